@@ -1,0 +1,59 @@
+package app
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+)
+
+// Resources is an amount of CPU and memory in thousandths of a CPU and of a
+// megabyte: Mesos rounds every scalar to three decimals, so sums of these
+// integers agree exactly with what the master adds up.
+type Resources struct {
+	CPUMilli int64 `json:"cpuMilli"`
+	MemMilli int64 `json:"memMilli"`
+}
+
+// NewResources rounds cpus and megabytes to the nearest thousandth.
+func NewResources(cpus, memoryMB float64) Resources {
+	return Resources{CPUMilli: int64(math.Round(cpus * 1000)), MemMilli: int64(math.Round(memoryMB * 1000))}
+}
+
+// Plus returns the sum of r and o.
+func (r Resources) Plus(o Resources) Resources {
+	return Resources{CPUMilli: r.CPUMilli + o.CPUMilli, MemMilli: r.MemMilli + o.MemMilli}
+}
+
+// Minus returns r less o; a part may become negative.
+func (r Resources) Minus(o Resources) Resources {
+	return Resources{CPUMilli: r.CPUMilli - o.CPUMilli, MemMilli: r.MemMilli - o.MemMilli}
+}
+
+// Times returns n times r.
+func (r Resources) Times(n int) Resources {
+	return Resources{CPUMilli: r.CPUMilli * int64(n), MemMilli: r.MemMilli * int64(n)}
+}
+
+// Fits reports whether r is within free in every part.
+func (r Resources) Fits(free Resources) bool {
+	return r.CPUMilli <= free.CPUMilli && r.MemMilli <= free.MemMilli
+}
+
+// IsZero reports whether both parts are zero.
+func (r Resources) IsZero() bool { return r == Resources{} }
+
+// CPUs is the amount of CPU as Mesos and people write it.
+func (r Resources) CPUs() float64 { return float64(r.CPUMilli) / 1000 }
+
+// MemoryMB is the amount of memory in megabytes.
+func (r Resources) MemoryMB() float64 { return float64(r.MemMilli) / 1000 }
+
+// String writes r for people: "0.1 CPU, 64 MB".
+func (r Resources) String() string {
+	return fmt.Sprintf("%s CPU, %s MB", Amount(r.CPUMilli), Amount(r.MemMilli))
+}
+
+// Amount writes thousandths as a decimal number without trailing zeros.
+func Amount(milli int64) string {
+	return strconv.FormatFloat(float64(milli)/1000, 'f', -1, 64)
+}

@@ -1,0 +1,248 @@
+// Package cluster is what the brain needs from a cluster, as an interface and
+// its types. cluster/mesos implements it over the Mesos v1 scheduler API;
+// nothing here knows Mesos' own types.
+//
+// A Driver makes Sessions. A Session is one subscription: events come out of
+// it in the cluster's order until it ends, and it never heals itself; the
+// brain decides when to subscribe again (rule T6). Calls are sent once, with no
+// retry (rule L3): their error means that the outcome is unknown unless it
+// is a *Refused.
+package cluster
+
+import (
+	"context"
+	"time"
+)
+
+// Resources is an amount of CPU and memory in thousandths of a CPU and of a
+// megabyte, the precision of Mesos' scalars.
+type Resources struct {
+	CPUMilli int64 `json:"cpuMilli"`
+	MemMilli int64 `json:"memMilli"`
+}
+
+// Framework is who subscribes.
+type Framework struct {
+	// ID is made by us and kept (rule T7).
+	ID                          string
+	Name, User, Hostname, WebUI string
+	Role, Principal             string
+	// FailoverTimeout is how long the master keeps our tasks without us.
+	FailoverTimeout time.Duration
+}
+
+// Driver opens subscriptions.
+type Driver interface {
+	// Subscribe sends SUBSCRIBE and returns when the stream is open or failed.
+	// It does not retry. ctx bounds the call only, not the session.
+	Subscribe(ctx context.Context, f Framework) (Session, error)
+}
+
+// Session is one subscription. Its methods may be called concurrently; a
+// call's ctx bounds its answer.
+type Session interface {
+	// Events closes when the session has ended; Err then says why. A
+	// Subscribed event is the first.
+	Events() <-chan Event
+	// Err is nil while the session lives.
+	Err() error
+	// Accept launches tasks on the offers of one agent, in one call, sent once.
+	Accept(ctx context.Context, a Accept) error
+	// Decline gives offers back and asks not to see their resources for refuse.
+	Decline(ctx context.Context, offers []string, refuse time.Duration) error
+	Kill(ctx context.Context, k Kill) error
+	// Shutdown ends an executor.
+	Shutdown(ctx context.Context, executorID, agentID string) error
+	// Reconcile asks for the state of the tasks; with none, of all.
+	Reconcile(ctx context.Context, tasks []TaskRef) error
+	Acknowledge(ctx context.Context, a Ack) error
+	Revive(ctx context.Context) error
+	Suppress(ctx context.Context) error
+	// Close ends the session and waits for its goroutines. The framework and its
+	// tasks stay (failover).
+	Close() error
+}
+
+// Refused is a call's error when the cluster answered and said no.
+type Refused struct {
+	Status  int
+	Message string
+}
+
+func (r *Refused) Error() string { return r.Message }
+
+// TaskRef names a task to ask about; AgentID may be empty when unknown.
+type TaskRef struct{ TaskID, AgentID string }
+
+// Kill asks for the end of a task.
+type Kill struct {
+	TaskID, AgentID string
+	// Grace is the time between SIGTERM and SIGKILL.
+	Grace time.Duration
+}
+
+// Ack acknowledges one status update.
+type Ack struct {
+	TaskID, AgentID string
+	UUID            []byte
+}
+
+// Accept uses offers of one agent to launch tasks there.
+type Accept struct {
+	AgentID  string
+	OfferIDs []string
+	Tasks    []TaskLaunch
+	// Refuse is the filter for what is left over.
+	Refuse time.Duration
+}
+
+// TaskLaunch is one task to launch.
+type TaskLaunch struct {
+	TaskID, Name string
+	Resources    Resources
+	Executor     Executor
+	// Data is wire.Task, encoded.
+	Data []byte
+}
+
+// Executor describes an executor. The same Executor always becomes the
+// same ExecutorInfo, byte for byte, since Mesos rejects tasks whose ExecutorInfo
+// differs from that of the running executor of that id (rule X4). It is kept in the registry.
+type Executor struct {
+	// Version is the version of the mapping to ExecutorInfo; now 1.
+	Version   int       `json:"v"`
+	ID        string    `json:"id"`
+	Framework string    `json:"framework"`
+	Name      string    `json:"name"`
+	Resources Resources `json:"resources"`
+	// Command is run by the agent, without a shell: Command[0] is the program, in the sandbox.
+	Command []string `json:"command"`
+	// BinaryURI is fetched into the sandbox, executable and cached.
+	BinaryURI string `json:"binaryURI"`
+}
+
+// Event is what a session tells: one of the types below.
+type Event interface{ event() }
+
+// Subscribed is a session's first event.
+type Subscribed struct {
+	FrameworkID string
+	// MasterID is unique to one run of a master (master_info.id).
+	MasterID  string
+	Heartbeat time.Duration
+}
+
+// Offers are new offers.
+type Offers struct{ Offers []Offer }
+
+// Offer is resources of one agent.
+type Offer struct {
+	ID, AgentID, Hostname string
+	// AgentURL is the agent's own address: "http://host:port".
+	AgentURL  string
+	Resources Resources
+	// ExecutorIDs are our executors that the master knew on the agent when it
+	// made the offer (rule X3).
+	ExecutorIDs []string
+	// Unavailable is when the agent's maintenance begins; zero when none is planned.
+	Unavailable time.Time
+}
+
+// Rescind takes an offer back.
+type Rescind struct{ OfferID string }
+
+// Failure tells that an agent was removed, or, with ExecutorID, that an
+// executor ended; Status is then its wait status.
+type Failure struct {
+	AgentID, ExecutorID string
+	Status              int
+}
+
+// FrameworkError is the master's ERROR event; the session ends after it.
+type FrameworkError struct {
+	Message string
+	// Removed: the id was torn down; FailedOver: another subscriber took it.
+	Removed, FailedOver bool
+}
+
+// Update is a task's status update.
+type Update struct {
+	TaskID, AgentID, ExecutorID string
+	State                       State
+	Source                      Source
+	// Reason and Message are the cluster's own words, e.g. REASON_RECONCILIATION.
+	Reason, Message string
+	// UUID is empty for updates that need no acknowledgement.
+	UUID []byte
+	// Data is wire.Status, encoded, from our executor.
+	Data      []byte
+	Timestamp time.Time
+	// UnreachableSince is set with Unreachable.
+	UnreachableSince time.Time
+	// ContainerID is the run of the executor, for its sandbox's path; may be empty.
+	ContainerID string
+}
+
+// Heartbeat tells that the session lives.
+type Heartbeat struct{}
+
+func (Subscribed) event()     {}
+func (Offers) event()         {}
+func (Rescind) event()        {}
+func (Failure) event()        {}
+func (FrameworkError) event() {}
+func (Update) event()         {}
+func (Heartbeat) event()      {}
+
+// State is a task's state, without Mesos' prefix "TASK_".
+type State string
+
+// The states of Mesos. A driver passes states that it does not know as they are.
+const (
+	Staging        State = "STAGING"
+	Starting       State = "STARTING"
+	Running        State = "RUNNING"
+	Killing        State = "KILLING"
+	Finished       State = "FINISHED"
+	Failed         State = "FAILED"
+	Killed         State = "KILLED"
+	Error          State = "ERROR"
+	Lost           State = "LOST"
+	Dropped        State = "DROPPED"
+	Unreachable    State = "UNREACHABLE"
+	Gone           State = "GONE"
+	GoneByOperator State = "GONE_BY_OPERATOR"
+	Unknown        State = "UNKNOWN"
+)
+
+// Terminal reports whether a task in this state, told by its agent, is over.
+// GONE, UNKNOWN and UNREACHABLE have rules of their own.
+func (s State) Terminal() bool {
+	switch s {
+	case Finished, Failed, Killed, Error, Lost, Dropped, Gone, GoneByOperator:
+		return true
+	}
+	return false
+}
+
+// Source is who told an update.
+type Source string
+
+// The sources of updates.
+const (
+	FromMaster   Source = "MASTER"
+	FromAgent    Source = "AGENT"
+	FromExecutor Source = "EXECUTOR"
+)
+
+// Reasons that rules speak of.
+const (
+	ReasonReconciliation        = "REASON_RECONCILIATION"
+	ReasonExecutorTerminated    = "REASON_EXECUTOR_TERMINATED"
+	ReasonContainerLaunchFailed = "REASON_CONTAINER_LAUNCH_FAILED"
+	ReasonContainerMemory       = "REASON_CONTAINER_LIMITATION_MEMORY"
+	ReasonContainerDisk         = "REASON_CONTAINER_LIMITATION_DISK"
+	ReasonInvalidOffers         = "REASON_INVALID_OFFERS"
+	ReasonTaskInvalid           = "REASON_TASK_INVALID"
+	ReasonAgentReregistered     = "REASON_AGENT_REREGISTERED"
+)

@@ -1,0 +1,91 @@
+// Package offers knows what the cluster offers and says which shard goes where.
+//
+// Pool holds the offers at hand, by agent. Match is a pure function from
+// demands and agents to placements and reasons: what it places fits exactly,
+// what it does not place has a true reason. It imports no room but app.
+package offers
+
+import (
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/app"
+)
+
+// Offer is resources that one agent has free.
+type Offer struct {
+	ID, Agent, Host string
+	Free            app.Resources
+	// Received is when it came, for the rule that none is held for long.
+	Received time.Time
+}
+
+// Demand is shards that wait to be placed, all of one execution and so of one
+// size.
+type Demand struct {
+	// ID names the execution, Job its job.
+	ID, Job string
+	// Items are the shards to place.
+	Items []int
+	// Together demands all items or none: an execution's first launch (rule L1).
+	Together bool
+	// Shard is what each item takes.
+	Shard app.Resources
+	// Executor names the kind of executor that runs them (app and generation);
+	// agents that have one running need not pay ExecutorSize.
+	Executor     string
+	ExecutorSize app.Resources
+	// Avoid are agents not to use, each with the reason for people (rule L6).
+	Avoid map[string]string
+}
+
+// Agent is one agent with something on offer.
+type Agent struct {
+	ID, Host string
+	// Free is the sum of its offers.
+	Free app.Resources
+	// Executors are the kinds of executor that run there and can take tasks.
+	Executors map[string]bool
+	// ReservedFor, if not empty, is the only demand that may be placed here (rule L2).
+	ReservedFor string
+	// Capacity is the most that was ever seen free or used by us here: a shard larger
+	// than that never fits. Zero when unknown.
+	Capacity app.Resources
+}
+
+// Strategy is how agents are chosen.
+type Strategy int
+
+const (
+	// Pack fills the fullest agent that fits, so that agents become empty.
+	Pack Strategy = iota
+	// Spread uses the emptiest.
+	Spread
+)
+
+// Placement puts one item of Demands[Demand] on Agents[Agent].
+type Placement struct {
+	Demand, Item, Agent int
+	// StartsExecutor marks the first placement that needs a new executor of
+	// its kind on its agent; ExecutorSize is paid with it.
+	StartsExecutor bool
+}
+
+// Result is what Match decided.
+type Result struct {
+	// Placements are grouped by demand, in the order of demands.
+	Placements []Placement
+	// Unplaced has, for each demand with items left over, why.
+	Unplaced []Unplaced
+}
+
+// Unplaced says why items of a demand stay waiting.
+type Unplaced struct {
+	Demand int
+	// Items that wait.
+	Items []int
+	// Reason is one sentence for people: which resource is short by how much,
+	// with the nearest agents.
+	Reason string
+	// Never is set when no agent, even empty, can hold one shard of it.
+	Never bool
+}

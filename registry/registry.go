@@ -1,0 +1,125 @@
+// Package registry keeps configuration and state that outlive a leader, behind
+// a small interface. registry/embedded keeps them in one file; registrytest is the
+// suite that every implementation passes.
+//
+// A registry is a tree of small values under slash-separated paths. All writing is done in
+// a Term, by the one leader: a commit is atomic, checks the versions that it names, is fenced (rule
+// T2: a deposed leader's commit fails) and counted.
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// Registry is where terms come from.
+type Registry interface {
+	// Campaign waits until this process leads, begins a term with a fenced
+	// write (rule T1) and returns it. who is told to others as the leader's address.
+	Campaign(ctx context.Context, who string) (Term, error)
+	// Limits are the sizes that commits must keep to.
+	Limits() Limits
+	Close() error
+}
+
+// Limits are sizes in bytes: of one value, and of a commit's paths and values together.
+type Limits struct{ Value, Commit int }
+
+// Term is one leader's reign. Commit must not be called concurrently; the
+// other methods may.
+type Term interface {
+	// Number is unique and grows from term to term.
+	Number() int64
+	// Done closes when the term is known to be over; Err then says why.
+	Done() <-chan struct{}
+	Err() error
+	// List returns all entries strictly below the path, sorted by path, with values.
+	List(ctx context.Context, path string) ([]Entry, error)
+	// Get returns one entry, or ErrNotFound.
+	Get(ctx context.Context, path string) (Entry, error)
+	// Commit makes all writes or none. When the outcome of a try is unknown it
+	// finds out before it returns (rule T3). Errors: *Conflict when a condition
+	// does not hold (the term goes on); ErrTooLarge, before anything is
+	// written; ErrTermOver, when the fence refused or the session is gone; an error that is
+	// also ErrOutcomeUnknown when the term ended without an answer.
+	// An empty commit is a fenced write too.
+	Commit(ctx context.Context, writes []Write) error
+	// Resign ends the term so that the next leader can begin at once.
+	Resign(ctx context.Context) error
+}
+
+// Entry is one stored value. Version is 0 when created and grows by one per write.
+type Entry struct {
+	Path    string
+	Value   []byte
+	Version int64
+}
+
+// Write is one change of a commit. Paths begin with a slash, have no empty part
+// and do not end in a slash.
+type Write struct {
+	Path string
+	// Value is stored unless Delete is set. A nil Value is stored as empty.
+	Value  []byte
+	Delete bool
+	// If is the condition; the zero Condition is none: put creates or sets,
+	// and a delete of what is not there does nothing.
+	If Condition
+}
+
+// Condition is what must hold of a path for the commit to happen.
+type Condition struct {
+	kind    conditionKind
+	version int64
+}
+
+type conditionKind uint8
+
+const (
+	anything conditionKind = iota
+	absent
+	atVersion
+)
+
+// Absent demands that the path is not there.
+func Absent() Condition { return Condition{kind: absent} }
+
+// AtVersion demands that the path is there with this version.
+func AtVersion(v int64) Condition { return Condition{kind: atVersion, version: v} }
+
+// Met reports whether the condition holds of an entry that is there with a
+// version, or is not there. For implementations.
+func (c Condition) Met(there bool, version int64) bool {
+	switch c.kind {
+	case absent:
+		return !there
+	case atVersion:
+		return there && version == c.version
+	default:
+		return true
+	}
+}
+
+// Any reports whether there is no condition.
+func (c Condition) Any() bool { return c.kind == anything }
+
+// WantsAbsent reports whether the path must not be there.
+func (c Condition) WantsAbsent() bool { return c.kind == absent }
+
+// Version is the version demanded, and whether one is.
+func (c Condition) Version() (int64, bool) { return c.version, c.kind == atVersion }
+
+// Errors of a registry.
+var (
+	ErrNotFound       = errors.New("not in the registry")
+	ErrTooLarge       = errors.New("too large for one commit")
+	ErrTermOver       = errors.New("the term is over")
+	ErrOutcomeUnknown = errors.New("may have been done")
+)
+
+// Conflict is a commit's error when a write's condition does not hold.
+// Nothing was written.
+type Conflict struct{ Path string }
+
+func (c *Conflict) Error() string { return fmt.Sprintf("%s has changed or exists already", c.Path) }
