@@ -7,8 +7,9 @@
 // It imports no other room.
 package app
 
-// Config is one app's document. Names and defaults are the original's; fields
-// marked "ours" are additions.
+// Config is one app's document. Names and defaults are the original's (contract
+// 1.3); fields marked "ours" are additions. The tags are all that says how the
+// document is read: see Schema.
 type Config struct {
 	// AppName is the unique name, by the pattern of CheckName.
 	AppName string `json:"appName"`
@@ -18,21 +19,31 @@ type Config struct {
 	// shell splits words, with nothing expanded.
 	BootstrapScript string `json:"bootstrapScript"`
 	// CPUCount is the CPU of the app's executor, once per agent. Default 1.
-	CPUCount float64 `json:"cpuCount"`
+	CPUCount float64 `json:"cpuCount" default:"1"`
 	// MemoryMB is the memory of the app's executor, once per agent. Default 128.
-	MemoryMB float64 `json:"memoryMB"`
+	MemoryMB float64 `json:"memoryMB" default:"128"`
 	// AppCacheEnable keeps the package on the agent between tasks. Default true.
-	AppCacheEnable bool `json:"appCacheEnable"`
+	AppCacheEnable bool `json:"appCacheEnable" default:"true"`
 	// EventTraceSamplingCount thins the history of daemon jobs; 0 records all.
 	EventTraceSamplingCount int `json:"eventTraceSamplingCount"`
 	// AppSHA256 (ours) is the package's checksum in hex, or empty.
 	AppSHA256 string `json:"appSHA256,omitempty"`
 }
 
+var schema = MustSchema[Config]("appName", nil)
+
 // Default returns a document with the defaults of the original (contract 1.3).
-func Default() Config {
-	return Config{CPUCount: 1, MemoryMB: 128, AppCacheEnable: true}
-}
+func Default() Config { return schema.Default() }
+
+// Decode merges the fields that a JSON object gives into base: Default() to
+// create an app, the stored document to change one; null sets a field's
+// default. Errors are those of Schema.Decode. The document still has to pass
+// Check.
+func Decode(body []byte, base Config) (Config, []string, error) { return schema.Decode(body, base) }
+
+// Name reads just the app's name from a document, to find what a PUT is about.
+// Errors are those of Schema.Name.
+func Name(body []byte) (string, error) { return schema.Name(body) }
 
 // Resources is what the app's executor takes on an agent.
 func (c Config) Resources() Resources { return NewResources(c.CPUCount, c.MemoryMB) }

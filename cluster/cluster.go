@@ -11,8 +11,13 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"time"
 )
+
+// ErrGone is wrapped by the errors of reading a task's files when the agent
+// no longer keeps them.
+var ErrGone = errors.New("no longer kept")
 
 // Resources is an amount of CPU and memory in thousandths of a CPU and of a
 // megabyte, the precision of Mesos' scalars.
@@ -34,7 +39,9 @@ type Framework struct {
 // Driver opens subscriptions.
 type Driver interface {
 	// Subscribe sends SUBSCRIBE and returns when the stream is open or failed.
-	// It does not retry. ctx bounds the call only, not the session.
+	// It does not retry. ctx bounds the call only, not the session. When the
+	// cluster answers with an ERROR event, as it does for a framework id that was
+	// torn down, the error wraps a FrameworkError.
 	Subscribe(ctx context.Context, f Framework) (Session, error)
 }
 
@@ -63,7 +70,8 @@ type Session interface {
 	Close() error
 }
 
-// Refused is a call's error when the cluster answered and said no.
+// Refused is a call's error when the cluster answered and said no. With status
+// 0 the driver itself said no: the call could not be written down, nothing was sent.
 type Refused struct {
 	Status  int
 	Message string
@@ -158,12 +166,16 @@ type Failure struct {
 	Status              int
 }
 
-// FrameworkError is the master's ERROR event; the session ends after it.
+// FrameworkError is the master's ERROR event; the session ends after it, and
+// its Err wraps it.
 type FrameworkError struct {
 	Message string
 	// Removed: the id was torn down; FailedOver: another subscriber took it.
 	Removed, FailedOver bool
 }
+
+// Error makes the event the reason of a session's end.
+func (e FrameworkError) Error() string { return "the cluster ended the subscription: " + e.Message }
 
 // Update is a task's status update.
 type Update struct {

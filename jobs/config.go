@@ -17,20 +17,32 @@ const (
 )
 
 // Config is one job's document. Names and defaults are the original's
-// (contract 2.2); fields marked "ours" are additions.
+// (contract 2.2), one per field [D24]; fields marked "ours" are additions. The
+// tags are all that says how the document is read: see app.Schema.
 type Config struct {
-	JobName                string  `json:"jobName"`
-	AppName                string  `json:"appName"`
-	JobExecutionType       string  `json:"jobExecutionType"`
-	Cron                   string  `json:"cron"`
-	ShardingTotalCount     int     `json:"shardingTotalCount"`
-	CPUCount               float64 `json:"cpuCount"`
-	MemoryMB               float64 `json:"memoryMB"`
-	ShardingItemParameters string  `json:"shardingItemParameters"`
-	JobParameter           string  `json:"jobParameter"`
-	Failover               bool    `json:"failover"`
-	Misfire                bool    `json:"misfire"`
-	Description            string  `json:"description"`
+	// JobName is the unique name, by the pattern of app.CheckName; it never changes.
+	JobName string `json:"jobName"`
+	// AppName is the app whose package runs the job.
+	AppName string `json:"appName"`
+	// JobExecutionType is Transient or Daemon.
+	JobExecutionType string `json:"jobExecutionType"`
+	// Cron is in Quartz's dialect (jobs/cron); empty: the job runs on trigger only.
+	Cron string `json:"cron"`
+	// ShardingTotalCount is the number of shards, 1 to MaxShards.
+	ShardingTotalCount int `json:"shardingTotalCount"`
+	// CPUCount and MemoryMB are what one shard takes.
+	CPUCount float64 `json:"cpuCount"`
+	MemoryMB float64 `json:"memoryMB"`
+	// ShardingItemParameters gives shards their own parameters: see ShardingParameters.
+	ShardingItemParameters string `json:"shardingItemParameters"`
+	// JobParameter goes to every shard.
+	JobParameter string `json:"jobParameter"`
+	// Failover runs a lost shard again at once.
+	Failover bool `json:"failover"`
+	// Misfire lets fires wait that find the job running (rule F5).
+	Misfire bool `json:"misfire"`
+	// Description is for people.
+	Description string `json:"description"`
 	// Props holds script.command.line and other properties by name.
 	Props map[string]string `json:"props,omitempty"`
 	// JobExecutorServiceHandlerType and JobErrorHandlerType are kept for the
@@ -47,6 +59,42 @@ type Config struct {
 
 // PropScript is the property that holds a script job's command line.
 const PropScript = "script.command.line"
+
+var schema = app.MustSchema[Config]("jobName", map[string]string{
+	"monitorExecution":         "is ignored: executions are always watched",
+	"maxTimeDiffSeconds":       "is ignored: it is of ElasticJob-Lite",
+	"reconcileIntervalMinutes": "is ignored: the scheduler reconciles by itself",
+	"jobShardingStrategyType":  "is ignored: each shard is placed by its resources",
+	"jobShardingStrategyClass": "is ignored: each shard is placed by its resources",
+	"disabled":                 "is ignored: use POST /api/job/{jobName}/disable",
+	"overwrite":                "is ignored: use PUT /api/job/update to change a job",
+	"jobListenerTypes":         "is ignored: it is of ElasticJob-Lite",
+	"label":                    "is ignored: it is of ElasticJob-Lite",
+	"staticSharding":           "is ignored: it is of ElasticJob-Lite",
+	"monitorPort":              "is ignored: it is of ElasticJob-Lite",
+	"jobExtraConfigurations":   "is ignored: it is of ElasticJob-Lite",
+	"jobType":                  "is ignored: the app's package decides how it works; for a script set props " + PropScript,
+	"jobClass":                 "is ignored: the app's bootstrapScript says what runs",
+	"beanName":                 "is ignored: the app's bootstrapScript says what runs",
+	"applicationContext":       "is ignored: the app's bootstrapScript says what runs",
+	"streamingProcess":         "is ignored: the app's package decides how it works",
+	"scriptCommandLine":        "is ignored: set props " + PropScript + " instead",
+	"jobProperties":            "is ignored: set props instead",
+})
+
+// Default returns a document with the defaults of the original (contract 2.2).
+func Default() Config { return schema.Default() }
+
+// Decode merges the fields that a JSON object gives into base: Default() to
+// register a job, the stored document to change one; null sets a field's
+// default. The original's older fields and those of ElasticJob-Lite give a
+// note each. Errors are those of app.Schema.Decode. The document still has to
+// pass Check.
+func Decode(body []byte, base Config) (Config, []string, error) { return schema.Decode(body, base) }
+
+// Name reads just the job's name from a document, to find what a PUT is about.
+// Errors are those of app.Schema.Name.
+func Name(body []byte) (string, error) { return schema.Name(body) }
 
 // Resources is what one shard takes.
 func (c Config) Resources() app.Resources { return app.NewResources(c.CPUCount, c.MemoryMB) }

@@ -22,8 +22,8 @@ type Offer struct {
 // Demand is shards that wait to be placed, all of one execution and so of one
 // size.
 type Demand struct {
-	// ID names the execution, Job its job.
-	ID, Job string
+	// ID names the execution, Job its job, App the job's app; the last is for people only.
+	ID, Job, App string
 	// Items are the shards to place.
 	Items []int
 	// Together demands all items or none: an execution's first launch (rule L1).
@@ -38,7 +38,7 @@ type Demand struct {
 	Avoid map[string]string
 }
 
-// Agent is one agent with something on offer.
+// Agent is one agent with something on offer. IDs are unique [D57].
 type Agent struct {
 	ID, Host string
 	// Free is the sum of its offers.
@@ -52,13 +52,14 @@ type Agent struct {
 	Capacity app.Resources
 }
 
-// Strategy is how agents are chosen.
+// Strategy is how agents are chosen, after those where the executor runs already. How full
+// an agent is, is the share of its capacity that is not free, CPU and memory alike.
 type Strategy int
 
 const (
 	// Pack fills the fullest agent that fits, so that agents become empty.
 	Pack Strategy = iota
-	// Spread uses the emptiest.
+	// Spread puts each shard on the agent that is emptiest by then.
 	Spread
 )
 

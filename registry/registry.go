@@ -35,15 +35,18 @@ type Term interface {
 	Done() <-chan struct{}
 	Err() error
 	// List returns all entries strictly below the path, sorted by path, with values.
+	// The path "/" is the root: all entries. The answer is the caller's to keep and change.
 	List(ctx context.Context, path string) ([]Entry, error)
-	// Get returns one entry, or ErrNotFound.
+	// Get returns one entry, or ErrNotFound. A path is not there just because others are below it.
 	Get(ctx context.Context, path string) (Entry, error)
 	// Commit makes all writes or none. When the outcome of a try is unknown it
 	// finds out before it returns (rule T3). Errors: *Conflict when a condition
 	// does not hold (the term goes on); ErrTooLarge, before anything is
 	// written; ErrTermOver, when the fence refused or the session is gone; an error that is
 	// also ErrOutcomeUnknown when the term ended without an answer.
-	// An empty commit is a fenced write too.
+	// An empty commit is a fenced write too. Writes happen in their order, so a
+	// later one sees the earlier ones of the same path. What is below an entry is
+	// deleted before the entry, at the latest in the same commit.
 	Commit(ctx context.Context, writes []Write) error
 	// Resign ends the term so that the next leader can begin at once.
 	Resign(ctx context.Context) error
@@ -56,8 +59,7 @@ type Entry struct {
 	Version int64
 }
 
-// Write is one change of a commit. Paths begin with a slash, have no empty part
-// and do not end in a slash.
+// Write is one change of a commit. Paths follow CheckPath.
 type Write struct {
 	Path string
 	// Value is stored unless Delete is set. A nil Value is stored as empty.

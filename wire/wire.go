@@ -33,8 +33,10 @@ type Task struct {
 	// Attempt counts from 1.
 	Attempt int     `json:"attempt"`
 	Package Package `json:"package"`
-	// Command is the command line: the app's bootstrap script or the job's own.
-	Command string `json:"command"`
+	// Command is the app's bootstrap script or the job's own command line,
+	// already split into words: program and arguments. Nothing in it is
+	// expanded, no shell reads it.
+	Command []string `json:"command"`
 	// Env is the job's own environment.
 	Env map[string]string `json:"env,omitempty"`
 	// KillGraceMillis is the time between SIGTERM and SIGKILL.

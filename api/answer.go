@@ -1,0 +1,167 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+
+	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/scheduler"
+)
+
+// failure is an error that knows its answer.
+type failure struct {
+	status  int
+	code    string
+	message string
+	fields  app.Violations
+}
+
+func (f *failure) Error() string { return f.message }
+
+func badRequest(code, format string, args ...any) error {
+	return &failure{status: http.StatusBadRequest, code: code, message: fmt.Sprintf(format, args...)}
+}
+
+func notFound(code, format string, args ...any) error {
+	return &failure{status: http.StatusNotFound, code: code, message: fmt.Sprintf(format, args...)}
+}
+
+// kinds gives each kind of the scheduler's errors its status and, for an error
+// without one, its code.
+var kinds = map[scheduler.Kind]struct {
+	status int
+	code   string
+}{
+	scheduler.NotFound:       {http.StatusNotFound, "not_found"},
+	scheduler.Conflict:       {http.StatusConflict, "conflict"},
+	scheduler.Invalid:        {http.StatusUnprocessableEntity, "invalid"},
+	scheduler.Unavailable:    {http.StatusServiceUnavailable, "unavailable"},
+	scheduler.OutcomeUnknown: {http.StatusServiceUnavailable, "outcome_unknown"},
+	scheduler.LogGone:        {http.StatusGone, "log_gone"},
+}
+
+// asFailure says what an error is answered with, or nil for one that nobody
+// foresaw.
+func asFailure(r *http.Request, err error) *failure {
+	var (
+		known      *failure
+		syntax     *app.SyntaxError
+		violations app.Violations
+		tooLarge   *http.MaxBytesError
+		refused    *scheduler.Error
+		silent     *unreachable
+	)
+	switch {
+	case errors.As(err, &known):
+		return known
+	case errors.As(err, &tooLarge):
+		return errTooLarge
+	case errors.As(err, &syntax):
+		return &failure{status: http.StatusBadRequest, code: "bad_json", message: syntax.Error()}
+	case errors.As(err, &violations):
+		return &failure{status: http.StatusUnprocessableEntity, code: "invalid",
+			message: "nothing was changed: " + violations.Error(), fields: violations}
+	case errors.As(err, &refused):
+		kind, ok := kinds[refused.Kind]
+		if !ok {
+			return nil
+		}
+		f := &failure{status: kind.status, code: kind.code, message: refused.Message, fields: refused.Violations}
+		if refused.Code != "" && refused.Kind != scheduler.OutcomeUnknown {
+			f.code = refused.Code
+		}
+		return f
+	case errors.As(err, &silent):
+		return &failure{status: http.StatusServiceUnavailable, code: "agent_unreachable", message: fmt.Sprintf(
+			"the agent at %s, which keeps the output of task %s, did not give it: try again", silent.agent, quoted(silent.task))}
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		if isRead(r.Method) {
+			return &failure{status: http.StatusServiceUnavailable, code: "timeout", message: "the scheduler did not answer in time: try again"}
+		}
+		return &failure{status: http.StatusServiceUnavailable, code: "outcome_unknown",
+			message: "the scheduler did not answer in time, and the change may have been done: look before you send it again"}
+	}
+	return nil
+}
+
+// isRead reports whether a method changes nothing.
+func isRead(method string) bool { return method == http.MethodGet || method == http.MethodHead }
+
+// fail answers with an error. What nobody foresaw is logged under an id, and
+// only the id is told.
+func fail(w http.ResponseWriter, r *http.Request, log *slog.Logger, err error) {
+	f := asFailure(r, err)
+	if f == nil {
+		id := uuid.NewString()
+		log.ErrorContext(r.Context(), "request failed", "id", id, "method", r.Method, "path", r.URL.Path, "error", err)
+		f = internal(id)
+	}
+	if f.status == http.StatusServiceUnavailable && f.code != "outcome_unknown" {
+		w.Header().Set("Retry-After", "1")
+	}
+	writeJSON(w, f.status, f.body())
+}
+
+func internal(id string) *failure {
+	return &failure{status: http.StatusInternalServerError, code: "internal",
+		message: "a fault of this server; its log tells more under the id " + id}
+}
+
+type errorBody struct {
+	Error struct {
+		Code    string         `json:"code"`
+		Message string         `json:"message"`
+		Fields  app.Violations `json:"fields"`
+	} `json:"error"`
+}
+
+func (f *failure) body() errorBody {
+	var b errorBody
+	b.Error.Code, b.Error.Message, b.Error.Fields = f.code, f.message, orEmpty(f.fields)
+	return b
+}
+
+// writeJSON sends v, one line, with a newline for people at a terminal.
+func writeJSON(w http.ResponseWriter, status int, v any) {
+	var body bytes.Buffer
+	enc := json.NewEncoder(&body)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		panic(fmt.Errorf("encode an answer of type %T: %w", v, err))
+	}
+	h := w.Header()
+	h.Set("Content-Type", "application/json; charset=utf-8")
+	h.Set("Content-Length", strconv.Itoa(body.Len()))
+	w.WriteHeader(status)
+	_, _ = w.Write(body.Bytes()) // the client may have gone
+}
+
+// orEmpty makes a missing list "[]" in JSON.
+func orEmpty[S ~[]E, E any](list S) S {
+	if list == nil {
+		return S{}
+	}
+	return list
+}
+
+// quoted is a client's text, fit for a message.
+func quoted(text string) string {
+	const most = 100
+	if len(text) > most {
+		cut := most
+		for cut > 0 && !utf8.RuneStart(text[cut]) {
+			cut--
+		}
+		return strconv.Quote(text[:cut]) + "…"
+	}
+	return strconv.Quote(text)
+}

@@ -1,0 +1,240 @@
+package api_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/elasticjob-go/elasticjob/api"
+	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler"
+)
+
+const (
+	appDocument = `{"appName":"my_app","appURL":"http://127.0.0.1:8080/my-job.tar.gz","cpuCount":0.1,"memoryMB":64.0,"bootstrapScript":"bin/start.sh","appCacheEnable":true,"eventTraceSamplingCount":0}`
+	appStored   = `{"appName":"my_app","appURL":"http://127.0.0.1:8080/my-job.tar.gz","bootstrapScript":"bin/start.sh","cpuCount":0.1,"memoryMB":64,"appCacheEnable":true,"eventTraceSamplingCount":0}`
+	jobDocument = `{"jobName":"my_job","appName":"my_app","jobExecutionType":"TRANSIENT","cron":"0/5 * * * * * ?","shardingTotalCount":3,"cpuCount":0.1,"memoryMB":64.0}`
+	jobStored   = `{"jobName":"my_job","appName":"my_app","jobExecutionType":"TRANSIENT","cron":"0/5 * * * * * ?","shardingTotalCount":3,"cpuCount":0.1,"memoryMB":64,"shardingItemParameters":"","jobParameter":"","failover":false,"misfire":false,"description":""}`
+	asJSON      = "Content-Type: application/json"
+)
+
+// with is a stored document with more fields at its end.
+func with(stored, more string) string { return strings.TrimSuffix(stored, "}") + "," + more + "}" }
+
+func swap(text, old, now string) string { return strings.Replace(text, old, now, 1) }
+
+// TestDocumentedCurlLines plays all documented requests, in the documented form
+// and in that of 3.0.1, against one server, in order.
+func TestDocumentedCurlLines(t *testing.T) {
+	t.Parallel()
+	server := start(t, api.Options{Scheduler: newBrain()})
+	for _, step := range []struct {
+		method, path, body string
+		want               string
+		headers            []string
+	}{
+		// 1.3 and the quick start: apps.
+		{"POST", "/api/app", appDocument, with(appStored, `"disabled":false`), []string{asJSON}},
+		{"GET", "/api/app/my_app", "", appStored, nil},
+		{"GET", "/api/app/list", "", "[" + appStored + "]", nil},
+		{"GET", "/api/app/list/", "", "[" + appStored + "]", nil},
+		{"PUT", "/api/app", `{"appName":"my_app","appCacheEnable":false,"eventTraceSamplingCount":7}`,
+			with(swap(appStored, `true,"eventTraceSamplingCount":0`, `false,"eventTraceSamplingCount":7`), `"disabled":false`), []string{asJSON}},
+		{"PUT", "/api/app", `{"appName":"my_app","appCacheEnable":null,"eventTraceSamplingCount":null}`, with(appStored, `"disabled":false`), []string{asJSON}},
+		{"GET", "/api/app/my_app/disable", "", "false", nil},
+		{"POST", "/api/app/my_app/disable", "", with(appStored, `"disabled":true`), nil},
+		{"GET", "/api/app/my_app/disable", "", "true", nil},
+		{"POST", "/api/app/my_app/enable", "", with(appStored, `"disabled":false`), nil},
+		{"POST", "/api/app/my_app/disable", "", with(appStored, `"disabled":true`), nil},
+		{"DELETE", "/api/app/my_app/disable", "", with(appStored, `"disabled":false`), nil},
+
+		// 1.4 and the quick start: jobs.
+		{"POST", "/api/job/register", jobDocument, with(jobStored, `"disabled":false`), []string{asJSON}},
+		{"GET", "/api/job/jobs", "", "[" + jobStored + "]", nil},
+		{"GET", "/api/job/jobs/my_job", "", jobStored, nil},
+		{"PUT", "/api/job/update", `{"jobName":"my_job","jobParameter":"p"}`,
+			with(swap(jobStored, `"jobParameter":""`, `"jobParameter":"p"`), `"disabled":false`), []string{asJSON}},
+		{"PUT", "/api/job/update", `{"jobName":"my_job","jobParameter":null,"monitorExecution":true}`,
+			with(jobStored, `"disabled":false,"notes":["monitorExecution is ignored: executions are always watched"]`), []string{asJSON}},
+		{"POST", "/api/job/trigger", `my_job`, `{"executionId":"exec-my_job"}`, []string{asJSON}},
+		{"POST", "/api/job/trigger", `"my_job"`, `{"executionId":"exec-my_job"}`, []string{asJSON}},
+		{"POST", "/api/job/trigger", "my_job\n", `{"executionId":"exec-my_job"}`, []string{"Content-Type: text/plain"}},
+		{"POST", "/api/job/trigger", "my_job", `{"executionId":"exec-my_job"}`, []string{"Content-Type: application/x-www-form-urlencoded"}},
+		{"POST", "/api/job/my_job/trigger", "", `{"executionId":"exec-my_job"}`, nil},
+		{"POST", "/api/job/my_job/trigger", "", `{"executionId":"exec-my_job-0"}`, []string{"Idempotency-Key: once"}},
+		{"POST", "/api/job/trigger", "my_job", `{"executionId":"exec-my_job-0"}`, []string{"Idempotency-Key: once"}},
+		{"GET", "/api/job/my_job/disable", "", "false", nil},
+		{"POST", "/api/job/my_job/disable", "", with(jobStored, `"disabled":true`), nil},
+		{"GET", "/api/job/my_job/disable", "", "true", nil},
+		{"DELETE", "/api/job/my_job/disable", "", with(jobStored, `"disabled":false`), nil},
+		{"POST", "/api/job/my_job/enable", "", with(jobStored, `"disabled":false`), nil},
+		{"POST", "/api/app/my_app/disable", "", with(appStored, `"disabled":true`), nil},
+		{"GET", "/api/job/my_job/disable", "", "true", nil},
+		{"POST", "/api/app/my_app/enable", "", with(appStored, `"disabled":false`), nil},
+		{"GET", "/api/job/tasks/running", "", `[{"id":"my_job@-@2@-@READY@-@S0@-@u","metaInfo":{"jobName":"my_job","shardingItems":[2]},"type":"READY","slaveId":"S0","idle":false,"executionId":"exec-1","state":"RUNNING"}]`, nil},
+		{"GET", "/api/job/tasks/ready", "", `[{"jobName":"my_job","times":"2"}]`, nil},
+		{"GET", "/api/job/tasks/failover", "", `[{"taskInfo":{"jobName":"my_job","shardingItems":[1]},"originalTaskId":"old"}]`, nil},
+		{"GET", "/api/job/my_job/explain", "", `{"jobName":"my_job","state":"ON_TRIGGER","nextFires":[],"waiting":[],"running":[]}`, nil},
+		{"GET", "/api/execution/exec-1", "", `{"executionId":"exec-1","jobName":"my_job","fireTime":"2026-05-01T12:00:00Z","source":"NORMAL_TRIGGER","state":"FAILED","reason":"shard 0 failed","shards":[{"item":0,"state":"FAILED","attempt":1,"agent":"a1","taskId":"t1","startTime":"2026-05-01T12:00:00Z","completeTime":"2026-05-01T12:00:00Z","exitStatus":3,"failureCause":"boom"}]}`, nil},
+		{"POST", "/api/task/my_job@-@2@-@READY@-@S0@-@u/forget", "", `{"taskId":"my_job@-@2@-@READY@-@S0@-@u","forgotten":true}`, nil},
+		{"DELETE", "/api/job/deregister", "my_job", with(jobStored, `"disabled":false`), []string{asJSON}},
+		{"GET", "/api/job/jobs", "", "[]", nil},
+		{"POST", "/api/job/register", jobDocument, with(jobStored, `"disabled":false`), nil},
+		{"DELETE", "/api/job/my_job/deregister", "", with(jobStored, `"disabled":false`), nil},
+		{"POST", "/api/job/register", jobDocument, with(jobStored, `"disabled":false`), []string{"Content-Type: application/x-www-form-urlencoded"}},
+		{"DELETE", "/api/app/my_app?jobs=true", "", with(appStored, `"disabled":false`), nil},
+		{"GET", "/api/app/list", "", "[]", nil},
+		{"GET", "/healthz", "", `{"status":"ok","version":"","leading":true,"subscribed":true}`, nil},
+		{"GET", "/readyz", "", `{"status":"ready","version":"","leading":true,"subscribed":true}`, nil},
+	} {
+		answer, got := call(t, server, step.method, step.path, step.body, step.headers...)
+		if answer.StatusCode != http.StatusOK || got != step.want+"\n" {
+			t.Fatalf("%s %s %s\n got %d %s\nwant 200 %s", step.method, step.path, step.body, answer.StatusCode, got, step.want)
+		}
+		if kind := answer.Header.Get("Content-Type"); kind != "application/json; charset=utf-8" {
+			t.Errorf("%s %s: content type %q", step.method, step.path, kind)
+		}
+	}
+}
+
+// TestStoredDocumentCanBeSentBack shows that what GET gives, PUT takes.
+func TestStoredDocumentCanBeSentBack(t *testing.T) {
+	t.Parallel()
+	server := start(t, api.Options{Scheduler: newBrain()})
+	call(t, server, "POST", "/api/app", appDocument)
+	call(t, server, "POST", "/api/job/register", jobDocument)
+	for get, put := range map[string]string{"/api/app/my_app": "/api/app", "/api/job/jobs/my_job": "/api/job/update"} {
+		_, stored := call(t, server, "GET", get, "")
+		if answer, text := call(t, server, "PUT", put, stored); answer.StatusCode != http.StatusOK {
+			t.Errorf("PUT %s: %d %s", put, answer.StatusCode, text)
+		}
+		if _, again := call(t, server, "GET", get, ""); again != stored {
+			t.Errorf("GET %s changed: %s", get, cmp.Diff(stored, again))
+		}
+	}
+}
+
+// TestReservedNames [D05]: no document gets a name that a route takes.
+func TestReservedNames(t *testing.T) {
+	t.Parallel()
+	if diff := cmp.Diff([]string{"list"}, api.ReservedAppNames()); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"deregister", "events", "jobs", "register", "statistics", "tasks", "trigger", "update"}, api.ReservedJobNames()); diff != "" {
+		t.Error(diff)
+	}
+	b := newBrain()
+	server := start(t, api.Options{Scheduler: b})
+	call(t, server, "POST", "/api/app", appDocument)
+	before := b.changed()
+	try := func(path, field, document string, names []string) {
+		for _, name := range names {
+			answer, text := call(t, server, "POST", path, document+`"`+name+`"}`)
+			if answer.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(text, `"field":"`+field+`","value":"`+name+`"`) {
+				t.Errorf("%s %s: %d %s", field, name, answer.StatusCode, text)
+			}
+		}
+	}
+	try("/api/app", "appName", strings.TrimSuffix(swap(appDocument, `"appName":"my_app",`, ""), "}")+`,"appName":`, api.ReservedAppNames())
+	try("/api/job/register", "jobName", strings.TrimSuffix(swap(jobDocument, `"jobName":"my_job",`, ""), "}")+`,"jobName":`, api.ReservedJobNames())
+	if b.changed() != before {
+		t.Error("something was changed")
+	}
+}
+
+// TestPathVariablesAreDecoded [D02].
+func TestPathVariablesAreDecoded(t *testing.T) {
+	t.Parallel()
+	b := newBrain()
+	server := start(t, api.Options{Scheduler: b})
+	call(t, server, "POST", "/api/app", appDocument)
+	if answer, text := call(t, server, "GET", "/api/app/my%5Fapp", ""); answer.StatusCode != http.StatusOK || text != appStored+"\n" {
+		t.Errorf("%d %s", answer.StatusCode, text)
+	}
+	for _, id := range []string{"a%2Fb", "a+b", "a%2Bb", "%C3%A4%25"} {
+		call(t, server, "POST", "/api/task/"+id+"/forget", "")
+	}
+	if diff := cmp.Diff([]string{"a/b", "a+b", "a+b", "ä%"}, b.forgot); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestHeadWorksWhereGetDoes(t *testing.T) {
+	t.Parallel()
+	b := newBrain()
+	b.place("t1", true)
+	f := &files{}
+	f.set("/sandbox/tasks/1/stdout", "hello")
+	server := start(t, api.Options{Scheduler: b, Logs: f})
+	for _, path := range []string{"/", "/api/app/list", "/api/job/jobs", "/healthz", "/metrics", "/api/task/t1/logs?follow=true"} {
+		answer, text := call(t, server, "HEAD", path, "")
+		if answer.StatusCode != http.StatusOK || text != "" {
+			t.Errorf("HEAD %s: %d %q", path, answer.StatusCode, text)
+		}
+	}
+}
+
+func TestFrontPage(t *testing.T) {
+	t.Parallel()
+	server := start(t, api.Options{Scheduler: newBrain(), Version: "1.2.3"})
+	answer, text := call(t, server, "GET", "/", "")
+	if !strings.HasPrefix(answer.Header.Get("Content-Type"), "text/plain") || strings.Count(text, "\ncurl ") != 3 ||
+		!strings.Contains(text, "1.2.3") || !strings.Contains(text, "curl "+server.URL+"/api/app/list") {
+		t.Error(text)
+	}
+}
+
+func TestArtifactsAreServedAsIs(t *testing.T) {
+	t.Parallel()
+	artifacts := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.ServeContent(w, r, "executor", noon, strings.NewReader("binary of "+r.URL.Path))
+	})
+	server := start(t, api.Options{Scheduler: newBrain(), Artifacts: artifacts})
+	if _, text := call(t, server, "GET", "/artifacts/executor-linux-amd64", ""); text != "binary of /artifacts/executor-linux-amd64" {
+		t.Error(text)
+	}
+	if answer, text := call(t, server, "GET", "/artifacts/x", "", "Range: bytes=7-8"); answer.StatusCode != http.StatusPartialContent || text != "of" {
+		t.Error(answer.StatusCode, text)
+	}
+}
+
+// TestReadiness tells what is missing.
+func TestReadiness(t *testing.T) {
+	t.Parallel()
+	b := newBrain()
+	b.health = scheduler.Health{Leading: true, Detail: "the cluster's events do not come in; subscribing again"}
+	server := start(t, api.Options{Scheduler: b})
+	answer, text := call(t, server, "GET", "/readyz", "")
+	want := `{"error":{"code":"not_ready","message":"the cluster's events do not come in; subscribing again","fields":[]}}` + "\n"
+	if answer.StatusCode != http.StatusServiceUnavailable || text != want {
+		t.Errorf("%d %s", answer.StatusCode, text)
+	}
+	if answer, _ := call(t, server, "GET", "/healthz", ""); answer.StatusCode != http.StatusOK {
+		t.Error("a process that waits for its cluster is healthy")
+	}
+}
+
+// TestDocumentFieldsAreAllAnswered guards against a field that the answer hides,
+// as an embedded one of the same name would.
+func TestDocumentFieldsAreAllAnswered(t *testing.T) {
+	t.Parallel()
+	for _, document := range []any{app.Config{}, jobs.Config{}} {
+		text, err := json.Marshal(document)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var fields map[string]any
+		if err := json.Unmarshal(text, &fields); err != nil {
+			t.Fatal(err)
+		}
+		for _, ours := range []string{"disabled", "notes"} {
+			if _, taken := fields[ours]; taken {
+				t.Errorf("%T has a field %s", document, ours)
+			}
+		}
+	}
+}

@@ -1,0 +1,31 @@
+// Package api is the scheduler's REST interface. It is the only room that knows
+// HTTP servers: it turns requests into calls of the Scheduler interface, and
+// what comes back into JSON.
+//
+// The way of a request:
+//
+//	guard     Host and Origin are of this machine, body at most 1 MiB   guard.go
+//	route     the table of all routes, in both forms of the original    routes.go
+//	read      query, name in the path, document in the body             request.go
+//	call      Scheduler, or Logs for output of tasks                    apps.go jobs.go work.go logs.go
+//	answer    JSON, or the one form that all errors have                answer.go
+//
+// A document is read by the room that owns it (app, jobs), and its rules are
+// checked here, before anything is changed; the reserved names among these
+// rules are computed from the route table [D05]. A change of a stored document
+// is a function that the scheduler calls with the newest version.
+//
+// Every error has the form
+//
+//	{"error":{"code":"…","message":"…","fields":[{"field":"…","value":"…","message":"…"}]}}
+//
+// and a status that says whose turn it is: 400 the request cannot be read, 422
+// it can, and its fields break rules (all of them are listed), 404, 405, 409,
+// 410, 413, 415 as HTTP means them, 403 it comes from outside this machine, 500
+// a fault of ours with an id that is in the log, 503 not now. A 503 with the code
+// outcome_unknown means that the change may have been done (rule T3).
+//
+// As long as there are no users, who may connect may do everything: the server
+// serves loopback addresses only (CheckListen), and refuses requests that a web
+// page sends through the browser of this machine's user.
+package api

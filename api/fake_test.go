@@ -1,0 +1,392 @@
+package api_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/elasticjob-go/elasticjob/api"
+	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// brain is a scheduler that remembers documents and counts changes.
+type brain struct {
+	mu       sync.Mutex
+	apps     map[string]scheduler.AppView
+	jobs     map[string]scheduler.JobView
+	keys     map[string]string
+	forgot   []string
+	changes  int
+	places   map[string]scheduler.LogPlace
+	queued   string // a task that has not begun
+	health   scheduler.Health
+	stats    scheduler.Stats
+	explain  func(ctx context.Context, job string) (scheduler.Explanation, error)
+	failWith error // of every change
+}
+
+func newBrain() *brain {
+	return &brain{apps: map[string]scheduler.AppView{}, jobs: map[string]scheduler.JobView{}, keys: map[string]string{},
+		places: map[string]scheduler.LogPlace{}, health: scheduler.Health{Leading: true, Subscribed: true}}
+}
+
+func refuse(kind scheduler.Kind, code, format string, args ...any) error {
+	return &scheduler.Error{Kind: kind, Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// change runs one change under the lock; one that fails changes nothing.
+func change[V any](b *brain, do func() (V, error)) (V, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.failWith != nil {
+		var none V
+		return none, b.failWith
+	}
+	v, err := do()
+	if err == nil {
+		b.changes++
+	}
+	return v, err
+}
+
+func (b *brain) changed() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.changes
+}
+
+func find[V any](b *brain, in map[string]V, what, name string) (V, error) {
+	v, ok := in[name]
+	if !ok {
+		return v, refuse(scheduler.NotFound, what+"_not_found", "there is no %s %q", what, name)
+	}
+	return v, nil
+}
+
+func (b *brain) Apps(context.Context) ([]scheduler.AppView, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var all []scheduler.AppView
+	for _, name := range slices.Sorted(maps.Keys(b.apps)) {
+		all = append(all, b.apps[name])
+	}
+	return all, nil
+}
+
+func (b *brain) App(_ context.Context, name string) (scheduler.AppView, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return find(b, b.apps, "app", name)
+}
+
+func (b *brain) RegisterApp(_ context.Context, c app.Config) (scheduler.AppView, error) {
+	return change(b, func() (scheduler.AppView, error) {
+		if _, ok := b.apps[c.AppName]; ok {
+			return scheduler.AppView{}, refuse(scheduler.Conflict, "app_exists", "app '%s' already existed.", c.AppName)
+		}
+		b.apps[c.AppName] = scheduler.AppView{Config: c}
+		return b.apps[c.AppName], nil
+	})
+}
+
+func (b *brain) UpdateApp(_ context.Context, name string, alter func(app.Config) (app.Config, error)) (scheduler.AppView, error) {
+	return change(b, func() (scheduler.AppView, error) {
+		v, err := find(b, b.apps, "app", name)
+		if err != nil {
+			return v, err
+		}
+		if v.Config, err = alter(v.Config); err != nil {
+			return v, fmt.Errorf("update app %s: %w", name, err)
+		}
+		b.apps[name] = v
+		return v, nil
+	})
+}
+
+func (b *brain) SetAppDisabled(_ context.Context, name string, disabled bool) (scheduler.AppView, error) {
+	return change(b, func() (scheduler.AppView, error) {
+		v, err := find(b, b.apps, "app", name)
+		if err == nil {
+			v.Disabled = disabled
+			b.apps[name] = v
+		}
+		return v, err
+	})
+}
+
+func (b *brain) DeleteApp(_ context.Context, name string, withJobs bool) (scheduler.AppView, error) {
+	return change(b, func() (scheduler.AppView, error) {
+		v, err := find(b, b.apps, "app", name)
+		if err != nil {
+			return v, err
+		}
+		for job, j := range b.jobs {
+			if j.Config.AppName == name && !withJobs {
+				return v, refuse(scheduler.Conflict, "app_has_jobs", "app %q has jobs: %s", name, job)
+			}
+		}
+		maps.DeleteFunc(b.jobs, func(_ string, j scheduler.JobView) bool { return j.Config.AppName == name })
+		delete(b.apps, name)
+		return v, nil
+	})
+}
+
+func (b *brain) Jobs(context.Context) ([]scheduler.JobView, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var all []scheduler.JobView
+	for _, name := range slices.Sorted(maps.Keys(b.jobs)) {
+		all = append(all, b.jobs[name])
+	}
+	return all, nil
+}
+
+func (b *brain) Job(_ context.Context, name string) (scheduler.JobView, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return find(b, b.jobs, "job", name)
+}
+
+func (b *brain) RegisterJob(_ context.Context, c jobs.Config) (scheduler.JobView, error) {
+	return change(b, func() (scheduler.JobView, error) {
+		owner, err := find(b, b.apps, "app", c.AppName)
+		switch _, exists := b.jobs[c.JobName]; {
+		case err != nil:
+			return scheduler.JobView{}, err
+		case owner.Disabled:
+			return scheduler.JobView{}, refuse(scheduler.Conflict, "app_disabled", "app %q is disabled", c.AppName)
+		case exists:
+			return scheduler.JobView{}, refuse(scheduler.Conflict, "job_exists", "Job '%s' already existed.", c.JobName)
+		}
+		b.jobs[c.JobName] = scheduler.JobView{Config: c}
+		return b.jobs[c.JobName], nil
+	})
+}
+
+func (b *brain) UpdateJob(_ context.Context, name string, alter func(jobs.Config) (jobs.Config, error)) (scheduler.JobView, error) {
+	return change(b, func() (scheduler.JobView, error) {
+		v, err := find(b, b.jobs, "job", name)
+		if err != nil {
+			return v, err
+		}
+		if v.Config, err = alter(v.Config); err != nil {
+			return v, fmt.Errorf("update job %s: %w", name, err)
+		}
+		b.jobs[name] = v
+		return v, nil
+	})
+}
+
+func (b *brain) SetJobDisabled(_ context.Context, name string, disabled bool) (scheduler.JobView, error) {
+	return change(b, func() (scheduler.JobView, error) {
+		v, err := find(b, b.jobs, "job", name)
+		if err == nil {
+			v.Disabled = disabled
+			b.jobs[name] = v
+		}
+		return v, err
+	})
+}
+
+func (b *brain) DeregisterJob(_ context.Context, name string) (scheduler.JobView, error) {
+	return change(b, func() (scheduler.JobView, error) {
+		v, err := find(b, b.jobs, "job", name)
+		delete(b.jobs, name)
+		return v, err
+	})
+}
+
+func (b *brain) Trigger(_ context.Context, job, key string) (string, error) {
+	return change(b, func() (string, error) {
+		v, err := find(b, b.jobs, "job", job)
+		if err != nil {
+			return "", err
+		}
+		if v.Disabled {
+			return "", refuse(scheduler.Conflict, "job_disabled", "job %q is disabled", job)
+		}
+		if key == "" {
+			return "exec-" + job, nil
+		}
+		if b.keys[key] == "" {
+			b.keys[key] = fmt.Sprintf("exec-%s-%d", job, len(b.keys))
+		}
+		return b.keys[key], nil
+	})
+}
+
+func (b *brain) Explain(ctx context.Context, job string) (scheduler.Explanation, error) {
+	if b.explain != nil {
+		return b.explain(ctx, job)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	_, err := find(b, b.jobs, "job", job)
+	return scheduler.Explanation{JobName: job, State: "ON_TRIGGER"}, err
+}
+
+var noon = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+
+func (b *brain) Execution(_ context.Context, id string) (scheduler.ExecutionView, error) {
+	if id != "exec-1" {
+		return scheduler.ExecutionView{}, refuse(scheduler.NotFound, "execution_not_found", "there is no execution %q", id)
+	}
+	status := 3
+	return scheduler.ExecutionView{ExecutionID: id, JobName: "my_job", FireTime: noon, Source: scheduler.NormalTrigger,
+		State: scheduler.Failed, Reason: "shard 0 failed", Shards: []scheduler.ShardView{{State: scheduler.Failed, Attempt: 1,
+			Agent: "a1", TaskID: "t1", StartTime: &noon, CompleteTime: &noon, ExitStatus: &status, FailureCause: "boom"}}}, nil
+}
+
+func (b *brain) RunningTasks(context.Context) ([]scheduler.TaskView, error) {
+	return []scheduler.TaskView{{TaskID: "my_job@-@2@-@READY@-@S0@-@u", JobName: "my_job", Item: 2, Type: "READY", Agent: "S0",
+		ExecutionID: "exec-1", State: scheduler.Running}}, nil
+}
+
+func (b *brain) ReadyJobs(context.Context) ([]scheduler.ReadyView, error) {
+	return []scheduler.ReadyView{{JobName: "my_job", Times: 2}}, nil
+}
+
+func (b *brain) FailoverShards(context.Context) ([]scheduler.FailoverView, error) {
+	return []scheduler.FailoverView{{JobName: "my_job", Item: 1, OriginalTaskID: "old"}}, nil
+}
+
+func (b *brain) ForgetTask(_ context.Context, id string) error {
+	_, err := change(b, func() (int, error) {
+		b.forgot = append(b.forgot, id)
+		return 0, nil
+	})
+	return err
+}
+
+func (b *brain) LogPlace(_ context.Context, id string) (scheduler.LogPlace, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	place, err := find(b, b.places, "task", id)
+	if err != nil && id == b.queued {
+		err = refuse(scheduler.Unavailable, "no_output_yet", "task %q has no output yet", id)
+	}
+	return place, err
+}
+
+func (b *brain) place(id string, live bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.places[id] = scheduler.LogPlace{AgentURL: "http://agent:5051", Dir: "/sandbox/tasks/1", Live: live}
+}
+
+func (b *brain) Health() scheduler.Health { return b.health }
+func (b *brain) Stats() scheduler.Stats   { return b.stats }
+
+// files is an agent's files.
+type files struct {
+	mu    sync.Mutex
+	texts map[string]string
+	err   error
+	reads chan struct{} // if not nil, told of each read
+}
+
+func (f *files) set(path, text string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.texts == nil {
+		f.texts = map[string]string{}
+	}
+	f.texts[path] = text
+}
+
+func (f *files) text(path string) (string, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.err != nil {
+		return "", f.err
+	}
+	text, ok := f.texts[path]
+	if !ok {
+		return "", fmt.Errorf("read %s: %w", path, cluster.ErrGone)
+	}
+	return text, nil
+}
+
+func (f *files) Read(ctx context.Context, _, path string, offset int64, length int) ([]byte, error) {
+	if f.reads != nil {
+		select {
+		case f.reads <- struct{}{}:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	text, err := f.text(path)
+	if err != nil || offset >= int64(len(text)) {
+		return nil, err
+	}
+	return []byte(text[offset:min(int64(len(text)), offset+int64(length))]), nil
+}
+
+func (f *files) Size(_ context.Context, _, path string) (int64, error) {
+	text, err := f.text(path)
+	return int64(len(text)), err
+}
+
+// start serves the API on a loopback port until the test is over.
+func start(t *testing.T, opts api.Options) *httptest.Server {
+	t.Helper()
+	if opts.Logs == nil {
+		opts.Logs = &files{}
+	}
+	if opts.Now == nil {
+		opts.Now = func() time.Time { return noon }
+	}
+	if opts.FollowEvery == 0 {
+		opts.FollowEvery = time.Millisecond
+	}
+	server := httptest.NewServer(api.New(opts))
+	t.Cleanup(server.Close)
+	t.Cleanup(server.Client().CloseIdleConnections)
+	return server
+}
+
+// call sends a request and reads the whole answer. Headers are "Name: value".
+func call(t *testing.T, server *httptest.Server, method, path, body string, headers ...string) (*http.Response, string) {
+	t.Helper()
+	var reader io.Reader
+	if body != "" {
+		reader = strings.NewReader(body)
+	}
+	r, err := http.NewRequestWithContext(t.Context(), method, server.URL+path, reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, h := range headers {
+		name, value, _ := strings.Cut(h, ": ")
+		if name == "Host" {
+			r.Host = value
+		} else {
+			r.Header.Set(name, value)
+		}
+	}
+	answer, err := server.Client().Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = answer.Body.Close() }()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer, string(text)
+}

@@ -1,0 +1,115 @@
+package api
+
+import (
+	"net/http"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/elasticjob-go/elasticjob/scheduler"
+)
+
+// newMetrics makes the handler of /metrics and the histogram of our own
+// requests, in a registry of their own.
+func newMetrics(brain Scheduler) (http.Handler, *prometheus.HistogramVec) {
+	registry := prometheus.NewRegistry()
+	durations := prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name:    "elasticjob_http_request_duration_seconds",
+		Help:    "Time to answer a request of the REST API, by method, route and status; requests that follow output are left out.",
+		Buckets: []float64{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 30},
+	}, []string{"method", "route", "status"})
+	registry.MustRegister(
+		collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		durations,
+		brainCollector{brain},
+	)
+	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{}), durations
+}
+
+// brainCollector takes one picture of the scheduler's statistics per scrape.
+type brainCollector struct{ brain Scheduler }
+
+// series is one number of the statistics.
+type series struct {
+	desc  *prometheus.Desc
+	kind  prometheus.ValueType
+	value func(scheduler.Stats) float64
+}
+
+func gauge[N int | int64](name, help string, value func(scheduler.Stats) N) series {
+	return series{prometheus.NewDesc("elasticjob_"+name, help, nil, nil), prometheus.GaugeValue,
+		func(s scheduler.Stats) float64 { return float64(value(s)) }}
+}
+
+func counter(name, help string, value func(scheduler.Stats) int64) series {
+	return series{prometheus.NewDesc("elasticjob_"+name+"_total", help, nil, nil), prometheus.CounterValue,
+		func(s scheduler.Stats) float64 { return float64(value(s)) }}
+}
+
+func one(set bool) int {
+	if set {
+		return 1
+	}
+	return 0
+}
+
+type stats = scheduler.Stats
+
+var allSeries = []series{
+	gauge("leading", "1 while this process leads, else 0.", func(s stats) int { return one(s.Leading) }),
+	gauge("subscribed", "1 while the cluster's events come in, else 0.", func(s stats) int { return one(s.Subscribed) }),
+	gauge("term", "Number of the leader's term.", func(s stats) int64 { return s.Term }),
+	gauge("apps", "Apps that are published.", func(s stats) int { return s.Apps }),
+	gauge("jobs", "Jobs that are registered.", func(s stats) int { return s.Jobs }),
+	gauge("executions_waiting", "Executions of which no shard was launched yet.", func(s stats) int { return s.ExecutionsWaiting }),
+	gauge("executions_running", "Executions that were launched and are not over.", func(s stats) int { return s.ExecutionsRunning }),
+	gauge("tasks_running", "Tasks on the cluster that are not over.", func(s stats) int { return s.TasksRunning }),
+	gauge("executors_running", "Executors that hold resources.", func(s stats) int { return s.ExecutorsRunning }),
+	gauge("offers_held", "Resource offers at hand.", func(s stats) int { return s.OffersHeld }),
+	counter("fires", "Fires that crons made.", func(s stats) int64 { return s.Fires }),
+	counter("fires_dropped", "Fires that found their job busy and were not kept (rule F5).", func(s stats) int64 { return s.FiresDropped }),
+	counter("fires_missed", "Fires that fell into a time without a leader and were not made up for (rule F3).", func(s stats) int64 { return s.FiresMissed }),
+	counter("triggers", "Runs that people or programs asked for.", func(s stats) int64 { return s.Triggers }),
+	counter("executions_finished", "Executions of which all shards finished.", func(s stats) int64 { return s.ExecutionsFinished }),
+	counter("executions_failed", "Executions that failed.", func(s stats) int64 { return s.ExecutionsFailed }),
+	counter("executions_killed", "Executions that were ended on request.", func(s stats) int64 { return s.ExecutionsKilled }),
+	counter("tasks_launched", "Tasks that were sent to the cluster, repeated attempts included.", func(s stats) int64 { return s.TasksLaunched }),
+	counter("tasks_finished", "Tasks that finished.", func(s stats) int64 { return s.TasksFinished }),
+	counter("tasks_failed", "Tasks that failed by themselves (rule E3).", func(s stats) int64 { return s.TasksFailed }),
+	counter("tasks_killed", "Tasks that were killed on request.", func(s stats) int64 { return s.TasksKilled }),
+	counter("tasks_lost", "Tasks that were lost with their agent or executor (rule E2).", func(s stats) int64 { return s.TasksLost }),
+	counter("offers_received", "Resource offers that the cluster made.", func(s stats) int64 { return s.OffersReceived }),
+	counter("offers_declined", "Resource offers that were given back unused.", func(s stats) int64 { return s.OffersDeclined }),
+	counter("status_updates", "Status updates of tasks, repeated ones included.", func(s stats) int64 { return s.StatusUpdates }),
+	counter("commits", "Writes of the scheduler's state.", func(s stats) int64 { return s.Commits }),
+	counter("commits_failed", "Writes of the scheduler's state that failed or whose outcome is unknown.", func(s stats) int64 { return s.CommitsFailed }),
+	counter("subscriptions", "Subscriptions to the cluster's events.", func(s stats) int64 { return s.Subscriptions }),
+}
+
+var fireDelay = prometheus.NewDesc("elasticjob_fire_delay_seconds",
+	"Time from a fire to the commit of its launch.", nil, nil)
+
+// Describe implements prometheus.Collector.
+func (b brainCollector) Describe(out chan<- *prometheus.Desc) {
+	for _, s := range allSeries {
+		out <- s.desc
+	}
+	out <- fireDelay
+}
+
+// Collect implements prometheus.Collector.
+func (b brainCollector) Collect(out chan<- prometheus.Metric) {
+	now := b.brain.Stats()
+	for _, s := range allSeries {
+		out <- prometheus.MustNewConstMetric(s.desc, s.kind, s.value(now))
+	}
+	buckets := map[float64]uint64{}
+	for i, bound := range scheduler.FireDelayBounds() {
+		if i < len(now.FireDelayBuckets) {
+			buckets[bound] = uint64(now.FireDelayBuckets[i])
+		}
+	}
+	out <- prometheus.MustNewConstHistogram(fireDelay, uint64(now.FireDelayCount), now.FireDelaySum, buckets)
+}

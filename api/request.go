@@ -1,0 +1,202 @@
+package api
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/elasticjob-go/elasticjob/app"
+)
+
+// maxBody is the most that a request's body may hold, in bytes.
+const maxBody = 1 << 20
+
+var errTooLarge = &failure{status: http.StatusRequestEntityTooLarge, code: "body_too_large",
+	message: "the body is larger than 1 MiB, the most that is read; nothing was changed"}
+
+// readBody reads a whole body of a content type that our routes take. What curl
+// sends without -H, application/x-www-form-urlencoded, is read as JSON too.
+func readBody(c *gin.Context) ([]byte, error) {
+	if given := c.GetHeader("Content-Type"); given != "" {
+		kind, _, err := mime.ParseMediaType(given)
+		switch {
+		case err == nil && slices.Contains([]string{"application/json", "text/plain", "application/x-www-form-urlencoded"}, kind):
+		default:
+			return nil, &failure{status: http.StatusUnsupportedMediaType, code: "content_type_not_supported",
+				message: fmt.Sprintf("the body must be JSON: send the header Content-Type: application/json, not %s", quoted(given))}
+		}
+	}
+	if given := c.GetHeader("Content-Encoding"); given != "" && given != "identity" {
+		return nil, &failure{status: http.StatusUnsupportedMediaType, code: "content_encoding_not_supported",
+			message: fmt.Sprintf("the body must not be compressed; its Content-Encoding is %s", quoted(given))}
+	}
+	body, err := io.ReadAll(c.Request.Body)
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLarge):
+		return nil, errTooLarge
+	case err != nil:
+		return nil, badRequest("body_incomplete", "the body did not arrive whole: %v", err)
+	}
+	return body, nil
+}
+
+// bodyName reads a name that is a body of its own: a JSON string or the bare word.
+func bodyName(c *gin.Context) (string, error) {
+	body, err := readBody(c)
+	if err != nil {
+		return "", err
+	}
+	name := strings.TrimSpace(string(body))
+	switch {
+	case name == "":
+		return "", badRequest("name_missing", "the body is empty; it must be the job's name, for instance: my_job")
+	case !utf8.ValidString(name):
+		return "", badRequest("bad_name", "the body must be the job's name, and is not UTF-8")
+	case strings.HasPrefix(name, `"`):
+		var unquoted string
+		if err := json.Unmarshal([]byte(name), &unquoted); err != nil {
+			return "", badRequest("bad_json", "the body must be the job's name, bare or as a JSON string; it begins as a JSON string and is none: %v", err)
+		}
+		return unquoted, nil
+	case strings.ContainsAny(name[:1], "{["):
+		return "", badRequest("bad_name", "the body must be just the job's name, bare or as a JSON string, for instance: my_job")
+	}
+	return name, nil
+}
+
+// pathValue is the decoded text of a variable in the path [D02].
+func pathValue(c *gin.Context, variable string) (string, error) {
+	text, err := url.PathUnescape(c.Param(variable))
+	if err != nil {
+		return "", badRequest("bad_path", "the %s in the path is not percent-encoded right: %v", variable, err)
+	}
+	return text, nil
+}
+
+// known refuses names that nothing can have, before anyone looks for them.
+func known(what, name string) (string, error) {
+	if len(app.CheckName("name", name, nil)) > 0 {
+		return "", notFound(what+"_not_found", "there is no %s %s, and there can be none: names are 1 to 100 letters, digits, '.', '_' or '-', beginning with a letter or digit", what, quoted(name))
+	}
+	return name, nil
+}
+
+func appName(c *gin.Context) (string, error) {
+	name, err := pathValue(c, "appName")
+	if err != nil {
+		return "", err
+	}
+	return known("app", name)
+}
+
+func jobName(c *gin.Context) (string, error) {
+	name, err := pathValue(c, "jobName")
+	if err != nil {
+		return "", err
+	}
+	return known("job", name)
+}
+
+// bodyJobName is the name of a job that is the whole body.
+func bodyJobName(c *gin.Context) (string, error) {
+	name, err := bodyName(c)
+	if err != nil {
+		return "", err
+	}
+	return known("job", name)
+}
+
+// query reads the values of a query string and collects what is wrong with them.
+type query struct {
+	values url.Values
+	bad    app.Violations
+}
+
+// readQuery refuses what a route does not know and what is given twice.
+func readQuery(r *http.Request, names []string) (*query, error) {
+	values, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return nil, badRequest("bad_query", "the query is not encoded right: %v", err)
+	}
+	q := &query{values: values}
+	for _, name := range sortedKeys(values) {
+		switch {
+		case slices.Contains(names, name) && len(values[name]) > 1:
+			q.refuse(name, "is given %d times", len(values[name]))
+		case slices.Contains(names, name):
+		case len(names) == 0:
+			q.refuse(name, "unknown parameter: this route takes none")
+		default:
+			q.refuse(name, "unknown parameter; this route takes %s", strings.Join(names, ", "))
+		}
+	}
+	return q, nil
+}
+
+func sortedKeys(values url.Values) []string {
+	keys := make([]string, 0, len(values))
+	for key := range values {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+func (q *query) refuse(name, format string, args ...any) {
+	q.bad = append(q.bad, app.Violate(name, q.values.Get(name), format, args...))
+}
+
+// flag is a boolean that is false when absent.
+func (q *query) flag(name string) bool {
+	if !q.values.Has(name) {
+		return false
+	}
+	set, err := strconv.ParseBool(q.values.Get(name))
+	if err != nil {
+		q.refuse(name, "must be true or false")
+	}
+	return set
+}
+
+// offset is a number of bytes that is 0 when absent.
+func (q *query) offset(name string) int64 {
+	if !q.values.Has(name) {
+		return 0
+	}
+	n, err := strconv.ParseInt(q.values.Get(name), 10, 64)
+	if err != nil || n < 0 {
+		q.refuse(name, "must be a number of bytes, 0 or more")
+	}
+	return n
+}
+
+// choice is one of several words, the first when absent.
+func (q *query) choice(name string, words ...string) string {
+	if !q.values.Has(name) {
+		return words[0]
+	}
+	word := q.values.Get(name)
+	if !slices.Contains(words, word) {
+		q.refuse(name, "must be one of %s", strings.Join(words, ", "))
+	}
+	return word
+}
+
+// err is all that was refused.
+func (q *query) err() error {
+	if len(q.bad) == 0 {
+		return nil
+	}
+	return &failure{status: http.StatusBadRequest, code: "bad_query", message: "the query: " + q.bad.Error(), fields: q.bad}
+}

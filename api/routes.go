@@ -1,0 +1,209 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+)
+
+// handler is a route's work: a value to answer as JSON, or an error.
+type handler func(c *gin.Context) (any, error)
+
+// route is one row of the table of all routes. Paths are written as in the
+// documents, with variables in braces.
+type route struct {
+	method, path string
+	// answer makes JSON; query says that it reads the query by itself, else
+	// none is taken.
+	answer handler
+	query  bool
+	// raw, instead of answer, writes by itself.
+	raw gin.HandlerFunc
+}
+
+// routes is the table of all routes: those of contract 1.3 and 1.4 in the
+// documented form and in that of 3.0.1, then ours. HEAD goes wherever GET goes.
+func (s *Server) routes() []route {
+	const get, post, put, del = http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete
+	return []route{
+		{method: post, path: "/api/app", answer: s.registerApp},
+		{method: put, path: "/api/app", answer: s.updateApp},
+		{method: get, path: "/api/app/list", answer: s.listApps},
+		{method: get, path: "/api/app/{appName}", answer: s.getApp},
+		{method: del, path: "/api/app/{appName}", answer: s.deleteApp, query: true},
+		{method: get, path: "/api/app/{appName}/disable", answer: s.isAppDisabled},
+		{method: post, path: "/api/app/{appName}/disable", answer: s.setAppDisabled(true)},
+		{method: post, path: "/api/app/{appName}/enable", answer: s.setAppDisabled(false)},
+		{method: del, path: "/api/app/{appName}/disable", answer: s.setAppDisabled(false)},
+
+		{method: post, path: "/api/job/register", answer: s.registerJob},
+		{method: put, path: "/api/job/update", answer: s.updateJob},
+		{method: del, path: "/api/job/deregister", answer: s.deregisterJob(bodyJobName)},
+		{method: del, path: "/api/job/{jobName}/deregister", answer: s.deregisterJob(jobName)},
+		{method: get, path: "/api/job/{jobName}/disable", answer: s.isJobDisabled},
+		{method: post, path: "/api/job/{jobName}/disable", answer: s.setJobDisabled(true)},
+		{method: post, path: "/api/job/{jobName}/enable", answer: s.setJobDisabled(false)},
+		{method: del, path: "/api/job/{jobName}/disable", answer: s.setJobDisabled(false)},
+		{method: post, path: "/api/job/trigger", answer: s.trigger(bodyJobName)},
+		{method: post, path: "/api/job/{jobName}/trigger", answer: s.trigger(jobName)},
+		{method: get, path: "/api/job/jobs", answer: s.listJobs},
+		{method: get, path: "/api/job/jobs/{jobName}", answer: s.getJob},
+		{method: get, path: "/api/job/tasks/running", answer: s.runningTasks},
+		{method: get, path: "/api/job/tasks/ready", answer: s.readyJobs},
+		{method: get, path: "/api/job/tasks/failover", answer: s.failoverShards},
+		{method: get, path: "/api/job/{jobName}/explain", answer: s.explain},
+		{method: get, path: "/api/job/events/{kind}", answer: notBuilt, query: true},
+		{method: get, path: "/api/job/statistics/{kind}/{of}", answer: notBuilt, query: true},
+		{method: get, path: "/api/job/statistics/{kind}/{of}/{period}", answer: notBuilt, query: true},
+
+		{method: get, path: "/api/execution/{executionId}", answer: s.execution},
+		{method: get, path: "/api/task/{taskId}/logs", raw: s.logs},
+		{method: post, path: "/api/task/{taskId}/forget", answer: s.forgetTask},
+
+		{method: get, path: "/", raw: s.front},
+		{method: get, path: "/healthz", answer: s.healthz, query: true},
+		{method: get, path: "/readyz", answer: s.readyz, query: true},
+		{method: get, path: "/metrics", raw: gin.WrapH(s.metrics)},
+		{method: get, path: "/artifacts/{name}", raw: s.artifact},
+	}
+}
+
+// register puts the table into the router.
+func (s *Server) register(table []route) {
+	for _, r := range table {
+		path := strings.NewReplacer("{", ":", "}", "").Replace(r.path)
+		s.templates[path] = r.path
+		work := r.raw
+		if work == nil {
+			work = s.answering(r)
+		}
+		s.engine.Handle(r.method, path, work)
+		if r.method == http.MethodGet {
+			s.engine.Handle(http.MethodHead, path, work)
+		}
+	}
+}
+
+// answering wraps the handler of a route that answers with JSON.
+func (s *Server) answering(r route) gin.HandlerFunc {
+	return func(c *gin.Context) {
+		ctx, cancel := context.WithTimeout(c.Request.Context(), s.opts.RequestTimeout)
+		defer cancel()
+		c.Request = c.Request.WithContext(ctx)
+		if !r.query {
+			if err := noQuery(c.Request); err != nil {
+				fail(c.Writer, c.Request, s.log, err)
+				return
+			}
+		}
+		value, err := r.answer(c)
+		if err != nil {
+			fail(c.Writer, c.Request, s.log, err)
+			return
+		}
+		writeJSON(c.Writer, http.StatusOK, value)
+	}
+}
+
+func noQuery(r *http.Request) error {
+	if r.URL.RawQuery == "" {
+		return nil
+	}
+	q, err := readQuery(r, nil)
+	if err != nil {
+		return err
+	}
+	return q.err()
+}
+
+// ReservedAppNames are the names that no app may have: routes of the API have
+// them in the place of an app's name [D05].
+func ReservedAppNames() []string { return reservedNames((&Server{}).routes(), "appName") }
+
+// ReservedJobNames are the names that no job may have, for the same reason [D05].
+func ReservedJobNames() []string { return reservedNames((&Server{}).routes(), "jobName") }
+
+// reservedNames are the literal segments that stand where other routes have the
+// variable, after the same literals; whatever the method, so that a name stays
+// usable when routes are added to its neighbours.
+func reservedNames(table []route, variable string) []string {
+	places := map[string]bool{}
+	for _, r := range table {
+		if before, _, found := strings.Cut(r.path, "{"+variable+"}"); found {
+			places[before] = true
+		}
+	}
+	var names []string
+	for _, r := range table {
+		for before := range places {
+			rest, found := strings.CutPrefix(r.path, before)
+			name, _, _ := strings.Cut(rest, "/")
+			if found && name != "" && name[0] != '{' && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// nearestRoute is the route that a path that has none most resembles. Among
+// equals the method decides.
+func nearestRoute(table []route, method, path string) route {
+	best, fewest := table[0], -1
+	for _, r := range table {
+		d := 2 * pathDistance(path, r.path)
+		if r.method != method {
+			d++
+		}
+		if fewest < 0 || d < fewest {
+			best, fewest = r, d
+		}
+	}
+	return best
+}
+
+// pathDistance compares segment by segment; a variable is like any text.
+func pathDistance(path, template string) int {
+	given, wanted := strings.Split(path, "/"), strings.Split(template, "/")
+	total := 0
+	for i := range max(len(given), len(wanted)) {
+		switch {
+		case i >= len(given):
+			total += len(wanted[i]) + 1
+		case i >= len(wanted):
+			total += len(given[i]) + 1
+		case wanted[i] != "" && wanted[i][0] == '{' && given[i] != "":
+			total++ // so that a literal that matches wins
+		case given[i] != wanted[i]:
+			total += 2 * letterDistance(given[i], wanted[i])
+		}
+	}
+	return total
+}
+
+// letterDistance is how many letters to insert, remove or replace (Levenshtein).
+func letterDistance(a, b string) int {
+	const most = 64 // the rest of a long segment counts as different
+	extra := max(0, len(a)-most) + max(0, len(b)-most)
+	a, b = a[:min(len(a), most)], b[:min(len(b), most)]
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost = 1 + min(diagonal, row[j], row[j+1])
+			}
+			diagonal, row[j+1] = row[j+1], cost
+		}
+	}
+	return row[len(b)] + extra
+}

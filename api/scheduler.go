@@ -1,0 +1,57 @@
+package api
+
+import (
+	"context"
+
+	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler"
+)
+
+// Scheduler is what the API needs from the brain; *scheduler.Scheduler has it.
+// Failures are *scheduler.Error, the context's, or anything else, which is
+// answered as a fault of the server. A method that changes something returns
+// after the commit. Change functions may run more than once, and what they
+// fail with comes back wrapped.
+type Scheduler interface {
+	Apps(ctx context.Context) ([]scheduler.AppView, error)
+	App(ctx context.Context, name string) (scheduler.AppView, error)
+	RegisterApp(ctx context.Context, c app.Config) (scheduler.AppView, error)
+	UpdateApp(ctx context.Context, name string, change func(app.Config) (app.Config, error)) (scheduler.AppView, error)
+	SetAppDisabled(ctx context.Context, name string, disabled bool) (scheduler.AppView, error)
+	// DeleteApp fails with Conflict, naming the app's jobs, when it has any,
+	// unless withJobs is set: then they go with it.
+	DeleteApp(ctx context.Context, name string, withJobs bool) (scheduler.AppView, error)
+
+	Jobs(ctx context.Context) ([]scheduler.JobView, error)
+	Job(ctx context.Context, name string) (scheduler.JobView, error)
+	RegisterJob(ctx context.Context, c jobs.Config) (scheduler.JobView, error)
+	UpdateJob(ctx context.Context, name string, change func(jobs.Config) (jobs.Config, error)) (scheduler.JobView, error)
+	SetJobDisabled(ctx context.Context, name string, disabled bool) (scheduler.JobView, error)
+	DeregisterJob(ctx context.Context, name string) (scheduler.JobView, error)
+
+	// Trigger accepts a run. A repeated idempotency key gives the execution of
+	// the first call; an empty one is none.
+	Trigger(ctx context.Context, job, idempotencyKey string) (executionID string, err error)
+	Explain(ctx context.Context, job string) (scheduler.Explanation, error)
+	Execution(ctx context.Context, id string) (scheduler.ExecutionView, error)
+
+	RunningTasks(ctx context.Context) ([]scheduler.TaskView, error)
+	ReadyJobs(ctx context.Context) ([]scheduler.ReadyView, error)
+	FailoverShards(ctx context.Context) ([]scheduler.FailoverView, error)
+	// ForgetTask is the operator's word that a task is over (rule E5).
+	ForgetTask(ctx context.Context, taskID string) error
+	LogPlace(ctx context.Context, taskID string) (scheduler.LogPlace, error)
+
+	// Health and Stats answer at once, whatever state the scheduler is in.
+	Health() scheduler.Health
+	Stats() scheduler.Stats
+}
+
+// Logs reads files through the API of the agent that holds them. Errors wrap
+// cluster.ErrGone when the agent answers that there is no such file.
+type Logs interface {
+	// Read returns at most length bytes from offset; none at or past the end.
+	Read(ctx context.Context, agentURL, path string, offset int64, length int) ([]byte, error)
+	Size(ctx context.Context, agentURL, path string) (int64, error)
+}

@@ -1,0 +1,301 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Options are what a Server needs, and its times; a zero time means the default.
+type Options struct {
+	Scheduler Scheduler
+	Logs      Logs
+	// Artifacts serves /artifacts/{name}, with the whole path; nil serves none.
+	Artifacts http.Handler
+	Logger    *slog.Logger
+	// AllowFile accepts apps with file URLs: everything runs on this machine.
+	AllowFile bool
+	// Version is told on the front page and by /healthz.
+	Version string
+	// Now tells whether a cron still fires; nil is time.Now.
+	Now func() time.Time
+	// Zone is that of crons whose job names none; nil is UTC.
+	Zone *time.Location
+
+	// RequestTimeout bounds a request that does not follow output. Default 30 s.
+	RequestTimeout time.Duration
+	// ShutdownGrace is how long Serve waits for requests at its end. Default 10 s.
+	ShutdownGrace time.Duration
+	// FollowEvery is how often output is looked for. Default 200 ms.
+	FollowEvery time.Duration
+}
+
+// Server is the REST API: an http.Handler, and Serve to run it on a listener.
+type Server struct {
+	opts      Options
+	log       *slog.Logger
+	engine    *gin.Engine
+	table     []route
+	templates map[string]string // the router's paths to the table's
+	names     map[string][]string
+
+	metrics   http.Handler
+	durations *prometheus.HistogramVec
+
+	closing   chan struct{} // closed at the beginning of the end
+	closeOnce sync.Once
+	inFlight  sync.WaitGroup
+}
+
+// quietRouter takes gin's process-wide mode off its default, in which it prints
+// every route to standard output. It is all that this room sets globally.
+var quietRouter = sync.OnceFunc(func() { gin.SetMode(gin.ReleaseMode) })
+
+// New makes a Server. It starts nothing.
+func New(opts Options) *Server {
+	quietRouter()
+	for at, standard := range map[*time.Duration]time.Duration{
+		&opts.RequestTimeout: 30 * time.Second, &opts.ShutdownGrace: 10 * time.Second, &opts.FollowEvery: 200 * time.Millisecond,
+	} {
+		if *at <= 0 {
+			*at = standard
+		}
+	}
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	s := &Server{opts: opts, log: opts.Logger, engine: gin.New(), templates: map[string]string{}, closing: make(chan struct{})}
+	s.metrics, s.durations = newMetrics(opts.Scheduler)
+	s.table = s.routes()
+	s.names = map[string][]string{"appName": reservedNames(s.table, "appName"), "jobName": reservedNames(s.table, "jobName")}
+
+	s.engine.RedirectTrailingSlash, s.engine.RedirectFixedPath = false, false
+	s.engine.HandleMethodNotAllowed = true
+	// Variables are cut out of the path before they are decoded, so that a name may
+	// hold any letter; pathValue decodes, as gin's own way takes + for a space.
+	s.engine.UseEscapedPath, s.engine.UnescapePathValues = true, false
+	s.engine.ForwardedByClientIP = false
+	_ = s.engine.SetTrustedProxies(nil) // fails for addresses only, and there are none
+	s.engine.Use(s.observe, s.recover, s.admit)
+	s.engine.NoRoute(s.noRoute)
+	s.engine.NoMethod(s.noMethod)
+	s.register(s.table)
+	return s
+}
+
+// reserved reports the names that the router's table takes [D05].
+func (s *Server) reserved(variable string) func(name string) bool {
+	return func(name string) bool { return slices.Contains(s.names[variable], name) }
+}
+
+// ServeHTTP answers one request. A trailing slash in its path makes no difference.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.inFlight.Add(1)
+	defer s.inFlight.Done()
+	if path := r.URL.EscapedPath(); len(path) > 1 && strings.HasSuffix(path, "/") {
+		u := *r.URL
+		u.Path, u.RawPath = strings.TrimSuffix(u.Path, "/"), strings.TrimSuffix(u.RawPath, "/")
+		r = r.WithContext(r.Context())
+		r.URL = &u
+	}
+	if r.Body != nil {
+		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+	}
+	s.engine.ServeHTTP(w, r)
+}
+
+// Serve answers requests on l until ctx ends; then it ends those who follow
+// output, waits for all others up to ShutdownGrace, and returns nil when none
+// was cut off. It closes l. A Server serves once.
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	if tcp, ok := l.Addr().(*net.TCPAddr); ok {
+		if err := CheckListen(tcp.String()); err != nil {
+			return errors.Join(err, l.Close())
+		}
+	}
+	requests, cutOff := context.WithCancel(context.WithoutCancel(ctx))
+	defer cutOff()
+	server := &http.Server{
+		Handler:           s,
+		BaseContext:       func(net.Listener) context.Context { return requests },
+		ReadHeaderTimeout: 10 * time.Second,
+		ReadTimeout:       time.Minute,
+		WriteTimeout:      2 * time.Minute,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
+		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+	}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(l) }()
+
+	select {
+	case err := <-served:
+		s.endFollowers()
+		cutOff()
+		_ = server.Close()
+		s.inFlight.Wait()
+		return fmt.Errorf("serve the API on %s: %w", l.Addr(), err)
+	case <-ctx.Done():
+	}
+	s.endFollowers()
+	grace, done := context.WithTimeout(context.WithoutCancel(ctx), s.opts.ShutdownGrace)
+	defer done()
+	err := server.Shutdown(grace)
+	if err != nil {
+		cutOff()
+		err = fmt.Errorf("the API's requests did not end within %s and were cut off: %w", s.opts.ShutdownGrace, errors.Join(err, server.Close()))
+	}
+	s.inFlight.Wait()
+	<-served
+	return err
+}
+
+func (s *Server) endFollowers() { s.closeOnce.Do(func() { close(s.closing) }) }
+
+// unmeasured marks requests that last as long as their client likes.
+const unmeasured = "unmeasured"
+
+// observe logs and measures every request, by its route's template.
+func (s *Server) observe(c *gin.Context) {
+	begin := time.Now()
+	defer func() {
+		took := time.Since(begin)
+		if !c.GetBool(unmeasured) {
+			s.durations.WithLabelValues(methodLabel(c.Request.Method), s.template(c), fmt.Sprint(c.Writer.Status())).Observe(took.Seconds())
+		}
+		s.log.DebugContext(c.Request.Context(), "request", "method", c.Request.Method, "path", c.Request.URL.Path,
+			"status", c.Writer.Status(), "bytes", max(0, c.Writer.Size()), "took", took, "remote", c.Request.RemoteAddr)
+	}()
+	c.Next()
+}
+
+func (s *Server) template(c *gin.Context) string {
+	if t, ok := s.templates[c.FullPath()]; ok {
+		return t
+	}
+	return "none"
+}
+
+// methodLabel keeps what clients invent out of the metrics.
+func methodLabel(method string) string {
+	switch method {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodDelete:
+		return method
+	}
+	return "other"
+}
+
+// recover turns a panic into an answer, or, too late for one, into a broken
+// connection, so that nobody takes half an answer for a whole one.
+func (s *Server) recover(c *gin.Context) {
+	defer func() {
+		fault := recover()
+		if fault == nil {
+			return
+		}
+		if fault != http.ErrAbortHandler { //nolint:errorlint // the value itself, as net/http compares it
+			id := uuid.NewString()
+			s.log.ErrorContext(c.Request.Context(), "request panicked", "id", id, "method", c.Request.Method,
+				"path", c.Request.URL.Path, "panic", fault, "stack", string(debug.Stack()))
+			if !c.Writer.Written() {
+				writeJSON(c.Writer, http.StatusInternalServerError, internal(id).body())
+				return
+			}
+		}
+		panic(http.ErrAbortHandler)
+	}()
+	c.Next()
+}
+
+// admit lets a request in, or ends it here.
+func (s *Server) admit(c *gin.Context) {
+	h := c.Writer.Header()
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cache-Control", "no-store")
+	err := guard(c.Request)
+	if err == nil && c.Request.ContentLength > maxBody {
+		err = errTooLarge
+	}
+	if err != nil {
+		fail(c.Writer, c.Request, s.log, err)
+		c.Abort()
+	}
+}
+
+func (s *Server) noRoute(c *gin.Context) {
+	near := nearestRoute(s.table, c.Request.Method, c.Request.URL.Path)
+	fail(c.Writer, c.Request, s.log, notFound("no_route", "there is no route %s %s; the nearest is %s %s",
+		c.Request.Method, quoted(c.Request.URL.Path), near.method, near.path))
+}
+
+func (s *Server) noMethod(c *gin.Context) {
+	fail(c.Writer, c.Request, s.log, &failure{status: http.StatusMethodNotAllowed, code: "method_not_allowed",
+		message: fmt.Sprintf("%s is not a method of %s; allowed are %s",
+			c.Request.Method, quoted(c.Request.URL.Path), c.Writer.Header().Get("Allow"))})
+}
+
+func (s *Server) artifact(c *gin.Context) {
+	if s.opts.Artifacts == nil {
+		fail(c.Writer, c.Request, s.log, notFound("no_artifacts", "this server has no artifacts"))
+		return
+	}
+	line := http.NewResponseController(c.Writer) // large files over slow lines
+	_ = line.SetReadDeadline(time.Time{})
+	_ = line.SetWriteDeadline(time.Now().Add(time.Hour))
+	s.opts.Artifacts.ServeHTTP(c.Writer, c.Request)
+}
+
+type health struct {
+	Status     string `json:"status"`
+	Version    string `json:"version"`
+	Leading    bool   `json:"leading"`
+	Subscribed bool   `json:"subscribed"`
+	Detail     string `json:"detail,omitempty"`
+}
+
+func (s *Server) health(status string) health {
+	h := s.opts.Scheduler.Health()
+	return health{Status: status, Version: s.opts.Version, Leading: h.Leading, Subscribed: h.Subscribed, Detail: h.Detail}
+}
+
+// healthz says that the process answers.
+func (s *Server) healthz(*gin.Context) (any, error) { return s.health("ok"), nil }
+
+// readyz says whether it can do its work now.
+func (s *Server) readyz(*gin.Context) (any, error) {
+	h := s.health("ready")
+	if !h.Leading || !h.Subscribed {
+		return nil, &failure{status: http.StatusServiceUnavailable, code: "not_ready", message: h.Detail}
+	}
+	return h, nil
+}
+
+// front is for the one who opens the address without knowing what is here.
+func (s *Server) front(c *gin.Context) {
+	c.Header("Content-Type", "text/plain; charset=utf-8")
+	at := "http://" + c.Request.Host
+	_, _ = io.WriteString(c.Writer, strings.Join([]string{
+		"ElasticJob " + s.opts.Version + ": a scheduler for batch jobs. This is its REST API; docs/api.md has all of it.",
+		"",
+		"curl " + at + "/api/app/list",
+		"curl " + at + "/api/job/jobs",
+		"curl -X POST " + at + "/api/job/my_job/trigger",
+		"",
+	}, "\n"))
+}

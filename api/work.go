@@ -1,0 +1,105 @@
+package api
+
+import (
+	"net/http"
+	"strconv"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/elasticjob-go/elasticjob/scheduler"
+)
+
+// metaInfo is how the original writes which shard of which job.
+type metaInfo struct {
+	JobName       string `json:"jobName"`
+	ShardingItems []int  `json:"shardingItems"`
+}
+
+// taskContext is the original's, with what is ours at its end.
+type taskContext struct {
+	ID          string          `json:"id"`
+	MetaInfo    metaInfo        `json:"metaInfo"`
+	Type        string          `json:"type"`
+	SlaveID     string          `json:"slaveId"`
+	Idle        bool            `json:"idle"`
+	ExecutionID string          `json:"executionId"`
+	State       scheduler.State `json:"state"`
+}
+
+func (s *Server) runningTasks(c *gin.Context) (any, error) {
+	views, err := s.opts.Scheduler.RunningTasks(c.Request.Context())
+	list := make([]taskContext, len(views))
+	for i, v := range views {
+		list[i] = taskContext{ID: v.TaskID, MetaInfo: metaInfo{v.JobName, []int{v.Item}}, Type: v.Type,
+			SlaveID: v.Agent, ExecutionID: v.ExecutionID, State: v.State}
+	}
+	return list, err
+}
+
+// readyJob has its number as text, as the original writes it.
+type readyJob struct {
+	JobName string `json:"jobName"`
+	Times   string `json:"times"`
+}
+
+func (s *Server) readyJobs(c *gin.Context) (any, error) {
+	views, err := s.opts.Scheduler.ReadyJobs(c.Request.Context())
+	list := make([]readyJob, len(views))
+	for i, v := range views {
+		list[i] = readyJob{v.JobName, strconv.Itoa(v.Times)}
+	}
+	return list, err
+}
+
+type failoverShard struct {
+	TaskInfo       metaInfo `json:"taskInfo"`
+	OriginalTaskID string   `json:"originalTaskId"`
+}
+
+func (s *Server) failoverShards(c *gin.Context) (any, error) {
+	views, err := s.opts.Scheduler.FailoverShards(c.Request.Context())
+	list := make([]failoverShard, len(views))
+	for i, v := range views {
+		list[i] = failoverShard{metaInfo{v.JobName, []int{v.Item}}, v.OriginalTaskID}
+	}
+	return list, err
+}
+
+func (s *Server) explain(c *gin.Context) (any, error) {
+	name, err := jobName(c)
+	if err != nil {
+		return nil, err
+	}
+	e, err := s.opts.Scheduler.Explain(c.Request.Context(), name)
+	e.NextFires, e.Waiting, e.Running = orEmpty(e.NextFires), orEmpty(e.Waiting), orEmpty(e.Running)
+	return e, err
+}
+
+func (s *Server) execution(c *gin.Context) (any, error) {
+	id, err := pathValue(c, "executionId")
+	if err != nil {
+		return nil, err
+	}
+	v, err := s.opts.Scheduler.Execution(c.Request.Context(), id)
+	v.Shards = orEmpty(v.Shards)
+	return v, err
+}
+
+type forgotten struct {
+	TaskID    string `json:"taskId"`
+	Forgotten bool   `json:"forgotten"`
+}
+
+func (s *Server) forgetTask(c *gin.Context) (any, error) {
+	id, err := pathValue(c, "taskId")
+	if err != nil {
+		return nil, err
+	}
+	return forgotten{TaskID: id, Forgotten: true}, s.opts.Scheduler.ForgetTask(c.Request.Context(), id)
+}
+
+// notBuilt answers routes of the original that this version does not have.
+func notBuilt(*gin.Context) (any, error) {
+	return nil, &failure{status: http.StatusNotImplemented, code: "not_built",
+		message: "the original's event and statistics routes are not built yet; executions are at /api/execution/{executionId}, numbers at /metrics"}
+}

@@ -1,0 +1,117 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// SplitCommand splits a command line into words as a POSIX shell does: blanks
+// separate words; single quotes, double quotes and backslashes quote. Nothing is
+// expanded and no shell is started, so characters that would need one are
+// refused where they are not quoted: | & ; < > $ ` and a line break between
+// commands. The words are the program and its arguments; there is always a
+// program.
+func SplitCommand(line string) ([]string, error) {
+	s := splitter{line: line}
+	for s.at < len(line) {
+		if err := s.next(); err != nil {
+			return nil, err
+		}
+	}
+	s.endWord()
+	switch {
+	case len(s.words) == 0:
+		return nil, errors.New("it holds no command")
+	case s.words[0] == "":
+		return nil, errors.New("its first word, the program to run, is empty")
+	}
+	return s.words, nil
+}
+
+type splitter struct {
+	line   string
+	at     int
+	words  []string
+	word   strings.Builder
+	inWord bool // a word is under way, perhaps an empty quoted one
+}
+
+func (s *splitter) endWord() {
+	if s.inWord {
+		s.words = append(s.words, s.word.String())
+		s.word.Reset()
+		s.inWord = false
+	}
+}
+
+// next reads one character or one quoted stretch outside quotes.
+func (s *splitter) next() error {
+	switch c := s.line[s.at]; c {
+	case ' ', '\t', '\r':
+		s.endWord()
+	case '\n':
+		s.endWord()
+		if len(s.words) > 0 && strings.TrimSpace(s.line[s.at:]) != "" {
+			return s.needsShell("line break")
+		}
+	case '|', '&', ';', '<', '>', '$', '`':
+		return s.needsShell(fmt.Sprintf("'%c'", c))
+	case '\'':
+		end := strings.IndexByte(s.line[s.at+1:], '\'')
+		if end < 0 {
+			return fmt.Errorf("the single quote at column %d is never closed; write \\' for the character itself", s.column())
+		}
+		s.add(s.line[s.at+1 : s.at+1+end])
+		s.at += end + 1
+	case '"':
+		return s.doubleQuoted()
+	case '\\':
+		if s.at+1 == len(s.line) {
+			return errors.New("it ends with a backslash that quotes nothing; write \\\\ for the character itself")
+		}
+		s.at++
+		if s.line[s.at] != '\n' { // a quoted line break continues the line
+			s.add(s.line[s.at : s.at+1])
+		}
+	default:
+		s.add(s.line[s.at : s.at+1])
+	}
+	s.at++
+	return nil
+}
+
+// doubleQuoted reads to the closing quote. Within, a backslash quotes only the
+// characters that are special there.
+func (s *splitter) doubleQuoted() error {
+	opened := s.column()
+	s.add("")
+	for s.at++; s.at < len(s.line); s.at++ {
+		switch c := s.line[s.at]; {
+		case c == '"':
+			s.at++
+			return nil
+		case c == '\\' && s.at+1 < len(s.line) && strings.IndexByte("$`\"\\\n", s.line[s.at+1]) >= 0:
+			s.at++
+			if s.line[s.at] != '\n' {
+				s.add(s.line[s.at : s.at+1])
+			}
+		default:
+			s.add(s.line[s.at : s.at+1])
+		}
+	}
+	return fmt.Errorf("the double quote at column %d is never closed; write \\\" for the character itself", opened)
+}
+
+func (s *splitter) add(text string) {
+	s.word.WriteString(text)
+	s.inWord = true
+}
+
+// column is the position of the present character, counted in characters from 1.
+func (s *splitter) column() int { return utf8.RuneCountInString(s.line[:s.at]) + 1 }
+
+func (s *splitter) needsShell(what string) error {
+	return fmt.Errorf("unquoted %s at column %d: no shell is started; if you want one write sh -c '…', else quote it", what, s.column())
+}

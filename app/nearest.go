@@ -1,0 +1,52 @@
+package app
+
+import "strings"
+
+// unknown says that there is no field of this name, and which one is nearest.
+func (s *Schema[C]) unknown(name string) string {
+	if near := nearest(name, s.Fields()); near != "" {
+		return "unknown field; did you mean " + near + "?"
+	}
+	return "unknown field; known are " + strings.Join(s.Fields(), ", ")
+}
+
+// nearest is the candidate that differs from name in the fewest letters, or
+// "" when a third of its letters or more would have to change. Case, '_' and
+// '-' make no difference.
+func nearest(name string, candidates []string) string {
+	best, fewest := "", 0
+	plain := strings.NewReplacer("_", "", "-", "")
+	name = plain.Replace(strings.ToLower(name))
+	for _, candidate := range candidates {
+		other := strings.ToLower(candidate)
+		if max(len(name)-len(other), len(other)-len(name)) > len(other)/3 {
+			continue
+		}
+		d := distance(name, other)
+		if d <= len(other)/3 && (best == "" || d < fewest) {
+			best, fewest = candidate, d
+		}
+	}
+	return best
+}
+
+// distance is the number of letters to insert, remove or replace to get from a
+// to b (Levenshtein).
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost = 1 + min(diagonal, row[j], row[j+1])
+			}
+			diagonal, row[j+1] = row[j+1], cost
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,266 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/google/uuid"
+	"github.com/mesos/mesos-go/api/v1/lib"
+
+	"github.com/elasticjob-go/elasticjob/cluster/local/fetcher"
+	"github.com/elasticjob-go/elasticjob/cluster/local/master"
+)
+
+// Agent runs executors on this machine. It is made by Start.
+type Agent struct {
+	options   Options
+	info      mesos.AgentInfo
+	id        string
+	boot      string
+	log       *slog.Logger
+	fetcher   *fetcher.Fetcher
+	uplink    *uplink
+	alarms    *alarms
+	sandboxes *sandboxes
+
+	// ctx ends with Close; all goroutines are in work.
+	ctx        context.Context
+	cancel     context.CancelFunc
+	work       sync.WaitGroup
+	registered chan struct{}
+
+	mu          sync.Mutex
+	recovering  bool
+	closed      bool
+	awaited     map[*executorRun]bool // what recovery still waits for
+	frameworks  map[string]*framework
+	registerErr error
+	idle        chan struct{} // closed when no executor is left; nil unless EndAll waits
+}
+
+// framework is what the agent knows of one.
+type framework struct {
+	info      mesos.FrameworkInfo
+	executors map[string]*executorRun
+	tasks     map[string]*task
+}
+
+func (f *framework) partitionAware() bool {
+	for _, c := range f.info.Capabilities {
+		if c.Type == mesos.FrameworkInfo_Capability_PARTITION_AWARE {
+			return true
+		}
+	}
+	return false
+}
+
+var _ master.AgentLink = (*Agent)(nil)
+
+// Start reads what earlier runs left behind, begins to look after it, and
+// registers with upstream as soon as each executor has subscribed again or was given up:
+// at once when there is none, at most ReregistrationTimeout later otherwise. For
+// that, Handler must be served from now on. ctx bounds Start only, in which GiveUpExecutors
+// waits until all executors are dead.
+func Start(ctx context.Context, options Options, upstream master.Upstream) (*Agent, error) {
+	if err := options.complete(); err != nil {
+		return nil, err
+	}
+	boot, err := bootID()
+	if err != nil {
+		return nil, fmt.Errorf("start the agent: %w", err)
+	}
+	for _, dir := range []string{options.WorkDir, journals(options.DataDir)} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return nil, fmt.Errorf("start the agent: %w", err)
+		}
+	}
+	id, err := loadID(options.DataDir)
+	if err != nil {
+		return nil, fmt.Errorf("start the agent: %w", err)
+	}
+	fetch, err := fetcher.New(fetcher.Options{
+		CacheDir:   filepath.Join(options.DataDir, "fetch-cache"),
+		CacheBytes: options.FetchCacheBytes,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("start the agent: %w", err)
+	}
+	boxes, err := openSandboxes(options, id)
+	if err != nil {
+		return nil, fmt.Errorf("start the agent: %w", err)
+	}
+	a := &Agent{
+		options: options, info: options.info(id), id: id, boot: boot,
+		log: options.Logger, fetcher: fetch, sandboxes: boxes,
+		uplink: newUplink(upstream), alarms: newAlarms(options.Clock),
+		registered: make(chan struct{}),
+		recovering: true,
+		awaited:    map[*executorRun]bool{},
+		frameworks: map[string]*framework{},
+	}
+	a.ctx, a.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	a.work.Go(func() { a.alarms.run(a.ctx) })
+	a.work.Go(func() { a.uplink.run(a.ctx) })
+	a.work.Go(func() { boxes.run(a.ctx) })
+	if err := a.recover(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("start the agent: %w", err), a.Close(ctx))
+	}
+	return a, nil
+}
+
+// Registered waits until the agent's recovery is over and the master knows it.
+func (a *Agent) Registered(ctx context.Context) error {
+	select {
+	case <-a.registered:
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		return a.registerErr
+	case <-a.ctx.Done():
+		return errors.New("wait for the agent's registration: it was closed first")
+	case <-ctx.Done():
+		return fmt.Errorf("wait for the agent's registration: %w", ctx.Err())
+	}
+}
+
+// Info is the agent's id, hostname, port and resources.
+func (a *Agent) Info() mesos.AgentInfo { return a.info }
+
+// Handler serves the executor API and the files API. It may be called at any time after Start.
+func (a *Agent) Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("/api/v1/executor", a.serveCall)
+	mux.HandleFunc("/files/browse", a.sandboxes.serveBrowse)
+	mux.HandleFunc("/files/read", a.sandboxes.serveRead)
+	mux.HandleFunc("/files/download", a.sandboxes.serveDownload)
+	return mux
+}
+
+// Close stops the agent and waits for its goroutines, until ctx ends. Executors
+// and their tasks go on, as after kill -9, and are found again by the next Start.
+func (a *Agent) Close(ctx context.Context) error {
+	a.mu.Lock()
+	a.closed = true
+	a.cancel()
+	var errs []error
+	a.eachExecutor(func(ex *executorRun) {
+		if ex.session != nil {
+			ex.session.close()
+		}
+		if ex.proc != nil && ex.state != terminated {
+			errs = append(errs, ex.proc.close())
+		}
+	})
+	a.mu.Unlock()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		a.work.Wait()
+	}()
+	select {
+	case <-done:
+	case <-ctx.Done():
+		errs = append(errs, fmt.Errorf("close the agent: %w", ctx.Err()))
+		return errors.Join(errs...)
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.eachExecutor(func(ex *executorRun) { errs = append(errs, ex.journal.close()) })
+	a.fetcher.Close()
+	return errors.Join(append(errs, a.sandboxes.close())...)
+}
+
+// EndAll ends all executors, each with SHUTDOWN, its grace period and SIGKILL to its
+// session, and waits until nothing of them is left (rule O4). Updates that are
+// not acknowledged yet stay for the next Start. No task should be launched meanwhile.
+func (a *Agent) EndAll(ctx context.Context) error {
+	a.mu.Lock()
+	if a.idle == nil {
+		a.idle = make(chan struct{})
+	}
+	idle := a.idle
+	a.eachExecutor(func(ex *executorRun) { a.shutdown(ex) })
+	a.noteIdle()
+	a.mu.Unlock()
+	select {
+	case <-idle:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("end all executors: %w", ctx.Err())
+	}
+}
+
+// noteIdle tells EndAll when the last executor is gone.
+func (a *Agent) noteIdle() {
+	if a.idle == nil {
+		return
+	}
+	running := false
+	a.eachExecutor(func(ex *executorRun) { running = running || ex.state != terminated })
+	if !running {
+		close(a.idle)
+		a.idle = nil
+	}
+}
+
+func (a *Agent) eachExecutor(do func(*executorRun)) {
+	for _, f := range a.frameworks {
+		for _, ex := range f.executors {
+			do(ex)
+		}
+	}
+}
+
+func (a *Agent) framework(info mesos.FrameworkInfo) *framework {
+	id := info.GetID().GetValue()
+	f := a.frameworks[id]
+	if f == nil {
+		f = &framework{executors: map[string]*executorRun{}, tasks: map[string]*task{}}
+		a.frameworks[id] = f
+	}
+	f.info = info
+	return f
+}
+
+// forgetIfIdle drops a framework that has nothing here any more.
+func (a *Agent) forgetIfIdle(f *framework) {
+	if len(f.executors) == 0 && len(f.tasks) == 0 {
+		delete(a.frameworks, f.info.GetID().GetValue())
+	}
+}
+
+func journals(dataDir string) string { return filepath.Join(dataDir, "executors") }
+
+// loadID reads the agent's id, or makes one. It stays the same for the life of the data folder.
+func loadID(dataDir string) (string, error) {
+	type identity struct {
+		ID string `json:"id"`
+	}
+	name := filepath.Join(dataDir, "agent.json")
+	var kept identity
+	switch data, err := os.ReadFile(name); {
+	case err == nil:
+		if err := json.Unmarshal(data, &kept); err != nil || kept.ID == "" {
+			return "", fmt.Errorf("read the agent's id: %s has none (%v)", name, err)
+		}
+		return kept.ID, nil
+	case !errors.Is(err, fs.ErrNotExist):
+		return "", fmt.Errorf("read the agent's id: %w", err)
+	}
+	kept.ID = uuid.NewString() + "-S0"
+	data, err := json.Marshal(kept)
+	if err != nil {
+		return "", err
+	}
+	if err := os.WriteFile(name+".new", data, 0o600); err != nil {
+		return "", fmt.Errorf("keep the agent's id: %w", err)
+	}
+	return kept.ID, os.Rename(name+".new", name)
+}

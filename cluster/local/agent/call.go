@@ -1,0 +1,261 @@
+package agent
+
+import (
+	"fmt"
+	"net/http"
+
+	"github.com/mesos/mesos-go/api/v1/lib"
+	"github.com/mesos/mesos-go/api/v1/lib/executor"
+
+	"github.com/elasticjob-go/elasticjob/cluster/local/apihttp"
+	"github.com/elasticjob-go/elasticjob/cluster/local/master"
+)
+
+const (
+	unfinishedRecovery = "Agent has not finished recovery"
+	unsubscribed       = "Executor is not subscribed"
+)
+
+// refusal is a status and its text; the zero value is none.
+type refusal struct {
+	status int
+	text   string
+}
+
+// serveCall answers POST /api/v1/executor, in the order in which Mesos looks at a call.
+func (a *Agent) serveCall(w http.ResponseWriter, r *http.Request) {
+	var call executor.Call
+	if !apihttp.ReadCall(w, r, &call, "Call") {
+		return
+	}
+	if fault := validate(&call); fault != "" {
+		apihttp.Refuse(w, http.StatusBadRequest, "Failed to validate Executor::Call: "+fault)
+		return
+	}
+	switch call.Type {
+	case executor.Call_SUBSCRIBE:
+		a.serveSubscribe(w, r, &call)
+		return
+	case executor.Call_HEARTBEAT:
+		apihttp.Accepted(w)
+		return
+	}
+	switch refused := a.handle(&call); refused.status {
+	case 0:
+		apihttp.Accepted(w)
+	default:
+		apihttp.Refuse(w, refused.status, refused.text)
+	}
+}
+
+// validate returns Mesos' words for what is wrong with a call.
+func validate(call *executor.Call) string {
+	of := fmt.Sprintf("executor %s of framework %s", call.ExecutorID.Value, call.FrameworkID.Value)
+	switch call.Type {
+	case executor.Call_UNKNOWN:
+		return "Expecting 'type' to be present"
+	case executor.Call_SUBSCRIBE:
+		if call.Subscribe == nil {
+			return "Expecting 'subscribe' to be present"
+		}
+	case executor.Call_MESSAGE:
+		if call.Message == nil {
+			return "Expecting 'message' to be present"
+		}
+	case executor.Call_UPDATE:
+		if call.Update == nil {
+			return "Expecting 'update' to be present"
+		}
+		status := &call.Update.Status
+		switch {
+		case status.UUID == nil:
+			return "Expecting 'uuid' to be present"
+		case len(status.UUID) != 16:
+			return "Not a valid UUID"
+		case status.ExecutorID != nil && status.ExecutorID.Value != call.ExecutorID.Value:
+			return fmt.Sprintf("ExecutorID in Call: %s does not match ExecutorID in TaskStatus: %s",
+				call.ExecutorID.Value, status.ExecutorID.Value)
+		case status.GetSource() != mesos.SOURCE_EXECUTOR:
+			return "Received Call from " + of + " with invalid source, expecting 'SOURCE_EXECUTOR'"
+		case status.GetState() == mesos.TASK_STAGING:
+			return "Received TASK_STAGING from " + of + " which is not allowed"
+		}
+	}
+	return ""
+}
+
+// find looks the caller up. The agent's lock is held.
+func (a *Agent) find(call *executor.Call) (*executorRun, refusal) {
+	f := a.frameworks[call.FrameworkID.Value]
+	if f == nil {
+		return nil, refusal{http.StatusBadRequest, "Framework cannot be found"}
+	}
+	ex := f.executors[call.ExecutorID.Value]
+	if ex == nil || ex.command {
+		return nil, refusal{http.StatusBadRequest, "Executor cannot be found"}
+	}
+	return ex, refusal{}
+}
+
+// handle does UPDATE and MESSAGE.
+func (a *Agent) handle(call *executor.Call) refusal {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.recovering || a.closed {
+		return refusal{http.StatusServiceUnavailable, unfinishedRecovery}
+	}
+	ex, refused := a.find(call)
+	if ex == nil {
+		return refused
+	}
+	if ex.state == registering {
+		return refusal{http.StatusForbidden, unsubscribed}
+	}
+	switch call.Type {
+	case executor.Call_UPDATE:
+		if err := a.fromExecutor(ex, call.Update.Status); err != nil {
+			a.log.Error("update is refused", "task", call.Update.Status.TaskID.Value, "error", err)
+			return refusal{http.StatusInternalServerError, "Failed to checkpoint the status update"}
+		}
+	case executor.Call_MESSAGE:
+		framework, id, data := call.FrameworkID.Value, ex.id, call.Message.Data
+		a.uplink.tell(func(up master.Upstream) { up.Message(a.id, framework, id, data) })
+	default:
+		return refusal{http.StatusNotImplemented, ""}
+	}
+	return refusal{}
+}
+
+func (a *Agent) serveSubscribe(w http.ResponseWriter, r *http.Request, call *executor.Call) {
+	codec, ok := apihttp.Negotiate(w, r)
+	if !ok {
+		return
+	}
+	// Counted here, under the lock, so that Close waits for it.
+	s, refused := a.subscribe(call)
+	if s == nil {
+		apihttp.Refuse(w, refused.status, refused.text)
+		return
+	}
+	defer a.work.Done()
+	defer a.disconnected(call, s)
+	stream, err := apihttp.NewStream(w, codec, nil)
+	if err == nil {
+		err = s.serve(r.Context(), stream, a.options.Heartbeat)
+	}
+	if err != nil {
+		a.log.Debug("an executor's subscription broke", "executor", call.ExecutorID.Value, "error", err)
+	}
+}
+
+// subscribe connects an executor: takes in what it has not yet got through, drops what
+// never reached it, and gives it what waits. The session is counted in a.work.
+func (a *Agent) subscribe(call *executor.Call) (*session, refusal) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.closed {
+		return nil, refusal{http.StatusServiceUnavailable, unfinishedRecovery}
+	}
+	ex, refused := a.find(call)
+	if ex == nil {
+		return nil, refused
+	}
+	s := newSession()
+	if ex.state == terminating || ex.state == terminated {
+		s.send(&executor.Event{Type: executor.Event_SHUTDOWN})
+		s.close()
+		a.work.Add(1)
+		return s, refusal{}
+	}
+	if !ex.subscribed {
+		if err := ex.journal.append(record{Kind: recSubscribed}); err != nil {
+			a.log.Error("subscription is refused", "executor", ex.id, "error", err)
+			return nil, refusal{http.StatusServiceUnavailable, "Failed to checkpoint the subscription"}
+		}
+		ex.subscribed = true
+	}
+	if ex.session != nil {
+		ex.session.close()
+	}
+	ex.session = s
+	a.work.Add(1)
+	if !ex.everSent && !ex.hasQueued() {
+		// All its tasks were killed before it came: it would wait forever.
+		a.setState(ex, running)
+		a.shutdown(ex)
+		return s, refusal{}
+	}
+	s.send(&executor.Event{Type: executor.Event_SUBSCRIBED, Subscribed: &executor.Event_Subscribed{
+		ExecutorInfo:  ex.info,
+		FrameworkInfo: ex.framework.info,
+		AgentInfo:     a.info,
+		ContainerID:   &mesos.ContainerID{Value: ex.container},
+	}})
+	if err := a.takeIn(ex, call.Subscribe); err != nil {
+		// It brings them again with its next subscription.
+		a.log.Error("updates of a subscription cannot be recorded", "executor", ex.id, "error", err)
+		s.close()
+		return s, refusal{}
+	}
+	a.sendQueued(ex)
+	a.setState(ex, running)
+	return s, refusal{}
+}
+
+// takeIn handles what an executor brings with its subscription.
+func (a *Agent) takeIn(ex *executorRun, brings *executor.Call_Subscribe) error {
+	for _, u := range brings.UnacknowledgedUpdates {
+		if len(u.Status.UUID) != 16 {
+			continue
+		}
+		if err := a.fromExecutor(ex, u.Status); err != nil {
+			return err
+		}
+	}
+	knows := map[string]bool{}
+	for i := range brings.UnacknowledgedTasks {
+		knows[brings.UnacknowledgedTasks[i].TaskID.Value] = true
+	}
+	for _, t := range ex.inOrder() {
+		if t.sent && t.state == mesos.TASK_STAGING && !knows[t.id] {
+			a.log.Info("task never reached its executor", "task", t.id, "executor", ex.id)
+			a.fail(t, cause{mesos.TASK_DROPPED, mesos.REASON_AGENT_RESTARTED, "Task launched during agent restart"})
+		}
+	}
+	return nil
+}
+
+// sendQueued sends the tasks that waited for their executor.
+func (a *Agent) sendQueued(ex *executorRun) {
+	var waiting []*task
+	var ids []string
+	for _, t := range ex.inOrder() {
+		if !t.sent && !t.over() {
+			waiting, ids = append(waiting, t), append(ids, t.id)
+		}
+	}
+	if len(waiting) == 0 {
+		return
+	}
+	if err := ex.journal.append(record{Kind: recSent, Tasks: ids}); err != nil {
+		// Sent but not recorded, it could be launched twice after a restart.
+		a.log.Error("tasks are held back", "executor", ex.id, "tasks", len(ids), "error", err)
+		return
+	}
+	for _, t := range waiting {
+		t.sent = true
+	}
+	ex.everSent = true
+	ex.tell(launches(waiting)...)
+}
+
+// disconnected notes that a subscription ended. The executor goes on, and is
+// expected to subscribe again.
+func (a *Agent) disconnected(call *executor.Call, s *session) {
+	s.close()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if ex := a.findExecutor(call.FrameworkID.Value, call.ExecutorID.Value); ex != nil && ex.session == s {
+		ex.session = nil
+	}
+}

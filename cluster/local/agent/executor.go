@@ -1,0 +1,336 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/mesos/mesos-go/api/v1/lib"
+	"github.com/mesos/mesos-go/api/v1/lib/executor"
+
+	"github.com/elasticjob-go/elasticjob/cluster/local/master"
+)
+
+// state is an executor's, in Mesos' words.
+type state int
+
+const (
+	registering state = iota // started, or found again, but not (again) subscribed
+	running                  // subscribed at least once in this run of the agent
+	terminating              // told to end, or being killed
+	terminated               // its process is gone
+)
+
+func (s state) String() string {
+	return [...]string{"registering", "running", "terminating", "terminated"}[s]
+}
+
+// executorRun is one run of an executor: a process, its sandbox, its tasks. All
+// is guarded by the agent's mutex.
+type executorRun struct {
+	framework *framework
+	info      mesos.ExecutorInfo
+	id        string
+	container string
+	sandbox   string
+	// command: made for a command task; the agent plays the executor.
+	command bool
+	journal *journal
+
+	state      state
+	proc       *watched // nil until forked
+	session    *session // nil while not connected
+	cancel     func()   // ends the launch, before the fork
+	subscribed bool     // ever
+	everSent   bool
+	// forget: its framework is no more, nobody waits for its updates.
+	forget bool
+	// why replaces the cause of death that its tasks are told.
+	why *cause
+
+	tasks map[string]*task // live ones, and those with updates not yet acknowledged
+	next  int              // the next task's place
+	done  []doneTask       // the last that were over
+}
+
+// cause is what the tasks of an executor that ended are told.
+type cause struct {
+	state   mesos.TaskState
+	reason  mesos.TaskStatus_Reason
+	message string
+}
+
+// doneTask is a task whose last update is acknowledged. The executor may not
+// know it yet, and sends the update again.
+type doneTask struct {
+	id    string
+	uuids [][]byte
+}
+
+// rememberDone is how many of them an executor run remembers, as in Mesos.
+const rememberDone = 200
+
+func (ex *executorRun) remember(d doneTask) {
+	ex.done = append(ex.done, d)
+	if extra := len(ex.done) - rememberDone; extra > 0 {
+		ex.done = slices.Delete(ex.done, 0, extra)
+	}
+}
+
+func (ex *executorRun) wasDone(taskID string) bool {
+	return slices.ContainsFunc(ex.done, func(d doneTask) bool { return d.id == taskID })
+}
+
+// inOrder lists the tasks: those that were sent first, then those that wait.
+func (ex *executorRun) inOrder() []*task {
+	tasks := make([]*task, 0, len(ex.tasks))
+	for _, t := range ex.tasks {
+		tasks = append(tasks, t)
+	}
+	slices.SortFunc(tasks, func(a, b *task) int {
+		if a.sent != b.sent {
+			if a.sent {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(a.place, b.place)
+	})
+	return tasks
+}
+
+func (ex *executorRun) hasQueued() bool {
+	for _, t := range ex.tasks {
+		if !t.sent && !t.over() {
+			return true
+		}
+	}
+	return false
+}
+
+func (ex *executorRun) tell(events ...*executor.Event) {
+	if ex.session != nil {
+		ex.session.send(events...)
+	}
+}
+
+func (a *Agent) sandboxOf(framework, id, container string) string {
+	return filepath.Join(a.options.WorkDir, "slaves", a.id, "frameworks", framework, "executors", id, "runs", container)
+}
+
+// note appends to the executor's journal. What can't be recorded goes on in
+// memory only; a restart would then not know it, so it is logged as an error.
+func (a *Agent) note(ex *executorRun, records ...record) {
+	if err := ex.journal.append(records...); err != nil {
+		a.log.Error("executor's journal cannot be written", "executor", ex.id, "error", err)
+	}
+}
+
+// shutdown asks an executor to end, and kills its session after the grace period.
+func (a *Agent) shutdown(ex *executorRun) {
+	if ex.state == terminating || ex.state == terminated {
+		return
+	}
+	a.log.Info("shutting an executor down", "executor", ex.id, "container", ex.container)
+	a.note(ex, record{Kind: recShutdown, Forget: ex.forget})
+	a.setState(ex, terminating)
+	ex.tell(&executor.Event{Type: executor.Event_SHUTDOWN})
+	a.killAfterGrace(ex)
+	if ex.command {
+		a.terminateCommand(ex, nil)
+	}
+}
+
+func (a *Agent) killAfterGrace(ex *executorRun) {
+	if ex.proc == nil {
+		// Nothing runs yet that could be asked.
+		ex.kill()
+		return
+	}
+	grace := a.options.ShutdownGrace
+	if own := ex.info.GetShutdownGracePeriod(); own != nil {
+		grace = asDuration(own)
+	}
+	a.alarms.after(grace, func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		if ex.state == terminating {
+			a.log.Info("killing an executor that did not end in time", "executor", ex.id, "grace", grace)
+			ex.kill()
+		}
+	})
+}
+
+// kill ends the launch or the process. The rest of its session is killed by who
+// watches it.
+func (ex *executorRun) kill() {
+	if ex.proc != nil {
+		ex.proc.kill()
+	} else if ex.cancel != nil {
+		ex.cancel()
+	}
+}
+
+// destroy kills an executor whose tasks are told why.
+func (a *Agent) destroy(ex *executorRun, why cause) {
+	a.log.Warn("killing an executor", "executor", ex.id, "reason", why.message)
+	ex.why = &why
+	a.note(ex, record{Kind: recShutdown, Forget: ex.forget})
+	a.setState(ex, terminating)
+	ex.kill()
+}
+
+func (a *Agent) setState(ex *executorRun, s state) {
+	ex.state = s
+	if s != registering && a.awaited[ex] {
+		delete(a.awaited, ex)
+		a.recovered()
+	}
+}
+
+// attend watches the process until it ends, and then kills what is left of its session.
+func (a *Agent) attend(ex *executorRun, w *watched) {
+	if err := w.wait(); err != nil {
+		return // the agent was closed, the executor goes on
+	}
+	ctx, cancel := context.WithTimeout(a.ctx, sessionPatience)
+	defer cancel()
+	if err := killSession(ctx, w.process); err != nil {
+		a.log.Error("executor left processes behind", "executor", ex.id, "error", err)
+	}
+	status := w.reap()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.closed {
+		return // the files are being closed; the next start finds it gone
+	}
+	if err := w.close(); err != nil {
+		a.log.Error("executor's pidfd cannot be closed", "executor", ex.id, "error", err)
+	}
+	a.ended(ex, status)
+}
+
+// ended tells the master that an executor is gone, and then the fate of its tasks.
+func (a *Agent) ended(ex *executorRun, status int) {
+	if ex.state == terminated {
+		return
+	}
+	a.log.Info("executor ended", "executor", ex.id, "container", ex.container, "wait_status", status)
+	if ex.session != nil {
+		ex.session.close()
+		ex.session = nil
+	}
+	if ex.command {
+		a.commandEnded(ex, status)
+	}
+	a.note(ex, record{Kind: recEnded, Status: status})
+	a.setState(ex, terminated)
+	framework, id := ex.framework.info.GetID().GetValue(), ex.id
+	if !ex.command {
+		a.uplink.tell(func(up master.Upstream) { up.ExecutorEnded(a.id, framework, id, status) })
+	}
+	why := cause{mesos.TASK_FAILED, mesos.REASON_EXECUTOR_TERMINATED, "Executor terminated"}
+	if ex.why != nil {
+		why = *ex.why
+	}
+	for _, t := range ex.inOrder() {
+		if !t.over() && !ex.forget {
+			a.fail(t, why)
+		}
+	}
+	a.retireIfDone(ex)
+	a.noteIdle()
+}
+
+// retireIfDone forgets an executor that ended and has nothing more to tell. Its
+// sandbox is kept for a while.
+func (a *Agent) retireIfDone(ex *executorRun) {
+	if ex.state != terminated || len(ex.tasks) > 0 && !ex.forget {
+		return
+	}
+	f := ex.framework
+	for id, t := range ex.tasks {
+		if f.tasks[id] == t {
+			delete(f.tasks, id)
+		}
+	}
+	clear(ex.tasks)
+	if f.executors[ex.id] == ex {
+		delete(f.executors, ex.id)
+	}
+	a.forgetIfIdle(f)
+	if err := ex.journal.remove(); err != nil {
+		a.log.Error("journal of an executor that is over cannot be removed", "executor", ex.id, "error", err)
+	}
+	if ex.command {
+		removeStatusFile(a.statusFile(ex))
+	}
+	a.sandboxes.retired(ex.sandbox, a.options.Clock())
+}
+
+// compact rewrites the journal when most of it is of tasks that are over.
+func (a *Agent) compact(ex *executorRun) {
+	if !ex.journal.large() {
+		return
+	}
+	records, err := ex.snapshot()
+	if err == nil {
+		err = ex.journal.replace(records)
+	}
+	if err != nil {
+		a.log.Error("executor's journal cannot be rewritten", "executor", ex.id, "error", err)
+	}
+}
+
+// snapshot is the journal that leads to what ex is now.
+func (ex *executorRun) snapshot() ([]record, error) {
+	first, err := ex.runRecord()
+	if err != nil {
+		return nil, err
+	}
+	records := []record{first}
+	if ex.proc != nil {
+		records = append(records, record{Kind: recForked, Proc: &ex.proc.process})
+	}
+	if ex.subscribed {
+		records = append(records, record{Kind: recSubscribed, Sent: ex.everSent})
+	}
+	for _, d := range ex.done {
+		records = append(records, record{Kind: recDone, Task: d.id, UUID: slices.Concat(d.uuids...)})
+	}
+	for _, t := range ex.inOrder() {
+		of, err := t.snapshot()
+		if err != nil {
+			return nil, err
+		}
+		records = append(records, of...)
+	}
+	switch ex.state {
+	case terminating:
+		records = append(records, record{Kind: recShutdown, Forget: ex.forget})
+	case terminated:
+		records = append(records, record{Kind: recEnded})
+	}
+	return records, nil
+}
+
+func (ex *executorRun) runRecord() (record, error) {
+	framework, err := ex.framework.info.Marshal()
+	if err != nil {
+		return record{}, fmt.Errorf("encode the framework of an executor: %w", err)
+	}
+	info, err := ex.info.Marshal()
+	if err != nil {
+		return record{}, fmt.Errorf("encode an executor: %w", err)
+	}
+	return record{Kind: recRun, Run: &run{Container: ex.container, Framework: framework, Executor: info, Command: ex.command}}, nil
+}
+
+// validID reports whether id can be the name of a folder. The master checks ids
+// too; here it keeps sandboxes within the work folder.
+func validID(id string) bool {
+	return id != "" && id != "." && id != ".." && !strings.ContainsAny(id, "/\x00")
+}

@@ -1,0 +1,161 @@
+package agent
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+)
+
+// journal is the append-only file of one executor run. A record is one line
+// of JSON; one that kill -9 cut off is the last and has no line end, and nobody
+// was told of it yet. Nothing is synced: see the package comment.
+//
+// A long-lived executor's journal is rewritten when most of it is of tasks that
+// are over, so that its size follows what lives and an append costs O(1) on average.
+type journal struct {
+	path    string
+	file    *os.File
+	size    int64
+	rewrite int64 // the size at which a rewrite pays off
+}
+
+// rewriteAbove is the least size at which a journal is rewritten.
+const rewriteAbove = 1 << 20
+
+// record is one line. What it means depends on Kind; see the constants.
+type record struct {
+	Kind string `json:"k"`
+	// Task is the id that the record is about.
+	Task string `json:"t,omitempty"`
+	// Tasks are the ids of a sent record.
+	Tasks []string `json:"ts,omitempty"`
+	// Proto is a TaskInfo or TaskStatus; UUID that of an acknowledged update.
+	Proto []byte   `json:"p,omitempty"`
+	UUID  []byte   `json:"u,omitempty"`
+	Run   *run     `json:"run,omitempty"`
+	Proc  *process `json:"proc,omitempty"`
+	// Sent marks a task that was on its way to its executor as it was recorded.
+	Sent bool `json:"s,omitempty"`
+	// Status is the wait status of an ended executor.
+	Status int `json:"st,omitempty"`
+	// Forget marks the shutdown of an executor whose framework is no more.
+	Forget bool `json:"f,omitempty"`
+}
+
+// The kinds of records.
+const (
+	recRun        = "run"        // the executor is to be started: what and where; before the fork
+	recForked     = "forked"     // its process
+	recSubscribed = "subscribed" // it subscribed for the first time
+	recTask       = "task"       // a task for it
+	recSent       = "sent"       // tasks on their way to it
+	recUpdate     = "update"     // a status update, not yet acknowledged
+	recAcked      = "acked"      // the acknowledgement of the oldest one
+	recShutdown   = "shutdown"   // it was told to end
+	recEnded      = "ended"      // its process is gone
+	recDone       = "done"       // of a rewritten journal: a task that is over, with its updates' uuids
+)
+
+// run is what an executor is started from.
+type run struct {
+	Container string `json:"container"`
+	Framework []byte `json:"framework"` // mesos.FrameworkInfo
+	Executor  []byte `json:"executor"`  // mesos.ExecutorInfo
+	// Command: it was made for a command task, and runs in the agent.
+	Command bool `json:"command,omitempty"`
+}
+
+func createJournal(path string, first ...record) (*journal, error) {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("make an executor's journal: %w", err)
+	}
+	j := &journal{path: path, file: file, rewrite: rewriteAbove}
+	if err := j.append(first...); err != nil {
+		return nil, errors.Join(err, j.remove())
+	}
+	return j, nil
+}
+
+// openJournal reads a journal and opens it for more.
+func openJournal(path string) (*journal, []record, error) {
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, nil, fmt.Errorf("open an executor's journal: %w", err)
+	}
+	data, err := io.ReadAll(file)
+	if err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("read an executor's journal: %w", err), file.Close())
+	}
+	whole := bytes.LastIndexByte(data, '\n') + 1
+	var records []record
+	for line := range bytes.Lines(data[:whole]) {
+		var r record
+		if err := json.Unmarshal(line, &r); err != nil {
+			err = fmt.Errorf("read an executor's journal %s, record %d: %w", path, len(records)+1, err)
+			return nil, nil, errors.Join(err, file.Close())
+		}
+		records = append(records, r)
+	}
+	if err := file.Truncate(int64(whole)); err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("cut the torn end off a journal: %w", err), file.Close())
+	}
+	return &journal{path: path, file: file, size: int64(whole), rewrite: rewriteAbove}, records, nil
+}
+
+func encode(records []record) ([]byte, error) {
+	var lines bytes.Buffer
+	encoder := json.NewEncoder(&lines)
+	for i := range records {
+		if err := encoder.Encode(&records[i]); err != nil {
+			return nil, fmt.Errorf("encode a journal record: %w", err)
+		}
+	}
+	return lines.Bytes(), nil
+}
+
+// append writes the records in one go: all of them or none.
+func (j *journal) append(records ...record) error {
+	lines, err := encode(records)
+	if err != nil {
+		return err
+	}
+	if _, err := j.file.Write(lines); err != nil {
+		// A part may be there, and must not stand before the next record.
+		return fmt.Errorf("append to an executor's journal: %w", errors.Join(err, j.file.Truncate(j.size)))
+	}
+	j.size += int64(len(lines))
+	return nil
+}
+
+// large reports whether a rewrite pays off.
+func (j *journal) large() bool { return j.size >= j.rewrite }
+
+// replace rewrites the journal as the records, by rename: a crash leaves the old or the new one.
+func (j *journal) replace(records []record) error {
+	lines, err := encode(records)
+	if err != nil {
+		return err
+	}
+	temp := j.path + ".new"
+	if err := os.WriteFile(temp, lines, 0o600); err != nil {
+		return fmt.Errorf("rewrite an executor's journal: %w", err)
+	}
+	file, err := os.OpenFile(temp, os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return fmt.Errorf("rewrite an executor's journal: %w", err)
+	}
+	if err := os.Rename(temp, j.path); err != nil {
+		return fmt.Errorf("rewrite an executor's journal: %w", errors.Join(err, file.Close()))
+	}
+	err = j.file.Close()
+	j.file, j.size, j.rewrite = file, int64(len(lines)), max(rewriteAbove, 4*int64(len(lines)))
+	return err
+}
+
+func (j *journal) close() error { return j.file.Close() }
+
+func (j *journal) remove() error { return errors.Join(j.file.Close(), os.Remove(j.path)) }

@@ -1,0 +1,284 @@
+package agent
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// process is the identity of a process that outlives this one: a pid alone may
+// be someone else's tomorrow.
+type process struct {
+	PID int `json:"pid"`
+	// Start is its start time in clock ticks since boot (/proc/<pid>/stat, field 22).
+	Start uint64 `json:"start"`
+	// Boot is the machine's boot id.
+	Boot string `json:"boot"`
+}
+
+// unknownStatus is reported for a process whose wait status only another
+// process got, as Mesos does.
+const unknownStatus = -1
+
+func bootID() (string, error) {
+	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return "", fmt.Errorf("read the boot id, by which executors are known: %w", err)
+	}
+	return strings.TrimSpace(string(id)), nil
+}
+
+// stat is what we need of /proc/<pid>/stat.
+type stat struct {
+	pid, session int
+	state        byte
+	start        uint64
+}
+
+func readStat(pid int) (stat, error) {
+	line, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return stat{}, err
+	}
+	// The second field is the program's name in parentheses, with anything in it.
+	fields := bytes.Fields(line[bytes.LastIndexByte(line, ')')+1:])
+	if len(fields) < 20 {
+		return stat{}, fmt.Errorf("read /proc/%d/stat: %d fields", pid, len(fields))
+	}
+	session, err1 := strconv.Atoi(string(fields[3]))
+	start, err2 := strconv.ParseUint(string(fields[19]), 10, 64)
+	return stat{pid: pid, session: session, state: fields[0][0], start: start}, errors.Join(err1, err2)
+}
+
+// over reports whether the process has ended and only waits to be reaped.
+func (s stat) over() bool { return s.state == 'Z' || s.state == 'X' }
+
+// lives reports whether p is still there, reaped or not yet.
+func (p process) lives() bool {
+	s, err := readStat(p.PID)
+	return err == nil && s.start == p.Start
+}
+
+func eachProcess(do func(stat)) error {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return fmt.Errorf("list the machine's processes: %w", err)
+	}
+	for _, entry := range entries {
+		pid, err := strconv.Atoi(entry.Name())
+		if err != nil {
+			continue
+		}
+		// One that ended meanwhile is not there to be seen.
+		if s, err := readStat(pid); err == nil {
+			do(s)
+		}
+	}
+	return nil
+}
+
+// killSession kills all processes of the session that p leads or led, and waits until
+// they are over. While one of them lives, the kernel gives their session's
+// number to no other process; so when p's pid has another owner, there is none left.
+func killSession(ctx context.Context, p process) error {
+	pause := time.NewTicker(5 * time.Millisecond)
+	defer pause.Stop()
+	for {
+		var left []int
+		foreign := false
+		err := eachProcess(func(s stat) {
+			switch {
+			case s.pid == p.PID && s.start != p.Start:
+				foreign = true
+			case s.session == p.PID && !s.over():
+				left = append(left, s.pid)
+			}
+		})
+		if err != nil || foreign || len(left) == 0 {
+			return err
+		}
+		for _, pid := range left {
+			// It may have ended since.
+			_ = unix.Kill(pid, unix.SIGKILL)
+		}
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+			return fmt.Errorf("kill the session of process %d: %d processes are left: %w", p.PID, len(left), ctx.Err())
+		}
+	}
+}
+
+// findMarked finds the session leaders whose environment has MESOS_SANDBOX set to
+// one of the sandboxes: executors that were forked, though their pid was never recorded (rule O2).
+func findMarked(sandboxes map[string]bool, boot string) (map[string]process, error) {
+	found := map[string]process{}
+	if len(sandboxes) == 0 {
+		return found, nil
+	}
+	err := eachProcess(func(s stat) {
+		if s.session != s.pid || s.over() {
+			return
+		}
+		environ, err := os.ReadFile("/proc/" + strconv.Itoa(s.pid) + "/environ")
+		if err != nil {
+			return
+		}
+		for variable := range bytes.SplitSeq(environ, []byte{0}) {
+			sandbox, is := bytes.CutPrefix(variable, []byte("MESOS_SANDBOX="))
+			if is && sandboxes[string(sandbox)] {
+				found[string(sandbox)] = process{PID: s.pid, Start: s.start, Boot: boot}
+			}
+		}
+	})
+	return found, err
+}
+
+// watched is a process that is waited for by its pidfd. It need not be our child.
+type watched struct {
+	process
+	file *os.File
+}
+
+// errGone means that the process isn't there any more.
+var errGone = errors.New("process is gone")
+
+// watch opens the pidfd of p.
+func watch(p process) (*watched, error) {
+	fd, err := unix.PidfdOpen(p.PID, unix.PIDFD_NONBLOCK)
+	if errors.Is(err, unix.ESRCH) {
+		return nil, errGone
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open a pidfd of process %d: %w", p.PID, err)
+	}
+	file := os.NewFile(uintptr(fd), "pidfd of "+strconv.Itoa(p.PID))
+	// Only now is it sure that the pid, if it is still p's, stays so.
+	if !p.lives() {
+		return nil, errors.Join(errGone, file.Close())
+	}
+	return &watched{process: p, file: file}, nil
+}
+
+// wait returns when the process has ended; with an error when the watch was
+// closed first. It takes no thread: the runtime polls the pidfd.
+func (w *watched) wait() error {
+	conn, err := w.file.SyscallConn()
+	if err != nil {
+		return err
+	}
+	return conn.Read(func(fd uintptr) bool {
+		poll := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+		n, err := unix.Poll(poll, 0)
+		return err == nil && n > 0
+	})
+}
+
+// reap gets the wait status of an ended process and lets its pid go; it is
+// unknownStatus for one that isn't our child.
+func (w *watched) reap() int {
+	var status unix.WaitStatus
+	for {
+		pid, err := unix.Wait4(w.PID, &status, unix.WNOHANG, nil)
+		if errors.Is(err, unix.EINTR) {
+			continue
+		}
+		if err != nil || pid != w.PID {
+			return unknownStatus
+		}
+		return int(status)
+	}
+}
+
+// kill ends the process, and no other one that has its pid by now.
+func (w *watched) kill() {
+	conn, err := w.file.SyscallConn()
+	if err != nil {
+		return
+	}
+	// Closed or ended: then there is nothing left to kill.
+	_ = conn.Control(func(fd uintptr) { _ = unix.PidfdSendSignal(int(fd), unix.SIGKILL, nil, 0) })
+}
+
+func (w *watched) close() error { return w.file.Close() }
+
+// signalGroup sends sig to the process group that p leads.
+func (p process) signalGroup(sig syscall.Signal) {
+	if p.lives() {
+		// It may have ended since.
+		_ = unix.Kill(-p.PID, sig)
+	}
+}
+
+// program is what is to be executed.
+type program struct {
+	argv        []string
+	env         []string
+	dir         string
+	log         string // the folder of stdout and stderr
+	boot        string
+	commandPath string // the program's file; looked up in PATH, or relative to dir
+}
+
+// fork starts the program in a session of its own, with files as its output
+// and nothing as its input. It is not waited for.
+func (p program) fork() (process, error) {
+	stdin, err := os.Open(os.DevNull)
+	if err != nil {
+		return process{}, err
+	}
+	defer stdin.Close()
+	stdout, err := output(filepath.Join(p.log, "stdout"))
+	if err != nil {
+		return process{}, err
+	}
+	defer stdout.Close()
+	stderr, err := output(filepath.Join(p.log, "stderr"))
+	if err != nil {
+		return process{}, err
+	}
+	defer stderr.Close()
+	child, err := os.StartProcess(p.commandPath, p.argv, &os.ProcAttr{
+		Dir:   p.dir,
+		Env:   p.env,
+		Files: []*os.File{stdin, stdout, stderr},
+		Sys:   &syscall.SysProcAttr{Setsid: true},
+	})
+	if err != nil {
+		return process{}, err
+	}
+	// Not reaped yet, so the pid is its own and its stat is there, ended or not.
+	s, err := readStat(child.Pid)
+	if err != nil {
+		return process{}, errors.Join(fmt.Errorf("read the start time of the new process: %w", err), child.Kill())
+	}
+	forked := process{PID: child.Pid, Start: s.start, Boot: p.boot}
+	return forked, child.Release()
+}
+
+func output(name string) (*os.File, error) {
+	return os.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+}
+
+// lookPath finds name as execvp does, with the child's PATH and folder.
+func lookPath(name, searchPath string) (string, error) {
+	if strings.Contains(name, "/") {
+		return name, nil
+	}
+	for _, dir := range filepath.SplitList(searchPath) {
+		file := filepath.Join(dir, name)
+		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+			return file, nil
+		}
+	}
+	return "", fmt.Errorf("%s: %w in PATH %q", name, os.ErrNotExist, searchPath)
+}

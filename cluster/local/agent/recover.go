@@ -1,0 +1,326 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/mesos/mesos-go/api/v1/lib"
+
+	"github.com/elasticjob-go/elasticjob/cluster/local/master"
+)
+
+// recover reads the journals and begins to look after what still lives. Recovery
+// is over, and the master told, when nothing is awaited any more (see recovered).
+func (a *Agent) recover(ctx context.Context) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	runs, err := a.load()
+	if err != nil {
+		return err
+	}
+	if err := a.findUnrecorded(runs); err != nil {
+		return err
+	}
+	for _, r := range runs {
+		if err := a.resume(ctx, r); err != nil {
+			return err
+		}
+	}
+	a.sandboxes.adopt(a.sandboxesInUse())
+	timeout := a.options.ReregistrationTimeout
+	a.alarms.after(timeout, func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		for ex := range a.awaited {
+			a.destroy(ex, cause{mesos.TASK_GONE, mesos.REASON_EXECUTOR_REREGISTRATION_TIMEOUT,
+				"Executor did not reregister within " + mesosDuration(timeout)})
+		}
+	})
+	a.recovered()
+	return nil
+}
+
+// found is an executor of an earlier run, as its journal has it.
+type found struct {
+	ex   *executorRun
+	proc *process
+	over bool // its end is recorded
+	bye  bool // it was told to end
+}
+
+func (a *Agent) load() ([]*found, error) {
+	entries, err := os.ReadDir(journals(a.options.DataDir))
+	if err != nil {
+		return nil, fmt.Errorf("list the executors' journals: %w", err)
+	}
+	var runs []*found
+	known := map[string]bool{}
+	for _, entry := range entries {
+		container, is := strings.CutSuffix(entry.Name(), ".journal")
+		if !is {
+			continue
+		}
+		j, records, err := openJournal(a.journalOf(container))
+		if err != nil {
+			return nil, err
+		}
+		if len(records) == 0 {
+			// The server died before the first record was whole: nothing was started.
+			if err := j.remove(); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		r, err := a.replay(j, records)
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("read an executor's journal %s: %w", j.path, err), j.close())
+		}
+		known[container] = true
+		runs = append(runs, r)
+	}
+	for _, entry := range entries {
+		container, _, _ := strings.Cut(entry.Name(), ".")
+		if !known[container] {
+			// What a crash left of a rewrite or a command task.
+			if err := os.Remove(filepath.Join(journals(a.options.DataDir), entry.Name())); err != nil && !errors.Is(err, os.ErrNotExist) {
+				return nil, err
+			}
+		}
+	}
+	return runs, nil
+}
+
+// replay makes an executor as its journal tells.
+func (a *Agent) replay(j *journal, records []record) (*found, error) {
+	first := records[0]
+	if first.Kind != recRun || first.Run == nil {
+		return nil, errors.New("first record is not the executor's")
+	}
+	var framework mesos.FrameworkInfo
+	ex := &executorRun{container: first.Run.Container, command: first.Run.Command, journal: j, tasks: map[string]*task{}}
+	if err := errors.Join(framework.Unmarshal(first.Run.Framework), ex.info.Unmarshal(first.Run.Executor)); err != nil {
+		return nil, err
+	}
+	ex.framework = a.framework(framework)
+	ex.id = ex.info.ExecutorID.Value
+	ex.sandbox = a.sandboxOf(framework.GetID().GetValue(), ex.id, ex.container)
+	r := &found{ex: ex}
+	for i := range records[1:] {
+		if err := r.apply(&records[1+i]); err != nil {
+			return nil, fmt.Errorf("record %d: %w", i+2, err)
+		}
+	}
+	ex.framework.executors[ex.id] = ex
+	for id, t := range ex.tasks {
+		ex.framework.tasks[id] = t
+	}
+	return r, nil
+}
+
+func (r *found) apply(rec *record) error {
+	ex := r.ex
+	t := ex.tasks[rec.Task]
+	switch rec.Kind {
+	case recForked:
+		r.proc = rec.Proc
+	case recSubscribed:
+		ex.subscribed = true
+		ex.everSent = ex.everSent || rec.Sent
+	case recTask:
+		t = &task{framework: ex.framework, ex: ex, id: rec.Task, place: ex.next, sent: rec.Sent, state: mesos.TASK_STAGING, uuids: split(rec.UUID)}
+		ex.next++
+		ex.everSent = ex.everSent || rec.Sent
+		ex.tasks[t.id] = t
+		return t.info.Unmarshal(rec.Proto)
+	case recSent:
+		ex.everSent = true
+		for _, id := range rec.Tasks {
+			if t := ex.tasks[id]; t != nil {
+				t.sent = true
+			}
+		}
+	case recUpdate:
+		var status mesos.TaskStatus
+		if err := status.Unmarshal(rec.Proto); err != nil {
+			return err
+		}
+		if t != nil {
+			t.take(&status)
+		}
+	case recAcked:
+		if t != nil && t.acknowledged(rec.UUID) && t.closed() {
+			delete(ex.tasks, t.id)
+			ex.remember(doneTask{t.id, t.uuids})
+		}
+	case recDone:
+		ex.remember(doneTask{rec.Task, split(rec.UUID)})
+	case recShutdown:
+		r.bye = true
+		ex.forget = ex.forget || rec.Forget
+	case recEnded:
+		r.over = true
+	default:
+		return fmt.Errorf("kind %q is not known; it is of a newer version", rec.Kind)
+	}
+	return nil
+}
+
+// split cuts uuids that were put together.
+func split(joined []byte) [][]byte {
+	return slices.Collect(slices.Chunk(joined, 16))
+}
+
+// findUnrecorded looks for executors whose server died between fork and record (rule O2).
+func (a *Agent) findUnrecorded(runs []*found) error {
+	wanted := map[string]bool{}
+	for _, r := range runs {
+		if r.proc == nil && !r.over {
+			wanted[r.ex.sandbox] = true
+		}
+	}
+	marked, err := findMarked(wanted, a.boot)
+	if err != nil {
+		return fmt.Errorf("look for executors whose start was not recorded: %w", err)
+	}
+	for _, r := range runs {
+		if p, is := marked[r.ex.sandbox]; is && r.proc == nil {
+			r.proc = &p
+			a.note(r.ex, record{Kind: recForked, Proc: &p})
+		}
+	}
+	return nil
+}
+
+// resume decides what becomes of an executor of an earlier run.
+func (a *Agent) resume(ctx context.Context, r *found) error {
+	ex := r.ex
+	if r.over {
+		ex.state = terminated
+		a.retireIfDone(ex)
+		return nil
+	}
+	// After another boot its pid means nothing any more.
+	if r.proc == nil || r.proc.Boot != a.boot {
+		a.ended(ex, unknownStatus)
+		return nil
+	}
+	w, err := watch(*r.proc)
+	if errors.Is(err, errGone) {
+		a.cleanUp(ctx, ex, *r.proc)
+		a.ended(ex, unknownStatus)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	a.log.Info("executor found again", "executor", ex.id, "container", ex.container, "pid", w.PID)
+	ex.proc = w
+	if a.options.GiveUpExecutors {
+		a.giveUp(ctx, ex)
+		return nil
+	}
+	a.work.Go(func() { a.attend(ex, w) })
+	switch {
+	case r.bye:
+		ex.state = terminating
+		a.killAfterGrace(ex)
+	case ex.command:
+		ex.state = running
+		if !ex.subscribed {
+			a.commandStarted(ex)
+		}
+	case !ex.framework.info.GetCheckpoint():
+		a.destroy(ex, cause{mesos.TASK_GONE, mesos.REASON_AGENT_RESTARTED, "Executor was killed: its framework does not checkpoint"})
+	default:
+		a.awaited[ex] = true
+	}
+	return nil
+}
+
+// giveUp kills an executor and waits until it is gone.
+func (a *Agent) giveUp(ctx context.Context, ex *executorRun) {
+	a.log.Info("giving an executor up", "executor", ex.id, "pid", ex.proc.PID)
+	ex.proc.kill()
+	a.cleanUp(ctx, ex, ex.proc.process)
+	ex.why = &cause{mesos.TASK_GONE, mesos.REASON_EXECUTOR_TERMINATED, "Executor was given up at the start of the agent"}
+	status := ex.proc.reap()
+	if err := ex.proc.close(); err != nil {
+		a.log.Error("executor's pidfd cannot be closed", "executor", ex.id, "error", err)
+	}
+	a.ended(ex, status)
+}
+
+// cleanUp kills what is left of an executor's session.
+func (a *Agent) cleanUp(ctx context.Context, ex *executorRun, p process) {
+	ctx, cancel := context.WithTimeout(ctx, sessionPatience)
+	defer cancel()
+	if err := killSession(ctx, p); err != nil {
+		a.log.Error("executor left processes behind", "executor", ex.id, "error", err)
+	}
+}
+
+// recovered ends the recovery when no executor is awaited any more: the
+// agent registers, and only then tells what came up meanwhile (rule O3).
+func (a *Agent) recovered() {
+	if !a.recovering || a.closed || len(a.awaited) > 0 {
+		return
+	}
+	a.recovering = false
+	still := a.still()
+	a.log.Info("agent is registering", "agent", a.id, "executors", len(still.Executors), "tasks", len(still.Tasks))
+	a.uplink.open(func(up master.Upstream) {
+		err := up.Register(a, still)
+		if err != nil {
+			a.log.Error("agent cannot register with its master", "agent", a.id, "error", err)
+		}
+		a.mu.Lock()
+		a.registerErr = err
+		a.mu.Unlock()
+		close(a.registered)
+	})
+	for _, f := range a.frameworks {
+		for _, t := range f.tasks {
+			a.begin(t)
+		}
+	}
+}
+
+// still is what the agent has, for its registration.
+func (a *Agent) still() master.Recovered {
+	var all master.Recovered
+	for id, f := range a.frameworks {
+		wanted := false
+		for _, ex := range f.executors {
+			if ex.forget {
+				continue
+			}
+			if ex.state != terminated && !ex.command {
+				all.Executors = append(all.Executors, ex.info)
+				wanted = true
+			}
+			for _, t := range ex.inOrder() {
+				told := t.told
+				if len(t.pending) > 0 {
+					told = t.pending[0]
+				}
+				all.Tasks = append(all.Tasks, master.TaskState{FrameworkID: id, Task: t.info, Latest: t.state, Status: told})
+				wanted = true
+			}
+		}
+		if wanted {
+			all.Frameworks = append(all.Frameworks, f.info)
+		}
+	}
+	return all
+}
+
+func (a *Agent) sandboxesInUse() map[string]bool {
+	used := map[string]bool{}
+	a.eachExecutor(func(ex *executorRun) { used[ex.sandbox] = true })
+	return used
+}

@@ -1,0 +1,266 @@
+package agent
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/mesos/mesos-go/api/v1/lib"
+	"github.com/mesos/mesos-go/api/v1/lib/executor"
+
+	"github.com/elasticjob-go/elasticjob/cluster/local/master"
+)
+
+// task is one task and the stream of its updates: told to the master one by
+// one, the next after the acknowledgement of the one before.
+type task struct {
+	framework *framework
+	// ex is nil for a task that never came to an executor; it is in no journal.
+	ex    *executorRun
+	info  mesos.TaskInfo
+	id    string
+	place int
+	// sent: on its way to its executor, or there.
+	sent bool
+	// state is the newest that is known, told or not.
+	state mesos.TaskState
+	// pending are the updates that are not acknowledged, oldest first; told is
+	// the last that the master was told.
+	pending []*mesos.TaskStatus
+	told    *mesos.TaskStatus
+	// uuids of all its updates.
+	uuids [][]byte
+	// retry is the present interval between repetitions; round tells a
+	// repetition of an older one.
+	retry time.Duration
+	round int
+	// killed: a command task whose end was asked for.
+	killed bool
+}
+
+func (t *task) over() bool { return isTerminal(t.state) }
+
+func isTerminal(s mesos.TaskState) bool {
+	switch s {
+	case mesos.TASK_FINISHED, mesos.TASK_FAILED, mesos.TASK_KILLED, mesos.TASK_ERROR, mesos.TASK_LOST,
+		mesos.TASK_DROPPED, mesos.TASK_GONE, mesos.TASK_GONE_BY_OPERATOR:
+		return true
+	}
+	return false
+}
+
+func (t *task) has(id []byte) bool {
+	return slices.ContainsFunc(t.uuids, func(u []byte) bool { return bytes.Equal(u, id) })
+}
+
+// take puts a complete update into the task's stream.
+func (t *task) take(status *mesos.TaskStatus) {
+	if !t.has(status.UUID) {
+		t.uuids = append(t.uuids, status.UUID)
+	}
+	t.pending = append(t.pending, status)
+	t.state = status.GetState()
+}
+
+// acknowledged takes the oldest update out of the stream, if id is its.
+func (t *task) acknowledged(id []byte) bool {
+	if len(t.pending) == 0 || !bytes.Equal(t.pending[0].UUID, id) {
+		return false
+	}
+	t.told = t.pending[0]
+	t.pending = slices.Delete(t.pending, 0, 1)
+	return true
+}
+
+// closed reports whether there will be no more to tell of the task.
+func (t *task) closed() bool { return t.over() && len(t.pending) == 0 }
+
+func (t *task) record() (record, error) {
+	info, err := t.info.Marshal()
+	if err != nil {
+		return record{}, fmt.Errorf("encode task %s: %w", t.id, err)
+	}
+	return record{Kind: recTask, Task: t.id, Proto: info, Sent: t.sent}, nil
+}
+
+func updateRecord(status *mesos.TaskStatus) (record, error) {
+	data, err := status.Marshal()
+	if err != nil {
+		return record{}, fmt.Errorf("encode an update of task %s: %w", status.TaskID.Value, err)
+	}
+	return record{Kind: recUpdate, Task: status.TaskID.Value, Proto: data}, nil
+}
+
+// snapshot is what of the journal leads to t as it is.
+func (t *task) snapshot() ([]record, error) {
+	first, err := t.record()
+	if err != nil {
+		return nil, err
+	}
+	// The uuids of updates that are over still tell repeated ones.
+	first.UUID = slices.Concat(t.uuids[:len(t.uuids)-len(t.pending)]...)
+	records := []record{first}
+	statuses := t.pending
+	acked := len(t.uuids) > len(t.pending) && t.told != nil
+	if acked {
+		statuses = append([]*mesos.TaskStatus{t.told}, statuses...)
+	}
+	for i, status := range statuses {
+		r, err := updateRecord(status)
+		if err != nil {
+			return nil, err
+		}
+		records = append(records, r)
+		if i == 0 && acked {
+			records = append(records, record{Kind: recAcked, Task: t.id, UUID: status.UUID})
+		}
+	}
+	return records, nil
+}
+
+// update records status, which is complete, and tells it when it is the oldest.
+// Nothing has changed when it returns an error.
+func (a *Agent) update(t *task, status *mesos.TaskStatus) error {
+	if t.ex != nil {
+		r, err := updateRecord(status)
+		if err != nil {
+			return err
+		}
+		if err := t.ex.journal.append(r); err != nil {
+			return err
+		}
+	}
+	t.take(status)
+	if len(t.pending) == 1 {
+		a.begin(t)
+	}
+	return nil
+}
+
+// begin tells the oldest update for the first time.
+func (a *Agent) begin(t *task) {
+	t.retry = a.options.RetryMin
+	a.forward(t)
+}
+
+// forward tells the oldest update, and again after an interval that doubles.
+func (a *Agent) forward(t *task) {
+	if a.recovering || len(t.pending) == 0 {
+		return
+	}
+	t.told = t.pending[0]
+	told := master.StatusUpdate{FrameworkID: t.framework.info.GetID().GetValue(), Status: *t.told, Latest: t.state}
+	a.uplink.tell(func(up master.Upstream) { up.Update(a.id, told) })
+	t.round++
+	round := t.round
+	a.alarms.after(t.retry, func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		if t.round == round && len(t.pending) > 0 {
+			t.retry = min(2*t.retry, a.options.RetryMax)
+			a.forward(t)
+		}
+	})
+}
+
+// generated makes an update that the agent itself tells.
+func (a *Agent) generated(t *task, why cause) *mesos.TaskStatus {
+	if (why.state == mesos.TASK_DROPPED || why.state == mesos.TASK_GONE) && !t.framework.partitionAware() {
+		why.state = mesos.TASK_LOST
+	}
+	id := uuid.New()
+	status := &mesos.TaskStatus{
+		TaskID:    mesos.TaskID{Value: t.id},
+		State:     why.state.Enum(),
+		Message:   &why.message,
+		Source:    mesos.SOURCE_AGENT.Enum(),
+		Reason:    why.reason.Enum(),
+		AgentID:   &mesos.AgentID{Value: a.id},
+		Timestamp: a.timestamp(),
+		UUID:      id[:],
+	}
+	if t.ex != nil {
+		status.ExecutorID = &mesos.ExecutorID{Value: t.ex.id}
+	}
+	return status
+}
+
+// fail ends a task by an update of the agent. One that cannot be recorded is told all the same.
+func (a *Agent) fail(t *task, why cause) {
+	status := a.generated(t, why)
+	if err := a.update(t, status); err != nil {
+		a.log.Error("update is told though it cannot be recorded", "task", t.id, "error", err)
+		t.take(status)
+		if len(t.pending) == 1 {
+			a.begin(t)
+		}
+	}
+}
+
+// refuse ends a task that comes to no executor.
+func (a *Agent) refuse(f *framework, info mesos.TaskInfo, why cause) {
+	t := &task{framework: f, info: info, id: info.TaskID.Value}
+	f.tasks[t.id] = t
+	a.log.Warn("task is not launched", "task", t.id, "reason", why.message)
+	a.fail(t, why)
+}
+
+// complete fills in what the agent adds to an executor's update.
+func (a *Agent) complete(ex *executorRun, status *mesos.TaskStatus) {
+	status.Source = mesos.SOURCE_EXECUTOR.Enum()
+	status.AgentID = &mesos.AgentID{Value: a.id}
+	status.ExecutorID = &mesos.ExecutorID{Value: ex.id}
+	if status.Timestamp == nil {
+		status.Timestamp = a.timestamp()
+	}
+	container := status.ContainerStatus
+	if container == nil {
+		container = &mesos.ContainerStatus{}
+		status.ContainerStatus = container
+	}
+	if container.ContainerID == nil {
+		container.ContainerID = &mesos.ContainerID{Value: ex.container}
+	}
+	if ex.proc != nil && container.ExecutorPID == nil {
+		pid := uint32(ex.proc.PID)
+		container.ExecutorPID = &pid
+	}
+	if len(container.NetworkInfos) == 0 {
+		container.NetworkInfos = []mesos.NetworkInfo{{IPAddresses: []mesos.NetworkInfo_IPAddress{{
+			Protocol: mesos.IPv4.Enum(), IPAddress: &a.options.IP,
+		}}}}
+	}
+}
+
+// fromExecutor handles an executor's update, and acknowledges it to the executor
+// once it is recorded, or when it was before.
+func (a *Agent) fromExecutor(ex *executorRun, status mesos.TaskStatus) error {
+	id := status.TaskID.Value
+	t := ex.tasks[id]
+	switch {
+	case t == nil && !ex.wasDone(id):
+		a.log.Warn("update of a task that the executor does not have is ignored", "task", id, "executor", ex.id)
+		return nil
+	case t == nil, t.has(status.UUID):
+	case t.over(), !t.sent && !isTerminal(status.GetState()), ex.forget:
+		a.log.Warn("update is ignored", "task", id, "state", status.GetState().String(), "known", t.state.String())
+	default:
+		a.complete(ex, &status)
+		if err := a.update(t, &status); err != nil {
+			return err
+		}
+	}
+	ex.tell(&executor.Event{Type: executor.Event_ACKNOWLEDGED,
+		Acknowledged: &executor.Event_Acknowledged{TaskID: mesos.TaskID{Value: id}, UUID: status.UUID}})
+	a.compact(ex)
+	return nil
+}
+
+func (a *Agent) timestamp() *float64 {
+	seconds := float64(a.options.Clock().UnixNano()) / 1e9
+	return &seconds
+}
+
+func asDuration(d *mesos.DurationInfo) time.Duration { return time.Duration(d.Nanoseconds) }

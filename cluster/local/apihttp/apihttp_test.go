@@ -1,0 +1,157 @@
+package apihttp
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mesos/mesos-go/api/v1/lib"
+	"github.com/mesos/mesos-go/api/v1/lib/encoding/codecs"
+	"github.com/mesos/mesos-go/api/v1/lib/recordio"
+	"github.com/mesos/mesos-go/api/v1/lib/scheduler"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestReadCall(t *testing.T) {
+	t.Parallel()
+	revive, err := (&scheduler.Call{Type: scheduler.Call_REVIVE}).Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name, media, body string
+		status            int
+		text              string
+		want              scheduler.Call_Type
+	}{
+		{"json", "application/json", `{"type":"REVIVE"}`, 200, "", scheduler.Call_REVIVE},
+		{"protobuf", "application/x-protobuf", string(revive), 200, "", scheduler.Call_REVIVE},
+		{"type that is not known", "application/json", `{"type":"DANCE","framework_id":{"value":"f"}}`, 200, "", scheduler.Call_UNKNOWN},
+		{"no protobuf", "application/x-protobuf", "\xff\xff", 400, "Failed to parse body into Call protobuf", 0},
+		{"no object", "application/json", `[1]`, 400, "Failed to parse body into JSON: unexpected JSON type parsed", 0},
+		{"more than one", "application/json", `{} {}`, 400, "Failed to parse body into JSON: parsed JSON contained non-whitespace extra characters", 0},
+		{"cut off", "application/json", `{"type":`, 400, "Failed to parse body into JSON: syntax error at line 1 near: ", 0},
+		{"second line", "application/json", "{\n\"type\": bad}", 400, "Failed to parse body into JSON: syntax error at line 2 near: bad}", 0},
+		{"other media", "application/xml", `{}`, 415, "Expecting 'Content-Type' of application/json or application/x-protobuf", 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/", strings.NewReader(tt.body))
+			r.Header.Set("Content-Type", tt.media)
+			var call scheduler.Call
+			ok := ReadCall(w, r, &call, "Call")
+			if ok != (tt.status == 200) || w.Code != tt.status || w.Body.String() != tt.text {
+				t.Errorf("%v, %d %q; expected %d %q", ok, w.Code, w.Body, tt.status, tt.text)
+			}
+			if ok && call.Type != tt.want {
+				t.Errorf("type %v", call.Type)
+			}
+		})
+	}
+}
+
+func TestNegotiate(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		accept, want string
+	}{
+		{"", "application/json"},
+		{"*/*", "application/json"},
+		{"application/*", "application/json"},
+		{"application/x-protobuf", "application/x-protobuf"},
+		{"application/x-protobuf, application/json;q=0", "application/x-protobuf"},
+		{"text/html, application/x-protobuf;q=0.5", "application/x-protobuf"},
+		{"text/html", ""},
+		{"application/json;q=0", ""},
+	} {
+		w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/", nil)
+		r.Header.Set("Accept", tt.accept)
+		if tt.accept == "" {
+			r.Header.Del("Accept")
+		}
+		codec, ok := Negotiate(w, r)
+		if string(codec.Type) != tt.want || ok != (tt.want != "") || !ok && w.Code != http.StatusNotAcceptable {
+			t.Errorf("%q: %s, %v, %d", tt.accept, codec.Type, ok, w.Code)
+		}
+	}
+}
+
+// serve answers one request with do and gives the response.
+func serve(t *testing.T, do func(http.ResponseWriter, *http.Request)) *http.Response {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(do))
+	t.Cleanup(server.Close)
+	response, err := server.Client().Get(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { response.Body.Close() })
+	return response
+}
+
+func TestJSONLeavesOutWhatIsNotSet(t *testing.T) {
+	t.Parallel()
+	offers := &scheduler.Event{Type: scheduler.Event_OFFERS, Offers: &scheduler.Event_Offers{Offers: []mesos.Offer{{Hostname: "h"}}}}
+	response := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		s, err := NewStream(w, codecs.ByMediaType[codecs.MediaTypeJSON], http.Header{"X-More": {"y"}})
+		if err == nil {
+			err = s.Send(r.Context(), &scheduler.Event{Type: scheduler.Event_HEARTBEAT}, offers)
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	if got := response.Header.Get("X-More") + response.Header.Get("Content-Type"); got != "yapplication/json" {
+		t.Errorf("headers %v", response.Header)
+	}
+	body, err := io.ReadAll(response.Body)
+	want := "20\n" + `{"type":"HEARTBEAT"}` + "128\n" + `{"offers":{"offers":[{"agent_id":{"value":""},"framework_id":{"value":""},"hostname":"h","id":{"value":""}}]},"type":"OFFERS"}`
+	if err != nil || string(body) != want {
+		t.Errorf("%s, %v", body, err)
+	}
+}
+
+func TestSendGivesUpOnAReaderThatDoesNotRead(t *testing.T) {
+	t.Parallel()
+	result := make(chan error, 2)
+	response := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		s, err := NewStream(w, codecs.ByMediaType[codecs.MediaTypeProtobuf], nil)
+		if err != nil {
+			t.Error(err)
+		}
+		ctx, cancel := context.WithTimeout(r.Context(), 100*time.Millisecond)
+		defer cancel()
+		large := &scheduler.Event{Type: scheduler.Event_ERROR, Error: &scheduler.Event_Error{Message: strings.Repeat("x", 64<<20)}}
+		result <- s.Send(ctx, large)
+		result <- s.Send(r.Context(), large)
+	})
+	select {
+	case err := <-result:
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("error %v", err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Fatal("Send blocks")
+	}
+	if err := <-result; err == nil {
+		t.Error("a broken stream sends on")
+	}
+	if _, err := recordio.NewReader(response.Body).ReadFrame(); err == nil {
+		t.Error("a frame that was cut off was read whole")
+	}
+}
+
+func TestAccepted(t *testing.T) {
+	t.Parallel()
+	response := serve(t, func(w http.ResponseWriter, _ *http.Request) { Accepted(w) })
+	if response.StatusCode != http.StatusAccepted || response.Header.Get("Content-Length") != "0" {
+		t.Errorf("%v", response)
+	}
+}

@@ -1,0 +1,375 @@
+package local
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/mesos/mesos-go/api/v1/lib/recordio"
+	"go.uber.org/goleak"
+)
+
+const (
+	deadline = 20 * time.Second
+	// actAsExecutor in the environment makes the test binary a small executor.
+	actAsExecutor = "LOCAL_TEST_EXECUTOR"
+)
+
+func TestMain(m *testing.M) {
+	if os.Getenv(actAsExecutor) != "" {
+		if err := runExecutor(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
+
+type object = map[string]any
+
+// runExecutor says RUNNING for each task, and FINISHED for those named "short", until SHUTDOWN.
+// A stream that breaks is opened again.
+func runExecutor() error {
+	for {
+		done, err := executorStream()
+		if done || err != nil {
+			return err
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+}
+
+func executorStream() (done bool, err error) {
+	ids := object{
+		"framework_id": object{"value": os.Getenv("MESOS_FRAMEWORK_ID")},
+		"executor_id":  object{"value": os.Getenv("MESOS_EXECUTOR_ID")},
+	}
+	post := func(kind string, body any) (*http.Response, error) {
+		call := object{"type": kind, strings.ToLower(kind): body, "framework_id": ids["framework_id"], "executor_id": ids["executor_id"]}
+		encoded, err := json.Marshal(call)
+		if err != nil {
+			return nil, err
+		}
+		request, err := http.NewRequest(http.MethodPost, "http://"+os.Getenv("MESOS_AGENT_ENDPOINT")+"/api/v1/executor", bytes.NewReader(encoded))
+		if err != nil {
+			return nil, err
+		}
+		request.Header.Set("Content-Type", "application/json")
+		request.Header.Set("Accept", "application/json")
+		return http.DefaultClient.Do(request)
+	}
+	response, err := post("SUBSCRIBE", object{"unacknowledged_tasks": []any{}, "unacknowledged_updates": []any{}})
+	if err != nil {
+		return false, nil // the agent is away
+	}
+	defer response.Body.Close()
+	if response.StatusCode == http.StatusServiceUnavailable {
+		return false, nil
+	}
+	if response.StatusCode != http.StatusOK {
+		text, _ := io.ReadAll(response.Body)
+		return true, fmt.Errorf("subscribe: %d %s", response.StatusCode, text)
+	}
+	frames := recordio.NewReader(response.Body)
+	for {
+		frame, err := frames.ReadFrame()
+		if err != nil {
+			return false, nil
+		}
+		var event struct {
+			Type   string
+			Launch struct {
+				Task struct {
+					Name   string
+					TaskID struct{ Value string } `json:"task_id"`
+				}
+			}
+		}
+		if err := json.Unmarshal(frame, &event); err != nil {
+			return true, err
+		}
+		switch event.Type {
+		case "SHUTDOWN":
+			return true, nil
+		case "LAUNCH":
+			states := []string{"TASK_RUNNING"}
+			if event.Launch.Task.Name == "short" {
+				states = append(states, "TASK_FINISHED")
+			}
+			for _, state := range states {
+				id := uuid.New()
+				answer, err := post("UPDATE", object{"status": object{
+					"task_id": object{"value": event.Launch.Task.TaskID.Value}, "state": state, "source": "SOURCE_EXECUTOR",
+					"uuid": base64.StdEncoding.EncodeToString(id[:]), "timestamp": float64(time.Now().UnixMicro()) / 1e6,
+				}})
+				if err != nil {
+					return true, err
+				}
+				answer.Body.Close()
+			}
+		}
+	}
+}
+
+func begin(t *testing.T, dir string) *Cluster {
+	t.Helper()
+	c, err := Start(t.Context(), Options{DataDir: dir, CPUs: 4, MemoryMB: 1024, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func end(t *testing.T, c *Cluster) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), deadline)
+	defer cancel()
+	if err := c.Close(ctx); err != nil {
+		t.Error(err)
+	}
+}
+
+// subscriber is a framework in plain HTTP and JSON.
+type subscriber struct {
+	t      *testing.T
+	url    string
+	stream string
+	frames chan object
+	client *http.Client
+}
+
+func subscribe(t *testing.T, url string) *subscriber {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	transport := &http.Transport{}
+	s := &subscriber{t: t, url: url + "/api/v1/scheduler", client: &http.Client{Transport: transport}, frames: make(chan object, 100)}
+	body := `{"type":"SUBSCRIBE","framework_id":{"value":"smoke"},"subscribe":{"framework_info":{"user":"root","name":"smoke","id":{"value":"smoke"},"failover_timeout":3600,"checkpoint":true,"capabilities":[{"type":"PARTITION_AWARE"}]}}}`
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Content-Type", "application/json")
+	response, err := s.client.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.stream = response.Header.Get("Mesos-Stream-Id")
+	reading := make(chan struct{})
+	go func() {
+		defer close(reading)
+		frames := recordio.NewReader(response.Body)
+		for {
+			frame, err := frames.ReadFrame()
+			if err != nil {
+				return
+			}
+			var event object
+			if err := json.Unmarshal(frame, &event); err != nil {
+				t.Error(err)
+				return
+			}
+			s.frames <- event
+		}
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-reading
+		response.Body.Close()
+		transport.CloseIdleConnections()
+	})
+	return s
+}
+
+func (s *subscriber) call(kind string, body any) {
+	s.t.Helper()
+	encoded, err := json.Marshal(object{"type": kind, "framework_id": object{"value": "smoke"}, strings.ToLower(kind): body})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	request, err := http.NewRequest(http.MethodPost, s.url, bytes.NewReader(encoded))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Mesos-Stream-Id", s.stream)
+	response, err := s.client.Do(request)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusAccepted {
+		text, _ := io.ReadAll(response.Body)
+		s.t.Fatalf("%s: %d %s", kind, response.StatusCode, text)
+	}
+}
+
+// next is the next event of that type.
+func (s *subscriber) next(kind string) object {
+	s.t.Helper()
+	timeout := time.After(deadline)
+	for {
+		select {
+		case event := <-s.frames:
+			if event["type"] == kind {
+				return event
+			}
+		case <-timeout:
+			s.t.Fatalf("no %s within %v", kind, deadline)
+		}
+	}
+}
+
+// update waits for the task's update with that state, and acknowledges all up to it.
+func (s *subscriber) update(task, state string) {
+	s.t.Helper()
+	for {
+		status := s.next("UPDATE")["update"].(object)["status"].(object)
+		if status["uuid"] != nil {
+			s.call("ACKNOWLEDGE", object{"agent_id": status["agent_id"], "task_id": status["task_id"], "uuid": status["uuid"]})
+		}
+		if status["task_id"].(object)["value"] != task {
+			continue
+		}
+		if status["state"] == state {
+			return
+		}
+		if status["state"] != "TASK_RUNNING" && status["state"] != "TASK_STARTING" {
+			s.t.Fatalf("task %s: %v, expected %s", task, status, state)
+		}
+	}
+}
+
+func (s *subscriber) launch(tasks ...object) {
+	s.t.Helper()
+	offer := s.next("OFFERS")["offers"].(object)["offers"].([]any)[0].(object)
+	for _, task := range tasks {
+		task["agent_id"] = offer["agent_id"]
+	}
+	s.call("ACCEPT", object{
+		"offer_ids": []any{offer["id"]}, "filters": object{"refuse_seconds": 0},
+		"operations": []any{object{"type": "LAUNCH", "launch": object{"task_infos": tasks}}},
+	})
+}
+
+func amounts(cpus, mem float64) []any {
+	return []any{
+		object{"name": "cpus", "type": "SCALAR", "scalar": object{"value": cpus}},
+		object{"name": "mem", "type": "SCALAR", "scalar": object{"value": mem}},
+	}
+}
+
+func custom(t *testing.T, id, name string) object {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return object{
+		"name": name, "task_id": object{"value": id}, "resources": amounts(0.1, 32),
+		"executor": object{
+			"type": "CUSTOM", "executor_id": object{"value": "ex"}, "framework_id": object{"value": "smoke"}, "resources": amounts(0.1, 32),
+			"command": object{
+				"shell": false, "value": self, "arguments": []any{self},
+				"environment": object{"variables": []any{object{"name": actAsExecutor, "value": "1"}}},
+			},
+		},
+	}
+}
+
+func TestExecutorOutlivesTheServer(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	c := begin(t, dir)
+	s := subscribe(t, c.MasterURL())
+	s.next("SUBSCRIBED")
+	s.launch(custom(t, "one", "short"), custom(t, "two", "long"))
+	s.update("two", "TASK_RUNNING")
+	agentURL := c.AgentURL()
+	end(t, c)
+
+	c = begin(t, dir)
+	defer end(t, c)
+	if c.AgentURL() != agentURL {
+		t.Errorf("agent moved from %s to %s", agentURL, c.AgentURL())
+	}
+	s = subscribe(t, c.MasterURL())
+	s.next("SUBSCRIBED")
+	ctx, cancel := context.WithTimeout(t.Context(), deadline)
+	defer cancel()
+	if err := c.Ready(ctx); err != nil {
+		t.Fatal(err)
+	}
+	s.launch(custom(t, "three", "short"))
+	s.update("three", "TASK_FINISHED")
+	s.call("RECONCILE", object{"tasks": []any{object{"task_id": object{"value": "two"}}}})
+	s.update("two", "TASK_RUNNING")
+	if err := c.EndExecutors(ctx); err != nil {
+		t.Fatal(err)
+	}
+	s.next("FAILURE")
+	s.update("two", "TASK_FAILED")
+}
+
+func TestCommandTask(t *testing.T) {
+	t.Parallel()
+	c := begin(t, t.TempDir())
+	defer end(t, c)
+	s := subscribe(t, c.MasterURL())
+	s.launch(object{
+		"name": "sh", "task_id": object{"value": "sh"}, "resources": amounts(1, 64),
+		"command": object{"value": "exit 0"},
+	})
+	s.update("sh", "TASK_FINISHED")
+}
+
+func TestOneClusterPerFolder(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	c := begin(t, dir)
+	defer end(t, c)
+	_, err := Start(t.Context(), Options{DataDir: dir, CPUs: 1, MemoryMB: 64, Logger: slog.New(slog.DiscardHandler)})
+	if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("pid %d", os.Getpid())) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestTakenAgentPort(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	end(t, begin(t, dir))
+	kept, err := readPorts(dir + "/ports.json")
+	if err != nil || kept.Agent < lowestPort || kept.Agent > highestPort {
+		t.Fatalf("ports %+v, %v", kept, err)
+	}
+	squatter, err := net.Listen("tcp4", fmt.Sprintf("127.0.0.1:%d", kept.Agent))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer squatter.Close()
+	opts := Options{DataDir: dir, CPUs: 1, MemoryMB: 64, Logger: slog.New(slog.DiscardHandler)}
+	_, err = Start(t.Context(), opts)
+	if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("taken by pid %d (", os.Getpid())) {
+		t.Errorf("error %v", err)
+	}
+	opts.GiveUpExecutors = true
+	c, err := Start(t.Context(), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer end(t, c)
+	if strings.HasSuffix(c.AgentURL(), fmt.Sprint(":", kept.Agent)) {
+		t.Error("the port is shared")
+	}
+}

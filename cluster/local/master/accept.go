@@ -1,0 +1,162 @@
+package master
+
+import (
+	"fmt"
+
+	"github.com/mesos/mesos-go/api/v1/lib"
+	"github.com/mesos/mesos-go/api/v1/lib/scheduler"
+)
+
+// accept uses offers up. What of them no valid launch takes is free again, less the
+// call's filter; a launch that is rejected is told as an update without uuid.
+func (m *Master) accept(f *framework, call *scheduler.Call_Accept) {
+	fault := m.invalidOffers(f, call.OfferIDs)
+	agentID, available := m.useOffers(f, call.OfferIDs)
+	if fault != "" {
+		for i := range call.Operations {
+			for _, task := range launched(&call.Operations[i]) {
+				m.reject(f, task, f.state(mesos.TASK_DROPPED), "Task launched with invalid offers: "+fault, mesos.REASON_INVALID_OFFERS)
+			}
+		}
+		return
+	}
+	a := m.agents[agentID]
+	if a == nil {
+		return
+	}
+	launches := false
+	for i := range call.Operations {
+		op := &call.Operations[i]
+		switch op.Type {
+		case mesos.Offer_Operation_LAUNCH:
+			launches = true
+			available = m.launch(f, a, op.GetLaunch().GetTaskInfos(), available)
+		case mesos.Offer_Operation_LAUNCH_GROUP:
+			for _, task := range launched(op) {
+				m.reject(f, task, mesos.TASK_ERROR, "Task groups need the default executor, which this agent does not have", mesos.REASON_TASK_GROUP_INVALID)
+			}
+		default:
+			m.log.Warn("dropping an operation that a local cluster does not have", "framework", f.id, "operation", op.Type.String())
+		}
+	}
+	lasts := refusal(call.Filters)
+	if !launches {
+		lasts = max(declineFloor, lasts)
+	}
+	f.refuse(agentID, available, lasts)
+	m.wake()
+}
+
+func launched(op *mesos.Offer_Operation) []mesos.TaskInfo {
+	switch op.Type {
+	case mesos.Offer_Operation_LAUNCH:
+		return op.GetLaunch().GetTaskInfos()
+	case mesos.Offer_Operation_LAUNCH_GROUP:
+		return op.GetLaunchGroup().TaskGroup.Tasks
+	}
+	return nil
+}
+
+func (m *Master) invalidOffers(f *framework, ids []mesos.OfferID) string {
+	if len(ids) == 0 {
+		return "No offers specified"
+	}
+	seen := make(map[string]bool, len(ids))
+	var first *offer
+	for _, id := range ids {
+		o := m.offers[id.Value]
+		switch {
+		case seen[id.Value]:
+			return fmt.Sprintf("Duplicate offer %s in offer list", id.Value)
+		case o == nil:
+			return fmt.Sprintf("Offer %s is no longer valid", id.Value)
+		case o.framework != f:
+			return fmt.Sprintf("Offer %s has invalid framework %s while framework %s is expected", id.Value, o.framework.id, f.id)
+		case first != nil && first.agentID != o.agentID:
+			return fmt.Sprintf("Aggregated offers must belong to one single agent. Offer %s uses agent %s and agent %s", id.Value, o.agentID, first.agentID)
+		}
+		seen[id.Value] = true
+		if first == nil {
+			first = o
+		}
+	}
+	return ""
+}
+
+// useOffers forgets the framework's offers and makes what they held free; a valid
+// launch takes it again. It returns what the offers of the last agent held.
+func (m *Master) useOffers(f *framework, ids []mesos.OfferID) (agentID string, held quantities) {
+	for _, id := range ids {
+		o := m.offers[id.Value]
+		if o == nil || o.framework != f {
+			continue
+		}
+		m.dropOffer(o)
+		m.giveBack(f, o.agentID, o.resources)
+		agentID, held = o.agentID, held.plus(o.resources)
+	}
+	return agentID, held.offered()
+}
+
+func (m *Master) reject(f *framework, task mesos.TaskInfo, state mesos.TaskState, message string, reason mesos.TaskStatus_Reason) {
+	m.log.Info("launch rejected", "task", task.TaskID.Value, "reason", reason.String(), "message", message)
+	status := masterStatus(task.TaskID.Value, state, message, reason)
+	status.AgentID = &task.AgentID
+	f.send(update(status))
+}
+
+// launch sends the valid tasks to the agent and returns what they left of available.
+func (m *Master) launch(f *framework, a *agent, tasks []mesos.TaskInfo, available quantities) quantities {
+	run := make([]mesos.TaskInfo, 0, len(tasks))
+	for i := range tasks {
+		task := tasks[i]
+		m.complete(f, &task)
+		need, fault := m.invalidTask(f, a, &task, available)
+		if fault != "" {
+			m.reject(f, task, mesos.TASK_ERROR, fault, mesos.REASON_TASK_INVALID)
+			continue
+		}
+		available = available.minus(need)
+		if task.Executor != nil && f.executors[a.id][task.Executor.ExecutorID.Value] == nil {
+			m.addExecutor(f, a, *task.Executor)
+		}
+		m.addTask(f, a, &task)
+		run = append(run, task)
+	}
+	if len(run) > 0 {
+		info := f.info
+		a.courier.send(func() { a.link.RunTasks(info, run) })
+	}
+	return available
+}
+
+// complete fills in what Mesos does before it checks a task: roles, and what an
+// executor may leave out.
+func (m *Master) complete(f *framework, task *mesos.TaskInfo) {
+	role := f.role()
+	allocation := &mesos.Resource_AllocationInfo{Role: &role}
+	task.Resources = allocatedTo(allocation, task.Resources)
+	if task.Executor == nil {
+		return
+	}
+	executor := *task.Executor
+	executor.Resources = allocatedTo(allocation, executor.Resources)
+	if executor.FrameworkID == nil {
+		executor.FrameworkID = &mesos.FrameworkID{Value: f.id}
+	}
+	if executor.Type == mesos.ExecutorInfo_UNKNOWN {
+		executor.Type = mesos.ExecutorInfo_CUSTOM
+	}
+	task.Executor = &executor
+}
+
+func allocatedTo(allocation *mesos.Resource_AllocationInfo, resources []mesos.Resource) []mesos.Resource {
+	filled := make([]mesos.Resource, len(resources))
+	for i := range resources {
+		filled[i] = resources[i]
+		if filled[i].AllocationInfo == nil {
+			filled[i].AllocationInfo = allocation
+		}
+	}
+	return filled
+}

@@ -1,0 +1,267 @@
+package master
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/mesos/mesos-go/api/v1/lib"
+	"github.com/mesos/mesos-go/api/v1/lib/scheduler"
+)
+
+const (
+	// What is smaller in both is not offered: Mesos' MIN_CPUS and MIN_MEM.
+	leastCPU, leastMem = 10, 32_000
+	// coalesce is how long the allocator gathers what becomes free.
+	coalesce = 200 * time.Microsecond
+	// declineFloor keeps a framework that declines without a filter from being
+	// offered the same in a loop; Mesos has its allocation interval, 1 s, for that.
+	declineFloor   = 100 * time.Millisecond
+	defaultRefuse  = 5 * time.Second
+	longestRefusal = 365 * 24 * time.Hour
+)
+
+type offer struct {
+	id, agentID string
+	framework   *framework
+	resources   quantities
+}
+
+// filter hides resources from a framework until it ends.
+type filter struct {
+	refused quantities
+	until   time.Time
+}
+
+// wake asks the allocator to look, soon.
+func (m *Master) wake() {
+	select {
+	case m.wakeAllocator <- struct{}{}:
+	default:
+	}
+}
+
+// allocator makes offers when something has become free or a filter has ended.
+func (m *Master) allocator(ctx context.Context) {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+		case <-m.wakeAllocator:
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(coalesce):
+			}
+		}
+		m.mu.Lock()
+		next := m.allocate(time.Now())
+		m.mu.Unlock()
+		if next.IsZero() {
+			timer.Stop()
+		} else {
+			timer.Reset(time.Until(next))
+		}
+	}
+}
+
+// allocate offers all that is free to whoever may have it, and returns when the
+// first filter ends that stands in the way; zero for never.
+func (m *Master) allocate(now time.Time) time.Time {
+	if m.closed {
+		return time.Time{}
+	}
+	var next time.Time
+	made := map[*framework][]mesos.Offer{}
+	candidates := make([]*framework, 0, len(m.frameworks))
+	for _, f := range m.frameworks {
+		if f.stream != nil && !f.suppressed {
+			candidates = append(candidates, f)
+		}
+	}
+	if len(candidates) == 0 {
+		return next
+	}
+	for _, id := range slices.Sorted(maps.Keys(m.agents)) {
+		a := m.agents[id]
+		if a.free.scalar("cpus") < leastCPU && a.free.scalar("mem") < leastMem {
+			continue
+		}
+		m.fewestFirst(candidates)
+		for _, f := range candidates {
+			if until := f.filtered(a, now); !until.IsZero() {
+				if next.IsZero() || until.Before(next) {
+					next = until
+				}
+				continue
+			}
+			made[f] = append(made[f], m.offer(f, a))
+			break
+		}
+	}
+	for f, offers := range made {
+		f.send(&scheduler.Event{Type: scheduler.Event_OFFERS, Offers: &scheduler.Event_Offers{Offers: offers}})
+	}
+	return next
+}
+
+// fewestFirst sorts by dominant share.
+func (m *Master) fewestFirst(frameworks []*framework) {
+	if len(frameworks) < 2 {
+		return
+	}
+	var total quantities
+	for _, a := range m.agents {
+		total = total.plus(a.total)
+	}
+	share := func(f *framework) float64 {
+		most := 0.0
+		for _, a := range f.allocated {
+			if all := total.scalar(a.name); all > 0 {
+				most = max(most, float64(a.milli)/float64(all))
+			}
+		}
+		return most
+	}
+	slices.SortFunc(frameworks, func(a, b *framework) int {
+		return cmp.Or(cmp.Compare(share(a), share(b)), cmp.Compare(a.id, b.id))
+	})
+}
+
+// filtered says until when the framework does not want what is free on a; zero
+// when it does. Filters that have ended are forgotten.
+func (f *framework) filtered(a *agent, now time.Time) time.Time {
+	held := f.filters[a.id]
+	if len(held) == 0 {
+		return time.Time{}
+	}
+	held = slices.DeleteFunc(held, func(x filter) bool { return !x.until.After(now) })
+	f.filters[a.id] = held
+	var until time.Time
+	for _, x := range held {
+		if x.until.After(until) && x.refused.contains(a.free) {
+			until = x.until
+		}
+	}
+	return until
+}
+
+func (m *Master) offer(f *framework, a *agent) mesos.Offer {
+	o := &offer{id: fmt.Sprintf("%s-O%d", m.id, m.nextOffer), agentID: a.id, framework: f, resources: a.free}
+	m.nextOffer++
+	m.offers[o.id] = o
+	f.offers[o.id] = o
+	m.take(f, a, o.resources)
+
+	var allocated *mesos.Resource_AllocationInfo
+	if f.can(mesos.FrameworkInfo_Capability_MULTI_ROLE) {
+		role := f.role()
+		allocated = &mesos.Resource_AllocationInfo{Role: &role}
+	}
+	told := mesos.Offer{
+		ID:             mesos.OfferID{Value: o.id},
+		FrameworkID:    mesos.FrameworkID{Value: f.id},
+		AgentID:        mesos.AgentID{Value: a.id},
+		Hostname:       a.info.Hostname,
+		URL:            agentURL(&a.info, m.opts.Address.Addr().String()),
+		Resources:      o.resources.proto(allocated),
+		Attributes:     a.info.Attributes,
+		AllocationInfo: allocated,
+	}
+	for _, id := range slices.Sorted(maps.Keys(f.executors[a.id])) {
+		told.ExecutorIDs = append(told.ExecutorIDs, mesos.ExecutorID{Value: id})
+	}
+	return told
+}
+
+func agentURL(info *mesos.AgentInfo, ip string) *mesos.URL {
+	path, hostname := "/slave(1)", info.Hostname
+	return &mesos.URL{
+		Scheme:  "http",
+		Address: mesos.Address{Hostname: &hostname, IP: &ip, Port: info.GetPort()},
+		Path:    &path,
+	}
+}
+
+// take allocates free resources of a to f.
+func (m *Master) take(f *framework, a *agent, q quantities) {
+	a.used = a.used.plus(q)
+	a.free = a.total.minus(a.used)
+	f.allocated = f.allocated.plus(q)
+}
+
+// giveBack makes resources of an agent free again.
+func (m *Master) giveBack(f *framework, agentID string, q quantities) {
+	f.allocated = f.allocated.minus(q)
+	if a := m.agents[agentID]; a != nil {
+		a.used = a.used.minus(q)
+		a.free = a.total.minus(a.used)
+		m.wake()
+	}
+}
+
+// dropOffer forgets an offer; its resources stay allocated.
+func (m *Master) dropOffer(o *offer) {
+	delete(m.offers, o.id)
+	delete(o.framework.offers, o.id)
+}
+
+// withdrawOffers takes all offers of a framework back without a word: it has
+// gone, or begins anew.
+func (m *Master) withdrawOffers(f *framework) {
+	for _, o := range f.offers {
+		m.dropOffer(o)
+		m.giveBack(f, o.agentID, o.resources)
+	}
+}
+
+func (m *Master) decline(f *framework, call *scheduler.Call_Decline) {
+	refused := map[string]quantities{}
+	for _, id := range call.OfferIDs {
+		o := m.offers[id.Value]
+		if o == nil || o.framework != f {
+			continue
+		}
+		m.dropOffer(o)
+		m.giveBack(f, o.agentID, o.resources)
+		refused[o.agentID] = refused[o.agentID].plus(o.resources)
+	}
+	for agentID, q := range refused {
+		f.refuse(agentID, q, max(declineFloor, refusal(call.Filters)))
+	}
+}
+
+// refuse hides q for a while; an empty q or a time of zero hides nothing.
+func (f *framework) refuse(agentID string, q quantities, lasts time.Duration) {
+	if len(q) > 0 && lasts > 0 {
+		f.filters[agentID] = append(f.filters[agentID], filter{q, time.Now().Add(lasts)})
+	}
+}
+
+func refusal(filters *mesos.Filters) time.Duration {
+	if filters == nil || filters.RefuseSeconds == nil {
+		return defaultRefuse
+	}
+	seconds := *filters.RefuseSeconds
+	switch {
+	case seconds >= longestRefusal.Seconds():
+		return longestRefusal
+	case seconds >= 0:
+		return time.Duration(seconds * float64(time.Second))
+	default: // negative, or no number
+		return defaultRefuse
+	}
+}
+
+// revive shows everything again, at once.
+func (m *Master) revive(f *framework) {
+	f.suppressed = false
+	clear(f.filters)
+	m.allocate(time.Now())
+}

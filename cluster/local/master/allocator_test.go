@@ -1,0 +1,137 @@
+package master
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/mesos/mesos-go/api/v1/lib"
+	"pgregory.net/rapid"
+)
+
+// silent shows that no offer comes: an answer to a later question comes first,
+// when the allocator was made to look before it.
+func (f *testFramework) silent() {
+	f.w.t.Helper()
+	f.w.master.mu.Lock()
+	f.w.master.allocate(time.Now())
+	f.w.master.mu.Unlock()
+	f.call("RECONCILE", `"reconcile":{"tasks":[{"task_id":{"value":"marker"},"agent_id":{"value":"elsewhere"}}]}`)
+	if got := f.status(); dig(got, "task_id", "value") != "marker" {
+		f.w.t.Fatalf("%v", got)
+	}
+}
+
+func TestFilters(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	a := w.agent(Recovered{})
+	f := w.subscribed("")
+	f.decline(3600, f.offer())
+	f.silent()
+	f.call("REVIVE", "")
+	offer := f.offer()
+	f.call("SUPPRESS", "")
+	f.decline(0, offer)
+	f.silent()
+	f.call("REVIVE", "")
+	f.accept(3600, f.offer(), command("t", a.id(), 1, 100))
+	f.silent()
+	f.call("REVIVE", "")
+	// A short filter ends by itself.
+	f.decline(0.01, f.offer())
+	f.offer()
+}
+
+func TestRefusalIsMesos(t *testing.T) {
+	t.Parallel()
+	seconds := func(s float64) *mesos.Filters { return &mesos.Filters{RefuseSeconds: &s} }
+	for _, tt := range []struct {
+		filters *mesos.Filters
+		want    time.Duration
+	}{
+		{nil, 5 * time.Second},
+		{&mesos.Filters{}, 5 * time.Second},
+		{seconds(-1), 5 * time.Second},
+		{seconds(0), 0},
+		{seconds(1.5), 1500 * time.Millisecond},
+		{seconds(1e300), 365 * 24 * time.Hour},
+	} {
+		if got := refusal(tt.filters); got != tt.want {
+			t.Errorf("%v: %v, expected %v", tt.filters, got, tt.want)
+		}
+	}
+}
+
+func TestTheFrameworkWithLessIsServedFirst(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	rich, poor := w.subscribed("a-rich"), w.subscribed("b-poor")
+	a := w.agent(Recovered{})
+	rich.accept(3600, rich.offer(), command("t", a.id(), 4, 100))
+	poor.decline(3600, poor.offer())
+	w.agent(Recovered{})
+	poor.offer()
+	rich.silent()
+}
+
+func TestSuppressedRoleOfASubscription(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	w.agent(Recovered{})
+	f := w.subscribed("")
+	f.offer()
+	body := fmt.Sprintf(`{"type":"SUBSCRIBE","framework_id":{"value":%q},"subscribe":{"suppressed_roles":["*"],"framework_info":{"user":"root","name":"x","id":{"value":%q}}}}`, f.id, f.id)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		// The stream ends when the next subscriber takes over.
+		w.do("POST", body, map[string]string{"Content-Type": "application/json"})
+	}()
+	f.next("ERROR")
+	w.master.mu.Lock()
+	if !w.master.frameworks[f.id].suppressed || len(w.master.offers) != 0 {
+		t.Error("the framework has offers all the same")
+	}
+	w.master.mu.Unlock()
+	w.subscribed(f.id).offer()
+	<-done
+}
+
+func TestQuantitiesAddUp(t *testing.T) {
+	t.Parallel()
+	one := rapid.Custom(func(t *rapid.T) quantities {
+		q := quantities{}
+		for _, name := range []string{"cpus", "mem"} {
+			if v := rapid.Int64Range(0, 5).Draw(t, name); v > 0 {
+				q = append(q, amount{name: name, role: "*", kind: mesos.SCALAR, milli: v})
+			}
+		}
+		var spans []span
+		for range rapid.IntRange(0, 3).Draw(t, "spans") {
+			begin := rapid.Uint64Range(0, 20).Draw(t, "begin")
+			spans = append(spans, span{begin, begin + rapid.Uint64Range(0, 5).Draw(t, "length")})
+		}
+		if len(spans) > 0 {
+			q = append(q, amount{name: "ports", role: "*", kind: mesos.RANGES, ranges: normalised(spans)})
+		}
+		return q
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := one.Draw(t, "a"), one.Draw(t, "b")
+		sum := a.plus(b)
+		if !sum.contains(a) || !sum.contains(b) {
+			t.Fatalf("%v + %v = %v contains not both", a, b, sum)
+		}
+		rest := sum.minus(b)
+		if !a.contains(rest) {
+			t.Fatalf("%v + %v - %v = %v", a, b, b, rest)
+		}
+		if back := rest.plus(b); !back.contains(sum) || !sum.contains(back) {
+			t.Fatalf("%v - %v + %v = %v", sum, b, b, back)
+		}
+		if a.contains(b) && len(b.minus(a)) != 0 {
+			t.Fatalf("%v contains %v, but %v is left", a, b, b.minus(a))
+		}
+	})
+}

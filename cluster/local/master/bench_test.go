@@ -1,0 +1,128 @@
+package master
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"net/http"
+	"testing"
+
+	"github.com/mesos/mesos-go/api/v1/lib"
+	"github.com/mesos/mesos-go/api/v1/lib/recordio"
+	"github.com/mesos/mesos-go/api/v1/lib/scheduler"
+)
+
+// instantAgent finishes each task as it is launched.
+type instantAgent struct {
+	*memoryAgent
+	master *Master
+	next   uint64
+}
+
+func (a *instantAgent) Acknowledge(string, string, []byte) {}
+
+func (a *instantAgent) RunTasks(f mesos.FrameworkInfo, tasks []mesos.TaskInfo) {
+	source := mesos.SOURCE_EXECUTOR
+	for i := range tasks {
+		for _, state := range []mesos.TaskState{mesos.TASK_RUNNING, mesos.TASK_FINISHED} {
+			a.next++
+			uuid := binary.BigEndian.AppendUint64(make([]byte, 8, 16), a.next)
+			a.master.Update(a.id(), StatusUpdate{FrameworkID: f.ID.Value, Latest: state, Status: mesos.TaskStatus{
+				TaskID: tasks[i].TaskID, State: &state, Source: &source, UUID: uuid, AgentID: a.info.ID, ExecutorID: &tasks[i].Executor.ExecutorID,
+			}})
+		}
+	}
+}
+
+// BenchmarkLaunch is one task from ACCEPT to the last acknowledgement, 100 in a
+// call, over loopback in protobuf.
+func BenchmarkLaunch(b *testing.B) {
+	const batch = int64(100)
+	w := start(b)
+	a := &instantAgent{memoryAgent: newAgent("bench-S0", 1000, 1_000_000), master: w.master}
+	if err := w.master.Register(a, Recovered{}); err != nil {
+		b.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(b.Context())
+	defer cancel()
+	stream := ""
+	post := func(call *scheduler.Call) *http.Response {
+		body, err := call.Marshal()
+		if err != nil {
+			b.Fatal(err)
+		}
+		request, err := http.NewRequestWithContext(ctx, http.MethodPost, w.url+"/api/v1/scheduler", bytes.NewReader(body))
+		if err != nil {
+			b.Fatal(err)
+		}
+		request.Header.Set("Content-Type", "application/x-protobuf")
+		request.Header.Set("Accept", "application/x-protobuf")
+		if stream != "" {
+			request.Header.Set("Mesos-Stream-Id", stream)
+		}
+		response, err := w.client.Do(request)
+		if err != nil || response.StatusCode >= 300 {
+			b.Fatal(response, err)
+		}
+		return response
+	}
+	id := &mesos.FrameworkID{Value: "bench"}
+	timeout := 3600.0
+	response := post(&scheduler.Call{Type: scheduler.Call_SUBSCRIBE, FrameworkID: id, Subscribe: &scheduler.Call_Subscribe{
+		FrameworkInfo: &mesos.FrameworkInfo{User: "root", Name: "bench", ID: id, FailoverTimeout: &timeout},
+	}})
+	defer response.Body.Close()
+	stream = response.Header.Get("Mesos-Stream-Id")
+	frames := recordio.NewReader(response.Body)
+	small := parse(newAgent("", 0.1, 32).info.Resources[:2]).proto(nil)
+	command := &mesos.CommandInfo{}
+	launched, done := 0, 0
+	for done < b.N {
+		frame, err := frames.ReadFrame()
+		if err != nil {
+			b.Fatal(err)
+		}
+		var event scheduler.Event
+		if err := event.Unmarshal(frame); err != nil {
+			b.Fatal(err)
+		}
+		switch event.Type {
+		case scheduler.Event_OFFERS:
+			for _, offer := range event.Offers.Offers {
+				var tasks []mesos.TaskInfo
+				free := parse(offer.Resources)
+				for range min(batch, free.scalar("cpus")/200, free.scalar("mem")/64_000) {
+					task := fmt.Sprintf("task-%d", launched)
+					launched++
+					tasks = append(tasks, mesos.TaskInfo{
+						Name: task, TaskID: mesos.TaskID{Value: task}, AgentID: offer.AgentID, Resources: small, Data: make([]byte, 400),
+						Executor: &mesos.ExecutorInfo{Type: mesos.ExecutorInfo_CUSTOM, ExecutorID: mesos.ExecutorID{Value: "ex"}, Command: command, Resources: small},
+					})
+				}
+				zero := 0.0
+				answer := post(&scheduler.Call{Type: scheduler.Call_ACCEPT, FrameworkID: id, Accept: &scheduler.Call_Accept{
+					OfferIDs: []mesos.OfferID{offer.ID}, Filters: &mesos.Filters{RefuseSeconds: &zero},
+					Operations: []mesos.Offer_Operation{{Type: mesos.Offer_Operation_LAUNCH, Launch: &mesos.Offer_Operation_Launch{TaskInfos: tasks}}},
+				}})
+				_, _ = io.Copy(io.Discard, answer.Body)
+				answer.Body.Close()
+			}
+		case scheduler.Event_UPDATE:
+			status := &event.Update.Status
+			if status.UUID == nil {
+				b.Fatal(status)
+			}
+			answer := post(&scheduler.Call{Type: scheduler.Call_ACKNOWLEDGE, FrameworkID: id, Acknowledge: &scheduler.Call_Acknowledge{
+				AgentID: *status.AgentID, TaskID: status.TaskID, UUID: status.UUID,
+			}})
+			_, _ = io.Copy(io.Discard, answer.Body)
+			answer.Body.Close()
+			if status.GetState() == mesos.TASK_FINISHED {
+				done++
+			}
+		}
+	}
+	b.ReportMetric(float64(done)/b.Elapsed().Seconds(), "tasks/s")
+}

@@ -1,0 +1,189 @@
+package master
+
+import (
+	"fmt"
+	"net/http"
+
+	"github.com/google/uuid"
+	"github.com/mesos/mesos-go/api/v1/lib/scheduler"
+
+	"github.com/elasticjob-go/elasticjob/cluster/local/apihttp"
+)
+
+// streamID is the header that ties a framework's calls to its subscription.
+const streamID = "Mesos-Stream-Id"
+
+// serveScheduler is POST /api/v1/scheduler, checked in the order of Mesos' own handler.
+func (m *Master) serveScheduler(w http.ResponseWriter, r *http.Request) {
+	var call scheduler.Call
+	if !apihttp.ReadCall(w, r, &call, "Call") {
+		return
+	}
+	if fault := malformed(&call); fault != "" {
+		apihttp.Refuse(w, http.StatusBadRequest, "Failed to validate scheduler::Call: "+fault)
+		return
+	}
+	stream, hasStream := r.Header[streamID]
+	if call.Type == scheduler.Call_SUBSCRIBE {
+		codec, ok := apihttp.Negotiate(w, r)
+		if !ok {
+			return
+		}
+		if hasStream {
+			apihttp.Refuse(w, http.StatusBadRequest, "Subscribe calls should not include the 'Mesos-Stream-Id' header")
+			return
+		}
+		m.serveSubscribe(w, r, call.Subscribe, codec)
+		return
+	}
+	status, text := m.call(&call, stream, hasStream)
+	if status == http.StatusAccepted {
+		apihttp.Accepted(w)
+		return
+	}
+	apihttp.Refuse(w, status, text)
+}
+
+// malformed says in Mesos' words what a call lacks.
+func malformed(call *scheduler.Call) string {
+	missing := func(name string) string { return fmt.Sprintf("Expecting '%s' to be present", name) }
+	if _, known := scheduler.Call_Type_name[int32(call.Type)]; !known || call.Type == scheduler.Call_UNKNOWN {
+		return missing("type")
+	}
+	if call.Type == scheduler.Call_SUBSCRIBE {
+		if call.Subscribe == nil || call.Subscribe.FrameworkInfo == nil {
+			return missing("subscribe")
+		}
+		if call.Subscribe.FrameworkInfo.GetID().GetValue() != call.FrameworkID.GetValue() {
+			return "'framework_id' differs from 'subscribe.framework_info.id'"
+		}
+		return ""
+	}
+	if call.FrameworkID == nil {
+		return missing("framework_id")
+	}
+	for _, part := range []struct {
+		of   scheduler.Call_Type
+		name string
+		here bool
+	}{
+		{scheduler.Call_ACCEPT, "accept", call.Accept != nil},
+		{scheduler.Call_DECLINE, "decline", call.Decline != nil},
+		{scheduler.Call_ACCEPT_INVERSE_OFFERS, "accept_inverse_offers", call.AcceptInverseOffers != nil},
+		{scheduler.Call_DECLINE_INVERSE_OFFERS, "decline_inverse_offers", call.DeclineInverseOffers != nil},
+		{scheduler.Call_KILL, "kill", call.Kill != nil},
+		{scheduler.Call_SHUTDOWN, "shutdown", call.Shutdown != nil},
+		{scheduler.Call_ACKNOWLEDGE, "acknowledge", call.Acknowledge != nil},
+		{scheduler.Call_ACKNOWLEDGE_OPERATION_STATUS, "acknowledge_operation_status", call.AcknowledgeOperationStatus != nil},
+		{scheduler.Call_RECONCILE, "reconcile", call.Reconcile != nil},
+		{scheduler.Call_RECONCILE_OPERATIONS, "reconcile_operations", call.ReconcileOperations != nil},
+		{scheduler.Call_MESSAGE, "message", call.Message != nil},
+		{scheduler.Call_REQUEST, "request", call.Request != nil},
+		{scheduler.Call_UPDATE_FRAMEWORK, "update_framework", call.UpdateFramework != nil},
+	} {
+		if part.of == call.Type && !part.here {
+			return missing(part.name)
+		}
+	}
+	if call.Type == scheduler.Call_ACKNOWLEDGE {
+		if _, err := uuid.FromBytes(call.Acknowledge.UUID); err != nil {
+			return "Not a valid UUID"
+		}
+	}
+	return ""
+}
+
+// call does a valid call other than SUBSCRIBE and returns the answer.
+func (m *Master) call(call *scheduler.Call, stream []string, hasStream bool) (status int, text string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	id := call.FrameworkID.Value
+	f := m.frameworks[id]
+	switch {
+	case m.closed:
+		return http.StatusServiceUnavailable, errClosed.Error()
+	case f == nil:
+		return http.StatusBadRequest, "Framework cannot be found"
+	case f.stream == nil:
+		return http.StatusForbidden, "Framework is not subscribed"
+	case !hasStream:
+		return http.StatusBadRequest, "All non-subscribe calls should include the 'Mesos-Stream-Id' header"
+	case stream[0] != f.stream.id:
+		return http.StatusBadRequest, fmt.Sprintf(
+			"The stream ID '%s' included in this request didn't match the stream ID currently associated with framework ID %s", stream[0], id)
+	}
+	switch call.Type {
+	case scheduler.Call_ACCEPT:
+		m.accept(f, call.Accept)
+	case scheduler.Call_DECLINE:
+		m.decline(f, call.Decline)
+	case scheduler.Call_REVIVE:
+		m.revive(f)
+	case scheduler.Call_SUPPRESS:
+		f.suppressed = true
+	case scheduler.Call_KILL:
+		m.kill(f, call.Kill)
+	case scheduler.Call_SHUTDOWN:
+		m.shutdown(f, call.Shutdown)
+	case scheduler.Call_ACKNOWLEDGE:
+		m.acknowledge(f, call.Acknowledge)
+	case scheduler.Call_RECONCILE:
+		m.reconcile(f, call.Reconcile)
+	case scheduler.Call_MESSAGE:
+		if a := m.agents[call.Message.AgentID.Value]; a != nil {
+			executorID, data := call.Message.ExecutorID.Value, call.Message.Data
+			a.courier.send(func() { a.link.Message(f.id, executorID, data) })
+		}
+	case scheduler.Call_TEARDOWN:
+		if err := m.removeFramework(f); err != nil {
+			m.log.Error("framework is torn down in memory only", "framework", f.id, "error", err)
+		}
+	case scheduler.Call_UPDATE_FRAMEWORK:
+		info := call.UpdateFramework.FrameworkInfo
+		if info.GetID().GetValue() != f.id {
+			return http.StatusBadRequest, "'UpdateFramework.framework_info.id' differs from the framework's"
+		}
+		if err := m.registry.addFramework(&info); err != nil {
+			return http.StatusInternalServerError, err.Error()
+		}
+		f.info = info
+	default:
+		// Maintenance, operations and requests for resources: Mesos takes them, and
+		// there is nothing here that they could change.
+	}
+	return http.StatusAccepted, ""
+}
+
+func (m *Master) kill(f *framework, call *scheduler.Call_Kill) {
+	t := f.tasks[call.TaskID.Value]
+	if t == nil {
+		m.reconcileTask(f, call.TaskID, call.AgentID)
+		return
+	}
+	if call.AgentID != nil && call.AgentID.Value != t.agentID {
+		m.log.Warn("ignoring a kill that names another agent", "task", t.id, "agent", call.AgentID.Value)
+		return
+	}
+	if a := m.agents[t.agentID]; a != nil {
+		a.courier.send(func() { a.link.KillTask(f.id, t.id, call.KillPolicy) })
+	}
+}
+
+func (m *Master) shutdown(f *framework, call *scheduler.Call_Shutdown) {
+	if a := m.agents[call.AgentID.Value]; a != nil {
+		executorID := call.ExecutorID.Value
+		a.courier.send(func() { a.link.ShutdownExecutor(f.id, executorID) })
+	}
+}
+
+func (m *Master) acknowledge(f *framework, call *scheduler.Call_Acknowledge) {
+	a := m.agents[call.AgentID.Value]
+	if a == nil {
+		return
+	}
+	taskID, uuid := call.TaskID.Value, call.UUID
+	if t := f.tasks[taskID]; t != nil && terminal(t.told) && string(t.uuid) == string(uuid) {
+		delete(f.tasks, taskID)
+	}
+	a.courier.send(func() { a.link.Acknowledge(f.id, taskID, uuid) })
+}

@@ -1,0 +1,358 @@
+// Package master is the Mesos master of the local cluster: the v1 scheduler API,
+// with the answers, texts and event orders of Mesos 1.12.
+//
+//	framework ── POST /api/v1/scheduler ──▶ Master ── AgentLink ──▶ agent
+//	framework ◀── events of its stream ──── Master ◀── Upstream ─── agent
+//
+// All state is in memory behind one mutex and nothing blocks while it is held,
+// but the rare write of the registry: events wait in their subscription's queue, calls to an
+// agent in its courier's. The registry is a small file with what has to outlive the
+// process: the frameworks, those that were removed, and the agents that are to come back.
+// Tasks and executors are known by the agents, which tell them when they register.
+//
+// All of an agent's free resources are offered to one framework at a time, the
+// one with the smallest dominant share, as soon as there is something to offer.
+package master
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/mesos/mesos-go/api/v1/lib"
+	"github.com/mesos/mesos-go/api/v1/lib/scheduler"
+)
+
+// Version is the version of Mesos that the master claims to be.
+const Version = "1.12.0"
+
+// DefaultHeartbeat is Mesos' own interval between HEARTBEAT events.
+const DefaultHeartbeat = 15 * time.Second
+
+// DefaultQueue is how many events a subscriber may be behind before it is dropped.
+const DefaultQueue = 100_000
+
+// Options are what a master needs to start.
+type Options struct {
+	// Dir is where the registry file is kept; it must exist.
+	Dir string
+	// Address is where the master's API is served, IPv4; Hostname is the name that it tells, the
+	// address when empty.
+	Address  netip.AddrPort
+	Hostname string
+	// Heartbeat is the interval of HEARTBEAT events; DefaultHeartbeat when zero.
+	Heartbeat time.Duration
+	// Queue bounds a subscriber's events that are not yet written; DefaultQueue when zero.
+	Queue int
+	// Logger is required.
+	Logger *slog.Logger
+}
+
+// Master is the local cluster's master. It implements Upstream. Its methods may
+// be called concurrently.
+type Master struct {
+	opts     Options
+	id       string
+	log      *slog.Logger
+	registry *registry
+
+	wakeAllocator chan struct{}
+	stop          context.CancelFunc
+	background    sync.WaitGroup
+
+	mu         sync.Mutex
+	closed     bool
+	frameworks map[string]*framework
+	agents     map[string]*agent
+	offers     map[string]*offer
+	// away are the agents of the registry that have not registered with this master yet.
+	away          map[string]bool
+	nextFramework int
+	nextOffer     int
+	nextTask      uint64
+}
+
+var _ Upstream = (*Master)(nil)
+
+// Open reads the registry and starts a master with a new id. Serve its Handler
+// and Close it.
+func Open(opts Options) (*Master, error) {
+	if opts.Heartbeat <= 0 {
+		opts.Heartbeat = DefaultHeartbeat
+	}
+	if opts.Queue <= 0 {
+		opts.Queue = DefaultQueue
+	}
+	if opts.Hostname == "" {
+		opts.Hostname = opts.Address.Addr().String()
+	}
+	if !opts.Address.Addr().Is4() {
+		return nil, fmt.Errorf("start the local master on %s: only IPv4 addresses can be told in MasterInfo", opts.Address)
+	}
+	registry, err := openRegistry(filepath.Join(opts.Dir, "master.json"))
+	if err != nil {
+		return nil, err
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	m := &Master{
+		opts:          opts,
+		id:            uuid.NewString(),
+		log:           opts.Logger,
+		registry:      registry,
+		wakeAllocator: make(chan struct{}, 1),
+		stop:          stop,
+		frameworks:    map[string]*framework{},
+		agents:        map[string]*agent{},
+		offers:        map[string]*offer{},
+		away:          map[string]bool{},
+	}
+	for _, id := range registry.Agents {
+		m.away[id] = true
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for id, encoded := range registry.Frameworks {
+		var info mesos.FrameworkInfo
+		if err := info.Unmarshal(encoded); err != nil {
+			stop()
+			return nil, fmt.Errorf("read framework %s in %s: %w; move the file away to forget all frameworks", id, registry.path, err)
+		}
+		m.expectSubscriber(m.addFramework(info))
+	}
+	m.background.Go(func() { m.allocator(ctx) })
+	return m, nil
+}
+
+// ID is the master's id, new at each start.
+func (m *Master) ID() string { return m.id }
+
+// Close ends all subscriptions, passes on what was meant for agents, and waits
+// for the master's goroutines. Frameworks and tasks stay, in the registry and with
+// the agents. What agents tell later is ignored.
+func (m *Master) Close() error {
+	m.mu.Lock()
+	if m.closed {
+		m.mu.Unlock()
+		return nil
+	}
+	m.closed = true
+	m.stop()
+	for _, f := range m.frameworks {
+		if f.stream != nil {
+			f.stream.end()
+			f.stream = nil
+		}
+		f.expiry.stop()
+	}
+	for _, a := range m.agents {
+		a.courier.close()
+	}
+	m.mu.Unlock()
+	m.background.Wait()
+	return nil
+}
+
+// Handler serves the scheduler API, /health and /version.
+func (m *Master) Handler() http.Handler {
+	mux := http.NewServeMux()
+	for _, prefix := range []string{"", "/master"} {
+		mux.HandleFunc(prefix+"/api/v1/scheduler", m.serveScheduler)
+		mux.HandleFunc("GET "+prefix+"/health", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
+		mux.HandleFunc("GET "+prefix+"/version", serveVersion)
+	}
+	return mux
+}
+
+func serveVersion(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	// The peer may be gone; there is nobody else to tell.
+	_ = json.NewEncoder(w).Encode(map[string]string{"version": Version})
+}
+
+func (m *Master) info() *mesos.MasterInfo {
+	addr := m.opts.Address.Addr()
+	ip4, ip, port := addr.As4(), addr.String(), m.opts.Address.Port()
+	version, hostname := Version, m.opts.Hostname
+	pid := "master@" + net.JoinHostPort(ip, strconv.Itoa(int(port)))
+	wide := uint32(port)
+	return &mesos.MasterInfo{
+		ID: m.id,
+		// As Mesos has it: the address in network order, read on a little-endian machine.
+		IP:       binary.LittleEndian.Uint32(ip4[:]),
+		Port:     &wide,
+		PID:      &pid,
+		Hostname: &hostname,
+		Version:  &version,
+		Address:  &mesos.Address{Hostname: &hostname, IP: &ip, Port: int32(port)},
+		Capabilities: []mesos.MasterInfo_Capability{
+			{Type: mesos.MasterInfo_Capability_AGENT_UPDATE},
+			{Type: mesos.MasterInfo_Capability_AGENT_DRAINING},
+			{Type: capabilityQuotaV2},
+		},
+	}
+}
+
+// errClosed refuses what comes while the master closes.
+var errClosed = errors.New("master is closing")
+
+// framework is one framework; everything in it is guarded by the master's mutex.
+type framework struct {
+	id   string
+	info mesos.FrameworkInfo
+	// stream is nil while nobody is subscribed.
+	stream     *subscription
+	expiry     expiry
+	suppressed bool
+	// filters holds, by agent, what the framework does not want to see.
+	filters map[string][]filter
+	offers  map[string]*offer
+	tasks   map[string]*task
+	// executors are those of custom executors, by agent and id.
+	executors map[string]map[string]*executor
+	// allocated is what tasks, executors and offers hold, for fairness.
+	allocated quantities
+}
+
+type executor struct {
+	info      mesos.ExecutorInfo
+	resources quantities
+}
+
+type task struct {
+	id, agentID string
+	// executor is nil for command tasks.
+	executor  *mesos.ExecutorInfo
+	resources quantities
+	// told is the state that was last told to the framework, latest what the agent knows.
+	told, latest mesos.TaskState
+	// uuid is that of the last update.
+	uuid      []byte
+	container *mesos.ContainerStatus
+	// order is that of launches, for implicit reconciliation.
+	order uint64
+}
+
+type agent struct {
+	id   string
+	info mesos.AgentInfo
+	link AgentLink
+	// total is what it has, used what tasks, executors and offers hold, free what is left.
+	total, used, free quantities
+	courier           *courier
+}
+
+// role is the one whose resources the framework is given.
+func (f *framework) role() string {
+	if len(f.info.Roles) > 0 {
+		return f.info.Roles[0]
+	}
+	return f.info.GetRole()
+}
+
+func (f *framework) can(capability mesos.FrameworkInfo_Capability_Type) bool {
+	for _, c := range f.info.Capabilities {
+		if c.Type == capability {
+			return true
+		}
+	}
+	return false
+}
+
+// state is what a framework that does not know partitions is told instead.
+func (f *framework) state(s mesos.TaskState) mesos.TaskState {
+	if !f.can(mesos.FrameworkInfo_Capability_PARTITION_AWARE) {
+		return mesos.TASK_LOST
+	}
+	return s
+}
+
+func (f *framework) send(event *scheduler.Event) {
+	if f.stream != nil {
+		f.stream.push(event)
+	}
+}
+
+func (m *Master) addFramework(info mesos.FrameworkInfo) *framework {
+	f := &framework{
+		id:        info.GetID().Value,
+		info:      info,
+		filters:   map[string][]filter{},
+		offers:    map[string]*offer{},
+		tasks:     map[string]*task{},
+		executors: map[string]map[string]*executor{},
+	}
+	m.frameworks[f.id] = f
+	return f
+}
+
+// expiry is a timer that can be stopped for good: what it would do is checked
+// under the master's mutex.
+type expiry struct {
+	timer *time.Timer
+}
+
+func (e *expiry) stop() {
+	if e.timer != nil {
+		e.timer.Stop()
+		e.timer = nil
+	}
+}
+
+// expectSubscriber removes the framework when nobody subscribes within its
+// failover timeout.
+func (m *Master) expectSubscriber(f *framework) {
+	f.expiry.stop()
+	// Mesos' longest duration is 292 years too.
+	const longest = float64(1<<63-1) / float64(time.Second)
+	timeout := time.Duration(min(max(f.info.GetFailoverTimeout(), 0), longest/2) * float64(time.Second))
+	var timer *time.Timer
+	timer = time.AfterFunc(timeout, func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		if m.closed || f.expiry.timer != timer {
+			return
+		}
+		m.log.Info("failover timeout has passed, removing the framework", "framework", f.id, "timeout", timeout)
+		if err := m.removeFramework(f); err != nil {
+			m.log.Error("framework is removed in memory only", "framework", f.id, "error", err)
+		}
+	})
+	f.expiry.timer = timer
+}
+
+// removeFramework ends all that the framework has. It is written down first;
+// when that fails, the framework goes all the same, and comes back at the next start.
+func (m *Master) removeFramework(f *framework) error {
+	err := m.registry.removeFramework(f.id)
+	f.expiry.stop()
+	m.withdrawOffers(f)
+	for _, t := range f.tasks {
+		m.release(f, t)
+	}
+	for agentID, executors := range f.executors {
+		for _, e := range executors {
+			m.giveBack(f, agentID, e.resources)
+		}
+	}
+	for _, a := range m.agents {
+		a.courier.send(func() { a.link.ShutdownFramework(f.id) })
+	}
+	if f.stream != nil {
+		f.stream.end()
+		f.stream = nil
+	}
+	delete(m.frameworks, f.id)
+	m.wake()
+	return err
+}

@@ -1,0 +1,134 @@
+package master
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/mesos/mesos-go/api/v1/lib"
+)
+
+// registry is what outlives a master's process, in one file that is replaced
+// as a whole. Its methods write before they return; when that fails, nothing has changed.
+type registry struct {
+	path string
+	// Frameworks by id, as protobuf.
+	Frameworks map[string][]byte `json:"frameworks"`
+	// Removed are the ids of frameworks that may not come back, oldest first.
+	Removed []string `json:"removed"`
+	// Agents are the ids of all agents that ever registered.
+	Agents []string `json:"agents"`
+}
+
+// keptRemoved bounds the file; an id is never made twice anyway.
+const keptRemoved = 1000
+
+func openRegistry(path string) (*registry, error) {
+	r := &registry{path: path}
+	content, err := os.ReadFile(path)
+	if err == nil {
+		err = json.Unmarshal(content, r)
+	} else if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the local master's registry %s: %w", path, err)
+	}
+	if r.Frameworks == nil {
+		r.Frameworks = map[string][]byte{}
+	}
+	return r, nil
+}
+
+func (r *registry) addFramework(info *mesos.FrameworkInfo) error {
+	encoded, err := info.Marshal()
+	if err != nil {
+		return fmt.Errorf("encode framework %s: %w", info.GetID().Value, err)
+	}
+	id := info.GetID().Value
+	before, had := r.Frameworks[id]
+	if had && string(before) == string(encoded) {
+		return nil
+	}
+	r.Frameworks[id] = encoded
+	if err := r.write(); err != nil {
+		delete(r.Frameworks, id)
+		if had {
+			r.Frameworks[id] = before
+		}
+		return err
+	}
+	return nil
+}
+
+func (r *registry) removeFramework(id string) error {
+	before, removed := r.Frameworks[id], r.Removed
+	delete(r.Frameworks, id)
+	r.Removed = append(slices.Clone(removed), id)
+	if extra := len(r.Removed) - keptRemoved; extra > 0 {
+		r.Removed = r.Removed[extra:]
+	}
+	if err := r.write(); err != nil {
+		r.Frameworks[id], r.Removed = before, removed
+		return err
+	}
+	return nil
+}
+
+func (r *registry) isRemoved(id string) bool { return slices.Contains(r.Removed, id) }
+
+func (r *registry) addAgent(id string) error {
+	if slices.Contains(r.Agents, id) {
+		return nil
+	}
+	r.Agents = append(r.Agents, id)
+	if err := r.write(); err != nil {
+		r.Agents = r.Agents[:len(r.Agents)-1]
+		return err
+	}
+	return nil
+}
+
+func (r *registry) write() error {
+	content, err := json.Marshal(r)
+	if err == nil {
+		err = replaceFile(r.path, content)
+	}
+	if err != nil {
+		return fmt.Errorf("write the local master's registry %s: %w", r.path, err)
+	}
+	return nil
+}
+
+// replaceFile makes content durable under path, or leaves what was there.
+func replaceFile(path string, content []byte) error {
+	temp, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	_, err = temp.Write(content)
+	if err == nil {
+		err = temp.Sync()
+	}
+	err = errors.Join(err, temp.Close())
+	if err == nil {
+		err = os.Rename(temp.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(temp.Name()))
+	}
+	return syncFolder(filepath.Dir(path))
+}
+
+// syncFolder makes a rename in it durable.
+func syncFolder(dir string) error {
+	folder, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(folder.Sync(), folder.Close())
+}

@@ -1,0 +1,185 @@
+package mesos
+
+import (
+	"math"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+
+	mesos "github.com/mesos/mesos-go/api/v1/lib"
+	"github.com/mesos/mesos-go/api/v1/lib/scheduler"
+
+	"github.com/elasticjob-go/elasticjob/cluster"
+)
+
+// The words of Mesos' ERROR events that rules speak of.
+const (
+	frameworkRemoved  = "Framework has been removed"
+	frameworkFailover = "Framework failed over"
+)
+
+// decodeEvent is nil for events that the brain has no use for: inverse offers,
+// framework messages, operations, and kinds that are newer than this code.
+func decodeEvent(e *scheduler.Event) cluster.Event {
+	switch {
+	case e.Type == scheduler.Event_HEARTBEAT:
+		return cluster.Heartbeat{}
+	case e.Type == scheduler.Event_SUBSCRIBED && e.Subscribed != nil:
+		return decodeSubscribed(e.Subscribed)
+	case e.Type == scheduler.Event_OFFERS && e.Offers != nil:
+		offers := make([]cluster.Offer, len(e.Offers.Offers))
+		for i := range offers {
+			offers[i] = decodeOffer(&e.Offers.Offers[i])
+		}
+		return cluster.Offers{Offers: offers}
+	case e.Type == scheduler.Event_RESCIND && e.Rescind != nil:
+		return cluster.Rescind{OfferID: e.Rescind.OfferID.Value}
+	case e.Type == scheduler.Event_UPDATE && e.Update != nil:
+		return decodeStatus(&e.Update.Status)
+	case e.Type == scheduler.Event_FAILURE && e.Failure != nil:
+		return decodeFailure(e.Failure)
+	case e.Type == scheduler.Event_ERROR && e.Error != nil:
+		message := e.Error.Message
+		return cluster.FrameworkError{
+			Message:    message,
+			Removed:    strings.Contains(message, frameworkRemoved),
+			FailedOver: strings.Contains(message, frameworkFailover),
+		}
+	}
+	return nil
+}
+
+func decodeSubscribed(s *scheduler.Event_Subscribed) cluster.Subscribed {
+	out := cluster.Subscribed{Heartbeat: defaultHeartbeat}
+	if s.FrameworkID != nil {
+		out.FrameworkID = s.FrameworkID.Value
+	}
+	if s.MasterInfo != nil {
+		out.MasterID = s.MasterInfo.ID
+	}
+	if seconds := s.HeartbeatIntervalSeconds; seconds != nil && *seconds > 0 && *seconds < 86400 {
+		out.Heartbeat = time.Duration(*seconds * float64(time.Second))
+	}
+	return out
+}
+
+func decodeOffer(o *mesos.Offer) cluster.Offer {
+	out := cluster.Offer{
+		ID:        o.ID.Value,
+		AgentID:   o.AgentID.Value,
+		Hostname:  o.Hostname,
+		AgentURL:  agentURL(o.URL),
+		Resources: freeResources(o.Resources),
+	}
+	for _, e := range o.ExecutorIDs {
+		out.ExecutorIDs = append(out.ExecutorIDs, e.Value)
+	}
+	if o.Unavailability != nil {
+		out.Unavailable = fromNanoseconds(&o.Unavailability.Start)
+	}
+	return out
+}
+
+// agentURL prefers the IP address over a name that may be known to the agent only,
+// except with https, whose certificates have names. It is empty when the offer has no URL.
+func agentURL(u *mesos.URL) string {
+	if u == nil {
+		return ""
+	}
+	host, second := u.Address.GetIP(), u.Address.GetHostname()
+	if host == "" || (u.Scheme == "https" && second != "") {
+		host = second
+	}
+	return u.Scheme + "://" + net.JoinHostPort(host, strconv.Itoa(int(u.Address.Port)))
+}
+
+// freeResources sums what any task of ours may use: nothing that is reserved for a
+// role, revocable or shared.
+func freeResources(resources []mesos.Resource) cluster.Resources {
+	var sum cluster.Resources
+	for i := range resources {
+		r := &resources[i]
+		if r.Scalar == nil || r.Revocable != nil || r.Shared != nil ||
+			r.Reservation != nil || len(r.Reservations) > 0 || r.GetRole() != "*" {
+			continue
+		}
+		milli := int64(math.Round(r.Scalar.Value * 1000))
+		switch r.Name {
+		case "cpus":
+			sum.CPUMilli += milli
+		case "mem":
+			sum.MemMilli += milli
+		}
+	}
+	return sum
+}
+
+func decodeStatus(s *mesos.TaskStatus) cluster.Update {
+	out := cluster.Update{
+		TaskID:  s.TaskID.Value,
+		Message: s.GetMessage(),
+		UUID:    s.UUID,
+		Data:    s.Data,
+	}
+	// The generated getters of unset enums answer with the first value, so the pointers are asked.
+	if s.State != nil {
+		out.State = cluster.State(strings.TrimPrefix(s.State.String(), "TASK_"))
+	}
+	if s.Source != nil {
+		out.Source = cluster.Source(strings.TrimPrefix(s.Source.String(), "SOURCE_"))
+	}
+	if s.Reason != nil {
+		out.Reason = s.Reason.String()
+	}
+	if s.AgentID != nil {
+		out.AgentID = s.AgentID.Value
+	}
+	if s.ExecutorID != nil {
+		out.ExecutorID = s.ExecutorID.Value
+	}
+	if s.Timestamp != nil {
+		out.Timestamp = fromSeconds(*s.Timestamp)
+	}
+	if s.UnreachableTime != nil {
+		out.UnreachableSince = fromNanoseconds(s.UnreachableTime)
+	}
+	if s.ContainerStatus != nil {
+		out.ContainerID = rootContainer(s.ContainerStatus.ContainerID)
+	}
+	return out
+}
+
+// rootContainer is the executor's container, whose sandbox it is, also for a nested one.
+func rootContainer(id *mesos.ContainerID) string {
+	if id == nil {
+		return ""
+	}
+	for id.Parent != nil {
+		id = id.Parent
+	}
+	return id.Value
+}
+
+func decodeFailure(f *scheduler.Event_Failure) cluster.Failure {
+	var out cluster.Failure
+	if f.AgentID != nil {
+		out.AgentID = f.AgentID.Value
+	}
+	if f.ExecutorID != nil {
+		out.ExecutorID = f.ExecutorID.Value
+	}
+	if f.Status != nil {
+		out.Status = int(*f.Status)
+	}
+	return out
+}
+
+// fromSeconds keeps microseconds, which is what the double of a present time holds.
+func fromSeconds(s float64) time.Time {
+	return time.UnixMicro(int64(math.Round(s * 1e6))).UTC()
+}
+
+func fromNanoseconds(t *mesos.TimeInfo) time.Time {
+	return time.Unix(0, t.Nanoseconds).UTC()
+}

@@ -1,0 +1,159 @@
+package mesos
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"time"
+
+	mesos "github.com/mesos/mesos-go/api/v1/lib"
+	"github.com/mesos/mesos-go/api/v1/lib/scheduler"
+
+	"github.com/elasticjob-go/elasticjob/cluster"
+)
+
+// executorVersion is the only mapping from cluster.Executor to ExecutorInfo yet.
+const executorVersion = 1
+
+func subscribeCall(f cluster.Framework) *scheduler.Call {
+	call := &scheduler.Call{
+		Type: scheduler.Call_SUBSCRIBE,
+		Subscribe: &scheduler.Call_Subscribe{FrameworkInfo: &mesos.FrameworkInfo{
+			User:            f.User,
+			Name:            f.Name,
+			FailoverTimeout: ptr(f.FailoverTimeout.Seconds()),
+			Checkpoint:      ptr(true),
+			Role:            optional(f.Role),
+			Hostname:        optional(f.Hostname),
+			Principal:       optional(f.Principal),
+			WebUiURL:        optional(f.WebUI),
+			Capabilities: []mesos.FrameworkInfo_Capability{
+				{Type: mesos.FrameworkInfo_Capability_PARTITION_AWARE},
+			},
+		}},
+	}
+	if f.ID != "" {
+		call.FrameworkID = &mesos.FrameworkID{Value: f.ID}
+		call.Subscribe.FrameworkInfo.ID = call.FrameworkID
+	}
+	return call
+}
+
+func acceptCall(a cluster.Accept) (*scheduler.Call, error) {
+	tasks := make([]mesos.TaskInfo, len(a.Tasks))
+	var last *mesos.ExecutorInfo
+	for i := range a.Tasks {
+		t := &a.Tasks[i]
+		if i == 0 || !sameExecutor(&t.Executor, &a.Tasks[i-1].Executor) {
+			var err error
+			if last, err = executorInfo(&t.Executor); err != nil {
+				return nil, fmt.Errorf("task %s: %w", t.TaskID, err)
+			}
+		}
+		tasks[i] = mesos.TaskInfo{
+			Name:      t.Name,
+			TaskID:    mesos.TaskID{Value: t.TaskID},
+			AgentID:   mesos.AgentID{Value: a.AgentID},
+			Resources: scalars(t.Resources),
+			Executor:  last,
+			Data:      t.Data,
+		}
+	}
+	accept := &scheduler.Call_Accept{OfferIDs: offerIDs(a.OfferIDs), Filters: filters(a.Refuse)}
+	if len(tasks) > 0 {
+		accept.Operations = []mesos.Offer_Operation{{
+			Type:   mesos.Offer_Operation_LAUNCH,
+			Launch: &mesos.Offer_Operation_Launch{TaskInfos: tasks},
+		}}
+	}
+	return &scheduler.Call{Type: scheduler.Call_ACCEPT, Accept: accept}, nil
+}
+
+// executorInfo is frozen (rule X4): the bytes that it makes of an Executor of a
+// version must stay the same for ever, since executors of former releases still run with
+// them and Mesos rejects a task whose ExecutorInfo differs. A change needs a new version, beside
+// this one. It reads nothing but its argument.
+func executorInfo(e *cluster.Executor) (*mesos.ExecutorInfo, error) {
+	if e.Version != executorVersion {
+		return nil, fmt.Errorf("executor %s is of version %d, this release knows %d", e.ID, e.Version, executorVersion)
+	}
+	if len(e.Command) == 0 {
+		return nil, fmt.Errorf("executor %s has no command", e.ID)
+	}
+	return &mesos.ExecutorInfo{
+		Type:        mesos.ExecutorInfo_CUSTOM,
+		ExecutorID:  mesos.ExecutorID{Value: e.ID},
+		FrameworkID: &mesos.FrameworkID{Value: e.Framework},
+		Name:        ptr(e.Name),
+		Command: &mesos.CommandInfo{
+			Shell:     ptr(false),
+			Value:     ptr(e.Command[0]),
+			Arguments: e.Command,
+			URIs: []mesos.CommandInfo_URI{{
+				Value:      e.BinaryURI,
+				Executable: ptr(true),
+				Extract:    ptr(false),
+				Cache:      ptr(true),
+				OutputFile: ptr(path.Base(e.Command[0])),
+			}},
+		},
+		Resources: scalars(e.Resources),
+	}, nil
+}
+
+func sameExecutor(a, b *cluster.Executor) bool {
+	return a.Version == b.Version && a.ID == b.ID && a.Framework == b.Framework && a.Name == b.Name &&
+		a.Resources == b.Resources && a.BinaryURI == b.BinaryURI && slices.Equal(a.Command, b.Command)
+}
+
+// scalars leaves the role to its default, "*", as an unreserved offer's is. An
+// amount of zero is left out, since Mesos calls it invalid.
+func scalars(r cluster.Resources) []mesos.Resource {
+	resources := make([]mesos.Resource, 0, 2)
+	values := &struct {
+		kind      mesos.Value_Type
+		cpus, mem mesos.Value_Scalar
+	}{mesos.SCALAR, fromMilli(r.CPUMilli), fromMilli(r.MemMilli)} // one allocation for all that is pointed to
+	if r.CPUMilli != 0 {
+		resources = append(resources, mesos.Resource{Name: "cpus", Type: &values.kind, Scalar: &values.cpus})
+	}
+	if r.MemMilli != 0 {
+		resources = append(resources, mesos.Resource{Name: "mem", Type: &values.kind, Scalar: &values.mem})
+	}
+	return resources
+}
+
+// fromMilli is the double next to the decimal fraction, as Mesos parses it.
+func fromMilli(milli int64) mesos.Value_Scalar {
+	return mesos.Value_Scalar{Value: float64(milli) / 1000}
+}
+
+func offerIDs(ids []string) []mesos.OfferID {
+	out := make([]mesos.OfferID, len(ids))
+	for i, id := range ids {
+		out[i] = mesos.OfferID{Value: id}
+	}
+	return out
+}
+
+// filters are always sent, since without them Mesos takes 5 seconds.
+func filters(refuse time.Duration) *mesos.Filters {
+	return &mesos.Filters{RefuseSeconds: ptr(refuse.Seconds())}
+}
+
+func agentID(id string) *mesos.AgentID {
+	if id == "" {
+		return nil
+	}
+	return &mesos.AgentID{Value: id}
+}
+
+func ptr[T any](v T) *T { return &v }
+
+// optional is nil for "", which Mesos tells from a field that isn't there.
+func optional(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}

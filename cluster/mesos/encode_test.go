@@ -1,0 +1,32 @@
+package mesos
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/elasticjob-go/elasticjob/cluster"
+)
+
+func BenchmarkEncodeAccept100(b *testing.B) {
+	accept := cluster.Accept{AgentID: "S0", OfferIDs: []string{"o1"}}
+	for i := range 100 {
+		accept.Tasks = append(accept.Tasks, cluster.TaskLaunch{
+			TaskID: fmt.Sprintf("my_job@-@%d@-@READY@-@S0@-@6b1e9a5c-2f3f-4d8e-9a59-0f5f3a3b7c11", i),
+			Name:   "my_job", Resources: cluster.Resources{CPUMilli: 100, MemMilli: 64_000}, Data: make([]byte, 388),
+			Executor: cluster.Executor{
+				Version: executorVersion, ID: "my_app@-@S0@-@1", Framework: "elasticjob-1", Name: "my_app",
+				Command: []string{"./executor"}, BinaryURI: "http://127.0.0.1:8899/artifacts/executor-linux-amd64-abc",
+			},
+		})
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		call, err := acceptCall(accept)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := call.Marshal(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

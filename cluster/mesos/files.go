@@ -1,0 +1,183 @@
+package mesos
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"unicode/utf16"
+
+	"github.com/elasticjob-go/elasticjob/cluster"
+)
+
+// maxRead is more than an agent answers at once.
+const maxRead = 1 << 20
+
+// FilesOptions say how to reach the agents.
+type FilesOptions struct {
+	// Credentials, if not nil, are sent with every request.
+	Credentials *Credentials
+	// Timeouts bound what a caller's context doesn't.
+	Timeouts Timeouts
+	// Dial opens connections; nil means TCP.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+}
+
+// Files reads the sandboxes that agents keep, over their /files/read. Its
+// methods may be called concurrently. Paths are the agent's own or virtual, such as
+// "/frameworks/F/executors/E/runs/latest/stdout". A file that isn't there, or whose sandbox
+// was collected, gives an error that wraps cluster.ErrGone; another no of the
+// agent one that wraps *cluster.Refused.
+type Files struct {
+	transport *http.Transport
+	header    http.Header
+}
+
+// NewFiles connects to nothing yet.
+func NewFiles(opts FilesOptions) *Files {
+	f := &Files{
+		transport: newTransport(opts.Timeouts.orDefault(), opts.Dial, 16),
+		header:    http.Header{"Accept": {"application/json"}, "User-Agent": {"elasticjob"}},
+	}
+	if opts.Credentials != nil {
+		f.header.Set("Authorization", opts.Credentials.header())
+	}
+	return f
+}
+
+// Close gives idle connections back; reads that are under way go on.
+func (f *Files) Close() { f.transport.CloseIdleConnections() }
+
+// Read returns up to length bytes of a file from offset on: fewer at the file's end,
+// and also before, since agents limit an answer to 64 KiB; none at or beyond the end. So one reads on at
+// offset+len(data) until nothing comes.
+//
+// The bytes are the file's own, whatever their encoding: Mesos puts what is no UTF-8 into the
+// JSON string as it is, and it is taken from there unchanged, so that a character
+// which two reads cut in half comes together again.
+func (f *Files) Read(ctx context.Context, agentURL, path string, offset int64, length int) ([]byte, error) {
+	if offset < 0 || length < 0 {
+		return nil, fmt.Errorf("read %s: offset %d and length %d must not be negative", path, offset, length)
+	}
+	chunk, err := f.read(ctx, agentURL, path, offset, min(length, maxRead))
+	if err != nil {
+		return nil, fmt.Errorf("read %s of agent %s: %w", path, agentURL, err)
+	}
+	if len(chunk.data) > 0 && chunk.offset != offset {
+		return nil, fmt.Errorf("read %s of agent %s: asked for offset %d, got %d", path, agentURL, offset, chunk.offset)
+	}
+	return chunk.data, nil
+}
+
+// Size is the file's length in bytes, now.
+func (f *Files) Size(ctx context.Context, agentURL, path string) (int64, error) {
+	chunk, err := f.read(ctx, agentURL, path, -1, 0) // Mesos answers offset -1 with the end
+	if err != nil {
+		return 0, fmt.Errorf("size of %s of agent %s: %w", path, agentURL, err)
+	}
+	return chunk.offset, nil
+}
+
+type chunk struct {
+	data   []byte
+	offset int64
+}
+
+func (f *Files) read(ctx context.Context, agentURL, path string, offset int64, length int) (chunk, error) {
+	u, err := baseURL(agentURL)
+	if err != nil {
+		return chunk{}, err
+	}
+	u.Path = "/files/read"
+	u.RawQuery = url.Values{
+		"path": {path}, "offset": {strconv.FormatInt(offset, 10)}, "length": {strconv.Itoa(length)},
+	}.Encode()
+	req := (&http.Request{Method: http.MethodGet, URL: u, Host: u.Host, Header: f.header}).WithContext(ctx)
+	resp, err := f.transport.RoundTrip(req)
+	if err != nil {
+		return chunk{}, err
+	}
+	switch resp.StatusCode {
+	case http.StatusOK:
+		defer discard(resp)
+		// A byte takes at most six in JSON: \u001f.
+		body, err := io.ReadAll(io.LimitReader(resp.Body, 6*int64(length)+1024))
+		if err != nil {
+			return chunk{}, err
+		}
+		return parseChunk(body)
+	case http.StatusNotFound:
+		discard(resp)
+		return chunk{}, cluster.ErrGone
+	default:
+		return chunk{}, answered(resp)
+	}
+}
+
+func parseChunk(body []byte) (chunk, error) {
+	var answer struct {
+		Data   json.RawMessage `json:"data"`
+		Offset int64           `json:"offset"`
+	}
+	if err := json.Unmarshal(body, &answer); err != nil {
+		return chunk{}, fmt.Errorf("the agent's answer: %w", err)
+	}
+	data, err := unquote(answer.Data)
+	if err != nil {
+		return chunk{}, fmt.Errorf("the agent's answer: %w", err)
+	}
+	return chunk{data: data, offset: answer.Offset}, nil
+}
+
+// unquote resolves the escapes of a JSON string that encoding/json found to be
+// well-formed, and leaves all other bytes alone; encoding/json itself would
+// replace those that are no UTF-8, and then offsets were wrong as well.
+func unquote(quoted []byte) ([]byte, error) {
+	if len(quoted) < 2 || quoted[0] != '"' {
+		return nil, errors.New(`"data" is not a string`)
+	}
+	in := quoted[1 : len(quoted)-1]
+	out := make([]byte, 0, len(in))
+	for i := 0; i < len(in); i++ {
+		if in[i] != '\\' {
+			out = append(out, in[i])
+			continue
+		}
+		i++
+		switch in[i] {
+		case 'n':
+			out = append(out, '\n')
+		case 't':
+			out = append(out, '\t')
+		case 'r':
+			out = append(out, '\r')
+		case 'b':
+			out = append(out, '\b')
+		case 'f':
+			out = append(out, '\f')
+		case 'u':
+			r := hex4(in[i+1:])
+			i += 4
+			if utf16.IsSurrogate(r) && i+6 < len(in) && in[i+1] == '\\' && in[i+2] == 'u' {
+				if pair := utf16.DecodeRune(r, hex4(in[i+3:])); pair != '\uFFFD' {
+					r = pair
+					i += 6
+				}
+			}
+			out = append(out, string(r)...)
+		default: // quote, backslash, slash
+			out = append(out, in[i])
+		}
+	}
+	return out, nil
+}
+
+func hex4(b []byte) rune {
+	n, _ := strconv.ParseUint(string(b[:4]), 16, 16)
+	return rune(n)
+}

@@ -1,0 +1,317 @@
+package mesos_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	mesosapi "github.com/mesos/mesos-go/api/v1/lib"
+	"github.com/mesos/mesos-go/api/v1/lib/scheduler"
+
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/cluster/mesos"
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "write golden files anew: only with a new version of the mapping (rule X4)")
+
+// Rule X4: the bytes of an ExecutorInfo must be the same in every release, as
+// long as executors of version 1 may run anywhere.
+func TestExecutorInfoIsFrozen(t *testing.T) {
+	t.Parallel()
+	m := newMaster(t)
+	s := subscribe(t, mesos.Options{Masters: []string{m.url}})
+	for range 2 {
+		if err := s.Accept(t.Context(), cluster.Accept{AgentID: "S0", OfferIDs: []string{"o1"}, Tasks: []cluster.TaskLaunch{launch("t1"), launch("t2")}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	golden := filepath.Join("testdata", "executorinfo-v1.hex")
+	calls := m.requests(scheduler.Call_ACCEPT)
+	if *update {
+		info, err := calls[0].call.Accept.Operations[0].Launch.TaskInfos[0].Executor.Marshal()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(golden, []byte(hex.EncodeToString(info)+"\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := hex.DecodeString(strings.TrimSpace(string(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, c := range calls {
+		if n := bytes.Count(c.raw, want); n != 2 {
+			t.Errorf("call %d has the golden bytes %d times, want 2", i, n)
+		}
+	}
+}
+
+func TestScalarsAreExact(t *testing.T) {
+	t.Parallel()
+	m := newMaster(t)
+	s := subscribe(t, mesos.Options{Masters: []string{m.url}})
+	amounts := []int64{1, 3, 7, 100, 101, 333, 999, 1001, 64_000, 123_456_789}
+	for _, a := range amounts {
+		task := launch("t1")
+		task.Resources = cluster.Resources{CPUMilli: a, MemMilli: a}
+		if err := s.Accept(t.Context(), cluster.Accept{AgentID: "S0", OfferIDs: []string{"o1"}, Tasks: []cluster.TaskLaunch{task}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, c := range m.requests(scheduler.Call_ACCEPT) {
+		for _, r := range c.call.Accept.Operations[0].Launch.TaskInfos[0].Resources {
+			text, _ := json.Marshal(r.Scalar.Value * 1) // the shortest text of the double
+			_, decimals, _ := strings.Cut(string(text), ".")
+			if len(decimals) > 3 || r.Scalar.Value != float64(amounts[i])/1000 {
+				t.Errorf("%d thousandths of %s became %s", amounts[i], r.Name, text)
+			}
+		}
+	}
+}
+
+// Every event that a real master was recorded to send arrives whole; what is
+// expected is read from the JSON on its own.
+func TestRecordings(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("testdata/*.json")
+	if err != nil || len(files) < 5 {
+		t.Fatalf("recordings: %v, %v", files, err)
+	}
+	kinds := map[string]int{}
+	for _, file := range files {
+		events := recordedEvents(t, file)
+		m := newMaster(t)
+		s := subscribe(t, mesos.Options{Masters: []string{m.url}})
+		for _, recorded := range events {
+			want := expected(t, recorded)
+			if _, final := want.(cluster.FrameworkError); final {
+				continue // it would end the session; its own test has it
+			}
+			m.send(convert(t, recorded))
+			if diff := cmp.Diff(want, next(t, s)); diff != "" {
+				t.Errorf("%s: (-want +got):\n%s", file, diff)
+			}
+			kinds[recorded["type"].(string)]++
+		}
+	}
+	for _, kind := range []string{"SUBSCRIBED", "OFFERS", "UPDATE", "RESCIND", "FAILURE", "HEARTBEAT"} {
+		if kinds[kind] == 0 {
+			t.Errorf("no %s was recorded", kind)
+		}
+	}
+}
+
+// recordedEvents finds whatever in a recording looks like an event to a
+// scheduler; executors get theirs with the agent's info.
+func recordedEvents(t *testing.T, file string) []map[string]any {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all any
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber() // nanoseconds need all their digits
+	if err := decoder.Decode(&all); err != nil {
+		t.Fatal(err)
+	}
+	var found []map[string]any
+	var walk func(any)
+	walk = func(v any) {
+		switch v := v.(type) {
+		case []any:
+			for _, e := range v {
+				walk(e)
+			}
+		case map[string]any:
+			kind, _ := v["type"].(string)
+			content, ok := v[strings.ToLower(kind)].(map[string]any)
+			if kind == "HEARTBEAT" || ok && scheduler.Event_Type_value[kind] != 0 && content["agent_info"] == nil {
+				found = append(found, v)
+				return
+			}
+			for _, e := range v {
+				walk(e)
+			}
+		}
+	}
+	walk(all)
+	return found
+}
+
+// convert makes mesos-go's type of a recorded event. Enum values that mesos-go doesn't know are left out.
+func convert(t *testing.T, recorded map[string]any) scheduler.Event {
+	t.Helper()
+	text, err := json.Marshal(recorded)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text = bytes.ReplaceAll(text, []byte(`,{"type":"QUOTA_V2"}`), nil)
+	var e scheduler.Event
+	if err := json.Unmarshal(text, &e); err != nil {
+		t.Fatalf("%v in %s", err, text)
+	}
+	return e
+}
+
+func expected(t *testing.T, recorded map[string]any) cluster.Event {
+	t.Helper()
+	at := func(path string) any {
+		var v any = recorded
+		for key := range strings.SplitSeq(path, ".") {
+			object, _ := v.(map[string]any)
+			v = object[key]
+		}
+		return v
+	}
+	str := func(path string) string { s, _ := at(path).(string); return s }
+	num := func(path string) float64 { n, _ := at(path).(json.Number); f, _ := n.Float64(); return f }
+	switch recorded["type"] {
+	case "HEARTBEAT":
+		return cluster.Heartbeat{}
+	case "SUBSCRIBED":
+		return cluster.Subscribed{
+			FrameworkID: str("subscribed.framework_id.value"), MasterID: str("subscribed.master_info.id"),
+			Heartbeat: time.Duration(num("subscribed.heartbeat_interval_seconds")) * time.Second,
+		}
+	case "RESCIND":
+		return cluster.Rescind{OfferID: str("rescind.offer_id.value")}
+	case "FAILURE":
+		return cluster.Failure{
+			AgentID: str("failure.agent_id.value"), ExecutorID: str("failure.executor_id.value"), Status: int(num("failure.status")),
+		}
+	case "ERROR":
+		return cluster.FrameworkError{Message: str("error.message")}
+	case "OFFERS":
+		var out cluster.Offers
+		for _, o := range at("offers.offers").([]any) {
+			recorded = o.(map[string]any)
+			offer := cluster.Offer{
+				ID: str("id.value"), AgentID: str("agent_id.value"), Hostname: str("hostname"), AgentURL: "http://127.0.0.1:5051",
+			}
+			for _, r := range at("resources").([]any) {
+				recorded = r.(map[string]any)
+				switch str("name") {
+				case "cpus":
+					offer.Resources.CPUMilli = int64(num("scalar.value") * 1000)
+				case "mem":
+					offer.Resources.MemMilli = int64(num("scalar.value") * 1000)
+				}
+			}
+			out.Offers = append(out.Offers, offer)
+		}
+		return out
+	case "UPDATE":
+		out := cluster.Update{
+			TaskID: str("update.status.task_id.value"), AgentID: str("update.status.agent_id.value"),
+			ExecutorID: str("update.status.executor_id.value"), Message: str("update.status.message"), Reason: str("update.status.reason"),
+			State:       cluster.State(strings.TrimPrefix(str("update.status.state"), "TASK_")),
+			Source:      cluster.Source(strings.TrimPrefix(str("update.status.source"), "SOURCE_")),
+			ContainerID: str("update.status.container_status.container_id.value"),
+			Timestamp:   time.UnixMicro(int64(num("update.status.timestamp")*1e6 + 0.5)).UTC(),
+		}
+		if text := str("update.status.uuid"); text != "" {
+			uuid, err := base64.StdEncoding.DecodeString(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out.UUID = uuid
+		}
+		if n, ok := at("update.status.unreachable_time.nanoseconds").(json.Number); ok {
+			ns, _ := n.Int64()
+			out.UnreachableSince = time.Unix(0, ns).UTC()
+		}
+		return out
+	}
+	t.Fatalf("unexpected event %v", recorded)
+	return nil
+}
+
+// What a newer Mesos may say passes through as text, and what only looks like
+// more (reserved, revocable, shared resources) is not counted.
+func TestEventsBeyondTheRecordings(t *testing.T) {
+	t.Parallel()
+	reserved := scalar("cpus", 16)
+	reserved.Reservations = []mesosapi.Resource_ReservationInfo{{Role: ptr("other")}}
+	old := scalar("cpus", 32)
+	old.Role = ptr("other")
+	dynamic := scalar("cpus", 64)
+	dynamic.Reservation = &mesosapi.Resource_ReservationInfo{}
+	revocable := scalar("mem", 128)
+	revocable.Revocable = &mesosapi.Resource_RevocableInfo{}
+	shared := scalar("mem", 256)
+	shared.Shared = &mesosapi.Resource_SharedInfo{}
+	star := scalar("mem", 0.0014)
+	star.Role = ptr("*")
+	start := time.Date(2026, 12, 24, 18, 0, 0, 0, time.UTC)
+
+	tests := map[string]struct {
+		event scheduler.Event
+		want  cluster.Event
+	}{
+		"offer": {
+			scheduler.Event{Type: scheduler.Event_OFFERS, Offers: &scheduler.Event_Offers{Offers: []mesosapi.Offer{{
+				ID: mesosapi.OfferID{Value: "o1"}, AgentID: mesosapi.AgentID{Value: "S0"}, Hostname: "agent",
+				URL: &mesosapi.URL{Scheme: "https", Address: mesosapi.Address{IP: ptr("::1"), Hostname: ptr("agent.example"), Port: 5051}},
+				Resources: []mesosapi.Resource{
+					scalar("cpus", 0.1), scalar("cpus", 0.2), reserved, old, dynamic, revocable, shared, star, scalar("mem", 0.0016), scalar("gpus", 2),
+				},
+				ExecutorIDs:    []mesosapi.ExecutorID{{Value: "e1"}, {Value: "e2"}},
+				Unavailability: &mesosapi.Unavailability{Start: mesosapi.TimeInfo{Nanoseconds: start.UnixNano()}},
+			}, {URL: &mesosapi.URL{Scheme: "http", Address: mesosapi.Address{IP: ptr("::1"), Hostname: ptr("agent.example"), Port: 5051}}}, {}}}},
+			cluster.Offers{Offers: []cluster.Offer{{
+				ID: "o1", AgentID: "S0", Hostname: "agent", AgentURL: "https://agent.example:5051",
+				Resources: cluster.Resources{CPUMilli: 300, MemMilli: 3}, ExecutorIDs: []string{"e1", "e2"}, Unavailable: start,
+			}, {AgentURL: "http://[::1]:5051"}, {}}},
+		},
+		"status of a later version": {
+			scheduler.Event{Type: scheduler.Event_UPDATE, Update: &scheduler.Event_Update{Status: mesosapi.TaskStatus{
+				TaskID: mesosapi.TaskID{Value: "t1"}, State: ptr(mesosapi.TaskState(77)),
+				Source: ptr(mesosapi.TaskStatus_Source(78)), Reason: ptr(mesosapi.TaskStatus_Reason(79)), Data: []byte{1, 0xff},
+				ContainerStatus: &mesosapi.ContainerStatus{ContainerID: &mesosapi.ContainerID{Value: "nested", Parent: &mesosapi.ContainerID{Value: "root"}}},
+			}}},
+			cluster.Update{TaskID: "t1", State: "77", Source: "78", Reason: "79", Data: []byte{1, 0xff}, ContainerID: "root"},
+		},
+		"bare status": {
+			scheduler.Event{Type: scheduler.Event_UPDATE, Update: &scheduler.Event_Update{Status: mesosapi.TaskStatus{
+				TaskID: mesosapi.TaskID{Value: "t1"}, State: ptr(mesosapi.TASK_STARTING),
+			}}},
+			cluster.Update{TaskID: "t1", State: cluster.Starting},
+		},
+		"executor's end": {
+			scheduler.Event{Type: scheduler.Event_FAILURE, Failure: &scheduler.Event_Failure{
+				AgentID: &mesosapi.AgentID{Value: "S0"}, ExecutorID: &mesosapi.ExecutorID{Value: "e1"}, Status: ptr(int32(1280)),
+			}},
+			cluster.Failure{AgentID: "S0", ExecutorID: "e1", Status: 1280},
+		},
+		"after kinds of event that nobody needs": {
+			scheduler.Event{Type: 99}, // the heartbeat that follows is what comes
+			cluster.Heartbeat{},
+		},
+		"after an event without content": {scheduler.Event{Type: scheduler.Event_OFFERS}, cluster.Heartbeat{}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := newMaster(t)
+			s := subscribe(t, mesos.Options{Masters: []string{m.url}})
+			m.send(tt.event, heartbeat())
+			if diff := cmp.Diff(tt.want, next(t, s)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}

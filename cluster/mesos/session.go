@@ -1,0 +1,170 @@
+package mesos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+
+	"github.com/mesos/mesos-go/api/v1/lib/scheduler"
+
+	"github.com/elasticjob-go/elasticjob/cluster"
+)
+
+var (
+	// ErrClosed is a session's Err after Close.
+	ErrClosed = errors.New("session closed")
+	// ErrSilent is a session's Err when the master's heartbeats stopped.
+	ErrSilent = errors.New("the master fell silent: no event in time")
+)
+
+// missedHeartbeats is how many intervals without any event end a session.
+const missedHeartbeats = 5
+
+// defaultHeartbeat is Mesos' own, for a master that does not tell.
+const defaultHeartbeat = 15 * time.Second
+
+// session is one subscription. One goroutine reads the stream into a buffered
+// channel. When the brain is so slow that the channel is full, the reader waits
+// and TCP holds the master back: no event is lost, memory is bounded, and calls, which have
+// connections of their own, go on. The heartbeat watch stands still while the reader waits.
+//
+// Its end is its context's: the cause is what Err says, and no call outlives it.
+type session struct {
+	ctx       context.Context
+	cancel    context.CancelCauseFunc
+	log       *slog.Logger
+	transport *http.Transport
+
+	master    *url.URL
+	header    http.Header
+	framework string
+
+	body    io.Closer
+	records *records
+	watch   *time.Timer
+	limit   time.Duration
+	events  chan cluster.Event
+	done    chan struct{}
+
+	// ending orders the beginning of calls against Close, which waits for them.
+	ending sync.RWMutex
+	calls  sync.WaitGroup
+}
+
+var _ cluster.Session = (*session)(nil)
+
+func newSession(ctx context.Context, cancel context.CancelCauseFunc, opts Options, transport *http.Transport, master *url.URL, resp *http.Response) *session {
+	header := requestHeader(opts.Credentials)
+	header.Set(streamHeader, resp.Header.Get(streamHeader))
+	return &session{
+		ctx: ctx, cancel: cancel, log: opts.Logger.With("master", master.Host), transport: transport,
+		master: master, header: header,
+		body: resp.Body, records: newRecords(resp.Body),
+		events: make(chan cluster.Event, opts.Queue), done: make(chan struct{}),
+	}
+}
+
+// subscribed waits for the first event. It leaves the watch stopped.
+func (s *session) subscribed(limit time.Duration) (cluster.Subscribed, error) {
+	s.limit = limit
+	s.watch = time.AfterFunc(limit, func() { s.cancel(ErrSilent) })
+	event, err := s.read()
+	if err != nil {
+		return cluster.Subscribed{}, err
+	}
+	switch e := event.(type) {
+	case cluster.Subscribed:
+		s.framework = e.FrameworkID
+		s.limit = missedHeartbeats * e.Heartbeat
+		return e, nil
+	case cluster.FrameworkError:
+		return cluster.Subscribed{}, e
+	default:
+		return cluster.Subscribed{}, fmt.Errorf("the first event is a %T, not SUBSCRIBED", event)
+	}
+}
+
+// start hands the first event out and the stream to its goroutine.
+func (s *session) start(first cluster.Subscribed) {
+	s.log.Info("mesos session open", "framework", s.framework, "run_of_master", first.MasterID)
+	s.events <- first
+	go s.run()
+}
+
+func (s *session) run() {
+	defer close(s.done)
+	defer close(s.events)
+	reason := s.deliver()
+	s.cancel(reason)
+	s.watch.Stop()
+	_ = s.body.Close()
+	s.transport.CloseIdleConnections()
+	s.log.Info("mesos session ended", "framework", s.framework, "reason", s.Err())
+}
+
+// deliver passes events on until there are no more, and says why.
+func (s *session) deliver() error {
+	for {
+		event, err := s.read()
+		if err != nil {
+			return err
+		}
+		select {
+		case s.events <- event:
+		case <-s.ctx.Done():
+			return context.Cause(s.ctx)
+		}
+		if failed, ok := event.(cluster.FrameworkError); ok {
+			return failed
+		}
+	}
+}
+
+// read returns the next event that the brain knows of; others only show that the
+// master lives. The watch runs while it waits.
+func (s *session) read() (cluster.Event, error) {
+	for {
+		s.watch.Reset(s.limit)
+		record, err := s.records.next()
+		s.watch.Stop()
+		if s.ctx.Err() != nil {
+			return nil, context.Cause(s.ctx)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("the event stream broke: %w", err)
+		}
+		var e scheduler.Event
+		if err := e.Unmarshal(record); err != nil {
+			return nil, fmt.Errorf("decode an event: %w", err)
+		}
+		if event := decodeEvent(&e); event != nil {
+			return event, nil
+		}
+		s.log.Debug("mesos event passed over", "type", e.Type.String())
+	}
+}
+
+// Events closes when the session has ended; what came before its end can still be read.
+func (s *session) Events() <-chan cluster.Event { return s.events }
+
+// Err is why the session ended: ErrClosed, ErrSilent, a cluster.FrameworkError, or
+// an error that wraps what broke the stream, io.EOF when the master closed it.
+func (s *session) Err() error { return context.Cause(s.ctx) }
+
+// Close ends the session. When it returns, its goroutine is gone and no
+// call is under way or will be sent. Closing twice does no harm.
+func (s *session) Close() error {
+	s.ending.Lock() // a call that begins after this sees the end
+	s.cancel(ErrClosed)
+	s.ending.Unlock()
+	s.calls.Wait()
+	<-s.done
+	s.transport.CloseIdleConnections()
+	return nil
+}

@@ -1,0 +1,356 @@
+package mesos_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	mesosapi "github.com/mesos/mesos-go/api/v1/lib"
+	"github.com/mesos/mesos-go/api/v1/lib/scheduler"
+
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/cluster/mesos"
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestNewChecksItsOptions(t *testing.T) {
+	t.Parallel()
+	for _, masters := range [][]string{
+		nil, {""}, {"127.0.0.1:5050"}, {"zk://h/mesos"}, {"http://"}, {"http://h:5050/api"}, {"http://u:secret@h:5050"},
+	} {
+		_, err := mesos.New(mesos.Options{Masters: masters})
+		if err == nil {
+			t.Errorf("masters %q were accepted", masters)
+		} else if strings.Contains(err.Error(), "secret") {
+			t.Errorf("the error shows a secret: %v", err)
+		}
+	}
+}
+
+func TestSubscribeTellsWhoWeAre(t *testing.T) {
+	t.Parallel()
+	m := newMaster(t)
+	d, err := mesos.New(mesos.Options{Masters: []string{m.url}, Credentials: &mesos.Credentials{User: "ejc", Secret: "hunter2"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), timeout)
+	s, err := d.Subscribe(ctx, cluster.Framework{
+		ID: framework, Name: "ElasticJob", User: "nobody", Hostname: "here", WebUI: "http://here:8899",
+		Role: "batch", Principal: "ejc", FailoverTimeout: 7 * 24 * time.Hour,
+	})
+	cancel() // bounds the call only
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+
+	want := cluster.Subscribed{FrameworkID: framework, MasterID: masterID, Heartbeat: 15 * time.Second}
+	if diff := cmp.Diff(cluster.Event(want), next(t, s)); diff != "" {
+		t.Errorf("first event (-want +got):\n%s", diff)
+	}
+	m.send(heartbeat())
+	if got := next(t, s); got != (cluster.Heartbeat{}) {
+		t.Errorf("after the call's context ended: %v, %v", got, s.Err())
+	}
+
+	got := m.requests(scheduler.Call_SUBSCRIBE)
+	if len(got) != 1 {
+		t.Fatalf("%d SUBSCRIBE", len(got))
+	}
+	if user, secret, ok := (&http.Request{Header: got[0].header}).BasicAuth(); !ok || user != "ejc" || secret != "hunter2" {
+		t.Error("credentials were not sent")
+	}
+	if got[0].path != "/api/v1/scheduler" || got[0].header.Get("Accept") != "application/x-protobuf" {
+		t.Errorf("sent to %s, accepting %s", got[0].path, got[0].header.Get("Accept"))
+	}
+	week, yes := 604800.0, true
+	name := func(s string) *string { return &s }
+	wantCall := scheduler.Call{
+		Type:        scheduler.Call_SUBSCRIBE,
+		FrameworkID: &mesosapi.FrameworkID{Value: framework},
+		Subscribe: &scheduler.Call_Subscribe{FrameworkInfo: &mesosapi.FrameworkInfo{
+			ID: &mesosapi.FrameworkID{Value: framework}, Name: "ElasticJob", User: "nobody", Hostname: name("here"),
+			WebUiURL: name("http://here:8899"), Role: name("batch"), Principal: name("ejc"),
+			FailoverTimeout: &week, Checkpoint: &yes,
+			Capabilities: []mesosapi.FrameworkInfo_Capability{{Type: mesosapi.FrameworkInfo_Capability_PARTITION_AWARE}},
+		}},
+	}
+	if !wantCall.Equal(got[0].call) {
+		t.Errorf("sent %v, want %v", got[0].call.GoString(), wantCall.GoString())
+	}
+}
+
+func TestCredentialsHideTheirSecret(t *testing.T) {
+	t.Parallel()
+	c := mesos.Credentials{User: "ejc", Secret: "hunter2"}
+	for _, text := range []string{fmt.Sprint(c), fmt.Sprint(&c), fmt.Sprintf("%+v %#v", c, c), c.LogValue().String()} {
+		if strings.Contains(text, "hunter2") {
+			t.Errorf("shown as %s", text)
+		}
+	}
+}
+
+func TestSubscribeFollowsRedirectsWithoutScheme(t *testing.T) {
+	t.Parallel()
+	leader := newMaster(t)
+	follower := newMaster(t)
+	follower.subscribe = func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Location", strings.TrimPrefix(leader.url, "http:")+"/master/api/v1/scheduler")
+		w.WriteHeader(http.StatusTemporaryRedirect)
+	}
+	s := subscribe(t, mesos.Options{Masters: []string{"http://127.0.0.1:1", follower.url}})
+	if err := s.Revive(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := leader.requests(scheduler.Call_REVIVE); len(got) != 1 || got[0].path != "/master/api/v1/scheduler" {
+		t.Errorf("the leader got %v", got)
+	}
+}
+
+func TestSubscribeGivesUp(t *testing.T) {
+	t.Parallel()
+	removed := "Framework has been removed"
+	tests := map[string]struct {
+		first     []scheduler.Event
+		subscribe http.HandlerFunc
+		status    int // of a *cluster.Refused
+		final     bool
+		removed   bool
+	}{
+		"removed framework":  {first: []scheduler.Event{failed(removed)}, final: true, removed: true},
+		"another event":      {first: []scheduler.Event{heartbeat()}},
+		"bad request":        {subscribe: respond(400, "Failed to validate"), status: 400, final: true},
+		"not allowed":        {subscribe: respond(401, ""), status: 401, final: true},
+		"no leader elected":  {subscribe: respond(503, "No leader elected"), status: 503},
+		"no stream id":       {subscribe: respond(200, "")},
+		"no location":        {subscribe: respond(307, "")},
+		"ends before events": {first: []scheduler.Event{}, subscribe: streamOf("")},
+		"garbage":            {subscribe: streamOf("hello\nworld")},
+		"not an event":       {subscribe: streamOf("3\nabc")},
+		"cut in an event":    {subscribe: streamOf("300\nabc")},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m, second := newMaster(t), newMaster(t)
+			m.first, m.subscribe = tt.first, tt.subscribe
+			second.subscribe = respond(503, "")
+			_, err := trySubscribe(t, mesos.Options{Masters: []string{m.url, second.url}})
+			if err == nil {
+				t.Fatal("subscribed")
+			}
+			var refused *cluster.Refused
+			if tt.status != 0 && (!errors.As(err, &refused) || refused.Status != tt.status) {
+				t.Errorf("error %v, want status %d", err, tt.status)
+			}
+			var failed cluster.FrameworkError
+			if got := errors.As(err, &failed) && failed.Removed; got != tt.removed {
+				t.Errorf("removed %v, error %v", got, err)
+			}
+			if tried := len(second.requests(scheduler.Call_SUBSCRIBE)) > 0; tried == tt.final {
+				t.Errorf("the second master was tried: %v", tried)
+			}
+		})
+	}
+}
+
+func respond(status int, text string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, text)
+	}
+}
+
+func streamOf(bytes string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Mesos-Stream-Id", streamID)
+		w.Header().Set("Content-Type", "application/x-protobuf")
+		_, _ = io.WriteString(w, bytes)
+	}
+}
+
+func TestSubscribeStopsWithItsContext(t *testing.T) {
+	t.Parallel()
+	m := newMaster(t)
+	m.first = nil // an open stream that says nothing
+	d, err := mesos.New(mesos.Options{Masters: []string{m.url, m.url}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err = d.Subscribe(ctx, cluster.Framework{}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("error %v", err)
+	}
+	if n := len(m.requests(scheduler.Call_SUBSCRIBE)); n != 1 {
+		t.Errorf("%d SUBSCRIBE", n)
+	}
+}
+
+func TestErrorEventEndsTheSession(t *testing.T) {
+	t.Parallel()
+	for message, want := range map[string]cluster.FrameworkError{
+		"Framework has been removed": {Message: "Framework has been removed", Removed: true},
+		"Framework failed over":      {Message: "Framework failed over", FailedOver: true},
+		"Something else":             {Message: "Something else"},
+	} {
+		m := newMaster(t)
+		s := subscribe(t, mesos.Options{Masters: []string{m.url}})
+		m.send(rescind("o1"), failed(message), rescind("never read"))
+		if got := next(t, s); got != (cluster.Rescind{OfferID: "o1"}) {
+			t.Errorf("%s: got %v before", message, got)
+		}
+		if got := next(t, s); got != want {
+			t.Errorf("%s: got %v", message, got)
+		}
+		var failed cluster.FrameworkError
+		if err := ended(t, s); !errors.As(err, &failed) || failed != want {
+			t.Errorf("%s: ended with %v", message, err)
+		}
+		if err := s.Suppress(t.Context()); err == nil || len(m.requests(scheduler.Call_SUPPRESS)) != 0 {
+			t.Errorf("%s: a call after the end: %v", message, err)
+		}
+	}
+}
+
+func TestStreamEndEndsTheSession(t *testing.T) {
+	t.Parallel()
+	m := newMaster(t)
+	s := subscribe(t, mesos.Options{Masters: []string{m.url}})
+	if err := s.Err(); err != nil {
+		t.Errorf("alive, Err is %v", err)
+	}
+	close(m.hangUp)
+	if err := ended(t, s); !errors.Is(err, io.EOF) {
+		t.Errorf("ended with %v", err)
+	}
+}
+
+func TestBrokenEventEndsTheSession(t *testing.T) {
+	t.Parallel()
+	m := newMaster(t)
+	s := subscribe(t, mesos.Options{Masters: []string{m.url}})
+	m.send(rescind("o1"))
+	m.frames <- []byte("4\n\xff\xff\xff\xff")
+	if got := next(t, s); got != (cluster.Rescind{OfferID: "o1"}) {
+		t.Errorf("got %v", got)
+	}
+	_ = ended(t, s)
+}
+
+func TestHeartbeatWatch(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newPipes()
+		m := serveMaster(t, p)
+		s := subscribe(t, mesos.Options{Masters: []string{m.url}, Dial: p.Dial})
+		for range 20 { // any event shows life, also one that the brain isn't told
+			time.Sleep(74 * time.Second)
+			m.send(scheduler.Event{Type: scheduler.Event_INVERSE_OFFERS})
+		}
+		synctest.Wait()
+		if err := s.Err(); err != nil {
+			t.Fatalf("ended while events came: %v", err)
+		}
+		begin := time.Now()
+		for range s.Events() {
+			continue
+		}
+		if err := s.Err(); !errors.Is(err, mesos.ErrSilent) {
+			t.Errorf("ended with %v", err)
+		}
+		if took := time.Since(begin); took != 75*time.Second {
+			t.Errorf("ended after %s of silence, want 5 intervals of 15 s", took)
+		}
+	})
+}
+
+func TestSilentMasterDoesNotHoldSubscribe(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newPipes()
+		m := serveMaster(t, p)
+		m.first = nil
+		d, err := mesos.New(mesos.Options{Masters: []string{m.url}, Dial: p.Dial})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := d.Subscribe(t.Context(), cluster.Framework{}); !errors.Is(err, mesos.ErrSilent) {
+			t.Errorf("error %v", err)
+		}
+	})
+}
+
+// A brain that reads nothing can still call, and afterwards misses nothing.
+func TestSlowReader(t *testing.T) {
+	t.Parallel()
+	m := newMaster(t)
+	s := subscribe(t, mesos.Options{Masters: []string{m.url}, Queue: 4})
+	const n = 500
+	for i := range n {
+		m.send(rescind(fmt.Sprint(i)))
+	}
+	for range 10 {
+		if err := s.Revive(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range n {
+		if got := next(t, s); got != (cluster.Rescind{OfferID: fmt.Sprint(i)}) {
+			t.Fatalf("event %d is %v", i, got)
+		}
+	}
+}
+
+func TestLargeEvent(t *testing.T) {
+	t.Parallel()
+	m := newMaster(t)
+	s := subscribe(t, mesos.Options{Masters: []string{m.url}})
+	offers := make([]mesosapi.Offer, 20000)
+	for i := range offers {
+		offers[i] = mesosapi.Offer{Hostname: strings.Repeat("h", 300)}
+	}
+	m.send(scheduler.Event{Type: scheduler.Event_OFFERS, Offers: &scheduler.Event_Offers{Offers: offers}})
+	if got, ok := next(t, s).(cluster.Offers); !ok || len(got.Offers) != len(offers) {
+		t.Errorf("got %d offers, session %v", len(got.Offers), s.Err())
+	}
+}
+
+func TestCloseStopsEverything(t *testing.T) {
+	t.Parallel()
+	m := newMaster(t)
+	reached := make(chan struct{})
+	m.answer = func(_ http.ResponseWriter, r *http.Request, _ *scheduler.Call) {
+		close(reached)
+		<-r.Context().Done()
+	}
+	s := subscribe(t, mesos.Options{Masters: []string{m.url}})
+	answered := make(chan error, 1)
+	go func() { answered <- s.Revive(context.Background()) }()
+	<-reached
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-answered; !errors.Is(err, mesos.ErrClosed) {
+		t.Errorf("the call under way: %v", err)
+	}
+	if err := s.Suppress(t.Context()); !errors.Is(err, mesos.ErrClosed) {
+		t.Errorf("a call after Close: %v", err)
+	}
+	if err := ended(t, s); !errors.Is(err, mesos.ErrClosed) {
+		t.Errorf("ended with %v", err)
+	}
+	if err := s.Close(); err != nil {
+		t.Errorf("closed twice: %v", err)
+	}
+	if n := len(m.requests(scheduler.Call_SUPPRESS)); n != 0 {
+		t.Errorf("%d calls were sent after Close", n)
+	}
+}

@@ -1,0 +1,74 @@
+// Command executor is what a Mesos agent starts to run the shards of an app. It takes
+// everything it needs from the environment that the agent sets.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"syscall"
+
+	"github.com/elasticjob-go/elasticjob/executor"
+	"github.com/elasticjob-go/elasticjob/executor/guard"
+)
+
+// version is set when a release is built.
+var version = ""
+
+func main() {
+	os.Exit(run())
+}
+
+func run() int {
+	if len(os.Args) > 1 {
+		switch os.Args[1] {
+		case "guard":
+			if err := guard.Serve(); err != nil {
+				fmt.Fprintln(os.Stderr, "executor guard:", err)
+				return 1
+			}
+			return 0
+		case "--version":
+			fmt.Println("executor", versionText())
+			return 0
+		}
+	}
+	config, err := executor.FromEnvironment(os.Getenv)
+	if errors.Is(err, executor.ErrNoAgent) || len(os.Args) > 1 {
+		fmt.Fprintln(os.Stderr, "This is ElasticJob's executor: a Mesos agent starts it to run the tasks of an app; it isn't started by hand.")
+		fmt.Fprintln(os.Stderr, "To try ElasticJob on this machine run `scheduler --local`, publish an app and register a job: the scheduler brings the executor along.")
+		return 2
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "executor:", err)
+		return 2
+	}
+	// The program itself, even if its file was replaced since.
+	config.Guard = []string{"/proc/self/exe", "guard"}
+	// It waits most of the time: small rather than quick to allocate.
+	debug.SetGCPercent(50)
+	syscall.Umask(0o022)
+	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	defer stop()
+	if err := executor.Run(ctx, config, log); err != nil {
+		log.Error("executor ends", "error", err)
+		return 1
+	}
+	log.Info("executor ends")
+	return 0
+}
+
+func versionText() string {
+	if version != "" {
+		return version
+	}
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return info.Main.Version
+	}
+	return "(unknown)"
+}

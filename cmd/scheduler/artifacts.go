@@ -1,0 +1,125 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+// artifacts serves the executor binaries to the agents' fetcher, under names
+// that hold their content: executor-<os>-<arch>-<sha256>. They are copies, so
+// that a new build on disk changes nothing under a name, and executors that an
+// earlier build described can still be fetched (rule X4).
+type artifacts struct {
+	dir string
+	own string // the name for agents of this platform
+}
+
+// findExecutors looks for executor and executor-<os>-<arch> in a folder, by
+// default that of this program, and copies what is new into keep.
+func findExecutors(dir, keep string) (*artifacts, error) {
+	if dir == "" {
+		self, err := os.Executable()
+		if err != nil {
+			return nil, fmt.Errorf("find the executor: %w; name its folder with --executor-dir", err)
+		}
+		dir = filepath.Dir(self)
+	}
+	own := "executor-" + runtime.GOOS + "-" + runtime.GOARCH
+	a := &artifacts{dir: keep}
+	if err := os.MkdirAll(keep, 0o700); err != nil {
+		return nil, fmt.Errorf("keep executors: %w", err)
+	}
+	found, err := filepath.Glob(filepath.Join(dir, "executor-*-*"))
+	if err != nil {
+		return nil, fmt.Errorf("find the executor in %s: %w", dir, err)
+	}
+	for platform, path := range candidates(dir, own, found) {
+		sum, err := checksum(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read the executor: %w", err)
+		}
+		name := platform + "-" + sum
+		if err := copyOnce(path, filepath.Join(keep, name)); err != nil {
+			return nil, fmt.Errorf("keep the executor: %w", err)
+		}
+		if platform == own {
+			a.own = name
+		}
+	}
+	if a.own == "" {
+		return nil, fmt.Errorf("there is no executor in %s: build one there (make build), or name its folder with --executor-dir", dir)
+	}
+	return a, nil
+}
+
+func candidates(dir, own string, found []string) map[string]string {
+	out := map[string]string{own: filepath.Join(dir, "executor")}
+	for _, path := range found {
+		if name := filepath.Base(path); strings.Count(name, "-") == 2 {
+			out[name] = path
+		}
+	}
+	return out
+}
+
+func checksum(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", fmt.Errorf("%s: %w", path, err)
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// copyOnce copies a program unless the copy, whose name holds its content, is there.
+func copyOnce(from, to string) error {
+	if _, err := os.Stat(to); err == nil {
+		return nil
+	}
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.CreateTemp(filepath.Dir(to), ".new-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(out.Name())
+	if _, err = io.Copy(out, in); err == nil {
+		err = out.Chmod(0o755)
+	}
+	if err = errors.Join(err, out.Close()); err != nil {
+		return err
+	}
+	return os.Rename(out.Name(), to)
+}
+
+// ServeHTTP serves /artifacts/{name}.
+func (a *artifacts) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	name := strings.TrimPrefix(r.URL.Path, "/artifacts/")
+	path := filepath.Join(a.dir, name)
+	if _, err := os.Stat(path); err != nil || filepath.Base(name) != name || !strings.HasPrefix(name, "executor-") {
+		http.NotFound(w, r)
+		return
+	}
+	w.Header().Set("Content-Type", "application/octet-stream")
+	w.Header().Set("Cache-Control", "public, immutable, max-age=31536000")
+	http.ServeFile(w, r, path)
+}

@@ -1,0 +1,32 @@
+// Command scheduler is the server: it publishes apps, registers jobs, and runs
+// their shards on a cluster, or, with --local, on this machine with nothing
+// else installed.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// version is set when a release is built.
+var version = "dev"
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// A second signal ends the process at once: tasks go on, and are found
+	// again at the next start.
+	context.AfterFunc(ctx, stop)
+	err := command().ExecuteContext(ctx)
+	switch {
+	case err == nil:
+	case errors.Is(err, errUsage):
+		os.Exit(2)
+	default:
+		fmt.Fprintln(os.Stderr, "scheduler:", err)
+		os.Exit(1)
+	}
+}

@@ -1,0 +1,177 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"os/user"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/api"
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/cluster/local"
+	"github.com/elasticjob-go/elasticjob/cluster/mesos"
+	"github.com/elasticjob-go/elasticjob/offers"
+	"github.com/elasticjob-go/elasticjob/registry/embedded"
+	"github.com/elasticjob-go/elasticjob/scheduler"
+)
+
+// failoverTimeout is how long the master keeps our tasks without us, as the original's.
+const failoverTimeout = 7 * 24 * time.Hour
+
+// serve puts the rooms together and runs them until ctx ends or something fails.
+func serve(ctx context.Context, c config, out io.Writer) (err error) {
+	log := newLogger(c, os.Stderr)
+	if err := api.CheckListen(c.listen); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(c.dataDir, 0o700); err != nil {
+		return fmt.Errorf("make the data folder: %w; name another with --data-dir", err)
+	}
+	reg, err := embedded.Open(filepath.Join(c.dataDir, "registry.db"), log)
+	if err != nil {
+		return err
+	}
+	defer closing(&err, reg.Close)
+	listener, err := listen(c.listen)
+	if err != nil {
+		return err
+	}
+	address := c.advertise
+	if address == "" {
+		address = listener.Addr().String()
+	}
+	executors, err := findExecutors(c.executorDir, filepath.Join(c.dataDir, "artifacts"))
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	masters := c.mesos
+	var machine *local.Cluster
+	if c.local {
+		machine, err = local.Start(ctx, local.Options{
+			DataDir: filepath.Join(c.dataDir, "cluster"), CPUs: c.localCPUs, MemoryMB: c.localMemory,
+			GiveUpExecutors: c.giveUpExecutors, Logger: log,
+		})
+		if err != nil {
+			return errors.Join(err, listener.Close())
+		}
+		masters = []string{machine.MasterURL()}
+		defer closing(&err, func() error { return within(5*time.Second, machine.Close) })
+	}
+	driver, err := mesos.New(mesos.Options{Masters: masters, Logger: log})
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	zone, err := time.LoadLocation(c.timeZone)
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	brain := scheduler.New(scheduler.Options{
+		Registry: reg, Driver: driver, Advertise: address, Logger: log,
+		Framework: framework(c, address), Core: coreOptions(c, zone, "http://"+address+"/artifacts/"+executors.own),
+	})
+	files := mesos.NewFiles(mesos.FilesOptions{})
+	defer files.Close()
+	web := api.New(api.Options{
+		Scheduler: brain, Logs: files, Artifacts: executors, Logger: log, AllowFile: c.local, Version: version, Zone: zone,
+	})
+	return run(ctx, c, parts{brain: brain, web: web, listener: listener, machine: machine, log: log, out: out})
+}
+
+func framework(c config, address string) cluster.Framework {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "localhost"
+	}
+	f := cluster.Framework{
+		Name: "ElasticJob-Cloud", Hostname: host, WebUI: "http://" + address, Role: c.role, Principal: c.principal,
+		FailoverTimeout: failoverTimeout,
+	}
+	if c.role != "" {
+		f.Name += "-" + c.role
+	}
+	if u, err := user.Current(); err == nil {
+		f.User = u.Username
+	}
+	return f
+}
+
+func coreOptions(c config, zone *time.Location, binary string) scheduler.CoreOptions {
+	o := scheduler.DefaultCoreOptions()
+	o.Zone, o.ExecutorBinary, o.ExecutorIdle, o.KillGrace = zone, binary, c.executorIdle, c.killGrace
+	if c.spread {
+		o.Strategy = offers.Spread
+	}
+	return o
+}
+
+// parts are the rooms that run.
+type parts struct {
+	brain    *scheduler.Scheduler
+	web      *api.Server
+	listener net.Listener
+	machine  *local.Cluster // nil without --local
+	log      *slog.Logger
+	out      io.Writer
+}
+
+// run runs everything until ctx ends or a part fails. Then, on this machine,
+// tasks and executors are ended first (rule O4); on a cluster they go on.
+func run(ctx context.Context, c config, p parts) error {
+	working, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	led, served := make(chan error, 1), make(chan error, 1)
+	go func() { led <- p.brain.Lead(working) }()
+	go func() { served <- p.web.Serve(working, p.listener) }()
+	fmt.Fprintf(p.out, "elasticjob listens on http://%s (curl it for what to do next); its data is in %s; Ctrl-C ends it\n", p.listener.Addr(), c.dataDir)
+
+	var errs []error
+	select {
+	case err := <-led:
+		errs = append(errs, fmt.Errorf("the scheduler can't go on: %w", err))
+		led <- nil
+	case err := <-served:
+		errs = append(errs, err)
+		served <- nil
+	case <-ctx.Done():
+		if p.machine != nil {
+			errs = append(errs, p.endTasks(c))
+		}
+	}
+	stop()
+	return errors.Join(append(errs, <-led, <-served)...)
+}
+
+// endTasks ends all tasks and executors of this machine.
+func (p parts) endTasks(c config) error {
+	fmt.Fprintln(p.out, "ending all tasks; a second Ctrl-C leaves them running, and the next start finds them again")
+	err := within(c.killGrace+15*time.Second, p.brain.Drain)
+	// What the scheduler could not end, the agent does.
+	return errors.Join(err, within(c.killGrace+10*time.Second, p.machine.EndExecutors))
+}
+
+func within(d time.Duration, f func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), d)
+	defer cancel()
+	return f(ctx)
+}
+
+func closing(err *error, f func() error) { *err = errors.Join(*err, f()) }
+
+// listen binds the API's address and says what to do when it is taken.
+func listen(address string) (net.Listener, error) {
+	l, err := net.Listen("tcp", address)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, fmt.Errorf("listen on %s: the address is taken, perhaps by another scheduler; end that, or choose another with --listen", address)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s: %w", address, err)
+	}
+	return l, nil
+}

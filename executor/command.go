@@ -1,0 +1,191 @@
+package executor
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/elasticjob-go/elasticjob/executor/guard"
+)
+
+// findCommand says what to start for a command's words: the first names a file in
+// root, the package, or a program in the search path. A file there without execute bit
+// that begins with "#!" is run through the interpreter that it names.
+func findCommand(root string, words []string, search string) (file string, args []string, err error) {
+	name := words[0]
+	inside := path.Clean(name)
+	switch {
+	case name == "":
+		return "", nil, errors.New("the command's first word is empty")
+	case path.IsAbs(name):
+		if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() {
+			return "", nil, fmt.Errorf("command %q: there is no such file on this agent", name)
+		}
+		return name, slices.Clone(words), nil
+	case inside == ".." || strings.HasPrefix(inside, "../"):
+		return "", nil, fmt.Errorf("command %q leads out of the package", name)
+	}
+	file = filepath.Join(root, inside)
+	info, err := os.Stat(file)
+	switch {
+	case err == nil && info.Mode().IsRegular():
+		return asProgram(file, info, words)
+	case strings.Contains(name, "/"):
+		what := "isn't in the package"
+		if err == nil {
+			what = "is a folder in the package"
+		}
+		return "", nil, fmt.Errorf("command %q %s%s", name, what, near(root, name))
+	}
+	for _, dir := range filepath.SplitList(search) {
+		program := filepath.Join(dir, name)
+		if info, err := os.Stat(program); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+			return program, slices.Clone(words), nil
+		}
+	}
+	return "", nil, fmt.Errorf("command %q is neither in the package nor in PATH (%s)%s", name, search, near(root, name))
+}
+
+func asProgram(file string, info fs.FileInfo, words []string) (string, []string, error) {
+	if info.Mode()&0o111 != 0 {
+		return file, append([]string{file}, words[1:]...), nil
+	}
+	interpreter, ok := shebang(file)
+	if !ok {
+		return "", nil, fmt.Errorf("command %q has no execute bit and doesn't begin with #!: set the bit before packing (chmod +x)", words[0])
+	}
+	args := append(slices.Clone(interpreter), file)
+	return interpreter[0], append(args, words[1:]...), nil
+}
+
+// shebang reads a script's first line as the kernel does: a program and at most one argument.
+func shebang(file string) ([]string, bool) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, false
+	}
+	defer func() { _ = f.Close() }()
+	line, err := bufio.NewReader(io.LimitReader(f, 256)).ReadString('\n')
+	if (err != nil && !errors.Is(err, io.EOF)) || !strings.HasPrefix(line, "#!") {
+		return nil, false
+	}
+	program, argument, _ := strings.Cut(strings.Trim(line[2:], " \t\n"), " ")
+	if program == "" {
+		return nil, false
+	}
+	if argument = strings.TrimSpace(argument); argument != "" {
+		return []string{program, argument}, true
+	}
+	return []string{program}, true
+}
+
+// explainStart says why the system refused to start a file.
+func explainStart(file, name string, refused *guard.StartError) error {
+	if refused.Op != "exec" {
+		return fmt.Errorf("start command %q: %w", name, refused)
+	}
+	what := refused.Errno.Error()
+	switch refused.Errno {
+	case syscall.ENOENT:
+		what = "the file or the program that runs it isn't there"
+		if interpreter, ok := shebang(file); ok {
+			what = fmt.Sprintf("its first line names %q, which isn't on this agent", interpreter[0])
+			if strings.HasSuffix(strings.Join(interpreter, " "), "\r") {
+				what = "its first line ends with a carriage return: save the script with Unix line ends"
+			}
+		}
+	case syscall.EACCES:
+		what = "permission denied: the file isn't executable for this user, or lies on a file system mounted noexec"
+	case syscall.ENOEXEC:
+		what = "it is neither a program for this machine nor a script that begins with #!"
+		if head := firstBytes(file); bytes.HasPrefix(head, []byte("\x7fELF")) {
+			what = "it is a program for another kind of machine"
+		}
+	case syscall.E2BIG:
+		what = "the arguments or the environment are too long; one may have 128 KiB"
+	case syscall.EAGAIN, syscall.ENOMEM:
+		what = "the agent has no room for another process: " + what
+	}
+	return fmt.Errorf("start command %q: %s", name, what)
+}
+
+func firstBytes(file string) []byte {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = f.Close() }()
+	head := make([]byte, 4)
+	n, _ := io.ReadFull(f, head)
+	return head[:n]
+}
+
+// near looks for what was perhaps meant.
+func near(root, name string) string {
+	type candidate struct {
+		name     string
+		distance int
+	}
+	var found []candidate
+	base := strings.ToLower(path.Base(name))
+	seen, files := 0, []string{}
+	_ = filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
+		if seen++; err != nil || seen > 5000 {
+			return filepath.SkipAll
+		}
+		if d.IsDir() {
+			return nil
+		}
+		inside, err := filepath.Rel(root, file)
+		if err != nil {
+			return err
+		}
+		if len(files) < 5 {
+			files = append(files, inside)
+		}
+		if distance := editDistance(base, strings.ToLower(path.Base(inside))); distance <= max(1, len(base)/4) {
+			found = append(found, candidate{inside, distance})
+		}
+		return nil
+	})
+	slices.SortStableFunc(found, func(a, b candidate) int { return a.distance - b.distance })
+	switch {
+	case len(found) > 0:
+		names := []string{}
+		for _, c := range found[:min(3, len(found))] {
+			names = append(names, c.name)
+		}
+		return "; near it: " + strings.Join(names, ", ")
+	case len(files) > 0:
+		return "; it holds " + strings.Join(files, ", ") + map[bool]string{true: ", …"}[seen > 6]
+	}
+	return ""
+}
+
+func editDistance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			diagonal, row[j+1] = row[j+1], min(diagonal+cost, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,131 @@
+package executor
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/executor/pack"
+)
+
+// Config is what an agent tells an executor that it starts.
+type Config struct {
+	// Agent is the agent's URL: http://host:port.
+	Agent                            string
+	FrameworkID, ExecutorID, AgentID string
+	// Sandbox is the executor's folder, absolute.
+	Sandbox string
+	// Token is sent as bearer token, if not empty.
+	Token string
+	// Checkpoint tells that the agent will know us after a restart; without it, the
+	// executor ends when the agent goes.
+	Checkpoint bool
+	// Recovery is how long an agent may be away before all tasks are stopped (rule X6).
+	Recovery time.Duration
+	// BackoffMax is within which time a returned agent wants to hear of us (rule X5).
+	BackoffMax time.Duration
+	// ShutdownGrace is how long after SHUTDOWN the agent kills us.
+	ShutdownGrace time.Duration
+	// Guard is the command line of the guard process (rule X7).
+	Guard []string
+	// Cache is the folder for packages, shared by the agent's executors.
+	Cache string
+	// Package bounds packages, Output what tasks write.
+	Package pack.Limits
+	Output  OutputLimits
+}
+
+// ErrNoAgent is returned by [FromEnvironment] if no agent started the process.
+var ErrNoAgent = errors.New("not started by an agent")
+
+// FromEnvironment reads what a Mesos agent puts into the environment. Without any of
+// it the error is ErrNoAgent; else it names all that is missing or wrong.
+func FromEnvironment(getenv func(string) string) (Config, error) {
+	if getenv("MESOS_AGENT_ENDPOINT") == "" && getenv("MESOS_FRAMEWORK_ID") == "" && getenv("MESOS_EXECUTOR_ID") == "" {
+		return Config{}, ErrNoAgent
+	}
+	var problems []error
+	required := func(name string) string {
+		value := getenv(name)
+		if value == "" {
+			problems = append(problems, fmt.Errorf("%s is missing", name))
+		}
+		return value
+	}
+	duration := func(name string, otherwise time.Duration) time.Duration {
+		text := getenv(name)
+		if text == "" {
+			return otherwise
+		}
+		d, err := parseDuration(text)
+		if err != nil {
+			problems = append(problems, fmt.Errorf("%s is %q: %w", name, text, err))
+		}
+		return d
+	}
+	scheme := "http"
+	if on := getenv("LIBPROCESS_SSL_ENABLED"); on == "1" || strings.EqualFold(on, "true") {
+		scheme = "https"
+	}
+	c := Config{
+		Agent:         scheme + "://" + required("MESOS_AGENT_ENDPOINT"),
+		FrameworkID:   required("MESOS_FRAMEWORK_ID"),
+		ExecutorID:    required("MESOS_EXECUTOR_ID"),
+		AgentID:       getenv("MESOS_SLAVE_ID"),
+		Sandbox:       getenv("MESOS_SANDBOX"),
+		Token:         getenv("MESOS_EXECUTOR_AUTHENTICATION_TOKEN"),
+		Recovery:      duration("MESOS_RECOVERY_TIMEOUT", 15*time.Minute),
+		BackoffMax:    duration("MESOS_SUBSCRIPTION_BACKOFF_MAX", 2*time.Second),
+		ShutdownGrace: duration("MESOS_EXECUTOR_SHUTDOWN_GRACE_PERIOD", 5*time.Second),
+		Package:       pack.Defaults(),
+		Output:        DefaultOutputLimits(),
+	}
+	if checkpoint := getenv("MESOS_CHECKPOINT"); checkpoint == "1" || strings.EqualFold(checkpoint, "true") {
+		c.Checkpoint = true
+	}
+	if c.Sandbox == "" {
+		c.Sandbox = required("MESOS_DIRECTORY")
+	}
+	if !filepath.IsAbs(c.Sandbox) {
+		problems = append(problems, fmt.Errorf("the sandbox %q is no absolute path", c.Sandbox))
+	}
+	c.Cache = cacheFolder(c.Sandbox)
+	if len(problems) > 0 {
+		return Config{}, fmt.Errorf("environment set by the agent: %w", errors.Join(problems...))
+	}
+	return c, nil
+}
+
+// cacheFolder is in the agent's work folder, where all of its executors find it and
+// which is on one file system with the sandboxes; for sandboxes of another form, in the sandbox.
+func cacheFolder(sandbox string) string {
+	parts := strings.Split(filepath.Clean(sandbox), string(filepath.Separator))
+	// …/slaves/ID/frameworks/ID/executors/ID/runs/ID
+	if n := len(parts); n > 8 && parts[n-8] == "slaves" && parts[n-6] == "frameworks" && parts[n-4] == "executors" && parts[n-2] == "runs" {
+		return filepath.Join(string(filepath.Separator), filepath.Join(parts[:n-8]...), "elasticjob-cache")
+	}
+	return filepath.Join(sandbox, "cache")
+}
+
+// parseDuration reads a duration as Mesos writes it: 15mins, 2secs, 500ms.
+func parseDuration(text string) (time.Duration, error) {
+	units := []struct {
+		name string
+		unit time.Duration
+	}{
+		{"weeks", 7 * 24 * time.Hour}, {"days", 24 * time.Hour}, {"hrs", time.Hour}, {"mins", time.Minute},
+		{"secs", time.Second}, {"ms", time.Millisecond}, {"us", time.Microsecond}, {"ns", time.Nanosecond},
+	}
+	for _, u := range units {
+		if digits, ok := strings.CutSuffix(text, u.name); ok {
+			var n float64
+			var rest string
+			if count, _ := fmt.Sscanf(digits+" .", "%g %s", &n, &rest); count == 2 && rest == "." && n >= 0 && n*float64(u.unit) < 1<<62 {
+				return time.Duration(n * float64(u.unit)), nil
+			}
+		}
+	}
+	return 0, errors.New("a duration looks like 15mins, 2secs or 500ms")
+}

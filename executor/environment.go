@@ -1,0 +1,90 @@
+package executor
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os/user"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/elasticjob-go/elasticjob/wire"
+)
+
+// taskVariable is also how the guard knows a task's processes.
+const taskVariable = "ELASTICJOB_TASK_ID"
+
+// environment is a process's environment. It is built from nothing: not a
+// variable of the executor's own goes on.
+type environment map[string]string
+
+func baseEnvironment() environment {
+	home := "/"
+	if account, err := user.Current(); err == nil && account.HomeDir != "" {
+		home = account.HomeDir
+	}
+	return environment{
+		"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+		"HOME": home,
+		"LANG": "C.UTF-8",
+		"TZ":   "UTC",
+	}
+}
+
+// of adds the job's own variables, which may change what base says, and then ours, which they can't.
+func (base environment) of(t wire.Task, temporary, shard string) environment {
+	env := maps.Clone(base)
+	env["TMPDIR"] = temporary
+	maps.Copy(env, t.Env)
+	maps.Copy(env, environment{
+		"ELASTICJOB_SHARDING_CONTEXT":     shard,
+		"ELASTICJOB_JOB_NAME":             t.JobName,
+		taskVariable:                      t.TaskID,
+		"ELASTICJOB_SHARDING_ITEM":        strconv.Itoa(t.Item),
+		"ELASTICJOB_SHARDING_PARAMETER":   t.ShardingParameter,
+		"ELASTICJOB_SHARDING_TOTAL_COUNT": strconv.Itoa(t.Total),
+		"ELASTICJOB_JOB_PARAMETER":        t.JobParameter,
+		"ELASTICJOB_EXECUTION_SOURCE":     t.Source,
+		"ELASTICJOB_FIRE_TIME":            t.FireTime.UTC().Format("2006-01-02T15:04:05.000Z07:00"),
+		"ELASTICJOB_EXECUTION_ID":         t.ExecutionID,
+		"ELASTICJOB_ATTEMPT":              strconv.Itoa(t.Attempt),
+	})
+	return env
+}
+
+func (env environment) get(name string) string { return env[name] }
+
+// list is the form that execve wants, sorted.
+func (env environment) list() []string {
+	list := make([]string, 0, len(env))
+	for _, name := range slices.Sorted(maps.Keys(env)) {
+		list = append(list, name+"="+env[name])
+	}
+	return list
+}
+
+// shardContext is the last argument: the original's sharding context.
+func shardContext(t wire.Task) (string, error) {
+	for _, text := range append(slices.Collect(maps.Values(t.Env)), t.Command...) {
+		if strings.ContainsRune(text, 0) {
+			return "", fmt.Errorf("the command or environment of job %s holds a zero byte", t.JobName)
+		}
+	}
+	var buffer bytes.Buffer
+	encoder := json.NewEncoder(&buffer)
+	encoder.SetEscapeHTML(false)
+	err := encoder.Encode(struct {
+		TaskID             string `json:"taskId"`
+		JobName            string `json:"jobName"`
+		ShardingTotalCount int    `json:"shardingTotalCount"`
+		JobParameter       string `json:"jobParameter"`
+		ShardingItem       int    `json:"shardingItem"`
+		ShardingParameter  string `json:"shardingParameter"`
+	}{t.TaskID, t.JobName, t.Total, t.JobParameter, t.Item, t.ShardingParameter})
+	if err != nil {
+		return "", fmt.Errorf("describe shard: %w", err)
+	}
+	return strings.TrimSuffix(buffer.String(), "\n"), nil
+}

@@ -1,0 +1,70 @@
+// Package guard starts the processes of tasks and sees to it that none of them
+// outlives the executor (rule X7).
+//
+// A guard is a small process of its own, one per executor: [Serve] runs in it,
+// [Client] talks to it over a socket that only the two of them hold.
+//
+//	executor ── Start, Kill ──▶ guard ── fork, exec ──▶ task (own process group)
+//	         ◀─ started, over ──       ◀── wait ───────
+//
+// The guard is the parent of every task and a subreaper: whatever a task leaves
+// behind becomes the guard's child, so it can be found and killed, even if it
+// left the process group or the session. What belongs to which task is known by
+// the process group and by a marker in the environment ([Spec.Marker]); a process
+// that has shed both is killed when no task runs any more. When the socket
+// closes, however the executor ended, the guard kills all of its
+// descendants and ends.
+//
+// Tasks stay in the executor's session, where the agent finds them.
+package guard
+
+import (
+	"errors"
+	"time"
+)
+
+// ErrLost is returned when the guard itself has ended; so have its tasks.
+var ErrLost = errors.New("the guard process has ended")
+
+// Spec says what to start.
+type Spec struct {
+	// Path is the program, absolute; Args begins with its own name, as for execve.
+	Path string
+	Args []string
+	// Env is the whole environment; nothing is added.
+	Env []string
+	// Marker is the name of a variable in Env by whose value the task's processes are known.
+	Marker string
+	// Dir is the working directory.
+	Dir string
+	// Stdout and Stderr are files that are made, or appended to.
+	Stdout, Stderr string
+}
+
+// Exit is how a task's main process ended.
+type Exit struct {
+	// Status is the exit status, or -1 after a signal.
+	Status int
+	// Signal is the signal that ended it, or 0.
+	Signal int
+	// Killed tells that Kill was called before it ended.
+	Killed bool
+	// At is when it ended.
+	At time.Time
+}
+
+// request and event are what goes over the socket, as gob.
+type request struct {
+	ID    uint64
+	Start *Spec
+	Grace time.Duration // of a kill
+}
+
+type event struct {
+	ID    uint64
+	PID   int    // started
+	Op    string // what failed at the start
+	Errno int
+	Exit  *Exit // over, and nothing of it left
+	At    time.Time
+}

@@ -1,0 +1,337 @@
+package guard
+
+import (
+	"encoding/gob"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Descriptor is where the guard finds its socket.
+const Descriptor = 3
+
+// Serve is the guard. It returns when the executor has closed the socket, or
+// died, and none of the guard's descendants is left. It must be called from
+// main, in a process that does nothing else: it reaps every child.
+func Serve() error {
+	// Orphans become children of the process's first thread. Tasks are forked on another
+	// one, so that the list of the first thread's children is a list of orphans.
+	runtime.LockOSThread()
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("become subreaper: %w", err)
+	}
+	// Handled and not ignored: an ignored signal would stay ignored in tasks.
+	ignored := make(chan os.Signal, 1)
+	signal.Notify(ignored, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT)
+
+	closeOnExec()
+	socket := os.NewFile(Descriptor, "executor")
+	null, err := syscall.Open(os.DevNull, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("open %s: %w", os.DevNull, err)
+	}
+	s := &server{
+		null: null, encoder: gob.NewEncoder(socket),
+		processes: map[uint64]*process{}, byPID: map[int]*process{},
+		started: make(chan struct{}, 1), changed: make(chan struct{}),
+	}
+	go s.reap()
+	end := make(chan error)
+	go func() {
+		runtime.LockOSThread() // tasks die with the thread that forked them (Pdeathsig)
+		end <- s.listen(socket)
+	}()
+	err = <-end
+	s.killAll()
+	return err
+}
+
+type server struct {
+	null int
+
+	sendMu  sync.Mutex
+	encoder *gob.Encoder
+
+	// mu is held while a process is forked and entered, and while one is reaped
+	// or signalled: so no signal goes to a pid that was given to somebody else.
+	mu        sync.Mutex
+	processes map[uint64]*process
+	byPID     map[int]*process
+	changed   chan struct{} // closed and replaced whenever something was reaped
+
+	started chan struct{} // tells the reaper that there is a child again
+}
+
+type process struct {
+	id     uint64
+	pid    int
+	marker string // NAME=value
+	killed bool
+	killAt time.Time
+	timer  *time.Timer
+	exit   Exit
+}
+
+func (s *server) listen(socket io.Reader) error {
+	decoder := gob.NewDecoder(socket)
+	for {
+		var r request
+		err := decoder.Decode(&r)
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read from executor: %w", err)
+		}
+		if r.Start != nil {
+			s.start(r.ID, r.Start)
+		} else {
+			s.kill(r.ID, r.Grace)
+		}
+	}
+}
+
+func (s *server) send(e event) {
+	s.sendMu.Lock()
+	defer s.sendMu.Unlock()
+	_ = s.encoder.Encode(e) // an executor that is gone is noticed by the reader
+}
+
+func (s *server) start(id uint64, spec *Spec) {
+	fail := func(op string, err error) {
+		var errno syscall.Errno
+		if !errors.As(err, &errno) {
+			errno = syscall.EINVAL
+		}
+		s.send(event{ID: id, Op: op, Errno: int(errno)})
+	}
+	stdout, err := openOutput(spec.Stdout)
+	if err != nil {
+		fail("open "+spec.Stdout, err)
+		return
+	}
+	defer func() { _ = syscall.Close(stdout) }()
+	stderr, err := openOutput(spec.Stderr)
+	if err != nil {
+		fail("open "+spec.Stderr, err)
+		return
+	}
+	defer func() { _ = syscall.Close(stderr) }()
+
+	p := &process{id: id, marker: markerOf(spec)}
+	s.mu.Lock()
+	p.pid, err = syscall.ForkExec(spec.Path, spec.Args, &syscall.ProcAttr{
+		Dir: spec.Dir, Env: spec.Env,
+		Files: []uintptr{uintptr(s.null), uintptr(stdout), uintptr(stderr)},
+		Sys:   &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL},
+	})
+	if err != nil {
+		s.mu.Unlock()
+		fail("exec", err)
+		return
+	}
+	at := time.Now()
+	s.processes[id] = p
+	s.byPID[p.pid] = p
+	// Under the lock, so that it can't be overtaken by the news of its end.
+	s.send(event{ID: id, PID: p.pid, At: at})
+	s.mu.Unlock()
+	select {
+	case s.started <- struct{}{}:
+	default:
+	}
+}
+
+func openOutput(path string) (int, error) {
+	return syscall.Open(path, syscall.O_WRONLY|syscall.O_CREAT|syscall.O_APPEND|syscall.O_CLOEXEC|syscall.O_NOFOLLOW, 0o644)
+}
+
+func markerOf(spec *Spec) string {
+	if spec.Marker == "" {
+		return ""
+	}
+	for _, variable := range spec.Env {
+		if strings.HasPrefix(variable, spec.Marker+"=") {
+			return variable
+		}
+	}
+	return ""
+}
+
+func (s *server) kill(id uint64, grace time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := s.processes[id]
+	if p == nil {
+		return
+	}
+	at := time.Now().Add(grace)
+	if p.killed && !at.Before(p.killAt) {
+		return
+	}
+	first := !p.killed
+	p.killed, p.killAt = true, at
+	if p.timer != nil {
+		p.timer.Stop()
+	}
+	if grace <= 0 {
+		s.signal(p, syscall.SIGKILL)
+		s.wake()
+		return
+	}
+	if first {
+		s.signal(p, syscall.SIGTERM)
+	}
+	p.timer = time.AfterFunc(grace, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.signal(p, syscall.SIGKILL)
+		s.wake()
+	})
+}
+
+// signal reaches the main process and its group; the rest follows when the
+// main process is over. Called with mu held.
+func (s *server) signal(p *process, sig syscall.Signal) {
+	if s.byPID[p.pid] != p {
+		return // reaped: its pid may be somebody else's
+	}
+	_ = syscall.Kill(-p.pid, sig)
+	if group, err := syscall.Getpgid(p.pid); err == nil && group != p.pid {
+		_ = syscall.Kill(p.pid, sig)
+	}
+}
+
+// wake tells all who wait for a change. Called with mu held.
+func (s *server) wake() {
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// reap waits for children, whoever's they were, for ever.
+func (s *server) reap() {
+	for {
+		// The zombie stays until its group is signalled, so that the number is still ours.
+		pid, err := peek(0)
+		if err == syscall.ECHILD {
+			<-s.started
+			continue
+		}
+		if err != nil {
+			continue
+		}
+		s.mu.Lock()
+		p := s.byPID[pid]
+		if p != nil && !p.killed {
+			_ = syscall.Kill(-pid, syscall.SIGKILL)
+		}
+		var status syscall.WaitStatus
+		reaped, err := syscall.Wait4(pid, &status, syscall.WNOHANG, nil)
+		if p != nil && err == nil && reaped == pid {
+			delete(s.byPID, pid)
+			p.exit = Exit{Status: status.ExitStatus(), Killed: p.killed, At: time.Now()}
+			if status.Signaled() {
+				p.exit.Signal = int(status.Signal())
+			}
+			if len(s.leftOf(p)) == 0 {
+				s.over(p)
+			} else {
+				go s.sweep(p)
+			}
+		}
+		s.wake()
+		s.mu.Unlock()
+	}
+}
+
+// over reports the end of p. Called with mu held.
+func (s *server) over(p *process) {
+	if p.timer != nil {
+		p.timer.Stop()
+	}
+	delete(s.processes, p.id)
+	s.send(event{ID: p.id, Exit: &p.exit})
+}
+
+// sweep kills what the main process of p left behind, then reports its end. After
+// a kill, what handles SIGTERM has the rest of its grace for it.
+func (s *server) sweep(p *process) {
+	for {
+		s.mu.Lock()
+		left := s.leftOf(p)
+		if len(left) == 0 {
+			s.over(p)
+			s.mu.Unlock()
+			return
+		}
+		wait := 20 * time.Millisecond
+		if grace := time.Until(p.killAt); p.killed && grace > 0 {
+			wait = min(wait, grace)
+		} else {
+			for _, pid := range left {
+				s.killTree(pid, p.pid)
+			}
+		}
+		changed := s.changed
+		s.mu.Unlock()
+		select {
+		case <-changed:
+		case <-time.After(wait):
+		}
+	}
+}
+
+// killTree kills a child, and its process group if that is its own or ours to kill. Called with mu held.
+func (s *server) killTree(pid, ours int) {
+	if group, err := syscall.Getpgid(pid); err == nil && (group == pid || group == ours) {
+		_ = syscall.Kill(-group, syscall.SIGKILL)
+	}
+	_ = syscall.Kill(pid, syscall.SIGKILL)
+}
+
+// leftOf lists the guard's children that came from p, whose main process is over:
+// those of its group, those with its marker, and, if nothing else runs, all. Called with mu held.
+func (s *server) leftOf(p *process) []int {
+	var left []int
+	for _, pid := range orphans() {
+		if s.byPID[pid] != nil {
+			continue
+		}
+		group, err := syscall.Getpgid(pid)
+		if err != nil {
+			continue
+		}
+		if group == p.pid || hasVariable(pid, p.marker) || len(s.processes) == 1 {
+			left = append(left, pid)
+		}
+	}
+	return left
+}
+
+// killAll ends when the guard has no child any more, and so no descendant.
+func (s *server) killAll() {
+	for {
+		if _, err := peek(unix.WNOHANG); err == syscall.ECHILD {
+			return
+		}
+		s.mu.Lock()
+		for _, pid := range children() {
+			s.killTree(pid, 0)
+		}
+		changed := s.changed
+		s.mu.Unlock()
+		select {
+		case <-changed:
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}

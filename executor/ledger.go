@@ -1,0 +1,251 @@
+package executor
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+	"time"
+)
+
+// state is a task's state as told to the agent.
+type state int
+
+const (
+	starting state = iota
+	running
+	finished
+	failedState
+	killed
+)
+
+func (s state) terminal() bool { return s >= finished }
+
+// update is one report of a task. Its uuid is how the agent acknowledges it.
+type update struct {
+	task    string
+	uuid    [16]byte
+	state   state
+	message string
+	data    []byte
+	at      time.Time
+
+	number uint64
+	sent   bool
+}
+
+// remembered is how many ended tasks' ids are kept, so that a LAUNCH of one is ignored.
+const remembered = 10_000
+
+// ledger knows which tasks there are and what of them the agent hasn't acknowledged (rule X5).
+// Updates of one task leave in order, one at a time.
+type ledger struct {
+	mu      sync.Mutex
+	changed *sync.Cond
+	tasks   map[string]*record
+	ended   map[string]bool
+	order   []string // of ended
+	ready   []string // tasks with something to send that nobody sends
+	online  bool
+	closed  bool
+	number  uint64
+}
+
+type record struct {
+	assignment assignment
+	silent     bool // no update of it was acknowledged yet
+	updates    []update
+	busy       bool
+	queued     bool
+}
+
+func newLedger() *ledger {
+	l := &ledger{tasks: map[string]*record{}, ended: map[string]bool{}}
+	l.changed = sync.NewCond(&l.mu)
+	return l
+}
+
+// add tells whether the task is new.
+func (l *ledger) add(a assignment) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.tasks[a.id] != nil || l.ended[a.id] {
+		return false
+	}
+	l.tasks[a.id] = &record{assignment: a, silent: true}
+	return true
+}
+
+// report keeps an update until it is acknowledged.
+func (l *ledger) report(u update) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	r := l.tasks[u.task]
+	if r == nil {
+		return
+	}
+	l.number++
+	u.number = l.number
+	r.updates = append(r.updates, u)
+	l.queue(u.task, r)
+}
+
+func (l *ledger) queue(id string, r *record) {
+	if r.busy || r.queued || !slices.ContainsFunc(r.updates, func(u update) bool { return !u.sent }) {
+		return
+	}
+	r.queued = true
+	l.ready = append(l.ready, id)
+	l.changed.Broadcast()
+}
+
+// take waits for an update to send and hands it to the caller, who must give its outcome to settle.
+// It is false when the ledger was closed.
+func (l *ledger) take() (update, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for {
+		for l.online && len(l.ready) > 0 && !l.closed {
+			id := l.ready[0]
+			l.ready = l.ready[1:]
+			r := l.tasks[id]
+			if r == nil {
+				continue
+			}
+			r.queued = false
+			for _, u := range r.updates {
+				if !u.sent {
+					r.busy = true
+					return u, true
+				}
+			}
+		}
+		if l.closed {
+			return update{}, false
+		}
+		l.changed.Wait()
+	}
+}
+
+// settle says whether the agent has the update.
+func (l *ledger) settle(u update, sent bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	r := l.tasks[u.task]
+	if r == nil {
+		return
+	}
+	r.busy = false
+	if sent {
+		r.mark(u.uuid)
+	}
+	l.queue(u.task, r)
+	l.changed.Broadcast()
+}
+
+func (r *record) mark(uuid [16]byte) {
+	for i := range r.updates {
+		if r.updates[i].uuid == uuid {
+			r.updates[i].sent = true
+		}
+	}
+}
+
+// unacknowledged gives what a SUBSCRIBE must name, updates in the order they were made.
+func (l *ledger) unacknowledged() ([]assignment, []update) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var tasks []assignment
+	var updates []update
+	for _, r := range l.tasks {
+		if r.silent {
+			tasks = append(tasks, r.assignment)
+		}
+		updates = append(updates, r.updates...)
+	}
+	slices.SortFunc(updates, func(a, b update) int { return cmp.Compare(a.number, b.number) })
+	slices.SortFunc(tasks, func(a, b assignment) int { return cmp.Compare(a.id, b.id) })
+	return tasks, updates
+}
+
+// connect begins to hand out updates; those that SUBSCRIBE named are with the agent.
+func (l *ledger) connect(named []update) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, u := range named {
+		if r := l.tasks[u.task]; r != nil {
+			r.mark(u.uuid)
+		}
+	}
+	l.online = true
+	l.changed.Broadcast()
+}
+
+func (l *ledger) disconnect() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.online = false
+	l.changed.Broadcast()
+}
+
+// acknowledge forgets an update, and its task with the last one.
+func (l *ledger) acknowledge(id string, uuid []byte) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	r := l.tasks[id]
+	if r == nil {
+		return
+	}
+	for i, u := range r.updates {
+		if string(u.uuid[:]) != string(uuid) {
+			continue
+		}
+		r.silent, r.assignment = false, assignment{}
+		r.updates = slices.Delete(r.updates, i, i+1)
+		if u.state.terminal() {
+			delete(l.tasks, id)
+			l.remember(id)
+		}
+		break
+	}
+	l.changed.Broadcast()
+}
+
+func (l *ledger) remember(id string) {
+	l.ended[id] = true
+	l.order = append(l.order, id)
+	if len(l.order) > remembered {
+		delete(l.ended, l.order[0])
+		l.order = l.order[1:]
+	}
+}
+
+// flush waits until all updates are acknowledged, the agent is away, or ctx ends.
+func (l *ledger) flush(ctx context.Context) {
+	stop := context.AfterFunc(ctx, func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.changed.Broadcast()
+	})
+	defer stop()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for ctx.Err() == nil && l.online {
+		left := 0
+		for _, r := range l.tasks {
+			left += len(r.updates)
+		}
+		if left == 0 {
+			return
+		}
+		l.changed.Wait()
+	}
+}
+
+// close ends all takes.
+func (l *ledger) close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = true
+	l.changed.Broadcast()
+}

@@ -1,0 +1,68 @@
+// Package pack brings an app's package onto the machine: it fetches, checks,
+// unpacks and keeps it.
+//
+//	URL ──Download──▶ one file, sha256 known ──Unpack──▶ folder of a package ──▶ Store
+//
+// A package is a tar archive (plain, gz, bz2, xz or zst), a zip archive, or one
+// file, script or program; its content decides, not its name. Unpacking goes
+// through [os.Root], so nothing can leave the target folder, and is bounded by
+// [Limits]. A [Store] keeps unpacked packages by content for all executors of an agent.
+package pack
+
+import (
+	"fmt"
+	"time"
+)
+
+// Limits bound what a package may take. The zero value of a field means no limit.
+type Limits struct {
+	// Download is the size of the file, in bytes.
+	Download int64
+	// Bytes is the size of all files unpacked.
+	Bytes int64
+	// Files is the number of entries, implied folders included.
+	Files int
+	// Ratio is how many bytes one byte of the archive may become, looked at above 64 MiB.
+	Ratio int64
+	// Name is the length of a path, Depth the number of its components.
+	Name, Depth int
+	// Stall is how long a transfer may bring nothing before it counts as broken.
+	Stall time.Duration
+	// Tries is how often a transfer is begun or resumed.
+	Tries int
+}
+
+// Defaults are generous for real packages.
+func Defaults() Limits {
+	return Limits{
+		Download: 4 << 30, Bytes: 16 << 30, Files: 200_000, Ratio: 250,
+		Name: 1024, Depth: 64, Stall: time.Minute, Tries: 4,
+	}
+}
+
+// Phase is the part of the way that failed.
+type Phase string
+
+// Phases, as in wire.
+const (
+	Fetch  Phase = "FETCH"
+	Unpack Phase = "UNPACK"
+)
+
+// Error is a package that can't be had. Its text says what was done to which URL and why it failed.
+type Error struct {
+	Phase Phase
+	URL   string
+	Err   error
+}
+
+func (e *Error) Error() string {
+	verb := "fetch"
+	if e.Phase == Unpack {
+		verb = "unpack"
+	}
+	return fmt.Sprintf("%s %s: %v", verb, e.URL, e.Err)
+}
+
+// Unwrap gives the cause.
+func (e *Error) Unwrap() error { return e.Err }

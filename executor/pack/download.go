@@ -1,0 +1,265 @@
+package pack
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// version is what a server says of a content, to be asked later whether it still holds.
+type version struct {
+	ETag         string `json:"etag,omitempty"`
+	LastModified string `json:"lastModified,omitempty"`
+}
+
+func (v version) known() bool { return v.ETag != "" || v.LastModified != "" }
+
+// validator is what goes with a Range, so that no two versions are mixed; weak marks don't do.
+func (v version) validator() string {
+	if v.ETag != "" && !strings.HasPrefix(v.ETag, "W/") {
+		return v.ETag
+	}
+	return v.LastModified
+}
+
+// errUnchanged is the server's answer that the known version still holds.
+var errUnchanged = errors.New("unchanged")
+
+// permanent is an answer that another try won't change.
+type permanent struct{ error }
+
+func (p permanent) Unwrap() error { return p.error }
+
+// downloader fetches files. Progress is called about every five seconds.
+type downloader struct {
+	client   *http.Client
+	limits   Limits
+	progress func(url string, done, total int64)
+	wait     func(context.Context, time.Duration) error
+}
+
+// parse checks an address. Its error says what is allowed.
+func parse(address string) (*url.URL, error) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return nil, errors.New("this is no URL")
+	}
+	switch u.Scheme {
+	case "http", "https":
+		if u.Host == "" {
+			return nil, errors.New("the URL names no host")
+		}
+	case "file":
+		if u.Host != "" && u.Host != "localhost" {
+			return nil, errors.New("a file URL is of this machine: file:///path")
+		}
+	case "":
+		return nil, errors.New("the URL has no scheme; http, https and file are known")
+	default:
+		return nil, fmt.Errorf("scheme %q isn't supported; http, https and file are", u.Scheme)
+	}
+	return u, nil
+}
+
+// baseName is the name of a package that is a single file.
+func baseName(u *url.URL) string {
+	name := path.Base(u.Path)
+	if name == "" || name == "." || name == "/" || name == ".." || strings.ContainsRune(name, 0) || len(name) > 255 {
+		return "package"
+	}
+	return name
+}
+
+// get brings what u names into the file to, and gives its sha256 in hex and its
+// version. If the server says that known still holds, the error is errUnchanged.
+func (d *downloader) get(ctx context.Context, u *url.URL, to *os.File, known version) (string, version, error) {
+	t := &transfer{downloader: d, url: u, to: to, sum: sha256.New(), known: known, next: time.Now().Add(progressEvery)}
+	if u.Scheme == "file" {
+		err := t.copyFile(ctx)
+		return hex.EncodeToString(t.sum.Sum(nil)), t.got, err
+	}
+	var err error
+	for try := range max(d.limits.Tries, 1) {
+		if try > 0 {
+			if waitErr := d.wait(ctx, 250*time.Millisecond<<(try-1)); waitErr != nil {
+				return "", version{}, waitErr
+			}
+		}
+		err = t.once(ctx)
+		if cause := context.Cause(ctx); cause != nil {
+			return "", version{}, cause
+		}
+		var final permanent
+		if err == nil || errors.Is(err, errUnchanged) || errors.As(err, &final) {
+			break
+		}
+		if t.done > 0 {
+			err = fmt.Errorf("broken after %d bytes: %w", t.done, err)
+		}
+	}
+	return hex.EncodeToString(t.sum.Sum(nil)), t.got, err
+}
+
+const progressEvery = 5 * time.Second
+
+// transfer is one download with its resumptions.
+type transfer struct {
+	*downloader
+	url   *url.URL
+	to    *os.File
+	sum   hash.Hash
+	known version
+	got   version
+	done  int64
+	total int64
+	next  time.Time
+}
+
+var errStall = errors.New("the transfer stalled")
+
+func (t *transfer) once(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, t.url.String(), nil)
+	if err != nil {
+		return permanent{err}
+	}
+	request.Header.Set("User-Agent", "elasticjob-executor")
+	resume := t.done > 0 && t.got.validator() != ""
+	switch {
+	case resume:
+		request.Header.Set("Range", "bytes="+strconv.FormatInt(t.done, 10)+"-")
+		request.Header.Set("If-Range", t.got.validator())
+	case t.known.known():
+		if t.known.ETag != "" {
+			request.Header.Set("If-None-Match", t.known.ETag)
+		}
+		if t.known.LastModified != "" {
+			request.Header.Set("If-Modified-Since", t.known.LastModified)
+		}
+	}
+	stall := time.AfterFunc(t.limits.Stall, func() { cancel(errStall) })
+	if t.limits.Stall <= 0 {
+		stall.Stop()
+	}
+	defer stall.Stop()
+	response, err := t.client.Do(request)
+	if err != nil {
+		if cause := context.Cause(ctx); cause != nil {
+			return cause
+		}
+		return plainError(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	switch {
+	case response.StatusCode == http.StatusNotModified && !resume && t.known.known():
+		return errUnchanged
+	case response.StatusCode == http.StatusPartialContent && resume &&
+		strings.HasPrefix(response.Header.Get("Content-Range"), fmt.Sprintf("bytes %d-", t.done)):
+	case response.StatusCode == http.StatusOK:
+		if err := t.restart(response); err != nil {
+			return err
+		}
+	case response.StatusCode >= 500, response.StatusCode == http.StatusTooManyRequests, response.StatusCode == http.StatusRequestTimeout:
+		return fmt.Errorf("the server answers %s", response.Status)
+	case response.StatusCode == http.StatusRequestedRangeNotSatisfiable && resume:
+		t.got = version{} // begin anew
+		return fmt.Errorf("the server answers %s", response.Status)
+	default:
+		return permanent{fmt.Errorf("the server answers %s", response.Status)}
+	}
+	err = t.copy(response.Body, func() { stall.Reset(t.limits.Stall) })
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
+	}
+	return err
+}
+
+// plainError drops the URL that net/http puts before its errors: ours has it already.
+func plainError(err error) error {
+	var wrapped *url.Error
+	if errors.As(err, &wrapped) {
+		return wrapped.Err
+	}
+	return err
+}
+
+// restart begins at the first byte.
+func (t *transfer) restart(response *http.Response) error {
+	if response.ContentLength > t.limits.Download && t.limits.Download > 0 {
+		return permanent{fmt.Errorf("the package has %d bytes; %d are allowed", response.ContentLength, t.limits.Download)}
+	}
+	if err := t.to.Truncate(0); err != nil {
+		return permanent{err}
+	}
+	if _, err := t.to.Seek(0, io.SeekStart); err != nil {
+		return permanent{err}
+	}
+	t.sum.Reset()
+	t.done, t.total = 0, response.ContentLength
+	t.got = version{ETag: response.Header.Get("ETag"), LastModified: response.Header.Get("Last-Modified")}
+	return nil
+}
+
+func (t *transfer) copy(body io.Reader, alive func()) error {
+	buffer := make([]byte, 64<<10)
+	for {
+		n, err := body.Read(buffer)
+		if n > 0 {
+			if t.limits.Stall > 0 {
+				alive()
+			}
+			t.done += int64(n)
+			if t.limits.Download > 0 && t.done > t.limits.Download {
+				return permanent{fmt.Errorf("the package has more than the %d bytes that are allowed", t.limits.Download)}
+			}
+			if _, err := t.to.Write(buffer[:n]); err != nil {
+				return permanent{err}
+			}
+			_, _ = t.sum.Write(buffer[:n]) // a hash never fails
+			if now := time.Now(); now.After(t.next) {
+				t.progress(t.url.Redacted(), t.done, t.total)
+				t.next = now.Add(progressEvery)
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// copyFile is a download from this machine. Size and time stand for its version.
+func (t *transfer) copyFile(ctx context.Context) error {
+	file, err := os.Open(t.url.Path)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = file.Close() }()
+	info, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return errors.New("this is no regular file")
+	}
+	t.got = version{LastModified: fmt.Sprintf("%d bytes, %s", info.Size(), info.ModTime().UTC().Format(time.RFC3339Nano))}
+	if t.known == t.got {
+		return errUnchanged
+	}
+	t.total = info.Size()
+	return t.copy(&counter{ctx: ctx, r: file}, func() {})
+}

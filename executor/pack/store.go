@@ -1,0 +1,511 @@
+package pack
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Source is a package as a task names it.
+type Source struct {
+	URL string
+	// SHA256 is in hex; empty if the content isn't known.
+	SHA256 string
+	// Cache allows use of a copy that was fetched for an earlier task.
+	Cache bool
+}
+
+// Package is an unpacked package. Release must be called when it is no longer
+// used; one that isn't cached is then removed.
+type Package struct {
+	Dir     string
+	Release func()
+}
+
+// Store keeps unpacked packages. Several processes may use one folder at once: what
+// they write is locked by flock and renamed into place when it is complete.
+//
+//	content/<sha256>[+name]/  an unpacked package; +name if it is a single file
+//	locks/…                   flocked: exclusive while fetched or removed, shared while used
+//	urls/<hash of URL>        what was last fetched from there
+//	tmp/…                     what is under way
+//
+// Files of a kept package lose their write bits, since tasks share them.
+type Store struct {
+	dir      string // shared, for Cache
+	private  string // of this executor, for what isn't cached
+	limits   Limits
+	download *downloader
+	log      *slog.Logger
+
+	fetches sync.WaitGroup
+
+	mu      sync.Mutex
+	entries map[Source]*entry
+	inUse   map[string]*os.File // shared locks, by name of content
+	number  int
+}
+
+// entry is one source's fetch, shared by all who want it.
+type entry struct {
+	done    chan struct{}
+	dir     string
+	err     error
+	waiting int
+	cancel  context.CancelFunc
+}
+
+// unusedFor is how long a package is kept that no executor uses.
+const unusedFor = 7 * 24 * time.Hour
+
+// Open makes a store in the shared folder dir, and below private for packages that aren't
+// kept. Close must be called in the end.
+func Open(dir, private string, limits Limits, log *slog.Logger) (*Store, error) {
+	for _, folder := range []string{"content", "locks", "urls", "tmp"} {
+		if err := os.MkdirAll(filepath.Join(dir, folder), 0o755); err != nil {
+			return nil, fmt.Errorf("make package cache: %w", err)
+		}
+	}
+	s := &Store{dir: dir, private: private, limits: limits, log: log, entries: map[Source]*entry{}, inUse: map[string]*os.File{}}
+	s.download = &downloader{
+		limits: limits,
+		client: &http.Client{Transport: &http.Transport{
+			Proxy:               http.ProxyFromEnvironment,
+			DialContext:         (&net.Dialer{Timeout: 10 * time.Second}).DialContext,
+			TLSHandshakeTimeout: 10 * time.Second,
+			DisableCompression:  true, // the bytes are what was published
+			IdleConnTimeout:     10 * time.Second,
+		}},
+		progress: func(url string, done, total int64) {
+			log.Info("fetching package", "url", url, "bytes", done, "of", total)
+		},
+		wait: func(ctx context.Context, d time.Duration) error {
+			timer := time.NewTimer(d)
+			defer timer.Stop()
+			select {
+			case <-timer.C:
+				return nil
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+		},
+	}
+	s.prune(time.Now().Add(-unusedFor))
+	return s, nil
+}
+
+// Close ends what is being fetched and gives up what this process uses.
+func (s *Store) Close() {
+	s.mu.Lock()
+	for _, e := range s.entries {
+		e.cancel()
+	}
+	s.mu.Unlock()
+	s.fetches.Wait()
+	s.download.client.CloseIdleConnections()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, lock := range s.inUse {
+		_ = lock.Close()
+	}
+	clear(s.inUse)
+}
+
+// Ready gives the package at once if it is here already.
+func (s *Store) Ready(source Source) (Package, bool) {
+	if !source.Cache {
+		return Package{}, false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e := s.entries[source]
+	if e == nil {
+		return Package{}, false
+	}
+	select {
+	case <-e.done:
+		return Package{Dir: e.dir, Release: func() {}}, e.err == nil
+	default:
+		return Package{}, false
+	}
+}
+
+// Get brings the package here, or waits for another task's fetch of it. The error is an
+// [*Error], or the context's cause.
+func (s *Store) Get(ctx context.Context, source Source) (Package, error) {
+	u, err := parse(source.URL)
+	if err != nil {
+		return Package{}, &Error{Phase: Fetch, URL: source.URL, Err: err}
+	}
+	if !source.Cache {
+		return s.alone(ctx, source)
+	}
+	s.mu.Lock()
+	e := s.entries[source]
+	if e == nil {
+		// The fetch belongs to all who wait for it, and ends when none is left.
+		shared, cancel := context.WithCancel(context.WithoutCancel(ctx))
+		e = &entry{done: make(chan struct{}), cancel: cancel}
+		s.entries[source] = e
+		s.fetches.Go(func() {
+			dir, err := s.shared(shared, source, u.Redacted())
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			e.dir, e.err = dir, err
+			if err != nil && s.entries[source] == e {
+				delete(s.entries, source) // the next task tries again
+			}
+			cancel()
+			close(e.done)
+		})
+	}
+	e.waiting++
+	s.mu.Unlock()
+	select {
+	case <-e.done:
+	case <-ctx.Done():
+		s.mu.Lock()
+		e.waiting--
+		if e.waiting == 0 {
+			select {
+			case <-e.done:
+			default:
+				e.cancel()
+				if s.entries[source] == e {
+					delete(s.entries, source)
+				}
+			}
+		}
+		s.mu.Unlock()
+		return Package{}, context.Cause(ctx)
+	}
+	if e.err != nil {
+		return Package{}, e.err
+	}
+	return Package{Dir: e.dir, Release: func() {}}, nil
+}
+
+// alone fetches for one task alone.
+func (s *Store) alone(ctx context.Context, source Source) (Package, error) {
+	s.mu.Lock()
+	s.number++
+	dir := filepath.Join(s.private, fmt.Sprint(s.number))
+	s.mu.Unlock()
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return Package{}, &Error{Phase: Fetch, URL: source.URL, Err: err}
+	}
+	remove := func() { s.remove(dir) }
+	file := filepath.Join(dir, "download")
+	sum, _, err := s.fetch(ctx, source, file, version{})
+	if err == nil {
+		err = s.check(source, sum)
+	}
+	if err == nil {
+		err = s.unpack(ctx, source, file, filepath.Join(dir, "package"))
+	}
+	if err != nil {
+		remove()
+		return Package{}, err
+	}
+	_ = os.Remove(file)
+	return Package{Dir: filepath.Join(dir, "package"), Release: remove}, nil
+}
+
+// origin is what a file below urls holds.
+type origin struct {
+	URL     string  `json:"url"`
+	Version version `json:"version"`
+	SHA256  string  `json:"sha256"`
+	Content string  `json:"content"`
+}
+
+// shared finds or makes the package in the shared folder. address is for locks and records.
+func (s *Store) shared(ctx context.Context, source Source, address string) (string, error) {
+	fail := func(err error) (string, error) {
+		return "", &Error{Phase: Fetch, URL: source.URL, Err: err}
+	}
+	key := keyOf(source.URL)
+	lock, err := s.lock(ctx, "url-"+key)
+	if err != nil {
+		return fail(err)
+	}
+	defer func() { _ = lock.Close() }()
+
+	known := s.origin(key)
+	if known.Content != "" && !s.use(known.Content) {
+		known = origin{}
+	}
+	if name, ok := s.certain(source); ok {
+		return s.content(name), nil // nothing to ask
+	}
+	work, err := os.MkdirTemp(filepath.Join(s.dir, "tmp"), "fetch-")
+	if err != nil {
+		return fail(err)
+	}
+	defer s.remove(work)
+	file := filepath.Join(work, "download")
+	sum, got, err := s.fetch(ctx, source, file, known.Version)
+	if errors.Is(err, errUnchanged) {
+		if err := s.check(source, known.SHA256); err != nil {
+			return "", err
+		}
+		return s.content(known.Content), nil
+	}
+	if err != nil {
+		return "", err
+	}
+	if err := s.check(source, sum); err != nil {
+		return "", err
+	}
+	name, err := s.keep(ctx, source, file, sum, work)
+	if err != nil {
+		return "", err
+	}
+	record, err := json.Marshal(origin{URL: address, Version: got, SHA256: sum, Content: name})
+	if err == nil {
+		err = os.WriteFile(filepath.Join(work, "origin"), record, 0o644)
+	}
+	if err == nil {
+		err = os.Rename(filepath.Join(work, "origin"), filepath.Join(s.dir, "urls", key))
+	}
+	if err != nil {
+		s.log.Warn("the package is here but will be fetched again", "url", address, "error", err)
+	}
+	return s.content(name), nil
+}
+
+// certain finds the content by the sum that a source names.
+func (s *Store) certain(source Source) (string, bool) {
+	if len(source.SHA256) != hex.EncodedLen(sha256.Size) {
+		return "", false
+	}
+	return s.have(strings.ToLower(source.SHA256), source.URL)
+}
+
+// have finds a content by its sum, as an archive or as a single file of the URL's name.
+func (s *Store) have(sum, address string) (string, bool) {
+	names := []string{sum}
+	if u, err := parse(address); err == nil {
+		names = append(names, sum+"+"+baseName(u))
+	}
+	for _, name := range names {
+		if filepath.Base(name) == name && s.use(name) {
+			return name, true
+		}
+	}
+	return "", false
+}
+
+func (s *Store) content(name string) string { return filepath.Join(s.dir, "content", name) }
+
+// keep unpacks a file into the shared folder, unless its content is there, and marks it used.
+func (s *Store) keep(ctx context.Context, source Source, file, sum, work string) (string, error) {
+	fail := func(err error) (string, error) {
+		return "", &Error{Phase: Unpack, URL: source.URL, Err: err}
+	}
+	u, err := parse(source.URL)
+	if err != nil {
+		return fail(err)
+	}
+	single := sum + "+" + baseName(u)
+	if name, ok := s.have(sum, source.URL); ok {
+		return name, nil
+	}
+	unpacked := filepath.Join(work, "package")
+	if err := s.unpack(ctx, source, file, unpacked); err != nil {
+		return "", err
+	}
+	name := sum
+	if entries, err := os.ReadDir(unpacked); err == nil && len(entries) == 1 && entries[0].Name() == baseName(u) && entries[0].Type().IsRegular() {
+		name = single
+	}
+	if err := readOnly(unpacked); err != nil {
+		return fail(err)
+	}
+	err = os.Rename(unpacked, s.content(name))
+	if err != nil && !errors.Is(err, fs.ErrExist) && !errors.Is(err, syscall.ENOTEMPTY) {
+		return fail(err)
+	}
+	// There was one already: another URL gave the same content at the same moment.
+	if !s.use(name) {
+		return fail(errors.New("the package vanished from the cache"))
+	}
+	return name, nil
+}
+
+func (s *Store) fetch(ctx context.Context, source Source, to string, known version) (string, version, error) {
+	u, err := parse(source.URL)
+	if err != nil {
+		return "", version{}, &Error{Phase: Fetch, URL: source.URL, Err: err}
+	}
+	f, err := os.OpenFile(to, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o644)
+	if err != nil {
+		return "", version{}, &Error{Phase: Fetch, URL: u.Redacted(), Err: err}
+	}
+	begun := time.Now()
+	sum, got, err := s.download.get(ctx, u, f, known)
+	info, statErr := f.Stat()
+	if closeErr := errors.Join(statErr, f.Close()); err == nil {
+		err = closeErr
+	}
+	if err != nil {
+		if errors.Is(err, errUnchanged) {
+			s.log.Info("package is unchanged", "url", u.Redacted())
+			return "", version{}, err
+		}
+		if cause := context.Cause(ctx); cause != nil {
+			return "", version{}, cause
+		}
+		return "", version{}, &Error{Phase: Fetch, URL: u.Redacted(), Err: err}
+	}
+	s.log.Info("fetched package", "url", u.Redacted(), "bytes", info.Size(), "took", time.Since(begun).Round(time.Millisecond), "sha256", sum)
+	return sum, got, nil
+}
+
+func (s *Store) check(source Source, sum string) error {
+	if source.SHA256 == "" || strings.EqualFold(source.SHA256, sum) {
+		return nil
+	}
+	return &Error{Phase: Fetch, URL: source.URL,
+		Err: fmt.Errorf("its sha256 is %s, but the app says %s: publish the app with the right sum, or the right package", sum, strings.ToLower(source.SHA256))}
+}
+
+func (s *Store) unpack(ctx context.Context, source Source, file, dir string) error {
+	fail := func(err error) error { return &Error{Phase: Unpack, URL: source.URL, Err: err} }
+	u, err := parse(source.URL)
+	if err != nil {
+		return fail(err)
+	}
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return fail(err)
+	}
+	if err := UnpackFile(ctx, file, dir, baseName(u), s.limits); err != nil {
+		if cause := context.Cause(ctx); cause != nil {
+			return cause
+		}
+		return fail(err)
+	}
+	return nil
+}
+
+func (s *Store) origin(key string) origin {
+	var o origin
+	data, err := os.ReadFile(filepath.Join(s.dir, "urls", key))
+	if err != nil || json.Unmarshal(data, &o) != nil || o.Content != filepath.Base(o.Content) {
+		return origin{}
+	}
+	return o
+}
+
+// lock waits for an exclusive lock. Closing the file gives it back; so does the death of the process.
+func (s *Store) lock(ctx context.Context, name string) (*os.File, error) {
+	f, err := os.OpenFile(filepath.Join(s.dir, "locks", name), os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	for wait := time.Millisecond; ; wait = min(2*wait, 100*time.Millisecond) {
+		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil {
+			return f, nil
+		}
+		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
+			_ = f.Close()
+			return nil, fmt.Errorf("lock %s: %w", f.Name(), err)
+		}
+		if err := s.download.wait(ctx, wait); err != nil {
+			_ = f.Close()
+			return nil, err
+		}
+	}
+}
+
+// use marks a content as used by this process until Close. It tells whether it is there.
+func (s *Store) use(name string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.inUse[name] != nil {
+		return true
+	}
+	f, err := os.OpenFile(filepath.Join(s.dir, "locks", "content-"+name), os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return false
+	}
+	// Not shared at once means that it is being removed.
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB); err != nil {
+		_ = f.Close()
+		return false
+	}
+	if _, err := os.Stat(s.content(name)); err != nil {
+		_ = f.Close()
+		return false
+	}
+	now := time.Now()
+	_ = os.Chtimes(f.Name(), now, now)
+	s.inUse[name] = f
+	return true
+}
+
+// prune removes what no process uses and none has used since before.
+func (s *Store) prune(before time.Time) {
+	contents, _ := os.ReadDir(filepath.Join(s.dir, "content"))
+	for _, content := range contents {
+		path := filepath.Join(s.dir, "locks", "content-"+content.Name())
+		info, err := os.Stat(path)
+		if err != nil || info.ModTime().After(before) {
+			continue
+		}
+		lock, err := os.OpenFile(path, os.O_RDWR, 0)
+		if err != nil {
+			continue
+		}
+		if syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil {
+			s.log.Info("removing an unused package from the cache", "content", content.Name())
+			s.remove(s.content(content.Name()))
+		}
+		_ = lock.Close()
+	}
+	leftovers, _ := os.ReadDir(filepath.Join(s.dir, "tmp"))
+	for _, leftover := range leftovers {
+		if info, err := leftover.Info(); err == nil && info.ModTime().Before(before) {
+			s.remove(filepath.Join(s.dir, "tmp", leftover.Name()))
+		}
+	}
+}
+
+func (s *Store) remove(dir string) {
+	if err := os.RemoveAll(dir); err != nil {
+		s.log.Warn("can't remove a folder", "folder", dir, "error", err)
+	}
+}
+
+// readOnly takes the write bits from all files below dir. Folders keep theirs, so that the cache can be removed with rm.
+func readOnly(dir string) error {
+	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		return os.Chmod(path, info.Mode().Perm()&^0o222)
+	})
+}
+
+func keyOf(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}

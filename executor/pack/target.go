@@ -1,0 +1,247 @@
+package pack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+)
+
+// ratioFrom is how much may be unpacked before the ratio is looked at.
+const ratioFrom = 64 << 20
+
+// target is the folder that a package is unpacked into. Every write goes
+// through root, which refuses to leave the folder whatever links lie in it.
+type target struct {
+	root    *os.Root
+	limits  Limits
+	source  *counter
+	folders map[string]bool
+	links   []string
+	entries int
+	files   int
+	bytes   int64
+}
+
+// counter counts what was read of the archive, and ends when its context does.
+type counter struct {
+	ctx context.Context
+	r   io.Reader
+	n   int64
+}
+
+func (c *counter) Read(p []byte) (int, error) {
+	if err := c.ctx.Err(); err != nil {
+		return 0, err
+	}
+	n, err := c.r.Read(p)
+	c.n += int64(n)
+	return n, err
+}
+
+// clean checks a name and brings it into its shortest form; "." is the folder itself.
+func (t *target) clean(name string) (string, error) {
+	switch {
+	case name == "":
+		return "", errors.New("has no name")
+	case strings.ContainsRune(name, 0):
+		return "", errors.New("name holds a zero byte")
+	case path.IsAbs(name):
+		return "", errors.New("absolute path")
+	case t.limits.Name > 0 && len(name) > t.limits.Name:
+		return "", fmt.Errorf("path of %d bytes; %d are allowed", len(name), t.limits.Name)
+	}
+	parts := 0
+	for part := range strings.SplitSeq(name, "/") {
+		if part == ".." {
+			return "", errors.New(`path leads up ("..")`)
+		}
+		if len(part) > 255 {
+			return "", fmt.Errorf("path component of %d bytes; 255 are allowed", len(part))
+		}
+		parts++
+	}
+	if t.limits.Depth > 0 && parts > t.limits.Depth {
+		return "", fmt.Errorf("path of %d components; %d are allowed", parts, t.limits.Depth)
+	}
+	return path.Clean(name), nil
+}
+
+func (t *target) count() error {
+	t.entries++
+	if t.limits.Files > 0 && t.entries > t.limits.Files {
+		return fmt.Errorf("more than %d files and folders", t.limits.Files)
+	}
+	return t.source.ctx.Err()
+}
+
+// enter cleans the name of an entry, counts it and makes the folders above it.
+func (t *target) enter(name string) (string, error) {
+	name, err := t.clean(name)
+	if err != nil {
+		return "", err
+	}
+	if err := t.count(); err != nil {
+		return "", err
+	}
+	return name, t.mkdir(path.Dir(name))
+}
+
+func (t *target) mkdir(name string) error {
+	if name == "." || t.folders[name] {
+		return nil
+	}
+	if err := t.mkdir(path.Dir(name)); err != nil {
+		return err
+	}
+	if err := t.count(); err != nil {
+		return err
+	}
+	err := t.root.Mkdir(name, 0o755)
+	if errors.Is(err, fs.ErrExist) {
+		info, statErr := t.root.Stat(name)
+		if statErr != nil {
+			return statErr
+		}
+		if !info.IsDir() {
+			return fmt.Errorf("%q is a file and a folder", name)
+		}
+		err = nil
+	}
+	if err == nil {
+		t.folders[name] = true
+	}
+	return err
+}
+
+func (t *target) folder(name string) error {
+	name, err := t.enter(name)
+	if err != nil {
+		return err
+	}
+	return t.mkdir(name)
+}
+
+// replace makes room for an entry whose name was there before: the last one wins.
+func (t *target) replace(name string) error {
+	if name == "." {
+		return errors.New("has the package's own folder as its name")
+	}
+	info, err := t.root.Lstat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if info.IsDir() {
+		return errors.New("is a file and a folder")
+	}
+	clear(t.folders) // some may have been reached through a link of that name
+	return t.root.Remove(name)
+}
+
+func (t *target) file(name string, mode os.FileMode, content io.Reader) error {
+	name, err := t.enter(name)
+	if err != nil {
+		return err
+	}
+	if err := t.replace(name); err != nil {
+		return err
+	}
+	mode &= 0o777
+	if mode&0o111 != 0 {
+		mode = 0o755
+	} else {
+		mode = 0o644
+	}
+	f, err := t.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(&limited{t: t, w: f}, content)
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	t.files++
+	return err
+}
+
+// limited writes within the limits.
+type limited struct {
+	t *target
+	w io.Writer
+}
+
+func (l *limited) Write(p []byte) (int, error) {
+	t := l.t
+	t.bytes += int64(len(p))
+	if t.limits.Bytes > 0 && t.bytes > t.limits.Bytes {
+		return 0, fmt.Errorf("the package unpacks to more than %d bytes", t.limits.Bytes)
+	}
+	if t.limits.Ratio > 0 && t.bytes > ratioFrom && t.bytes/t.limits.Ratio > t.source.n {
+		return 0, fmt.Errorf("the package unpacks to more than %d times its size", t.limits.Ratio)
+	}
+	if err := t.source.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return l.w.Write(p)
+}
+
+func (t *target) symlink(name, to string) error {
+	name, err := t.enter(name)
+	if err != nil {
+		return err
+	}
+	if to == "" || path.IsAbs(to) || strings.ContainsRune(to, 0) {
+		return fmt.Errorf("link to %.200q, which isn't in the package", to)
+	}
+	if inside := path.Join(path.Dir(name), to); inside == ".." || strings.HasPrefix(inside, "../") {
+		return fmt.Errorf("link to %.200q, which isn't in the package", to)
+	}
+	if err := t.replace(name); err != nil {
+		return err
+	}
+	t.links = append(t.links, name)
+	return t.root.Symlink(to, name)
+}
+
+// checkLinks follows every link when all is there: links of links can lead out
+// although each of them, by its text, doesn't. One that leads nowhere is harmless.
+func (t *target) checkLinks() error {
+	for _, name := range t.links {
+		if _, err := t.root.Stat(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("entry %.200q: link that can't be followed within the package: %w", name, err)
+		}
+	}
+	return nil
+}
+
+func (t *target) hardlink(name, to string) error {
+	name, err := t.enter(name)
+	if err != nil {
+		return err
+	}
+	if to, err = t.clean(to); err != nil {
+		return fmt.Errorf("hard link to %.200q: %w", to, err)
+	}
+	info, err := t.root.Lstat(to)
+	if err != nil {
+		return fmt.Errorf("hard link to %.200q, which isn't in the package before it", to)
+	}
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("hard link to %.200q, which is no file", to)
+	}
+	if name == to {
+		return nil
+	}
+	if err := t.replace(name); err != nil {
+		return err
+	}
+	t.files++
+	return t.root.Link(to, name)
+}

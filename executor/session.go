@@ -1,0 +1,270 @@
+package executor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/executor/guard"
+	"github.com/elasticjob-go/elasticjob/executor/pack"
+)
+
+// Ends of [Run] that aren't asked for. All tasks were stopped at once.
+var (
+	// ErrUnknown: the agent refused us; it doesn't know this executor (rule X6).
+	ErrUnknown = errors.New("the agent doesn't know this executor; its tasks were stopped")
+	// ErrAway: the agent was away for longer than the recovery timeout, or at all without checkpoint (rule X6).
+	ErrAway = errors.New("no contact with the agent; all tasks were stopped")
+	// ErrGuard: the guard process ended.
+	ErrGuard = errors.New("the guard process ended; its tasks were stopped")
+)
+
+// senders is how many updates are on their way at once, of different tasks.
+const senders = 8
+
+// session is one executor's life.
+type session struct {
+	config  Config
+	log     *slog.Logger
+	agent   *agentClient
+	guard   *guard.Client
+	store   *pack.Store
+	ledger  *ledger
+	outputs *outputs
+	base    environment
+
+	mu     sync.Mutex
+	tasks  map[string]*task
+	closed bool // no more tasks
+	number int
+	work   sync.WaitGroup // tasks
+}
+
+// Run is the executor: it returns when it was shut down by the agent or ctx ended,
+// with nil, its tasks killed with grace; or with one of the errors above. In each
+// case no process of a task is left.
+func Run(ctx context.Context, config Config, log *slog.Logger) (err error) {
+	store, err := pack.Open(config.Cache, filepath.Join(config.Sandbox, "packages"), config.Package, log)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	if len(config.Guard) == 0 {
+		return errors.New("start guard: no command is configured")
+	}
+	guardian, err := guard.Launch(config.Guard[0], config.Guard[1:]...)
+	if err != nil {
+		return err
+	}
+	s := &session{
+		config: config, log: log, agent: newAgentClient(config), guard: guardian, store: store,
+		ledger: newLedger(), outputs: newOutputs(config.Sandbox, config.Output, log), base: baseEnvironment(), tasks: map[string]*task{},
+	}
+	background, stop := context.WithCancel(context.Background())
+	var helpers sync.WaitGroup
+	defer func() {
+		// In this order: no process is left, so all tasks end; then who serves them.
+		s.stopTasks()
+		_ = guardian.Close()
+		s.work.Wait()
+		stop()
+		s.ledger.close()
+		helpers.Wait()
+		s.agent.http.CloseIdleConnections()
+	}()
+	for range senders {
+		helpers.Go(func() { s.send(background) })
+	}
+	helpers.Go(func() { s.outputs.watch(background) })
+	told := make(chan struct{})
+	away := make(chan error, 1)
+	helpers.Go(func() { away <- s.listen(background, told) })
+	log.Info("executor runs", "executor", config.ExecutorID, "agent", config.Agent, "sandbox", config.Sandbox, "pid", os.Getpid(), "guard", guardian.PID())
+
+	select {
+	case err := <-away:
+		return err
+	case <-guardian.Lost():
+		s.flushAfter(time.Second)
+		return ErrGuard
+	case <-told:
+		log.Info("the agent shuts this executor down")
+	case <-ctx.Done():
+		log.Info("asked to end", "reason", context.Cause(ctx))
+	}
+	s.drain()
+	return nil
+}
+
+// listen keeps a subscription. It closes told at SHUTDOWN, and returns when the tasks must be stopped at once (rule X6).
+func (s *session) listen(ctx context.Context, told chan struct{}) error {
+	every := min(max(s.config.BackoffMax/4, 10*time.Millisecond), 500*time.Millisecond) // rule X5
+	patience := s.config.Recovery
+	lastSeen := time.Now()
+	once := sync.OnceFunc(func() { close(told) })
+	for first := true; ; {
+		tasks, updates := s.ledger.unacknowledged()
+		stream, err := s.agent.subscribe(ctx, tasks, updates)
+		if err == nil {
+			s.log.Info("subscribed", "unacknowledged tasks", len(tasks), "unacknowledged updates", len(updates))
+			s.ledger.connect(updates)
+			err = s.follow(ctx, stream, once)
+			s.ledger.disconnect()
+			lastSeen, first = time.Now(), false
+			s.log.Warn("lost the agent", "error", err)
+		}
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case errors.Is(err, errUnknown):
+			s.log.Error("the agent refuses this executor: stopping all tasks", "error", err)
+			return fmt.Errorf("%w: %w", ErrUnknown, err)
+		case !s.config.Checkpoint && !first,
+			!s.config.Checkpoint && time.Since(lastSeen) > answerWithin,
+			time.Since(lastSeen) > patience:
+			s.log.Error("no contact with the agent: stopping all tasks", "error", err, "for", time.Since(lastSeen).Round(time.Millisecond))
+			return fmt.Errorf("%w: %w", ErrAway, err)
+		}
+		wait := time.NewTimer(every)
+		select {
+		case <-wait.C:
+		case <-ctx.Done():
+		}
+		wait.Stop()
+	}
+}
+
+// follow handles events until the stream ends.
+func (s *session) follow(ctx context.Context, stream *subscription, told func()) error {
+	defer context.AfterFunc(ctx, stream.close)()
+	defer stream.close()
+	for {
+		e, err := stream.next()
+		if err != nil {
+			return err
+		}
+		switch e.kind {
+		case launch:
+			s.launch(e.task)
+		case kill:
+			s.kill(e.id, e.wait)
+		case acknowledged:
+			s.ledger.acknowledge(e.id, e.uuid)
+		case shutdown:
+			told()
+		case failed:
+			s.log.Error("the agent reports an error", "error", e.text)
+		}
+	}
+}
+
+// send delivers updates, one at a time.
+func (s *session) send(ctx context.Context) {
+	for {
+		u, ok := s.ledger.take()
+		if !ok {
+			return
+		}
+		err := s.agent.update(ctx, u)
+		if err != nil && ctx.Err() == nil {
+			s.log.Warn("an update wasn't taken; it will be sent again", "task", u.task, "error", err)
+			retry := time.NewTimer(200 * time.Millisecond)
+			select {
+			case <-retry.C:
+			case <-ctx.Done():
+			}
+			retry.Stop()
+		}
+		s.ledger.settle(u, err == nil)
+	}
+}
+
+// launch begins a task, unless its id is known (rule X5).
+func (s *session) launch(a assignment) {
+	if !s.ledger.add(a) {
+		s.log.Warn("launch of a known task ignored", "task", a.id)
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.number++
+	t := newTask(s, a, s.number)
+	if s.closed {
+		t.over(killed, "the executor is shutting down", t.status)
+		return
+	}
+	s.tasks[a.id] = t
+	s.work.Go(func() {
+		t.run()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.tasks, a.id)
+	})
+}
+
+func (s *session) kill(id string, wait *time.Duration) {
+	s.mu.Lock()
+	t := s.tasks[id]
+	s.mu.Unlock()
+	if t == nil {
+		s.log.Info("kill of a task that doesn't run", "task", id)
+		return
+	}
+	grace := t.grace()
+	if wait != nil {
+		grace = *wait
+	}
+	t.kill(grace, "killed on request")
+}
+
+// all gives the tasks and lets no more begin.
+func (s *session) all() []*task {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	tasks := make([]*task, 0, len(s.tasks))
+	for _, t := range s.tasks {
+		tasks = append(tasks, t)
+	}
+	return tasks
+}
+
+// stopTasks ends every task at once.
+func (s *session) stopTasks() {
+	for _, t := range s.all() {
+		t.kill(0, "the executor ended")
+	}
+}
+
+// drain ends every task with grace, and what it can tell in the time that the agent gives.
+func (s *session) drain() {
+	budget := s.config.ShutdownGrace * 9 / 10
+	deadline := time.Now().Add(budget)
+	for _, t := range s.all() {
+		t.kill(min(t.grace(), budget*3/4), "killed because the executor is shut down")
+	}
+	ended := make(chan struct{})
+	go func() {
+		s.work.Wait()
+		close(ended)
+	}()
+	timer := time.NewTimer(budget)
+	defer timer.Stop()
+	select {
+	case <-ended:
+	case <-timer.C:
+	}
+	s.flushAfter(max(time.Until(deadline), 100*time.Millisecond))
+}
+
+// flushAfter waits until all updates are acknowledged, within the limit.
+func (s *session) flushAfter(limit time.Duration) {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	s.ledger.flush(ctx)
+}

@@ -1,0 +1,271 @@
+package executor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/elasticjob-go/elasticjob/executor/guard"
+	"github.com/elasticjob-go/elasticjob/executor/pack"
+	"github.com/elasticjob-go/elasticjob/wire"
+)
+
+// defaultGrace is for tasks that name none.
+const defaultGrace = 5 * time.Second
+
+// task is one attempt at one shard, from its launch to its last update.
+type task struct {
+	session *session
+	log     *slog.Logger
+	id      string
+	data    []byte
+	number  string
+	status  wire.Status // what every update says
+
+	ctx    context.Context // ends at a kill
+	cancel context.CancelCauseFunc
+
+	mu      sync.Mutex
+	spec    wire.Task
+	process *guard.Process
+	why     string // killed, and why
+	wait    time.Duration
+}
+
+func newTask(s *session, a assignment, number int) *task {
+	t := &task{session: s, log: s.log.With("task", a.id), id: a.id, data: a.data, number: strconv.Itoa(number)}
+	t.status.Dir = "tasks/" + t.number
+	t.ctx, t.cancel = context.WithCancelCause(context.Background())
+	return t
+}
+
+func (t *task) grace() time.Duration {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if ms := t.spec.KillGraceMillis; ms > 0 {
+		return time.Duration(ms) * time.Millisecond
+	}
+	return defaultGrace
+}
+
+// kill ends the task, wherever it is. Later calls can only shorten the grace.
+func (t *task) kill(grace time.Duration, why string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.why == "" {
+		t.why, t.wait = why, grace
+	}
+	t.wait = min(t.wait, grace)
+	t.cancel(errors.New(why))
+	if t.process != nil {
+		if err := t.process.Kill(t.wait); err != nil {
+			t.log.Warn("can't kill", "error", err)
+		}
+	}
+}
+
+// failure is a task that ends without a process, or whose process can't be started.
+type failure struct {
+	phase string
+	err   error
+}
+
+func (f *failure) Error() string { return f.err.Error() }
+
+func (t *task) run() {
+	defer t.cancel(nil)
+	exit, release, err := t.begin()
+	defer release()
+	t.mu.Lock()
+	why := t.why
+	t.mu.Unlock()
+	var failed *failure
+	switch {
+	case err == nil:
+		t.ended(exit, why)
+	case why != "":
+		t.over(killed, why+" before its process was started", t.status)
+	case errors.As(err, &failed):
+		status := t.status
+		status.Phase, status.Cause = failed.phase, readable(failed.Error(), causeLength)
+		t.log.Warn("task failed", "phase", failed.phase, "error", failed)
+		t.over(failedState, readable(failed.Error(), messageLength), status)
+	default:
+		status := t.status
+		status.Phase, status.Cause = wire.PhaseRun, err.Error()
+		t.log.Error("task failed", "error", err)
+		t.over(failedState, err.Error(), status)
+	}
+}
+
+// begin goes all the way to the end of the process. The task's folders are removed by release.
+func (t *task) begin() (exit guard.Exit, release func(), err error) {
+	release = func() {}
+	spec, err := wire.DecodeTask(t.data)
+	if err != nil {
+		return exit, release, &failure{wire.PhaseStart, err}
+	}
+	t.mu.Lock()
+	t.spec = spec
+	t.mu.Unlock()
+	output := filepath.Join(t.session.config.Sandbox, "tasks", t.number)
+	temporary := filepath.Join(t.session.config.Sandbox, "tmp", t.number)
+	for _, dir := range []string{output, temporary} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return exit, release, &failure{wire.PhaseStart, err}
+		}
+	}
+	release = func() { _ = os.RemoveAll(temporary) }
+
+	dir := temporary
+	if spec.Package.URL != "" {
+		fetched, err := t.fetch(spec.Package)
+		if err != nil {
+			return exit, release, err
+		}
+		release = func() {
+			_ = os.RemoveAll(temporary)
+			fetched.Release()
+		}
+		dir = fetched.Dir
+	}
+	start, err := t.prepare(spec, dir, temporary, output)
+	if err != nil {
+		return exit, release, &failure{wire.PhaseStart, err}
+	}
+	process, err := t.start(start, spec)
+	if err != nil {
+		return exit, release, err
+	}
+	stop := t.session.outputs.add(t.number)
+	defer stop()
+	t.mu.Lock()
+	t.status.StartTime = process.Started.UTC()
+	t.mu.Unlock()
+	t.report(running, "process "+strconv.Itoa(process.PID)+" runs", t.status)
+	exit, ok := process.Exit()
+	if !ok {
+		return exit, release, fmt.Errorf("the executor's guard process ended, and the task with it")
+	}
+	return exit, release, nil
+}
+
+func (t *task) fetch(p wire.Package) (pack.Package, error) {
+	source := pack.Source{URL: p.URL, SHA256: p.SHA256, Cache: p.Cache}
+	if ready, ok := t.session.store.Ready(source); ok {
+		return ready, nil
+	}
+	status := t.status
+	status.Phase = wire.PhaseFetch
+	t.report(starting, "fetching the package", status)
+	fetched, err := t.session.store.Get(t.ctx, source)
+	var failed *pack.Error
+	if errors.As(err, &failed) {
+		return pack.Package{}, &failure{string(failed.Phase), failed}
+	}
+	if err != nil {
+		return pack.Package{}, &failure{wire.PhaseFetch, err}
+	}
+	return fetched, nil
+}
+
+func (t *task) prepare(spec wire.Task, dir, temporary, output string) (guard.Spec, error) {
+	if len(spec.Command) == 0 {
+		return guard.Spec{}, errors.New("the app has no command to run")
+	}
+	root := pack.Root(dir, spec.Command[0])
+	shard, err := shardContext(spec)
+	if err != nil {
+		return guard.Spec{}, err
+	}
+	env := t.session.base.of(spec, temporary, shard)
+	path, args, err := findCommand(root, spec.Command, env.get("PATH"))
+	if err != nil {
+		return guard.Spec{}, err
+	}
+	return guard.Spec{
+		Path: path, Args: append(args, shard), Env: env.list(), Marker: taskVariable, Dir: root,
+		Stdout: filepath.Join(output, "stdout"), Stderr: filepath.Join(output, "stderr"),
+	}, nil
+}
+
+// start starts the process unless the task was killed already.
+func (t *task) start(start guard.Spec, spec wire.Task) (*guard.Process, error) {
+	if err := context.Cause(t.ctx); err != nil {
+		return nil, &failure{wire.PhaseStart, err}
+	}
+	process, err := t.session.guard.Start(start)
+	var refused *guard.StartError
+	if errors.As(err, &refused) {
+		return nil, &failure{wire.PhaseStart, explainStart(start.Path, spec.Command[0], refused)}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("start the task: %w", err)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.process = process
+	if t.why != "" {
+		_ = process.Kill(t.wait) // killed in between
+	}
+	return process, nil
+}
+
+// ended reports how the process ended.
+func (t *task) ended(exit guard.Exit, why string) {
+	status := t.status
+	status.Phase = wire.PhaseRun
+	status.CompleteTime = exit.At.UTC()
+	if exit.Signal != 0 {
+		status.Signal = syscall.Signal(exit.Signal).String()
+	} else {
+		status.ExitStatus = &exit.Status
+	}
+	switch {
+	case exit.Killed:
+		status.Cause = why
+		t.over(killed, why+": "+exitText(exit), status)
+	case exit.Status == 0:
+		status.Phase = ""
+		t.log.Debug("task finished")
+		t.over(finished, "exit status 0", status)
+	default:
+		text := exitText(exit)
+		status.Cause = t.session.outputs.cause(t.number, text)
+		t.log.Warn("task failed", "error", text)
+		t.over(failedState, text, status)
+	}
+}
+
+func exitText(exit guard.Exit) string {
+	if exit.Signal == 0 {
+		return "exit status " + strconv.Itoa(exit.Status)
+	}
+	text := fmt.Sprintf("ended by signal %d (%s)", exit.Signal, syscall.Signal(exit.Signal))
+	if exit.Signal == int(syscall.SIGKILL) && !exit.Killed {
+		text += ", which this executor didn't send: possibly out of memory, at the limit of the container that all tasks of the app share on this agent"
+	}
+	return text
+}
+
+// over reports the last state.
+func (t *task) over(s state, message string, status wire.Status) {
+	t.report(s, message, status)
+}
+
+func (t *task) report(s state, message string, status wire.Status) {
+	data, err := status.Encode()
+	if err != nil {
+		t.log.Error("can't describe the task's state", "error", err)
+	}
+	t.session.ledger.report(update{task: t.id, uuid: uuid.New(), state: s, message: message, data: data, at: time.Now()})
+}

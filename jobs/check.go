@@ -1,0 +1,181 @@
+package jobs
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/app"
+)
+
+// CheckOptions is what the rules of a job depend on besides its document.
+type CheckOptions struct {
+	// Reserved reports names that routes of the API take; nil reserves none.
+	Reserved func(name string) bool
+	// Now tells whether a cron still fires.
+	Now time.Time
+	// Local is the zone of jobs that name none; nil is UTC.
+	Local *time.Location
+}
+
+// Limits of a job.
+const (
+	MaxShards  = 10_000
+	MaxRetries = 100
+	// MaxDocumentBytes is of the whole document as JSON.
+	MaxDocumentBytes = 512 << 10
+	// MaxParameterBytes is of what one shard is given as JSON, job parameter and
+	// sharding parameter together, and of one variable of env: a process can't
+	// be started with an argument or variable of 128 KiB or more.
+	MaxParameterBytes = 64 << 10
+)
+
+// Check returns all rules that the document breaks [D15], and notes: hints
+// about what is legal but may not be meant. Whether the app exists, and whether
+// any agent has room, is not said here.
+func (c Config) Check(opts CheckOptions) (app.Violations, []string) {
+	var (
+		bad   app.Violations
+		notes []string
+	)
+	bad = append(bad, app.CheckName("jobName", c.JobName, opts.Reserved)...)
+	bad = append(bad, app.CheckName("appName", c.AppName, nil)...)
+	bad = append(bad, c.checkExecutionType()...)
+	timing, timingNotes := c.checkTiming(opts)
+	bad = append(bad, timing...)
+	notes = append(notes, timingNotes...)
+	bad = append(bad, c.checkShards()...)
+	bad = append(bad, app.CheckAmounts(c.CPUCount, c.MemoryMB)...)
+	bad = append(bad, c.checkProps()...)
+	handlers, handlerNotes := c.checkHandlers()
+	bad = append(bad, handlers...)
+	notes = append(notes, handlerNotes...)
+	if c.MaxRetries < 0 || c.MaxRetries > MaxRetries {
+		bad = append(bad, app.Violate("maxRetries", strconv.Itoa(c.MaxRetries), "must be from 0 to %d", MaxRetries))
+	}
+	bad = append(bad, c.checkEnv()...)
+	bad = bad.And(schema.CheckText(c))
+	if whole, err := json.Marshal(c); err == nil && len(whole) > MaxDocumentBytes {
+		bad = append(bad, app.Violate("", "", "the whole document must be at most %d KiB; put data into the package", MaxDocumentBytes>>10))
+	}
+	return bad, notes
+}
+
+func (c Config) checkExecutionType() app.Violations {
+	const field = "jobExecutionType"
+	violate := func(message string) app.Violations {
+		return app.Violations{app.Violate(field, c.JobExecutionType, "%s", message)}
+	}
+	switch c.JobExecutionType {
+	case Transient:
+		return nil
+	case Daemon:
+		return violate("daemon jobs are not supported by this version yet; use " + Transient)
+	case "":
+		return violate("is missing; give " + Transient + " (runs and ends) or " + Daemon + " (stays)")
+	default:
+		return violate("must be " + Transient + " or " + Daemon)
+	}
+}
+
+// checkTiming is about cron and timeZone.
+func (c Config) checkTiming(opts CheckOptions) (bad app.Violations, notes []string) {
+	if _, err := Zone(c, opts.Local); err != nil {
+		bad = append(bad, app.Violate("timeZone", c.TimeZone, "%s", err.Error()))
+		c.TimeZone = "" // the cron is judged all the same
+	}
+	schedule, err := Schedule(c, opts.Local)
+	switch {
+	case err != nil:
+		bad = append(bad, app.Violate("cron", c.Cron, "%s", err.Error()))
+	case schedule == nil:
+		notes = append(notes, "no cron: the job runs on trigger only")
+	case schedule.Next(opts.Now).IsZero():
+		notes = append(notes, fmt.Sprintf("cron %q never fires (again): the job runs on trigger only", c.Cron))
+	}
+	return bad, notes
+}
+
+func (c Config) checkShards() app.Violations {
+	var bad app.Violations
+	counted := c
+	if c.ShardingTotalCount < 1 || c.ShardingTotalCount > MaxShards {
+		bad = append(bad, app.Violate("shardingTotalCount", strconv.Itoa(c.ShardingTotalCount), "must be from 1 to %d", MaxShards))
+		counted.ShardingTotalCount = MaxShards // the parameters are judged all the same
+	}
+	parameters, wrong := shardingParameters(counted)
+	bad = append(bad, wrong...)
+	common := jsonBytes(c.JobParameter)
+	if common > MaxParameterBytes {
+		return append(bad, app.Violate("jobParameter", c.JobParameter,
+			"must be at most %d KiB as JSON; put data into the package", MaxParameterBytes>>10))
+	}
+	for _, item := range slices.Sorted(maps.Keys(parameters)) {
+		if common+jsonBytes(parameters[item]) > MaxParameterBytes {
+			return append(bad, app.Violate("shardingItemParameters", parameters[item],
+				"the parameter of shard %d and jobParameter must be at most %d KiB together; put data into the package", item, MaxParameterBytes>>10))
+		}
+	}
+	return bad
+}
+
+// jsonBytes is the size of a text in the sharding context, where every
+// character may take up to six bytes.
+func jsonBytes(text string) int {
+	encoded, err := json.Marshal(text)
+	if err != nil {
+		return len(text)
+	}
+	return len(encoded)
+}
+
+func (c Config) checkProps() app.Violations {
+	line, given := c.Props[PropScript]
+	if !given {
+		return nil
+	}
+	return app.CheckCommand("props."+PropScript, line)
+}
+
+// checkHandlers accepts what the original knows: jobs that came from there
+// must not need a change.
+func (c Config) checkHandlers() (bad app.Violations, notes []string) {
+	check := func(field, value string, known ...string) {
+		switch {
+		case value == "":
+		case !slices.Contains(known, value):
+			bad = append(bad, app.Violate(field, value, "must be one of %s, or left out", strings.Join(known, ", ")))
+		default:
+			notes = append(notes, field+" has no effect on packages and scripts")
+		}
+	}
+	check("jobExecutorServiceHandlerType", c.JobExecutorServiceHandlerType, "CPU", "SINGLE_THREAD")
+	check("jobErrorHandlerType", c.JobErrorHandlerType, "LOG", "THROW", "IGNORE", "EMAIL", "WECHAT", "DINGTALK")
+	return bad, notes
+}
+
+var variablePattern = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// checkEnv leaves the values out of its violations: they may be secrets.
+func (c Config) checkEnv() app.Violations {
+	var bad app.Violations
+	for _, name := range slices.Sorted(maps.Keys(c.Env)) {
+		field := "env." + name
+		switch {
+		case len(bad) == maxMessages:
+			return bad
+		case !variablePattern.MatchString(name):
+			bad = append(bad, app.Violate(field, "", "the name of a variable must be letters, digits and '_', not beginning with a digit"))
+		case strings.HasPrefix(name, "ELASTICJOB_"), strings.HasPrefix(name, "MESOS_"):
+			bad = append(bad, app.Violate(field, "", "names that begin with ELASTICJOB_ or MESOS_ are the scheduler's own; choose another"))
+		case len(name)+len(c.Env[name]) > MaxParameterBytes:
+			bad = append(bad, app.Violate(field, "", "must be at most %d KiB; put data into the package", MaxParameterBytes>>10))
+		}
+	}
+	return bad
+}

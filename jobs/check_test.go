@@ -1,0 +1,246 @@
+package jobs_test
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/elasticjob-go/elasticjob/jobs"
+)
+
+func options() jobs.CheckOptions {
+	return jobs.CheckOptions{
+		Reserved: func(name string) bool { return name == "register" },
+		Now:      time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC),
+		Local:    time.UTC,
+	}
+}
+
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	type config = jobs.Config
+	tests := []struct {
+		name   string
+		change func(*config)
+		field  string // "" when it is good
+		want   string // in the message; in the notes when it is good
+	}{
+		{"quick start", func(*config) {}, "", ""},
+		{"reserved name", func(c *config) { c.JobName = "register" }, "jobName", "is reserved"},
+		{"no name", func(c *config) { c.JobName = "" }, "jobName", "is missing"},
+		{"name with space [D02]", func(c *config) { c.JobName = "my job" }, "jobName", "1 to 100 letters"},
+		{"no app", func(c *config) { c.AppName = "" }, "appName", "is missing"},
+		{"app named as a job route", func(c *config) { c.AppName = "register" }, "", ""},
+		{"no type", func(c *config) { c.JobExecutionType = "" }, "jobExecutionType", "TRANSIENT (runs and ends) or DAEMON"},
+		{"unknown type [D15]", func(c *config) { c.JobExecutionType = "transient" }, "jobExecutionType", "must be TRANSIENT or DAEMON"},
+		{"daemon", func(c *config) { c.JobExecutionType = jobs.Daemon }, "jobExecutionType", "not supported by this version yet"},
+		{"no cron", func(c *config) { c.Cron = "" }, "", "no cron: the job runs on trigger only"},
+		{"cron of the past", func(c *config) { c.Cron = "0 0 0 1 1 ? 2020" }, "", "never fires (again)"},
+		{"cron of no day", func(c *config) { c.Cron = "0 0 0 31 11 ?" }, "", "never fires (again)"},
+		{"bad cron", func(c *config) { c.Cron = "0 61 * * * ?" }, "cron", "61"},
+		{"one shard", func(c *config) { c.ShardingTotalCount = 1 }, "", ""},
+		{"most shards", func(c *config) { c.ShardingTotalCount = 10_000 }, "", ""},
+		{"no shards [D15]", func(c *config) { c.ShardingTotalCount = 0 }, "shardingTotalCount", "from 1 to 10000"},
+		{"negative shards", func(c *config) { c.ShardingTotalCount = -3 }, "shardingTotalCount", "from 1 to 10000"},
+		{"too many shards", func(c *config) { c.ShardingTotalCount = 10_001 }, "shardingTotalCount", "from 1 to 10000"},
+		{"wrong count, good parameters", func(c *config) { c.ShardingTotalCount, c.ShardingItemParameters = 0, "0=a" }, "shardingTotalCount", "from 1"},
+		{"parameters", func(c *config) { c.ShardingItemParameters = "0=a,1=b" }, "", ""},
+		{"bad parameters", func(c *config) { c.ShardingItemParameters = "3=a" }, "shardingItemParameters", "shard 3 does not exist"},
+		{"no CPU", func(c *config) { c.CPUCount = 0 }, "cpuCount", "from 0.001"},
+		{"CPU NaN", func(c *config) { c.CPUCount = math.NaN() }, "cpuCount", "from 0.001"},
+		{"no memory", func(c *config) { c.MemoryMB = 0 }, "memoryMB", "from 1"},
+		{"script", func(c *config) { c.Props = map[string]string{jobs.PropScript: "sh -c 'a | b'", "x": ""} }, "", ""},
+		{"empty script", func(c *config) { c.Props = map[string]string{jobs.PropScript: ""} }, "props.script.command.line", "is missing"},
+		{"script with pipe", func(c *config) { c.Props = map[string]string{jobs.PropScript: "a | b"} }, "props.script.command.line", "sh -c '…'"},
+		{"zone", func(c *config) { c.TimeZone = "Asia/Shanghai" }, "", ""},
+		{"unknown zone", func(c *config) { c.TimeZone = "Europe/Atlantis" }, "timeZone", "unknown time zone"},
+		{"zone of Lite", func(c *config) { c.TimeZone = "GMT+8:00" }, "timeZone", "Etc/GMT-8"},
+		{"the machine's zone", func(c *config) { c.TimeZone = "Local" }, "timeZone", "leave it out for the server's"},
+		{"zone as a path", func(c *config) { c.TimeZone = "../../etc/passwd" }, "timeZone", "unknown time zone"},
+		{"retries", func(c *config) { c.MaxRetries = 100 }, "", ""},
+		{"too many retries", func(c *config) { c.MaxRetries = 101 }, "maxRetries", "from 0 to 100"},
+		{"negative retries", func(c *config) { c.MaxRetries = -1 }, "maxRetries", "from 0 to 100"},
+		{"env", func(c *config) { c.Env = map[string]string{"_a1": "", "PATH": "/bin"} }, "", ""},
+		{"env with dash", func(c *config) { c.Env = map[string]string{"a-b": "hunter2"} }, "env.a-b", "letters, digits"},
+		{"env with digit", func(c *config) { c.Env = map[string]string{"1a": ""} }, "env.1a", "letters, digits"},
+		{"env without name", func(c *config) { c.Env = map[string]string{"": "x"} }, "env.", "letters, digits"},
+		{"env of ours", func(c *config) { c.Env = map[string]string{"ELASTICJOB_X": "1"} }, "env.ELASTICJOB_X", "the scheduler's own"},
+		{"env of Mesos", func(c *config) { c.Env = map[string]string{"MESOS_X": "1"} }, "env.MESOS_X", "the scheduler's own"},
+		{"env too long", func(c *config) { c.Env = map[string]string{"X": strings.Repeat("x", 70_000)} }, "env.X", "at most 64 KiB"},
+		{"env with NUL", func(c *config) { c.Env = map[string]string{"X": "hunter2\x00"} }, "env.X", "NUL"},
+		{"parameter with NUL", func(c *config) { c.JobParameter = "a\x00" }, "jobParameter", "NUL"},
+		{"props key with NUL", func(c *config) { c.Props = map[string]string{"a\x00": ""} }, "props", "NUL"},
+		{"description with NUL", func(c *config) { c.Description = "\x00" }, "description", "NUL"},
+		{"handler", func(c *config) { c.JobExecutorServiceHandlerType = "SINGLE_THREAD" }, "", "jobExecutorServiceHandlerType has no effect"},
+		{"unknown handler", func(c *config) { c.JobExecutorServiceHandlerType = "GPU" }, "jobExecutorServiceHandlerType", "CPU, SINGLE_THREAD"},
+		{"error handler", func(c *config) { c.JobErrorHandlerType = "DINGTALK" }, "", "jobErrorHandlerType has no effect"},
+		{"unknown error handler", func(c *config) { c.JobErrorHandlerType = "FAX" }, "jobErrorHandlerType", "LOG, THROW, IGNORE, EMAIL, WECHAT, DINGTALK"},
+		{"long parameter", func(c *config) { c.JobParameter = strings.Repeat("x", 65_534) }, "", ""},
+		{"too long parameter", func(c *config) { c.JobParameter = strings.Repeat("x", 65_535) }, "jobParameter", "at most 64 KiB"},
+		{"parameter too long as JSON", func(c *config) { c.JobParameter = strings.Repeat("\x01", 20_000) }, "jobParameter", "at most 64 KiB"},
+		{"parameters too long together", func(c *config) {
+			c.JobParameter = strings.Repeat("x", 40_000)
+			c.ShardingItemParameters = "0=a,1=" + strings.Repeat("y", 40_000)
+		}, "shardingItemParameters", "the parameter of shard 1 and jobParameter"},
+		{"document too long", func(c *config) { c.Description = strings.Repeat("x", 600_000) }, "", "512 KiB"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			c := stored()
+			test.change(&c)
+			bad, notes := c.Check(options())
+			if test.name == "document too long" {
+				if len(bad) != 1 || !strings.Contains(bad[0].Message, test.want) {
+					t.Errorf("got %v", bad)
+				}
+				return
+			}
+			if test.field == "" {
+				good := len(bad) == 0 && len(notes) <= 1 && strings.Contains(strings.Join(notes, ""), test.want)
+				if !good || test.want == "" && len(notes) > 0 {
+					t.Errorf("got %v, notes %q; want the note %q", bad, notes, test.want)
+				}
+				return
+			}
+			if len(bad) != 1 || bad[0].Field != test.field || !strings.Contains(bad[0].Message, test.want) {
+				t.Errorf("got %+v, want %s: …%s…", bad, test.field, test.want)
+			}
+			if strings.Contains(bad.Error()+bad[0].Value, "hunter2") {
+				t.Errorf("a value of env is shown: %+v", bad)
+			}
+		})
+	}
+}
+
+func TestCheckSaysAllAtOnce(t *testing.T) {
+	t.Parallel()
+	c := jobs.Config{
+		Cron: "x", ShardingItemParameters: "a=b", Props: map[string]string{jobs.PropScript: "'"}, TimeZone: "x",
+		JobExecutorServiceHandlerType: "x", JobErrorHandlerType: "x", MaxRetries: -1, Env: map[string]string{"-": ""},
+	}
+	bad, _ := c.Check(options())
+	var fields []string
+	for _, v := range bad {
+		fields = append(fields, v.Field)
+	}
+	want := []string{
+		"jobName", "appName", "jobExecutionType", "timeZone", "cron", "shardingTotalCount", "shardingItemParameters",
+		"cpuCount", "memoryMB", "props.script.command.line", "jobExecutorServiceHandlerType", "jobErrorHandlerType", "maxRetries", "env.-",
+	}
+	if diff := cmp.Diff(want, fields); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestShardingParameters(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		text string
+		want map[int]string
+	}{
+		{"", map[int]string{}},
+		{"0=a,1=b,2=c", map[int]string{0: "a", 1: "b", 2: "c"}},
+		{" 2 = c ,\t0=a b", map[int]string{0: "a b", 2: "c"}},
+		{"1=北京", map[int]string{1: "北京"}},
+	}
+	for _, test := range tests {
+		c := stored()
+		c.ShardingItemParameters = test.text
+		got, err := jobs.ShardingParameters(c)
+		if diff := cmp.Diff(test.want, got); err != nil || diff != "" {
+			t.Errorf("%q: %v\n%s", test.text, err, diff)
+		}
+	}
+}
+
+// [D27], and the original's messages where it has one.
+func TestShardingParametersRefused(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		text string
+		want []string
+	}{
+		{"a", []string{"Sharding item parameters 'a' format error, should be int=xx,int=xx"}},
+		{"0=a,", []string{"Sharding item parameters '0=a,' format error, should be int=xx,int=xx"}},
+		{"0=a=b", []string{"Sharding item parameters '0=a=b' format error, should be int=xx,int=xx"}},
+		{"0=", []string{"Sharding item parameters '0=' format error, should be int=xx,int=xx"}},
+		{"x=a", []string{"Sharding item parameters key 'x' is not an integer."}},
+		{"1.0=a", []string{"Sharding item parameters key '1.0' is not an integer."}},
+		{"3=a", []string{"shard 3 does not exist: shardingTotalCount is 3, and shards are numbered from 0"}},
+		{"0=a,00=b", []string{"shard 0 is given more than once"}},
+		{"-1=a,x=b,1=c,1=d", []string{
+			"shard -1 does not exist: shardingTotalCount is 3, and shards are numbered from 0",
+			"Sharding item parameters key 'x' is not an integer.",
+			"shard 1 is given more than once",
+		}},
+	}
+	for _, test := range tests {
+		c := stored()
+		c.ShardingItemParameters = test.text
+		_, err := jobs.ShardingParameters(c)
+		var messages []string
+		for _, v := range violations(t, err) {
+			messages = append(messages, v.Message)
+		}
+		if diff := cmp.Diff(test.want, messages); diff != "" {
+			t.Errorf("%q: %s", test.text, diff)
+		}
+	}
+}
+
+// The answer to a large text of wrong parameters stays small.
+func TestShardingParametersBounded(t *testing.T) {
+	t.Parallel()
+	c := stored()
+	c.ShardingItemParameters = "9=x"
+	for i := range 5000 {
+		c.ShardingItemParameters += ",9" + strconv.Itoa(i) + "=x"
+	}
+	_, err := jobs.ShardingParameters(c)
+	if bad := violations(t, err); len(bad) != 20 || len(bad.Error()) > 5000 {
+		t.Errorf("%d violations, %d bytes", len(bad), len(bad.Error()))
+	}
+}
+
+func TestSchedule(t *testing.T) {
+	t.Parallel()
+	tokyo, err := time.LoadLocation("Asia/Tokyo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	noon := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
+	tests := []struct {
+		name, cron, zone string
+		local            *time.Location
+		want             time.Time
+	}{
+		{"the quick start's seven fields", "0/5 * * * * * ?", "", time.UTC, noon.Add(5 * time.Second)},
+		{"no zone at all is UTC", "0 0 13 * * ?", "", nil, noon.Add(time.Hour)},
+		{"the server's zone", "0 0 23 * * ?", "", tokyo, noon.Add(2 * time.Hour)},
+		{"its own zone [D25]", "0 0 20 * * ?", "America/Sao_Paulo", tokyo, noon.Add(11 * time.Hour)},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			c := stored()
+			c.Cron, c.TimeZone = test.cron, test.zone
+			schedule, err := jobs.Schedule(c, test.local)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := schedule.Next(noon); !got.Equal(test.want) {
+				t.Errorf("got %v, want %v", got, test.want)
+			}
+		})
+	}
+	c := stored()
+	c.Cron = ""
+	if schedule, err := jobs.Schedule(c, nil); schedule != nil || err != nil {
+		t.Errorf("without cron: got %v, %v", schedule, err)
+	}
+}

@@ -1,0 +1,211 @@
+package jobs_test
+
+import (
+	"encoding/json"
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+
+	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/jobs"
+)
+
+const quickStart = `{"jobName":"my_job","appName":"my_app","jobExecutionType":"TRANSIENT","cron":"0/5 * * * * * ?","shardingTotalCount":3,"cpuCount":0.1,"memoryMB":64.0}`
+
+func stored() jobs.Config {
+	return jobs.Config{
+		JobName: "my_job", AppName: "my_app", JobExecutionType: jobs.Transient, Cron: "0/5 * * * * * ?",
+		ShardingTotalCount: 3, CPUCount: 0.1, MemoryMB: 64,
+	}
+}
+
+func violations(t *testing.T, err error) app.Violations {
+	t.Helper()
+	var bad app.Violations
+	if !errors.As(err, &bad) {
+		t.Fatalf("got error %v, want Violations", err)
+	}
+	return bad
+}
+
+func TestDecodeQuickStart(t *testing.T) {
+	t.Parallel()
+	got, notes, err := jobs.Decode([]byte(quickStart), jobs.Default())
+	if err != nil || len(notes) != 0 {
+		t.Fatal(notes, err)
+	}
+	if diff := cmp.Diff(stored(), got); diff != "" {
+		t.Error(diff)
+	}
+	if bad, notes := got.Check(options()); len(bad) > 0 || len(notes) > 0 {
+		t.Error(bad, notes)
+	}
+}
+
+func TestDecodeUpdate(t *testing.T) {
+	t.Parallel()
+	base := stored()
+	base.Props = map[string]string{"a": "1", "b": "2"}
+	base.Env = map[string]string{"X": "1"}
+	got, _, err := jobs.Decode([]byte(`{"jobName":"my_job","cron":null,"props":{"c":"3"},"env":null,"failover":true}`), base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := stored()
+	want.Cron, want.Failover, want.Props = "", true, map[string]string{"c": "3"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if base.Props["a"] != "1" || base.Env["X"] != "1" {
+		t.Errorf("the stored document was changed: %+v", base)
+	}
+}
+
+// The original's documents, as its own client and its older versions send
+// them, are accepted, and each field without effect is named.
+func TestDecodeIgnoresOlderFields(t *testing.T) {
+	t.Parallel()
+	ignored := []string{
+		"monitorExecution", "maxTimeDiffSeconds", "reconcileIntervalMinutes", "jobShardingStrategyType", "jobShardingStrategyClass",
+		"disabled", "overwrite", "jobListenerTypes", "label", "staticSharding", "monitorPort", "jobExtraConfigurations",
+		"jobType", "jobClass", "beanName", "applicationContext", "streamingProcess", "scriptCommandLine", "jobProperties",
+	}
+	for _, value := range []string{`null`, `true`, `"SCRIPT"`, `-1`, `{"a":[1]}`} {
+		for _, name := range ignored {
+			got, notes, err := jobs.Decode([]byte(`{"`+name+`":`+value+`}`), stored())
+			if err != nil || len(notes) != 1 || !strings.HasPrefix(notes[0], name+" is ignored: ") {
+				t.Errorf("%s: notes %q, error %v", name, notes, err)
+			}
+			if diff := cmp.Diff(stored(), got); diff != "" {
+				t.Error(diff)
+			}
+		}
+	}
+	_, notes, _ := jobs.Decode([]byte(`{"scriptCommandLine":"a.sh"}`), stored())
+	if want := "scriptCommandLine is ignored: set props script.command.line instead"; notes[0] != want {
+		t.Errorf("got %q, want %q", notes[0], want)
+	}
+}
+
+// What the original's GET answers can be sent back as it is.
+func TestDecodeOriginalsAnswer(t *testing.T) {
+	t.Parallel()
+	got, notes, err := jobs.Decode([]byte(`{"appName":"my_app","cpuCount":0.1,"memoryMB":64.0,"jobExecutionType":"TRANSIENT","jobName":"my_job",
+		"cron":"0/5 * * * * * ?","shardingTotalCount":3,"shardingItemParameters":null,"jobParameter":null,"failover":false,"misfire":false,
+		"monitorExecution":false,"maxTimeDiffSeconds":0,"reconcileIntervalMinutes":0,"jobShardingStrategyType":null,
+		"jobExecutorServiceHandlerType":null,"jobErrorHandlerType":null,"description":null,"props":{},"disabled":false,"overwrite":false}`), jobs.Default())
+	if err != nil || len(notes) != 6 {
+		t.Errorf("notes %q, error %v", notes, err)
+	}
+	if diff := cmp.Diff(stored(), got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestDecodeViolations(t *testing.T) {
+	t.Parallel()
+	tests := []struct{ body, field, value, want string }{
+		{`{"shardingTotalCount":"3"}`, "shardingTotalCount", `"3"`, "a whole number is expected, found a string"},
+		{`{"shardingTotalCount":2.5}`, "shardingTotalCount", "2.5", "a whole number is expected, found a fraction"},
+		{`{"shardingTotalCount":1e400}`, "shardingTotalCount", "1e400", "the number is too large"},
+		{`{"failover":"yes"}`, "failover", `"yes"`, "true or false is expected, found a string"},
+		{`{"shardingCount":3}`, "shardingCount", "3", "unknown field; did you mean shardingTotalCount?"},
+		{`{"shardingTotalcount":3}`, "shardingTotalcount", "3", "unknown field; did you mean shardingTotalCount?"},
+		{`{"timezone":"UTC"}`, "timezone", `"UTC"`, "unknown field; did you mean timeZone?"},
+		{`{"props":"a"}`, "props", "", "an object of strings is expected, found a string"},
+		{`{"props":{"a":1}}`, "props.a", "", "a string is expected, found a number"},
+		{`{"props":{"a":null}}`, "props.a", "", "a string is expected, found null"},
+		{`{"props":{"a":"1","a":"2"}}`, "props.a", "", "is given more than once"},
+		{`{"env":{"TOKEN":["secret"]}}`, "env.TOKEN", "", "a string is expected, found an array"},
+		{`{"jobName":"another"}`, "jobName", "another", "cannot be changed"},
+		{`{"label":1,"label":2}`, "label", "2", "is given more than once"},
+	}
+	for _, test := range tests {
+		t.Run(test.body, func(t *testing.T) {
+			t.Parallel()
+			_, _, err := jobs.Decode([]byte(test.body), stored())
+			bad := violations(t, err)
+			if len(bad) != 1 || bad[0].Field != test.field || bad[0].Value != test.value || !strings.HasPrefix(bad[0].Message, test.want) {
+				t.Errorf("got %+v, want %s %s %q", bad, test.field, test.value, test.want)
+			}
+		})
+	}
+}
+
+func TestName(t *testing.T) {
+	t.Parallel()
+	if name, err := jobs.Name([]byte(quickStart)); name != "my_job" || err != nil {
+		t.Errorf("got %q, %v", name, err)
+	}
+	_, err := jobs.Name([]byte(`{"appName":"a"}`))
+	if bad := violations(t, err); bad[0].Field != "jobName" {
+		t.Error(bad)
+	}
+}
+
+func configs() *rapid.Generator[jobs.Config] {
+	texts := rapid.MapOf(rapid.String(), rapid.String())
+	return rapid.Custom(func(t *rapid.T) jobs.Config {
+		return jobs.Config{
+			JobName:                       rapid.String().Draw(t, "name"),
+			AppName:                       rapid.String().Draw(t, "app"),
+			JobExecutionType:              rapid.String().Draw(t, "type"),
+			Cron:                          rapid.String().Draw(t, "cron"),
+			ShardingTotalCount:            int(rapid.Int32().Draw(t, "shards")),
+			CPUCount:                      rapid.Float64().Draw(t, "cpu"),
+			MemoryMB:                      rapid.Float64().Draw(t, "memory"),
+			ShardingItemParameters:        rapid.String().Draw(t, "parameters"),
+			JobParameter:                  rapid.String().Draw(t, "parameter"),
+			Failover:                      rapid.Bool().Draw(t, "failover"),
+			Misfire:                       rapid.Bool().Draw(t, "misfire"),
+			Description:                   rapid.String().Draw(t, "description"),
+			Props:                         texts.Draw(t, "props"),
+			JobExecutorServiceHandlerType: rapid.String().Draw(t, "executor handler"),
+			JobErrorHandlerType:           rapid.String().Draw(t, "error handler"),
+			TimeZone:                      rapid.String().Draw(t, "zone"),
+			MaxRetries:                    int(rapid.Int32().Draw(t, "retries")),
+			Env:                           texts.Draw(t, "env"),
+		}
+	})
+}
+
+func encode(t interface{ Fatal(...any) }, document any) []byte {
+	data, err := json.Marshal(document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+func TestDecodeRoundTrip(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		want := configs().Draw(t, "config")
+		got, notes, err := jobs.Decode(encode(t, want), jobs.Default())
+		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); err != nil || len(notes) > 0 || diff != "" {
+			t.Fatal(err, notes, diff)
+		}
+	})
+}
+
+// One given field changes this field, and no other.
+func TestDecodeMergesOneField(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		base, other := configs().Draw(t, "base"), configs().Draw(t, "other")
+		i := rapid.IntRange(1, reflect.TypeFor[jobs.Config]().NumField()-1).Draw(t, "field") // 0 is the name
+		name, _, _ := strings.Cut(reflect.TypeFor[jobs.Config]().Field(i).Tag.Get("json"), ",")
+		body := encode(t, map[string]any{name: reflect.ValueOf(other).Field(i).Interface()})
+		want := base
+		reflect.ValueOf(&want).Elem().Field(i).Set(reflect.ValueOf(other).Field(i))
+		got, _, err := jobs.Decode(body, base)
+		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); err != nil || diff != "" {
+			t.Fatal(string(body), err, diff)
+		}
+	})
+}

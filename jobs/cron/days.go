@@ -1,0 +1,162 @@
+package cron
+
+import (
+	"math/bits"
+	"time"
+)
+
+// set holds small numbers: bit n is set when n is a member.
+type set uint64
+
+func (s set) has(n int) bool { return s>>n&1 != 0 }
+
+func (s *set) add(n int) { *s |= 1 << n }
+
+// from is the smallest member that is at least n.
+func (s set) from(n int) (int, bool) {
+	rest := uint64(s) >> n << n
+	return bits.TrailingZeros64(rest), n < 64 && rest != 0
+}
+
+// first is the smallest member of a set that isn't empty.
+func (s set) first() int { return bits.TrailingZeros64(uint64(s)) }
+
+// yearSet holds years from firstYear to lastYear.
+type yearSet [(lastYear-firstYear)/64 + 1]set
+
+// The years an expression can fire in. Quartz stops a hundred years after the
+// year it is asked in; here the last year doesn't depend on a clock.
+const (
+	firstYear = 1970
+	lastYear  = 2126
+)
+
+// add makes y a member; a year that nothing can fire in isn't kept.
+func (s *yearSet) add(y int) {
+	if y >= firstYear && y <= lastYear {
+		s[(y-firstYear)/64].add((y - firstYear) % 64)
+	}
+}
+
+// from is the smallest member that is at least y.
+func (s *yearSet) from(y int) (int, bool) {
+	y = max(y, firstYear)
+	first := (y - firstYear) % 64
+	for i := (y - firstYear) / 64; i < len(s); i++ {
+		if n, ok := s[i].from(first); ok {
+			return firstYear + i*64 + n, true
+		}
+		first = 0
+	}
+	return 0, false
+}
+
+// month is one month of one year, as day rules need it.
+type month struct {
+	// start is its first day, in days since 1970-01-01.
+	start int64
+	// length is its number of days.
+	length int
+	// weekday is that of its first day: 1 is Sunday, 7 is Saturday.
+	weekday int
+}
+
+func monthOf(year, m int) month {
+	start := civilDay(year, m, 1)
+	return month{
+		start:   start,
+		length:  int(civilDay(year, m+1, 1) - start),
+		weekday: int((start%7+11)%7) + 1,
+	}
+}
+
+// civilDay counts days since 1970-01-01.
+func civilDay(year, m, day int) int64 {
+	return floorDiv(time.Date(year, time.Month(m), day, 0, 0, 0, 0, time.UTC).Unix(), secondsOfDay)
+}
+
+func floorDiv(a, b int64) int64 {
+	q := a / b
+	if a%b < 0 {
+		q--
+	}
+	return q
+}
+
+// weekdayOf is the weekday of a day, which may lie outside the month.
+func (m month) weekdayOf(day int) int { return (m.weekday+day-2+7*7)%7 + 1 }
+
+// first is the first day with that weekday.
+func (m month) first(weekday int) int { return (weekday-m.weekday+7)%7 + 1 }
+
+// only is the set of that day, empty when the month doesn't have it.
+func (m month) only(day int) set {
+	if day < 1 || day > m.length {
+		return 0
+	}
+	return 1 << day
+}
+
+// dayRule says on which days of a month an expression fires.
+type dayRule func(m month) set
+
+func onDays(days set) dayRule {
+	return func(m month) set { return days & (1<<(m.length+1) - 1) }
+}
+
+func onWeekdays(weekdays set) dayRule {
+	return func(m month) set {
+		var days set
+		for day := 1; day <= m.length; day++ {
+			if weekdays.has(m.weekdayOf(day)) {
+				days.add(day)
+			}
+		}
+		return days
+	}
+}
+
+func onNthWeekday(weekday, n int) dayRule {
+	return func(m month) set { return m.only(m.first(weekday) + 7*(n-1)) }
+}
+
+func onLastWeekday(weekday int) dayRule {
+	return func(m month) set {
+		first := m.first(weekday)
+		return m.only(first + (m.length-first)/7*7)
+	}
+}
+
+// dayOfMonthRule names one day of a month, which the month need not have: the 31st
+// of June is the day behind its last.
+type dayOfMonthRule func(m month) int
+
+func theDay(day int) dayOfMonthRule { return func(month) int { return day } }
+
+func lastDay(offset int) dayOfMonthRule {
+	return func(m month) int { return m.length - offset }
+}
+
+func (rule dayOfMonthRule) itself() dayRule {
+	return func(m month) set { return m.only(rule(m)) }
+}
+
+// nearestWeekday is the nearest day from Monday to Friday within the month. A
+// day just outside the month may have its nearest weekday inside, as in Quartz.
+func (rule dayOfMonthRule) nearestWeekday() dayRule {
+	const sunday, saturday = 1, 7
+	return func(m month) set {
+		day := rule(m)
+		switch weekday := m.weekdayOf(day); {
+		case weekday == saturday && day == 1:
+			day += 2
+		case weekday == saturday:
+			day--
+		case weekday == sunday && day == m.length:
+			day -= 2
+		case weekday == sunday:
+			day++
+		}
+		return m.only(day)
+	}
+}

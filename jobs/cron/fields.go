@@ -1,0 +1,244 @@
+package cron
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Columns of an expression, in their order.
+const (
+	seconds = iota
+	minutes
+	hours
+	dayOfMonth
+	months
+	dayOfWeek
+	years
+	columns
+)
+
+// field is what one column may hold.
+type field struct {
+	column int
+	name   string
+	// min and max are the ends of "*".
+	min, max int
+	// names stand for the values from min on.
+	names []string
+}
+
+var fields = [columns]field{
+	{column: seconds, name: "seconds", max: 59},
+	{column: minutes, name: "minutes", max: 59},
+	{column: hours, name: "hours", max: 23},
+	{column: dayOfMonth, name: "day of month", min: 1, max: 31},
+	{column: months, name: "month", min: 1, max: 12, names: []string{
+		"JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC",
+	}},
+	{column: dayOfWeek, name: "day of week", min: 1, max: 7, names: []string{
+		"SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT",
+	}},
+	{column: years, name: "year", min: firstYear, max: lastYear},
+}
+
+// maxYear is the largest year that is read. One that is too far away to fire
+// in is fine, as one in the past is.
+const maxYear = 9999
+
+// values says in words what the field holds.
+func (f field) values() string {
+	if f.names == nil {
+		return fmt.Sprintf("%d to %d", f.min, f.max)
+	}
+	return fmt.Sprintf("%d to %d or %s to %s", f.min, f.max, f.names[0], f.names[len(f.names)-1])
+}
+
+// maxStep is the largest step behind "*" or a single value.
+func (f field) maxStep() int {
+	if f.column == years {
+		return maxYear
+	}
+	return f.max
+}
+
+// number reads digits only; what is too large to matter is read as too large.
+func number(s string) (n int, ok bool) {
+	if s == "" || strings.Trim(s, "0123456789") != "" {
+		return 0, false
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil || n > maxYear {
+		n = maxYear + 1
+	}
+	return n, true
+}
+
+// value reads one number or name.
+func (f field) value(s string) (n int, named, ok bool) {
+	for i, name := range f.names {
+		if s == name {
+			return f.min + i, true, true
+		}
+	}
+	n, ok = number(s)
+	if f.column == years {
+		// To Quartz 99 is its own mark for "any", even as a year.
+		return n, false, ok && n <= maxYear && n != 99
+	}
+	return n, false, ok && f.min <= n && n <= f.max
+}
+
+// abbreviate turns the full name of a value into its short one. Quartz reads
+// full names in ranges too, and then forgets the range.
+func (f field) abbreviate(s string) string {
+	for i, name := range f.names {
+		full := time.Weekday(i).String()
+		if f.column == months {
+			full = time.Month(i + 1).String()
+		}
+		if strings.EqualFold(s, full) {
+			return name
+		}
+	}
+	return s
+}
+
+// span is one entry of a list: the values from start to end, step by step.
+type span struct {
+	start, end, step int
+	// open is set for an entry that runs to the end of its field.
+	open bool
+}
+
+// always is set for the span of all hours.
+func (s span) always() bool { return s.open && s.start == 0 && s.step == 1 }
+
+// each calls add with every value of the span. A range whose end is before its
+// start goes round.
+func (s span) each(f field, add func(n int)) {
+	if s.step == 0 {
+		add(s.start)
+		return
+	}
+	size := f.max - f.min + 1
+	end := s.end
+	if end < s.start && !s.open {
+		end += size
+	}
+	for n := s.start; n <= end; n += s.step {
+		if n > f.max && f.column != years {
+			add(n - size)
+		} else {
+			add(n)
+		}
+	}
+}
+
+// list reads a field's comma-separated entries.
+func (f field) list(t token) ([]span, *SyntaxError) {
+	var all []span
+	for _, entry := range t.entries() {
+		if entry.text == "" {
+			return nil, entry.wrong(f.name, "between commas stands a value: %s", f.values())
+		}
+		s, err := f.span(entry)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, s)
+	}
+	return all, nil
+}
+
+// span reads "*", "a" or "a-b", each with or without a step.
+func (f field) span(t token) (span, *SyntaxError) {
+	base, stepText, stepped := strings.Cut(t.text, "/")
+	s := span{step: 1}
+	if stepped {
+		n, ok := number(stepText)
+		if !ok {
+			return s, t.wrong(f.name, "behind \"/\" stands a whole number, the step")
+		}
+		s.step = n
+	}
+
+	if base == "*" || base == "" {
+		s.start, s.end, s.open = f.min, f.max, true
+		if s.step == 0 {
+			s.step = 1
+		}
+		return s, f.checkStep(t, s.step)
+	}
+
+	first, last, ranged := strings.Cut(base, "-")
+	if !ranged {
+		first = f.abbreviate(first)
+	}
+	var named bool
+	var ok bool
+	if s.start, named, ok = f.value(first); !ok {
+		return s, f.unknown(t)
+	}
+	s.end = s.start
+	switch {
+	case ranged:
+		var endNamed bool
+		if s.end, endNamed, ok = f.value(last); !ok {
+			return s, f.unknown(t)
+		}
+		if named != endNamed {
+			return s, t.wrong(f.name, "a range has two numbers or two names, not one of each")
+		}
+		if s.end < s.start && f.column == years {
+			return s, t.wrong(f.name, "a range of years goes forward")
+		}
+	case stepped:
+		s.end, s.open = f.max, true
+	}
+	if stepped && named {
+		return s, t.wrong(f.name, "a step needs numbers before it, as in %d/2", s.start)
+	}
+	if stepped && !ranged {
+		return s, f.checkStep(t, s.step)
+	}
+	// Quartz doesn't limit the step of a range, so it isn't limited here.
+	return s, nil
+}
+
+func (f field) checkStep(t token, step int) *SyntaxError {
+	if step > f.maxStep() {
+		return t.wrong(f.name, "the step is at most %d", f.maxStep())
+	}
+	return nil
+}
+
+// unknown says which rule an entry breaks that isn't made of values.
+func (f field) unknown(t token) *SyntaxError {
+	text, rule := t.text, "values are "+f.values()
+	before := strings.TrimRight(text, "LW")
+	_, _, valued := f.value(before)
+	special := before != text && (before == "" || valued) || strings.HasPrefix(text, "L-")
+	switch {
+	case strings.Contains(text, "?"):
+		rule = "\"?\" stands by itself, and only as day of month, day of week or year"
+	case strings.Contains(text, "#") && f.column == dayOfWeek:
+		rule = "\"#\" stands in a single entry behind a day of week and before 1 to 5, as in 6#3"
+	case strings.Contains(text, "#"):
+		rule = "\"#\" is only for the day of week, as in 6#3"
+	case special && f.column == dayOfMonth:
+		rule = "\"L\" and \"W\" stand in a single entry: L, L-3, LW, L-3W or 15W, with 0 to 30 behind \"L-\" and 1 to 31 before \"W\""
+	case special && f.column == dayOfWeek:
+		rule = "\"L\" stands in a single entry, as in L, 6L or FRIL"
+	case special:
+		rule = "\"L\" and \"W\" are only for the days"
+	case strings.HasPrefix(text, "-"):
+		rule = "a value isn't negative: " + rule
+	case strings.HasSuffix(text, "-"):
+		rule = "a range has an end: " + rule
+	case strings.HasPrefix(text, "*"):
+		rule = "\"*\" stands by itself or before a step, as in */5"
+	}
+	return t.wrong(f.name, "%s", rule)
+}

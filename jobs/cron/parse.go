@@ -1,0 +1,166 @@
+package cron
+
+import (
+	"strings"
+	"time"
+)
+
+// Parse reads an expression of Quartz's dialect (see the package comment) that
+// is meant in a zone; nil is UTC. Every error is a *SyntaxError. An expression
+// that never fires, or never again, is no error: its Next is the zero time.
+func Parse(expr string, zone *time.Location) (*Schedule, error) {
+	if zone == nil {
+		zone = time.UTC
+	}
+	s := &Schedule{text: strings.TrimSpace(expr), zone: zone}
+	if err := s.read(expr); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// read fills s from an expression's fields.
+func (s *Schedule) read(expr string) *SyntaxError {
+	all := tokens(expr)
+	if len(all) < years {
+		end := token{expr: expr, at: len(expr)}
+		return end.wrong(fields[len(all)].name, "there are six fields, or seven with the year, and here are only %d", len(all))
+	}
+	if len(all) > columns {
+		return all[columns].wrong("", "there are at most seven fields, and the seventh is the year")
+	}
+	canonical := make([]string, len(all))
+	for i, t := range all {
+		canonical[i] = t.text
+	}
+	s.canonical = strings.Join(canonical, " ")
+
+	for column, into := range [...]*set{seconds: &s.seconds, minutes: &s.minutes, hours: &s.hours, months: &s.months} {
+		if into == nil {
+			continue
+		}
+		spans, err := fields[column].list(all[column])
+		if err != nil {
+			return err
+		}
+		for _, sp := range spans {
+			sp.each(fields[column], into.add)
+		}
+		if column == hours {
+			s.bothPasses = len(spans) == 1 && spans[0].always()
+		}
+	}
+	if err := s.readDays(all); err != nil {
+		return err
+	}
+	if len(all) == columns {
+		return s.readYears(all[years])
+	}
+	return s.readYears(token{text: "*"})
+}
+
+func (s *Schedule) readYears(t token) *SyntaxError {
+	if t.text == "?" {
+		t.text = "*"
+	}
+	spans, err := fields[years].list(t)
+	if err != nil {
+		return err
+	}
+	for _, sp := range spans {
+		sp.each(fields[years], s.years.add)
+	}
+	return nil
+}
+
+// readDays reads the two day fields, of which one decides.
+func (s *Schedule) readDays(all []token) *SyntaxError {
+	inMonth, inWeek := all[dayOfMonth], all[dayOfWeek]
+	var err *SyntaxError
+	switch {
+	case inMonth.text == "?" && inWeek.text == "?":
+		return inWeek.wrong(fields[dayOfWeek].name, "one of day of month and day of week is \"?\", not both")
+	case inMonth.text == "?":
+		s.days, err = readDayOfWeek(inWeek)
+	case inWeek.text == "?":
+		s.days, err = readDayOfMonth(inMonth)
+	case inMonth.text == "*" && inWeek.text == "*" && len(all) == columns:
+		// The original's documents write every day so.
+		s.days, err = readDayOfMonth(inMonth)
+	default:
+		if _, err = readDayOfMonth(inMonth); err != nil {
+			return err
+		}
+		if _, err = readDayOfWeek(inWeek); err != nil {
+			return err
+		}
+		return inWeek.wrong(fields[dayOfWeek].name, "one of day of month and day of week is \"?\"")
+	}
+	return err
+}
+
+func readDayOfMonth(t token) (dayRule, *SyntaxError) {
+	f := fields[dayOfMonth]
+	text, nearest := strings.CutSuffix(t.text, "W")
+	offset, fromLast := strings.CutPrefix(text, "L-")
+	var one dayOfMonthRule
+	switch {
+	case text == "L":
+		one = lastDay(0)
+	case fromLast:
+		n, ok := number(offset)
+		if !ok || n > 30 {
+			return nil, f.unknown(t)
+		}
+		one = lastDay(n)
+	case nearest:
+		n, _, ok := f.value(text)
+		if !ok {
+			return nil, f.unknown(t)
+		}
+		one = theDay(n)
+	default:
+		spans, err := f.list(t)
+		if err != nil {
+			return nil, err
+		}
+		return onDays(union(f, spans)), nil
+	}
+	if nearest {
+		return one.nearestWeekday(), nil
+	}
+	return one.itself(), nil
+}
+
+func readDayOfWeek(t token) (dayRule, *SyntaxError) {
+	f := fields[dayOfWeek]
+	if t.text == "L" {
+		return onWeekdays(1 << f.max), nil
+	}
+	if day, ok := strings.CutSuffix(t.text, "L"); ok {
+		if n, _, ok := f.value(day); ok {
+			return onLastWeekday(n), nil
+		}
+	}
+	if day, nth, ok := strings.Cut(t.text, "#"); ok {
+		weekday, _, ok := f.value(day)
+		n, nok := number(nth)
+		if !ok || !nok || n < 1 || n > 5 {
+			return nil, f.unknown(t)
+		}
+		return onNthWeekday(weekday, n), nil
+	}
+	spans, err := f.list(t)
+	if err != nil {
+		return nil, err
+	}
+	return onWeekdays(union(f, spans)), nil
+}
+
+func union(f field, spans []span) set {
+	var all set
+	for _, sp := range spans {
+		sp.each(f, all.add)
+	}
+	return all
+}

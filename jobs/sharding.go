@@ -1,0 +1,59 @@
+package jobs
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/elasticjob-go/elasticjob/app"
+)
+
+// ShardingParameters reads shardingItemParameters, such as "0=a,1=b", into the
+// parameter of each shard; shards without one are not in the map (contract
+// 2.3). The error is app.Violations with the original's messages where it has
+// one; shards that do not exist or are named twice are refused [D27].
+func ShardingParameters(c Config) (map[int]string, error) {
+	parameters, bad := shardingParameters(c)
+	return parameters, bad.OrNil()
+}
+
+func shardingParameters(c Config) (map[int]string, app.Violations) {
+	parameters := map[int]string{}
+	text := c.ShardingItemParameters
+	if text == "" {
+		return parameters, nil
+	}
+	var bad app.Violations
+	violate := func(format string, args ...any) {
+		bad = append(bad, app.Violate("shardingItemParameters", text, format, args...))
+	}
+	for part := range strings.SplitSeq(text, ",") {
+		pieces := strings.Split(strings.TrimSpace(part), "=")
+		if len(pieces) != 2 || strings.TrimSpace(pieces[1]) == "" {
+			short := app.Violate("", text, "").Value
+			return nil, app.Violations{app.Violate("shardingItemParameters", text,
+				"Sharding item parameters '%s' format error, should be int=xx,int=xx", short)}
+		}
+		key, value := strings.TrimSpace(pieces[0]), strings.TrimSpace(pieces[1])
+		item, err := strconv.Atoi(key)
+		_, doubled := parameters[item]
+		switch {
+		case len(bad) == maxMessages:
+			return nil, bad
+		case err != nil:
+			violate("Sharding item parameters key '%s' is not an integer.", app.Violate("", key, "").Value)
+		case item < 0 || item >= c.ShardingTotalCount:
+			violate("shard %d does not exist: shardingTotalCount is %d, and shards are numbered from 0", item, c.ShardingTotalCount)
+		case doubled:
+			violate("shard %d is given more than once", item)
+		default:
+			parameters[item] = value
+		}
+	}
+	if len(bad) > 0 {
+		return nil, bad
+	}
+	return parameters, nil
+}
+
+// maxMessages bounds the violations of one field.
+const maxMessages = 20

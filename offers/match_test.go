@@ -1,0 +1,204 @@
+package offers_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/offers"
+)
+
+func agent(id string, cpus, memory float64, running ...string) offers.Agent {
+	a := offers.Agent{ID: id, Host: "h" + id[1:], Free: app.NewResources(cpus, memory), Executors: map[string]bool{}}
+	for _, kind := range running {
+		a.Executors[kind] = true
+	}
+	return a
+}
+
+func of(capacityCPUs, capacityMemory float64, a offers.Agent) offers.Agent {
+	a.Capacity = app.NewResources(capacityCPUs, capacityMemory)
+	return a
+}
+
+func reserved(id string, a offers.Agent) offers.Agent {
+	a.ReservedFor = id
+	return a
+}
+
+// demand wants shards of my_app, with an executor of 1 CPU and 128 MB.
+func demand(id string, shards int, cpus, memory float64) offers.Demand {
+	d := offers.Demand{
+		ID: id, Job: "my_job", App: "my_app", Shard: app.NewResources(cpus, memory),
+		Executor: "my_app@-@1", ExecutorSize: app.NewResources(1, 128), Together: true,
+	}
+	for i := range shards {
+		d.Items = append(d.Items, i)
+	}
+	return d
+}
+
+func apart(d offers.Demand) offers.Demand { d.Together = false; return d }
+
+func ofKind(kind string, d offers.Demand) offers.Demand { d.Executor = kind; return d }
+
+func without(d offers.Demand, avoid map[string]string) offers.Demand { d.Avoid = avoid; return d }
+
+// shown writes a result as "e1: 0,1>S1* 2>S2 | 3 wait": a star marks a new executor.
+func shown(r offers.Result, demands []offers.Demand, agents []offers.Agent) string {
+	var lines []string
+	for i, d := range demands {
+		line := d.ID + ":"
+		last := -1
+		for _, p := range r.Placements {
+			if p.Demand != i {
+				continue
+			}
+			if p.Agent == last && !p.StartsExecutor {
+				line += "," + fmt.Sprint(p.Item)
+				continue
+			}
+			last = p.Agent
+			line += " " + agents[p.Agent].ID
+			if p.StartsExecutor {
+				line += "*"
+			}
+			line += "=" + fmt.Sprint(p.Item)
+		}
+		for _, u := range r.Unplaced {
+			if u.Demand == i {
+				line += " waiting " + strings.Trim(fmt.Sprint(u.Items), "[]")
+			}
+		}
+		lines = append(lines, line)
+	}
+	return strings.Join(lines, "; ")
+}
+
+func TestMatch(t *testing.T) {
+	t.Parallel()
+	kind := "my_app@-@1"
+	for _, c := range []struct {
+		name    string
+		demands []offers.Demand
+		agents  []offers.Agent
+		pack    string
+		spread  string // when another
+	}{
+		{"the executor is paid once per agent",
+			[]offers.Demand{demand("e1", 3, 1, 128)}, []offers.Agent{agent("S1", 4, 512)},
+			"e1: S1*=0,1,2", ""},
+		{"L1 one shard too many, and none is placed",
+			[]offers.Demand{demand("e1", 4, 1, 128)}, []offers.Agent{agent("S1", 4, 512)},
+			"e1: waiting 0 1 2 3", ""},
+		{"L1 single shards are placed as far as there is room",
+			[]offers.Demand{apart(demand("e1", 4, 1, 128))}, []offers.Agent{agent("S1", 4, 512)},
+			"e1: S1*=0,1,2 waiting 3", ""},
+		{"L1 a demand that failed leaves no trace",
+			[]offers.Demand{demand("e1", 9, 1, 128), demand("e2", 3, 1, 128)}, []offers.Agent{agent("S1", 4, 512), agent("S2", 2, 256)},
+			"e1: waiting 0 1 2 3 4 5 6 7 8; e2: S2*=0 S1*=1,2", "e1: waiting 0 1 2 3 4 5 6 7 8; e2: S1*=0 S2*=1 S1=2"},
+		{"a running executor isn't paid",
+			[]offers.Demand{demand("e1", 4, 1, 128)}, []offers.Agent{agent("S1", 4, 512, kind)},
+			"e1: S1=0,1,2,3", ""},
+		{"agents with the executor come first",
+			[]offers.Demand{demand("e1", 3, 1, 128)}, []offers.Agent{agent("S1", 2, 512), agent("S2", 8, 8192), agent("S3", 4, 512, kind)},
+			"e1: S3=0,1,2", ""},
+		{"D54 an executor that an earlier demand started is paid once, and its agent comes first",
+			[]offers.Demand{demand("e1", 1, 1, 128), demand("e2", 1, 1, 128), demand("e3", 1, 1, 128)}, []offers.Agent{agent("S1", 3, 512), agent("S2", 3, 512)},
+			"e1: S1*=0; e2: S1=0; e3: S2*=0", ""},
+		{"D54 executors of two apps are both paid",
+			[]offers.Demand{demand("e1", 1, 1, 128), ofKind("b", demand("e2", 1, 1, 128)), demand("e3", 1, 1, 128)}, []offers.Agent{agent("S1", 4, 4096)},
+			"e1: S1*=0; e2: S1*=0; e3: waiting 0", ""},
+		{"pack fills the fullest, by the share of its capacity",
+			[]offers.Demand{demand("e1", 2, 1, 128)}, []offers.Agent{of(4, 4096, agent("S1", 4, 4096)), of(64, 65536, agent("S2", 8, 8192))},
+			"e1: S2*=0,1", "e1: S1*=0,1"},
+		{"pack uses the smaller of two that are as full, then the one with the lower id",
+			[]offers.Demand{demand("e1", 1, 1, 128), ofKind("b", demand("e2", 1, 1, 128))},
+			[]offers.Agent{agent("S3", 4, 4096), agent("S2", 2, 256), agent("S1", 4, 4096)},
+			"e1: S2*=0; e2: S1*=0", "e1: S1*=0; e2: S3*=0"},
+		{"spread goes to the emptiest by then",
+			[]offers.Demand{demand("e1", 3, 1, 128)},
+			[]offers.Agent{of(8, 8192, agent("S1", 8, 8192)), of(8, 8192, agent("S2", 8, 8192)), of(8, 8192, agent("S3", 2, 8192))},
+			"e1: S3*=0 S1*=1,2", "e1: S1*=0 S2*=1 S1=2"},
+		{"a later demand may pass one that has no room",
+			[]offers.Demand{demand("e1", 1, 64, 64), demand("e2", 1, 1, 128)}, []offers.Agent{agent("S1", 2, 256)},
+			"e1: waiting 0; e2: S1*=0", ""},
+		{"L2 a reserved agent is for its demand only",
+			[]offers.Demand{demand("e1", 1, 1, 128), demand("e2", 1, 1, 128)}, []offers.Agent{reserved("e2", agent("S1", 8, 8192))},
+			"e1: waiting 0; e2: S1*=0", ""},
+		{"L6 an avoided agent is not used",
+			[]offers.Demand{without(demand("e1", 1, 1, 128), map[string]string{"S1": "broken", "S9": "gone"})}, []offers.Agent{agent("S1", 2, 256), agent("S2", 8, 8192)},
+			"e1: S2*=0", ""},
+		{"D57 two agents on one host are two",
+			[]offers.Demand{demand("e1", 2, 1, 128)}, []offers.Agent{{ID: "A", Host: "h", Free: app.NewResources(2, 256)}, {ID: "B", Host: "h", Free: app.NewResources(2, 256)}},
+			"e1: A*=0 B*=1", ""},
+		{"exact to a thousandth",
+			[]offers.Demand{ofKind("b", demand("e0", 1, 0.001, 1)), demand("e1", 3, 0.1, 0.001)}, []offers.Agent{agent("S1", 1.3, 128.003)},
+			"e0: waiting 0; e1: S1*=0,1,2", ""},
+		{"no shards, no demand",
+			[]offers.Demand{demand("e1", 0, 1, 128)}, nil, "e1:", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			if got := shown(offers.Match(c.demands, c.agents, offers.Pack), c.demands, c.agents); got != c.pack {
+				t.Errorf("pack:\n got %s\nwant %s", got, c.pack)
+			}
+			if c.spread == "" {
+				c.spread = c.pack
+			}
+			if got := shown(offers.Match(c.demands, c.agents, offers.Spread), c.demands, c.agents); got != c.spread {
+				t.Errorf("spread:\n got %s\nwant %s", got, c.spread)
+			}
+		})
+	}
+}
+
+func TestReasons(t *testing.T) {
+	t.Parallel()
+	const need = "3 shards, which start together, need 0.1 CPU, 64 MB each (and 1 CPU, 128 MB once per agent for the executor of my_app)"
+	small := demand("e1", 3, 0.1, 64)
+	for _, c := range []struct {
+		name   string
+		demand offers.Demand
+		agents []offers.Agent
+		want   string
+		never  bool
+	}{
+		{"nothing on offer", small, nil, "no agent has anything on offer now", false},
+		{"room for some", small, []offers.Agent{agent("S1", 1.1, 512), agent("S2", 0.5, 512)},
+			need + ": 2 agents offer room for 1; nearest to one more: agent S1 (host h1), short by 0.1 CPU", false},
+		{"room for none", small, []offers.Agent{agent("S1", 0.7, 100)},
+			need + ": 1 agent offers room for none; nearest to one more: agent S1 (host h1), short by 0.4 CPU and 92 MB", false},
+		{"the executor runs", demand("e1", 1, 2, 64), []offers.Agent{agent("S1", 1.5, 1000), agent("S2", 1.6, 64, "my_app@-@1")},
+			"1 shard needs 2 CPU, 64 MB (and 1 CPU, 128 MB once per agent for the executor of my_app): 2 agents offer room for none; nearest to one more: agent S2 (host h2), short by 0.4 CPU", false},
+		{"some were placed", apart(small), []offers.Agent{agent("S1", 1.2, 1000)},
+			"1 shard needs 0.1 CPU, 64 MB (and 1 CPU, 128 MB once per agent for the executor of my_app): 1 agent offers room for none; nearest to one more: agent S1 (host h1), short by 0.1 CPU", false},
+		{"all avoided", without(small, map[string]string{"S1": "its package could not be fetched, again in 20 s"}), []offers.Agent{agent("S1", 8, 8192)},
+			need + ", but the only agent on offer may not be used: agent S1 (host h1) is avoided: its package could not be fetched, again in 20 s", false},
+		{"all reserved", small, []offers.Agent{reserved("e9", agent("S2", 8, 8192)), reserved("e9", agent("S1", 8, 8192))},
+			need + ", but none of the 2 agents on offer may be used: 2 agents are reserved, such as agent S1 (host h1) for execution e9", false},
+		{"some of each", without(small, map[string]string{"S1": "no executor for its platform", "S4": "it is full"}),
+			[]offers.Agent{agent("S1", 8, 8192), reserved("e9", agent("S2", 8, 8192)), agent("S3", 1, 512), agent("S4", 8, 8192)},
+			need + ": 1 agent offers room for none; nearest to one more: agent S3 (host h3), short by 0.1 CPU; agent S2 (host h2) is reserved for execution e9; " +
+				"2 agents are avoided, such as agent S1 (host h1): no executor for its platform", false},
+		{"never", demand("e1", 1, 64, 64), []offers.Agent{of(8, 8192, agent("S1", 1, 64)), of(2, 65536, agent("S2", 1, 64))},
+			"no agent can ever hold one shard: it needs 64 CPU, 64 MB, and 1 CPU, 128 MB for the executor of my_app; the nearest, agent S1 (host h1), has 8 CPU, 8192 MB", true},
+		{"never is not said when an agent's capacity is unknown", demand("e1", 1, 64, 64), []offers.Agent{of(8, 8192, agent("S1", 1, 64)), agent("S2", 1, 64)},
+			"1 shard needs 64 CPU, 64 MB (and 1 CPU, 128 MB once per agent for the executor of my_app): 2 agents offer room for none; nearest to one more: agent S1 (host h1), short by 64 CPU and 128 MB", false},
+		{"no executor to pay, no host known", func() offers.Demand { d := demand("e1", 1, 1, 64); d.ExecutorSize = app.Resources{}; return d }(),
+			[]offers.Agent{{ID: "S1", Free: app.NewResources(2, 0)}},
+			"1 shard needs 1 CPU, 64 MB: 1 agent offers room for none; nearest to one more: agent S1, short by 64 MB", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			r := offers.Match([]offers.Demand{c.demand}, c.agents, offers.Pack)
+			if len(r.Unplaced) != 1 {
+				t.Fatalf("got %+v, want one demand unplaced", r)
+			}
+			if got := r.Unplaced[0]; got.Reason != c.want || got.Never != c.never {
+				t.Errorf("never %v, want %v; reason:\n got %s\nwant %s", got.Never, c.never, got.Reason, c.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,60 @@
+package offers
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/elasticjob-go/elasticjob/app"
+)
+
+// fullness is what agents are ordered by.
+type fullness struct {
+	// share is what is free as a share of the capacity, of CPU and of memory, added up.
+	share float64
+	// free decides between equal shares: the smaller agent counts as fuller.
+	free app.Resources
+}
+
+func (m *matcher) fullnessOf(a int) fullness {
+	free, capacity := m.free[a], m.capacity[a]
+	f := fullness{free: free}
+	if capacity.CPUMilli > 0 {
+		f.share += float64(free.CPUMilli) / float64(capacity.CPUMilli)
+	}
+	if capacity.MemMilli > 0 {
+		f.share += float64(free.MemMilli) / float64(capacity.MemMilli)
+	}
+	return f
+}
+
+// compare says where agent a, were it that full, stands to agent b.
+func (m *matcher) compare(a int, f fullness, b int) int {
+	g := m.fullness[b]
+	if m.strategy == Spread {
+		f, g = g, f
+	}
+	return cmp.Or(
+		cmp.Compare(f.share, g.share),
+		cmp.Compare(f.free.CPUMilli, g.free.CPUMilli),
+		cmp.Compare(f.free.MemMilli, g.free.MemMilli),
+		cmp.Compare(a, b))
+}
+
+// reorder moves an agent whose free resources have changed to its new place.
+func (m *matcher) reorder(a int) {
+	search := func(f fullness) int {
+		at, _ := slices.BinarySearchFunc(m.order, a, func(b, a int) int { return -m.compare(a, f, b) })
+		return at
+	}
+	from := search(m.fullness[a])
+	f := m.fullnessOf(a)
+	to := search(f)
+	if to > from {
+		to--
+		copy(m.order[from:to], m.order[from+1:to+1])
+	} else {
+		copy(m.order[to+1:from+1], m.order[to:from])
+	}
+	m.order[to] = a
+	m.fullness[a] = f
+}

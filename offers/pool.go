@@ -1,0 +1,102 @@
+package offers
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+)
+
+// Pool holds the offers at hand. The zero Pool is empty and ready to use. It
+// is not safe for concurrent use. Whatever it returns is in the order of agent id, then offer id.
+type Pool struct {
+	offers map[string]Offer
+	// agents has the ids of each agent's offers: by agent id, never by host [D57].
+	agents map[string]map[string]bool
+}
+
+// NewPool returns an empty pool.
+func NewPool() *Pool { return &Pool{} }
+
+// Add puts an offer in; one with an id that is there already replaces it.
+func (p *Pool) Add(o Offer) {
+	p.Rescind(o.ID)
+	if p.offers == nil {
+		p.offers, p.agents = map[string]Offer{}, map[string]map[string]bool{}
+	}
+	p.offers[o.ID] = o
+	if p.agents[o.Agent] == nil {
+		p.agents[o.Agent] = map[string]bool{}
+	}
+	p.agents[o.Agent][o.ID] = true
+}
+
+// Rescind takes one offer out, and reports whether it was there.
+func (p *Pool) Rescind(id string) (Offer, bool) {
+	o, there := p.offers[id]
+	if !there {
+		return Offer{}, false
+	}
+	delete(p.offers, id)
+	delete(p.agents[o.Agent], id)
+	if len(p.agents[o.Agent]) == 0 {
+		delete(p.agents, o.Agent)
+	}
+	return o, true
+}
+
+// TakeAgent takes all offers of an agent out: an ACCEPT uses them together.
+func (p *Pool) TakeAgent(agent string) []Offer {
+	taken := make([]Offer, 0, len(p.agents[agent]))
+	for _, id := range slices.Sorted(maps.Keys(p.agents[agent])) {
+		o, _ := p.Rescind(id)
+		taken = append(taken, o)
+	}
+	return taken
+}
+
+// RemoveAgent takes all offers of a lost agent out; they are void.
+func (p *Pool) RemoveAgent(agent string) []Offer { return p.TakeAgent(agent) }
+
+// OlderThan takes out, for declining, the offers that came before t.
+func (p *Pool) OlderThan(t time.Time) []Offer {
+	var old []Offer
+	for _, o := range p.offers {
+		if o.Received.Before(t) {
+			old = append(old, o)
+		}
+	}
+	slices.SortFunc(old, func(a, b Offer) int {
+		return cmp.Or(cmp.Compare(a.Agent, b.Agent), cmp.Compare(a.ID, b.ID))
+	})
+	for _, o := range old {
+		p.Rescind(o.ID)
+	}
+	return old
+}
+
+// Clear forgets all offers, as after every SUBSCRIBED (rule T6).
+func (p *Pool) Clear() { p.offers, p.agents = nil, nil }
+
+// Len is the number of offers.
+func (p *Pool) Len() int { return len(p.offers) }
+
+// Agents returns each agent that has offers, with their sum as Free. What else
+// is known of an agent is the caller's to fill in.
+func (p *Pool) Agents() []Agent {
+	agents := make([]Agent, 0, len(p.agents))
+	for _, id := range slices.Sorted(maps.Keys(p.agents)) {
+		a := Agent{ID: id}
+		last := ""
+		for offer := range p.agents[id] {
+			o := p.offers[offer]
+			a.Free = a.Free.Plus(o.Free)
+			// Offers of one agent name one host; if not, the answer is still always the same.
+			if last == "" || offer < last {
+				a.Host, last = o.Host, offer
+			}
+		}
+		agents = append(agents, a)
+	}
+	return agents
+}

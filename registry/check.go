@@ -1,0 +1,78 @@
+package registry
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// ErrBadPath says that a path breaks the rules of CheckPath.
+var ErrBadPath = errors.New("not a registry path")
+
+// maxPath keeps a path far below what any implementation's key may be.
+const maxPath = 1024
+
+// CheckPath says what is wrong with the path of an entry: it begins with a
+// slash, does not end in one, has no empty part and none that is "." or "..",
+// is valid UTF-8 without control characters, and at most 1,024 bytes long. The
+// error is ErrBadPath. Every implementation refuses such paths before it does anything.
+func CheckPath(path string) error {
+	bad := func(why string) error { return fmt.Errorf("%w: %q %s", ErrBadPath, path, why) }
+	switch {
+	case !strings.HasPrefix(path, "/"):
+		return bad("does not begin with a slash")
+	case len(path) > maxPath:
+		return fmt.Errorf("%w: %q… is %d bytes long, the most is %d", ErrBadPath, path[:40], len(path), maxPath)
+	case !utf8.ValidString(path):
+		return bad("is not valid UTF-8")
+	case strings.ContainsFunc(path, unicode.IsControl):
+		return bad("has a control character")
+	}
+	for part := range strings.SplitSeq(path[1:], "/") {
+		switch part {
+		case "":
+			return bad("has an empty part")
+		case ".", "..":
+			return bad("has a part that is a dot or two")
+		}
+	}
+	return nil
+}
+
+// CheckListPath is CheckPath for List, which takes "/" too: the root, below which all entries are.
+func CheckListPath(path string) error {
+	if path == "/" {
+		return nil
+	}
+	return CheckPath(path)
+}
+
+// Size is what the write counts for in its commit: the bytes of path and value.
+func (w Write) Size() int {
+	if w.Delete {
+		return len(w.Path)
+	}
+	return len(w.Path) + len(w.Value)
+}
+
+// CheckWrites says why a commit can't be made whatever the registry holds:
+// ErrBadPath or ErrTooLarge. Every implementation asks it before it writes anything.
+func CheckWrites(writes []Write, limits Limits) error {
+	size := 0
+	for _, w := range writes {
+		if err := CheckPath(w.Path); err != nil {
+			return err
+		}
+		if !w.Delete && len(w.Value) > limits.Value {
+			return fmt.Errorf("%w: the value of %s has %d bytes, the most is %d", ErrTooLarge, w.Path, len(w.Value), limits.Value)
+		}
+		size += w.Size()
+	}
+	if size > limits.Commit {
+		return fmt.Errorf("%w: %d writes have %d bytes together, the most is %d: write them in parts (rule T5)",
+			ErrTooLarge, len(writes), size, limits.Commit)
+	}
+	return nil
+}

@@ -1,0 +1,222 @@
+package embedded
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"sync"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/elasticjob-go/elasticjob/registry"
+)
+
+// term is one reign over the file.
+type term struct {
+	registry *Registry
+	number   int64
+	// commits counts what this term has committed; only Commit, with the registry's lock, uses it.
+	commits int64
+
+	mu   sync.Mutex
+	err  error
+	done chan struct{}
+}
+
+func (t *term) Number() int64         { return t.number }
+func (t *term) Done() <-chan struct{} { return t.done }
+
+func (t *term) Err() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.err
+}
+
+// end ends the term; the first reason stays.
+func (t *term) end(why error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.err == nil {
+		t.err = why
+		close(t.done)
+	}
+}
+
+// Resign ends the term. The file need not know: the next term's first write fences this one.
+func (t *term) Resign(context.Context) error {
+	t.registry.mu.Lock()
+	defer t.registry.mu.Unlock()
+	t.end(fmt.Errorf("%w: term %d resigned", registry.ErrTermOver, t.number))
+	return nil
+}
+
+// List answers from one moment: a commit is in it whole or not at all.
+func (t *term) List(ctx context.Context, path string) ([]registry.Entry, error) {
+	if err := registry.CheckListPath(path); err != nil {
+		return nil, err
+	}
+	prefix := []byte(path)
+	if path != "/" {
+		prefix = append(prefix, '/')
+	}
+	var found []registry.Entry
+	err := t.view(ctx, func(entries *bolt.Bucket) error {
+		c := entries.Cursor()
+		for k, v := c.Seek(prefix); k != nil && bytes.HasPrefix(k, prefix); k, v = c.Next() {
+			if len(found)%1024 == 0 && ctx.Err() != nil {
+				return ctx.Err()
+			}
+			e, err := decode(string(k), v)
+			if err != nil {
+				return err
+			}
+			found = append(found, e)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list %s: %w", path, err)
+	}
+	return found, nil
+}
+
+func (t *term) Get(ctx context.Context, path string) (registry.Entry, error) {
+	if err := registry.CheckPath(path); err != nil {
+		return registry.Entry{}, err
+	}
+	var e registry.Entry
+	err := t.view(ctx, func(entries *bolt.Bucket) (err error) {
+		v := entries.Get([]byte(path))
+		if v == nil {
+			return registry.ErrNotFound
+		}
+		e, err = decode(path, v)
+		return err
+	})
+	if err != nil {
+		return registry.Entry{}, fmt.Errorf("get %s: %w", path, err)
+	}
+	return e, nil
+}
+
+// view reads while the term lasts.
+func (t *term) view(ctx context.Context, read func(*bolt.Bucket) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := t.Err(); err != nil {
+		return err
+	}
+	return t.registry.db.View(func(tx *bolt.Tx) error { return read(tx.Bucket(entriesBucket)) })
+}
+
+// Commit writes, syncs and returns. A write that fails ends the term and the
+// use of the registry; it may have been done only if the page that makes it count had been written.
+func (t *term) Commit(ctx context.Context, writes []registry.Write) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("commit %d writes: %w", len(writes), err)
+	}
+	if err := registry.CheckWrites(writes, limits); err != nil {
+		return err
+	}
+	r := t.registry
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := t.Err(); err != nil {
+		return fmt.Errorf("commit %d writes: %w", len(writes), err)
+	}
+	tx, err := r.db.Begin(true)
+	if err == nil {
+		err = t.apply(tx, writes)
+		var conflict *registry.Conflict
+		if errors.As(err, &conflict) {
+			_ = tx.Rollback()
+			return conflict
+		}
+		if errors.Is(err, registry.ErrTermOver) {
+			_ = tx.Rollback()
+			t.end(err)
+			return fmt.Errorf("commit %d writes: %w", len(writes), err)
+		}
+		if err == nil {
+			err = tx.Commit()
+		} else {
+			err = errors.Join(err, tx.Rollback())
+		}
+	}
+	if err != nil {
+		r.breakDown(err)
+		err = fmt.Errorf("%w: commit %d writes to %s: %w", registry.ErrTermOver, len(writes), r.path, err)
+		if t.mayShow(t.commits + 1) {
+			err = fmt.Errorf("%w: %w", registry.ErrOutcomeUnknown, err)
+		}
+		return err
+	}
+	t.commits++
+	return nil
+}
+
+// apply checks the fence, counts the commit (rule T2), then checks and makes the writes in order.
+func (t *term) apply(tx *bolt.Tx, writes []registry.Write) error {
+	leader := tx.Bucket(leaderBucket)
+	if term, commit := numberAt(leader, termKey), numberAt(leader, commitKey); term != t.number || commit != t.commits {
+		return fmt.Errorf("%w: the registry is at commit %d of term %d, not %d of %d", registry.ErrTermOver, commit, term, t.commits, t.number)
+	}
+	if err := putNumber(leader, commitKey, t.commits+1); err != nil {
+		return err
+	}
+	entries := tx.Bucket(entriesBucket)
+	for _, w := range writes {
+		if err := applyOne(entries, w); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func applyOne(entries *bolt.Bucket, w registry.Write) error {
+	key := []byte(w.Path)
+	version := int64(-1)
+	stored := entries.Get(key)
+	if stored != nil {
+		e, err := decode(w.Path, stored)
+		if err != nil {
+			return err
+		}
+		version = e.Version
+	}
+	if !w.If.Met(stored != nil, version) {
+		return &registry.Conflict{Path: w.Path}
+	}
+	if w.Delete {
+		return entries.Delete(key)
+	}
+	value := make([]byte, 8, 8+len(w.Value))
+	binary.BigEndian.PutUint64(value, uint64(version+1))
+	return entries.Put(key, append(value, w.Value...))
+}
+
+// mayShow reports whether the file, as this process sees it, is or may be at
+// that commit. What it does not show can't become durable later.
+func (t *term) mayShow(commit int64) bool {
+	shows := false
+	err := t.registry.db.View(func(tx *bolt.Tx) error {
+		shows = numberAt(tx.Bucket(leaderBucket), commitKey) == commit
+		return nil
+	})
+	return shows || err != nil
+}
+
+// decode copies what is stored, since bbolt's memory is lent for one transaction.
+func decode(path string, stored []byte) (registry.Entry, error) {
+	if len(stored) < 8 {
+		return registry.Entry{}, fmt.Errorf("the entry %s is damaged: %d bytes are no version", path, len(stored))
+	}
+	return registry.Entry{
+		Path:    path,
+		Version: int64(binary.BigEndian.Uint64(stored)),
+		Value:   append(make([]byte, 0, len(stored)-8), stored[8:]...),
+	}, nil
+}

@@ -1,0 +1,163 @@
+// Package registrytest is the suite that every registry passes: atomic, fenced and
+// counted commits, conditions, lists, limits. An implementation's test calls
+// Run with a way to open stores of its own.
+package registrytest
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/registry"
+)
+
+// patience is how long the suite waits for what must come.
+const patience = 30 * time.Second
+
+// Store is one place where a registry keeps things, empty at first.
+type Store struct {
+	// Open opens the store. The suite closes what it opened before it opens
+	// the store again.
+	Open func(t *testing.T) registry.Registry
+	// Depose makes another leader take over from the term that was got from r,
+	// without a word to that term, and returns the other's term. Nil: r
+	// campaigns again.
+	Depose func(t *testing.T, r registry.Registry) registry.Term
+}
+
+// Run runs the suite; newStore makes a store of its own for each test, and
+// removes it with t.Cleanup.
+func Run(t *testing.T, newStore func(t *testing.T) Store) {
+	for _, test := range []struct {
+		name string
+		run  func(t *testing.T, s Store)
+	}{
+		{"put, get and delete", putGetDelete},
+		{"conditions hold or nothing is written", conditions},
+		{"a commit is atomic", atomicity},
+		{"writes of one commit happen in order", order},
+		{"versions begin at 0 and grow", versions},
+		{"list is strictly below, sorted, with values", lists},
+		{"values given and got are the caller's", copies},
+		{"an empty commit is a fenced write", emptyCommit},
+		{"T1 term numbers grow", termNumbers},
+		{"T2 a deposed term changes nothing", deposed},
+		{"T2 a deposed term hears of it", deposedHears},
+		{"a resigned term is over", resigned},
+		{"a closed registry ends its term", closed},
+		{"a cancelled context writes nothing", cancelled},
+		{"values survive close and open", durability},
+		{"limits", limits},
+		{"path rules", paths},
+		{"readers see whole commits", readers},
+		{"random operations agree with a map", model},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			test.run(t, newStore(t))
+		})
+	}
+}
+
+// open opens the store for the rest of the test.
+func (s Store) open(t *testing.T) registry.Registry {
+	t.Helper()
+	r := s.Open(t)
+	t.Cleanup(func() {
+		if err := r.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	return r
+}
+
+// lead opens the store and begins a term.
+func (s Store) lead(t *testing.T) (registry.Registry, registry.Term) {
+	t.Helper()
+	r := s.open(t)
+	return r, campaign(t, r)
+}
+
+// depose is Depose or its default.
+func (s Store) depose(t *testing.T, r registry.Registry) registry.Term {
+	t.Helper()
+	if s.Depose != nil {
+		return s.Depose(t, r)
+	}
+	return campaign(t, r)
+}
+
+func campaign(t *testing.T, r registry.Registry) registry.Term {
+	t.Helper()
+	term, err := r.Campaign(t.Context(), "127.0.0.1:8899")
+	if err != nil {
+		t.Fatalf("campaign: %v", err)
+	}
+	return term
+}
+
+func put(path, value string) registry.Write {
+	return registry.Write{Path: path, Value: []byte(value)}
+}
+
+func putIf(path, value string, c registry.Condition) registry.Write {
+	return registry.Write{Path: path, Value: []byte(value), If: c}
+}
+
+func del(path string) registry.Write { return registry.Write{Path: path, Delete: true} }
+
+func delIf(path string, c registry.Condition) registry.Write {
+	return registry.Write{Path: path, Delete: true, If: c}
+}
+
+func entry(path, value string, version int64) registry.Entry {
+	return registry.Entry{Path: path, Value: []byte(value), Version: version}
+}
+
+func commit(t *testing.T, term registry.Term, writes ...registry.Write) {
+	t.Helper()
+	if err := term.Commit(t.Context(), writes); err != nil {
+		t.Fatalf("commit: %v", err)
+	}
+}
+
+// conflict expects a commit to fail at the path and the term to go on.
+func conflict(t *testing.T, term registry.Term, path string, writes ...registry.Write) {
+	t.Helper()
+	err := term.Commit(t.Context(), writes)
+	var c *registry.Conflict
+	if !errors.As(err, &c) || c.Path != path {
+		t.Fatalf("commit: got %v, want a conflict at %s", err, path)
+	}
+	if term.Err() != nil {
+		t.Fatalf("a conflict ended the term: %v", term.Err())
+	}
+}
+
+// over expects an error that says that the term is over.
+func over(t *testing.T, err error) {
+	t.Helper()
+	if !errors.Is(err, registry.ErrTermOver) {
+		t.Fatalf("got %v, want %v", err, registry.ErrTermOver)
+	}
+}
+
+// ended waits until the term knows that it is over.
+func ended(t *testing.T, term registry.Term) {
+	t.Helper()
+	select {
+	case <-term.Done():
+	case <-time.After(patience):
+		t.Fatal("the term doesn't know that it is over")
+	}
+	over(t, term.Err())
+}
+
+func list(t *testing.T, term registry.Term, path string) []registry.Entry {
+	t.Helper()
+	found, err := term.List(t.Context(), path)
+	if err != nil {
+		t.Fatalf("list %s: %v", path, err)
+	}
+	return found
+}

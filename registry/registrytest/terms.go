@@ -1,0 +1,165 @@
+package registrytest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/elasticjob-go/elasticjob/registry"
+)
+
+func emptyCommit(t *testing.T, s Store) {
+	r, term := s.lead(t)
+	commit(t, term)
+	commit(t, term, []registry.Write{}...)
+	commit(t, term, put("/a", "x"))
+	commit(t, term)
+	wantList(t, term, "/", entry("/a", "x", 0))
+	s.depose(t, r)
+	over(t, term.Commit(t.Context(), nil))
+}
+
+func termNumbers(t *testing.T, s Store) {
+	last := int64(0)
+	for range 3 {
+		r := s.Open(t)
+		first := campaign(t, r)
+		if first.Number() <= last {
+			t.Errorf("term %d began after term %d", first.Number(), last)
+		}
+		if err := first.Resign(t.Context()); err != nil {
+			t.Errorf("resign: %v", err)
+		}
+		second := campaign(t, r)
+		if second.Number() <= first.Number() {
+			t.Errorf("term %d began after term %d", second.Number(), first.Number())
+		}
+		last = second.Number()
+		if err := r.Close(); err != nil {
+			t.Fatalf("close: %v", err)
+		}
+	}
+}
+
+func deposed(t *testing.T, s Store) {
+	r, old := s.lead(t)
+	commit(t, old, put("/a", "old"))
+	next := s.depose(t, r)
+	if next.Number() <= old.Number() {
+		t.Fatalf("term %d took over from term %d", next.Number(), old.Number())
+	}
+	for _, writes := range [][]registry.Write{
+		{put("/a", "x")}, {del("/a")}, {put("/b", "x")}, {putIf("/a", "x", registry.AtVersion(0))},
+		// The fence goes before conditions: a deposed leader must not take this for a conflict.
+		{putIf("/a", "x", registry.AtVersion(9))}, nil,
+	} {
+		over(t, old.Commit(t.Context(), writes))
+	}
+	ended(t, old)
+	wantList(t, next, "/", entry("/a", "old", 0))
+	commit(t, next, put("/a", "new"))
+	over(t, old.Commit(t.Context(), []registry.Write{put("/a", "x")}))
+	if err := old.Resign(t.Context()); err != nil && !errors.Is(err, registry.ErrTermOver) {
+		t.Fatalf("resign of a deposed term: %v", err)
+	}
+	commit(t, next, putIf("/a", "newer", registry.AtVersion(1)))
+	wantList(t, next, "/", entry("/a", "newer", 2))
+	if err := next.Err(); err != nil {
+		t.Fatalf("the deposed term's tries ended its successor: %v", err)
+	}
+}
+
+func deposedHears(t *testing.T, s Store) {
+	r, old := s.lead(t)
+	select {
+	case <-old.Done():
+		t.Fatalf("the term ended by itself: %v", old.Err())
+	default:
+	}
+	if err := old.Err(); err != nil {
+		t.Fatalf("a running term has the error %v", err)
+	}
+	s.depose(t, r)
+	ended(t, old)
+}
+
+func resigned(t *testing.T, s Store) {
+	r, term := s.lead(t)
+	commit(t, term, put("/a", "x"))
+	for range 2 {
+		if err := term.Resign(t.Context()); err != nil && !errors.Is(err, registry.ErrTermOver) {
+			t.Fatalf("resign: %v", err)
+		}
+		ended(t, term)
+	}
+	over(t, term.Commit(t.Context(), []registry.Write{put("/a", "y")}))
+	wantGet(t, campaign(t, r), entry("/a", "x", 0))
+}
+
+func closed(t *testing.T, s Store) {
+	r := s.Open(t)
+	term := campaign(t, r)
+	commit(t, term, put("/a", "x"))
+	if err := r.Close(); err != nil {
+		t.Fatalf("close: %v", err)
+	}
+	ended(t, term)
+	over(t, term.Commit(t.Context(), []registry.Write{put("/a", "y")}))
+	if _, err := r.Campaign(t.Context(), "x"); err == nil {
+		t.Fatal("a closed registry began a term")
+	}
+	if err := r.Close(); err != nil {
+		t.Fatalf("a second close: %v", err)
+	}
+	_, term = s.lead(t)
+	wantGet(t, term, entry("/a", "x", 0))
+}
+
+func cancelled(t *testing.T, s Store) {
+	r, term := s.lead(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := term.Commit(ctx, []registry.Write{put("/a", "x")}); !errors.Is(err, context.Canceled) {
+		t.Fatalf("commit: got %v, want %v", err, context.Canceled)
+	}
+	if _, err := r.Campaign(ctx, "x"); !errors.Is(err, context.Canceled) {
+		t.Fatalf("campaign: got %v, want %v", err, context.Canceled)
+	}
+	if err := term.Err(); err != nil {
+		t.Fatalf("the term ended: %v", err)
+	}
+	wantList(t, term, "/")
+	commit(t, term, put("/a", "y"))
+}
+
+func durability(t *testing.T, s Store) {
+	want := map[string]registry.Entry{}
+	for round := range 3 {
+		r := s.Open(t)
+		term := campaign(t, r)
+		found := list(t, term, "/")
+		if len(found) != len(want) {
+			t.Fatalf("%d entries survived, want %d", len(found), len(want))
+		}
+		for _, e := range found {
+			if w := want[e.Path]; string(w.Value) != string(e.Value) || w.Version != e.Version {
+				t.Fatalf("%s survived as %q at version %d, want %q at %d", e.Path, e.Value, e.Version, w.Value, w.Version)
+			}
+		}
+		for i := range 50 {
+			w := put(fmt.Sprintf("/d/%d", i*(round+1)), fmt.Sprint(round))
+			version := int64(0)
+			if before, there := want[w.Path]; there {
+				version = before.Version + 1
+			}
+			commit(t, term, w)
+			want[w.Path] = entry(w.Path, string(w.Value), version)
+		}
+		commit(t, term, del("/d/0"))
+		delete(want, "/d/0")
+		if err := r.Close(); err != nil {
+			t.Fatalf("close: %v", err)
+		}
+	}
+}

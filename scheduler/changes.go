@@ -1,0 +1,186 @@
+package scheduler
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+
+	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/jobs/cron"
+)
+
+// appChanged takes a committed change of an app (rule T4).
+func (c *Core) appChanged(e AppChanged) {
+	a := c.apps[e.Name]
+	if e.Config == nil {
+		if a == nil {
+			return
+		}
+		delete(c.apps, e.Name)
+		for _, j := range a.jobs {
+			c.settle(j)
+		}
+		return
+	}
+	if a == nil {
+		a = &appState{name: e.Name, jobs: map[string]*jobState{}, starts: map[string]*startTrouble{}}
+		c.apps[e.Name] = a
+		for _, j := range c.jobs {
+			if j.cfg != nil && j.cfg.AppName == e.Name {
+				a.jobs[j.name] = j
+			}
+		}
+	}
+	kind := executorKind(*e.Config)
+	if kind != a.kind {
+		a.starts = map[string]*startTrouble{}
+		c.matchAgain = true
+	}
+	a.cfg, a.version, a.disabled, a.kind = *e.Config, e.Version, e.Disabled, kind
+	for _, j := range a.jobs {
+		c.settle(j)
+	}
+}
+
+// executorKind names the executors that can run an app's tasks: a changed
+// package, script or size makes another kind, and so another generation
+// (rule X1, [D14]).
+func executorKind(a app.Config) string {
+	text, _ := json.Marshal([]any{a.AppURL, a.AppSHA256, a.BootstrapScript, a.Resources(), a.AppCacheEnable})
+	return a.AppName + "@" + fingerprint(string(text))
+}
+
+func fingerprint(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:8])
+}
+
+// jobChanged takes a committed change of a job (rule T4).
+func (c *Core) jobChanged(e JobChanged) {
+	j := c.jobs[e.Name]
+	if j == nil {
+		if e.Config == nil {
+			return
+		}
+		j = &jobState{name: e.Name}
+		c.jobs[e.Name] = j
+	}
+	if old := j.cfg; old != nil && (e.Config == nil || e.Config.AppName != old.AppName) {
+		if a := c.apps[old.AppName]; a != nil {
+			delete(a.jobs, j.name)
+		}
+	}
+	j.cfg, j.version, j.disabled = e.Config, e.Version, e.Disabled
+	if j.cfg != nil {
+		if a := c.apps[j.cfg.AppName]; a != nil {
+			a.jobs[j.name] = j
+		}
+	}
+	c.settle(j)
+}
+
+// settle makes the brain's state of a job follow its documents and marks. It
+// compares with what was stored, not with what was in memory, so that a leader
+// that finds a change of which it saw only the document does the same (rule T4).
+func (c *Core) settle(j *jobState) {
+	off := c.off(j)
+	want := jobRecord{Off: off != ""}
+	j.schedule = nil
+	if j.cfg != nil {
+		want.Schedule = j.cfg.Cron + " " + j.cfg.TimeZone
+		s, err := c.schedule(*j.cfg)
+		if err != nil {
+			c.faulty[under(pathJobs, j.name)] = err.Error()
+			c.note(Note{Kind: NoteFaulty, Job: j.name, Problem: true, Detail: err.Error()})
+		}
+		j.schedule = s
+	}
+	switch {
+	case j.cfg == nil:
+		c.killAll(j, "the job was deregistered")
+	case off != "":
+		c.killAll(j, off)
+	}
+	if j.cfg == nil {
+		c.timetable.Remove(j.name)
+		if j.isStored {
+			c.dirty.job(j.name)
+		}
+		c.buryJob(j)
+		return
+	}
+	if !j.isStored || j.stored.Schedule != want.Schedule || j.stored.Off != want.Off {
+		// Registered, enabled, or its schedule changed: fires are made from now (rule F2).
+		j.since = c.now
+		want.Since = j.since
+		j.stored, j.isStored = want, true
+		c.dirty.job(j.name)
+	}
+	if j.schedule != nil && off == "" {
+		from := c.fireFrom()
+		if !c.loading && j.since.After(from) {
+			from = j.since // its own group has nothing to catch up
+		}
+		c.timetable.Set(j.name, j.schedule, from)
+	} else {
+		c.timetable.Remove(j.name)
+	}
+	c.headOfQueue(j)
+}
+
+// schedule parses a job's cron. Many jobs share few crons, so parsed ones are
+// kept; they never change.
+func (c *Core) schedule(cfg jobs.Config) (*cron.Schedule, error) {
+	key := cfg.Cron + "\x00" + cfg.TimeZone
+	if s, ok := c.schedules[key]; ok {
+		return s, nil
+	}
+	s, err := jobs.Schedule(cfg, c.opt.Zone)
+	if err != nil {
+		return nil, fmt.Errorf("the cron of job %q can't be used: %w", cfg.JobName, err)
+	}
+	if len(c.schedules) >= schedulesKept {
+		clear(c.schedules)
+	}
+	c.schedules[key] = s
+	return s, nil
+}
+
+const schedulesKept = 10_000
+
+// killAll ends what waits of a job and wants what runs killed (rule F6).
+func (c *Core) killAll(j *jobState, reason string) {
+	for _, e := range append([]*execution(nil), j.queue...) {
+		c.killExecution(e, reason)
+	}
+}
+
+// buryJob forgets a tombstone whose executions are over (rule K2).
+func (c *Core) buryJob(j *jobState) {
+	if j.cfg == nil && len(j.queue) == 0 {
+		delete(c.jobs, j.name)
+	}
+}
+
+func jobNotFound(name string) *Error {
+	return errorf(NotFound, "job_not_found", "there is no job %q; GET /api/job/jobs lists all", name)
+}
+
+func appNotFound(name string) *Error {
+	return errorf(NotFound, "app_not_found", "there is no app %q; GET /api/app/list lists all", name)
+}
+
+// appInUse says why an app with jobs cannot be deleted.
+func appInUse(name string, jobNames []string) *Error {
+	return errorf(Conflict, "app_has_jobs", "app %q has %d jobs (%s): deregister them first, or delete with ?jobs=true", name, len(jobNames), someNames(jobNames))
+}
+
+func someNames(names []string) string {
+	const most = 10
+	if len(names) <= most {
+		return fmt.Sprintf("%q", names)
+	}
+	return fmt.Sprintf("%q and %d more", names[:most], len(names)-most)
+}

@@ -1,0 +1,344 @@
+package scheduler
+
+import (
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/jobs/cron"
+	"github.com/elasticjob-go/elasticjob/offers"
+)
+
+// Core holds one term's state and decides. It is pure: time, randomness and
+// events come in with Step, everything that is to happen comes out of it. It
+// must not be used concurrently.
+type Core struct {
+	opt CoreOptions
+
+	apps map[string]*appState
+	jobs map[string]*jobState
+
+	executions map[string]*execution
+	// launchable are executions with shards to place, in order (rule L2's queue).
+	launchable []*execution
+	tasks      map[string]taskRef
+	ghosts     map[string]*ghost
+	executors  map[string]*executorRecord
+	// executorsOn are the same by agent; closing those that are to go.
+	executorsOn map[string][]*executorRecord
+	closing     map[string]*executorRecord
+	agents      map[string]*agentState
+	pool        *offers.Pool
+	timetable   *cron.Timetable
+	schedules   map[string]*cron.Schedule
+	timers      timers
+	ended       endedRing
+	ghostsOf    map[string]int // blocking ghosts per job
+
+	mark        mark
+	gap         *gap
+	pendingFire *instant
+	executorN   int64
+	frameworkID string
+
+	session      sessionState
+	flow         flowState
+	reservation  *reservation
+	reservedLast map[string]time.Time
+	acceptSeq    int64
+	accepts      map[int64]*sentAccept
+	draining     bool
+	loading      bool
+	dirty        dirtySet
+	matchAgain   bool
+	nextSweep    time.Time
+	behindNoted  bool
+	faulty       map[string]string // path → what is wrong with the document there
+	stats        Stats
+	lastStep     time.Time
+
+	// Of the step under way.
+	now time.Time
+	rnd rand.Source
+	out Decision
+}
+
+// appState is an app and what the brain knows of it.
+type appState struct {
+	name     string
+	cfg      app.Config
+	version  int64
+	disabled bool
+	// kind names the executors that can run its tasks: app and fingerprint.
+	kind string
+	jobs map[string]*jobState
+	// starts are failed starts of its executors by agent (rule L6).
+	starts map[string]*startTrouble
+}
+
+type startTrouble struct {
+	tries  int
+	until  time.Time
+	reason string
+}
+
+// jobState is a job, or the tombstone of a deregistered one whose tasks are
+// not over yet (rule K2).
+type jobState struct {
+	name string
+	// cfg is nil for a tombstone.
+	cfg      *jobs.Config
+	version  int64
+	disabled bool
+	schedule *cron.Schedule
+	since    time.Time // rule F2
+	stored   jobRecord
+	isStored bool
+	// queue holds the executions in order; the first one runs or is the next to.
+	queue []*execution
+}
+
+type taskRef struct {
+	exec  *execution
+	index int
+}
+
+func (r taskRef) shard() *shard { return &r.exec.Shards[r.index] }
+
+// agentState is what is known of an agent.
+type agentState struct {
+	id, host, url string
+	// capacity is the most ever seen free plus used by us.
+	capacity app.Resources
+	// registered is set when this very master has had it in this session.
+	registered  bool
+	unavailable time.Time
+	lastSeen    time.Time
+}
+
+// NewCore makes an empty core; Load fills it.
+func NewCore(opt CoreOptions) *Core {
+	c := &Core{
+		opt:  opt,
+		apps: map[string]*appState{}, jobs: map[string]*jobState{},
+		executions: map[string]*execution{}, tasks: map[string]taskRef{},
+		ghosts: map[string]*ghost{}, ghostsOf: map[string]int{},
+		executors: map[string]*executorRecord{}, executorsOn: map[string][]*executorRecord{}, closing: map[string]*executorRecord{}, agents: map[string]*agentState{},
+		pool: offers.NewPool(), timetable: cron.NewTimetable(), schedules: map[string]*cron.Schedule{},
+		reservedLast: map[string]time.Time{}, accepts: map[int64]*sentAccept{},
+		faulty: map[string]string{},
+	}
+	c.ended.byID, c.ended.tasks = map[string]*execution{}, map[string]taskRef{}
+	c.dirty.reset()
+	c.stats.FireDelayBuckets = make([]int64, len(FireDelayBounds()))
+	return c
+}
+
+// Step takes what happened and says what is to be done. now must not be zero; rnd gives
+// the ids. The caller commits Writes, then lets the rest out (see Decision).
+func (c *Core) Step(now time.Time, rnd rand.Source, events []Event) Decision {
+	c.now, c.rnd, c.out = now.UTC(), rnd, Decision{}
+	c.ensureFramework()
+	for _, e := range events {
+		c.take(e)
+	}
+	c.timers.run(c.now)
+	c.sweepTasks()
+	c.makeFires()
+	c.subscribe()
+	c.reconcileDue()
+	c.resendKills()
+	c.launch()
+	c.tendExecutors()
+	c.tendOffers()
+	c.finishDrain()
+	c.write()
+	c.out.Wake = c.nextWake()
+	c.lastStep = c.now
+	out := c.out
+	c.out = Decision{}
+	return out
+}
+
+func (c *Core) take(e Event) {
+	switch e := e.(type) {
+	case AppChanged:
+		c.appChanged(e)
+	case JobChanged:
+		c.jobChanged(e)
+	case TriggerAsked:
+		c.trigger(e)
+	case ForgetAsked:
+		c.forget(e)
+	case Drain:
+		c.drain()
+	case SessionBegan:
+		c.sessionBegan(e)
+	case SessionEnded:
+		c.sessionEnded(e)
+	case AcceptAnswered:
+		c.acceptAnswered(e)
+	case Told:
+		if e.Session == c.session.number && c.session.open {
+			c.told(e.Event)
+		}
+	}
+}
+
+func (c *Core) told(e cluster.Event) {
+	switch e := e.(type) {
+	case cluster.Offers:
+		c.offered(e)
+	case cluster.Rescind:
+		c.pool.Rescind(e.OfferID)
+	case cluster.Update:
+		c.stats.StatusUpdates++
+		c.update(e)
+	case cluster.Failure:
+		c.failure(e)
+	}
+}
+
+func (c *Core) call(call Call)     { c.out.Calls = append(c.out.Calls, call) }
+func (c *Core) note(n Note)        { c.out.Notes = append(c.out.Notes, n) }
+func (c *Core) wakeAt(t time.Time) { c.timers.at(t, func(time.Time) {}) }
+
+// uuid makes a random version 4 UUID from the step's randomness.
+func (c *Core) uuid() string {
+	a, b := c.rnd.Uint64(), c.rnd.Uint64()
+	a = a&^0xf000 | 0x4000
+	b = b&^(0xc0<<56) | 0x80<<56
+	return fmt.Sprintf("%08x-%04x-%04x-%04x-%012x", a>>32, a>>16&0xffff, a&0xffff, b>>48, b&0xffffffffffff)
+}
+
+func (c *Core) ensureFramework() {
+	if c.frameworkID != "" {
+		return
+	}
+	// Ours from the first: committed before it is used, so that no crash
+	// leaves a framework that nobody knows (rule T7).
+	c.frameworkID = "elasticjob-" + c.uuid()
+	c.dirty.framework = true
+}
+
+func (c *Core) nextWake() time.Time {
+	var at time.Time
+	earlier := func(t time.Time) {
+		if !t.IsZero() && (at.IsZero() || t.Before(at)) {
+			at = t
+		}
+	}
+	if t, ok := c.timers.next(); ok {
+		earlier(t)
+	}
+	if t, ok := c.nextFire(); ok {
+		earlier(t)
+		earlier(later(t.Add(-c.opt.OfferAhead), c.now))
+	}
+	if len(c.tasks)+len(c.ghosts) > 0 {
+		earlier(c.nextSweep)
+	}
+	if c.gap != nil || c.pendingFire != nil || c.matchAgain {
+		earlier(c.now)
+	}
+	earlier(c.flow.wake)
+	earlier(c.session.wake())
+	return at
+}
+
+// later is t if it is after now, else zero: a moment that has passed wakes nobody.
+func later(t, now time.Time) time.Time {
+	if t.After(now) {
+		return t
+	}
+	return time.Time{}
+}
+
+// off says why a job makes no fires, or "".
+func (c *Core) off(j *jobState) string {
+	if j.cfg == nil {
+		return "the job is deregistered"
+	}
+	if j.disabled {
+		return "the job is disabled"
+	}
+	a := c.apps[j.cfg.AppName]
+	if a == nil {
+		return fmt.Sprintf("its app %q is not registered", j.cfg.AppName)
+	}
+	if a.disabled {
+		return fmt.Sprintf("its app %q is disabled", a.name)
+	}
+	return ""
+}
+
+func (c *Core) agent(id string) *agentState {
+	a := c.agents[id]
+	if a == nil {
+		a = &agentState{id: id}
+		c.agents[id] = a
+	}
+	a.lastSeen = c.now
+	return a
+}
+
+// addLaunchable puts an execution where launch looks for work, or moves it
+// when its place has changed.
+func (c *Core) addLaunchable(e *execution) {
+	class := classReady
+	if e.launched() {
+		class = classAgain
+	}
+	key := launchKey{class, e.Fire, e.ID}
+	if e.launchable {
+		if e.launchKey == key {
+			return
+		}
+		c.removeLaunchable(e)
+	}
+	e.launchKey, e.launchable = key, true
+	i, _ := slices.BinarySearchFunc(c.launchable, key, compareLaunch)
+	c.launchable = slices.Insert(c.launchable, i, e)
+	c.matchAgain = true
+}
+
+func (c *Core) removeLaunchable(e *execution) {
+	if !e.launchable {
+		return
+	}
+	i, ok := slices.BinarySearchFunc(c.launchable, e.launchKey, compareLaunch)
+	if ok {
+		c.launchable = slices.Delete(c.launchable, i, i+1)
+	}
+	e.launchable = false
+}
+
+func compareLaunch(e *execution, k launchKey) int {
+	switch {
+	case e.launchKey.before(k):
+		return -1
+	case k.before(e.launchKey):
+		return 1
+	}
+	return 0
+}
+
+// LogNote writes a note as one log line.
+func LogNote(log *slog.Logger, n Note) {
+	attrs := make([]any, 0, 8)
+	for _, kv := range [][2]string{{"job", n.Job}, {"execution", n.Execution}, {"task", n.Task}, {"detail", n.Detail}} {
+		if kv[1] != "" {
+			attrs = append(attrs, kv[0], kv[1])
+		}
+	}
+	if n.Problem {
+		log.Warn(string(n.Kind), attrs...)
+		return
+	}
+	log.Info(string(n.Kind), attrs...)
+}

@@ -1,0 +1,333 @@
+package scheduler
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/cluster"
+)
+
+// end is what the end of an attempt means (rules E1-E3).
+type end int
+
+const (
+	endFinished   end = iota
+	endFailed         // E3: by itself; maxRetries runs it again
+	endLost           // E2: failover runs it again
+	endNeverBegan     // E1: launched again
+	endRejected       // E1: the master's ERROR, launched again a few times
+	endNoStart        // L6: its executor did not start on that agent
+	endKilled         // as wanted
+)
+
+// classify says what a terminal update means for an attempt.
+func classify(s *shard, u cluster.Update) end {
+	began := s.Seen >= seenStarting
+	switch u.State {
+	case cluster.Finished:
+		return endFinished
+	case cluster.Failed:
+		switch u.Reason {
+		case cluster.ReasonContainerMemory, cluster.ReasonContainerDisk:
+			return endFailed
+		}
+		if u.Source == cluster.FromExecutor {
+			return endFailed
+		}
+		if !began {
+			return endNoStart
+		}
+		return endLost
+	case cluster.Killed:
+		switch {
+		case !s.KillSince.IsZero():
+			return endKilled
+		case !began:
+			return endNeverBegan // killed while staged: it is safe to launch it again
+		}
+		return endLost
+	case cluster.Error:
+		if !began && len(u.UUID) == 0 {
+			return endRejected
+		}
+		return endFailed
+	}
+	// DROPPED, LOST, GONE, GONE_BY_OPERATOR and a final UNKNOWN.
+	if !began {
+		return endNeverBegan
+	}
+	return endLost
+}
+
+// endAttempt ends the present attempt of a shard: the shard is over, or waits
+// to be launched again.
+func (c *Core) endAttempt(ref taskRef, how end) {
+	e, s := ref.exec, ref.shard()
+	if !s.KillSince.IsZero() && how != endFinished && e.KillReason == shutdownReason && e.Settings.Job.Failover {
+		// Lost by shutdown: queued again for the next start (rule O4).
+		c.again(ref, FailoverSource, 0)
+		return
+	}
+	if !s.KillSince.IsZero() || e.KillReason != "" {
+		switch {
+		case how == endFinished:
+			c.over(ref, Finished)
+		case e.KillReason == shutdownReason:
+			s.Cause = shutdownReason
+			c.over(ref, Lost)
+		default:
+			s.Cause = e.KillReason
+			c.over(ref, Killed)
+		}
+		return
+	}
+	job := &e.Settings.Job
+	switch how {
+	case endFinished:
+		c.over(ref, Finished)
+	case endFailed:
+		if s.Fails < job.MaxRetries {
+			s.Fails++
+			c.again(ref, e.Source, s.Fails-1)
+			return
+		}
+		c.over(ref, Failed)
+	case endLost, endKilled:
+		if s.Losses++; !job.Failover {
+			c.over(ref, Lost)
+			return
+		}
+		if s.Losses >= c.opt.MaxLosses {
+			s.Cause = fmt.Sprintf("lost %d times; last: %s", s.Losses, s.Cause)
+			c.over(ref, Failed)
+			return
+		}
+		c.again(ref, FailoverSource, s.Losses-1)
+	case endNeverBegan:
+		c.again(ref, s.Type, s.Attempt-1)
+	case endRejected:
+		if s.Errors++; s.Errors >= c.opt.MaxErrors {
+			c.over(ref, Failed)
+			return
+		}
+		c.again(ref, s.Type, s.Errors-1)
+	case endNoStart:
+		s.Starts++
+		c.agentTrouble(ref)
+		if s.Starts >= c.opt.MaxStarts {
+			s.Cause = fmt.Sprintf("the app's executor did not start, %d times; last on agent %s: %s", s.Starts, s.Agent, s.Cause)
+			c.over(ref, Failed)
+			return
+		}
+		c.again(ref, s.Type, 0)
+	}
+}
+
+// over ends a shard.
+func (c *Core) over(ref taskRef, state State) {
+	e, s := ref.exec, ref.shard()
+	live := s.live()
+	s.State = state
+	if s.Complete.IsZero() {
+		s.Complete = c.now
+	}
+	s.Unreachable, s.EndUnclear, s.KillSince, s.NotBefore, s.acceptSeq = time.Time{}, time.Time{}, time.Time{}, time.Time{}, 0
+	c.dirty.shard(e, ref.index)
+	if live {
+		c.taskLeft(s)
+		c.countEnd(state)
+		c.note(Note{Kind: NoteTaskEnded, Job: e.Job, Execution: e.ID, Task: s.TaskID, Detail: string(state) + causeOf(s), Problem: state != Finished && state != Killed})
+	}
+	e.shardsOpen--
+	if e.shardsOpen == 0 {
+		c.endExecution(e)
+		return
+	}
+	c.liftShutdown(e)
+}
+
+func causeOf(s *shard) string {
+	if s.Cause == "" || s.State == Finished {
+		return ""
+	}
+	return ": " + s.Cause
+}
+
+func (c *Core) countEnd(state State) {
+	switch state {
+	case Finished:
+		c.stats.TasksFinished++
+	case Killed:
+		c.stats.TasksKilled++
+	case Lost:
+		c.stats.TasksLost++
+	default:
+		c.stats.TasksFailed++
+	}
+}
+
+// again puts a shard back to wait for another attempt, after a delay that
+// grows with the number of tries before.
+func (c *Core) again(ref taskRef, source Source, tries int) {
+	e, s := ref.exec, ref.shard()
+	c.note(Note{Kind: NoteTaskRepeated, Job: e.Job, Execution: e.ID, Task: s.TaskID, Detail: s.Cause, Problem: true})
+	if s.live() {
+		c.taskLeft(s)
+	}
+	delete(c.tasks, s.TaskID)
+	s.State, s.Type = Waiting, source
+	s.WaitSince = c.now
+	s.NotBefore = c.now.Add(backoff(c.opt.BackoffFirst, c.opt.BackoffMost, tries))
+	s.Seen, s.UUID, s.acceptSeq, s.known = 0, nil, 0, false
+	s.Unreachable, s.EndUnclear, s.EndState, s.KillSince = time.Time{}, time.Time{}, "", time.Time{}
+	s.Launched, s.Start, s.Complete, s.Exit = time.Time{}, time.Time{}, time.Time{}, nil
+	c.dirty.shard(e, ref.index)
+	c.liftShutdown(e)
+	c.addLaunchable(e)
+	c.wakeMatch(s.NotBefore)
+}
+
+// wakeMatch has the launch looked at again at a time.
+func (c *Core) wakeMatch(at time.Time) {
+	c.timers.at(at, func(time.Time) { c.matchAgain = true })
+}
+
+// taskLeft takes a task off its executor's account.
+func (c *Core) taskLeft(s *shard) {
+	if x := c.executors[s.Executor]; x != nil {
+		x.tasks--
+		x.idleSince = c.now
+		c.checkIdle(x)
+	}
+	c.matchAgain = true
+}
+
+// endExecution files an execution among the ended ones and lets the next of
+// its job begin.
+func (c *Core) endExecution(e *execution) {
+	state := e.state()
+	switch state {
+	case Finished:
+		c.stats.ExecutionsFinished++
+	case Killed:
+		c.stats.ExecutionsKilled++
+	default:
+		c.stats.ExecutionsFailed++
+	}
+	c.removeLaunchable(e)
+	delete(c.executions, e.ID)
+	for i := range e.Shards {
+		delete(c.tasks, e.Shards[i].TaskID)
+	}
+	c.ended.seq++
+	e.Ended, e.EndedAt = c.ended.seq, c.now
+	c.dirty.header(e)
+	for _, old := range c.ended.add(e, c.opt.EndedKept) {
+		delete(c.dirty.execs, old.ID)
+		c.dirty.gone = append(c.dirty.gone, old)
+	}
+	c.note(Note{Kind: NoteExecutionEnded, Job: e.Job, Execution: e.ID, Detail: string(state) + endText(e), Problem: state == Failed})
+	if j := c.jobs[e.Job]; j != nil {
+		for i, q := range j.queue {
+			if q == e {
+				j.queue = append(j.queue[:i], j.queue[i+1:]...)
+				break
+			}
+		}
+		c.headOfQueue(j)
+		c.buryJob(j)
+	}
+}
+
+func endText(e *execution) string {
+	if r := e.reason(); r != "" {
+		return ": " + r
+	}
+	return ""
+}
+
+// sweepTasks looks at every live task for the timeouts of rules E4, S5 and the
+// table's STAGING row, and at ghosts (E5), every few seconds. All count from
+// committed moments (F8).
+func (c *Core) sweepTasks() {
+	if c.now.Before(c.nextSweep) && c.nextSweep.Sub(c.now) <= sweepEvery {
+		return
+	}
+	c.nextSweep = c.now.Add(sweepEvery)
+	for _, id := range sortedKeys(c.tasks) {
+		if ref, ok := c.tasks[id]; ok && ref.shard().live() {
+			c.sweepTask(ref)
+		}
+	}
+	for _, id := range sortedKeys(c.ghosts) {
+		if g := c.ghosts[id]; c.now.Sub(g.Since) > c.opt.GhostKept {
+			c.ghostOver(g)
+		}
+	}
+}
+
+const sweepEvery = 5 * time.Second
+
+func (c *Core) sweepTask(ref taskRef) {
+	e, s := ref.exec, ref.shard()
+	switch {
+	case !s.EndUnclear.IsZero():
+		if c.now.Sub(s.EndUnclear) >= c.opt.EndUnclear {
+			u := cluster.Update{TaskID: s.TaskID, AgentID: s.Agent, State: cluster.State(s.EndState), Source: cluster.FromAgent,
+				Message: "the cluster said so, and its agent never sent why"}
+			c.readEnd(s, u)
+			how := classify(s, u)
+			if how == endNoStart {
+				how = endLost // it may have begun: only the agent could tell
+			}
+			c.endAttempt(ref, how)
+		}
+	case !s.Unreachable.IsZero():
+		wait, gone := c.opt.UnreachableLost, c.now.Sub(s.Unreachable)
+		if e.Settings.Job.Failover {
+			wait = c.opt.UnreachableFailover
+		}
+		if gone >= wait {
+			c.giveUp(ref, fmt.Sprintf("agent %s was unreachable for %s", s.Agent, gone.Round(time.Second)))
+		}
+	case s.Seen < seenStarting && s.acceptSeq == 0 && !s.Launched.IsZero():
+		// Silence needs no timer: it means that an agent is still to come
+		// back. A task known to be staged must get on.
+		if s.Seen < seenStaging {
+			return
+		}
+		switch since := c.now.Sub(s.Launched); {
+		case since >= c.opt.StagingLost:
+			c.unreachable(ref, s.Launched.Add(c.opt.StagingLost))
+		case since >= c.opt.StagingKill && s.killSent.IsZero():
+			c.sendKill(s)
+			c.call(CallReconcile{[]cluster.TaskRef{{TaskID: s.TaskID, AgentID: s.Agent}}})
+		}
+	}
+}
+
+// giveUp ends an attempt that may still run; a ghost remembers it (rule E5).
+func (c *Core) giveUp(ref taskRef, why string) {
+	e, s := ref.exec, ref.shard()
+	g := &ghost{TaskID: s.TaskID, Job: e.Job, Item: s.Item, Agent: s.Agent, Execution: e.ID, Since: c.now, Blocks: !e.Settings.Job.Failover}
+	c.ghosts[g.TaskID] = g
+	c.dirty.ghost(g.TaskID)
+	if g.Blocks {
+		c.ghostsOf[g.Job]++
+	}
+	c.note(Note{Kind: NoteGhost, Job: e.Job, Execution: e.ID, Task: s.TaskID, Detail: why, Problem: true})
+	s.Cause = why
+	c.endAttempt(ref, endLost)
+	delete(c.tasks, g.TaskID)
+}
+
+// forget is an operator's word that a ghost is over (rule E5).
+func (c *Core) forget(f ForgetAsked) {
+	var err *Error
+	if g := c.ghosts[f.TaskID]; g != nil {
+		c.ghostOver(g)
+	} else {
+		err = errorf(NotFound, "task_not_given_up", "task %q is not one that was given up; GET /api/job/{jobName}/explain names those", f.TaskID)
+	}
+	c.out.Replies = append(c.out.Replies, Reply{Token: f.Token, Err: err})
+}

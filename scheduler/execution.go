@@ -1,0 +1,197 @@
+package scheduler
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/jobs"
+)
+
+// settings are what an execution runs with: copied when it first launches, and
+// held to its end (rule F7).
+type settings struct {
+	App app.Config  `json:"app"`
+	Job jobs.Config `json:"job"`
+}
+
+// execution is one run of a job. Before its first launch it has neither
+// settings nor shards.
+type execution struct {
+	ID     string    `json:"id"`
+	Job    string    `json:"job"`
+	Fire   time.Time `json:"fire"`
+	Source Source    `json:"source"`
+	// Made is when it began to wait; its order among executions of one fire time.
+	Made     time.Time `json:"made"`
+	Settings *settings `json:"settings,omitempty"`
+	// Shards is empty in the stored header when Chunks is set (rule T5).
+	Shards []shard `json:"shards,omitempty"`
+	Chunks int     `json:"chunks,omitempty"`
+	// KillReason is set when all that is left of it is to be killed (rule K1).
+	KillReason string `json:"killReason,omitempty"`
+	// Ended is the place in the order of ends, 0 while the execution is not over.
+	Ended   int64     `json:"ended,omitempty"`
+	EndedAt time.Time `json:"endedAt,omitzero"`
+
+	// Not stored.
+	stored       bool
+	dirty        bool
+	dirtyChunks  map[int]bool
+	waitReason   string // why the last match left shards unplaced
+	neverFits    bool
+	launchable   bool // in Core.launchable
+	launchKey    launchKey
+	prepared     *prepared // what all its tasks share
+	shardsOpen   int       // shards that are not terminal
+	storedChunks int
+}
+
+// shard is one part of an execution, with its present or last attempt.
+type shard struct {
+	Item    int   `json:"i"`
+	State   State `json:"s"`
+	Attempt int   `json:"a,omitempty"`
+	// Type of the next or present attempt: why it was launched.
+	Type Source `json:"y,omitempty"`
+
+	TaskID    string `json:"t,omitempty"`
+	Agent     string `json:"g,omitempty"`
+	AgentURL  string `json:"h,omitempty"`
+	Executor  string `json:"x,omitempty"`
+	Container string `json:"c,omitempty"`
+	Dir       string `json:"d,omitempty"`
+
+	// Since-when of everything that has a timeout (rule F8).
+	Launched    time.Time `json:"la,omitzero"`
+	Unreachable time.Time `json:"un,omitzero"`
+	EndUnclear  time.Time `json:"eu,omitzero"` // rule S5
+	EndState    string    `json:"es,omitempty"`
+	KillSince   time.Time `json:"ks,omitzero"` // rule K1: a wanted kill is state
+	NotBefore   time.Time `json:"nb,omitzero"` // backoff of a waiting shard
+	WaitSince   time.Time `json:"ws,omitzero"`
+
+	// Seen is how far the attempt was seen to go: 0 nothing, 1 staging, 2 starting, 3 running.
+	Seen   int    `json:"sn,omitempty"`
+	UUID   []byte `json:"u,omitempty"` // of the last update that changed something
+	Errors int    `json:"ne,omitempty"`
+	Losses int    `json:"nl,omitempty"`
+	Fails  int    `json:"nf,omitempty"` // retries used
+	Starts int    `json:"ns,omitempty"` // failed starts on agents (rule L6)
+
+	Start    time.Time `json:"st,omitzero"`
+	Complete time.Time `json:"co,omitzero"`
+	Exit     *int      `json:"ex,omitempty"`
+	Cause    string    `json:"ca,omitempty"`
+
+	// acceptSeq is the ACCEPT that was sent and not answered; 0 when it was
+	// answered or voided. A shard loaded from the registry counts as voided
+	// with the first subscription (rule L4).
+	acceptSeq int64
+	// known is set when the cluster told anything of the task in this session.
+	known bool
+	// killSent and killTry pace the repetition of kills.
+	killSent time.Time
+	killTry  int
+}
+
+const (
+	seenStaging  = 1
+	seenStarting = 2
+	seenRunning  = 3
+)
+
+func (s State) terminal() bool {
+	switch s {
+	case Finished, Failed, Killed, Lost, TimedOut:
+		return true
+	}
+	return false
+}
+
+// live reports whether a task of the shard is, or may be, on the cluster.
+func (s *shard) live() bool { return s.State == Launching || s.State == Running }
+
+func (e *execution) launched() bool { return e.Settings != nil }
+
+// state of the execution as people see it.
+func (e *execution) state() State {
+	if !e.launched() {
+		if e.KillReason != "" {
+			return Killed
+		}
+		return Waiting
+	}
+	if e.shardsOpen > 0 {
+		return Running
+	}
+	worst := Finished
+	for i := range e.Shards {
+		switch e.Shards[i].State {
+		case Killed:
+			worst = Killed
+		case Finished:
+		default:
+			return Failed
+		}
+	}
+	return worst
+}
+
+// reason says in one sentence why an ended execution is not FINISHED.
+func (e *execution) reason() string {
+	if !e.launched() {
+		return e.KillReason
+	}
+	var first *shard
+	bad := 0
+	for i := range e.Shards {
+		s := &e.Shards[i]
+		if s.State.terminal() && s.State != Finished && s.State != Killed {
+			bad++
+			if first == nil {
+				first = s
+			}
+		}
+	}
+	if bad == 0 {
+		return e.KillReason
+	}
+	return fmt.Sprintf("%d of %d shards did not finish; item %d: %s", bad, len(e.Shards), first.Item, first.Cause)
+}
+
+// launchKey orders what waits: failover first, then by fire time, then by id.
+type launchKey struct {
+	class int
+	fire  time.Time
+	id    string
+}
+
+const (
+	classAgain = iota // shards of a launched execution that run again
+	classReady
+)
+
+func (k launchKey) before(o launchKey) bool {
+	if k.class != o.class {
+		return k.class < o.class
+	}
+	if !k.fire.Equal(o.fire) {
+		return k.fire.Before(o.fire)
+	}
+	return k.id < o.id
+}
+
+// ghost is a task that was given up and may still run (rule E5).
+type ghost struct {
+	TaskID    string    `json:"taskId"`
+	Job       string    `json:"job"`
+	Item      int       `json:"item"`
+	Agent     string    `json:"agent"`
+	Execution string    `json:"execution"`
+	Since     time.Time `json:"since"`
+	// Blocks is set when no later attempt of the shard may start until it is over.
+	Blocks bool `json:"blocks,omitempty"`
+
+	killSent time.Time
+}

@@ -1,0 +1,314 @@
+package scheduler
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/jobs"
+)
+
+// mark is how far fires have been made: all up to Time, and of those at Time
+// the ones of jobs up to Job by name (rule F1).
+type mark struct {
+	Time time.Time `json:"time"`
+	Job  string    `json:"job,omitempty"`
+}
+
+// lastName sorts after every name that the pattern allows.
+const lastName = "~"
+
+func (m mark) covers(at time.Time, job string) bool {
+	return at.Before(m.Time) || at.Equal(m.Time) && job <= m.Job
+}
+
+// instant is a moment whose fires are being made, over several commits if
+// there are many.
+type instant struct {
+	at    time.Time
+	names []string
+}
+
+// gap is a stretch of time without fires that is too old to be run as late: a
+// new leader or a clock that jumped finds one (rule F3).
+type gap struct {
+	upto  time.Time
+	names []string // jobs still to look at, sorted
+}
+
+// makeFires makes what is due, at most FiresPerStep.
+func (c *Core) makeFires() {
+	if c.mark.Time.IsZero() {
+		c.setMark(mark{Time: c.now.Truncate(time.Second)})
+	}
+	if c.clockBehind() {
+		return
+	}
+	budget := c.opt.FiresPerStep
+	for budget > 0 {
+		if c.gap != nil {
+			budget -= c.crossGap(budget)
+			continue
+		}
+		if c.pendingFire == nil && !c.nextInstant() {
+			return
+		}
+		if c.gap == nil {
+			budget -= c.fireInstant(budget)
+		}
+	}
+}
+
+// clockBehind reports whether the wall clock is behind the mark: no fires are
+// made until it has passed it (rule F4).
+func (c *Core) clockBehind() bool {
+	behind := c.mark.Time.Sub(c.now)
+	if behind <= time.Second {
+		c.behindNoted = false
+		return false
+	}
+	if !c.behindNoted {
+		c.behindNoted = true
+		c.note(Note{Kind: NoteClock, Problem: true, Detail: fmt.Sprintf(
+			"the clock is %s behind the last fires made; none are made until it has passed %s", behind.Round(time.Second), c.mark.Time.Format(time.RFC3339))})
+	}
+	return true
+}
+
+// nextInstant takes the next moment with fires, or finds a gap before it.
+func (c *Core) nextInstant() bool {
+	next, ok := c.timetable.NextAt()
+	if !ok || next.After(c.now) {
+		return false
+	}
+	if old := c.now.Add(-c.opt.Late).Truncate(time.Second); next.Before(old) {
+		c.openGap(old)
+		return true
+	}
+	at, names, ok := c.timetable.Pop(c.now)
+	if !ok {
+		return false
+	}
+	c.pendingFire = &instant{at: at.UTC(), names: names}
+	return true
+}
+
+func (c *Core) openGap(upto time.Time) {
+	g := &gap{upto: upto}
+	for name, j := range c.jobs {
+		if j.schedule != nil && c.off(j) == "" {
+			g.names = append(g.names, name)
+		}
+	}
+	sort.Strings(g.names)
+	c.gap = g
+}
+
+// crossGap looks at jobs for what they missed and returns how many fires it
+// made. Each job's since moves to the end of the gap with its fires, so that a
+// crash in the middle makes none of them twice.
+func (c *Core) crossGap(budget int) (made int) {
+	g := c.gap
+	for len(g.names) > 0 {
+		if made >= budget {
+			return made
+		}
+		name := g.names[0]
+		g.names = g.names[1:]
+		j := c.jobs[name]
+		if j == nil || j.schedule == nil || c.off(j) != "" {
+			continue
+		}
+		from := c.mark.Time
+		if !c.mark.covers(from, name) {
+			from = from.Add(-time.Second) // the mark stands inside this instant
+		}
+		if j.since.After(from) {
+			from = j.since
+		}
+		if !g.upto.After(from) {
+			continue
+		}
+		missed := j.schedule.Latest(from, g.upto, c.opt.QueuedFires)
+		if len(missed) == 0 {
+			continue
+		}
+		c.stats.FiresMissed++
+		detail := fmt.Sprintf("none of the fires after %s up to %s were made in time; without misfire they are dropped", from.Format(time.RFC3339), g.upto.Format(time.RFC3339))
+		if j.cfg.Misfire {
+			detail = fmt.Sprintf("none of the fires after %s up to %s were made in time; the newest %d run now", from.Format(time.RFC3339), g.upto.Format(time.RFC3339), len(missed))
+			for _, at := range missed {
+				c.enqueueFire(j, at.UTC(), Misfired)
+			}
+			made += len(missed)
+			j.since = g.upto
+			c.dirty.job(name)
+		}
+		c.note(Note{Kind: NoteFiresMissed, Job: name, Detail: detail})
+	}
+	c.timetable.Skip(g.upto)
+	c.setMark(mark{Time: g.upto, Job: lastName})
+	c.gap = nil
+	return made + 1
+}
+
+// fireInstant makes fires of the pending instant and returns how many it looked at.
+func (c *Core) fireInstant(budget int) int {
+	p := c.pendingFire
+	n := min(budget, len(p.names))
+	for _, name := range p.names[:n] {
+		j := c.jobs[name]
+		if j == nil || j.cfg == nil || c.off(j) != "" || !p.at.After(j.since) || c.mark.covers(p.at, name) {
+			continue
+		}
+		c.stats.Fires++
+		c.enqueueFire(j, p.at, NormalTrigger)
+	}
+	m := mark{Time: p.at}
+	if n < len(p.names) {
+		m.Job = p.names[n-1]
+		p.names = p.names[n:]
+	} else {
+		m.Job = lastName
+		c.pendingFire = nil
+	}
+	c.setMark(m)
+	return max(n, 1)
+}
+
+func (c *Core) setMark(m mark) {
+	c.mark = m
+	c.dirty.mark = true
+}
+
+// nextFire is when the next fires are due.
+func (c *Core) nextFire() (time.Time, bool) {
+	if c.pendingFire != nil {
+		return c.pendingFire.at, true
+	}
+	return c.timetable.NextAt()
+}
+
+// executionID of a cron's fire derives from job and time, so that a fire is
+// made at most once (rule F2).
+func executionID(job string, fire time.Time) string {
+	return job + "@" + fire.UTC().Format("20060102T150405Z")
+}
+
+// enqueueFire applies the queue rule to a fire of a cron (rule F5).
+func (c *Core) enqueueFire(j *jobState, at time.Time, source Source) {
+	id := executionID(j.name, at)
+	if c.executions[id] != nil || c.ended.byID[id] != nil {
+		return
+	}
+	if len(j.queue) > 0 {
+		if !j.cfg.Misfire {
+			c.stats.FiresDropped++
+			c.note(Note{Kind: NoteFireDropped, Job: j.name, Detail: fmt.Sprintf(
+				"the fire of %s found execution %s %s; without misfire it is dropped", at.Format(time.RFC3339), j.queue[0].ID, j.queue[0].state())})
+			return
+		}
+		source = Misfired
+		c.dropOldestFire(j)
+	}
+	c.enqueue(j, &execution{ID: id, Job: j.name, Fire: at, Source: source, Made: c.now})
+}
+
+// dropOldestFire makes room in a full queue: the oldest fire of the cron that
+// waits goes; triggers are never dropped.
+func (c *Core) dropOldestFire(j *jobState) {
+	waiting, oldest := 0, -1
+	for i, e := range j.queue {
+		if e.launched() {
+			continue
+		}
+		if e.Source == Triggered {
+			continue
+		}
+		if waiting++; oldest < 0 {
+			oldest = i
+		}
+	}
+	if waiting < c.opt.QueuedFires {
+		return
+	}
+	e := j.queue[oldest]
+	c.stats.FiresDropped++
+	c.note(Note{Kind: NoteFireDropped, Job: j.name, Execution: e.ID, Detail: fmt.Sprintf("%d fires wait already; the oldest, of %s, is dropped", waiting, e.Fire.Format(time.RFC3339))})
+	e.KillReason = fmt.Sprintf("dropped: more than %d fires of the job were waiting", c.opt.QueuedFires)
+	c.endExecution(e)
+}
+
+// enqueue adds an execution to its job's queue, in order of fire time.
+func (c *Core) enqueue(j *jobState, e *execution) {
+	c.executions[e.ID] = e
+	i := len(j.queue)
+	for i > 0 && !j.queue[i-1].launched() && e.Fire.Before(j.queue[i-1].Fire) {
+		i--
+	}
+	j.queue = slices.Insert(j.queue, i, e)
+	c.dirty.header(e)
+	c.note(Note{Kind: NoteExecutionMade, Job: j.name, Execution: e.ID, Detail: string(e.Source)})
+	if i == 0 && len(j.queue) > 1 {
+		c.removeLaunchable(j.queue[1])
+	}
+	c.headOfQueue(j)
+}
+
+// headOfQueue lets the first execution of a job's queue be launched (rule F5).
+func (c *Core) headOfQueue(j *jobState) {
+	if len(j.queue) == 0 {
+		return
+	}
+	if e := j.queue[0]; !e.launched() && e.KillReason == "" {
+		c.addLaunchable(e)
+	}
+}
+
+// trigger makes an execution now, or refuses (rule F5: a trigger is never dropped).
+func (c *Core) trigger(t TriggerAsked) {
+	refuse := func(err *Error) { c.out.Replies = append(c.out.Replies, Reply{Token: t.Token, Err: err}) }
+	j := c.jobs[t.Job]
+	if j == nil || j.cfg == nil {
+		refuse(jobNotFound(t.Job))
+		return
+	}
+	if j.cfg.JobExecutionType == jobs.Daemon {
+		refuse(errorf(Conflict, "daemon_trigger", "Daemon job '%s' cannot support trigger.", t.Job))
+		return
+	}
+	if why := c.off(j); why != "" {
+		refuse(errorf(Conflict, "job_disabled", "job %q cannot be triggered: %s; enable it first", t.Job, why))
+		return
+	}
+	if c.draining {
+		refuse(errorf(Unavailable, "stopping", "the scheduler is stopping; try again when it is back"))
+		return
+	}
+	id := executionID(t.Job, c.now) + "-" + c.uuid()[:8]
+	if t.Key != "" {
+		id = t.Job + "@key-" + fingerprint(t.Key)
+		if c.executions[id] != nil || c.ended.byID[id] != nil {
+			c.out.Replies = append(c.out.Replies, Reply{Token: t.Token, ExecutionID: id})
+			return
+		}
+	}
+	waiting := 0
+	for _, e := range j.queue {
+		if !e.launched() && (e.Source == Triggered || j.cfg.Misfire) {
+			waiting++
+		}
+	}
+	most := 1
+	if j.cfg.Misfire {
+		most = c.opt.QueuedFires
+	}
+	if waiting >= most {
+		refuse(errorf(Conflict, "trigger_waits", "%d executions of job %q wait already (GET /api/job/%s/explain says for what); trigger it again when they have begun", waiting, t.Job, t.Job))
+		return
+	}
+	c.stats.Triggers++
+	c.enqueue(j, &execution{ID: id, Job: t.Job, Fire: c.now.Truncate(time.Millisecond), Source: Triggered, Made: c.now})
+	c.out.Replies = append(c.out.Replies, Reply{Token: t.Token, ExecutionID: id})
+}

@@ -1,0 +1,166 @@
+package scheduler
+
+import (
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/offers"
+)
+
+// flowState is what we last asked the master about offers in this session.
+type flowState struct {
+	suppressed bool
+	// filtered is set when we declined something since the last REVIVE: its
+	// resources stay away until their filter ends.
+	filtered  bool
+	revivedAt time.Time
+	wake      time.Time
+}
+
+// offered takes new offers in and believes what they say of executors.
+func (c *Core) offered(e cluster.Offers) {
+	for _, o := range e.Offers {
+		c.stats.OffersReceived++
+		a := c.agent(o.AgentID)
+		a.registered = true
+		a.host, a.unavailable = o.Hostname, o.Unavailable
+		if o.AgentURL != "" {
+			a.url = o.AgentURL
+		}
+		c.believeOffer(o)
+		c.pool.Add(offers.Offer{ID: o.ID, Agent: o.AgentID, Host: o.Hostname, Free: app.Resources(o.Resources), Received: c.now})
+		c.matchAgain = true
+	}
+	for _, agent := range c.pool.Agents() {
+		c.growCapacity(agent)
+	}
+}
+
+// growCapacity remembers the most that was ever seen free on an agent plus
+// used there by us.
+func (c *Core) growCapacity(agent offers.Agent) {
+	a := c.agent(agent.ID)
+	seen := agent.Free
+	for _, x := range c.executorsOn[agent.ID] {
+		if x.tasks > 0 || x.confirmed {
+			seen = seen.Plus(app.Resources(x.Info.Resources))
+		}
+	}
+	a.capacity.CPUMilli = max(a.capacity.CPUMilli, seen.CPUMilli)
+	a.capacity.MemMilli = max(a.capacity.MemMilli, seen.MemMilli)
+}
+
+// tendOffers keeps what the next seconds need and gives back the rest: offers
+// are revived a little ahead of fires, held for at most OfferHold unless they
+// are reserved, declined with a filter, and suppressed while nothing is due.
+func (c *Core) tendOffers() {
+	c.flow.wake = time.Time{}
+	if !c.session.open {
+		return
+	}
+	waits := !c.draining && c.someWait()
+	next, fires := c.nextFire()
+	soon := fires && !next.After(c.now.Add(c.opt.OfferAhead))
+	wanted := waits || soon && !c.draining
+	if wanted {
+		c.giveBack(c.tooOld(), 0)
+		c.revive(waits)
+	} else {
+		c.giveBack(c.allOffers(), c.refuseFor(next, fires))
+		if !c.flow.suppressed && (!fires || next.Sub(c.now) > c.opt.SuppressBeyond) {
+			c.flow.suppressed = true
+			c.call(CallSuppress{})
+		}
+	}
+	if c.pool.Len() > 0 {
+		c.flow.wake = c.now.Add(c.opt.OfferHold)
+	}
+}
+
+// someWait reports whether something could be launched if there were room.
+func (c *Core) someWait() bool {
+	for _, e := range c.launchable {
+		if e.KillReason != "" {
+			continue
+		}
+		if !e.launched() {
+			if j := c.jobs[e.Job]; j != nil && c.off(j) == "" && c.ghostsOf[e.Job] == 0 {
+				return true
+			}
+			continue
+		}
+		for i := range e.Shards {
+			if s := &e.Shards[i]; s.State == Waiting && !s.NotBefore.After(c.now.Add(c.opt.OfferAhead)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// refuseFor is how long the resources of declined offers may stay away: until
+// a little before they are needed.
+func (c *Core) refuseFor(next time.Time, fires bool) time.Duration {
+	if !fires {
+		return c.opt.SuppressBeyond
+	}
+	return min(max(next.Add(-c.opt.OfferAhead).Sub(c.now), time.Second), c.opt.SuppressBeyond)
+}
+
+func (c *Core) tooOld() []offers.Offer {
+	old := c.pool.OlderThan(c.now.Add(-c.opt.OfferHold))
+	if c.reservation == nil {
+		return old
+	}
+	gone := old[:0]
+	for _, o := range old {
+		if c.reservation.agents[o.Agent] {
+			c.pool.Add(o) // held for the one it is reserved for (rule L2)
+		} else {
+			gone = append(gone, o)
+		}
+	}
+	return gone
+}
+
+func (c *Core) allOffers() []offers.Offer {
+	return c.pool.OlderThan(c.now.Add(time.Hour))
+}
+
+func (c *Core) giveBack(gone []offers.Offer, refuse time.Duration) {
+	if len(gone) == 0 {
+		return
+	}
+	ids := make([]string, len(gone))
+	for i, o := range gone {
+		ids[i] = o.ID
+	}
+	c.stats.OffersDeclined += int64(len(ids))
+	if refuse > 0 {
+		c.flow.filtered = true
+	}
+	c.call(CallDecline{Offers: ids, Refuse: max(refuse, declineAtLeast)})
+}
+
+// declineAtLeast lets another framework have its turn.
+const declineAtLeast = time.Second
+
+// revive asks for offers if something keeps them away: at once when something
+// waits and nothing is at hand, but not more than once in reviveEvery.
+func (c *Core) revive(waits bool) {
+	if !c.flow.suppressed && !c.flow.filtered {
+		return
+	}
+	if c.pool.Len() > 0 && !c.flow.suppressed && !waits {
+		return
+	}
+	if again := c.flow.revivedAt.Add(reviveEvery); c.now.Before(again) && again.Sub(c.now) <= reviveEvery {
+		c.wakeAt(again)
+		return
+	}
+	c.flow.suppressed, c.flow.filtered, c.flow.revivedAt = false, false, c.now
+	c.call(CallRevive{})
+}
+
+const reviveEvery = 100 * time.Millisecond

@@ -1,0 +1,109 @@
+package scheduler
+
+import (
+	"github.com/elasticjob-go/elasticjob/cluster"
+)
+
+// shutdownReason marks executions whose tasks a stopping server kills (rule O4).
+const shutdownReason = "lost by shutdown of the scheduler"
+
+// killExecution ends what waits of an execution at once, and wants what runs
+// of it killed (rule K1: committed first, sent again until it is over).
+func (c *Core) killExecution(e *execution, reason string) {
+	if e.Ended > 0 {
+		return
+	}
+	if !e.launched() {
+		e.KillReason = reason
+		c.endExecution(e)
+		return
+	}
+	if e.KillReason == "" || e.KillReason == shutdownReason {
+		e.KillReason = reason
+		c.dirty.header(e)
+	}
+	for i := range e.Shards {
+		s := &e.Shards[i]
+		switch {
+		case s.State == Waiting && reason != shutdownReason:
+			s.Cause = reason
+			c.over(taskRef{e, i}, Killed)
+		case s.live() && s.KillSince.IsZero():
+			s.KillSince = c.now
+			c.dirty.shard(e, i)
+			c.sendKill(s)
+		}
+	}
+}
+
+// sendKill sends a kill, unless the task's ACCEPT is still under way (rule L4).
+func (c *Core) sendKill(s *shard) {
+	if s.acceptSeq != 0 || !c.session.open {
+		return
+	}
+	s.killSent = c.now
+	s.killTry++
+	c.call(CallKill{cluster.Kill{TaskID: s.TaskID, AgentID: s.Agent, Grace: c.opt.KillGrace}})
+	c.wakeAt(c.now.Add(backoff(c.opt.ResendFirst, c.opt.ResendMost, s.killTry-1)))
+}
+
+// resendKills repeats wanted kills with backoff: the master forgets kills of
+// unreachable tasks, and drops them while an agent is away (K1).
+func (c *Core) resendKills() {
+	if !c.session.open || c.now.Before(c.session.killsLookedAt.Add(c.opt.ResendFirst/2)) && !c.session.killsLookedAt.After(c.now) {
+		return
+	}
+	c.session.killsLookedAt = c.now
+	for _, id := range sortedKeys(c.tasks) {
+		s := c.tasks[id].shard()
+		if !s.live() || s.KillSince.IsZero() {
+			continue
+		}
+		if s.killSent.IsZero() || c.now.Sub(s.killSent) >= backoff(c.opt.ResendFirst, c.opt.ResendMost, s.killTry-1) {
+			c.sendKill(s)
+		}
+	}
+}
+
+// drain begins the end of everything on the cluster (rule O4).
+func (c *Core) drain() {
+	c.draining = true
+	for _, id := range sortedKeys(c.executions) {
+		if e := c.executions[id]; e != nil && e.launched() {
+			c.killExecution(e, shutdownReason)
+		}
+	}
+	for _, id := range sortedKeys(c.executors) {
+		c.closeExecutor(c.executors[id])
+	}
+}
+
+// liftShutdown makes what a stopped server left behind launchable again, once
+// nothing of it is on the cluster any more.
+func (c *Core) liftShutdown(e *execution) {
+	if c.draining || e.KillReason != shutdownReason {
+		return
+	}
+	for i := range e.Shards {
+		if e.Shards[i].live() {
+			return
+		}
+	}
+	e.KillReason = ""
+	c.dirty.header(e)
+	c.matchAgain = true
+}
+
+// finishDrain tells when nothing of ours is left on the cluster.
+func (c *Core) finishDrain() {
+	if !c.draining {
+		return
+	}
+	live := len(c.executors)
+	for _, ref := range c.tasks {
+		if ref.shard().live() {
+			live++
+		}
+	}
+	c.out.Drained = live == 0
+}

@@ -1,0 +1,208 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/cluster"
+)
+
+// lanes carry calls to the cluster. Calls of one lane keep their order; an
+// ACCEPT has its own goroutine, since its answer is waited for. A call whose
+// outcome is unknown ends the session: what it meant is sorted out by
+// subscribing anew and reconciling (rule L3).
+type lanes struct {
+	r      *reign
+	ctx    context.Context
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+
+	mu      sync.Mutex
+	present *sessionLanes // nil while there is no session
+}
+
+// sessionLanes are the lanes of one session; with it they end.
+type sessionLanes struct {
+	session cluster.Session
+	number  int64
+	flow    lane // DECLINE, REVIVE, SUPPRESS
+	command lane // KILL, SHUTDOWN, RECONCILE
+	acks    [ackLanes]lane
+	nextAck int
+}
+
+const (
+	ackLanes    = 4
+	callTimeout = 10 * time.Second
+)
+
+// lane is a queue with at most one goroutine that empties it.
+type lane struct {
+	queue []func(context.Context) error
+	busy  bool
+}
+
+func newLanes(r *reign) *lanes {
+	ctx, cancel := context.WithCancel(context.Background())
+	return &lanes{r: r, ctx: ctx, cancel: cancel}
+}
+
+// send starts a call. It never blocks.
+func (l *lanes) send(call Call) {
+	if c, ok := call.(CallSubscribe); ok {
+		l.wg.Go(func() { l.subscribe(c) })
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	p := l.present
+	if p == nil {
+		return // the session is over; its end is told to the core
+	}
+	s := p.session
+	switch c := call.(type) {
+	case CallAccept:
+		l.wg.Go(func() { l.accept(p, c) })
+	case CallDecline:
+		l.enqueue(p, &p.flow, func(ctx context.Context) error { return s.Decline(ctx, c.Offers, c.Refuse) })
+	case CallRevive:
+		l.enqueue(p, &p.flow, s.Revive)
+	case CallSuppress:
+		l.enqueue(p, &p.flow, s.Suppress)
+	case CallKill:
+		l.enqueue(p, &p.command, func(ctx context.Context) error { return s.Kill(ctx, c.Kill) })
+	case CallShutdown:
+		l.enqueue(p, &p.command, func(ctx context.Context) error { return s.Shutdown(ctx, c.ExecutorID, c.AgentID) })
+	case CallReconcile:
+		l.enqueue(p, &p.command, func(ctx context.Context) error { return s.Reconcile(ctx, c.Tasks) })
+	case CallAcknowledge:
+		p.nextAck = (p.nextAck + 1) % ackLanes
+		l.enqueue(p, &p.acks[p.nextAck], func(ctx context.Context) error { return s.Acknowledge(ctx, c.Ack) })
+	}
+}
+
+// enqueue adds a call to a lane; the caller holds the lock.
+func (l *lanes) enqueue(p *sessionLanes, q *lane, call func(context.Context) error) {
+	q.queue = append(q.queue, call)
+	if !q.busy {
+		q.busy = true
+		l.wg.Go(func() { l.drive(p, q) })
+	}
+}
+
+// drive empties a lane and ends.
+func (l *lanes) drive(p *sessionLanes, q *lane) {
+	for {
+		l.mu.Lock()
+		if len(q.queue) == 0 || l.present != p {
+			q.queue, q.busy = nil, false
+			l.mu.Unlock()
+			return
+		}
+		call := q.queue[0]
+		q.queue = q.queue[1:]
+		l.mu.Unlock()
+		ctx, cancel := context.WithTimeout(l.ctx, callTimeout)
+		err := call(ctx)
+		cancel()
+		if err != nil {
+			l.failed(p, err)
+		}
+	}
+}
+
+// failed ends the session after a call that was refused or has no answer.
+func (l *lanes) failed(p *sessionLanes, err error) {
+	if l.drop(p) && l.ctx.Err() == nil {
+		l.r.s.opt.Logger.Warn("a call to the cluster failed: subscribing anew", "error", err)
+	}
+	l.end(p.session)
+}
+
+// drop makes a session no longer the present one, and reports whether it was.
+func (l *lanes) drop(p *sessionLanes) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.present != p {
+		return false
+	}
+	l.present = nil
+	l.r.subscribed.Store(false)
+	return true
+}
+
+func (l *lanes) end(s cluster.Session) {
+	if err := s.Close(); err != nil {
+		l.r.s.opt.Logger.Debug("close a session", "error", err)
+	}
+}
+
+func (l *lanes) accept(p *sessionLanes, c CallAccept) {
+	ctx, cancel := context.WithTimeout(l.ctx, callTimeout)
+	defer cancel()
+	err := p.session.Accept(ctx, c.Accept)
+	var refused *cluster.Refused
+	switch {
+	case err == nil:
+		l.r.inbox.put(AcceptAnswered{Session: p.number, Seq: c.Seq, OK: true})
+	case errors.As(err, &refused):
+		l.r.inbox.put(AcceptAnswered{Session: p.number, Seq: c.Seq, Message: refused.Message})
+		l.failed(p, err)
+	default:
+		l.failed(p, err)
+	}
+}
+
+// subscribe opens a session and passes on what it tells until it ends.
+func (l *lanes) subscribe(c CallSubscribe) {
+	f := l.r.s.opt.Framework
+	f.ID = c.FrameworkID
+	ctx, cancel := context.WithTimeout(l.ctx, callTimeout)
+	s, err := l.r.s.opt.Driver.Subscribe(ctx, f)
+	cancel()
+	if err != nil {
+		l.r.inbox.put(SessionEnded{Session: c.Session, Reason: fmt.Sprintf("subscribe: %v", err), Removed: removed(err)})
+		return
+	}
+	p := &sessionLanes{session: s, number: c.Session}
+	l.mu.Lock()
+	l.present = p
+	l.mu.Unlock()
+	stop := context.AfterFunc(l.ctx, func() { l.end(s) })
+	defer stop()
+	ended := SessionEnded{Session: c.Session}
+	for e := range s.Events() {
+		switch e := e.(type) {
+		case cluster.Subscribed:
+			l.r.subscribed.Store(true)
+			l.r.inbox.put(SessionBegan{Session: c.Session, MasterID: e.MasterID})
+		case cluster.FrameworkError:
+			ended.Reason, ended.Removed = e.Message, e.Removed
+		case cluster.Heartbeat:
+		default:
+			l.r.inbox.put(Told{Session: c.Session, Event: e})
+		}
+	}
+	l.drop(p)
+	if err := s.Err(); err != nil && ended.Reason == "" {
+		ended.Reason = err.Error()
+		ended.Removed = removed(err)
+	}
+	l.end(s)
+	l.r.inbox.put(ended)
+}
+
+// removed reports whether a failed subscription means that the framework id was torn down.
+func removed(err error) bool {
+	var fe cluster.FrameworkError
+	return errors.As(err, &fe) && fe.Removed
+}
+
+// close ends the session and waits for all goroutines.
+func (l *lanes) close() {
+	l.cancel()
+	l.wg.Wait()
+}

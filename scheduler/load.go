@@ -1,0 +1,257 @@
+package scheduler
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/registry"
+)
+
+// Stored is all that a term finds in the registry: entries sorted by path.
+type Stored struct{ Entries []registry.Entry }
+
+// Load fills an empty core with what the last term left. A document that cannot be
+// read is reported and left alone; the rest runs ([D15]). Only a state of ours that
+// cannot be read is an error: going on could lose or double work.
+func (c *Core) Load(now time.Time, stored Stored) error {
+	c.now, c.loading = now.UTC(), true
+	defer func() { c.loading = false }()
+	chunks := map[string][]shard{}
+	var execs []*execution
+	disabledApps, disabledJobs := map[string]bool{}, map[string]bool{}
+	for _, e := range stored.Entries {
+		dir, name := splitPath(e.Path)
+		var err error
+		switch dir {
+		case pathApps:
+			c.loadApp(name, e)
+		case pathJobs:
+			c.loadJob(name, e)
+		case pathAppDisabled:
+			disabledApps[name] = true
+		case pathJobDisabled:
+			disabledJobs[name] = true
+		case pathExecution:
+			var x execution
+			if err = json.Unmarshal(e.Value, &x); err == nil {
+				execs = append(execs, &x)
+			}
+		case pathExecutor:
+			var x executorRecord
+			if err = json.Unmarshal(e.Value, &x); err == nil {
+				x.idleSince = c.now
+				c.addExecutor(&x)
+			}
+		case pathGhost:
+			var g ghost
+			if err = json.Unmarshal(e.Value, &g); err == nil {
+				c.ghosts[name] = &g
+				if g.Blocks {
+					c.ghostsOf[g.Job]++
+				}
+			}
+		case pathJobState:
+			var r jobRecord
+			if err = json.Unmarshal(e.Value, &r); err == nil {
+				j := c.jobOrTombstone(name)
+				j.stored, j.isStored, j.since = r, true, r.Since
+			}
+		default:
+			err = c.loadOther(e, dir, chunks)
+		}
+		if err != nil {
+			return fmt.Errorf("read %s: %w; the scheduler's state is damaged there: restore the registry from a copy, or remove that entry and its job's tasks", e.Path, err)
+		}
+	}
+	for name := range disabledApps {
+		if a := c.apps[name]; a != nil {
+			a.disabled = true
+		}
+	}
+	for name := range disabledJobs {
+		if j := c.jobs[name]; j != nil {
+			j.disabled = true
+		}
+	}
+	return c.joinLoaded(execs, chunks)
+}
+
+func splitPath(path string) (dir, name string) {
+	i := strings.LastIndexByte(path, '/')
+	return path[:i], path[i+1:]
+}
+
+func (c *Core) loadOther(e registry.Entry, dir string, chunks map[string][]shard) (err error) {
+	switch {
+	case e.Path == pathMark:
+		return json.Unmarshal(e.Value, &c.mark)
+	case e.Path == pathCounter:
+		c.executorN, err = strconv.ParseInt(string(e.Value), 10, 64)
+	case e.Path == pathFramework:
+		c.frameworkID = string(e.Value)
+	case strings.HasPrefix(dir, pathShards+"/"):
+		var part []shard
+		if err = json.Unmarshal(e.Value, &part); err == nil {
+			chunks[e.Path] = part
+		}
+	}
+	return err
+}
+
+func (c *Core) loadApp(name string, e registry.Entry) {
+	cfg, _, err := app.Decode(e.Value, app.Default())
+	if err == nil && cfg.AppName != name {
+		err = fmt.Errorf("its appName is %q", cfg.AppName)
+	}
+	if err != nil {
+		c.faulty[e.Path] = err.Error()
+		return
+	}
+	c.apps[name] = &appState{name: name, cfg: cfg, version: e.Version, kind: executorKind(cfg), jobs: map[string]*jobState{}, starts: map[string]*startTrouble{}}
+}
+
+func (c *Core) loadJob(name string, e registry.Entry) {
+	cfg, _, err := jobs.Decode(e.Value, jobs.Default())
+	if err == nil && cfg.JobName != name {
+		err = fmt.Errorf("its jobName is %q", cfg.JobName)
+	}
+	if err != nil {
+		c.faulty[e.Path] = err.Error()
+		return
+	}
+	j := c.jobOrTombstone(name)
+	j.cfg, j.version = &cfg, e.Version
+}
+
+func (c *Core) jobOrTombstone(name string) *jobState {
+	j := c.jobs[name]
+	if j == nil {
+		j = &jobState{name: name}
+		c.jobs[name] = j
+	}
+	return j
+}
+
+// joinLoaded puts executions, shards and tasks together and lets every job
+// follow its documents.
+func (c *Core) joinLoaded(execs []*execution, chunks map[string][]shard) error {
+	for path, why := range c.faulty {
+		c.note(Note{Kind: NoteFaulty, Detail: path + ": " + why, Problem: true})
+	}
+	var ended []*execution
+	for _, e := range execs {
+		e.stored = true
+		e.storedChunks = e.Chunks
+		for i := range e.Chunks {
+			path := chunkPath(e.ID, i)
+			part, ok := chunks[path]
+			if !ok {
+				return fmt.Errorf("read execution %s: its part %s is missing; the scheduler's state is damaged: restore the registry from a copy", e.ID, path)
+			}
+			e.Shards = append(e.Shards, part...)
+			delete(chunks, path)
+		}
+		e.Chunks = 0
+		for i := range e.Shards {
+			if !e.Shards[i].State.terminal() {
+				e.shardsOpen++
+			}
+		}
+		if e.Ended > 0 {
+			ended = append(ended, e)
+			continue
+		}
+		c.executions[e.ID] = e
+		j := c.jobOrTombstone(e.Job)
+		j.queue = append(j.queue, e)
+	}
+	slices.SortFunc(ended, func(a, b *execution) int { return int(a.Ended - b.Ended) })
+	for _, e := range ended {
+		c.ended.seq = e.Ended
+		c.dirty.gone = append(c.dirty.gone, c.ended.add(e, c.opt.EndedKept)...)
+	}
+	for path := range chunks {
+		// No header names it: the write of its execution was cut off (rule T5).
+		c.dirty.orphans = append(c.dirty.orphans, path)
+	}
+	for _, name := range sortedKeys(c.jobs) {
+		j := c.jobs[name]
+		slices.SortStableFunc(j.queue, func(a, b *execution) int {
+			if a.launched() != b.launched() {
+				if a.launched() {
+					return -1
+				}
+				return 1
+			}
+			return launchKeyCompare(launchKey{fire: a.Fire, id: a.ID}, launchKey{fire: b.Fire, id: b.ID})
+		})
+		if j.cfg != nil {
+			if a := c.apps[j.cfg.AppName]; a != nil {
+				a.jobs[name] = j
+			}
+		}
+	}
+	for _, id := range sortedKeys(c.executions) {
+		c.takeUp(c.executions[id])
+	}
+	for _, name := range sortedKeys(c.jobs) {
+		if j := c.jobs[name]; j != nil {
+			if !j.isStored && j.cfg == nil && len(j.queue) == 0 {
+				delete(c.jobs, name)
+				continue
+			}
+			c.settle(j)
+		}
+	}
+	for _, x := range c.executors {
+		c.checkIdle(x)
+	}
+	return nil
+}
+
+// takeUp indexes a loaded execution's tasks and sets its waiting shards to work.
+func (c *Core) takeUp(e *execution) {
+	for i := range e.Shards {
+		s := &e.Shards[i]
+		if s.TaskID != "" && s.State != Waiting {
+			c.tasks[s.TaskID] = taskRef{e, i}
+		}
+		if s.live() {
+			if x := c.executors[s.Executor]; x != nil {
+				x.tasks++
+			}
+			if a := c.agent(s.Agent); a.url == "" {
+				a.url = s.AgentURL
+			}
+		}
+	}
+	c.liftShutdown(e)
+	if e.launched() && slices.ContainsFunc(e.Shards, func(s shard) bool { return s.State == Waiting }) {
+		c.addLaunchable(e)
+	}
+}
+
+func launchKeyCompare(a, b launchKey) int {
+	switch {
+	case a.before(b):
+		return -1
+	case b.before(a):
+		return 1
+	}
+	return 0
+}
+
+// fireFrom is the moment after which a schedule's first fire is looked for:
+// the mark, and its own instant again while not all jobs of it are done.
+func (c *Core) fireFrom() time.Time {
+	if c.mark.Time.IsZero() {
+		return c.now
+	}
+	return c.mark.Time.Add(-time.Second)
+}

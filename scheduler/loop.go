@@ -1,0 +1,369 @@
+package scheduler
+
+// The order of effects, and what a crash between any two of them leads to:
+//
+//  1. a change of configuration is committed alone (T4). Crash: the next
+//     leader finds the document, compares it with what it stored of the job,
+//     and does what the change asks for; the requester was told nothing.
+//  2. the step's writes are committed. Crash before: nothing happened; events
+//     of the cluster come again (updates are not acknowledged yet), fires are
+//     made again from the mark, requesters were told nothing.
+//  3. ACCEPT, KILL, SHUTDOWN, RECONCILE, ACKNOWLEDGE, DECLINE, REVIVE,
+//     SUPPRESS leave. Crash before or between: a launch that did not leave is
+//     found by reconciliation (GONE: never began, launched again, E1); kills
+//     and shutdowns are state and are sent again (K1, X2); updates come again
+//     (S3); offers are all forgotten with the next subscription (T6).
+//  4. requesters are answered. Crash before: they see the connection break,
+//     and an Idempotency-Key makes asking again safe (T3).
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/registry"
+)
+
+// reign is the shell around one term's core.
+type reign struct {
+	s    *Scheduler
+	term registry.Term
+	rnd  rand.Source
+
+	mu   sync.RWMutex // held for writing from a step's begin to its commit's end
+	core *Core
+
+	inbox   inbox
+	lanes   *lanes
+	over    chan struct{} // closed when the term is over for requesters
+	drained chan struct{}
+	isDrain bool
+
+	askMu sync.Mutex
+	token uint64
+	asks  map[uint64]chan Reply
+
+	subscribed             atomic.Bool
+	commits, commitsFailed atomic.Int64
+}
+
+func newReign(s *Scheduler, term registry.Term, core *Core) *reign {
+	r := &reign{s: s, term: term, core: core, rnd: s.opt.Random, over: make(chan struct{}), drained: make(chan struct{}), asks: map[uint64]chan Reply{}}
+	r.inbox.ready = make(chan struct{}, 1)
+	r.lanes = newLanes(r)
+	return r
+}
+
+// change is a request to change the configuration.
+type change struct {
+	make func(*Core) (plan, error)
+	done chan error
+}
+
+// run steps until ctx ends or the term is over.
+func (r *reign) run(ctx context.Context) error {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-r.term.Done():
+			return fmt.Errorf("term %d: %w", r.term.Number(), r.term.Err())
+		case <-r.inbox.ready:
+		case <-timer.C:
+		}
+		events, changes := r.inbox.take()
+		wake, err := r.step(ctx, events)
+		for _, ch := range changes {
+			if err != nil {
+				break
+			}
+			wake, err = r.apply(ctx, ch)
+		}
+		if err != nil {
+			return err
+		}
+		timer.Stop()
+		if !wake.IsZero() {
+			timer.Reset(max(wake.Sub(r.s.opt.Clock()), 0))
+		}
+	}
+}
+
+// step lets the core decide, commits, and then lets the effects out.
+func (r *reign) step(ctx context.Context, events []Event) (time.Time, error) {
+	r.mu.Lock()
+	d := r.core.Step(r.s.opt.Clock(), r.rnd, events)
+	fenced := false
+	for _, call := range d.Calls {
+		if _, ok := call.(CallSubscribe); ok {
+			fenced = true
+		}
+	}
+	err := r.commit(ctx, d.Writes, fenced)
+	r.mu.Unlock()
+	if err != nil {
+		return time.Time{}, err
+	}
+	for _, n := range d.Notes {
+		LogNote(r.s.opt.Logger, n)
+	}
+	for _, call := range d.Calls {
+		r.lanes.send(call)
+	}
+	for _, reply := range d.Replies {
+		r.reply(reply)
+	}
+	if d.Drained && !r.isDrain {
+		r.isDrain = true
+		close(r.drained)
+	}
+	return d.Wake, nil
+}
+
+// commit writes in one commit, or in as many as the limits need, in order
+// (rule T5).
+func (r *reign) commit(ctx context.Context, writes []registry.Write, fenced bool) error {
+	limit := r.s.opt.Registry.Limits().Commit
+	for len(writes) > 0 || fenced {
+		fenced = false
+		n, size := 0, 0
+		for n < len(writes) {
+			size += len(writes[n].Path) + len(writes[n].Value)
+			if n > 0 && size > limit {
+				break
+			}
+			n++
+		}
+		r.commits.Add(1)
+		// A commit that has begun is finished even while the process is told
+		// to stop: its outcome would be unknown otherwise.
+		if err := r.term.Commit(context.WithoutCancel(ctx), writes[:n]); err != nil {
+			r.commitsFailed.Add(1)
+			return fmt.Errorf("commit the scheduler's state: %w", err)
+		}
+		writes = writes[n:]
+	}
+	return nil
+}
+
+// apply commits a change of configuration alone, then lets the core see it
+// (rule T4). A conflict ends no term: the document is read again.
+func (r *reign) apply(ctx context.Context, ch *change) (time.Time, error) {
+	r.mu.RLock()
+	p, err := ch.make(r.core)
+	r.mu.RUnlock()
+	if err != nil {
+		ch.done <- err
+		return r.step(ctx, nil)
+	}
+	err = r.commit(ctx, p.writes, false)
+	var conflict *registry.Conflict
+	switch {
+	case errors.As(err, &conflict):
+		events, err := r.reload(ctx, conflict.Path)
+		if err != nil {
+			ch.done <- errorf(OutcomeUnknown, "term_over", "the change was not made: %v", err)
+			return time.Time{}, err
+		}
+		wake, err := r.step(ctx, events)
+		ch.done <- errorf(Conflict, "changed_meanwhile", "%s was changed by somebody else meanwhile; read it again and repeat the change", conflict.Path)
+		return wake, err
+	case errors.Is(err, registry.ErrTooLarge):
+		ch.done <- errorf(Invalid, "too_large", "the change is too large for one commit; make it in parts")
+		return r.step(ctx, nil)
+	case err != nil:
+		ch.done <- errorf(OutcomeUnknown, "term_over", "the change may have been done; look again when a leader is back: %v", err)
+		return time.Time{}, err
+	}
+	wake, err := r.step(ctx, p.events)
+	if err != nil {
+		ch.done <- errorf(OutcomeUnknown, "term_over", "the change was stored; the next leader acts on it: %v", err)
+		return wake, err
+	}
+	ch.done <- nil
+	return wake, nil
+}
+
+// reload reads a document that somebody else has changed.
+func (r *reign) reload(ctx context.Context, path string) ([]Event, error) {
+	dir, name := splitPath(path)
+	entry, err := r.term.Get(ctx, path)
+	gone := errors.Is(err, registry.ErrNotFound)
+	if err != nil && !gone {
+		return nil, fmt.Errorf("read %s again: %w", path, err)
+	}
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	switch dir {
+	case pathApps:
+		e := AppChanged{Name: name, Version: entry.Version}
+		if a := r.core.apps[name]; a != nil {
+			e.Disabled = a.disabled
+		}
+		if !gone {
+			cfg, _, err := app.Decode(entry.Value, app.Default())
+			if err != nil {
+				return nil, nil // the last good document stays
+			}
+			e.Config = &cfg
+		}
+		return []Event{e}, nil
+	case pathJobs:
+		e := JobChanged{Name: name, Version: entry.Version}
+		if j := r.core.jobs[name]; j != nil {
+			e.Disabled = j.disabled
+		}
+		if !gone {
+			cfg, _, err := jobs.Decode(entry.Value, jobs.Default())
+			if err != nil {
+				return nil, nil
+			}
+			e.Config = &cfg
+		}
+		return []Event{e}, nil
+	}
+	return nil, nil
+}
+
+// end closes the session, waits for all goroutines of the term, answers those
+// who still wait, and resigns.
+func (r *reign) end() {
+	close(r.over)
+	r.lanes.close()
+	_, changes := r.inbox.shut()
+	for _, ch := range changes {
+		ch.done <- errorf(Unavailable, "term_over", "the term is over; the change was not made")
+	}
+	if err := resign(r.term); err != nil && !errors.Is(err, registry.ErrTermOver) {
+		r.s.opt.Logger.Warn("the election node may stay until its session ends", "error", err)
+	}
+}
+
+// change hands a configuration change to the loop and waits for its end.
+func (s *Scheduler) change(ctx context.Context, make func(*Core) (plan, error)) error {
+	r, err := s.current()
+	if err != nil {
+		return err
+	}
+	ch := &change{make: make, done: nil}
+	ch.done = newDone()
+	if !r.inbox.putChange(ch) {
+		return errorf(Unavailable, "term_over", "the term is over; try again shortly")
+	}
+	select {
+	case err := <-ch.done:
+		return err
+	case <-ctx.Done():
+		return errorf(OutcomeUnknown, "gave_up", "nobody waits for the answer any more; the change may have been done")
+	}
+}
+
+func newDone() chan error { return make(chan error, 1) }
+
+// ask hands an event to the loop and waits for the reply with its token.
+func (s *Scheduler) ask(ctx context.Context, event func(token uint64) Event) (Reply, error) {
+	r, err := s.current()
+	if err != nil {
+		return Reply{}, err
+	}
+	answer := make(chan Reply, 1)
+	r.askMu.Lock()
+	r.token++
+	token := r.token
+	r.asks[token] = answer
+	r.askMu.Unlock()
+	defer func() {
+		r.askMu.Lock()
+		delete(r.asks, token)
+		r.askMu.Unlock()
+	}()
+	r.inbox.put(event(token))
+	select {
+	case reply := <-answer:
+		if reply.Err != nil {
+			return Reply{}, reply.Err
+		}
+		return reply, nil
+	case <-r.over:
+		return Reply{}, errorf(OutcomeUnknown, "term_over", "the term ended; the request may have been done: repeat it with the same Idempotency-Key, or look first")
+	case <-ctx.Done():
+		return Reply{}, errorf(OutcomeUnknown, "gave_up", "nobody waits for the answer any more; the request may have been done")
+	}
+}
+
+func (r *reign) reply(reply Reply) {
+	r.askMu.Lock()
+	defer r.askMu.Unlock()
+	if ch := r.asks[reply.Token]; ch != nil {
+		ch <- reply
+	}
+}
+
+// inbox is what waits for the next step. Everything that comes while a commit
+// is under way goes into the next one.
+type inbox struct {
+	mu      sync.Mutex
+	events  []Event
+	changes []*change
+	closed  bool
+	ready   chan struct{}
+}
+
+// batch bounds the events of one step.
+const batch = 5000
+
+func (b *inbox) put(e Event) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.closed {
+		b.events = append(b.events, e)
+		b.ring()
+	}
+}
+
+func (b *inbox) putChange(c *change) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return false
+	}
+	b.changes = append(b.changes, c)
+	b.ring()
+	return true
+}
+
+func (b *inbox) ring() {
+	select {
+	case b.ready <- struct{}{}:
+	default:
+	}
+}
+
+func (b *inbox) take() ([]Event, []*change) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	n := min(len(b.events), batch)
+	events, changes := b.events[:n:n], b.changes
+	b.events, b.changes = b.events[n:], nil
+	if len(b.events) > 0 {
+		b.ring()
+	} else {
+		b.events = nil
+	}
+	return events, changes
+}
+
+func (b *inbox) shut() ([]Event, []*change) {
+	b.mu.Lock()
+	b.closed = true
+	b.mu.Unlock()
+	return b.take()
+}

@@ -1,0 +1,89 @@
+package scheduler
+
+import (
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/offers"
+)
+
+// CoreOptions are what people may set of the core, and its timeouts. Use
+// DefaultCoreOptions and change what differs.
+type CoreOptions struct {
+	// Zone of crons whose job names none.
+	Zone *time.Location
+	// Strategy is how agents are chosen.
+	Strategy offers.Strategy
+	// KillGrace is the time between SIGTERM and SIGKILL.
+	KillGrace time.Duration
+	// ExecutorIdle is how long an executor is kept with nothing to do (rule X9).
+	ExecutorIdle time.Duration
+	// ExecutorBinary is the URI of the executor for new executors (rule X4).
+	ExecutorBinary string
+	// ExecutorCommand is what the agent runs in the executor's sandbox.
+	ExecutorCommand []string
+
+	// Late is how old a fire may be and still be run like any other (rule F3).
+	Late time.Duration
+	// QueuedFires is how many fires of a job may wait (rules F3, F5).
+	QueuedFires int
+	// FiresPerStep bounds one commit (rule F1).
+	FiresPerStep int
+	// DemandsPerStep bounds one match.
+	DemandsPerStep int
+	// EndedKept is how many ended executions are kept.
+	EndedKept int
+
+	// OfferHold is how long an offer is held; OfferAhead how long before a fire offers are
+	// asked for; SuppressBeyond: with nothing due for so long, no offers are wanted.
+	OfferHold, OfferAhead, SuppressBeyond time.Duration
+	// ReserveAfter and ReserveFor are rule L2's 30 s and 2 minutes.
+	ReserveAfter, ReserveFor time.Duration
+
+	// UnreachableFailover and UnreachableLost are rule E4's 2 and 10 minutes.
+	UnreachableFailover, UnreachableLost time.Duration
+	// StagingKill and StagingLost are the reconciliation table's 5 and 10 minutes.
+	StagingKill, StagingLost time.Duration
+	// EndUnclear is rule S5's 15 minutes.
+	EndUnclear time.Duration
+	// GhostKept is rule E5's 2 weeks.
+	GhostKept time.Duration
+	// ReconcileEvery is the period of reconciliation, ReconcileFirst the first
+	// interval at which unanswered tasks are asked about again.
+	ReconcileEvery, ReconcileFirst time.Duration
+	// MaxErrors, MaxLosses, MaxStarts end the repetition of a shard (rules E1, E2, L6).
+	MaxErrors, MaxLosses, MaxStarts int
+	// BackoffFirst and BackoffMost bound the delay before a shard is launched again.
+	BackoffFirst, BackoffMost time.Duration
+	// ResendFirst and ResendMost bound the repetition of kills and shutdowns.
+	ResendFirst, ResendMost time.Duration
+	// SubscribeMost bounds the delay between subscriptions.
+	SubscribeFirst, SubscribeMost time.Duration
+}
+
+// DefaultCoreOptions are the values that the rules name.
+func DefaultCoreOptions() CoreOptions {
+	return CoreOptions{
+		Zone: time.UTC, KillGrace: 5 * time.Second, ExecutorIdle: 30 * time.Second,
+		ExecutorCommand: []string{"./executor"},
+		Late:            time.Minute, QueuedFires: 100, FiresPerStep: 1000, DemandsPerStep: 2000, EndedKept: 1000,
+		OfferHold: 5 * time.Second, OfferAhead: 2 * time.Second, SuppressBeyond: time.Minute,
+		ReserveAfter: 30 * time.Second, ReserveFor: 2 * time.Minute,
+		UnreachableFailover: 2 * time.Minute, UnreachableLost: 10 * time.Minute,
+		StagingKill: 5 * time.Minute, StagingLost: 10 * time.Minute,
+		EndUnclear: 15 * time.Minute, GhostKept: 14 * 24 * time.Hour,
+		ReconcileEvery: 10 * time.Minute, ReconcileFirst: time.Second,
+		MaxErrors: 5, MaxLosses: 5, MaxStarts: 5,
+		BackoffFirst: 200 * time.Millisecond, BackoffMost: time.Minute,
+		ResendFirst: 2 * time.Second, ResendMost: 2 * time.Minute,
+		SubscribeFirst: 50 * time.Millisecond, SubscribeMost: 15 * time.Second,
+	}
+}
+
+// backoff doubles from first to most with the number of tries before (0 for the first).
+func backoff(first, most time.Duration, tries int) time.Duration {
+	d := first
+	for ; tries > 0 && d < most; tries-- {
+		d *= 2
+	}
+	return min(d, most)
+}

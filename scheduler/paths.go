@@ -1,0 +1,35 @@
+package scheduler
+
+import "strconv"
+
+// Where things are in the registry. Documents, marks and the framework id are
+// where the original keeps them (contract 3); all that is under /brain is ours.
+const (
+	pathApps         = "/config/app"
+	pathJobs         = "/config/job"
+	pathAppDisabled  = "/state/disable/app"
+	pathJobDisabled  = "/state/disable/job"
+	pathFramework    = "/ha/framework_id"
+	pathBrain        = "/brain"
+	pathMark         = "/brain/mark"
+	pathCounter      = "/brain/counter"
+	pathJobState     = "/brain/job"
+	pathExecution    = "/brain/execution"
+	pathShards       = "/brain/shards"
+	pathExecutor     = "/brain/executor"
+	pathGhost        = "/brain/ghost"
+	pathOldFramework = "/brain/old-framework"
+)
+
+func under(path, name string) string { return path + "/" + name }
+
+func chunkPath(execution string, chunk int) string {
+	return pathShards + "/" + execution + "/" + strconv.Itoa(chunk)
+}
+
+// Shards of an execution are kept in its header up to inlineShards, else in
+// chunks of chunkShards (rule T5).
+const (
+	inlineShards = 50
+	chunkShards  = 250
+)

@@ -1,0 +1,174 @@
+package scheduler
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/registry"
+)
+
+// plan is a change of configuration, checked against what is there: what to
+// write, alone and version-checked (rule T4), and what to tell the core once
+// that is committed.
+type plan struct {
+	writes []registry.Write
+	events []Event
+}
+
+func (p *plan) put(path string, v any, version int64, isNew bool) error {
+	value, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	cond := registry.AtVersion(version)
+	if isNew {
+		cond = registry.Absent()
+	}
+	p.writes = append(p.writes, registry.Write{Path: path, Value: value, If: cond})
+	return nil
+}
+
+func (p *plan) remove(path string, version int64) {
+	p.writes = append(p.writes, registry.Write{Path: path, Delete: true, If: registry.AtVersion(version)})
+}
+
+// markDisabled puts or removes a disabled mark, whose value is the name.
+func (p *plan) markDisabled(dir, name string, disabled bool) {
+	p.writes = append(p.writes, registry.Write{Path: under(dir, name), Value: []byte(name), Delete: !disabled})
+}
+
+func (c *Core) planRegisterApp(cfg app.Config) (plan, error) {
+	var p plan
+	if c.apps[cfg.AppName] != nil {
+		return p, errorf(Conflict, "app_exists", "app '%s' already existed.", cfg.AppName)
+	}
+	if why := c.faulty[under(pathApps, cfg.AppName)]; why != "" {
+		return p, errorf(Conflict, "app_faulty", "app %q is in the registry with a document that cannot be read: %s", cfg.AppName, why)
+	}
+	if err := p.put(under(pathApps, cfg.AppName), cfg, 0, true); err != nil {
+		return p, err
+	}
+	p.markDisabled(pathAppDisabled, cfg.AppName, false)
+	p.events = append(p.events, AppChanged{Name: cfg.AppName, Config: &cfg})
+	return p, nil
+}
+
+func (c *Core) planUpdateApp(name string, change func(app.Config) (app.Config, error)) (plan, error) {
+	var p plan
+	a := c.apps[name]
+	if a == nil {
+		return p, appNotFound(name)
+	}
+	cfg, err := change(a.cfg)
+	if err != nil {
+		return p, err
+	}
+	if err := p.put(under(pathApps, name), cfg, a.version, false); err != nil {
+		return p, err
+	}
+	p.events = append(p.events, AppChanged{Name: name, Config: &cfg, Version: a.version + 1, Disabled: a.disabled})
+	return p, nil
+}
+
+func (c *Core) planDisableApp(name string, disabled bool) (plan, error) {
+	var p plan
+	a := c.apps[name]
+	if a == nil {
+		return p, appNotFound(name)
+	}
+	p.markDisabled(pathAppDisabled, name, disabled)
+	cfg := a.cfg
+	p.events = append(p.events, AppChanged{Name: name, Config: &cfg, Version: a.version, Disabled: disabled})
+	return p, nil
+}
+
+// planDeleteApp deletes an app, with its jobs if asked to, all in one commit ([D13]).
+func (c *Core) planDeleteApp(name string, withJobs bool) (plan, error) {
+	var p plan
+	a := c.apps[name]
+	if a == nil {
+		return p, appNotFound(name)
+	}
+	if len(a.jobs) > 0 && !withJobs {
+		return p, appInUse(name, sortedKeys(a.jobs))
+	}
+	for _, jobName := range sortedKeys(a.jobs) {
+		c.planRemoveJob(&p, a.jobs[jobName])
+	}
+	p.remove(under(pathApps, name), a.version)
+	p.markDisabled(pathAppDisabled, name, false)
+	p.events = append(p.events, AppChanged{Name: name})
+	return p, nil
+}
+
+func (c *Core) planRegisterJob(cfg jobs.Config) (plan, error) {
+	var p plan
+	if j := c.jobs[cfg.JobName]; j != nil && j.cfg != nil {
+		return p, errorf(Conflict, "job_exists", "Job '%s' already existed.", cfg.JobName)
+	}
+	if why := c.faulty[under(pathJobs, cfg.JobName)]; why != "" {
+		return p, errorf(Conflict, "job_faulty", "job %q is in the registry with a document that cannot be read: %s", cfg.JobName, why)
+	}
+	a := c.apps[cfg.AppName]
+	if a == nil {
+		return p, errorf(NotFound, "app_not_found", "Register app '%s' firstly. There is no such app: POST it to /api/app, then register the job again", cfg.AppName)
+	}
+	if a.disabled {
+		return p, errorf(Conflict, "app_disabled", "app %q is disabled: enable it (POST /api/app/%s/enable), then register the job again", a.name, a.name)
+	}
+	if err := p.put(under(pathJobs, cfg.JobName), cfg, 0, true); err != nil {
+		return p, err
+	}
+	p.markDisabled(pathJobDisabled, cfg.JobName, false)
+	p.events = append(p.events, JobChanged{Name: cfg.JobName, Config: &cfg})
+	return p, nil
+}
+
+func (c *Core) planUpdateJob(name string, change func(jobs.Config) (jobs.Config, error)) (plan, error) {
+	var p plan
+	j := c.jobs[name]
+	if j == nil || j.cfg == nil {
+		return p, errorf(NotFound, "job_not_found", "Cannot found job '%s', please register first.", name)
+	}
+	cfg, err := change(*j.cfg)
+	if err != nil {
+		return p, err
+	}
+	if c.apps[cfg.AppName] == nil {
+		return p, errorf(NotFound, "app_not_found", "Register app '%s' firstly. There is no such app: POST it to /api/app, then update the job again", cfg.AppName)
+	}
+	if err := p.put(under(pathJobs, name), cfg, j.version, false); err != nil {
+		return p, err
+	}
+	p.events = append(p.events, JobChanged{Name: name, Config: &cfg, Version: j.version + 1, Disabled: j.disabled})
+	return p, nil
+}
+
+func (c *Core) planDisableJob(name string, disabled bool) (plan, error) {
+	var p plan
+	j := c.jobs[name]
+	if j == nil || j.cfg == nil {
+		return p, jobNotFound(name)
+	}
+	p.markDisabled(pathJobDisabled, name, disabled)
+	p.events = append(p.events, JobChanged{Name: name, Config: j.cfg, Version: j.version, Disabled: disabled})
+	return p, nil
+}
+
+func (c *Core) planDeregisterJob(name string) (plan, error) {
+	var p plan
+	j := c.jobs[name]
+	if j == nil || j.cfg == nil {
+		return p, jobNotFound(name)
+	}
+	c.planRemoveJob(&p, j)
+	return p, nil
+}
+
+func (c *Core) planRemoveJob(p *plan, j *jobState) {
+	p.remove(under(pathJobs, j.name), j.version)
+	p.markDisabled(pathJobDisabled, j.name, false)
+	p.events = append(p.events, JobChanged{Name: j.name})
+}

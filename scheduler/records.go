@@ -1,0 +1,187 @@
+package scheduler
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/registry"
+)
+
+// jobRecord is what is kept of a job beside its document (rule F2).
+type jobRecord struct {
+	Schedule string    `json:"schedule"`
+	Off      bool      `json:"off,omitempty"`
+	Since    time.Time `json:"since"`
+}
+
+// dirtySet is what a step changed and has to write.
+type dirtySet struct {
+	mark, counter, framework bool
+	jobs                     map[string]bool
+	execs                    map[string]*execution
+	gone                     []*execution
+	executors                map[string]bool
+	ghosts                   map[string]bool
+	orphans                  []string // chunks that no header names
+	oldFramework             string
+}
+
+func (d *dirtySet) reset() {
+	*d = dirtySet{jobs: map[string]bool{}, execs: map[string]*execution{}, executors: map[string]bool{}, ghosts: map[string]bool{}}
+}
+
+func (d *dirtySet) job(name string)    { d.jobs[name] = true }
+func (d *dirtySet) executor(id string) { d.executors[id] = true }
+func (d *dirtySet) ghost(id string)    { d.ghosts[id] = true }
+
+func (d *dirtySet) header(e *execution) {
+	e.dirty = true
+	d.execs[e.ID] = e
+}
+
+// shard marks one shard of an execution as changed.
+func (d *dirtySet) shard(e *execution, index int) {
+	d.execs[e.ID] = e
+	if len(e.Shards) <= inlineShards {
+		e.dirty = true
+		return
+	}
+	if e.dirtyChunks == nil {
+		e.dirtyChunks = map[int]bool{}
+	}
+	e.dirtyChunks[index/chunkShards] = true
+}
+
+// write turns what is dirty into writes, in an order of which every prefix is
+// safe (rule T5): chunks before the header that names them, headers before the mark,
+// deletions of chunks after their header's.
+func (c *Core) write() {
+	d := &c.dirty
+	var w []registry.Write
+	put := func(path string, v any) {
+		value, err := json.Marshal(v)
+		if err != nil {
+			// Only a value that JSON cannot hold could do this, and none is among these types.
+			value = []byte("null")
+		}
+		w = append(w, registry.Write{Path: path, Value: value})
+	}
+	remove := func(path string) { w = append(w, registry.Write{Path: path, Delete: true}) }
+
+	if d.oldFramework != "" {
+		put(under(pathOldFramework, d.oldFramework), c.now)
+	}
+	if d.framework {
+		w = append(w, registry.Write{Path: pathFramework, Value: []byte(c.frameworkID)})
+	}
+	if d.counter {
+		w = append(w, registry.Write{Path: pathCounter, Value: strconv.AppendInt(nil, c.executorN, 10)})
+	}
+	for _, id := range sortedKeys(d.executors) {
+		if r := c.executors[id]; r != nil {
+			put(under(pathExecutor, id), r)
+		} else {
+			remove(under(pathExecutor, id))
+		}
+	}
+	for _, id := range sortedKeys(d.ghosts) {
+		if g := c.ghosts[id]; g != nil {
+			put(under(pathGhost, id), g)
+		} else {
+			remove(under(pathGhost, id))
+		}
+	}
+	for _, id := range sortedKeys(d.execs) {
+		if e := d.execs[id]; c.executions[id] == e || c.ended.byID[id] == e {
+			c.writeExecution(e, put)
+		}
+	}
+	for _, name := range sortedKeys(d.jobs) {
+		if j := c.jobs[name]; j != nil && j.cfg != nil {
+			j.stored.Since = j.since
+			put(under(pathJobState, name), j.stored)
+		} else {
+			remove(under(pathJobState, name))
+		}
+	}
+	if d.mark {
+		put(pathMark, c.mark)
+	}
+	for _, e := range d.gone {
+		if !e.stored {
+			continue
+		}
+		remove(under(pathExecution, e.ID))
+		for i := range e.storedChunks {
+			remove(chunkPath(e.ID, i))
+		}
+	}
+	for _, path := range d.orphans {
+		remove(path)
+	}
+	d.reset()
+	c.out.Writes = w
+}
+
+func (c *Core) writeExecution(e *execution, put func(string, any)) {
+	if len(e.Shards) > inlineShards {
+		for _, i := range sortedKeys(e.dirtyChunks) {
+			put(chunkPath(e.ID, i), e.Shards[i*chunkShards:min((i+1)*chunkShards, len(e.Shards))])
+			e.storedChunks = max(e.storedChunks, i+1)
+		}
+		clear(e.dirtyChunks)
+	}
+	if e.dirty {
+		header := *e
+		if len(e.Shards) > inlineShards {
+			header.Chunks = (len(e.Shards) + chunkShards - 1) / chunkShards
+			header.Shards = nil
+		}
+		put(under(pathExecution, e.ID), header)
+		e.stored, e.dirty = true, false
+	}
+}
+
+func sortedKeys[K interface{ ~string | ~int }, V any](m map[K]V) []K {
+	keys := make([]K, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// endedRing keeps the newest ended executions, in the order of their ends.
+// Their records stay where they were in the registry; only the oldest go.
+type endedRing struct {
+	seq   int64
+	list  []*execution
+	byID  map[string]*execution
+	tasks map[string]taskRef
+}
+
+// add takes an ended execution and returns those that are too many now.
+func (r *endedRing) add(e *execution, most int) (dropped []*execution) {
+	r.list = append(r.list, e)
+	r.byID[e.ID] = e
+	for i := range e.Shards {
+		if id := e.Shards[i].TaskID; id != "" {
+			r.tasks[id] = taskRef{e, i}
+		}
+	}
+	for len(r.list) > most {
+		old := r.list[0]
+		r.list[0] = nil
+		r.list = r.list[1:]
+		if r.byID[old.ID] == old {
+			delete(r.byID, old.ID)
+		}
+		for i := range old.Shards {
+			delete(r.tasks, old.Shards[i].TaskID)
+		}
+		dropped = append(dropped, old)
+	}
+	return dropped
+}

@@ -1,0 +1,279 @@
+package scheduler
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/registry"
+)
+
+// Options are what a Scheduler is made of.
+type Options struct {
+	Registry registry.Registry
+	Driver   cluster.Driver
+	// Framework is who subscribes; its ID is filled in from the registry (rule T7).
+	Framework cluster.Framework
+	Core      CoreOptions
+	// Advertise is the address that others find this process at.
+	Advertise string
+	// Clock is the wall clock; time.Now if nil.
+	Clock func() time.Time
+	// Random gives ids; a fresh ChaCha8 if nil.
+	Random rand.Source
+	Logger *slog.Logger
+}
+
+// Scheduler answers requests and, while it leads, runs a Core. All methods may
+// be called concurrently. Failed requests give an *Error.
+type Scheduler struct {
+	opt Options
+
+	mu    sync.RWMutex
+	reign *reign // the present term's, or nil
+	why   string // why there is none
+}
+
+// New makes a Scheduler; Lead makes it work.
+func New(opt Options) *Scheduler {
+	if opt.Clock == nil {
+		opt.Clock = time.Now
+	}
+	if opt.Random == nil {
+		var seed [32]byte
+		for i := range seed {
+			seed[i] = byte(rand.Uint32())
+		}
+		opt.Random = rand.NewChaCha8(seed)
+	}
+	if opt.Logger == nil {
+		opt.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &Scheduler{opt: opt, why: "this process has not begun to lead"}
+}
+
+// Lead stands for election, leads one term and returns when it is over: nil when ctx
+// ended, else why. Running tasks go on in either case. It must not be called
+// again before it has returned.
+func (s *Scheduler) Lead(ctx context.Context) error {
+	r, err := s.beginTerm(ctx)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil
+		}
+		s.set(nil, err.Error())
+		return err
+	}
+	s.set(r, "")
+	err = r.run(ctx)
+	s.set(nil, "the term is over")
+	r.end()
+	if ctx.Err() != nil && err == nil {
+		return nil
+	}
+	return err
+}
+
+func (s *Scheduler) set(r *reign, why string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.reign, s.why = r, why
+}
+
+func (s *Scheduler) current() (*reign, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.reign == nil {
+		return nil, errorf(Unavailable, "not_leading", "no leader here: %s; try again shortly", s.why)
+	}
+	return s.reign, nil
+}
+
+// read runs f on the core between two steps; what it sees is committed.
+func read[T any](s *Scheduler, f func(*Core) (T, error)) (T, error) {
+	r, err := s.current()
+	if err != nil {
+		var zero T
+		return zero, err
+	}
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return f(r.core)
+}
+
+// Drain ends everything of ours on the cluster and returns when nothing is left, or
+// when ctx ends (rule O4). Nothing new is launched from then on.
+func (s *Scheduler) Drain(ctx context.Context) error {
+	r, err := s.current()
+	if err != nil {
+		return err
+	}
+	r.inbox.put(Drain{})
+	select {
+	case <-r.drained:
+		return nil
+	case <-r.over:
+		return errorf(Unavailable, "term_over", "the term ended while tasks were being ended")
+	case <-ctx.Done():
+		return fmt.Errorf("end all tasks and executors: some are left: %w", ctx.Err())
+	}
+}
+
+// Apps lists all apps, by name.
+func (s *Scheduler) Apps(context.Context) ([]AppView, error) {
+	return read(s, func(c *Core) ([]AppView, error) { return c.Apps(), nil })
+}
+
+// App returns one app.
+func (s *Scheduler) App(_ context.Context, name string) (AppView, error) {
+	return read(s, func(c *Core) (AppView, error) { return c.App(name) })
+}
+
+// RegisterApp adds an app. cfg must have been checked.
+func (s *Scheduler) RegisterApp(ctx context.Context, cfg app.Config) (AppView, error) {
+	return s.changeApp(ctx, cfg.AppName, func(c *Core) (plan, error) { return c.planRegisterApp(cfg) })
+}
+
+// UpdateApp replaces an app's document by what change makes of it. change runs
+// between two steps: it must be quick and must not call the Scheduler.
+func (s *Scheduler) UpdateApp(ctx context.Context, name string, change func(app.Config) (app.Config, error)) (AppView, error) {
+	return s.changeApp(ctx, name, func(c *Core) (plan, error) { return c.planUpdateApp(name, change) })
+}
+
+// SetAppDisabled disables or enables an app (rule F6).
+func (s *Scheduler) SetAppDisabled(ctx context.Context, name string, disabled bool) (AppView, error) {
+	return s.changeApp(ctx, name, func(c *Core) (plan, error) { return c.planDisableApp(name, disabled) })
+}
+
+// DeleteApp deletes an app, and its jobs if withJobs is set. It returns the app as it was.
+func (s *Scheduler) DeleteApp(ctx context.Context, name string, withJobs bool) (AppView, error) {
+	old, err := s.App(ctx, name)
+	if err != nil {
+		return AppView{}, err
+	}
+	return old, s.change(ctx, func(c *Core) (plan, error) { return c.planDeleteApp(name, withJobs) })
+}
+
+func (s *Scheduler) changeApp(ctx context.Context, name string, make func(*Core) (plan, error)) (AppView, error) {
+	if err := s.change(ctx, make); err != nil {
+		return AppView{}, err
+	}
+	return s.App(ctx, name)
+}
+
+// Jobs lists all jobs, by name.
+func (s *Scheduler) Jobs(context.Context) ([]JobView, error) {
+	return read(s, func(c *Core) ([]JobView, error) { return c.Jobs(), nil })
+}
+
+// Job returns one job.
+func (s *Scheduler) Job(_ context.Context, name string) (JobView, error) {
+	return read(s, func(c *Core) (JobView, error) { return c.Job(name) })
+}
+
+// RegisterJob adds a job. cfg must have been checked.
+func (s *Scheduler) RegisterJob(ctx context.Context, cfg jobs.Config) (JobView, error) {
+	return s.changeJob(ctx, cfg.JobName, func(c *Core) (plan, error) { return c.planRegisterJob(cfg) })
+}
+
+// UpdateJob replaces a job's document by what change makes of it; see UpdateApp.
+func (s *Scheduler) UpdateJob(ctx context.Context, name string, change func(jobs.Config) (jobs.Config, error)) (JobView, error) {
+	return s.changeJob(ctx, name, func(c *Core) (plan, error) { return c.planUpdateJob(name, change) })
+}
+
+// SetJobDisabled disables or enables a job (rule F6).
+func (s *Scheduler) SetJobDisabled(ctx context.Context, name string, disabled bool) (JobView, error) {
+	return s.changeJob(ctx, name, func(c *Core) (plan, error) { return c.planDisableJob(name, disabled) })
+}
+
+// DeregisterJob removes a job and returns it as it was (rule K2).
+func (s *Scheduler) DeregisterJob(ctx context.Context, name string) (JobView, error) {
+	old, err := s.Job(ctx, name)
+	if err != nil {
+		return JobView{}, err
+	}
+	return old, s.change(ctx, func(c *Core) (plan, error) { return c.planDeregisterJob(name) })
+}
+
+func (s *Scheduler) changeJob(ctx context.Context, name string, make func(*Core) (plan, error)) (JobView, error) {
+	if err := s.change(ctx, make); err != nil {
+		return JobView{}, err
+	}
+	return s.Job(ctx, name)
+}
+
+// Trigger asks for an execution now and returns its id once it is committed.
+// The same key of the same job gives the same execution.
+func (s *Scheduler) Trigger(ctx context.Context, job, idempotencyKey string) (string, error) {
+	reply, err := s.ask(ctx, func(token uint64) Event { return TriggerAsked{Token: token, Job: job, Key: idempotencyKey} })
+	return reply.ExecutionID, err
+}
+
+// ForgetTask is an operator's word that a given-up task is over (rule E5).
+func (s *Scheduler) ForgetTask(ctx context.Context, taskID string) error {
+	_, err := s.ask(ctx, func(token uint64) Event { return ForgetAsked{Token: token, TaskID: taskID} })
+	return err
+}
+
+// Explain says what a job is doing and why.
+func (s *Scheduler) Explain(_ context.Context, job string) (Explanation, error) {
+	return read(s, func(c *Core) (Explanation, error) { return c.Explain(job, s.opt.Clock()) })
+}
+
+// Execution returns an execution that lives or is among the last that ended.
+func (s *Scheduler) Execution(_ context.Context, id string) (ExecutionView, error) {
+	return read(s, func(c *Core) (ExecutionView, error) { return c.Execution(id) })
+}
+
+// RunningTasks lists the tasks on the cluster.
+func (s *Scheduler) RunningTasks(context.Context) ([]TaskView, error) {
+	return read(s, func(c *Core) ([]TaskView, error) { return c.RunningTasks(), nil })
+}
+
+// ReadyJobs lists the jobs with executions that wait.
+func (s *Scheduler) ReadyJobs(context.Context) ([]ReadyView, error) {
+	return read(s, func(c *Core) ([]ReadyView, error) { return c.ReadyJobs(), nil })
+}
+
+// FailoverShards lists the shards that wait to be run again after a loss.
+func (s *Scheduler) FailoverShards(context.Context) ([]FailoverView, error) {
+	return read(s, func(c *Core) ([]FailoverView, error) { return c.FailoverShards(), nil })
+}
+
+// LogPlace says where a task's output is.
+func (s *Scheduler) LogPlace(_ context.Context, taskID string) (LogPlace, error) {
+	return read(s, func(c *Core) (LogPlace, error) { return c.LogPlace(taskID) })
+}
+
+// Health says whether this process can do its work. It never waits for a commit.
+func (s *Scheduler) Health() Health {
+	r, err := s.current()
+	if err != nil {
+		return Health{Detail: err.Error()}
+	}
+	h := Health{Leading: true, Subscribed: r.subscribed.Load()}
+	if !h.Subscribed {
+		h.Detail = "no subscription to the cluster; it is tried again with growing intervals"
+	}
+	return h
+}
+
+// Stats returns counters and gauges; zero while this process does not lead.
+func (s *Scheduler) Stats() Stats {
+	r, err := s.current()
+	if err != nil {
+		return Stats{}
+	}
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	st := r.core.Stats()
+	st.Term = r.term.Number()
+	st.Commits, st.CommitsFailed = r.commits.Load(), r.commitsFailed.Load()
+	return st
+}

@@ -1,0 +1,216 @@
+package scheduler
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/cluster"
+)
+
+// sessionState is the subscription.
+type sessionState struct {
+	number   int64
+	open     bool
+	asked    bool // SUBSCRIBE is under way
+	notUntil time.Time
+	tries    int
+	began    time.Time
+	masterID string
+	reason   string // why there is none
+
+	reconcileAt   time.Time // the next periodic reconciliation
+	askAgainAt    time.Time // the next question about tasks not yet known
+	askTry        int
+	killsLookedAt time.Time
+}
+
+func (s *sessionState) wake() time.Time {
+	if s.open {
+		if s.askAgainAt.IsZero() || s.reconcileAt.Before(s.askAgainAt) {
+			return s.reconcileAt
+		}
+		return s.askAgainAt
+	}
+	if s.asked {
+		return time.Time{}
+	}
+	return s.notUntil
+}
+
+// subscribe asks for a session when there is none (rule T6: right after a
+// fenced commit; thrown out while the term holds: again, with backoff).
+func (c *Core) subscribe() {
+	s := &c.session
+	if s.open || s.asked || c.now.Before(s.notUntil) && s.notUntil.Sub(c.now) <= c.opt.SubscribeMost {
+		return
+	}
+	s.number++
+	s.asked = true
+	c.call(CallSubscribe{Session: s.number, FrameworkID: c.frameworkID})
+}
+
+// sessionBegan: forget all offers, ask about all live tasks, send wanted kills
+// and shutdowns again (rule T6). ACCEPTs of the old stream can't arrive any more:
+// they are voided (L3, L4).
+func (c *Core) sessionBegan(e SessionBegan) {
+	if e.Session != c.session.number {
+		return
+	}
+	c.stats.Subscriptions++
+	c.session = sessionState{number: e.Session, open: true, tries: c.session.tries, masterID: e.MasterID, began: c.now, reconcileAt: c.now}
+	c.pool.Clear()
+	c.flow = flowState{}
+	c.accepts = map[int64]*sentAccept{}
+	for _, a := range c.agents {
+		a.registered = false
+	}
+	for _, x := range c.executors {
+		x.pending, x.confirmed, x.shutdownSent, x.shutdownTry = 0, false, time.Time{}, 0
+	}
+	for _, ref := range c.tasks {
+		s := ref.shard()
+		s.known, s.acceptSeq, s.killSent, s.killTry = false, 0, time.Time{}, 0
+	}
+	for _, g := range c.ghosts {
+		g.killSent = time.Time{}
+	}
+	c.matchAgain = true
+	c.note(Note{Kind: NoteSession, Detail: "subscribed to master " + e.MasterID})
+}
+
+func (c *Core) sessionEnded(e SessionEnded) {
+	if e.Session != c.session.number {
+		return
+	}
+	s := &c.session
+	lived := s.open && c.now.Sub(s.began) > c.opt.SubscribeMost
+	if lived {
+		s.tries = 0
+	}
+	s.notUntil = c.now.Add(backoff(c.opt.SubscribeFirst, c.opt.SubscribeMost, s.tries))
+	s.tries++
+	s.open, s.asked, s.reason = false, false, e.Reason
+	c.pool.Clear()
+	c.note(Note{Kind: NoteSession, Problem: true, Detail: fmt.Sprintf("no subscription: %s; next try in %s", e.Reason, s.notUntil.Sub(c.now).Round(time.Millisecond))})
+	if e.Removed {
+		c.frameworkRemoved()
+	}
+}
+
+// frameworkRemoved: the id was torn down, and with it all its tasks (rule T7).
+func (c *Core) frameworkRemoved() {
+	c.dirty.oldFramework = c.frameworkID
+	c.frameworkID = ""
+	for _, id := range sortedKeys(c.tasks) {
+		if ref, ok := c.tasks[id]; ok && ref.shard().live() {
+			ref.shard().Cause = "the master removed the framework, and with it all its tasks"
+			c.endAttempt(ref, endLost)
+		}
+	}
+	for _, id := range sortedKeys(c.executors) {
+		c.dropExecutor(c.executors[id])
+	}
+	c.ensureFramework()
+}
+
+// reconcileDue asks the master about tasks: about all of them at every
+// SUBSCRIBED and every 10 minutes, about those it has not told of with growing
+// intervals.
+func (c *Core) reconcileDue() {
+	s := &c.session
+	if !s.open {
+		return
+	}
+	if !c.now.Before(s.reconcileAt) || s.reconcileAt.Sub(c.now) > c.opt.ReconcileEvery {
+		first := s.reconcileAt.Equal(s.began)
+		s.reconcileAt = c.now.Add(c.opt.ReconcileEvery)
+		c.askAbout(func(*shard) bool { return true })
+		c.call(CallReconcile{})
+		if first {
+			s.askTry = 0
+			s.askAgainAt = c.now.Add(c.opt.ReconcileFirst)
+		}
+		return
+	}
+	if s.askAgainAt.IsZero() || c.now.Before(s.askAgainAt) && s.askAgainAt.Sub(c.now) <= c.opt.ReconcileEvery {
+		return
+	}
+	if c.askAbout(func(s *shard) bool { return !s.known }) == 0 {
+		s.askAgainAt = time.Time{}
+		return
+	}
+	s.askTry++
+	s.askAgainAt = c.now.Add(backoff(c.opt.ReconcileFirst, c.opt.ReconcileEvery, s.askTry))
+}
+
+// askAbout reconciles live tasks that want it, and ghosts. A task whose ACCEPT
+// is under way is not named (rule L4).
+func (c *Core) askAbout(want func(*shard) bool) int {
+	var refs []cluster.TaskRef
+	for _, id := range sortedKeys(c.tasks) {
+		if s := c.tasks[id].shard(); s.live() && s.acceptSeq == 0 && want(s) {
+			refs = append(refs, cluster.TaskRef{TaskID: s.TaskID, AgentID: s.Agent})
+		}
+	}
+	n := len(refs)
+	for _, id := range sortedKeys(c.ghosts) {
+		refs = append(refs, cluster.TaskRef{TaskID: id, AgentID: c.ghosts[id].Agent})
+	}
+	const most = 1000
+	for len(refs) > 0 {
+		part := refs[:min(most, len(refs))]
+		c.call(CallReconcile{part})
+		refs = refs[len(part):]
+	}
+	return n
+}
+
+// acceptAnswered: answered 202, the tasks are with the master; refused, they
+// never were (rules L3, L4).
+func (c *Core) acceptAnswered(a AcceptAnswered) {
+	if a.Session != c.session.number || !c.session.open {
+		return // voided already
+	}
+	sent := c.accepts[a.Seq]
+	if sent == nil {
+		return
+	}
+	delete(c.accepts, a.Seq)
+	for _, id := range sent.executors {
+		if x := c.executors[id]; x != nil {
+			x.pending--
+			x.confirmed = false
+		}
+	}
+	for _, id := range sent.tasks {
+		ref, ok := c.tasks[id]
+		if !ok || ref.shard().acceptSeq != a.Seq {
+			continue
+		}
+		s := ref.shard()
+		s.acceptSeq = 0
+		switch {
+		case !s.live():
+		case !a.OK:
+			s.Cause = "the master refused the launch: " + a.Message
+			c.endAttempt(ref, endRejected)
+		case !s.KillSince.IsZero():
+			c.sendKill(s)
+		}
+	}
+}
+
+// failure: an agent was removed, or an executor ended.
+func (c *Core) failure(f cluster.Failure) {
+	if f.ExecutorID == "" {
+		c.pool.RemoveAgent(f.AgentID)
+		if a := c.agents[f.AgentID]; a != nil {
+			a.registered = false
+		}
+		return
+	}
+	if x := c.executors[f.ExecutorID]; x != nil {
+		c.note(Note{Kind: NoteExecutor, Detail: fmt.Sprintf("%s ended (wait status %d)", x.Info.ID, f.Status)})
+		c.dropExecutor(x)
+	}
+}

@@ -1,0 +1,42 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/registry"
+)
+
+// beginTerm stands for election and takes up what the last term left (rule T1:
+// the term begins with a write; only then state is read).
+func (s *Scheduler) beginTerm(ctx context.Context) (*reign, error) {
+	term, err := s.opt.Registry.Campaign(ctx, s.opt.Advertise)
+	if err != nil {
+		return nil, fmt.Errorf("stand for election: %w", err)
+	}
+	var stored Stored
+	for _, path := range []string{"/config", "/state/disable", "/ha", pathBrain} {
+		entries, err := term.List(ctx, path)
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("load %s: %w", path, err), resign(term))
+		}
+		stored.Entries = append(stored.Entries, entries...)
+	}
+	core := NewCore(s.opt.Core)
+	if err := core.Load(s.opt.Clock(), stored); err != nil {
+		return nil, errors.Join(err, resign(term))
+	}
+	s.opt.Logger.Info("leading", "term", term.Number(), "apps", len(core.apps), "jobs", len(core.jobs), "executions", len(core.executions))
+	return newReign(s, term, core), nil
+}
+
+func resign(term registry.Term) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	if err := term.Resign(ctx); err != nil {
+		return fmt.Errorf("resign: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,254 @@
+package scheduler
+
+import (
+	"bytes"
+	"fmt"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/wire"
+)
+
+// update applies one status update (rules S1-S5 and the table of answers).
+// Every update with a uuid is acknowledged, after the commit that holds its
+// consequence (S3).
+func (c *Core) update(u cluster.Update) {
+	if len(u.UUID) > 0 {
+		c.call(CallAcknowledge{cluster.Ack{TaskID: u.TaskID, AgentID: u.AgentID, UUID: u.UUID}})
+	}
+	if u.AgentID != "" && (u.Source != cluster.FromMaster || u.State == cluster.Gone || u.Reason == cluster.ReasonAgentReregistered) {
+		// The master passes on what an agent says, and says GONE of a task
+		// that a registered agent does not have.
+		c.agent(u.AgentID).registered = true
+	}
+	if x := c.executors[u.ExecutorID]; x != nil && u.Source != cluster.FromMaster && x.pending == 0 {
+		x.confirmed = true
+	}
+	if g := c.ghosts[u.TaskID]; g != nil {
+		c.ghostSeen(g, u)
+		return
+	}
+	ref, ok := c.tasks[u.TaskID]
+	if !ok {
+		c.foreignTask(u)
+		return
+	}
+	s := ref.shard()
+	if s.State.terminal() {
+		c.afterTheEnd(ref, u)
+		return
+	}
+	if len(u.UUID) > 0 && bytes.Equal(u.UUID, s.UUID) {
+		s.known = true
+		return // S1
+	}
+	s.known = true
+	switch u.State {
+	case cluster.Staging, cluster.Starting, cluster.Running, cluster.Killing:
+		c.alive(ref, u)
+	case cluster.Unreachable:
+		since := u.UnreachableSince
+		if since.IsZero() {
+			since = u.Timestamp
+		}
+		c.unreachable(ref, since)
+	case cluster.Unknown:
+		c.unknown(ref, u)
+	default:
+		if u.State.Terminal() {
+			c.terminal(ref, u)
+		}
+		// Any other state is from a Mesos newer than these rules: it tells
+		// that the task is known, and nothing else [D67].
+	}
+}
+
+// alive: the task is on its agent. The order of states never goes back (S2).
+func (c *Core) alive(ref taskRef, u cluster.Update) {
+	s := ref.shard()
+	seen := map[cluster.State]int{cluster.Staging: seenStaging, cluster.Starting: seenStarting, cluster.Running: seenRunning, cluster.Killing: seenRunning}[u.State]
+	changed := false
+	if !s.Unreachable.IsZero() || !s.EndUnclear.IsZero() {
+		s.Unreachable, s.EndUnclear, s.EndState = time.Time{}, time.Time{}, ""
+		changed = true
+	}
+	if u.ContainerID != "" && s.Container != u.ContainerID {
+		s.Container, changed = u.ContainerID, true
+	}
+	if seen > s.Seen {
+		s.Seen, changed = seen, true
+	}
+	if st, ok := wire.DecodeStatus(u.Data); ok {
+		if st.Dir != "" && s.Dir != st.Dir {
+			s.Dir, changed = st.Dir, true
+		}
+		if !st.StartTime.IsZero() {
+			s.Start = st.StartTime
+		}
+	}
+	if s.Seen >= seenRunning && s.State == Launching {
+		s.State, changed = Running, true
+		if s.Start.IsZero() {
+			s.Start = c.timeOf(u)
+		}
+	}
+	if s.Seen >= seenStarting {
+		c.agentWorks(ref)
+	}
+	if changed {
+		s.UUID = u.UUID
+		c.dirty.shard(ref.exec, ref.index)
+	}
+	if !s.KillSince.IsZero() {
+		c.sendKill(s) // K1: at every sign of the task
+	}
+}
+
+func (c *Core) timeOf(u cluster.Update) time.Time {
+	if u.Timestamp.IsZero() {
+		return c.now
+	}
+	return u.Timestamp.UTC()
+}
+
+// unreachable: the task's agent does not answer the master (rule E4); the
+// clock of the rule counts from since.
+func (c *Core) unreachable(ref taskRef, since time.Time) {
+	s := ref.shard()
+	if !s.Unreachable.IsZero() {
+		return
+	}
+	if since.IsZero() || since.After(c.now) {
+		since = c.now
+	}
+	s.Unreachable = since.UTC()
+	c.dirty.shard(ref.exec, ref.index)
+	c.note(Note{Kind: NoteTaskUnreachable, Job: ref.exec.Job, Execution: ref.exec.ID, Task: s.TaskID, Detail: "agent " + s.Agent + " does not answer", Problem: true})
+}
+
+// unknown: the master does not know the task. It is over only if this very
+// master has had the agent registered in this subscription.
+func (c *Core) unknown(ref taskRef, u cluster.Update) {
+	s := ref.shard()
+	if a := c.agents[s.Agent]; a != nil && a.registered {
+		c.terminal(ref, u)
+		return
+	}
+	c.unreachable(ref, c.now)
+}
+
+// terminal applies an end, unless it is one without a cause (S5).
+func (c *Core) terminal(ref taskRef, u cluster.Update) {
+	s := ref.shard()
+	if u.Reason == cluster.ReasonReconciliation && len(u.UUID) == 0 {
+		switch u.State {
+		case cluster.Gone, cluster.GoneByOperator, cluster.Unknown, cluster.Dropped:
+		default:
+			if s.EndUnclear.IsZero() {
+				s.EndUnclear, s.EndState = c.now, string(u.State)
+				c.dirty.shard(ref.exec, ref.index)
+			}
+			return
+		}
+	}
+	c.readEnd(s, u)
+	if u.State == cluster.Unreachable || u.State == cluster.Unknown {
+		s.Complete = c.now
+	}
+	c.endAttempt(ref, classify(s, u))
+}
+
+// readEnd takes from a terminal update what people want to know.
+func (c *Core) readEnd(s *shard, u cluster.Update) {
+	s.UUID = u.UUID
+	if u.ContainerID != "" {
+		s.Container = u.ContainerID
+	}
+	s.Complete = c.timeOf(u)
+	s.Exit, s.Cause = nil, ""
+	if st, ok := wire.DecodeStatus(u.Data); ok {
+		if st.Dir != "" {
+			s.Dir = st.Dir
+		}
+		if !st.StartTime.IsZero() {
+			s.Start = st.StartTime
+		}
+		if !st.CompleteTime.IsZero() {
+			s.Complete = st.CompleteTime
+		}
+		s.Exit, s.Cause = st.ExitStatus, st.Cause
+	}
+	if s.Cause == "" && u.State != cluster.Finished {
+		s.Cause = describeEnd(u)
+	}
+}
+
+// describeEnd says what the cluster told of an end.
+func describeEnd(u cluster.Update) string {
+	text := u.Message
+	if text == "" {
+		text = "the cluster gave no message"
+	}
+	switch u.Reason {
+	case cluster.ReasonContainerMemory:
+		return "over the memory limit of its container, which executor and tasks share: " + text
+	case cluster.ReasonContainerDisk:
+		return "over the disk limit of its container, which executor and tasks share: " + text
+	case "":
+		return fmt.Sprintf("%s: %s", u.State, text)
+	}
+	return fmt.Sprintf("%s (%s): %s", u.State, u.Reason, text)
+}
+
+// afterTheEnd: the first end is final; a later one may fill in its cause, and
+// a live state is answered with KILL (S2, S4).
+func (c *Core) afterTheEnd(ref taskRef, u cluster.Update) {
+	s := ref.shard()
+	switch {
+	case u.State == cluster.Staging, u.State == cluster.Starting, u.State == cluster.Running, u.State == cluster.Killing:
+		c.call(CallKill{cluster.Kill{TaskID: u.TaskID, AgentID: u.AgentID, Grace: c.opt.KillGrace}})
+	case len(u.UUID) > 0 && s.Cause == "" && s.State != Finished:
+		if st, ok := wire.DecodeStatus(u.Data); ok && st.Cause != "" {
+			s.Cause = st.Cause
+			c.dirty.shard(ref.exec, ref.index)
+		}
+	}
+}
+
+// foreignTask: a task that is not, or no longer, ours to know (S4).
+func (c *Core) foreignTask(u cluster.Update) {
+	switch u.State {
+	case cluster.Staging, cluster.Starting, cluster.Running, cluster.Killing:
+		c.note(Note{Kind: NoteForeignTask, Task: u.TaskID, Detail: "on agent " + u.AgentID, Problem: true})
+		c.call(CallKill{cluster.Kill{TaskID: u.TaskID, AgentID: u.AgentID, Grace: c.opt.KillGrace}})
+	}
+}
+
+// ghostSeen: a given-up task shows up again, or is over (rule E5).
+func (c *Core) ghostSeen(g *ghost, u cluster.Update) {
+	switch u.State {
+	case cluster.Unreachable:
+	case cluster.Unknown:
+		if a := c.agents[g.Agent]; a != nil && a.registered {
+			c.ghostOver(g)
+		}
+	case cluster.Staging, cluster.Starting, cluster.Running, cluster.Killing:
+		g.killSent = c.now
+		c.call(CallKill{cluster.Kill{TaskID: g.TaskID, AgentID: g.Agent, Grace: c.opt.KillGrace}})
+	default:
+		if u.State.Terminal() {
+			c.ghostOver(g)
+		}
+	}
+}
+
+func (c *Core) ghostOver(g *ghost) {
+	delete(c.ghosts, g.TaskID)
+	c.dirty.ghost(g.TaskID)
+	if g.Blocks {
+		if c.ghostsOf[g.Job]--; c.ghostsOf[g.Job] <= 0 {
+			delete(c.ghostsOf, g.Job)
+		}
+		c.matchAgain = true
+	}
+}

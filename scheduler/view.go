@@ -1,0 +1,381 @@
+package scheduler
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/jobs"
+)
+
+// App returns an app, or an *Error.
+func (c *Core) App(name string) (AppView, error) {
+	a := c.apps[name]
+	if a == nil {
+		return AppView{}, appNotFound(name)
+	}
+	return AppView{Config: a.cfg, Disabled: a.disabled}, nil
+}
+
+// Apps returns all apps, by name.
+func (c *Core) Apps() []AppView {
+	out := make([]AppView, 0, len(c.apps))
+	for _, name := range sortedKeys(c.apps) {
+		a := c.apps[name]
+		out = append(out, AppView{Config: a.cfg, Disabled: a.disabled})
+	}
+	return out
+}
+
+// Job returns a job with what people should know of it, or an *Error.
+func (c *Core) Job(name string) (JobView, error) {
+	j := c.jobs[name]
+	if j == nil || j.cfg == nil {
+		return JobView{}, jobNotFound(name)
+	}
+	return JobView{Config: *j.cfg, Disabled: j.disabled, Notes: c.notesOf(j)}, nil
+}
+
+// Jobs returns all jobs, by name, without notes.
+func (c *Core) Jobs() []JobView {
+	out := make([]JobView, 0, len(c.jobs))
+	for _, name := range sortedKeys(c.jobs) {
+		if j := c.jobs[name]; j.cfg != nil {
+			out = append(out, JobView{Config: *j.cfg, Disabled: j.disabled})
+		}
+	}
+	return out
+}
+
+// notesOf says what is odd about a job that is accepted all the same.
+func (c *Core) notesOf(j *jobState) []string {
+	var notes []string
+	if j.schedule != nil && j.schedule.Next(c.clock()).IsZero() {
+		notes = append(notes, fmt.Sprintf("cron %q never fires again", j.cfg.Cron))
+	}
+	if a := c.apps[j.cfg.AppName]; a != nil {
+		if text := c.neverFitsNote(*j.cfg, a.cfg); text != "" {
+			notes = append(notes, text)
+		}
+	}
+	return notes
+}
+
+// neverFitsNote says that no agent seen so far can hold one shard, or "".
+func (c *Core) neverFitsNote(job jobs.Config, a app.Config) string {
+	need := job.Resources().Plus(a.Resources())
+	var most app.Resources
+	seen := false
+	for _, ag := range c.agents {
+		if ag.capacity.IsZero() {
+			continue
+		}
+		if need.Fits(ag.capacity) {
+			return ""
+		}
+		seen = true
+		most.CPUMilli = max(most.CPUMilli, ag.capacity.CPUMilli)
+		most.MemMilli = max(most.MemMilli, ag.capacity.MemMilli)
+	}
+	if !seen {
+		return ""
+	}
+	return fmt.Sprintf("no agent seen so far can hold one shard: it needs %s with its executor, the largest amounts seen are %s", need, most)
+}
+
+func (c *Core) clock() time.Time {
+	if c.lastStep.IsZero() {
+		return c.now
+	}
+	return c.lastStep
+}
+
+// Explain says of a job what it is doing and why. now is for the next fires.
+func (c *Core) Explain(name string, now time.Time) (Explanation, error) {
+	j := c.jobs[name]
+	if j == nil || j.cfg == nil {
+		return Explanation{}, jobNotFound(name)
+	}
+	x := Explanation{JobName: name, Notes: c.notesOf(j), NextFires: []time.Time{}, Waiting: []WaitingView{}, Running: []RunningView{}}
+	if why := c.faulty[under(pathJobs, name)]; why != "" {
+		x.Notes = append(x.Notes, why)
+	}
+	if c.behindNoted {
+		x.Notes = append(x.Notes, fmt.Sprintf("the clock is behind the last fires made; none are made until it has passed %s", c.mark.Time.Format(time.RFC3339)))
+	}
+	if j.schedule != nil && c.off(j) == "" {
+		at := now
+		if c.mark.Time.After(at) {
+			at = c.mark.Time
+		}
+		for range 5 {
+			if at = j.schedule.Next(at); at.IsZero() {
+				break
+			}
+			x.NextFires = append(x.NextFires, at)
+		}
+	}
+	for _, e := range j.queue {
+		c.explainExecution(&x, j, e, now)
+	}
+	x.State = c.jobState(j, &x)
+	return x, nil
+}
+
+func (c *Core) jobState(j *jobState, x *Explanation) string {
+	a := c.apps[j.cfg.AppName]
+	switch {
+	case j.disabled:
+		return "DISABLED"
+	case a == nil || a.disabled:
+		return "APP_DISABLED"
+	case len(x.Running) > 0:
+		return "RUNNING"
+	case len(x.Waiting) > 0:
+		return "WAITING"
+	case j.cfg.Cron == "":
+		return "ON_TRIGGER"
+	case len(x.NextFires) == 0:
+		return "NEVER"
+	}
+	return "READY"
+}
+
+func (c *Core) explainExecution(x *Explanation, j *jobState, e *execution, now time.Time) {
+	if !e.launched() {
+		reason := c.waitReason(j, e)
+		for item := range min(j.cfg.ShardingTotalCount, explainItems) {
+			x.Waiting = append(x.Waiting, WaitingView{ExecutionID: e.ID, Item: item, Since: e.Made, Reason: reason})
+		}
+		return
+	}
+	for i := range e.Shards {
+		s := &e.Shards[i]
+		switch {
+		case s.State == Waiting:
+			x.Waiting = append(x.Waiting, WaitingView{ExecutionID: e.ID, Item: s.Item, Since: s.WaitSince, Reason: c.shardWaitReason(e, s, now)})
+		case s.live():
+			x.Running = append(x.Running, RunningView{ExecutionID: e.ID, Item: s.Item, TaskID: s.TaskID, State: s.State, Agent: s.Agent, Since: s.Launched})
+			if why := runningTrouble(s); why != "" {
+				x.Notes = append(x.Notes, fmt.Sprintf("item %d: %s", s.Item, why))
+			}
+		}
+	}
+}
+
+// explainItems bounds how many shards of one waiting execution are listed.
+const explainItems = 1000
+
+func runningTrouble(s *shard) string {
+	switch {
+	case !s.KillSince.IsZero():
+		return "asked to end since " + s.KillSince.Format(time.RFC3339)
+	case !s.Unreachable.IsZero():
+		return fmt.Sprintf("agent %s does not answer since %s", s.Agent, s.Unreachable.Format(time.RFC3339))
+	case !s.EndUnclear.IsZero():
+		return fmt.Sprintf("the cluster says %s without a cause; its agent has not said why yet", s.EndState)
+	}
+	return ""
+}
+
+// waitReason says what an execution that was not launched yet waits for.
+func (c *Core) waitReason(j *jobState, e *execution) string {
+	if first := j.queue[0]; first != e {
+		if j.cfg != nil && first.launched() && first.Settings.Job.JobName == j.name && first.KillReason != "" {
+			return fmt.Sprintf("execution %s is being ended first (%s)", first.ID, first.KillReason)
+		}
+		return fmt.Sprintf("execution %s of the job is %s; a job runs one at a time", first.ID, strings.ToLower(string(first.state())))
+	}
+	if why := c.off(j); why != "" {
+		return why
+	}
+	if c.ghostsOf[j.name] > 0 {
+		if g := c.anyGhost(j.cfg); g != nil {
+			return ghostText(g)
+		}
+	}
+	return c.placeReason(e)
+}
+
+func (c *Core) shardWaitReason(e *execution, s *shard, now time.Time) string {
+	if e.KillReason != "" {
+		return e.KillReason
+	}
+	if g := c.ghostFor(e.Job, func(g *ghost) bool { return g.Item == s.Item }); g != nil {
+		return ghostText(g)
+	}
+	why := c.placeReason(e)
+	if s.NotBefore.After(now) {
+		why = "tried again at " + s.NotBefore.Format(time.RFC3339)
+	}
+	if s.Cause != "" {
+		why += "; the last attempt: " + s.Cause
+	}
+	return why
+}
+
+func ghostText(g *ghost) string {
+	return fmt.Sprintf("task %s was given up on agent %s and may still run; it is waited for, or POST /api/task/%s/forget if you know that it is over", g.TaskID, g.Agent, g.TaskID)
+}
+
+// placeReason says why the last match placed nothing.
+func (c *Core) placeReason(e *execution) string {
+	switch {
+	case c.draining:
+		return "the scheduler is stopping"
+	case !c.session.open:
+		if c.session.reason == "" {
+			return "the scheduler is connecting to the cluster"
+		}
+		return "the scheduler has no connection to the cluster: " + c.session.reason
+	case e.waitReason != "":
+		return e.waitReason
+	case c.pool.Len() == 0:
+		return "the cluster has offered nothing yet; offers are asked for"
+	}
+	return "it is about to be placed"
+}
+
+// Execution returns an execution that lives or is among the last ended ones.
+func (c *Core) Execution(id string) (ExecutionView, error) {
+	e := c.executions[id]
+	if e == nil {
+		e = c.ended.byID[id]
+	}
+	if e == nil {
+		return ExecutionView{}, errorf(NotFound, "execution_not_found", "there is no execution %q; the last %d that ended are kept", id, c.opt.EndedKept)
+	}
+	v := ExecutionView{ExecutionID: e.ID, JobName: e.Job, FireTime: e.Fire.UTC(), Source: e.Source, State: e.state(), Shards: []ShardView{}}
+	if v.State.terminal() {
+		v.Reason = e.reason()
+	} else if j := c.jobs[e.Job]; j != nil && !e.launched() && j.cfg != nil {
+		v.Reason = c.waitReason(j, e)
+		for i := range j.cfg.ShardingTotalCount {
+			v.Shards = append(v.Shards, ShardView{Item: i, State: Waiting})
+		}
+	}
+	for i := range e.Shards {
+		v.Shards = append(v.Shards, viewShard(&e.Shards[i]))
+	}
+	return v, nil
+}
+
+func viewShard(s *shard) ShardView {
+	v := ShardView{Item: s.Item, State: s.State, Attempt: s.Attempt, Agent: s.Agent, TaskID: s.TaskID, ExitStatus: s.Exit}
+	if s.State != Finished {
+		v.FailureCause = s.Cause
+	}
+	if !s.Start.IsZero() {
+		t := s.Start.UTC()
+		v.StartTime = &t
+	}
+	if s.State.terminal() && !s.Complete.IsZero() {
+		t := s.Complete.UTC()
+		v.CompleteTime = &t
+	}
+	return v
+}
+
+// LogPlace says where a task's output is.
+func (c *Core) LogPlace(taskID string) (LogPlace, error) {
+	ref, live := c.tasks[taskID]
+	if !live {
+		var ok bool
+		if ref, ok = c.ended.tasks[taskID]; !ok {
+			return LogPlace{}, errorf(NotFound, "task_not_found", "there is no task %q; the tasks of the last %d executions are kept", taskID, c.opt.EndedKept)
+		}
+	}
+	s := ref.shard()
+	if s.Dir == "" {
+		if s.State.terminal() {
+			return LogPlace{}, errorf(LogGone, "no_output", "task %q ended before it had output: %s", taskID, s.Cause)
+		}
+		return LogPlace{}, errorf(Unavailable, "no_output_yet", "task %q has no output yet: its process has not started", taskID)
+	}
+	run := s.Container
+	if run == "" {
+		run = "latest"
+	}
+	x, fw := s.Executor, c.frameworkID
+	return LogPlace{
+		AgentURL: s.AgentURL,
+		Dir:      fmt.Sprintf("/frameworks/%s/executors/%s/runs/%s/%s", fw, x, run, s.Dir),
+		Live:     s.live(),
+	}, nil
+}
+
+// RunningTasks lists the tasks on the cluster, by id.
+func (c *Core) RunningTasks() []TaskView {
+	out := []TaskView{}
+	for _, id := range sortedKeys(c.tasks) {
+		ref := c.tasks[id]
+		s := ref.shard()
+		if !s.live() {
+			continue
+		}
+		kind := jobs.TaskReady
+		if s.Type == FailoverSource {
+			kind = jobs.TaskFailover
+		}
+		out = append(out, TaskView{TaskID: id, JobName: ref.exec.Job, Item: s.Item, Type: string(kind), Agent: s.Agent, ExecutionID: ref.exec.ID, State: s.State})
+	}
+	return out
+}
+
+// ReadyJobs lists the jobs with executions that wait, and how many.
+func (c *Core) ReadyJobs() []ReadyView {
+	times := map[string]int{}
+	for _, e := range c.executions {
+		if !e.launched() {
+			times[e.Job]++
+		}
+	}
+	out := []ReadyView{}
+	for _, name := range sortedKeys(times) {
+		out = append(out, ReadyView{JobName: name, Times: times[name]})
+	}
+	return out
+}
+
+// FailoverShards lists the shards that wait to be run again because their
+// task was lost.
+func (c *Core) FailoverShards() []FailoverView {
+	out := []FailoverView{}
+	for _, e := range c.launchable {
+		for i := range e.Shards {
+			if s := &e.Shards[i]; s.State == Waiting && s.Type == FailoverSource {
+				out = append(out, FailoverView{JobName: e.Job, Item: s.Item, OriginalTaskID: s.TaskID})
+			}
+		}
+	}
+	slices.SortStableFunc(out, func(a, b FailoverView) int { return strings.Compare(a.JobName, b.JobName) })
+	return out
+}
+
+// Stats returns counters and gauges.
+func (c *Core) Stats() Stats {
+	s := c.stats
+	s.Leading, s.Subscribed = true, c.session.open
+	s.Apps, s.ExecutorsRunning, s.OffersHeld = len(c.apps), len(c.executors), c.pool.Len()
+	s.FireDelayBuckets = slices.Clone(s.FireDelayBuckets)
+	for _, j := range c.jobs {
+		if j.cfg != nil {
+			s.Jobs++
+		}
+	}
+	for _, e := range c.executions {
+		if e.launched() {
+			s.ExecutionsRunning++
+		} else {
+			s.ExecutionsWaiting++
+		}
+	}
+	for _, ref := range c.tasks {
+		if ref.shard().live() {
+			s.TasksRunning++
+		}
+	}
+	return s
+}
