@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -209,7 +210,7 @@ func (s *Server) recover(c *gin.Context) {
 		if fault == nil {
 			return
 		}
-		if fault != http.ErrAbortHandler { //nolint:errorlint // the value itself, as net/http compares it
+		if fault != http.ErrAbortHandler {
 			id := uuid.NewString()
 			s.log.ErrorContext(c.Request.Context(), "request panicked", "id", id, "method", c.Request.Method,
 				"path", c.Request.URL.Path, "panic", fault, "stack", string(debug.Stack()))
@@ -281,7 +282,8 @@ func (s *Server) healthz(*gin.Context) (any, error) { return s.health("ok"), nil
 func (s *Server) readyz(*gin.Context) (any, error) {
 	h := s.health("ready")
 	if !h.Leading || !h.Subscribed {
-		return nil, &failure{status: http.StatusServiceUnavailable, code: "not_ready", message: h.Detail}
+		return nil, &failure{status: http.StatusServiceUnavailable, code: "not_ready",
+			message: cmp.Or(h.Detail, "the scheduler cannot do its work yet")}
 	}
 	return h, nil
 }

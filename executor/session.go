@@ -90,6 +90,8 @@ func Run(ctx context.Context, config Config, log *slog.Logger) (err error) {
 	case err := <-away:
 		return err
 	case <-guardian.Lost():
+		s.stopTasks()
+		s.work.Wait()
 		s.flushAfter(time.Second)
 		return ErrGuard
 	case <-told:

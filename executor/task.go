@@ -148,9 +148,7 @@ func (t *task) begin() (exit guard.Exit, release func(), err error) {
 	}
 	stop := t.session.outputs.add(t.number)
 	defer stop()
-	t.mu.Lock()
 	t.status.StartTime = process.Started.UTC()
-	t.mu.Unlock()
 	t.report(running, "process "+strconv.Itoa(process.PID)+" runs", t.status)
 	exit, ok := process.Exit()
 	if !ok {

@@ -114,6 +114,17 @@ func (l *ledger) room(d offers.Demand, most int) (n int) {
 	return n
 }
 
+// share is how much of an agent is free.
+func (l *ledger) share() (share float64) {
+	if capacity := max(l.Capacity.CPUMilli, l.Free.CPUMilli); capacity > 0 {
+		share += float64(l.left.CPUMilli) / float64(capacity)
+	}
+	if capacity := max(l.Capacity.MemMilli, l.Free.MemMilli); capacity > 0 {
+		share += float64(l.left.MemMilli) / float64(capacity)
+	}
+	return share
+}
+
 // TestMatchKeepsItsPromises replays every decision on books of its own.
 func TestMatchKeepsItsPromises(t *testing.T) {
 	t.Parallel()
@@ -133,6 +144,11 @@ func TestMatchKeepsItsPromises(t *testing.T) {
 				}
 			}
 			var items []int
+			ran := map[*ledger]bool{}
+			touched := map[*ledger]bool{}
+			for _, l := range books {
+				ran[l] = l.kinds[d.Executor]
+			}
 			for len(placements) > 0 && placements[0].Demand == i {
 				p := placements[0]
 				placements = placements[1:]
@@ -146,6 +162,15 @@ func TestMatchKeepsItsPromises(t *testing.T) {
 				if p.StartsExecutor && beside > len(items) {
 					t.Fatalf("%s starts an executor on %s with room for %d beside running ones", d.ID, l.ID, beside)
 				}
+				for _, other := range books {
+					if ran[other] != ran[l] || other.room(d, 1) == 0 || touched[l] && s.strategy == offers.Pack {
+						continue
+					}
+					if by := l.share() - other.share(); s.strategy == offers.Pack && by > 1e-9 || s.strategy == offers.Spread && by < -1e-9 {
+						t.Fatalf("%s item %d is on %s, of which %.3f are free, not on %s, of which %.3f are", d.ID, p.Item, l.ID, l.share(), other.ID, other.share())
+					}
+				}
+				touched[l] = true
 				price := l.price(d, 1)
 				if !price.Fits(l.left) {
 					t.Fatalf("%s item %d takes %s of %s, which has %s", d.ID, p.Item, price, l.ID, l.left)

@@ -103,17 +103,18 @@ func readDayOfMonth(t token) (dayRule, *SyntaxError) {
 	f := fields[dayOfMonth]
 	text, nearest := strings.CutSuffix(t.text, "W")
 	offset, fromLast := strings.CutPrefix(text, "L-")
+	listed := strings.Contains(text, ",")
 	var one dayOfMonthRule
 	switch {
 	case text == "L":
 		one = lastDay(0)
-	case fromLast:
+	case fromLast && !listed:
 		n, ok := number(offset)
 		if !ok || n > 30 {
 			return nil, f.unknown(t)
 		}
 		one = lastDay(n)
-	case nearest:
+	case nearest && !listed:
 		n, _, ok := f.value(text)
 		if !ok {
 			return nil, f.unknown(t)
@@ -142,7 +143,7 @@ func readDayOfWeek(t token) (dayRule, *SyntaxError) {
 			return onLastWeekday(n), nil
 		}
 	}
-	if day, nth, ok := strings.Cut(t.text, "#"); ok {
+	if day, nth, ok := strings.Cut(t.text, "#"); ok && !strings.Contains(t.text, ",") {
 		weekday, _, ok := f.value(day)
 		n, nok := number(nth)
 		if !ok || !nok || n < 1 || n > 5 {

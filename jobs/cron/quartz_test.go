@@ -88,7 +88,10 @@ func quartzTable(t testing.TB) []quartzRow {
 	return rows
 }
 
-func zone(t testing.TB, name string) *time.Location {
+func zone(t interface {
+	Helper()
+	Fatal(...any)
+}, name string) *time.Location {
 	t.Helper()
 	z, err := time.LoadLocation(name)
 	if err != nil {

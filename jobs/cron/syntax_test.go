@@ -124,8 +124,8 @@ func TestSyntaxErrors(t *testing.T) {
 		{"0 0 0 L-W 1 ?", 7, "day of month", "L-W", inMonth},
 		{"0 0 0 W 1 ?", 7, "day of month", "W", inMonth},
 		{"0 0 0 0W 1 ?", 7, "day of month", "0W", toDay},
-		{"0 0 0 1W,15W 1 ?", 7, "day of month", "1W,15W", inMonth},
-		{"0 0 0 1,15W 1 ?", 7, "day of month", "1,15W", inMonth},
+		{"0 0 0 1W,15W 1 ?", 7, "day of month", "1W", inMonth},
+		{"0 0 0 1,15W 1 ?", 9, "day of month", "15W", inMonth},
 		{"0 0 0 1,L 1 ?", 9, "day of month", "L", inMonth},
 		{"0 0 0 5L 1 ?", 7, "day of month", "5L", inMonth},
 		{"0 0 0 ? * 8L", 11, "day of week", "8L", toWeek},
@@ -137,7 +137,7 @@ func TestSyntaxErrors(t *testing.T) {
 		{"0 0 0 ? * 8#2", 11, "day of week", "8#2", nth},
 		{"0 0 0 ? * #3", 11, "day of week", "#3", nth},
 		{"0 0 0 ? * MON#", 11, "day of week", "MON#", nth},
-		{"0 0 0 ? * 2#1,6#3", 11, "day of week", "2#1,6#3", nth},
+		{"0 0 0 ? * 2#1,6#3", 11, "day of week", "2#1", nth},
 	}
 	for _, tt := range tests {
 		t.Run(tt.expr, func(t *testing.T) {

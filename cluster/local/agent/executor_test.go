@@ -1,0 +1,328 @@
+package agent
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/mesos/mesos-go/api/v1/lib"
+)
+
+// The framework sees what the recording has: same states, sources, reasons,
+// messages and filled-in fields, in the same order.
+func TestUpdatesAreThoseOfMesos(t *testing.T) {
+	t.Parallel()
+	b := startBench(t).ready()
+	b.run(b.task("t1", "finish", testExecutorInfo("ex1")), b.task("t2", "run", testExecutorInfo("ex1")))
+	b.master.waitState(t, "t1", mesos.TASK_FINISHED)
+	b.master.waitState(t, "t2", mesos.TASK_RUNNING)
+
+	var want struct {
+		Events []struct {
+			Update struct{ Status mesos.TaskStatus }
+		}
+	}
+	recording(t, "executor.json", "updates of the task that finishes", &want)
+	var got []mesos.TaskStatus
+	for _, c := range b.master.all() {
+		if c.kind == "update" && c.update.Status.TaskID.Value == "t1" {
+			got = append(got, c.update.Status)
+		}
+	}
+	if len(got) != len(want.Events) {
+		t.Fatalf("%d updates, want %d", len(got), len(want.Events))
+	}
+	pid := uint32(b.pid("ex1"))
+	for i, status := range got {
+		w := want.Events[i].Update.Status
+		// What the test's executor says, and ids and times, are its own.
+		w.Message, w.Data, w.UUID, w.Timestamp = nil, []byte{}, status.UUID, status.Timestamp
+		w.AgentID.Value = b.id
+		w.ContainerStatus.ContainerID.Value = b.container("ex1")
+		w.ContainerStatus.ExecutorPID = &pid
+		status.Data = []byte{}
+		if diff := cmp.Diff(asJSON(t, &w), asJSON(t, &status)); diff != "" {
+			t.Errorf("update %d (-want +got):\n%s", i, diff)
+		}
+	}
+}
+
+func asJSON(t *testing.T, value any) string {
+	t.Helper()
+	data, err := json.MarshalIndent(value, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+func (b *bench) executor(id string) *executorRun {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.findExecutor("fw-0002", id)
+}
+
+func (b *bench) pid(id string) int {
+	ex := b.executor(id)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return ex.proc.PID
+}
+
+func (b *bench) container(id string) string { return b.executor(id).container }
+
+// An executor gets the environment of the recording, PATH, and what its command says; nothing of ours.
+func TestEnvironment(t *testing.T) {
+	t.Setenv("SECRET_OF_THE_SERVER", "x")
+	b := startBench(t, func(o *Options) { o.ReregistrationTimeout = 2 * time.Second; o.ShutdownGrace = 5 * time.Second }).ready()
+	b.run(b.task("t1", "run", testExecutorInfo("ex1")))
+	b.master.waitState(t, "t1", mesos.TASK_RUNNING)
+
+	var log struct {
+		Log []struct {
+			Kind string
+			Env  map[string]string
+		}
+	}
+	recording(t, "executor.json", "log of ex1", &log)
+	sandbox, err := filepath.EvalSymlinks(b.sandbox("ex1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	endpoint := "127.0.0.1:" + strconv.Itoa(b.options.Port)
+	want := log.Log[0].Env
+	for name, value := range map[string]string{
+		"MESOS_SANDBOX": sandbox, "MESOS_DIRECTORY": sandbox, "MESOS_AGENT_ENDPOINT": endpoint,
+		"MESOS_SLAVE_PID": "slave(1)@" + endpoint, "MESOS_SLAVE_ID": b.id, "MESOS_FRAMEWORK_ID": "fw-0002",
+		"TEST_ROLE": "executor", "PATH": os.Getenv("PATH"),
+	} {
+		want[name] = value
+	}
+	data, err := os.ReadFile(filepath.Join(sandbox, "env"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for line := range strings.Lines(string(data)) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), "=")
+		got[name] = value
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("environment (-want +got):\n%s", diff)
+	}
+	if hello, err := os.ReadFile(filepath.Join(sandbox, "stdout")); string(hello) != "executor says hello\n" {
+		t.Errorf("stdout is %q, %v", hello, err)
+	}
+}
+
+// However an executor ends, FAILURE comes with its wait status before the last updates of its tasks.
+func TestExecutorEnds(t *testing.T) {
+	t.Parallel()
+	shell := func(id, command string) *mesos.ExecutorInfo {
+		info := testExecutorInfo(id)
+		info.Command = &mesos.CommandInfo{Value: &command}
+		return info
+	}
+	extract := true
+	missing := shell("ex", "true")
+	missing.Command.URIs = []mesos.CommandInfo_URI{{Value: "file:///no/such/file", Extract: &extract}}
+	noShell := testExecutorInfo("ex")
+	nowhere := "./not-there"
+	noShell.Command.Value = &nowhere
+	for name, c := range map[string]struct {
+		info    *mesos.ExecutorInfo
+		data    string
+		status  int
+		reason  mesos.TaskStatus_Reason
+		message string
+		stderr  string
+	}{
+		"exits with a running task": {testExecutorInfo("ex"), "exit 5", 5 << 8, mesos.REASON_EXECUTOR_TERMINATED, "Executor terminated", ""},
+		"exits before subscribing":  {testExecutorInfo("ex", "die-early"), "run", 3 << 8, mesos.REASON_EXECUTOR_TERMINATED, "Executor terminated", ""},
+		"command does not exist":    {shell("ex", "/no/such/command"), "run", 127 << 8, mesos.REASON_EXECUTOR_TERMINATED, "Executor terminated", "not found"},
+		"program does not exist":    {noShell, "run", 1 << 8, mesos.REASON_EXECUTOR_TERMINATED, "Executor terminated", "failed to execute './not-there'"},
+		"fetch fails": {missing, "run", 1 << 8, mesos.REASON_CONTAINER_LAUNCH_FAILED,
+			"Failed to launch container: Failed to fetch all URIs for container 'CONTAINER': exited with status 1", "file:///no/such/file"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := startBench(t).ready()
+			b.run(b.task("t1", c.data, c.info))
+			status := b.master.waitState(t, "t1", mesos.TASK_FAILED)
+			if got := b.master.waitEnded(t, "ex"); got != c.status {
+				t.Errorf("wait status %d, want %d", got, c.status)
+			}
+			calls := b.master.all()
+			if last := calls[len(calls)-1]; last.kind != "update" || calls[len(calls)-2].kind != "ended" {
+				t.Errorf("order is %v", calls)
+			}
+			container, err := os.Readlink(b.sandbox("ex"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			message := strings.ReplaceAll(c.message, "CONTAINER", container)
+			if status.GetReason() != c.reason || status.GetMessage() != message || status.GetSource() != mesos.SOURCE_AGENT ||
+				status.ContainerStatus != nil || status.GetExecutorID().GetValue() != "ex" || len(status.UUID) != 16 {
+				t.Errorf("status is %v", status)
+			}
+			stderr, err := os.ReadFile(filepath.Join(b.sandbox("ex"), "stderr"))
+			if err != nil || !strings.Contains(string(stderr), c.stderr) {
+				t.Errorf("stderr is %q, %v; want %q in it", stderr, err, c.stderr)
+			}
+			eventually(t, "the executor to be forgotten", func() bool { return b.executor("ex") == nil })
+		})
+	}
+}
+
+func TestTaskForRunningExecutorAndKill(t *testing.T) {
+	t.Parallel()
+	b := startBench(t).ready()
+	b.run(b.task("t1", "run", testExecutorInfo("ex1")))
+	b.master.waitState(t, "t1", mesos.TASK_RUNNING)
+	pid := b.pid("ex1")
+	b.run(b.task("t2", "run", testExecutorInfo("ex1")))
+	if status := b.master.waitState(t, "t2", mesos.TASK_RUNNING); int(status.ContainerStatus.GetExecutorPID()) != pid {
+		t.Errorf("the second task runs on another executor: %v", status)
+	}
+	b.KillTask("fw-0002", "t2", nil)
+	b.master.waitState(t, "t2", mesos.TASK_KILLED)
+	b.Message("fw-0002", "ex1", []byte("ping"))
+	if got := b.master.wait(t, "the message", 1, func(c told) bool { return c.kind == "message" }); got.data != "ping" || got.id != "ex1" {
+		t.Errorf("message is %v", got)
+	}
+	b.KillTask("fw-0002", "never-was", nil)
+	if s := b.master.waitState(t, "never-was", mesos.TASK_DROPPED); s.GetMessage() != "Cannot find executor" {
+		t.Errorf("status is %v", s)
+	}
+}
+
+// A task that its executor has not got yet is killed by the agent; an executor that is left without one ends.
+func TestKillBeforeDelivery(t *testing.T) {
+	t.Parallel()
+	b := startBench(t).ready()
+	b.run(b.task("t1", "run", testExecutorInfo("ex1", "deaf")))
+	b.KillTask("fw-0002", "t1", nil)
+	status := b.master.waitState(t, "t1", mesos.TASK_KILLED)
+	if status.GetReason() != mesos.REASON_TASK_KILLED_DURING_LAUNCH || status.GetMessage() != "Killed before delivery to the executor" {
+		t.Errorf("status is %v", status)
+	}
+}
+
+// SHUTDOWN: an executor that obeys ends with status 0; one that does not is killed after its grace, with all of its session.
+func TestShutdownExecutor(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		args   []string
+		status int
+	}{
+		"obeys":    {nil, 0},
+		"stubborn": {[]string{"stubborn"}, 9},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := startBench(t, func(o *Options) {
+				if c.args != nil {
+					o.ShutdownGrace = 50 * time.Millisecond
+				}
+			}).ready()
+			b.run(b.task("t1", "child", testExecutorInfo("ex1", c.args...)))
+			child, err := strconv.Atoi(string(b.master.waitState(t, "t1", mesos.TASK_RUNNING).Data))
+			if err != nil || !alive(child) {
+				t.Fatalf("no child %d: %v", child, err)
+			}
+			b.ShutdownExecutor("fw-0002", "ex1")
+			b.ShutdownExecutor("fw-0002", "unknown")
+			if status := b.master.waitEnded(t, "ex1"); status != c.status {
+				t.Errorf("wait status %d, want %d", status, c.status)
+			}
+			if alive(child) {
+				t.Errorf("process %d of the executor's session lives on", child)
+			}
+			if s := b.master.waitState(t, "t1", mesos.TASK_FAILED); s.GetReason() != mesos.REASON_EXECUTOR_TERMINATED {
+				t.Errorf("status is %v", s)
+			}
+		})
+	}
+}
+
+func TestRegistrationTimeout(t *testing.T) {
+	t.Parallel()
+	b := startBench(t, func(o *Options) { o.RegistrationTimeout = 100 * time.Millisecond }).ready()
+	b.run(b.task("t1", "run", testExecutorInfo("ex1", "deaf")))
+	status := b.master.waitState(t, "t1", mesos.TASK_FAILED)
+	if status.GetReason() != mesos.REASON_EXECUTOR_REGISTRATION_TIMEOUT || status.GetMessage() != "Executor did not register within 100ms" {
+		t.Errorf("status is %v", status)
+	}
+	if got := b.master.waitEnded(t, "ex1"); got != 9 {
+		t.Errorf("wait status %d", got)
+	}
+}
+
+// A terminating executor takes no task.
+func TestTaskForTerminatingExecutor(t *testing.T) {
+	t.Parallel()
+	b := startBench(t).ready()
+	b.run(b.task("t1", "run", testExecutorInfo("ex1", "stubborn")))
+	b.master.waitState(t, "t1", mesos.TASK_RUNNING)
+	b.ShutdownExecutor("fw-0002", "ex1")
+	b.run(b.task("t2", "run", testExecutorInfo("ex1", "stubborn")))
+	if s := b.master.waitState(t, "t2", mesos.TASK_DROPPED); s.GetMessage() != "Executor terminating" {
+		t.Errorf("status is %v", s)
+	}
+}
+
+func TestShutdownFramework(t *testing.T) {
+	t.Parallel()
+	b := startBench(t).ready()
+	b.master.acknowledging(func(mesos.TaskStatus) bool { return false })
+	b.run(b.task("t1", "run", testExecutorInfo("ex1")))
+	b.master.waitState(t, "t1", mesos.TASK_RUNNING)
+	b.ShutdownFramework("fw-0002")
+	b.master.waitEnded(t, "ex1")
+	eventually(t, "the framework to be forgotten", func() bool {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		return len(b.frameworks) == 0
+	})
+	if entries, err := os.ReadDir(journals(b.options.DataDir)); err != nil || len(entries) != 0 {
+		t.Errorf("journals are left: %v, %v", entries, err)
+	}
+}
+
+func TestCommandTasks(t *testing.T) {
+	t.Parallel()
+	b := startBench(t).ready()
+	command := func(id, value string) mesos.TaskInfo {
+		info := b.task(id, "", nil)
+		info.Command = &mesos.CommandInfo{Value: &value}
+		return info
+	}
+	b.run(command("cmd-1", "echo hello; exit 0"), command("cmd-2", "exit 7"), command("cmd-3", "sleep 600"))
+	if s := b.master.waitState(t, "cmd-1", mesos.TASK_FINISHED); s.GetMessage() != "Command exited with status 0" || s.GetExecutorID().GetValue() != "cmd-1" ||
+		s.GetSource() != mesos.SOURCE_EXECUTOR || s.ContainerStatus.GetExecutorPID() == 0 {
+		t.Errorf("status is %v", s)
+	}
+	if s := b.master.waitState(t, "cmd-2", mesos.TASK_FAILED); s.GetMessage() != "Command exited with status 7" {
+		t.Errorf("status is %v", s)
+	}
+	b.master.waitState(t, "cmd-3", mesos.TASK_RUNNING)
+	b = b.again().ready()
+	b.KillTask("fw-0002", "cmd-3", nil)
+	if s := b.master.waitState(t, "cmd-3", mesos.TASK_KILLED); s.GetMessage() != "Command terminated with signal Terminated" {
+		t.Errorf("status is %v", s)
+	}
+	out, err := os.ReadFile(filepath.Join(b.sandbox("cmd-1"), "stdout"))
+	if string(out) != "hello\n" {
+		t.Errorf("output is %q, %v", out, err)
+	}
+	for _, c := range b.master.all() {
+		if c.kind == "ended" {
+			t.Errorf("the end of a command task's executor was told: %v", c)
+		}
+	}
+}

@@ -1,0 +1,351 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/mesos/mesos-go/api/v1/lib"
+
+	"github.com/elasticjob-go/elasticjob/cluster/local/master"
+)
+
+const patience = 15 * time.Second
+
+// told is one call that the agent made on its master.
+type told struct {
+	kind   string // "register", "update", "ended", "message"
+	update master.StatusUpdate
+	still  master.Recovered
+	id     string
+	status int
+	data   string
+}
+
+func (c told) String() string {
+	switch c.kind {
+	case "update":
+		s := c.update.Status
+		return fmt.Sprintf("%s %s %s %s", s.TaskID.Value, s.GetState(), s.GetSource(), s.GetMessage())
+	case "ended":
+		return fmt.Sprintf("%s ended %d", c.id, c.status)
+	}
+	return c.kind + " " + c.data
+}
+
+// fakeMaster notes what it is told, in order, and acknowledges unless told not to.
+type fakeMaster struct {
+	mu    sync.Mutex
+	calls []told
+	more  chan struct{} // closed and renewed with each call
+	acks  func(mesos.TaskStatus) bool
+	link  master.AgentLink
+	work  sync.WaitGroup
+}
+
+func newFakeMaster() *fakeMaster {
+	return &fakeMaster{more: make(chan struct{}), acks: func(mesos.TaskStatus) bool { return true }}
+}
+
+func (m *fakeMaster) note(c told) {
+	m.calls = append(m.calls, c)
+	close(m.more)
+	m.more = make(chan struct{})
+}
+
+func (m *fakeMaster) Register(link master.AgentLink, still master.Recovered) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.link = link
+	m.note(told{kind: "register", still: still})
+	return nil
+}
+
+func (m *fakeMaster) Update(_ string, u master.StatusUpdate) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.note(told{kind: "update", update: u})
+	if link := m.link; m.acks(u.Status) {
+		m.work.Go(func() { link.Acknowledge(u.FrameworkID, u.Status.TaskID.Value, u.Status.UUID) })
+	}
+}
+
+func (m *fakeMaster) ExecutorEnded(_, _, id string, status int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.note(told{kind: "ended", id: id, status: status})
+}
+
+func (m *fakeMaster) Message(_, _, id string, data []byte) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.note(told{kind: "message", id: id, data: string(data)})
+}
+
+func (m *fakeMaster) acknowledging(acks func(mesos.TaskStatus) bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.acks = acks
+}
+
+func (m *fakeMaster) all() []told {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return append([]told(nil), m.calls...)
+}
+
+// wait waits for the nth call (from 1) that fits.
+func (m *fakeMaster) wait(t *testing.T, what string, n int, fits func(told) bool) told {
+	t.Helper()
+	deadline := time.After(patience)
+	for {
+		m.mu.Lock()
+		count := 0
+		for _, c := range m.calls {
+			if fits(c) {
+				if count++; count == n {
+					m.mu.Unlock()
+					return c
+				}
+			}
+		}
+		more := m.more
+		m.mu.Unlock()
+		select {
+		case <-more:
+		case <-deadline:
+			t.Fatalf("waited in vain for %s; the master was told %v", what, m.all())
+		}
+	}
+}
+
+func (m *fakeMaster) waitState(t *testing.T, task string, state mesos.TaskState) mesos.TaskStatus {
+	t.Helper()
+	return m.wait(t, task+" "+state.String(), 1, func(c told) bool {
+		return c.kind == "update" && c.update.Status.TaskID.Value == task && c.update.Status.GetState() == state
+	}).update.Status
+}
+
+func (m *fakeMaster) waitEnded(t *testing.T, id string) int {
+	t.Helper()
+	return m.wait(t, "the end of "+id, 1, func(c told) bool { return c.kind == "ended" && c.id == id }).status
+}
+
+func (m *fakeMaster) registration(t *testing.T) master.Recovered {
+	t.Helper()
+	return m.wait(t, "the registration", 1, func(c told) bool { return c.kind == "register" }).still
+}
+
+// bench is an agent under test with its server and its master.
+type bench struct {
+	*Agent
+	t       *testing.T
+	master  *fakeMaster
+	options Options
+	server  *http.Server
+	serving sync.WaitGroup
+	closed  bool
+}
+
+func testOptions(t *testing.T) Options {
+	t.Helper()
+	dir := t.TempDir()
+	return Options{
+		DataDir: filepath.Join(dir, "data"), WorkDir: filepath.Join(dir, "work"), CPUs: 8, MemMB: 8192,
+		ReregistrationTimeout: 5 * time.Second, ShutdownGrace: patience,
+		Logger: slog.New(slog.NewTextHandler(testWriter{t}, &slog.HandlerOptions{Level: slog.LevelWarn})),
+	}
+}
+
+type testWriter struct{ t *testing.T }
+
+func (w testWriter) Write(p []byte) (int, error) {
+	w.t.Log(strings.TrimSpace(string(p)))
+	return len(p), nil
+}
+
+func startBench(t *testing.T, change ...func(*Options)) *bench {
+	t.Helper()
+	options := testOptions(t)
+	for _, c := range change {
+		c(&options)
+	}
+	b := begin(t, options)
+	t.Cleanup(b.cleanUp)
+	return b
+}
+
+// begin starts an agent on the port of options; with none, on a free one.
+func begin(t *testing.T, options Options) *bench {
+	t.Helper()
+	listener, err := listen(options.Port)
+	if err != nil {
+		t.Fatal(err)
+	}
+	options.Port = listener.Addr().(*net.TCPAddr).Port
+	b := &bench{t: t, master: newFakeMaster(), options: options}
+	if b.Agent, err = Start(t.Context(), options, b.master); err != nil {
+		t.Fatal(err)
+	}
+	b.server = &http.Server{Handler: b.Handler()}
+	b.serving.Go(func() { _ = b.server.Serve(listener) })
+	return b
+}
+
+// listen takes a port that no outgoing connection will have at the next start (rule O1).
+func listen(port int) (net.Listener, error) {
+	if port != 0 {
+		return net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+	}
+	for {
+		if l, err := listen(20000 + rand.IntN(12000)); err == nil {
+			return l, nil
+		}
+	}
+}
+
+func (b *bench) ready() *bench {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if err := b.Registered(ctx); err != nil {
+		b.t.Fatal(err)
+	}
+	return b
+}
+
+// stop leaves the executors running.
+func (b *bench) stop() {
+	b.t.Helper()
+	if b.closed {
+		return
+	}
+	b.closed = true
+	if err := b.Close(context.Background()); err != nil {
+		b.t.Error(err)
+	}
+	_ = b.server.Close()
+	b.serving.Wait()
+	b.master.work.Wait()
+}
+
+// again stops the agent and starts another one on its folders and port.
+func (b *bench) again(change ...func(*Options)) *bench {
+	b.t.Helper()
+	b.stop()
+	options := b.options
+	for _, c := range change {
+		c(&options)
+	}
+	next := begin(b.t, options)
+	b.t.Cleanup(next.cleanUp)
+	return next
+}
+
+func (b *bench) cleanUp() {
+	if b.closed {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	b.mu.Lock()
+	b.eachExecutor(func(ex *executorRun) {
+		a := b.Agent
+		a.shutdown(ex)
+		ex.kill()
+	})
+	b.mu.Unlock()
+	if err := b.EndAll(ctx); err != nil {
+		b.t.Error(err)
+	}
+	b.stop()
+}
+
+func testFramework() mesos.FrameworkInfo {
+	checkpoint := true
+	timeout := 604800.0
+	return mesos.FrameworkInfo{User: "root", Name: "recorder-executors", ID: &mesos.FrameworkID{Value: "fw-0002"},
+		Checkpoint: &checkpoint, FailoverTimeout: &timeout,
+		Capabilities: []mesos.FrameworkInfo_Capability{{Type: mesos.FrameworkInfo_Capability_PARTITION_AWARE}}}
+}
+
+func testResources() []mesos.Resource {
+	role := "*"
+	scalar := func(name string, value float64) mesos.Resource {
+		return mesos.Resource{Name: name, Type: mesos.SCALAR.Enum(), Scalar: &mesos.Value_Scalar{Value: value},
+			AllocationInfo: &mesos.Resource_AllocationInfo{Role: &role}}
+	}
+	return []mesos.Resource{scalar("cpus", 0.1), scalar("mem", 32)}
+}
+
+func testExecutorInfo(id string, args ...string) *mesos.ExecutorInfo {
+	self, err := os.Executable()
+	if err != nil {
+		panic(err)
+	}
+	shell, role := false, "executor"
+	return &mesos.ExecutorInfo{
+		Type: mesos.ExecutorInfo_CUSTOM, ExecutorID: mesos.ExecutorID{Value: id}, FrameworkID: &mesos.FrameworkID{Value: "fw-0002"}, Name: &id,
+		Resources: testResources(),
+		Command: &mesos.CommandInfo{Shell: &shell, Value: &self, Arguments: append([]string{"test-executor"}, args...),
+			Environment: &mesos.Environment{Variables: []mesos.Environment_Variable{{Name: "TEST_ROLE", Value: &role}}}},
+	}
+}
+
+func (b *bench) task(id, data string, ex *mesos.ExecutorInfo) mesos.TaskInfo {
+	return mesos.TaskInfo{Name: id, TaskID: mesos.TaskID{Value: id}, AgentID: *b.info.ID, Resources: testResources(), Executor: ex, Data: []byte(data)}
+}
+
+func (b *bench) run(tasks ...mesos.TaskInfo) { b.RunTasks(testFramework(), tasks) }
+
+func (b *bench) sandbox(executor string) string {
+	return filepath.Join(b.options.WorkDir, "slaves", b.id, "frameworks", "fw-0002", "executors", executor, "runs", "latest")
+}
+
+// eventually waits until fits, and looks again every few milliseconds.
+func eventually(t *testing.T, what string, fits func() bool) {
+	t.Helper()
+	deadline := time.After(patience)
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for !fits() {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			t.Fatalf("waited in vain for %s", what)
+		}
+	}
+}
+
+// recording reads one situation of a recording.
+func recording(t *testing.T, file, situation string, into any) {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("testdata", file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal(data, &all); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(all[situation], into); err != nil {
+		t.Fatalf("%s, %q: %v", file, situation, err)
+	}
+}
+
+// alive reports whether a process exists and has not ended.
+func alive(pid int) bool {
+	s, err := readStat(pid)
+	return err == nil && !s.over()
+}

@@ -1,0 +1,506 @@
+package executor_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	mesos "github.com/mesos/mesos-go/api/v1/lib"
+	mesosexec "github.com/mesos/mesos-go/api/v1/lib/executor"
+
+	"github.com/elasticjob-go/elasticjob/wire"
+)
+
+// script writes a package of one shell script and gives its URL.
+func script(t testing.TB, body string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "job.sh")
+	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+body+"\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return "file://" + path
+}
+
+func taskOf(id, url string) wire.Task {
+	return wire.Task{
+		TaskID: id, ExecutionID: "e-1", JobName: "job", Item: 1, Total: 3, JobParameter: "all", ShardingParameter: "<one>",
+		Source: "NORMAL_TRIGGER", FireTime: time.Date(2026, 1, 2, 3, 4, 5, 678_000_000, time.UTC), Attempt: 1,
+		Package: wire.Package{URL: url, Cache: true}, Command: []string{"job.sh"}, KillGraceMillis: 60_000,
+	}
+}
+
+func TestVersionAndByHand(t *testing.T) {
+	t.Parallel()
+	out, err := exec.Command(binary, "--version").Output()
+	if err != nil || !strings.HasPrefix(string(out), "executor ") {
+		t.Errorf("--version: %q, %v", out, err)
+	}
+	command := exec.Command(binary)
+	command.Env = []string{"PATH=/bin"}
+	out, _ = command.CombinedOutput()
+	if command.ProcessState.ExitCode() != 2 || strings.Count(string(out), "\n") != 2 || !strings.Contains(string(out), "scheduler --local") {
+		t.Errorf("by hand: status %d, %q", command.ProcessState.ExitCode(), out)
+	}
+	command = exec.Command(binary)
+	command.Env = []string{"MESOS_AGENT_ENDPOINT=127.0.0.1:1", "MESOS_RECOVERY_TIMEOUT=soon", "MESOS_SANDBOX=/tmp"}
+	out, _ = command.CombinedOutput()
+	for _, part := range []string{"MESOS_FRAMEWORK_ID is missing", "MESOS_EXECUTOR_ID is missing", `MESOS_RECOVERY_TIMEOUT is "soon"`} {
+		if !strings.Contains(string(out), part) {
+			t.Errorf("no %q in %q", part, out)
+		}
+	}
+}
+
+func TestFinishedTask(t *testing.T) {
+	t.Parallel()
+	a := newAgent(t)
+	task := taskOf("t1", script(t, `echo "$# $1"; echo err >&2; cat; env >env.out`))
+	task.Command = []string{"job.sh"}
+	task.Env = map[string]string{"OWN": "yes", "LANG": "de_DE.UTF-8", "ELASTICJOB_TASK_ID": "forged"}
+	task.Package.Cache = false
+	task.Command = []string{"sh", "-c", `echo "$# $0"; echo err >&2; cat; pwd; ls; env >env.out; cat env.out`}
+	a.launch(task)
+	_, status := a.await("t1", mesos.TASK_FINISHED)
+	if got := a.states("t1"); got != "STARTING RUNNING FINISHED" {
+		t.Errorf("states: %s", got)
+	}
+	if status.Dir != "tasks/1" || status.ExitStatus == nil || *status.ExitStatus != 0 || status.StartTime.IsZero() || status.CompleteTime.Before(status.StartTime) {
+		t.Errorf("status: %+v", status)
+	}
+	context := `{"taskId":"t1","jobName":"job","shardingTotalCount":3,"jobParameter":"all","shardingItem":1,"shardingParameter":"<one>"}`
+	out := a.read("tasks/1/stdout")
+	head, _, _ := strings.Cut(out, "\n")
+	if head != "0 "+context {
+		t.Errorf("argument: %q", head)
+	}
+	if !json.Valid([]byte(context)) || a.read("tasks/1/stderr") != "err\n" {
+		t.Errorf("stderr: %q", a.read("tasks/1/stderr"))
+	}
+	variables := map[string]string{}
+	for line := range strings.SplitSeq(out, "\n") {
+		if name, value, ok := strings.Cut(line, "="); ok {
+			variables[name] = value
+		}
+	}
+	home, dir := variables["HOME"], variables["PWD"]
+	delete(variables, "HOME")
+	for _, name := range []string{"PWD", "_", "SHLVL", "OLDPWD"} { // the shell's own
+		delete(variables, name)
+	}
+	want := map[string]string{
+		"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "de_DE.UTF-8", "TZ": "UTC",
+		"TMPDIR": a.sandbox + "/tmp/1", "OWN": "yes",
+		"ELASTICJOB_SHARDING_CONTEXT": context, "ELASTICJOB_JOB_NAME": "job", "ELASTICJOB_TASK_ID": "t1",
+		"ELASTICJOB_SHARDING_ITEM": "1", "ELASTICJOB_SHARDING_PARAMETER": "<one>", "ELASTICJOB_SHARDING_TOTAL_COUNT": "3",
+		"ELASTICJOB_JOB_PARAMETER": "all", "ELASTICJOB_EXECUTION_SOURCE": "NORMAL_TRIGGER",
+		"ELASTICJOB_FIRE_TIME": "2026-01-02T03:04:05.678Z", "ELASTICJOB_EXECUTION_ID": "e-1", "ELASTICJOB_ATTEMPT": "1",
+	}
+	if diff := cmp.Diff(want, variables); diff != "" {
+		t.Errorf("environment (-want +got):\n%s", diff)
+	}
+	if home == "" || !strings.HasPrefix(dir, a.sandbox+"/packages/") {
+		t.Errorf("HOME %q, working folder %q", home, dir)
+	}
+	for _, gone := range []string{dir, filepath.Join(a.sandbox, "tmp/1")} {
+		waitGone(t, gone)
+	}
+}
+
+func waitGone(t testing.TB, path string) {
+	t.Helper()
+	for end := time.Now().Add(deadline); ; <-time.After(time.Millisecond) {
+		if _, err := os.Stat(path); os.IsNotExist(err) {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%s is still there", path)
+		}
+	}
+}
+
+func TestCachedPackageIsFetchedOnce(t *testing.T) {
+	t.Parallel()
+	var requests atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		requests.Add(1)
+		_, _ = io.WriteString(w, "#!/bin/sh\npwd\n")
+	}))
+	defer server.Close()
+	a := newAgent(t)
+	for i := range 20 {
+		task := taskOf(fmt.Sprint("t", i), server.URL+"/job.sh")
+		a.launch(task)
+	}
+	for i := range 20 {
+		a.await(fmt.Sprint("t", i), mesos.TASK_FINISHED)
+	}
+	if n := requests.Load(); n != 1 {
+		t.Errorf("%d requests", n)
+	}
+	a.launch(taskOf("later", server.URL+"/job.sh"))
+	a.await("later", mesos.TASK_FINISHED)
+	if got := a.states("later"); got != "RUNNING FINISHED" {
+		t.Errorf("states without a fetch: %s", got)
+	}
+	if out := a.read("tasks/21/stdout"); !strings.Contains(out, "/elasticjob-cache/content/") || strings.HasPrefix(out, a.sandbox) {
+		t.Errorf("ran in %s", out)
+	}
+}
+
+func TestFailures(t *testing.T) {
+	t.Parallel()
+	a := newAgent(t)
+	plain := script(t, "exit 0")
+	for _, test := range []struct {
+		name   string
+		change func(*wire.Task)
+		phase  string
+		cause  []string
+	}{
+		{"status", func(w *wire.Task) { w.Package.URL = script(t, `printf '\033[31mno\033[0m luck\a\n' >&2; exit 7`) }, "RUN", []string{"exit status 7; end of stderr:\nno luck"}},
+		{"stdout", func(w *wire.Task) { w.Package.URL = script(t, `echo told; exit 1`) }, "RUN", []string{"end of stdout:\ntold"}},
+		{"silent", func(w *wire.Task) { w.Package.URL = script(t, `exit 1`) }, "RUN", []string{"it wrote nothing"}},
+		{"long", func(w *wire.Task) { w.Package.URL = script(t, `seq 1 100000 >&2; exit 1`) }, "RUN", []string{"99999\n100000", "…"}},
+		{"signal", func(w *wire.Task) { w.Package.URL = script(t, `kill -9 $$`) }, "RUN", []string{"signal 9 (killed)", "out of memory"}},
+		{"missing", func(w *wire.Task) { w.Command = []string{"bin/jbo.sh"} }, "START", []string{`"bin/jbo.sh" isn't in the package`, "job.sh"}},
+		{"nowhere", func(w *wire.Task) { w.Command = []string{"no-such-program"} }, "START", []string{"neither in the package nor in PATH (/usr/local/sbin"}},
+		{"up", func(w *wire.Task) { w.Command = []string{"../job.sh"} }, "START", []string{"leads out of the package"}},
+		{"empty", func(w *wire.Task) { w.Command = nil }, "START", []string{"no command"}},
+		{"interpreter", func(w *wire.Task) { w.Package.URL = file(t, "#!/no/such/shell\n") }, "START", []string{`its first line names "/no/such/shell"`}},
+		{"dos", func(w *wire.Task) { w.Package.URL = file(t, "#!/bin/sh\r\necho\r\n") }, "START", []string{"carriage return"}},
+		{"text", func(w *wire.Task) { w.Package.URL = file(t, "echo no first line\n") }, "START", []string{"neither a program"}},
+		{"dead", func(w *wire.Task) { w.Package.URL = "http://127.0.0.1:1/p.tar" }, "FETCH", []string{"http://127.0.0.1:1/p.tar", "connection refused"}},
+		{"no file", func(w *wire.Task) { w.Package.URL = "file:///no/such" }, "FETCH", []string{"no such file"}},
+		{"scheme", func(w *wire.Task) { w.Package.URL = "ftp://h/p.tar" }, "FETCH", []string{`scheme "ftp" isn't supported`}},
+		{"sum", func(w *wire.Task) { w.Package.SHA256 = strings.Repeat("0", 64) }, "FETCH", []string{"but the app says 0000"}},
+		{"page", func(w *wire.Task) { w.Package.URL = file(t, "<!DOCTYPE html><html>") }, "UNPACK", []string{"web page"}},
+		{"long argument", func(w *wire.Task) { w.JobParameter = strings.Repeat("x", 200_000) }, "START", []string{"too long"}},
+	} {
+		for _, cache := range []bool{true, false} {
+			task := taskOf(fmt.Sprint(test.name, " ", cache), plain)
+			test.change(&task)
+			task.Package.Cache = cache
+			a.launch(task)
+			update, status := a.await(task.TaskID, mesos.TASK_FAILED)
+			for _, part := range test.cause {
+				if !strings.Contains(status.Cause, part) {
+					t.Errorf("%s: no %q in %q", task.TaskID, part, status.Cause)
+				}
+			}
+			if status.Phase != test.phase || len([]rune(status.Cause)) > 4300 || len(update.GetMessage()) > 1000 {
+				t.Errorf("%s: phase %s, message %q", task.TaskID, status.Phase, update.GetMessage())
+			}
+		}
+	}
+	a.launch(taskOf("after all that", plain))
+	a.await("after all that", mesos.TASK_FINISHED)
+}
+
+func file(t testing.TB, content string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "job.sh")
+	if err := os.WriteFile(path, []byte(content), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return "file://" + path
+}
+
+func TestBadTaskData(t *testing.T) {
+	t.Parallel()
+	a := newAgent(t)
+	a.event(mesosexec.Event{Type: mesosexec.Event_LAUNCH, Launch: &mesosexec.Event_Launch{Task: mesos.TaskInfo{
+		TaskID: mesos.TaskID{Value: "x"}, AgentID: mesos.AgentID{Value: "S0"}, Data: []byte(`{"v":99}`),
+	}}})
+	if _, status := a.await("x", mesos.TASK_FAILED); !strings.Contains(status.Cause, "update the executor") {
+		t.Errorf("cause: %q", status.Cause)
+	}
+}
+
+func TestKill(t *testing.T) {
+	t.Parallel()
+	a := newAgent(t)
+	task := taskOf("gentle", script(t, `trap 'echo bye; exit 0' TERM; echo up; while :; do sleep 0.01; done`))
+	a.launch(task)
+	_, status := a.await("gentle", mesos.TASK_RUNNING)
+	a.read(status.Dir + "/stdout")
+	a.kill("gentle")
+	a.kill("gentle")
+	if _, status = a.await("gentle", mesos.TASK_KILLED); !strings.Contains(a.read(status.Dir+"/stdout"), "bye") || status.Cause != "killed on request" {
+		t.Errorf("%+v", status)
+	}
+	task = taskOf("deaf", script(t, `trap '' TERM; setsid sh -c 'trap "" TERM; echo $$; exec sleep 1000' & while :; do sleep 0.01; done`))
+	task.KillGraceMillis = 50
+	a.launch(task)
+	_, status = a.await("deaf", mesos.TASK_RUNNING)
+	child := strings.TrimSpace(a.read(status.Dir + "/stdout"))
+	a.kill("deaf")
+	if _, status = a.await("deaf", mesos.TASK_KILLED); status.Signal != "killed" || status.ExitStatus != nil {
+		t.Errorf("%+v", status)
+	}
+	waitGone(t, "/proc/"+child)
+	a.kill("never heard of")
+}
+
+func TestKillWhileFetching(t *testing.T) {
+	t.Parallel()
+	asked := make(chan struct{}, 2)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked <- struct{}{}
+		<-r.Context().Done()
+	}))
+	defer server.Close()
+	a := newAgent(t)
+	for _, cache := range []bool{true, false} {
+		task := taskOf(fmt.Sprint(cache), server.URL)
+		task.Package.Cache = cache
+		a.launch(task)
+		<-asked
+		a.kill(task.TaskID)
+		a.await(task.TaskID, mesos.TASK_KILLED)
+		if got := a.states(task.TaskID); got != "STARTING KILLED" {
+			t.Errorf("states: %s", got)
+		}
+	}
+}
+
+// TestX7NothingOutlivesTheExecutor: kill -9 takes all that any task started along.
+func TestX7NothingOutlivesTheExecutor(t *testing.T) {
+	t.Parallel()
+	a := newAgent(t)
+	var pids []string
+	for i, body := range []string{
+		`echo $$; exec sleep 1000`,
+		`sh -c 'trap "" TERM; echo $$; exec sleep 1000' & wait`,
+		`setsid sh -c 'echo $$; exec sleep 1000' & wait`,
+		`(setsid sh -c 'trap "" TERM HUP; echo $$; sleep 1000; sleep 1000' &); exec sleep 1000`,
+		`env -i setsid /bin/sh -c 'echo $$; exec /bin/sleep 1000' & wait`,
+	} {
+		a.launch(taskOf(fmt.Sprint(i), script(t, body)))
+		_, status := a.await(fmt.Sprint(i), mesos.TASK_RUNNING)
+		pids = append(pids, strings.TrimSpace(a.read(status.Dir+"/stdout")))
+	}
+	if err := a.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	a.exit()
+	for _, pid := range pids {
+		waitGone(t, "/proc/"+pid)
+	}
+}
+
+// TestX5AgentAwayAndBack: what the agent didn't acknowledge is named when it is back.
+func TestX5AgentAwayAndBack(t *testing.T) {
+	t.Parallel()
+	a := newAgent(t)
+	goOn := filepath.Join(t.TempDir(), "go")
+	body := fmt.Sprintf(`while [ ! -e %s ]; do sleep 0.01; done`, goOn)
+	a.launch(taskOf("known", script(t, body)))
+	a.await("known", mesos.TASK_RUNNING)
+	// The agent must have sent its acknowledgement, and the executor taken it: a round trip later.
+	a.launch(taskOf("quick", script(t, "exit 0")))
+	a.await("quick", mesos.TASK_FINISHED)
+	a.mu.Lock()
+	a.silent = true
+	a.mu.Unlock()
+	a.launch(taskOf("unheard", script(t, body)))
+	a.await("unheard", mesos.TASK_RUNNING)
+	a.stop()
+	if err := os.WriteFile(goOn, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	waitGone(t, filepath.Join(a.sandbox, "tmp/1"))
+	waitGone(t, filepath.Join(a.sandbox, "tmp/3"))
+	a.mu.Lock()
+	before := len(a.subscribed)
+	a.silent = false
+	a.mu.Unlock()
+	a.listen(a.address)
+	a.until("re-subscription", func() bool { return len(a.subscribed) > before })
+	a.await("known", mesos.TASK_FINISHED)
+	a.await("unheard", mesos.TASK_FINISHED)
+	a.mu.Lock()
+	named := a.subscribed[before]
+	a.mu.Unlock()
+	var tasks, updates []string
+	for _, task := range named.UnacknowledgedTasks {
+		tasks = append(tasks, task.TaskID.Value)
+		if len(task.Data) == 0 {
+			t.Error("a named task without its data")
+		}
+	}
+	for _, u := range named.UnacknowledgedUpdates {
+		updates = append(updates, u.Status.TaskID.Value+" "+u.Status.GetState().String())
+	}
+	if diff := cmp.Diff([]string{"unheard"}, tasks); diff != "" {
+		t.Errorf("named tasks: %s", diff)
+	}
+	if len(updates) < 3 || updates[0] != "unheard TASK_STARTING" || updates[1] != "unheard TASK_RUNNING" {
+		t.Errorf("named updates: %q", updates)
+	}
+	// Once all is acknowledged, ids stay known.
+	a.launch(taskOf("unheard", script(t, "exit 1")))
+	a.launch(taskOf("last", script(t, "exit 0")))
+	a.await("last", mesos.TASK_FINISHED)
+	if got := a.states("unheard"); got != "STARTING RUNNING FINISHED" {
+		t.Errorf("a known id was launched again: %s", got)
+	}
+}
+
+// TestX6Refused: an agent that doesn't know us means that our tasks may run elsewhere.
+func TestX6Refused(t *testing.T) {
+	t.Parallel()
+	a := newAgent(t)
+	a.launch(taskOf("t", script(t, `trap '' TERM; echo $$; while :; do sleep 1; done`)))
+	_, status := a.await("t", mesos.TASK_RUNNING)
+	pid := strings.TrimSpace(a.read(status.Dir + "/stdout"))
+	a.stop()
+	a.mu.Lock()
+	a.refuse = http.StatusServiceUnavailable
+	before := len(a.subscribed)
+	a.mu.Unlock()
+	a.listen(a.address)
+	a.until("tries at 503", func() bool { return len(a.subscribed) > before+2 })
+	if _, err := os.Stat("/proc/" + pid); err != nil {
+		t.Error("503 stopped the task")
+	}
+	a.mu.Lock()
+	a.refuse = http.StatusBadRequest
+	a.mu.Unlock()
+	if status := a.exit(); status != 1 {
+		t.Errorf("exit status %d", status)
+	}
+	waitGone(t, "/proc/"+pid)
+}
+
+func TestX6RecoveryTimeout(t *testing.T) {
+	t.Parallel()
+	for name, options := range map[string][]option{
+		"timeout":       {env("MESOS_RECOVERY_TIMEOUT", "100ms")},
+		"no checkpoint": {env("MESOS_CHECKPOINT", "0")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := newAgent(t, options...)
+			a.launch(taskOf("t", script(t, `echo $$; exec sleep 1000`)))
+			_, status := a.await("t", mesos.TASK_RUNNING)
+			pid := strings.TrimSpace(a.read(status.Dir + "/stdout"))
+			a.stop()
+			if status := a.exit(); status != 1 {
+				t.Errorf("exit status %d", status)
+			}
+			waitGone(t, "/proc/"+pid)
+		})
+	}
+}
+
+func TestShutdown(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(*fakeAgent){
+		"SHUTDOWN": func(a *fakeAgent) { a.event(mesosexec.Event{Type: mesosexec.Event_SHUTDOWN}) },
+		"SIGTERM":  func(a *fakeAgent) { _ = a.cmd.Process.Signal(syscall.SIGTERM) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := newAgent(t, env("MESOS_EXECUTOR_SHUTDOWN_GRACE_PERIOD", "2secs"))
+			a.launch(taskOf("gentle", script(t, `trap 'echo bye; exit 0' TERM; echo up; while :; do sleep 0.01; done`)))
+			a.launch(taskOf("deaf", script(t, `trap '' TERM; echo up; while :; do sleep 0.01; done`)))
+			for _, id := range []string{"gentle", "deaf"} {
+				_, status := a.await(id, mesos.TASK_RUNNING)
+				a.read(status.Dir + "/stdout")
+			}
+			begun := time.Now()
+			end(a)
+			if status := a.exit(); status != 0 || time.Since(begun) > 2*time.Second {
+				t.Errorf("exit status %d after %v", status, time.Since(begun))
+			}
+			a.await("deaf", mesos.TASK_KILLED)
+			if _, status := a.await("gentle", mesos.TASK_KILLED); !strings.Contains(status.Cause, "shut down") {
+				t.Errorf("cause %q", status.Cause)
+			}
+		})
+	}
+}
+
+func TestIdleEndsAtOnce(t *testing.T) {
+	t.Parallel()
+	a := newAgent(t)
+	a.event(mesosexec.Event{Type: mesosexec.Event_SHUTDOWN})
+	if status := a.exit(); status != 0 {
+		t.Errorf("exit status %d", status)
+	}
+}
+
+// TestGuardDies: the executor can't go on without its guard.
+func TestGuardDies(t *testing.T) {
+	t.Parallel()
+	a := newAgent(t)
+	a.launch(taskOf("t", script(t, `echo $PPID; exec sleep 1000`)))
+	_, status := a.await("t", mesos.TASK_RUNNING)
+	guard, err := strconv.Atoi(strings.TrimSpace(a.read(status.Dir + "/stdout")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(guard, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	if status := a.exit(); status != 1 {
+		t.Errorf("exit status %d", status)
+	}
+	if _, status := a.await("t", mesos.TASK_FAILED); !strings.Contains(status.Cause, "guard") {
+		t.Errorf("cause %q", status.Cause)
+	}
+}
+
+// TestMemory: an executor and its guard stay small.
+func TestMemory(t *testing.T) {
+	t.Parallel()
+	a := newAgent(t)
+	url := script(t, "exit 0")
+	for i := range 200 {
+		a.launch(taskOf(fmt.Sprint(i), url))
+	}
+	for i := range 200 {
+		a.await(fmt.Sprint(i), mesos.TASK_FINISHED)
+	}
+	for _, pid := range inSession(a.cmd.Process.Pid) {
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+		if err != nil {
+			continue
+		}
+		_, after, _ := strings.Cut(string(text), "VmRSS:")
+		var kilobytes int
+		if _, err := fmt.Sscan(after, &kilobytes); err != nil || kilobytes > 30<<10 {
+			t.Errorf("process %d: %d kB (%v)", pid, kilobytes, err)
+		} else {
+			t.Logf("process %d: %d kB", pid, kilobytes)
+		}
+	}
+}
+
+func BenchmarkTasks(b *testing.B) {
+	a := newAgent(b)
+	url := script(b, "exit 0")
+	n := 0
+	for b.Loop() {
+		n++
+		task := taskOf(strconv.Itoa(n), url)
+		task.Command = []string{"true"}
+		a.launch(task)
+		if n%64 == 0 {
+			a.await(strconv.Itoa(n), mesos.TASK_FINISHED)
+		}
+	}
+	a.await(strconv.Itoa(n), mesos.TASK_FINISHED)
+}

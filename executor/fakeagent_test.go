@@ -1,0 +1,379 @@
+package executor_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	mesos "github.com/mesos/mesos-go/api/v1/lib"
+	mesosexec "github.com/mesos/mesos-go/api/v1/lib/executor"
+	"go.uber.org/goleak"
+
+	"github.com/elasticjob-go/elasticjob/wire"
+)
+
+var binary string
+
+// TestMain builds the program that all tests drive from outside.
+func TestMain(m *testing.M) {
+	os.Exit(func() int {
+		dir, err := os.MkdirTemp("", "executor-test-")
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		defer func() { _ = os.RemoveAll(dir) }()
+		binary = filepath.Join(dir, "executor")
+		build := exec.Command("go", "build", "-o", binary, "github.com/elasticjob-go/elasticjob/cmd/executor")
+		build.Env = append(os.Environ(), "CGO_ENABLED=0")
+		if out, err := build.CombinedOutput(); err != nil {
+			fmt.Fprintf(os.Stderr, "%v\n%s", err, out)
+			return 1
+		}
+		status := m.Run()
+		if err := goleak.Find(); err != nil && status == 0 {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		return status
+	}())
+}
+
+// deadline is how long a test waits for anything.
+const deadline = 20 * time.Second
+
+// fakeAgent speaks the agent's executor API, protobuf only, and starts the real executor.
+type fakeAgent struct {
+	t       testing.TB
+	address string
+	sandbox string
+	cmd     *exec.Cmd
+	ended   chan struct{}
+	log     *os.File
+
+	mu         sync.Mutex
+	server     *http.Server
+	stream     chan []byte // to the present subscriber
+	subscribed []mesosexec.Call_Subscribe
+	updates    []mesos.TaskStatus
+	acked      map[string]bool
+	refuse     int  // status for SUBSCRIBE, if not 0
+	silent     bool // acknowledge nothing
+	changed    chan struct{}
+}
+
+type option func(*exec.Cmd)
+
+func env(name, value string) option {
+	return func(c *exec.Cmd) { c.Env = append(c.Env, name+"="+value) }
+}
+
+// newAgent starts an agent and its executor, and waits until it has subscribed.
+func newAgent(t testing.TB, options ...option) *fakeAgent {
+	t.Helper()
+	work := t.TempDir()
+	a := &fakeAgent{
+		t: t, acked: map[string]bool{}, changed: make(chan struct{}), ended: make(chan struct{}),
+		sandbox: filepath.Join(work, "slaves/S0/frameworks/F/executors/E/runs/R"),
+	}
+	if err := os.MkdirAll(a.sandbox, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	a.listen("127.0.0.1:0")
+	var err error
+	if a.log, err = os.Create(filepath.Join(a.sandbox, "stderr")); err != nil {
+		t.Fatal(err)
+	}
+	a.cmd = exec.Command(binary)
+	a.cmd.Dir, a.cmd.Stderr = a.sandbox, a.log
+	a.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	a.cmd.Env = []string{
+		"MESOS_AGENT_ENDPOINT=" + a.address, "MESOS_FRAMEWORK_ID=F", "MESOS_EXECUTOR_ID=E", "MESOS_SLAVE_ID=S0",
+		"MESOS_SANDBOX=" + a.sandbox, "MESOS_DIRECTORY=" + a.sandbox, "MESOS_CHECKPOINT=1", "MESOS_RECOVERY_TIMEOUT=15mins",
+		"MESOS_SUBSCRIPTION_BACKOFF_MAX=200ms", "MESOS_EXECUTOR_SHUTDOWN_GRACE_PERIOD=5secs", "SECRET=executor's own",
+	}
+	for _, o := range options {
+		o(a.cmd)
+	}
+	if err := a.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		_ = a.cmd.Wait()
+		close(a.ended)
+	}()
+	t.Cleanup(func() {
+		_ = a.cmd.Process.Kill()
+		<-a.ended
+		a.stop()
+		_ = a.log.Close()
+		if t.Failed() {
+			text, _ := os.ReadFile(a.log.Name())
+			t.Logf("executor's log:\n%s", text)
+		}
+		mustBeEmpty(t, a.cmd.Process.Pid)
+	})
+	a.until("subscription", func() bool { return len(a.subscribed) > 0 })
+	return a
+}
+
+// mustBeEmpty waits until no process of the session is left.
+func mustBeEmpty(t testing.TB, session int) {
+	for end := time.Now().Add(deadline); ; <-time.After(5 * time.Millisecond) {
+		left := inSession(session)
+		if len(left) == 0 {
+			return
+		}
+		if time.Now().After(end) {
+			t.Errorf("processes are left: %v", left)
+			for _, pid := range left {
+				_ = syscall.Kill(pid, syscall.SIGKILL)
+			}
+			return
+		}
+	}
+}
+
+func inSession(session int) []int {
+	var left []int
+	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, file := range stats {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			continue
+		}
+		var pid, ppid, group, sid int
+		var state string
+		_, _ = fmt.Sscan(string(text), &pid)
+		_, _ = fmt.Sscan(string(text[bytes.LastIndexByte(text, ')')+1:]), &state, &ppid, &group, &sid)
+		if sid == session && state != "Z" {
+			left = append(left, pid)
+		}
+	}
+	return left
+}
+
+func (a *fakeAgent) listen(address string) {
+	a.t.Helper()
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	server := &http.Server{Handler: a}
+	a.mu.Lock()
+	a.address, a.server = listener.Addr().String(), server
+	a.mu.Unlock()
+	go func() { _ = server.Serve(listener) }()
+}
+
+// stop makes the agent go away: connections break and new ones are refused.
+func (a *fakeAgent) stop() {
+	a.mu.Lock()
+	server := a.server
+	a.mu.Unlock()
+	_ = server.Close()
+}
+
+func (a *fakeAgent) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	var call mesosexec.Call
+	if err != nil || r.URL.Path != "/api/v1/executor" || r.Header.Get("Content-Type") != "application/x-protobuf" || call.Unmarshal(body) != nil {
+		http.Error(w, "bad call", http.StatusNotAcceptable)
+		return
+	}
+	switch call.Type {
+	case mesosexec.Call_SUBSCRIBE:
+		a.serveSubscribe(w, r, call.Subscribe)
+	case mesosexec.Call_UPDATE:
+		a.mu.Lock()
+		a.take(call.Update.Status)
+		a.mu.Unlock()
+		w.WriteHeader(http.StatusAccepted)
+	}
+}
+
+func (a *fakeAgent) serveSubscribe(w http.ResponseWriter, r *http.Request, s *mesosexec.Call_Subscribe) {
+	a.mu.Lock()
+	a.subscribed = append(a.subscribed, *s)
+	a.wake()
+	if a.refuse != 0 {
+		defer a.mu.Unlock()
+		http.Error(w, "Executor cannot be found", a.refuse)
+		return
+	}
+	stream := make(chan []byte, 10_000)
+	a.stream = stream
+	a.emit(mesosexec.Event{Type: mesosexec.Event_SUBSCRIBED, Subscribed: &mesosexec.Event_Subscribed{
+		ExecutorInfo: mesos.ExecutorInfo{ExecutorID: mesos.ExecutorID{Value: "E"}}, FrameworkInfo: mesos.FrameworkInfo{}, AgentInfo: mesos.AgentInfo{},
+	}})
+	for _, u := range s.UnacknowledgedUpdates {
+		a.take(u.Status)
+	}
+	a.mu.Unlock()
+	w.WriteHeader(http.StatusOK)
+	for {
+		select {
+		case frame := <-stream:
+			_, _ = fmt.Fprintf(w, "%d\n%s", len(frame), frame)
+			_ = http.NewResponseController(w).Flush()
+		case <-r.Context().Done():
+			return
+		}
+	}
+}
+
+// take keeps an update and acknowledges it. Called with mu held.
+func (a *fakeAgent) take(s mesos.TaskStatus) {
+	if !a.acked[string(s.UUID)] {
+		a.updates = append(a.updates, s)
+	}
+	if !a.silent && a.stream != nil {
+		a.acked[string(s.UUID)] = true
+		a.emit(mesosexec.Event{Type: mesosexec.Event_ACKNOWLEDGED, Acknowledged: &mesosexec.Event_Acknowledged{TaskID: s.TaskID, UUID: s.UUID}})
+	}
+	a.wake()
+}
+
+// emit sends an event. Called with mu held.
+func (a *fakeAgent) emit(e mesosexec.Event) {
+	frame, err := e.Marshal()
+	if err != nil {
+		a.t.Error(err)
+	}
+	a.stream <- frame
+}
+
+func (a *fakeAgent) wake() {
+	close(a.changed)
+	a.changed = make(chan struct{})
+}
+
+// until waits for something, seen under the lock.
+func (a *fakeAgent) until(what string, seen func() bool) {
+	a.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), deadline)
+	defer cancel()
+	for {
+		a.mu.Lock()
+		ok, changed := seen(), a.changed
+		a.mu.Unlock()
+		if ok {
+			return
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			a.t.Fatalf("no %s in %v", what, deadline)
+		}
+	}
+}
+
+func (a *fakeAgent) event(e mesosexec.Event) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.emit(e)
+}
+
+func (a *fakeAgent) launch(task wire.Task) {
+	a.t.Helper()
+	data, err := task.Encode()
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	a.event(mesosexec.Event{Type: mesosexec.Event_LAUNCH, Launch: &mesosexec.Event_Launch{Task: mesos.TaskInfo{
+		Name: task.TaskID, TaskID: mesos.TaskID{Value: task.TaskID}, AgentID: mesos.AgentID{Value: "S0"}, Data: data,
+	}}})
+}
+
+func (a *fakeAgent) kill(id string) {
+	a.event(mesosexec.Event{Type: mesosexec.Event_KILL, Kill: &mesosexec.Event_Kill{TaskID: mesos.TaskID{Value: id}}})
+}
+
+// told gives a task's states in the order that they came, repeated ones once.
+func (a *fakeAgent) told(id string) []mesos.TaskStatus {
+	var list []mesos.TaskStatus
+	seen := map[string]bool{}
+	for _, u := range a.updates {
+		if u.TaskID.Value == id && !seen[string(u.UUID)] {
+			seen[string(u.UUID)] = true
+			list = append(list, u)
+		}
+	}
+	return list
+}
+
+func (a *fakeAgent) states(id string) string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	var names []string
+	for _, u := range a.told(id) {
+		names = append(names, strings.TrimPrefix(u.GetState().String(), "TASK_"))
+	}
+	return strings.Join(names, " ")
+}
+
+// await waits until a task is in a state, and gives what its update says.
+func (a *fakeAgent) await(id string, state mesos.TaskState) (mesos.TaskStatus, wire.Status) {
+	a.t.Helper()
+	var found mesos.TaskStatus
+	a.until(fmt.Sprintf("%v of task %s", state, id), func() bool {
+		for _, u := range a.told(id) {
+			terminal := u.GetState() >= mesos.TASK_FINISHED && u.GetState() <= mesos.TASK_KILLED
+			if terminal && u.GetState() != state {
+				a.t.Fatalf("task %s is %v: %s: %s", id, u.GetState(), u.GetMessage(), u.GetData())
+			}
+			if u.GetState() == state {
+				found = u
+				return true
+			}
+		}
+		return false
+	})
+	status, ok := wire.DecodeStatus(found.Data)
+	if !ok {
+		a.t.Errorf("task %s: status data %q", id, found.Data)
+	}
+	if len(found.UUID) != 16 || found.GetSource() != mesos.SOURCE_EXECUTOR || found.GetMessage() == "" || found.GetTimestamp() == 0 {
+		a.t.Errorf("task %s: incomplete update %v", id, found)
+	}
+	return found, status
+}
+
+// exit waits for the executor's end and gives its exit status.
+func (a *fakeAgent) exit() int {
+	a.t.Helper()
+	select {
+	case <-a.ended:
+		return a.cmd.ProcessState.ExitCode()
+	case <-time.After(deadline):
+		a.t.Fatal("the executor doesn't end")
+		return 0
+	}
+}
+
+// read waits until a file in the sandbox has a whole line.
+func (a *fakeAgent) read(name string) string {
+	a.t.Helper()
+	path := name
+	if !filepath.IsAbs(name) {
+		path = filepath.Join(a.sandbox, name)
+	}
+	for end := time.Now().Add(deadline); time.Now().Before(end); <-time.After(2 * time.Millisecond) {
+		if text, err := os.ReadFile(path); err == nil && bytes.HasSuffix(text, []byte("\n")) {
+			return string(text)
+		}
+	}
+	a.t.Fatalf("nothing in %s", path)
+	return ""
+}
