@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -236,15 +237,18 @@ func (c *Core) nextWake() time.Time {
 	if t, ok := c.timers.next(); ok {
 		earlier(t)
 	}
-	if t, ok := c.nextFire(); ok {
+	if t, ok := c.nextFire(); ok && !c.behindNoted {
 		earlier(t)
 		earlier(later(t.Add(-c.opt.OfferAhead), c.now))
 	}
 	if len(c.tasks)+len(c.ghosts) > 0 {
 		earlier(c.nextSweep)
 	}
-	if c.gap != nil || c.pendingFire != nil || c.matchAgain {
+	if (c.gap != nil || c.pendingFire != nil) && !c.behindNoted || c.matchAgain {
 		earlier(c.now)
+	}
+	if c.behindNoted {
+		earlier(c.mark.Time)
 	}
 	earlier(c.flow.wake)
 	earlier(c.session.wake())
@@ -340,5 +344,9 @@ func LogNote(log *slog.Logger, n Note) {
 		log.Warn(string(n.Kind), attrs...)
 		return
 	}
-	log.Info(string(n.Kind), attrs...)
+	level := slog.LevelInfo
+	if n.Kind == NoteTaskLaunched || n.Kind == NoteTaskEnded {
+		level = slog.LevelDebug // their executions are told of
+	}
+	log.Log(context.Background(), level, string(n.Kind), attrs...)
 }

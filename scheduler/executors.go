@@ -150,6 +150,12 @@ func (c *Core) tendExecutors() {
 		if x.tasks > 0 || x.pending > 0 || !resendDue(c.now, x.shutdownSent, c.opt.ResendFirst, c.opt.ResendMost, x.shutdownTry) {
 			continue
 		}
+		if x.shutdownTry >= shutdownTries {
+			// Its end got lost, or its agent did. Should it live on, the next
+			// offer of its agent names it (rule X3).
+			c.dropExecutor(x)
+			continue
+		}
 		x.shutdownSent = c.now
 		x.shutdownTry++
 		c.call(CallShutdown{ExecutorID: id, AgentID: x.Agent})
@@ -157,48 +163,58 @@ func (c *Core) tendExecutors() {
 	}
 }
 
+// shutdownTries is how often SHUTDOWN is repeated, for some six minutes in all.
+const shutdownTries = 8
+
 func resendDue(now, sent time.Time, first, most time.Duration, tries int) bool {
 	return sent.IsZero() || now.Sub(sent) >= backoff(first, most, tries-1) || now.Before(sent)
 }
 
-// makeRoom shuts idle executors of other apps down where that lets a waiting
-// shard fit (rule X9: at once when a waiting shard needs the room).
-func (c *Core) makeRoom(unplaced []offers.Unplaced, ds []demand) {
-	for _, u := range unplaced {
-		if u.Never {
-			continue
-		}
-		d := &ds[u.Demand]
-		need := d.Shard.Plus(d.ExecutorSize)
-		for _, a := range c.agentsOnOffer() {
-			if a.Executors[d.kind] {
-				need = d.Shard
+// makeRoom shuts idle executors of other apps down where that lets a shard of
+// the first waiting demands fit (rule X9: at once when a waiting shard needs
+// the room). agents are those with something on offer.
+func (c *Core) makeRoom(agents []offers.Agent, waiting []demand) {
+	free := make(map[string]app.Resources, len(agents))
+	for _, a := range agents {
+		free[a.ID] = a.Free
+	}
+	for i := range waiting[:min(len(waiting), makeRoomFor)] {
+		d := &waiting[i]
+		for _, agentID := range sortedKeys(c.executorsOn) {
+			if r := c.reservation; r != nil && r.agents[agentID] && r.exec != d.ID {
+				continue
 			}
-			free, idle := a.Free, []*executorRecord(nil)
-			for _, x := range c.executorsOn[a.ID] {
-				if x.tasks == 0 && x.pending == 0 && x.Kind != d.kind && !c.kindWaits(x.Kind) {
-					free = free.Plus(app.Resources(x.Info.Resources))
+			need, room := d.Shard.Plus(d.ExecutorSize), free[agentID]
+			var idle []*executorRecord
+			for _, x := range c.executorsOn[agentID] {
+				switch {
+				case x.Kind == d.kind && !x.Closing:
+					need = d.Shard
+				case x.tasks == 0 && x.pending == 0 && c.mayGo(x, d, waiting):
+					room = room.Plus(app.Resources(x.Info.Resources))
 					idle = append(idle, x)
 				}
 			}
-			if !need.Fits(a.Free) && need.Fits(free) {
-				for _, x := range idle {
-					c.closeExecutor(x)
-				}
+			if len(idle) == 0 || need.Fits(free[agentID]) || !need.Fits(room) {
+				continue
 			}
+			for _, x := range idle {
+				c.closeExecutor(x)
+			}
+			return // one agent at a time: what comes free is offered, and matched
 		}
-		return // the first in order decides; the next match looks at the next
 	}
 }
 
-func (c *Core) kindWaits(kind string) bool {
-	return slices.ContainsFunc(c.launchable[:min(len(c.launchable), 100)], func(e *execution) bool {
-		if e.launched() {
-			return executorKind(e.Settings.App) == kind
-		}
-		j := c.jobs[e.Job]
-		return j != nil && j.cfg != nil && c.apps[j.cfg.AppName] != nil && c.apps[j.cfg.AppName].kind == kind
-	})
+const makeRoomFor = 10
+
+// mayGo reports whether an idle executor may make room for a demand: if its
+// own app does not wait as well, or the agent is reserved for the demand.
+func (c *Core) mayGo(x *executorRecord, d *demand, waiting []demand) bool {
+	if r := c.reservation; r != nil && r.exec == d.ID && r.agents[x.Agent] {
+		return true
+	}
+	return !slices.ContainsFunc(waiting[:min(len(waiting), makeRoomFor)], func(o demand) bool { return o.kind == x.Kind })
 }
 
 // believeOffer compares our records with the executors that an offer names

@@ -35,10 +35,13 @@ func (c *Core) launch() {
 	if c.draining || !c.session.open || len(c.launchable) == 0 {
 		return
 	}
-	if c.pool.Len() == 0 {
-		return // the reasons of the last match stay; reason() adds what is missing
-	}
 	ds := c.demands()
+	if c.pool.Len() == 0 {
+		// The reasons of the last match stay. Idle executors may hold all
+		// there is, so that nothing is ever offered.
+		c.makeRoom(nil, ds)
+		return
+	}
 	for len(ds) > 0 && c.pool.Len() > 0 {
 		n := min(len(ds), c.opt.DemandsPerStep)
 		c.matchSome(ds[:n])
@@ -75,7 +78,7 @@ func (c *Core) demands() []demand {
 		if len(d.Items) == 0 {
 			continue
 		}
-		d.ID, d.Job = e.ID, e.Job
+		d.ID, d.Job, d.App = e.ID, e.Job, d.with.App.AppName
 		d.Shard, d.ExecutorSize = d.with.Job.Resources(), d.with.App.Resources()
 		d.kind = executorKind(d.with.App)
 		d.Executor = d.kind
@@ -187,7 +190,13 @@ func (c *Core) matchSome(ds []demand) {
 		}
 	}
 	c.matchAgain = false
-	c.makeRoom(result.Unplaced, ds)
+	var left []demand
+	for _, u := range result.Unplaced {
+		if !u.Never {
+			left = append(left, ds[u.Demand])
+		}
+	}
+	c.makeRoom(agents, left)
 }
 
 // agentsOnOffer is the pool as Match wants it: what is free, and which
@@ -246,6 +255,7 @@ func (c *Core) accept(agent offers.Agent, ds []demand, placed []offers.Placement
 		sent.tasks = append(sent.tasks, launch.TaskID)
 		call.Tasks = append(call.Tasks, launch)
 	}
+	c.flow.filtered = true // what is left over stays away for call.Refuse
 	c.accepts[c.acceptSeq] = sent
 	c.call(CallAccept{Seq: c.acceptSeq, Accept: call})
 }

@@ -31,5 +31,8 @@ func chunkPath(execution string, chunk int) string {
 // chunks of chunkShards (rule T5).
 const (
 	inlineShards = 50
-	chunkShards  = 250
+	chunkShards  = 100
+	// causeBytes bounds what is kept of a shard's failure, so that a chunk of
+	// them fits one commit.
+	causeBytes = 2000
 )

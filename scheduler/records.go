@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -60,14 +61,7 @@ func (d *dirtySet) shard(e *execution, index int) {
 func (c *Core) write() {
 	d := &c.dirty
 	var w []registry.Write
-	put := func(path string, v any) {
-		value, err := json.Marshal(v)
-		if err != nil {
-			// Only a value that JSON cannot hold could do this, and none is among these types.
-			value = []byte("null")
-		}
-		w = append(w, registry.Write{Path: path, Value: value})
-	}
+	put := func(path string, v any) { w = append(w, registry.Write{Path: path, Value: encode(v)}) }
 	remove := func(path string) { w = append(w, registry.Write{Path: path, Delete: true}) }
 
 	if d.oldFramework != "" {
@@ -123,6 +117,18 @@ func (c *Core) write() {
 	}
 	d.reset()
 	c.out.Writes = w
+}
+
+// encode writes a record. All of ours are made of what JSON can hold, so there
+// is no error; HTML is not escaped, which would make causes six times as long.
+func encode(v any) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return []byte("null")
+	}
+	return bytes.TrimRight(b.Bytes(), "\n")
 }
 
 func (c *Core) writeExecution(e *execution, put func(string, any)) {

@@ -3,6 +3,7 @@ package scheduler
 import (
 	"bytes"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
@@ -181,6 +182,15 @@ func (c *Core) readEnd(s *shard, u cluster.Update) {
 	if s.Cause == "" && u.State != cluster.Finished {
 		s.Cause = describeEnd(u)
 	}
+	s.Cause = shorten(s.Cause)
+}
+
+// shorten keeps the end of a long cause, which is the end of a task's output.
+func shorten(cause string) string {
+	if len(cause) <= causeBytes {
+		return cause
+	}
+	return "…" + strings.ToValidUTF8(cause[len(cause)-causeBytes:], "")
 }
 
 // describeEnd says what the cluster told of an end.
@@ -209,7 +219,7 @@ func (c *Core) afterTheEnd(ref taskRef, u cluster.Update) {
 		c.call(CallKill{cluster.Kill{TaskID: u.TaskID, AgentID: u.AgentID, Grace: c.opt.KillGrace}})
 	case len(u.UUID) > 0 && s.Cause == "" && s.State != Finished:
 		if st, ok := wire.DecodeStatus(u.Data); ok && st.Cause != "" {
-			s.Cause = st.Cause
+			s.Cause = shorten(st.Cause)
 			c.dirty.shard(ref.exec, ref.index)
 		}
 	}

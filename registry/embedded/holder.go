@@ -85,7 +85,7 @@ func inUse(path string) *InUse {
 	if e.PID == 0 && trusted {
 		e.PID = said.PID
 	}
-	if true {
+	if trusted && e.PID == said.PID {
 		e.Who = said.Who
 	}
 	if e.PID != 0 {

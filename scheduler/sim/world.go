@@ -1,0 +1,273 @@
+package sim
+
+import (
+	"container/heap"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/scheduler"
+)
+
+// Config says which world to play.
+type Config struct {
+	// Seed decides everything.
+	Seed uint64
+	// Steps of the core before the faults stop.
+	Steps int
+	// Trace, if not nil, gets every line of what happens.
+	Trace io.Writer
+	// Only, if not nil, are the faults that may happen; otherwise the seed decides.
+	Only []Fault
+}
+
+// Report tells what a world was like.
+type Report struct {
+	Seed  uint64
+	Steps int
+	// Time is how long the world lasted, in its own time.
+	Time time.Duration
+	// Faults counts how often each fault happened.
+	Faults [NumFaults]int
+	// Launched, Ended and Processes count tasks, executions and processes.
+	Launched, Ended, Processes int
+	// Print is a fingerprint of all that happened: the same for the same seed.
+	Print uint64
+}
+
+// Failure is a broken invariant. It is the error of Run.
+type Failure struct {
+	Seed      uint64
+	Steps     int
+	Step      int
+	At        time.Duration
+	Invariant string
+	Detail    string
+	// Trace is what happened last.
+	Trace []string
+}
+
+func (f *Failure) Error() string {
+	text := fmt.Sprintf("seed %d, step %d, %s into the world: %s: %s\nreplay: go test ./scheduler/sim -run TestWorlds -sim.seed=%d -sim.steps=%d\n",
+		f.Seed, f.Step, f.At, f.Invariant, f.Detail, f.Seed, f.Steps)
+	for _, line := range f.Trace {
+		text += line + "\n"
+	}
+	return text
+}
+
+// Run plays a world. Its error, if any, is a *Failure.
+func Run(cfg Config) (Report, error) {
+	w := newWorld(cfg, newTracer(cfg.Trace, 0))
+	w.play()
+	if w.failure == nil {
+		return w.report(), nil
+	}
+	// Once more, to see how it came to that.
+	again := newWorld(cfg, newTracer(nil, 400))
+	again.play()
+	w.failure.Trace = again.trace.lines()
+	if again.failure == nil || again.failure.Detail != w.failure.Detail {
+		w.failure.Detail += " (and the same seed played again went another way: something is not deterministic)"
+	}
+	return w.report(), w.failure
+}
+
+// epoch is when worlds begin.
+var epoch = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// world is everything.
+type world struct {
+	cfg   Config
+	rng   *rand.Rand
+	trace *tracer
+
+	now   time.Duration
+	skew  time.Duration // of the leaders' wall clock
+	queue eventQueue
+	seq   uint64
+
+	opt      scheduler.CoreOptions
+	store    *store
+	limit    int // bytes of one commit
+	master   *master
+	masters  int
+	agents   []*agent
+	agentNo  int
+	leaders  []*leader
+	leading  *leader // the present term's
+	users    *users
+	check    *checker
+	moods    [NumFaults]float64
+	faults   [NumFaults]int
+	removed  map[string]bool // framework ids that were torn down
+	launched int
+	steps    int
+	print    uint64
+
+	calm       bool // no faults any more
+	ended      bool
+	failure    *Failure
+	lastJump   time.Duration
+	crashes    int
+	uuids      uint64
+	streams    int64
+	offerNo    int64
+	quietSince time.Duration
+}
+
+func newWorld(cfg Config, t *tracer) *world {
+	w := &world{cfg: cfg, trace: t, rng: rand.New(rand.NewPCG(cfg.Seed, 0x5eed)), removed: map[string]bool{}, lastJump: -time.Hour}
+	t.now = func() time.Duration { return w.now }
+	w.store = newStore()
+	w.check = newChecker(w)
+	w.opt = scheduler.DefaultCoreOptions()
+	w.opt.ExecutorBinary = "http://leader/artifacts/executor"
+	w.limit = 1 << 20
+	if w.rng.IntN(2) == 0 {
+		w.limit = 600 + w.rng.IntN(4000) // forces writes in parts
+	}
+	if w.rng.IntN(3) == 0 {
+		w.opt.FiresPerStep = 1 + w.rng.IntN(5)
+		w.opt.DemandsPerStep = 1 + w.rng.IntN(5)
+	}
+	if w.rng.IntN(3) == 0 {
+		w.opt.EndedKept = 20 + w.rng.IntN(100)
+	}
+	if w.rng.IntN(4) == 0 {
+		w.opt.QueuedFires = 2 + w.rng.IntN(5)
+	}
+	if w.rng.IntN(4) == 0 {
+		w.opt.ExecutorIdle = 0
+	}
+	w.mood()
+	w.master = newMaster(w, false)
+	for range 1 + w.rng.IntN(6) {
+		w.addAgent("", w.rng.IntN(3))
+	}
+	w.users = newUsers(w)
+	return w
+}
+
+// play runs the world to its end or to the first failure.
+func (w *world) play() {
+	w.campaign(0)
+	w.users.begin()
+	w.planFault()
+	w.after(10*time.Second, w.look)
+	for n := 0; !w.ended && w.failure == nil && len(w.queue) > 0; n++ {
+		e := heap.Pop(&w.queue).(event)
+		w.now = e.at
+		e.do()
+		if n > 5_000_000 {
+			w.fail("the world ends", "after %d events it has not", n)
+		}
+		if !w.calm && (w.steps >= w.cfg.Steps || w.now > 48*time.Hour) {
+			w.quiesce()
+		}
+	}
+	if !w.ended && w.failure == nil {
+		w.fail("the world goes on", "nothing is to happen any more")
+	}
+}
+
+// look checks, every ten seconds, what must hold without anything happening.
+func (w *world) look() {
+	w.check.periodic()
+	if w.calm {
+		w.settle()
+	}
+	w.after(10*time.Second, w.look)
+}
+
+// wall is the leaders' clock.
+func (w *world) wall() time.Time { return epoch.Add(w.now + w.skew) }
+
+func (w *world) after(d time.Duration, do func()) {
+	w.seq++
+	heap.Push(&w.queue, event{at: w.now + max(d, 0), seq: w.seq, do: do})
+}
+
+func (w *world) chance(p float64) bool { return p > 0 && w.rng.Float64() < p }
+
+func (w *world) between(a, b time.Duration) time.Duration {
+	return a + time.Duration(w.rng.Int64N(int64(b-a)+1))
+}
+
+// latency of one message.
+func (w *world) latency() time.Duration {
+	if !w.calm && w.rng.IntN(200) == 0 {
+		return w.between(100*time.Millisecond, 3*time.Second)
+	}
+	return w.between(100*time.Microsecond, 5*time.Millisecond)
+}
+
+func (w *world) fail(invariant, format string, args ...any) {
+	if w.failure != nil {
+		return
+	}
+	w.failure = &Failure{Seed: w.cfg.Seed, Steps: w.cfg.Steps, Step: w.steps, At: w.now, Invariant: invariant, Detail: fmt.Sprintf(format, args...)}
+	w.trace.add("FAILED: %s: %s", invariant, w.failure.Detail)
+}
+
+// mix adds to the fingerprint.
+func (w *world) mix(text string) {
+	h := w.print ^ uint64(w.now)
+	for i := range len(text) {
+		h = (h ^ uint64(text[i])) * 1099511628211
+	}
+	w.print = h
+}
+
+func (w *world) report() Report {
+	return Report{Seed: w.cfg.Seed, Steps: w.steps, Time: w.now, Faults: w.faults, Launched: w.launched,
+		Ended: w.check.ended, Processes: w.check.processes, Print: w.print}
+}
+
+func (w *world) uuid() []byte {
+	w.uuids++
+	return []byte(fmt.Sprintf("u%07d", w.uuids))
+}
+
+// event is something that will happen.
+type event struct {
+	at  time.Duration
+	seq uint64
+	do  func()
+}
+
+type eventQueue []event
+
+func (q eventQueue) Len() int { return len(q) }
+func (q eventQueue) Less(i, j int) bool {
+	return q[i].at < q[j].at || q[i].at == q[j].at && q[i].seq < q[j].seq
+}
+func (q eventQueue) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
+func (q *eventQueue) Push(x any)   { *q = append(*q, x.(event)) }
+func (q *eventQueue) Pop() any {
+	old := *q
+	e := old[len(old)-1]
+	old[len(old)-1] = event{}
+	*q = old[:len(old)-1]
+	return e
+}
+
+func sorted[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// pick is a random element.
+func pick[T any](w *world, list []T) (T, bool) {
+	var zero T
+	if len(list) == 0 {
+		return zero, false
+	}
+	return list[w.rng.IntN(len(list))], true
+}
