@@ -170,7 +170,7 @@ func (r *reign) apply(ctx context.Context, ch *change) (time.Time, error) {
 	case errors.As(err, &conflict):
 		events, err := r.reload(ctx, conflict.Path)
 		if err != nil {
-			ch.done <- errorf(OutcomeUnknown, "term_over", "the change was not made: %v", err)
+			ch.done <- errorf(Unavailable, "term_over", "the change was not made: %v", err)
 			return time.Time{}, err
 		}
 		wake, err := r.step(ctx, events)

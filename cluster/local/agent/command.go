@@ -19,7 +19,13 @@ import (
 // process list. So that the exit status is known after a restart too, a shell stays
 // above the command and writes the status down: it is "the executor's process".
 
-const statusKeeper = `trap : TERM; "$@"; s=$?; echo $s >"$0.new" && mv "$0.new" "$0"; exit $s`
+// SIGTERM goes to the group, so the command gets it by itself; here it only
+// interrupts the waiting.
+const statusKeeper = `"$@" & p=$!
+trap : TERM
+while :; do wait $p; s=$?; kill -0 $p 2>/dev/null || break; done
+echo $s >"$0.new" && mv "$0.new" "$0"
+exit $s`
 
 func (a *Agent) statusFile(ex *executorRun) string {
 	return filepath.Join(journals(a.options.DataDir), ex.container+".status")

@@ -313,6 +313,16 @@ func (b *bench) sandbox(executor string) string {
 	return filepath.Join(b.options.WorkDir, "slaves", b.id, "frameworks", "fw-0002", "executors", executor, "runs", "latest")
 }
 
+func (b *bench) waitForked(id string) {
+	b.t.Helper()
+	eventually(b.t, "the start of "+id, func() bool {
+		ex := b.executor(id)
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		return ex.proc != nil
+	})
+}
+
 // eventually waits until fits, and looks again every few milliseconds.
 func eventually(t *testing.T, what string, fits func() bool) {
 	t.Helper()

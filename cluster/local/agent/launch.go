@@ -39,8 +39,9 @@ func (a *Agent) launch(ctx context.Context, ex *executorRun) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.closed {
-		// Forked and recorded or not: the next start finds it.
+		// Forked or not: the next start finds out.
 		if w != nil {
+			a.note(ex, record{Kind: recForked, Proc: &w.process})
 			err = errors.Join(err, w.close())
 		}
 		if err != nil {

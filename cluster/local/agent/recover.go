@@ -304,7 +304,7 @@ func (a *Agent) still() master.Recovered {
 				wanted = true
 			}
 			for _, t := range ex.inOrder() {
-				told := t.told
+				told := t.acked
 				if len(t.pending) > 0 {
 					told = t.pending[0]
 				}

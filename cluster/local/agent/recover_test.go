@@ -126,7 +126,7 @@ func TestReregistrationTimeout(t *testing.T) {
 	t.Parallel()
 	b := startBench(t).ready()
 	b.run(b.task("t1", "run", testExecutorInfo("ex1", "deaf")))
-	eventually(t, "the executor", func() bool { ex := b.executor("ex1"); b.mu.Lock(); defer b.mu.Unlock(); return ex.proc != nil })
+	b.waitForked("ex1")
 	b = b.again(func(o *Options) { o.ReregistrationTimeout = 100 * time.Millisecond })
 	status := b.master.waitState(t, "t1", mesos.TASK_GONE)
 	if status.GetReason() != mesos.REASON_EXECUTOR_REREGISTRATION_TIMEOUT || status.GetMessage() != "Executor did not reregister within 100ms" {

@@ -86,6 +86,10 @@ func (s *sandboxes) retired(sandbox string, now time.Time) {
 	s.mu.Lock()
 	s.ended = append(s.ended, endedSandbox{path, now})
 	s.mu.Unlock()
+	s.poke()
+}
+
+func (s *sandboxes) poke() {
 	select {
 	case s.wake <- struct{}{}:
 	default:
@@ -112,6 +116,7 @@ func (s *sandboxes) adopt(used map[string]bool) {
 		}
 	}
 	slices.SortStableFunc(s.ended, func(a, b endedSandbox) int { return a.at.Compare(b.at) })
+	s.poke()
 }
 
 // run removes what is too old or too much, until ctx ends.

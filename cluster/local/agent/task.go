@@ -26,10 +26,10 @@ type task struct {
 	sent bool
 	// state is the newest that is known, told or not.
 	state mesos.TaskState
-	// pending are the updates that are not acknowledged, oldest first; told is
-	// the last that the master was told.
+	// pending are the updates that are not acknowledged, oldest first; acked is
+	// the last that was.
 	pending []*mesos.TaskStatus
-	told    *mesos.TaskStatus
+	acked   *mesos.TaskStatus
 	// uuids of all its updates.
 	uuids [][]byte
 	// retry is the present interval between repetitions; round tells a
@@ -69,7 +69,7 @@ func (t *task) acknowledged(id []byte) bool {
 	if len(t.pending) == 0 || !bytes.Equal(t.pending[0].UUID, id) {
 		return false
 	}
-	t.told = t.pending[0]
+	t.acked = t.pending[0]
 	t.pending = slices.Delete(t.pending, 0, 1)
 	return true
 }
@@ -103,9 +103,8 @@ func (t *task) snapshot() ([]record, error) {
 	first.UUID = slices.Concat(t.uuids[:len(t.uuids)-len(t.pending)]...)
 	records := []record{first}
 	statuses := t.pending
-	acked := len(t.uuids) > len(t.pending) && t.told != nil
-	if acked {
-		statuses = append([]*mesos.TaskStatus{t.told}, statuses...)
+	if t.acked != nil {
+		statuses = append([]*mesos.TaskStatus{t.acked}, statuses...)
 	}
 	for i, status := range statuses {
 		r, err := updateRecord(status)
@@ -113,7 +112,7 @@ func (t *task) snapshot() ([]record, error) {
 			return nil, err
 		}
 		records = append(records, r)
-		if i == 0 && acked {
+		if i == 0 && t.acked != nil {
 			records = append(records, record{Kind: recAcked, Task: t.id, UUID: status.UUID})
 		}
 	}
@@ -150,8 +149,7 @@ func (a *Agent) forward(t *task) {
 	if a.recovering || len(t.pending) == 0 {
 		return
 	}
-	t.told = t.pending[0]
-	told := master.StatusUpdate{FrameworkID: t.framework.info.GetID().GetValue(), Status: *t.told, Latest: t.state}
+	told := master.StatusUpdate{FrameworkID: t.framework.info.GetID().GetValue(), Status: *t.pending[0], Latest: t.state}
 	a.uplink.tell(func(up master.Upstream) { up.Update(a.id, told) })
 	t.round++
 	round := t.round

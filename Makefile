@@ -1,0 +1,66 @@
+# The two to begin with: make run, make demo. All of them: make help.
+
+SHELL       := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+
+GO      ?= go
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+
+# Tools have a go.mod of their own, so that they don't weigh on the product's.
+STATICCHECK := $(GO) tool -modfile=tools/go.mod staticcheck
+
+# What make fuzz does: so long for every fuzz target.
+FUZZTIME ?= 30s
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: run
+run: build ## start the server on this machine, with nothing else needed (ARGS="--listen …" adds flags)
+	@exec bin/scheduler --local $(ARGS)
+
+.PHONY: demo
+demo: build ## start a server, publish an example, and watch it run (ARGS="--data-dir …" adds flags)
+	@$(GO) build -trimpath -o bin/demo ./examples/demo
+	@exec bin/demo $(ARGS)
+
+.PHONY: build
+build: ## put the programs into bin/
+	@mkdir -p bin
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-X main.version=$(VERSION)' -o bin/ ./cmd/...
+
+.PHONY: test
+test: prepare lint arrows ## lint, then all tests with the race detector; installs gcc if it may
+	$(GO) test -race -timeout 10m ./...
+
+.PHONY: lint
+lint: ## gofmt, go vet, staticcheck
+	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then \
+	  echo "not as gofmt writes it (gofmt -w does that):" >&2; echo "$$unformatted" >&2; exit 1; fi
+	$(GO) vet ./...
+	$(STATICCHECK) ./...
+
+.PHONY: arrows
+arrows: ## check which room imports which
+	$(GO) test ./test/arrows
+
+.PHONY: bench
+bench: ## run the benchmarks
+	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+.PHONY: fuzz
+fuzz: ## run every fuzz target for FUZZTIME (30s)
+	@grep -rlE '^func Fuzz' --include='*_test.go' . | while read -r file; do \
+	  for target in $$(sed -nE 's/^func (Fuzz[A-Za-z0-9_]*)\(.*/\1/p' "$$file"); do \
+	    echo "$$file: $$target"; \
+	    $(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "$$(dirname "$$file")"; \
+	  done; done
+
+.PHONY: prepare
+prepare: # what the tests need beside Go
+	@tools/prepare
+
+.PHONY: clean
+clean: ## remove what was built
+	rm -rf bin

@@ -1,0 +1,246 @@
+package agent
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/mesos/mesos-go/api/v1/lib"
+	"github.com/mesos/mesos-go/api/v1/lib/encoding"
+	"github.com/mesos/mesos-go/api/v1/lib/executor"
+)
+
+func (b *bench) url(path string) string {
+	return "http://127.0.0.1:" + strconv.Itoa(b.options.Port) + path
+}
+
+func (b *bench) post(body []byte, media string) (*http.Response, error) {
+	request, err := http.NewRequest(http.MethodPost, b.url("/api/v1/executor"), bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Content-Type", media)
+	request.Header.Set("Accept", media)
+	return http.DefaultClient.Do(request)
+}
+
+// The bad calls of the recording get its answers, to the letter.
+func TestCallsAreRefusedLikeMesos(t *testing.T) {
+	t.Parallel()
+	b := startBench(t).ready()
+	b.run(b.task("t0", "run", testExecutorInfo("waits", "deaf")), b.task("t1", "run", testExecutorInfo("ex1")))
+	b.master.waitState(t, "t1", mesos.TASK_RUNNING)
+	call := func(kind, executor, framework, rest string) string {
+		return `{"type":"` + kind + `","executor_id":{"value":"` + executor + `"},"framework_id":{"value":"` + framework + `"}` + rest + `}`
+	}
+	update := func(rest string) string {
+		return `,"update":{"status":{"task_id":{"value":"nobody"},"state":"TASK_RUNNING"` + rest + `}}`
+	}
+	const uuid = `,"uuid":"S/2kP72VQ56q2vuyRd4dTw=="`
+	const ours = `,"source":"SOURCE_EXECUTOR"`
+	for name, body := range map[string]string{
+		"update before subscribe":  call("UPDATE", "waits", "fw-0002", update(uuid+ours)),
+		"unknown framework":        call("SUBSCRIBE", "ex1", "no-such", `,"subscribe":{}`),
+		"unknown executor":         call("SUBSCRIBE", "no-such", "fw-0002", `,"subscribe":{}`),
+		"no body":                  "",
+		"update without uuid":      call("UPDATE", "ex1", "fw-0002", update(ours)),
+		"update with SOURCE_AGENT": call("UPDATE", "ex1", "fw-0002", update(uuid+`,"source":"SOURCE_AGENT"`)),
+		"update for unknown task":  call("UPDATE", "ex1", "fw-0002", update(uuid+ours)),
+	} {
+		t.Run(name, func(t *testing.T) {
+			var log struct {
+				Log []struct {
+					Kind, Name string
+					Response   struct {
+						Status  int
+						Headers map[string]string
+						Body    string
+					}
+				}
+			}
+			recording(t, "executor.json", "log of ex1", &log)
+			response, err := b.post([]byte(body), "application/json")
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := io.ReadAll(response.Body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			response.Body.Close()
+			for _, entry := range log.Log {
+				if entry.Kind != "call" || entry.Name != name {
+					continue
+				}
+				want := strings.ReplaceAll(entry.Response.Body, "000cf189-4b77-4a79-9ed1-b4a875b522e1-0002", "fw-0002")
+				if response.StatusCode != entry.Response.Status || string(got) != want {
+					t.Errorf("answer %d %q, want %d %q", response.StatusCode, got, entry.Response.Status, want)
+				}
+				if media := response.Header.Get("Content-Type"); media != entry.Response.Headers["Content-Type"] {
+					t.Errorf("content type %q", media)
+				}
+				return
+			}
+			t.Fatal("not in the recording")
+		})
+	}
+}
+
+// subscriber is a subscription that the test itself makes, in protobuf or JSON.
+type subscriber struct {
+	t    *testing.T
+	body io.ReadCloser
+	in   *bufio.Reader
+	json bool
+}
+
+func (b *bench) subscribe(t *testing.T, media, id string, brings *executor.Call_Subscribe) *subscriber {
+	t.Helper()
+	call := &executor.Call{Type: executor.Call_SUBSCRIBE, Subscribe: brings}
+	call.ExecutorID.Value, call.FrameworkID.Value = id, "fw-0002"
+	response, err := b.post(b.marshal(t, call, media), media)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if response.StatusCode != http.StatusOK || response.Header.Get("Content-Type") != media {
+		t.Fatalf("answer %d, %v", response.StatusCode, response.Header)
+	}
+	t.Cleanup(func() { response.Body.Close() })
+	return &subscriber{t: t, body: response.Body, in: bufio.NewReader(response.Body), json: media == "application/json"}
+}
+
+func (b *bench) marshal(t *testing.T, m encoding.Marshaler, media string) []byte {
+	t.Helper()
+	body, err := m.Marshal()
+	if media == "application/json" {
+		body, err = json.Marshal(m)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return body
+}
+
+func (s *subscriber) next() *executor.Event {
+	s.t.Helper()
+	line, err := s.in.ReadString('\n')
+	if err != nil {
+		s.t.Fatalf("no event: %v", err)
+	}
+	size, err := strconv.Atoi(strings.TrimSpace(line))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	frame := make([]byte, size)
+	if _, err := io.ReadFull(s.in, frame); err != nil {
+		s.t.Fatal(err)
+	}
+	var event executor.Event
+	if s.json {
+		err = json.Unmarshal(frame, &event)
+	} else {
+		err = event.Unmarshal(frame)
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return &event
+}
+
+// Both encodings carry the same: SUBSCRIBED with all infos, LAUNCH, ACKNOWLEDGED; a
+// second subscription closes the first; updates that come again are only acknowledged again.
+func TestSubscription(t *testing.T) {
+	t.Parallel()
+	for _, media := range []string{"application/json", "application/x-protobuf"} {
+		t.Run(media, func(t *testing.T) {
+			t.Parallel()
+			b := startBench(t).ready()
+			b.run(b.task("t1", "x", testExecutorInfo("ex1", "deaf")))
+			first := b.subscribe(t, media, "ex1", &executor.Call_Subscribe{})
+			subscribed := first.next().Subscribed
+			if subscribed == nil || subscribed.ExecutorInfo.Resources[0].AllocationInfo.GetRole() != "*" || subscribed.FrameworkInfo.Name != "recorder-executors" ||
+				subscribed.AgentInfo.ID.Value != b.id || len(subscribed.AgentInfo.Resources) != 4 || subscribed.ContainerID.Value != b.container("ex1") {
+				t.Fatalf("SUBSCRIBED is %v", subscribed)
+			}
+			launch := first.next().Launch
+			if launch == nil || launch.Task.TaskID.Value != "t1" || launch.Task.Executor == nil || string(launch.Task.Data) != "x" ||
+				launch.Task.Resources[0].AllocationInfo.GetRole() != "*" {
+				t.Fatalf("LAUNCH is %v", launch)
+			}
+			status := mesos.TaskStatus{TaskID: mesos.TaskID{Value: "t1"}, State: mesos.TASK_RUNNING.Enum(),
+				Source: mesos.SOURCE_EXECUTOR.Enum(), UUID: []byte("0123456789abcdef")}
+			call := &executor.Call{Type: executor.Call_UPDATE, Update: &executor.Call_Update{Status: status}}
+			call.ExecutorID.Value, call.FrameworkID.Value = "ex1", "fw-0002"
+			response, err := b.post(b.marshal(t, call, media), media)
+			if err != nil {
+				t.Fatal(err)
+			}
+			response.Body.Close()
+			if response.StatusCode != http.StatusAccepted {
+				t.Errorf("UPDATE was answered %d", response.StatusCode)
+			}
+			if ack := first.next().Acknowledged; ack == nil || string(ack.UUID) != "0123456789abcdef" || ack.TaskID.Value != "t1" {
+				t.Errorf("ACKNOWLEDGED is %v", ack)
+			}
+			b.master.waitState(t, "t1", mesos.TASK_RUNNING)
+
+			second := b.subscribe(t, media, "ex1", &executor.Call_Subscribe{
+				UnacknowledgedUpdates: []executor.Call_Update{{Status: status}}, UnacknowledgedTasks: []mesos.TaskInfo{launch.Task}})
+			if _, err := first.in.ReadByte(); err == nil {
+				t.Error("the first subscription goes on")
+			}
+			if event := second.next(); event.Type != executor.Event_SUBSCRIBED {
+				t.Errorf("first event is %v", event)
+			}
+			if ack := second.next().Acknowledged; ack == nil || string(ack.UUID) != "0123456789abcdef" {
+				t.Errorf("second ACKNOWLEDGED is %v", ack)
+			}
+			b.ShutdownExecutor("fw-0002", "ex1")
+			if event := second.next(); event.Type != executor.Event_SHUTDOWN {
+				t.Errorf("event is %v", event)
+			}
+			count := 0
+			for _, c := range b.master.all() {
+				if c.kind == "update" {
+					count++
+				}
+			}
+			if count != 1 {
+				t.Errorf("%d updates, want one", count)
+			}
+		})
+	}
+}
+
+// While executors are awaited, they may subscribe; other calls wait (503).
+func TestCallsDuringRecovery(t *testing.T) {
+	t.Parallel()
+	b := startBench(t).ready()
+	b.run(b.task("t1", "x", testExecutorInfo("ex1", "deaf")))
+	b.waitForked("ex1")
+	b.subscribe(t, "application/json", "ex1", &executor.Call_Subscribe{}).next()
+	b = b.again()
+	body := `{"type":"MESSAGE","executor_id":{"value":"ex1"},"framework_id":{"value":"fw-0002"},"message":{"data":"eA=="}}`
+	response, err := b.post([]byte(body), "application/json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, _ := io.ReadAll(response.Body)
+	response.Body.Close()
+	if response.StatusCode != http.StatusServiceUnavailable || string(got) != "Agent has not finished recovery" {
+		t.Errorf("answer %d %q", response.StatusCode, got)
+	}
+	if calls := b.master.all(); len(calls) != 0 {
+		t.Errorf("the master was told %v", calls)
+	}
+	s := b.subscribe(t, "application/json", "ex1", &executor.Call_Subscribe{UnacknowledgedTasks: []mesos.TaskInfo{b.task("t1", "x", nil)}})
+	if event := s.next(); event.Type != executor.Event_SUBSCRIBED {
+		t.Errorf("event is %v", event)
+	}
+	b.ready()
+}
