@@ -13,6 +13,7 @@ import (
 
 // appChanged takes a committed change of an app (rule T4).
 func (c *Core) appChanged(e AppChanged) {
+	delete(c.faulty, under(pathApps, e.Name))
 	a := c.apps[e.Name]
 	if e.Config == nil {
 		if a == nil {
@@ -59,6 +60,7 @@ func fingerprint(text string) string {
 
 // jobChanged takes a committed change of a job (rule T4).
 func (c *Core) jobChanged(e JobChanged) {
+	delete(c.faulty, under(pathJobs, e.Name))
 	j := c.jobs[e.Name]
 	if j == nil {
 		if e.Config == nil {
@@ -98,6 +100,10 @@ func (c *Core) settle(j *jobState) {
 		j.schedule = s
 	}
 	switch {
+	case j.cfg == nil && c.isFaulty(j):
+		// What runs has its settings and goes on; what waits, waits ([D15]).
+		c.timetable.Remove(j.name)
+		return
 	case j.cfg == nil:
 		c.killAll(j, "the job was deregistered")
 	case off != "":
@@ -157,9 +163,11 @@ func (c *Core) killAll(j *jobState, reason string) {
 	}
 }
 
+func (c *Core) isFaulty(j *jobState) bool { return c.faulty[under(pathJobs, j.name)] != "" }
+
 // buryJob forgets a tombstone whose executions are over (rule K2).
 func (c *Core) buryJob(j *jobState) {
-	if j.cfg == nil && len(j.queue) == 0 {
+	if j.cfg == nil && len(j.queue) == 0 && !c.isFaulty(j) {
 		delete(c.jobs, j.name)
 	}
 }

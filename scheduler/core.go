@@ -265,6 +265,9 @@ func later(t, now time.Time) time.Time {
 
 // off says why a job makes no fires, or "".
 func (c *Core) off(j *jobState) string {
+	if why := c.faulty[under(pathJobs, j.name)]; why != "" && j.cfg == nil {
+		return "its document in the registry can't be used: " + why
+	}
 	if j.cfg == nil {
 		return "the job is deregistered"
 	}

@@ -427,3 +427,34 @@ func TestF6DisableKillsAndEnableStartsClean(t *testing.T) {
 		t.Fatal("no fire after enable")
 	}
 }
+
+func TestD15AFaultyDocumentStopsNothingElse(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(everyFiveSeconds)
+	s.stored[pathJobs+"/broken"] = []byte("{not json")
+	s.stored[pathJobs+"/no_shards"] = []byte(`{"jobName":"no_shards","appName":"my_app","jobExecutionType":"TRANSIENT","shardingTotalCount":0,"cpuCount":1,"memoryMB":1}`)
+	s.stored[pathApps+"/bad_app"] = []byte("[]")
+	s.restart()
+	if names := len(s.core.Jobs()); names != 1 {
+		t.Fatalf("%d jobs, want the good one", names)
+	}
+	for _, name := range []string{"broken", "no_shards"} {
+		x, err := s.core.Explain(name, s.now)
+		if err != nil || x.State != "FAULTY" || len(x.Notes) == 0 {
+			t.Fatalf("explain %s: %+v, %v", name, x, err)
+		}
+		if _, err := s.core.planRegisterJob(jobs.Config{JobName: name, AppName: "my_app"}); err == nil {
+			t.Fatalf("%s was registered over its faulty document", name)
+		}
+		s.apply(s.core.planDeregisterJob(name))
+		if _, err := s.core.Explain(name, s.now); err == nil {
+			t.Fatalf("%s is still there", name)
+		}
+	}
+	s.until(6 * time.Second)
+	if len(s.core.executions) == 0 {
+		t.Fatal("the good job made no fire")
+	}
+}

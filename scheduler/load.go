@@ -104,8 +104,15 @@ func (c *Core) loadOther(e registry.Entry, dir string, chunks map[string][]shard
 	return err
 }
 
+// Documents in the registry were checked when they came in; what somebody else
+// wrote there is checked here, and ignored fields stay ignored. Names that
+// routes of the API have taken since are no reason not to run a job.
 func (c *Core) loadApp(name string, e registry.Entry) {
-	cfg, _, err := app.Decode(e.Value, app.Default())
+	cfg := app.Default()
+	err := json.Unmarshal(e.Value, &cfg)
+	if err == nil {
+		err = cfg.Check(app.CheckOptions{AllowFile: true}).OrNil()
+	}
 	if err == nil && cfg.AppName != name {
 		err = fmt.Errorf("its appName is %q", cfg.AppName)
 	}
@@ -117,12 +124,18 @@ func (c *Core) loadApp(name string, e registry.Entry) {
 }
 
 func (c *Core) loadJob(name string, e registry.Entry) {
-	cfg, _, err := jobs.Decode(e.Value, jobs.Default())
+	cfg := jobs.Default()
+	err := json.Unmarshal(e.Value, &cfg)
+	if err == nil {
+		violations, _ := cfg.Check(jobs.CheckOptions{Now: c.now, Local: c.opt.Zone})
+		err = violations.OrNil()
+	}
 	if err == nil && cfg.JobName != name {
 		err = fmt.Errorf("its jobName is %q", cfg.JobName)
 	}
 	if err != nil {
 		c.faulty[e.Path] = err.Error()
+		c.jobOrTombstone(name)
 		return
 	}
 	j := c.jobOrTombstone(name)
@@ -202,7 +215,7 @@ func (c *Core) joinLoaded(execs []*execution, chunks map[string][]shard) error {
 	}
 	for _, name := range sortedKeys(c.jobs) {
 		if j := c.jobs[name]; j != nil {
-			if !j.isStored && j.cfg == nil && len(j.queue) == 0 {
+			if !j.isStored && j.cfg == nil && len(j.queue) == 0 && !c.isFaulty(j) {
 				delete(c.jobs, name)
 				continue
 			}

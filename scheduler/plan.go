@@ -160,10 +160,16 @@ func (c *Core) planDisableJob(name string, disabled bool) (plan, error) {
 func (c *Core) planDeregisterJob(name string) (plan, error) {
 	var p plan
 	j := c.jobs[name]
-	if j == nil || j.cfg == nil {
+	switch {
+	case c.faulty[under(pathJobs, name)] != "":
+		p.writes = append(p.writes, registry.Write{Path: under(pathJobs, name), Delete: true})
+		p.markDisabled(pathJobDisabled, name, false)
+		p.events = append(p.events, JobChanged{Name: name})
+	case j == nil || j.cfg == nil:
 		return p, jobNotFound(name)
+	default:
+		c.planRemoveJob(&p, j)
 	}
-	c.planRemoveJob(&p, j)
 	return p, nil
 }
 

@@ -194,11 +194,15 @@ func (s *Scheduler) SetJobDisabled(ctx context.Context, name string, disabled bo
 
 // DeregisterJob removes a job and returns it as it was (rule K2).
 func (s *Scheduler) DeregisterJob(ctx context.Context, name string) (JobView, error) {
+	// One whose document can't be used has no view, and can be removed.
 	old, err := s.Job(ctx, name)
-	if err != nil {
-		return JobView{}, err
+	if removed := s.change(ctx, func(c *Core) (plan, error) { return c.planDeregisterJob(name) }); removed != nil {
+		return JobView{}, removed
 	}
-	return old, s.change(ctx, func(c *Core) (plan, error) { return c.planDeregisterJob(name) })
+	if err != nil {
+		old = JobView{Config: jobs.Config{JobName: name}}
+	}
+	return old, nil
 }
 
 func (s *Scheduler) changeJob(ctx context.Context, name string, make func(*Core) (plan, error)) (JobView, error) {

@@ -95,7 +95,7 @@ type RunningView struct {
 type Explanation struct {
 	JobName string `json:"jobName"`
 	// State is one of DISABLED, APP_DISABLED, RUNNING, WAITING, READY (fires on its cron),
-	// ON_TRIGGER (no cron) or NEVER (its cron never fires again).
+	// ON_TRIGGER (no cron), NEVER (its cron never fires again) or FAULTY (its document can't be used).
 	State     string        `json:"state"`
 	Notes     []string      `json:"notes,omitempty"`
 	NextFires []time.Time   `json:"nextFires"`

@@ -53,7 +53,7 @@ func (c *Core) Jobs() []JobView {
 func (c *Core) notesOf(j *jobState) []string {
 	var notes []string
 	if j.schedule != nil && j.schedule.Next(c.clock()).IsZero() {
-		notes = append(notes, fmt.Sprintf("cron %q never fires again", j.cfg.Cron))
+		notes = append(notes, fmt.Sprintf("cron %q never fires (again): the job runs on trigger only", j.cfg.Cron))
 	}
 	if a := c.apps[j.cfg.AppName]; a != nil {
 		if text := c.neverFitsNote(*j.cfg, a.cfg); text != "" {
@@ -95,13 +95,13 @@ func (c *Core) clock() time.Time {
 // Explain says of a job what it is doing and why. now is for the next fires.
 func (c *Core) Explain(name string, now time.Time) (Explanation, error) {
 	j := c.jobs[name]
+	if j != nil && c.isFaulty(j) {
+		return Explanation{JobName: name, State: "FAULTY", Notes: []string{c.off(j)}, NextFires: []time.Time{}, Waiting: []WaitingView{}, Running: []RunningView{}}, nil
+	}
 	if j == nil || j.cfg == nil {
 		return Explanation{}, jobNotFound(name)
 	}
 	x := Explanation{JobName: name, Notes: c.notesOf(j), NextFires: []time.Time{}, Waiting: []WaitingView{}, Running: []RunningView{}}
-	if why := c.faulty[under(pathJobs, name)]; why != "" {
-		x.Notes = append(x.Notes, why)
-	}
 	if c.behindNoted {
 		x.Notes = append(x.Notes, fmt.Sprintf("the clock is behind the last fires made; none are made until it has passed %s", c.mark.Time.Format(time.RFC3339)))
 	}
@@ -268,11 +268,11 @@ func viewShard(s *shard) ShardView {
 		v.FailureCause = s.Cause
 	}
 	if !s.Start.IsZero() {
-		t := s.Start.UTC()
+		t := s.Start.UTC().Truncate(time.Millisecond)
 		v.StartTime = &t
 	}
 	if s.State.terminal() && !s.Complete.IsZero() {
-		t := s.Complete.UTC()
+		t := s.Complete.UTC().Truncate(time.Millisecond)
 		v.CompleteTime = &t
 	}
 	return v

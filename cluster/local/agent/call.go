@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 
@@ -131,7 +132,7 @@ func (a *Agent) serveSubscribe(w http.ResponseWriter, r *http.Request, call *exe
 	if !ok {
 		return
 	}
-	// Counted here, under the lock, so that Close waits for it.
+	a.awaitLaunch(r.Context(), call)
 	s, refused := a.subscribe(call)
 	if s == nil {
 		apihttp.Refuse(w, refused.status, refused.text)
@@ -145,6 +146,22 @@ func (a *Agent) serveSubscribe(w http.ResponseWriter, r *http.Request, call *exe
 	}
 	if err != nil {
 		a.log.Debug("an executor's subscription broke", "executor", call.ExecutorID.Value, "error", err)
+	}
+}
+
+// awaitLaunch waits for the launch of the executor that calls: a fast one may
+// subscribe before its own process is recorded.
+func (a *Agent) awaitLaunch(ctx context.Context, call *executor.Call) {
+	a.mu.Lock()
+	ex := a.findExecutor(call.FrameworkID.Value, call.ExecutorID.Value)
+	a.mu.Unlock()
+	if ex == nil || ex.launched == nil {
+		return
+	}
+	select {
+	case <-ex.launched:
+	case <-ctx.Done():
+	case <-a.ctx.Done():
 	}
 }
 

@@ -41,10 +41,11 @@ type executorRun struct {
 	journal *journal
 
 	state      state
-	proc       *watched // nil until forked
-	session    *session // nil while not connected
-	cancel     func()   // ends the launch, before the fork
-	subscribed bool     // ever
+	proc       *watched      // nil until forked
+	session    *session      // nil while not connected
+	cancel     func()        // ends the launch, before the fork
+	launched   chan struct{} // closed when the launch is through; nil if it was in an earlier run
+	subscribed bool          // ever
 	everSent   bool
 	// forget: its framework is no more, nobody waits for its updates.
 	forget bool

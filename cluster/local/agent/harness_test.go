@@ -189,10 +189,13 @@ func startBench(t *testing.T, change ...func(*Options)) *bench {
 // begin starts an agent on the port of options; with none, on a free one.
 func begin(t *testing.T, options Options) *bench {
 	t.Helper()
-	listener, err := listen(options.Port)
-	if err != nil {
-		t.Fatal(err)
-	}
+	var listener net.Listener
+	var err error
+	// A process that another test is just starting may hold the old listener for a moment.
+	eventually(t, "the port", func() bool {
+		listener, err = listen(options.Port)
+		return err == nil
+	})
 	options.Port = listener.Addr().(*net.TCPAddr).Port
 	b := &bench{t: t, master: newFakeMaster(), options: options}
 	if b.Agent, err = Start(t.Context(), options, b.master); err != nil {

@@ -38,6 +38,7 @@ func (a *Agent) launch(ctx context.Context, ex *executorRun) {
 	w, err := a.prepareAndFork(ctx, ex)
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	defer close(ex.launched)
 	if a.closed {
 		// Forked or not: the next start finds out.
 		if w != nil {

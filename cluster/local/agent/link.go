@@ -96,7 +96,7 @@ func executorOf(f *framework, info mesos.TaskInfo) (_ mesos.ExecutorInfo, comman
 func (a *Agent) newExecutor(f *framework, info mesos.ExecutorInfo, command bool) (*executorRun, error) {
 	ex := &executorRun{
 		framework: f, info: info, id: info.ExecutorID.Value, container: uuid.NewString(),
-		command: command, tasks: map[string]*task{},
+		command: command, tasks: map[string]*task{}, launched: make(chan struct{}),
 	}
 	ex.sandbox = a.sandboxOf(f.info.GetID().GetValue(), ex.id, ex.container)
 	first, err := ex.runRecord()

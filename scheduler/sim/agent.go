@@ -1,0 +1,501 @@
+package sim
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/wire"
+)
+
+// agent is a Mesos agent and the machine that it is on.
+type agent struct {
+	w     *world
+	id    string
+	host  string
+	total app.Resources
+
+	up     bool // its process
+	lost   bool // the machine is gone for ever
+	cut    bool // from the master
+	epoch  int  // of its connection to a master
+	with   *master
+	inLast time.Duration // order of messages to it
+	out    time.Duration // and from it
+
+	executors    map[string]*executor
+	tasks        map[string]*task
+	executorLost time.Duration // when one last ended
+	downSince    time.Duration
+}
+
+// executor is one container.
+type executor struct {
+	info   cluster.Executor
+	ready  bool
+	dead   bool
+	queued []string // tasks to be handed over when it is ready
+}
+
+// task is one attempt, with its stream of updates.
+type task struct {
+	a        *agent
+	launch   cluster.TaskLaunch
+	wire     wire.Task
+	executor string
+	state    cluster.State // the newest that the agent knows
+	told     cluster.State // of the last update passed on
+	updates  []cluster.Update
+	states   []cluster.State
+	retries  int // of the head; also tells old timers from new ones
+	process  *process
+	killing  bool
+	pending  []pendingUpdate // from the executor, while the agent is down
+}
+
+type pendingUpdate struct {
+	state   cluster.State
+	source  cluster.Source
+	reason  string
+	message string
+}
+
+// process is what a task runs; the ledger of these decides promise 2.
+type process struct {
+	task      string
+	job, exec string
+	item      int
+	agent     string
+	began     time.Duration
+	failover  bool // what its job asked for when it was launched
+	wasAway   bool // its agent was unreachable, or partitioned, while it ran
+	lingers   bool // its executor is dead, the guard is at it
+}
+
+func (w *world) addAgent(host string, size int) *agent {
+	w.agentNo++
+	if host == "" {
+		host = fmt.Sprintf("host%d", w.agentNo)
+	}
+	a := &agent{w: w, id: fmt.Sprintf("S%d", w.agentNo), host: host, up: true, executors: map[string]*executor{}, tasks: map[string]*task{}, executorLost: -time.Hour}
+	a.total = []app.Resources{app.NewResources(2, 2048), app.NewResources(4, 8192), app.NewResources(16, 16384)}[size]
+	w.agents = append(w.agents, a)
+	a.connect(w.between(time.Millisecond, 2*time.Second))
+	return a
+}
+
+func (w *world) agent(id string) *agent {
+	for _, a := range w.agents {
+		if a.id == id {
+			return a
+		}
+	}
+	return nil
+}
+
+func (a *agent) online() bool { return a.up && !a.cut && !a.lost }
+
+// connect registers with the master after a while.
+func (a *agent) connect(d time.Duration) {
+	a.epoch++
+	epoch := a.epoch
+	a.w.after(d, func() {
+		if a.epoch != epoch || !a.online() {
+			return
+		}
+		a.inLast, a.out = 0, 0
+		a.w.master.register(a)
+		for _, id := range sorted(a.tasks) {
+			a.forward(a.tasks[id])
+		}
+	})
+}
+
+// disconnect breaks the connection to the master.
+func (a *agent) disconnect() {
+	a.epoch++
+	if m := a.with; m != nil && m == a.w.master {
+		a.w.after(a.w.latency(), func() { m.disconnected(a) })
+	}
+	a.with = nil
+}
+
+// wasAway marks what runs: the master has told that nobody knows of it.
+func (a *agent) wasAway() {
+	for _, t := range a.tasks {
+		if t.process != nil {
+			t.process.wasAway = true
+		}
+	}
+}
+
+// toMaster sends a message in order; it is lost when the connection breaks.
+func (a *agent) toMaster(lost Fault, do func(*master)) {
+	if a.with == nil || a.with != a.w.master || !a.online() || a.w.dice(lost) {
+		return
+	}
+	m, epoch := a.with, a.epoch
+	at := max(a.out, a.w.now+a.w.latency())
+	a.out = at
+	a.w.after(at-a.w.now, func() {
+		if a.w.master == m && a.epoch == epoch {
+			do(m)
+		}
+	})
+}
+
+// run starts a task, and its executor if need be.
+func (a *agent) run(l cluster.TaskLaunch) {
+	w := a.w
+	if w.trace.on() {
+		w.trace.add("agent %s gets %s on %s", a.id, l.TaskID, l.Executor.ID)
+	}
+	if a.tasks[l.TaskID] != nil {
+		w.fail("L5 a repeated launch has a new task id", "agent %s gets task %s twice", a.id, l.TaskID)
+		return
+	}
+	d, err := wire.DecodeTask(l.Data)
+	if err != nil {
+		w.fail("tasks are described so that an executor can read it", "%s: %v", l.TaskID, err)
+		return
+	}
+	w.launched++
+	t := &task{a: a, launch: l, wire: d, executor: l.Executor.ID, state: cluster.Staging, told: cluster.Staging}
+	a.tasks[l.TaskID] = t
+	x := a.executors[l.Executor.ID]
+	if x == nil || x.dead {
+		x = &executor{info: l.Executor}
+		a.executors[l.Executor.ID] = x
+		w.check.executorStarts(a, l.Executor.ID)
+		w.after(w.between(5*time.Millisecond, 2*time.Second), func() { a.executorReady(x) })
+	}
+	if !x.ready {
+		x.queued = append(x.queued, l.TaskID)
+		return
+	}
+	w.after(w.latency(), func() { a.start(x, t) })
+}
+
+func (a *agent) executorReady(x *executor) {
+	w := a.w
+	if x.dead || a.lost {
+		return
+	}
+	if !a.up {
+		w.after(time.Second, func() { a.executorReady(x) })
+		return
+	}
+	if w.dice(StartFails) {
+		a.end(x, cluster.ReasonContainerLaunchFailed, "Failed to launch container: Failed to fetch", 256)
+		return
+	}
+	x.ready = true
+	queued := x.queued
+	x.queued = nil
+	for _, id := range queued {
+		if t := a.tasks[id]; t != nil && !over(t.state) {
+			a.start(x, t)
+		}
+	}
+}
+
+// start is the executor beginning a task.
+func (a *agent) start(x *executor, t *task) {
+	w := a.w
+	if x.dead || a.lost || over(t.state) || t.process != nil || t.killing {
+		return
+	}
+	a.executorSays(t, cluster.Starting, "")
+	w.after(w.between(time.Millisecond, 300*time.Millisecond), func() {
+		if x.dead || a.lost || over(t.state) || t.killing {
+			return
+		}
+		if w.dice(PackageFails) {
+			a.executorSays(t, cluster.Failed, "the package cannot be fetched")
+			return
+		}
+		p := &process{task: t.launch.TaskID, job: t.wire.JobName, exec: t.wire.ExecutionID, item: t.wire.Item, agent: a.id, began: w.now}
+		p.wasAway = a.with == nil || a.with != w.master
+		t.process = p
+		w.check.processBegins(p)
+		a.executorSays(t, cluster.Running, "")
+		lasts := w.between(time.Millisecond, 3*time.Second)
+		if w.rng.IntN(4) == 0 {
+			lasts = w.between(time.Second, w.users.longest)
+		}
+		w.after(lasts, func() {
+			if t.process != p || p.lingers {
+				return
+			}
+			ok := !w.chance(w.users.failing)
+			a.processEnds(t, ok)
+			if ok {
+				w.check.finishedFor(p)
+				a.executorSays(t, cluster.Finished, "")
+			} else {
+				a.executorSays(t, cluster.Failed, "exit status 1")
+			}
+		})
+	})
+}
+
+func (a *agent) processEnds(t *task, _ bool) {
+	if t.process != nil {
+		a.w.check.processEnds(t.process)
+		t.process = nil
+	}
+}
+
+// executorSays is an update of the executor: kept while the agent is down.
+func (a *agent) executorSays(t *task, state cluster.State, message string) {
+	u := pendingUpdate{state: state, source: cluster.FromExecutor, message: message}
+	if !a.up {
+		t.pending = append(t.pending, u)
+		return
+	}
+	a.takes(t, u)
+}
+
+// takes puts an update into the task's stream.
+func (a *agent) takes(t *task, p pendingUpdate) {
+	if over(t.state) {
+		return
+	}
+	t.state = p.state
+	u := cluster.Update{TaskID: t.launch.TaskID, AgentID: a.id, ExecutorID: t.executor, State: p.state, Source: p.source, Reason: p.reason, Message: p.message,
+		UUID: a.w.uuid(), Timestamp: a.w.wall()}
+	if p.source == cluster.FromExecutor {
+		s := wire.Status{Dir: "tasks/1", Cause: p.message}
+		u.Data, _ = s.Encode()
+		u.ContainerID = "c-" + t.executor
+	}
+	t.updates = append(t.updates, u)
+	t.states = append(t.states, p.state)
+	if len(t.updates) == 1 {
+		t.retries = 0
+		a.forward(t)
+	}
+}
+
+// forward sends the first update that is not acknowledged, again and again.
+func (a *agent) forward(t *task) {
+	if len(t.updates) == 0 {
+		return
+	}
+	w := a.w
+	u, latest := t.updates[0], t.state
+	if a.online() && a.with == w.master {
+		t.told = u.State
+		send := func() { a.toMaster(UpdateLost, func(m *master) { m.update(a, u, latest) }) }
+		send()
+		if w.dice(UpdateDoubled) {
+			send()
+		}
+		if w.dice(UpdateLate) {
+			w.after(w.between(time.Second, 20*time.Second), send)
+		}
+	}
+	t.retries++
+	no, wait := t.retries, min(10*time.Second<<min(t.retries, 6), 10*time.Minute)
+	w.after(wait, func() {
+		if len(t.updates) > 0 && t.retries == no && string(t.updates[0].UUID) == string(u.UUID) {
+			if a.online() {
+				w.count(UpdateRetried)
+			}
+			a.forward(t)
+		}
+	})
+}
+
+func (a *agent) acknowledged(taskID string, uuid []byte) {
+	t := a.tasks[taskID]
+	if t == nil || len(t.updates) == 0 || string(t.updates[0].UUID) != string(uuid) {
+		return
+	}
+	state := t.updates[0].State
+	t.updates = t.updates[1:]
+	t.retries = 0
+	if over(state) {
+		delete(a.tasks, taskID)
+		return
+	}
+	a.forward(t)
+}
+
+// drop tells of a task that the agent does not have.
+func (a *agent) drop(id, reason, message string) {
+	t := &task{a: a, launch: cluster.TaskLaunch{TaskID: id}, state: cluster.Staging, told: cluster.Staging}
+	a.tasks[id] = t
+	a.takes(t, pendingUpdate{state: cluster.Dropped, source: cluster.FromAgent, reason: reason, message: message})
+}
+
+func (a *agent) kill(id string, grace time.Duration) {
+	w := a.w
+	t := a.tasks[id]
+	if t == nil {
+		a.drop(id, cluster.ReasonExecutorTerminated, "Cannot find executor")
+		return
+	}
+	if over(t.state) || t.killing {
+		return
+	}
+	x := a.executors[t.executor]
+	if x == nil || x.dead {
+		return
+	}
+	if !x.ready {
+		for i, q := range x.queued {
+			if q == id {
+				x.queued = append(x.queued[:i], x.queued[i+1:]...)
+				break
+			}
+		}
+		a.takes(t, pendingUpdate{state: cluster.Killed, source: cluster.FromAgent, reason: "REASON_TASK_KILLED_DURING_LAUNCH", message: "Killed before delivery to the executor"})
+		if len(x.queued) == 0 {
+			a.end(x, cluster.ReasonExecutorTerminated, "nothing to run", 0)
+		}
+		return
+	}
+	t.killing = true
+	wait := w.between(time.Millisecond, grace)
+	if t.process == nil {
+		wait = w.latency()
+	}
+	w.after(wait, func() {
+		if over(t.state) || x.dead || a.lost {
+			return
+		}
+		t.killing = false
+		if t.process != nil && w.rng.IntN(10) == 0 {
+			w.check.finishedFor(t.process)
+			a.processEnds(t, true)
+			a.executorSays(t, cluster.Finished, "")
+			return
+		}
+		a.processEnds(t, false)
+		a.executorSays(t, cluster.Killed, "killed")
+	})
+}
+
+// shutdown is the framework's wish that an executor ends.
+func (a *agent) shutdown(id string) {
+	x := a.executors[id]
+	if x == nil || x.dead {
+		return
+	}
+	a.w.check.shutdownArrives(a, x)
+	a.w.after(a.w.latency(), func() { a.end(x, cluster.ReasonExecutorTerminated, "Executor terminated", 0) })
+}
+
+// end is the end of an executor, with its tasks.
+func (a *agent) end(x *executor, reason, message string, status int) {
+	w := a.w
+	if x.dead {
+		return
+	}
+	if w.trace.on() {
+		w.trace.add("executor %s ends: %s", x.info.ID, message)
+	}
+	x.dead = true
+	a.executorLost = w.now
+	if a.executors[x.info.ID] == x {
+		delete(a.executors, x.info.ID)
+	}
+	for _, id := range sorted(a.tasks) {
+		t := a.tasks[id]
+		if t.executor != x.info.ID || t.launch.Executor.ID == "" {
+			continue
+		}
+		t.pending = nil
+		if p := t.process; p != nil {
+			t.process = nil
+			if a.lost {
+				w.check.processEnds(p)
+			} else {
+				// The guard kills it in a moment (rule X7).
+				p.lingers = true
+				w.count(TaskOutlivesExecutor)
+				w.after(w.between(time.Millisecond, 150*time.Millisecond), func() { w.check.processEnds(p) })
+			}
+		}
+		if !over(t.state) {
+			a.takes(t, pendingUpdate{state: cluster.Failed, source: cluster.FromAgent, reason: reason, message: message})
+		}
+	}
+	id := x.info.ID
+	a.toMaster(ExitLost, func(m *master) { m.executorEnded(a, id, status) })
+}
+
+// stop is the end of the agent's process; its executors go on.
+func (a *agent) stop() {
+	a.up = false
+	a.downSince = a.w.now
+	a.disconnect()
+}
+
+// restart begins its process again. Executors find it, or are killed when they
+// are late (rule X5).
+func (a *agent) restart() {
+	w := a.w
+	if a.up || a.lost {
+		return
+	}
+	a.up = true
+	if w.trace.on() {
+		w.trace.add("agent %s is up again", a.id)
+	}
+	for _, id := range sorted(a.executors) {
+		x := a.executors[id]
+		if w.now-a.downSince > 15*time.Minute || w.dice(ExecutorNotBack) {
+			a.end(x, cluster.ReasonExecutorTerminated, "the executor did not come back", 9)
+		}
+	}
+	for _, id := range sorted(a.tasks) {
+		t := a.tasks[id]
+		pending := t.pending
+		t.pending = nil
+		for _, u := range pending {
+			a.takes(t, u)
+		}
+	}
+	a.connect(w.between(100*time.Millisecond, 3*time.Second))
+}
+
+// reboot ends all processes of the machine; the agent comes back under its id.
+func (a *agent) reboot() {
+	w := a.w
+	knows := w.rng.IntN(2) == 0
+	a.endAll(knows)
+	a.stop()
+	w.after(w.between(5*time.Second, 200*time.Second), func() {
+		if !knows && !a.lost {
+			clear(a.tasks)
+		}
+		a.restart()
+	})
+}
+
+// endAll ends everything on the machine at once.
+func (a *agent) endAll(tell bool) {
+	lost := a.lost
+	a.lost = true // nothing outlives a machine
+	for _, id := range sorted(a.executors) {
+		x := a.executors[id]
+		if tell {
+			a.end(x, cluster.ReasonExecutorTerminated, "Executor terminated", -1)
+			continue
+		}
+		x.dead = true
+		for _, tid := range sorted(a.tasks) {
+			if t := a.tasks[tid]; t.executor == id {
+				a.processEnds(t, false)
+			}
+		}
+		delete(a.executors, id)
+	}
+	a.lost = lost
+	a.executorLost = a.w.now
+}
+
+func (t *task) running() bool { return t.process != nil }

@@ -1,0 +1,536 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/cluster"
+)
+
+// master is one run of a Mesos master, as far as one framework sees it.
+type master struct {
+	w  *world
+	id string
+	fw string
+
+	agents      map[string]*known
+	recovering  map[string]bool // registered with the last master, not back yet
+	unreachable map[string]time.Time
+	tasks       map[string]*mtask
+	away        map[string]string // tasks of unreachable agents: task → agent
+
+	stream     *stream
+	suppressed bool
+	offers     map[string]*offer
+	filters    map[string]filter // by agent
+	allocAt    time.Duration     // the planned allocation, or zero
+}
+
+// known is a registered agent.
+type known struct {
+	a         *agent
+	epoch     int // of the agent's connection
+	connected bool
+	executors map[string]cluster.Executor
+	other     app.Resources // what another framework uses
+}
+
+// mtask is a task as the master knows it.
+type mtask struct {
+	id, agent, executor string
+	res                 app.Resources
+	state               cluster.State // of the last update passed on
+	latest              cluster.State // of the newest that the agent has
+}
+
+type offer struct {
+	id, agent string
+	res       app.Resources
+}
+
+type filter struct {
+	res   app.Resources
+	until time.Duration
+}
+
+// newMaster elects a master; one with memory knows which agents are to come back.
+func newMaster(w *world, memory bool) *master {
+	w.masters++
+	m := &master{w: w, id: fmt.Sprintf("master-%d", w.masters), agents: map[string]*known{}, recovering: map[string]bool{},
+		unreachable: map[string]time.Time{}, tasks: map[string]*mtask{}, away: map[string]string{}, offers: map[string]*offer{}, filters: map[string]filter{}}
+	if old := w.master; memory && old != nil {
+		for id := range old.agents {
+			m.recovering[id] = true
+		}
+		for id := range old.recovering {
+			m.recovering[id] = true
+		}
+		for id, at := range old.unreachable {
+			m.unreachable[id] = at
+		}
+		for _, id := range sorted(m.recovering) {
+			// Those that do not come back in time become unreachable.
+			w.after(10*time.Minute, func() {
+				if w.master == m && m.recovering[id] {
+					delete(m.recovering, id)
+					m.unreachable[id] = w.wall()
+				}
+			})
+		}
+	}
+	return m
+}
+
+func (m *master) tell(e cluster.Event) {
+	if m.stream == nil {
+		return
+	}
+	if m.w.trace.on() {
+		m.w.trace.add("%s tells %s", m.id, showEvent(e))
+	}
+	m.stream.tell(e)
+}
+
+// subscribe lets a stream take over.
+func (m *master) subscribe(s *stream, fw string) {
+	if old := m.stream; old != nil {
+		m.w.count(SecondSubscriber)
+		old.tell(cluster.FrameworkError{Message: "Framework failed over", FailedOver: true})
+		old.open = false
+	}
+	m.stream, m.fw = s, fw
+	m.suppressed = false
+	clear(m.filters)
+	clear(m.offers)
+	m.tell(cluster.Subscribed{FrameworkID: fw, MasterID: m.id})
+	m.allocate(m.w.between(time.Millisecond, 500*time.Millisecond))
+}
+
+// lost: the framework's connection is gone.
+func (m *master) lost(s *stream) {
+	if m == nil || m.stream != s {
+		return
+	}
+	s.open = false
+	m.stream = nil
+	clear(m.offers)
+}
+
+// used is what tasks, executors, offers and others take of an agent.
+func (m *master) used(id string) app.Resources {
+	k := m.agents[id]
+	sum := k.other
+	for _, t := range m.tasks {
+		if t.agent == id && !over(t.latest) {
+			sum = sum.Plus(t.res)
+		}
+	}
+	for _, x := range k.executors {
+		sum = sum.Plus(app.Resources(x.Resources))
+	}
+	for _, o := range m.offers {
+		if o.agent == id {
+			sum = sum.Plus(o.res)
+		}
+	}
+	return sum
+}
+
+func over(s cluster.State) bool { return s.Terminal() }
+
+// allocate plans the next round of offers.
+func (m *master) allocate(d time.Duration) {
+	at := m.w.now + d
+	if m.allocAt > m.w.now && m.allocAt <= at {
+		return
+	}
+	m.allocAt = at
+	m.w.after(d, func() {
+		if m.w.master == m && m.allocAt == at {
+			m.allocAt = 0
+			m.makeOffers()
+		}
+	})
+}
+
+func (m *master) makeOffers() {
+	if m.stream == nil || m.suppressed {
+		return
+	}
+	w := m.w
+	var made []cluster.Offer
+	for _, id := range sorted(m.agents) {
+		k := m.agents[id]
+		if !k.connected {
+			continue
+		}
+		free := k.a.total.Minus(m.used(id))
+		if free.CPUMilli < 10 || free.MemMilli < 32_000 {
+			continue
+		}
+		if f, ok := m.filters[id]; ok && f.until > w.now && free.Fits(f.res) {
+			m.allocate(f.until - w.now + time.Millisecond)
+			continue
+		}
+		w.offerNo++
+		o := &offer{id: fmt.Sprintf("offer-%d", w.offerNo), agent: id, res: free}
+		m.offers[o.id] = o
+		made = append(made, cluster.Offer{ID: o.id, AgentID: id, Hostname: k.a.host, AgentURL: "http://" + k.a.host + ":5051",
+			Resources: cluster.Resources(free), ExecutorIDs: sorted(k.executors)})
+	}
+	if len(made) > 0 {
+		m.tell(cluster.Offers{Offers: made})
+	}
+}
+
+// rescind takes offers of an agent back.
+func (m *master) rescind(agentID string) {
+	for _, id := range sorted(m.offers) {
+		if m.offers[id].agent == agentID {
+			delete(m.offers, id)
+			m.tell(cluster.Rescind{OfferID: id})
+		}
+	}
+}
+
+func (m *master) decline(ids []string, refuse time.Duration) {
+	for _, id := range ids {
+		if o := m.offers[id]; o != nil {
+			delete(m.offers, id)
+			m.refuse(o.agent, o.res, refuse)
+		}
+	}
+}
+
+func (m *master) refuse(agentID string, res app.Resources, d time.Duration) {
+	if d > 0 && !res.IsZero() {
+		m.filters[agentID] = filter{res: res, until: m.w.now + d}
+	}
+	m.allocate(m.w.between(time.Millisecond, 200*time.Millisecond))
+}
+
+func (m *master) revive() {
+	m.suppressed = false
+	clear(m.filters)
+	m.allocate(m.w.between(100*time.Microsecond, 20*time.Millisecond))
+}
+
+// say is an update of the master's own: without uuid.
+func (m *master) say(u cluster.Update) {
+	u.Source = cluster.FromMaster
+	u.Timestamp = m.w.wall()
+	m.tell(u)
+}
+
+// accept launches tasks on offers.
+func (m *master) accept(a cluster.Accept) {
+	w := m.w
+	k := m.agents[a.AgentID]
+	free, good := app.Resources{}, k != nil && k.connected
+	for _, id := range a.OfferIDs {
+		o := m.offers[id]
+		if o == nil || o.agent != a.AgentID {
+			good = false
+			continue
+		}
+		free = free.Plus(o.res)
+		delete(m.offers, id)
+	}
+	if !good {
+		w.count(OfferGone)
+		for _, t := range a.Tasks {
+			m.say(cluster.Update{TaskID: t.TaskID, AgentID: a.AgentID, State: cluster.Dropped, Reason: cluster.ReasonInvalidOffers, Message: "Offer no longer valid"})
+		}
+		m.allocate(w.between(time.Millisecond, 100*time.Millisecond))
+		return
+	}
+	for _, t := range a.Tasks {
+		if why := m.invalid(k, t, free); why != "" {
+			m.say(cluster.Update{TaskID: t.TaskID, AgentID: a.AgentID, State: cluster.Error, Reason: cluster.ReasonTaskInvalid, Message: why})
+			continue
+		}
+		if _, ok := k.executors[t.Executor.ID]; !ok {
+			free = free.Minus(app.Resources(t.Executor.Resources))
+			k.executors[t.Executor.ID] = t.Executor
+		}
+		free = free.Minus(app.Resources(t.Resources))
+		m.tasks[t.TaskID] = &mtask{id: t.TaskID, agent: a.AgentID, executor: t.Executor.ID, res: app.Resources(t.Resources), state: cluster.Staging, latest: cluster.Staging}
+		m.toAgent(a.AgentID, RunLost, func(ag *agent) { ag.run(t) })
+	}
+	m.refuse(a.AgentID, free, a.Refuse)
+}
+
+// invalid says why the master rejects a task; for what a correct framework never
+// does, that is a failure of the world too.
+func (m *master) invalid(k *known, t cluster.TaskLaunch, free app.Resources) string {
+	w := m.w
+	if w.dice(MasterRejects) {
+		return "the master does not like it"
+	}
+	if m.tasks[t.TaskID] != nil {
+		w.fail("L5 a repeated launch has a new task id", "task %s is launched a second time", t.TaskID)
+		return "Task has duplicate ID"
+	}
+	need := app.Resources(t.Resources)
+	if x, ok := k.executors[t.Executor.ID]; !ok {
+		need = need.Plus(app.Resources(t.Executor.Resources))
+	} else if !sameExecutor(x, t.Executor) {
+		w.fail("X4 ExecutorInfo is kept byte for byte", "executor %s on %s: %+v, launched with %+v", t.Executor.ID, k.a.id, x, t.Executor)
+		return "ExecutorInfo is not compatible with existing ExecutorInfo"
+	}
+	if !need.Fits(free) {
+		// An executor that ended in the meantime has to be paid again: no fault of the framework's.
+		if w.now-k.a.executorLost > time.Minute {
+			w.fail("agents are never over-committed", "task %s needs %s on %s, the offers have %s left", t.TaskID, need, k.a.id, free)
+		}
+		w.count(ExecutorGoneAtAccept)
+		return "Total resources required by task and its executor more than available"
+	}
+	return ""
+}
+
+func sameExecutor(a, b cluster.Executor) bool {
+	return a.ID == b.ID && a.Framework == b.Framework && a.Name == b.Name && a.Resources == b.Resources && a.BinaryURI == b.BinaryURI &&
+		a.Version == b.Version && slices.Equal(a.Command, b.Command)
+}
+
+// toAgent sends a message over the agent's connection, in order; it is lost when
+// that breaks.
+func (m *master) toAgent(id string, lost Fault, do func(*agent)) {
+	k := m.agents[id]
+	if k == nil || !k.connected || m.w.dice(lost) {
+		return
+	}
+	a, epoch := k.a, k.epoch
+	at := max(a.inLast, m.w.now+m.w.latency())
+	a.inLast = at
+	m.w.after(at-m.w.now, func() {
+		if a.epoch == epoch && a.online() {
+			do(a)
+		}
+	})
+}
+
+// reconcile answers questions about tasks; about none means all.
+func (m *master) reconcile(tasks []cluster.TaskRef) {
+	if len(tasks) == 0 {
+		for _, id := range sorted(m.tasks) {
+			m.sayState(m.tasks[id])
+		}
+		return
+	}
+	for _, ref := range tasks {
+		m.answer(ref.TaskID, ref.AgentID)
+	}
+}
+
+func (m *master) sayState(t *mtask) {
+	m.say(cluster.Update{TaskID: t.id, AgentID: t.agent, ExecutorID: t.executor, State: t.state, Reason: cluster.ReasonReconciliation, Message: "Reconciliation: Latest task state"})
+	if over(t.state) {
+		m.w.count(EndWithoutCause)
+	}
+}
+
+func (m *master) answer(taskID, agentID string) {
+	say := func(state cluster.State, message string) {
+		u := cluster.Update{TaskID: taskID, AgentID: agentID, State: state, Reason: cluster.ReasonReconciliation, Message: "Reconciliation: " + message}
+		if state == cluster.Unreachable {
+			u.UnreachableSince = m.unreachable[agentID]
+		}
+		m.say(u)
+	}
+	if t := m.tasks[taskID]; t != nil {
+		m.sayState(t)
+		return
+	}
+	switch {
+	case m.recovering[agentID], agentID == "" && len(m.recovering) > 0:
+		m.w.count(Silence)
+	case m.away[taskID] != "" || !m.unreachable[agentID].IsZero():
+		say(cluster.Unreachable, "Task is unreachable")
+	case m.agents[agentID] != nil:
+		say(cluster.Gone, "Task is gone")
+	default:
+		if len(m.recovering) > 0 {
+			m.w.count(Silence)
+			return
+		}
+		if a := m.w.agent(agentID); a != nil && a.tasks[taskID] != nil && a.tasks[taskID].running() {
+			m.w.count(UnknownWhileRunning)
+		}
+		say(cluster.Unknown, "Task is unknown")
+	}
+}
+
+func (m *master) kill(k cluster.Kill) {
+	t := m.tasks[k.TaskID]
+	if t == nil {
+		m.answer(k.TaskID, k.AgentID)
+		return
+	}
+	m.toAgent(t.agent, KillLost, func(a *agent) { a.kill(k.TaskID, k.Grace) })
+}
+
+func (m *master) shutdown(executorID, agentID string) {
+	m.toAgent(agentID, ShutdownLost, func(a *agent) { a.shutdown(executorID) })
+}
+
+// acknowledge passes an acknowledgement on.
+func (m *master) acknowledge(ack cluster.Ack) {
+	t := m.tasks[ack.TaskID]
+	if t != nil && over(t.state) && over(t.latest) {
+		delete(m.tasks, ack.TaskID)
+	}
+	m.toAgent(ack.AgentID, AckLost, func(a *agent) { a.acknowledged(ack.TaskID, ack.UUID) })
+}
+
+// update passes on what an agent told.
+func (m *master) update(a *agent, u cluster.Update, latest cluster.State) {
+	k := m.agents[a.id]
+	if k == nil {
+		return
+	}
+	if t := m.tasks[u.TaskID]; t != nil {
+		was := over(t.latest)
+		t.state = u.State
+		if !was {
+			t.latest = latest
+			if over(latest) {
+				m.allocate(m.w.between(time.Millisecond, 300*time.Millisecond))
+			}
+		}
+	}
+	m.tell(u)
+}
+
+// executorEnded: an agent tells that an executor is gone.
+func (m *master) executorEnded(a *agent, id string, status int) {
+	k := m.agents[a.id]
+	if k == nil {
+		return
+	}
+	delete(k.executors, id)
+	m.allocate(m.w.between(time.Millisecond, 300*time.Millisecond))
+	if m.w.dice(FailureLost) {
+		return
+	}
+	m.tell(cluster.Failure{AgentID: a.id, ExecutorID: id, Status: status})
+}
+
+// register takes an agent in, for the first time or again, with its tasks.
+func (m *master) register(a *agent) {
+	w := m.w
+	wasUnknown := m.agents[a.id] == nil && !m.recovering[a.id]
+	if w.trace.on() {
+		w.trace.add("%s: agent %s registers", m.id, a.id)
+	}
+	delete(m.recovering, a.id)
+	if !m.unreachable[a.id].IsZero() {
+		w.count(UnreachableBack)
+		delete(m.unreachable, a.id)
+	}
+	k := m.agents[a.id]
+	if k == nil {
+		k = &known{a: a}
+		m.agents[a.id] = k
+	}
+	k.connected, k.epoch, k.executors = true, a.epoch, map[string]cluster.Executor{}
+	a.with = m
+	// A new agent at an address takes the old one's place.
+	for _, id := range sorted(m.agents) {
+		if o := m.agents[id]; id != a.id && o.a.host == a.host {
+			m.replaced(o)
+		}
+	}
+	for _, id := range sorted(a.executors) {
+		if x := a.executors[id]; !x.dead {
+			if w.removed[x.info.Framework] {
+				w.after(w.latency(), func() { a.shutdown(id) })
+			}
+			k.executors[id] = x.info
+		}
+	}
+	for _, id := range sorted(m.tasks) {
+		t := m.tasks[id]
+		if t.agent == a.id && a.tasks[id] == nil && !over(t.latest) {
+			// Lost on its way: the agent says so.
+			w.count(TaskLostOnTheWay)
+			a.drop(id, cluster.ReasonReconciliation, "Task unknown to the agent")
+		} else if t.agent == a.id && a.tasks[id] == nil {
+			delete(m.tasks, id)
+		}
+	}
+	for _, id := range sorted(a.tasks) {
+		t := a.tasks[id]
+		if w.removed[t.launch.Executor.Framework] {
+			continue
+		}
+		delete(m.away, id)
+		mt := &mtask{id: id, agent: a.id, executor: t.launch.Executor.ID, res: app.Resources(t.launch.Resources), state: t.told, latest: t.state}
+		m.tasks[id] = mt
+		if wasUnknown && !over(t.state) {
+			m.say(cluster.Update{TaskID: id, AgentID: a.id, ExecutorID: mt.executor, State: t.state, Reason: cluster.ReasonAgentReregistered, Message: "Unknown agent reregistered"})
+		}
+	}
+	m.allocate(w.between(time.Millisecond, 500*time.Millisecond))
+}
+
+// replaced: the agent is gone for good, another has its address.
+func (m *master) replaced(k *known) {
+	id := k.a.id
+	m.rescind(id)
+	for _, tid := range sorted(m.tasks) {
+		if t := m.tasks[tid]; t.agent == id {
+			delete(m.tasks, tid)
+			if !over(t.latest) {
+				m.say(cluster.Update{TaskID: tid, AgentID: id, State: cluster.Gone, Reason: "REASON_SLAVE_REMOVED", Message: "a new agent registered at the same address"})
+			}
+		}
+	}
+	delete(m.agents, id)
+	if !m.w.dice(FailureLost) {
+		m.tell(cluster.Failure{AgentID: id})
+	}
+}
+
+// disconnected: the agent's connection broke.
+func (m *master) disconnected(a *agent) {
+	k := m.agents[a.id]
+	if k == nil || !k.connected {
+		return
+	}
+	k.connected = false
+	m.rescind(a.id)
+	epoch := k.epoch
+	m.w.after(m.w.between(15*time.Second, 75*time.Second), func() {
+		if m.w.master == m && m.agents[a.id] == k && !k.connected && k.epoch == epoch {
+			m.markUnreachable(a)
+		}
+	})
+}
+
+func (m *master) markUnreachable(a *agent) {
+	w := m.w
+	w.count(AgentUnreachable)
+	delete(m.agents, a.id)
+	m.unreachable[a.id] = w.wall()
+	a.wasAway()
+	for _, id := range sorted(m.tasks) {
+		t := m.tasks[id]
+		if t.agent != a.id {
+			continue
+		}
+		delete(m.tasks, id)
+		if over(t.latest) {
+			continue
+		}
+		m.away[id] = a.id
+		m.say(cluster.Update{TaskID: id, AgentID: a.id, ExecutorID: t.executor, State: cluster.Unreachable, Reason: "REASON_SLAVE_REMOVED", UnreachableSince: w.wall()})
+	}
+	m.rescind(a.id)
+	if !w.dice(FailureLost) {
+		m.tell(cluster.Failure{AgentID: a.id})
+	}
+}

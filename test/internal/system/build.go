@@ -1,0 +1,78 @@
+package system
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// Binaries is the folder of the programs under test.
+type Binaries struct{ Dir string }
+
+// Scheduler is the path of the server's binary.
+func (b Binaries) Scheduler() string { return filepath.Join(b.Dir, "scheduler") }
+
+// Build builds both programs as `make build` does, the server with the race
+// detector when the test has it. The caller removes the folder.
+func Build() (Binaries, error) {
+	root, err := moduleRoot()
+	if err != nil {
+		return Binaries{}, err
+	}
+	if err := touchSources(root); err != nil {
+		return Binaries{}, err
+	}
+	dir, err := os.MkdirTemp("", "elasticjob-whole-*")
+	if err != nil {
+		return Binaries{}, err
+	}
+	b := Binaries{Dir: dir}
+	if Race {
+		err = build(root, "CGO_ENABLED=1", "-race", "-o", b.Scheduler(), "./cmd/scheduler")
+	} else {
+		err = build(root, "CGO_ENABLED=0", "-o", b.Scheduler(), "./cmd/scheduler")
+	}
+	err = errors.Join(err, build(root, "CGO_ENABLED=0", "-o", filepath.Join(dir, "executor"), "./cmd/executor"))
+	if err != nil {
+		return Binaries{}, errors.Join(err, os.RemoveAll(dir))
+	}
+	return b, nil
+}
+
+func build(root, env string, args ...string) error {
+	cmd := exec.Command("go", append([]string{"build"}, args...)...)
+	cmd.Dir, cmd.Env = root, append(os.Environ(), env)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("go build %s: %w\n%s", strings.Join(args, " "), err, out)
+	}
+	return nil
+}
+
+func moduleRoot() (string, error) {
+	out, err := exec.Command("go", "env", "GOMOD").Output()
+	if err != nil {
+		return "", fmt.Errorf("find the module: %w", err)
+	}
+	return filepath.Dir(strings.TrimSpace(string(out))), nil
+}
+
+// touchSources looks at every source file of the module, so that the go command
+// knows that a kept test result is worth nothing once one of them has changed.
+func touchSources(root string) error {
+	return filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() && (strings.HasPrefix(entry.Name(), ".") || entry.Name() == "testdata") && path != root {
+			return filepath.SkipDir
+		}
+		if name := entry.Name(); strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") || name == "go.mod" {
+			_, err = os.Stat(path)
+		}
+		return err
+	})
+}

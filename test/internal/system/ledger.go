@@ -1,0 +1,106 @@
+package system
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+)
+
+// Ledger is a script that writes down itself that it runs, so that what is checked
+// doesn't depend on what the server believes: a line at its beginning and one at its end, and
+// one if another process of the same shard still runs, which the kernel knows by a
+// lock. It takes $TAKES seconds, or until the file $HOLD is gone.
+const Ledger = `#!/bin/sh
+say() { echo "$1 $ELASTICJOB_EXECUTION_ID $ELASTICJOB_SHARDING_ITEM $ELASTICJOB_ATTEMPT $$ $ELASTICJOB_FIRE_TIME" >>"$LEDGER"; }
+exec 9>"$LEDGER.$ELASTICJOB_JOB_NAME.$ELASTICJOB_SHARDING_ITEM"
+flock -n 9 || say overlap
+say start
+if [ -n "$HOLD" ]; then while [ -e "$HOLD" ]; do sleep 0.1; done; fi
+if [ -n "$TAKES" ]; then sleep "$TAKES"; fi
+say end
+`
+
+// Entry is a line of the ledger.
+type Entry struct {
+	What         string // start, end, overlap
+	Execution    string
+	Item         int
+	Attempt, PID int
+	FireTime     string
+}
+
+// Ledger reads what the processes of all jobs wrote down.
+func (m *Machine) Ledger() []Entry {
+	m.Helper()
+	text, err := os.ReadFile(m.ledger)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		m.Fatal(err)
+	}
+	var all []Entry
+	for line := range strings.Lines(string(text)) {
+		var e Entry
+		if !strings.HasSuffix(line, "\n") {
+			break // being written
+		}
+		if _, err := fmt.Sscan(line, &e.What, &e.Execution, &e.Item, &e.Attempt, &e.PID, &e.FireTime); err != nil {
+			m.Fatalf("ledger line %q: %v", line, err)
+		}
+		all = append(all, e)
+	}
+	return all
+}
+
+// Started waits until the ledger has n starts of an execution, and gives them.
+func (m *Machine) Started(execution string, n int) []Entry {
+	m.Helper()
+	var starts []Entry
+	m.Until(fmt.Sprintf("%d processes of %s run", n, execution), func() string {
+		starts = nil
+		for _, e := range m.Ledger() {
+			if e.What == "start" && e.Execution == execution {
+				starts = append(starts, e)
+			}
+		}
+		if len(starts) < n {
+			return fmt.Sprintf("%d do; %s", len(starts), m.OK("GET", "/api/execution/"+execution, ""))
+		}
+		return ""
+	})
+	return starts
+}
+
+// Part is one shard of one execution.
+type Part struct {
+	Execution string
+	Item      int
+}
+
+// Ran counts starts and ends by part, and fails for shards that overlapped (promise 2).
+func (m *Machine) Ran() (starts, ends map[Part]int) {
+	m.Helper()
+	starts, ends = map[Part]int{}, map[Part]int{}
+	for _, e := range m.Ledger() {
+		switch p := (Part{e.Execution, e.Item}); e.What {
+		case "start":
+			starts[p]++
+		case "end":
+			ends[p]++
+		case "overlap":
+			m.Errorf("promise 2: %+v ran while another process of its shard did", e)
+		}
+	}
+	return starts, ends
+}
+
+// OnceEach checks that every part in the ledger began once and ended once.
+func (m *Machine) OnceEach() {
+	m.Helper()
+	starts, ends := m.Ran()
+	for p, n := range starts {
+		if n != 1 || ends[p] != 1 {
+			m.Errorf("%+v began %d times and ended %d times, want once", p, n, ends[p])
+		}
+	}
+}

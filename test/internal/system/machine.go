@@ -1,0 +1,279 @@
+package system
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Patience is how long tests wait for what should come at once on an idle machine.
+const Patience = 45 * time.Second
+
+// Machine is one data folder with its server and all that the server starts. Its
+// methods end the test when something isn't as they say. They are for the test's
+// goroutine only.
+type Machine struct {
+	testing.TB
+	// Dir is the data folder, Packages what apps are fetched from.
+	Dir      string
+	Packages *Packages
+	// Canary is the value of a variable in the server's environment that no task may see.
+	Canary string
+	// CPUs and MemoryMB are offered.
+	CPUs, MemoryMB float64
+
+	bin    Binaries
+	args   []string
+	client *http.Client
+	server *server
+	logs   []*output // of all servers, for races and panics
+	ledger string
+}
+
+// New makes a machine with 16 CPUs and 8 GB, without a server yet. args are for every server.
+func New(t testing.TB, bin Binaries, args ...string) *Machine {
+	t.Helper()
+	m := &Machine{
+		TB: t, Dir: t.TempDir(), Packages: newPackages(t), Canary: "canary-" + filepath.Base(t.TempDir()),
+		CPUs: 16, MemoryMB: 8192, bin: bin, args: args,
+		client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 4}, Timeout: Patience},
+		ledger: filepath.Join(t.TempDir(), "ledger"),
+	}
+	t.Cleanup(m.end)
+	return m
+}
+
+// server is one server process.
+type server struct {
+	cmd  *exec.Cmd
+	url  string
+	out  *output
+	log  *output
+	over chan struct{}
+	err  error // once over is closed
+}
+
+// Start starts a server on the data folder and waits until it is ready.
+func (m *Machine) Start(args ...string) {
+	m.Helper()
+	m.Launch(args...)
+	m.Ready()
+}
+
+// Launch starts a server and waits until it listens.
+func (m *Machine) Launch(args ...string) {
+	m.Helper()
+	if m.server != nil {
+		m.Fatal("a server runs already")
+	}
+	s := &server{out: &output{}, log: &output{}, over: make(chan struct{})}
+	s.cmd = m.Command(args...)
+	s.cmd.Stdout, s.cmd.Stderr = s.out, s.log
+	// Nobody but the server may hold its output open, or it blocks whoever reads it (rule O2).
+	s.cmd.WaitDelay = 10 * time.Second
+	if err := s.cmd.Start(); err != nil {
+		m.Fatalf("start the server: %v", err)
+	}
+	m.server, m.logs = s, append(m.logs, s.log)
+	go func() {
+		s.err = s.cmd.Wait()
+		close(s.over)
+	}()
+	m.Until("the server listens", func() string {
+		select {
+		case <-s.over:
+			m.Fatalf("the server ended at its start: %v\n%s", s.err, s.log.tail())
+		default:
+		}
+		found := listening.FindStringSubmatch(s.out.text())
+		if found == nil {
+			return "it says: " + s.out.text()
+		}
+		s.url = found[1]
+		return ""
+	})
+}
+
+var listening = regexp.MustCompile(`elasticjob listens on (http://127\.0\.0\.1:\d+) `)
+
+// Ready waits until the server says that it is.
+func (m *Machine) Ready() {
+	m.Helper()
+	m.Until("the server is ready", func() string {
+		if a, err := m.Try("GET", "/readyz", ""); err != nil {
+			return err.Error()
+		} else if a.Status != http.StatusOK {
+			return a.Body
+		}
+		return ""
+	})
+}
+
+// Command is a server's command line, not started: for servers that are to fail.
+func (m *Machine) Command(args ...string) *exec.Cmd {
+	all := slices.Concat([]string{"--local", "--data-dir", m.Dir, "--listen", "127.0.0.1:0", "--time-zone", "UTC",
+		"--local-cpus", fmt.Sprint(m.CPUs), "--local-memory", fmt.Sprint(m.MemoryMB)}, m.args, args)
+	cmd := exec.Command(m.bin.Scheduler(), all...)
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + m.Dir, "SECRET_OF_THE_SERVER=" + m.Canary, "MESOS_CANARY=" + m.Canary}
+	return cmd
+}
+
+// Fails runs a server that is to end by itself and gives its exit status and what it said.
+func (m *Machine) Fails(cmd *exec.Cmd) (status int, said string) {
+	m.Helper()
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Start(); err != nil {
+		m.Fatal(err)
+	}
+	timer := time.AfterFunc(Patience, func() { _ = cmd.Process.Kill() }) // then the status tells
+	defer timer.Stop()
+	var exit *exec.ExitError
+	if err := cmd.Wait(); err != nil && !errors.As(err, &exit) {
+		m.Fatal(err)
+	}
+	return cmd.ProcessState.ExitCode(), out.String()
+}
+
+// URL is the running server's base.
+func (m *Machine) URL() string { return m.server.url }
+
+// Said is what the running server has printed for its user.
+func (m *Machine) Said() string { return m.server.out.text() }
+
+// ServerPID is the running server's process id.
+func (m *Machine) ServerPID() int { return m.server.cmd.Process.Pid }
+
+// Kill ends the server with kill -9 and nothing else.
+func (m *Machine) Kill() {
+	m.Helper()
+	m.Signal(syscall.SIGKILL)
+	m.Over()
+}
+
+// Signal sends the server a signal.
+func (m *Machine) Signal(sig syscall.Signal) {
+	m.Helper()
+	if err := m.server.cmd.Process.Signal(sig); err != nil {
+		m.Fatalf("signal the server: %v", err)
+	}
+}
+
+// Over waits until the server has ended and gives its exit status, -1 after a signal.
+func (m *Machine) Over() int {
+	m.Helper()
+	s := m.server
+	select {
+	case <-s.over:
+	case <-time.After(Patience):
+		m.Fatalf("the server doesn't end\n%s", s.log.tail())
+	}
+	m.server = nil
+	m.client.CloseIdleConnections()
+	if errors.Is(s.err, exec.ErrWaitDelay) {
+		m.Error("a process that the server started holds the server's output open (rule O2)")
+	}
+	return s.cmd.ProcessState.ExitCode()
+}
+
+// Stop ends the server as its user does and checks that it ends well and that nothing is left
+// running (rule O4).
+func (m *Machine) Stop() {
+	m.Helper()
+	m.Signal(syscall.SIGTERM)
+	log := m.server.log
+	if status := m.Over(); status != 0 {
+		m.Errorf("after SIGTERM the server ended with status %d\n%s", status, log.tail())
+	}
+	m.NothingRuns()
+}
+
+// NothingRuns checks that no process of this data folder is left.
+func (m *Machine) NothingRuns() {
+	m.Helper()
+	for _, p := range m.Processes() {
+		m.Errorf("left running: %s", p)
+	}
+}
+
+// end stops what the test left running and looks for what must never be in a log.
+func (m *Machine) end() {
+	if m.server != nil && m.Failed() {
+		m.Logf("the server's log ends:\n%s", m.server.log.tail())
+	}
+	if m.server != nil {
+		m.Stop()
+	}
+	for _, p := range m.Processes() {
+		if err := syscall.Kill(p.PID, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
+			m.Errorf("end %s: %v", p, err)
+		}
+	}
+	m.client.CloseIdleConnections()
+	for _, log := range m.logs {
+		for _, bad := range []string{"DATA RACE", "panic:", "fatal error:", m.Canary} {
+			if at := strings.Index(log.text(), bad); at >= 0 {
+				m.Errorf("the server's log holds %q:\n%.6000s", bad, log.text()[at:])
+			}
+		}
+	}
+}
+
+// Until looks for what is wanted until look returns "", and fails after [Patience] with what
+// look said last.
+func (m *Machine) Until(what string, look func() (missing string)) {
+	m.Helper()
+	deadline := time.NewTimer(Patience)
+	defer deadline.Stop()
+	every := time.NewTicker(20 * time.Millisecond)
+	defer every.Stop()
+	for {
+		missing := look()
+		if missing == "" {
+			return
+		}
+		select {
+		case <-every.C:
+		case <-deadline.C:
+			log := ""
+			if m.server != nil {
+				log = "\nthe server's log ends:\n" + m.server.log.tail()
+			}
+			m.Fatalf("waited %v until %s: %s%s", Patience, what, missing, log)
+		}
+	}
+}
+
+// output collects what a process writes.
+type output struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.buf.Write(p)
+}
+
+func (o *output) text() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.buf.String()
+}
+
+func (o *output) tail() string {
+	text := o.text()
+	return text[max(0, len(text)-6000):]
+}

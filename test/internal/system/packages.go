@@ -1,0 +1,85 @@
+package system
+
+import (
+	"archive/tar"
+	"bytes"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"sync"
+	"testing"
+)
+
+// Packages is a web server that apps are fetched from.
+type Packages struct {
+	server *httptest.Server
+	mu     sync.Mutex
+	files  map[string][]byte
+	served map[string]int
+}
+
+func newPackages(t testing.TB) *Packages {
+	p := &Packages{files: map[string][]byte{}, served: map[string]int{}}
+	p.server = httptest.NewServer(p)
+	t.Cleanup(p.server.Close)
+	return p
+}
+
+// Serve puts a file under a path.
+func (p *Packages) Serve(path string, content []byte) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.files[path] = content
+}
+
+// URL is the address of a path.
+func (p *Packages) URL(path string) string { return p.server.URL + path }
+
+// Host is the address without scheme.
+func (p *Packages) Host() string { return p.server.Listener.Addr().String() }
+
+// Served is how often a path was asked for.
+func (p *Packages) Served(path string) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.served[path]
+}
+
+func (p *Packages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	p.mu.Lock()
+	content, ok := p.files[r.URL.Path]
+	p.served[r.URL.Path]++
+	p.mu.Unlock()
+	if !ok {
+		http.NotFound(w, r)
+		return
+	}
+	_, _ = w.Write(content) // a client that went away is its own affair
+}
+
+// Files are executable files by name.
+type Files map[string]string
+
+// Tar packs files, below a top folder unless that is "".
+func Tar(t testing.TB, top string, files Files) []byte {
+	t.Helper()
+	var buf bytes.Buffer
+	w := tar.NewWriter(&buf)
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		path := name
+		if top != "" {
+			path = top + "/" + name
+		}
+		if err := w.WriteHeader(&tar.Header{Name: path, Mode: 0o755, Size: int64(len(files[name])), Typeflag: tar.TypeReg}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Write([]byte(files[name])); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return buf.Bytes()
+}

@@ -1,0 +1,85 @@
+package system
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// Process is one that has to do with a data folder.
+type Process struct {
+	PID     int
+	Command string
+}
+
+func (p Process) String() string { return fmt.Sprintf("process %d (%s)", p.PID, p.Command) }
+
+// Processes are those that live and have the data folder in their command line, environment or
+// working directory: the server, executors, their guards, and the processes of tasks.
+func (m *Machine) Processes() []Process {
+	m.Helper()
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		m.Fatal(err)
+	}
+	var found []Process
+	for _, entry := range entries {
+		pid, err := strconv.Atoi(entry.Name())
+		if err != nil || pid == os.Getpid() {
+			continue
+		}
+		// What can't be read has ended, or is another user's.
+		dir := filepath.Join("/proc", entry.Name())
+		command, _ := os.ReadFile(filepath.Join(dir, "cmdline"))
+		environ, _ := os.ReadFile(filepath.Join(dir, "environ"))
+		cwd, _ := os.Readlink(filepath.Join(dir, "cwd"))
+		if strings.Contains(string(command)+string(environ)+cwd, m.Dir) {
+			found = append(found, Process{pid, strings.TrimSpace(strings.ReplaceAll(string(command), "\x00", " "))})
+		}
+	}
+	return found
+}
+
+// Executors are the executor processes.
+func (m *Machine) Executors() []int {
+	m.Helper()
+	return m.named(func(command string) bool { return filepath.Base(command) == "executor" })
+}
+
+// Guards are the executors' guard processes.
+func (m *Machine) Guards() []int {
+	m.Helper()
+	return m.named(func(command string) bool { return command == "executor guard" })
+}
+
+func (m *Machine) named(is func(command string) bool) []int {
+	m.Helper()
+	var pids []int
+	for _, p := range m.Processes() {
+		if is(p.Command) {
+			pids = append(pids, p.PID)
+		}
+	}
+	return pids
+}
+
+// KillProcess ends a process of this machine with kill -9.
+func (m *Machine) KillProcess(pid int) {
+	m.Helper()
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		m.Fatalf("kill -9 %d: %v", pid, err)
+	}
+}
+
+// Lives reports whether a process is there and not just waiting to be reaped.
+func (m *Machine) Lives(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return false
+	}
+	state := strings.TrimSpace(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
+	return !strings.HasPrefix(state, "Z") && !strings.HasPrefix(state, "X")
+}
