@@ -28,7 +28,7 @@ demo: build ## start a server, publish an example, and watch it run (ARGS="--dat
 .PHONY: build
 build: ## put the programs into bin/
 	@mkdir -p bin
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-X main.version=$(VERSION)' -o bin/ ./cmd/...
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/ ./cmd/...
 
 .PHONY: test
 test: prepare lint arrows ## lint, then all tests with the race detector; installs gcc if it may

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -120,9 +121,7 @@ func parseDuration(text string) (time.Duration, error) {
 	}
 	for _, u := range units {
 		if digits, ok := strings.CutSuffix(text, u.name); ok {
-			var n float64
-			var rest string
-			if count, _ := fmt.Sscanf(digits+" .", "%g %s", &n, &rest); count == 2 && rest == "." && n >= 0 && n*float64(u.unit) < 1<<62 {
+			if n, err := strconv.ParseFloat(digits, 64); err == nil && n >= 0 && n*float64(u.unit) < 1<<62 {
 				return time.Duration(n * float64(u.unit)), nil
 			}
 		}

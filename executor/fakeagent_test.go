@@ -265,9 +265,11 @@ func (a *fakeAgent) until(what string, seen func() bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), deadline)
 	defer cancel()
 	for {
-		a.mu.Lock()
-		ok, changed := seen(), a.changed
-		a.mu.Unlock()
+		ok, changed := func() (bool, chan struct{}) {
+			a.mu.Lock()
+			defer a.mu.Unlock() // seen may end the test
+			return seen(), a.changed
+		}()
 		if ok {
 			return
 		}

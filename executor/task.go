@@ -92,6 +92,11 @@ func (t *task) run() {
 	switch {
 	case err == nil:
 		t.ended(exit, why)
+	case errors.Is(err, guard.ErrLost):
+		status := t.status
+		status.Phase, status.Cause = wire.PhaseRun, "the executor's guard process was killed, and the task with it: possibly out of memory"
+		t.log.Error("task failed", "error", err)
+		t.over(failedState, status.Cause, status)
 	case why != "":
 		t.over(killed, why+" before its process was started", t.status)
 	case errors.As(err, &failed):
@@ -99,11 +104,6 @@ func (t *task) run() {
 		status.Phase, status.Cause = failed.phase, readable(failed.Error(), causeLength)
 		t.log.Warn("task failed", "phase", failed.phase, "error", failed)
 		t.over(failedState, readable(failed.Error(), messageLength), status)
-	default:
-		status := t.status
-		status.Phase, status.Cause = wire.PhaseRun, err.Error()
-		t.log.Error("task failed", "error", err)
-		t.over(failedState, err.Error(), status)
 	}
 }
 
@@ -152,7 +152,7 @@ func (t *task) begin() (exit guard.Exit, release func(), err error) {
 	t.report(running, "process "+strconv.Itoa(process.PID)+" runs", t.status)
 	exit, ok := process.Exit()
 	if !ok {
-		return exit, release, fmt.Errorf("the executor's guard process ended, and the task with it")
+		return exit, release, guard.ErrLost
 	}
 	return exit, release, nil
 }
@@ -207,7 +207,7 @@ func (t *task) start(start guard.Spec, spec wire.Task) (*guard.Process, error) {
 		return nil, &failure{wire.PhaseStart, explainStart(start.Path, spec.Command[0], refused)}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("start the task: %w", err)
+		return nil, err
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()

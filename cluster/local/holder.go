@@ -11,8 +11,8 @@ import (
 	"syscall"
 )
 
-// lockFolder keeps a second cluster off the folder until the file is closed, which
-// the end of the process does too.
+// lockFolder keeps a second cluster off the folder until unlockFolder or the end of
+// the process.
 func lockFolder(dir string) (*os.File, error) {
 	path := filepath.Join(dir, "lock")
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
@@ -34,6 +34,12 @@ func lockFolder(dir string) (*os.File, error) {
 		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
+}
+
+// unlockFolder lets the next cluster in. Closing alone would not do when a process that is just
+// being started still has a copy of the descriptor.
+func unlockFolder(f *os.File) error {
+	return errors.Join(syscall.Flock(int(f.Fd()), syscall.LOCK_UN), f.Close())
 }
 
 // process is "pid 17 (command line)".

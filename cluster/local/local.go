@@ -69,6 +69,9 @@ type Cluster struct {
 func Start(ctx context.Context, opts Options) (*Cluster, error) {
 	c := &Cluster{log: opts.Logger}
 	if err := c.start(ctx, opts); err != nil {
+		// What was started is ended even when ctx is what ended.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+		defer cancel()
 		return nil, errors.Join(fmt.Errorf("start the local cluster in %s: %w", opts.DataDir, err), c.Close(ctx))
 	}
 	return c, nil
@@ -152,7 +155,7 @@ func (c *Cluster) Close(ctx context.Context) error {
 	}
 	c.serving.Wait()
 	if c.lock != nil {
-		errs = append(errs, c.lock.Close())
+		errs = append(errs, unlockFolder(c.lock))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("close the local cluster: %w", err)

@@ -77,7 +77,7 @@ func (t *target) unpack(r *bufio.Reader, f *os.File, size int64, name string) er
 		return t.tar(tar.NewReader(plain))
 	}
 	if compression != "" {
-		if _, err := plain.Peek(1); err != nil {
+		if _, err := plain.Peek(block); err != nil && !errors.Is(err, io.EOF) {
 			return fmt.Errorf("broken %s data: %w", compression, err)
 		}
 		return fmt.Errorf("%s data that holds no tar archive", compression)

@@ -1,7 +1,6 @@
 package cron
 
 import (
-	"math"
 	"time"
 
 	"github.com/robfig/cron/v3"
@@ -38,6 +37,9 @@ const (
 	// settled is longer than any two offsets of a zone are apart (a zone that
 	// changes sides of the date line moves by a day).
 	settled = 2 * secondsOfDay
+
+	// endless is the end of a zone's last period: far away, and safe to reckon with.
+	endless = int64(1) << 60
 )
 
 // Next is the first instant strictly after the given one at which s fires, a
@@ -95,7 +97,7 @@ func periodAt(at int64, zone *time.Location) period {
 	t := time.Unix(at, 0).In(zone)
 	_, offset := t.Zone()
 	_, end := t.ZoneBounds()
-	p := period{zone: zone, offset: int64(offset), end: math.MaxInt64}
+	p := period{zone: zone, offset: int64(offset), end: endless}
 	if !end.IsZero() {
 		p.end = end.Unix()
 	}

@@ -229,9 +229,8 @@ func (a *agent) start(x *executor, t *task) {
 				return
 			}
 			ok := !w.chance(w.users.failing)
-			a.processEnds(t, ok)
+			a.processEnds(t)
 			if ok {
-				w.check.finishedFor(p)
 				a.executorSays(t, cluster.Finished, "")
 			} else {
 				a.executorSays(t, cluster.Failed, "exit status 1")
@@ -240,7 +239,7 @@ func (a *agent) start(x *executor, t *task) {
 	})
 }
 
-func (a *agent) processEnds(t *task, _ bool) {
+func (a *agent) processEnds(t *task) {
 	if t.process != nil {
 		a.w.check.processEnds(t.process)
 		t.process = nil
@@ -368,12 +367,11 @@ func (a *agent) kill(id string, grace time.Duration) {
 		}
 		t.killing = false
 		if t.process != nil && w.rng.IntN(10) == 0 {
-			w.check.finishedFor(t.process)
-			a.processEnds(t, true)
+			a.processEnds(t)
 			a.executorSays(t, cluster.Finished, "")
 			return
 		}
-		a.processEnds(t, false)
+		a.processEnds(t)
 		a.executorSays(t, cluster.Killed, "killed")
 	})
 }
@@ -432,6 +430,16 @@ func (a *agent) stop() {
 	a.up = false
 	a.downSince = a.w.now
 	a.disconnect()
+	since := a.downSince
+	a.w.after(15*time.Minute, func() {
+		if a.up || a.downSince != since {
+			return
+		}
+		// No agent for so long: executors stop their tasks and end (rule X6).
+		for _, id := range sorted(a.tasks) {
+			a.processEnds(a.tasks[id])
+		}
+	})
 }
 
 // restart begins its process again. Executors find it, or are killed when they
@@ -489,7 +497,7 @@ func (a *agent) endAll(tell bool) {
 		x.dead = true
 		for _, tid := range sorted(a.tasks) {
 			if t := a.tasks[tid]; t.executor == id {
-				a.processEnds(t, false)
+				a.processEnds(t)
 			}
 		}
 		delete(a.executors, id)

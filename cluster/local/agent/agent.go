@@ -43,7 +43,8 @@ type Agent struct {
 	awaited     map[*executorRun]bool // what recovery still waits for
 	frameworks  map[string]*framework
 	registerErr error
-	idle        chan struct{} // closed when no executor is left; nil unless EndAll waits
+	ending      bool          // EndAll was called: nothing is launched any more
+	idle        chan struct{} // closed when, then, no executor is left
 }
 
 // framework is what the agent knows of one.
@@ -102,6 +103,7 @@ func Start(ctx context.Context, options Options, upstream master.Upstream) (*Age
 		log: options.Logger, fetcher: fetch, sandboxes: boxes,
 		uplink: newUplink(upstream), alarms: newAlarms(options.Clock),
 		registered: make(chan struct{}),
+		idle:       make(chan struct{}),
 		recovering: true,
 		awaited:    map[*executorRun]bool{},
 		frameworks: map[string]*framework{},
@@ -179,15 +181,15 @@ func (a *Agent) Close(ctx context.Context) error {
 
 // EndAll ends all executors, each with SHUTDOWN, its grace period and SIGKILL to its
 // session, and waits until nothing of them is left (rule O4). Updates that are
-// not acknowledged yet stay for the next Start. No task should be launched meanwhile.
+// not acknowledged yet stay for the next Start. From then on every task is refused.
 func (a *Agent) EndAll(ctx context.Context) error {
 	a.mu.Lock()
-	if a.idle == nil {
-		a.idle = make(chan struct{})
+	if !a.ending {
+		a.ending = true
+		a.eachExecutor(func(ex *executorRun) { a.shutdown(ex) })
+		a.noteIdle()
 	}
 	idle := a.idle
-	a.eachExecutor(func(ex *executorRun) { a.shutdown(ex) })
-	a.noteIdle()
 	a.mu.Unlock()
 	select {
 	case <-idle:
@@ -199,14 +201,17 @@ func (a *Agent) EndAll(ctx context.Context) error {
 
 // noteIdle tells EndAll when the last executor is gone.
 func (a *Agent) noteIdle() {
-	if a.idle == nil {
+	if !a.ending {
 		return
 	}
-	running := false
-	a.eachExecutor(func(ex *executorRun) { running = running || ex.state != terminated })
-	if !running {
-		close(a.idle)
-		a.idle = nil
+	left := false
+	a.eachExecutor(func(ex *executorRun) { left = left || ex.state != terminated })
+	select {
+	case <-a.idle:
+	default:
+		if !left {
+			close(a.idle)
+		}
 	}
 }
 

@@ -213,7 +213,7 @@ func TestOldSandboxesGo(t *testing.T) {
 		t.Fatal(err)
 	}
 	// A later start knows what nobody uses by its time.
-	b = b.again().ready()
+	b.again().ready()
 	eventually(t, "the one that is too old to go", func() bool { return gone(paths[3]) })
 	if gone(paths[1]) || gone(paths[2]) {
 		t.Error("a sandbox went too early")

@@ -53,7 +53,7 @@ func (a *Agent) place(f *framework, info mesos.TaskInfo) (*executorRun, *task) {
 	if !validID(id) || !validID(f.info.GetID().GetValue()) {
 		return dropped(mesos.REASON_TASK_INVALID, "'"+id+"' contains invalid characters")
 	}
-	if a.idle != nil {
+	if a.ending {
 		return dropped(mesos.REASON_AGENT_DISCONNECTED, "Agent is shutting down")
 	}
 	ex := f.executors[id]

@@ -227,6 +227,9 @@ func TestEndAll(t *testing.T) {
 	if alive(pid) {
 		t.Error("an executor is left")
 	}
+	b.run(b.task("t3", "run", testExecutorInfo("ex3")))
+	b.master.acknowledging(func(s mesos.TaskStatus) bool { return s.TaskID.Value == "t3" })
+	b.master.waitState(t, "t3", mesos.TASK_DROPPED)
 	b = b.again().ready()
 	if still := b.master.registration(t); len(still.Executors) != 0 || len(still.Tasks) != 2 || still.Tasks[0].Latest != mesos.TASK_FAILED {
 		t.Errorf("the agent still has %v", still)

@@ -92,7 +92,10 @@ func ReadCall(w http.ResponseWriter, r *http.Request, call encoding.Unmarshaler,
 // thousands of tasks.
 func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	var body bytes.Buffer
-	if n := r.ContentLength; n > 0 && n <= MaxBody {
+	switch n := r.ContentLength; {
+	case n > MaxBody:
+		return nil, &http.MaxBytesError{Limit: MaxBody}
+	case n > 0:
 		body.Grow(int(n) + bytes.MinRead)
 	}
 	_, err := body.ReadFrom(http.MaxBytesReader(w, r.Body, MaxBody))

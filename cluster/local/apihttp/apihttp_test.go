@@ -57,6 +57,28 @@ func TestReadCall(t *testing.T) {
 	}
 }
 
+type spaces struct{}
+
+func (spaces) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = ' '
+	}
+	return len(p), nil
+}
+
+func TestLargeCallsAreRefused(t *testing.T) {
+	t.Parallel()
+	for _, length := range []int64{MaxBody + 1, -1} {
+		w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/", spaces{})
+		r.ContentLength = length
+		r.Header.Set("Content-Type", "application/json")
+		var call scheduler.Call
+		if ReadCall(w, r, &call, "Call") || w.Code != http.StatusRequestEntityTooLarge {
+			t.Errorf("length %d: %d %s", length, w.Code, w.Body)
+		}
+	}
+}
+
 func TestNegotiate(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -112,7 +134,7 @@ func TestJSONLeavesOutWhatIsNotSet(t *testing.T) {
 		t.Errorf("headers %v", response.Header)
 	}
 	body, err := io.ReadAll(response.Body)
-	want := "20\n" + `{"type":"HEARTBEAT"}` + "128\n" + `{"offers":{"offers":[{"agent_id":{"value":""},"framework_id":{"value":""},"hostname":"h","id":{"value":""}}]},"type":"OFFERS"}`
+	want := "20\n" + `{"type":"HEARTBEAT"}` + "126\n" + `{"offers":{"offers":[{"agent_id":{"value":""},"framework_id":{"value":""},"hostname":"h","id":{"value":""}}]},"type":"OFFERS"}`
 	if err != nil || string(body) != want {
 		t.Errorf("%s, %v", body, err)
 	}
@@ -138,7 +160,7 @@ func TestSendGivesUpOnAReaderThatDoesNotRead(t *testing.T) {
 	select {
 	case err := <-result:
 		if !errors.Is(err, context.Canceled) {
-			t.Errorf("error %v", err)
+			t.Fatalf("error %v", err)
 		}
 	case <-time.After(10 * time.Second):
 		t.Fatal("Send blocks")

@@ -126,3 +126,17 @@ func BenchmarkLaunch(b *testing.B) {
 	}
 	b.ReportMetric(float64(done)/b.Elapsed().Seconds(), "tasks/s")
 }
+
+// BenchmarkRevive is a framework that gives its offer back and asks for it again,
+// over loopback in JSON: two calls and an event.
+func BenchmarkRevive(b *testing.B) {
+	w := start(b)
+	w.agent(Recovered{})
+	f := w.subscribed("")
+	offer := f.offer()
+	for b.Loop() {
+		f.decline(3600, offer)
+		f.call("REVIVE", "")
+		offer = f.offer()
+	}
+}

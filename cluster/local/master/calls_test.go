@@ -3,7 +3,6 @@ package master
 import (
 	"fmt"
 	"net/http"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -86,15 +85,6 @@ func TestCallsThatChangeNothingAreAccepted(t *testing.T) {
 	w.master.Message(a.id(), f.id, "e", []byte("ho"))
 	if got := dig(f.next("MESSAGE"), "message", "data"); got != "aG8=" {
 		t.Errorf("data %v", got)
-	}
-}
-
-func TestLargeBodiesAreRefused(t *testing.T) {
-	t.Parallel()
-	w := start(t)
-	got := w.do("POST", `{"type":"`+strings.Repeat("x", 65<<20)+`"}`, map[string]string{"Content-Type": "application/json"})
-	if got.Status != http.StatusRequestEntityTooLarge {
-		t.Errorf("status %d", got.Status)
 	}
 }
 

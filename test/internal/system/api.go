@@ -139,11 +139,11 @@ func (m *Machine) JobText(name, app string, fields Doc) string {
 	m.Helper()
 	doc := Doc{
 		"jobName": name, "appName": app, "jobExecutionType": "TRANSIENT", "shardingTotalCount": 1, "cpuCount": 0.01, "memoryMB": 1,
-		"env": map[string]string{"LEDGER": m.ledger},
+		"env": map[string]string{"LEDGER": m.LedgerPath},
 	}.with(fields)
 	if env, ok := fields["env"].(map[string]string); ok {
 		env = maps.Clone(env)
-		env["LEDGER"] = m.ledger
+		env["LEDGER"] = m.LedgerPath
 		doc["env"] = env
 	}
 	return m.text(doc)

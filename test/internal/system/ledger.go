@@ -34,7 +34,7 @@ type Entry struct {
 // Ledger reads what the processes of all jobs wrote down.
 func (m *Machine) Ledger() []Entry {
 	m.Helper()
-	text, err := os.ReadFile(m.ledger)
+	text, err := os.ReadFile(m.LedgerPath)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		m.Fatal(err)
 	}

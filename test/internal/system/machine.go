@@ -33,12 +33,14 @@ type Machine struct {
 	// CPUs and MemoryMB are offered.
 	CPUs, MemoryMB float64
 
+	// LedgerPath is the file that [Ledger] writes to.
+	LedgerPath string
+
 	bin    Binaries
 	args   []string
 	client *http.Client
 	server *server
 	logs   []*output // of all servers, for races and panics
-	ledger string
 }
 
 // New makes a machine with 16 CPUs and 8 GB, without a server yet. args are for every server.
@@ -47,8 +49,8 @@ func New(t testing.TB, bin Binaries, args ...string) *Machine {
 	m := &Machine{
 		TB: t, Dir: t.TempDir(), Packages: newPackages(t), Canary: "canary-" + filepath.Base(t.TempDir()),
 		CPUs: 16, MemoryMB: 8192, bin: bin, args: args,
-		client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 4}, Timeout: Patience},
-		ledger: filepath.Join(t.TempDir(), "ledger"),
+		client:     &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 4}, Timeout: Patience},
+		LedgerPath: filepath.Join(t.TempDir(), "ledger"),
 	}
 	t.Cleanup(m.end)
 	return m

@@ -1,0 +1,64 @@
+package agent
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/mesos/mesos-go/api/v1/lib"
+)
+
+// A pid whose process is another one by now is nobody's executor: it is neither watched nor killed.
+func TestForeignProcessIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	foreign := exec.Command("sleep", "600")
+	foreign.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := foreign.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = foreign.Process.Kill()
+		_ = foreign.Wait()
+	})
+	s, err := readStat(foreign.Process.Pid)
+	if err != nil || s.session != s.pid {
+		t.Fatalf("stat is %+v, %v", s, err)
+	}
+	earlier := process{PID: s.pid, Start: s.start - 1}
+	if _, err := watch(earlier); !errors.Is(err, errGone) {
+		t.Errorf("watch: %v", err)
+	}
+	if err := killSession(t.Context(), earlier); err != nil {
+		t.Errorf("kill: %v", err)
+	}
+	earlier.signalGroup(syscall.SIGKILL)
+	if !alive(s.pid) {
+		t.Fatal("a foreign process was killed")
+	}
+	if err := killSession(t.Context(), process{PID: s.pid, Start: s.start}); err != nil || alive(s.pid) {
+		t.Errorf("its own session: %v, alive %t", err, alive(s.pid))
+	}
+}
+
+// A command that ended while the agent was away is told with its own exit status.
+func TestCommandEndedWhileAway(t *testing.T) {
+	t.Parallel()
+	b := startBench(t).ready()
+	info, value := b.task("cmd", "", nil), "until [ -e go ]; do sleep 0.01; done; exit 7"
+	info.Command = &mesos.CommandInfo{Value: &value}
+	b.run(info)
+	b.master.waitState(t, "cmd", mesos.TASK_RUNNING)
+	pid, sandbox := b.pid("cmd"), b.sandbox("cmd")
+	b.stop()
+	if err := os.WriteFile(filepath.Join(sandbox, "go"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the command's end", func() bool { return !alive(pid) })
+	b = b.again().ready()
+	if s := b.master.waitState(t, "cmd", mesos.TASK_FAILED); s.GetMessage() != "Command exited with status 7" || s.GetSource() != mesos.SOURCE_EXECUTOR {
+		t.Errorf("status is %v", s)
+	}
+}

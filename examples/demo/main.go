@@ -1,0 +1,178 @@
+// Command demo shows the whole way of a job on this machine: it starts a server,
+// packs examples/wordcount, publishes it, registers two jobs on it over the REST
+// API, as curl would, and shows their runs until Ctrl-C, which ends everything.
+//
+//	make demo
+//
+// The files, in the order of what happens: server.go starts the server and
+// family.go knows its processes, bundle.go packs and serves the package, client.go
+// talks to the API, watch.go follows the runs, screen.go writes.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"net"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"syscall"
+)
+
+// preferred is where the curl lines of the README find the server.
+const preferred = "127.0.0.1:8899"
+
+type options struct {
+	scheduler, source, dataDir, listen string
+}
+
+func main() {
+	// The server is told when the thread that started it ends: keep this one.
+	runtime.LockOSThread()
+	var o options
+	flag.StringVar(&o.scheduler, "scheduler", "bin/scheduler", "the server's program, with the executor beside it")
+	flag.StringVar(&o.source, "package", "examples/wordcount", "folder of the example")
+	flag.StringVar(&o.dataDir, "data-dir", "", "the server's data folder (default: a new one, removed at the end)")
+	flag.StringVar(&o.listen, "listen", "", "the server's address (default: "+preferred+" if it is free, else any port)")
+	flag.Parse()
+
+	signals := make(chan os.Signal, 8)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	ctx, cancel := context.WithCancel(context.Background())
+	hurry, now := context.WithCancel(context.Background())
+	go func() {
+		<-signals
+		cancel()
+		<-signals
+		now()
+	}()
+	screen := newScreen(os.Stdout)
+	if err := run(ctx, hurry, o, screen); err != nil {
+		fmt.Fprintln(os.Stderr, "demo:", err)
+		os.Exit(1)
+	}
+}
+
+// run plays the demo until ctx ends; when hurry ends, the end comes at once.
+func run(ctx, hurry context.Context, o options, screen *screen) (err error) {
+	for _, needed := range []string{o.scheduler, filepath.Join(filepath.Dir(o.scheduler), "executor"), o.source} {
+		if _, err := os.Stat(needed); err != nil {
+			return fmt.Errorf("%w; run make demo in the repository's folder", err)
+		}
+	}
+	if o.dataDir == "" {
+		if o.dataDir, err = os.MkdirTemp("", "elasticjob-demo-"); err != nil {
+			return err
+		}
+		defer os.RemoveAll(o.dataDir)
+	}
+	if o.listen == "" {
+		o.listen = freeAddress()
+	}
+	processes, err := adopt()
+	if err != nil {
+		return err
+	}
+	defer processes.stop()
+
+	s := &server{program: o.scheduler, dataDir: o.dataDir, listen: o.listen, family: processes}
+	screen.step("Starting the server")
+	screen.command("%s --local --listen %s --data-dir %s", o.scheduler, o.listen, o.dataDir)
+	if err := s.start(); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, end(hurry, s, screen)) }()
+
+	api := &client{base: "http://" + o.listen}
+	err = play(ctx, o, s, api, screen)
+	if ctx.Err() != nil {
+		return nil // asked for
+	}
+	return err
+}
+
+// play does what a user would do, and then watches.
+func play(ctx context.Context, o options, s *server, api *client, screen *screen) error {
+	if err := s.awaitReady(ctx, api); err != nil {
+		return err
+	}
+	bundle, err := serveBundle(o.source)
+	if err != nil {
+		return err
+	}
+	defer bundle.close()
+	screen.step("Packing %s: it counts the words of some texts, a share of them per shard", o.source)
+	screen.text("%d files, %d kB, at %s", bundle.files, bundle.size/1024, bundle.url)
+
+	screen.step("Publishing it as an app")
+	if err := put(ctx, api, screen, "/api/app", "/api/app", fmt.Sprintf(
+		`{"appName":"wordcount","appURL":"%s","bootstrapScript":"bin/start.sh","cpuCount":0.1,"memoryMB":64}`, bundle.url)); err != nil {
+		return err
+	}
+	screen.step("Registering two jobs on it: one fires every 10 seconds, one when triggered")
+	for _, job := range []string{
+		`{"jobName":"word_count","appName":"wordcount","jobExecutionType":"TRANSIENT","cron":"0/10 * * * * ?","shardingTotalCount":3,"jobParameter":"top=3 pause=0.5","cpuCount":0.1,"memoryMB":32}`,
+		`{"jobName":"count_by_theme","appName":"wordcount","jobExecutionType":"TRANSIENT","shardingTotalCount":3,"shardingItemParameters":"0=sea,1=land,2=sky","jobParameter":"top=3 pause=0.2","cpuCount":0.1,"memoryMB":32}`,
+	} {
+		if err := put(ctx, api, screen, "/api/job/register", "/api/job/update", job); err != nil {
+			return err
+		}
+	}
+	screen.step("Triggering the second; the first fires on the next full 10 seconds")
+	screen.command("curl -X POST %s/api/job/count_by_theme/trigger", api.base)
+	var triggered struct {
+		ExecutionID string `json:"executionId"`
+	}
+	if err := api.call(ctx, "POST", "/api/job/count_by_theme/trigger", "", &triggered); err != nil {
+		return err
+	}
+	w := &watcher{api: api, server: s, screen: screen, jobs: []string{"word_count", "count_by_theme"}, seen: map[string]*sighting{}}
+	w.expect(triggered.ExecutionID)
+	return w.watch(ctx)
+}
+
+// put creates a document, or changes the one that an earlier demo left.
+func put(ctx context.Context, api *client, screen *screen, create, update, body string) error {
+	screen.command("curl -H 'Content-type: application/json' -X POST %s%s -d '%s'", api.base, create, body)
+	err := api.call(ctx, "POST", create, body, nil)
+	var refused *refusal
+	if errors.As(err, &refused) && refused.status == 409 {
+		return api.call(ctx, "PUT", update, body, nil)
+	}
+	return err
+}
+
+// end stops the server, which ends its tasks and executors, and sees to it that
+// nothing is left.
+func end(hurry context.Context, s *server, screen *screen) error {
+	screen.step("Stopping the server and what it runs; a second Ctrl-C kills it all at once")
+	stopped := s.stop(hurry)
+	left, err := s.family.killAll()
+	switch {
+	case err != nil:
+		return err
+	case hurry.Err() != nil:
+		screen.text("killed; nothing is left running")
+		return nil
+	case left > 0:
+		return errors.Join(stopped, fmt.Errorf("the server left %d processes running; they are killed", left))
+	case stopped == nil:
+		screen.text("nothing is left running")
+	}
+	return stopped
+}
+
+// freeAddress is the preferred address if nobody listens there.
+func freeAddress() string {
+	l, err := net.Listen("tcp", preferred)
+	if err != nil {
+		if l, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
+			return preferred // the server will say what is wrong
+		}
+	}
+	defer l.Close()
+	return l.Addr().String()
+}

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// server is the scheduler's process. Its methods are for one goroutine.
+type server struct {
+	program, dataDir, listen string
+	family                   *family
+
+	cmd    *exec.Cmd
+	exited chan struct{} // closed when cmd is over
+	err    error         // of cmd, once exited is closed
+}
+
+func (s *server) logFile() string { return filepath.Join(s.dataDir, "server.log") }
+
+// start starts the process, in a group of its own: a Ctrl-C in the terminal is
+// for the demo, which then stops it. Should the demo be killed, it ends in order.
+func (s *server) start() error {
+	log, err := os.OpenFile(s.logFile(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("open the server's log: %w", err)
+	}
+	defer log.Close()
+	cmd := exec.Command(s.program, "--local", "--listen", s.listen, "--data-dir", s.dataDir)
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
+	if err := s.family.start(cmd); err != nil {
+		return fmt.Errorf("start the server: %w", err)
+	}
+	s.cmd, s.exited = cmd, make(chan struct{})
+	go func(exited chan struct{}) {
+		s.err = cmd.Wait()
+		close(exited)
+	}(s.exited)
+	return nil
+}
+
+// awaitReady returns once the server can do its work.
+func (s *server) awaitReady(ctx context.Context, api *client) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	for {
+		err := api.call(ctx, "GET", "/readyz", "", nil)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-s.exited:
+			return s.explain("the server ended")
+		case <-ctx.Done():
+			return errors.Join(s.explain("the server doesn't get ready"), err)
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// killed reports whether the process was ended with kill -9.
+func (s *server) killed() bool {
+	var exit *exec.ExitError
+	if !errors.As(s.err, &exit) {
+		return false
+	}
+	status, ok := exit.Sys().(syscall.WaitStatus)
+	return ok && status.Signaled() && status.Signal() == syscall.SIGKILL
+}
+
+// stop ends the server, and with it all that it runs, unless hurry ends first.
+func (s *server) stop(hurry context.Context) error {
+	select {
+	case <-s.exited:
+		return nil // it has said why, or was killed
+	default:
+	}
+	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return fmt.Errorf("stop the server: %w", err)
+	}
+	select {
+	case <-s.exited:
+		if s.err != nil {
+			return s.explain("the server stopped in disorder")
+		}
+		return nil
+	case <-hurry.Done():
+		return nil
+	case <-time.After(time.Minute):
+		return s.explain("the server doesn't stop; it is killed")
+	}
+}
+
+// explain is an error with the end of the server's log.
+func (s *server) explain(what string) error {
+	text, err := os.ReadFile(s.logFile())
+	if err != nil {
+		return errors.New(what)
+	}
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	return fmt.Errorf("%s; the end of its log:\n  %s", what, strings.Join(lines[max(0, len(lines)-8):], "\n  "))
+}

@@ -1,0 +1,146 @@
+package executor
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+func newTestOutputs(t *testing.T, limits OutputLimits) *outputs {
+	t.Helper()
+	o := newOutputs(t.TempDir(), limits, slog.New(slog.DiscardHandler))
+	ctx, stop := context.WithCancel(context.Background())
+	var watcher sync.WaitGroup
+	watcher.Go(func() { o.watch(ctx) })
+	t.Cleanup(func() {
+		stop()
+		watcher.Wait()
+	})
+	return o
+}
+
+func (o *outputs) write(t *testing.T, number, stream, text string) {
+	t.Helper()
+	path := o.file(number, stream)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	if _, err := f.WriteString(text); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestOutputIsRotatedWhileItGrows(t *testing.T) {
+	t.Parallel()
+	o := newTestOutputs(t, OutputLimits{File: 1000, Tasks: 10, Bytes: 10_000, Every: time.Millisecond})
+	end := o.add("1")
+	o.write(t, "1", "stdout", strings.Repeat("a", 1500)+strings.Repeat("b", 1000))
+	path := o.file("1", "stdout")
+	for deadline := time.Now().Add(10 * time.Second); sizeOf(path) > 0; <-time.After(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("not rotated")
+		}
+	}
+	o.write(t, "1", "stdout", "new")
+	old, err := os.ReadFile(path + ".1")
+	if err != nil || string(old) != strings.Repeat("b", 1000) {
+		t.Errorf("stdout.1 has %d bytes: %v", len(old), err)
+	}
+	end()
+	if text, _ := os.ReadFile(path); string(text) != "new" {
+		t.Errorf("stdout: %q", text)
+	}
+}
+
+func TestOutputOfEndedTasksIsBounded(t *testing.T) {
+	t.Parallel()
+	o := newTestOutputs(t, OutputLimits{File: 1000, Tasks: 3, Bytes: 2500, Every: time.Hour})
+	kept := func() string {
+		entries, err := os.ReadDir(filepath.Join(o.sandbox, "tasks"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for _, e := range entries {
+			names = append(names, e.Name())
+		}
+		return strings.Join(names, " ")
+	}
+	for i := range 5 {
+		number := strconv.Itoa(i)
+		end := o.add(number)
+		o.write(t, number, "stderr", "x")
+		end()
+	}
+	if got := kept(); got != "2 3 4" {
+		t.Errorf("kept %s", got)
+	}
+	for _, number := range []string{"5", "6", "7"} {
+		end := o.add(number)
+		o.write(t, number, "stdout", strings.Repeat("a", 5000)+strings.Repeat("b", 1000))
+		end()
+		if text, _ := os.ReadFile(o.file(number, "stdout")); string(text) != strings.Repeat("b", 1000) {
+			t.Errorf("of ended task %s: %d bytes", number, len(text))
+		}
+	}
+	if got := kept(); got != "6 7" {
+		t.Errorf("kept %s", got)
+	}
+}
+
+func TestReadable(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"plain\ttext\n":               "plain\ttext",
+		"\x1b[1;31mred\x1b[0m \x1b=x": "red x",
+		"a\x00b\x07c\r\nd":            "abc\nd",
+		"bad\xff byte":                "bad\ufffd byte",
+		strings.Repeat("ä", 20):       "…" + strings.Repeat("ä", 9),
+		"\x1b":                        "",
+	} {
+		if got := readable(text, 10); got != want {
+			t.Errorf("%q: got %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestParseDuration(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]time.Duration{
+		"15mins": 15 * time.Minute, "2secs": 2 * time.Second, "1.5days": 36 * time.Hour, "250ms": 250 * time.Millisecond,
+		"3us": 3 * time.Microsecond, "1weeks": 7 * 24 * time.Hour, "0ns": 0,
+	} {
+		if got, err := parseDuration(text); err != nil || got != want {
+			t.Errorf("%s: %v, %v", text, got, err)
+		}
+	}
+	for _, text := range []string{"", "5", "secs", "-1secs", "1 secs", "1e400secs", "5m"} {
+		if got, err := parseDuration(text); err == nil {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+}
+
+func TestCacheFolder(t *testing.T) {
+	t.Parallel()
+	for sandbox, want := range map[string]string{
+		"/var/mesos/slaves/S0/frameworks/F/executors/E/runs/R": "/var/mesos/elasticjob-cache",
+		"/slaves/S0/frameworks/F/executors/E/runs/R":           "/elasticjob-cache",
+		"/mnt/mesos/sandbox":                                   "/mnt/mesos/sandbox/cache",
+	} {
+		if got := cacheFolder(sandbox); got != want {
+			t.Errorf("%s: got %s, want %s", sandbox, got, want)
+		}
+	}
+}

@@ -1,0 +1,540 @@
+package pack_test
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"bytes"
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+	"github.com/ulikunitz/xz"
+	"go.uber.org/goleak"
+
+	"github.com/elasticjob-go/elasticjob/executor/pack"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// entry is one of an archive; type 0 is a regular file.
+type entry struct {
+	name, link, content string
+	kind                byte
+	mode                int64
+}
+
+func tarOf(t testing.TB, entries ...entry) []byte {
+	t.Helper()
+	var buffer bytes.Buffer
+	w := tar.NewWriter(&buffer)
+	for _, e := range entries {
+		header := &tar.Header{Name: e.name, Linkname: e.link, Typeflag: e.kind, Mode: e.mode, Size: int64(len(e.content))}
+		if e.kind == 0 {
+			header.Typeflag = tar.TypeReg
+		}
+		if err := w.WriteHeader(header); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(w, e.content); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return buffer.Bytes()
+}
+
+func zipOf(t testing.TB, entries ...entry) []byte {
+	t.Helper()
+	var buffer bytes.Buffer
+	w := zip.NewWriter(&buffer)
+	for _, e := range entries {
+		header := &zip.FileHeader{Name: e.name, Method: zip.Deflate}
+		mode := fs.FileMode(e.mode)
+		switch e.kind {
+		case tar.TypeSymlink:
+			mode, e.content = fs.ModeSymlink|0o777, e.link
+		case tar.TypeFifo:
+			mode = fs.ModeNamedPipe | 0o644
+		}
+		header.SetMode(mode)
+		f, err := w.CreateHeader(header)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(f, e.content); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return buffer.Bytes()
+}
+
+func compressed(t testing.TB, data []byte, open func(io.Writer) (io.WriteCloser, error)) []byte {
+	t.Helper()
+	var buffer bytes.Buffer
+	w, err := open(&buffer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Write(data); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return buffer.Bytes()
+}
+
+func gz(w io.Writer) (io.WriteCloser, error) { return gzip.NewWriter(w), nil }
+
+// bz2 is `printf '#!/bin/sh\necho hi\n' > run.sh; chmod 755 run.sh; tar --owner=0 --group=0 -cjf - run.sh`.
+const bz2 = "QlpoOTFBWSZTWWpmV8wAAID7hMoQQEBoAf+AABB6YZ4AAACACCAAdBopppo0NADR6g2kGU0RoGhpoAGTScur0WQQG0AAkQDQ8NYLlEkBD3YsMikXzlBTngElZRNkTRh4bU5iozpb01Ky4SUVGKxWaMQIJwlJcXuELJ2ERAfi7kinChINTMr5gA=="
+
+func unpack(t testing.TB, data []byte, limits pack.Limits) (string, error) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "download")
+	if err := os.WriteFile(file, data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "package")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return dir, pack.UnpackFile(context.Background(), file, dir, "job.sh", limits)
+}
+
+// tree lists a folder: mode, then content or target of a link.
+func tree(t testing.TB, dir string) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || path == dir {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		name, _ := filepath.Rel(dir, path)
+		switch {
+		case d.Type()&fs.ModeSymlink != 0:
+			to, _ := os.Readlink(path)
+			found[name] = "-> " + to
+		case d.IsDir():
+			found[name] = info.Mode().String()
+		default:
+			content, _ := os.ReadFile(path)
+			found[name] = info.Mode().String() + " " + string(content)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+const body = "#!/bin/sh\necho hi\n"
+
+func TestFormats(t *testing.T) {
+	t.Parallel()
+	plain := tarOf(t, entry{name: "run.sh", content: body, mode: 0o755})
+	bzipped, err := base64.StdEncoding.DecodeString(bz2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, data := range map[string][]byte{
+		"tar": plain,
+		"gz":  compressed(t, plain, gz),
+		"bz2": bzipped,
+		"xz":  compressed(t, plain, func(w io.Writer) (io.WriteCloser, error) { return xz.NewWriter(w) }),
+		"zst": compressed(t, plain, func(w io.Writer) (io.WriteCloser, error) { return zstd.NewWriter(w) }),
+		"zip": zipOf(t, entry{name: "run.sh", content: body, mode: 0o755}),
+	} {
+		dir, err := unpack(t, data, pack.Defaults())
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if diff := cmp.Diff(map[string]string{"run.sh": "-rwxr-xr-x " + body}, tree(t, dir)); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+	dir, err := unpack(t, []byte(body), pack.Defaults())
+	if diff := cmp.Diff(map[string]string{"job.sh": "-rwxr-xr-x " + body}, tree(t, dir)); err != nil || diff != "" {
+		t.Errorf("single file: %v %s", err, diff)
+	}
+}
+
+func TestTree(t *testing.T) {
+	t.Parallel()
+	dir, err := unpack(t, tarOf(t,
+		entry{name: "./", kind: tar.TypeDir, mode: 0o700},
+		entry{name: "./bin/", kind: tar.TypeDir, mode: 0o700},
+		entry{name: "./bin/a", content: "old", mode: 0o644},
+		entry{name: "./bin/a", content: "new", mode: 0o6750},
+		entry{name: "data/deep/x", content: "x", mode: 0o666},
+		entry{name: "now", kind: tar.TypeSymlink, link: "data/deep"},
+		entry{name: "now/y", content: "y", mode: 0o600},
+		entry{name: "bin/up", kind: tar.TypeSymlink, link: "../data/deep/x"},
+		entry{name: "nowhere", kind: tar.TypeSymlink, link: "later"},
+		entry{name: "hard", kind: tar.TypeLink, link: "data/deep/x"},
+	), pack.Defaults())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{
+		"bin": "drwxr-xr-x", "bin/a": "-rwxr-xr-x new", "data": "drwxr-xr-x", "data/deep": "drwxr-xr-x", "data/deep/x": "-rw-r--r-- x",
+		"now": "-> data/deep", "data/deep/y": "-rw-r--r-- y", "bin/up": "-> ../data/deep/x", "nowhere": "-> later", "hard": "-rw-r--r-- x",
+	}
+	if diff := cmp.Diff(want, tree(t, dir)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestHostile: none of these gets out of its folder, fills the disk or is taken for good.
+func TestHostile(t *testing.T) {
+	t.Parallel()
+	file := func(name string) entry { return entry{name: name, content: "x", mode: 0o644} }
+	link := func(name, to string) entry { return entry{name: name, link: to, kind: tar.TypeSymlink} }
+	hard := func(name, to string) entry { return entry{name: name, link: to, kind: tar.TypeLink} }
+	small := pack.Limits{Bytes: 1000, Files: 10, Ratio: 10, Name: 100, Depth: 5}
+	tests := []struct {
+		name   string
+		data   []byte
+		limits pack.Limits
+		want   string
+	}{
+		{"parent", tarOf(t, file("../x")), pack.Defaults(), "leads up"},
+		{"parent inside", tarOf(t, file("a/../../x")), pack.Defaults(), "leads up"},
+		{"absolute", tarOf(t, file("/etc/x")), pack.Defaults(), "absolute"},
+		{"zip parent", zipOf(t, file("../x")), pack.Defaults(), "leads up"},
+		{"zip backslash", zipOf(t, file(`..\..\x`)), pack.Defaults(), "leads up"},
+		{"zip fifo", zipOf(t, entry{name: "p", kind: tar.TypeFifo}), pack.Defaults(), "no place"},
+		{"zip link out", zipOf(t, link("l", "../../etc")), pack.Defaults(), "isn't in the package"},
+		{"link absolute", tarOf(t, link("l", "/etc")), pack.Defaults(), "isn't in the package"},
+		{"link up", tarOf(t, link("a/l", "../../x")), pack.Defaults(), "isn't in the package"},
+		{"links of links", tarOf(t, file("x"), link("a/b/s", "../.."), link("t", "a/b/s/../x")), pack.Defaults(), "can't be followed"},
+		{"write through links", tarOf(t, link("a/b/s", "../.."), link("t", "a/b/s/.."), file("t/x")), pack.Defaults(), "escapes"},
+		{"link loop", tarOf(t, file("f"), link("a", "b"), link("b", "a")), pack.Defaults(), "can't be followed"},
+		{"hard link out", tarOf(t, hard("h", "../x")), pack.Defaults(), "leads up"},
+		{"hard link absolute", tarOf(t, hard("h", "/etc/passwd")), pack.Defaults(), "absolute"},
+		{"hard link to a link", tarOf(t, link("l", "x"), hard("h", "l")), pack.Defaults(), "which is no file"},
+		{"hard link ahead", tarOf(t, hard("h", "later"), file("later")), pack.Defaults(), "isn't in the package before it"},
+		{"device", tarOf(t, entry{name: "d", kind: tar.TypeChar}), pack.Defaults(), "no place"},
+		{"block device", tarOf(t, entry{name: "d", kind: tar.TypeBlock}), pack.Defaults(), "no place"},
+		{"fifo", tarOf(t, entry{name: "d", kind: tar.TypeFifo}), pack.Defaults(), "no place"},
+		{"file over folder", tarOf(t, file("a/b"), file("a")), pack.Defaults(), "a file and a folder"},
+		{"folder over file", tarOf(t, file("a"), file("a/b")), pack.Defaults(), "a file and a folder"},
+		{"too many", tarOf(t, file("1"), file("2"), file("3"), file("4"), file("5"), file("6"), file("7"), file("8"), file("9"), file("10"), file("11")), small, "more than 10"},
+		{"too many implied", tarOf(t, file("a/b/c/d/e"), file("f/g/h/i/j"), file("k/l")), small, "more than 10"},
+		{"too big", tarOf(t, entry{name: "a", content: strings.Repeat("x", 1001)}), small, "more than 1000 bytes"},
+		{"too deep", tarOf(t, file("a/b/c/d/e/f")), small, "6 components"},
+		{"too long", tarOf(t, file(strings.Repeat("a/", 49)+"abc")), small, "path of 101 bytes"},
+		{"component too long", tarOf(t, file(strings.Repeat("a", 256))), pack.Defaults(), "256 bytes"},
+		{"bomb", compressed(t, tarOf(t, entry{name: "a", content: strings.Repeat("\x00", 80<<20)}), gz), pack.Defaults(), "times its size"},
+		{"zip bomb", zipOf(t, entry{name: "a", content: strings.Repeat("\x00", 80<<20)}), pack.Defaults(), "times its size"},
+		{"empty archive", tarOf(t), pack.Defaults(), "holds no file"},
+		{"empty zip", zipOf(t), pack.Defaults(), "holds no file"},
+		{"empty file", nil, pack.Defaults(), "empty"},
+		{"cut tar", tarOf(t, file("a"), file("b"))[:1200], pack.Defaults(), "broken tar"},
+		{"cut gzip", compressed(t, tarOf(t, file("a"), file("b")), gz)[:60], pack.Defaults(), "unexpected EOF"},
+		{"cut zip", zipOf(t, file("a"))[:40], pack.Defaults(), "broken zip"},
+		{"gzip of no tar", compressed(t, []byte(body), gz), pack.Defaults(), "holds no tar"},
+		{"web page", []byte("\n<!doctype HTML><html>404"), pack.Defaults(), "web page"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			dir, err := unpack(t, test.data, test.limits)
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %v; want %q", err, test.want)
+			}
+			if beside, _ := os.ReadDir(filepath.Dir(dir)); len(beside) != 1 {
+				t.Errorf("beside the package: %v", beside)
+			}
+		})
+	}
+}
+
+func TestRoot(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		files   []string
+		command string
+		want    string
+	}{
+		"at the root":     {[]string{"bin/start.sh", "lib/x"}, "bin/start.sh", "."},
+		"one top folder":  {[]string{"my-job/bin/start.sh"}, "bin/start.sh", "my-job"},
+		"named in full":   {[]string{"my-job/bin/start.sh"}, "my-job/bin/start.sh", "."},
+		"what macOS adds": {[]string{"my-job/run", "__MACOSX/x", "._my-job"}, "run", "my-job"},
+		"two folders":     {[]string{"a/run", "b/run"}, "run", "."},
+		"in PATH":         {[]string{"my-job/main.py"}, "python3", "my-job"},
+	} {
+		dir := t.TempDir()
+		for _, file := range test.files {
+			path := filepath.Join(dir, file)
+			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(path, nil, 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := pack.Root(dir, test.command); got != filepath.Join(dir, test.want) {
+			t.Errorf("%s: got %s", name, got)
+		}
+	}
+}
+
+func open(t testing.TB, dir string, limits pack.Limits) *pack.Store {
+	t.Helper()
+	store, err := pack.Open(dir, filepath.Join(t.TempDir(), "packages"), limits, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(store.Close)
+	return store
+}
+
+// TestRevalidation: a new store asks whether its copy still holds.
+func TestRevalidation(t *testing.T) {
+	t.Parallel()
+	var content atomic.Value
+	content.Store("#!one")
+	var full atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		text := content.Load().(string)
+		w.Header().Set("ETag", `"`+text+`"`)
+		if r.Header.Get("If-None-Match") == `"`+text+`"` {
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
+		full.Add(1)
+		_, _ = io.WriteString(w, text)
+	}))
+	defer server.Close()
+	dir := t.TempDir()
+	source := pack.Source{URL: server.URL + "/job.sh", Cache: true}
+	get := func(want string, downloads int32) {
+		t.Helper()
+		store := open(t, dir, pack.Defaults())
+		for range 2 {
+			got, err := store.Get(context.Background(), source)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, _ := os.ReadFile(filepath.Join(got.Dir, "job.sh"))
+			if string(text) != want || full.Load() != downloads {
+				t.Errorf("%q after %d downloads; want %q, %d", text, full.Load(), want, downloads)
+			}
+		}
+	}
+	get("#!one", 1)
+	get("#!one", 1)
+	content.Store("#!two")
+	get("#!two", 2)
+	content.Store("#!one")
+	get("#!one", 3)
+	if left, _ := os.ReadDir(filepath.Join(dir, "tmp")); len(left) != 0 {
+		t.Errorf("left in tmp: %v", left)
+	}
+}
+
+// TestStoresShareAFolder: two executors that want one package at once fetch it once.
+func TestStoresShareAFolder(t *testing.T) {
+	t.Parallel()
+	var requests atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Last-Modified", "Mon, 02 Jan 2006 15:04:05 GMT")
+		if r.Header.Get("If-Modified-Since") != "" {
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
+		requests.Add(1)
+		_, _ = io.WriteString(w, body)
+	}))
+	defer server.Close()
+	dir := t.TempDir()
+	var all sync.WaitGroup
+	for range 4 {
+		store := open(t, dir, pack.Defaults())
+		for range 4 {
+			all.Go(func() {
+				got, err := store.Get(context.Background(), pack.Source{URL: server.URL + "/job.sh", Cache: true})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if info, err := os.Stat(filepath.Join(got.Dir, "job.sh")); err != nil || info.Mode() != 0o555 {
+					t.Errorf("%v %v", info, err)
+				}
+			})
+		}
+	}
+	all.Wait()
+	if requests.Load() != 1 {
+		t.Errorf("%d downloads", requests.Load())
+	}
+}
+
+// TestResume: a broken transfer goes on where it broke, unless the content has changed.
+func TestResume(t *testing.T) {
+	t.Parallel()
+	text := "#!" + strings.Repeat("0123456789", 50_000)
+	for name, changes := range map[string]bool{"same": false, "changed": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var requests atomic.Int32
+			var ranges []string
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				n := requests.Add(1)
+				ranges = append(ranges, r.Header.Get("Range"))
+				tag, now := `"a"`, text
+				if changes && n > 1 {
+					tag, now = `"b"`, strings.ReplaceAll(text, "1", "x")
+				}
+				w.Header().Set("ETag", tag)
+				if n == 1 {
+					w.Header().Set("Content-Length", fmt.Sprint(len(now)))
+					_, _ = io.WriteString(w, now[:200_000])
+					panic(http.ErrAbortHandler)
+				}
+				http.ServeContent(w, r, "", time.Time{}, strings.NewReader(now))
+			}))
+			defer server.Close()
+			store := open(t, t.TempDir(), pack.Defaults())
+			got, err := store.Get(context.Background(), pack.Source{URL: server.URL + "/job.sh"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer got.Release()
+			want := text
+			if changes {
+				want = strings.ReplaceAll(text, "1", "x")
+			}
+			if content, _ := os.ReadFile(filepath.Join(got.Dir, "job.sh")); string(content) != want {
+				t.Errorf("%d bytes, want %d", len(content), len(want))
+			}
+			if len(ranges) != 2 || !strings.HasPrefix(ranges[1], "bytes=") {
+				t.Errorf("ranges: %q", ranges)
+			}
+		})
+	}
+}
+
+func TestFetchFails(t *testing.T) {
+	t.Parallel()
+	var requests atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		requests.Add(1)
+		switch r.URL.Path {
+		case "/busy":
+			w.WriteHeader(http.StatusServiceUnavailable)
+		case "/stalled":
+			w.Header().Set("Content-Length", "100")
+			_ = http.NewResponseController(w).Flush()
+			<-r.Context().Done()
+		case "/endless":
+			for r.Context().Err() == nil {
+				if _, err := w.Write(make([]byte, 1000)); err != nil {
+					return
+				}
+			}
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	defer server.Close()
+	limits := pack.Defaults()
+	limits.Tries, limits.Download, limits.Stall = 2, 5000, 200*time.Millisecond
+	store := open(t, t.TempDir(), limits)
+	for _, test := range []struct {
+		url, want string
+		requests  int32
+	}{
+		{server.URL + "/gone", "404 Not Found", 1},
+		{server.URL + "/busy", "503 Service Unavailable", 2},
+		{server.URL + "/stalled", "stalled", 2},
+		{server.URL + "/endless", "more than the 5000 bytes", 1},
+		{"http://127.0.0.1:1/x", "connection refused", 0},
+		{"ftp://host/x", `scheme "ftp" isn't supported`, 0},
+		{"my-job.tar", "no scheme", 0},
+		{"http:///x", "no host", 0},
+		{"file:///", "no regular file", 0},
+	} {
+		requests.Store(0)
+		_, err := store.Get(context.Background(), pack.Source{URL: test.url, Cache: true})
+		var failed *pack.Error
+		if !errors.As(err, &failed) || failed.Phase != pack.Fetch || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %v", test.url, err)
+		}
+		if got := requests.Load(); got != test.requests {
+			t.Errorf("%s: %d requests, want %d", test.url, got, test.requests)
+		}
+	}
+}
+
+// TestCancel: a fetch ends when nobody waits for it any more, not before.
+func TestCancel(t *testing.T) {
+	t.Parallel()
+	asked, ended, goOn := make(chan struct{}, 4), make(chan struct{}, 4), make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked <- struct{}{}
+		select {
+		case <-goOn:
+			_, _ = io.WriteString(w, body)
+		case <-r.Context().Done():
+			ended <- struct{}{}
+		}
+	}))
+	defer server.Close()
+	store := open(t, t.TempDir(), pack.Defaults())
+	source := pack.Source{URL: server.URL + "/job.sh", Cache: true}
+	why := errors.New("not wanted")
+	first, cancelFirst := context.WithCancelCause(context.Background())
+	result := make(chan error)
+	go func() {
+		_, err := store.Get(first, source)
+		result <- err
+	}()
+	<-asked
+	cancelFirst(why)
+	if err := <-result; !errors.Is(err, why) {
+		t.Errorf("got %v", err)
+	}
+	<-ended
+	second, cancelSecond := context.WithCancelCause(context.Background())
+	defer cancelSecond(nil)
+	go func() {
+		_, err := store.Get(second, source)
+		result <- err
+	}()
+	<-asked
+	close(goOn)
+	if err := <-result; err != nil {
+		t.Error(err)
+	}
+	if _, ok := store.Ready(source); !ok {
+		t.Error("not ready after it was fetched")
+	}
+}

@@ -1,0 +1,567 @@
+package sim
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/scheduler"
+)
+
+// checker holds a mirror of what is committed and a ledger of what runs, and
+// says when a rule is broken.
+type checker struct {
+	w         *world
+	execs     map[string]*execRecord // in the registry
+	ever      map[string]bool        // executions that ever were
+	jobs      map[string]*jobMirror
+	live      map[string]string // tasks that are committed as launching or running → execution
+	ghosts    map[string]string // → agent
+	executors map[string]bool   // → closing
+	toldToEnd map[string]bool   // executors whose end was committed, or told
+	infos     map[string]cluster.Executor
+	promises  map[string]bool
+
+	mark      time.Time
+	running   map[string][]*process // by job and item
+	processes int
+	ended     int
+}
+
+func newChecker(w *world) *checker {
+	return &checker{w: w, execs: map[string]*execRecord{}, ever: map[string]bool{}, jobs: map[string]*jobMirror{}, live: map[string]string{},
+		ghosts: map[string]string{}, executors: map[string]bool{}, toldToEnd: map[string]bool{}, infos: map[string]cluster.Executor{},
+		promises: map[string]bool{}, running: map[string][]*process{}}
+}
+
+// execution is a header that was committed.
+func (c *checker) execution(r record) {
+	w := c.w
+	e := c.execs[r.ID]
+	if e == nil {
+		if c.ever[r.ID] {
+			w.fail("F2 a fire is made at most once", "execution %s is made again", r.ID)
+		}
+		e = &execRecord{chunks: map[string][]shardRecord{}, done: map[int]bool{}, made: w.now}
+		c.execs[r.ID], c.ever[r.ID] = e, true
+	}
+	old := e.record
+	first := old.Settings == nil && r.Settings != nil
+	if old.Ended > 0 && r.Ended != old.Ended {
+		w.fail("what ended has ended", "execution %s: end %d, now %d", r.ID, old.Ended, r.Ended)
+	}
+	if old.Settings != nil && r.Settings == nil {
+		w.fail("F7 settings hold to the end", "execution %s lost them", r.ID)
+	}
+	was := e.Shards
+	e.record = r
+	c.shardsChanged(e, was, r.Shards)
+	if r.Chunks > 0 && len(e.chunks) < r.Chunks {
+		w.fail("T5 the header is written last", "execution %s names %d chunks, %d are there", r.ID, r.Chunks, len(e.chunks))
+	}
+	n, open, waiting := 0, 0, 0
+	e.all(func(s shardRecord) {
+		n++
+		if !terminal(s.State) {
+			open++
+		}
+		if s.State == scheduler.Waiting {
+			waiting++
+		}
+	})
+	if r.Settings != nil && n != r.Settings.Job.ShardingTotalCount {
+		w.fail("an execution has all its shards", "execution %s has %d of %d", r.ID, n, r.Settings.Job.ShardingTotalCount)
+	}
+	if first && waiting > 0 {
+		w.fail("L1 all or nothing at the first launch", "execution %s: %d of %d shards still wait", r.ID, waiting, n)
+	}
+	j := c.job(r.Job)
+	if r.Ended > 0 {
+		if old.Ended == 0 {
+			c.ended++
+			delete(j.open, r.ID)
+			j.lastOpen = w.now
+		}
+		if open > 0 || r.Settings == nil && r.KillReason == "" {
+			w.fail("nothing is lost", "execution %s is filed as ended with %d shards open, launched %v, kill reason %q", r.ID, open, r.Settings != nil, r.KillReason)
+		}
+		return
+	}
+	j.open[r.ID] = true
+	j.lastOpen = w.now
+	if first {
+		for id := range j.open {
+			if id != r.ID && c.execs[id].Settings != nil {
+				w.fail("F5 one execution of a job at a time", "job %s: %s is launched while %s is open", r.Job, r.ID, id)
+			}
+		}
+	}
+}
+
+func (c *checker) chunk(id, path string, part []shardRecord) {
+	e := c.execs[id]
+	if e == nil {
+		return // not named by a header yet
+	}
+	was := e.chunks[path]
+	e.chunks[path] = part
+	c.shardsChanged(e, was, part)
+}
+
+func (c *checker) shardsChanged(e *execRecord, was, now []shardRecord) {
+	for _, s := range was {
+		if live(s.State) {
+			delete(c.live, s.TaskID)
+		}
+	}
+	for i, s := range now {
+		if live(s.State) {
+			c.live[s.TaskID] = e.ID
+		}
+		if e.done[s.Item] && s.State != scheduler.Finished {
+			c.w.fail("nothing runs twice: what finished has finished", "execution %s, item %d: now %s", e.ID, s.Item, s.State)
+		}
+		if s.State == scheduler.Finished {
+			e.done[s.Item] = true
+		}
+		if i < len(was) && terminal(was[i].State) && was[i].State != s.State {
+			c.w.fail("S2 the first end is final", "execution %s, item %d: was %s, now %s", e.ID, s.Item, was[i].State, s.State)
+		}
+	}
+}
+
+func (c *checker) executionGone(id string) {
+	e := c.execs[id]
+	if e == nil {
+		return
+	}
+	if e.Ended == 0 {
+		c.w.fail("nothing is lost", "execution %s is removed before it ended", id)
+	}
+	delete(c.execs, id)
+}
+
+// promised: a requester was told that this execution was made.
+func (c *checker) promised(id string) {
+	if c.execs[id] == nil && !c.ever[id] {
+		c.w.fail("nothing is lost", "a requester was told of execution %s, which is not committed", id)
+	}
+	c.promises[id] = true
+}
+
+// marked: fires up to this instant were made, or dropped for a reason.
+func (c *checker) marked(to time.Time) {
+	w := c.w
+	if to.Before(c.mark) {
+		w.fail("F1 the mark never goes back", "from %s to %s", c.mark, to)
+	}
+	c.mark = to
+	wall := w.wall()
+	for _, name := range sorted(c.jobs) {
+		j := c.jobs[name]
+		if j.cfg == nil || !j.stored || j.off || j.schedule == nil || j.cfg.Cron == "" {
+			j.checkedTo = to
+			continue
+		}
+		from := j.checkedTo
+		if j.since.After(from) {
+			from = j.since
+		}
+		// Older than a minute is missed, not late (rule F3); and the mark may stand inside its instant.
+		if late := wall.Add(-w.opt.Late + 10*time.Second); late.After(from) {
+			from = late
+		}
+		before := to.Add(-time.Millisecond)
+		for at := j.schedule.Next(from); !at.IsZero() && !at.After(before); at = j.schedule.Next(at) {
+			id := name + "@" + at.UTC().Format("20060102T150405Z")
+			switch {
+			case c.ever[id]:
+			case !j.cfg.Misfire && (len(j.open) > 0 || w.now-j.lastOpen < 10*time.Second):
+				w.count(FireWhileRunning)
+			default:
+				w.fail("F1 no fire is left out", "job %s (since %s): the fire of %s was not made; the mark goes from %s to %s, the clock is %s", name, j.since, at, j.checkedTo, to, wall)
+			}
+		}
+		if before.After(j.checkedTo) {
+			j.checkedTo = before
+		}
+	}
+}
+
+// executorStarts: an agent begins a container.
+func (c *checker) executorStarts(a *agent, id string) {}
+
+// shutdownArrives at an executor, which ends it with all its tasks.
+func (c *checker) shutdownArrives(a *agent, x *executor) {
+	for _, id := range sorted(a.tasks) {
+		t := a.tasks[id]
+		if t.executor == x.info.ID && !over(t.state) && c.live[id] != "" {
+			c.w.fail("X2 no SHUTDOWN for an executor with live tasks", "executor %s on %s has task %s", x.info.ID, a.id, id)
+		}
+	}
+}
+
+// processBegins is where promise 2 is held or broken.
+func (c *checker) processBegins(p *process) {
+	w := c.w
+	c.processes++
+	if e := c.execs[p.exec]; e != nil {
+		if e.Settings != nil {
+			p.failover = e.Settings.Job.Failover
+		}
+		if e.done[p.item] {
+			w.fail("nothing runs twice: what finished has finished", "execution %s, item %d runs again as %s", p.exec, p.item, p.task)
+		}
+	}
+	key := fmt.Sprintf("%s %d", p.job, p.item)
+	for _, old := range c.running[key] {
+		switch {
+		case old.lingers:
+			w.count(LateProcess)
+		case old.failover && old.wasAway:
+			w.count(LateProcess)
+		default:
+			w.fail("nothing runs twice", "job %s, item %d: %s begins on %s while %s still runs on %s (execution %s, failover %v, its agent was away: %v)",
+				p.job, p.item, p.task, p.agent, old.task, old.agent, old.exec, old.failover, old.wasAway)
+		}
+	}
+	c.running[key] = append(c.running[key], p)
+	if w.trace.on() {
+		w.trace.add("process of %s begins on %s", p.task, p.agent)
+	}
+}
+
+func (c *checker) processEnds(p *process) {
+	key := fmt.Sprintf("%s %d", p.job, p.item)
+	c.running[key] = slices.DeleteFunc(c.running[key], func(o *process) bool { return o == p })
+	if c.w.trace.on() {
+		c.w.trace.add("process of %s ends", p.task)
+	}
+}
+
+// watch is what the checks know of one leader.
+type watch struct {
+	held        map[string]time.Duration // offers
+	outstanding map[string]int64         // tasks of ACCEPTs without answer
+	accepts     map[int64][]string
+	seen        map[string]bool // tasks that the session told of
+	session     int64
+	idle        int
+	acks        []cluster.Update
+}
+
+func (v *watch) reset() {
+	*v = watch{held: map[string]time.Duration{}, outstanding: map[string]int64{}, accepts: map[int64][]string{}, seen: map[string]bool{}}
+}
+
+// decided looks at a decision before it is committed.
+func (c *checker) decided(l *leader, events []scheduler.Event, d *scheduler.Decision) {
+	w, v := c.w, &l.watch
+	if w.trace.on() {
+		w.trace.add("leader %d steps (%d) at %s with %d events: %s", l.no, w.steps, w.wall().Format("15:04:05.000"), len(events), showEvents(events))
+		for _, n := range d.Notes {
+			w.trace.add("  note %s job=%s exec=%s task=%s %s", n.Kind, n.Job, n.Execution, n.Task, n.Detail)
+		}
+	}
+	w.mix(fmt.Sprint(len(events), len(d.Writes), len(d.Calls), len(d.Notes)))
+	v.acks = v.acks[:0]
+	for _, e := range events {
+		switch e := e.(type) {
+		case scheduler.SessionBegan:
+			v.reset()
+			v.session = e.Session
+		case scheduler.SessionEnded:
+			if e.Session == v.session {
+				clear(v.held)
+				v.session = -1
+			}
+		case scheduler.AcceptAnswered:
+			for _, id := range v.accepts[e.Seq] {
+				delete(v.outstanding, id)
+			}
+			delete(v.accepts, e.Seq)
+		case scheduler.Told:
+			if e.Session == v.session {
+				c.told(l, e.Event)
+			}
+		}
+	}
+	if len(events) == 0 && len(d.Writes) == 0 && len(d.Calls) == 0 {
+		if v.idle++; v.idle > 200 {
+			w.fail("the core does not spin", "%d steps in a row did nothing; it wants to wake at %s, now it is %s", v.idle, d.Wake, w.wall())
+		}
+	} else {
+		v.idle = 0
+	}
+	if len(d.Writes) > 0 {
+		size := 0
+		for i := range d.Writes {
+			size += len(d.Writes[i].Path) + len(d.Writes[i].Value)
+		}
+		if size > w.limit {
+			w.count(WriteInParts)
+		}
+	}
+	fires := 0
+	for _, n := range d.Notes {
+		if n.Kind == scheduler.NoteExecutionMade {
+			fires++
+		}
+	}
+	if fires > 2 {
+		w.count(ManyFiresAtOnce)
+	}
+	for _, u := range v.acks {
+		if !slices.ContainsFunc(d.Calls, func(call scheduler.Call) bool {
+			a, ok := call.(scheduler.CallAcknowledge)
+			return ok && a.Ack.TaskID == u.TaskID && bytes.Equal(a.Ack.UUID, u.UUID)
+		}) {
+			w.fail("S3 every update with a uuid is acknowledged", "task %s, %s", u.TaskID, u.State)
+		}
+	}
+	for _, call := range d.Calls {
+		c.called(l, call)
+	}
+	c.heldLong(l)
+}
+
+// told looks at what the cluster told before this step.
+func (c *checker) told(l *leader, e cluster.Event) {
+	v := &l.watch
+	switch e := e.(type) {
+	case cluster.Offers:
+		for _, o := range e.Offers {
+			v.held[o.ID] = c.w.now
+		}
+	case cluster.Rescind:
+		delete(v.held, e.OfferID)
+	case cluster.Update:
+		v.seen[e.TaskID] = true
+		if len(e.UUID) > 0 {
+			v.acks = append(v.acks, e)
+		}
+	case cluster.Failure:
+		if e.ExecutorID != "" {
+			c.toldToEnd[e.ExecutorID] = true
+			return
+		}
+		if m := c.w.master; m != nil { // its offers are void
+			for id := range v.held {
+				if m.offers[id] == nil {
+					delete(v.held, id)
+				}
+			}
+		}
+	}
+}
+
+func (c *checker) called(l *leader, call scheduler.Call) {
+	w, v := c.w, &l.watch
+	switch call := call.(type) {
+	case scheduler.CallAccept:
+		a := call.Accept
+		for _, id := range a.OfferIDs {
+			if _, ok := v.held[id]; !ok {
+				w.fail("only offers that are held are used", "ACCEPT %d on %s uses %s", call.Seq, a.AgentID, id)
+			}
+			delete(v.held, id)
+		}
+		for _, t := range a.Tasks {
+			if old, ok := c.infos[t.Executor.ID]; ok && !sameExecutor(old, t.Executor) {
+				w.fail("X4 ExecutorInfo is kept byte for byte", "%+v, then %+v", old, t.Executor)
+			}
+			c.infos[t.Executor.ID] = t.Executor
+			if c.toldToEnd[t.Executor.ID] {
+				w.fail("X1 an executor's id is never used again", "task %s on %s, which ended or was told to", t.TaskID, t.Executor.ID)
+			}
+			v.outstanding[t.TaskID] = call.Seq
+			v.accepts[call.Seq] = append(v.accepts[call.Seq], t.TaskID)
+		}
+	case scheduler.CallDecline:
+		for _, id := range call.Offers {
+			if _, ok := v.held[id]; !ok {
+				w.fail("only offers that are held are used", "DECLINE of %s", id)
+			}
+			delete(v.held, id)
+		}
+	case scheduler.CallKill:
+		c.named(l, "KILL", call.Kill.TaskID)
+	case scheduler.CallReconcile:
+		for _, t := range call.Tasks {
+			c.named(l, "RECONCILE", t.TaskID)
+		}
+	}
+}
+
+// named checks rule L4.
+func (c *checker) named(l *leader, what, task string) {
+	if seq, ok := l.watch.outstanding[task]; ok && !l.watch.seen[task] {
+		c.w.fail("L4 nothing names a task before its ACCEPT was answered or voided", "%s names %s, whose ACCEPT %d has no answer", what, task, seq)
+	}
+}
+
+// afterDecision looks at the registry once all parts are committed.
+func (c *checker) afterDecision(l *leader) {
+	for _, u := range l.watch.acks {
+		c.endIsCommitted(u)
+	}
+}
+
+// endIsCommitted: an acknowledgement of an end leaves only after the end is in the registry (S3).
+func (c *checker) endIsCommitted(u cluster.Update) {
+	if over(u.State) && c.live[u.TaskID] != "" {
+		c.w.fail("S3 an update is acknowledged after its consequence is committed", "task %s is %s, the registry has it as live", u.TaskID, u.State)
+	}
+}
+
+// leaves looks at a call as it leaves.
+func (c *checker) leaves(_ *leader, call scheduler.Call) {
+	if a, ok := call.(scheduler.CallAccept); ok {
+		for _, t := range a.Accept.Tasks {
+			if c.live[t.TaskID] == "" && c.w.leading != nil && !c.w.leading.dead && c.w.leading.term == c.w.store.term {
+				c.w.fail("write, then act", "ACCEPT launches %s, which is not committed", t.TaskID)
+			}
+		}
+	}
+}
+
+// heldLong checks that offers are not hoarded (promise 6).
+func (c *checker) heldLong(l *leader) {
+	w := c.w
+	if w.now-l.lastPause < 10*time.Second || w.now-w.lastJump < 3*time.Minute || l.paused {
+		return
+	}
+	limit := w.opt.OfferHold + 8*time.Second // a slow commit may come between
+	for _, e := range c.execs {
+		if e.Settings == nil && e.Ended == 0 && w.wall().Sub(e.Made) >= w.opt.ReserveAfter {
+			limit = w.opt.ReserveFor + w.opt.OfferHold + 8*time.Second // reserved (rule L2)
+		}
+	}
+	for _, id := range sorted(l.watch.held) {
+		if age := w.now - l.watch.held[id]; age > limit {
+			w.fail("no offer is hoarded", "%s is held for %s", id, age)
+		}
+	}
+}
+
+// periodic checks what must hold though nothing happens.
+func (c *checker) periodic() {
+	w := c.w
+	l := w.leading
+	if l == nil || l.dead || l.paused || l.busy {
+		return
+	}
+	c.heldLong(l)
+	if w.now-l.began < 20*time.Second || w.now-l.lastPause < 20*time.Second || w.now-w.lastJump < 20*time.Second || c.mark.After(w.wall()) {
+		return
+	}
+	for _, name := range sorted(c.jobs) {
+		j := c.jobs[name]
+		if j.cfg == nil || j.schedule == nil || j.off || !j.stored {
+			continue
+		}
+		from := c.mark
+		if j.since.After(from) {
+			from = j.since
+		}
+		if next := j.schedule.Next(from); !next.IsZero() && w.wall().Sub(next) > 15*time.Second {
+			w.fail("F1 fires are made in time", "job %s should have fired at %s, the mark is %s, the clock %s", name, next, c.mark, w.wall())
+		}
+	}
+}
+
+// crons reports whether any job still has one, or is off.
+func (c *checker) crons() bool {
+	for _, j := range c.jobs {
+		if j.cfg != nil && (j.cfg.Cron != "" || j.off) {
+			return true
+		}
+	}
+	return false
+}
+
+// open says which execution has not ended though it could.
+func (c *checker) open() string {
+	if c.crons() {
+		return "users have not stopped"
+	}
+	for _, id := range sorted(c.execs) {
+		e := c.execs[id]
+		if e.Ended > 0 {
+			continue
+		}
+		j := c.job(e.Job)
+		// What never fits, or has no app any more, waits, and all behind it.
+		if j.cfg != nil && (j.cfg.CPUCount == neverCPUs || c.w.store.entries[pathApps+"/"+j.cfg.AppName].Value == nil) && c.notLaunched(j) {
+			continue
+		}
+		text := fmt.Sprintf("execution %s is open", id)
+		if l := c.w.leading; l != nil && j.cfg != nil {
+			if x, err := l.core.Explain(e.Job, c.w.wall()); err == nil {
+				text += fmt.Sprintf("; explain: %s %q waiting %+v running %+v", x.State, x.Notes, x.Waiting[:min(len(x.Waiting), 2)], x.Running[:min(len(x.Running), 2)])
+			}
+		}
+		return text
+	}
+	return ""
+}
+
+func (c *checker) notLaunched(j *jobMirror) bool {
+	for id := range j.open {
+		if c.execs[id].Settings != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// left says what is still on the cluster or held.
+func (c *checker) left() string {
+	w := c.w
+	for _, a := range w.agents {
+		for _, id := range sorted(a.tasks) {
+			return fmt.Sprintf("agent %s has task %s, %s, %d updates not acknowledged", a.id, id, a.tasks[id].state, len(a.tasks[id].updates))
+		}
+		for _, id := range sorted(a.executors) {
+			return fmt.Sprintf("agent %s has executor %s, dead %v; in the registry closing: %v", a.id, id, a.executors[id].dead, c.executors[id])
+		}
+	}
+	if len(c.live) > 0 {
+		return fmt.Sprintf("task %s is in the registry as live", sorted(c.live)[0])
+	}
+	if len(c.ghosts) > 0 {
+		return fmt.Sprintf("task %s is a ghost", sorted(c.ghosts)[0])
+	}
+	if len(c.executors) > 0 {
+		return fmt.Sprintf("executor %s is in the registry", sorted(c.executors)[0])
+	}
+	if l := w.leading; l != nil && c.nothingDue() && len(l.watch.held) > 0 {
+		return fmt.Sprintf("offer %s is held with nothing due", sorted(l.watch.held)[0])
+	}
+	return ""
+}
+
+func (c *checker) nothingDue() bool {
+	for _, e := range c.execs {
+		if e.Ended == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// nothingLeft after a drain.
+func (c *checker) nothingLeft(when string) {
+	for _, a := range c.w.agents {
+		for _, id := range sorted(a.tasks) {
+			if !over(a.tasks[id].state) {
+				c.w.fail("O4 nothing is left running", "%s: agent %s has task %s", when, a.id, id)
+			}
+		}
+		for _, id := range sorted(a.executors) {
+			c.w.fail("O4 nothing is left running", "%s: agent %s has executor %s", when, a.id, id)
+		}
+	}
+}

@@ -1,0 +1,202 @@
+package sim
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/jobs/cron"
+	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/scheduler"
+)
+
+// Where the brain keeps what the checks read. They read what is committed, as
+// the next leader does, and not the core's memory.
+const (
+	pathApps        = "/config/app"
+	pathJobs        = "/config/job"
+	pathAppDisabled = "/state/disable/app"
+	pathJobDisabled = "/state/disable/job"
+	pathJobState    = "/brain/job"
+	pathExecution   = "/brain/execution"
+	pathShards      = "/brain/shards"
+	pathExecutor    = "/brain/executor"
+	pathGhost       = "/brain/ghost"
+	pathMark        = "/brain/mark"
+)
+
+// record is an execution as committed.
+type record struct {
+	ID       string    `json:"id"`
+	Job      string    `json:"job"`
+	Fire     time.Time `json:"fire"`
+	Made     time.Time `json:"made"`
+	Settings *struct {
+		Job struct {
+			Failover           bool `json:"failover"`
+			ShardingTotalCount int  `json:"shardingTotalCount"`
+		} `json:"job"`
+	} `json:"settings"`
+	Shards     []shardRecord `json:"shards"`
+	Chunks     int           `json:"chunks"`
+	KillReason string        `json:"killReason"`
+	Ended      int64         `json:"ended"`
+}
+
+type shardRecord struct {
+	Item    int             `json:"i"`
+	State   scheduler.State `json:"s"`
+	TaskID  string          `json:"t"`
+	Attempt int             `json:"a"`
+}
+
+func terminal(s scheduler.State) bool {
+	switch s {
+	case scheduler.Finished, scheduler.Failed, scheduler.Killed, scheduler.Lost, scheduler.TimedOut:
+		return true
+	}
+	return false
+}
+
+func live(s scheduler.State) bool { return s == scheduler.Launching || s == scheduler.Running }
+
+// execRecord is an execution with what was seen of it.
+type execRecord struct {
+	record
+	chunks map[string][]shardRecord
+	done   map[int]bool // items that were committed as finished
+	made   time.Duration
+}
+
+// all are its shards, wherever they are kept.
+func (e *execRecord) all(each func(shardRecord)) {
+	for _, s := range e.Shards {
+		each(s)
+	}
+	for _, path := range sorted(e.chunks) {
+		for _, s := range e.chunks[path] {
+			each(s)
+		}
+	}
+}
+
+// jobMirror is a job as its committed document, mark and state say.
+type jobMirror struct {
+	cfg       *jobs.Config
+	schedule  *cron.Schedule
+	since     time.Time
+	off       bool
+	stored    bool // its state is there
+	checkedTo time.Time
+	lastOpen  time.Duration // when it last had an open execution
+	open      map[string]bool
+}
+
+func (c *checker) job(name string) *jobMirror {
+	j := c.jobs[name]
+	if j == nil {
+		j = &jobMirror{open: map[string]bool{}, lastOpen: -time.Hour}
+		c.jobs[name] = j
+	}
+	return j
+}
+
+func splitPath(path string) (dir, name string) {
+	i := strings.LastIndexByte(path, '/')
+	return path[:i], path[i+1:]
+}
+
+// committed takes a commit's writes into the mirror.
+func (c *checker) committed(writes []registry.Write) {
+	if len(writes) == 0 {
+		return
+	}
+	for i := range writes {
+		c.take(&writes[i])
+	}
+	c.w.mix(writes[0].Path)
+}
+
+func (c *checker) take(wr *registry.Write) {
+	dir, name := splitPath(wr.Path)
+	if c.w.trace.on() {
+		if wr.Delete {
+			c.w.trace.add("  - %s", wr.Path)
+		} else {
+			c.w.trace.add("  = %s %.300s", wr.Path, wr.Value)
+		}
+	}
+	read := func(v any) bool {
+		if err := json.Unmarshal(wr.Value, v); err != nil {
+			c.w.fail("what is written can be read", "%s: %v", wr.Path, err)
+			return false
+		}
+		return true
+	}
+	switch {
+	case wr.Path == pathMark:
+		var m struct{ Time time.Time }
+		if read(&m) {
+			c.marked(m.Time)
+		}
+	case dir == pathExecution && wr.Delete:
+		c.executionGone(name)
+	case dir == pathExecution:
+		var r record
+		if read(&r) {
+			c.execution(r)
+		}
+	case strings.HasPrefix(dir, pathShards+"/"):
+		id := dir[len(pathShards)+1:]
+		if wr.Delete {
+			if e := c.execs[id]; e != nil {
+				delete(e.chunks, wr.Path)
+			}
+			return
+		}
+		var part []shardRecord
+		if read(&part) {
+			c.chunk(id, wr.Path, part)
+		}
+	case dir == pathGhost && wr.Delete:
+		delete(c.ghosts, name)
+	case dir == pathGhost:
+		var g struct{ Agent string }
+		if read(&g) {
+			c.ghosts[name] = g.Agent
+		}
+	case dir == pathExecutor && wr.Delete:
+		delete(c.executors, name)
+	case dir == pathExecutor:
+		var x struct{ Closing bool }
+		if read(&x) {
+			c.executors[name] = x.Closing
+			if x.Closing {
+				c.toldToEnd[name] = true
+			}
+		}
+	case dir == pathJobs && wr.Delete:
+		c.job(name).cfg, c.job(name).schedule = nil, nil
+	case dir == pathJobs:
+		cfg, _, err := jobs.Decode(wr.Value, jobs.Default())
+		if err != nil {
+			c.w.fail("what is written can be read", "%s: %v", wr.Path, err)
+			return
+		}
+		j := c.job(name)
+		j.cfg = &cfg
+		j.schedule, _ = jobs.Schedule(cfg, c.w.opt.Zone)
+	case dir == pathJobState && wr.Delete:
+		c.job(name).stored = false
+	case dir == pathJobState:
+		var s struct {
+			Off   bool
+			Since time.Time
+		}
+		if read(&s) {
+			j := c.job(name)
+			j.stored, j.off, j.since = true, s.Off, s.Since
+		}
+	}
+}

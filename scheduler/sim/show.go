@@ -1,0 +1,50 @@
+package sim
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/scheduler"
+)
+
+func showCall(c scheduler.Call) string {
+	switch c := c.(type) {
+	case scheduler.CallAccept:
+		var tasks []string
+		for _, t := range c.Accept.Tasks {
+			tasks = append(tasks, t.TaskID+" on "+t.Executor.ID)
+		}
+		return fmt.Sprintf("ACCEPT %d on %s, %v: %s", c.Seq, c.Accept.AgentID, c.Accept.OfferIDs, strings.Join(tasks, ", "))
+	case scheduler.CallKill:
+		return "KILL " + c.Kill.TaskID
+	}
+	return fmt.Sprintf("%T %+v", c, c)[len("scheduler."):]
+}
+
+func showEvent(e cluster.Event) string {
+	switch e := e.(type) {
+	case cluster.Update:
+		return fmt.Sprintf("UPDATE %s %s from %s %s %q uuid %s", e.TaskID, e.State, e.Source, e.Reason, e.Message, e.UUID)
+	case cluster.Offers:
+		var all []string
+		for _, o := range e.Offers {
+			all = append(all, fmt.Sprintf("%s %s %+v %v", o.ID, o.AgentID, o.Resources, o.ExecutorIDs))
+		}
+		return "OFFERS " + strings.Join(all, "; ")
+	}
+	return fmt.Sprintf("%T %+v", e, e)[len("cluster."):]
+}
+
+func showEvents(events []scheduler.Event) string {
+	var all []string
+	for _, e := range events {
+		switch e := e.(type) {
+		case scheduler.Told:
+			all = append(all, showEvent(e.Event))
+		default:
+			all = append(all, fmt.Sprintf("%T %+v", e, e)[len("scheduler."):])
+		}
+	}
+	return strings.Join(all, " | ")
+}

@@ -1,0 +1,73 @@
+package sim
+
+import (
+	"flag"
+	"os"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+var (
+	seeds = flag.Uint64("sim.seeds", 500, "how many worlds")
+	steps = flag.Int("sim.steps", 500, "steps of each before its faults stop")
+	seed  = flag.Uint64("sim.seed", 0, "one world only, with everything that happens")
+)
+
+// TestWorlds plays many worlds; each fault must really have happened.
+func TestWorlds(t *testing.T) {
+	t.Parallel()
+	if *seed > 0 {
+		r, err := Run(Config{Seed: *seed, Steps: *steps, Trace: os.Stdout})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("%+v", r)
+		return
+	}
+	var (
+		next    atomic.Uint64
+		mu      sync.Mutex
+		faults  [NumFaults]int
+		sum     Report
+		failed  int
+		workers sync.WaitGroup
+	)
+	for range runtime.GOMAXPROCS(0) {
+		workers.Go(func() {
+			for {
+				n := next.Add(1)
+				if n > *seeds {
+					return
+				}
+				r, err := Run(Config{Seed: n, Steps: *steps})
+				mu.Lock()
+				for f, k := range r.Faults {
+					faults[f] += k
+				}
+				sum.Steps += r.Steps
+				sum.Time += r.Time
+				sum.Launched += r.Launched
+				sum.Ended += r.Ended
+				sum.Processes += r.Processes
+				if err != nil {
+					if failed++; failed <= 3 {
+						t.Error(err)
+					} else if failed < 200 {
+						t.Error(err.Error()[:min(len(err.Error()), 500)])
+					}
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	workers.Wait()
+	t.Logf("%d worlds, %d failed, %d steps, %s of their time: %d tasks, %d processes, %d executions ended", *seeds, failed, sum.Steps, sum.Time, sum.Launched, sum.Processes, sum.Ended)
+	for f, n := range faults {
+		t.Logf("%7d  %s", n, Fault(f))
+		if n == 0 && *seeds >= 500 && *steps >= 500 {
+			t.Errorf("%s: never happened; the test does not show what it should", Fault(f))
+		}
+	}
+}

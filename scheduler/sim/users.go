@@ -1,0 +1,265 @@
+package sim
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler"
+)
+
+// users are those who register, change and trigger, and what their jobs are like.
+type users struct {
+	w       *world
+	apps    []string
+	jobs    []string
+	every   time.Duration // between two wishes
+	longest time.Duration // that a process runs
+	failing float64       // share of processes that fail
+	keys    int
+	keyed   map[string]string // job and key → execution
+	big     bool
+	room    app.Resources // of the smallest agent
+	n       int           // agents
+}
+
+func newUsers(w *world) *users {
+	u := &users{w: w, every: w.between(500*time.Millisecond, 20*time.Second), keyed: map[string]string{}, big: w.rng.IntN(4) == 0}
+	u.longest = []time.Duration{4 * time.Second, time.Minute, 10 * time.Minute}[w.rng.IntN(3)]
+	u.failing = []float64{0, 0.1, 0.5}[w.rng.IntN(3)]
+	for i := range 1 + w.rng.IntN(3) {
+		u.apps = append(u.apps, fmt.Sprintf("app%d", i))
+	}
+	for i := range 1 + w.rng.IntN(10) {
+		u.jobs = append(u.jobs, fmt.Sprintf("job%d", i))
+	}
+	u.room, u.n = w.agents[0].total, len(w.agents)
+	for _, a := range w.agents {
+		if a.total.CPUMilli < u.room.CPUMilli {
+			u.room = a.total
+		}
+	}
+	return u
+}
+
+func (u *users) begin() {
+	for i, name := range u.apps {
+		u.w.after(time.Duration(i+1)*10*time.Millisecond, func() { u.registerApp(name) })
+	}
+	for i, name := range u.jobs {
+		u.w.after(time.Second+time.Duration(i)*100*time.Millisecond, func() { u.registerJob(name) })
+	}
+	u.w.after(5*time.Second, u.wish)
+}
+
+// wish is what somebody wants, every now and then.
+func (u *users) wish() {
+	w := u.w
+	if w.calm {
+		return
+	}
+	w.after(w.between(0, 2*u.every), u.wish)
+	name, _ := pick(w, u.jobs)
+	appName, _ := pick(w, u.apps)
+	switch n := w.rng.IntN(100); {
+	case n < 35:
+		u.trigger(name, "")
+	case n < 45:
+		u.keys++
+		u.triggerSurely(name, fmt.Sprintf("key%d", u.keys), 5)
+	case n < 60:
+		u.registerJob(name)
+	case n < 70:
+		u.ask("update job "+name, func(c *scheduler.Core) (scheduler.Planned, error) {
+			return c.PlanUpdateJob(name, func(old jobs.Config) (jobs.Config, error) {
+				cfg := u.job(name)
+				if w.rng.IntN(2) == 0 {
+					cfg.Cron = old.Cron
+				}
+				return cfg, nil
+			})
+		})
+	case n < 76:
+		u.disableJob(name, true)
+		w.after(w.between(0, 30*time.Second), func() { u.disableJob(name, false) })
+	case n < 82:
+		u.ask("deregister "+name, func(c *scheduler.Core) (scheduler.Planned, error) { return c.PlanDeregisterJob(name) })
+		w.after(w.between(0, 20*time.Second), func() { u.registerJob(name) })
+	case n < 88:
+		u.ask("update app "+appName, func(c *scheduler.Core) (scheduler.Planned, error) {
+			return c.PlanUpdateApp(appName, func(app.Config) (app.Config, error) { return u.app(appName), nil })
+		})
+	case n < 91:
+		u.disableApp(appName, true)
+		w.after(w.between(0, 30*time.Second), func() { u.disableApp(appName, false) })
+	case n < 93:
+		u.ask("delete app "+appName, func(c *scheduler.Core) (scheduler.Planned, error) {
+			return c.PlanDeleteApp(appName, w.rng.IntN(2) == 0)
+		})
+		w.after(w.between(0, 20*time.Second), func() { u.registerApp(appName) })
+	case n < 95:
+		u.registerApp(appName)
+	case n < 97 && w.moods[OperatorEdits] > 0:
+		u.edit(name)
+	}
+}
+
+// ask hands a request to the leader; without one it is refused.
+func (u *users) ask(name string, plan func(*scheduler.Core) (scheduler.Planned, error)) {
+	l := u.w.leading
+	if l == nil || l.dead {
+		return
+	}
+	if u.w.trace.on() {
+		u.w.trace.add("a user: %s", name)
+	}
+	l.requests = append(l.requests, &request{name: name, plan: plan, done: func(err error) {
+		if u.w.trace.on() {
+			u.w.trace.add("a user is told of %s: %v", name, err)
+		}
+	}})
+	l.poke()
+}
+
+func (u *users) registerApp(name string) {
+	cfg := u.app(name)
+	u.ask("register app "+name, func(c *scheduler.Core) (scheduler.Planned, error) { return c.PlanRegisterApp(cfg) })
+}
+
+func (u *users) app(name string) app.Config {
+	w := u.w
+	cfg := app.Default()
+	cfg.AppName, cfg.AppURL = name, "http://files/"+name+".tar.gz"
+	cfg.BootstrapScript = fmt.Sprintf("bin/start.sh v%d", w.rng.IntN(3))
+	cfg.CPUCount = []float64{0.01, 0.1, 0.5}[w.rng.IntN(3)]
+	cfg.MemoryMB = []float64{32, 128, 256}[w.rng.IntN(3)]
+	return cfg
+}
+
+func (u *users) registerJob(name string) {
+	cfg := u.job(name)
+	u.ask("register job "+name, func(c *scheduler.Core) (scheduler.Planned, error) { return c.PlanRegisterJob(cfg) })
+}
+
+var crons = []string{"* * * * * ?", "*/5 * * * * ?", "*/5 * * * * ?", "0/10 * * * * ?", "0/10 * * * * ?", "0/30 * * * * ?", "0 * * * * ?", "0 * * * * ?", "0 */5 * * * ?", "0 0 12 * * ?", "", ""}
+
+// job is a random document that can run on the cluster when it is empty, or never.
+func (u *users) job(name string) jobs.Config {
+	w := u.w
+	cfg := jobs.Default()
+	cfg.JobName, cfg.JobExecutionType = name, jobs.Transient
+	cfg.AppName, _ = pick(w, u.apps)
+	cfg.Cron, _ = pick(w, crons)
+	cfg.Failover, cfg.Misfire = w.rng.IntN(2) == 0, w.rng.IntN(2) == 0
+	cfg.MaxRetries = w.rng.IntN(3)
+	if w.rng.IntN(4) > 0 {
+		cfg.MaxRetries = 0
+	}
+	cfg.ShardingTotalCount = 1 + w.rng.IntN(4)
+	if w.rng.IntN(3) == 0 {
+		cfg.ShardingTotalCount = 1 + w.rng.IntN(20)
+	}
+	if u.big && w.rng.IntN(3) == 0 {
+		cfg.ShardingTotalCount = 40 + w.rng.IntN(80)
+	}
+	perAgent := (cfg.ShardingTotalCount + u.n - 1) / u.n
+	// The room beside the largest executor, shared by as many shards as one agent has to take.
+	most := u.room.Minus(app.NewResources(0.5, 256))
+	cpu := float64(most.CPUMilli/int64(perAgent)) / 1000
+	mem := float64(most.MemMilli/int64(perAgent)/1000) - 1
+	cfg.CPUCount, cfg.MemoryMB = cpu, mem
+	switch w.rng.IntN(10) {
+	case 0: // hardly fits
+	case 1:
+		if w.rng.IntN(4) == 0 {
+			cfg.CPUCount = neverCPUs
+		}
+	default:
+		cfg.CPUCount, cfg.MemoryMB = max(cpu/8, 0.001), max(mem/8, 1)
+	}
+	return cfg
+}
+
+// neverCPUs is more than any agent has.
+const neverCPUs = 1000
+
+func (u *users) disableJob(name string, disabled bool) {
+	u.ask(fmt.Sprintf("disable %s: %v", name, disabled), func(c *scheduler.Core) (scheduler.Planned, error) { return c.PlanDisableJob(name, disabled) })
+}
+
+func (u *users) disableApp(name string, disabled bool) {
+	u.ask(fmt.Sprintf("disable app %s: %v", name, disabled), func(c *scheduler.Core) (scheduler.Planned, error) { return c.PlanDisableApp(name, disabled) })
+}
+
+// trigger asks once.
+func (u *users) trigger(job, key string) {
+	u.triggerWith(job, key, func(scheduler.Reply) {})
+}
+
+func (u *users) triggerWith(job, key string, done func(scheduler.Reply)) {
+	l := u.w.leading
+	if l == nil || l.dead {
+		return
+	}
+	l.token++
+	token := l.token
+	if u.w.trace.on() {
+		u.w.trace.add("a user triggers %s, key %q", job, key)
+	}
+	l.asks[token] = func(r scheduler.Reply) {
+		if r.Err == nil {
+			u.w.check.promised(r.ExecutionID)
+		}
+		done(r)
+	}
+	l.put(scheduler.TriggerAsked{Token: token, Job: job, Key: key})
+}
+
+// triggerSurely asks again with the same key until it is answered.
+func (u *users) triggerSurely(job, key string, tries int) {
+	answered := false
+	u.triggerWith(job, key, func(r scheduler.Reply) {
+		answered = true
+		if r.Err != nil {
+			return
+		}
+		if old, ok := u.keyed[job+" "+key]; ok && old != r.ExecutionID {
+			u.w.fail("T3 a key makes a trigger idempotent", "job %s, key %s: first %s, then %s", job, key, old, r.ExecutionID)
+		}
+		u.keyed[job+" "+key] = r.ExecutionID
+	})
+	u.w.after(u.w.between(time.Second, 30*time.Second), func() {
+		if (!answered || u.w.rng.IntN(4) == 0) && tries > 0 && !u.w.calm {
+			u.w.count(TriggerRepeated)
+			u.triggerSurely(job, key, tries-1)
+		}
+	})
+}
+
+// edit changes a document behind the leader's back.
+func (u *users) edit(name string) {
+	w := u.w
+	e, there := w.store.entries[pathJobs+"/"+name]
+	if !there {
+		return
+	}
+	w.count(OperatorEdits)
+	w.store.put(e.Path, e.Value)
+}
+
+// stop lets nothing new come: no cron any more, everything enabled.
+func (u *users) stop() {
+	for _, name := range u.apps {
+		u.disableApp(name, false)
+	}
+	for _, name := range u.jobs {
+		u.disableJob(name, false)
+		u.ask("no cron for "+name, func(c *scheduler.Core) (scheduler.Planned, error) {
+			return c.PlanUpdateJob(name, func(old jobs.Config) (jobs.Config, error) {
+				old.Cron = ""
+				return old, nil
+			})
+		})
+	}
+}

@@ -1,0 +1,326 @@
+package whole_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/test/internal/system"
+)
+
+// everySecond is Quartz's for it.
+const everySecond = "* * * * * ?"
+
+// TestServerKilledAgainAndAgain kills the server with kill -9 at random moments while crons
+// fire and triggers come in (promises 1 and 2, rules F1-F5, O1-O4). The seed decides only the moments.
+func TestServerKilledAgainAndAgain(t *testing.T) {
+	const kills = 15
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+
+	m := start(t)
+	m.App("storm", writes, nil)
+	m.Job("patient", "storm", system.Doc{"cron": everySecond, "shardingTotalCount": 3, "misfire": true, "env": env("TAKES", "0.2")})
+	m.Job("hasty", "storm", system.Doc{"cron": everySecond, "shardingTotalCount": 2, "env": env("TAKES", "1.3")})
+	m.Job("asked", "storm", system.Doc{"misfire": true, "env": env("TAKES", "0.1")})
+
+	ended := map[string]string{} // answers that must not change any more
+	asked := map[string]string{} // execution by idempotency key
+	ask := func(key string) {
+		if asked[key] != "" {
+			return
+		}
+		a, err := m.Try("POST", "/api/job/asked/trigger", "", "Idempotency-Key: "+key)
+		if err == nil && a.Status == http.StatusOK {
+			asked[key] = strings.Split(a.Body, `"`)[3]
+		}
+	}
+	remember := func() {
+		entries := m.Ledger()
+		for _, e := range entries[max(0, len(entries)-20):] {
+			if e.What != "end" || ended[e.Execution] != "" {
+				continue
+			}
+			if a, err := m.Try("GET", "/api/execution/"+e.Execution, ""); err == nil && strings.Contains(a.Body, `"state":"FINISHED","reason"`) {
+				ended[e.Execution] = a.Body
+			}
+		}
+	}
+	for kill := range kills {
+		// A moment between 0 and 3 s after the server is ready; now and then before.
+		lives := time.Duration(random.Float64() * float64(3*time.Second))
+		at := time.Now().Add(lives)
+		m.Until(fmt.Sprintf("server %d has had its %v", kill, lives), func() string {
+			if key := fmt.Sprint("key-", kill, "-", random.IntN(4)); asked[key] == "" {
+				ask(key)
+			}
+			remember()
+			if time.Now().Before(at) {
+				return "not yet"
+			}
+			return ""
+		})
+		go func(key string) { _, _ = m.Try("POST", "/api/job/asked/trigger", "", "Idempotency-Key: "+key) }(fmt.Sprint("late-", kill))
+		m.Kill()
+		m.Launch()
+		if random.IntN(3) > 0 {
+			m.Ready()
+		}
+	}
+	m.Ready()
+	for kill := range kills {
+		ask(fmt.Sprint("late-", kill)) // whether it was done before the kill or not
+	}
+	for key, id := range asked {
+		if again := trigger(m, "/api/job/asked/trigger", "", "Idempotency-Key: "+key); again != id {
+			t.Errorf("%s gave %s, and after kill -9 %s", key, id, again)
+		}
+	}
+	last := lastFire(m, "patient")
+	m.Until("the fires go on", func() string {
+		if now := lastFire(m, "patient"); !now.After(last.Add(2 * time.Second)) {
+			return fmt.Sprintf("the last was at %v", now)
+		}
+		return ""
+	})
+	// Take the crons away, and let what waits run.
+	for _, job := range []string{"patient", "hasty"} {
+		m.Update(job, system.Doc{"cron": nil})
+	}
+	m.Until("nothing waits or runs", func() string {
+		for _, job := range []string{"patient", "hasty", "asked"} {
+			if x := m.Explain(job); x.State != "ON_TRIGGER" {
+				return fmt.Sprintf("%+v", x)
+			}
+		}
+		return ""
+	})
+	m.OnceEach()
+
+	fires := map[string][]time.Time{}
+	shards := map[string]int{}
+	for _, line := range m.Ledger() {
+		if line.What != "start" {
+			continue
+		}
+		if line.Attempt != 1 {
+			t.Errorf("%+v: want attempt 1 of what was never lost", line)
+		}
+		if shards[line.Execution]++; shards[line.Execution] > 1 {
+			continue
+		}
+		e := m.Execution(line.Execution)
+		if e.State != "FINISHED" {
+			t.Errorf("%+v: want FINISHED", e)
+		}
+		fires[e.JobName] = append(fires[e.JobName], e.FireTime)
+	}
+	for id, n := range shards {
+		job, _, _ := strings.Cut(id, "@")
+		if want := map[string]int{"patient": 3, "hasty": 2, "asked": 1}[job]; n != want {
+			t.Errorf("%d shards of %s ran, want %d", n, id, want)
+		}
+	}
+	for job, times := range fires {
+		slices.SortFunc(times, time.Time.Compare)
+		for i, at := range times {
+			if job == "asked" {
+				break
+			}
+			if at.Nanosecond() != 0 || i > 0 && !at.After(times[i-1]) {
+				t.Errorf("%s: fire at %v after %v", job, at, times[max(0, i-1)])
+			}
+			if job == "patient" && i > 0 && at.Sub(times[i-1]) != time.Second {
+				t.Errorf("promise 1: patient fired at %v and then at %v", times[i-1], at)
+			}
+		}
+	}
+	ids := map[string]string{}
+	for key, id := range asked {
+		if other := ids[id]; other != "" {
+			t.Errorf("%s and %s are both answered with %s", key, other, id)
+		}
+		ids[id] = key
+		if shards[id] != 1 {
+			t.Errorf("promise 1: trigger %s was accepted as %s, which ran %d times", key, id, shards[id])
+		}
+	}
+	for id, before := range ended {
+		if now := m.OK("GET", "/api/execution/"+id, ""); now != before {
+			t.Errorf("execution %s had ended as\n%s and is now\n%s", id, before, now)
+		}
+	}
+	t.Logf("%d kills; fires run: patient %d, hasty %d; triggers %d; %d ended executions compared",
+		kills, len(fires["patient"]), len(fires["hasty"]), len(fires["asked"]), len(ended))
+	m.Stop()
+}
+
+func lastFire(m *system.Machine, job string) (last time.Time) {
+	m.Helper()
+	for _, e := range m.Ledger() {
+		if strings.HasPrefix(e.Execution, job+"@") {
+			at, err := time.Parse(time.RFC3339, e.FireTime)
+			if err != nil {
+				m.Fatal(err)
+			}
+			if at.After(last) {
+				last = at
+			}
+		}
+	}
+	return last
+}
+
+// TestRunningTasksAreFoundAgain kills the server while tasks run: some end meanwhile, some go on; the
+// new server knows the ends of both, with their exit status, and their output.
+func TestRunningTasksAreFoundAgain(t *testing.T) {
+	m := start(t)
+	path, release := hold(t)
+	m.App("found", system.Files{"bin/start.sh": system.Ledger, "bin/fails.sh": script(`touch "$LEDGER.up"; while [ -e "$HOLD" ]; do sleep 0.1; done; echo "it was not to be" >&2; exit 7`)}, nil)
+	m.Job("good", "found", system.Doc{"shardingTotalCount": 2, "env": env("HOLD", path)})
+	m.Job("bad", "found", system.Doc{"env": env("HOLD", path), "props": env("script.command.line", "bin/fails.sh")})
+	m.Job("long", "found", system.Doc{"env": env("HOLD", path+"2")})
+	good, bad := m.Trigger("good"), m.Trigger("bad")
+	m.Started(good, 2)
+	before := m.AwaitShards(good, "RUNNING")
+	m.AwaitShards(bad, "RUNNING")
+	m.Kill()
+	release() // they end while nobody watches
+	m.Until("the tasks have ended", func() string {
+		if _, ends := m.Ran(); len(ends) < 2 {
+			return fmt.Sprint(ends)
+		}
+		return ""
+	})
+	m.Start()
+	after := m.Await(good, "FINISHED")
+	for i := range after.Shards {
+		a, b := after.Shards[i], before.Shards[i]
+		if a.TaskID != b.TaskID || a.Attempt != 1 || a.ExitStatus == nil || *a.ExitStatus != 0 {
+			t.Errorf("found again: %+v, was %+v", a, b)
+		}
+	}
+	if s := m.Await(bad, "FAILED").Shards[0]; s.ExitStatus == nil || *s.ExitStatus != 7 || !strings.Contains(s.FailureCause, "not to be") || s.Attempt != 1 {
+		t.Errorf("found again: %+v", s)
+	} else if got := m.Logs(s.TaskID, "stream=stderr"); got != "it was not to be\n" {
+		t.Errorf("output after kill -9: %q", got)
+	}
+	if n := len(m.Executors()); n != 1 {
+		t.Errorf("%d executors, want the one that was there", n)
+	}
+	m.Stop()
+	m.OnceEach()
+}
+
+// TestExecutorKilled: with failover a shard that is lost runs again (E2), without it is over, and the
+// reason says what happened. Nothing of the task outlives its executor (X7).
+func TestExecutorKilled(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		kill func(m *system.Machine)
+	}{
+		{"executor", func(m *system.Machine) { m.KillProcess(m.Executors()[0]) }},
+		{"guard", func(m *system.Machine) { m.KillProcess(m.Guards()[0]) }},
+		{"executor while the server is down", func(m *system.Machine) {
+			m.Kill()
+			m.KillProcess(m.Executors()[0])
+			m.Start()
+		}},
+		{"server right after its executor", func(m *system.Machine) {
+			m.KillProcess(m.Executors()[0])
+			m.Kill()
+			m.Start()
+		}},
+		{"everything", func(m *system.Machine) {
+			m.Kill()
+			for _, p := range m.Processes() {
+				if m.Lives(p.PID) {
+					m.KillProcess(p.PID)
+				}
+			}
+			m.Start()
+		}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			m := start(t)
+			path, release := hold(t)
+			m.App("dies", writes, nil)
+			m.Job("again", "dies", system.Doc{"shardingTotalCount": 2, "failover": true, "env": env("HOLD", path)})
+			m.Job("once", "dies", system.Doc{"shardingTotalCount": 2, "env": env("HOLD", path)})
+			again, once := m.Trigger("again"), m.Trigger("once")
+			tasks := append(m.Started(again, 2), m.Started(once, 2)...)
+			m.AwaitShards(again, "RUNNING")
+			m.AwaitShards(once, "RUNNING")
+			test.kill(m)
+
+			e := m.Await(once, "FAILED")
+			for _, s := range e.Shards {
+				lost := s.State == "LOST" || test.name == "guard" && s.State == "FAILED" // the executor lives and says so
+				if !lost || s.FailureCause == "" || s.Attempt != 1 {
+					t.Errorf("without failover: %+v, want LOST and why", s)
+				}
+			}
+			if e.Reason == "" {
+				t.Errorf("without failover: %+v, want a reason", e)
+			}
+			if test.name != "guard" {
+				m.Started(again, 4)
+				e = m.Execution(again)
+				for _, s := range e.Shards {
+					if s.Attempt != 2 || !strings.Contains(s.TaskID, "@-@FAILOVER@-@") {
+						t.Errorf("with failover: %+v, want attempt 2", s)
+					}
+				}
+			}
+			for _, task := range tasks {
+				if m.Lives(task.PID) {
+					t.Errorf("process %d of %+v outlives its executor", task.PID, task)
+				}
+			}
+			release()
+			if test.name != "guard" {
+				m.Await(again, "FINISHED")
+			} else {
+				m.Await(again, "FINISHED", "FAILED")
+			}
+			m.Run("once", "FINISHED") // the app still works
+			m.Ran()
+			m.Stop()
+		})
+	}
+}
+
+// TestTaskProcessKilled: what somebody else kills has failed by itself (E3).
+func TestTaskProcessKilled(t *testing.T) {
+	m := start(t)
+	path, release := hold(t)
+	m.App("victim", writes, nil)
+	m.Job("victim", "victim", system.Doc{"shardingTotalCount": 2, "failover": true, "env": env("HOLD", path)})
+	id := m.Trigger("victim")
+	starts := m.Started(id, 2)
+	m.KillProcess(starts[0].PID)
+	m.Until("its shard has failed", func() string {
+		s := m.Execution(id).Shards[starts[0].Item]
+		if s.State != "FAILED" {
+			return fmt.Sprintf("%+v", s)
+		}
+		if !strings.Contains(s.FailureCause, "9") && !strings.Contains(s.FailureCause, "kill") {
+			t.Errorf("failure cause %q doesn't name the signal", s.FailureCause)
+		}
+		return ""
+	})
+	release()
+	e := m.Await(id, "FAILED")
+	if s := e.Shards[starts[1].Item]; s.State != "FINISHED" || s.Attempt != 1 {
+		t.Errorf("the other shard: %+v", s)
+	}
+	m.Stop()
+	if starts, _ := m.Ran(); len(starts) != 2 {
+		t.Errorf("ran: %v", starts)
+	}
+}
