@@ -413,7 +413,7 @@ func TestShutdown(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			a := newAgent(t, env("MESOS_EXECUTOR_SHUTDOWN_GRACE_PERIOD", "2secs"))
+			a := newAgent(t, env("MESOS_EXECUTOR_SHUTDOWN_GRACE_PERIOD", "3secs"))
 			a.launch(taskOf("gentle", script(t, `trap 'echo bye; exit 0' TERM; echo up; while :; do sleep 0.01; done`)))
 			a.launch(taskOf("deaf", script(t, `trap '' TERM; echo up; while :; do sleep 0.01; done`)))
 			for _, id := range []string{"gentle", "deaf"} {
@@ -422,7 +422,7 @@ func TestShutdown(t *testing.T) {
 			}
 			begun := time.Now()
 			end(a)
-			if status := a.exit(); status != 0 || time.Since(begun) > 2*time.Second {
+			if status := a.exit(); status != 0 || time.Since(begun) > 3*time.Second {
 				t.Errorf("exit status %d after %v", status, time.Since(begun))
 			}
 			a.await("deaf", mesos.TASK_KILLED)

@@ -65,7 +65,9 @@ func (c *Core) sessionBegan(e SessionBegan) {
 		a.registered = false
 	}
 	for _, x := range c.executors {
-		x.pending, x.confirmed, x.shutdownSent, x.shutdownTry = 0, false, time.Time{}, 0
+		// No ACCEPT of this session names it yet and those before are voided, so
+		// the offers to come tell the truth about it (rule X3).
+		x.pending, x.confirmed, x.shutdownSent, x.shutdownTry = 0, true, time.Time{}, 0
 	}
 	for _, ref := range c.tasks {
 		s := ref.shard()

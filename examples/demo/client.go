@@ -21,7 +21,9 @@ type refusal struct {
 	message string
 }
 
-func (r *refusal) Error() string { return fmt.Sprintf("the server answered %d: %s", r.status, r.message) }
+func (r *refusal) Error() string {
+	return fmt.Sprintf("the server answered %d: %s", r.status, r.message)
+}
 
 // call sends a request and reads its answer, as JSON into out, or as text if out
 // is a *string.
@@ -86,16 +88,18 @@ type execution struct {
 func (e execution) over() bool { return e.State != "WAITING" && e.State != "RUNNING" }
 
 type shard struct {
-	Item                                int
-	State, TaskID, Agent, FailureCause  string
-	Attempt                             int
-	StartTime, CompleteTime             *time.Time
-	ExitStatus                          *int
+	Item                               int
+	State, TaskID, Agent, FailureCause string
+	Attempt                            int
+	StartTime, CompleteTime            *time.Time
+	ExitStatus                         *int
 }
 
 // runs are the executions of jobs that wait or run.
 func (c *client) runs(ctx context.Context, job string) ([]string, error) {
-	var explanation struct{ Waiting, Running []struct{ ExecutionID string } }
+	var explanation struct {
+		Waiting, Running []struct{ ExecutionID string }
+	}
 	if err := c.call(ctx, "GET", "/api/job/"+url.PathEscape(job)+"/explain", "", &explanation); err != nil {
 		return nil, err
 	}

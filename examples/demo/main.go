@@ -6,7 +6,8 @@
 //
 // The files, in the order of what happens: server.go starts the server and
 // family.go knows its processes, bundle.go packs and serves the package, client.go
-// talks to the API, watch.go follows the runs, screen.go writes.
+// talks to the API, watch.go and run.go follow the runs, screen.go
+// writes.
 package main
 
 import (
@@ -50,14 +51,14 @@ func main() {
 		now()
 	}()
 	screen := newScreen(os.Stdout)
-	if err := run(ctx, hurry, o, screen); err != nil {
+	if err := demo(ctx, hurry, o, screen); err != nil {
 		fmt.Fprintln(os.Stderr, "demo:", err)
 		os.Exit(1)
 	}
 }
 
-// run plays the demo until ctx ends; when hurry ends, the end comes at once.
-func run(ctx, hurry context.Context, o options, screen *screen) (err error) {
+// demo plays it all until ctx ends; when hurry ends, the end comes at once.
+func demo(ctx, hurry context.Context, o options, screen *screen) (err error) {
 	for _, needed := range []string{o.scheduler, filepath.Join(filepath.Dir(o.scheduler), "executor"), o.source} {
 		if _, err := os.Stat(needed); err != nil {
 			return fmt.Errorf("%w; run make demo in the repository's folder", err)
@@ -129,8 +130,8 @@ func play(ctx context.Context, o options, s *server, api *client, screen *screen
 	if err := api.call(ctx, "POST", "/api/job/count_by_theme/trigger", "", &triggered); err != nil {
 		return err
 	}
-	w := &watcher{api: api, server: s, screen: screen, jobs: []string{"word_count", "count_by_theme"}, seen: map[string]*sighting{}}
-	w.expect(triggered.ExecutionID)
+	w := newWatcher(api, s, screen, "word_count", "count_by_theme")
+	w.expect("count_by_theme", triggered.ExecutionID)
 	return w.watch(ctx)
 }
 

@@ -3,9 +3,8 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
-	"os"
-	"strings"
+	"net/http"
+	"slices"
 	"time"
 )
 
@@ -16,33 +15,39 @@ type watcher struct {
 	screen *screen
 	jobs   []string
 
-	seen     map[string]*sighting // by execution id
-	order    []*sighting          // those that are not over, oldest first
-	detailed map[string]bool      // jobs of which a run was shown in full
-	ended    int                  // runs shown to their end
-	advised  bool
+	seen    map[string]bool // ids of executions
+	going   []*run          // executions that are not over, oldest first
+	full    map[string]bool // jobs of which a run was shown in full
+	ended   int             // runs shown in full to their end
+	advised bool
 }
 
-// sighting is what was shown of an execution so far.
-type sighting struct {
-	id     string
-	full   bool // shard by shard, with output
-	begun  bool
-	state  string
-	reason string
-	shards map[int]string // states
+func newWatcher(api *client, server *server, screen *screen, jobs ...string) *watcher {
+	return &watcher{api: api, server: server, screen: screen, jobs: jobs, seen: map[string]bool{}, full: map[string]bool{}}
+}
+
+// expect begins to follow an execution, the first of a job in full.
+func (w *watcher) expect(job, id string) {
+	if w.seen[id] {
+		return
+	}
+	w.seen[id] = true
+	w.going = append(w.going, &run{id: id, full: !w.full[job], states: map[int]string{}})
+	w.full[job] = true
 }
 
 // watch shows runs until ctx ends or the server fails.
 func (w *watcher) watch(ctx context.Context) error {
 	for {
 		err := w.look(ctx)
-		if !w.advised && w.ended >= len(w.jobs) {
-			w.advise()
-		}
 		var refused *refusal
-		if err != nil && errors.As(err, &refused) && refused.status != 503 && refused.status != 404 {
+		if errors.As(err, &refused) && refused.status != http.StatusServiceUnavailable {
 			return err
+		}
+		// Any other error means that the server isn't there; exited will tell.
+		if !w.advised && w.ended >= len(w.jobs) {
+			w.advised = true
+			w.advise()
 		}
 		select {
 		case <-ctx.Done():
@@ -56,47 +61,72 @@ func (w *watcher) watch(ctx context.Context) error {
 	}
 }
 
+// look asks once for all that may have changed, and shows it.
+func (w *watcher) look(ctx context.Context) error {
+	for _, job := range w.jobs {
+		ids, err := w.api.runs(ctx, job)
+		var refused *refusal
+		if errors.As(err, &refused) && refused.status == http.StatusNotFound {
+			continue // someone deregistered it
+		}
+		if err != nil {
+			return err
+		}
+		for _, id := range ids {
+			w.expect(job, id)
+		}
+	}
+	for _, r := range slices.Clone(w.going) {
+		e, err := w.api.execution(ctx, r.id)
+		if err != nil {
+			return err
+		}
+		w.show(ctx, r, e)
+		if !e.over() {
+			continue
+		}
+		w.going = slices.DeleteFunc(w.going, func(other *run) bool { return other == r })
+		if r.full {
+			w.ended++
+		}
+	}
+	return nil
+}
+
 // revive starts the server again after someone killed it.
 func (w *watcher) revive(ctx context.Context) error {
-	if ctx.Err() != nil {
+	switch {
+	case ctx.Err() != nil:
 		return ctx.Err()
-	}
-	if !w.server.killed() {
+	case !w.server.killed():
 		return w.server.explain("the server ended by itself")
 	}
-	w.screen.event("", "the server was killed; what it started goes on without it. Starting it again, on the same data")
+	w.screen.event("server", "killed; what it started goes on without it. Starting it again, on the same data")
 	if err := w.server.start(); err != nil {
 		return err
 	}
 	if err := w.server.awaitReady(ctx, w.api); err != nil {
 		return err
 	}
-	w.screen.event("", "it is back, and finds its runs again")
+	w.screen.event("server", "back (process %d), and knows its runs", w.server.cmd.Process.Pid)
 	return nil
 }
 
-// look asks once for all that may have changed, and shows it.
-func (w *watcher) look(ctx context.Context) error {
-	for _, job := range w.jobs {
-		ids, err := w.api.runs(ctx, job)
-		if err != nil {
-			return err
-		}
-		for _, id := range ids {
-			w.expect(id)
-		}
+// advise says what to try.
+func (w *watcher) advise() {
+	s, base := w.screen, w.api.base
+	s.step("What to try next, in a second terminal")
+	for _, try := range [][2]string{
+		{"run a job now", "curl -X POST " + base + "/api/job/count_by_theme/trigger"},
+		{"see when it fires, what waits for what, what runs", "curl " + base + "/api/job/word_count/explain"},
+		{"change it, from the next run on", "curl -X PUT " + base + `/api/job/update -d '{"jobName":"word_count","shardingTotalCount":5}'`},
+		{"make a run fail, and see why", "curl -X PUT " + base + `/api/job/update -d '{"jobName":"word_count","jobParameter":"nonsense"}'`},
+		{"switch it off, and on again", "curl -X POST " + base + "/api/job/word_count/disable; curl -X POST " + base + "/api/job/word_count/enable"},
+		{"kill the server in the middle of a run: this demo starts it again, and nothing is lost", "kill -9 $(pgrep -f -n 'scheduler --local --listen " + w.server.listen + "')"},
+	} {
+		s.text("%s", try[0])
+		s.command("%s", try[1])
 	}
-	going := w.order[:0]
-	for _, s := range w.order {
-		e, err := w.api.execution(ctx, s.id)
-		if err != nil {
-			return errors.Join(err, w.keep(going))
-		}
-		w.show(ctx, s, e)
-		if !e.over() {
-			going = append(going, s)
-		}
-	}
-	w.order = going
-	return nil
+	s.text("The server's log is %s; README.md goes on from here. Ctrl-C ends it all.", w.server.logFile())
+	s.step("The runs go on")
 }

@@ -107,8 +107,10 @@ func BenchmarkTimetablePop(b *testing.B) {
 			}
 		})
 		b.Run(fmt.Sprintf("of %d jobs in one group that has changed", jobs), func(b *testing.B) {
-			tt := planOf(b, jobs, 1)
-			s := mustParse(b, "0 0 0 * * ?", nil)
+			tt, s := cron.NewTimetable(), mustParse(b, "* * * * * ?", nil)
+			for _, i := range rand.New(rand.NewPCG(1, 2)).Perm(jobs) {
+				tt.Set(fmt.Sprintf("job-%06d", i), s, noon)
+			}
 			tt.Pop(noon.AddDate(1, 0, 0))
 			b.ReportAllocs()
 			for b.Loop() {

@@ -205,6 +205,21 @@ func TestFarMoments(t *testing.T) {
 	}
 }
 
+// Go's zone bounds are wrong on the last day of leap years far ahead.
+func TestLeapYearsEndFarAhead(t *testing.T) {
+	t.Parallel()
+	for _, name := range zoneNames {
+		s := mustParse(t, "0 0 2 * * ?", zone(t, name))
+		at := time.Date(2040, 12, 29, 12, 0, 0, 0, s.Zone())
+		for day := 30; day <= 31; day++ {
+			at = s.Next(at)
+			if want := time.Date(2040, 12, day, 2, 0, 0, 0, s.Zone()); !at.Equal(want) {
+				t.Errorf("in %s it fires at %v, want %v", name, at, want)
+			}
+		}
+	}
+}
+
 func FuzzParse(f *testing.F) {
 	for _, expr := range []string{
 		"0/5 * * * * * ?", "0 0 12 ? * MON-FRI 2026-2030", "0 0 0 L-3W FEB ?", "1,,2 0 0 31W * ?", "0 30 2 ? 3 1#2",

@@ -15,6 +15,7 @@ import (
 type checker struct {
 	w         *world
 	execs     map[string]*execRecord // in the registry
+	early     map[string]*execRecord // chunks that no header names
 	ever      map[string]bool        // executions that ever were
 	jobs      map[string]*jobMirror
 	live      map[string]string // tasks that are committed as launching or running → execution
@@ -23,6 +24,7 @@ type checker struct {
 	toldToEnd map[string]bool   // executors whose end was committed, or told
 	infos     map[string]cluster.Executor
 	promises  map[string]bool
+	endNoted  map[string]bool // history has their end
 
 	mark      time.Time
 	running   map[string][]*process // by job and item
@@ -31,9 +33,9 @@ type checker struct {
 }
 
 func newChecker(w *world) *checker {
-	return &checker{w: w, execs: map[string]*execRecord{}, ever: map[string]bool{}, jobs: map[string]*jobMirror{}, live: map[string]string{},
+	return &checker{w: w, execs: map[string]*execRecord{}, early: map[string]*execRecord{}, ever: map[string]bool{}, jobs: map[string]*jobMirror{}, live: map[string]string{},
 		ghosts: map[string]string{}, executors: map[string]bool{}, toldToEnd: map[string]bool{}, infos: map[string]cluster.Executor{},
-		promises: map[string]bool{}, running: map[string][]*process{}}
+		promises: map[string]bool{}, endNoted: map[string]bool{}, running: map[string][]*process{}}
 }
 
 // execution is a header that was committed.
@@ -44,7 +46,11 @@ func (c *checker) execution(r record) {
 		if c.ever[r.ID] {
 			w.fail("F2 a fire is made at most once", "execution %s is made again", r.ID)
 		}
-		e = &execRecord{chunks: map[string][]shardRecord{}, done: map[int]bool{}, made: w.now}
+		e = c.early[r.ID]
+		if e == nil {
+			e = newExecRecord()
+		}
+		delete(c.early, r.ID)
 		c.execs[r.ID], c.ever[r.ID] = e, true
 	}
 	old := e.record
@@ -103,7 +109,11 @@ func (c *checker) execution(r record) {
 func (c *checker) chunk(id, path string, part []shardRecord) {
 	e := c.execs[id]
 	if e == nil {
-		return // not named by a header yet
+		e = c.early[id] // not named by a header yet
+	}
+	if e == nil {
+		e = newExecRecord()
+		c.early[id] = e
 	}
 	was := e.chunks[path]
 	e.chunks[path] = part
@@ -137,9 +147,10 @@ func (c *checker) executionGone(id string) {
 	if e == nil {
 		return
 	}
-	if e.Ended == 0 {
+	if e.Ended == 0 && !c.endNoted[id] {
 		c.w.fail("nothing is lost", "execution %s is removed before it ended", id)
 	}
+	delete(c.job(e.Job).open, id)
 	delete(c.execs, id)
 }
 
@@ -152,7 +163,7 @@ func (c *checker) promised(id string) {
 }
 
 // marked: fires up to this instant were made, or dropped for a reason.
-func (c *checker) marked(to time.Time) {
+func (c *checker) marked(to time.Time, upTo string) {
 	w := c.w
 	if to.Before(c.mark) {
 		w.fail("F1 the mark never goes back", "from %s to %s", c.mark, to)
@@ -165,6 +176,10 @@ func (c *checker) marked(to time.Time) {
 			j.checkedTo = to
 			continue
 		}
+		upto := to
+		if name > upTo {
+			upto = to.Add(-time.Millisecond) // the mark stands inside the instant
+		}
 		from := j.checkedTo
 		if j.since.After(from) {
 			from = j.since
@@ -173,8 +188,7 @@ func (c *checker) marked(to time.Time) {
 		if late := wall.Add(-w.opt.Late + 10*time.Second); late.After(from) {
 			from = late
 		}
-		before := to.Add(-time.Millisecond)
-		for at := j.schedule.Next(from); !at.IsZero() && !at.After(before); at = j.schedule.Next(at) {
+			for at := j.schedule.Next(from); !at.IsZero() && !at.After(upto); at = j.schedule.Next(at) {
 			id := name + "@" + at.UTC().Format("20060102T150405Z")
 			switch {
 			case c.ever[id]:
@@ -184,8 +198,8 @@ func (c *checker) marked(to time.Time) {
 				w.fail("F1 no fire is left out", "job %s (since %s): the fire of %s was not made; the mark goes from %s to %s, the clock is %s", name, j.since, at, j.checkedTo, to, wall)
 			}
 		}
-		if before.After(j.checkedTo) {
-			j.checkedTo = before
+		if upto.After(j.checkedTo) {
+			j.checkedTo = upto
 		}
 	}
 }
@@ -250,6 +264,7 @@ type watch struct {
 	session     int64
 	idle        int
 	acks        []cluster.Update
+	failures    []string // executors told to have ended
 }
 
 func (v *watch) reset() {
@@ -306,8 +321,11 @@ func (c *checker) decided(l *leader, events []scheduler.Event, d *scheduler.Deci
 	}
 	fires := 0
 	for _, n := range d.Notes {
-		if n.Kind == scheduler.NoteExecutionMade {
+		switch n.Kind {
+		case scheduler.NoteExecutionMade:
 			fires++
+		case scheduler.NoteExecutionEnded:
+			c.endNoted[n.Execution] = true // may be pushed out of the ring in the same step
 		}
 	}
 	if fires > 2 {
@@ -344,7 +362,7 @@ func (c *checker) told(l *leader, e cluster.Event) {
 		}
 	case cluster.Failure:
 		if e.ExecutorID != "" {
-			c.toldToEnd[e.ExecutorID] = true
+			v.failures = append(v.failures, e.ExecutorID)
 			return
 		}
 		if m := c.w.master; m != nil { // its offers are void
@@ -407,6 +425,10 @@ func (c *checker) afterDecision(l *leader) {
 	for _, u := range l.watch.acks {
 		c.endIsCommitted(u)
 	}
+	for _, id := range l.watch.failures {
+		c.toldToEnd[id] = true
+	}
+	l.watch.failures = nil
 }
 
 // endIsCommitted: an acknowledgement of an end leaves only after the end is in the registry (S3).
@@ -417,10 +439,10 @@ func (c *checker) endIsCommitted(u cluster.Update) {
 }
 
 // leaves looks at a call as it leaves.
-func (c *checker) leaves(_ *leader, call scheduler.Call) {
+func (c *checker) leaves(l *leader, call scheduler.Call) {
 	if a, ok := call.(scheduler.CallAccept); ok {
 		for _, t := range a.Accept.Tasks {
-			if c.live[t.TaskID] == "" && c.w.leading != nil && !c.w.leading.dead && c.w.leading.term == c.w.store.term {
+			if c.live[t.TaskID] == "" && l.term == c.w.store.term {
 				c.w.fail("write, then act", "ACCEPT launches %s, which is not committed", t.TaskID)
 			}
 		}

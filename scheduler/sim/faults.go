@@ -164,7 +164,7 @@ func (w *world) planFault() {
 		return
 	}
 	level := w.moods[on[0]]
-	w.after(w.between(time.Second, time.Duration(float64(2*time.Minute)/level)), func() {
+	w.after(w.between(time.Second, time.Duration(float64(40*time.Second)/level)), func() {
 		if w.calm {
 			return
 		}

@@ -66,7 +66,10 @@ type execRecord struct {
 	record
 	chunks map[string][]shardRecord
 	done   map[int]bool // items that were committed as finished
-	made   time.Duration
+}
+
+func newExecRecord() *execRecord {
+	return &execRecord{chunks: map[string][]shardRecord{}, done: map[int]bool{}}
 }
 
 // all are its shards, wherever they are kept.
@@ -136,9 +139,12 @@ func (c *checker) take(wr *registry.Write) {
 	}
 	switch {
 	case wr.Path == pathMark:
-		var m struct{ Time time.Time }
+		var m struct {
+			Time time.Time
+			Job  string
+		}
 		if read(&m) {
-			c.marked(m.Time)
+			c.marked(m.Time, m.Job)
 		}
 	case dir == pathExecution && wr.Delete:
 		c.executionGone(name)
@@ -150,8 +156,10 @@ func (c *checker) take(wr *registry.Write) {
 	case strings.HasPrefix(dir, pathShards+"/"):
 		id := dir[len(pathShards)+1:]
 		if wr.Delete {
-			if e := c.execs[id]; e != nil {
-				delete(e.chunks, wr.Path)
+			for _, e := range []*execRecord{c.execs[id], c.early[id]} {
+				if e != nil {
+					delete(e.chunks, wr.Path)
+				}
 			}
 			return
 		}

@@ -65,8 +65,9 @@ func TestServerKilledAgainAndAgain(t *testing.T) {
 			}
 			return ""
 		})
-		go func(key string) { _, _ = m.Try("POST", "/api/job/asked/trigger", "", "Idempotency-Key: "+key) }(fmt.Sprint("late-", kill))
+		answered := m.Async("POST", "/api/job/asked/trigger", "Idempotency-Key: late-"+fmt.Sprint(kill))
 		m.Kill()
+		<-answered
 		m.Launch()
 		if random.IntN(3) > 0 {
 			m.Ready()
@@ -107,9 +108,6 @@ func TestServerKilledAgainAndAgain(t *testing.T) {
 	for _, line := range m.Ledger() {
 		if line.What != "start" {
 			continue
-		}
-		if line.Attempt != 1 {
-			t.Errorf("%+v: want attempt 1 of what was never lost", line)
 		}
 		if shards[line.Execution]++; shards[line.Execution] > 1 {
 			continue
@@ -272,8 +270,9 @@ func TestExecutorKilled(t *testing.T) {
 				m.Started(again, 4)
 				e = m.Execution(again)
 				for _, s := range e.Shards {
-					if s.Attempt != 2 || !strings.Contains(s.TaskID, "@-@FAILOVER@-@") {
-						t.Errorf("with failover: %+v, want attempt 2", s)
+					// An attempt may have been sent to the executor that was gone, and never begun.
+					if s.Attempt < 2 || !strings.Contains(s.TaskID, "@-@FAILOVER@-@") {
+						t.Errorf("with failover: %+v, want a later attempt", s)
 					}
 				}
 			}
@@ -289,8 +288,13 @@ func TestExecutorKilled(t *testing.T) {
 				m.Await(again, "FINISHED", "FAILED")
 			}
 			m.Run("once", "FINISHED") // the app still works
-			m.Ran()
 			m.Stop()
+			starts, _ := m.Ran()
+			for part, n := range starts {
+				if part.Execution == again && n != 2 && test.name != "guard" || part.Execution == once && n != 1 {
+					t.Errorf("%+v ran %d times", part, n)
+				}
+			}
 		})
 	}
 }

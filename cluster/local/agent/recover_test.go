@@ -193,8 +193,8 @@ func TestGiveUpExecutors(t *testing.T) {
 func TestOtherBoot(t *testing.T) {
 	t.Parallel()
 	b := startBench(t).ready()
-	b.run(b.task("t1", "run", testExecutorInfo("ex1")))
-	b.master.waitState(t, "t1", mesos.TASK_RUNNING)
+	b.run(b.task("t1", "run", testExecutorInfo("ex1", "deaf")))
+	b.waitForked("ex1")
 	pid, journal := b.pid("ex1"), b.journalOf(b.container("ex1"))
 	b.stop()
 	data, err := os.ReadFile(journal)

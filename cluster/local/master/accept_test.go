@@ -156,3 +156,27 @@ func TestOffersOfOneAgentAreUsedTogether(t *testing.T) {
 		offerID(first), offerID(second), command("whole", a.id(), 8, 8192)))
 	a.asked(t, "run whole")
 }
+
+func TestExecutorOfARefusedLaunchTakesNothing(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	a := w.agent(Recovered{})
+	f := w.subscribed("")
+	ex := executorJSON("ex", f.id)
+	f.accept(0, f.offer(), custom("t1", a.id(), ex), custom("t2", a.id(), ex))
+	offer := f.offer()
+	f.call("SUPPRESS", "")
+	f.decline(0, offer)
+	dropped, agentSource := mesos.TASK_DROPPED, mesos.SOURCE_AGENT
+	for _, id := range []string{"t1", "t2"} {
+		w.master.Update(a.id(), StatusUpdate{FrameworkID: f.id, Latest: dropped, Status: mesos.TaskStatus{
+			TaskID: mesos.TaskID{Value: id}, State: &dropped, Source: &agentSource, UUID: []byte("0123456789abcdef"),
+		}})
+		f.status()
+	}
+	f.call("REVIVE", "")
+	offer = f.offer()
+	if got := dig(offer, "resources", 1, "scalar", "value"); got != 8.0 || offer["executor_ids"] != nil {
+		t.Errorf("cpus %v, executor_ids %v", got, offer["executor_ids"])
+	}
+}

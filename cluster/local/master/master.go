@@ -227,6 +227,8 @@ type framework struct {
 type executor struct {
 	info      mesos.ExecutorInfo
 	resources quantities
+	// seen tells that the agent is known to have it.
+	seen bool
 }
 
 type task struct {

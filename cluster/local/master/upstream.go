@@ -37,7 +37,7 @@ func (m *Master) Register(link AgentLink, still Recovered) error {
 	for i := range still.Executors {
 		e := &still.Executors[i]
 		if f := m.frameworks[e.GetFrameworkID().GetValue()]; f != nil {
-			m.addExecutor(f, a, *e)
+			m.addExecutor(f, a, *e).seen = true
 		}
 	}
 	for i := range still.Tasks {
@@ -85,13 +85,14 @@ func (t *task) recover(s *TaskState) {
 	}
 }
 
-func (m *Master) addExecutor(f *framework, a *agent, info mesos.ExecutorInfo) {
+func (m *Master) addExecutor(f *framework, a *agent, info mesos.ExecutorInfo) *executor {
 	e := &executor{info: info, resources: parse(info.Resources)}
 	if f.executors[a.id] == nil {
 		f.executors[a.id] = map[string]*executor{}
 	}
 	f.executors[a.id][info.ExecutorID.Value] = e
 	m.take(f, a, e.resources)
+	return e
 }
 
 func (m *Master) addTask(f *framework, a *agent, info *mesos.TaskInfo) *task {
@@ -135,11 +136,32 @@ func (m *Master) Update(_ string, u StatusUpdate) {
 	t.latest = u.Latest
 	if terminal(t.latest) || terminal(t.told) {
 		m.release(f, t)
-		return
 	}
-	// The executor that the task was launched on had ended unnoticed: it runs in a new one.
-	if a := m.agents[t.agentID]; a != nil && t.executor != nil && f.executors[a.id][t.executor.ExecutorID.Value] == nil {
-		m.addExecutor(f, a, *t.executor)
+	if a := m.agents[t.agentID]; a != nil && t.executor != nil {
+		m.learnExecutor(f, a, t, &u.Status)
+	}
+}
+
+// learnExecutor corrects what the master believes of a task's executor by the task's update.
+func (m *Master) learnExecutor(f *framework, a *agent, t *task, status *mesos.TaskStatus) {
+	id := t.executor.ExecutorID.Value
+	e := f.executors[a.id][id]
+	switch {
+	case e == nil && !terminal(t.latest):
+		// The one that it was launched on had ended unnoticed: it runs in a new one.
+		m.addExecutor(f, a, *t.executor).seen = true
+	case e == nil || e.seen:
+	case status.GetSource() == mesos.SOURCE_EXECUTOR || status.ContainerStatus != nil:
+		e.seen = true
+	case status.GetState() == mesos.TASK_DROPPED || status.GetState() == mesos.TASK_LOST:
+		// The agent refused the launch: unless others wait for it, there is no such executor.
+		for _, other := range f.tasks {
+			if other.agentID == a.id && other.executor != nil && other.executor.ExecutorID.Value == id && !terminal(other.latest) {
+				return
+			}
+		}
+		delete(f.executors[a.id], id)
+		m.giveBack(f, a.id, e.resources)
 	}
 }
 

@@ -23,7 +23,21 @@ func (m *Machine) Try(method, path, body string, headers ...string) (Answer, err
 	if m.server == nil {
 		return Answer{}, fmt.Errorf("%s %s: no server runs", method, path)
 	}
-	req, err := http.NewRequest(method, m.server.url+path, strings.NewReader(body))
+	return send(m.client, method, m.server.url+path, body, headers)
+}
+
+// Async sends a request whose answer may never come; the channel closes when it is over.
+func (m *Machine) Async(method, path string, headers ...string) <-chan struct{} {
+	url, over := m.server.url+path, make(chan struct{})
+	go func() {
+		defer close(over)
+		_, _ = send(m.client, method, url, "", headers) // it may fail, that is the point
+	}()
+	return over
+}
+
+func send(client *http.Client, method, url, body string, headers []string) (Answer, error) {
+	req, err := http.NewRequest(method, url, strings.NewReader(body))
 	if err != nil {
 		return Answer{}, err
 	}
@@ -34,11 +48,11 @@ func (m *Machine) Try(method, path, body string, headers ...string) (Answer, err
 		name, value, _ := strings.Cut(h, ": ")
 		req.Header.Set(name, value)
 	}
-	resp, err := m.client.Do(req)
+	resp, err := client.Do(req)
 	if err != nil {
 		return Answer{}, err
 	}
-	defer resp.Body.Close()
+	defer func() { _ = resp.Body.Close() }()
 	text, err := io.ReadAll(resp.Body)
 	return Answer{resp.StatusCode, string(text), resp.Header}, err
 }

@@ -76,11 +76,16 @@ func (m *Machine) Start(args ...string) {
 // Launch starts a server and waits until it listens.
 func (m *Machine) Launch(args ...string) {
 	m.Helper()
+	m.LaunchCommand(m.Command(args...))
+}
+
+// LaunchCommand starts a server by a command line of its own and waits until it listens.
+func (m *Machine) LaunchCommand(cmd *exec.Cmd) {
+	m.Helper()
 	if m.server != nil {
 		m.Fatal("a server runs already")
 	}
-	s := &server{out: &output{}, log: &output{}, over: make(chan struct{})}
-	s.cmd = m.Command(args...)
+	s := &server{cmd: cmd, out: &output{}, log: &output{}, over: make(chan struct{})}
 	s.cmd.Stdout, s.cmd.Stderr = s.out, s.log
 	// Nobody but the server may hold its output open, or it blocks whoever reads it (rule O2).
 	s.cmd.WaitDelay = 10 * time.Second
@@ -107,7 +112,7 @@ func (m *Machine) Launch(args ...string) {
 	})
 }
 
-var listening = regexp.MustCompile(`elasticjob listens on (http://127\.0\.0\.1:\d+) `)
+var listening = regexp.MustCompile(`elasticjob listens on (http://127\.[0-9.]+:\d+) `)
 
 // Ready waits until the server says that it is.
 func (m *Machine) Ready() {

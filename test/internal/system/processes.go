@@ -83,3 +83,21 @@ func (m *Machine) Lives(pid int) bool {
 	state := strings.TrimSpace(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
 	return !strings.HasPrefix(state, "Z") && !strings.HasPrefix(state, "X")
 }
+
+// AgentAddress is where the executors, one of which must live, were told that their agent is.
+func (m *Machine) AgentAddress() string {
+	m.Helper()
+	for _, pid := range m.Executors() {
+		environ, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+		if err != nil {
+			m.Fatal(err)
+		}
+		for variable := range strings.SplitSeq(string(environ), "\x00") {
+			if address, ok := strings.CutPrefix(variable, "MESOS_AGENT_ENDPOINT="); ok {
+				return address
+			}
+		}
+	}
+	m.Fatal("no executor knows its agent's address")
+	return ""
+}

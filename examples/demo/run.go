@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// run is what was shown of an execution so far.
+type run struct {
+	id     string
+	full   bool // shard by shard, with all output; else one line at its end
+	begun  bool
+	idle   int            // looks that found it waiting
+	states map[int]string // of its shards
+}
+
+// tell turns the server's words into ours.
+var tell = map[string]string{
+	"NORMAL_TRIGGER": "fired by its cron", "TRIGGER": "triggered", "MISFIRE": "fired late: the run before it took longer",
+	"RUNNING": "runs", "FINISHED": "finished", "FAILED": "failed", "KILLED": "was killed", "LOST": "was lost", "TIMED_OUT": "ran out of time",
+}
+
+// show writes what is new about an execution.
+func (w *watcher) show(ctx context.Context, r *run, e execution) {
+	if r.full && !r.begun {
+		w.screen.event(e.JobName, "%s: execution %s, %d shards", tell[e.Source], e.ExecutionID, len(e.Shards))
+	}
+	r.begun = true
+	if e.State == "WAITING" {
+		// Most wait for a moment only, which is not worth a line.
+		if r.idle++; r.idle == 10 && e.Reason != "" {
+			w.screen.event(e.JobName, "waits: %s", e.Reason)
+		}
+	}
+	for _, s := range e.Shards {
+		before := r.states[s.Item]
+		r.states[s.Item] = s.State
+		if s.State != before {
+			w.showShard(ctx, r, e, s)
+		}
+	}
+	if e.over() {
+		w.showEnd(e)
+	}
+}
+
+func (w *watcher) showShard(ctx context.Context, r *run, e execution, s shard) {
+	switch {
+	case s.State == "WAITING" || s.State == "LAUNCHING":
+	case s.State == "RUNNING":
+		if r.full {
+			w.screen.event(e.JobName, "shard %d runs", s.Item)
+		}
+	case s.State == "FINISHED":
+		if r.full {
+			w.screen.event(e.JobName, "shard %d finished, exit status 0; its output:", s.Item)
+			w.showOutput(ctx, s, "stdout")
+		}
+	default:
+		cause := s.FailureCause
+		if cause == "" {
+			cause = "no reason is known"
+		}
+		w.screen.event(e.JobName, "shard %d %s: %s", s.Item, tell[s.State], cause)
+	}
+}
+
+func (w *watcher) showOutput(ctx context.Context, s shard, stream string) {
+	text, err := w.api.output(ctx, s.TaskID, stream)
+	if err != nil {
+		w.screen.text("(no output: %v)", err)
+		return
+	}
+	w.screen.quote(text)
+}
+
+func (w *watcher) showEnd(e execution) {
+	w.screen.event(e.JobName, "%s%s%s", tell[e.State], took(e), ended(e))
+	if e.State != "FINISHED" && e.Reason != "" {
+		w.screen.text("%s", e.Reason)
+	}
+}
+
+// took is how long the run was on the cluster, " after 1.2s", if that is known.
+func took(e execution) string {
+	var first, last time.Time
+	for _, s := range e.Shards {
+		if s.StartTime == nil || s.CompleteTime == nil {
+			continue
+		}
+		if first.IsZero() || s.StartTime.Before(first) {
+			first = *s.StartTime
+		}
+		if s.CompleteTime.After(last) {
+			last = *s.CompleteTime
+		}
+	}
+	if first.IsZero() {
+		return ""
+	}
+	return " after " + last.Sub(first).Round(10*time.Millisecond).String()
+}
+
+// ended names the execution and the shards of a run: ", 3 shards (id)".
+func ended(e execution) string {
+	var repeated []string
+	for _, s := range e.Shards {
+		if s.Attempt > 1 {
+			repeated = append(repeated, fmt.Sprintf("shard %d in attempt %d", s.Item, s.Attempt))
+		}
+	}
+	text := fmt.Sprintf(", %d shards", len(e.Shards))
+	if repeated != nil {
+		text += ", " + strings.Join(repeated, ", ")
+	}
+	return text + "  (" + e.ExecutionID + ")"
+}

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+)
+
+// screen writes for people: with emphasis on a terminal, plain otherwise.
+type screen struct {
+	out  io.Writer
+	fine bool
+}
+
+func newScreen(f *os.File) *screen {
+	info, err := f.Stat()
+	terminal := err == nil && info.Mode()&os.ModeCharDevice != 0
+	return &screen{out: f, fine: terminal && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}
+}
+
+func (s *screen) styled(style, text string) string {
+	if !s.fine {
+		return text
+	}
+	return "\x1b[" + style + "m" + text + "\x1b[0m"
+}
+
+// step begins a part.
+func (s *screen) step(format string, args ...any) {
+	fmt.Fprintf(s.out, "\n%s\n", s.styled("1;34", "== "+fmt.Sprintf(format, args...)))
+}
+
+// text is a remark.
+func (s *screen) text(format string, args ...any) {
+	fmt.Fprintf(s.out, "   %s\n", fmt.Sprintf(format, args...))
+}
+
+// command is what a user would type.
+func (s *screen) command(format string, args ...any) {
+	fmt.Fprintf(s.out, "   %s\n", s.styled("32", "$ "+fmt.Sprintf(format, args...)))
+}
+
+// event is something that happened now.
+func (s *screen) event(who, format string, args ...any) {
+	fmt.Fprintf(s.out, "   %s  %s  %s\n", s.styled("2", time.Now().Format(time.TimeOnly)), s.styled("1", fmt.Sprintf("%-14s", who)), fmt.Sprintf(format, args...))
+}
+
+// quote shows the output of a job. What in it could change the terminal is left out.
+func (s *screen) quote(text string) {
+	printable := func(r rune) rune {
+		if r < ' ' && r != '\t' || r == 0x7f {
+			return -1
+		}
+		return r
+	}
+	for line := range strings.Lines(text) {
+		fmt.Fprintf(s.out, "             %s %s\n", s.styled("2", "|"), strings.Map(printable, line))
+	}
+}
