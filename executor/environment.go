@@ -54,8 +54,6 @@ func (base environment) of(t wire.Task, temporary, shard string) environment {
 	return env
 }
 
-func (env environment) get(name string) string { return env[name] }
-
 // list is the form that execve wants, sorted.
 func (env environment) list() []string {
 	list := make([]string, 0, len(env))

@@ -113,9 +113,7 @@ func TestFinishedTask(t *testing.T) {
 	if home == "" || !strings.HasPrefix(dir, a.sandbox+"/packages/") {
 		t.Errorf("HOME %q, working folder %q", home, dir)
 	}
-	for _, gone := range []string{dir, filepath.Join(a.sandbox, "tmp/1")} {
-		waitGone(t, gone)
-	}
+	waitGone(t, dir)
 }
 
 func waitGone(t testing.TB, path string) {
@@ -305,9 +303,10 @@ func TestX5AgentAwayAndBack(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t)
 	goOn := filepath.Join(t.TempDir(), "go")
-	body := fmt.Sprintf(`while [ ! -e %s ]; do sleep 0.01; done`, goOn)
+	body := fmt.Sprintf(`echo $$; while [ ! -e %s ]; do sleep 0.01; done`, goOn)
 	a.launch(taskOf("known", script(t, body)))
 	a.await("known", mesos.TASK_RUNNING)
+	pids := []string{strings.TrimSpace(a.read("tasks/1/stdout"))}
 	// The agent must have sent its acknowledgement, and the executor taken it: a round trip later.
 	a.launch(taskOf("quick", script(t, "exit 0")))
 	a.await("quick", mesos.TASK_FINISHED)
@@ -316,12 +315,14 @@ func TestX5AgentAwayAndBack(t *testing.T) {
 	a.mu.Unlock()
 	a.launch(taskOf("unheard", script(t, body)))
 	a.await("unheard", mesos.TASK_RUNNING)
+	pids = append(pids, strings.TrimSpace(a.read("tasks/3/stdout")))
 	a.stop()
 	if err := os.WriteFile(goOn, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	waitGone(t, filepath.Join(a.sandbox, "tmp/1"))
-	waitGone(t, filepath.Join(a.sandbox, "tmp/3"))
+	for _, pid := range pids {
+		waitGone(t, "/proc/"+pid)
+	}
 	a.mu.Lock()
 	before := len(a.subscribed)
 	a.silent = false

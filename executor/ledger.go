@@ -41,7 +41,8 @@ const remembered = 10_000
 // Updates of one task leave in order, one at a time.
 type ledger struct {
 	mu      sync.Mutex
-	changed *sync.Cond
+	work    *sync.Cond // there may be something to take
+	changed *sync.Cond // for flush
 	tasks   map[string]*record
 	ended   map[string]bool
 	order   []string // of ended
@@ -61,7 +62,7 @@ type record struct {
 
 func newLedger() *ledger {
 	l := &ledger{tasks: map[string]*record{}, ended: map[string]bool{}}
-	l.changed = sync.NewCond(&l.mu)
+	l.work, l.changed = sync.NewCond(&l.mu), sync.NewCond(&l.mu)
 	return l
 }
 
@@ -96,7 +97,7 @@ func (l *ledger) queue(id string, r *record) {
 	}
 	r.queued = true
 	l.ready = append(l.ready, id)
-	l.changed.Broadcast()
+	l.work.Signal()
 }
 
 // take waits for an update to send and hands it to the caller, who must give its outcome to settle.
@@ -123,7 +124,7 @@ func (l *ledger) take() (update, bool) {
 		if l.closed {
 			return update{}, false
 		}
-		l.changed.Wait()
+		l.work.Wait()
 	}
 }
 
@@ -140,7 +141,6 @@ func (l *ledger) settle(u update, sent bool) {
 		r.mark(u.uuid)
 	}
 	l.queue(u.task, r)
-	l.changed.Broadcast()
 }
 
 func (r *record) mark(uuid [16]byte) {
@@ -178,7 +178,7 @@ func (l *ledger) connect(named []update) {
 		}
 	}
 	l.online = true
-	l.changed.Broadcast()
+	l.work.Broadcast()
 }
 
 func (l *ledger) disconnect() {
@@ -247,5 +247,5 @@ func (l *ledger) close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.closed = true
-	l.changed.Broadcast()
+	l.work.Broadcast()
 }

@@ -46,6 +46,7 @@ type outputs struct {
 	live  map[string]bool
 	begun chan struct{} // of size 1: something is live
 	ended []folder      // oldest first
+	spare []string      // no longer kept, to be used again
 	bytes int64         // of ended
 }
 
@@ -103,10 +104,56 @@ func (o *outputs) end(number string) {
 	}
 	o.mu.Unlock()
 	for _, f := range remove {
-		if err := os.RemoveAll(filepath.Join(o.sandbox, "tasks", f.number)); err != nil {
-			o.log.Warn("can't remove old output", "error", err)
+		if !o.keepSpare(f) {
+			if err := os.RemoveAll(filepath.Join(o.sandbox, "tasks", f.number)); err != nil {
+				o.log.Warn("can't remove old output", "error", err)
+			}
 		}
 	}
+}
+
+// File systems are slow when many files come and go (ext4 looks for inodes that weren't freed
+// in the last seconds), so a few of the folders to be removed are used again.
+const (
+	spares    = 64
+	spareSize = 64 << 10
+)
+
+func (o *outputs) keepSpare(f folder) bool {
+	entries, err := os.ReadDir(filepath.Join(o.sandbox, "tasks", f.number))
+	if err != nil || len(entries) != len(streams) || f.bytes > spareSize {
+		return false
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if len(o.spare) >= spares {
+		return false
+	}
+	o.spare = append(o.spare, f.number)
+	return true
+}
+
+// folder makes the folder of a task's output and gives its path.
+func (o *outputs) folder(number string) (string, error) {
+	path := filepath.Join(o.sandbox, "tasks", number)
+	o.mu.Lock()
+	old := ""
+	if len(o.spare) > 0 {
+		old, o.spare = o.spare[0], o.spare[1:]
+	}
+	o.mu.Unlock()
+	if old != "" {
+		used := filepath.Join(o.sandbox, "tasks", old)
+		err := errors.Join(os.Truncate(filepath.Join(used, "stdout"), 0), os.Truncate(filepath.Join(used, "stderr"), 0))
+		if err == nil {
+			err = os.Rename(used, path)
+		}
+		if err == nil {
+			return path, nil
+		}
+		_ = os.RemoveAll(used)
+	}
+	return path, os.MkdirAll(path, 0o755)
 }
 
 // watch rotates what grows too large, until ctx ends.

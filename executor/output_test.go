@@ -65,7 +65,7 @@ func TestOutputIsRotatedWhileItGrows(t *testing.T) {
 
 func TestOutputOfEndedTasksIsBounded(t *testing.T) {
 	t.Parallel()
-	o := newTestOutputs(t, OutputLimits{File: 1000, Tasks: 3, Bytes: 2500, Every: time.Hour})
+	o := newTestOutputs(t, OutputLimits{File: 100_000, Tasks: 3, Bytes: 250_000, Every: time.Hour})
 	kept := func() string {
 		entries, err := os.ReadDir(filepath.Join(o.sandbox, "tasks"))
 		if err != nil {
@@ -81,20 +81,28 @@ func TestOutputOfEndedTasksIsBounded(t *testing.T) {
 		number := strconv.Itoa(i)
 		end := o.add(number)
 		o.write(t, number, "stderr", "x")
+		o.write(t, number, "stdout", "")
 		end()
 	}
-	if got := kept(); got != "2 3 4" {
+	// 0 and 1 may be used again, and are until then still there.
+	if got := kept(); got != "0 1 2 3 4" {
 		t.Errorf("kept %s", got)
+	}
+	if dir, err := o.folder("5"); err != nil || sizeOf(filepath.Join(dir, "stderr")) != 0 || kept() != "1 2 3 4 5" {
+		t.Errorf("kept %s, %v", kept(), err)
+	}
+	if _, err := o.folder("6"); err != nil || kept() != "2 3 4 5 6" {
+		t.Errorf("kept %s, %v", kept(), err)
 	}
 	for _, number := range []string{"5", "6", "7"} {
 		end := o.add(number)
-		o.write(t, number, "stdout", strings.Repeat("a", 5000)+strings.Repeat("b", 1000))
+		o.write(t, number, "stdout", strings.Repeat("a", 5000)+strings.Repeat("b", 100_000))
 		end()
-		if text, _ := os.ReadFile(o.file(number, "stdout")); string(text) != strings.Repeat("b", 1000) {
+		if text, _ := os.ReadFile(o.file(number, "stdout")); string(text) != strings.Repeat("b", 100_000) {
 			t.Errorf("of ended task %s: %d bytes", number, len(text))
 		}
 	}
-	if got := kept(); got != "6 7" {
+	if got := kept(); got != "2 3 4 6 7" {
 		t.Errorf("kept %s", got)
 	}
 }

@@ -38,6 +38,8 @@ type session struct {
 	outputs *outputs
 	base    environment
 
+	temporaries temporaries
+
 	mu     sync.Mutex
 	tasks  map[string]*task
 	closed bool // no more tasks
@@ -64,6 +66,7 @@ func Run(ctx context.Context, config Config, log *slog.Logger) (err error) {
 	s := &session{
 		config: config, log: log, agent: newAgentClient(config), guard: guardian, store: store,
 		ledger: newLedger(), outputs: newOutputs(config.Sandbox, config.Output, log), base: baseEnvironment(), tasks: map[string]*task{},
+		temporaries: temporaries{dir: filepath.Join(config.Sandbox, "tmp")},
 	}
 	background, stop := context.WithCancel(context.Background())
 	var helpers sync.WaitGroup

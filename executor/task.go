@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"strconv"
 	"sync"
@@ -117,14 +116,14 @@ func (t *task) begin() (exit guard.Exit, release func(), err error) {
 	t.mu.Lock()
 	t.spec = spec
 	t.mu.Unlock()
-	output := filepath.Join(t.session.config.Sandbox, "tasks", t.number)
-	temporary := filepath.Join(t.session.config.Sandbox, "tmp", t.number)
-	for _, dir := range []string{output, temporary} {
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			return exit, release, &failure{wire.PhaseStart, err}
-		}
+	output, err := t.session.outputs.folder(t.number)
+	if err != nil {
+		return exit, release, &failure{wire.PhaseStart, err}
 	}
-	release = func() { _ = os.RemoveAll(temporary) }
+	temporary, release, err := t.session.temporaries.take()
+	if err != nil {
+		return exit, func() {}, &failure{wire.PhaseStart, err}
+	}
 
 	dir := temporary
 	if spec.Package.URL != "" {
@@ -132,8 +131,9 @@ func (t *task) begin() (exit guard.Exit, release func(), err error) {
 		if err != nil {
 			return exit, release, err
 		}
+		giveBack := release
 		release = func() {
-			_ = os.RemoveAll(temporary)
+			giveBack()
 			fetched.Release()
 		}
 		dir = fetched.Dir
@@ -186,7 +186,7 @@ func (t *task) prepare(spec wire.Task, dir, temporary, output string) (guard.Spe
 		return guard.Spec{}, err
 	}
 	env := t.session.base.of(spec, temporary, shard)
-	path, args, err := findCommand(root, spec.Command, env.get("PATH"))
+	path, args, err := findCommand(root, spec.Command, env["PATH"])
 	if err != nil {
 		return guard.Spec{}, err
 	}

@@ -192,6 +192,9 @@ type ghost struct {
 	Since     time.Time `json:"since"`
 	// Blocks is set when no later attempt of the shard may start until it is over.
 	Blocks bool `json:"blocks,omitempty"`
+	// Alive is set while it blocks only because it was seen alive, although its
+	// job has failover.
+	Alive bool `json:"alive,omitempty"`
 
 	killSent time.Time
 }

@@ -127,7 +127,7 @@ func (c *Core) appBusyUntil(x *executorRecord) time.Time {
 	}
 	again := c.now.Add(max(c.opt.ExecutorIdle, time.Second))
 	for _, j := range a.jobs {
-		if len(j.queue) > 0 {
+		if len(j.queue) > 0 && !j.queue[0].neverFits {
 			return again
 		}
 		if j.schedule != nil && c.off(j) == "" && c.opt.ExecutorIdle > 0 {

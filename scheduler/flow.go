@@ -59,7 +59,8 @@ func (c *Core) tendOffers() {
 	if !c.session.open {
 		return
 	}
-	waits := !c.draining && c.someWait()
+	waits, hopeless := c.someWait()
+	waits, hopeless = waits && !c.draining, hopeless && !c.draining
 	next, fires := c.nextFire()
 	soon := fires && !next.After(c.now.Add(c.opt.OfferAhead))
 	wanted := waits || soon && !c.draining
@@ -68,7 +69,8 @@ func (c *Core) tendOffers() {
 		c.revive(waits)
 	} else {
 		c.giveBack(c.allOffers(), c.refuseFor(next, fires))
-		if !c.flow.suppressed && (!fires || next.Sub(c.now) > c.opt.SuppressBeyond) {
+		// What fits no agent seen so far waits for another one to be offered.
+		if !c.flow.suppressed && !hopeless && (!fires || next.Sub(c.now) > c.opt.SuppressBeyond) {
 			c.flow.suppressed = true
 			c.call(CallSuppress{})
 		}
@@ -78,25 +80,30 @@ func (c *Core) tendOffers() {
 	}
 }
 
-// someWait reports whether something could be launched if there were room.
-func (c *Core) someWait() bool {
+// someWait reports whether something could be launched if there were room, and
+// whether something waits that fits no agent: for that none is held.
+func (c *Core) someWait() (waits, hopeless bool) {
 	for _, e := range c.launchable {
 		if e.KillReason != "" {
 			continue
 		}
+		if e.neverFits {
+			hopeless = true
+			continue
+		}
 		if !e.launched() {
 			if j := c.jobs[e.Job]; j != nil && c.off(j) == "" && c.ghostsOf[e.Job] == 0 {
-				return true
+				return true, hopeless
 			}
 			continue
 		}
 		for i := range e.Shards {
 			if s := &e.Shards[i]; s.State == Waiting && !s.NotBefore.After(c.now.Add(c.opt.OfferAhead)) {
-				return true
+				return true, hopeless
 			}
 		}
 	}
-	return false
+	return false, hopeless
 }
 
 // refuseFor is how long the resources of declined offers may stay away: until
@@ -115,8 +122,8 @@ func (c *Core) tooOld() []offers.Offer {
 	}
 	gone := old[:0]
 	for _, o := range old {
-		if c.reservation.agents[o.Agent] {
-			c.pool.Add(o) // held for the one it is reserved for (rule L2)
+		if c.reservation.agents[o.Agent] && o.Received.After(c.now.Add(-c.opt.ReserveFor)) {
+			c.pool.Add(o) // held for the one it is reserved for, but not from turn to turn (rule L2)
 		} else {
 			gone = append(gone, o)
 		}

@@ -87,8 +87,15 @@ func (c *Core) write() {
 			remove(under(pathGhost, id))
 		}
 	}
-	for _, id := range sortedKeys(d.execs) {
-		if e := d.execs[id]; c.executions[id] == e || c.ended.byID[id] == e {
+	// What ended comes first, so that no prefix has two launched executions of one job (rule F5).
+	ids := sortedKeys(d.execs)
+	for _, id := range ids {
+		if e := d.execs[id]; c.ended.byID[id] == e {
+			c.writeExecution(e, put)
+		}
+	}
+	for _, id := range ids {
+		if e := d.execs[id]; c.executions[id] == e {
 			c.writeExecution(e, put)
 		}
 	}

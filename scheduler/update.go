@@ -234,15 +234,21 @@ func (c *Core) foreignTask(u cluster.Update) {
 	}
 }
 
-// ghostSeen: a given-up task shows up again, or is over (rule E5).
+// ghostSeen: a given-up task shows up again, or is over (rule E5). One seen
+// alive blocks even with failover until it is over or its agent is away again: the
+// agent is no longer unreachable, so promise 2 has no exception for it.
 func (c *Core) ghostSeen(g *ghost, u cluster.Update) {
 	switch u.State {
 	case cluster.Unreachable:
+		c.ghostAlive(g, false)
 	case cluster.Unknown:
 		if a := c.agents[g.Agent]; a != nil && a.registered {
 			c.ghostOver(g)
+			return
 		}
+		c.ghostAlive(g, false)
 	case cluster.Staging, cluster.Starting, cluster.Running, cluster.Killing:
+		c.ghostAlive(g, true)
 		g.killSent = c.now
 		c.call(CallKill{cluster.Kill{TaskID: g.TaskID, AgentID: g.Agent, Grace: c.opt.KillGrace}})
 	default:
@@ -252,13 +258,32 @@ func (c *Core) ghostSeen(g *ghost, u cluster.Update) {
 	}
 }
 
+// ghostAlive notes whether a ghost of a job with failover is known to be alive.
+func (c *Core) ghostAlive(g *ghost, alive bool) {
+	if alive == g.Alive || alive && g.Blocks {
+		return
+	}
+	g.Alive, g.Blocks = alive, alive
+	c.dirty.ghost(g.TaskID)
+	if alive {
+		c.ghostsOf[g.Job]++
+		return
+	}
+	c.unblock(g)
+}
+
 func (c *Core) ghostOver(g *ghost) {
 	delete(c.ghosts, g.TaskID)
 	c.dirty.ghost(g.TaskID)
 	if g.Blocks {
-		if c.ghostsOf[g.Job]--; c.ghostsOf[g.Job] <= 0 {
-			delete(c.ghostsOf, g.Job)
-		}
-		c.matchAgain = true
+		c.unblock(g)
 	}
+}
+
+// unblock lets the shard of a ghost that blocked be launched again.
+func (c *Core) unblock(g *ghost) {
+	if c.ghostsOf[g.Job]--; c.ghostsOf[g.Job] <= 0 {
+		delete(c.ghostsOf, g.Job)
+	}
+	c.matchAgain = true
 }

@@ -38,6 +38,12 @@ var errUsage = errors.New("usage")
 
 const envPrefix = "ELASTICJOB_"
 
+// What one machine may be told to have; far more than any has, and exact in thousandths.
+const (
+	mostCPUs   = 1_000_000.0
+	mostMemory = 1_000_000_000.0
+)
+
 func command() *cobra.Command {
 	var c config
 	cmd := &cobra.Command{
@@ -115,11 +121,12 @@ func (c *config) check() error {
 	case !c.local && len(c.mesos) == 0:
 		bad("say where jobs are to run: --local for this machine, or --mesos http://host:5050 for a cluster")
 	}
-	if c.local && c.localCPUs < 0.01 {
-		bad("--local-cpus %v: want at least 0.01", c.localCPUs)
+	// NaN is in no range.
+	if c.local && !(c.localCPUs >= 0.01 && c.localCPUs <= mostCPUs) {
+		bad("--local-cpus %v: want 0.01 to %v", c.localCPUs, mostCPUs)
 	}
-	if c.local && c.localMemory < 32 {
-		bad("--local-memory %v: want at least 32 (MB)", c.localMemory)
+	if c.local && !(c.localMemory >= 32 && c.localMemory <= mostMemory) {
+		bad("--local-memory %v: want 32 to %v (MB)", c.localMemory, mostMemory)
 	}
 	if c.dataDir == "" {
 		bad("--data-dir: no home folder is known here; name a folder")

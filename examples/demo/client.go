@@ -95,19 +95,25 @@ type shard struct {
 	ExitStatus                         *int
 }
 
-// runs are the executions of jobs that wait or run.
-func (c *client) runs(ctx context.Context, job string) ([]string, error) {
+// runs are the executions of a job that wait or run, and those to come, by the
+// time of their fire.
+func (c *client) runs(ctx context.Context, job string) (now []string, soon map[string]time.Time, err error) {
 	var explanation struct {
 		Waiting, Running []struct{ ExecutionID string }
+		NextFires        []time.Time
 	}
 	if err := c.call(ctx, "GET", "/api/job/"+url.PathEscape(job)+"/explain", "", &explanation); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var ids []string
 	for _, w := range append(explanation.Running, explanation.Waiting...) {
-		ids = append(ids, w.ExecutionID)
+		now = append(now, w.ExecutionID)
 	}
-	return ids, nil
+	soon = map[string]time.Time{}
+	for _, fire := range explanation.NextFires {
+		// A fire's execution is named after it, so that it is made at most once.
+		soon[job+"@"+fire.UTC().Format("20060102T150405Z")] = fire
+	}
+	return now, soon, nil
 }
 
 func (c *client) execution(ctx context.Context, id string) (execution, error) {

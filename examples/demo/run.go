@@ -63,7 +63,9 @@ func (w *watcher) showShard(ctx context.Context, r *run, e execution, s shard) {
 		if cause == "" {
 			cause = "no reason is known"
 		}
-		w.screen.event(e.JobName, "shard %d %s: %s", s.Item, tell[s.State], cause)
+		first, rest, _ := strings.Cut(cause, "\n")
+		w.screen.event(e.JobName, "shard %d %s: %s", s.Item, tell[s.State], first)
+		w.screen.quote(rest)
 	}
 }
 
@@ -78,9 +80,6 @@ func (w *watcher) showOutput(ctx context.Context, s shard, stream string) {
 
 func (w *watcher) showEnd(e execution) {
 	w.screen.event(e.JobName, "%s%s%s", tell[e.State], took(e), ended(e))
-	if e.State != "FINISHED" && e.Reason != "" {
-		w.screen.text("%s", e.Reason)
-	}
 }
 
 // took is how long the run was on the cluster, " after 1.2s", if that is known.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"time"
@@ -15,15 +16,16 @@ type watcher struct {
 	screen *screen
 	jobs   []string
 
-	seen    map[string]bool // ids of executions
-	going   []*run          // executions that are not over, oldest first
-	full    map[string]bool // jobs of which a run was shown in full
-	ended   int             // runs shown in full to their end
+	due     map[string]map[string]time.Time // by job and execution, the fires to come
+	seen    map[string]bool                 // ids of executions
+	going   []*run                          // executions that are not over, oldest first
+	full    map[string]bool                 // jobs of which a run was shown in full
+	ended   int                             // runs shown in full to their end
 	advised bool
 }
 
 func newWatcher(api *client, server *server, screen *screen, jobs ...string) *watcher {
-	return &watcher{api: api, server: server, screen: screen, jobs: jobs, seen: map[string]bool{}, full: map[string]bool{}}
+	return &watcher{api: api, server: server, screen: screen, jobs: jobs, due: map[string]map[string]time.Time{}, seen: map[string]bool{}, full: map[string]bool{}}
 }
 
 // expect begins to follow an execution, the first of a job in full.
@@ -64,16 +66,8 @@ func (w *watcher) watch(ctx context.Context) error {
 // look asks once for all that may have changed, and shows it.
 func (w *watcher) look(ctx context.Context) error {
 	for _, job := range w.jobs {
-		ids, err := w.api.runs(ctx, job)
-		var refused *refusal
-		if errors.As(err, &refused) && refused.status == http.StatusNotFound {
-			continue // someone deregistered it
-		}
-		if err != nil {
+		if err := w.find(ctx, job); err != nil && !notFound(err) { // someone deregistered it
 			return err
-		}
-		for _, id := range ids {
-			w.expect(job, id)
 		}
 	}
 	for _, r := range slices.Clone(w.going) {
@@ -91,6 +85,38 @@ func (w *watcher) look(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// find looks for executions of a job: those under way, and those that a fire has
+// made since the last look, as they may be over already.
+func (w *watcher) find(ctx context.Context, job string) error {
+	now, soon, err := w.api.runs(ctx, job)
+	if err != nil {
+		return err
+	}
+	for _, id := range now {
+		w.expect(job, id)
+	}
+	for id, fire := range w.due[job] {
+		if time.Now().Before(fire) {
+			continue
+		}
+		switch _, err := w.api.execution(ctx, id); {
+		case err == nil:
+			w.expect(job, id)
+		case !notFound(err):
+			return err
+		case time.Since(fire) < 2*time.Second:
+			soon[id] = fire // not made yet; or never, as another run was under way
+		}
+	}
+	w.due[job] = soon
+	return nil
+}
+
+func notFound(err error) bool {
+	var refused *refusal
+	return errors.As(err, &refused) && refused.status == http.StatusNotFound
 }
 
 // revive starts the server again after someone killed it.
@@ -122,7 +148,7 @@ func (w *watcher) advise() {
 		{"change it, from the next run on", "curl -X PUT " + base + `/api/job/update -d '{"jobName":"word_count","shardingTotalCount":5}'`},
 		{"make a run fail, and see why", "curl -X PUT " + base + `/api/job/update -d '{"jobName":"word_count","jobParameter":"nonsense"}'`},
 		{"switch it off, and on again", "curl -X POST " + base + "/api/job/word_count/disable; curl -X POST " + base + "/api/job/word_count/enable"},
-		{"kill the server in the middle of a run: this demo starts it again, and nothing is lost", "kill -9 $(pgrep -f -n 'scheduler --local --listen " + w.server.listen + "')"},
+		{"kill the server in the middle of a run: this demo starts it again, and nothing is lost", fmt.Sprintf("kill -9 %d", w.server.cmd.Process.Pid)},
 	} {
 		s.text("%s", try[0])
 		s.command("%s", try[1])

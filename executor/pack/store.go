@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"time"
@@ -265,6 +266,7 @@ func (s *Store) unpack(ctx context.Context, source Source, file, dir string) err
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		return fail(err)
 	}
+	defer debug.FreeOSMemory() // decoders take much, and then it is quiet again
 	if err := UnpackFile(ctx, file, dir, baseName(u), s.limits); err != nil {
 		if cause := context.Cause(ctx); cause != nil {
 			return cause
@@ -273,4 +275,3 @@ func (s *Store) unpack(ctx context.Context, source Source, file, dir string) err
 	}
 	return nil
 }
-

@@ -221,7 +221,7 @@ func (a *agent) start(x *executor, t *task) {
 		w.check.processBegins(p)
 		a.executorSays(t, cluster.Running, "")
 		lasts := w.between(time.Millisecond, 3*time.Second)
-		if w.rng.IntN(4) == 0 {
+		if !w.calm && w.rng.IntN(4) == 0 {
 			lasts = w.between(time.Second, w.users.longest)
 		}
 		w.after(lasts, func() {

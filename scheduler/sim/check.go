@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/scheduler"
 )
 
@@ -20,6 +21,7 @@ type checker struct {
 	jobs      map[string]*jobMirror
 	live      map[string]string // tasks that are committed as launching or running → execution
 	ghosts    map[string]string // → agent
+	alive     map[string]bool   // ghosts that the leader was told are alive
 	executors map[string]bool   // → closing
 	toldToEnd map[string]bool   // executors whose end was committed, or told
 	infos     map[string]cluster.Executor
@@ -30,11 +32,12 @@ type checker struct {
 	running   map[string][]*process // by job and item
 	processes int
 	ended     int
+	lastEnd   time.Duration
 }
 
 func newChecker(w *world) *checker {
 	return &checker{w: w, execs: map[string]*execRecord{}, early: map[string]*execRecord{}, ever: map[string]bool{}, jobs: map[string]*jobMirror{}, live: map[string]string{},
-		ghosts: map[string]string{}, executors: map[string]bool{}, toldToEnd: map[string]bool{}, infos: map[string]cluster.Executor{},
+		ghosts: map[string]string{}, alive: map[string]bool{}, executors: map[string]bool{}, toldToEnd: map[string]bool{}, infos: map[string]cluster.Executor{},
 		promises: map[string]bool{}, endNoted: map[string]bool{}, running: map[string][]*process{}}
 }
 
@@ -48,7 +51,7 @@ func (c *checker) execution(r record) {
 		}
 		e = c.early[r.ID]
 		if e == nil {
-			e = newExecRecord()
+			e = newExecRecord(r.ID)
 		}
 		delete(c.early, r.ID)
 		c.execs[r.ID], c.ever[r.ID] = e, true
@@ -87,6 +90,7 @@ func (c *checker) execution(r record) {
 	if r.Ended > 0 {
 		if old.Ended == 0 {
 			c.ended++
+			c.lastEnd = w.now
 			delete(j.open, r.ID)
 			j.lastOpen = w.now
 		}
@@ -112,7 +116,7 @@ func (c *checker) chunk(id, path string, part []shardRecord) {
 		e = c.early[id] // not named by a header yet
 	}
 	if e == nil {
-		e = newExecRecord()
+		e = newExecRecord(id)
 		c.early[id] = e
 	}
 	was := e.chunks[path]
@@ -188,7 +192,7 @@ func (c *checker) marked(to time.Time, upTo string) {
 		if late := wall.Add(-w.opt.Late + 10*time.Second); late.After(from) {
 			from = late
 		}
-			for at := j.schedule.Next(from); !at.IsZero() && !at.After(upto); at = j.schedule.Next(at) {
+		for at := j.schedule.Next(from); !at.IsZero() && !at.After(upto); at = j.schedule.Next(at) {
 			id := name + "@" + at.UTC().Format("20060102T150405Z")
 			switch {
 			case c.ever[id]:
@@ -263,6 +267,7 @@ type watch struct {
 	seen        map[string]bool // tasks that the session told of
 	session     int64
 	idle        int
+	idleSince   time.Duration
 	acks        []cluster.Update
 	failures    []string // executors told to have ended
 }
@@ -304,8 +309,11 @@ func (c *checker) decided(l *leader, events []scheduler.Event, d *scheduler.Deci
 		}
 	}
 	if len(events) == 0 && len(d.Writes) == 0 && len(d.Calls) == 0 {
-		if v.idle++; v.idle > 200 {
-			w.fail("the core does not spin", "%d steps in a row did nothing; it wants to wake at %s, now it is %s", v.idle, d.Wake, w.wall())
+		if v.idle == 0 {
+			v.idleSince = w.now
+		}
+		if v.idle++; v.idle > 100 && w.now-v.idleSince < 10*time.Second {
+			w.fail("the core does not spin", "%d steps in %s did nothing; it wants to wake at %s, now it is %s", v.idle, w.now-v.idleSince, d.Wake, w.wall())
 		}
 	} else {
 		v.idle = 0
@@ -357,6 +365,9 @@ func (c *checker) told(l *leader, e cluster.Event) {
 		delete(v.held, e.OfferID)
 	case cluster.Update:
 		v.seen[e.TaskID] = true
+		if c.ghosts[e.TaskID] != "" {
+			c.alive[e.TaskID] = e.State == cluster.Running || e.State == cluster.Starting || e.State == cluster.Staging
+		}
 		if len(e.UUID) > 0 {
 			v.acks = append(v.acks, e)
 		}
@@ -393,6 +404,11 @@ func (c *checker) called(l *leader, call scheduler.Call) {
 			c.infos[t.Executor.ID] = t.Executor
 			if c.toldToEnd[t.Executor.ID] {
 				w.fail("X1 an executor's id is never used again", "task %s on %s, which ended or was told to", t.TaskID, t.Executor.ID)
+			}
+			for ghost, alive := range c.alive {
+				if alive && sameShard(ghost, t.TaskID) {
+					w.fail("E5 a ghost seen alive is over before its shard starts again", "ghost %s, launched %s", ghost, t.TaskID)
+				}
 			}
 			v.outstanding[t.TaskID] = call.Seq
 			v.accepts[call.Seq] = append(v.accepts[call.Seq], t.TaskID)
@@ -586,4 +602,11 @@ func (c *checker) nothingLeft(when string) {
 			c.w.fail("O4 nothing is left running", "%s: agent %s has executor %s", when, a.id, id)
 		}
 	}
+}
+
+// sameShard reports whether two task ids are of one shard of one job.
+func sameShard(a, b string) bool {
+	x, err1 := jobs.ParseTaskID(a)
+	y, err2 := jobs.ParseTaskID(b)
+	return err1 == nil && err2 == nil && x.Job == y.Job && x.Item == y.Item
 }

@@ -366,6 +366,8 @@ func (w *world) removeFramework() {
 		if a.online() {
 			a.endAll(false)
 			clear(a.tasks)
+		} else {
+			a.wasAway() // it will be told when it comes back
 		}
 	}
 	clear(m.tasks)
@@ -412,11 +414,12 @@ func (w *world) quiesce() {
 func (w *world) settle() {
 	l := w.leading
 	if l == nil || l.dead {
-		if w.now-w.quietSince > 10*time.Minute {
-			w.fail("there is a leader again", "none in %s", w.now-w.quietSince)
+		if w.leaderless++; w.leaderless > 30 {
+			w.fail("there is a leader again", "none for five minutes")
 		}
 		return
 	}
+	w.leaderless = 0
 	if l.drained {
 		w.check.nothingLeft("drained (rule O4)")
 		w.count(Drained)
@@ -433,8 +436,8 @@ func (w *world) settle() {
 		w.ended = true
 		return
 	}
-	if limit := 6 * time.Hour; w.now-w.quietSince > limit {
-		w.fail("nothing is lost: all that can run ends", "%s after the faults stopped: %s %s", limit, open, w.check.left())
+	if limit := 2 * time.Hour; w.now-max(w.quietSince, w.check.lastEnd) > limit {
+		w.fail("nothing is lost: all that can run ends", "%s after the faults stopped or the last end: %s %s", limit, open, w.check.left())
 	}
 }
 

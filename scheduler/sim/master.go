@@ -359,6 +359,7 @@ func (m *master) answer(taskID, agentID string) {
 		}
 		if a := m.w.agent(agentID); a != nil && a.tasks[taskID] != nil && a.tasks[taskID].running() {
 			m.w.count(UnknownWhileRunning)
+			a.tasks[taskID].process.wasAway = true
 		}
 		say(cluster.Unknown, "Task is unknown")
 	}
@@ -430,6 +431,11 @@ func (m *master) register(a *agent) {
 	if !m.unreachable[a.id].IsZero() {
 		w.count(UnreachableBack)
 		delete(m.unreachable, a.id)
+		for _, id := range sorted(m.away) {
+			if m.away[id] == a.id {
+				delete(m.away, id)
+			}
+		}
 	}
 	k := m.agents[a.id]
 	if k == nil {
@@ -467,7 +473,6 @@ func (m *master) register(a *agent) {
 		if w.removed[t.launch.Executor.Framework] {
 			continue
 		}
-		delete(m.away, id)
 		mt := &mtask{id: id, agent: a.id, executor: t.launch.Executor.ID, res: app.Resources(t.launch.Resources), state: t.told, latest: t.state}
 		m.tasks[id] = mt
 		if wasUnknown && !over(t.state) {

@@ -68,8 +68,8 @@ type execRecord struct {
 	done   map[int]bool // items that were committed as finished
 }
 
-func newExecRecord() *execRecord {
-	return &execRecord{chunks: map[string][]shardRecord{}, done: map[int]bool{}}
+func newExecRecord(id string) *execRecord {
+	return &execRecord{record: record{ID: id}, chunks: map[string][]shardRecord{}, done: map[int]bool{}}
 }
 
 // all are its shards, wherever they are kept.
@@ -169,6 +169,7 @@ func (c *checker) take(wr *registry.Write) {
 		}
 	case dir == pathGhost && wr.Delete:
 		delete(c.ghosts, name)
+		delete(c.alive, name)
 	case dir == pathGhost:
 		var g struct{ Agent string }
 		if read(&g) {

@@ -328,7 +328,6 @@ func (l *leader) expire() {
 }
 
 func (l *leader) crash(where string) {
-	l.w.crashes++
 	l.die("crashed " + where)
 }
 

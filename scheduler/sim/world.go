@@ -111,7 +111,7 @@ type world struct {
 	ended      bool
 	failure    *Failure
 	lastJump   time.Duration
-	crashes    int
+	leaderless int // looks in a row that found no leader
 	uuids      uint64
 	streams    int64
 	offerNo    int64

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"bytes"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+func TestDemoShowsRunsAndLeavesNothing(t *testing.T) {
+	t.Parallel()
+	programs := build(t)
+	for name, tc := range map[string]struct {
+		until   string // what to see before the first Ctrl-C
+		signals int
+		want    []string
+	}{
+		"to the advice, then Ctrl-C": {"What to try next", 1, []string{
+			"theme sea: 4 of the texts", "count_by_theme  finished", "word_count      finished", "\n   nothing is left running\n"}},
+		"Ctrl-C twice in the middle of a run": {"shard 1 runs", 2, []string{"nothing is left running\n"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			data := t.TempDir()
+			out := &output{}
+			cmd := exec.Command(filepath.Join(programs, "demo"), "-scheduler", filepath.Join(programs, "scheduler"),
+				"-package", "../wordcount", "-listen", address(t), "-data-dir", data)
+			cmd.Stdout, cmd.Stderr = out, out
+			// Should this test end early, the demo still ends in order.
+			cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			over := make(chan error, 1)
+			go func() { over <- cmd.Wait() }()
+			deadline := time.After(90 * time.Second)
+			for !strings.Contains(out.String(), tc.until) {
+				select {
+				case err := <-over:
+					t.Fatalf("the demo ended with %v before %q:\n%s", err, tc.until, out)
+				case <-deadline:
+					_ = cmd.Process.Signal(syscall.SIGTERM)
+					<-over
+					t.Fatalf("no %q:\n%s", tc.until, out)
+				case <-time.After(20 * time.Millisecond):
+				}
+			}
+			for range tc.signals {
+				if err := cmd.Process.Signal(os.Interrupt); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := <-over; err != nil {
+				t.Errorf("the demo ended with %v", err)
+			}
+			for _, want := range tc.want {
+				if !strings.Contains(out.String(), want) {
+					t.Errorf("the demo doesn't say %q:\n%s", want, out)
+				}
+			}
+			for _, id := range mentioning(t, data) {
+				t.Errorf("process %s is left", id)
+			}
+		})
+	}
+}
+
+// build builds the programs as make does, into a folder of this test.
+func build(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	cmd := exec.Command("go", "build", "-o", dir+"/", "./cmd/scheduler", "./cmd/executor", "./examples/demo")
+	cmd.Dir = "../.."
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if text, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("build: %v\n%s", err, text)
+	}
+	return dir
+}
+
+// address is one where nobody listens.
+func address(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	return l.Addr().String()
+}
+
+// mentioning are the processes whose command line or working folder names a folder.
+func mentioning(t *testing.T, dir string) []string {
+	t.Helper()
+	found, err := filepath.Glob("/proc/[0-9]*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ids []string
+	for _, proc := range found {
+		line, _ := os.ReadFile(filepath.Join(proc, "cmdline"))
+		cwd, _ := os.Readlink(filepath.Join(proc, "cwd"))
+		if bytes.Contains(line, []byte(dir)) || strings.HasPrefix(cwd, dir) {
+			ids = append(ids, filepath.Base(proc)+" "+string(bytes.ReplaceAll(line, []byte{0}, []byte(" "))))
+		}
+	}
+	return ids
+}
+
+// output is what a process wrote so far.
+type output struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
+}
