@@ -23,6 +23,7 @@ func (c *Core) appChanged(e AppChanged) {
 		for _, j := range a.jobs {
 			c.settle(j)
 		}
+		c.outliveExecutors(e.Name)
 		return
 	}
 	if a == nil {
@@ -43,6 +44,7 @@ func (c *Core) appChanged(e AppChanged) {
 	for _, j := range a.jobs {
 		c.settle(j)
 	}
+	c.outliveExecutors(e.Name)
 }
 
 // executorKind names the executors that can run an app's tasks: a changed

@@ -252,8 +252,15 @@ func (c *Core) nextWake() time.Time {
 	}
 	earlier(c.flow.wake)
 	earlier(c.session.wake())
+	if !at.IsZero() {
+		earlier(c.now.Add(clockLook)) // the wall clock may step forward while the shell sleeps
+	}
 	return at
 }
+
+// clockLook is the longest sleep of a shell: it measures its sleep with a clock
+// that knows nothing of steps of the wall clock.
+const clockLook = 10 * time.Second
 
 // later is t if it is after now, else zero: a moment that has passed wakes nobody.
 func later(t, now time.Time) time.Time {

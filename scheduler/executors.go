@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -93,6 +94,9 @@ func (c *Core) checkIdle(x *executorRecord) {
 		return
 	}
 	at := x.idleSince.Add(c.opt.ExecutorIdle)
+	if c.outlived(x) {
+		at = c.now
+	}
 	if x.lookingAt.Equal(at) {
 		return
 	}
@@ -106,7 +110,7 @@ func (c *Core) idleLook(id string, now time.Time) {
 	if x == nil || x.Closing || x.tasks > 0 || x.pending > 0 {
 		return
 	}
-	if due := x.idleSince.Add(c.opt.ExecutorIdle); due.After(now) && due.Sub(now) <= c.opt.ExecutorIdle {
+	if due := x.idleSince.Add(c.opt.ExecutorIdle); due.After(now) && due.Sub(now) <= c.opt.ExecutorIdle && !c.outlived(x) {
 		x.lookingAt = time.Time{}
 		c.checkIdle(x)
 		return
@@ -116,6 +120,37 @@ func (c *Core) idleLook(id string, now time.Time) {
 		return
 	}
 	c.closeExecutor(x)
+}
+
+// outlived reports whether nothing will run on an executor any more: its app was deleted
+// (rule K2) or changed (rule X1), and no shard waits to be run again with what
+// it has (rule F7). There is no use in keeping it idle.
+func (c *Core) outlived(x *executorRecord) bool {
+	a := c.apps[x.App]
+	if a == nil {
+		return true
+	}
+	if a.kind == x.Kind {
+		return false
+	}
+	for _, j := range a.jobs {
+		if len(j.queue) == 0 || !j.queue[0].launched() || executorKind(j.queue[0].Settings.App) != x.Kind {
+			continue
+		}
+		if slices.ContainsFunc(j.queue[0].Shards, func(s shard) bool { return s.State == Waiting }) {
+			return false
+		}
+	}
+	return true
+}
+
+// outliveExecutors looks at an app's executors after it has changed.
+func (c *Core) outliveExecutors(appName string) {
+	for _, id := range sortedKeys(c.executors) {
+		if x := c.executors[id]; x.App == appName {
+			c.checkIdle(x)
+		}
+	}
 }
 
 // appBusyUntil is zero when the executor's app has neither a run nor a fire
@@ -171,8 +206,8 @@ func resendDue(now, sent time.Time, first, most time.Duration, tries int) bool {
 }
 
 // makeRoom shuts idle executors of other apps down where that lets a shard of
-// the first waiting demands fit (rule X9: at once when a waiting shard needs
-// the room). agents are those with something on offer.
+// the first waiting demands fit, or all that start together (rule X9: at once when
+// a waiting shard needs the room). agents are those with something on offer.
 func (c *Core) makeRoom(agents []offers.Agent, waiting []demand) {
 	free := make(map[string]app.Resources, len(agents))
 	for _, a := range agents {
@@ -180,30 +215,50 @@ func (c *Core) makeRoom(agents []offers.Agent, waiting []demand) {
 	}
 	for i := range waiting[:min(len(waiting), makeRoomFor)] {
 		d := &waiting[i]
-		for _, agentID := range sortedKeys(c.executorsOn) {
+		want := 1
+		if d.Together {
+			want = len(d.Items)
+		}
+		have, most := 0, 0
+		var first []*executorRecord // idle ones of the first agent where their end helps
+		for _, agentID := range slices.Sorted(maps.Keys(c.agents)) {
 			if r := c.reservation; r != nil && r.agents[agentID] && r.exec != d.ID {
 				continue
 			}
-			need, room := d.Shard.Plus(d.ExecutorSize), free[agentID]
+			executor, room := d.ExecutorSize, free[agentID]
 			var idle []*executorRecord
 			for _, x := range c.executorsOn[agentID] {
 				switch {
 				case x.Kind == d.kind && !x.Closing:
-					need = d.Shard
+					executor = app.Resources{}
 				case x.tasks == 0 && x.pending == 0 && c.mayGo(x, d, waiting):
 					room = room.Plus(app.Resources(x.Info.Resources))
 					idle = append(idle, x)
 				}
 			}
-			if len(idle) == 0 || need.Fits(free[agentID]) || !need.Fits(room) {
-				continue
+			now, then := fitting(d.Shard, free[agentID].Minus(executor), want), fitting(d.Shard, room.Minus(executor), want)
+			have, most = have+now, most+then
+			if then > now && first == nil {
+				first = idle
 			}
-			for _, x := range idle {
-				c.closeExecutor(x)
-			}
-			return // one agent at a time: what comes free is offered, and matched
 		}
+		if have >= want || most < want {
+			continue
+		}
+		for _, x := range first {
+			c.closeExecutor(x)
+		}
+		return // one agent at a time: what comes free is offered, and matched
 	}
+}
+
+// fitting is how many shards fit, at most so many.
+func fitting(shard, free app.Resources, most int) int {
+	n := 0
+	for n < most && shard.Times(n+1).Fits(free) {
+		n++
+	}
+	return n
 }
 
 const makeRoomFor = 10

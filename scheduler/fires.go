@@ -40,7 +40,7 @@ type gap struct {
 // makeFires makes what is due, at most FiresPerStep.
 func (c *Core) makeFires() {
 	if c.mark.Time.IsZero() {
-		c.setMark(mark{Time: c.now.Truncate(time.Second)})
+		c.setMark(mark{Time: c.now.Truncate(time.Second), Job: lastName})
 	}
 	if c.clockBehind() {
 		return

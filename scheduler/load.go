@@ -211,7 +211,12 @@ func (c *Core) joinLoaded(execs []*execution, chunks map[string][]shard) error {
 		}
 	}
 	for _, id := range sortedKeys(c.executions) {
-		c.takeUp(c.executions[id])
+		e := c.executions[id]
+		if e.launched() && e.shardsOpen == 0 {
+			c.endExecution(e) // its last shards were written, its header was cut off (rule T5)
+			continue
+		}
+		c.takeUp(e)
 	}
 	for _, name := range sortedKeys(c.jobs) {
 		if j := c.jobs[name]; j != nil {

@@ -8,6 +8,7 @@
 // process is in the data folder:
 //
 //	lock          held while a cluster runs on the folder
+//	secrets.json  what the APIs ask for; see Cluster.Credentials
 //	ports.json    the ports, bound again at each start (rule O1)
 //	master.json   the master's registry
 //	agent/        the agent's id and journals
@@ -42,6 +43,9 @@ type Options struct {
 	// GiveUpExecutors kills what earlier runs left running, and reports its tasks as
 	// lost. Then the agent's port may change.
 	GiveUpExecutors bool
+	// NoCredentials lets everybody of this machine use the APIs, for tests and for
+	// foreign programs that can't send credentials.
+	NoCredentials bool
 	// Heartbeat is the interval of the master's HEARTBEAT events; 15 s when zero.
 	Heartbeat time.Duration
 	// Logger is required.
@@ -60,6 +64,7 @@ type Cluster struct {
 	servers []*http.Server
 	serving sync.WaitGroup
 	ports   ports
+	secrets *secrets // nil without credentials
 }
 
 // Start starts a cluster on its data folder and finds again what an earlier one
@@ -86,6 +91,11 @@ func (c *Cluster) start(ctx context.Context, opts Options) error {
 		return err
 	}
 	c.lock = lock
+	if !opts.NoCredentials {
+		if c.secrets, err = openSecrets(filepath.Join(opts.DataDir, "secrets.json")); err != nil {
+			return err
+		}
+	}
 	listeners, ports, err := listen(opts.DataDir, opts.GiveUpExecutors, opts.Logger)
 	if err != nil {
 		return err
@@ -94,6 +104,7 @@ func (c *Cluster) start(ctx context.Context, opts Options) error {
 	address := netip.AddrPortFrom(netip.MustParseAddr(loopback), uint16(ports.Master))
 	c.master, err = master.Open(master.Options{
 		Dir: opts.DataDir, Address: address, Heartbeat: opts.Heartbeat, Logger: opts.Logger.With("part", "master"),
+		Credentials: c.Credentials(),
 	})
 	if err == nil {
 		c.agent, err = agent.Start(ctx, agent.Options{
@@ -101,6 +112,7 @@ func (c *Cluster) start(ctx context.Context, opts Options) error {
 			Hostname: loopback, IP: loopback, Port: ports.Agent,
 			CPUs: opts.CPUs, MemMB: opts.MemoryMB, DiskMB: opts.DiskMB,
 			GiveUpExecutors: opts.GiveUpExecutors, Logger: opts.Logger.With("part", "agent"),
+			Credentials: c.Credentials(), ExecutorKey: c.secrets.key(),
 		}, c.master)
 	}
 	if err != nil {
@@ -129,6 +141,16 @@ func (c *Cluster) MasterURL() string { return fmt.Sprintf("http://%s:%d", loopba
 
 // AgentURL is the base of the agent's API, "http://127.0.0.1:port".
 func (c *Cluster) AgentURL() string { return fmt.Sprintf("http://%s:%d", loopback, c.ports.Agent) }
+
+// Credentials are what the master asks of frameworks and the agent of who reads
+// sandboxes; nil with NoCredentials. They are the same for the life of the data
+// folder.
+func (c *Cluster) Credentials() *Credentials {
+	if c.secrets == nil {
+		return nil
+	}
+	return &Credentials{Principal: c.secrets.Principal, Secret: c.secrets.Secret}
+}
 
 // Ready waits until the executors of an earlier run are back or given up and the
 // agent has registered: from then on there are offers, and the master answers for its tasks (rule O3).

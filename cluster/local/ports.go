@@ -105,14 +105,10 @@ func readPorts(path string) (ports, error) {
 	return p, nil
 }
 
-// writePorts replaces the file as a whole: half of it would lose the executors.
 func writePorts(path string, p ports) error {
 	content, err := json.Marshal(p)
 	if err == nil {
-		err = os.WriteFile(path+".new", append(content, '\n'), 0o600)
-	}
-	if err == nil {
-		err = os.Rename(path+".new", path)
+		err = writeWhole(path, content)
 	}
 	if err != nil {
 		return fmt.Errorf("keep the ports for the next run: %w", err)

@@ -53,6 +53,7 @@ func serve(ctx context.Context, c config, out io.Writer) (err error) {
 	}
 	masters := c.mesos
 	var machine *local.Cluster
+	var credentials *mesos.Credentials
 	if c.local {
 		machine, err = local.Start(ctx, local.Options{
 			DataDir: filepath.Join(c.dataDir, "cluster"), CPUs: c.localCPUs, MemoryMB: c.localMemory,
@@ -62,9 +63,11 @@ func serve(ctx context.Context, c config, out io.Writer) (err error) {
 			return errors.Join(err, listener.Close())
 		}
 		masters = []string{machine.MasterURL()}
+		own := machine.Credentials()
+		credentials, c.principal = &mesos.Credentials{User: own.Principal, Secret: own.Secret}, own.Principal
 		defer closing(&err, func() error { return within(5*time.Second, machine.Close) })
 	}
-	driver, err := mesos.New(mesos.Options{Masters: masters, Logger: log})
+	driver, err := mesos.New(mesos.Options{Masters: masters, Credentials: credentials, Logger: log})
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
@@ -76,7 +79,7 @@ func serve(ctx context.Context, c config, out io.Writer) (err error) {
 		Registry: reg, Driver: driver, Advertise: address, Logger: log,
 		Framework: framework(c, address), Core: coreOptions(c, zone, "http://"+address+"/artifacts/"+executors.own),
 	})
-	files := mesos.NewFiles(mesos.FilesOptions{})
+	files := mesos.NewFiles(mesos.FilesOptions{Credentials: credentials})
 	defer files.Close()
 	web := api.New(api.Options{
 		Scheduler: brain, Logs: files, Artifacts: executors, Logger: log, AllowFile: c.local, Version: version, Zone: zone,

@@ -39,7 +39,7 @@ func TestDemoShowsRunsAndLeavesNothing(t *testing.T) {
 			}
 			over := make(chan error, 1)
 			go func() { over <- cmd.Wait() }()
-			deadline := time.After(90 * time.Second)
+			deadline := time.After(3 * time.Minute)
 			for !strings.Contains(out.String(), tc.until) {
 				select {
 				case err := <-over:

@@ -7,10 +7,15 @@
 // file, script or program; its content decides, not its name. Unpacking goes
 // through [os.Root], so nothing can leave the target folder, and is bounded by
 // [Limits]. A [Store] keeps unpacked packages by content for all executors of an agent.
+//
+// An archive must be whole: one that lacks its end, whose checksums are wrong or that goes
+// on after its compressed data has ended is refused, and so is a file that is no archive but
+// named like one. What fails leaves nothing on the disk.
 package pack
 
 import (
 	"fmt"
+	"net/url"
 	"time"
 )
 
@@ -24,10 +29,12 @@ type Limits struct {
 	Files int
 	// Ratio is how many bytes one byte of the archive may become, looked at above 64 MiB.
 	Ratio int64
-	// Name is the length of a path, Depth the number of its components.
+	// Name is the length of a path in bytes, Depth the number of its components.
 	Name, Depth int
 	// Stall is how long a transfer may bring nothing before it counts as broken.
 	Stall time.Duration
+	// Transfer is how long a download may take, all its tries together; Unpacking is the same of unpacking.
+	Transfer, Unpacking time.Duration
 	// Tries is how often a transfer is begun or resumed.
 	Tries int
 }
@@ -36,7 +43,7 @@ type Limits struct {
 func Defaults() Limits {
 	return Limits{
 		Download: 4 << 30, Bytes: 16 << 30, Files: 200_000, Ratio: 250,
-		Name: 1024, Depth: 64, Stall: time.Minute, Tries: 4,
+		Name: 1024, Depth: 64, Stall: time.Minute, Transfer: time.Hour, Unpacking: 15 * time.Minute, Tries: 4,
 	}
 }
 
@@ -49,7 +56,7 @@ const (
 	Unpack Phase = "UNPACK"
 )
 
-// Error is a package that can't be had. Its text says what was done to which URL and why it failed.
+// Error is a package that can't be had. Its text says what was done to which URL, without a password in it, and why it failed.
 type Error struct {
 	Phase Phase
 	URL   string
@@ -61,7 +68,11 @@ func (e *Error) Error() string {
 	if e.Phase == Unpack {
 		verb = "unpack"
 	}
-	return fmt.Sprintf("%s %s: %v", verb, e.URL, e.Err)
+	address := e.URL
+	if u, err := url.Parse(address); err == nil {
+		address = u.Redacted()
+	}
+	return fmt.Sprintf("%s %s: %v", verb, address, e.Err)
 }
 
 // Unwrap gives the cause.

@@ -14,6 +14,7 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -85,8 +86,16 @@ func baseName(u *url.URL) string {
 // version. If the server says that known still holds, the error is errUnchanged.
 func (d *downloader) get(ctx context.Context, u *url.URL, to *os.File, known version) (string, version, error) {
 	t := &transfer{downloader: d, url: u, to: to, sum: sha256.New(), known: known, next: time.Now().Add(progressEvery)}
+	if d.limits.Transfer > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, d.limits.Transfer, fmt.Errorf("not fetched within %v", d.limits.Transfer))
+		defer cancel()
+	}
 	if u.Scheme == "file" {
 		err := t.copyFile(ctx)
+		if cause := context.Cause(ctx); cause != nil {
+			err = cause
+		}
 		return hex.EncodeToString(t.sum.Sum(nil)), t.got, err
 	}
 	var err error
@@ -136,6 +145,7 @@ func (t *transfer) once(ctx context.Context) error {
 		return permanent{err}
 	}
 	request.Header.Set("User-Agent", "elasticjob-executor")
+	request.Header.Set("Accept-Encoding", "identity") // the bytes are what was published
 	resume := t.done > 0 && t.got.validator() != ""
 	switch {
 	case resume:
@@ -165,8 +175,11 @@ func (t *transfer) once(ctx context.Context) error {
 	switch {
 	case response.StatusCode == http.StatusNotModified && !resume && t.known.known():
 		return errUnchanged
-	case response.StatusCode == http.StatusPartialContent && resume &&
-		strings.HasPrefix(response.Header.Get("Content-Range"), fmt.Sprintf("bytes %d-", t.done)):
+	case response.StatusCode == http.StatusPartialContent && resume:
+		if err := t.goesOn(response.Header); err != nil {
+			t.got = version{} // begin anew
+			return err
+		}
 	case response.StatusCode == http.StatusOK:
 		if err := t.restart(response); err != nil {
 			return err
@@ -193,6 +206,40 @@ func plainError(err error) error {
 		return wrapped.Err
 	}
 	return err
+}
+
+// goesOn checks that a part is the one asked for, and of the same content: not every server knows If-Range.
+func (t *transfer) goesOn(header http.Header) error {
+	part, total, _ := strings.Cut(header.Get("Content-Range"), "/")
+	if !strings.HasPrefix(part, fmt.Sprintf("bytes %d-", t.done)) {
+		return fmt.Errorf("the server sends the range %.100q instead of the one from byte %d", part, t.done)
+	}
+	size, err := strconv.ParseInt(total, 10, 64)
+	changed := err == nil && t.total >= 0 && size != t.total
+	if tag := header.Get("ETag"); tag != "" && t.got.ETag != "" && tag != t.got.ETag {
+		changed = true
+	}
+	if date := header.Get("Last-Modified"); date != "" && t.got.LastModified != "" && date != t.got.LastModified {
+		changed = true
+	}
+	if changed {
+		return errors.New("the package was changed while it was fetched")
+	}
+	return nil
+}
+
+// maxRedirects is as many as browsers and curl follow, or fewer.
+const maxRedirects = 10
+
+// checkRedirect follows redirections on the network only; no try would change where they lead.
+func checkRedirect(request *http.Request, via []*http.Request) error {
+	if len(via) > maxRedirects {
+		return permanent{fmt.Errorf("more than %d redirections, the last one to %.200s", maxRedirects, request.URL.Redacted())}
+	}
+	if request.URL.Scheme != "http" && request.URL.Scheme != "https" {
+		return permanent{fmt.Errorf("the server redirects to %.200s; only http and https are followed", request.URL.Redacted())}
+	}
+	return nil
 }
 
 // restart begins at the first byte.
@@ -244,7 +291,8 @@ func (t *transfer) copy(body io.Reader, alive func()) error {
 
 // copyFile is a download from this machine. Size and time stand for its version.
 func (t *transfer) copyFile(ctx context.Context) error {
-	file, err := os.Open(t.url.Path)
+	// Without waiting for somebody to write, if it is a pipe.
+	file, err := os.OpenFile(t.url.Path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return err
 	}
@@ -261,5 +309,8 @@ func (t *transfer) copyFile(ctx context.Context) error {
 		return errUnchanged
 	}
 	t.total = info.Size()
+	if t.limits.Download > 0 && t.total > t.limits.Download {
+		return fmt.Errorf("the package has %d bytes; %d are allowed", t.total, t.limits.Download)
+	}
 	return t.copy(&counter{ctx: ctx, r: file}, func() {})
 }

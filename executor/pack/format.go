@@ -4,10 +4,13 @@ import (
 	"bufio"
 	"bytes"
 	"compress/bzip2"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
@@ -23,20 +26,23 @@ const maxWindow = 128 << 20
 var compressions = []struct {
 	name  string
 	magic string
-	open  func(io.Reader) (io.Reader, func(), error)
+	open  func(*bufio.Reader) (io.Reader, func(), error)
 }{
-	{"gzip", "\x1f\x8b", func(r io.Reader) (io.Reader, func(), error) {
+	{"gzip", "\x1f\x8b", func(r *bufio.Reader) (io.Reader, func(), error) {
 		d, err := gzip.NewReader(r)
 		return d, func() {}, err
 	}},
-	{"bzip2", "BZh", func(r io.Reader) (io.Reader, func(), error) {
+	{"bzip2", "BZh", func(r *bufio.Reader) (io.Reader, func(), error) {
 		return bzip2.NewReader(r), func() {}, nil
 	}},
-	{"xz", "\xfd7zXZ\x00", func(r io.Reader) (io.Reader, func(), error) {
+	{"xz", "\xfd7zXZ\x00", func(r *bufio.Reader) (io.Reader, func(), error) {
+		if err := checkWindow(r); err != nil {
+			return nil, nil, err
+		}
 		d, err := xz.ReaderConfig{DictCap: 1 << 16}.NewReader(r)
 		return d, func() {}, err
 	}},
-	{"zstd", "\x28\xb5\x2f\xfd", func(r io.Reader) (io.Reader, func(), error) {
+	{"zstd", "\x28\xb5\x2f\xfd", func(r *bufio.Reader) (io.Reader, func(), error) {
 		d, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
 		if err != nil {
 			return nil, nil, err
@@ -47,7 +53,7 @@ var compressions = []struct {
 
 // decompress looks at the first bytes of r and undoes what compression they show.
 // The name is empty if there is none.
-func decompress(r *bufio.Reader) (plain *bufio.Reader, name string, closer func(), err error) {
+func (t *target) decompress(r *bufio.Reader) (plain *bufio.Reader, name string, closer func(), err error) {
 	head, err := r.Peek(6)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, "", nil, err
@@ -58,9 +64,9 @@ func decompress(r *bufio.Reader) (plain *bufio.Reader, name string, closer func(
 		}
 		d, closer, err := c.open(r)
 		if err != nil {
-			return nil, c.name, nil, fmt.Errorf("broken %s data: %w", c.name, err)
+			return nil, c.name, nil, broken(c.name+" data", err)
 		}
-		return bufio.NewReaderSize(d, 64<<10), c.name, closer, nil
+		return bufio.NewReaderSize(&decoded{t: t, r: d}, 64<<10), c.name, closer, nil
 	}
 	return r, "", func() {}, nil
 }
@@ -84,6 +90,56 @@ func isTar(r *bufio.Reader) bool {
 		}
 	}
 	return sum == want
+}
+
+// checkWindow looks at the first block of an xz stream for the memory that it asks for.
+// Blocks after it may ask for more, and get as much as they fill.
+func checkWindow(r *bufio.Reader) error {
+	const streamHeader = 12
+	head, err := r.Peek(streamHeader + 1)
+	if err != nil || head[streamHeader] == 0 {
+		return nil // cut off, or without any block: the decoder says so
+	}
+	head, err = r.Peek(streamHeader + 4*(int(head[streamHeader])+1))
+	if err != nil {
+		return nil
+	}
+	flags, fields := head[streamHeader+1], head[streamHeader+2:]
+	for _, present := range []byte{0x40, 0x80} { // sizes, before and after decompression
+		if flags&present != 0 {
+			_, n := binary.Uvarint(fields)
+			fields = fields[max(n, 0):]
+		}
+	}
+	// The filter LZMA2, with one byte of properties.
+	if len(fields) < 3 || fields[0] != 0x21 || fields[1] != 1 {
+		return nil
+	}
+	if bits := fields[2]; bits > 40 || uint64(2|bits&1)<<(bits/2+11) > maxWindow {
+		return excess(fmt.Sprintf("it asks for more memory than the %d MiB that are allowed (xz -9 takes 64)", maxWindow>>20))
+	}
+	return nil
+}
+
+// foreign names archives that aren't supported, by how they begin.
+func foreign(head []byte) string {
+	for _, f := range []struct{ name, magic string }{
+		{"a 7z archive", "7z\xbc\xaf\x27\x1c"}, {"a rar archive", "Rar!\x1a\x07"}, {"lz4 data", "\x04\x22\x4d\x18"},
+		{"lzip data", "LZIP"}, {"data of compress (.Z)", "\x1f\x9d"}, {"an ar archive or Debian package", "!<arch>\n"},
+		{"an RPM package", "\xed\xab\xee\xdb"}, {"a cpio archive", "070701"}, {"a cpio archive", "070707"},
+	} {
+		if bytes.HasPrefix(head, []byte(f.magic)) {
+			return f.name
+		}
+	}
+	return ""
+}
+
+// archiveName tells whether a name promises an archive.
+func archiveName(name string) bool {
+	name = strings.ToLower(name)
+	return slices.ContainsFunc([]string{".tar", ".tgz", ".tbz", ".tbz2", ".txz", ".tzst", ".zip", ".gz", ".bz2", ".xz", ".zst"},
+		func(end string) bool { return strings.HasSuffix(name, end) })
 }
 
 func isZip(head []byte) bool {

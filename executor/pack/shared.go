@@ -47,6 +47,10 @@ func (s *Store) shared(ctx context.Context, source Source, address string) (stri
 		return fail(err)
 	}
 	defer s.remove(work)
+	if held, err := os.Open(work); err == nil {
+		_ = syscall.Flock(int(held.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) // see prune
+		defer func() { _ = held.Close() }()
+	}
 	file := filepath.Join(work, "download")
 	sum, got, err := s.fetch(ctx, source, file, known.Version)
 	if errors.Is(err, errUnchanged) {
@@ -215,9 +219,24 @@ func (s *Store) prune(before time.Time) {
 	}
 	leftovers, _ := os.ReadDir(filepath.Join(s.dir, "tmp"))
 	for _, leftover := range leftovers {
-		if info, err := leftover.Info(); err == nil && info.ModTime().Before(before) {
-			s.remove(filepath.Join(s.dir, "tmp", leftover.Name()))
-		}
+		s.removeLeftover(filepath.Join(s.dir, "tmp", leftover.Name()))
+	}
+}
+
+// removeLeftover removes what an executor had under way when it was killed: nobody holds its
+// lock any more. A folder of the last minute may be one that isn't locked yet.
+func (s *Store) removeLeftover(path string) {
+	info, err := os.Lstat(path)
+	if err != nil || time.Since(info.ModTime()) < time.Minute {
+		return
+	}
+	folder, err := os.Open(path)
+	if err != nil {
+		return
+	}
+	defer func() { _ = folder.Close() }()
+	if syscall.Flock(int(folder.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil {
+		s.remove(path)
 	}
 }
 

@@ -78,11 +78,11 @@ func Open(dir, private string, limits Limits, log *slog.Logger) (*Store, error) 
 	s := &Store{dir: dir, private: private, limits: limits, log: log, entries: map[Source]*entry{}, inUse: map[string]*os.File{}}
 	s.download = &downloader{
 		limits: limits,
-		client: &http.Client{Transport: &http.Transport{
+		client: &http.Client{CheckRedirect: checkRedirect, Transport: &http.Transport{
 			Proxy:               http.ProxyFromEnvironment,
 			DialContext:         (&net.Dialer{Timeout: 10 * time.Second}).DialContext,
 			TLSHandshakeTimeout: 10 * time.Second,
-			DisableCompression:  true, // the bytes are what was published
+			DisableCompression:  true,
 			IdleConnTimeout:     10 * time.Second,
 		}},
 		progress: func(url string, done, total int64) {

@@ -1,7 +1,6 @@
 package pack
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -21,26 +20,10 @@ type target struct {
 	limits  Limits
 	source  *counter
 	folders map[string]bool
-	links   []string
+	links   bool // there are some
 	entries int
 	files   int
 	bytes   int64
-}
-
-// counter counts what was read of the archive, and ends when its context does.
-type counter struct {
-	ctx context.Context
-	r   io.Reader
-	n   int64
-}
-
-func (c *counter) Read(p []byte) (int, error) {
-	if err := c.ctx.Err(); err != nil {
-		return 0, err
-	}
-	n, err := c.r.Read(p)
-	c.n += int64(n)
-	return n, err
 }
 
 // clean checks a name and brings it into its shortest form; "." is the folder itself.
@@ -74,7 +57,7 @@ func (t *target) clean(name string) (string, error) {
 func (t *target) count() error {
 	t.entries++
 	if t.limits.Files > 0 && t.entries > t.limits.Files {
-		return fmt.Errorf("more than %d files and folders", t.limits.Files)
+		return excess(fmt.Sprintf("more than %d files and folders", t.limits.Files))
 	}
 	return t.source.ctx.Err()
 }
@@ -104,6 +87,9 @@ func (t *target) mkdir(name string) error {
 	err := t.root.Mkdir(name, 0o755)
 	if errors.Is(err, fs.ErrExist) {
 		info, statErr := t.root.Stat(name)
+		if errors.Is(statErr, fs.ErrNotExist) {
+			return fmt.Errorf("%q is a link that leads nowhere and a folder", name)
+		}
 		if statErr != nil {
 			return statErr
 		}
@@ -181,10 +167,10 @@ func (l *limited) Write(p []byte) (int, error) {
 	t := l.t
 	t.bytes += int64(len(p))
 	if t.limits.Bytes > 0 && t.bytes > t.limits.Bytes {
-		return 0, fmt.Errorf("the package unpacks to more than %d bytes", t.limits.Bytes)
+		return 0, excess(fmt.Sprintf("the package unpacks to more than %d bytes", t.limits.Bytes))
 	}
-	if t.limits.Ratio > 0 && t.bytes > ratioFrom && t.bytes/t.limits.Ratio > t.source.n {
-		return 0, fmt.Errorf("the package unpacks to more than %d times its size", t.limits.Ratio)
+	if err := t.ratio(t.bytes); err != nil {
+		return 0, err
 	}
 	if err := t.source.ctx.Err(); err != nil {
 		return 0, err
@@ -197,28 +183,51 @@ func (t *target) symlink(name, to string) error {
 	if err != nil {
 		return err
 	}
-	if to == "" || path.IsAbs(to) || strings.ContainsRune(to, 0) {
-		return fmt.Errorf("link to %.200q, which isn't in the package", to)
-	}
-	if inside := path.Join(path.Dir(name), to); inside == ".." || strings.HasPrefix(inside, "../") {
+	if !inside(name, to) {
 		return fmt.Errorf("link to %.200q, which isn't in the package", to)
 	}
 	if err := t.replace(name); err != nil {
 		return err
 	}
-	t.links = append(t.links, name)
+	t.links = true
 	return t.root.Symlink(to, name)
 }
 
+// inside tells whether a link stays in the package, by its text alone.
+func inside(name, to string) bool {
+	if to == "" || path.IsAbs(to) || strings.ContainsRune(to, 0) {
+		return false
+	}
+	target := path.Join(path.Dir(name), to)
+	return target != ".." && !strings.HasPrefix(target, "../")
+}
+
 // checkLinks follows every link when all is there: links of links can lead out
-// although each of them, by its text, doesn't. One that leads nowhere is harmless.
+// although each of them, by its text, doesn't, and one can lie elsewhere than its
+// entry's name said. One that leads nowhere within the package is harmless.
 func (t *target) checkLinks() error {
-	for _, name := range t.links {
+	if !t.links {
+		return nil
+	}
+	return fs.WalkDir(t.root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.Type()&fs.ModeSymlink == 0 {
+			return err
+		}
+		if err := t.source.ctx.Err(); err != nil {
+			return err
+		}
+		to, err := t.root.Readlink(name)
+		if err != nil {
+			return err
+		}
+		if !inside(name, to) {
+			return fmt.Errorf("entry %.200q: link to %.200q, which isn't in the package", name, to)
+		}
 		if _, err := t.root.Stat(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("entry %.200q: link that can't be followed within the package: %w", name, err)
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 func (t *target) hardlink(name, to string) error {

@@ -37,6 +37,11 @@ func UnpackFile(ctx context.Context, file, dir, name string, limits Limits) erro
 		return err
 	}
 	defer func() { _ = root.Close() }()
+	if limits.Unpacking > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, limits.Unpacking, fmt.Errorf("not unpacked within %v", limits.Unpacking))
+		defer cancel()
+	}
 	source := &counter{ctx: ctx, r: f}
 	t := &target{root: root, limits: limits, source: source, folders: map[string]bool{}}
 	err = t.unpack(bufio.NewReaderSize(source, 64<<10), f, info.Size(), name)
@@ -49,6 +54,9 @@ func UnpackFile(ctx context.Context, file, dir, name string, limits Limits) erro
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
 	}
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return fmt.Errorf("%w: the archive was cut off, or sizes in it are wrong", err)
+	}
 	return err
 }
 
@@ -59,64 +67,89 @@ func (t *target) unpack(r *bufio.Reader, f *os.File, size int64, name string) er
 	}
 	if isZip(head) {
 		t.source.n = size // zip jumps; the whole of it counts
-		archive, err := zip.NewReader(f, size)
-		if err != nil {
-			return fmt.Errorf("broken zip archive: %w", err)
-		}
-		return t.zip(archive)
+		return t.zip(f, size)
 	}
 	if isHTML(head) {
 		return fmt.Errorf("this is a web page, no package; it begins with %.60q", head)
 	}
-	plain, compression, closer, err := decompress(r)
+	plain, compression, closer, err := t.decompress(r)
 	if err != nil {
 		return err
 	}
 	defer closer()
 	if isTar(plain) {
-		return t.tar(tar.NewReader(plain))
+		return t.tar(plain, compression)
 	}
 	if compression != "" {
 		if _, err := plain.Peek(block); err != nil && !errors.Is(err, io.EOF) {
-			return fmt.Errorf("broken %s data: %w", compression, err)
+			return broken(compression+" data", err)
 		}
 		return fmt.Errorf("%s data that holds no tar archive", compression)
+	}
+	if kind := foreign(head); kind != "" {
+		return fmt.Errorf("this is %s, which isn't supported; tar (plain, gz, bz2, xz, zst) and zip are", kind)
+	}
+	if archiveName(name) {
+		return fmt.Errorf("it is named like an archive, but is none; it begins with %.60q", head)
 	}
 	return t.file(name, 0o755, plain)
 }
 
-func (t *target) tar(archive *tar.Reader) error {
+// tar unpacks the archive, and reads the compression to its end, where its checksum is.
+func (t *target) tar(plain io.Reader, compression string) error {
+	ending := &endMark{r: plain}
+	archive := tar.NewReader(ending)
 	for {
+		ending.zeros = 0
 		header, err := archive.Next()
 		if errors.Is(err, io.EOF) {
-			return nil
+			break
 		}
 		if err != nil {
-			return fmt.Errorf("broken tar archive after %d entries: %w", t.entries, err)
+			return broken(fmt.Sprintf("tar archive after %d entries", t.entries), err)
 		}
-		switch header.Typeflag {
-		case tar.TypeXGlobalHeader:
-			continue
-		case tar.TypeDir:
-			err = t.folder(header.Name)
-		case tar.TypeReg, tar.TypeGNUSparse:
-			err = t.file(header.Name, os.FileMode(header.Mode), archive)
-		case tar.TypeSymlink:
-			err = t.symlink(header.Name, header.Linkname)
-		case tar.TypeLink:
-			err = t.hardlink(header.Name, header.Linkname)
-		case tar.TypeChar, tar.TypeBlock, tar.TypeFifo:
-			err = errors.New("devices and named pipes have no place in a package")
-		default:
-			err = fmt.Errorf("entry of unknown type %q", header.Typeflag)
-		}
-		if err != nil {
+		if err := t.tarEntry(header, archive); err != nil {
 			return fmt.Errorf("entry %.200q: %w", header.Name, err)
 		}
 	}
+	if ending.zeros < block {
+		return broken(fmt.Sprintf("tar archive after %d entries", t.entries), fmt.Errorf("%w where its end mark should be", io.ErrUnexpectedEOF))
+	}
+	if compression == "" {
+		return nil
+	}
+	if _, err := io.Copy(io.Discard, plain); err != nil {
+		return broken(compression+" data after the tar archive", err)
+	}
+	return nil
 }
 
-func (t *target) zip(archive *zip.Reader) error {
+func (t *target) tarEntry(header *tar.Header, content io.Reader) error {
+	switch header.Typeflag {
+	case tar.TypeXGlobalHeader:
+		return t.count()
+	case tar.TypeDir:
+		return t.folder(header.Name)
+	case tar.TypeReg, tar.TypeGNUSparse:
+		return t.file(header.Name, os.FileMode(header.Mode), content)
+	case tar.TypeSymlink:
+		return t.symlink(header.Name, header.Linkname)
+	case tar.TypeLink:
+		return t.hardlink(header.Name, header.Linkname)
+	case tar.TypeChar, tar.TypeBlock, tar.TypeFifo:
+		return errors.New("devices and named pipes have no place in a package")
+	default:
+		return fmt.Errorf("entry of unknown type %q", header.Typeflag)
+	}
+}
+
+func (t *target) zip(f io.ReaderAt, size int64) error {
+	directory := &directoryReader{r: f, limits: t.limits, opening: true}
+	archive, err := zip.NewReader(directory, size)
+	if err != nil {
+		return broken("zip archive", err)
+	}
+	directory.opening = false
 	for _, entry := range archive.File {
 		if err := t.zipEntry(entry); err != nil {
 			return fmt.Errorf("entry %.200q: %w", entry.Name, err)

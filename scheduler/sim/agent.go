@@ -71,6 +71,7 @@ type process struct {
 	failover  bool // what its job asked for when it was launched
 	wasAway   bool // its agent was unreachable, or partitioned, while it ran
 	lingers   bool // its executor is dead, the guard is at it
+	removed   bool // its framework was torn down; the agent may not know yet
 }
 
 func (w *world) addAgent(host string, size int) *agent {
@@ -217,6 +218,7 @@ func (a *agent) start(x *executor, t *task) {
 		}
 		p := &process{task: t.launch.TaskID, job: t.wire.JobName, exec: t.wire.ExecutionID, item: t.wire.Item, agent: a.id, began: w.now}
 		p.wasAway = a.with == nil || a.with != w.master
+		p.removed = w.removed[t.launch.Executor.Framework]
 		t.process = p
 		w.check.processBegins(p)
 		a.executorSays(t, cluster.Running, "")
@@ -476,12 +478,10 @@ func (a *agent) reboot() {
 	knows := w.rng.IntN(2) == 0
 	a.endAll(knows)
 	a.stop()
-	w.after(w.between(5*time.Second, 200*time.Second), func() {
-		if !knows && !a.lost {
-			clear(a.tasks)
-		}
-		a.restart()
-	})
+	if !knows {
+		clear(a.tasks)
+	}
+	w.after(w.between(5*time.Second, 200*time.Second), a.restart)
 }
 
 // endAll ends everything on the machine at once.
@@ -507,3 +507,17 @@ func (a *agent) endAll(tell bool) {
 }
 
 func (t *task) running() bool { return t.process != nil }
+
+// endRemoved ends what belongs to frameworks that were torn down.
+func (a *agent) endRemoved() {
+	for _, id := range sorted(a.executors) {
+		if x := a.executors[id]; a.w.removed[x.info.Framework] {
+			a.end(x, cluster.ReasonExecutorTerminated, "Framework removed", 0)
+		}
+	}
+	for _, id := range sorted(a.tasks) {
+		if a.w.removed[a.tasks[id].launch.Executor.Framework] {
+			delete(a.tasks, id)
+		}
+	}
+}

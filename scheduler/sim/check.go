@@ -236,7 +236,7 @@ func (c *checker) processBegins(p *process) {
 	key := fmt.Sprintf("%s %d", p.job, p.item)
 	for _, old := range c.running[key] {
 		switch {
-		case old.lingers:
+		case old.lingers, old.removed:
 			w.count(LateProcess)
 		case old.failover && old.wasAway:
 			w.count(LateProcess)
@@ -269,6 +269,7 @@ type watch struct {
 	idle        int
 	idleSince   time.Duration
 	acks        []cluster.Update
+	reused      []string // launches on executors that are over
 	failures    []string // executors told to have ended
 }
 
@@ -402,13 +403,13 @@ func (c *checker) called(l *leader, call scheduler.Call) {
 				w.fail("X4 ExecutorInfo is kept byte for byte", "%+v, then %+v", old, t.Executor)
 			}
 			c.infos[t.Executor.ID] = t.Executor
-			if c.toldToEnd[t.Executor.ID] {
-				w.fail("X1 an executor's id is never used again", "task %s on %s, which ended or was told to", t.TaskID, t.Executor.ID)
-			}
 			for ghost, alive := range c.alive {
 				if alive && sameShard(ghost, t.TaskID) {
 					w.fail("E5 a ghost seen alive is over before its shard starts again", "ghost %s, launched %s", ghost, t.TaskID)
 				}
+			}
+			if c.toldToEnd[t.Executor.ID] {
+				v.reused = append(v.reused, t.TaskID+" on "+t.Executor.ID)
 			}
 			v.outstanding[t.TaskID] = call.Seq
 			v.accepts[call.Seq] = append(v.accepts[call.Seq], t.TaskID)
@@ -441,6 +442,10 @@ func (c *checker) afterDecision(l *leader) {
 	for _, u := range l.watch.acks {
 		c.endIsCommitted(u)
 	}
+	for _, what := range l.watch.reused {
+		c.w.fail("X1 an executor's id is never used again", "task %s, which ended or was told to", what)
+	}
+	l.watch.reused = nil
 	for _, id := range l.watch.failures {
 		c.toldToEnd[id] = true
 	}

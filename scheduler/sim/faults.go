@@ -137,7 +137,7 @@ func (w *world) mood() {
 
 // dice says whether a fault comes now.
 func (w *world) dice(f Fault) bool {
-	if w.calm || !w.chance(w.moods[f]) {
+	if w.calm || f == NumFaults || !w.chance(w.moods[f]) {
 		return false
 	}
 	w.count(f)
@@ -363,12 +363,12 @@ func (w *world) removeFramework() {
 	m := w.master
 	w.removed[m.fw] = true
 	for _, a := range w.agents {
-		if a.online() {
-			a.endAll(false)
-			clear(a.tasks)
-		} else {
-			a.wasAway() // it will be told when it comes back
+		for _, t := range a.tasks {
+			if t.process != nil {
+				t.process.removed = true
+			}
 		}
+		m.toAgent(a.id, NumFaults, (*agent).endRemoved)
 	}
 	clear(m.tasks)
 	clear(m.away)

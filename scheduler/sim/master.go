@@ -390,7 +390,7 @@ func (m *master) acknowledge(ack cluster.Ack) {
 // update passes on what an agent told.
 func (m *master) update(a *agent, u cluster.Update, latest cluster.State) {
 	k := m.agents[a.id]
-	if k == nil {
+	if t := a.tasks[u.TaskID]; k == nil || t != nil && m.w.removed[t.launch.Executor.Framework] {
 		return
 	}
 	if t := m.tasks[u.TaskID]; t != nil {
@@ -452,9 +452,6 @@ func (m *master) register(a *agent) {
 	}
 	for _, id := range sorted(a.executors) {
 		if x := a.executors[id]; !x.dead {
-			if w.removed[x.info.Framework] {
-				w.after(w.latency(), func() { a.shutdown(id) })
-			}
 			k.executors[id] = x.info
 		}
 	}
@@ -479,6 +476,7 @@ func (m *master) register(a *agent) {
 			m.say(cluster.Update{TaskID: id, AgentID: a.id, ExecutorID: mt.executor, State: t.state, Reason: cluster.ReasonAgentReregistered, Message: "Unknown agent reregistered"})
 		}
 	}
+	m.toAgent(a.id, NumFaults, (*agent).endRemoved)
 	m.allocate(w.between(time.Millisecond, 500*time.Millisecond))
 }
 

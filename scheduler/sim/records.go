@@ -157,7 +157,8 @@ func (c *checker) take(wr *registry.Write) {
 		id := dir[len(pathShards)+1:]
 		if wr.Delete {
 			for _, e := range []*execRecord{c.execs[id], c.early[id]} {
-				if e != nil {
+				if e != nil && e.chunks[wr.Path] != nil {
+					c.shardsChanged(e, e.chunks[wr.Path], nil)
 					delete(e.chunks, wr.Path)
 				}
 			}

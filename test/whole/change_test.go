@@ -176,6 +176,42 @@ func TestDeregisterAndRegisterAgain(t *testing.T) {
 	m.Stop()
 }
 
+// TestTriggersOfARunningJob is rule F5: one waits, or with misfire more of them; what would be dropped is
+// refused before it is accepted, and what was accepted runs, one after the other.
+func TestTriggersOfARunningJob(t *testing.T) {
+	m := start(t)
+	path, release := hold(t)
+	m.App("a", writes, nil)
+	m.Job("one", "a", system.Doc{"env": env("HOLD", path)})
+	m.Job("more", "a", system.Doc{"misfire": true, "env": env("HOLD", path)})
+	ids := []string{m.Trigger("one")}
+	m.Started(ids[0], 1)
+	ids = append(ids, m.Trigger("one"))
+	m.Refused(409, "trigger_waits", "POST", "/api/job/one/trigger", "")
+	for range 5 {
+		ids = append(ids, m.Trigger("more"))
+	}
+	m.Started(ids[2], 1)
+	if got := m.OK("GET", "/api/job/tasks/ready", ""); got != `[{"jobName":"more","times":"4"},{"jobName":"one","times":"1"}]`+"\n" {
+		t.Errorf("ready: %s", got)
+	}
+	release()
+	for _, id := range ids {
+		m.Await(id, "FINISHED")
+	}
+	m.Stop()
+	m.OnceEach()
+	var order []string
+	for _, e := range m.Ledger() {
+		if e.What == "start" && strings.HasPrefix(e.Execution, "more@") {
+			order = append(order, e.Execution)
+		}
+	}
+	if fmt.Sprint(order) != fmt.Sprint(ids[2:]) {
+		t.Errorf("they ran as %v, want %v", order, ids[2:])
+	}
+}
+
 // TestExplainWhatWaits is promise 4.
 func TestExplainWhatWaits(t *testing.T) {
 	m := start(t)

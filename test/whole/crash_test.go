@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -68,6 +69,9 @@ func TestServerKilledAgainAndAgain(t *testing.T) {
 		answered := m.Async("POST", "/api/job/asked/trigger", "Idempotency-Key: late-"+fmt.Sprint(kill))
 		m.Kill()
 		<-answered
+		if random.IntN(3) == 0 {
+			m.StartAndKill(time.Duration(random.Float64() * float64(time.Second/2)))
+		}
 		m.Launch()
 		if random.IntN(3) > 0 {
 			m.Ready()
@@ -102,6 +106,9 @@ func TestServerKilledAgainAndAgain(t *testing.T) {
 		return ""
 	})
 	m.OnceEach()
+	if now := m.Executors(); len(now) > 1 {
+		t.Errorf("executors %v: one is enough for one app", now)
+	}
 
 	fires := map[string][]time.Time{}
 	shards := map[string]int{}
@@ -172,6 +179,75 @@ func lastFire(m *system.Machine, job string) (last time.Time) {
 		}
 	}
 	return last
+}
+
+// TestConfigurationSurvivesKill kills the server while people change the configuration: what was answered
+// holds, and what was not is there as a whole or not at all.
+func TestConfigurationSurvivesKill(t *testing.T) {
+	m := start(t)
+	m.App("a", only(":"), nil)
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	want := map[string]string{} // jobs as answered
+	number := 0
+	for range 6 {
+		pid := m.ServerPID()
+		timer := time.AfterFunc(time.Duration(random.IntN(400))*time.Millisecond, func() {
+			_ = syscall.Kill(pid, syscall.SIGKILL) // it lives until then
+		})
+		unknown := ""
+		for unknown == "" {
+			name := fmt.Sprint("job-", number)
+			number++
+			for _, step := range []struct{ method, path, body string }{
+				{"POST", "/api/job/register", m.JobText(name, "a", nil)},
+				{"PUT", "/api/job/update", `{"jobName":"` + name + `","description":"changed"}`},
+				{"POST", "/api/job/" + name + "/disable", ""},
+				{"DELETE", "/api/job/" + name + "/deregister", ""},
+			} {
+				if step.method == "DELETE" && number%2 == 0 {
+					continue
+				}
+				a, err := m.Try(step.method, step.path, step.body)
+				if err != nil {
+					unknown = name
+					break
+				}
+				if a.Status != http.StatusOK {
+					t.Fatalf("%s %s: %d %s", step.method, step.path, a.Status, a.Body)
+				}
+				want[name] = a.Body
+				if step.method == "DELETE" {
+					delete(want, name)
+				}
+			}
+		}
+		timer.Stop()
+		m.Over()
+		m.Start()
+		for name, text := range want {
+			if name == unknown {
+				continue
+			}
+			a := m.Call("GET", "/api/job/jobs/"+name, "")
+			disabled := m.OK("GET", "/api/job/"+name+"/disable", "")
+			if now := strings.TrimSuffix(strings.TrimSpace(a.Body), "}") + `,"disabled":` + strings.TrimSpace(disabled) + "}\n"; now != text {
+				t.Errorf("job %s was answered as\n%s and is now\n%s", name, text, now)
+			}
+		}
+		if a := m.Call("GET", "/api/job/jobs/"+unknown, ""); a.Status == http.StatusOK {
+			m.OK("DELETE", "/api/job/"+unknown+"/deregister", "")
+		}
+		delete(want, unknown)
+	}
+	if n := strings.Count(m.OK("GET", "/api/job/jobs", ""), `"jobName"`); n != len(want) {
+		t.Errorf("there are %d jobs, want %d", n, len(want))
+	}
+	if len(want) < 6 {
+		t.Errorf("only %d jobs were registered", len(want))
+	}
+	m.Stop()
 }
 
 // TestRunningTasksAreFoundAgain kills the server while tasks run: some end meanwhile, some go on; the

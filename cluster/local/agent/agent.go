@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/mesos/mesos-go/api/v1/lib"
 
+	"github.com/elasticjob-go/elasticjob/cluster/local/apihttp"
 	"github.com/elasticjob-go/elasticjob/cluster/local/fetcher"
 	"github.com/elasticjob-go/elasticjob/cluster/local/master"
 )
@@ -43,6 +44,7 @@ type Agent struct {
 	awaited     map[*executorRun]bool // what recovery still waits for
 	frameworks  map[string]*framework
 	registerErr error
+	returning   bool          // a new registration is under way; see Ping
 	ending      bool          // EndAll was called: nothing is launched any more
 	idle        chan struct{} // closed when, then, no executor is left
 }
@@ -139,9 +141,11 @@ func (a *Agent) Info() mesos.AgentInfo { return a.info }
 func (a *Agent) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/api/v1/executor", a.serveCall)
-	mux.HandleFunc("/files/browse", a.sandboxes.serveBrowse)
-	mux.HandleFunc("/files/read", a.sandboxes.serveRead)
-	mux.HandleFunc("/files/download", a.sandboxes.serveDownload)
+	for path, serve := range map[string]http.HandlerFunc{
+		"/files/browse": a.sandboxes.serveBrowse, "/files/read": a.sandboxes.serveRead, "/files/download": a.sandboxes.serveDownload,
+	} {
+		mux.Handle(path, a.options.Credentials.Guard(apihttp.RealmFiles, serve))
+	}
 	return mux
 }
 

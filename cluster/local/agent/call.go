@@ -25,6 +25,14 @@ type refusal struct {
 
 // serveCall answers POST /api/v1/executor, in the order in which Mesos looks at a call.
 func (a *Agent) serveCall(w http.ResponseWriter, r *http.Request) {
+	var claims *apihttp.Claims
+	if key := a.options.ExecutorKey; len(key) > 0 {
+		of, admitted := key.Admit(w, r)
+		if !admitted {
+			return
+		}
+		claims = &of
+	}
 	var call executor.Call
 	if !apihttp.ReadCall(w, r, &call, "Call") {
 		return
@@ -35,13 +43,13 @@ func (a *Agent) serveCall(w http.ResponseWriter, r *http.Request) {
 	}
 	switch call.Type {
 	case executor.Call_SUBSCRIBE:
-		a.serveSubscribe(w, r, &call)
+		a.serveSubscribe(w, r, &call, claims)
 		return
 	case executor.Call_HEARTBEAT:
 		apihttp.Accepted(w)
 		return
 	}
-	switch refused := a.handle(&call); refused.status {
+	switch refused := a.handle(&call, claims); refused.status {
 	case 0:
 		apihttp.Accepted(w)
 	default:
@@ -85,8 +93,9 @@ func validate(call *executor.Call) string {
 	return ""
 }
 
-// find looks the caller up. The agent's lock is held.
-func (a *Agent) find(call *executor.Call) (*executorRun, refusal) {
+// find looks the caller up, which must be the one that its claims name, if there
+// are any. The agent's lock is held.
+func (a *Agent) find(call *executor.Call, claims *apihttp.Claims) (*executorRun, refusal) {
 	f := a.frameworks[call.FrameworkID.Value]
 	if f == nil {
 		return nil, refusal{http.StatusBadRequest, "Framework cannot be found"}
@@ -95,17 +104,22 @@ func (a *Agent) find(call *executor.Call) (*executorRun, refusal) {
 	if ex == nil || ex.command {
 		return nil, refusal{http.StatusBadRequest, "Executor cannot be found"}
 	}
+	if claims != nil {
+		if fault := claims.Fault(call.FrameworkID.Value, call.ExecutorID.Value, ex.container); fault != "" {
+			return nil, refusal{http.StatusForbidden, fault}
+		}
+	}
 	return ex, refusal{}
 }
 
 // handle does UPDATE and MESSAGE.
-func (a *Agent) handle(call *executor.Call) refusal {
+func (a *Agent) handle(call *executor.Call, claims *apihttp.Claims) refusal {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.recovering || a.closed {
 		return refusal{http.StatusServiceUnavailable, unfinishedRecovery}
 	}
-	ex, refused := a.find(call)
+	ex, refused := a.find(call, claims)
 	if ex == nil {
 		return refused
 	}
@@ -127,13 +141,13 @@ func (a *Agent) handle(call *executor.Call) refusal {
 	return refusal{}
 }
 
-func (a *Agent) serveSubscribe(w http.ResponseWriter, r *http.Request, call *executor.Call) {
+func (a *Agent) serveSubscribe(w http.ResponseWriter, r *http.Request, call *executor.Call, claims *apihttp.Claims) {
 	codec, ok := apihttp.Negotiate(w, r)
 	if !ok {
 		return
 	}
 	a.awaitLaunch(r.Context(), call)
-	s, refused := a.subscribe(call)
+	s, refused := a.subscribe(call, claims)
 	if s == nil {
 		apihttp.Refuse(w, refused.status, refused.text)
 		return
@@ -167,13 +181,13 @@ func (a *Agent) awaitLaunch(ctx context.Context, call *executor.Call) {
 
 // subscribe connects an executor: takes in what it has not yet got through, drops what
 // never reached it, and gives it what waits. The session is counted in a.work.
-func (a *Agent) subscribe(call *executor.Call) (*session, refusal) {
+func (a *Agent) subscribe(call *executor.Call, claims *apihttp.Claims) (*session, refusal) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.closed {
 		return nil, refusal{http.StatusServiceUnavailable, unfinishedRecovery}
 	}
-	ex, refused := a.find(call)
+	ex, refused := a.find(call, claims)
 	if ex == nil {
 		return nil, refused
 	}

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/mesos/mesos-go/api/v1/lib"
+
+	"github.com/elasticjob-go/elasticjob/cluster/local/apihttp"
 )
 
 // sessionPatience is how long SIGKILL may take to work.
@@ -165,7 +167,9 @@ func (a *Agent) environment(ex *executorRun, command *mesos.CommandInfo) []strin
 		}
 		env = append(env, name+"="+value)
 	}
+	a.mu.Lock() // each launch brings the framework's description anew
 	o, f := &a.options, ex.framework.info
+	a.mu.Unlock()
 	grace := o.ShutdownGrace
 	if own := ex.info.GetShutdownGracePeriod(); own != nil {
 		grace = asDuration(own)
@@ -196,6 +200,9 @@ func (a *Agent) environment(ex *executorRun, command *mesos.CommandInfo) []strin
 		if v.Secret == nil {
 			set(v.Name, v.GetValue())
 		}
+	}
+	if key := o.ExecutorKey; len(key) > 0 && !ex.command {
+		set("MESOS_EXECUTOR_AUTHENTICATION_TOKEN", key.Token(apihttp.Claims{Framework: f.GetID().GetValue(), Executor: ex.id, Container: ex.container}))
 	}
 	// Last: it is the marker by which the executor is found again (rule O2).
 	set("MESOS_SANDBOX", ex.sandbox)

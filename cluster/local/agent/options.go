@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/mesos/mesos-go/api/v1/lib"
+
+	"github.com/elasticjob-go/elasticjob/cluster/local/apihttp"
 )
 
 // Options of an agent. Zero durations and counts mean Mesos' defaults.
@@ -29,6 +31,13 @@ type Options struct {
 	// GiveUpExecutors kills the executors of earlier runs before anything else and
 	// reports their tasks as gone.
 	GiveUpExecutors bool
+
+	// Credentials are asked for by the files API, if not nil.
+	Credentials *apihttp.Credentials
+	// ExecutorKey, if not empty, signs the token that each executor gets in its
+	// environment, and that the executor API then asks for. It must be the same at every
+	// start: running executors keep their tokens.
+	ExecutorKey apihttp.TokenKey
 
 	// Clock tells the time; time.Now by default.
 	Clock  func() time.Time

@@ -28,6 +28,10 @@ type AgentLink interface {
 	Message(frameworkID, executorID string, data []byte)
 	// Acknowledge tells that the framework has taken the update with that uuid.
 	Acknowledge(frameworkID, taskID string, uuid []byte)
+	// Ping is answered with pong by an agent that is well, at once and from any
+	// goroutine. With connected false the master tells that it had given the agent up: the
+	// agent registers again, with all that it has.
+	Ping(connected bool, pong func())
 	// Subscribed tells that the framework has subscribed anew, with what it now
 	// says of itself: the agent sends each task's oldest unacknowledged update again, at once.
 	Subscribed(framework mesos.FrameworkInfo)
@@ -38,10 +42,11 @@ type AgentLink interface {
 // the master does not call the agent back from inside of them.
 type Upstream interface {
 	// Register makes the agent known, at its first start and at every later one,
-	// with all that it still has. It is called once per agent and process, when
-	// the agent's recovery is through: each executor has subscribed again or was
-	// given up. Until then the master is silent about its tasks (rule O3). The
-	// first call of an agent.
+	// with all that it still has, when the agent's recovery is through: each
+	// executor has subscribed again or was given up. Until then the master is silent
+	// about its tasks (rule O3). It is the first call of an agent, and comes again
+	// when a ping told that the master had given it up. What is told of an agent that is not
+	// registered is ignored; it will tell it again.
 	Register(agent AgentLink, still Recovered) error
 	// Update passes a task's status update on. The same one may come again until
 	// it is acknowledged; updates of one task come in order, the next one after the

@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/google/uuid"
+	"github.com/mesos/mesos-go/api/v1/lib"
 	"github.com/mesos/mesos-go/api/v1/lib/scheduler"
 
 	"github.com/elasticjob-go/elasticjob/cluster/local/apihttp"
@@ -19,7 +20,11 @@ func (m *Master) serveScheduler(w http.ResponseWriter, r *http.Request) {
 	if !apihttp.ReadCall(w, r, &call, "Call") {
 		return
 	}
-	if fault := malformed(&call); fault != "" {
+	fault := malformed(&call)
+	if fault == "" && call.Type == scheduler.Call_SUBSCRIBE {
+		fault = m.foreignPrincipal(call.Subscribe.FrameworkInfo)
+	}
+	if fault != "" {
 		apihttp.Refuse(w, http.StatusBadRequest, "Failed to validate scheduler::Call: "+fault)
 		return
 	}
@@ -42,6 +47,20 @@ func (m *Master) serveScheduler(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	apihttp.Refuse(w, status, text)
+}
+
+// foreignPrincipal says in Mesos' words that a framework is not who it says. One
+// that does not say it is made its credentials' principal.
+func (m *Master) foreignPrincipal(info *mesos.FrameworkInfo) string {
+	own := m.opts.Credentials
+	switch {
+	case own == nil:
+	case info.Principal == nil:
+		info.Principal = &own.Principal
+	case *info.Principal != own.Principal:
+		return fmt.Sprintf("Authenticated principal '%s' does not match principal '%s' set in `FrameworkInfo`", own.Principal, *info.Principal)
+	}
+	return ""
 }
 
 // malformed says in Mesos' words what a call lacks.
@@ -140,6 +159,9 @@ func (m *Master) call(call *scheduler.Call, stream []string, hasStream bool) (st
 		}
 	case scheduler.Call_UPDATE_FRAMEWORK:
 		info := call.UpdateFramework.FrameworkInfo
+		if fault := m.foreignPrincipal(&info); fault != "" {
+			return http.StatusBadRequest, "Failed to validate scheduler::Call: " + fault
+		}
 		if info.GetID().GetValue() != f.id {
 			return http.StatusBadRequest, "'UpdateFramework.framework_info.id' differs from the framework's"
 		}

@@ -13,6 +13,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -290,6 +291,7 @@ func custom(id, agent, executor string) string {
 // memoryAgent is an agent without processes; what it is asked comes in calls.
 type memoryAgent struct {
 	info  mesos.AgentInfo
+	deaf  atomic.Bool // answers no pings
 	calls chan string
 	tasks chan mesos.TaskInfo
 }
@@ -340,6 +342,15 @@ func (a *memoryAgent) Message(_, executorID string, data []byte) {
 }
 func (a *memoryAgent) Acknowledge(_, taskID string, uuid []byte) {
 	a.say("acknowledge %s %x", taskID, uuid[:1])
+}
+func (a *memoryAgent) Ping(connected bool, pong func()) {
+	if a.deaf.Load() {
+		return
+	}
+	if !connected {
+		a.say("register again")
+	}
+	pong()
 }
 func (a *memoryAgent) Subscribed(framework mesos.FrameworkInfo) {
 	a.say("subscribed %s", framework.ID.Value)

@@ -32,6 +32,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/mesos/mesos-go/api/v1/lib"
 	"github.com/mesos/mesos-go/api/v1/lib/scheduler"
+
+	"github.com/elasticjob-go/elasticjob/cluster/local/apihttp"
 )
 
 // Version is the version of Mesos that the master claims to be.
@@ -53,6 +55,19 @@ type Options struct {
 	Hostname string
 	// Heartbeat is the interval of HEARTBEAT events; DefaultHeartbeat when zero.
 	Heartbeat time.Duration
+	// Credentials are asked of every framework, if not nil. Their principal is then
+	// the framework's.
+	Credentials *apihttp.Credentials
+	// AgentPingTimeout is how long an agent has to answer a ping; after
+	// MaxAgentPingTimeouts in a row it is unreachable. Zero means Mesos' defaults.
+	AgentPingTimeout     time.Duration
+	MaxAgentPingTimeouts int
+	// AgentReregisterTimeout is how long after the start a remembered agent that is not back
+	// becomes unreachable; DefaultAgentReregisterTimeout when zero.
+	AgentReregisterTimeout time.Duration
+	// InMemoryRegistry forgets everything with the process, as Mesos' registry
+	// "in_memory" does. Dir is not used then.
+	InMemoryRegistry bool
 	// Queue bounds a subscriber's events that are not yet written; DefaultQueue when zero.
 	Queue int
 	// Logger is required.
@@ -77,7 +92,11 @@ type Master struct {
 	agents     map[string]*agent
 	offers     map[string]*offer
 	// away are the agents of the registry that have not registered with this master yet.
-	away          map[string]bool
+	away map[string]bool
+	// unreachable are the agents that were given up, and when; lost those of them
+	// that registered with this master.
+	unreachable   map[string]time.Time
+	lost          map[string]*agent
 	nextFramework int
 	nextOffer     int
 	nextTask      uint64
@@ -94,13 +113,26 @@ func Open(opts Options) (*Master, error) {
 	if opts.Queue <= 0 {
 		opts.Queue = DefaultQueue
 	}
+	if opts.AgentPingTimeout <= 0 {
+		opts.AgentPingTimeout = DefaultAgentPingTimeout
+	}
+	if opts.MaxAgentPingTimeouts <= 0 {
+		opts.MaxAgentPingTimeouts = DefaultMaxAgentPingTimeouts
+	}
+	if opts.AgentReregisterTimeout <= 0 {
+		opts.AgentReregisterTimeout = DefaultAgentReregisterTimeout
+	}
 	if opts.Hostname == "" {
 		opts.Hostname = opts.Address.Addr().String()
 	}
 	if !opts.Address.Addr().Is4() {
 		return nil, fmt.Errorf("start the local master on %s: only IPv4 addresses can be told in MasterInfo", opts.Address)
 	}
-	registry, err := openRegistry(filepath.Join(opts.Dir, "master.json"))
+	path := ""
+	if !opts.InMemoryRegistry {
+		path = filepath.Join(opts.Dir, "master.json")
+	}
+	registry, err := openRegistry(path)
 	if err != nil {
 		return nil, err
 	}
@@ -116,9 +148,14 @@ func Open(opts Options) (*Master, error) {
 		agents:        map[string]*agent{},
 		offers:        map[string]*offer{},
 		away:          map[string]bool{},
+		lost:          map[string]*agent{},
+		unreachable:   map[string]time.Time{},
 	}
 	for _, id := range registry.Agents {
 		m.away[id] = true
+	}
+	for id, at := range registry.Unreachable {
+		m.unreachable[id] = at
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -131,6 +168,7 @@ func Open(opts Options) (*Master, error) {
 		m.expectSubscriber(m.addFramework(info))
 	}
 	m.background.Go(func() { m.allocator(ctx) })
+	m.background.Go(func() { m.health(ctx) })
 	return m, nil
 }
 
@@ -155,8 +193,10 @@ func (m *Master) Close() error {
 		}
 		f.expiry.stop()
 	}
-	for _, a := range m.agents {
-		a.courier.close()
+	for _, agents := range []map[string]*agent{m.agents, m.lost} {
+		for _, a := range agents {
+			a.courier.close()
+		}
 	}
 	m.mu.Unlock()
 	m.background.Wait()
@@ -167,7 +207,7 @@ func (m *Master) Close() error {
 func (m *Master) Handler() http.Handler {
 	mux := http.NewServeMux()
 	for _, prefix := range []string{"", "/master"} {
-		mux.HandleFunc(prefix+"/api/v1/scheduler", m.serveScheduler)
+		mux.Handle(prefix+"/api/v1/scheduler", m.opts.Credentials.Guard(apihttp.RealmScheduler, http.HandlerFunc(m.serveScheduler)))
 		mux.HandleFunc("GET "+prefix+"/health", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
 		mux.HandleFunc("GET "+prefix+"/version", serveVersion)
 	}
@@ -252,6 +292,8 @@ type agent struct {
 	// total is what it has, used what tasks, executors and offers hold, free what is left.
 	total, used, free quantities
 	courier           *courier
+	// unanswered counts the pings since the last answer.
+	unanswered int
 }
 
 // role is the one whose resources the framework is given.

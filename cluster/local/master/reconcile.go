@@ -19,10 +19,14 @@ func (m *Master) reconcile(f *framework, call *scheduler.Call_Reconcile) {
 		}
 		return
 	}
-	tasks := slices.SortedFunc(maps.Values(f.tasks), func(a, b *task) int { return cmp.Compare(a.order, b.order) })
-	for _, t := range tasks {
+	for _, t := range f.inOrder() {
 		f.send(update(t.status("Reconciliation: Latest task state", mesos.REASON_RECONCILIATION)))
 	}
+}
+
+// inOrder lists the tasks as they were launched.
+func (f *framework) inOrder() []*task {
+	return slices.SortedFunc(maps.Values(f.tasks), func(a, b *task) int { return cmp.Compare(a.order, b.order) })
 }
 
 // reconcileTask answers one question, or says nothing while an agent that could
@@ -33,14 +37,18 @@ func (m *Master) reconcileTask(f *framework, id mesos.TaskID, agentID *mesos.Age
 		return
 	}
 	state, message := mesos.TASK_UNKNOWN, "Reconciliation: Task is unknown"
+	var since *mesos.TimeInfo
 	switch {
 	case agentID != nil && m.agents[agentID.Value] != nil:
 		state, message = mesos.TASK_GONE, "Reconciliation: Task is unknown to the agent"
 	case agentID != nil && m.away[agentID.Value], agentID == nil && len(m.away) > 0:
 		return
+	case agentID != nil && !m.unreachable[agentID.Value].IsZero():
+		state, message = mesos.TASK_UNREACHABLE, "Reconciliation: Task is unreachable"
+		since = timeInfo(m.unreachable[agentID.Value])
 	}
 	status := masterStatus(id.Value, f.state(state), message, mesos.REASON_RECONCILIATION)
-	status.AgentID = agentID
+	status.AgentID, status.UnreachableTime = agentID, since
 	f.send(update(status))
 }
 

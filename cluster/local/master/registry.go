@@ -8,27 +8,34 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/mesos/mesos-go/api/v1/lib"
 )
 
 // registry is what outlives a master's process, in one file that is replaced
-// as a whole. Its methods write before they return; when that fails, nothing has changed.
+// as a whole; without a path it is in memory only. Its methods write before they return; when that fails, nothing has changed.
 type registry struct {
 	path string
 	// Frameworks by id, as protobuf.
 	Frameworks map[string][]byte `json:"frameworks"`
 	// Removed are the ids of frameworks that may not come back, oldest first.
 	Removed []string `json:"removed"`
-	// Agents are the ids of all agents that ever registered.
+	// Agents are the ids of all agents that registered and were not given up.
 	Agents []string `json:"agents"`
+	// Unreachable are those that were given up, and when. The list is not bounded:
+	// there is one agent per data folder.
+	Unreachable map[string]time.Time `json:"unreachable,omitempty"`
 }
 
 // keptRemoved bounds the file; an id is never made twice anyway.
 const keptRemoved = 1000
 
 func openRegistry(path string) (*registry, error) {
-	r := &registry{path: path}
+	r := &registry{path: path, Frameworks: map[string][]byte{}}
+	if path == "" {
+		return r, nil
+	}
 	content, err := os.ReadFile(path)
 	if err == nil {
 		err = json.Unmarshal(content, r)
@@ -85,15 +92,39 @@ func (r *registry) addAgent(id string) error {
 	if slices.Contains(r.Agents, id) {
 		return nil
 	}
+	at, was := r.Unreachable[id]
+	delete(r.Unreachable, id)
 	r.Agents = append(r.Agents, id)
 	if err := r.write(); err != nil {
 		r.Agents = r.Agents[:len(r.Agents)-1]
+		if was {
+			r.Unreachable[id] = at
+		}
+		return err
+	}
+	return nil
+}
+
+// markUnreachable moves an agent from those that are expected to those that were given up.
+func (r *registry) markUnreachable(id string, at time.Time) error {
+	agents := r.Agents
+	r.Agents = slices.DeleteFunc(slices.Clone(agents), func(a string) bool { return a == id })
+	if r.Unreachable == nil {
+		r.Unreachable = map[string]time.Time{}
+	}
+	r.Unreachable[id] = at
+	if err := r.write(); err != nil {
+		r.Agents = agents
+		delete(r.Unreachable, id)
 		return err
 	}
 	return nil
 }
 
 func (r *registry) write() error {
+	if r.path == "" {
+		return nil
+	}
 	content, err := json.Marshal(r)
 	if err == nil {
 		err = replaceFile(r.path, content)

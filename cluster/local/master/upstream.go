@@ -1,15 +1,16 @@
 package master
 
 import (
-	"fmt"
+	"errors"
 
 	"github.com/mesos/mesos-go/api/v1/lib"
 	"github.com/mesos/mesos-go/api/v1/lib/scheduler"
 )
 
 // Register implements Upstream. Frameworks that only the agent remembers come
-// back with it, those that were removed are shut down on it. A connected
-// framework whose agent this master did not remember is told of its tasks.
+// back with it, those that were removed are shut down on it. A connected framework is
+// told of the tasks of an agent that this master did not remember, or had given
+// up. An agent that is still registered has restarted; tasks that it has not got never reached it.
 func (m *Master) Register(link AgentLink, still Recovered) error {
 	info := link.Info()
 	id := info.GetID().GetValue()
@@ -18,25 +19,27 @@ func (m *Master) Register(link AgentLink, still Recovered) error {
 	if m.closed {
 		return errClosed
 	}
-	if id == "" || m.agents[id] != nil {
-		return fmt.Errorf("register agent %q at the local master: the id is empty or already registered", id)
+	if id == "" {
+		return errors.New("register an agent at the local master: its id is empty")
 	}
 	if err := m.registry.addAgent(id); err != nil {
 		return err
 	}
-	remembered := m.away[id]
+	known := m.agents[id] != nil
+	remembered, news := known || m.away[id], "Unknown agent reregistered"
+	if !m.unreachable[id].IsZero() {
+		news = "Unreachable agent re-reregistered" // as Mesos spells it
+	}
 	delete(m.away, id)
-	total := parse(info.Resources).offered()
-	a := &agent{id: id, info: info, link: link, total: total, free: total, courier: newCourier()}
-	m.agents[id] = a
-	m.background.Go(a.courier.run)
+	delete(m.unreachable, id)
+	a := m.admit(id, link)
 
 	for _, info := range still.Frameworks {
 		m.recoverFramework(a, info)
 	}
 	for i := range still.Executors {
 		e := &still.Executors[i]
-		if f := m.frameworks[e.GetFrameworkID().GetValue()]; f != nil {
+		if f := m.frameworks[e.GetFrameworkID().GetValue()]; f != nil && f.executors[id][e.ExecutorID.Value] == nil {
 			m.addExecutor(f, a, *e).seen = true
 		}
 	}
@@ -46,13 +49,22 @@ func (m *Master) Register(link AgentLink, still Recovered) error {
 		if f == nil {
 			continue
 		}
-		t := m.addTask(f, a, &s.Task)
+		t := f.tasks[s.Task.TaskID.Value]
+		if t == nil {
+			t = m.addTask(f, a, &s.Task)
+		}
 		t.recover(s)
+		if !remembered {
+			status := t.status(news, mesos.REASON_AGENT_REREGISTERED)
+			status.State = &t.latest
+			f.send(update(status))
+		}
 		if terminal(t.latest) {
 			m.release(f, t)
-		} else if !remembered {
-			f.send(update(t.status("Unknown agent reregistered", mesos.REASON_AGENT_REREGISTERED)))
 		}
+	}
+	if known {
+		m.dropMissing(a, still)
 	}
 	for _, f := range m.frameworks {
 		if f.stream != nil {
@@ -63,6 +75,58 @@ func (m *Master) Register(link AgentLink, still Recovered) error {
 	m.log.Info("agent registered", "agent", id, "tasks", len(still.Tasks), "executors", len(still.Executors), "remembered", remembered)
 	m.wake()
 	return nil
+}
+
+// admit makes the agent one that is offered, in place of the one that it was before.
+func (m *Master) admit(id string, link AgentLink) *agent {
+	info := link.Info()
+	total := parse(info.Resources).offered()
+	a := &agent{id: id, info: info, link: link, total: total, free: total, courier: newCourier()}
+	if before := m.lost[id]; before != nil {
+		before.courier.close()
+		delete(m.lost, id)
+	}
+	if before := m.agents[id]; before != nil {
+		before.courier.close()
+		a.used = before.used
+		a.free = a.total.minus(a.used)
+	}
+	m.agents[id] = a
+	m.background.Go(a.courier.run)
+	return a
+}
+
+// dropMissing forgets what an agent that restarted has not got.
+func (m *Master) dropMissing(a *agent, still Recovered) {
+	type key struct{ framework, id string }
+	tasks, executors := map[key]bool{}, map[key]bool{}
+	for i := range still.Tasks {
+		tasks[key{still.Tasks[i].FrameworkID, still.Tasks[i].Task.TaskID.Value}] = true
+	}
+	for i := range still.Executors {
+		executors[key{still.Executors[i].GetFrameworkID().GetValue(), still.Executors[i].ExecutorID.Value}] = true
+	}
+	for _, f := range m.frameworks {
+		for _, t := range f.inOrder() {
+			if t.agentID != a.id || tasks[key{f.id, t.id}] {
+				continue
+			}
+			m.release(f, t)
+			delete(f.tasks, t.id)
+			if !terminal(t.told) {
+				status := t.status("Reconciliation: task unknown to the agent", mesos.REASON_RECONCILIATION)
+				state := f.state(mesos.TASK_DROPPED)
+				status.State = &state
+				f.send(update(status))
+			}
+		}
+		for id, e := range f.executors[a.id] {
+			if !executors[key{f.id, id}] {
+				delete(f.executors[a.id], id)
+				m.giveBack(f, a.id, e.resources)
+			}
+		}
+	}
 }
 
 func (m *Master) recoverFramework(a *agent, info mesos.FrameworkInfo) {
@@ -116,9 +180,13 @@ func (m *Master) release(f *framework, t *task) {
 
 // Update implements Upstream. An update of a task that the master does not know
 // is passed on too, as Mesos does.
-func (m *Master) Update(_ string, u StatusUpdate) {
+func (m *Master) Update(agentID string, u StatusUpdate) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.agents[agentID] == nil {
+		m.log.Warn("ignoring an update of an agent that is not registered", "agent", agentID, "task", u.Status.TaskID.Value)
+		return
+	}
 	f := m.frameworks[u.FrameworkID]
 	if f == nil || m.closed {
 		m.log.Warn("ignoring an update for a framework that is not known", "framework", u.FrameworkID, "task", u.Status.TaskID.Value)
@@ -174,7 +242,7 @@ func (m *Master) ExecutorEnded(agentID, frameworkID, executorID string, waitStat
 		return
 	}
 	e := f.executors[agentID][executorID]
-	if e == nil {
+	if e == nil || m.agents[agentID] == nil {
 		return
 	}
 	delete(f.executors[agentID], executorID)

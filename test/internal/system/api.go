@@ -47,6 +47,9 @@ func send(client *http.Client, method, url, body string, headers []string) (Answ
 	for _, h := range headers {
 		name, value, _ := strings.Cut(h, ": ")
 		req.Header.Set(name, value)
+		if name == "Host" {
+			req.Host = value
+		}
 	}
 	resp, err := client.Do(req)
 	if err != nil {
@@ -131,11 +134,13 @@ func (m *Machine) text(d Doc) string {
 	return string(b)
 }
 
-// App publishes an app: a package of scripts by name, with fields that differ
-// from a small default.
+// App publishes an app: a package of scripts by name, served as /NAME.tar unless it is nil, with
+// fields that differ from a small default.
 func (m *Machine) App(name string, scripts Files, fields Doc) {
 	m.Helper()
-	m.Packages.Serve("/"+name+".tar", Tar(m, "", scripts))
+	if scripts != nil {
+		m.Packages.Serve("/"+name+".tar", Tar(m, "", scripts))
+	}
 	m.OK("POST", "/api/app", m.text(Doc{
 		"appName": name, "appURL": m.Packages.URL("/" + name + ".tar"), "bootstrapScript": "bin/start.sh", "cpuCount": 0.01, "memoryMB": 32,
 	}.with(fields)))

@@ -169,6 +169,25 @@ func (m *Machine) Kill() {
 	m.Over()
 }
 
+// StartAndKill starts a server and kills it after so long, wherever it is in its start.
+func (m *Machine) StartAndKill(after time.Duration) {
+	m.Helper()
+	cmd, log := m.Command(), &output{}
+	cmd.Stderr = log
+	m.logs = append(m.logs, log)
+	if err := cmd.Start(); err != nil {
+		m.Fatalf("start the server: %v", err)
+	}
+	<-time.After(after)
+	if err := cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		m.Fatal(err)
+	}
+	_ = cmd.Wait() // it was killed
+	if cmd.ProcessState.Exited() {
+		m.Fatalf("the server ended by itself: %v\n%s", cmd.ProcessState, log.tail())
+	}
+}
+
 // Signal sends the server a signal.
 func (m *Machine) Signal(sig syscall.Signal) {
 	m.Helper()
@@ -229,7 +248,7 @@ func (m *Machine) end() {
 	}
 	m.client.CloseIdleConnections()
 	for _, log := range m.logs {
-		for _, bad := range []string{"DATA RACE", "panic:", "fatal error:", m.Canary} {
+		for _, bad := range []string{"DATA RACE", "panic:", "fatal error:", `"level":"ERROR"`, m.Canary} {
 			if at := strings.Index(log.text(), bad); at >= 0 {
 				m.Errorf("the server's log holds %q:\n%.6000s", bad, log.text()[at:])
 			}

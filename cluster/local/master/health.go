@@ -1,0 +1,129 @@
+package master
+
+import (
+	"context"
+	"time"
+
+	"github.com/mesos/mesos-go/api/v1/lib"
+	"github.com/mesos/mesos-go/api/v1/lib/scheduler"
+)
+
+// Mesos' own defaults: an agent that answers none of 5 pings in 15 s each is
+// unreachable, and so is one that is not back 10 minutes after the master's start.
+const (
+	DefaultAgentPingTimeout       = 15 * time.Second
+	DefaultMaxAgentPingTimeouts   = 5
+	DefaultAgentReregisterTimeout = 10 * time.Minute
+)
+
+// health pings the agents until ctx ends.
+func (m *Master) health(ctx context.Context) {
+	ping := time.NewTicker(m.opts.AgentPingTimeout)
+	defer ping.Stop()
+	back := time.NewTimer(m.opts.AgentReregisterTimeout)
+	defer back.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ping.C:
+			m.ping()
+		case <-back.C:
+			m.giveUpAway()
+		}
+	}
+}
+
+// ping gives up those agents that answered none of the last pings, and pings all.
+func (m *Master) ping() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return
+	}
+	for _, a := range m.agents {
+		if a.unanswered >= m.opts.MaxAgentPingTimeouts {
+			m.markUnreachable(a, "health check timed out")
+			continue
+		}
+		a.unanswered++
+		a.courier.send(func() { a.link.Ping(true, func() { m.pong(a) }) })
+	}
+	for _, a := range m.lost {
+		// Told that it is not counted on, it registers again.
+		a.courier.send(func() { a.link.Ping(false, func() {}) })
+	}
+}
+
+func (m *Master) pong(a *agent) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	a.unanswered = 0
+}
+
+// markUnreachable gives an agent up until it registers again: the frameworks are
+// told of their tasks there, then of their offers, then of the agent.
+func (m *Master) markUnreachable(a *agent, why string) {
+	at := time.Now()
+	if err := m.registry.markUnreachable(a.id, at); err != nil {
+		m.log.Error("unreachable agent is noted in memory only", "agent", a.id, "error", err)
+	}
+	m.log.Warn("agent is unreachable", "agent", a.id, "reason", why)
+	delete(m.agents, a.id)
+	m.lost[a.id] = a
+	m.unreachable[a.id] = at
+	for _, f := range m.frameworks {
+		for _, t := range f.inOrder() {
+			if t.agentID != a.id {
+				continue
+			}
+			m.release(f, t)
+			delete(f.tasks, t.id)
+			status := t.status(why, mesos.REASON_AGENT_REMOVED)
+			state := f.state(mesos.TASK_UNREACHABLE)
+			status.State, status.ContainerStatus, status.UnreachableTime = &state, nil, timeInfo(at)
+			f.send(update(status))
+		}
+		for _, e := range f.executors[a.id] {
+			m.giveBack(f, a.id, e.resources)
+		}
+		delete(f.executors, a.id)
+		delete(f.filters, a.id)
+		for _, o := range f.offers {
+			if o.agentID == a.id {
+				m.dropOffer(o)
+				m.giveBack(f, a.id, o.resources)
+				f.send(&scheduler.Event{Type: scheduler.Event_RESCIND, Rescind: &scheduler.Event_Rescind{OfferID: mesos.OfferID{Value: o.id}}})
+			}
+		}
+	}
+	m.tellLost(a.id)
+}
+
+// giveUpAway gives up the agents of the registry that did not come back. Whose tasks were
+// there nobody knows.
+func (m *Master) giveUpAway() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return
+	}
+	at := time.Now()
+	for id := range m.away {
+		if err := m.registry.markUnreachable(id, at); err != nil {
+			m.log.Error("unreachable agent is noted in memory only", "agent", id, "error", err)
+		}
+		m.log.Warn("agent is unreachable", "agent", id, "reason", "did not reregister after master failover")
+		delete(m.away, id)
+		m.unreachable[id] = at
+		m.tellLost(id)
+	}
+}
+
+func (m *Master) tellLost(agentID string) {
+	for _, f := range m.frameworks {
+		f.send(&scheduler.Event{Type: scheduler.Event_FAILURE, Failure: &scheduler.Event_Failure{AgentID: &mesos.AgentID{Value: agentID}}})
+	}
+}
+
+func timeInfo(at time.Time) *mesos.TimeInfo { return &mesos.TimeInfo{Nanoseconds: at.UnixNano()} }

@@ -1,0 +1,100 @@
+package local
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/elasticjob-go/elasticjob/cluster/local/apihttp"
+)
+
+// Credentials are a principal and its secret. They never show in logs.
+type Credentials = apihttp.Credentials
+
+// principal is who the scheduler is to its own cluster.
+const principal = "elasticjob"
+
+// secrets are kept in secrets.json, which only its owner may read.
+type secrets struct {
+	Principal string `json:"principal"`
+	Secret    string `json:"secret"`
+	// ExecutorKey signs executors' tokens. Running ones keep theirs over a restart.
+	ExecutorKey string `json:"executor_key"`
+}
+
+func (s *secrets) key() apihttp.TokenKey {
+	if s == nil {
+		return nil
+	}
+	return apihttp.TokenKey(s.ExecutorKey)
+}
+
+// openSecrets reads the secrets, or makes them at the first start.
+func openSecrets(path string) (*secrets, error) {
+	var s secrets
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return makeSecrets(path)
+	}
+	var content []byte
+	if err == nil {
+		content, err = os.ReadFile(path)
+	}
+	if err == nil {
+		err = json.Unmarshal(content, &s)
+	}
+	switch {
+	case err != nil:
+	case info.Mode().Perm()&0o077 != 0:
+		err = fmt.Errorf("others may read it (mode %04o); chmod it to 0600 if nobody has, or remove it, with --give-up-executors, for new ones", info.Mode().Perm())
+	case s.Principal == "" || s.Secret == "" || s.ExecutorKey == "":
+		err = errors.New("something is missing in it; remove it, with --give-up-executors, for new ones")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the credentials in %s: %w", path, err)
+	}
+	return &s, nil
+}
+
+func makeSecrets(path string) (*secrets, error) {
+	s := &secrets{Principal: principal, Secret: random(), ExecutorKey: random()}
+	content, err := json.Marshal(s)
+	if err == nil {
+		err = writeWhole(path, content)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("keep the credentials for the next run: %w", err)
+	}
+	return s, nil
+}
+
+// random is 256 bits that nobody guesses, in letters that need no escape anywhere.
+func random() string {
+	var bits [32]byte
+	_, _ = rand.Read(bits[:]) // it never returns an error
+	return hex.EncodeToString(bits[:])
+}
+
+// writeWhole replaces a file as a whole, for its owner only: half of it would lose the executors.
+func writeWhole(path string, content []byte) error {
+	// What an earlier try left may have another mode.
+	if err := os.Remove(path + ".new"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	f, err := os.OpenFile(path+".new", os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append(content, '\n'))
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(path+".new", path)
+}

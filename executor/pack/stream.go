@@ -1,0 +1,130 @@
+package pack
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// excess is a limit that was passed. No "broken archive" is put before it.
+type excess string
+
+func (e excess) Error() string { return string(e) }
+
+// broken says in what an error was found, unless it is that of a limit.
+func broken(what string, err error) error {
+	var limit excess
+	if errors.As(err, &limit) {
+		return err
+	}
+	return fmt.Errorf("broken %s: %w", what, err)
+}
+
+// ratio refuses n bytes if they came of too few.
+func (t *target) ratio(n int64) error {
+	if t.limits.Ratio > 0 && n > ratioFrom && n/t.limits.Ratio > t.source.n {
+		return excess(fmt.Sprintf("the package unpacks to more than %d times its size", t.limits.Ratio))
+	}
+	return nil
+}
+
+// counter counts what was read of the archive, and ends when its context does.
+type counter struct {
+	ctx context.Context
+	r   io.Reader
+	n   int64
+}
+
+func (c *counter) Read(p []byte) (int, error) {
+	if err := c.ctx.Err(); err != nil {
+		return 0, err
+	}
+	n, err := c.r.Read(p)
+	c.n += int64(n)
+	return n, err
+}
+
+// decoded is what comes out of a decompressor, bounded also where no file is made of it.
+type decoded struct {
+	t *target
+	r io.Reader
+	n int64
+}
+
+// besides is how many bytes of an archive may belong to a file without being in it: headers, long names, padding.
+const besides = 4096
+
+func (d *decoded) Read(p []byte) (int, error) {
+	if err := d.t.source.ctx.Err(); err != nil {
+		return 0, err
+	}
+	n, err := d.r.Read(p)
+	d.n += int64(n)
+	if err := d.t.ratio(d.n); err != nil {
+		return 0, err
+	}
+	if l := d.t.limits; l.Bytes > 0 && l.Files > 0 && d.n > l.Bytes+int64(l.Files+4)*besides {
+		return 0, excess(fmt.Sprintf("the package unpacks to more than %d bytes", l.Bytes))
+	}
+	return n, err
+}
+
+// endMark counts the zero bytes at the end of what was read. An archive ends with blocks of them.
+type endMark struct {
+	r     io.Reader
+	zeros int
+}
+
+func (e *endMark) Read(p []byte) (int, error) {
+	n, err := e.r.Read(p)
+	rest := len(bytes.TrimRight(p[:n], "\x00"))
+	if rest > 0 {
+		e.zeros = 0
+	}
+	e.zeros += n - rest
+	return n, err
+}
+
+// directoryReader bounds what a zip archive's directory, which is held in memory, may take: every
+// entry in it begins with a signature.
+type directoryReader struct {
+	r       io.ReaderAt
+	limits  Limits
+	opening bool
+	bytes   int64
+	entries int
+	next    int64  // where the last reading ended
+	tail    []byte // its last bytes
+}
+
+const (
+	zipSignature = "PK\x01\x02"
+	maxDirectory = 64 << 20
+)
+
+// ReadAt is called by one goroutine only, as archive/zip does.
+func (d *directoryReader) ReadAt(p []byte, offset int64) (int, error) {
+	n, err := d.r.ReadAt(p, offset)
+	if !d.opening {
+		return n, err
+	}
+	seen := p[:n]
+	if offset == d.next {
+		seen = append(d.tail, seen...)
+	} else {
+		d.entries = 0 // it looked for the directory's end until here
+	}
+	d.entries += bytes.Count(seen, []byte(zipSignature))
+	d.bytes += int64(n)
+	d.next = offset + int64(n)
+	d.tail = bytes.Clone(seen[max(len(seen)-len(zipSignature)+1, 0):])
+	if d.limits.Files > 0 && d.entries > d.limits.Files {
+		return 0, excess(fmt.Sprintf("more than %d files and folders", d.limits.Files))
+	}
+	if d.bytes > maxDirectory {
+		return 0, excess(fmt.Sprintf("a zip directory of more than %d MiB", maxDirectory>>20))
+	}
+	return n, err
+}
