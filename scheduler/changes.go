@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/jobs"
@@ -41,10 +42,14 @@ func (c *Core) appChanged(e AppChanged) {
 		c.matchAgain = true
 	}
 	a.cfg, a.version, a.disabled, a.kind = *e.Config, e.Version, e.Disabled, kind
-	for _, j := range a.jobs {
-		c.settle(j)
-	}
+	c.settleAll(a)
 	c.outliveExecutors(e.Name)
+}
+
+func (c *Core) settleAll(a *appState) {
+	for _, name := range sortedKeys(a.jobs) {
+		c.settle(a.jobs[name])
+	}
 }
 
 // executorKind names the executors that can run an app's tasks: a changed
@@ -89,6 +94,9 @@ func (c *Core) jobChanged(e JobChanged) {
 // compares with what was stored, not with what was in memory, so that a leader
 // that finds a change of which it saw only the document does the same (rule T4).
 func (c *Core) settle(j *jobState) {
+	if j.cfg != nil && c.apps[j.cfg.AppName] != nil {
+		c.apps[j.cfg.AppName].nextDue = time.Time{}
+	}
 	off := c.off(j)
 	want := jobRecord{Off: off != ""}
 	j.schedule = nil
@@ -96,13 +104,12 @@ func (c *Core) settle(j *jobState) {
 		want.Schedule = j.cfg.Cron + " " + j.cfg.TimeZone
 		s, err := c.schedule(*j.cfg)
 		if err != nil {
-			c.faulty[under(pathJobs, j.name)] = err.Error()
 			c.note(Note{Kind: NoteFaulty, Job: j.name, Problem: true, Detail: err.Error()})
 		}
 		j.schedule = s
 	}
 	switch {
-	case j.cfg == nil && c.isFaulty(j):
+	case c.isFaulty(j):
 		// What runs has its settings and goes on; what waits, waits ([D15]).
 		c.timetable.Remove(j.name)
 		return
@@ -115,6 +122,7 @@ func (c *Core) settle(j *jobState) {
 		c.timetable.Remove(j.name)
 		if j.isStored {
 			c.dirty.job(j.name)
+			j.isStored, j.stored, j.since = false, jobRecord{}, time.Time{}
 		}
 		c.buryJob(j)
 		return
@@ -165,7 +173,38 @@ func (c *Core) killAll(j *jobState, reason string) {
 	}
 }
 
-func (c *Core) isFaulty(j *jobState) bool { return c.faulty[under(pathJobs, j.name)] != "" }
+// fault is what is wrong with a document in the registry ([D15]).
+type fault struct {
+	why     string
+	version int64
+}
+
+func (c *Core) hasFault(path string) bool { return c.faulty[path].why != "" }
+
+// documentFaulty takes the word that somebody left a document that can't be
+// used. The last good one stays in force.
+func (c *Core) documentFaulty(e DocumentFaulty) {
+	c.note(Note{Kind: NoteFaulty, Detail: e.Path + ": " + e.Why, Problem: true})
+	dir, name := splitPath(e.Path)
+	switch dir {
+	case pathApps:
+		if a := c.apps[name]; a != nil {
+			a.version = e.Version
+		}
+	case pathJobs:
+		if j := c.jobs[name]; j != nil {
+			j.version = e.Version
+		}
+	}
+}
+
+// isFaulty reports whether the job's document, or its app's, can't be used.
+func (c *Core) isFaulty(j *jobState) bool {
+	if j.cfg == nil {
+		return c.hasFault(under(pathJobs, j.name))
+	}
+	return c.apps[j.cfg.AppName] == nil && c.hasFault(under(pathApps, j.cfg.AppName))
+}
 
 // buryJob forgets a tombstone whose executions are over (rule K2).
 func (c *Core) buryJob(j *jobState) {

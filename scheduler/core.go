@@ -27,9 +27,13 @@ type Core struct {
 	executions map[string]*execution
 	// launchable are executions with shards to place, in order (rule L2's queue).
 	launchable []*execution
-	tasks      map[string]taskRef
-	ghosts     map[string]*ghost
-	executors  map[string]*executorRecord
+	// matchedUpTo is where the next match goes on, zero at the top.
+	matchedUpTo launchKey
+	roundOffers int64 // offers received when the round began
+	items       []int // 0, 1, 2, …
+	tasks       map[string]taskRef
+	ghosts      map[string]*ghost
+	executors   map[string]*executorRecord
 	// executorsOn are the same by agent; closing those that are to go.
 	executorsOn map[string][]*executorRecord
 	closing     map[string]*executorRecord
@@ -39,7 +43,8 @@ type Core struct {
 	schedules   map[string]*cron.Schedule
 	timers      timers
 	ended       endedRing
-	ghostsOf    map[string]int // blocking ghosts per job
+	// ghostsOf are the ghosts that block, by job and task id.
+	ghostsOf map[string]map[string]*ghost
 
 	mark        mark
 	gap         *gap
@@ -54,12 +59,13 @@ type Core struct {
 	acceptSeq    int64
 	accepts      map[int64]*sentAccept
 	draining     bool
+	keys         map[string]time.Time // executions that were asked for with an Idempotency-Key, and when
 	loading      bool
 	dirty        dirtySet
 	matchAgain   bool
 	nextSweep    time.Time
 	behindNoted  bool
-	faulty       map[string]string // path → what is wrong with the document there
+	faulty       map[string]fault // documents that can't be used, by path
 	stats        Stats
 	lastStep     time.Time
 
@@ -78,6 +84,8 @@ type appState struct {
 	// kind names the executors that can run its tasks: app and fingerprint.
 	kind string
 	jobs map[string]*jobState
+	// nextDue is when the next of its jobs fires, zero when it is not known.
+	nextDue time.Time
 	// starts are failed starts of its executors by agent (rule L6).
 	starts map[string]*startTrouble
 }
@@ -128,11 +136,11 @@ func NewCore(opt CoreOptions) *Core {
 		opt:  opt,
 		apps: map[string]*appState{}, jobs: map[string]*jobState{},
 		executions: map[string]*execution{}, tasks: map[string]taskRef{},
-		ghosts: map[string]*ghost{}, ghostsOf: map[string]int{},
+		ghosts: map[string]*ghost{}, ghostsOf: map[string]map[string]*ghost{},
 		executors: map[string]*executorRecord{}, executorsOn: map[string][]*executorRecord{}, closing: map[string]*executorRecord{}, agents: map[string]*agentState{},
 		pool: offers.NewPool(), timetable: cron.NewTimetable(), schedules: map[string]*cron.Schedule{},
 		reservedLast: map[string]time.Time{}, accepts: map[int64]*sentAccept{},
-		faulty: map[string]string{},
+		faulty: map[string]fault{}, keys: map[string]time.Time{},
 	}
 	c.ended.byID, c.ended.tasks = map[string]*execution{}, map[string]taskRef{}
 	c.dirty.reset()
@@ -174,6 +182,8 @@ func (c *Core) take(e Event) {
 		c.jobChanged(e)
 	case TriggerAsked:
 		c.trigger(e)
+	case DocumentFaulty:
+		c.documentFaulty(e)
 	case ForgetAsked:
 		c.forget(e)
 	case Drain:
@@ -272,8 +282,8 @@ func later(t, now time.Time) time.Time {
 
 // off says why a job makes no fires, or "".
 func (c *Core) off(j *jobState) string {
-	if why := c.faulty[under(pathJobs, j.name)]; why != "" && j.cfg == nil {
-		return "its document in the registry can't be used: " + why
+	if f := c.faulty[under(pathJobs, j.name)]; f.why != "" && j.cfg == nil {
+		return "its document in the registry can't be used: " + f.why
 	}
 	if j.cfg == nil {
 		return "the job is deregistered"
@@ -282,6 +292,9 @@ func (c *Core) off(j *jobState) string {
 		return "the job is disabled"
 	}
 	a := c.apps[j.cfg.AppName]
+	if f := c.faulty[under(pathApps, j.cfg.AppName)]; f.why != "" && a == nil {
+		return fmt.Sprintf("the document of its app %q in the registry can't be used: %s", j.cfg.AppName, f.why)
+	}
 	if a == nil {
 		return fmt.Sprintf("its app %q is not registered", j.cfg.AppName)
 	}

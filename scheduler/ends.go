@@ -93,16 +93,20 @@ func (c *Core) endAttempt(ref taskRef, how end) {
 		}
 		c.over(ref, Failed)
 	case endLost, endKilled:
-		if s.Losses++; !job.Failover {
+		if !job.Failover {
 			c.over(ref, Lost)
 			return
+		}
+		// Agents that went away are no sign that the shard brings them down.
+		if a := c.agents[s.Agent]; a != nil && a.registered && s.Unreachable.IsZero() {
+			s.Losses++
 		}
 		if s.Losses >= c.opt.MaxLosses {
 			s.Cause = fmt.Sprintf("lost %d times; last: %s", s.Losses, s.Cause)
 			c.over(ref, Failed)
 			return
 		}
-		c.again(ref, FailoverSource, s.Losses-1)
+		c.again(ref, FailoverSource, max(s.Losses-1, 0))
 	case endNeverBegan:
 		c.again(ref, s.Type, s.Attempt-1)
 	case endRejected:
@@ -112,6 +116,13 @@ func (c *Core) endAttempt(ref taskRef, how end) {
 		}
 		c.again(ref, s.Type, s.Errors-1)
 	case endNoStart:
+		if x := c.executors[s.Executor]; x != nil && x.Info.BinaryURI != c.opt.ExecutorBinary {
+			// It was to be fetched from another leader's address: that blames no
+			// agent, and a new generation is fetched from ours (rules L6, X4).
+			c.closeExecutor(x)
+			c.again(ref, s.Type, s.Attempt-1)
+			return
+		}
 		s.Starts++
 		c.agentTrouble(ref)
 		if s.Starts >= c.opt.MaxStarts {
@@ -134,7 +145,7 @@ func (c *Core) over(ref taskRef, state State) {
 	s.Unreachable, s.EndUnclear, s.KillSince, s.NotBefore, s.acceptSeq = time.Time{}, time.Time{}, time.Time{}, time.Time{}, 0
 	c.dirty.shard(e, ref.index)
 	if live {
-		c.taskLeft(s)
+		c.taskLeft(e, s)
 		c.countEnd(state)
 		c.note(Note{Kind: NoteTaskEnded, Job: e.Job, Execution: e.ID, Task: s.TaskID, Detail: string(state) + causeOf(s), Problem: state != Finished && state != Killed})
 	}
@@ -172,7 +183,7 @@ func (c *Core) again(ref taskRef, source Source, tries int) {
 	e, s := ref.exec, ref.shard()
 	c.note(Note{Kind: NoteTaskRepeated, Job: e.Job, Execution: e.ID, Task: s.TaskID, Detail: s.Cause, Problem: true})
 	if s.live() {
-		c.taskLeft(s)
+		c.taskLeft(e, s)
 	}
 	delete(c.tasks, s.TaskID)
 	s.State, s.Type = Waiting, source
@@ -193,9 +204,10 @@ func (c *Core) wakeMatch(at time.Time) {
 }
 
 // taskLeft takes a task off its executor's account.
-func (c *Core) taskLeft(s *shard) {
+func (c *Core) taskLeft(e *execution, s *shard) {
 	if x := c.executors[s.Executor]; x != nil {
 		x.tasks--
+		x.used = x.used.Minus(e.Settings.Job.Resources())
 		x.idleSince = c.now
 		c.checkIdle(x)
 	}
@@ -259,6 +271,11 @@ func (c *Core) sweepTasks() {
 			c.sweepTask(ref)
 		}
 	}
+	for id, a := range c.agents {
+		if !a.registered && c.now.Sub(a.lastSeen) > agentKept && len(c.executorsOn[id]) == 0 {
+			delete(c.agents, id)
+		}
+	}
 	for _, id := range sortedKeys(c.ghosts) {
 		if g := c.ghosts[id]; c.now.Sub(g.Since) > c.opt.GhostKept {
 			c.ghostOver(g)
@@ -266,10 +283,17 @@ func (c *Core) sweepTasks() {
 	}
 }
 
-const sweepEvery = 5 * time.Second
+const (
+	sweepEvery = 5 * time.Second
+	// agentKept is how long an agent that went away is remembered.
+	agentKept = time.Hour
+)
 
 func (c *Core) sweepTask(ref taskRef) {
 	e, s := ref.exec, ref.shard()
+	if !c.session.open || !s.known {
+		return // what an earlier session told must be told again before anybody is given up
+	}
 	switch {
 	case !s.EndUnclear.IsZero():
 		if c.now.Sub(s.EndUnclear) >= c.opt.EndUnclear {
@@ -313,7 +337,7 @@ func (c *Core) giveUp(ref taskRef, why string) {
 	c.ghosts[g.TaskID] = g
 	c.dirty.ghost(g.TaskID)
 	if g.Blocks {
-		c.ghostsOf[g.Job]++
+		c.block(g)
 	}
 	c.note(Note{Kind: NoteGhost, Job: e.Job, Execution: e.ID, Task: s.TaskID, Detail: why, Problem: true})
 	s.Cause = why

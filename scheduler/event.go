@@ -30,6 +30,13 @@ type JobChanged struct {
 	Disabled bool
 }
 
+// DocumentFaulty tells that somebody else has written a document that can't be
+// used. The last good one stays in force; the next change replaces it.
+type DocumentFaulty struct {
+	Path, Why string
+	Version   int64
+}
+
 // TriggerAsked asks for an execution now. The reply with the same token has
 // its id or an *Error.
 type TriggerAsked struct {
@@ -83,6 +90,7 @@ type AcceptAnswered struct {
 
 func (AppChanged) coreEvent()     {}
 func (JobChanged) coreEvent()     {}
+func (DocumentFaulty) coreEvent() {}
 func (TriggerAsked) coreEvent()   {}
 func (ForgetAsked) coreEvent()    {}
 func (Drain) coreEvent()          {}

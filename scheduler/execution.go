@@ -195,6 +195,4 @@ type ghost struct {
 	// Alive is set while it blocks only because it was seen alive, although its
 	// job has failover.
 	Alive bool `json:"alive,omitempty"`
-
-	killSent time.Time
 }

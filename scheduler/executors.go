@@ -23,11 +23,13 @@ type executorRecord struct {
 	// matched to it (rule X2).
 	Closing bool `json:"closing,omitempty"`
 
-	tasks   int // live tasks on it
-	pending int // unanswered ACCEPTs that name it
+	tasks   int           // live tasks on it
+	used    app.Resources // by those tasks
+	pending int           // unanswered ACCEPTs that name it
 	// confirmed: after the last answered ACCEPT the cluster told of a task on
 	// it, so offers that come now tell the truth about it (rule X3).
 	confirmed    bool
+	lastUpdate   time.Time
 	idleSince    time.Time
 	lookingAt    time.Time
 	shutdownSent time.Time
@@ -134,7 +136,7 @@ func (c *Core) outlived(x *executorRecord) bool {
 		return false
 	}
 	for _, j := range a.jobs {
-		if len(j.queue) == 0 || !j.queue[0].launched() || executorKind(j.queue[0].Settings.App) != x.Kind {
+		if len(j.queue) == 0 || !j.queue[0].launched() || j.queue[0].prepare().kind != x.Kind {
 			continue
 		}
 		if slices.ContainsFunc(j.queue[0].Shards, func(s shard) bool { return s.State == Waiting }) {
@@ -161,17 +163,31 @@ func (c *Core) appBusyUntil(x *executorRecord) time.Time {
 		return time.Time{}
 	}
 	again := c.now.Add(max(c.opt.ExecutorIdle, time.Second))
+	soon := c.now.Add(c.opt.ExecutorIdle)
+	if c.opt.ExecutorIdle > 0 && a.nextDue.After(c.now) && !a.nextDue.After(soon) {
+		return again
+	}
+	// One look at all jobs serves all executors of the app until its next fire.
+	known := a.nextDue.After(soon)
+	var next time.Time
 	for _, j := range a.jobs {
 		if len(j.queue) > 0 && !j.queue[0].neverFits {
 			return again
 		}
-		if j.schedule != nil && c.off(j) == "" && c.opt.ExecutorIdle > 0 {
-			if next := j.schedule.Next(c.now); !next.IsZero() && !next.After(c.now.Add(c.opt.ExecutorIdle)) {
-				return again
-			}
+		if known || c.opt.ExecutorIdle == 0 || j.schedule == nil || c.off(j) != "" {
+			continue
+		}
+		if at := j.schedule.Next(c.now); !at.IsZero() && (next.IsZero() || at.Before(next)) {
+			next = at
 		}
 	}
-	return time.Time{}
+	if !known {
+		a.nextDue = next
+	}
+	if next.IsZero() || next.After(soon) {
+		return time.Time{}
+	}
+	return again
 }
 
 // tendExecutors sends SHUTDOWN to closing executors that have no live task and
@@ -183,6 +199,10 @@ func (c *Core) tendExecutors() {
 	for _, id := range sortedKeys(c.closing) {
 		x := c.closing[id]
 		if x.tasks > 0 || x.pending > 0 || !resendDue(c.now, x.shutdownSent, c.opt.ResendFirst, c.opt.ResendMost, x.shutdownTry) {
+			continue
+		}
+		if settled := x.lastUpdate.Add(ackSettles); settled.After(c.now) && settled.Sub(c.now) <= ackSettles {
+			c.wakeAt(settled)
 			continue
 		}
 		if x.shutdownTry >= shutdownTries {
@@ -201,6 +221,10 @@ func (c *Core) tendExecutors() {
 // shutdownTries is how often SHUTDOWN is repeated, for some six minutes in all.
 const shutdownTries = 8
 
+// ackSettles is how long an executor's last update must be acknowledged before
+// SHUTDOWN leaves: calls can overtake each other (rule X2).
+const ackSettles = 50 * time.Millisecond
+
 func resendDue(now, sent time.Time, first, most time.Duration, tries int) bool {
 	return sent.IsZero() || now.Sub(sent) >= backoff(first, most, tries-1) || now.Before(sent)
 }
@@ -213,6 +237,10 @@ func (c *Core) makeRoom(agents []offers.Agent, waiting []demand) {
 	for _, a := range agents {
 		free[a.ID] = a.Free
 	}
+	if len(waiting) == 0 || len(c.executors) == len(c.closing) {
+		return
+	}
+	agentIDs := slices.Sorted(maps.Keys(c.agents))
 	for i := range waiting[:min(len(waiting), makeRoomFor)] {
 		d := &waiting[i]
 		want := 1
@@ -221,7 +249,7 @@ func (c *Core) makeRoom(agents []offers.Agent, waiting []demand) {
 		}
 		have, most := 0, 0
 		var first []*executorRecord // idle ones of the first agent where their end helps
-		for _, agentID := range slices.Sorted(maps.Keys(c.agents)) {
+		for _, agentID := range agentIDs {
 			if r := c.reservation; r != nil && r.agents[agentID] && r.exec != d.ID {
 				continue
 			}

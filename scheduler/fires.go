@@ -202,7 +202,7 @@ func (c *Core) enqueueFire(j *jobState, at time.Time, source Source) {
 	if c.executions[id] != nil || c.ended.byID[id] != nil {
 		return
 	}
-	if len(j.queue) > 0 {
+	if len(j.queue) > 0 && !onlyEnding(j.queue) {
 		if !j.cfg.Misfire {
 			c.stats.FiresDropped++
 			c.note(Note{Kind: NoteFireDropped, Job: j.name, Detail: fmt.Sprintf(
@@ -213,6 +213,18 @@ func (c *Core) enqueueFire(j *jobState, at time.Time, source Source) {
 		c.dropOldestFire(j)
 	}
 	c.enqueue(j, &execution{ID: id, Job: j.name, Fire: at, Source: source, Made: c.now})
+}
+
+// onlyEnding reports whether all that is in a queue are tasks of a deregistered
+// job of the name that are being ended: the first fire of the new one waits for
+// them (rule K2).
+func onlyEnding(queue []*execution) bool {
+	for _, e := range queue {
+		if !e.launched() || e.KillReason == "" {
+			return false
+		}
+	}
+	return true
 }
 
 // dropOldestFire makes room in a full queue: the oldest fire of the cron that
@@ -269,6 +281,14 @@ func (c *Core) headOfQueue(j *jobState) {
 // trigger makes an execution now, or refuses (rule F5: a trigger is never dropped).
 func (c *Core) trigger(t TriggerAsked) {
 	refuse := func(err *Error) { c.out.Replies = append(c.out.Replies, Reply{Token: t.Token, Err: err}) }
+	id := executionID(t.Job, c.now) + "-" + c.uuid()[:8]
+	if t.Key != "" {
+		id = t.Job + "@key-" + fingerprint(t.Key)
+		if _, known := c.keys[id]; known {
+			c.out.Replies = append(c.out.Replies, Reply{Token: t.Token, ExecutionID: id})
+			return
+		}
+	}
 	j := c.jobs[t.Job]
 	if j == nil || j.cfg == nil {
 		refuse(jobNotFound(t.Job))
@@ -286,14 +306,6 @@ func (c *Core) trigger(t TriggerAsked) {
 		refuse(errorf(Unavailable, "stopping", "the scheduler is stopping; try again when it is back"))
 		return
 	}
-	id := executionID(t.Job, c.now) + "-" + c.uuid()[:8]
-	if t.Key != "" {
-		id = t.Job + "@key-" + fingerprint(t.Key)
-		if c.executions[id] != nil || c.ended.byID[id] != nil {
-			c.out.Replies = append(c.out.Replies, Reply{Token: t.Token, ExecutionID: id})
-			return
-		}
-	}
 	waiting := 0
 	for _, e := range j.queue {
 		if !e.launched() && (e.Source == Triggered || j.cfg.Misfire) {
@@ -308,7 +320,27 @@ func (c *Core) trigger(t TriggerAsked) {
 		refuse(errorf(Conflict, "trigger_waits", "%d executions of job %q wait already (GET /api/job/%s/explain says for what); trigger it again when they have begun", waiting, t.Job, t.Job))
 		return
 	}
+	if t.Key != "" {
+		c.keepKey(id, c.now)
+	}
 	c.stats.Triggers++
 	c.enqueue(j, &execution{ID: id, Job: t.Job, Fire: c.now.Truncate(time.Millisecond), Source: Triggered, Made: c.now})
 	c.out.Replies = append(c.out.Replies, Reply{Token: t.Token, ExecutionID: id})
+}
+
+// keysKept is how long an Idempotency-Key is remembered.
+const keysKept = 24 * time.Hour
+
+// keepKey remembers a key, by the execution that it made, until it is old (rule T3).
+func (c *Core) keepKey(id string, at time.Time) {
+	c.keys[id] = at
+	c.dirty.keys[id] = true
+	c.forgetKeyLater(id, at)
+}
+
+func (c *Core) forgetKeyLater(id string, at time.Time) {
+	c.timers.at(at.Add(keysKept), func(time.Time) {
+		delete(c.keys, id)
+		c.dirty.keys[id] = true
+	})
 }

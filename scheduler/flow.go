@@ -20,6 +20,7 @@ type flowState struct {
 
 // offered takes new offers in and believes what they say of executors.
 func (c *Core) offered(e cluster.Offers) {
+	offered := map[string]app.Resources{}
 	for _, o := range e.Offers {
 		c.stats.OffersReceived++
 		a := c.agent(o.AgentID)
@@ -29,34 +30,35 @@ func (c *Core) offered(e cluster.Offers) {
 			a.url = o.AgentURL
 		}
 		c.believeOffer(o)
+		offered[o.AgentID] = offered[o.AgentID].Plus(app.Resources(o.Resources))
 		c.pool.Add(offers.Offer{ID: o.ID, Agent: o.AgentID, Host: o.Hostname, Free: app.Resources(o.Resources), Received: c.now})
 		c.matchAgain = true
 	}
-	for _, agent := range c.pool.Agents() {
-		c.growCapacity(agent)
+	for _, agent := range sortedKeys(offered) {
+		c.growCapacity(agent, offered[agent])
 	}
 }
 
 // growCapacity remembers the most that was ever seen free on an agent plus
-// used there by us.
-func (c *Core) growCapacity(agent offers.Agent) {
-	a := c.agent(agent.ID)
-	seen := agent.Free
-	for _, x := range c.executorsOn[agent.ID] {
-		if x.tasks > 0 || x.confirmed {
-			seen = seen.Plus(app.Resources(x.Info.Resources))
+// used there by us: it is at least so large.
+func (c *Core) growCapacity(agentID string, free app.Resources) {
+	a := c.agent(agentID)
+	for _, x := range c.executorsOn[agentID] {
+		free = free.Plus(x.used)
+		if x.tasks > 0 {
+			free = free.Plus(app.Resources(x.Info.Resources))
 		}
 	}
-	a.capacity.CPUMilli = max(a.capacity.CPUMilli, seen.CPUMilli)
-	a.capacity.MemMilli = max(a.capacity.MemMilli, seen.MemMilli)
+	a.capacity.CPUMilli = max(a.capacity.CPUMilli, free.CPUMilli)
+	a.capacity.MemMilli = max(a.capacity.MemMilli, free.MemMilli)
 }
 
 // tendOffers keeps what the next seconds need and gives back the rest: offers
 // are revived a little ahead of fires, held for at most OfferHold unless they
 // are reserved, declined with a filter, and suppressed while nothing is due.
 func (c *Core) tendOffers() {
-	c.flow.wake = time.Time{}
 	if !c.session.open {
+		c.flow.wake = time.Time{}
 		return
 	}
 	waits, hopeless := c.someWait()
@@ -75,8 +77,12 @@ func (c *Core) tendOffers() {
 			c.call(CallSuppress{})
 		}
 	}
-	if c.pool.Len() > 0 {
-		c.flow.wake = c.now.Add(c.opt.OfferHold)
+	switch wake := c.flow.wake; {
+	case c.pool.Len() == 0:
+		c.flow.wake = time.Time{}
+	case wake.IsZero() || !wake.After(c.now) || wake.Sub(c.now) > c.opt.OfferHold:
+		// Often enough that none is held for much longer than OfferHold.
+		c.flow.wake = c.now.Add(c.opt.OfferHold / 5)
 	}
 }
 
@@ -92,7 +98,7 @@ func (c *Core) someWait() (waits, hopeless bool) {
 			continue
 		}
 		if !e.launched() {
-			if j := c.jobs[e.Job]; j != nil && c.off(j) == "" && c.ghostsOf[e.Job] == 0 {
+			if j := c.jobs[e.Job]; c.canLaunch(j) {
 				return true, hopeless
 			}
 			continue

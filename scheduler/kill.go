@@ -59,7 +59,7 @@ func (c *Core) resendKills() {
 		if !s.live() || s.KillSince.IsZero() {
 			continue
 		}
-		if s.killSent.IsZero() || c.now.Sub(s.killSent) >= backoff(c.opt.ResendFirst, c.opt.ResendMost, s.killTry-1) {
+		if resendDue(c.now, s.killSent, c.opt.ResendFirst, c.opt.ResendMost, s.killTry) {
 			c.sendKill(s)
 		}
 	}

@@ -35,87 +35,121 @@ func (c *Core) launch() {
 	if c.draining || !c.session.open || len(c.launchable) == 0 {
 		return
 	}
-	ds := c.demands()
+	ds, more := c.demands()
 	if c.pool.Len() == 0 {
 		// The reasons of the last match stay. Idle executors may hold all
 		// there is, so that nothing is ever offered.
 		c.makeRoom(nil, ds)
 		return
 	}
-	for len(ds) > 0 && c.pool.Len() > 0 {
-		n := min(len(ds), c.opt.DemandsPerStep)
-		c.matchSome(ds[:n])
-		ds = ds[n:]
-	}
+	c.matchSome(ds)
 	c.reserve()
+	// Those at the top have not seen what was offered while the round went on.
+	missed := !more && c.roundOffers != c.stats.OffersReceived
+	c.matchAgain = c.matchAgain || (more || missed) && c.pool.Len() > 0
 }
 
-// demands are the shards that can be launched now, in the order of launchable.
-func (c *Core) demands() []demand {
-	var ds []demand
-	for _, e := range c.launchable {
+// demands are the next DemandsPerStep executions with shards that can be launched
+// now, in the order of launchable, going on behind those of the last time; more
+// tells that there are further ones behind.
+func (c *Core) demands() (ds []demand, more bool) {
+	from := 0
+	if c.matchedUpTo == (launchKey{}) {
+		c.roundOffers = c.stats.OffersReceived
+	}
+	if c.matchedUpTo != (launchKey{}) {
+		from, _ = slices.BinarySearchFunc(c.launchable, c.matchedUpTo, compareLaunch)
+		c.matchedUpTo = launchKey{}
+	}
+	for _, e := range c.launchable[from:] {
+		if len(ds) >= c.opt.DemandsPerStep {
+			c.matchedUpTo = e.launchKey
+			return ds, true
+		}
 		if e.KillReason != "" {
 			continue
 		}
 		d := demand{exec: e}
 		if e.launched() {
-			d.with = e.Settings
+			d.with, d.kind = e.Settings, e.prepare().kind
 			for i := range e.Shards {
 				s := &e.Shards[i]
-				if s.State == Waiting && !s.NotBefore.After(c.now) && !c.blockedByGhost(e, s.Item) {
+				if s.State == Waiting && !stillWaits(s.NotBefore, c.now, c.opt.BackoffMost) && c.ghostOf(e.Job, s.Item) == nil {
 					d.Items = append(d.Items, s.Item)
 				}
 			}
 		} else {
 			j := c.jobs[e.Job]
-			if j == nil || j.cfg == nil || c.off(j) != "" || c.ghostsOf[e.Job] > 0 && c.anyGhost(j.cfg) != nil {
+			if !c.canLaunch(j) {
 				continue
 			}
-			d.with = &settings{App: c.apps[j.cfg.AppName].cfg, Job: *j.cfg}
+			a := c.apps[j.cfg.AppName]
+			d.with, d.kind = &settings{App: a.cfg, Job: *j.cfg}, a.kind
 			d.Together = true
-			d.Items = itemsUpTo(j.cfg.ShardingTotalCount)
+			d.Items = c.itemsUpTo(j.cfg.ShardingTotalCount)
 		}
 		if len(d.Items) == 0 {
 			continue
 		}
 		d.ID, d.Job, d.App = e.ID, e.Job, d.with.App.AppName
 		d.Shard, d.ExecutorSize = d.with.Job.Resources(), d.with.App.Resources()
-		d.kind = executorKind(d.with.App)
 		d.Executor = d.kind
 		d.Avoid = c.avoid(d.with.App.AppName)
 		ds = append(ds, d)
 	}
-	return ds
+	return ds, false
 }
 
-func itemsUpTo(n int) []int {
-	items := make([]int, n)
-	for i := range items {
-		items[i] = i
+// itemsUpTo is 0 to n-1; demands only read it, so all share one list.
+func (c *Core) itemsUpTo(n int) []int {
+	for len(c.items) < n {
+		c.items = append(c.items, len(c.items))
 	}
-	return items
+	return c.items[:n:n]
 }
 
-// blockedByGhost reports whether an earlier attempt of the shard may still run
-// (rule E5).
-func (c *Core) blockedByGhost(e *execution, item int) bool {
-	if c.ghostsOf[e.Job] == 0 {
-		return false
-	}
-	return c.ghostFor(e.Job, func(g *ghost) bool { return g.Item == item }) != nil
+// canLaunch reports whether the first execution of a job's queue may be launched.
+func (c *Core) canLaunch(j *jobState) bool {
+	return j != nil && j.cfg != nil && c.off(j) == "" && c.ghostAmong(j.cfg) == nil
 }
 
-func (c *Core) anyGhost(cfg *jobs.Config) *ghost {
-	return c.ghostFor(cfg.JobName, func(g *ghost) bool { return g.Item < cfg.ShardingTotalCount })
+// ghostOf returns an earlier attempt of a shard that may still run and so
+// blocks the next (rule E5), or nil.
+func (c *Core) ghostOf(job string, item int) *ghost {
+	return firstGhost(c.ghostsOf[job], func(g *ghost) bool { return g.Item == item })
 }
 
-func (c *Core) ghostFor(job string, match func(*ghost) bool) *ghost {
-	for _, id := range sortedKeys(c.ghosts) {
-		if g := c.ghosts[id]; g.Blocks && g.Job == job && match(g) {
-			return g
+// ghostAmong returns one of any shard that a job has now, or nil.
+func (c *Core) ghostAmong(cfg *jobs.Config) *ghost {
+	return firstGhost(c.ghostsOf[cfg.JobName], func(g *ghost) bool { return g.Item < cfg.ShardingTotalCount })
+}
+
+func firstGhost(of map[string]*ghost, match func(*ghost) bool) (first *ghost) {
+	for _, g := range of {
+		if match(g) && (first == nil || g.TaskID < first.TaskID) {
+			first = g
 		}
 	}
-	return nil
+	return first
+}
+
+// block has a ghost hold back later attempts of its shard.
+func (c *Core) block(g *ghost) {
+	of := c.ghostsOf[g.Job]
+	if of == nil {
+		of = map[string]*ghost{}
+		c.ghostsOf[g.Job] = of
+	}
+	of[g.TaskID] = g
+}
+
+// unblock lets the shard of a ghost that blocked be launched again.
+func (c *Core) unblock(g *ghost) {
+	delete(c.ghostsOf[g.Job], g.TaskID)
+	if len(c.ghostsOf[g.Job]) == 0 {
+		delete(c.ghostsOf, g.Job)
+	}
+	c.matchAgain = true
 }
 
 // avoid is where an app's executors did not start, and until when (rule L6).
@@ -126,11 +160,20 @@ func (c *Core) avoid(appName string) map[string]string {
 	}
 	out := map[string]string{}
 	for agent, t := range a.starts {
-		if t.until.After(c.now) {
+		if stillWaits(t.until, c.now, startBackoff) {
 			out[agent] = fmt.Sprintf("the app's executor failed to start there %d times, last: %s; tried again at %s", t.tries, t.reason, t.until.Format(time.TimeOnly))
 		}
 	}
 	return out
+}
+
+// startBackoff bounds how long an app is kept off an agent (rule L6).
+const startBackoff = 5 * time.Minute
+
+// stillWaits reports whether a moment of a backoff is to come. One further away than
+// the backoff can be is of a clock that has stepped back since.
+func stillWaits(until, now time.Time, most time.Duration) bool {
+	return until.After(now) && until.Sub(now) <= most
 }
 
 // agentTrouble keeps an app off an agent with growing delays (rule L6).
@@ -145,7 +188,7 @@ func (c *Core) agentTrouble(ref taskRef) {
 		t = &startTrouble{}
 		a.starts[s.Agent] = t
 	}
-	t.until = c.now.Add(backoff(time.Second, 5*time.Minute, t.tries))
+	t.until = c.now.Add(backoff(time.Second, startBackoff, t.tries))
 	t.tries++
 	t.reason = s.Cause
 	c.wakeMatch(t.until)
@@ -250,6 +293,7 @@ func (c *Core) accept(agent offers.Agent, ds []demand, placed []offers.Placement
 			x.confirmed = false
 		}
 		x.tasks++
+		x.used = x.used.Plus(d.with.Job.Resources())
 		c.beginLaunch(d)
 		launch := c.launchShard(d, p.Item, agent.ID, x)
 		sent.tasks = append(sent.tasks, launch.TaskID)
@@ -313,6 +357,7 @@ func (c *Core) launchShard(d *demand, item int, agentID string, x *executorRecor
 
 // prepared is what all tasks of an execution share.
 type prepared struct {
+	kind       string
 	command    []string
 	parameters map[int]string
 }
@@ -336,7 +381,7 @@ func (e *execution) prepare() *prepared {
 	if err != nil {
 		parameters = nil
 	}
-	e.prepared = &prepared{command: command, parameters: parameters}
+	e.prepared = &prepared{kind: executorKind(e.Settings.App), command: command, parameters: parameters}
 	return e.prepared
 }
 
@@ -392,6 +437,7 @@ func (c *Core) reserve() {
 		}
 	}
 	var best *execution
+	var agents map[string]bool
 	looked := 0
 	for _, e := range c.launchable {
 		since := e.Made
@@ -409,7 +455,9 @@ func (c *Core) reserve() {
 			continue
 		}
 		if best == nil || c.reservedLast[e.ID].Before(c.reservedLast[best.ID]) {
-			best = e
+			if room := c.roomFor(e); room != nil {
+				best, agents = e, room
+			}
 		}
 		if looked > c.opt.DemandsPerStep {
 			break
@@ -418,20 +466,18 @@ func (c *Core) reserve() {
 	if best == nil {
 		return
 	}
-	j := c.jobs[best.Job]
-	if j == nil || j.cfg == nil || c.apps[j.cfg.AppName] == nil {
-		return
-	}
-	agents := c.roomFor(*j.cfg, c.apps[j.cfg.AppName].cfg)
-	if agents == nil {
-		return
-	}
 	c.reservation = &reservation{exec: best.ID, agents: agents, until: c.now.Add(c.opt.ReserveFor)}
 	c.wakeMatch(c.reservation.until)
 }
 
-// roomFor picks agents that would hold all shards if they were empty, or nil.
-func (c *Core) roomFor(job jobs.Config, a app.Config) map[string]bool {
+// roomFor picks agents that would hold all shards of an execution if they were
+// empty, or nil.
+func (c *Core) roomFor(e *execution) map[string]bool {
+	j := c.jobs[e.Job]
+	if j == nil || j.cfg == nil || c.apps[j.cfg.AppName] == nil {
+		return nil
+	}
+	job, a := *j.cfg, c.apps[j.cfg.AppName].cfg
 	var all []*agentState
 	for _, id := range sortedKeys(c.agents) {
 		if ag := c.agents[id]; ag.registered {

@@ -53,8 +53,13 @@ func (c *Core) Load(now time.Time, stored Stored) error {
 			if err = json.Unmarshal(e.Value, &g); err == nil {
 				c.ghosts[name] = &g
 				if g.Blocks {
-					c.ghostsOf[g.Job]++
+					c.block(&g)
 				}
+			}
+		case pathKey:
+			var at time.Time
+			if err = json.Unmarshal(e.Value, &at); err == nil {
+				c.keys[name] = at
 			}
 		case pathJobState:
 			var r jobRecord
@@ -104,41 +109,50 @@ func (c *Core) loadOther(e registry.Entry, dir string, chunks map[string][]shard
 	return err
 }
 
-// Documents in the registry were checked when they came in; what somebody else
-// wrote there is checked here, and ignored fields stay ignored. Names that
-// routes of the API have taken since are no reason not to run a job.
-func (c *Core) loadApp(name string, e registry.Entry) {
+// readApp reads an app's document from the registry. Documents were checked when
+// they came in; what somebody else wrote there is checked here, and ignored fields
+// stay ignored. Names that routes of the API have taken since are no reason not
+// to run a job.
+func readApp(name string, value []byte) (app.Config, error) {
 	cfg := app.Default()
-	err := json.Unmarshal(e.Value, &cfg)
-	if err == nil {
-		err = cfg.Check(app.CheckOptions{AllowFile: true}).OrNil()
+	if err := json.Unmarshal(value, &cfg); err != nil {
+		return cfg, fmt.Errorf("no JSON of an app: %w", err)
 	}
-	if err == nil && cfg.AppName != name {
-		err = fmt.Errorf("its appName is %q", cfg.AppName)
+	if cfg.AppName != name {
+		return cfg, fmt.Errorf("its appName is %q", cfg.AppName)
 	}
+	return cfg, cfg.Check(app.CheckOptions{AllowFile: true}).OrNil()
+}
+
+// readJob reads a job's document from the registry; see readApp.
+func readJob(name string, value []byte, now time.Time, zone *time.Location) (jobs.Config, error) {
+	cfg := jobs.Default()
+	if err := json.Unmarshal(value, &cfg); err != nil {
+		return cfg, fmt.Errorf("no JSON of a job: %w", err)
+	}
+	if cfg.JobName != name {
+		return cfg, fmt.Errorf("its jobName is %q", cfg.JobName)
+	}
+	violations, _ := cfg.Check(jobs.CheckOptions{Now: now, Local: zone})
+	return cfg, violations.OrNil()
+}
+
+func (c *Core) loadApp(name string, e registry.Entry) {
+	cfg, err := readApp(name, e.Value)
 	if err != nil {
-		c.faulty[e.Path] = err.Error()
+		c.faulty[e.Path] = fault{err.Error(), e.Version}
 		return
 	}
 	c.apps[name] = &appState{name: name, cfg: cfg, version: e.Version, kind: executorKind(cfg), jobs: map[string]*jobState{}, starts: map[string]*startTrouble{}}
 }
 
 func (c *Core) loadJob(name string, e registry.Entry) {
-	cfg := jobs.Default()
-	err := json.Unmarshal(e.Value, &cfg)
-	if err == nil {
-		violations, _ := cfg.Check(jobs.CheckOptions{Now: c.now, Local: c.opt.Zone})
-		err = violations.OrNil()
-	}
-	if err == nil && cfg.JobName != name {
-		err = fmt.Errorf("its jobName is %q", cfg.JobName)
-	}
+	cfg, err := readJob(name, e.Value, c.now, c.opt.Zone)
+	j := c.jobOrTombstone(name)
 	if err != nil {
-		c.faulty[e.Path] = err.Error()
-		c.jobOrTombstone(name)
+		c.faulty[e.Path] = fault{err.Error(), e.Version}
 		return
 	}
-	j := c.jobOrTombstone(name)
 	j.cfg, j.version = &cfg, e.Version
 }
 
@@ -154,8 +168,8 @@ func (c *Core) jobOrTombstone(name string) *jobState {
 // joinLoaded puts executions, shards and tasks together and lets every job
 // follow its documents.
 func (c *Core) joinLoaded(execs []*execution, chunks map[string][]shard) error {
-	for path, why := range c.faulty {
-		c.note(Note{Kind: NoteFaulty, Detail: path + ": " + why, Problem: true})
+	for _, path := range sortedKeys(c.faulty) {
+		c.note(Note{Kind: NoteFaulty, Detail: path + ": " + c.faulty[path].why, Problem: true})
 	}
 	var ended []*execution
 	for _, e := range execs {
@@ -189,7 +203,7 @@ func (c *Core) joinLoaded(execs []*execution, chunks map[string][]shard) error {
 		c.ended.seq = e.Ended
 		c.dirty.gone = append(c.dirty.gone, c.ended.add(e, c.opt.EndedKept)...)
 	}
-	for path := range chunks {
+	for _, path := range sortedKeys(chunks) {
 		// No header names it: the write of its execution was cut off (rule T5).
 		c.dirty.orphans = append(c.dirty.orphans, path)
 	}
@@ -218,6 +232,11 @@ func (c *Core) joinLoaded(execs []*execution, chunks map[string][]shard) error {
 		}
 		c.takeUp(e)
 	}
+	for _, id := range sortedKeys(c.ghosts) {
+		if ref, ok := c.tasks[id]; ok && ref.shard().live() {
+			c.ghostOver(c.ghosts[id]) // it was given up, and that write was cut off (rule T5)
+		}
+	}
 	for _, name := range sortedKeys(c.jobs) {
 		if j := c.jobs[name]; j != nil {
 			if !j.isStored && j.cfg == nil && len(j.queue) == 0 && !c.isFaulty(j) {
@@ -227,8 +246,11 @@ func (c *Core) joinLoaded(execs []*execution, chunks map[string][]shard) error {
 			c.settle(j)
 		}
 	}
-	for _, x := range c.executors {
-		c.checkIdle(x)
+	for _, id := range sortedKeys(c.keys) {
+		c.forgetKeyLater(id, c.keys[id])
+	}
+	for _, id := range sortedKeys(c.executors) {
+		c.checkIdle(c.executors[id])
 	}
 	return nil
 }
@@ -243,10 +265,16 @@ func (c *Core) takeUp(e *execution) {
 		if s.live() {
 			if x := c.executors[s.Executor]; x != nil {
 				x.tasks++
+				x.used = x.used.Plus(e.Settings.Job.Resources())
 			}
 			if a := c.agent(s.Agent); a.url == "" {
 				a.url = s.AgentURL
 			}
+		}
+	}
+	for i := range e.Shards {
+		if s := &e.Shards[i]; s.State == Waiting && s.NotBefore.After(c.now) {
+			c.wakeMatch(s.NotBefore)
 		}
 	}
 	c.liftShutdown(e)

@@ -25,8 +25,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/app"
-	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
@@ -164,7 +162,9 @@ func (r *reign) apply(ctx context.Context, ch *change) (time.Time, error) {
 		ch.done <- err
 		return r.step(ctx, nil)
 	}
-	err = r.commit(ctx, p.writes, false)
+	// All in one commit: a part of a change must not be there without the rest.
+	r.commits.Add(1)
+	err = r.term.Commit(context.WithoutCancel(ctx), p.writes)
 	var conflict *registry.Conflict
 	switch {
 	case errors.As(err, &conflict):
@@ -202,6 +202,9 @@ func (r *reign) reload(ctx context.Context, path string) ([]Event, error) {
 	}
 	r.mu.RLock()
 	defer r.mu.RUnlock()
+	faulty := func(err error) []Event {
+		return []Event{DocumentFaulty{Path: path, Why: err.Error(), Version: entry.Version}}
+	}
 	switch dir {
 	case pathApps:
 		e := AppChanged{Name: name, Version: entry.Version}
@@ -209,9 +212,9 @@ func (r *reign) reload(ctx context.Context, path string) ([]Event, error) {
 			e.Disabled = a.disabled
 		}
 		if !gone {
-			cfg, _, err := app.Decode(entry.Value, app.Default())
+			cfg, err := readApp(name, entry.Value)
 			if err != nil {
-				return nil, nil // the last good document stays
+				return faulty(err), nil
 			}
 			e.Config = &cfg
 		}
@@ -222,9 +225,9 @@ func (r *reign) reload(ctx context.Context, path string) ([]Event, error) {
 			e.Disabled = j.disabled
 		}
 		if !gone {
-			cfg, _, err := jobs.Decode(entry.Value, jobs.Default())
+			cfg, err := readJob(name, entry.Value, r.s.opt.Clock(), r.core.opt.Zone)
 			if err != nil {
-				return nil, nil
+				return faulty(err), nil
 			}
 			e.Config = &cfg
 		}

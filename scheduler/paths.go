@@ -18,6 +18,7 @@ const (
 	pathShards       = "/brain/shards"
 	pathExecutor     = "/brain/executor"
 	pathGhost        = "/brain/ghost"
+	pathKey          = "/brain/key"
 	pathOldFramework = "/brain/old-framework"
 )
 

@@ -3,6 +3,7 @@ package scheduler
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/jobs"
@@ -39,19 +40,26 @@ func (p *plan) markDisabled(dir, name string, disabled bool) {
 	p.writes = append(p.writes, registry.Write{Path: under(dir, name), Value: []byte(name), Delete: !disabled})
 }
 
+// putNew writes a document that is not there yet, or replaces one that can't be
+// used, and returns its version afterwards.
+func (c *Core) putNew(p *plan, path string, v any) (int64, error) {
+	if f, ok := c.faulty[path]; ok {
+		return f.version + 1, p.put(path, v, f.version, false)
+	}
+	return 0, p.put(path, v, 0, true)
+}
+
 func (c *Core) planRegisterApp(cfg app.Config) (plan, error) {
 	var p plan
 	if c.apps[cfg.AppName] != nil {
 		return p, errorf(Conflict, "app_exists", "app '%s' already existed.", cfg.AppName)
 	}
-	if why := c.faulty[under(pathApps, cfg.AppName)]; why != "" {
-		return p, errorf(Conflict, "app_faulty", "app %q is in the registry with a document that cannot be read: %s", cfg.AppName, why)
-	}
-	if err := p.put(under(pathApps, cfg.AppName), cfg, 0, true); err != nil {
+	version, err := c.putNew(&p, under(pathApps, cfg.AppName), cfg)
+	if err != nil {
 		return p, err
 	}
 	p.markDisabled(pathAppDisabled, cfg.AppName, false)
-	p.events = append(p.events, AppChanged{Name: cfg.AppName, Config: &cfg})
+	p.events = append(p.events, AppChanged{Name: cfg.AppName, Config: &cfg, Version: version})
 	return p, nil
 }
 
@@ -87,29 +95,46 @@ func (c *Core) planDisableApp(name string, disabled bool) (plan, error) {
 // planDeleteApp deletes an app, with its jobs if asked to, all in one commit ([D13]).
 func (c *Core) planDeleteApp(name string, withJobs bool) (plan, error) {
 	var p plan
-	a := c.apps[name]
-	if a == nil {
+	path := under(pathApps, name)
+	a, f := c.apps[name], c.faulty[path]
+	if a == nil && !c.hasFault(path) {
 		return p, appNotFound(name)
 	}
-	if len(a.jobs) > 0 && !withJobs {
-		return p, appInUse(name, sortedKeys(a.jobs))
+	users, version := c.jobsOf(name), f.version
+	if a != nil {
+		version = a.version
 	}
-	for _, jobName := range sortedKeys(a.jobs) {
-		c.planRemoveJob(&p, a.jobs[jobName])
+	if len(users) > 0 && !withJobs {
+		return p, appInUse(name, users)
 	}
-	p.remove(under(pathApps, name), a.version)
+	for _, jobName := range users {
+		c.planRemoveJob(&p, c.jobs[jobName])
+	}
+	p.remove(path, version)
 	p.markDisabled(pathAppDisabled, name, false)
 	p.events = append(p.events, AppChanged{Name: name})
 	return p, nil
+}
+
+// jobsOf names the jobs of an app, also of one whose document can't be used.
+func (c *Core) jobsOf(appName string) []string {
+	if a := c.apps[appName]; a != nil {
+		return sortedKeys(a.jobs)
+	}
+	var names []string
+	for name, j := range c.jobs {
+		if j.cfg != nil && j.cfg.AppName == appName {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 func (c *Core) planRegisterJob(cfg jobs.Config) (plan, error) {
 	var p plan
 	if j := c.jobs[cfg.JobName]; j != nil && j.cfg != nil {
 		return p, errorf(Conflict, "job_exists", "Job '%s' already existed.", cfg.JobName)
-	}
-	if why := c.faulty[under(pathJobs, cfg.JobName)]; why != "" {
-		return p, errorf(Conflict, "job_faulty", "job %q is in the registry with a document that cannot be read: %s", cfg.JobName, why)
 	}
 	a := c.apps[cfg.AppName]
 	if a == nil {
@@ -118,11 +143,12 @@ func (c *Core) planRegisterJob(cfg jobs.Config) (plan, error) {
 	if a.disabled {
 		return p, errorf(Conflict, "app_disabled", "app %q is disabled: enable it (POST /api/app/%s/enable), then register the job again", a.name, a.name)
 	}
-	if err := p.put(under(pathJobs, cfg.JobName), cfg, 0, true); err != nil {
+	version, err := c.putNew(&p, under(pathJobs, cfg.JobName), cfg)
+	if err != nil {
 		return p, err
 	}
 	p.markDisabled(pathJobDisabled, cfg.JobName, false)
-	p.events = append(p.events, JobChanged{Name: cfg.JobName, Config: &cfg})
+	p.events = append(p.events, JobChanged{Name: cfg.JobName, Config: &cfg, Version: version})
 	return p, nil
 }
 
@@ -161,8 +187,8 @@ func (c *Core) planDeregisterJob(name string) (plan, error) {
 	var p plan
 	j := c.jobs[name]
 	switch {
-	case c.faulty[under(pathJobs, name)] != "":
-		p.writes = append(p.writes, registry.Write{Path: under(pathJobs, name), Delete: true})
+	case c.hasFault(under(pathJobs, name)):
+		p.remove(under(pathJobs, name), c.faulty[under(pathJobs, name)].version)
 		p.markDisabled(pathJobDisabled, name, false)
 		p.events = append(p.events, JobChanged{Name: name})
 	case j == nil || j.cfg == nil:

@@ -25,12 +25,13 @@ type dirtySet struct {
 	gone                     []*execution
 	executors                map[string]bool
 	ghosts                   map[string]bool
+	keys                     map[string]bool
 	orphans                  []string // chunks that no header names
 	oldFramework             string
 }
 
 func (d *dirtySet) reset() {
-	*d = dirtySet{jobs: map[string]bool{}, execs: map[string]*execution{}, executors: map[string]bool{}, ghosts: map[string]bool{}}
+	*d = dirtySet{jobs: map[string]bool{}, execs: map[string]*execution{}, executors: map[string]bool{}, ghosts: map[string]bool{}, keys: map[string]bool{}}
 }
 
 func (d *dirtySet) job(name string)    { d.jobs[name] = true }
@@ -87,6 +88,13 @@ func (c *Core) write() {
 			remove(under(pathGhost, id))
 		}
 	}
+	for _, id := range sortedKeys(d.keys) {
+		if at, ok := c.keys[id]; ok {
+			put(under(pathKey, id), at)
+		} else {
+			remove(under(pathKey, id))
+		}
+	}
 	// What ended comes first, so that no prefix has two launched executions of one job (rule F5).
 	ids := sortedKeys(d.execs)
 	for _, id := range ids {
@@ -111,8 +119,8 @@ func (c *Core) write() {
 		put(pathMark, c.mark)
 	}
 	for _, e := range d.gone {
-		if !e.stored {
-			continue
+		if !e.stored || c.executions[e.ID] != nil {
+			continue // the id lives again
 		}
 		remove(under(pathExecution, e.ID))
 		for i := range e.storedChunks {

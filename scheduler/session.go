@@ -64,17 +64,16 @@ func (c *Core) sessionBegan(e SessionBegan) {
 	for _, a := range c.agents {
 		a.registered = false
 	}
-	for _, x := range c.executors {
+	for _, id := range sortedKeys(c.executors) {
+		x := c.executors[id]
 		// No ACCEPT of this session names it yet and those before are voided, so
 		// the offers to come tell the truth about it (rule X3).
 		x.pending, x.confirmed, x.shutdownSent, x.shutdownTry = 0, true, time.Time{}, 0
+		c.checkIdle(x)
 	}
 	for _, ref := range c.tasks {
 		s := ref.shard()
 		s.known, s.acceptSeq, s.killSent, s.killTry = false, 0, time.Time{}, 0
-	}
-	for _, g := range c.ghosts {
-		g.killSent = time.Time{}
 	}
 	c.matchAgain = true
 	c.note(Note{Kind: NoteSession, Detail: "subscribed to master " + e.MasterID})
@@ -182,6 +181,7 @@ func (c *Core) acceptAnswered(a AcceptAnswered) {
 		if x := c.executors[id]; x != nil {
 			x.pending--
 			x.confirmed = false
+			c.checkIdle(x)
 		}
 	}
 	for _, id := range sent.tasks {
@@ -195,7 +195,7 @@ func (c *Core) acceptAnswered(a AcceptAnswered) {
 		case !s.live():
 		case !a.OK:
 			s.Cause = "the master refused the launch: " + a.Message
-			c.endAttempt(ref, endRejected)
+			c.endAttempt(ref, endNeverBegan)
 		case !s.KillSince.IsZero():
 			c.sendKill(s)
 		}

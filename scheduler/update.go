@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/wire"
@@ -21,6 +22,9 @@ func (c *Core) update(u cluster.Update) {
 		// The master passes on what an agent says, and says GONE of a task
 		// that a registered agent does not have.
 		c.agent(u.AgentID).registered = true
+	}
+	if x := c.executors[u.ExecutorID]; x != nil && len(u.UUID) > 0 {
+		x.lastUpdate = c.now
 	}
 	if x := c.executors[u.ExecutorID]; x != nil && u.Source != cluster.FromMaster && x.pending == 0 {
 		x.confirmed = true
@@ -83,8 +87,8 @@ func (c *Core) alive(ref taskRef, u cluster.Update) {
 		if st.Dir != "" && s.Dir != st.Dir {
 			s.Dir, changed = st.Dir, true
 		}
-		if !st.StartTime.IsZero() {
-			s.Start = st.StartTime
+		if !st.StartTime.IsZero() && !s.Start.Equal(st.StartTime) {
+			s.Start, changed = st.StartTime, true
 		}
 	}
 	if s.Seen >= seenRunning && s.State == Launching {
@@ -187,10 +191,17 @@ func (c *Core) readEnd(s *shard, u cluster.Update) {
 
 // shorten keeps the end of a long cause, which is the end of a task's output.
 func shorten(cause string) string {
-	if len(cause) <= causeBytes {
-		return cause
+	cut := ""
+	if len(cause) > causeBytes {
+		cut, cause = "…", cause[len(cause)-causeBytes:]
 	}
-	return "…" + strings.ToValidUTF8(cause[len(cause)-causeBytes:], "")
+	// What JSON writes as six letters would make records too large for a commit.
+	return cut + strings.Map(func(r rune) rune {
+		if r == utf8.RuneError || r < ' ' && r != '\n' && r != '\t' {
+			return '?'
+		}
+		return r
+	}, cause)
 }
 
 // describeEnd says what the cluster told of an end.
@@ -249,7 +260,6 @@ func (c *Core) ghostSeen(g *ghost, u cluster.Update) {
 		c.ghostAlive(g, false)
 	case cluster.Staging, cluster.Starting, cluster.Running, cluster.Killing:
 		c.ghostAlive(g, true)
-		g.killSent = c.now
 		c.call(CallKill{cluster.Kill{TaskID: g.TaskID, AgentID: g.Agent, Grace: c.opt.KillGrace}})
 	default:
 		if u.State.Terminal() {
@@ -266,7 +276,7 @@ func (c *Core) ghostAlive(g *ghost, alive bool) {
 	g.Alive, g.Blocks = alive, alive
 	c.dirty.ghost(g.TaskID)
 	if alive {
-		c.ghostsOf[g.Job]++
+		c.block(g)
 		return
 	}
 	c.unblock(g)
@@ -278,12 +288,4 @@ func (c *Core) ghostOver(g *ghost) {
 	if g.Blocks {
 		c.unblock(g)
 	}
-}
-
-// unblock lets the shard of a ghost that blocked be launched again.
-func (c *Core) unblock(g *ghost) {
-	if c.ghostsOf[g.Job]--; c.ghostsOf[g.Job] <= 0 {
-		delete(c.ghostsOf, g.Job)
-	}
-	c.matchAgain = true
 }

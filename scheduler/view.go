@@ -96,7 +96,13 @@ func (c *Core) clock() time.Time {
 func (c *Core) Explain(name string, now time.Time) (Explanation, error) {
 	j := c.jobs[name]
 	if j != nil && c.isFaulty(j) {
-		return Explanation{JobName: name, State: "FAULTY", Notes: []string{c.off(j)}, NextFires: []time.Time{}, Waiting: []WaitingView{}, Running: []RunningView{}}, nil
+		x := Explanation{JobName: name, State: "FAULTY", Notes: []string{c.off(j)}, NextFires: []time.Time{}, Waiting: []WaitingView{}, Running: []RunningView{}}
+		for _, e := range j.queue {
+			if e.launched() {
+				c.explainExecution(&x, j, e, now)
+			}
+		}
+		return x, nil
 	}
 	if j == nil || j.cfg == nil {
 		return Explanation{}, jobNotFound(name)
@@ -191,10 +197,8 @@ func (c *Core) waitReason(j *jobState, e *execution) string {
 	if why := c.off(j); why != "" {
 		return why
 	}
-	if c.ghostsOf[j.name] > 0 {
-		if g := c.anyGhost(j.cfg); g != nil {
-			return ghostText(g)
-		}
+	if g := c.ghostAmong(j.cfg); g != nil {
+		return ghostText(g)
 	}
 	return c.placeReason(e)
 }
@@ -203,7 +207,7 @@ func (c *Core) shardWaitReason(e *execution, s *shard, now time.Time) string {
 	if e.KillReason != "" {
 		return e.KillReason
 	}
-	if g := c.ghostFor(e.Job, func(g *ghost) bool { return g.Item == s.Item }); g != nil {
+	if g := c.ghostOf(e.Job, s.Item); g != nil {
 		return ghostText(g)
 	}
 	why := c.placeReason(e)

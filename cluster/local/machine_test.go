@@ -12,7 +12,6 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -453,7 +452,7 @@ func (r *recorder) all() []any {
 // exactly are the next n events, and any that come after them until it is silent.
 func (r *recorder) exactly(n int) []any {
 	r.m.t.Helper()
-	return slices.Concat([]any{}, r.events(n), r.all())
+	return append(append([]any{}, r.events(n)...), r.all()...)
 }
 
 // of are the next n updates of a task; others keep waiting.

@@ -46,29 +46,33 @@ func (c *counter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// decoded is what comes out of a decompressor, bounded also where no file is made of it.
+// decoded is what comes out of a decompressor, bounded also where no file is made of it. Its error
+// stays: some decompressors, asked again after one, say that all is well.
 type decoded struct {
-	t *target
-	r io.Reader
-	n int64
+	t   *target
+	r   io.Reader
+	n   int64
+	err error
 }
 
 // besides is how many bytes of an archive may belong to a file without being in it: headers, long names, padding.
 const besides = 4096
 
-func (d *decoded) Read(p []byte) (int, error) {
-	if err := d.t.source.ctx.Err(); err != nil {
-		return 0, err
+func (d *decoded) Read(p []byte) (n int, err error) {
+	if d.err != nil {
+		return 0, d.err
 	}
-	n, err := d.r.Read(p)
+	if d.err = d.t.source.ctx.Err(); d.err != nil {
+		return 0, d.err
+	}
+	n, d.err = d.r.Read(p)
 	d.n += int64(n)
 	if err := d.t.ratio(d.n); err != nil {
-		return 0, err
+		d.err = err
+	} else if l := d.t.limits; l.Bytes > 0 && l.Files > 0 && d.n > l.Bytes+int64(l.Files+4)*besides {
+		d.err = excess(fmt.Sprintf("the package unpacks to more than %d bytes", l.Bytes))
 	}
-	if l := d.t.limits; l.Bytes > 0 && l.Files > 0 && d.n > l.Bytes+int64(l.Files+4)*besides {
-		return 0, excess(fmt.Sprintf("the package unpacks to more than %d bytes", l.Bytes))
-	}
-	return n, err
+	return n, d.err
 }
 
 // endMark counts the zero bytes at the end of what was read. An archive ends with blocks of them.

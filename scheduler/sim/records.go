@@ -206,6 +206,9 @@ func (c *checker) take(wr *registry.Write) {
 		}
 		if read(&s) {
 			j := c.job(name)
+			if !s.Since.Equal(j.since) && c.mark.After(j.checkedTo) {
+				j.checkedTo = c.mark // with the clock behind the mark, since may lie before it (rule F4)
+			}
 			j.stored, j.off, j.since = true, s.Off, s.Since
 		}
 	}

@@ -136,9 +136,7 @@ func newWorld(cfg Config, t *tracer) *world {
 	if w.rng.IntN(3) == 0 {
 		w.opt.EndedKept = 500 + w.rng.IntN(100)
 	}
-	if w.rng.IntN(4) == 0 {
-		w.opt.QueuedFires = 2 + w.rng.IntN(5)
-	}
+	w.opt.QueuedFires = 2 + w.rng.IntN(8)
 	if w.rng.IntN(4) == 0 {
 		w.opt.ExecutorIdle = 0
 	}

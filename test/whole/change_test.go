@@ -92,7 +92,7 @@ func TestDisableAndEnable(t *testing.T) {
 
 // TestUpdateHoldsFromTheNextExecution is rule F7.
 func TestUpdateHoldsFromTheNextExecution(t *testing.T) {
-	m := start(t)
+	m := start(t, "--executor-idle", "1h") // an executor that has outlived its app's document is no idle one
 	path, release := hold(t)
 	m.App("a", system.Files{"bin/start.sh": script(`touch "$LEDGER.$ELASTICJOB_SHARDING_ITEM"
 while [ -e "$HOLD" ]; do sleep 0.1; done; echo "$ELASTICJOB_JOB_PARAMETER $ELASTICJOB_SHARDING_TOTAL_COUNT"
@@ -139,7 +139,7 @@ while [ -e "$HOLD" ]; do sleep 0.1; done; echo "$ELASTICJOB_JOB_PARAMETER $ELAST
 // TestDeregisterAndRegisterAgain is rule K2: the new job's first execution waits until the old one's tasks
 // are over.
 func TestDeregisterAndRegisterAgain(t *testing.T) {
-	m := start(t, "--kill-grace", "3s")
+	m := start(t, "--kill-grace", "3s", "--executor-idle", "1h")
 	m.App("a", system.Files{"bin/start.sh": system.Ledger, "bin/deaf.sh": script(`trap '' TERM; exec 9>"$LEDGER.j.0"; flock 9; touch "$LEDGER.up"; while :; do sleep 0.1; done`)}, nil)
 	m.Job("j", "a", system.Doc{"props": env("script.command.line", "bin/deaf.sh")})
 	old := m.Trigger("j")

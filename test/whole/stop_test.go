@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -161,6 +162,7 @@ func TestFlags(t *testing.T) {
 		{nil, "ELASTICJOB_KILL_GRACE=soon", 1, []string{"ELASTICJOB_KILL_GRACE", "soon"}},
 		{nil, "ELASTICJOB_LOG_LEVEL=loud", 1, []string{"loud"}},
 		{[]string{"--executor-dir", "/nonexistent"}, "", 1, []string{"/nonexistent", "--executor-dir"}},
+		{[]string{"--data-dir", "/dev/null"}, "", 1, []string{"/dev/null", "--data-dir"}},
 		{[]string{"surplus"}, "", 1, []string{"surplus"}},
 	} {
 		t.Run(strings.Join(test.args, " ")+test.env, func(t *testing.T) {
@@ -200,6 +202,23 @@ func TestFlagsFromEnvironment(t *testing.T) {
 		}
 		m.Stop()
 	}
+}
+
+// TestBrokenRegistry: what isn't ours is left as it is, and named.
+func TestBrokenRegistry(t *testing.T) {
+	t.Parallel()
+	m := system.New(t, bin)
+	file, text := filepath.Join(m.Dir, "registry.db"), strings.Repeat("this is no database\n", 1000)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if status, said := m.Fails(m.Command()); status != 1 || !strings.Contains(said, file) {
+		t.Errorf("status %d, %s, want 1 and %s", status, said, file)
+	}
+	if got, err := os.ReadFile(file); string(got) != text {
+		t.Errorf("the file was changed, %v", err)
+	}
+	m.NothingRuns()
 }
 
 // TestAgentPortTaken is rule O1: executors look for their agent at its port, so a restart that

@@ -258,7 +258,16 @@ func TestAgentOfAForgottenRegistry(t *testing.T) {
 	if diff := cmp.Diff(expected, withoutKeys(f.status(), "timestamp", "container_status")); diff != "" {
 		t.Error(diff)
 	}
-	if err := w.master.Register(a, Recovered{}); err == nil {
-		t.Error("an agent registered twice")
+	f.offer()
+	// It restarts, without its task.
+	if err := w.master.Register(a, Recovered{}); err != nil {
+		t.Fatal(err)
+	}
+	dropped := f.status()
+	if dropped["state"] != "TASK_DROPPED" || dig(dropped, "task_id", "value") != "r1" {
+		t.Errorf("told %s, expected that r1 was dropped", compact(dropped))
+	}
+	if back := f.offer(); len(dig(back, "resources").([]any)) != 2 || dig(back, "executor_ids") != nil {
+		t.Errorf("offered %s, expected what task and executor had", compact(back))
 	}
 }

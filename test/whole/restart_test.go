@@ -1,0 +1,202 @@
+package whole_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/test/internal/system"
+)
+
+// TestManyShardsAndKill kills the server somewhere in the launch of a large execution: all of its shards run,
+// and each runs once (rules L1, L5, T5).
+func TestManyShardsAndKill(t *testing.T) {
+	const shards = 200
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	m := start(t)
+	m.App("many", writes, nil)
+	m.Job("many", "many", system.Doc{"shardingTotalCount": shards})
+	for range 3 {
+		id := m.Trigger("many")
+		<-time.After(time.Duration(random.IntN(700)) * time.Millisecond) // the moment, not a wait for something
+		m.Kill()
+		m.Start()
+		if e := m.Await(id, "FINISHED"); len(e.Shards) != shards {
+			t.Errorf("%d shards", len(e.Shards))
+		}
+		items := map[int]int{}
+		for _, line := range m.Ledger() {
+			if line.Execution == id && line.What == "end" {
+				items[line.Item]++
+			}
+		}
+		for item := range shards {
+			if items[item] != 1 {
+				t.Errorf("item %d of %s ran %d times", item, id, items[item])
+			}
+		}
+	}
+	m.Stop()
+	m.OnceEach()
+}
+
+// TestRestartWithAnotherSize: what runs goes on, though it takes more than there is now, and what comes is
+// measured by the new size.
+func TestRestartWithAnotherSize(t *testing.T) {
+	m := start(t)
+	path, release := hold(t)
+	m.App("a", writes, nil)
+	m.Job("large", "a", system.Doc{"cpuCount": m.CPUs / 2, "env": env("HOLD", path)})
+	m.Job("small", "a", nil)
+	id := m.Trigger("large")
+	m.Started(id, 1)
+	m.AwaitShards(id, "RUNNING")
+	m.Kill()
+	m.CPUs /= 4
+	m.Start()
+	if e := m.Execution(id); e.State != "RUNNING" || e.Shards[0].Attempt != 1 {
+		t.Errorf("on a smaller machine: %+v", e)
+	}
+	small := m.Trigger("small")
+	m.Until("small says what it waits for", func() string {
+		if x := m.Explain("small"); len(x.Waiting) != 1 || x.Waiting[0].Reason == "" {
+			return fmt.Sprintf("%+v", x)
+		}
+		return ""
+	})
+	release()
+	m.Await(id, "FINISHED")
+	m.Await(small, "FINISHED")
+	m.Kill()
+	m.CPUs *= 8
+	m.Start()
+	m.Job("larger", "a", system.Doc{"cpuCount": m.CPUs - 1})
+	m.Run("larger", "FINISHED")
+	m.Stop()
+	m.OnceEach()
+}
+
+// TestUpgrade: with a new build of the executor, what runs goes on under the old one, which is used until
+// it ends (rule X4), and a new generation is of the new build.
+func TestUpgrade(t *testing.T) {
+	m := start(t)
+	path, release := hold(t)
+	m.App("a", writes, nil)
+	m.Job("j", "a", system.Doc{"misfire": true, "env": env("HOLD", path)})
+	id := m.Trigger("j")
+	m.Started(id, 1)
+	m.AwaitShards(id, "RUNNING")
+	before := fmt.Sprint(m.Executors())
+	m.Kill()
+
+	build, err := os.ReadFile(filepath.Join(bin.Dir, "executor"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "executor"), append(build, "a new build"...), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	m.Start("--executor-dir", dir)
+	next := m.Trigger("j")
+	release()
+	m.Await(id, "FINISHED")
+	m.Await(next, "FINISHED")
+	if after := fmt.Sprint(m.Executors()); after != before {
+		t.Errorf("executors %s before the upgrade, %s after", before, after)
+	}
+	m.OK("PUT", "/api/app", `{"appName":"a","memoryMB":33}`)
+	m.Run("j", "FINISHED")
+	m.Until("the executor is of the new build", func() string {
+		pids := m.Executors()
+		if len(pids) != 1 || fmt.Sprint(pids) == before {
+			return fmt.Sprint(pids)
+		}
+		program, err := os.ReadFile(fmt.Sprintf("/proc/%d/exe", pids[0]))
+		if err != nil || !strings.HasSuffix(string(program), "a new build") {
+			return fmt.Sprintf("%d bytes, %v", len(program), err)
+		}
+		return ""
+	})
+	m.Stop()
+	m.OnceEach()
+}
+
+// TestAnythingKilledAgainAndAgain kills executors, guards and the server in any order under jobs with
+// failover: what is lost runs again until it has run, and never while the lost one still does.
+func TestAnythingKilledAgainAndAgain(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	m := start(t)
+	m.App("storm", writes, nil)
+	m.Job("job", "storm", system.Doc{"cron": everySecond, "shardingTotalCount": 2, "misfire": true, "failover": true, "maxRetries": 5, "env": env("TAKES", "0.3")})
+	kills := map[string]int{}
+	for range 18 {
+		<-time.After(time.Duration(random.IntN(1500)) * time.Millisecond) // the moment, not a wait for something
+		what := []string{"server", "executor", "guard", "server and executor"}[random.IntN(4)]
+		kills[what]++
+		if strings.Contains(what, "server") {
+			m.Kill()
+		}
+		pids := m.Executors()
+		if what == "guard" {
+			pids = m.Guards()
+		}
+		if what != "server" {
+			for _, pid := range pids {
+				if err := syscall.Kill(pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
+					t.Fatal(err)
+				}
+			}
+		}
+		if strings.Contains(what, "server") {
+			m.Launch()
+		}
+	}
+	m.Ready()
+	last := lastFire(m, "job")
+	m.Until("the fires go on", func() string {
+		if now := lastFire(m, "job"); !now.After(last.Add(time.Second)) {
+			return fmt.Sprintf("the last was at %v", now)
+		}
+		return ""
+	})
+	m.Update("job", system.Doc{"cron": nil})
+	m.Until("nothing waits or runs", func() string {
+		if x := m.Explain("job"); x.State != "ON_TRIGGER" {
+			return fmt.Sprintf("%+v", x)
+		}
+		return ""
+	})
+	starts, ends := m.Ran()
+	fires := map[int64]bool{}
+	again := 0
+	for part, n := range starts {
+		e := m.Execution(part.Execution)
+		if e.State != "FINISHED" || ends[part] < 1 {
+			t.Errorf("promise 1: %+v began %d times and ended %d times: %+v", part, n, ends[part], e)
+		}
+		again += n - 1
+		fires[e.FireTime.Unix()] = true
+	}
+	first := last.Unix()
+	for at := range fires {
+		first = min(first, at)
+	}
+	for at := first; at <= last.Unix(); at++ {
+		if !fires[at] {
+			t.Errorf("promise 1: the fire at %v never ran", time.Unix(at, 0).UTC())
+		}
+	}
+	t.Logf("kills %v; %d fires, %d shards run again", kills, len(fires), again)
+	m.Stop()
+}
