@@ -83,6 +83,7 @@ func FromEnvironment(getenv func(string) string) (Config, error) {
 		Package:       pack.Defaults(),
 		Output:        DefaultOutputLimits(),
 	}
+	problems = append(problems, c.limits(getenv)...)
 	if checkpoint := getenv("MESOS_CHECKPOINT"); checkpoint == "1" || strings.EqualFold(checkpoint, "true") {
 		c.Checkpoint = true
 	}

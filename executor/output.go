@@ -2,15 +2,14 @@ package executor
 
 import (
 	"context"
-	"errors"
-	"io"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
+
+	"github.com/elasticjob-go/elasticjob/executor/pack"
 )
 
 // OutputLimits bound what tasks' output may take on the disk.
@@ -29,11 +28,6 @@ type OutputLimits struct {
 func DefaultOutputLimits() OutputLimits {
 	return OutputLimits{File: 32 << 20, Tasks: 1000, Bytes: 1 << 30, Every: 200 * time.Millisecond}
 }
-
-const (
-	causeLength   = 4000 // characters of output in a failure's cause
-	messageLength = 300
-)
 
 // outputs looks after the files that tasks write to. They are plain files, so that output costs
 // a task nothing and outlives everything; so a size is only noticed after the fact.
@@ -81,18 +75,15 @@ func (o *outputs) end(number string) {
 	o.mu.Lock()
 	delete(o.live, number)
 	o.mu.Unlock()
-	f := folder{number: number}
 	for _, stream := range streams {
 		path := o.file(number, stream)
-		size := sizeOf(path)
-		if size > o.limits.File {
+		if sizeOf(path) > o.limits.File {
 			if err := keepEnd(path, o.limits.File); err != nil {
 				o.log.Warn("can't shorten output", "file", path, "error", err)
 			}
-			size = sizeOf(path)
 		}
-		f.bytes += size + sizeOf(path+".1")
 	}
+	f := folder{number: number, bytes: sizeOfAll(filepath.Join(o.sandbox, "tasks", number))}
 	o.mu.Lock()
 	o.ended = append(o.ended, f)
 	o.bytes += f.bytes
@@ -105,7 +96,7 @@ func (o *outputs) end(number string) {
 	o.mu.Unlock()
 	for _, f := range remove {
 		if !o.keepSpare(f) {
-			if err := os.RemoveAll(filepath.Join(o.sandbox, "tasks", f.number)); err != nil {
+			if err := pack.RemoveTree(filepath.Join(o.sandbox, "tasks", f.number)); err != nil {
 				o.log.Warn("can't remove old output", "error", err)
 			}
 		}
@@ -120,8 +111,7 @@ const (
 )
 
 func (o *outputs) keepSpare(f folder) bool {
-	entries, err := os.ReadDir(filepath.Join(o.sandbox, "tasks", f.number))
-	if err != nil || len(entries) != len(streams) || f.bytes > spareSize {
+	if f.bytes > spareSize || !reusable(filepath.Join(o.sandbox, "tasks", f.number)) {
 		return false
 	}
 	o.mu.Lock()
@@ -144,185 +134,84 @@ func (o *outputs) folder(number string) (string, error) {
 	o.mu.Unlock()
 	if old != "" {
 		used := filepath.Join(o.sandbox, "tasks", old)
-		err := errors.Join(os.Truncate(filepath.Join(used, "stdout"), 0), os.Truncate(filepath.Join(used, "stderr"), 0))
-		if err == nil {
-			err = os.Rename(used, path)
-		}
-		if err == nil {
+		if emptied(used) && os.Rename(used, path) == nil {
 			return path, nil
 		}
-		_ = os.RemoveAll(used)
+		_ = pack.RemoveTree(used)
 	}
 	return path, os.MkdirAll(path, 0o755)
 }
 
-// watch rotates what grows too large, until ctx ends.
+// watched is a running task's output as it was seen last.
+type watched struct {
+	sizes [2]int64 // of streams
+	every time.Duration
+	due   time.Time
+}
+
+// watch rotates what grows too large, until ctx ends. It looks at a task often when it is new
+// or its output grows fast, then less and less.
 func (o *outputs) watch(ctx context.Context) {
-	every := o.limits.Every
+	often := min(max(o.limits.Every/20, time.Millisecond), o.limits.Every)
+	tasks := map[string]*watched{}
 	for {
+		var next <-chan time.Time
+		if len(tasks) > 0 {
+			due := time.Now().Add(o.limits.Every)
+			for _, w := range tasks {
+				if w.due.Before(due) {
+					due = w.due
+				}
+			}
+			timer := time.NewTimer(max(time.Until(due), often))
+			next = timer.C
+		}
 		select {
+		case <-next:
 		case <-o.begun:
 		case <-ctx.Done():
 			return
 		}
-		for last := map[string]int64{}; ; {
-			timer := time.NewTimer(every)
-			select {
-			case <-timer.C:
-			case <-ctx.Done():
-				timer.Stop()
-				return
+		now := time.Now()
+		live := o.running()
+		for number := range live {
+			w := tasks[number]
+			switch {
+			case w == nil:
+				tasks[number] = &watched{every: often, due: now.Add(often)}
+			case !w.due.After(now):
+				o.look(number, w, often)
+				w.due = now.Add(w.every)
 			}
-			sizes := map[string]int64{}
-			every = o.limits.Every
-			live := o.running()
-			for _, number := range live {
-				for _, stream := range streams {
-					path := o.file(number, stream)
-					sizes[path] = o.look(path)
-					if sizes[path]-last[path] > o.limits.File/4 {
-						every = max(o.limits.Every/20, time.Millisecond) // grows fast: look often
-					}
-				}
-			}
-			last = sizes
-			if len(live) == 0 {
-				break
-			}
+		}
+		if len(tasks) > len(live) {
+			maps.DeleteFunc(tasks, func(number string, _ *watched) bool { return !live[number] })
 		}
 	}
 }
 
-func (o *outputs) running() []string {
+func (o *outputs) running() map[string]bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	live := make([]string, 0, len(o.live))
-	for number := range o.live {
-		live = append(live, number)
-	}
-	return live
+	return maps.Clone(o.live)
 }
 
-// look rotates the file if it is too large, and gives the size that it had.
-func (o *outputs) look(path string) int64 {
-	size := sizeOf(path)
-	if size <= o.limits.File {
-		return size
-	}
-	if err := rotate(path, o.limits.File); err != nil {
-		o.log.Warn("can't rotate output", "file", path, "error", err)
-	}
-	return size
-}
-
-func sizeOf(path string) int64 {
-	info, err := os.Lstat(path)
-	if err != nil {
-		return 0
-	}
-	return info.Size()
-}
-
-// rotate copies the file's end to path.1 and empties it. Its writers append, so they go on
-// at its new end. What they write between the copy and the cut is lost.
-func rotate(path string, limit int64) error {
-	if err := copyEnd(path, path+".1", limit); err != nil {
-		return err
-	}
-	return os.Truncate(path, 0)
-}
-
-// keepEnd shortens a file that nobody writes to any more.
-func keepEnd(path string, limit int64) error {
-	if err := copyEnd(path, path+".new", limit); err != nil {
-		return err
-	}
-	return os.Rename(path+".new", path)
-}
-
-func copyEnd(from, to string, limit int64) (err error) {
-	source, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = source.Close() }()
-	size, err := source.Seek(0, io.SeekEnd)
-	if err != nil {
-		return err
-	}
-	if _, err := source.Seek(max(size-limit, 0), io.SeekStart); err != nil {
-		return err
-	}
-	target, err := os.Create(to)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, target.Close()) }()
-	_, err = io.Copy(target, io.LimitReader(source, limit))
-	return err
-}
-
-// cause is why a task failed: the end of its stderr, or of its stdout if that is empty, after what happened.
-func (o *outputs) cause(number, what string) string {
-	for _, stream := range []string{"stderr", "stdout"} {
-		end := o.tail(o.file(number, stream))
-		if end == "" {
-			end = o.tail(o.file(number, stream+".1"))
+// look rotates what is too large, and says when to look again.
+func (o *outputs) look(number string, w *watched, often time.Duration) {
+	w.every = min(2*w.every, o.limits.Every)
+	for i, stream := range streams {
+		path := o.file(number, stream)
+		size := sizeOf(path)
+		if size-w.sizes[i] > o.limits.File/4 {
+			w.every = often
 		}
-		if end != "" {
-			return what + "; end of " + stream + ":\n" + end
+		w.sizes[i] = size
+		if size <= o.limits.File {
+			continue
+		}
+		w.sizes[i] = 0
+		if err := rotate(path, o.limits.File); err != nil {
+			o.log.Warn("output is lost: it can't be rotated", "file", path, "error", err)
 		}
 	}
-	return what + "; it wrote nothing"
-}
-
-func (o *outputs) tail(path string) string {
-	f, err := os.Open(path)
-	if err != nil {
-		return ""
-	}
-	defer func() { _ = f.Close() }()
-	size, err := f.Seek(0, io.SeekEnd)
-	if err != nil {
-		return ""
-	}
-	const enough = 4 * causeLength
-	_, err = f.Seek(max(size-enough, 0), io.SeekStart)
-	if err != nil {
-		return ""
-	}
-	data, err := io.ReadAll(io.LimitReader(f, enough))
-	if err != nil {
-		return ""
-	}
-	for len(data) > 0 && size > enough && !utf8.RuneStart(data[0]) {
-		data = data[1:]
-	}
-	return readable(string(data), causeLength)
-}
-
-// readable keeps the last limit characters of a text, without control characters
-// and terminal colours, so that it can be shown anywhere.
-func readable(text string, limit int) string {
-	var b strings.Builder
-	escape := false
-	for i, r := range text {
-		switch {
-		case r == 0x1b:
-			escape = true
-		case escape:
-			// ESC [ … letter; other sequences are two characters long.
-			if first := text[i-1] == 0x1b; first && r != '[' || !first && r >= '@' && r <= '~' {
-				escape = false
-			}
-		case r == '\n' || r == '\t' || r >= ' ' && r != 0x7f && (r < 0x80 || r >= 0xa0):
-			b.WriteRune(r)
-		}
-	}
-	runes := []rune(strings.TrimSpace(b.String()))
-	if len(runes) <= limit {
-		return string(runes)
-	}
-	runes = runes[len(runes)-limit+1:]
-	return "…" + string(runes)
 }

@@ -27,6 +27,9 @@ var (
 // senders is how many updates are on their way at once, of different tasks.
 const senders = 8
 
+// inheritance is how long the executor tries to kill what a guard left behind that was killed.
+const inheritance = 5 * time.Second
+
 // session is one executor's life.
 type session struct {
 	config  Config
@@ -49,7 +52,7 @@ type session struct {
 
 // Run is the executor: it returns when it was shut down by the agent or ctx ended,
 // with nil, its tasks killed with grace; or with one of the errors above. In each
-// case no process of a task is left.
+// case no process of a task is left. The process must have no children of its own.
 func Run(ctx context.Context, config Config, log *slog.Logger) (err error) {
 	store, err := pack.Open(config.Cache, filepath.Join(config.Sandbox, "packages"), config.Package, log)
 	if err != nil {
@@ -59,6 +62,9 @@ func Run(ctx context.Context, config Config, log *slog.Logger) (err error) {
 	if len(config.Guard) == 0 {
 		return errors.New("start guard: no command is configured")
 	}
+	if err := guard.Inherit(); err != nil {
+		return err
+	}
 	guardian, err := guard.Launch(config.Guard[0], config.Guard[1:]...)
 	if err != nil {
 		return err
@@ -66,7 +72,7 @@ func Run(ctx context.Context, config Config, log *slog.Logger) (err error) {
 	s := &session{
 		config: config, log: log, agent: newAgentClient(config), guard: guardian, store: store,
 		ledger: newLedger(), outputs: newOutputs(config.Sandbox, config.Output, log), base: baseEnvironment(), tasks: map[string]*task{},
-		temporaries: temporaries{dir: filepath.Join(config.Sandbox, "tmp")},
+		temporaries: temporaries{dir: filepath.Join(config.Sandbox, "tmp"), log: log},
 	}
 	background, stop := context.WithCancel(context.Background())
 	var helpers sync.WaitGroup
@@ -93,6 +99,8 @@ func Run(ctx context.Context, config Config, log *slog.Logger) (err error) {
 	case err := <-away:
 		return err
 	case <-guardian.Lost():
+		_ = guardian.Close()
+		guard.KillChildren(inheritance)
 		s.stopTasks()
 		s.work.Wait()
 		s.flushAfter(time.Second)

@@ -93,7 +93,7 @@ func (t *task) run() {
 		t.ended(exit, why)
 	case errors.Is(err, guard.ErrLost):
 		status := t.status
-		status.Phase, status.Cause = wire.PhaseRun, "the executor's guard process was killed, and the task with it: possibly out of memory"
+		status.Phase, status.Cause = wire.PhaseRun, "the executor's guard process was killed, and the task with it: by a task of this app, or possibly out of memory"
 		t.log.Error("task failed", "error", err)
 		t.over(failedState, status.Cause, status)
 	case why != "":
@@ -106,7 +106,8 @@ func (t *task) run() {
 	}
 }
 
-// begin goes all the way to the end of the process. The task's folders are removed by release.
+// begin goes all the way to the end of the process. The task's folders are given back by release,
+// which is for after the cause of its end was read.
 func (t *task) begin() (exit guard.Exit, release func(), err error) {
 	release = func() {}
 	spec, err := wire.DecodeTask(t.data)
@@ -120,10 +121,12 @@ func (t *task) begin() (exit guard.Exit, release func(), err error) {
 	if err != nil {
 		return exit, release, &failure{wire.PhaseStart, err}
 	}
-	temporary, release, err := t.session.temporaries.take()
+	release = t.session.outputs.add(t.number)
+	temporary, giveBack, err := t.session.temporaries.take()
 	if err != nil {
-		return exit, func() {}, &failure{wire.PhaseStart, err}
+		return exit, release, &failure{wire.PhaseStart, err}
 	}
+	release = also(giveBack, release)
 
 	dir := temporary
 	if spec.Package.URL != "" {
@@ -131,11 +134,7 @@ func (t *task) begin() (exit guard.Exit, release func(), err error) {
 		if err != nil {
 			return exit, release, err
 		}
-		giveBack := release
-		release = func() {
-			giveBack()
-			fetched.Release()
-		}
+		release = also(fetched.Release, release)
 		dir = fetched.Dir
 	}
 	start, err := t.prepare(spec, dir, temporary, output)
@@ -146,8 +145,6 @@ func (t *task) begin() (exit guard.Exit, release func(), err error) {
 	if err != nil {
 		return exit, release, err
 	}
-	stop := t.session.outputs.add(t.number)
-	defer stop()
 	t.status.StartTime = process.Started.UTC()
 	t.report(running, "process "+strconv.Itoa(process.PID)+" runs", t.status)
 	exit, ok := process.Exit()
@@ -155,6 +152,13 @@ func (t *task) begin() (exit guard.Exit, release func(), err error) {
 		return exit, release, guard.ErrLost
 	}
 	return exit, release, nil
+}
+
+func also(first, then func()) func() {
+	return func() {
+		first()
+		then()
+	}
 }
 
 func (t *task) fetch(p wire.Package) (pack.Package, error) {

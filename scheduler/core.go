@@ -91,9 +91,10 @@ type appState struct {
 }
 
 type startTrouble struct {
-	tries  int
-	until  time.Time
-	reason string
+	executor string // the last one that did not start
+	tries    int
+	until    time.Time
+	reason   string
 }
 
 // jobState is a job, or the tombstone of a deregistered one whose tasks are

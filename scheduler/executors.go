@@ -313,9 +313,10 @@ func (c *Core) believeOffer(o cluster.Offer) {
 		if x.pending > 0 || slices.Contains(o.ExecutorIDs, x.Info.ID) {
 			continue
 		}
-		// A confirmed one was there and is gone. A closing one that was told
-		// to end has nothing of ours, whatever became of it.
-		if x.confirmed || x.Closing && x.tasks == 0 && x.shutdownTry > 1 {
+		// A confirmed one was there and is gone. One without a task of ours has
+		// had all its ACCEPTs dealt with before this offer was made, whatever became
+		// of them; if it is there all the same, a later offer names it.
+		if x.confirmed || x.tasks == 0 {
 			c.dropExecutor(x)
 		}
 	}

@@ -284,7 +284,12 @@ func (c *Core) trigger(t TriggerAsked) {
 	id := executionID(t.Job, c.now) + "-" + c.uuid()[:8]
 	if t.Key != "" {
 		id = t.Job + "@key-" + fingerprint(t.Key)
-		if _, known := c.keys[id]; known {
+		_, known := c.keys[id]
+		if !known && (c.executions[id] != nil || c.ended.byID[id] != nil) {
+			known = true
+			c.keepKey(id, c.now) // its write was cut off after the execution's (rule T5), or it is old
+		}
+		if known {
 			c.out.Replies = append(c.out.Replies, Reply{Token: t.Token, ExecutionID: id})
 			return
 		}

@@ -188,6 +188,10 @@ func (c *Core) agentTrouble(ref taskRef) {
 		t = &startTrouble{}
 		a.starts[s.Agent] = t
 	}
+	if t.executor == s.Executor {
+		return // one start that failed, however many tasks waited for it
+	}
+	t.executor = s.Executor
 	t.until = c.now.Add(backoff(time.Second, startBackoff, t.tries))
 	t.tries++
 	t.reason = s.Cause

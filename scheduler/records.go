@@ -88,13 +88,6 @@ func (c *Core) write() {
 			remove(under(pathGhost, id))
 		}
 	}
-	for _, id := range sortedKeys(d.keys) {
-		if at, ok := c.keys[id]; ok {
-			put(under(pathKey, id), at)
-		} else {
-			remove(under(pathKey, id))
-		}
-	}
 	// What ended comes first, so that no prefix has two launched executions of one job (rule F5).
 	ids := sortedKeys(d.execs)
 	for _, id := range ids {
@@ -105,6 +98,14 @@ func (c *Core) write() {
 	for _, id := range ids {
 		if e := d.execs[id]; c.executions[id] == e {
 			c.writeExecution(e, put)
+		}
+	}
+	// A key answers for an execution that is there, so it comes after it.
+	for _, id := range sortedKeys(d.keys) {
+		if at, ok := c.keys[id]; ok {
+			put(under(pathKey, id), at)
+		} else {
+			remove(under(pathKey, id))
 		}
 	}
 	for _, name := range sortedKeys(d.jobs) {

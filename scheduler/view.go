@@ -292,7 +292,7 @@ func (c *Core) LogPlace(taskID string) (LogPlace, error) {
 		}
 	}
 	s := ref.shard()
-	if s.Dir == "" {
+	if s.Dir == "" || s.State.terminal() && s.Start.IsZero() {
 		if s.State.terminal() {
 			return LogPlace{}, errorf(LogGone, "no_output", "task %q ended before it had output: %s", taskID, s.Cause)
 		}

@@ -80,7 +80,7 @@ func TestNobodyElseIsServed(t *testing.T) {
 		"download without":                 {nil, "GET", c.AgentURL() + "/files/download?path=/", "", 401, `Basic realm="mesos-agent-readonly"`, "401 Unauthorized."},
 		"browse with":                      {c.Credentials(), "GET", c.AgentURL() + "/files/browse?path=/", "", 404, "", ""},
 		"executor without a token":         {nil, "POST", c.AgentURL() + "/api/v1/executor", `{}`, 401, `Bearer realm="mesos-agent-executor"`, "401 Unauthorized."},
-		"executor as a framework":          {c.Credentials(), "POST", c.AgentURL() + "/api/v1/executor", `{}`, 401, `Bearer realm="mesos-agent-executor", error="invalid_token", error_description="Scheme unsupported"`, "401 Unauthorized."},
+		"executor as a framework":          {c.Credentials(), "POST", c.AgentURL() + "/api/v1/executor", `{}`, 401, `Bearer realm="mesos-agent-executor", error="invalid_token", error_description="Scheme 'Basic' unsupported"`, "401 Unauthorized."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := c.client(t, dir, tt.by)

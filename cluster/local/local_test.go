@@ -37,13 +37,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
-		if err := removePeers(); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			code = 1
-		}
-		os.Exit(code)
-	}))
+	goleak.VerifyTestMain(m)
 }
 
 type object = map[string]any

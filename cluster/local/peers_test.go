@@ -3,16 +3,13 @@ package local
 import (
 	"bytes"
 	"context"
-	"fmt"
+	"errors"
 	"log/slog"
 	"net"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -24,40 +21,20 @@ const peers = "../../test/peers"
 // peerDeadline bounds one run of such a program.
 const peerDeadline = 40 * time.Second
 
-var peersAsked atomic.Bool
-
-// buildPeers builds them once, where TestMain removes them.
-var buildPeers = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "peers")
-	if err != nil {
-		return "", err
-	}
-	build := exec.Command("go", "build", "-C", peers, "-o", dir+string(filepath.Separator), "tool")
-	build.Env = append(os.Environ(), "GOFLAGS=", "GOWORK=off")
-	output, err := build.CombinedOutput()
-	if err != nil {
-		return dir, fmt.Errorf("build test/peers: %w\n%s", err, output)
-	}
-	return dir, nil
-})
-
-// removePeers removes what buildPeers built, if a test asked for it.
-func removePeers() error {
-	if !peersAsked.Load() {
-		return nil
-	}
-	dir, _ := buildPeers() // a failure was told by the test
-	return os.RemoveAll(dir)
-}
-
+// peer builds a program, once until something changes, and returns where the go command keeps it.
 func peer(t *testing.T, name string) string {
 	t.Helper()
-	peersAsked.Store(true)
-	dir, err := buildPeers()
+	build := exec.CommandContext(t.Context(), "go", "-C", peers, "tool", "-n", name)
+	build.Env = append(os.Environ(), "GOFLAGS=", "GOWORK=off")
+	path, err := build.Output()
 	if err != nil {
+		var failed *exec.ExitError
+		if errors.As(err, &failed) {
+			t.Fatalf("build %s in %s: %v\n%s", name, peers, err, failed.Stderr)
+		}
 		t.Fatal(err)
 	}
-	return filepath.Join(dir, name)
+	return strings.TrimSpace(string(path))
 }
 
 // openCluster is one for programs that can't send credentials.
@@ -81,9 +58,10 @@ func openCluster(t *testing.T) *Cluster {
 // runPeer runs a program to its end and returns its exit status and what it said.
 func runPeer(t *testing.T, name string, args ...string) (status int, output string) {
 	t.Helper()
+	program := peer(t, name)
 	ctx, cancel := context.WithTimeout(t.Context(), peerDeadline)
 	defer cancel()
-	command := exec.CommandContext(ctx, peer(t, name), args...)
+	command := exec.CommandContext(ctx, program, args...)
 	command.Dir = t.TempDir()
 	var said bytes.Buffer
 	command.Stdout, command.Stderr = &said, &said

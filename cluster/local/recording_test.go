@@ -87,8 +87,8 @@ func (n *normaliser) value(value any) any {
 			switch field := value[name]; {
 			case numbered[name]:
 				fields[name] = n.label(name, fmt.Sprint(field))
-			case mapped[name] != "" && !isList(field):
-				fields[name] = mapped[name]
+			case mapped[name] != "":
+				fields[name] = standIn(mapped[name], field)
 			default:
 				fields[name] = n.value(field)
 			}
@@ -98,12 +98,19 @@ func (n *normaliser) value(value any) any {
 	return value
 }
 
-func isList(value any) bool {
-	switch value.(type) {
-	case []any, map[string]any:
-		return true
+// standIn replaces a value, or each in a list; an object is no time or port, and stays.
+func standIn(name string, value any) any {
+	switch value := value.(type) {
+	case map[string]any:
+		return value
+	case []any:
+		list := make([]any, len(value))
+		for i := range value {
+			list[i] = standIn(name, value[i])
+		}
+		return list
 	}
-	return false
+	return name
 }
 
 // difference is a part of the recordings that cluster/local does not repeat, or not to the letter.

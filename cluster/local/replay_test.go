@@ -112,7 +112,7 @@ func replayCommands(t *testing.T, r *recordings) {
 	s.same("accepted", "kill a running task", f.call("KILL", object{"task_id": object{"value": "cmd-3"}, "agent_id": agentID}))
 	s.same("updates", "command task killed", events(f.of("cmd-3", 1)))
 
-	s.rejected(f, agentID)
+	f = s.rejected(f, agentID)
 	s.survivor(f, agentID)
 }
 
@@ -128,8 +128,8 @@ func (s stage) asRecorded(f *recorder, file, situation string, offer object) obj
 	return s.do(http.MethodPost, s.scheduler(), now, map[string]string{"Content-Type": "application/json", "Mesos-Stream-Id": f.stream})
 }
 
-// rejected replays launches that the master or the agent rejects.
-func (s stage) rejected(f *recorder, agentID any) {
+// rejected replays launches that the master or the agent rejects. It goes on in a new subscription.
+func (s stage) rejected(f *recorder, agentID any) *recorder {
 	event := func(situation string, offer, task object) {
 		s.t.Helper()
 		f.launch(offer, task)
@@ -158,9 +158,8 @@ func (s stage) rejected(f *recorder, agentID any) {
 	f.quiet = true
 	f.launch(f.offer(large), commandTask("dup", "exec sleep 600"), commandTask("dup", "exec sleep 600"))
 	s.same("updates", "two tasks with one id", events(f.exactly(2)))
-	f.quiet = false
 	f.accepted("KILL", object{"task_id": object{"value": "dup"}})
-	s.drain(f, "dup")
+	f = s.drain(f, "dup")
 
 	event("task without command or executor", f.offer(large), bareTask("no-cmd"))
 	event("task id with slashes", f.offer(large), commandTask("bad/../id", "true"))
@@ -171,17 +170,17 @@ func (s stage) rejected(f *recorder, agentID any) {
 	fetch["command"].(object)["uris"] = []any{object{"value": "file:///no/such/file"}}
 	f.launch(f.offer(large), fetch)
 	s.same("updates", "fetch that fails", events(f.of("uri-1", 1)))
+	return f
 }
 
 // drain acknowledges what is left of a task that was killed, until its end. The first
 // update, which was not acknowledged, comes again only with the next subscription.
-func (s stage) drain(f *recorder, task string) {
+func (s stage) drain(f *recorder, task string) *recorder {
 	s.t.Helper()
-	again := s.subscribed("recorder", f.id)
-	<-f.ended
-	f.stream, f.arriving, f.ended, f.waiting, f.offers, f.closed = again.stream, again.arriving, again.ended, nil, nil, ""
+	f = s.subscribed("recorder", f.id)
 	for field(f.of(task, 1)[0], "update", "status", "state") != "TASK_KILLED" {
 	}
+	return f
 }
 
 // survivor replays a second subscriber, and the end of the framework.
@@ -194,8 +193,7 @@ func (s stage) survivor(f *recorder, agentID any) {
 	f.quiet = true
 	s.same("failover", "second subscriber: response", object{"status": f.response["status"], "headers": f.response["headers"], "first": f.next()})
 	last := old.next()
-	s.ends(old)
-	s.same("failover", "old stream gets", object{"events": []any{starting, last}, "closed": "EOFError()"})
+	s.same("failover", "old stream gets", object{"events": []any{starting, last}, "closed": s.ends(old)})
 	old.id = f.id
 	s.same("failover", "call on the old stream id", old.call("REVIVE", nil))
 	again := f.next()
@@ -217,7 +215,7 @@ func (s stage) survivor(f *recorder, agentID any) {
 
 	stranger := s.subscribe("recorder", "no-such-framework")
 	s.same("failover", "subscribe with an unknown framework id", object{
-		"status": stranger.response["status"], "headers": stranger.response["headers"], "events": []any{stranger.next()}, "closed": nil})
+		"status": stranger.response["status"], "headers": stranger.response["headers"], "events": stranger.exactly(1), "closed": stranger.end()})
 	stranger.accepted("TEARDOWN", nil)
 
 	f.accepted("KILL", task)
@@ -229,15 +227,11 @@ func (s stage) survivor(f *recorder, agentID any) {
 	s.same("failover", "subscribe with a torn-down id", object{"status": f.response["status"], "events": []any{refused}, "closed": s.ends(f)})
 
 	// The recording shows the first heartbeat right after SUBSCRIBED.
+	began := time.Now()
 	f = s.subscribe("recorder", "")
-	var beat object
-	for range 3 {
-		if event := <-f.arriving; event["type"] == "HEARTBEAT" {
-			beat = event
-			break
-		}
-	}
-	s.same("subscribe", "heartbeat", object{"event": beat, "at": []any{0.005}})
+	f.arrives("SUBSCRIBED")
+	beat := f.arrives("HEARTBEAT")
+	s.same("subscribe", "heartbeat", object{"event": beat, "at": []any{time.Since(began).Seconds()}})
 }
 
 // ends waits for the end of a stream and says how it came.

@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"os/signal"
 	"sync"
 	"syscall"
 	"time"
@@ -69,9 +70,51 @@ func Launch(exe string, args ...string) (*Client, error) {
 		command: command, conn: conn, lost: make(chan struct{}),
 		encoder: gob.NewEncoder(conn), processes: map[uint64]*Process{},
 	}
-	c.reader.Add(1)
-	go c.read()
+	c.reader.Go(c.read)
+	c.reader.Go(c.wakeUp)
 	return c, nil
+}
+
+// wakeUp continues a guard that was stopped: no task would end any more.
+func (c *Client) wakeUp() {
+	// The kernel tells a parent when a child stops.
+	told := make(chan os.Signal, 1)
+	signal.Notify(told, syscall.SIGCHLD)
+	defer signal.Stop(told)
+	for {
+		select {
+		case <-told:
+			_ = c.command.Process.Signal(syscall.SIGCONT)
+		case <-c.lost:
+			return
+		}
+	}
+}
+
+// Inherit makes this process the one that gets what a guard leaves behind that was killed.
+func Inherit() error {
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("become subreaper: %w", err)
+	}
+	return nil
+}
+
+// KillChildren kills every child of this process, and what becomes its child by that, until there is none
+// or patience is over. It is for a process that has no other children than those that it inherited.
+func KillChildren(patience time.Duration) {
+	for end := time.Now().Add(patience); time.Now().Before(end); {
+		pid, err := unix.Wait4(-1, nil, unix.WNOHANG, nil)
+		switch {
+		case err == unix.ECHILD:
+			return
+		case pid > 0:
+			continue // reaped; the next one
+		}
+		for _, pid := range children() {
+			_ = unix.Kill(pid, unix.SIGKILL)
+		}
+		<-time.After(time.Millisecond)
+	}
 }
 
 func socketpair() (ours, theirs *os.File, err error) {
@@ -147,7 +190,6 @@ func (c *Client) send(r request) error {
 }
 
 func (c *Client) read() {
-	defer c.reader.Done()
 	decoder := gob.NewDecoder(c.conn)
 	for {
 		var e event

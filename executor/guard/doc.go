@@ -10,10 +10,15 @@
 // The guard is the parent of every task and a subreaper: whatever a task leaves
 // behind becomes the guard's child, so it can be found and killed, even if it
 // left the process group or the session. What belongs to which task is known by
-// the process group and by a marker in the environment ([Spec.Marker]); a process
-// that has shed both is killed when no task runs any more. When the socket
+// the process group, by a marker in the environment ([Spec.Marker]), and by a resource
+// limit that goes on from process to process; a process that has shed all three is
+// killed when no task runs any more. When the socket
 // closes, however the executor ended, the guard kills all of its
 // descendants and ends.
+//
+// Tasks run as the guard's user, so they can do to it what they like. One that stops
+// it finds it continued. One that kills it ends all tasks with it, at once: the
+// executor, which inherits what they left behind, kills that ([KillChildren]) and ends with [ErrLost].
 //
 // Tasks stay in the executor's session, where the agent finds them.
 package guard

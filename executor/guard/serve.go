@@ -40,7 +40,7 @@ func Serve() error {
 		return fmt.Errorf("open %s: %w", os.DevNull, err)
 	}
 	s := &server{
-		null: null, encoder: gob.NewEncoder(socket),
+		null: null, marks: ownMarks(), encoder: gob.NewEncoder(socket),
 		processes: map[uint64]*process{}, byPID: map[int]*process{},
 		started: make(chan struct{}, 1), changed: make(chan struct{}),
 	}
@@ -56,7 +56,8 @@ func Serve() error {
 }
 
 type server struct {
-	null int
+	null  int
+	marks marks
 
 	sendMu  sync.Mutex
 	encoder *gob.Encoder
@@ -75,6 +76,7 @@ type process struct {
 	id     uint64
 	pid    int
 	marker string // NAME=value
+	mark   uint64
 	killed bool
 	killAt time.Time
 	timer  *time.Timer
@@ -129,6 +131,7 @@ func (s *server) start(id uint64, spec *Spec) {
 
 	p := &process{id: id, marker: markerOf(spec)}
 	s.mu.Lock()
+	p.mark = s.marks.next(id)
 	p.pid, err = syscall.ForkExec(spec.Path, spec.Args, &syscall.ProcAttr{
 		Dir: spec.Dir, Env: spec.Env,
 		Files: []uintptr{uintptr(s.null), uintptr(stdout), uintptr(stderr)},
@@ -299,7 +302,7 @@ func (s *server) killTree(pid, ours int) {
 }
 
 // leftOf lists the guard's children that came from p, whose main process is over:
-// those of its group, those with its marker, and, if nothing else runs, all. Called with mu held.
+// those of its group, those with its mark or marker, and, if nothing else runs, all. Called with mu held.
 func (s *server) leftOf(p *process) []int {
 	var left []int
 	for _, pid := range orphans() {
@@ -310,7 +313,7 @@ func (s *server) leftOf(p *process) []int {
 		if err != nil {
 			continue
 		}
-		if group == p.pid || hasVariable(pid, p.marker) || len(s.processes) == 1 {
+		if group == p.pid || hasMark(pid, p.mark) || hasVariable(pid, p.marker) || len(s.processes) == 1 {
 			left = append(left, pid)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"io"
 	"io/fs"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -183,3 +184,5 @@ func sparse(t testing.TB) []byte {
 		rawEntry{name: "x", kind: '0', content: fragments + strings.Repeat("\x00", 512-len(fragments))},
 	)
 }
+
+func mkfifo(path string) error { return syscall.Mkfifo(path, 0o644) }

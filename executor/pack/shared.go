@@ -241,7 +241,7 @@ func (s *Store) removeLeftover(path string) {
 }
 
 func (s *Store) remove(dir string) {
-	if err := os.RemoveAll(dir); err != nil {
+	if err := RemoveTree(dir); err != nil {
 		s.log.Warn("can't remove a folder", "folder", dir, "error", err)
 	}
 }

@@ -146,8 +146,9 @@ func (a *agent) toMaster(lost Fault, do func(*master)) {
 	})
 }
 
-// run starts a task, and its executor if need be.
-func (a *agent) run(l cluster.TaskLaunch) {
+// run starts a task, and its executor if the master says that there is none: one
+// that ended just before is not started again (launch_executor of Mesos 1.5 on).
+func (a *agent) run(l cluster.TaskLaunch, startExecutor bool) {
 	w := a.w
 	if w.trace.on() {
 		w.trace.add("agent %s gets %s on %s", a.id, l.TaskID, l.Executor.ID)
@@ -162,9 +163,14 @@ func (a *agent) run(l cluster.TaskLaunch) {
 		return
 	}
 	w.launched++
+	x := a.executors[l.Executor.ID]
+	if (x == nil || x.dead) && !startExecutor {
+		w.count(ExecutorGoneAtLaunch)
+		a.drop(l.TaskID, cluster.ReasonExecutorTerminated, "Executor terminated")
+		return
+	}
 	t := &task{a: a, launch: l, wire: d, executor: l.Executor.ID, state: cluster.Staging, told: cluster.Staging}
 	a.tasks[l.TaskID] = t
-	x := a.executors[l.Executor.ID]
 	if x == nil || x.dead {
 		x = &executor{info: l.Executor}
 		a.executors[l.Executor.ID] = x

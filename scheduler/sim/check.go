@@ -229,7 +229,11 @@ func (c *checker) processBegins(p *process) {
 		if e.Settings != nil {
 			p.failover = e.Settings.Job.Failover
 		}
-		if e.done[p.item] {
+		switch {
+		case !e.done[p.item]:
+		case p.failover && (p.wasAway || c.ghosts[p.task] != ""):
+			w.count(LateProcess) // it was given up, on an agent that was away
+		default:
 			w.fail("nothing runs twice: what finished has finished", "execution %s, item %d runs again as %s", p.exec, p.item, p.task)
 		}
 	}
@@ -262,6 +266,7 @@ func (c *checker) processEnds(p *process) {
 // watch is what the checks know of one leader.
 type watch struct {
 	held        map[string]time.Duration // offers
+	on          map[string]string        // → agent
 	outstanding map[string]int64         // tasks of ACCEPTs without answer
 	accepts     map[int64][]string
 	seen        map[string]bool // tasks that the session told of
@@ -274,7 +279,7 @@ type watch struct {
 }
 
 func (v *watch) reset() {
-	*v = watch{held: map[string]time.Duration{}, outstanding: map[string]int64{}, accepts: map[int64][]string{}, seen: map[string]bool{}}
+	*v = watch{held: map[string]time.Duration{}, on: map[string]string{}, outstanding: map[string]int64{}, accepts: map[int64][]string{}, seen: map[string]bool{}}
 }
 
 // decided looks at a decision before it is committed.
@@ -360,7 +365,7 @@ func (c *checker) told(l *leader, e cluster.Event) {
 	switch e := e.(type) {
 	case cluster.Offers:
 		for _, o := range e.Offers {
-			v.held[o.ID] = c.w.now
+			v.held[o.ID], v.on[o.ID] = c.w.now, o.AgentID
 		}
 	case cluster.Rescind:
 		delete(v.held, e.OfferID)
@@ -377,11 +382,9 @@ func (c *checker) told(l *leader, e cluster.Event) {
 			v.failures = append(v.failures, e.ExecutorID)
 			return
 		}
-		if m := c.w.master; m != nil { // its offers are void
-			for id := range v.held {
-				if m.offers[id] == nil {
-					delete(v.held, id)
-				}
+		for id := range v.held { // its offers are void
+			if v.on[id] == e.AgentID {
+				delete(v.held, id)
 			}
 		}
 	}
@@ -399,10 +402,6 @@ func (c *checker) called(l *leader, call scheduler.Call) {
 			delete(v.held, id)
 		}
 		for _, t := range a.Tasks {
-			if old, ok := c.infos[t.Executor.ID]; ok && !sameExecutor(old, t.Executor) {
-				w.fail("X4 ExecutorInfo is kept byte for byte", "%+v, then %+v", old, t.Executor)
-			}
-			c.infos[t.Executor.ID] = t.Executor
 			for ghost, alive := range c.alive {
 				if alive && sameShard(ghost, t.TaskID) {
 					w.fail("E5 a ghost seen alive is over before its shard starts again", "ghost %s, launched %s", ghost, t.TaskID)
@@ -463,6 +462,10 @@ func (c *checker) endIsCommitted(u cluster.Update) {
 func (c *checker) leaves(l *leader, call scheduler.Call) {
 	if a, ok := call.(scheduler.CallAccept); ok {
 		for _, t := range a.Accept.Tasks {
+			if old, ok := c.infos[t.Executor.ID]; ok && !sameExecutor(old, t.Executor) {
+				c.w.fail("X4 ExecutorInfo is kept byte for byte", "%+v, then %+v", old, t.Executor)
+			}
+			c.infos[t.Executor.ID] = t.Executor
 			if c.live[t.TaskID] == "" && l.term == c.w.store.term {
 				c.w.fail("write, then act", "ACCEPT launches %s, which is not committed", t.TaskID)
 			}
@@ -598,12 +601,18 @@ func (c *checker) nothingDue() bool {
 // nothingLeft after a drain.
 func (c *checker) nothingLeft(when string) {
 	for _, a := range c.w.agents {
+		if a.with != c.w.master {
+			continue
+		}
 		for _, id := range sorted(a.tasks) {
 			if !over(a.tasks[id].state) {
 				c.w.fail("O4 nothing is left running", "%s: agent %s has task %s", when, a.id, id)
 			}
 		}
 		for _, id := range sorted(a.executors) {
+			if c.w.removed[a.executors[id].info.Framework] {
+				continue
+			}
 			c.w.fail("O4 nothing is left running", "%s: agent %s has executor %s", when, a.id, id)
 		}
 	}

@@ -68,6 +68,7 @@ const (
 	SecondSubscriber
 	OfferGone
 	ExecutorGoneAtAccept
+	ExecutorGoneAtLaunch
 	EndWithoutCause
 	Silence
 	UnknownWhileRunning
@@ -97,7 +98,7 @@ var faultNames = [NumFaults]string{
 	"acknowledgement lost", "update lost", "update doubled", "update late", "FAILURE lost", "executor's exit not told", "executor fails to start",
 	"package cannot be fetched", "executor does not survive an agent restart", "operator edits a document",
 	"deposed leader tries to write", "deposed leader wakes up", "call on an old stream", "second subscriber takes over", "ACCEPT of a gone offer",
-	"ACCEPT on an executor just gone", "end told without cause", "silence for a recovering agent", "UNKNOWN for a running task", "agent marked unreachable", "unreachable agent returns",
+	"ACCEPT on an executor just gone", "launch for an executor just gone", "end told without cause", "silence for a recovering agent", "UNKNOWN for a running task", "agent marked unreachable", "unreachable agent returns",
 	"task lost on the way", "task outlives its executor", "update sent again", "trigger repeated with its key", "write in several commits", "many fires in one instant",
 	"fire finds its job running", "second process while the first is unreachable (failover)", "drain", "ghost forgotten by an operator",
 }

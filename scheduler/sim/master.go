@@ -251,13 +251,14 @@ func (m *master) accept(a cluster.Accept) {
 			m.say(cluster.Update{TaskID: t.TaskID, AgentID: a.AgentID, State: cluster.Error, Reason: cluster.ReasonTaskInvalid, Message: why})
 			continue
 		}
-		if _, ok := k.executors[t.Executor.ID]; !ok {
+		_, runs := k.executors[t.Executor.ID]
+		if !runs {
 			free = free.Minus(app.Resources(t.Executor.Resources))
 			k.executors[t.Executor.ID] = t.Executor
 		}
 		free = free.Minus(app.Resources(t.Resources))
 		m.tasks[t.TaskID] = &mtask{id: t.TaskID, agent: a.AgentID, executor: t.Executor.ID, res: app.Resources(t.Resources), state: cluster.Staging, latest: cluster.Staging}
-		m.toAgent(a.AgentID, RunLost, func(ag *agent) { ag.run(t) })
+		m.toAgent(a.AgentID, RunLost, func(ag *agent) { ag.run(t, !runs) })
 	}
 	m.refuse(a.AgentID, free, a.Refuse)
 }

@@ -200,3 +200,24 @@ func TestAnythingKilledAgainAndAgain(t *testing.T) {
 	t.Logf("kills %v; %d fires, %d shards run again", kills, len(fires), again)
 	m.Stop()
 }
+
+// TestExecutorKilledBeforeItsTasksBegan: one executor that did not start counts once against its agent, however
+// many tasks were waiting for it (rule L6).
+func TestExecutorKilledBeforeItsTasksBegan(t *testing.T) {
+	m := start(t)
+	m.App("many", writes, nil)
+	m.Job("many", "many", system.Doc{"shardingTotalCount": 100, "failover": true})
+	id := m.Trigger("many")
+	m.Until("the executor is there", func() string {
+		if pids := m.Executors(); len(pids) > 0 {
+			m.KillProcess(pids[0])
+			return ""
+		}
+		return "it is not"
+	})
+	m.Await(id, "FINISHED")
+	m.Stop()
+	if _, ends := m.Ran(); len(ends) != 100 {
+		t.Errorf("%d of 100 shards ran", len(ends))
+	}
+}

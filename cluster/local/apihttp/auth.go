@@ -41,6 +41,9 @@ func (c *Credentials) Guard(realm string, next http.Handler) http.Handler {
 	principal, secret := sha256.Sum256([]byte(c.Principal)), sha256.Sum256([]byte(c.Secret))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		user, password, _ := r.BasicAuth()
+		if !strings.HasPrefix(r.Header.Get("Authorization"), "Basic ") {
+			user, password = "", "" // Mesos takes no other spelling
+		}
 		// Both are compared, as hashes, so that the time tells nothing.
 		p, s := sha256.Sum256([]byte(user)), sha256.Sum256([]byte(password))
 		if subtle.ConstantTimeCompare(p[:], principal[:])&subtle.ConstantTimeCompare(s[:], secret[:]) == 0 {
@@ -129,14 +132,21 @@ func (k TokenKey) parse(header string) (c Claims, fault string) {
 	case !found || strings.Contains(token, " "):
 		return c, "Malformed 'Authorization' header"
 	case scheme != "Bearer":
-		// Mesos repeats the scheme that it got. It may be a secret in the wrong place.
-		return c, "Scheme unsupported"
+		return c, "Scheme '" + scheme + "' unsupported"
 	}
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 {
 		return c, fmt.Sprintf("Invalid JWT: Expected 3 components in token, got %d", len(parts))
 	}
 	if parts[0] != tokenHeader {
+		var of struct{ Alg string }
+		text, err := base64.RawURLEncoding.DecodeString(parts[0])
+		if err == nil {
+			err = json.Unmarshal(text, &of)
+		}
+		if err == nil && of.Alg != "HS256" {
+			return c, fmt.Sprintf("Invalid JWT: Token 'alg' value \"%s\" does not match, expected \"HS256\"", of.Alg)
+		}
 		return c, "Invalid JWT: Token header is not of this agent"
 	}
 	signature, err := base64.RawURLEncoding.DecodeString(parts[2])

@@ -45,6 +45,13 @@ func TestGuardChallengesAsMesosDoes(t *testing.T) {
 			}
 		})
 	}
+	r := httptest.NewRequest("POST", "/", nil)
+	r.SetBasicAuth("elasticjob", "s3cret")
+	r.Header.Set("Authorization", strings.Replace(r.Header.Get("Authorization"), "Basic", "basic", 1))
+	lower := httptest.NewRecorder()
+	if c.Guard(RealmFiles, http.HandlerFunc(ok)).ServeHTTP(lower, r); lower.Code != 401 {
+		t.Errorf("another spelling of Basic is answered %d", lower.Code)
+	}
 	var none *Credentials
 	w := httptest.NewRecorder()
 	none.Guard(RealmScheduler, http.HandlerFunc(ok)).ServeHTTP(w, httptest.NewRequest("POST", "/", nil))
@@ -74,13 +81,13 @@ func TestTokens(t *testing.T) {
 	for name, tt := range map[string]struct{ header, fault string }{
 		"right":              {"Bearer " + token, ""},
 		"none":               {"", "-"},
-		"another scheme":     {"Basic " + token, "Scheme unsupported"},
+		"another scheme":     {"Basic " + token, "Scheme 'Basic' unsupported"},
 		"two words":          {"Bearer a b", "Malformed 'Authorization' header"},
 		"no JWT":             {"Bearer abc", "Invalid JWT: Expected 3 components in token, got 1"},
 		"another key's":      {"Bearer " + TokenKey("x").Token(mine), "Invalid JWT: Token signature does not match"},
 		"unsigned":           {"Bearer " + header + "." + payload + ".", "Invalid JWT: Token signature does not match"},
 		"changed claims":     {"Bearer " + header + "." + other + "." + signature, "Invalid JWT: Token signature does not match"},
-		"algorithm \"none\"": {"Bearer eyJhbGciOiJub25lIn0." + payload + ".", "Invalid JWT: Token header is not of this agent"},
+		"algorithm \"none\"": {"Bearer eyJhbGciOiJub25lIn0." + payload + ".", `Invalid JWT: Token 'alg' value "none" does not match, expected "HS256"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

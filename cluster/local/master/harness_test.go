@@ -383,7 +383,7 @@ func (a *memoryAgent) tell(m *Master, frameworkID, taskID string, state mesos.Ta
 // recorded reads one situation of a recording, with the ids of then replaced by those of now.
 func recorded(t *testing.T, file, situation string, replace ...string) any {
 	t.Helper()
-	content, err := os.ReadFile("testdata/" + file)
+	content, err := os.ReadFile("../testdata/mesos/" + file)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,9 @@
 // process: the frameworks, those that were removed, and the agents that are to come back.
 // Tasks and executors are known by the agents, which tell them when they register.
 //
+// Agents are pinged; one that does not answer is unreachable, with all its tasks, until it
+// registers again, and so is one of the registry that stays away.
+//
 // All of an agent's free resources are offered to one framework at a time, the
 // one with the smallest dominant share, as soon as there is something to offer.
 package master

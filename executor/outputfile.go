@@ -1,0 +1,213 @@
+package executor
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"unicode/utf8"
+)
+
+// Tasks can reach the files that their output goes to, and put links, pipes or folders in their
+// place. So nothing here follows a link or waits for a pipe.
+
+const (
+	causeLength   = 4000 // characters of output in a failure's cause
+	messageLength = 300
+)
+
+// openOwn opens a file that nothing was put in the place of.
+func openOwn(path string, flags int) (*os.File, error) {
+	f, err := os.OpenFile(path, flags|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		_ = f.Close()
+		return nil, fmt.Errorf("%s is no regular file any more", path)
+	}
+	return f, nil
+}
+
+// sizeOf is what a file takes on the disk, at most: one that was cut and is then written to
+// at its old end has a hole before it.
+func sizeOf(path string) int64 {
+	info, err := os.Lstat(path)
+	if err != nil || !info.Mode().IsRegular() {
+		return 0
+	}
+	return diskSize(info)
+}
+
+func diskSize(info fs.FileInfo) int64 {
+	const block = 512
+	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
+		return min(info.Size(), stat.Blocks*block)
+	}
+	return info.Size()
+}
+
+// sizeOfAll is what a folder takes, with what others put there.
+func sizeOfAll(dir string) (bytes int64) {
+	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			if info, err := d.Info(); err == nil {
+				bytes += diskSize(info)
+			}
+		}
+		return nil
+	})
+	return bytes
+}
+
+// reusable tells whether a folder holds nothing but output files, which nobody else has.
+func reusable(dir string) bool {
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) != len(streams) {
+		return false
+	}
+	for _, stream := range streams {
+		info, err := os.Lstat(filepath.Join(dir, stream))
+		if err != nil || !info.Mode().IsRegular() {
+			return false
+		}
+		if stat, ok := info.Sys().(*syscall.Stat_t); ok && (stat.Nlink != 1 || int(stat.Uid) != os.Geteuid() || info.Mode().Perm()&0o600 != 0o600) {
+			return false
+		}
+	}
+	return true
+}
+
+// emptied empties the output files of a folder that was found reusable, if it still is.
+func emptied(dir string) bool {
+	if !reusable(dir) {
+		return false
+	}
+	for _, stream := range streams {
+		f, err := openOwn(filepath.Join(dir, stream), os.O_WRONLY|os.O_TRUNC)
+		if err != nil {
+			return false
+		}
+		_ = f.Close()
+	}
+	return true
+}
+
+// rotate copies the file's end to path.1 and empties it, the latter also when there is no room for a
+// copy. Its writers append, so they go on at its new end. What they write between the copy and the cut is lost.
+func rotate(path string, limit int64) error {
+	f, err := openOwn(path, os.O_RDWR)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }()
+	return errors.Join(copyEnd(f, path+".1", limit), f.Truncate(0))
+}
+
+// keepEnd shortens a file that nobody writes to any more.
+func keepEnd(path string, limit int64) error {
+	f, err := openOwn(path, os.O_RDWR)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }()
+	if err := copyEnd(f, path+".new", limit); err != nil {
+		return errors.Join(err, f.Truncate(limit)) // the beginning is better than nothing
+	}
+	return os.Rename(path+".new", path)
+}
+
+// copyEnd leaves nothing behind when it fails.
+func copyEnd(source *os.File, to string, limit int64) error {
+	size, err := source.Seek(0, io.SeekEnd)
+	if err != nil {
+		return err
+	}
+	if _, err := source.Seek(max(size-limit, 0), io.SeekStart); err != nil {
+		return err
+	}
+	if err := os.RemoveAll(to); err != nil {
+		return err
+	}
+	target, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(target, io.LimitReader(source, limit))
+	if err = errors.Join(err, target.Close()); err != nil {
+		_ = os.Remove(to)
+	}
+	return err
+}
+
+// cause is why a task failed: the end of its stderr, or of its stdout if that is empty, after what happened.
+func (o *outputs) cause(number, what string) string {
+	for _, stream := range []string{"stderr", "stdout"} {
+		end := o.tail(o.file(number, stream))
+		if end == "" {
+			end = o.tail(o.file(number, stream+".1"))
+		}
+		if end != "" {
+			return what + "; end of " + stream + ":\n" + end
+		}
+	}
+	return what + "; it wrote nothing"
+}
+
+func (o *outputs) tail(path string) string {
+	f, err := openOwn(path, os.O_RDONLY)
+	if err != nil {
+		return ""
+	}
+	defer func() { _ = f.Close() }()
+	size, err := f.Seek(0, io.SeekEnd)
+	if err != nil {
+		return ""
+	}
+	const enough = 4 * causeLength
+	_, err = f.Seek(max(size-enough, 0), io.SeekStart)
+	if err != nil {
+		return ""
+	}
+	data, err := io.ReadAll(io.LimitReader(f, enough))
+	if err != nil {
+		return ""
+	}
+	for len(data) > 0 && size > enough && !utf8.RuneStart(data[0]) {
+		data = data[1:]
+	}
+	return readable(string(data), causeLength)
+}
+
+// readable keeps the last limit characters of a text, without control characters
+// and terminal colours, so that it can be shown anywhere.
+func readable(text string, limit int) string {
+	var b strings.Builder
+	escape := false
+	last := rune(0)
+	for i, r := range text {
+		switch {
+		case r == 0x1b:
+			escape = true
+		case escape:
+			// ESC [ … letter; other sequences are two characters long.
+			if first := text[i-1] == 0x1b; first && r != '[' || !first && r >= '@' && r <= '~' {
+				escape = false
+			}
+		case r == utf8.RuneError && last == r: // one for each run of bytes that are no text
+		case r == '\n' || r == '\t' || r >= ' ' && r != 0x7f && (r < 0x80 || r >= 0xa0):
+			b.WriteRune(r)
+		}
+		last = r
+	}
+	runes := []rune(strings.TrimSpace(b.String()))
+	if len(runes) <= limit {
+		return string(runes)
+	}
+	runes = runes[len(runes)-limit+1:]
+	return "…" + string(runes)
+}

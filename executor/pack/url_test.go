@@ -1,0 +1,337 @@
+package pack_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/executor/pack"
+)
+
+// longScript is long enough to be sent in several parts; other is what it is changed into.
+var (
+	longScript = "#!/bin/sh\n" + strings.Repeat("# 0123456789\n", 20_000)
+	other      = "#!/bin/sh\n" + strings.Repeat("# something else\n", 15_000)
+)
+
+// request is what a server saw.
+type request struct {
+	number int // from 1
+	*http.Request
+}
+
+// answer is how a server behaves.
+type answer func(http.ResponseWriter, request)
+
+// brokenOff sends the first half of a text and breaks off.
+func brokenOff(w http.ResponseWriter, text string) {
+	w.Header().Set("Content-Length", fmt.Sprint(len(text)))
+	_, _ = io.WriteString(w, text[:len(text)/2])
+	_ = http.NewResponseController(w).Flush()
+	panic(http.ErrAbortHandler)
+}
+
+// resumed breaks off the first time, and answers the second time as given.
+func resumed(tag string, second answer) answer {
+	return func(w http.ResponseWriter, r request) {
+		if r.number > 1 {
+			second(w, r)
+			return
+		}
+		w.Header().Set("ETag", tag)
+		brokenOff(w, longScript)
+	}
+}
+
+// part answers with a part of a text, whether it was asked for or not.
+func part(w http.ResponseWriter, tag, text string, from int) {
+	h := w.Header()
+	h.Set("ETag", tag)
+	h.Set("Content-Range", fmt.Sprintf("bytes %d-%d/%d", from, len(text)-1, len(text)))
+	h.Set("Content-Length", fmt.Sprint(len(text)-from))
+	w.WriteHeader(http.StatusPartialContent)
+	_, _ = io.WriteString(w, text[from:])
+}
+
+func whole(text string) answer {
+	return func(w http.ResponseWriter, r request) { _, _ = io.WriteString(w, text) }
+}
+
+// bare answers with these bytes and closes the connection, as no server of Go's would.
+func bare(t *testing.T, text string) answer {
+	return func(w http.ResponseWriter, r request) {
+		conn, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		_, _ = io.WriteString(conn, text)
+		if tcp, ok := conn.(*net.TCPConn); ok {
+			_ = tcp.CloseWrite()
+		}
+		_, _ = io.Copy(io.Discard, conn)
+		_ = conn.Close()
+	}
+}
+
+// TestURL: what servers do, and what becomes of it.
+func TestURL(t *testing.T) {
+	t.Parallel()
+	archive := tarOf(t, plain("a"))
+	zipped := string(compressed(t, archive, gz))
+	half := len(longScript) / 2
+	resume := fmt.Sprintf("bytes=%d-", half)
+	for _, test := range []struct {
+		name     string
+		path     string // /job.sh if empty
+		answer   answer
+		change   func(*pack.Limits)
+		sum      string
+		want     string   // words of the failure, or
+		content  string   // of the file
+		requests int      // how many there are, if it matters
+		ranges   []string // of each
+	}{
+		{name: "good", answer: whole(longScript), content: longScript, requests: 1},
+		{name: "without length, by HTTP 1.0", answer: bare(t, "HTTP/1.0 200 OK\r\n\r\n"+longScript), content: longScript},
+		{name: "dribbles", answer: func(w http.ResponseWriter, r request) {
+			for r.Context().Err() == nil {
+				_, _ = io.WriteString(w, "#")
+				_ = http.NewResponseController(w).Flush()
+				<-time.After(5 * time.Millisecond)
+			}
+		}, change: func(l *pack.Limits) { l.Transfer = 150 * time.Millisecond }, want: "not fetched within 150ms", requests: 1},
+		{name: "dribbles with the limits in no hurry", answer: func(w http.ResponseWriter, r request) {
+			for i := range 40 {
+				_, _ = io.WriteString(w, longScript[i:i+1])
+				_ = http.NewResponseController(w).Flush()
+				<-time.After(5 * time.Millisecond)
+			}
+		}, change: func(l *pack.Limits) { l.Stall = 5 * time.Second }, content: longScript[:40]},
+		{name: "silent before it answers", answer: func(w http.ResponseWriter, r request) { <-r.Context().Done() },
+			change: func(l *pack.Limits) { l.Stall = 50 * time.Millisecond }, want: "the transfer stalled", requests: 2},
+		{name: "silent in between", answer: func(w http.ResponseWriter, r request) {
+			_, _ = io.WriteString(w, "#!")
+			_ = http.NewResponseController(w).Flush()
+			<-r.Context().Done()
+		}, change: func(l *pack.Limits) { l.Stall = 50 * time.Millisecond }, want: "broken after 2 bytes: the transfer stalled", requests: 2},
+		{name: "breaks off each time", answer: func(w http.ResponseWriter, r request) { brokenOff(w, longScript) }, want: fmt.Sprintf("broken after %d bytes: unexpected EOF", half), requests: 2},
+		{name: "breaks off without length", answer: func(w http.ResponseWriter, r request) {
+			_, _ = io.WriteString(w, "#!")
+			_ = http.NewResponseController(w).Flush()
+			panic(http.ErrAbortHandler)
+		}, want: "broken after 2 bytes", requests: 2},
+		{name: "ends early without length", path: "/p.tgz", answer: bare(t, "HTTP/1.0 200 OK\r\n\r\n"+zipped[:len(zipped)-20]), want: "cut off"},
+		{name: "says more than it sends", answer: bare(t, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n#!/bin/sh"), want: "broken after 9 bytes: unexpected EOF", requests: 2},
+		{name: "says less than it sends", path: "/p.tgz", answer: bare(t, fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n", len(zipped)-8)+zipped), want: "cut off"},
+		{name: "says nonsense", answer: bare(t, "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n#!/bin/sh"), want: "Content-Length", requests: 2},
+		{name: "isn't HTTP", answer: bare(t, "220 ftp ready\r\n"), want: "malformed HTTP", requests: 2},
+		{name: "huge by its own word", answer: func(w http.ResponseWriter, r request) {
+			w.Header().Set("Content-Length", "1099511627776")
+			w.WriteHeader(http.StatusOK)
+		}, want: "has 1099511627776 bytes; 4294967296 are allowed", requests: 1},
+		{name: "endless", answer: func(w http.ResponseWriter, r request) {
+			for r.Context().Err() == nil {
+				if _, err := w.Write(make([]byte, 1000)); err != nil {
+					return
+				}
+			}
+		}, change: func(l *pack.Limits) { l.Download = 50_000 }, want: "more than the 50000 bytes", requests: 1},
+		{name: "404", answer: func(w http.ResponseWriter, r request) { http.NotFound(w, r.Request) }, want: "404 Not Found", requests: 1},
+		{name: "403", answer: func(w http.ResponseWriter, r request) { w.WriteHeader(http.StatusForbidden) }, want: "403 Forbidden", requests: 1},
+		{name: "a part that nobody asked for", answer: func(w http.ResponseWriter, r request) { part(w, `"a"`, longScript, 10) }, want: "206 Partial Content", requests: 1},
+		{name: "304 that nobody asked for", answer: func(w http.ResponseWriter, r request) { w.WriteHeader(http.StatusNotModified) }, want: "304 Not Modified", requests: 1},
+		{name: "500, then good", answer: func(w http.ResponseWriter, r request) {
+			if r.number == 1 {
+				w.WriteHeader(http.StatusInternalServerError)
+				return
+			}
+			whole(longScript)(w, r)
+		}, content: longScript, requests: 2},
+		{name: "500 for ever", answer: func(w http.ResponseWriter, r request) { w.WriteHeader(http.StatusInternalServerError) }, want: "500 Internal Server Error", requests: 2},
+		{name: "redirection", answer: func(w http.ResponseWriter, r request) {
+			if r.number < 5 {
+				http.Redirect(w, r.Request, fmt.Sprint("/", r.number), http.StatusFound)
+				return
+			}
+			whole(longScript)(w, r)
+		}, content: longScript, requests: 5},
+		{name: "redirections in a loop", answer: func(w http.ResponseWriter, r request) {
+			http.Redirect(w, r.Request, "/job.sh", http.StatusMovedPermanently)
+		}, want: "more than 10 redirections", requests: 11},
+		{name: "redirection to a file", answer: func(w http.ResponseWriter, r request) {
+			http.Redirect(w, r.Request, "file:///etc/passwd", http.StatusFound)
+		},
+			want: "redirects to file:///etc/passwd; only http and https", requests: 1},
+		{name: "redirection to ftp", answer: func(w http.ResponseWriter, r request) { http.Redirect(w, r.Request, "ftp://h/x", http.StatusFound) }, want: "only http and https", requests: 1},
+		{name: "wrong sum", answer: whole(longScript), sum: strings.Repeat("ab", 32), want: "but the app says abab", requests: 1},
+		{name: "compressed archive, told as encoding", path: "/p.tgz", answer: func(w http.ResponseWriter, r request) {
+			w.Header().Set("Content-Encoding", "gzip")
+			_, _ = io.WriteString(w, zipped)
+		}, content: "x"},
+		{name: "encoded though identity was asked for", answer: func(w http.ResponseWriter, r request) {
+			if got := r.Header.Get("Accept-Encoding"); got != "identity" {
+				t.Errorf("Accept-Encoding: %q", got)
+			}
+			w.Header().Set("Content-Encoding", "gzip")
+			_, _ = w.Write(compressed(t, []byte(longScript), gz))
+		}, want: "gzip data that holds no tar"},
+		{name: "resumes", answer: resumed(`"a"`, func(w http.ResponseWriter, r request) { part(w, `"a"`, longScript, half) }), content: longScript, ranges: []string{"", resume}},
+		{name: "resumes without a new tag", answer: resumed(`"a"`, func(w http.ResponseWriter, r request) {
+			if got := r.Header.Get("If-Range"); got != `"a"` {
+				t.Errorf("If-Range: %q", got)
+			}
+			part(w, "", longScript, half)
+		}), content: longScript, ranges: []string{"", resume}},
+		{name: "ignores the range", answer: resumed(`"a"`, whole(longScript)), content: longScript, ranges: []string{"", resume}},
+		{name: "changed meanwhile", answer: resumed(`"a"`, whole(other)), content: other, ranges: []string{"", resume}},
+		{name: "changed meanwhile, If-Range not understood", answer: resumed(`"a"`, func(w http.ResponseWriter, r request) {
+			if r.number == 2 {
+				part(w, `"b"`, other, half)
+				return
+			}
+			whole(other)(w, r)
+		}), content: other, ranges: []string{"", resume, ""}, change: func(l *pack.Limits) { l.Tries = 3 }},
+		{name: "changed in size only", answer: resumed(`"a"`, func(w http.ResponseWriter, r request) {
+			if r.number == 2 {
+				part(w, `"a"`, longScript+"#", half)
+				return
+			}
+			whole(other)(w, r)
+		}), content: other, ranges: []string{"", resume, ""}, change: func(l *pack.Limits) { l.Tries = 3 }},
+		{name: "another range than asked for", answer: resumed(`"a"`, func(w http.ResponseWriter, r request) {
+			if r.number == 2 {
+				part(w, `"a"`, longScript, 7)
+				return
+			}
+			whole(longScript)(w, r)
+		}), content: longScript, ranges: []string{"", resume, ""}, change: func(l *pack.Limits) { l.Tries = 3 }},
+		{name: "range refused", answer: resumed(`"a"`, func(w http.ResponseWriter, r request) {
+			if r.number == 2 {
+				w.WriteHeader(http.StatusRequestedRangeNotSatisfiable)
+				return
+			}
+			whole(longScript)(w, r)
+		}), content: longScript, ranges: []string{"", resume, ""}, change: func(l *pack.Limits) { l.Tries = 3 }},
+		{name: "a weak tag can't be resumed by", answer: resumed(`W/"a"`, whole(longScript)), content: longScript, ranges: []string{"", ""}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			var mu sync.Mutex
+			var ranges []string
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				mu.Lock()
+				ranges = append(ranges, r.Header.Get("Range"))
+				n := len(ranges)
+				mu.Unlock()
+				test.answer(w, request{n, r})
+			}))
+			defer server.Close()
+			limits := pack.Defaults()
+			limits.Tries = 2
+			if test.change != nil {
+				test.change(&limits)
+			}
+			place := t.TempDir()
+			store, err := pack.Open(place, filepath.Join(place, "packages"), limits, slog.New(slog.DiscardHandler))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer store.Close()
+			got, err := store.Get(context.Background(), pack.Source{URL: server.URL + cmpOr(test.path, "/job.sh"), SHA256: test.sum, Cache: true})
+			var failed *pack.Error
+			switch {
+			case test.want != "" && (!errors.As(err, &failed) || !strings.Contains(err.Error(), test.want)):
+				t.Errorf("got %v; want %q", err, test.want)
+			case test.content != "" && err != nil:
+				t.Error(err)
+			case test.content != "":
+				name := map[bool]string{true: "job.sh", false: "a"}[test.path == ""]
+				if text, err := os.ReadFile(filepath.Join(got.Dir, name)); err != nil || string(text) != test.content {
+					t.Errorf("got %d bytes, want %d (%v)", len(text), len(test.content), err)
+				}
+			}
+			mustHold(t, filepath.Join(place, "tmp"), 0)
+			mu.Lock()
+			defer mu.Unlock()
+			if test.requests > 0 && len(ranges) != test.requests {
+				t.Errorf("%d requests, want %d", len(ranges), test.requests)
+			}
+			if test.ranges != nil && strings.Join(ranges, "|") != strings.Join(test.ranges, "|") {
+				t.Errorf("ranges %q, want %q", ranges, test.ranges)
+			}
+		})
+	}
+}
+
+// TestFileURL: what isn't a file, or too large a one.
+func TestFileURL(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	pipe, large := filepath.Join(dir, "pipe"), filepath.Join(dir, "large")
+	if err := mkfifo(pipe); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(large, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(large, 1<<40); err != nil {
+		t.Fatal(err)
+	}
+	store := open(t, t.TempDir(), pack.Defaults())
+	for path, want := range map[string]string{
+		pipe: "no regular file", dir: "no regular file", "/dev/zero": "no regular file",
+		large: "has 1099511627776 bytes", filepath.Join(dir, "none"): "no such file",
+	} {
+		if _, err := store.Get(context.Background(), pack.Source{URL: "file://" + path, Cache: true}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v; want %q", path, err, want)
+		}
+	}
+}
+
+// TestSecretsInURLs: a password is not told.
+func TestSecretsInURLs(t *testing.T) {
+	t.Parallel()
+	store := open(t, t.TempDir(), pack.Limits{Tries: 1})
+	for _, sum := range []string{"", "00"} {
+		_, err := store.Get(context.Background(), pack.Source{URL: "http://me:sesame@127.0.0.1:1/x", SHA256: sum})
+		if err == nil || strings.Contains(err.Error(), "sesame") || !strings.Contains(err.Error(), "me:xxxxx@") {
+			t.Errorf("got %v", err)
+		}
+	}
+}
+
+// TestLeftovers: what an executor that was killed had under way is removed by the next one.
+func TestLeftovers(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	open(t, dir, pack.Defaults())
+	old, young := filepath.Join(dir, "tmp", "fetch-1"), filepath.Join(dir, "tmp", "fetch-2")
+	for _, folder := range []string{old, young} {
+		if err := os.MkdirAll(filepath.Join(folder, "package"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := time.Now().Add(-2 * time.Minute)
+	if err := os.Chtimes(old, before, before); err != nil {
+		t.Fatal(err)
+	}
+	open(t, dir, pack.Defaults())
+	if _, err := os.Stat(old); !os.IsNotExist(err) {
+		t.Errorf("%s is left", old)
+	}
+	if _, err := os.Stat(young); err != nil {
+		t.Errorf("%s is gone", young)
+	}
+}
