@@ -135,10 +135,14 @@ func (b *brain) DeleteApp(_ context.Context, name string, withJobs bool) (schedu
 		if err != nil {
 			return v, err
 		}
-		for job, j := range b.jobs {
-			if j.Config.AppName == name && !withJobs {
-				return v, refuse(scheduler.Conflict, "app_has_jobs", "app %q has jobs: %s", name, job)
+		var users []string
+		for _, job := range slices.Sorted(maps.Keys(b.jobs)) {
+			if b.jobs[job].Config.AppName == name {
+				users = append(users, job)
 			}
+		}
+		if len(users) > 0 && !withJobs {
+			return v, refuse(scheduler.Conflict, "app_has_jobs", "app %q has jobs: %s", name, users)
 		}
 		maps.DeleteFunc(b.jobs, func(_ string, j scheduler.JobView) bool { return j.Config.AppName == name })
 		delete(b.apps, name)

@@ -34,6 +34,10 @@ func TestMain(m *testing.M) {
 			return 1
 		}
 		defer func() { _ = os.RemoveAll(dir) }()
+		if err := os.Chmod(dir, 0o755); err != nil { // some tests run it as somebody else
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
 		binary = filepath.Join(dir, "executor")
 		build := exec.Command("go", "build", "-o", binary, "github.com/elasticjob-go/elasticjob/cmd/executor")
 		build.Env = append(os.Environ(), "CGO_ENABLED=0")
@@ -82,7 +86,12 @@ func env(name, value string) option {
 // newAgent starts an agent and its executor, and waits until it has subscribed.
 func newAgent(t testing.TB, options ...option) *fakeAgent {
 	t.Helper()
-	work := t.TempDir()
+	return newAgentIn(t, t.TempDir(), options...)
+}
+
+// newAgentIn does it in the given work folder.
+func newAgentIn(t testing.TB, work string, options ...option) *fakeAgent {
+	t.Helper()
 	a := &fakeAgent{
 		t: t, acked: map[string]bool{}, changed: make(chan struct{}), ended: make(chan struct{}),
 		sandbox: filepath.Join(work, "slaves/S0/frameworks/F/executors/E/runs/R"),

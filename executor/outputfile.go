@@ -201,8 +201,8 @@ func readable(text string, limit int) string {
 		case r == utf8.RuneError && last == r: // one for each run of bytes that are no text
 		case r == '\n' || r == '\t' || r >= ' ' && r != 0x7f && (r < 0x80 || r >= 0xa0):
 			b.WriteRune(r)
+			last = r
 		}
-		last = r
 	}
 	runes := []rune(strings.TrimSpace(b.String()))
 	if len(runes) <= limit {

@@ -320,15 +320,24 @@ func (c *Core) sweepTask(ref taskRef) {
 		if s.Seen < seenStaging {
 			return
 		}
+		// Not by the launch's age alone: the wall clock may have stepped.
+		if s.staged++; s.staged < stagedSweeps {
+			return
+		}
 		switch since := c.now.Sub(s.Launched); {
-		case since >= c.opt.StagingLost:
-			c.unreachable(ref, s.Launched.Add(c.opt.StagingLost))
 		case since >= c.opt.StagingKill && s.killSent.IsZero():
 			c.sendKill(s)
 			c.call(CallReconcile{[]cluster.TaskRef{{TaskID: s.TaskID, AgentID: s.Agent}}})
+		case since >= c.opt.StagingLost && c.now.Sub(s.killSent) >= c.opt.StagingLost-c.opt.StagingKill:
+			s.stuck = true
+			c.unreachable(ref, c.now)
 		}
 	}
 }
+
+// stagedSweeps is how often a task must have been found staged by this leader
+// before it is killed for that: its next update may be on its way.
+const stagedSweeps = 6
 
 // giveUp ends an attempt that may still run; a ghost remembers it (rule E5).
 func (c *Core) giveUp(ref taskRef, why string) {

@@ -93,6 +93,9 @@ type shard struct {
 	// killSent and killTry pace the repetition of kills.
 	killSent time.Time
 	killTry  int
+	// staged counts the sweeps that found it staged; stuck: it got no further, in spite of a kill.
+	staged int
+	stuck  bool
 }
 
 const (

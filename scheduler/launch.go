@@ -349,6 +349,7 @@ func (c *Core) launchShard(d *demand, item int, agentID string, x *executorRecor
 	s.Launched, s.acceptSeq, s.known = c.now, c.acceptSeq, false
 	s.Attempt++
 	s.Seen, s.UUID, s.Cause, s.NotBefore, s.killSent, s.killTry = 0, nil, "", time.Time{}, time.Time{}, 0
+	s.staged, s.stuck = 0, false
 	c.tasks[id] = taskRef{e, item}
 	c.dirty.shard(e, item)
 	c.stats.TasksLaunched++

@@ -203,10 +203,8 @@ func (c *Core) joinLoaded(execs []*execution, chunks map[string][]shard) error {
 		c.ended.seq = e.Ended
 		c.dirty.gone = append(c.dirty.gone, c.ended.add(e, c.opt.EndedKept)...)
 	}
-	for _, path := range sortedKeys(chunks) {
-		// No header names it: the write of its execution was cut off (rule T5).
-		c.dirty.orphans = append(c.dirty.orphans, path)
-	}
+	// No header names these: the write of their execution was cut off (rule T5).
+	c.dirty.orphans = append(c.dirty.orphans, sortedKeys(chunks)...)
 	for _, name := range sortedKeys(c.jobs) {
 		j := c.jobs[name]
 		slices.SortStableFunc(j.queue, func(a, b *execution) int {

@@ -72,6 +72,9 @@ func (c *Core) update(u cluster.Update) {
 func (c *Core) alive(ref taskRef, u cluster.Update) {
 	s := ref.shard()
 	seen := map[cluster.State]int{cluster.Staging: seenStaging, cluster.Starting: seenStarting, cluster.Running: seenRunning, cluster.Killing: seenRunning}[u.State]
+	if s.stuck && seen == seenStaging {
+		return // it counts as unreachable until it gets on
+	}
 	changed := false
 	if !s.Unreachable.IsZero() || !s.EndUnclear.IsZero() {
 		s.Unreachable, s.EndUnclear, s.EndState = time.Time{}, time.Time{}, ""
@@ -155,6 +158,9 @@ func (c *Core) terminal(ref taskRef, u cluster.Update) {
 			}
 			return
 		}
+	}
+	if x := c.executors[s.Executor]; x != nil && u.Source == cluster.FromAgent && u.Reason == cluster.ReasonExecutorTerminated {
+		c.closeExecutor(x) // FAILURE may get lost (rules X1, X3)
 	}
 	c.readEnd(s, u)
 	if u.State == cluster.Unreachable || u.State == cluster.Unknown {

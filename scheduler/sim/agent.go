@@ -430,7 +430,13 @@ func (a *agent) end(x *executor, reason, message string, status int) {
 		}
 	}
 	id := x.info.ID
-	a.toMaster(ExitLost, func(m *master) { m.executorEnded(a, id, status) })
+	if a.online() && w.dice(ExitLost) {
+		// The connection broke just then; the master hears of it as the agent registers again.
+		a.disconnect()
+		a.connect(w.between(time.Second, 30*time.Second))
+		return
+	}
+	a.toMaster(NumFaults, func(m *master) { m.executorEnded(a, id, status) })
 }
 
 // stop is the end of the agent's process; its executors go on.

@@ -65,6 +65,12 @@ func (c *checker) execution(r record) {
 		w.fail("F7 settings hold to the end", "execution %s lost them", r.ID)
 	}
 	was := e.Shards
+	if r.Chunks == 0 {
+		for _, path := range sorted(e.chunks) { // of a write that was cut off
+			c.shardsChanged(e, e.chunks[path], nil)
+			delete(e.chunks, path)
+		}
+	}
 	e.record = r
 	c.shardsChanged(e, was, r.Shards)
 	if r.Chunks > 0 && len(e.chunks) < r.Chunks {

@@ -301,7 +301,15 @@ func sameExecutor(a, b cluster.Executor) bool {
 // that breaks.
 func (m *master) toAgent(id string, lost Fault, do func(*agent)) {
 	k := m.agents[id]
-	if k == nil || !k.connected || m.w.dice(lost) {
+	if k == nil || !k.connected {
+		return
+	}
+	if k.a.online() && m.w.dice(lost) {
+		if lost == RunLost {
+			// A launch is lost only with the connection; both sides make it up as the agent registers again.
+			k.a.disconnect()
+			k.a.connect(m.w.between(time.Second, 30*time.Second))
+		}
 		return
 	}
 	a, epoch := k.a, k.epoch

@@ -15,6 +15,7 @@ import (
 // The realms that Mesos names in its challenges.
 const (
 	RealmScheduler = "mesos-master-scheduler"
+	RealmOperator  = "mesos-master-readwrite"
 	RealmExecutor  = "mesos-agent-executor"
 	RealmFiles     = "mesos-agent-readonly"
 )

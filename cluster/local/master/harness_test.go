@@ -91,7 +91,18 @@ type answer struct {
 
 func (w *world) do(method, body string, headers map[string]string) answer {
 	w.t.Helper()
-	request, err := http.NewRequest(method, w.url+"/api/v1/scheduler", strings.NewReader(body))
+	return w.request(method, "/api/v1/scheduler", body, headers)
+}
+
+// at posts JSON to another path.
+func (w *world) at(path, body string) answer {
+	w.t.Helper()
+	return w.request(http.MethodPost, path, body, map[string]string{"Content-Type": "application/json"})
+}
+
+func (w *world) request(method, path, body string, headers map[string]string) answer {
+	w.t.Helper()
+	request, err := http.NewRequest(method, w.url+path, strings.NewReader(body))
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -61,17 +61,22 @@ func (m *Master) pong(a *agent) {
 	a.unanswered = 0
 }
 
-// markUnreachable gives an agent up until it registers again: the frameworks are
-// told of their tasks there, then of their offers, then of the agent.
+// markUnreachable gives an agent up until it registers again.
 func (m *Master) markUnreachable(a *agent, why string) {
 	at := time.Now()
 	if err := m.registry.markUnreachable(a.id, at); err != nil {
 		m.log.Error("unreachable agent is noted in memory only", "agent", a.id, "error", err)
 	}
 	m.log.Warn("agent is unreachable", "agent", a.id, "reason", why)
-	delete(m.agents, a.id)
 	m.lost[a.id] = a
 	m.unreachable[a.id] = at
+	m.removeAgent(a, mesos.TASK_UNREACHABLE, mesos.REASON_AGENT_REMOVED, why, timeInfo(at))
+}
+
+// removeAgent tells the frameworks of their tasks on an agent, then of their offers, then
+// of the agent.
+func (m *Master) removeAgent(a *agent, state mesos.TaskState, reason mesos.TaskStatus_Reason, why string, since *mesos.TimeInfo) {
+	delete(m.agents, a.id)
 	for _, f := range m.frameworks {
 		for _, t := range f.inOrder() {
 			if t.agentID != a.id {
@@ -79,10 +84,8 @@ func (m *Master) markUnreachable(a *agent, why string) {
 			}
 			m.release(f, t)
 			delete(f.tasks, t.id)
-			status := t.status(why, mesos.REASON_AGENT_REMOVED)
-			state := f.state(mesos.TASK_UNREACHABLE)
-			status.State, status.ContainerStatus, status.UnreachableTime = &state, nil, timeInfo(at)
-			f.send(update(status))
+			a.had = append(a.had, lostTask{f.id, t})
+			f.sendLost(t, state, reason, why, since)
 		}
 		for _, e := range f.executors[a.id] {
 			m.giveBack(f, a.id, e.resources)
@@ -118,6 +121,22 @@ func (m *Master) giveUpAway() {
 		m.unreachable[id] = at
 		m.tellLost(id)
 	}
+}
+
+// lostTask is a task that was on an agent when it was given up.
+type lostTask struct {
+	framework string
+	task      *task
+}
+
+// sendLost tells a framework what its task on an agent that was given up is now.
+func (f *framework) sendLost(t *task, state mesos.TaskState, reason mesos.TaskStatus_Reason, why string, since *mesos.TimeInfo) {
+	if !f.can(mesos.FrameworkInfo_Capability_PARTITION_AWARE) {
+		state, reason = mesos.TASK_LOST, mesos.REASON_AGENT_REMOVED
+	}
+	status := t.status(why, reason)
+	status.State, status.ContainerStatus, status.UnreachableTime = &state, nil, since
+	f.send(update(status))
 }
 
 func (m *Master) tellLost(agentID string) {

@@ -206,11 +206,12 @@ func (m *Master) Close() error {
 	return nil
 }
 
-// Handler serves the scheduler API, /health and /version.
+// Handler serves the scheduler API, what there is of the operator API, /health and /version.
 func (m *Master) Handler() http.Handler {
 	mux := http.NewServeMux()
 	for _, prefix := range []string{"", "/master"} {
 		mux.Handle(prefix+"/api/v1/scheduler", m.opts.Credentials.Guard(apihttp.RealmScheduler, http.HandlerFunc(m.serveScheduler)))
+		mux.Handle(prefix+"/api/v1", m.opts.Credentials.Guard(apihttp.RealmOperator, http.HandlerFunc(m.serveOperator)))
 		mux.HandleFunc("GET "+prefix+"/health", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
 		mux.HandleFunc("GET "+prefix+"/version", serveVersion)
 	}
@@ -297,6 +298,8 @@ type agent struct {
 	courier           *courier
 	// unanswered counts the pings since the last answer.
 	unanswered int
+	// had are the tasks that it had when it was given up.
+	had []lostTask
 }
 
 // role is the one whose resources the framework is given.

@@ -46,6 +46,8 @@ func (m *Master) reconcileTask(f *framework, id mesos.TaskID, agentID *mesos.Age
 	case agentID != nil && !m.unreachable[agentID.Value].IsZero():
 		state, message = mesos.TASK_UNREACHABLE, "Reconciliation: Task is unreachable"
 		since = timeInfo(m.unreachable[agentID.Value])
+	case agentID != nil && m.registry.isGone(agentID.Value):
+		state, message = mesos.TASK_GONE_BY_OPERATOR, "Reconciliation: Task is gone"
 	}
 	status := masterStatus(id.Value, f.state(state), message, mesos.REASON_RECONCILIATION)
 	status.AgentID, status.UnreachableTime = agentID, since

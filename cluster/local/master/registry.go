@@ -26,6 +26,8 @@ type registry struct {
 	// Unreachable are those that were given up, and when. The list is not bounded:
 	// there is one agent per data folder.
 	Unreachable map[string]time.Time `json:"unreachable,omitempty"`
+	// Gone are those that an operator marked gone. They may not come back.
+	Gone []string `json:"gone,omitempty"`
 }
 
 // keptRemoved bounds the file; an id is never made twice anyway.
@@ -116,6 +118,25 @@ func (r *registry) markUnreachable(id string, at time.Time) error {
 	if err := r.write(); err != nil {
 		r.Agents = agents
 		delete(r.Unreachable, id)
+		return err
+	}
+	return nil
+}
+
+func (r *registry) isGone(id string) bool { return slices.Contains(r.Gone, id) }
+
+// markGone moves an agent to those that may not come back.
+func (r *registry) markGone(id string) error {
+	agents, gone := r.Agents, r.Gone
+	at, was := r.Unreachable[id]
+	r.Agents = slices.DeleteFunc(slices.Clone(agents), func(a string) bool { return a == id })
+	r.Gone = append(slices.Clone(gone), id)
+	delete(r.Unreachable, id)
+	if err := r.write(); err != nil {
+		r.Agents, r.Gone = agents, gone
+		if was {
+			r.Unreachable[id] = at
+		}
 		return err
 	}
 	return nil

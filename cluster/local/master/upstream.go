@@ -2,6 +2,7 @@ package master
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/mesos/mesos-go/api/v1/lib"
 	"github.com/mesos/mesos-go/api/v1/lib/scheduler"
@@ -21,6 +22,10 @@ func (m *Master) Register(link AgentLink, still Recovered) error {
 	}
 	if id == "" {
 		return errors.New("register an agent at the local master: its id is empty")
+	}
+	if m.registry.isGone(id) {
+		m.refuseGone(link, still)
+		return fmt.Errorf("register agent %s at the local master: %s", id, goneMessage)
 	}
 	if err := m.registry.addAgent(id); err != nil {
 		return err

@@ -1,0 +1,88 @@
+package master
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+
+	"github.com/mesos/mesos-go/api/v1/lib"
+)
+
+func (w *world) operator(body string) answer {
+	w.t.Helper()
+	request := fmt.Sprintf(`{"type":"MARK_AGENT_GONE","mark_agent_gone":{"agent_id":{"value":%q}}}`, body)
+	return w.at("/api/v1", request)
+}
+
+func reconcileTask(f *testFramework, task, agent string) map[string]any {
+	f.w.t.Helper()
+	f.call("RECONCILE", fmt.Sprintf(`"reconcile":{"tasks":[{"task_id":{"value":%q},"agent_id":{"value":%q}}]}`, task, agent))
+	return f.status()
+}
+
+// There is no recording of it: states, reasons, texts and order are those of Mesos' source.
+func TestAgentThatIsMarkedGone(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	a := w.agent(Recovered{})
+	f := w.subscribed("")
+	f.accept(0, f.offer(), custom("t1", a.id(), executorJSON("ex", f.id)))
+	a.asked(t, "run t1")
+	f.offer()
+	if got := w.operator(a.id()); got.Status != http.StatusOK || got.Body != "" {
+		t.Fatalf("answered %+v", got)
+	}
+	gone := f.status()
+	for name, want := range map[string]any{"state": "TASK_GONE_BY_OPERATOR", "reason": "REASON_AGENT_REMOVED_BY_OPERATOR",
+		"message": "Agent has been marked gone", "source": "SOURCE_MASTER", "uuid": nil, "unreachable_time": nil} {
+		if gone[name] != want {
+			t.Errorf("%s is %v, want %v", name, gone[name], want)
+		}
+	}
+	f.next("RESCIND")
+	f.next("FAILURE")
+	a.asked(t, "remove "+f.id)
+	if got := reconcileTask(f, "t1", a.id()); got["state"] != "TASK_GONE_BY_OPERATOR" || got["message"] != "Reconciliation: Task is gone" {
+		t.Errorf("told %s", compact(got))
+	}
+	if got := w.operator(a.id()); got.Status != http.StatusOK {
+		t.Errorf("a second time: %+v", got)
+	}
+	if got := w.operator("no-such-agent"); got.Status != http.StatusNotFound || got.Body != "Agent 'no-such-agent' not found" {
+		t.Errorf("of an unknown agent: %+v", got)
+	}
+	if got := w.at("/api/v1", `{"type":"GET_AGENTS"}`); got.Status != http.StatusNotImplemented {
+		t.Errorf("another call: %+v", got)
+	}
+	w.stop()
+
+	// It may not come back, not even to the next master; what it runs is ended.
+	next := startIn(t, w.dir)
+	if err := next.master.Register(a, Recovered{Frameworks: []mesos.FrameworkInfo{{ID: &mesos.FrameworkID{Value: f.id}}}}); err == nil {
+		t.Error("an agent that is gone registered")
+	}
+	a.asked(t, "remove "+f.id)
+	if got := reconcileTask(next.subscribed(f.id), "t1", a.id()); got["state"] != "TASK_GONE_BY_OPERATOR" {
+		t.Errorf("told %s", compact(got))
+	}
+}
+
+func TestUnreachableAgentThatIsMarkedGone(t *testing.T) {
+	t.Parallel()
+	w := start(t, shortPings)
+	a := w.agent(Recovered{})
+	f := w.subscribed("")
+	f.accept(600, f.offer(), command("t1", a.id(), 1, 64))
+	a.asked(t, "run t1")
+	a.deaf.Store(true)
+	if lost := f.status(); lost["state"] != "TASK_UNREACHABLE" {
+		t.Fatalf("told %s", compact(lost))
+	}
+	f.next("FAILURE")
+	if got := w.operator(a.id()); got.Status != http.StatusOK {
+		t.Fatalf("answered %+v", got)
+	}
+	if gone := f.status(); gone["state"] != "TASK_GONE_BY_OPERATOR" || dig(gone, "task_id", "value") != "t1" {
+		t.Errorf("told %s", compact(gone))
+	}
+}

@@ -1,0 +1,90 @@
+package executor_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	mesos "github.com/mesos/mesos-go/api/v1/lib"
+)
+
+// smallDisk gives a folder with a file system of 24 MB of its own, which only root may make. Anybody
+// else gets a folder, and as what to put before a script a limit that makes its writing fail alike.
+func smallDisk(t *testing.T) (dir, limit string) {
+	t.Helper()
+	dir = t.TempDir()
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=24m"); err != nil {
+		t.Logf("no file system can be mounted here (%v): files are limited instead", err)
+		return dir, "ulimit -f 40000; "
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir, ""
+}
+
+// TestDiskFull: who fills the disk fails with that reason; the executor stays, and all goes on when there is room.
+func TestDiskFull(t *testing.T) {
+	t.Parallel()
+	work, limit := smallDisk(t)
+	a := newAgentIn(t, work, env("ELASTICJOB_OUTPUT_FILE", "1GiB"))
+	full := func(cause string) bool {
+		return strings.Contains(cause, "No space left") || strings.Contains(cause, "no space left") || limit != "" && strings.Contains(strings.ToLower(cause), "file")
+	}
+	for _, body := range []string{
+		`head -c 100000000 /dev/zero`,
+		`head -c 100000000 /dev/zero >$TMPDIR/x`,
+		`mkdir $TMPDIR/d; cd $TMPDIR/d; for i in 1 2 3 4 5 6 7 8 9; do head -c 20000000 /dev/zero >$i || { [ $i = 1 ] || exit 1; }; done; echo File >&2; exit 1`,
+	} {
+		a.launch(taskOf(body, script(t, limit+body)))
+		// Of the first one the reason may itself have found no room.
+		if _, status := a.await(body, mesos.TASK_FAILED); !full(status.Cause) && !strings.Contains(status.Cause, "exit status 1; end of stdout:") && !strings.Contains(status.Cause, "exit status 1; it wrote nothing") {
+			t.Errorf("%s: %.300q", body, status.Cause)
+		}
+		a.mustGoOn(t)
+	}
+	large := filepath.Join(t.TempDir(), "large.sh")
+	if err := os.WriteFile(large, []byte("#!/bin/sh\n"+strings.Repeat("#\n", 15_000_000)), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	task := taskOf("large package", "file://"+large)
+	task.Command = []string{"large.sh"}
+	a.launch(task)
+	if limit == "" {
+		if _, status := a.await("large package", mesos.TASK_FAILED); !full(status.Cause) || status.Phase != "FETCH" {
+			t.Errorf("%s %.300q", status.Phase, status.Cause)
+		}
+	} else {
+		a.await("large package", mesos.TASK_FINISHED)
+	}
+	a.mustGoOn(t)
+
+	// While one holds all the room, others may fail, but say why; then it goes on.
+	a.launch(taskOf("hog", script(t, limit+`head -c 100000000 /dev/zero >$TMPDIR/x; echo full >&2; exec sleep 1000`)))
+	a.await("hog", mesos.TASK_RUNNING)
+	eventually(t, "a full disk", func() bool { return diskUse(filepath.Join(a.sandbox, "tmp")) > 15<<20 })
+	unlucky := taskOf("unlucky", script(t, `echo needs room; head -c 1000000 /dev/zero >$TMPDIR/x`))
+	a.launch(unlucky)
+	a.until("end of the unlucky one", func() bool {
+		told := a.told("unlucky")
+		return len(told) > 0 && told[len(told)-1].GetState() != mesos.TASK_STARTING && told[len(told)-1].GetState() != mesos.TASK_RUNNING
+	})
+	a.kill("hog")
+	eventually(t, "end of the hog", func() bool { return strings.HasSuffix(a.states("hog"), "KILLED") || strings.HasSuffix(a.states("hog"), "FAILED") })
+	a.mustGoOn(t)
+}
+
+// mustGoOn shows that the executor runs tasks, and that there is room for them.
+func (a *fakeAgent) mustGoOn(t *testing.T) {
+	t.Helper()
+	eventually(t, "the disk is freed", func() bool { return filesIn(filepath.Join(a.sandbox, "tmp")) == 0 })
+	a.mu.Lock()
+	id := "good after " + string(rune('a'+len(a.updates)%26)) + strings.Repeat("+", len(a.updates))
+	a.mu.Unlock()
+	a.launch(taskOf(id, script(t, `echo works; head -c 100000 /dev/zero >$TMPDIR/x`)))
+	a.await(id, mesos.TASK_FINISHED)
+}

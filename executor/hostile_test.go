@@ -1,0 +1,354 @@
+package executor_test
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	mesos "github.com/mesos/mesos-go/api/v1/lib"
+)
+
+// eventually waits until something holds.
+func eventually(t testing.TB, what string, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(deadline); !holds(); <-time.After(2 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("not in %v: %s", deadline, what)
+		}
+	}
+}
+
+// victim is what tasks must not reach: a folder with a file.
+type victim struct{ dir, file string }
+
+func newVictim(t testing.TB) victim {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "victim")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	v := victim{dir, filepath.Join(dir, "file")}
+	if err := os.WriteFile(v.file, []byte("precious"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func (v victim) mustBeWhole(t testing.TB) {
+	t.Helper()
+	entries, _ := os.ReadDir(v.dir)
+	if text, err := os.ReadFile(v.file); err != nil || string(text) != "precious" || len(entries) != 1 {
+		t.Errorf("the victim holds %v, its file %.100q (%v)", entries, text, err)
+	}
+}
+
+// mustEnd waits until every process whose number is in the file is gone.
+func mustEnd(t testing.TB, file string) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Error(err)
+	}
+	for pid := range strings.FieldsSeq(string(text)) {
+		eventually(t, "end of process "+pid, func() bool { return !alive(pid) })
+	}
+}
+
+func alive(pid string) bool {
+	stat, err := os.ReadFile("/proc/" + pid + "/stat")
+	if err != nil {
+		return false
+	}
+	_, after, _ := strings.Cut(string(stat), ") ")
+	return !strings.HasPrefix(after, "Z")
+}
+
+// diskUse is what a folder takes.
+func diskUse(dir string) (bytes int64) {
+	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return nil
+		}
+		if info, err := d.Info(); err == nil {
+			bytes += info.Sys().(*syscall.Stat_t).Blocks * 512
+		}
+		return nil
+	})
+	return bytes
+}
+
+// filesIn counts all below a folder that isn't one of its folders.
+func filesIn(dir string) (n int) {
+	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if path != dir && (err != nil || !d.IsDir() || filepath.Dir(path) != dir) {
+			n++
+		}
+		return nil
+	})
+	return n
+}
+
+// own finds the file that a stream of the script goes to.
+const own = `own() { readlink /proc/$$/fd/$1; }; `
+
+// hostileScripts are tasks that harm themselves at most. Those that are killed never end by themselves.
+var hostileScripts = []struct {
+	name, script string
+	state        mesos.TaskState
+	cause        string
+}{
+	{"leaves children", `for i in 1 2 3 4 5; do sleep 1000 & echo $! >>$PIDS; done`, mesos.TASK_FINISHED, ""},
+	{"leaves children in sessions of their own", `for i in 1 2 3; do setsid sh -c 'trap "" TERM HUP; echo $$ >>$PIDS; sleep 1000; sleep 1000' & done
+		while [ "$(wc -l <$PIDS)" -lt 3 ]; do sleep 0.01; done`, mesos.TASK_FINISHED, ""},
+	{"leaves a child without its environment", `setsid env -i /bin/sh -c 'echo $$ >>$0; exec /bin/sleep 1000' $PIDS & while [ ! -s $PIDS ]; do sleep 0.01; done`, mesos.TASK_FINISHED, ""},
+	{"leaves a daemon", `setsid env -i /bin/sh -c 'cd /; (exec </dev/null >/dev/null 2>&1; echo $(exec sh -c "echo \$PPID") >>$0; sleep 1000; sleep 1000) &' $PIDS
+		while [ ! -s $PIDS ]; do sleep 0.01; done`, mesos.TASK_FINISHED, ""},
+	{"prints much", `head -c 1073741824 /dev/zero`, mesos.TASK_FINISHED, ""},
+	{"prints much without a line end", `head -c 100000000 /dev/zero | tr '\0' x >&2; exit 1`, mesos.TASK_FAILED, "exit status 1; end of stderr:\n…xxxxx"},
+	{"closes its output", `exec >&- 2>&-; exit 3`, mesos.TASK_FAILED, "exit status 3; it wrote nothing"},
+	{"prints what is no text", `head -c 100000 /dev/urandom >&2; printf '\377\376\200 real reason\n' >&2; exit 1`, mesos.TASK_FAILED, " real reason"},
+	{"puts a pipe in the place of its output", own + `for i in 1 2; do f=$(own $i); rm $f; mkfifo $f; done; exit 1`, mesos.TASK_FAILED, "exit status 1; it wrote nothing"},
+	{"puts a folder in the place of its output", own + `for i in 1 2; do f=$(own $i); rm $f; mkdir $f $f.1; touch $f.1/x; done; exit 1`, mesos.TASK_FAILED, "exit status 1; it wrote nothing"},
+	{"puts links in the place of its output", own + `for i in 1 2; do f=$(own $i); ln -sf $VICTIM $f; done`, mesos.TASK_FINISHED, ""},
+	{"puts hard links in the place of its output", own + `for i in 1 2; do f=$(own $i); ln -f $VICTIM $f; done`, mesos.TASK_FINISHED, ""},
+	{"puts a link where its output is rotated to", own + `ln -s $VICTIM $(own 1).1; ln -s $VICTIM $(own 1).new; head -c 100000000 /dev/zero`, mesos.TASK_FINISHED, ""},
+	{"cuts its output again and again", `for i in 1 2 3 4 5 6 7 8 9; do head -c 20000000 /dev/zero >/dev/stdout; done`, mesos.TASK_FINISHED, ""},
+	{"kills its group", `sleep 1000 & kill -9 0`, mesos.TASK_FAILED, "ended by signal 9"},
+	{"asks the guard to end", `for s in TERM INT HUP QUIT USR1; do kill -$s $PPID 2>/dev/null; done`, mesos.TASK_FINISHED, ""},
+	{"stops the guard", `kill -STOP $PPID`, mesos.TASK_FINISHED, ""},
+	{"writes too large a file", `ulimit -f 100; head -c 10000000 /dev/zero >$TMPDIR/x`, mesos.TASK_FAILED, ""},
+	{"writes to a full disk", `cat /proc/version >/dev/full`, mesos.TASK_FAILED, "No space left on device"},
+	{"forks like mad", `n() { echo x; [ $1 -gt 0 ] && { n $(($1-1)) & n $(($1-1)) & }; sleep 1000; }; n 7 & while [ "$(wc -l <$(readlink /proc/$$/fd/1))" -lt 255 ]; do sleep 0.01; done`, mesos.TASK_FINISHED, ""},
+	{"forks sessions like mad", `echo $$ >>$PIDS; D=${D:-6}; if [ $D -gt 0 ]; then for i in 1 2; do D=$((D-1)) setsid "$0" & done; fi; exec sleep 1000`, mesos.TASK_KILLED, ""},
+	{"is deaf", `trap '' TERM INT HUP; for i in 1 2 3; do setsid sh -c 'trap "" TERM; echo $$ >>$PIDS; sleep 1000; sleep 1000' & done; while :; do sleep 1; done`, mesos.TASK_KILLED, ""},
+	{"makes many files", `cd $TMPDIR; seq 1 10000 | xargs touch`, mesos.TASK_FINISHED, ""},
+	{"closes its folders", own + `mkdir -p $TMPDIR/a/b; touch $TMPDIR/a/b/c; chmod 000 $TMPDIR/a/b $TMPDIR/a $TMPDIR; chmod 000 $(own 1)`, mesos.TASK_FINISHED, ""},
+	{"puts a link in the place of its folder", `rm -rf $TMPDIR; ln -s $(dirname $VICTIM) $TMPDIR`, mesos.TASK_FINISHED, ""},
+	{"puts a file in the place of its folder", `rm -rf $TMPDIR; echo x >$TMPDIR`, mesos.TASK_FINISHED, ""},
+	{"makes a long way down", `cd $TMPDIR; d=$(printf 'n%.0s' $(seq 1 200)); i=0; while [ $i -lt 50 ]; do mkdir $d; cd -P $d 2>/dev/null || exit 0; i=$((i+1)); done`, mesos.TASK_FINISHED, ""},
+}
+
+// TestHostileProcesses: whatever tasks do, each ends with its reason, the executor and the other tasks don't
+// notice, nothing is left running, and the disk is freed. As root, and as somebody for whom permissions count.
+func TestHostileProcesses(t *testing.T) {
+	t.Parallel()
+	users := map[string]uint32{"root": 0, "nobody": 65534}
+	if os.Geteuid() != 0 {
+		users = map[string]uint32{"me": uint32(os.Geteuid())}
+	}
+	for name, user := range users {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			hostileProcesses(t, user)
+		})
+	}
+}
+
+func hostileProcesses(t *testing.T, user uint32) {
+	work, victims, pids := t.TempDir(), newVictim(t), t.TempDir()
+	a := newAgentIn(t, work, as(t, user, work, pids, victims.dir, victims.file),
+		env("ELASTICJOB_OUTPUT_FILE", "8MiB"), env("ELASTICJOB_OUTPUT_TASKS", "5"), env("ELASTICJOB_OUTPUT_BYTES", "64MiB"))
+	a.launch(taskOf("neighbour", script(t, `echo $$; echo mine >$TMPDIR/file; exec sleep 1000`)))
+	_, neighbour := a.await("neighbour", mesos.TASK_RUNNING)
+	neighbourPID := strings.TrimSpace(a.read(neighbour.Dir + "/stdout"))
+
+	// What one writes to in others' folders is gone when they are.
+	a.launch(taskOf("scribbler", script(t, own+`d=$(dirname $(dirname $(own 1))); for x in $d/* $TMPDIR/../*; do echo spam >$x/spam; mkdir -p $x/more/and/more; done`)))
+	a.await("scribbler", mesos.TASK_FINISHED)
+
+	var peak int64
+	stop, measured := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(measured)
+		for {
+			select {
+			case <-stop:
+				return
+			case <-time.After(5 * time.Millisecond):
+				peak = max(peak, diskUse(a.sandbox))
+			}
+		}
+	}()
+	for i, hostile := range hostileScripts {
+		file := filepath.Join(pids, strconv.Itoa(i))
+		if err := os.WriteFile(file, nil, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(file, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		task := taskOf(hostile.name, script(t, hostile.script))
+		task.Env = map[string]string{"PIDS": file, "VICTIM": victims.file}
+		task.KillGraceMillis = 50
+		a.launch(task)
+		if hostile.state == mesos.TASK_KILLED {
+			a.await(hostile.name, mesos.TASK_RUNNING)
+			eventually(t, "processes of "+hostile.name, func() bool {
+				text, _ := os.ReadFile(file)
+				return len(strings.Fields(string(text))) >= 3
+			})
+			a.kill(hostile.name)
+		}
+	}
+	for i, hostile := range hostileScripts {
+		_, status := a.await(hostile.name, hostile.state)
+		if hostile.state == mesos.TASK_FAILED && !strings.Contains(status.Cause, hostile.cause) {
+			t.Errorf("%s: no %q in %.300q", hostile.name, hostile.cause, status.Cause)
+		}
+		if !utf8.ValidString(status.Cause) || strings.Contains(status.Cause, "\ufffd\ufffd") || len([]rune(status.Cause)) > 4300 {
+			t.Errorf("%s: cause %q", hostile.name, status.Cause)
+		}
+		mustEnd(t, filepath.Join(pids, strconv.Itoa(i)))
+	}
+	close(stop)
+	<-measured
+	t.Logf("at most %d MB on the disk", peak>>20)
+	if peak > 512<<20 {
+		t.Errorf("%d MB were on the disk at once", peak>>20)
+	}
+	victims.mustBeWhole(t)
+	if !alive(neighbourPID) {
+		t.Error("another task was hit")
+	}
+	// Those that come after find all in order.
+	for i := range 20 {
+		a.launch(taskOf(fmt.Sprint("after ", i), script(t, `set -e; test -d $TMPDIR; test ! -L $TMPDIR; test -z "$(ls -A $TMPDIR)"; echo x >$TMPDIR/x; test ! -e $TMPDIR/../../tasks/$$; echo fine`)))
+	}
+	for i := range 20 {
+		a.await(fmt.Sprint("after ", i), mesos.TASK_FINISHED)
+	}
+	a.kill("neighbour")
+	a.await("neighbour", mesos.TASK_KILLED)
+	victims.mustBeWhole(t)
+	eventually(t, "the temporary folders are empty", func() bool { return filesIn(filepath.Join(a.sandbox, "tmp")) == 0 })
+	eventually(t, "little is kept", func() bool { return diskUse(a.sandbox) < 80<<20 })
+}
+
+// as runs the executor as a user, whose the folders become.
+func as(t testing.TB, user uint32, folders ...string) option {
+	return func(c *exec.Cmd) {
+		if user == uint32(os.Geteuid()) {
+			return
+		}
+		c.SysProcAttr.Credential = &syscall.Credential{Uid: user, Gid: user}
+		for _, folder := range folders {
+			if err := os.Chmod(filepath.Dir(folder), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			err := filepath.WalkDir(folder, func(path string, _ fs.DirEntry, err error) error {
+				if err != nil {
+					return err
+				}
+				return os.Lchown(path, int(user), int(user))
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// TestTaskKillsTheGuard: all tasks fail with that reason, and what left its session ends too.
+func TestTaskKillsTheGuard(t *testing.T) {
+	t.Parallel()
+	a := newAgent(t)
+	pids := filepath.Join(t.TempDir(), "pids")
+	a.launch(taskOf("other", script(t, fmt.Sprintf(`setsid env -i /bin/sh -c 'trap "" TERM; echo $$ >>%s; sleep 1000; sleep 1000' & echo $$ >>%[1]s; exec sleep 1000`, pids))))
+	a.await("other", mesos.TASK_RUNNING)
+	eventually(t, "two processes", func() bool {
+		text, _ := os.ReadFile(pids)
+		return len(strings.Fields(string(text))) == 2
+	})
+	a.launch(taskOf("killer", script(t, `kill -9 $PPID; exec sleep 1000`)))
+	for _, id := range []string{"other", "killer"} {
+		if _, status := a.await(id, mesos.TASK_FAILED); !strings.Contains(status.Cause, "guard process was killed") {
+			t.Errorf("%s: %q", id, status.Cause)
+		}
+	}
+	if status := a.exit(); status != 1 {
+		t.Errorf("exit status %d", status)
+	}
+	mustEnd(t, pids)
+}
+
+// TestTaskKillsItsSession: a task that kills all that it can find of its session kills the executor, the
+// guard and the other tasks. The agent sees that the executor has ended; nothing is left.
+func TestTaskKillsItsSession(t *testing.T) {
+	t.Parallel()
+	a := newAgent(t)
+	pids := filepath.Join(t.TempDir(), "pids")
+	a.launch(taskOf("other", script(t, fmt.Sprintf(`sleep 1000 & echo $! $$ >>%s; wait`, pids))))
+	a.await("other", mesos.TASK_RUNNING)
+	eventually(t, "two processes", func() bool {
+		text, _ := os.ReadFile(pids)
+		return len(strings.Fields(string(text))) == 2
+	})
+	// Of this very session, which is the executor's.
+	a.launch(taskOf("killer", script(t, fmt.Sprintf(`for p in $(ps -o pid= --sid %d); do [ $p = $$ ] || kill -9 $p; done; kill -9 $$`, a.cmd.Process.Pid))))
+	a.exit()
+	for _, pid := range inSession(a.cmd.Process.Pid) {
+		_ = syscall.Kill(pid, syscall.SIGKILL) // as an agent does at an executor's end
+	}
+	mustEnd(t, pids)
+}
+
+// TestOutputIsKept: of the last tasks, within the sizes that were set, also when tasks fail before they begin.
+func TestOutputIsKept(t *testing.T) {
+	t.Parallel()
+	a := newAgent(t, env("ELASTICJOB_OUTPUT_TASKS", "6"), env("ELASTICJOB_OUTPUT_BYTES", "1MiB"), env("ELASTICJOB_OUTPUT_FILE", "512KiB"))
+	kept := func() []int {
+		var numbers []int
+		entries, err := os.ReadDir(filepath.Join(a.sandbox, "tasks"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			n, _ := strconv.Atoi(e.Name())
+			numbers = append(numbers, n)
+		}
+		slices.Sort(numbers)
+		return numbers
+	}
+	run := func(times int, state mesos.TaskState, url string) {
+		t.Helper()
+		for range times {
+			id := fmt.Sprint("task ", time.Now().UnixNano())
+			a.launch(taskOf(id, url))
+			a.await(id, state)
+		}
+	}
+	small, large := script(t, `head -c 100000 /dev/zero`), script(t, `head -c 2000000 /dev/zero | tr '\0' y`)
+	run(20, mesos.TASK_FINISHED, small)
+	eventually(t, "6 tasks of 20 are kept", func() bool { return slices.Equal(kept(), []int{15, 16, 17, 18, 19, 20}) })
+	run(3, mesos.TASK_FINISHED, large)
+	eventually(t, "two large ones, or what was cut of them", func() bool { return diskUse(filepath.Join(a.sandbox, "tasks")) <= 1<<20+8<<10 })
+	if got := kept(); got[len(got)-1] != 23 {
+		t.Errorf("the last one isn't kept, but %v", got)
+	}
+	run(20, mesos.TASK_FAILED, "file:///no/such/package")
+	eventually(t, "6 failed ones are kept", func() bool { return slices.Equal(kept(), []int{38, 39, 40, 41, 42, 43}) })
+}
+
+func TestBadSettings(t *testing.T) {
+	t.Parallel()
+	for name, value := range map[string]string{
+		"ELASTICJOB_PACKAGE_BYTES": "much", "ELASTICJOB_OUTPUT_BYTES": "-1", "ELASTICJOB_OUTPUT_TASKS": "0",
+		"ELASTICJOB_PACKAGE_DOWNLOAD": "9999999999GiB", "ELASTICJOB_PACKAGE_STALL": "5", "ELASTICJOB_PACKAGE_FILES": "1e5",
+	} {
+		command := exec.Command(binary)
+		command.Env = []string{"MESOS_AGENT_ENDPOINT=127.0.0.1:1", "MESOS_FRAMEWORK_ID=F", "MESOS_EXECUTOR_ID=E", "MESOS_SANDBOX=/tmp", name + "=" + value}
+		out, _ := command.CombinedOutput()
+		if command.ProcessState.ExitCode() != 2 || !strings.Contains(string(out), fmt.Sprintf("%s is %q: ", name, value)) {
+			t.Errorf("%s: status %d, %s", name, command.ProcessState.ExitCode(), out)
+		}
+	}
+}
