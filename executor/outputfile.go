@@ -64,6 +64,13 @@ func sizeOfAll(dir string) (bytes int64) {
 	return bytes
 }
 
+// diskFull tells whether there is no room any more for what tasks write, their last words included.
+func (o *outputs) diskFull() bool {
+	const room = 64 << 10
+	var disk syscall.Statfs_t
+	return syscall.Statfs(o.sandbox, &disk) == nil && disk.Bavail*uint64(disk.Bsize) < room
+}
+
 // reusable tells whether a folder holds nothing but output files, which nobody else has.
 func reusable(dir string) bool {
 	entries, err := os.ReadDir(dir)

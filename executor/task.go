@@ -242,6 +242,9 @@ func (t *task) ended(exit guard.Exit, why string) {
 		t.over(finished, "exit status 0", status)
 	default:
 		text := exitText(exit)
+		if t.session.outputs.diskFull() {
+			text += "; the agent's disk is full"
+		}
 		status.Cause = t.session.outputs.cause(t.number, text)
 		t.log.Warn("task failed", "error", text)
 		t.over(failedState, text, status)

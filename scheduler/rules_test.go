@@ -529,3 +529,47 @@ func TestF3MissedFires(t *testing.T) {
 		})
 	}
 }
+
+func TestS5AnEndWithoutCauseIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	for _, reason := range []string{cluster.ReasonReconciliation, cluster.ReasonAgentReregistered} {
+		t.Run(reason, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t)
+			s.app()
+			s.job(oneShard)
+			id := s.trigger()
+			s.offer("S1", 8, 8192)
+			l := s.accepted()
+			s.run(l)
+			s.update(l[0], cluster.Failed, fromMaster(reason))
+			s.until(14 * time.Minute)
+			if v := s.execution(id); v.State != Running {
+				t.Fatalf("%s before the agent said why: %s", v.State, v.Reason)
+			}
+			exit := 3
+			s.update(l[0], cluster.Failed, func(u *cluster.Update) {
+				u.Data, _ = wire.Status{Cause: "the disk was full", ExitStatus: &exit}.Encode()
+			})
+			if v := s.execution(id); v.State != Failed || v.Shards[0].FailureCause != "the disk was full" || *v.Shards[0].ExitStatus != 3 {
+				t.Fatalf("%+v", v)
+			}
+		})
+	}
+}
+
+func TestS5AnEndWhoseCauseNeverComesIsTaken(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(oneShard)
+	id := s.trigger()
+	s.offer("S1", 8, 8192)
+	l := s.accepted()
+	s.run(l)
+	s.update(l[0], cluster.Finished, fromMaster(cluster.ReasonReconciliation))
+	s.until(16 * time.Minute)
+	if v := s.execution(id); v.State != Finished {
+		t.Fatalf("%+v", v)
+	}
+}

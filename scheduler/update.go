@@ -148,7 +148,7 @@ func (c *Core) unknown(ref taskRef, u cluster.Update) {
 // terminal applies an end, unless it is one without a cause (S5).
 func (c *Core) terminal(ref taskRef, u cluster.Update) {
 	s := ref.shard()
-	if u.Reason == cluster.ReasonReconciliation && len(u.UUID) == 0 {
+	if len(u.UUID) == 0 && (u.Reason == cluster.ReasonReconciliation || u.Reason == cluster.ReasonAgentReregistered) {
 		switch u.State {
 		case cluster.Gone, cluster.GoneByOperator, cluster.Unknown, cluster.Dropped:
 		default:

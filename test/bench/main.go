@@ -1,0 +1,77 @@
+// Command bench measures the whole system on this machine and prints the
+// figures: from a cron's moment to the first line of a job's script, shards
+// per second, memory, and what many registered jobs cost. It starts the
+// programs in bin/ with a data folder of its own and ends them again.
+//
+// Nothing is asserted: figures depend on the machine and on what else it does.
+// docs/performance.md says what to expect, and where the time goes.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+)
+
+func main() {
+	bin := flag.String("bin", "bin", "folder of the programs")
+	only := flag.String("only", "", "measure just these, separated by commas: latency, throughput, many, brain")
+	seconds := flag.Int("seconds", 60, "how long a measurement lasts")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, *bin, *only, time.Duration(*seconds)*time.Second); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+type measurement struct {
+	name string
+	run  func(ctx context.Context, bin string, d time.Duration) error
+}
+
+func run(ctx context.Context, bin, only string, d time.Duration) error {
+	describeMachine()
+	for _, m := range []measurement{{"latency", latency}, {"throughput", throughput}, {"many", many}, {"brain", brain}} {
+		if only != "" && !strings.Contains(","+only+",", ","+m.name+",") {
+			continue
+		}
+		fmt.Printf("\n%s\n", m.name)
+		if err := m.run(ctx, bin, d); err != nil {
+			return fmt.Errorf("measure %s: %w", m.name, err)
+		}
+	}
+	return nil
+}
+
+func describeMachine() {
+	model, memory := "unknown CPU", ""
+	for _, line := range fileLines("/proc/cpuinfo") {
+		if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "model name" {
+			model = strings.TrimSpace(value)
+			break
+		}
+	}
+	for _, line := range fileLines("/proc/meminfo") {
+		if value, ok := strings.CutPrefix(line, "MemTotal:"); ok {
+			memory = strings.TrimSpace(value)
+		}
+	}
+	load := strings.Join(fileLines("/proc/loadavg"), "")
+	fmt.Printf("%s, %d cores, %s, %s/%s %s, load before %s\n", model, runtime.NumCPU(), memory, runtime.GOOS, runtime.GOARCH, runtime.Version(), load)
+}
+
+func fileLines(path string) []string {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil
+	}
+	return strings.Split(strings.TrimSpace(string(text)), "\n")
+}

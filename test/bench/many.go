@@ -1,0 +1,108 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/registry/embedded"
+)
+
+// manyJobs is how many jobs are registered where many are.
+const manyJobs = 100_000
+
+// many measures what 100,000 registered jobs cost a server that has nothing to do.
+func many(ctx context.Context, bin string, d time.Duration) (err error) {
+	dir, err := os.MkdirTemp("", "elasticjob-bench-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	if err := os.MkdirAll(filepath.Join(dir, "data"), 0o700); err != nil {
+		return err
+	}
+	if err := fill(ctx, filepath.Join(dir, "data", "registry.db")); err != nil {
+		return err
+	}
+	for _, start := range []string{"first start", "second start"} {
+		begin := time.Now()
+		s, err := startServer(ctx, bin, dir)
+		if err != nil {
+			return err
+		}
+		fmt.Printf("  %s with %d jobs: ready after %.1f s\n", start, manyJobs, time.Since(begin).Seconds())
+		if start == "second start" {
+			if err := idle(ctx, s, d); err != nil {
+				return errors.Join(err, s.stop())
+			}
+		}
+		if err := s.stop(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func idle(ctx context.Context, s *server, d time.Duration) error {
+	if err := wait(ctx, 3*time.Second); err != nil {
+		return err
+	}
+	before, err := usageOf(s.cmd.Process.Pid)
+	if err != nil {
+		return err
+	}
+	if err := wait(ctx, d); err != nil {
+		return err
+	}
+	after, err := usageOf(s.cmd.Process.Pid)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("  idle: %.2f %% of a core, %d MB resident\n", (after.cpu-before.cpu).Seconds()/d.Seconds()*100, after.rss>>20)
+	return nil
+}
+
+// fill writes the jobs' documents as the server keeps them.
+func fill(ctx context.Context, path string) error {
+	reg, err := embedded.Open(path, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return err
+	}
+	term, err := reg.Campaign(ctx, "bench")
+	if err != nil {
+		return errors.Join(err, reg.Close())
+	}
+	a := app.Default()
+	a.AppName, a.AppURL, a.BootstrapScript = "my_app", "http://127.0.0.1/p.tar", "run"
+	writes := []registry.Write{document("/config/app/my_app", a)}
+	for i := range manyJobs {
+		j := jobs.Default()
+		j.JobName, j.AppName, j.JobExecutionType = fmt.Sprintf("job_%06d", i), a.AppName, jobs.Transient
+		j.Cron = fmt.Sprintf("%d %d 3 1 1 ?", i%60, i/60%60)
+		j.ShardingTotalCount, j.CPUCount, j.MemoryMB = 1, 0.1, 32
+		writes = append(writes, document("/config/job/"+j.JobName, j))
+		if len(writes) == 1000 || i == manyJobs-1 {
+			if err := term.Commit(ctx, writes); err != nil {
+				return errors.Join(err, reg.Close())
+			}
+			writes = nil
+		}
+	}
+	return reg.Close()
+}
+
+func document(path string, v any) registry.Write {
+	value, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // documents are made of strings and numbers
+	}
+	return registry.Write{Path: path, Value: value}
+}
