@@ -56,8 +56,9 @@ arrows: ## check which room imports which
 	$(GO) test ./test/arrows
 
 .PHONY: bench
-bench: ## run the benchmarks
+bench: build ## run the benchmarks, then measure the whole system (some 7 minutes)
 	$(GO) test -run '^$$' -bench . -benchmem ./...
+	$(GO) run ./test/bench
 
 .PHONY: fuzz
 fuzz: ## run every fuzz target for FUZZTIME (30s)

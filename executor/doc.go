@@ -11,5 +11,24 @@
 // know us, and when we die: see session.go and package guard.
 //
 // What fails in a task, such as a package that can't be fetched, fails that task
-// with the reason, and nothing else.
+// with the reason, and nothing else. Packages, output and the time that fetching takes
+// are bounded, by defaults or as the environment says: see limits.go for the names.
+//
+// # What is beyond reach
+//
+// Tasks run as the executor's user and without a control group of their own, so one that
+// means harm can do to the executor, and to the app's other tasks on this agent, what that user can:
+//
+//   - Kill the guard or the executor: all tasks of this executor end, with that reason if the
+//     executor lives to tell it. What had left the executor's session is killed too, unless
+//     both are killed at once; what had not is the agent's to kill. A stopped guard is continued; a stopped executor isn't.
+//   - Shed the group, the session, the marker in the environment and the resource limit by which its
+//     processes are known: such a process is found only when no other task of this executor runs.
+//   - Take memory and processes without bound but the container's and the user's: a fork bomb is killed
+//     when its task ends or is killed, not before.
+//   - Fill the disk while it runs. Output is cut within milliseconds, but a fast writer can be tens of
+//     megabytes ahead, and more on a busy machine. What a task writes elsewhere isn't
+//     bounded; its TMPDIR, and its package if that isn't kept, go when it ends. What it
+//     leaves in a kept package's folder stays there, for later tasks to see, as long as the package does.
+//   - Change files of the executor's user, other tasks' output and kept packages among them.
 package executor

@@ -209,6 +209,7 @@ func (c *Core) tendExecutors() {
 			// Its end got lost, or its agent did. Should it live on, the next
 			// offer of its agent names it (rule X3).
 			c.dropExecutor(x)
+			c.lookAtOffers()
 			continue
 		}
 		x.shutdownSent = c.now

@@ -16,6 +16,18 @@ type flowState struct {
 	filtered  bool
 	revivedAt time.Time
 	wake      time.Time
+	// lookUntil keeps SUPPRESS back: the next offers are to tell which executors run.
+	lookUntil time.Time
+}
+
+// lookFor is long enough for a master's next round of offers.
+const lookFor = 5 * time.Second
+
+// lookAtOffers asks for offers only to see which executors they name (rule X3).
+func (c *Core) lookAtOffers() {
+	c.flow.suppressed, c.flow.filtered, c.flow.lookUntil = false, false, c.now.Add(lookFor)
+	c.call(CallRevive{})
+	c.wakeAt(c.flow.lookUntil)
 }
 
 // offered takes new offers in and believes what they say of executors.
@@ -72,7 +84,8 @@ func (c *Core) tendOffers() {
 	} else {
 		c.giveBack(c.allOffers(), c.refuseFor(next, fires))
 		// What fits no agent seen so far waits for another one to be offered.
-		if !c.flow.suppressed && !hopeless && (!fires || next.Sub(c.now) > c.opt.SuppressBeyond) {
+		looking := c.flow.lookUntil.After(c.now) && c.flow.lookUntil.Sub(c.now) <= lookFor
+		if !c.flow.suppressed && !hopeless && !looking && (!fires || next.Sub(c.now) > c.opt.SuppressBeyond) {
 			c.flow.suppressed = true
 			c.call(CallSuppress{})
 		}

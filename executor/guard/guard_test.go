@@ -262,6 +262,7 @@ func TestX7Leftovers(t *testing.T) {
 		"child":    `sh -c 'echo $$; exec sleep 1000' & while [ ! -s child.out ]; do sleep 0.01; done`,
 		"setsid":   `setsid sh -c 'echo $$; exec sleep 1000' & while [ ! -s setsid.out ]; do sleep 0.01; done`,
 		"daemon":   `(setsid sh -c '(trap "" TERM HUP; echo $(exec sh -c "echo \$PPID"); sleep 1000; sleep 1000) & exit' &) ; while [ ! -s daemon.out ]; do sleep 0.01; done`,
+		"bare":     `setsid env -i /bin/sh -c 'cd /; echo $$; exec /bin/sleep 1000 >&2' & while [ ! -s bare.out ]; do sleep 0.01; done`,
 		"exit bad": `setsid sh -c 'echo $$; exec sleep 1000' & while [ ! -s "exit bad.out" ]; do sleep 0.01; done; kill -9 $$`,
 	} {
 		process := start(t, client, shell(dir, name, script))
@@ -280,13 +281,24 @@ func TestX7Leftovers(t *testing.T) {
 	mustEnd(t, other.PID, foreign, otherChild.PID)
 }
 
-// TestX7MarkerLost: what hides from us lives until no task is left.
-func TestX7MarkerLost(t *testing.T) {
+// TestX7MarksLost: what sheds all that we know it by lives until no other task is left.
+func TestX7MarksLost(t *testing.T) {
 	t.Parallel()
 	client, dir := launch(t), t.TempDir()
-	process := start(t, client, shell(dir, "t", `setsid env -i /bin/sh -c 'echo $$; exec /bin/sleep 1000' & while [ ! -s t.out ]; do sleep 0.01; done`))
+	process := start(t, client, shell(dir, "t", `setsid env -i prlimit --rttime=unlimited /bin/sh -c 'echo $$; exec /bin/sleep 1000' & while [ ! -s t.out ]; do sleep 0.01; done`))
 	wait(t, process)
 	mustEnd(t, number(t, content(t, filepath.Join(dir, "t.out"))))
+}
+
+// TestX7GuardStopped: a guard that a task has stopped goes on.
+func TestX7GuardStopped(t *testing.T) {
+	t.Parallel()
+	client, dir := launch(t), t.TempDir()
+	for range 10 {
+		if exit := wait(t, start(t, client, shell(dir, "t", "kill -STOP $PPID; exit 4"))); exit.Status != 4 {
+			t.Errorf("%+v", exit)
+		}
+	}
 }
 
 // TestX7GuardKilled: even the guard's own death takes the tasks with it.

@@ -144,7 +144,7 @@ func TestCutOff(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			file := filepath.Join(t.TempDir(), "download")
-			for n := 1; n < len(test.data)-test.end; n += 1 + len(test.data)/300 {
+			for n := 1; n < len(test.data)-test.end; n += 1 + len(test.data)/150 {
 				if err := os.WriteFile(file, test.data[:n], 0o644); err != nil {
 					t.Fatal(err)
 				}

@@ -136,18 +136,21 @@ func (t *target) file(name string, mode os.FileMode, content io.Reader) error {
 	if err != nil {
 		return err
 	}
-	if err := t.replace(name); err != nil {
-		return err
-	}
 	mode &= 0o777
 	if mode&0o111 != 0 {
 		mode = 0o755
 	} else {
 		mode = 0o644
 	}
+	// Most names are new: replace is asked only when one isn't.
 	f, err := t.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
-		return err
+		if err := t.replace(name); err != nil {
+			return err
+		}
+		if f, err = t.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode); err != nil {
+			return err
+		}
 	}
 	_, err = io.Copy(&limited{t: t, w: f}, content)
 	if closeErr := f.Close(); err == nil {

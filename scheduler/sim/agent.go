@@ -174,7 +174,6 @@ func (a *agent) run(l cluster.TaskLaunch, startExecutor bool) {
 	if x == nil || x.dead {
 		x = &executor{info: l.Executor}
 		a.executors[l.Executor.ID] = x
-		w.check.executorStarts(a, l.Executor.ID)
 		w.after(w.between(5*time.Millisecond, 2*time.Second), func() { a.executorReady(x) })
 	}
 	if !x.ready {

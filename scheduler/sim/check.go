@@ -1,13 +1,11 @@
 package sim
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
-	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/scheduler"
 )
 
@@ -214,9 +212,6 @@ func (c *checker) marked(to time.Time, upTo string) {
 	}
 }
 
-// executorStarts: an agent begins a container.
-func (c *checker) executorStarts(a *agent, id string) {}
-
 // shutdownArrives at an executor, which ends it with all its tasks.
 func (c *checker) shutdownArrives(a *agent, x *executor) {
 	for _, id := range sorted(a.tasks) {
@@ -266,235 +261,6 @@ func (c *checker) processEnds(p *process) {
 	c.running[key] = slices.DeleteFunc(c.running[key], func(o *process) bool { return o == p })
 	if c.w.trace.on() {
 		c.w.trace.add("process of %s ends", p.task)
-	}
-}
-
-// watch is what the checks know of one leader.
-type watch struct {
-	held        map[string]time.Duration // offers
-	on          map[string]string        // → agent
-	outstanding map[string]int64         // tasks of ACCEPTs without answer
-	accepts     map[int64][]string
-	seen        map[string]bool // tasks that the session told of
-	session     int64
-	idle        int
-	idleSince   time.Duration
-	acks        []cluster.Update
-	reused      []string // launches on executors that are over
-	failures    []string // executors told to have ended
-}
-
-func (v *watch) reset() {
-	*v = watch{held: map[string]time.Duration{}, on: map[string]string{}, outstanding: map[string]int64{}, accepts: map[int64][]string{}, seen: map[string]bool{}}
-}
-
-// decided looks at a decision before it is committed.
-func (c *checker) decided(l *leader, events []scheduler.Event, d *scheduler.Decision) {
-	w, v := c.w, &l.watch
-	if w.trace.on() {
-		w.trace.add("leader %d steps (%d) at %s with %d events: %s", l.no, w.steps, w.wall().Format("15:04:05.000"), len(events), showEvents(events))
-		for _, n := range d.Notes {
-			w.trace.add("  note %s job=%s exec=%s task=%s %s", n.Kind, n.Job, n.Execution, n.Task, n.Detail)
-		}
-	}
-	w.mix(fmt.Sprint(len(events), len(d.Writes), len(d.Calls), len(d.Notes)))
-	v.acks = v.acks[:0]
-	for _, e := range events {
-		switch e := e.(type) {
-		case scheduler.SessionBegan:
-			v.reset()
-			v.session = e.Session
-		case scheduler.SessionEnded:
-			if e.Session == v.session {
-				clear(v.held)
-				v.session = -1
-			}
-		case scheduler.AcceptAnswered:
-			for _, id := range v.accepts[e.Seq] {
-				delete(v.outstanding, id)
-			}
-			delete(v.accepts, e.Seq)
-		case scheduler.Told:
-			if e.Session == v.session {
-				c.told(l, e.Event)
-			}
-		}
-	}
-	if len(events) == 0 && len(d.Writes) == 0 && len(d.Calls) == 0 {
-		if v.idle == 0 {
-			v.idleSince = w.now
-		}
-		if v.idle++; v.idle > 100 && w.now-v.idleSince < 10*time.Second {
-			w.fail("the core does not spin", "%d steps in %s did nothing; it wants to wake at %s, now it is %s", v.idle, w.now-v.idleSince, d.Wake, w.wall())
-		}
-	} else {
-		v.idle = 0
-	}
-	if len(d.Writes) > 0 {
-		size := 0
-		for i := range d.Writes {
-			size += len(d.Writes[i].Path) + len(d.Writes[i].Value)
-		}
-		if size > w.limit {
-			w.count(WriteInParts)
-		}
-	}
-	fires := 0
-	for _, n := range d.Notes {
-		switch n.Kind {
-		case scheduler.NoteExecutionMade:
-			fires++
-		case scheduler.NoteExecutionEnded:
-			c.endNoted[n.Execution] = true // may be pushed out of the ring in the same step
-		}
-	}
-	if fires > 2 {
-		w.count(ManyFiresAtOnce)
-	}
-	for _, u := range v.acks {
-		if !slices.ContainsFunc(d.Calls, func(call scheduler.Call) bool {
-			a, ok := call.(scheduler.CallAcknowledge)
-			return ok && a.Ack.TaskID == u.TaskID && bytes.Equal(a.Ack.UUID, u.UUID)
-		}) {
-			w.fail("S3 every update with a uuid is acknowledged", "task %s, %s", u.TaskID, u.State)
-		}
-	}
-	for _, call := range d.Calls {
-		c.called(l, call)
-	}
-	c.heldLong(l)
-}
-
-// told looks at what the cluster told before this step.
-func (c *checker) told(l *leader, e cluster.Event) {
-	v := &l.watch
-	switch e := e.(type) {
-	case cluster.Offers:
-		for _, o := range e.Offers {
-			v.held[o.ID], v.on[o.ID] = c.w.now, o.AgentID
-		}
-	case cluster.Rescind:
-		delete(v.held, e.OfferID)
-	case cluster.Update:
-		v.seen[e.TaskID] = true
-		if c.ghosts[e.TaskID] != "" {
-			c.alive[e.TaskID] = e.State == cluster.Running || e.State == cluster.Starting || e.State == cluster.Staging
-		}
-		if len(e.UUID) > 0 {
-			v.acks = append(v.acks, e)
-		}
-	case cluster.Failure:
-		if e.ExecutorID != "" {
-			v.failures = append(v.failures, e.ExecutorID)
-			return
-		}
-		for id := range v.held { // its offers are void
-			if v.on[id] == e.AgentID {
-				delete(v.held, id)
-			}
-		}
-	}
-}
-
-func (c *checker) called(l *leader, call scheduler.Call) {
-	w, v := c.w, &l.watch
-	switch call := call.(type) {
-	case scheduler.CallAccept:
-		a := call.Accept
-		for _, id := range a.OfferIDs {
-			if _, ok := v.held[id]; !ok {
-				w.fail("only offers that are held are used", "ACCEPT %d on %s uses %s", call.Seq, a.AgentID, id)
-			}
-			delete(v.held, id)
-		}
-		for _, t := range a.Tasks {
-			for ghost, alive := range c.alive {
-				if alive && sameShard(ghost, t.TaskID) {
-					w.fail("E5 a ghost seen alive is over before its shard starts again", "ghost %s, launched %s", ghost, t.TaskID)
-				}
-			}
-			if c.toldToEnd[t.Executor.ID] {
-				v.reused = append(v.reused, t.TaskID+" on "+t.Executor.ID)
-			}
-			v.outstanding[t.TaskID] = call.Seq
-			v.accepts[call.Seq] = append(v.accepts[call.Seq], t.TaskID)
-		}
-	case scheduler.CallDecline:
-		for _, id := range call.Offers {
-			if _, ok := v.held[id]; !ok {
-				w.fail("only offers that are held are used", "DECLINE of %s", id)
-			}
-			delete(v.held, id)
-		}
-	case scheduler.CallKill:
-		c.named(l, "KILL", call.Kill.TaskID)
-	case scheduler.CallReconcile:
-		for _, t := range call.Tasks {
-			c.named(l, "RECONCILE", t.TaskID)
-		}
-	}
-}
-
-// named checks rule L4.
-func (c *checker) named(l *leader, what, task string) {
-	if seq, ok := l.watch.outstanding[task]; ok && !l.watch.seen[task] {
-		c.w.fail("L4 nothing names a task before its ACCEPT was answered or voided", "%s names %s, whose ACCEPT %d has no answer", what, task, seq)
-	}
-}
-
-// afterDecision looks at the registry once all parts are committed.
-func (c *checker) afterDecision(l *leader) {
-	for _, u := range l.watch.acks {
-		c.endIsCommitted(u)
-	}
-	for _, what := range l.watch.reused {
-		c.w.fail("X1 an executor's id is never used again", "task %s, which ended or was told to", what)
-	}
-	l.watch.reused = nil
-	for _, id := range l.watch.failures {
-		c.toldToEnd[id] = true
-	}
-	l.watch.failures = nil
-}
-
-// endIsCommitted: an acknowledgement of an end leaves only after the end is in the registry (S3).
-func (c *checker) endIsCommitted(u cluster.Update) {
-	if over(u.State) && c.live[u.TaskID] != "" {
-		c.w.fail("S3 an update is acknowledged after its consequence is committed", "task %s is %s, the registry has it as live", u.TaskID, u.State)
-	}
-}
-
-// leaves looks at a call as it leaves.
-func (c *checker) leaves(l *leader, call scheduler.Call) {
-	if a, ok := call.(scheduler.CallAccept); ok {
-		for _, t := range a.Accept.Tasks {
-			if old, ok := c.infos[t.Executor.ID]; ok && !sameExecutor(old, t.Executor) {
-				c.w.fail("X4 ExecutorInfo is kept byte for byte", "%+v, then %+v", old, t.Executor)
-			}
-			c.infos[t.Executor.ID] = t.Executor
-			if c.live[t.TaskID] == "" && l.term == c.w.store.term {
-				c.w.fail("write, then act", "ACCEPT launches %s, which is not committed", t.TaskID)
-			}
-		}
-	}
-}
-
-// heldLong checks that offers are not hoarded (promise 6).
-func (c *checker) heldLong(l *leader) {
-	w := c.w
-	if w.now-l.lastPause < 10*time.Second || w.now-w.lastJump < 3*time.Minute || l.paused {
-		return
-	}
-	limit := w.opt.OfferHold + 8*time.Second // a slow commit may come between
-	for _, e := range c.execs {
-		if e.Settings == nil && e.Ended == 0 && w.wall().Sub(e.Made) >= w.opt.ReserveAfter {
-			limit = w.opt.ReserveFor + w.opt.OfferHold + 8*time.Second // reserved (rule L2)
-		}
-	}
-	for _, id := range sorted(l.watch.held) {
-		if age := w.now - l.watch.held[id]; age > limit {
-			w.fail("no offer is hoarded", "%s is held for %s", id, age)
-		}
 	}
 }
 
@@ -616,17 +382,10 @@ func (c *checker) nothingLeft(when string) {
 			}
 		}
 		for _, id := range sorted(a.executors) {
-			if c.w.removed[a.executors[id].info.Framework] {
-				continue
+			if c.w.removed[a.executors[id].info.Framework] || c.toldToEnd[id] {
+				continue // told to end while its agent was away: the next offer names it (rule X3)
 			}
 			c.w.fail("O4 nothing is left running", "%s: agent %s has executor %s", when, a.id, id)
 		}
 	}
-}
-
-// sameShard reports whether two task ids are of one shard of one job.
-func sameShard(a, b string) bool {
-	x, err1 := jobs.ParseTaskID(a)
-	y, err2 := jobs.ParseTaskID(b)
-	return err1 == nil && err2 == nil && x.Job == y.Job && x.Item == y.Item
 }

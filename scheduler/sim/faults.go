@@ -61,6 +61,7 @@ const (
 	PackageFails
 	ExecutorNotBack
 	OperatorEdits
+	ExecutorCrashAtLaunch
 
 	DeposedLeaderWrote
 	DeposedLeaderWoke
@@ -96,7 +97,7 @@ var faultNames = [NumFaults]string{
 	"commit unknown, was done", "commit unknown, was not done", "commit unknown and the term lost", "SUBSCRIBE fails", "call or its answer lost",
 	"ACCEPT or its answer lost", "ACCEPT late", "ACCEPT answered late", "master rejects a task", "launch lost on the way to the agent", "KILL lost", "SHUTDOWN lost",
 	"acknowledgement lost", "update lost", "update doubled", "update late", "FAILURE lost", "executor's exit not told", "executor fails to start",
-	"package cannot be fetched", "executor does not survive an agent restart", "operator edits a document",
+	"package cannot be fetched", "executor does not survive an agent restart", "operator edits a document", "executor crashes as a task is on its way",
 	"deposed leader tries to write", "deposed leader wakes up", "call on an old stream", "second subscriber takes over", "ACCEPT of a gone offer",
 	"ACCEPT on an executor just gone", "launch for an executor just gone", "end told without cause", "silence for a recovering agent", "UNKNOWN for a running task", "agent marked unreachable", "unreachable agent returns",
 	"task lost on the way", "task outlives its executor", "update sent again", "trigger repeated with its key", "write in several commits", "many fires in one instant",
@@ -111,7 +112,7 @@ var chances = map[Fault]float64{
 	CommitUnknownDone: 0.01, CommitUnknownNotDone: 0.01, CommitLostWithTerm: 0.003, SubscribeFails: 0.2, CallLost: 0.002,
 	AcceptLost: 0.01, AcceptLate: 0.05, AcceptAnsweredLate: 0.1, MasterRejects: 0.01, RunLost: 0.01, KillLost: 0.1, ShutdownLost: 0.2,
 	AckLost: 0.02, UpdateLost: 0.02, UpdateDoubled: 0.03, UpdateLate: 0.02, FailureLost: 0.3, ExitLost: 0.02, StartFails: 0.05, PackageFails: 0.02, ExecutorNotBack: 0.2,
-	OperatorEdits: 1,
+	OperatorEdits: 1, ExecutorCrashAtLaunch: 0.01,
 }
 
 // mood decides which faults this world has, and how many.

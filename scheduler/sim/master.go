@@ -246,18 +246,31 @@ func (m *master) accept(a cluster.Accept) {
 		m.allocate(w.between(time.Millisecond, 100*time.Millisecond))
 		return
 	}
+	started := false
 	for _, t := range a.Tasks {
-		if why := m.invalid(k, t, free); why != "" {
+		if _, runs := k.executors[t.Executor.ID]; !runs {
+			started = true
+		}
+		if why := m.invalid(k, t, free, started); why != "" {
 			m.say(cluster.Update{TaskID: t.TaskID, AgentID: a.AgentID, State: cluster.Error, Reason: cluster.ReasonTaskInvalid, Message: why})
 			continue
 		}
 		_, runs := k.executors[t.Executor.ID]
 		if !runs {
+			if w.started[t.Executor.ID] {
+				w.count(ExecutorGoneAtAccept)
+			}
+			w.started[t.Executor.ID] = true
 			free = free.Minus(app.Resources(t.Executor.Resources))
 			k.executors[t.Executor.ID] = t.Executor
 		}
 		free = free.Minus(app.Resources(t.Resources))
 		m.tasks[t.TaskID] = &mtask{id: t.TaskID, agent: a.AgentID, executor: t.Executor.ID, res: app.Resources(t.Resources), state: cluster.Staging, latest: cluster.Staging}
+		if runs && w.dice(ExecutorCrashAtLaunch) {
+			if x := k.a.executors[t.Executor.ID]; x != nil && k.a.online() {
+				k.a.end(x, cluster.ReasonExecutorTerminated, "Executor terminated", 1280)
+			}
+		}
 		m.toAgent(a.AgentID, RunLost, func(ag *agent) { ag.run(t, !runs) })
 	}
 	m.refuse(a.AgentID, free, a.Refuse)
@@ -265,7 +278,7 @@ func (m *master) accept(a cluster.Accept) {
 
 // invalid says why the master rejects a task; for what a correct framework never
 // does, that is a failure of the world too.
-func (m *master) invalid(k *known, t cluster.TaskLaunch, free app.Resources) string {
+func (m *master) invalid(k *known, t cluster.TaskLaunch, free app.Resources, started bool) string {
 	w := m.w
 	if w.dice(MasterRejects) {
 		return "the master does not like it"
@@ -282,11 +295,10 @@ func (m *master) invalid(k *known, t cluster.TaskLaunch, free app.Resources) str
 		return "ExecutorInfo is not compatible with existing ExecutorInfo"
 	}
 	if !need.Fits(free) {
-		// An executor that ended in the meantime has to be paid again: no fault of the framework's.
-		if w.now-k.a.executorLost > time.Minute {
+		// An executor that was believed to run has to be paid: a wrong belief, which the ERROR ends.
+		if !started && w.now-k.a.executorLost > time.Minute {
 			w.fail("agents are never over-committed", "task %s needs %s on %s, the offers have %s left", t.TaskID, need, k.a.id, free)
 		}
-		w.count(ExecutorGoneAtAccept)
 		return "Total resources required by task and its executor more than available"
 	}
 	return ""

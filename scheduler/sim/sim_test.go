@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"go.uber.org/goleak"
 )
 
 var (
@@ -14,6 +16,23 @@ var (
 	steps = flag.Int("sim.steps", 500, "steps of each before its faults stop")
 	seed  = flag.Uint64("sim.seed", 0, "one world only, with everything that happens")
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// TestTheSameSeedGivesTheSameWorld is what makes a failing seed worth anything.
+func TestTheSameSeedGivesTheSameWorld(t *testing.T) {
+	t.Parallel()
+	for n := range uint64(20) {
+		first, err := Run(Config{Seed: n + 1, Steps: 200})
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := Run(Config{Seed: n + 1, Steps: 200})
+		if err != nil || again != first {
+			t.Fatalf("seed %d: %+v, then %+v, %v", n+1, first, again, err)
+		}
+	}
+}
 
 // TestWorlds plays many worlds; each fault must really have happened.
 func TestWorlds(t *testing.T) {

@@ -25,7 +25,7 @@ type users struct {
 }
 
 func newUsers(w *world) *users {
-	u := &users{w: w, every: w.between(500*time.Millisecond, 20*time.Second), keyed: map[string]string{}, big: w.rng.IntN(6) == 0}
+	u := &users{w: w, every: w.between(500*time.Millisecond, 20*time.Second), keyed: map[string]string{}, big: w.rng.IntN(8) == 0}
 	u.longest = []time.Duration{4 * time.Second, time.Minute, 10 * time.Minute}[w.rng.IntN(3)]
 	u.failing = []float64{0, 0.1, 0.5}[w.rng.IntN(3)]
 	for i := range 1 + w.rng.IntN(3) {
@@ -157,8 +157,8 @@ func (u *users) job(name string) jobs.Config {
 		cfg.MaxRetries = 0
 	}
 	cfg.ShardingTotalCount = 1 + w.rng.IntN(4)
-	if w.rng.IntN(3) == 0 {
-		cfg.ShardingTotalCount = 1 + w.rng.IntN(20)
+	if w.rng.IntN(4) == 0 {
+		cfg.ShardingTotalCount = 1 + w.rng.IntN(12)
 	}
 	if u.big && w.rng.IntN(4) == 0 {
 		cfg.ShardingTotalCount = 40 + w.rng.IntN(80)

@@ -103,6 +103,7 @@ type world struct {
 	moods    [NumFaults]float64
 	faults   [NumFaults]int
 	removed  map[string]bool // framework ids that were torn down
+	started  map[string]bool // executors that a master was asked to start
 	launched int
 	steps    int
 	print    uint64
@@ -119,7 +120,7 @@ type world struct {
 }
 
 func newWorld(cfg Config, t *tracer) *world {
-	w := &world{cfg: cfg, trace: t, rng: rand.New(rand.NewPCG(cfg.Seed, 0x5eed)), removed: map[string]bool{}, lastJump: -time.Hour}
+	w := &world{cfg: cfg, trace: t, rng: rand.New(rand.NewPCG(cfg.Seed, 0x5eed)), removed: map[string]bool{}, started: map[string]bool{}, lastJump: -time.Hour}
 	t.now = func() time.Duration { return w.now }
 	w.store = newStore()
 	w.check = newChecker(w)
