@@ -1,8 +1,12 @@
 package executor_test
 
 import (
+	"archive/tar"
+	"bytes"
 	"fmt"
 	"io/fs"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -350,5 +354,64 @@ func TestBadSettings(t *testing.T) {
 		if command.ProcessState.ExitCode() != 2 || !strings.Contains(string(out), fmt.Sprintf("%s is %q: ", name, value)) {
 			t.Errorf("%s: status %d, %s", name, command.ProcessState.ExitCode(), out)
 		}
+	}
+}
+
+// TestPackageSettings: the limits that the environment sets hold, and a package that passes one fails its task in the phase where it did.
+func TestPackageSettings(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		for r.Context().Err() == nil { // a byte at a time, for ever
+			_, _ = w.Write([]byte("#"))
+			_ = http.NewResponseController(w).Flush()
+			<-time.After(5 * time.Millisecond)
+		}
+	}))
+	defer server.Close()
+	a := newAgent(t, env("ELASTICJOB_PACKAGE_DOWNLOAD", "100KiB"), env("ELASTICJOB_PACKAGE_BYTES", "10KiB"), env("ELASTICJOB_PACKAGE_FILES", "5"),
+		env("ELASTICJOB_PACKAGE_PATH", "50"), env("ELASTICJOB_PACKAGE_DEPTH", "4"), env("ELASTICJOB_PACKAGE_FETCH_TIME", "200ms"))
+	archive := func(size int64, names ...string) string {
+		var buffer bytes.Buffer
+		w := tar.NewWriter(&buffer)
+		for _, name := range names {
+			if err := w.WriteHeader(&tar.Header{Name: name, Mode: 0o755, Size: size}); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := w.Write(make([]byte, size)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return file(t, buffer.String())
+	}
+	for _, test := range []struct{ name, url, phase, cause string }{
+		{"download", archive(200_000, "a"), "FETCH", "102400 are allowed"},
+		{"bytes", archive(6_000, "a", "b"), "UNPACK", "more than 10240 bytes"},
+		{"files", archive(0, "1", "2", "3", "4", "5", "6"), "UNPACK", "more than 5 files and folders"},
+		{"path", archive(0, strings.Repeat("p", 51)), "UNPACK", "50 are allowed"},
+		{"depth", archive(0, "a/b/c/d/e"), "UNPACK", "4 are allowed"},
+		{"time", server.URL + "/job.sh", "FETCH", "not fetched within 200ms"},
+		{"good", file(t, "#!/bin/sh\n"), "", ""},
+	} {
+		for _, cache := range []bool{true, false} {
+			task := taskOf(fmt.Sprint(test.name, cache), test.url)
+			task.Package.Cache = cache
+			a.launch(task)
+			if test.cause == "" {
+				a.await(task.TaskID, mesos.TASK_FINISHED)
+				continue
+			}
+			if _, status := a.await(task.TaskID, mesos.TASK_FAILED); status.Phase != test.phase || !strings.Contains(status.Cause, test.cause) {
+				t.Errorf("%s: %s %q", task.TaskID, status.Phase, status.Cause)
+			}
+		}
+	}
+	for _, left := range []string{filepath.Join(a.sandbox, "packages"), filepath.Join(a.sandbox, "../../../../../../../..", "elasticjob-cache", "tmp")} {
+		eventually(t, "nothing in "+left, func() bool {
+			entries, err := os.ReadDir(left)
+			return err == nil && len(entries) == 0
+		})
 	}
 }

@@ -1,0 +1,174 @@
+package scheduler
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/offers"
+)
+
+// demand is a Demand and the execution that it is made of.
+type demand struct {
+	offers.Demand
+	exec *execution
+	with *settings
+	kind string
+}
+
+// demands are the next DemandsPerStep executions with shards that can be launched
+// now, in the order of launchable, going on behind those of the last time; more
+// tells that there are further ones behind.
+func (c *Core) demands() (ds []demand, more bool) {
+	from := 0
+	if c.matchedUpTo == (launchKey{}) {
+		c.roundOffers = c.stats.OffersReceived
+	}
+	if c.matchedUpTo != (launchKey{}) {
+		from, _ = slices.BinarySearchFunc(c.launchable, c.matchedUpTo, compareLaunch)
+		c.matchedUpTo = launchKey{}
+	}
+	for _, e := range c.launchable[from:] {
+		if len(ds) >= c.opt.DemandsPerStep {
+			c.matchedUpTo = e.launchKey
+			return ds, true
+		}
+		if e.KillReason != "" {
+			continue
+		}
+		d := demand{exec: e}
+		if e.launched() {
+			d.with, d.kind = e.Settings, e.prepare().kind
+			for i := range e.Shards {
+				s := &e.Shards[i]
+				if s.State == Waiting && !stillWaits(s.NotBefore, c.now, c.opt.BackoffMost) && c.ghostOf(e.Job, s.Item) == nil {
+					d.Items = append(d.Items, s.Item)
+				}
+			}
+		} else {
+			j := c.jobs[e.Job]
+			if !c.canLaunch(j) {
+				continue
+			}
+			a := c.apps[j.cfg.AppName]
+			d.with, d.kind = &settings{App: a.cfg, Job: *j.cfg}, a.kind
+			d.Together = true
+			d.Items = c.itemsUpTo(j.cfg.ShardingTotalCount)
+		}
+		if len(d.Items) == 0 {
+			continue
+		}
+		d.ID, d.Job, d.App = e.ID, e.Job, d.with.App.AppName
+		d.Shard, d.ExecutorSize = d.with.Job.Resources(), d.with.App.Resources()
+		d.Executor = d.kind
+		d.Avoid = c.avoid(d.with.App.AppName)
+		ds = append(ds, d)
+	}
+	return ds, false
+}
+
+// itemsUpTo is 0 to n-1; demands only read it, so all share one list.
+func (c *Core) itemsUpTo(n int) []int {
+	for len(c.items) < n {
+		c.items = append(c.items, len(c.items))
+	}
+	return c.items[:n:n]
+}
+
+// canLaunch reports whether the first execution of a job's queue may be launched.
+func (c *Core) canLaunch(j *jobState) bool {
+	return j != nil && j.cfg != nil && c.off(j) == "" && c.ghostAmong(j.cfg) == nil
+}
+
+// ghostOf returns an earlier attempt of a shard that may still run and so
+// blocks the next (rule E5), or nil.
+func (c *Core) ghostOf(job string, item int) *ghost {
+	return firstGhost(c.ghostsOf[job], func(g *ghost) bool { return g.Item == item })
+}
+
+// ghostAmong returns one of any shard that a job has now, or nil.
+func (c *Core) ghostAmong(cfg *jobs.Config) *ghost {
+	return firstGhost(c.ghostsOf[cfg.JobName], func(g *ghost) bool { return g.Item < cfg.ShardingTotalCount })
+}
+
+func firstGhost(of map[string]*ghost, match func(*ghost) bool) (first *ghost) {
+	for _, g := range of {
+		if match(g) && (first == nil || g.TaskID < first.TaskID) {
+			first = g
+		}
+	}
+	return first
+}
+
+// block has a ghost hold back later attempts of its shard.
+func (c *Core) block(g *ghost) {
+	of := c.ghostsOf[g.Job]
+	if of == nil {
+		of = map[string]*ghost{}
+		c.ghostsOf[g.Job] = of
+	}
+	of[g.TaskID] = g
+}
+
+// unblock lets the shard of a ghost that blocked be launched again.
+func (c *Core) unblock(g *ghost) {
+	delete(c.ghostsOf[g.Job], g.TaskID)
+	if len(c.ghostsOf[g.Job]) == 0 {
+		delete(c.ghostsOf, g.Job)
+	}
+	c.matchAgain = true
+}
+
+// avoid is where an app's executors did not start, and until when (rule L6).
+func (c *Core) avoid(appName string) map[string]string {
+	a := c.apps[appName]
+	if a == nil || len(a.starts) == 0 {
+		return nil
+	}
+	out := map[string]string{}
+	for agent, t := range a.starts {
+		if stillWaits(t.until, c.now, startBackoff) {
+			out[agent] = fmt.Sprintf("the app's executor failed to start there %d times, last: %s; tried again at %s", t.tries, t.reason, t.until.Format(time.TimeOnly))
+		}
+	}
+	return out
+}
+
+// startBackoff bounds how long an app is kept off an agent (rule L6).
+const startBackoff = 5 * time.Minute
+
+// stillWaits reports whether a moment of a backoff is to come. One further away than
+// the backoff can be is of a clock that has stepped back since.
+func stillWaits(until, now time.Time, most time.Duration) bool {
+	return until.After(now) && until.Sub(now) <= most
+}
+
+// agentTrouble keeps an app off an agent with growing delays (rule L6).
+func (c *Core) agentTrouble(ref taskRef) {
+	s := ref.shard()
+	a := c.apps[ref.exec.Settings.App.AppName]
+	if a == nil {
+		return
+	}
+	t := a.starts[s.Agent]
+	if t == nil {
+		t = &startTrouble{}
+		a.starts[s.Agent] = t
+	}
+	if t.executor == s.Executor {
+		return // one start that failed, however many tasks waited for it
+	}
+	t.executor = s.Executor
+	t.until = c.now.Add(backoff(time.Second, startBackoff, t.tries))
+	t.tries++
+	t.reason = s.Cause
+	c.wakeMatch(t.until)
+}
+
+// agentWorks: a task began on the agent, so its executor starts there.
+func (c *Core) agentWorks(ref taskRef) {
+	if a := c.apps[ref.exec.Settings.App.AppName]; a != nil {
+		delete(a.starts, ref.shard().Agent)
+	}
+}
