@@ -12,7 +12,7 @@
 //
 // What fails in a task, such as a package that can't be fetched, fails that task
 // with the reason, and nothing else. Packages, output and the time that fetching takes
-// are bounded, by defaults or as the environment says: see limits.go for the names.
+// are bounded, by defaults or as arguments and environment say: see limits.go for the names.
 //
 // # What is beyond reach
 //

@@ -261,6 +261,10 @@ func as(t testing.TB, user uint32, folders ...string) option {
 	}
 }
 
+func arguments(args ...string) option {
+	return func(c *exec.Cmd) { c.Args = append(c.Args, args...) }
+}
+
 // TestTaskKillsTheGuard: all tasks fail with that reason, and what left its session ends too.
 func TestTaskKillsTheGuard(t *testing.T) {
 	t.Parallel()
@@ -355,6 +359,15 @@ func TestBadSettings(t *testing.T) {
 			t.Errorf("%s: status %d, %s", name, command.ProcessState.ExitCode(), out)
 		}
 	}
+	for _, argument := range []string{"--package-bytes=much", "--package-bytes", "--package=1", "package-bytes=1", "run", "--output-tasks=0"} {
+		command := exec.Command(binary, argument)
+		command.Env = []string{"MESOS_AGENT_ENDPOINT=127.0.0.1:1", "MESOS_FRAMEWORK_ID=F", "MESOS_EXECUTOR_ID=E", "MESOS_SANDBOX=/tmp"}
+		out, _ := command.CombinedOutput()
+		name, _, _ := strings.Cut(argument, "=")
+		if command.ProcessState.ExitCode() != 2 || !strings.Contains(string(out), name) {
+			t.Errorf("%s: status %d, %s", argument, command.ProcessState.ExitCode(), out)
+		}
+	}
 }
 
 // TestPackageSettings: the limits that the environment sets hold, and a package that passes one fails its task in the phase where it did.
@@ -369,7 +382,8 @@ func TestPackageSettings(t *testing.T) {
 	}))
 	defer server.Close()
 	a := newAgent(t, env("ELASTICJOB_PACKAGE_DOWNLOAD", "100KiB"), env("ELASTICJOB_PACKAGE_BYTES", "10KiB"), env("ELASTICJOB_PACKAGE_FILES", "5"),
-		env("ELASTICJOB_PACKAGE_PATH", "50"), env("ELASTICJOB_PACKAGE_DEPTH", "4"), env("ELASTICJOB_PACKAGE_FETCH_TIME", "200ms"))
+		env("ELASTICJOB_PACKAGE_PATH", "50"), env("ELASTICJOB_PACKAGE_DEPTH", "1000"),
+		arguments("--package-depth=4", "--package-fetch-time=200ms"))
 	archive := func(size int64, names ...string) string {
 		var buffer bytes.Buffer
 		w := tar.NewWriter(&buffer)

@@ -4,59 +4,90 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 )
 
-// limits reads the bounds that whoever describes the executor may put into its environment. Sizes
-// are in bytes, or end in KiB, MiB or GiB; durations are as Go writes them, 90s or 1h30m. What isn't set has its default.
+// A setting is a bound that whoever starts the executor may change, as an argument (--package-bytes=1GiB)
+// or in the environment (ELASTICJOB_PACKAGE_BYTES); the argument counts. Sizes are in bytes, or
+// end in KiB, MiB or GiB; durations are as Go writes them, 90s or 1h30m.
 //
-//	ELASTICJOB_PACKAGE_DOWNLOAD     4GiB    size of the file
-//	ELASTICJOB_PACKAGE_BYTES        16GiB   size of all that is unpacked
-//	ELASTICJOB_PACKAGE_FILES        200000  number of entries, folders included
-//	ELASTICJOB_PACKAGE_RATIO        250     bytes unpacked per byte, looked at above 64 MiB
-//	ELASTICJOB_PACKAGE_PATH         1024    length of a path in bytes
-//	ELASTICJOB_PACKAGE_DEPTH        64      number of a path's components
-//	ELASTICJOB_PACKAGE_STALL        1m      how long a transfer may bring nothing
-//	ELASTICJOB_PACKAGE_FETCH_TIME   1h      how long a download may take, its tries together
-//	ELASTICJOB_PACKAGE_UNPACK_TIME  15m     how long unpacking may take
-//	ELASTICJOB_PACKAGE_TRIES        4       how often a transfer is begun or resumed
-//	ELASTICJOB_OUTPUT_FILE          32MiB   size at which stdout and stderr are rotated
-//	ELASTICJOB_OUTPUT_TASKS         1000    how many ended tasks' output is kept
-//	ELASTICJOB_OUTPUT_BYTES         1GiB    how large that may be together
+//	package-download     4GiB    size of the file
+//	package-bytes        16GiB   size of all that is unpacked
+//	package-files        200000  number of entries, folders included
+//	package-ratio        250     bytes unpacked per byte, looked at above 64 MiB
+//	package-path         1024    length of a path in bytes
+//	package-depth        64      number of a path's components
+//	package-stall        1m      how long a transfer may bring nothing
+//	package-fetch-time   1h      how long a download may take, its tries together
+//	package-unpack-time  15m     how long unpacking may take
+//	package-tries        4       how often a transfer is begun or resumed
+//	output-file          32MiB   size at which stdout and stderr are rotated
+//	output-tasks         1000    how many ended tasks' output is kept
+//	output-bytes         1GiB    how large that may be together
+type setting struct {
+	name string
+	set  func(text string) error
+}
+
+func (c *Config) settings() []setting {
+	size := func(name string, to *int64) setting {
+		return setting{name, func(text string) error { return set(to, text, parseSize) }}
+	}
+	count := func(name string, to *int) setting {
+		return setting{name, func(text string) error { return set(to, text, parseCount) }}
+	}
+	duration := func(name string, to *time.Duration) setting {
+		return setting{name, func(text string) error { return set(to, text, parseWait) }}
+	}
+	return []setting{
+		size("package-download", &c.Package.Download),
+		size("package-bytes", &c.Package.Bytes),
+		count("package-files", &c.Package.Files),
+		size("package-ratio", &c.Package.Ratio),
+		count("package-path", &c.Package.Name),
+		count("package-depth", &c.Package.Depth),
+		duration("package-stall", &c.Package.Stall),
+		duration("package-fetch-time", &c.Package.Transfer),
+		duration("package-unpack-time", &c.Package.Unpacking),
+		count("package-tries", &c.Package.Tries),
+		size("output-file", &c.Output.File),
+		count("output-tasks", &c.Output.Tasks),
+		size("output-bytes", &c.Output.Bytes),
+	}
+}
+
+// limits reads what the environment says of them, and gives all that is wrong with it.
 func (c *Config) limits(getenv func(string) string) []error {
 	var problems []error
-	read := func(name string, parse func(string) error) {
-		if text := getenv("ELASTICJOB_" + name); text != "" {
-			if err := parse(text); err != nil {
-				problems = append(problems, fmt.Errorf("ELASTICJOB_%s is %q: %w", name, text, err))
+	for _, s := range c.settings() {
+		variable := "ELASTICJOB_" + strings.ToUpper(strings.ReplaceAll(s.name, "-", "_"))
+		if text := getenv(variable); text != "" {
+			if err := s.set(text); err != nil {
+				problems = append(problems, fmt.Errorf("%s is %q: %w", variable, text, err))
 			}
 		}
 	}
-	size := func(name string, to *int64) {
-		read(name, func(text string) error { return set(to, text, parseSize) })
-	}
-	count := func(name string, to *int) {
-		read(name, func(text string) error { return set(to, text, parseCount) })
-	}
-	duration := func(name string, to *time.Duration) {
-		read(name, func(text string) error { return set(to, text, parseWait) })
-	}
-	size("PACKAGE_DOWNLOAD", &c.Package.Download)
-	size("PACKAGE_BYTES", &c.Package.Bytes)
-	count("PACKAGE_FILES", &c.Package.Files)
-	size("PACKAGE_RATIO", &c.Package.Ratio)
-	count("PACKAGE_PATH", &c.Package.Name)
-	count("PACKAGE_DEPTH", &c.Package.Depth)
-	duration("PACKAGE_STALL", &c.Package.Stall)
-	duration("PACKAGE_FETCH_TIME", &c.Package.Transfer)
-	duration("PACKAGE_UNPACK_TIME", &c.Package.Unpacking)
-	count("PACKAGE_TRIES", &c.Package.Tries)
-	size("OUTPUT_FILE", &c.Output.File)
-	count("OUTPUT_TASKS", &c.Output.Tasks)
-	size("OUTPUT_BYTES", &c.Output.Bytes)
 	return problems
+}
+
+// Arguments reads the command line: any number of --name=value, with the names of limits.go. The
+// error names the first that is wrong.
+func (c *Config) Arguments(args []string) error {
+	settings := c.settings()
+	for _, arg := range args {
+		name, value, _ := strings.Cut(strings.TrimPrefix(arg, "--"), "=")
+		i := slices.IndexFunc(settings, func(s setting) bool { return "--"+s.name+"="+value == arg })
+		if i < 0 {
+			return fmt.Errorf("argument %q is unknown; a setting looks like --package-bytes=16GiB", arg)
+		}
+		if err := settings[i].set(value); err != nil {
+			return fmt.Errorf("--%s is %q: %w", name, value, err)
+		}
+	}
+	return nil
 }
 
 func set[T any](to *T, text string, parse func(string) (T, error)) error {

@@ -1,5 +1,5 @@
 // Command executor is what a Mesos agent starts to run the shards of an app. It takes
-// everything it needs from the environment that the agent sets.
+// everything it needs from the environment that the agent sets; arguments may set limits.
 package main
 
 import (
@@ -38,12 +38,16 @@ func run() int {
 		}
 	}
 	config, err := executor.FromEnvironment(os.Getenv)
-	if errors.Is(err, executor.ErrNoAgent) || len(os.Args) > 1 {
+	if errors.Is(err, executor.ErrNoAgent) {
 		fmt.Fprintln(os.Stderr, "This is ElasticJob's executor: a Mesos agent starts it to run the tasks of an app; it isn't started by hand.")
 		fmt.Fprintln(os.Stderr, "To try ElasticJob on this machine run `scheduler --local`, publish an app and register a job: the scheduler brings the executor along.")
 		return 2
 	}
 	if err != nil {
+		fmt.Fprintln(os.Stderr, "executor:", err)
+		return 2
+	}
+	if err := config.Arguments(os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "executor:", err)
 		return 2
 	}

@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/elasticjob-go/elasticjob/executor"
 )
 
 // config is what the command line and the environment say.
@@ -26,6 +28,7 @@ type config struct {
 	executorDir     string
 	executorIdle    time.Duration
 	killGrace       time.Duration
+	executorLimits  []string
 	timeZone        string
 	role, principal string
 	spread          bool
@@ -86,6 +89,10 @@ the environment: --data-dir as ` + envPrefix + `DATA_DIR, and so on; the flag wi
 	f.StringVar(&c.executorDir, "executor-dir", "", "folder of the executor binaries, executor or executor-<os>-<arch> (default: the folder of this program)")
 	f.DurationVar(&c.executorIdle, "executor-idle", 30*time.Second, "how long an executor is kept with nothing to do; 0 ends it after each run")
 	f.DurationVar(&c.killGrace, "kill-grace", 5*time.Second, "time between SIGTERM and SIGKILL for a task that is to end")
+	f.StringSliceVar(&c.executorLimits, "executor-limit", nil, "a bound of executors that start from now on, as name=value, repeated or separated by commas:\n"+
+		"package-download 4GiB, package-bytes 16GiB, package-files 200000, package-ratio 250, package-path 1024,\n"+
+		"package-depth 64, package-stall 1m, package-fetch-time 1h, package-unpack-time 15m, package-tries 4,\n"+
+		"output-file 32MiB, output-tasks 1000, output-bytes 1GiB are the defaults")
 	f.StringVar(&c.timeZone, "time-zone", "Local", "zone of crons whose job names none: an IANA name, or Local for this machine's")
 	f.BoolVar(&c.spread, "spread", false, "place shards on the emptiest agents instead of filling the fullest")
 	f.StringVar(&c.role, "mesos-role", "", "with --mesos: the framework's role")
@@ -134,6 +141,9 @@ func (c *config) check() error {
 	if c.executorIdle < 0 || c.killGrace < 0 {
 		bad("--executor-idle and --kill-grace can't be negative")
 	}
+	if err := new(executor.Config).Arguments(c.executorArguments()); err != nil {
+		bad("--executor-limit: %w", err)
+	}
 	if _, err := time.LoadLocation(c.timeZone); err != nil {
 		bad("--time-zone %q: no such zone; use an IANA name such as Europe/Berlin, or Local", c.timeZone)
 	}
@@ -146,6 +156,15 @@ func (c *config) check() error {
 		bad("--log-format %q: want text, json or auto", c.logFormat)
 	}
 	return errors.Join(errs...)
+}
+
+// executorArguments are the limits as the executor takes them.
+func (c *config) executorArguments() []string {
+	args := make([]string, len(c.executorLimits))
+	for i, limit := range c.executorLimits {
+		args[i] = "--" + limit
+	}
+	return args
 }
 
 func defaultDataDir() string {

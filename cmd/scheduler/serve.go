@@ -108,6 +108,7 @@ func framework(c config, address string) cluster.Framework {
 func coreOptions(c config, zone *time.Location, binary string) scheduler.CoreOptions {
 	o := scheduler.DefaultCoreOptions()
 	o.Zone, o.ExecutorBinary, o.ExecutorIdle, o.KillGrace = zone, binary, c.executorIdle, c.killGrace
+	o.ExecutorCommand = append(o.ExecutorCommand, c.executorArguments()...)
 	if c.spread {
 		o.Strategy = offers.Spread
 	}

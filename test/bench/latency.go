@@ -16,7 +16,7 @@ import (
 func latency(ctx context.Context, bin string, d time.Duration) error {
 	return withServer(ctx, bin, func(s *server) error {
 		moments := filepath.Join(s.dir, "moments")
-		script := "#!/bin/bash\necho $EPOCHREALTIME $ELASTICJOB_FIRE_TIME >> " + moments + "\n"
+		script := "#!/bin/bash\necho $EPOCHREALTIME $ELASTICJOB_FIRE_TIME $ELASTICJOB_EXECUTION_ID >> " + moments + "\n"
 		if err := s.app("quick", script); err != nil {
 			return err
 		}
@@ -39,13 +39,22 @@ func latency(ctx context.Context, bin string, d time.Duration) error {
 					return err
 				}
 			}
-			late, err := readMoments(moments)
+			runs, err := readMoments(moments)
 			if err != nil {
 				return err
 			}
-			late = late[min(len(late), 3*n):] // the first ones fetch the package
-			fmt.Printf("  %2d at once: cron's moment to first line  p50 %5.1f ms  p90 %5.1f ms  p99 %5.1f ms  (%d runs)\n",
-				n, quantile(late, 0.5), quantile(late, 0.9), quantile(late, 0.99), len(late))
+			runs = runs[min(len(runs), 3*n):] // the first ones fetch the package
+			started, late, err := s.lateness(runs)
+			if err != nil {
+				return err
+			}
+			fmt.Printf("  %2d at once, %d runs, ms after the cron's moment:\n", n, len(late))
+			for _, row := range []struct {
+				name   string
+				values []float64
+			}{{"process started", started}, {"first line of the script", late}} {
+				fmt.Printf("    %-25s p50 %5.1f  p90 %5.1f  p99 %5.1f\n", row.name, quantile(row.values, 0.5), quantile(row.values, 0.9), quantile(row.values, 0.99))
+			}
 			if err := os.Remove(moments); err != nil {
 				return err
 			}
@@ -70,25 +79,50 @@ func memory(s *server) error {
 	return nil
 }
 
-// readMoments reads how late each run began, in milliseconds.
-func readMoments(path string) ([]float64, error) {
-	var late []float64
+// ran is one run as its script saw it.
+type ran struct {
+	execution string
+	fire      time.Time
+	late      float64 // milliseconds from the fire to the first line
+}
+
+func readMoments(path string) ([]ran, error) {
+	var runs []ran
 	for _, line := range fileLines(path) {
-		began, fire, ok := strings.Cut(line, " ")
-		if !ok {
+		parts := strings.Fields(line)
+		if len(parts) != 3 {
 			continue
 		}
-		seconds, err := strconv.ParseFloat(began, 64)
+		seconds, err := strconv.ParseFloat(parts[0], 64)
 		if err != nil {
 			return nil, fmt.Errorf("read %s: %w", path, err)
 		}
-		at, err := time.Parse(time.RFC3339Nano, fire)
+		fire, err := time.Parse(time.RFC3339Nano, parts[1])
 		if err != nil {
 			return nil, fmt.Errorf("read %s: %w", path, err)
 		}
-		late = append(late, (seconds-float64(at.UnixMilli())/1000)*1000)
+		runs = append(runs, ran{parts[2], fire, (seconds - float64(fire.UnixMilli())/1000) * 1000})
 	}
-	return late, nil
+	return runs, nil
+}
+
+// lateness is how late runs began, by the executor's word and by their script's.
+func (s *server) lateness(runs []ran) (started, late []float64, err error) {
+	for _, r := range runs {
+		late = append(late, r.late)
+		var v struct {
+			Shards []struct {
+				StartTime *time.Time `json:"startTime"`
+			} `json:"shards"`
+		}
+		if err := s.get("/api/execution/"+r.execution, &v); err != nil {
+			return nil, nil, err
+		}
+		if len(v.Shards) == 1 && v.Shards[0].StartTime != nil {
+			started = append(started, float64(v.Shards[0].StartTime.Sub(r.fire).Microseconds())/1000)
+		}
+	}
+	return started, late, nil
 }
 
 func quantile(values []float64, q float64) float64 {

@@ -95,6 +95,18 @@ func (s *server) post(path string, body any) error {
 	return nil
 }
 
+func (s *server) get(path string, into any) error {
+	resp, err := http.Get(s.url + path)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s: %s", path, resp.Status)
+	}
+	return json.NewDecoder(resp.Body).Decode(into)
+}
+
 func (s *server) app(name, script string) error {
 	file := filepath.Join(s.dir, name+".tar")
 	if err := writeTar(file, "run", script); err != nil {
