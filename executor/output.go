@@ -104,9 +104,9 @@ func (o *outputs) end(number string) {
 }
 
 // File systems are slow when many files come and go (ext4 looks for inodes that weren't freed
-// in the last seconds), so a few of the folders to be removed are used again.
+// in the last seconds), so folders to be removed are used again, as many as a burst of tasks may need.
 const (
-	spares    = 64
+	spares    = 1024
 	spareSize = 64 << 10
 )
 
