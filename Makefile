@@ -10,7 +10,10 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 STATICCHECK := $(GO) tool -modfile=tools/go.mod staticcheck
 
 # What make fuzz does: so long for every fuzz target.
-FUZZTIME ?= 30s
+FUZZTIME ?= 60s
+
+# How many worlds make sim plays.
+SEEDS ?= 2000
 
 # The simulated worlds play in one goroutine each and take ten times as long with
 # the race detector: all of them run without it, and so many with it.
@@ -55,17 +58,21 @@ lint: ## gofmt, go vet, staticcheck
 arrows: ## check which room imports which
 	$(GO) test ./test/arrows
 
+.PHONY: sim
+sim: ## play SEEDS (2000) simulated worlds
+	$(GO) test -timeout 0 ./scheduler/sim -run TestWorlds -sim.seeds $(SEEDS)
+
 .PHONY: bench
 bench: build ## run the benchmarks, then measure the whole system (some 7 minutes)
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 	$(GO) run ./test/bench
 
 .PHONY: fuzz
-fuzz: ## run every fuzz target for FUZZTIME (30s)
+fuzz: ## run every fuzz target for FUZZTIME (60s)
 	@grep -rlE '^func Fuzz' --include='*_test.go' . | while read -r file; do \
 	  for target in $$(sed -nE 's/^func (Fuzz[A-Za-z0-9_]*)\(.*/\1/p' "$$file"); do \
 	    echo "$$file: $$target"; \
-	    $(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "$$(dirname "$$file")"; \
+	    $(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 1s "$$(dirname "$$file")"; \
 	  done; done
 
 .PHONY: prepare

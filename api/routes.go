@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/gin-gonic/gin"
+
+	"github.com/elasticjob-go/elasticjob/app"
 )
 
 // handler is a route's work: a value to answer as JSON, or an error.
@@ -179,31 +181,8 @@ func pathDistance(path, template string) int {
 		case wanted[i] != "" && wanted[i][0] == '{' && given[i] != "":
 			total++ // so that a literal that matches wins
 		case given[i] != wanted[i]:
-			total += 2 * letterDistance(given[i], wanted[i])
+			total += 2 * app.LetterDistance(given[i], wanted[i])
 		}
 	}
 	return total
-}
-
-// letterDistance is how many letters to insert, remove or replace (Levenshtein).
-func letterDistance(a, b string) int {
-	const most = 64 // the rest of a long segment counts as different
-	extra := max(0, len(a)-most) + max(0, len(b)-most)
-	a, b = a[:min(len(a), most)], b[:min(len(b), most)]
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost = 1 + min(diagonal, row[j], row[j+1])
-			}
-			diagonal, row[j+1] = row[j+1], cost
-		}
-	}
-	return row[len(b)] + extra
 }

@@ -22,7 +22,7 @@ func nearest(name string, candidates []string) string {
 		if max(len(name)-len(other), len(other)-len(name)) > len(other)/3 {
 			continue
 		}
-		d := distance(name, other)
+		d := LetterDistance(name, other)
 		if d <= len(other)/3 && (best == "" || d < fewest) {
 			best, fewest = candidate, d
 		}
@@ -30,9 +30,12 @@ func nearest(name string, candidates []string) string {
 	return best
 }
 
-// distance is the number of letters to insert, remove or replace to get from a
-// to b (Levenshtein).
-func distance(a, b string) int {
+// LetterDistance is the number of letters to insert, remove or replace to get
+// from a to b (Levenshtein). What is beyond 64 letters of either counts as different.
+func LetterDistance(a, b string) int {
+	const most = 64
+	extra := max(0, len(a)-most) + max(0, len(b)-most)
+	a, b = a[:min(len(a), most)], b[:min(len(b), most)]
 	row := make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j
@@ -48,5 +51,5 @@ func distance(a, b string) int {
 			diagonal, row[j+1] = row[j+1], cost
 		}
 	}
-	return row[len(b)]
+	return row[len(b)] + extra
 }
