@@ -21,6 +21,9 @@ import (
 // defaultGrace is for tasks that name none.
 const defaultGrace = 5 * time.Second
 
+// settles is how long a process runs before it is told of as running.
+const settles = 25 * time.Millisecond
+
 // task is one attempt at one shard, from its launch to its last update.
 type task struct {
 	session *session
@@ -146,7 +149,16 @@ func (t *task) begin() (exit guard.Exit, release func(), err error) {
 		return exit, release, err
 	}
 	t.status.StartTime = process.Started.UTC()
-	t.report(running, "process "+strconv.Itoa(process.PID)+" runs", t.status)
+	// A process that ends at once is told of by its end alone: its start time
+	// is in that, and each update is work for everybody, while others wait to
+	// be started. A task lost in this moment counts as never begun (rule E1).
+	settle := time.NewTimer(settles)
+	defer settle.Stop()
+	select {
+	case <-process.Done():
+	case <-settle.C:
+		t.report(running, "process "+strconv.Itoa(process.PID)+" runs", t.status)
+	}
 	exit, ok := process.Exit()
 	if !ok {
 		return exit, release, guard.ErrLost

@@ -162,6 +162,9 @@ func (c *Core) terminal(ref taskRef, u cluster.Update) {
 	if x := c.executors[s.Executor]; x != nil && u.Source == cluster.FromAgent && u.Reason == cluster.ReasonExecutorTerminated {
 		c.closeExecutor(x) // FAILURE may get lost (rules X1, X3)
 	}
+	if u.Source == cluster.FromExecutor {
+		c.agentWorks(ref) // a short task is told of by its end alone
+	}
 	c.readEnd(s, u)
 	if u.State == cluster.Unreachable || u.State == cluster.Unknown {
 		s.Complete = c.now

@@ -153,7 +153,7 @@ func (c *Core) explainExecution(x *Explanation, j *jobState, e *execution, now t
 	if !e.launched() {
 		reason := c.waitReason(j, e)
 		for item := range min(j.cfg.ShardingTotalCount, explainItems) {
-			x.Waiting = append(x.Waiting, WaitingView{ExecutionID: e.ID, Item: item, Since: e.Made, Reason: reason})
+			x.Waiting = append(x.Waiting, WaitingView{ExecutionID: e.ID, Item: item, Since: e.Made.Truncate(time.Millisecond), Reason: reason})
 		}
 		return
 	}
@@ -161,9 +161,9 @@ func (c *Core) explainExecution(x *Explanation, j *jobState, e *execution, now t
 		s := &e.Shards[i]
 		switch {
 		case s.State == Waiting:
-			x.Waiting = append(x.Waiting, WaitingView{ExecutionID: e.ID, Item: s.Item, Since: s.WaitSince, Reason: c.shardWaitReason(e, s, now)})
+			x.Waiting = append(x.Waiting, WaitingView{ExecutionID: e.ID, Item: s.Item, Since: s.WaitSince.Truncate(time.Millisecond), Reason: c.shardWaitReason(e, s, now)})
 		case s.live():
-			x.Running = append(x.Running, RunningView{ExecutionID: e.ID, Item: s.Item, TaskID: s.TaskID, State: s.State, Agent: s.Agent, Since: s.Launched})
+			x.Running = append(x.Running, RunningView{ExecutionID: e.ID, Item: s.Item, TaskID: s.TaskID, State: s.State, Agent: s.Agent, Since: s.Launched.Truncate(time.Millisecond)})
 			if why := runningTrouble(s); why != "" {
 				x.Notes = append(x.Notes, fmt.Sprintf("item %d: %s", s.Item, why))
 			}

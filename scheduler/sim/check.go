@@ -13,6 +13,7 @@ import (
 // says when a rule is broken.
 type checker struct {
 	w         *world
+	decoder   *decoder
 	execs     map[string]*execRecord // in the registry
 	early     map[string]*execRecord // chunks that no header names
 	ever      map[string]bool        // executions that ever were
@@ -27,16 +28,22 @@ type checker struct {
 	endNoted  map[string]bool // history has their end
 
 	mark      time.Time
-	running   map[string][]*process // by job and item
+	running   map[shardOf][]*process
 	processes int
 	ended     int
 	lastEnd   time.Duration
 }
 
+// shardOf names a shard of a job, whatever the execution.
+type shardOf struct {
+	job  string
+	item int
+}
+
 func newChecker(w *world) *checker {
-	return &checker{w: w, execs: map[string]*execRecord{}, early: map[string]*execRecord{}, ever: map[string]bool{}, jobs: map[string]*jobMirror{}, live: map[string]string{},
+	return &checker{w: w, decoder: newDecoder(), execs: map[string]*execRecord{}, early: map[string]*execRecord{}, ever: map[string]bool{}, jobs: map[string]*jobMirror{}, live: map[string]string{},
 		ghosts: map[string]string{}, alive: map[string]bool{}, executors: map[string]bool{}, toldToEnd: map[string]bool{}, infos: map[string]cluster.Executor{},
-		promises: map[string]bool{}, endNoted: map[string]bool{}, running: map[string][]*process{}}
+		promises: map[string]bool{}, endNoted: map[string]bool{}, running: map[shardOf][]*process{}}
 }
 
 // execution is a header that was committed.
@@ -238,7 +245,7 @@ func (c *checker) processBegins(p *process) {
 			w.fail("nothing runs twice: what finished has finished", "execution %s, item %d runs again as %s", p.exec, p.item, p.task)
 		}
 	}
-	key := fmt.Sprintf("%s %d", p.job, p.item)
+	key := shardOf{p.job, p.item}
 	for _, old := range c.running[key] {
 		switch {
 		case old.lingers, old.removed:
@@ -257,7 +264,7 @@ func (c *checker) processBegins(p *process) {
 }
 
 func (c *checker) processEnds(p *process) {
-	key := fmt.Sprintf("%s %d", p.job, p.item)
+	key := shardOf{p.job, p.item}
 	c.running[key] = slices.DeleteFunc(c.running[key], func(o *process) bool { return o == p })
 	if c.w.trace.on() {
 		c.w.trace.add("process of %s ends", p.task)

@@ -2,7 +2,6 @@ package sim
 
 import (
 	"bytes"
-	"fmt"
 	"slices"
 	"time"
 
@@ -39,7 +38,7 @@ func (c *checker) decided(l *leader, events []scheduler.Event, d *scheduler.Deci
 			w.trace.add("  note %s job=%s exec=%s task=%s %s", n.Kind, n.Job, n.Execution, n.Task, n.Detail)
 		}
 	}
-	w.mix(fmt.Sprint(len(events), len(d.Writes), len(d.Calls), len(d.Notes)))
+	w.mixNumbers(len(events), len(d.Writes), len(d.Calls), len(d.Notes))
 	v.acks = v.acks[:0]
 	for _, e := range events {
 		switch e := e.(type) {
@@ -228,6 +227,13 @@ func (c *checker) heldLong(l *leader) {
 		return
 	}
 	limit := w.opt.OfferHold + 8*time.Second // a slow commit may come between
+	long := false
+	for _, since := range l.watch.held {
+		long = long || w.now-since > limit
+	}
+	if !long {
+		return
+	}
 	for _, e := range c.execs {
 		if e.Settings == nil && e.Ended == 0 && w.wall().Sub(e.Made) >= w.opt.ReserveAfter {
 			limit = w.opt.ReserveFor + w.opt.OfferHold + 8*time.Second // reserved (rule L2)

@@ -130,12 +130,15 @@ func (c *checker) take(wr *registry.Write) {
 			c.w.trace.add("  = %s %.300s", wr.Path, wr.Value)
 		}
 	}
-	read := func(v any) bool {
-		if err := json.Unmarshal(wr.Value, v); err != nil {
+	readable := func(err error) bool {
+		if err != nil {
 			c.w.fail("what is written can be read", "%s: %v", wr.Path, err)
-			return false
 		}
-		return true
+		return err == nil
+	}
+	read := func(v any) bool { return readable(json.Unmarshal(wr.Value, v)) }
+	if wr.Delete {
+		c.decoder.forget(wr.Path)
 	}
 	switch {
 	case wr.Path == pathMark:
@@ -149,8 +152,7 @@ func (c *checker) take(wr *registry.Write) {
 	case dir == pathExecution && wr.Delete:
 		c.executionGone(name)
 	case dir == pathExecution:
-		var r record
-		if read(&r) {
+		if r, err := c.decoder.record(wr.Path, wr.Value); readable(err) {
 			c.execution(r)
 		}
 	case strings.HasPrefix(dir, pathShards+"/"):
@@ -164,8 +166,7 @@ func (c *checker) take(wr *registry.Write) {
 			}
 			return
 		}
-		var part []shardRecord
-		if read(&part) {
+		if part, err := c.decoder.chunk(wr.Path, wr.Value); readable(err) {
 			c.chunk(id, wr.Path, part)
 		}
 	case dir == pathGhost && wr.Delete:

@@ -6,6 +6,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/scheduler"
@@ -212,12 +213,26 @@ func (w *world) fail(invariant, format string, args ...any) {
 }
 
 // mix adds to the fingerprint.
-func (w *world) mix(text string) {
+func (w *world) mix(text string) { mix(w, text) }
+
+func mix[T string | []byte](w *world, text T) {
 	h := w.print ^ uint64(w.now)
 	for i := range len(text) {
 		h = (h ^ uint64(text[i])) * 1099511628211
 	}
 	w.print = h
+}
+
+func (w *world) mixNumbers(numbers ...int) {
+	var room [64]byte
+	text := room[:0]
+	for i, n := range numbers {
+		if i > 0 {
+			text = append(text, ' ')
+		}
+		text = strconv.AppendInt(text, int64(n), 10)
+	}
+	mix(w, text)
 }
 
 func (w *world) report() Report {

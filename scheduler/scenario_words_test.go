@@ -1,0 +1,280 @@
+package scheduler
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/wire"
+)
+
+// scene is a stage that is directed by lines of text and says in words what
+// the core decides.
+type scene struct {
+	*stage
+	out strings.Builder
+	// stamped puts the time before what is said: time passes meanwhile.
+	stamped bool
+
+	names    map[string]string // of tasks, executors, executions and the framework, by their ids
+	ids      map[string]string // the other way round
+	counts   map[string]int    // how many there are by what they are called after
+	tasks    map[string]cluster.TaskLaunch
+	lastUUID map[string][]byte
+	updates  int
+}
+
+func newScene(t *testing.T) *scene {
+	t.Helper()
+	s := &scene{}
+	s.begin(t)
+	return s
+}
+
+// begin is a new world.
+func (s *scene) begin(t *testing.T) {
+	t.Helper()
+	s.stage = newStage(t)
+	s.names, s.ids, s.counts = map[string]string{}, map[string]string{}, map[string]int{}
+	s.tasks, s.lastUUID, s.updates = map[string]cluster.TaskLaunch{}, map[string][]byte{}, 0
+}
+
+// said returns and forgets what was said.
+func (s *scene) said() string {
+	text := s.out.String()
+	s.out.Reset()
+	if text == "" {
+		return "(nothing)\n"
+	}
+	return text
+}
+
+func (s *scene) say(format string, args ...any) {
+	if s.stamped {
+		s.out.WriteString(s.now.Format("15:04:05.999") + " ")
+	}
+	s.out.WriteString(s.inWords(fmt.Sprintf(format, args...)) + "\n")
+}
+
+var (
+	executorIDs  = regexp.MustCompile(`([\w.-]+)@-@[\w.-]+@-@(\d+)`)
+	triggerIDs   = regexp.MustCompile(`([\w.-]+)@\d{8}T\d{6}Z-[0-9a-f]{8}`)
+	frameworkIDs = regexp.MustCompile(`elasticjob-[0-9a-f]{8}-[0-9a-f-]{27}`)
+)
+
+// inWords replaces random ids by stable names.
+func (s *scene) inWords(text string) string {
+	for id, name := range s.names {
+		text = strings.ReplaceAll(text, id, name)
+	}
+	text = executorIDs.ReplaceAllString(text, "$1#$2")
+	text = triggerIDs.ReplaceAllStringFunc(text, func(id string) string {
+		return s.called(id, triggerIDs.FindStringSubmatch(id)[1]+"@trigger-")
+	})
+	return frameworkIDs.ReplaceAllStringFunc(text, func(id string) string { return s.called(id, "framework-") })
+}
+
+// called gives an id the next name that begins so.
+func (s *scene) called(id, prefix string) string {
+	if name, ok := s.names[id]; ok {
+		return name
+	}
+	s.counts[prefix]++
+	name := fmt.Sprint(prefix, s.counts[prefix])
+	s.names[id], s.ids[name] = name, id
+	return name
+}
+
+// tell says what was decided, in the order in which it leaves.
+func (s *scene) tell(d Decision) {
+	started := map[string]bool{}
+	for _, c := range calls[CallAccept](d) {
+		for _, l := range c.Accept.Tasks {
+			task, err := wire.DecodeTask(l.Data)
+			if err != nil {
+				s.t.Fatal(err)
+			}
+			s.tasks[s.called(l.TaskID, fmt.Sprintf("%s/%d#", task.JobName, task.Item))] = l
+			name := executorIDs.ReplaceAllString(l.Executor.ID, "$1#$2")
+			if s.ids[name] == "" {
+				s.ids[name], started[name] = l.Executor.ID, true
+			}
+		}
+	}
+	s.tellWrites(d)
+	for _, c := range d.Calls {
+		s.tellCall(c, started)
+	}
+	for _, r := range d.Replies {
+		switch {
+		case r.Err != nil:
+			s.say("refused (%s): %s", r.Err.Code, r.Err.Message)
+		case r.ExecutionID != "":
+			s.say("answer: %s", r.ExecutionID)
+		default:
+			s.say("answer: done")
+		}
+	}
+	for _, n := range d.Notes {
+		about := cmp.Or(n.Task, n.Execution, n.Job)
+		if about != "" && n.Detail != "" {
+			about += ": "
+		}
+		s.say("note, %s: %s", n.Kind, about+n.Detail)
+	}
+	if d.Drained {
+		s.say("DRAINED")
+	}
+}
+
+func (s *scene) tellWrites(d Decision) {
+	var put, deleted []string
+	for _, w := range d.Writes {
+		_, what, _ := strings.Cut(w.Path[1:], "/")
+		what = s.inWords(strings.Replace(what, "/", " ", 1))
+		if w.Delete {
+			deleted = append(deleted, what)
+		} else {
+			put = append(put, what)
+		}
+	}
+	if len(put) > 0 {
+		s.say("WRITE %s", someOf(put))
+	}
+	if len(deleted) > 0 {
+		s.say("DELETE %s", someOf(deleted))
+	}
+}
+
+// someOf is a list, cut where it would tell the reader nothing more.
+func someOf(list []string) string {
+	const most = 6
+	if n := len(list); n > most {
+		return fmt.Sprintf("%s … %s (%d)", strings.Join(list[:most-2], ", "), list[n-1], n)
+	}
+	return strings.Join(list, ", ")
+}
+
+func (s *scene) tellCall(c Call, started map[string]bool) {
+	switch c := c.(type) {
+	case CallSubscribe:
+		s.say("SUBSCRIBE as %s", c.FrameworkID)
+	case CallAccept:
+		s.say("ACCEPT %s of %s", strings.Join(c.Accept.OfferIDs, ", "), c.Accept.AgentID)
+		for _, l := range c.Accept.Tasks {
+			s.say("  LAUNCH %s", s.launched(l, started))
+		}
+	case CallDecline:
+		s.say("DECLINE %s for %s", strings.Join(c.Offers, ", "), c.Refuse)
+	case CallKill:
+		s.say("KILL %s on %s", c.Kill.TaskID, c.Kill.AgentID)
+	case CallShutdown:
+		s.say("SHUTDOWN %s on %s", c.ExecutorID, c.AgentID)
+	case CallReconcile:
+		list := make([]string, len(c.Tasks))
+		for i, ref := range c.Tasks {
+			list[i] = s.inWords(ref.TaskID)
+		}
+		slices.Sort(list)
+		s.say("RECONCILE %s", cmp.Or(someOf(list), "everything"))
+	case CallAcknowledge:
+		s.say("ACKNOWLEDGE %s", c.Ack.TaskID)
+	case CallRevive:
+		s.say("REVIVE")
+	case CallSuppress:
+		s.say("SUPPRESS")
+	default:
+		s.t.Fatalf("no words for %T", c)
+	}
+}
+
+func (s *scene) launched(l cluster.TaskLaunch, started map[string]bool) string {
+	task, err := wire.DecodeTask(l.Data)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	text := fmt.Sprintf("%s on executor %s", l.TaskID, l.Executor.ID)
+	if name := s.inWords(l.Executor.ID); started[name] {
+		delete(started, name)
+		text += " (new)"
+	}
+	if task.Attempt > 1 {
+		text += fmt.Sprintf(", attempt %d, %s", task.Attempt, task.Source)
+	}
+	if task.JobParameter != "" {
+		text += fmt.Sprintf(", parameter %q", task.JobParameter)
+	}
+	return text
+}
+
+// tellExplanation says what people are told of a job.
+func (s *scene) tellExplanation(x Explanation) {
+	s.say("%s is %s", x.JobName, x.State)
+	for i := 0; i < len(x.Waiting); {
+		first := x.Waiting[i]
+		last := first.Item
+		for i++; i < len(x.Waiting) && x.Waiting[i].ExecutionID == first.ExecutionID && x.Waiting[i].Reason == first.Reason; i++ {
+			last = x.Waiting[i].Item
+		}
+		items := fmt.Sprint("item ", first.Item)
+		if last != first.Item {
+			items = fmt.Sprintf("items %d to %d", first.Item, last)
+		}
+		s.say("  waits: %s, %s: %s", first.ExecutionID, items, first.Reason)
+	}
+	for _, r := range x.Running {
+		s.say("  runs: %s, %s as %s", r.ExecutionID, r.State, r.TaskID)
+	}
+	for _, n := range x.Notes {
+		s.say("  note: %s", n)
+	}
+	if len(x.NextFires) > 0 {
+		s.say("  next fire: %s", x.NextFires[0].Format(time.RFC3339))
+	}
+}
+
+// tellExecutions says how a job's executions stand: the last ended ones, and
+// all that live.
+func (s *scene) tellExecutions(job string) {
+	var ids []string
+	for _, e := range s.core.ended.list {
+		if e.Job == job {
+			ids = append(ids, e.ID)
+		}
+	}
+	if over := len(ids) - 3; over > 0 {
+		s.say("(%d that ended before)", over)
+		ids = ids[over:]
+	}
+	if j := s.core.jobs[job]; j != nil {
+		for _, e := range j.queue {
+			ids = append(ids, e.ID)
+		}
+	}
+	for _, id := range ids {
+		v := s.execution(id)
+		reason := v.Reason
+		if reason != "" {
+			reason = ": " + reason
+		}
+		s.say("%s (%s) %s%s", v.ExecutionID, v.Source, v.State, reason)
+		for _, shard := range v.Shards {
+			if shard.Attempt == 0 {
+				continue
+			}
+			text := fmt.Sprintf("  item %d %s, attempt %d on %s", shard.Item, shard.State, shard.Attempt, shard.Agent)
+			if shard.ExitStatus != nil {
+				text += fmt.Sprintf(", exit status %d", *shard.ExitStatus)
+			}
+			if shard.FailureCause != "" {
+				text += ": " + shard.FailureCause
+			}
+			s.say("%s", text)
+		}
+	}
+}
