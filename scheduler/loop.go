@@ -25,6 +25,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
@@ -318,6 +319,21 @@ type inbox struct {
 	changes []*change
 	closed  bool
 	ready   chan struct{}
+	later   *time.Timer // rings for events that can wait a moment
+}
+
+// linger is how long status updates wait for others to share their commit.
+// Nobody waits for them as for a fire, and a burst of tasks tells many.
+const linger = 2 * time.Millisecond
+
+// canLinger reports whether an event is a status update.
+func canLinger(e Event) bool {
+	t, ok := e.(Told)
+	if !ok {
+		return false
+	}
+	_, ok = t.Event.(cluster.Update)
+	return ok
 }
 
 // batch bounds the events of one step.
@@ -326,9 +342,15 @@ const batch = 5000
 func (b *inbox) put(e Event) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if !b.closed {
-		b.events = append(b.events, e)
+	if b.closed {
+		return
+	}
+	b.events = append(b.events, e)
+	switch {
+	case !canLinger(e):
 		b.ring()
+	case b.later == nil:
+		b.later = time.AfterFunc(linger, b.ring)
 	}
 }
 
@@ -353,6 +375,10 @@ func (b *inbox) ring() {
 func (b *inbox) take() ([]Event, []*change) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.later != nil {
+		b.later.Stop()
+		b.later = nil
+	}
 	n := min(len(b.events), batch)
 	events, changes := b.events[:n:n], b.changes
 	b.events, b.changes = b.events[n:], nil
