@@ -30,6 +30,7 @@ import (
 //	wait DURATION, clock ±DURATION         time passes; the wall clock is set
 //	crash, restart                         the next leader, without and with its SUBSCRIBED
 //	explain JOB, executions JOB            what people are told
+//	option [binary= fires-per-step=]       of the next leader
 //	begin                                  a new world
 //
 // A TASK is JOB/ITEM#N, or JOB/ITEM for its last launch, or any other text for a
@@ -60,6 +61,7 @@ var scenarioCommands = map[string]func(*scene, *words) error{
 	"explain":    (*scene).cmdExplain,
 	"executions": func(s *scene, w *words) error { s.tellExecutions(w.next()); return nil },
 	"begin":      func(s *scene, _ *words) error { s.begin(s.t); return nil },
+	"option":     (*scene).cmdOption,
 }
 
 // words are what follows a command: words, and options name=value.
@@ -145,6 +147,14 @@ func (s *scene) planned(p plan, err error) error {
 	if err != nil {
 		return err
 	}
+	together := make([]string, len(p.writes))
+	for i, w := range p.writes {
+		together[i] = "put " + w.Path
+		if w.Delete {
+			together[i] = "delete " + w.Path
+		}
+	}
+	s.say("COMMIT %s", strings.Join(together, ", "))
 	s.apply(p, nil)
 	s.tell(s.last)
 	return nil
@@ -368,6 +378,12 @@ func (s *scene) cmdRestart(*words) error {
 		return err
 	}
 	return s.steps(SessionBegan{Session: s.core.session.number, MasterID: "master-1"})
+}
+
+func (s *scene) cmdOption(w *words) error {
+	s.opt.ExecutorBinary = w.option("binary", s.opt.ExecutorBinary)
+	s.opt.FiresPerStep = int(w.number("fires-per-step", float64(s.opt.FiresPerStep)))
+	return nil
 }
 
 func (s *scene) cmdExplain(w *words) error {

@@ -22,7 +22,7 @@ var rewrite = flag.Bool("update", false, "rewrite the decisions in testdata/*.tx
 //	----
 //	WRITE counter, executor my_app#1, execution my_job@trigger-1
 //	ACCEPT O1 of S1
-//	  LAUNCH my_job/0#1 on executor my_app#1 (new)
+//	  LAUNCH my_job/0#1 of my_job@trigger-1 on executor my_app#1 (new)
 //
 // my_job/0#2 is the second task launched for item 0 of my_job, my_app#1 the
 // first executor, my_job@trigger-1 the execution of the first trigger. Lines

@@ -120,12 +120,22 @@ func (s *scene) tell(d Decision) {
 			s.say("answer: done")
 		}
 	}
+	alike := map[string]int{}
 	for _, n := range d.Notes {
+		of := fmt.Sprintf("%s, %s", n.Kind, n.Job)
+		if alike[of]++; alike[of] > 3 {
+			continue // counted below
+		}
 		about := cmp.Or(n.Task, n.Execution, n.Job)
 		if about != "" && n.Detail != "" {
 			about += ": "
 		}
 		s.say("note, %s: %s", n.Kind, about+n.Detail)
+	}
+	for _, of := range sortedKeys(alike) {
+		if n := alike[of]; n > 3 {
+			s.say("… and %d more of %s", n-3, of)
+		}
 	}
 	if d.Drained {
 		s.say("DRAINED")
@@ -166,7 +176,13 @@ func (s *scene) tellCall(c Call, started map[string]bool) {
 		s.say("SUBSCRIBE as %s", c.FrameworkID)
 	case CallAccept:
 		s.say("ACCEPT %s of %s", strings.Join(c.Accept.OfferIDs, ", "), c.Accept.AgentID)
-		for _, l := range c.Accept.Tasks {
+		for i, l := range c.Accept.Tasks {
+			if n := len(c.Accept.Tasks); n > 6 && i > 1 && i < n-1 {
+				if i == 2 {
+					s.say("  … %d more …", n-3)
+				}
+				continue
+			}
 			s.say("  LAUNCH %s", s.launched(l, started))
 		}
 	case CallDecline:
@@ -198,13 +214,16 @@ func (s *scene) launched(l cluster.TaskLaunch, started map[string]bool) string {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	text := fmt.Sprintf("%s on executor %s", l.TaskID, l.Executor.ID)
+	text := fmt.Sprintf("%s of %s on executor %s", l.TaskID, task.ExecutionID, l.Executor.ID)
 	if name := s.inWords(l.Executor.ID); started[name] {
 		delete(started, name)
 		text += " (new)"
 	}
+	if l.Executor.BinaryURI != "" {
+		text += " from " + l.Executor.BinaryURI
+	}
 	if task.Attempt > 1 {
-		text += fmt.Sprintf(", attempt %d, %s", task.Attempt, task.Source)
+		text += fmt.Sprintf(", attempt %d, %s, fired %s", task.Attempt, task.Source, task.FireTime.Format("15:04:05.999"))
 	}
 	if task.JobParameter != "" {
 		text += fmt.Sprintf(", parameter %q", task.JobParameter)

@@ -2,7 +2,6 @@ package sim
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/app"
@@ -43,16 +42,6 @@ type mtask struct {
 	res                 app.Resources
 	state               cluster.State // of the last update passed on
 	latest              cluster.State // of the newest that the agent has
-}
-
-type offer struct {
-	id, agent string
-	res       app.Resources
-}
-
-type filter struct {
-	res   app.Resources
-	until time.Duration
 }
 
 // newMaster elects a master; one with memory knows which agents are to come back.
@@ -118,195 +107,11 @@ func (m *master) lost(s *stream) {
 	clear(m.offers)
 }
 
-// used is what tasks, executors, offers and others take of an agent.
-func (m *master) used(id string) app.Resources {
-	k := m.agents[id]
-	sum := k.other
-	for _, t := range m.tasks {
-		if t.agent == id && !over(t.latest) {
-			sum = sum.Plus(t.res)
-		}
-	}
-	for _, x := range k.executors {
-		sum = sum.Plus(app.Resources(x.Resources))
-	}
-	for _, o := range m.offers {
-		if o.agent == id {
-			sum = sum.Plus(o.res)
-		}
-	}
-	return sum
-}
-
-func over(s cluster.State) bool { return s.Terminal() }
-
-// allocate plans the next round of offers.
-func (m *master) allocate(d time.Duration) {
-	at := m.w.now + d
-	if m.allocAt > m.w.now && m.allocAt <= at {
-		return
-	}
-	m.allocAt = at
-	m.w.after(d, func() {
-		if m.w.master == m && m.allocAt == at {
-			m.allocAt = 0
-			m.makeOffers()
-		}
-	})
-}
-
-func (m *master) makeOffers() {
-	if m.stream == nil || m.suppressed {
-		return
-	}
-	w := m.w
-	var made []cluster.Offer
-	for _, id := range sorted(m.agents) {
-		k := m.agents[id]
-		if !k.connected {
-			continue
-		}
-		free := k.a.total.Minus(m.used(id))
-		if free.CPUMilli < 10 || free.MemMilli < 32_000 {
-			continue
-		}
-		if f, ok := m.filters[id]; ok && f.until > w.now && free.Fits(f.res) {
-			m.allocate(f.until - w.now + time.Millisecond)
-			continue
-		}
-		w.offerNo++
-		o := &offer{id: fmt.Sprintf("offer-%d", w.offerNo), agent: id, res: free}
-		m.offers[o.id] = o
-		made = append(made, cluster.Offer{ID: o.id, AgentID: id, Hostname: k.a.host, AgentURL: "http://" + k.a.host + ":5051",
-			Resources: cluster.Resources(free), ExecutorIDs: sorted(k.executors)})
-	}
-	if len(made) > 0 {
-		m.tell(cluster.Offers{Offers: made})
-	}
-}
-
-// rescind takes offers of an agent back.
-func (m *master) rescind(agentID string) {
-	for _, id := range sorted(m.offers) {
-		if m.offers[id].agent == agentID {
-			delete(m.offers, id)
-			m.tell(cluster.Rescind{OfferID: id})
-		}
-	}
-}
-
-func (m *master) decline(ids []string, refuse time.Duration) {
-	for _, id := range ids {
-		if o := m.offers[id]; o != nil {
-			delete(m.offers, id)
-			m.refuse(o.agent, o.res, refuse)
-		}
-	}
-}
-
-func (m *master) refuse(agentID string, res app.Resources, d time.Duration) {
-	if d > 0 && !res.IsZero() {
-		m.filters[agentID] = filter{res: res, until: m.w.now + d}
-	}
-	m.allocate(m.w.between(time.Millisecond, 200*time.Millisecond))
-}
-
-func (m *master) revive() {
-	m.suppressed = false
-	clear(m.filters)
-	m.allocate(m.w.between(100*time.Microsecond, 20*time.Millisecond))
-}
-
 // say is an update of the master's own: without uuid.
 func (m *master) say(u cluster.Update) {
 	u.Source = cluster.FromMaster
 	u.Timestamp = m.w.wall()
 	m.tell(u)
-}
-
-// accept launches tasks on offers.
-func (m *master) accept(a cluster.Accept) {
-	w := m.w
-	k := m.agents[a.AgentID]
-	free, good := app.Resources{}, k != nil && k.connected
-	for _, id := range a.OfferIDs {
-		o := m.offers[id]
-		if o == nil || o.agent != a.AgentID {
-			good = false
-			continue
-		}
-		free = free.Plus(o.res)
-		delete(m.offers, id)
-	}
-	if !good {
-		w.count(OfferGone)
-		for _, t := range a.Tasks {
-			m.say(cluster.Update{TaskID: t.TaskID, AgentID: a.AgentID, State: cluster.Dropped, Reason: cluster.ReasonInvalidOffers, Message: "Offer no longer valid"})
-		}
-		m.allocate(w.between(time.Millisecond, 100*time.Millisecond))
-		return
-	}
-	started := false
-	for _, t := range a.Tasks {
-		if _, runs := k.executors[t.Executor.ID]; !runs {
-			started = true
-		}
-		if why := m.invalid(k, t, free, started); why != "" {
-			m.say(cluster.Update{TaskID: t.TaskID, AgentID: a.AgentID, State: cluster.Error, Reason: cluster.ReasonTaskInvalid, Message: why})
-			continue
-		}
-		_, runs := k.executors[t.Executor.ID]
-		if !runs {
-			if w.started[t.Executor.ID] {
-				w.count(ExecutorGoneAtAccept)
-			}
-			w.started[t.Executor.ID] = true
-			free = free.Minus(app.Resources(t.Executor.Resources))
-			k.executors[t.Executor.ID] = t.Executor
-		}
-		free = free.Minus(app.Resources(t.Resources))
-		m.tasks[t.TaskID] = &mtask{id: t.TaskID, agent: a.AgentID, executor: t.Executor.ID, res: app.Resources(t.Resources), state: cluster.Staging, latest: cluster.Staging}
-		if runs && w.dice(ExecutorCrashAtLaunch) {
-			if x := k.a.executors[t.Executor.ID]; x != nil && k.a.online() {
-				k.a.end(x, cluster.ReasonExecutorTerminated, "Executor terminated", 1280)
-			}
-		}
-		m.toAgent(a.AgentID, RunLost, func(ag *agent) { ag.run(t, !runs) })
-	}
-	m.refuse(a.AgentID, free, a.Refuse)
-}
-
-// invalid says why the master rejects a task; for what a correct framework never
-// does, that is a failure of the world too.
-func (m *master) invalid(k *known, t cluster.TaskLaunch, free app.Resources, started bool) string {
-	w := m.w
-	if w.dice(MasterRejects) {
-		return "the master does not like it"
-	}
-	if m.tasks[t.TaskID] != nil {
-		w.fail("L5 a repeated launch has a new task id", "task %s is launched a second time", t.TaskID)
-		return "Task has duplicate ID"
-	}
-	need := app.Resources(t.Resources)
-	if x, ok := k.executors[t.Executor.ID]; !ok {
-		need = need.Plus(app.Resources(t.Executor.Resources))
-	} else if !sameExecutor(x, t.Executor) {
-		w.fail("X4 ExecutorInfo is kept byte for byte", "executor %s on %s: %+v, launched with %+v", t.Executor.ID, k.a.id, x, t.Executor)
-		return "ExecutorInfo is not compatible with existing ExecutorInfo"
-	}
-	if !need.Fits(free) {
-		// An executor that was believed to run has to be paid: a wrong belief, which the ERROR ends.
-		if !started && w.now-k.a.executorLost > time.Minute {
-			w.fail("agents are never over-committed", "task %s needs %s on %s, the offers have %s left", t.TaskID, need, k.a.id, free)
-		}
-		return "Total resources required by task and its executor more than available"
-	}
-	return ""
-}
-
-func sameExecutor(a, b cluster.Executor) bool {
-	return a.ID == b.ID && a.Framework == b.Framework && a.Name == b.Name && a.Resources == b.Resources && a.BinaryURI == b.BinaryURI &&
-		a.Version == b.Version && slices.Equal(a.Command, b.Command)
 }
 
 // toAgent sends a message over the agent's connection, in order; it is lost when

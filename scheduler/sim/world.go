@@ -158,7 +158,7 @@ func (w *world) play() {
 	w.planFault()
 	w.after(10*time.Second, w.look)
 	for n := 0; !w.ended && w.failure == nil && len(w.queue) > 0; n++ {
-		e := heap.Pop(&w.queue).(event)
+		e := heap.Pop(&w.queue).(*event)
 		w.now = e.at
 		e.do()
 		if n > 5_000_000 {
@@ -187,7 +187,7 @@ func (w *world) wall() time.Time { return epoch.Add(w.now + w.skew) }
 
 func (w *world) after(d time.Duration, do func()) {
 	w.seq++
-	heap.Push(&w.queue, event{at: w.now + max(d, 0), seq: w.seq, do: do})
+	heap.Push(&w.queue, &event{at: w.now + max(d, 0), seq: w.seq, do: do})
 }
 
 func (w *world) chance(p float64) bool { return p > 0 && w.rng.Float64() < p }
@@ -252,18 +252,18 @@ type event struct {
 	do  func()
 }
 
-type eventQueue []event
+type eventQueue []*event
 
 func (q eventQueue) Len() int { return len(q) }
 func (q eventQueue) Less(i, j int) bool {
 	return q[i].at < q[j].at || q[i].at == q[j].at && q[i].seq < q[j].seq
 }
 func (q eventQueue) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
-func (q *eventQueue) Push(x any)   { *q = append(*q, x.(event)) }
+func (q *eventQueue) Push(x any)   { *q = append(*q, x.(*event)) }
 func (q *eventQueue) Pop() any {
 	old := *q
 	e := old[len(old)-1]
-	old[len(old)-1] = event{}
+	old[len(old)-1] = nil
 	*q = old[:len(old)-1]
 	return e
 }

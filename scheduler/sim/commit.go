@@ -1,0 +1,77 @@
+package sim
+
+import (
+	"errors"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/registry"
+)
+
+// commit writes in as many commits as the limit needs (rule T5), each with its
+// own luck (rule T3).
+func (l *leader) commit(writes []registry.Write, fenced bool, done func(error)) {
+	w := l.w
+	if len(writes) == 0 && !fenced {
+		done(nil)
+		return
+	}
+	n, size := 0, 0
+	for n < len(writes) {
+		size += len(writes[n].Path) + len(writes[n].Value)
+		if n > 0 && size > w.limit {
+			break
+		}
+		n++
+	}
+	part, rest := writes[:n], writes[n:]
+	wait := w.between(200*time.Microsecond, 10*time.Millisecond)
+	if w.dice(SlowCommit) {
+		wait = w.between(100*time.Millisecond, 5*time.Second)
+	}
+	l.soon(wait, func() {
+		again := func() { l.soon(w.between(time.Millisecond, 4*time.Second), func() { l.try(part, rest, done) }) }
+		switch {
+		case w.dice(CommitUnknownNotDone):
+			again()
+		case w.dice(CommitUnknownDone):
+			err := w.store.commit(l.term, part)
+			if err == nil {
+				w.check.committed(part)
+			}
+			// Sent again, the conflict shows our own term and number: it had happened.
+			l.soon(w.between(time.Millisecond, 4*time.Second), func() { l.tried(err, rest, done) })
+		case w.dice(CommitLostWithTerm):
+			if w.rng.IntN(2) == 0 {
+				if err := w.store.commit(l.term, part); err == nil {
+					w.check.committed(part)
+				}
+			}
+			l.expire()
+			done(registry.ErrOutcomeUnknown)
+		default:
+			l.try(part, rest, done)
+		}
+	})
+}
+
+func (l *leader) try(part, rest []registry.Write, done func(error)) {
+	err := l.w.store.commit(l.term, part)
+	if err == nil {
+		l.w.check.committed(part)
+	}
+	l.tried(err, rest, done)
+}
+
+func (l *leader) tried(err error, rest []registry.Write, done func(error)) {
+	switch {
+	case err != nil:
+		if errors.Is(err, registry.ErrTermOver) {
+			l.w.count(DeposedLeaderWrote)
+		}
+		done(err)
+	case len(rest) > 0 && l.w.dice(CrashBetweenParts):
+		l.crash("between the parts of a write")
+	default:
+		l.commit(rest, false, done)
+	}
+}

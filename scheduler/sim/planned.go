@@ -1,0 +1,216 @@
+package sim
+
+import (
+	"slices"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/app"
+)
+
+// planFault has one of this world's planned faults happen, and plans the next.
+func (w *world) planFault() {
+	var on []Fault
+	for f := LeaderCrash; f <= StaleSubscriber; f++ {
+		if w.moods[f] > 0 {
+			on = append(on, f)
+		}
+	}
+	if len(on) == 0 {
+		return
+	}
+	level := w.moods[on[0]]
+	w.after(w.between(time.Second, time.Duration(float64(40*time.Second)/level)), func() {
+		if w.calm {
+			return
+		}
+		f, _ := pick(w, on)
+		if w.happens(f) {
+			w.count(f)
+		}
+		w.planFault()
+	})
+}
+
+// happens makes a planned fault, and reports whether there was occasion for it.
+func (w *world) happens(f Fault) bool {
+	l := w.leading
+	leads := l != nil && !l.dead && !l.paused
+	a, _ := pick(w, w.agents)
+	up := a != nil && a.online()
+	switch f {
+	case LeaderCrash:
+		if !leads {
+			return false
+		}
+		l.crash("at some moment")
+	case LeaderPause:
+		if !leads {
+			return false
+		}
+		l.pause()
+	case RegistrySessionLost:
+		if !leads {
+			return false
+		}
+		l.expire()
+		w.after(w.between(time.Millisecond, 3*time.Second), func() { l.run(l.over) })
+	case StaleSubscriber:
+		if !leads || l.session == nil {
+			return false
+		}
+		// A call of a process that died: it takes the stream over and is gone.
+		ghost := &leader{w: w, dead: true}
+		s := &session{l: ghost}
+		s.stream = &stream{w: w, sess: s, m: w.master, open: true, dead: true}
+		w.master.subscribe(s.stream, w.master.fw)
+		s.stream.cutOff()
+	case SessionCut:
+		if w.master.stream == nil {
+			return false
+		}
+		w.master.stream.breaks("the connection broke")
+	case MasterFailoverEmpty, MasterFailoverMemory:
+		w.failover(f == MasterFailoverMemory)
+	case AgentRestart:
+		if !up {
+			return false
+		}
+		a.stop()
+		w.after([]time.Duration{w.between(time.Second, 10*time.Second), w.between(10*time.Second, 3*time.Minute), w.between(time.Minute, 20*time.Minute)}[w.rng.IntN(3)], a.restart)
+	case AgentPartition:
+		if !up {
+			return false
+		}
+		a.cut = true
+		a.disconnect()
+		w.after([]time.Duration{w.between(time.Second, 30*time.Second), w.between(time.Minute, 5*time.Minute), w.between(time.Minute, 30*time.Minute)}[w.rng.IntN(3)], a.heal)
+	case MachineLost, MachineReplaced:
+		if a == nil || a.lost {
+			return false
+		}
+		a.die()
+		if f == MachineReplaced {
+			w.after(w.between(5*time.Second, 5*time.Minute), func() { w.replace(a, a.host) })
+		}
+	case HostReboot:
+		if !up {
+			return false
+		}
+		a.reboot()
+	case ExecutorCrash, ExecutorOverMemory:
+		if !up {
+			return false
+		}
+		id, ok := pick(w, sorted(a.executors))
+		if !ok || a.executors[id].dead {
+			return false
+		}
+		if f == ExecutorOverMemory {
+			a.end(a.executors[id], "REASON_CONTAINER_LIMITATION_MEMORY", "Memory limit exceeded", 9)
+		} else {
+			a.end(a.executors[id], "REASON_EXECUTOR_TERMINATED", "Executor terminated", 1280)
+		}
+	case ClockForward:
+		w.skew += []time.Duration{w.between(time.Second, 30*time.Second), w.between(time.Minute, 3*time.Hour)}[w.rng.IntN(2)]
+		w.lastJump = w.now
+	case ClockBack:
+		w.skew -= []time.Duration{w.between(time.Second, 30*time.Second), w.between(time.Minute, time.Hour)}[w.rng.IntN(2)]
+		w.lastJump = w.now
+	case OfferStorm:
+		w.storm(10)
+	case OtherFramework:
+		k := w.master.agents[a.id]
+		if !up || k == nil {
+			return false
+		}
+		w.master.rescind(a.id)
+		free := a.total.Minus(w.master.used(a.id))
+		k.other = k.other.Plus(app.Resources{CPUMilli: max(free.CPUMilli/2, 0), MemMilli: max(free.MemMilli/2, 0)})
+		w.after(w.between(time.Second, time.Minute), func() {
+			k.other = app.Resources{}
+			w.master.allocate(time.Millisecond)
+		})
+	case FrameworkRemoved:
+		if w.rng.IntN(4) > 0 || w.master.fw == "" {
+			return false
+		}
+		w.removeFramework()
+	}
+	return true
+}
+
+func (w *world) storm(n int) {
+	if n == 0 || w.calm {
+		return
+	}
+	for _, id := range sorted(w.master.agents) {
+		if w.rng.IntN(2) == 0 {
+			w.master.rescind(id)
+		}
+	}
+	w.master.allocate(time.Millisecond)
+	w.after(w.between(time.Millisecond, 30*time.Millisecond), func() { w.storm(n - 1) })
+}
+
+// failover puts a new master in place of the present one; agents find it in their time.
+func (w *world) failover(memory bool) {
+	old := w.master
+	if old.stream != nil {
+		old.stream.breaks("the master is gone")
+	}
+	w.master = newMaster(w, memory)
+	if w.trace.on() {
+		w.trace.add("%s leads, with memory: %v", w.master.id, memory)
+	}
+	slow := w.rng.IntN(3) == 0
+	for _, a := range w.agents {
+		a.with = nil
+		if !a.online() {
+			continue
+		}
+		d := w.between(100*time.Millisecond, 3*time.Second)
+		if slow {
+			d = w.between(time.Second, 3*time.Minute)
+		}
+		a.connect(d)
+	}
+}
+
+// replace puts another agent, under a new id, in the place of a lost one.
+func (w *world) replace(a *agent, host string) {
+	for _, b := range w.agents {
+		if b == a {
+			w.agents = slices.DeleteFunc(w.agents, func(b *agent) bool { return b == a })
+			size := 0
+			for i, cpu := range []int64{2000, 4000, 16000} {
+				if a.total.CPUMilli == cpu {
+					size = i
+				}
+			}
+			w.addAgent(host, size)
+			return
+		}
+	}
+}
+
+// removeFramework is an operator's teardown: all is killed.
+func (w *world) removeFramework() {
+	m := w.master
+	w.removed[m.fw] = true
+	for _, a := range w.agents {
+		for _, t := range a.tasks {
+			if t.process != nil {
+				t.process.removed = true
+			}
+		}
+		m.toAgent(a.id, NumFaults, (*agent).endRemoved)
+	}
+	clear(m.tasks)
+	clear(m.away)
+	for _, k := range m.agents {
+		clear(k.executors)
+	}
+	if m.stream != nil {
+		m.stream.breaks("Framework has been removed")
+	}
+}

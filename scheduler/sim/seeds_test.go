@@ -1,0 +1,6 @@
+//go:build !race
+
+package sim
+
+// defaultSeeds is how many worlds an ordinary test run plays.
+const defaultSeeds = 2000

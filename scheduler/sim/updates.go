@@ -1,0 +1,98 @@
+package sim
+
+import (
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/wire"
+)
+
+type pendingUpdate struct {
+	state   cluster.State
+	source  cluster.Source
+	reason  string
+	message string
+}
+
+// executorSays is an update of the executor: kept while the agent is down.
+func (a *agent) executorSays(t *task, state cluster.State, message string) {
+	u := pendingUpdate{state: state, source: cluster.FromExecutor, message: message}
+	if !a.up {
+		t.pending = append(t.pending, u)
+		return
+	}
+	a.takes(t, u)
+}
+
+// takes puts an update into the task's stream.
+func (a *agent) takes(t *task, p pendingUpdate) {
+	if over(t.state) {
+		return
+	}
+	t.state = p.state
+	u := cluster.Update{TaskID: t.launch.TaskID, AgentID: a.id, ExecutorID: t.executor, State: p.state, Source: p.source, Reason: p.reason, Message: p.message,
+		UUID: a.w.uuid(), Timestamp: a.w.wall()}
+	if p.source == cluster.FromExecutor {
+		s := wire.Status{Dir: "tasks/1", Cause: p.message}
+		u.Data, _ = s.Encode()
+		u.ContainerID = "c-" + t.executor
+	}
+	t.updates = append(t.updates, u)
+	t.states = append(t.states, p.state)
+	if len(t.updates) == 1 {
+		t.retries = 0
+		a.forward(t)
+	}
+}
+
+// forward sends the first update that is not acknowledged, again and again.
+func (a *agent) forward(t *task) {
+	if len(t.updates) == 0 {
+		return
+	}
+	w := a.w
+	u, latest := t.updates[0], t.state
+	if a.online() && a.with == w.master {
+		t.told = u.State
+		send := func() { a.toMaster(UpdateLost, func(m *master) { m.update(a, u, latest) }) }
+		send()
+		if w.dice(UpdateDoubled) {
+			send()
+		}
+		if w.dice(UpdateLate) {
+			w.after(w.between(time.Second, 20*time.Second), send)
+		}
+	}
+	t.retries++
+	no, wait := t.retries, min(10*time.Second<<min(t.retries, 6), 10*time.Minute)
+	w.after(wait, func() {
+		if len(t.updates) > 0 && t.retries == no && string(t.updates[0].UUID) == string(u.UUID) {
+			if a.online() {
+				w.count(UpdateRetried)
+			}
+			a.forward(t)
+		}
+	})
+}
+
+func (a *agent) acknowledged(taskID string, uuid []byte) {
+	t := a.tasks[taskID]
+	if t == nil || len(t.updates) == 0 || string(t.updates[0].UUID) != string(uuid) {
+		return
+	}
+	state := t.updates[0].State
+	t.updates = t.updates[1:]
+	t.retries = 0
+	if over(state) {
+		delete(a.tasks, taskID)
+		return
+	}
+	a.forward(t)
+}
+
+// drop tells of a task that the agent does not have.
+func (a *agent) drop(id, reason, message string) {
+	t := &task{a: a, launch: cluster.TaskLaunch{TaskID: id}, state: cluster.Staging, told: cluster.Staging}
+	a.tasks[id] = t
+	a.takes(t, pendingUpdate{state: cluster.Dropped, source: cluster.FromAgent, reason: reason, message: message})
+}
