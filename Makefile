@@ -17,7 +17,7 @@ SEEDS ?= 2000
 
 # The simulated worlds play in one goroutine each and take ten times as long with
 # the race detector: all of them run without it, and so many with it.
-RACEDWORLDS := 25
+RACEDWORLDS := 100
 
 .PHONY: help
 help: ## list the targets
