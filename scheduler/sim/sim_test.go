@@ -14,6 +14,7 @@ import (
 
 var (
 	seeds = flag.Uint64("sim.seeds", defaultSeeds, "how many worlds")
+	after = flag.Uint64("sim.after", 0, "begin with the seed after this one")
 	steps = flag.Int("sim.steps", 500, "steps of each before its faults stop")
 	seed  = flag.Uint64("sim.seed", 0, "one world only, with everything that happens")
 )
@@ -66,7 +67,7 @@ func TestWorlds(t *testing.T) {
 				if n > *seeds {
 					return
 				}
-				r, err := Run(Config{Seed: n, Steps: *steps})
+				r, err := Run(Config{Seed: *after + n, Steps: *steps})
 				mu.Lock()
 				for f, k := range r.Faults {
 					faults[f] += k
