@@ -68,7 +68,7 @@ func CheckWrites(writes []Write, limits Limits) error {
 		if !w.Delete && len(w.Value) > limits.Value {
 			return fmt.Errorf("%w: the value of %s has %d bytes, the most is %d", ErrTooLarge, w.Path, len(w.Value), limits.Value)
 		}
-		size += w.Size()
+		size += w.Size() + limits.PerWrite
 	}
 	if size > limits.Commit {
 		return fmt.Errorf("%w: %d writes have %d bytes together, the most is %d: write them in parts (rule T5)",

@@ -11,20 +11,33 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 )
 
 // Registry is where terms come from.
 type Registry interface {
 	// Campaign waits until this process leads, begins a term with a fenced
 	// write (rule T1) and returns it. who is told to others as the leader's address.
+	// An error that is ErrUnusable will not heal with time; any other may be tried again.
 	Campaign(ctx context.Context, who string) (Term, error)
+	// Leader is who leads as far as this process knows; it asks nobody and never
+	// blocks. False: nobody is known to lead. May be called concurrently.
+	Leader() (Leader, bool)
 	// Limits are the sizes that commits must keep to.
 	Limits() Limits
 	Close() error
 }
 
-// Limits are sizes in bytes: of one value, and of a commit's paths and values together.
-type Limits struct{ Value, Commit int }
+// Leader is who leads: since when, in which term, and the address that others find him at.
+type Leader struct {
+	Term    int64
+	Address string
+	Since   time.Time
+}
+
+// Limits are sizes in bytes: of one value, and of a commit's paths and values
+// together, with PerWrite added for each write.
+type Limits struct{ Value, Commit, PerWrite int }
 
 // Term is one leader's reign. Commit must not be called concurrently; the
 // other methods may.
@@ -48,6 +61,11 @@ type Term interface {
 	// later one sees the earlier ones of the same path. What is below an entry is
 	// deleted before the entry, at the latest in the same commit.
 	Commit(ctx context.Context, writes []Write) error
+	// Changed tells the paths of entries that somebody else may have made,
+	// changed or deleted since the term began: people may edit what is under /config
+	// and /state/disable. Commits of the term itself may be told too. A registry that nobody
+	// else can write to returns nil.
+	Changed() <-chan string
 	// Resign ends the term so that the next leader can begin at once.
 	Resign(ctx context.Context) error
 }
@@ -118,6 +136,8 @@ var (
 	ErrTooLarge       = errors.New("too large for one commit")
 	ErrTermOver       = errors.New("the term is over")
 	ErrOutcomeUnknown = errors.New("may have been done")
+	// ErrUnusable says that no try will help: a wrong address, no permission, a damaged store.
+	ErrUnusable = errors.New("the registry can't be used")
 )
 
 // Conflict is a commit's error when a write's condition does not hold.

@@ -130,13 +130,13 @@ func (r *reign) step(ctx context.Context, events []Event) (time.Time, error) {
 // commit writes in one commit, or in as many as the limits need, in order
 // (rule T5).
 func (r *reign) commit(ctx context.Context, writes []registry.Write, fenced bool) error {
-	limit := r.s.opt.Registry.Limits().Commit
+	limits := r.s.opt.Registry.Limits()
 	for len(writes) > 0 || fenced {
 		fenced = false
 		n, size := 0, 0
 		for n < len(writes) {
-			size += len(writes[n].Path) + len(writes[n].Value)
-			if n > 0 && size > limit {
+			size += writes[n].Size() + limits.PerWrite
+			if n > 0 && size > limits.Commit {
 				break
 			}
 			n++

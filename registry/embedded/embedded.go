@@ -62,6 +62,7 @@ type Registry struct {
 
 	mu      sync.Mutex
 	current *term
+	leader  registry.Leader // who began the current term
 	closed  bool
 	// broken is why a write failed. After a failed fsync nobody knows what the
 	// disk holds and what just the page cache, so nothing is read or written any more.
@@ -199,6 +200,13 @@ func syncFolder(folder string) error {
 // Limits are those of ZooKeeper, less some room.
 func (r *Registry) Limits() registry.Limits { return limits }
 
+// Leader is who began the present term, while it lasts.
+func (r *Registry) Leader() (registry.Leader, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.leader, r.current != nil && r.current.Err() == nil
+}
+
 // Campaign begins the next term at once, by a fenced write (rule T1), and ends
 // the one before: whoever has the file leads.
 func (r *Registry) Campaign(ctx context.Context, who string) (registry.Term, error) {
@@ -230,6 +238,7 @@ func (r *Registry) Campaign(ctx context.Context, who string) (registry.Term, err
 		r.current.end(fmt.Errorf("%w: term %d began after term %d", registry.ErrTermOver, number, r.current.number))
 	}
 	r.current = &term{registry: r, number: number, done: make(chan struct{})}
+	r.leader = registry.Leader{Term: number, Address: who, Since: time.Now()}
 	if err := r.announce(who); err != nil {
 		r.log.Warn("can't say who holds the registry", "file", r.path, "err", err)
 	}

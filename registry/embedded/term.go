@@ -34,6 +34,9 @@ func (t *term) Err() error {
 	return t.err
 }
 
+// Changed is nil: only this process can write to the file.
+func (t *term) Changed() <-chan string { return nil }
+
 // end ends the term; the first reason stays.
 func (t *term) end(why error) {
 	t.mu.Lock()
