@@ -38,7 +38,7 @@ build: ## put the programs into bin/
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/ ./cmd/...
 
 .PHONY: test
-test: prepare lint arrows ## lint, then all tests with the race detector; installs gcc if it may
+test: prepare lint arrows ## lint, then all tests with the race detector; installs gcc and ZooKeeper if it may
 	@failed=; \
 	run() { echo "$$*"; "$$@" || failed=yes; }; \
 	run $(GO) test ./scheduler/sim; \

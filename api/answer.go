@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"net/http"
 	"strconv"
+	"time"
 	"unicode/utf8"
 
 	"github.com/google/uuid"
@@ -23,6 +25,8 @@ type failure struct {
 	code    string
 	message string
 	fields  app.Violations
+	// retryAfter, if not 0, is told in the header of that name.
+	retryAfter time.Duration
 }
 
 func (f *failure) Error() string { return f.message }
@@ -47,6 +51,7 @@ var kinds = map[scheduler.Kind]struct {
 	scheduler.Unavailable:    {http.StatusServiceUnavailable, "unavailable"},
 	scheduler.OutcomeUnknown: {http.StatusServiceUnavailable, "outcome_unknown"},
 	scheduler.LogGone:        {http.StatusGone, "log_gone"},
+	scheduler.TooSoon:        {http.StatusTooManyRequests, "too_soon"},
 }
 
 // asFailure says what an error is answered with, or nil for one that nobody
@@ -75,7 +80,7 @@ func asFailure(r *http.Request, err error) *failure {
 		if !ok {
 			return nil
 		}
-		f := &failure{status: kind.status, code: kind.code, message: refused.Message, fields: refused.Violations}
+		f := &failure{status: kind.status, code: kind.code, message: refused.Message, fields: refused.Violations, retryAfter: refused.RetryAfter}
 		if refused.Code != "" && refused.Kind != scheduler.OutcomeUnknown {
 			f.code = refused.Code
 		}
@@ -105,8 +110,15 @@ func fail(w http.ResponseWriter, r *http.Request, log *slog.Logger, err error) {
 		log.ErrorContext(r.Context(), "request failed", "id", id, "method", r.Method, "path", r.URL.Path, "error", err)
 		f = internal(id)
 	}
+	wait := f.retryAfter
 	if f.status == http.StatusServiceUnavailable && f.code != "outcome_unknown" {
-		w.Header().Set("Retry-After", "1")
+		wait = max(wait, time.Second)
+	}
+	if wait > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
+	}
+	if f.status == http.StatusUnauthorized {
+		w.Header().Set("WWW-Authenticate", `Bearer realm="elasticjob"`)
 	}
 	writeJSON(w, f.status, f.body())
 }

@@ -36,6 +36,8 @@ type brain struct {
 	queued   string // a task that has not begun
 	health   scheduler.Health
 	stats    scheduler.Stats
+	leader   scheduler.LeaderView
+	gap      time.Duration // how long reconciliation may not be asked for
 	explain  func(ctx context.Context, job string) (scheduler.Explanation, error)
 	failWith error // of every change
 }
@@ -293,8 +295,26 @@ func (b *brain) place(id string, live bool) {
 	b.places[id] = scheduler.LogPlace{AgentURL: "http://agent:5051", Dir: "/sandbox/tasks/1", Live: live}
 }
 
-func (b *brain) Health() scheduler.Health { return b.health }
-func (b *brain) Stats() scheduler.Stats   { return b.stats }
+func (b *brain) Reconcile(context.Context, bool) error {
+	if b.gap > 0 {
+		return &scheduler.Error{Kind: scheduler.TooSoon, Code: "too_soon", Message: "asked a moment ago", RetryAfter: b.gap}
+	}
+	return nil
+}
+
+func (b *brain) Sandboxes(_ context.Context, app string) ([]scheduler.SandboxView, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	_, err := find(b, b.apps, "app", app)
+	if err != nil {
+		return nil, err
+	}
+	return []scheduler.SandboxView{{Hostname: "h1", Path: "/slaves/S1/runs/latest"}}, nil
+}
+
+func (b *brain) Leader() (scheduler.LeaderView, bool) { return b.leader, b.leader.Address != "" }
+func (b *brain) Health() scheduler.Health             { return b.health }
+func (b *brain) Stats() scheduler.Stats               { return b.stats }
 
 // files is an agent's files.
 type files struct {

@@ -1,6 +1,8 @@
 package api
 
 import (
+	"crypto/sha256"
+	"crypto/subtle"
 	"fmt"
 	"net"
 	"net/http"
@@ -10,10 +12,10 @@ import (
 	"strings"
 )
 
-// CheckListen refuses addresses that other machines could reach: as long as
-// there are no users, who may connect may do everything. addr is "host:port",
-// as for net.Listen.
-func CheckListen(addr string) error {
+// CheckListen refuses addresses that other machines could reach, unless a
+// token is demanded of every request: as long as there are no users, who may connect may
+// do everything. addr is "host:port", as for net.Listen.
+func CheckListen(addr string, withToken bool) error {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
 		return fmt.Errorf("listen address %q: want host:port, such as 127.0.0.1:8899: %w", addr, err)
@@ -21,9 +23,9 @@ func CheckListen(addr string) error {
 	if n, err := strconv.Atoi(port); err != nil || n < 0 || n > 65535 {
 		return fmt.Errorf("listen address %q: %q is no port; want a number from 0 to 65535", addr, port)
 	}
-	if !isLoopback(host) {
-		return fmt.Errorf("listen address %q can be reached from other machines, and there are no users and passwords yet: "+
-			"anyone there could run any program here. Listen on 127.0.0.1:%s, localhost:%s or [::1]:%s", addr, port, port, port)
+	if !withToken && !isLoopback(host) {
+		return fmt.Errorf("listen address %q can be reached from other machines, where anyone could run any program through it: "+
+			"add --api-token-file FILE, with a token that every request must then bring, or listen on 127.0.0.1:%s, localhost:%s or [::1]:%s", addr, port, port, port)
 	}
 	return nil
 }
@@ -50,9 +52,11 @@ func hostOnly(hostport string) string {
 
 // guard refuses what a web page makes the browser of this machine's user send.
 // A page whose name was rebound to 127.0.0.1 sends its own name as Host; any
-// other page's requests carry its Origin.
-func guard(r *http.Request) error {
-	if !isLoopback(hostOnly(r.Host)) {
+// other page's requests carry its Origin. Where a token is demanded any Host will do: a page
+// can't know the token. The address that this server tells others is its name too.
+func (s *Server) guard(r *http.Request) error {
+	host := hostOnly(r.Host)
+	if s.opts.Token == "" && !isLoopback(host) && (s.opts.Advertise == "" || !strings.EqualFold(host, hostOnly(s.opts.Advertise))) {
 		return &failure{status: http.StatusForbidden, code: "host_not_allowed", message: fmt.Sprintf(
 			"this server answers requests to this machine only: the Host header must be localhost, 127.0.0.1 or [::1], with any port, and is %s", quoted(r.Host))}
 	}
@@ -63,6 +67,23 @@ func guard(r *http.Request) error {
 	return &failure{status: http.StatusForbidden, code: "origin_not_allowed", message: fmt.Sprintf(
 		"this server takes no requests from pages of other sites: the Origin header, if there is one, must be http://%s, and is %s",
 		r.Host, quoted(strings.Join(origins, ", ")))}
+}
+
+// checkToken demands the token, in a time that tells nothing of it.
+func (s *Server) checkToken(r *http.Request) error {
+	if s.opts.Token == "" {
+		return nil
+	}
+	scheme, given, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	want, got := sha256.Sum256([]byte(s.opts.Token)), sha256.Sum256([]byte(strings.TrimSpace(given)))
+	if strings.EqualFold(scheme, "Bearer") && subtle.ConstantTimeCompare(want[:], got[:]) == 1 {
+		return nil
+	}
+	how := "send the header Authorization: Bearer TOKEN with what is in the file that the server was given with --api-token-file"
+	if given != "" {
+		return &failure{status: http.StatusUnauthorized, code: "bad_token", message: "that is not this server's token: " + how}
+	}
+	return &failure{status: http.StatusUnauthorized, code: "token_missing", message: "this server asks for a token: " + how}
 }
 
 func sameOrigin(origin, host string) bool {

@@ -11,7 +11,7 @@ import (
 func TestCheckListen(t *testing.T) {
 	t.Parallel()
 	for _, good := range []string{"127.0.0.1:8899", "localhost:0", "LOCALHOST:80", "[::1]:8899", "127.1.2.3:65535", "[::ffff:127.0.0.1]:1"} {
-		if err := api.CheckListen(good); err != nil {
+		if err := api.CheckListen(good, false); err != nil {
 			t.Errorf("%s: %v", good, err)
 		}
 	}
@@ -20,8 +20,11 @@ func TestCheckListen(t *testing.T) {
 		"example.org:80": "other machines", "localhost.example.org:80": "other machines", "127.0.0.1": "host:port", "": "host:port",
 		"127.0.0.1:http": "no port", "127.0.0.1:65536": "no port", "localhost:-1": "no port", "127.0.0.1:": "no port",
 	} {
-		if err := api.CheckListen(bad); err == nil || !strings.Contains(err.Error(), why) {
+		if err := api.CheckListen(bad, false); err == nil || !strings.Contains(err.Error(), why) {
 			t.Errorf("%q: %v", bad, err)
+		}
+		if err := api.CheckListen(bad, true); (err == nil) != (why == "other machines") {
+			t.Errorf("%q, with a token: %v", bad, err)
 		}
 	}
 }

@@ -24,9 +24,11 @@ type route struct {
 	query  bool
 	// raw, instead of answer, writes by itself.
 	raw gin.HandlerFunc
+	// local is answered by every server itself, leader or not; open needs no token.
+	local, open bool
 }
 
-// routes is the table of all routes: those of contract 1.3 and 1.4 in the
+// routes is the table of all routes: those of contract 1.3 to 1.5 in the
 // documented form and in that of 3.0.1, then ours. HEAD goes wherever GET goes.
 func (s *Server) routes() []route {
 	const get, post, put, del = http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete
@@ -65,11 +67,16 @@ func (s *Server) routes() []route {
 		{method: get, path: "/api/task/{taskId}/logs", raw: s.logs},
 		{method: post, path: "/api/task/{taskId}/forget", answer: s.forgetTask},
 
-		{method: get, path: "/", raw: s.front},
-		{method: get, path: "/healthz", answer: s.healthz, query: true},
-		{method: get, path: "/readyz", answer: s.readyz, query: true},
-		{method: get, path: "/metrics", raw: gin.WrapH(s.metrics)},
-		{method: get, path: "/artifacts/{name}", raw: s.artifact},
+		{method: post, path: "/api/operate/reconcile/explicit", answer: s.reconcile(true)},
+		{method: post, path: "/api/operate/reconcile/implicit", answer: s.reconcile(false)},
+		{method: get, path: "/api/operate/sandbox", answer: s.sandbox, query: true},
+		{method: get, path: "/api/leader", answer: s.leader, local: true},
+
+		{method: get, path: "/", raw: s.front, local: true, open: true},
+		{method: get, path: "/healthz", answer: s.healthz, query: true, local: true, open: true},
+		{method: get, path: "/readyz", answer: s.readyz, query: true, local: true, open: true},
+		{method: get, path: "/metrics", raw: gin.WrapH(s.metrics), local: true},
+		{method: get, path: "/artifacts/{name}", raw: s.artifact, local: true, open: true},
 	}
 }
 
@@ -82,6 +89,8 @@ func (s *Server) register(table []route) {
 		if work == nil {
 			work = s.answering(r)
 		}
+		work = s.led(r, work)
+		s.open[path] = r.open
 		s.engine.Handle(r.method, path, work)
 		if r.method == http.MethodGet {
 			s.engine.Handle(http.MethodHead, path, work)

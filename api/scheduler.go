@@ -43,7 +43,13 @@ type Scheduler interface {
 	ForgetTask(ctx context.Context, taskID string) error
 	LogPlace(ctx context.Context, taskID string) (scheduler.LogPlace, error)
 
-	// Health and Stats answer at once, whatever state the scheduler is in.
+	// Reconcile asks the cluster about tasks; it fails with TooSoon when it was asked a moment ago.
+	Reconcile(ctx context.Context, explicit bool) error
+	Sandboxes(ctx context.Context, app string) ([]scheduler.SandboxView, error)
+
+	// Leader, Health and Stats answer at once, whatever state the scheduler is in.
+	// Leader is who leads, as far as this process knows; false when nobody is known to.
+	Leader() (scheduler.LeaderView, bool)
 	Health() scheduler.Health
 	Stats() scheduler.Stats
 }

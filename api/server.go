@@ -26,7 +26,14 @@ type Options struct {
 	Logs      Logs
 	// Artifacts serves /artifacts/{name}, with the whole path; nil serves none.
 	Artifacts http.Handler
-	Logger    *slog.Logger
+	// HasArtifact says whether Artifacts has that name; what it has not is asked of the leader. Nil: all.
+	HasArtifact func(name string) bool
+	Logger      *slog.Logger
+	// Token, if not empty, is what every request must bring as Authorization: Bearer, but those
+	// for health, artifacts and the front page. Without it, loopback addresses alone are served.
+	Token string
+	// Advertise is the host:port at which others find this server; it is allowed as Host.
+	Advertise string
 	// AllowFile accepts apps with file URLs: everything runs on this machine.
 	AllowFile bool
 	// Version is told on the front page and by /healthz.
@@ -51,7 +58,10 @@ type Server struct {
 	engine    *gin.Engine
 	table     []route
 	templates map[string]string // the router's paths to the table's
+	open      map[string]bool   // the router's paths that need no token
 	names     map[string][]string
+
+	messengers messengers
 
 	metrics   http.Handler
 	durations *prometheus.HistogramVec
@@ -81,7 +91,8 @@ func New(opts Options) *Server {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{opts: opts, log: opts.Logger, engine: gin.New(), templates: map[string]string{}, closing: make(chan struct{})}
+	s := &Server{opts: opts, log: opts.Logger, engine: gin.New(), templates: map[string]string{}, open: map[string]bool{},
+		messengers: newMessengers(), closing: make(chan struct{})}
 	s.metrics, s.durations = newMetrics(opts.Scheduler)
 	s.table = s.routes()
 	s.names = map[string][]string{"appName": reservedNames(s.table, "appName"), "jobName": reservedNames(s.table, "jobName")}
@@ -126,10 +137,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // was cut off. It closes l. A Server serves once.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	if tcp, ok := l.Addr().(*net.TCPAddr); ok {
-		if err := CheckListen(tcp.String()); err != nil {
+		if err := CheckListen(tcp.String(), s.opts.Token != ""); err != nil {
 			return errors.Join(err, l.Close())
 		}
 	}
+	defer s.messengers.close()
 	requests, cutOff := context.WithCancel(context.WithoutCancel(ctx))
 	defer cutOff()
 	server := &http.Server{
@@ -229,7 +241,10 @@ func (s *Server) admit(c *gin.Context) {
 	h := c.Writer.Header()
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "no-store")
-	err := guard(c.Request)
+	err := s.guard(c.Request)
+	if err == nil && !s.open[c.FullPath()] {
+		err = s.checkToken(c.Request)
+	}
 	if err == nil && c.Request.ContentLength > maxBody {
 		err = errTooLarge
 	}
@@ -252,6 +267,10 @@ func (s *Server) noMethod(c *gin.Context) {
 }
 
 func (s *Server) artifact(c *gin.Context) {
+	if s.opts.HasArtifact != nil && !s.opts.HasArtifact(c.Param("name")) && c.GetHeader(passedOn) == "" && !s.opts.Scheduler.Health().Leading {
+		s.passOn(c, route{raw: s.artifact})
+		return
+	}
 	if s.opts.Artifacts == nil {
 		fail(c.Writer, c.Request, s.log, notFound("no_artifacts", "this server has no artifacts"))
 		return
@@ -267,21 +286,25 @@ type health struct {
 	Version    string `json:"version"`
 	Leading    bool   `json:"leading"`
 	Subscribed bool   `json:"subscribed"`
+	Leader     string `json:"leader,omitempty"`
 	Detail     string `json:"detail,omitempty"`
 }
 
 func (s *Server) health(status string) health {
 	h := s.opts.Scheduler.Health()
-	return health{Status: status, Version: s.opts.Version, Leading: h.Leading, Subscribed: h.Subscribed, Detail: h.Detail}
+	l, _ := s.opts.Scheduler.Leader()
+	return health{Status: status, Version: s.opts.Version, Leading: h.Leading, Subscribed: h.Subscribed, Leader: l.Address, Detail: h.Detail}
 }
 
 // healthz says that the process answers.
 func (s *Server) healthz(*gin.Context) (any, error) { return s.health("ok"), nil }
 
-// readyz says whether it can do its work now.
+// readyz says whether it can do its work now: a leader, when the cluster's events
+// come in, a follower, when there is a leader to pass requests on to.
 func (s *Server) readyz(*gin.Context) (any, error) {
 	h := s.health("ready")
-	if !h.Leading || !h.Subscribed {
+	follows := !h.Leading && h.Leader != "" && h.Leader != s.opts.Advertise
+	if !follows && !(h.Leading && h.Subscribed) {
 		return nil, &failure{status: http.StatusServiceUnavailable, code: "not_ready",
 			message: cmp.Or(h.Detail, "the scheduler cannot do its work yet")}
 	}
@@ -292,6 +315,9 @@ func (s *Server) readyz(*gin.Context) (any, error) {
 func (s *Server) front(c *gin.Context) {
 	c.Header("Content-Type", "text/plain; charset=utf-8")
 	at := "http://" + c.Request.Host
+	if s.opts.Token != "" {
+		at = `-H "Authorization: Bearer $TOKEN" ` + at
+	}
 	_, _ = io.WriteString(c.Writer, strings.Join([]string{
 		"ElasticJob " + s.opts.Version + ": a scheduler for batch jobs. This is its REST API; docs/api.md has all of it.",
 		"",

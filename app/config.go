@@ -41,6 +41,13 @@ func Default() Config { return schema.Default() }
 // Check.
 func Decode(body []byte, base Config) (Config, []string, error) { return schema.Decode(body, base) }
 
+// DecodeStored reads an app's document from a registry, in YAML as the original writes
+// it or in JSON; see Schema.DecodeStored.
+func DecodeStored(doc []byte) (Config, []string, error) { return schema.DecodeStored(doc) }
+
+// EncodeYAML writes an app's document as the original does; see Schema.EncodeYAML.
+func EncodeYAML(c Config) []byte { return schema.EncodeYAML(c) }
+
 // Name reads just the app's name from a document, to find what a PUT is about.
 // Errors are those of Schema.Name.
 func Name(body []byte) (string, error) { return schema.Name(body) }

@@ -18,13 +18,16 @@ import (
 type Schema[C any] struct {
 	identity string
 	fields   []field
+	sorted   []field // by name
 	ignored  map[string]string
 }
 
 type field struct {
 	name string
 	at   int // index in the struct
-	zero reflect.Value
+	// omitEmpty leaves it out of YAML where it says nothing.
+	omitEmpty bool
+	zero      reflect.Value
 }
 
 // MustSchema builds the schema of C. Identity is the json name of the string
@@ -36,8 +39,8 @@ func MustSchema[C any](identity string, ignored map[string]string) *Schema[C] {
 	s := &Schema[C]{identity: identity, ignored: ignored}
 	t := reflect.TypeFor[C]()
 	for i := range t.NumField() {
-		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
-		f := field{name: name, at: i, zero: reflect.New(t.Field(i).Type).Elem()}
+		name, options, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
+		f := field{name: name, at: i, omitEmpty: options == "omitempty", zero: reflect.New(t.Field(i).Type).Elem()}
 		if text, given := t.Field(i).Tag.Lookup("default"); given {
 			if bad := readValue(name, []byte(text), f.zero); len(bad) > 0 {
 				panic("app: default of " + name + ": " + bad.Error())
@@ -47,6 +50,8 @@ func MustSchema[C any](identity string, ignored map[string]string) *Schema[C] {
 		}
 		s.fields = append(s.fields, f)
 	}
+	s.sorted = slices.Clone(s.fields)
+	slices.SortFunc(s.sorted, func(a, b field) int { return strings.Compare(a.name, b.name) })
 	if s.find(identity) == nil {
 		panic("app: no field " + identity)
 	}

@@ -41,7 +41,9 @@ type Driver interface {
 	// Subscribe sends SUBSCRIBE and returns when the stream is open or failed.
 	// It does not retry. ctx bounds the call only, not the session. When the
 	// cluster answers with an ERROR event, as it does for a framework id that was
-	// torn down, the error wraps a FrameworkError.
+	// torn down, the error wraps a FrameworkError. When it does not let us in, for our
+	// credentials or role, the error wraps a *Refused with a 4xx status and says what to look at: trying
+	// again helps only when somebody has changed that. A 5xx is a cluster that isn't ready.
 	Subscribe(ctx context.Context, f Framework) (Session, error)
 }
 

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/executor/pack"
@@ -38,7 +39,8 @@ type outputs struct {
 
 	mu    sync.Mutex
 	live  map[string]bool
-	begun chan struct{} // of size 1: something is live
+	fresh []string      // live, and not yet seen by watch
+	begun chan struct{} // of size 1: something is fresh
 	ended []folder      // oldest first
 	spare []string      // no longer kept, to be used again
 	bytes int64         // of ended
@@ -46,7 +48,7 @@ type outputs struct {
 
 type folder struct {
 	number string
-	bytes  int64
+	contents
 }
 
 var streams = []string{"stdout", "stderr"}
@@ -56,7 +58,7 @@ func newOutputs(sandbox string, limits OutputLimits, log *slog.Logger) *outputs 
 }
 
 func (o *outputs) file(number, name string) string {
-	return filepath.Join(o.sandbox, "tasks", number, name)
+	return filepath.Join(o.sandbox, tasksFolder, number, name)
 }
 
 // add begins to look after a task's output. The function that it gives must be called when its processes are gone.
@@ -64,6 +66,7 @@ func (o *outputs) add(number string) (end func()) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.live[number] = true
+	o.fresh = append(o.fresh, number)
 	select {
 	case o.begun <- struct{}{}:
 	default:
@@ -75,15 +78,13 @@ func (o *outputs) end(number string) {
 	o.mu.Lock()
 	delete(o.live, number)
 	o.mu.Unlock()
-	for _, stream := range streams {
-		path := o.file(number, stream)
-		if sizeOf(path) > o.limits.File {
-			if err := keepEnd(path, o.limits.File); err != nil {
-				o.log.Warn("can't shorten output", "file", path, "error", err)
-			}
-		}
+	dir := filepath.Join(o.sandbox, tasksFolder, number)
+	found := contentsOf(dir)
+	if found.largest > o.limits.File {
+		o.shorten(number)
+		found = contentsOf(dir)
 	}
-	f := folder{number: number, bytes: sizeOfAll(filepath.Join(o.sandbox, "tasks", number))}
+	f := folder{number, found}
 	o.mu.Lock()
 	o.ended = append(o.ended, f)
 	o.bytes += f.bytes
@@ -96,22 +97,34 @@ func (o *outputs) end(number string) {
 	o.mu.Unlock()
 	for _, f := range remove {
 		if !o.keepSpare(f) {
-			if err := pack.RemoveTree(filepath.Join(o.sandbox, "tasks", f.number)); err != nil {
+			if err := pack.RemoveTree(filepath.Join(o.sandbox, tasksFolder, f.number)); err != nil {
 				o.log.Warn("can't remove old output", "error", err)
 			}
 		}
 	}
 }
 
-// File systems are slow when many files come and go (ext4 looks for inodes that weren't freed
-// in the last seconds), so folders to be removed are used again, as many as a burst of tasks may need.
+// shorten leaves the end of what an ended task's output is too large of.
+func (o *outputs) shorten(number string) {
+	for _, stream := range streams {
+		path := o.file(number, stream)
+		if sizeOf(path) > o.limits.File {
+			if err := keepEnd(path, o.limits.File); err != nil {
+				o.log.Warn("can't shorten output", "file", path, "error", err)
+			}
+		}
+	}
+}
+
+// File systems are slow when many files come and go (see makeApart), so folders to be removed are used
+// again, as many as a burst of tasks may need.
 const (
 	spares    = 1024
 	spareSize = 64 << 10
 )
 
 func (o *outputs) keepSpare(f folder) bool {
-	if f.bytes > spareSize || !reusable(filepath.Join(o.sandbox, "tasks", f.number)) {
+	if f.bytes > spareSize || !f.plain {
 		return false
 	}
 	o.mu.Lock()
@@ -125,7 +138,7 @@ func (o *outputs) keepSpare(f folder) bool {
 
 // folder makes the folder of a task's output and gives its path.
 func (o *outputs) folder(number string) (string, error) {
-	path := filepath.Join(o.sandbox, "tasks", number)
+	path := filepath.Join(o.sandbox, tasksFolder, number)
 	o.mu.Lock()
 	old := ""
 	if len(o.spare) > 0 {
@@ -133,18 +146,22 @@ func (o *outputs) folder(number string) (string, error) {
 	}
 	o.mu.Unlock()
 	if old != "" {
-		used := filepath.Join(o.sandbox, "tasks", old)
-		if emptied(used) && os.Rename(used, path) == nil {
+		used := filepath.Join(o.sandbox, tasksFolder, old)
+		if emptied(used) && syscall.Rename(used, path) == nil {
 			return path, nil
 		}
 		_ = pack.RemoveTree(used)
 	}
-	return path, os.MkdirAll(path, 0o755)
+	if err := os.Mkdir(path, 0o755); err == nil {
+		return path, nil
+	}
+	return path, os.MkdirAll(path, 0o755) // a task may have removed all
 }
 
 // watched is a running task's output as it was seen last.
 type watched struct {
-	sizes [2]int64 // of streams
+	paths [2]string // of streams
+	sizes [2]int64
 	every time.Duration
 	due   time.Time
 }
@@ -154,53 +171,61 @@ type watched struct {
 func (o *outputs) watch(ctx context.Context) {
 	often := min(max(o.limits.Every/20, time.Millisecond), o.limits.Every)
 	tasks := map[string]*watched{}
+	var next time.Time // of the earliest of them
+	timer := time.NewTimer(often)
+	defer timer.Stop()
 	for {
-		var next <-chan time.Time
-		if len(tasks) > 0 {
-			due := time.Now().Add(o.limits.Every)
-			for _, w := range tasks {
-				if w.due.Before(due) {
-					due = w.due
-				}
-			}
-			timer := time.NewTimer(max(time.Until(due), often))
-			next = timer.C
-		}
 		select {
-		case <-next:
+		case <-timer.C:
+			next = o.lookAtDue(tasks, often)
 		case <-o.begun:
+			due := time.Now().Add(often)
+			if len(tasks) == 0 || due.Before(next) {
+				next = due
+			}
+			for _, number := range o.takeFresh() {
+				tasks[number] = &watched{paths: [2]string{o.file(number, streams[0]), o.file(number, streams[1])}, every: often, due: due}
+			}
 		case <-ctx.Done():
 			return
 		}
-		now := time.Now()
-		live := o.running()
-		for number := range live {
-			w := tasks[number]
-			switch {
-			case w == nil:
-				tasks[number] = &watched{every: often, due: now.Add(often)}
-			case !w.due.After(now):
-				o.look(number, w, often)
-				w.due = now.Add(w.every)
-			}
-		}
-		if len(tasks) > len(live) {
-			maps.DeleteFunc(tasks, func(number string, _ *watched) bool { return !live[number] })
+		if len(tasks) > 0 {
+			timer.Reset(max(time.Until(next), time.Millisecond))
 		}
 	}
 }
 
-func (o *outputs) running() map[string]bool {
+func (o *outputs) takeFresh() []string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return maps.Clone(o.live)
+	fresh := o.fresh
+	o.fresh = nil
+	return fresh
+}
+
+// lookAtDue forgets those that have ended, and says when the next one is due.
+func (o *outputs) lookAtDue(tasks map[string]*watched, often time.Duration) (next time.Time) {
+	now := time.Now()
+	o.mu.Lock()
+	maps.DeleteFunc(tasks, func(number string, _ *watched) bool { return !o.live[number] })
+	o.mu.Unlock()
+	next = now.Add(o.limits.Every)
+	for _, w := range tasks {
+		if !w.due.After(now.Add(often / 2)) {
+			o.look(w, often)
+			w.due = now.Add(w.every)
+		}
+		if w.due.Before(next) {
+			next = w.due
+		}
+	}
+	return next
 }
 
 // look rotates what is too large, and says when to look again.
-func (o *outputs) look(number string, w *watched, often time.Duration) {
+func (o *outputs) look(w *watched, often time.Duration) {
 	w.every = min(2*w.every, o.limits.Every)
-	for i, stream := range streams {
-		path := o.file(number, stream)
+	for i, path := range w.paths {
 		size := sizeOf(path)
 		if size-w.sizes[i] > o.limits.File/4 {
 			w.every = often

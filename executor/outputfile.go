@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"unicode/utf8"
@@ -71,28 +72,39 @@ func (o *outputs) diskFull() bool {
 	return syscall.Statfs(o.sandbox, &disk) == nil && disk.Bavail*uint64(disk.Bsize) < room
 }
 
-// reusable tells whether a folder holds nothing but output files, which nobody else has.
-func reusable(dir string) bool {
-	entries, err := os.ReadDir(dir)
-	if err != nil || len(entries) != len(streams) {
-		return false
-	}
-	for _, stream := range streams {
-		info, err := os.Lstat(filepath.Join(dir, stream))
-		if err != nil || !info.Mode().IsRegular() {
-			return false
-		}
-		if stat, ok := info.Sys().(*syscall.Stat_t); ok && (stat.Nlink != 1 || int(stat.Uid) != os.Geteuid() || info.Mode().Perm()&0o600 != 0o600) {
-			return false
-		}
-	}
-	return true
+// contents are what is in a folder of output.
+type contents struct {
+	// bytes on the disk, and those of the largest file.
+	bytes, largest int64
+	// plain: it holds nothing but output files, which nobody else has, some of them perhaps not empty.
+	plain, empty bool
 }
 
-// emptied empties the output files of a folder that was found reusable, if it still is.
+func contentsOf(dir string) (c contents) {
+	entries, err := os.ReadDir(dir)
+	c.plain, c.empty = err == nil && len(entries) == len(streams), true
+	for _, entry := range entries {
+		info, err := entry.Info()
+		if err != nil || !info.Mode().IsRegular() {
+			c.plain = false
+			c.bytes += sizeOfAll(filepath.Join(dir, entry.Name()))
+			continue
+		}
+		size := diskSize(info)
+		c.bytes, c.largest = c.bytes+size, max(c.largest, size)
+		c.empty = c.empty && info.Size() == 0
+		stat, ok := info.Sys().(*syscall.Stat_t)
+		c.plain = c.plain && slices.Contains(streams, entry.Name()) &&
+			(!ok || stat.Nlink == 1 && int(stat.Uid) == os.Geteuid() && info.Mode().Perm()&0o600 == 0o600)
+	}
+	return c
+}
+
+// emptied empties the output files of a folder that was found plain, if it still is.
 func emptied(dir string) bool {
-	if !reusable(dir) {
-		return false
+	c := contentsOf(dir)
+	if !c.plain || c.empty {
+		return c.plain
 	}
 	for _, stream := range streams {
 		f, err := openOwn(filepath.Join(dir, stream), os.O_WRONLY|os.O_TRUNC)
@@ -159,7 +171,7 @@ func (o *outputs) cause(number, what string) string {
 			end = o.tail(o.file(number, stream+".1"))
 		}
 		if end != "" {
-			return what + "; end of " + stream + ":\n" + end
+			return withReason(what, end) + "; end of " + stream + ":\n" + end
 		}
 	}
 	return what + "; it wrote nothing"

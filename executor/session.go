@@ -27,8 +27,17 @@ var (
 // senders is how many updates are on their way at once, of different tasks.
 const senders = 8
 
+// starters is how many processes are being prepared and started at once.
+const starters = 4
+
 // inheritance is how long the executor tries to kill what a guard left behind that was killed.
 const inheritance = 5 * time.Second
+
+// Folders in the sandbox.
+const (
+	tasksFolder       = "tasks"
+	temporariesFolder = "tmp"
+)
 
 // session is one executor's life.
 type session struct {
@@ -42,6 +51,7 @@ type session struct {
 	base    environment
 
 	temporaries temporaries
+	starting    chan struct{} // holds one for each process that is being started
 
 	mu     sync.Mutex
 	tasks  map[string]*task
@@ -59,6 +69,11 @@ func Run(ctx context.Context, config Config, log *slog.Logger) (err error) {
 		return err
 	}
 	defer store.Close()
+	for _, folder := range []string{tasksFolder, temporariesFolder} {
+		if err := makeApart(config.Sandbox, folder); err != nil {
+			return fmt.Errorf("make the folder for tasks: %w", err)
+		}
+	}
 	if len(config.Guard) == 0 {
 		return errors.New("start guard: no command is configured")
 	}
@@ -72,7 +87,8 @@ func Run(ctx context.Context, config Config, log *slog.Logger) (err error) {
 	s := &session{
 		config: config, log: log, agent: newAgentClient(config), guard: guardian, store: store,
 		ledger: newLedger(), outputs: newOutputs(config.Sandbox, config.Output, log), base: baseEnvironment(), tasks: map[string]*task{},
-		temporaries: temporaries{dir: filepath.Join(config.Sandbox, "tmp"), log: log},
+		temporaries: temporaries{dir: filepath.Join(config.Sandbox, temporariesFolder), log: log},
+		starting:    make(chan struct{}, starters),
 	}
 	background, stop := context.WithCancel(context.Background())
 	var helpers sync.WaitGroup

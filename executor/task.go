@@ -45,7 +45,7 @@ type task struct {
 
 func newTask(s *session, a assignment, number int) *task {
 	t := &task{session: s, log: s.log.With("task", a.id), id: a.id, data: a.data, number: strconv.Itoa(number)}
-	t.status.Dir = "tasks/" + t.number
+	t.status.Dir = tasksFolder + "/" + t.number
 	t.ctx, t.cancel = context.WithCancelCause(context.Background())
 	return t
 }
@@ -120,31 +120,17 @@ func (t *task) begin() (exit guard.Exit, release func(), err error) {
 	t.mu.Lock()
 	t.spec = spec
 	t.mu.Unlock()
-	output, err := t.session.outputs.folder(t.number)
-	if err != nil {
-		return exit, release, &failure{wire.PhaseStart, err}
-	}
-	release = t.session.outputs.add(t.number)
-	temporary, giveBack, err := t.session.temporaries.take()
-	if err != nil {
-		return exit, release, &failure{wire.PhaseStart, err}
-	}
-	release = also(giveBack, release)
-
-	dir := temporary
+	dir := ""
 	if spec.Package.URL != "" {
 		fetched, err := t.fetch(spec.Package)
 		if err != nil {
 			return exit, release, err
 		}
-		release = also(fetched.Release, release)
+		release = fetched.Release
 		dir = fetched.Dir
 	}
-	start, err := t.prepare(spec, dir, temporary, output)
-	if err != nil {
-		return exit, release, &failure{wire.PhaseStart, err}
-	}
-	process, err := t.start(start, spec)
+	process, giveBack, err := t.start(spec, dir)
+	release = also(giveBack, release)
 	if err != nil {
 		return exit, release, err
 	}
@@ -212,8 +198,37 @@ func (t *task) prepare(spec wire.Task, dir, temporary, output string) (guard.Spe
 	}, nil
 }
 
-// start starts the process unless the task was killed already.
-func (t *task) start(start guard.Spec, spec wire.Task) (*guard.Process, error) {
+// start starts the process, with dir or its temporary folder as the place of its command. The task's
+// folders are given back by release.
+func (t *task) start(spec wire.Task, dir string) (process *guard.Process, release func(), err error) {
+	release = func() {}
+	// Processes are started one by one anyhow. Those that wait for it have no folders yet: so
+	// many short tasks need few of them.
+	t.session.starting <- struct{}{}
+	defer func() { <-t.session.starting }()
+
+	output, err := t.session.outputs.folder(t.number)
+	if err != nil {
+		return nil, release, &failure{wire.PhaseStart, err}
+	}
+	release = t.session.outputs.add(t.number)
+	temporary, giveBack, err := t.session.temporaries.take()
+	if err != nil {
+		return nil, release, &failure{wire.PhaseStart, err}
+	}
+	release = also(giveBack, release)
+	if dir == "" {
+		dir = temporary
+	}
+	start, err := t.prepare(spec, dir, temporary, output)
+	if err != nil {
+		return nil, release, &failure{wire.PhaseStart, err}
+	}
+	process, err = t.startUnlessKilled(start, spec)
+	return process, release, err
+}
+
+func (t *task) startUnlessKilled(start guard.Spec, spec wire.Task) (*guard.Process, error) {
 	if err := context.Cause(t.ctx); err != nil {
 		return nil, &failure{wire.PhaseStart, err}
 	}

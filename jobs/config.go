@@ -92,6 +92,13 @@ func Default() Config { return schema.Default() }
 // pass Check.
 func Decode(body []byte, base Config) (Config, []string, error) { return schema.Decode(body, base) }
 
+// DecodeStored reads a job's document from a registry, in YAML as the original writes
+// it or in JSON; see app.Schema.DecodeStored.
+func DecodeStored(doc []byte) (Config, []string, error) { return schema.DecodeStored(doc) }
+
+// EncodeYAML writes a job's document as the original does; see app.Schema.EncodeYAML.
+func EncodeYAML(c Config) []byte { return schema.EncodeYAML(c) }
+
 // Name reads just the job's name from a document, to find what a PUT is about.
 // Errors are those of app.Schema.Name.
 func Name(body []byte) (string, error) { return schema.Name(body) }

@@ -14,12 +14,16 @@ import (
 
 // appChanged takes a committed change of an app (rule T4).
 func (c *Core) appChanged(e AppChanged) {
-	delete(c.faulty, under(pathApps, e.Name))
+	if !e.MarkOnly {
+		delete(c.faulty, under(pathApps, e.Name))
+	}
+	c.mark(under(pathAppDisabled, e.Name), e.Disabled)
 	a := c.apps[e.Name]
 	if e.Config == nil {
 		if a == nil {
 			return
 		}
+		c.forgetTroubles(a)
 		delete(c.apps, e.Name)
 		for _, j := range a.jobs {
 			c.settle(j)
@@ -38,10 +42,10 @@ func (c *Core) appChanged(e AppChanged) {
 	}
 	kind := executorKind(*e.Config)
 	if kind != a.kind {
-		a.starts = map[string]*startTrouble{}
+		c.forgetTroubles(a)
 		c.matchAgain = true
 	}
-	a.cfg, a.version, a.disabled, a.kind = *e.Config, e.Version, e.Disabled, kind
+	a.cfg, a.version, a.disabled, a.kind, a.notes = *e.Config, e.Version, e.Disabled, kind, e.Notes
 	c.settleAll(a)
 	c.outliveExecutors(e.Name)
 }
@@ -67,7 +71,10 @@ func fingerprint(text string) string {
 
 // jobChanged takes a committed change of a job (rule T4).
 func (c *Core) jobChanged(e JobChanged) {
-	delete(c.faulty, under(pathJobs, e.Name))
+	if !e.MarkOnly {
+		delete(c.faulty, under(pathJobs, e.Name))
+	}
+	c.mark(under(pathJobDisabled, e.Name), e.Disabled)
 	j := c.jobs[e.Name]
 	if j == nil {
 		if e.Config == nil {
@@ -81,7 +88,7 @@ func (c *Core) jobChanged(e JobChanged) {
 			delete(a.jobs, j.name)
 		}
 	}
-	j.cfg, j.version, j.disabled = e.Config, e.Version, e.Disabled
+	j.cfg, j.version, j.disabled, j.notes = e.Config, e.Version, e.Disabled, e.Notes
 	if j.cfg != nil {
 		if a := c.apps[j.cfg.AppName]; a != nil {
 			a.jobs[j.name] = j
@@ -185,6 +192,7 @@ func (c *Core) hasFault(path string) bool { return c.faulty[path].why != "" }
 // used. The last good one stays in force.
 func (c *Core) documentFaulty(e DocumentFaulty) {
 	c.note(Note{Kind: NoteFaulty, Detail: e.Path + ": " + e.Why, Problem: true})
+	c.faulty[e.Path] = fault{e.Why, e.Version}
 	dir, name := splitPath(e.Path)
 	switch dir {
 	case pathApps:
@@ -194,6 +202,8 @@ func (c *Core) documentFaulty(e DocumentFaulty) {
 	case pathJobs:
 		if j := c.jobs[name]; j != nil {
 			j.version = e.Version
+		} else {
+			c.jobOrTombstone(name) // so that explain can tell of it
 		}
 	}
 }
@@ -223,7 +233,7 @@ func appNotFound(name string) *Error {
 
 // appInUse says why an app with jobs cannot be deleted.
 func appInUse(name string, jobNames []string) *Error {
-	return errorf(Conflict, "app_has_jobs", "app %q has %d jobs (%s): deregister them first, or delete with ?jobs=true", name, len(jobNames), someNames(jobNames))
+	return errorf(Conflict, "app_has_jobs", "app %q has %s (%s): deregister them first, or delete with ?jobs=true", name, counted(len(jobNames), "job"), someNames(jobNames))
 }
 
 func someNames(names []string) string {

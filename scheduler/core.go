@@ -46,10 +46,16 @@ type Core struct {
 	// ghostsOf are the ghosts that block, by job and task id.
 	ghostsOf map[string]map[string]*ghost
 
-	mark        mark
+	made        mark
+	troubles    []loadedTrouble
+	maintained  map[string]bool // agents with maintenance planned
 	gap         *gap
 	pendingFire *instant
 	executorN   int64
+	imported    []importEntry // what the original left waiting
+	importedAt  time.Time
+	ourFrame    string    // the framework id that is marked as ours
+	takeover    *takeover // while the framework id is another's (rule T8)
 	frameworkID string
 
 	session      sessionState
@@ -66,6 +72,7 @@ type Core struct {
 	nextSweep    time.Time
 	behindNoted  bool
 	faulty       map[string]fault // documents that can't be used, by path
+	marked       map[string]bool  // disabled marks that are there, by path
 	stats        Stats
 	lastStep     time.Time
 
@@ -86,15 +93,9 @@ type appState struct {
 	jobs map[string]*jobState
 	// nextDue is when the next of its jobs fires, zero when it is not known.
 	nextDue time.Time
+	notes   []string // about its document
 	// starts are failed starts of its executors by agent (rule L6).
 	starts map[string]*startTrouble
-}
-
-type startTrouble struct {
-	executor string // the last one that did not start
-	tries    int
-	until    time.Time
-	reason   string
 }
 
 // jobState is a job, or the tombstone of a deregistered one whose tasks are
@@ -107,6 +108,7 @@ type jobState struct {
 	disabled bool
 	schedule *cron.Schedule
 	since    time.Time // rule F2
+	notes    []string  // about its document
 	stored   jobRecord
 	isStored bool
 	// queue holds the executions in order; the first one runs or is the next to.
@@ -141,7 +143,7 @@ func NewCore(opt CoreOptions) *Core {
 		executors: map[string]*executorRecord{}, executorsOn: map[string][]*executorRecord{}, closing: map[string]*executorRecord{}, agents: map[string]*agentState{},
 		pool: offers.NewPool(), timetable: cron.NewTimetable(), schedules: map[string]*cron.Schedule{},
 		reservedLast: map[string]time.Time{}, accepts: map[int64]*sentAccept{},
-		faulty: map[string]fault{}, keys: map[string]time.Time{},
+		faulty: map[string]fault{}, marked: map[string]bool{}, maintained: map[string]bool{}, keys: map[string]time.Time{},
 	}
 	c.ended.byID, c.ended.tasks = map[string]*execution{}, map[string]taskRef{}
 	c.dirty.reset()
@@ -152,7 +154,7 @@ func NewCore(opt CoreOptions) *Core {
 // Step takes what happened and says what is to be done. now must not be zero; rnd gives
 // the ids. The caller commits Writes, then lets the rest out (see Decision).
 func (c *Core) Step(now time.Time, rnd rand.Source, events []Event) Decision {
-	c.now, c.rnd, c.out = now.UTC(), rnd, Decision{}
+	c.now, c.rnd = now.UTC(), rnd // and what Load has to say
 	c.ensureFramework()
 	for _, e := range events {
 		c.take(e)
@@ -162,6 +164,7 @@ func (c *Core) Step(now time.Time, rnd rand.Source, events []Event) Decision {
 	c.makeFires()
 	c.subscribe()
 	c.reconcileDue()
+	c.takeOver()
 	c.resendKills()
 	c.launch()
 	c.tendExecutors()
@@ -183,6 +186,10 @@ func (c *Core) take(e Event) {
 		c.jobChanged(e)
 	case TriggerAsked:
 		c.trigger(e)
+	case MarkChanged:
+		c.markChanged(e)
+	case ReconcileAsked:
+		c.reconcileAsked(e)
 	case DocumentFaulty:
 		c.documentFaulty(e)
 	case ForgetAsked:
@@ -232,11 +239,19 @@ func (c *Core) ensureFramework() {
 	if c.frameworkID != "" {
 		return
 	}
+	if c.takeover != nil {
+		c.dirty.done = append(c.dirty.done, c.takeover.running...)
+		c.takeover = nil
+	}
 	// Ours from the first: committed before it is used, so that no crash
 	// leaves a framework that nobody knows (rule T7).
-	c.frameworkID = "elasticjob-" + c.uuid()
+	c.frameworkID = ownFramework + c.uuid()
+	c.ourFrame = c.frameworkID
 	c.dirty.framework = true
 }
+
+// ownFramework is what ids of ours begin with; Mesos makes none like that.
+const ownFramework = "elasticjob-"
 
 func (c *Core) nextWake() time.Time {
 	var at time.Time
@@ -259,9 +274,10 @@ func (c *Core) nextWake() time.Time {
 		earlier(c.now)
 	}
 	if c.behindNoted {
-		earlier(c.mark.Time)
+		earlier(c.made.Time)
 	}
 	earlier(c.flow.wake)
+	earlier(c.takeover.wake())
 	earlier(c.session.wake())
 	if !at.IsZero() {
 		earlier(c.now.Add(clockLook)) // the wall clock may step forward while the shell sleeps

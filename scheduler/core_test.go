@@ -40,16 +40,23 @@ func newStage(t *testing.T) *stage {
 // restart begins the next term with what is stored, and subscribes.
 func (s *stage) restart() {
 	s.t.Helper()
+	s.core = s.load()
+	s.step()
+	s.subscribed()
+}
+
+// load makes a core of what is stored.
+func (s *stage) load() *Core {
+	s.t.Helper()
 	var entries []registry.Entry
 	for _, path := range sortedKeys(s.stored) {
 		entries = append(entries, registry.Entry{Path: path, Value: s.stored[path]})
 	}
-	s.core = NewCore(s.opt)
-	if err := s.core.Load(s.now, Stored{entries}); err != nil {
+	core := NewCore(s.opt)
+	if err := core.Load(s.now, Stored{entries}); err != nil {
 		s.t.Fatal(err)
 	}
-	s.step()
-	s.subscribed()
+	return core
 }
 
 func (s *stage) subscribed() {

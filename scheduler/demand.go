@@ -21,6 +21,7 @@ type demand struct {
 // now, in the order of launchable, going on behind those of the last time; more
 // tells that there are further ones behind.
 func (c *Core) demands() (ds []demand, more bool) {
+	going := c.going()
 	from := 0
 	if c.matchedUpTo == (launchKey{}) {
 		c.roundOffers = c.stats.OffersReceived
@@ -62,7 +63,7 @@ func (c *Core) demands() (ds []demand, more bool) {
 		d.ID, d.Job, d.App = e.ID, e.Job, d.with.App.AppName
 		d.Shard, d.ExecutorSize = d.with.Job.Resources(), d.with.App.Resources()
 		d.Executor = d.kind
-		d.Avoid = c.avoid(d.with.App.AppName)
+		d.Avoid = c.avoid(d.with.App.AppName, going)
 		ds = append(ds, d)
 	}
 	return ds, false
@@ -120,55 +121,8 @@ func (c *Core) unblock(g *ghost) {
 	c.matchAgain = true
 }
 
-// avoid is where an app's executors did not start, and until when (rule L6).
-func (c *Core) avoid(appName string) map[string]string {
-	a := c.apps[appName]
-	if a == nil || len(a.starts) == 0 {
-		return nil
-	}
-	out := map[string]string{}
-	for agent, t := range a.starts {
-		if stillWaits(t.until, c.now, startBackoff) {
-			out[agent] = fmt.Sprintf("the app's executor failed to start there %d times, last: %s; tried again at %s", t.tries, t.reason, t.until.Format(time.TimeOnly))
-		}
-	}
-	return out
-}
-
-// startBackoff bounds how long an app is kept off an agent (rule L6).
-const startBackoff = 5 * time.Minute
-
 // stillWaits reports whether a moment of a backoff is to come. One further away than
 // the backoff can be is of a clock that has stepped back since.
 func stillWaits(until, now time.Time, most time.Duration) bool {
 	return until.After(now) && until.Sub(now) <= most
-}
-
-// agentTrouble keeps an app off an agent with growing delays (rule L6).
-func (c *Core) agentTrouble(ref taskRef) {
-	s := ref.shard()
-	a := c.apps[ref.exec.Settings.App.AppName]
-	if a == nil {
-		return
-	}
-	t := a.starts[s.Agent]
-	if t == nil {
-		t = &startTrouble{}
-		a.starts[s.Agent] = t
-	}
-	if t.executor == s.Executor {
-		return // one start that failed, however many tasks waited for it
-	}
-	t.executor = s.Executor
-	t.until = c.now.Add(backoff(time.Second, startBackoff, t.tries))
-	t.tries++
-	t.reason = s.Cause
-	c.wakeMatch(t.until)
-}
-
-// agentWorks: a task began on the agent, so its executor starts there.
-func (c *Core) agentWorks(ref taskRef) {
-	if a := c.apps[ref.exec.Settings.App.AppName]; a != nil {
-		delete(a.starts, ref.shard().Agent)
-	}
 }

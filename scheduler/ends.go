@@ -65,6 +65,7 @@ func (c *Core) endAttempt(ref taskRef, how end) {
 	e, s := ref.exec, ref.shard()
 	if !s.KillSince.IsZero() && how != endFinished && e.KillReason == shutdownReason && e.Settings.Job.Failover {
 		// Lost by shutdown: queued again for the next start (rule O4).
+		s.Cause = shutdownReason
 		c.again(ref, FailoverSource, 0)
 		return
 	}
@@ -102,7 +103,7 @@ func (c *Core) endAttempt(ref taskRef, how end) {
 			s.Losses++
 		}
 		if s.Losses >= c.opt.MaxLosses {
-			s.Cause = fmt.Sprintf("lost %d times; last: %s", s.Losses, s.Cause)
+			s.Cause = fmt.Sprintf("lost %s; last: %s", counted(s.Losses, "time"), s.Cause)
 			c.over(ref, Failed)
 			return
 		}
@@ -126,7 +127,7 @@ func (c *Core) endAttempt(ref taskRef, how end) {
 		s.Starts++
 		c.agentTrouble(ref)
 		if s.Starts >= c.opt.MaxStarts {
-			s.Cause = fmt.Sprintf("the app's executor did not start, %d times; last on agent %s: %s", s.Starts, s.Agent, s.Cause)
+			s.Cause = fmt.Sprintf("the app's executor did not start, %s; last on agent %s: %s", counted(s.Starts, "time"), s.Agent, s.Cause)
 			c.over(ref, Failed)
 			return
 		}
@@ -277,9 +278,7 @@ func (c *Core) sweepTasks() {
 		}
 	}
 	for _, id := range sortedKeys(c.ghosts) {
-		if g := c.ghosts[id]; c.now.Sub(g.Since) > c.opt.GhostKept {
-			c.ghostOver(g)
-		}
+		c.sweepGhost(c.ghosts[id])
 	}
 }
 
@@ -293,6 +292,12 @@ func (c *Core) sweepTask(ref taskRef) {
 	e, s := ref.exec, ref.shard()
 	if !c.session.open || !s.known {
 		return // what an earlier session told must be told again before anybody is given up
+	}
+	for _, since := range []*time.Time{&s.EndUnclear, &s.Unreachable, &s.Launched} {
+		if since.After(c.now) { // the clock has stepped back since: it counts from now
+			*since = c.now
+			c.dirty.shard(e, ref.index)
+		}
 	}
 	switch {
 	case !s.EndUnclear.IsZero():

@@ -19,6 +19,10 @@ type AppChanged struct {
 	Config   *app.Config
 	Version  int64
 	Disabled bool
+	// Notes are hints about a document that somebody else wrote.
+	Notes []string
+	// MarkOnly: the document did not change, only its disabled mark.
+	MarkOnly bool
 }
 
 // JobChanged tells of a committed change of a job's document or mark (rule T4).
@@ -27,6 +31,17 @@ type JobChanged struct {
 	// Config is nil when the job was deregistered.
 	Config   *jobs.Config
 	Version  int64
+	Disabled bool
+	// Notes are hints about a document that somebody else wrote.
+	Notes []string
+	// MarkOnly: the document did not change, only its disabled mark.
+	MarkOnly bool
+}
+
+// MarkChanged tells that somebody else has set or removed the disabled mark at
+// Path (rule F6).
+type MarkChanged struct {
+	Path     string
 	Disabled bool
 }
 
@@ -51,6 +66,13 @@ type TriggerAsked struct {
 type ForgetAsked struct {
 	Token  uint64
 	TaskID string
+}
+
+// ReconcileAsked asks for reconciliation now: of all live tasks, or, not explicit, of
+// all that the master knows. The reply is an *Error without a session.
+type ReconcileAsked struct {
+	Token    uint64
+	Explicit bool
 }
 
 // Drain asks for the end of everything on the cluster (rule O4): nothing new
@@ -90,6 +112,8 @@ type AcceptAnswered struct {
 
 func (AppChanged) coreEvent()     {}
 func (JobChanged) coreEvent()     {}
+func (MarkChanged) coreEvent()    {}
+func (ReconcileAsked) coreEvent() {}
 func (DocumentFaulty) coreEvent() {}
 func (TriggerAsked) coreEvent()   {}
 func (ForgetAsked) coreEvent()    {}
@@ -190,8 +214,11 @@ const (
 	NoteTaskUnreachable NoteKind = "task unreachable"
 	NoteGhost           NoteKind = "task given up, may still run"
 	NoteForeignTask     NoteKind = "task not ours is killed"
+	NoteFormerTask      NoteKind = "task of ours that counts as over is killed"
 	NoteExecutor        NoteKind = "executor"
 	NoteSession         NoteKind = "session"
+	NoteTakeover        NoteKind = "takeover"
+	NoteImport          NoteKind = "import"
 	NoteClock           NoteKind = "clock"
 	NoteFaulty          NoteKind = "faulty document"
 )

@@ -45,6 +45,8 @@ type execution struct {
 	prepared     *prepared // what all its tasks share
 	shardsOpen   int       // shards that are not terminal
 	storedChunks int
+	// settingsEncoded are the settings as stored; they never change.
+	settingsEncoded []byte
 }
 
 // shard is one part of an execution, with its present or last attempt.
@@ -61,6 +63,8 @@ type shard struct {
 	Executor  string `json:"x,omitempty"`
 	Container string `json:"c,omitempty"`
 	Dir       string `json:"d,omitempty"`
+	// Framework is the id that the attempt ran under, if it is no longer ours.
+	Framework string `json:"f,omitempty"`
 
 	// Since-when of everything that has a timeout (rule F8).
 	Launched    time.Time `json:"la,omitzero"`
@@ -84,10 +88,14 @@ type shard struct {
 	Exit     *int      `json:"ex,omitempty"`
 	Cause    string    `json:"ca,omitempty"`
 
+	// encoded is the shard as it is stored, nil when it has changed since.
+	encoded []byte
 	// acceptSeq is the ACCEPT that was sent and not answered; 0 when it was
 	// answered or voided. A shard loaded from the registry counts as voided
 	// with the first subscription (rule L4).
 	acceptSeq int64
+	// sentWith is the ACCEPT that launched the attempt, in this term.
+	sentWith int64
 	// known is set when the cluster told anything of the task in this session.
 	known bool
 	// killSent and killTry pace the repetition of kills.
@@ -198,4 +206,8 @@ type ghost struct {
 	// Alive is set while it blocks only because it was seen alive, although its
 	// job has failover.
 	Alive bool `json:"alive,omitempty"`
+	// Away is since when the agent of one seen alive is away again, if it is.
+	Away time.Time `json:"away,omitzero"`
+
+	known bool // the cluster told anything of it in this session
 }

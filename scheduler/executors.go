@@ -26,8 +26,9 @@ type executorRecord struct {
 	tasks   int           // live tasks on it
 	used    app.Resources // by those tasks
 	pending int           // unanswered ACCEPTs that name it
-	// confirmed: after the last answered ACCEPT the cluster told of a task on
-	// it, so offers that come now tell the truth about it (rule X3).
+	// sentWith is the last ACCEPT that named it. confirmed: after that was answered the
+	// cluster told of a task of it, so offers that come now tell the truth (rule X3).
+	sentWith     int64
 	confirmed    bool
 	lastUpdate   time.Time
 	idleSince    time.Time
@@ -251,6 +252,9 @@ func (c *Core) makeRoom(agents []offers.Agent, waiting []demand) {
 		have, most := 0, 0
 		var first []*executorRecord // idle ones of the first agent where their end helps
 		for _, agentID := range agentIDs {
+			if c.isGoing(c.agents[agentID]) {
+				continue
+			}
 			if r := c.reservation; r != nil && r.agents[agentID] && r.exec != d.ID {
 				continue
 			}
@@ -260,7 +264,7 @@ func (c *Core) makeRoom(agents []offers.Agent, waiting []demand) {
 				switch {
 				case x.Kind == d.kind && !x.Closing:
 					executor = app.Resources{}
-				case x.tasks == 0 && x.pending == 0 && c.mayGo(x, d, waiting):
+				case x.tasks == 0 && x.pending == 0 && c.mayGo(x, d, waiting[:i]):
 					room = room.Plus(app.Resources(x.Info.Resources))
 					idle = append(idle, x)
 				}
@@ -292,20 +296,21 @@ func fitting(shard, free app.Resources, most int) int {
 
 const makeRoomFor = 10
 
-// mayGo reports whether an idle executor may make room for a demand: if its
-// own app does not wait as well, or the agent is reserved for the demand.
-func (c *Core) mayGo(x *executorRecord, d *demand, waiting []demand) bool {
+// mayGo reports whether an idle executor may make room for a demand: if none of those
+// before it could use it, or the agent is reserved for the demand. Were it kept for those
+// behind as well, two apps could wait for each other's executors for ever.
+func (c *Core) mayGo(x *executorRecord, d *demand, before []demand) bool {
 	if r := c.reservation; r != nil && r.exec == d.ID && r.agents[x.Agent] {
 		return true
 	}
-	return !slices.ContainsFunc(waiting[:min(len(waiting), makeRoomFor)], func(o demand) bool { return o.kind == x.Kind })
+	return !slices.ContainsFunc(before, func(o demand) bool { return o.kind == x.Kind })
 }
 
 // believeOffer compares our records with the executors that an offer names
 // (rule X3).
 func (c *Core) believeOffer(o cluster.Offer) {
 	for _, id := range o.ExecutorIDs {
-		if x := c.executors[id]; x == nil {
+		if x := c.executors[id]; x == nil && c.takeover == nil {
 			c.note(Note{Kind: NoteExecutor, Detail: fmt.Sprintf("%s runs on agent %s and is not in our records: shut down", id, o.AgentID), Problem: true})
 			c.call(CallShutdown{ExecutorID: id, AgentID: o.AgentID})
 		}

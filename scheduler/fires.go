@@ -39,7 +39,7 @@ type gap struct {
 
 // makeFires makes what is due, at most FiresPerStep.
 func (c *Core) makeFires() {
-	if c.mark.Time.IsZero() {
+	if c.made.Time.IsZero() {
 		c.setMark(mark{Time: c.now.Truncate(time.Second), Job: lastName})
 	}
 	if c.clockBehind() {
@@ -63,7 +63,7 @@ func (c *Core) makeFires() {
 // clockBehind reports whether the wall clock is behind the mark: no fires are
 // made until it has passed it (rule F4).
 func (c *Core) clockBehind() bool {
-	behind := c.mark.Time.Sub(c.now)
+	behind := c.made.Time.Sub(c.now)
 	if behind <= time.Second {
 		c.behindNoted = false
 		return false
@@ -71,7 +71,7 @@ func (c *Core) clockBehind() bool {
 	if !c.behindNoted {
 		c.behindNoted = true
 		c.note(Note{Kind: NoteClock, Problem: true, Detail: fmt.Sprintf(
-			"the clock is %s behind the last fires made; none are made until it has passed %s", behind.Round(time.Second), c.mark.Time.Format(time.RFC3339))})
+			"the clock is %s behind the last fires made; none are made until it has passed %s", behind.Round(time.Second), c.made.Time.Format(time.RFC3339))})
 	}
 	return true
 }
@@ -120,8 +120,8 @@ func (c *Core) crossGap(budget int) (made int) {
 		if j == nil || j.schedule == nil || c.off(j) != "" {
 			continue
 		}
-		from := c.mark.Time
-		if !c.mark.covers(from, name) {
+		from := c.made.Time
+		if !c.made.covers(from, name) {
 			from = from.Add(-time.Second) // the mark stands inside this instant
 		}
 		if j.since.After(from) {
@@ -159,7 +159,7 @@ func (c *Core) fireInstant(budget int) int {
 	n := min(budget, len(p.names))
 	for _, name := range p.names[:n] {
 		j := c.jobs[name]
-		if j == nil || j.cfg == nil || c.off(j) != "" || !p.at.After(j.since) || c.mark.covers(p.at, name) {
+		if j == nil || j.cfg == nil || c.off(j) != "" || !p.at.After(j.since) || c.made.covers(p.at, name) {
 			continue
 		}
 		c.stats.Fires++
@@ -177,8 +177,12 @@ func (c *Core) fireInstant(budget int) int {
 	return max(n, 1)
 }
 
+// setMark moves the mark on, never back.
 func (c *Core) setMark(m mark) {
-	c.mark = m
+	if c.made.Time.After(m.Time) || c.made.Time.Equal(m.Time) && c.made.Job >= m.Job {
+		return
+	}
+	c.made = m
 	c.dirty.mark = true
 }
 
@@ -322,7 +326,7 @@ func (c *Core) trigger(t TriggerAsked) {
 		most = c.opt.QueuedFires
 	}
 	if waiting >= most {
-		refuse(errorf(Conflict, "trigger_waits", "%d executions of job %q wait already (GET /api/job/%s/explain says for what); trigger it again when they have begun", waiting, t.Job, t.Job))
+		refuse(errorf(Conflict, "trigger_waits", "job %q has %s waiting already (GET /api/job/%s/explain says for what); trigger it again when that has begun", t.Job, counted(waiting, "execution"), t.Job))
 		return
 	}
 	if t.Key != "" {

@@ -38,6 +38,9 @@ func (c *Core) offered(e cluster.Offers) {
 		a := c.agent(o.AgentID)
 		a.registered = true
 		a.host, a.unavailable = o.Hostname, o.Unavailable
+		if !o.Unavailable.IsZero() {
+			c.maintained[o.AgentID] = true
+		}
 		if o.AgentURL != "" {
 			a.url = o.AgentURL
 		}
@@ -74,11 +77,13 @@ func (c *Core) tendOffers() {
 		return
 	}
 	waits, hopeless := c.someWait()
-	waits, hopeless = waits && !c.draining, hopeless && !c.draining
+	idle := c.draining || c.takeover != nil
+	waits, hopeless = waits && !idle, hopeless && !idle
 	next, fires := c.nextFire()
 	soon := fires && !next.After(c.now.Add(c.opt.OfferAhead))
-	wanted := waits || soon && !c.draining
+	wanted := waits || soon && !idle
 	if wanted {
+		c.giveBack(c.offersOfGoing(), c.opt.SuppressBeyond)
 		c.giveBack(c.tooOld(), 0)
 		c.revive(waits)
 	} else {
@@ -135,6 +140,15 @@ func (c *Core) refuseFor(next time.Time, fires bool) time.Duration {
 }
 
 func (c *Core) tooOld() []offers.Offer {
+	if c.now.Before(c.lastStep) {
+		// The clock has stepped back: what came later than now counts from now.
+		for _, o := range c.pool.OlderThan(c.lastStep.Add(time.Second)) {
+			if o.Received.After(c.now) {
+				o.Received = c.now
+			}
+			c.pool.Add(o)
+		}
+	}
 	old := c.pool.OlderThan(c.now.Add(-c.opt.OfferHold))
 	if c.reservation == nil {
 		return old

@@ -13,7 +13,8 @@ import (
 // lanes carry calls to the cluster. Calls of one lane keep their order; an
 // ACCEPT has its own goroutine, since its answer is waited for. A call whose
 // outcome is unknown ends the session: what it meant is sorted out by
-// subscribing anew and reconciling (rule L3).
+// subscribing anew and reconciling (rule L3). With the term they end: what waits
+// in them is dropped.
 type lanes struct {
 	r      *reign
 	ctx    context.Context
@@ -22,6 +23,8 @@ type lanes struct {
 
 	mu      sync.Mutex
 	present *sessionLanes // nil while there is no session
+	calls   int           // under way or waiting
+	idle    chan struct{} // if not nil, closed when there are none
 }
 
 // sessionLanes are the lanes of one session; with it they end.
@@ -37,6 +40,8 @@ type sessionLanes struct {
 const (
 	ackLanes    = 4
 	callTimeout = 10 * time.Second
+	// flushTime is how long calls that were committed may take to leave when a term is handed over.
+	flushTime = 100 * time.Millisecond
 )
 
 // lane is a queue with at most one goroutine that empties it.
@@ -47,7 +52,15 @@ type lane struct {
 
 func newLanes(r *reign) *lanes {
 	ctx, cancel := context.WithCancel(context.Background())
-	return &lanes{r: r, ctx: ctx, cancel: cancel}
+	l := &lanes{r: r, ctx: ctx, cancel: cancel}
+	l.wg.Go(func() {
+		select {
+		case <-r.term.Done(): // a deposed leader does nothing more (rule T2)
+			cancel()
+		case <-ctx.Done():
+		}
+	})
+	return l
 }
 
 // send starts a call. It never blocks.
@@ -59,13 +72,17 @@ func (l *lanes) send(call Call) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	p := l.present
-	if p == nil {
-		return // the session is over; its end is told to the core
+	if p == nil || l.ctx.Err() != nil {
+		return // the session is over, its end is told to the core; or the term is
 	}
 	s := p.session
 	switch c := call.(type) {
 	case CallAccept:
-		l.wg.Go(func() { l.accept(p, c) })
+		l.calls++
+		l.wg.Go(func() {
+			l.accept(p, c)
+			l.done(1)
+		})
 	case CallDecline:
 		l.enqueue(p, &p.flow, func(ctx context.Context) error { return s.Decline(ctx, c.Offers, c.Refuse) })
 	case CallRevive:
@@ -73,19 +90,28 @@ func (l *lanes) send(call Call) {
 	case CallSuppress:
 		l.enqueue(p, &p.flow, s.Suppress)
 	case CallKill:
-		l.enqueue(p, &p.command, func(ctx context.Context) error { return s.Kill(ctx, c.Kill) })
+		l.enqueue(p, &p.command, func(ctx context.Context) error {
+			l.r.s.opt.Point(pointBeforeKill)
+			return s.Kill(ctx, c.Kill)
+		})
 	case CallShutdown:
 		l.enqueue(p, &p.command, func(ctx context.Context) error { return s.Shutdown(ctx, c.ExecutorID, c.AgentID) })
 	case CallReconcile:
 		l.enqueue(p, &p.command, func(ctx context.Context) error { return s.Reconcile(ctx, c.Tasks) })
 	case CallAcknowledge:
 		p.nextAck = (p.nextAck + 1) % ackLanes
-		l.enqueue(p, &p.acks[p.nextAck], func(ctx context.Context) error { return s.Acknowledge(ctx, c.Ack) })
+		l.enqueue(p, &p.acks[p.nextAck], func(ctx context.Context) error {
+			l.r.s.opt.Point(pointBeforeAck)
+			err := s.Acknowledge(ctx, c.Ack)
+			l.r.s.opt.Point(pointAfterAck)
+			return err
+		})
 	}
 }
 
 // enqueue adds a call to a lane; the caller holds the lock.
 func (l *lanes) enqueue(p *sessionLanes, q *lane, call func(context.Context) error) {
+	l.calls++
 	q.queue = append(q.queue, call)
 	if !q.busy {
 		q.busy = true
@@ -97,7 +123,8 @@ func (l *lanes) enqueue(p *sessionLanes, q *lane, call func(context.Context) err
 func (l *lanes) drive(p *sessionLanes, q *lane) {
 	for {
 		l.mu.Lock()
-		if len(q.queue) == 0 || l.present != p {
+		if len(q.queue) == 0 || l.present != p || l.ctx.Err() != nil {
+			l.doneLocked(len(q.queue))
 			q.queue, q.busy = nil, false
 			l.mu.Unlock()
 			return
@@ -111,6 +138,39 @@ func (l *lanes) drive(p *sessionLanes, q *lane) {
 		if err != nil {
 			l.failed(p, err)
 		}
+		l.done(1)
+	}
+}
+
+func (l *lanes) done(n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.doneLocked(n)
+}
+
+func (l *lanes) doneLocked(n int) {
+	l.calls -= n
+	if l.calls == 0 && l.idle != nil {
+		close(l.idle)
+		l.idle = nil
+	}
+}
+
+// flush waits until no call waits or is under way, at most for so long. Nothing may be sent
+// any more.
+func (l *lanes) flush(most time.Duration) {
+	l.mu.Lock()
+	if l.calls == 0 {
+		l.mu.Unlock()
+		return
+	}
+	idle := make(chan struct{})
+	l.idle = idle
+	l.mu.Unlock()
+	select {
+	case <-idle:
+	case <-time.After(most):
+	case <-l.ctx.Done():
 	}
 }
 
@@ -143,7 +203,12 @@ func (l *lanes) end(s cluster.Session) {
 func (l *lanes) accept(p *sessionLanes, c CallAccept) {
 	ctx, cancel := context.WithTimeout(l.ctx, callTimeout)
 	defer cancel()
+	l.r.s.opt.Point(pointBeforeAccept)
+	if l.ctx.Err() != nil {
+		return // the term is over; the next leader finds that it did not leave (rule E1)
+	}
 	err := p.session.Accept(ctx, c.Accept)
+	l.r.s.opt.Point(pointAfterAccept)
 	var refused *cluster.Refused
 	switch {
 	case err == nil:
@@ -161,8 +226,14 @@ func (l *lanes) subscribe(c CallSubscribe) {
 	f := l.r.s.opt.Framework
 	f.ID = c.FrameworkID
 	ctx, cancel := context.WithTimeout(l.ctx, callTimeout)
+	l.r.s.opt.Point(pointBeforeSubscribe)
+	if l.ctx.Err() != nil {
+		cancel()
+		return
+	}
 	s, err := l.r.s.opt.Driver.Subscribe(ctx, f)
 	cancel()
+	l.r.s.opt.Point(pointAfterSubscribe)
 	if err != nil {
 		l.r.inbox.put(SessionEnded{Session: c.Session, Reason: fmt.Sprintf("subscribe: %v", err), Removed: removed(err)})
 		return

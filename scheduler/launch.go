@@ -24,7 +24,7 @@ func (c *Core) launch() {
 		return
 	}
 	c.matchAgain = false
-	if c.draining || !c.session.open || len(c.launchable) == 0 {
+	if c.draining || c.takeover != nil || !c.session.open || len(c.launchable) == 0 {
 		return
 	}
 	ds, more := c.demands()
@@ -92,9 +92,6 @@ func (c *Core) agentsOnOffer() []offers.Agent {
 		if len(a.ID) > jobs.MaxAgentIDBytes {
 			continue // no task id could name it
 		}
-		if !st.unavailable.IsZero() && !st.unavailable.After(c.now.Add(time.Minute)) {
-			continue // it is about to go: nothing new is placed there
-		}
 		a.Capacity = st.capacity
 		if r := c.reservation; r != nil && r.agents[a.ID] {
 			a.ReservedFor = r.exec
@@ -130,7 +127,7 @@ func (c *Core) accept(agent offers.Agent, ds []demand, placed []offers.Placement
 		if !slices.Contains(sent.executors, x.Info.ID) {
 			sent.executors = append(sent.executors, x.Info.ID)
 			x.pending++
-			x.confirmed = false
+			x.confirmed, x.sentWith = false, c.acceptSeq
 		}
 		x.tasks++
 		x.used = x.used.Plus(d.with.Job.Resources())
@@ -181,8 +178,8 @@ func (c *Core) launchShard(d *demand, item int, agentID string, x *executorRecor
 	}
 	id := jobs.TaskID{Job: e.Job, Item: item, Type: kind, Agent: agentID, UUID: c.uuid()}.String()
 	s.State, s.TaskID, s.Agent, s.AgentURL, s.Executor = Launching, id, agentID, c.agents[agentID].url, x.Info.ID
-	s.Container, s.Dir = "", ""
-	s.Launched, s.acceptSeq, s.known = c.now, c.acceptSeq, false
+	s.Container, s.Dir, s.Framework = "", "", ""
+	s.Launched, s.acceptSeq, s.sentWith, s.known = c.now, c.acceptSeq, c.acceptSeq, false
 	s.Attempt++
 	s.Seen, s.UUID, s.Cause, s.NotBefore, s.killSent, s.killTry = 0, nil, "", time.Time{}, time.Time{}, 0
 	s.staged, s.stuck = 0, false

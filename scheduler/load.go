@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/app"
-	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
@@ -24,19 +22,17 @@ func (c *Core) Load(now time.Time, stored Stored) error {
 	defer func() { c.loading = false }()
 	chunks := map[string][]shard{}
 	var execs []*execution
-	disabledApps, disabledJobs := map[string]bool{}, map[string]bool{}
-	for _, e := range stored.Entries {
+	documents := c.readDocuments(stored.Entries)
+	for i, e := range stored.Entries {
 		dir, name := splitPath(e.Path)
 		var err error
 		switch dir {
 		case pathApps:
-			c.loadApp(name, e)
+			c.loadApp(name, documents[i])
 		case pathJobs:
-			c.loadJob(name, e)
-		case pathAppDisabled:
-			disabledApps[name] = true
-		case pathJobDisabled:
-			disabledJobs[name] = true
+			c.loadJob(name, documents[i])
+		case pathAppDisabled, pathJobDisabled:
+			c.mark(e.Path, true)
 		case pathExecution:
 			var x execution
 			if err = json.Unmarshal(e.Value, &x); err == nil {
@@ -56,6 +52,8 @@ func (c *Core) Load(now time.Time, stored Stored) error {
 					c.block(&g)
 				}
 			}
+		case pathStart:
+			err = c.loadTrouble(e)
 		case pathKey:
 			var at time.Time
 			if err = json.Unmarshal(e.Value, &at); err == nil {
@@ -74,15 +72,15 @@ func (c *Core) Load(now time.Time, stored Stored) error {
 			return fmt.Errorf("read %s: %w; the scheduler's state is damaged there: restore the registry from a copy, or remove that entry and its job's tasks", e.Path, err)
 		}
 	}
-	for name := range disabledApps {
-		if a := c.apps[name]; a != nil {
-			a.disabled = true
-		}
+	if c.frameworkID != "" && c.frameworkID != c.ourFrame && !strings.HasPrefix(c.frameworkID, ownFramework) {
+		c.takeover = newTakeover()
+		c.note(Note{Kind: NoteTakeover, Detail: "the framework id " + c.frameworkID + " is another scheduler's: nothing is launched until the tasks that it left are over"})
 	}
-	for name := range disabledJobs {
-		if j := c.jobs[name]; j != nil {
-			j.disabled = true
-		}
+	for name, a := range c.apps {
+		a.disabled = c.marked[under(pathAppDisabled, name)]
+	}
+	for name, j := range c.jobs {
+		j.disabled = c.marked[under(pathJobDisabled, name)]
 	}
 	return c.joinLoaded(execs, chunks)
 }
@@ -95,11 +93,16 @@ func splitPath(path string) (dir, name string) {
 func (c *Core) loadOther(e registry.Entry, dir string, chunks map[string][]shard) (err error) {
 	switch {
 	case e.Path == pathMark:
-		return json.Unmarshal(e.Value, &c.mark)
+		return json.Unmarshal(e.Value, &c.made)
 	case e.Path == pathCounter:
 		c.executorN, err = strconv.ParseInt(string(e.Value), 10, 64)
 	case e.Path == pathFramework:
-		c.frameworkID = string(e.Value)
+		c.frameworkID = strings.TrimSpace(string(e.Value))
+	case e.Path == pathOurFramework:
+		c.ourFrame = string(e.Value)
+	case e.Path == pathImport:
+		return json.Unmarshal(e.Value, &c.importedAt)
+	case c.loadQueue(e):
 	case strings.HasPrefix(dir, pathShards+"/"):
 		var part []shard
 		if err = json.Unmarshal(e.Value, &part); err == nil {
@@ -109,51 +112,21 @@ func (c *Core) loadOther(e registry.Entry, dir string, chunks map[string][]shard
 	return err
 }
 
-// readApp reads an app's document from the registry. Documents were checked when
-// they came in; what somebody else wrote there is checked here, and ignored fields
-// stay ignored. Names that routes of the API have taken since are no reason not
-// to run a job.
-func readApp(name string, value []byte) (app.Config, error) {
-	cfg := app.Default()
-	if err := json.Unmarshal(value, &cfg); err != nil {
-		return cfg, fmt.Errorf("no JSON of an app: %w", err)
-	}
-	if cfg.AppName != name {
-		return cfg, fmt.Errorf("its appName is %q", cfg.AppName)
-	}
-	return cfg, cfg.Check(app.CheckOptions{AllowFile: true}).OrNil()
-}
-
-// readJob reads a job's document from the registry; see readApp.
-func readJob(name string, value []byte, now time.Time, zone *time.Location) (jobs.Config, error) {
-	cfg := jobs.Default()
-	if err := json.Unmarshal(value, &cfg); err != nil {
-		return cfg, fmt.Errorf("no JSON of a job: %w", err)
-	}
-	if cfg.JobName != name {
-		return cfg, fmt.Errorf("its jobName is %q", cfg.JobName)
-	}
-	violations, _ := cfg.Check(jobs.CheckOptions{Now: now, Local: zone})
-	return cfg, violations.OrNil()
-}
-
-func (c *Core) loadApp(name string, e registry.Entry) {
-	cfg, err := readApp(name, e.Value)
-	if err != nil {
-		c.faulty[e.Path] = fault{err.Error(), e.Version}
+func (c *Core) loadApp(name string, d document) {
+	if d.err != nil {
+		c.faulty[d.path] = fault{d.err.Error(), d.version}
 		return
 	}
-	c.apps[name] = &appState{name: name, cfg: cfg, version: e.Version, kind: executorKind(cfg), jobs: map[string]*jobState{}, starts: map[string]*startTrouble{}}
+	c.apps[name] = &appState{name: name, cfg: d.app, version: d.version, notes: d.notes, kind: executorKind(d.app), jobs: map[string]*jobState{}, starts: map[string]*startTrouble{}}
 }
 
-func (c *Core) loadJob(name string, e registry.Entry) {
-	cfg, err := readJob(name, e.Value, c.now, c.opt.Zone)
+func (c *Core) loadJob(name string, d document) {
 	j := c.jobOrTombstone(name)
-	if err != nil {
-		c.faulty[e.Path] = fault{err.Error(), e.Version}
+	if d.err != nil {
+		c.faulty[d.path] = fault{d.err.Error(), d.version}
 		return
 	}
-	j.cfg, j.version = &cfg, e.Version
+	j.cfg, j.version, j.notes = d.job, d.version, d.notes
 }
 
 func (c *Core) jobOrTombstone(name string) *jobState {
@@ -203,6 +176,8 @@ func (c *Core) joinLoaded(execs []*execution, chunks map[string][]shard) error {
 		c.ended.seq = e.Ended
 		c.dirty.gone = append(c.dirty.gone, c.ended.add(e, c.opt.EndedKept)...)
 	}
+	c.joinTroubles()
+	c.importQueues()
 	// No header names these: the write of their execution was cut off (rule T5).
 	c.dirty.orphans = append(c.dirty.orphans, sortedKeys(chunks)...)
 	for _, name := range sortedKeys(c.jobs) {
@@ -294,8 +269,8 @@ func launchKeyCompare(a, b launchKey) int {
 // fireFrom is the moment after which a schedule's first fire is looked for:
 // the mark, and its own instant again while not all jobs of it are done.
 func (c *Core) fireFrom() time.Time {
-	if c.mark.Time.IsZero() {
+	if c.made.Time.IsZero() {
 		return c.now
 	}
-	return c.mark.Time.Add(-time.Second)
+	return c.made.Time.Add(-time.Second)
 }

@@ -13,6 +13,7 @@ package scheduler
 //     found by reconciliation (GONE: never began, launched again, E1); kills
 //     and shutdowns are state and are sent again (K1, X2); updates come again
 //     (S3); offers are all forgotten with the next subscription (T6).
+//     Nothing leaves any more once the term is known to be over: calls that wait are dropped.
 //  4. requesters are answered. Crash before: they see the connection break,
 //     and an Idempotency-Key makes asking again safe (T3).
 
@@ -40,6 +41,7 @@ type reign struct {
 
 	inbox   inbox
 	lanes   *lanes
+	foreign foreign
 	over    chan struct{} // closed when the term is over for requesters
 	drained chan struct{}
 	isDrain bool
@@ -69,20 +71,37 @@ type change struct {
 func (r *reign) run(ctx context.Context) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
+	watch, stop := context.WithCancel(ctx)
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		r.foreign.collect(watch, r.term.Changed(), r.inbox.ring)
+	}()
+	defer func() {
+		stop()
+		<-watched
+		r.foreign.stop()
+	}()
 	for {
 		select {
 		case <-ctx.Done():
-			return nil
 		case <-r.term.Done():
-			return fmt.Errorf("term %d: %w", r.term.Number(), r.term.Err())
 		case <-r.inbox.ready:
 		case <-timer.C:
 		}
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case r.isOver():
+			return fmt.Errorf("term %d: %w", r.term.Number(), r.term.Err())
+		}
 		events, changes := r.inbox.take()
+		events = append(events, r.foreignChanges(ctx)...)
 		wake, err := r.step(ctx, events)
 		for _, ch := range changes {
-			if err != nil {
-				break
+			if err != nil || ctx.Err() != nil {
+				ch.done <- notMade()
+				continue
 			}
 			wake, err = r.apply(ctx, ch)
 		}
@@ -93,6 +112,16 @@ func (r *reign) run(ctx context.Context) error {
 		if !wake.IsZero() {
 			timer.Reset(max(wake.Sub(r.s.opt.Clock()), 0))
 		}
+	}
+}
+
+// isOver reports whether the term is known to be over.
+func (r *reign) isOver() bool {
+	select {
+	case <-r.term.Done():
+		return true
+	default:
+		return false
 	}
 }
 
@@ -142,12 +171,14 @@ func (r *reign) commit(ctx context.Context, writes []registry.Write, fenced bool
 			n++
 		}
 		r.commits.Add(1)
+		r.s.opt.Point(pointBeforeCommit)
 		// A commit that has begun is finished even while the process is told
 		// to stop: its outcome would be unknown otherwise.
 		if err := r.term.Commit(context.WithoutCancel(ctx), writes[:n]); err != nil {
 			r.commitsFailed.Add(1)
 			return fmt.Errorf("commit the scheduler's state: %w", err)
 		}
+		r.s.opt.Point(pointAfterCommit)
 		writes = writes[n:]
 	}
 	return nil
@@ -184,6 +215,7 @@ func (r *reign) apply(ctx context.Context, ch *change) (time.Time, error) {
 		ch.done <- errorf(OutcomeUnknown, "term_over", "the change may have been done; look again when a leader is back: %v", err)
 		return time.Time{}, err
 	}
+	r.s.opt.Point(pointConfigCommitted)
 	wake, err := r.step(ctx, p.events)
 	if err != nil {
 		ch.done <- errorf(OutcomeUnknown, "term_over", "the change was stored; the next leader acts on it: %v", err)
@@ -193,62 +225,40 @@ func (r *reign) apply(ctx context.Context, ch *change) (time.Time, error) {
 	return wake, nil
 }
 
-// reload reads a document that somebody else has changed.
+// reload reads a document that somebody else has changed, and says what that means
+// for the core.
 func (r *reign) reload(ctx context.Context, path string) ([]Event, error) {
-	dir, name := splitPath(path)
 	entry, err := r.term.Get(ctx, path)
-	gone := errors.Is(err, registry.ErrNotFound)
-	if err != nil && !gone {
+	found := err == nil
+	if err != nil && !errors.Is(err, registry.ErrNotFound) {
 		return nil, fmt.Errorf("read %s again: %w", path, err)
 	}
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	faulty := func(err error) []Event {
-		return []Event{DocumentFaulty{Path: path, Why: err.Error(), Version: entry.Version}}
-	}
-	switch dir {
-	case pathApps:
-		e := AppChanged{Name: name, Version: entry.Version}
-		if a := r.core.apps[name]; a != nil {
-			e.Disabled = a.disabled
-		}
-		if !gone {
-			cfg, err := readApp(name, entry.Value)
-			if err != nil {
-				return faulty(err), nil
-			}
-			e.Config = &cfg
-		}
-		return []Event{e}, nil
-	case pathJobs:
-		e := JobChanged{Name: name, Version: entry.Version}
-		if j := r.core.jobs[name]; j != nil {
-			e.Disabled = j.disabled
-		}
-		if !gone {
-			cfg, err := readJob(name, entry.Value, r.s.opt.Clock(), r.core.opt.Zone)
-			if err != nil {
-				return faulty(err), nil
-			}
-			e.Config = &cfg
-		}
-		return []Event{e}, nil
-	}
-	return nil, nil
+	return r.core.Reloaded(path, entry, found, r.s.opt.Clock()), nil
 }
 
 // end closes the session, waits for all goroutines of the term, answers those
-// who still wait, and resigns.
-func (r *reign) end() {
+// who still wait, and resigns: in this order, so that no call leaves after the next
+// leader may have begun. handOver lets what was committed leave first, if that is quick.
+func (r *reign) end(handOver bool) {
 	close(r.over)
+	if handOver {
+		r.lanes.flush(flushTime)
+	}
 	r.lanes.close()
 	_, changes := r.inbox.shut()
 	for _, ch := range changes {
-		ch.done <- errorf(Unavailable, "term_over", "the term is over; the change was not made")
+		ch.done <- notMade()
 	}
+	r.s.opt.Point(pointBeforeResign)
 	if err := resign(r.term); err != nil && !errors.Is(err, registry.ErrTermOver) {
 		r.s.opt.Logger.Warn("the election node may stay until its session ends", "error", err)
 	}
+}
+
+func notMade() error {
+	return errorf(Unavailable, "term_over", "the term is over; the change was not made: try again shortly")
 }
 
 // change hands a configuration change to the loop and waits for its end.
@@ -260,7 +270,7 @@ func (s *Scheduler) change(ctx context.Context, make func(*Core) (plan, error)) 
 	ch := &change{make: make, done: nil}
 	ch.done = newDone()
 	if !r.inbox.putChange(ch) {
-		return errorf(Unavailable, "term_over", "the term is over; try again shortly")
+		return notMade()
 	}
 	select {
 	case err := <-ch.done:

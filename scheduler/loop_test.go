@@ -33,6 +33,10 @@ type fakeCluster struct {
 	lose bool
 	// onAccept sees each ACCEPT.
 	onAccept func(cluster.Accept)
+	// onCall, if set, sees each call that leaves and each session's end, by name; it may wait.
+	onCall func(ctx context.Context, name string)
+	// hold keeps tasks running.
+	hold     bool
 	launched []cluster.TaskLaunch
 	acked    int
 }
@@ -83,7 +87,14 @@ func (s *fakeSession) tell(e cluster.Event) {
 func (s *fakeSession) Events() <-chan cluster.Event { return s.events }
 func (s *fakeSession) Err() error                   { return errors.New("closed") }
 
+func (s *fakeSession) call(ctx context.Context, name string) {
+	if s.c.onCall != nil {
+		s.c.onCall(ctx, name)
+	}
+}
+
 func (s *fakeSession) Accept(ctx context.Context, a cluster.Accept) error {
+	s.call(ctx, "accept")
 	c := s.c
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -96,7 +107,11 @@ func (s *fakeSession) Accept(ctx context.Context, a cluster.Accept) error {
 	}
 	c.launched = append(c.launched, a.Tasks...)
 	for _, t := range a.Tasks {
-		for _, state := range []cluster.State{cluster.Running, cluster.Finished} {
+		states := []cluster.State{cluster.Running, cluster.Finished}
+		if c.hold {
+			states = states[:1]
+		}
+		for _, state := range states {
 			s.tell(cluster.Update{TaskID: t.TaskID, AgentID: a.AgentID, ExecutorID: t.Executor.ID, State: state,
 				Source: cluster.FromExecutor, UUID: []byte(string(state) + t.TaskID), Timestamp: time.Now()})
 		}
@@ -105,21 +120,24 @@ func (s *fakeSession) Accept(ctx context.Context, a cluster.Accept) error {
 	return nil
 }
 
-func (s *fakeSession) Acknowledge(context.Context, cluster.Ack) error {
+func (s *fakeSession) Acknowledge(ctx context.Context, _ cluster.Ack) error {
+	s.call(ctx, "acknowledge")
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()
 	s.c.acked++
 	return nil
 }
 
-func (s *fakeSession) Revive(context.Context) error {
+func (s *fakeSession) Revive(ctx context.Context) error {
+	s.call(ctx, "revive")
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()
 	s.offer()
 	return nil
 }
 
-func (s *fakeSession) Reconcile(_ context.Context, tasks []cluster.TaskRef) error {
+func (s *fakeSession) Reconcile(ctx context.Context, tasks []cluster.TaskRef) error {
+	s.call(ctx, "reconcile")
 	for _, t := range tasks {
 		s.tell(cluster.Update{TaskID: t.TaskID, AgentID: t.AgentID, State: cluster.Gone, Source: cluster.FromMaster, Reason: cluster.ReasonReconciliation})
 	}
@@ -127,7 +145,11 @@ func (s *fakeSession) Reconcile(_ context.Context, tasks []cluster.TaskRef) erro
 }
 
 func (s *fakeSession) Decline(context.Context, []string, time.Duration) error { return nil }
-func (s *fakeSession) Kill(context.Context, cluster.Kill) error               { return nil }
+func (s *fakeSession) Kill(ctx context.Context, _ cluster.Kill) error {
+	s.call(ctx, "kill")
+	return nil
+}
+
 func (s *fakeSession) Shutdown(_ context.Context, executorID, agentID string) error {
 	s.tell(cluster.Failure{AgentID: agentID, ExecutorID: executorID})
 	return nil
@@ -138,6 +160,7 @@ func (s *fakeSession) Close() error {
 	defer s.mu.Unlock()
 	if !s.closed {
 		s.closed = true
+		s.call(context.Background(), "close")
 		close(s.events)
 	}
 	return nil
@@ -195,25 +218,42 @@ type led struct {
 
 func lead(t *testing.T, c *fakeCluster) *led {
 	t.Helper()
-	file, err := embedded.Open(filepath.Join(t.TempDir(), "registry.db"), slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
+	return leadWith(t, c, scheduler.Options{})
+}
+
+// leadWith takes what else to set.
+func leadWith(t *testing.T, c *fakeCluster, opt scheduler.Options) *led {
+	t.Helper()
+	file := openFile(t)
+	if opt.Registry != nil {
+		file = opt.Registry
 	}
 	reg := &spy{Registry: file, committed: map[string][]byte{}}
+	opt.Registry, opt.Driver, opt.Core, opt.Advertise = reg, c, scheduler.DefaultCoreOptions(), "test"
 	ctx, stop := context.WithCancel(t.Context())
-	l := &led{cluster: c, reg: reg, ended: make(chan error, 1), stop: stop,
-		Scheduler: scheduler.New(scheduler.Options{Registry: reg, Driver: c, Core: scheduler.DefaultCoreOptions(), Advertise: "test"})}
+	l := &led{cluster: c, reg: reg, ended: make(chan error, 1), stop: stop, Scheduler: scheduler.New(opt)}
 	go func() { l.ended <- l.Lead(ctx) }()
 	t.Cleanup(func() {
 		stop()
 		<-l.ended
 		l.ended <- nil
-		if err := reg.Close(); err != nil {
-			t.Error(err)
-		}
 	})
 	eventually(t, "leading", func() bool { return l.Health().Leading })
 	return l
+}
+
+func openFile(t *testing.T) registry.Registry {
+	t.Helper()
+	file, err := embedded.Open(filepath.Join(t.TempDir(), "registry.db"), slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := file.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return file
 }
 
 func eventually(t *testing.T, what string, ok func() bool) {
@@ -230,7 +270,9 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-func (l *led) publish(t *testing.T) {
+func (l *led) publish(t *testing.T) { publish(t, l.Scheduler) }
+
+func publish(t *testing.T, l *scheduler.Scheduler) {
 	t.Helper()
 	a := app.Default()
 	a.AppName, a.AppURL, a.BootstrapScript, a.CPUCount = "my_app", "http://127.0.0.1/p.tar", "run", 0.1
@@ -244,7 +286,9 @@ func (l *led) publish(t *testing.T) {
 	}
 }
 
-func (l *led) runToEnd(t *testing.T) scheduler.ExecutionView {
+func (l *led) runToEnd(t *testing.T) scheduler.ExecutionView { return runToEnd(t, l.Scheduler) }
+
+func runToEnd(t *testing.T, l *scheduler.Scheduler) scheduler.ExecutionView {
 	t.Helper()
 	id, err := l.Trigger(t.Context(), "my_job", "")
 	if err != nil {

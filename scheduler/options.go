@@ -30,6 +30,8 @@ type CoreOptions struct {
 	FiresPerStep int
 	// DemandsPerStep bounds one match.
 	DemandsPerStep int
+	// Documents is the form in which documents of apps and jobs are written; both are read.
+	Documents DocumentFormat
 	// EndedKept is how many ended executions are kept.
 	EndedKept int
 

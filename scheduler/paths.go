@@ -3,14 +3,21 @@ package scheduler
 import "strconv"
 
 // Where things are in the registry. Documents, marks and the framework id are
-// where the original keeps them (contract 3); all that is under /brain is ours.
+// where the original keeps them (contract 3); what waits in its
+// queues is read once; all that is under /brain is ours.
 const (
 	pathApps         = "/config/app"
 	pathJobs         = "/config/job"
 	pathAppDisabled  = "/state/disable/app"
 	pathJobDisabled  = "/state/disable/job"
 	pathFramework    = "/ha/framework_id"
+	pathReady        = "/state/ready"
+	pathRunning      = "/state/running"
+	pathFailover     = "/state/failover"
 	pathBrain        = "/brain"
+	pathOurFramework = "/brain/framework"
+	pathImport       = "/brain/import"
+	pathStart        = "/brain/start"
 	pathMark         = "/brain/mark"
 	pathCounter      = "/brain/counter"
 	pathJobState     = "/brain/job"

@@ -1,8 +1,6 @@
 package scheduler
 
 import (
-	"encoding/json"
-	"fmt"
 	"slices"
 
 	"github.com/elasticjob-go/elasticjob/app"
@@ -18,17 +16,12 @@ type plan struct {
 	events []Event
 }
 
-func (p *plan) put(path string, v any, version int64, isNew bool) error {
-	value, err := json.Marshal(v)
-	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
+func (p *plan) put(path string, value []byte, version int64, isNew bool) {
 	cond := registry.AtVersion(version)
 	if isNew {
 		cond = registry.Absent()
 	}
 	p.writes = append(p.writes, registry.Write{Path: path, Value: value, If: cond})
-	return nil
 }
 
 func (p *plan) remove(path string, version int64) {
@@ -42,11 +35,13 @@ func (p *plan) markDisabled(dir, name string, disabled bool) {
 
 // putNew writes a document that is not there yet, or replaces one that can't be
 // used, and returns its version afterwards.
-func (c *Core) putNew(p *plan, path string, v any) (int64, error) {
+func (c *Core) putNew(p *plan, path string, value []byte) int64 {
 	if f, ok := c.faulty[path]; ok {
-		return f.version + 1, p.put(path, v, f.version, false)
+		p.put(path, value, f.version, false)
+		return f.version + 1
 	}
-	return 0, p.put(path, v, 0, true)
+	p.put(path, value, 0, true)
+	return 0
 }
 
 func (c *Core) planRegisterApp(cfg app.Config) (plan, error) {
@@ -54,10 +49,7 @@ func (c *Core) planRegisterApp(cfg app.Config) (plan, error) {
 	if c.apps[cfg.AppName] != nil {
 		return p, errorf(Conflict, "app_exists", "app '%s' already existed.", cfg.AppName)
 	}
-	version, err := c.putNew(&p, under(pathApps, cfg.AppName), cfg)
-	if err != nil {
-		return p, err
-	}
+	version := c.putNew(&p, under(pathApps, cfg.AppName), c.writeApp(cfg))
 	p.markDisabled(pathAppDisabled, cfg.AppName, false)
 	p.events = append(p.events, AppChanged{Name: cfg.AppName, Config: &cfg, Version: version})
 	return p, nil
@@ -73,9 +65,7 @@ func (c *Core) planUpdateApp(name string, change func(app.Config) (app.Config, e
 	if err != nil {
 		return p, err
 	}
-	if err := p.put(under(pathApps, name), cfg, a.version, false); err != nil {
-		return p, err
-	}
+	p.put(under(pathApps, name), c.writeApp(cfg), a.version, false)
 	p.events = append(p.events, AppChanged{Name: name, Config: &cfg, Version: a.version + 1, Disabled: a.disabled})
 	return p, nil
 }
@@ -88,7 +78,7 @@ func (c *Core) planDisableApp(name string, disabled bool) (plan, error) {
 	}
 	p.markDisabled(pathAppDisabled, name, disabled)
 	cfg := a.cfg
-	p.events = append(p.events, AppChanged{Name: name, Config: &cfg, Version: a.version, Disabled: disabled})
+	p.events = append(p.events, AppChanged{Name: name, Config: &cfg, Version: a.version, Disabled: disabled, Notes: a.notes, MarkOnly: true})
 	return p, nil
 }
 
@@ -143,10 +133,7 @@ func (c *Core) planRegisterJob(cfg jobs.Config) (plan, error) {
 	if a.disabled {
 		return p, errorf(Conflict, "app_disabled", "app %q is disabled: enable it (POST /api/app/%s/enable), then register the job again", a.name, a.name)
 	}
-	version, err := c.putNew(&p, under(pathJobs, cfg.JobName), cfg)
-	if err != nil {
-		return p, err
-	}
+	version := c.putNew(&p, under(pathJobs, cfg.JobName), c.writeJob(cfg))
 	p.markDisabled(pathJobDisabled, cfg.JobName, false)
 	p.events = append(p.events, JobChanged{Name: cfg.JobName, Config: &cfg, Version: version})
 	return p, nil
@@ -165,9 +152,7 @@ func (c *Core) planUpdateJob(name string, change func(jobs.Config) (jobs.Config,
 	if c.apps[cfg.AppName] == nil {
 		return p, errorf(NotFound, "app_not_found", "Register app '%s' firstly. There is no such app: POST it to /api/app, then update the job again", cfg.AppName)
 	}
-	if err := p.put(under(pathJobs, name), cfg, j.version, false); err != nil {
-		return p, err
-	}
+	p.put(under(pathJobs, name), c.writeJob(cfg), j.version, false)
 	p.events = append(p.events, JobChanged{Name: name, Config: &cfg, Version: j.version + 1, Disabled: j.disabled})
 	return p, nil
 }
@@ -179,7 +164,7 @@ func (c *Core) planDisableJob(name string, disabled bool) (plan, error) {
 		return p, jobNotFound(name)
 	}
 	p.markDisabled(pathJobDisabled, name, disabled)
-	p.events = append(p.events, JobChanged{Name: name, Config: j.cfg, Version: j.version, Disabled: disabled})
+	p.events = append(p.events, JobChanged{Name: name, Config: j.cfg, Version: j.version, Disabled: disabled, Notes: j.notes, MarkOnly: true})
 	return p, nil
 }
 

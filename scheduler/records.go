@@ -20,18 +20,22 @@ type jobRecord struct {
 // dirtySet is what a step changed and has to write.
 type dirtySet struct {
 	mark, counter, framework bool
+	ourFramework             bool
+	importing                time.Time
 	jobs                     map[string]bool
 	execs                    map[string]*execution
 	gone                     []*execution
 	executors                map[string]bool
 	ghosts                   map[string]bool
 	keys                     map[string]bool
+	starts                   map[string]bool
 	orphans                  []string // chunks that no header names
+	done                     []string // what was imported from the original
 	oldFramework             string
 }
 
 func (d *dirtySet) reset() {
-	*d = dirtySet{jobs: map[string]bool{}, execs: map[string]*execution{}, executors: map[string]bool{}, ghosts: map[string]bool{}, keys: map[string]bool{}}
+	*d = dirtySet{jobs: map[string]bool{}, execs: map[string]*execution{}, executors: map[string]bool{}, ghosts: map[string]bool{}, keys: map[string]bool{}, starts: map[string]bool{}}
 }
 
 func (d *dirtySet) job(name string)    { d.jobs[name] = true }
@@ -45,6 +49,7 @@ func (d *dirtySet) header(e *execution) {
 
 // shard marks one shard of an execution as changed.
 func (d *dirtySet) shard(e *execution, index int) {
+	e.Shards[index].encoded = nil
 	d.execs[e.ID] = e
 	if len(e.Shards) <= inlineShards {
 		e.dirty = true
@@ -62,11 +67,19 @@ func (d *dirtySet) shard(e *execution, index int) {
 func (c *Core) write() {
 	d := &c.dirty
 	var w []registry.Write
-	put := func(path string, v any) { w = append(w, registry.Write{Path: path, Value: encode(v)}) }
+	raw := func(path string, value []byte) { w = append(w, registry.Write{Path: path, Value: value}) }
+	put := func(path string, v any) { raw(path, encode(v)) }
 	remove := func(path string) { w = append(w, registry.Write{Path: path, Delete: true}) }
 
 	if d.oldFramework != "" {
 		put(under(pathOldFramework, d.oldFramework), c.now)
+	}
+	if d.framework || d.ourFramework {
+		// Before the id itself: one without this mark would be taken for another's (rule T8).
+		raw(pathOurFramework, []byte(c.ourFrame))
+	}
+	if !d.importing.IsZero() {
+		put(pathImport, d.importing)
 	}
 	if d.framework {
 		w = append(w, registry.Write{Path: pathFramework, Value: []byte(c.frameworkID)})
@@ -88,16 +101,23 @@ func (c *Core) write() {
 			remove(under(pathGhost, id))
 		}
 	}
+	for _, key := range sortedKeys(d.starts) {
+		if t := c.trouble(key); t != nil {
+			put(under(pathStart, key), t)
+		} else {
+			remove(under(pathStart, key))
+		}
+	}
 	// What ended comes first, so that no prefix has two launched executions of one job (rule F5).
 	ids := sortedKeys(d.execs)
 	for _, id := range ids {
 		if e := d.execs[id]; c.ended.byID[id] == e {
-			c.writeExecution(e, put)
+			c.writeExecution(e, raw)
 		}
 	}
 	for _, id := range ids {
 		if e := d.execs[id]; c.executions[id] == e {
-			c.writeExecution(e, put)
+			c.writeExecution(e, raw)
 		}
 	}
 	// A key answers for an execution that is there, so it comes after it.
@@ -117,7 +137,7 @@ func (c *Core) write() {
 		}
 	}
 	if d.mark {
-		put(pathMark, c.mark)
+		put(pathMark, c.made)
 	}
 	for _, e := range d.gone {
 		if !e.stored || c.executions[e.ID] != nil {
@@ -129,6 +149,9 @@ func (c *Core) write() {
 		}
 	}
 	for _, path := range d.orphans {
+		remove(path)
+	}
+	for _, path := range d.done {
 		remove(path)
 	}
 	d.reset()
@@ -147,22 +170,71 @@ func encode(v any) []byte {
 	return bytes.TrimRight(b.Bytes(), "\n")
 }
 
-func (c *Core) writeExecution(e *execution, put func(string, any)) {
+// encodedExecution is an execution as it is stored: what changes seldom is encoded
+// once, what all its writes have in common is not encoded again for each.
+type encodedExecution struct {
+	*execution
+	Settings *struct{} `json:"settings,omitempty"`
+	Shards   *struct{} `json:"shards,omitempty"`
+}
+
+// encodeHeader writes an execution, with its shards where they are inline.
+func (e *execution) encodeHeader() []byte {
+	b := encode(encodedExecution{execution: e})
+	if e.Settings != nil {
+		if e.settingsEncoded == nil {
+			e.settingsEncoded = encode(e.Settings)
+		}
+		b = append(append(b[:len(b)-1], `,"settings":`...), e.settingsEncoded...)
+		b = append(b, '}')
+	}
+	if n := len(e.Shards); n > 0 && n <= inlineShards {
+		b = append(b[:len(b)-1], `,"shards":`...)
+		b = append(appendShards(b, e.Shards), '}')
+	}
+	return b
+}
+
+// appendShards writes shards, of which only those that were changed are encoded anew.
+func appendShards(b []byte, shards []shard) []byte {
+	size := 0
+	for i := range shards {
+		if shards[i].encoded == nil {
+			shards[i].encoded = encode(&shards[i])
+		}
+		size += len(shards[i].encoded) + 1
+	}
+	b = append(slices.Grow(b, size+2), '[')
+	for i := range shards {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, shards[i].encoded...)
+	}
+	return append(b, ']')
+}
+
+func (c *Core) writeExecution(e *execution, put func(string, []byte)) {
 	if len(e.Shards) > inlineShards {
 		for _, i := range sortedKeys(e.dirtyChunks) {
-			put(chunkPath(e.ID, i), e.Shards[i*chunkShards:min((i+1)*chunkShards, len(e.Shards))])
+			put(chunkPath(e.ID, i), appendShards(nil, e.Shards[i*chunkShards:min((i+1)*chunkShards, len(e.Shards))]))
 			e.storedChunks = max(e.storedChunks, i+1)
 		}
 		clear(e.dirtyChunks)
 	}
 	if e.dirty {
-		header := *e
 		if len(e.Shards) > inlineShards {
-			header.Chunks = (len(e.Shards) + chunkShards - 1) / chunkShards
-			header.Shards = nil
+			e.Chunks = (len(e.Shards) + chunkShards - 1) / chunkShards
 		}
-		put(under(pathExecution, e.ID), header)
+		put(under(pathExecution, e.ID), e.encodeHeader())
+		e.Chunks = 0
 		e.stored, e.dirty = true, false
+	}
+	if e.Ended > 0 {
+		e.settingsEncoded = nil
+		for i := range e.Shards {
+			e.Shards[i].encoded = nil
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -23,6 +24,11 @@ func (c *Core) expireReservation() {
 	}
 	c.reservedLast[r.exec] = c.now
 	c.reservation = nil
+	for _, other := range c.launchable {
+		if strings.Contains(other.waitReason, "reserved for execution "+r.exec) {
+			other.waitReason = "" // it is true no more, whenever the next match is
+		}
+	}
 	c.matchAgain = true
 }
 
@@ -46,7 +52,7 @@ func (c *Core) reserve() {
 		if e.launched() {
 			continue // single shards need no room of their own
 		}
-		if wait := since.Add(c.opt.ReserveAfter); wait.After(c.now) {
+		if wait := since.Add(c.opt.ReserveAfter); stillWaits(wait, c.now, c.opt.ReserveAfter) {
 			if looked == 0 {
 				c.wakeMatch(wait)
 			}
@@ -82,7 +88,7 @@ func (c *Core) roomFor(e *execution) map[string]bool {
 	job, a := *j.cfg, c.apps[j.cfg.AppName].cfg
 	var all []*agentState
 	for _, id := range sortedKeys(c.agents) {
-		if ag := c.agents[id]; ag.registered {
+		if ag := c.agents[id]; ag.registered && !c.isGoing(ag) {
 			all = append(all, ag)
 		}
 	}

@@ -28,7 +28,34 @@ type Options struct {
 	// Random gives ids; a fresh ChaCha8 if nil.
 	Random rand.Source
 	Logger *slog.Logger
+	// Point, if not nil, is called at each of Points, for tests that end the process there. It
+	// may be called concurrently.
+	Point func(name string)
 }
+
+// Points are the steps that Options.Point is told of, each before or after what its name says.
+// A test that ends the process there shows what the next leader makes of it.
+func Points() []string {
+	return []string{
+		pointTermBegun, pointBeforeCommit, pointAfterCommit, pointConfigCommitted, pointBeforeSubscribe, pointAfterSubscribe,
+		pointBeforeAccept, pointAfterAccept, pointBeforeAck, pointAfterAck, pointBeforeKill, pointBeforeResign,
+	}
+}
+
+const (
+	pointTermBegun       = "term-begun"
+	pointBeforeCommit    = "before-commit"
+	pointAfterCommit     = "after-commit"
+	pointConfigCommitted = "config-committed"
+	pointBeforeSubscribe = "before-subscribe"
+	pointAfterSubscribe  = "after-subscribe"
+	pointBeforeAccept    = "before-accept"
+	pointAfterAccept     = "after-accept"
+	pointBeforeAck       = "before-ack"
+	pointAfterAck        = "after-ack"
+	pointBeforeKill      = "before-kill"
+	pointBeforeResign    = "before-resign"
+)
 
 // Scheduler answers requests and, while it leads, runs a Core. All methods may
 // be called concurrently. Failed requests give an *Error.
@@ -38,6 +65,9 @@ type Scheduler struct {
 	mu    sync.RWMutex
 	reign *reign // the present term's, or nil
 	why   string // why there is none
+
+	reconcileMu sync.Mutex
+	reconciled  time.Time // when it was last asked for by hand
 }
 
 // New makes a Scheduler; Lead makes it work.
@@ -55,29 +85,10 @@ func New(opt Options) *Scheduler {
 	if opt.Logger == nil {
 		opt.Logger = slog.New(slog.DiscardHandler)
 	}
+	if opt.Point == nil {
+		opt.Point = func(string) {}
+	}
 	return &Scheduler{opt: opt, why: "this process has not begun to lead"}
-}
-
-// Lead stands for election, leads one term and returns when it is over: nil when ctx
-// ended, else why. Running tasks go on in either case. It must not be called
-// again before it has returned.
-func (s *Scheduler) Lead(ctx context.Context) error {
-	r, err := s.beginTerm(ctx)
-	if err != nil {
-		if ctx.Err() != nil {
-			return nil
-		}
-		s.set(nil, err.Error())
-		return err
-	}
-	s.set(r, "")
-	err = r.run(ctx)
-	s.set(nil, "the term is over")
-	r.end()
-	if ctx.Err() != nil && err == nil {
-		return nil
-	}
-	return err
 }
 
 func (s *Scheduler) set(r *reign, why string) {
@@ -253,6 +264,17 @@ func (s *Scheduler) FailoverShards(context.Context) ([]FailoverView, error) {
 // LogPlace says where a task's output is.
 func (s *Scheduler) LogPlace(_ context.Context, taskID string) (LogPlace, error) {
 	return read(s, func(c *Core) (LogPlace, error) { return c.LogPlace(taskID) })
+}
+
+// Leader is who leads, as far as this process knows; false when nobody is known
+// to. It asks nobody.
+func (s *Scheduler) Leader() (LeaderView, bool) {
+	l, ok := s.opt.Registry.Leader()
+	if !ok {
+		return LeaderView{}, false
+	}
+	r, _ := s.current()
+	return LeaderView{Address: l.Address, Term: l.Term, Since: l.Since, Self: r != nil && r.term.Number() == l.Term}, true
 }
 
 // Health says whether this process can do its work. It never waits for a commit.

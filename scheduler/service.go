@@ -137,6 +137,16 @@ type LogPlace struct {
 	Live bool
 }
 
+// SandboxView is where an executor keeps its files: the host name of its agent, and
+// the folder below the agent's work directory.
+type SandboxView struct {
+	Hostname string `json:"hostname"`
+	Path     string `json:"path"`
+}
+
+// FaultyView is a document in the registry that can't be used, and why.
+type FaultyView struct{ Path, Reason string }
+
 // Kind of an Error, for status codes.
 type Kind int
 
@@ -154,6 +164,8 @@ const (
 	OutcomeUnknown
 	// LogGone: the output is no longer kept.
 	LogGone
+	// TooSoon: the same was asked a moment ago; RetryAfter says when it may be asked again.
+	TooSoon
 )
 
 // Error is what a request to the scheduler fails with.
@@ -163,12 +175,24 @@ type Error struct {
 	Code       string
 	Message    string
 	Violations app.Violations
+	// RetryAfter, with TooSoon, is how long to wait before asking again.
+	RetryAfter time.Duration
 }
 
 func (e *Error) Error() string { return e.Message }
 
 func errorf(kind Kind, code, format string, args ...any) *Error {
 	return &Error{Kind: kind, Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// LeaderView is who leads, as far as this process knows.
+type LeaderView struct {
+	// Address is host:port, where others find the leader's API.
+	Address string
+	Term    int64
+	Since   time.Time
+	// Self is set when this process is it, and has begun its work.
+	Self bool
 }
 
 // Health says whether this process can do its work.

@@ -75,6 +75,10 @@ func (c *Core) sessionBegan(e SessionBegan) {
 		s := ref.shard()
 		s.known, s.acceptSeq, s.killSent, s.killTry = false, 0, time.Time{}, 0
 	}
+	for _, g := range c.ghosts {
+		g.known = false
+	}
+	c.takeover.begin()
 	c.matchAgain = true
 	c.note(Note{Kind: NoteSession, Detail: "subscribed to master " + e.MasterID})
 }
@@ -101,6 +105,7 @@ func (c *Core) sessionEnded(e SessionEnded) {
 // frameworkRemoved: the id was torn down, and with it all its tasks (rule T7).
 func (c *Core) frameworkRemoved() {
 	c.dirty.oldFramework = c.frameworkID
+	c.keepFramework()
 	c.frameworkID = ""
 	for _, id := range sortedKeys(c.tasks) {
 		if ref, ok := c.tasks[id]; ok && ref.shard().live() {
@@ -112,6 +117,22 @@ func (c *Core) frameworkRemoved() {
 		c.dropExecutor(c.executors[id])
 	}
 	c.ensureFramework()
+}
+
+// keepFramework writes down under which id finished tasks ran, for the places of their output.
+func (c *Core) keepFramework() {
+	keep := func(ref taskRef) {
+		if s := ref.shard(); s.Framework == "" && s.Dir != "" {
+			s.Framework = c.frameworkID
+			c.dirty.shard(ref.exec, ref.index)
+		}
+	}
+	for _, ref := range c.tasks {
+		keep(ref)
+	}
+	for _, ref := range c.ended.tasks {
+		keep(ref)
+	}
 }
 
 // reconcileDue asks the master about tasks: about all of them at every

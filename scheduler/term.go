@@ -16,8 +16,9 @@ func (s *Scheduler) beginTerm(ctx context.Context) (*reign, error) {
 	if err != nil {
 		return nil, fmt.Errorf("stand for election: %w", err)
 	}
+	s.opt.Point(pointTermBegun)
 	var stored Stored
-	for _, path := range []string{"/config", "/state/disable", "/ha", pathBrain} {
+	for _, path := range []string{"/config", "/state", "/ha", pathBrain} {
 		entries, err := term.List(ctx, path)
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("load %s: %w", path, err), resign(term))

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
 
@@ -27,7 +28,11 @@ func (c *Core) update(u cluster.Update) {
 		x.lastUpdate = c.now
 	}
 	if x := c.executors[u.ExecutorID]; x != nil && u.Source != cluster.FromMaster && x.pending == 0 {
-		x.confirmed = true
+		// Only a task of its last ACCEPT: what is told of older ones, and the offers
+		// after that, may have been on their way since before that ACCEPT (rule X3).
+		if ref, ok := c.tasks[u.TaskID]; ok && ref.shard().sentWith == x.sentWith {
+			x.confirmed = true
+		}
 	}
 	if g := c.ghosts[u.TaskID]; g != nil {
 		c.ghostSeen(g, u)
@@ -35,6 +40,10 @@ func (c *Core) update(u cluster.Update) {
 	}
 	ref, ok := c.tasks[u.TaskID]
 	if !ok {
+		if c.takeover != nil {
+			c.takeoverTold(u)
+			return
+		}
 		c.foreignTask(u)
 		return
 	}
@@ -249,26 +258,31 @@ func (c *Core) afterTheEnd(ref taskRef, u cluster.Update) {
 func (c *Core) foreignTask(u cluster.Update) {
 	switch u.State {
 	case cluster.Staging, cluster.Starting, cluster.Running, cluster.Killing:
-		c.note(Note{Kind: NoteForeignTask, Task: u.TaskID, Detail: "on agent " + u.AgentID, Problem: true})
+		kind := NoteForeignTask
+		if id, err := jobs.ParseTaskID(u.TaskID); c.ended.tasks[u.TaskID].exec != nil || err == nil && c.jobs[id.Job] != nil {
+			kind = NoteFormerTask
+		}
+		c.note(Note{Kind: kind, Task: u.TaskID, Detail: "on agent " + u.AgentID, Problem: true})
 		c.call(CallKill{cluster.Kill{TaskID: u.TaskID, AgentID: u.AgentID, Grace: c.opt.KillGrace}})
 	}
 }
 
 // ghostSeen: a given-up task shows up again, or is over (rule E5). One seen
-// alive blocks even with failover until it is over or its agent is away again: the
-// agent is no longer unreachable, so promise 2 has no exception for it.
+// alive blocks even with failover until it is over or its agent is away again for as
+// long as E4 asks: till then no agent counts as unreachable, and promise 2 has no exception.
 func (c *Core) ghostSeen(g *ghost, u cluster.Update) {
+	g.known = true
 	switch u.State {
 	case cluster.Unreachable:
-		c.ghostAlive(g, false)
+		c.ghostAway(g)
 	case cluster.Unknown:
 		if a := c.agents[g.Agent]; a != nil && a.registered {
 			c.ghostOver(g)
 			return
 		}
-		c.ghostAlive(g, false)
+		c.ghostAway(g)
 	case cluster.Staging, cluster.Starting, cluster.Running, cluster.Killing:
-		c.ghostAlive(g, true)
+		c.ghostAlive(g)
 		c.call(CallKill{cluster.Kill{TaskID: g.TaskID, AgentID: g.Agent, Grace: c.opt.KillGrace}})
 	default:
 		if u.State.Terminal() {
@@ -277,18 +291,46 @@ func (c *Core) ghostSeen(g *ghost, u cluster.Update) {
 	}
 }
 
-// ghostAlive notes whether a ghost of a job with failover is known to be alive.
-func (c *Core) ghostAlive(g *ghost, alive bool) {
-	if alive == g.Alive || alive && g.Blocks {
+// ghostAlive notes that a ghost of a job with failover is known to be alive.
+func (c *Core) ghostAlive(g *ghost) {
+	if !g.Away.IsZero() {
+		g.Away = time.Time{}
+		c.dirty.ghost(g.TaskID)
+	}
+	if g.Blocks {
 		return
 	}
-	g.Alive, g.Blocks = alive, alive
+	g.Alive, g.Blocks = true, true
 	c.dirty.ghost(g.TaskID)
-	if alive {
-		c.block(g)
+	c.block(g)
+}
+
+// ghostAway notes that the agent of a ghost that was alive is away again.
+func (c *Core) ghostAway(g *ghost) {
+	if g.Alive && g.Away.IsZero() {
+		g.Away = c.now
+		c.dirty.ghost(g.TaskID)
+	}
+}
+
+// sweepGhost lets one go that is too old, and the shard of one whose agent is away for long (rules E4, E5).
+func (c *Core) sweepGhost(g *ghost) {
+	if c.now.Sub(g.Since) > c.opt.GhostKept {
+		c.ghostOver(g)
 		return
 	}
-	c.unblock(g)
+	if g.Away.IsZero() || !c.session.open || !g.known {
+		return
+	}
+	if g.Away.After(c.now) { // the clock has stepped back since
+		g.Away = c.now
+		c.dirty.ghost(g.TaskID)
+	}
+	if c.now.Sub(g.Away) >= c.opt.UnreachableFailover {
+		g.Alive, g.Blocks, g.Away = false, false, time.Time{}
+		c.dirty.ghost(g.TaskID)
+		c.unblock(g)
+	}
 }
 
 func (c *Core) ghostOver(g *ghost) {

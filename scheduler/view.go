@@ -16,7 +16,11 @@ func (c *Core) App(name string) (AppView, error) {
 	if a == nil {
 		return AppView{}, appNotFound(name)
 	}
-	return AppView{Config: a.cfg, Disabled: a.disabled}, nil
+	v := AppView{Config: a.cfg, Disabled: a.disabled, Notes: slices.Clone(a.notes)}
+	if f := c.faulty[under(pathApps, name)]; f.why != "" {
+		v.Notes = append(v.Notes, fmt.Sprintf("what is now at %s in the registry can't be used, the last good document is in force: %s", under(pathApps, name), f.why))
+	}
+	return v, nil
 }
 
 // Apps returns all apps, by name.
@@ -51,7 +55,12 @@ func (c *Core) Jobs() []JobView {
 
 // notesOf says what is odd about a job that is accepted all the same.
 func (c *Core) notesOf(j *jobState) []string {
-	var notes []string
+	notes := slices.Clone(j.notes)
+	for _, path := range []string{under(pathJobs, j.name), under(pathApps, j.cfg.AppName)} {
+		if f := c.faulty[path]; f.why != "" {
+			notes = append(notes, fmt.Sprintf("what is now at %s in the registry can't be used, the last good document is in force: %s", path, f.why))
+		}
+	}
 	if j.schedule != nil && j.schedule.Next(c.clock()).IsZero() {
 		notes = append(notes, fmt.Sprintf("cron %q never fires (again): the job runs on trigger only", j.cfg.Cron))
 	}
@@ -109,12 +118,12 @@ func (c *Core) Explain(name string, now time.Time) (Explanation, error) {
 	}
 	x := Explanation{JobName: name, Notes: c.notesOf(j), NextFires: []time.Time{}, Waiting: []WaitingView{}, Running: []RunningView{}}
 	if c.behindNoted {
-		x.Notes = append(x.Notes, fmt.Sprintf("the clock is behind the last fires made; none are made until it has passed %s", c.mark.Time.Format(time.RFC3339)))
+		x.Notes = append(x.Notes, fmt.Sprintf("the clock is behind the last fires made; none are made until it has passed %s", c.made.Time.Format(time.RFC3339)))
 	}
 	if j.schedule != nil && c.off(j) == "" {
 		at := now
-		if c.mark.Time.After(at) {
-			at = c.mark.Time
+		if c.made.Time.After(at) {
+			at = c.made.Time
 		}
 		for range 5 {
 			if at = j.schedule.Next(at); at.IsZero() {
@@ -229,6 +238,8 @@ func (c *Core) placeReason(e *execution) string {
 	switch {
 	case c.draining:
 		return "the scheduler is stopping"
+	case c.takeover != nil:
+		return c.takeover.reason()
 	case !c.session.open:
 		if c.session.reason == "" {
 			return "the scheduler is connecting to the cluster"
@@ -298,14 +309,9 @@ func (c *Core) LogPlace(taskID string) (LogPlace, error) {
 		}
 		return LogPlace{}, errorf(Unavailable, "no_output_yet", "task %q has no output yet: its process has not started", taskID)
 	}
-	run := s.Container
-	if run == "" {
-		run = "latest"
-	}
-	x, fw := s.Executor, c.frameworkID
 	return LogPlace{
 		AgentURL: s.AgentURL,
-		Dir:      fmt.Sprintf("/frameworks/%s/executors/%s/runs/%s/%s", fw, x, run, s.Dir),
+		Dir:      c.runDir(s.Framework, s.Executor, s.Container) + "/" + s.Dir,
 		Live:     s.live(),
 	}, nil
 }

@@ -89,7 +89,9 @@ func (x *ex) run() int {
 		x.try("no body", nil)
 	}
 	verb := "subscribed"
-	for giveUp := time.Now().Add(deadline); time.Now().Before(giveUp); time.Sleep(20 * time.Millisecond) { // between its attempts (rule X5)
+	attempt := time.NewTicker(20 * time.Millisecond) // rule X5
+	defer attempt.Stop()
+	for giveUp := time.Now().Add(deadline); time.Now().Before(giveUp); <-attempt.C {
 		code, over, err := x.stream(verb)
 		if over {
 			return code

@@ -1,18 +1,21 @@
-// Package local is a cluster of one machine: a Mesos master and agent in this
+// Package local is a cluster of one machine: a Mesos master and its agents in this
 // process, served on loopback, that speak Mesos' v1 HTTP API so exactly that
 // neither a framework nor an executor can tell the difference.
 //
 //	framework ──▶ master (package master) ──▶ agent (package agent) ──▶ executors
 //
-// What both say and how is in package apihttp. All that has to outlive the
-// process is in the data folder:
+// What both say and how is in package apihttp. Several such processes can be one cluster:
+// masters elect their leader in ZooKeeper (package elect), and agents that are not in the
+// leader's process reach it over HTTP (package link).
 //
-//	lock          held while a cluster runs on the folder
-//	secrets.json  what the APIs ask for; see Cluster.Credentials
-//	ports.json    the ports, bound again at each start (rule O1)
-//	master.json   the master's registry
-//	agent/        the agent's id and journals
-//	work/         the sandboxes
+// All that has to outlive the process is in the data folder:
+//
+//	lock                     held while a cluster runs on the folder
+//	secrets.json             what the APIs ask for; see Cluster.Credentials
+//	ports.json               the ports, bound again at each start (rule O1)
+//	master.json              the master's registry
+//	agent/, agent-2/, …      the agents' ids and journals
+//	work/, work-2/, …        their sandboxes
 package local
 
 import (
@@ -26,9 +29,12 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/cluster/local/agent"
+	"github.com/elasticjob-go/elasticjob/cluster/local/elect"
+	"github.com/elasticjob-go/elasticjob/cluster/local/link"
 	"github.com/elasticjob-go/elasticjob/cluster/local/master"
 )
 
@@ -36,7 +42,22 @@ import (
 type Options struct {
 	// DataDir is the cluster's own folder. It is made when it is missing.
 	DataDir string
-	// CPUs and MemoryMB are what the agent offers.
+	// Listen is the master's address, IPv4 of this machine; a port that is kept in the
+	// data folder when empty.
+	Listen string
+	// ZooKeeper, "host:port,…/path", is where the master stands for election; without it
+	// the master leads from the start. SessionTimeout is elect.DefaultSessionTimeout when zero.
+	ZooKeeper      string
+	SessionTimeout time.Duration
+	// Join is the master that the agents register with, "http://host:port" or "zk://host:port,…/path":
+	// then there is no master here, and what concerns one is not used.
+	Join string
+
+	// Agents is how many there are: 1 when zero, none when negative. Each has an address of its
+	// own, AgentIP (127.0.0.1 when not set) and those that follow it.
+	Agents  int
+	AgentIP netip.Addr
+	// CPUs and MemoryMB are what each agent offers.
 	CPUs, MemoryMB float64
 	// DiskMB is 10,000 when zero.
 	DiskMB float64
@@ -46,6 +67,18 @@ type Options struct {
 	// NoCredentials lets everybody of this machine use the APIs, for tests and for
 	// foreign programs that can't send credentials.
 	NoCredentials bool
+	// Secret is asked for and shown, by the agents to the master, instead of what the data
+	// folder holds, if not nil: the processes of one cluster need the same.
+	Secret *Credentials
+	// Roles are those that frameworks may have; all when empty.
+	Roles []string
+	// InMemoryRegistry makes the master forget everything with the process.
+	InMemoryRegistry bool
+	// AgentPingTimeout, MaxAgentPingTimeouts and AgentReregisterTimeout say when the master gives an agent
+	// up: package master's, and Mesos', defaults when zero.
+	AgentPingTimeout       time.Duration
+	MaxAgentPingTimeouts   int
+	AgentReregisterTimeout time.Duration
 	// Heartbeat is the interval of the master's HEARTBEAT events; 15 s when zero.
 	Heartbeat time.Duration
 	// Logger is required.
@@ -57,23 +90,36 @@ const loopback = "127.0.0.1"
 
 // Cluster is a running cluster. Its methods may be called concurrently.
 type Cluster struct {
-	log     *slog.Logger
-	lock    *os.File
+	opts     Options
+	log      *slog.Logger
+	lock     *os.File
+	secrets  *secrets // nil without credentials
+	election *elect.Connection
+	address  netip.AddrPort // the master's
+	members  []*member
+	servers  []*http.Server
+	serving  sync.WaitGroup
+
+	closing    chan struct{}
+	close      func() // closes it, once
+	background sync.WaitGroup
+	failed     chan error
+
+	// leading answers for the master while it leads.
+	leading atomic.Pointer[http.Handler]
+	mu      sync.Mutex
 	master  *master.Master
-	agent   *agent.Agent
-	servers []*http.Server
-	serving sync.WaitGroup
-	ports   ports
-	secrets *secrets // nil without credentials
+	links   *link.Server
 }
 
 // Start starts a cluster on its data folder and finds again what an earlier one
-// left running. It returns as soon as both APIs are served; see Ready. ctx
+// left running. It returns as soon as the APIs are served; see Ready. ctx
 // bounds Start only. A second cluster on the same folder, and an agent's port that
 // somebody else has bound, are errors that name who is in the way.
 func Start(ctx context.Context, opts Options) (*Cluster, error) {
-	c := &Cluster{log: opts.Logger}
-	if err := c.start(ctx, opts); err != nil {
+	c := &Cluster{opts: opts, log: opts.Logger, closing: make(chan struct{}), failed: make(chan error, 1)}
+	c.close = sync.OnceFunc(func() { close(c.closing) })
+	if err := c.start(ctx); err != nil {
 		// What was started is ended even when ctx is what ended.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 		defer cancel()
@@ -82,7 +128,8 @@ func Start(ctx context.Context, opts Options) (*Cluster, error) {
 	return c, nil
 }
 
-func (c *Cluster) start(ctx context.Context, opts Options) error {
+func (c *Cluster) start(ctx context.Context) error {
+	opts := &c.opts
 	if err := os.MkdirAll(opts.DataDir, 0o700); err != nil {
 		return err
 	}
@@ -96,30 +143,34 @@ func (c *Cluster) start(ctx context.Context, opts Options) error {
 			return err
 		}
 	}
-	listeners, ports, err := listen(opts.DataDir, opts.GiveUpExecutors, opts.Logger)
+	if err := c.connect(); err != nil {
+		return err
+	}
+	listeners, err := listen(opts)
 	if err != nil {
 		return err
 	}
-	c.ports = ports
-	address := netip.AddrPortFrom(netip.MustParseAddr(loopback), uint16(ports.Master))
-	c.master, err = master.Open(master.Options{
-		Dir: opts.DataDir, Address: address, Heartbeat: opts.Heartbeat, Logger: opts.Logger.With("part", "master"),
-		Credentials: c.Credentials(),
-	})
-	if err == nil {
-		c.agent, err = agent.Start(ctx, agent.Options{
-			DataDir: filepath.Join(opts.DataDir, "agent"), WorkDir: filepath.Join(opts.DataDir, "work"),
-			Hostname: loopback, IP: loopback, Port: ports.Agent,
-			CPUs: opts.CPUs, MemMB: opts.MemoryMB, DiskMB: opts.DiskMB,
-			GiveUpExecutors: opts.GiveUpExecutors, Logger: opts.Logger.With("part", "agent"),
-			Credentials: c.Credentials(), ExecutorKey: c.secrets.key(),
-		}, c.master)
+	if listeners.master != nil {
+		c.address = listeners.master.Addr().(*net.TCPAddr).AddrPort()
+		if c.election == nil {
+			err = c.lead("", c.address)
+		}
+		if err != nil {
+			return errors.Join(err, listeners.close())
+		}
+		if c.election != nil {
+			c.stand(c.address)
+		}
+		c.serve(listeners.master, front{c})
 	}
-	if err != nil {
-		return errors.Join(err, listeners.master.Close(), listeners.agent.Close())
+	for i, at := range listeners.agents {
+		if err := c.join(ctx, i, at); err != nil {
+			for _, later := range listeners.agents[i+1:] {
+				err = errors.Join(err, later.Close())
+			}
+			return err
+		}
 	}
-	c.serve(listeners.master, c.master.Handler())
-	c.serve(listeners.agent, c.agent.Handler())
 	return nil
 }
 
@@ -136,39 +187,71 @@ func (c *Cluster) serve(listener net.Listener, handler http.Handler) {
 	})
 }
 
-// MasterURL is the base of the master's API, "http://127.0.0.1:port".
-func (c *Cluster) MasterURL() string { return fmt.Sprintf("http://%s:%d", loopback, c.ports.Master) }
+// MasterURL is the base of the master's API, "http://127.0.0.1:port", or what Options.Join says.
+func (c *Cluster) MasterURL() string {
+	if c.opts.Join != "" {
+		return c.opts.Join
+	}
+	return "http://" + c.address.String()
+}
 
-// AgentURL is the base of the agent's API, "http://127.0.0.1:port".
-func (c *Cluster) AgentURL() string { return fmt.Sprintf("http://%s:%d", loopback, c.ports.Agent) }
+// AgentURL is the base of the first agent's API, "http://127.0.0.1:port"; empty without one.
+func (c *Cluster) AgentURL() string {
+	if len(c.members) == 0 {
+		return ""
+	}
+	return c.members[0].url
+}
+
+// Failed delivers, once, why the cluster can't go on: its master has lost its leadership, or
+// an agent is refused by the master. It is still to be closed.
+func (c *Cluster) Failed() <-chan error { return c.failed }
+
+func (c *Cluster) fail(err error) {
+	select {
+	case c.failed <- err:
+	default: // one reason is enough
+	}
+}
 
 // Credentials are what the master asks of frameworks and the agent of who reads
 // sandboxes; nil with NoCredentials. They are the same for the life of the data
 // folder.
 func (c *Cluster) Credentials() *Credentials {
-	if c.secrets == nil {
+	switch {
+	case c.secrets == nil:
 		return nil
+	case c.opts.Secret != nil:
+		return c.opts.Secret
+	default:
+		return &Credentials{Principal: c.secrets.Principal, Secret: c.secrets.Secret}
 	}
-	return &Credentials{Principal: c.secrets.Principal, Secret: c.secrets.Secret}
 }
 
-// Ready waits until the executors of an earlier run are back or given up and the
-// agent has registered: from then on there are offers, and the master answers for its tasks (rule O3).
-func (c *Cluster) Ready(ctx context.Context) error { return c.agent.Registered(ctx) }
+// Ready waits until the executors of an earlier run are back or given up and all
+// agents have registered: from then on there are offers, and the master answers for its tasks (rule O3).
+func (c *Cluster) Ready(ctx context.Context) error {
+	return c.await(ctx, "wait until the local cluster is ready", (*agent.Agent).Registered)
+}
 
 // EndExecutors ends all executors and their tasks, with their grace periods, and
 // waits until nothing of them is left (rule O4). Close is still to be called.
-func (c *Cluster) EndExecutors(ctx context.Context) error { return c.agent.EndAll(ctx) }
+func (c *Cluster) EndExecutors(ctx context.Context) error {
+	return c.await(ctx, "end the local cluster's executors", (*agent.Agent).EndAll)
+}
 
 // Close stops serving and waits for all goroutines, until ctx ends. Executors and
 // their tasks go on, as after kill -9, and are found again by the next Start.
 func (c *Cluster) Close(ctx context.Context) error {
 	var errs []error
-	if c.agent != nil {
-		errs = append(errs, c.agent.Close(ctx))
+	c.close()
+	for _, m := range c.members {
+		errs = append(errs, m.close(ctx))
 	}
-	if c.master != nil {
-		errs = append(errs, c.master.Close())
+	c.background.Wait()
+	errs = append(errs, c.abdicate())
+	if c.election != nil {
+		c.election.Close()
 	}
 	for _, server := range c.servers {
 		if err := server.Shutdown(ctx); err != nil {

@@ -45,12 +45,14 @@ type object = map[string]any
 // runExecutor says RUNNING for each task, and FINISHED for those named "short", until SHUTDOWN.
 // A stream that breaks is opened again.
 func runExecutor() error {
+	again := time.NewTicker(100 * time.Millisecond)
+	defer again.Stop()
 	for {
 		done, err := executorStream()
 		if done || err != nil {
 			return err
 		}
-		time.Sleep(100 * time.Millisecond)
+		<-again.C
 	}
 }
 
@@ -235,7 +237,7 @@ func (s *subscriber) next(kind string) object {
 }
 
 // update waits for the task's update with that state, and acknowledges all up to it.
-func (s *subscriber) update(task, state string) {
+func (s *subscriber) update(task, state string) object {
 	s.t.Helper()
 	for {
 		status := s.next("UPDATE")["update"].(object)["status"].(object)
@@ -246,7 +248,7 @@ func (s *subscriber) update(task, state string) {
 			continue
 		}
 		if status["state"] == state {
-			return
+			return status
 		}
 		if status["state"] != "TASK_RUNNING" && status["state"] != "TASK_STARTING" {
 			s.t.Fatalf("task %s: %v, expected %s", task, status, state)

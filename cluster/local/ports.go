@@ -1,16 +1,19 @@
 package local
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"math/rand/v2"
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"syscall"
+	"time"
 )
 
 // Ports are chosen between these: below the kernel's ephemeral ones, so that no
@@ -23,68 +26,132 @@ const (
 
 // ports are kept in ports.json.
 type ports struct {
-	Master int `json:"master"`
-	Agent  int `json:"agent"`
+	Master int `json:"master,omitempty"`
+	Agent  int `json:"agent,omitempty"`
+	// More are those of the second agent and on.
+	More []int `json:"more,omitempty"`
 }
 
+// agent is where an agent's port is kept, the first one's at 0.
+func (p *ports) agent(i int) *int {
+	if i == 0 {
+		return &p.Agent
+	}
+	for len(p.More) < i {
+		p.More = append(p.More, 0)
+	}
+	return &p.More[i-1]
+}
+
+// listeners are those of a cluster; master is nil without one.
 type listeners struct {
-	master, agent net.Listener
+	master net.Listener
+	agents []net.Listener
 }
 
-// listen binds the ports of the last run, or chooses them. Executors know the
-// agent's, so it changes only when they are given up; the master's is kept where possible.
-func listen(dir string, mayMove bool, log *slog.Logger) (listeners, ports, error) {
-	var l listeners
-	path := filepath.Join(dir, "ports.json")
-	kept, err := readPorts(path)
-	if err != nil {
-		return l, kept, err
-	}
-	l.agent, err = bind(kept.Agent)
-	if errors.Is(err, syscall.EADDRINUSE) && !mayMove {
-		return l, kept, fmt.Errorf("bind the agent's port %d, where the executors of the last run look for it: it is taken by %s; end that, or give the executors up with --give-up-executors",
-			kept.Agent, holder(kept.Agent))
-	}
-	if err != nil && kept.Agent != 0 {
-		log.Warn("agent's port is taken, choosing another", "port", kept.Agent, "by", holder(kept.Agent), "error", err)
-		l.agent, err = bind(0)
-	}
-	if err != nil {
-		return l, kept, err
-	}
-	l.master, err = bind(kept.Master)
-	if err != nil && kept.Master != 0 {
-		log.Warn("master's port is taken, choosing another", "port", kept.Master, "by", holder(kept.Master), "error", err)
-		l.master, err = bind(0)
-	}
-	if err != nil {
-		return l, kept, errors.Join(err, l.agent.Close())
-	}
-	now := ports{Master: port(l.master), Agent: port(l.agent)}
-	if now != kept {
-		if err := writePorts(path, now); err != nil {
-			return l, kept, errors.Join(err, l.agent.Close(), l.master.Close())
+func (l *listeners) close() error {
+	var errs []error
+	for _, each := range append(slices.Clone(l.agents), l.master) {
+		if each != nil {
+			errs = append(errs, each.Close())
 		}
 	}
-	return l, now, nil
+	return errors.Join(errs...)
+}
+
+// listen binds the ports of the last run, or chooses them. Executors know their
+// agent's, so it changes only when they are given up; the master's is kept where possible.
+func listen(opts *Options) (l listeners, err error) {
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, l.close())
+		}
+	}()
+	path := filepath.Join(opts.DataDir, "ports.json")
+	now, err := readPorts(path)
+	if err != nil {
+		return l, err
+	}
+	for i := range opts.agents() {
+		kept := now.agent(i)
+		agent, err := listenAgent(opts, opts.agentIP(i), *kept)
+		if err != nil {
+			return l, err
+		}
+		l.agents = append(l.agents, agent)
+		*kept = port(agent)
+	}
+	if opts.Join == "" {
+		if l.master, err = listenMaster(opts, now.Master); err != nil {
+			return l, err
+		}
+		now.Master = port(l.master)
+	}
+	return l, writePorts(path, now)
+}
+
+// freeing is how long a port is waited for: a process that was just being started when
+// the last run ended may hold a copy of its socket for a moment.
+const freeing = time.Second
+
+func listenAgent(opts *Options, ip string, kept int) (net.Listener, error) {
+	l, err := bind(ip, kept)
+	for end := time.Now().Add(freeing); errors.Is(err, syscall.EADDRINUSE) && time.Now().Before(end); {
+		<-time.After(freeing / 50)
+		l, err = bind(ip, kept)
+	}
+	if errors.Is(err, syscall.EADDRINUSE) && !opts.GiveUpExecutors {
+		return nil, fmt.Errorf("bind the agent's port %d, where the executors of the last run look for it: it is taken by %s; end that, or give the executors up with --give-up-executors",
+			kept, holder(kept))
+	}
+	if err != nil && kept != 0 {
+		opts.Logger.Warn("agent's port is taken, choosing another", "port", kept, "by", holder(kept), "error", err)
+		return bind(ip, 0)
+	}
+	return l, err
+}
+
+func listenMaster(opts *Options, kept int) (net.Listener, error) {
+	if opts.Listen != "" {
+		l, err := net.Listen("tcp4", opts.Listen)
+		if errors.Is(err, syscall.EADDRINUSE) {
+			taken := "another process"
+			if _, port, split := net.SplitHostPort(opts.Listen); split == nil {
+				if n, failed := strconv.Atoi(port); failed == nil {
+					taken = holder(n)
+				}
+			}
+			return nil, fmt.Errorf("bind the master's address %s: it is taken by %s; end that, or choose another with --listen", opts.Listen, taken)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("bind the master's address: %w", err)
+		}
+		return l, nil
+	}
+	l, err := bind(loopback, kept)
+	if err != nil && kept != 0 {
+		opts.Logger.Warn("master's port is taken, choosing another", "port", kept, "by", holder(kept), "error", err)
+		return bind(loopback, 0)
+	}
+	return l, err
 }
 
 func port(l net.Listener) int { return l.Addr().(*net.TCPAddr).Port }
 
 // bind listens on a port, or on a free one that it chooses when port is 0.
-func bind(port int) (net.Listener, error) {
+func bind(ip string, port int) (net.Listener, error) {
 	if port != 0 {
-		return net.Listen("tcp4", fmt.Sprintf("%s:%d", loopback, port))
+		return net.Listen("tcp4", fmt.Sprintf("%s:%d", ip, port))
 	}
 	var last error
 	for range portTries {
-		l, err := net.Listen("tcp4", fmt.Sprintf("%s:%d", loopback, lowestPort+rand.IntN(highestPort-lowestPort+1)))
+		l, err := net.Listen("tcp4", fmt.Sprintf("%s:%d", ip, lowestPort+rand.IntN(highestPort-lowestPort+1)))
 		if err == nil {
 			return l, nil
 		}
 		last = err
 	}
-	return nil, fmt.Errorf("find a free port between %d and %d: %w", lowestPort, highestPort, last)
+	return nil, fmt.Errorf("find a free port of %s between %d and %d: %w", ip, lowestPort, highestPort, last)
 }
 
 func readPorts(path string) (ports, error) {
@@ -96,7 +163,8 @@ func readPorts(path string) (ports, error) {
 	if err == nil {
 		err = json.Unmarshal(content, &p)
 	}
-	if err == nil && (p.Master < 0 || p.Master > 65535 || p.Agent < 0 || p.Agent > 65535) {
+	wrong := func(port int) bool { return port < 0 || port > 65535 }
+	if err == nil && (wrong(p.Master) || wrong(p.Agent) || slices.ContainsFunc(p.More, wrong)) {
 		err = errors.New("no such port")
 	}
 	if err != nil {
@@ -107,6 +175,9 @@ func readPorts(path string) (ports, error) {
 
 func writePorts(path string, p ports) error {
 	content, err := json.Marshal(p)
+	if before, _ := os.ReadFile(path); bytes.Equal(bytes.TrimSpace(before), content) {
+		return nil
+	}
 	if err == nil {
 		err = writeWhole(path, content)
 	}

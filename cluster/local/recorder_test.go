@@ -305,7 +305,10 @@ func (m *machine) logOf(executor string) string {
 // log is what an executor wrote down, without times, once it has that many entries of a kind.
 func (m *machine) log(executor, kind string, n int) object {
 	m.t.Helper()
-	for end := time.Now().Add(deadline); ; {
+	look := time.NewTicker(5 * time.Millisecond)
+	defer look.Stop()
+	late := time.After(deadline)
+	for {
 		content, err := os.ReadFile(m.logOf(executor))
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
 			m.t.Fatal(err)
@@ -325,10 +328,11 @@ func (m *machine) log(executor, kind string, n int) object {
 		if found >= n {
 			return object{"log": entries}
 		}
-		if time.Now().After(end) {
+		select {
+		case <-look.C:
+		case <-late:
 			m.t.Fatalf("log of %s has %d of %d entries %q: %s", executor, found, n, kind, content)
 		}
-		time.Sleep(5 * time.Millisecond) // a file can't be waited for
 	}
 }
 

@@ -19,9 +19,14 @@ const (
 	frameworkFailover = "Framework failed over"
 )
 
-// decodeEvent is nil for events that the brain has no use for: inverse offers,
-// framework messages, operations, and kinds that are newer than this code.
-func decodeEvent(e *scheduler.Event) cluster.Event {
+// decodeEvent is nil for events that the brain has no use for: framework messages,
+// operations, kinds that are newer than this code, and inverse offers. Those ask to have an agent
+// back for maintenance. The offers of that agent are rescinded and come again with
+// their unavailability, which is all that we need; and "accepting or declining an inverse
+// offer does not result in immediate changes in the maintenance schedule, or in the way Mesos
+// acts" (Mesos' docs/maintenance.md, "Draining mode"), so no answer is due.
+// With tls, agents speak it.
+func decodeEvent(e *scheduler.Event, tls bool) cluster.Event {
 	switch {
 	case e.Type == scheduler.Event_HEARTBEAT:
 		return cluster.Heartbeat{}
@@ -30,7 +35,7 @@ func decodeEvent(e *scheduler.Event) cluster.Event {
 	case e.Type == scheduler.Event_OFFERS && e.Offers != nil:
 		offers := make([]cluster.Offer, len(e.Offers.Offers))
 		for i := range offers {
-			offers[i] = decodeOffer(&e.Offers.Offers[i])
+			offers[i] = decodeOffer(&e.Offers.Offers[i], tls)
 		}
 		return cluster.Offers{Offers: offers}
 	case e.Type == scheduler.Event_RESCIND && e.Rescind != nil:
@@ -64,12 +69,12 @@ func decodeSubscribed(s *scheduler.Event_Subscribed) cluster.Subscribed {
 	return out
 }
 
-func decodeOffer(o *mesos.Offer) cluster.Offer {
+func decodeOffer(o *mesos.Offer, tls bool) cluster.Offer {
 	out := cluster.Offer{
 		ID:        o.ID.Value,
 		AgentID:   o.AgentID.Value,
 		Hostname:  o.Hostname,
-		AgentURL:  agentURL(o.URL),
+		AgentURL:  agentURL(o.URL, tls),
 		Resources: freeResources(o.Resources),
 	}
 	for _, e := range o.ExecutorIDs {
@@ -81,17 +86,18 @@ func decodeOffer(o *mesos.Offer) cluster.Offer {
 	return out
 }
 
-// agentURL prefers the IP address over a name that may be known to the agent only,
-// except with https, whose certificates have names. It is empty when the offer has no URL.
-func agentURL(u *mesos.URL) string {
+// agentURL is empty when the offer has no URL. The scheme in offers is what the
+// master speaks itself, and "http" from some versions even so; who configured TLS says that all speak it.
+func agentURL(u *mesos.URL, tls bool) string {
 	if u == nil {
 		return ""
 	}
-	host, second := u.Address.GetIP(), u.Address.GetHostname()
-	if host == "" || (u.Scheme == "https" && second != "") {
-		host = second
+	scheme := u.Scheme
+	if tls {
+		scheme = "https"
 	}
-	return u.Scheme + "://" + net.JoinHostPort(host, strconv.Itoa(int(u.Address.Port)))
+	host := preferred(scheme, u.Address.GetIP(), u.Address.GetHostname())
+	return scheme + "://" + net.JoinHostPort(host, strconv.Itoa(int(u.Address.Port)))
 }
 
 // freeResources sums what any task of ours may use: nothing that is reserved for a

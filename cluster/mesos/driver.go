@@ -3,7 +3,7 @@ package mesos
 import (
 	"cmp"
 	"context"
-	"encoding/base64"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -32,11 +32,16 @@ const (
 
 // Options say how to reach the masters.
 type Options struct {
-	// Masters are the addresses to try, in this order: "http://host:port". Any
-	// of a quorum will do, it names the leader.
+	// Masters say where the masters are: either one address of the ZooKeeper where
+	// they elect their leader, "zk://host:port,host:port/mesos", with "user:password@"
+	// before the hosts where ZooKeeper wants that; or their own addresses, "http://host:port", to try
+	// in this order: any of a quorum will do, it names the leader.
 	Masters []string
 	// Credentials, if not nil, are sent with every request.
 	Credentials *Credentials
+	// TLS, if not nil (see LoadCA), is for a cluster whose masters and agents speak TLS:
+	// addresses from ZooKeeper and of agents are https then, and those in Masters must be.
+	TLS *tls.Config
 	// Timeouts bound what a caller's context doesn't.
 	Timeouts Timeouts
 	// Queue is how many events a session holds for its reader; 0 means 16,384.
@@ -56,26 +61,10 @@ type Timeouts struct {
 	Answer time.Duration
 }
 
-// Credentials are for HTTP basic authentication. They never show in logs.
-type Credentials struct{ User, Secret string }
-
-// String hides the secret.
-func (c Credentials) String() string { return c.User + ":***" }
-
-// GoString hides the secret.
-func (c Credentials) GoString() string { return c.String() }
-
-// LogValue hides the secret.
-func (c Credentials) LogValue() slog.Value { return slog.StringValue(c.String()) }
-
-func (c *Credentials) header() string {
-	return "Basic " + base64.StdEncoding.EncodeToString([]byte(c.User+":"+c.Secret))
-}
-
-// Driver opens subscriptions at a Mesos cluster. It holds no connection
-// itself, so it needs no closing.
+// Driver opens subscriptions at a Mesos cluster. It is closed after its sessions.
 type Driver struct {
 	masters []*url.URL
+	zk      *detector // nil with masters
 	opts    Options
 }
 
@@ -83,27 +72,40 @@ var _ cluster.Driver = (*Driver)(nil)
 
 // New checks the options; it connects to nothing.
 func New(opts Options) (*Driver, error) {
-	if len(opts.Masters) == 0 {
-		return nil, errors.New("no Mesos master given: name at least one as http://host:port")
+	at, err := parseAddresses(opts.Masters, opts.TLS != nil)
+	if err != nil {
+		return nil, err
 	}
 	if opts.Queue < 0 {
 		return nil, fmt.Errorf("a queue of %d events is not possible", opts.Queue)
 	}
-	d := &Driver{opts: opts}
+	d := &Driver{masters: at.masters, opts: opts}
 	d.opts.Timeouts = opts.Timeouts.orDefault()
 	d.opts.Queue = cmp.Or(opts.Queue, defaultQueue)
 	if opts.Logger == nil {
 		d.opts.Logger = slog.New(slog.DiscardHandler)
 	}
-	for _, m := range opts.Masters {
-		u, err := baseURL(m)
-		if err != nil {
-			return nil, fmt.Errorf("address of a Mesos master: %w", err)
+	if d.opts.Dial == nil {
+		d.opts.Dial = (&net.Dialer{Timeout: d.opts.Timeouts.Connect}).DialContext
+	}
+	if at.zk != nil {
+		scheme := "http"
+		if opts.TLS != nil {
+			scheme = "https"
 		}
-		u.Path = schedulerPath
-		d.masters = append(d.masters, u)
+		d.zk = newDetector(*at.zk, scheme, d.opts.Timeouts.Answer, d.opts.Dial, d.opts.Logger)
 	}
 	return d, nil
+}
+
+// Close ends the connection to ZooKeeper, if there is one, and waits for its goroutines. Nothing
+// can be subscribed to afterwards; sessions that are still open no longer notice a
+// change of leader before it ends them.
+func (d *Driver) Close() error {
+	if d.zk != nil {
+		d.zk.close()
+	}
+	return nil
 }
 
 func (t Timeouts) orDefault() Timeouts {
@@ -113,35 +115,33 @@ func (t Timeouts) orDefault() Timeouts {
 	}
 }
 
-// baseURL parses "http://host:port".
-func baseURL(address string) (*url.URL, error) {
-	u, err := url.Parse(address)
-	if err != nil {
-		return nil, err
-	}
-	if (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || strings.Trim(u.Path, "/") != "" ||
-		u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		return nil, fmt.Errorf("%q is not of the form http://host:port", u.Redacted())
-	}
-	return u, nil
-}
-
-// Subscribe tries the masters in order until one, or the leader that it names,
-// opens the stream and says SUBSCRIBED. It stops early at an answer that no
-// other master would change: a call that is refused with a 4xx status
-// (*cluster.Refused), or an ERROR event (cluster.FrameworkError).
+// Subscribe opens the stream at the leading master and waits for SUBSCRIBED.
+//
+// With ZooKeeper it asks there who leads, each time anew, and fails when nobody does. The
+// session ends with ErrNotLeading as soon as ZooKeeper names another.
+//
+// With a list it tries the masters in order until one, or the leader that it
+// names, lets us in. It stops early at an answer that no other master would change: a call that
+// is refused with a 4xx status, or an ERROR event.
+//
+// A master's no is a *cluster.Refused: with the status of its answer, or with 403 when it came as an
+// ERROR in place of SUBSCRIBED, which is a cluster.FrameworkError as well. The error's text names the flag to look
+// at. It wraps ErrNoMaster for an address where something else answers.
 func (d *Driver) Subscribe(ctx context.Context, f cluster.Framework) (cluster.Session, error) {
 	body, err := subscribeCall(f).Marshal()
 	if err != nil {
 		return nil, fmt.Errorf("encode SUBSCRIBE: %w", err)
 	}
+	if d.zk != nil {
+		return d.subscribeAtLeader(ctx, f, body)
+	}
 	var errs []error
 	for _, master := range d.masters {
-		s, err := d.subscribeAt(ctx, master, body)
+		s, err := d.subscribeAt(ctx, master, body, nil)
 		if err == nil {
 			return s, nil
 		}
-		errs = append(errs, fmt.Errorf("subscribe at %s: %w", master.Host, err))
+		errs = append(errs, fmt.Errorf("subscribe at %s: %w", master.Host, explain(err, master, f, d.opts.Credentials)))
 		if ctx.Err() != nil || final(err) {
 			break
 		}
@@ -149,7 +149,22 @@ func (d *Driver) Subscribe(ctx context.Context, f cluster.Framework) (cluster.Se
 	return nil, errors.Join(errs...)
 }
 
+func (d *Driver) subscribeAtLeader(ctx context.Context, f cluster.Framework, body []byte) (cluster.Session, error) {
+	l, err := d.zk.leader(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("find the leading Mesos master: %w", err)
+	}
+	s, err := d.subscribeAt(ctx, l.url, body, func(s *session) { s.follow(d.zk, l) })
+	if err != nil {
+		return nil, fmt.Errorf("subscribe at %s, which leads by %s of %s: %w", l.url.Host, l.node, &d.zk.at, explain(err, l.url, f, d.opts.Credentials))
+	}
+	return s, nil
+}
+
 func final(err error) bool {
+	if errors.Is(err, ErrNoMaster) {
+		return false
+	}
 	var refused *cluster.Refused
 	if errors.As(err, &refused) {
 		return refused.Status < 500
@@ -159,10 +174,11 @@ func final(err error) bool {
 }
 
 // subscribeAt opens a session at one master or the leader it redirects to. The
-// session gets a context of its own, which ctx ends only until SUBSCRIBED is there.
-func (d *Driver) subscribeAt(ctx context.Context, master *url.URL, body []byte) (_ *session, err error) {
+// session gets a context of its own, which ctx ends only until SUBSCRIBED is there, and
+// runs beside, if not nil, until its end.
+func (d *Driver) subscribeAt(ctx context.Context, master *url.URL, body []byte, beside func(*session)) (_ *session, err error) {
 	streamCtx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	transport := newTransport(d.opts.Timeouts, d.opts.Dial, maxConns)
+	transport := newTransport(d.opts.Timeouts, d.opts.Dial, d.opts.TLS, maxConns)
 	letGo := context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })
 	defer func() {
 		if err != nil {
@@ -185,7 +201,7 @@ func (d *Driver) subscribeAt(ctx context.Context, master *url.URL, body []byte) 
 		_ = resp.Body.Close()
 		return nil, err
 	}
-	s.start(first)
+	s.start(first, beside)
 	return s, nil
 }
 
@@ -206,7 +222,7 @@ func (d *Driver) openStream(ctx context.Context, transport *http.Transport, mast
 			}
 			return resp, master, nil
 		case resp.StatusCode != http.StatusTemporaryRedirect:
-			return nil, nil, answered(resp)
+			return nil, nil, subscribeAnswer(resp)
 		}
 		discard(resp)
 		leader, err := redirected(master, resp.Header.Get("Location"))
@@ -233,7 +249,7 @@ func redirected(from *url.URL, location string) (*url.URL, error) {
 
 func checkStream(resp *http.Response) error {
 	if resp.Header.Get(streamHeader) == "" {
-		return fmt.Errorf("the answer has no %s: is this a Mesos master?", streamHeader)
+		return fmt.Errorf("%w: it answers 200 without %s", ErrNoMaster, streamHeader)
 	}
 	if got := resp.Header.Get("Content-Type"); got != mediaType {
 		return fmt.Errorf("the stream is of type %q, not %s", got, mediaType)
@@ -243,14 +259,12 @@ func checkStream(resp *http.Response) error {
 
 // newTransport makes a pool of connections. It goes through no proxy:
 // the masters' and agents' addresses are the cluster's own.
-func newTransport(t Timeouts, dial func(context.Context, string, string) (net.Conn, error), conns int) *http.Transport {
-	if dial == nil {
-		dial = (&net.Dialer{Timeout: t.Connect}).DialContext
-	}
+func newTransport(t Timeouts, dial dialer, config *tls.Config, conns int) *http.Transport {
 	var http1 http.Protocols
 	http1.SetHTTP1(true)
 	return &http.Transport{
 		DialContext:           dial,
+		TLSClientConfig:       config.Clone(),
 		Protocols:             &http1,
 		TLSHandshakeTimeout:   t.Connect,
 		ResponseHeaderTimeout: t.Answer,
@@ -284,6 +298,8 @@ func answered(resp *http.Response) error {
 	message := strings.TrimSpace(string(text))
 	if message == "" {
 		message = resp.Status
+	} else if webPage(resp) {
+		message = short(message)
 	}
 	switch status := resp.StatusCode; {
 	case status == http.StatusBadGateway || status == http.StatusGatewayTimeout:

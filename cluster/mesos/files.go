@@ -2,6 +2,7 @@ package mesos
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -22,6 +23,8 @@ const maxRead = 1 << 20
 type FilesOptions struct {
 	// Credentials, if not nil, are sent with every request.
 	Credentials *Credentials
+	// TLS, if not nil (see LoadCA), is for agents whose URL is https.
+	TLS *tls.Config
 	// Timeouts bound what a caller's context doesn't.
 	Timeouts Timeouts
 	// Dial opens connections; nil means TCP.
@@ -40,8 +43,12 @@ type Files struct {
 
 // NewFiles connects to nothing yet.
 func NewFiles(opts FilesOptions) *Files {
+	timeouts, dial := opts.Timeouts.orDefault(), dialer(opts.Dial)
+	if dial == nil {
+		dial = (&net.Dialer{Timeout: timeouts.Connect}).DialContext
+	}
 	f := &Files{
-		transport: newTransport(opts.Timeouts.orDefault(), opts.Dial, 16),
+		transport: newTransport(timeouts, dial, opts.TLS, 16),
 		header:    http.Header{"Accept": {"application/json"}, "User-Agent": {"elasticjob"}},
 	}
 	if opts.Credentials != nil {

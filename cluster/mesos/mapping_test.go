@@ -315,3 +315,40 @@ func TestEventsBeyondTheRecordings(t *testing.T) {
 		})
 	}
 }
+
+// The states of PARTITION_AWARE, and of those that came before it, as masters and agents tell them.
+func TestStatesOfLostTasks(t *testing.T) {
+	t.Parallel()
+	since := time.Date(2026, 11, 21, 9, 8, 7, 123456789, time.UTC)
+	m := newMaster(t)
+	s := subscribe(t, mesos.Options{Masters: []string{m.url}})
+	for _, tt := range []struct {
+		state    mesosapi.TaskState
+		want     cluster.State
+		terminal bool
+	}{
+		{mesosapi.TASK_UNREACHABLE, cluster.Unreachable, false},
+		{mesosapi.TASK_GONE, cluster.Gone, true},
+		{mesosapi.TASK_GONE_BY_OPERATOR, cluster.GoneByOperator, true},
+		{mesosapi.TASK_DROPPED, cluster.Dropped, true},
+		{mesosapi.TASK_UNKNOWN, cluster.Unknown, false},
+		{mesosapi.TASK_LOST, cluster.Lost, true},
+	} {
+		status := mesosapi.TaskStatus{
+			TaskID: mesosapi.TaskID{Value: "t1"}, State: ptr(tt.state),
+			Source: ptr(mesosapi.SOURCE_MASTER), Reason: ptr(mesosapi.REASON_AGENT_REMOVED),
+		}
+		want := cluster.Update{TaskID: "t1", State: tt.want, Source: cluster.FromMaster, Reason: "REASON_AGENT_REMOVED"}
+		if tt.state == mesosapi.TASK_UNREACHABLE || tt.state == mesosapi.TASK_LOST { // with the time since when, to the nanosecond
+			status.UnreachableTime = &mesosapi.TimeInfo{Nanoseconds: since.UnixNano()}
+			want.UnreachableSince = since
+		}
+		m.send(scheduler.Event{Type: scheduler.Event_UPDATE, Update: &scheduler.Event_Update{Status: status}})
+		if diff := cmp.Diff(cluster.Event(want), next(t, s)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.state, diff)
+		}
+		if tt.want.Terminal() != tt.terminal {
+			t.Errorf("%s: terminal %v", tt.want, !tt.terminal)
+		}
+	}
+}

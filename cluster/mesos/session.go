@@ -44,6 +44,7 @@ type session struct {
 	master    *url.URL
 	header    http.Header
 	framework string
+	tls       bool // agents speak it
 
 	body    io.Closer
 	records *records
@@ -51,6 +52,7 @@ type session struct {
 	limit   time.Duration
 	events  chan cluster.Event
 	done    chan struct{}
+	beside  sync.WaitGroup
 
 	// ending orders the beginning of calls against Close, which waits for them.
 	ending sync.RWMutex
@@ -64,7 +66,7 @@ func newSession(ctx context.Context, cancel context.CancelCauseFunc, opts Option
 	header.Set(streamHeader, resp.Header.Get(streamHeader))
 	return &session{
 		ctx: ctx, cancel: cancel, log: opts.Logger.With("master", master.Host), transport: transport,
-		master: master, header: header,
+		master: master, header: header, tls: opts.TLS != nil,
 		body: resp.Body, records: newRecords(resp.Body),
 		events: make(chan cluster.Event, opts.Queue), done: make(chan struct{}),
 	}
@@ -84,16 +86,19 @@ func (s *session) subscribed(limit time.Duration) (cluster.Subscribed, error) {
 		s.limit = missedHeartbeats * e.Heartbeat
 		return e, nil
 	case cluster.FrameworkError:
-		return cluster.Subscribed{}, e
+		return cluster.Subscribed{}, atSubscribe(e)
 	default:
 		return cluster.Subscribed{}, fmt.Errorf("the first event is a %T, not SUBSCRIBED", event)
 	}
 }
 
-// start hands the first event out and the stream to its goroutine.
-func (s *session) start(first cluster.Subscribed) {
+// start hands the first event out and the stream to its goroutine, beside which another may run.
+func (s *session) start(first cluster.Subscribed, beside func(*session)) {
 	s.log.Info("mesos session open", "framework", s.framework, "run_of_master", first.MasterID)
 	s.events <- first
+	if beside != nil {
+		s.beside.Go(func() { beside(s) })
+	}
 	go s.run()
 }
 
@@ -104,6 +109,7 @@ func (s *session) run() {
 	s.cancel(reason)
 	s.watch.Stop()
 	_ = s.body.Close()
+	s.beside.Wait()
 	s.transport.CloseIdleConnections()
 	s.log.Info("mesos session ended", "framework", s.framework, "reason", s.Err())
 }
@@ -143,17 +149,49 @@ func (s *session) read() (cluster.Event, error) {
 		if err := e.Unmarshal(record); err != nil {
 			return nil, fmt.Errorf("decode an event: %w", err)
 		}
-		if event := decodeEvent(&e); event != nil {
+		if event := decodeEvent(&e, s.tls); event != nil {
 			return event, nil
 		}
 		s.log.Debug("mesos event passed over", "type", e.Type.String())
 	}
 }
 
+// follow ends the session when ZooKeeper no longer names its master. While ZooKeeper
+// doesn't say, the session goes on: a master that has lost it ends by itself.
+func (s *session) follow(d *detector, mine leader) {
+	for {
+		select {
+		case <-mine.changed:
+		case <-s.ctx.Done():
+			return
+		}
+		now, err := d.leader(s.ctx)
+		switch {
+		case err == nil && now.same(mine):
+			mine = now
+		case err == nil:
+			s.cancel(fmt.Errorf("%w: %s does, by ZooKeeper", ErrNotLeading, now.url.Host))
+			return
+		case errors.Is(err, errNoLeader):
+			s.cancel(fmt.Errorf("%w: %w", ErrNotLeading, err))
+			return
+		case errors.Is(err, errClosed):
+			return
+		default:
+			s.log.Debug("mesos leader unknown", "error", err)
+			select {
+			case <-time.After(retryDelay):
+			case <-s.ctx.Done():
+				return
+			}
+		}
+	}
+}
+
 // Events closes when the session has ended; what came before its end can still be read.
 func (s *session) Events() <-chan cluster.Event { return s.events }
 
-// Err is why the session ended: ErrClosed, ErrSilent, a cluster.FrameworkError, or
+// Err is why the session ended: ErrClosed, ErrSilent, ErrNotLeading, a cluster.FrameworkError, or
 // an error that wraps what broke the stream, io.EOF when the master closed it.
 func (s *session) Err() error { return context.Cause(s.ctx) }
 

@@ -114,12 +114,20 @@ func copyOnce(from, to string) error {
 // ServeHTTP serves /artifacts/{name}.
 func (a *artifacts) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	name := strings.TrimPrefix(r.URL.Path, "/artifacts/")
-	path := filepath.Join(a.dir, name)
-	if _, err := os.Stat(path); err != nil || filepath.Base(name) != name || !strings.HasPrefix(name, "executor-") {
+	if !a.has(name) {
 		http.NotFound(w, r)
 		return
 	}
 	w.Header().Set("Content-Type", "application/octet-stream")
 	w.Header().Set("Cache-Control", "public, immutable, max-age=31536000")
-	http.ServeFile(w, r, path)
+	http.ServeFile(w, r, filepath.Join(a.dir, name))
+}
+
+// has reports whether there is an artifact of that name here.
+func (a *artifacts) has(name string) bool {
+	if filepath.Base(name) != name || !strings.HasPrefix(name, "executor-") {
+		return false
+	}
+	_, err := os.Stat(filepath.Join(a.dir, name))
+	return err == nil
 }

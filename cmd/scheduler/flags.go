@@ -1,26 +1,34 @@
 package main
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/elasticjob-go/elasticjob/executor"
+	"github.com/elasticjob-go/elasticjob/cluster/mesos"
 )
 
-// config is what the command line and the environment say.
+// config is what the command line, the environment and the file of --config say.
 type config struct {
 	local           bool
-	mesos           []string
+	mesos           string
+	mesosFiles      mesosFiles
+	role, principal string
+	mesosUser       string
+	zk              string
+	zkNamespace     string
+	zkTimeout       time.Duration
+	zkDigestFile    string
 	listen          string
 	advertise       string
+	tokenFile       string
 	dataDir         string
 	localCPUs       float64
 	localMemory     float64
@@ -29,26 +37,33 @@ type config struct {
 	executorIdle    time.Duration
 	killGrace       time.Duration
 	executorLimits  []string
+	reconcile       time.Duration
 	timeZone        string
-	role, principal string
 	spread          bool
 	logLevel        string
 	logFormat       string
+	configFile      string
+	checkConfig     bool
+
+	// What the files hold, and what is to be told of settings without effect.
+	token, zkDigest secret
+	credentials     *mesos.Credentials
+	tls             *tls.Config
+	failpoint       func(name string)
+	notes           []string
 }
+
+// mesosFiles are files that say how to reach Mesos.
+type mesosFiles struct{ credentials, ca string }
 
 // errUsage marks errors that cobra has told already.
 var errUsage = errors.New("usage")
 
 const envPrefix = "ELASTICJOB_"
 
-// What one machine may be told to have; far more than any has, and exact in thousandths.
-const (
-	mostCPUs   = 1_000_000.0
-	mostMemory = 1_000_000_000.0
-)
-
 func command() *cobra.Command {
 	var c config
+	var s *settings
 	cmd := &cobra.Command{
 		Use:   "scheduler",
 		Short: "Run sharded batch jobs on their cron, on a Mesos cluster or on this machine",
@@ -58,31 +73,62 @@ On this machine, with nothing installed:
 
   scheduler --local
 
-then see http://127.0.0.1:8899/ for what to do next. Every flag can also be set in
-the environment: --data-dir as ` + envPrefix + `DATA_DIR, and so on; the flag wins.`,
+then see http://127.0.0.1:8899/ for what to do next.
+
+On a Mesos cluster, two or three of these, anywhere; one leads, and any of them answers:
+
+  scheduler --mesos zk://h1:2181,h2:2181/mesos --zk h1:2181,h2:2181 \
+    --listen HOST:8899 --api-token-file FILE
+
+With --mesos and without --zk the state is kept in a file of --data-dir: then there is one server,
+and nobody stands by.
+
+Every flag can also be set in the environment: --data-dir as ` + envPrefix + `DATA_DIR, and so on. --config
+reads ElasticJob-Cloud's properties file; with it, environment variables with the names of its keys count as well.
+What counts is, in this order: the flag, ` + envPrefix + `…, the environment variable of the key's name, the file, the default.`,
 		Version:       version,
 		Args:          cobra.NoArgs,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		PreRunE: func(cmd *cobra.Command, _ []string) error {
-			if err := fromEnvironment(cmd.Flags(), os.LookupEnv); err != nil {
-				return err
-			}
-			return c.check()
+			s = newSettings(&c, cmd.Flags())
+			return s.complete(os.LookupEnv)
 		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return serve(cmd.Context(), c, os.Stdout) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if c.checkConfig {
+				return s.show(cmd.OutOrStdout())
+			}
+			return serve(cmd.Context(), c, os.Stdout)
+		},
 	}
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		fmt.Fprintf(os.Stderr, "scheduler: %v\nscheduler --help lists all flags.\n", err)
 		return errUsage
 	})
-	f := cmd.Flags()
+	c.flags(cmd.Flags())
+	cmd.CompletionOptions.HiddenDefaultCmd = true
+	cmd.AddCommand(localClusterCommand(), localAgentCommand())
+	return cmd
+}
+
+// flags defines all flags.
+func (c *config) flags(f *pflag.FlagSet) {
 	f.SortFlags = false
 	f.BoolVar(&c.local, "local", false, "run jobs on this machine: brings a cluster of its own, needs nothing else")
-	f.StringSliceVar(&c.mesos, "mesos", nil, "run jobs on this Mesos cluster: http://host:port of its masters, separated by commas")
-	f.StringVar(&c.listen, "listen", "127.0.0.1:8899", "address of the REST API; only addresses of this machine are allowed")
-	f.StringVar(&c.advertise, "advertise", "", "host:port at which agents and others find this server (default: the listen address)")
-	f.StringVar(&c.dataDir, "data-dir", defaultDataDir(), "folder of all that is kept: configuration, state, and with --local the tasks' output")
+	f.StringVar(&c.mesos, "mesos", "", "run jobs on this Mesos cluster: zk://host:port,…/mesos, where its masters elect their leader, or http(s)://host:port of its masters, separated by commas")
+	f.StringVar(&c.mesosFiles.credentials, "mesos-credentials-file", "", "with --mesos: file with principal and secret, on a line or as Mesos' JSON")
+	f.StringVar(&c.mesosFiles.ca, "mesos-ca-file", "", "with --mesos: PEM file of the certificates that the cluster's TLS is checked with; masters and agents then speak https")
+	f.StringVar(&c.role, "mesos-role", "", "with --mesos: the framework's role")
+	f.StringVar(&c.principal, "mesos-principal", "", "with --mesos: the framework's principal (default: that of the credentials)")
+	f.StringVar(&c.mesosUser, "mesos-user", "", "with --mesos: the user that executors run as (default: the one that this server runs as)")
+	f.StringVar(&c.zk, "zk", "", "keep configuration and state in this ZooKeeper, and elect a leader there: host:port,…[/chroot]; the chroot must be there")
+	f.StringVar(&c.zkNamespace, "zk-namespace", "elasticjob-cloud", "with --zk: the node below which everything is; that of an ElasticJob-Cloud can be taken over")
+	f.DurationVar(&c.zkTimeout, "zk-session-timeout", 10*time.Second, "with --zk: a leader that is silent for so long has lost the lead; ZooKeeper bounds it by its tickTime")
+	f.StringVar(&c.zkDigestFile, "zk-digest-file", "", "with --zk: file with user:password for ZooKeeper's scheme digest; what is made then has an ACL for that user only")
+	f.StringVar(&c.listen, "listen", "127.0.0.1:8899", "address of the REST API; one that other machines can reach needs --api-token-file")
+	f.StringVar(&c.advertise, "advertise", "", "host:port at which agents and other servers find this one (default: the listen address)")
+	f.StringVar(&c.tokenFile, "api-token-file", "", "file with a token, readable by its owner only; every request must then bring it as Authorization: Bearer. The same on all servers")
+	f.StringVar(&c.dataDir, "data-dir", defaultDataDir(), "folder of all that is kept: copies of the executor, without --zk configuration and state, and with --local the tasks' output")
 	f.Float64Var(&c.localCPUs, "local-cpus", float64(runtime.NumCPU()), "with --local: CPUs on offer")
 	f.Float64Var(&c.localMemory, "local-memory", defaultMemory(), "with --local: memory on offer, in MB")
 	f.BoolVar(&c.giveUpExecutors, "give-up-executors", false, "with --local: end the executors that an earlier run left behind, instead of finding them again")
@@ -93,69 +139,13 @@ the environment: --data-dir as ` + envPrefix + `DATA_DIR, and so on; the flag wi
 		"package-download 4GiB, package-bytes 16GiB, package-files 200000, package-ratio 250, package-path 1024,\n"+
 		"package-depth 64, package-stall 1m, package-fetch-time 1h, package-unpack-time 15m, package-tries 4,\n"+
 		"output-file 32MiB, output-tasks 1000, output-bytes 1GiB are the defaults")
+	f.DurationVar(&c.reconcile, "reconcile-interval", 10*time.Minute, "how often the cluster is asked what it knows of our tasks, beside what it tells by itself")
 	f.StringVar(&c.timeZone, "time-zone", "Local", "zone of crons whose job names none: an IANA name, or Local for this machine's")
 	f.BoolVar(&c.spread, "spread", false, "place shards on the emptiest agents instead of filling the fullest")
-	f.StringVar(&c.role, "mesos-role", "", "with --mesos: the framework's role")
-	f.StringVar(&c.principal, "mesos-principal", "", "with --mesos: the framework's principal")
 	f.StringVar(&c.logLevel, "log-level", "info", "debug, info, warn or error")
 	f.StringVar(&c.logFormat, "log-format", "auto", "text, json, or auto: text on a terminal, json otherwise")
-	return cmd
-}
-
-// fromEnvironment sets the flags that the command line left out.
-func fromEnvironment(flags *pflag.FlagSet, lookup func(string) (string, bool)) error {
-	var errs []error
-	flags.VisitAll(func(f *pflag.Flag) {
-		name := envPrefix + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
-		value, ok := lookup(name)
-		if !ok || f.Changed {
-			return
-		}
-		if err := flags.Set(f.Name, value); err != nil {
-			errs = append(errs, fmt.Errorf("%s=%q: %w", name, value, err))
-		}
-	})
-	return errors.Join(errs...)
-}
-
-// check refuses what contradicts, all of it at once.
-func (c *config) check() error {
-	var errs []error
-	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	switch {
-	case c.local && len(c.mesos) > 0:
-		bad("--local and --mesos contradict each other: --local brings a cluster of its own")
-	case !c.local && len(c.mesos) == 0:
-		bad("say where jobs are to run: --local for this machine, or --mesos http://host:5050 for a cluster")
-	}
-	// NaN is in no range.
-	if c.local && !(c.localCPUs >= 0.01 && c.localCPUs <= mostCPUs) {
-		bad("--local-cpus %v: want 0.01 to %v", c.localCPUs, mostCPUs)
-	}
-	if c.local && !(c.localMemory >= 32 && c.localMemory <= mostMemory) {
-		bad("--local-memory %v: want 32 to %v (MB)", c.localMemory, mostMemory)
-	}
-	if c.dataDir == "" {
-		bad("--data-dir: no home folder is known here; name a folder")
-	}
-	if c.executorIdle < 0 || c.killGrace < 0 {
-		bad("--executor-idle and --kill-grace can't be negative")
-	}
-	if err := new(executor.Config).Arguments(c.executorArguments()); err != nil {
-		bad("--executor-limit: %w", err)
-	}
-	if _, err := time.LoadLocation(c.timeZone); err != nil {
-		bad("--time-zone %q: no such zone; use an IANA name such as Europe/Berlin, or Local", c.timeZone)
-	}
-	if _, err := parseLevel(c.logLevel); err != nil {
-		bad("--log-level %q: want debug, info, warn or error", c.logLevel)
-	}
-	switch c.logFormat {
-	case "auto", "text", "json":
-	default:
-		bad("--log-format %q: want text, json or auto", c.logFormat)
-	}
-	return errors.Join(errs...)
+	f.StringVar(&c.configFile, "config", "", "read this conf/elasticjob-cloud-scheduler.properties of an ElasticJob-Cloud")
+	f.BoolVar(&c.checkConfig, "check-config", false, "check flags, environment and files, print what would be in force, and end; nothing is connected to or changed")
 }
 
 // executorArguments are the limits as the executor takes them.

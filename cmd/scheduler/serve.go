@@ -18,7 +18,6 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster/local"
 	"github.com/elasticjob-go/elasticjob/cluster/mesos"
 	"github.com/elasticjob-go/elasticjob/offers"
-	"github.com/elasticjob-go/elasticjob/registry/embedded"
 	"github.com/elasticjob-go/elasticjob/scheduler"
 )
 
@@ -28,13 +27,16 @@ const failoverTimeout = 7 * 24 * time.Hour
 // serve puts the rooms together and runs them until ctx ends or something fails.
 func serve(ctx context.Context, c config, out io.Writer) (err error) {
 	log := newLogger(c, os.Stderr)
-	if err := api.CheckListen(c.listen); err != nil {
-		return err
+	for _, note := range c.notes {
+		log.Warn("a setting: " + note)
+	}
+	if c.failpoint != nil {
+		log.Warn("a failure point is armed: this process will kill itself", "variable", failpointVariable)
 	}
 	if err := os.MkdirAll(c.dataDir, 0o700); err != nil {
 		return fmt.Errorf("make the data folder: %w; name another with --data-dir", err)
 	}
-	reg, err := embedded.Open(filepath.Join(c.dataDir, "registry.db"), log)
+	reg, err := openRegistry(c, log)
 	if err != nil {
 		return err
 	}
@@ -51,9 +53,7 @@ func serve(ctx context.Context, c config, out io.Writer) (err error) {
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	masters := c.mesos
 	var machine *local.Cluster
-	var credentials *mesos.Credentials
 	if c.local {
 		machine, err = local.Start(ctx, local.Options{
 			DataDir: filepath.Join(c.dataDir, "cluster"), CPUs: c.localCPUs, MemoryMB: c.localMemory,
@@ -62,12 +62,14 @@ func serve(ctx context.Context, c config, out io.Writer) (err error) {
 		if err != nil {
 			return errors.Join(err, listener.Close())
 		}
-		masters = []string{machine.MasterURL()}
+		c.mesos = machine.MasterURL()
 		own := machine.Credentials()
-		credentials, c.principal = &mesos.Credentials{User: own.Principal, Secret: own.Secret}, own.Principal
+		c.credentials, c.principal = &mesos.Credentials{User: own.Principal, Secret: own.Secret}, own.Principal
 		defer closing(&err, func() error { return within(5*time.Second, machine.Close) })
 	}
-	driver, err := mesos.New(mesos.Options{Masters: masters, Credentials: credentials, Logger: log})
+	reach := c.mesosOptions()
+	reach.Logger = log
+	driver, err := mesos.New(reach)
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
@@ -76,13 +78,14 @@ func serve(ctx context.Context, c config, out io.Writer) (err error) {
 		return errors.Join(err, listener.Close())
 	}
 	brain := scheduler.New(scheduler.Options{
-		Registry: reg, Driver: driver, Advertise: address, Logger: log,
+		Registry: reg, Driver: driver, Advertise: address, Logger: log, Point: c.failpoint,
 		Framework: framework(c, address), Core: coreOptions(c, zone, "http://"+address+"/artifacts/"+executors.own),
 	})
-	files := mesos.NewFiles(mesos.FilesOptions{Credentials: credentials})
+	files := mesos.NewFiles(mesos.FilesOptions{Credentials: c.credentials, TLS: c.tls})
 	defer files.Close()
 	web := api.New(api.Options{
-		Scheduler: brain, Logs: files, Artifacts: executors, Logger: log, AllowFile: c.local, Version: version, Zone: zone,
+		Scheduler: brain, Logs: files, Artifacts: executors, HasArtifact: executors.has, Logger: log, AllowFile: c.local,
+		Version: version, Zone: zone, Token: string(c.token), Advertise: address,
 	})
 	return run(ctx, c, parts{brain: brain, web: web, listener: listener, machine: machine, log: log, out: out})
 }
@@ -92,14 +95,17 @@ func framework(c config, address string) cluster.Framework {
 	if err != nil {
 		host = "localhost"
 	}
+	if c.advertise != "" {
+		host, _, _ = net.SplitHostPort(c.advertise) // checked
+	}
 	f := cluster.Framework{
-		Name: "ElasticJob-Cloud", Hostname: host, WebUI: "http://" + address, Role: c.role, Principal: c.principal,
+		Name: "ElasticJob-Cloud", Hostname: host, WebUI: "http://" + address, Role: c.role, Principal: c.principal, User: c.mesosUser,
 		FailoverTimeout: failoverTimeout,
 	}
 	if c.role != "" {
 		f.Name += "-" + c.role
 	}
-	if u, err := user.Current(); err == nil {
+	if u, err := user.Current(); c.mesosUser == "" && err == nil {
 		f.User = u.Username
 	}
 	return f
@@ -108,6 +114,10 @@ func framework(c config, address string) cluster.Framework {
 func coreOptions(c config, zone *time.Location, binary string) scheduler.CoreOptions {
 	o := scheduler.DefaultCoreOptions()
 	o.Zone, o.ExecutorBinary, o.ExecutorIdle, o.KillGrace = zone, binary, c.executorIdle, c.killGrace
+	o.ReconcileEvery = c.reconcile
+	if c.zk != "" {
+		o.Documents = scheduler.YAMLDocuments // as ElasticJob-Cloud's, so that there is a way back
+	}
 	o.ExecutorCommand = append(o.ExecutorCommand, c.executorArguments()...)
 	if c.spread {
 		o.Strategy = offers.Spread
@@ -126,13 +136,20 @@ type parts struct {
 }
 
 // run runs everything until ctx ends or a part fails. Then, on this machine,
-// tasks and executors are ended first (rule O4); on a cluster they go on.
+// tasks and executors are ended first (rule O4); on a cluster they go on. The lead is given up
+// before the API ends: until then requests are passed on to the next leader.
 func run(ctx context.Context, c config, p parts) error {
-	working, stop := context.WithCancel(context.WithoutCancel(ctx))
-	defer stop()
+	leading, stopLeading := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopLeading()
+	serving, stopServing := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopServing()
+	lead := p.brain.Stand
+	if c.zk == "" {
+		lead = p.brain.Lead // a file has no election to stand for again
+	}
 	led, served := make(chan error, 1), make(chan error, 1)
-	go func() { led <- p.brain.Lead(working) }()
-	go func() { served <- p.web.Serve(working, p.listener) }()
+	go func() { led <- lead(leading) }()
+	go func() { served <- p.web.Serve(serving, p.listener) }()
 	fmt.Fprintf(p.out, "elasticjob listens on http://%s (curl it for what to do next); its data is in %s; Ctrl-C ends it\n", p.listener.Addr(), c.dataDir)
 
 	var errs []error
@@ -148,8 +165,10 @@ func run(ctx context.Context, c config, p parts) error {
 			errs = append(errs, p.endTasks(c))
 		}
 	}
-	stop()
-	return errors.Join(append(errs, <-led, <-served)...)
+	stopLeading()
+	errs = append(errs, <-led)
+	stopServing()
+	return errors.Join(append(errs, <-served)...)
 }
 
 // endTasks ends all tasks and executors of this machine.

@@ -23,6 +23,8 @@ const Descriptor = 3
 // died, and none of the guard's descendants is left. It must be called from
 // main, in a process that does nothing else: it reaps every child.
 func Serve() error {
+	// It does one thing at a time. With more, each start and end would wake another thread.
+	runtime.GOMAXPROCS(1)
 	// Orphans become children of the process's first thread. Tasks are forked on another
 	// one, so that the list of the first thread's children is a list of orphans.
 	runtime.LockOSThread()

@@ -30,9 +30,9 @@ func NewTimetable() *Timetable {
 // Len is the number of names, with those that never fire again.
 func (t *Timetable) Len() int { return len(t.names) }
 
-// Set gives a name its schedule, instead of any that it had. A group that is
-// there already keeps its next instant; a new one begins with the first after
-// the given moment. Where there is none, the name is known but never pops.
+// Set gives a name its schedule, instead of any that it had. Its group goes on
+// with the first instant after the given moment, unless its next one is earlier.
+// Where there is none, the name is known but never pops.
 func (t *Timetable) Set(name string, s *Schedule, after time.Time) {
 	key := groupKey{expression: s.canonical, zone: s.zone.String()}
 	g := t.groups[key]
@@ -44,6 +44,8 @@ func (t *Timetable) Set(name string, s *Schedule, after time.Time) {
 		g = &group{key: key, schedule: s, place: unplanned}
 		t.groups[key] = g
 		t.plan(g, after)
+	} else if after.Before(g.after) {
+		t.plan(g, after) // the clock has stepped back since the group was planned
 	}
 	g.members.add(name)
 	t.names[name] = g
@@ -108,7 +110,7 @@ func (t *Timetable) Skip(to time.Time) {
 // plan puts g where its first instant after a moment belongs in the heap.
 func (t *Timetable) plan(g *group, after time.Time) {
 	next := g.schedule.Next(after)
-	g.next = next.Unix()
+	g.after, g.next = after, next.Unix()
 	switch planned := g.place != unplanned; {
 	case next.IsZero() && planned:
 		heap.Remove(&t.due, g.place)
@@ -128,8 +130,9 @@ type group struct {
 	key      groupKey
 	schedule *Schedule
 	members  members
-	// next is the instant the group fires at, in seconds since 1970.
-	next int64
+	// next is the instant the group fires at, in seconds since 1970: its first after a moment.
+	next  int64
+	after time.Time
 	// place is the group's index in the heap, or unplanned.
 	place int
 }

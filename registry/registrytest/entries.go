@@ -173,7 +173,7 @@ func limits(t *testing.T, s Store) {
 	}
 	tooLarge(many...)
 
-	largest := bytes.Repeat([]byte("v"), min(limits.Value, limits.Commit-len("/a")))
+	largest := bytes.Repeat([]byte("v"), min(limits.Value, limits.Commit-limits.PerWrite-len("/a")))
 	commit(t, term, registry.Write{Path: "/a", Value: largest})
 	wantGet(t, term, registry.Entry{Path: "/a", Value: largest})
 
@@ -182,10 +182,12 @@ func limits(t *testing.T, s Store) {
 	size := 0
 	for i := 0; size < limits.Commit; i++ {
 		w := registry.Write{Path: fmt.Sprintf("/full/%06d", i), Value: bytes.Repeat([]byte("w"), 100)}
-		if rest := limits.Commit - size - w.Size(); rest < 112 {
+		one := limits.PerWrite + w.Size()
+		if rest := limits.Commit - size - one; rest < one {
 			w.Value = bytes.Repeat([]byte("w"), 100+rest)
+			one += rest
 		}
-		size += w.Size()
+		size += one
 		full = append(full, w)
 	}
 	tooLarge(full...)

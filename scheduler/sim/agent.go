@@ -28,6 +28,7 @@ type agent struct {
 	tasks        map[string]*task
 	executorLost time.Duration // when one last ended
 	downSince    time.Duration
+	unavailable  time.Time // when its maintenance begins, if some is planned
 }
 
 // executor is one container.
@@ -36,6 +37,7 @@ type executor struct {
 	ready  bool
 	dead   bool
 	queued []string // tasks to be handed over when it is ready
+	missed []string // those that the agent's restart came before
 }
 
 // task is one attempt, with its stream of updates.
@@ -51,6 +53,7 @@ type task struct {
 	retries  int // of the head; also tells old timers from new ones
 	process  *process
 	killing  bool
+	wasAway  bool            // its agent was unreachable, or partitioned, while it was there
 	pending  []pendingUpdate // from the executor, while the agent is down
 }
 
@@ -64,6 +67,7 @@ type process struct {
 	failover  bool // what its job asked for when it was launched
 	wasAway   bool // its agent was unreachable, or partitioned, while it ran
 	lingers   bool // its executor is dead, the guard is at it
+	foreign   bool // of the original
 	removed   bool // its framework was torn down; the agent may not know yet
 }
 
@@ -108,9 +112,10 @@ func (a *agent) connect(d time.Duration) {
 
 // disconnect breaks the connection to the master.
 func (a *agent) disconnect() {
+	was := a.epoch
 	a.epoch++
 	if m := a.with; m != nil && m == a.w.master {
-		a.w.after(a.w.latency(), func() { m.disconnected(a) })
+		a.w.after(a.w.latency(), func() { m.disconnected(a, was) })
 	}
 	a.with = nil
 }
@@ -118,9 +123,14 @@ func (a *agent) disconnect() {
 // wasAway marks what runs: the master has told that nobody knows of it.
 func (a *agent) wasAway() {
 	for _, t := range a.tasks {
-		if t.process != nil {
-			t.process.wasAway = true
-		}
+		t.goesAway()
+	}
+}
+
+func (t *task) goesAway() {
+	t.wasAway = true
+	if t.process != nil {
+		t.process.wasAway = true
 	}
 }
 
@@ -190,6 +200,11 @@ func (a *agent) executorReady(x *executor) {
 		return
 	}
 	x.ready = true
+	for _, id := range x.missed {
+		if t := a.tasks[id]; t != nil {
+			a.takes(t, pendingUpdate{state: cluster.Dropped, source: cluster.FromAgent, reason: "REASON_SLAVE_RESTARTED", message: "Task launched during agent restart"})
+		}
+	}
 	queued := x.queued
 	x.queued = nil
 	for _, id := range queued {
@@ -215,7 +230,7 @@ func (a *agent) start(x *executor, t *task) {
 			return
 		}
 		p := &process{task: t.launch.TaskID, job: t.wire.JobName, exec: t.wire.ExecutionID, item: t.wire.Item, agent: a.id, began: w.now}
-		p.wasAway = a.with == nil || a.with != w.master
+		p.wasAway = t.wasAway || a.with == nil || a.with != w.master
 		p.removed = w.removed[t.launch.Executor.Framework]
 		t.process = p
 		w.check.processBegins(p)
@@ -230,9 +245,14 @@ func (a *agent) start(x *executor, t *task) {
 			}
 			ok := !w.chance(w.users.failing)
 			a.processEnds(t)
-			if ok {
+			switch {
+			case w.dice(TaskProcessKilled):
+				a.executorSays(t, cluster.Failed, "killed by signal 9")
+			case w.dice(SandboxFull):
+				a.executorSays(t, cluster.Failed, "its output could not be written: no space left on device")
+			case ok:
 				a.executorSays(t, cluster.Finished, "")
-			} else {
+			default:
 				a.executorSays(t, cluster.Failed, "exit status 1")
 			}
 		})

@@ -79,7 +79,10 @@ func (m *master) makeOffers() {
 		o := &offer{id: fmt.Sprintf("offer-%d", w.offerNo), agent: id, res: free}
 		m.offers[o.id] = o
 		made = append(made, cluster.Offer{ID: o.id, AgentID: id, Hostname: k.a.host, AgentURL: "http://" + k.a.host + ":5051",
-			Resources: cluster.Resources(free), ExecutorIDs: sorted(k.executors)})
+			Resources: cluster.Resources(free), ExecutorIDs: sorted(k.executors), Unavailable: k.a.unavailable})
+		if !k.a.unavailable.IsZero() {
+			w.count(AgentAboutToGo)
+		}
 	}
 	if len(made) > 0 {
 		m.tell(cluster.Offers{Offers: made})

@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
@@ -25,10 +26,12 @@ type checker struct {
 	toldToEnd map[string]bool   // executors whose end was committed, or told
 	infos     map[string]cluster.Executor
 	promises  map[string]bool
-	endNoted  map[string]bool // history has their end
+	endNoted  map[string]bool          // history has their end
+	edits     map[string]time.Duration // what people wrote and the leader has not read yet
 
 	mark      time.Time
 	running   map[shardOf][]*process
+	foreign   map[*process]bool // of the original
 	processes int
 	ended     int
 	lastEnd   time.Duration
@@ -43,7 +46,7 @@ type shardOf struct {
 func newChecker(w *world) *checker {
 	return &checker{w: w, decoder: newDecoder(), execs: map[string]*execRecord{}, early: map[string]*execRecord{}, ever: map[string]bool{}, jobs: map[string]*jobMirror{}, live: map[string]string{},
 		ghosts: map[string]string{}, alive: map[string]bool{}, executors: map[string]bool{}, toldToEnd: map[string]bool{}, infos: map[string]cluster.Executor{},
-		promises: map[string]bool{}, endNoted: map[string]bool{}, running: map[shardOf][]*process{}}
+		promises: map[string]bool{}, endNoted: map[string]bool{}, edits: map[string]time.Duration{}, running: map[shardOf][]*process{}, foreign: map[*process]bool{}}
 }
 
 // execution is a header that was committed.
@@ -94,7 +97,7 @@ func (c *checker) execution(r record) {
 	if r.Settings != nil && n != r.Settings.Job.ShardingTotalCount {
 		w.fail("an execution has all its shards", "execution %s has %d of %d", r.ID, n, r.Settings.Job.ShardingTotalCount)
 	}
-	if first && waiting > 0 {
+	if first && waiting > 0 && !strings.Contains(r.ID, "@import-") {
 		w.fail("L1 all or nothing at the first launch", "execution %s: %d of %d shards still wait", r.ID, waiting, n)
 	}
 	j := c.job(r.Job)
@@ -233,12 +236,13 @@ func (c *checker) shutdownArrives(a *agent, x *executor) {
 func (c *checker) processBegins(p *process) {
 	w := c.w
 	c.processes++
+	c.takenOver(p)
 	if e := c.execs[p.exec]; e != nil {
 		if e.Settings != nil {
 			p.failover = e.Settings.Job.Failover
 		}
 		switch {
-		case !e.done[p.item]:
+		case !e.done[p.item], w.forgotten[p.task]:
 		case p.failover && (p.wasAway || c.ghosts[p.task] != ""):
 			w.count(LateProcess) // it was given up, on an agent that was away
 		default:
@@ -248,9 +252,11 @@ func (c *checker) processBegins(p *process) {
 	key := shardOf{p.job, p.item}
 	for _, old := range c.running[key] {
 		switch {
+		case w.forgotten[old.task], w.forgotten[p.task]:
+			w.count(ForgottenRuns) // an operator said that it is over
 		case old.lingers, old.removed:
 			w.count(LateProcess)
-		case old.failover && old.wasAway:
+		case old.failover && old.wasAway, p.failover && p.wasAway && c.ghosts[p.task] != "": // given up, it may begin late
 			w.count(LateProcess)
 		default:
 			w.fail("nothing runs twice", "job %s, item %d: %s begins on %s while %s still runs on %s (execution %s, failover %v, its agent was away: %v)",
@@ -264,6 +270,7 @@ func (c *checker) processBegins(p *process) {
 }
 
 func (c *checker) processEnds(p *process) {
+	delete(c.foreign, p)
 	key := shardOf{p.job, p.item}
 	c.running[key] = slices.DeleteFunc(c.running[key], func(o *process) bool { return o == p })
 	if c.w.trace.on() {
@@ -297,10 +304,13 @@ func (c *checker) periodic() {
 	}
 }
 
-// crons reports whether any job still has one, or is off.
+// crons reports whether any job still has one, or is off. One without its app makes no fires.
 func (c *checker) crons() bool {
 	for _, j := range c.jobs {
-		if j.cfg != nil && (j.cfg.Cron != "" || j.off) {
+		if j.cfg == nil || j.cfg.Cron == "" && !j.off {
+			continue
+		}
+		if _, there := c.w.store.entries[pathApps+"/"+j.cfg.AppName]; there {
 			return true
 		}
 	}
@@ -384,12 +394,12 @@ func (c *checker) nothingLeft(when string) {
 			continue
 		}
 		for _, id := range sorted(a.tasks) {
-			if !over(a.tasks[id].state) {
+			if t := a.tasks[id]; !over(t.state) && t.launch.Executor.Framework != theirFramework {
 				c.w.fail("O4 nothing is left running", "%s: agent %s has task %s", when, a.id, id)
 			}
 		}
 		for _, id := range sorted(a.executors) {
-			if c.w.removed[a.executors[id].info.Framework] || c.toldToEnd[id] {
+			if f := a.executors[id].info.Framework; c.w.removed[f] || f == theirFramework || c.toldToEnd[id] {
 				continue // told to end while its agent was away: the next offer names it (rule X3)
 			}
 			c.w.fail("O4 nothing is left running", "%s: agent %s has executor %s", when, a.id, id)

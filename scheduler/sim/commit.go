@@ -25,6 +25,9 @@ func (l *leader) commit(writes []registry.Write, fenced bool, done func(error)) 
 	}
 	part, rest := writes[:n], writes[n:]
 	wait := w.between(200*time.Microsecond, 10*time.Millisecond)
+	if cut := l.cutUntil - w.now; cut > 0 {
+		wait += cut // the connection is cut; the session may be over before it is back
+	}
 	if w.dice(SlowCommit) {
 		wait = w.between(100*time.Millisecond, 5*time.Second)
 	}
@@ -34,17 +37,12 @@ func (l *leader) commit(writes []registry.Write, fenced bool, done func(error)) 
 		case w.dice(CommitUnknownNotDone):
 			again()
 		case w.dice(CommitUnknownDone):
-			err := w.store.commit(l.term, part)
-			if err == nil {
-				w.check.committed(part)
-			}
+			err := l.write(part)
 			// Sent again, the conflict shows our own term and number: it had happened.
 			l.soon(w.between(time.Millisecond, 4*time.Second), func() { l.tried(err, rest, done) })
 		case w.dice(CommitLostWithTerm):
 			if w.rng.IntN(2) == 0 {
-				if err := w.store.commit(l.term, part); err == nil {
-					w.check.committed(part)
-				}
+				_ = l.write(part)
 			}
 			l.expire()
 			done(registry.ErrOutcomeUnknown)
@@ -55,11 +53,18 @@ func (l *leader) commit(writes []registry.Write, fenced bool, done func(error)) 
 }
 
 func (l *leader) try(part, rest []registry.Write, done func(error)) {
+	l.tried(l.write(part), rest, done)
+}
+
+// write is one commit as the registry takes it. Its answer, a conflict too, says
+// how far the session's server has come.
+func (l *leader) write(part []registry.Write) error {
 	err := l.w.store.commit(l.term, part)
+	l.seen = l.w.store.index
 	if err == nil {
 		l.w.check.committed(part)
 	}
-	l.tried(err, rest, done)
+	return err
 }
 
 func (l *leader) tried(err error, rest []registry.Write, done func(error)) {

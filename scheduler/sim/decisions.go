@@ -21,12 +21,13 @@ type watch struct {
 	idle        int
 	idleSince   time.Duration
 	acks        []cluster.Update
-	reused      []string // launches on executors that are over
-	failures    []string // executors told to have ended
+	reused      []string             // launches on executors that are over
+	failures    []string             // executors told to have ended
+	leaving     map[string]time.Time // agents with planned maintenance, and its begin
 }
 
 func (v *watch) reset() {
-	*v = watch{held: map[string]time.Duration{}, on: map[string]string{}, outstanding: map[string]int64{}, accepts: map[int64][]string{}, seen: map[string]bool{}}
+	*v = watch{held: map[string]time.Duration{}, on: map[string]string{}, outstanding: map[string]int64{}, accepts: map[int64][]string{}, seen: map[string]bool{}, leaving: map[string]time.Time{}}
 }
 
 // decided looks at a decision before it is committed.
@@ -113,12 +114,13 @@ func (c *checker) told(l *leader, e cluster.Event) {
 	case cluster.Offers:
 		for _, o := range e.Offers {
 			v.held[o.ID], v.on[o.ID] = c.w.now, o.AgentID
+			v.leaving[o.AgentID] = o.Unavailable
 		}
 	case cluster.Rescind:
 		delete(v.held, e.OfferID)
 	case cluster.Update:
 		v.seen[e.TaskID] = true
-		if c.ghosts[e.TaskID] != "" {
+		if c.ghosts[e.TaskID] != "" && l.term == c.w.store.term { // a deposed leader's knowledge is nobody's
 			c.alive[e.TaskID] = e.State == cluster.Running || e.State == cluster.Starting || e.State == cluster.Staging
 		}
 		if len(e.UUID) > 0 {
@@ -142,6 +144,9 @@ func (c *checker) called(l *leader, call scheduler.Call) {
 	switch call := call.(type) {
 	case scheduler.CallAccept:
 		a := call.Accept
+		if at := v.leaving[a.AgentID]; !at.IsZero() && at.Sub(w.wall()) < 30*time.Second {
+			w.fail("nothing new is placed on an agent about to go", "ACCEPT %d on %s, which goes at %s", call.Seq, a.AgentID, at)
+		}
 		for _, id := range a.OfferIDs {
 			if _, ok := v.held[id]; !ok {
 				w.fail("only offers that are held are used", "ACCEPT %d on %s uses %s", call.Seq, a.AgentID, id)
@@ -235,7 +240,7 @@ func (c *checker) heldLong(l *leader) {
 		return
 	}
 	for _, e := range c.execs {
-		if e.Settings == nil && e.Ended == 0 && w.wall().Sub(e.Made) >= w.opt.ReserveAfter {
+		if waited := w.wall().Sub(e.Made); e.Settings == nil && e.Ended == 0 && (waited >= w.opt.ReserveAfter || waited < 0) {
 			limit = w.opt.ReserveFor + w.opt.OfferHold + 8*time.Second // reserved (rule L2)
 		}
 	}

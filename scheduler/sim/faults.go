@@ -5,8 +5,7 @@ import "slices"
 // Fault is a kind of fault.
 type Fault int
 
-// Faults that the seed plans, that come by chance at their place, and that
-// follow from others.
+// Faults that the seed plans.
 const (
 	LeaderCrash Fault = iota
 	LeaderPause
@@ -27,8 +26,31 @@ const (
 	FrameworkRemoved
 	RegistrySessionLost
 	StaleSubscriber
+	RegistryCut
+	StreamSilent
+	StreamSlow
+	ClockHourForward
+	ClockHourBack
+	ExecutorDiskFull
+	MaintenanceWindow
+	OperatorReconciles
+	OperatorForgets
+	lastPlanned = OperatorForgets
+)
 
-	CrashAfterConfig
+// Faults that come by chance at their place.
+const (
+	CrashAfterConfig Fault = iota + lastPlanned + 1
+	CrashBeforeCommit
+	CrashAfterCommit
+	CrashBeforeAccept
+	CrashAfterAccept
+	CrashBeforeAck
+	CrashAfterAck
+	CrashBeforeKill
+	CrashAfterKill
+	CrashBeforeSubscribe
+	CrashBeforeReply
 	CrashBetweenEffects
 	PauseBetweenEffects
 	CrashBetweenParts
@@ -56,7 +78,22 @@ const (
 	ExecutorNotBack
 	OperatorEdits
 	ExecutorCrashAtLaunch
+	TaskProcessKilled
+	SandboxFull
+	lastByChance = SandboxFull
+)
 
+// Faults that follow from others.
+const (
+	ServerLagged Fault = iota + lastByChance + 1
+	ForeignFramework
+	ForeignTask
+	ImportedQueue
+	EditBreaks
+	EditConflicts
+	ForgottenRuns
+	ForgetRefused
+	AgentAboutToGo
 	DeposedLeaderWrote
 	DeposedLeaderWoke
 	CallOnOldStream
@@ -87,11 +124,17 @@ var faultNames = [NumFaults]string{
 	"agent partitioned", "machine lost for ever", "machine lost, agent replaced under a new id", "host reboots under the same id", "executor crashes",
 	"executor over its memory limit", "clock steps forward", "clock steps back", "storm of offers and rescinds", "another framework takes offers",
 	"framework removed", "registry session lost", "a dead process's SUBSCRIBE arrives late",
-	"crash between config commit and step", "crash between two effects", "pause between two effects", "crash between the parts of a write", "slow commit",
+	"scheduler cut off from the registry", "master silent: heartbeats stop, the connection stays", "connection to the master slow", "clock an hour forward", "clock an hour back",
+	"executor over its disk limit", "maintenance window of an agent", "operator asks for reconciliation", "operator forgets a task that may live",
+	"crash between config commit and step", "crash before a commit", "crash after a commit, before its effects", "crash before an ACCEPT", "crash after an ACCEPT",
+	"crash before an acknowledgement", "crash after an acknowledgement", "crash before a KILL", "crash after a KILL", "crash before SUBSCRIBE", "crash before an answer", "crash between two effects", "pause between two effects", "crash between the parts of a write", "slow commit",
 	"commit unknown, was done", "commit unknown, was not done", "commit unknown and the term lost", "SUBSCRIBE fails", "call or its answer lost",
 	"ACCEPT or its answer lost", "ACCEPT late", "ACCEPT answered late", "master rejects a task", "launch lost on the way to the agent", "KILL lost", "SHUTDOWN lost",
 	"acknowledgement lost", "update lost", "update doubled", "update late", "FAILURE lost", "executor's exit not told", "executor fails to start",
 	"package cannot be fetched", "executor does not survive an agent restart", "operator edits a document", "executor crashes as a task is on its way",
+	"task's process killed", "disk full in the sandbox",
+	"a new leader's server lags behind the last commits", "framework id, queues and documents of the original", "task that the original left running", "queue of the original", "operator writes what cannot be used", "change conflicts with an operator's edit", "forgotten task runs beside its next attempt",
+	"a live task is not forgotten", "agent about to go is on offer",
 	"deposed leader tries to write", "deposed leader wakes up", "call on an old stream", "second subscriber takes over", "ACCEPT of a gone offer",
 	"ACCEPT on an executor just gone", "launch for an executor just gone", "end told without cause", "silence for a recovering agent", "UNKNOWN for a running task", "agent marked unreachable", "unreachable agent returns",
 	"task lost on the way", "task outlives its executor", "update sent again", "trigger repeated with its key", "write in several commits", "many fires in one instant",
@@ -105,27 +148,33 @@ var chances = map[Fault]float64{
 	CrashAfterConfig: 0.02, CrashBetweenEffects: 0.002, PauseBetweenEffects: 0.002, CrashBetweenParts: 0.02, SlowCommit: 0.01,
 	CommitUnknownDone: 0.01, CommitUnknownNotDone: 0.01, CommitLostWithTerm: 0.003, SubscribeFails: 0.2, CallLost: 0.002,
 	AcceptLost: 0.01, AcceptLate: 0.05, AcceptAnsweredLate: 0.1, MasterRejects: 0.01, RunLost: 0.01, KillLost: 0.1, ShutdownLost: 0.2,
-	AckLost: 0.02, UpdateLost: 0.02, UpdateDoubled: 0.03, UpdateLate: 0.02, FailureLost: 0.3, ExitLost: 0.02, StartFails: 0.05, PackageFails: 0.02, ExecutorNotBack: 0.2,
-	OperatorEdits: 1, ExecutorCrashAtLaunch: 0.01,
+	AckLost: 0.02, UpdateLost: 0.02, UpdateDoubled: 0.03, UpdateLate: 0.02, FailureLost: 0.3, ExitLost: 0.02, StartFails: 0.05, PackageFails: 0.02, ExecutorNotBack: 0.5,
+	OperatorEdits: 1, ExecutorCrashAtLaunch: 0.01, TaskProcessKilled: 0.02, SandboxFull: 0.01,
+	CrashBeforeCommit: 0.003, CrashAfterCommit: 0.003, CrashBeforeAccept: 0.01, CrashAfterAccept: 0.01, CrashBeforeAck: 0.003, CrashAfterAck: 0.003,
+	CrashBeforeKill: 0.02, CrashAfterKill: 0.02, CrashBeforeSubscribe: 0.02, CrashBeforeReply: 0.02,
 }
 
-// mood decides which faults this world has, and how many.
+// mood decides which faults this world has, and how many. Some it has for sure and more
+// often, in turn from seed to seed, so that a hundred worlds see rare ones too.
 func (w *world) mood() {
 	level := []float64{0, 0.5, 1, 2}[w.rng.IntN(4)]
 	if w.cfg.Seed%16 == 0 {
 		level = 0
 	}
 	for f := range NumFaults {
-		on := w.rng.IntN(2) == 0
+		on, often := w.rng.IntN(2) == 0, 1.0
+		if level > 0 && uint64(f)%8 == w.cfg.Seed%8 {
+			on, often = true, 4
+		}
 		if w.cfg.Only != nil {
-			on, level = slices.Contains(w.cfg.Only, f), 1
+			on, level, often = slices.Contains(w.cfg.Only, f), 1, 1
 		}
 		if !on {
 			continue
 		}
 		if p, ok := chances[f]; ok {
-			w.moods[f] = p * level
-		} else if f <= StaleSubscriber {
+			w.moods[f] = min(p*level*often, 1)
+		} else if f <= lastPlanned {
 			w.moods[f] = level
 		}
 	}

@@ -39,6 +39,7 @@ func (a *agent) restart() {
 		if w.now-a.downSince > 15*time.Minute || w.dice(ExecutorNotBack) {
 			a.end(x, cluster.ReasonExecutorTerminated, "the executor did not come back", 9)
 		}
+		x.missed, x.queued = append(x.missed, x.queued...), nil
 	}
 	for _, id := range sorted(a.tasks) {
 		t := a.tasks[id]

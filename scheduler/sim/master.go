@@ -183,9 +183,11 @@ func (m *master) answer(taskID, agentID string) {
 			m.w.count(Silence)
 			return
 		}
-		if a := m.w.agent(agentID); a != nil && a.tasks[taskID] != nil && a.tasks[taskID].running() {
-			m.w.count(UnknownWhileRunning)
-			a.tasks[taskID].process.wasAway = true
+		if a := m.w.agent(agentID); a != nil && a.tasks[taskID] != nil {
+			if a.tasks[taskID].running() {
+				m.w.count(UnknownWhileRunning)
+			}
+			a.tasks[taskID].goesAway()
 		}
 		say(cluster.Unknown, "Task is unknown")
 	}
@@ -324,10 +326,10 @@ func (m *master) replaced(k *known) {
 	}
 }
 
-// disconnected: the agent's connection broke.
-func (m *master) disconnected(a *agent) {
+// disconnected: the agent's connection broke, if it has no newer one.
+func (m *master) disconnected(a *agent, was int) {
 	k := m.agents[a.id]
-	if k == nil || !k.connected {
+	if k == nil || !k.connected || k.epoch != was {
 		return
 	}
 	k.connected = false

@@ -5,12 +5,13 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/scheduler"
 )
 
 // planFault has one of this world's planned faults happen, and plans the next.
 func (w *world) planFault() {
 	var on []Fault
-	for f := LeaderCrash; f <= StaleSubscriber; f++ {
+	for f := LeaderCrash; f <= lastPlanned; f++ {
 		if w.moods[f] > 0 {
 			on = append(on, f)
 		}
@@ -64,6 +65,39 @@ func (w *world) happens(f Fault) bool {
 		s.stream = &stream{w: w, sess: s, m: w.master, open: true, dead: true}
 		w.master.subscribe(s.stream, w.master.fw)
 		s.stream.cutOff()
+	case RegistryCut:
+		if !leads {
+			return false
+		}
+		l.cutFromRegistry(w.between(time.Second, 15*time.Second))
+	case StreamSilent:
+		if w.master.stream == nil || w.master.stream.dead || w.master.stream.silent {
+			return false
+		}
+		s := w.master.stream
+		s.silent = true
+		s.sess.l.soon(w.between(60*time.Second, 75*time.Second), func() { s.sess.end("5 heartbeats were missed", false) })
+	case StreamSlow:
+		if w.master.stream == nil {
+			return false
+		}
+		w.master.stream.slowUntil = w.now + w.between(time.Second, 20*time.Second)
+	case ClockHourForward:
+		w.skew += time.Hour
+		w.lastJump = w.now
+	case ClockHourBack:
+		w.skew -= time.Hour
+		w.lastJump = w.now
+	case MaintenanceWindow:
+		return up && w.maintain(a)
+	case OperatorReconciles:
+		if !leads {
+			return false
+		}
+		l.token++
+		l.put(scheduler.ReconcileAsked{Token: l.token, Explicit: w.rng.IntN(2) == 0})
+	case OperatorForgets:
+		return leads && w.forgetSome(l)
 	case SessionCut:
 		if w.master.stream == nil {
 			return false
@@ -97,7 +131,7 @@ func (w *world) happens(f Fault) bool {
 			return false
 		}
 		a.reboot()
-	case ExecutorCrash, ExecutorOverMemory:
+	case ExecutorCrash, ExecutorOverMemory, ExecutorDiskFull:
 		if !up {
 			return false
 		}
@@ -105,9 +139,12 @@ func (w *world) happens(f Fault) bool {
 		if !ok || a.executors[id].dead {
 			return false
 		}
-		if f == ExecutorOverMemory {
+		switch f {
+		case ExecutorOverMemory:
 			a.end(a.executors[id], "REASON_CONTAINER_LIMITATION_MEMORY", "Memory limit exceeded", 9)
-		} else {
+		case ExecutorDiskFull:
+			a.end(a.executors[id], "REASON_CONTAINER_LIMITATION_DISK", "Disk usage exceeds quota", 9)
+		default:
 			a.end(a.executors[id], "REASON_EXECUTOR_TERMINATED", "Executor terminated", 1280)
 		}
 	case ClockForward:
@@ -159,6 +196,9 @@ func (w *world) failover(memory bool) {
 		old.stream.breaks("the master is gone")
 	}
 	w.master = newMaster(w, memory)
+	if !memory {
+		w.check.masterForgot()
+	}
 	if w.trace.on() {
 		w.trace.add("%s leads, with memory: %v", w.master.id, memory)
 	}

@@ -13,6 +13,7 @@ func (w *world) quiesce() {
 	w.calm = true
 	w.trace.add("the faults stop")
 	for _, a := range slices.Clone(w.agents) {
+		a.unavailable = time.Time{}
 		switch {
 		case a.lost:
 			w.replace(a, "")
@@ -32,6 +33,7 @@ func (w *world) quiesce() {
 		w.skew = 0 // the clock is set right
 		w.lastJump = w.now
 	}
+	w.users.repair()
 	w.quietSince = w.now
 	if w.cfg.Seed%5 == 0 {
 		w.after(w.between(0, time.Minute), w.drain)

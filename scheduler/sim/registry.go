@@ -1,20 +1,87 @@
 package sim
 
 import (
+	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
-// store is the registry: entries, and the term whose commits it takes.
+// store is the registry: entries, and the term whose commits it takes. Its servers
+// have all that was written, some of them later than others: log is what the last
+// writes replaced, so that it can be read as a server that lags has it.
 type store struct {
+	clock   func() time.Duration
 	entries map[string]registry.Entry
 	term    int64
-	commits int64
+	log     []replaced
+	index   int64 // of the last write
 }
 
-func newStore() *store { return &store{entries: map[string]registry.Entry{}} }
+// replaced is what was at a path before a write.
+type replaced struct {
+	index int64
+	at    time.Duration
+	path  string
+	entry registry.Entry
+	there bool
+}
+
+// mostLag is how far a server can be behind.
+const mostLag = 3 * time.Second
+
+func newStore(clock func() time.Duration) *store {
+	return &store{clock: clock, entries: map[string]registry.Entry{}}
+}
+
+// had is the index that a server which lags so much has come to.
+func (s *store) had(lag time.Duration) int64 {
+	for i := len(s.log) - 1; i >= 0; i-- {
+		if s.log[i].at <= s.clock()-lag {
+			return s.log[i].index
+		}
+	}
+	if len(s.log) > 0 {
+		return s.log[0].index - 1
+	}
+	return s.index
+}
+
+// as is what a server that has come to an index answers.
+func (s *store) as(path string, index int64) (registry.Entry, bool) {
+	entry, there := s.entries[path]
+	for i := len(s.log) - 1; i >= 0 && s.log[i].index > index; i-- {
+		if s.log[i].path == path {
+			entry, there = s.log[i].entry, s.log[i].there
+		}
+	}
+	return entry, there
+}
+
+// listAs is all entries below the paths as a server has them that has come to an index.
+func (s *store) listAs(index int64, paths ...string) []registry.Entry {
+	old := &store{clock: s.clock, entries: maps.Clone(s.entries)}
+	for i := len(s.log) - 1; i >= 0 && s.log[i].index > index; i-- {
+		if r := s.log[i]; r.there {
+			old.entries[r.path] = r.entry
+		} else {
+			delete(old.entries, r.path)
+		}
+	}
+	return old.list(paths...)
+}
+
+// remember keeps what a write replaces.
+func (s *store) remember(path string) {
+	if len(s.log) > 2000 && s.log[1000].at < s.clock()-mostLag {
+		s.log = slices.Clone(s.log[1000:])
+	}
+	s.index++
+	entry, there := s.entries[path]
+	s.log = append(s.log, replaced{s.index, s.clock(), path, entry, there})
+}
 
 // commit makes all writes or none, as registry.Term.Commit does.
 func (s *store) commit(term int64, writes []registry.Write) error {
@@ -30,16 +97,21 @@ func (s *store) commit(term int64, writes []registry.Write) error {
 	}
 	for _, wr := range writes {
 		if wr.Delete {
-			delete(s.entries, wr.Path)
+			s.remove(wr.Path)
 			continue
 		}
 		s.put(wr.Path, wr.Value)
 	}
-	s.commits++
 	return nil
 }
 
+func (s *store) remove(path string) {
+	s.remember(path)
+	delete(s.entries, path)
+}
+
 func (s *store) put(path string, value []byte) {
+	s.remember(path)
 	e, there := s.entries[path]
 	version := int64(0)
 	if there {

@@ -81,6 +81,10 @@ func (s *session) drive(q *lane) {
 func (s *session) transmit(act func(*master), lost Fault, late time.Duration, answered func()) {
 	l, w := s.l, s.l.w
 	m := s.stream.m
+	if s.stream.silent {
+		return // no answer, and nothing arrives, until the heartbeats are missed
+	}
+	late += max(s.stream.slowUntil-w.now, 0)
 	if w.dice(lost) {
 		l.soon(w.between(10*time.Millisecond, 10*time.Second), func() { s.end("a call had no answer", false) })
 		if w.rng.IntN(2) == 0 {
@@ -193,16 +197,19 @@ type stream struct {
 	open bool // the master's side
 	dead bool // nothing arrives any more
 	last time.Duration
+
+	silent    bool          // nothing passes, and neither side knows
+	slowUntil time.Duration // what passes arrives then
 }
 
 func (s *stream) tell(e cluster.Event) {
 	if !s.open {
 		return
 	}
-	at := max(s.last, s.w.now+s.w.latency())
+	at := max(s.last, s.w.now+s.w.latency(), s.slowUntil)
 	s.last = at
 	s.w.after(at-s.w.now, func() {
-		if s.dead {
+		if s.dead || s.silent {
 			return
 		}
 		s.sess.l.run(func() { s.sess.deliver(e) })

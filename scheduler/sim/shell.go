@@ -5,8 +5,6 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/app"
-	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/registry"
 	"github.com/elasticjob-go/elasticjob/scheduler"
 )
@@ -34,6 +32,9 @@ type leader struct {
 	asks      map[uint64]func(scheduler.Reply)
 	watch     watch
 	drained   bool
+	seen      int64    // the index of the last write that this process knows of
+	changed   []string // paths that others changed, to be read again
+	cutUntil  time.Duration
 }
 
 // request is a change of configuration.
@@ -49,6 +50,14 @@ func (w *world) campaign(delay time.Duration) {
 		if l := w.leading; l != nil && !l.dead && l.term == w.store.term && !l.paused {
 			return
 		}
+		// The session is with a server that lags; the term's write has it catch up (rule T1).
+		has := w.store.had(w.between(0, mostLag))
+		if has < w.store.index {
+			w.count(ServerLagged)
+		}
+		if w.cfg.Bug != ReadsFirst {
+			has = w.store.index
+		}
 		w.store.term++
 		l := &leader{w: w, no: len(w.leaders) + 1, term: w.store.term, began: w.now, lastPause: -time.Hour,
 			rnd: rand.NewPCG(w.cfg.Seed, uint64(len(w.leaders))+77), asks: map[uint64]func(scheduler.Reply){}}
@@ -59,8 +68,9 @@ func (w *world) campaign(delay time.Duration) {
 		if w.trace.on() {
 			w.trace.add("leader %d begins term %d", l.no, l.term)
 		}
-		// Read after the write that began the term (rule T1).
-		if err := l.core.Load(w.wall(), scheduler.Stored{Entries: w.store.list("/config", "/state/disable", "/ha", "/brain")}); err != nil {
+		l.seen = has
+		w.check.editsLoaded()
+		if err := l.core.Load(w.wall(), scheduler.Stored{Entries: w.store.listAs(has, "/config", "/state", "/ha", "/brain")}); err != nil {
 			w.fail("what a leader left can be loaded", "%v", err)
 			return
 		}
@@ -91,6 +101,9 @@ func (l *leader) poke() {
 	l.soon(l.w.between(10*time.Microsecond, time.Millisecond), l.turn)
 }
 
+// waits reports whether there is something for the next turn.
+func (l *leader) waits() bool { return len(l.inbox)+len(l.requests)+len(l.changed) > 0 }
+
 func (l *leader) put(e scheduler.Event) {
 	l.inbox = append(l.inbox, e)
 	l.poke()
@@ -103,14 +116,17 @@ func (l *leader) turn() {
 		return
 	}
 	events, requests := l.inbox, l.requests
-	l.inbox, l.requests = nil, nil
+	for _, path := range l.changed {
+		events = append(events, l.reload(path)...)
+	}
+	l.inbox, l.requests, l.changed = nil, nil, nil
 	l.step(events, func() { l.apply(requests) })
 }
 
 // apply makes the changes one after the other, then waits for more.
 func (l *leader) apply(requests []*request) {
 	if len(requests) == 0 {
-		if len(l.inbox)+len(l.requests) > 0 {
+		if l.waits() {
 			l.poke()
 		}
 		return
@@ -128,6 +144,7 @@ func (l *leader) apply(requests []*request) {
 		var conflict *registry.Conflict
 		switch {
 		case errors.As(err, &conflict):
+			l.w.count(EditConflicts)
 			r.done(err)
 			l.step(l.reload(conflict.Path), next)
 		case err != nil:
@@ -140,39 +157,25 @@ func (l *leader) apply(requests []*request) {
 	})
 }
 
-// reload reads a document that somebody else has changed.
+// reload reads a document that somebody else has changed, on this process's
+// session: its server may lag, but not behind what the session has seen.
 func (l *leader) reload(path string) []scheduler.Event {
-	dir, name := splitPath(path)
-	entry, there := l.w.store.entries[path]
-	switch dir {
-	case pathApps:
-		e := scheduler.AppChanged{Name: name, Version: entry.Version}
-		if v, err := l.core.App(name); err == nil {
-			e.Disabled = v.Disabled
-		}
-		if there {
-			cfg, _, err := app.Decode(entry.Value, app.Default())
-			if err != nil {
-				return nil
-			}
-			e.Config = &cfg
-		}
-		return []scheduler.Event{e}
-	case pathJobs:
-		e := scheduler.JobChanged{Name: name, Version: entry.Version}
-		if v, err := l.core.Job(name); err == nil {
-			e.Disabled = v.Disabled
-		}
-		if there {
-			cfg, _, err := jobs.Decode(entry.Value, jobs.Default())
-			if err != nil {
-				return nil
-			}
-			e.Config = &cfg
-		}
-		return []scheduler.Event{e}
+	w := l.w
+	index := max(l.seen, w.store.had(w.between(0, mostLag)))
+	if w.cfg.Bug == ReloadsAnywhere {
+		index = w.store.had(mostLag)
 	}
-	return nil
+	entry, there := w.store.as(path, index)
+	events := l.core.Reloaded(path, entry, there, w.wall())
+	w.check.editSeen(path, entry, there)
+	return events
+}
+
+// noticed tells the process that somebody else has changed a path.
+func (l *leader) noticed(path string, index int64) {
+	l.seen = max(l.seen, index)
+	l.changed = append(l.changed, path)
+	l.poke()
 }
 
 // step lets the core decide, commits, and then lets the effects out.
@@ -188,9 +191,21 @@ func (l *leader) step(events []scheduler.Event, then func()) {
 			fenced = true
 		}
 	}
+	if w.cfg.Bug == ActsFirst {
+		l.effects(&d, 0, func() {})
+		d.Calls, d.Replies = nil, nil
+	}
+	if len(d.Writes) > 0 && w.dice(CrashBeforeCommit) {
+		l.crash("before its commit")
+		return
+	}
 	l.commit(d.Writes, fenced, func(err error) {
 		if err != nil {
 			l.over()
+			return
+		}
+		if len(d.Writes) > 0 && w.dice(CrashAfterCommit) {
+			l.crash("after its commit, before all effects")
 			return
 		}
 		w.check.afterDecision(l)
@@ -207,7 +222,7 @@ func (l *leader) step(events []scheduler.Event, then func()) {
 			}
 			l.drained = l.drained || d.Drained
 			then()
-			if len(l.inbox)+len(l.requests) > 0 {
+			if l.waits() {
 				l.poke()
 			}
 		})
@@ -217,12 +232,16 @@ func (l *leader) step(events []scheduler.Event, then func()) {
 // effects lets calls, then replies, out one by one.
 func (l *leader) effects(d *scheduler.Decision, from int, then func()) {
 	for i := from; i < len(d.Calls)+len(d.Replies); i++ {
-		if l.w.dice(CrashBetweenEffects) {
+		if l.w.dice(CrashBetweenEffects) || l.w.dice(before(d, i)) {
 			l.crash("between effects")
 			return
 		}
 		if i == from && i > 0 || !l.w.dice(PauseBetweenEffects) {
 			l.effect(d, i)
+			if l.w.dice(behind(d, i)) {
+				l.crash("right after an effect")
+				return
+			}
 			continue
 		}
 		l.pause()
@@ -230,6 +249,40 @@ func (l *leader) effects(d *scheduler.Decision, from int, then func()) {
 		return
 	}
 	then()
+}
+
+// before is the crash that may come just before an effect leaves.
+func before(d *scheduler.Decision, i int) Fault {
+	if i >= len(d.Calls) {
+		return CrashBeforeReply
+	}
+	switch d.Calls[i].(type) {
+	case scheduler.CallAccept:
+		return CrashBeforeAccept
+	case scheduler.CallAcknowledge:
+		return CrashBeforeAck
+	case scheduler.CallKill:
+		return CrashBeforeKill
+	case scheduler.CallSubscribe:
+		return CrashBeforeSubscribe
+	}
+	return NumFaults
+}
+
+// behind is the crash that may come just after an effect has left.
+func behind(d *scheduler.Decision, i int) Fault {
+	if i >= len(d.Calls) {
+		return NumFaults
+	}
+	switch d.Calls[i].(type) {
+	case scheduler.CallAccept:
+		return CrashAfterAccept
+	case scheduler.CallAcknowledge:
+		return CrashAfterAck
+	case scheduler.CallKill:
+		return CrashAfterKill
+	}
+	return NumFaults
 }
 
 func (l *leader) effect(d *scheduler.Decision, i int) {
@@ -258,6 +311,9 @@ func (l *leader) expire() {
 }
 
 func (l *leader) crash(where string) {
+	if !l.dead {
+		l.w.kills++
+	}
 	l.die("crashed " + where)
 }
 

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -18,6 +19,17 @@ func showCall(c scheduler.Call) string {
 		return fmt.Sprintf("ACCEPT %d on %s, %v: %s", c.Seq, c.Accept.AgentID, c.Accept.OfferIDs, strings.Join(tasks, ", "))
 	case scheduler.CallKill:
 		return "KILL " + c.Kill.TaskID
+	case scheduler.CallAcknowledge:
+		return fmt.Sprintf("ACKNOWLEDGE %s of %s", c.Ack.UUID, c.Ack.TaskID)
+	case scheduler.CallReconcile:
+		if len(c.Tasks) == 0 {
+			return "RECONCILE everything"
+		}
+		var tasks []string
+		for _, t := range c.Tasks {
+			tasks = append(tasks, t.TaskID)
+		}
+		return "RECONCILE " + strings.Join(tasks, ", ")
 	}
 	return fmt.Sprintf("%T %+v", c, c)[len("scheduler."):]
 }
@@ -42,9 +54,25 @@ func showEvents(events []scheduler.Event) string {
 		switch e := e.(type) {
 		case scheduler.Told:
 			all = append(all, showEvent(e.Event))
+		case scheduler.AppChanged:
+			all = append(all, fmt.Sprintf("AppChanged %s version %d disabled %v: %s", e.Name, e.Version, e.Disabled, showDocument(e.Config)))
+		case scheduler.JobChanged:
+			all = append(all, fmt.Sprintf("JobChanged %s version %d disabled %v: %s", e.Name, e.Version, e.Disabled, showDocument(e.Config)))
 		default:
 			all = append(all, fmt.Sprintf("%T %+v", e, e)[len("scheduler."):])
 		}
 	}
 	return strings.Join(all, " | ")
+}
+
+// showDocument is an app's or a job's document, as people write it.
+func showDocument[T any](cfg *T) string {
+	if cfg == nil {
+		return "deleted"
+	}
+	data, err := json.Marshal(cfg)
+	if err != nil {
+		return err.Error()
+	}
+	return string(data)
 }

@@ -71,15 +71,7 @@ func (u *users) wish() {
 	case n < 60:
 		u.registerJob(name)
 	case n < 70:
-		u.ask("update job "+name, func(c *scheduler.Core) (scheduler.Planned, error) {
-			return c.PlanUpdateJob(name, func(old jobs.Config) (jobs.Config, error) {
-				cfg := u.job(name)
-				if w.rng.IntN(2) == 0 {
-					cfg.Cron = old.Cron
-				}
-				return cfg, nil
-			})
-		})
+		u.updateJob(name)
 	case n < 76:
 		u.disableJob(name, true)
 		w.after(w.between(0, 30*time.Second), func() { u.disableJob(name, false) })
@@ -103,6 +95,18 @@ func (u *users) wish() {
 	case n < 97 && w.moods[OperatorEdits] > 0:
 		u.edit(name)
 	}
+}
+
+func (u *users) updateJob(name string) {
+	u.ask("update job "+name, func(c *scheduler.Core) (scheduler.Planned, error) {
+		return c.PlanUpdateJob(name, func(old jobs.Config) (jobs.Config, error) {
+			cfg := u.job(name)
+			if u.w.rng.IntN(2) == 0 {
+				cfg.Cron = old.Cron
+			}
+			return cfg, nil
+		})
+	})
 }
 
 // ask hands a request to the leader; without one it is refused.
@@ -235,17 +239,6 @@ func (u *users) triggerSurely(job, key string, tries int) {
 			u.triggerSurely(job, key, tries-1)
 		}
 	})
-}
-
-// edit changes a document behind the leader's back.
-func (u *users) edit(name string) {
-	w := u.w
-	e, there := w.store.entries[pathJobs+"/"+name]
-	if !there {
-		return
-	}
-	w.count(OperatorEdits)
-	w.store.put(e.Path, e.Value)
 }
 
 // stop lets nothing new come: no cron any more, everything enabled.

@@ -20,9 +20,26 @@ type Config struct {
 	Steps int
 	// Trace, if not nil, gets every line of what happens.
 	Trace io.Writer
+	// Bug, if set, is a fault of the shell that the checks must find.
+	Bug Bug
 	// Only, if not nil, are the faults that may happen; otherwise the seed decides.
 	Only []Fault
 }
+
+// Bug is a wrong order of the shell's steps, to show what the right one is for.
+type Bug int
+
+// Bugs of a shell.
+const (
+	NoBug Bug = iota
+	// ReadsFirst: state is read before the write that begins the term (rule T1).
+	ReadsFirst
+	// ActsFirst: effects leave before the commit.
+	ActsFirst
+	// ReloadsAnywhere: a document is read again from a server that may lag behind
+	// the commit whose conflict asked for it (rule T4).
+	ReloadsAnywhere
+)
 
 // Report tells what a world was like.
 type Report struct {
@@ -32,6 +49,8 @@ type Report struct {
 	Time time.Duration
 	// Faults counts how often each fault happened.
 	Faults [NumFaults]int
+	// Kills counts leaders that died at some instruction, without a word.
+	Kills int
 	// Launched, Ended and Processes count tasks, executions and processes.
 	Launched, Ended, Processes int
 	// Print is a fingerprint of all that happened: the same for the same seed.
@@ -90,24 +109,26 @@ type world struct {
 	queue eventQueue
 	seq   uint64
 
-	opt      scheduler.CoreOptions
-	store    *store
-	limit    int // bytes of one commit
-	master   *master
-	masters  int
-	agents   []*agent
-	agentNo  int
-	leaders  []*leader
-	leading  *leader // the present term's
-	users    *users
-	check    *checker
-	moods    [NumFaults]float64
-	faults   [NumFaults]int
-	removed  map[string]bool // framework ids that were torn down
-	started  map[string]bool // executors that a master was asked to start
-	launched int
-	steps    int
-	print    uint64
+	opt       scheduler.CoreOptions
+	store     *store
+	limit     int // bytes of one commit
+	master    *master
+	masters   int
+	agents    []*agent
+	agentNo   int
+	leaders   []*leader
+	leading   *leader // the present term's
+	users     *users
+	check     *checker
+	moods     [NumFaults]float64
+	faults    [NumFaults]int
+	forgotten map[string]bool // tasks that an operator said are over
+	removed   map[string]bool // framework ids that were torn down
+	started   map[string]bool // executors that a master was asked to start
+	launched  int
+	kills     int
+	steps     int
+	print     uint64
 
 	calm       bool // no faults any more
 	ended      bool
@@ -121,9 +142,9 @@ type world struct {
 }
 
 func newWorld(cfg Config, t *tracer) *world {
-	w := &world{cfg: cfg, trace: t, rng: rand.New(rand.NewPCG(cfg.Seed, 0x5eed)), removed: map[string]bool{}, started: map[string]bool{}, lastJump: -time.Hour}
+	w := &world{cfg: cfg, trace: t, rng: rand.New(rand.NewPCG(cfg.Seed, 0x5eed)), forgotten: map[string]bool{}, removed: map[string]bool{}, started: map[string]bool{}, lastJump: -time.Hour}
 	t.now = func() time.Duration { return w.now }
-	w.store = newStore()
+	w.store = newStore(func() time.Duration { return w.now })
 	w.check = newChecker(w)
 	w.opt = scheduler.DefaultCoreOptions()
 	w.opt.ExecutorBinary = "http://leader/artifacts/executor"
@@ -148,6 +169,9 @@ func newWorld(cfg Config, t *tracer) *world {
 		w.addAgent("", w.rng.IntN(3))
 	}
 	w.users = newUsers(w)
+	if w.rng.IntN(8) == 0 && (w.cfg.Only == nil || slices.Contains(w.cfg.Only, ForeignFramework)) {
+		w.original()
+	}
 	return w
 }
 
@@ -236,7 +260,7 @@ func (w *world) mixNumbers(numbers ...int) {
 }
 
 func (w *world) report() Report {
-	return Report{Seed: w.cfg.Seed, Steps: w.steps, Time: w.now, Faults: w.faults, Launched: w.launched,
+	return Report{Seed: w.cfg.Seed, Steps: w.steps, Time: w.now, Faults: w.faults, Kills: w.kills, Launched: w.launched,
 		Ended: w.check.ended, Processes: w.check.processes, Print: w.print}
 }
 

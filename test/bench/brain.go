@@ -18,7 +18,7 @@ import (
 
 // brain measures the scheduler alone: a real registry, 100,000 jobs, and 10,000
 // pretended agents whose tasks end at once.
-func brain(ctx context.Context, _ string, d time.Duration) (err error) {
+func brain(ctx context.Context, _ string, d time.Duration, r *results) (err error) {
 	dir, err := os.MkdirTemp("", "elasticjob-bench-")
 	if err != nil {
 		return err
@@ -45,13 +45,13 @@ func brain(ctx context.Context, _ string, d time.Duration) (err error) {
 		}
 	}
 	fmt.Printf("  leads with %d jobs after %.1f s\n", manyJobs, time.Since(begin).Seconds())
-	measured := launches(ctx, s, d)
+	measured := launches(ctx, s, d, r)
 	stop()
 	return errors.Join(measured, <-led, reg.Close())
 }
 
 // launches keeps 100 jobs of 100 shards running as fast as they go.
-func launches(ctx context.Context, s *scheduler.Scheduler, d time.Duration) error {
+func launches(ctx context.Context, s *scheduler.Scheduler, d time.Duration, r *results) error {
 	const running, shards = 100, 100
 	for i := range running {
 		j := jobs.Default()
@@ -71,8 +71,9 @@ func launches(ctx context.Context, s *scheduler.Scheduler, d time.Duration) erro
 		}
 	}
 	after, took := s.Stats(), time.Since(begin)
-	fmt.Printf("  10,000 agents: %.0f launches a second over %s, %d commits\n",
-		float64(after.TasksLaunched-before.TasksLaunched)/took.Seconds(), took.Round(time.Second), after.Commits-before.Commits)
+	rate := float64(after.TasksLaunched-before.TasksLaunched) / took.Seconds()
+	fmt.Printf("  10,000 agents: %.0f launches a second over %s, %d commits\n", rate, took.Round(time.Second), after.Commits-before.Commits)
+	r.atLeast("launches a second of the scheduler alone, 100,000 jobs, 10,000 agents", "/s", 5000, rate)
 	return nil
 }
 

@@ -3,7 +3,8 @@
 // per second, memory, and what many registered jobs cost. It starts the
 // programs in bin/ with a data folder of its own and ends them again.
 //
-// Nothing is asserted: figures depend on the machine and on what else it does.
+// At the end it prints which figures hold what is wanted of them. That is no
+// test: figures depend on the machine and on what else it does.
 // docs/performance.md says what to expect, and where the time goes.
 package main
 
@@ -34,21 +35,23 @@ func main() {
 
 type measurement struct {
 	name string
-	run  func(ctx context.Context, bin string, d time.Duration) error
+	run  func(ctx context.Context, bin string, d time.Duration, r *results) error
 }
 
 func run(ctx context.Context, bin, only string, d time.Duration) error {
 	describeMachine()
+	var r results
 	for _, m := range []measurement{{"latency", latency}, {"throughput", throughput}, {"many", many}, {"brain", brain}} {
 		if only != "" && !strings.Contains(","+only+",", ","+m.name+",") {
 			continue
 		}
 		fmt.Printf("\n%s\n", m.name)
-		if err := m.run(ctx, bin, d); err != nil {
+		if err := m.run(ctx, bin, d, &r); err != nil {
 			return fmt.Errorf("measure %s: %w", m.name, err)
 		}
 	}
-	return nil
+	fmt.Println()
+	return r.print(os.Stdout)
 }
 
 func describeMachine() {

@@ -20,7 +20,7 @@ import (
 const manyJobs = 100_000
 
 // many measures what 100,000 registered jobs cost a server that has nothing to do.
-func many(ctx context.Context, bin string, d time.Duration) (err error) {
+func many(ctx context.Context, bin string, d time.Duration, r *results) (err error) {
 	dir, err := os.MkdirTemp("", "elasticjob-bench-")
 	if err != nil {
 		return err
@@ -38,9 +38,11 @@ func many(ctx context.Context, bin string, d time.Duration) (err error) {
 		if err != nil {
 			return err
 		}
-		fmt.Printf("  %s with %d jobs: ready after %.1f s\n", start, manyJobs, time.Since(begin).Seconds())
+		took := time.Since(begin).Seconds()
+		fmt.Printf("  %s with %d jobs: ready after %.1f s\n", start, manyJobs, took)
+		r.atMost(start+" with 100,000 jobs", " s", 5, took)
 		if start == "second start" {
-			if err := idle(ctx, s, d); err != nil {
+			if err := idle(ctx, s, d, r); err != nil {
 				return errors.Join(err, s.stop())
 			}
 		}
@@ -51,7 +53,7 @@ func many(ctx context.Context, bin string, d time.Duration) (err error) {
 	return nil
 }
 
-func idle(ctx context.Context, s *server, d time.Duration) error {
+func idle(ctx context.Context, s *server, d time.Duration, r *results) error {
 	if err := wait(ctx, 3*time.Second); err != nil {
 		return err
 	}
@@ -66,7 +68,10 @@ func idle(ctx context.Context, s *server, d time.Duration) error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("  idle: %.2f %% of a core, %d MB resident\n", (after.cpu-before.cpu).Seconds()/d.Seconds()*100, after.rss>>20)
+	busy := (after.cpu - before.cpu).Seconds() / d.Seconds() * 100
+	fmt.Printf("  idle: %.2f %% of a core, %d MB resident\n", busy, after.rss>>20)
+	r.atMost("idle with 100,000 jobs", " % of a core", 2, busy)
+	r.atMost("resident with 100,000 jobs", " MB", 500, megabytes(after))
 	return nil
 }
 

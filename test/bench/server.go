@@ -32,7 +32,7 @@ type server struct {
 func startServer(ctx context.Context, bin, dir string) (*server, error) {
 	s := &server{dir: dir, done: make(chan error, 1)}
 	s.cmd = exec.CommandContext(ctx, filepath.Join(bin, "scheduler"), "--local", "--listen", "127.0.0.1:0",
-		"--data-dir", filepath.Join(dir, "data"), "--local-cpus", "1000", "--local-memory", "1000000", "--log-level", "warn")
+		"--data-dir", filepath.Join(dir, "data"), "--local-cpus", "1000", "--local-memory", "1000000", "--log-level", "error")
 	s.cmd.Cancel = func() error { return s.cmd.Process.Signal(syscall.SIGTERM) }
 	s.cmd.Stderr = os.Stderr
 	out, err := s.cmd.StdoutPipe()
@@ -153,8 +153,9 @@ func writeTar(path, name, script string) error {
 
 // usage is what a process has used so far.
 type usage struct {
-	cpu time.Duration
-	rss int64 // bytes
+	cpu    time.Duration
+	reaped time.Duration // of children that are over
+	rss    int64         // bytes
 }
 
 const clockTick = 10 * time.Millisecond // USER_HZ is 100 on Linux
@@ -165,10 +166,12 @@ func usageOf(pid int) (usage, error) {
 		return usage{}, err
 	}
 	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
-	user, _ := strconv.ParseInt(fields[11], 10, 64)
-	system, _ := strconv.ParseInt(fields[12], 10, 64)
-	pages, _ := strconv.ParseInt(fields[21], 10, 64)
-	return usage{cpu: time.Duration(user+system) * clockTick, rss: pages * int64(os.Getpagesize())}, nil
+	number := func(field int) int64 {
+		n, _ := strconv.ParseInt(fields[field], 10, 64)
+		return n
+	}
+	ticks := func(n int64) time.Duration { return time.Duration(n) * clockTick }
+	return usage{cpu: ticks(number(11) + number(12)), reaped: ticks(number(13) + number(14)), rss: number(21) * int64(os.Getpagesize())}, nil
 }
 
 // executors finds the executors that run in the server's sandboxes.

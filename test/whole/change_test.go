@@ -16,7 +16,7 @@ func TestDisableAndEnable(t *testing.T) {
 	for _, what := range []string{"job", "app"} {
 		t.Run(what, func(t *testing.T) {
 			m := start(t, "--kill-grace", "300ms")
-			path, release := hold(t)
+			path, release := m.Hold()
 			m.App("a", writes, nil)
 			m.Job("j", "a", system.Doc{"shardingTotalCount": 2, "misfire": true, "env": env("HOLD", path)})
 			m.Job("crons", "a", system.Doc{"cron": everySecond})
@@ -93,7 +93,7 @@ func TestDisableAndEnable(t *testing.T) {
 // TestUpdateHoldsFromTheNextExecution is rule F7.
 func TestUpdateHoldsFromTheNextExecution(t *testing.T) {
 	m := start(t, "--executor-idle", "1h") // an executor that has outlived its app's document is no idle one
-	path, release := hold(t)
+	path, release := m.Hold()
 	m.App("a", system.Files{"bin/start.sh": script(`touch "$LEDGER.$ELASTICJOB_SHARDING_ITEM"
 while [ -e "$HOLD" ]; do sleep 0.1; done; echo "$ELASTICJOB_JOB_PARAMETER $ELASTICJOB_SHARDING_TOTAL_COUNT"
 [ "$ELASTICJOB_JOB_PARAMETER" != old ] || [ "$ELASTICJOB_ATTEMPT" != 1 ] || exit 1`)}, nil)
@@ -180,7 +180,7 @@ func TestDeregisterAndRegisterAgain(t *testing.T) {
 // refused before it is accepted, and what was accepted runs, one after the other.
 func TestTriggersOfARunningJob(t *testing.T) {
 	m := start(t)
-	path, release := hold(t)
+	path, release := m.Hold()
 	m.App("a", writes, nil)
 	m.Job("one", "a", system.Doc{"env": env("HOLD", path)})
 	m.Job("more", "a", system.Doc{"misfire": true, "env": env("HOLD", path)})
@@ -215,7 +215,7 @@ func TestTriggersOfARunningJob(t *testing.T) {
 // TestExplainWhatWaits is promise 4.
 func TestExplainWhatWaits(t *testing.T) {
 	m := start(t)
-	path, release := hold(t)
+	path, release := m.Hold()
 	m.App("a", writes, nil)
 	m.Job("big", "a", system.Doc{"cpuCount": m.CPUs * 4})
 	m.Job("large", "a", system.Doc{"cpuCount": m.CPUs - 1, "env": env("HOLD", path)})

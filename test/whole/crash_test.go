@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -25,22 +24,8 @@ func TestServerKilledAgainAndAgain(t *testing.T) {
 	random := rand.New(rand.NewPCG(seed, 0))
 
 	m := start(t)
-	m.App("storm", writes, nil)
-	m.Job("patient", "storm", system.Doc{"cron": everySecond, "shardingTotalCount": 3, "misfire": true, "env": env("TAKES", "0.2")})
-	m.Job("hasty", "storm", system.Doc{"cron": everySecond, "shardingTotalCount": 2, "env": env("TAKES", "1.3")})
-	m.Job("asked", "storm", system.Doc{"misfire": true, "env": env("TAKES", "0.1")})
-
+	storm := system.NewStorm(m)
 	ended := map[string]string{} // answers that must not change any more
-	asked := map[string]string{} // execution by idempotency key
-	ask := func(key string) {
-		if asked[key] != "" {
-			return
-		}
-		a, err := m.Try("POST", "/api/job/asked/trigger", "", "Idempotency-Key: "+key)
-		if err == nil && a.Status == http.StatusOK {
-			asked[key] = strings.Split(a.Body, `"`)[3]
-		}
-	}
 	remember := func() {
 		entries := m.Ledger()
 		for _, e := range entries[max(0, len(entries)-20):] {
@@ -57,9 +42,7 @@ func TestServerKilledAgainAndAgain(t *testing.T) {
 		lives := time.Duration(random.Float64() * float64(3*time.Second))
 		at := time.Now().Add(lives)
 		m.Until(fmt.Sprintf("server %d has had its %v", kill, lives), func() string {
-			if key := fmt.Sprint("key-", kill, "-", random.IntN(4)); asked[key] == "" {
-				ask(key)
-			}
+			storm.Ask(fmt.Sprint("key-", kill, "-", random.IntN(4)))
 			remember()
 			if time.Now().Before(at) {
 				return "not yet"
@@ -79,13 +62,9 @@ func TestServerKilledAgainAndAgain(t *testing.T) {
 	}
 	m.Ready()
 	for kill := range kills {
-		ask(fmt.Sprint("late-", kill)) // whether it was done before the kill or not
+		storm.Ask(fmt.Sprint("late-", kill)) // whether it was done before the kill or not
 	}
-	for key, id := range asked {
-		if again := trigger(m, "/api/job/asked/trigger", "", "Idempotency-Key: "+key); again != id {
-			t.Errorf("%s gave %s, and after kill -9 %s", key, id, again)
-		}
-	}
+	storm.AskAgain()
 	last := lastFire(m, "patient")
 	m.Until("the fires go on", func() string {
 		if now := lastFire(m, "patient"); !now.After(last.Add(2 * time.Second)) {
@@ -93,75 +72,17 @@ func TestServerKilledAgainAndAgain(t *testing.T) {
 		}
 		return ""
 	})
-	// Take the crons away, and let what waits run.
-	for _, job := range []string{"patient", "hasty"} {
-		m.Update(job, system.Doc{"cron": nil})
-	}
-	m.Until("nothing waits or runs", func() string {
-		for _, job := range []string{"patient", "hasty", "asked"} {
-			if x := m.Explain(job); x.State != "ON_TRIGGER" {
-				return fmt.Sprintf("%+v", x)
-			}
-		}
-		return ""
-	})
+	counted := storm.Settle(false)
 	m.OnceEach()
 	if now := m.Executors(); len(now) > 1 {
 		t.Errorf("executors %v: one is enough for one app", now)
-	}
-
-	fires := map[string][]time.Time{}
-	shards := map[string]int{}
-	for _, line := range m.Ledger() {
-		if line.What != "start" {
-			continue
-		}
-		if shards[line.Execution]++; shards[line.Execution] > 1 {
-			continue
-		}
-		e := m.Execution(line.Execution)
-		if e.State != "FINISHED" {
-			t.Errorf("%+v: want FINISHED", e)
-		}
-		fires[e.JobName] = append(fires[e.JobName], e.FireTime)
-	}
-	for id, n := range shards {
-		job, _, _ := strings.Cut(id, "@")
-		if want := map[string]int{"patient": 3, "hasty": 2, "asked": 1}[job]; n != want {
-			t.Errorf("%d shards of %s ran, want %d", n, id, want)
-		}
-	}
-	for job, times := range fires {
-		slices.SortFunc(times, time.Time.Compare)
-		for i, at := range times {
-			if job == "asked" {
-				break
-			}
-			if at.Nanosecond() != 0 || i > 0 && !at.After(times[i-1]) {
-				t.Errorf("%s: fire at %v after %v", job, at, times[max(0, i-1)])
-			}
-			if job == "patient" && i > 0 && at.Sub(times[i-1]) != time.Second {
-				t.Errorf("promise 1: patient fired at %v and then at %v", times[i-1], at)
-			}
-		}
-	}
-	ids := map[string]string{}
-	for key, id := range asked {
-		if other := ids[id]; other != "" {
-			t.Errorf("%s and %s are both answered with %s", key, other, id)
-		}
-		ids[id] = key
-		if shards[id] != 1 {
-			t.Errorf("promise 1: trigger %s was accepted as %s, which ran %d times", key, id, shards[id])
-		}
 	}
 	for id, before := range ended {
 		if now := m.OK("GET", "/api/execution/"+id, ""); now != before {
 			t.Errorf("execution %s had ended as\n%s and is now\n%s", id, before, now)
 		}
 	}
-	t.Logf("%d kills; fires run: patient %d, hasty %d; triggers %d; %d ended executions compared",
-		kills, len(fires["patient"]), len(fires["hasty"]), len(fires["asked"]), len(ended))
+	t.Logf("%d kills: %s; %d ended executions compared", kills, counted, len(ended))
 	m.Stop()
 }
 
@@ -255,7 +176,7 @@ func TestConfigurationSurvivesKill(t *testing.T) {
 // new server knows the ends of both, with their exit status, and their output.
 func TestRunningTasksAreFoundAgain(t *testing.T) {
 	m := start(t)
-	path, release := hold(t)
+	path, release := m.Hold()
 	m.App("found", system.Files{"bin/start.sh": system.Ledger, "bin/fails.sh": script(`touch "$LEDGER.up"; while [ -e "$HOLD" ]; do sleep 0.1; done; echo "it was not to be" >&2; exit 7`)}, nil)
 	m.Job("good", "found", system.Doc{"shardingTotalCount": 2, "env": env("HOLD", path)})
 	m.Job("bad", "found", system.Doc{"env": env("HOLD", path), "props": env("script.command.line", "bin/fails.sh")})
@@ -323,7 +244,7 @@ func TestExecutorKilled(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			m := start(t)
-			path, release := hold(t)
+			path, release := m.Hold()
 			m.App("dies", writes, nil)
 			m.Job("again", "dies", system.Doc{"shardingTotalCount": 2, "failover": true, "env": env("HOLD", path)})
 			m.Job("once", "dies", system.Doc{"shardingTotalCount": 2, "env": env("HOLD", path)})
@@ -379,7 +300,7 @@ func TestExecutorKilled(t *testing.T) {
 // TestTaskProcessKilled: what somebody else kills has failed by itself (E3).
 func TestTaskProcessKilled(t *testing.T) {
 	m := start(t)
-	path, release := hold(t)
+	path, release := m.Hold()
 	m.App("victim", writes, nil)
 	m.Job("victim", "victim", system.Doc{"shardingTotalCount": 2, "failover": true, "env": env("HOLD", path)})
 	id := m.Trigger("victim")

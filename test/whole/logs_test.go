@@ -15,7 +15,7 @@ import (
 // TestLogs reads a task's output while it runs and when it is over.
 func TestLogs(t *testing.T) {
 	m := start(t, "--executor-idle", "0")
-	path, release := hold(t)
+	path, release := m.Hold()
 	m.App("a", only(`echo first; echo wrong >&2; while [ -e "$HOLD" ]; do sleep 0.05; done; echo "last ü"`), nil)
 	m.Job("j", "a", system.Doc{"env": env("HOLD", path)})
 	id := m.Trigger("j")

@@ -52,7 +52,7 @@ func TestManyShardsAndKill(t *testing.T) {
 // measured by the new size.
 func TestRestartWithAnotherSize(t *testing.T) {
 	m := start(t)
-	path, release := hold(t)
+	path, release := m.Hold()
 	m.App("a", writes, nil)
 	m.Job("large", "a", system.Doc{"cpuCount": m.CPUs / 2, "env": env("HOLD", path)})
 	m.Job("small", "a", nil)
@@ -88,7 +88,7 @@ func TestRestartWithAnotherSize(t *testing.T) {
 // it ends (rule X4), and a new generation is of the new build.
 func TestUpgrade(t *testing.T) {
 	m := start(t)
-	path, release := hold(t)
+	path, release := m.Hold()
 	m.App("a", writes, nil)
 	m.Job("j", "a", system.Doc{"misfire": true, "env": env("HOLD", path)})
 	id := m.Trigger("j")

@@ -20,7 +20,7 @@ func TestStop(t *testing.T) {
 	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
 		t.Run(sig.String(), func(t *testing.T) {
 			m := start(t, "--kill-grace", "1s")
-			path, release := hold(t)
+			path, release := m.Hold()
 			m.App("stops", system.Files{
 				"bin/start.sh":  system.Ledger,
 				"bin/polite.sh": script(`trap 'echo cleaned up >>"$LEDGER.polite"; exit 0' TERM; touch "$LEDGER.up1"; while :; do sleep 0.1; done`),
@@ -225,7 +225,7 @@ func TestBrokenRegistry(t *testing.T) {
 // finds it taken says by whom, and --give-up-executors ends them and goes on.
 func TestAgentPortTaken(t *testing.T) {
 	m := start(t)
-	path, _ := hold(t)
+	path, _ := m.Hold()
 	m.App("port", writes, nil)
 	m.Job("again", "port", system.Doc{"failover": true, "env": env("HOLD", path)})
 	m.Job("once", "port", system.Doc{"env": env("HOLD", path)})

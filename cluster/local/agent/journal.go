@@ -6,7 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+
+	"golang.org/x/sys/unix"
 )
 
 // journal is the append-only file of one executor run. A record is one line
@@ -134,13 +137,14 @@ func (j *journal) append(records ...record) error {
 // large reports whether a rewrite pays off.
 func (j *journal) large() bool { return j.size >= j.rewrite }
 
-// replace rewrites the journal as the records, by rename: a crash leaves the old or the new one.
+// replace rewrites the journal as the records, by rename: a crash leaves the old or the new one. The
+// other one's file is used again, since making and removing files costs much where many are removed.
 func (j *journal) replace(records []record) error {
 	lines, err := encode(records)
 	if err != nil {
 		return err
 	}
-	temp := j.path + ".new"
+	temp := j.other()
 	if err := os.WriteFile(temp, lines, 0o600); err != nil {
 		return fmt.Errorf("rewrite an executor's journal: %w", err)
 	}
@@ -148,7 +152,9 @@ func (j *journal) replace(records []record) error {
 	if err != nil {
 		return fmt.Errorf("rewrite an executor's journal: %w", err)
 	}
-	if err := os.Rename(temp, j.path); err != nil {
+	if unix.Renameat2(unix.AT_FDCWD, temp, unix.AT_FDCWD, j.path, unix.RENAME_EXCHANGE) == nil {
+		_ = os.Truncate(temp, 0) // it would only take room
+	} else if err := os.Rename(temp, j.path); err != nil {
 		return fmt.Errorf("rewrite an executor's journal: %w", errors.Join(err, file.Close()))
 	}
 	err = j.file.Close()
@@ -158,4 +164,13 @@ func (j *journal) replace(records []record) error {
 
 func (j *journal) close() error { return j.file.Close() }
 
-func (j *journal) remove() error { return errors.Join(j.file.Close(), os.Remove(j.path)) }
+// other is the name of what is not the journal: the one that is being written, or the one before.
+func (j *journal) other() string { return j.path + ".new" }
+
+func (j *journal) remove() error {
+	err := errors.Join(j.file.Close(), os.Remove(j.path))
+	if other := os.Remove(j.other()); !errors.Is(other, fs.ErrNotExist) {
+		err = errors.Join(err, other)
+	}
+	return err
+}

@@ -74,13 +74,13 @@ func (x *testExecutor) run() int {
 		signal.Ignore(syscall.SIGTERM)
 		select {}
 	}
-	giveUp := time.Now().Add(20 * time.Second)
-	for time.Now().Before(giveUp) {
+	attempt := time.NewTicker(20 * time.Millisecond) // rule X5
+	defer attempt.Stop()
+	for giveUp := time.Now().Add(20 * time.Second); time.Now().Before(giveUp); <-attempt.C {
 		code, err := x.subscribe()
 		if err == nil {
 			return code
 		}
-		time.Sleep(20 * time.Millisecond) // the interval of its attempts, as rule X5 has it
 	}
 	return 9
 }

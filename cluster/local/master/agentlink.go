@@ -4,7 +4,7 @@ import (
 	"github.com/mesos/mesos-go/api/v1/lib"
 )
 
-// AgentLink is what the master needs of an agent in this process. The master
+// AgentLink is what the master needs of an agent, in this process or, through package link, in another. The master
 // calls the methods of one agent one after another, in the order of the
 // framework's calls, from a goroutine that holds none of the master's locks:
 // they may write to disk and may call Upstream, but must not wait for executors.

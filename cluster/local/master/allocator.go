@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"net/netip"
 	"slices"
 	"time"
 
@@ -90,7 +91,7 @@ func (m *Master) allocate(now time.Time) time.Time {
 	}
 	for _, id := range slices.Sorted(maps.Keys(m.agents)) {
 		a := m.agents[id]
-		if a.free.scalar("cpus") < leastCPU && a.free.scalar("mem") < leastMem {
+		if a.disconnected || a.free.scalar("cpus") < leastCPU && a.free.scalar("mem") < leastMem {
 			continue
 		}
 		m.fewestFirst(candidates)
@@ -173,6 +174,7 @@ func (m *Master) offer(f *framework, a *agent) mesos.Offer {
 		Resources:      o.resources.proto(allocated),
 		Attributes:     a.info.Attributes,
 		AllocationInfo: allocated,
+		Unavailability: m.unavailability(a),
 	}
 	for _, id := range slices.Sorted(maps.Keys(f.executors[a.id])) {
 		told.ExecutorIDs = append(told.ExecutorIDs, mesos.ExecutorID{Value: id})
@@ -180,8 +182,13 @@ func (m *Master) offer(f *framework, a *agent) mesos.Offer {
 	return told
 }
 
+// agentURL is where the agent is: at the address that its hostname is, if it is one, else on
+// the master's machine.
 func agentURL(info *mesos.AgentInfo, ip string) *mesos.URL {
 	path, hostname := "/slave(1)", info.Hostname
+	if _, err := netip.ParseAddr(hostname); err == nil {
+		ip = hostname
+	}
 	return &mesos.URL{
 		Scheme:  "http",
 		Address: mesos.Address{Hostname: &hostname, IP: &ip, Port: info.GetPort()},

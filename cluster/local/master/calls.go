@@ -187,6 +187,10 @@ func (m *Master) kill(f *framework, call *scheduler.Call_Kill) {
 		return
 	}
 	if a := m.agents[t.agentID]; a != nil {
+		if a.disconnected {
+			a.kills[killKey{f.id, t.id}] = call.KillPolicy
+			return
+		}
 		a.courier.send(func() { a.link.KillTask(f.id, t.id, call.KillPolicy) })
 	}
 }

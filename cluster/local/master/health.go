@@ -55,6 +55,44 @@ func (m *Master) ping() {
 	}
 }
 
+// AgentTimeout is how long an agent waits for a ping before it takes the link for broken: longer
+// than the master waits for it.
+func (m *Master) AgentTimeout() time.Duration {
+	return m.opts.AgentPingTimeout * time.Duration(m.opts.MaxAgentPingTimeouts+1)
+}
+
+// killKey is a task that is to be killed when its agent is back.
+type killKey struct{ framework, task string }
+
+// Disconnected tells that an agent's link is broken; one that was replaced by a later
+// registration does not matter. As in Mesos its offers are withdrawn and its tasks stay, until
+// it registers again or has not answered its pings.
+func (m *Master) Disconnected(link AgentLink) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	info := link.Info()
+	a := m.agents[info.GetID().GetValue()]
+	if m.closed || a == nil || a.link != link || a.disconnected {
+		return
+	}
+	m.log.Info("agent disconnected", "agent", a.id)
+	a.disconnected = true
+	m.rescind(a)
+}
+
+// rescind takes all offers of an agent back, and says so.
+func (m *Master) rescind(a *agent) {
+	for _, f := range m.frameworks {
+		for _, o := range f.offers {
+			if o.agentID == a.id {
+				m.dropOffer(o)
+				m.giveBack(f, a.id, o.resources)
+				f.send(&scheduler.Event{Type: scheduler.Event_RESCIND, Rescind: &scheduler.Event_Rescind{OfferID: mesos.OfferID{Value: o.id}}})
+			}
+		}
+	}
+}
+
 func (m *Master) pong(a *agent) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -92,14 +130,8 @@ func (m *Master) removeAgent(a *agent, state mesos.TaskState, reason mesos.TaskS
 		}
 		delete(f.executors, a.id)
 		delete(f.filters, a.id)
-		for _, o := range f.offers {
-			if o.agentID == a.id {
-				m.dropOffer(o)
-				m.giveBack(f, a.id, o.resources)
-				f.send(&scheduler.Event{Type: scheduler.Event_RESCIND, Rescind: &scheduler.Event_Rescind{OfferID: mesos.OfferID{Value: o.id}}})
-			}
-		}
 	}
+	m.rescind(a)
 	m.tellLost(a.id)
 }
 

@@ -34,6 +34,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/mesos/mesos-go/api/v1/lib"
+	"github.com/mesos/mesos-go/api/v1/lib/maintenance"
 	"github.com/mesos/mesos-go/api/v1/lib/scheduler"
 
 	"github.com/elasticjob-go/elasticjob/cluster/local/apihttp"
@@ -52,6 +53,8 @@ const DefaultQueue = 100_000
 type Options struct {
 	// Dir is where the registry file is kept; it must exist.
 	Dir string
+	// ID is the master's id; a new one when empty. Each start needs another.
+	ID string
 	// Address is where the master's API is served, IPv4; Hostname is the name that it tells, the
 	// address when empty.
 	Address  netip.AddrPort
@@ -71,6 +74,8 @@ type Options struct {
 	// InMemoryRegistry forgets everything with the process, as Mesos' registry
 	// "in_memory" does. Dir is not used then.
 	InMemoryRegistry bool
+	// Roles are those that frameworks may have, Mesos' --roles; all when empty.
+	Roles []string
 	// Queue bounds a subscriber's events that are not yet written; DefaultQueue when zero.
 	Queue int
 	// Logger is required.
@@ -98,8 +103,10 @@ type Master struct {
 	away map[string]bool
 	// unreachable are the agents that were given up, and when; lost those of them
 	// that registered with this master.
-	unreachable   map[string]time.Time
-	lost          map[string]*agent
+	unreachable map[string]time.Time
+	lost        map[string]*agent
+	// maintenance is when machines are to be away.
+	maintenance   map[machine]mesos.Unavailability
 	nextFramework int
 	nextOffer     int
 	nextTask      uint64
@@ -125,6 +132,9 @@ func Open(opts Options) (*Master, error) {
 	if opts.AgentReregisterTimeout <= 0 {
 		opts.AgentReregisterTimeout = DefaultAgentReregisterTimeout
 	}
+	if opts.ID == "" {
+		opts.ID = uuid.NewString()
+	}
 	if opts.Hostname == "" {
 		opts.Hostname = opts.Address.Addr().String()
 	}
@@ -139,10 +149,16 @@ func Open(opts Options) (*Master, error) {
 	if err != nil {
 		return nil, err
 	}
+	var schedule maintenance.Schedule
+	if err := schedule.Unmarshal(registry.Maintenance); err != nil {
+		return nil, fmt.Errorf("read the maintenance schedule in %s: %w", registry.path, err)
+	}
+	plan, _ := planned(&schedule) // it was checked before it was kept
 	ctx, stop := context.WithCancel(context.Background())
 	m := &Master{
+		maintenance:   plan,
 		opts:          opts,
-		id:            uuid.NewString(),
+		id:            opts.ID,
 		log:           opts.Logger,
 		registry:      registry,
 		wakeAllocator: make(chan struct{}, 1),
@@ -209,9 +225,13 @@ func (m *Master) Close() error {
 // Handler serves the scheduler API, what there is of the operator API, /health and /version.
 func (m *Master) Handler() http.Handler {
 	mux := http.NewServeMux()
+	readwrite := func(serve http.HandlerFunc) http.Handler {
+		return m.opts.Credentials.Guard(apihttp.RealmOperator, serve)
+	}
 	for _, prefix := range []string{"", "/master"} {
 		mux.Handle(prefix+"/api/v1/scheduler", m.opts.Credentials.Guard(apihttp.RealmScheduler, http.HandlerFunc(m.serveScheduler)))
-		mux.Handle(prefix+"/api/v1", m.opts.Credentials.Guard(apihttp.RealmOperator, http.HandlerFunc(m.serveOperator)))
+		mux.Handle(prefix+"/api/v1", readwrite(m.serveOperator))
+		mux.Handle("POST "+prefix+"/teardown", readwrite(m.serveTeardown))
 		mux.HandleFunc("GET "+prefix+"/health", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
 		mux.HandleFunc("GET "+prefix+"/version", serveVersion)
 	}
@@ -224,14 +244,16 @@ func serveVersion(w http.ResponseWriter, _ *http.Request) {
 	_ = json.NewEncoder(w).Encode(map[string]string{"version": Version})
 }
 
-func (m *Master) info() *mesos.MasterInfo {
-	addr := m.opts.Address.Addr()
-	ip4, ip, port := addr.As4(), addr.String(), m.opts.Address.Port()
-	version, hostname := Version, m.opts.Hostname
+func (m *Master) info() *mesos.MasterInfo { return Info(m.id, m.opts.Hostname, m.opts.Address) }
+
+// Info is what a master says of itself, to frameworks and in ZooKeeper. The address is IPv4.
+func Info(id, hostname string, address netip.AddrPort) *mesos.MasterInfo {
+	ip4, ip, port := address.Addr().As4(), address.Addr().String(), address.Port()
+	version := Version
 	pid := "master@" + net.JoinHostPort(ip, strconv.Itoa(int(port)))
 	wide := uint32(port)
 	return &mesos.MasterInfo{
-		ID: m.id,
+		ID: id,
 		// As Mesos has it: the address in network order, read on a little-endian machine.
 		IP:       binary.LittleEndian.Uint32(ip4[:]),
 		Port:     &wide,
@@ -298,6 +320,10 @@ type agent struct {
 	courier           *courier
 	// unanswered counts the pings since the last answer.
 	unanswered int
+	// disconnected agents are offered nothing until they register again. kills are what
+	// they are then asked, by framework and task.
+	disconnected bool
+	kills        map[killKey]*mesos.KillPolicy
 	// had are the tasks that it had when it was given up.
 	had []lostTask
 }

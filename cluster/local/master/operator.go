@@ -1,10 +1,16 @@
 package master
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 
 	"github.com/mesos/mesos-go/api/v1/lib"
+	"github.com/mesos/mesos-go/api/v1/lib/encoding"
+	"github.com/mesos/mesos-go/api/v1/lib/maintenance"
 	"github.com/mesos/mesos-go/api/v1/lib/master"
 
 	"github.com/elasticjob-go/elasticjob/cluster/local/apihttp"
@@ -13,28 +19,139 @@ import (
 // goneMessage is what Mesos tells of and to an agent that was marked gone.
 const goneMessage = "Agent has been marked gone"
 
+// ErrGone is what an agent is refused with that was marked gone; it may not come back.
+var ErrGone = errors.New(goneMessage)
+
 // serveOperator is POST /api/v1. Of the operator API there is what changes the answers that
-// frameworks get: MARK_AGENT_GONE. The only agent of a cluster of one machine is of no
-// more use then, until its folder is removed.
+// frameworks get, and what is needed to say it: GET_AGENTS, MARK_AGENT_GONE,
+// UPDATE_MAINTENANCE_SCHEDULE, GET_MAINTENANCE_SCHEDULE and TEARDOWN.
 func (m *Master) serveOperator(w http.ResponseWriter, r *http.Request) {
 	var call master.Call
 	if !apihttp.ReadCall(w, r, &call, "Call") {
 		return
 	}
-	switch {
-	case call.Type == master.Call_UNKNOWN:
-		apihttp.Refuse(w, http.StatusBadRequest, "Failed to validate master::Call: Expecting 'type' to be present")
-	case call.Type != master.Call_MARK_AGENT_GONE:
-		apihttp.Refuse(w, http.StatusNotImplemented, call.Type.String()+" is not implemented by the local master")
-	case call.MarkAgentGone == nil:
-		apihttp.Refuse(w, http.StatusBadRequest, "Failed to validate master::Call: Expecting 'mark_agent_gone' to be present")
-	default:
-		if status, text := m.markGone(call.MarkAgentGone.AgentID.Value); text != "" {
+	missing := func(part string) {
+		apihttp.Refuse(w, http.StatusBadRequest, "Failed to validate master::Call: Expecting '"+part+"' to be present")
+	}
+	done := func(status int, text string) {
+		if text != "" {
 			apihttp.Refuse(w, status, text)
 			return
 		}
 		w.Header().Set("Content-Length", "0")
 	}
+	switch call.Type {
+	case master.Call_UNKNOWN:
+		missing("type")
+	case master.Call_MARK_AGENT_GONE:
+		if call.MarkAgentGone == nil {
+			missing("mark_agent_gone")
+			return
+		}
+		done(m.markGone(call.MarkAgentGone.AgentID.Value))
+	case master.Call_UPDATE_MAINTENANCE_SCHEDULE:
+		if call.UpdateMaintenanceSchedule == nil {
+			missing("update_maintenance_schedule")
+			return
+		}
+		done(m.schedule(&call.UpdateMaintenanceSchedule.Schedule))
+	case master.Call_TEARDOWN:
+		if call.Teardown == nil {
+			missing("teardown")
+			return
+		}
+		done(m.teardown(call.Teardown.FrameworkID.Value))
+	case master.Call_GET_MAINTENANCE_SCHEDULE:
+		m.answer(w, r, m.maintenanceSchedule())
+	case master.Call_GET_AGENTS:
+		m.answer(w, r, m.listAgents())
+	default:
+		apihttp.Refuse(w, http.StatusNotImplemented, call.Type.String()+" is not implemented by the local master")
+	}
+}
+
+// answer writes a response in the codec that was asked for.
+func (m *Master) answer(w http.ResponseWriter, r *http.Request, response *master.Response) {
+	codec, ok := apihttp.Negotiate(w, r)
+	if !ok {
+		return
+	}
+	var body bytes.Buffer
+	err := codec.NewEncoder(encoding.SinkWriter(&body)).Encode(response)
+	if err != nil {
+		apihttp.Refuse(w, http.StatusInternalServerError, err.Error())
+		return
+	}
+	w.Header().Set("Content-Type", codec.Type.ContentType())
+	_, _ = body.WriteTo(w) // the peer may be gone; there is nobody else to tell
+}
+
+func (m *Master) maintenanceSchedule() *master.Response {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var schedule maintenance.Schedule
+	if err := schedule.Unmarshal(m.registry.Maintenance); err != nil {
+		m.log.Error("maintenance schedule can't be read", "error", err)
+	}
+	return &master.Response{
+		Type:                   master.Response_GET_MAINTENANCE_SCHEDULE,
+		GetMaintenanceSchedule: &master.Response_GetMaintenanceSchedule{Schedule: schedule},
+	}
+}
+
+// listAgents are the agents that are registered, active while they are connected too, and
+// those that are to come back.
+func (m *Master) listAgents() *master.Response {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	agents := []master.Response_GetAgents_Agent{}
+	for _, id := range slices.Sorted(maps.Keys(m.agents)) {
+		a := m.agents[id]
+		at := agentURL(&a.info, m.opts.Address.Addr().String()).Address
+		pid := fmt.Sprintf("slave(1)@%s:%d", at.GetIP(), at.Port)
+		agents = append(agents, master.Response_GetAgents_Agent{
+			AgentInfo: a.info, Active: !a.disconnected, Version: Version, PID: &pid, TotalResources: a.info.Resources,
+		})
+	}
+	away := []mesos.AgentInfo{}
+	for _, id := range slices.Sorted(maps.Keys(m.away)) {
+		away = append(away, mesos.AgentInfo{ID: &mesos.AgentID{Value: id}})
+	}
+	return &master.Response{
+		Type:      master.Response_GET_AGENTS,
+		GetAgents: &master.Response_GetAgents{Agents: agents, RecoveredAgents: away},
+	}
+}
+
+// serveTeardown is POST /teardown with frameworkId=… as a form, Mesos' older way to end a framework.
+func (m *Master) serveTeardown(w http.ResponseWriter, r *http.Request) {
+	r.Body = http.MaxBytesReader(w, r.Body, 1<<16)
+	id := r.FormValue("frameworkId")
+	if id == "" {
+		apihttp.Refuse(w, http.StatusBadRequest, "Missing 'frameworkId' query parameter")
+		return
+	}
+	if status, text := m.teardown(id); text != "" {
+		apihttp.Refuse(w, status, text)
+	}
+}
+
+// teardown removes a framework, with all its tasks and executors; it may not come back.
+func (m *Master) teardown(id string) (status int, text string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	f := m.frameworks[id]
+	switch {
+	case m.closed:
+		return http.StatusServiceUnavailable, errClosed.Error()
+	case f == nil:
+		return http.StatusBadRequest, "No framework found with specified ID"
+	}
+	m.log.Warn("framework is torn down by an operator", "framework", id)
+	if err := m.removeFramework(f); err != nil {
+		return http.StatusInternalServerError, err.Error()
+	}
+	return 0, ""
 }
 
 // markGone gives an agent up for good: its tasks are over, its executors are ended.

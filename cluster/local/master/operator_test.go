@@ -1,6 +1,7 @@
 package master
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"testing"
@@ -51,7 +52,7 @@ func TestAgentThatIsMarkedGone(t *testing.T) {
 	if got := w.operator("no-such-agent"); got.Status != http.StatusNotFound || got.Body != "Agent 'no-such-agent' not found" {
 		t.Errorf("of an unknown agent: %+v", got)
 	}
-	if got := w.at("/api/v1", `{"type":"GET_AGENTS"}`); got.Status != http.StatusNotImplemented {
+	if got := w.at("/api/v1", `{"type":"GET_FLAGS"}`); got.Status != http.StatusNotImplemented {
 		t.Errorf("another call: %+v", got)
 	}
 	w.stop()
@@ -85,4 +86,74 @@ func TestUnreachableAgentThatIsMarkedGone(t *testing.T) {
 	if gone := f.status(); gone["state"] != "TASK_GONE_BY_OPERATOR" || dig(gone, "task_id", "value") != "t1" {
 		t.Errorf("told %s", compact(gone))
 	}
+}
+
+func TestListOfAgents(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	a := w.agent(Recovered{})
+	active := func() any {
+		var told map[string]any
+		if err := json.Unmarshal([]byte(w.at("/api/v1", `{"type":"GET_AGENTS"}`).Body), &told); err != nil {
+			t.Fatal(err)
+		}
+		if id := dig(told, "get_agents", "agents", 0, "agent_info", "id", "value"); id != a.id() {
+			t.Errorf("told of agent %v", id)
+		}
+		return dig(told, "get_agents", "agents", 0, "active")
+	}
+	if is := active(); is != true {
+		t.Errorf("active: %v", is)
+	}
+	w.master.Disconnected(a)
+	if is := active(); is != false {
+		t.Errorf("disconnected, but active: %v", is)
+	}
+}
+
+func TestOperatorTearsAFrameworkDown(t *testing.T) {
+	t.Parallel()
+	for name, ask := range map[string]func(*world, string) answer{
+		"v1": func(w *world, id string) answer {
+			return w.at("/master/api/v1", fmt.Sprintf(`{"type":"TEARDOWN","teardown":{"framework_id":{"value":%q}}}`, id))
+		},
+		"form": func(w *world, id string) answer {
+			return w.request(http.MethodPost, "/master/teardown", "frameworkId="+id, map[string]string{"Content-Type": "application/x-www-form-urlencoded"})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := start(t)
+			a := w.agent(Recovered{})
+			f := w.subscribed("")
+			f.accept(0, f.offer(), command("t1", a.id(), 1, 64))
+			f.offer()
+			if got := ask(w, f.id); got.Status != http.StatusOK || got.Body != "" {
+				t.Fatalf("answered %+v", got)
+			}
+			f.closed()
+			a.asked(t, "remove "+f.id)
+			if got := ask(w, f.id); got.Status != http.StatusBadRequest {
+				t.Errorf("a second time: %+v", got)
+			}
+			again := w.subscribe(f.id)
+			if text := dig(again.next("ERROR"), "error", "message"); text != "Framework has been removed" {
+				t.Errorf("told %v", text)
+			}
+		})
+	}
+}
+
+// There is no recording of it: the text is that of Mesos' source.
+func TestRolesThatAreNotAllowed(t *testing.T) {
+	t.Parallel()
+	w := start(t, func(o *Options) { o.Roles = []string{"jobs"} })
+	for _, role := range []string{"", `,"role":"*"`, `,"role":"jobs"`} {
+		w.subscribed("", role)
+	}
+	f := w.subscribe("", `,"role":"other"`)
+	if text := dig(f.next("ERROR"), "error", "message"); text != "Roles { other } are not present in the master's --roles" {
+		t.Errorf("told %v", text)
+	}
+	f.closed()
 }

@@ -24,10 +24,12 @@ type registry struct {
 	// Agents are the ids of all agents that registered and were not given up.
 	Agents []string `json:"agents"`
 	// Unreachable are those that were given up, and when. The list is not bounded:
-	// there is one agent per data folder.
+	// there is one agent per data folder, and few folders.
 	Unreachable map[string]time.Time `json:"unreachable,omitempty"`
 	// Gone are those that an operator marked gone. They may not come back.
 	Gone []string `json:"gone,omitempty"`
+	// Maintenance is the schedule that operators made, as protobuf.
+	Maintenance []byte `json:"maintenance,omitempty"`
 }
 
 // keptRemoved bounds the file; an id is never made twice anyway.
@@ -137,6 +139,16 @@ func (r *registry) markGone(id string) error {
 		if was {
 			r.Unreachable[id] = at
 		}
+		return err
+	}
+	return nil
+}
+
+func (r *registry) setMaintenance(schedule []byte) error {
+	before := r.Maintenance
+	r.Maintenance = schedule
+	if err := r.write(); err != nil {
+		r.Maintenance = before
 		return err
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -141,6 +142,10 @@ func (m *Master) subscribe(call *scheduler.Call_Subscribe, s *subscription) erro
 		s.end(errorEvent("Framework has been removed"))
 		return nil
 	}
+	if refused := m.refusedRoles(&info); refused != "" {
+		s.end(errorEvent(refused))
+		return nil
+	}
 	if err := m.registry.addFramework(&info); err != nil {
 		return err
 	}
@@ -188,6 +193,29 @@ func (m *Master) unsubscribed(s *subscription) {
 		clear(f.filters)
 		m.expectSubscriber(f)
 	}
+}
+
+// refusedRoles says in Mesos' words that the framework wants roles that it may not have.
+func (m *Master) refusedRoles(info *mesos.FrameworkInfo) string {
+	if len(m.opts.Roles) == 0 {
+		return ""
+	}
+	roles := info.Roles
+	if len(roles) == 0 {
+		roles = []string{info.GetRole()}
+	}
+	var refused []string
+	for _, role := range roles {
+		// Everybody has the default role; "" is an old name of it.
+		if role != "*" && role != "" && !slices.Contains(m.opts.Roles, role) {
+			refused = append(refused, role)
+		}
+	}
+	if len(refused) == 0 {
+		return ""
+	}
+	slices.Sort(refused)
+	return "Roles { " + strings.Join(refused, ", ") + " } are not present in the master's --roles"
 }
 
 func errorEvent(message string) *scheduler.Event {

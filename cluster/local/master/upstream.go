@@ -25,7 +25,7 @@ func (m *Master) Register(link AgentLink, still Recovered) error {
 	}
 	if m.registry.isGone(id) {
 		m.refuseGone(link, still)
-		return fmt.Errorf("register agent %s at the local master: %s", id, goneMessage)
+		return fmt.Errorf("register agent %s at the local master: %w", id, ErrGone)
 	}
 	if err := m.registry.addAgent(id); err != nil {
 		return err
@@ -71,6 +71,10 @@ func (m *Master) Register(link AgentLink, still Recovered) error {
 	if known {
 		m.dropMissing(a, still)
 	}
+	for of, policy := range a.kills {
+		delete(a.kills, of)
+		a.courier.send(func() { link.KillTask(of.framework, of.task, policy) })
+	}
 	for _, f := range m.frameworks {
 		if f.stream != nil {
 			info := f.info
@@ -86,13 +90,14 @@ func (m *Master) Register(link AgentLink, still Recovered) error {
 func (m *Master) admit(id string, link AgentLink) *agent {
 	info := link.Info()
 	total := parse(info.Resources).offered()
-	a := &agent{id: id, info: info, link: link, total: total, free: total, courier: newCourier()}
+	a := &agent{id: id, info: info, link: link, total: total, free: total, courier: newCourier(), kills: map[killKey]*mesos.KillPolicy{}}
 	if before := m.lost[id]; before != nil {
 		before.courier.close()
 		delete(m.lost, id)
 	}
 	if before := m.agents[id]; before != nil {
 		before.courier.close()
+		a.kills = before.kills
 		a.used = before.used
 		a.free = a.total.minus(a.used)
 	}

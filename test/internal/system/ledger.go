@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 )
 
@@ -101,6 +102,21 @@ func (m *Machine) OnceEach() {
 	for p, n := range starts {
 		if n != 1 || ends[p] != 1 {
 			m.Errorf("%+v began %d times and ended %d times, want once", p, n, ends[p])
+		}
+	}
+}
+
+// Hold makes a file that jobs with env HOLD wait for to be removed, which release does.
+func (m *Machine) Hold() (path string, release func()) {
+	m.Helper()
+	path = filepath.Join(m.TempDir(), "hold")
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		m.Fatal(err)
+	}
+	return path, func() {
+		m.Helper()
+		if err := os.Remove(path); err != nil {
+			m.Fatal(err)
 		}
 	}
 }

@@ -85,31 +85,38 @@ func (m *Machine) LaunchCommand(cmd *exec.Cmd) {
 	if m.server != nil {
 		m.Fatal("a server runs already")
 	}
+	m.server = m.spawn("the server", cmd, listening)
+}
+
+// spawn starts a process and waits until it says what its address is.
+func (m *Machine) spawn(what string, cmd *exec.Cmd, says *regexp.Regexp) *server {
+	m.Helper()
 	s := &server{cmd: cmd, out: &output{}, log: &output{}, over: make(chan struct{})}
 	s.cmd.Stdout, s.cmd.Stderr = s.out, s.log
-	// Nobody but the server may hold its output open, or it blocks whoever reads it (rule O2).
+	// Nobody but the process may hold its output open, or it blocks whoever reads it (rule O2).
 	s.cmd.WaitDelay = 10 * time.Second
 	if err := s.cmd.Start(); err != nil {
-		m.Fatalf("start the server: %v", err)
+		m.Fatalf("start %s: %v", what, err)
 	}
-	m.server, m.logs = s, append(m.logs, s.log)
+	m.logs = append(m.logs, s.log)
 	go func() {
 		s.err = s.cmd.Wait()
 		close(s.over)
 	}()
-	m.Until("the server listens", func() string {
+	m.Until(what+" listens", func() string {
 		select {
 		case <-s.over:
-			m.Fatalf("the server ended at its start: %v\n%s", s.err, s.log.tail())
+			m.Fatalf("%s ended at its start: %v\n%s", what, s.err, s.log.tail())
 		default:
 		}
-		found := listening.FindStringSubmatch(s.out.text())
+		found := says.FindStringSubmatch(s.out.text())
 		if found == nil {
-			return "it says: " + s.out.text()
+			return "it says: " + s.out.text() + s.log.tail()
 		}
 		s.url = found[1]
 		return ""
 	})
+	return s
 }
 
 var listening = regexp.MustCompile(`elasticjob listens on (http://127\.[0-9.]+:\d+) `)
@@ -200,15 +207,21 @@ func (m *Machine) Signal(sig syscall.Signal) {
 func (m *Machine) Over() int {
 	m.Helper()
 	s := m.server
+	m.server = nil
+	return m.await("the server", s)
+}
+
+// await waits until a process has ended and gives its exit status, -1 after a signal.
+func (m *Machine) await(what string, s *server) int {
+	m.Helper()
 	select {
 	case <-s.over:
 	case <-time.After(Patience):
-		m.Fatalf("the server doesn't end\n%s", s.log.tail())
+		m.Fatalf("%s doesn't end\n%s", what, s.log.tail())
 	}
-	m.server = nil
 	m.client.CloseIdleConnections()
 	if errors.Is(s.err, exec.ErrWaitDelay) {
-		m.Error("a process that the server started holds the server's output open (rule O2)")
+		m.Errorf("a process that %s started holds its output open (rule O2)", what)
 	}
 	return s.cmd.ProcessState.ExitCode()
 }

@@ -1,0 +1,54 @@
+package api
+
+import (
+	"cmp"
+	"net/http"
+	"time"
+
+	"github.com/gin-gonic/gin"
+)
+
+type leader struct {
+	Address string    `json:"address"`
+	Term    int64     `json:"term"`
+	Since   time.Time `json:"since"`
+	Self    bool      `json:"self"`
+}
+
+// leader says who leads, as far as this server knows.
+func (s *Server) leader(*gin.Context) (any, error) {
+	l, ok := s.opts.Scheduler.Leader()
+	if !ok {
+		return nil, &failure{status: http.StatusServiceUnavailable, code: "no_leader",
+			message: "nobody is known to lead: " + cmp.Or(s.opts.Scheduler.Health().Detail, "waiting for an election")}
+	}
+	return leader{Address: l.Address, Term: l.Term, Since: l.Since.UTC(), Self: l.Self}, nil
+}
+
+// reconcile asks the cluster about our tasks now ([D20]: too soon is 429).
+func (s *Server) reconcile(explicit bool) handler {
+	return func(c *gin.Context) (any, error) {
+		return true, s.opts.Scheduler.Reconcile(c.Request.Context(), explicit)
+	}
+}
+
+// sandbox lists where an app's executors keep their files ([D21]: from what offers
+// and updates told, no agent is asked).
+func (s *Server) sandbox(c *gin.Context) (any, error) {
+	q, err := readQuery(c.Request, []string{"appName"})
+	if err == nil {
+		err = q.err()
+	}
+	if err != nil {
+		return nil, err
+	}
+	name := q.values.Get("appName")
+	if name == "" {
+		return nil, badRequest("app_name_missing", "Lack param 'appName': say of which app, as in /api/operate/sandbox?appName=my_app")
+	}
+	if name, err = known("app", name); err != nil {
+		return nil, err
+	}
+	views, err := s.opts.Scheduler.Sandboxes(c.Request.Context(), name)
+	return orEmpty(views), err
+}

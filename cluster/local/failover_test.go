@@ -1,0 +1,275 @@
+package local
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net"
+	"net/netip"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// wire is a connection between two parts: what comes to it goes on to another address. It can
+// be cut, and hold what is sent, as a network that loses packets.
+type wire struct {
+	listener net.Listener
+	to       string
+	work     sync.WaitGroup
+
+	mu   sync.Mutex
+	cut  bool
+	held chan struct{} // closed while nothing is held
+	ends []net.Conn
+}
+
+// hold holds what is sent from now on, until the function is called that it returns.
+func (c *wire) hold() (release func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	held := make(chan struct{})
+	c.held = held
+	return func() { close(held) }
+}
+
+// through is one direction.
+type through struct {
+	c  *wire
+	to net.Conn
+}
+
+func (w through) Write(p []byte) (int, error) {
+	w.c.mu.Lock()
+	held := w.c.held
+	w.c.mu.Unlock()
+	<-held
+	return w.to.Write(p)
+}
+
+func lay(t *testing.T, to string) *wire {
+	t.Helper()
+	listener, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &wire{listener: listener, to: to, held: make(chan struct{})}
+	close(c.held)
+	c.work.Go(func() {
+		for {
+			from, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			c.work.Go(func() { c.join(from) })
+		}
+	})
+	t.Cleanup(func() {
+		listener.Close()
+		c.set(true)
+		c.work.Wait()
+	})
+	return c
+}
+
+func (c *wire) url() string { return "http://" + c.listener.Addr().String() }
+
+func (c *wire) join(from net.Conn) {
+	defer from.Close()
+	to, err := net.Dial("tcp4", c.to)
+	if err != nil {
+		return
+	}
+	defer to.Close()
+	c.mu.Lock()
+	if c.cut {
+		c.mu.Unlock()
+		return
+	}
+	c.ends = append(c.ends, from, to)
+	c.mu.Unlock()
+	var back sync.WaitGroup
+	back.Go(func() {
+		_, _ = io.Copy(through{c, from}, to)
+		from.Close()
+	})
+	_, _ = io.Copy(through{c, to}, from)
+	to.Close()
+	back.Wait()
+}
+
+// set cuts the wire or mends it.
+func (c *wire) set(cut bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.cut = cut
+	if cut {
+		for _, end := range c.ends {
+			end.Close()
+		}
+		c.ends = nil
+	}
+}
+
+// with starts a cluster without credentials.
+func with(t *testing.T, opts Options) *Cluster {
+	t.Helper()
+	opts.NoCredentials, opts.Logger = true, slog.New(slog.DiscardHandler)
+	opts.CPUs, opts.MemoryMB = 4, 1024
+	c, err := Start(t.Context(), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func masterIn(t *testing.T, dir string, change ...func(*Options)) *Cluster {
+	t.Helper()
+	opts := Options{DataDir: dir, Agents: -1, AgentPingTimeout: 50 * time.Millisecond, MaxAgentPingTimeouts: 4}
+	for _, c := range change {
+		c(&opts)
+	}
+	return with(t, opts)
+}
+
+func ready(t *testing.T, c *Cluster) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), deadline)
+	defer cancel()
+	if err := c.Ready(ctx); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func endAll(t *testing.T, c *Cluster) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), deadline)
+	defer cancel()
+	if err := c.EndExecutors(ctx); err != nil {
+		t.Error(err)
+	}
+	end(t, c)
+}
+
+// The agent and its executor go on while the master is away; what the framework is told
+// depends on what the next master remembers.
+func TestMasterIsRestarted(t *testing.T) {
+	t.Parallel()
+	for name, forgets := range map[string]bool{"with its memory": false, "without its memory": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			memory := func(o *Options) { o.InMemoryRegistry = forgets }
+			m := masterIn(t, dir, memory)
+			between := lay(t, m.address.String())
+			a := with(t, Options{DataDir: t.TempDir(), Join: between.url()})
+			defer endAll(t, a)
+			ready(t, a)
+			s := subscribe(t, m.MasterURL())
+			s.launch(custom(t, "one", "long"))
+			s.update("one", "TASK_RUNNING")
+			between.set(true)
+			end(t, m)
+
+			m = masterIn(t, dir, memory)
+			defer end(t, m)
+			s = subscribe(t, m.MasterURL())
+			s.next("SUBSCRIBED")
+			between.set(false)
+			if forgets {
+				if told := s.update("one", "TASK_RUNNING"); told["reason"] != "REASON_AGENT_REREGISTERED" {
+					t.Errorf("told %v", told)
+				}
+			}
+			s.next("OFFERS")
+			s.call("RECONCILE", object{"tasks": []any{object{"task_id": object{"value": "one"}}}})
+			if told := s.update("one", "TASK_RUNNING"); told["reason"] != "REASON_RECONCILIATION" {
+				t.Errorf("told %v", told)
+			}
+		})
+	}
+}
+
+func TestAgentIsCutOff(t *testing.T) {
+	t.Parallel()
+	m := masterIn(t, t.TempDir())
+	defer end(t, m)
+	between := lay(t, m.address.String())
+	a := with(t, Options{DataDir: t.TempDir(), Join: between.url(), AgentIP: netip.MustParseAddr("127.0.0.2")})
+	defer endAll(t, a)
+	s := subscribe(t, m.MasterURL())
+	s.launch(object{
+		"name": "sh", "task_id": object{"value": "sh"}, "resources": amounts(1, 64), "command": object{"value": "exec sleep 100"},
+	})
+	s.next("OFFERS")
+	s.update("sh", "TASK_RUNNING")
+
+	between.set(true)
+	s.next("RESCIND")
+	s.update("sh", "TASK_UNREACHABLE")
+	s.next("FAILURE")
+	between.set(false)
+	if told := s.update("sh", "TASK_RUNNING"); told["reason"] != "REASON_AGENT_REREGISTERED" {
+		t.Errorf("told %v", told)
+	}
+	s.next("OFFERS")
+
+	// A network that says nothing is noticed from both sides.
+	release := between.hold()
+	s.update("sh", "TASK_UNREACHABLE")
+	release()
+	s.update("sh", "TASK_RUNNING")
+	s.next("OFFERS")
+
+	// A kill reaches an agent that is disconnected when it is back.
+	between.set(true)
+	s.next("RESCIND")
+	s.call("KILL", object{"task_id": object{"value": "sh"}})
+	between.set(false)
+	s.update("sh", "TASK_KILLED")
+}
+
+// An agent whose process is killed and started again finds its executor, and the master is told so.
+func TestOneOfTwoAgentsIsRestarted(t *testing.T) {
+	t.Parallel()
+	m := masterIn(t, t.TempDir())
+	defer end(t, m)
+	dir := t.TempDir()
+	a := with(t, Options{DataDir: dir, Agents: 2, Join: m.MasterURL()})
+	s := subscribe(t, m.MasterURL())
+	s.launch(custom(t, "one", "long"))
+	s.update("one", "TASK_RUNNING")
+	end(t, a)
+	a = with(t, Options{DataDir: dir, Agents: 2, Join: m.MasterURL()})
+	defer endAll(t, a)
+	ready(t, a)
+	s.call("RECONCILE", object{"tasks": []any{object{"task_id": object{"value": "one"}}}})
+	s.update("one", "TASK_RUNNING")
+	if at := a.members[1].url; !strings.HasPrefix(at, "http://127.0.0.2:") {
+		t.Errorf("the second agent is at %s", at)
+	}
+}
+
+func TestAgentThatTheMasterRefuses(t *testing.T) {
+	t.Parallel()
+	log := slog.New(slog.DiscardHandler)
+	m, err := Start(t.Context(), Options{DataDir: t.TempDir(), Agents: -1, Logger: log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer end(t, m)
+	a, err := Start(t.Context(), Options{DataDir: t.TempDir(), CPUs: 1, MemoryMB: 64, Join: m.MasterURL(), Logger: log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer end(t, a)
+	select {
+	case err := <-a.Failed():
+		if !strings.Contains(err.Error(), "--credentials") {
+			t.Errorf("error %v does not say what to do", err)
+		}
+	case <-time.After(deadline):
+		t.Fatal("the agent goes on")
+	}
+}

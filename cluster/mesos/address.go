@@ -1,0 +1,100 @@
+package mesos
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+)
+
+const zkScheme = "zk://"
+
+// addresses are Options.Masters, read: either masters or zk.
+type addresses struct {
+	masters []*url.URL
+	zk      *zkAddress
+}
+
+// zkAddress is where masters elect their leader: zk://[user:password@]host:port,…/path.
+type zkAddress struct {
+	servers []string
+	path    string
+	// credentials is "user:password", empty without: ZooKeeper's scheme "digest".
+	credentials string
+}
+
+// String leaves the credentials out.
+func (a *zkAddress) String() string { return zkScheme + strings.Join(a.servers, ",") + a.path }
+
+func parseAddresses(masters []string, tls bool) (addresses, error) {
+	if len(masters) == 0 {
+		return addresses{}, errors.New("no Mesos master given: name them as zk://host:port,…/mesos or http://host:port")
+	}
+	if strings.HasPrefix(masters[0], zkScheme) {
+		// A list of flags may have been split at the address' own commas.
+		zk, err := parseZK(strings.Join(masters, ","))
+		return addresses{zk: zk}, err
+	}
+	var out addresses
+	for _, m := range masters {
+		u, err := baseURL(m)
+		if err != nil {
+			return addresses{}, fmt.Errorf("address of a Mesos master: %w", err)
+		}
+		if tls && u.Scheme != "https" {
+			return addresses{}, fmt.Errorf("address of a Mesos master: %q is not https, but a CA is given for it", m)
+		}
+		u.Path = schedulerPath
+		out.masters = append(out.masters, u)
+	}
+	return out, nil
+}
+
+// baseURL parses "http://host:port". Its errors show no password.
+func baseURL(address string) (*url.URL, error) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return nil, errors.New("not of the form http://host:port") // url's own error repeats the whole text
+	}
+	if (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || strings.Trim(u.Path, "/") != "" ||
+		u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		return nil, fmt.Errorf("%q is not of the form http://host:port", u.Redacted())
+	}
+	return u, nil
+}
+
+// parseZK parses an address as Mesos' own --zk has it. No error shows the credentials.
+func parseZK(address string) (*zkAddress, error) {
+	rest := strings.TrimPrefix(address, zkScheme)
+	var out zkAddress
+	if at := strings.LastIndexByte(rest, '@'); at >= 0 {
+		out.credentials, rest = rest[:at], rest[at+1:]
+		if user, password, ok := strings.Cut(out.credentials, ":"); !ok || user == "" || password == "" {
+			return nil, errors.New("address of the Mesos masters: what stands before the @ is not user:password, as in zk://user:password@host:port/mesos")
+		}
+	}
+	hosts, path, _ := strings.Cut(rest, "/")
+	out.path = "/" + strings.Trim(path, "/")
+	bad := func(what string) (*zkAddress, error) {
+		return nil, fmt.Errorf("address of the Mesos masters: %s in %q: write zk://host:port,host:port/mesos", what, zkScheme+rest)
+	}
+	if out.path == "/" {
+		return bad("no path")
+	}
+	if strings.Contains(out.path, "//") || strings.ContainsAny(out.path, ", \t:") {
+		return bad("a bad path")
+	}
+	for server := range strings.SplitSeq(hosts, ",") {
+		if server == "" || strings.ContainsAny(server, " \t") {
+			return bad("a bad server")
+		}
+		if host, port, err := net.SplitHostPort(server); err != nil {
+			server = net.JoinHostPort(strings.Trim(server, "[]"), "2181")
+		} else if host == "" || port == "" {
+			return bad("a bad server")
+		}
+		out.servers = append(out.servers, server)
+	}
+	return &out, nil
+}

@@ -1,0 +1,97 @@
+package mesos
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+)
+
+// maxCredentials is the size of a file of credentials beyond which it is taken for something else.
+const maxCredentials = 64 << 10
+
+// Credentials are for HTTP basic authentication. They never show in logs.
+type Credentials struct {
+	User, Secret string
+
+	warning string
+}
+
+// ReadCredentials reads a file in either form that Mesos' own --credential
+// takes: principal and secret on a line, or {"principal":"…","secret":"…"}. No error
+// shows what the file holds. A file that others can read is only warned of, as by
+// Mesos: see Warning.
+func ReadCredentials(path string) (*Credentials, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("credentials for Mesos: %w", err)
+	}
+	if info.IsDir() || info.Size() > maxCredentials {
+		return nil, fmt.Errorf("credentials for Mesos: %s is no file of one principal and secret", path)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("credentials for Mesos: %w", err)
+	}
+	c, err := parseCredentials(text)
+	if err != nil {
+		return nil, fmt.Errorf("credentials for Mesos: %s: %w", path, err)
+	}
+	if others := info.Mode().Perm() & 0o077; others != 0 {
+		c.warning = fmt.Sprintf("others can read the secret in %s (mode %s): chmod 600 it", path, info.Mode().Perm())
+	}
+	return c, nil
+}
+
+func parseCredentials(text []byte) (*Credentials, error) {
+	var c Credentials
+	text = bytes.TrimPrefix(bytes.TrimSpace(text), []byte("\xef\xbb\xbf"))
+	if bytes.HasPrefix(text, []byte("{")) {
+		var doc struct {
+			Principal, Secret string
+			Credentials       json.RawMessage
+		}
+		if err := json.Unmarshal(text, &doc); err != nil {
+			return nil, errors.New(`begins like JSON, but is not of the form {"principal":"…","secret":"…"}`) // json's own error repeats characters
+		}
+		if doc.Credentials != nil {
+			return nil, errors.New(`is the list that a master has ("credentials"): give a file with our own principal and secret only`)
+		}
+		c.User, c.Secret = doc.Principal, doc.Secret
+	} else {
+		fields := strings.Fields(string(text))
+		if len(fields) != 2 || bytes.ContainsAny(text, "\r\n") {
+			return nil, fmt.Errorf("has %d words, not a principal and a secret on one line", len(fields))
+		}
+		c.User, c.Secret = fields[0], fields[1]
+	}
+	switch {
+	case c.User == "":
+		return nil, errors.New("has no principal")
+	case c.Secret == "":
+		return nil, errors.New("has no secret")
+	case strings.Contains(c.User, ":"):
+		return nil, errors.New("the principal has a colon, which HTTP basic authentication can't carry")
+	}
+	return &c, nil
+}
+
+// Warning says, if not empty, that others can read the file that the credentials came from.
+func (c *Credentials) Warning() string { return c.warning }
+
+// String hides the secret.
+func (c Credentials) String() string { return c.User + ":***" }
+
+// GoString hides the secret.
+func (c Credentials) GoString() string { return c.String() }
+
+// LogValue hides the secret.
+func (c Credentials) LogValue() slog.Value { return slog.StringValue(c.String()) }
+
+func (c *Credentials) header() string {
+	return "Basic " + base64.StdEncoding.EncodeToString([]byte(c.User+":"+c.Secret))
+}

@@ -1,0 +1,151 @@
+package mesos_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mesos/mesos-go/api/v1/lib/scheduler"
+
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/cluster/mesos"
+	"github.com/elasticjob-go/elasticjob/test/netproxy"
+)
+
+// through opens a session over a proxy, at a master with the heartbeat interval, in seconds.
+func through(t *testing.T, m *master, heartbeat float64) (*netproxy.Proxy, *mesos.Driver, cluster.Session) {
+	t.Helper()
+	m.first = []scheduler.Event{subscribed(heartbeat)}
+	p := netproxy.Start(t, strings.TrimPrefix(m.url, "http://"))
+	d := driver(t, mesos.Options{Masters: []string{"http://" + p.Address()}, Timeouts: mesos.Timeouts{Connect: time.Second, Answer: time.Second}})
+	return p, d, open(t, d)
+}
+
+// unknown checks the error of a call whose answer was lost (rule L3).
+func unknown(t *testing.T, err error) {
+	t.Helper()
+	var refused *cluster.Refused
+	switch {
+	case err == nil:
+		t.Error("the call is said to have succeeded")
+	case errors.As(err, &refused):
+		t.Errorf("the call is said to be refused: %v", err)
+	case !strings.Contains(err.Error(), "outcome unknown"):
+		t.Errorf("the error does not say that the outcome is unknown: %v", err)
+	}
+}
+
+func accept(t *testing.T, s cluster.Session) error {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), timeout)
+	defer cancel()
+	return s.Accept(ctx, cluster.Accept{AgentID: "S0", OfferIDs: []string{"o1"}, Tasks: []cluster.TaskLaunch{launch("t1")}})
+}
+
+// Whatever the network does to a stream, the session ends, soon, and a new one works when the network does.
+func TestNetworkFaultsEndTheSession(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		fault     func(*netproxy.Proxy)
+		heartbeat float64
+		why       error
+	}{
+		"cut":                    {(*netproxy.Proxy).Cut, 15, nil},
+		"nothing passes":         {(*netproxy.Proxy).Blackhole, 0.05, mesos.ErrSilent}, // after five missed heartbeats
+		"the master's side ends": {(*netproxy.Proxy).HalfClose, 15, io.ErrUnexpectedEOF},
+		"our side ends":          {(*netproxy.Proxy).HalfCloseToTarget, 15, nil},
+		"cut in an event":        {func(p *netproxy.Proxy) { p.DropAfter(3) }, 15, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := newMaster(t)
+			p, d, s := through(t, m, tt.heartbeat)
+			tt.fault(p)
+			if strings.Contains(name, "event") {
+				m.send(rescind("o1"))
+			}
+			err := ended(t, s)
+			if tt.why != nil && !errors.Is(err, tt.why) || tt.why == nil && errors.Is(err, mesos.ErrSilent) {
+				t.Errorf("ended with %v", err)
+			}
+			if err := accept(t, s); err == nil || errors.As(err, new(*cluster.Refused)) {
+				t.Errorf("a call after the end: %v", err)
+			}
+			p.Heal()
+			again := open(t, d)
+			if err := accept(t, again); err != nil && again.Err() == nil {
+				t.Errorf("after healing: %v", err)
+			}
+		})
+	}
+}
+
+// Rule L3: an ACCEPT that may have arrived is neither done nor refused, and is not sent again.
+func TestAcceptOverABrokenNetwork(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		fault    func(*netproxy.Proxy)
+		arrivals int
+	}{
+		"its answer is lost": {func(p *netproxy.Proxy) { p.DropAfter(0) }, 1},
+		"it does not leave":  {(*netproxy.Proxy).Blackhole, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := newMaster(t)
+			p, _, s := through(t, m, 15)
+			tt.fault(p)
+			begin := time.Now()
+			unknown(t, accept(t, s))
+			if took := time.Since(begin); took > 5*time.Second {
+				t.Errorf("took %s", took)
+			}
+			if n := len(m.requests(scheduler.Call_ACCEPT)); n != tt.arrivals {
+				t.Errorf("%d ACCEPT arrived, want %d", n, tt.arrivals)
+			}
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// A call that hangs in the network when its session ends doesn't outlive it.
+func TestCallsEndWithTheirSession(t *testing.T) {
+	t.Parallel()
+	m := newMaster(t)
+	arrived := make(chan struct{})
+	m.answer = func(_ http.ResponseWriter, r *http.Request, _ *scheduler.Call) {
+		close(arrived)
+		<-r.Context().Done()
+	}
+	p, _, s := through(t, m, 15)
+	answer := make(chan error, 1)
+	go func() { answer <- accept(t, s) }()
+	<-arrived
+	p.Cut()
+	unknown(t, <-answer)
+	if err := ended(t, s); errors.Is(err, mesos.ErrSilent) {
+		t.Errorf("ended with %v", err)
+	}
+}
+
+func TestSubscribeThroughADeadNetwork(t *testing.T) {
+	t.Parallel()
+	m := newMaster(t)
+	p, d, s := through(t, m, 15)
+	_ = s.Close()
+	p.Blackhole()
+	begin := time.Now()
+	mustFail(t, d)
+	if took := time.Since(begin); took > 5*time.Second {
+		t.Errorf("took %s", took)
+	}
+	p.Heal()
+	p.Delay(20 * time.Millisecond)
+	open(t, d)
+}

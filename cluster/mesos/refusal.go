@@ -1,0 +1,138 @@
+package mesos
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"strings"
+	"syscall"
+
+	"github.com/elasticjob-go/elasticjob/cluster"
+)
+
+// ErrNoMaster is wrapped by Subscribe's error when an address answers, but not as a Mesos master does.
+var ErrNoMaster = errors.New("this is no Mesos master")
+
+// refusedEvent is a master's no that comes as the event ERROR, at the beginning of a
+// stream: Mesos answers 200 before it has looked at role and user. To callers it is both a
+// FrameworkError and a *cluster.Refused with status 403.
+type refusedEvent struct {
+	event   cluster.FrameworkError
+	refused *cluster.Refused
+}
+
+func (r *refusedEvent) Error() string   { return r.event.Message }
+func (r *refusedEvent) Unwrap() []error { return []error{r.event, r.refused} }
+
+// atSubscribe makes an error of an ERROR that came instead of SUBSCRIBED.
+func atSubscribe(e cluster.FrameworkError) error {
+	if e.Removed || e.FailedOver {
+		return e
+	}
+	return &refusedEvent{event: e, refused: &cluster.Refused{Status: http.StatusForbidden, Message: e.Message}}
+}
+
+// explain adds to a failed SUBSCRIBE what it means and which flag to look at.
+func explain(err error, master *url.URL, f cluster.Framework, given *Credentials) error {
+	if hint := hint(err, master, f, given); hint != "" {
+		return fmt.Errorf("%w (%s)", err, hint)
+	}
+	return err
+}
+
+func hint(err error, master *url.URL, f cluster.Framework, given *Credentials) string {
+	if errors.Is(err, ErrNoMaster) {
+		return "look at --mesos: a master's port is usually 5050, an agent's 5051"
+	}
+	var refused *cluster.Refused
+	if !errors.As(err, &refused) {
+		return connectHint(err, master)
+	}
+	says := strings.ToLower(refused.Message)
+	has := func(words ...string) bool {
+		for _, w := range words {
+			if strings.Contains(says, w) {
+				return true
+			}
+		}
+		return false
+	}
+	switch {
+	case refused.Status == http.StatusUnauthorized && given == nil:
+		return "the master wants credentials: give our principal and secret with --mesos-credentials-file"
+	case refused.Status == http.StatusUnauthorized:
+		return fmt.Sprintf("the master does not accept principal %q with its secret: compare --mesos-credentials-file with the master's own credentials", given.User)
+	case has("does not match principal"):
+		return fmt.Sprintf("--mesos-principal is %q: leave it out, or make it the principal of --mesos-credentials-file", f.Principal)
+	case has("root_submissions", "user '"):
+		return fmt.Sprintf("tasks would run as user %q, who started this server: start it as another user, or let the master allow this one", f.User)
+	case has("role"):
+		return fmt.Sprintf("--mesos-role is %q: the master must know the role (--roles) and let principal %q use it (--acls)", f.Role, f.Principal)
+	case refused.Status == http.StatusForbidden:
+		return fmt.Sprintf("the master does not let principal %q subscribe with role %q: look at --mesos-credentials-file, --mesos-role and the master's --acls", f.Principal, f.Role)
+	}
+	return ""
+}
+
+// connectHint is for an address that gave no HTTP answer.
+func connectHint(err error, master *url.URL) string {
+	var (
+		plain     tls.RecordHeaderError
+		untrusted *tls.CertificateVerificationError
+		unknown   x509.UnknownAuthorityError
+	)
+	switch text := err.Error(); {
+	case errors.As(err, &plain), strings.Contains(text, "server gave HTTP response to HTTPS client"):
+		return "it speaks no TLS: write http:// and no --mesos-ca-file, or another port"
+	case errors.As(err, &untrusted), errors.As(err, &unknown):
+		return "look at --mesos-ca-file, and at the name by which the master is addressed"
+	case strings.Contains(text, `malformed HTTP response "\x15\x03`):
+		return "it speaks TLS: write https://, and give its CA with --mesos-ca-file"
+	case strings.Contains(text, "malformed HTTP"):
+		return "it does not speak HTTP: is this a Mesos master's port?"
+	case errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET), strings.Contains(text, "server closed"):
+		return fmt.Sprintf("it closed the connection unanswered; if that goes on: a ZooKeeper is written as zk://%s/mesos, a port with TLS as https://", master.Host)
+	}
+	return ""
+}
+
+// subscribeAnswer is answered for SUBSCRIBE, whose answer may come from anything
+// that listens at the address that an operator wrote.
+func subscribeAnswer(resp *http.Response) error {
+	status := resp.StatusCode
+	err := answered(resp)
+	var refused *cluster.Refused
+	if !errors.As(err, &refused) {
+		return err
+	}
+	switch {
+	case status == http.StatusNotFound, status == http.StatusMethodNotAllowed, status == http.StatusNotImplemented:
+		return fmt.Errorf("%w: it does not know %s and answers %d: %w", ErrNoMaster, schedulerPath, status, refused)
+	case webPage(resp) && status < 500 && status != http.StatusUnauthorized:
+		return fmt.Errorf("%w: it answers with a web page and status %d: %w", ErrNoMaster, status, refused)
+	case status == http.StatusBadRequest && strings.Contains(strings.ToLower(refused.Message), "https"):
+		return fmt.Errorf("it wants https://, with --mesos-ca-file: %w", refused)
+	}
+	return err
+}
+
+// webPage tells answers for people from those of Mesos, which are plain text.
+func webPage(resp *http.Response) bool {
+	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	return kind == "text/html"
+}
+
+// short is the begin of a page, on one line.
+func short(text string) string {
+	const limit = 120
+	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "?")), " ")
+	if runes := []rune(text); len(runes) > limit {
+		return string(runes[:limit]) + "…"
+	}
+	return text
+}

@@ -1,0 +1,222 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/api"
+	"github.com/elasticjob-go/elasticjob/cluster/mesos"
+	"github.com/elasticjob-go/elasticjob/executor"
+)
+
+// What one machine may be told to have; far more than any has, and exact in thousandths.
+const (
+	mostCPUs   = 1_000_000.0
+	mostMemory = 1_000_000_000.0
+)
+
+// complaints collect what is wrong.
+type complaints []error
+
+func (b *complaints) add(format string, args ...any) { *b = append(*b, fmt.Errorf(format, args...)) }
+
+// check refuses what is wrong or contradicts, all of it at once, and reads the
+// files of secrets.
+func (s *settings) check() error {
+	var bad complaints
+	s.checkPlace(&bad)
+	s.checkMesos(&bad)
+	s.checkZooKeeper(&bad)
+	s.checkAddresses(&bad)
+	s.config.checkRest(&bad)
+	return errors.Join(bad...)
+}
+
+// said is where a flag's value was given.
+func (s *settings) said(flag string) string { return cmp.Or(s.sources[flag], "--"+flag) }
+
+// checkPlace: where jobs run, and what goes only with that.
+func (s *settings) checkPlace(bad *complaints) {
+	c := s.config
+	switch {
+	case c.local && c.mesos != "":
+		bad.add("%s and %s contradict each other: --local brings a cluster of its own", s.said("local"), s.said("mesos"))
+	case !c.local && c.mesos == "":
+		bad.add("say where jobs are to run: --local for this machine, or --mesos zk://host:2181/mesos or http://host:5050 for a cluster")
+	}
+	if c.local && c.zk != "" {
+		bad.add("%s and %s contradict each other: on one machine the state is kept in a file, and there is no election", s.said("local"), s.said("zk"))
+	}
+	needs := func(present bool, what string, flags ...string) {
+		for _, flag := range flags {
+			if !present && s.sources[flag] != "" {
+				bad.add("%s has no effect without %s", s.said(flag), what)
+			}
+		}
+	}
+	needs(c.mesos != "" || c.configFile != "", "--mesos", "mesos-role", "mesos-user")
+	needs(c.mesos != "", "--mesos", "mesos-credentials-file", "mesos-ca-file", "mesos-principal")
+	needs(c.zk != "" || c.configFile != "", "--zk", "zk-namespace")
+	needs(c.zk != "", "--zk", "zk-session-timeout", "zk-digest-file")
+	needs(c.local, "--local", "local-cpus", "local-memory", "give-up-executors")
+}
+
+func (s *settings) checkMesos(bad *complaints) {
+	c := s.config
+	if c.mesosFiles.credentials != "" {
+		found, err := mesos.ReadCredentials(c.mesosFiles.credentials)
+		switch {
+		case err != nil:
+			bad.add("%s: %w", s.said("mesos-credentials-file"), err)
+		case c.principal != "" && c.principal != found.User:
+			bad.add("%s says %q, and the credentials are of the principal %q: leave the former out", s.said("mesos-principal"), c.principal, found.User)
+		default:
+			c.credentials, c.principal = found, found.User
+			if w := found.Warning(); w != "" {
+				c.notes = append(c.notes, w)
+			}
+		}
+	}
+	if c.mesosFiles.ca != "" {
+		found, err := mesos.LoadCA(c.mesosFiles.ca)
+		if err != nil {
+			bad.add("%s: %w", s.said("mesos-ca-file"), err)
+		}
+		c.tls = found
+	}
+	if c.mesos != "" {
+		if _, err := mesos.New(c.mesosOptions()); err != nil {
+			bad.add("%s: %w", s.said("mesos"), err)
+		}
+	}
+}
+
+// mesosOptions are how to reach --mesos.
+func (c *config) mesosOptions() mesos.Options {
+	o := mesos.Options{Masters: []string{c.mesos}, Credentials: c.credentials, TLS: c.tls}
+	if !strings.HasPrefix(c.mesos, "zk://") {
+		o.Masters = strings.Split(c.mesos, ",")
+	}
+	return o
+}
+
+func (s *settings) checkZooKeeper(bad *complaints) {
+	c := s.config
+	if c.zkDigestFile != "" {
+		found, err := readSecret(c.zkDigestFile)
+		if err != nil {
+			bad.add("%s: %w", s.said("zk-digest-file"), err)
+		}
+		c.zkDigest = found
+	}
+	if user, password, ok := strings.Cut(string(c.zkDigest), ":"); c.zkDigest != "" && (!ok || user == "" || password == "") {
+		bad.add("%s: want user:password", s.said("zk-digest-file"))
+	}
+	if c.zk == "" {
+		return
+	}
+	if err := checkServers(c.zk); err != nil {
+		bad.add("%s: %w", s.said("zk"), err)
+	}
+	if name := strings.Trim(c.zkNamespace, "/"); name == "" || strings.Contains(name, "//") {
+		bad.add("%s %q: want the path of a node, such as elasticjob-cloud", s.said("zk-namespace"), c.zkNamespace)
+	}
+	if c.zkTimeout < time.Second || c.zkTimeout > 5*time.Minute {
+		bad.add("%s %s: want 1s to 5m", s.said("zk-session-timeout"), c.zkTimeout)
+	}
+}
+
+// checkServers says what is wrong with host:port,…[/chroot].
+func checkServers(text string) error {
+	servers, chroot, _ := strings.Cut(text, "/")
+	switch {
+	case strings.Contains(text, "://"):
+		return fmt.Errorf("%q: want host:port,host:port[/chroot], without a scheme", hidePassword(text))
+	case strings.Contains(chroot, "//") || strings.HasSuffix(chroot, "/"):
+		return fmt.Errorf("%q: the chroot /%s has an empty part", text, chroot)
+	}
+	for server := range strings.SplitSeq(servers, ",") {
+		host, port := server, "2181"
+		if strings.Contains(server, ":") {
+			var err error
+			if host, port, err = net.SplitHostPort(server); err != nil {
+				return fmt.Errorf("%q: %q is not host:port", text, server)
+			}
+		}
+		if host == "" || strings.ContainsAny(host, " \t") {
+			return fmt.Errorf("%q: %q names no host", text, server)
+		}
+		if err := isPort(port); err != nil {
+			return fmt.Errorf("%q: %w", text, err)
+		}
+	}
+	return nil
+}
+
+// checkAddresses: who may connect, and where others find us.
+func (s *settings) checkAddresses(bad *complaints) {
+	c := s.config
+	if c.tokenFile != "" {
+		found, err := readSecret(c.tokenFile)
+		if err != nil {
+			bad.add("%s: %w", s.said("api-token-file"), err)
+		}
+		c.token = found
+	}
+	if err := api.CheckListen(c.listen, c.tokenFile != ""); err != nil {
+		bad.add("%s: %w", s.said("listen"), err)
+	}
+	if c.advertise != "" {
+		host, port, err := net.SplitHostPort(c.advertise)
+		if err == nil && host == "" {
+			err = errors.New("it names no host")
+		}
+		if err == nil {
+			err = isPort(port)
+		}
+		if err != nil {
+			bad.add("%s %q: want host:port at which others find this server: %w", s.said("advertise"), c.advertise, err)
+		}
+		return
+	}
+	if host, _, err := net.SplitHostPort(c.listen); err == nil && (host == "" || net.ParseIP(host).IsUnspecified()) {
+		bad.add("%s %q listens on all addresses: add --advertise HOST:PORT, the one at which agents and other servers find this server", s.said("listen"), c.listen)
+	}
+}
+
+func (c *config) checkRest(bad *complaints) {
+	// NaN is in no range.
+	if c.local && !(c.localCPUs >= 0.01 && c.localCPUs <= mostCPUs) {
+		bad.add("--local-cpus %v: want 0.01 to %v", c.localCPUs, mostCPUs)
+	}
+	if c.local && !(c.localMemory >= 32 && c.localMemory <= mostMemory) {
+		bad.add("--local-memory %v: want 32 to %v (MB)", c.localMemory, mostMemory)
+	}
+	if c.dataDir == "" {
+		bad.add("--data-dir: no home folder is known here; name a folder")
+	}
+	if c.executorIdle < 0 || c.killGrace < 0 {
+		bad.add("--executor-idle and --kill-grace can't be negative")
+	}
+	if c.reconcile < time.Minute || c.reconcile > 24*time.Hour {
+		bad.add("--reconcile-interval %s: want 1m to 24h", c.reconcile)
+	}
+	if err := new(executor.Config).Arguments(c.executorArguments()); err != nil {
+		bad.add("--executor-limit: %w", err)
+	}
+	if _, err := time.LoadLocation(c.timeZone); err != nil {
+		bad.add("--time-zone %q: no such zone; use an IANA name such as Europe/Berlin, or Local", c.timeZone)
+	}
+	if _, err := parseLevel(c.logLevel); err != nil {
+		bad.add("--log-level %q: want debug, info, warn or error", c.logLevel)
+	}
+	switch c.logFormat {
+	case "auto", "text", "json":
+	default:
+		bad.add("--log-format %q: want text, json or auto", c.logFormat)
+	}
+}

@@ -1,0 +1,346 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/netip"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/elasticjob-go/elasticjob/cluster/local"
+	"github.com/elasticjob-go/elasticjob/cluster/local/elect"
+	"github.com/elasticjob-go/elasticjob/cluster/local/master"
+	"github.com/elasticjob-go/elasticjob/cluster/mesos"
+)
+
+// clusterFlags are those of local-cluster and local-agent.
+type clusterFlags struct {
+	listen, zk     string
+	sessionTimeout time.Duration
+	master, ip     string
+	dataDir        string
+	agents         int
+	cpus, memory   float64
+	noCredentials  bool
+	credentials    string
+	roles          []string
+	registry       string
+	pingTimeout    time.Duration
+	maxPings       int
+	reregister     time.Duration
+	heartbeat      time.Duration
+	giveUp, endAll bool
+	logLevel       string
+	logFormat      string
+}
+
+const registryFile, registryInMemory = "file", "in_memory"
+
+func localClusterCommand() *cobra.Command {
+	var f clusterFlags
+	cmd := &cobra.Command{
+		Use:   "local-cluster",
+		Short: "Run a Mesos cluster of one machine, for trials and tests: a master and its agents, in one process",
+		Long: `local-cluster is what scheduler --local brings, as a process of its own: a master that speaks
+Mesos' v1 HTTP API, and agents. With --zk it stands for election as Mesos' masters do; a second
+one on the same path stands by, redirects to the first, and leads when that is gone. A
+master that loses its leadership ends, with status 1, as Mesos': start it again. Agents
+register with whoever leads, so all processes of a cluster need the same --credentials.
+
+SIGTERM, SIGINT and kill -9 leave executors and their tasks running, as with Mesos' agents;
+the next start on the same folder finds them again. SIGUSR1 ends them all first, and
+so do SIGTERM and SIGINT with --end-executors. --give-up-executors kills what an earlier
+run left. A master restarted with --registry file (the default) remembers its
+frameworks and agents; with in_memory it remembers nothing.
+
+Operators' calls (POST /api/v1, with the credentials): GET_AGENTS, MARK_AGENT_GONE,
+UPDATE_MAINTENANCE_SCHEDULE, GET_MAINTENANCE_SCHEDULE, TEARDOWN. The agents' machines
+are 127.0.0.1, 127.0.0.2 and so on, hostname and ip alike.`,
+		Args: cobra.NoArgs, SilenceErrors: true, SilenceUsage: true,
+		RunE: func(cmd *cobra.Command, _ []string) error { return runLocalCluster(cmd.Context(), f, os.Stdout) },
+	}
+	flags := clusterCommandFlags(cmd)
+	flags.StringVar(&f.listen, "listen", "127.0.0.1:5050", "address of the master's API: an IPv4 address of this machine only")
+	flags.StringVar(&f.zk, "zk", "", "stand for election in this ZooKeeper: host:port, separated by commas, with a path after them (default /mesos)")
+	flags.DurationVar(&f.sessionTimeout, "zk-session-timeout", elect.DefaultSessionTimeout, "how long the master may be out of ZooKeeper's sight")
+	flags.IntVar(&f.agents, "agents", 1, "how many agents run in this process; 0 for a master alone, see local-agent")
+	flags.StringSliceVar(&f.roles, "roles", nil, "roles that frameworks may have, separated by commas (default: all)")
+	flags.StringVar(&f.registry, "registry", registryFile, "what the master remembers after a restart: file, or in_memory for nothing")
+	flags.DurationVar(&f.pingTimeout, "agent-ping-timeout", master.DefaultAgentPingTimeout, "how long an agent has to answer a ping")
+	flags.IntVar(&f.maxPings, "max-agent-ping-timeouts", master.DefaultMaxAgentPingTimeouts, "after how many missed pings an agent is unreachable")
+	flags.DurationVar(&f.reregister, "agent-reregister-timeout", master.DefaultAgentReregisterTimeout, "how long agents have to come back after the master's restart")
+	flags.DurationVar(&f.heartbeat, "heartbeat", master.DefaultHeartbeat, "interval of the heartbeats to frameworks")
+	f.shared(flags)
+	return cmd
+}
+
+func localAgentCommand() *cobra.Command {
+	var f clusterFlags
+	cmd := &cobra.Command{
+		Use:   "local-agent",
+		Short: "Run one more agent of a local-cluster, as a process of its own",
+		Long: `local-agent is an agent that registers with the master of a local-cluster, over HTTP; it is
+no agent for a real Mesos master. It looks for the leading master again whenever it loses it.
+
+SIGTERM, SIGINT and kill -9 leave its executors and their tasks running; the next start on the same
+folder finds them again. SIGUSR1 ends them first, and so do SIGTERM and SIGINT with
+--end-executors.`,
+		Args: cobra.NoArgs, SilenceErrors: true, SilenceUsage: true,
+		RunE: func(cmd *cobra.Command, _ []string) error { return runLocalCluster(cmd.Context(), f, os.Stdout) },
+	}
+	flags := clusterCommandFlags(cmd)
+	flags.StringVar(&f.master, "master", "http://127.0.0.1:5050", "the local-cluster's master: http://host:port, or zk://host:port,…/path")
+	flags.StringVar(&f.ip, "ip", "127.0.0.1", "the agent's address, an IPv4 address of this machine only; its hostname, too")
+	f.shared(flags)
+	f.agents = 1
+	return cmd
+}
+
+func clusterCommandFlags(cmd *cobra.Command) *pflag.FlagSet {
+	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		fmt.Fprintf(os.Stderr, "scheduler: %v\n%s --help lists all flags.\n", err, cmd.CommandPath())
+		return errUsage
+	})
+	cmd.Flags().SortFlags = false
+	return cmd.Flags()
+}
+
+// shared are the flags of both commands.
+func (f *clusterFlags) shared(flags *pflag.FlagSet) {
+	flags.StringVar(&f.dataDir, "data-dir", "", "folder of all that is kept; each process has its own (required)")
+	flags.Float64Var(&f.cpus, "cpus", 0, "CPUs that each agent offers (default: this machine's, divided among the agents)")
+	flags.Float64Var(&f.memory, "memory", 0, "memory that each agent offers, in MB (default: three quarters of this machine's, divided among the agents)")
+	flags.StringVar(&f.credentials, "credentials", "", `file with the principal and secret that this cluster asks for, {"principal":…,"secret":…} (default: made once, in credentials.json of the data folder)`)
+	flags.BoolVar(&f.noCredentials, "no-credentials", false, "let everybody of this machine use the APIs")
+	flags.BoolVar(&f.giveUp, "give-up-executors", false, "end the executors that an earlier run left behind, instead of finding them again")
+	flags.BoolVar(&f.endAll, "end-executors", false, "end executors and their tasks at SIGTERM and SIGINT, too")
+	flags.StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error")
+	flags.StringVar(&f.logFormat, "log-format", "auto", "text, json, or auto: text on a terminal, json otherwise")
+}
+
+// options are the cluster's, or all that is wrong with the flags.
+func (f *clusterFlags) options(log *slog.Logger) (local.Options, error) {
+	var errs []error
+	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	o := local.Options{
+		DataDir: f.dataDir, Listen: f.listen, ZooKeeper: f.zk, SessionTimeout: f.sessionTimeout, Join: f.master,
+		Agents: f.agents, CPUs: f.cpus, MemoryMB: f.memory, GiveUpExecutors: f.giveUp, NoCredentials: f.noCredentials,
+		Roles: f.roles, InMemoryRegistry: f.registry == registryInMemory, Heartbeat: f.heartbeat,
+		AgentPingTimeout: f.pingTimeout, MaxAgentPingTimeouts: f.maxPings, AgentReregisterTimeout: f.reregister, Logger: log,
+	}
+	if f.agents == 0 {
+		o.Agents = -1
+	}
+	if f.dataDir == "" {
+		bad("--data-dir: name a folder for what is kept")
+	}
+	if f.master == "" {
+		if err := checkMachineAddress(f.listen); err != nil {
+			bad("--listen %w", err)
+		}
+		if f.zk != "" {
+			if _, err := elect.ParseGroup(f.zk); err != nil {
+				bad("--zk: %w", err)
+			}
+		}
+		if f.sessionTimeout <= 0 || f.pingTimeout <= 0 || f.maxPings <= 0 || f.reregister <= 0 || f.heartbeat <= 0 {
+			bad("--zk-session-timeout, --agent-ping-timeout, --max-agent-ping-timeouts, --agent-reregister-timeout and --heartbeat must be more than 0")
+		}
+		if f.registry != registryFile && f.registry != registryInMemory {
+			bad("--registry %q: want file or in_memory", f.registry)
+		}
+		if f.agents < 0 || f.agents > 100 {
+			bad("--agents %d: want 0 to 100", f.agents)
+		}
+	} else {
+		ip, err := netip.ParseAddr(f.ip)
+		if err != nil || !ip.Is4() || !ip.IsLoopback() {
+			bad("--ip %q: want an IPv4 address of this machine only, such as 127.0.0.2", f.ip)
+		}
+		o.AgentIP = ip
+		switch {
+		case strings.HasPrefix(f.master, "zk://"):
+			if _, err := elect.ParseGroup(f.master); err != nil {
+				bad("--master: %w", err)
+			}
+		case !strings.HasPrefix(f.master, "http://"):
+			bad("--master %q: want http://host:port or zk://host:port,…/path", f.master)
+		}
+	}
+	share := float64(max(f.agents, 1))
+	if o.CPUs == 0 {
+		o.CPUs = float64(runtime.NumCPU()) / share
+	}
+	if o.MemoryMB == 0 {
+		o.MemoryMB = float64(int(defaultMemory() / share))
+	}
+	// NaN is in no range.
+	if !(o.CPUs >= 0.01 && o.CPUs <= mostCPUs) {
+		bad("--cpus %v: want 0.01 to %v", f.cpus, mostCPUs)
+	}
+	if !(o.MemoryMB >= 32 && o.MemoryMB <= mostMemory) {
+		bad("--memory %v: want 32 to %v (MB)", f.memory, mostMemory)
+	}
+	if f.noCredentials && f.credentials != "" {
+		bad("--no-credentials and --credentials contradict each other")
+	} else if f.credentials != "" {
+		read, err := mesos.ReadCredentials(f.credentials)
+		if err != nil {
+			bad("--credentials: %w", err)
+		} else {
+			o.Secret = &local.Credentials{Principal: read.User, Secret: read.Secret}
+		}
+	}
+	if _, err := parseLevel(f.logLevel); err != nil {
+		bad("--log-level %q: want debug, info, warn or error", f.logLevel)
+	}
+	switch f.logFormat {
+	case "auto", "text", "json":
+	default:
+		bad("--log-format %q: want text, json or auto", f.logFormat)
+	}
+	return o, errors.Join(errs...)
+}
+
+// checkMachineAddress wants IPv4, which is all that Mesos' MasterInfo can hold, and of this machine.
+func checkMachineAddress(address string) error {
+	at, err := netip.ParseAddrPort(strings.Replace(address, "localhost:", "127.0.0.1:", 1))
+	if err != nil || !at.Addr().Is4() || !at.Addr().IsLoopback() {
+		return fmt.Errorf("%q: want 127.0.0.1:port: the cluster is for this machine only", address)
+	}
+	return nil
+}
+
+// runLocalCluster runs until ctx ends, SIGUSR1 comes or the cluster can't go on.
+func runLocalCluster(ctx context.Context, f clusterFlags, out io.Writer) (err error) {
+	level, _ := parseLevel(f.logLevel) // refused by options
+	log := slog.New(newHandler(f.logFormat, isTerminal(os.Stderr), os.Stderr, level))
+	opts, err := f.options(log)
+	if err != nil {
+		return err
+	}
+	usr1 := make(chan os.Signal, 1)
+	signal.Notify(usr1, syscall.SIGUSR1)
+	defer signal.Stop(usr1)
+	cluster, err := local.Start(ctx, opts)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		end, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		err = errors.Join(err, cluster.Close(end))
+	}()
+	secretFile, err := keepCredentials(f, cluster.Credentials())
+	if err != nil {
+		return err
+	}
+	fmt.Fprint(out, f.next(cluster, secretFile))
+
+	ready, stopWaiting := context.WithCancel(ctx)
+	registered := make(chan error, 1)
+	go func() { registered <- cluster.Ready(ready) }()
+	waiting := registered
+	defer func() {
+		stopWaiting()
+		if waiting != nil {
+			<-waiting
+		}
+	}()
+	end := f.endAll
+	for {
+		select {
+		case err := <-waiting:
+			waiting = nil
+			if err == nil && opts.Agents > 0 {
+				fmt.Fprintln(out, "ready: all agents of this process have registered")
+			}
+			continue
+		case err := <-cluster.Failed():
+			return err
+		case <-usr1:
+			end = true
+		case <-ctx.Done():
+		}
+		break
+	}
+	if !end {
+		fmt.Fprintln(out, "ending; executors and their tasks go on, and are found again at the next start")
+		return nil
+	}
+	fmt.Fprintln(out, "ending all executors and their tasks")
+	patience, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	return cluster.EndExecutors(patience)
+}
+
+// keepCredentials writes what schedulers are to be given where they find it.
+func keepCredentials(f clusterFlags, own *local.Credentials) (string, error) {
+	if own == nil || f.credentials != "" {
+		return f.credentials, nil
+	}
+	path := filepath.Join(f.dataDir, "credentials.json")
+	content, err := json.Marshal(map[string]string{"principal": own.Principal, "secret": own.Secret})
+	if err == nil {
+		// Nobody may ever read half of it, nor may another user read it at all.
+		err = os.Remove(path + ".new")
+		if errors.Is(err, os.ErrNotExist) {
+			err = nil
+		}
+	}
+	if err == nil {
+		err = os.WriteFile(path+".new", append(content, '\n'), 0o600)
+	}
+	if err == nil {
+		err = os.Rename(path+".new", path)
+	}
+	if err != nil {
+		return "", fmt.Errorf("write the credentials for schedulers: %w", err)
+	}
+	return path, nil
+}
+
+// next says what runs and what to do with it.
+func (f *clusterFlags) next(cluster *local.Cluster, secretFile string) string {
+	var b strings.Builder
+	if f.master != "" {
+		fmt.Fprintf(&b, "local agent: %s, of the master %s; its data is in %s\n", cluster.AgentURL(), f.master, f.dataDir)
+		return b.String()
+	}
+	fmt.Fprintf(&b, "local cluster: the master is %s, with %d agents; its data is in %s\n", cluster.MasterURL(), f.agents, f.dataDir)
+	where := cluster.MasterURL()
+	if f.zk != "" {
+		group, _ := elect.ParseGroup(f.zk) // refused by options
+		where = group.String()
+		fmt.Fprintf(&b, "it stands for election in %s\n", where)
+	}
+	more, agentMore := "", ""
+	if secretFile != "" {
+		more, agentMore = " --mesos-credentials-file "+secretFile, " --credentials "+secretFile
+	}
+	if f.noCredentials {
+		agentMore = " --no-credentials"
+	}
+	_, port, err := net.SplitHostPort(strings.TrimPrefix(cluster.MasterURL(), "http://"))
+	if err != nil {
+		port = "5050"
+	}
+	fmt.Fprintf(&b, "start a scheduler:    scheduler --mesos %s%s\n", where, more)
+	fmt.Fprintf(&b, "start another agent:  scheduler local-agent --master %s%s --data-dir %s\n", where, agentMore,
+		filepath.Join(filepath.Dir(filepath.Clean(f.dataDir)), "agent-of-"+port))
+	fmt.Fprintf(&b, "end it with Ctrl-C: executors go on; kill -USR1 %d ends them first\n", os.Getpid())
+	return b.String()
+}

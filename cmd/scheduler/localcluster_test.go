@@ -1,0 +1,231 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/cluster/mesos"
+)
+
+// actAsScheduler in the environment makes the test binary the scheduler itself.
+const actAsScheduler = "ELASTICJOB_TEST_MAIN"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(actAsScheduler) != "" {
+		main()
+		return
+	}
+	os.Exit(m.Run())
+}
+
+const processDeadline = 20 * time.Second
+
+// program is a scheduler process.
+type program struct {
+	t     *testing.T
+	cmd   *exec.Cmd
+	lines chan string
+	log   bytes.Buffer
+	wait  func() error
+}
+
+func startProgram(t *testing.T, args ...string) *program {
+	t.Helper()
+	p := &program{t: t, cmd: exec.Command(os.Args[0], args...), lines: make(chan string, 100)}
+	p.cmd.Env = append(os.Environ(), actAsScheduler+"=1")
+	p.cmd.Stderr = &p.log
+	out, err := p.cmd.StdoutPipe()
+	if err == nil {
+		err = p.cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		for text := bufio.NewScanner(out); text.Scan(); {
+			p.lines <- text.Text()
+		}
+	}()
+	p.wait = sync.OnceValue(func() error {
+		<-read
+		return p.cmd.Wait()
+	})
+	t.Cleanup(p.kill)
+	return p
+}
+
+// says waits for a line that begins so, and returns the rest.
+func (p *program) says(prefix string) string {
+	p.t.Helper()
+	late := time.After(processDeadline)
+	for {
+		select {
+		case line := <-p.lines:
+			if rest, is := strings.CutPrefix(line, prefix); is {
+				return rest
+			}
+		case <-late:
+			p.kill()
+			p.t.Fatalf("%v does not say %q: %s", p.cmd.Args[1:], prefix, &p.log)
+		}
+	}
+}
+
+func (p *program) kill() {
+	_ = p.cmd.Process.Kill() // it may have ended
+	_ = p.wait()
+}
+
+func startMaster(t *testing.T, dir, listen string, more ...string) (p *program, url string) {
+	t.Helper()
+	p = startProgram(t, append([]string{"local-cluster", "--agents", "0", "--listen", listen, "--data-dir", dir}, more...)...)
+	url, _, _ = strings.Cut(p.says("local cluster: the master is "), ",")
+	return p, url
+}
+
+// agents are the registered ones, by id, and whether they are connected.
+func agents(t *testing.T, url string, own *mesos.Credentials) map[string]bool {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/api/v1", strings.NewReader(`{"type":"GET_AGENTS"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.SetBasicAuth(own.User, own.Secret)
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	var told struct {
+		GetAgents struct {
+			Agents []struct {
+				Active    bool
+				AgentInfo struct{ ID struct{ Value string } } `json:"agent_info"`
+			}
+		} `json:"get_agents"`
+	}
+	if err := json.NewDecoder(answer.Body).Decode(&told); err != nil {
+		t.Fatal(err)
+	}
+	active := map[string]bool{}
+	for _, a := range told.GetAgents.Agents {
+		active[a.AgentInfo.ID.Value] = a.Active
+	}
+	return active
+}
+
+// until waits until that many agents are connected and that many are not.
+func until(t *testing.T, url string, own *mesos.Credentials, connected, away int) map[string]bool {
+	t.Helper()
+	look := time.NewTicker(20 * time.Millisecond)
+	defer look.Stop()
+	for late := time.Now().Add(processDeadline); ; <-look.C {
+		all, found := agents(t, url, own), 0
+		for _, active := range all {
+			if active {
+				found++
+			}
+		}
+		if found == connected && len(all) == connected+away {
+			return all
+		}
+		if time.Now().After(late) {
+			t.Fatalf("agents are %v, want %d connected and %d away", all, connected, away)
+		}
+	}
+}
+
+func TestLocalClusterOfProcesses(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	master, url := startMaster(t, filepath.Join(dir, "master"), "127.0.0.1:0")
+	secrets := filepath.Join(dir, "master", "credentials.json")
+	if hint := master.says("start a scheduler:"); !strings.Contains(hint, "--mesos "+url+" --mesos-credentials-file "+secrets) {
+		t.Errorf("hint %q", hint)
+	}
+	own, err := mesos.ReadCredentials(secrets)
+	if err != nil {
+		t.Fatal(err)
+	}
+	startAgent := func(name, ip string) *program {
+		t.Helper()
+		p := startProgram(t, "local-agent", "--master", url, "--ip", ip, "--credentials", secrets, "--data-dir", filepath.Join(dir, name), "--cpus", "1", "--memory", "64")
+		p.says("ready")
+		return p
+	}
+	startAgent("one", "127.0.0.1")
+	two := startAgent("two", "127.0.0.2")
+	all := until(t, url, own, 2, 0)
+
+	two.kill()
+	until(t, url, own, 1, 1)
+	two = startAgent("two", "127.0.0.2")
+	for id := range until(t, url, own, 2, 0) {
+		if !all[id] {
+			t.Errorf("agent %s is new", id)
+		}
+	}
+
+	for _, registry := range []string{"file", "in_memory"} {
+		master.kill()
+		master, _ = startMaster(t, filepath.Join(dir, "master"), strings.TrimPrefix(url, "http://"), "--registry", registry)
+		until(t, url, own, 2, 0)
+	}
+	for _, p := range []*program{two, master} {
+		if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		if err := p.wait(); err != nil {
+			t.Errorf("%v: %v, %s", p.cmd.Args, err, &p.log)
+		}
+	}
+}
+
+func TestLocalClusterFlagsThatAreRefused(t *testing.T) {
+	t.Parallel()
+	good := func() clusterFlags {
+		return clusterFlags{
+			listen: "127.0.0.1:5050", dataDir: t.TempDir(), agents: 2, registry: registryFile, logLevel: "info", logFormat: "auto",
+			sessionTimeout: time.Second, pingTimeout: time.Second, maxPings: 5, reregister: time.Minute, heartbeat: time.Second,
+		}
+	}
+	f := good()
+	if _, err := f.options(slog.New(slog.DiscardHandler)); err != nil {
+		t.Fatal(err)
+	}
+	for want, change := range map[string]func(*clusterFlags){
+		"--listen":      func(f *clusterFlags) { f.listen = "0.0.0.0:5050" },
+		"--zk":          func(f *clusterFlags) { f.zk = "h:1:2" },
+		"--data-dir":    func(f *clusterFlags) { f.dataDir = "" },
+		"--registry":    func(f *clusterFlags) { f.registry = "etcd" },
+		"--agents":      func(f *clusterFlags) { f.agents = -1 },
+		"--cpus":        func(f *clusterFlags) { f.cpus = -1 },
+		"--memory":      func(f *clusterFlags) { f.memory = 1 },
+		"--credentials": func(f *clusterFlags) { f.credentials = "/no/such/file" },
+		"contradict":    func(f *clusterFlags) { f.credentials, f.noCredentials = "/no/such/file", true },
+		"--ip":          func(f *clusterFlags) { f.master, f.ip = "http://127.0.0.1:5050", "10.0.0.1" },
+		"--master":      func(f *clusterFlags) { f.master, f.ip = "127.0.0.1:5050", "127.0.0.1" },
+		"--log-level":   func(f *clusterFlags) { f.logLevel = "loud" },
+		"more than 0":   func(f *clusterFlags) { f.pingTimeout = 0 },
+	} {
+		f := good()
+		change(&f)
+		if _, err := f.options(slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v", want, err)
+		}
+	}
+}

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+
+	"github.com/spf13/pflag"
+)
+
+// settings fill a config from all places, and know where each value came from.
+type settings struct {
+	config *config
+	flags  *pflag.FlagSet
+	// sources say, by flag, where a value that is not the default was given.
+	sources map[string]string
+}
+
+func newSettings(c *config, flags *pflag.FlagSet) *settings {
+	s := &settings{config: c, flags: flags, sources: map[string]string{}}
+	flags.Visit(func(f *pflag.Flag) { s.sources[f.Name] = "--" + f.Name })
+	return s
+}
+
+// set sets a flag from elsewhere than the command line.
+func (s *settings) set(flag, value, where string) error {
+	if err := s.flags.Set(flag, value); err != nil {
+		return err
+	}
+	s.sources[flag] = where
+	return nil
+}
+
+// complete reads the environment and the files, and refuses what is wrong or contradicts, all of it at once.
+func (s *settings) complete(lookup func(string) (string, bool)) error {
+	errs := []error{s.fromEnvironment(lookup)}
+	if s.config.configFile != "" {
+		errs = append(errs, s.fromOriginal(lookup))
+	}
+	errs = append(errs, s.check())
+	armed, _ := lookup(failpointVariable)
+	var err error
+	s.config.failpoint, err = failpoint(armed)
+	return errors.Join(append(errs, err)...)
+}
+
+// fromEnvironment sets the flags that the command line left out.
+func (s *settings) fromEnvironment(lookup func(string) (string, bool)) error {
+	var errs []error
+	s.flags.VisitAll(func(f *pflag.Flag) {
+		name := envPrefix + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
+		value, ok := lookup(name)
+		if !ok || s.sources[f.Name] != "" {
+			return
+		}
+		if err := s.set(f.Name, value, name); err != nil {
+			errs = append(errs, fmt.Errorf("%s=%q: %w", name, value, err))
+		}
+	})
+	return errors.Join(errs...)
+}
+
+// show prints what is in force and where it comes from, and what has no effect.
+func (s *settings) show(out io.Writer) error {
+	var text strings.Builder
+	s.flags.VisitAll(func(f *pflag.Flag) {
+		if f.Name == "help" || f.Name == "version" || f.Name == "check-config" {
+			return
+		}
+		value, from := hidePassword(f.Value.String()), s.sources[f.Name]
+		switch {
+		case f.Name == "zk-digest-file" && s.config.zkDigestFile == "" && s.config.zkDigest != "":
+			value = s.config.zkDigest.String()
+		case f.Name == "advertise" && value == "":
+			value = s.config.listen
+		}
+		switch from {
+		case "":
+			from = "the default"
+		case "--" + f.Name:
+			from = "the command line"
+		}
+		fmt.Fprintf(&text, "%-24s %-40s # %s\n", f.Name, value, from)
+	})
+	for _, note := range s.config.notes {
+		fmt.Fprintf(&text, "# %s\n", note)
+	}
+	text.WriteString("# the configuration can be used; whether ZooKeeper and Mesos can be reached was not tried\n")
+	_, err := io.WriteString(out, text.String())
+	return err
+}
+
+// inURL matches the user and password of an address.
+var inURL = regexp.MustCompile(`://[^/@]*@`)
+
+// hidePassword takes users and passwords out of addresses.
+func hidePassword(text string) string { return inURL.ReplaceAllString(text, "://(hidden)@") }

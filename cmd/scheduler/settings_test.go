@@ -1,0 +1,236 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/pflag"
+)
+
+func TestPropertiesAreReadAsJavaDoes(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string][]property{
+		"":                                    nil,
+		"# a comment\\\n! another\n\n \t\f\n": nil,
+		"a=1":                                 {{"a", "1", 1}},
+		"a=1\r\nb:2\rc 3":                     {{"a", "1", 1}, {"b", "2", 2}, {"c", "3", 3}},
+		"  a  =  1 ":                          {{"a", "1 ", 1}},
+		"a":                                   {{"a", "", 1}},
+		"a=":                                  {{"a", "", 1}},
+		"a = = 1":                             {{"a", "= 1", 1}},
+		"a : b=c":                             {{"a", "b=c", 1}},
+		"zk=h1:2181,\\\n   h2:2181\nb=1":      {{"zk", "h1:2181,h2:2181", 1}, {"b", "1", 3}},
+		"a=1\\\\\nb=2":                        {{"a", `1\`, 1}, {"b", "2", 2}},
+		"a=1\\":                               {{"a", "1", 1}},
+		"a=x\\\n# no comment":                 {{"a", "x# no comment", 1}},
+		`k\=e\:y\ =v`:                         {{"k=e:y ", "v", 1}},
+		`a=\t\n\r\f\q\\`:                      {{"a", "\t\n\r\fq\\", 1}},
+		`a=\u0041\u00e4`:                      {{"a", "Aä", 1}},
+		"a=\xe4":                              {{"a", "ä", 1}},
+	} {
+		got, err := parseProperties([]byte(text))
+		if err != nil {
+			t.Errorf("%q: %v", text, err)
+		}
+		if diff := cmp.Diff(want, got, cmp.AllowUnexported(property{})); diff != "" {
+			t.Errorf("%q: (- want, + got)\n%s", text, diff)
+		}
+	}
+	for _, text := range []string{"\n\na=\\u00g0", `a=\u12`, `\u=1`} {
+		if _, err := parseProperties([]byte(text)); err == nil || !strings.Contains(err.Error(), "line ") {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+// world is what a command line meets.
+type world struct {
+	dir string
+	env map[string]string
+}
+
+func newWorld(t *testing.T) *world {
+	return &world{dir: t.TempDir(), env: map[string]string{}}
+}
+
+func (w *world) file(t *testing.T, name, text string, mode os.FileMode) string {
+	t.Helper()
+	path := filepath.Join(w.dir, name)
+	if err := os.WriteFile(path, []byte(text), mode); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// settings is what a command line makes, and what is wrong with it.
+func (w *world) settings(args ...string) (*settings, error) {
+	c := &config{}
+	flags := pflag.NewFlagSet("scheduler", pflag.ContinueOnError)
+	c.flags(flags)
+	if err := flags.Parse(args); err != nil {
+		return nil, err
+	}
+	s := newSettings(c, flags)
+	return s, s.complete(func(name string) (string, bool) {
+		value, ok := w.env[name]
+		return value, ok
+	})
+}
+
+// shipped is the original's file as it is shipped, with a role.
+const shipped = `# Routable IP address
+hostname=127.0.0.1
+user=
+mesos_url=zk://127.0.0.1:2181/mesos
+# mesos_role=
+zk_servers=127.0.0.1:2181
+zk_namespace=elasticjob-cloud
+zk_digest=me:hush
+http_port=8898
+job_state_queue_size=10000
+#event_trace_rdb_driver=com.mysql.jdbc.Driver
+#reconcile_interval_minutes=-1
+# enable_partition_aware=false
+auth_username=root
+auth_password=pwd
+`
+
+func TestTheOriginalsFileIsRead(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	s, err := w.settings("--config", w.file(t, "shipped", shipped, 0o644))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := s.config
+	got := []string{c.mesos, c.zk, c.zkNamespace, string(c.zkDigest), c.listen, c.advertise, c.role, c.mesosUser}
+	if diff := cmp.Diff([]string{"zk://127.0.0.1:2181/mesos", "127.0.0.1:2181", "elasticjob-cloud", "me:hush", "127.0.0.1:8898", "127.0.0.1:8898", "", ""}, got); diff != "" {
+		t.Error(diff)
+	}
+	var out strings.Builder
+	if err := s.show(&out); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"auth_username in", "line 14", "job_state_queue_size", "(hidden)", "zk_servers in"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("it does not say %q:\n%s", want, out.String())
+		}
+	}
+	if strings.Contains(out.String(), "hush") || strings.Contains(out.String(), "pwd") {
+		t.Errorf("it shows a secret:\n%s", out.String())
+	}
+}
+
+// TestWhatCounts: flag, our environment, the old environment, file, default.
+func TestWhatCounts(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	path := w.file(t, "p", "mesos_url=http://file:1\nzk_servers=file:1\nmesos_role=file\nuser=file\nreconcile_interval_minutes=7\nhostname=127.0.0.2\n", 0o600)
+	w.env = map[string]string{
+		"mesos_role": "old", "zk_servers": "old:2", "user": "", "mesos_url": "http://old:2",
+		"ELASTICJOB_ZK": "env:3", "ELASTICJOB_MESOS": "http://env:3", "zk_namespace": "",
+	}
+	s, err := w.settings("--config", path, "--mesos", "http://flag:4")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := s.config
+	got := []string{c.mesos, c.zk, c.role, c.mesosUser, c.zkNamespace, c.reconcile.String(), c.listen}
+	if diff := cmp.Diff([]string{"http://flag:4", "env:3", "old", "file", "elasticjob-cloud", "7m0s", "127.0.0.2:8899"}, got); diff != "" {
+		t.Error(diff)
+	}
+	// Without --config the old names mean nothing.
+	s, err = w.settings("--mesos", "http://flag:4")
+	if err != nil || s.config.role != "" || s.config.zk != "env:3" {
+		t.Errorf("%+v, %v", s.config, err)
+	}
+}
+
+func TestWhatIsWrongIsToldAtOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	open := w.file(t, "open", "token", 0o644)
+	empty := w.file(t, "empty", " \n", 0o600)
+	words := w.file(t, "words", "two words", 0o600)
+	good := w.file(t, "good", "t0ken\n", 0o600)
+	principal := w.file(t, "principal", "ann secret", 0o600)
+	wrong := w.file(t, "wrong", "hostnam=h\nhttp_port=x\nzk_server=h\n\nhostname=10.0.0.1\nmesos_url=http://h:1\nzk_servers=h\njob_state_queue_size=many\n", 0o600)
+	routable := w.file(t, "routable", strings.Replace(shipped, "hostname=127.0.0.1", "hostname=10.0.0.1", 1), 0o600)
+	noZK := w.file(t, "nozk", "mesos_url=http://h:1\n", 0o600)
+	for _, test := range []struct {
+		args string
+		want []string
+	}{
+		{"", []string{"say where jobs are to run"}},
+		{"--local --zk h:2181 --mesos http://h:5050", []string{"--local and --zk contradict", "--local and --mesos contradict"}},
+		{"--local --mesos-role r --zk-digest-file " + good, []string{"--mesos-role has no effect without --mesos", "--zk-digest-file has no effect without --zk"}},
+		{"--mesos http://h:1 --local-cpus 2", []string{"--local-cpus has no effect without --local"}},
+		{"--mesos ftp://h:1", []string{"--mesos", "http://host:port"}},
+		{"--mesos zk://h:1", []string{"--mesos"}},
+		{"--mesos zk://me:hush@h:x/mesos", []string{"--mesos"}},
+		{"--mesos http://h:1 --zk zk://h:2181", []string{"without a scheme"}},
+		{"--mesos http://h:1 --zk h:0,h2:2181", []string{"is no port"}},
+		{"--mesos http://h:1 --zk ,", []string{"names no host"}},
+		{"--mesos http://h:1 --zk h:1/a//b --zk-session-timeout 1ms --zk-namespace /", []string{"chroot", "want 1s to 5m", "--zk-namespace"}},
+		{"--mesos http://h:1 --zk h --zk-digest-file " + good, []string{"want user:password"}},
+		{"--mesos http://h:1 --zk h --zk-digest-file " + w.dir + "/none", []string{"no such file"}},
+		{"--mesos http://h:1 --mesos-credentials-file " + good, []string{"credentials for Mesos"}},
+		{"--mesos http://h:1 --mesos-principal bob --mesos-credentials-file " + principal, []string{`"bob"`, `"ann"`}},
+		{"--mesos https://h:1 --mesos-ca-file " + good, []string{"no certificate"}},
+		{"--local --listen 0.0.0.0:8899", []string{"other machines", "--api-token-file", "--advertise"}},
+		{"--local --listen 0.0.0.0:8899 --api-token-file " + good, []string{"add --advertise"}},
+		{"--local --listen 8899", []string{"host:port"}},
+		{"--local --advertise h", []string{"--advertise", "host:port"}},
+		{"--local --advertise :80", []string{"names no host"}},
+		{"--local --api-token-file " + open, []string{"chmod 600"}},
+		{"--local --api-token-file " + empty, []string{"is empty"}},
+		{"--local --api-token-file " + words, []string{"one word"}},
+		{"--local --api-token-file " + w.dir, []string{"is no file"}},
+		{"--local --reconcile-interval 1s --kill-grace -1s --log-level x --time-zone x", []string{"--reconcile-interval", "--kill-grace", "--log-level", "--time-zone"}},
+		{"--config " + w.dir + "/none", []string{"no such file"}},
+		{"--config " + wrong, []string{`line 1: unknown key "hostnam"; the nearest known one is hostname`, `line 3: unknown key "zk_server"; the nearest known one is zk_servers`, `"x" is no port`, `line 8: "many"`}},
+		{"--config " + routable, []string{"hostname in", "--api-token-file"}},
+		{"--config " + noZK, []string{"has no zk_servers"}},
+		{"--local --config " + noZK, []string{"--local and mesos_url in", "contradict"}},
+	} {
+		_, err := w.settings(strings.Fields(test.args)...)
+		for _, want := range test.want {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: want %q in: %v", test.args, want, err)
+			}
+		}
+		for _, hidden := range []string{"hush", "t0ken", "two words", "secret"} {
+			if err != nil && strings.Contains(err.Error(), hidden) {
+				t.Errorf("%s: it shows %q: %v", test.args, hidden, err)
+			}
+		}
+	}
+	for _, fine := range []string{"--local", "--mesos http://h:1", "--mesos zk://h,h2:1/mesos --zk h,h2:1/chroot", "--mesos zk://h/mesos --zk h --listen 10.0.0.1:1 --api-token-file " + good,
+		"--local --listen 0.0.0.0:1 --advertise h:1 --api-token-file " + good, "--config " + routable + " --api-token-file " + good} {
+		if _, err := w.settings(strings.Fields(fine)...); err != nil {
+			t.Errorf("%s: %v", fine, err)
+		}
+	}
+}
+
+func TestFailurePoints(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{"": "", "before-commit": "", "after-ack:3": "", "none": "no such failure point", "before-commit:0": "name:n", "before-commit:x": "name:n"} {
+		at, err := failpoint(text)
+		switch {
+		case want != "" && (err == nil || !strings.Contains(err.Error(), want)), want == "" && err != nil, (at != nil) != (text != "" && want == ""):
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+	at, err := failpoint("after-ack:3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		at("after-ack")
+		at("before-ack")
+	} // the third would end this process
+}

@@ -1,0 +1,166 @@
+package zookeeper_test
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"net"
+	"sync"
+	"testing"
+	"time"
+)
+
+// cable is what a registry dials through: a test can freeze it, cut it, or break it
+// at a commit, and knows the session that goes over it.
+type cable struct {
+	mu      sync.Mutex
+	conns   map[*plug]bool
+	frozen  chan struct{} // not nil: nothing comes through until it is closed
+	atMulti func(*plug, []byte) (int, error)
+}
+
+const opMulti = 14
+
+func newCable() *cable { return &cable{conns: map[*plug]bool{}} }
+
+func (c *cable) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	if err := c.thaw(ctx); err != nil {
+		return nil, err
+	}
+	conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	p := &plug{Conn: conn, cable: c}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.conns[p] = true
+	return p, nil
+}
+
+// freeze stops everything, as SIGSTOP stops a process; the function returned lets it go on.
+func (c *cable) freeze() (resume func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	frozen := make(chan struct{})
+	c.frozen = frozen
+	return sync.OnceFunc(func() {
+		c.mu.Lock()
+		c.frozen = nil
+		c.mu.Unlock()
+		close(frozen)
+	})
+}
+
+func (c *cable) thaw(ctx context.Context) error {
+	c.mu.Lock()
+	frozen := c.frozen
+	c.mu.Unlock()
+	if frozen == nil {
+		return nil
+	}
+	select {
+	case <-frozen:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// cut breaks all connections.
+func (c *cable) cut() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for p := range c.conns {
+		_ = p.Conn.Close()
+	}
+}
+
+// onMulti has the next Multi's packet given to f instead of to the server.
+func (c *cable) onMulti(f func(p *plug, packet []byte) (int, error)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.atMulti = f
+}
+
+// sessions are the ids and passwords that servers gave, latest connections only.
+func (c *cable) sessions() (all [][]byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for p := range c.conns {
+		if len(p.greeting) >= 40 {
+			all = append(all, p.greeting[12:40])
+		}
+	}
+	return all
+}
+
+type plug struct {
+	net.Conn
+	cable    *cable
+	greeting []byte
+}
+
+func (p *plug) Read(b []byte) (int, error) {
+	n, err := p.Conn.Read(b)
+	if thawed := p.cable.thaw(context.Background()); thawed != nil {
+		return 0, thawed
+	}
+	p.cable.mu.Lock()
+	defer p.cable.mu.Unlock()
+	if len(p.greeting) < 40 {
+		p.greeting = append(p.greeting, b[:n]...)
+	}
+	return n, err
+}
+
+func (p *plug) Write(b []byte) (int, error) {
+	if err := p.cable.thaw(context.Background()); err != nil {
+		return 0, err
+	}
+	if len(b) >= 12 && binary.BigEndian.Uint32(b[8:]) == opMulti {
+		p.cable.mu.Lock()
+		f := p.cable.atMulti
+		p.cable.atMulti = nil
+		p.cable.mu.Unlock()
+		if f != nil {
+			return f(p, b)
+		}
+	}
+	return p.Conn.Write(b)
+}
+
+func (p *plug) Close() error {
+	p.cable.mu.Lock()
+	defer p.cable.mu.Unlock()
+	delete(p.cable.conns, p)
+	return p.Conn.Close()
+}
+
+var errCable = errors.New("the cable was cut")
+
+// expire ends a session as its owner would, so that the server has forgotten it at once.
+func expire(t testing.TB, address string, session []byte) {
+	t.Helper()
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	hello := binary.BigEndian.AppendUint32(nil, 44)
+	hello = append(hello, make([]byte, 4+8)...)
+	hello = binary.BigEndian.AppendUint32(hello, 4000)
+	hello = append(hello, session...) // id, and password with its length
+	if _, err := conn.Write(hello); err != nil {
+		t.Fatal(err)
+	}
+	_ = conn.SetReadDeadline(time.Now().Add(patience))
+	if _, err := io.ReadFull(conn, make([]byte, 40)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := conn.Write([]byte{0, 0, 0, 8, 0, 0, 0, 1, 255, 255, 255, 245}); err != nil {
+		t.Fatal(err)
+	}
+	_, _ = io.Copy(io.Discard, conn)
+}

@@ -1,0 +1,358 @@
+package zookeeper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/elasticjob-go/elasticjob/registry"
+)
+
+const (
+	// replans bounds how often a commit is planned anew because people edit the
+	// very nodes that it is about.
+	replans = 20
+	// mostTries of one request, and a session's time, are enough.
+	mostTries = 10
+	// sweepAtOnce bounds what a commit removes beside its writes.
+	sweepAtOnce = 100
+)
+
+// Commit is one Multi: the election node's check, the fence from its last version, the
+// writes (rule T2). Until the outcome is known it does not return, unless the
+// session ends, which ctx does not shorten (rule T3).
+func (t *term) Commit(ctx context.Context, writes []registry.Write) error {
+	fail := func(err error) error { return fmt.Errorf("commit %d writes: %w", len(writes), err) }
+	if err := ctx.Err(); err != nil {
+		return fail(err)
+	}
+	if err := checkWrites(writes, t.registry.limits); err != nil {
+		return err
+	}
+	t.writing.Lock()
+	defer t.writing.Unlock()
+	if err := t.Err(); err != nil {
+		return fail(err)
+	}
+	err := t.commit(ctx, writes)
+	var conflict *registry.Conflict
+	if err == nil || errors.As(err, &conflict) {
+		return err
+	}
+	return fail(err)
+}
+
+func checkWrites(writes []registry.Write, limits registry.Limits) error {
+	for _, w := range writes {
+		if err := checkPath(w.Path); err != nil {
+			return err
+		}
+		switch {
+		case hidden(w.Path) || isFolder(w.Path):
+			return fmt.Errorf("%w: %q is a folder of the layout, which holds no value", registry.ErrBadPath, w.Path)
+		case !w.Delete && isMark(w.Value):
+			return fmt.Errorf("%w: the value of %q is the mark of nodes that are no entries", registry.ErrBadPath, w.Path)
+		}
+	}
+	return registry.CheckWrites(writes, limits)
+}
+
+// commit plans on what is known, and again on what is so when ZooKeeper refuses. t.writing is held.
+func (t *term) commit(ctx context.Context, writes []registry.Write) error {
+	// fresh is what was looked up for this commit.
+	fresh := map[string]node{}
+	tidy := true
+	for round := range replans {
+		tidy = tidy && round < replans/2
+		if err := t.learn(ctx, writes, fresh); err != nil {
+			return err
+		}
+		p := t.plan(writes, fresh, tidy)
+		if p.conflict != "" {
+			if _, looked := fresh[p.conflict]; looked {
+				return t.refuse(p.conflict)
+			}
+			t.known.forget(p.conflict)
+			continue
+		}
+		if p.size > t.registry.limits.Commit {
+			if tidy {
+				tidy = false
+				continue
+			}
+			if err := t.makeParents(p.parents, fresh); err != nil {
+				return err
+			}
+			continue
+		}
+		refused, err := t.send(p)
+		if err == nil {
+			return nil
+		}
+		if refused == nil {
+			return err
+		}
+		if !replannable(err) {
+			return t.permitted("write", refused.path, err)
+		}
+		t.mistaken(refused, err, fresh)
+	}
+	if len(writes) == 0 {
+		return errors.New("its nodes change faster than it can be planned")
+	}
+	return &registry.Conflict{Path: writes[0].Path}
+}
+
+// replannable reports whether a refused operation may only have been planned wrongly.
+func replannable(err error) bool {
+	for _, e := range []error{zk.ErrNoNode, zk.ErrNodeExists, zk.ErrBadVersion, zk.ErrNotEmpty} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
+}
+
+// mistaken forgets what a refused operation shows to be wrong.
+func (t *term) mistaken(o *op, err error, fresh map[string]node) {
+	drop := func(path string) {
+		delete(fresh, path)
+		delete(t.litter, path)
+		t.known.forget(path)
+	}
+	drop(o.path)
+	if _, creating := o.request.(*zk.CreateRequest); creating && errors.Is(err, zk.ErrNoNode) {
+		for path := o.path; path != "/"; {
+			path, _ = split(path)
+			drop(path)
+		}
+	}
+}
+
+// learn looks up what has to be known of the writes' paths and is not.
+func (t *term) learn(ctx context.Context, writes []registry.Write, fresh map[string]node) error {
+	var missing []string
+	asked := map[string]bool{}
+	for _, w := range writes {
+		for path := w.Path; ; path, _ = split(path) {
+			if asked[path] {
+				break
+			}
+			asked[path] = true
+			if _, ok := fresh[path]; !ok {
+				if n, ok := t.known.at(path); !ok {
+					missing = append(missing, path)
+				} else if n.kind != absent && path == w.Path && !w.Delete {
+					break // what is above matters only to what comes or goes
+				}
+			}
+			if path == "/" {
+				break
+			}
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	found, err := t.bulk(ctx, opGetData, missing)
+	if err != nil {
+		return err
+	}
+	for i, path := range missing {
+		n := node{kind: absent}
+		if found[i].err == nil {
+			n = nodeOf(path, found[i].value, &found[i].stat)
+		}
+		fresh[path] = n
+		t.known.set(path, n)
+	}
+	return nil
+}
+
+func nodeOf(path string, value []byte, stat *zk.Stat) node {
+	return node{kind: kindOf(path, value), version: stat.Version, children: stat.NumChildren, whole: stat.NumChildren == 0, zxid: stat.Mzxid}
+}
+
+func (t *term) plan(writes []registry.Write, fresh map[string]node, tidy bool) *planner {
+	p := &planner{place: t.place, tidy: tidy, after: map[string]node{}, look: func(path string) node {
+		if n, ok := fresh[path]; ok {
+			return n
+		}
+		n, _ := t.known.at(path)
+		return n
+	}}
+	p.writes(writes)
+	if tidy && p.conflict == "" {
+		left := sweepAtOnce
+		for path := range t.litter {
+			if _, ok := t.known.at(path); ok && left > 0 {
+				p.sweep(path)
+				left--
+			}
+		}
+	}
+	return p
+}
+
+// makeParents makes parents ahead of a commit that would not fit one request with them.
+func (t *term) makeParents(parents []string, fresh map[string]node) error {
+	for len(parents) > 0 {
+		p := t.plan(nil, fresh, false)
+		n := 0
+		for n < len(parents) && p.size+createBytes+len(t.place.full(parents[n]))+len(mark) <= t.registry.limits.Commit {
+			p.create(parents[n], mark)
+			p.after[parents[n]] = node{kind: parent, whole: true}
+			n++
+		}
+		if refused, err := t.send(p); err != nil {
+			if refused != nil && replannable(err) {
+				t.mistaken(refused, err, fresh)
+				return nil // commit plans again
+			}
+			return err
+		}
+		for path, n := range p.after {
+			fresh[path] = n
+		}
+		parents = parents[n:]
+	}
+	return nil
+}
+
+// refuse tells a conflict, but only a leader: one who is not hears that first.
+func (t *term) refuse(path string) error {
+	for {
+		_, err := t.client.Multi(
+			&zk.CheckVersionRequest{Path: t.place.full(join(electionPath, t.own.name)), Version: -1},
+			&zk.CheckVersionRequest{Path: t.place.full(fencePath), Version: t.fenceVersion})
+		switch {
+		case err == nil:
+			return &registry.Conflict{Path: path}
+		case errors.Is(err, zk.ErrNoNode), errors.Is(err, zk.ErrBadVersion):
+			t.end(errFenced)
+			return t.Err()
+		case answered(err):
+			return t.permitted("check", electionPath, err)
+		}
+		if err := t.wait(context.Background()); err != nil {
+			return err
+		}
+	}
+}
+
+var errFenced = errors.New("ZooKeeper refused the fence: another leader has taken over")
+
+// send sends a plan until its outcome is known. An operation that was refused is
+// returned with its error.
+func (t *term) send(p *planner) (refused *op, err error) {
+	next := fence{t.leader.Term, t.commits + 1}
+	requests := []any{
+		&zk.CheckVersionRequest{Path: t.place.full(join(electionPath, t.own.name)), Version: -1},
+		&zk.SetDataRequest{Path: t.place.full(fencePath), Data: next.bytes(), Version: t.fenceVersion},
+	}
+	for _, o := range p.ops {
+		requests = append(requests, o.request)
+	}
+	unsure := false // an earlier try may have been done
+	began, tries := time.Now(), 0
+	over := func(why error) (*op, error) {
+		t.end(why)
+		if unsure {
+			return nil, fmt.Errorf("%w: %w", registry.ErrOutcomeUnknown, t.Err())
+		}
+		return nil, t.Err()
+	}
+	for {
+		if err := t.Err(); err != nil {
+			return over(err)
+		}
+		results, err := t.client.Multi(requests...)
+		if err == nil {
+			t.committed(p, results[1].Stat, results[2:])
+			return nil, nil
+		}
+		if failed := firstFailed(results); failed >= 0 && answered(err) {
+			switch failed {
+			case 0:
+				return over(errFenced)
+			case 1:
+				if shown, stat, err := t.shows(next); err != nil {
+					return over(err)
+				} else if unsure && shown {
+					t.committed(p, stat, nil)
+					return nil, nil
+				}
+				return over(errFenced)
+			default:
+				return &p.ops[failed-2], err
+			}
+		}
+		if answered(err) {
+			return nil, t.permitted("write", "/", err)
+		}
+		unsure = true
+		if tries++; errors.Is(err, zk.ErrSessionExpired) {
+			return over(err)
+		} else if tries > mostTries && time.Since(began) > t.place.SessionTimeout {
+			return over(fmt.Errorf("the connection broke %d times in a request of %d bytes: is jute.maxbuffer of the servers smaller than %d? %w",
+				tries, p.size, wireLimit, err))
+		}
+		t.place.Logger.Debug("a commit got no answer: asking again (rule T3)", "term", next.term, "commit", next.commit, "error", err)
+		if err := t.wait(context.Background()); err != nil {
+			return over(err)
+		}
+	}
+}
+
+// firstFailed is the operation that a Multi failed at, or -1.
+func firstFailed(results []zk.MultiResponse) int {
+	for i, r := range results {
+		if r.Error != nil {
+			return i
+		}
+	}
+	return -1
+}
+
+// shows reports whether the fence shows the term and commit.
+func (t *term) shows(f fence) (yes bool, stat *zk.Stat, err error) {
+	value, stat, err := t.read(context.Background(), fencePath)
+	if errors.Is(err, zk.ErrNoNode) {
+		return false, nil, nil
+	}
+	if err != nil {
+		return false, nil, err
+	}
+	found, err := readFence(value)
+	return err == nil && found == f, stat, nil
+}
+
+// committed keeps what a plan made. Without results versions are not sure.
+func (t *term) committed(p *planner, fence *zk.Stat, results []zk.MultiResponse) {
+	t.commits++
+	t.fenceVersion = fence.Version
+	for i, o := range p.ops {
+		n := p.after[o.path]
+		_, setting := o.request.(*zk.SetDataRequest)
+		switch {
+		case n.kind == absent:
+			continue
+		case setting && i < len(results) && results[i].Stat != nil:
+			n.version = results[i].Stat.Version
+		case setting:
+			n.kind = unknown
+		}
+		n.zxid = fence.Mzxid
+		p.after[o.path] = n
+	}
+	for path, n := range p.after {
+		t.known.set(path, n)
+		delete(t.litter, path)
+	}
+	for _, path := range p.emptied {
+		t.litter[path] = true
+	}
+}

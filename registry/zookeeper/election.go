@@ -1,0 +1,208 @@
+package zookeeper
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+	"github.com/google/uuid"
+
+	"github.com/elasticjob-go/elasticjob/registry"
+)
+
+// candidate is one child of the election node, in the form of Curator's
+// LeaderSelector: _c_<guid>-lock-<10 digits>. The lowest number leads.
+type candidate struct {
+	name   string
+	guid   string
+	number int64
+}
+
+const (
+	candidatePrefix = "_c_"
+	candidateInfix  = "-lock-"
+)
+
+// readCandidate reads a child's name; false: it takes no part.
+func readCandidate(name string) (candidate, bool) {
+	i := strings.LastIndex(name, "lock-")
+	if i < 0 {
+		return candidate{}, false
+	}
+	number, err := strconv.ParseInt(name[i+len("lock-"):], 10, 64)
+	if err != nil {
+		return candidate{}, false
+	}
+	guid := strings.TrimSuffix(strings.TrimPrefix(name[:i], candidatePrefix), "-")
+	return candidate{name, guid, number}, true
+}
+
+// candidates are those who stand, the leading one first.
+func candidates(children []string) (found []candidate) {
+	for _, name := range children {
+		if c, ok := readCandidate(name); ok {
+			found = append(found, c)
+		}
+	}
+	slices.SortFunc(found, func(a, b candidate) int { return cmp.Compare(a.number, b.number) })
+	return found
+}
+
+// newGUID marks our candidates: Curator's are of version 4, so whoever looks knows
+// whether to expect a term of ours.
+func newGUID() (string, error) {
+	id, err := uuid.NewV7()
+	if err != nil {
+		return "", err
+	}
+	return id.String(), nil
+}
+
+func isOurs(guid string) bool {
+	id, err := uuid.Parse(guid)
+	return err == nil && id.Version() == 7
+}
+
+// stand makes a candidate and waits until it is the first. The node goes with the session.
+func (c *client) stand(ctx context.Context, who string) (candidate, error) {
+	guid, err := newGUID()
+	if err != nil {
+		return candidate{}, fmt.Errorf("make a candidate's id: %w", err)
+	}
+	folder := c.place.full(electionPath)
+	full := folder + "/" + candidatePrefix + guid + candidateInfix
+	made, err := c.Create(full, []byte(who), zk.FlagEphemeral|zk.FlagSequence, c.place.acl)
+	if err != nil && answered(err) {
+		return candidate{}, c.place.explain("stand for election at", folder, err)
+	}
+	if err == nil {
+		_, name := split(made)
+		c.place.Logger.Debug("standing for election", "node", name)
+	}
+	for {
+		// An answer that got lost leaves a node that is found by its guid.
+		all, err := c.standing()
+		if err != nil {
+			return candidate{}, err
+		}
+		own := slices.IndexFunc(all, func(x candidate) bool { return x.guid == guid })
+		if own < 0 {
+			return candidate{}, errors.New("the candidate's node is not there: its making failed, or its session is over")
+		}
+		if own == 0 {
+			return all[0], nil
+		}
+		there, _, gone, err := c.ExistsW(folder + "/" + all[own-1].name)
+		if err != nil {
+			return candidate{}, c.place.explain("watch the candidate before", folder, err)
+		}
+		if !there {
+			continue
+		}
+		select {
+		case <-gone:
+		case <-c.lost:
+			return candidate{}, c.whyLost()
+		case <-ctx.Done():
+			return candidate{}, ctx.Err()
+		}
+	}
+}
+
+func (c *client) standing() ([]candidate, error) {
+	folder := c.place.full(electionPath)
+	children, _, err := c.Children(folder)
+	if err != nil {
+		return nil, c.place.explain("look for candidates at", folder, err)
+	}
+	return candidates(children), nil
+}
+
+// termRecord is the value of /brain/term.
+type termRecord struct {
+	Term      int64     `json:"term"`
+	Address   string    `json:"address"`
+	Since     time.Time `json:"since"`
+	Candidate string    `json:"candidate"` // the election node that the term stands on
+}
+
+// fence is the value of /brain/fence: the term and its latest commit.
+type fence struct{ term, commit int64 }
+
+func (f fence) bytes() []byte { return fmt.Appendf(nil, "%d %d", f.term, f.commit) }
+
+func readFence(value []byte) (f fence, err error) {
+	if n, err := fmt.Sscanf(string(value), "%d %d", &f.term, &f.commit); err != nil || n != 2 || f.term < 0 || f.commit < 0 {
+		return f, fmt.Errorf("%q is no term and commit number", value)
+	}
+	return f, nil
+}
+
+// begin begins a term by one Multi that checks the election node (rule T1).
+func (c *client) begin(own candidate, who string, now time.Time) (record termRecord, fenceVersion int32, err error) {
+	p := c.place
+	for {
+		last, lastStat, err := c.Get(p.full(fencePath))
+		fresh := errors.Is(err, zk.ErrNoNode)
+		if err != nil && !fresh {
+			return record, 0, p.explain("read", p.full(fencePath), err)
+		}
+		var before fence
+		if !fresh {
+			if before, err = readFence(last); err != nil {
+				return record, 0, fmt.Errorf("%w: %s: %w: set it to a term number above any earlier one and 0, as in %q",
+					registry.ErrUnusable, p.full(fencePath), err, "1000 0")
+			}
+		}
+		old, recordStat, err := c.Get(p.full(termPath))
+		noRecord := errors.Is(err, zk.ErrNoNode)
+		if err != nil && !noRecord {
+			return record, 0, p.explain("read", p.full(termPath), err)
+		}
+		if !noRecord && json.Unmarshal(old, &record) == nil && record.Candidate == own.name && record.Term == before.term && !fresh {
+			return record, lastStat.Version, nil // the answer to an earlier try got lost
+		}
+		record = termRecord{Term: max(before.term, 0) + 1, Address: who, Since: now.UTC(), Candidate: own.name}
+		value, err := json.Marshal(record)
+		if err != nil {
+			return record, 0, err
+		}
+		next := fence{term: record.Term}.bytes()
+		requests := []any{&zk.CheckVersionRequest{Path: p.full(join(electionPath, own.name)), Version: -1}}
+		put := func(path string, value []byte, missing bool, stat *zk.Stat) {
+			if missing {
+				requests = append(requests, &zk.CreateRequest{Path: p.full(path), Data: value, Acl: p.acl})
+			} else {
+				requests = append(requests, &zk.SetDataRequest{Path: p.full(path), Data: value, Version: stat.Version})
+			}
+		}
+		put(fencePath, next, fresh, lastStat)
+		put(termPath, value, noRecord, recordStat)
+		results, err := c.Multi(requests...)
+		switch {
+		case err == nil && fresh:
+			return record, 0, nil
+		case err == nil:
+			return record, results[1].Stat.Version, nil
+		case errors.Is(err, zk.ErrNoAuth), answered(err) && len(results) > 0 && results[0].Error != nil:
+			return record, 0, p.explain("begin a term at", p.full(fencePath), err)
+		}
+		select {
+		case <-c.lost:
+			return record, 0, c.whyLost()
+		case <-c.wires.ctx.Done():
+			return record, 0, errors.New("the client was closed")
+		case <-time.After(pause):
+		}
+	}
+}
+
+// pause is between tries of what got no answer.
+const pause = 20 * time.Millisecond

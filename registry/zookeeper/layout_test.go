@@ -1,0 +1,426 @@
+package zookeeper_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/registry/zookeeper"
+	"github.com/elasticjob-go/elasticjob/test/zkserver"
+)
+
+// lines is a log that can be read while it is written.
+type lines struct {
+	mu  sync.Mutex
+	all bytes.Buffer
+}
+
+func (l *lines) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.all.Write(b)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.all.String()
+}
+
+func (l *lines) logger() *slog.Logger {
+	return slog.New(slog.NewTextHandler(l, &slog.HandlerOptions{Level: slog.LevelDebug}))
+}
+
+func create(t testing.TB, client *zk.Conn, path, value string) {
+	t.Helper()
+	if _, err := client.Create(path, []byte(value), 0, zk.WorldACL(zk.PermAll)); err != nil && !errors.Is(err, zk.ErrNodeExists) {
+		t.Fatalf("create %s: %v", path, err)
+	}
+}
+
+// original makes what ElasticJob-Cloud 3.0.1 leaves, with parents that Curator gives a value of its own.
+func original(t testing.TB, client *zk.Conn, root string) {
+	t.Helper()
+	for at, c := range root {
+		if c == '/' && at > 0 {
+			create(t, client, root[:at], "")
+		}
+	}
+	create(t, client, root, "")
+	for _, folder := range []string{"/config", "/config/app", "/config/job", "/state", "/state/ready", "/state/failover", "/state/failover/job",
+		"/state/running", "/state/running/job", "/state/disable", "/state/disable/job", "/ha"} {
+		create(t, client, root+folder, "10.0.0.7")
+	}
+	for path, value := range map[string]string{"/config/app/app": "appName: app", "/config/job/job": "jobName: job", "/state/ready/job": "2",
+		"/state/failover/job/job@-@0": "job@-@0@-@READY@-@agent@-@uuid", "/state/disable/job/job": "job", "/ha/framework_id": "f-1"} {
+		create(t, client, root+path, value)
+	}
+}
+
+func TestOriginalsNodesAreEntriesAndItsFoldersAreNot(t *testing.T) {
+	t.Parallel()
+	server := zkserver.Start(t)
+	client := server.Client(t)
+	o := zookeeper.Options{Servers: server.Address(), Namespace: namespace()}
+	root := "/" + o.Namespace
+	original(t, client, root)
+	_, term := lead(t, o)
+	if got, want := paths(t, term, "/"), "/config/app/app /config/job/job /ha/framework_id /state/disable/job/job "+
+		"/state/failover/job/job@-@0 /state/ready/job"; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	for _, path := range []string{"/config", "/state/failover/job", "/brain/fence", "/brain/term", "/ha/election"} {
+		if e, err := term.Get(t.Context(), path); !errors.Is(err, registry.ErrNotFound) {
+			t.Errorf("get %s: %v %v, want %v", path, e, err, registry.ErrNotFound)
+		}
+		if err := term.Commit(t.Context(), []registry.Write{put(path, "x")}); !errors.Is(err, registry.ErrBadPath) {
+			t.Errorf("put %s: %v, want %v", path, err, registry.ErrBadPath)
+		}
+	}
+	// A job's folder goes with its last entry, the layout's own stay; values are verbatim.
+	commit(t, term, registry.Write{Path: "/state/failover/job/job@-@0", Delete: true}, registry.Write{Path: "/state/ready/job", Delete: true},
+		put("/config/job/job", "jobName: job\n"))
+	for path, want := range map[string]bool{"/state/failover": true, "/state/failover/job": false, "/state/ready": true} {
+		if there, _, err := client.Exists(root + path); err != nil || there != want {
+			t.Errorf("%s is there: %v (%v), want %v", path, there, err, want)
+		}
+	}
+	if got, _, err := client.Get(root + "/config/job/job"); err != nil || string(got) != "jobName: job\n" {
+		t.Errorf("the document is %q (%v)", got, err)
+	}
+}
+
+func TestParentsComeAndGoWithEntries(t *testing.T) {
+	t.Parallel()
+	server := zkserver.Start(t)
+	client := server.Client(t)
+	o := zookeeper.Options{Servers: server.Address(), Namespace: namespace()}
+	r, term := lead(t, o)
+	names := func() string {
+		t.Helper()
+		all, _, err := client.Children("/" + o.Namespace + "/brain")
+		if err != nil {
+			t.Fatal(err)
+		}
+		slices.Sort(all)
+		return strings.Join(all, " ")
+	}
+	chunk := func(n int) registry.Write { return put(fmt.Sprintf("/brain/shards/e1/deep/%d", n), "x") }
+	drop := func(n int) registry.Write { return registry.Write{Path: chunk(n).Path, Delete: true} }
+	commit(t, term, chunk(0), chunk(1))
+	commit(t, term, drop(0))
+	if got := names(); got != "fence shards term" {
+		t.Errorf("below /brain: %s", got)
+	}
+	if got := paths(t, term, "/"); got != chunk(1).Path {
+		t.Errorf("entries: %s", got)
+	}
+	commit(t, term, drop(1))
+	if got := names(); got != "fence term" {
+		t.Errorf("below /brain after the last chunk went: %s", got)
+	}
+	// A parent that becomes an entry, and an entry that stays for what is below it.
+	commit(t, term, chunk(0), put("/brain/shards/e1", "entry"))
+	if got, want := paths(t, term, "/brain"), "/brain/shards/e1 "+chunk(0).Path; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	commit(t, term, registry.Write{Path: "/brain/shards/e1", Delete: true})
+	if got := paths(t, term, "/brain"); got != chunk(0).Path {
+		t.Errorf("got %s, want %s", got, chunk(0).Path)
+	}
+	// Somebody removes what a later term finds as an empty parent.
+	if err := client.Delete("/"+o.Namespace+chunk(0).Path, -1); err != nil {
+		t.Fatal(err)
+	}
+	if err := term.Resign(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	term = campaign(t, r, "x")
+	if got := paths(t, term, "/"); got != "" {
+		t.Errorf("got %s", got)
+	}
+	commit(t, term)
+	if got := names(); got != "fence term" {
+		t.Errorf("below /brain: %s", got)
+	}
+}
+
+func TestHandEditsAreToldAndHealed(t *testing.T) {
+	t.Parallel()
+	server := zkserver.Start(t)
+	client := server.Client(t)
+	cable := newCable()
+	o := zookeeper.Options{Servers: server.Address(), Namespace: namespace(), Dial: cable.dial}
+	root := "/" + o.Namespace
+	original(t, client, root)
+	_, term := lead(t, o)
+	if got := paths(t, term, "/"); !strings.Contains(got, "/config/job/job") {
+		t.Fatalf("got %s", got)
+	}
+	told := func(want string) {
+		t.Helper()
+		deadline := time.After(patience)
+		for {
+			select {
+			case got := <-term.Changed():
+				if got == want {
+					return
+				}
+			case <-deadline:
+				t.Fatalf("%s was not told", want)
+			}
+		}
+	}
+	edits := func(name string) {
+		t.Helper()
+		if _, err := client.Set(root+"/config/job/job", []byte(name), -1); err != nil {
+			t.Fatal(err)
+		}
+		told("/config/job/job")
+		create(t, client, root+"/config/app/"+name, "new")
+		told("/config/app/" + name)
+		create(t, client, root+"/state/disable/job/"+name, name)
+		told("/state/disable/job/" + name)
+		if err := client.Delete(root+"/state/disable/job/"+name, -1); err != nil {
+			t.Fatal(err)
+		}
+		told("/state/disable/job/" + name)
+	}
+	edits("a")
+	cable.cut()
+	edits("b")
+	// While there is no connection.
+	resume := cable.freeze()
+	if _, err := client.Set(root+"/config/job/job", []byte("c"), -1); err != nil {
+		t.Fatal(err)
+	}
+	create(t, client, root+"/config/app/c", "")
+	for _, name := range []string{"a", "b"} {
+		if err := client.Delete(root+"/config/app/"+name, -1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	create(t, client, root+"/config/app/b", "another with the same version")
+	cable.cut()
+	resume()
+	missed := map[string]bool{"/config/job/job": true, "/config/app/a": true, "/config/app/b": true, "/config/app/c": true}
+	deadline := time.After(patience)
+	for len(missed) > 0 {
+		select {
+		case path := <-term.Changed():
+			delete(missed, path)
+		case <-deadline:
+			t.Fatalf("%v were not told", missed)
+		}
+	}
+
+	// What is known is wrong: commits look again.
+	commit(t, term, put("/brain/x/1", ""), put("/brain/x/2", ""), put("/brain/y", ""))
+	for _, path := range []string{"/brain/x/1", "/brain/y"} {
+		if err := client.Delete(root+path, -1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	create(t, client, root+"/brain/new", "by hand")
+	create(t, client, root+"/brain/x/3", "by hand")
+	commit(t, term, put("/brain/y", "2"), registry.Write{Path: "/brain/x/1", Delete: true}, put("/brain/new", "ours"),
+		registry.Write{Path: "/brain/x/2", Delete: true})
+	if got, want := paths(t, term, "/brain"), "/brain/new /brain/x/3 /brain/y"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	create(t, client, root+"/brain/new2", "by hand")
+	var conflict *registry.Conflict
+	err := term.Commit(t.Context(), []registry.Write{put("/brain/y", "3"), {Path: "/brain/new2", If: registry.Absent()}})
+	if !errors.As(err, &conflict) || conflict.Path != "/brain/new2" {
+		t.Errorf("got %v, want a conflict at /brain/new2", err)
+	}
+	if term.Err() != nil {
+		t.Errorf("the term ended: %v", term.Err())
+	}
+}
+
+func TestOriginalThatLeadsKeepsUsWaiting(t *testing.T) {
+	t.Parallel()
+	server := zkserver.Start(t)
+	client := server.Client(t)
+	o := zookeeper.Options{Servers: server.Address(), Namespace: namespace()}
+	root := "/" + o.Namespace
+	original(t, client, root)
+	create(t, client, root+"/ha/election", "")
+	lock := root + "/ha/election/_c_5c2d7a1e-0b5c-4b52-9d0a-0c0f5a1b2c3d-lock-"
+	foreign, err := client.Create(lock, []byte("10.0.0.7:8899"), zk.FlagEphemeral|zk.FlagSequence, zk.WorldACL(zk.PermAll))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := open(t, o)
+	eventually(t, "the original to be known", func() bool {
+		l, ok := r.Leader()
+		return ok && l.Address == "10.0.0.7:8899" && l.Term == 0
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	if _, err := r.Campaign(ctx, "ours:1"); !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatalf("campaign beside a leading original: %v", err)
+	}
+	led := make(chan registry.Term, 1)
+	go func() {
+		term, err := r.Campaign(t.Context(), "ours:1")
+		if err != nil {
+			t.Error(err)
+		}
+		led <- term
+	}()
+	eventually(t, "our candidate", func() bool {
+		names, _, err := client.Children(root + "/ha/election")
+		return err == nil && len(names) == 2
+	})
+	// One that comes later waits for us, and sees our address as Curator's users do.
+	later, err := client.Create(lock, []byte("10.0.0.8:8899"), zk.FlagEphemeral|zk.FlagSequence, zk.WorldACL(zk.PermAll))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := client.Delete(foreign, -1); err != nil {
+		t.Fatal(err)
+	}
+	term := <-led
+	names, _, err := client.Children(root + "/ha/election")
+	if err != nil || len(names) != 2 {
+		t.Fatalf("candidates: %v (%v)", names, err)
+	}
+	for _, name := range names {
+		path := root + "/ha/election/" + name
+		if path == later {
+			continue
+		}
+		if value, _, err := client.Get(path); err != nil || string(value) != "ours:1" || len(name) != len(strings.TrimPrefix(later, root+"/ha/election/")) {
+			t.Errorf("our candidate is %s with %q (%v)", name, value, err)
+		}
+	}
+	commit(t, term, put("/a", "x"))
+}
+
+func TestDigestProtectsAllNodes(t *testing.T) {
+	t.Parallel()
+	server := zkserver.Start(t)
+	anybody := server.Client(t)
+	cable := newCable()
+	o := zookeeper.Options{Servers: server.Address(), Namespace: namespace(), Digest: "job:secret-word", Dial: cable.dial}
+	_, term := lead(t, o)
+	commit(t, term, put("/config/job/j", "x"), put("/brain/shards/e/1", "y"))
+	for range 3 {
+		cable.cut()
+		commit(t, term, put("/config/job/j", "x"))
+		if got := paths(t, term, "/"); got != "/brain/shards/e/1 /config/job/j" {
+			t.Errorf("got %s", got)
+		}
+	}
+	for _, path := range []string{"", "/config/job/j", "/brain/fence", "/brain/shards", "/ha/election"} {
+		if _, _, err := anybody.Get("/" + o.Namespace + path); !errors.Is(err, zk.ErrNoAuth) {
+			t.Errorf("anybody may read %q: %v", path, err)
+		}
+	}
+	for _, digest := range []string{"", "job:wrong-word"} {
+		bad := o
+		bad.Digest, bad.Dial = digest, nil
+		_, err := open(t, bad).Campaign(t.Context(), "x")
+		if !errors.Is(err, registry.ErrUnusable) || !strings.Contains(err.Error(), "digest") || strings.Contains(err.Error(), "word") {
+			t.Errorf("with the digest %q: %v", digest, err)
+		}
+	}
+	// What an installation without digest left can be read with one.
+	foreign := zookeeper.Options{Servers: server.Address(), Namespace: "open-" + namespace()}
+	original(t, anybody, "/"+foreign.Namespace)
+	foreign.Digest = "job:secret-word"
+	_, term = lead(t, foreign)
+	commit(t, term, put("/config/job/job", "new"), put("/config/job/job2", "new"))
+	if got := paths(t, term, "/config/job"); got != "/config/job/job /config/job/job2" {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestChroot(t *testing.T) {
+	t.Parallel()
+	server := zkserver.Start(t)
+	client := server.Client(t)
+	o := zookeeper.Options{Servers: server.Address() + "," + server.Address() + "/some/root", Namespace: "elasticjob-cloud"}
+	_, err := open(t, o).Campaign(t.Context(), "x")
+	if !errors.Is(err, registry.ErrUnusable) || !strings.Contains(err.Error(), "zkCli.sh create /some/root") {
+		t.Errorf("a chroot that is not there: %v", err)
+	}
+	create(t, client, "/some", "")
+	create(t, client, "/some/root", "")
+	_, term := lead(t, o)
+	commit(t, term, put("/config/job/j", "x"))
+	if _, _, err := client.Get("/some/root/elasticjob-cloud/config/job/j"); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestOptionsThatCannotBe(t *testing.T) {
+	t.Parallel()
+	good := zookeeper.Options{Servers: "127.0.0.1:1", Namespace: "n"}
+	for name, change := range map[string]func(*zookeeper.Options){
+		"no servers":     func(o *zookeeper.Options) { o.Servers = "" },
+		"an empty one":   func(o *zookeeper.Options) { o.Servers = "h1:2181,,h2" },
+		"bad chroot":     func(o *zookeeper.Options) { o.Servers = "h1/a//b" },
+		"no namespace":   func(o *zookeeper.Options) { o.Namespace = "" },
+		"slashes":        func(o *zookeeper.Options) { o.Namespace = "/n/" },
+		"ZooKeeper's":    func(o *zookeeper.Options) { o.Namespace = "zookeeper" },
+		"digest":         func(o *zookeeper.Options) { o.Digest = "secret-word" },
+		"negative times": func(o *zookeeper.Options) { o.SessionTimeout = -1 },
+	} {
+		o := good
+		change(&o)
+		if _, err := zookeeper.Open(o); !errors.Is(err, registry.ErrUnusable) || strings.Contains(err.Error(), "secret-word") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// Any commit that Limits allows fits one request, whatever its writes are.
+func TestLimitsAtTheBorder(t *testing.T) {
+	t.Parallel()
+	server := zkserver.Start(t)
+	o := zookeeper.Options{Servers: server.Address(), Namespace: namespace() + "/" + strings.Repeat("n", 200)}
+	r, term := lead(t, o)
+	limits := r.Limits()
+	fill := func(path func(int) string, value int) (writes []registry.Write) {
+		size := 0
+		for i := 0; ; i++ {
+			w := registry.Write{Path: path(i), Value: bytes.Repeat([]byte("v"), value)}
+			one := w.Size() + limits.PerWrite
+			if size+one > limits.Commit {
+				last := &writes[len(writes)-1]
+				last.Value = append(last.Value, bytes.Repeat([]byte("v"), limits.Commit-size)...)
+				return writes
+			}
+			size += one
+			writes = append(writes, w)
+		}
+	}
+	for name, writes := range map[string][]registry.Write{
+		"flat and empty":   fill(func(i int) string { return fmt.Sprintf("/flat/%d", i) }, 0),
+		"a parent of each": fill(func(i int) string { return fmt.Sprintf("/deep/%d/a/b/c", i) }, 1000),
+	} {
+		commit(t, term, writes...)
+		commit(t, term, writes...)
+		for i := range writes {
+			writes[i] = registry.Write{Path: writes[i].Path, Delete: true}
+		}
+		commit(t, term, writes...)
+		if got := paths(t, term, "/"); got != "" {
+			t.Fatalf("%s: %.200s is left", name, got)
+		}
+	}
+	commit(t, term, put("/large", strings.Repeat("x", limits.Value)))
+}

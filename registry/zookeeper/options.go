@@ -1,0 +1,149 @@
+package zookeeper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/elasticjob-go/elasticjob/registry"
+)
+
+// Options say which ZooKeeper, and where in it.
+type Options struct {
+	// Servers is a connection string, "h1:2181,h2:2181" with an optional
+	// chroot, "…/some/folder", which must be there. The port is 2181 where none is given.
+	Servers string
+	// Namespace is the folder below the chroot that holds everything, without a slash
+	// at its ends; it may be nested and is made when missing.
+	Namespace string
+	// SessionTimeout is after which silence a leader is taken for dead, 10 s
+	// when zero. ZooKeeper bends it to between 2 and 20 of its ticks.
+	SessionTimeout time.Duration
+	// Digest is "user:password" or nothing. With it, all nodes are made for that user only.
+	Digest string
+	// Logger gets what an operator should know; nil: nobody.
+	Logger *slog.Logger
+	// Dial makes connections; nil: a net.Dialer's.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+}
+
+// place is Options, checked and with defaults.
+type place struct {
+	Options
+	servers []string
+	chroot  string // "" or "/…"
+	root    string // chroot and namespace: where the registry's "/" is
+	acl     []zk.ACL
+}
+
+func newPlace(o Options) (*place, error) {
+	unusable := func(format string, args ...any) (*place, error) {
+		return nil, fmt.Errorf("%w: %s", registry.ErrUnusable, fmt.Sprintf(format, args...))
+	}
+	p := &place{Options: o, acl: zk.WorldACL(zk.PermAll)}
+	hosts, chroot, found := strings.Cut(o.Servers, "/")
+	if found && chroot != "" {
+		p.chroot = "/" + chroot
+		if err := checkPath(p.chroot); err != nil {
+			return unusable("the chroot of the ZooKeeper address %q: %v", o.Servers, err)
+		}
+	}
+	for server := range strings.SplitSeq(hosts, ",") {
+		server = strings.TrimSpace(server)
+		host, port, err := net.SplitHostPort(server)
+		if err != nil {
+			host, port = strings.Trim(server, "[]"), "2181"
+		}
+		if host == "" || port == "" || strings.ContainsAny(host, " \t") {
+			return unusable("%q is no ZooKeeper address: give it as h1:2181,h2:2181 with an optional /chroot", o.Servers)
+		}
+		p.servers = append(p.servers, net.JoinHostPort(host, port))
+	}
+	if err := checkPath("/" + o.Namespace); err != nil {
+		return unusable("the namespace %q: %v", o.Namespace, err)
+	}
+	p.root = p.chroot + "/" + o.Namespace
+	if p.root == "/zookeeper" || strings.HasPrefix(p.root, "/zookeeper/") {
+		return unusable("/zookeeper is ZooKeeper's own: choose another namespace")
+	}
+	if o.Digest != "" {
+		if user, _, ok := strings.Cut(o.Digest, ":"); !ok || user == "" {
+			return unusable("the ZooKeeper digest has to be user:password")
+		}
+		p.acl = zk.AuthACL(zk.PermAll)
+	}
+	if p.SessionTimeout == 0 {
+		p.SessionTimeout = 10 * time.Second
+	}
+	if p.SessionTimeout < 0 {
+		return unusable("the session timeout %v is no time", p.SessionTimeout)
+	}
+	if p.Logger == nil {
+		p.Logger = slog.New(slog.DiscardHandler)
+	}
+	if p.Dial == nil {
+		p.Dial = (&net.Dialer{}).DialContext
+	}
+	return p, nil
+}
+
+// full is where a path of the registry is in ZooKeeper.
+func (p *place) full(path string) string {
+	if path == "/" {
+		return p.root
+	}
+	return p.root + path
+}
+
+// user is who the digest names, never its password.
+func (p *place) user() string {
+	if user, _, ok := strings.Cut(p.Digest, ":"); ok {
+		return "the user " + user + " of the ZooKeeper digest"
+	}
+	return "nobody in particular (no ZooKeeper digest is set)"
+}
+
+// checkPath is registry.CheckPath and what ZooKeeper refuses beside.
+func checkPath(path string) error {
+	if err := registry.CheckPath(path); err != nil {
+		return err
+	}
+	for _, r := range path {
+		if r >= 0xd800 && r <= 0xf8ff || r >= 0xfff0 {
+			return fmt.Errorf("%w: %q has the character %q, which ZooKeeper takes in no path", registry.ErrBadPath, path, r)
+		}
+	}
+	return nil
+}
+
+// explain turns a refusal into a sentence that says what to do. What no time
+// heals is registry.ErrUnusable.
+func (p *place) explain(doing, path string, err error) error {
+	switch {
+	case errors.Is(err, zk.ErrNoAuth):
+		return fmt.Errorf("%w: %s %s: ZooKeeper gives no permission to %s: check the digest, or the node's ACL with zkCli.sh getAcl %s",
+			registry.ErrUnusable, doing, path, p.user(), path)
+	case errors.Is(err, zk.ErrAuthFailed), errors.Is(err, zk.ErrInvalidACL):
+		return fmt.Errorf("%w: %s %s: ZooKeeper does not accept %s: %w", registry.ErrUnusable, doing, path, p.user(), err)
+	default:
+		return fmt.Errorf("%s %s: %w", doing, path, err)
+	}
+}
+
+// answers are the errors that a server gave: what they are about was looked at and not done.
+var answers = []error{
+	zk.ErrNoNode, zk.ErrNodeExists, zk.ErrBadVersion, zk.ErrNotEmpty, zk.ErrNoAuth, zk.ErrInvalidACL,
+	zk.ErrNoChildrenForEphemerals, zk.ErrAuthFailed, zk.ErrBadArguments, zk.ErrInvalidPath,
+}
+
+// answered reports whether the error is a server's answer, and not silence.
+func answered(err error) bool {
+	return slices.ContainsFunc(answers, func(a error) bool { return errors.Is(err, a) })
+}

@@ -1,0 +1,198 @@
+package zookeeper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/registry"
+)
+
+// Registry is a registry.Registry in ZooKeeper. All methods may be called concurrently.
+type Registry struct {
+	place  *place
+	limits registry.Limits
+
+	ctx    context.Context // over: closed
+	cancel context.CancelFunc
+	owned  sync.WaitGroup
+
+	campaigning chan struct{} // holds one token while nobody campaigns
+
+	mu      sync.Mutex
+	closed  bool
+	current *term
+	ended   int64 // the number of the latest term of ours that is over
+
+	follower follower
+}
+
+var _ registry.Registry = (*Registry)(nil)
+
+// Open checks the options and begins to look who leads; it does not wait for
+// ZooKeeper, which Campaign does. Its error is registry.ErrUnusable.
+func Open(o Options) (*Registry, error) {
+	p, err := newPlace(o)
+	if err != nil {
+		return nil, err
+	}
+	r := &Registry{place: p, limits: p.limits(), campaigning: make(chan struct{}, 1)}
+	r.campaigning <- struct{}{}
+	r.ctx, r.cancel = context.WithCancel(context.Background())
+	r.owned.Go(func() { r.follower.run(r.ctx, p) })
+	return r, nil
+}
+
+// wireLimit is ZooKeeper's jute.maxbuffer unless it was set: no request is longer.
+const wireLimit = 0xfffff
+
+// frameBytes is room for what a commit's request has beside its writes: headers, the
+// fence and the check of the election node.
+const frameBytes = 1024
+
+// limits are such that the writes of any commit that keeps to them fit one request:
+// PerWrite is what the largest operation takes beside path and value.
+func (p *place) limits() registry.Limits {
+	return registry.Limits{
+		Value:    1_000_000,
+		Commit:   wireLimit - frameBytes - 2*len(p.root),
+		PerWrite: createBytes + len(p.root),
+	}
+}
+
+// Limits are ZooKeeper's 1 MiB per request, less what frames the writes.
+func (r *Registry) Limits() registry.Limits { return r.limits }
+
+// Leader is who leads by the election's nodes. Of an original that leads only the
+// address and since when it stands is known; its term is 0.
+func (r *Registry) Leader() (registry.Leader, bool) {
+	r.mu.Lock()
+	current, ended := r.current, r.ended
+	r.mu.Unlock()
+	if current != nil && current.Err() == nil {
+		return current.leader, true
+	}
+	if l, ok := r.follower.leader(); ok && (l.Term == 0 || l.Term > ended) {
+		return l, true
+	}
+	return registry.Leader{}, false
+}
+
+// Campaign stands for election until it leads or ctx ends. It keeps trying while
+// ZooKeeper can't be reached, and says so in the log. A term of this registry that still
+// lasts ends. The address who is stored, and seen by everybody.
+func (r *Registry) Campaign(ctx context.Context, who string) (registry.Term, error) {
+	fail := func(err error) (registry.Term, error) {
+		return nil, fmt.Errorf("stand for election in %s of ZooKeeper %s: %w", r.place.root, r.place.Servers, err)
+	}
+	if err := ctx.Err(); err != nil {
+		return fail(err)
+	}
+	select {
+	case <-r.campaigning:
+	case <-ctx.Done():
+		return fail(ctx.Err())
+	}
+	defer func() { r.campaigning <- struct{}{} }()
+	r.mu.Lock()
+	current := r.current
+	r.mu.Unlock()
+	if current != nil {
+		current.finish(fmt.Errorf("%w: this process stood for election again", registry.ErrTermOver))
+	}
+	var said time.Time
+	for {
+		t, err := r.try(ctx, who)
+		switch {
+		case err == nil:
+			return t, nil
+		case ctx.Err() != nil:
+			return fail(ctx.Err())
+		case r.ctx.Err() != nil:
+			return fail(errClosed)
+		case errors.Is(err, registry.ErrUnusable):
+			return fail(err)
+		}
+		if time.Since(said) >= complain {
+			said = time.Now()
+			r.place.Logger.Warn("standing for election failed: trying on", "servers", r.place.servers, "error", err)
+		}
+		select {
+		case <-time.After(5 * pause):
+		case <-ctx.Done():
+		case <-r.ctx.Done():
+		}
+	}
+}
+
+var errClosed = errors.New("the registry is closed")
+
+// try is one candidacy with a session of its own, which the term keeps.
+func (r *Registry) try(ctx context.Context, who string) (_ *term, err error) {
+	if r.ctx.Err() != nil {
+		return nil, errClosed
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(r.ctx, cancel)()
+	c, err := dial(r.place)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			c.close()
+		}
+	}()
+	// A request that waits for a connection ends with the client.
+	defer context.AfterFunc(ctx, c.abandon)()
+	if err := c.join(ctx); err != nil {
+		return nil, err
+	}
+	if err := c.prepare(ctx); err != nil {
+		return nil, err
+	}
+	own, err := c.stand(ctx, who)
+	if err != nil {
+		return nil, err
+	}
+	record, version, err := c.begin(own, who, time.Now())
+	if err != nil {
+		return nil, err
+	}
+	return r.reign(ctx, c, own, record, version)
+}
+
+// reign makes the term that has begun the registry's.
+func (r *Registry) reign(ctx context.Context, c *client, own candidate, record termRecord, version int32) (*term, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return nil, errClosed
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	t := newTerm(r, c, own, record, version)
+	r.current = t
+	r.place.Logger.Info("term began", "term", t.Number(), "who", record.Address)
+	return t, nil
+}
+
+// Close ends the term, gives the session back and waits for everything.
+func (r *Registry) Close() error {
+	r.mu.Lock()
+	r.closed = true
+	current := r.current
+	r.mu.Unlock()
+	r.cancel()
+	if current != nil {
+		current.finish(fmt.Errorf("%w: the registry was closed", registry.ErrTermOver))
+	}
+	<-r.campaigning // a campaign that just ends
+	r.campaigning <- struct{}{}
+	r.owned.Wait()
+	return nil
+}

@@ -1,0 +1,304 @@
+package zookeeper
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// wires are all connections of one client, one after the other. They
+// tell what the client library keeps to itself: when a server was last heard, the
+// session timeout that it granted, and why there is no session.
+type wires struct {
+	place *place
+	ctx   context.Context // over: no connection any more
+	began time.Time
+
+	mu      sync.Mutex
+	current *wire
+	heard   time.Duration // since began, by the monotonic clock
+	granted time.Duration // session timeout
+	trouble error         // why the last try failed
+	// standing are requests that each connection sends before any other; see wires.always.
+	standing [][]byte
+	asked    int
+}
+
+func newWires(ctx context.Context, p *place) *wires {
+	return &wires{place: p, ctx: ctx, began: time.Now(), granted: p.SessionTimeout}
+}
+
+// dial is the library's Dialer.
+func (w *wires) dial(network, address string, timeout time.Duration) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(w.ctx, timeout)
+	defer cancel()
+	c, err := w.place.Dial(ctx, network, address)
+	if err != nil {
+		w.failed(err)
+		return nil, err
+	}
+	one := &wire{Conn: c, all: w, address: address, reader: bufio.NewReaderSize(c, 64<<10), waiting: map[int32]chan<- []byte{}}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.ctx.Err() != nil {
+		_ = c.Close()
+		return nil, w.ctx.Err()
+	}
+	w.current = one
+	return one, nil
+}
+
+// cut ends the connection under the library's hands.
+func (w *wires) cut() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.current != nil {
+		_ = w.current.Close()
+	}
+}
+
+func (w *wires) failed(err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.trouble = err
+}
+
+// left is how long the session can live without hearing from a server.
+func (w *wires) left() time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.heard + w.granted - time.Since(w.began)
+}
+
+// always sends a request now, and first of all on every later connection. Nobody
+// hears the answer.
+func (w *wires) always(code int32, body []byte) {
+	packet := frame(firstOwn+1, code, body)
+	w.mu.Lock()
+	w.standing = append(w.standing, packet)
+	c := w.current
+	w.mu.Unlock()
+	if c != nil && c.isGreeted() {
+		_, _ = c.Write(packet) // if it fails, so does the connection, and the next one sends it
+	}
+}
+
+// errCut says that the connection ended before the answer.
+var errCut = errors.New("the connection to ZooKeeper ended")
+
+// ask sends a request that the client library doesn't have, on its connection and
+// so in its session and order, and returns the answer's body.
+func (w *wires) ask(ctx context.Context, code int32, body []byte) ([]byte, error) {
+	w.mu.Lock()
+	c := w.current
+	w.asked++
+	number := firstOwn - int32(w.asked%(1<<24))
+	w.mu.Unlock()
+	if c == nil {
+		return nil, errCut
+	}
+	answer := make(chan []byte, 1)
+	if !c.expect(number, answer) {
+		return nil, errCut
+	}
+	defer c.forget(number)
+	if _, err := c.Write(frame(number, code, body)); err != nil {
+		return nil, err
+	}
+	select {
+	case packet := <-answer:
+		if packet == nil {
+			return nil, errCut
+		}
+		code := zk.ErrCode(binary.BigEndian.Uint32(packet[12:]))
+		return packet[replyBytes:], errorOf(code)
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// firstOwn is the number of our first request; they go down from there. The
+// library counts up from 1, and servers use -1 to -8.
+const firstOwn = -100
+
+// replyBytes are before each answer's body: number, transaction, error.
+const replyBytes = 4 + 8 + 4
+
+func frame(number, code int32, body []byte) []byte {
+	packet := binary.BigEndian.AppendUint32(make([]byte, 0, 12+len(body)), uint32(8+len(body)))
+	packet = binary.BigEndian.AppendUint32(packet, uint32(number))
+	packet = binary.BigEndian.AppendUint32(packet, uint32(code))
+	return append(packet, body...)
+}
+
+// wire is one connection. Answers to our own requests are taken out of what the library reads.
+type wire struct {
+	net.Conn
+	all     *wires
+	address string
+	reader  *bufio.Reader // one system call brings many answers
+	rest    int           // bytes of the library's packet that it has not read yet
+	silence time.Duration // how long the library waits for a packet
+
+	writing sync.Mutex
+
+	mu       sync.Mutex
+	greeting []byte // the first bytes that were read, until there is a session
+	greeted  bool
+	closed   bool
+	waiting  map[int32]chan<- []byte
+}
+
+// greetingBytes of the server's first answer: length, protocol version, timeout and session id.
+const greetingBytes = 4 + 4 + 4 + 8
+
+func (c *wire) isGreeted() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.greeted
+}
+
+func (c *wire) expect(number int32, answer chan<- []byte) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.greeted || c.closed {
+		return false
+	}
+	c.waiting[number] = answer
+	return true
+}
+
+func (c *wire) forget(number int32) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.waiting, number)
+}
+
+// Close is also called when a read or a write has failed.
+func (c *wire) Close() error {
+	err := c.Conn.Close()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed = true
+	for number, answer := range c.waiting {
+		answer <- nil
+		delete(c.waiting, number)
+	}
+	return err
+}
+
+func (c *wire) Read(b []byte) (int, error) {
+	if c.isGreeted() && c.rest == 0 {
+		if err := c.nextPacket(); err != nil {
+			return 0, err
+		}
+	}
+	if c.rest > 0 {
+		b = b[:min(len(b), c.rest)]
+	}
+	n, err := c.reader.Read(b)
+	if n > 0 {
+		c.heard()
+	}
+	if c.isGreeted() {
+		c.rest -= n
+		return n, err
+	}
+	if err != nil {
+		c.all.failed(fmt.Errorf("%s gives no session (is it a ZooKeeper server, and one of a majority?): %w", c.address, err))
+	}
+	c.greet(b[:n])
+	return n, err
+}
+
+func (c *wire) heard() {
+	c.all.mu.Lock()
+	defer c.all.mu.Unlock()
+	c.all.heard = time.Since(c.all.began)
+}
+
+// nextPacket hands out answers to our own requests until a packet of the library's comes.
+func (c *wire) nextPacket() error {
+	for {
+		head, err := c.reader.Peek(8)
+		if err != nil {
+			return err
+		}
+		length := int(binary.BigEndian.Uint32(head))
+		number := int32(binary.BigEndian.Uint32(head[4:]))
+		if number > firstOwn {
+			c.rest = 4 + length
+			return nil
+		}
+		if length < replyBytes {
+			return fmt.Errorf("an answer of %d bytes", length)
+		}
+		packet := make([]byte, 4+length)
+		if _, err := io.ReadFull(c.reader, packet); err != nil {
+			return err
+		}
+		c.heard()
+		c.mu.Lock()
+		if answer := c.waiting[number]; answer != nil {
+			answer <- packet[4:]
+			delete(c.waiting, number)
+		}
+		c.mu.Unlock()
+		if err := c.Conn.SetReadDeadline(time.Now().Add(c.silence)); err != nil {
+			return err
+		}
+	}
+}
+
+// greet looks at the answer that grants a session.
+func (c *wire) greet(b []byte) {
+	c.mu.Lock()
+	c.greeting = append(c.greeting, b...)
+	if len(c.greeting) < greetingBytes {
+		c.mu.Unlock()
+		return
+	}
+	c.rest = 4 + int(binary.BigEndian.Uint32(c.greeting)) - len(c.greeting)
+	session := binary.BigEndian.Uint64(c.greeting[12:])
+	granted := time.Duration(binary.BigEndian.Uint32(c.greeting[8:])) * time.Millisecond
+	c.greeted, c.greeting = true, nil
+	c.mu.Unlock()
+	if session == 0 {
+		return // expired
+	}
+	w := c.all
+	w.mu.Lock()
+	w.granted, w.trouble = granted, nil
+	standing := append([][]byte(nil), w.standing...)
+	w.mu.Unlock()
+	for _, packet := range standing {
+		_, _ = c.Write(packet)
+	}
+}
+
+// Write sends whole packets: the library gives one at a time.
+func (c *wire) Write(b []byte) (int, error) {
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	return c.Conn.Write(b)
+}
+
+// SetReadDeadline gives a server that takes connections and says nothing less time
+// than the library would, which is several session timeouts.
+func (c *wire) SetReadDeadline(t time.Time) error {
+	if !t.IsZero() {
+		c.silence = time.Until(t)
+	}
+	if most := time.Now().Add(max(c.all.place.SessionTimeout/4, 500*time.Millisecond)); !c.isGreeted() && t.After(most) {
+		t = most
+	}
+	return c.Conn.SetReadDeadline(t)
+}

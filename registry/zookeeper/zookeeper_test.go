@@ -1,0 +1,161 @@
+package zookeeper_test
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+	"go.uber.org/goleak"
+
+	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/registry/registrytest"
+	"github.com/elasticjob-go/elasticjob/registry/zookeeper"
+	"github.com/elasticjob-go/elasticjob/test/zkserver"
+)
+
+func TestMain(m *testing.M) {
+	// A random operation costs milliseconds here: fewer of them do.
+	flag.Parse()
+	if err := flag.Set("rapid.checks", "15"); err != nil {
+		panic(err)
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// patience is how long a test waits for what must come.
+const patience = 30 * time.Second
+
+var namespaces atomic.Int64
+
+// namespace is one that no other test of this process uses.
+func namespace() string { return fmt.Sprintf("tests/n%d", namespaces.Add(1)) }
+
+func logger() *slog.Logger {
+	if os.Getenv("ZK_TEST_LOG") == "" {
+		return slog.New(slog.DiscardHandler)
+	}
+	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
+}
+
+func open(t testing.TB, o zookeeper.Options) *zookeeper.Registry {
+	t.Helper()
+	if o.SessionTimeout == 0 {
+		o.SessionTimeout = 4 * time.Second
+	}
+	if o.Logger == nil {
+		o.Logger = logger()
+	}
+	r, err := zookeeper.Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := r.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	return r
+}
+
+func campaign(t testing.TB, r registry.Registry, who string) registry.Term {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	term, err := r.Campaign(ctx, who)
+	if err != nil {
+		t.Fatalf("campaign: %v", err)
+	}
+	return term
+}
+
+func lead(t testing.TB, o zookeeper.Options) (*zookeeper.Registry, registry.Term) {
+	t.Helper()
+	r := open(t, o)
+	return r, campaign(t, r, "127.0.0.1:8899")
+}
+
+// eventually waits until the condition holds.
+func eventually(t testing.TB, what string, holds func() bool) {
+	t.Helper()
+	poll := time.NewTicker(5 * time.Millisecond)
+	defer poll.Stop()
+	deadline := time.After(patience)
+	for !holds() {
+		select {
+		case <-deadline:
+			t.Fatalf("%s: not within %v", what, patience)
+		case <-poll.C:
+		}
+	}
+}
+
+// dropCandidates deletes all election nodes of a namespace, as ZooKeeper does when a session expires.
+func dropCandidates(t testing.TB, client *zk.Conn, namespace string) {
+	t.Helper()
+	folder := "/" + namespace + "/ha/election"
+	names, _, err := client.Children(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		if err := client.Delete(folder+"/"+name, -1); err != nil && !errors.Is(err, zk.ErrNoNode) {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestSuite(t *testing.T) {
+	t.Parallel()
+	server := zkserver.Start(t)
+	client := server.Client(t)
+	registrytest.Run(t, func(t *testing.T) registrytest.Store {
+		o := zookeeper.Options{Servers: server.Address(), Namespace: namespace()}
+		return registrytest.Store{
+			Open: func(t *testing.T) registry.Registry {
+				o.Logger, o.SessionTimeout = logger(), 4*time.Second
+				r, err := zookeeper.Open(o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return r
+			},
+			Depose: func(t *testing.T, _ registry.Registry) registry.Term {
+				other := open(t, o)
+				dropCandidates(t, client, o.Namespace)
+				return campaign(t, other, "127.0.0.1:9988")
+			},
+		}
+	})
+}
+
+func put(path, value string) registry.Write {
+	return registry.Write{Path: path, Value: []byte(value)}
+}
+
+func commit(t testing.TB, term registry.Term, writes ...registry.Write) {
+	t.Helper()
+	if err := term.Commit(t.Context(), writes); err != nil {
+		t.Fatalf("commit: %v", err)
+	}
+}
+
+func paths(t testing.TB, term registry.Term, below string) string {
+	t.Helper()
+	found, err := term.List(t.Context(), below)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for _, e := range found {
+		all = append(all, e.Path)
+	}
+	return strings.Join(all, " ")
+}

@@ -1,0 +1,133 @@
+package scheduler
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// foreign collects the paths that somebody else may have changed in the registry.
+// A path that is told many times before its turn is read once.
+type foreign struct {
+	mu      sync.Mutex
+	waiting map[string]bool
+	order   []string
+	retry   *time.Timer
+}
+
+// So many paths are read again in one turn of the loop, so many at once, so
+// that even 100,000 of them keep no fire waiting for more than a few milliseconds; and
+// after a failure so much later.
+const (
+	foreignPerTurn  = 128
+	foreignAtOnce   = 16
+	foreignTryAgain = 500 * time.Millisecond
+)
+
+// collect takes paths until ctx ends, and rings when there are some. A nil changed
+// never tells any.
+func (f *foreign) collect(ctx context.Context, changed <-chan string, ring func()) {
+	for {
+		select {
+		case path, ok := <-changed:
+			if !ok {
+				return
+			}
+			f.add(path)
+			ring()
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (f *foreign) add(paths ...string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.waiting == nil {
+		f.waiting = map[string]bool{}
+	}
+	for _, path := range paths {
+		if !f.waiting[path] {
+			f.waiting[path] = true
+			f.order = append(f.order, path)
+		}
+	}
+}
+
+// take returns the next paths, and whether there are more.
+func (f *foreign) take() (paths []string, more bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	n := min(len(f.order), foreignPerTurn)
+	paths = slices.Clone(f.order[:n])
+	f.order = f.order[n:]
+	for _, path := range paths {
+		delete(f.waiting, path)
+	}
+	if len(f.order) == 0 {
+		f.order = nil
+	}
+	return paths, len(f.order) > 0
+}
+
+// again puts paths back that could not be read, and rings a little later.
+func (f *foreign) again(paths []string, ring func()) {
+	f.add(paths...)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.stopLocked()
+	f.retry = time.AfterFunc(foreignTryAgain, ring)
+}
+
+func (f *foreign) stop() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.stopLocked()
+}
+
+func (f *foreign) stopLocked() {
+	if f.retry != nil {
+		f.retry.Stop()
+	}
+}
+
+// foreignChanges reads again what somebody else may have changed, some of it, and says
+// what that means for the core. It runs between two steps, so what it
+// reads is never older than this term's last commit.
+func (r *reign) foreignChanges(ctx context.Context) []Event {
+	paths, more := r.foreign.take()
+	if more {
+		r.inbox.ring()
+	}
+	if len(paths) == 0 {
+		return nil
+	}
+	found := make([][]Event, len(paths))
+	var failed []string
+	var failure error
+	var mu sync.Mutex
+	var group errgroup.Group
+	group.SetLimit(foreignAtOnce)
+	for i, path := range paths {
+		group.Go(func() error {
+			events, err := r.reload(ctx, path)
+			if err != nil {
+				mu.Lock()
+				defer mu.Unlock()
+				failed, failure = append(failed, path), err
+			}
+			found[i] = events
+			return nil
+		})
+	}
+	_ = group.Wait() // never an error
+	if failure != nil && ctx.Err() == nil && !r.isOver() {
+		r.s.opt.Logger.Warn("what others changed in the registry can't be read yet", "paths", len(failed), "error", failure)
+		r.foreign.again(failed, r.inbox.ring)
+	}
+	return slices.Concat(found...)
+}

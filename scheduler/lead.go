@@ -1,0 +1,106 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/registry"
+)
+
+// Lead stands for election, leads one term and returns when it is over: nil when ctx
+// ended, else why. When ctx ends the commit under way is finished, nothing leaves any more, and the
+// term is given up, so that the next leader can begin at once. Running tasks go on in
+// any case. It must not be called again, nor Stand, before it has returned.
+func (s *Scheduler) Lead(ctx context.Context) error {
+	_, err := s.lead(ctx)
+	return err
+}
+
+// lead reports with Lead's error whether it came to a term.
+func (s *Scheduler) lead(ctx context.Context) (led bool, err error) {
+	r, err := s.beginTerm(ctx)
+	if err != nil {
+		if ctx.Err() != nil {
+			return false, nil
+		}
+		s.set(nil, err.Error())
+		return false, err
+	}
+	s.set(r, "")
+	err = r.run(ctx)
+	s.set(nil, "its term has ended")
+	r.end(err == nil)
+	return true, err
+}
+
+// Between two tries to lead there are so long pauses, the second doubling up to
+// the third; each is shortened at random by up to a half, so that servers that failed
+// together don't try again together.
+const (
+	standFirst = 100 * time.Millisecond
+	standMost  = 5 * time.Second
+)
+
+// Stand stands for election, leads, and when the term ends or can't be begun,
+// stands again, until ctx ends: then it returns nil, with the term given up as Lead does. It returns
+// an error only when no try will help (registry.ErrUnusable). At every change the log
+// says who leads and since when.
+func (s *Scheduler) Stand(ctx context.Context) error {
+	watch, stop := context.WithCancel(ctx)
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		s.tellLeader(watch)
+	}()
+	defer func() {
+		stop()
+		<-watched
+	}()
+	for tries := 0; ; tries++ {
+		led, err := s.lead(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case errors.Is(err, registry.ErrUnusable):
+			return fmt.Errorf("lead: %w", err)
+		case led:
+			tries = 0
+		}
+		pause := backoff(standFirst, standMost, tries)
+		pause -= rand.N(pause / 2)
+		s.opt.Logger.Warn("not leading: standing for election again", "in", pause.Round(time.Millisecond), "led", led, "error", err)
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// leaderLook is how often it is looked who leads; the registry knows without asking anybody.
+const leaderLook = 100 * time.Millisecond
+
+// tellLeader writes who leads into the log, at every change, until ctx ends.
+func (s *Scheduler) tellLeader(ctx context.Context) {
+	tick := time.NewTicker(leaderLook)
+	defer tick.Stop()
+	var last LeaderView
+	for {
+		now, ok := s.Leader()
+		switch {
+		case ok && (now.Term != last.Term || now.Address != last.Address):
+			s.opt.Logger.Info("the leader", "address", now.Address, "term", now.Term, "since", now.Since)
+		case !ok && last.Address != "":
+			s.opt.Logger.Warn("nobody is known to lead", "before", last.Address, "term", last.Term)
+		}
+		last = now
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}

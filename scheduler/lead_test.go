@@ -1,0 +1,366 @@
+package scheduler_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/scheduler"
+)
+
+// election gives the lead to one after the other, in one process.
+type election struct {
+	registry.Registry
+	seat chan struct{} // holds one token while somebody leads
+	log  *diary
+}
+
+type seatedTerm struct {
+	registry.Term
+	e     *election
+	leave func()
+}
+
+func newElection(t *testing.T, log *diary) *election {
+	return &election{Registry: openFile(t), seat: make(chan struct{}, 1), log: log}
+}
+
+func (e *election) Campaign(ctx context.Context, who string) (registry.Term, error) {
+	select {
+	case e.seat <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	leave := sync.OnceFunc(func() { <-e.seat })
+	term, err := e.Registry.Campaign(ctx, who)
+	if err != nil {
+		leave()
+		return nil, err
+	}
+	return seatedTerm{term, e, leave}, nil
+}
+
+func (t seatedTerm) Resign(ctx context.Context) error {
+	t.e.log.add("resign")
+	err := t.Term.Resign(ctx)
+	t.leave()
+	return err
+}
+
+// diary remembers what happened, in order.
+type diary struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+func (d *diary) add(line string) {
+	if d == nil {
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.lines = append(d.lines, line)
+}
+
+func (d *diary) all() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.lines)
+}
+
+// stand makes a scheduler that stands for election until stop.
+func stand(t *testing.T, reg registry.Registry, c *fakeCluster, who string) (s *scheduler.Scheduler, stop func() error) {
+	t.Helper()
+	s = scheduler.New(scheduler.Options{Registry: reg, Driver: c, Core: scheduler.DefaultCoreOptions(), Advertise: who})
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Stand(ctx) }()
+	stop = sync.OnceValue(func() error {
+		cancel()
+		return <-ended
+	})
+	t.Cleanup(func() { _ = stop() })
+	return s, stop
+}
+
+func TestTheLeadIsHandedOver(t *testing.T) {
+	t.Parallel()
+	log := &diary{}
+	reg, c := newElection(t, log), &fakeCluster{}
+	first, stopFirst := stand(t, reg, c, "first:1")
+	eventually(t, "the first one leads", func() bool { return first.Health().Subscribed })
+	c.onCall = func(_ context.Context, name string) { log.add(name) }
+	second, _ := stand(t, reg, c, "second:2")
+	publish(t, first)
+	runToEnd(t, first)
+	if l, ok := second.Leader(); !ok || l.Address != "first:1" || l.Self || second.Health().Leading {
+		t.Fatalf("the second one sees %+v, %v", l, ok)
+	}
+	before := time.Now()
+	if err := stopFirst(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the second one leads", func() bool { return second.Health().Leading })
+	if took := time.Since(before); took > 500*time.Millisecond {
+		t.Errorf("the hand-over took %s", took)
+	}
+	lines := log.all()
+	if at := slices.Index(lines, "resign"); at < 1 || lines[at-1] != "close" || slices.Contains(lines[:at-1], "close") {
+		t.Errorf("want the session closed right before resigning and no call between: %q", lines)
+	}
+	eventually(t, "the second one knows that it leads", func() bool {
+		l, ok := second.Leader()
+		return ok && l.Self && l.Address == "second:2" && l.Term == 2
+	})
+	if v := runToEnd(t, second); v.State != scheduler.Finished {
+		t.Errorf("%+v", v)
+	}
+	if _, err := first.Jobs(t.Context()); err == nil {
+		t.Error("the first one still answers")
+	}
+}
+
+func TestItStandsAgainAfterATermsEnd(t *testing.T) {
+	t.Parallel()
+	reg := newElection(t, nil)
+	s, _ := stand(t, reg, &fakeCluster{}, "one:1")
+	eventually(t, "leading", func() bool { return s.Health().Leading })
+	publish(t, s)
+	other, err := reg.Registry.Campaign(t.Context(), "other:2") // deposes
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "leading again", func() bool {
+		l, ok := s.Leader()
+		return ok && l.Self && l.Term > other.Number()
+	})
+	if v := runToEnd(t, s); v.State != scheduler.Finished {
+		t.Errorf("%+v", v)
+	}
+}
+
+// troubled is a registry whose Campaign only fails.
+type troubled struct {
+	registry.Registry
+	errs chan error
+}
+
+func (r troubled) Campaign(context.Context, string) (registry.Term, error) { return nil, <-r.errs }
+
+func TestOnlyAnUnusableRegistryEndsIt(t *testing.T) {
+	t.Parallel()
+	r := troubled{openFile(t), make(chan error, 3)}
+	r.errs <- errors.New("no connection")
+	r.errs <- errors.New("no connection yet")
+	r.errs <- fmt.Errorf("%w: no permission", registry.ErrUnusable)
+	s := scheduler.New(scheduler.Options{Registry: r, Core: scheduler.DefaultCoreOptions()})
+	if err := s.Stand(t.Context()); !errors.Is(err, registry.ErrUnusable) || len(r.errs) > 0 {
+		t.Fatalf("%v, with %d tries left", err, len(r.errs))
+	}
+}
+
+// TestT2ADeposedLeaderSendsNothing: calls that wait when the term ends are dropped, also while
+// the loop is busy.
+func TestT2ADeposedLeaderSendsNothing(t *testing.T) {
+	t.Parallel()
+	log := &diary{}
+	c := &fakeCluster{onCall: func(ctx context.Context, name string) {
+		log.add(name)
+		if name == "acknowledge" {
+			<-ctx.Done() // the master is silent
+		}
+	}}
+	l := lead(t, c)
+	l.publish(t)
+	l.runToEnd(t)
+	eventually(t, "all lanes wait", func() bool { return count(log.all(), "acknowledge") == 4 })
+	if _, err := l.reg.Campaign(t.Context(), "the next one"); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-l.ended; !errors.Is(err, registry.ErrTermOver) {
+		t.Errorf("ended with %v", err)
+	}
+	l.ended <- nil
+	if n := count(log.all(), "acknowledge"); n != 4 {
+		t.Errorf("%d acknowledgements left, 2 of them after the term", n)
+	}
+}
+
+func count(lines []string, line string) int {
+	return len(slices.DeleteFunc(lines, func(l string) bool { return l != line }))
+}
+
+// edited is a registry in which somebody else changes entries.
+type edited struct {
+	registry.Registry
+	changed chan string
+	mu      sync.Mutex
+	entries map[string]registry.Entry
+}
+
+type editedTerm struct {
+	registry.Term
+	r *edited
+}
+
+func (r *edited) Campaign(ctx context.Context, who string) (registry.Term, error) {
+	t, err := r.Registry.Campaign(ctx, who)
+	return editedTerm{t, r}, err
+}
+
+func (t editedTerm) Changed() <-chan string { return t.r.changed }
+
+func (t editedTerm) Get(ctx context.Context, path string) (registry.Entry, error) {
+	t.r.mu.Lock()
+	defer t.r.mu.Unlock()
+	if e, ok := t.r.entries[path]; ok {
+		return e, nil
+	}
+	return t.Term.Get(ctx, path)
+}
+
+func (r *edited) edit(path, value string, version int64) {
+	r.mu.Lock()
+	r.entries[path] = registry.Entry{Path: path, Value: []byte(value), Version: version}
+	r.mu.Unlock()
+	r.changed <- path
+}
+
+func TestChangesByOthersAreTakenOver(t *testing.T) {
+	t.Parallel()
+	reg := &edited{Registry: openFile(t), changed: make(chan string), entries: map[string]registry.Entry{}}
+	l := leadWith(t, &fakeCluster{}, scheduler.Options{Registry: reg})
+	l.publish(t)
+	v, err := l.Job(t.Context(), "my_job")
+	if err != nil {
+		t.Fatal(err)
+	}
+	v.Config.Description = "by hand"
+	document, err := json.Marshal(v.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	described := func(want string) func() bool {
+		return func() bool {
+			v, err := l.Job(t.Context(), "my_job")
+			return err == nil && v.Config.Description == want
+		}
+	}
+	begin := time.Now()
+	reg.edit("/config/job/my_job", string(document), 1)
+	eventually(t, "the edited document is in force", described("by hand"))
+	if took := time.Since(begin); took > time.Second {
+		t.Errorf("it took %s", took)
+	}
+	reg.edit("/config/job/my_job", "{broken", 2)
+	eventually(t, "the broken one is told", func() bool {
+		e, err := l.Explain(t.Context(), "my_job")
+		return err == nil && len(e.Notes) > 0
+	})
+	if !described("by hand")() {
+		t.Error("the last good document is not in force")
+	}
+	reg.edit("/state/disable/job/my_job", "my_job", 0)
+	eventually(t, "the mark is taken over", func() bool {
+		v, err := l.Job(t.Context(), "my_job")
+		return err == nil && v.Disabled
+	})
+}
+
+// TestManyChangesByOthersBlockNothing: requests are answered between them.
+func TestManyChangesByOthersBlockNothing(t *testing.T) {
+	t.Parallel()
+	reg := &edited{Registry: openFile(t), changed: make(chan string, 1000), entries: map[string]registry.Entry{}}
+	l := leadWith(t, &fakeCluster{}, scheduler.Options{Registry: reg})
+	l.publish(t)
+	const many = 30_000
+	told := make(chan struct{})
+	go func() {
+		defer close(told)
+		for i := range many {
+			reg.changed <- fmt.Sprintf("/config/job/none-%d", i)
+		}
+	}()
+	for range 5 {
+		begin := time.Now()
+		l.runToEnd(t)
+		if took := time.Since(begin); took > 5*time.Second {
+			t.Errorf("a run took %s", took)
+		}
+	}
+	<-told
+}
+
+func TestReconcileIsAskedForOnceInTenSeconds(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	now := time.Now()
+	log := &diary{}
+	c := &fakeCluster{onCall: func(_ context.Context, name string) { log.add(name) }}
+	l := leadWith(t, c, scheduler.Options{Clock: func() time.Time {
+		mu.Lock()
+		defer mu.Unlock()
+		return now
+	}})
+	eventually(t, "it was asked at the subscription", func() bool { return count(log.all(), "reconcile") > 0 })
+	before := count(log.all(), "reconcile")
+	if err := l.Reconcile(t.Context(), false); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "it is asked", func() bool { return count(log.all(), "reconcile") == before+1 })
+	var e *scheduler.Error
+	if err := l.Reconcile(t.Context(), true); !errors.As(err, &e) || e.Kind != scheduler.TooSoon || e.RetryAfter != 10*time.Second {
+		t.Fatalf("%v", err)
+	}
+	mu.Lock()
+	now = now.Add(10 * time.Second)
+	mu.Unlock()
+	if err := l.Reconcile(t.Context(), true); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestPointsArePassed: a test that arms one gets there.
+func TestPointsArePassed(t *testing.T) {
+	t.Parallel()
+	log := &diary{}
+	c := &fakeCluster{hold: true}
+	l := leadWith(t, c, scheduler.Options{Point: log.add})
+	l.publish(t)
+	if _, err := l.Trigger(t.Context(), "my_job", ""); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "it runs", func() bool {
+		tasks, err := l.RunningTasks(t.Context())
+		return err == nil && len(tasks) == 3 && tasks[0].State == scheduler.Running
+	})
+	if _, err := l.SetJobDisabled(t.Context(), "my_job", true); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "kills leave", func() bool { return slices.Contains(log.all(), "before-kill") })
+	l.stop()
+	<-l.ended
+	l.ended <- nil
+	lines := log.all()
+	for _, name := range scheduler.Points() {
+		if !slices.Contains(lines, name) {
+			t.Errorf("%s was not passed", name)
+		}
+	}
+	if lines[0] != "term-begun" || lines[len(lines)-1] != "before-resign" {
+		t.Errorf("from %s to %s", lines[0], lines[len(lines)-1])
+	}
+	if i, j := slices.Index(lines, "before-commit"), slices.Index(lines, "before-accept"); i < 0 || j < i || !strings.HasPrefix(lines[i+1], "after-commit") {
+		t.Errorf("%q", lines)
+	}
+}
+
+var _ cluster.Driver = (*fakeCluster)(nil)

@@ -1,0 +1,46 @@
+package scheduler
+
+import (
+	"context"
+	"time"
+)
+
+// reconcileGap is how long after one another people may ask for reconciliation.
+const reconcileGap = 10 * time.Second
+
+// Reconcile asks the cluster now about every task (explicit), or for all tasks
+// that it knows of ours (implicit), beside what is asked by itself every 10 minutes. A second
+// call of either kind within 10 s is TooSoon.
+func (s *Scheduler) Reconcile(ctx context.Context, explicit bool) error {
+	r, err := s.current()
+	if err != nil {
+		return err
+	}
+	if !r.subscribed.Load() {
+		return errorf(Unavailable, "not_subscribed", "there is no subscription to the cluster; every subscription begins with reconciliation")
+	}
+	if err := s.mayReconcile(); err != nil {
+		return err
+	}
+	_, err = s.ask(ctx, func(token uint64) Event { return ReconcileAsked{Token: token, Explicit: explicit} })
+	return err
+}
+
+func (s *Scheduler) mayReconcile() error {
+	s.reconcileMu.Lock()
+	defer s.reconcileMu.Unlock()
+	now := s.opt.Clock()
+	// A clock that was set back must not lock it for longer.
+	if wait := s.reconciled.Add(reconcileGap).Sub(now); !s.reconciled.IsZero() && wait > 0 && wait <= reconcileGap {
+		e := errorf(TooSoon, "too_soon", "reconciliation was asked for less than %s ago: ask again in %s", reconcileGap, wait.Round(time.Second/10))
+		e.RetryAfter = wait
+		return e
+	}
+	s.reconciled = now
+	return nil
+}
+
+// Sandboxes lists where the executors of an app keep their files.
+func (s *Scheduler) Sandboxes(_ context.Context, app string) ([]SandboxView, error) {
+	return read(s, func(c *Core) ([]SandboxView, error) { return c.Sandboxes(app) })
+}

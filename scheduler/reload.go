@@ -1,0 +1,99 @@
+package scheduler
+
+import (
+	"reflect"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/registry"
+)
+
+// Reloaded says what it means for the core that entry is at path now, or, with
+// found false, that nothing is: the events to step with. It is for paths that somebody
+// else may have changed: documents of apps and jobs and their disabled marks. What the
+// core knows already, such as its own commits, gives none. A document that can't be
+// used leaves the last good one in force ([D15]).
+func (c *Core) Reloaded(path string, entry registry.Entry, found bool, now time.Time) []Event {
+	dir, name := splitPath(path)
+	switch dir {
+	case pathApps:
+		return c.reloadedApp(path, name, entry, found)
+	case pathJobs:
+		return c.reloadedJob(path, name, entry, found, now.UTC())
+	case pathAppDisabled, pathJobDisabled:
+		if c.marked[path] == found {
+			return nil
+		}
+		return []Event{MarkChanged{Path: path, Disabled: found}}
+	}
+	return nil
+}
+
+func (c *Core) reloadedApp(path, name string, entry registry.Entry, found bool) []Event {
+	a := c.apps[name]
+	if !found {
+		if a == nil && !c.hasFault(path) {
+			return nil
+		}
+		return []Event{AppChanged{Name: name, Disabled: c.marked[under(pathAppDisabled, name)]}}
+	}
+	cfg, notes, err := c.readApp(name, entry.Value)
+	if err != nil {
+		return c.reloadedFault(path, entry, err)
+	}
+	if a != nil && a.version == entry.Version && a.cfg == cfg && !c.hasFault(path) {
+		return nil
+	}
+	return []Event{AppChanged{Name: name, Config: &cfg, Version: entry.Version, Disabled: c.marked[under(pathAppDisabled, name)], Notes: notes}}
+}
+
+func (c *Core) reloadedJob(path, name string, entry registry.Entry, found bool, now time.Time) []Event {
+	j := c.jobs[name]
+	if !found {
+		if (j == nil || j.cfg == nil) && !c.hasFault(path) {
+			return nil
+		}
+		return []Event{JobChanged{Name: name, Disabled: c.marked[under(pathJobDisabled, name)]}}
+	}
+	cfg, notes, err := c.readJob(name, entry.Value, now)
+	if err != nil {
+		return c.reloadedFault(path, entry, err)
+	}
+	if j != nil && j.cfg != nil && j.version == entry.Version && reflect.DeepEqual(*j.cfg, cfg) && !c.hasFault(path) {
+		return nil
+	}
+	return []Event{JobChanged{Name: name, Config: &cfg, Version: entry.Version, Disabled: c.marked[under(pathJobDisabled, name)], Notes: notes}}
+}
+
+func (c *Core) reloadedFault(path string, entry registry.Entry, err error) []Event {
+	if c.faulty[path] == (fault{err.Error(), entry.Version}) {
+		return nil
+	}
+	return []Event{DocumentFaulty{Path: path, Why: err.Error(), Version: entry.Version}}
+}
+
+// markChanged takes the word that somebody else has set or removed a disabled mark
+// (rule F6). A mark may be there before its document is.
+func (c *Core) markChanged(e MarkChanged) {
+	c.mark(e.Path, e.Disabled)
+	dir, name := splitPath(e.Path)
+	if dir == pathAppDisabled {
+		if a := c.apps[name]; a != nil && a.disabled != e.Disabled {
+			a.disabled = e.Disabled
+			c.settleAll(a)
+		}
+		return
+	}
+	if j := c.jobs[name]; j != nil && j.disabled != e.Disabled {
+		j.disabled = e.Disabled
+		c.settle(j)
+	}
+}
+
+// mark remembers which disabled marks are in the registry.
+func (c *Core) mark(path string, disabled bool) {
+	if disabled {
+		c.marked[path] = true
+		return
+	}
+	delete(c.marked, path)
+}

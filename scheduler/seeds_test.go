@@ -1,0 +1,182 @@
+package scheduler
+
+import (
+	"testing"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/jobs"
+)
+
+// What long runs of the simulated worlds found, as short stories; docs/faults.md names the seeds.
+
+func TestX3WhatComesLateFromBeforeAnAcceptTellsNothingOfIt(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(oneShard)
+	s.job(oneShard, func(j *jobs.Config) { j.JobName = "other" })
+	first := s.start(8)
+	s.run(first)
+	x := first[0].Executor.ID
+	s.step(TriggerAsked{Token: 1, Job: "other"})
+	s.offer("S1", 8, 8192, x)
+	second := s.accepted()
+	if len(second) != 1 || second[0].Executor.ID != x {
+		t.Fatalf("%+v, want one task on %s", second, x)
+	}
+	// The executor had ended when the ACCEPT came, which started it once more; what tells of its end comes only now.
+	s.update(first[0], cluster.Failed, fromAgent(cluster.ReasonExecutorTerminated))
+	s.step(s.told(cluster.Failure{AgentID: "S1", ExecutorID: x, Status: 9}))
+	s.offer("S1", 8, 8192)
+	if d := s.offer("S1", 6, 8192, x); len(calls[CallShutdown](d)) > 0 {
+		t.Fatal("SHUTDOWN for an executor whose last ACCEPT has a live task (X2)")
+	}
+	s.run(second)
+	if d := s.offer("S1", 6, 8192, x); len(calls[CallShutdown](d)) > 0 {
+		t.Fatal("SHUTDOWN for an executor with a running task (X2)")
+	}
+	s.finish(second)
+	s.until(time.Second)
+	if r := s.core.executors[x]; r == nil || r.shutdownTry == 0 {
+		t.Fatalf("an executor that ended once is not shut down when its tasks are over: %+v", r)
+	}
+}
+
+func TestF2AJobRegisteredAfterTheClockSteppedBackFiresFromThenOn(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.after(3 * time.Hour)
+	s.job(hourly)
+	s.after(-2*time.Hour - 30*time.Minute)
+	s.job(hourly, func(j *jobs.Config) { j.JobName = "other" })
+	s.until(time.Hour)
+	if _, err := s.core.Execution("other@20261121T090000Z"); err != nil {
+		t.Errorf("a job of the same cron, registered when the clock was ahead, keeps it from its fires: %v", err)
+	}
+	if s.core.executions["my_job@20261121T090000Z"] != nil {
+		t.Error("a job fired for a time before it was registered")
+	}
+}
+
+func TestX9TwoAppsDoNotWaitForEachOthersIdleExecutors(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	names := []string{"my", "other"}
+	idle := make([]string, 2)
+	for i, name := range names {
+		s.app(func(a *app.Config) { a.AppName = name + "_app" })
+		s.job(oneShard, func(j *jobs.Config) { j.JobName, j.AppName = name+"_job", name+"_app" })
+		s.step(TriggerAsked{Token: 1, Job: name + "_job"})
+		s.offer("S1", 3, 8192, idle[:i]...)
+		l := s.accepted()
+		s.run(l)
+		s.finish(l)
+		idle[i] = l[0].Executor.ID
+	}
+	for _, name := range names {
+		s.apply(s.core.planUpdateJob(name+"_job", func(j jobs.Config) (jobs.Config, error) { j.CPUCount = 3; return j, nil }))
+		s.step(TriggerAsked{Token: 1, Job: name + "_job"})
+	}
+	s.offer("S1", 2.5, 8192, idle...)
+	s.until(time.Second)
+	if x := s.core.executors[idle[1]]; !x.Closing || s.core.executors[idle[0]].Closing {
+		t.Fatalf("the first that waits is to get the room of the second's idle executor: closing %v, %v", s.core.executors[idle[0]].Closing, x.Closing)
+	}
+	s.step(s.told(cluster.Failure{AgentID: "S1", ExecutorID: idle[1]}))
+	s.offer("S1", 0.5, 8192, idle[0])
+	if l := s.accepted(); len(l) != 1 || l[0].Executor.ID != idle[0] {
+		t.Fatalf("launched %+v, want one task on %s", l, idle[0])
+	}
+}
+
+func TestL2TheTurnComesThoughTheClockSteppedBack(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(func(j *jobs.Config) { j.ShardingTotalCount, j.CPUCount = 2, 3 })
+	s.offer("S1", 8, 8192)
+	s.after(3 * time.Hour)
+	s.trigger()
+	s.offer("S1", 4, 8192)
+	s.after(-3 * time.Hour)
+	s.until(31 * time.Second)
+	s.offer("S1", 4, 8192)
+	if s.core.reservation == nil {
+		t.Fatal("no agent is reserved for an execution that waits for 31 s")
+	}
+}
+
+func TestE4AClockThatSteppedBackHoldsUpNobody(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(oneShard)
+	id := s.trigger()
+	s.offer("S1", 8, 8192)
+	l := s.accepted()
+	s.run(l)
+	s.after(3 * time.Hour)
+	s.unreachable(l[0])
+	s.after(-3 * time.Hour)
+	s.until(9 * time.Minute)
+	if got := s.execution(id).State; got != Running {
+		t.Fatalf("%s after 9 minutes, want 10", got)
+	}
+	s.until(2 * time.Minute)
+	if got := s.execution(id).State; got != Failed {
+		t.Fatalf("its agent is unreachable for 11 minutes, as far as anybody can tell: it is %s", got)
+	}
+}
+
+func TestL2AClockThatSteppedBackHoldsNoOffer(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(oneShard)
+	s.offer("S1", 8, 8192)
+	s.after(3 * time.Hour)
+	s.trigger()
+	s.offer("S1", 1, 8192)
+	if s.core.pool.Len() == 0 {
+		t.Fatal("the offer is not held for what waits")
+	}
+	s.after(-3 * time.Hour)
+	s.until(s.opt.OfferHold + 2*time.Second)
+	if n := s.core.pool.Len(); n > 0 {
+		t.Fatalf("%d offers that nobody can use are held on", n)
+	}
+}
+
+func TestE5AGhostSeenAliveHoldsItsShardUntilItsAgentIsAwayForTwoMinutesAgain(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(oneShard, withFailover)
+	l := s.start(8)
+	s.run(l)
+	s.unreachable(l[0])
+	s.until(3 * time.Minute)
+	if len(s.core.ghosts) != 1 {
+		t.Fatal("the task was not given up")
+	}
+	s.update(l[0], cluster.Running, fromMaster(cluster.ReasonReconciliation))
+	s.until(10 * time.Second)
+	s.unreachable(l[0])
+	s.offer("S2", 8, 8192)
+	s.until(100 * time.Second)
+	s.restart()
+	s.until(time.Minute)
+	s.offer("S2", 8, 8192)
+	if len(s.accepts) > 0 {
+		t.Fatal("a second attempt beside one that was alive just now, or before the new master was asked about it")
+	}
+	s.unreachable(l[0])
+	s.until(10 * time.Second)
+	s.offer("S2", 8, 8192)
+	if got := s.accepted(); len(got) != 1 {
+		t.Fatalf("%d launches, want the shard's next attempt", len(got))
+	}
+}

@@ -1,0 +1,188 @@
+package sim
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/scheduler"
+)
+
+// edit changes the registry behind the leader's back, as people do with zkCli.
+func (u *users) edit(name string) {
+	w := u.w
+	path := pathJobs + "/" + name
+	e, there := w.store.entries[path]
+	if w.rng.IntN(2) == 0 { // somebody else changes it at the same time
+		w.after(w.between(0, 100*time.Millisecond), func() { u.disableJob(name, w.rng.IntN(2) == 0) })
+		w.after(w.between(0, 100*time.Millisecond), func() { u.updateJob(name) })
+	}
+	switch w.rng.IntN(7) {
+	case 0: // a write that changes nothing
+		if there {
+			u.write(path, e.Value)
+		}
+	case 1, 2:
+		cfg := u.job(name)
+		if data, err := json.Marshal(cfg); err == nil {
+			u.write(path, data)
+		}
+	case 3:
+		if there {
+			w.count(EditBreaks)
+			u.write(path, []byte(`{"jobName":"`+name+`","cron":"every day`))
+		}
+	case 4:
+		if there {
+			u.write(path, nil)
+		}
+	case 5:
+		u.write(pathJobDisabled+"/"+name, []byte(name))
+	case 6:
+		u.write(pathJobDisabled+"/"+name, nil)
+	}
+}
+
+// write puts a value, or deletes the path without one. The leader is told within a second.
+func (u *users) write(path string, value []byte) {
+	w := u.w
+	if _, there := w.store.entries[path]; value == nil && !there {
+		return
+	}
+	w.count(OperatorEdits)
+	if w.trace.on() {
+		w.trace.add("an operator writes %s %.300s", path, value)
+	}
+	if value == nil {
+		w.store.remove(path)
+	} else {
+		w.store.put(path, value)
+	}
+	w.check.edited(path)
+	index := w.store.index
+	w.after(w.between(time.Millisecond, time.Second), func() {
+		if l := w.leading; l != nil {
+			l.run(func() { l.noticed(path, index) })
+		}
+	})
+}
+
+// repair makes documents usable again that an operator broke.
+func (u *users) repair() {
+	for _, name := range u.jobs {
+		e, there := u.w.store.entries[pathJobs+"/"+name]
+		if _, _, err := jobs.Decode(e.Value, jobs.Default()); !there || err == nil {
+			continue
+		}
+		if data, err := json.Marshal(u.job(name)); err == nil {
+			u.write(e.Path, data)
+		}
+	}
+}
+
+// edited: the registry holds something that the leader does not know yet.
+func (c *checker) edited(path string) { c.edits[path] = c.w.now }
+
+// editsLoaded: a new leader has read all that people wrote.
+func (c *checker) editsLoaded() {
+	for _, path := range sorted(c.edits) {
+		entry, there := c.w.store.entries[path]
+		c.editSeen(path, entry, there)
+		if _, _, err := jobs.Decode(entry.Value, jobs.Default()); there && err != nil {
+			_, name := splitPath(path) // no last good one is known to him
+			c.job(name).cfg, c.job(name).schedule = nil, nil
+		}
+	}
+	for _, name := range sorted(c.jobs) {
+		e, there := c.w.store.entries[pathJobs+"/"+name]
+		if _, _, err := jobs.Decode(e.Value, jobs.Default()); there && err != nil {
+			c.job(name).cfg, c.job(name).schedule = nil, nil
+		}
+	}
+}
+
+// editSeen: the leader has read a path; from here on what is there holds, if it can be used.
+func (c *checker) editSeen(path string, entry registry.Entry, there bool) {
+	delete(c.edits, path)
+	if dir, _ := splitPath(path); dir != pathJobs {
+		return
+	}
+	if _, _, err := jobs.Decode(entry.Value, jobs.Default()); there && err != nil {
+		return
+	}
+	c.take(&registry.Write{Path: path, Value: entry.Value, Delete: !there})
+}
+
+// maintain plans a maintenance window: offers say so, then the agent is away for a while.
+func (w *world) maintain(a *agent) bool {
+	if !a.unavailable.IsZero() || w.master.agents[a.id] == nil {
+		return false
+	}
+	ahead := w.between(5*time.Second, 3*time.Minute)
+	a.unavailable = w.wall().Add(ahead)
+	w.master.rescind(a.id)
+	w.master.allocate(time.Millisecond)
+	w.after(ahead, func() {
+		if a.online() && !w.calm {
+			a.stop()
+			if w.rng.IntN(2) == 0 {
+				a.endAll(true)
+			}
+		}
+		w.after(w.between(time.Minute, 20*time.Minute), func() {
+			a.unavailable = time.Time{}
+			a.restart()
+		})
+	})
+	return true
+}
+
+// forgetSome is an operator who says that a task is over, right or wrong: one that was
+// given up is forgotten, a live one is not (rule E5).
+func (w *world) forgetSome(l *leader) bool {
+	given := true
+	task, ok := pick(w, sorted(w.check.ghosts))
+	if !ok || w.rng.IntN(4) == 0 {
+		given = false
+		if task, ok = pick(w, sorted(w.check.live)); !ok {
+			return false
+		}
+	}
+	l.token++
+	token := l.token
+	l.asks[token] = func(r scheduler.Reply) {
+		switch {
+		case r.Err == nil && w.check.live[task] != "":
+			w.fail("E5 only what was given up is forgotten", "task %s is live", task)
+		case r.Err != nil && !given:
+			w.count(ForgetRefused)
+		}
+	}
+	if given {
+		w.forgotten[task] = true
+	}
+	l.put(scheduler.ForgetAsked{Token: token, TaskID: task})
+	return true
+}
+
+// cutFromRegistry cuts the leader's connection: commits wait, and the session is
+// over if it takes too long.
+func (l *leader) cutFromRegistry(d time.Duration) {
+	w := l.w
+	l.cutUntil = w.now + d
+	if d < registrySession {
+		return
+	}
+	w.after(registrySession, func() {
+		if !l.dead && w.leading == l && w.store.term == l.term {
+			l.expire()
+			w.leading = nil
+			w.campaign(w.between(0, time.Second))
+		}
+	})
+	l.soon(d, l.over)
+}
+
+// registrySession is the session timeout.
+const registrySession = 10 * time.Second

@@ -1,0 +1,132 @@
+package sim
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/registry"
+)
+
+// theirFramework is the framework id that the original left.
+const theirFramework = "2f5a5d3e-original-0001"
+
+// original has the world begin in a namespace of the original: its documents, its
+// queues, its framework id, and tasks that it left running (rule T8). It comes before
+// the first leader.
+func (w *world) original() {
+	w.count(ForeignFramework)
+	w.store.put("/ha/framework_id", []byte(theirFramework))
+	for _, name := range w.users.apps {
+		w.put(pathApps+"/"+name, w.users.app(name))
+	}
+	for _, name := range w.users.jobs {
+		if w.rng.IntN(3) == 0 {
+			continue
+		}
+		cfg := w.users.job(name)
+		cfg.CPUCount = min(cfg.CPUCount, 1) // what was launched under the original did fit
+		w.put(pathJobs+"/"+name, cfg)
+		switch w.rng.IntN(3) {
+		case 0:
+			w.count(ImportedQueue)
+			w.store.put("/state/ready/"+name, fmt.Append(nil, 1+w.rng.IntN(3)))
+		case 1:
+			w.count(ImportedQueue)
+			w.store.put("/state/failover/"+name, nil)
+			item := w.rng.IntN(cfg.ShardingTotalCount)
+			w.store.put(fmt.Sprintf("/state/failover/%s/%s@-@%d", name, name, item), fmt.Appendf(nil, "%s@-@%d@-@READY@-@S1@-@aaaaaaaa-0000-4000-8000-000000000001", name, item))
+		}
+	}
+	remembers := w.rng.IntN(2) == 0
+	for _, a := range w.agents {
+		w.leave(a, remembers)
+		if remembers {
+			w.master.recovering[a.id] = true
+		}
+		if w.rng.IntN(5) == 0 { // away as we come
+			a.cut = true
+			w.after(w.between(time.Second, 15*time.Minute), a.heal)
+		}
+	}
+	m := w.master
+	w.after(10*time.Minute, func() {
+		for _, id := range sorted(m.recovering) {
+			if w.master == m {
+				delete(m.recovering, id)
+				m.unreachable[id] = w.wall()
+				if a := w.agent(id); a != nil {
+					a.wasAway()
+				}
+			}
+		}
+	})
+}
+
+// put stores a document that was there before us.
+func (w *world) put(path string, document any) {
+	data, err := json.Marshal(document)
+	if err != nil {
+		w.fail("documents can be written", "%s: %v", path, err)
+		return
+	}
+	w.store.put(path, data)
+	w.check.take(&registry.Write{Path: path, Value: data})
+}
+
+// leave has the original's tasks run on an agent. A master that knows of no agent can't
+// tell of them before they are back: what begins till then begins beside them.
+func (w *world) leave(a *agent, remembered bool) {
+	for n := range w.rng.IntN(3) {
+		job, _ := pick(w, w.users.jobs)
+		item := w.rng.IntN(3)
+		x := &executor{ready: true, info: cluster.Executor{ID: fmt.Sprintf("app%d@-@%s", n, a.id), Framework: theirFramework, Resources: cluster.Resources(app.NewResources(0.05, 32))}}
+		if a.executors[x.info.ID] != nil {
+			continue
+		}
+		a.executors[x.info.ID] = x
+		id := fmt.Sprintf("%s@-@%d@-@READY@-@%s@-@bbbbbbbb-0000-4000-8000-%012d", job, item, a.id, n)
+		t := &task{a: a, executor: x.info.ID, state: cluster.Running, told: cluster.Running,
+			launch: cluster.TaskLaunch{TaskID: id, Executor: x.info, Resources: cluster.Resources(app.NewResources(0.05, 32))}}
+		t.process = &process{task: id, job: job, item: item, agent: a.id, foreign: true, failover: true, wasAway: !remembered}
+		a.tasks[id] = t
+		if w.rng.IntN(2) == 0 {
+			p := t.process
+			w.after(w.between(time.Second, 10*time.Minute), func() {
+				if t.process == p && !p.lingers {
+					a.processEnds(t)
+					a.executorSays(t, cluster.Finished, "")
+				}
+			})
+		}
+		w.count(ForeignTask)
+		w.check.foreignBegan(t.process)
+	}
+}
+
+// foreignBegan enters a task of the original into the ledger. Two of its own are its business.
+func (c *checker) foreignBegan(p *process) {
+	key := shardOf{p.job, p.item}
+	c.running[key] = append(c.running[key], p)
+	c.foreign[p] = true
+}
+
+// masterForgot: a master without memory answers at once, and can't tell of what runs on
+// agents that are not back yet.
+func (c *checker) masterForgot() {
+	for p := range c.foreign {
+		p.wasAway = true
+	}
+}
+
+// takenOver checks that nothing of ours begins while a task of the original runs that
+// the cluster could tell of (rule T8).
+func (c *checker) takenOver(ours *process) {
+	for p := range c.foreign {
+		if !p.wasAway && !p.lingers && !p.removed {
+			c.w.fail("T8 nothing is launched before what another scheduler left is over", "%s begins on %s while %s runs on %s", ours.task, ours.agent, p.task, p.agent)
+		}
+	}
+}

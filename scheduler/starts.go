@@ -1,0 +1,187 @@
+package scheduler
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"strings"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/offers"
+	"github.com/elasticjob-go/elasticjob/registry"
+)
+
+// startTrouble is what went wrong when an app's executors were to start on an
+// agent (rule L6). It is kept, so that a new leader does not begin anew (rule F8).
+type startTrouble struct {
+	Executor string    `json:"executor"` // the last one that did not start
+	Tries    int       `json:"tries"`
+	Since    time.Time `json:"since"`
+	Reason   string    `json:"reason"`
+}
+
+// startBackoff bounds how long an app is kept off an agent (rule L6).
+const startBackoff = 5 * time.Minute
+
+// until is when the app may be placed there again.
+func (t *startTrouble) until() time.Time {
+	return t.Since.Add(backoff(time.Second, startBackoff, t.Tries-1))
+}
+
+// startKey is where the trouble of an app on an agent is kept, below pathStart.
+func startKey(appName, agent string) string { return appName + "@-@" + agent }
+
+// agentTrouble keeps an app off an agent with growing delays (rule L6).
+func (c *Core) agentTrouble(ref taskRef) {
+	s := ref.shard()
+	a := c.apps[ref.exec.Settings.App.AppName]
+	if a == nil {
+		return
+	}
+	t := a.starts[s.Agent]
+	if t == nil {
+		t = &startTrouble{}
+		a.starts[s.Agent] = t
+	}
+	if t.Executor == s.Executor {
+		return // one start that failed, however many tasks waited for it
+	}
+	t.Executor, t.Since, t.Reason = s.Executor, c.now, s.Cause
+	t.Tries++
+	c.dirty.starts[startKey(a.name, s.Agent)] = true
+	c.wakeMatch(t.until())
+	c.forgetTroubleLater(a.name, s.Agent, t)
+}
+
+// agentWorks: a task began on the agent, so its executor starts there.
+func (c *Core) agentWorks(ref taskRef) {
+	if a := c.apps[ref.exec.Settings.App.AppName]; a != nil && a.starts[ref.shard().Agent] != nil {
+		c.forgetTrouble(a, ref.shard().Agent)
+	}
+}
+
+func (c *Core) forgetTrouble(a *appState, agent string) {
+	delete(a.starts, agent)
+	c.dirty.starts[startKey(a.name, agent)] = true
+}
+
+// forgetTroubles is for an app that was changed: what it fetches and starts is something else.
+func (c *Core) forgetTroubles(a *appState) {
+	for agent := range a.starts {
+		c.forgetTrouble(a, agent)
+	}
+}
+
+// forgetTroubleLater bounds how long an agent that may be gone for ever is remembered.
+func (c *Core) forgetTroubleLater(appName, agent string, t *startTrouble) {
+	c.timers.at(t.Since.Add(agentKept), func(now time.Time) {
+		if a := c.apps[appName]; a != nil && a.starts[agent] == t && now.Sub(t.Since) >= agentKept {
+			c.forgetTrouble(a, agent)
+		}
+	})
+}
+
+func (c *Core) loadTrouble(e registry.Entry) error {
+	var t startTrouble
+	if err := json.Unmarshal(e.Value, &t); err != nil {
+		return err
+	}
+	_, key := splitPath(e.Path)
+	name, agent, _ := strings.Cut(key, "@-@")
+	c.troubles = append(c.troubles, loadedTrouble{name, agent, &t})
+	return nil
+}
+
+type loadedTrouble struct {
+	app, agent string
+	trouble    *startTrouble
+}
+
+// joinTroubles gives loaded troubles to their apps.
+func (c *Core) joinTroubles() {
+	for _, l := range c.troubles {
+		a := c.apps[l.app]
+		if a == nil {
+			c.dirty.starts[startKey(l.app, l.agent)] = true
+			continue
+		}
+		a.starts[l.agent] = l.trouble
+		c.wakeMatch(l.trouble.until())
+		c.forgetTroubleLater(l.app, l.agent, l.trouble)
+	}
+	c.troubles = nil
+}
+
+// trouble finds what is kept under a key, or nil.
+func (c *Core) trouble(key string) *startTrouble {
+	name, agent, _ := strings.Cut(key, "@-@")
+	if a := c.apps[name]; a != nil {
+		return a.starts[agent]
+	}
+	return nil
+}
+
+// avoid is where an app is not to be placed, and why: where its executors did not start
+// (rule L6), and where maintenance begins soon. going are the latter.
+func (c *Core) avoid(appName string, going map[string]string) map[string]string {
+	a := c.apps[appName]
+	if a == nil || len(a.starts) == 0 {
+		return going
+	}
+	out := map[string]string{}
+	for agent, t := range a.starts {
+		if until := t.until(); stillWaits(until, c.now, startBackoff) {
+			out[agent] = fmt.Sprintf("the app's executor failed to start there %s, last: %s; tried again at %s", counted(t.Tries, "time"), t.Reason, until.Format(time.TimeOnly))
+		}
+	}
+	maps.Copy(out, going)
+	return out
+}
+
+// maintenanceSoon is how long before an agent's maintenance nothing new is placed there.
+const maintenanceSoon = time.Hour
+
+// isGoing reports whether an agent's maintenance has begun or begins soon.
+func (c *Core) isGoing(a *agentState) bool {
+	return a != nil && !a.unavailable.IsZero() && !a.unavailable.After(c.now.Add(maintenanceSoon))
+}
+
+// going are the agents whose maintenance begins soon, with the reason for people.
+func (c *Core) going() map[string]string {
+	var out map[string]string
+	for id := range c.maintained {
+		a := c.agents[id]
+		if a == nil {
+			delete(c.maintained, id)
+			continue
+		}
+		if !c.isGoing(a) {
+			continue
+		}
+		if out == nil {
+			out = map[string]string{}
+		}
+		out[id] = "its maintenance begins at " + a.unavailable.UTC().Format(time.RFC3339)
+		if !a.unavailable.After(c.now) {
+			out[id] = "it is in maintenance since " + a.unavailable.UTC().Format(time.RFC3339)
+		}
+	}
+	return out
+}
+
+// offersOfGoing takes out the offers of agents that are about to go: none is of use.
+func (c *Core) offersOfGoing() []offers.Offer {
+	var gone []offers.Offer
+	for _, id := range sortedKeys(c.going()) {
+		gone = append(gone, c.pool.TakeAgent(id)...)
+	}
+	return gone
+}
+
+// counted says "1 time" or "3 times".
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

@@ -1,0 +1,124 @@
+package cluster_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/elasticjob-go/elasticjob/test/internal/system"
+)
+
+// TestRefusedAtStart: what no time heals ends the server with status 1 and a reason that says what to do.
+func TestRefusedAtStart(t *testing.T) {
+	t.Parallel()
+	c := system.NewCluster(t, bin, 1, nil)
+	with := func(zk, mesos string, args ...string) *exec.Cmd {
+		old, masters := c.ZK, c.Masters
+		c.ZK, c.Masters = zk, mesos
+		defer func() { c.ZK, c.Masters = old, masters }()
+		return c.ServerCommand(9, args...)
+	}
+	for _, test := range []struct {
+		name string
+		cmd  *exec.Cmd
+		want []string
+	}{
+		{"chroot that isn't there", with(c.ZK+"/no/such", c.Masters), []string{"/no/such"}},
+		{"no address of a ZooKeeper", with("h1:port", c.Masters), []string{"--zk", "h1:port"}},
+		{"no address of a master", with(c.ZK, "mesos.example"), []string{"--mesos", "mesos.example"}},
+		{"a ZooKeeper path that is none", with(c.ZK, "zk://"+c.ZK), []string{"--mesos", "/mesos"}},
+		{"--local with --zk", with(c.ZK, c.Masters, "--local"), []string{"--local", "--zk"}},
+		{"a namespace that is none", with(c.ZK, c.Masters, "--zk-namespace", "a//b"), []string{"--zk-namespace", "a//b"}},
+		{"a session timeout that is none", with(c.ZK, c.Masters, "--zk-session-timeout", "-1s"), []string{"--zk-session-timeout"}},
+		{"a routable address without a token", with(c.ZK, c.Masters, "--listen", "0.0.0.0:0"), []string{"--listen", "--api-token-file"}},
+		{"a token file that isn't there", with(c.ZK, c.Masters, "--api-token-file", "/no/such/file"), []string{"--api-token-file", "/no/such/file"}},
+		{"an empty token", with(c.ZK, c.Masters, "--api-token-file", c.Secret("token", "")), []string{"--api-token-file"}},
+		{"credentials that are none", with(c.ZK, c.Masters, "--mesos-credentials-file", c.Secret("credentials", "just-one-word")), []string{"credentials"}},
+		{"properties with unknown keys", with(c.ZK, c.Masters, "--config", c.Secret("p", "zk_servers=a:1\nzk_serverz=b:2\nhttp_port=many\n")), []string{"zk_serverz", "http_port", "many"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			status, said := c.Fails(test.cmd)
+			if status != 1 && status != 2 {
+				t.Errorf("status %d, want 1", status)
+			}
+			for _, want := range test.want {
+				if !strings.Contains(said, want) {
+					t.Errorf("it says %q, want it to name %s", said, want)
+				}
+			}
+			if strings.Contains(said, "just-one-word") {
+				t.Errorf("it shows what is in a secret file: %s", said)
+			}
+		})
+	}
+}
+
+// TestHealsWithTime: a server whose ZooKeeper or Mesos can't be reached, or refuses it, waits, says what is wrong, and works when
+// that is mended.
+func TestHealsWithTime(t *testing.T) {
+	t.Parallel()
+	c := system.NewCluster(t, bin, 1, nil)
+	says := func(n int, words ...string) {
+		t.Helper()
+		c.Via(n)
+		c.Until("the server says what is wrong: "+strings.Join(words, ", "), func() string {
+			a, err := c.Try("GET", "/readyz", "")
+			if err != nil {
+				return err.Error()
+			}
+			for _, word := range words {
+				if a.Status != http.StatusServiceUnavailable || !strings.Contains(a.Body, word) {
+					return a.Body
+				}
+			}
+			return ""
+		})
+	}
+	c.ZooKeepers[0].Kill()
+	c.StartServer(1)
+	says(1, c.ZooKeepers[0].Address())
+	c.ZooKeepers[0].Restart()
+	c.Ready()
+	c.KillServer(1)
+	c.KillMesos()
+
+	masters := c.Masters
+	noMesos := httptest.NewServer(http.NotFoundHandler())
+	defer noMesos.Close()
+	c.Masters = noMesos.URL
+	c.StartServer(1)
+	says(1, strings.TrimPrefix(noMesos.URL, "http://"), "Mesos")
+	c.KillServer(1)
+
+	c.Masters = masters
+	c.StartServer(1) // nobody is registered as master
+	says(1, "/mesos")
+	c.StartMesos()
+	c.Ready()
+	c.KillServer(1)
+
+	c.StartServer(1, "--mesos-credentials-file", c.Secret("wrong", "somebody wrong-secret"))
+	says(1, "--mesos-credentials-file")
+	if strings.Contains(c.ServerLog(1), "wrong-secret") {
+		t.Error("the log shows the secret")
+	}
+}
+
+// TestToken: with a token file each request needs the token, and the token shows nowhere.
+func TestToken(t *testing.T) {
+	t.Parallel()
+	c := system.NewCluster(t, bin, 1, nil)
+	c.StartServers(2, "--api-token-file", c.Secret("token", "the-secret-token"))
+	c.AwaitLeader()
+	for n := 1; n <= 2; n++ {
+		c.Via(n)
+		c.Refused(http.StatusUnauthorized, "unauthorized", "GET", "/api/job/jobs", "")
+		c.Refused(http.StatusUnauthorized, "unauthorized", "GET", "/api/job/jobs", "", "Authorization: Bearer wrong")
+		c.OK("GET", "/api/job/jobs", "", "Authorization: Bearer the-secret-token")
+		if strings.Contains(c.ServerLog(n), "the-secret-token") {
+			t.Errorf("the log of server %d shows the token", n)
+		}
+	}
+}

@@ -1,0 +1,162 @@
+package cluster_test
+
+import (
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/test/internal/system"
+)
+
+// points are the failure points at which a server ends itself, each in turn.
+var points = []string{
+	"before-commit", "after-commit", "before-accept", "after-accept", "before-ack", "after-ack",
+	"before-kill", "config-committed", "term-begun", "before-subscribe", "after-subscribe",
+}
+
+// TestLeaderKilled kills the leader with kill -9 20 times while crons fire and triggers come in: at each
+// step of launch, update and commit, and at random moments (promises 1 to 3, rules T1-T7, F1-F5).
+func TestLeaderKilled(t *testing.T) {
+	const kills = 20
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	c := start(t, 2)
+	storm := system.NewStorm(c.Machine)
+	third := 3
+	var took []time.Duration
+	for kill := range kills {
+		leader := c.AwaitLeader()
+		storm.Ask(fmt.Sprint("calm-", kill))
+		// A server that is armed stands by and leads next; it ends itself then.
+		armed := ""
+		if kill%2 == 1 {
+			armed = fmt.Sprintf("%s:%d", points[kill/2%len(points)], 1+random.IntN(3))
+		}
+		cmd := c.ServerCommand(third)
+		if armed != "" {
+			cmd.Env = append(cmd.Env, "ELASTICJOB_FAILPOINT="+armed)
+		}
+		c.StartServerCommand(third, cmd)
+		standing := third
+		third = leader // its number, and data folder, is the next newcomer's
+		at := time.Now().Add(time.Duration(random.Float64() * float64(time.Second)))
+		c.Until("the leader has had its time", func() string {
+			if time.Now().Before(at) {
+				return "not yet"
+			}
+			return ""
+		})
+		late := c.Async("POST", "/api/job/asked/trigger", fmt.Sprint("Idempotency-Key: late-", kill))
+		killed := time.Now()
+		c.KillServer(leader)
+		<-late
+		next := c.AwaitLeaderOrEnd(standing)
+		took = append(took, time.Since(killed))
+		if next == 0 { // the armed one led, and is over: the other of the two leads then
+			c.AwaitServer(standing)
+			next = c.AwaitLeader()
+			c.StartServer(standing)
+		}
+		c.Via(next)
+	}
+	c.AwaitLeader()
+	for kill := range kills {
+		c.Until("what was asked at a kill is accepted", func() string {
+			if !storm.Ask(fmt.Sprint("late-", kill)) {
+				return "not yet"
+			}
+			return ""
+		})
+	}
+	t.Logf("%d leaders killed, the next led after %v (session timeout %v): %s", kills, took, c.SessionTimeout, storm.Settle(false))
+}
+
+// TestHandOver: a leader that is told to end hands over at once; what runs goes on, and the framework keeps
+// its id and its tasks.
+func TestHandOver(t *testing.T) {
+	c := start(t, 2)
+	storm := system.NewStorm(c.Machine)
+	framework := c.Node("/ha/framework_id")
+	var took []time.Duration
+	for range 4 {
+		leader := c.AwaitLeader()
+		c.Until("a run is under way", func() string {
+			if x := c.Explain("patient"); len(x.Running) == 0 {
+				return fmt.Sprintf("%+v", x)
+			}
+			return ""
+		})
+		told := time.Now()
+		c.SignalServer(leader, syscall.SIGTERM)
+		c.AwaitLeader(leader)
+		took = append(took, time.Since(told))
+		if status := c.AwaitServer(leader); status != 0 {
+			t.Errorf("after SIGTERM: status %d", status)
+		}
+		c.StartServer(leader)
+	}
+	if now := c.Node("/ha/framework_id"); now != framework || now == "" {
+		t.Errorf("framework id %q, was %q", now, framework)
+	}
+	t.Logf("the next leader was ready after %v: %s", took, storm.Settle(false))
+}
+
+// TestFollowers: any server answers every request, passes writes on, streams logs, and says who leads.
+func TestFollowers(t *testing.T) {
+	c := start(t, 3)
+	leader := c.AwaitLeader()
+	var said [4]system.LeaderView
+	for n := 1; n <= 3; n++ {
+		c.Via(n)
+		c.Ready()
+		c.Get("/api/leader", &said[n])
+		if said[n].Self != (n == leader) {
+			t.Errorf("server %d, leader %d: %+v", n, leader, said[n])
+		}
+		if said[n].Address != said[1].Address || said[n].Term != said[1].Term || !said[n].Since.Equal(said[1].Since) {
+			t.Errorf("server %d says %+v, server 1 %+v", n, said[n], said[1])
+		}
+	}
+	if "http://"+said[leader].Address != c.ServerURL(leader) {
+		t.Errorf("the leader's address is %s, want %s", said[leader].Address, c.ServerURL(leader))
+	}
+	hold := t.TempDir() + "/hold"
+	follower := leader%3 + 1
+	c.Via(follower)
+	c.App("through", system.Files{"bin/start.sh": "#!/bin/sh\necho first\nuntil [ -e \"$HOLD\" ]; do sleep 0.05; done\necho last\n"}, nil)
+	c.Job("through", "through", system.Doc{"env": env("HOLD", hold)})
+	id := c.Trigger("through")
+	e := c.AwaitShards(id, "RUNNING")
+	stream := c.Stream("/api/task/" + e.Shards[0].TaskID + "/logs?follow=true")
+	defer func() { _ = stream.Close() }()
+	text := make([]byte, 6)
+	if _, err := io.ReadFull(stream, text); err != nil || string(text) != "first\n" {
+		t.Errorf("the log through a follower begins with %q, %v", text, err)
+	}
+	if err := os.WriteFile(hold, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if rest, err := io.ReadAll(stream); err != nil || string(rest) != "last\n" {
+		t.Errorf("it goes on with %q, %v", rest, err)
+	}
+	c.Await(id, "FINISHED")
+	// Errors come through as they are.
+	c.Refused(http.StatusNotFound, "job_not_found", "GET", "/api/job/nobody/explain", "")
+	// Nobody leads: said so, at once.
+	third := 6 - leader - follower
+	c.KillServer(third)
+	c.KillServer(leader)
+	a := c.Call("GET", "/api/job/jobs", "")
+	if a.Status == http.StatusOK && !strings.Contains(a.Body, "through") || a.Status != http.StatusOK && a.Status != http.StatusServiceUnavailable {
+		t.Errorf("with no leader: %d %s", a.Status, a.Body)
+	}
+	c.AwaitLeader()
+	c.Run("through", "FINISHED")
+}

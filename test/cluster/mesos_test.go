@@ -1,0 +1,64 @@
+package cluster_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/elasticjob-go/elasticjob/test/internal/system"
+	"github.com/elasticjob-go/elasticjob/test/netproxy"
+)
+
+// TestMasterRestarted kills the Mesos, master and agents, and starts it again, with and without the master's memory: tasks go on, and are
+// found again.
+func TestMasterRestarted(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		args []string
+	}{
+		{"with its memory", nil},
+		{"without its memory", []string{"--registry", "in_memory"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			c := start(t, 1, test.args...)
+			hold, release := c.Hold()
+			c.App("long", writes, nil)
+			c.Job("long", "long", system.Doc{"shardingTotalCount": 2, "env": env("HOLD", hold)})
+			id := c.Trigger("long")
+			c.Started(id, 2)
+			c.AwaitShards(id, "RUNNING")
+			storm := system.NewStorm(c.Machine)
+			for range 2 {
+				c.KillMesos()
+				c.StartMesos()
+				c.Ready()
+				storm.Ask("again")
+			}
+			release()
+			e := c.Await(id, "FINISHED")
+			for _, s := range e.Shards {
+				if s.Attempt != 1 {
+					t.Errorf("%+v: want one attempt", s)
+				}
+			}
+			t.Log(storm.Settle(false))
+		})
+	}
+}
+
+// TestCutFromMaster cuts the scheduler off the master, which gives nothing of ours away for that.
+func TestCutFromMaster(t *testing.T) {
+	t.Parallel()
+	c := system.NewCluster(t, bin, 1, nil)
+	proxy := netproxy.Start(t, c.MesosAddress())
+	c.Masters = "http://" + proxy.Address()
+	c.StartServers(1)
+	storm := system.NewStorm(c.Machine)
+	for i, cut := range []func(){proxy.Cut, proxy.HalfClose, func() { proxy.DropAfter(4000) }, proxy.Blackhole} {
+		storm.Ask(fmt.Sprint("before-", i))
+		cut()
+		storm.Ask(fmt.Sprint("while-", i))
+		proxy.Heal()
+		c.Ready()
+	}
+	t.Log(storm.Settle(false))
+}

@@ -1,0 +1,79 @@
+package cluster_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/elasticjob-go/elasticjob/test/internal/system"
+)
+
+// TestSessionExpiry stops the leader with SIGSTOP past its session's timeout, ten times, and lets it go on when another
+// leads: it must not write any more, and what it had committed it may still send only until the new
+// leader has subscribed (promise 3, rules T1-T3). The fence node counts every write: what a deposed
+// leader wrote would show there.
+func TestSessionExpiry(t *testing.T) {
+	const expiries = 10
+	c := start(t, 2)
+	storm := system.NewStorm(c.Machine)
+	written := 0
+	for round := range expiries {
+		old := c.AwaitLeader()
+		storm.Ask(fmt.Sprint("calm-", round))
+		c.SignalServer(old, syscall.SIGSTOP)
+		next := c.AwaitLeader(old)
+		before := fence(c)
+		c.SignalServer(old, syscall.SIGCONT)
+		c.Until("the old leader knows that its term is over and follows", func() string {
+			c.Via(old)
+			defer c.Via(next)
+			a, err := c.Try("GET", "/readyz", "")
+			if err != nil {
+				return err.Error()
+			}
+			if !strings.Contains(a.Body, `"leading":false`) || a.Status != 200 {
+				return a.Body
+			}
+			return ""
+		})
+		// The new leader goes on writing; each of its commits is one version of the fence.
+		storm.Ask(fmt.Sprint("after-", round))
+		c.Until("the new leader has gone on", func() string {
+			after := fence(c)
+			if after.Term != before.Term {
+				t.Errorf("term %d after term %d: somebody else leads", after.Term, before.Term)
+				return ""
+			}
+			if after.Commit < before.Commit+3 {
+				return fmt.Sprintf("%+v after %+v", after, before)
+			}
+			if foreign := int64(after.version-before.version) - (after.Commit - before.Commit); foreign != 0 {
+				written++
+				t.Errorf("promise 3: %d writes of somebody else than the leader: %+v, then %+v", foreign, before, after)
+			}
+			return ""
+		})
+	}
+	t.Logf("%d sessions expired, in %d of them a deposed leader wrote: %s", expiries, written, storm.Settle(false))
+}
+
+// fenceNode is the node that every commit sets.
+type fenceNode struct {
+	Term, Commit int64
+	version      int32
+}
+
+func fence(c *system.Cluster) fenceNode {
+	c.Helper()
+	value, stat, err := c.Nodes().Get("/elasticjob-cloud/brain/leader")
+	if err != nil {
+		c.Fatal(err)
+	}
+	f := fenceNode{version: stat.Version}
+	if err := json.Unmarshal(value, &f); err != nil {
+		c.Fatalf("%v in %s", err, value)
+	}
+	return f
+}

@@ -1,0 +1,70 @@
+package cluster_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/elasticjob-go/elasticjob/test/internal/system"
+	"github.com/elasticjob-go/elasticjob/test/netproxy"
+)
+
+// TestZooKeeperServersKilled kills each server of an ensemble of three and starts it again: schedulers connect to another and go on.
+func TestZooKeeperServersKilled(t *testing.T) {
+	t.Parallel()
+	c := system.NewCluster(t, bin, 3, nil)
+	c.SessionTimeout *= 3 // an election of the ensemble fits into it
+	c.StartServers(2)
+	leader := c.AwaitLeader()
+	storm := system.NewStorm(c.Machine)
+	for i, server := range c.ZooKeepers {
+		storm.Ask(fmt.Sprint("before-", i))
+		server.Kill()
+		c.Until("a run is accepted without it", func() string {
+			if !storm.Ask(fmt.Sprint("without-", i)) {
+				return "not yet"
+			}
+			return ""
+		})
+		server.Restart()
+	}
+	c.AwaitLeader()
+	t.Logf("the leader was %d: %s", leader, storm.Settle(false))
+}
+
+// TestCutFromZooKeeper cuts the leader off ZooKeeper: it stops acting, another leads; when
+// it is back, it follows.
+func TestCutFromZooKeeper(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		cut  func(*netproxy.Proxy)
+	}{
+		{"connections refused", (*netproxy.Proxy).Cut},
+		{"nothing comes through", (*netproxy.Proxy).Blackhole},
+		{"one direction is closed", (*netproxy.Proxy).HalfClose},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			c := system.NewCluster(t, bin, 1, nil)
+			direct := c.ZK
+			proxy := netproxy.Start(t, c.ZooKeepers[0].Address())
+			c.ZK = proxy.Address()
+			c.StartServer(1)
+			c.AwaitLeader()
+			c.ZK = direct
+			c.StartServer(2)
+			storm := system.NewStorm(c.Machine)
+			test.cut(proxy)
+			if test.name == "one direction is closed" {
+				c.AwaitLeader() // it connects again: either may lead
+			} else {
+				c.AwaitLeader(1)
+			}
+			storm.Ask("cut")
+			proxy.Heal()
+			c.Via(1)
+			c.Ready()
+			c.AwaitLeader()
+			t.Log(storm.Settle(false))
+		})
+	}
+}

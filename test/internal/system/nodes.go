@@ -1,0 +1,79 @@
+package system
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// namespace is the servers' default one.
+const namespace = "/elasticjob-cloud"
+
+// Nodes is a client of the ZooKeeper servers.
+func (c *Cluster) Nodes() *zk.Conn {
+	c.Helper()
+	if c.zk == nil {
+		c.zk = c.ZooKeepers[0].Client(c)
+	}
+	return c.zk
+}
+
+// Node is the text of a node in the servers' namespace, "" if it isn't there.
+func (c *Cluster) Node(path string) string {
+	c.Helper()
+	value, _, err := c.Nodes().Get(namespace + path)
+	if err != nil && !errors.Is(err, zk.ErrNoNode) {
+		c.Fatalf("read %s: %v", path, err)
+	}
+	return string(value)
+}
+
+// Create makes a node in the servers' namespace, and those above it.
+func (c *Cluster) Create(path, value string) {
+	c.Helper()
+	parts := strings.Split(namespace+path, "/")
+	for i := 2; i < len(parts); i++ {
+		if _, err := c.Nodes().Create(strings.Join(parts[:i], "/"), nil, 0, zk.WorldACL(zk.PermAll)); err != nil && !errors.Is(err, zk.ErrNodeExists) {
+			c.Fatalf("create what is above %s: %v", path, err)
+		}
+	}
+	if _, err := c.Nodes().Create(namespace+path, []byte(value), 0, zk.WorldACL(zk.PermAll)); err != nil {
+		c.Fatalf("create %s: %v", path, err)
+	}
+}
+
+// SetNode sets a node's text.
+func (c *Cluster) SetNode(path, value string) {
+	c.Helper()
+	if _, err := c.Nodes().Set(namespace+path, []byte(value), -1); err != nil {
+		c.Fatalf("set %s: %v", path, err)
+	}
+}
+
+// RemoveNode deletes a node and all below it.
+func (c *Cluster) RemoveNode(path string) {
+	c.Helper()
+	children, _, err := c.Nodes().Children(namespace + path)
+	if err != nil {
+		c.Fatalf("list %s: %v", path, err)
+	}
+	for _, child := range children {
+		c.RemoveNode(path + "/" + child)
+	}
+	if err := c.Nodes().Delete(namespace+path, -1); err != nil {
+		c.Fatalf("delete %s: %v", path, err)
+	}
+}
+
+// Secret writes a file that only its owner can read, and gives its path.
+func (c *Cluster) Secret(name, text string) string {
+	c.Helper()
+	path := filepath.Join(c.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text+"\n"), 0o600); err != nil {
+		c.Fatal(err)
+	}
+	return path
+}

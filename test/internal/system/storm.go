@@ -1,0 +1,129 @@
+package system
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Storm is jobs that fire each second and triggers with keys, under which a test breaks things, and then
+// asks whether anything was lost or done twice (promises 1 and 2).
+type Storm struct {
+	m     *Machine
+	asked map[string]string // execution by idempotency key
+}
+
+// NewStorm publishes an app that writes the ledger and registers the jobs: "patient", every second with misfire, three
+// shards; "hasty", every second without, whose runs take longer than that; "asked", on trigger.
+func NewStorm(m *Machine) *Storm {
+	m.Helper()
+	m.App("storm", Files{"bin/start.sh": Ledger}, nil)
+	takes := func(seconds string) map[string]string { return map[string]string{"TAKES": seconds} }
+	m.Job("patient", "storm", Doc{"cron": "* * * * * ?", "shardingTotalCount": 3, "misfire": true, "env": takes("0.2")})
+	m.Job("hasty", "storm", Doc{"cron": "* * * * * ?", "shardingTotalCount": 2, "env": takes("1.3")})
+	m.Job("asked", "storm", Doc{"misfire": true, "env": takes("0.1")})
+	return &Storm{m: m, asked: map[string]string{}}
+}
+
+// Ask triggers a run under a key, if that was not accepted before, and reports whether it is accepted now.
+func (s *Storm) Ask(key string) bool {
+	if s.asked[key] != "" {
+		return true
+	}
+	a, err := s.m.Try("POST", "/api/job/asked/trigger", "", "Idempotency-Key: "+key)
+	if err == nil && a.Status == http.StatusOK {
+		s.asked[key] = strings.Split(a.Body, `"`)[3]
+	}
+	return s.asked[key] != ""
+}
+
+// AskAgain repeats all triggers that were accepted, each of which must give the execution that it gave then.
+func (s *Storm) AskAgain() {
+	s.m.Helper()
+	for key, id := range s.asked {
+		a := s.m.Call("POST", "/api/job/asked/trigger", "", "Idempotency-Key: "+key)
+		if a.Status != http.StatusOK || !strings.Contains(a.Body, `"`+id+`"`) {
+			s.m.Errorf("%s gave %s, and now %d %s", key, id, a.Status, a.Body)
+		}
+	}
+}
+
+// Settle takes the crons away, waits until all that was accepted has run, and checks every fire and
+// trigger against the ledger: each shard at least once, and at no time twice at once; once is all
+// that is allowed unless again says that tasks were lost on the way. It says what was counted.
+func (s *Storm) Settle(again bool) string {
+	m := s.m
+	m.Helper()
+	for _, job := range []string{"patient", "hasty"} {
+		m.Until("the cron of "+job+" is taken away", func() string {
+			a, err := m.Try("PUT", "/api/job/update", `{"jobName":"`+job+`","cron":null}`)
+			if err != nil {
+				return err.Error()
+			}
+			if a.Status != http.StatusOK {
+				return a.Body
+			}
+			return ""
+		})
+	}
+	m.Until("nothing waits or runs", func() string {
+		for _, job := range []string{"patient", "hasty", "asked"} {
+			if a, err := m.Try("GET", "/api/job/"+job+"/explain", ""); err != nil {
+				return err.Error()
+			} else if a.Status != http.StatusOK || !strings.Contains(a.Body, `"state":"ON_TRIGGER"`) {
+				return a.Body
+			}
+		}
+		return ""
+	})
+	starts, ends := m.Ran()
+	shards := map[string]int{}
+	for part, n := range starts {
+		shards[part.Execution]++
+		if ends[part] == 0 && !again || n != 1 && !again {
+			m.Errorf("%+v began %d times and ended %d times, want once", part, n, ends[part])
+		}
+	}
+	want := map[string]int{"patient": 3, "hasty": 2, "asked": 1}
+	fires := map[string][]time.Time{}
+	for id, n := range shards {
+		job, _, _ := strings.Cut(id, "@")
+		if n != want[job] {
+			m.Errorf("promise 1: %d shards of %s ran, want %d", n, id, want[job])
+		}
+		e := m.Execution(id)
+		if e.State != "FINISHED" && !again {
+			m.Errorf("%+v: want FINISHED", e)
+		}
+		fires[job] = append(fires[job], e.FireTime)
+	}
+	slices.SortFunc(fires["patient"], time.Time.Compare)
+	for i, at := range fires["patient"] {
+		if i > 0 && at.Sub(fires["patient"][i-1]) != time.Second {
+			m.Errorf("promise 1: patient fired at %v and then at %v", fires["patient"][i-1], at)
+		}
+	}
+	keys := map[string]string{}
+	for key, id := range s.asked {
+		if other := keys[id]; other != "" {
+			m.Errorf("%s and %s are both answered with %s", key, other, id)
+		}
+		keys[id] = key
+		if shards[id] != 1 {
+			m.Errorf("promise 1: trigger %s was accepted as %s, of which %d shards ran", key, id, shards[id])
+		}
+	}
+	lost, doubled := 0, 0
+	for part, n := range starts {
+		if n == 0 || ends[part] == 0 {
+			lost++
+		}
+		if n > 1 {
+			doubled++
+		}
+	}
+	return fmt.Sprintf("%d fires of patient, %d of hasty, %d triggers, %d shards: %d without an end, %d begun more than once",
+		len(fires["patient"]), len(fires["hasty"]), len(s.asked), len(starts), lost, doubled)
+}

@@ -1,0 +1,205 @@
+package netproxy_test
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/test/netproxy"
+)
+
+const deadline = 10 * time.Second
+
+// echo answers each line with itself, and "bye\n" at the end of what comes.
+func echo(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var work sync.WaitGroup
+	work.Go(func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			work.Go(func() {
+				defer func() { _ = conn.Close() }()
+				if _, err := io.Copy(conn, conn); err == nil {
+					_, _ = io.WriteString(conn, "bye\n")
+				}
+			})
+		}
+	})
+	t.Cleanup(func() {
+		_ = l.Close()
+		work.Wait()
+	})
+	return l.Addr().String()
+}
+
+type client struct {
+	t    *testing.T
+	conn *net.TCPConn
+	in   *bufio.Reader
+}
+
+func dial(t *testing.T, p *netproxy.Proxy) *client {
+	t.Helper()
+	conn, err := net.DialTimeout("tcp", p.Address(), deadline)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	_ = conn.SetDeadline(time.Now().Add(deadline))
+	return &client{t, conn.(*net.TCPConn), bufio.NewReader(conn)}
+}
+
+func (c *client) say(line string) {
+	c.t.Helper()
+	if _, err := io.WriteString(c.conn, line+"\n"); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+func (c *client) hears(want string) {
+	c.t.Helper()
+	if got, err := c.in.ReadString('\n'); err != nil || got != want+"\n" {
+		c.t.Fatalf("heard %q, %v; want %q", got, err, want)
+	}
+}
+
+// broken waits for an error that is neither an end of file nor our own deadline.
+func (c *client) broken() {
+	c.t.Helper()
+	_, err := c.in.ReadString('\n')
+	if err == nil || errors.Is(err, io.EOF) || errors.Is(err, os.ErrDeadlineExceeded) {
+		c.t.Fatalf("the connection was not reset: %v", err)
+	}
+}
+
+// refused makes a connection that is reset, maybe before it is complete.
+func refused(t *testing.T, p *netproxy.Proxy) {
+	t.Helper()
+	conn, err := net.DialTimeout("tcp", p.Address(), deadline)
+	if err != nil {
+		return
+	}
+	defer func() { _ = conn.Close() }()
+	_ = conn.SetDeadline(time.Now().Add(deadline))
+	if _, err := conn.Read(make([]byte, 1)); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("the connection was not reset: %v", err)
+	}
+}
+
+func TestPassesAndEnds(t *testing.T) {
+	t.Parallel()
+	c := dial(t, netproxy.Start(t, echo(t)))
+	c.say("hello")
+	c.hears("hello")
+	_ = c.conn.CloseWrite()
+	c.hears("bye")
+	if _, err := c.in.ReadByte(); !errors.Is(err, io.EOF) {
+		t.Errorf("after the end: %v", err)
+	}
+}
+
+func TestCutAndHeal(t *testing.T) {
+	t.Parallel()
+	p := netproxy.Start(t, echo(t))
+	c := dial(t, p)
+	c.say("hello")
+	c.hears("hello")
+	p.Cut()
+	c.broken()
+	refused(t, p)
+	p.Heal()
+	c = dial(t, p)
+	c.say("again")
+	c.hears("again")
+}
+
+func TestBlackholeKeepsWhatIsSent(t *testing.T) {
+	t.Parallel()
+	p := netproxy.Start(t, echo(t))
+	old := dial(t, p)
+	old.say("1")
+	old.hears("1")
+	p.Blackhole()
+	fresh := dial(t, p)
+	for _, c := range []*client{old, fresh} {
+		c.say("2")
+		_ = c.conn.SetReadDeadline(time.Now().Add(50 * time.Millisecond))
+		if _, err := c.conn.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Fatalf("through the blackhole: %v", err)
+		}
+		_ = c.conn.SetReadDeadline(time.Now().Add(deadline))
+	}
+	p.Heal()
+	old.hears("2")
+	fresh.hears("2")
+}
+
+func TestDelay(t *testing.T) {
+	t.Parallel()
+	p := netproxy.Start(t, echo(t))
+	c := dial(t, p)
+	const d = 50 * time.Millisecond
+	p.Delay(d)
+	begin := time.Now()
+	c.say("slow")
+	c.hears("slow")
+	if took := time.Since(begin); took < 2*d {
+		t.Errorf("there and back in %s", took)
+	}
+}
+
+func TestHalfClose(t *testing.T) {
+	t.Parallel()
+	p := netproxy.Start(t, echo(t))
+	c := dial(t, p)
+	c.say("1")
+	c.hears("1")
+	p.HalfCloseToTarget()
+	c.hears("bye") // the target saw the end, and its answer came
+	c = dial(t, p)
+	c.say("2")
+	c.hears("2")
+	p.HalfClose()
+	if _, err := c.in.ReadByte(); !errors.Is(err, io.EOF) {
+		t.Errorf("the client's end: %v", err)
+	}
+	c.say("3") // still arrives, and its answer is dropped
+}
+
+func TestDropAfter(t *testing.T) {
+	t.Parallel()
+	p := netproxy.Start(t, echo(t))
+	c := dial(t, p)
+	p.DropAfter(6)
+	c.say("abc")
+	c.hears("abc")
+	c.say("def")
+	got, err := io.ReadAll(c.in)
+	if err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("not reset after 6 bytes: %v", err)
+	}
+	if !strings.HasPrefix("de", string(got)) { // a reset may overtake what came before it
+		t.Errorf("got %q after 4 of 6 bytes", got)
+	}
+	c = dial(t, p) // once only
+	c.say("more than six bytes")
+	c.hears("more than six bytes")
+}
+
+func TestTargetThatIsDown(t *testing.T) {
+	t.Parallel()
+	refused(t, netproxy.Start(t, "127.0.0.1:1"))
+}

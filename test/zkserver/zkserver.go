@@ -1,0 +1,218 @@
+// Package zkserver starts real ZooKeeper servers for tests, from Debian's
+// package zookeeper: on loopback, with ports and a folder of their own, ended with
+// the test that started them, even when that test is killed.
+//
+// Ticks are 500 ms, so that sessions of 1 to 10 s are allowed and end within half
+// a second of their time.
+package zkserver
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+)
+
+const (
+	// patience is how long a server may take until it answers; an ensemble has to elect a leader first.
+	patience = 60 * time.Second
+	// tries is how often other ports are tried when somebody took one of ours.
+	tries = 5
+)
+
+// Server is one ZooKeeper server, of an ensemble or alone. Its methods may be
+// called from the test's goroutine only; they end the test when they fail.
+type Server struct {
+	t       testing.TB
+	folder  string
+	port    int
+	process *process // nil: killed
+}
+
+// Start starts a server that stands alone and answers when Start returns.
+func Start(t testing.TB) *Server {
+	t.Helper()
+	return StartEnsemble(t, 1)[0]
+}
+
+// StartEnsemble starts an ensemble of n servers; all of them answer when it
+// returns.
+func StartEnsemble(t testing.TB, n int) []*Server {
+	t.Helper()
+	requirePackage(t)
+	var err error
+	for range tries {
+		var servers []*Server
+		if servers, err = startOnce(t, n); err == nil {
+			return servers
+		}
+	}
+	t.Fatalf("zkserver: %d servers did not start in %d tries: %v", n, tries, err)
+	return nil
+}
+
+// Connect is the servers' addresses as clients take them, joined by commas.
+func Connect(servers ...*Server) string {
+	var addresses []string
+	for _, s := range servers {
+		addresses = append(addresses, s.Address())
+	}
+	return strings.Join(addresses, ",")
+}
+
+// Address is where clients find the server, as HOST:PORT. It stays the same when
+// the server starts again.
+func (s *Server) Address() string { return fmt.Sprintf("127.0.0.1:%d", s.port) }
+
+// Kill ends the server by SIGKILL and waits for its end. A killed server is left as it is.
+func (s *Server) Kill() {
+	s.process.kill()
+	s.process = nil
+}
+
+// Restart starts a server again, with its data and at its port, after it was
+// killed. It returns when the server answers: one of an ensemble that has no
+// majority never does.
+func (s *Server) Restart() {
+	s.t.Helper()
+	if s.process != nil {
+		s.t.Fatalf("zkserver: %s is running", s.Address())
+	}
+	var err error
+	for range tries {
+		if s.process, err = launch(s.folder); err == nil {
+			err = s.ready()
+		}
+		if err == nil {
+			return
+		}
+		s.Kill()
+	}
+	s.t.Fatalf("zkserver: %s did not start again: %v", s.Address(), err)
+}
+
+// Pause stops the server by SIGSTOP: connections stay open, nothing is answered
+// and no session ends.
+func (s *Server) Pause() { s.signal(syscall.SIGSTOP) }
+
+// Resume lets a paused server go on.
+func (s *Server) Resume() { s.signal(syscall.SIGCONT) }
+
+func (s *Server) signal(which syscall.Signal) {
+	s.t.Helper()
+	if s.process == nil {
+		s.t.Fatalf("zkserver: %s is not running", s.Address())
+	}
+	if err := syscall.Kill(s.process.pid, which); err != nil {
+		s.t.Fatalf("zkserver: %v to %s: %v", which, s.Address(), err)
+	}
+}
+
+// Client is a connected client of this server alone, for tests that look into
+// nodes. It is closed with the test.
+func (s *Server) Client(t testing.TB) *zk.Conn {
+	t.Helper()
+	session := make(chan struct{})
+	var once sync.Once
+	conn, _, err := zk.Connect([]string{s.Address()}, 10*time.Second, zk.WithLogger(silent{}),
+		zk.WithEventCallback(func(e zk.Event) {
+			if e.State == zk.StateHasSession {
+				once.Do(func() { close(session) })
+			}
+		}))
+	if err != nil {
+		t.Fatalf("zkserver: connect to %s: %v", s.Address(), err)
+	}
+	t.Cleanup(conn.Close)
+	select {
+	case <-session:
+	case <-time.After(patience):
+		t.Fatalf("zkserver: %s gives no session", s.Address())
+	}
+	return conn
+}
+
+type silent struct{}
+
+func (silent) Printf(string, ...any) {}
+
+// startOnce starts n servers at ports that were free a moment ago.
+func startOnce(t testing.TB, n int) (servers []*Server, err error) {
+	ports, err := freePorts(3 * n)
+	if err != nil {
+		return nil, err
+	}
+	var members strings.Builder
+	for i := range n {
+		if n > 1 {
+			fmt.Fprintf(&members, "server.%d=127.0.0.1:%d:%d\n", i+1, ports[3*i+1], ports[3*i+2])
+		}
+	}
+	for i := range n {
+		s := &Server{t: t, folder: t.TempDir(), port: ports[3*i]}
+		servers = append(servers, s)
+		if err := s.configure(i+1, members.String()); err != nil {
+			t.Fatalf("zkserver: %v", err)
+		}
+		t.Cleanup(s.Kill)
+		if s.process, err = launch(s.folder); err != nil {
+			t.Fatalf("zkserver: %v", err)
+		}
+	}
+	for _, s := range servers {
+		if err := s.ready(); err != nil {
+			for _, s := range servers {
+				s.Kill()
+			}
+			return nil, err
+		}
+	}
+	return servers, nil
+}
+
+func (s *Server) configure(id int, members string) error {
+	data := filepath.Join(s.folder, "data")
+	if err := os.MkdirAll(data, 0o700); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(data, "myid"), fmt.Appendln(nil, id), 0o600); err != nil {
+		return err
+	}
+	config := fmt.Sprintf("tickTime=500\ninitLimit=20\nsyncLimit=10\ndataDir=%s\n"+
+		"clientPort=%d\nclientPortAddress=127.0.0.1\nmaxClientCnxns=0\nadmin.enableServer=false\n%s", data, s.port, members)
+	return os.WriteFile(filepath.Join(s.folder, "zoo.cfg"), []byte(config), 0o600)
+}
+
+// ready waits until the server gives sessions.
+func (s *Server) ready() error {
+	deadline := time.After(patience)
+	poll := time.NewTicker(10 * time.Millisecond)
+	defer poll.Stop()
+	for {
+		// Another server might answer at a port that ours could not get.
+		if s.process.listensAt(s.port) && givesSession(s.Address()) {
+			return nil
+		}
+		select {
+		case <-s.process.done:
+			return fmt.Errorf("the server for %s ended: %s", s.Address(), s.lastWords())
+		case <-deadline:
+			return fmt.Errorf("the server at %s does not answer after %v: %s", s.Address(), patience, s.lastWords())
+		case <-poll.C:
+		}
+	}
+}
+
+func (s *Server) lastWords() string {
+	said, err := os.ReadFile(logFile(s.folder))
+	if err != nil {
+		return err.Error()
+	}
+	return string(said[max(0, len(said)-2000):])
+}
