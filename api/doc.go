@@ -4,10 +4,11 @@
 //
 // The way of a request:
 //
-//	guard     Host and Origin are of this machine, body at most 1 MiB   guard.go
+//	guard     Host, Origin and token, body at most 1 MiB                guard.go
 //	route     the table of all routes, in both forms of the original    routes.go
+//	pass on   to the leader, where this server isn't it                 follow.go
 //	read      query, name in the path, document in the body             request.go
-//	call      Scheduler, or Logs for output of tasks                    apps.go jobs.go work.go logs.go
+//	call      Scheduler, or Logs for output of tasks                    apps.go jobs.go work.go logs.go operate.go
 //	answer    JSON, or the one form that all errors have                answer.go
 //
 // A document is read by the room that owns it (app, jobs), and its rules are
@@ -21,11 +22,17 @@
 //
 // and a status that says whose turn it is: 400 the request cannot be read, 422
 // it can, and its fields break rules (all of them are listed), 404, 405, 409,
-// 410, 413, 415 as HTTP means them, 403 it comes from outside this machine, 500
+// 410, 413, 415 as HTTP means them, 401 the token is missing or wrong, 403 it comes from
+// outside this machine, 429 the same was asked a moment ago, 500
 // a fault of ours with an id that is in the log, 503 not now. A 503 with the code
 // outcome_unknown means that the change may have been done (rule T3).
 //
-// As long as there are no users, who may connect may do everything: the server
+// Of several servers one leads. The others pass requests on to it, each once: what was
+// sent and not answered may have been done, and the client is told so. What a route
+// table row marks as local every server answers itself.
+//
+// As long as there are no users, who may connect may do everything: without a token the server
 // serves loopback addresses only (CheckListen), and refuses requests that a web
-// page sends through the browser of this machine's user.
+// page sends through the browser of this machine's user. With one, every request
+// but those for health and artifacts must bring it.
 package api

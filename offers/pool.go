@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/elasticjob-go/elasticjob/app"
 )
 
 // Pool holds the offers at hand. The zero Pool is empty and ready to use. It
@@ -53,6 +55,15 @@ func (p *Pool) TakeAgent(agent string) []Offer {
 		taken = append(taken, o)
 	}
 	return taken
+}
+
+// Free is what all offers of an agent hold together.
+func (p *Pool) Free(agent string) app.Resources {
+	var free app.Resources
+	for id := range p.agents[agent] {
+		free = free.Plus(p.offers[id].Free)
+	}
+	return free
 }
 
 // RemoveAgent takes all offers of a lost agent out; they are void.

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"slices"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/app"
@@ -32,7 +33,7 @@ func (c *Core) lookAtOffers() {
 
 // offered takes new offers in and believes what they say of executors.
 func (c *Core) offered(e cluster.Offers) {
-	offered := map[string]app.Resources{}
+	named := map[string][]string{} // executors, by agent
 	for _, o := range e.Offers {
 		c.stats.OffersReceived++
 		a := c.agent(o.AgentID)
@@ -45,22 +46,22 @@ func (c *Core) offered(e cluster.Offers) {
 			a.url = o.AgentURL
 		}
 		c.believeOffer(o)
-		offered[o.AgentID] = offered[o.AgentID].Plus(app.Resources(o.Resources))
+		named[o.AgentID] = o.ExecutorIDs
 		c.pool.Add(offers.Offer{ID: o.ID, Agent: o.AgentID, Host: o.Hostname, Free: app.Resources(o.Resources), Received: c.now})
 		c.matchAgain = true
 	}
-	for _, agent := range sortedKeys(offered) {
-		c.growCapacity(agent, offered[agent])
+	for _, agent := range sortedKeys(named) {
+		c.growCapacity(agent, named[agent])
 	}
 }
 
 // growCapacity remembers the most that was ever seen free on an agent plus
-// used there by us: it is at least so large.
-func (c *Core) growCapacity(agentID string, free app.Resources) {
-	a := c.agent(agentID)
+// used there by us, by the executors that its offer names as well: it is at least so large.
+func (c *Core) growCapacity(agentID string, runs []string) {
+	a, free := c.agent(agentID), c.pool.Free(agentID)
 	for _, x := range c.executorsOn[agentID] {
 		free = free.Plus(x.used)
-		if x.tasks > 0 {
+		if x.tasks > 0 || slices.Contains(runs, x.Info.ID) {
 			free = free.Plus(app.Resources(x.Info.Resources))
 		}
 	}

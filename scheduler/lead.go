@@ -21,6 +21,7 @@ func (s *Scheduler) Lead(ctx context.Context) error {
 
 // lead reports with Lead's error whether it came to a term.
 func (s *Scheduler) lead(ctx context.Context) (led bool, err error) {
+	s.set(nil, "this process stands for election")
 	r, err := s.beginTerm(ctx)
 	if err != nil {
 		if ctx.Err() != nil {
@@ -71,6 +72,7 @@ func (s *Scheduler) Stand(ctx context.Context) error {
 		}
 		pause := backoff(standFirst, standMost, tries)
 		pause -= rand.N(pause / 2)
+		s.set(nil, err.Error())
 		s.opt.Logger.Warn("not leading: standing for election again", "in", pause.Round(time.Millisecond), "led", led, "error", err)
 		select {
 		case <-time.After(pause):
@@ -92,7 +94,7 @@ func (s *Scheduler) tellLeader(ctx context.Context) {
 		now, ok := s.Leader()
 		switch {
 		case ok && (now.Term != last.Term || now.Address != last.Address):
-			s.opt.Logger.Info("the leader", "address", now.Address, "term", now.Term, "since", now.Since)
+			s.opt.Logger.Info("who leads", "self", now.Self, "address", now.Address, "term", now.Term, "since", now.Since)
 		case !ok && last.Address != "":
 			s.opt.Logger.Warn("nobody is known to lead", "before", last.Address, "term", last.Term)
 		}

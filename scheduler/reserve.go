@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/elasticjob-go/elasticjob/app"
 )
 
 // reservation keeps agents for one execution that waited long (rule L2).
@@ -22,6 +24,9 @@ func (c *Core) expireReservation() {
 	if e != nil && e.launchable && c.now.Before(r.until) && r.until.Sub(c.now) <= c.opt.ReserveFor {
 		return
 	}
+	if e != nil && e.launchable {
+		c.measureAgain(r.agents)
+	}
 	c.reservedLast[r.exec] = c.now
 	c.reservation = nil
 	for _, other := range c.launchable {
@@ -30,6 +35,23 @@ func (c *Core) expireReservation() {
 		}
 	}
 	c.matchAgain = true
+}
+
+// measureAgain takes agents for as large as they look now: a turn that launched nothing
+// says that they were thought too large. An offer can be ahead of the end of a task
+// that we still count, since the master frees what an agent says is over.
+func (c *Core) measureAgain(agents map[string]bool) {
+	for _, id := range sortedKeys(agents) {
+		if c.pool.Free(id).IsZero() {
+			continue
+		}
+		var runs []string
+		for _, x := range c.executorsOn[id] {
+			runs = append(runs, x.Info.ID)
+		}
+		c.agent(id).capacity = app.Resources{}
+		c.growCapacity(id, runs)
+	}
 }
 
 // reserve gives the oldest execution that waited long and would fit the agents

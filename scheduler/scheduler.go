@@ -281,7 +281,12 @@ func (s *Scheduler) Leader() (LeaderView, bool) {
 func (s *Scheduler) Health() Health {
 	r, err := s.current()
 	if err != nil {
-		return Health{Detail: err.Error()}
+		if l, ok := s.opt.Registry.Leader(); ok && l.Address != s.opt.Advertise {
+			return Health{Detail: "following the leader at " + l.Address}
+		}
+		s.mu.RLock()
+		defer s.mu.RUnlock()
+		return Health{Detail: s.why}
 	}
 	h := Health{Leading: true, Subscribed: r.subscribed.Load()}
 	if !h.Subscribed {

@@ -180,3 +180,49 @@ func TestE5AGhostSeenAliveHoldsItsShardUntilItsAgentIsAwayForTwoMinutesAgain(t *
 		t.Fatalf("%d launches, want the shard's next attempt", len(got))
 	}
 }
+
+func TestL2AnIdleExecutorIsPartOfItsAgent(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(oneShard)
+	l := s.start(4.5)
+	s.run(l)
+	s.finish(l)
+	idle := l[0].Executor.ID
+	s.app(func(a *app.Config) { a.AppName = "other_app" })
+	s.job(oneShard, func(j *jobs.Config) { j.JobName, j.AppName, j.CPUCount = "other_job", "other_app", 3.9 })
+	s.restart()
+	s.step(TriggerAsked{Token: 1, Job: "other_job"})
+	s.offer("S1", 4, 8192, idle)
+	if x := s.core.executors[idle]; !x.Closing {
+		t.Fatal("a shard that fits an agent without its idle executor does not get that room")
+	}
+}
+
+func TestL2ATurnThatLaunchedNothingMeasuresItsAgentsAgain(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(oneShard, func(j *jobs.Config) { j.CPUCount = 3 })
+	s.job(func(j *jobs.Config) { j.JobName, j.ShardingTotalCount, j.CPUCount = "big", 2, 5 })
+	s.offer("S2", 8, 8192)
+	l := s.start(8)
+	s.run(l)
+	s.offer("S1", 7.5, 8192, l[0].Executor.ID) // the master knows already that the task is over
+	s.finish(l)
+	s.step(TriggerAsked{Token: 1, Job: "big"})
+	for range 20 {
+		if s.core.pool.Free("S1").IsZero() {
+			s.offer("S1", 7.5, 8192, l[0].Executor.ID)
+		}
+		if s.core.pool.Free("S2").IsZero() {
+			s.offer("S2", 4, 8192) // another framework has the rest
+		}
+		s.until(10 * time.Second)
+		if r := s.core.reservation; r != nil && r.agents["S1"] && r.agents["S2"] {
+			return
+		}
+	}
+	t.Fatalf("for 200 s only %+v was reserved, which can't hold both shards", s.core.reservation)
+}

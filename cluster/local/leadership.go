@@ -45,7 +45,7 @@ func (c *Cluster) lead(id string, address netip.AddrPort) error {
 		ID: id, Dir: opts.DataDir, Address: address, Heartbeat: opts.Heartbeat, Logger: opts.Logger.With("part", "master"),
 		Credentials: c.Credentials(), Roles: opts.Roles, InMemoryRegistry: opts.InMemoryRegistry,
 		AgentPingTimeout: opts.AgentPingTimeout, MaxAgentPingTimeouts: opts.MaxAgentPingTimeouts,
-		AgentReregisterTimeout: opts.AgentReregisterTimeout,
+		AgentReregisterTimeout: opts.AgentReregisterTimeout, HTTPS: opts.TLS != nil,
 	})
 	if err != nil {
 		return err

@@ -20,6 +20,7 @@ package local
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -70,6 +71,9 @@ type Options struct {
 	// Secret is asked for and shown, by the agents to the master, instead of what the data
 	// folder holds, if not nil: the processes of one cluster need the same.
 	Secret *Credentials
+	// TLS, if not nil, lets master and agents speak https too, and frameworks are told that agents do.
+	// Plain connections are taken all the same.
+	TLS *tls.Config
 	// Roles are those that frameworks may have; all when empty.
 	Roles []string
 	// InMemoryRegistry makes the master forget everything with the process.
@@ -180,6 +184,9 @@ func (c *Cluster) serve(listener net.Listener, handler http.Handler) {
 		ErrorLog: slog.NewLogLogger(c.log.Handler(), slog.LevelWarn),
 	}
 	c.servers = append(c.servers, server)
+	if c.opts.TLS != nil {
+		listener = either{listener, c.opts.TLS}
+	}
 	c.serving.Go(func() {
 		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 			c.log.Error("local cluster does not answer any more", "address", listener.Addr(), "error", err)
@@ -187,12 +194,19 @@ func (c *Cluster) serve(listener net.Listener, handler http.Handler) {
 	})
 }
 
+func (c *Cluster) scheme() string {
+	if c.opts.TLS != nil {
+		return "https://"
+	}
+	return "http://"
+}
+
 // MasterURL is the base of the master's API, "http://127.0.0.1:port", or what Options.Join says.
 func (c *Cluster) MasterURL() string {
 	if c.opts.Join != "" {
 		return c.opts.Join
 	}
-	return "http://" + c.address.String()
+	return c.scheme() + c.address.String()
 }
 
 // AgentURL is the base of the first agent's API, "http://127.0.0.1:port"; empty without one.

@@ -58,7 +58,7 @@ func (o *Options) folder(name string, i int) string {
 // join starts the agent number i, which is served at the listener.
 func (c *Cluster) join(ctx context.Context, i int, at net.Listener) error {
 	opts := &c.opts
-	m := &member{url: "http://" + at.Addr().String()}
+	m := &member{url: c.scheme() + at.Addr().String()}
 	var upstream master.Upstream
 	log := opts.Logger.With("part", "agent")
 	if opts.agents() > 1 {

@@ -53,8 +53,6 @@ func run() int {
 	}
 	// The program itself, even if its file was replaced since.
 	config.Guard = []string{"/proc/self/exe", "guard"}
-	// It waits most of the time: small rather than quick to allocate.
-	debug.SetGCPercent(50)
 	syscall.Umask(0o022)
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)

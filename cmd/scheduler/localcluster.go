@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -36,6 +37,8 @@ type clusterFlags struct {
 	cpus, memory   float64
 	noCredentials  bool
 	credentials    string
+	tlsCert        string
+	tlsKey         string
 	roles          []string
 	registry       string
 	pingTimeout    time.Duration
@@ -125,6 +128,8 @@ func (f *clusterFlags) shared(flags *pflag.FlagSet) {
 	flags.Float64Var(&f.memory, "memory", 0, "memory that each agent offers, in MB (default: three quarters of this machine's, divided among the agents)")
 	flags.StringVar(&f.credentials, "credentials", "", `file with the principal and secret that this cluster asks for, {"principal":…,"secret":…} (default: made once, in credentials.json of the data folder)`)
 	flags.BoolVar(&f.noCredentials, "no-credentials", false, "let everybody of this machine use the APIs")
+	flags.StringVar(&f.tlsCert, "tls-cert", "", "PEM file of the certificate, and those that signed it, with which https is spoken; plain http is taken all the same")
+	flags.StringVar(&f.tlsKey, "tls-key", "", "PEM file of the certificate's key")
 	flags.BoolVar(&f.giveUp, "give-up-executors", false, "end the executors that an earlier run left behind, instead of finding them again")
 	flags.BoolVar(&f.endAll, "end-executors", false, "end executors and their tasks at SIGTERM and SIGINT, too")
 	flags.StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error")
@@ -203,6 +208,16 @@ func (f *clusterFlags) options(log *slog.Logger) (local.Options, error) {
 		} else {
 			o.Secret = &local.Credentials{Principal: read.User, Secret: read.Secret}
 		}
+	}
+	switch {
+	case (f.tlsCert == "") != (f.tlsKey == ""):
+		bad("--tls-cert and --tls-key belong together")
+	case f.tlsCert != "":
+		pair, err := tls.LoadX509KeyPair(f.tlsCert, f.tlsKey)
+		if err != nil {
+			bad("--tls-cert and --tls-key: %w", err)
+		}
+		o.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
 	}
 	if _, err := parseLevel(f.logLevel); err != nil {
 		bad("--log-level %q: want debug, info, warn or error", f.logLevel)
@@ -328,18 +343,26 @@ func (f *clusterFlags) next(cluster *local.Cluster, secretFile string) string {
 		fmt.Fprintf(&b, "it stands for election in %s\n", where)
 	}
 	more, agentMore := "", ""
+	if f.tlsCert != "" {
+		more = " --mesos-ca-file " + f.tlsCert
+	}
 	if secretFile != "" {
-		more, agentMore = " --mesos-credentials-file "+secretFile, " --credentials "+secretFile
+		more += " --mesos-credentials-file " + secretFile
+		agentMore = " --credentials " + secretFile
 	}
 	if f.noCredentials {
 		agentMore = " --no-credentials"
 	}
-	_, port, err := net.SplitHostPort(strings.TrimPrefix(cluster.MasterURL(), "http://"))
+	_, port, err := net.SplitHostPort(cluster.MasterURL()[strings.LastIndex(cluster.MasterURL(), "/")+1:])
 	if err != nil {
 		port = "5050"
 	}
+	join := where
+	if f.zk == "" {
+		join = strings.Replace(where, "https://", "http://", 1)
+	}
 	fmt.Fprintf(&b, "start a scheduler:    scheduler --mesos %s%s\n", where, more)
-	fmt.Fprintf(&b, "start another agent:  scheduler local-agent --master %s%s --data-dir %s\n", where, agentMore,
+	fmt.Fprintf(&b, "start another agent:  scheduler local-agent --master %s%s --data-dir %s\n", join, agentMore,
 		filepath.Join(filepath.Dir(filepath.Clean(f.dataDir)), "agent-of-"+port))
 	fmt.Fprintf(&b, "end it with Ctrl-C: executors go on; kill -USR1 %d ends them first\n", os.Getpid())
 	return b.String()

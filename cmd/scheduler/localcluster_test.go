@@ -219,6 +219,8 @@ func TestLocalClusterFlagsThatAreRefused(t *testing.T) {
 		"contradict":    func(f *clusterFlags) { f.credentials, f.noCredentials = "/no/such/file", true },
 		"--ip":          func(f *clusterFlags) { f.master, f.ip = "http://127.0.0.1:5050", "10.0.0.1" },
 		"--master":      func(f *clusterFlags) { f.master, f.ip = "127.0.0.1:5050", "127.0.0.1" },
+		"--tls-key":     func(f *clusterFlags) { f.tlsCert = "/no/such/file" },
+		"--tls-cert":    func(f *clusterFlags) { f.tlsCert, f.tlsKey = "/no/such/file", "/no/such/file" },
 		"--log-level":   func(f *clusterFlags) { f.logLevel = "loud" },
 		"more than 0":   func(f *clusterFlags) { f.pingTimeout = 0 },
 	} {

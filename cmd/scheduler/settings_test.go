@@ -156,7 +156,7 @@ func TestWhatIsWrongIsToldAtOnce(t *testing.T) {
 	empty := w.file(t, "empty", " \n", 0o600)
 	words := w.file(t, "words", "two words", 0o600)
 	good := w.file(t, "good", "t0ken\n", 0o600)
-	principal := w.file(t, "principal", "ann secret", 0o600)
+	principal := w.file(t, "principal", "ann s3cr3t", 0o600)
 	wrong := w.file(t, "wrong", "hostnam=h\nhttp_port=x\nzk_server=h\n\nhostname=10.0.0.1\nmesos_url=http://h:1\nzk_servers=h\njob_state_queue_size=many\n", 0o600)
 	routable := w.file(t, "routable", strings.Replace(shipped, "hostname=127.0.0.1", "hostname=10.0.0.1", 1), 0o600)
 	noZK := w.file(t, "nozk", "mesos_url=http://h:1\n", 0o600)
@@ -170,7 +170,7 @@ func TestWhatIsWrongIsToldAtOnce(t *testing.T) {
 		{"--mesos http://h:1 --local-cpus 2", []string{"--local-cpus has no effect without --local"}},
 		{"--mesos ftp://h:1", []string{"--mesos", "http://host:port"}},
 		{"--mesos zk://h:1", []string{"--mesos"}},
-		{"--mesos zk://me:hush@h:x/mesos", []string{"--mesos"}},
+		{"--mesos zk://me:hush@/mesos", []string{"--mesos"}},
 		{"--mesos http://h:1 --zk zk://h:2181", []string{"without a scheme"}},
 		{"--mesos http://h:1 --zk h:0,h2:2181", []string{"is no port"}},
 		{"--mesos http://h:1 --zk ,", []string{"names no host"}},
@@ -202,7 +202,7 @@ func TestWhatIsWrongIsToldAtOnce(t *testing.T) {
 				t.Errorf("%s: want %q in: %v", test.args, want, err)
 			}
 		}
-		for _, hidden := range []string{"hush", "t0ken", "two words", "secret"} {
+		for _, hidden := range []string{"hush", "t0ken", "two words", "s3cr3t"} {
 			if err != nil && strings.Contains(err.Error(), hidden) {
 				t.Errorf("%s: it shows %q: %v", test.args, hidden, err)
 			}

@@ -65,46 +65,75 @@ func (f *follower) follow(ctx context.Context, c *client) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	// Each watch tells one change; only one that did is set again.
-	var election, record <-chan zk.Event
-	var all []candidate
-	var now termRecord
+	sight := view{follower: f, client: c}
 	for {
-		if election == nil {
-			children, _, changed, err := c.ChildrenW(c.place.full(electionPath))
-			if errors.Is(err, zk.ErrNoNode) {
-				_, _, changed, err = c.ExistsW(c.place.full(electionPath))
-			}
-			if err != nil {
-				return err
-			}
-			all, election = candidates(children), changed
-		}
-		if record == nil {
-			value, _, changed, err := c.GetW(c.place.full(termPath))
-			if errors.Is(err, zk.ErrNoNode) {
-				_, _, changed, err = c.ExistsW(c.place.full(termPath))
-			}
-			if err != nil {
-				return err
-			}
-			now, record = termRecord{}, changed
-			_ = json.Unmarshal(value, &now)
-		}
-		if err := f.judge(c, all, now); err != nil {
+		err := sight.look()
+		var again <-chan time.Time
+		if err != nil && answered(err) {
 			return err
 		}
+		if err != nil { // no connection: a session that lives gets another
+			again = time.After(pause)
+		}
 		select {
-		case <-election:
-			election = nil
-		case <-record:
-			record = nil
+		case <-sight.election:
+			sight.election = nil
+		case <-sight.record:
+			sight.record = nil
+		case <-again:
 		case <-c.lost:
 			return c.whyLost()
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
+}
+
+// view is what one session of a follower sees. Each watch tells one change; only
+// one that did is nil, and set again.
+type view struct {
+	*follower
+	client           *client
+	election, record <-chan zk.Event
+	candidates       []candidate
+	latest           termRecord
+}
+
+func (v *view) look() error {
+	c := v.client
+	if v.election == nil {
+		path := c.place.full(electionPath)
+		children, _, changed, err := c.ChildrenW(path)
+		if changed, err = c.orMade(path, changed, err); err != nil {
+			return err
+		}
+		v.candidates, v.election = candidates(children), changed
+	}
+	if v.record == nil {
+		path := c.place.full(termPath)
+		value, _, changed, err := c.GetW(path)
+		if changed, err = c.orMade(path, changed, err); err != nil {
+			return err
+		}
+		v.latest, v.record = termRecord{}, changed
+		_ = json.Unmarshal(value, &v.latest)
+	}
+	return v.judge(c, v.candidates, v.latest)
+}
+
+// orMade watches for a node's making if it was not there. One that was made just
+// now is a change at once: the watch would not tell of it.
+func (c *client) orMade(path string, changed <-chan zk.Event, err error) (<-chan zk.Event, error) {
+	if !errors.Is(err, zk.ErrNoNode) {
+		return changed, err
+	}
+	there, _, changed, err := c.ExistsW(path)
+	if err != nil || !there {
+		return changed, err
+	}
+	now := make(chan zk.Event, 1)
+	now <- zk.Event{Type: zk.EventNodeCreated, Path: path}
+	return now, nil
 }
 
 // judge says who leads: the first candidate, once it has begun a term. An original begins none.

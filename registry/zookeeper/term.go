@@ -49,6 +49,7 @@ func newTerm(r *Registry, c *client, own candidate, record termRecord, version i
 	for _, folder := range edited {
 		c.wires.always(opAddWatch, recursiveWatch(r.place.full(folder)))
 	}
+	t.owned.Go(t.guard)
 	t.owned.Go(t.watch)
 	t.owned.Go(t.changes.run)
 	return t
@@ -82,32 +83,36 @@ func (t *term) end(why error) {
 	t.place.Logger.Info("term over", "term", t.leader.Term, "why", why)
 }
 
-// watch ends the term with its session or its election node, and gives the session
-// back as soon as the term is over for whatever reason.
+// guard ends the term with its session, and gives the session back as soon as the
+// term is over for whatever reason.
+func (t *term) guard() {
+	select {
+	case <-t.client.lost:
+		t.end(t.client.whyLost())
+	case <-t.done:
+	}
+	t.client.abandon()
+}
+
+// watch ends the term when its election node goes.
 func (t *term) watch() {
 	node := t.place.full(join(electionPath, t.own.name))
 	for t.Err() == nil {
 		there, _, changed, err := t.client.ExistsW(node)
-		switch {
-		case err == nil && !there:
+		if err == nil && !there {
 			t.end(errors.New("the election node is gone: somebody else may lead"))
-			continue
-		case err != nil:
-			changed = nil // no connection: a session that lives gets another
+			return
 		}
 		var again <-chan time.Time
-		if changed == nil {
-			again = time.After(pause)
+		if err != nil { // no connection: a session that lives gets another
+			changed, again = nil, time.After(pause)
 		}
 		select {
 		case <-changed:
 		case <-again:
-		case <-t.client.lost:
-			t.end(t.client.whyLost())
 		case <-t.done:
 		}
 	}
-	t.client.abandon()
 }
 
 // finish ends the term, lets a commit under way come to its end, gives the session back

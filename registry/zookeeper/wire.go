@@ -81,13 +81,13 @@ func (w *wires) left() time.Duration {
 // always sends a request now, and first of all on every later connection. Nobody
 // hears the answer.
 func (w *wires) always(code int32, body []byte) {
-	packet := frame(firstOwn+1, code, body)
+	packet := frame(firstOwn, code, body)
 	w.mu.Lock()
 	w.standing = append(w.standing, packet)
 	c := w.current
 	w.mu.Unlock()
 	if c != nil && c.isGreeted() {
-		_, _ = c.Write(packet) // if it fails, so does the connection, and the next one sends it
+		_, _ = c.Write(packet)
 	}
 }
 
@@ -100,7 +100,7 @@ func (w *wires) ask(ctx context.Context, code int32, body []byte) ([]byte, error
 	w.mu.Lock()
 	c := w.current
 	w.asked++
-	number := firstOwn - int32(w.asked%(1<<24))
+	number := firstOwn - 1 - int32(w.asked%(1<<24))
 	w.mu.Unlock()
 	if c == nil {
 		return nil, errCut
@@ -110,9 +110,7 @@ func (w *wires) ask(ctx context.Context, code int32, body []byte) ([]byte, error
 		return nil, errCut
 	}
 	defer c.forget(number)
-	if _, err := c.Write(frame(number, code, body)); err != nil {
-		return nil, err
-	}
+	_, _ = c.Write(frame(number, code, body))
 	select {
 	case packet := <-answer:
 		if packet == nil {
@@ -284,11 +282,17 @@ func (c *wire) greet(b []byte) {
 	}
 }
 
-// Write sends whole packets: the library gives one at a time.
+// Write sends whole packets: the library gives one at a time. A failure ends the
+// connection and is told by Read alone: told by Write, the library would answer the request
+// while it may still be decoding the server's answer to it, which is a data race.
 func (c *wire) Write(b []byte) (int, error) {
 	c.writing.Lock()
 	defer c.writing.Unlock()
-	return c.Conn.Write(b)
+	if n, err := c.Conn.Write(b); err != nil {
+		c.all.place.Logger.Debug("a write to ZooKeeper failed", "server", c.address, "sent", n, "error", err)
+		_ = c.Close()
+	}
+	return len(b), nil
 }
 
 // SetReadDeadline gives a server that takes connections and says nothing less time

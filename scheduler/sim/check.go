@@ -253,7 +253,7 @@ func (c *checker) processBegins(p *process) {
 	for _, old := range c.running[key] {
 		switch {
 		case w.forgotten[old.task], w.forgotten[p.task]:
-			w.count(ForgottenRuns) // an operator said that it is over
+			w.count(LateProcess) // an operator said that it is over
 		case old.lingers, old.removed:
 			w.count(LateProcess)
 		case old.failover && old.wasAway, p.failover && p.wasAway && c.ghosts[p.task] != "": // given up, it may begin late
@@ -360,6 +360,9 @@ func (c *checker) left() string {
 			return fmt.Sprintf("agent %s has task %s, %s, %d updates not acknowledged", a.id, id, a.tasks[id].state, len(a.tasks[id].updates))
 		}
 		for _, id := range sorted(a.executors) {
+			if a.executors[id].info.Framework == theirFramework {
+				continue // one whose agent was away is named by the next offer (rule X3)
+			}
 			return fmt.Sprintf("agent %s has executor %s, dead %v; in the registry closing: %v", a.id, id, a.executors[id].dead, c.executors[id])
 		}
 	}

@@ -91,7 +91,6 @@ const (
 	ImportedQueue
 	EditBreaks
 	EditConflicts
-	ForgottenRuns
 	ForgetRefused
 	AgentAboutToGo
 	DeposedLeaderWrote
@@ -133,12 +132,12 @@ var faultNames = [NumFaults]string{
 	"acknowledgement lost", "update lost", "update doubled", "update late", "FAILURE lost", "executor's exit not told", "executor fails to start",
 	"package cannot be fetched", "executor does not survive an agent restart", "operator edits a document", "executor crashes as a task is on its way",
 	"task's process killed", "disk full in the sandbox",
-	"a new leader's server lags behind the last commits", "framework id, queues and documents of the original", "task that the original left running", "queue of the original", "operator writes what cannot be used", "change conflicts with an operator's edit", "forgotten task runs beside its next attempt",
+	"a new leader's server lags behind the last commits", "framework id, queues and documents of the original", "task that the original left running", "queue of the original", "operator writes what cannot be used", "change conflicts with an operator's edit",
 	"a live task is not forgotten", "agent about to go is on offer",
 	"deposed leader tries to write", "deposed leader wakes up", "call on an old stream", "second subscriber takes over", "ACCEPT of a gone offer",
 	"ACCEPT on an executor just gone", "launch for an executor just gone", "end told without cause", "silence for a recovering agent", "UNKNOWN for a running task", "agent marked unreachable", "unreachable agent returns",
 	"task lost on the way", "task outlives its executor", "update sent again", "trigger repeated with its key", "write in several commits", "many fires in one instant",
-	"fire finds its job running", "second process while the first is unreachable (failover)", "drain", "ghost forgotten by an operator",
+	"fire finds its job running", "second process while the first is unreachable (failover) or forgotten", "drain", "ghost forgotten by an operator",
 }
 
 func (f Fault) String() string { return faultNames[f] }

@@ -170,7 +170,7 @@ func (m *Master) offer(f *framework, a *agent) mesos.Offer {
 		FrameworkID:    mesos.FrameworkID{Value: f.id},
 		AgentID:        mesos.AgentID{Value: a.id},
 		Hostname:       a.info.Hostname,
-		URL:            agentURL(&a.info, m.opts.Address.Addr().String()),
+		URL:            m.agentURL(&a.info),
 		Resources:      o.resources.proto(allocated),
 		Attributes:     a.info.Attributes,
 		AllocationInfo: allocated,
@@ -184,13 +184,16 @@ func (m *Master) offer(f *framework, a *agent) mesos.Offer {
 
 // agentURL is where the agent is: at the address that its hostname is, if it is one, else on
 // the master's machine.
-func agentURL(info *mesos.AgentInfo, ip string) *mesos.URL {
-	path, hostname := "/slave(1)", info.Hostname
+func (m *Master) agentURL(info *mesos.AgentInfo) *mesos.URL {
+	path, hostname, ip, scheme := "/slave(1)", info.Hostname, m.opts.Address.Addr().String(), "http"
+	if m.opts.HTTPS {
+		scheme = "https"
+	}
 	if _, err := netip.ParseAddr(hostname); err == nil {
 		ip = hostname
 	}
 	return &mesos.URL{
-		Scheme:  "http",
+		Scheme:  scheme,
 		Address: mesos.Address{Hostname: &hostname, IP: &ip, Port: info.GetPort()},
 		Path:    &path,
 	}

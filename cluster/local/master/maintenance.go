@@ -15,7 +15,7 @@ import (
 type machine struct{ hostname, ip string }
 
 func (m *Master) machineOf(a *agent) machine {
-	address := agentURL(&a.info, m.opts.Address.Addr().String()).Address
+	address := m.agentURL(&a.info).Address
 	return machine{strings.ToLower(a.info.Hostname), address.GetIP()}
 }
 
@@ -111,7 +111,7 @@ func (m *Master) askBack(a *agent, when mesos.Unavailability) {
 				OfferID:        mesos.OfferID{Value: fmt.Sprintf("%s-O%d", m.id, m.nextOffer)},
 				FrameworkID:    mesos.FrameworkID{Value: f.id},
 				AgentID:        &mesos.AgentID{Value: a.id},
-				URL:            agentURL(&a.info, m.opts.Address.Addr().String()),
+				URL:            m.agentURL(&a.info),
 				Unavailability: when,
 			}},
 		}})

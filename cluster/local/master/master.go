@@ -19,16 +19,13 @@ package master
 
 import (
 	"context"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/netip"
 	"path/filepath"
-	"strconv"
 	"sync"
 	"time"
 
@@ -74,6 +71,8 @@ type Options struct {
 	// InMemoryRegistry forgets everything with the process, as Mesos' registry
 	// "in_memory" does. Dir is not used then.
 	InMemoryRegistry bool
+	// HTTPS says that agents speak it: it is in their offers' URLs.
+	HTTPS bool
 	// Roles are those that frameworks may have, Mesos' --roles; all when empty.
 	Roles []string
 	// Queue bounds a subscriber's events that are not yet written; DefaultQueue when zero.
@@ -242,31 +241,6 @@ func serveVersion(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	// The peer may be gone; there is nobody else to tell.
 	_ = json.NewEncoder(w).Encode(map[string]string{"version": Version})
-}
-
-func (m *Master) info() *mesos.MasterInfo { return Info(m.id, m.opts.Hostname, m.opts.Address) }
-
-// Info is what a master says of itself, to frameworks and in ZooKeeper. The address is IPv4.
-func Info(id, hostname string, address netip.AddrPort) *mesos.MasterInfo {
-	ip4, ip, port := address.Addr().As4(), address.Addr().String(), address.Port()
-	version := Version
-	pid := "master@" + net.JoinHostPort(ip, strconv.Itoa(int(port)))
-	wide := uint32(port)
-	return &mesos.MasterInfo{
-		ID: id,
-		// As Mesos has it: the address in network order, read on a little-endian machine.
-		IP:       binary.LittleEndian.Uint32(ip4[:]),
-		Port:     &wide,
-		PID:      &pid,
-		Hostname: &hostname,
-		Version:  &version,
-		Address:  &mesos.Address{Hostname: &hostname, IP: &ip, Port: int32(port)},
-		Capabilities: []mesos.MasterInfo_Capability{
-			{Type: mesos.MasterInfo_Capability_AGENT_UPDATE},
-			{Type: mesos.MasterInfo_Capability_AGENT_DRAINING},
-			{Type: capabilityQuotaV2},
-		},
-	}
 }
 
 // errClosed refuses what comes while the master closes.

@@ -20,7 +20,7 @@ import (
 const goneMessage = "Agent has been marked gone"
 
 // ErrGone is what an agent is refused with that was marked gone; it may not come back.
-var ErrGone = errors.New(goneMessage)
+var ErrGone = errors.New("the agent has been marked gone")
 
 // serveOperator is POST /api/v1. Of the operator API there is what changes the answers that
 // frameworks get, and what is needed to say it: GET_AGENTS, MARK_AGENT_GONE,
@@ -107,7 +107,7 @@ func (m *Master) listAgents() *master.Response {
 	agents := []master.Response_GetAgents_Agent{}
 	for _, id := range slices.Sorted(maps.Keys(m.agents)) {
 		a := m.agents[id]
-		at := agentURL(&a.info, m.opts.Address.Addr().String()).Address
+		at := m.agentURL(&a.info).Address
 		pid := fmt.Sprintf("slave(1)@%s:%d", at.GetIP(), at.Port)
 		agents = append(agents, master.Response_GetAgents_Agent{
 			AgentInfo: a.info, Active: !a.disconnected, Version: Version, PID: &pid, TotalResources: a.info.Resources,

@@ -1,7 +1,6 @@
 package master
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"net/http"
@@ -220,23 +219,4 @@ func (m *Master) refusedRoles(info *mesos.FrameworkInfo) string {
 
 func errorEvent(message string) *scheduler.Event {
 	return &scheduler.Event{Type: scheduler.Event_ERROR, Error: &scheduler.Event_Error{Message: message}}
-}
-
-// capabilityQuotaV2 is a capability of Mesos 1.12 that the generated types do not know yet.
-const capabilityQuotaV2 mesos.MasterInfo_Capability_Type = 3
-
-// subscribed writes the capability's name in JSON, where the generated code
-// writes a number.
-type subscribed struct{ *scheduler.Event }
-
-func (s subscribed) MarshalJSON() ([]byte, error) {
-	encoded, err := s.Event.MarshalJSON()
-	if err != nil {
-		return nil, err
-	}
-	number, err := capabilityQuotaV2.MarshalJSON()
-	if err != nil {
-		return nil, err
-	}
-	return bytes.Replace(encoded, slices.Concat([]byte(`{"type":`), number, []byte(`}`)), []byte(`{"type":"QUOTA_V2"}`), 1), nil
 }

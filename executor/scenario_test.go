@@ -1,0 +1,318 @@
+package executor_test
+
+import (
+	"flag"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	mesos "github.com/mesos/mesos-go/api/v1/lib"
+	mesosexec "github.com/mesos/mesos-go/api/v1/lib/executor"
+)
+
+// rewrite makes TestScenarios write what the executor does into testdata.
+var rewrite = flag.Bool("update", false, "rewrite what the executor did in testdata/*.txt")
+
+// TestScenarios plays testdata/*.txt against the real executor with real processes, one
+// file per rule and named by it: what the agent does above a line "----", and what it hears
+// of the executor below it, up to an empty line. The commands:
+//
+//	begin [recovery=DURATION]          a new agent and its executor
+//	launch TASK [quits]                a task that waits to be told to end, or that ends at once
+//	kill TASK, finish TASK             the agent kills it; it ends by itself
+//	agent deaf|hears                   it acknowledges nothing; it does again
+//	agent away|back|refuses 503|400    its connections break; it takes new ones; it answers SUBSCRIBE so
+//	executor killed                    with SIGKILL
+//	await TASK STATE                   until the agent was told
+//	await subscription, await tries    until the executor has subscribed, or tried to again and again
+//	await end                          until the executor has ended
+//	processes                          how many of the executor's tasks run
+func TestScenarios(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("testdata/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%d scenarios, %v", len(files), err)
+	}
+	for _, file := range files {
+		rule := strings.TrimSuffix(filepath.Base(file), ".txt")
+		t.Run(rule, func(t *testing.T) {
+			t.Parallel()
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.HasPrefix(string(text), "# "+rule+": ") {
+				t.Errorf("%s does not begin with its rule: # %s: …", file, rule)
+			}
+			got := play(t, file, string(text))
+			if *rewrite {
+				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			if diff := cmp.Diff(strings.Split(string(text), "\n"), strings.Split(got, "\n")); diff != "" {
+				t.Errorf("%s goes otherwise (- file, + now; go test ./executor -run TestScenarios -update rewrites it):\n%s", file, diff)
+			}
+		})
+	}
+}
+
+func play(t *testing.T, file, text string) string {
+	t.Helper()
+	var out strings.Builder
+	s := &scene{t: t}
+	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	for i := 0; i < len(lines); {
+		if lines[i] == "" || strings.HasPrefix(lines[i], "#") {
+			out.WriteString(lines[i] + "\n")
+			i++
+			continue
+		}
+		for ; i < len(lines) && lines[i] != "" && lines[i] != "----"; i++ {
+			out.WriteString(lines[i] + "\n")
+			if !s.command(strings.Fields(lines[i])) {
+				t.Fatalf("%s:%d: %s: there is no such command", file, i+1, lines[i])
+			}
+		}
+		for i < len(lines) && lines[i] != "" {
+			i++
+		}
+		said := s.heard()
+		if said == "" {
+			said = "(nothing)\n"
+		}
+		fmt.Fprintf(&out, "----\n%s", said)
+	}
+	return out.String()
+}
+
+// scene is an agent that does what lines of text say, and tells what it heard.
+type scene struct {
+	t     *testing.T
+	agent *fakeAgent
+	dir   string
+	said  []string
+
+	deafened      bool           // what is not acknowledged is so on purpose
+	subscriptions int            // told already
+	updates       map[string]int // of each task, told already
+}
+
+func (s *scene) command(w []string) bool {
+	w = append(w, "", "")
+	switch w[0] + " " + w[1] {
+	case "agent deaf":
+		s.deaf(true)
+	case "agent hears":
+		s.deaf(false)
+	case "agent away":
+		s.agent.stop()
+	case "agent back":
+		s.back()
+	case "agent refuses":
+		s.refuse(w[2])
+	case "executor killed":
+		if err := s.agent.cmd.Process.Signal(syscall.SIGKILL); err != nil {
+			s.t.Fatal(err)
+		}
+	case "await subscription", "await tries":
+		more := 1
+		if w[1] == "tries" {
+			more = 3
+		}
+		s.agent.until("subscriptions", func() bool { return len(s.agent.subscribed) >= s.subscriptions+more })
+	case "await end":
+		status := s.agent.exit()
+		mustBeEmpty(s.t, s.agent.cmd.Process.Pid)
+		if status < 0 {
+			s.say("the executor is dead, and no process of its tasks is left")
+		} else {
+			s.say("the executor has ended with status %d, and no process of its tasks is left", status)
+		}
+	default:
+		return s.taskCommand(w)
+	}
+	return true
+}
+
+func (s *scene) taskCommand(w []string) bool {
+	switch w[0] {
+	case "begin":
+		s.begin(w[1])
+	case "launch":
+		s.launch(w[1], w[2])
+	case "kill":
+		s.agent.kill(w[1])
+	case "finish":
+		if err := os.WriteFile(filepath.Join(s.dir, w[1]), nil, 0o644); err != nil {
+			s.t.Fatal(err)
+		}
+	case "await":
+		s.await(w[1], w[2])
+	case "processes":
+		s.say("%d tasks run", s.running())
+	default:
+		return false
+	}
+	return true
+}
+
+func (s *scene) say(format string, args ...any) {
+	s.said = append(s.said, fmt.Sprintf(format, args...))
+}
+
+func (s *scene) begin(recovery string) {
+	var options []option
+	if _, d, ok := strings.Cut(recovery, "="); ok {
+		options = append(options, env("MESOS_RECOVERY_TIMEOUT", d))
+	}
+	s.agent, s.dir = newAgent(s.t, options...), s.t.TempDir()
+	s.subscriptions, s.updates = 0, map[string]int{}
+}
+
+// back takes the agent's address again. A connection that somebody opened meanwhile may
+// come from its port: it is waited for.
+func (s *scene) back() {
+	for end := time.Now().Add(deadline); time.Now().Before(end); <-time.After(5 * time.Millisecond) {
+		if probe, err := net.Listen("tcp", s.agent.address); err == nil {
+			_ = probe.Close()
+			break
+		}
+	}
+	s.agent.listen(s.agent.address)
+}
+
+// launch has a task write its pid, ignore SIGTERM, and wait for the file that finish makes.
+func (s *scene) launch(id, how string) {
+	body := fmt.Sprintf(`trap '' TERM; echo $$ > %[1]s/%[2]s.pid; while [ ! -e %[1]s/%[2]s ]; do sleep 0.01; done`, s.dir, id)
+	if how == "quits" {
+		body = "exit 0"
+	}
+	task := taskOf(id, script(s.t, body))
+	task.KillGraceMillis = 20
+	s.agent.launch(task)
+}
+
+func (s *scene) deaf(deaf bool) {
+	s.agent.mu.Lock()
+	defer s.agent.mu.Unlock()
+	s.agent.silent = deaf
+	s.deafened = true
+}
+
+func (s *scene) refuse(status string) {
+	n, err := strconv.Atoi(status)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.agent.mu.Lock()
+	s.agent.refuse = n
+	if n == http.StatusOK {
+		s.agent.refuse = 0
+	}
+	s.agent.mu.Unlock()
+}
+
+// await waits for a state of a task, for its process too where it runs.
+func (s *scene) await(id, state string) {
+	s.agent.until(state+" of task "+id, func() bool {
+		return slices.ContainsFunc(s.agent.told(id), func(u mesos.TaskStatus) bool { return u.GetState().String() == "TASK_"+state })
+	})
+	if state != "RUNNING" {
+		return
+	}
+	for end := time.Now().Add(deadline); time.Now().Before(end); <-time.After(2 * time.Millisecond) {
+		if _, err := os.Stat(filepath.Join(s.dir, id+".pid")); err == nil {
+			return
+		}
+	}
+	s.t.Fatalf("task %s has no process", id)
+}
+
+func (s *scene) running() (n int) {
+	files, err := filepath.Glob(filepath.Join(s.dir, "*.pid"))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, file := range files {
+		if pid, err := os.ReadFile(file); err == nil {
+			if _, err := os.Stat("/proc/" + strings.TrimSpace(string(pid))); err == nil {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// heard tells what came since it was asked last: subscriptions, one of those that are
+// alike in a row, then each task's new states.
+func (s *scene) heard() string {
+	a := s.agent
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	var out []string
+	for _, sub := range a.subscribed[s.subscriptions:] {
+		if line := s.subscription(sub); len(out) == 0 || out[len(out)-1] != line {
+			out = append(out, line)
+		}
+	}
+	s.subscriptions = len(a.subscribed)
+	var ids []string
+	for _, u := range a.updates {
+		if !slices.Contains(ids, u.TaskID.Value) {
+			ids = append(ids, u.TaskID.Value)
+		}
+	}
+	slices.Sort(ids)
+	for _, id := range ids {
+		all := a.told(id)
+		if len(all) == s.updates[id] {
+			continue
+		}
+		var states []string
+		for _, u := range all[s.updates[id]:] {
+			states = append(states, stateOf(u))
+		}
+		s.updates[id] = len(all)
+		out = append(out, "UPDATE "+id+" "+strings.Join(states, ", "))
+	}
+	out = append(out, s.said...)
+	s.said = nil
+	if len(out) == 0 {
+		return ""
+	}
+	return strings.Join(out, "\n") + "\n"
+}
+
+func stateOf(u mesos.TaskStatus) string { return strings.TrimPrefix(u.GetState().String(), "TASK_") }
+
+func (s *scene) subscription(sub mesosexec.Call_Subscribe) string {
+	var tasks, updates []string
+	for _, task := range sub.UnacknowledgedTasks {
+		tasks = append(tasks, task.TaskID.Value)
+	}
+	for _, u := range sub.UnacknowledgedUpdates {
+		updates = append(updates, u.Status.TaskID.Value+" "+stateOf(u.Status))
+	}
+	slices.Sort(tasks)
+	slices.SortStableFunc(updates, func(a, b string) int {
+		return strings.Compare(strings.Fields(a)[0], strings.Fields(b)[0])
+	})
+	if !s.deafened {
+		return "SUBSCRIBE" // whether the last acknowledgement arrived is chance
+	}
+	if len(tasks)+len(updates) == 0 {
+		return "SUBSCRIBE"
+	}
+	return fmt.Sprintf("SUBSCRIBE, tasks not acknowledged: %s; updates not acknowledged: %s", strings.Join(tasks, ", "), strings.Join(updates, ", "))
+}
