@@ -136,14 +136,11 @@ func (s *Server) passingTime(c *gin.Context, r route) (context.Context, context.
 	c.Set(unmeasured, true)
 	_ = http.NewResponseController(c.Writer).SetReadDeadline(time.Time{}) // it is read already
 	ctx, cancel := context.WithCancel(c.Request.Context())
-	go func() { // ends with cancel at the latest
-		select {
-		case <-s.closing:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
-	return ctx, cancel
+	stop := context.AfterFunc(s.ending, cancel)
+	return ctx, func() {
+		stop()
+		cancel()
+	}
 }
 
 // passingFailure says what it means that the leader gave no answer. Only a

@@ -89,7 +89,7 @@ func (s *Server) wait(ctx context.Context, tick *time.Ticker) bool {
 	case <-tick.C:
 		return true
 	case <-ctx.Done():
-	case <-s.closing:
+	case <-s.ending.Done():
 	}
 	return false
 }

@@ -66,9 +66,9 @@ type Server struct {
 	metrics   http.Handler
 	durations *prometheus.HistogramVec
 
-	closing   chan struct{} // closed at the beginning of the end
-	closeOnce sync.Once
-	inFlight  sync.WaitGroup
+	ending       context.Context // over at the beginning of the end
+	endFollowers context.CancelFunc
+	inFlight     sync.WaitGroup
 }
 
 // quietRouter takes gin's process-wide mode off its default, in which it prints
@@ -92,7 +92,8 @@ func New(opts Options) *Server {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
 	s := &Server{opts: opts, log: opts.Logger, engine: gin.New(), templates: map[string]string{}, open: map[string]bool{},
-		messengers: newMessengers(), closing: make(chan struct{})}
+		messengers: newMessengers()}
+	s.ending, s.endFollowers = context.WithCancel(context.Background())
 	s.metrics, s.durations = newMetrics(opts.Scheduler)
 	s.table = s.routes()
 	s.names = map[string][]string{"appName": reservedNames(s.table, "appName"), "jobName": reservedNames(s.table, "jobName")}
@@ -178,8 +179,6 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	<-served
 	return err
 }
-
-func (s *Server) endFollowers() { s.closeOnce.Do(func() { close(s.closing) }) }
 
 // unmeasured marks requests that last as long as their client likes.
 const unmeasured = "unmeasured"

@@ -77,3 +77,37 @@ func BenchmarkLoad(b *testing.B) {
 		manyJobs(b, 100_000)
 	}
 }
+
+// BenchmarkUpdate is a status update of one of 50 shards: its write holds them all.
+func BenchmarkUpdate(b *testing.B) {
+	e := &execution{ID: "my_job@20261121T080000Z", Job: "my_job", Fire: time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC), Settings: &settings{App: app.Default(), Job: jobs.Default()}}
+	e.Shards = make([]shard, inlineShards)
+	for i := range e.Shards {
+		e.Shards[i] = shard{Item: i, State: Running, TaskID: fmt.Sprintf("my_job@-@%d@-@READY@-@S0@-@0f8e1a2b-0000-4000-8000-000000000001", i), Agent: "S0", Executor: "my_app@-@S0@-@1", Launched: e.Fire}
+	}
+	c := NewCore(DefaultCoreOptions())
+	c.executions[e.ID] = e
+	for b.Loop() {
+		c.dirty.shard(e, 7)
+		c.write()
+	}
+}
+
+// BenchmarkLoadYAML is what a new leader reads of 100,000 jobs of the original.
+func BenchmarkLoadYAML(b *testing.B) {
+	a, j := app.Default(), jobs.Default()
+	a.AppName, a.AppURL, a.BootstrapScript = "my_app", "http://127.0.0.1/p.tar", "run"
+	stored := Stored{[]registry.Entry{{Path: under(pathApps, a.AppName), Value: app.EncodeYAML(a)}}}
+	for i := range 100_000 {
+		j.JobName, j.AppName, j.JobExecutionType, j.Cron, j.ShardingTotalCount, j.CPUCount, j.MemoryMB = fmt.Sprintf("job_%06d", i), a.AppName, jobs.Transient, fmt.Sprintf("%d %d 3 * * ?", i%60, i/60%60), 1, 0.1, 32
+		stored.Entries = append(stored.Entries, registry.Entry{Path: under(pathJobs, j.JobName), Value: jobs.EncodeYAML(j)})
+	}
+	opt := DefaultCoreOptions()
+	opt.Documents = YAMLDocuments
+	for b.Loop() {
+		c := NewCore(opt)
+		if err := c.Load(time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC), stored); err != nil || len(c.faulty) > 0 {
+			b.Fatal(err, len(c.faulty))
+		}
+	}
+}

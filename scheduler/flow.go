@@ -86,6 +86,9 @@ func (c *Core) tendOffers() {
 	if wanted {
 		c.giveBack(c.offersOfGoing(), c.opt.SuppressBeyond)
 		c.giveBack(c.tooOld(), 0)
+		if !waits {
+			c.giveBack(c.beyondNeed(), c.opt.OfferHold)
+		}
 		c.revive(waits)
 	} else {
 		c.giveBack(c.allOffers(), c.refuseFor(next, fires))
@@ -160,6 +163,33 @@ func (c *Core) tooOld() []offers.Offer {
 			c.pool.Add(o) // held for the one it is reserved for, but not from turn to turn (rule L2)
 		} else {
 			gone = append(gone, o)
+		}
+	}
+	return gone
+}
+
+// beyondNeed takes out the offers that fires to come will hardly use: where none of our
+// executors runs, but for the agent with the most room. Should that not do, all are
+// revived at once. To spread shards, all agents are of use.
+func (c *Core) beyondNeed() []offers.Offer {
+	if c.opt.Strategy == offers.Spread || c.reservation != nil {
+		return nil
+	}
+	roomiest, most := "", app.Resources{}
+	var spare []string
+	for _, a := range c.pool.Agents() {
+		if slices.ContainsFunc(c.executorsOn[a.ID], func(x *executorRecord) bool { return !x.Closing }) {
+			continue
+		}
+		spare = append(spare, a.ID)
+		if roomiest == "" || a.Free.CPUMilli > most.CPUMilli {
+			roomiest, most = a.ID, a.Free
+		}
+	}
+	var gone []offers.Offer
+	for _, id := range spare {
+		if id != roomiest {
+			gone = append(gone, c.pool.TakeAgent(id)...)
 		}
 	}
 	return gone

@@ -108,6 +108,7 @@ func (p *pretended) allocate() {
 func (p *pretended) take(call Call) {
 	switch call := call.(type) {
 	case CallSubscribe:
+		p.suppressed = false
 		p.inbox = append(p.inbox, SessionBegan{Session: call.Session, MasterID: "m"})
 	case CallSuppress:
 		p.suppressed = true
@@ -161,7 +162,7 @@ func (p *pretended) accept(a *pretendedAgent, call CallAccept) {
 // newPretended has 1,000 jobs with a cron each, and agents with much room.
 func newPretended(b *testing.B, cron func(i int) string) *pretended {
 	b.Helper()
-	p := &pretended{core: NewCore(DefaultCoreOptions()), rnd: rand.NewPCG(1, 2), now: time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)}
+	p := &pretended{core: NewCore(DefaultCoreOptions()), rnd: rand.NewPCG(1, 2), now: time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC), suppressed: true}
 	for i := range 20 {
 		p.agents = append(p.agents, &pretendedAgent{id: fmt.Sprintf("S%02d", i), free: app.NewResources(16, 16000), executors: map[string]bool{}})
 	}
@@ -200,6 +201,9 @@ func BenchmarkOffersHeld(b *testing.B) {
 				share := 100 * p.held.Seconds() / (minutes * time.Minute.Seconds() * float64(len(p.agents)))
 				b.ReportMetric(share, "%held")
 				b.ReportMetric(float64(p.tasks)/minutes, "tasks/min")
+				if s := p.core.Stats(); s.FireDelayCount > 0 {
+					b.ReportMetric(1000*s.FireDelaySum/float64(s.FireDelayCount), "ms_to_launch")
+				}
 				if c.name == "idle" && p.held > 0 {
 					b.Errorf("offers were held for %s although nothing was due", p.held)
 				}

@@ -22,7 +22,7 @@ import (
 //	change app|job NAME …
 //	disable|enable app|job NAME, deregister JOB, delete app NAME
 //	trigger JOB [key=], forget TASK, drain
-//	offer AGENT cpus= mem= [runs=EXECUTOR,…], rescind OFFER
+//	offer AGENT cpus= mem= [runs=EXECUTOR,…] [goes-in=DURATION], rescind OFFER
 //	accept answered|refused|lost           all ACCEPTs under way; lost ends the session
 //	update TASK STATE [from= reason= message= cause= exit=] [again]
 //	failure agent AGENT, failure executor EXECUTOR
@@ -31,6 +31,8 @@ import (
 //	crash, restart                         the next leader, without and with its SUBSCRIBED
 //	explain JOB, executions JOB            what people are told
 //	option [binary= fires-per-step=]       of the next leader
+//	reconcile explicit|implicit            an operator asks for it
+//	stored PATH TEXT                       another scheduler left this in the registry; a restart finds it
 //	begin                                  a new world
 //
 // A TASK is JOB/ITEM#N, or JOB/ITEM for its last launch, or any other text for a
@@ -62,6 +64,8 @@ var scenarioCommands = map[string]func(*scene, *words) error{
 	"executions": func(s *scene, w *words) error { s.tellExecutions(w.next()); return nil },
 	"begin":      func(s *scene, _ *words) error { s.begin(s.t); return nil },
 	"option":     (*scene).cmdOption,
+	"reconcile":  func(s *scene, w *words) error { return s.steps(ReconcileAsked{Token: 1, Explicit: w.next() == "explicit"}) },
+	"stored":     (*scene).cmdStored,
 }
 
 // words are what follows a command: words, and options name=value.

@@ -173,6 +173,7 @@ func TestExecutorsAreKnownByTheirTokens(t *testing.T) {
 		t.Error("the credentials have changed")
 	}
 	m.log("ex1", "resubscribed", 1)
+	ready(t, c)
 	if got := call("ex1", first); got["status"] != http.StatusAccepted {
 		t.Errorf("with its own token after a restart: %v", got)
 	}

@@ -92,6 +92,9 @@ type Options struct {
 // loopback is where everything is served: nothing here is for other machines.
 const loopback = "127.0.0.1"
 
+// lastAnswers is how long answers that were begun have when the cluster is closed.
+const lastAnswers = time.Second
+
 // Cluster is a running cluster. Its methods may be called concurrently.
 type Cluster struct {
 	opts     Options
@@ -268,9 +271,12 @@ func (c *Cluster) Close(ctx context.Context) error {
 		c.election.Close()
 	}
 	for _, server := range c.servers {
-		if err := server.Shutdown(ctx); err != nil {
-			errs = append(errs, err, server.Close())
+		// A client may have dialled without a word; what was asked is answered by now.
+		patience, cancel := context.WithTimeout(ctx, lastAnswers)
+		if server.Shutdown(patience) != nil {
+			errs = append(errs, server.Close())
 		}
+		cancel()
 	}
 	c.serving.Wait()
 	if c.lock != nil {

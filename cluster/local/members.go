@@ -111,6 +111,8 @@ func (c *Cluster) findMaster(ctx context.Context) (string, error) {
 	if c.election == nil {
 		return c.opts.Join, nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
 	_, address, err := c.election.Leader(ctx)
 	if err != nil {
 		return "", err

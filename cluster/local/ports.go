@@ -92,12 +92,12 @@ func listen(opts *Options) (l listeners, err error) {
 
 // freeing is how long a port is waited for: a process that was just being started when
 // the last run ended may hold a copy of its socket for a moment.
-const freeing = time.Second
+const freeing = 500 * time.Millisecond
 
 func listenAgent(opts *Options, ip string, kept int) (net.Listener, error) {
 	l, err := bind(ip, kept)
-	for end := time.Now().Add(freeing); errors.Is(err, syscall.EADDRINUSE) && time.Now().Before(end); {
-		<-time.After(freeing / 50)
+	for end := time.Now().Add(freeing); errors.Is(err, syscall.EADDRINUSE) && !opts.GiveUpExecutors && time.Now().Before(end); {
+		<-time.After(freeing / 25)
 		l, err = bind(ip, kept)
 	}
 	if errors.Is(err, syscall.EADDRINUSE) && !opts.GiveUpExecutors {

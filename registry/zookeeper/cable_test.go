@@ -143,24 +143,23 @@ var errCable = errors.New("the cable was cut")
 // expire ends a session as its owner would, so that the server has forgotten it at once.
 func expire(t testing.TB, address string, session []byte) {
 	t.Helper()
-	conn, err := net.Dial("tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
 	hello := binary.BigEndian.AppendUint32(nil, 44)
 	hello = append(hello, make([]byte, 4+8)...)
 	hello = binary.BigEndian.AppendUint32(hello, 4000)
 	hello = append(hello, session...) // id, and password with its length
-	if _, err := conn.Write(hello); err != nil {
-		t.Fatal(err)
-	}
-	_ = conn.SetReadDeadline(time.Now().Add(patience))
-	if _, err := io.ReadFull(conn, make([]byte, 40)); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := conn.Write([]byte{0, 0, 0, 8, 0, 0, 0, 1, 255, 255, 255, 245}); err != nil {
-		t.Fatal(err)
-	}
-	_, _ = io.Copy(io.Discard, conn)
+	eventually(t, "to take the session over", func() bool {
+		conn, err := net.Dial("tcp", address)
+		if err != nil {
+			return false
+		}
+		defer conn.Close()
+		_, _ = conn.Write(hello)
+		_ = conn.SetReadDeadline(time.Now().Add(patience))
+		if _, err := io.ReadFull(conn, make([]byte, 40)); err != nil {
+			return false
+		}
+		_, _ = conn.Write([]byte{0, 0, 0, 8, 0, 0, 0, 1, 255, 255, 255, 245})
+		_, _ = io.Copy(io.Discard, conn)
+		return true
+	})
 }

@@ -169,7 +169,8 @@ func (c *client) begin(own candidate, who string, now time.Time) (record termRec
 		if !noRecord && json.Unmarshal(old, &record) == nil && record.Candidate == own.name && record.Term == before.term && !fresh {
 			return record, lastStat.Version, nil // the answer to an earlier try got lost
 		}
-		record = termRecord{Term: max(before.term, 0) + 1, Address: who, Since: now.UTC(), Candidate: own.name}
+		// Both nodes have the number: one that somebody deleted brings no old number back.
+		record = termRecord{Term: max(before.term, record.Term, 0) + 1, Address: who, Since: now.UTC(), Candidate: own.name}
 		value, err := json.Marshal(record)
 		if err != nil {
 			return record, 0, err

@@ -13,9 +13,8 @@ import (
 )
 
 // T2: a leader whose session was ended, and who does not know it yet, writes nothing.
-func TestDeposedLeaderWritesNothing(t *testing.T) {
+func testDeposedLeaderWritesNothing(t *testing.T, server *zkserver.Server) {
 	t.Parallel()
-	server := zkserver.Start(t)
 	o := zookeeper.Options{Servers: server.Address(), Namespace: namespace()}
 	for round := range 10 {
 		cable := newCable()
@@ -56,9 +55,8 @@ func TestDeposedLeaderWritesNothing(t *testing.T) {
 }
 
 // T3: a commit whose answer got lost was done once; one that never arrived is sent again.
-func TestCommitWithoutAnAnswerIsFoundOut(t *testing.T) {
+func testCommitWithoutAnAnswerIsFoundOut(t *testing.T, server *zkserver.Server) {
 	t.Parallel()
-	server := zkserver.Start(t)
 	client := server.Client(t)
 	for _, arrives := range []bool{true, false} {
 		t.Run(fmt.Sprintf("request arrives %v", arrives), func(t *testing.T) {
@@ -104,9 +102,8 @@ func TestCommitWithoutAnAnswerIsFoundOut(t *testing.T) {
 }
 
 // T3: when the session goes with the answer, the outcome stays unknown and the term is over.
-func TestSessionThatEndsInACommit(t *testing.T) {
+func testSessionThatEndsInACommit(t *testing.T, server *zkserver.Server) {
 	t.Parallel()
-	server := zkserver.Start(t)
 	cable := newCable()
 	o := zookeeper.Options{Servers: server.Address(), Namespace: namespace(), Dial: cable.dial}
 	_, term := lead(t, o)
@@ -148,9 +145,8 @@ func TestSilenceEndsTheTerm(t *testing.T) {
 	}
 }
 
-func TestLostConnectionEndsNoTerm(t *testing.T) {
+func testLostConnectionEndsNoTerm(t *testing.T, server *zkserver.Server) {
 	t.Parallel()
-	server := zkserver.Start(t)
 	cable := newCable()
 	_, term := lead(t, zookeeper.Options{Servers: server.Address(), Namespace: namespace(), Dial: cable.dial})
 	for n := range 10 {
@@ -190,9 +186,8 @@ func TestEnsembleLosesEachServer(t *testing.T) {
 	}
 }
 
-func TestResignHandsOverAtOnce(t *testing.T) {
+func testResignHandsOverAtOnce(t *testing.T, server *zkserver.Server) {
 	t.Parallel()
-	server := zkserver.Start(t)
 	o := zookeeper.Options{Servers: server.Address(), Namespace: namespace(), SessionTimeout: 10 * time.Second}
 	a, first := lead(t, o)
 	b, c := open(t, o), open(t, o)

@@ -65,9 +65,9 @@ func (f *follower) follow(ctx context.Context, c *client) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	sight := view{follower: f, client: c}
+	v := view{follower: f, client: c}
 	for {
-		err := sight.look()
+		err := v.look()
 		var again <-chan time.Time
 		if err != nil && answered(err) {
 			return err
@@ -76,10 +76,10 @@ func (f *follower) follow(ctx context.Context, c *client) error {
 			again = time.After(pause)
 		}
 		select {
-		case <-sight.election:
-			sight.election = nil
-		case <-sight.record:
-			sight.record = nil
+		case <-v.election:
+			v.election = nil
+		case <-v.record:
+			v.record = nil
 		case <-again:
 		case <-c.lost:
 			return c.whyLost()

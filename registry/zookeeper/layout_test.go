@@ -67,9 +67,8 @@ func original(t testing.TB, client *zk.Conn, root string) {
 	}
 }
 
-func TestOriginalsNodesAreEntriesAndItsFoldersAreNot(t *testing.T) {
+func testOriginalsNodesAreEntriesAndItsFoldersAreNot(t *testing.T, server *zkserver.Server) {
 	t.Parallel()
-	server := zkserver.Start(t)
 	client := server.Client(t)
 	o := zookeeper.Options{Servers: server.Address(), Namespace: namespace()}
 	root := "/" + o.Namespace
@@ -100,9 +99,8 @@ func TestOriginalsNodesAreEntriesAndItsFoldersAreNot(t *testing.T) {
 	}
 }
 
-func TestParentsComeAndGoWithEntries(t *testing.T) {
+func testParentsComeAndGoWithEntries(t *testing.T, server *zkserver.Server) {
 	t.Parallel()
-	server := zkserver.Start(t)
 	client := server.Client(t)
 	o := zookeeper.Options{Servers: server.Address(), Namespace: namespace()}
 	r, term := lead(t, o)
@@ -138,14 +136,21 @@ func TestParentsComeAndGoWithEntries(t *testing.T) {
 	if got := paths(t, term, "/brain"); got != chunk(0).Path {
 		t.Errorf("got %s, want %s", got, chunk(0).Path)
 	}
-	// Somebody removes what a later term finds as an empty parent.
+	// Somebody removes the fence, which ends the term, and what a later term finds as an empty parent.
 	if err := client.Delete("/"+o.Namespace+chunk(0).Path, -1); err != nil {
 		t.Fatal(err)
 	}
-	if err := term.Resign(t.Context()); err != nil {
+	if err := client.Delete("/"+o.Namespace+"/brain/fence", -1); err != nil {
 		t.Fatal(err)
 	}
+	if err := term.Commit(t.Context(), nil); !errors.Is(err, registry.ErrTermOver) {
+		t.Errorf("a commit without a fence: %v", err)
+	}
+	last := term.Number()
 	term = campaign(t, r, "x")
+	if term.Number() <= last {
+		t.Errorf("term %d came after term %d", term.Number(), last)
+	}
 	if got := paths(t, term, "/"); got != "" {
 		t.Errorf("got %s", got)
 	}
@@ -155,9 +160,8 @@ func TestParentsComeAndGoWithEntries(t *testing.T) {
 	}
 }
 
-func TestHandEditsAreToldAndHealed(t *testing.T) {
+func testHandEditsAreToldAndHealed(t *testing.T, server *zkserver.Server) {
 	t.Parallel()
-	server := zkserver.Start(t)
 	client := server.Client(t)
 	cable := newCable()
 	o := zookeeper.Options{Servers: server.Address(), Namespace: namespace(), Dial: cable.dial}
@@ -249,9 +253,8 @@ func TestHandEditsAreToldAndHealed(t *testing.T) {
 	}
 }
 
-func TestOriginalThatLeadsKeepsUsWaiting(t *testing.T) {
+func testOriginalThatLeadsKeepsUsWaiting(t *testing.T, server *zkserver.Server) {
 	t.Parallel()
-	server := zkserver.Start(t)
 	client := server.Client(t)
 	o := zookeeper.Options{Servers: server.Address(), Namespace: namespace()}
 	root := "/" + o.Namespace
@@ -309,12 +312,11 @@ func TestOriginalThatLeadsKeepsUsWaiting(t *testing.T) {
 	commit(t, term, put("/a", "x"))
 }
 
-func TestDigestProtectsAllNodes(t *testing.T) {
+func testDigestProtectsAllNodes(t *testing.T, server *zkserver.Server) {
 	t.Parallel()
-	server := zkserver.Start(t)
 	anybody := server.Client(t)
 	cable := newCable()
-	o := zookeeper.Options{Servers: server.Address(), Namespace: namespace(), Digest: "job:secret-word", Dial: cable.dial}
+	o := zookeeper.Options{Servers: server.Address(), Namespace: "digest-" + namespace(), Digest: "job:secret-word", Dial: cable.dial}
 	_, term := lead(t, o)
 	commit(t, term, put("/config/job/j", "x"), put("/brain/shards/e/1", "y"))
 	for range 3 {
@@ -348,9 +350,8 @@ func TestDigestProtectsAllNodes(t *testing.T) {
 	}
 }
 
-func TestChroot(t *testing.T) {
+func testChroot(t *testing.T, server *zkserver.Server) {
 	t.Parallel()
-	server := zkserver.Start(t)
 	client := server.Client(t)
 	o := zookeeper.Options{Servers: server.Address() + "," + server.Address() + "/some/root", Namespace: "elasticjob-cloud"}
 	_, err := open(t, o).Campaign(t.Context(), "x")
@@ -388,9 +389,8 @@ func TestOptionsThatCannotBe(t *testing.T) {
 }
 
 // Any commit that Limits allows fits one request, whatever its writes are.
-func TestLimitsAtTheBorder(t *testing.T) {
+func testLimitsAtTheBorder(t *testing.T, server *zkserver.Server) {
 	t.Parallel()
-	server := zkserver.Start(t)
 	o := zookeeper.Options{Servers: server.Address(), Namespace: namespace() + "/" + strings.Repeat("n", 200)}
 	r, term := lead(t, o)
 	limits := r.Limits()

@@ -184,7 +184,13 @@ func (t *term) reading(ctx context.Context, read func(context.Context) error) er
 	}
 	select {
 	case err := <-result:
-		if over := t.Err(); err != nil && over != nil {
+		// The library may have read on a new session, from a server that lags.
+		select {
+		case <-t.client.lost:
+			t.end(t.client.whyLost())
+		default:
+		}
+		if over := t.Err(); over != nil {
 			return over
 		}
 		return err

@@ -30,6 +30,7 @@ type wires struct {
 	// standing are requests that each connection sends before any other; see wires.always.
 	standing [][]byte
 	asked    int
+	sessions int // greetings that gave one
 }
 
 func newWires(ctx context.Context, p *place) *wires {
@@ -45,7 +46,7 @@ func (w *wires) dial(network, address string, timeout time.Duration) (net.Conn, 
 		w.failed(err)
 		return nil, err
 	}
-	one := &wire{Conn: c, all: w, address: address, reader: bufio.NewReaderSize(c, 64<<10), waiting: map[int32]chan<- []byte{}}
+	one := &wire{Conn: c, all: w, address: address, reader: bufio.NewReaderSize(c, 64<<10), waiting: map[int32]chan<- []byte{}, rewatched: make(chan struct{})}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.ctx.Err() != nil {
@@ -144,7 +145,11 @@ type wire struct {
 	address string
 	reader  *bufio.Reader // one system call brings many answers
 	rest    int           // bytes of the library's packet that it has not read yet
-	silence time.Duration // how long the library waits for a packet
+	// hold: no answer is read before the watches were set again; see settle.
+	hold      bool
+	rewatched chan struct{}
+	once      sync.Once
+	silence   time.Duration // how long the library waits for a packet
 
 	writing sync.Mutex
 
@@ -194,6 +199,9 @@ func (c *wire) Close() error {
 }
 
 func (c *wire) Read(b []byte) (int, error) {
+	if c.hold && c.isGreeted() && c.rest == 0 {
+		c.settle()
+	}
 	if c.isGreeted() && c.rest == 0 {
 		if err := c.nextPacket(); err != nil {
 			return 0, err
@@ -216,6 +224,23 @@ func (c *wire) Read(b []byte) (int, error) {
 	c.greet(b[:n])
 	return n, err
 }
+
+// settle waits until the library has set its watches on a new connection. They are
+// set as of the last transaction that it knows, which it reads without a lock beside
+// the answers that change it: an answer that is read too early would hide what happened
+// while there was no connection. Without watches nothing is set, and nothing waited for but the bound.
+func (c *wire) settle() {
+	c.hold = false
+	select {
+	case <-c.rewatched:
+	case <-time.After(rewatchBound):
+	}
+}
+
+const (
+	opSetWatches = 101
+	rewatchBound = 500 * time.Millisecond
+)
 
 func (c *wire) heard() {
 	c.all.mu.Lock()
@@ -275,6 +300,8 @@ func (c *wire) greet(b []byte) {
 	w := c.all
 	w.mu.Lock()
 	w.granted, w.trouble = granted, nil
+	c.hold = w.sessions > 0
+	w.sessions++
 	standing := append([][]byte(nil), w.standing...)
 	w.mu.Unlock()
 	for _, packet := range standing {
@@ -288,6 +315,9 @@ func (c *wire) greet(b []byte) {
 func (c *wire) Write(b []byte) (int, error) {
 	c.writing.Lock()
 	defer c.writing.Unlock()
+	if len(b) >= 12 && binary.BigEndian.Uint32(b[8:]) == opSetWatches {
+		c.once.Do(func() { close(c.rewatched) })
+	}
 	if n, err := c.Conn.Write(b); err != nil {
 		c.all.place.Logger.Debug("a write to ZooKeeper failed", "server", c.address, "sent", n, "error", err)
 		_ = c.Close()

@@ -112,9 +112,32 @@ func dropCandidates(t testing.TB, client *zk.Conn, namespace string) {
 	}
 }
 
-func TestSuite(t *testing.T) {
+// TestOneServer has all tests that need no more than a namespace of one server: a JVM
+// takes longer to start than they do.
+func TestOneServer(t *testing.T) {
 	t.Parallel()
 	server := zkserver.Start(t)
+	for name, test := range map[string]func(*testing.T, *zkserver.Server){
+		"DeposedLeaderWritesNothing":                  testDeposedLeaderWritesNothing,
+		"CommitWithoutAnAnswerIsFoundOut":             testCommitWithoutAnAnswerIsFoundOut,
+		"SessionThatEndsInACommit":                    testSessionThatEndsInACommit,
+		"LostConnectionEndsNoTerm":                    testLostConnectionEndsNoTerm,
+		"ResignHandsOverAtOnce":                       testResignHandsOverAtOnce,
+		"OriginalsNodesAreEntriesAndItsFoldersAreNot": testOriginalsNodesAreEntriesAndItsFoldersAreNot,
+		"ParentsComeAndGoWithEntries":                 testParentsComeAndGoWithEntries,
+		"HandEditsAreToldAndHealed":                   testHandEditsAreToldAndHealed,
+		"OriginalThatLeadsKeepsUsWaiting":             testOriginalThatLeadsKeepsUsWaiting,
+		"DigestProtectsAllNodes":                      testDigestProtectsAllNodes,
+		"Chroot":                                      testChroot,
+		"LimitsAtTheBorder":                           testLimitsAtTheBorder,
+		"Suite":                                       testSuite,
+	} {
+		t.Run(name, func(t *testing.T) { test(t, server) })
+	}
+}
+
+func testSuite(t *testing.T, server *zkserver.Server) {
+	t.Parallel()
 	client := server.Client(t)
 	registrytest.Run(t, func(t *testing.T) registrytest.Store {
 		o := zookeeper.Options{Servers: server.Address(), Namespace: namespace()}

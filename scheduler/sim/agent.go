@@ -42,19 +42,20 @@ type executor struct {
 
 // task is one attempt, with its stream of updates.
 type task struct {
-	a        *agent
-	launch   cluster.TaskLaunch
-	wire     wire.Task
-	executor string
-	state    cluster.State // the newest that the agent knows
-	told     cluster.State // of the last update passed on
-	updates  []cluster.Update
-	states   []cluster.State
-	retries  int // of the head; also tells old timers from new ones
-	process  *process
-	killing  bool
-	wasAway  bool            // its agent was unreachable, or partitioned, while it was there
-	pending  []pendingUpdate // from the executor, while the agent is down
+	a         *agent
+	launch    cluster.TaskLaunch
+	wire      wire.Task
+	executor  string
+	state     cluster.State // the newest that the agent knows
+	told      cluster.State // of the last update passed on
+	updates   []cluster.Update
+	states    []cluster.State
+	forgotten bool // the machine rebooted, or its framework is gone
+	retries   int  // of the head; also tells old timers from new ones
+	process   *process
+	killing   bool
+	wasAway   bool            // its agent was unreachable, or partitioned, while it was there
+	pending   []pendingUpdate // from the executor, while the agent is down
 }
 
 // process is what a task runs; the ledger of these decides promise 2.

@@ -59,7 +59,9 @@ func (a *agent) reboot() {
 	a.endAll(knows)
 	a.stop()
 	if !knows {
-		clear(a.tasks)
+		for _, id := range sorted(a.tasks) {
+			a.forget(id)
+		}
 	}
 	w.after(w.between(5*time.Second, 200*time.Second), a.restart)
 }
@@ -95,9 +97,15 @@ func (a *agent) endRemoved() {
 	}
 	for _, id := range sorted(a.tasks) {
 		if a.w.removed[a.tasks[id].launch.Executor.Framework] {
-			delete(a.tasks, id)
+			a.forget(id)
 		}
 	}
+}
+
+// forget drops a task with its updates: none is sent again.
+func (a *agent) forget(id string) {
+	a.tasks[id].updates, a.tasks[id].forgotten = nil, true
+	delete(a.tasks, id)
 }
 
 func (a *agent) heal() {

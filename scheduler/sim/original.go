@@ -27,7 +27,9 @@ func (w *world) original() {
 			continue
 		}
 		cfg := w.users.job(name)
-		cfg.CPUCount = min(cfg.CPUCount, 1) // what was launched under the original did fit
+		if cfg.CPUCount == neverCPUs { // what was launched under the original did fit
+			cfg.CPUCount = 0.01
+		}
 		w.put(pathJobs+"/"+name, cfg)
 		switch w.rng.IntN(3) {
 		case 0:

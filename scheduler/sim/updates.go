@@ -54,7 +54,11 @@ func (a *agent) forward(t *task) {
 	u, latest := t.updates[0], t.state
 	if a.online() && a.with == w.master {
 		t.told = u.State
-		send := func() { a.toMaster(UpdateLost, func(m *master) { m.update(a, u, latest) }) }
+		send := func() {
+			if !t.forgotten {
+				a.toMaster(UpdateLost, func(m *master) { m.update(a, u, latest) })
+			}
+		}
 		send()
 		if w.dice(UpdateDoubled) {
 			send()

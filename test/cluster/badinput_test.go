@@ -114,8 +114,8 @@ func TestToken(t *testing.T) {
 	c.AwaitLeader()
 	for n := 1; n <= 2; n++ {
 		c.Via(n)
-		c.Refused(http.StatusUnauthorized, "unauthorized", "GET", "/api/job/jobs", "")
-		c.Refused(http.StatusUnauthorized, "unauthorized", "GET", "/api/job/jobs", "", "Authorization: Bearer wrong")
+		c.Refused(http.StatusUnauthorized, "token_missing", "GET", "/api/job/jobs", "")
+		c.Refused(http.StatusUnauthorized, "bad_token", "GET", "/api/job/jobs", "", "Authorization: Bearer wrong")
 		c.OK("GET", "/api/job/jobs", "", "Authorization: Bearer the-secret-token")
 		if strings.Contains(c.ServerLog(n), "the-secret-token") {
 			t.Errorf("the log of server %d shows the token", n)

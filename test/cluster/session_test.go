@@ -1,7 +1,6 @@
 package cluster_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"syscall"
@@ -67,12 +66,12 @@ type fenceNode struct {
 
 func fence(c *system.Cluster) fenceNode {
 	c.Helper()
-	value, stat, err := c.Nodes().Get("/elasticjob-cloud/brain/leader")
+	value, stat, err := c.Nodes().Get("/elasticjob-cloud/brain/fence")
 	if err != nil {
 		c.Fatal(err)
 	}
 	f := fenceNode{version: stat.Version}
-	if err := json.Unmarshal(value, &f); err != nil {
+	if _, err := fmt.Sscan(string(value), &f.Term, &f.Commit); err != nil {
 		c.Fatalf("%v in %s", err, value)
 	}
 	return f

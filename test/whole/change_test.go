@@ -58,7 +58,7 @@ func TestDisableAndEnable(t *testing.T) {
 			m.Kill() // it is remembered
 			m.Start()
 			m.Refused(409, "job_disabled", "POST", "/api/job/j/trigger", "")
-			disabled := lastFire(m, "crons")
+			disabled := m.LastFire("crons")
 
 			release()
 			enabled := time.Now()
@@ -69,7 +69,7 @@ func TestDisableAndEnable(t *testing.T) {
 			m.Run("j", "FINISHED")
 			if what == "app" {
 				m.Until("fires go on", func() string {
-					if !lastFire(m, "crons").After(enabled) {
+					if !m.LastFire("crons").After(enabled) {
 						return "they don't"
 					}
 					return ""

@@ -163,9 +163,9 @@ func TestAnythingKilledAgainAndAgain(t *testing.T) {
 		}
 	}
 	m.Ready()
-	last := lastFire(m, "job")
+	last := m.LastFire("job")
 	m.Until("the fires go on", func() string {
-		if now := lastFire(m, "job"); !now.After(last.Add(time.Second)) {
+		if now := m.LastFire("job"); !now.After(last.Add(time.Second)) {
 			return fmt.Sprintf("the last was at %v", now)
 		}
 		return ""

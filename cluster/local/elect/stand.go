@@ -21,9 +21,12 @@ func (c *Connection) Stand(ctx context.Context, info *mesos.MasterInfo, lead fun
 	if err != nil {
 		return err
 	}
+	var complained string
 	for told := false; ; {
 		lost := c.session()
+		late := time.AfterFunc(c.timeout, func() { c.log.Warn("ZooKeeper does not answer, waiting for it", "zookeeper", c.group) })
 		name, err := c.enter(ctx, info.ID, data)
+		late.Stop()
 		if err == nil {
 			var elected bool
 			elected, err = c.waitFor(ctx, name, lost, &told)
@@ -34,7 +37,8 @@ func (c *Connection) Stand(ctx context.Context, info *mesos.MasterInfo, lead fun
 		if ctx.Err() != nil {
 			return nil
 		}
-		if err != nil && !errors.Is(err, errSession) {
+		if err != nil && !errors.Is(err, errSession) && err.Error() != complained {
+			complained = err.Error()
 			c.log.Warn("master can't stand for election, trying again", "zookeeper", c.group, "error", err)
 		}
 		select {

@@ -49,6 +49,7 @@ type Client struct {
 
 	mu      sync.Mutex
 	session *session // nil before the first registration
+	closed  bool
 }
 
 var _ master.Upstream = (*Client)(nil)
@@ -78,6 +79,9 @@ func (c *Client) Refused() <-chan error { return c.refused }
 
 // Close ends the session; what the agent tells from now on is lost.
 func (c *Client) Close() {
+	c.mu.Lock()
+	c.closed = true
+	c.mu.Unlock()
 	c.stop()
 	c.reading.Wait()
 	c.http.CloseIdleConnections()
@@ -199,8 +203,12 @@ func (c *Client) open(agent master.AgentLink, body []byte) error {
 		id: id, base: at.Scheme + "://" + at.Host, over: over, replaced: make(chan struct{}), done: make(chan struct{}),
 	}
 	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		over()
+		return errors.Join(context.Canceled, response.Body.Close())
+	}
 	c.session = s
-	c.mu.Unlock()
 	c.reading.Go(func() {
 		defer close(s.done)
 		err := c.read(s, agent, response.Body, time.Duration(silence*float64(time.Second)))

@@ -1,7 +1,9 @@
 package system
 
 import (
+	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"os/exec"
@@ -177,11 +179,25 @@ func (c *Cluster) AwaitServer(n int) int {
 	return c.await(fmt.Sprintf("server %d", n), s)
 }
 
-// KillServer ends server n with kill -9.
-func (c *Cluster) KillServer(n int) {
+// KillServer ends server n with kill -9, and reports whether it had not ended before.
+func (c *Cluster) KillServer(n int) (lived bool) {
 	c.Helper()
-	c.SignalServer(n, syscall.SIGKILL)
+	err := c.servers[n].cmd.Process.Kill()
+	if err != nil && !errors.Is(err, os.ErrProcessDone) {
+		c.Fatalf("kill -9 server %d: %v", n, err)
+	}
 	c.AwaitServer(n)
+	return err == nil
+}
+
+// Reap forgets server n if it has ended, and reports whether there was one.
+func (c *Cluster) Reap(n int) bool {
+	c.Helper()
+	if c.servers[n] == nil || c.Runs(n) {
+		return false
+	}
+	c.AwaitServer(n)
+	return true
 }
 
 // StopServer ends server n with SIGTERM.
@@ -241,7 +257,7 @@ func (c *Cluster) leads(not ...int) (leader int, said string) {
 // end ends servers, the Mesos, and what it left running.
 func (c *Cluster) end() {
 	c.server = nil
-	for n, s := range c.servers {
+	for n, s := range maps.Clone(c.servers) {
 		if c.Failed() {
 			c.Logf("the log of server %d ends:\n%s", n, s.log.tail())
 		}
@@ -256,19 +272,4 @@ func (c *Cluster) end() {
 		}
 		c.KillMesos()
 	}
-}
-
-// AwaitLeaderOrEnd waits until a server leads and is ready, or until server n has ended; then it gives 0.
-func (c *Cluster) AwaitLeaderOrEnd(n int) (leader int) {
-	c.Helper()
-	c.Until("a server leads, or has ended", func() string {
-		if !c.Runs(n) {
-			leader = 0
-			return ""
-		}
-		said := ""
-		leader, said = c.leads()
-		return said
-	})
-	return leader
 }

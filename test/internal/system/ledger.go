@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // Ledger is a script that writes down itself that it runs, so that what is checked
@@ -119,4 +120,21 @@ func (m *Machine) Hold() (path string, release func()) {
 			m.Fatal(err)
 		}
 	}
+}
+
+// LastFire is a job's latest fire that began to run; the zero time for none.
+func (m *Machine) LastFire(job string) (last time.Time) {
+	m.Helper()
+	for _, e := range m.Ledger() {
+		if strings.HasPrefix(e.Execution, job+"@") {
+			at, err := time.Parse(time.RFC3339, e.FireTime)
+			if err != nil {
+				m.Fatal(err)
+			}
+			if at.After(last) {
+				last = at
+			}
+		}
+	}
+	return last
 }

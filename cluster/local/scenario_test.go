@@ -1,0 +1,302 @@
+package local
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// rewrite makes TestRules write what the cluster does into testdata/rules.
+var rewrite = flag.Bool("update", false, "rewrite what the cluster did in testdata/rules/*.txt")
+
+// TestRules plays testdata/rules/*.txt against a cluster of one machine with real executors,
+// one file per rule and named by it: what happens above a line "----", and what a
+// framework sees of it below, up to an empty line. The commands:
+//
+//	begin                       a new cluster, and a framework that subscribes
+//	launch TASK, await TASK STATE
+//	ask TASK                    RECONCILE
+//	kill server, start [giving-up]   the server dies, with master and agent; the next one begins
+//	squat, leave                another program takes the agent's port; it goes away
+//	executor paused|goes-on     SIGSTOP, SIGCONT
+//	forget fork                 what was written down of the executor's start is gone, as if the crash came just before
+//	ready                       until the agent has registered: its executors are back or given up
+//	look                        what the executor's process is like
+func TestRules(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("testdata/rules/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%d scenarios, %v", len(files), err)
+	}
+	for _, file := range files {
+		rule := strings.TrimSuffix(filepath.Base(file), ".txt")
+		t.Run(rule, func(t *testing.T) {
+			t.Parallel()
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.HasPrefix(string(text), "# "+rule+": ") {
+				t.Errorf("%s does not begin with its rule: # %s: …", file, rule)
+			}
+			got := playRule(t, file, string(text))
+			if *rewrite {
+				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			if diff := cmp.Diff(strings.Split(string(text), "\n"), strings.Split(got, "\n")); diff != "" {
+				t.Errorf("%s goes otherwise (- file, + now; go test ./cluster/local -run TestRules -update rewrites it):\n%s", file, diff)
+			}
+		})
+	}
+}
+
+func playRule(t *testing.T, file, text string) string {
+	t.Helper()
+	var out strings.Builder
+	s := &ruleScene{t: t}
+	defer s.over()
+	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	for i := 0; i < len(lines); {
+		if lines[i] == "" || strings.HasPrefix(lines[i], "#") {
+			out.WriteString(lines[i] + "\n")
+			i++
+			continue
+		}
+		for ; i < len(lines) && lines[i] != "" && lines[i] != "----"; i++ {
+			out.WriteString(lines[i] + "\n")
+			words := append(strings.Fields(lines[i]), "", "")
+			if !s.command(words) {
+				t.Fatalf("%s:%d: %s: there is no such command", file, i+1, lines[i])
+			}
+		}
+		for i < len(lines) && lines[i] != "" {
+			i++
+		}
+		said := strings.Join(s.said, "\n") + "\n"
+		if len(s.said) == 0 {
+			said = "(nothing)\n"
+		}
+		s.said = nil
+		fmt.Fprintf(&out, "----\n%s", said)
+	}
+	return out.String()
+}
+
+// ruleScene is a cluster that lines of text direct, and a framework that tells what it sees.
+type ruleScene struct {
+	t         *testing.T
+	dir       string
+	cluster   *Cluster
+	framework *subscriber
+	squatter  net.Listener
+	agentURL  string
+	pid       int // of the executor
+	said      []string
+}
+
+func (s *ruleScene) say(format string, args ...any) {
+	s.said = append(s.said, fmt.Sprintf(format, args...))
+}
+
+func (s *ruleScene) command(w []string) bool {
+	switch w[0] + " " + w[1] {
+	case "begin ":
+		s.dir = s.t.TempDir()
+		s.start("")
+		s.agentURL = s.cluster.AgentURL()
+	case "kill server":
+		end(s.t, s.cluster)
+		s.cluster = nil
+	case "start ", "start giving-up":
+		s.start(w[1])
+	case "squat ":
+		s.squat()
+	case "leave ":
+		s.must(s.squatter.Close())
+	case "executor paused":
+		s.must(syscall.Kill(s.pid, syscall.SIGSTOP))
+	case "executor goes-on":
+		s.must(syscall.Kill(s.pid, syscall.SIGCONT))
+	case "forget fork":
+		s.forgetFork()
+	case "ready ":
+		ready(s.t, s.cluster)
+	case "look ":
+		s.look()
+	default:
+		return s.taskCommand(w)
+	}
+	return true
+}
+
+func (s *ruleScene) taskCommand(w []string) bool {
+	switch w[0] {
+	case "launch":
+		s.framework.launch(custom(s.t, w[1], "long"))
+	case "await":
+		status := s.framework.update(w[1], "TASK_"+w[2])
+		if container, ok := status["container_status"].(object); ok && s.pid == 0 {
+			if pid, ok := container["executor_pid"].(float64); ok {
+				s.pid = int(pid)
+			}
+		}
+		reason, _ := status["reason"].(string)
+		s.say("%s", strings.TrimSpace("told: "+w[1]+" "+w[2]+" "+reason))
+	case "ask":
+		s.ask(w[1])
+	default:
+		return false
+	}
+	return true
+}
+
+func (s *ruleScene) must(err error) {
+	s.t.Helper()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+var pidInText = regexp.MustCompile(`pid \d+ \([^)]*\)|port \d{4,5}\b`)
+
+// start begins a server in the folder, and a framework subscribes if it can.
+func (s *ruleScene) start(how string) {
+	c, err := Start(s.t.Context(), Options{DataDir: s.dir, CPUs: 4, MemoryMB: 1024, NoCredentials: true, GiveUpExecutors: how != "", Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		s.say("the server ends: %s", pidInText.ReplaceAllStringFunc(strings.ReplaceAll(err.Error(), s.dir, "DATA_DIR"), func(text string) string {
+			if strings.HasPrefix(text, "port") {
+				return "port PORT"
+			}
+			return "pid PID (PROGRAM)"
+		}))
+		return
+	}
+	s.cluster = c
+	switch {
+	case s.agentURL == "":
+	case c.AgentURL() == s.agentURL:
+		s.say("the agent has the port that it had")
+	default:
+		s.say("the agent has another port")
+	}
+	s.framework = subscribe(s.t, c.MasterURL())
+	s.framework.next("SUBSCRIBED")
+}
+
+// squat is another program that takes the agent's port: it must have been let go before.
+func (s *ruleScene) squat() {
+	address := strings.TrimPrefix(s.agentURL, "http://")
+	for end := time.Now().Add(deadline); ; <-time.After(5 * time.Millisecond) {
+		var err error
+		if s.squatter, err = net.Listen("tcp4", address); err == nil {
+			return
+		}
+		if time.Now().After(end) {
+			s.t.Fatal(err)
+		}
+	}
+}
+
+// ask says what the master answers, or that it does not.
+func (s *ruleScene) ask(task string) {
+	s.framework.call("RECONCILE", object{"tasks": []any{object{"task_id": object{"value": task}}}})
+	quiet := time.After(silence)
+	for {
+		select {
+		case event := <-s.framework.frames:
+			if event["type"] != "UPDATE" {
+				continue
+			}
+			status := event["update"].(object)["status"].(object)
+			if status["uuid"] != nil {
+				continue // one that came again, and no answer
+			}
+			s.say("the master says: %s %s", task, strings.TrimPrefix(status["state"].(string), "TASK_"))
+			return
+		case <-quiet:
+			s.say("the master is silent")
+			return
+		}
+	}
+}
+
+// look says what of the executor's process its rule is about.
+func (s *ruleScene) look() {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.pid))
+	if err != nil || bytes.Contains(stat, []byte(") Z ")) {
+		s.say("the executor's process is gone")
+		return
+	}
+	var state string
+	var parent, group, session int
+	_, err = fmt.Sscan(string(stat[bytes.LastIndexByte(stat, ')')+1:]), &state, &parent, &group, &session)
+	s.must(err)
+	output, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/1", s.pid))
+	s.must(err)
+	environment, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", s.pid))
+	s.must(err)
+	s.say("the executor's process lives; session of its own: %v; output into a file of its sandbox: %v; marker in its environment: %v",
+		session == s.pid, strings.HasPrefix(output, s.dir) && strings.HasSuffix(output, "/stdout"), marker.Match(environment))
+}
+
+var marker = regexp.MustCompile(`(^|\x00)MESOS_SANDBOX=`)
+
+// forgetFork takes what was recorded after the executor's start out of the agent's journals.
+func (s *ruleScene) forgetFork() {
+	found := false
+	s.must(filepath.WalkDir(s.dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || !e.Type().IsRegular() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		if err != nil || !bytes.Contains(data, []byte(`{"k":"forked"`)) {
+			return err
+		}
+		found = true
+		var kept []byte
+		for line := range bytes.Lines(data) {
+			if !bytes.HasPrefix(line, []byte(`{"k":"forked"`)) {
+				kept = append(kept, line...)
+			}
+		}
+		return os.WriteFile(path, kept, 0o600)
+	}))
+	if !found {
+		s.t.Fatal("no journal names a fork")
+	}
+}
+
+// over ends what is left.
+func (s *ruleScene) over() {
+	if s.pid != 0 {
+		_ = syscall.Kill(s.pid, syscall.SIGCONT)
+	}
+	if s.squatter != nil {
+		_ = s.squatter.Close()
+	}
+	if s.cluster == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), deadline)
+	defer cancel()
+	if err := s.cluster.EndExecutors(ctx); err != nil {
+		s.t.Error(err)
+	}
+	end(s.t, s.cluster)
+}

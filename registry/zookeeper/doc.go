@@ -1,0 +1,56 @@
+// Package zookeeper is the registry in ZooKeeper 3.6 or later, for several schedulers of
+// which one leads.
+//
+// # How it goes
+//
+// A campaign opens a session and stands in the election in the form of Curator's
+// LeaderSelector, so that an ElasticJob-Cloud 3.0.1 which still runs and we exclude each other.
+// The first candidate begins a term by one Multi (rule T1), and keeps that session to the term's
+// end. A commit is one Multi that checks the election node, sets the fence from its last version
+// and makes the writes (rule T2), so ZooKeeper itself refuses whoever is not the leader any more. An
+// answer that got lost is asked for by sending the same again: the fence shows
+// whether it was done (rule T3). The client library opens a new session by itself when one has expired;
+// what it may then still send is refused by the check of the election node, which
+// went with the old session. A term ends with its session, with its election node, when the fence is
+// refused, and when no server was heard for the session timeout; with nothing else.
+//
+// Beside it each open registry has a session that follows the election, for Leader.
+//
+// A list is of one moment, since no commit happens meanwhile and nobody else writes. It
+// takes bulk reads (opcode 22), and changes by others come from recursive watches (opcode
+// 106). The client library has neither, so wire puts these requests between its own.
+//
+// # Layout
+//
+// All below /<chroot>/<namespace>. What the original has too is in its places and formats; all that
+// is under /brain is ours. "Leader" is the present term's holder, in its commits.
+//
+//	node                          value                    written by               read by                   goes
+//	/config/app/{app}             document                 leader; people, console  leader: start, Changed    app deleted
+//	/config/job/{job}             document                 leader; people, console  leader: start, Changed    job deregistered
+//	/state/disable/app/{app}      name                     leader; people, console  leader: start, Changed    app enabled or deleted
+//	/state/disable/job/{job}      name                     leader; people, console  leader: start, Changed    job enabled or deregistered
+//	/state/ready/{job}            count                    the original             leader, once              taken over
+//	/state/failover/{job}/{item}  task id                  the original             leader, once              taken over
+//	/state/running/{job}/{item}   task id                  the original (daemons)   leader, once              taken over
+//	/ha/framework_id              Mesos framework id       leader, original         leader: start             never
+//	/ha/election/_c_{guid}-lock-{number}
+//	                              the candidate's address  each candidate           all candidates, followers the session's end
+//	/brain/fence                  "{term} {commit}"        leader, in every commit  the next leader, rule T3  never
+//	/brain/term                   JSON: term, address,     leader, at its beginning followers                 never
+//	                              since, candidate
+//	/brain/mark                   how far fires were made  leader                   leader: start             never
+//	/brain/counter                executor generations     leader                   leader: start             never
+//	/brain/job/{job}              what is kept of a job    leader                   leader: start             job deregistered and its tasks over
+//	/brain/execution/{id}         an execution's header    leader                   leader: start             its end is told and old
+//	/brain/shards/{id}/{n}        a chunk of its shards    leader                   leader: start             with its header, or unnamed by it (T5)
+//	/brain/executor/{id}          ExecutorInfo, state      leader                   leader: start             the executor is gone
+//	/brain/ghost/{task}           a given-up task          leader                   leader: start             it is over, or 2 weeks
+//	/brain/key/{key}              when it was used         leader                   leader: start             its time is over
+//	/brain/old-framework/{id}     when it was removed      leader                   people                    never
+//
+// An entry's version is its node's. Nodes that are there only because others are below them
+// are no entries: the folders of the original by their names, since Curator gives them a value
+// of its own, and others by a value that marks them. A marked one goes with the last
+// child. An entry that is made where a marked parent stands begins with that node's next version.
+package zookeeper
