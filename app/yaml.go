@@ -173,7 +173,7 @@ func looksTyped(text string) bool {
 	case "y", "Y", "n", "N", "=":
 		return true
 	}
-	return !isLetter(text[0]) && text[0] != '/' && strings.Trim(text, "0123456789abcdefABCDEFxXoOeE+-._:TtZz ") == "" ||
+	return !isLetter(text[0]) && text[0] != '/' && strings.Trim(text, "0123456789abcdefABCDEFxXoO+-._:TtZz ") == "" ||
 		strings.HasPrefix(strings.ToLower(text), ".inf") || strings.HasPrefix(strings.ToLower(text), ".nan")
 }
 

@@ -142,6 +142,13 @@ type Decision struct {
 	Drained bool
 }
 
+// Sleep is how long a shell may sleep after a step when its clock shows now: until
+// Wake, if that is not zero, and never so long that it would not see the wall clock
+// step, which it may also do between the step and the sleep (rule F4).
+func (d *Decision) Sleep(now time.Time) time.Duration { return sleep(d.Wake, now) }
+
+func sleep(wake, now time.Time) time.Duration { return min(max(wake.Sub(now), 0), clockLook) }
+
 // Call is one call to the cluster: one of the types below.
 type Call interface{ coreCall() }
 

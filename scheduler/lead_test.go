@@ -94,10 +94,9 @@ func stand(t *testing.T, reg registry.Registry, c *fakeCluster, who string) (s *
 func TestTheLeadIsHandedOver(t *testing.T) {
 	t.Parallel()
 	log := &diary{}
-	reg, c := newElection(t, log), &fakeCluster{}
+	reg, c := newElection(t, log), &fakeCluster{onCall: func(_ context.Context, name string) { log.add(name) }}
 	first, stopFirst := stand(t, reg, c, "first:1")
 	eventually(t, "the first one leads", func() bool { return first.Health().Subscribed })
-	c.onCall = func(_ context.Context, name string) { log.add(name) }
 	second, _ := stand(t, reg, c, "second:2")
 	publish(t, first)
 	runToEnd(t, first)

@@ -210,6 +210,7 @@ func (c *Core) joinLoaded(execs []*execution, chunks map[string][]shard) error {
 			c.ghostOver(c.ghosts[id]) // it was given up, and that write was cut off (rule T5)
 		}
 	}
+	c.markFromSince()
 	for _, name := range sortedKeys(c.jobs) {
 		if j := c.jobs[name]; j != nil {
 			if !j.isStored && j.cfg == nil && len(j.queue) == 0 && !c.isFaulty(j) {
@@ -264,6 +265,19 @@ func launchKeyCompare(a, b launchKey) int {
 		return 1
 	}
 	return 0
+}
+
+// markFromSince makes up for a first mark whose write was cut off after since when
+// jobs fire was written (rules T5, F2).
+func (c *Core) markFromSince() {
+	if !c.made.Time.IsZero() {
+		return
+	}
+	for _, j := range c.jobs {
+		if j.isStored && (c.made.Time.IsZero() || j.since.Before(c.made.Time)) {
+			c.made = mark{Time: j.since, Job: lastName}
+		}
+	}
 }
 
 // fireFrom is the moment after which a schedule's first fire is looked for:

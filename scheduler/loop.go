@@ -110,7 +110,7 @@ func (r *reign) run(ctx context.Context) error {
 		}
 		timer.Stop()
 		if !wake.IsZero() {
-			timer.Reset(max(wake.Sub(r.s.opt.Clock()), 0))
+			timer.Reset(sleep(wake, r.s.opt.Clock()))
 		}
 	}
 }

@@ -42,7 +42,11 @@ func TestE2E4EachPartitionAwareState(t *testing.T) {
 			if c.state == cluster.Unreachable {
 				since = s.now.Add(-time.Minute) // it counts from unreachable_time
 			}
-			s.update(l, c.state, fromMaster(cluster.ReasonReconciliation), func(u *cluster.Update) { u.UnreachableSince = since })
+			reason := cluster.ReasonReconciliation
+			if c.state == cluster.Lost {
+				reason = "REASON_SLAVE_DISCONNECTED" // as an answer it would have no cause in it (rule S5)
+			}
+			s.update(l, c.state, fromMaster(reason), func(u *cluster.Update) { u.UnreachableSince = since })
 			left := func() (lost, waiting bool) {
 				for _, e := range s.core.ended.list {
 					lost = lost || e.Shards[0].State == Lost

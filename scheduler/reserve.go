@@ -70,11 +70,14 @@ func (c *Core) reserve() {
 	var agents map[string]bool
 	looked := 0
 	for _, e := range c.launchable {
-		since := e.Made
 		if e.launched() {
 			continue // single shards need no room of their own
 		}
-		if wait := since.Add(c.opt.ReserveAfter); stillWaits(wait, c.now, c.opt.ReserveAfter) {
+		if e.Made.After(c.now) { // the clock has stepped back since: it waits from now
+			e.Made = c.now
+			c.dirty.header(e)
+		}
+		if wait := e.Made.Add(c.opt.ReserveAfter); wait.After(c.now) {
 			if looked == 0 {
 				c.wakeMatch(wait)
 			}

@@ -32,6 +32,7 @@ import (
 //	explain JOB, executions JOB            what people are told
 //	option [binary= fires-per-step=]       of the next leader
 //	reconcile explicit|implicit            an operator asks for it
+//	answered                               the master answers the question about an invented task (rule T8)
 //	stored PATH TEXT                       another scheduler left this in the registry; a restart finds it
 //	begin                                  a new world
 //
@@ -64,8 +65,11 @@ var scenarioCommands = map[string]func(*scene, *words) error{
 	"executions": func(s *scene, w *words) error { s.tellExecutions(w.next()); return nil },
 	"begin":      func(s *scene, _ *words) error { s.begin(s.t); return nil },
 	"option":     (*scene).cmdOption,
-	"reconcile":  func(s *scene, w *words) error { return s.steps(ReconcileAsked{Token: 1, Explicit: w.next() == "explicit"}) },
-	"stored":     (*scene).cmdStored,
+	"reconcile": func(s *scene, w *words) error {
+		return s.steps(ReconcileAsked{Token: 1, Explicit: w.next() == "explicit"})
+	},
+	"stored":   (*scene).cmdStored,
+	"answered": (*scene).cmdAnswered,
 }
 
 // words are what follows a command: words, and options name=value.
@@ -226,8 +230,17 @@ func (s *scene) cmdOffer(w *words) error {
 			runs = append(runs, id)
 		}
 	}
-	s.tell(s.offer(w.next(), w.number("cpus", 8), w.number("mem", 8192), runs...))
-	return nil
+	agent, cpus, mem := w.next(), w.number("cpus", 8), w.number("mem", 8192)
+	goes := w.option("goes-in", "")
+	if goes == "" {
+		s.tell(s.offer(agent, cpus, mem, runs...))
+		return nil
+	}
+	in, err := time.ParseDuration(goes)
+	s.offerN++
+	s.tell(s.step(s.told(cluster.Offers{Offers: []cluster.Offer{{ID: fmt.Sprintf("O%d", s.offerN), AgentID: agent, Hostname: agent, AgentURL: "http://" + agent + ":5051",
+		Resources: cluster.Resources(app.NewResources(cpus, mem)), ExecutorIDs: runs, Unavailable: s.now.Add(in)}}})))
+	return err
 }
 
 func (s *scene) cmdAccept(w *words) error {
@@ -401,4 +414,24 @@ func (s *scene) cmdExplain(w *words) error {
 	}
 	s.tellExplanation(x)
 	return nil
+}
+
+// cmdStored puts into the registry what somebody else left there.
+func (s *scene) cmdStored(w *words) error {
+	path := w.next()
+	text := ""
+	if len(w.list) > 0 {
+		text = w.next()
+	}
+	s.stored[path] = []byte(text)
+	return nil
+}
+
+// cmdAnswered answers the question about a task that never was.
+func (s *scene) cmdAnswered(*words) error {
+	if s.core.takeover == nil || s.core.takeover.question == "" {
+		return errors.New("no question is open")
+	}
+	return s.steps(s.told(cluster.Update{TaskID: s.core.takeover.question, State: cluster.Unknown, Source: cluster.FromMaster,
+		Reason: "REASON_RECONCILIATION", Timestamp: s.now}))
 }

@@ -64,6 +64,7 @@ func (s *scene) say(format string, args ...any) {
 var (
 	executorIDs  = regexp.MustCompile(`([\w.-]+)@-@[\w.-]+@-@(\d+)`)
 	triggerIDs   = regexp.MustCompile(`([\w.-]+)@\d{8}T\d{6}Z-[0-9a-f]{8}`)
+	questions    = regexp.MustCompile(`question-[0-9a-f-]{36}`)
 	frameworkIDs = regexp.MustCompile(`elasticjob-[0-9a-f]{8}-[0-9a-f-]{27}`)
 )
 
@@ -72,6 +73,7 @@ func (s *scene) inWords(text string) string {
 	for id, name := range s.names {
 		text = strings.ReplaceAll(text, id, name)
 	}
+	text = questions.ReplaceAllString(text, "an invented task")
 	text = executorIDs.ReplaceAllString(text, "$1#$2")
 	text = triggerIDs.ReplaceAllStringFunc(text, func(id string) string {
 		return s.called(id, triggerIDs.FindStringSubmatch(id)[1]+"@trigger-")

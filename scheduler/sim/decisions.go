@@ -144,7 +144,7 @@ func (c *checker) called(l *leader, call scheduler.Call) {
 	switch call := call.(type) {
 	case scheduler.CallAccept:
 		a := call.Accept
-		if at := v.leaving[a.AgentID]; !at.IsZero() && at.Sub(w.wall()) < 30*time.Second {
+		if at := v.leaving[a.AgentID]; !at.IsZero() && at.Sub(w.wall()) < 30*time.Minute {
 			w.fail("nothing new is placed on an agent about to go", "ACCEPT %d on %s, which goes at %s", call.Seq, a.AgentID, at)
 		}
 		for _, id := range a.OfferIDs {

@@ -214,7 +214,7 @@ func (l *leader) step(events []scheduler.Event, then func()) {
 			if !d.Wake.IsZero() {
 				l.wakeNo++
 				no := l.wakeNo
-				l.soon(d.Wake.Sub(w.wall()), func() {
+				l.soon(d.Sleep(w.wall()), func() {
 					if no == l.wakeNo && !l.busy && !l.planned {
 						l.turn()
 					}

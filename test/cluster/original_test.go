@@ -18,7 +18,7 @@ var originals = []struct{ path, value string }{
 	{"/config/job/old_ready", "appName: old_app\ncpuCount: 0.1\ncron: 0 0 3 * * ?\njobExecutionType: TRANSIENT\njobName: old_ready\nmemoryMB: 32.0\nmisfire: true\nprops:\n  script.command.line: bin/old.sh\nshardingTotalCount: 1\n"},
 	{"/config/job/old_failover", "appName: old_app\ncpuCount: 0.1\ncron: 0 0 3 * * ?\nfailover: true\njobExecutionType: TRANSIENT\njobName: old_failover\nmemoryMB: 32.0\nprops:\n  script.command.line: bin/old.sh\nshardingTotalCount: 3\n"},
 	{"/config/job/old_disabled", "appName: old_app\ncpuCount: 0.1\ncron: 0/1 * * * * ?\njobExecutionType: TRANSIENT\njobName: old_disabled\nmemoryMB: 32.0\nprops:\n  script.command.line: bin/old.sh\nshardingTotalCount: 1\n"},
-	{"/config/job/old_json", `{"appName":"old_app","cpuCount":0.1,"cron":"0 0 3 * * ?","jobExecutionType":"TRANSIENT","jobName":"old_json","memoryMB":32.0,"jobType":"SCRIPT","scriptCommandLine":"bin/old.sh","shardingTotalCount":1}`},
+	{"/config/job/old_json", `{"appName":"old_app","cpuCount":0.1,"cron":"0 0 3 * * ?","jobExecutionType":"TRANSIENT","jobName":"old_json","memoryMB":32.0,"props":{"script.command.line":"bin/old.sh"},"shardingTotalCount":1}`},
 	{"/config/job/old_java", "appName: java_app\ncpuCount: 0.1\ncron: 0 0 3 * * ?\njobExecutionType: TRANSIENT\njobName: old_java\nmemoryMB: 32.0\nshardingTotalCount: 1\n"},
 	{"/config/job/old_broken", "appName: old_app\n  cron: [\n"},
 	{"/config/job/名字", "appName: old_app\ncpuCount: 0.1\ncron: 0 0 3 * * ?\njobExecutionType: TRANSIENT\njobName: 名字\nmemoryMB: 32.0\nshardingTotalCount: 1\n"},

@@ -192,7 +192,7 @@ func (s *Server) configure(id int, members string) error {
 // ready waits until the server gives sessions.
 func (s *Server) ready() error {
 	deadline := time.After(patience)
-	poll := time.NewTicker(10 * time.Millisecond)
+	poll := time.NewTicker(30 * time.Millisecond)
 	defer poll.Stop()
 	for {
 		// Another server might answer at a port that ours could not get.

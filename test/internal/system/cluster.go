@@ -1,6 +1,7 @@
 package system
 
 import (
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"maps"
@@ -35,7 +36,9 @@ type Cluster struct {
 
 	zk        *zk.Conn // for looking into nodes; made when first needed
 	mesos     *server
+	mesosZK   string // what it is told of ZooKeeper
 	mesosArgs []string
+	agents    map[int]*server
 	servers   map[int]*server
 }
 
@@ -45,7 +48,7 @@ type Mesos []string
 // NewCluster starts ZooKeeper servers and a Mesos, and no server yet.
 func NewCluster(t testing.TB, bin Binaries, zooKeepers int, mesos Mesos) *Cluster {
 	t.Helper()
-	c := &Cluster{Machine: New(t, bin), SessionTimeout: 2 * time.Second, servers: map[int]*server{}, mesosArgs: mesos}
+	c := &Cluster{Machine: New(t, bin), SessionTimeout: 2 * time.Second, servers: map[int]*server{}, agents: map[int]*server{}, mesosArgs: mesos}
 	t.Cleanup(c.end)
 	if zooKeepers == 1 {
 		c.ZooKeepers = []*zkserver.Server{zkserver.Start(t)}
@@ -53,7 +56,7 @@ func NewCluster(t testing.TB, bin Binaries, zooKeepers int, mesos Mesos) *Cluste
 		c.ZooKeepers = zkserver.StartEnsemble(t, zooKeepers)
 	}
 	c.ZK = zkserver.Connect(c.ZooKeepers...)
-	c.Masters = "zk://" + c.ZK + "/mesos"
+	c.mesosZK, c.Masters = c.ZK, "zk://"+c.ZK+"/mesos"
 	c.StartMesos()
 	return c
 }
@@ -76,11 +79,42 @@ func (c *Cluster) StartMesos(args ...string) {
 	if c.mesos != nil {
 		c.Fatal("a Mesos runs already")
 	}
-	all := slices.Concat([]string{"local-cluster", "--listen", "127.0.0.1:0", "--zk", c.ZK, "--data-dir", c.MesosDir(),
-		"--cpus", fmt.Sprint(c.CPUs), "--memory", fmt.Sprint(c.MemoryMB)}, c.mesosArgs, args)
-	cmd := exec.Command(c.bin.Scheduler(), all...)
+	all := slices.Concat([]string{"local-cluster", "--listen", "127.0.0.1:0", "--zk", c.mesosZK, "--zk-session-timeout", "1s", "--data-dir", c.MesosDir(),
+		"--agent-ping-timeout", "500ms", "--max-agent-ping-timeouts", "3", "--cpus", fmt.Sprint(c.CPUs), "--memory", fmt.Sprint(c.MemoryMB)}, c.mesosArgs, args)
+	c.mesos = c.spawn("the Mesos", c.mesosCommand(all), mesosListening)
+}
+
+func (c *Cluster) mesosCommand(args []string) *exec.Cmd {
+	cmd := exec.Command(c.bin.Scheduler(), args...)
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + c.Dir, "MESOS_CANARY=" + c.Canary}
-	c.mesos = c.spawn("the Mesos", cmd, mesosListening)
+	return cmd
+}
+
+// StartAgent starts agent n of a Mesos that has none in its own process, linked to master, and waits until it is ready.
+func (c *Cluster) StartAgent(n int, master string, args ...string) {
+	c.Helper()
+	if c.agents[n] != nil {
+		c.Fatalf("agent %d runs already", n)
+	}
+	all := slices.Concat([]string{"local-agent", "--master", master, "--ip", "127.0.0." + strconv.Itoa(n), "--credentials", filepath.Join(c.MesosDir(), "credentials.json"),
+		"--data-dir", c.AgentDir(n), "--cpus", fmt.Sprint(c.CPUs), "--memory", fmt.Sprint(c.MemoryMB)}, args)
+	c.agents[n] = c.spawn(fmt.Sprintf("agent %d", n), c.mesosCommand(all), agentReady)
+}
+
+// AgentDir is the data folder of agent n.
+func (c *Cluster) AgentDir(n int) string { return filepath.Join(c.Dir, "agent-"+strconv.Itoa(n)) }
+
+var agentReady = regexp.MustCompile(`(ready)`)
+
+// KillAgent ends agent n with kill -9; its executors go on.
+func (c *Cluster) KillAgent(n int) {
+	c.Helper()
+	a := c.agents[n]
+	delete(c.agents, n)
+	if err := a.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		c.Fatalf("kill -9 agent %d: %v", n, err)
+	}
+	c.await(fmt.Sprintf("agent %d", n), a)
 }
 
 var mesosListening = regexp.MustCompile(`(http://127\.[0-9.]+:\d+)`)
@@ -266,10 +300,33 @@ func (c *Cluster) end() {
 			c.StopServer(n)
 		}
 	}
+	for n, a := range maps.Clone(c.agents) {
+		if c.Failed() {
+			c.Logf("the log of agent %d ends:\n%s", n, a.log.tail())
+		}
+		c.KillAgent(n)
+	}
 	if c.mesos != nil {
 		if c.Failed() {
 			c.Logf("the log of the Mesos ends:\n%s", c.mesos.log.tail())
 		}
 		c.KillMesos()
 	}
+}
+
+// Operate sends a call to the master's operator API and gives its answer.
+func (c *Cluster) Operate(call string) string {
+	c.Helper()
+	text, err := os.ReadFile(filepath.Join(c.MesosDir(), "credentials.json"))
+	if err != nil {
+		c.Fatal(err)
+	}
+	var own struct{ Principal, Secret string }
+	c.decode(string(text), &own)
+	auth := base64.StdEncoding.EncodeToString([]byte(own.Principal + ":" + own.Secret))
+	a, err := send(c.client, "POST", c.mesos.url+"/api/v1", call, []string{"Authorization: Basic " + auth, "Accept: application/json"})
+	if err != nil || a.Status >= 300 {
+		c.Fatalf("operator call %s: %v %d %s", call, err, a.Status, a.Body)
+	}
+	return a.Body
 }

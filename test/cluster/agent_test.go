@@ -1,0 +1,214 @@
+package cluster_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/elasticjob-go/elasticjob/test/internal/system"
+	"github.com/elasticjob-go/elasticjob/test/netproxy"
+)
+
+// twoAgents makes a cluster whose agents are processes of their own, agent 1 behind a proxy.
+func twoAgents(t *testing.T) (*system.Cluster, *netproxy.Proxy) {
+	t.Helper()
+	t.Parallel()
+	c := system.NewCluster(t, bin, 1, system.Mesos{"--agents", "0"})
+	proxy := netproxy.Start(t, c.MesosAddress())
+	c.StartAgent(1, "http://"+proxy.Address())
+	c.StartAgent(2, c.MesosURL())
+	c.StartServers(1)
+	return c, proxy
+}
+
+// held registers two jobs of two shards, one with failover, on agent 1 only, runs them, and gives their
+// executions and processes.
+type held struct {
+	again, once string
+	release     func()
+	began       []system.Entry
+}
+
+// hold runs jobs "again" (with failover) and "once" until released.
+func hold(c *system.Cluster) held {
+	c.Helper()
+	path, release := c.Hold()
+	c.App("held", writes, nil)
+	c.Job("again", "held", system.Doc{"shardingTotalCount": 2, "failover": true, "env": env("HOLD", path)})
+	c.Job("once", "held", system.Doc{"shardingTotalCount": 2, "env": env("HOLD", path)})
+	h := held{again: c.Trigger("again"), once: c.Trigger("once"), release: release}
+	h.began = append(c.Started(h.again, 2), c.Started(h.once, 2)...)
+	c.AwaitShards(h.again, "RUNNING")
+	c.AwaitShards(h.once, "RUNNING")
+	return h
+}
+
+// agentOf is the number of the agent, by its folder, that a process runs on.
+func agentOf(c *system.Cluster, pid int) int {
+	c.Helper()
+	cwd, err := os.Readlink(filepath.Join("/proc", fmt.Sprint(pid), "cwd"))
+	if err != nil {
+		c.Fatal(err)
+	}
+	if strings.HasPrefix(cwd, c.AgentDir(1)) {
+		return 1
+	}
+	return 2
+}
+
+// TestAgentRestarted kills an agent and starts it again while its executors run: they go on, and so do their tasks.
+func TestAgentRestarted(t *testing.T) {
+	c, proxy := twoAgents(t)
+	h := hold(c)
+	for n := 1; n <= 2; n++ {
+		c.KillAgent(n)
+	}
+	c.StartAgent(1, "http://"+proxy.Address())
+	c.StartAgent(2, c.MesosURL())
+	h.release()
+	for _, id := range []string{h.again, h.once} {
+		for _, s := range c.Await(id, "FINISHED").Shards {
+			if s.Attempt != 1 {
+				t.Errorf("%+v: want one attempt", s)
+			}
+		}
+	}
+	c.OnceEach()
+}
+
+// TestAgentCutOff cuts an agent off its master for longer than the pings allow, and heals it: its tasks are unreachable
+// and come back; without a word from them nothing of theirs is started elsewhere before its time (rule E4).
+func TestAgentCutOff(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		cut  func(*netproxy.Proxy)
+	}{
+		{"connections refused", (*netproxy.Proxy).Cut},
+		{"nothing comes through", (*netproxy.Proxy).Blackhole},
+		{"half closed", (*netproxy.Proxy).HalfClose},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			c, proxy := twoAgents(t)
+			c.KillAgent(2) // all runs on agent 1
+			h := hold(c)
+			test.cut(proxy)
+			if test.name != "half closed" { // which it finds out and mends at once
+				c.Until("explain says that the agent is away", func() string {
+					x := c.Explain("once")
+					if !strings.Contains(fmt.Sprint(x.Notes), "does not answer") {
+						return fmt.Sprintf("%+v", x)
+					}
+					return ""
+				})
+			}
+			proxy.Heal()
+			c.Until("the tasks run again", func() string {
+				for _, id := range []string{h.again, h.once} {
+					for _, s := range c.Execution(id).Shards {
+						if s.State != "RUNNING" || s.Attempt != 1 {
+							return fmt.Sprintf("%+v", s)
+						}
+					}
+				}
+				if x := c.Explain("once"); strings.Contains(fmt.Sprint(x.Notes), "does not answer") {
+					return fmt.Sprintf("%+v", x)
+				}
+				return ""
+			})
+			h.release()
+			c.Await(h.again, "FINISHED")
+			c.Await(h.once, "FINISHED")
+			c.OnceEach()
+		})
+	}
+}
+
+// TestAgentGone ends an agent for ever, with all that ran there: with failover its shards run again on the other agent,
+// without they are lost, and say so (rule E2).
+func TestAgentGone(t *testing.T) {
+	c, _ := twoAgents(t)
+	c.KillAgent(2)
+	h := hold(c)
+	c.StartAgent(2, c.MesosURL())
+	c.KillAgent(1)
+	for _, p := range c.Processes() {
+		if strings.Contains(p.Command, "executor") && c.Machine.Lives(p.PID) {
+			c.KillProcess(p.PID)
+		}
+	}
+	c.Until("no task runs any more", func() string {
+		for _, e := range h.began {
+			if c.Machine.Lives(e.PID) {
+				return fmt.Sprintf("%+v", e)
+			}
+		}
+		return ""
+	})
+	var agents struct {
+		GetAgents struct {
+			Agents []struct {
+				Active    bool
+				AgentInfo struct {
+					ID struct{ Value string }
+				} `json:"agent_info"`
+			}
+		} `json:"get_agents"`
+	}
+	c.Until("the master knows that it is away", func() string {
+		if err := json.Unmarshal([]byte(c.Operate(`{"type":"GET_AGENTS"}`)), &agents); err != nil {
+			t.Fatal(err)
+		}
+		for _, a := range agents.GetAgents.Agents {
+			if !a.Active {
+				return ""
+			}
+		}
+		return fmt.Sprintf("%+v", agents)
+	})
+	for _, a := range agents.GetAgents.Agents {
+		if !a.Active {
+			c.Operate(`{"type":"MARK_AGENT_GONE","mark_agent_gone":{"agent_id":{"value":"` + a.AgentInfo.ID.Value + `"}}}`)
+		}
+	}
+	for _, s := range c.Await(h.once, "FAILED").Shards {
+		if s.State != "LOST" || s.FailureCause == "" || s.Attempt != 1 {
+			t.Errorf("without failover: %+v, want LOST and why", s)
+		}
+	}
+	for _, e := range c.Started(h.again, 4)[2:] {
+		if n := agentOf(c, e.PID); n != 2 {
+			t.Errorf("%+v runs on agent %d", e, n)
+		}
+	}
+	h.release()
+	c.Await(h.again, "FINISHED")
+	c.Ran()
+}
+
+// TestMaintenance: nothing new is placed on an agent that is about to go.
+func TestMaintenance(t *testing.T) {
+	c, _ := twoAgents(t)
+	c.Operate(`{"type":"UPDATE_MAINTENANCE_SCHEDULE","update_maintenance_schedule":{"schedule":{"windows":[{"machine_ids":[{"hostname":"127.0.0.1","ip":"127.0.0.1"}],"unavailability":{"start":{"nanoseconds":1}}}]}}}`)
+	path, release := c.Hold()
+	c.App("placed", writes, nil)
+	c.Job("placed", "placed", system.Doc{"shardingTotalCount": 3, "cpuCount": 4, "env": env("HOLD", path)})
+	c.Job("waits", "placed", system.Doc{"shardingTotalCount": 2, "cpuCount": 4, "env": env("HOLD", path)})
+	for _, e := range c.Started(c.Trigger("placed"), 3) {
+		if n := agentOf(c, e.PID); n != 2 {
+			t.Errorf("%+v runs on agent %d, which is about to go", e, n)
+		}
+	}
+	id := c.Trigger("waits")
+	c.Until("explain says that an agent is about to go", func() string {
+		x := c.Explain("waits")
+		if len(x.Waiting) == 0 || !strings.Contains(x.Waiting[0].Reason, "maintenance") {
+			return fmt.Sprintf("%+v", x)
+		}
+		return ""
+	})
+	release()
+	c.Await(id, "FINISHED")
+}
