@@ -300,7 +300,7 @@ func later(t, now time.Time) time.Time {
 // off says why a job makes no fires, or "".
 func (c *Core) off(j *jobState) string {
 	if f := c.faulty[under(pathJobs, j.name)]; f.why != "" && j.cfg == nil {
-		return "its document in the registry can't be used: " + f.why
+		return "its document " + under(pathJobs, j.name) + " can't be used: " + f.why
 	}
 	if j.cfg == nil {
 		return "the job is deregistered"
@@ -344,6 +344,9 @@ func (c *Core) addLaunchable(e *execution) {
 			return
 		}
 		c.removeLaunchable(e)
+	}
+	if !e.launched() {
+		_ = 0 // its job may have changed while it was not the next
 	}
 	e.launchKey, e.launchable = key, true
 	i, _ := slices.BinarySearchFunc(c.launchable, key, compareLaunch)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
@@ -20,6 +21,8 @@ type lanes struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
+
+	trouble atomic.Pointer[string] // why the last session ended or could not begin
 
 	mu      sync.Mutex
 	present *sessionLanes // nil while there is no session
@@ -235,7 +238,7 @@ func (l *lanes) subscribe(c CallSubscribe) {
 	cancel()
 	l.r.s.opt.Point(pointAfterSubscribe)
 	if err != nil {
-		l.r.inbox.put(SessionEnded{Session: c.Session, Reason: fmt.Sprintf("subscribe: %v", err), Removed: removed(err)})
+		l.over(SessionEnded{Session: c.Session, Reason: fmt.Sprintf("subscribe: %v", err), Removed: removed(err)})
 		return
 	}
 	p := &sessionLanes{session: s, number: c.Session}
@@ -263,7 +266,13 @@ func (l *lanes) subscribe(c CallSubscribe) {
 		ended.Removed = removed(err)
 	}
 	l.end(s)
-	l.r.inbox.put(ended)
+	l.over(ended)
+}
+
+// over tells that a session has ended, or could not begin.
+func (l *lanes) over(e SessionEnded) {
+	l.trouble.Store(&e.Reason)
+	l.r.inbox.put(e)
 }
 
 // removed reports whether a failed subscription means that the framework id was torn down.

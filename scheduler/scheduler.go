@@ -277,6 +277,9 @@ func (s *Scheduler) Leader() (LeaderView, bool) {
 	return LeaderView{Address: l.Address, Term: l.Term, Since: l.Since, Self: r != nil && r.term.Number() == l.Term}, true
 }
 
+// troubled is a registry that knows why it can't be reached at present.
+type troubled interface{ Trouble() error }
+
 // Health says whether this process can do its work. It never waits for a commit.
 func (s *Scheduler) Health() Health {
 	r, err := s.current()
@@ -286,11 +289,18 @@ func (s *Scheduler) Health() Health {
 		}
 		s.mu.RLock()
 		defer s.mu.RUnlock()
-		return Health{Detail: s.why}
+		h := Health{Detail: s.why}
+		if t, ok := s.opt.Registry.(troubled); ok && t.Trouble() != nil {
+			h.Detail += ": " + t.Trouble().Error() + "; it is tried again"
+		}
+		return h
 	}
 	h := Health{Leading: true, Subscribed: r.subscribed.Load()}
 	if !h.Subscribed {
 		h.Detail = "no subscription to the cluster; it is tried again with growing intervals"
+		if why := r.lanes.trouble.Load(); why != nil {
+			h.Detail += ": " + *why
+		}
 	}
 	return h
 }

@@ -261,3 +261,26 @@ func TestF2WithoutAMarkFiresAreMadeFromSince(t *testing.T) {
 		t.Errorf("a fire 15 s old, since its job was registered, is left out: %v", err)
 	}
 }
+
+func TestL2WhatNeverFittedIsLookedAtAgainWhenItIsTheNext(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(oneShard, withMisfire, func(j *jobs.Config) { j.CPUCount = 1000 })
+	s.trigger()
+	s.offer("S1", 8, 8192)
+	s.apply(s.core.planUpdateJob("my_job", func(j jobs.Config) (jobs.Config, error) { j.CPUCount = 1; return j, nil }))
+	s.after(-time.Hour)
+	s.trigger() // by the clock it comes first
+	s.offer("S1", 8, 8192)
+	l := s.accepted()
+	if len(l) != 1 || !s.core.flow.suppressed {
+		t.Fatalf("%d launches, offers suppressed: %v", len(l), s.core.flow.suppressed)
+	}
+	s.run(l)
+	s.finish(l)
+	s.until(time.Second)
+	if s.core.flow.suppressed {
+		t.Fatal("no offers are asked for the one that waits and fits now")
+	}
+}

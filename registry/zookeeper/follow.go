@@ -28,6 +28,19 @@ func (f *follower) leader() (registry.Leader, bool) {
 	return f.known, f.some && f.wires.left() > 0
 }
 
+// trouble is why the last try to reach a server failed, nil while one is reached.
+func (f *follower) trouble() error {
+	f.mu.Lock()
+	w := f.wires
+	f.mu.Unlock()
+	if w == nil {
+		return nil
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.trouble
+}
+
 func (f *follower) set(l registry.Leader, some bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -128,7 +128,7 @@ func checkPath(path string) error {
 func (p *place) explain(doing, path string, err error) error {
 	switch {
 	case errors.Is(err, zk.ErrNoAuth):
-		return fmt.Errorf("%w: %s %s: ZooKeeper gives no permission to %s: check the digest, or the node's ACL with zkCli.sh getAcl %s",
+		return fmt.Errorf("%w: %s %s: ZooKeeper gives no permission to %s: check --zk-digest-file, or the node's ACL with zkCli.sh getAcl %s",
 			registry.ErrUnusable, doing, path, p.user(), path)
 	case errors.Is(err, zk.ErrAuthFailed), errors.Is(err, zk.ErrInvalidACL):
 		return fmt.Errorf("%w: %s %s: ZooKeeper does not accept %s: %w", registry.ErrUnusable, doing, path, p.user(), err)

@@ -80,6 +80,14 @@ func (r *Registry) Leader() (registry.Leader, bool) {
 	return registry.Leader{}, false
 }
 
+// Trouble says why ZooKeeper can't be reached at present; nil when it can. It asks nobody.
+func (r *Registry) Trouble() error {
+	if err := r.follower.trouble(); err != nil {
+		return fmt.Errorf("can't reach ZooKeeper at %s: %w", r.place.Servers, err)
+	}
+	return nil
+}
+
 // Campaign stands for election until it leads or ctx ends. It keeps trying while
 // ZooKeeper can't be reached, and says so in the log. A term of this registry that still
 // lasts ends. The address who is stored, and seen by everybody.

@@ -56,6 +56,8 @@ func (c *checker) decided(l *leader, events []scheduler.Event, d *scheduler.Deci
 				delete(v.outstanding, id)
 			}
 			delete(v.accepts, e.Seq)
+		case scheduler.ForgetAsked:
+			delete(c.alive, e.TaskID) // an operator said that it is over
 		case scheduler.Told:
 			if e.Session == v.session {
 				c.told(l, e.Event)

@@ -57,7 +57,7 @@ func TestPiecesReadAsTheWhole(t *testing.T) {
 	t.Run("worlds", func(t *testing.T) {
 		t.Parallel()
 		read := 0
-		for seed := range uint64(10) {
+		for seed := range uint64(20) {
 			w := newWorld(Config{Seed: seed + 1, Steps: 150}, newTracer(nil, 0))
 			seen := map[string]int64{}
 			var look func()

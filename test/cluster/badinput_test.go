@@ -76,10 +76,12 @@ func TestHealsWithTime(t *testing.T) {
 			return ""
 		})
 	}
+	c.KillMesos() // a master without ZooKeeper ends itself
 	c.ZooKeepers[0].Kill()
 	c.StartServer(1)
 	says(1, c.ZooKeepers[0].Address())
 	c.ZooKeepers[0].Restart()
+	c.StartMesos()
 	c.Ready()
 	c.KillServer(1)
 	c.KillMesos()

@@ -1,6 +1,12 @@
 package agent
 
-import "github.com/elasticjob-go/elasticjob/cluster/local/master"
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"github.com/elasticjob-go/elasticjob/cluster/local/master"
+)
 
 // Ping answers with pong on the way that all updates take: an agent whose alarms, lock or
 // uplink hang does not. One that the master does not count on any more
@@ -25,10 +31,19 @@ func (a *Agent) registerAgain() {
 	a.log.Warn("master had lost this agent, registering again", "agent", a.id, "executors", len(still.Executors), "tasks", len(still.Tasks))
 	a.uplink.tell(func(up master.Upstream) {
 		if err := up.Register(a, still); err != nil {
-			a.log.Error("agent cannot register with its master", "agent", a.id, "error", err)
+			a.cannotRegister(err)
 		}
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		a.returning = false
 	})
+}
+
+// cannotRegister logs a registration that failed; one that was given up is no fault.
+func (a *Agent) cannotRegister(err error) {
+	level := slog.LevelError
+	if errors.Is(err, context.Canceled) {
+		level = slog.LevelInfo
+	}
+	a.log.Log(context.Background(), level, "agent cannot register with its master", "agent", a.id, "error", err)
 }

@@ -276,7 +276,7 @@ func (a *Agent) recovered() {
 	a.uplink.open(func(up master.Upstream) {
 		err := up.Register(a, still)
 		if err != nil {
-			a.log.Error("agent cannot register with its master", "agent", a.id, "error", err)
+			a.cannotRegister(err)
 		}
 		a.mu.Lock()
 		a.registerErr = err

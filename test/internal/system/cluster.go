@@ -79,7 +79,7 @@ func (c *Cluster) StartMesos(args ...string) {
 	if c.mesos != nil {
 		c.Fatal("a Mesos runs already")
 	}
-	all := slices.Concat([]string{"local-cluster", "--listen", "127.0.0.1:0", "--zk", c.mesosZK, "--zk-session-timeout", "1s", "--data-dir", c.MesosDir(),
+	all := slices.Concat([]string{"local-cluster", "--listen", "127.0.0.1:0", "--zk", c.mesosZK, "--zk-session-timeout", "4s", "--data-dir", c.MesosDir(),
 		"--agent-ping-timeout", "500ms", "--max-agent-ping-timeouts", "3", "--cpus", fmt.Sprint(c.CPUs), "--memory", fmt.Sprint(c.MemoryMB)}, c.mesosArgs, args)
 	c.mesos = c.spawn("the Mesos", c.mesosCommand(all), mesosListening)
 }
