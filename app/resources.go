@@ -29,6 +29,11 @@ func (r Resources) Minus(o Resources) Resources {
 	return Resources{CPUMilli: r.CPUMilli - o.CPUMilli, MemMilli: r.MemMilli - o.MemMilli}
 }
 
+// Max is the larger of each.
+func (r Resources) Max(o Resources) Resources {
+	return Resources{CPUMilli: max(r.CPUMilli, o.CPUMilli), MemMilli: max(r.MemMilli, o.MemMilli)}
+}
+
 // Times returns n times r.
 func (r Resources) Times(n int) Resources {
 	return Resources{CPUMilli: r.CPUMilli * int64(n), MemMilli: r.MemMilli * int64(n)}

@@ -127,6 +127,8 @@ type agentState struct {
 	id, host, url string
 	// capacity is the most ever seen free plus used by us.
 	capacity app.Resources
+	// room is capacity, measured again when a turn in vain says that it was thought too large (rule L2).
+	room app.Resources
 	// registered is set when this very master has had it in this session.
 	registered  bool
 	unavailable time.Time
@@ -346,7 +348,7 @@ func (c *Core) addLaunchable(e *execution) {
 		c.removeLaunchable(e)
 	}
 	if !e.launched() {
-		_ = 0 // its job may have changed while it was not the next
+		e.neverFits = false // its job may have changed while it was not the next
 	}
 	e.launchKey, e.launchable = key, true
 	i, _ := slices.BinarySearchFunc(c.launchable, key, compareLaunch)

@@ -21,7 +21,8 @@ type executorRecord struct {
 	Info cluster.Executor `json:"info"`
 	// Closing is committed before SHUTDOWN is sent; from then on nothing is
 	// matched to it (rule X2).
-	Closing bool `json:"closing,omitempty"`
+	Closing  bool      `json:"closing,omitempty"`
+	ClosedAt time.Time `json:"closedAt,omitzero"`
 
 	tasks   int           // live tasks on it
 	used    app.Resources // by those tasks
@@ -72,7 +73,7 @@ func (c *Core) addExecutor(x *executorRecord) {
 // closeExecutor commits that an executor is to go (rule X2).
 func (c *Core) closeExecutor(x *executorRecord) {
 	if !x.Closing {
-		x.Closing = true
+		x.Closing, x.ClosedAt = true, c.now
 		c.closing[x.Info.ID] = x
 		c.dirty.executor(x.Info.ID)
 	}
@@ -207,11 +208,18 @@ func (c *Core) tendExecutors() {
 			continue
 		}
 		if x.shutdownTry >= shutdownTries {
-			// Its end got lost, or its agent did. Should it live on, the next
-			// offer of its agent names it (rule X3).
-			c.dropExecutor(x)
+			// Its end got lost, or its agent is away. The next offer of its agent
+			// tells whether it lives on (rule X3); until there is one, it may.
 			c.lookAtOffers()
-			continue
+			if x.ClosedAt.After(c.now) { // the clock has stepped back since: it counts from now
+				x.ClosedAt = c.now
+				c.dirty.executor(id)
+			}
+			here := c.agents[x.Agent] != nil && c.agents[x.Agent].registered
+			if here || c.draining || c.now.Sub(x.ClosedAt) >= awayKept {
+				c.dropExecutor(x)
+				continue
+			}
 		}
 		x.shutdownSent = c.now
 		x.shutdownTry++
@@ -219,6 +227,10 @@ func (c *Core) tendExecutors() {
 		c.wakeAt(c.now.Add(backoff(c.opt.ResendFirst, c.opt.ResendMost, x.shutdownTry-1)))
 	}
 }
+
+// awayKept is how long a closing executor of an agent that is away is kept in mind. One
+// that comes back later is ended when we next have an offer of its agent.
+const awayKept = time.Hour
 
 // shutdownTries is how often SHUTDOWN is repeated, for some six minutes in all.
 const shutdownTries = 8

@@ -37,6 +37,11 @@ func (c *Core) offered(e cluster.Offers) {
 	for _, o := range e.Offers {
 		c.stats.OffersReceived++
 		a := c.agent(o.AgentID)
+		if !a.registered { // it is back: what was said to it meanwhile was lost
+			for _, x := range c.executorsOn[o.AgentID] {
+				x.shutdownSent, x.shutdownTry = time.Time{}, 0
+			}
+		}
 		a.registered = true
 		a.host, a.unavailable = o.Hostname, o.Unavailable
 		if !o.Unavailable.IsZero() {
@@ -65,8 +70,7 @@ func (c *Core) growCapacity(agentID string, runs []string) {
 			free = free.Plus(app.Resources(x.Info.Resources))
 		}
 	}
-	a.capacity.CPUMilli = max(a.capacity.CPUMilli, free.CPUMilli)
-	a.capacity.MemMilli = max(a.capacity.MemMilli, free.MemMilli)
+	a.capacity, a.room = a.capacity.Max(free), a.room.Max(free)
 }
 
 // tendOffers keeps what the next seconds need and gives back the rest: offers

@@ -49,7 +49,7 @@ func (c *Core) measureAgain(agents map[string]bool) {
 		for _, x := range c.executorsOn[id] {
 			runs = append(runs, x.Info.ID)
 		}
-		c.agent(id).capacity = app.Resources{}
+		c.agent(id).room = app.Resources{}
 		c.growCapacity(id, runs)
 	}
 }
@@ -117,14 +117,14 @@ func (c *Core) roomFor(e *execution) map[string]bool {
 			all = append(all, ag)
 		}
 	}
-	slices.SortStableFunc(all, func(x, y *agentState) int { return int(y.capacity.CPUMilli - x.capacity.CPUMilli) })
+	slices.SortStableFunc(all, func(x, y *agentState) int { return int(y.room.CPUMilli - x.room.CPUMilli) })
 	need, shard := job.ShardingTotalCount, job.Resources()
 	picked := map[string]bool{}
 	for _, ag := range all {
 		if need <= 0 {
 			break
 		}
-		room := ag.capacity.Minus(a.Resources())
+		room := ag.room.Minus(a.Resources())
 		n := 0
 		for n < need && shard.Times(n+1).Fits(room) {
 			n++

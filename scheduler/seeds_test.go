@@ -284,3 +284,60 @@ func TestL2WhatNeverFittedIsLookedAtAgainWhenItIsTheNext(t *testing.T) {
 		t.Fatal("no offers are asked for the one that waits and fits now")
 	}
 }
+
+func TestX2AnExecutorOnAnAgentThatIsAwayIsEndedWhenItComesBack(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(oneShard)
+	l := s.start(8)
+	s.run(l)
+	x := l[0].Executor.ID
+	s.finish(l)
+	s.step(s.told(cluster.Failure{AgentID: "S1"})) // the agent was removed
+	s.until(50 * time.Minute)                      // far longer than SHUTDOWN is repeated for a registered one
+	if s.core.executors[x] == nil {
+		t.Fatal("the executor is forgotten while nobody knows whether it lives")
+	}
+	// A look at the offers finds the agent back, and the executor alive.
+	if d := s.offer("S1", 7, 8192, x); len(calls[CallShutdown](d)) != 1 {
+		t.Fatalf("no SHUTDOWN when its agent is back: %+v", d.Calls)
+	}
+	s.offer("S1", 8, 8192)
+	if s.core.executors[x] != nil {
+		t.Fatal("an executor that an offer shows to be gone is kept")
+	}
+}
+
+func TestX2AnExecutorOnAnAgentThatStaysAwayIsForgottenAfterAnHour(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(oneShard)
+	l := s.start(8)
+	s.run(l)
+	s.finish(l)
+	s.step(s.told(cluster.Failure{AgentID: "S1"}))
+	s.until(40 * time.Minute)
+	s.restart() // since-when is committed (rule F8)
+	if len(s.core.executors) == 0 {
+		t.Fatal("forgotten too early")
+	}
+	s.until(25 * time.Minute)
+	if len(s.core.executors) > 0 {
+		t.Fatalf("%+v", s.core.executors)
+	}
+}
+
+func TestL2ATurnInVainDoesNotMakeAgentsSmallerForExplain(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(oneShard, func(j *jobs.Config) { j.CPUCount = 4 })
+	s.offer("S1", 8, 8192)
+	s.core.agents["S1"].room = app.Resources{}
+	s.core.measureAgain(map[string]bool{"S1": true})
+	if c := s.core.agents["S1"]; c.capacity.CPUMilli != 8000 {
+		t.Fatalf("%+v: the most that was ever seen is 8 CPUs", c)
+	}
+}

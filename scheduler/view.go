@@ -85,8 +85,7 @@ func (c *Core) neverFitsNote(job jobs.Config, a app.Config) string {
 			return ""
 		}
 		seen = true
-		most.CPUMilli = max(most.CPUMilli, ag.capacity.CPUMilli)
-		most.MemMilli = max(most.MemMilli, ag.capacity.MemMilli)
+		most = most.Max(ag.capacity)
 	}
 	if !seen {
 		return ""

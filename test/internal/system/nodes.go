@@ -2,6 +2,7 @@ package system
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -76,4 +77,19 @@ func (c *Cluster) Secret(name, text string) string {
 		c.Fatal(err)
 	}
 	return path
+}
+
+// Standing waits until n servers stand for election, the leader among them.
+func (c *Cluster) Standing(n int) {
+	c.Helper()
+	c.Until(fmt.Sprint(n, " servers stand for election"), func() string {
+		children, _, err := c.Nodes().Children(namespace + "/ha/election")
+		if err != nil {
+			c.Fatal(err)
+		}
+		if len(children) != n {
+			return fmt.Sprint(children)
+		}
+		return ""
+	})
 }
