@@ -335,9 +335,15 @@ func (f *clusterFlags) next(cluster *local.Cluster, secretFile string) string {
 		fmt.Fprintf(&b, "local agent: %s, of the master %s; its data is in %s\n", cluster.AgentURL(), f.master, f.dataDir)
 		return b.String()
 	}
-	fmt.Fprintf(&b, "local cluster: the master is %s, with %d agents; its data is in %s\n", cluster.MasterURL(), f.agents, f.dataDir)
-	where := cluster.MasterURL()
+	agents := fmt.Sprint(f.agents, " agents")
+	if f.agents == 1 {
+		agents = "1 agent"
+	}
+	fmt.Fprintf(&b, "local cluster: the master is %s, with %s; its data is in %s\n", cluster.MasterURL(), agents, f.dataDir)
+	where, standby := cluster.MasterURL(), ""
 	if f.zk != "" {
+		hosts, _, _ := strings.Cut(strings.TrimPrefix(f.zk, "zk://"), "/")
+		standby = " --zk " + hosts
 		group, _ := elect.ParseGroup(f.zk) // refused by options
 		where = group.String()
 		fmt.Fprintf(&b, "it stands for election in %s\n", where)
@@ -361,7 +367,7 @@ func (f *clusterFlags) next(cluster *local.Cluster, secretFile string) string {
 	if f.zk == "" {
 		join = strings.Replace(where, "https://", "http://", 1)
 	}
-	fmt.Fprintf(&b, "start a scheduler:    scheduler --mesos %s%s\n", where, more)
+	fmt.Fprintf(&b, "start a scheduler:    scheduler --mesos %s%s%s\n", where, standby, more)
 	fmt.Fprintf(&b, "start another agent:  scheduler local-agent --master %s%s --data-dir %s\n", join, agentMore,
 		filepath.Join(filepath.Dir(filepath.Clean(f.dataDir)), "agent-of-"+port))
 	fmt.Fprintf(&b, "end it with Ctrl-C: executors go on; kill -USR1 %d ends them first\n", os.Getpid())
