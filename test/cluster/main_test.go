@@ -11,9 +11,6 @@ var bin system.Binaries
 
 func TestMain(m *testing.M) { os.Exit(system.Main(m, &bin, 4)) }
 
-// everySecond is Quartz's for it.
-const everySecond = "* * * * * ?"
-
 // start makes a cluster with servers 1 to n, of which one leads.
 func start(t *testing.T, servers int, mesos ...string) *system.Cluster {
 	t.Helper()

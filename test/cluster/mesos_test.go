@@ -3,6 +3,7 @@ package cluster_test
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 	"github.com/elasticjob-go/elasticjob/test/netproxy"
@@ -53,7 +54,10 @@ func TestCutFromMaster(t *testing.T) {
 	c.Masters = "http://" + proxy.Address()
 	c.StartServers(1)
 	storm := system.NewStorm(c.Machine)
-	for i, cut := range []func(){proxy.Cut, proxy.HalfClose, func() { proxy.DropAfter(4000) }, proxy.Blackhole} {
+	for i, cut := range []func(){
+		proxy.Cut, proxy.HalfClose, proxy.HalfCloseToTarget, proxy.Blackhole,
+		func() { proxy.DropAfter(4000) }, func() { proxy.DropAfter(0) }, func() { proxy.Delay(300 * time.Millisecond) },
+	} {
 		storm.Ask(fmt.Sprint("before-", i))
 		cut()
 		storm.Ask(fmt.Sprint("while-", i))

@@ -3,6 +3,7 @@ package cluster_test
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 	"github.com/elasticjob-go/elasticjob/test/netproxy"
@@ -35,12 +36,15 @@ func TestZooKeeperServersKilled(t *testing.T) {
 // it is back, it follows.
 func TestCutFromZooKeeper(t *testing.T) {
 	for _, test := range []struct {
-		name string
-		cut  func(*netproxy.Proxy)
+		name    string
+		cut     func(*netproxy.Proxy)
+		deposes bool
 	}{
-		{"connections refused", (*netproxy.Proxy).Cut},
-		{"nothing comes through", (*netproxy.Proxy).Blackhole},
-		{"one direction is closed", (*netproxy.Proxy).HalfClose},
+		{"connections refused", (*netproxy.Proxy).Cut, true},
+		{"nothing comes through", (*netproxy.Proxy).Blackhole, true},
+		{"one direction is closed", (*netproxy.Proxy).HalfClose, false},
+		{"slow", func(p *netproxy.Proxy) { p.Delay(100 * time.Millisecond) }, false},
+		{"an answer is lost", func(p *netproxy.Proxy) { p.DropAfter(2000) }, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -54,10 +58,10 @@ func TestCutFromZooKeeper(t *testing.T) {
 			c.StartServer(2)
 			storm := system.NewStorm(c.Machine)
 			test.cut(proxy)
-			if test.name == "one direction is closed" {
-				c.AwaitLeader() // it connects again: either may lead
-			} else {
+			if test.deposes {
 				c.AwaitLeader(1)
+			} else {
+				c.AwaitLeader() // it connects again: either may lead
 			}
 			storm.Ask("cut")
 			proxy.Heal()

@@ -137,6 +137,9 @@ func (s *Storm) Settle(again bool) string {
 	}
 	lost, doubled := 0, 0
 	for part, n := range starts {
+		if job, _, _ := strings.Cut(part.Execution, "@"); !slices.Contains(jobs, job) {
+			continue
+		}
 		if n == 0 || ends[part] == 0 {
 			lost++
 		}
