@@ -121,7 +121,7 @@ func (s *Server) whoLeads(r *http.Request) (string, error) {
 	case !ok:
 		return notNow("no_leader", "nobody leads now, nothing was changed: try again. Here: %s", cmp.Or(s.opts.Scheduler.Health().Detail, "waiting for an election"))
 	case leader.Self || leader.Address == s.opts.Advertise:
-		return notNow("not_leading", "this server is just taking over or giving up the lead, nothing was changed: try again")
+		return notNow("not_leading", "this server is just taking over or giving up the lead, nothing was changed: try again; if that lasts, another server has its address, %s, by --advertise", s.opts.Advertise)
 	}
 	return leader.Address, nil
 }
@@ -154,7 +154,7 @@ func passingFailure(r *http.Request, address string, sent bool, err error) error
 			"the connection to the leader at %s broke, and the change may have been done: look before you send it again (%v)", address, err)}
 	}
 	return &failure{status: http.StatusServiceUnavailable, code: "leader_unreachable", message: fmt.Sprintf(
-		"the leader at %s gave no answer, nothing was changed: try again (%v)", address, err)}
+		"the leader at %s gave no answer, nothing was changed: try again; if that lasts, look at the leader's --advertise (%v)", address, err)}
 }
 
 // patientWriter gives the client some time for each piece of an answer, however

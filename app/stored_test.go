@@ -5,6 +5,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -157,6 +158,36 @@ func TestDecodeStoredRefuses(t *testing.T) {
 }
 
 // What we write is read back as it was, by the short way and by the long one.
+// What somebody leaves in a registry is refused, and keeps nobody busy: each of these once
+// took all memory, or minutes.
+func TestD15NoDocumentIsTooMuch(t *testing.T) {
+	t.Parallel()
+	const size = 400_000
+	deep := strings.Repeat(`{"a":`, 9_000)
+	var fields, texts, twice strings.Builder
+	for i := range size / 10 {
+		fmt.Fprintf(&fields, "a%d: 1\n", i)
+		fmt.Fprintf(&texts, "a%d: \"1\"\n", i)
+	}
+	twice.WriteString(fields.String() + "a1: 1\n")
+	docs := map[string]string{"json": deep + `"` + strings.Repeat("x", size) + `"` + strings.Repeat("}", 9_000), "texts": texts.String(), "twice": twice.String()}
+	for _, piece := range []string{"[", "{a: ", `{"a":`, "- ", "&a ", "!!a ", "? ", "a: ", "a: \"", "'a': ", "[]", "@", "]", ": ", "a:\n", "---\n"} {
+		docs[piece] = strings.Repeat(piece, size/len(piece))
+	}
+	begin := time.Now()
+	for name, doc := range docs {
+		if _, _, err := DecodeStored([]byte(doc)); err == nil || len(err.Error()) > 200 {
+			t.Errorf("%q again and again: %.300v", name, err)
+		}
+		if took := time.Since(begin); took > time.Minute {
+			t.Fatalf("%q: %s for all so far", name, took)
+		}
+	}
+	if c, notes, err := DecodeStored([]byte("appName: a\n" + fields.String())); err != nil || c.AppName != "a" || len(notes) == 0 {
+		t.Errorf("many fields that have no effect: %v, %v, %v", c.AppName, len(notes), err)
+	}
+}
+
 func TestEncodeYAMLReadsBack(t *testing.T) {
 	t.Parallel()
 	tricky := rapid.OneOf(rapid.String(), rapid.StringMatching(`[a-z0-9:#'"\\\[\]{}&*!|>%@~ .,+=?/_-]{0,12}`),

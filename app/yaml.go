@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
 )
@@ -23,6 +25,7 @@ func parseLines(doc []byte) ([]entry, bool) {
 	out := make([]entry, 0, 24)
 	text := string(doc)
 	inMap := false
+	var seen, seenNested map[string]bool // of many names
 	for text != "" {
 		line, rest, _ := strings.Cut(text, "\n")
 		text = rest
@@ -31,17 +34,23 @@ func parseLines(doc []byte) ([]entry, bool) {
 			line = line[2:]
 		}
 		name, value, ok := splitLine(line)
-		if !ok || nested && !inMap || repeated(out, name, nested) {
+		if !ok || nested && !inMap {
 			return nil, false
 		}
+		var repeated bool
 		switch {
 		case nested:
 			last := &out[len(out)-1]
 			last.isMap, last.value = true, scalar{}
+			repeated, seenNested = isRepeated(last.fields, name, seenNested)
 			last.fields = append(last.fields, entry{name: name, value: value})
 		default:
+			repeated, seen = isRepeated(out, name, seen)
 			out = append(out, entry{name: name, value: value})
-			inMap = value.plain && value.text == ""
+			inMap, seenNested = value.plain && value.text == "", nil
+		}
+		if repeated {
+			return nil, false
 		}
 		if nested && value.plain && value.text == "" {
 			return nil, false
@@ -50,16 +59,24 @@ func parseLines(doc []byte) ([]entry, bool) {
 	return out, true
 }
 
-func repeated(out []entry, name string, nested bool) bool {
-	if nested {
-		out = out[len(out)-1].fields
+// isRepeated reports whether a name is among the fields. Of many it keeps a set, which
+// the caller hands back with the next name.
+func isRepeated(fields []entry, name string, seen map[string]bool) (bool, map[string]bool) {
+	const few = 50
+	if len(fields) < few {
+		return slices.ContainsFunc(fields, func(e entry) bool { return e.name == name }), nil
 	}
-	for i := range out {
-		if out[i].name == name {
-			return true
+	if seen == nil {
+		seen = make(map[string]bool, 2*few)
+		for i := range fields {
+			seen[fields[i].name] = true
 		}
 	}
-	return false
+	if seen[name] {
+		return true, seen
+	}
+	seen[name] = true
+	return false, seen
 }
 
 // splitLine takes a line "name: value" apart if there is no doubt about it.
@@ -185,9 +202,13 @@ func parseYAML(doc []byte) ([]entry, error) {
 	if len(doc) > maxYAMLBytes {
 		return nil, fmt.Errorf("it has %d bytes, at most %d are read", len(doc), maxYAMLBytes)
 	}
-	file, err := parser.ParseBytes(bytes.TrimPrefix(doc, []byte("\ufeff")), 0)
+	tokens := lexer.Tokenize(string(bytes.TrimPrefix(doc, []byte("\ufeff"))))
+	if isIntricate(tokens) {
+		return nil, errIntricate
+	}
+	file, err := parser.Parse(tokens, 0)
 	if err != nil {
-		first, _, _ := strings.Cut(err.Error(), "\n")
+		first, _, _ := strings.Cut(plainError(err), "\n")
 		return nil, fmt.Errorf("no YAML: at %s", strings.TrimSpace(first))
 	}
 	var found ast.Node
@@ -220,7 +241,41 @@ func parseYAML(doc []byte) ([]entry, error) {
 const (
 	maxYAMLBytes = 1 << 20
 	maxYAMLDepth = 16
+	// maxYAMLMarks bounds what nests: one that can be used has a few.
+	maxYAMLMarks  = 500
+	maxYAMLFields = 10_000
 )
+
+var errIntricate = errors.New("it is nested too deep, or too large")
+
+// isIntricate finds documents that the library would take more time or memory for
+// than there is: both grow with the square of what is nested, and of the fields. What
+// somebody leaves in a registry must end no leader.
+func isIntricate(tokens token.Tokens) bool {
+	marks, fields := 0, 0
+	for _, t := range tokens {
+		switch t.Type {
+		case token.MappingValueType:
+			fields++
+		case token.MappingStartType, token.SequenceStartType, token.SequenceEntryType, token.MappingKeyType, token.MergeKeyType,
+			token.AnchorType, token.AliasType, token.TagType, token.DirectiveType, token.DocumentHeaderType:
+			marks++
+		}
+	}
+	return marks > maxYAMLMarks || fields > maxYAMLFields
+}
+
+// plainError is the library's error without the source around its place, for which it takes
+// the square of a line's length.
+func plainError(err error) string {
+	var e interface {
+		FormatError(colored, withSource bool) string
+	}
+	if errors.As(err, &e) {
+		return e.FormatError(false, false)
+	}
+	return err.Error()
+}
 
 type yamlReader struct {
 	anchors map[string]ast.Node
@@ -230,7 +285,7 @@ type yamlReader struct {
 func (r *yamlReader) read(name string, n ast.Node, depth int) (entry, error) {
 	e := entry{name: name}
 	if r.nodes++; depth > maxYAMLDepth || r.nodes > 100_000 {
-		return e, errors.New("it is nested too deep, or too large")
+		return e, errIntricate
 	}
 	switch n := n.(type) {
 	case *ast.TagNode: // Java's class tags say nothing that the field does not say

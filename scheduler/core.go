@@ -161,6 +161,9 @@ func (c *Core) Step(now time.Time, rnd rand.Source, events []Event) Decision {
 	for _, e := range events {
 		c.take(e)
 	}
+	if c.now.Before(c.lastStep) {
+		c.timers.shift(c.lastStep.Sub(c.now))
+	}
 	c.timers.run(c.now)
 	c.sweepTasks()
 	c.makeFires()

@@ -341,3 +341,18 @@ func TestL2ATurnInVainDoesNotMakeAgentsSmallerForExplain(t *testing.T) {
 		t.Fatalf("%+v: the most that was ever seen is 8 CPUs", c)
 	}
 }
+
+func TestX9AnIdleExecutorEndsThoughTheClockSteppedBack(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(oneShard)
+	l := s.start(8)
+	s.run(l)
+	s.finish(l)
+	s.after(-2 * time.Hour)
+	s.until(2 * time.Minute)
+	if x := s.core.executors[l[0].Executor.ID]; x != nil && !x.Closing {
+		t.Fatal("an executor waits idle for the whole way back of the clock")
+	}
+}

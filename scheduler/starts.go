@@ -75,7 +75,11 @@ func (c *Core) forgetTroubles(a *appState) {
 // forgetTroubleLater bounds how long an agent that may be gone for ever is remembered.
 func (c *Core) forgetTroubleLater(appName, agent string, t *startTrouble) {
 	c.timers.at(t.Since.Add(agentKept), func(now time.Time) {
-		if a := c.apps[appName]; a != nil && a.starts[agent] == t && now.Sub(t.Since) >= agentKept {
+		switch a := c.apps[appName]; {
+		case a == nil || a.starts[agent] != t:
+		case now.Sub(t.Since) < agentKept: // the clock has stepped back
+			c.forgetTroubleLater(appName, agent, t)
+		default:
 			c.forgetTrouble(a, agent)
 		}
 	})

@@ -45,7 +45,7 @@ func (s *settings) checkPlace(bad *complaints) {
 	switch {
 	case c.local && c.mesos != "":
 		bad.add("%s and %s contradict each other: --local brings a cluster of its own", s.said("local"), s.said("mesos"))
-	case !c.local && c.mesos == "":
+	case !c.local && c.mesos == "" && !s.refused: // else the file may have said it
 		bad.add("say where jobs are to run: --local for this machine, or --mesos zk://host:2181/mesos or http://host:5050 for a cluster")
 	}
 	if c.local && c.zk != "" {

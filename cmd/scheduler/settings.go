@@ -16,6 +16,8 @@ type settings struct {
 	flags  *pflag.FlagSet
 	// sources say, by flag, where a value that is not the default was given.
 	sources map[string]string
+	// refused is set when the file of --config could not be read: what it says then counts for nothing.
+	refused bool
 }
 
 func newSettings(c *config, flags *pflag.FlagSet) *settings {
@@ -37,7 +39,9 @@ func (s *settings) set(flag, value, where string) error {
 func (s *settings) complete(lookup func(string) (string, bool)) error {
 	errs := []error{s.fromEnvironment(lookup)}
 	if s.config.configFile != "" {
-		errs = append(errs, s.fromOriginal(lookup))
+		err := s.fromOriginal(lookup)
+		s.refused = err != nil
+		errs = append(errs, err)
 	}
 	errs = append(errs, s.check())
 	armed, _ := lookup(failpointVariable)

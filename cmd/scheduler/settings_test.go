@@ -197,6 +197,9 @@ func TestWhatIsWrongIsToldAtOnce(t *testing.T) {
 		{"--local --config " + noZK, []string{"--local and mesos_url in", "contradict"}},
 	} {
 		_, err := w.settings(strings.Fields(test.args)...)
+		if test.args != "" && err != nil && strings.Contains(err.Error(), "say where jobs are to run") {
+			t.Errorf("%s: asks where jobs are to run, besides: %v", test.args, err)
+		}
 		for _, want := range test.want {
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%s: want %q in: %v", test.args, want, err)
