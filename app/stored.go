@@ -86,7 +86,7 @@ func entriesOf(doc []byte) ([]entry, error) {
 	trimmed := bytes.TrimLeft(doc, " \t\r\n\ufeff")
 	if len(trimmed) > 0 && trimmed[0] == '{' {
 		if given, err := parseObject(trimmed); err == nil {
-			return jsonEntries(given)
+			return jsonEntries(given, 0)
 		} else if yaml, yamlErr := parseYAML(doc); yamlErr == nil {
 			return yaml, nil
 		} else {
@@ -99,7 +99,10 @@ func entriesOf(doc []byte) ([]entry, error) {
 	return parseYAML(doc)
 }
 
-func jsonEntries(given []member) ([]entry, error) {
+func jsonEntries(given []member, depth int) ([]entry, error) {
+	if depth > maxYAMLDepth {
+		return nil, errIntricate // each level is read once more for the next
+	}
 	out := make([]entry, 0, len(given))
 	for _, m := range given {
 		e := entry{name: m.name}
@@ -114,7 +117,7 @@ func jsonEntries(given []member) ([]entry, error) {
 				return nil, fmt.Errorf("field %s: %w", m.name, err)
 			}
 			e.isMap = true
-			if e.fields, err = jsonEntries(inner); err != nil {
+			if e.fields, err = jsonEntries(inner, depth+1); err != nil {
 				return nil, err
 			}
 		case '[':

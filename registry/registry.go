@@ -56,7 +56,8 @@ type Term interface {
 	// finds out before it returns (rule T3). Errors: *Conflict when a condition
 	// does not hold (the term goes on); ErrTooLarge, before anything is
 	// written; ErrTermOver, when the fence refused or the session is gone; an error that is
-	// also ErrOutcomeUnknown when the term ended without an answer.
+	// also ErrOutcomeUnknown when the term ended without an answer. After any other
+	// error, such as a missing permission, nothing was written and the term goes on.
 	// An empty commit is a fenced write too. Writes happen in their order, so a
 	// later one sees the earlier ones of the same path. What is below an entry is
 	// deleted before the entry, at the latest in the same commit.

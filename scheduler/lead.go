@@ -19,27 +19,29 @@ func (s *Scheduler) Lead(ctx context.Context) error {
 	return err
 }
 
-// lead reports with Lead's error whether it came to a term.
-func (s *Scheduler) lead(ctx context.Context) (led bool, err error) {
+// lead reports with Lead's error how long the term lasted, 0 when it came to none.
+func (s *Scheduler) lead(ctx context.Context) (lasted time.Duration, err error) {
 	s.set(nil, "this process stands for election")
 	r, err := s.beginTerm(ctx)
 	if err != nil {
 		if ctx.Err() != nil {
-			return false, nil
+			return 0, nil
 		}
 		s.set(nil, err.Error())
-		return false, err
+		return 0, err
 	}
+	began := time.Now()
 	s.set(r, "")
 	err = r.run(ctx)
 	s.set(nil, "its term has ended")
 	r.end(err == nil)
-	return true, err
+	return time.Since(began), err
 }
 
 // Between two tries to lead there are so long pauses, the second doubling up to
 // the third; each is shortened at random by up to a half, so that servers that failed
-// together don't try again together.
+// together don't try again together. A term that is over at once, as when its first commit is
+// refused, counts as a try in vain.
 const (
 	standFirst = 100 * time.Millisecond
 	standMost  = 5 * time.Second
@@ -61,19 +63,19 @@ func (s *Scheduler) Stand(ctx context.Context) error {
 		<-watched
 	}()
 	for tries := 0; ; tries++ {
-		led, err := s.lead(ctx)
+		lasted, err := s.lead(ctx)
 		switch {
 		case ctx.Err() != nil:
 			return nil
 		case errors.Is(err, registry.ErrUnusable):
 			return fmt.Errorf("lead: %w", err)
-		case led:
+		case lasted >= standMost:
 			tries = 0
 		}
 		pause := backoff(standFirst, standMost, tries)
 		pause -= rand.N(pause / 2)
 		s.set(nil, err.Error())
-		s.opt.Logger.Warn("not leading: standing for election again", "in", pause.Round(time.Millisecond), "led", led, "error", err)
+		s.opt.Logger.Warn("not leading: standing for election again", "in", pause.Round(time.Millisecond), "led", lasted.Round(time.Millisecond), "error", err)
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
@@ -163,6 +164,81 @@ func TestOnlyAnUnusableRegistryEndsIt(t *testing.T) {
 	s := scheduler.New(scheduler.Options{Registry: r, Core: scheduler.DefaultCoreOptions()})
 	if err := s.Stand(t.Context()); !errors.Is(err, registry.ErrUnusable) || len(r.errs) > 0 {
 		t.Fatalf("%v, with %d tries left", err, len(r.errs))
+	}
+}
+
+// short is a registry that lets everybody lead and refuses every commit.
+type short struct {
+	registry.Registry
+	campaigns int
+}
+
+type shortTerm struct{ registry.Term }
+
+func (r *short) Campaign(context.Context, string) (registry.Term, error) {
+	r.campaigns++
+	return shortTerm{}, nil
+}
+func (*short) Limits() registry.Limits         { return registry.Limits{Value: 1 << 20, Commit: 1 << 20} }
+func (*short) Leader() (registry.Leader, bool) { return registry.Leader{}, false }
+
+func (shortTerm) Number() int64                                          { return 1 }
+func (shortTerm) Done() <-chan struct{}                                  { return nil }
+func (shortTerm) Changed() <-chan string                                 { return nil }
+func (shortTerm) Resign(context.Context) error                           { return nil }
+func (shortTerm) List(context.Context, string) ([]registry.Entry, error) { return nil, nil }
+func (shortTerm) Commit(context.Context, []registry.Write) error {
+	return errors.New("ZooKeeper gives no permission")
+}
+
+func TestTermsThatEndAtOnceComeMoreAndMoreSeldom(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := &short{}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if err := scheduler.New(scheduler.Options{Registry: r, Core: scheduler.DefaultCoreOptions()}).Stand(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if r.campaigns < 10 || r.campaigns > 40 {
+			t.Errorf("it led %d times in a minute", r.campaigns)
+		}
+	})
+}
+
+// guarded is a registry with a node that may not be written.
+type guarded struct{ registry.Registry }
+
+type guardedTerm struct{ registry.Term }
+
+func (r guarded) Campaign(ctx context.Context, who string) (registry.Term, error) {
+	t, err := r.Registry.Campaign(ctx, who)
+	return guardedTerm{t}, err
+}
+
+func (t guardedTerm) Commit(ctx context.Context, writes []registry.Write) error {
+	if slices.ContainsFunc(writes, func(w registry.Write) bool { return w.Path == "/config/app/guarded" }) {
+		return errors.New("no permission")
+	}
+	return t.Term.Commit(ctx, writes)
+}
+
+// TestT2ARefusedChangeEndsNoTerm: neither a fence refused it nor a session ended.
+func TestT2ARefusedChangeEndsNoTerm(t *testing.T) {
+	t.Parallel()
+	l := leadWith(t, &fakeCluster{}, scheduler.Options{Registry: guarded{openFile(t)}})
+	l.publish(t)
+	a, err := l.App(t.Context(), "my_app")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.Config.AppName = "guarded"
+	var e *scheduler.Error
+	if _, err := l.RegisterApp(t.Context(), a.Config); !errors.As(err, &e) || e.Kind != scheduler.Unavailable || !strings.Contains(e.Message, "no permission") {
+		t.Errorf("%v", err)
+	}
+	if v := l.runToEnd(t); v.State != scheduler.Finished {
+		t.Errorf("%+v", v)
 	}
 }
 

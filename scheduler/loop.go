@@ -211,6 +211,9 @@ func (r *reign) apply(ctx context.Context, ch *change) (time.Time, error) {
 	case errors.Is(err, registry.ErrTooLarge):
 		ch.done <- errorf(Invalid, "too_large", "the change is too large for one commit; make it in parts")
 		return r.step(ctx, nil)
+	case err != nil && !errors.Is(err, registry.ErrTermOver) && !errors.Is(err, registry.ErrOutcomeUnknown):
+		ch.done <- errorf(Unavailable, "not_stored", "the change was not made: %v", err)
+		return r.step(ctx, nil)
 	case err != nil:
 		ch.done <- errorf(OutcomeUnknown, "term_over", "the change may have been done; look again when a leader is back: %v", err)
 		return time.Time{}, err

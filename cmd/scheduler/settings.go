@@ -97,7 +97,8 @@ func (s *settings) show(out io.Writer) error {
 }
 
 // inURL matches the user and password of an address.
-var inURL = regexp.MustCompile(`://[^/@]*@`)
+// To the last @: a password may hold another, and slashes.
+var inURL = regexp.MustCompile(`://.*@`)
 
 // hidePassword takes users and passwords out of addresses.
 func hidePassword(text string) string { return inURL.ReplaceAllString(text, "://(hidden)@") }

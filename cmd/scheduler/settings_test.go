@@ -124,6 +124,23 @@ func TestTheOriginalsFileIsRead(t *testing.T) {
 	}
 }
 
+func TestNoPasswordOfAnAddressIsShown(t *testing.T) {
+	t.Parallel()
+	for _, password := range []string{"hush", "hu@sh", "hu/sh", "/hu@/sh@"} {
+		s, err := newWorld(t).settings("--mesos", "zk://me:"+password+"@127.0.0.1:2181/mesos")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out strings.Builder
+		if err := s.show(&out); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(out.String(), "sh@") || !strings.Contains(out.String(), "zk://(hidden)@127.0.0.1:2181/mesos") {
+			t.Errorf("it shows the password %q:\n%s", password, out.String())
+		}
+	}
+}
+
 // TestWhatCounts: flag, our environment, the old environment, file, default.
 func TestWhatCounts(t *testing.T) {
 	t.Parallel()

@@ -290,7 +290,7 @@ func (t *term) send(p *planner) (refused *op, err error) {
 				return &p.ops[failed-2], err
 			}
 		}
-		if answered(err) {
+		if answered(err) && !unsure {
 			return nil, t.permitted("write", "/", err)
 		}
 		unsure = true

@@ -20,7 +20,7 @@ type hosts struct {
 func (h *hosts) Init([]string) error { return nil }
 func (h *hosts) Len() int            { return len(h.servers) }
 
-// Next is called without the library's locks held and may wait: when all
+// Next may wait, since only its caller needs the lock that the library holds: when all
 // servers were tried in vain the first pauses are short, and each later one is the library's second.
 func (h *hosts) Next() (server string, wait bool) {
 	h.mu.Lock()

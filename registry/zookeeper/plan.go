@@ -97,7 +97,7 @@ func (p *planner) put(path string, value []byte, version int32) {
 
 func (p *planner) create(path string, value []byte) {
 	above, _ := split(path)
-	if p.at(above).kind == absent {
+	if above != "/" && p.at(above).kind == absent { // the root itself: the whole namespace was deleted, which the fence tells
 		p.create(above, mark)
 		p.after[above] = node{kind: parent, whole: true}
 		p.parents = append(p.parents, above)
