@@ -128,6 +128,7 @@ func TestOneServer(t *testing.T) {
 		"HandEditsAreToldAndHealed":                   testHandEditsAreToldAndHealed,
 		"OriginalThatLeadsKeepsUsWaiting":             testOriginalThatLeadsKeepsUsWaiting,
 		"DigestProtectsAllNodes":                      testDigestProtectsAllNodes,
+		"NodesOfOthersEndNoTerm":                      testNodesOfOthersEndNoTerm,
 		"Chroot":                                      testChroot,
 		"LimitsAtTheBorder":                           testLimitsAtTheBorder,
 		"Suite":                                       testSuite,

@@ -26,8 +26,7 @@ type checker struct {
 	toldToEnd map[string]bool   // executors whose end was committed, or told
 	infos     map[string]cluster.Executor
 	promises  map[string]bool
-	endNoted  map[string]bool          // history has their end
-	edits     map[string]time.Duration // what people wrote and the leader has not read yet
+	endNoted  map[string]bool // history has their end
 
 	mark      time.Time
 	running   map[shardOf][]*process
@@ -46,7 +45,7 @@ type shardOf struct {
 func newChecker(w *world) *checker {
 	return &checker{w: w, decoder: newDecoder(), execs: map[string]*execRecord{}, early: map[string]*execRecord{}, ever: map[string]bool{}, jobs: map[string]*jobMirror{}, live: map[string]string{},
 		ghosts: map[string]string{}, alive: map[string]bool{}, executors: map[string]bool{}, toldToEnd: map[string]bool{}, infos: map[string]cluster.Executor{},
-		promises: map[string]bool{}, endNoted: map[string]bool{}, edits: map[string]time.Duration{}, running: map[shardOf][]*process{}, foreign: map[*process]bool{}}
+		promises: map[string]bool{}, endNoted: map[string]bool{}, running: map[shardOf][]*process{}, foreign: map[*process]bool{}}
 }
 
 // execution is a header that was committed.

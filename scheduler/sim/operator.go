@@ -59,7 +59,6 @@ func (u *users) write(path string, value []byte) {
 	} else {
 		w.store.put(path, value)
 	}
-	w.check.edited(path)
 	index := w.store.index
 	w.after(w.between(time.Millisecond, time.Second), func() {
 		if l := w.leading; l != nil {
@@ -81,37 +80,28 @@ func (u *users) repair() {
 	}
 }
 
-// edited: the registry holds something that the leader does not know yet.
-func (c *checker) edited(path string) { c.edits[path] = c.w.now }
-
-// editsLoaded: a new leader has read all that people wrote.
-func (c *checker) editsLoaded() {
-	for _, path := range sorted(c.edits) {
-		entry, there := c.w.store.entries[path]
-		c.editSeen(path, entry, there)
-		if _, _, err := jobs.Decode(entry.Value, jobs.Default()); there && err != nil {
-			_, name := splitPath(path) // no last good one is known to him
-			c.job(name).cfg, c.job(name).schedule = nil, nil
-		}
+// documentsLoaded: a new leader has read all documents, also those that people wrote;
+// of one that can't be used he knows no last good one.
+func (c *checker) documentsLoaded() {
+	for _, j := range c.jobs {
+		j.document(nil, c.w.opt.Zone)
 	}
-	for _, name := range sorted(c.jobs) {
-		e, there := c.w.store.entries[pathJobs+"/"+name]
-		if _, _, err := jobs.Decode(e.Value, jobs.Default()); there && err != nil {
-			c.job(name).cfg, c.job(name).schedule = nil, nil
-		}
+	for _, e := range c.w.store.list(pathJobs) {
+		c.documentRead(e.Path, e, true)
 	}
 }
 
-// editSeen: the leader has read a path; from here on what is there holds, if it can be used.
-func (c *checker) editSeen(path string, entry registry.Entry, there bool) {
-	delete(c.edits, path)
-	if dir, _ := splitPath(path); dir != pathJobs {
+// documentRead: the leader has read a path; from here on what is there holds, if it can be used.
+func (c *checker) documentRead(path string, entry registry.Entry, there bool) {
+	dir, name := splitPath(path)
+	if dir != pathJobs {
 		return
 	}
-	if _, _, err := jobs.Decode(entry.Value, jobs.Default()); there && err != nil {
-		return
+	if !there {
+		c.job(name).document(nil, c.w.opt.Zone)
+	} else if cfg, _, err := jobs.Decode(entry.Value, jobs.Default()); err == nil {
+		c.job(name).document(&cfg, c.w.opt.Zone)
 	}
-	c.take(&registry.Write{Path: path, Value: entry.Value, Delete: !there})
 }
 
 // maintain plans a maintenance window: offers say so, then the agent is away for a while.

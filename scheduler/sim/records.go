@@ -105,6 +105,14 @@ func (c *checker) job(name string) *jobMirror {
 	return j
 }
 
+// document is the one that the leader goes by from here on, or nil.
+func (j *jobMirror) document(cfg *jobs.Config, zone *time.Location) {
+	j.cfg, j.schedule = cfg, nil
+	if cfg != nil {
+		j.schedule, _ = jobs.Schedule(*cfg, zone)
+	}
+}
+
 func splitPath(path string) (dir, name string) {
 	i := strings.LastIndexByte(path, '/')
 	return path[:i], path[i+1:]
@@ -188,16 +196,11 @@ func (c *checker) take(wr *registry.Write) {
 			}
 		}
 	case dir == pathJobs && wr.Delete:
-		c.job(name).cfg, c.job(name).schedule = nil, nil
+		c.job(name).document(nil, c.w.opt.Zone)
 	case dir == pathJobs:
-		cfg, _, err := jobs.Decode(wr.Value, jobs.Default())
-		if err != nil {
-			c.w.fail("what is written can be read", "%s: %v", wr.Path, err)
-			return
+		if cfg, _, err := jobs.Decode(wr.Value, jobs.Default()); readable(err) {
+			c.job(name).document(&cfg, c.w.opt.Zone)
 		}
-		j := c.job(name)
-		j.cfg = &cfg
-		j.schedule, _ = jobs.Schedule(cfg, c.w.opt.Zone)
 	case dir == pathJobState && wr.Delete:
 		c.job(name).stored = false
 	case dir == pathJobState:

@@ -69,7 +69,7 @@ func (w *world) campaign(delay time.Duration) {
 			w.trace.add("leader %d begins term %d", l.no, l.term)
 		}
 		l.seen = has
-		w.check.editsLoaded()
+		w.check.documentsLoaded()
 		if err := l.core.Load(w.wall(), scheduler.Stored{Entries: w.store.listAs(has, "/config", "/state", "/ha", "/brain")}); err != nil {
 			w.fail("what a leader left can be loaded", "%v", err)
 			return
@@ -167,7 +167,9 @@ func (l *leader) reload(path string) []scheduler.Event {
 	}
 	entry, there := w.store.as(path, index)
 	events := l.core.Reloaded(path, entry, there, w.wall())
-	w.check.editSeen(path, entry, there)
+	if l.term == w.store.term { // what a deposed leader reads is nobody's
+		w.check.documentRead(path, entry, there)
+	}
 	return events
 }
 
