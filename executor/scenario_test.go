@@ -1,7 +1,7 @@
 package executor_test
 
 import (
-	"flag"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -14,13 +14,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	mesos "github.com/mesos/mesos-go/api/v1/lib"
 	mesosexec "github.com/mesos/mesos-go/api/v1/lib/executor"
-)
 
-// rewrite makes TestScenarios write what the executor does into testdata.
-var rewrite = flag.Bool("update", false, "rewrite what the executor did in testdata/*.txt")
+	"github.com/elasticjob-go/elasticjob/test/scenario"
+)
 
 // TestScenarios plays testdata/*.txt against the real executor with real processes, one
 // file per rule and named by it: what the agent does above a line "----", and what it hears
@@ -38,62 +36,9 @@ var rewrite = flag.Bool("update", false, "rewrite what the executor did in testd
 //	processes                          how many of the executor's tasks run
 func TestScenarios(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("testdata/*.txt")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("%d scenarios, %v", len(files), err)
-	}
-	for _, file := range files {
-		rule := strings.TrimSuffix(filepath.Base(file), ".txt")
-		t.Run(rule, func(t *testing.T) {
-			t.Parallel()
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !strings.HasPrefix(string(text), "# "+rule+": ") {
-				t.Errorf("%s does not begin with its rule: # %s: …", file, rule)
-			}
-			got := play(t, file, string(text))
-			if *rewrite {
-				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-				return
-			}
-			if diff := cmp.Diff(strings.Split(string(text), "\n"), strings.Split(got, "\n")); diff != "" {
-				t.Errorf("%s goes otherwise (- file, + now; go test ./executor -run TestScenarios -update rewrites it):\n%s", file, diff)
-			}
-		})
-	}
-}
-
-func play(t *testing.T, file, text string) string {
-	t.Helper()
-	var out strings.Builder
-	s := &scene{t: t}
-	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
-	for i := 0; i < len(lines); {
-		if lines[i] == "" || strings.HasPrefix(lines[i], "#") {
-			out.WriteString(lines[i] + "\n")
-			i++
-			continue
-		}
-		for ; i < len(lines) && lines[i] != "" && lines[i] != "----"; i++ {
-			out.WriteString(lines[i] + "\n")
-			if !s.command(strings.Fields(lines[i])) {
-				t.Fatalf("%s:%d: %s: there is no such command", file, i+1, lines[i])
-			}
-		}
-		for i < len(lines) && lines[i] != "" {
-			i++
-		}
-		said := s.heard()
-		if said == "" {
-			said = "(nothing)\n"
-		}
-		fmt.Fprintf(&out, "----\n%s", said)
-	}
-	return out.String()
+	scenario.Play(t, "testdata/*.txt", func(t *testing.T, run func(testing.TB, scenario.Scene)) {
+		run(t, &scene{t: t})
+	})
 }
 
 // scene is an agent that does what lines of text say, and tells what it heard.
@@ -108,8 +53,15 @@ type scene struct {
 	updates       map[string]int // of each task, told already
 }
 
+// Command does what a line of a scenario says.
+func (s *scene) Command(line string) error {
+	if !s.command(append(strings.Fields(line), "", "")) {
+		return errors.New("there is no such command")
+	}
+	return nil
+}
+
 func (s *scene) command(w []string) bool {
-	w = append(w, "", "")
 	switch w[0] + " " + w[1] {
 	case "agent deaf":
 		s.deaf(true)
@@ -254,9 +206,9 @@ func (s *scene) running() (n int) {
 	return n
 }
 
-// heard tells what came since it was asked last: subscriptions, one of those that are
+// Said tells what came since it was asked last: subscriptions, one of those that are
 // alike in a row, then each task's new states.
-func (s *scene) heard() string {
+func (s *scene) Said() string {
 	a := s.agent
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -115,22 +115,32 @@ func (w *words) duration() time.Duration {
 	return d
 }
 
-func (s *scene) command(line string) error {
+// split takes a line apart: the command's name, its words, and its options NAME=VALUE.
+func split(line string) (name string, w *words, err error) {
 	all, err := app.SplitCommand(line)
 	if err != nil {
-		return err
+		return "", nil, err
 	}
-	do := scenarioCommands[all[0]]
-	if do == nil {
-		return fmt.Errorf("there is no command %q", all[0])
-	}
-	w := &words{options: map[string]string{}}
+	w = &words{options: map[string]string{}}
 	for _, one := range all[1:] {
 		if name, value, ok := strings.Cut(one, "="); ok {
 			w.options[name] = value
 		} else {
 			w.list = append(w.list, one)
 		}
+	}
+	return all[0], w, nil
+}
+
+// Command does what a line of a scenario says.
+func (s *scene) Command(line string) error {
+	name, w, err := split(line)
+	if err != nil {
+		return err
+	}
+	do := scenarioCommands[name]
+	if do == nil {
+		return fmt.Errorf("there is no command %q", name)
 	}
 	if err := errors.Join(do(s, w), w.err); err != nil {
 		return err

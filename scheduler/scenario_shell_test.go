@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -17,12 +15,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	diff "github.com/google/go-cmp/cmp"
-
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/test/scenario"
 )
 
 // TestShellScenarios plays testdata/shell/*.txt as TestScenarios does those of the core:
@@ -31,34 +28,13 @@ import (
 // The commands are those of shellCommands.
 func TestShellScenarios(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("testdata/shell/*.txt")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("%d scenarios, %v", len(files), err)
-	}
-	for _, file := range files {
-		rule := strings.TrimSuffix(filepath.Base(file), ".txt")
-		t.Run(rule, func(t *testing.T) {
-			t.Parallel()
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !strings.HasPrefix(string(text), "# "+rule+": ") {
-				t.Errorf("%s does not begin with its rule: # %s: …", file, rule)
-			}
-			var got string
-			synctest.Test(t, func(t *testing.T) { got = playShell(t, file, string(text)) })
-			if *rewrite {
-				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-				return
-			}
-			if d := diff.Diff(strings.Split(string(text), "\n"), strings.Split(got, "\n")); d != "" {
-				t.Errorf("%s goes otherwise (- file, + now; go test ./scheduler -run TestShellScenarios -update rewrites it):\n%s", file, d)
-			}
+	scenario.Play(t, "testdata/shell/*.txt", func(t *testing.T, run func(testing.TB, scenario.Scene)) {
+		synctest.Test(t, func(t *testing.T) {
+			s := newShell(t)
+			defer s.end()
+			run(t, s)
 		})
-	}
+	})
 }
 
 // shellCommands are the commands of the shell's scenarios:
@@ -139,32 +115,6 @@ func shellJob(name string) jobs.Config {
 	return j
 }
 
-func playShell(t *testing.T, file, text string) string {
-	t.Helper()
-	s := newShell(t)
-	defer s.end()
-	var out strings.Builder
-	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
-	for i := 0; i < len(lines); {
-		if lines[i] == "" || strings.HasPrefix(lines[i], "#") {
-			out.WriteString(lines[i] + "\n")
-			i++
-			continue
-		}
-		for ; i < len(lines) && lines[i] != "" && lines[i] != "----"; i++ {
-			out.WriteString(lines[i] + "\n")
-			if err := s.command(lines[i]); err != nil {
-				t.Fatalf("%s:%d: %s: %v", file, i+1, lines[i], err)
-			}
-		}
-		for i < len(lines) && lines[i] != "" {
-			i++
-		}
-		fmt.Fprintf(&out, "----\n%s", s.said())
-	}
-	return out.String()
-}
-
 // shell is a stage for the real loop. All of it is in a synctest bubble: calls of
 // one command are heard in an order of their own, whatever goroutine makes them.
 type shell struct {
@@ -202,30 +152,24 @@ func (s *shell) say(format string, args ...any) {
 	s.out.WriteString(s.words.inWords(fmt.Sprintf(format, args...)) + "\n")
 }
 
-func (s *shell) said() string {
+// Said returns and forgets what was said.
+func (s *shell) Said() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	text := s.out.String()
 	s.out.Reset()
-	return cmp.Or(text, "(nothing)\n")
+	return text
 }
 
-func (s *shell) command(line string) error {
-	all, err := app.SplitCommand(line)
+// Command does what a line of a scenario says, and gives it time to have its effects.
+func (s *shell) Command(line string) error {
+	name, w, err := split(line)
 	if err != nil {
 		return err
 	}
-	do := shellCommands[all[0]]
+	do := shellCommands[name]
 	if do == nil {
-		return fmt.Errorf("there is no command %q", all[0])
-	}
-	w := &words{options: map[string]string{}}
-	for _, one := range all[1:] {
-		if name, value, ok := strings.Cut(one, "="); ok {
-			w.options[name] = value
-		} else {
-			w.list = append(w.list, one)
-		}
+		return fmt.Errorf("there is no command %q", name)
 	}
 	do(s, w)
 	time.Sleep(settles)

@@ -3,7 +3,7 @@ package local
 import (
 	"bytes"
 	"context"
-	"flag"
+	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
@@ -16,11 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/elasticjob-go/elasticjob/test/scenario"
 )
-
-// rewrite makes TestRules write what the cluster does into testdata/rules.
-var rewrite = flag.Bool("update", false, "rewrite what the cluster did in testdata/rules/*.txt")
 
 // TestRules plays testdata/rules/*.txt against a cluster of one machine with real executors,
 // one file per rule and named by it: what happens above a line "----", and what a
@@ -37,65 +34,11 @@ var rewrite = flag.Bool("update", false, "rewrite what the cluster did in testda
 //	look                        what the executor's process is like
 func TestRules(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("testdata/rules/*.txt")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("%d scenarios, %v", len(files), err)
-	}
-	for _, file := range files {
-		rule := strings.TrimSuffix(filepath.Base(file), ".txt")
-		t.Run(rule, func(t *testing.T) {
-			t.Parallel()
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !strings.HasPrefix(string(text), "# "+rule+": ") {
-				t.Errorf("%s does not begin with its rule: # %s: …", file, rule)
-			}
-			got := playRule(t, file, string(text))
-			if *rewrite {
-				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-				return
-			}
-			if diff := cmp.Diff(strings.Split(string(text), "\n"), strings.Split(got, "\n")); diff != "" {
-				t.Errorf("%s goes otherwise (- file, + now; go test ./cluster/local -run TestRules -update rewrites it):\n%s", file, diff)
-			}
-		})
-	}
-}
-
-func playRule(t *testing.T, file, text string) string {
-	t.Helper()
-	var out strings.Builder
-	s := &ruleScene{t: t}
-	defer s.over()
-	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
-	for i := 0; i < len(lines); {
-		if lines[i] == "" || strings.HasPrefix(lines[i], "#") {
-			out.WriteString(lines[i] + "\n")
-			i++
-			continue
-		}
-		for ; i < len(lines) && lines[i] != "" && lines[i] != "----"; i++ {
-			out.WriteString(lines[i] + "\n")
-			words := append(strings.Fields(lines[i]), "", "")
-			if !s.command(words) {
-				t.Fatalf("%s:%d: %s: there is no such command", file, i+1, lines[i])
-			}
-		}
-		for i < len(lines) && lines[i] != "" {
-			i++
-		}
-		said := strings.Join(s.said, "\n") + "\n"
-		if len(s.said) == 0 {
-			said = "(nothing)\n"
-		}
-		s.said = nil
-		fmt.Fprintf(&out, "----\n%s", said)
-	}
-	return out.String()
+	scenario.Play(t, "testdata/rules/*.txt", func(t *testing.T, run func(testing.TB, scenario.Scene)) {
+		s := &ruleScene{t: t}
+		defer s.over()
+		run(t, s)
+	})
 }
 
 // ruleScene is a cluster that lines of text direct, and a framework that tells what it sees.
@@ -112,6 +55,20 @@ type ruleScene struct {
 
 func (s *ruleScene) say(format string, args ...any) {
 	s.said = append(s.said, fmt.Sprintf(format, args...))
+}
+
+// Command does what a line of a scenario says.
+func (s *ruleScene) Command(line string) error {
+	if !s.command(append(strings.Fields(line), "", "")) {
+		return errors.New("there is no such command")
+	}
+	return nil
+}
+
+// Said returns and forgets what the framework saw.
+func (s *ruleScene) Said() string {
+	defer func() { s.said = nil }()
+	return strings.Join(append(s.said, ""), "\n")
 }
 
 func (s *ruleScene) command(w []string) bool {

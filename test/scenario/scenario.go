@@ -1,0 +1,99 @@
+// Package scenario plays scenarios that are written as text, one file per rule and named by
+// it, which begins with "# RULE: what it says". What happens stands above a line "----",
+// what was seen of it below, up to an empty line; lines that begin with # are for the reader:
+//
+//	# L1: who waits longest is launched first
+//
+//	offer S1 cpus=8 mem=8192
+//	----
+//	ACCEPT O1 of S1
+//
+// A test package brings the commands and says what is seen. With the flag -update the
+// files are written anew with what is seen now. Read what changed before it is kept: a
+// file is right only if it shows its rule.
+package scenario
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "write scenarios anew with what is seen now")
+
+// Scene is what the lines of one file direct.
+type Scene interface {
+	// Command does what a line above "----" says; an error ends the scenario.
+	Command(line string) error
+	// Said returns what was seen since it was asked last: whole lines, or nothing.
+	Said() string
+}
+
+// Play plays the files of a pattern beside each other, each in a subtest of the rule's name
+// in which begin makes a scene and hands it to run.
+func Play(t *testing.T, pattern string, begin func(t *testing.T, run func(testing.TB, Scene))) {
+	t.Helper()
+	files, err := filepath.Glob(pattern)
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%d scenarios in %s, %v", len(files), pattern, err)
+	}
+	test := t.Name()
+	for _, file := range files {
+		rule := strings.TrimSuffix(filepath.Base(file), ".txt")
+		t.Run(rule, func(t *testing.T) {
+			t.Parallel()
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.HasPrefix(string(text), "# "+rule+": ") {
+				t.Errorf("%s does not begin with its rule: # %s: …", file, rule)
+			}
+			var now string
+			begin(t, func(t testing.TB, s Scene) { now = play(t, file, string(text), s) })
+			if *update {
+				if err := os.WriteFile(file, []byte(now), 0o644); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			if diff := cmp.Diff(strings.Split(string(text), "\n"), strings.Split(now, "\n")); diff != "" {
+				t.Errorf("%s goes otherwise (- file, + now; go test -run %s -update writes it anew):\n%s", file, test, diff)
+			}
+		})
+	}
+}
+
+// play returns the text with what is seen now.
+func play(t testing.TB, file, text string, s Scene) string {
+	t.Helper()
+	var out strings.Builder
+	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	for i := 0; i < len(lines); {
+		if lines[i] == "" || strings.HasPrefix(lines[i], "#") {
+			out.WriteString(lines[i] + "\n")
+			i++
+			continue
+		}
+		for ; i < len(lines) && lines[i] != "" && lines[i] != "----"; i++ {
+			out.WriteString(lines[i] + "\n")
+			if err := s.Command(lines[i]); err != nil {
+				t.Fatalf("%s:%d: %s: %v", file, i+1, lines[i], err)
+			}
+		}
+		for i < len(lines) && lines[i] != "" {
+			i++ // what was seen when the file was written
+		}
+		said := s.Said()
+		if said == "" {
+			said = "(nothing)\n"
+		}
+		fmt.Fprintf(&out, "----\n%s", said)
+	}
+	return out.String()
+}
