@@ -63,6 +63,17 @@ func TestOutputIsRotatedWhileItGrows(t *testing.T) {
 	}
 }
 
+// TestOutputByDefault: whoever sets nothing keeps the output of the last 1,000 tasks, and at most 1 GiB.
+func TestOutputByDefault(t *testing.T) {
+	t.Parallel()
+	c, err := FromEnvironment(func(name string) string {
+		return map[string]string{"MESOS_AGENT_ENDPOINT": "h:1", "MESOS_FRAMEWORK_ID": "F", "MESOS_EXECUTOR_ID": "E", "MESOS_SANDBOX": "/s"}[name]
+	})
+	if err != nil || c.Output.Tasks != 1000 || c.Output.Bytes != 1<<30 {
+		t.Errorf("%+v, %v", c.Output, err)
+	}
+}
+
 func TestOutputOfEndedTasksIsBounded(t *testing.T) {
 	t.Parallel()
 	o := newTestOutputs(t, OutputLimits{File: 100_000, Tasks: 3, Bytes: 250_000, Every: time.Hour})
@@ -114,10 +125,10 @@ func TestReadable(t *testing.T) {
 		"\x1b[1;31mred\x1b[0m \x1b=x": "red x",
 		"a\x00b\x07c\r\nd":            "abc\nd",
 		"bad\xff byte":                "bad\ufffd byte",
-		strings.Repeat("ä", 20):       "…" + strings.Repeat("ä", 9),
+		strings.Repeat("ä", 20):       "…" + strings.Repeat("ä", 6),
 		"\x1b":                        "",
 	} {
-		if got := readable(text, 10); got != want {
+		if got := readable(text, 13); got != want {
 			t.Errorf("%q: got %q, want %q", text, got, want)
 		}
 	}

@@ -17,7 +17,9 @@ import (
 // place. So nothing here follows a link or waits for a pipe.
 
 const (
-	causeLength   = 4000 // characters of output in a failure's cause
+	// causeLength bounds the output in a failure's cause, in bytes. The scheduler keeps the last 2,000 of all, and
+	// what happened stands before the output.
+	causeLength   = 1600
 	messageLength = 300
 )
 
@@ -202,7 +204,7 @@ func (o *outputs) tail(path string) string {
 	return readable(string(data), causeLength)
 }
 
-// readable keeps the last limit characters of a text, without control characters
+// readable keeps the last limit bytes of a text, in whole characters, without control characters
 // and terminal colours, so that it can be shown anywhere.
 func readable(text string, limit int) string {
 	var b strings.Builder
@@ -223,10 +225,13 @@ func readable(text string, limit int) string {
 			last = r
 		}
 	}
-	runes := []rune(strings.TrimSpace(b.String()))
-	if len(runes) <= limit {
-		return string(runes)
+	text = strings.TrimSpace(b.String())
+	cut := len(text) - limit
+	if cut <= 0 {
+		return text
 	}
-	runes = runes[len(runes)-limit+1:]
-	return "…" + string(runes)
+	for !utf8.RuneStart(text[cut]) {
+		cut++
+	}
+	return "…" + text[cut:]
 }

@@ -93,6 +93,38 @@ func TestNobodyElseIsServed(t *testing.T) {
 	}
 }
 
+// TestNobodyElseTakesTheFrameworkOver: who has no credentials can't subscribe with our framework's id, nor call in its
+// stream, though he knows both; our subscription stays as it is.
+func TestNobodyElseTakesTheFrameworkOver(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	c := closedCluster(t, dir, io.Discard)
+	defer end(t, c)
+	f := c.client(t, dir, c.Credentials()).subscribed("framework", "")
+	headers := map[string]string{"Content-Type": "application/json", "Mesos-Stream-Id": f.stream}
+	for name, by := range map[string]*Credentials{
+		"none":  nil,
+		"wrong": {Principal: c.Credentials().Principal, Secret: "guessed"},
+	} {
+		stranger := c.client(t, dir, by)
+		for _, call := range []string{
+			`{"type":"SUBSCRIBE","framework_id":{"value":"` + f.id + `"},"subscribe":{"framework_info":{"user":"root","name":"framework","id":{"value":"` + f.id + `"}}}}`,
+			`{"type":"TEARDOWN","framework_id":{"value":"` + f.id + `"}}`,
+		} {
+			if got := stranger.do("POST", c.MasterURL()+"/api/v1/scheduler", call, headers); got["status"] != http.StatusUnauthorized {
+				t.Errorf("credentials: %s: %s\nis answered %v", name, call, got)
+			}
+		}
+		if got := stranger.do("POST", c.MasterURL()+"/master/teardown", "frameworkId="+f.id, map[string]string{"Content-Type": "application/x-www-form-urlencoded"}); got["status"] != http.StatusUnauthorized {
+			t.Errorf("credentials: %s: teardown is answered %v", name, got)
+		}
+	}
+	f.accepted("RECONCILE", object{"tasks": []any{object{"task_id": object{"value": "unknown"}}}})
+	if got := f.events(1)[0]; field(got, "update", "status", "state") != "TASK_UNKNOWN" {
+		t.Errorf("our own stream got %v", got)
+	}
+}
+
 // record keeps what is written, for use by several goroutines.
 type record struct {
 	mu sync.Mutex

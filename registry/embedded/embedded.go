@@ -60,6 +60,9 @@ type Registry struct {
 	db   *bolt.DB
 	log  *slog.Logger
 
+	room     int64 // bytes from the file's beginning that have their blocks on the disk
+	roomless bool  // it was said that there is no room
+
 	mu      sync.Mutex
 	current *term
 	leader  registry.Leader // who began the current term
@@ -90,6 +93,7 @@ func Open(path string, log *slog.Logger) (*Registry, error) {
 	if err := r.announce(""); err != nil {
 		return nil, errors.Join(fmt.Errorf("open the registry %s: %w", path, err), db.Close())
 	}
+	r.keepRoom()
 	log.Info("registry open", "file", path, "took", time.Since(began))
 	return r, nil
 }

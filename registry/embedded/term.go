@@ -158,6 +158,7 @@ func (t *term) Commit(ctx context.Context, writes []registry.Write) error {
 		return err
 	}
 	t.commits++
+	r.keepRoom()
 	return nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/app"
@@ -85,23 +86,30 @@ func fill(ctx context.Context, path string) error {
 	if err != nil {
 		return errors.Join(err, reg.Close())
 	}
-	a := app.Default()
-	a.AppName, a.AppURL, a.BootstrapScript = "my_app", "http://127.0.0.1/p.tar", "run"
-	writes := []registry.Write{document("/config/app/my_app", a)}
-	for i := range manyJobs {
-		j := jobs.Default()
-		j.JobName, j.AppName, j.JobExecutionType = fmt.Sprintf("job_%06d", i), a.AppName, jobs.Transient
-		j.Cron = fmt.Sprintf("%d %d 3 1 1 ?", i%60, i/60%60)
-		j.ShardingTotalCount, j.CPUCount, j.MemoryMB = 1, 0.1, 32
-		writes = append(writes, document("/config/job/"+j.JobName, j))
-		if len(writes) == 1000 || i == manyJobs-1 {
-			if err := term.Commit(ctx, writes); err != nil {
-				return errors.Join(err, reg.Close())
-			}
-			writes = nil
+	for writes := range slices.Chunk(documents(manyJobs), 1000) {
+		if err := term.Commit(ctx, writes); err != nil {
+			return errors.Join(err, reg.Close())
 		}
 	}
 	return reg.Close()
+}
+
+// documents are those of an app and so many jobs that fire once a year.
+func documents(n int) []registry.Write {
+	a := app.Default()
+	a.AppName, a.AppURL, a.BootstrapScript = "my_app", "http://127.0.0.1/p.tar", "run"
+	writes := []registry.Write{document("/config/app/my_app", a)}
+	for i := range n {
+		writes = append(writes, jobDocument(fmt.Sprintf("job_%06d", i), fmt.Sprintf("%d %d 3 1 1 ?", i%60, i/60%60)))
+	}
+	return writes
+}
+
+func jobDocument(name, cron string) registry.Write {
+	j := jobs.Default()
+	j.JobName, j.AppName, j.JobExecutionType, j.Cron = name, "my_app", jobs.Transient, cron
+	j.ShardingTotalCount, j.CPUCount, j.MemoryMB = 1, 0.1, 32
+	return document("/config/job/"+name, j)
 }
 
 func document(path string, v any) registry.Write {

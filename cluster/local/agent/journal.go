@@ -16,6 +16,8 @@ import (
 // of JSON; one that kill -9 cut off is the last and has no line end, and nobody
 // was told of it yet. Nothing is synced: see the package comment.
 //
+// Blocks of the disk are kept for what comes next, so that a task which fills the disk takes nobody's updates away.
+//
 // A long-lived executor's journal is rewritten when most of it is of tasks that
 // are over, so that its size follows what lives and an append costs O(1) on average.
 type journal struct {
@@ -23,10 +25,14 @@ type journal struct {
 	file    *os.File
 	size    int64
 	rewrite int64 // the size at which a rewrite pays off
+	room    int64 // the size up to which it has blocks
 }
 
 // rewriteAbove is the least size at which a journal is rewritten.
 const rewriteAbove = 1 << 20
+
+// roomAhead is the step in which a journal is given blocks; it never has less than half of it ahead.
+const roomAhead = 1 << 20
 
 // record is one line. What it means depends on Kind; see the constants.
 type record struct {
@@ -106,7 +112,9 @@ func openJournal(path string) (*journal, []record, error) {
 	if err := file.Truncate(int64(whole)); err != nil {
 		return nil, nil, errors.Join(fmt.Errorf("cut the torn end off a journal: %w", err), file.Close())
 	}
-	return &journal{path: path, file: file, size: int64(whole), rewrite: rewriteAbove}, records, nil
+	j := &journal{path: path, file: file, size: int64(whole), rewrite: rewriteAbove}
+	j.keepRoom()
+	return j, records, nil
 }
 
 func encode(records []record) ([]byte, error) {
@@ -127,11 +135,20 @@ func (j *journal) append(records ...record) error {
 		return err
 	}
 	if _, err := j.file.Write(lines); err != nil {
-		// A part may be there, and must not stand before the next record.
+		// A part may be there, and must not stand before the next record. The blocks behind it go, too.
+		j.room = 0
 		return fmt.Errorf("append to an executor's journal: %w", errors.Join(err, j.file.Truncate(j.size)))
 	}
 	j.size += int64(len(lines))
+	j.keepRoom()
 	return nil
+}
+
+// keepRoom gives the journal blocks for what comes next. On a disk that has none, the next append tries again.
+func (j *journal) keepRoom() {
+	if j.size+roomAhead/2 > j.room && unix.Fallocate(int(j.file.Fd()), unix.FALLOC_FL_KEEP_SIZE, j.size, roomAhead) == nil {
+		j.room = j.size + roomAhead
+	}
 }
 
 // large reports whether a rewrite pays off.
@@ -158,7 +175,8 @@ func (j *journal) replace(records []record) error {
 		return fmt.Errorf("rewrite an executor's journal: %w", errors.Join(err, file.Close()))
 	}
 	err = j.file.Close()
-	j.file, j.size, j.rewrite = file, int64(len(lines)), max(rewriteAbove, 4*int64(len(lines)))
+	j.file, j.size, j.rewrite, j.room = file, int64(len(lines)), max(rewriteAbove, 4*int64(len(lines))), 0
+	j.keepRoom()
 	return err
 }
 

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/offers"
+	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/scheduler"
+)
+
+// core measures decisions alone, which need no disk and no process: what a fire costs
+// with few and with many jobs, and the matching of demands with agents.
+func core(ctx context.Context, _ string, _ time.Duration, r *results) error {
+	if err := fires(ctx, r); err != nil {
+		return err
+	}
+	return matches(ctx, r)
+}
+
+// fires compares the step that makes one fire with 1,000 and with 100,000 jobs. The two take
+// turns, so that what else the machine does hits both.
+func fires(ctx context.Context, r *results) error {
+	const turns, steps = 15, 2000
+	few, err := newFiring(1000)
+	if err != nil {
+		return err
+	}
+	many, err := newFiring(manyJobs)
+	if err != nil {
+		return err
+	}
+	var ofFew, ofMany []float64
+	for turn := range turns + 1 {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		a, b := few.run(steps), many.run(steps)
+		if turn > 0 { // the first one warms up
+			ofFew, ofMany = append(ofFew, a), append(ofMany, b)
+		}
+	}
+	fmt.Printf("  a fire's step: %.2f µs with 1,000 jobs, %.2f µs with 100,000\n", median(ofFew), median(ofMany))
+	r.atMost("a fire's step with 100,000 jobs, as a multiple of that with 1,000", "", 1.1, median(ofMany)/median(ofFew))
+	return nil
+}
+
+// firing is a core with one job that fires each second.
+type firing struct {
+	core *scheduler.Core
+	rnd  rand.Source
+	now  time.Time
+}
+
+func newFiring(n int) (*firing, error) {
+	var stored scheduler.Stored
+	for _, w := range append(documents(n), jobDocument("my_job", "* * * * * ?")) {
+		stored.Entries = append(stored.Entries, registry.Entry{Path: w.Path, Value: w.Value})
+	}
+	f := &firing{scheduler.NewCore(scheduler.DefaultCoreOptions()), rand.NewPCG(1, 2), time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)}
+	if err := f.core.Load(f.now, stored); err != nil {
+		return nil, err
+	}
+	f.core.Step(f.now, f.rnd, nil)
+	f.core.Step(f.now, f.rnd, []scheduler.Event{scheduler.SessionBegan{Session: 1, MasterID: "m"}})
+	return f, nil
+}
+
+// run makes so many fires, and gives microseconds of each.
+func (f *firing) run(steps int) float64 {
+	begin := time.Now()
+	for range steps {
+		f.now = f.now.Add(time.Second)
+		f.core.Step(f.now, f.rnd, nil)
+	}
+	return time.Since(begin).Seconds() * 1e6 / float64(steps)
+}
+
+// matches matches 1,000 demands with 1,000 agents, reasons included: where all, some and none find a place.
+func matches(ctx context.Context, r *results) error {
+	const runs = 9
+	agents := make([]offers.Agent, 1000)
+	for i := range agents {
+		size := app.NewResources(float64(4+i%8), float64(4096+1024*(i%8)))
+		agents[i] = offers.Agent{ID: fmt.Sprintf("S%d", i), Host: fmt.Sprintf("host-%d", i), Capacity: size,
+			Free: size.Minus(app.NewResources(float64(i%4), float64(i%5*512))), Executors: map[string]bool{}}
+	}
+	for _, kind := range []struct {
+		name   string
+		shards int
+		shard  app.Resources
+	}{
+		{"all placed", 10, app.NewResources(0.1, 32)},
+		{"some placed, until nothing is left", 20, app.NewResources(0.5, 128)},
+		{"none placed", 10_000, app.NewResources(1, 512)},
+	} {
+		demands := make([]offers.Demand, 1000)
+		for i := range demands {
+			demands[i] = offers.Demand{ID: fmt.Sprintf("e%d", i), Job: fmt.Sprintf("job-%d", i), App: fmt.Sprintf("app_%d", i%200), Together: true,
+				Shard: kind.shard, Executor: fmt.Sprintf("app-%d", i%200), ExecutorSize: app.NewResources(0.1, 64), Items: make([]int, kind.shards)}
+			for item := range kind.shards {
+				demands[i].Items[item] = item
+			}
+		}
+		for strategy, name := range []string{"pack", "spread"} {
+			var took []float64
+			for range runs {
+				if err := ctx.Err(); err != nil {
+					return err
+				}
+				begin := time.Now()
+				offers.Match(demands, agents, offers.Strategy(strategy))
+				took = append(took, time.Since(begin).Seconds()*1000)
+			}
+			r.atMost(fmt.Sprintf("1,000 demands on 1,000 agents, %s, %s", kind.name, name), " ms", 20, took...)
+		}
+	}
+	return nil
+}

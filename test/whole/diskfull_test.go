@@ -1,0 +1,72 @@
+package whole_test
+
+import (
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/test/internal/system"
+)
+
+// TestDiskFull: a task fills the disk that the data folder is on. It fails with that reason. The server goes on, and
+// no other job loses a fire: they run while the disk is full, or as soon as there is room. Only root can mount a
+// small disk; for anybody else the task meets a limit of its own instead.
+func TestDiskFull(t *testing.T) {
+	t.Parallel()
+	dir, limit := t.TempDir(), ""
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=256m"); err != nil {
+		t.Logf("no file system can be mounted here (%v): files are limited instead", err)
+		limit = "ulimit -f 100000; trap '' XFSZ; "
+	} else {
+		t.Cleanup(func() {
+			if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	m := system.New(t, bin)
+	m.Dir = dir
+	m.Start()
+	hold, release := m.Hold()
+	m.App("hog", only(limit+`head -c 300000000 /dev/zero >"$TMPDIR/x"; while [ -e "$HOLD" ]; do sleep 0.05; done
+echo "File too large or no space left on device" >&2; exit 1`), nil)
+	m.App("good", writes, nil)
+	m.Job("hog", "hog", system.Doc{"env": env("HOLD", hold)})
+	m.Job("good", "good", system.Doc{"misfire": true, "cron": "* * * * * ?"})
+	m.Until("the good job runs", func() string {
+		if len(m.Ledger()) == 0 {
+			return "it has not begun"
+		}
+		return ""
+	})
+	id := m.Trigger("hog")
+	began := time.Now()
+	m.Until("fires while the disk is full", func() string {
+		m.OK("GET", "/readyz", "")
+		m.Execution(id)
+		if time.Since(began) < 5*time.Second {
+			return "it is not full for long enough"
+		}
+		return ""
+	})
+	release()
+	if e := m.Await(id, "FAILED"); !strings.Contains(strings.ToLower(e.Shards[0].FailureCause), "space") && !strings.Contains(e.Shards[0].FailureCause, "disk is full") {
+		t.Errorf("the task that filled the disk: %+v", e)
+	}
+	m.Until("all fires have run", func() string {
+		x := m.Explain("good")
+		if ended := m.LastFire("good"); time.Since(ended) > 3*time.Second || len(x.Waiting) > 0 {
+			return "the last was at " + ended.String()
+		}
+		return ""
+	})
+	m.OnceEach()
+	for _, none := range []string{"elasticjob_fires_dropped_total", "elasticjob_fires_missed_total", "elasticjob_tasks_lost_total"} {
+		if n := m.Metric(none); n != "0" {
+			t.Errorf("%s is %s", none, n)
+		}
+	}
+	m.Stop()
+	m.NothingRuns()
+}
