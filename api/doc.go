@@ -27,8 +27,9 @@
 // a fault of ours with an id that is in the log, 503 not now. A 503 with the code
 // outcome_unknown means that the change may have been done (rule T3).
 //
-// Of several servers one leads. The others pass requests on to it, each once: what was
-// sent and not answered may have been done, and the client is told so. What a route
+// Of several servers one leads. The others pass requests on to it, each change once: what was
+// sent and not answered may have been done, and the client is told so. When the lead changes meanwhile, the
+// one that is left is no longer waited for. What a route
 // table row marks as local every server answers itself.
 //
 // As long as there are no users, who may connect may do everything: without a token the server

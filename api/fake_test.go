@@ -40,6 +40,7 @@ type brain struct {
 	gap      time.Duration // how long reconciliation may not be asked for
 	explain  func(ctx context.Context, job string) (scheduler.Explanation, error)
 	failWith error // of every change
+	resigned bool
 }
 
 func newBrain() *brain {
@@ -282,6 +283,9 @@ func (b *brain) ForgetTask(_ context.Context, id string) error {
 func (b *brain) LogPlace(_ context.Context, id string) (scheduler.LogPlace, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.resigned {
+		return scheduler.LogPlace{}, refuse(scheduler.Unavailable, "not_leading", "no leader here")
+	}
 	place, err := find(b, b.places, "task", id)
 	if err != nil && id == b.queued {
 		err = refuse(scheduler.Unavailable, "no_output_yet", "task %q has no output yet", id)
@@ -312,9 +316,34 @@ func (b *brain) Sandboxes(_ context.Context, app string) ([]scheduler.SandboxVie
 	return []scheduler.SandboxView{{Hostname: "h1", Path: "/slaves/S1/runs/latest"}}, nil
 }
 
-func (b *brain) Leader() (scheduler.LeaderView, bool) { return b.leader, b.leader.Address != "" }
-func (b *brain) Health() scheduler.Health             { return b.health }
-func (b *brain) Stats() scheduler.Stats               { return b.stats }
+func (b *brain) Leader() (scheduler.LeaderView, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.leader, b.leader.Address != ""
+}
+
+func (b *brain) Health() scheduler.Health {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.health
+}
+
+func (b *brain) Stats() scheduler.Stats { return b.stats }
+
+// follows makes it see another leader; with leads it is that itself.
+func (b *brain) follows(address string, leads bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.leader = scheduler.LeaderView{Address: address, Term: b.leader.Term + 1, Since: noon, Self: leads}
+	b.health = scheduler.Health{Leading: leads, Subscribed: leads}
+}
+
+// resign makes it know of no task any more.
+func (b *brain) resign() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.resigned = true
+}
 
 // files is an agent's files.
 type files struct {

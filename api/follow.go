@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/http/httputil"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -57,55 +58,209 @@ func (s *Server) led(r route, work gin.HandlerFunc) gin.HandlerFunc {
 			work(c)
 			return
 		}
-		s.passOn(c, r)
+		s.passOn(c, work, r.raw != nil)
 	}
 }
 
-// passOn answers with what the leader answers.
-func (s *Server) passOn(c *gin.Context, r route) {
-	address, err := s.whoLeads(c.Request)
-	var body []byte
-	if err == nil {
-		// Whole, before anything is sent: it is small, and so a client that breaks off changes nothing.
-		if body, err = io.ReadAll(c.Request.Body); err != nil && !errors.As(err, new(*http.MaxBytesError)) {
-			err = badRequest("body_incomplete", "the body did not arrive whole: %v", err)
-		}
+const (
+	// leaderLook is how often it is looked whether the leader that a request was passed on to leads still.
+	leaderLook = 50 * time.Millisecond
+	// lastAnswer is how long one that leads no more may take to answer a change that it was sent
+	// before: it usually has, and its word is better than none.
+	lastAnswer = 500 * time.Millisecond
+)
+
+var (
+	errOtherLeads = errors.New("meanwhile another server leads")
+	errNoAnswer   = errors.New("no answer in time")
+)
+
+// passOn answers with what the leader answers. When the lead changes meanwhile, what
+// changes nothing, or has not been sent, goes to the next leader, which may be this server: then work
+// does it here. It lasts no longer than Options.PassingTimeout; the answer of a route that streams may.
+func (s *Server) passOn(c *gin.Context, work gin.HandlerFunc, streams bool) {
+	// Whole, before anything is sent: it is small, and so a client that breaks off changes nothing.
+	body, err := io.ReadAll(c.Request.Body)
+	if err != nil && !errors.As(err, new(*http.MaxBytesError)) {
+		err = badRequest("body_incomplete", "the body did not arrive whole: %v", err)
 	}
 	if err != nil {
 		fail(c.Writer, c.Request, s.log, err)
 		return
 	}
-	ctx, cancel := s.passingTime(c, r)
+	if streams {
+		c.Set(unmeasured, true)
+		_ = http.NewResponseController(c.Writer).SetReadDeadline(time.Time{}) // it is read already
+	}
+	patience, cancel := context.WithTimeout(c.Request.Context(), s.opts.PassingTimeout)
 	defer cancel()
-	var sent atomic.Bool
-	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { sent.Store(true) }})
-	request := c.Request.WithContext(ctx)
-	request.Body, request.ContentLength, request.TransferEncoding = io.NopCloser(bytes.NewReader(body)), int64(len(body)), nil
+	for address := ""; ; {
+		var here bool
+		address, here, err = s.nextLeader(patience, c.Request, address)
+		if here {
+			cancel()
+			c.Request.Body = io.NopCloser(bytes.NewReader(body))
+			work(c)
+			return
+		}
+		if err != nil {
+			break
+		}
+		p := passing{server: s, c: c, address: address, body: body, streams: streams}
+		err = p.pass(patience)
+		if err == nil || p.sent.Load() && !isRead(c.Request.Method) || patience.Err() != nil || !s.otherLeads(address) {
+			break
+		}
+	}
+	if err != nil {
+		fail(c.Writer, c.Request, s.log, err)
+	}
+}
 
+// otherLeads reports whether another server than the one at an address is seen to lead.
+func (s *Server) otherLeads(address string) bool {
+	leader, ok := s.opts.Scheduler.Leader()
+	return ok && leader.Address != address
+}
+
+// nextLeader is the address to pass a request on to, or says that this server leads itself, or why nobody
+// can be asked. After one that leads no more, it waits for the next one.
+func (s *Server) nextLeader(ctx context.Context, r *http.Request, before string) (address string, here bool, err error) {
+	if before == "" {
+		address, err = s.whoLeads(r)
+		return address, false, err
+	}
+	tick := time.NewTicker(leaderLook)
+	defer tick.Stop()
+	for {
+		if s.opts.Scheduler.Health().Leading {
+			return "", true, nil
+		}
+		if address, err = s.whoLeads(r); err == nil && address != before {
+			return address, false, nil
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return "", false, cmp.Or(err, errNoNext)
+		case <-s.ending.Done():
+			return "", false, errServerEnds
+		}
+	}
+}
+
+var errNoNext error = &failure{status: http.StatusServiceUnavailable, code: "no_leader",
+	message: "the lead is changing, nothing was changed: try again"}
+
+var errServerEnds error = &failure{status: http.StatusServiceUnavailable, code: "leader_unreachable",
+	message: "this server is ending, nothing was changed: ask another one"}
+
+// passing is one try to pass a request on to one leader.
+type passing struct {
+	server  *Server
+	c       *gin.Context
+	address string
+	body    []byte
+	streams bool
+	sent    atomic.Bool // there was a connection: the leader may have got it
+	failed  error
+}
+
+// pass gives the leader's answer to the client, or, when there is none, an error: then nothing was
+// answered yet. When an answer breaks off, the connection to the client does.
+func (p *passing) pass(patience context.Context) error {
+	s := p.server
+	ctx, drop := context.WithCancelCause(p.c.Request.Context())
+	defer drop(nil)
+	begun := make(chan struct{}) // closed when the answer has begun
+	over := make(chan struct{})
+	var watch sync.WaitGroup
+	watch.Go(func() { p.watch(patience, drop, begun, over) })
+	defer watch.Wait()
+	defer close(over)
+
+	request := p.c.Request.WithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GotConn: func(httptrace.GotConnInfo) { p.sent.Store(true) },
+	}))
+	request.Body, request.ContentLength, request.TransferEncoding = io.NopCloser(bytes.NewReader(p.body)), int64(len(p.body)), nil
 	transport := s.messengers.reads
 	if !isRead(request.Method) {
 		transport = s.messengers.writes
 	}
 	proxy := &httputil.ReverseProxy{
 		Transport: transport, FlushInterval: -1,
-		Rewrite: func(p *httputil.ProxyRequest) {
-			p.Out.URL.Scheme, p.Out.URL.Host, p.Out.Host = "http", address, address
-			p.Out.URL.RawQuery = p.In.URL.RawQuery // wrong ones too: the leader says what is wrong
-			p.Out.Header.Del("Origin")             // was looked at here
-			p.Out.Header.Set(passedOn, cmp.Or(s.opts.Advertise, "unknown"))
+		Rewrite: func(out *httputil.ProxyRequest) {
+			out.Out.URL.Scheme, out.Out.URL.Host, out.Out.Host = "http", p.address, p.address
+			out.Out.URL.RawQuery = out.In.URL.RawQuery // wrong ones too: the leader says what is wrong
+			out.Out.Header.Del("Origin")               // was looked at here
+			out.Out.Header.Set(passedOn, cmp.Or(s.opts.Advertise, "unknown"))
 		},
 		ModifyResponse: func(answer *http.Response) error {
+			if err := p.refusedToken(answer); err != nil {
+				return err
+			}
+			close(begun)
 			for name := range answer.Header {
-				c.Writer.Header().Del(name) // the leader's word counts
+				p.c.Writer.Header().Del(name) // the leader's word counts
 			}
 			return nil
 		},
-		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
-			fail(w, r, s.log, passingFailure(r, address, sent.Load(), err))
-		},
-		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+		ErrorHandler: func(_ http.ResponseWriter, _ *http.Request, err error) { p.failed = p.failure(ctx, err) },
+		ErrorLog:     slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
-	proxy.ServeHTTP(&patientWriter{ResponseWriter: c.Writer, line: http.NewResponseController(c.Writer)}, request)
+	proxy.ServeHTTP(&patientWriter{ResponseWriter: p.c.Writer, line: http.NewResponseController(p.c.Writer)}, request)
+	return p.failed
+}
+
+// watch drops what is under way when it takes too long, when the lead has changed, and, of
+// output that is followed, when this server ends.
+func (p *passing) watch(patience context.Context, drop context.CancelCauseFunc, begun, over <-chan struct{}) {
+	ending, late := p.server.ending.Done(), patience.Done()
+	if !p.streams {
+		ending = nil
+	}
+	tick := time.NewTicker(leaderLook)
+	defer tick.Stop()
+	var grace <-chan time.Time
+	for {
+		select {
+		case <-over:
+			return
+		case <-begun:
+			begun = nil
+			if p.streams {
+				late = nil
+			}
+		case <-ending:
+			drop(errServerEnds)
+			return
+		case <-late:
+			drop(errNoAnswer)
+			return
+		case <-grace:
+			drop(errOtherLeads)
+			return
+		case <-tick.C:
+			switch {
+			case grace != nil || !p.server.otherLeads(p.address):
+			case p.sent.Load() && !isRead(p.c.Request.Method):
+				grace = time.After(lastAnswer)
+			default:
+				drop(errOtherLeads)
+				return
+			}
+		}
+	}
+}
+
+// refusedToken is why the leader refuses a token that this server took, if it does.
+func (p *passing) refusedToken(answer *http.Response) error {
+	if answer.StatusCode != http.StatusUnauthorized || p.server.opts.Token == "" {
+		return nil
+	}
+	p.server.log.Error("the leader refuses a token that this server takes: their --api-token-file differ; give all servers the same one", "leader", p.address)
+	return &failure{status: http.StatusServiceUnavailable, code: "token_differs", message: fmt.Sprintf(
+		"this server takes the token, and the leader at %s does not, nothing was changed: their --api-token-file must hold the same token", p.address)}
 }
 
 // whoLeads is the address to pass a request on to, or why there is none.
@@ -121,40 +276,32 @@ func (s *Server) whoLeads(r *http.Request) (string, error) {
 	case !ok:
 		return notNow("no_leader", "nobody leads now, nothing was changed: try again. Here: %s", cmp.Or(s.opts.Scheduler.Health().Detail, "waiting for an election"))
 	case leader.Self || leader.Address == s.opts.Advertise:
-		return notNow("not_leading", "this server is just taking over or giving up the lead, nothing was changed: try again; if that lasts, another server has its address, %s, by --advertise", s.opts.Advertise)
+		return notNow("not_leading", "the leader's address is this server's own, %s, and this server does not lead: it is just taking over or giving up the lead, or an earlier run of it led a moment ago; nothing was changed: try again. If that lasts, another server has the same --advertise", s.opts.Advertise)
 	}
 	return leader.Address, nil
 }
 
-// passingTime bounds how long a request may be under way to the leader, who has bounds of
-// his own: output may be followed until this server ends, anything else takes little
-// longer than here.
-func (s *Server) passingTime(c *gin.Context, r route) (context.Context, context.CancelFunc) {
-	if r.raw == nil {
-		return context.WithTimeout(c.Request.Context(), s.opts.RequestTimeout+dialLeader)
-	}
-	c.Set(unmeasured, true)
-	_ = http.NewResponseController(c.Writer).SetReadDeadline(time.Time{}) // it is read already
-	ctx, cancel := context.WithCancel(c.Request.Context())
-	stop := context.AfterFunc(s.ending, cancel)
-	return ctx, func() {
-		stop()
-		cancel()
-	}
-}
-
-// passingFailure says what it means that the leader gave no answer. Only a
-// write that may have reached him is in doubt.
-func passingFailure(r *http.Request, address string, sent bool, err error) error {
-	if errors.Is(err, context.DeadlineExceeded) && (sent || isRead(r.Method)) {
+// failure says what it means that the leader gave no answer. Only a write that may have reached it is in doubt.
+func (p *passing) failure(ctx context.Context, err error) error {
+	if known := new(failure); errors.As(err, &known) {
 		return err
 	}
-	if sent && !isRead(r.Method) {
+	if cause := context.Cause(ctx); cause != nil {
+		err = cause
+	}
+	read := isRead(p.c.Request.Method)
+	switch {
+	case p.sent.Load() && !read:
 		return &failure{status: http.StatusServiceUnavailable, code: "outcome_unknown", message: fmt.Sprintf(
-			"the connection to the leader at %s broke, and the change may have been done: look before you send it again (%v)", address, err)}
+			"the leader at %s did not answer, and the change may have been done: look before you send it again (%v)", p.address, err)}
+	case errors.Is(err, errOtherLeads), errors.Is(err, errServerEnds):
+		return err
+	case errors.Is(err, errNoAnswer) && read:
+		return &failure{status: http.StatusServiceUnavailable, code: "timeout", message: fmt.Sprintf(
+			"the leader at %s did not answer within %s: try again; if that lasts, look whether it still runs: another server takes its place when its ZooKeeper session ends", p.address, p.server.opts.PassingTimeout)}
 	}
 	return &failure{status: http.StatusServiceUnavailable, code: "leader_unreachable", message: fmt.Sprintf(
-		"the leader at %s gave no answer, nothing was changed: try again; if that lasts, look at the leader's --advertise (%v)", address, err)}
+		"the leader at %s gave no answer, nothing was changed: try again; if that lasts, look at the leader's --advertise (%v)", p.address, err)}
 }
 
 // patientWriter gives the client some time for each piece of an answer, however

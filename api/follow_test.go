@@ -21,6 +21,11 @@ func follower(t *testing.T, leader string, opts api.Options) string {
 	b := newBrain()
 	b.health = scheduler.Health{Detail: "it stands by"}
 	b.leader = scheduler.LeaderView{Address: leader, Term: 7, Since: noon}
+	return followerOf(t, b, opts)
+}
+
+func followerOf(t *testing.T, b *brain, opts api.Options) string {
+	t.Helper()
 	opts.Scheduler, opts.Advertise = b, "follower:1"
 	return serveUntilEnd(t, opts)
 }

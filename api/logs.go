@@ -24,7 +24,8 @@ const (
 )
 
 // logs sends a task's output as it is and, with follow, as it comes, until the
-// task is over, the client has gone or the server ends.
+// task is over or the client has gone. When it ends before, because reading fails, the server
+// ends or no longer leads, the connection breaks, so that nobody takes it for all.
 func (s *Server) logs(c *gin.Context) {
 	l, err := s.openLog(c)
 	if err == nil {
@@ -62,8 +63,11 @@ func (s *Server) logs(c *gin.Context) {
 			return
 		}
 		if len(l.page) == 0 {
-			if out.Flush() != nil || !s.wait(c.Request.Context(), tick) {
+			if out.Flush() != nil || c.Request.Context().Err() != nil {
 				return
+			}
+			if !s.wait(c.Request.Context(), tick) {
+				breakOff(out)
 			}
 		}
 		switch err := l.next(c.Request.Context()); {
@@ -74,13 +78,25 @@ func (s *Server) logs(c *gin.Context) {
 		case isGone(err):
 			return
 		default:
-			if failures++; failures < logTries {
+			if failures++; failures < logTries && !leadsNoMore(err) {
 				continue
 			}
 			s.log.WarnContext(c.Request.Context(), "output of a task broke off", "task", l.taskID, "error", err)
-			panic(http.ErrAbortHandler) // the client sees that it is not all
+			breakOff(out)
 		}
 	}
+}
+
+// breakOff ends an answer so that the client sees that it is not all.
+func breakOff(out *http.ResponseController) {
+	_ = out.Flush() // what there is
+	panic(http.ErrAbortHandler)
+}
+
+// leadsNoMore reports that this server can't know any more how a task goes.
+func leadsNoMore(err error) bool {
+	var refused *scheduler.Error
+	return errors.As(err, &refused) && refused.Code == "not_leading"
 }
 
 // wait reports whether to go on after the next tick.

@@ -70,6 +70,7 @@ func (s *Server) routes() []route {
 		{method: post, path: "/api/operate/reconcile/explicit", answer: s.reconcile(true)},
 		{method: post, path: "/api/operate/reconcile/implicit", answer: s.reconcile(false)},
 		{method: get, path: "/api/operate/sandbox", answer: s.sandbox, query: true},
+		{method: get, path: "/api/operate/faulty", answer: s.faulty},
 		{method: get, path: "/api/leader", answer: s.leader, local: true},
 
 		{method: get, path: "/", raw: s.front, local: true, open: true},

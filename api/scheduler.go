@@ -47,6 +47,9 @@ type Scheduler interface {
 	Reconcile(ctx context.Context, explicit bool) error
 	Sandboxes(ctx context.Context, app string) ([]scheduler.SandboxView, error)
 
+	// FaultyDocuments lists the documents in the registry that can't be used.
+	FaultyDocuments(ctx context.Context) ([]scheduler.FaultyView, error)
+
 	// Leader, Health and Stats answer at once, whatever state the scheduler is in.
 	// Leader is who leads, as far as this process knows; false when nobody is known to.
 	Leader() (scheduler.LeaderView, bool)

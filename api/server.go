@@ -45,6 +45,9 @@ type Options struct {
 
 	// RequestTimeout bounds a request that does not follow output. Default 30 s.
 	RequestTimeout time.Duration
+	// PassingTimeout bounds a request that is passed on to the leader, one that streams until its
+	// answer begins. Default 15 s, less than clients usually wait.
+	PassingTimeout time.Duration
 	// ShutdownGrace is how long Serve waits for requests at its end. Default 10 s.
 	ShutdownGrace time.Duration
 	// FollowEvery is how often output is looked for. Default 200 ms.
@@ -79,7 +82,7 @@ var quietRouter = sync.OnceFunc(func() { gin.SetMode(gin.ReleaseMode) })
 func New(opts Options) *Server {
 	quietRouter()
 	for at, standard := range map[*time.Duration]time.Duration{
-		&opts.RequestTimeout: 30 * time.Second, &opts.ShutdownGrace: 10 * time.Second, &opts.FollowEvery: 200 * time.Millisecond,
+		&opts.RequestTimeout: 30 * time.Second, &opts.PassingTimeout: 15 * time.Second, &opts.ShutdownGrace: 10 * time.Second, &opts.FollowEvery: 200 * time.Millisecond,
 	} {
 		if *at <= 0 {
 			*at = standard
@@ -267,7 +270,7 @@ func (s *Server) noMethod(c *gin.Context) {
 
 func (s *Server) artifact(c *gin.Context) {
 	if s.opts.HasArtifact != nil && !s.opts.HasArtifact(c.Param("name")) && c.GetHeader(passedOn) == "" && !s.opts.Scheduler.Health().Leading {
-		s.passOn(c, route{raw: s.artifact})
+		s.passOn(c, s.artifact, true)
 		return
 	}
 	if s.opts.Artifacts == nil {

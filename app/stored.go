@@ -83,15 +83,22 @@ func (s *Schema[C]) DecodeStored(doc []byte) (C, []string, error) {
 
 // entriesOf takes a document apart. What looks like JSON and is none may be YAML.
 func entriesOf(doc []byte) ([]entry, error) {
+	if err := boundStored(doc); err != nil {
+		return nil, err
+	}
 	trimmed := bytes.TrimLeft(doc, " \t\r\n\ufeff")
 	if len(trimmed) > 0 && trimmed[0] == '{' {
-		if given, err := parseObject(trimmed); err == nil {
-			return jsonEntries(given, 0)
-		} else if yaml, yamlErr := parseYAML(doc); yamlErr == nil {
-			return yaml, nil
-		} else {
-			return nil, fmt.Errorf("neither JSON nor YAML: %w", err)
+		if err := boundJSON(trimmed); err != nil {
+			return nil, err
 		}
+		given, err := parseObject(trimmed)
+		if err == nil {
+			return jsonEntries(given, 0)
+		}
+		if yaml, yamlErr := parseYAML(doc); yamlErr == nil {
+			return yaml, nil
+		}
+		return nil, fmt.Errorf("neither JSON nor YAML: %w", err)
 	}
 	if given, ok := parseLines(doc); ok {
 		return given, nil
@@ -99,26 +106,32 @@ func entriesOf(doc []byte) ([]entry, error) {
 	return parseYAML(doc)
 }
 
+// jsonEntries reads the fields of a document, and those of maps among them; what is
+// deeper no field can hold.
 func jsonEntries(given []member, depth int) ([]entry, error) {
-	if depth > maxYAMLDepth {
-		return nil, errIntricate // each level is read once more for the next
-	}
 	out := make([]entry, 0, len(given))
+	seen := make(map[string]bool, len(given))
 	for _, m := range given {
+		if seen[m.name] {
+			return nil, fmt.Errorf("field %s is given more than once", shortText(m.name))
+		}
+		seen[m.name] = true
 		e := entry{name: m.name}
 		switch m.raw[0] {
 		case '"':
 			if err := json.Unmarshal(m.raw, &e.value.text); err != nil {
-				return nil, fmt.Errorf("field %s: %w", m.name, err)
+				return nil, fmt.Errorf("field %s: %w", shortText(m.name), err)
 			}
 		case '{':
+			if e.isMap = true; depth > 0 {
+				break
+			}
 			inner, err := splitObject(m.raw)
 			if err != nil {
-				return nil, fmt.Errorf("field %s: %w", m.name, err)
+				return nil, fmt.Errorf("field %s: %w", shortText(m.name), err)
 			}
-			e.isMap = true
 			if e.fields, err = jsonEntries(inner, depth+1); err != nil {
-				return nil, err
+				return nil, fmt.Errorf("in %s: %w", shortText(m.name), err)
 			}
 		case '[':
 			e.other = "a list"

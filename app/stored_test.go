@@ -5,7 +5,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -126,29 +125,32 @@ func TestDecodeStoredRefuses(t *testing.T) {
 	t.Parallel()
 	deep := strings.Repeat("{a: ", 100) + "b" + strings.Repeat("}", 100)
 	for doc, want := range map[string]string{
-		"":                      "empty",
-		"just words\n":          "no YAML map",
-		"- a\n- b\n":            "no YAML map",
-		"name: x\n---\nname: y": "more than one document",
-		"name: [x\n":            "no YAML: at [1:",
-		"name: x\nname: y\n":    "already defined",
-		"name: a: b\n":          "no YAML: at [1:7]",
-		"{\"name\": ":           "neither JSON nor YAML",
-		"name: \xff\n":          "not UTF-8",
-		"count: many\n":         `a whole number is expected, found "many"`,
-		"count: 08\n":           "a whole number is expected",
-		"count: 1.5\n":          "a whole number is expected",
-		"count: 99999999999\n":  "a whole number is expected",
-		"size: a lot\n":         "a number is expected",
-		"on1: perhaps\n":        "true or false is expected",
-		"map: x\n":              "a map of strings is expected",
-		"map:\n  a: [b]\n":      "a string is expected",
-		"text: {a: b}\n":        "a string is expected, found a map",
-		"text: [a]\n":           "a string is expected, found a list",
-		"text: *nobody\n":       "no anchor nobody",
-		"text: " + deep + "\n":  "too deep",
-		"count: x\nsize: y\n":   "size",
-		"text: &a {b: *a}\n":    "",
+		"":                          "empty",
+		"just words\n":              "no YAML map",
+		"- a\n- b\n":                "no YAML map",
+		"name: x\n---\nname: y":     "more than one document",
+		"name: [x\n":                "no YAML: at [1:",
+		"name: x\nname: y\n":        "already defined",
+		"name: a: b\n":              "no YAML: at [1:7]",
+		"{\"name\": ":               "neither JSON nor YAML",
+		"name: \xff\n":              "not UTF-8",
+		"count: many\n":             `a whole number is expected, found "many"`,
+		"count: 08\n":               "a whole number is expected",
+		"count: 1.5\n":              "a whole number is expected",
+		"count: 99999999999\n":      "a whole number is expected",
+		"size: a lot\n":             "a number is expected",
+		"on1: perhaps\n":            "true or false is expected",
+		"map: x\n":                  "a map of strings is expected",
+		"map:\n  a: [b]\n":          "a string is expected",
+		"text: {a: b}\n":            "a string is expected, found a map",
+		"text: [a]\n":               "a string is expected, found a list",
+		"text: *nobody\n":           "no anchor nobody",
+		"text: " + deep + "\n":      "too deep",
+		"count: x\nsize: y\n":       "size",
+		"text: &a {b: *a}\n":        "",
+		"a: &a {text: b}\n<<: *a\n": "merge key",
+		`{"name":"x","name":"y"}`:   "field name is given more than once",
+		`{"map":{"a":"1","a":"2"}}`: "in map: field a is given more than once",
 	} {
 		_, _, err := everythingSchema().DecodeStored([]byte(doc))
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -158,36 +160,6 @@ func TestDecodeStoredRefuses(t *testing.T) {
 }
 
 // What we write is read back as it was, by the short way and by the long one.
-// What somebody leaves in a registry is refused, and keeps nobody busy: each of these once
-// took all memory, or minutes.
-func TestD15NoDocumentIsTooMuch(t *testing.T) {
-	t.Parallel()
-	const size = 400_000
-	deep := strings.Repeat(`{"a":`, 9_000)
-	var fields, texts, twice strings.Builder
-	for i := range size / 10 {
-		fmt.Fprintf(&fields, "a%d: 1\n", i)
-		fmt.Fprintf(&texts, "a%d: \"1\"\n", i)
-	}
-	twice.WriteString(fields.String() + "a1: 1\n")
-	docs := map[string]string{"json": deep + `"` + strings.Repeat("x", size) + `"` + strings.Repeat("}", 9_000), "texts": texts.String(), "twice": twice.String()}
-	for _, piece := range []string{"[", "{a: ", `{"a":`, "- ", "&a ", "!!a ", "? ", "a: ", "a: \"", "'a': ", "[]", "@", "]", ": ", "a:\n", "---\n"} {
-		docs[piece] = strings.Repeat(piece, size/len(piece))
-	}
-	begin := time.Now()
-	for name, doc := range docs {
-		if _, _, err := DecodeStored([]byte(doc)); err == nil || len(err.Error()) > 200 {
-			t.Errorf("%q again and again: %.300v", name, err)
-		}
-		if took := time.Since(begin); took > time.Minute {
-			t.Fatalf("%q: %s for all so far", name, took)
-		}
-	}
-	if c, notes, err := DecodeStored([]byte("appName: a\n" + fields.String())); err != nil || c.AppName != "a" || len(notes) == 0 {
-		t.Errorf("many fields that have no effect: %v, %v, %v", c.AppName, len(notes), err)
-	}
-}
-
 func TestEncodeYAMLReadsBack(t *testing.T) {
 	t.Parallel()
 	tricky := rapid.OneOf(rapid.String(), rapid.StringMatching(`[a-z0-9:#'"\\\[\]{}&*!|>%@~ .,+=?/_-]{0,12}`),
@@ -208,6 +180,9 @@ func TestEncodeYAMLReadsBack(t *testing.T) {
 			t.Fatalf("%v\n%s\n%s", err, doc, cmp.Diff(c, got))
 		}
 		agree(t, doc)
+		if _, ok := parseLines(doc); !ok {
+			t.Fatalf("the short way, the only one for large documents, gives up on\n%s", doc)
+		}
 	})
 }
 
@@ -229,9 +204,10 @@ func agree(t interface{ Fatalf(string, ...any) }, doc []byte) {
 func TestTheShortWayReadsWhatTheLibraryReads(t *testing.T) {
 	t.Parallel()
 	line := rapid.OneOf(rapid.StringMatching(`[a-c]:( ['a-z0-9:# ,.?*/\[\]{}&!|>%@~+=_-]{0,10})?`), rapid.StringMatching(`  [a-c.]{1,2}: ?['a-z0-9 #:]{0,6}`),
-		rapid.SampledFrom([]string{"a: b", "b:", "  c: d", "", "# x", "---", "a: 'b'", "a: 'it''s'", "c: no", "  x: y", "c: -1", "a: +", "a: .", "a: ..."}))
+		rapid.SampledFrom([]string{"a: b", "b:", "  c: d", "", "# x", "---", "a: 'b'", "a: 'it''s'", "c: no", "  x: y", "c: -1", "a: +", "a: .", "a: ...",
+			"a: 'b", "a: b", "  b", "  b c'", "  it''s", "    d", "    d'", "  c: 'd", "  c: d", "   x", " x", "  ", "b: it", "b: ''''", "  it's", "  .", "  上", "  - x", "  b:", "  c #d", "b: 'c'' d"}))
 	rapid.Check(t, func(t *rapid.T) {
-		lines := rapid.SliceOfN(line, 1, 4).Draw(t, "lines")
+		lines := rapid.SliceOfN(line, 1, 6).Draw(t, "lines")
 		agree(t, []byte(strings.Join(lines, "\n")+"\n"))
 	})
 }

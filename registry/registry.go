@@ -64,7 +64,8 @@ type Term interface {
 	Commit(ctx context.Context, writes []Write) error
 	// Changed tells the paths of entries that somebody else may have made,
 	// changed or deleted since the term began: people may edit what is under /config
-	// and /state/disable. Commits of the term itself may be told too. A registry that nobody
+	// and /state/disable. Whether entries there can be read may take longer to be
+	// told. Commits of the term itself may be told too. A registry that nobody
 	// else can write to returns nil.
 	Changed() <-chan string
 	// Resign ends the term so that the next leader can begin at once.
@@ -76,6 +77,10 @@ type Entry struct {
 	Path    string
 	Value   []byte
 	Version int64
+	// Unreadable, if not empty, says why the value can't be read and what to do: somebody has
+	// taken the permission. Value is nil then, and what may be below the entry is not listed. A
+	// registry that nobody else can write to has none.
+	Unreadable string
 }
 
 // Write is one change of a commit. Paths follow CheckPath.

@@ -57,12 +57,3 @@ func (c *Core) runDir(framework, executorID, container string) string {
 	}
 	return fmt.Sprintf("/frameworks/%s/executors/%s/runs/%s", framework, executorID, container)
 }
-
-// FaultyDocuments lists all documents in the registry that can't be used, by path.
-func (c *Core) FaultyDocuments() []FaultyView {
-	out := make([]FaultyView, 0, len(c.faulty))
-	for _, path := range sortedKeys(c.faulty) {
-		out = append(out, FaultyView{Path: path, Reason: c.faulty[path].why})
-	}
-	return out
-}

@@ -184,6 +184,7 @@ func (c *Core) killAll(j *jobState, reason string) {
 type fault struct {
 	why     string
 	version int64
+	since   time.Time // as far as this leader knows
 }
 
 func (c *Core) hasFault(path string) bool { return c.faulty[path].why != "" }
@@ -192,7 +193,11 @@ func (c *Core) hasFault(path string) bool { return c.faulty[path].why != "" }
 // used. The last good one stays in force.
 func (c *Core) documentFaulty(e DocumentFaulty) {
 	c.note(Note{Kind: NoteFaulty, Detail: e.Path + ": " + e.Why, Problem: true})
-	c.faulty[e.Path] = fault{e.Why, e.Version}
+	since := c.now
+	if f, ok := c.faulty[e.Path]; ok {
+		since = f.since
+	}
+	c.faulty[e.Path] = fault{e.Why, e.Version, since}
 	dir, name := splitPath(e.Path)
 	switch dir {
 	case pathApps:

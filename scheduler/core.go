@@ -314,11 +314,8 @@ func (c *Core) off(j *jobState) string {
 		return "the job is disabled"
 	}
 	a := c.apps[j.cfg.AppName]
-	if f := c.faulty[under(pathApps, j.cfg.AppName)]; f.why != "" && a == nil {
-		return fmt.Sprintf("the document of its app %q in the registry can't be used: %s", j.cfg.AppName, f.why)
-	}
 	if a == nil {
-		return fmt.Sprintf("its app %q is not registered", j.cfg.AppName)
+		return c.appMissing(j.cfg.AppName)
 	}
 	if a.disabled {
 		return fmt.Sprintf("its app %q is disabled", a.name)

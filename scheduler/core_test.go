@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/cluster"
@@ -464,5 +465,18 @@ func TestD15AFaultyDocumentStopsNothingElse(t *testing.T) {
 	s.until(6 * time.Second)
 	if len(s.core.executions) == 0 {
 		t.Fatal("the good job made no fire")
+	}
+}
+
+func TestLongCausesKeepTheirBeginningAndTheirEnd(t *testing.T) {
+	t.Parallel()
+	long := "ended by signal 9; end of stderr:\n" + strings.Repeat("é\x01", 5000) + "out of luck"
+	got := shorten(long)
+	if !strings.HasPrefix(got, "ended by signal 9; end of stderr:\né") || !strings.HasSuffix(got, "é?out of luck") || !strings.Contains(got, "…") ||
+		len(got) > causeBytes+len("…") || !utf8.ValidString(got) {
+		t.Errorf("%d bytes: %s", len(got), got)
+	}
+	if got := shorten("exit status 1\t\n"); got != "exit status 1\t\n" {
+		t.Errorf("%q", got)
 	}
 }

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"runtime"
@@ -25,8 +26,8 @@ const (
 // readApp reads an app's document from the registry, in either form. Documents were
 // checked when they came in; what somebody else wrote there is checked here. Names that
 // routes of the API have taken since are no reason not to run a job.
-func (c *Core) readApp(name string, value []byte) (app.Config, []string, error) {
-	cfg, notes, err := readDocument(c.opt.Documents, value, app.Default(), app.DecodeStored)
+func (c *Core) readApp(name string, e registry.Entry) (app.Config, []string, error) {
+	cfg, notes, err := readDocument(c.opt.Documents, e, app.Default(), app.DecodeStored)
 	if err != nil {
 		return cfg, nil, err
 	}
@@ -37,8 +38,8 @@ func (c *Core) readApp(name string, value []byte) (app.Config, []string, error) 
 }
 
 // readJob reads a job's document from the registry; see readApp.
-func (c *Core) readJob(name string, value []byte, now time.Time) (jobs.Config, []string, error) {
-	cfg, notes, err := readDocument(c.opt.Documents, value, jobs.Default(), jobs.DecodeStored)
+func (c *Core) readJob(name string, e registry.Entry, now time.Time) (jobs.Config, []string, error) {
+	cfg, notes, err := readDocument(c.opt.Documents, e, jobs.Default(), jobs.DecodeStored)
 	if err != nil {
 		return cfg, nil, err
 	}
@@ -49,12 +50,16 @@ func (c *Core) readJob(name string, value []byte, now time.Time) (jobs.Config, [
 	return cfg, notes, violations.OrNil()
 }
 
-// readDocument reads a document of our own at once, any other with care.
-func readDocument[C any](format DocumentFormat, value []byte, cfg C, decode func([]byte) (C, []string, error)) (C, []string, error) {
-	if format == JSONDocuments && json.Unmarshal(value, &cfg) == nil {
+// readDocument reads a document that is just as we write it at once, any other with care: what
+// somebody has edited may hold names twice, or in other letters.
+func readDocument[C any](format DocumentFormat, e registry.Entry, cfg C, decode func([]byte) (C, []string, error)) (C, []string, error) {
+	if e.Unreadable != "" {
+		return cfg, nil, fmt.Errorf("it can't be read: %s", e.Unreadable)
+	}
+	if format == JSONDocuments && len(e.Value) <= jobs.MaxDocumentBytes && json.Unmarshal(e.Value, &cfg) == nil && bytes.Equal(encode(cfg), e.Value) {
 		return cfg, nil, nil
 	}
-	return decode(value)
+	return decode(e.Value)
 }
 
 func (c *Core) writeApp(cfg app.Config) []byte {
@@ -91,10 +96,10 @@ func (c *Core) readDocuments(entries []registry.Entry) []document {
 			d.path, d.version = e.Path, e.Version
 			switch dir, name := splitPath(e.Path); dir {
 			case pathApps:
-				d.app, d.notes, d.err = c.readApp(name, e.Value)
+				d.app, d.notes, d.err = c.readApp(name, e)
 			case pathJobs:
 				var cfg jobs.Config
-				cfg, d.notes, d.err = c.readJob(name, e.Value, c.now)
+				cfg, d.notes, d.err = c.readJob(name, e, c.now)
 				d.job = &cfg
 			}
 		}

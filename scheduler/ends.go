@@ -235,10 +235,7 @@ func (c *Core) endExecution(e *execution) {
 	c.ended.seq++
 	e.Ended, e.EndedAt = c.ended.seq, c.now
 	c.dirty.header(e)
-	for _, old := range c.ended.add(e, c.opt.EndedKept) {
-		delete(c.dirty.execs, old.ID)
-		c.dirty.gone = append(c.dirty.gone, old)
-	}
+	c.ended.add(e)
 	c.note(Note{Kind: NoteExecutionEnded, Job: e.Job, Execution: e.ID, Detail: string(state) + endText(e), Problem: state == Failed})
 	if j := c.jobs[e.Job]; j != nil {
 		for i, q := range j.queue {

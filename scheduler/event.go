@@ -129,6 +129,9 @@ func (AcceptAnswered) coreEvent() {}
 // (rule T5).
 type Decision struct {
 	Writes []registry.Write
+	// Fenced is set when a fenced commit must come before the calls even if there is
+	// nothing to write (rule T6).
+	Fenced bool
 	// Calls go to the present session, in this order; calls of different kinds
 	// may overtake each other.
 	Calls []Call
@@ -152,8 +155,7 @@ func sleep(wake, now time.Time) time.Duration { return min(max(wake.Sub(now), 0)
 // Call is one call to the cluster: one of the types below.
 type Call interface{ coreCall() }
 
-// CallSubscribe opens a session with this number. The commit before it must be
-// a fenced one even if there is nothing to write (rule T6).
+// CallSubscribe opens a session with this number (rule T6).
 type CallSubscribe struct {
 	Session     int64
 	FrameworkID string

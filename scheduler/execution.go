@@ -125,6 +125,14 @@ func (s *shard) live() bool { return s.State == Launching || s.State == Running 
 
 func (e *execution) launched() bool { return e.Settings != nil }
 
+// chunks is how many entries beside the header its shards are stored in (rule T5).
+func (e *execution) chunks() int {
+	if len(e.Shards) <= inlineShards {
+		return 0
+	}
+	return (len(e.Shards) + chunkShards - 1) / chunkShards
+}
+
 // state of the execution as people see it.
 func (e *execution) state() State {
 	if !e.launched() {

@@ -308,7 +308,10 @@ func (c *Core) trigger(t TriggerAsked) {
 		return
 	}
 	if why := c.off(j); why != "" {
-		refuse(errorf(Conflict, "job_disabled", "job %q cannot be triggered: %s; enable it first", t.Job, why))
+		if j.disabled || c.apps[j.cfg.AppName] != nil { // else the reason itself says what to do
+			why += "; enable it first"
+		}
+		refuse(errorf(Conflict, "job_disabled", "job %q cannot be triggered: %s", t.Job, why))
 		return
 	}
 	if c.draining {

@@ -130,7 +130,8 @@ func (c *Core) someWait() (waits, hopeless bool) {
 			continue
 		}
 		for i := range e.Shards {
-			if s := &e.Shards[i]; s.State == Waiting && !s.NotBefore.After(c.now.Add(c.opt.OfferAhead)) {
+			s := &e.Shards[i]
+			if s.State == Waiting && (!s.NotBefore.After(c.now.Add(c.opt.OfferAhead)) || !stillWaits(s.NotBefore, c.now, c.opt.BackoffMost)) {
 				return true, hopeless
 			}
 		}

@@ -24,6 +24,8 @@ type lanes struct {
 
 	trouble atomic.Pointer[string] // why the last session ended or could not begin
 
+	refusedSince time.Time // since when SUBSCRIBE is only refused, else zero; there is one try at a time
+
 	mu      sync.Mutex
 	present *sessionLanes // nil while there is no session
 	calls   int           // under way or waiting
@@ -237,8 +239,9 @@ func (l *lanes) subscribe(c CallSubscribe) {
 	s, err := l.r.s.opt.Driver.Subscribe(ctx, f)
 	cancel()
 	l.r.s.opt.Point(pointAfterSubscribe)
+	l.countRefusal(err)
 	if err != nil {
-		l.over(SessionEnded{Session: c.Session, Reason: fmt.Sprintf("subscribe: %v", err), Removed: removed(err)})
+		l.over(SessionEnded{Session: c.Session, Reason: err.Error(), Removed: removed(err)})
 		return
 	}
 	p := &sessionLanes{session: s, number: c.Session}
@@ -267,6 +270,28 @@ func (l *lanes) subscribe(c CallSubscribe) {
 	}
 	l.end(s)
 	l.over(ended)
+}
+
+// countRefusal gives up the lead when the cluster has done nothing but refuse us for too long:
+// another scheduler may be let in.
+func (l *lanes) countRefusal(err error) {
+	var refused *cluster.Refused
+	most := l.r.s.opt.RefusedMost
+	if most == 0 || !errors.As(err, &refused) || refused.Status < 400 || refused.Status > 499 || removed(err) {
+		l.refusedSince = time.Time{}
+		return
+	}
+	now := l.r.s.opt.Clock()
+	if l.refusedSince.IsZero() {
+		l.refusedSince = now
+	}
+	if lasts := now.Sub(l.refusedSince); lasts >= most {
+		select {
+		case l.r.gaveUp <- fmt.Errorf("%w for %s, and the lead is given up for another server: %w; change that, then start this server again",
+			ErrRefused, lasts.Round(time.Second), err):
+		default:
+		}
+	}
 }
 
 // over tells that a session has ended, or could not begin.

@@ -19,9 +19,14 @@ func (s *Scheduler) Lead(ctx context.Context) error {
 	return err
 }
 
+// ErrRefused is wrapped by what Lead and Stand return when the cluster has refused this scheduler
+// for Options.RefusedMost. The lead is given up then.
+var ErrRefused = errors.New("the cluster has refused this server")
+
 // lead reports with Lead's error how long the term lasted, 0 when it came to none.
 func (s *Scheduler) lead(ctx context.Context) (lasted time.Duration, err error) {
 	s.set(nil, "this process stands for election")
+	defer s.taking.Store(0)
 	r, err := s.beginTerm(ctx)
 	if err != nil {
 		if ctx.Err() != nil {
@@ -49,7 +54,7 @@ const (
 
 // Stand stands for election, leads, and when the term ends or can't be begun,
 // stands again, until ctx ends: then it returns nil, with the term given up as Lead does. It returns
-// an error only when no try will help (registry.ErrUnusable). At every change the log
+// an error only when no try will help (registry.ErrUnusable) or the cluster refuses us (ErrRefused). At every change the log
 // says who leads and since when.
 func (s *Scheduler) Stand(ctx context.Context) error {
 	watch, stop := context.WithCancel(ctx)
@@ -69,6 +74,8 @@ func (s *Scheduler) Stand(ctx context.Context) error {
 			return nil
 		case errors.Is(err, registry.ErrUnusable):
 			return fmt.Errorf("lead: %w", err)
+		case errors.Is(err, ErrRefused):
+			return err
 		case lasted >= standMost:
 			tries = 0
 		}
@@ -84,27 +91,78 @@ func (s *Scheduler) Stand(ctx context.Context) error {
 	}
 }
 
-// leaderLook is how often it is looked who leads; the registry knows without asking anybody.
-const leaderLook = 100 * time.Millisecond
+const (
+	// leaderLook is how often it is looked who leads; the registry knows without asking anybody.
+	leaderLook = 100 * time.Millisecond
+	// namesakeSoon is how long our own address may lead before this process knows that it is itself;
+	// namesakeLong is longer than the session of an earlier run usually is.
+	namesakeSoon = time.Second
+	namesakeLong = 30 * time.Second
+	// nobodyLong is longer than an election takes.
+	nobodyLong = 3 * time.Second
+)
 
 // tellLeader writes who leads into the log, at every change, until ctx ends.
 func (s *Scheduler) tellLeader(ctx context.Context) {
 	tick := time.NewTicker(leaderLook)
 	defer tick.Stop()
-	var last LeaderView
+	var told LeaderView
+	var n namesake
+	known := time.Now() // when somebody was last known to lead; zero when it was told that nobody is
 	for {
 		now, ok := s.Leader()
 		switch {
-		case ok && (now.Term != last.Term || now.Address != last.Address):
-			s.opt.Logger.Info("who leads", "self", now.Self, "address", now.Address, "term", now.Term, "since", now.Since)
-		case !ok && last.Address != "":
-			s.opt.Logger.Warn("nobody is known to lead", "before", last.Address, "term", last.Term)
+		case ok:
+			known = time.Now()
+		case !known.IsZero() && time.Since(known) >= nobodyLong:
+			known = time.Time{}
+			s.opt.Logger.Warn("still nobody is known to lead", "here", s.Health().Detail)
 		}
-		last = now
+		stranger := ok && now.Address == s.opt.Advertise && !now.Self && now.Term != s.taking.Load()
+		n.look(s, now, stranger)
+		switch {
+		case ok && now.Address == s.opt.Advertise && !now.Self: // perhaps it is just beginning
+		case ok && (now.Term != told.Term || now.Address != told.Address):
+			s.opt.Logger.Info("who leads", "self", now.Self, "address", now.Address, "term", now.Term, "since", now.Since)
+			told = now
+		case !ok && told.Address != "":
+			s.opt.Logger.Warn("nobody is known to lead", "before", told.Address, "term", told.Term)
+			told = now
+		}
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
 			return
 		}
+	}
+}
+
+// namesake is a leader that has our own address and is not this process.
+type namesake struct {
+	since     time.Time
+	soon, far bool // told already
+}
+
+// look tells of it when it lasts, first of the likely and harmless cause, then of the other.
+func (n *namesake) look(s *Scheduler, leader LeaderView, there bool) {
+	if !there {
+		*n = namesake{}
+		s.namesake.Store(false)
+		return
+	}
+	if n.since.IsZero() {
+		n.since = time.Now()
+	}
+	lasts := time.Since(n.since)
+	switch {
+	case lasts >= namesakeLong && !n.far:
+		n.far = true
+		s.opt.Logger.Warn("another server leads under this one's own address: two servers with the same --advertise? Give each its own; until then this one can pass no request on",
+			"address", leader.Address, "term", leader.Term, "since", leader.Since)
+	case lasts >= namesakeSoon && !n.soon:
+		n.soon = true
+		s.namesake.Store(true)
+		s.opt.Logger.Warn("who leads: this server's own address, but not this process; most likely an earlier run of it, whose lead ends with its session",
+			"self", false, "address", leader.Address, "term", leader.Term, "since", leader.Since)
 	}
 }

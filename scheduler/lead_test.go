@@ -312,7 +312,8 @@ func (r *edited) edit(path, value string, version int64) {
 func TestChangesByOthersAreTakenOver(t *testing.T) {
 	t.Parallel()
 	reg := &edited{Registry: openFile(t), changed: make(chan string), entries: map[string]registry.Entry{}}
-	l := leadWith(t, &fakeCluster{}, scheduler.Options{Registry: reg})
+	log := &logged{}
+	l := leadWith(t, &fakeCluster{}, scheduler.Options{Registry: reg, Logger: log.logger()})
 	l.publish(t)
 	v, err := l.Job(t.Context(), "my_job")
 	if err != nil {
@@ -347,6 +348,10 @@ func TestChangesByOthersAreTakenOver(t *testing.T) {
 	eventually(t, "the mark is taken over", func() bool {
 		v, err := l.Job(t.Context(), "my_job")
 		return err == nil && v.Disabled
+	})
+	eventually(t, "the log tells of all three", func() bool {
+		return log.has("taken over: /config/job/my_job, edited by another") && log.has("/config/job/my_job: ") &&
+			log.has("taken over: /state/disable/job/my_job, made by another")
 	})
 }
 

@@ -15,7 +15,7 @@ import (
 type Stored struct{ Entries []registry.Entry }
 
 // Load fills an empty core with what the last term left. A document that cannot be
-// read is reported and left alone; the rest runs ([D15]). Only a state of ours that
+// used or read is reported and left alone; the rest runs ([D15]). Only a state of ours that
 // cannot be read is an error: going on could lose or double work.
 func (c *Core) Load(now time.Time, stored Stored) error {
 	c.now, c.loading = now.UTC(), true
@@ -26,6 +26,12 @@ func (c *Core) Load(now time.Time, stored Stored) error {
 	for i, e := range stored.Entries {
 		dir, name := splitPath(e.Path)
 		var err error
+		if e.Unreadable != "" && dir != pathApps && dir != pathJobs {
+			if err = c.loadUnreadable(e, dir); err != nil {
+				return err
+			}
+			continue
+		}
 		switch dir {
 		case pathApps:
 			c.loadApp(name, documents[i])
@@ -85,6 +91,21 @@ func (c *Core) Load(now time.Time, stored Stored) error {
 	return c.joinLoaded(execs, chunks)
 }
 
+// loadUnreadable goes on without what it can do without.
+func (c *Core) loadUnreadable(e registry.Entry, dir string) error {
+	const disabled, state = "/state/disable", "/state/"
+	switch {
+	case dir == pathAppDisabled || dir == pathJobDisabled:
+		c.mark(e.Path, true)
+		c.note(Note{Kind: NoteFaulty, Detail: e.Path + ": this disabled mark can't be read, and counts as set: " + e.Unreadable, Problem: true})
+	case strings.HasPrefix(e.Path, state) && !strings.HasPrefix(e.Path, disabled):
+		c.note(Note{Kind: NoteFaulty, Detail: e.Path + ": what the original left there can't be read, and is left alone; the next leader looks again: " + e.Unreadable, Problem: true})
+	default:
+		return fmt.Errorf("read %s: %s; without it the scheduler can't lead: give it the permission to read what it has written", e.Path, e.Unreadable)
+	}
+	return nil
+}
+
 func splitPath(path string) (dir, name string) {
 	i := strings.LastIndexByte(path, '/')
 	return path[:i], path[i+1:]
@@ -114,7 +135,7 @@ func (c *Core) loadOther(e registry.Entry, dir string, chunks map[string][]shard
 
 func (c *Core) loadApp(name string, d document) {
 	if d.err != nil {
-		c.faulty[d.path] = fault{d.err.Error(), d.version}
+		c.faulty[d.path] = fault{why: d.err.Error(), version: d.version, since: c.now}
 		return
 	}
 	c.apps[name] = &appState{name: name, cfg: d.app, version: d.version, notes: d.notes, kind: executorKind(d.app), jobs: map[string]*jobState{}, starts: map[string]*startTrouble{}}
@@ -123,7 +144,7 @@ func (c *Core) loadApp(name string, d document) {
 func (c *Core) loadJob(name string, d document) {
 	j := c.jobOrTombstone(name)
 	if d.err != nil {
-		c.faulty[d.path] = fault{d.err.Error(), d.version}
+		c.faulty[d.path] = fault{why: d.err.Error(), version: d.version, since: c.now}
 		return
 	}
 	j.cfg, j.version, j.notes = d.job, d.version, d.notes
@@ -174,10 +195,15 @@ func (c *Core) joinLoaded(execs []*execution, chunks map[string][]shard) error {
 	slices.SortFunc(ended, func(a, b *execution) int { return int(a.Ended - b.Ended) })
 	for _, e := range ended {
 		c.ended.seq = e.Ended
-		c.dirty.gone = append(c.dirty.gone, c.ended.add(e, c.opt.EndedKept)...)
+		c.ended.add(e)
 	}
 	c.joinTroubles()
 	c.importQueues()
+	for _, e := range c.executions { // an import that was cut off writes the same parts again
+		for i := range e.chunks() {
+			delete(chunks, chunkPath(e.ID, i))
+		}
+	}
 	// No header names these: the write of their execution was cut off (rule T5).
 	c.dirty.orphans = append(c.dirty.orphans, sortedKeys(chunks)...)
 	for _, name := range sortedKeys(c.jobs) {

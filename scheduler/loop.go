@@ -26,7 +26,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
@@ -52,11 +51,18 @@ type reign struct {
 
 	subscribed             atomic.Bool
 	commits, commitsFailed atomic.Int64
+
+	gaveUp   chan error // why the lead is given up though the term holds
+	scrapes  chan chan<- Stats
+	measured atomic.Pointer[Stats] // the last answer to a scrape
 }
 
 func newReign(s *Scheduler, term registry.Term, core *Core) *reign {
 	r := &reign{s: s, term: term, core: core, rnd: s.opt.Random, over: make(chan struct{}), drained: make(chan struct{}), asks: map[uint64]chan Reply{}}
 	r.inbox.ready = make(chan struct{}, 1)
+	r.gaveUp, r.scrapes = make(chan error, 1), make(chan chan<- Stats)
+	first := core.Stats()
+	r.measured.Store(&first)
 	r.lanes = newLanes(r)
 	return r
 }
@@ -64,7 +70,29 @@ func newReign(s *Scheduler, term registry.Term, core *Core) *reign {
 // change is a request to change the configuration.
 type change struct {
 	make func(*Core) (plan, error)
+	// seen, after the commit, sees what it has made of the core.
+	seen func(*Core)
 	done chan error
+}
+
+// scrapePatience is how long a scrape waits for its turn between two steps.
+const scrapePatience = 50 * time.Millisecond
+
+// measure gives the core's statistics, or, when the loop does not come to it in a moment,
+// those of the last time.
+func (r *reign) measure() Stats {
+	late := time.NewTimer(scrapePatience)
+	defer late.Stop()
+	answer := make(chan Stats, 1)
+	select {
+	case r.scrapes <- answer:
+		st := <-answer // the loop has taken it, between two steps
+		r.measured.Store(&st)
+		return st
+	case <-late.C:
+	case <-r.over:
+	}
+	return *r.measured.Load()
 }
 
 // run steps until ctx ends or the term is over.
@@ -88,6 +116,11 @@ func (r *reign) run(ctx context.Context) error {
 		case <-r.term.Done():
 		case <-r.inbox.ready:
 		case <-timer.C:
+		case err := <-r.gaveUp:
+			return err
+		case answer := <-r.scrapes:
+			answer <- r.core.Stats() // nobody else changes the core
+			continue
 		}
 		switch {
 		case ctx.Err() != nil:
@@ -96,8 +129,11 @@ func (r *reign) run(ctx context.Context) error {
 			return fmt.Errorf("term %d: %w", r.term.Number(), r.term.Err())
 		}
 		events, changes := r.inbox.take()
-		events = append(events, r.foreignChanges(ctx)...)
-		wake, err := r.step(ctx, events)
+		edits := r.foreignChanges(ctx)
+		wake, err := r.step(ctx, append(events, edits...))
+		if err == nil {
+			r.tellEdits(edits)
+		}
 		for _, ch := range changes {
 			if err != nil || ctx.Err() != nil {
 				ch.done <- notMade()
@@ -129,13 +165,7 @@ func (r *reign) isOver() bool {
 func (r *reign) step(ctx context.Context, events []Event) (time.Time, error) {
 	r.mu.Lock()
 	d := r.core.Step(r.s.opt.Clock(), r.rnd, events)
-	fenced := false
-	for _, call := range d.Calls {
-		if _, ok := call.(CallSubscribe); ok {
-			fenced = true
-		}
-	}
-	err := r.commit(ctx, d.Writes, fenced)
+	err := r.commit(ctx, d.Writes, d.Fenced)
 	r.mu.Unlock()
 	if err != nil {
 		return time.Time{}, err
@@ -206,6 +236,9 @@ func (r *reign) apply(ctx context.Context, ch *change) (time.Time, error) {
 			return time.Time{}, err
 		}
 		wake, err := r.step(ctx, events)
+		if err == nil {
+			r.tellEdits(events)
+		}
 		ch.done <- errorf(Conflict, "changed_meanwhile", "%s was changed by somebody else meanwhile; read it again and repeat the change", conflict.Path)
 		return wake, err
 	case errors.Is(err, registry.ErrTooLarge):
@@ -224,6 +257,10 @@ func (r *reign) apply(ctx context.Context, ch *change) (time.Time, error) {
 		ch.done <- errorf(OutcomeUnknown, "term_over", "the change was stored; the next leader acts on it: %v", err)
 		return wake, err
 	}
+	// Seen here and now: a moment later the core may have gone on, or the term be over.
+	r.mu.RLock()
+	ch.seen(r.core)
+	r.mu.RUnlock()
 	ch.done <- nil
 	return wake, nil
 }
@@ -245,45 +282,63 @@ func (r *reign) reload(ctx context.Context, path string) ([]Event, error) {
 // who still wait, and resigns: in this order, so that no call leaves after the next
 // leader may have begun. handOver lets what was committed leave first, if that is quick.
 func (r *reign) end(handOver bool) {
+	r.refuseWaiting()
 	close(r.over)
 	if handOver {
 		r.lanes.flush(flushTime)
 	}
 	r.lanes.close()
-	_, changes := r.inbox.shut()
-	for _, ch := range changes {
-		ch.done <- notMade()
-	}
 	r.s.opt.Point(pointBeforeResign)
 	if err := resign(r.term); err != nil && !errors.Is(err, registry.ErrTermOver) {
 		r.s.opt.Logger.Warn("the election node may stay until its session ends", "error", err)
 	}
 }
 
-func notMade() error {
+// refuseWaiting answers all that no step has seen, and takes no more: nothing of it was done.
+func (r *reign) refuseWaiting() {
+	events, changes := r.inbox.shut()
+	for _, ch := range changes {
+		ch.done <- notMade()
+	}
+	for _, e := range events {
+		switch e := e.(type) {
+		case TriggerAsked:
+			r.reply(Reply{Token: e.Token, Err: notMade()})
+		case ForgetAsked:
+			r.reply(Reply{Token: e.Token, Err: notMade()})
+		case ReconcileAsked:
+			r.reply(Reply{Token: e.Token, Err: notMade()})
+		}
+	}
+}
+
+func notMade() *Error {
 	return errorf(Unavailable, "term_over", "the term is over; the change was not made: try again shortly")
 }
 
-// change hands a configuration change to the loop and waits for its end.
-func (s *Scheduler) change(ctx context.Context, make func(*Core) (plan, error)) error {
+// committed hands a configuration change to the loop, waits for its commit, and returns
+// what view makes of the core right after it, whatever has become of the term since.
+func committed[V any](ctx context.Context, s *Scheduler, plan func(*Core) (plan, error), view func(*Core) (V, error)) (V, error) {
+	var none, v V
+	var unseen error
 	r, err := s.current()
 	if err != nil {
-		return err
+		return none, err
 	}
-	ch := &change{make: make, done: nil}
-	ch.done = newDone()
+	ch := &change{make: plan, seen: func(c *Core) { v, unseen = view(c) }, done: make(chan error, 1)}
 	if !r.inbox.putChange(ch) {
-		return notMade()
+		return none, notMade()
 	}
 	select {
 	case err := <-ch.done:
-		return err
+		if err != nil {
+			return none, err
+		}
+		return v, unseen
 	case <-ctx.Done():
-		return errorf(OutcomeUnknown, "gave_up", "nobody waits for the answer any more; the change may have been done")
+		return none, errorf(OutcomeUnknown, "gave_up", "nobody waits for the answer any more; the change may have been done")
 	}
 }
-
-func newDone() chan error { return make(chan error, 1) }
 
 // ask hands an event to the loop and waits for the reply with its token.
 func (s *Scheduler) ask(ctx context.Context, event func(token uint64) Event) (Reply, error) {
@@ -302,14 +357,24 @@ func (s *Scheduler) ask(ctx context.Context, event func(token uint64) Event) (Re
 		delete(r.asks, token)
 		r.askMu.Unlock()
 	}()
-	r.inbox.put(event(token))
-	select {
-	case reply := <-answer:
+	if !r.inbox.put(event(token)) {
+		return Reply{}, notMade()
+	}
+	given := func(reply Reply) (Reply, error) {
 		if reply.Err != nil {
 			return Reply{}, reply.Err
 		}
 		return reply, nil
+	}
+	select {
+	case reply := <-answer:
+		return given(reply)
 	case <-r.over:
+		select {
+		case reply := <-answer: // it came before the end
+			return given(reply)
+		default:
+		}
 		return Reply{}, errorf(OutcomeUnknown, "term_over", "the term ended; the request may have been done: repeat it with the same Idempotency-Key, or look first")
 	case <-ctx.Done():
 		return Reply{}, errorf(OutcomeUnknown, "gave_up", "nobody waits for the answer any more; the request may have been done")
@@ -322,90 +387,4 @@ func (r *reign) reply(reply Reply) {
 	if ch := r.asks[reply.Token]; ch != nil {
 		ch <- reply
 	}
-}
-
-// inbox is what waits for the next step. Everything that comes while a commit
-// is under way goes into the next one.
-type inbox struct {
-	mu      sync.Mutex
-	events  []Event
-	changes []*change
-	closed  bool
-	ready   chan struct{}
-	later   *time.Timer // rings for events that can wait a moment
-}
-
-// linger is how long status updates wait for others to share their commit.
-// Nobody waits for them as for a fire, and a burst of tasks tells many.
-const linger = 2 * time.Millisecond
-
-// canLinger reports whether an event is a status update.
-func canLinger(e Event) bool {
-	t, ok := e.(Told)
-	if !ok {
-		return false
-	}
-	_, ok = t.Event.(cluster.Update)
-	return ok
-}
-
-// batch bounds the events of one step.
-const batch = 5000
-
-func (b *inbox) put(e Event) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.closed {
-		return
-	}
-	b.events = append(b.events, e)
-	switch {
-	case !canLinger(e):
-		b.ring()
-	case b.later == nil:
-		b.later = time.AfterFunc(linger, b.ring)
-	}
-}
-
-func (b *inbox) putChange(c *change) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.closed {
-		return false
-	}
-	b.changes = append(b.changes, c)
-	b.ring()
-	return true
-}
-
-func (b *inbox) ring() {
-	select {
-	case b.ready <- struct{}{}:
-	default:
-	}
-}
-
-func (b *inbox) take() ([]Event, []*change) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.later != nil {
-		b.later.Stop()
-		b.later = nil
-	}
-	n := min(len(b.events), batch)
-	events, changes := b.events[:n:n], b.changes
-	b.events, b.changes = b.events[n:], nil
-	if len(b.events) > 0 {
-		b.ring()
-	} else {
-		b.events = nil
-	}
-	return events, changes
-}
-
-func (b *inbox) shut() ([]Event, []*change) {
-	b.mu.Lock()
-	b.closed = true
-	b.mu.Unlock()
-	return b.take()
 }

@@ -66,6 +66,7 @@ func (d *dirtySet) shard(e *execution, index int) {
 // deletions of chunks after their header's.
 func (c *Core) write() {
 	d := &c.dirty
+	d.gone = append(d.gone, c.ended.drop(c.opt.EndedKept, c.mayForget)...)
 	var w []registry.Write
 	raw := func(path string, value []byte) { w = append(w, registry.Write{Path: path, Value: value}) }
 	put := func(path string, v any) { raw(path, encode(v)) }
@@ -215,7 +216,7 @@ func appendShards(b []byte, shards []shard) []byte {
 }
 
 func (c *Core) writeExecution(e *execution, put func(string, []byte)) {
-	if len(e.Shards) > inlineShards {
+	if e.chunks() > 0 {
 		for _, i := range sortedKeys(e.dirtyChunks) {
 			put(chunkPath(e.ID, i), appendShards(nil, e.Shards[i*chunkShards:min((i+1)*chunkShards, len(e.Shards))]))
 			e.storedChunks = max(e.storedChunks, i+1)
@@ -223,9 +224,7 @@ func (c *Core) writeExecution(e *execution, put func(string, []byte)) {
 		clear(e.dirtyChunks)
 	}
 	if e.dirty {
-		if len(e.Shards) > inlineShards {
-			e.Chunks = (len(e.Shards) + chunkShards - 1) / chunkShards
-		}
+		e.Chunks = e.chunks()
 		put(under(pathExecution, e.ID), e.encodeHeader())
 		e.Chunks = 0
 		e.stored, e.dirty = true, false
@@ -256,8 +255,8 @@ type endedRing struct {
 	tasks map[string]taskRef
 }
 
-// add takes an ended execution and returns those that are too many now.
-func (r *endedRing) add(e *execution, most int) (dropped []*execution) {
+// add takes an ended execution.
+func (r *endedRing) add(e *execution) {
 	r.list = append(r.list, e)
 	r.byID[e.ID] = e
 	for i := range e.Shards {
@@ -265,17 +264,41 @@ func (r *endedRing) add(e *execution, most int) (dropped []*execution) {
 			r.tasks[id] = taskRef{e, i}
 		}
 	}
-	for len(r.list) > most {
-		old := r.list[0]
-		r.list[0] = nil
-		r.list = r.list[1:]
-		if r.byID[old.ID] == old {
-			delete(r.byID, old.ID)
-		}
-		for i := range old.Shards {
-			delete(r.tasks, old.Shards[i].TaskID)
-		}
-		dropped = append(dropped, old)
+}
+
+// drop takes those out that are too many and may be forgotten, the oldest first.
+func (r *endedRing) drop(most int, may func(*execution) bool) (dropped []*execution) {
+	many := len(r.list) - most
+	if many <= 0 {
+		return nil
 	}
+	r.list = slices.DeleteFunc(r.list, func(e *execution) bool {
+		if len(dropped) == many || !may(e) {
+			return false
+		}
+		if r.byID[e.ID] == e {
+			delete(r.byID, e.ID)
+		}
+		for i := range e.Shards {
+			delete(r.tasks, e.Shards[i].TaskID)
+		}
+		dropped = append(dropped, e)
+		return true
+	})
 	return dropped
+}
+
+// mayForget reports whether an ended execution's record has done its work. Its end is
+// written, so that no prefix of a write lacks it (rules F5, T5); and its fire, if it is of
+// a cron, will not be looked at again: until then the record keeps it from being made
+// twice, however many terms were cut off before they wrote the mark (rule F2).
+func (c *Core) mayForget(e *execution) bool {
+	if e.dirty {
+		return false
+	}
+	if e.ID != executionID(e.Job, e.Fire) || c.made.covers(e.Fire, e.Job) {
+		return true
+	}
+	j := c.jobs[e.Job]
+	return j != nil && !e.Fire.After(j.since)
 }

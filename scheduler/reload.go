@@ -11,7 +11,7 @@ import (
 // found false, that nothing is: the events to step with. It is for paths that somebody
 // else may have changed: documents of apps and jobs and their disabled marks. What the
 // core knows already, such as its own commits, gives none. A document that can't be
-// used leaves the last good one in force ([D15]).
+// used, or not be read, leaves the last good one in force ([D15]). A mark that can't be read is one.
 func (c *Core) Reloaded(path string, entry registry.Entry, found bool, now time.Time) []Event {
 	dir, name := splitPath(path)
 	switch dir {
@@ -36,7 +36,7 @@ func (c *Core) reloadedApp(path, name string, entry registry.Entry, found bool) 
 		}
 		return []Event{AppChanged{Name: name, Disabled: c.marked[under(pathAppDisabled, name)]}}
 	}
-	cfg, notes, err := c.readApp(name, entry.Value)
+	cfg, notes, err := c.readApp(name, entry)
 	if err != nil {
 		return c.reloadedFault(path, entry, err)
 	}
@@ -54,7 +54,7 @@ func (c *Core) reloadedJob(path, name string, entry registry.Entry, found bool, 
 		}
 		return []Event{JobChanged{Name: name, Disabled: c.marked[under(pathJobDisabled, name)]}}
 	}
-	cfg, notes, err := c.readJob(name, entry.Value, now)
+	cfg, notes, err := c.readJob(name, entry, now)
 	if err != nil {
 		return c.reloadedFault(path, entry, err)
 	}
@@ -65,7 +65,7 @@ func (c *Core) reloadedJob(path, name string, entry registry.Entry, found bool, 
 }
 
 func (c *Core) reloadedFault(path string, entry registry.Entry, err error) []Event {
-	if c.faulty[path] == (fault{err.Error(), entry.Version}) {
+	if f := c.faulty[path]; f.why == err.Error() && f.version == entry.Version {
 		return nil
 	}
 	return []Event{DocumentFaulty{Path: path, Why: err.Error(), Version: entry.Version}}

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/app"
@@ -28,6 +29,10 @@ type Options struct {
 	// Random gives ids; a fresh ChaCha8 if nil.
 	Random rand.Source
 	Logger *slog.Logger
+	// RefusedMost, if not 0, is how long a leader keeps the lead while the cluster does nothing but
+	// refuse it (4xx): then Lead and Stand give it up and return ErrRefused, so that another
+	// scheduler, with other credentials, may lead.
+	RefusedMost time.Duration
 	// Point, if not nil, is called at each of Points, for tests that end the process there. It
 	// may be called concurrently.
 	Point func(name string)
@@ -65,6 +70,9 @@ type Scheduler struct {
 	mu    sync.RWMutex
 	reign *reign // the present term's, or nil
 	why   string // why there is none
+
+	taking   atomic.Int64 // the number of the term that is being begun or led, else 0
+	namesake atomic.Bool  // another process leads under our own address
 
 	reconcileMu sync.Mutex
 	reconciled  time.Time // when it was last asked for by hand
@@ -164,18 +172,18 @@ func (s *Scheduler) SetAppDisabled(ctx context.Context, name string, disabled bo
 
 // DeleteApp deletes an app, and its jobs if withJobs is set. It returns the app as it was.
 func (s *Scheduler) DeleteApp(ctx context.Context, name string, withJobs bool) (AppView, error) {
-	old, err := s.App(ctx, name)
-	if err != nil {
-		return AppView{}, err
-	}
-	return old, s.change(ctx, func(c *Core) (plan, error) { return c.planDeleteApp(name, withJobs) })
+	var old AppView
+	return committed(ctx, s, func(c *Core) (p plan, err error) {
+		// One whose document can't be used has no view, and can be deleted.
+		if old, err = c.App(name); err != nil {
+			old = AppView{Config: app.Config{AppName: name}}
+		}
+		return c.planDeleteApp(name, withJobs)
+	}, func(*Core) (AppView, error) { return old, nil })
 }
 
 func (s *Scheduler) changeApp(ctx context.Context, name string, make func(*Core) (plan, error)) (AppView, error) {
-	if err := s.change(ctx, make); err != nil {
-		return AppView{}, err
-	}
-	return s.App(ctx, name)
+	return committed(ctx, s, make, func(c *Core) (AppView, error) { return c.App(name) })
 }
 
 // Jobs lists all jobs, by name.
@@ -205,22 +213,18 @@ func (s *Scheduler) SetJobDisabled(ctx context.Context, name string, disabled bo
 
 // DeregisterJob removes a job and returns it as it was (rule K2).
 func (s *Scheduler) DeregisterJob(ctx context.Context, name string) (JobView, error) {
-	// One whose document can't be used has no view, and can be removed.
-	old, err := s.Job(ctx, name)
-	if removed := s.change(ctx, func(c *Core) (plan, error) { return c.planDeregisterJob(name) }); removed != nil {
-		return JobView{}, removed
-	}
-	if err != nil {
-		old = JobView{Config: jobs.Config{JobName: name}}
-	}
-	return old, nil
+	old := JobView{}
+	return committed(ctx, s, func(c *Core) (p plan, err error) {
+		// One whose document can't be used has no view, and can be removed.
+		if old, err = c.Job(name); err != nil {
+			old = JobView{Config: jobs.Config{JobName: name}}
+		}
+		return c.planDeregisterJob(name)
+	}, func(*Core) (JobView, error) { return old, nil })
 }
 
 func (s *Scheduler) changeJob(ctx context.Context, name string, make func(*Core) (plan, error)) (JobView, error) {
-	if err := s.change(ctx, make); err != nil {
-		return JobView{}, err
-	}
-	return s.Job(ctx, name)
+	return committed(ctx, s, make, func(c *Core) (JobView, error) { return c.Job(name) })
 }
 
 // Trigger asks for an execution now and returns its id once it is committed.
@@ -290,6 +294,10 @@ func (s *Scheduler) Health() Health {
 		s.mu.RLock()
 		defer s.mu.RUnlock()
 		h := Health{Detail: s.why}
+		if s.namesake.Load() {
+			h.Detail = "another process leads under this server's own address, " + s.opt.Advertise +
+				": an earlier run of it, until its session ends, or another server with the same --advertise"
+		}
 		if t, ok := s.opt.Registry.(troubled); ok && t.Trouble() != nil {
 			h.Detail += ": " + t.Trouble().Error() + "; it is tried again"
 		}
@@ -305,16 +313,15 @@ func (s *Scheduler) Health() Health {
 	return h
 }
 
-// Stats returns counters and gauges; zero while this process does not lead.
+// Stats returns counters and gauges; zero while this process does not lead. It waits for no
+// commit: during one that takes long it gives what was measured last.
 func (s *Scheduler) Stats() Stats {
 	r, err := s.current()
 	if err != nil {
 		return Stats{}
 	}
-	r.mu.RLock()
-	defer r.mu.RUnlock()
-	st := r.core.Stats()
-	st.Term = r.term.Number()
+	st := r.measure()
+	st.Term, st.Subscribed = r.term.Number(), r.subscribed.Load()
 	st.Commits, st.CommitsFailed = r.commits.Load(), r.commitsFailed.Load()
 	return st
 }

@@ -1,12 +1,15 @@
 package scheduler
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/registry"
 )
 
 // What long runs of the simulated worlds found, as short stories; docs/faults.md names the seeds.
@@ -354,5 +357,137 @@ func TestX9AnIdleExecutorEndsThoughTheClockSteppedBack(t *testing.T) {
 	s.until(2 * time.Minute)
 	if x := s.core.executors[l[0].Executor.ID]; x != nil && !x.Closing {
 		t.Fatal("an executor waits idle for the whole way back of the clock")
+	}
+}
+
+// The next leader makes an import that was cut off whole, of the same parts: none of
+// them is one that no header names.
+func TestT5AnImportOfManyShardsMayBeCutOffAnywhere(t *testing.T) {
+	t.Parallel()
+	for cut := 0; ; cut++ {
+		s := newStage(t)
+		s.original(map[string]string{"/state/failover/plain_job/plain_job@-@1": "plain_job@-@1@-@READY@-@S0@-@0f8e1a2b-0000-4000-8000-000000000002"})
+		j := jobs.Default()
+		j.JobName, j.AppName, j.JobExecutionType, j.Cron, j.ShardingTotalCount, j.CPUCount, j.MemoryMB, j.Failover = "plain_job", "test_app", jobs.Transient, "0 0 3 * * ?", 1200, 1, 64, true
+		s.stored["/config/job/plain_job"] = jobs.EncodeYAML(j)
+		core := s.load()
+		d := core.Step(s.now, s.rnd, nil)
+		if cut > len(d.Writes) {
+			break
+		}
+		for _, w := range d.Writes[:cut] {
+			if w.Delete {
+				delete(s.stored, w.Path)
+			} else {
+				s.stored[w.Path] = w.Value
+			}
+		}
+		s.now = s.now.Add(time.Minute)
+		s.restart()
+		s.restart()
+		if n, lost := len(s.core.executions), len(s.core.FailoverShards()); n != 1 || lost != 1 {
+			t.Fatalf("cut off after %d of %d writes: %d executions, %d lost shards", cut, len(d.Writes), n, lost)
+		}
+	}
+}
+
+// A leader that slept between its commit and its SUBSCRIBE takes the next leader's tasks
+// for nobody's; nothing that it does about them is written, so it asks for the fence.
+func TestT6NothingASessionTellsIsActedOnUnlessTheTermHeldAfterIt(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.core = s.load()
+	s.step()
+	asked := calls[CallSubscribe](s.last)
+	if len(asked) != 1 || !s.last.Fenced {
+		t.Fatalf("SUBSCRIBE without a fenced commit before it: %+v", s.last)
+	}
+	began := SessionBegan{Session: asked[0].Session, MasterID: "master-1"}
+	told := Told{Session: began.Session, Event: cluster.Update{TaskID: "job@-@0@-@READY@-@S1@-@0f8e1a2b-0000-4000-8000-000000000001", AgentID: "S1",
+		State: cluster.Running, Source: cluster.FromMaster, Reason: cluster.ReasonReconciliation}}
+	if d := s.step(began, told); len(calls[CallKill](d)) != 1 || !d.Fenced {
+		t.Fatalf("a task that the next leader launched is killed without a fence: %+v", d)
+	}
+	if s.step(told); s.last.Fenced {
+		t.Error("what comes later on this session needs no fence: a later SUBSCRIBE would have ended it")
+	}
+}
+
+func TestF2AFireIsRememberedUntilTheMarkIsPastIt(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.opt.QueuedFires, s.opt.EndedKept = 1, 2
+	s.restart()
+	s.app()
+	s.job(withMisfire, everyFiveSeconds)
+	ends := map[string]string{}
+	look := func(writes []registry.Write) {
+		t.Helper()
+		for _, w := range writes {
+			if w.Delete || !strings.HasPrefix(w.Path, pathExecution) || !strings.Contains(string(w.Value), `"ended":`) {
+				continue
+			}
+			if old, again := ends[w.Path]; again {
+				t.Fatalf("made again after it had ended:\n%s\n%s", old, w.Value)
+			}
+			ends[w.Path] = string(w.Value)
+		}
+	}
+	start := s.now
+	for range 5 { // leaders that die before they have written all
+		s.now = s.now.Add(11 * time.Second)
+		d := s.load().Step(s.now, s.rnd, nil)
+		cut := slices.IndexFunc(d.Writes, func(w registry.Write) bool { return w.Path == pathMark })
+		look(d.Writes[:cut])
+		for _, w := range d.Writes[:cut] {
+			s.stored[w.Path] = w.Value
+		}
+	}
+	s.now = start.Add(6 * time.Second) // the clock had been ahead
+	s.restart()
+	for range 12 {
+		look(s.after(5 * time.Second).Writes)
+	}
+	if len(ends) < 10 || len(s.core.ended.list) != s.opt.EndedKept {
+		t.Errorf("%d executions ended, %d of them are kept though the mark is past them", len(ends), len(s.core.ended.list))
+	}
+}
+
+func TestL2OffersAreAskedForThoughTheClockSteppedBackInABackoff(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(oneShard, func(j *jobs.Config) { j.MaxRetries = 1 })
+	l := s.start(8)
+	s.run(l)
+	s.update(l[0], cluster.Failed)
+	s.after(-2 * time.Hour)
+	s.restart()
+	s.until(time.Second)
+	if s.core.flow.suppressed {
+		t.Fatalf("no offers are asked for what waits: %s", s.core.shardWaitReason(s.core.launchable[0], &s.core.launchable[0].Shards[0], s.now))
+	}
+	if s.offer("S1", 8, 8192); len(s.accepted()) != 1 {
+		t.Error("it is not launched")
+	}
+}
+
+// Else, cut off before the removal, the write would leave it beside the job's next (rule T5).
+func TestF5AnEndIsWrittenBeforeItIsForgotten(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.opt.EndedKept = 0
+	s.restart()
+	s.app()
+	s.job(oneShard)
+	id := s.trigger()
+	s.offer("S1", 8, 8192)
+	s.finish(s.accepted())
+	header := string(s.stored[under(pathExecution, id)])
+	if !strings.Contains(header, `"ended":`) {
+		t.Fatalf("its end is not written: %q", header)
+	}
+	if s.step(); s.stored[under(pathExecution, id)] != nil {
+		t.Error("it is kept for ever")
 	}
 }

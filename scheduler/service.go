@@ -144,9 +144,6 @@ type SandboxView struct {
 	Path     string `json:"path"`
 }
 
-// FaultyView is a document in the registry that can't be used, and why.
-type FaultyView struct{ Path, Reason string }
-
 // Kind of an Error, for status codes.
 type Kind int
 

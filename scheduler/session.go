@@ -46,6 +46,7 @@ func (c *Core) subscribe() {
 	}
 	s.number++
 	s.asked = true
+	c.out.Fenced = true
 	c.call(CallSubscribe{Session: s.number, FrameworkID: c.frameworkID})
 }
 
@@ -56,6 +57,10 @@ func (c *Core) sessionBegan(e SessionBegan) {
 	if e.Session != c.session.number {
 		return
 	}
+	// A process that slept between its commit and SUBSCRIBE may be deposed by now, and
+	// would take what the next leader launched for nobody's: kill it, and acknowledge its
+	// end. Our term holding after SUBSCRIBED, all that this session tells of is ours.
+	c.out.Fenced = true
 	c.stats.Subscriptions++
 	c.session = sessionState{number: e.Session, open: true, tries: c.session.tries, masterID: e.MasterID, began: c.now, reconcileAt: c.now}
 	c.pool.Clear()

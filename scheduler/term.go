@@ -16,6 +16,7 @@ func (s *Scheduler) beginTerm(ctx context.Context) (*reign, error) {
 	if err != nil {
 		return nil, fmt.Errorf("stand for election: %w", err)
 	}
+	s.taking.Store(term.Number())
 	s.opt.Point(pointTermBegun)
 	var stored Stored
 	for _, path := range []string{"/config", "/state", "/ha", pathBrain} {

@@ -207,14 +207,15 @@ func (c *Core) readEnd(s *shard, u cluster.Update) {
 	s.Cause = shorten(s.Cause)
 }
 
-// shorten keeps the end of a long cause, which is the end of a task's output.
+// shorten keeps of a long cause its beginning, which says what happened, and its end,
+// which is the end of a task's output.
 func shorten(cause string) string {
-	cut := ""
-	if len(cause) > causeBytes {
-		cut, cause = "…", cause[len(cause)-causeBytes:]
+	if over := len(cause) - causeBytes; over > 0 {
+		head := causeBytes / 4
+		cause = strings.ToValidUTF8(cause[:head], "") + "…" + strings.ToValidUTF8(cause[head+over:], "")
 	}
 	// What JSON writes as six letters would make records too large for a commit.
-	return cut + strings.Map(func(r rune) rune {
+	return strings.Map(func(r rune) rune {
 		if r == utf8.RuneError || r < ' ' && r != '\n' && r != '\t' {
 			return '?'
 		}

@@ -56,20 +56,32 @@ func (c *Core) Jobs() []JobView {
 // notesOf says what is odd about a job that is accepted all the same.
 func (c *Core) notesOf(j *jobState) []string {
 	notes := slices.Clone(j.notes)
+	a := c.apps[j.cfg.AppName]
+	if a == nil {
+		notes = append(notes, c.appMissing(j.cfg.AppName))
+	}
 	for _, path := range []string{under(pathJobs, j.name), under(pathApps, j.cfg.AppName)} {
-		if f := c.faulty[path]; f.why != "" {
+		if f := c.faulty[path]; f.why != "" && (a != nil || path == under(pathJobs, j.name)) {
 			notes = append(notes, fmt.Sprintf("what is now at %s in the registry can't be used, the last good document is in force: %s", path, f.why))
 		}
 	}
 	if j.schedule != nil && j.schedule.Next(c.clock()).IsZero() {
 		notes = append(notes, fmt.Sprintf("cron %q never fires (again): the job runs on trigger only", j.cfg.Cron))
 	}
-	if a := c.apps[j.cfg.AppName]; a != nil {
+	if a != nil {
 		if text := c.neverFitsNote(*j.cfg, a.cfg); text != "" {
 			notes = append(notes, text)
 		}
 	}
 	return notes
+}
+
+// appMissing says why a job has no app, and what to do.
+func (c *Core) appMissing(name string) string {
+	if f := c.faulty[under(pathApps, name)]; f.why != "" {
+		return fmt.Sprintf("the document of its app %q in the registry can't be used; correct it, or register app %s anew with POST /api/app: %s", name, name, f.why)
+	}
+	return fmt.Sprintf("its app %q is not registered: register app %s with POST /api/app; until then nothing runs", name, name)
 }
 
 // neverFitsNote says that no agent seen so far can hold one shard, or "".
@@ -219,7 +231,7 @@ func (c *Core) shardWaitReason(e *execution, s *shard, now time.Time) string {
 		return ghostText(g)
 	}
 	why := c.placeReason(e)
-	if s.NotBefore.After(now) {
+	if stillWaits(s.NotBefore, now, c.opt.BackoffMost) {
 		why = "tried again at " + s.NotBefore.Format(time.RFC3339)
 	}
 	if s.Cause != "" {

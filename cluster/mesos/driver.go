@@ -298,7 +298,7 @@ func answered(resp *http.Response) error {
 	message := strings.TrimSpace(string(text))
 	if message == "" {
 		message = resp.Status
-	} else if webPage(resp) {
+	} else if webPage(resp) || inJSON(resp) {
 		message = short(message)
 	}
 	switch status := resp.StatusCode; {

@@ -113,12 +113,20 @@ func subscribeAnswer(resp *http.Response) error {
 	switch {
 	case status == http.StatusNotFound, status == http.StatusMethodNotAllowed, status == http.StatusNotImplemented:
 		return fmt.Errorf("%w: it does not know %s and answers %d: %w", ErrNoMaster, schedulerPath, status, refused)
+	case inJSON(resp) && status < 500:
+		return fmt.Errorf("%w: it answers %d in JSON, where a master uses plain text: %w", ErrNoMaster, status, refused)
 	case webPage(resp) && status < 500 && status != http.StatusUnauthorized:
 		return fmt.Errorf("%w: it answers with a web page and status %d: %w", ErrNoMaster, status, refused)
 	case status == http.StatusBadRequest && strings.Contains(strings.ToLower(refused.Message), "https"):
 		return fmt.Errorf("it wants https://, with --mesos-ca-file: %w", refused)
 	}
 	return err
+}
+
+// inJSON tells answers of other programs' APIs, such as a scheduler's, from those of Mesos.
+func inJSON(resp *http.Response) bool {
+	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	return kind == "application/json"
 }
 
 // webPage tells answers for people from those of Mesos, which are plain text.

@@ -29,6 +29,13 @@ func TestRefusalsSayWhatToDo(t *testing.T) {
 			_, _ = io.WriteString(w, page)
 		}
 	}
+	inJSON := func(status int, body string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json; charset=utf-8")
+			w.WriteHeader(status)
+			_, _ = io.WriteString(w, body)
+		}
+	}
 	for name, tt := range map[string]struct {
 		subscribe   http.HandlerFunc
 		event       string // an ERROR instead
@@ -62,6 +69,7 @@ func TestRefusalsSayWhatToDo(t *testing.T) {
 		"elsewhere in the web": {subscribe: html(404), status: 404, noMaster: true, words: []string{"no Mesos master", "--mesos"}},
 		"a page that says yes": {subscribe: html(200), noMaster: true, words: []string{"no Mesos master"}},
 		"a page that says no":  {subscribe: html(403), status: 403, noMaster: true, words: []string{"web page"}},
+		"another JSON API":     {subscribe: inJSON(401, `{"error":{"code":"token_missing"}}`), credentials: given, status: 401, noMaster: true, words: []string{"JSON", "--mesos"}},
 		"an agent":             {subscribe: respond(404, ""), status: 404, noMaster: true, words: []string{"/api/v1/scheduler", "5051"}},
 		"POST not known":       {subscribe: respond(405, ""), status: 405, noMaster: true},
 		"recovering":           {subscribe: respond(503, "Master has not finished recovery"), status: 503, words: []string{"recovery"}},

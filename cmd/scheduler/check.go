@@ -175,6 +175,9 @@ func (s *settings) checkAddresses(bad *complaints) {
 		if err == nil && host == "" {
 			err = errors.New("it names no host")
 		}
+		if err == nil && net.ParseIP(host).IsUnspecified() {
+			err = fmt.Errorf("%s stands for all addresses of a machine and can't be connected to; write the one that others reach", host)
+		}
 		if err == nil {
 			err = isPort(port)
 		}

@@ -22,7 +22,7 @@ func newLogger(c config, w *os.File) *slog.Logger {
 }
 
 func newHandler(format string, terminal bool, w io.Writer, level slog.Level) slog.Handler {
-	opts := &slog.HandlerOptions{Level: level}
+	opts := &slog.HandlerOptions{Level: level, ReplaceAttr: readable}
 	if format == "text" || format == "auto" && terminal {
 		return slog.NewTextHandler(w, opts)
 	}
@@ -32,4 +32,12 @@ func newHandler(format string, terminal bool, w io.Writer, level slog.Level) slo
 func isTerminal(f *os.File) bool {
 	info, err := f.Stat()
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+// readable writes durations as text, "10s", also in JSON.
+func readable(_ []string, a slog.Attr) slog.Attr {
+	if a.Value.Kind() == slog.KindDuration {
+		a.Value = slog.StringValue(a.Value.Duration().String())
+	}
+	return a
 }

@@ -79,7 +79,8 @@ func serve(ctx context.Context, c config, out io.Writer) (err error) {
 	}
 	brain := scheduler.New(scheduler.Options{
 		Registry: reg, Driver: driver, Advertise: address, Logger: log, Point: c.failpoint,
-		Framework: framework(c, address), Core: coreOptions(c, zone, "http://"+address+"/artifacts/"+executors.own),
+		RefusedMost: c.refusedMost(),
+		Framework:   framework(c, address), Core: coreOptions(c, zone, "http://"+address+"/artifacts/"+executors.own),
 	})
 	files := mesos.NewFiles(mesos.FilesOptions{Credentials: c.credentials, TLS: c.tls})
 	defer files.Close()
@@ -88,6 +89,15 @@ func serve(ctx context.Context, c config, out io.Writer) (err error) {
 		Version: version, Zone: zone, Token: string(c.token), Advertise: address,
 	})
 	return run(ctx, c, parts{brain: brain, web: web, listener: listener, machine: machine, log: log, out: out})
+}
+
+// refusedMost is how long a leader whom Mesos only refuses keeps the lead. Where nobody can stand by,
+// it goes on trying.
+func (c *config) refusedMost() time.Duration {
+	if c.zk == "" {
+		return 0
+	}
+	return time.Minute
 }
 
 func framework(c config, address string) cluster.Framework {
@@ -155,12 +165,14 @@ func run(ctx context.Context, c config, p parts) error {
 	var errs []error
 	select {
 	case err := <-led:
+		p.log.Error("the scheduler can't go on: this server ends", "error", err)
 		errs = append(errs, fmt.Errorf("the scheduler can't go on: %w", err))
 		led <- nil
 	case err := <-served:
 		errs = append(errs, err)
 		served <- nil
 	case <-ctx.Done():
+		p.tellStop(c)
 		if p.machine != nil {
 			errs = append(errs, p.endTasks(c))
 		}
@@ -169,6 +181,20 @@ func run(ctx context.Context, c config, p parts) error {
 	errs = append(errs, <-led)
 	stopServing()
 	return errors.Join(append(errs, <-served)...)
+}
+
+// tellStop says what the end of this process means.
+func (p parts) tellStop(c config) {
+	switch {
+	case p.machine != nil:
+		p.log.Info("asked to stop: ending all tasks")
+	case c.zk == "":
+		p.log.Info("asked to stop: tasks on the cluster go on, and the next start goes on with them")
+	case p.brain.Health().Leading:
+		p.log.Info("asked to stop: handing over; tasks on the cluster go on")
+	default:
+		p.log.Info("asked to stop: this server does not lead, nothing is to be handed over")
+	}
 }
 
 // endTasks ends all tasks and executors of this machine.

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
@@ -202,6 +204,9 @@ func TestWhatIsWrongIsToldAtOnce(t *testing.T) {
 		{"--local --listen 8899", []string{"host:port"}},
 		{"--local --advertise h", []string{"--advertise", "host:port"}},
 		{"--local --advertise :80", []string{"names no host"}},
+		{"--local --advertise 0.0.0.0:8080", []string{"--advertise", "0.0.0.0 stands for all addresses"}},
+		{"--local --advertise [::]:8080", []string{"--advertise", ":: stands for all addresses"}},
+		{"--local --advertise [::ffff:0.0.0.0]:8080", []string{"--advertise", "stands for all addresses"}},
 		{"--local --api-token-file " + open, []string{"chmod 600"}},
 		{"--local --api-token-file " + empty, []string{"is empty"}},
 		{"--local --api-token-file " + words, []string{"one word"}},
@@ -253,4 +258,16 @@ func TestFailurePoints(t *testing.T) {
 		at("after-ack")
 		at("before-ack")
 	} // the third would end this process
+}
+
+// TestDurationsAreReadable in both forms of the log.
+func TestDurationsAreReadable(t *testing.T) {
+	t.Parallel()
+	for format, want := range map[string]string{"json": `"in":"10s"`, "text": "in=10s"} {
+		var out strings.Builder
+		slog.New(newHandler(format, false, &out, slog.LevelInfo)).Info("again", "in", 10*time.Second)
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%s: %s", format, out.String())
+		}
+	}
 }

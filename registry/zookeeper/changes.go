@@ -2,15 +2,19 @@ package zookeeper
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/go-zookeeper/zk"
 )
 
 // changes tells what changes below the edited folders. One recursive watch per
 // folder tells every change (ZooKeeper 3.6 or later); what changed
-// while there was no connection is found by reading what is there again.
+// while there was no connection is found by reading what is there again. ZooKeeper tells
+// nothing of changed ACLs, and, since 3.8.4, of no node that may not be read: such nodes are
+// tried again every probeEvery, and all are looked at every lookEvery, or more seldom where they are many.
 type changes struct {
 	term *term
 	out  chan string
@@ -20,10 +24,19 @@ type changes struct {
 	mu      sync.Mutex
 	pending []string
 	queued  map[string]bool
+	closed  map[string]bool // what may not be read, as far as is known
 }
 
+const (
+	probeEvery = time.Second
+	probeMost  = 500
+	lookEvery  = 10 * time.Second
+	// lookPerNode is how much longer, of each node, it is to the next look.
+	lookPerNode = 5 * time.Millisecond
+)
+
 func newChanges(t *term) *changes {
-	return &changes{term: t, out: make(chan string), wake: make(chan struct{}, 1), queued: map[string]bool{}}
+	return &changes{term: t, out: make(chan string), wake: make(chan struct{}, 1), queued: map[string]bool{}, closed: map[string]bool{}}
 }
 
 // Changed is not closed when the term ends.
@@ -72,6 +85,10 @@ func (c *changes) next() (string, bool) {
 // run hands paths out while the term lasts.
 func (c *changes) run() {
 	t := c.term
+	probes := time.NewTicker(probeEvery)
+	defer probes.Stop()
+	look := time.NewTimer(lookEvery)
+	defer look.Stop()
 	for {
 		if path, ok := c.next(); ok {
 			select {
@@ -88,30 +105,73 @@ func (c *changes) run() {
 		case <-c.wake:
 		case <-t.client.joined:
 			c.lookAgain()
+		case <-probes.C:
+			c.probeClosed()
+		case <-look.C:
+			look.Reset(lookEvery + time.Duration(c.lookAgain())*lookPerNode)
 		case <-t.done:
 			return
 		}
 	}
 }
 
-// lookAgain compares what is there with what is known, after a reconnection. The
-// new connection's watches were set before these reads.
-func (c *changes) lookAgain() {
+// probe has a path that may not be read tried again until it may, or is gone.
+func (c *changes) probe(path string) {
+	if isEdited(path) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.closed[path] = true
+	}
+}
+
+// probeClosed tells what may be read now, or is gone.
+func (c *changes) probeClosed() {
+	c.mu.Lock()
+	paths := make([]string, 0, min(len(c.closed), probeMost))
+	for path := range c.closed {
+		if paths = append(paths, path); len(paths) == probeMost {
+			break // the others another time: the order is another each time
+		}
+	}
+	c.mu.Unlock()
+	now, err := c.term.bulk(context.Background(), opGetData, paths)
+	if err != nil {
+		return
+	}
+	for i, path := range paths {
+		if !errors.Is(now[i].err, zk.ErrNoAuth) {
+			c.mu.Lock()
+			delete(c.closed, path)
+			c.mu.Unlock()
+			c.tell(path)
+		}
+	}
+}
+
+// lookAgain compares what is there with what is known, after a reconnection and now and
+// then, and returns how many nodes there are. A new connection's watches were set before these reads.
+func (c *changes) lookAgain() (nodes int) {
 	t := c.term
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	for _, folder := range edited {
 		before := t.known.below(folder)
-		names, err := t.childrenOf(ctx, []string{folder})
-		if err != nil {
-			return
+		names, closed, err := t.childrenOf(ctx, []string{folder})
+		if err != nil || len(closed) > 0 {
+			return nodes // of a folder that may not be listed nothing can be said
 		}
+		nodes += len(names)
 		now, err := t.bulk(ctx, opGetData, names)
 		if err != nil {
-			return
+			return nodes
 		}
 		for i, path := range names {
-			if was, there := before[path]; !there || was != now[i].stat.Mzxid {
+			zxid := now[i].stat.Mzxid
+			if errors.Is(now[i].err, zk.ErrNoAuth) {
+				zxid = 0
+				c.probe(path)
+			}
+			if was, there := before[path]; !there || was != zxid {
 				c.tell(path)
 			}
 			delete(before, path)
@@ -120,4 +180,5 @@ func (c *changes) lookAgain() {
 			c.tell(path)
 		}
 	}
+	return nodes
 }

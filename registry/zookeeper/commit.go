@@ -163,7 +163,7 @@ func (t *term) learn(ctx context.Context, writes []registry.Write, fresh map[str
 	}
 	for i, path := range missing {
 		n := node{kind: absent}
-		if found[i].err == nil {
+		if !errors.Is(found[i].err, zk.ErrNoNode) { // of what may not be read, the stat is there
 			n = nodeOf(path, found[i].value, &found[i].stat)
 		}
 		fresh[path] = n

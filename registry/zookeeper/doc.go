@@ -20,6 +20,13 @@
 // takes bulk reads (opcode 22), and changes by others come from recursive watches (opcode
 // 106). The client library has neither, so wire puts these requests between its own.
 //
+// A node that may not be read is one entry that says so (Entry.Unreadable); its version comes from
+// exists, for which nobody needs a permission, so it can be deleted where its parent's ACL
+// lets us. ZooKeeper tells nothing of a changed ACL, and from 3.8.4 and 3.9.2 on its watches
+// tell nothing of nodes that their owner may not read. So the term tries those that it knows
+// of every second, and looks at all documents and disabled marks every 10 s (and 5 ms for each
+// of them): a node that was made unreadable, or has become so, is found then.
+//
 // # Layout
 //
 // All below /<chroot>/<namespace>. What the original has too is in its places and formats; all that

@@ -2,6 +2,7 @@ package zookeeper
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 )
 
@@ -18,6 +19,12 @@ var mark = []byte("\x00ej-parent\x00")
 
 // edited are the folders whose entries people and the original's console may change.
 var edited = []string{"/config/app", "/config/job", "/state/disable/app", "/state/disable/job"}
+
+// isEdited reports whether the path is in one of them.
+func isEdited(path string) bool {
+	folder, _ := split(path)
+	return slices.Contains(edited, folder)
+}
 
 // folders are the containers of the original's layout. Curator gives them a
 // value of its own (the maker's address), so they are known by name. They stay when empty.

@@ -42,7 +42,8 @@ func parallel(ctx context.Context, n int, work func(ctx context.Context, i int) 
 }
 
 // bulk reads values or children of many nodes, however often the connection
-// breaks while the session lives. A node that is not there has zk.ErrNoNode in its place.
+// breaks while the session lives. A node that is not there has zk.ErrNoNode in its
+// place, one that may not be read zk.ErrNoAuth, with its stat.
 func (t *term) bulk(ctx context.Context, code int32, paths []string) ([]got, error) {
 	found := make([]got, len(paths))
 	parts := (len(paths) + bulkNodes - 1) / bulkNodes
@@ -56,7 +57,8 @@ func (t *term) bulk(ctx context.Context, code int32, paths []string) ([]got, err
 		for {
 			some, err := t.client.wires.readBulk(ctx, code, full)
 			if err == nil {
-				return t.take(found[from:to], some, paths[from:to])
+				copy(found[from:to], some)
+				return t.checkBulk(ctx, found[from:to], paths[from:to])
 			}
 			if err := t.wait(ctx); err != nil {
 				return err
@@ -66,18 +68,51 @@ func (t *term) bulk(ctx context.Context, code int32, paths []string) ([]got, err
 	return found, err
 }
 
-func (t *term) take(into, some []got, paths []string) error {
-	for i, g := range some {
-		if g.err != nil && !errors.Is(g.err, zk.ErrNoNode) {
+// checkBulk looks up the stat of nodes that may not be read, for which nobody needs a permission.
+func (t *term) checkBulk(ctx context.Context, found []got, paths []string) error {
+	for i := range found {
+		switch g := &found[i]; {
+		case errors.Is(g.err, zk.ErrNoAuth):
+			stat, err := t.stat(ctx, paths[i])
+			if err != nil && !errors.Is(err, zk.ErrNoNode) {
+				return err
+			}
+			if g.stat = stat; err != nil {
+				g.err = err
+			}
+		case g.err != nil && !errors.Is(g.err, zk.ErrNoNode):
 			return t.permitted("read", paths[i], g.err)
 		}
 	}
-	copy(into, some)
 	return nil
 }
 
+// stat looks at a node without its value, or returns zk.ErrNoNode.
+func (t *term) stat(ctx context.Context, path string) (zk.Stat, error) {
+	for {
+		there, stat, err := t.client.Exists(t.place.full(path))
+		switch {
+		case err == nil && there:
+			return *stat, nil
+		case err == nil:
+			return zk.Stat{}, zk.ErrNoNode
+		case answered(err):
+			return zk.Stat{}, t.permitted("look for", path, err)
+		}
+		if err := t.wait(ctx); err != nil {
+			return zk.Stat{}, err
+		}
+	}
+}
+
+// unreadable is the entry of a node that may not be read, whose kind nobody can see.
+func (t *term) unreadable(path string, version int32) registry.Entry {
+	return registry.Entry{Path: path, Version: int64(version), Unreadable: t.refusal(path)}
+}
+
 // List is of one moment for what only the leader writes: no commit happens
-// meanwhile. What others edit may change while it is read; each entry is as it was at some moment.
+// meanwhile. What others edit may change while it is read; each entry is as it was at
+// some moment. A folder whose children may not be listed is an entry that is Unreadable.
 func (t *term) List(ctx context.Context, path string) ([]registry.Entry, error) {
 	if path != "/" {
 		if err := checkPath(path); err != nil {
@@ -101,9 +136,15 @@ func (t *term) List(ctx context.Context, path string) ([]registry.Entry, error) 
 // walk reads all below a path, level by level.
 func (t *term) walk(ctx context.Context, path string) (found []registry.Entry, err error) {
 	for level := []string{path}; len(level) > 0; {
-		below, err := t.childrenOf(ctx, level)
+		below, closed, err := t.childrenOf(ctx, level)
 		if err != nil {
 			return nil, err
+		}
+		for _, folder := range closed {
+			if folder == path {
+				return nil, t.permitted("list", path, zk.ErrNoAuth)
+			}
+			found = append(found, t.unreadable(folder, 0))
 		}
 		level = nil
 		values, err := t.bulk(ctx, opGetData, below)
@@ -111,10 +152,17 @@ func (t *term) walk(ctx context.Context, path string) (found []registry.Entry, e
 			return nil, err
 		}
 		for i, g := range values {
-			if g.err != nil {
+			if errors.Is(g.err, zk.ErrNoNode) {
 				continue // gone since
 			}
 			n := nodeOf(below[i], g.value, &g.stat)
+			if g.err != nil {
+				n.zxid = 0
+				t.known.set(below[i], n)
+				t.changes.probe(below[i])
+				found = append(found, t.unreadable(below[i], n.version))
+				continue
+			}
 			if n.kind == entry {
 				found = append(found, registry.Entry{Path: below[i], Value: g.value, Version: int64(n.version)})
 			}
@@ -129,15 +177,19 @@ func (t *term) walk(ctx context.Context, path string) (found []registry.Entry, e
 	return found, nil
 }
 
-// childrenOf lists the children of several nodes, and keeps that they are all.
-func (t *term) childrenOf(ctx context.Context, paths []string) (below []string, err error) {
+// childrenOf lists the children of several nodes, and keeps that they are all. Closed
+// are those of the nodes whose children may not be listed.
+func (t *term) childrenOf(ctx context.Context, paths []string) (below, closed []string, err error) {
 	// Candidates come and go, and are no entries.
 	paths = slices.DeleteFunc(paths, func(path string) bool { return path == electionPath })
 	found, err := t.bulk(ctx, opGetChildren, paths)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for i, path := range paths {
+		if errors.Is(found[i].err, zk.ErrNoAuth) {
+			closed = append(closed, path)
+		}
 		if found[i].err != nil {
 			continue
 		}
@@ -151,7 +203,7 @@ func (t *term) childrenOf(ctx context.Context, paths []string) (below []string, 
 			}
 		}
 	}
-	return below, nil
+	return below, closed, nil
 }
 
 // dropLater has the next commits remove a parent that nothing is below.

@@ -142,8 +142,22 @@ func (t *term) Get(ctx context.Context, path string) (registry.Entry, error) {
 	var found registry.Entry
 	err := t.reading(ctx, func(ctx context.Context) error {
 		value, stat, err := t.read(ctx, path)
+		if errors.Is(err, zk.ErrNoAuth) && !isFolder(path) && !hidden(path) {
+			stat, err := t.stat(ctx, path)
+			if err == nil {
+				t.changes.probe(path)
+				found = t.unreadable(path, stat.Version)
+			}
+			return err
+		}
+		if isEdited(path) && errors.Is(err, zk.ErrNoNode) {
+			t.known.set(path, node{kind: absent})
+		}
 		if err != nil {
 			return err
+		}
+		if isEdited(path) { // so that the next look does not tell it again
+			t.known.set(path, nodeOf(path, value, stat))
 		}
 		if kindOf(path, value) != entry {
 			return registry.ErrNotFound
@@ -216,10 +230,14 @@ func (t *term) read(ctx context.Context, path string) ([]byte, *zk.Stat, error) 
 // registry.ErrUnusable.
 func (t *term) permitted(doing, path string, err error) error {
 	if errors.Is(err, zk.ErrNoAuth) || errors.Is(err, zk.ErrInvalidACL) {
-		return fmt.Errorf("%s %s: ZooKeeper gives no permission to %s: see zkCli.sh getAcl %s: %w",
-			doing, path, t.place.user(), t.place.full(path), err)
+		return fmt.Errorf("%s %s: %s: %w", doing, path, t.refusal(path), err)
 	}
 	return err
+}
+
+// refusal says who has no permission, and where to look.
+func (t *term) refusal(path string) string {
+	return fmt.Sprintf("ZooKeeper gives no permission to %s: see zkCli.sh getAcl %s, and change it with setAcl", t.place.user(), t.place.full(path))
 }
 
 // wait is between tries of a request that got no answer; an error says that it is useless.

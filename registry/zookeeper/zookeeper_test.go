@@ -129,6 +129,7 @@ func TestOneServer(t *testing.T) {
 		"OriginalThatLeadsKeepsUsWaiting":             testOriginalThatLeadsKeepsUsWaiting,
 		"DigestProtectsAllNodes":                      testDigestProtectsAllNodes,
 		"NodesOfOthersEndNoTerm":                      testNodesOfOthersEndNoTerm,
+		"WhatMayNotBeReadIsOneEntry":                  testWhatMayNotBeReadIsOneEntry,
 		"Chroot":                                      testChroot,
 		"LimitsAtTheBorder":                           testLimitsAtTheBorder,
 		"Suite":                                       testSuite,

@@ -62,7 +62,7 @@ func (l *leader) write(part []registry.Write) error {
 	err := l.w.store.commit(l.term, part)
 	l.seen = l.w.store.index
 	if err == nil {
-		l.w.check.committed(part)
+		l.w.check.committed(part, l.watch.decidedAt)
 	}
 	return err
 }

@@ -18,6 +18,7 @@ type watch struct {
 	accepts     map[int64][]string
 	seen        map[string]bool // tasks that the session told of
 	session     int64
+	decidedAt   time.Time // what the clock showed at its last step
 	idle        int
 	idleSince   time.Duration
 	acks        []cluster.Update
@@ -27,12 +28,13 @@ type watch struct {
 }
 
 func (v *watch) reset() {
-	*v = watch{held: map[string]time.Duration{}, on: map[string]string{}, outstanding: map[string]int64{}, accepts: map[int64][]string{}, seen: map[string]bool{}, leaving: map[string]time.Time{}}
+	*v = watch{decidedAt: v.decidedAt, held: map[string]time.Duration{}, on: map[string]string{}, outstanding: map[string]int64{}, accepts: map[int64][]string{}, seen: map[string]bool{}, leaving: map[string]time.Time{}}
 }
 
 // decided looks at a decision before it is committed.
 func (c *checker) decided(l *leader, events []scheduler.Event, d *scheduler.Decision) {
 	w, v := c.w, &l.watch
+	v.decidedAt = w.wall()
 	if w.trace.on() {
 		w.trace.add("leader %d steps (%d) at %s with %d events: %s", l.no, w.steps, w.wall().Format("15:04:05.000"), len(events), showEvents(events))
 		for _, n := range d.Notes {
@@ -157,7 +159,7 @@ func (c *checker) called(l *leader, call scheduler.Call) {
 		}
 		for _, t := range a.Tasks {
 			for ghost, alive := range c.alive {
-				if alive && sameShard(ghost, t.TaskID) {
+				if alive && sameShard(ghost, t.TaskID) && l.term == w.store.term { // a deposed leader's launch never leaves
 					w.fail("E5 a ghost seen alive is over before its shard starts again", "ghost %s, launched %s", ghost, t.TaskID)
 				}
 			}

@@ -65,6 +65,9 @@ func newMaster(w *world, memory bool) *master {
 				if w.master == m && m.recovering[id] {
 					delete(m.recovering, id)
 					m.unreachable[id] = w.wall()
+					if a := w.agent(id); a != nil {
+						a.wasAway()
+					}
 				}
 			})
 		}

@@ -250,7 +250,8 @@ func (w *world) removeFramework() {
 	for _, k := range m.agents {
 		clear(k.executors)
 	}
-	if m.stream != nil {
-		m.stream.breaks("Framework has been removed")
+	if s := m.stream; s != nil {
+		s.breaks("Framework has been removed")
+		m.lost(s) // no call of the framework is taken from now on
 	}
 }

@@ -119,10 +119,11 @@ func splitPath(path string) (dir, name string) {
 }
 
 // committed takes a commit's writes into the mirror.
-func (c *checker) committed(writes []registry.Write) {
+func (c *checker) committed(writes []registry.Write, decidedAt time.Time) {
 	if len(writes) == 0 {
 		return
 	}
+	c.decidedAt = decidedAt
 	for i := range writes {
 		c.take(&writes[i])
 	}

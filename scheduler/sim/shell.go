@@ -187,12 +187,6 @@ func (l *leader) step(events []scheduler.Event, then func()) {
 	w.steps++
 	d := l.core.Step(w.wall(), l.rnd, events)
 	w.check.decided(l, events, &d)
-	fenced := false
-	for _, call := range d.Calls {
-		if _, ok := call.(scheduler.CallSubscribe); ok {
-			fenced = true
-		}
-	}
 	if w.cfg.Bug == ActsFirst {
 		l.effects(&d, 0, func() {})
 		d.Calls, d.Replies = nil, nil
@@ -201,7 +195,7 @@ func (l *leader) step(events []scheduler.Event, then func()) {
 		l.crash("before its commit")
 		return
 	}
-	l.commit(d.Writes, fenced, func(err error) {
+	l.commit(d.Writes, d.Fenced, func(err error) {
 		if err != nil {
 			l.over()
 			return

@@ -157,7 +157,7 @@ func newWorld(cfg Config, t *tracer) *world {
 		w.opt.DemandsPerStep = 1 + w.rng.IntN(5)
 	}
 	if w.rng.IntN(3) == 0 {
-		w.opt.EndedKept = 500 + w.rng.IntN(100)
+		w.opt.EndedKept = 10 + w.rng.IntN(100)
 	}
 	w.opt.QueuedFires = 2 + w.rng.IntN(8)
 	if w.rng.IntN(4) == 0 {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
@@ -22,7 +23,14 @@ func TestSessionExpiry(t *testing.T) {
 		old := c.AwaitLeader()
 		storm.Ask(fmt.Sprint("calm-", round))
 		c.SignalServer(old, syscall.SIGSTOP)
+		c.Via(3 - old)
+		passed := c.Async("GET", "/api/job/jobs") // on to the old leader
 		next := c.AwaitLeader(old)
+		select {
+		case <-passed:
+		case <-time.After(5 * time.Second):
+			t.Error("what was passed on to a leader that answers no more still waits, though another leads")
+		}
 		before := fence(c)
 		c.SignalServer(old, syscall.SIGCONT)
 		c.Until("the old leader knows that its term is over and follows", func() string {

@@ -1,0 +1,196 @@
+package api_test
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/api"
+	"github.com/elasticjob-go/elasticjob/scheduler"
+)
+
+// frozen is a leader that takes requests and never answers; came tells of each.
+func frozen(t *testing.T) (address string, came <-chan string) {
+	t.Helper()
+	got, end := make(chan string, 100), make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		got <- r.Method + " " + r.URL.Path
+		<-end
+	}))
+	t.Cleanup(func() {
+		close(end)
+		server.Close()
+	})
+	return addressOf(server.URL), got
+}
+
+type answered struct {
+	*http.Response
+	text string
+	took time.Duration
+}
+
+// askBeside is ask in a goroutine of its own.
+func askBeside(t *testing.T, method, url, body string) <-chan answered {
+	t.Helper()
+	done := make(chan answered, 1)
+	go func() {
+		begin := time.Now()
+		answer, text := ask(t, method, url, body)
+		done <- answered{answer, text, time.Since(begin)}
+	}()
+	return done
+}
+
+// TestAFrozenLeaderIsLeftForTheNext: nobody waits for one who leads no more. What may have been
+// done is never sent to the next (rule T3).
+func TestAFrozenLeaderIsLeftForTheNext(t *testing.T) {
+	t.Parallel()
+	for name, itself := range map[string]bool{"another server": false, "this server": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			next := newBrain()
+			nextURL := serveUntilEnd(t, api.Options{Scheduler: next})
+			address, came := frozen(t)
+			b := newBrain()
+			b.follows(address, false)
+			here := followerOf(t, b, api.Options{})
+			read := askBeside(t, "GET", here+"/api/app/list", "")
+			write := askBeside(t, "POST", here+"/api/app", appDocument)
+			<-came
+			<-came
+			if itself {
+				b.follows("follower:1", false) // it takes over
+				b.follows("follower:1", true)
+				next = b
+			} else {
+				b.follows(addressOf(nextURL), false)
+			}
+			if a := <-read; a.StatusCode != 200 || a.text != "[]\n" {
+				t.Errorf("read: %d %s", a.StatusCode, a.text)
+			}
+			a := <-write
+			if e := readError(t, a.Response, a.text); a.StatusCode != 503 || e.Error.Code != "outcome_unknown" || a.took > 10*time.Second || next.changed() != 0 {
+				t.Errorf("write after %s: %d %s, %d changes at the next", a.took, a.StatusCode, a.text, next.changed())
+			}
+		})
+	}
+}
+
+// moved is a brain that sees another leader as soon as it was asked once.
+type moved struct {
+	*brain
+	to string
+}
+
+func (m moved) Leader() (scheduler.LeaderView, bool) {
+	l, ok := m.brain.Leader()
+	m.follows(m.to, false)
+	return l, ok
+}
+
+// TestAWriteThatWasNotSentGoesToTheNextLeader: the first one does not listen any more.
+func TestAWriteThatWasNotSentGoesToTheNextLeader(t *testing.T) {
+	t.Parallel()
+	next := newBrain()
+	dead := httptest.NewServer(nil)
+	dead.Close()
+	b := moved{newBrain(), addressOf(serveUntilEnd(t, api.Options{Scheduler: next}))}
+	b.follows(addressOf(dead.URL), false)
+	here := serveUntilEnd(t, api.Options{Scheduler: b, Advertise: "follower:1"})
+	if answer, text := ask(t, "POST", here+"/api/app", appDocument); answer.StatusCode != 200 || next.changed() != 1 {
+		t.Errorf("%d %s", answer.StatusCode, text)
+	}
+}
+
+// TestALateAnswerCounts: of one that has just handed over, for a change that it was sent.
+func TestALateAnswerCounts(t *testing.T) {
+	t.Parallel()
+	came, proceed := make(chan struct{}), make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		close(came)
+		<-proceed
+		_, _ = io.WriteString(w, "done")
+	}))
+	t.Cleanup(server.Close)
+	b := newBrain()
+	b.follows(addressOf(server.URL), false)
+	here := followerOf(t, b, api.Options{})
+	write := askBeside(t, "POST", here+"/api/app", appDocument)
+	<-came
+	b.follows("next:1", false)
+	time.AfterFunc(150*time.Millisecond, func() { close(proceed) })
+	if a := <-write; a.StatusCode != 200 || a.text != "done" {
+		t.Errorf("%d %s", a.StatusCode, a.text)
+	}
+}
+
+// TestNobodyWaitsForALeaderForEver: it leads on and does not answer.
+func TestNobodyWaitsForALeaderForEver(t *testing.T) {
+	t.Parallel()
+	address, _ := frozen(t)
+	here := follower(t, address, api.Options{PassingTimeout: 100 * time.Millisecond})
+	for request, want := range map[string]string{
+		"GET /api/app/list": "timeout", "GET /api/task/t1/logs?follow=true": "timeout", "POST /api/app": "outcome_unknown",
+	} {
+		method, path, _ := strings.Cut(request, " ")
+		answer, text := ask(t, method, here+path, "")
+		if e := readError(t, answer, text); answer.StatusCode != 503 || e.Error.Code != want || !strings.Contains(text, address) {
+			t.Errorf("%s: %d %s", request, answer.StatusCode, text)
+		}
+	}
+}
+
+// TestFollowedOutputBreaksOff where the task goes on: a clean end would say that it is over.
+func TestFollowedOutputBreaksOff(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(leads, follows *brain, stop func()){
+		"the leader leads no more":    func(leads, _ *brain, _ func()) { leads.resign() },
+		"another one leads":           func(_, follows *brain, _ func()) { follows.follows("next:1", false) },
+		"the leader's server ends":    func(_, _ *brain, stop func()) { stop() },
+		"the follower's server ends*": func(_, _ *brain, stop func()) { stop() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b, f, between := newBrain(), &files{}, newBrain()
+			b.place("t1", true)
+			f.set(stdout, "one\n")
+			leader, stop, ended := serve(t, api.Options{Scheduler: b, Logs: f, FollowEvery: time.Millisecond})
+			between.follows(addressOf(leader), false)
+			here, stopHere, endedHere := serve(t, api.Options{Scheduler: between, Logs: &files{}, Advertise: "follower:1"})
+			out, _ := follow(t, here+"/api/task/t1/logs?follow=true")
+			line(t, out, "one\n")
+			if strings.HasSuffix(name, "*") {
+				end(b, between, stopHere)
+			} else {
+				end(b, between, stop)
+			}
+			if rest, err := io.ReadAll(out); err == nil || len(rest) > 0 {
+				t.Errorf("the end: %q, %v", rest, err)
+			}
+			stop()
+			stopHere()
+			for _, over := range []<-chan error{ended, endedHere} {
+				if err := await(t, "a server", over); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+}
+
+// TestTokensThatDiffer are named, not the client blamed.
+func TestTokensThatDiffer(t *testing.T) {
+	t.Parallel()
+	leader := serveUntilEnd(t, api.Options{Scheduler: newBrain(), Token: "one"})
+	here := follower(t, addressOf(leader), api.Options{Token: "two"})
+	answer, text := ask(t, "GET", here+"/api/app/list", "", "Authorization: Bearer two")
+	if e := readError(t, answer, text); answer.StatusCode != 503 || e.Error.Code != "token_differs" || !strings.Contains(text, addressOf(leader)) ||
+		answer.Header.Get("WWW-Authenticate") != "" {
+		t.Errorf("%d %s", answer.StatusCode, text)
+	}
+}

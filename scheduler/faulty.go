@@ -1,0 +1,41 @@
+package scheduler
+
+import (
+	"context"
+	"time"
+)
+
+// FaultyView is a document in the registry that can't be used, and why ([D15]).
+type FaultyView struct {
+	Path string `json:"path"`
+	Kind string `json:"kind"` // app or job
+	Name string `json:"name"`
+	// Reason says what is wrong, or why it can't be read.
+	Reason string `json:"reason"`
+	// Since is when this leader found the path's document unusable: at the latest the begin of its term.
+	Since time.Time `json:"since"`
+	// LastGood is set when the last good document is in force. Without one, nothing new runs.
+	LastGood bool `json:"lastGood"`
+}
+
+// FaultyDocuments lists all documents in the registry that can't be used, by path.
+func (c *Core) FaultyDocuments() []FaultyView {
+	out := make([]FaultyView, 0, len(c.faulty))
+	for _, path := range sortedKeys(c.faulty) {
+		f := c.faulty[path]
+		dir, name := splitPath(path)
+		v := FaultyView{Path: path, Kind: "job", Name: name, Reason: f.why, Since: f.since.Truncate(time.Millisecond)}
+		if dir == pathApps {
+			v.Kind, v.LastGood = "app", c.apps[name] != nil
+		} else if j := c.jobs[name]; j != nil {
+			v.LastGood = j.cfg != nil
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
+// FaultyDocuments lists the documents in the registry that can't be used, by path.
+func (s *Scheduler) FaultyDocuments(context.Context) ([]FaultyView, error) {
+	return read(s, func(c *Core) ([]FaultyView, error) { return c.FaultyDocuments(), nil })
+}

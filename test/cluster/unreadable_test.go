@@ -1,0 +1,61 @@
+package cluster_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/elasticjob-go/elasticjob/test/internal/system"
+)
+
+// TestUnreadableDocument: a document whose ACL lets nobody read it is one faulty document, for a new leader as for one
+// that leads; when it may be read again it is taken over.
+func TestUnreadableDocument(t *testing.T) {
+	c := start(t, 1)
+	c.App("a", writes, nil)
+	c.Job("good", "a", nil)
+	c.Job("shut", "a", system.Doc{"cron": "0 0 3 * * ?"})
+	const path = "/config/job/shut"
+	acl := func(perms int32) {
+		if _, err := c.Nodes().SetACL("/elasticjob-cloud"+path, zk.WorldACL(perms), -1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	faulty := func(want string) {
+		t.Helper()
+		c.Until("the faulty documents are told", func() string {
+			if got := c.OK("GET", "/api/operate/faulty", ""); !strings.Contains(got, want) {
+				return got
+			}
+			return ""
+		})
+	}
+	faulty("[]")
+	// While it leads: the last good one stays in force.
+	acl(zk.PermAll &^ zk.PermRead)
+	faulty(`"lastGood":true`)
+	if x := c.Explain("shut"); len(x.NextFires) == 0 || !strings.Contains(fmt.Sprint(x.Notes), "getAcl") {
+		t.Errorf("%+v", x)
+	}
+	c.Run("shut", "FINISHED")
+	acl(zk.PermAll)
+	faulty("[]")
+	// For a new leader it is one that can't be used.
+	acl(zk.PermAll &^ zk.PermRead)
+	c.KillServer(1)
+	c.StartServer(1)
+	leader := c.AwaitLeader()
+	faulty(`"lastGood":false`)
+	if x := c.Explain("shut"); x.State != "FAULTY" || !strings.Contains(fmt.Sprint(x.Notes), "getAcl") {
+		t.Errorf("%+v", x)
+	}
+	if log := c.ServerLog(leader); !strings.Contains(log, path) {
+		t.Error("the log does not name it")
+	}
+	c.Run("good", "FINISHED")
+	acl(zk.PermAll)
+	faulty("[]")
+	c.Run("shut", "FINISHED")
+}
