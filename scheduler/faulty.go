@@ -36,6 +36,6 @@ func (c *Core) FaultyDocuments() []FaultyView {
 }
 
 // FaultyDocuments lists the documents in the registry that can't be used, by path.
-func (s *Scheduler) FaultyDocuments(context.Context) ([]FaultyView, error) {
-	return read(s, func(c *Core) ([]FaultyView, error) { return c.FaultyDocuments(), nil })
+func (s *Scheduler) FaultyDocuments(ctx context.Context) ([]FaultyView, error) {
+	return read(ctx, s, func(c *Core) ([]FaultyView, error) { return c.FaultyDocuments(), nil })
 }

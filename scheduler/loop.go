@@ -35,8 +35,8 @@ type reign struct {
 	term registry.Term
 	rnd  rand.Source
 
-	mu   sync.RWMutex // held for writing from a step's begin to its commit's end
-	core *Core
+	turns turns // the loop's from a step's begin to its commit's end, else the readers'
+	core  *Core
 
 	inbox   inbox
 	lanes   *lanes
@@ -58,7 +58,7 @@ type reign struct {
 }
 
 func newReign(s *Scheduler, term registry.Term, core *Core) *reign {
-	r := &reign{s: s, term: term, core: core, rnd: s.opt.Random, over: make(chan struct{}), drained: make(chan struct{}), asks: map[uint64]chan Reply{}}
+	r := &reign{s: s, term: term, core: core, turns: newTurns(), rnd: s.opt.Random, over: make(chan struct{}), drained: make(chan struct{}), asks: map[uint64]chan Reply{}}
 	r.inbox.ready = make(chan struct{}, 1)
 	r.gaveUp, r.scrapes = make(chan error, 1), make(chan chan<- Stats)
 	first := core.Stats()
@@ -163,10 +163,10 @@ func (r *reign) isOver() bool {
 
 // step lets the core decide, commits, and then lets the effects out.
 func (r *reign) step(ctx context.Context, events []Event) (time.Time, error) {
-	r.mu.Lock()
+	r.turns.begin()
 	d := r.core.Step(r.s.opt.Clock(), r.rnd, events)
 	err := r.commit(ctx, d.Writes, d.Fenced)
-	r.mu.Unlock()
+	r.turns.end()
 	if err != nil {
 		return time.Time{}, err
 	}
@@ -200,11 +200,8 @@ func (r *reign) commit(ctx context.Context, writes []registry.Write, fenced bool
 			}
 			n++
 		}
-		r.commits.Add(1)
 		r.s.opt.Point(pointBeforeCommit)
-		// A commit that has begun is finished even while the process is told
-		// to stop: its outcome would be unknown otherwise.
-		if err := r.term.Commit(context.WithoutCancel(ctx), writes[:n]); err != nil {
+		if err := r.write(ctx, writes[:n]); err != nil {
 			r.commitsFailed.Add(1)
 			return fmt.Errorf("commit the scheduler's state: %w", err)
 		}
@@ -214,19 +211,35 @@ func (r *reign) commit(ctx context.Context, writes []registry.Write, fenced bool
 	return nil
 }
 
+// silence is how long a commit may take before the log tells of it.
+const silence = 2 * time.Second
+
+// write makes one commit. One that has begun is finished even while the process is told to stop:
+// its outcome would be unknown otherwise.
+func (r *reign) write(ctx context.Context, writes []registry.Write) error {
+	r.commits.Add(1)
+	began := time.Now()
+	late := time.AfterFunc(silence, func() {
+		r.s.opt.Logger.Warn("the registry has not answered a commit yet: until it does, nothing is launched and nobody answered; look at its disk and its load",
+			"writes", len(writes), "waited", silence)
+	})
+	err := r.term.Commit(context.WithoutCancel(ctx), writes)
+	if !late.Stop() {
+		r.s.opt.Logger.Warn("the commit that took so long is over", "took", time.Since(began).Round(time.Millisecond), "done", err == nil)
+	}
+	return err
+}
+
 // apply commits a change of configuration alone, then lets the core see it
 // (rule T4). A conflict ends no term: the document is read again.
 func (r *reign) apply(ctx context.Context, ch *change) (time.Time, error) {
-	r.mu.RLock()
 	p, err := ch.make(r.core)
-	r.mu.RUnlock()
 	if err != nil {
 		ch.done <- err
 		return r.step(ctx, nil)
 	}
 	// All in one commit: a part of a change must not be there without the rest.
-	r.commits.Add(1)
-	err = r.term.Commit(context.WithoutCancel(ctx), p.writes)
+	err = r.write(ctx, p.writes)
 	var conflict *registry.Conflict
 	switch {
 	case errors.As(err, &conflict):
@@ -258,9 +271,7 @@ func (r *reign) apply(ctx context.Context, ch *change) (time.Time, error) {
 		return wake, err
 	}
 	// Seen here and now: a moment later the core may have gone on, or the term be over.
-	r.mu.RLock()
 	ch.seen(r.core)
-	r.mu.RUnlock()
 	ch.done <- nil
 	return wake, nil
 }
@@ -273,8 +284,6 @@ func (r *reign) reload(ctx context.Context, path string) ([]Event, error) {
 	if err != nil && !errors.Is(err, registry.ErrNotFound) {
 		return nil, fmt.Errorf("read %s again: %w", path, err)
 	}
-	r.mu.RLock()
-	defer r.mu.RUnlock()
 	return r.core.Reloaded(path, entry, found, r.s.opt.Clock()), nil
 }
 

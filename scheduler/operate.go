@@ -41,6 +41,6 @@ func (s *Scheduler) mayReconcile() error {
 }
 
 // Sandboxes lists where the executors of an app keep their files.
-func (s *Scheduler) Sandboxes(_ context.Context, app string) ([]SandboxView, error) {
-	return read(s, func(c *Core) ([]SandboxView, error) { return c.Sandboxes(app) })
+func (s *Scheduler) Sandboxes(ctx context.Context, app string) ([]SandboxView, error) {
+	return read(ctx, s, func(c *Core) ([]SandboxView, error) { return c.Sandboxes(app) })
 }

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -222,7 +223,8 @@ func (s *shell) edit(w *words) {
 type toldRegistry struct {
 	s       *shell
 	ctx     context.Context
-	next    string // how the next commit is answered
+	next    string       // how the next commit is answered
+	slow    atomic.Int64 // how many nanoseconds each commit takes
 	mu      sync.Mutex
 	entries map[string]registry.Entry
 	number  int64
@@ -318,6 +320,7 @@ func (t *toldTerm) Get(_ context.Context, path string) (registry.Entry, error) {
 
 func (t *toldTerm) Commit(_ context.Context, writes []registry.Write) error {
 	r := t.r
+	time.Sleep(time.Duration(r.slow.Load()))
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	how := r.next

@@ -114,18 +114,6 @@ func (s *Scheduler) current() (*reign, error) {
 	return s.reign, nil
 }
 
-// read runs f on the core between two steps; what it sees is committed.
-func read[T any](s *Scheduler, f func(*Core) (T, error)) (T, error) {
-	r, err := s.current()
-	if err != nil {
-		var zero T
-		return zero, err
-	}
-	r.mu.RLock()
-	defer r.mu.RUnlock()
-	return f(r.core)
-}
-
 // Drain ends everything of ours on the cluster and returns when nothing is left, or
 // when ctx ends (rule O4). Nothing new is launched from then on.
 func (s *Scheduler) Drain(ctx context.Context) error {
@@ -145,13 +133,13 @@ func (s *Scheduler) Drain(ctx context.Context) error {
 }
 
 // Apps lists all apps, by name.
-func (s *Scheduler) Apps(context.Context) ([]AppView, error) {
-	return read(s, func(c *Core) ([]AppView, error) { return c.Apps(), nil })
+func (s *Scheduler) Apps(ctx context.Context) ([]AppView, error) {
+	return read(ctx, s, func(c *Core) ([]AppView, error) { return c.Apps(), nil })
 }
 
 // App returns one app.
-func (s *Scheduler) App(_ context.Context, name string) (AppView, error) {
-	return read(s, func(c *Core) (AppView, error) { return c.App(name) })
+func (s *Scheduler) App(ctx context.Context, name string) (AppView, error) {
+	return read(ctx, s, func(c *Core) (AppView, error) { return c.App(name) })
 }
 
 // RegisterApp adds an app. cfg must have been checked.
@@ -187,13 +175,13 @@ func (s *Scheduler) changeApp(ctx context.Context, name string, make func(*Core)
 }
 
 // Jobs lists all jobs, by name.
-func (s *Scheduler) Jobs(context.Context) ([]JobView, error) {
-	return read(s, func(c *Core) ([]JobView, error) { return c.Jobs(), nil })
+func (s *Scheduler) Jobs(ctx context.Context) ([]JobView, error) {
+	return read(ctx, s, func(c *Core) ([]JobView, error) { return c.Jobs(), nil })
 }
 
 // Job returns one job.
-func (s *Scheduler) Job(_ context.Context, name string) (JobView, error) {
-	return read(s, func(c *Core) (JobView, error) { return c.Job(name) })
+func (s *Scheduler) Job(ctx context.Context, name string) (JobView, error) {
+	return read(ctx, s, func(c *Core) (JobView, error) { return c.Job(name) })
 }
 
 // RegisterJob adds a job. cfg must have been checked.
@@ -241,33 +229,33 @@ func (s *Scheduler) ForgetTask(ctx context.Context, taskID string) error {
 }
 
 // Explain says what a job is doing and why.
-func (s *Scheduler) Explain(_ context.Context, job string) (Explanation, error) {
-	return read(s, func(c *Core) (Explanation, error) { return c.Explain(job, s.opt.Clock()) })
+func (s *Scheduler) Explain(ctx context.Context, job string) (Explanation, error) {
+	return read(ctx, s, func(c *Core) (Explanation, error) { return c.Explain(job, s.opt.Clock()) })
 }
 
 // Execution returns an execution that lives or is among the last that ended.
-func (s *Scheduler) Execution(_ context.Context, id string) (ExecutionView, error) {
-	return read(s, func(c *Core) (ExecutionView, error) { return c.Execution(id) })
+func (s *Scheduler) Execution(ctx context.Context, id string) (ExecutionView, error) {
+	return read(ctx, s, func(c *Core) (ExecutionView, error) { return c.Execution(id) })
 }
 
 // RunningTasks lists the tasks on the cluster.
-func (s *Scheduler) RunningTasks(context.Context) ([]TaskView, error) {
-	return read(s, func(c *Core) ([]TaskView, error) { return c.RunningTasks(), nil })
+func (s *Scheduler) RunningTasks(ctx context.Context) ([]TaskView, error) {
+	return read(ctx, s, func(c *Core) ([]TaskView, error) { return c.RunningTasks(), nil })
 }
 
 // ReadyJobs lists the jobs with executions that wait.
-func (s *Scheduler) ReadyJobs(context.Context) ([]ReadyView, error) {
-	return read(s, func(c *Core) ([]ReadyView, error) { return c.ReadyJobs(), nil })
+func (s *Scheduler) ReadyJobs(ctx context.Context) ([]ReadyView, error) {
+	return read(ctx, s, func(c *Core) ([]ReadyView, error) { return c.ReadyJobs(), nil })
 }
 
 // FailoverShards lists the shards that wait to be run again after a loss.
-func (s *Scheduler) FailoverShards(context.Context) ([]FailoverView, error) {
-	return read(s, func(c *Core) ([]FailoverView, error) { return c.FailoverShards(), nil })
+func (s *Scheduler) FailoverShards(ctx context.Context) ([]FailoverView, error) {
+	return read(ctx, s, func(c *Core) ([]FailoverView, error) { return c.FailoverShards(), nil })
 }
 
 // LogPlace says where a task's output is.
-func (s *Scheduler) LogPlace(_ context.Context, taskID string) (LogPlace, error) {
-	return read(s, func(c *Core) (LogPlace, error) { return c.LogPlace(taskID) })
+func (s *Scheduler) LogPlace(ctx context.Context, taskID string) (LogPlace, error) {
+	return read(ctx, s, func(c *Core) (LogPlace, error) { return c.LogPlace(taskID) })
 }
 
 // Leader is who leads, as far as this process knows; false when nobody is known

@@ -1,0 +1,61 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// told lets what is logged be heard on the stage.
+type told struct{ s *shell }
+
+func (t told) Write(line []byte) (int, error) {
+	t.s.say("LOG %s", line)
+	return len(line), nil
+}
+
+// TestReadersLeaveASilentRegistry: while a commit is not answered nobody knows what holds. A reader
+// is told so, and not kept for as long as a disk hangs; the log tells it to the operator.
+func TestReadersLeaveASilentRegistry(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newShell(t)
+		defer s.end()
+		s.scheduler.opt.Logger = slog.New(slog.NewTextHandler(told{s}, nil))
+		for _, line := range []string{"lead", "app my_app", "job my_job"} {
+			if err := s.Command(line); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s.registry.slow.Store(int64(time.Minute))
+		if err := s.Command("trigger my_job"); err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		_, err := s.scheduler.Jobs(t.Context())
+		if refused := (*Error)(nil); !errors.As(err, &refused) || refused.Code != "registry_silent" || refused.Kind != Unavailable || time.Since(began) != readPatience {
+			t.Errorf("after %s: %v", time.Since(began), err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := s.scheduler.Explain(ctx, "my_job"); err == nil || time.Since(began) != readPatience+time.Second {
+			t.Errorf("after %s: %v", time.Since(began), err)
+		}
+		if said := s.Said(); !strings.Contains(said, "has not answered a commit yet") || strings.Contains(said, "took so long is over") {
+			t.Errorf("the log does not tell of the commit: %s", said)
+		}
+		time.Sleep(time.Minute)
+		s.registry.slow.Store(0)
+		time.Sleep(time.Minute)
+		if list, err := s.scheduler.Jobs(t.Context()); err != nil || len(list) != 1 {
+			t.Errorf("%d jobs, %v", len(list), err)
+		}
+		if said := s.Said(); !strings.Contains(said, "took so long is over") {
+			t.Errorf("the log does not tell that the commit was answered: %s", said)
+		}
+	})
+}
