@@ -119,7 +119,8 @@ type TaskLaunch struct {
 // same ExecutorInfo, byte for byte, since Mesos rejects tasks whose ExecutorInfo
 // differs from that of the running executor of that id (rule X4). It is kept in the registry.
 type Executor struct {
-	// Version is the version of the mapping to ExecutorInfo; now 1.
+	// Version is the version of the mapping to ExecutorInfo: 2 for new ones, 1 for those of former
+	// releases, of which the fields behind BinaryURI are not looked at.
 	Version   int       `json:"v"`
 	ID        string    `json:"id"`
 	Framework string    `json:"framework"`
@@ -129,6 +130,12 @@ type Executor struct {
 	Command []string `json:"command"`
 	// BinaryURI is fetched into the sandbox, executable and cached.
 	BinaryURI string `json:"binaryURI"`
+	// User is who the executor runs as; the framework's user when empty, which Mesos never changes.
+	User string `json:"user,omitempty"`
+	// Environment is set beside what the agent sets. It can be read by everybody who may look at the cluster: no secrets.
+	Environment map[string]string `json:"environment,omitempty"`
+	// ShutdownGrace is how long the agent waits after SHUTDOWN until it kills; the agent's own default when 0.
+	ShutdownGrace time.Duration `json:"shutdownGrace,omitempty"`
 }
 
 // Event is what a session tells: one of the types below.
@@ -151,6 +158,8 @@ type Offer struct {
 	// AgentURL is the agent's own address: "http://host:port".
 	AgentURL  string
 	Resources Resources
+	// Reserved is what the offer has besides, reserved for our role. It can't be used yet.
+	Reserved Resources
 	// ExecutorIDs are our executors that the master knew on the agent when it
 	// made the offer (rule X3).
 	ExecutorIDs []string

@@ -73,6 +73,7 @@ func newAgentClient(c Config) *agentClient {
 		http: &http.Client{
 			Transport: &http.Transport{
 				DialContext:           (&net.Dialer{Timeout: 5 * time.Second, KeepAlive: 10 * time.Second}).DialContext,
+				TLSClientConfig:       c.TLS,
 				TLSHandshakeTimeout:   5 * time.Second,
 				ResponseHeaderTimeout: answerWithin,
 				MaxIdleConnsPerHost:   senders,

@@ -1,8 +1,10 @@
 package executor
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -13,8 +15,10 @@ import (
 
 // Config is what an agent tells an executor that it starts.
 type Config struct {
-	// Agent is the agent's URL: http://host:port.
-	Agent                            string
+	// Agent is the agent's URL: http://host:port, or https with TLS.
+	Agent string
+	// TLS is nil for an agent that speaks plain HTTP.
+	TLS                              *tls.Config
 	FrameworkID, ExecutorID, AgentID string
 	// Sandbox is the executor's folder, absolute.
 	Sandbox string
@@ -31,7 +35,8 @@ type Config struct {
 	ShutdownGrace time.Duration
 	// Guard is the command line of the guard process (rule X7).
 	Guard []string
-	// Cache is the folder for packages, shared by the agent's executors.
+	// Cache is the folder for packages, shared by the agent's executors of this user. Where it
+	// can't be used, one in the sandbox is.
 	Cache string
 	// Package bounds packages, Output what tasks write.
 	Package pack.Limits
@@ -67,11 +72,16 @@ func FromEnvironment(getenv func(string) string) (Config, error) {
 		return d
 	}
 	scheme := "http"
-	if on := getenv("LIBPROCESS_SSL_ENABLED"); on == "1" || strings.EqualFold(on, "true") {
+	secure, err := (&trust{getenv: getenv}).config(getenv("MESOS_AGENT_ENDPOINT"))
+	if err != nil {
+		problems = append(problems, err)
+	}
+	if secure != nil {
 		scheme = "https"
 	}
 	c := Config{
 		Agent:         scheme + "://" + required("MESOS_AGENT_ENDPOINT"),
+		TLS:           secure,
 		FrameworkID:   required("MESOS_FRAMEWORK_ID"),
 		ExecutorID:    required("MESOS_EXECUTOR_ID"),
 		AgentID:       getenv("MESOS_SLAVE_ID"),
@@ -93,22 +103,11 @@ func FromEnvironment(getenv func(string) string) (Config, error) {
 	if !filepath.IsAbs(c.Sandbox) {
 		problems = append(problems, fmt.Errorf("the sandbox %q is no absolute path", c.Sandbox))
 	}
-	c.Cache = cacheFolder(c.Sandbox)
+	c.Cache = cacheFolder(c.Sandbox, os.Geteuid())
 	if len(problems) > 0 {
 		return Config{}, fmt.Errorf("environment set by the agent: %w", errors.Join(problems...))
 	}
 	return c, nil
-}
-
-// cacheFolder is in the agent's work folder, where all of its executors find it and
-// which is on one file system with the sandboxes; for sandboxes of another form, in the sandbox.
-func cacheFolder(sandbox string) string {
-	parts := strings.Split(filepath.Clean(sandbox), string(filepath.Separator))
-	// …/slaves/ID/frameworks/ID/executors/ID/runs/ID
-	if n := len(parts); n > 8 && parts[n-8] == "slaves" && parts[n-6] == "frameworks" && parts[n-4] == "executors" && parts[n-2] == "runs" {
-		return filepath.Join(string(filepath.Separator), filepath.Join(parts[:n-8]...), "elasticjob-cache")
-	}
-	return filepath.Join(sandbox, "cache")
 }
 
 // parseDuration reads a duration as Mesos writes it: 15mins, 2secs, 500ms.

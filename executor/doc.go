@@ -14,6 +14,16 @@
 // with the reason, and nothing else. Packages, output and the time that fetching takes
 // are bounded, by defaults or as arguments and environment say: see limits.go for the names.
 //
+// # TLS and users
+//
+// An agent that speaks TLS is one for which LIBPROCESS_SSL_ENABLED is set: by the scheduler in the ExecutorInfo, with
+// the CA's certificates in ELASTICJOB_MESOS_CA and the agent's name in ELASTICJOB_AGENT_HOSTNAME, or by the agent's operator in
+// --executor_environment_variables, with the names that libprocess knows (trust.go). A certificate is
+// good if it is for the agent's IP or one of its names. A certificate of our own comes from the agent only.
+//
+// Packages are cached in the agent's work folder, for each user in a folder of its own, or in the sandbox where the user
+// can't write there (cache.go).
+//
 // # What is beyond reach
 //
 // Tasks run as the executor's user and without a control group of their own, so one that

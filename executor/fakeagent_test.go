@@ -3,6 +3,7 @@ package executor_test
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"fmt"
 	"io"
 	"net"
@@ -60,6 +61,7 @@ const deadline = 20 * time.Second
 // fakeAgent speaks the agent's executor API, protobuf only, and starts the real executor.
 type fakeAgent struct {
 	t       testing.TB
+	secure  *tls.Config // nil for plain HTTP
 	address string
 	sandbox string
 	cmd     *exec.Cmd
@@ -92,8 +94,14 @@ func newAgent(t testing.TB, options ...option) *fakeAgent {
 // newAgentIn does it in the given work folder.
 func newAgentIn(t testing.TB, work string, options ...option) *fakeAgent {
 	t.Helper()
+	return newAgentOver(t, nil, work, options...)
+}
+
+// newAgentOver does it with TLS, if not nil.
+func newAgentOver(t testing.TB, secure *tls.Config, work string, options ...option) *fakeAgent {
+	t.Helper()
 	a := &fakeAgent{
-		t: t, acked: map[string]bool{}, changed: make(chan struct{}), ended: make(chan struct{}),
+		t: t, secure: secure, acked: map[string]bool{}, changed: make(chan struct{}), ended: make(chan struct{}),
 		sandbox: filepath.Join(work, "slaves/S0/frameworks/F/executors/E/runs/R"),
 	}
 	if err := os.MkdirAll(a.sandbox, 0o755); err != nil {
@@ -178,6 +186,9 @@ func (a *fakeAgent) listen(address string) {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
 		a.t.Fatal(err)
+	}
+	if a.secure != nil {
+		listener = tls.NewListener(listener, a.secure)
 	}
 	server := &http.Server{Handler: a}
 	a.mu.Lock()

@@ -150,16 +150,3 @@ func TestParseDuration(t *testing.T) {
 		}
 	}
 }
-
-func TestCacheFolder(t *testing.T) {
-	t.Parallel()
-	for sandbox, want := range map[string]string{
-		"/var/mesos/slaves/S0/frameworks/F/executors/E/runs/R": "/var/mesos/elasticjob-cache",
-		"/slaves/S0/frameworks/F/executors/E/runs/R":           "/elasticjob-cache",
-		"/mnt/mesos/sandbox":                                   "/mnt/mesos/sandbox/cache",
-	} {
-		if got := cacheFolder(sandbox); got != want {
-			t.Errorf("%s: got %s, want %s", sandbox, got, want)
-		}
-	}
-}

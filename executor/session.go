@@ -64,7 +64,7 @@ type session struct {
 // with nil, its tasks killed with grace; or with one of the errors above. In each
 // case no process of a task is left. The process must have no children of its own.
 func Run(ctx context.Context, config Config, log *slog.Logger) (err error) {
-	store, err := pack.Open(config.Cache, filepath.Join(config.Sandbox, "packages"), config.Package, log)
+	store, err := openStore(config, log)
 	if err != nil {
 		return err
 	}
@@ -109,6 +109,9 @@ func Run(ctx context.Context, config Config, log *slog.Logger) (err error) {
 	told := make(chan struct{})
 	away := make(chan error, 1)
 	helpers.Go(func() { away <- s.listen(background, told) })
+	if config.TLS != nil && config.TLS.VerifyConnection == nil {
+		log.Warn("the agent's certificate is not checked: no CA is known, and LIBPROCESS_SSL_VERIFY_SERVER_CERT does not ask for it")
+	}
 	log.Info("executor runs", "executor", config.ExecutorID, "agent", config.Agent, "sandbox", config.Sandbox, "pid", os.Getpid(), "guard", guardian.PID())
 
 	select {
@@ -270,19 +273,37 @@ func (s *session) stopTasks() {
 	}
 }
 
-// drain ends every task with grace, and what it can tell in the time that the agent gives.
+// telling is the most that is kept of the agent's time for what there is to tell when all tasks have ended.
+const telling = 3 * time.Second
+
+// ShutdownGrace is what an agent is to be asked for, so that SHUTDOWN leaves tasks their own grace; 0 stands for
+// the default, as in wire.Task.
+func ShutdownGrace(task time.Duration) time.Duration {
+	if task <= 0 {
+		task = defaultGrace
+	}
+	return task + telling + telling/2
+}
+
+// timesOf divides the agent's time: by when we end, and how long tasks may take until SIGKILL.
+func timesOf(shutdownGrace time.Duration) (end, tasks time.Duration) {
+	end = shutdownGrace - min(shutdownGrace/10, telling/2)
+	return end, end - min(end/4, telling)
+}
+
+// drain ends every task with grace, and tells what it can in the time that the agent gives.
 func (s *session) drain() {
-	budget := s.config.ShutdownGrace * 9 / 10
-	deadline := time.Now().Add(budget)
+	end, most := timesOf(s.config.ShutdownGrace)
+	deadline := time.Now().Add(end)
 	for _, t := range s.all() {
-		t.kill(min(t.grace(), budget*3/4), "killed because the executor is shut down")
+		t.kill(min(t.grace(), most), "killed because the executor is shut down")
 	}
 	ended := make(chan struct{})
 	go func() {
 		s.work.Wait()
 		close(ended)
 	}()
-	timer := time.NewTimer(budget)
+	timer := time.NewTimer(end)
 	defer timer.Stop()
 	select {
 	case <-ended:

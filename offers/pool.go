@@ -66,6 +66,17 @@ func (p *Pool) Free(agent string) app.Resources {
 	return free
 }
 
+// Oldest is when the first of an agent's offers came, zero if it has none.
+func (p *Pool) Oldest(agent string) time.Time {
+	var first time.Time
+	for id := range p.agents[agent] {
+		if at := p.offers[id].Received; first.IsZero() || at.Before(first) {
+			first = at
+		}
+	}
+	return first
+}
+
 // RemoveAgent takes all offers of a lost agent out; they are void.
 func (p *Pool) RemoveAgent(agent string) []Offer { return p.TakeAgent(agent) }
 

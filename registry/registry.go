@@ -18,7 +18,8 @@ import (
 type Registry interface {
 	// Campaign waits until this process leads, begins a term with a fenced
 	// write (rule T1) and returns it. who is told to others as the leader's address.
-	// An error that is ErrUnusable will not heal with time; any other may be tried again.
+	// An error that is ErrUnusable will not heal with time; any other may be tried again. A registry that
+	// could be used once may come back, and so is waited for.
 	Campaign(ctx context.Context, who string) (Term, error)
 	// Leader is who leads as far as this process knows; it asks nobody and never
 	// blocks. False: nobody is known to lead. May be called concurrently.

@@ -45,6 +45,8 @@ type Core struct {
 	ended       endedRing
 	// ghostsOf are the ghosts that block, by job and task id.
 	ghostsOf map[string]map[string]*ghost
+	// haunted are the agents of ghosts of removed frameworks, with their ids; some may be over. It is made when it is asked for.
+	haunted map[string][]string
 
 	made        mark
 	troubles    []loadedTrouble
@@ -54,8 +56,9 @@ type Core struct {
 	executorN   int64
 	imported    []importEntry // what the original left waiting
 	importedAt  time.Time
-	ourFrame    string    // the framework id that is marked as ours
-	takeover    *takeover // while the framework id is another's (rule T8)
+	ourFrame    string            // the framework id that is marked as ours
+	questions   map[string]string // about invented tasks → the agent that each is about
+	takeover    *takeover         // while the framework id is another's (rule T8)
 	frameworkID string
 
 	session      sessionState
@@ -130,9 +133,14 @@ type agentState struct {
 	// room is capacity, measured again when a turn in vain says that it was thought too large (rule L2).
 	room app.Resources
 	// registered is set when this very master has had it in this session.
-	registered  bool
-	unavailable time.Time
-	lastSeen    time.Time
+	registered bool
+	// hereSince and hereSeen are the first and the last of the signs, in this session, that it is
+	// registered; question is what is asked for that (ghosts of removed frameworks).
+	hereSince, hereSeen time.Time
+	question            string
+	reserved            app.Resources // for our role, and not used
+	unavailable         time.Time
+	lastSeen            time.Time
 }
 
 // NewCore makes an empty core; Load fills it.
@@ -145,7 +153,7 @@ func NewCore(opt CoreOptions) *Core {
 		executors: map[string]*executorRecord{}, executorsOn: map[string][]*executorRecord{}, closing: map[string]*executorRecord{}, agents: map[string]*agentState{},
 		pool: offers.NewPool(), timetable: cron.NewTimetable(), schedules: map[string]*cron.Schedule{},
 		reservedLast: map[string]time.Time{}, accepts: map[int64]*sentAccept{},
-		faulty: map[string]fault{}, marked: map[string]bool{}, maintained: map[string]bool{}, keys: map[string]time.Time{},
+		faulty: map[string]fault{}, marked: map[string]bool{}, maintained: map[string]bool{}, keys: map[string]time.Time{}, questions: map[string]string{},
 	}
 	c.ended.byID, c.ended.tasks = map[string]*execution{}, map[string]taskRef{}
 	c.dirty.reset()
@@ -351,6 +359,7 @@ func (c *Core) addLaunchable(e *execution) {
 		e.neverFits = false // its job may have changed while it was not the next
 	}
 	e.launchKey, e.launchable = key, true
+	c.reviveRefused()
 	i, _ := slices.BinarySearchFunc(c.launchable, key, compareLaunch)
 	c.launchable = slices.Insert(c.launchable, i, e)
 	c.matchAgain = true

@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
@@ -16,6 +17,7 @@ const (
 	endLost           // E2: failover runs it again
 	endNeverBegan     // E1: launched again
 	endRejected       // E1: the master's ERROR, launched again a few times
+	endOtherInfo      // X1: the master has its executor otherwise; launched again on a new one
 	endNoStart        // L6: its executor did not start on that agent
 	endKilled         // as wanted
 )
@@ -48,6 +50,9 @@ func classify(s *shard, u cluster.Update) end {
 		return endLost
 	case cluster.Error:
 		if !began && len(u.UUID) == 0 {
+			if strings.Contains(u.Message, "ExecutorInfo") && strings.Contains(u.Message, "not compatible") {
+				return endOtherInfo
+			}
 			return endRejected
 		}
 		return endFailed
@@ -115,7 +120,18 @@ func (c *Core) endAttempt(ref taskRef, how end) {
 			c.over(ref, Failed)
 			return
 		}
+		if x := c.executors[s.Executor]; x != nil && x.ran && s.Errors > 1 {
+			c.closeExecutor(x) // it may be for the executor, in words that we don't know
+		}
 		c.again(ref, s.Type, s.Errors-1)
+	case endOtherInfo:
+		// No fault of the job: the executor runs, but the master compares what it was started
+		// with, our role included, and will refuse every task for it.
+		if x := c.executors[s.Executor]; x != nil {
+			c.note(Note{Kind: NoteExecutor, Detail: s.Executor + " takes no more tasks: the master has another ExecutorInfo of it; a new one is started", Problem: true})
+			c.closeExecutor(x)
+		}
+		c.again(ref, s.Type, s.Attempt-1)
 	case endNoStart:
 		if x := c.executors[s.Executor]; x != nil && x.Info.BinaryURI != c.opt.ExecutorBinary {
 			// It was to be fetched from another leader's address: that blames no
@@ -197,6 +213,9 @@ func (c *Core) again(ref taskRef, source Source, tries int) {
 	c.liftShutdown(e)
 	c.addLaunchable(e)
 	c.wakeMatch(s.NotBefore)
+	if s.NotBefore.Sub(c.now) <= c.opt.OfferAhead && s.NotBefore.After(c.flow.againAt) {
+		c.flow.againAt = s.NotBefore
+	}
 }
 
 // wakeMatch has the launch looked at again at a time.
@@ -212,6 +231,7 @@ func (c *Core) taskLeft(e *execution, s *shard) {
 		x.idleSince = c.now
 		c.checkIdle(x)
 	}
+	c.flow.taskEnded = true
 	c.matchAgain = true
 }
 
@@ -277,6 +297,7 @@ func (c *Core) sweepTasks() {
 	for _, id := range sortedKeys(c.ghosts) {
 		c.sweepGhost(c.ghosts[id])
 	}
+	c.askForAgents()
 }
 
 const (
@@ -344,12 +365,9 @@ const stagedSweeps = 6
 // giveUp ends an attempt that may still run; a ghost remembers it (rule E5).
 func (c *Core) giveUp(ref taskRef, why string) {
 	e, s := ref.exec, ref.shard()
-	g := &ghost{TaskID: s.TaskID, Job: e.Job, Item: s.Item, Agent: s.Agent, Execution: e.ID, Since: c.now, Blocks: !e.Settings.Job.Failover}
-	c.ghosts[g.TaskID] = g
-	c.dirty.ghost(g.TaskID)
-	if g.Blocks {
-		c.block(g)
-	}
+	g := c.newGhost(ref)
+	g.Blocks = !e.Settings.Job.Failover
+	c.haunt(g)
 	c.note(Note{Kind: NoteGhost, Job: e.Job, Execution: e.ID, Task: s.TaskID, Detail: why, Problem: true})
 	s.Cause = why
 	c.endAttempt(ref, endLost)

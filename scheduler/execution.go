@@ -216,6 +216,10 @@ type ghost struct {
 	Alive bool `json:"alive,omitempty"`
 	// Away is since when the agent of one seen alive is away again, if it is.
 	Away time.Time `json:"away,omitzero"`
+	// Framework is the id that it ran under, "" in old records; RemovedBy is the master that
+	// removed it, "" while it is ours (rule T7).
+	Framework string `json:"framework,omitempty"`
+	RemovedBy string `json:"removedBy,omitempty"`
 
 	known bool // the cluster told anything of it in this session
 }

@@ -19,6 +19,8 @@ type executorRecord struct {
 	Agent string `json:"agent"`
 	// Info is what it was started with; kept byte for byte (rule X4).
 	Info cluster.Executor `json:"info"`
+	// Role is the framework's when it was started, "" for the default.
+	Role string `json:"role,omitempty"`
 	// Closing is committed before SHUTDOWN is sent; from then on nothing is
 	// matched to it (rule X2).
 	Closing  bool      `json:"closing,omitempty"`
@@ -32,6 +34,7 @@ type executorRecord struct {
 	sentWith     int64
 	confirmed    bool
 	lastUpdate   time.Time
+	ran          bool // it is known to have started, or of an earlier leader
 	idleSince    time.Time
 	lookingAt    time.Time
 	shutdownSent time.Time
@@ -50,16 +53,28 @@ func (c *Core) executorFor(agentID string, d *demand) *executorRecord {
 	c.dirty.counter = true
 	id := jobs.ExecutorID{App: d.with.App.AppName, Agent: agentID, N: c.executorN}.String()
 	x := &executorRecord{
-		App: d.with.App.AppName, Kind: d.kind, Agent: agentID,
+		App: d.with.App.AppName, Kind: d.kind, Agent: agentID, Role: role(c.opt.Role),
 		Info: cluster.Executor{
-			Version: 1, ID: id, Framework: c.frameworkID, Name: "elasticjob executor of " + d.with.App.AppName,
+			Version: 2, ID: id, Framework: c.frameworkID, Name: "elasticjob executor of " + d.with.App.AppName,
 			Resources: cluster.Resources(d.with.App.Resources()),
 			Command:   c.opt.ExecutorCommand, BinaryURI: c.opt.ExecutorBinary,
+			User: c.opt.ExecutorUser, ShutdownGrace: c.opt.ExecutorShutdown,
 		},
+	}
+	if a := c.agents[agentID]; a != nil && c.opt.ExecutorEnvironment != nil {
+		x.Info.Environment = c.opt.ExecutorEnvironment(a.host)
 	}
 	c.addExecutor(x)
 	c.dirty.executor(id)
 	return x
+}
+
+// role is a role as records have it.
+func role(name string) string {
+	if name == "*" {
+		return ""
+	}
+	return name
 }
 
 func (c *Core) addExecutor(x *executorRecord) {

@@ -2,10 +2,14 @@ package scheduler
 
 import (
 	"context"
+	"fmt"
 	"time"
+
+	"github.com/elasticjob-go/elasticjob/registry"
 )
 
-// FaultyView is a document in the registry that can't be used, and why ([D15]).
+// FaultyView is a document in the registry that can't be used, and why ([D15]); or a disabled mark
+// that can't be read and counts as set.
 type FaultyView struct {
 	Path string `json:"path"`
 	Kind string `json:"kind"` // app or job
@@ -25,14 +29,32 @@ func (c *Core) FaultyDocuments() []FaultyView {
 		f := c.faulty[path]
 		dir, name := splitPath(path)
 		v := FaultyView{Path: path, Kind: "job", Name: name, Reason: f.why, Since: f.since.Truncate(time.Millisecond)}
-		if dir == pathApps {
+		switch j := c.jobs[name]; {
+		case dir == pathApps:
 			v.Kind, v.LastGood = "app", c.apps[name] != nil
-		} else if j := c.jobs[name]; j != nil {
+		case dir == pathAppDisabled:
+			v.Kind = "app"
+		case dir == pathJobs && j != nil:
 			v.LastGood = j.cfg != nil
 		}
 		out = append(out, v)
 	}
 	return out
+}
+
+// markUnreadable says what an entry is that should be a disabled mark.
+func markUnreadable(e registry.Entry) error {
+	return fmt.Errorf("this disabled mark can't be read, and counts as set: %s", e.Unreadable)
+}
+
+// unreadableMarks are notes on the disabled marks of a job and its app.
+func (c *Core) unreadableMarks(j *jobState) (notes []string) {
+	for _, path := range []string{under(pathJobDisabled, j.name), under(pathAppDisabled, j.cfg.AppName)} {
+		if c.hasFault(path) {
+			notes = append(notes, path+": "+c.faulty[path].why)
+		}
+	}
+	return notes
 }
 
 // FaultyDocuments lists the documents in the registry that can't be used, by path.

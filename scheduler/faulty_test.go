@@ -62,17 +62,18 @@ func TestD15WhatMayNotBeReadStopsNothingElse(t *testing.T) {
 	want := []FaultyView{
 		{Path: "/config/app/shut_app", Kind: "app", Name: "shut_app", Reason: "it can't be read: " + closed, Since: s.now},
 		{Path: "/config/job/shut", Kind: "job", Name: "shut", Reason: "it can't be read: " + closed, Since: s.now},
+		{Path: "/state/disable/job/marked", Kind: "job", Name: "marked", Reason: "this disabled mark can't be read, and counts as set: " + closed, Since: s.now},
 	}
 	if got := s.core.FaultyDocuments(); !slices.Equal(got, want) {
 		t.Errorf("faulty: %+v", got)
 	}
 	for name, state := range map[string]string{"my_job": "READY", "shut": "FAULTY", "orphan": "FAULTY", "marked": "DISABLED"} {
-		if x, err := s.core.Explain(name, s.now); err != nil || x.State != state || state == "FAULTY" && !strings.Contains(strings.Join(x.Notes, ";"), closed) {
+		if x, err := s.core.Explain(name, s.now); err != nil || x.State != state || state != "READY" && !strings.Contains(strings.Join(x.Notes, ";"), closed) {
 			t.Errorf("%s: %+v, %v", name, x, err)
 		}
 	}
 	// Readable again: taken over.
-	for _, path := range shut[:2] {
+	for _, path := range shut[:3] {
 		s.edited(path, string(s.stored[path]), 7)
 	}
 	if f := s.core.FaultyDocuments(); len(f) > 0 {
@@ -116,6 +117,55 @@ func TestD15ADocumentThatMayNoLongerBeReadStaysInForce(t *testing.T) {
 	s.edited(path, string(s.stored[path]), 1)
 	if len(s.core.FaultyDocuments()) != 0 {
 		t.Error("it is faulty still")
+	}
+}
+
+// A disabled mark that can't be read counts as set, and is shown, until it can be read or is gone.
+func TestD15ADisabledMarkThatMayNotBeReadIsShown(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(everyFiveSeconds)
+	const path = "/state/disable/job/my_job"
+	for _, found := range []bool{true, false} {
+		s.step(s.core.Reloaded(path, registry.Entry{Path: path, Version: 1, Unreadable: closed}, true, s.now)...)
+		if f := s.core.FaultyDocuments(); len(f) != 1 || f[0].Path != path {
+			t.Errorf("faulty: %+v", f)
+		}
+		if x, err := s.core.Explain("my_job", s.now); err != nil || x.State != "DISABLED" || !strings.Contains(strings.Join(x.Notes, ";"), path) {
+			t.Errorf("%+v, %v", x, err)
+		}
+		if again := s.core.Reloaded(path, registry.Entry{Path: path, Version: 1, Unreadable: closed}, true, s.now); len(again) != 0 {
+			t.Errorf("told twice: %+v", again)
+		}
+		s.step(s.core.Reloaded(path, registry.Entry{Path: path, Version: 1}, found, s.now)...)
+		if f := s.core.FaultyDocuments(); len(f) != 0 {
+			t.Errorf("faulty still: %+v", f)
+		}
+		if v, err := s.core.Job("my_job"); err != nil || v.Disabled != found {
+			t.Errorf("disabled %v: %v", v.Disabled, err)
+		}
+	}
+}
+
+// A node that somebody made at a path that no entry can have is shown, and nothing is written of it.
+func TestD15APathThatIsNoneIsShown(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	path := "/config/job/" + strings.Repeat("n", 1100)
+	s.step(s.core.Reloaded(path, registry.Entry{Path: path, Unreadable: "too long"}, true, s.now)...)
+	if f := s.core.FaultyDocuments(); len(f) != 1 || f[0].Path != path {
+		t.Errorf("faulty: %+v", f)
+	}
+	written := s.last.Writes
+	s.step(s.core.Reloaded(path, registry.Entry{}, false, s.now)...)
+	if f := s.core.FaultyDocuments(); len(f) != 0 {
+		t.Errorf("faulty still: %+v", f)
+	}
+	for _, w := range append(written, s.last.Writes...) {
+		if len(w.Path) > 1000 {
+			t.Errorf("written: %s", w.Path)
+		}
 	}
 }
 

@@ -287,7 +287,7 @@ func (c *Core) trigger(t TriggerAsked) {
 	refuse := func(err *Error) { c.out.Replies = append(c.out.Replies, Reply{Token: t.Token, Err: err}) }
 	id := executionID(t.Job, c.now) + "-" + c.uuid()[:8]
 	if t.Key != "" {
-		id = t.Job + "@key-" + fingerprint(t.Key)
+		id = keyedID(t.Job) + fingerprint(t.Key)
 		_, known := c.keys[id]
 		if !known && (c.executions[id] != nil || c.ended.byID[id] != nil) {
 			known = true
@@ -339,6 +339,9 @@ func (c *Core) trigger(t TriggerAsked) {
 	c.enqueue(j, &execution{ID: id, Job: t.Job, Fire: c.now.Truncate(time.Millisecond), Source: Triggered, Made: c.now})
 	c.out.Replies = append(c.out.Replies, Reply{Token: t.Token, ExecutionID: id})
 }
+
+// keyedID is what the ids of a job's executions begin with that were asked for with a key.
+func keyedID(job string) string { return job + "@key-" }
 
 // keysKept is how long an Idempotency-Key is remembered.
 const keysKept = 24 * time.Hour

@@ -12,13 +12,24 @@ import (
 // flowState is what we last asked the master about offers in this session.
 type flowState struct {
 	suppressed bool
-	// filtered is set when we declined something since the last REVIVE: its
-	// resources stay away until their filter ends.
-	filtered  bool
-	revivedAt time.Time
-	wake      time.Time
+	// filtered is set when we declined something since the last REVIVE that is of use when
+	// something waits: its resources stay away until their filter ends. refused is set
+	// when we declined what did not help those that wait.
+	filtered, refused bool
+	revivedAt         time.Time
+	wake              time.Time
 	// lookUntil keeps SUPPRESS back: the next offers are to tell which executors run.
 	lookUntil time.Time
+	// unplaced is what the last match left waiting, and since when; unplacing the same of
+	// the round under way. fruitless is how long the filters have grown, and grew when.
+	unplaced, unplacing map[want]time.Time
+	fruitless           int
+	grew                time.Time
+	// taskEnded since all was offered at once for those that start together, which was at together.
+	taskEnded bool
+	together  time.Time
+	againAt   time.Time // when a shard's short backoff ends
+	lookAt    time.Time // when this step's look at the offers wants the next
 }
 
 // lookFor is long enough for a master's next round of offers.
@@ -26,7 +37,7 @@ const lookFor = 5 * time.Second
 
 // lookAtOffers asks for offers only to see which executors they name (rule X3).
 func (c *Core) lookAtOffers() {
-	c.flow.suppressed, c.flow.filtered, c.flow.lookUntil = false, false, c.now.Add(lookFor)
+	c.flow.suppressed, c.flow.filtered, c.flow.refused, c.flow.lookUntil = false, false, false, c.now.Add(lookFor)
 	c.call(CallRevive{})
 	c.wakeAt(c.flow.lookUntil)
 }
@@ -34,6 +45,7 @@ func (c *Core) lookAtOffers() {
 // offered takes new offers in and believes what they say of executors.
 func (c *Core) offered(e cluster.Offers) {
 	named := map[string][]string{} // executors, by agent
+	var empty []offers.Offer
 	for _, o := range e.Offers {
 		c.stats.OffersReceived++
 		a := c.agent(o.AgentID)
@@ -43,7 +55,7 @@ func (c *Core) offered(e cluster.Offers) {
 			}
 		}
 		a.registered = true
-		a.host, a.unavailable = o.Hostname, o.Unavailable
+		a.host, a.unavailable, a.reserved = o.Hostname, o.Unavailable, app.Resources(o.Reserved)
 		if !o.Unavailable.IsZero() {
 			c.maintained[o.AgentID] = true
 		}
@@ -52,12 +64,18 @@ func (c *Core) offered(e cluster.Offers) {
 		}
 		c.believeOffer(o)
 		named[o.AgentID] = o.ExecutorIDs
+		if nothingForUs(o) {
+			empty = append(empty, offers.Offer{ID: o.ID})
+			continue
+		}
 		c.pool.Add(offers.Offer{ID: o.ID, Agent: o.AgentID, Host: o.Hostname, Free: app.Resources(o.Resources), Received: c.now})
 		c.matchAgain = true
 	}
 	for _, agent := range sortedKeys(named) {
 		c.growCapacity(agent, named[agent])
+		c.agentHere(agent)
 	}
+	c.decline(empty, c.opt.SuppressBeyond)
 }
 
 // growCapacity remembers the most that was ever seen free on an agent plus
@@ -87,10 +105,18 @@ func (c *Core) tendOffers() {
 	next, fires := c.nextFire()
 	soon := fires && !next.After(c.now.Add(c.opt.OfferAhead))
 	wanted := waits || soon && !idle
+	c.flow.lookAt = time.Time{}
+	if !waits {
+		c.reviveRefused() // when it is needed, as all that was declined
+		c.flow.unplaced, c.flow.unplacing, c.flow.fruitless = nil, nil, 0
+	}
 	if wanted {
-		c.giveBack(c.offersOfGoing(), c.opt.SuppressBeyond)
-		c.giveBack(c.tooOld(), 0)
-		if !waits {
+		c.decline(c.offersOfGoing(), c.opt.SuppressBeyond)
+		if waits {
+			c.giveBackFruitless()
+			c.lookTogether()
+		} else {
+			c.giveBack(c.tooOld(), 0)
 			c.giveBack(c.beyondNeed(), c.opt.OfferHold)
 		}
 		c.revive(waits)
@@ -109,6 +135,9 @@ func (c *Core) tendOffers() {
 	case wake.IsZero() || !wake.After(c.now) || wake.Sub(c.now) > c.opt.OfferHold:
 		// Often enough that none is held for much longer than OfferHold.
 		c.flow.wake = c.now.Add(c.opt.OfferHold / 5)
+	}
+	if at := c.flow.lookAt; !at.IsZero() && (c.flow.wake.IsZero() || at.Before(c.flow.wake)) {
+		c.flow.wake = at
 	}
 }
 
@@ -131,7 +160,7 @@ func (c *Core) someWait() (waits, hopeless bool) {
 		}
 		for i := range e.Shards {
 			s := &e.Shards[i]
-			if s.State == Waiting && (!s.NotBefore.After(c.now.Add(c.opt.OfferAhead)) || !stillWaits(s.NotBefore, c.now, c.opt.BackoffMost)) {
+			if s.State == Waiting && c.ghostOf(e.Job, s.Item) == nil && (!s.NotBefore.After(c.now.Add(c.opt.OfferAhead)) || !stillWaits(s.NotBefore, c.now, c.opt.BackoffMost)) {
 				return true, hopeless
 			}
 		}
@@ -173,7 +202,7 @@ func (c *Core) tooOld() []offers.Offer {
 	return gone
 }
 
-// beyondNeed takes out the offers that fires to come will hardly use: where none of our
+// beyondNeed takes out the offers that fires to come, or shards that run again in a moment, will hardly use: where none of our
 // executors runs, but for the agent with the most room. Should that not do, all are
 // revived at once. To spread shards, all agents are of use.
 func (c *Core) beyondNeed() []offers.Offer {
@@ -204,7 +233,16 @@ func (c *Core) allOffers() []offers.Offer {
 	return c.pool.OlderThan(c.now.Add(time.Hour))
 }
 
+// giveBack declines what is of use when something waits.
 func (c *Core) giveBack(gone []offers.Offer, refuse time.Duration) {
+	if len(gone) > 0 && refuse > 0 {
+		c.flow.filtered = true
+	}
+	c.decline(gone, refuse)
+}
+
+// decline gives offers back that nobody will want again soon.
+func (c *Core) decline(gone []offers.Offer, refuse time.Duration) {
 	if len(gone) == 0 {
 		return
 	}
@@ -213,9 +251,6 @@ func (c *Core) giveBack(gone []offers.Offer, refuse time.Duration) {
 		ids[i] = o.ID
 	}
 	c.stats.OffersDeclined += int64(len(ids))
-	if refuse > 0 {
-		c.flow.filtered = true
-	}
 	c.call(CallDecline{Offers: ids, Refuse: max(refuse, declineAtLeast)})
 }
 
@@ -235,7 +270,7 @@ func (c *Core) revive(waits bool) {
 		c.wakeAt(again)
 		return
 	}
-	c.flow.suppressed, c.flow.filtered, c.flow.revivedAt = false, false, c.now
+	c.flow.suppressed, c.flow.filtered, c.flow.refused, c.flow.revivedAt = false, false, false, c.now
 	c.call(CallRevive{})
 }
 

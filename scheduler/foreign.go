@@ -15,16 +15,18 @@ type foreign struct {
 	mu      sync.Mutex
 	waiting map[string]bool
 	order   []string
-	retry   *time.Timer
+	tried   map[string]int // how often in vain
+	retries map[*time.Timer]bool
 }
 
 // So many paths are read again in one turn of the loop, so many at once, so
 // that even 100,000 of them keep no fire waiting for more than a few milliseconds; and
-// after a failure so much later.
+// after a failure so much later, each time twice as much up to the most.
 const (
 	foreignPerTurn  = 128
 	foreignAtOnce   = 16
 	foreignTryAgain = 500 * time.Millisecond
+	foreignTryMost  = time.Minute
 )
 
 // collect takes paths until ctx ends, and rings when there are some. A nil changed
@@ -74,24 +76,43 @@ func (f *foreign) take() (paths []string, more bool) {
 	return paths, len(f.order) > 0
 }
 
-// again puts paths back that could not be read, and rings a little later.
-func (f *foreign) again(paths []string, ring func()) {
-	f.add(paths...)
+// again puts paths back that could not be read, and rings, after the pause that it returns.
+func (f *foreign) again(paths []string, ring func()) time.Duration {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.stopLocked()
-	f.retry = time.AfterFunc(foreignTryAgain, ring)
+	if f.tried == nil {
+		f.tried, f.retries = map[string]int{}, map[*time.Timer]bool{}
+	}
+	tries := 0
+	for _, path := range paths {
+		tries = max(tries, f.tried[path])
+		f.tried[path]++
+	}
+	pause := backoff(foreignTryAgain, foreignTryMost, tries)
+	var timer *time.Timer
+	timer = time.AfterFunc(pause, func() {
+		f.mu.Lock()
+		delete(f.retries, timer)
+		f.mu.Unlock()
+		f.add(paths...)
+		ring()
+	})
+	f.retries[timer] = true
+	return pause
+}
+
+// read keeps that a path was read.
+func (f *foreign) read(path string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.tried, path)
 }
 
 func (f *foreign) stop() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.stopLocked()
-}
-
-func (f *foreign) stopLocked() {
-	if f.retry != nil {
-		f.retry.Stop()
+	for timer := range f.retries {
+		timer.Stop()
 	}
 }
 
@@ -119,15 +140,17 @@ func (r *reign) foreignChanges(ctx context.Context) []Event {
 				mu.Lock()
 				defer mu.Unlock()
 				failed, failure = append(failed, path), err
+				return nil
 			}
+			r.foreign.read(path)
 			found[i] = events
 			return nil
 		})
 	}
 	_ = group.Wait() // never an error
 	if failure != nil && ctx.Err() == nil && !r.isOver() {
-		r.s.opt.Logger.Warn("what others changed in the registry can't be read yet", "paths", len(failed), "error", failure)
-		r.foreign.again(failed, r.inbox.ring)
+		pause := r.foreign.again(failed, r.inbox.ring)
+		r.s.opt.Logger.Warn("what others changed in the registry can't be read yet", "paths", len(failed), "again", pause, "error", failure)
 	}
 	return slices.Concat(found...)
 }

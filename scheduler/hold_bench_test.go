@@ -182,20 +182,55 @@ func newPretended(b *testing.B, cron func(i int) string) *pretended {
 	return p
 }
 
+// squeeze has others take most of the cluster, once we have seen how large its agents are, and has
+// a job wait that does not fit into the rest.
+func (p *pretended) squeeze(b *testing.B, change func(*jobs.Config)) {
+	b.Helper()
+	j := *p.core.jobs["job_000"].cfg
+	j.JobName, j.Cron, j.Failover = "squeezed", "", false
+	change(&j)
+	plan, err := p.core.planRegisterJob(j)
+	if err != nil {
+		b.Fatal(err)
+	}
+	p.inbox = append(p.inbox, append(plan.events, TriggerAsked{Token: 1, Job: "job_000"})...)
+	p.run(time.Minute)
+	for _, a := range p.agents {
+		if a.offer != "" {
+			p.tell(cluster.Rescind{OfferID: a.offer})
+		}
+		a.offer, a.free = "", app.NewResources(4, 16000)
+	}
+	p.inbox = append(p.inbox, TriggerAsked{Token: 2, Job: "squeezed"})
+	p.held, p.tasks = 0, 0
+}
+
 // BenchmarkOffersHeld shows how much of the cluster's offers is held: the share of time
 // that an agent's offer is with us. Promise 6: idle, none is.
 func BenchmarkOffersHeld(b *testing.B) {
+	idle := func(i int) string { return fmt.Sprintf("%d %d 3 1 1 ?", i%60, i/60) }
+	spread := func(i int) string { return fmt.Sprintf("%d * * * * ?", i%60) }
+	large := func(j *jobs.Config) { j.CPUCount = 12 }
+	many := func(j *jobs.Config) { j.CPUCount, j.ShardingTotalCount = 1, 200 }
 	for _, c := range []struct {
-		name string
-		cron func(int) string
+		name  string
+		cron  func(int) string
+		waits func(*jobs.Config) // a job that waits for room, which others have
 	}{
-		{"idle", func(i int) string { return fmt.Sprintf("%d %d 3 1 1 ?", i%60, i/60) }},
-		{"1000_jobs_a_minute", func(i int) string { return fmt.Sprintf("%d * * * * ?", i%60) }},
-		{"1000_jobs_at_once_each_minute", func(int) string { return "0 * * * * ?" }},
+		{"idle", idle, nil},
+		{"1000_jobs_a_minute", spread, nil},
+		{"1000_jobs_at_once_each_minute", func(int) string { return "0 * * * * ?" }, nil},
+		{"a_large_shard_waits", idle, large},
+		{"200_shards_wait_for_each_other", idle, many},
+		{"1000_jobs_a_minute_beside_a_large_shard", spread, large},
+		{"1000_jobs_a_minute_beside_200_shards", spread, many},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			for b.Loop() {
 				p := newPretended(b, c.cron)
+				if c.waits != nil {
+					p.squeeze(b, c.waits)
+				}
 				const minutes = 5
 				p.run(minutes * time.Minute)
 				share := 100 * p.held.Seconds() / (minutes * time.Minute.Seconds() * float64(len(p.agents)))

@@ -28,13 +28,17 @@ func (c *Core) launch() {
 		return
 	}
 	ds, more := c.demands()
+	c.wantsSeen(ds)
 	if c.pool.Len() == 0 {
 		// The reasons of the last match stay. Idle executors may hold all
 		// there is, so that nothing is ever offered.
 		c.makeRoom(nil, ds)
+		if c.flow.refused { // something is free all the same
+			c.reserve()
+		}
 		return
 	}
-	c.matchSome(ds)
+	c.matchSome(ds, more)
 	c.reserve()
 	// Those at the top have not seen what was offered while the round went on.
 	missed := !more && c.roundOffers != c.stats.OffersReceived
@@ -42,7 +46,7 @@ func (c *Core) launch() {
 }
 
 // matchSome matches demands and launches what is placed.
-func (c *Core) matchSome(ds []demand) {
+func (c *Core) matchSome(ds []demand, more bool) {
 	agents := c.agentsOnOffer()
 	plain := make([]offers.Demand, len(ds))
 	for i := range ds {
@@ -54,6 +58,7 @@ func (c *Core) matchSome(ds []demand) {
 		e := ds[u.Demand].exec
 		e.waitReason, e.neverFits = u.Reason, u.Never
 	}
+	c.wantsLeft(ds, result.Unplaced, more)
 	byAgent := map[int][]offers.Placement{}
 	for _, p := range result.Placements {
 		byAgent[p.Agent] = append(byAgent[p.Agent], p)
@@ -121,9 +126,13 @@ func (c *Core) accept(agent offers.Agent, ds []demand, placed []offers.Placement
 	for _, o := range c.pool.TakeAgent(agent.ID) {
 		call.OfferIDs = append(call.OfferIDs, o.ID)
 	}
+	var started []*executorRecord
 	for _, p := range placed {
 		d := &ds[p.Demand]
 		x := c.executorFor(agent.ID, d)
+		if x.sentWith == 0 {
+			started = append(started, x)
+		}
 		if !slices.Contains(sent.executors, x.Info.ID) {
 			sent.executors = append(sent.executors, x.Info.ID)
 			x.pending++
@@ -136,7 +145,7 @@ func (c *Core) accept(agent offers.Agent, ds []demand, placed []offers.Placement
 		sent.tasks = append(sent.tasks, launch.TaskID)
 		call.Tasks = append(call.Tasks, launch)
 	}
-	c.flow.filtered = true // what is left over stays away for call.Refuse
+	c.leftOver(started) // which stays away for call.Refuse
 	c.accepts[c.acceptSeq] = sent
 	c.call(CallAccept{Seq: c.acceptSeq, Accept: call})
 }

@@ -47,7 +47,7 @@ func (c *Core) Load(now time.Time, stored Stored) error {
 		case pathExecutor:
 			var x executorRecord
 			if err = json.Unmarshal(e.Value, &x); err == nil {
-				x.idleSince = c.now
+				x.idleSince, x.ran = c.now, true
 				c.addExecutor(&x)
 			}
 		case pathGhost:
@@ -97,7 +97,7 @@ func (c *Core) loadUnreadable(e registry.Entry, dir string) error {
 	switch {
 	case dir == pathAppDisabled || dir == pathJobDisabled:
 		c.mark(e.Path, true)
-		c.note(Note{Kind: NoteFaulty, Detail: e.Path + ": this disabled mark can't be read, and counts as set: " + e.Unreadable, Problem: true})
+		c.faulty[e.Path] = fault{why: markUnreadable(e).Error(), version: e.Version, since: c.now} // told with the documents
 	case strings.HasPrefix(e.Path, state) && !strings.HasPrefix(e.Path, disabled):
 		c.note(Note{Kind: NoteFaulty, Detail: e.Path + ": what the original left there can't be read, and is left alone; the next leader looks again: " + e.Unreadable, Problem: true})
 	default:
@@ -233,6 +233,10 @@ func (c *Core) joinLoaded(execs []*execution, chunks map[string][]shard) error {
 	}
 	for _, id := range sortedKeys(c.ghosts) {
 		if ref, ok := c.tasks[id]; ok && ref.shard().live() {
+			if c.elsewhere(c.ghosts[id]) {
+				c.endOfCutRemoval(ref)
+				continue
+			}
 			c.ghostOver(c.ghosts[id]) // it was given up, and that write was cut off (rule T5)
 		}
 	}
@@ -246,11 +250,28 @@ func (c *Core) joinLoaded(execs []*execution, chunks map[string][]shard) error {
 			c.settle(j)
 		}
 	}
+	for _, e := range c.executions {
+		c.keyOf(e)
+	}
+	for _, e := range c.ended.byID {
+		c.keyOf(e)
+	}
 	for _, id := range sortedKeys(c.keys) {
 		c.forgetKeyLater(id, c.keys[id])
 	}
 	for _, id := range sortedKeys(c.executors) {
-		c.checkIdle(c.executors[id])
+		x := c.executors[id]
+		if x.Info.Framework != c.frameworkID {
+			c.dropExecutor(x) // of a removed framework; that write was cut off (rules T5, T7)
+			continue
+		}
+		if x.Role != role(c.opt.Role) {
+			c.closeExecutor(x) // the master would compare it with one of our role, and refuse tasks for it (rule X1)
+		}
+		if x.Info.Version > 1 && x.Info.User != c.opt.ExecutorUser {
+			c.closeExecutor(x) // tasks are to run as another user now
+		}
+		c.checkIdle(x)
 	}
 	return nil
 }
@@ -281,6 +302,16 @@ func (c *Core) takeUp(e *execution) {
 	if e.launched() && slices.ContainsFunc(e.Shards, func(s shard) bool { return s.State == Waiting }) {
 		c.addLaunchable(e)
 	}
+}
+
+// keyOf makes up for an Idempotency-Key whose write was cut off after its execution's
+// (rules T3, T5): it answers longer than ended executions are kept.
+func (c *Core) keyOf(e *execution) {
+	if _, there := c.keys[e.ID]; there || !strings.HasPrefix(e.ID, keyedID(e.Job)) || c.now.Sub(e.Made) >= keysKept {
+		return
+	}
+	c.keys[e.ID] = e.Made
+	c.dirty.keys[e.ID] = true
 }
 
 func launchKeyCompare(a, b launchKey) int {

@@ -277,11 +277,11 @@ func (r *reign) apply(ctx context.Context, ch *change) (time.Time, error) {
 }
 
 // reload reads a document that somebody else has changed, and says what that means
-// for the core.
+// for the core. What is no path can't be there.
 func (r *reign) reload(ctx context.Context, path string) ([]Event, error) {
 	entry, err := r.term.Get(ctx, path)
 	found := err == nil
-	if err != nil && !errors.Is(err, registry.ErrNotFound) {
+	if err != nil && !errors.Is(err, registry.ErrNotFound) && !errors.Is(err, registry.ErrBadPath) {
 		return nil, fmt.Errorf("read %s again: %w", path, err)
 	}
 	return r.core.Reloaded(path, entry, found, r.s.opt.Clock()), nil

@@ -21,6 +21,16 @@ type CoreOptions struct {
 	ExecutorBinary string
 	// ExecutorCommand is what the agent runs in the executor's sandbox.
 	ExecutorCommand []string
+	// ExecutorUser is who new executors run as; the framework's user when empty.
+	ExecutorUser string
+	// ExecutorEnvironment, if not nil, is what new executors on an agent of that hostname get in
+	// their environment. It gives the same for the same, and no secrets.
+	ExecutorEnvironment func(hostname string) map[string]string
+	// ExecutorShutdown is what agents are to give new executors at SHUTDOWN; the agent's default when 0.
+	ExecutorShutdown time.Duration
+	// Role is the framework's; "" and "*" are the default. The master adds it to what it is told
+	// of an executor, so one of another role is not used again (rule X1).
+	Role string
 
 	// Late is how old a fire may be and still be run like any other (rule F3).
 	Late time.Duration
@@ -49,6 +59,10 @@ type CoreOptions struct {
 	EndUnclear time.Duration
 	// GhostKept is rule E5's 2 weeks.
 	GhostKept time.Duration
+	// RemovedWait, and beside it KillGrace or, if longer, ExecutorShutdown, is how long an agent must have been registered for the
+	// tasks of a removed framework to be over (rule T7). It must be longer than the master takes to
+	// find an agent away, 75 s as Mesos comes.
+	RemovedWait time.Duration
 	// ReconcileEvery is the period of reconciliation, ReconcileFirst the first
 	// interval at which unanswered tasks are asked about again.
 	ReconcileEvery, ReconcileFirst time.Duration
@@ -72,7 +86,7 @@ func DefaultCoreOptions() CoreOptions {
 		ReserveAfter: 30 * time.Second, ReserveFor: 2 * time.Minute,
 		UnreachableFailover: 2 * time.Minute, UnreachableLost: 10 * time.Minute,
 		StagingKill: 5 * time.Minute, StagingLost: 10 * time.Minute,
-		EndUnclear: 15 * time.Minute, GhostKept: 14 * 24 * time.Hour,
+		EndUnclear: 15 * time.Minute, GhostKept: 14 * 24 * time.Hour, RemovedWait: 2 * time.Minute,
 		ReconcileEvery: 10 * time.Minute, ReconcileFirst: time.Second,
 		MaxErrors: 5, MaxLosses: 5, MaxStarts: 5,
 		BackoffFirst: 200 * time.Millisecond, BackoffMost: time.Minute,

@@ -72,6 +72,15 @@ func (c *Core) write() {
 	put := func(path string, v any) { raw(path, encode(v)) }
 	remove := func(path string) { w = append(w, registry.Write{Path: path, Delete: true}) }
 
+	// Before the framework id: with the new one, a task that is not a ghost would be asked
+	// about, and be taken for over (rule T7).
+	for _, id := range sortedKeys(d.ghosts) {
+		if g := c.ghosts[id]; g != nil {
+			put(under(pathGhost, id), g)
+		} else {
+			remove(under(pathGhost, id))
+		}
+	}
 	if d.oldFramework != "" {
 		put(under(pathOldFramework, d.oldFramework), c.now)
 	}
@@ -93,13 +102,6 @@ func (c *Core) write() {
 			put(under(pathExecutor, id), r)
 		} else {
 			remove(under(pathExecutor, id))
-		}
-	}
-	for _, id := range sortedKeys(d.ghosts) {
-		if g := c.ghosts[id]; g != nil {
-			put(under(pathGhost, id), g)
-		} else {
-			remove(under(pathGhost, id))
 		}
 	}
 	for _, key := range sortedKeys(d.starts) {

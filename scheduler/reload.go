@@ -20,10 +20,7 @@ func (c *Core) Reloaded(path string, entry registry.Entry, found bool, now time.
 	case pathJobs:
 		return c.reloadedJob(path, name, entry, found, now.UTC())
 	case pathAppDisabled, pathJobDisabled:
-		if c.marked[path] == found {
-			return nil
-		}
-		return []Event{MarkChanged{Path: path, Disabled: found}}
+		return c.reloadedMark(path, entry, found)
 	}
 	return nil
 }
@@ -64,6 +61,17 @@ func (c *Core) reloadedJob(path, name string, entry registry.Entry, found bool, 
 	return []Event{JobChanged{Name: name, Config: &cfg, Version: entry.Version, Disabled: c.marked[under(pathJobDisabled, name)], Notes: notes}}
 }
 
+func (c *Core) reloadedMark(path string, entry registry.Entry, found bool) (events []Event) {
+	readable := entry.Unreadable == ""
+	if c.marked[path] != found || readable && c.hasFault(path) {
+		events = append(events, MarkChanged{Path: path, Disabled: found})
+	}
+	if !readable {
+		events = append(events, c.reloadedFault(path, entry, markUnreadable(entry))...)
+	}
+	return events
+}
+
 func (c *Core) reloadedFault(path string, entry registry.Entry, err error) []Event {
 	if f := c.faulty[path]; f.why == err.Error() && f.version == entry.Version {
 		return nil
@@ -75,6 +83,7 @@ func (c *Core) reloadedFault(path string, entry registry.Entry, err error) []Eve
 // (rule F6). A mark may be there before its document is.
 func (c *Core) markChanged(e MarkChanged) {
 	c.mark(e.Path, e.Disabled)
+	delete(c.faulty, e.Path) // one that can't be read is told of after this
 	dir, name := splitPath(e.Path)
 	if dir == pathAppDisabled {
 		if a := c.apps[name]; a != nil && a.disabled != e.Disabled {
@@ -96,4 +105,5 @@ func (c *Core) mark(path string, disabled bool) {
 		return
 	}
 	delete(c.marked, path)
+	delete(c.faulty, path)
 }

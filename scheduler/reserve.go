@@ -29,6 +29,7 @@ func (c *Core) expireReservation() {
 	}
 	c.reservedLast[r.exec] = c.now
 	c.reservation = nil
+	c.reviveRefused()
 	for _, other := range c.launchable {
 		if strings.Contains(other.waitReason, "reserved for execution "+r.exec) {
 			other.waitReason = "" // it is true no more, whenever the next match is
@@ -101,6 +102,7 @@ func (c *Core) reserve() {
 	}
 	c.reservation = &reservation{exec: best.ID, agents: agents, until: c.now.Add(c.opt.ReserveFor)}
 	c.wakeMatch(c.reservation.until)
+	c.reviveRefused()
 }
 
 // roomFor picks agents that would hold all shards of an execution if they were

@@ -32,7 +32,7 @@ import (
 //	explain JOB, executions JOB            what people are told
 //	option [binary= fires-per-step=]       of the next leader
 //	reconcile explicit|implicit            an operator asks for it
-//	answered                               the master answers the question about an invented task (rule T8)
+//	answered [AGENT STATE]                 the master answers the question about an invented task (rules T8, T7)
 //	stored PATH TEXT                       another scheduler left this in the registry; a restart finds it
 //	begin                                  a new world
 //
@@ -438,7 +438,16 @@ func (s *scene) cmdStored(w *words) error {
 }
 
 // cmdAnswered answers the question about a task that never was.
-func (s *scene) cmdAnswered(*words) error {
+func (s *scene) cmdAnswered(w *words) error {
+	if len(w.list) > 0 {
+		agent, state := w.next(), cluster.State(w.next())
+		question := s.core.agent(agent).question
+		if question == "" {
+			return fmt.Errorf("nothing was asked about agent %s", agent)
+		}
+		return s.steps(s.told(cluster.Update{TaskID: question, AgentID: agent, State: state, Source: cluster.FromMaster,
+			Reason: "REASON_RECONCILIATION", Timestamp: s.now}))
+	}
 	if s.core.takeover == nil || s.core.takeover.question == "" {
 		return errors.New("no question is open")
 	}

@@ -89,7 +89,7 @@ func TestX9TwoAppsDoNotWaitForEachOthersIdleExecutors(t *testing.T) {
 		t.Fatalf("the first that waits is to get the room of the second's idle executor: closing %v, %v", s.core.executors[idle[0]].Closing, x.Closing)
 	}
 	s.step(s.told(cluster.Failure{AgentID: "S1", ExecutorID: idle[1]}))
-	s.offer("S1", 0.5, 8192, idle[0])
+	s.offer("S1", 3, 8192, idle[0])
 	if l := s.accepted(); len(l) != 1 || l[0].Executor.ID != idle[0] {
 		t.Fatalf("launched %+v, want one task on %s", l, idle[0])
 	}
@@ -160,11 +160,11 @@ func TestL2AClockThatSteppedBackHoldsNoOffer(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.app()
-	s.job(oneShard)
+	s.job(func(j *jobs.Config) { j.ShardingTotalCount = 2 })
 	s.offer("S1", 8, 8192)
 	s.after(3 * time.Hour)
 	s.trigger()
-	s.offer("S1", 1, 8192)
+	s.offer("S1", 2, 8192)
 	if s.core.pool.Len() == 0 {
 		t.Fatal("the offer is not held for what waits")
 	}
@@ -489,5 +489,28 @@ func TestF5AnEndIsWrittenBeforeItIsForgotten(t *testing.T) {
 	}
 	if s.step(); s.stored[under(pathExecution, id)] != nil {
 		t.Error("it is kept for ever")
+	}
+}
+
+func TestT3AKeyWhoseWriteWasCutOffAnswersAlsoAfterItsExecutionIsForgotten(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.opt.EndedKept = 0
+	s.restart()
+	s.app()
+	s.job(oneShard)
+	ask := TriggerAsked{Token: 1, Job: "my_job", Key: "k"}
+	made := s.step(ask).Replies[0].ExecutionID
+	delete(s.stored, under(pathKey, made)) // the write that came last was cut off
+	s.restart()
+	s.offer("S1", 8, 8192)
+	s.finish(s.accepted())
+	s.restart()
+	if s.step(ask); s.last.Replies[0].ExecutionID != made || len(s.core.executions) > 0 {
+		t.Fatalf("the repeated trigger runs again: %+v", s.last.Replies)
+	}
+	s.until(keysKept + time.Minute)
+	if s.restart(); len(s.core.keys) > 0 {
+		t.Error("a key is remembered for ever")
 	}
 }

@@ -22,6 +22,7 @@ type sessionState struct {
 	askAgainAt    time.Time // the next question about tasks not yet known
 	askTry        int
 	killsLookedAt time.Time
+	agentsAskedAt time.Time // whether the agents of ghosts of removed frameworks are registered
 }
 
 func (s *sessionState) wake() time.Time {
@@ -64,11 +65,15 @@ func (c *Core) sessionBegan(e SessionBegan) {
 	c.stats.Subscriptions++
 	c.session = sessionState{number: e.Session, open: true, tries: c.session.tries, masterID: e.MasterID, began: c.now, reconcileAt: c.now}
 	c.pool.Clear()
-	c.flow = flowState{}
+	// What the last leader declined may still be filtered: Mesos forgets filters only when it
+	// sees a framework's connection end, not when another subscriber takes over.
+	c.flow = flowState{filtered: true}
 	c.accepts = map[int64]*sentAccept{}
 	for _, a := range c.agents {
-		a.registered = false
+		a.registered, a.hereSince, a.question = false, time.Time{}, ""
 	}
+	clear(c.questions)
+	c.masterOfRemoved()
 	for _, id := range sortedKeys(c.executors) {
 		x := c.executors[id]
 		// No ACCEPT of this session names it yet and those before are voided, so
@@ -105,23 +110,6 @@ func (c *Core) sessionEnded(e SessionEnded) {
 	if e.Removed {
 		c.frameworkRemoved()
 	}
-}
-
-// frameworkRemoved: the id was torn down, and with it all its tasks (rule T7).
-func (c *Core) frameworkRemoved() {
-	c.dirty.oldFramework = c.frameworkID
-	c.keepFramework()
-	c.frameworkID = ""
-	for _, id := range sortedKeys(c.tasks) {
-		if ref, ok := c.tasks[id]; ok && ref.shard().live() {
-			ref.shard().Cause = "the master removed the framework, and with it all its tasks"
-			c.endAttempt(ref, endLost)
-		}
-	}
-	for _, id := range sortedKeys(c.executors) {
-		c.dropExecutor(c.executors[id])
-	}
-	c.ensureFramework()
 }
 
 // keepFramework writes down under which id finished tasks ran, for the places of their output.
@@ -181,15 +169,22 @@ func (c *Core) askAbout(want func(*shard) bool) int {
 	}
 	n := len(refs)
 	for _, id := range sortedKeys(c.ghosts) {
-		refs = append(refs, cluster.TaskRef{TaskID: id, AgentID: c.ghosts[id].Agent})
+		if g := c.ghosts[id]; !c.elsewhere(g) {
+			refs = append(refs, cluster.TaskRef{TaskID: id, AgentID: g.Agent})
+		}
 	}
+	c.reconcile(refs)
+	return n
+}
+
+// reconcile asks about tasks, if there are any.
+func (c *Core) reconcile(refs []cluster.TaskRef) {
 	const most = 1000
 	for len(refs) > 0 {
 		part := refs[:min(most, len(refs))]
 		c.call(CallReconcile{part})
 		refs = refs[len(part):]
 	}
-	return n
 }
 
 // acceptAnswered: answered 202, the tasks are with the master; refused, they
@@ -233,7 +228,7 @@ func (c *Core) failure(f cluster.Failure) {
 	if f.ExecutorID == "" {
 		c.pool.RemoveAgent(f.AgentID)
 		if a := c.agents[f.AgentID]; a != nil {
-			a.registered = false
+			a.registered, a.hereSince = false, time.Time{}
 		}
 		return
 	}

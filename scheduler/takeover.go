@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
-	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
 // takeover is the time between the first subscription with a framework id that we did
@@ -118,12 +117,7 @@ func (c *Core) endForeign(f *foreignTask) {
 	if !f.unreachable.IsZero() && c.now.Sub(f.unreachable) >= c.opt.UnreachableLost {
 		delete(c.takeover.foreign, f.id)
 		detail := "a task of another scheduler; its agent does not answer"
-		if id, err := jobs.ParseTaskID(f.id); err == nil {
-			g := &ghost{TaskID: f.id, Job: id.Job, Item: id.Item, Agent: f.agent, Since: c.now, Blocks: true}
-			c.ghosts[f.id] = g
-			c.dirty.ghost(f.id)
-			c.block(g)
-		}
+		c.haveForeignGhost(f)
 		c.note(Note{Kind: NoteGhost, Task: f.id, Detail: detail, Problem: true})
 		return
 	}

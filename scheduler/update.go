@@ -16,6 +16,9 @@ import (
 // Every update with a uuid is acknowledged, after the commit that holds its
 // consequence (S3).
 func (c *Core) update(u cluster.Update) {
+	if u.State == cluster.Unknown && u.Source == cluster.FromMaster && strings.Contains(u.Message, unknownToAgent) {
+		u.State = cluster.Gone
+	}
 	if len(u.UUID) > 0 {
 		c.call(CallAcknowledge{cluster.Ack{TaskID: u.TaskID, AgentID: u.AgentID, UUID: u.UUID}})
 	}
@@ -25,7 +28,7 @@ func (c *Core) update(u cluster.Update) {
 		c.agent(u.AgentID).registered = true
 	}
 	if x := c.executors[u.ExecutorID]; x != nil && len(u.UUID) > 0 {
-		x.lastUpdate = c.now
+		x.lastUpdate, x.ran = c.now, true
 	}
 	if x := c.executors[u.ExecutorID]; x != nil && u.Source != cluster.FromMaster && x.pending == 0 {
 		// Only a task of its last ACCEPT: what is told of older ones, and the offers
@@ -34,8 +37,14 @@ func (c *Core) update(u cluster.Update) {
 			x.confirmed = true
 		}
 	}
+	if agent, ok := c.questions[u.TaskID]; ok {
+		c.agentAnswered(agent, u)
+		return
+	}
 	if g := c.ghosts[u.TaskID]; g != nil {
-		c.ghostSeen(g, u)
+		if !c.elsewhere(g) { // what is said of it under this id says nothing
+			c.ghostSeen(g, u)
+		}
 		return
 	}
 	ref, ok := c.tasks[u.TaskID]
@@ -76,6 +85,10 @@ func (c *Core) update(u cluster.Update) {
 		// that the task is known, and nothing else [D67].
 	}
 }
+
+// unknownToAgent is what the master says of a task that a registered agent does not have:
+// with the state GONE, and up to Mesos 1.4 with UNKNOWN.
+const unknownToAgent = "Task is unknown to the agent"
 
 // alive: the task is on its agent. The order of states never goes back (S2).
 func (c *Core) alive(ref taskRef, u cluster.Update) {

@@ -65,6 +65,7 @@ func (c *Core) notesOf(j *jobState) []string {
 			notes = append(notes, fmt.Sprintf("what is now at %s in the registry can't be used, the last good document is in force: %s", path, f.why))
 		}
 	}
+	notes = append(notes, c.unreadableMarks(j)...)
 	if j.schedule != nil && j.schedule.Next(c.clock()).IsZero() {
 		notes = append(notes, fmt.Sprintf("cron %q never fires (again): the job runs on trigger only", j.cfg.Cron))
 	}
@@ -218,7 +219,7 @@ func (c *Core) waitReason(j *jobState, e *execution) string {
 		return why
 	}
 	if g := c.ghostAmong(j.cfg); g != nil {
-		return ghostText(g)
+		return c.ghostText(g)
 	}
 	return c.placeReason(e)
 }
@@ -228,7 +229,11 @@ func (c *Core) shardWaitReason(e *execution, s *shard, now time.Time) string {
 		return e.KillReason
 	}
 	if g := c.ghostOf(e.Job, s.Item); g != nil {
-		return ghostText(g)
+		why := c.ghostText(g)
+		if s.Cause != "" {
+			why += "; the last attempt: " + s.Cause
+		}
+		return why
 	}
 	why := c.placeReason(e)
 	if stillWaits(s.NotBefore, now, c.opt.BackoffMost) {
@@ -238,10 +243,6 @@ func (c *Core) shardWaitReason(e *execution, s *shard, now time.Time) string {
 		why += "; the last attempt: " + s.Cause
 	}
 	return why
-}
-
-func ghostText(g *ghost) string {
-	return fmt.Sprintf("task %s was given up on agent %s and may still run; it is waited for, or POST /api/task/%s/forget if you know that it is over", g.TaskID, g.Agent, g.TaskID)
 }
 
 // placeReason says why the last match placed nothing.
@@ -257,11 +258,25 @@ func (c *Core) placeReason(e *execution) string {
 		}
 		return "the scheduler has no connection to the cluster: " + c.session.reason
 	case e.waitReason != "":
-		return e.waitReason
+		return e.waitReason + c.reservedText()
 	case c.pool.Len() == 0:
-		return "the cluster has offered nothing yet; offers are asked for"
+		return "the cluster has offered nothing yet; offers are asked for" + c.reservedText()
 	}
 	return "it is about to be placed"
+}
+
+// reservedText says what of the cluster is reserved for our role, which tasks do not use, or "".
+func (c *Core) reservedText() string {
+	var sum app.Resources
+	for _, a := range c.agents {
+		if a.registered {
+			sum = sum.Plus(a.reserved)
+		}
+	}
+	if sum.IsZero() {
+		return ""
+	}
+	return fmt.Sprintf("; beside that %s are reserved for role %s on the agents, and not used: what is reserved for a role can't be", sum, c.opt.Role)
 }
 
 // Execution returns an execution that lives or is among the last ended ones.

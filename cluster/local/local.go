@@ -72,8 +72,10 @@ type Options struct {
 	// folder holds, if not nil: the processes of one cluster need the same.
 	Secret *Credentials
 	// TLS, if not nil, lets master and agents speak https too, and frameworks are told that agents do.
-	// Plain connections are taken all the same.
-	TLS *tls.Config
+	// Plain connections are taken all the same, unless TLSOnly, as Mesos without
+	// LIBPROCESS_SSL_SUPPORT_DOWNGRADE: master and agents must be in this process then.
+	TLS     *tls.Config
+	TLSOnly bool
 	// Roles are those that frameworks may have; all when empty.
 	Roles []string
 	// InMemoryRegistry makes the master forget everything with the process.
@@ -137,6 +139,9 @@ func Start(ctx context.Context, opts Options) (*Cluster, error) {
 
 func (c *Cluster) start(ctx context.Context) error {
 	opts := &c.opts
+	if opts.TLSOnly && (opts.TLS == nil || opts.ZooKeeper != "" || opts.Join != "") {
+		return errors.New("TLS only needs certificates, and master and agents in one process: agents reach a master elsewhere by plain HTTP")
+	}
 	if err := os.MkdirAll(opts.DataDir, 0o700); err != nil {
 		return err
 	}
@@ -187,7 +192,10 @@ func (c *Cluster) serve(listener net.Listener, handler http.Handler) {
 		ErrorLog: slog.NewLogLogger(c.log.Handler(), slog.LevelWarn),
 	}
 	c.servers = append(c.servers, server)
-	if c.opts.TLS != nil {
+	switch {
+	case c.opts.TLSOnly:
+		listener = tls.NewListener(listener, c.opts.TLS)
+	case c.opts.TLS != nil:
 		listener = either{listener, c.opts.TLS}
 	}
 	c.serving.Go(func() {

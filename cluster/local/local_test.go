@@ -18,6 +18,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/mesos/mesos-go/api/v1/lib/recordio"
 	"go.uber.org/goleak"
+
+	"github.com/elasticjob-go/elasticjob/executor"
 )
 
 const (
@@ -61,19 +63,25 @@ func executorStream() (done bool, err error) {
 		"framework_id": object{"value": os.Getenv("MESOS_FRAMEWORK_ID")},
 		"executor_id":  object{"value": os.Getenv("MESOS_EXECUTOR_ID")},
 	}
+	config, err := executor.FromEnvironment(os.Getenv)
+	if err != nil {
+		return true, err
+	}
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: config.TLS}}
+	defer client.CloseIdleConnections()
 	post := func(kind string, body any) (*http.Response, error) {
 		call := object{"type": kind, strings.ToLower(kind): body, "framework_id": ids["framework_id"], "executor_id": ids["executor_id"]}
 		encoded, err := json.Marshal(call)
 		if err != nil {
 			return nil, err
 		}
-		request, err := http.NewRequest(http.MethodPost, "http://"+os.Getenv("MESOS_AGENT_ENDPOINT")+"/api/v1/executor", bytes.NewReader(encoded))
+		request, err := http.NewRequest(http.MethodPost, config.Agent+"/api/v1/executor", bytes.NewReader(encoded))
 		if err != nil {
 			return nil, err
 		}
 		request.Header.Set("Content-Type", "application/json")
 		request.Header.Set("Accept", "application/json")
-		return http.DefaultClient.Do(request)
+		return client.Do(request)
 	}
 	response, err := post("SUBSCRIBE", object{"unacknowledged_tasks": []any{}, "unacknowledged_updates": []any{}})
 	if err != nil {

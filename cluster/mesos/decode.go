@@ -71,12 +71,12 @@ func decodeSubscribed(s *scheduler.Event_Subscribed) cluster.Subscribed {
 
 func decodeOffer(o *mesos.Offer, tls bool) cluster.Offer {
 	out := cluster.Offer{
-		ID:        o.ID.Value,
-		AgentID:   o.AgentID.Value,
-		Hostname:  o.Hostname,
-		AgentURL:  agentURL(o.URL, tls),
-		Resources: freeResources(o.Resources),
+		ID:       o.ID.Value,
+		AgentID:  o.AgentID.Value,
+		Hostname: o.Hostname,
+		AgentURL: agentURL(o.URL, tls),
 	}
+	out.Resources, out.Reserved = usable(o.Resources)
 	for _, e := range o.ExecutorIDs {
 		out.ExecutorIDs = append(out.ExecutorIDs, e.Value)
 	}
@@ -100,15 +100,17 @@ func agentURL(u *mesos.URL, tls bool) string {
 	return scheme + "://" + net.JoinHostPort(host, strconv.Itoa(int(u.Address.Port)))
 }
 
-// freeResources sums what any task of ours may use: nothing that is reserved for a
-// role, revocable or shared.
-func freeResources(resources []mesos.Resource) cluster.Resources {
-	var sum cluster.Resources
+// usable sums what any task of ours may use, and what is reserved, which is for our role since it
+// is offered to us. Nothing that is revocable or shared counts.
+func usable(resources []mesos.Resource) (free, reserved cluster.Resources) {
 	for i := range resources {
 		r := &resources[i]
-		if r.Scalar == nil || r.Revocable != nil || r.Shared != nil ||
-			r.Reservation != nil || len(r.Reservations) > 0 || r.GetRole() != "*" {
+		if r.Scalar == nil || r.Revocable != nil || r.Shared != nil {
 			continue
+		}
+		sum := &free
+		if r.Reservation != nil || len(r.Reservations) > 0 || r.GetRole() != "*" {
+			sum = &reserved
 		}
 		milli := int64(math.Round(r.Scalar.Value * 1000))
 		switch r.Name {
@@ -118,7 +120,7 @@ func freeResources(resources []mesos.Resource) cluster.Resources {
 			sum.MemMilli += milli
 		}
 	}
-	return sum
+	return free, reserved
 }
 
 func decodeStatus(s *mesos.TaskStatus) cluster.Update {

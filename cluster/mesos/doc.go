@@ -13,7 +13,7 @@
 // heartbeats (session.go) and sends calls (calls.go). encode.go and decode.go hold the whole
 // mapping between our types and those of Mesos, which stay inside this package. Files
 // (files.go) reads sandboxes from the agents. Who we are is in credentials.go and
-// tls.go.
+// tls.go; what TLS with Mesos takes, for executors as well, in package mesostls.
 //
 // mesos-go's generated types are used, but not its client: that one serialises
 // calls behind a state machine of its own, retries and redirects them, and limits an

@@ -39,7 +39,7 @@ type Options struct {
 	Masters []string
 	// Credentials, if not nil, are sent with every request.
 	Credentials *Credentials
-	// TLS, if not nil (see LoadCA), is for a cluster whose masters and agents speak TLS:
+	// TLS, if not nil (see LoadTLS), is for a cluster whose masters and agents speak TLS:
 	// addresses from ZooKeeper and of agents are https then, and those in Masters must be.
 	TLS *tls.Config
 	// Timeouts bound what a caller's context doesn't.

@@ -2,6 +2,7 @@ package mesos
 
 import (
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"time"
@@ -12,8 +13,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 )
 
-// executorVersion is the only mapping from cluster.Executor to ExecutorInfo yet.
-const executorVersion = 1
+// executorVersion is the latest mapping from cluster.Executor to ExecutorInfo.
+const executorVersion = 2
 
 func subscribeCall(f cluster.Framework) *scheduler.Call {
 	call := &scheduler.Call{
@@ -74,13 +75,13 @@ func acceptCall(a cluster.Accept) (*scheduler.Call, error) {
 // them and Mesos rejects a task whose ExecutorInfo differs. A change needs a new version, beside
 // this one. It reads nothing but its argument.
 func executorInfo(e *cluster.Executor) (*mesos.ExecutorInfo, error) {
-	if e.Version != executorVersion {
-		return nil, fmt.Errorf("executor %s is of version %d, this release knows %d", e.ID, e.Version, executorVersion)
+	if e.Version < 1 || e.Version > executorVersion {
+		return nil, fmt.Errorf("executor %s is of version %d, this release knows 1 to %d", e.ID, e.Version, executorVersion)
 	}
 	if len(e.Command) == 0 {
 		return nil, fmt.Errorf("executor %s has no command", e.ID)
 	}
-	return &mesos.ExecutorInfo{
+	info := &mesos.ExecutorInfo{
 		Type:        mesos.ExecutorInfo_CUSTOM,
 		ExecutorID:  mesos.ExecutorID{Value: e.ID},
 		FrameworkID: &mesos.FrameworkID{Value: e.Framework},
@@ -98,12 +99,32 @@ func executorInfo(e *cluster.Executor) (*mesos.ExecutorInfo, error) {
 			}},
 		},
 		Resources: scalars(e.Resources),
-	}, nil
+	}
+	if e.Version >= 2 {
+		addSince2(info, e)
+	}
+	return info, nil
+}
+
+// addSince2 adds what version 1 doesn't have.
+func addSince2(info *mesos.ExecutorInfo, e *cluster.Executor) {
+	info.Command.User = optional(e.User)
+	if len(e.Environment) > 0 {
+		info.Command.Environment = &mesos.Environment{}
+		for _, name := range slices.Sorted(maps.Keys(e.Environment)) {
+			info.Command.Environment.Variables = append(info.Command.Environment.Variables,
+				mesos.Environment_Variable{Name: name, Value: ptr(e.Environment[name])})
+		}
+	}
+	if e.ShutdownGrace > 0 {
+		info.ShutdownGracePeriod = &mesos.DurationInfo{Nanoseconds: e.ShutdownGrace.Nanoseconds()}
+	}
 }
 
 func sameExecutor(a, b *cluster.Executor) bool {
 	return a.Version == b.Version && a.ID == b.ID && a.Framework == b.Framework && a.Name == b.Name &&
-		a.Resources == b.Resources && a.BinaryURI == b.BinaryURI && slices.Equal(a.Command, b.Command)
+		a.Resources == b.Resources && a.BinaryURI == b.BinaryURI && slices.Equal(a.Command, b.Command) &&
+		a.User == b.User && a.ShutdownGrace == b.ShutdownGrace && maps.Equal(a.Environment, b.Environment)
 }
 
 // scalars leaves the role to its default, "*", as an unreserved offer's is. An

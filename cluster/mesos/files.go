@@ -23,7 +23,7 @@ const maxRead = 1 << 20
 type FilesOptions struct {
 	// Credentials, if not nil, are sent with every request.
 	Credentials *Credentials
-	// TLS, if not nil (see LoadCA), is for agents whose URL is https.
+	// TLS, if not nil (see LoadTLS), is for agents whose URL is https.
 	TLS *tls.Config
 	// Timeouts bound what a caller's context doesn't.
 	Timeouts Timeouts

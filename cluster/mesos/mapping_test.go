@@ -23,17 +23,45 @@ import (
 var update = flag.Bool("update", false, "write golden files anew: only with a new version of the mapping (rule X4)")
 
 // Rule X4: the bytes of an ExecutorInfo must be the same in every release, as
-// long as executors of version 1 may run anywhere.
+// long as executors of its version may run anywhere.
 func TestExecutorInfoIsFrozen(t *testing.T) {
 	t.Parallel()
+	second := testExecutor
+	second.Version, second.User, second.ShutdownGrace = 2, "batch", 9500*time.Millisecond
+	second.Environment = map[string]string{"LIBPROCESS_SSL_ENABLED": "true", "ELASTICJOB_AGENT_HOSTNAME": "agent.example", "ELASTICJOB_MESOS_CA": "-----BEGIN CERTIFICATE-----\n"}
+	bare := testExecutor
+	bare.Version = 2
+	before := second // as read by this release from a record of the former
+	before.Version = 1
+	for name, c := range map[string]struct {
+		executor cluster.Executor
+		golden   string
+	}{
+		"version 1":            {testExecutor, "executorinfo-v1.hex"},
+		"version 1, with more": {before, "executorinfo-v1.hex"},
+		"version 2":            {second, "executorinfo-v2.hex"},
+		"version 2, with less": {bare, "executorinfo-v1.hex"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			isFrozen(t, c.executor, filepath.Join("testdata", c.golden))
+		})
+	}
+}
+
+func isFrozen(t *testing.T, executor cluster.Executor, golden string) {
 	m := newMaster(t)
 	s := subscribe(t, mesos.Options{Masters: []string{m.url}})
+	launch := func(id string) cluster.TaskLaunch {
+		task := launch(id)
+		task.Executor = executor
+		return task
+	}
 	for range 2 {
 		if err := s.Accept(t.Context(), cluster.Accept{AgentID: "S0", OfferIDs: []string{"o1"}, Tasks: []cluster.TaskLaunch{launch("t1"), launch("t2")}}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	golden := filepath.Join("testdata", "executorinfo-v1.hex")
 	calls := m.requests(scheduler.Call_ACCEPT)
 	if *update {
 		info, err := calls[0].call.Accept.Operations[0].Launch.TaskInfos[0].Executor.Marshal()
@@ -56,6 +84,33 @@ func TestExecutorInfoIsFrozen(t *testing.T) {
 		if n := bytes.Count(c.raw, want); n != 2 {
 			t.Errorf("call %d has the golden bytes %d times, want 2", i, n)
 		}
+	}
+}
+
+// What version 2 adds says what it is meant to say.
+func TestExecutorInfoOfVersion2(t *testing.T) {
+	t.Parallel()
+	m := newMaster(t)
+	s := subscribe(t, mesos.Options{Masters: []string{m.url}})
+	task, other := launch("t1"), launch("t2")
+	task.Executor.Version, task.Executor.User, task.Executor.ShutdownGrace = 2, "batch", 9500*time.Millisecond
+	task.Executor.Environment = map[string]string{"B": "2", "A": "1"}
+	other.Executor = task.Executor
+	other.Executor.Environment = map[string]string{"B": "2", "A": "other"} // an executor of its own
+	if err := s.Accept(t.Context(), cluster.Accept{AgentID: "S0", OfferIDs: []string{"o1"}, Tasks: []cluster.TaskLaunch{task, other}}); err != nil {
+		t.Fatal(err)
+	}
+	sent := m.requests(scheduler.Call_ACCEPT)[0].call.Accept.Operations[0].Launch.TaskInfos
+	info := sent[0].Executor
+	want := []mesosapi.Environment_Variable{{Name: "A", Value: ptr("1")}, {Name: "B", Value: ptr("2")}}
+	if diff := cmp.Diff(want, info.Command.Environment.Variables); diff != "" {
+		t.Errorf("environment (-want +got):\n%s", diff)
+	}
+	if info.Command.GetUser() != "batch" || info.ShutdownGracePeriod.Nanoseconds != 9_500_000_000 {
+		t.Errorf("user %q, grace %v", info.Command.GetUser(), info.ShutdownGracePeriod)
+	}
+	if got := sent[1].Executor.Command.Environment.Variables[0].GetValue(); got != "other" {
+		t.Errorf("the second executor has A=%s", got)
 	}
 }
 
@@ -241,7 +296,7 @@ func expected(t *testing.T, recorded map[string]any) cluster.Event {
 }
 
 // What a newer Mesos may say passes through as text, and what only looks like
-// more (reserved, revocable, shared resources) is not counted.
+// more (revocable, shared resources) is not counted, what is reserved for itself.
 func TestEventsBeyondTheRecordings(t *testing.T) {
 	t.Parallel()
 	reserved := scalar("cpus", 16)
@@ -274,7 +329,7 @@ func TestEventsBeyondTheRecordings(t *testing.T) {
 			}, {URL: &mesosapi.URL{Scheme: "http", Address: mesosapi.Address{IP: ptr("::1"), Hostname: ptr("agent.example"), Port: 5051}}}, {}}}},
 			cluster.Offers{Offers: []cluster.Offer{{
 				ID: "o1", AgentID: "S0", Hostname: "agent", AgentURL: "https://agent.example:5051",
-				Resources: cluster.Resources{CPUMilli: 300, MemMilli: 3}, ExecutorIDs: []string{"e1", "e2"}, Unavailable: start,
+				Resources: cluster.Resources{CPUMilli: 300, MemMilli: 3}, Reserved: cluster.Resources{CPUMilli: 112_000}, ExecutorIDs: []string{"e1", "e2"}, Unavailable: start,
 			}, {AgentURL: "http://[::1]:5051"}, {}}},
 		},
 		"status of a later version": {

@@ -133,14 +133,14 @@ func TestCredentialsThatOthersCanRead(t *testing.T) {
 	}
 }
 
-func TestLoadCA(t *testing.T) {
+func TestLoadTLS(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "ca.pem")
 	if err := os.WriteFile(file, []byte("hello"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, path := range []string{file, "/nowhere/ca.pem"} {
-		if _, err := mesos.LoadCA(path); err == nil || !strings.Contains(err.Error(), path) {
+		if _, err := mesos.LoadTLS(mesos.TLSFiles{CA: path}); err == nil || !strings.Contains(err.Error(), path) {
 			t.Errorf("%s: %v", path, err)
 		}
 	}

@@ -69,8 +69,11 @@ func hint(err error, master *url.URL, f cluster.Framework, given *Credentials) s
 		return fmt.Sprintf("the master does not accept principal %q with its secret: compare --mesos-credentials-file with the master's own credentials", given.User)
 	case has("does not match principal"):
 		return fmt.Sprintf("--mesos-principal is %q: leave it out, or make it the principal of --mesos-credentials-file", f.Principal)
+	case has("changing framework's principal"):
+		return fmt.Sprintf("framework %s is another principal's, and Mesos never gives a framework to principal %q: start with the former principal (--mesos-credentials-file, --mesos-principal); or, once nothing of ours runs any more, "+
+			"tear that framework down in Mesos (POST /master/teardown), and the next start registers a new one", f.ID, f.Principal)
 	case has("root_submissions", "user '"):
-		return fmt.Sprintf("tasks would run as user %q, who started this server: start it as another user, or let the master allow this one", f.User)
+		return fmt.Sprintf("tasks would run as user %q, see --mesos-user (default: who started this server): name another, or let the master allow this one", f.User)
 	case has("role"):
 		return fmt.Sprintf("--mesos-role is %q: the master must know the role (--roles) and let principal %q use it (--acls)", f.Role, f.Principal)
 	case refused.Status == http.StatusForbidden:
@@ -91,6 +94,10 @@ func connectHint(err error, master *url.URL) string {
 		return "it speaks no TLS: write http:// and no --mesos-ca-file, or another port"
 	case errors.As(err, &untrusted), errors.As(err, &unknown):
 		return "look at --mesos-ca-file, and at the name by which the master is addressed"
+	case strings.Contains(text, "tls: certificate required"), strings.Contains(text, "tls: bad certificate"), strings.Contains(text, "tls: handshake failure"):
+		return "it may want a client certificate that its CA has signed: give --mesos-cert-file and --mesos-key-file"
+	case strings.Contains(text, "client certificate: "):
+		return "look at --mesos-cert-file and --mesos-key-file"
 	case strings.Contains(text, `malformed HTTP response "\x15\x03`):
 		return "it speaks TLS: write https://, and give its CA with --mesos-ca-file"
 	case strings.Contains(text, "malformed HTTP"):

@@ -57,6 +57,10 @@ func TestRefusalsSayWhatToDo(t *testing.T) {
 			subscribe: respond(400, "Failed to validate scheduler::Call: Authenticated principal 'x' does not match principal 'ejc' set in `FrameworkInfo`"),
 			status:    400, words: []string{"does not match", "--mesos-principal"},
 		},
+		"the framework's principal changes": {
+			event: "Changing framework's principal is not allowed.", credentials: given, status: 403,
+			words: []string{`"ejc"`, "former principal", "--mesos-credentials-file", "tear", "/master/teardown"},
+		},
 		"role by ACL": {
 			event: "Not authorized to use roles '{ batch }'", status: 403, words: []string{"Not authorized", "--mesos-role", `"batch"`, "--acls"},
 		},
@@ -64,7 +68,7 @@ func TestRefusalsSayWhatToDo(t *testing.T) {
 			event: "Role 'batch' is not present in the master's --roles", status: 403, words: []string{"--mesos-role"},
 		},
 		"user root": {
-			event: "User 'root' is not allowed to run frameworks without --root_submissions set", status: 403, words: []string{"as another user"},
+			event: "User 'root' is not allowed to run frameworks without --root_submissions set", status: 403, words: []string{"--mesos-user"},
 		},
 		"elsewhere in the web": {subscribe: html(404), status: 404, noMaster: true, words: []string{"no Mesos master", "--mesos"}},
 		"a page that says yes": {subscribe: html(200), noMaster: true, words: []string{"no Mesos master"}},
@@ -136,7 +140,7 @@ func TestTLS(t *testing.T) {
 	m := newMaster(t)
 	secure := httptest.NewTLSServer(m)
 	t.Cleanup(secure.Close)
-	config, err := mesos.LoadCA(writeCA(t, secure))
+	config, err := mesos.LoadTLS(mesos.TLSFiles{CA: writeCA(t, secure)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,7 +171,7 @@ func TestFilesOverTLS(t *testing.T) {
 		_, _ = io.WriteString(w, `{"data":"hello","offset":0}`)
 	}))
 	t.Cleanup(secure.Close)
-	config, err := mesos.LoadCA(writeCA(t, secure))
+	config, err := mesos.LoadTLS(mesos.TLSFiles{CA: writeCA(t, secure)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"strings"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/api"
 	"github.com/elasticjob-go/elasticjob/cluster/mesos"
 	"github.com/elasticjob-go/elasticjob/executor"
+	"github.com/elasticjob-go/elasticjob/wire/mesostls"
 )
 
 // What one machine may be told to have; far more than any has, and exact in thousandths.
@@ -59,7 +61,7 @@ func (s *settings) checkPlace(bad *complaints) {
 		}
 	}
 	needs(c.mesos != "" || c.configFile != "", "--mesos", "mesos-role", "mesos-user")
-	needs(c.mesos != "", "--mesos", "mesos-credentials-file", "mesos-ca-file", "mesos-principal")
+	needs(c.mesos != "", "--mesos", "mesos-credentials-file", "mesos-ca-file", "mesos-cert-file", "mesos-key-file", "mesos-principal")
 	needs(c.zk != "" || c.configFile != "", "--zk", "zk-namespace")
 	needs(c.zk != "", "--zk", "zk-session-timeout", "zk-digest-file")
 	needs(c.local, "--local", "local-cpus", "local-memory", "give-up-executors")
@@ -81,18 +83,67 @@ func (s *settings) checkMesos(bad *complaints) {
 			}
 		}
 	}
-	if c.mesosFiles.ca != "" {
-		found, err := mesos.LoadCA(c.mesosFiles.ca)
-		if err != nil {
-			bad.add("%s: %w", s.said("mesos-ca-file"), err)
-		}
-		c.tls = found
-	}
+	s.checkTLS(bad)
 	if c.mesos != "" {
 		if _, err := mesos.New(c.mesosOptions()); err != nil {
 			bad.add("%s: %w", s.said("mesos"), err)
 		}
 	}
+}
+
+// checkTLS reads what TLS with the cluster takes.
+func (s *settings) checkTLS(bad *complaints) {
+	c := s.config
+	files := c.mesosFiles
+	switch {
+	case (files.cert == "") != (files.key == ""):
+		bad.add("--mesos-cert-file and --mesos-key-file belong together: a certificate is of no use without its key")
+		return
+	case files.ca == "" && files.cert != "":
+		bad.add("%s has no effect without --mesos-ca-file, which says that the cluster speaks TLS", s.said("mesos-cert-file"))
+		return
+	case files.ca == "":
+		return
+	}
+	found, err := mesos.LoadTLS(mesos.TLSFiles{CA: files.ca})
+	if err != nil {
+		bad.add("%s: %w", s.said("mesos-ca-file"), err)
+		return
+	}
+	if files.cert != "" {
+		if found, err = mesos.LoadTLS(mesos.TLSFiles{CA: files.ca, Cert: files.cert, Key: files.key}); err != nil {
+			bad.add("%s and %s: %w", s.said("mesos-cert-file"), s.said("mesos-key-file"), err)
+			return
+		}
+		if info, err := os.Stat(files.key); err == nil && info.Mode().Perm()&0o077 != 0 {
+			c.notes = append(c.notes, fmt.Sprintf("others can read %s, which holds a private key: chmod 600 %s", files.key, files.key))
+		}
+	}
+	c.tls = found
+	c.executorCA, err = executorCA(files.ca)
+	if err != nil {
+		bad.add("%s: %w", s.said("mesos-ca-file"), err)
+	}
+	if c.executorCA == executor.SystemCA {
+		c.notes = append(c.notes, fmt.Sprintf("%s is too large to be handed to executors (more than %d KB): they check their agent with the CAs of their own machine and its LIBPROCESS_SSL_CA_FILE; "+
+			"a file with nothing but the cluster's CA would do", files.ca, mostCA>>10))
+	}
+}
+
+// mostCA is what each executor's description may hold of certificates.
+const mostCA = 16 << 10
+
+// executorCA is a CA file as executors get it.
+func executorCA(path string) (string, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return "", err
+	}
+	certificates, err := mesostls.Certificates(text)
+	if len(certificates) > mostCA {
+		return executor.SystemCA, nil
+	}
+	return string(certificates), err
 }
 
 // mesosOptions are how to reach --mesos.

@@ -49,12 +49,13 @@ type config struct {
 	token, zkDigest secret
 	credentials     *mesos.Credentials
 	tls             *tls.Config
+	executorCA      string // as executors get it; empty without tls
 	failpoint       func(name string)
 	notes           []string
 }
 
 // mesosFiles are files that say how to reach Mesos.
-type mesosFiles struct{ credentials, ca string }
+type mesosFiles struct{ credentials, ca, cert, key string }
 
 // errUsage marks errors that cobra has told already.
 var errUsage = errors.New("usage")
@@ -118,9 +119,11 @@ func (c *config) flags(f *pflag.FlagSet) {
 	f.StringVar(&c.mesos, "mesos", "", "run jobs on this Mesos cluster: zk://host:port,…/mesos, where its masters elect their leader, or http(s)://host:port of its masters, separated by commas")
 	f.StringVar(&c.mesosFiles.credentials, "mesos-credentials-file", "", "with --mesos: file with principal and secret, on a line or as Mesos' JSON")
 	f.StringVar(&c.mesosFiles.ca, "mesos-ca-file", "", "with --mesos: PEM file of the certificates that the cluster's TLS is checked with; masters and agents then speak https")
-	f.StringVar(&c.role, "mesos-role", "", "with --mesos: the framework's role")
+	f.StringVar(&c.mesosFiles.cert, "mesos-cert-file", "", "with --mesos-ca-file: PEM file of this server's own certificate, for masters and agents that want one of their clients; read for each connection")
+	f.StringVar(&c.mesosFiles.key, "mesos-key-file", "", "with --mesos-cert-file: PEM file of that certificate's private key; it is sent nowhere, and executors have one of their own from their agent")
+	f.StringVar(&c.role, "mesos-role", "", "with --mesos: the framework's role. What is reserved for it is not used yet: give it a quota, or unreserved resources")
 	f.StringVar(&c.principal, "mesos-principal", "", "with --mesos: the framework's principal (default: that of the credentials)")
-	f.StringVar(&c.mesosUser, "mesos-user", "", "with --mesos: the user that executors run as (default: the one that this server runs as)")
+	f.StringVar(&c.mesosUser, "mesos-user", "", "with --mesos: the user that executors run as from now on (default: the one that this server runs as)")
 	f.StringVar(&c.zk, "zk", "", "keep configuration and state in this ZooKeeper, and elect a leader there: host:port,…[/chroot]; the chroot must be there")
 	f.StringVar(&c.zkNamespace, "zk-namespace", "elasticjob-cloud", "with --zk: the node below which everything is; that of an ElasticJob-Cloud can be taken over")
 	f.DurationVar(&c.zkTimeout, "zk-session-timeout", 10*time.Second, "with --zk: a leader that is silent for so long has lost the lead; ZooKeeper bounds it by its tickTime")

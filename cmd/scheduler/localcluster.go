@@ -39,6 +39,7 @@ type clusterFlags struct {
 	credentials    string
 	tlsCert        string
 	tlsKey         string
+	tlsOnly        bool
 	roles          []string
 	registry       string
 	pingTimeout    time.Duration
@@ -80,6 +81,7 @@ are 127.0.0.1, 127.0.0.2 and so on, hostname and ip alike.`,
 	flags.StringVar(&f.zk, "zk", "", "stand for election in this ZooKeeper: host:port, separated by commas, with a path after them (default /mesos)")
 	flags.DurationVar(&f.sessionTimeout, "zk-session-timeout", elect.DefaultSessionTimeout, "how long the master may be out of ZooKeeper's sight")
 	flags.IntVar(&f.agents, "agents", 1, "how many agents run in this process; 0 for a master alone, see local-agent")
+	flags.BoolVar(&f.tlsOnly, "tls-only", false, "with --tls-cert: take no plain http, as a Mesos without LIBPROCESS_SSL_SUPPORT_DOWNGRADE; all agents are in this process then")
 	flags.StringSliceVar(&f.roles, "roles", nil, "roles that frameworks may have, separated by commas (default: all)")
 	flags.StringVar(&f.registry, "registry", registryFile, "what the master remembers after a restart: file, or in_memory for nothing")
 	flags.DurationVar(&f.pingTimeout, "agent-ping-timeout", master.DefaultAgentPingTimeout, "how long an agent has to answer a ping")
@@ -217,7 +219,13 @@ func (f *clusterFlags) options(log *slog.Logger) (local.Options, error) {
 		if err != nil {
 			bad("--tls-cert and --tls-key: %w", err)
 		}
-		o.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
+		o.TLS, o.TLSOnly = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}, f.tlsOnly
+	}
+	if f.tlsOnly && f.tlsCert == "" {
+		bad("--tls-only needs --tls-cert and --tls-key")
+	}
+	if f.tlsOnly && f.zk != "" {
+		bad("--tls-only and --zk contradict each other: agents reach a master that is elected by plain http")
 	}
 	if _, err := parseLevel(f.logLevel); err != nil {
 		bad("--log-level %q: want debug, info, warn or error", f.logLevel)
@@ -238,6 +246,9 @@ func checkMachineAddress(address string) error {
 	}
 	return nil
 }
+
+// endPatience is how long executors may take to end: each says itself how long its tasks are given.
+const endPatience = 2 * time.Minute
 
 // runLocalCluster runs until ctx ends, SIGUSR1 comes or the cluster can't go on.
 func runLocalCluster(ctx context.Context, f clusterFlags, out io.Writer) (err error) {
@@ -297,7 +308,7 @@ func runLocalCluster(ctx context.Context, f clusterFlags, out io.Writer) (err er
 		return nil
 	}
 	fmt.Fprintln(out, "ending all executors and their tasks")
-	patience, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	patience, cancel := context.WithTimeout(context.Background(), endPatience)
 	defer cancel()
 	return cluster.EndExecutors(patience)
 }
@@ -368,8 +379,10 @@ func (f *clusterFlags) next(cluster *local.Cluster, secretFile string) string {
 		join = strings.Replace(where, "https://", "http://", 1)
 	}
 	fmt.Fprintf(&b, "start a scheduler:    scheduler --mesos %s%s%s\n", where, standby, more)
-	fmt.Fprintf(&b, "start another agent:  scheduler local-agent --master %s%s --data-dir %s\n", join, agentMore,
-		filepath.Join(filepath.Dir(filepath.Clean(f.dataDir)), "agent-of-"+port))
+	if !f.tlsOnly {
+		fmt.Fprintf(&b, "start another agent:  scheduler local-agent --master %s%s --data-dir %s\n", join, agentMore,
+			filepath.Join(filepath.Dir(filepath.Clean(f.dataDir)), "agent-of-"+port))
+	}
 	fmt.Fprintf(&b, "end it with Ctrl-C: executors go on; kill -USR1 %d ends them first\n", os.Getpid())
 	return b.String()
 }

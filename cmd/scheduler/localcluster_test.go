@@ -221,6 +221,8 @@ func TestLocalClusterFlagsThatAreRefused(t *testing.T) {
 		"--master":      func(f *clusterFlags) { f.master, f.ip = "127.0.0.1:5050", "127.0.0.1" },
 		"--tls-key":     func(f *clusterFlags) { f.tlsCert = "/no/such/file" },
 		"--tls-cert":    func(f *clusterFlags) { f.tlsCert, f.tlsKey = "/no/such/file", "/no/such/file" },
+		"--tls-only":    func(f *clusterFlags) { f.tlsOnly = true },
+		"plain http":    func(f *clusterFlags) { f.tlsOnly, f.zk = true, "h:1/mesos" },
 		"--log-level":   func(f *clusterFlags) { f.logLevel = "loud" },
 		"more than 0":   func(f *clusterFlags) { f.pingTimeout = 0 },
 	} {

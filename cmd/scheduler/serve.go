@@ -17,6 +17,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/cluster/local"
 	"github.com/elasticjob-go/elasticjob/cluster/mesos"
+	"github.com/elasticjob-go/elasticjob/executor"
 	"github.com/elasticjob-go/elasticjob/offers"
 	"github.com/elasticjob-go/elasticjob/scheduler"
 )
@@ -109,22 +110,40 @@ func framework(c config, address string) cluster.Framework {
 		host, _, _ = net.SplitHostPort(c.advertise) // checked
 	}
 	f := cluster.Framework{
-		Name: "ElasticJob-Cloud", Hostname: host, WebUI: "http://" + address, Role: c.role, Principal: c.principal, User: c.mesosUser,
+		Name: "ElasticJob-Cloud", Hostname: host, WebUI: "http://" + address, Role: c.role, Principal: c.principal, User: c.user(),
 		FailoverTimeout: failoverTimeout,
 	}
 	if c.role != "" {
 		f.Name += "-" + c.role
 	}
-	if u, err := user.Current(); c.mesosUser == "" && err == nil {
-		f.User = u.Username
-	}
 	return f
+}
+
+// user is who executors run as. Mesos keeps the framework's user for ever, so that each executor says its own.
+func (c *config) user() string {
+	if c.mesosUser != "" {
+		return c.mesosUser
+	}
+	u, err := user.Current()
+	if err != nil {
+		return ""
+	}
+	return u.Username
 }
 
 func coreOptions(c config, zone *time.Location, binary string) scheduler.CoreOptions {
 	o := scheduler.DefaultCoreOptions()
 	o.Zone, o.ExecutorBinary, o.ExecutorIdle, o.KillGrace = zone, binary, c.executorIdle, c.killGrace
-	o.ReconcileEvery = c.reconcile
+	o.ReconcileEvery, o.Role = c.reconcile, c.role
+	o.ExecutorShutdown = executor.ShutdownGrace(c.killGrace)
+	if !c.local { // this machine's cluster runs everything as who started it
+		o.ExecutorUser = c.user()
+	}
+	if ca := c.executorCA; ca != "" {
+		o.ExecutorEnvironment = func(hostname string) map[string]string {
+			return map[string]string{executor.TLSVariable: "true", executor.CAVariable: ca, executor.HostnameVariable: hostname}
+		}
+	}
 	if c.zk != "" {
 		o.Documents = scheduler.YAMLDocuments // as ElasticJob-Cloud's, so that there is a way back
 	}

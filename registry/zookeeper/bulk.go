@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"fmt"
 
 	"github.com/go-zookeeper/zk"
 )
@@ -32,18 +31,6 @@ func digestAuth(digest string) []byte {
 // the connection ends.
 func recursiveWatch(full string) []byte {
 	return append(appendString([]byte(nil), full), 0, 0, 0, 1)
-}
-
-// errCodes are the answers that reads can get.
-var errCodes = map[zk.ErrCode]error{0: nil, -101: zk.ErrNoNode, -102: zk.ErrNoAuth, -112: zk.ErrSessionExpired, -6: errOld}
-
-var errOld = errors.New("the server is older than ZooKeeper 3.6")
-
-func errorOf(code zk.ErrCode) error {
-	if err, ok := errCodes[code]; ok {
-		return err
-	}
-	return fmt.Errorf("ZooKeeper answered with error %d", code)
 }
 
 // got is one answer of a bulk read: a node's value with its stat, or its children.

@@ -25,6 +25,8 @@ type changes struct {
 	pending []string
 	queued  map[string]bool
 	closed  map[string]bool // what may not be read, as far as is known
+
+	troubles map[string]string // what hindered the last look, by folder; run's
 }
 
 const (
@@ -95,7 +97,7 @@ func (c *changes) run() {
 			case c.out <- path:
 			case <-t.client.joined:
 				c.tell(path)
-				c.lookAgain()
+				c.look(look)
 			case <-t.done:
 				return
 			}
@@ -104,11 +106,11 @@ func (c *changes) run() {
 		select {
 		case <-c.wake:
 		case <-t.client.joined:
-			c.lookAgain()
+			c.look(look)
 		case <-probes.C:
 			c.probeClosed()
 		case <-look.C:
-			look.Reset(lookEvery + time.Duration(c.lookAgain())*lookPerNode)
+			c.look(look)
 		case <-t.done:
 			return
 		}
@@ -134,7 +136,7 @@ func (c *changes) probeClosed() {
 		}
 	}
 	c.mu.Unlock()
-	now, err := c.term.bulk(context.Background(), opGetData, paths)
+	now, err := c.term.nearby.bulk(context.Background(), opGetData, paths)
 	if err != nil {
 		return
 	}
@@ -148,23 +150,56 @@ func (c *changes) probeClosed() {
 	}
 }
 
+// look looks again, says what hinders it, and sets the time of the next look.
+func (c *changes) look(next *time.Timer) {
+	nodes, troubles := 0, map[string]string{}
+	err := c.term.aside(c.term.lasts, fence{term: c.term.leader.Term}, func(r *reader) (err error) {
+		clear(troubles)
+		nodes, err = c.lookAgain(r, troubles)
+		return err
+	})
+	if err != nil {
+		troubles["/"] = err.Error()
+	}
+	if c.term.Err() != nil {
+		return
+	}
+	for folder, why := range troubles {
+		if c.troubles[folder] != why {
+			c.term.place.Logger.Warn("what others change there is not found out for now, but by watches: trying on", "folder", folder, "error", why)
+		}
+	}
+	c.troubles = troubles
+	wait := lookEvery + time.Duration(nodes)*lookPerNode
+	if len(troubles) > 0 {
+		wait = min(wait, lookEvery)
+	}
+	next.Reset(wait)
+}
+
 // lookAgain compares what is there with what is known, after a reconnection and now and
-// then, and returns how many nodes there are. A new connection's watches were set before these reads.
-func (c *changes) lookAgain() (nodes int) {
+// then, and returns how many nodes there are. A new connection's watches were set before these reads. A folder that
+// can't be compared, in trouble with its reason, hinders no other.
+func (c *changes) lookAgain(r *reader, trouble map[string]string) (nodes int, err error) {
 	t := c.term
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
 	for _, folder := range edited {
 		before := t.known.below(folder)
-		names, closed, err := t.childrenOf(ctx, []string{folder})
-		if err != nil || len(closed) > 0 {
-			return nodes // of a folder that may not be listed nothing can be said
+		names, closed, err := r.childrenOf(t.lasts, []string{folder})
+		if err == nil && len(closed) > 0 {
+			err = t.permitted("list", folder, zk.ErrNoAuth)
+		}
+		var now []got
+		if err == nil {
+			now, err = r.bulk(t.lasts, opGetData, names)
+		}
+		if errors.Is(err, errReader) {
+			return nodes, err
+		}
+		if err != nil {
+			trouble[folder] = err.Error()
+			continue
 		}
 		nodes += len(names)
-		now, err := t.bulk(ctx, opGetData, names)
-		if err != nil {
-			return nodes
-		}
 		for i, path := range names {
 			zxid := now[i].stat.Mzxid
 			if errors.Is(now[i].err, zk.ErrNoAuth) {
@@ -180,5 +215,5 @@ func (c *changes) lookAgain() (nodes int) {
 			c.tell(path)
 		}
 	}
-	return nodes
+	return nodes, nil
 }

@@ -42,8 +42,18 @@ type quiet struct{ log *slog.Logger }
 
 func (q quiet) Printf(format string, args ...any) { q.log.Debug("zk: " + fmt.Sprintf(format, args...)) }
 
-// dial makes a client that connects by itself; it does not wait for it.
+// dial makes a client that connects by itself; it does not wait for it. Its session is lost
+// as soon as servers may have ended it.
 func dial(p *place) (*client, error) {
+	ctx, c, err := connect(p)
+	if err == nil {
+		c.owned.Go(func() { c.watchSilence(ctx) })
+	}
+	return c, err
+}
+
+// connect makes a client whose session lasts until a server says that it is over.
+func connect(p *place) (context.Context, *client, error) {
 	ctx, stop := context.WithCancel(context.Background())
 	c := &client{place: p, wires: newWires(ctx, p), stop: stop, joined: make(chan struct{}, 1), first: make(chan struct{}), lost: make(chan struct{})}
 	if p.Digest != "" {
@@ -61,7 +71,7 @@ func dial(p *place) (*client, error) {
 		}))
 	if err != nil {
 		stop()
-		return nil, fmt.Errorf("connect to ZooKeeper: %w", err)
+		return nil, nil, fmt.Errorf("connect to ZooKeeper: %w", err)
 	}
 	c.Conn = conn
 	close(ready)
@@ -70,8 +80,7 @@ func dial(p *place) (*client, error) {
 		for range events {
 		}
 	})
-	c.owned.Go(func() { c.watchSilence(ctx) })
-	return c, nil
+	return ctx, c, nil
 }
 
 func (c *client) event(e zk.Event) {
@@ -117,8 +126,8 @@ func (c *client) whyLost() error {
 	return c.cause
 }
 
-// watchSilence takes the session for lost when no server was heard for its life:
-// the servers have then ended it. It counts from the first session on.
+// watchSilence takes the session for lost when nothing that left within its life was
+// answered: the servers may have ended it. It counts from the first session on.
 func (c *client) watchSilence(ctx context.Context) {
 	select {
 	case <-c.first:

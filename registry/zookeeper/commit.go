@@ -15,8 +15,10 @@ const (
 	// replans bounds how often a commit is planned anew because people edit the
 	// very nodes that it is about.
 	replans = 20
-	// mostTries of one request, and a session's time, are enough.
+	// mostTries of one request, and a session's time, are enough; so are fewer that took longest sessions
+	// together: a server whose disk hangs keeps the session alive and answers no write.
 	mostTries = 10
+	longest   = 2
 	// sweepAtOnce bounds what a commit removes beside its writes.
 	sweepAtOnce = 100
 )
@@ -157,7 +159,7 @@ func (t *term) learn(ctx context.Context, writes []registry.Write, fresh map[str
 	if len(missing) == 0 {
 		return nil
 	}
-	found, err := t.bulk(ctx, opGetData, missing)
+	found, err := t.nearby.bulk(ctx, opGetData, missing)
 	if err != nil {
 		return err
 	}
@@ -231,7 +233,7 @@ func (t *term) refuse(path string) error {
 		switch {
 		case err == nil:
 			return &registry.Conflict{Path: path}
-		case errors.Is(err, zk.ErrNoNode), errors.Is(err, zk.ErrBadVersion):
+		case isFence(err):
 			t.end(errFenced)
 			return t.Err()
 		case answered(err):
@@ -244,6 +246,10 @@ func (t *term) refuse(path string) error {
 }
 
 var errFenced = errors.New("ZooKeeper refused the fence: another leader has taken over")
+
+// isFence reports whether the refusal of the election node's check or of the fence is for what they say, and not
+// because of, say, a quota.
+func isFence(err error) bool { return errors.Is(err, zk.ErrNoNode) || errors.Is(err, zk.ErrBadVersion) }
 
 // send sends a plan until its outcome is known. An operation that was refused is
 // returned with its error.
@@ -274,31 +280,39 @@ func (t *term) send(p *planner) (refused *op, err error) {
 			t.committed(p, results[1].Stat, results[2:])
 			return nil, nil
 		}
-		if failed := firstFailed(results); failed >= 0 && answered(err) {
-			switch failed {
-			case 0:
-				return over(errFenced)
-			case 1:
-				if shown, stat, err := t.shows(next); err != nil {
-					return over(err)
-				} else if unsure && shown {
-					t.committed(p, stat, nil)
-					return nil, nil
-				}
-				return over(errFenced)
-			default:
+		if answered(err) {
+			failed := firstFailed(results)
+			if failed >= 2 {
 				return &p.ops[failed-2], err
 			}
-		}
-		if answered(err) && !unsure {
-			return nil, t.permitted("write", "/", err)
+			if failed == 0 && isFence(err) {
+				return over(errFenced)
+			}
+			// Whether it, or an earlier try, was done is for the fence to say.
+			shown, stat, readErr := t.shows(next)
+			switch {
+			case readErr != nil:
+				unsure = true
+				return over(readErr)
+			case shown:
+				t.committed(p, stat, nil)
+				return nil, nil
+			case failed >= 0 && isFence(err):
+				return over(errFenced)
+			}
+			return nil, t.permitted("write", fencePath, err)
 		}
 		unsure = true
-		if tries++; errors.Is(err, zk.ErrSessionExpired) {
+		tries++
+		tried := time.Since(began)
+		switch {
+		case errors.Is(err, zk.ErrSessionExpired):
 			return over(err)
-		} else if tries > mostTries && time.Since(began) > t.place.SessionTimeout {
-			return over(fmt.Errorf("the connection broke %d times in a request of %d bytes: is jute.maxbuffer of the servers smaller than %d? %w",
-				tries, p.size, wireLimit, err))
+		case tries > mostTries && tried > t.place.SessionTimeout, tried > longest*t.place.SessionTimeout:
+			if errors.Is(err, zk.ErrConnectionClosed) {
+				err = fmt.Errorf("is jute.maxbuffer of the servers smaller than %d? %w", wireLimit, err)
+			}
+			return over(fmt.Errorf("no answer in %d tries and %s to a request of %d bytes; does a disk of ZooKeeper hang? %w", tries, tried.Round(time.Second), p.size, err))
 		}
 		t.place.Logger.Debug("a commit got no answer: asking again (rule T3)", "term", next.term, "commit", next.commit, "error", err)
 		if err := t.wait(context.Background()); err != nil {

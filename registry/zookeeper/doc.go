@@ -12,13 +12,17 @@
 // whether it was done (rule T3). The client library opens a new session by itself when one has expired;
 // what it may then still send is refused by the check of the election node, which
 // went with the old session. A term ends with its session, with its election node, when the fence is
-// refused, and when no server was heard for the session timeout; with nothing else.
+// refused, and when nothing that left within the session timeout was answered; with nothing else. Servers count
+// a session's time from when a request arrives, so we count from when it left: answers that come late, or are read
+// late, lengthen no term. Any other refusal of a commit, such as a quota's, means that nothing was written, and the term goes on.
 //
 // Beside it each open registry has a session that follows the election, for Leader.
 //
 // A list is of one moment, since no commit happens meanwhile and nobody else writes. It
 // takes bulk reads (opcode 22), and changes by others come from recursive watches (opcode
-// 106). The client library has neither, so wire puts these requests between its own.
+// 106). The client library has neither, so wire puts these requests between its own. Lists are read on
+// a session of their own, so that over a slow link no heartbeat waits behind them. What they see
+// is never older than the term (rule T1): the fence that is read there first has to show its latest commit.
 //
 // A node that may not be read is one entry that says so (Entry.Unreadable); its version comes from
 // exists, for which nobody needs a permission, so it can be deleted where its parent's ACL
@@ -26,6 +30,14 @@
 // tell nothing of nodes that their owner may not read. So the term tries those that it knows
 // of every second, and looks at all documents and disabled marks every 10 s (and 5 ms for each
 // of them): a node that was made unreadable, or has become so, is found then.
+//
+// # When ZooKeeper goes back
+//
+// Stop all schedulers before ZooKeeper is restored from an older copy, or the namespace is emptied. What was done
+// since the copy is not in it: fires and executions that have ended since count as open again, and
+// may run twice. Terms that were there are no longer; a server that has seen them begins its own above, sees
+// leaders of lower ones all the same, and warns. A server that has stood for election once takes nothing for
+// hopeless any more: it waits for what is missing to come back, and warns.
 //
 // # Layout
 //
@@ -44,8 +56,8 @@
 //	/ha/election/_c_{guid}-lock-{number}
 //	                              the candidate's address  each candidate           all candidates, followers the session's end
 //	/brain/fence                  "{term} {commit}"        leader, in every commit  the next leader, rule T3  never
-//	/brain/term                   JSON: term, address,     leader, at its beginning followers                 never
-//	                              since, candidate
+//	/brain/term                   JSON: term, address,     leader, at its begin,    followers                 never
+//	                              since, candidate         and when it was changed
 //	/brain/mark                   how far fires were made  leader                   leader: start             never
 //	/brain/counter                executor generations     leader                   leader: start             never
 //	/brain/job/{job}              what is kept of a job    leader                   leader: start             job deregistered and its tasks over

@@ -70,20 +70,21 @@ func isOurs(guid string) bool {
 	return err == nil && id.Version() == 7
 }
 
-// stand makes a candidate and waits until it is the first. The node goes with the session.
-func (c *client) stand(ctx context.Context, who string) (candidate, error) {
+// stand makes a candidate, tells that by made, and waits until it is the first. The node goes with the session.
+func (c *client) stand(ctx context.Context, who string, made func()) (candidate, error) {
 	guid, err := newGUID()
 	if err != nil {
 		return candidate{}, fmt.Errorf("make a candidate's id: %w", err)
 	}
 	folder := c.place.full(electionPath)
 	full := folder + "/" + candidatePrefix + guid + candidateInfix
-	made, err := c.Create(full, []byte(who), zk.FlagEphemeral|zk.FlagSequence, c.place.acl)
+	node, err := c.Create(full, []byte(who), zk.FlagEphemeral|zk.FlagSequence, c.place.acl)
 	if err != nil && answered(err) {
 		return candidate{}, c.place.explain("stand for election at", folder, err)
 	}
 	if err == nil {
-		_, name := split(made)
+		made()
+		_, name := split(node)
 		c.place.Logger.Debug("standing for election", "node", name)
 	}
 	for {
@@ -133,6 +134,16 @@ type termRecord struct {
 	Candidate string    `json:"candidate"` // the election node that the term stands on
 }
 
+func (r termRecord) leader() registry.Leader {
+	return registry.Leader{Term: r.Term, Address: r.Address, Since: r.Since}
+}
+
+// is reports whether a node's value is the record.
+func (r termRecord) is(value []byte) bool {
+	var there termRecord
+	return json.Unmarshal(value, &there) == nil && there.Term == r.Term && there.Address == r.Address && there.Candidate == r.Candidate && there.Since.Equal(r.Since)
+}
+
 // fence is the value of /brain/fence: the term and its latest commit.
 type fence struct{ term, commit int64 }
 
@@ -145,8 +156,8 @@ func readFence(value []byte) (f fence, err error) {
 	return f, nil
 }
 
-// begin begins a term by one Multi that checks the election node (rule T1).
-func (c *client) begin(own candidate, who string, now time.Time) (record termRecord, fenceVersion int32, err error) {
+// begin begins a term by one Multi that checks the election node (rule T1). Its number is above highest.
+func (c *client) begin(own candidate, who string, now time.Time, highest int64) (record termRecord, fenceVersion int32, err error) {
 	p := c.place
 	for {
 		last, lastStat, err := c.Get(p.full(fencePath))
@@ -170,7 +181,11 @@ func (c *client) begin(own candidate, who string, now time.Time) (record termRec
 			return record, lastStat.Version, nil // the answer to an earlier try got lost
 		}
 		// Both nodes have the number: one that somebody deleted brings no old number back.
-		record = termRecord{Term: max(before.term, record.Term, 0) + 1, Address: who, Since: now.UTC(), Candidate: own.name}
+		if latest := max(before.term, record.Term); latest < highest {
+			p.Logger.Warn("ZooKeeper went back: the last term in it is not the last that was there. Was it restored from an older copy, or its namespace emptied? What was done since that copy may be done again",
+				"term", latest, "before", highest)
+		}
+		record = termRecord{Term: max(before.term, record.Term, highest, 0) + 1, Address: who, Since: now.UTC(), Candidate: own.name}
 		value, err := json.Marshal(record)
 		if err != nil {
 			return record, 0, err
@@ -192,7 +207,7 @@ func (c *client) begin(own candidate, who string, now time.Time) (record termRec
 			return record, 0, nil
 		case err == nil:
 			return record, results[1].Stat.Version, nil
-		case errors.Is(err, zk.ErrNoAuth), answered(err) && len(results) > 0 && results[0].Error != nil:
+		case answered(err) && !(replannable(err) && firstFailed(results) > 0):
 			return record, 0, p.explain("begin a term at", p.full(fencePath), err)
 		}
 		select {

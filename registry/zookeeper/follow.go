@@ -17,15 +17,18 @@ import (
 type follower struct {
 	mu    sync.Mutex
 	wires *wires
-	known registry.Leader
-	some  bool
+	saw   func(registry.Leader)
+
+	known     registry.Leader
+	candidate string // the election node that it stands on
+	some      bool
 }
 
 // leader is the latest that was seen, unless nothing was heard for too long.
-func (f *follower) leader() (registry.Leader, bool) {
+func (f *follower) leader() (l registry.Leader, candidate string, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.known, f.some && f.wires.left() > 0
+	return f.known, f.candidate, f.some && f.wires.left() > 0
 }
 
 // trouble is why the last try to reach a server failed, nil while one is reached.
@@ -41,10 +44,10 @@ func (f *follower) trouble() error {
 	return w.trouble
 }
 
-func (f *follower) set(l registry.Leader, some bool) {
+func (f *follower) set(l registry.Leader, candidate string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.known, f.some = l, some
+	f.known, f.candidate, f.some = l, candidate, candidate != ""
 }
 
 // run follows until ctx ends, with a new client whenever the session is lost.
@@ -63,7 +66,7 @@ func (f *follower) run(ctx context.Context, p *place) {
 		}
 		stop()
 		c.close()
-		f.set(registry.Leader{}, false)
+		f.set(registry.Leader{}, "")
 		select {
 		case <-ctx.Done():
 		case <-time.After(10 * pause):
@@ -153,21 +156,22 @@ func (c *client) orMade(path string, changed <-chan zk.Event, err error) (<-chan
 func (f *follower) judge(c *client, all []candidate, now termRecord) error {
 	switch {
 	case len(all) == 0:
-		f.set(registry.Leader{}, false)
+		f.set(registry.Leader{}, "")
 	case now.Candidate == all[0].name:
-		f.set(registry.Leader{Term: now.Term, Address: now.Address, Since: now.Since}, true)
+		f.saw(now.leader())
+		f.set(now.leader(), now.Candidate)
 	case isOurs(all[0].guid):
-		f.set(registry.Leader{}, false) // it is about to
+		f.set(registry.Leader{}, "") // it is about to
 	default:
 		address, stat, err := c.Get(c.place.full(join(electionPath, all[0].name)))
 		if errors.Is(err, zk.ErrNoNode) {
-			f.set(registry.Leader{}, false) // the watch tells the next
+			f.set(registry.Leader{}, "") // the watch tells the next
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		f.set(registry.Leader{Address: string(address), Since: time.UnixMilli(stat.Ctime).UTC()}, true)
+		f.set(registry.Leader{Address: string(address), Since: time.UnixMilli(stat.Ctime).UTC()}, all[0].name)
 	}
 	return nil
 }

@@ -6,86 +6,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 
 	"github.com/go-zookeeper/zk"
 
 	"github.com/elasticjob-go/elasticjob/registry"
 )
-
-// Reads travel together: bulkNodes in a request, and bulksInFlight requests at a
-// time. What is in flight is at most some 100 MiB, when all values are of the largest kind
-// that the scheduler writes.
-const (
-	bulkNodes     = 64
-	bulksInFlight = 6
-)
-
-// parallel runs n pieces of work, some at a time, until the first error.
-func parallel(ctx context.Context, n int, work func(ctx context.Context, i int) error) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for range min(bulksInFlight, n) {
-		wg.Go(func() {
-			for i := int(next.Add(1)) - 1; i < n && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
-				if err := work(ctx, i); err != nil {
-					cancel(err)
-				}
-			}
-		})
-	}
-	wg.Wait()
-	return context.Cause(ctx)
-}
-
-// bulk reads values or children of many nodes, however often the connection
-// breaks while the session lives. A node that is not there has zk.ErrNoNode in its
-// place, one that may not be read zk.ErrNoAuth, with its stat.
-func (t *term) bulk(ctx context.Context, code int32, paths []string) ([]got, error) {
-	found := make([]got, len(paths))
-	parts := (len(paths) + bulkNodes - 1) / bulkNodes
-	err := parallel(ctx, parts, func(ctx context.Context, part int) error {
-		from := part * bulkNodes
-		to := min(from+bulkNodes, len(paths))
-		full := make([]string, 0, to-from)
-		for _, path := range paths[from:to] {
-			full = append(full, t.place.full(path))
-		}
-		for {
-			some, err := t.client.wires.readBulk(ctx, code, full)
-			if err == nil {
-				copy(found[from:to], some)
-				return t.checkBulk(ctx, found[from:to], paths[from:to])
-			}
-			if err := t.wait(ctx); err != nil {
-				return err
-			}
-		}
-	})
-	return found, err
-}
-
-// checkBulk looks up the stat of nodes that may not be read, for which nobody needs a permission.
-func (t *term) checkBulk(ctx context.Context, found []got, paths []string) error {
-	for i := range found {
-		switch g := &found[i]; {
-		case errors.Is(g.err, zk.ErrNoAuth):
-			stat, err := t.stat(ctx, paths[i])
-			if err != nil && !errors.Is(err, zk.ErrNoNode) {
-				return err
-			}
-			if g.stat = stat; err != nil {
-				g.err = err
-			}
-		case g.err != nil && !errors.Is(g.err, zk.ErrNoNode):
-			return t.permitted("read", paths[i], g.err)
-		}
-	}
-	return nil
-}
 
 // stat looks at a node without its value, or returns zk.ErrNoNode.
 func (t *term) stat(ctx context.Context, path string) (zk.Stat, error) {
@@ -107,7 +32,7 @@ func (t *term) stat(ctx context.Context, path string) (zk.Stat, error) {
 
 // unreadable is the entry of a node that may not be read, whose kind nobody can see.
 func (t *term) unreadable(path string, version int32) registry.Entry {
-	return registry.Entry{Path: path, Version: int64(version), Unreadable: t.refusal(path)}
+	return registry.Entry{Path: path, Version: int64(version), Unreadable: t.place.noPermission(t.place.full(path))}
 }
 
 // List is of one moment for what only the leader writes: no commit happens
@@ -123,8 +48,10 @@ func (t *term) List(ctx context.Context, path string) ([]registry.Entry, error) 
 	err := t.reading(ctx, func(ctx context.Context) (err error) {
 		t.writing.RLock()
 		defer t.writing.RUnlock()
-		found, err = t.walk(ctx, path)
-		return err
+		return t.aside(ctx, fence{t.leader.Term, t.commits}, func(r *reader) (err error) {
+			found, err = r.walk(ctx, path)
+			return err
+		})
 	})
 	if err != nil {
 		return nil, fmt.Errorf("list %s: %w", path, err)
@@ -134,9 +61,10 @@ func (t *term) List(ctx context.Context, path string) ([]registry.Entry, error) 
 }
 
 // walk reads all below a path, level by level.
-func (t *term) walk(ctx context.Context, path string) (found []registry.Entry, err error) {
+func (r *reader) walk(ctx context.Context, path string) (found []registry.Entry, err error) {
+	t := r.term
 	for level := []string{path}; len(level) > 0; {
-		below, closed, err := t.childrenOf(ctx, level)
+		below, closed, err := r.childrenOf(ctx, level)
 		if err != nil {
 			return nil, err
 		}
@@ -147,7 +75,7 @@ func (t *term) walk(ctx context.Context, path string) (found []registry.Entry, e
 			found = append(found, t.unreadable(folder, 0))
 		}
 		level = nil
-		values, err := t.bulk(ctx, opGetData, below)
+		values, err := r.bulk(ctx, opGetData, below)
 		if err != nil {
 			return nil, err
 		}
@@ -163,7 +91,9 @@ func (t *term) walk(ctx context.Context, path string) (found []registry.Entry, e
 				found = append(found, t.unreadable(below[i], n.version))
 				continue
 			}
-			if n.kind == entry {
+			if bad := checkPath(below[i]); bad != nil && isEdited(below[i]) {
+				found = append(found, misnamed(below[i], n.version, bad))
+			} else if n.kind == entry {
 				found = append(found, registry.Entry{Path: below[i], Value: g.value, Version: int64(n.version)})
 			}
 			t.known.set(below[i], n)
@@ -179,10 +109,11 @@ func (t *term) walk(ctx context.Context, path string) (found []registry.Entry, e
 
 // childrenOf lists the children of several nodes, and keeps that they are all. Closed
 // are those of the nodes whose children may not be listed.
-func (t *term) childrenOf(ctx context.Context, paths []string) (below, closed []string, err error) {
+func (r *reader) childrenOf(ctx context.Context, paths []string) (below, closed []string, err error) {
+	t := r.term
 	// Candidates come and go, and are no entries.
 	paths = slices.DeleteFunc(paths, func(path string) bool { return path == electionPath })
-	found, err := t.bulk(ctx, opGetChildren, paths)
+	found, err := r.bulk(ctx, opGetChildren, paths)
 	if err != nil {
 		return nil, nil, err
 	}

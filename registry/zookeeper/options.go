@@ -2,11 +2,9 @@ package zookeeper
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
-	"slices"
 	"strings"
 	"time"
 
@@ -121,29 +119,4 @@ func checkPath(path string) error {
 		}
 	}
 	return nil
-}
-
-// explain turns a refusal into a sentence that says what to do. What no time
-// heals is registry.ErrUnusable.
-func (p *place) explain(doing, path string, err error) error {
-	switch {
-	case errors.Is(err, zk.ErrNoAuth):
-		return fmt.Errorf("%w: %s %s: ZooKeeper gives no permission to %s: check --zk-digest-file, or the node's ACL with zkCli.sh getAcl %s",
-			registry.ErrUnusable, doing, path, p.user(), path)
-	case errors.Is(err, zk.ErrAuthFailed), errors.Is(err, zk.ErrInvalidACL):
-		return fmt.Errorf("%w: %s %s: ZooKeeper does not accept %s: %w", registry.ErrUnusable, doing, path, p.user(), err)
-	default:
-		return fmt.Errorf("%s %s: %w", doing, path, err)
-	}
-}
-
-// answers are the errors that a server gave: what they are about was looked at and not done.
-var answers = []error{
-	zk.ErrNoNode, zk.ErrNodeExists, zk.ErrBadVersion, zk.ErrNotEmpty, zk.ErrNoAuth, zk.ErrInvalidACL,
-	zk.ErrNoChildrenForEphemerals, zk.ErrAuthFailed, zk.ErrBadArguments, zk.ErrInvalidPath,
-}
-
-// answered reports whether the error is a server's answer, and not silence.
-func answered(err error) bool {
-	return slices.ContainsFunc(answers, func(a error) bool { return errors.Is(err, a) })
 }

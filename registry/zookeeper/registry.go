@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -24,7 +25,9 @@ type Registry struct {
 	mu      sync.Mutex
 	closed  bool
 	current *term
-	ended   int64 // the number of the latest term of ours that is over
+	ended   []string        // the candidates of our latest terms that are over
+	stood   bool            // a candidate was made: the registry was usable once
+	seen    registry.Leader // the latest leader that was seen
 
 	follower follower
 }
@@ -41,6 +44,7 @@ func Open(o Options) (*Registry, error) {
 	r := &Registry{place: p, limits: p.limits(), campaigning: make(chan struct{}, 1)}
 	r.campaigning <- struct{}{}
 	r.ctx, r.cancel = context.WithCancel(context.Background())
+	r.follower.saw = r.saw
 	r.owned.Go(func() { r.follower.run(r.ctx, p) })
 	return r, nil
 }
@@ -69,15 +73,51 @@ func (r *Registry) Limits() registry.Limits { return r.limits }
 // address and since when it stands is known; its term is 0.
 func (r *Registry) Leader() (registry.Leader, bool) {
 	r.mu.Lock()
-	current, ended := r.current, r.ended
+	current := r.current
 	r.mu.Unlock()
 	if current != nil && current.Err() == nil {
 		return current.leader, true
 	}
-	if l, ok := r.follower.leader(); ok && (l.Term == 0 || l.Term > ended) {
-		return l, true
+	l, candidate, ok := r.follower.leader()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !ok || slices.Contains(r.ended, candidate) {
+		return registry.Leader{}, false
 	}
-	return registry.Leader{}, false
+	return l, true
+}
+
+// endedMost is more terms of ours than a follower may be behind, or a ZooKeeper that was restored.
+const endedMost = 100
+
+// over keeps that a term of ours is: followers may still show it, but it is not to be told by ourselves.
+func (r *Registry) over(t *term) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ended = append(r.ended, t.own.name)
+	r.ended = r.ended[max(0, len(r.ended)-endedMost):]
+}
+
+// saw keeps the latest leader, and tells when term numbers have gone back.
+func (r *Registry) saw(l registry.Leader) {
+	r.mu.Lock()
+	before := r.seen
+	later := l.Since.After(before.Since)
+	if later || l.Term > before.Term {
+		r.seen = l
+	}
+	r.mu.Unlock()
+	if later && l.Term <= before.Term {
+		r.place.Logger.Warn("ZooKeeper went back: the new leader's term is not after one that was there before. Was it restored from an older copy, or its namespace emptied? What was done since that copy may be done again",
+			"term", l.Term, "before", before.Term, "leader", l.Address)
+	}
+}
+
+// highest is the number of the latest term that was seen.
+func (r *Registry) highest() int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.seen.Term
 }
 
 // Trouble says why ZooKeeper can't be reached at present; nil when it can. It asks nobody.
@@ -90,7 +130,9 @@ func (r *Registry) Trouble() error {
 
 // Campaign stands for election until it leads or ctx ends. It keeps trying while
 // ZooKeeper can't be reached, and says so in the log. A term of this registry that still
-// lasts ends. The address who is stored, and seen by everybody.
+// lasts ends. The address who is stored, and seen by everybody. Its error is registry.ErrUnusable only as
+// long as no candidate could be made: what worked once comes back, as when somebody is just
+// restoring ZooKeeper, and is tried on.
 func (r *Registry) Campaign(ctx context.Context, who string) (registry.Term, error) {
 	fail := func(err error) (registry.Term, error) {
 		return nil, fmt.Errorf("stand for election in %s of ZooKeeper %s: %w", r.place.root, r.place.Servers, err)
@@ -120,15 +162,19 @@ func (r *Registry) Campaign(ctx context.Context, who string) (registry.Term, err
 			return fail(ctx.Err())
 		case r.ctx.Err() != nil:
 			return fail(errClosed)
-		case errors.Is(err, registry.ErrUnusable):
+		case errors.Is(err, registry.ErrUnusable) && !r.hasStood():
 			return fail(err)
+		}
+		wait := 5 * pause
+		if errors.Is(err, registry.ErrUnusable) {
+			wait = time.Second
 		}
 		if time.Since(said) >= complain {
 			said = time.Now()
 			r.place.Logger.Warn("standing for election failed: trying on", "servers", r.place.servers, "error", err)
 		}
 		select {
-		case <-time.After(5 * pause):
+		case <-time.After(wait):
 		case <-ctx.Done():
 		case <-r.ctx.Done():
 		}
@@ -162,19 +208,33 @@ func (r *Registry) try(ctx context.Context, who string) (_ *term, err error) {
 	if err := c.prepare(ctx); err != nil {
 		return nil, err
 	}
-	own, err := c.stand(ctx, who)
+	own, err := c.stand(ctx, who, r.standing)
 	if err != nil {
 		return nil, err
 	}
-	record, version, err := c.begin(own, who, time.Now())
+	record, version, err := c.begin(own, who, time.Now(), r.highest())
 	if err != nil {
 		return nil, err
 	}
 	return r.reign(ctx, c, own, record, version)
 }
 
+// standing keeps that a candidate was made.
+func (r *Registry) standing() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.stood = true
+}
+
+func (r *Registry) hasStood() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.stood
+}
+
 // reign makes the term that has begun the registry's.
 func (r *Registry) reign(ctx context.Context, c *client, own candidate, record termRecord, version int32) (*term, error) {
+	r.saw(record.leader())
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed {

@@ -2,8 +2,10 @@ package zookeeper
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -19,6 +21,7 @@ type term struct {
 	client   *client
 	own      candidate
 	leader   registry.Leader
+	record   termRecord
 	known    *known
 	changes  *changes
 
@@ -31,6 +34,10 @@ type term struct {
 	fenceVersion int32
 	litter       map[string]bool
 
+	lasts   context.Context // over with the term
+	nearby  *reader         // on the term's own session
+	stopped context.CancelFunc
+
 	mu    sync.Mutex
 	err   error
 	done  chan struct{}
@@ -41,9 +48,11 @@ type term struct {
 func newTerm(r *Registry, c *client, own candidate, record termRecord, version int32) *term {
 	t := &term{
 		registry: r, place: r.place, client: c, own: own,
-		leader: registry.Leader{Term: record.Term, Address: record.Address, Since: record.Since},
-		known:  newKnown(), fenceVersion: version, litter: map[string]bool{}, done: make(chan struct{}),
+		leader: record.leader(), record: record,
+		known: newKnown(), fenceVersion: version, litter: map[string]bool{}, done: make(chan struct{}),
 	}
+	t.lasts, t.stopped = context.WithCancel(context.Background())
+	t.nearby = newReader(t, c)
 	t.changes = newChanges(t)
 	c.onNode(t.changes.event)
 	for _, folder := range edited {
@@ -51,6 +60,7 @@ func newTerm(r *Registry, c *client, own candidate, record termRecord, version i
 	}
 	t.owned.Go(t.guard)
 	t.owned.Go(t.watch)
+	t.owned.Go(t.keepRecord)
 	t.owned.Go(t.changes.run)
 	return t
 }
@@ -76,10 +86,8 @@ func (t *term) end(why error) {
 	}
 	t.err = why
 	close(t.done)
-	// Followers may still show this term; it is not to be told by ourselves.
-	t.registry.mu.Lock()
-	defer t.registry.mu.Unlock()
-	t.registry.ended = max(t.registry.ended, t.leader.Term)
+	t.stopped()
+	t.registry.over(t)
 	t.place.Logger.Info("term over", "term", t.leader.Term, "why", why)
 }
 
@@ -115,6 +123,55 @@ func (t *term) watch() {
 	}
 }
 
+// keepRecord writes /brain/term again when somebody has deleted or changed it: followers
+// would know no leader to the term's end.
+func (t *term) keepRecord() {
+	node := t.place.full(termPath)
+	for t.Err() == nil {
+		value, stat, changed, err := t.client.GetW(node)
+		missing := errors.Is(err, zk.ErrNoNode)
+		if missing || err == nil && !t.record.is(value) {
+			if err = t.writeRecord(missing, stat); err == nil {
+				t.place.Logger.Warn("somebody has changed the node that tells who leads: it was written again", "node", node)
+				continue
+			}
+		}
+		var again <-chan time.Time
+		switch {
+		case err == nil:
+		case answered(err) && !replannable(err):
+			t.place.Logger.Warn("the node that tells who leads can't be kept: followers may know no leader", "error", t.permitted("keep", termPath, err))
+			changed, again = nil, time.After(complain)
+		default: // no connection, or another's edit
+			changed, again = nil, time.After(10*pause)
+		}
+		select {
+		case <-changed:
+		case <-again:
+		case <-t.done:
+		}
+	}
+}
+
+// writeRecord is a commit of the record alone.
+func (t *term) writeRecord(missing bool, stat *zk.Stat) error {
+	value, err := json.Marshal(t.record)
+	if err != nil {
+		return err
+	}
+	t.writing.Lock()
+	defer t.writing.Unlock()
+	p := t.plan(nil, nil, false)
+	if missing {
+		p.create(termPath, value)
+	} else {
+		p.put(termPath, value, stat.Version)
+	}
+	p.after = map[string]node{} // what terms write of themselves is not kept among what is known
+	_, err = t.send(p)
+	return err
+}
+
 // finish ends the term, lets a commit under way come to its end, gives the session back
 // and waits for all that the term started.
 func (t *term) finish(why error) {
@@ -137,7 +194,7 @@ func (t *term) Resign(context.Context) error {
 // Get reads on the term's session, so it sees all commits of the term.
 func (t *term) Get(ctx context.Context, path string) (registry.Entry, error) {
 	if err := checkPath(path); err != nil {
-		return registry.Entry{}, err
+		return t.misnamed(ctx, path, err)
 	}
 	var found registry.Entry
 	err := t.reading(ctx, func(ctx context.Context) error {
@@ -172,6 +229,29 @@ func (t *term) Get(ctx context.Context, path string) (registry.Entry, error) {
 		return registry.Entry{}, fmt.Errorf("get %s: %w", path, err)
 	}
 	return found, nil
+}
+
+// misnamed is the entry of a node that somebody has made at a path that is none, if it is there.
+func (t *term) misnamed(ctx context.Context, path string, why error) (found registry.Entry, err error) {
+	if !strings.HasPrefix(path, "/") || !isEdited(path) {
+		return found, why
+	}
+	var stat zk.Stat
+	err = t.reading(ctx, func(ctx context.Context) (err error) {
+		stat, err = t.stat(ctx, path)
+		return err
+	})
+	switch {
+	case err == nil:
+		return misnamed(path, stat.Version, why), nil
+	case errors.Is(err, zk.ErrNoNode), errors.Is(err, zk.ErrInvalidPath):
+		return found, why
+	}
+	return found, fmt.Errorf("get %s: %w", path, err)
+}
+
+func misnamed(path string, version int32, why error) registry.Entry {
+	return registry.Entry{Path: path, Version: int64(version), Unreadable: why.Error() + ": delete the node with zkCli.sh, and make it anew with a name that fits"}
 }
 
 // start runs a piece of work that the term's end waits for, unless the term is over.
@@ -226,18 +306,12 @@ func (t *term) read(ctx context.Context, path string) ([]byte, *zk.Stat, error) 
 	}
 }
 
-// permitted explains a refusal by permission. It is of one node, so it is not
-// registry.ErrUnusable.
+// permitted explains a refusal. It is of one node, so it is not registry.ErrUnusable.
 func (t *term) permitted(doing, path string, err error) error {
-	if errors.Is(err, zk.ErrNoAuth) || errors.Is(err, zk.ErrInvalidACL) {
-		return fmt.Errorf("%s %s: %s: %w", doing, path, t.refusal(path), err)
+	if err == nil || errors.Is(err, zk.ErrNoNode) {
+		return err
 	}
-	return err
-}
-
-// refusal says who has no permission, and where to look.
-func (t *term) refusal(path string) string {
-	return fmt.Sprintf("ZooKeeper gives no permission to %s: see zkCli.sh getAcl %s, and change it with setAcl", t.place.user(), t.place.full(path))
+	return t.place.refused(doing, t.place.full(path), err)
 }
 
 // wait is between tries of a request that got no answer; an error says that it is useless.

@@ -6,17 +6,17 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-zookeeper/zk"
 )
 
 // wires are all connections of one client, one after the other. They
-// tell what the client library keeps to itself: when a server was last heard, the
-// session timeout that it granted, and why there is no session.
+// tell what the client library keeps to itself: since when the session may have been
+// counted down, the timeout that a server granted it, and why there is no session.
 type wires struct {
 	place *place
 	ctx   context.Context // over: no connection any more
@@ -24,13 +24,17 @@ type wires struct {
 
 	mu      sync.Mutex
 	current *wire
-	heard   time.Duration // since began, by the monotonic clock
+	// heard is when the latest request left of those that were answered, since began by the monotonic
+	// clock: servers count a session's time from a request's arrival, so not from before, however
+	// late the answer comes.
+	heard   time.Duration
 	granted time.Duration // session timeout
 	trouble error         // why the last try failed
 	// standing are requests that each connection sends before any other; see wires.always.
 	standing [][]byte
 	asked    int
-	sessions int // greetings that gave one
+	sessions int          // greetings that gave one
+	brought  atomic.Int64 // bytes of answers to our own requests
 }
 
 func newWires(ctx context.Context, p *place) *wires {
@@ -46,7 +50,7 @@ func (w *wires) dial(network, address string, timeout time.Duration) (net.Conn, 
 		w.failed(err)
 		return nil, err
 	}
-	one := &wire{Conn: c, all: w, address: address, reader: bufio.NewReaderSize(c, 64<<10), waiting: map[int32]chan<- []byte{}, rewatched: make(chan struct{})}
+	one := &wire{Conn: c, all: w, address: address, reader: bufio.NewReaderSize(c, 64<<10), waiting: map[int32]chan<- []byte{}, left: map[int32]time.Duration{}, rewatched: make(chan struct{})}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.ctx.Err() != nil {
@@ -70,13 +74,6 @@ func (w *wires) failed(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.trouble = err
-}
-
-// left is how long the session can live without hearing from a server.
-func (w *wires) left() time.Duration {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.heard + w.granted - time.Since(w.began)
 }
 
 // always sends a request now, and first of all on every later connection. Nobody
@@ -126,7 +123,10 @@ func (w *wires) ask(ctx context.Context, code int32, body []byte) ([]byte, error
 
 // firstOwn is the number of our first request; they go down from there. The
 // library counts up from 1, and servers use -1 to -8.
-const firstOwn = -100
+const (
+	firstOwn  = -100
+	heartbeat = -2
+)
 
 // replyBytes are before each answer's body: number, transaction, error.
 const replyBytes = 4 + 8 + 4
@@ -158,6 +158,11 @@ type wire struct {
 	greeted  bool
 	closed   bool
 	waiting  map[int32]chan<- []byte
+	// hello, left and beats are when what has no answer yet left: the request for a session, requests by
+	// their numbers, and heartbeats, which have one number and are answered in their order.
+	hello time.Duration
+	left  map[int32]time.Duration
+	beats []time.Duration
 }
 
 // greetingBytes of the server's first answer: length, protocol version, timeout and session id.
@@ -211,11 +216,11 @@ func (c *wire) Read(b []byte) (int, error) {
 		b = b[:min(len(b), c.rest)]
 	}
 	n, err := c.reader.Read(b)
-	if n > 0 {
-		c.heard()
-	}
 	if c.isGreeted() {
 		c.rest -= n
+		if err == nil && c.rest > 0 {
+			err = c.wait()
+		}
 		return n, err
 	}
 	if err != nil {
@@ -242,10 +247,10 @@ const (
 	rewatchBound = 500 * time.Millisecond
 )
 
-func (c *wire) heard() {
-	c.all.mu.Lock()
-	defer c.all.mu.Unlock()
-	c.all.heard = time.Since(c.all.began)
+// wait gives the server the time anew in which it has to send something more. A large answer comes over a slow
+// connection in many pieces.
+func (c *wire) wait() error {
+	return c.Conn.SetReadDeadline(time.Now().Add(c.silence))
 }
 
 // nextPacket hands out answers to our own requests until a packet of the library's comes.
@@ -257,6 +262,7 @@ func (c *wire) nextPacket() error {
 		}
 		length := int(binary.BigEndian.Uint32(head))
 		number := int32(binary.BigEndian.Uint32(head[4:]))
+		c.answered(number)
 		if number > firstOwn {
 			c.rest = 4 + length
 			return nil
@@ -265,19 +271,22 @@ func (c *wire) nextPacket() error {
 			return fmt.Errorf("an answer of %d bytes", length)
 		}
 		packet := make([]byte, 4+length)
-		if _, err := io.ReadFull(c.reader, packet); err != nil {
-			return err
+		for n := 0; n < len(packet); {
+			some, err := c.reader.Read(packet[n:])
+			if n += some; err == nil {
+				err = c.wait()
+			}
+			if err != nil {
+				return err
+			}
+			c.all.brought.Add(int64(some))
 		}
-		c.heard()
 		c.mu.Lock()
 		if answer := c.waiting[number]; answer != nil {
 			answer <- packet[4:]
 			delete(c.waiting, number)
 		}
 		c.mu.Unlock()
-		if err := c.Conn.SetReadDeadline(time.Now().Add(c.silence)); err != nil {
-			return err
-		}
 	}
 }
 
@@ -293,11 +302,13 @@ func (c *wire) greet(b []byte) {
 	session := binary.BigEndian.Uint64(c.greeting[12:])
 	granted := time.Duration(binary.BigEndian.Uint32(c.greeting[8:])) * time.Millisecond
 	c.greeted, c.greeting = true, nil
+	hello := c.hello
 	c.mu.Unlock()
 	if session == 0 {
 		return // expired
 	}
 	w := c.all
+	w.arrived(hello)
 	w.mu.Lock()
 	w.granted, w.trouble = granted, nil
 	c.hold = w.sessions > 0
@@ -318,6 +329,7 @@ func (c *wire) Write(b []byte) (int, error) {
 	if len(b) >= 12 && binary.BigEndian.Uint32(b[8:]) == opSetWatches {
 		c.once.Do(func() { close(c.rewatched) })
 	}
+	c.leaves(b)
 	if n, err := c.Conn.Write(b); err != nil {
 		c.all.place.Logger.Debug("a write to ZooKeeper failed", "server", c.address, "sent", n, "error", err)
 		_ = c.Close()

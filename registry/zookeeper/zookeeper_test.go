@@ -130,8 +130,18 @@ func TestOneServer(t *testing.T) {
 		"DigestProtectsAllNodes":                      testDigestProtectsAllNodes,
 		"NodesOfOthersEndNoTerm":                      testNodesOfOthersEndNoTerm,
 		"WhatMayNotBeReadIsOneEntry":                  testWhatMayNotBeReadIsOneEntry,
+		"FolderThatMayNotBeListedHindersNoOther":      testFolderThatMayNotBeListedHindersNoOther,
+		"TermNumbersThatGoBack":                       testTermNumbersThatGoBack,
+		"RecordOfTheLeaderIsKept":                     testRecordOfTheLeaderIsKept,
+		"ChrootThatIsGoneForAMoment":                  testChrootThatIsGoneForAMoment,
+		"Quota":                                       testQuota,
+		"PathsThatAreTooLong":                         testPathsThatAreTooLong,
+		"SlowLink":                                    testSlowLink,
+		"ConnectionsThatBreakInLargeAnswers":          testConnectionsThatBreakInLargeAnswers,
+		"LateAnswersLengthenNoTerm":                   testLateAnswersLengthenNoTerm,
 		"Chroot":                                      testChroot,
 		"LimitsAtTheBorder":                           testLimitsAtTheBorder,
+		"WritesWithoutAnswerEndTheTerm":               testWritesWithoutAnswerEndTheTerm,
 		"Suite":                                       testSuite,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, server) })

@@ -35,6 +35,7 @@ type agent struct {
 type executor struct {
 	info   cluster.Executor
 	ready  bool
+	ending bool // its framework was removed
 	dead   bool
 	queued []string // tasks to be handed over when it is ready
 	missed []string // those that the agent's restart came before

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -158,6 +159,7 @@ func (m *master) accept(a cluster.Accept) {
 				w.count(ExecutorGoneAtAccept)
 			}
 			w.started[t.Executor.ID] = true
+			w.roles[t.Executor.ID] = m.role
 			free = free.Minus(app.Resources(t.Executor.Resources))
 			k.executors[t.Executor.ID] = t.Executor
 		}
@@ -189,7 +191,13 @@ func (m *master) invalid(k *known, t cluster.TaskLaunch, free app.Resources, sta
 		need = need.Plus(app.Resources(t.Executor.Resources))
 	} else if !sameExecutor(x, t.Executor) {
 		w.fail("X4 ExecutorInfo is kept byte for byte", "executor %s on %s: %+v, launched with %+v", t.Executor.ID, k.a.id, x, t.Executor)
-		return "ExecutorInfo is not compatible with existing ExecutorInfo"
+		return notCompatible
+	} else if w.roles[t.Executor.ID] != m.role {
+		w.fail("X1 an executor of another role is not used again", "executor %s on %s has role %q, launched on with %q", t.Executor.ID, k.a.id, w.roles[t.Executor.ID], m.role)
+		return notCompatible
+	} else if w.refused[t.Executor.ID] || w.dice(ExecutorRefused) {
+		w.refused[t.Executor.ID] = true
+		return notCompatible
 	}
 	if !need.Fits(free) {
 		// An executor that was believed to run has to be paid: a wrong belief, which the ERROR ends.
@@ -201,7 +209,10 @@ func (m *master) invalid(k *known, t cluster.TaskLaunch, free app.Resources, sta
 	return ""
 }
 
+const notCompatible = "ExecutorInfo is not compatible with existing ExecutorInfo with same ExecutorID."
+
 func sameExecutor(a, b cluster.Executor) bool {
 	return a.ID == b.ID && a.Framework == b.Framework && a.Name == b.Name && a.Resources == b.Resources && a.BinaryURI == b.BinaryURI &&
-		a.Version == b.Version && slices.Equal(a.Command, b.Command)
+		a.Version == b.Version && slices.Equal(a.Command, b.Command) &&
+		a.User == b.User && a.ShutdownGrace == b.ShutdownGrace && maps.Equal(a.Environment, b.Environment)
 }

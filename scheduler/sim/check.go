@@ -21,6 +21,7 @@ type checker struct {
 	jobs      map[string]*jobMirror
 	live      map[string]string // tasks that are committed as launching or running → execution
 	ghosts    map[string]string // → agent
+	removedBy map[string]string // ghosts of removed frameworks → the master that did it
 	alive     map[string]bool   // ghosts that the leader was told are alive
 	executors map[string]bool   // → closing
 	toldToEnd map[string]bool   // executors whose end was committed, or told
@@ -45,7 +46,7 @@ type shardOf struct {
 
 func newChecker(w *world) *checker {
 	return &checker{w: w, decoder: newDecoder(), execs: map[string]*execRecord{}, early: map[string]*execRecord{}, ever: map[string]bool{}, jobs: map[string]*jobMirror{}, live: map[string]string{},
-		ghosts: map[string]string{}, alive: map[string]bool{}, executors: map[string]bool{}, toldToEnd: map[string]bool{}, infos: map[string]cluster.Executor{},
+		ghosts: map[string]string{}, removedBy: map[string]string{}, alive: map[string]bool{}, executors: map[string]bool{}, toldToEnd: map[string]bool{}, infos: map[string]cluster.Executor{},
 		promises: map[string]bool{}, endNoted: map[string]bool{}, running: map[shardOf][]*process{}, foreign: map[*process]bool{}}
 }
 
@@ -147,6 +148,9 @@ func (c *checker) shardsChanged(e *execRecord, was, now []shardRecord) {
 	for i, s := range now {
 		if live(s.State) {
 			c.live[s.TaskID] = e.ID
+		}
+		if s.State == scheduler.Failed && strings.Contains(s.Cause, notCompatible) {
+			c.w.fail("X1 an executor that the master knows otherwise fails no shard", "execution %s, item %d: %s", e.ID, s.Item, s.Cause)
 		}
 		if e.done[s.Item] && s.State != scheduler.Finished {
 			c.w.fail("nothing runs twice: what finished has finished", "execution %s, item %d: now %s", e.ID, s.Item, s.State)
@@ -254,7 +258,7 @@ func (c *checker) processBegins(p *process) {
 		switch {
 		case w.forgotten[old.task], w.forgotten[p.task]:
 			w.count(LateProcess) // an operator said that it is over
-		case old.lingers, old.removed:
+		case old.lingers, old.removed && old.foreign: // nobody told us of it
 			w.count(LateProcess)
 		case old.failover && old.wasAway, p.failover && p.wasAway && c.ghosts[p.task] != "": // given up, it may begin late
 			w.count(LateProcess)

@@ -3,6 +3,7 @@ package sim
 import (
 	"bytes"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
@@ -126,6 +127,13 @@ func (c *checker) told(l *leader, e cluster.Event) {
 		v.seen[e.TaskID] = true
 		if c.ghosts[e.TaskID] != "" && l.term == c.w.store.term { // a deposed leader's knowledge is nobody's
 			c.alive[e.TaskID] = e.State == cluster.Running || e.State == cluster.Starting || e.State == cluster.Staging
+		}
+		if strings.HasPrefix(e.TaskID, "question-") && e.State != cluster.Gone && !strings.Contains(e.Message, "to the agent") && l.term == c.w.store.term {
+			for ghost, agent := range c.ghosts { // their framework was removed; their agent is away
+				if agent == e.AgentID {
+					delete(c.alive, ghost)
+				}
+			}
 		}
 		if len(e.UUID) > 0 {
 			v.acks = append(v.acks, e)

@@ -35,7 +35,8 @@ const (
 	MaintenanceWindow
 	OperatorReconciles
 	OperatorForgets
-	lastPlanned = OperatorForgets
+	RoleChanged
+	lastPlanned = RoleChanged
 )
 
 // Faults that come by chance at their place.
@@ -80,7 +81,8 @@ const (
 	ExecutorCrashAtLaunch
 	TaskProcessKilled
 	SandboxFull
-	lastByChance = SandboxFull
+	ExecutorRefused
+	lastByChance = ExecutorRefused
 )
 
 // Faults that follow from others.
@@ -115,6 +117,10 @@ const (
 	LateProcess
 	Drained
 	Forgotten
+	TaskOutlivesFramework
+	RemovalForgotten
+	FiltersKept
+	UnknownToAgent
 	NumFaults
 )
 
@@ -124,20 +130,21 @@ var faultNames = [NumFaults]string{
 	"executor over its memory limit", "clock steps forward", "clock steps back", "storm of offers and rescinds", "another framework takes offers",
 	"framework removed", "registry session lost", "a dead process's SUBSCRIBE arrives late",
 	"scheduler cut off from the registry", "master silent: heartbeats stop, the connection stays", "connection to the master slow", "clock an hour forward", "clock an hour back",
-	"executor over its disk limit", "maintenance window of an agent", "operator asks for reconciliation", "operator forgets a task that may live",
+	"executor over its disk limit", "maintenance window of an agent", "operator asks for reconciliation", "operator forgets a task that may live", "scheduler restarts with another role",
 	"crash between config commit and step", "crash before a commit", "crash after a commit, before its effects", "crash before an ACCEPT", "crash after an ACCEPT",
 	"crash before an acknowledgement", "crash after an acknowledgement", "crash before a KILL", "crash after a KILL", "crash before SUBSCRIBE", "crash before an answer", "crash between two effects", "pause between two effects", "crash between the parts of a write", "slow commit",
 	"commit unknown, was done", "commit unknown, was not done", "commit unknown and the term lost", "SUBSCRIBE fails", "call or its answer lost",
 	"ACCEPT or its answer lost", "ACCEPT late", "ACCEPT answered late", "master rejects a task", "launch lost on the way to the agent", "KILL lost", "SHUTDOWN lost",
 	"acknowledgement lost", "update lost", "update doubled", "update late", "FAILURE lost", "executor's exit not told", "executor fails to start",
 	"package cannot be fetched", "executor does not survive an agent restart", "operator edits a document", "executor crashes as a task is on its way",
-	"task's process killed", "disk full in the sandbox",
+	"task's process killed", "disk full in the sandbox", "master has another ExecutorInfo of an executor",
 	"a new leader's server lags behind the last commits", "framework id, queues and documents of the original", "task that the original left running", "queue of the original", "operator writes what cannot be used", "change conflicts with an operator's edit",
 	"a live task is not forgotten", "agent about to go is on offer",
 	"deposed leader tries to write", "deposed leader wakes up", "call on an old stream", "second subscriber takes over", "ACCEPT of a gone offer",
 	"ACCEPT on an executor just gone", "launch for an executor just gone", "end told without cause", "silence for a recovering agent", "UNKNOWN for a running task", "agent marked unreachable", "unreachable agent returns",
 	"task lost on the way", "task outlives its executor", "update sent again", "trigger repeated with its key", "write in several commits", "many fires in one instant",
 	"fire finds its job running", "second process while the first is unreachable (failover) or forgotten", "drain", "ghost forgotten by an operator",
+	"task outlives its framework", "next master knows nothing of a removed framework", "filters outlive a leader", "UNKNOWN of a task that its agent does not have (Mesos 1.4)",
 }
 
 func (f Fault) String() string { return faultNames[f] }
@@ -148,7 +155,7 @@ var chances = map[Fault]float64{
 	CommitUnknownDone: 0.01, CommitUnknownNotDone: 0.01, CommitLostWithTerm: 0.003, SubscribeFails: 0.2, CallLost: 0.002,
 	AcceptLost: 0.01, AcceptLate: 0.05, AcceptAnsweredLate: 0.1, MasterRejects: 0.01, RunLost: 0.01, KillLost: 0.1, ShutdownLost: 0.2,
 	AckLost: 0.02, UpdateLost: 0.02, UpdateDoubled: 0.03, UpdateLate: 0.02, FailureLost: 0.3, ExitLost: 0.02, StartFails: 0.05, PackageFails: 0.02, ExecutorNotBack: 0.5,
-	OperatorEdits: 1, ExecutorCrashAtLaunch: 0.01, TaskProcessKilled: 0.02, SandboxFull: 0.01,
+	OperatorEdits: 1, ExecutorCrashAtLaunch: 0.01, TaskProcessKilled: 0.02, SandboxFull: 0.01, ExecutorRefused: 0.01,
 	CrashBeforeCommit: 0.003, CrashAfterCommit: 0.003, CrashBeforeAccept: 0.01, CrashAfterAccept: 0.01, CrashBeforeAck: 0.003, CrashAfterAck: 0.003,
 	CrashBeforeKill: 0.02, CrashAfterKill: 0.02, CrashBeforeSubscribe: 0.02, CrashBeforeReply: 0.02,
 }

@@ -88,16 +88,36 @@ func (a *agent) endAll(tell bool) {
 	a.executorLost = a.w.now
 }
 
-// endRemoved ends what belongs to frameworks that were torn down.
+// endRemoved ends what belongs to frameworks that were torn down: their executors have their
+// grace, and nobody is told any more.
 func (a *agent) endRemoved() {
+	w := a.w
 	for _, id := range sorted(a.executors) {
-		if x := a.executors[id]; a.w.removed[x.info.Framework] {
-			a.end(x, cluster.ReasonExecutorTerminated, "Framework removed", 0)
+		x := a.executors[id]
+		if of := x.info.Framework; !w.removed[of] || w.removedBy[of] != a.with || x.ending {
+			continue
 		}
+		x.ending = true
+		w.after(w.between(time.Millisecond, w.opt.KillGrace), func() {
+			a.end(x, cluster.ReasonExecutorTerminated, "Framework removed", 0)
+			a.forgetRemoved()
+		})
 	}
+	a.forgetRemoved()
+}
+
+// forgetRemoved drops the tasks of removed frameworks whose executors are over.
+func (a *agent) forgetRemoved() {
 	for _, id := range sorted(a.tasks) {
-		if a.w.removed[a.tasks[id].launch.Executor.Framework] {
-			a.forget(id)
+		t := a.tasks[id]
+		if !a.w.removed[t.launch.Executor.Framework] {
+			continue
+		}
+		t.updates, t.forgotten = nil, true
+		if a.executors[t.executor] == nil {
+			delete(a.tasks, id)
+		} else if t.running() {
+			a.w.count(TaskOutlivesFramework)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/app"
@@ -13,6 +14,8 @@ type master struct {
 	w  *world
 	id string
 	fw string
+	// role of the framework, with which the master completes what it is told of executors.
+	role string
 
 	agents      map[string]*known
 	recovering  map[string]bool // registered with the last master, not back yet
@@ -49,6 +52,13 @@ func newMaster(w *world, memory bool) *master {
 	w.masters++
 	m := &master{w: w, id: fmt.Sprintf("master-%d", w.masters), agents: map[string]*known{}, recovering: map[string]bool{},
 		unreachable: map[string]time.Time{}, tasks: map[string]*mtask{}, away: map[string]string{}, offers: map[string]*offer{}, filters: map[string]filter{}}
+	if len(w.removed) > 0 { // of which it knows nothing yet, with memory or without
+		w.after(w.between(time.Minute, 20*time.Minute), func() {
+			if w.master == m {
+				m.removeAgain()
+			}
+		})
+	}
 	if old := w.master; memory && old != nil {
 		for id := range old.agents {
 			m.recovering[id] = true
@@ -75,6 +85,17 @@ func newMaster(w *world, memory bool) *master {
 	return m
 }
 
+// removeAgain ends what is left of frameworks that another master has removed: their failover
+// timeout is over for this one too.
+func (m *master) removeAgain() {
+	for id := range m.w.removed {
+		m.w.removedBy[id] = m
+	}
+	for _, id := range sorted(m.agents) {
+		m.toAgent(id, NumFaults, (*agent).endRemoved)
+	}
+}
+
 func (m *master) tell(e cluster.Event) {
 	if m.stream == nil {
 		return
@@ -91,10 +112,16 @@ func (m *master) subscribe(s *stream, fw string) {
 		m.w.count(SecondSubscriber)
 		old.tell(cluster.FrameworkError{Message: "Framework failed over", FailedOver: true})
 		old.open = false
+		// Filters go only when the master sees the framework's connection end.
+		for _, f := range m.filters {
+			if f.until > m.w.now {
+				m.w.count(FiltersKept)
+				break
+			}
+		}
 	}
-	m.stream, m.fw = s, fw
+	m.stream, m.fw, m.role = s, fw, s.sess.l.role
 	m.suppressed = false
-	clear(m.filters)
 	clear(m.offers)
 	m.tell(cluster.Subscribed{FrameworkID: fw, MasterID: m.id})
 	m.allocate(m.w.between(time.Millisecond, 500*time.Millisecond))
@@ -108,6 +135,7 @@ func (m *master) lost(s *stream) {
 	s.open = false
 	m.stream = nil
 	clear(m.offers)
+	clear(m.filters)
 }
 
 // say is an update of the master's own: without uuid.
@@ -179,14 +207,19 @@ func (m *master) answer(taskID, agentID string) {
 		m.w.count(Silence)
 	case m.away[taskID] != "" || !m.unreachable[agentID].IsZero():
 		say(cluster.Unreachable, "Task is unreachable")
+	case m.agents[agentID] != nil && m.w.old:
+		m.w.count(UnknownToAgent)
+		say(cluster.Unknown, "Task is unknown to the agent")
 	case m.agents[agentID] != nil:
-		say(cluster.Gone, "Task is gone")
+		say(cluster.Gone, "Task is unknown to the agent")
 	default:
 		if len(m.recovering) > 0 {
 			m.w.count(Silence)
 			return
 		}
-		if a := m.w.agent(agentID); a != nil && a.tasks[taskID] != nil {
+		if a := m.w.agent(agentID); a != nil && strings.HasPrefix(taskID, "question-") {
+			a.wasAway() // asked for the agent's sake
+		} else if a != nil && a.tasks[taskID] != nil {
 			if a.tasks[taskID].running() {
 				m.w.count(UnknownWhileRunning)
 			}
@@ -218,10 +251,9 @@ func (m *master) acknowledge(ack cluster.Ack) {
 	m.toAgent(ack.AgentID, AckLost, func(a *agent) { a.acknowledged(ack.TaskID, ack.UUID) })
 }
 
-// update passes on what an agent told.
-func (m *master) update(a *agent, u cluster.Update, latest cluster.State) {
-	k := m.agents[a.id]
-	if t := a.tasks[u.TaskID]; k == nil || t != nil && m.w.removed[t.launch.Executor.Framework] {
+// update passes on what an agent told, of a framework that it knows.
+func (m *master) update(a *agent, u cluster.Update, framework string, latest cluster.State) {
+	if m.agents[a.id] == nil || m.w.removed[framework] {
 		return
 	}
 	if t := m.tasks[u.TaskID]; t != nil {
@@ -298,7 +330,10 @@ func (m *master) register(a *agent) {
 	}
 	for _, id := range sorted(a.tasks) {
 		t := a.tasks[id]
-		if w.removed[t.launch.Executor.Framework] {
+		if of := t.launch.Executor.Framework; w.removed[of] {
+			if w.removedBy[of] != m && !over(t.state) {
+				w.count(RemovalForgotten)
+			}
 			continue
 		}
 		mt := &mtask{id: id, agent: a.id, executor: t.launch.Executor.ID, res: app.Resources(t.launch.Resources), state: t.told, latest: t.state}

@@ -98,6 +98,14 @@ func (w *world) happens(f Fault) bool {
 		l.put(scheduler.ReconcileAsked{Token: l.token, Explicit: w.rng.IntN(2) == 0})
 	case OperatorForgets:
 		return leads && w.forgetSome(l)
+	case RoleChanged:
+		if !leads {
+			return false
+		}
+		if w.opt.Role = "blue"; l.role == "blue" {
+			w.opt.Role = "*"
+		}
+		l.die("restarts with another role")
 	case SessionCut:
 		if w.master.stream == nil {
 			return false
@@ -171,6 +179,18 @@ func (w *world) happens(f Fault) bool {
 		if w.rng.IntN(4) > 0 || w.master.fw == "" {
 			return false
 		}
+		if w.rng.IntN(2) == 0 && up {
+			// One agent is away then, and when it is back another master leads.
+			for _, b := range w.agents {
+				if b.online() && len(b.tasks) > len(a.tasks) {
+					a = b
+				}
+			}
+			a.cut = true
+			a.disconnect()
+			w.after(w.between(2*time.Second, 20*time.Second), func() { w.failover(w.rng.IntN(2) == 0) })
+			w.after(w.between(20*time.Second, 5*time.Minute), a.heal)
+		}
 		w.removeFramework()
 	}
 	return true
@@ -236,7 +256,7 @@ func (w *world) replace(a *agent, host string) {
 // removeFramework is an operator's teardown: all is killed.
 func (w *world) removeFramework() {
 	m := w.master
-	w.removed[m.fw] = true
+	w.removed[m.fw], w.removedBy[m.fw] = true, m
 	for _, a := range w.agents {
 		for _, t := range a.tasks {
 			if t.process != nil {

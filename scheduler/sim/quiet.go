@@ -78,11 +78,14 @@ func (w *world) drain() {
 	}
 }
 
-// forgetGhosts is an operator who knows which machines are gone.
+// forgetGhosts is an operator who knows which machines are gone, and what runs where nobody can
+// tell any more.
 func (w *world) forgetGhosts(l *leader) {
 	for _, g := range sorted(w.check.ghosts) {
 		agentID := w.check.ghosts[g]
-		if a := w.agent(agentID); a == nil || a.lost {
+		a, by := w.agent(agentID), w.check.removedBy[g]
+		nobodyKnows := by != "" && by != w.master.id
+		if a == nil || a.lost || nobodyKnows && (a.tasks[g] == nil || !a.tasks[g].running()) {
 			w.count(Forgotten)
 			l.put(scheduler.ForgetAsked{TaskID: g})
 		}

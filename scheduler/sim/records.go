@@ -49,6 +49,7 @@ type shardRecord struct {
 	State   scheduler.State `json:"s"`
 	TaskID  string          `json:"t"`
 	Attempt int             `json:"a"`
+	Cause   string          `json:"ca"`
 }
 
 func terminal(s scheduler.State) bool {
@@ -182,9 +183,9 @@ func (c *checker) take(wr *registry.Write) {
 		delete(c.ghosts, name)
 		delete(c.alive, name)
 	case dir == pathGhost:
-		var g struct{ Agent string }
+		var g struct{ Agent, RemovedBy string }
 		if read(&g) {
-			c.ghosts[name] = g.Agent
+			c.ghosts[name], c.removedBy[name] = g.Agent, g.RemovedBy
 		}
 	case dir == pathExecutor && wr.Delete:
 		delete(c.executors, name)

@@ -140,6 +140,7 @@ func (l *leader) subscribe(c scheduler.CallSubscribe) {
 	w.after(w.latency(), func() {
 		m := w.master
 		if w.removed[c.FrameworkID] {
+			m.removeAgain()
 			l.soon(w.latency(), func() { failed("Framework has been removed", true) })
 			return
 		}

@@ -14,6 +14,7 @@ type leader struct {
 	w    *world
 	no   int
 	term int64
+	role string
 	core *scheduler.Core
 	rnd  rand.Source
 
@@ -59,7 +60,7 @@ func (w *world) campaign(delay time.Duration) {
 			has = w.store.index
 		}
 		w.store.term++
-		l := &leader{w: w, no: len(w.leaders) + 1, term: w.store.term, began: w.now, lastPause: -time.Hour,
+		l := &leader{w: w, no: len(w.leaders) + 1, term: w.store.term, role: w.opt.Role, began: w.now, lastPause: -time.Hour,
 			rnd: rand.NewPCG(w.cfg.Seed, uint64(len(w.leaders))+77), asks: map[uint64]func(scheduler.Reply){}}
 		l.watch.reset()
 		w.leaders = append(w.leaders, l)

@@ -51,12 +51,12 @@ func (a *agent) forward(t *task) {
 		return
 	}
 	w := a.w
-	u, latest := t.updates[0], t.state
+	u, framework, latest := t.updates[0], t.launch.Executor.Framework, t.state
 	if a.online() && a.with == w.master {
 		t.told = u.State
 		send := func() {
 			if !t.forgotten {
-				a.toMaster(UpdateLost, func(m *master) { m.update(a, u, latest) })
+				a.toMaster(UpdateLost, func(m *master) { m.update(a, u, framework, latest) })
 			}
 		}
 		send()

@@ -124,7 +124,11 @@ type world struct {
 	faults    [NumFaults]int
 	forgotten map[string]bool // tasks that an operator said are over
 	removed   map[string]bool // framework ids that were torn down
-	started   map[string]bool // executors that a master was asked to start
+	removedBy map[string]*master
+	started   map[string]bool   // executors that a master was asked to start
+	refused   map[string]bool   // executors that the master knows otherwise than we do
+	roles     map[string]string // of executors
+	old       bool              // Mesos 1.4
 	launched  int
 	kills     int
 	steps     int
@@ -142,7 +146,7 @@ type world struct {
 }
 
 func newWorld(cfg Config, t *tracer) *world {
-	w := &world{cfg: cfg, trace: t, rng: rand.New(rand.NewPCG(cfg.Seed, 0x5eed)), forgotten: map[string]bool{}, removed: map[string]bool{}, started: map[string]bool{}, lastJump: -time.Hour}
+	w := &world{cfg: cfg, trace: t, rng: rand.New(rand.NewPCG(cfg.Seed, 0x5eed)), forgotten: map[string]bool{}, removed: map[string]bool{}, removedBy: map[string]*master{}, started: map[string]bool{}, refused: map[string]bool{}, roles: map[string]string{}, lastJump: -time.Hour}
 	t.now = func() time.Duration { return w.now }
 	w.store = newStore(func() time.Duration { return w.now })
 	w.check = newChecker(w)
@@ -163,6 +167,7 @@ func newWorld(cfg Config, t *tracer) *world {
 	if w.rng.IntN(4) == 0 {
 		w.opt.ExecutorIdle = 0
 	}
+	w.old = w.rng.IntN(8) == 0
 	w.mood()
 	w.master = newMaster(w, false)
 	for range 1 + w.rng.IntN(6) {

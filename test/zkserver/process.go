@@ -50,7 +50,7 @@ func launch(folder string) (*process, error) {
 	// A JVM that starts at once; the heap grows only with what is stored (100,000
 	// jobs take 300 MiB), and the transaction log in steps of 1 MiB instead of 64.
 	cmd := exec.Command("java", "-Xms32m", "-Xmx768m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData",
-		"-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-Dzookeeper.preAllocSize=1024", "-Dzookeeper.jmx.log4j.disable=true",
+		"-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-Dzookeeper.preAllocSize=1024", "-Dzookeeper.enforceQuota=true", "-Dzookeeper.jmx.log4j.disable=true",
 		"-cp", strings.Join(jars, ":"), "org.apache.zookeeper.server.quorum.QuorumPeerMain", filepath.Join(folder, "zoo.cfg"))
 	cmd.Dir = folder
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + folder, "LC_ALL=C.UTF-8"}

@@ -130,6 +130,23 @@ func TestExecutorInfoMustNotChange(t *testing.T) {
 	}
 }
 
+// The master completes what it is told of an executor with the framework's role, and compares that.
+func TestAnotherRoleMakesAnotherExecutorInfo(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	a := w.agent(Recovered{})
+	f := w.subscribed("", `,"role":"blue"`)
+	f.accept(0, f.offer(), custom("t1", a.id(), executorJSON("ex1", f.id)))
+	a.asked(t, "run t1")
+	f.cancel()
+	f = w.subscribed(f.id, `,"role":"green"`)
+	f.accept(0, f.offer(), custom("t2", a.id(), executorJSON("ex1", f.id)), custom("t3", a.id(), executorJSON("ex2", f.id)))
+	if got := f.status(); got["state"] != "TASK_ERROR" || got["reason"] != "REASON_TASK_INVALID" || !strings.HasPrefix(got["message"].(string), "ExecutorInfo is not compatible with existing ExecutorInfo with same ExecutorID.") {
+		t.Errorf("%v", got)
+	}
+	a.asked(t, "run t3")
+}
+
 func TestTaskGroupsAreRejected(t *testing.T) {
 	t.Parallel()
 	w := start(t)

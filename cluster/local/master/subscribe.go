@@ -157,8 +157,9 @@ func (m *Master) subscribe(call *scheduler.Call_Subscribe, s *subscription) erro
 	if f.stream != nil {
 		f.stream.end(errorEvent("Framework failed over"))
 	}
+	// Filters stay: Mesos clears them when it sees a framework's connection end, and that of a
+	// subscriber whose host froze is still open.
 	m.withdrawOffers(f)
-	clear(f.filters)
 	f.suppressed = slices.Contains(call.SuppressedRoles, f.role())
 	f.stream = s
 

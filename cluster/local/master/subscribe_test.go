@@ -104,6 +104,24 @@ func TestSecondSubscriberTakesOver(t *testing.T) {
 	}
 }
 
+// Filters go with a framework's connection, not with its subscriber.
+func TestFiltersOutliveASubscriberWhoseStreamIsOpen(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	w.agent(Recovered{})
+	old := w.subscribed("")
+	old.decline(3600, old.offer())
+	now := w.subscribed(old.id)
+	now.call("RECONCILE", `"reconcile":{"tasks":[{"task_id":{"value":"marker"}}]}`)
+	if got := now.status(); dig(got, "task_id", "value") != "marker" {
+		t.Errorf("%v", got)
+	}
+	now.call("REVIVE", "")
+	now.decline(3600, now.offer())
+	now.cancel()
+	w.subscribed(old.id).offer()
+}
+
 func TestTeardownIsForGood(t *testing.T) {
 	t.Parallel()
 	w := start(t)

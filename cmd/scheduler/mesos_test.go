@@ -1,0 +1,96 @@
+package main
+
+import (
+	"bytes"
+	"crypto/x509"
+	"encoding/pem"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// What executors are told of TLS: that it is spoken, and the CA; never a key.
+func TestExecutorsGetTheCA(t *testing.T) {
+	t.Parallel()
+	known := httptest.NewTLSServer(nil)
+	known.Close()
+	certificate := string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: known.Certificate().Raw}))
+	private, err := x509.MarshalPKCS8PrivateKey(known.TLS.Certificates[0].PrivateKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}))
+	w := newWorld(t)
+	keyFile := w.file(t, "key", key, 0o640)
+	big := w.file(t, "bundle", strings.Repeat(certificate, 20), 0o600)
+	for name, c := range map[string]struct {
+		args []string
+		want map[string]string
+		note string
+	}{
+		"plain": {[]string{"--mesos", "http://h:1"}, nil, ""},
+		"a CA, carelessly with its key": {
+			[]string{"--mesos", "https://h:1", "--mesos-ca-file", w.file(t, "ca", "# ours\n"+key+certificate, 0o600)},
+			map[string]string{"LIBPROCESS_SSL_ENABLED": "true", "ELASTICJOB_MESOS_CA": certificate, "ELASTICJOB_AGENT_HOSTNAME": "agent.example"}, "",
+		},
+		"a client certificate": {
+			[]string{"--mesos", "https://h:1", "--mesos-ca-file", w.file(t, "ca2", certificate, 0o600), "--mesos-cert-file", w.file(t, "cert", certificate, 0o600), "--mesos-key-file", keyFile},
+			map[string]string{"LIBPROCESS_SSL_ENABLED": "true", "ELASTICJOB_MESOS_CA": certificate, "ELASTICJOB_AGENT_HOSTNAME": "agent.example"}, "chmod 600 " + keyFile,
+		},
+		"a bundle": {
+			[]string{"--mesos", "https://h:1", "--mesos-ca-file", big},
+			map[string]string{"LIBPROCESS_SSL_ENABLED": "true", "ELASTICJOB_MESOS_CA": "system", "ELASTICJOB_AGENT_HOSTNAME": "agent.example"}, "too large",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, err := w.settings(c.args...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got map[string]string
+			if environment := coreOptions(*s.config, time.UTC, "").ExecutorEnvironment; environment != nil {
+				got = environment("agent.example")
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			var shown bytes.Buffer
+			if err := s.show(&shown); err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(shown.String(), c.note) || strings.Contains(shown.String(), "PRIVATE KEY") {
+				t.Errorf("it says:\n%s", &shown)
+			}
+		})
+	}
+}
+
+// Each executor says who it runs as, since Mesos keeps the framework's first user; this machine's cluster knows none but who started it.
+func TestUserOfExecutors(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for name, c := range map[string]struct {
+		args []string
+		want func(config) string
+	}{
+		"named":        {[]string{"--mesos", "http://h:1", "--mesos-user", "batch"}, func(config) string { return "batch" }},
+		"by default":   {[]string{"--mesos", "http://h:1"}, func(c config) string { return framework(c, "h:1").User }},
+		"this machine": {[]string{"--local"}, func(config) string { return "" }},
+	} {
+		s, err := w.settings(c.args...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := coreOptions(*s.config, time.UTC, "")
+		if want := c.want(*s.config); o.ExecutorUser != want || (want == "" && name != "this machine") {
+			t.Errorf("%s: %q, want %q", name, o.ExecutorUser, want)
+		}
+		if o.ExecutorShutdown <= o.KillGrace+time.Second {
+			t.Errorf("%s: agents give %v for tasks' %v", name, o.ExecutorShutdown, o.KillGrace)
+		}
+	}
+}

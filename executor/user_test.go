@@ -1,0 +1,90 @@
+package executor_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	mesos "github.com/mesos/mesos-go/api/v1/lib"
+)
+
+// An agent's work folder is root's as a rule, and its sandboxes are their executors' users': executors of
+// several users share no cache, and those that can make none in the work folder have one in the sandbox.
+func TestExecutorOfAnotherUser(t *testing.T) {
+	t.Parallel()
+	user := uint32(65534)
+	if me := os.Geteuid(); me != 0 {
+		user = uint32(me)
+	}
+	of := fmt.Sprint("elasticjob-cache-", user)
+	for name, c := range map[string]struct {
+		prepare func(work string) error
+		cache   func(work, sandbox string) string
+		warned  string
+	}{
+		"the work folder is root's": {
+			func(work string) error { return os.Chmod(work, 0o555) }, // where the test is not root
+			func(_, sandbox string) string { return filepath.Join(sandbox, "cache") }, "permission denied",
+		},
+		"the work folder is everybody's": {
+			func(work string) error {
+				return os.Chmod(work, 0o1777)
+			},
+			func(work, _ string) string { return filepath.Join(work, of) }, "",
+		},
+		"root was here before": {
+			func(work string) error {
+				if err := os.MkdirAll(filepath.Join(work, "elasticjob-cache/locks"), 0o755); err != nil {
+					return err
+				}
+				return os.Chmod(work, 0o777)
+			},
+			func(work, _ string) string { return filepath.Join(work, of) }, "",
+		},
+		"somebody else made its folder": {
+			func(work string) error {
+				if err := os.Mkdir(filepath.Join(work, of), 0o755); err != nil {
+					return err
+				}
+				return os.Chmod(filepath.Join(work, of), 0o777)
+			},
+			func(_, sandbox string) string { return filepath.Join(sandbox, "cache") }, of,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			work := t.TempDir()
+			if err := os.Chmod(filepath.Dir(work), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = os.Chmod(work, 0o755) })
+			a := newAgentIn(t, work, func(cmd *exec.Cmd) {
+				if err := c.prepare(work); err != nil {
+					t.Fatal(err)
+				}
+				if os.Geteuid() == 0 {
+					cmd.SysProcAttr.Credential = &syscall.Credential{Uid: user, Gid: user}
+					if err := os.Chown(cmd.Dir, int(user), int(user)); err != nil {
+						t.Fatal(err)
+					}
+				}
+			})
+			for _, id := range []string{"t1", "t2"} {
+				a.launch(taskOf(id, script(t, "exit 0")))
+				a.await(id, mesos.TASK_FINISHED)
+			}
+			kept, err := os.ReadDir(filepath.Join(c.cache(work, a.sandbox), "content"))
+			if err != nil || len(kept) == 0 {
+				t.Errorf("nothing is cached: %v, %v", kept, err)
+			}
+			text, _ := os.ReadFile(a.log.Name())
+			if warned := strings.Contains(string(text), "cached in the sandbox"); warned != (c.warned != "") || !strings.Contains(string(text), c.warned) {
+				t.Errorf("want a warning with %q:\n%s", c.warned, text)
+			}
+		})
+	}
+}

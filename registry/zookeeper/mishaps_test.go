@@ -1,0 +1,428 @@
+package zookeeper_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/registry/zookeeper"
+	"github.com/elasticjob-go/elasticjob/test/zkserver"
+)
+
+// wipe deletes a node with all below it, while others may be making some.
+func wipe(t *testing.T, client *zk.Conn, path string) {
+	t.Helper()
+	eventually(t, "to delete "+path, func() bool {
+		children, _, err := client.Children(path)
+		if errors.Is(err, zk.ErrNoNode) {
+			return true
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range children {
+			wipe(t, client, path+"/"+name)
+		}
+		err = client.Delete(path, -1)
+		return err == nil || errors.Is(err, zk.ErrNoNode)
+	})
+}
+
+// told waits until a path is told, and returns what was told before it.
+func told(t *testing.T, term registry.Term, path string) (before []string) {
+	t.Helper()
+	for deadline := time.After(patience); ; {
+		select {
+		case got := <-term.Changed():
+			if got == path {
+				return before
+			}
+			before = append(before, got)
+		case <-deadline:
+			t.Fatalf("%s is not told; others: %v", path, before)
+		}
+	}
+}
+
+// A folder that can't be compared after a reconnection hinders no other.
+func testFolderThatMayNotBeListedHindersNoOther(t *testing.T, server *zkserver.Server) {
+	t.Parallel()
+	client := server.Client(t)
+	cable, log := newCable(), &lines{}
+	o := zookeeper.Options{Servers: server.Address(), Namespace: namespace(), Dial: cable.dial, Logger: log.logger(), SessionTimeout: 10 * time.Second}
+	_, term := lead(t, o)
+	commit(t, term, put("/config/app/a", "A"), put("/config/job/b", "B"))
+	if _, err := term.List(t.Context(), "/"); err != nil {
+		t.Fatal(err)
+	}
+	acl(t, client, "/"+o.Namespace+"/config/app", false)
+	resume := cable.freeze()
+	cable.cut()
+	if _, err := client.Set("/"+o.Namespace+"/config/job/b", []byte("edited"), -1); err != nil {
+		t.Fatal(err)
+	}
+	resume()
+	told(t, term, "/config/job/b")
+	eventually(t, "a log line", func() bool { return strings.Contains(log.String(), "getAcl /"+o.Namespace+"/config/app,") })
+}
+
+// Term numbers go back when somebody empties the namespace or restores an older ZooKeeper: who led before sees the new leader.
+func testTermNumbersThatGoBack(t *testing.T, server *zkserver.Server) {
+	t.Parallel()
+	client := server.Client(t)
+	log := &lines{}
+	o := zookeeper.Options{Servers: server.Address(), Namespace: namespace()}
+	with := o
+	with.Logger = log.logger()
+	a, term := lead(t, with)
+	for range 2 {
+		term = campaign(t, a, "127.0.0.1:1")
+	}
+	wipe(t, client, "/"+o.Namespace)
+	<-term.Done()
+	b := open(t, o)
+	next := campaign(t, b, "127.0.0.1:2")
+	if next.Number() >= term.Number() {
+		t.Fatalf("term %d came after %d: numbers have not gone back", next.Number(), term.Number())
+	}
+	eventually(t, "the new leader to be known", func() bool {
+		l, ok := a.Leader()
+		return ok && l.Address == "127.0.0.1:2" && l.Term == next.Number()
+	})
+	if !strings.Contains(log.String(), "ZooKeeper went back") {
+		t.Error("the log does not tell")
+	}
+	// Who has seen higher numbers begins above them.
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	wipe(t, client, "/"+o.Namespace)
+	if again := campaign(t, a, "127.0.0.1:1"); again.Number() <= next.Number() {
+		t.Errorf("term %d came after %d", again.Number(), next.Number())
+	}
+	if !strings.Contains(log.String(), "the last term in it is not the last that was there") {
+		t.Error("the log does not tell of the second time")
+	}
+}
+
+// The node that tells followers who leads is written again when somebody deletes or garbles it.
+func testRecordOfTheLeaderIsKept(t *testing.T, server *zkserver.Server) {
+	t.Parallel()
+	client := server.Client(t)
+	o := zookeeper.Options{Servers: server.Address(), Namespace: namespace()}
+	_, term := lead(t, o)
+	node := "/" + o.Namespace + "/brain/term"
+	whole, _, err := client.Get(node)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := client.Delete(node, -1); err != nil {
+			t.Fatal(err)
+		}
+		kept := func() bool {
+			now, _, err := client.Get(node)
+			return err == nil && string(now) == string(whole)
+		}
+		eventually(t, "the node to be back", kept)
+		if _, err := client.Set(node, []byte("{garbled"), -1); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "the node to be whole", kept)
+		commit(t, term, put("/brain/mark", "1"))
+	}
+	follower := open(t, o)
+	eventually(t, "a follower to know the leader", func() bool {
+		l, ok := follower.Leader()
+		return ok && l.Term == term.Number()
+	})
+}
+
+// What was usable once is waited for: servers must not all exit while somebody restores ZooKeeper.
+func testChrootThatIsGoneForAMoment(t *testing.T, server *zkserver.Server) {
+	t.Parallel()
+	client := server.Client(t)
+	chroot := "/gone-for-a-moment"
+	create(t, client, chroot, "")
+	o := zookeeper.Options{Servers: server.Address() + chroot, Namespace: namespace()}
+	r, term := lead(t, o)
+	wipe(t, client, chroot)
+	<-term.Done()
+	if _, err := open(t, o).Campaign(t.Context(), "127.0.0.1:2"); !errors.Is(err, registry.ErrUnusable) {
+		t.Errorf("the first campaign: got %v, want %v", err, registry.ErrUnusable)
+	}
+	led := make(chan error, 1)
+	go func() {
+		_, err := r.Campaign(t.Context(), "127.0.0.1:1")
+		led <- err
+	}()
+	select {
+	case err := <-led:
+		t.Fatalf("the campaign ended: %v", err)
+	case <-time.After(300 * time.Millisecond):
+	}
+	create(t, client, chroot, "")
+	if err := <-led; err != nil {
+		t.Error(err)
+	}
+}
+
+// A refusal for whatever reason changes nothing, says what to do, and ends no term.
+func testQuota(t *testing.T, server *zkserver.Server) {
+	t.Parallel()
+	client := server.Client(t)
+	o := zookeeper.Options{Servers: server.Address(), Namespace: namespace()}
+	_, term := lead(t, o)
+	root := "/" + o.Namespace
+	commit(t, term, put("/config/app/a", "A"))
+	quota := "/zookeeper/quota" + root
+	create(t, client, "/zookeeper/quota/tests", "")
+	create(t, client, quota, "")
+	create(t, client, quota+"/zookeeper_limits", "count=-1,bytes=-1;countHardLimit=1;byteHardLimit=-1")
+	create(t, client, quota+"/zookeeper_stats", "count=20,bytes=200")
+	began := time.Now()
+	err := term.Commit(t.Context(), []registry.Write{put("/config/app/b", "B")})
+	if err == nil || errors.Is(err, registry.ErrTermOver) || errors.Is(err, registry.ErrOutcomeUnknown) {
+		t.Fatalf("got %v", err)
+	}
+	for _, part := range []string{root + "/config/app/b", "-125", "listquota " + root, "setquota"} {
+		if !strings.Contains(err.Error(), part) {
+			t.Errorf("the error does not name %q: %v", part, err)
+		}
+	}
+	if took := time.Since(began); took > 2*time.Second {
+		t.Errorf("the refusal took %v", took)
+	}
+	if got := paths(t, term, "/config"); got != "/config/app/a" {
+		t.Errorf("there are %s", got)
+	}
+	wipe(t, client, quota)
+	commit(t, term, put("/config/app/b", "B"))
+}
+
+// A node whose path can be no entry's is one that says so, until it is deleted.
+func testPathsThatAreTooLong(t *testing.T, server *zkserver.Server) {
+	t.Parallel()
+	client := server.Client(t)
+	o := zookeeper.Options{Servers: server.Address(), Namespace: namespace()}
+	_, term := lead(t, o)
+	if got := paths(t, term, "/"); got != "" {
+		t.Fatalf("there are %s", got)
+	}
+	path := "/config/job/" + strings.Repeat("n", 1100)
+	create(t, client, "/"+o.Namespace+path, "x")
+	told(t, term, path)
+	e, err := term.Get(t.Context(), path)
+	if err != nil || !strings.Contains(e.Unreadable, "1112 bytes long") {
+		t.Errorf("get: %+v, %v", e, err)
+	}
+	if found, err := term.List(t.Context(), "/config"); err != nil || len(found) != 1 || found[0].Unreadable != e.Unreadable {
+		t.Errorf("list: %+v, %v", found, err)
+	}
+	if err := client.Delete("/"+o.Namespace+path, -1); err != nil {
+		t.Fatal(err)
+	}
+	told(t, term, path)
+	if _, err := term.Get(t.Context(), path); !errors.Is(err, registry.ErrBadPath) {
+		t.Errorf("get what is gone: got %v, want %v", err, registry.ErrBadPath)
+	}
+}
+
+// slow is a connection over a slow link.
+type slow struct{ net.Conn }
+
+func (s slow) Read(b []byte) (int, error) {
+	const bytesPerSecond = 512 << 10
+	n, err := s.Conn.Read(b[:min(len(b), 16<<10)])
+	time.Sleep(time.Duration(n) * time.Second / bytesPerSecond)
+	return n, err
+}
+
+// Over a slow link a list takes its time, more than a session's, and the term goes on.
+func testSlowLink(t *testing.T, server *zkserver.Server) {
+	t.Parallel()
+	o := zookeeper.Options{Servers: server.Address(), Namespace: namespace(), SessionTimeout: 3 * time.Second}
+	const nodes = 28_000
+	before, term := lead(t, o)
+	var writes []registry.Write
+	size, limits := 0, before.Limits()
+	for n := range nodes {
+		w := put(fmt.Sprintf("/config/job/%060d", n), "v")
+		if size += w.Size() + limits.PerWrite; size > limits.Commit {
+			commit(t, term, writes...)
+			writes, size = nil, w.Size()+limits.PerWrite
+		}
+		writes = append(writes, w)
+	}
+	commit(t, term, writes...)
+	if err := before.Close(); err != nil {
+		t.Fatal(err)
+	}
+	o.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+		c, err := (&net.Dialer{}).DialContext(ctx, network, address)
+		return slow{c}, err
+	}
+	_, term = lead(t, o)
+	found, err := term.List(t.Context(), "/config")
+	if err != nil || len(found) != nodes {
+		t.Errorf("listed %d of %d nodes: %v", len(found), nodes, err)
+	}
+}
+
+// brief is a connection that breaks after some bytes.
+type brief struct {
+	net.Conn
+	left int
+}
+
+func (b *brief) Read(p []byte) (int, error) {
+	if b.left <= 0 {
+		return 0, errCable
+	}
+	n, err := b.Conn.Read(p[:min(len(p), b.left)])
+	b.left -= n
+	return n, err
+}
+
+// Where connections break in large answers, fewer nodes are asked for at once.
+func testConnectionsThatBreakInLargeAnswers(t *testing.T, server *zkserver.Server) {
+	t.Parallel()
+	o := zookeeper.Options{Servers: server.Address(), Namespace: namespace()}
+	const nodes = 64
+	before, term := lead(t, o)
+	value := strings.Repeat("v", 20_000)
+	for n := range nodes {
+		commit(t, term, put(fmt.Sprintf("/config/job/%d", n), value))
+	}
+	if err := before.Close(); err != nil {
+		t.Fatal(err)
+	}
+	log := &lines{}
+	o.Logger = log.logger()
+	o.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+		c, err := (&net.Dialer{}).DialContext(ctx, network, address)
+		return &brief{c, 200_000}, err
+	}
+	_, term = lead(t, o)
+	found, err := term.List(t.Context(), "/config")
+	if err != nil || len(found) != nodes {
+		t.Errorf("listed %d of %d nodes: %v", len(found), nodes, err)
+	}
+	if !strings.Contains(log.String(), "asking for fewer at once") {
+		t.Error("the log does not tell")
+	}
+}
+
+// late is a connection whose answers come late, and whose requests can be lost.
+type late struct {
+	net.Conn
+	coming  chan packet
+	rest    []byte
+	by      *atomic.Int64
+	loseAll *atomic.Bool
+}
+
+type packet struct {
+	at    time.Time
+	bytes []byte
+}
+
+func (l *late) pump() {
+	defer close(l.coming)
+	for {
+		b := make([]byte, 64<<10)
+		n, err := l.Conn.Read(b)
+		if err != nil {
+			return
+		}
+		l.coming <- packet{time.Now().Add(time.Duration(l.by.Load())), b[:n]}
+	}
+}
+
+func (l *late) Read(b []byte) (int, error) {
+	if len(l.rest) == 0 {
+		p, ok := <-l.coming
+		if !ok {
+			return 0, io.EOF
+		}
+		time.Sleep(time.Until(p.at))
+		l.rest = p.bytes
+	}
+	n := copy(b, l.rest)
+	l.rest = l.rest[n:]
+	return n, nil
+}
+
+func (l *late) Write(b []byte) (int, error) {
+	if l.loseAll.Load() {
+		return len(b), nil
+	}
+	return l.Conn.Write(b)
+}
+
+func (l *late) SetReadDeadline(time.Time) error { return nil }
+
+// T1: answers that come late lengthen no term: it is over before the next one begins.
+func testLateAnswersLengthenNoTerm(t *testing.T, server *zkserver.Server) {
+	t.Parallel()
+	var by atomic.Int64
+	var loseAll atomic.Bool
+	o := zookeeper.Options{Servers: server.Address(), Namespace: namespace(), SessionTimeout: 4 * time.Second}
+	with := o
+	with.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+		c, err := (&net.Dialer{}).DialContext(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		l := &late{Conn: c, coming: make(chan packet, 1000), by: &by, loseAll: &loseAll}
+		go l.pump()
+		return l, nil
+	}
+	_, old := lead(t, with)
+	by.Store(int64(1500 * time.Millisecond))
+	// Servers that are slow, but live, keep the term.
+	select {
+	case <-old.Done():
+		t.Fatalf("the term ended: %v", old.Err())
+	case <-time.After(o.SessionTimeout + time.Second):
+	}
+	loseAll.Store(true)
+	campaign(t, open(t, o), "127.0.0.1:2")
+	if old.Err() == nil {
+		t.Error("two terms at the same time")
+	}
+}
+
+// A server that keeps the session alive and answers no write, as when its disk hangs, is not waited for as long as it is asked again:
+// nobody knows what became of the commit, and others wait for the answer.
+func testWritesWithoutAnswerEndTheTerm(t *testing.T, server *zkserver.Server) {
+	t.Parallel()
+	cable := newCable()
+	_, term := lead(t, zookeeper.Options{Servers: server.Address(), Namespace: namespace(), Dial: cable.dial, SessionTimeout: 2 * time.Second})
+	commit(t, term, put("/config/job/a", "x"))
+	var tries atomic.Int64
+	var swallow func(*plug, []byte) (int, error)
+	swallow = func(p *plug, packet []byte) (int, error) {
+		tries.Add(1)
+		cable.onMulti(swallow)
+		time.AfterFunc(1200*time.Millisecond, func() { _ = p.Conn.Close() }) // it is heard of no more
+		return len(packet), nil
+	}
+	cable.onMulti(swallow)
+	err := term.Commit(t.Context(), []registry.Write{put("/config/job/a", "y")})
+	if !errors.Is(err, registry.ErrTermOver) || !errors.Is(err, registry.ErrOutcomeUnknown) || !strings.Contains(err.Error(), "does a disk of ZooKeeper hang?") {
+		t.Errorf("%v", err)
+	}
+	if n := tries.Load(); n < 2 || n > 6 {
+		t.Errorf("it was sent %d times", n)
+	}
+}

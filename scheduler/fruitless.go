@@ -1,0 +1,192 @@
+package scheduler
+
+import (
+	"slices"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/offers"
+)
+
+// What waits for room that is not there needs no offers held for it (promise 6): Mesos adds what
+// comes free on an agent to what was declined of it, and offers the sum. So after a match all is given
+// back that nothing that waits can use, with filters that grow while nothing changes, and
+// asked for again when something else begins to wait. Who would starve that way gets a
+// reservation (rule L2).
+
+// want is what shards wait for room for; all that want the same fit or fail together.
+type want struct {
+	shard, executor app.Resources
+	kind            string
+	together        int // shards that start together, else 1
+}
+
+func wantOf(d *demand) want {
+	w := want{shard: d.Shard, executor: d.ExecutorSize, kind: d.kind, together: 1}
+	if d.Together {
+		w.together = len(d.Items)
+	}
+	return w
+}
+
+// fruitlessFor are the filters for what nothing that waits can use, one after the other.
+var fruitlessFor = [...]time.Duration{time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second}
+
+const (
+	// againHeld is how long what can take some of the shards that only start together is held,
+	// once it was held in vain: with a REVIVE all that is free comes at once.
+	againHeld = 20 * time.Millisecond
+	// togetherAgain is how often the ends of tasks have all be offered at once for those.
+	togetherAgain = time.Second
+)
+
+// reviveRefused has what was given back in vain be offered again at once: something has changed.
+func (c *Core) reviveRefused() {
+	c.flow.filtered = c.flow.filtered || c.flow.refused
+	c.flow.refused = false
+}
+
+// wantsSeen looks whether something waits that did not at the last match.
+func (c *Core) wantsSeen(ds []demand) {
+	if !c.flow.refused {
+		return
+	}
+	for i := range ds {
+		w := wantOf(&ds[i])
+		if _, known := c.flow.unplaced[w]; !known && c.flow.unplacing[w].IsZero() {
+			c.reviveRefused()
+			return
+		}
+	}
+}
+
+// wantsLeft takes in what a match could not place, of which a round can have several.
+func (c *Core) wantsLeft(ds []demand, unplaced []offers.Unplaced, more bool) {
+	f := &c.flow
+	if f.unplacing == nil {
+		f.unplacing = map[want]time.Time{}
+	}
+	for _, u := range unplaced {
+		if u.Never {
+			continue
+		}
+		w := wantOf(&ds[u.Demand])
+		since, known := f.unplaced[w]
+		if !known {
+			f.fruitless = 0
+		}
+		if !known || since.After(c.now) {
+			since = c.now
+		}
+		f.unplacing[w] = since
+	}
+	if !more {
+		f.unplaced, f.unplacing = f.unplacing, nil
+	}
+}
+
+// leftOver: an ACCEPT leaves the rest of its agent to a filter.
+func (c *Core) leftOver(started []*executorRecord) {
+	f := &c.flow
+	someWait, cheaper := false, false
+	for _, left := range []map[want]time.Time{f.unplaced, f.unplacing} {
+		for w := range left {
+			someWait = true
+			cheaper = cheaper || slices.ContainsFunc(started, func(x *executorRecord) bool { return x.Kind == w.kind })
+		}
+	}
+	if someWait && !cheaper {
+		f.refused = true // they did not fit
+		return
+	}
+	f.filtered = true
+}
+
+// heldUntil is when an agent's offers are given back that a match has left.
+func (c *Core) heldUntil(a offers.Agent) (until time.Time) {
+	for w, since := range c.flow.unplaced {
+		need := w.shard
+		if !slices.ContainsFunc(c.executorsOn[a.ID], func(x *executorRecord) bool { return x.Kind == w.kind && !x.Closing }) {
+			need = need.Plus(w.executor)
+		}
+		if !need.Fits(a.Free) {
+			continue
+		}
+		for _, t := range []time.Time{c.pool.Oldest(a.ID).Add(againHeld), since.Add(c.opt.OfferHold)} {
+			if t.After(until) {
+				until = t
+			}
+		}
+	}
+	return until
+}
+
+// giveBackFruitless declines, after a match, what nothing that waits can use, and a little later
+// what can take some shards of what only fits as a whole. Fires to come have all be offered at once.
+func (c *Core) giveBackFruitless() {
+	f := &c.flow
+	if c.matchAgain || c.matchedUpTo != (launchKey{}) {
+		return // the round goes on
+	}
+	gone := c.tooOld()
+	soonAgain := f.againAt.After(c.now) && f.againAt.Sub(c.now) <= c.opt.OfferAhead
+	if soonAgain {
+		gone = append(gone, c.beyondNeed()...)
+	}
+	for _, a := range c.pool.Agents() {
+		if soonAgain || c.reservation != nil && c.reservation.agents[a.ID] {
+			continue
+		}
+		if until := c.heldUntil(a); until.After(c.now) {
+			c.flowAt(until)
+			continue
+		}
+		gone = append(gone, c.pool.TakeAgent(a.ID)...)
+	}
+	if len(gone) == 0 {
+		return
+	}
+	last := len(fruitlessFor) - 1
+	filter := fruitlessFor[f.fruitless]
+	f.refused = true
+	c.decline(gone, filter)
+	if next := f.grew.Add(filter); !next.After(c.now) || next.Sub(c.now) > filter {
+		f.fruitless, f.grew = min(f.fruitless+1, last), c.now
+	}
+}
+
+// flowAt has the offers looked at again at a time.
+func (c *Core) flowAt(at time.Time) {
+	if c.flow.lookAt.IsZero() || at.Before(c.flow.lookAt) {
+		c.flow.lookAt = at
+	}
+}
+
+// lookTogether has all be offered at once when a task has ended and shards wait that only start
+// together: its agent is offered by itself, since it has more than was declined; those beside it are not.
+func (c *Core) lookTogether() {
+	f := &c.flow
+	ended := f.taskEnded && f.refused
+	f.taskEnded = false
+	if !ended {
+		return
+	}
+	for w := range f.unplaced {
+		if w.together == 1 {
+			continue
+		}
+		if next := f.together.Add(togetherAgain); next.After(c.now) && next.Sub(c.now) <= togetherAgain {
+			f.taskEnded = true
+			c.flowAt(next)
+			return
+		}
+		f.together = c.now
+		c.reviveRefused()
+		return
+	}
+}
+
+// nothingForUs reports whether an offer has nothing that a task of ours could use, such as one
+// whose resources are all reserved for roles.
+func nothingForUs(o cluster.Offer) bool { return o.Resources == cluster.Resources{} }

@@ -1,0 +1,213 @@
+package scheduler
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/jobs"
+)
+
+// A framework that an operator tears down, or whose failover timeout is over, is gone for the
+// master at once; its tasks are not. The master sends the agents word to end its executors,
+// which have their grace, and an agent that is away hears of it when it is back, if the master
+// that knows of it leads then. Nobody tells us of those tasks any more: what the master
+// says of them under another framework id is about the id, not about the task.
+//
+// So each becomes a ghost that holds its shard (rules T7, E5), until its agent has been
+// registered for long enough to have heard and obeyed.
+
+// removedByUnknown stands for the master that we subscribe with next: it has just said that the framework is removed.
+const removedByUnknown = "?"
+
+const (
+	// hereEvery is how often it is asked whether the agents of such ghosts are registered, and
+	// hereGap how far apart two signs of it may be, so that one which was away meanwhile begins anew.
+	hereEvery = 20 * time.Second
+	hereGap   = time.Minute
+)
+
+// frameworkRemoved: the id was torn down (rule T7).
+func (c *Core) frameworkRemoved() {
+	const why = "the master removed the framework, and with it all its tasks"
+	old := c.frameworkID
+	c.dirty.oldFramework = old
+	c.keepFramework()
+	for _, id := range sortedKeys(c.tasks) {
+		ref, ok := c.tasks[id]
+		if !ok || !ref.shard().live() {
+			continue
+		}
+		s := ref.shard()
+		g := c.newGhost(ref)
+		// Even with failover it must have had its grace; but not longer than for its
+		// agent to count as away (rule E4).
+		g.Blocks, g.Alive, g.Away = true, ref.exec.Settings.Job.Failover, s.Unreachable
+		c.haunt(g)
+		c.note(Note{Kind: NoteGhost, Job: g.Job, Execution: g.Execution, Task: id, Detail: "its framework was removed, which its agent, " + g.Agent + ", may still have to hear", Problem: true})
+		s.Cause = why
+		c.endAttempt(ref, endLost)
+		delete(c.tasks, id)
+	}
+	if c.takeover != nil {
+		for _, id := range sortedKeys(c.takeover.foreign) {
+			c.haveForeignGhost(c.takeover.foreign[id])
+		}
+	}
+	for _, id := range sortedKeys(c.ghosts) {
+		if g := c.ghosts[id]; g.Framework == "" || g.Framework == old {
+			g.Framework, g.RemovedBy = old, removedByUnknown
+			c.dirty.ghost(id)
+		}
+	}
+	c.frameworkID, c.haunted = "", nil
+	for _, id := range sortedKeys(c.executors) {
+		c.dropExecutor(c.executors[id])
+	}
+	c.ensureFramework()
+}
+
+// newGhost remembers an attempt that may still run.
+func (c *Core) newGhost(ref taskRef) *ghost {
+	s := ref.shard()
+	return &ghost{TaskID: s.TaskID, Job: ref.exec.Job, Item: s.Item, Agent: s.Agent, Execution: ref.exec.ID, Since: c.now, Framework: c.frameworkID}
+}
+
+// haunt puts a ghost in its place.
+func (c *Core) haunt(g *ghost) {
+	c.ghosts[g.TaskID], c.haunted = g, nil
+	c.dirty.ghost(g.TaskID)
+	if g.Blocks {
+		c.block(g)
+	}
+}
+
+// haveForeignGhost remembers a task of another scheduler that may still run, if its id names a shard.
+func (c *Core) haveForeignGhost(f *foreignTask) {
+	if id, err := jobs.ParseTaskID(f.id); err == nil {
+		c.haunt(&ghost{TaskID: f.id, Job: id.Job, Item: id.Item, Agent: f.agent, Since: c.now, Blocks: true, Framework: c.frameworkID})
+	}
+}
+
+// elsewhere reports whether a ghost is of a framework id that is no longer ours.
+func (c *Core) elsewhere(g *ghost) bool { return g.Framework != "" && g.Framework != c.frameworkID }
+
+// endOfCutRemoval finishes, after a load, what a removal's cut off write left: the ghost was
+// written, its shard not (rule T5).
+func (c *Core) endOfCutRemoval(ref taskRef) {
+	s := ref.shard()
+	s.Cause = "the master removed the framework, and with it all its tasks"
+	id := s.TaskID
+	c.endAttempt(ref, endLost)
+	delete(c.tasks, id)
+}
+
+// masterOfRemoved notes which master it was that has removed a framework.
+func (c *Core) masterOfRemoved() {
+	for _, id := range sortedKeys(c.ghosts) {
+		if g := c.ghosts[id]; g.RemovedBy == removedByUnknown {
+			g.RemovedBy = c.session.masterID
+			c.dirty.ghost(id)
+		}
+	}
+}
+
+// askForAgents asks whether the agents of ghosts of removed frameworks are registered, by a
+// question about a task that is invented.
+func (c *Core) askForAgents() {
+	s := &c.session
+	if !s.open || c.now.Before(s.agentsAskedAt.Add(hereEvery)) && !s.agentsAskedAt.After(c.now) {
+		return
+	}
+	var refs []cluster.TaskRef
+	asked := map[string]bool{}
+	for _, id := range sortedKeys(c.ghosts) {
+		g := c.ghosts[id]
+		if !c.elsewhere(g) || asked[g.Agent] {
+			continue
+		}
+		asked[g.Agent] = true
+		a := c.agent(g.Agent)
+		if a.question == "" {
+			a.question = "question-" + c.uuid()
+			c.questions[a.question] = g.Agent
+		}
+		refs = append(refs, cluster.TaskRef{TaskID: a.question, AgentID: g.Agent})
+	}
+	if len(refs) > 0 {
+		s.agentsAskedAt = c.now
+		c.reconcile(refs)
+	}
+}
+
+// agentAnswered takes the answer to such a question.
+func (c *Core) agentAnswered(agentID string, u cluster.Update) {
+	switch u.State {
+	case cluster.Gone:
+		c.agentHere(agentID)
+	case cluster.GoneByOperator: // an operator's word
+		c.ghostsElsewhere(agentID, c.ghostOver)
+	case cluster.Unreachable, cluster.Unknown:
+		c.agent(agentID).hereSince = time.Time{}
+		c.ghostsElsewhere(agentID, func(g *ghost) {
+			g.known = true
+			c.ghostAway(g)
+		})
+	}
+}
+
+// agentHere: an agent is registered. Ghosts there of a removed framework are over when it has
+// been so for long enough: to be found away by the master if its connection broke just when it was
+// told, to be told again, and to end the executors.
+func (c *Core) agentHere(agentID string) {
+	if len(c.ghosts) == 0 {
+		return
+	}
+	a := c.agent(agentID)
+	if a.hereSince.IsZero() || c.now.Sub(a.hereSeen) > hereGap || a.hereSeen.After(c.now) {
+		a.hereSince = c.now
+	}
+	a.hereSeen = c.now
+	c.ghostsElsewhere(agentID, func(g *ghost) {
+		g.known = true
+		c.ghostAlive(g)
+		// Another master may know nothing of the removal, and so may its agents.
+		if g.RemovedBy == c.session.masterID && c.now.Sub(a.hereSince) >= c.removedWait() {
+			c.ghostOver(g)
+		}
+	})
+}
+
+// removedWait is how long an agent must have been registered for the tasks of a removed framework to be over.
+func (c *Core) removedWait() time.Duration {
+	return c.opt.RemovedWait + max(c.opt.KillGrace, c.opt.ExecutorShutdown)
+}
+
+// ghostsElsewhere are those of removed frameworks on an agent.
+func (c *Core) ghostsElsewhere(agentID string, do func(*ghost)) {
+	if c.haunted == nil {
+		c.haunted = map[string][]string{}
+		for _, id := range sortedKeys(c.ghosts) {
+			if g := c.ghosts[id]; c.elsewhere(g) {
+				c.haunted[g.Agent] = append(c.haunted[g.Agent], id)
+			}
+		}
+	}
+	for _, id := range c.haunted[agentID] {
+		if g := c.ghosts[id]; g != nil {
+			do(g)
+		}
+	}
+}
+
+// ghostText says what a shard waits for that a ghost holds.
+func (c *Core) ghostText(g *ghost) string {
+	forget := fmt.Sprintf("POST /api/task/%s/forget if you know that it is over", g.TaskID)
+	switch {
+	case !c.elsewhere(g):
+		return fmt.Sprintf("task %s was given up on agent %s and may still run; it is waited for, or %s", g.TaskID, g.Agent, forget)
+	case c.session.open && g.RemovedBy != c.session.masterID:
+		return fmt.Sprintf("task %s ran under framework %s, which was removed, and may still run on agent %s: the master that removed it leads no more, and another does not know of it; %s", g.TaskID, g.Framework, g.Agent, forget)
+	}
+	return fmt.Sprintf("task %s ran under framework %s, which was removed, and may still be ending: it counts as over when agent %s has been registered with the master for %s; or %s", g.TaskID, g.Framework, g.Agent, c.removedWait(), forget)
+}
