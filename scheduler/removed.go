@@ -42,7 +42,10 @@ func (c *Core) frameworkRemoved() {
 		g := c.newGhost(ref)
 		// Even with failover it must have had its grace; but not longer than for its
 		// agent to count as away (rule E4).
-		g.Blocks, g.Alive, g.Away = true, ref.exec.Settings.Job.Failover, s.Unreachable
+		g.Blocks = true
+		if ref.exec.Settings.Job.Failover {
+			g.Alive, g.Away = true, s.Unreachable
+		}
 		c.haunt(g)
 		c.note(Note{Kind: NoteGhost, Job: g.Job, Execution: g.Execution, Task: id, Detail: "its framework was removed, which its agent, " + g.Agent + ", may still have to hear", Problem: true})
 		s.Cause = why
