@@ -138,7 +138,7 @@ func TestAnotherRoleMakesAnotherExecutorInfo(t *testing.T) {
 	f := w.subscribed("", `,"role":"blue"`)
 	f.accept(0, f.offer(), custom("t1", a.id(), executorJSON("ex1", f.id)))
 	a.asked(t, "run t1")
-	f.cancel()
+	f.disconnect()
 	f = w.subscribed(f.id, `,"role":"green"`)
 	f.accept(0, f.offer(), custom("t2", a.id(), executorJSON("ex1", f.id)), custom("t3", a.id(), executorJSON("ex2", f.id)))
 	if got := f.status(); got["state"] != "TASK_ERROR" || got["reason"] != "REASON_TASK_INVALID" || !strings.HasPrefix(got["message"].(string), "ExecutorInfo is not compatible with existing ExecutorInfo with same ExecutorID.") {

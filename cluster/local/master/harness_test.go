@@ -241,6 +241,20 @@ func (f *testFramework) closed() {
 	}
 }
 
+// disconnect breaks the connection, and returns when the master has seen that.
+func (f *testFramework) disconnect() {
+	f.w.t.Helper()
+	f.cancel()
+	for end := time.Now().Add(deadline); ; {
+		switch got := f.post("RECONCILE", `"reconcile":{"tasks":[]}`); {
+		case got.Status == http.StatusForbidden:
+			return
+		case time.Now().After(end):
+			f.w.t.Fatalf("still subscribed %v after its connection broke: %+v", deadline, got)
+		}
+	}
+}
+
 // status is that of the next event, an UPDATE.
 func (f *testFramework) status() map[string]any {
 	f.w.t.Helper()

@@ -118,7 +118,7 @@ func TestFiltersOutliveASubscriberWhoseStreamIsOpen(t *testing.T) {
 	}
 	now.call("REVIVE", "")
 	now.decline(3600, now.offer())
-	now.cancel()
+	now.disconnect()
 	w.subscribed(old.id).offer()
 }
 
