@@ -18,14 +18,15 @@ import (
 func Match(demands []Demand, agents []Agent, strategy Strategy) Result {
 	m := newMatcher(demands, agents, strategy)
 	for i := range demands {
-		m.match(i)
+		if len(demands[i].Items) > 0 {
+			m.match(i)
+		}
 	}
 	return m.result
 }
 
 // matcher is the ledger of one Match. Agents have numbers in the order of their
-// ids, so that comparing numbers breaks ties the same way every time. What is asked
-// for every pair of demand and agent is in slices by agent number; maps are not.
+// ids, so that comparing numbers breaks ties the same way every time.
 type matcher struct {
 	demands  []Demand
 	agents   []Agent
@@ -34,11 +35,12 @@ type matcher struct {
 
 	given    []int          // by agent: its index in agents
 	numbers  map[string]int // by agent id
-	free     []app.Resources
+	books    []book         // by agent
 	capacity []app.Resources
 	unknown  []bool // whether the capacity is just what is free now
-	// reservedFor is the only demand that may use the agent, if not empty.
+	// reservedFor is the only demand that may use the agent, if not empty; reserved are those agents.
 	reservedFor []string
+	reserved    []int
 
 	kinds map[string]int // by executor
 	runs  [][]int        // by kind: the agents where it runs
@@ -49,6 +51,18 @@ type matcher struct {
 
 	now   current
 	takes []take // find's, used again
+	large int    // never's: the agent that it found last
+}
+
+// book is what is looked up for every pair of demand and agent: side by side in
+// memory, and as little as can be.
+type book struct {
+	free app.Resources
+	// The stamp of the last demand that may not be placed on the agent, whose executor runs
+	// there, and for which one is to be started.
+	barred, running, started int32
+	// room is how many of the demand's shards fit, up to all of them.
+	room int32
 }
 
 // current is the demand at hand.
@@ -59,11 +73,8 @@ type current struct {
 	shard, executor app.Resources
 	perCPU, perMem  float64 // 1 / shard
 	kind            int
-	// stamp is a number of its own, which marks an agent in these slices.
-	stamp                     int
-	avoided, running, started []int
-	// room is, by agent, how many shards fit, up to all of them.
-	room []int
+	// stamp is a number of its own, which marks an agent in its book.
+	stamp int32
 }
 
 // take is a number of shards for one agent.
@@ -74,9 +85,8 @@ func newMatcher(demands []Demand, agents []Agent, strategy Strategy) *matcher {
 	m := &matcher{
 		demands: demands, agents: agents, strategy: strategy,
 		given: make([]int, n), numbers: make(map[string]int, n),
-		free: make([]app.Resources, n), capacity: make([]app.Resources, n), unknown: make([]bool, n),
+		books: make([]book, n), capacity: make([]app.Resources, n), unknown: make([]bool, n),
 		reservedFor: make([]string, n), kinds: map[string]int{}, order: make([]int, n), fullness: make([]fullness, n),
-		now: current{avoided: make([]int, n), running: make([]int, n), started: make([]int, n), room: make([]int, n)},
 	}
 	items := 0
 	for _, d := range demands {
@@ -94,7 +104,10 @@ func newMatcher(demands []Demand, agents []Agent, strategy Strategy) *matcher {
 	for number, i := range m.given {
 		a := &agents[i]
 		m.numbers[a.ID] = number
-		m.free[number], m.reservedFor[number] = a.Free, a.ReservedFor
+		m.books[number].free = a.Free
+		if m.reservedFor[number] = a.ReservedFor; a.ReservedFor != "" {
+			m.reserved = append(m.reserved, number)
+		}
 		m.capacity[number], m.unknown[number] = largest(a.Capacity, a.Free), a.Capacity.IsZero()
 		for kind, runs := range a.Executors {
 			if k, asked := m.kinds[kind]; asked && runs {
@@ -112,9 +125,13 @@ func newMatcher(demands []Demand, agents []Agent, strategy Strategy) *matcher {
 func (m *matcher) match(index int) {
 	m.take(index)
 	d := &m.now
+	if m.never() {
+		m.leave(d.Items, m.neverReason(), true)
+		return
+	}
 	takes, left := m.find()
 	if left > 0 && d.Together {
-		m.leave(d.Items)
+		m.leave(d.Items, m.notNow(len(d.Items)), false)
 		return
 	}
 	next := 0
@@ -122,7 +139,7 @@ func (m *matcher) match(index int) {
 	case Spread:
 		beside := 0
 		for _, t := range takes {
-			if d.running[t.agent] == d.stamp {
+			if m.books[t.agent].running == d.stamp {
 				beside += t.shards
 			}
 		}
@@ -136,41 +153,36 @@ func (m *matcher) match(index int) {
 		}
 	}
 	if left > 0 {
-		m.leave(d.Items[next:])
+		m.leave(d.Items[next:], m.notNow(left), false)
 	}
 }
 
-// take makes a demand the current one, and marks the agents that it avoids and
-// those where its executor runs.
+// take makes a demand the current one, and marks the agents that are kept for another
+// (rule L2) or avoided (rule L6), and those where its executor runs.
 func (m *matcher) take(index int) {
 	d := &m.now
-	d.Demand, d.index, d.stamp = &m.demands[index], index, index+1
+	d.Demand, d.index, d.stamp = &m.demands[index], index, int32(index+1)
 	d.shard, d.executor = largest(d.Shard, app.Resources{}), largest(d.ExecutorSize, app.Resources{})
 	d.perCPU, d.perMem = 1/float64(max(d.shard.CPUMilli, 1)), 1/float64(max(d.shard.MemMilli, 1))
 	d.kind = m.kinds[d.Executor]
 	for id := range d.Avoid {
 		if a, there := m.numbers[id]; there {
-			d.avoided[a] = d.stamp
+			m.books[a].barred = d.stamp
+		}
+	}
+	for _, a := range m.reserved {
+		if m.reservedFor[a] != d.ID {
+			m.books[a].barred = d.stamp
 		}
 	}
 	for _, a := range m.runs[d.kind] {
-		d.running[a] = d.stamp
+		m.books[a].running = d.stamp
 	}
-}
-
-// usable reports whether the demand may be placed on an agent: it is not kept for
-// another (rule L2), nor avoided (rule L6).
-func (m *matcher) usable(a int) bool {
-	return m.now.avoided[a] != m.now.stamp && !m.reserved(a)
-}
-
-func (m *matcher) reserved(a int) bool {
-	return m.reservedFor[a] != "" && m.reservedFor[a] != m.now.ID
 }
 
 // once is what the demand's first shard on an agent pays beside itself: nothing where its executor runs.
 func (m *matcher) once(a int) app.Resources {
-	if m.now.running[a] == m.now.stamp || m.now.started[a] == m.now.stamp {
+	if b := &m.books[a]; b.running == m.now.stamp || b.started == m.now.stamp {
 		return app.Resources{}
 	}
 	return m.now.executor
@@ -178,39 +190,52 @@ func (m *matcher) once(a int) app.Resources {
 
 // find finds room for the demand, agent by agent: first beside its running
 // executors, then with new ones. It stops when all shards have a place; when
-// some are left, the room on every usable agent is known.
+// some are left, the room on every usable agent is in its book.
 func (m *matcher) find() (takes []take, left int) {
-	d := &m.now
-	takes, left = m.takes[:0], len(d.Items)
-	for _, starts := range []bool{false, true} {
-		once := d.executor
-		if !starts {
-			once = app.Resources{}
-		}
-		if left == 0 || !starts && len(m.runs[d.kind]) == 0 {
+	m.takes = m.takes[:0]
+	if left = m.findOn(m.running(), false, len(m.now.Items)); left > 0 {
+		left = m.findOn(m.order, true, left)
+	}
+	return m.takes, left
+}
+
+// findOn takes room on those agents where the executor runs, or on the others if it starts.
+// Its loop, and that of survey, run for every pair of demand and agent: they are kept tight.
+func (m *matcher) findOn(agents []int, starts bool, left int) int {
+	d, stamp, shard := &m.now, m.now.stamp, m.now.shard
+	var once app.Resources
+	if starts {
+		once = d.executor
+	}
+	for _, a := range agents {
+		b := &m.books[a]
+		if (b.running == stamp) == starts {
 			continue
 		}
-		for _, a := range m.order {
-			if (d.running[a] == d.stamp) == starts {
-				continue
-			}
-			// The cheapest question first: this line runs for every pair of demand and agent.
-			d.room[a] = 0
-			free := m.free[a].Minus(once)
-			if !d.shard.Fits(free) || !m.usable(a) {
-				continue
-			}
-			d.room[a] = room(free, d.shard, len(d.Items))
-			if n := min(d.room[a], left); n > 0 {
-				takes = append(takes, take{a, n})
-				if left -= n; left == 0 {
-					break
-				}
-			}
+		b.room = 0
+		// The cheapest question first.
+		free := b.free.Minus(once)
+		if !shard.Fits(free) || b.barred == stamp {
+			continue
+		}
+		n := room(free, shard, len(d.Items))
+		b.room = int32(n)
+		m.takes = append(m.takes, take{a, min(n, left)})
+		if left -= n; left <= 0 {
+			return 0
 		}
 	}
-	m.takes = takes
-	return takes, left
+	return left
+}
+
+// running are agents in order, with all where the demand's executor runs.
+func (m *matcher) running() []int {
+	runs := m.runs[m.now.kind]
+	if len(runs) > len(m.order)/32 {
+		return m.order
+	}
+	slices.SortFunc(runs, func(a, b int) int { return m.compare(a, m.fullness[a], b) })
+	return runs
 }
 
 // spread places items, for which find found room, one by one on the agent that
@@ -222,7 +247,8 @@ func (m *matcher) spread(starts bool, items []int) {
 	at := 0
 	for len(items) > 0 {
 		a := m.order[at]
-		if (d.running[a] != d.stamp) != starts || !m.usable(a) || !d.shard.Fits(m.free[a].Minus(m.once(a))) {
+		b := &m.books[a]
+		if (b.running != d.stamp) != starts || b.barred == d.stamp || !d.shard.Fits(b.free.Minus(m.once(a))) {
 			at++
 			continue
 		}
@@ -233,30 +259,27 @@ func (m *matcher) spread(starts bool, items []int) {
 
 // place puts items on an agent that has room for them.
 func (m *matcher) place(a int, items []int) {
-	d := &m.now
+	d, b := &m.now, &m.books[a]
 	once := m.once(a)
-	starts := d.running[a] != d.stamp && d.started[a] != d.stamp
+	starts := b.running != d.stamp && b.started != d.stamp
 	if starts {
-		d.started[a] = d.stamp
+		b.started = d.stamp
 		m.runs[d.kind] = append(m.runs[d.kind], a)
 	}
 	for _, item := range items {
 		m.result.Placements = append(m.result.Placements, Placement{Demand: d.index, Item: item, Agent: m.given[a], StartsExecutor: starts})
 		starts = false
 	}
-	m.free[a] = m.free[a].Minus(once).Minus(d.shard.Times(len(items)))
+	b.free = b.free.Minus(once).Minus(d.shard.Times(len(items)))
 	m.reorder(a)
 }
 
-// room is how many shards fit into what is free, up to a most.
+// room is how many shards fit into what is free, up to a most, if one does.
 func room(free, shard app.Resources, most int) int {
-	if !shard.Fits(free) || free.CPUMilli < 0 || free.MemMilli < 0 {
-		return 0
-	}
-	if most == 1 {
+	n := int64(most)
+	if n == 1 {
 		return 1
 	}
-	n := int64(most)
 	if shard.CPUMilli > 0 {
 		n = min(n, free.CPUMilli/shard.CPUMilli)
 	}

@@ -11,22 +11,15 @@ import (
 
 // leave notes that items of the current demand wait, and why. What it says is
 // true of what earlier demands, and this one's placed shards, have left.
-func (m *matcher) leave(items []int) {
-	u := Unplaced{Demand: m.now.index, Items: items}
-	switch {
-	case len(m.agents) == 0:
-		u.Reason = "no agent has anything on offer now"
-	case m.never():
-		u.Never = true
-		u.Reason = m.neverReason()
-	default:
-		u.Reason = m.notNow(len(items))
-	}
-	m.result.Unplaced = append(m.result.Unplaced, u)
+func (m *matcher) leave(items []int, reason string, never bool) {
+	m.result.Unplaced = append(m.result.Unplaced, Unplaced{Demand: m.now.index, Items: items, Reason: reason, Never: never})
 }
 
 // notNow says what the agents on offer lack.
 func (m *matcher) notNow(items int) string {
+	if len(m.agents) == 0 {
+		return "no agent has anything on offer now"
+	}
 	v := m.survey()
 	if v.usable == 0 {
 		return m.need(items) + ", but " + m.noneUsable(v)
@@ -40,61 +33,82 @@ func (m *matcher) notNow(items int) string {
 	}
 	reason := fmt.Sprintf("%s: %d %s room for %s; nearest to one more: %s, short by %s",
 		m.need(items), v.usable, offering, possible, m.name(v.nearest), amounts(v.short))
-	if v.reserved+v.avoided > 0 {
+	if v.reserved.agents+v.avoided.agents > 0 {
 		reason += "; " + m.others(v)
 	}
 	return reason
 }
 
-// survey is what stands between the current demand and the agents on offer.
+// survey is what stands between a demand and the agents on offer.
 type survey struct {
-	usable, room int           // agents, and how many shards they can hold
-	nearest      int           // the usable agent that lacks least for one more shard
-	short        app.Resources // what it lacks
-	// Agents that may not be used, and one of each.
-	reserved, avoided       int
-	anyReserved, anyAvoided int
+	usable, room int // agents, and how many shards they can hold
+	// nearest is the usable agent that lacks least for one shard more than it can hold,
+	// short what it lacks, and much how much that is.
+	nearest int
+	short   app.Resources
+	much    float64
+	// Agents that may not be used.
+	reserved, avoided group
 }
 
+// group is some agents.
+type group struct {
+	agents int
+	first  int // the one that was added first
+}
+
+func (g *group) add(a int) {
+	if g.agents++; g.agents == 1 {
+		g.first = a
+	}
+}
+
+// survey looks at all agents after find, whose room it takes from the books: of what has
+// shards of the demand by now, it is what they left or would need beside them.
 func (m *matcher) survey() survey {
 	d := &m.now
-	var v survey
-	least := math.Inf(1)
-	for a := range m.free {
-		switch {
-		case m.reserved(a):
-			if v.reserved++; v.reserved == 1 {
-				v.anyReserved = a
+	v := survey{much: math.Inf(1)}
+	for a := range m.books {
+		b := &m.books[a]
+		if b.barred == d.stamp {
+			if r := m.reservedFor[a]; r != "" && r != d.ID {
+				v.reserved.add(a)
+			} else {
+				v.avoided.add(a)
 			}
-		case d.avoided[a] == d.stamp:
-			if v.avoided++; v.avoided == 1 {
-				v.anyAvoided = a
-			}
-		default:
-			v.usable++
-			one := d.shard
-			if d.Together && d.room[a] > 0 {
-				v.room += d.room[a]
-				one = d.shard.Times(d.room[a] + 1)
-			}
-			short := largest(m.once(a).Plus(one).Minus(m.free[a]), app.Resources{})
-			if much := m.much(short); much < least {
-				v.nearest, v.short, least = a, short, much
-			}
+			continue
+		}
+		v.usable++
+		shards := int64(1)
+		if d.Together {
+			v.room += int(b.room)
+			shards += int64(b.room)
+		}
+		cpu, mem := shards*d.shard.CPUMilli-b.free.CPUMilli, shards*d.shard.MemMilli-b.free.MemMilli
+		if b.running != d.stamp && b.started != d.stamp {
+			cpu, mem = cpu+d.executor.CPUMilli, mem+d.executor.MemMilli
+		}
+		short := app.Resources{CPUMilli: max(cpu, 0), MemMilli: max(mem, 0)}
+		if much := d.much(short); much < v.much {
+			v.nearest, v.short, v.much = a, short, much
 		}
 	}
 	return v
 }
 
-// much makes an amount comparable: in shards of the current demand.
-func (m *matcher) much(r app.Resources) float64 {
-	return float64(r.CPUMilli)*m.now.perCPU + float64(r.MemMilli)*m.now.perMem
+// much makes an amount comparable: in shards of the demand.
+func (d *current) much(r app.Resources) float64 {
+	return float64(r.CPUMilli)*d.perCPU + float64(r.MemMilli)*d.perMem
 }
 
-// never reports whether no agent, whatever leaves it, can hold one shard.
+// never reports whether no agent of those on offer, whatever leaves it, can hold one shard.
 func (m *matcher) never() bool {
-	for a := range m.free {
+	if len(m.agents) == 0 || m.canHold(m.large) {
+		return false
+	}
+	for a := range m.books {
 		if m.canHold(a) {
+			m.large = a
 			return false
 		}
 	}
@@ -130,7 +144,7 @@ func (m *matcher) neverReason() string {
 	d := &m.now
 	nearest, least := 0, math.Inf(1)
 	for a := range m.capacity {
-		if much := m.much(largest(d.shard.Plus(d.executor).Minus(m.capacity[a]), app.Resources{})); much < least {
+		if much := m.now.much(largest(d.shard.Plus(d.executor).Minus(m.capacity[a]), app.Resources{})); much < least {
 			nearest, least = a, much
 		}
 	}
@@ -153,16 +167,16 @@ func (m *matcher) noneUsable(v survey) string {
 // others says why agents may not be used, with one agent of each kind as the example.
 func (m *matcher) others(v survey) string {
 	var parts []string
-	if a := v.anyReserved; v.reserved == 1 {
+	if a := v.reserved.first; v.reserved.agents == 1 {
 		parts = append(parts, fmt.Sprintf("%s is reserved for execution %s", m.name(a), m.reservedFor[a]))
-	} else if v.reserved > 1 {
-		parts = append(parts, fmt.Sprintf("%d agents are reserved, such as %s for execution %s", v.reserved, m.name(a), m.reservedFor[a]))
+	} else if v.reserved.agents > 1 {
+		parts = append(parts, fmt.Sprintf("%d agents are reserved, such as %s for execution %s", v.reserved.agents, m.name(a), m.reservedFor[a]))
 	}
-	if v.avoided > 0 {
-		a := v.anyAvoided
+	if v.avoided.agents > 0 {
+		a := v.avoided.first
 		subject := m.name(a) + " is avoided"
-		if v.avoided > 1 {
-			subject = fmt.Sprintf("%d agents are avoided, such as %s", v.avoided, m.name(a))
+		if v.avoided.agents > 1 {
+			subject = fmt.Sprintf("%d agents are avoided, such as %s", v.avoided.agents, m.name(a))
 		}
 		parts = append(parts, subject+": "+m.now.Avoid[m.agents[m.given[a]].ID])
 	}
