@@ -153,6 +153,19 @@ func (s *shell) say(format string, args ...any) {
 	s.out.WriteString(s.words.inWords(fmt.Sprintf(format, args...)) + "\n")
 }
 
+// inWords and called are those of its words, which the shell's goroutines share.
+func (s *shell) inWords(text string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.words.inWords(text)
+}
+
+func (s *shell) called(id, prefix string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.words.called(id, prefix)
+}
+
 // Said returns and forgets what was said.
 func (s *shell) Said() string {
 	s.mu.Lock()
@@ -332,7 +345,7 @@ func (t *toldTerm) Commit(_ context.Context, writes []registry.Write) error {
 	if len(writes) > 0 {
 		list := make([]string, len(writes))
 		for i, w := range writes {
-			list[i] = r.s.words.inWords(w.Path)
+			list[i] = r.s.inWords(w.Path)
 		}
 		slices.Sort(list)
 		what = someOf(list)
@@ -404,8 +417,8 @@ func (t *toldSession) Accept(_ context.Context, a cluster.Accept) error {
 		if err != nil {
 			return err
 		}
+		name := t.s.called(l.TaskID, fmt.Sprintf("%s/%d#", parsed.Job, parsed.Item))
 		t.s.mu.Lock()
-		name := t.s.words.called(l.TaskID, fmt.Sprintf("%s/%d#", parsed.Job, parsed.Item))
 		t.s.ids[name] = l.TaskID
 		t.s.mu.Unlock()
 		tasks = append(tasks, name)
