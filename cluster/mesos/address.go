@@ -59,9 +59,22 @@ func baseURL(address string) (*url.URL, error) {
 	}
 	if (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || strings.Trim(u.Path, "/") != "" ||
 		u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		return nil, fmt.Errorf("%q is not of the form http://host:port", u.Redacted())
+		return nil, fmt.Errorf("%q is not of the form http://host:port", withoutUser(address))
 	}
 	return u, nil
+}
+
+// withoutUser hides what stands before an @, also where there is no scheme.
+func withoutUser(address string) string {
+	at := strings.LastIndexByte(address, '@')
+	if at < 0 {
+		return address
+	}
+	scheme, _, found := strings.Cut(address, "://")
+	if !found || strings.Contains(scheme, "@") {
+		return "(hidden)" + address[at:]
+	}
+	return scheme + "://(hidden)" + address[at:]
 }
 
 // parseZK parses an address as Mesos' own --zk has it. No error shows the credentials.

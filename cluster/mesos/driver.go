@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
@@ -64,8 +65,11 @@ type Timeouts struct {
 // Driver opens subscriptions at a Mesos cluster. It is closed after its sessions.
 type Driver struct {
 	masters []*url.URL
-	zk      *detector // nil with masters
-	opts    Options
+	// begin is the master that is asked first: the one that let us in, or the one after that
+	// which was asked last.
+	begin atomic.Int64
+	zk    *detector // nil with masters
+	opts  Options
 }
 
 var _ cluster.Driver = (*Driver)(nil)
@@ -120,8 +124,9 @@ func (t Timeouts) orDefault() Timeouts {
 // With ZooKeeper it asks there who leads, each time anew, and fails when nobody does. The
 // session ends with ErrNotLeading as soon as ZooKeeper names another.
 //
-// With a list it tries the masters in order until one, or the leader that it
-// names, lets us in. It stops early at an answer that no other master would change: a call that
+// With a list it tries the masters in turn until one, or the leader that it
+// names, lets us in; each has its share of the time that ctx leaves, and the next call goes on
+// where this one ended, so that one which does not answer keeps nobody from the others. It stops early at an answer that no other master would change: a call that
 // is refused with a 4xx status, or an ERROR event.
 //
 // A master's no is a *cluster.Refused: with the status of its answer, or with 403 when it came as an
@@ -136,17 +141,33 @@ func (d *Driver) Subscribe(ctx context.Context, f cluster.Framework) (cluster.Se
 		return d.subscribeAtLeader(ctx, f, body)
 	}
 	var errs []error
-	for _, master := range d.masters {
-		s, err := d.subscribeAt(ctx, master, body, nil)
+	n, begin := len(d.masters), int(d.begin.Load())
+	for i := range n {
+		at := (begin + i) % n
+		master := d.masters[at]
+		s, err := d.subscribeWithin(ctx, n-i, master, body)
 		if err == nil {
+			d.begin.Store(int64(at))
 			return s, nil
 		}
+		d.begin.Store(int64((at + 1) % n))
 		errs = append(errs, fmt.Errorf("subscribe at %s: %w", master.Host, explain(err, master, f, d.opts.Credentials)))
 		if ctx.Err() != nil || final(err) {
 			break
 		}
 	}
 	return nil, errors.Join(errs...)
+}
+
+// subscribeWithin gives the master its share of the time left, if so many are still to be asked.
+func (d *Driver) subscribeWithin(ctx context.Context, masters int, master *url.URL, body []byte) (cluster.Session, error) {
+	if end, limited := ctx.Deadline(); limited && masters > 1 {
+		share := time.Until(end) / time.Duration(masters)
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, share, fmt.Errorf("no answer within %s: %w", share.Round(time.Millisecond), context.DeadlineExceeded))
+		defer cancel()
+	}
+	return d.subscribeAt(ctx, master, body, nil)
 }
 
 func (d *Driver) subscribeAtLeader(ctx context.Context, f cluster.Framework, body []byte) (cluster.Session, error) {

@@ -20,6 +20,8 @@ func TestNewChecksItsOptions(t *testing.T) {
 		"no host":             {"http://"},
 		"a path":              {"http://h:5050/api"},
 		"secret in http":      {"http://u:hunter2@h:5050"},
+		"secret, no scheme":   {"u:hunter2@h:5050"},
+		"secret with an @":    {"http://u:hunter2@x:hunter2@h:5050"},
 		"secret in bad http":  {"http://u:hunter2@h:5050:x/%zz"},
 		"zk without path":     {"zk://h:2181"},
 		"zk at the root":      {"zk://h:2181/"},

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -156,13 +158,13 @@ func TestSubscribeStopsWithItsContext(t *testing.T) {
 	t.Parallel()
 	m := newMaster(t)
 	m.first = nil // an open stream that says nothing
-	d, err := mesos.New(mesos.Options{Masters: []string{m.url, m.url}})
-	if err != nil {
-		t.Fatal(err)
+	ctx, cancel := context.WithCancel(t.Context())
+	m.subscribe = func(w http.ResponseWriter, r *http.Request) {
+		cancel()
+		m.stream(w, r)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	if _, err = d.Subscribe(ctx, cluster.Framework{}); !errors.Is(err, context.DeadlineExceeded) {
+	d := driver(t, mesos.Options{Masters: []string{m.url, m.url}})
+	if _, err := d.Subscribe(ctx, cluster.Framework{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}
 	if n := len(m.requests(scheduler.Call_SUBSCRIBE)); n != 1 {
@@ -262,6 +264,64 @@ func TestSilentMasterDoesNotHoldSubscribe(t *testing.T) {
 			t.Errorf("error %v", err)
 		}
 	})
+}
+
+// Of a list, masters that take connections and say nothing, or none, keep us from no other.
+func TestMastersThatDoNotAnswerKeepUsFromNoOther(t *testing.T) {
+	t.Parallel()
+	for name, silent := range map[string]bool{"silent": true, "unreachable": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				dead, p := newPipes(), newPipes()
+				defer dead.Close()
+				if silent {
+					m := serveMaster(t, dead)
+					m.first = nil
+				}
+				m := serveMaster(t, p)
+				var restarts atomic.Bool
+				m.subscribe = func(w http.ResponseWriter, r *http.Request) {
+					if restarts.Load() {
+						http.Error(w, "not yet", http.StatusServiceUnavailable)
+						return
+					}
+					m.stream(w, r)
+				}
+				dial := func(ctx context.Context, network, address string) (net.Conn, error) {
+					if address == "leads:5050" {
+						return p.Dial(ctx, network, address)
+					}
+					return dead.Dial(ctx, network, address)
+				}
+				d := driver(t, mesos.Options{Masters: []string{"http://a:5050", "http://b:5050", "http://leads:5050", "http://c:5050"}, Dial: dial})
+				for _, atMost := range []time.Duration{6 * time.Second, 0} { // the second time the good one is known
+					ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+					begin := time.Now()
+					s, err := d.Subscribe(ctx, cluster.Framework{})
+					cancel()
+					if err != nil {
+						t.Fatal(err)
+					}
+					if took := time.Since(begin); took > atMost {
+						t.Errorf("it took %s, want at most %s", took, atMost)
+					}
+					if err := s.Close(); err != nil {
+						t.Error(err)
+					}
+				}
+				restarts.Store(true)
+				for range 2 {
+					ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+					_, err := d.Subscribe(ctx, cluster.Framework{})
+					cancel()
+					if err == nil || !strings.Contains(err.Error(), "leads:5050") || !strings.Contains(err.Error(), "subscribe at c:5050: no answer within") {
+						t.Errorf("not all were asked: %v", err)
+					}
+				}
+			})
+		})
+	}
 }
 
 // A brain that reads nothing can still call, and afterwards misses nothing.

@@ -51,7 +51,7 @@ func findExecutors(dir, keep string) (*artifacts, error) {
 			return nil, fmt.Errorf("read the executor: %w", err)
 		}
 		name := platform + "-" + sum
-		if err := copyOnce(path, filepath.Join(keep, name)); err != nil {
+		if err := copyOnce(path, filepath.Join(keep, name), sum); err != nil {
 			return nil, fmt.Errorf("keep the executor: %w", err)
 		}
 		if platform == own {
@@ -87,9 +87,9 @@ func checksum(path string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// copyOnce copies a program unless the copy, whose name holds its content, is there.
-func copyOnce(from, to string) error {
-	if _, err := os.Stat(to); err == nil {
+// copyOnce copies a program unless the copy is there, whole: a disk may have lost some of it.
+func copyOnce(from, to, sum string) error {
+	if there, err := checksum(to); err == nil && there == sum {
 		return nil
 	}
 	in, err := os.Open(from)
@@ -103,7 +103,7 @@ func copyOnce(from, to string) error {
 	}
 	defer os.Remove(out.Name())
 	if _, err = io.Copy(out, in); err == nil {
-		err = out.Chmod(0o755)
+		err = errors.Join(out.Chmod(0o755), out.Sync())
 	}
 	if err = errors.Join(err, out.Close()); err != nil {
 		return err

@@ -187,6 +187,8 @@ func checkServers(text string) error {
 	switch {
 	case strings.Contains(text, "://"):
 		return fmt.Errorf("%q: want host:port,host:port[/chroot], without a scheme", hidePassword(text))
+	case strings.Contains(text, "@"):
+		return fmt.Errorf("%q: user and password have no place here: write them to a file, and name it with --zk-digest-file", "(hidden)"+text[strings.LastIndexByte(text, '@'):])
 	case strings.Contains(chroot, "//") || strings.HasSuffix(chroot, "/"):
 		return fmt.Errorf("%q: the chroot /%s has an empty part", text, chroot)
 	}

@@ -54,6 +54,9 @@ func (s *settings) complete(lookup func(string) (string, bool)) error {
 func (s *settings) fromEnvironment(lookup func(string) (string, bool)) error {
 	var errs []error
 	s.flags.VisitAll(func(f *pflag.Flag) {
+		if f.Name == "help" || f.Name == "version" {
+			return // they ask for something; and images often say their version so
+		}
 		name := envPrefix + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
 		value, ok := lookup(name)
 		if !ok || s.sources[f.Name] != "" {

@@ -161,6 +161,8 @@ func TestWhatCounts(t *testing.T) {
 	if diff := cmp.Diff([]string{"http://flag:4", "env:3", "old", "file", "elasticjob-cloud", "7m0s", "127.0.0.2:8899"}, got); diff != "" {
 		t.Error(diff)
 	}
+	// What an image calls its own version asks for nothing.
+	w.env["ELASTICJOB_VERSION"], w.env["ELASTICJOB_HELP"] = "3.0.1", "see the wiki"
 	// Without --config the old names mean nothing.
 	s, err = w.settings("--mesos", "http://flag:4")
 	if err != nil || s.config.role != "" || s.config.zk != "env:3" {
@@ -191,6 +193,8 @@ func TestWhatIsWrongIsToldAtOnce(t *testing.T) {
 		{"--mesos zk://h:1", []string{"--mesos"}},
 		{"--mesos zk://me:hush@/mesos", []string{"--mesos"}},
 		{"--mesos http://h:1 --zk zk://h:2181", []string{"without a scheme"}},
+		{"--mesos http://h:1 --zk me:hush@h:2181", []string{"(hidden)@h:2181", "--zk-digest-file"}},
+		{"--mesos me:hush@h:1", []string{"(hidden)@h:1", "http://host:port"}},
 		{"--mesos http://h:1 --zk h:0,h2:2181", []string{"is no port"}},
 		{"--mesos http://h:1 --zk ,", []string{"names no host"}},
 		{"--mesos http://h:1 --zk h:1/a//b --zk-session-timeout 1ms --zk-namespace /", []string{"chroot", "want 1s to 5m", "--zk-namespace"}},
