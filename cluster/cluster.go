@@ -163,8 +163,9 @@ type Offer struct {
 	// ExecutorIDs are our executors that the master knew on the agent when it
 	// made the offer (rule X3).
 	ExecutorIDs []string
-	// Unavailable is when the agent's maintenance begins; zero when none is planned.
-	Unavailable time.Time
+	// Unavailable is when the agent's maintenance begins, zero when none is planned;
+	// AvailableAgain when it is to be over, zero when that is not said.
+	Unavailable, AvailableAgain time.Time
 }
 
 // Rescind takes an offer back.

@@ -151,6 +151,10 @@ func (c *Core) settle(j *jobState) {
 		c.timetable.Remove(j.name)
 	}
 	c.headOfQueue(j)
+	if len(j.queue) > 0 && !j.queue[0].launched() {
+		j.queue[0].neverFits, j.queue[0].waitReason = false, "" // it may take something else now
+		c.matchAgain = true
+	}
 }
 
 // schedule parses a job's cron. Many jobs share few crons, so parsed ones are

@@ -139,7 +139,7 @@ type agentState struct {
 	hereSince, hereSeen time.Time
 	question            string
 	reserved            app.Resources // for our role, and not used
-	unavailable         time.Time
+	unavailable, back   time.Time     // when its maintenance begins, and is over; zero when not said
 	lastSeen            time.Time
 }
 
@@ -359,7 +359,6 @@ func (c *Core) addLaunchable(e *execution) {
 		e.neverFits = false // its job may have changed while it was not the next
 	}
 	e.launchKey, e.launchable = key, true
-	c.reviveRefused()
 	i, _ := slices.BinarySearchFunc(c.launchable, key, compareLaunch)
 	c.launchable = slices.Insert(c.launchable, i, e)
 	c.matchAgain = true

@@ -119,23 +119,31 @@ func (c *Core) checkIdle(x *executorRecord) {
 	if x.lookingAt.Equal(at) {
 		return
 	}
-	x.lookingAt = at
-	id := x.Info.ID
-	c.timers.at(at, func(now time.Time) { c.idleLook(id, now) })
+	c.lookIdle(x, at)
 }
 
-func (c *Core) idleLook(id string, now time.Time) {
+// lookIdle has the executor looked at then, and at no other time.
+func (c *Core) lookIdle(x *executorRecord, at time.Time) {
+	x.lookingAt = at
+	id := x.Info.ID
+	c.timers.at(at, func(now time.Time) { c.idleLook(id, at, now) })
+}
+
+func (c *Core) idleLook(id string, at, now time.Time) {
 	x := c.executors[id]
-	if x == nil || x.Closing || x.tasks > 0 || x.pending > 0 {
+	if x == nil || !x.lookingAt.Equal(at) {
+		return // another look has taken its place
+	}
+	x.lookingAt = time.Time{}
+	if x.Closing || x.tasks > 0 || x.pending > 0 {
 		return
 	}
 	if due := x.idleSince.Add(c.opt.ExecutorIdle); due.After(now) && due.Sub(now) <= c.opt.ExecutorIdle && !c.outlived(x) {
-		x.lookingAt = time.Time{}
 		c.checkIdle(x)
 		return
 	}
 	if until := c.appBusyUntil(x); !until.IsZero() {
-		c.timers.at(until, func(now time.Time) { c.idleLook(id, now) })
+		c.lookIdle(x, until)
 		return
 	}
 	c.closeExecutor(x)
@@ -188,7 +196,8 @@ func (c *Core) appBusyUntil(x *executorRecord) time.Time {
 	known := a.nextDue.After(soon)
 	var next time.Time
 	for _, j := range a.jobs {
-		if len(j.queue) > 0 && !j.queue[0].neverFits {
+		// What may not be launched anyhow, such as for a ghost (rule E5), keeps nothing.
+		if len(j.queue) > 0 && !j.queue[0].neverFits && (j.queue[0].launched() || c.canLaunch(j)) {
 			return again
 		}
 		if known || c.opt.ExecutorIdle == 0 || j.schedule == nil || c.off(j) != "" {
@@ -270,7 +279,7 @@ func (c *Core) makeRoom(agents []offers.Agent, waiting []demand) {
 		return
 	}
 	agentIDs := slices.Sorted(maps.Keys(c.agents))
-	for i := range waiting[:min(len(waiting), makeRoomFor)] {
+	for i := range waiting[:min(len(waiting), max(makeRoomPairs/(len(agentIDs)+1), makeRoomFor))] {
 		d := &waiting[i]
 		want := 1
 		if d.Together {
@@ -314,14 +323,25 @@ func (c *Core) makeRoom(agents []offers.Agent, waiting []demand) {
 
 // fitting is how many shards fit, at most so many.
 func fitting(shard, free app.Resources, most int) int {
-	n := 0
-	for n < most && shard.Times(n+1).Fits(free) {
-		n++
+	if !shard.Fits(free) {
+		return 0
 	}
-	return n
+	n := int64(most)
+	if shard.CPUMilli > 0 {
+		n = min(n, free.CPUMilli/shard.CPUMilli)
+	}
+	if shard.MemMilli > 0 {
+		n = min(n, free.MemMilli/shard.MemMilli)
+	}
+	return int(n)
 }
 
-const makeRoomFor = 10
+// Room is made for at least so many of the first demands, and for more if with all agents
+// they are fewer than so many pairs to look at.
+const (
+	makeRoomFor   = 10
+	makeRoomPairs = 100_000
+)
 
 // mayGo reports whether an idle executor may make room for a demand: if none of those
 // before it could use it, or the agent is reserved for the demand. Were it kept for those

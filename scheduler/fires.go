@@ -194,6 +194,23 @@ func (c *Core) nextFire() (time.Time, bool) {
 	return c.timetable.NextAt()
 }
 
+// fireWillLaunch reports whether of the fires within OfferAhead one may be launched: its job is
+// not running, nor kept from it.
+func (c *Core) fireWillLaunch() bool {
+	if c.pendingFire != nil {
+		return true
+	}
+	looked := 0
+	return c.timetable.Soon(c.now.Add(c.opt.OfferAhead), func(name string) bool {
+		j := c.jobs[name]
+		looked++
+		return looked > fewFires || c.canLaunch(j) && (len(j.queue) == 0 || onlyEnding(j.queue))
+	})
+}
+
+// fewFires bounds how many fires to come are looked at in each step.
+const fewFires = 1000
+
 // executionID of a cron's fire derives from job and time, so that a fire is
 // made at most once (rule F2).
 func executionID(job string, fire time.Time) string {

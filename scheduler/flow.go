@@ -35,8 +35,12 @@ type flowState struct {
 // lookFor is long enough for a master's next round of offers.
 const lookFor = 5 * time.Second
 
-// lookAtOffers asks for offers only to see which executors they name (rule X3).
+// lookAtOffers asks for offers only to see which executors they name (rule X3), once in a step for all.
 func (c *Core) lookAtOffers() {
+	if c.flow.revivedAt.Equal(c.now) {
+		return
+	}
+	c.flow.revivedAt = c.now
 	c.flow.suppressed, c.flow.filtered, c.flow.refused, c.flow.lookUntil = false, false, false, c.now.Add(lookFor)
 	c.call(CallRevive{})
 	c.wakeAt(c.flow.lookUntil)
@@ -55,7 +59,7 @@ func (c *Core) offered(e cluster.Offers) {
 			}
 		}
 		a.registered = true
-		a.host, a.unavailable, a.reserved = o.Hostname, o.Unavailable, app.Resources(o.Reserved)
+		a.host, a.unavailable, a.back, a.reserved = o.Hostname, o.Unavailable, o.AvailableAgain, app.Resources(o.Reserved)
 		if !o.Unavailable.IsZero() {
 			c.maintained[o.AgentID] = true
 		}
@@ -103,7 +107,7 @@ func (c *Core) tendOffers() {
 	idle := c.draining || c.takeover != nil
 	waits, hopeless = waits && !idle, hopeless && !idle
 	next, fires := c.nextFire()
-	soon := fires && !next.After(c.now.Add(c.opt.OfferAhead))
+	soon := fires && !next.After(c.now.Add(c.opt.OfferAhead)) && c.fireWillLaunch()
 	wanted := waits || soon && !idle
 	c.flow.lookAt = time.Time{}
 	if !waits {

@@ -126,10 +126,14 @@ func (c *Core) heldUntil(a offers.Agent) (until time.Time) {
 // what can take some shards of what only fits as a whole. Fires to come have all be offered at once.
 func (c *Core) giveBackFruitless() {
 	f := &c.flow
+	gone := c.tooOld() // also while a round goes on: it may go on for long
 	if c.matchAgain || c.matchedUpTo != (launchKey{}) {
+		if len(gone) > 0 {
+			f.refused = true
+			c.decline(gone, fruitlessFor[f.fruitless])
+		}
 		return // the round goes on
 	}
-	gone := c.tooOld()
 	soonAgain := f.againAt.After(c.now) && f.againAt.Sub(c.now) <= c.opt.OfferAhead
 	if soonAgain {
 		gone = append(gone, c.beyondNeed()...)

@@ -54,7 +54,14 @@ func (c *Core) matchSome(ds []demand, more bool) {
 		ds[i].exec.waitReason, ds[i].exec.neverFits = "", false
 	}
 	result := offers.Match(plain, agents, c.opt.Strategy)
-	for _, u := range result.Unplaced {
+	elsewhere := c.notOnOffer(agents)
+	for i := range result.Unplaced {
+		u := &result.Unplaced[i]
+		if u.Never {
+			if who := elsewhere.holder(ds[u.Demand].Shard.Plus(ds[u.Demand].ExecutorSize)); who != "" {
+				u.Never, u.Reason = false, "no agent on offer now can hold one shard; agent "+who+" could, which has nothing on offer"
+			}
+		}
 		e := ds[u.Demand].exec
 		e.waitReason, e.neverFits = u.Reason, u.Never
 	}
@@ -248,4 +255,36 @@ func (c *Core) describe(e *execution, s *shard, id string) []byte {
 		data = fmt.Appendf(nil, `{"v":%d,"taskId":%q}`, wire.Version, id)
 	}
 	return data
+}
+
+// elsewhere are the agents that have nothing on offer. They are looked up when they are asked for first.
+type elsewhere struct {
+	c       *Core
+	onOffer []offers.Agent
+	agents  []*agentState
+	found   bool
+}
+
+func (c *Core) notOnOffer(onOffer []offers.Agent) elsewhere { return elsewhere{c: c, onOffer: onOffer} }
+
+// holder is one that could hold so much if all else left it, or "".
+func (e *elsewhere) holder(need app.Resources) string {
+	if !e.found {
+		e.found = true
+		on := make(map[string]bool, len(e.onOffer))
+		for _, o := range e.onOffer {
+			on[o.ID] = true
+		}
+		for _, id := range sortedKeys(e.c.agents) {
+			if a := e.c.agents[id]; !on[id] && a.registered && !e.c.isGoing(a) {
+				e.agents = append(e.agents, a)
+			}
+		}
+	}
+	for _, a := range e.agents {
+		if need.Fits(a.capacity) {
+			return a.id
+		}
+	}
+	return ""
 }

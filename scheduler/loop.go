@@ -50,6 +50,7 @@ type reign struct {
 	asks  map[uint64]chan Reply
 
 	subscribed             atomic.Bool
+	failed                 atomic.Bool // the last commit: what the core decided may not be true
 	commits, commitsFailed atomic.Int64
 
 	gaveUp   chan error // why the lead is given up though the term holds
@@ -166,6 +167,7 @@ func (r *reign) step(ctx context.Context, events []Event) (time.Time, error) {
 	r.turns.begin()
 	d := r.core.Step(r.s.opt.Clock(), r.rnd, events)
 	err := r.commit(ctx, d.Writes, d.Fenced)
+	r.failed.Store(err != nil)
 	r.turns.end()
 	if err != nil {
 		return time.Time{}, err

@@ -27,8 +27,8 @@ const (
 	hereGap   = time.Minute
 )
 
-// frameworkRemoved: the id was torn down (rule T7).
-func (c *Core) frameworkRemoved() {
+// frameworkRemoved: the id was torn down, by that master, if it is known (rule T7).
+func (c *Core) frameworkRemoved(by string) {
 	const why = "the master removed the framework, and with it all its tasks"
 	old := c.frameworkID
 	c.dirty.oldFramework = old
@@ -59,7 +59,7 @@ func (c *Core) frameworkRemoved() {
 	}
 	for _, id := range sortedKeys(c.ghosts) {
 		if g := c.ghosts[id]; g.Framework == "" || g.Framework == old {
-			g.Framework, g.RemovedBy = old, removedByUnknown
+			g.Framework, g.RemovedBy = old, by
 			c.dirty.ghost(id)
 		}
 	}

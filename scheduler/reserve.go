@@ -113,9 +113,10 @@ func (c *Core) roomFor(e *execution) map[string]bool {
 		return nil
 	}
 	job, a := *j.cfg, c.apps[j.cfg.AppName].cfg
+	avoided := c.avoid(j.cfg.AppName, nil)
 	var all []*agentState
 	for _, id := range sortedKeys(c.agents) {
-		if ag := c.agents[id]; ag.registered && !c.isGoing(ag) {
+		if ag := c.agents[id]; ag.registered && !c.isGoing(ag) && avoided[id] == "" {
 			all = append(all, ag)
 		}
 	}

@@ -104,11 +104,15 @@ func (c *Core) sessionEnded(e SessionEnded) {
 	}
 	s.notUntil = c.now.Add(backoff(c.opt.SubscribeFirst, c.opt.SubscribeMost, s.tries))
 	s.tries++
+	by := removedByUnknown
+	if s.open {
+		by = s.masterID // it said so on its own stream
+	}
 	s.open, s.asked, s.reason = false, false, e.Reason
 	c.pool.Clear()
 	c.note(Note{Kind: NoteSession, Problem: true, Detail: fmt.Sprintf("no subscription: %s; next try in %s", e.Reason, s.notUntil.Sub(c.now).Round(time.Millisecond))})
 	if e.Removed {
-		c.frameworkRemoved()
+		c.frameworkRemoved(by)
 	}
 }
 

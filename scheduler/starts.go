@@ -147,7 +147,8 @@ const maintenanceSoon = time.Hour
 
 // isGoing reports whether an agent's maintenance has begun or begins soon.
 func (c *Core) isGoing(a *agentState) bool {
-	return a != nil && !a.unavailable.IsZero() && !a.unavailable.After(c.now.Add(maintenanceSoon))
+	return a != nil && !a.unavailable.IsZero() && !a.unavailable.After(c.now.Add(maintenanceSoon)) &&
+		(a.back.IsZero() || a.back.After(c.now)) // a schedule may stand long after its window
 }
 
 // going are the agents whose maintenance begins soon, with the reason for people.
@@ -168,6 +169,9 @@ func (c *Core) going() map[string]string {
 		out[id] = "its maintenance begins at " + a.unavailable.UTC().Format(time.RFC3339)
 		if !a.unavailable.After(c.now) {
 			out[id] = "it is in maintenance since " + a.unavailable.UTC().Format(time.RFC3339)
+		}
+		if !a.back.IsZero() {
+			out[id] += ", until " + a.back.UTC().Format(time.RFC3339)
 		}
 	}
 	return out

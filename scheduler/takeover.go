@@ -114,6 +114,9 @@ func (c *Core) takeOver() {
 // endForeign sends a kill again, or gives a task up that is unreachable for too long
 // (rules E4, E5).
 func (c *Core) endForeign(f *foreignTask) {
+	if f.unreachable.After(c.now) {
+		f.unreachable = c.now // the clock has stepped back since
+	}
 	if !f.unreachable.IsZero() && c.now.Sub(f.unreachable) >= c.opt.UnreachableLost {
 		delete(c.takeover.foreign, f.id)
 		detail := "a task of another scheduler; its agent does not answer"

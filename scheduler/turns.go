@@ -39,5 +39,8 @@ func read[T any](ctx context.Context, s *Scheduler, f func(*Core) (T, error)) (T
 		return none, errorf(Unavailable, "registry_silent", "the registry has not answered the leader's last commit yet, so nobody knows what holds; try again shortly")
 	}
 	defer r.turns.sem.Release(1)
+	if r.failed.Load() {
+		return none, errorf(Unavailable, "term_over", "the term is over: try again shortly")
+	}
 	return f(r.core)
 }

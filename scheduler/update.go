@@ -135,7 +135,8 @@ func (c *Core) alive(ref taskRef, u cluster.Update) {
 }
 
 func (c *Core) timeOf(u cluster.Update) time.Time {
-	if u.Timestamp.IsZero() {
+	// JSON holds no other year.
+	if u.Timestamp.IsZero() || u.Timestamp.Year() < 1 || u.Timestamp.Year() > 9998 {
 		return c.now
 	}
 	return u.Timestamp.UTC()

@@ -119,9 +119,7 @@ func (c *Core) Explain(name string, now time.Time) (Explanation, error) {
 	if j != nil && c.isFaulty(j) {
 		x := Explanation{JobName: name, State: "FAULTY", Notes: []string{c.off(j)}, NextFires: []time.Time{}, Waiting: []WaitingView{}, Running: []RunningView{}}
 		for _, e := range j.queue {
-			if e.launched() {
-				c.explainExecution(&x, j, e, now)
-			}
+			c.explainExecution(&x, j, e, now)
 		}
 		return x, nil
 	}
@@ -172,8 +170,11 @@ func (c *Core) jobState(j *jobState, x *Explanation) string {
 
 func (c *Core) explainExecution(x *Explanation, j *jobState, e *execution, now time.Time) {
 	if !e.launched() {
-		reason := c.waitReason(j, e)
-		for item := range min(j.cfg.ShardingTotalCount, explainItems) {
+		reason, shards := c.waitReason(j, e), 1
+		if j.cfg != nil { // else nobody knows how many
+			shards = j.cfg.ShardingTotalCount
+		}
+		for item := range min(shards, explainItems) {
 			x.Waiting = append(x.Waiting, WaitingView{ExecutionID: e.ID, Item: item, Since: e.Made.Truncate(time.Millisecond), Reason: reason})
 		}
 		return
@@ -291,10 +292,12 @@ func (c *Core) Execution(id string) (ExecutionView, error) {
 	v := ExecutionView{ExecutionID: e.ID, JobName: e.Job, FireTime: e.Fire.UTC(), Source: e.Source, State: e.state(), Shards: []ShardView{}}
 	if v.State.terminal() {
 		v.Reason = e.reason()
-	} else if j := c.jobs[e.Job]; j != nil && !e.launched() && j.cfg != nil {
+	} else if j := c.jobs[e.Job]; j != nil && !e.launched() {
 		v.Reason = c.waitReason(j, e)
-		for i := range j.cfg.ShardingTotalCount {
-			v.Shards = append(v.Shards, ShardView{Item: i, State: Waiting})
+		if j.cfg != nil {
+			for i := range j.cfg.ShardingTotalCount {
+				v.Shards = append(v.Shards, ShardView{Item: i, State: Waiting})
+			}
 		}
 	}
 	for i := range e.Shards {

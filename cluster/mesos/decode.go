@@ -82,6 +82,9 @@ func decodeOffer(o *mesos.Offer, tls bool) cluster.Offer {
 	}
 	if o.Unavailability != nil {
 		out.Unavailable = fromNanoseconds(&o.Unavailability.Start)
+		if d := o.Unavailability.Duration; d != nil && d.Nanoseconds > 0 {
+			out.AvailableAgain = out.Unavailable.Add(time.Duration(d.Nanoseconds))
+		}
 	}
 	return out
 }

@@ -77,6 +77,21 @@ func (t *Timetable) NextAt() (time.Time, bool) {
 	return time.Unix(t.due[0].next, 0).UTC(), true
 }
 
+// Soon reports whether found says yes to a name that fires at an instant or before it. It is asked
+// about them in no order, each once, until it does.
+func (t *Timetable) Soon(limit time.Time, found func(name string) bool) bool {
+	return t.soonBelow(0, limit.Unix(), found)
+}
+
+// soonBelow looks at a place in the heap and what is below it, none of which fires before it.
+func (t *Timetable) soonBelow(place int, limit int64, found func(name string) bool) bool {
+	if place >= len(t.due) || t.due[place].next > limit {
+		return false
+	}
+	return slices.ContainsFunc(t.due[place].members.inOrder(), found) ||
+		t.soonBelow(2*place+1, limit, found) || t.soonBelow(2*place+2, limit, found)
+}
+
 // Pop gives the earliest instant that isn't after now, in UTC, and every name
 // that fires then, sorted, and moves their groups on to their next instant. It
 // is called until ok is false: then nothing is due. Each call is one instant,

@@ -167,6 +167,9 @@ func (l *leader) reload(path string) []scheduler.Event {
 		index = w.store.had(mostLag)
 	}
 	entry, there := w.store.as(path, index)
+	if seen, _ := w.store.as(path, l.seen); index < l.seen && l.term == w.store.term && seen.Version != entry.Version {
+		w.fail("T4 a reload sees the write that it conflicted with", "%s is read as of version %d, and version %d was seen already", path, entry.Version, seen.Version)
+	}
 	events := l.core.Reloaded(path, entry, there, w.wall())
 	if l.term == w.store.term { // what a deposed leader reads is nobody's
 		w.check.documentRead(path, entry, there)

@@ -57,7 +57,7 @@ func TestTheChecksFindWrongOrders(t *testing.T) {
 			t.Parallel()
 			for n := range uint64(300) {
 				if _, err := Run(Config{Seed: n + 1, Steps: 300, Bug: bug}); err != nil {
-					t.Logf("%.300s", err)
+					t.Logf("seed %d: %.300s", n+1, err)
 					return
 				}
 			}
