@@ -213,6 +213,10 @@ func (c *Core) take(e Event) {
 		c.sessionBegan(e)
 	case SessionEnded:
 		c.sessionEnded(e)
+	case MasterChanged:
+		if s := &c.session; s.number == e.Session && !s.open && !s.asked {
+			s.notUntil = c.now
+		}
 	case AcceptAnswered:
 		c.acceptAnswered(e)
 	case Told:

@@ -413,3 +413,26 @@ func TestAnAgentWhoseMaintenanceIsOverIsUsedAgain(t *testing.T) {
 		}
 	}
 }
+
+// The pause before the next try is for a master that may not be able to take us; another may.
+func TestAnotherMasterIsTriedAtOnce(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	for range 5 { // the pauses have grown
+		s.step(SessionEnded{Session: s.core.session.number, Reason: "connection refused"})
+		for len(calls[CallSubscribe](s.last)) == 0 {
+			s.after(time.Second)
+		}
+	}
+	tried := s.core.session.number
+	s.step(SessionEnded{Session: tried, Reason: "connection refused"})
+	if d := s.step(MasterChanged{Session: tried - 1}); len(calls[CallSubscribe](d)) != 0 {
+		t.Error("old news ended the pause")
+	}
+	if d := s.step(MasterChanged{Session: tried}); len(calls[CallSubscribe](d)) != 1 {
+		t.Error("it waits on")
+	}
+	if d := s.step(MasterChanged{Session: tried}); len(calls[CallSubscribe](d)) != 0 {
+		t.Error("a second try beside the first")
+	}
+}

@@ -94,6 +94,13 @@ type SessionEnded struct {
 	Removed bool
 }
 
+// MasterChanged tells that another master leads than the one that was tried last: there is
+// nothing to wait for with the next try.
+type MasterChanged struct {
+	// Session is the one that ended, or could not begin.
+	Session int64
+}
+
 // Told is what a session told, in its order.
 type Told struct {
 	Session int64
@@ -120,6 +127,7 @@ func (ForgetAsked) coreEvent()    {}
 func (Drain) coreEvent()          {}
 func (SessionBegan) coreEvent()   {}
 func (SessionEnded) coreEvent()   {}
+func (MasterChanged) coreEvent()  {}
 func (Told) coreEvent()           {}
 func (AcceptAnswered) coreEvent() {}
 

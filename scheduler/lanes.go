@@ -28,6 +28,7 @@ type lanes struct {
 
 	mu      sync.Mutex
 	present *sessionLanes // nil while there is no session
+	looking func()        // ends the look for another master; nil when there is none
 	calls   int           // under way or waiting
 	idle    chan struct{} // if not nil, closed when there are none
 }
@@ -230,6 +231,7 @@ func (l *lanes) accept(p *sessionLanes, c CallAccept) {
 func (l *lanes) subscribe(c CallSubscribe) {
 	f := l.r.s.opt.Framework
 	f.ID = c.FrameworkID
+	l.endLook()
 	ctx, cancel := context.WithTimeout(l.ctx, callTimeout)
 	l.r.s.opt.Point(pointBeforeSubscribe)
 	if l.ctx.Err() != nil {
@@ -294,10 +296,41 @@ func (l *lanes) countRefusal(err error) {
 	}
 }
 
-// over tells that a session has ended, or could not begin.
+// over tells that a session has ended, or could not begin, and then when another master leads.
 func (l *lanes) over(e SessionEnded) {
 	l.trouble.Store(&e.Reason)
 	l.r.inbox.put(e)
+	driver, ok := l.r.s.opt.Driver.(leaderWatcher)
+	if !ok {
+		return
+	}
+	ctx, end := context.WithCancel(l.ctx)
+	l.mu.Lock()
+	l.looking = end
+	l.mu.Unlock()
+	l.wg.Go(func() {
+		defer end()
+		if driver.NewLeader(ctx) == nil {
+			l.r.inbox.put(MasterChanged{Session: e.Session})
+		}
+	})
+}
+
+// endLook: the next try is on its way.
+func (l *lanes) endLook() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.looking != nil {
+		l.looking()
+		l.looking = nil
+	}
+}
+
+// leaderWatcher is a driver that can tell when another master leads.
+type leaderWatcher interface {
+	// NewLeader waits until another master leads than the one that the last Subscribe tried,
+	// and returns nil then; else when ctx ends.
+	NewLeader(ctx context.Context) error
 }
 
 // removed reports whether a failed subscription means that the framework id was torn down.

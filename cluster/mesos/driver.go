@@ -68,7 +68,8 @@ type Driver struct {
 	// begin is the master that is asked first: the one that let us in, or the one after that
 	// which was asked last.
 	begin atomic.Int64
-	zk    *detector // nil with masters
+	zk    *detector              // nil with masters
+	tried atomic.Pointer[string] // the leader's node that was tried last; empty when there was none
 	opts  Options
 }
 
@@ -172,6 +173,7 @@ func (d *Driver) subscribeWithin(ctx context.Context, masters int, master *url.U
 
 func (d *Driver) subscribeAtLeader(ctx context.Context, f cluster.Framework, body []byte) (cluster.Session, error) {
 	l, err := d.zk.leader(ctx)
+	d.tried.Store(&l.node)
 	if err != nil {
 		return nil, fmt.Errorf("find the leading Mesos master: %w", err)
 	}
@@ -180,6 +182,32 @@ func (d *Driver) subscribeAtLeader(ctx context.Context, f cluster.Framework, bod
 		return nil, fmt.Errorf("subscribe at %s, which leads by %s of %s: %w", l.url.Host, l.node, &d.zk.at, explain(err, l.url, f, d.opts.Credentials))
 	}
 	return s, nil
+}
+
+// lookEvery is how often ZooKeeper is asked for a leader while there is no session.
+const lookEvery = 500 * time.Millisecond
+
+// NewLeader waits until ZooKeeper names another leading master than the one that the last
+// Subscribe tried, and returns nil then. Without ZooKeeper, and where it doesn't answer, it waits until
+// ctx ends, and returns ctx's error.
+func (d *Driver) NewLeader(ctx context.Context) error {
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		if d.zk == nil {
+			continue
+		}
+		if l, err := d.zk.leader(ctx); err == nil {
+			if tried := d.tried.Load(); tried == nil || *tried != l.node {
+				return nil
+			}
+		}
+	}
 }
 
 func final(err error) bool {

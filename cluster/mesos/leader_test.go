@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"net/url"
 	"strings"
 	"sync"
@@ -122,6 +123,7 @@ func TestLeaderInZooKeeper(t *testing.T) {
 		"the lowest number leads":         testLowestLeads,
 		"a change ends the session":       testChangeEndsSession,
 		"nobody leads":                    testNobodyLeads,
+		"a new leader is told of":         testNewLeader,
 		"digest":                          testDigest,
 		"ZooKeeper away, session open":    testZooKeeperAway,
 		"ZooKeeper silent":                testZooKeeperSilent,
@@ -191,6 +193,40 @@ func testChangeEndsSession(t *testing.T, e *election) {
 		t.Fatal(err)
 	}
 	mustFail(t, d, "closed")
+}
+
+func testNewLeader(t *testing.T, e *election) {
+	e.create(e.path, nil)
+	d := driver(t, mesos.Options{Masters: []string{e.address()}})
+	told := func() <-chan error {
+		done := make(chan error, 1)
+		go func() { done <- d.NewLeader(t.Context()) }()
+		return done
+	}
+	mustFail(t, d, "no Mesos master leads")
+	waits := told()
+	m := newMaster(t)
+	m.subscribe = func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, "recovering", http.StatusServiceUnavailable)
+	}
+	first := e.join(1, m)
+	if err := <-waits; err != nil {
+		t.Fatal(err)
+	}
+	mustFail(t, d, "recovering")
+	// It is known, so there is nothing to tell.
+	short, cancel := context.WithTimeout(t.Context(), 1200*time.Millisecond)
+	defer cancel()
+	if err := d.NewLeader(short); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("told of the leader that was tried: %v", err)
+	}
+	waits = told()
+	e.join(2, newMaster(t))
+	e.remove(first)
+	if err := <-waits; err != nil {
+		t.Fatal(err)
+	}
+	open(t, d)
 }
 
 // Each reason why there is no leader has its own words, and none is remembered.

@@ -156,12 +156,19 @@ func (s *session) read() (cluster.Event, error) {
 	}
 }
 
+// lookAnyhow is how often ZooKeeper is asked who leads though it told of no change: while the
+// connection to it was made anew, one may have been missed.
+const lookAnyhow = 30 * time.Second
+
 // follow ends the session when ZooKeeper no longer names its master. While ZooKeeper
 // doesn't say, the session goes on: a master that has lost it ends by itself.
 func (s *session) follow(d *detector, mine leader) {
+	look := time.NewTicker(lookAnyhow)
+	defer look.Stop()
 	for {
 		select {
 		case <-mine.changed:
+		case <-look.C:
 		case <-s.ctx.Done():
 			return
 		}

@@ -187,6 +187,13 @@ func (s *session) end(why string, removed bool) {
 	}
 	s.stream.cutOff()
 	l.put(scheduler.SessionEnded{Session: s.number, Reason: why, Removed: removed})
+	if w := l.w; w.cfg.Seed%2 == 0 { // ZooKeeper says who leads, and is looked at
+		w.after(time.Second, func() {
+			if !l.dead {
+				l.put(scheduler.MasterChanged{Session: s.number})
+			}
+		})
+	}
 }
 
 // stream is the connection on which the master tells events, in order.
