@@ -69,7 +69,7 @@ func asProgram(file string, info fs.FileInfo, words []string) (string, []string,
 
 // shebang reads a script's first line as the kernel does: a program and at most one argument.
 func shebang(file string) ([]string, bool) {
-	f, err := os.Open(file)
+	f, err := openRegular(file, os.O_RDONLY)
 	if err != nil {
 		return nil, false
 	}
@@ -91,6 +91,10 @@ func shebang(file string) ([]string, bool) {
 // explainStart says why the system refused to start a file.
 func explainStart(file, name string, refused *guard.StartError) error {
 	if refused.Op != "exec" {
+		switch refused.Errno {
+		case syscall.ENXIO, syscall.ELOOP, syscall.EISDIR:
+			return fmt.Errorf("start command %q: %s: something else than a file lies there; another task of this app put it in the place of the output", name, refused.Op)
+		}
 		return fmt.Errorf("start command %q: %w", name, refused)
 	}
 	what := refused.Errno.Error()
@@ -119,7 +123,7 @@ func explainStart(file, name string, refused *guard.StartError) error {
 }
 
 func firstBytes(file string) []byte {
-	f, err := os.Open(file)
+	f, err := openRegular(file, os.O_RDONLY)
 	if err != nil {
 		return nil
 	}

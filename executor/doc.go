@@ -21,6 +21,8 @@
 // --executor_environment_variables, with the names that libprocess knows (trust.go). A certificate is
 // good if it is for the agent's IP or one of its names. A certificate of our own comes from the agent only.
 //
+// Addresses of packages are told without passwords and without their query, which may be a signature (pack/shown.go).
+//
 // Packages are cached in the agent's work folder, for each user in a folder of its own, or in the sandbox where the user
 // can't write there (cache.go).
 //
@@ -40,5 +42,8 @@
 //     megabytes ahead, and more on a busy machine. What a task writes elsewhere isn't
 //     bounded; its TMPDIR, and its package if that isn't kept, go when it ends. What it
 //     leaves in a kept package's folder stays there, for later tasks to see, as long as the package does.
-//   - Change files of the executor's user, other tasks' output and kept packages among them.
+//   - Change files of the executor's user, other tasks' output and kept packages among them. Of a kept package it is
+//     noticed when something is missing, at the top at once, deeper in it by the next executor: that is fetched again and put
+//     back. What was changed stays changed. What was put in the place of output, a pipe or a link, is removed or
+//     fails the one task whose output it was to be.
 package executor

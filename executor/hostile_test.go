@@ -268,6 +268,27 @@ func arguments(args ...string) option {
 	return func(c *exec.Cmd) { c.Args = append(c.Args, args...) }
 }
 
+// TestTaskPutsPipesAhead: a task that puts pipes where the next tasks' output will go harms none of them, and can be killed.
+func TestTaskPutsPipesAhead(t *testing.T) {
+	t.Parallel()
+	a := newAgent(t)
+	hostile := taskOf("hostile", script(t, own+`cd "$(own 1)/.."; for n in 2 3; do mkdir $n; mkfifo $n/stdout $n/stderr; done; echo ready; exec sleep 1000`))
+	hostile.KillGraceMillis = 50
+	a.launch(hostile)
+	a.await("hostile", mesos.TASK_RUNNING)
+	a.read("tasks/1/stdout")
+	for i := range 3 {
+		id := fmt.Sprint("after ", i)
+		a.launch(taskOf(id, script(t, `echo fine`)))
+		_, status := a.await(id, mesos.TASK_FINISHED)
+		if text := a.read(status.Dir + "/stdout"); text != "fine\n" {
+			t.Errorf("%s wrote %q", id, text)
+		}
+	}
+	a.kill("hostile")
+	a.await("hostile", mesos.TASK_KILLED)
+}
+
 // TestTaskKillsTheGuard: all tasks fail with that reason, and what left its session ends too.
 func TestTaskKillsTheGuard(t *testing.T) {
 	t.Parallel()

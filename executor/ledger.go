@@ -58,7 +58,18 @@ type record struct {
 	updates    []update
 	busy       bool
 	queued     bool
+
+	// Of the update that comes next, while the agent refuses it.
+	refusals int
+	answer   string
+	retry    *time.Timer // nil unless that is waited for
 }
+
+// How long an update that the agent refused waits: twice as long each time.
+const (
+	firstRetry = 200 * time.Millisecond
+	lastRetry  = 10 * time.Second
+)
 
 func newLedger() *ledger {
 	l := &ledger{tasks: map[string]*record{}, ended: map[string]bool{}}
@@ -92,7 +103,7 @@ func (l *ledger) report(u update) {
 }
 
 func (l *ledger) queue(id string, r *record) {
-	if r.busy || r.queued || !slices.ContainsFunc(r.updates, func(u update) bool { return !u.sent }) {
+	if r.busy || r.queued || r.retry != nil || !slices.ContainsFunc(r.updates, func(u update) bool { return !u.sent }) {
 		return
 	}
 	r.queued = true
@@ -128,19 +139,60 @@ func (l *ledger) take() (update, bool) {
 	}
 }
 
-// settle says whether the agent has the update.
-func (l *ledger) settle(u update, sent bool) {
+// settle says what came of sending the update; nil means that the agent has it. An update that it hasn't is handed out
+// again later. The answer is news if it isn't that of the time before.
+func (l *ledger) settle(u update, err error) (news bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	r := l.tasks[u.task]
 	if r == nil {
-		return
+		return err != nil
 	}
 	r.busy = false
-	if sent {
+	if err == nil {
 		r.mark(u.uuid)
+		r.forgive()
+	} else {
+		news = r.answer != err.Error()
+		r.answer = err.Error()
+		l.retryLater(u.task, r)
 	}
 	l.queue(u.task, r)
+	return news
+}
+
+func (l *ledger) retryLater(id string, r *record) {
+	if l.closed {
+		return
+	}
+	wait := min(firstRetry<<min(r.refusals, 16), lastRetry)
+	r.refusals++
+	var timer *time.Timer
+	timer = time.AfterFunc(wait, func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if r.retry == timer {
+			r.retry = nil
+			l.queue(id, r)
+		}
+	})
+	r.retry = timer
+}
+
+// forgive forgets that the agent refused an update.
+func (r *record) forgive() {
+	if r.retry != nil {
+		r.retry.Stop()
+	}
+	r.retry, r.refusals, r.answer = nil, 0, ""
+}
+
+// retryNow hands out at once what waits for its time. Called with mu held.
+func (l *ledger) retryNow() {
+	for id, r := range l.tasks {
+		r.forgive()
+		l.queue(id, r)
+	}
 }
 
 func (r *record) mark(uuid [16]byte) {
@@ -177,6 +229,7 @@ func (l *ledger) connect(named []update) {
 			r.mark(u.uuid)
 		}
 	}
+	l.retryNow()
 	l.online = true
 	l.work.Broadcast()
 }
@@ -202,6 +255,8 @@ func (l *ledger) acknowledge(id string, uuid []byte) {
 		}
 		r.silent, r.assignment = false, assignment{}
 		r.updates = slices.Delete(r.updates, i, i+1)
+		r.forgive()
+		l.queue(id, r)
 		if u.state.terminal() {
 			delete(l.tasks, id)
 			l.remember(id)
@@ -220,7 +275,7 @@ func (l *ledger) remember(id string) {
 	}
 }
 
-// flush waits until all updates are acknowledged, the agent is away, or ctx ends.
+// flush sends what is left at once, and waits until all updates are acknowledged, the agent is away, or ctx ends.
 func (l *ledger) flush(ctx context.Context) {
 	stop := context.AfterFunc(ctx, func() {
 		l.mu.Lock()
@@ -230,6 +285,7 @@ func (l *ledger) flush(ctx context.Context) {
 	defer stop()
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.retryNow()
 	for ctx.Err() == nil && l.online {
 		left := 0
 		for _, r := range l.tasks {
@@ -247,5 +303,8 @@ func (l *ledger) close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.closed = true
+	for _, r := range l.tasks {
+		r.forgive()
+	}
 	l.work.Broadcast()
 }

@@ -76,18 +76,35 @@ func (c *Config) limits(getenv func(string) string) []error {
 // Arguments reads the command line: any number of --name=value, with the names of limits.go. The
 // error names the first that is wrong.
 func (c *Config) Arguments(args []string) error {
-	settings := c.settings()
 	for _, arg := range args {
-		name, value, _ := strings.Cut(strings.TrimPrefix(arg, "--"), "=")
-		i := slices.IndexFunc(settings, func(s setting) bool { return "--"+s.name+"="+value == arg })
-		if i < 0 {
+		limit, ok := strings.CutPrefix(arg, "--")
+		if !ok {
 			return fmt.Errorf("argument %q is unknown; a setting looks like --package-bytes=16GiB", arg)
 		}
-		if err := settings[i].set(value); err != nil {
-			return fmt.Errorf("--%s is %q: %w", name, value, err)
+		if err := c.Limit(limit); err != nil {
+			return fmt.Errorf("argument %q: %w", arg, err)
 		}
 	}
 	return nil
+}
+
+// Limit sets one bound, given as name=value with the names of limits.go. The error says what is wrong with the
+// name or the value, and leaves it to the caller to say where that was given.
+func (c *Config) Limit(text string) error {
+	name, value, given := strings.Cut(text, "=")
+	settings := c.settings()
+	i := slices.IndexFunc(settings, func(s setting) bool { return s.name == name })
+	switch {
+	case i < 0:
+		names := make([]string, len(settings))
+		for i, s := range settings {
+			names[i] = s.name
+		}
+		return fmt.Errorf("unknown; known are %s", strings.Join(names, ", "))
+	case !given:
+		return fmt.Errorf("it has no value: write %s=…", name)
+	}
+	return settings[i].set(value)
 }
 
 func set[T any](to *T, text string, parse func(string) (T, error)) error {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"maps"
-	"os"
 	"path/filepath"
 	"sync"
 	"syscall"
@@ -152,10 +151,8 @@ func (o *outputs) folder(number string) (string, error) {
 		}
 		_ = pack.RemoveTree(used)
 	}
-	if err := os.Mkdir(path, 0o755); err == nil {
-		return path, nil
-	}
-	return path, os.MkdirAll(path, 0o755) // a task may have removed all
+	// What lies there already is a task's doing, and so may be what is in it.
+	return path, remake(path)
 }
 
 // watched is a running task's output as it was seen last.

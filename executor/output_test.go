@@ -2,12 +2,14 @@ package executor
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -115,6 +117,63 @@ func TestOutputOfEndedTasksIsBounded(t *testing.T) {
 	}
 	if got := kept(); got != "2 3 4 6 7" {
 		t.Errorf("kept %s", got)
+	}
+}
+
+// TestOutputFolderIsNew: what a task put where a later one's folder will be goes, and
+// a link or pipe in the place of a folder is neither followed nor waited for.
+func TestOutputFolderIsNew(t *testing.T) {
+	t.Parallel()
+	o := newTestOutputs(t, OutputLimits{File: 1000, Tasks: 1, Bytes: 10_000, Every: time.Hour})
+	precious := filepath.Join(t.TempDir(), "precious")
+	if err := os.WriteFile(precious, []byte(strings.Repeat("x", 5000)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	put := []func(path string) error{
+		func(path string) error { return os.Symlink(filepath.Dir(precious), path) },
+		func(path string) error { return syscall.Mkfifo(path, 0o644) },
+		func(path string) error { return os.WriteFile(path, nil, 0o644) },
+		func(path string) error {
+			return errors.Join(os.MkdirAll(filepath.Join(path, "a"), 0o755), syscall.Mkfifo(filepath.Join(path, "stdout"), 0o644))
+		},
+	}
+	if err := os.Mkdir(filepath.Join(o.sandbox, tasksFolder), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for i, put := range put {
+		before, during := o.file(strconv.Itoa(2*i), ""), o.file(strconv.Itoa(2*i+1), "")
+		if err := put(before); err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range []string{before, during} {
+			dir, err := o.folder(filepath.Base(path))
+			if err != nil || dir != path {
+				t.Fatal(dir, err)
+			}
+			if entries, err := os.ReadDir(dir); err != nil || len(entries) != 0 {
+				t.Errorf("%d: %v, %v", i, entries, err)
+			}
+			end := o.add(filepath.Base(path))
+			if path == during {
+				if err := errors.Join(os.Remove(path), put(path)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			end()
+		}
+	}
+	if text, err := os.ReadFile(precious); err != nil || len(text) != 5000 {
+		t.Errorf("behind the link: %d bytes, %v", len(text), err)
+	}
+	if found := contentsOf(filepath.Dir(precious)); found.bytes == 0 {
+		t.Error("nothing is counted")
+	}
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(filepath.Dir(precious), link); err != nil {
+		t.Fatal(err)
+	}
+	if found := contentsOf(link); found.bytes != 0 || found.plain {
+		t.Errorf("behind a link: %+v", found)
 	}
 }
 

@@ -25,7 +25,12 @@ const (
 
 // openOwn opens a file that nothing was put in the place of.
 func openOwn(path string, flags int) (*os.File, error) {
-	f, err := os.OpenFile(path, flags|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	return openRegular(path, flags|syscall.O_NOFOLLOW)
+}
+
+// openRegular doesn't wait at a pipe, but follows links: packages hold some.
+func openRegular(path string, flags int) (*os.File, error) {
+	f, err := os.OpenFile(path, flags|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -34,6 +39,16 @@ func openOwn(path string, flags int) (*os.File, error) {
 		return nil, fmt.Errorf("%s is no regular file any more", path)
 	}
 	return f, nil
+}
+
+// readOwnDir lists a folder that nothing was put in the place of.
+func readOwnDir(path string) ([]fs.DirEntry, error) {
+	f, err := os.OpenFile(path, syscall.O_DIRECTORY|syscall.O_NOFOLLOW, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	return f.ReadDir(-1)
 }
 
 // sizeOf is what a file takes on the disk, at most: one that was cut and is then written to
@@ -83,7 +98,7 @@ type contents struct {
 }
 
 func contentsOf(dir string) (c contents) {
-	entries, err := os.ReadDir(dir)
+	entries, err := readOwnDir(dir)
 	c.plain, c.empty = err == nil && len(entries) == len(streams), true
 	for _, entry := range entries {
 		info, err := entry.Info()

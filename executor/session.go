@@ -203,16 +203,9 @@ func (s *session) send(ctx context.Context) {
 			return
 		}
 		err := s.agent.update(ctx, u)
-		if err != nil && ctx.Err() == nil {
+		if s.ledger.settle(u, err) && ctx.Err() == nil {
 			s.log.Warn("an update wasn't taken; it will be sent again", "task", u.task, "error", err)
-			retry := time.NewTimer(200 * time.Millisecond)
-			select {
-			case <-retry.C:
-			case <-ctx.Done():
-			}
-			retry.Stop()
 		}
-		s.ledger.settle(u, err == nil)
 	}
 }
 

@@ -152,6 +152,73 @@ func TestStartFails(t *testing.T) {
 	}
 }
 
+// TestPipeInThePlaceOfOutput: a task can put a pipe, link or folder where another's output will go. That one isn't
+// started; the guard doesn't wait for anybody to read, and goes on with the others.
+func TestPipeInThePlaceOfOutput(t *testing.T) {
+	t.Parallel()
+	client, dir := launch(t), t.TempDir()
+	other := start(t, client, shell(dir, "other", "exec sleep 1000"))
+	pipe := func(path string) error { return syscall.Mkfifo(path, 0o644) }
+	for name, test := range map[string]struct {
+		put  func(path string) error
+		want syscall.Errno
+	}{
+		"pipe": {pipe, syscall.ENXIO},
+		"pipe that is read": {func(path string) error {
+			if err := pipe(path); err != nil {
+				return err
+			}
+			fd, err := syscall.Open(path, syscall.O_RDONLY|syscall.O_NONBLOCK|syscall.O_CLOEXEC, 0)
+			t.Cleanup(func() { _ = syscall.Close(fd) })
+			return err
+		}, syscall.ENXIO},
+		"link":   {func(path string) error { return os.Symlink(filepath.Join(dir, "other.out"), path) }, syscall.ELOOP},
+		"folder": {func(path string) error { return os.Mkdir(path, 0o755) }, syscall.EISDIR},
+	} {
+		for _, stream := range []string{"out", "err"} {
+			spec := shell(dir, name+" "+stream, "echo hi")
+			path := filepath.Join(dir, name+" "+stream+"."+stream)
+			if err := test.put(path); err != nil {
+				t.Fatal(err)
+			}
+			done := make(chan error, 1)
+			go func() {
+				_, err := client.Start(spec)
+				done <- err
+			}()
+			select {
+			case err := <-done:
+				var failed *guard.StartError
+				if !errors.As(err, &failed) || failed.Errno != test.want {
+					t.Errorf("%s as %s: %v", name, stream, err)
+				}
+			case <-time.After(10 * time.Second):
+				if fd, err := syscall.Open(path, syscall.O_RDONLY|syscall.O_NONBLOCK, 0); err == nil {
+					defer func() { _ = syscall.Close(fd) }() // it can go on
+				}
+				t.Fatalf("%s as %s: the guard hangs", name, stream)
+			}
+		}
+	}
+	if err := other.Kill(0); err != nil {
+		t.Fatal(err)
+	}
+	wait(t, other)
+}
+
+// TestOutputBlocks: tasks get plain files, not ones for which the guard's caution holds.
+func TestOutputBlocks(t *testing.T) {
+	t.Parallel()
+	client, dir := launch(t), t.TempDir()
+	wait(t, start(t, client, shell(dir, "flags", "grep ^flags /proc/self/fdinfo/1 >&2; grep ^flags /proc/self/fdinfo/2 >&2")))
+	for line := range strings.Lines(content(t, filepath.Join(dir, "flags.err"))) {
+		flags, err := strconv.ParseInt(strings.TrimSpace(strings.TrimPrefix(line, "flags:")), 8, 64)
+		if err != nil || flags&syscall.O_NONBLOCK != 0 || flags&syscall.O_APPEND == 0 {
+			t.Errorf("%q %v", line, err)
+		}
+	}
+}
+
 func TestSurroundings(t *testing.T) {
 	t.Parallel()
 	client, dir := launch(t), t.TempDir()

@@ -15,7 +15,6 @@ package pack
 
 import (
 	"fmt"
-	"net/url"
 	"time"
 )
 
@@ -56,7 +55,7 @@ const (
 	Unpack Phase = "UNPACK"
 )
 
-// Error is a package that can't be had. Its text says what was done to which URL, without a password in it, and why it failed.
+// Error is a package that can't be had. Its text says what was done to which URL, without a password or a query in it, and why it failed.
 type Error struct {
 	Phase Phase
 	URL   string
@@ -68,11 +67,7 @@ func (e *Error) Error() string {
 	if e.Phase == Unpack {
 		verb = "unpack"
 	}
-	address := e.URL
-	if u, err := url.Parse(address); err == nil {
-		address = u.Redacted()
-	}
-	return fmt.Sprintf("%s %s: %v", verb, address, e.Err)
+	return fmt.Sprintf("%s %s: %v", verb, shown(e.URL), e.Err)
 }
 
 // Unwrap gives the cause.

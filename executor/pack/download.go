@@ -203,7 +203,10 @@ func (t *transfer) once(ctx context.Context) error {
 func plainError(err error) error {
 	var wrapped *url.Error
 	if errors.As(err, &wrapped) {
-		return wrapped.Err
+		err = wrapped.Err
+	}
+	if strings.HasPrefix(err.Error(), "failed to parse Location header") {
+		return errors.New("the server redirects to what is no URL") // which may hold a password
 	}
 	return err
 }
@@ -234,10 +237,10 @@ const maxRedirects = 10
 // checkRedirect follows redirections on the network only; no try would change where they lead.
 func checkRedirect(request *http.Request, via []*http.Request) error {
 	if len(via) > maxRedirects {
-		return permanent{fmt.Errorf("more than %d redirections, the last one to %.200s", maxRedirects, request.URL.Redacted())}
+		return permanent{fmt.Errorf("more than %d redirections, the last one to %.200s", maxRedirects, shown(request.URL.String()))}
 	}
 	if request.URL.Scheme != "http" && request.URL.Scheme != "https" {
-		return permanent{fmt.Errorf("the server redirects to %.200s; only http and https are followed", request.URL.Redacted())}
+		return permanent{fmt.Errorf("the server redirects to %.200s; only http and https are followed", shown(request.URL.String()))}
 	}
 	return nil
 }
@@ -276,7 +279,7 @@ func (t *transfer) copy(body io.Reader, alive func()) error {
 			}
 			_, _ = t.sum.Write(buffer[:n]) // a hash never fails
 			if now := time.Now(); now.After(t.next) {
-				t.progress(t.url.Redacted(), t.done, t.total)
+				t.progress(shown(t.url.String()), t.done, t.total)
 				t.next = now.Add(progressEvery)
 			}
 		}

@@ -1,13 +1,12 @@
 package pack
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -23,24 +22,30 @@ type origin struct {
 	Content string  `json:"content"`
 }
 
-// shared finds or makes the package in the shared folder. address is for locks and records.
-func (s *Store) shared(ctx context.Context, source Source, address string) (string, error) {
+// shared finds or makes the package in the shared folder, and gives the name of its content.
+func (s *Store) shared(ctx context.Context, source Source) (string, error) {
 	fail := func(err error) (string, error) {
 		return "", &Error{Phase: Fetch, URL: source.URL, Err: err}
 	}
+	if err := s.makeFolders(0o700); err != nil { // somebody may have removed all
+		return fail(err)
+	}
 	key := keyOf(source.URL)
 	lock, err := s.lock(ctx, "url-"+key)
+	if errors.Is(err, errHeld) {
+		return "", err
+	}
 	if err != nil {
 		return fail(err)
 	}
 	defer func() { _ = lock.Close() }()
 
 	known := s.origin(key)
-	if known.Content != "" && !s.use(known.Content) {
+	if known.Content != "" && !s.use(ctx, known.Content) {
 		known = origin{}
 	}
-	if name, ok := s.certain(source); ok {
-		return s.content(name), nil // nothing to ask
+	if name, ok := s.certain(ctx, source); ok {
+		return name, nil // nothing to ask
 	}
 	work, err := os.MkdirTemp(filepath.Join(s.dir, "tmp"), "fetch-")
 	if err != nil {
@@ -57,7 +62,7 @@ func (s *Store) shared(ctx context.Context, source Source, address string) (stri
 		if err := s.check(source, known.SHA256); err != nil {
 			return "", err
 		}
-		return s.content(known.Content), nil
+		return known.Content, nil
 	}
 	if err != nil {
 		return "", err
@@ -69,39 +74,43 @@ func (s *Store) shared(ctx context.Context, source Source, address string) (stri
 	if err != nil {
 		return "", err
 	}
-	record, err := json.Marshal(origin{URL: address, Version: got, SHA256: sum, Content: name})
-	if err == nil {
-		err = os.WriteFile(filepath.Join(work, "origin"), record, 0o644)
+	record := origin{URL: shown(source.URL), Version: got, SHA256: sum, Content: name}
+	if err := writeRecord(work, filepath.Join(s.dir, "urls", key), record); err != nil {
+		s.log.Warn("the package is here but will be fetched again", "url", record.URL, "error", err)
 	}
-	if err == nil {
-		err = os.Rename(filepath.Join(work, "origin"), filepath.Join(s.dir, "urls", key))
-	}
-	if err != nil {
-		s.log.Warn("the package is here but will be fetched again", "url", address, "error", err)
-	}
-	return s.content(name), nil
+	return name, nil
 }
 
 // certain finds the content by the sum that a source names.
-func (s *Store) certain(source Source) (string, bool) {
+func (s *Store) certain(ctx context.Context, source Source) (string, bool) {
 	if len(source.SHA256) != hex.EncodedLen(sha256.Size) {
 		return "", false
 	}
-	return s.have(strings.ToLower(source.SHA256), source.URL)
+	return s.have(ctx, strings.ToLower(source.SHA256), source.URL)
 }
 
 // have finds a content by its sum, as an archive or as a single file of the URL's name.
-func (s *Store) have(sum, address string) (string, bool) {
+func (s *Store) have(ctx context.Context, sum, address string) (string, bool) {
 	names := []string{sum}
 	if u, err := parse(address); err == nil {
-		names = append(names, sum+"+"+baseName(u))
+		names = append(names, single(sum, baseName(u)))
 	}
 	for _, name := range names {
-		if filepath.Base(name) == name && s.use(name) {
+		if filepath.Base(name) == name && s.use(ctx, name) {
 			return name, true
 		}
 	}
 	return "", false
+}
+
+// single names the content that is one file. A long name goes by its hash: the names of contents, and of their locks,
+// can't be longer than those of files.
+func single(sum, file string) string {
+	const longest = 150
+	if len(file) > longest {
+		file = keyOf(file)
+	}
+	return sum + "+" + file
 }
 
 func (s *Store) content(name string) string { return filepath.Join(s.dir, "content", name) }
@@ -115,8 +124,7 @@ func (s *Store) keep(ctx context.Context, source Source, file, sum, work string)
 	if err != nil {
 		return fail(err)
 	}
-	single := sum + "+" + baseName(u)
-	if name, ok := s.have(sum, source.URL); ok {
+	if name, ok := s.have(ctx, sum, source.URL); ok {
 		return name, nil
 	}
 	unpacked := filepath.Join(work, "package")
@@ -125,37 +133,59 @@ func (s *Store) keep(ctx context.Context, source Source, file, sum, work string)
 	}
 	name := sum
 	if entries, err := os.ReadDir(unpacked); err == nil && len(entries) == 1 && entries[0].Name() == baseName(u) && entries[0].Type().IsRegular() {
-		name = single
+		name = single(sum, baseName(u))
 	}
-	if err := readOnly(unpacked); err != nil {
+	found, err := seal(ctx, unpacked)
+	if cause := context.Cause(ctx); cause != nil {
+		return "", cause
+	}
+	if err == nil {
+		err = s.hold(ctx, name)
+	}
+	_, absent := os.Lstat(s.content(name))
+	if err == nil {
+		err = s.place(name, unpacked)
+	}
+	if err != nil {
 		return fail(err)
 	}
-	err = os.Rename(unpacked, s.content(name))
-	if err != nil && !errors.Is(err, fs.ErrExist) && !errors.Is(err, syscall.ENOTEMPTY) {
-		return fail(err)
+	if err := writeRecord(work, s.recordOf(name), found); err != nil {
+		s.log.Warn("nobody will notice if the package in the cache is damaged", "content", name, "error", err)
 	}
-	// There was one already: another URL gave the same content at the same moment.
-	if !s.use(name) {
-		return fail(errors.New("the package vanished from the cache"))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.checked[name] = true
+	if absent == nil {
+		s.mended[name] = time.Now()
 	}
 	return name, nil
 }
 
 func (s *Store) origin(key string) origin {
 	var o origin
-	data, err := os.ReadFile(filepath.Join(s.dir, "urls", key))
-	if err != nil || json.Unmarshal(data, &o) != nil || o.Content != filepath.Base(o.Content) {
+	if !readRecord(filepath.Join(s.dir, "urls", key), &o) || o.Content != filepath.Base(o.Content) {
 		return origin{}
 	}
 	return o
 }
 
+// errHeld is a lock that another executor has for longer than anything takes: it is frozen.
+var errHeld = errors.New("another executor on this agent has been fetching or removing this package for too long")
+
+// patience is how long a lock is waited for: for as long as a fetch may take, and some more.
+func (s *Store) patience() time.Duration {
+	defaults := Defaults()
+	return cmp.Or(s.limits.Transfer, defaults.Transfer) + cmp.Or(s.limits.Unpacking, defaults.Unpacking) + 5*time.Minute
+}
+
 // lock waits for an exclusive lock. Closing the file gives it back; so does the death of the process.
 func (s *Store) lock(ctx context.Context, name string) (*os.File, error) {
-	f, err := os.OpenFile(filepath.Join(s.dir, "locks", name), os.O_RDWR|os.O_CREATE, 0o644)
+	f, err := openPlain(filepath.Join(s.dir, "locks", name), os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return nil, err
 	}
+	ctx, cancel := context.WithTimeoutCause(ctx, s.patience(), errHeld)
+	defer cancel()
 	for wait := time.Millisecond; ; wait = min(2*wait, 100*time.Millisecond) {
 		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		if err == nil {
@@ -172,23 +202,66 @@ func (s *Store) lock(ctx context.Context, name string) (*os.File, error) {
 	}
 }
 
-// use marks a content as used by this process until Close. It tells whether it is there.
-func (s *Store) use(name string) bool {
+// use marks a content as used by this process until Close. It tells whether it is there and whole.
+func (s *Store) use(ctx context.Context, name string) bool {
+	if info, err := os.Lstat(s.content(name)); err != nil || !info.IsDir() {
+		return false
+	}
+	if !s.tryHold(name) {
+		return false // it is being removed
+	}
+	if info, err := os.Lstat(s.content(name)); err != nil || !info.IsDir() {
+		return false
+	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.inUse[name] != nil {
+	checked := s.checked[name]
+	s.mu.Unlock()
+	if checked {
 		return true
 	}
-	f, err := os.OpenFile(filepath.Join(s.dir, "locks", "content-"+name), os.O_RDWR|os.O_CREATE, 0o644)
+	if !s.whole(ctx, name) {
+		if ctx.Err() == nil {
+			s.log.Warn("a package in the cache lacks files: it will be fetched again", "content", name)
+		}
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.checked[name] = true
+	return true
+}
+
+// hold takes the shared lock of a content, so that nobody removes it.
+func (s *Store) hold(ctx context.Context, name string) error {
+	const removing = time.Minute // it takes a moment
+	ctx, cancel := context.WithTimeoutCause(ctx, removing, errHeld)
+	defer cancel()
+	for !s.tryHold(name) {
+		if err := s.download.wait(ctx, 10*time.Millisecond); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Store) tryHold(name string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	path := filepath.Join(s.dir, "locks", "content-"+name)
+	if held := s.inUse[name]; held != nil {
+		ours, err := held.Stat()
+		now, lost := os.Lstat(path)
+		if err == nil && lost == nil && os.SameFile(ours, now) {
+			return true
+		}
+		_ = held.Close() // somebody has removed the locks, so ours tells nobody anything
+		delete(s.inUse, name)
+	}
+	f, err := openPlain(path, os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return false
 	}
-	// Not shared at once means that it is being removed.
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB); err != nil {
-		_ = f.Close()
-		return false
-	}
-	if _, err := os.Stat(s.content(name)); err != nil {
 		_ = f.Close()
 		return false
 	}
@@ -203,19 +276,23 @@ func (s *Store) prune(before time.Time) {
 	contents, _ := os.ReadDir(filepath.Join(s.dir, "content"))
 	for _, content := range contents {
 		path := filepath.Join(s.dir, "locks", "content-"+content.Name())
-		info, err := os.Stat(path)
+		info, err := os.Lstat(path)
 		if err != nil || info.ModTime().After(before) {
 			continue
 		}
-		lock, err := os.OpenFile(path, os.O_RDWR, 0)
+		lock, err := openPlain(path, os.O_RDWR)
 		if err != nil {
 			continue
 		}
+		grave := ""
 		if syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil {
 			s.log.Info("removing an unused package from the cache", "content", content.Name())
-			s.remove(s.content(content.Name()))
+			grave = s.discard(content.Name())
 		}
 		_ = lock.Close()
+		if grave != "" {
+			s.remove(grave)
+		}
 	}
 	leftovers, _ := os.ReadDir(filepath.Join(s.dir, "tmp"))
 	for _, leftover := range leftovers {
@@ -230,8 +307,9 @@ func (s *Store) removeLeftover(path string) {
 	if err != nil || time.Since(info.ModTime()) < time.Minute {
 		return
 	}
-	folder, err := os.Open(path)
+	folder, err := openPlain(path, os.O_RDONLY)
 	if err != nil {
+		s.remove(path) // nothing of ours
 		return
 	}
 	defer func() { _ = folder.Close() }()
@@ -244,20 +322,6 @@ func (s *Store) remove(dir string) {
 	if err := RemoveTree(dir); err != nil {
 		s.log.Warn("can't remove a folder", "folder", dir, "error", err)
 	}
-}
-
-// readOnly takes the write bits from all files below dir. Folders keep theirs, so that the cache can be removed with rm.
-func readOnly(dir string) error {
-	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || !d.Type().IsRegular() {
-			return err
-		}
-		info, err := d.Info()
-		if err != nil {
-			return err
-		}
-		return os.Chmod(path, info.Mode().Perm()&^0o222)
-	})
 }
 
 func keyOf(text string) string {

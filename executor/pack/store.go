@@ -37,9 +37,11 @@ type Package struct {
 //	content/<sha256>[+name]/  an unpacked package; +name if it is a single file
 //	locks/…                   flocked: exclusive while fetched or removed, shared while used
 //	urls/<hash of URL>        what was last fetched from there
-//	tmp/…                     what is under way
+//	whole/…                   how much a package held when it was unpacked
+//	tmp/…                     what is under way, or being removed
 //
-// Files of a kept package lose their write bits, since tasks share them.
+// Files of a kept package lose their write bits, since tasks share them. What is removed of the cache, or of a
+// package in it, is fetched again: see kept.go.
 type Store struct {
 	dir      string // shared, for Cache
 	private  string // of this executor, for what isn't cached
@@ -51,14 +53,20 @@ type Store struct {
 
 	mu      sync.Mutex
 	entries map[Source]*entry
-	inUse   map[string]*os.File // shared locks, by name of content
+	inUse   map[string]*os.File  // shared locks, by name of content
+	checked map[string]bool      // contents that were found whole
+	mended  map[string]time.Time // contents that were not, and when they were completed
 	number  int
+	own     []func() // to be called by Close
 }
 
 // entry is one source's fetch, shared by all who want it.
 type entry struct {
 	done    chan struct{}
 	dir     string
+	name    string   // of the content; empty if dir is private
+	top     []string // what must be in dir
+	stamp   stamp    // of dir, when all of it was there
 	err     error
 	waiting int
 	cancel  context.CancelFunc
@@ -70,12 +78,13 @@ const unusedFor = 7 * 24 * time.Hour
 // Open makes a store in the shared folder dir, and below private for packages that aren't
 // kept. Close must be called in the end.
 func Open(dir, private string, limits Limits, log *slog.Logger) (*Store, error) {
-	for _, folder := range []string{"content", "locks", "urls", "tmp"} {
-		if err := os.MkdirAll(filepath.Join(dir, folder), 0o755); err != nil {
-			return nil, fmt.Errorf("make package cache: %w", err)
-		}
+	s := &Store{
+		dir: dir, private: private, limits: limits, log: log, entries: map[Source]*entry{},
+		inUse: map[string]*os.File{}, checked: map[string]bool{}, mended: map[string]time.Time{},
 	}
-	s := &Store{dir: dir, private: private, limits: limits, log: log, entries: map[Source]*entry{}, inUse: map[string]*os.File{}}
+	if err := s.makeFolders(0o755); err != nil {
+		return nil, err
+	}
 	s.download = &downloader{
 		limits: limits,
 		client: &http.Client{CheckRedirect: checkRedirect, Transport: &http.Transport{
@@ -103,6 +112,19 @@ func Open(dir, private string, limits Limits, log *slog.Logger) (*Store, error) 
 	return s, nil
 }
 
+// makeFolders makes what isn't there of the store's folders.
+func (s *Store) makeFolders(mode os.FileMode) error {
+	if err := os.MkdirAll(s.dir, mode); err != nil {
+		return fmt.Errorf("make package cache: %w", err)
+	}
+	for _, folder := range []string{"content", "locks", "urls", "whole", "tmp"} {
+		if err := os.MkdirAll(filepath.Join(s.dir, folder), 0o755); err != nil {
+			return fmt.Errorf("make package cache: %w", err)
+		}
+	}
+	return nil
+}
+
 // Close ends what is being fetched and gives up what this process uses.
 func (s *Store) Close() {
 	s.mu.Lock()
@@ -118,36 +140,55 @@ func (s *Store) Close() {
 		_ = lock.Close()
 	}
 	clear(s.inUse)
+	for _, remove := range s.own {
+		remove()
+	}
+	s.own = nil
 }
 
-// Ready gives the package at once if it is here already.
+// Ready gives the package at once if it is here already, and still whole as far as can be seen at a glance.
 func (s *Store) Ready(source Source) (Package, bool) {
 	if !source.Cache {
 		return Package{}, false
 	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	e := s.entries[source]
+	s.mu.Unlock()
 	if e == nil {
 		return Package{}, false
 	}
 	select {
 	case <-e.done:
-		return Package{Dir: e.dir, Release: func() {}}, e.err == nil
 	default:
 		return Package{}, false
 	}
+	if e.err != nil {
+		return Package{}, false
+	}
+	if s.intact(e) {
+		return Package{Dir: e.dir, Release: func() {}}, true
+	}
+	s.log.Warn("a package was removed from the cache, or a part of it: it will be fetched again", "folder", e.dir)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.checked, e.name)
+	if s.entries[source] == e {
+		delete(s.entries, source)
+	}
+	return Package{}, false
 }
 
 // Get brings the package here, or waits for another task's fetch of it. The error is an
 // [*Error], or the context's cause.
 func (s *Store) Get(ctx context.Context, source Source) (Package, error) {
-	u, err := parse(source.URL)
-	if err != nil {
+	if _, err := parse(source.URL); err != nil {
 		return Package{}, &Error{Phase: Fetch, URL: source.URL, Err: err}
 	}
 	if !source.Cache {
 		return s.alone(ctx, source)
+	}
+	if ready, ok := s.Ready(source); ok {
+		return ready, nil
 	}
 	s.mu.Lock()
 	e := s.entries[source]
@@ -157,10 +198,10 @@ func (s *Store) Get(ctx context.Context, source Source) (Package, error) {
 		e = &entry{done: make(chan struct{}), cancel: cancel}
 		s.entries[source] = e
 		s.fetches.Go(func() {
-			dir, err := s.shared(shared, source, u.Redacted())
+			found, err := s.kept(shared, source)
 			s.mu.Lock()
 			defer s.mu.Unlock()
-			e.dir, e.err = dir, err
+			e.dir, e.name, e.top, e.err = found.dir, found.name, found.top, err
 			if err != nil && s.entries[source] == e {
 				delete(s.entries, source) // the next task tries again
 			}
@@ -194,12 +235,35 @@ func (s *Store) Get(ctx context.Context, source Source) (Package, error) {
 	return Package{Dir: e.dir, Release: func() {}}, nil
 }
 
+// kept finds or makes the package in the shared folder, or where another executor holds that up, a copy of our own.
+func (s *Store) kept(ctx context.Context, source Source) (entry, error) {
+	name, err := s.shared(ctx, source)
+	if errors.Is(err, errHeld) {
+		s.log.Warn("fetching the package for this executor alone", "url", shown(source.URL), "reason", err)
+		own, err := s.alone(ctx, source)
+		if err != nil {
+			return entry{}, err
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.own = append(s.own, own.Release)
+		return entry{dir: own.Dir}, nil
+	}
+	if err != nil {
+		return entry{}, err
+	}
+	var record census
+	readRecord(s.recordOf(name), &record)
+	return entry{dir: s.content(name), name: name, top: record.Top}, nil
+}
+
 // alone fetches for one task alone.
 func (s *Store) alone(ctx context.Context, source Source) (Package, error) {
 	s.mu.Lock()
 	s.number++
 	dir := filepath.Join(s.private, fmt.Sprint(s.number))
 	s.mu.Unlock()
+	_ = RemoveTree(dir) // which a task may have made
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return Package{}, &Error{Phase: Fetch, URL: source.URL, Err: err}
 	}
@@ -225,9 +289,9 @@ func (s *Store) fetch(ctx context.Context, source Source, to string, known versi
 	if err != nil {
 		return "", version{}, &Error{Phase: Fetch, URL: source.URL, Err: err}
 	}
-	f, err := os.OpenFile(to, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o644)
+	f, err := os.OpenFile(to, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
-		return "", version{}, &Error{Phase: Fetch, URL: u.Redacted(), Err: err}
+		return "", version{}, &Error{Phase: Fetch, URL: shown(source.URL), Err: err}
 	}
 	begun := time.Now()
 	sum, got, err := s.download.get(ctx, u, f, known)
@@ -237,15 +301,15 @@ func (s *Store) fetch(ctx context.Context, source Source, to string, known versi
 	}
 	if err != nil {
 		if errors.Is(err, errUnchanged) {
-			s.log.Info("package is unchanged", "url", u.Redacted())
+			s.log.Info("package is unchanged", "url", shown(source.URL))
 			return "", version{}, err
 		}
 		if cause := context.Cause(ctx); cause != nil {
 			return "", version{}, cause
 		}
-		return "", version{}, &Error{Phase: Fetch, URL: u.Redacted(), Err: err}
+		return "", version{}, &Error{Phase: Fetch, URL: shown(source.URL), Err: err}
 	}
-	s.log.Info("fetched package", "url", u.Redacted(), "bytes", info.Size(), "took", time.Since(begun).Round(time.Millisecond), "sha256", sum)
+	s.log.Info("fetched package", "url", shown(source.URL), "bytes", info.Size(), "took", time.Since(begun).Round(time.Millisecond), "sha256", sum)
 	return sum, got, nil
 }
 

@@ -120,12 +120,12 @@ func TestURL(t *testing.T) {
 			}
 		}, change: func(l *pack.Limits) { l.Stall = 5 * time.Second }, content: longScript[:40]},
 		{name: "silent before it answers", answer: func(w http.ResponseWriter, r request) { <-r.Context().Done() },
-			change: func(l *pack.Limits) { l.Stall = 50 * time.Millisecond }, want: "the transfer stalled", requests: 2},
+			change: func(l *pack.Limits) { l.Stall = 400 * time.Millisecond }, want: "the transfer stalled", requests: 2},
 		{name: "silent in between", answer: func(w http.ResponseWriter, r request) {
 			_, _ = io.WriteString(w, "#!")
 			_ = http.NewResponseController(w).Flush()
 			<-r.Context().Done()
-		}, change: func(l *pack.Limits) { l.Stall = 50 * time.Millisecond }, want: "broken after 2 bytes: the transfer stalled", requests: 2},
+		}, change: func(l *pack.Limits) { l.Stall = 400 * time.Millisecond }, want: "broken after 2 bytes: the transfer stalled", requests: 2},
 		{name: "breaks off each time", answer: func(w http.ResponseWriter, r request) { brokenOff(w, longScript) }, want: fmt.Sprintf("broken after %d bytes: unexpected EOF", half), requests: 2},
 		{name: "breaks off without length", answer: func(w http.ResponseWriter, r request) {
 			_, _ = io.WriteString(w, "#!")
