@@ -49,15 +49,18 @@ func (s *stage) restart() {
 // load makes a core of what is stored.
 func (s *stage) load() *Core {
 	s.t.Helper()
-	var entries []registry.Entry
-	for _, path := range sortedKeys(s.stored) {
-		entries = append(entries, registry.Entry{Path: path, Value: s.stored[path]})
-	}
 	core := NewCore(s.opt)
-	if err := core.Load(s.now, Stored{entries}); err != nil {
+	if err := core.Load(s.now, Stored{s.entries()}); err != nil {
 		s.t.Fatal(err)
 	}
 	return core
+}
+
+func (s *stage) entries() (all []registry.Entry) {
+	for _, path := range sortedKeys(s.stored) {
+		all = append(all, registry.Entry{Path: path, Value: s.stored[path]})
+	}
+	return all
 }
 
 func (s *stage) subscribed() {

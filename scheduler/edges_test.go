@@ -436,3 +436,45 @@ func TestAnotherMasterIsTriedAtOnce(t *testing.T) {
 		t.Error("a second try beside the first")
 	}
 }
+
+// All that keeps a server from leading is told at once.
+func TestAllDamageIsToldAtOnce(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(oneShard)
+	s.start(8)
+	n := 0
+	for path := range s.stored {
+		if strings.HasPrefix(path, pathExecution+"/") || strings.HasPrefix(path, pathExecutor+"/") {
+			s.stored[path] = []byte("{junk")
+			n++
+		}
+	}
+	err := NewCore(s.opt).Load(s.now, Stored{s.entries()})
+	if n < 2 || err == nil || strings.Count(err.Error(), "state is damaged there") != n {
+		t.Errorf("%d damaged entries: %v", n, err)
+	}
+}
+
+func TestExplainSaysThatWhatRunsMayBeOld(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(oneShard)
+	s.run(s.start(8))
+	noted := func() bool {
+		x, err := s.core.Explain("my_job", s.now)
+		if err != nil || len(x.Running) != 1 {
+			t.Fatalf("%+v, %v", x, err)
+		}
+		return strings.Contains(strings.Join(x.Notes, "\n"), "as it was last known: the scheduler has no connection to the cluster: connection refused")
+	}
+	if noted() {
+		t.Error("said while subscribed")
+	}
+	s.step(SessionEnded{Session: s.core.session.number, Reason: "connection refused"})
+	if !noted() {
+		t.Error("not said without a subscription")
+	}
+}

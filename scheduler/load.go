@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -22,13 +23,14 @@ func (c *Core) Load(now time.Time, stored Stored) error {
 	defer func() { c.loading = false }()
 	chunks := map[string][]shard{}
 	var execs []*execution
+	var damage []error
 	documents := c.readDocuments(stored.Entries)
 	for i, e := range stored.Entries {
 		dir, name := splitPath(e.Path)
 		var err error
 		if e.Unreadable != "" && dir != pathApps && dir != pathJobs {
 			if err = c.loadUnreadable(e, dir); err != nil {
-				return err
+				damage = append(damage, err)
 			}
 			continue
 		}
@@ -75,8 +77,11 @@ func (c *Core) Load(now time.Time, stored Stored) error {
 			err = c.loadOther(e, dir, chunks)
 		}
 		if err != nil {
-			return fmt.Errorf("read %s: %w; the scheduler's state is damaged there: restore the registry from a copy, or remove that entry and its job's tasks", e.Path, err)
+			damage = append(damage, fmt.Errorf("read %s: %w; the scheduler's state is damaged there: restore the registry from a copy, or remove that entry and its job's tasks", e.Path, err))
 		}
+	}
+	if len(damage) > 0 {
+		return allOf(damage)
 	}
 	if c.frameworkID != "" && c.frameworkID != c.ourFrame && !strings.HasPrefix(c.frameworkID, ownFramework) {
 		c.takeover = newTakeover()
@@ -104,6 +109,16 @@ func (c *Core) loadUnreadable(e registry.Entry, dir string) error {
 		return fmt.Errorf("read %s: %s; without it the scheduler can't lead: give it the permission to read what it has written", e.Path, e.Unreadable)
 	}
 	return nil
+}
+
+// damageTold is how many entries are named that keep us from leading.
+const damageTold = 20
+
+func allOf(damage []error) error {
+	if more := len(damage) - damageTold; more > 0 {
+		damage = append(damage[:damageTold:damageTold], fmt.Errorf("and %d more", more))
+	}
+	return errors.Join(damage...)
 }
 
 func splitPath(path string) (dir, name string) {

@@ -145,6 +145,13 @@ func (c *Core) Explain(name string, now time.Time) (Explanation, error) {
 	for _, e := range j.queue {
 		c.explainExecution(&x, j, e, now)
 	}
+	if len(x.Running) > 0 && !c.session.open {
+		note := "what runs is told as it was last known: the scheduler has no connection to the cluster"
+		if c.session.reason != "" {
+			note += ": " + c.session.reason
+		}
+		x.Notes = append(x.Notes, note)
+	}
 	x.State = c.jobState(j, &x)
 	return x, nil
 }
