@@ -478,3 +478,31 @@ func TestExplainSaysThatWhatRunsMayBeOld(t *testing.T) {
 		t.Error("not said without a subscription")
 	}
 }
+
+func TestAnOutageIsToldOfNowAndThen(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	told := 0
+	fail := func(reason string) {
+		s.step(SessionEnded{Session: s.core.session.number, Reason: reason})
+		for _, n := range s.last.Notes {
+			if n.Kind == NoteSession {
+				told++
+			}
+		}
+		for len(calls[CallSubscribe](s.last)) == 0 {
+			s.after(time.Second)
+		}
+	}
+	begin := s.now
+	for i := 0; s.now.Sub(begin) < 10*time.Minute; i++ {
+		fail(fmt.Sprint("read tcp 127.0.0.1:", 40000+i, ": connection refused"))
+	}
+	if told < 10 || told > 14 {
+		t.Errorf("told %d times in 10 minutes", told)
+	}
+	told = 0
+	if fail("the master wants credentials"); told != 1 {
+		t.Error("another reason is not told of")
+	}
+}

@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
@@ -17,6 +18,7 @@ type sessionState struct {
 	began    time.Time
 	masterID string
 	reason   string // why there is none
+	toldAt   time.Time
 
 	reconcileAt   time.Time // the next periodic reconciliation
 	askAgainAt    time.Time // the next question about tasks not yet known
@@ -108,12 +110,35 @@ func (c *Core) sessionEnded(e SessionEnded) {
 	if s.open {
 		by = s.masterID // it said so on its own stream
 	}
+	news := s.tries <= triesTold || !alike(s.reason, e.Reason) || c.now.Sub(s.toldAt) >= tellAgain || s.toldAt.After(c.now)
 	s.open, s.asked, s.reason = false, false, e.Reason
 	c.pool.Clear()
-	c.note(Note{Kind: NoteSession, Problem: true, Detail: fmt.Sprintf("no subscription: %s; next try in %s", e.Reason, s.notUntil.Sub(c.now).Round(time.Millisecond))})
+	if news {
+		s.toldAt = c.now
+		c.note(Note{Kind: NoteSession, Problem: true, Detail: fmt.Sprintf("no subscription: %s; next try in %s", e.Reason, s.notUntil.Sub(c.now).Round(time.Millisecond))})
+	}
 	if e.Removed {
 		c.frameworkRemoved(by)
 	}
+}
+
+// While nothing changes, so many tries are told of, and then one in so long a time.
+const (
+	triesTold = 3
+	tellAgain = time.Minute
+)
+
+// alike reports whether two reasons differ in nothing but numbers, as those of ports do.
+func alike(a, b string) bool {
+	wordsOf := func(s string) string {
+		return strings.Map(func(r rune) rune {
+			if r >= '0' && r <= '9' {
+				return -1
+			}
+			return r
+		}, s)
+	}
+	return wordsOf(a) == wordsOf(b)
 }
 
 // keepFramework writes down under which id finished tasks ran, for the places of their output.
