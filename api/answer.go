@@ -27,6 +27,8 @@ type failure struct {
 	fields  app.Violations
 	// retryAfter, if not 0, is told in the header of that name.
 	retryAfter time.Duration
+	// undone is set when a change that the request may ask for was surely not begun, which its message then says.
+	undone bool
 }
 
 func (f *failure) Error() string { return f.message }
@@ -67,14 +69,19 @@ func asFailure(r *http.Request, err error) *failure {
 	)
 	switch {
 	case errors.As(err, &known):
+		if known.undone && !isRead(r.Method) {
+			told := *known
+			told.message = "this request changed nothing: " + known.message
+			return &told
+		}
 		return known
 	case errors.As(err, &tooLarge):
 		return errTooLarge
 	case errors.As(err, &syntax):
 		return &failure{status: http.StatusBadRequest, code: "bad_json", message: syntax.Error()}
 	case errors.As(err, &violations):
-		return &failure{status: http.StatusUnprocessableEntity, code: "invalid",
-			message: "nothing was changed: " + violations.Error(), fields: violations}
+		return asFailure(r, &failure{status: http.StatusUnprocessableEntity, code: "invalid",
+			message: violations.Error(), fields: violations, undone: true})
 	case errors.As(err, &refused):
 		kind, ok := kinds[refused.Kind]
 		if !ok {

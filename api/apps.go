@@ -73,6 +73,7 @@ func (s *Server) updateApp(c *gin.Context) (any, error) {
 	if err := app.CheckName("appName", name, nil).OrNil(); err != nil {
 		return nil, err
 	}
+	isAbout(c, "app", name)
 	var notes []string
 	view, err := s.opts.Scheduler.UpdateApp(c.Request.Context(), name, func(stored app.Config) (changed app.Config, err error) {
 		changed, notes, err = s.checkApp(app.Decode(body, stored))

@@ -1,9 +1,49 @@
 package api
 
-import "github.com/gin-gonic/gin"
+import (
+	"errors"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/elasticjob-go/elasticjob/scheduler"
+)
 
 // faulty lists the documents in the registry that can't be used ([D15]).
 func (s *Server) faulty(c *gin.Context) (any, error) {
 	views, err := s.opts.Scheduler.FaultyDocuments(c.Request.Context())
-	return orEmpty(views), err
+	told := make([]scheduler.FaultyView, len(views))
+	for i, view := range views {
+		view.Path = s.opts.RegistryRoot + view.Path
+		told[i] = view
+	}
+	return told, err
+}
+
+// What a request is about, as far as it names it: "app" or "job", and the name.
+const askedWhat, askedName = "asked what", "asked name"
+
+func isAbout(c *gin.Context, what, name string) {
+	c.Set(askedWhat, what)
+	c.Set(askedName, name)
+}
+
+// orFaulty is what to say instead of an error: that the app or job is not known may only mean that its document
+// can't be used.
+func (s *Server) orFaulty(c *gin.Context, err error) error {
+	what, name := c.GetString(askedWhat), c.GetString(askedName)
+	var refused *scheduler.Error
+	if !errors.As(err, &refused) || refused.Kind != scheduler.NotFound || refused.Code != what+"_not_found" {
+		return err
+	}
+	views, failed := s.opts.Scheduler.FaultyDocuments(c.Request.Context())
+	if failed != nil {
+		return err
+	}
+	for _, view := range views {
+		if view.Kind == what && view.Name == name {
+			return notFound(refused.Code, "the %s %s is in the registry and can't be used: %s%s: %s; GET /api/operate/faulty lists all such, and docs/api.md says what to do",
+				what, quoted(name), s.opts.RegistryRoot, view.Path, view.Reason)
+		}
+	}
+	return err
 }

@@ -28,14 +28,40 @@ func TestD15FaultyDocumentsAreListed(t *testing.T) {
 	found := []scheduler.FaultyView{{Path: "/config/job/a", Kind: "job", Name: "a", Reason: "its jobName is \"b\"", Since: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC), LastGood: true}}
 	for _, test := range []struct {
 		found []scheduler.FaultyView
+		root  string
 		want  string
 	}{
-		{nil, "[]"},
-		{found, `[{"path":"/config/job/a","kind":"job","name":"a","reason":"its jobName is \"b\"","since":"2026-05-01T12:00:00Z","lastGood":true}]`},
+		{nil, "/ej", "[]"},
+		{found, "/ej", `[{"path":"/ej/config/job/a","kind":"job","name":"a","reason":"its jobName is \"b\"","since":"2026-05-01T12:00:00Z","lastGood":true}]`},
+		{found, "", `[{"path":"/config/job/a","kind":"job","name":"a","reason":"its jobName is \"b\"","since":"2026-05-01T12:00:00Z","lastGood":true}]`},
 	} {
-		server := start(t, api.Options{Scheduler: withFaults{newBrain(), test.found}, Logs: &files{}})
+		server := start(t, api.Options{Scheduler: withFaults{newBrain(), test.found}, Logs: &files{}, RegistryRoot: test.root})
 		if _, body := call(t, server, "GET", "/api/operate/faulty", ""); strings.TrimSpace(body) != test.want {
 			t.Errorf("got %s\nwant %s", body, test.want)
+		}
+	}
+}
+
+// Who asks for what can't be used is told so, not that it isn't there; what isn't there is still said not to be.
+func TestD15WhatIsFaultyIsNotSaidToBeMissing(t *testing.T) {
+	t.Parallel()
+	found := []scheduler.FaultyView{{Path: "/config/job/bj", Kind: "job", Name: "bj", Reason: "no YAML"}, {Path: "/config/app/ba", Kind: "app", Name: "ba", Reason: "no JSON"}}
+	server := start(t, api.Options{Scheduler: withFaults{newBrain(), found}, Logs: &files{}, RegistryRoot: "/ej"})
+	const job, app = `the job \"bj\" is in the registry and can't be used: /ej/config/job/bj: no YAML; GET /api/operate/faulty`, `the app \"ba\" is in the registry and can't be used: /ej/config/app/ba: no JSON; GET /api/operate/faulty`
+	for _, test := range []struct{ method, path, body, code, want string }{
+		{"GET", "/api/job/jobs/bj", "", "job_not_found", job},
+		{"GET", "/api/job/bj/disable", "", "job_not_found", job},
+		{"POST", "/api/job/bj/trigger", "", "job_not_found", job},
+		{"POST", "/api/job/trigger", "bj", "job_not_found", job},
+		{"PUT", "/api/job/update", `{"jobName":"bj"}`, "job_not_found", job},
+		{"GET", "/api/app/ba", "", "app_not_found", app},
+		{"PUT", "/api/app", `{"appName":"ba"}`, "app_not_found", app},
+		{"GET", "/api/job/jobs/ba", "", "job_not_found", "there is no job"},
+		{"GET", "/api/app/bj", "", "app_not_found", "there is no app"},
+	} {
+		answer, text := call(t, server, test.method, test.path, test.body)
+		if e := readError(t, answer, text); answer.StatusCode != 404 || e.Error.Code != test.code || !strings.Contains(text, test.want) {
+			t.Errorf("%s %s: %d %s\nwant %s", test.method, test.path, answer.StatusCode, text, test.want)
 		}
 	}
 }

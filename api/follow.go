@@ -150,10 +150,10 @@ func (s *Server) nextLeader(ctx context.Context, r *http.Request, before string)
 }
 
 var errNoNext error = &failure{status: http.StatusServiceUnavailable, code: "no_leader",
-	message: "the lead is changing, nothing was changed: try again"}
+	message: "the lead is changing: try again", undone: true}
 
 var errServerEnds error = &failure{status: http.StatusServiceUnavailable, code: "leader_unreachable",
-	message: "this server is ending, nothing was changed: ask another one"}
+	message: "this server is ending: ask another one", undone: true}
 
 // passing is one try to pass a request on to one leader.
 type passing struct {
@@ -259,24 +259,24 @@ func (p *passing) refusedToken(answer *http.Response) error {
 		return nil
 	}
 	p.server.log.Error("the leader refuses a token that this server takes: their --api-token-file differ; give all servers the same one", "leader", p.address)
-	return &failure{status: http.StatusServiceUnavailable, code: "token_differs", message: fmt.Sprintf(
-		"this server takes the token, and the leader at %s does not, nothing was changed: their --api-token-file must hold the same token", p.address)}
+	return &failure{status: http.StatusServiceUnavailable, code: "token_differs", undone: true, message: fmt.Sprintf(
+		"this server takes the token, and the leader at %s does not: their --api-token-file must hold the same token", p.address)}
 }
 
 // whoLeads is the address to pass a request on to, or why there is none.
 func (s *Server) whoLeads(r *http.Request) (string, error) {
 	notNow := func(code, format string, args ...any) (string, error) {
-		return "", &failure{status: http.StatusServiceUnavailable, code: code, message: fmt.Sprintf(format, args...)}
+		return "", &failure{status: http.StatusServiceUnavailable, code: code, message: fmt.Sprintf(format, args...), undone: true}
 	}
 	if from := r.Header.Get(passedOn); from != "" {
-		return notNow("not_leading", "the server at %s took this one for the leader, which it is not; nothing was changed: try again", quoted(from))
+		return notNow("not_leading", "the server at %s took this one for the leader, which it is not: try again", quoted(from))
 	}
 	leader, ok := s.opts.Scheduler.Leader()
 	switch {
 	case !ok:
-		return notNow("no_leader", "nobody leads now, nothing was changed: try again. Here: %s", cmp.Or(s.opts.Scheduler.Health().Detail, "waiting for an election"))
+		return notNow("no_leader", "nobody leads now: try again. The last that this server knows: %s", cmp.Or(s.opts.Scheduler.Health().Detail, "waiting for an election"))
 	case leader.Self || leader.Address == s.opts.Advertise:
-		return notNow("not_leading", "the leader's address is this server's own, %s, and this server does not lead: it is just taking over or giving up the lead, or an earlier run of it led a moment ago; nothing was changed: try again. If that lasts, another server has the same --advertise", s.opts.Advertise)
+		return notNow("not_leading", "the leader's address is this server's own, %s, and this server does not lead: it is just taking over or giving up the lead, or an earlier run of it led a moment ago: try again. If that lasts, another server has the same --advertise", s.opts.Advertise)
 	}
 	return leader.Address, nil
 }
@@ -300,8 +300,8 @@ func (p *passing) failure(ctx context.Context, err error) error {
 		return &failure{status: http.StatusServiceUnavailable, code: "timeout", message: fmt.Sprintf(
 			"the leader at %s did not answer within %s: try again; if that lasts, look whether it still runs: another server takes its place when its ZooKeeper session ends", p.address, p.server.opts.PassingTimeout)}
 	}
-	return &failure{status: http.StatusServiceUnavailable, code: "leader_unreachable", message: fmt.Sprintf(
-		"the leader at %s gave no answer, nothing was changed: try again; if that lasts, look at the leader's --advertise (%v)", p.address, err)}
+	return &failure{status: http.StatusServiceUnavailable, code: "leader_unreachable", undone: true, message: fmt.Sprintf(
+		"the leader at %s gave no answer: try again; if that lasts, look at the leader's --advertise (%v)", p.address, err)}
 }
 
 // patientWriter gives the client some time for each piece of an answer, however

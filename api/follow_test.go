@@ -142,6 +142,29 @@ func TestWhoLeads(t *testing.T) {
 	}
 }
 
+// TestWhatChangedNothingIsSaidOfChangesOnly: who only asks is not told of changes; what this server knows of the lead may
+// speak of other changes than the request's.
+func TestWhatChangedNothingIsSaidOfChangesOnly(t *testing.T) {
+	t.Parallel()
+	b := newBrain()
+	b.health = scheduler.Health{Detail: "commit the state: may have been done: the term is over"}
+	alone := followerOf(t, b, api.Options{})
+	gone := follower(t, "127.0.0.1:1", api.Options{})
+	here := serveUntilEnd(t, api.Options{Scheduler: newBrain()})
+	for _, test := range []struct{ method, url, body, want string }{
+		{"GET", alone + "/api/app/list", "", "nobody leads now: try again. The last that this server knows: commit the state: may have been done: the term is over"},
+		{"POST", alone + "/api/job/j/trigger", "", "this request changed nothing: nobody leads now: try again. The last that this server knows: commit the state: may have been done: the term is over"},
+		{"GET", gone + "/api/app/list", "", "the leader at 127.0.0.1:1 gave no answer: try again"},
+		{"POST", gone + "/api/job/j/trigger", "", "this request changed nothing: the leader at 127.0.0.1:1 gave no answer: try again"},
+		{"POST", here + "/api/app", "{}", "this request changed nothing: appName: is missing"},
+	} {
+		answer, text := ask(t, test.method, test.url, test.body)
+		if e := readError(t, answer, text); !strings.HasPrefix(e.Error.Message, test.want) {
+			t.Errorf("%s %s: %s\nwant %s", test.method, test.url, text, test.want)
+		}
+	}
+}
+
 // TestNoRequestGoesRoundInCircles: two followers that take each other for the leader.
 func TestNoRequestGoesRoundInCircles(t *testing.T) {
 	t.Parallel()

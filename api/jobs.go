@@ -51,6 +51,7 @@ func (s *Server) updateJob(c *gin.Context) (any, error) {
 	if err := app.CheckName("jobName", name, nil).OrNil(); err != nil {
 		return nil, err
 	}
+	isAbout(c, "job", name)
 	var notes []string
 	view, err := s.opts.Scheduler.UpdateJob(c.Request.Context(), name, func(stored jobs.Config) (changed jobs.Config, err error) {
 		changed, notes, err = s.checkJob(jobs.Decode(body, stored))

@@ -46,7 +46,7 @@ func (s *Server) sandbox(c *gin.Context) (any, error) {
 	if name == "" {
 		return nil, badRequest("app_name_missing", "Lack param 'appName': say of which app, as in /api/operate/sandbox?appName=my_app")
 	}
-	if name, err = known("app", name); err != nil {
+	if name, err = known(c, "app", name); err != nil {
 		return nil, err
 	}
 	views, err := s.opts.Scheduler.Sandboxes(c.Request.Context(), name)

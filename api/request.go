@@ -22,7 +22,7 @@ import (
 const maxBody = 1 << 20
 
 var errTooLarge = &failure{status: http.StatusRequestEntityTooLarge, code: "body_too_large",
-	message: "the body is larger than 1 MiB, the most that is read; nothing was changed"}
+	message: "the body is larger than 1 MiB, the most that is read", undone: true}
 
 // readBody reads a whole body of a content type that our routes take. What curl
 // sends without -H, application/x-www-form-urlencoded, is read as JSON too.
@@ -84,8 +84,9 @@ func pathValue(c *gin.Context, variable string) (string, error) {
 	return text, nil
 }
 
-// known refuses names that nothing can have, before anyone looks for them.
-func known(what, name string) (string, error) {
+// known refuses names that nothing can have, before anyone looks for them, and remembers what the request is about.
+func known(c *gin.Context, what, name string) (string, error) {
+	isAbout(c, what, name)
 	if len(app.CheckName("name", name, nil)) > 0 {
 		return "", notFound(what+"_not_found", "there is no %s %s, and there can be none: names are 1 to 100 letters, digits, '.', '_' or '-', beginning with a letter or digit", what, quoted(name))
 	}
@@ -97,7 +98,7 @@ func appName(c *gin.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return known("app", name)
+	return known(c, "app", name)
 }
 
 func jobName(c *gin.Context) (string, error) {
@@ -105,7 +106,7 @@ func jobName(c *gin.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return known("job", name)
+	return known(c, "job", name)
 }
 
 // bodyJobName is the name of a job that is the whole body.
@@ -114,7 +115,7 @@ func bodyJobName(c *gin.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return known("job", name)
+	return known(c, "job", name)
 }
 
 // query reads the values of a query string and collects what is wrong with them.

@@ -113,7 +113,7 @@ func (s *Server) answering(r route) gin.HandlerFunc {
 		}
 		value, err := r.answer(c)
 		if err != nil {
-			fail(c.Writer, c.Request, s.log, err)
+			fail(c.Writer, c.Request, s.log, s.orFaulty(c, err))
 			return
 		}
 		writeJSON(c.Writer, http.StatusOK, value)

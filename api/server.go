@@ -34,6 +34,9 @@ type Options struct {
 	Token string
 	// Advertise is the host:port at which others find this server; it is allowed as Host.
 	Advertise string
+	// RegistryRoot is what stands before the registry's own paths where people look at them, such as
+	// "/elasticjob-cloud"; empty without ZooKeeper.
+	RegistryRoot string
 	// AllowFile accepts apps with file URLs: everything runs on this machine.
 	AllowFile bool
 	// Version is told on the front page and by /healthz.

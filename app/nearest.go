@@ -4,26 +4,27 @@ import "strings"
 
 // unknown says that there is no field of this name, and which one is nearest.
 func (s *Schema[C]) unknown(name string) string {
-	if near := nearest(name, s.Fields()); near != "" {
+	if near := Nearest(name, s.Fields()); near != "" {
 		return "unknown field; did you mean " + near + "?"
 	}
 	return "unknown field; known are " + strings.Join(s.Fields(), ", ")
 }
 
-// nearest is the candidate that differs from name in the fewest letters, or
-// "" when a third of its letters or more would have to change. Case, '_' and
-// '-' make no difference.
-func nearest(name string, candidates []string) string {
+// Nearest is the candidate that differs from name in the fewest letters, or
+// "" when more than a third of the letters of the longer of the two would have
+// to change. Case, '_' and '-' make no difference.
+func Nearest(name string, candidates []string) string {
 	best, fewest := "", 0
 	plain := strings.NewReplacer("_", "", "-", "")
 	name = plain.Replace(strings.ToLower(name))
 	for _, candidate := range candidates {
-		other := strings.ToLower(candidate)
-		if max(len(name)-len(other), len(other)-len(name)) > len(other)/3 {
+		other := plain.Replace(strings.ToLower(candidate))
+		most := max(len(name), len(other)) / 3
+		if max(len(name)-len(other), len(other)-len(name)) > most {
 			continue
 		}
 		d := LetterDistance(name, other)
-		if d <= len(other)/3 && (best == "" || d < fewest) {
+		if d <= most && (best == "" || d < fewest) {
 			best, fewest = candidate, d
 		}
 	}

@@ -171,7 +171,7 @@ func readMap(name string, raw json.RawMessage, into *map[string]string) Violatio
 		read[m.name] = value
 	}
 	if len(bad) > maxStrays {
-		bad = append(bad[:maxStrays], Violate(name, "", "%d more entries are wrong", len(bad)-maxStrays))
+		bad = append(bad[:maxStrays], Violate(name, "", "%s wrong", moreOf(len(bad)-maxStrays, "entry is", "entries are")))
 	}
 	if len(read) > 0 {
 		*into = read

@@ -126,8 +126,8 @@ func TestDecodeStoredRefuses(t *testing.T) {
 	deep := strings.Repeat("{a: ", 100) + "b" + strings.Repeat("}", 100)
 	for doc, want := range map[string]string{
 		"":                          "empty",
-		"just words\n":              "no YAML map",
-		"- a\n- b\n":                "no YAML map",
+		"just words\n":              `it is "just words", and not fields`,
+		"- a\n- b\n":                "it is a list, and not fields",
 		"name: x\n---\nname: y":     "more than one document",
 		"name: [x\n":                "no YAML: at [1:",
 		"name: x\nname: y\n":        "already defined",

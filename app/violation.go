@@ -71,3 +71,11 @@ func (v Violations) And(more Violations) Violations {
 	}
 	return all
 }
+
+// moreOf is how many more there are of what is not listed: "1 more field is" or "3 more fields are".
+func moreOf(n int, one, many string) string {
+	if n == 1 {
+		return "1 more " + one
+	}
+	return fmt.Sprintf("%d more %s", n, many)
+}

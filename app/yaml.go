@@ -52,7 +52,11 @@ func parseYAML(doc []byte) ([]entry, error) {
 		return nil, err
 	}
 	if !whole.isMap {
-		return nil, errors.New("no YAML map of fields")
+		found := whole.other
+		if found == "" {
+			found = strconv.Quote(shortText(whole.value.text))
+		}
+		return nil, fmt.Errorf("it is %s, and not fields as in memoryMB: 64, one in each line", found)
 	}
 	return whole.fields, nil
 }

@@ -32,7 +32,7 @@ func (c *Core) readApp(name string, e registry.Entry) (app.Config, []string, err
 		return cfg, nil, err
 	}
 	if cfg.AppName != name {
-		return cfg, nil, fmt.Errorf("its appName is %q", cfg.AppName)
+		return cfg, nil, fmt.Errorf("its appName is %q and its node's name %q: they must be the same", cfg.AppName, name)
 	}
 	return cfg, notes, cfg.Check(app.CheckOptions{AllowFile: true}).OrNil()
 }
@@ -44,7 +44,7 @@ func (c *Core) readJob(name string, e registry.Entry, now time.Time) (jobs.Confi
 		return cfg, nil, err
 	}
 	if cfg.JobName != name {
-		return cfg, nil, fmt.Errorf("its jobName is %q", cfg.JobName)
+		return cfg, nil, fmt.Errorf("its jobName is %q and its node's name %q: they must be the same", cfg.JobName, name)
 	}
 	violations, _ := cfg.Check(jobs.CheckOptions{Now: now, Local: c.opt.Zone})
 	return cfg, notes, violations.OrNil()

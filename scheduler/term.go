@@ -14,7 +14,7 @@ import (
 func (s *Scheduler) beginTerm(ctx context.Context) (*reign, error) {
 	term, err := s.opt.Registry.Campaign(ctx, s.opt.Advertise)
 	if err != nil {
-		return nil, fmt.Errorf("stand for election: %w", err)
+		return nil, err
 	}
 	s.taking.Store(term.Number())
 	s.opt.Point(pointTermBegun)

@@ -40,7 +40,7 @@ func parseAddresses(masters []string, tls bool) (addresses, error) {
 	for _, m := range masters {
 		u, err := baseURL(m)
 		if err != nil {
-			return addresses{}, fmt.Errorf("address of a Mesos master: %w", err)
+			return addresses{}, fmt.Errorf("address of a Mesos master: %w or zk://host:port/mesos", err)
 		}
 		if tls && u.Scheme != "https" {
 			return addresses{}, fmt.Errorf("address of a Mesos master: %q is not https, but a CA is given for it", m)
@@ -55,7 +55,7 @@ func parseAddresses(masters []string, tls bool) (addresses, error) {
 func baseURL(address string) (*url.URL, error) {
 	u, err := url.Parse(address)
 	if err != nil {
-		return nil, errors.New("not of the form http://host:port") // url's own error repeats the whole text
+		u = &url.URL{} // url's own error repeats the whole text
 	}
 	if (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || strings.Trim(u.Path, "/") != "" ||
 		u.User != nil || u.RawQuery != "" || u.Fragment != "" {

@@ -65,7 +65,7 @@ func parseCredentials(text []byte) (*Credentials, error) {
 	} else {
 		fields := strings.Fields(string(text))
 		if len(fields) != 2 || bytes.ContainsAny(text, "\r\n") {
-			return nil, fmt.Errorf("has %d words, not a principal and a secret on one line", len(fields))
+			return nil, errors.New("does not hold just a principal and a secret, on one line")
 		}
 		c.User, c.Secret = fields[0], fields[1]
 	}

@@ -269,7 +269,7 @@ func leading(children []string) (string, error) {
 	case best != "":
 		return best, nil
 	case len(children) == 0:
-		return "", errors.New("has no children: no master is up")
+		return "", errors.New("has no children")
 	case old > 0:
 		return "", errors.New("has only masters from before Mesos 0.24 (info_…), too old for the v1 API")
 	default:
@@ -277,7 +277,7 @@ func leading(children []string) (string, error) {
 		if len(few) > 3 {
 			few = append(few[:3], "…")
 		}
-		return "", fmt.Errorf("has no child %s…, only %s: no master is up, or the path is wrong", labelJSON, strings.Join(few, ", "))
+		return "", fmt.Errorf("has no child %s…, only %s: the path may be wrong", labelJSON, strings.Join(few, ", "))
 	}
 }
 

@@ -5,10 +5,13 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"html"
 	"io"
 	"mime"
+	"net"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"syscall"
 
@@ -88,6 +91,7 @@ func connectHint(err error, master *url.URL) string {
 		plain     tls.RecordHeaderError
 		untrusted *tls.CertificateVerificationError
 		unknown   x509.UnknownAuthorityError
+		noHost    *net.DNSError
 	)
 	switch text := err.Error(); {
 	case errors.As(err, &plain), strings.Contains(text, "server gave HTTP response to HTTPS client"):
@@ -102,6 +106,10 @@ func connectHint(err error, master *url.URL) string {
 		return "it speaks TLS: write https://, and give its CA with --mesos-ca-file"
 	case strings.Contains(text, "malformed HTTP"):
 		return "it does not speak HTTP: is this a Mesos master's port?"
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "is a master running there? If not, look at --mesos"
+	case errors.As(err, &noHost):
+		return "look at the name in --mesos"
 	case errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET), strings.Contains(text, "server closed"):
 		return fmt.Sprintf("it closed the connection unanswered; if that goes on: a ZooKeeper is written as zk://%s/mesos, a port with TLS as https://", master.Host)
 	}
@@ -142,12 +150,19 @@ func webPage(resp *http.Response) bool {
 	return kind == "text/html"
 }
 
-// short is the begin of a page, on one line.
+// tags matches HTML's, the last one perhaps cut off, and what browsers don't show of a page.
+var tags = regexp.MustCompile(`(?is)<!--.*?(-->|$)|<(style|script)\b.*?(</(style|script)\s*>|$)|<[a-z/!?][^>]*(>|$)`)
+
+// short is the begin of a page, on one line and without tags; something even if there is nothing to read.
 func short(text string) string {
-	const limit = 120
+	const limit = 80
+	text = html.UnescapeString(tags.ReplaceAllString(text, " "))
 	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "?")), " ")
+	if text == "" {
+		return "nothing but tags"
+	}
 	if runes := []rune(text); len(runes) > limit {
-		return string(runes[:limit]) + "…"
+		return string(runes[:limit-1]) + "…"
 	}
 	return text
 }

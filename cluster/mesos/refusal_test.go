@@ -21,7 +21,7 @@ import (
 func TestRefusalsSayWhatToDo(t *testing.T) {
 	t.Parallel()
 	given := &mesos.Credentials{User: "ejc", Secret: "hunter2"}
-	page := "<html><body>" + strings.Repeat("<p>It works!</p>", 1000) + "</body></html>"
+	page := "<!DOCTYPE html>\n<html><head><style>p { color: red }</style></head><body class=\"a\">" + strings.Repeat("<p>It &amp; that\nworks!</p>", 1000) + "</body></html>"
 	html := func(status int) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/html; charset=utf-8")
@@ -72,7 +72,7 @@ func TestRefusalsSayWhatToDo(t *testing.T) {
 		},
 		"elsewhere in the web": {subscribe: html(404), status: 404, noMaster: true, words: []string{"no Mesos master", "--mesos"}},
 		"a page that says yes": {subscribe: html(200), noMaster: true, words: []string{"no Mesos master"}},
-		"a page that says no":  {subscribe: html(403), status: 403, noMaster: true, words: []string{"web page"}},
+		"a page that says no":  {subscribe: html(403), status: 403, noMaster: true, words: []string{"web page", ": It & that works! It & that works! It & that works! It & that works! It & that w… ("}},
 		"another JSON API":     {subscribe: inJSON(401, `{"error":{"code":"token_missing"}}`), credentials: given, status: 401, noMaster: true, words: []string{"JSON", "--mesos"}},
 		"an agent":             {subscribe: respond(404, ""), status: 404, noMaster: true, words: []string{"/api/v1/scheduler", "5051"}},
 		"POST not known":       {subscribe: respond(405, ""), status: 405, noMaster: true},
@@ -122,8 +122,8 @@ func TestAddressesThatAreNoMaster(t *testing.T) {
 	t.Cleanup(secure.Close)
 	plain := newMaster(t)
 	for address, words := range map[string][]string{
-		"http://127.0.0.1:1":                                     {"refused"},
-		"http://no-such-host.invalid:5050":                       {"no-such-host.invalid"},
+		"http://127.0.0.1:1":                                     {"refused", "is a master running there?", "look at --mesos"},
+		"http://no-such-host.invalid:5050":                       {"no-such-host.invalid", "look at the name in --mesos"},
 		"http://" + speaker(t, ""):                               {"zk://", "https://"}, // as ZooKeeper answers a POST
 		"http://" + speaker(t, "SSH-2.0-OpenSSH_9.2\r\n"):        {"does not speak HTTP"},
 		"http://" + speaker(t, "\x15\x03\x01\x00\x02\x02\x46\n"): {"https://"},

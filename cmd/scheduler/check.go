@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -19,7 +20,13 @@ import (
 const (
 	mostCPUs   = 1_000_000.0
 	mostMemory = 1_000_000_000.0
+
+	someCPUs   = "0.01 to 1,000,000"
+	someMemory = "32 to 1,000,000,000 (MB)"
 )
+
+// plain is a number as people write it, without an exponent.
+func plain(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
 
 // complaints collect what is wrong.
 type complaints []error
@@ -210,6 +217,9 @@ func checkServers(text string) error {
 	return nil
 }
 
+// safeToken is the length of a token, in characters, from which on it is not warned of.
+const safeToken = 16
+
 // checkAddresses: who may connect, and where others find us.
 func (s *settings) checkAddresses(bad *complaints) {
 	c := s.config
@@ -219,6 +229,9 @@ func (s *settings) checkAddresses(bad *complaints) {
 			bad.add("%s: %w", s.said("api-token-file"), err)
 		}
 		c.token = found
+		if err == nil && len(found) < safeToken {
+			c.notes = append(c.notes, fmt.Sprintf("the token in %s has fewer than %d characters, and can be guessed: openssl rand -hex 32 makes a better one", c.tokenFile, safeToken))
+		}
 	}
 	if err := api.CheckListen(c.listen, c.tokenFile != ""); err != nil {
 		bad.add("%s: %w", s.said("listen"), err)
@@ -247,13 +260,15 @@ func (s *settings) checkAddresses(bad *complaints) {
 func (c *config) checkRest(bad *complaints) {
 	// NaN is in no range.
 	if c.local && !(c.localCPUs >= 0.01 && c.localCPUs <= mostCPUs) {
-		bad.add("--local-cpus %v: want 0.01 to %v", c.localCPUs, mostCPUs)
+		bad.add("--local-cpus %s: want %s", plain(c.localCPUs), someCPUs)
 	}
 	if c.local && !(c.localMemory >= 32 && c.localMemory <= mostMemory) {
-		bad.add("--local-memory %v: want 32 to %v (MB)", c.localMemory, mostMemory)
+		bad.add("--local-memory %s: want %s", plain(c.localMemory), someMemory)
 	}
 	if c.dataDir == "" {
 		bad.add("--data-dir: no home folder is known here; name a folder")
+	} else if err := checkFolder(c.dataDir); err != nil {
+		bad.add("--data-dir %s: %w; name another folder", c.dataDir, err)
 	}
 	if c.executorIdle < 0 || c.killGrace < 0 {
 		bad.add("--executor-idle and --kill-grace can't be negative")
@@ -261,8 +276,10 @@ func (c *config) checkRest(bad *complaints) {
 	if c.reconcile < time.Minute || c.reconcile > 24*time.Hour {
 		bad.add("--reconcile-interval %s: want 1m to 24h", c.reconcile)
 	}
-	if err := new(executor.Config).Arguments(c.executorArguments()); err != nil {
-		bad.add("--executor-limit: %w", err)
+	for _, limit := range c.executorLimits {
+		if err := new(executor.Config).Limit(limit); err != nil {
+			bad.add("--executor-limit %q: %w", limit, err)
+		}
 	}
 	if _, err := time.LoadLocation(c.timeZone); err != nil {
 		bad.add("--time-zone %q: no such zone; use an IANA name such as Europe/Berlin, or Local", c.timeZone)

@@ -57,10 +57,12 @@ type config struct {
 // mesosFiles are files that say how to reach Mesos.
 type mesosFiles struct{ credentials, ca, cert, key string }
 
-// errUsage marks errors that cobra has told already.
-var errUsage = errors.New("usage")
-
-const envPrefix = "ELASTICJOB_"
+var (
+	// errUsage marks errors of the command line that were told already.
+	errUsage = errors.New("usage")
+	// errLogged marks errors that are in the log already.
+	errLogged = errors.New("logged")
+)
 
 func command() *cobra.Command {
 	var c config
@@ -86,14 +88,15 @@ and nobody stands by.
 
 Every flag can also be set in the environment: --data-dir as ` + envPrefix + `DATA_DIR, and so on. --config
 reads ElasticJob-Cloud's properties file; with it, environment variables with the names of its keys count as well.
-What counts is, in this order: the flag, ` + envPrefix + `…, the environment variable of the key's name, the file, the default.`,
+What counts is, in this order: the flag, ` + envPrefix + `…, the environment variable of the key's name, the file, the default.
+A flag or ` + envPrefix + `… that is given and empty is refused; empty keys and variables of their names count as not given.`,
 		Version:       version,
 		Args:          cobra.NoArgs,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		PreRunE: func(cmd *cobra.Command, _ []string) error {
 			s = newSettings(&c, cmd.Flags())
-			return s.complete(os.LookupEnv)
+			return s.complete(environment(os.Environ()))
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if c.checkConfig {
@@ -103,7 +106,7 @@ What counts is, in this order: the flag, ` + envPrefix + `…, the environment v
 		},
 	}
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		fmt.Fprintf(os.Stderr, "scheduler: %v\nscheduler --help lists all flags.\n", err)
+		fmt.Fprintf(os.Stderr, "scheduler: %v\nscheduler --help lists all flags.\n", badFlag(err))
 		return errUsage
 	})
 	c.flags(cmd.Flags())

@@ -116,9 +116,10 @@ folder finds them again. SIGUSR1 ends them first, and so do SIGTERM and SIGINT w
 
 func clusterCommandFlags(cmd *cobra.Command) *pflag.FlagSet {
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		fmt.Fprintf(os.Stderr, "scheduler: %v\n%s --help lists all flags.\n", err, cmd.CommandPath())
+		fmt.Fprintf(os.Stderr, "scheduler: %v\n%s --help lists all flags.\n", badFlag(err), cmd.CommandPath())
 		return errUsage
 	})
+	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error { return refuseEmpty(cmd.Flags()) }
 	cmd.Flags().SortFlags = false
 	return cmd.Flags()
 }
@@ -196,10 +197,10 @@ func (f *clusterFlags) options(log *slog.Logger) (local.Options, error) {
 	}
 	// NaN is in no range.
 	if !(o.CPUs >= 0.01 && o.CPUs <= mostCPUs) {
-		bad("--cpus %v: want 0.01 to %v", f.cpus, mostCPUs)
+		bad("--cpus %s: want %s", plain(f.cpus), someCPUs)
 	}
 	if !(o.MemoryMB >= 32 && o.MemoryMB <= mostMemory) {
-		bad("--memory %v: want 32 to %v (MB)", f.memory, mostMemory)
+		bad("--memory %s: want %s", plain(f.memory), someMemory)
 	}
 	if f.noCredentials && f.credentials != "" {
 		bad("--no-credentials and --credentials contradict each other")

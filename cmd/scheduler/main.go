@@ -25,6 +25,8 @@ func main() {
 	case err == nil:
 	case errors.Is(err, errUsage):
 		os.Exit(2)
+	case errors.Is(err, errLogged):
+		os.Exit(1)
 	default:
 		fmt.Fprintln(os.Stderr, "scheduler:", err)
 		os.Exit(1)

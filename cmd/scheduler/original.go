@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -76,27 +77,35 @@ type given struct{ value, where string }
 
 // readOriginal reads the file and, over it, the environment variables that have the keys'
 // very names, as the original does. All that is wrong is told at once.
-func readOriginal(path string, lookup func(string) (string, bool)) (map[string]given, error) {
+func readOriginal(path string, env map[string]string) (values map[string]given, notes []string, err error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return nil, fmt.Errorf("--config: %w", err)
+		return nil, nil, fmt.Errorf("--config: %w", err)
 	}
 	properties, err := parseProperties(text)
 	if err != nil {
-		return nil, fmt.Errorf("--config %s: %w", path, err)
+		return nil, nil, fmt.Errorf("--config %s: %w", path, err)
 	}
 	var errs []error
-	values := map[string]given{}
+	values = map[string]given{}
+	lines := map[string]int{}
 	for _, p := range properties {
-		where := fmt.Sprintf("%s in %s, line %d", p.key, path, p.line)
-		if knownKey(p.key) == nil {
-			errs = append(errs, fmt.Errorf("--config %s, line %d: unknown key %q; the nearest known one is %s", path, p.line, p.key, nearestKey(p.key)))
+		if !slices.Contains(keyNames(), p.key) {
+			errs = append(errs, unknownKey(path, p))
 			continue
 		}
-		values[p.key] = given{p.value, where} // of several the last, as in Java
+		if before := lines[p.key]; before > 0 { // of several the last counts, as in Java
+			notes = append(notes, fmt.Sprintf("%s in %s, line %d counts, and the one in line %d has no effect", p.key, path, p.line, before))
+		}
+		values[p.key], lines[p.key] = given{p.value, fmt.Sprintf("%s in %s, line %d", p.key, path, p.line)}, p.line
+	}
+	if values["zk_digest"].value != "" {
+		if info, err := os.Stat(path); err == nil && info.Mode().Perm()&0o077 != 0 {
+			notes = append(notes, fmt.Sprintf("others can read %s (mode %s), which holds a password, zk_digest: chmod 600 it", path, info.Mode().Perm()))
+		}
 	}
 	for _, k := range originalKeys {
-		if value, ok := lookup(k.name); ok && value != "" {
+		if value := env[k.name]; value != "" {
 			values[k.name] = given{value, "the environment variable " + k.name}
 		}
 		g, ok := values[k.name]
@@ -113,32 +122,29 @@ func readOriginal(path string, lookup func(string) (string, bool)) (map[string]g
 			}
 		}
 	}
-	return values, errors.Join(errs...)
+	return values, notes, errors.Join(errs...)
 }
 
-func knownKey(name string) *originalKey {
-	for i := range originalKeys {
-		if originalKeys[i].name == name {
-			return &originalKeys[i]
-		}
+func keyNames() []string {
+	names := make([]string, len(originalKeys))
+	for i, k := range originalKeys {
+		names[i] = k.name
 	}
-	return nil
+	return names
 }
 
-func nearestKey(name string) string {
-	best, fewest := "", -1
-	for _, k := range originalKeys {
-		if d := app.LetterDistance(name, k.name); fewest < 0 || d < fewest {
-			best, fewest = k.name, d
-		}
+func unknownKey(path string, p property) error {
+	if near := app.Nearest(p.key, keyNames()); near != "" {
+		return fmt.Errorf("--config %s, line %d: unknown key %q; the nearest known one is %s", path, p.line, p.key, near)
 	}
-	return best
+	return fmt.Errorf("--config %s, line %d: unknown key %q, and no known one is like it: remove the line", path, p.line, p.key)
 }
 
 // fromOriginal sets what neither the command line nor our environment variables have set.
-func (s *settings) fromOriginal(lookup func(string) (string, bool)) error {
+func (s *settings) fromOriginal(env map[string]string) error {
 	path := s.config.configFile
-	values, err := readOriginal(path, lookup)
+	values, notes, err := readOriginal(path, env)
+	s.config.notes = append(s.config.notes, notes...)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -25,9 +26,19 @@ import (
 // failoverTimeout is how long the master keeps our tasks without us, as the original's.
 const failoverTimeout = 7 * 24 * time.Hour
 
-// serve puts the rooms together and runs them until ctx ends or something fails.
-func serve(ctx context.Context, c config, out io.Writer) (err error) {
+// serve runs a server until ctx ends or something fails, which is logged.
+func serve(ctx context.Context, c config, out io.Writer) error {
 	log := newLogger(c, os.Stderr)
+	err := assemble(ctx, c, log, out)
+	if err == nil {
+		return nil
+	}
+	log.Error("this server ends", "error", err)
+	return errLogged
+}
+
+// assemble puts the rooms together and runs them until ctx ends or something fails.
+func assemble(ctx context.Context, c config, log *slog.Logger, out io.Writer) (err error) {
 	for _, note := range c.notes {
 		log.Warn("a setting: " + note)
 	}
@@ -87,9 +98,21 @@ func serve(ctx context.Context, c config, out io.Writer) (err error) {
 	defer files.Close()
 	web := api.New(api.Options{
 		Scheduler: brain, Logs: files, Artifacts: executors, HasArtifact: executors.has, Logger: log, AllowFile: c.local,
-		Version: version, Zone: zone, Token: string(c.token), Advertise: address,
+		Version: version, Zone: zone, Token: string(c.token), Advertise: address, RegistryRoot: c.registryRoot(),
 	})
 	return run(ctx, c, parts{brain: brain, web: web, listener: listener, machine: machine, log: log, out: out})
+}
+
+// registryRoot is the node of ZooKeeper below which everything is, empty without one.
+func (c *config) registryRoot() string {
+	if c.zk == "" {
+		return ""
+	}
+	root := "/" + strings.Trim(c.zkNamespace, "/")
+	if _, chroot, _ := strings.Cut(c.zk, "/"); chroot != "" {
+		root = "/" + chroot + root
+	}
+	return root
 }
 
 // refusedMost is how long a leader whom Mesos only refuses keeps the lead. Where nobody can stand by,
@@ -184,7 +207,6 @@ func run(ctx context.Context, c config, p parts) error {
 	var errs []error
 	select {
 	case err := <-led:
-		p.log.Error("the scheduler can't go on: this server ends", "error", err)
 		errs = append(errs, fmt.Errorf("the scheduler can't go on: %w", err))
 		led <- nil
 	case err := <-served:

@@ -35,38 +35,22 @@ func (s *settings) set(flag, value, where string) error {
 	return nil
 }
 
-// complete reads the environment and the files, and refuses what is wrong or contradicts, all of it at once.
-func (s *settings) complete(lookup func(string) (string, bool)) error {
-	errs := []error{s.fromEnvironment(lookup)}
+// complete reads the environment and the files, and refuses what is wrong or contradicts, all of it at
+// once; what is empty first, since what was meant there is not known.
+func (s *settings) complete(env map[string]string) error {
+	if err := errors.Join(refuseEmpty(s.flags), s.refuseEmptyVariables(env)); err != nil {
+		return err
+	}
+	errs := []error{s.fromEnvironment(env)}
 	if s.config.configFile != "" {
-		err := s.fromOriginal(lookup)
+		err := s.fromOriginal(env)
 		s.refused = err != nil
 		errs = append(errs, err)
 	}
 	errs = append(errs, s.check())
-	armed, _ := lookup(failpointVariable)
 	var err error
-	s.config.failpoint, err = failpoint(armed)
+	s.config.failpoint, err = failpoint(env[failpointVariable])
 	return errors.Join(append(errs, err)...)
-}
-
-// fromEnvironment sets the flags that the command line left out.
-func (s *settings) fromEnvironment(lookup func(string) (string, bool)) error {
-	var errs []error
-	s.flags.VisitAll(func(f *pflag.Flag) {
-		if f.Name == "help" || f.Name == "version" {
-			return // they ask for something; and images often say their version so
-		}
-		name := envPrefix + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
-		value, ok := lookup(name)
-		if !ok || s.sources[f.Name] != "" {
-			return
-		}
-		if err := s.set(f.Name, value, name); err != nil {
-			errs = append(errs, fmt.Errorf("%s=%q: %w", name, value, err))
-		}
-	})
-	return errors.Join(errs...)
 }
 
 // show prints what is in force and where it comes from, and what has no effect.

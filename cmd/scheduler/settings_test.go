@@ -1,8 +1,11 @@
 package main
 
 import (
+	"errors"
 	"log/slog"
+	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -10,6 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
+
+	"github.com/elasticjob-go/elasticjob/executor"
 )
 
 func TestPropertiesAreReadAsJavaDoes(t *testing.T) {
@@ -76,10 +81,7 @@ func (w *world) settings(args ...string) (*settings, error) {
 		return nil, err
 	}
 	s := newSettings(c, flags)
-	return s, s.complete(func(name string) (string, bool) {
-		value, ok := w.env[name]
-		return value, ok
-	})
+	return s, s.complete(w.env)
 }
 
 // shipped is the original's file as it is shipped, with a role.
@@ -161,8 +163,8 @@ func TestWhatCounts(t *testing.T) {
 	if diff := cmp.Diff([]string{"http://flag:4", "env:3", "old", "file", "elasticjob-cloud", "7m0s", "127.0.0.2:8899"}, got); diff != "" {
 		t.Error(diff)
 	}
-	// What an image calls its own version asks for nothing.
-	w.env["ELASTICJOB_VERSION"], w.env["ELASTICJOB_HELP"] = "3.0.1", "see the wiki"
+	// What an image calls its own version asks for nothing, not even when it is empty.
+	w.env["ELASTICJOB_VERSION"], w.env["ELASTICJOB_HELP"] = "3.0.1", ""
 	// Without --config the old names mean nothing.
 	s, err = w.settings("--mesos", "http://flag:4")
 	if err != nil || s.config.role != "" || s.config.zk != "env:3" {
@@ -179,6 +181,7 @@ func TestWhatIsWrongIsToldAtOnce(t *testing.T) {
 	good := w.file(t, "good", "t0ken\n", 0o600)
 	principal := w.file(t, "principal", "ann s3cr3t", 0o600)
 	wrong := w.file(t, "wrong", "hostnam=h\nhttp_port=x\nzk_server=h\n\nhostname=10.0.0.1\nmesos_url=http://h:1\nzk_servers=h\njob_state_queue_size=many\n", 0o600)
+	strange := w.file(t, "strange", "app_cache_enable=true\nnovalue\nbg(){\n", 0o600)
 	routable := w.file(t, "routable", strings.Replace(shipped, "hostname=127.0.0.1", "hostname=10.0.0.1", 1), 0o600)
 	noZK := w.file(t, "nozk", "mesos_url=http://h:1\n", 0o600)
 	for _, test := range []struct {
@@ -223,6 +226,13 @@ func TestWhatIsWrongIsToldAtOnce(t *testing.T) {
 		{"--local --reconcile-interval 1s --kill-grace -1s --log-level x --time-zone x", []string{"--reconcile-interval", "--kill-grace", "--log-level", "--time-zone"}},
 		{"--config " + w.dir + "/none", []string{"no such file"}},
 		{"--config " + wrong, []string{`line 1: unknown key "hostnam"; the nearest known one is hostname`, `line 3: unknown key "zk_server"; the nearest known one is zk_servers`, `"x" is no port`, `line 8: "many"`}},
+		{"--config " + strange, []string{`line 1: unknown key "app_cache_enable", and no known one is like it`, `line 2: unknown key "novalue", and no`, `line 3: unknown key "bg(){", and no`}},
+		{"--local --executor-limit foo=1 --executor-limit package-bytes,package-tries=0", []string{
+			`--executor-limit "foo=1": unknown; known are package-download, package-bytes,`, `--executor-limit "package-bytes": it has no value`, `--executor-limit "package-tries=0": a positive whole number`}},
+		{"--local --local-cpus 1e7 --local-memory 1", []string{"--local-cpus 10000000: want 0.01 to 1,000,000", "--local-memory 1: want 32 to 1,000,000,000 (MB)"}},
+		{"--local --data-dir /proc/elasticjob/data", []string{"--data-dir /proc/elasticjob/data: /proc is the kernel's"}},
+		{"--local --data-dir " + good + "/data", []string{"--data-dir " + good + "/data: ", "name another folder"}},
+		{"--mesos 127.0.0.1:5050", []string{`"127.0.0.1:5050" is not of the form http://host:port or zk://host:port/mesos`}},
 		{"--config " + routable, []string{"hostname in", "--api-token-file"}},
 		{"--config " + noZK, []string{"has no zk_servers"}},
 		{"--local --config " + noZK, []string{"--local and mesos_url in", "contradict"}},
@@ -246,6 +256,93 @@ func TestWhatIsWrongIsToldAtOnce(t *testing.T) {
 		"--local --listen 0.0.0.0:1 --advertise h:1 --api-token-file " + good, "--config " + routable + " --api-token-file " + good} {
 		if _, err := w.settings(strings.Fields(fine)...); err != nil {
 			t.Errorf("%s: %v", fine, err)
+		}
+	}
+}
+
+// TestWhatIsEmptyIsRefused: a script whose own variable is not set must not switch off what it was to set.
+func TestWhatIsEmptyIsRefused(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		args     []string
+		variable string
+		want     string
+	}{
+		{[]string{"--mesos", "http://h:1", "--zk", ""}, "", "--zk is empty: give it a value, or leave it out"},
+		{[]string{"--mesos", ""}, "", "--mesos is empty: give it a value, or leave it out"},
+		{[]string{"--local", "--api-token-file=", "--executor-limit", ""}, "", "--api-token-file is empty: give it a value, or leave it out\n--executor-limit is empty: give it a value, or leave it out"},
+		{[]string{"--mesos", "http://h:1", "--zk", "h", "--zk-digest-file", ""}, "", "--zk-digest-file is empty: give it a value, or leave it out"},
+		{[]string{"--config", ""}, "", "--config is empty: give it a value, or leave it out"},
+		{[]string{"--mesos", "http://h:1"}, "ELASTICJOB_ZK", "ELASTICJOB_ZK is empty: give it a value, or leave it out"},
+		{[]string{"--local"}, "ELASTICJOB_KILL_GRACE", "ELASTICJOB_KILL_GRACE is empty: give it a value, or leave it out"},
+		{[]string{"--local", "--data-dir", "x"}, "ELASTICJOB_DATA_DIR", "ELASTICJOB_DATA_DIR is empty: give it a value, or leave it out"},
+	} {
+		w := newWorld(t)
+		if test.variable != "" {
+			w.env[test.variable] = ""
+		}
+		if _, err := w.settings(test.args...); err == nil || err.Error() != test.want {
+			t.Errorf("%q, %q: %v\nwant %s", test.args, test.variable, err, test.want)
+		}
+	}
+	flags := pflag.NewFlagSet("local-cluster", pflag.ContinueOnError)
+	new(clusterFlags).shared(flags)
+	if err := flags.Parse([]string{"--credentials", ""}); err != nil {
+		t.Fatal(err)
+	}
+	if err := refuseEmpty(flags); err == nil || !strings.Contains(err.Error(), "--credentials is empty") {
+		t.Errorf("local-cluster: %v", err)
+	}
+	if err := badFlag(flags.Parse([]string{"--cpus", ""})); err == nil || err.Error() != "--cpus is empty: give it a value, or leave it out" {
+		t.Errorf("a number: %v", err)
+	}
+}
+
+// TestNotes are what is warned of at the start and told by --check-config, none of which is refused.
+func TestNotes(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	digest := "mesos_url=http://h:1\nzk_servers=h:1\nhostname=\nzk_digest=me:hush\n"
+	open, closed := w.file(t, "open", digest, 0o644), w.file(t, "closed", digest, 0o600)
+	twice := w.file(t, "twice", "mesos_url=http://h:1\nzk_servers=one:1\n\nzk_servers=two:2\n", 0o644)
+	short, long := w.file(t, "short", "fifteen.letters\n", 0o600), w.file(t, "long", "sixteen..letters\n", 0o600)
+	for _, test := range []struct {
+		args string
+		env  []string
+		want []string
+	}{
+		{"--config " + open, nil, []string{"others can read " + open + " (mode -rw-r--r--), which holds a password, zk_digest: chmod 600 it"}},
+		{"--config " + closed, nil, nil},
+		{"--config " + twice, nil, []string{"zk_servers in " + twice + ", line 4 counts, and the one in line 2 has no effect"}},
+		{"--local --api-token-file " + short, nil, []string{"the token in " + short + " has fewer than 16 characters, and can be guessed: openssl rand -hex 32 makes a better one"}},
+		{"--local --api-token-file " + long, nil, nil},
+		{"--mesos http://h:1", []string{"ELASTICJOB_ZKK", "ELASTICJOB_API_TOKEN_FIL", "ELASTICJOB_zk"}, []string{
+			"the environment variable ELASTICJOB_API_TOKEN_FIL has no effect; the nearest that has one is ELASTICJOB_API_TOKEN_FILE",
+			"the environment variable ELASTICJOB_ZKK has no effect; the nearest that has one is ELASTICJOB_ZK",
+			"the environment variable ELASTICJOB_zk has no effect; the nearest that has one is ELASTICJOB_ZK",
+		}},
+		// Of images, of tests, and of tasks and executors, among which a server may be started.
+		{"--local", []string{
+			"ELASTICJOB_VERSION", "ELASTICJOB_HELP", "ELASTICJOB_HOME", "ELASTICJOB_FAILPOINT", actAsScheduler, "ZKK",
+			"ELASTICJOB_SHARDING_CONTEXT", "ELASTICJOB_JOB_NAME", "ELASTICJOB_TASK_ID", "ELASTICJOB_SHARDING_ITEM", "ELASTICJOB_SHARDING_PARAMETER",
+			"ELASTICJOB_SHARDING_TOTAL_COUNT", "ELASTICJOB_JOB_PARAMETER", "ELASTICJOB_EXECUTION_SOURCE", "ELASTICJOB_FIRE_TIME",
+			"ELASTICJOB_EXECUTION_ID", "ELASTICJOB_ATTEMPT", executor.TLSVariable, executor.CAVariable, executor.HostnameVariable,
+			"ELASTICJOB_PACKAGE_BYTES", "ELASTICJOB_OUTPUT_FILE",
+		}, nil},
+	} {
+		w.env = map[string]string{}
+		for _, name := range test.env {
+			w.env[name] = "before-commit"
+		}
+		s, err := w.settings(strings.Fields(test.args)...)
+		if err != nil {
+			t.Fatalf("%s: %v", test.args, err)
+		}
+		if diff := cmp.Diff(test.want, s.config.notes); diff != "" {
+			t.Errorf("%s %q: (-want +got)\n%s", test.args, test.env, diff)
+		}
+		if strings.Contains(strings.Join(s.config.notes, ""), "hush") {
+			t.Errorf("it shows a secret: %q", s.config.notes)
 		}
 	}
 }
@@ -277,6 +374,55 @@ func TestDurationsAreReadable(t *testing.T) {
 		slog.New(newHandler(format, false, &out, slog.LevelInfo)).Info("again", "in", 10*time.Second)
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%s: %s", format, out.String())
+		}
+	}
+}
+
+// TestAFatalErrorIsToldOnce: as text before the log has begun, in the log from then on.
+func TestAFatalErrorIsToldOnce(t *testing.T) {
+	t.Parallel()
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = taken.Close() })
+	for name, test := range map[string]struct {
+		args  []string
+		begin string
+		want  string
+	}{
+		"before": {[]string{"--local", "--time-zone", "Nowhere/Land"}, "scheduler: ", "no such zone"},
+		"after":  {[]string{"--local", "--listen", taken.Addr().String(), "--data-dir", t.TempDir()}, "{", "the address is taken"},
+	} {
+		p := startProgram(t, test.args...)
+		var exit *exec.ExitError
+		if err := p.wait(); !errors.As(err, &exit) || exit.ExitCode() != 1 {
+			t.Errorf("%s: it ended with %v", name, err)
+		}
+		told := p.log.String()
+		if strings.Count(told, test.want) != 1 {
+			t.Errorf("%s: it says\n%s", name, told)
+		}
+		for line := range strings.Lines(told) {
+			if !strings.HasPrefix(line, test.begin) {
+				t.Errorf("%s: it says %s", name, line)
+			}
+		}
+	}
+}
+
+func TestRegistryRoot(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		config
+		want string
+	}{
+		{config{zkNamespace: "n"}, ""},
+		{config{zk: "h:1,h2:2", zkNamespace: "n"}, "/n"},
+		{config{zk: "h:1,h2:2/some/folder", zkNamespace: "/n/m/"}, "/some/folder/n/m"},
+	} {
+		if got := c.registryRoot(); got != c.want {
+			t.Errorf("%q %q: %q, want %q", c.zk, c.zkNamespace, got, c.want)
 		}
 	}
 }

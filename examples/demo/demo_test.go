@@ -27,7 +27,7 @@ func TestDemoShowsRunsAndLeavesNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			data := t.TempDir()
+			data := filepath.Join(t.TempDir(), "made", "by it")
 			out := &output{}
 			cmd := exec.Command(filepath.Join(programs, "demo"), "-scheduler", filepath.Join(programs, "scheduler"),
 				"-package", "../wordcount", "-listen", address(t), "-data-dir", data)

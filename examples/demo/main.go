@@ -69,6 +69,8 @@ func demo(ctx, hurry context.Context, o options, screen *screen) (err error) {
 			return err
 		}
 		defer os.RemoveAll(o.dataDir)
+	} else if err = os.MkdirAll(o.dataDir, 0o700); err != nil {
+		return fmt.Errorf("make the data folder: %w; name another with --data-dir", err)
 	}
 	if o.listen == "" {
 		o.listen = freeAddress()
@@ -159,7 +161,7 @@ func end(hurry context.Context, s *server, screen *screen) error {
 		screen.text("killed; nothing is left running")
 		return nil
 	case left > 0:
-		return errors.Join(stopped, fmt.Errorf("the server left %d processes running; they are killed", left))
+		return errors.Join(stopped, fmt.Errorf("the server left %s running; now killed", count(left, "process", "processes")))
 	case stopped == nil:
 		screen.text("nothing is left running")
 	}

@@ -25,7 +25,7 @@ var tell = map[string]string{
 // show writes what is new about an execution.
 func (w *watcher) show(ctx context.Context, r *run, e execution) {
 	if r.full && !r.begun {
-		w.screen.event(e.JobName, "%s: execution %s, %d shards", tell[e.Source], e.ExecutionID, len(e.Shards))
+		w.screen.event(e.JobName, "%s: execution %s, %s", tell[e.Source], e.ExecutionID, count(len(e.Shards), "shard", "shards"))
 	}
 	r.begun = true
 	if e.State == "WAITING" {
@@ -110,7 +110,7 @@ func ended(e execution) string {
 			repeated = append(repeated, fmt.Sprintf("shard %d in attempt %d", s.Item, s.Attempt))
 		}
 	}
-	text := fmt.Sprintf(", %d shards", len(e.Shards))
+	text := ", " + count(len(e.Shards), "shard", "shards")
 	if repeated != nil {
 		text += ", " + strings.Join(repeated, ", ")
 	}

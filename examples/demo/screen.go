@@ -59,3 +59,11 @@ func (s *screen) quote(text string) {
 		fmt.Fprintf(s.out, "             %s %s\n", s.styled("2", "|"), strings.Map(printable, line))
 	}
 }
+
+// count is a number of things, "1 shard" or "3 shards".
+func count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}

@@ -119,7 +119,7 @@ func (t *term) view(ctx context.Context, read func(*bolt.Bucket) error) error {
 // use of the registry; it may have been done only if the page that makes it count had been written.
 func (t *term) Commit(ctx context.Context, writes []registry.Write) error {
 	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("commit %d writes: %w", len(writes), err)
+		return fmt.Errorf("commit (writes: %d): %w", len(writes), err)
 	}
 	if err := registry.CheckWrites(writes, limits); err != nil {
 		return err
@@ -128,7 +128,7 @@ func (t *term) Commit(ctx context.Context, writes []registry.Write) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err := t.Err(); err != nil {
-		return fmt.Errorf("commit %d writes: %w", len(writes), err)
+		return fmt.Errorf("commit (writes: %d): %w", len(writes), err)
 	}
 	tx, err := r.db.Begin(true)
 	if err == nil {
@@ -141,7 +141,7 @@ func (t *term) Commit(ctx context.Context, writes []registry.Write) error {
 		if errors.Is(err, registry.ErrTermOver) {
 			_ = tx.Rollback()
 			t.end(err)
-			return fmt.Errorf("commit %d writes: %w", len(writes), err)
+			return fmt.Errorf("commit (writes: %d): %w", len(writes), err)
 		}
 		if err == nil {
 			err = tx.Commit()
@@ -151,7 +151,7 @@ func (t *term) Commit(ctx context.Context, writes []registry.Write) error {
 	}
 	if err != nil {
 		r.breakDown(err)
-		err = fmt.Errorf("%w: commit %d writes to %s: %w", registry.ErrTermOver, len(writes), r.path, err)
+		err = fmt.Errorf("%w: commit (writes: %d) to %s: %w", registry.ErrTermOver, len(writes), r.path, err)
 		if t.mayShow(t.commits + 1) {
 			err = fmt.Errorf("%w: %w", registry.ErrOutcomeUnknown, err)
 		}

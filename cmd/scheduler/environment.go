@@ -1,0 +1,119 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/elasticjob-go/elasticjob/app"
+)
+
+const envPrefix = "ELASTICJOB_"
+
+// environment is os.Environ as a map.
+func environment(pairs []string) map[string]string {
+	env := make(map[string]string, len(pairs))
+	for _, pair := range pairs {
+		name, value, _ := strings.Cut(pair, "=")
+		env[name] = value
+	}
+	return env
+}
+
+// variables are our environment variables, by the flags that they set.
+func variables(flags *pflag.FlagSet) map[string]string {
+	out := map[string]string{}
+	flags.VisitAll(func(f *pflag.Flag) {
+		if f.Name != "help" && f.Name != "version" { // they ask for something; and images often say their version so
+			out[f.Name] = envPrefix + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
+		}
+	})
+	return out
+}
+
+// refuseEmpty refuses flags that the command line gives without a value, as a script does whose own
+// variable is not set: taken as left out, --zk "" would silently be a server without ZooKeeper.
+func refuseEmpty(flags *pflag.FlagSet) error {
+	var errs []error
+	flags.Visit(func(f *pflag.Flag) {
+		list, isList := f.Value.(pflag.SliceValue)
+		if f.Value.String() == "" || isList && len(list.GetSlice()) == 0 {
+			errs = append(errs, isEmpty("--"+f.Name))
+		}
+	})
+	return errors.Join(errs...)
+}
+
+func isEmpty(what string) error {
+	return fmt.Errorf("%s is empty: give it a value, or leave it out", what)
+}
+
+// badFlag is what to say of a flag that could not be read.
+func badFlag(err error) error {
+	var bad *pflag.InvalidValueError
+	if errors.As(err, &bad) && bad.GetValue() == "" {
+		return isEmpty("--" + bad.GetFlag().Name)
+	}
+	return err
+}
+
+// refuseEmptyVariables does the same for our environment variables, also for those that a flag overrides.
+func (s *settings) refuseEmptyVariables(env map[string]string) error {
+	var errs []error
+	for _, name := range slices.Sorted(maps.Values(variables(s.flags))) {
+		if value, given := env[name]; given && value == "" {
+			errs = append(errs, isEmpty(name))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// fromEnvironment sets the flags that the command line left out, and notes variables that look like one of
+// ours and are none.
+func (s *settings) fromEnvironment(env map[string]string) error {
+	var errs []error
+	ours := variables(s.flags)
+	for _, flag := range slices.Sorted(maps.Keys(ours)) {
+		name := ours[flag]
+		value, ok := env[name]
+		if !ok || s.sources[flag] != "" {
+			continue
+		}
+		if err := s.set(flag, value, name); err != nil {
+			errs = append(errs, fmt.Errorf("%s=%q: %w", name, value, err))
+		}
+	}
+	s.config.notes = append(s.config.notes, misspelt(env, slices.Sorted(maps.Values(ours)))...)
+	return errors.Join(errs...)
+}
+
+// others are variables with our prefix that are no mistake: those of images, and those that tasks and executors are given.
+var others = []string{
+	"HELP", "VERSION",
+	"SHARDING_CONTEXT", "JOB_NAME", "TASK_ID", "SHARDING_ITEM", "SHARDING_PARAMETER", "SHARDING_TOTAL_COUNT",
+	"JOB_PARAMETER", "EXECUTION_SOURCE", "FIRE_TIME", "EXECUTION_ID", "ATTEMPT", "MESOS_CA", "AGENT_HOSTNAME",
+}
+
+// misspelt tells of variables that nearly have the name of one of ours.
+func misspelt(env map[string]string, ours []string) []string {
+	bare := make([]string, len(ours))
+	for i, name := range ours {
+		bare[i] = strings.TrimPrefix(name, envPrefix)
+	}
+	var notes []string
+	for name := range env {
+		rest, prefixed := strings.CutPrefix(name, envPrefix)
+		if !prefixed || slices.Contains(bare, rest) || slices.Contains(others, rest) {
+			continue
+		}
+		if near := app.Nearest(rest, bare); near != "" {
+			notes = append(notes, fmt.Sprintf("the environment variable %s has no effect; the nearest that has one is %s%s", name, envPrefix, near))
+		}
+	}
+	slices.Sort(notes)
+	return notes
+}
