@@ -23,6 +23,7 @@ const (
 	codeUnimplemented    zk.ErrCode = -6
 	codeOperationTimeout zk.ErrCode = -7
 	codeRequestTimeout   zk.ErrCode = -122
+	codeWantsSASL        zk.ErrCode = -124
 	codeQuotaExceeded    zk.ErrCode = -125
 	codeThrottled        zk.ErrCode = -127
 )
@@ -76,7 +77,10 @@ func codeOf(err error) (zk.ErrCode, bool) {
 // explain turns a refusal into a sentence that says what to do. What no time
 // heals is registry.ErrUnusable.
 func (p *place) explain(doing, path string, err error) error {
+	code, _ := codeOf(err)
 	switch {
+	case code == codeWantsSASL:
+		return fmt.Errorf("%w: %w", registry.ErrUnusable, p.refused(doing, path, err))
 	case errors.Is(err, zk.ErrNoAuth):
 		return fmt.Errorf("%w: %s %s: ZooKeeper gives no permission to %s: check --zk-digest-file, or the node's ACL with zkCli.sh getAcl %s",
 			registry.ErrUnusable, doing, path, p.user(), path)
@@ -93,6 +97,9 @@ func (p *place) refused(doing, full string, err error) error {
 	switch {
 	case errors.Is(err, zk.ErrNoAuth), errors.Is(err, zk.ErrInvalidACL):
 		return fmt.Errorf("%s %s: %s: %w", doing, full, p.noPermission(full), err)
+	case code == codeWantsSASL:
+		return fmt.Errorf("%s %s: ZooKeeper wants SASL, which is not supported (error %d): take sessionRequireClientSASLAuth out of its servers' configuration, or let enforce.auth.schemes there have digest, and set --zk-digest-file",
+			doing, full, code)
 	case code == codeQuotaExceeded:
 		return fmt.Errorf("%s %s: the quota that somebody has set in ZooKeeper is exceeded (error %d): see zkCli.sh listquota %s, of it and of the nodes above and below, and raise it with setquota",
 			doing, full, code, p.root)

@@ -55,16 +55,17 @@ func dial(p *place) (*client, error) {
 // connect makes a client whose session lasts until a server says that it is over.
 func connect(p *place) (context.Context, *client, error) {
 	ctx, stop := context.WithCancel(context.Background())
-	c := &client{place: p, wires: newWires(ctx, p), stop: stop, joined: make(chan struct{}, 1), first: make(chan struct{}), lost: make(chan struct{})}
+	servers := slices.Clone(p.servers)
+	rand.Shuffle(len(servers), func(i, j int) { servers[i], servers[j] = servers[j], servers[i] })
+	order := &hosts{servers: servers, ctx: ctx}
+	c := &client{place: p, wires: newWires(ctx, p, order), stop: stop, joined: make(chan struct{}, 1), first: make(chan struct{}), lost: make(chan struct{})}
 	if p.Digest != "" {
 		// Ahead of anything else on each connection, so nothing is refused meanwhile.
 		c.wires.always(opAuth, digestAuth(p.Digest))
 	}
-	servers := slices.Clone(p.servers)
-	rand.Shuffle(len(servers), func(i, j int) { servers[i], servers[j] = servers[j], servers[i] })
 	ready := make(chan struct{})
 	conn, events, err := zk.Connect(servers, p.SessionTimeout,
-		zk.WithLogger(quiet{p.Logger}), zk.WithDialer(c.wires.dial), zk.WithHostProvider(&hosts{servers: servers, ctx: ctx}),
+		zk.WithLogger(quiet{p.Logger}), zk.WithDialer(c.wires.dial), zk.WithHostProvider(order),
 		zk.WithEventCallback(func(e zk.Event) {
 			<-ready
 			c.event(e)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -27,7 +28,7 @@ const (
 // writes (rule T2). Until the outcome is known it does not return, unless the
 // session ends, which ctx does not shorten (rule T3).
 func (t *term) Commit(ctx context.Context, writes []registry.Write) error {
-	fail := func(err error) error { return fmt.Errorf("commit %d writes: %w", len(writes), err) }
+	fail := func(err error) error { return fmt.Errorf("commit (writes: %d): %w", len(writes), err) }
 	if err := ctx.Err(); err != nil {
 		return fail(err)
 	}
@@ -97,10 +98,14 @@ func (t *term) commit(ctx context.Context, writes []registry.Write) error {
 		if refused == nil {
 			return err
 		}
-		if !replannable(err) {
+		switch {
+		case replannable(err):
+			t.mistaken(refused, err, fresh)
+		case refused.tidying:
+			t.spare(refused.path, err)
+		default:
 			return t.permitted("write", refused.path, err)
 		}
-		t.mistaken(refused, err, fresh)
 	}
 	if len(writes) == 0 {
 		return errors.New("its nodes change faster than it can be planned")
@@ -116,6 +121,25 @@ func replannable(err error) bool {
 		}
 	}
 	return false
+}
+
+// spare has nothing tidied any more in the folder of a node that nobody asked to remove and that ZooKeeper
+// refused to: whether a node may be deleted is a matter of the folder's ACL. Another term tries again.
+func (t *term) spare(path string, why error) {
+	folder, _ := split(path)
+	level := slog.LevelWarn
+	if len(t.spared) > 0 {
+		level = slog.LevelInfo // a warning per term shows what is wrong
+	}
+	t.spared[folder] = true
+	for litter := range t.litter {
+		if in, _ := split(litter); in == folder {
+			delete(t.litter, litter)
+		}
+	}
+	node := t.place.full(path)
+	t.place.Logger.Log(context.Background(), level, "an empty node that nothing needs can't be removed: such nodes stay in its folder until the next term begins, and everything else goes on",
+		"term", t.leader.Term, "node", node, "error", t.permitted("remove "+node+" from", folder, why))
 }
 
 // mistaken forgets what a refused operation shows to be wrong.
@@ -179,7 +203,7 @@ func nodeOf(path string, value []byte, stat *zk.Stat) node {
 }
 
 func (t *term) plan(writes []registry.Write, fresh map[string]node, tidy bool) *planner {
-	p := &planner{place: t.place, tidy: tidy, after: map[string]node{}, look: func(path string) node {
+	p := &planner{place: t.place, tidy: tidy, spared: t.spared, after: map[string]node{}, look: func(path string) node {
 		if n, ok := fresh[path]; ok {
 			return n
 		}
@@ -210,11 +234,14 @@ func (t *term) makeParents(parents []string, fresh map[string]node) error {
 			n++
 		}
 		if refused, err := t.send(p); err != nil {
-			if refused != nil && replannable(err) {
-				t.mistaken(refused, err, fresh)
-				return nil // commit plans again
+			switch {
+			case refused == nil:
+				return err
+			case !replannable(err):
+				return t.permitted("write", refused.path, err)
 			}
-			return err
+			t.mistaken(refused, err, fresh)
+			return nil // commit plans again
 		}
 		for path, n := range p.after {
 			fresh[path] = n

@@ -15,8 +15,10 @@
 // refused, and when nothing that left within the session timeout was answered; with nothing else. Servers count
 // a session's time from when a request arrives, so we count from when it left: answers that come late, or are read
 // late, lengthen no term. Any other refusal of a commit, such as a quota's, means that nothing was written, and the term goes on.
+// What a commit removes beside its writes, the folders that it empties, fails none: where that is refused, such folders stay to the term's end.
 //
-// Beside it each open registry has a session that follows the election, for Leader.
+// Beside it each open registry has a session that follows the election, for Leader. Sessions that are refused or of no
+// use come with pauses that double up to 5 s; a server is of use once it has answered a request.
 //
 // A list is of one moment, since no commit happens meanwhile and nobody else writes. It
 // takes bulk reads (opcode 22), and changes by others come from recursive watches (opcode

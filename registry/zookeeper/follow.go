@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -22,6 +24,7 @@ type follower struct {
 	known     registry.Leader
 	candidate string // the election node that it stands on
 	some      bool
+	refusal   error // why the last look was refused
 }
 
 // leader is the latest that was seen, unless nothing was heard for too long.
@@ -31,17 +34,26 @@ func (f *follower) leader() (l registry.Leader, candidate string, ok bool) {
 	return f.known, f.candidate, f.some && f.wires.left() > 0
 }
 
-// trouble is why the last try to reach a server failed, nil while one is reached.
-func (f *follower) trouble() error {
+// trouble is why the last look was refused, and why the last try to reach a server failed, nil while one is reached.
+func (f *follower) trouble() (refusal, silence error) {
 	f.mu.Lock()
-	w := f.wires
+	w, refusal := f.wires, f.refusal
 	f.mu.Unlock()
 	if w == nil {
-		return nil
+		return refusal, nil
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.trouble
+	return refusal, w.trouble
+}
+
+// refused keeps why a look was, nil when it was not, and reports whether that is news.
+func (f *follower) refused(why error) (news bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	news = fmt.Sprint(why) != fmt.Sprint(f.refusal)
+	f.refusal = why
+	return news
 }
 
 func (f *follower) set(l registry.Leader, candidate string) {
@@ -52,6 +64,7 @@ func (f *follower) set(l registry.Leader, candidate string) {
 
 // run follows until ctx ends, with a new client whenever the session is lost.
 func (f *follower) run(ctx context.Context, p *place) {
+	failures := backoff{first: 10 * pause, most: longestPause}
 	for ctx.Err() == nil {
 		c, err := dial(p)
 		if err != nil {
@@ -61,7 +74,12 @@ func (f *follower) run(ctx context.Context, p *place) {
 		f.wires = c.wires
 		f.mu.Unlock()
 		stop := context.AfterFunc(ctx, c.abandon)
-		if err := f.follow(ctx, c); err != nil && ctx.Err() == nil {
+		err = f.follow(ctx, c, failures.reset)
+		switch {
+		case ctx.Err() != nil:
+		case answered(err) && f.refused(err):
+			p.Logger.Warn("ZooKeeper refuses to tell who leads: trying on", "servers", p.servers, "error", err)
+		default:
 			p.Logger.Debug("looking again who leads", "error", err)
 		}
 		stop()
@@ -69,27 +87,34 @@ func (f *follower) run(ctx context.Context, p *place) {
 		f.set(registry.Leader{}, "")
 		select {
 		case <-ctx.Done():
-		case <-time.After(10 * pause):
+		case <-time.After(failures.next(rand.Float64())):
 		}
 	}
 }
 
-// follow looks at every change, until an error.
-func (f *follower) follow(ctx context.Context, c *client) error {
+// follow looks at every change, until an error, and tells each look that succeeded.
+func (f *follower) follow(ctx context.Context, c *client, succeeded func()) error {
 	select {
 	case <-c.joined:
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 	v := view{follower: f, client: c}
+	failures := backoff{first: pause, most: time.Second}
 	for {
 		err := v.look()
 		var again <-chan time.Time
-		if err != nil && answered(err) {
+		switch {
+		case err == nil:
+			succeeded()
+			failures.reset()
+			if f.refused(nil) {
+				c.place.Logger.Info("ZooKeeper tells again who leads")
+			}
+		case answered(err):
 			return err
-		}
-		if err != nil { // no connection: a session that lives gets another
-			again = time.After(pause)
+		default: // no connection: a session that lives gets another
+			again = time.After(failures.next(rand.Float64()))
 		}
 		select {
 		case <-v.election:
@@ -121,7 +146,7 @@ func (v *view) look() error {
 		path := c.place.full(electionPath)
 		children, _, changed, err := c.ChildrenW(path)
 		if changed, err = c.orMade(path, changed, err); err != nil {
-			return err
+			return c.lookRefused(path, err)
 		}
 		v.candidates, v.election = candidates(children), changed
 	}
@@ -129,12 +154,20 @@ func (v *view) look() error {
 		path := c.place.full(termPath)
 		value, _, changed, err := c.GetW(path)
 		if changed, err = c.orMade(path, changed, err); err != nil {
-			return err
+			return c.lookRefused(path, err)
 		}
 		v.latest, v.record = termRecord{}, changed
 		_ = json.Unmarshal(value, &v.latest)
 	}
 	return v.judge(c, v.candidates, v.latest)
+}
+
+// lookRefused explains a refusal; silence stays what it is.
+func (c *client) lookRefused(path string, err error) error {
+	if !answered(err) {
+		return err
+	}
+	return c.place.explain("look who leads at", path, err)
 }
 
 // orMade watches for a node's making if it was not there. One that was made just
@@ -163,13 +196,14 @@ func (f *follower) judge(c *client, all []candidate, now termRecord) error {
 	case isOurs(all[0].guid):
 		f.set(registry.Leader{}, "") // it is about to
 	default:
-		address, stat, err := c.Get(c.place.full(join(electionPath, all[0].name)))
+		path := c.place.full(join(electionPath, all[0].name))
+		address, stat, err := c.Get(path)
 		if errors.Is(err, zk.ErrNoNode) {
 			f.set(registry.Leader{}, "") // the watch tells the next
 			return nil
 		}
 		if err != nil {
-			return err
+			return c.lookRefused(path, err)
 		}
 		f.set(registry.Leader{Address: string(address), Since: time.UnixMilli(stat.Ctime).UTC()}, all[0].name)
 	}

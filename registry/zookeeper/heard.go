@@ -24,6 +24,13 @@ func (w *wires) arrived(left time.Duration) {
 	w.heard = max(w.heard, left)
 }
 
+// answered takes word of an answer to a request that left then: its server is of use.
+func (w *wires) answered(left time.Duration) {
+	w.arrived(left)
+	w.hosts.answered()
+	w.failed(nil)
+}
+
 // leaves keeps when a packet leaves, before it does.
 func (c *wire) leaves(packet []byte) {
 	now := c.all.now()
@@ -54,8 +61,9 @@ func (c *wire) answered(number int32) {
 		left, ok = c.beats[0], true
 		c.beats = c.beats[1:]
 	}
+	c.useful = c.useful || ok
 	c.mu.Unlock()
 	if ok {
-		c.all.arrived(left)
+		c.all.answered(left)
 	}
 }

@@ -14,22 +14,24 @@ type hosts struct {
 
 	mu    sync.Mutex
 	next  int
-	tries int // since the last session
+	tries int // since the last answer
 }
 
 func (h *hosts) Init([]string) error { return nil }
 func (h *hosts) Len() int            { return len(h.servers) }
 
 // Next may wait, since only its caller needs the lock that the library holds: when all
-// servers were tried in vain the first pauses are short, and each later one is the library's second.
+// servers were tried in vain the first pauses are short, and each later one is the library's second: a
+// session that lives must not end for want of a try. The first server after one that answered is tried at once, and so
+// are the others of a round.
 func (h *hosts) Next() (server string, wait bool) {
 	h.mu.Lock()
-	defer h.mu.Unlock()
 	server = h.servers[h.next%len(h.servers)]
 	round := h.tries / len(h.servers)
 	again := h.tries > 0 && h.tries%len(h.servers) == 0
 	h.next++
 	h.tries++
+	h.mu.Unlock()
 	if again && round > 3 || h.ctx.Err() != nil {
 		return server, true
 	}
@@ -42,7 +44,11 @@ func (h *hosts) Next() (server string, wait bool) {
 	return server, false
 }
 
-func (h *hosts) Connected() {
+// Connected is told of a session, which says little: there are peers that give one and hang up.
+func (h *hosts) Connected() {}
+
+// answered says that the server is one that answers.
+func (h *hosts) answered() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.tries = 0

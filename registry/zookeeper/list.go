@@ -137,9 +137,11 @@ func (r *reader) childrenOf(ctx context.Context, paths []string) (below, closed 
 	return below, closed, nil
 }
 
-// dropLater has the next commits remove a parent that nothing is below.
+// dropLater has the next commits remove a parent that nothing is below, unless that was refused before.
 func (t *term) dropLater(path string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.litter[path] = true
+	if folder, _ := split(path); !t.spared[folder] {
+		t.litter[path] = true
+	}
 }

@@ -12,6 +12,8 @@ import (
 type op struct {
 	request any
 	path    string
+	// tidying: no write asked for it. A plan without it does as well.
+	tidying bool
 }
 
 // planner turns writes into operations, from what is known. It is pure: a plan on
@@ -20,6 +22,8 @@ type planner struct {
 	place *place
 	look  func(path string) node // what is known of a path that the plan has not touched
 	tidy  bool                   // parents that lose their last child go
+	// spared are the folders in which nothing is tidied.
+	spared map[string]bool
 
 	after map[string]node // what the plan makes of the paths that it touches
 	ops   []op
@@ -51,7 +55,7 @@ func (p *planner) at(path string) node {
 }
 
 func (p *planner) add(path string, size int, request any) {
-	p.ops = append(p.ops, op{request, path})
+	p.ops = append(p.ops, op{request: request, path: path})
 	p.size += size + len(p.place.full(path))
 }
 
@@ -118,21 +122,30 @@ func (p *planner) remove(path string, version int32) {
 	up := p.at(above)
 	up.children--
 	p.after[above] = up
-	if up.children > 0 || up.kind != parent || !removable(above) {
-		return
-	}
 	if p.tidy {
-		p.remove(above, up.version)
-	} else {
+		p.sweep(above)
+	} else if p.isLitter(above) {
 		p.emptied = append(p.emptied, above)
 	}
 }
 
-// sweep removes a parent that was seen empty, if it still is.
+// sweep removes a parent that nothing is below, if ZooKeeper has not refused that before.
 func (p *planner) sweep(path string) {
-	if n := p.at(path); n.kind == parent && n.children == 0 && removable(path) {
-		p.remove(path, n.version)
+	if !p.isLitter(path) {
+		return
 	}
+	at := len(p.ops)
+	p.remove(path, p.at(path).version)
+	p.ops[at].tidying = true
+}
+
+func (p *planner) isLitter(path string) bool {
+	n := p.at(path)
+	if n.kind != parent || n.children > 0 || !removable(path) {
+		return false
+	}
+	folder, _ := split(path)
+	return !p.spared[folder]
 }
 
 // isMark reports whether a value can't be told from a parent's.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"time"
@@ -120,10 +121,15 @@ func (r *Registry) highest() int64 {
 	return r.seen.Term
 }
 
-// Trouble says why ZooKeeper can't be reached at present; nil when it can. It asks nobody.
+// Trouble says why ZooKeeper can't be reached at present, or refuses to tell who leads; nil when neither is so. It
+// asks nobody.
 func (r *Registry) Trouble() error {
-	if err := r.follower.trouble(); err != nil {
-		return fmt.Errorf("can't reach ZooKeeper at %s: %w", r.place.Servers, err)
+	refusal, silence := r.follower.trouble()
+	switch {
+	case silence != nil:
+		return fmt.Errorf("can't reach ZooKeeper at %s: %w", r.place.Servers, silence)
+	case refusal != nil:
+		return fmt.Errorf("can't find out who leads from ZooKeeper at %s: %w", r.place.Servers, refusal)
 	}
 	return nil
 }
@@ -153,7 +159,9 @@ func (r *Registry) Campaign(ctx context.Context, who string) (registry.Term, err
 		current.finish(fmt.Errorf("%w: this process stood for election again", registry.ErrTermOver))
 	}
 	var said time.Time
+	failures := backoff{first: 5 * pause, most: longestPause}
 	for {
+		began := time.Now()
 		t, err := r.try(ctx, who)
 		switch {
 		case err == nil:
@@ -165,9 +173,12 @@ func (r *Registry) Campaign(ctx context.Context, who string) (registry.Term, err
 		case errors.Is(err, registry.ErrUnusable) && !r.hasStood():
 			return fail(err)
 		}
-		wait := 5 * pause
+		if time.Since(began) > longestPause { // as when a session is lost that stood for long
+			failures.reset()
+		}
+		wait := failures.next(rand.Float64())
 		if errors.Is(err, registry.ErrUnusable) {
-			wait = time.Second
+			wait = max(wait, time.Second)
 		}
 		if time.Since(said) >= complain {
 			said = time.Now()

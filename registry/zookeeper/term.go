@@ -29,10 +29,11 @@ type term struct {
 	// what is its own, a list is of one moment.
 	writing sync.RWMutex
 	// With writing held: the commits so far, the version of the fence that the
-	// next one needs, and parents that were seen without children.
+	// next one needs, parents that were seen without children, and folders in which those stay.
 	commits      int64
 	fenceVersion int32
 	litter       map[string]bool
+	spared       map[string]bool
 
 	lasts   context.Context // over with the term
 	nearby  *reader         // on the term's own session
@@ -49,7 +50,7 @@ func newTerm(r *Registry, c *client, own candidate, record termRecord, version i
 	t := &term{
 		registry: r, place: r.place, client: c, own: own,
 		leader: record.leader(), record: record,
-		known: newKnown(), fenceVersion: version, litter: map[string]bool{}, done: make(chan struct{}),
+		known: newKnown(), fenceVersion: version, litter: map[string]bool{}, spared: map[string]bool{}, done: make(chan struct{}),
 	}
 	t.lasts, t.stopped = context.WithCancel(context.Background())
 	t.nearby = newReader(t, c)

@@ -20,6 +20,7 @@ import (
 type wires struct {
 	place *place
 	ctx   context.Context // over: no connection any more
+	hosts *hosts
 	began time.Time
 
 	mu      sync.Mutex
@@ -37,8 +38,8 @@ type wires struct {
 	brought  atomic.Int64 // bytes of answers to our own requests
 }
 
-func newWires(ctx context.Context, p *place) *wires {
-	return &wires{place: p, ctx: ctx, began: time.Now(), granted: p.SessionTimeout}
+func newWires(ctx context.Context, p *place, h *hosts) *wires {
+	return &wires{place: p, ctx: ctx, hosts: h, began: time.Now(), granted: p.SessionTimeout}
 }
 
 // dial is the library's Dialer.
@@ -73,7 +74,9 @@ func (w *wires) cut() {
 func (w *wires) failed(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.trouble = err
+	if w.ctx.Err() == nil { // what fails at our own end is no trouble
+		w.trouble = err
+	}
 }
 
 // always sends a request now, and first of all on every later connection. Nobody
@@ -156,6 +159,7 @@ type wire struct {
 	mu       sync.Mutex
 	greeting []byte // the first bytes that were read, until there is a session
 	greeted  bool
+	useful   bool // it brought an answer
 	closed   bool
 	waiting  map[int32]chan<- []byte
 	// hello, left and beats are when what has no answer yet left: the request for a session, requests by
@@ -209,6 +213,7 @@ func (c *wire) Read(b []byte) (int, error) {
 	}
 	if c.isGreeted() && c.rest == 0 {
 		if err := c.nextPacket(); err != nil {
+			c.ended(err)
 			return 0, err
 		}
 	}
@@ -228,6 +233,16 @@ func (c *wire) Read(b []byte) (int, error) {
 	}
 	c.greet(b[:n])
 	return n, err
+}
+
+// ended keeps why a connection was of no use, unless it was.
+func (c *wire) ended(why error) {
+	c.mu.Lock()
+	useful := c.useful
+	c.mu.Unlock()
+	if !useful {
+		c.all.failed(fmt.Errorf("%s gave a session, but the connection ended before any answer (is it a ZooKeeper server?): %w", c.address, why))
+	}
 }
 
 // settle waits until the library has set its watches on a new connection. They are
@@ -310,7 +325,7 @@ func (c *wire) greet(b []byte) {
 	w := c.all
 	w.arrived(hello)
 	w.mu.Lock()
-	w.granted, w.trouble = granted, nil
+	w.granted = granted
 	c.hold = w.sessions > 0
 	w.sessions++
 	standing := append([][]byte(nil), w.standing...)

@@ -140,6 +140,8 @@ func TestOneServer(t *testing.T) {
 		"ConnectionsThatBreakInLargeAnswers":          testConnectionsThatBreakInLargeAnswers,
 		"LateAnswersLengthenNoTerm":                   testLateAnswersLengthenNoTerm,
 		"Chroot":                                      testChroot,
+		"TidyingThatIsNotPermittedFailsNoCommit":      testTidyingThatIsNotPermittedFailsNoCommit,
+		"FollowerThatIsRefused":                       testFollowerThatIsRefused,
 		"LimitsAtTheBorder":                           testLimitsAtTheBorder,
 		"WritesWithoutAnswerEndTheTerm":               testWritesWithoutAnswerEndTheTerm,
 		"Suite":                                       testSuite,

@@ -1,0 +1,252 @@
+package zookeeper_test
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/registry/zookeeper"
+	"github.com/elasticjob-go/elasticjob/test/zkserver"
+)
+
+// Rule T2: what nobody asked for fails no commit. Empty folders stay where an ACL lets nobody delete them, those of the original
+// and those that a commit empties, and are tried once per term.
+func testTidyingThatIsNotPermittedFailsNoCommit(t *testing.T, server *zkserver.Server) {
+	t.Parallel()
+	client := server.Client(t)
+	cable, log := newCable(), &lines{}
+	o := zookeeper.Options{Servers: server.Address(), Namespace: namespace(), Dial: cable.dial, Logger: log.logger()}
+	root := "/" + o.Namespace
+	original(t, client, root)
+	const empty = 30 // more than a commit is planned anew
+	for n := range empty {
+		create(t, client, fmt.Sprintf("%s/state/running/empty%d", root, n), "10.0.0.7")
+	}
+	create(t, client, root+"/state/running/job/job@-@0", "task")
+	for _, folder := range []string{"/state/running", "/state/failover"} {
+		if _, err := client.SetACL(root+folder, zk.WorldACL(zk.PermAll&^zk.PermDelete), -1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, term := lead(t, o)
+	for range 2 {
+		paths(t, term, "/")
+		commit(t, term, put("/brain/mark", "1"))
+	}
+	// The last one in its folder may be deleted, so it is.
+	commit(t, term, registry.Write{Path: "/state/running/job/job@-@0", Delete: true}, registry.Write{Path: "/state/failover/job/job@-@0", Delete: true})
+	if got := paths(t, term, "/state/running") + paths(t, term, "/state/failover"); got != "" {
+		t.Errorf("left: %s", got)
+	}
+	commits := atomic.Int64{}
+	var count func(*plug, []byte) (int, error)
+	count = func(p *plug, packet []byte) (int, error) {
+		commits.Add(1)
+		cable.onMulti(count)
+		return p.Conn.Write(packet)
+	}
+	cable.onMulti(count)
+	commit(t, term, put("/brain/mark", "2"))
+	if n := commits.Load(); n != 1 {
+		t.Errorf("a later commit took %d requests", n)
+	}
+	// Elsewhere it is tidy.
+	commit(t, term, put("/brain/shards/e/0", "x"))
+	commit(t, term, registry.Write{Path: "/brain/shards/e/0", Delete: true})
+	for path, want := range map[string]bool{"/state/running/empty7": true, "/state/running/job": true, "/state/failover/job": true, "/brain/shards": false} {
+		if there, _, err := client.Exists(root + path); err != nil || there != want {
+			t.Errorf("%s is there: %v (%v), want %v", path, there, err, want)
+		}
+	}
+	if n := strings.Count(log.String(), "level=WARN"); n != 1 {
+		t.Errorf("%d warnings", n)
+	}
+	for _, part := range []string{"node=" + root + "/state/running/empty", "getAcl " + root + "/state/running, and change it with setAcl"} {
+		if !strings.Contains(log.String(), part) {
+			t.Errorf("the log does not name %q", part)
+		}
+	}
+	// What is asked for and not permitted still fails.
+	create(t, client, root+"/state/failover/other", "x")
+	create(t, client, root+"/state/failover/other/x", "x")
+	if _, err := client.SetACL(root+"/state/failover/other", zk.WorldACL(zk.PermAll&^zk.PermDelete), -1); err != nil {
+		t.Fatal(err)
+	}
+	paths(t, term, "/state/failover")
+	if err := term.Commit(t.Context(), []registry.Write{{Path: "/state/failover/other/x", Delete: true}}); !errors.Is(err, zk.ErrNoAuth) || term.Err() != nil {
+		t.Errorf("got %v, want %v", err, zk.ErrNoAuth)
+	}
+}
+
+// dials are when connections were made.
+type dials struct {
+	mu  sync.Mutex
+	all []time.Time
+}
+
+func (d *dials) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	d.mu.Lock()
+	d.all = append(d.all, time.Now())
+	d.mu.Unlock()
+	return new(net.Dialer).DialContext(ctx, network, address)
+}
+
+// took waits for n connections, and returns how long they took since the first.
+func (d *dials) took(t *testing.T, n int) (took time.Duration) {
+	t.Helper()
+	eventually(t, fmt.Sprintf("%d connections", n), func() bool {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		if len(d.all) < n {
+			return false
+		}
+		took = d.all[n-1].Sub(d.all[0])
+		return true
+	})
+	return took
+}
+
+// Who may not read who leads says so, once, and asks less and less often.
+func testFollowerThatIsRefused(t *testing.T, server *zkserver.Server) {
+	t.Parallel()
+	client := server.Client(t)
+	o := zookeeper.Options{Servers: server.Address(), Namespace: namespace()}
+	_, term := lead(t, o)
+	node := "/" + o.Namespace + "/brain/term"
+	acl(t, client, node, false)
+	var d dials
+	log := &lines{}
+	o.Dial, o.Logger = d.dial, log.logger()
+	r := open(t, o)
+	if took := d.took(t, 4); took < 700*time.Millisecond {
+		t.Errorf("4 sessions in %v", took)
+	}
+	if _, ok := r.Leader(); ok {
+		t.Error("a leader is known")
+	}
+	if err := r.Trouble(); err == nil || !strings.Contains(err.Error(), "getAcl "+node) {
+		t.Errorf("the trouble is %v", err)
+	}
+	if n := strings.Count(log.String(), "level=WARN"); n != 1 || !strings.Contains(log.String(), "ZooKeeper refuses to tell who leads") {
+		t.Errorf("%d warnings", n)
+	}
+	acl(t, client, node, true)
+	eventually(t, "to know the leader", func() bool {
+		l, ok := r.Leader()
+		return ok && l.Term == term.Number() && r.Trouble() == nil
+	})
+}
+
+// peer is somebody at ZooKeeper's port who gives sessions, treats the first request as answer says, and hangs up.
+// Without answer he does so at once.
+func peer(t *testing.T, answer func(conn net.Conn, number uint32)) (address string) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var owned sync.WaitGroup
+	t.Cleanup(owned.Wait)
+	t.Cleanup(func() { _ = listener.Close() })
+	serve := func(conn net.Conn) {
+		defer conn.Close()
+		defer context.AfterFunc(t.Context(), func() { _ = conn.Close() })()
+		for greeted := false; ; greeted = true {
+			var length [4]byte
+			if _, err := io.ReadFull(conn, length[:]); err != nil {
+				return
+			}
+			packet := make([]byte, binary.BigEndian.Uint32(length[:]))
+			if _, err := io.ReadFull(conn, packet); err != nil {
+				return
+			}
+			if greeted {
+				answer(conn, binary.BigEndian.Uint32(packet))
+				return
+			}
+			hello := binary.BigEndian.AppendUint32(nil, 36)
+			hello = binary.BigEndian.AppendUint32(hello, 0)    // version
+			hello = binary.BigEndian.AppendUint32(hello, 4000) // timeout
+			hello = binary.BigEndian.AppendUint64(hello, 1)    // session
+			hello = append(binary.BigEndian.AppendUint32(hello, 16), make([]byte, 16)...)
+			if _, err := conn.Write(hello); err != nil || answer == nil {
+				return
+			}
+		}
+	}
+	owned.Go(func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			owned.Go(func() { serve(conn) })
+		}
+	})
+	return listener.Addr().String()
+}
+
+// ZooKeeper that wants SASL (sessionRequireClientSASLAuth) answers each request with error -124 and ends the session.
+func TestZooKeeperThatWantsSASL(t *testing.T) {
+	t.Parallel()
+	var d dials
+	log := &lines{}
+	address := peer(t, func(conn net.Conn, number uint32) {
+		reply := binary.BigEndian.AppendUint32(nil, 16)
+		reply = binary.BigEndian.AppendUint32(reply, number)
+		reply = binary.BigEndian.AppendUint64(reply, 1)
+		code := int32(-124)
+		_, _ = conn.Write(binary.BigEndian.AppendUint32(reply, uint32(code)))
+	})
+	r := open(t, zookeeper.Options{Servers: address, Namespace: "n", Logger: log.logger(), Dial: d.dial})
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	_, err := r.Campaign(ctx, "x")
+	if !errors.Is(err, registry.ErrUnusable) || !strings.Contains(err.Error(), "wants SASL, which is not supported") {
+		t.Errorf("the campaign: %v", err)
+	}
+	if took := d.took(t, 10); took < 300*time.Millisecond {
+		t.Errorf("10 connections in %v", took)
+	}
+	if err := r.Trouble(); err == nil || !strings.Contains(err.Error(), "wants SASL") {
+		t.Errorf("the trouble is %v", err)
+	}
+	if n := strings.Count(log.String(), "level=WARN"); n != 1 {
+		t.Errorf("%d warnings", n)
+	}
+}
+
+// A peer that gives a session and hangs up is no server, however often it does so.
+func TestPeerThatGivesASessionAndHangsUp(t *testing.T) {
+	t.Parallel()
+	var d dials
+	address := peer(t, nil)
+	r := open(t, zookeeper.Options{Servers: address, Namespace: "n", Dial: d.dial})
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if _, err := r.Campaign(ctx, "x"); !errors.Is(err, context.Canceled) {
+			t.Errorf("the campaign: %v", err)
+		}
+	}()
+	if took := d.took(t, 10); took < 300*time.Millisecond {
+		t.Errorf("10 connections in %v", took)
+	}
+	if err := r.Trouble(); err == nil || !strings.Contains(err.Error(), "gave a session, but the connection ended before any answer") {
+		t.Errorf("the trouble is %v", err)
+	}
+	cancel()
+	<-ended
+}
