@@ -150,6 +150,7 @@ type wire struct {
 	rest    int           // bytes of the library's packet that it has not read yet
 	// hold: no answer is read before the watches were set again; see settle.
 	hold      bool
+	first     bool // a first session: there are no watches yet
 	rewatched chan struct{}
 	once      sync.Once
 	silence   time.Duration // how long the library waits for a packet
@@ -250,16 +251,23 @@ func (c *wire) ended(why error) {
 // the answers that change it: an answer that is read too early would hide what happened
 // while there was no connection. Without watches nothing is set, and nothing waited for but the bound.
 func (c *wire) settle() {
+	bound := rewatchBound
+	if c.first {
+		bound = firstBound
+	}
 	c.hold = false
 	select {
 	case <-c.rewatched:
-	case <-time.After(rewatchBound):
+	case <-time.After(bound):
 	}
 }
 
 const (
 	opSetWatches = 101
 	rewatchBound = 500 * time.Millisecond
+	// firstBound lets the library find, in a first session, that it has no watches to set
+	// before the first answer gives it one.
+	firstBound = 2 * time.Millisecond
 )
 
 // wait gives the server the time anew in which it has to send something more. A large answer comes over a slow
@@ -326,7 +334,7 @@ func (c *wire) greet(b []byte) {
 	w.arrived(hello)
 	w.mu.Lock()
 	w.granted = granted
-	c.hold = w.sessions > 0
+	c.hold, c.first = true, w.sessions == 0
 	w.sessions++
 	standing := append([][]byte(nil), w.standing...)
 	w.mu.Unlock()
