@@ -284,6 +284,74 @@ func TestALeaderThatIsOnlyRefusedGivesUp(t *testing.T) {
 	}
 }
 
+// relay is a registry whose first term somebody may stand by for; there is no second.
+type relay struct {
+	quiet
+	standby bool
+	terms   int
+}
+
+type relayTerm struct {
+	quietTerm
+	standby bool
+}
+
+func (t relayTerm) Standby(context.Context) bool { return t.standby }
+
+func (r *relay) Campaign(ctx context.Context, _ string) (registry.Term, error) {
+	if r.terms++; r.terms > 1 {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return relayTerm{quietTerm{r: &r.quiet}, r.standby}, nil
+}
+
+// TestALeaderWithoutAClusterMakesWay for one who stands by, and stands for election again.
+func TestALeaderWithoutAClusterMakesWay(t *testing.T) {
+	t.Parallel()
+	away := errors.New("connection refused")
+	for name, c := range map[string]struct {
+		standby bool
+		err     func(since time.Duration) error
+		makes   bool
+	}{
+		"somebody stands by": {true, func(time.Duration) error { return away }, true},
+		"nobody stands by":   {false, func(time.Duration) error { return away }, false},
+		"it is back in time": {true, func(d time.Duration) error {
+			if d > 2*time.Minute {
+				return nil
+			}
+			return away
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				r := &relay{quiet: quiet{resigned: make(chan struct{})}, standby: c.standby}
+				driver := &refusing{begin: time.Now(), err: c.err}
+				s := scheduler.New(scheduler.Options{Registry: r, Driver: driver, Core: scheduler.DefaultCoreOptions()})
+				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+				defer cancel()
+				go func() {
+					select {
+					case <-r.resigned:
+						if took := time.Since(driver.begin); ctx.Err() == nil && (!c.makes || took < 3*time.Minute || took > 4*time.Minute) {
+							t.Errorf("made way after %s", took)
+						}
+					case <-t.Context().Done():
+					}
+				}()
+				if err := s.Stand(ctx); err != nil {
+					t.Error(err)
+				}
+				if again := r.terms == 2; again != c.makes {
+					t.Errorf("%d terms", r.terms)
+				}
+			})
+		})
+	}
+}
+
 // TestItsOwnAddressLeads: told as what it likely is, and not as if another server were found there.
 func TestItsOwnAddressLeads(t *testing.T) {
 	t.Parallel()

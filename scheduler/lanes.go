@@ -24,7 +24,9 @@ type lanes struct {
 
 	trouble atomic.Pointer[string] // why the last session ended or could not begin
 
-	refusedSince time.Time // since when SUBSCRIBE is only refused, else zero; there is one try at a time
+	// Since when SUBSCRIBE is only refused, and since when there is no session for whatever reason;
+	// else zero. There is one try at a time.
+	refusedSince, apartSince time.Time
 
 	mu      sync.Mutex
 	present *sessionLanes // nil while there is no session
@@ -243,6 +245,7 @@ func (l *lanes) subscribe(c CallSubscribe) {
 	l.r.s.opt.Point(pointAfterSubscribe)
 	l.countRefusal(err)
 	if err != nil {
+		l.countOutage(err)
 		l.over(SessionEnded{Session: c.Session, Reason: err.Error(), Removed: removed(err)})
 		return
 	}
@@ -256,6 +259,7 @@ func (l *lanes) subscribe(c CallSubscribe) {
 	for e := range s.Events() {
 		switch e := e.(type) {
 		case cluster.Subscribed:
+			l.apartSince = time.Time{}
 			l.r.subscribed.Store(true)
 			l.r.inbox.put(SessionBegan{Session: c.Session, MasterID: e.MasterID})
 		case cluster.FrameworkError:
@@ -293,6 +297,33 @@ func (l *lanes) countRefusal(err error) {
 			ErrRefused, lasts.Round(time.Second), err):
 		default:
 		}
+	}
+}
+
+// apartMost is how long a leader without a session keeps the lead from one who stands by, who
+// may reach the cluster from where he is.
+const apartMost = 3 * time.Minute
+
+// countOutage gives up the lead after that. Where nobody stands by, or nobody can, it is kept: requests
+// are still answered.
+func (l *lanes) countOutage(err error) {
+	now := l.r.s.opt.Clock()
+	if l.apartSince.IsZero() || l.apartSince.After(now) {
+		l.apartSince = now
+	}
+	term, ok := l.r.term.(interface{ Standby(context.Context) bool })
+	lasts := now.Sub(l.apartSince)
+	if !ok || lasts < apartMost || removed(err) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(l.ctx, callTimeout)
+	defer cancel()
+	if !term.Standby(ctx) {
+		return
+	}
+	select {
+	case l.r.gaveUp <- fmt.Errorf("there was no subscription to the cluster for %s, and the lead is given up for a server that stands by: %w", lasts.Round(time.Second), err):
+	default:
 	}
 }
 

@@ -255,6 +255,17 @@ func misnamed(path string, version int32, why error) registry.Entry {
 	return registry.Entry{Path: path, Version: int64(version), Unreadable: why.Error() + ": delete the node with zkCli.sh, and make it anew with a name that fits"}
 }
 
+// Standby reports whether another candidate waits for the end of this term. It is false when that
+// can't be found out.
+func (t *term) Standby(ctx context.Context) bool {
+	var standing []candidate
+	err := t.reading(ctx, func(context.Context) (err error) {
+		standing, err = t.client.standing()
+		return err
+	})
+	return err == nil && len(standing) > 1
+}
+
 // start runs a piece of work that the term's end waits for, unless the term is over.
 func (t *term) start(work func()) error {
 	t.mu.Lock()

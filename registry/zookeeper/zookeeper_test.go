@@ -144,9 +144,36 @@ func TestOneServer(t *testing.T) {
 		"FollowerThatIsRefused":                       testFollowerThatIsRefused,
 		"LimitsAtTheBorder":                           testLimitsAtTheBorder,
 		"WritesWithoutAnswerEndTheTerm":               testWritesWithoutAnswerEndTheTerm,
+		"StandbyIsKnown":                              testStandbyIsKnown,
 		"Suite":                                       testSuite,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, server) })
+	}
+}
+
+func testStandbyIsKnown(t *testing.T, server *zkserver.Server) {
+	t.Parallel()
+	o := zookeeper.Options{Servers: server.Address(), Namespace: namespace()}
+	_, term := lead(t, o)
+	leader := term.(interface{ Standby(context.Context) bool })
+	if leader.Standby(t.Context()) {
+		t.Error("nobody else is there")
+	}
+	next := open(t, o)
+	led := make(chan error, 1)
+	go func() {
+		_, err := next.Campaign(t.Context(), "127.0.0.1:9988")
+		led <- err
+	}()
+	eventually(t, "the next candidate", func() bool { return leader.Standby(t.Context()) })
+	if err := term.Resign(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-led; err != nil {
+		t.Fatal(err)
+	}
+	if leader.Standby(t.Context()) {
+		t.Error("told after the term's end")
 	}
 }
 
