@@ -36,6 +36,7 @@ type matcher struct {
 	given    []int          // by agent: its index in agents
 	numbers  map[string]int // by agent id
 	books    []book         // by agent
+	free     app.Resources  // of all agents
 	capacity []app.Resources
 	unknown  []bool // whether the capacity is just what is free now
 	// reservedFor is the only demand that may use the agent, if not empty; reserved are those agents.
@@ -105,6 +106,7 @@ func newMatcher(demands []Demand, agents []Agent, strategy Strategy) *matcher {
 		a := &agents[i]
 		m.numbers[a.ID] = number
 		m.books[number].free = a.Free
+		m.free = m.free.Plus(largest(a.Free, app.Resources{}))
 		if m.reservedFor[number] = a.ReservedFor; a.ReservedFor != "" {
 			m.reserved = append(m.reserved, number)
 		}
@@ -129,9 +131,13 @@ func (m *matcher) match(index int) {
 		m.leave(d.Items, m.neverReason(), true)
 		return
 	}
+	if d.Together && !d.shard.Times(len(d.Items)).Fits(m.free) {
+		m.leave(d.Items, m.notNow(len(d.Items), false), false) // it needn't be tried
+		return
+	}
 	takes, left := m.find()
 	if left > 0 && d.Together {
-		m.leave(d.Items, m.notNow(len(d.Items)), false)
+		m.leave(d.Items, m.notNow(len(d.Items), true), false)
 		return
 	}
 	next := 0
@@ -153,7 +159,7 @@ func (m *matcher) match(index int) {
 		}
 	}
 	if left > 0 {
-		m.leave(d.Items[next:], m.notNow(left), false)
+		m.leave(d.Items[next:], m.notNow(left, true), false)
 	}
 }
 
@@ -270,7 +276,8 @@ func (m *matcher) place(a int, items []int) {
 		m.result.Placements = append(m.result.Placements, Placement{Demand: d.index, Item: item, Agent: m.given[a], StartsExecutor: starts})
 		starts = false
 	}
-	b.free = b.free.Minus(once).Minus(d.shard.Times(len(items)))
+	taken := once.Plus(d.shard.Times(len(items)))
+	b.free, m.free = b.free.Minus(taken), m.free.Minus(taken)
 	m.reorder(a)
 }
 

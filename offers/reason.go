@@ -16,11 +16,11 @@ func (m *matcher) leave(items []int, reason string, never bool) {
 }
 
 // notNow says what the agents on offer lack.
-func (m *matcher) notNow(items int) string {
+func (m *matcher) notNow(items int, tried bool) string {
 	if len(m.agents) == 0 {
 		return "no agent has anything on offer now"
 	}
-	v := m.survey()
+	v := m.survey(tried)
 	if v.usable == 0 {
 		return m.need(items) + ", but " + m.noneUsable(v)
 	}
@@ -63,9 +63,9 @@ func (g *group) add(a int) {
 	}
 }
 
-// survey looks at all agents after find, whose room it takes from the books: of what has
+// survey looks at all agents. After find it takes their room from the books: of what has
 // shards of the demand by now, it is what they left or would need beside them.
-func (m *matcher) survey() survey {
+func (m *matcher) survey(found bool) survey {
 	d := &m.now
 	v := survey{much: math.Inf(1)}
 	for a := range m.books {
@@ -79,16 +79,23 @@ func (m *matcher) survey() survey {
 			continue
 		}
 		v.usable++
+		free := b.free
+		if b.running != d.stamp && b.started != d.stamp {
+			free = free.Minus(d.executor)
+		}
 		shards := int64(1)
 		if d.Together {
-			v.room += int(b.room)
-			shards += int64(b.room)
+			fit := int(b.room)
+			if !found {
+				fit = 0
+				if d.shard.Fits(free) {
+					fit = room(free, d.shard, len(d.Items))
+				}
+			}
+			v.room += fit
+			shards += int64(fit)
 		}
-		cpu, mem := shards*d.shard.CPUMilli-b.free.CPUMilli, shards*d.shard.MemMilli-b.free.MemMilli
-		if b.running != d.stamp && b.started != d.stamp {
-			cpu, mem = cpu+d.executor.CPUMilli, mem+d.executor.MemMilli
-		}
-		short := app.Resources{CPUMilli: max(cpu, 0), MemMilli: max(mem, 0)}
+		short := app.Resources{CPUMilli: max(shards*d.shard.CPUMilli-free.CPUMilli, 0), MemMilli: max(shards*d.shard.MemMilli-free.MemMilli, 0)}
 		if much := d.much(short); much < v.much {
 			v.nearest, v.short, v.much = a, short, much
 		}
