@@ -129,7 +129,7 @@ func (c *config) flags(f *pflag.FlagSet) {
 	f.StringVar(&c.mesosUser, "mesos-user", "", "with --mesos: the user that executors run as from now on (default: the one that this server runs as)")
 	f.StringVar(&c.zk, "zk", "", "keep configuration and state in this ZooKeeper, and elect a leader there: host:port,…[/chroot]; the chroot must be there")
 	f.StringVar(&c.zkNamespace, "zk-namespace", "elasticjob-cloud", "with --zk: the node below which everything is; that of an ElasticJob-Cloud can be taken over")
-	f.DurationVar(&c.zkTimeout, "zk-session-timeout", 10*time.Second, "with --zk: a leader that is silent for so long has lost the lead; ZooKeeper bounds it by its tickTime")
+	f.DurationVar(&c.zkTimeout, "zk-session-timeout", 10*time.Second, "with --zk: a leader that is silent for so long has lost the lead, and another has it a second later; ZooKeeper's tickTime (2s) bounds and rounds it")
 	f.StringVar(&c.zkDigestFile, "zk-digest-file", "", "with --zk: file with user:password for ZooKeeper's scheme digest; what is made then has an ACL for that user only")
 	f.StringVar(&c.listen, "listen", "127.0.0.1:8899", "address of the REST API; one that other machines can reach needs --api-token-file")
 	f.StringVar(&c.advertise, "advertise", "", "host:port at which agents and other servers find this one (default: the listen address)")
