@@ -44,6 +44,22 @@ func (r Resources) Fits(free Resources) bool {
 	return r.CPUMilli <= free.CPUMilli && r.MemMilli <= free.MemMilli
 }
 
+// Holds is how many of o are within r together, at most so many. A part that o has nothing of
+// counts only if r is below zero there: then it holds none.
+func (r Resources) Holds(o Resources, most int) int {
+	if !o.Fits(r) {
+		return 0
+	}
+	n := int64(most)
+	if o.CPUMilli > 0 {
+		n = min(n, r.CPUMilli/o.CPUMilli)
+	}
+	if o.MemMilli > 0 {
+		n = min(n, r.MemMilli/o.MemMilli)
+	}
+	return int(n)
+}
+
 // IsZero reports whether both parts are zero.
 func (r Resources) IsZero() bool { return r == Resources{} }
 

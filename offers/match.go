@@ -224,7 +224,7 @@ func (m *matcher) findOn(agents []int, starts bool, left int) int {
 		if !shard.Fits(free) || b.barred == stamp {
 			continue
 		}
-		n := room(free, shard, len(d.Items))
+		n := free.Holds(shard, len(d.Items))
 		b.room = int32(n)
 		m.takes = append(m.takes, take{a, min(n, left)})
 		if left -= n; left <= 0 {
@@ -279,21 +279,6 @@ func (m *matcher) place(a int, items []int) {
 	taken := once.Plus(d.shard.Times(len(items)))
 	b.free, m.free = b.free.Minus(taken), m.free.Minus(taken)
 	m.reorder(a)
-}
-
-// room is how many shards fit into what is free, up to a most, if one does.
-func room(free, shard app.Resources, most int) int {
-	n := int64(most)
-	if n == 1 {
-		return 1
-	}
-	if shard.CPUMilli > 0 {
-		n = min(n, free.CPUMilli/shard.CPUMilli)
-	}
-	if shard.MemMilli > 0 {
-		n = min(n, free.MemMilli/shard.MemMilli)
-	}
-	return int(n)
 }
 
 // largest is the larger of each part.

@@ -87,10 +87,7 @@ func (m *matcher) survey(found bool) survey {
 		if d.Together {
 			fit := int(b.room)
 			if !found {
-				fit = 0
-				if d.shard.Fits(free) {
-					fit = room(free, d.shard, len(d.Items))
-				}
+				fit = free.Holds(d.shard, len(d.Items))
 			}
 			v.room += fit
 			shards += int64(fit)

@@ -305,7 +305,7 @@ func (c *Core) makeRoom(agents []offers.Agent, waiting []demand) {
 					idle = append(idle, x)
 				}
 			}
-			now, then := fitting(d.Shard, free[agentID].Minus(executor), want), fitting(d.Shard, room.Minus(executor), want)
+			now, then := free[agentID].Minus(executor).Holds(d.Shard, want), room.Minus(executor).Holds(d.Shard, want)
 			have, most = have+now, most+then
 			if then > now && first == nil {
 				first = idle
@@ -319,21 +319,6 @@ func (c *Core) makeRoom(agents []offers.Agent, waiting []demand) {
 		}
 		return // one agent at a time: what comes free is offered, and matched
 	}
-}
-
-// fitting is how many shards fit, at most so many.
-func fitting(shard, free app.Resources, most int) int {
-	if !shard.Fits(free) {
-		return 0
-	}
-	n := int64(most)
-	if shard.CPUMilli > 0 {
-		n = min(n, free.CPUMilli/shard.CPUMilli)
-	}
-	if shard.MemMilli > 0 {
-		n = min(n, free.MemMilli/shard.MemMilli)
-	}
-	return int(n)
 }
 
 // Room is made for at least so many of the first demands, and for more if with all agents

@@ -54,11 +54,11 @@ func (c *Core) matchSome(ds []demand, more bool) {
 		ds[i].exec.waitReason, ds[i].exec.neverFits = "", false
 	}
 	result := offers.Match(plain, agents, c.opt.Strategy)
-	elsewhere := c.notOnOffer(agents)
+	others := c.notOnOffer(agents)
 	for i := range result.Unplaced {
 		u := &result.Unplaced[i]
 		if u.Never {
-			if who := elsewhere.holder(ds[u.Demand].Shard.Plus(ds[u.Demand].ExecutorSize)); who != "" {
+			if who := others.holder(ds[u.Demand].Shard.Plus(ds[u.Demand].ExecutorSize)); who != "" {
 				u.Never, u.Reason = false, "no agent on offer now can hold one shard; agent "+who+" could, which has nothing on offer"
 			}
 		}
@@ -257,18 +257,18 @@ func (c *Core) describe(e *execution, s *shard, id string) []byte {
 	return data
 }
 
-// elsewhere are the agents that have nothing on offer. They are looked up when they are asked for first.
-type elsewhere struct {
+// unoffered are the agents that have nothing on offer. They are looked up when they are asked for first.
+type unoffered struct {
 	c       *Core
 	onOffer []offers.Agent
 	agents  []*agentState
 	found   bool
 }
 
-func (c *Core) notOnOffer(onOffer []offers.Agent) elsewhere { return elsewhere{c: c, onOffer: onOffer} }
+func (c *Core) notOnOffer(onOffer []offers.Agent) unoffered { return unoffered{c: c, onOffer: onOffer} }
 
 // holder is one that could hold so much if all else left it, or "".
-func (e *elsewhere) holder(need app.Resources) string {
+func (e *unoffered) holder(need app.Resources) string {
 	if !e.found {
 		e.found = true
 		on := make(map[string]bool, len(e.onOffer))

@@ -127,12 +127,7 @@ func (c *Core) roomFor(e *execution) map[string]bool {
 		if need <= 0 {
 			break
 		}
-		room := ag.room.Minus(a.Resources())
-		n := 0
-		for n < need && shard.Times(n+1).Fits(room) {
-			n++
-		}
-		if n > 0 {
+		if n := ag.room.Minus(a.Resources()).Holds(shard, need); n > 0 {
 			picked[ag.id] = true
 			need -= n
 		}
