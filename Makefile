@@ -15,13 +15,23 @@ FUZZTIME ?= 60s
 # How many worlds make sim plays.
 SEEDS ?= 2000
 
+# What make soak does: for so long, with so seeded choices (0: others each time), on
+# mesos (the one of MESOS_HOME), local-cluster (ours, as processes) or local (one server with --local).
+DURATION ?= 10m
+SEED     ?= 0
+ON       ?= mesos
+
+# Tests on a real Mesos need one; they are never left out in silence.
+HAVE_MESOS := test -n "$${MESOS_HOME-}" -a "$${MESOS_HOME-}" != none
+NO_MESOS   := *** NOT RUN: the tests on a real Mesos. Set MESOS_HOME to the folder of one, with bin, libexec and webui. ***
+
 # The simulated worlds play in one goroutine each and take ten times as long with
 # the race detector: all of them run without it, and so many with it.
 RACEDWORLDS := 100
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: run
 run: build ## start the server on this machine, with nothing else needed (ARGS="--listen …" adds flags)
@@ -44,16 +54,30 @@ test: prepare lint arrows ## lint, then all tests with the race detector; instal
 	run() { echo "$$*"; "$$@" || failed=yes; }; \
 	run $(GO) test ./scheduler/sim; \
 	run $(GO) test -race -timeout 10m ./scheduler/sim -sim.seeds $(RACEDWORLDS); \
-	run $(GO) test -race -timeout 10m -count=1 $$($(GO) list ./... | grep -v '/scheduler/sim$$'); \
+	run $(GO) test -race -timeout 20m -count=1 $$($(GO) list ./... | grep -v '/scheduler/sim$$'); \
 	if [ -n "$$failed" ]; then echo "tests have failed" >&2; exit 1; fi
 	@echo "all tests have passed"
+	@$(HAVE_MESOS) || echo "$(NO_MESOS)" >&2
+
+.PHONY: test-mesos
+test-mesos: prepare ## the tests on a real Mesos, that of MESOS_HOME, and the same ones on cluster/local
+	@$(HAVE_MESOS) || echo "$(NO_MESOS)" >&2
+	$(GO) test -race -timeout 20m -count=1 ./test/mesosserver ./test/mesos
+	@$(HAVE_MESOS) || echo "$(NO_MESOS)" >&2
+
+.PHONY: soak
+soak: prepare ## kill and freeze everything at random for DURATION (10m), ON=mesos, local-cluster or local; SEED=n repeats its choices
+	@if [ "$(ON)" = mesos ] && ! $(HAVE_MESOS); then echo "$(NO_MESOS)" >&2; exit 1; fi
+	$(GO) test -tags soak -v -count=1 -timeout 0 ./test/soak -soak.on=$(ON) -soak.seed=$(SEED) -soak.duration=$(DURATION)
 
 .PHONY: lint
 lint: ## gofmt, go vet, staticcheck
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then \
 	  echo "not as gofmt writes it (gofmt -w does that):" >&2; echo "$$unformatted" >&2; exit 1; fi
 	$(GO) vet ./...
+	$(GO) vet -tags soak ./test/soak
 	$(STATICCHECK) ./...
+	$(STATICCHECK) -tags soak ./test/soak
 
 .PHONY: arrows
 arrows: ## check which room imports which

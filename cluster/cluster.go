@@ -26,6 +26,25 @@ type Resources struct {
 	MemMilli int64 `json:"memMilli"`
 }
 
+// Plus is the sum of r and o.
+func (r Resources) Plus(o Resources) Resources {
+	return Resources{CPUMilli: r.CPUMilli + o.CPUMilli, MemMilli: r.MemMilli + o.MemMilli}
+}
+
+// Minus is r less o; a part may become negative.
+func (r Resources) Minus(o Resources) Resources {
+	return Resources{CPUMilli: r.CPUMilli - o.CPUMilli, MemMilli: r.MemMilli - o.MemMilli}
+}
+
+// Reserved is the part of some resources that belongs to one reservation of our role on an agent. A cluster takes a task
+// only if its resources name exactly the reservations of the offer that they are taken from.
+type Reserved struct {
+	// Key tells reservations apart, those with other labels or another maker too. A driver makes and reads it; to
+	// everybody else it is opaque. It is kept in the registry.
+	Key       string    `json:"key"`
+	Resources Resources `json:"resources"`
+}
+
 // Framework is who subscribes.
 type Framework struct {
 	// ID is made by us and kept (rule T7).
@@ -110,7 +129,9 @@ type Accept struct {
 type TaskLaunch struct {
 	TaskID, Name string
 	Resources    Resources
-	Executor     Executor
+	// Reserved is what of Resources is taken from reservations; the rest is unreserved.
+	Reserved []Reserved
+	Executor Executor
 	// Data is wire.Task, encoded.
 	Data []byte
 }
@@ -119,8 +140,8 @@ type TaskLaunch struct {
 // same ExecutorInfo, byte for byte, since Mesos rejects tasks whose ExecutorInfo
 // differs from that of the running executor of that id (rule X4). It is kept in the registry.
 type Executor struct {
-	// Version is the version of the mapping to ExecutorInfo: 2 for new ones, 1 for those of former
-	// releases, of which the fields behind BinaryURI are not looked at.
+	// Version is the version of the mapping to ExecutorInfo: 3 for new ones. Of version 1 the fields behind BinaryURI
+	// are not looked at, of version 2 Reserved is not.
 	Version   int       `json:"v"`
 	ID        string    `json:"id"`
 	Framework string    `json:"framework"`
@@ -136,6 +157,9 @@ type Executor struct {
 	Environment map[string]string `json:"environment,omitempty"`
 	// ShutdownGrace is how long the agent waits after SHUTDOWN until it kills; the agent's own default when 0.
 	ShutdownGrace time.Duration `json:"shutdownGrace,omitempty"`
+	// Reserved is what of Resources was taken from reservations at its start; the rest is unreserved. The executor
+	// holds just that until it ends, so it is a part of what may never change.
+	Reserved []Reserved `json:"reserved,omitempty"`
 }
 
 // Event is what a session tells: one of the types below.
@@ -156,10 +180,11 @@ type Offers struct{ Offers []Offer }
 type Offer struct {
 	ID, AgentID, Hostname string
 	// AgentURL is the agent's own address: "http://host:port".
-	AgentURL  string
+	AgentURL string
+	// Resources is all that tasks of ours can use, reserved for our role or not; nothing that is revocable or shared.
 	Resources Resources
-	// Reserved is what the offer has besides, reserved for our role. It can't be used yet.
-	Reserved Resources
+	// Reserved is the part of Resources that is reserved for our role, each reservation once, in the order of keys.
+	Reserved []Reserved
 	// ExecutorIDs are our executors that the master knew on the agent when it
 	// made the offer (rule X3).
 	ExecutorIDs []string
@@ -203,8 +228,6 @@ type Update struct {
 	Timestamp time.Time
 	// UnreachableSince is set with Unreachable.
 	UnreachableSince time.Time
-	// ContainerID is the run of the executor, for its sandbox's path; may be empty.
-	ContainerID string
 }
 
 // Heartbeat tells that the session lives.
@@ -268,5 +291,7 @@ const (
 	ReasonContainerDisk         = "REASON_CONTAINER_LIMITATION_DISK"
 	ReasonInvalidOffers         = "REASON_INVALID_OFFERS"
 	ReasonTaskInvalid           = "REASON_TASK_INVALID"
+	ReasonAgentRemoved          = "REASON_AGENT_REMOVED"
+	ReasonAgentDraining         = "REASON_AGENT_DRAINING"
 	ReasonAgentReregistered     = "REASON_AGENT_REREGISTERED"
 )

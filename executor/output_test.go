@@ -209,3 +209,20 @@ func TestParseDuration(t *testing.T) {
 		}
 	}
 }
+
+// TestAgentSandboxIsThePathOnItsHost: an executor in a container with a file system of its own sees its sandbox at another
+// path than the agent, whose files API takes the agent's.
+func TestAgentSandboxIsThePathOnItsHost(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ directory, want string }{{"/var/lib/mesos/runs/R", "/var/lib/mesos/runs/R"}, {"", "/mnt/mesos/sandbox"}} {
+		config, err := FromEnvironment(func(name string) string {
+			return map[string]string{
+				"MESOS_AGENT_ENDPOINT": "h:1", "MESOS_FRAMEWORK_ID": "F", "MESOS_EXECUTOR_ID": "E",
+				"MESOS_SANDBOX": "/mnt/mesos/sandbox", "MESOS_DIRECTORY": test.directory,
+			}[name]
+		})
+		if err != nil || config.Sandbox != "/mnt/mesos/sandbox" || config.AgentSandbox != test.want {
+			t.Errorf("MESOS_DIRECTORY=%q: %q and %q, %v", test.directory, config.Sandbox, config.AgentSandbox, err)
+		}
+	}
+}

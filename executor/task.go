@@ -45,7 +45,7 @@ type task struct {
 
 func newTask(s *session, a assignment, number int) *task {
 	t := &task{session: s, log: s.log.With("task", a.id), id: a.id, data: a.data, number: strconv.Itoa(number)}
-	t.status.Dir = tasksFolder + "/" + t.number
+	t.status.Dir, t.status.Sandbox = tasksFolder+"/"+t.number, s.config.AgentSandbox
 	t.ctx, t.cancel = context.WithCancelCause(context.Background())
 	return t
 }

@@ -14,7 +14,9 @@ import (
 // Offer is resources that one agent has free.
 type Offer struct {
 	ID, Agent, Host string
-	Free            app.Resources
+	// Free is all of it; Reserved says what of Free is reserved for our role.
+	Free     app.Resources
+	Reserved []Reserved
 	// Received is when it came, for the rule that none is held for long.
 	Received time.Time
 }

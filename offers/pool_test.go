@@ -62,9 +62,9 @@ func TestPool(t *testing.T) {
 	again.Agent, again.Free = "S3", app.NewResources(4, 4)
 	p.Add(again)
 	same(t, "an id has one offer", p.Agents(), []offers.Agent{{ID: "S3", Host: "h1", Free: app.NewResources(4, 4)}})
-	if o, there := p.Rescind("o1"); !there || o != again {
-		t.Errorf("rescinded %v, %v", o, there)
-	}
+	o, there := p.Rescind("o1")
+	same(t, "rescinded", o, again)
+	same(t, "it was there", there, true)
 	if _, there := p.Rescind("o1"); there {
 		t.Error("an offer was rescinded twice")
 	}
@@ -102,7 +102,7 @@ func TestPoolAgreesWithAList(t *testing.T) {
 			"rescind": func(t *rapid.T) {
 				gone := id.Draw(t, "id")
 				o, there := pool.Rescind(gone)
-				if want, held := held[gone]; there != held || o != want {
+				if want, held := held[gone]; there != held || !cmp.Equal(o, want) {
 					t.Fatalf("rescinded %v, %v, want %v, %v", o, there, want, held)
 				}
 				delete(held, gone)

@@ -14,6 +14,7 @@ import (
 
 // appChanged takes a committed change of an app (rule T4).
 func (c *Core) appChanged(e AppChanged) {
+	c.needChanged()
 	if !e.MarkOnly {
 		delete(c.faulty, under(pathApps, e.Name))
 	}
@@ -71,6 +72,7 @@ func fingerprint(text string) string {
 
 // jobChanged takes a committed change of a job (rule T4).
 func (c *Core) jobChanged(e JobChanged) {
+	c.needChanged()
 	if !e.MarkOnly {
 		delete(c.faulty, under(pathJobs, e.Name))
 	}

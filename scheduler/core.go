@@ -48,36 +48,39 @@ type Core struct {
 	// haunted are the agents of ghosts of removed frameworks, with their ids; some may be over. It is made when it is asked for.
 	haunted map[string][]string
 
-	made        mark
-	troubles    []loadedTrouble
-	maintained  map[string]bool // agents with maintenance planned
-	gap         *gap
-	pendingFire *instant
-	executorN   int64
-	imported    []importEntry // what the original left waiting
-	importedAt  time.Time
-	ourFrame    string            // the framework id that is marked as ours
-	questions   map[string]string // about invented tasks → the agent that each is about
-	takeover    *takeover         // while the framework id is another's (rule T8)
-	frameworkID string
+	made     mark
+	troubles []loadedTrouble
+	// unreachableHosts are those that packages could not be fetched from.
+	unreachableHosts map[string]*startTrouble
+	maintained       map[string]bool // agents with maintenance planned
+	gap              *gap
+	pendingFire      *instant
+	executorN        int64
+	imported         []importEntry // what the original left waiting
+	importedAt       time.Time
+	ourFrame         string            // the framework id that is marked as ours
+	questions        map[string]string // about invented tasks → the agent that each is about
+	takeover         *takeover         // while the framework id is another's (rule T8)
+	frameworkID      string
 
-	session      sessionState
-	flow         flowState
-	reservation  *reservation
-	reservedLast map[string]time.Time
-	acceptSeq    int64
-	accepts      map[int64]*sentAccept
-	draining     bool
-	keys         map[string]time.Time // executions that were asked for with an Idempotency-Key, and when
-	loading      bool
-	dirty        dirtySet
-	matchAgain   bool
-	nextSweep    time.Time
-	behindNoted  bool
-	faulty       map[string]fault // documents that can't be used, by path
-	marked       map[string]bool  // disabled marks that are there, by path
-	stats        Stats
-	lastStep     time.Time
+	session     sessionState
+	flow        flowState
+	timing      reviveTiming
+	reservation *reservation
+	lastTurn    map[string]time.Time // when the last reservation of an execution ended in vain
+	acceptSeq   int64
+	accepts     map[int64]*sentAccept
+	draining    bool
+	keys        map[string]time.Time // executions that were asked for with an Idempotency-Key, and when
+	loading     bool
+	dirty       dirtySet
+	matchAgain  bool
+	nextSweep   time.Time
+	behindNoted bool
+	faulty      map[string]fault // documents that can't be used, by path
+	marked      map[string]bool  // disabled marks that are there, by path
+	stats       Stats
+	lastStep    time.Time
 
 	// Of the step under way.
 	now time.Time
@@ -99,6 +102,8 @@ type appState struct {
 	notes   []string // about its document
 	// starts are failed starts of its executors by agent (rule L6).
 	starts map[string]*startTrouble
+	// fetched tells that a process of it began under this leader, and that no fetch of it has failed since.
+	fetched bool
 }
 
 // jobState is a job, or the tombstone of a deregistered one whose tasks are
@@ -138,8 +143,7 @@ type agentState struct {
 	// registered; question is what is asked for that (ghosts of removed frameworks).
 	hereSince, hereSeen time.Time
 	question            string
-	reserved            app.Resources // for our role, and not used
-	unavailable, back   time.Time     // when its maintenance begins, and is over; zero when not said
+	unavailable, back   time.Time // when its maintenance begins, and is over; zero when not said
 	lastSeen            time.Time
 }
 
@@ -152,8 +156,9 @@ func NewCore(opt CoreOptions) *Core {
 		ghosts: map[string]*ghost{}, ghostsOf: map[string]map[string]*ghost{},
 		executors: map[string]*executorRecord{}, executorsOn: map[string][]*executorRecord{}, closing: map[string]*executorRecord{}, agents: map[string]*agentState{},
 		pool: offers.NewPool(), timetable: cron.NewTimetable(), schedules: map[string]*cron.Schedule{},
-		reservedLast: map[string]time.Time{}, accepts: map[int64]*sentAccept{},
-		faulty: map[string]fault{}, marked: map[string]bool{}, maintained: map[string]bool{}, keys: map[string]time.Time{}, questions: map[string]string{},
+		lastTurn: map[string]time.Time{}, accepts: map[int64]*sentAccept{},
+		unreachableHosts: map[string]*startTrouble{},
+		faulty:           map[string]fault{}, marked: map[string]bool{}, maintained: map[string]bool{}, keys: map[string]time.Time{}, questions: map[string]string{},
 	}
 	c.ended.byID, c.ended.tasks = map[string]*execution{}, map[string]taskRef{}
 	c.dirty.reset()
@@ -170,7 +175,7 @@ func (c *Core) Step(now time.Time, rnd rand.Source, events []Event) Decision {
 		c.take(e)
 	}
 	if c.now.Before(c.lastStep) {
-		c.timers.shift(c.lastStep.Sub(c.now))
+		c.clockSetBack(c.lastStep.Sub(c.now))
 	}
 	c.timers.run(c.now)
 	c.sweepTasks()
@@ -189,6 +194,20 @@ func (c *Core) Step(now time.Time, rnd rand.Source, events []Event) Decision {
 	out := c.out
 	c.out = Decision{}
 	return out
+}
+
+// clockSetBack keeps what waits for a moment waiting for as long as before.
+func (c *Core) clockSetBack(by time.Duration) {
+	c.timers.shift(by)
+	for _, x := range c.executors {
+		if x.idleSince.After(c.now) {
+			x.idleSince = c.now
+		}
+	}
+	if c.gap != nil && c.gap.upto.After(c.now) {
+		// It is as long as the clock was ahead. Its end must not become the mark: no fires would be made until then (rule F4).
+		c.gap = nil
+	}
 }
 
 func (c *Core) take(e Event) {
@@ -232,6 +251,7 @@ func (c *Core) told(e cluster.Event) {
 		c.offered(e)
 	case cluster.Rescind:
 		c.pool.Rescind(e.OfferID)
+		c.needChanged()
 	case cluster.Update:
 		c.stats.StatusUpdates++
 		c.update(e)
@@ -282,7 +302,7 @@ func (c *Core) nextWake() time.Time {
 	}
 	if t, ok := c.nextFire(); ok && !c.behindNoted {
 		earlier(t)
-		earlier(later(t.Add(-c.opt.OfferAhead), c.now))
+		earlier(later(t.Add(-c.lead()), c.now))
 	}
 	if len(c.tasks)+len(c.ghosts) > 0 {
 		earlier(c.nextSweep)

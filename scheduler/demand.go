@@ -38,12 +38,13 @@ func (c *Core) demands() (ds []demand, more bool) {
 			continue
 		}
 		d := demand{exec: e}
+		var items []int
 		if e.launched() {
 			d.with, d.kind = e.Settings, e.prepare().kind
 			for i := range e.Shards {
 				s := &e.Shards[i]
 				if s.State == Waiting && !stillWaits(s.NotBefore, c.now, c.opt.BackoffMost) && c.ghostOf(e.Job, s.Item) == nil {
-					d.Items = append(d.Items, s.Item)
+					items = append(items, s.Item)
 				}
 			}
 		} else {
@@ -53,19 +54,31 @@ func (c *Core) demands() (ds []demand, more bool) {
 			}
 			a := c.apps[j.cfg.AppName]
 			d.with, d.kind = &settings{App: a.cfg, Job: *j.cfg}, a.kind
-			d.Together = true
-			d.Items = c.itemsUpTo(j.cfg.ShardingTotalCount)
+			items = c.itemsUpTo(j.cfg.ShardingTotalCount)
 		}
-		if len(d.Items) == 0 {
+		if len(items) == 0 {
 			continue
 		}
-		d.ID, d.Job, d.App = e.ID, e.Job, d.with.App.AppName
-		d.Shard, d.ExecutorSize = d.with.Job.Resources(), d.with.App.Resources()
-		d.Executor = d.kind
-		d.Avoid = c.avoid(d.with.App.AppName, going)
+		a := c.apps[d.with.App.AppName]
+		if why := c.packageWaits(a, e.ID); why != "" {
+			e.waitReason = why
+			continue
+		}
+		c.packageTried(a, e.ID)
+		d.Demand = c.demandOf(e.ID, d.with, d.kind, items, going)
+		d.Together = !e.launched()
 		ds = append(ds, d)
 	}
 	return ds, false
+}
+
+// demandOf is what Match is to know of shards of one job with those settings; id names what they belong to.
+func (c *Core) demandOf(id string, with *settings, kind string, items []int, going map[string]string) offers.Demand {
+	return offers.Demand{
+		ID: id, Job: with.Job.JobName, App: with.App.AppName, Items: items,
+		Shard: with.Job.Resources(), ExecutorSize: with.App.Resources(), Executor: kind,
+		Avoid: c.avoid(with.App.AppName, going),
+	}
 }
 
 // itemsUpTo is 0 to n-1; demands only read it, so all share one list.
@@ -103,6 +116,7 @@ func firstGhost(of map[string]*ghost, match func(*ghost) bool) (first *ghost) {
 
 // block has a ghost hold back later attempts of its shard.
 func (c *Core) block(g *ghost) {
+	c.needChanged()
 	of := c.ghostsOf[g.Job]
 	if of == nil {
 		of = map[string]*ghost{}
@@ -113,6 +127,7 @@ func (c *Core) block(g *ghost) {
 
 // unblock lets the shard of a ghost that blocked be launched again.
 func (c *Core) unblock(g *ghost) {
+	c.needChanged()
 	delete(c.ghostsOf[g.Job], g.TaskID)
 	if len(c.ghostsOf[g.Job]) == 0 {
 		delete(c.ghostsOf, g.Job)

@@ -58,6 +58,9 @@ func classify(s *shard, u cluster.Update) end {
 		return endFailed
 	}
 	// DROPPED, LOST, GONE, GONE_BY_OPERATOR and a final UNKNOWN.
+	if !began && u.State == cluster.Dropped && u.Source == cluster.FromAgent && u.Reason == cluster.ReasonExecutorTerminated {
+		return endNoStart // the agent could not even make the executor's folder
+	}
 	if !began {
 		return endNeverBegan
 	}
@@ -213,9 +216,8 @@ func (c *Core) again(ref taskRef, source Source, tries int) {
 	c.liftShutdown(e)
 	c.addLaunchable(e)
 	c.wakeMatch(s.NotBefore)
-	if s.NotBefore.Sub(c.now) <= c.opt.OfferAhead && s.NotBefore.After(c.flow.againAt) {
-		c.flow.againAt = s.NotBefore
-	}
+	c.needChanged()
+	c.timers.at(s.NotBefore.Add(-c.lead()), func(time.Time) { c.needChanged() })
 }
 
 // wakeMatch has the launch looked at again at a time.
@@ -238,6 +240,7 @@ func (c *Core) taskLeft(e *execution, s *shard) {
 // endExecution files an execution among the ended ones and lets the next of
 // its job begin.
 func (c *Core) endExecution(e *execution) {
+	c.needChanged()
 	state := e.state()
 	switch state {
 	case Finished:

@@ -57,10 +57,13 @@ type shard struct {
 	// Type of the next or present attempt: why it was launched.
 	Type Source `json:"y,omitempty"`
 
-	TaskID    string `json:"t,omitempty"`
-	Agent     string `json:"g,omitempty"`
-	AgentURL  string `json:"h,omitempty"`
-	Executor  string `json:"x,omitempty"`
+	TaskID   string `json:"t,omitempty"`
+	Agent    string `json:"g,omitempty"`
+	AgentURL string `json:"h,omitempty"`
+	Executor string `json:"x,omitempty"`
+	// WorkDir is the agent's work folder and Container the executor's run: with them the absolute path of the sandbox
+	// that the executor reported is made again (sandbox.go). Both are empty until it has reported one.
+	WorkDir   string `json:"w,omitempty"`
 	Container string `json:"c,omitempty"`
 	Dir       string `json:"d,omitempty"`
 	// Framework is the id that the attempt ran under, if it is no longer ours.

@@ -33,7 +33,7 @@ func TestX4UserAndEnvironmentAreThoseOfTheStart(t *testing.T) {
 		return l[0].Executor
 	}
 	first := launch()
-	if first.Version != 2 || first.User != "batch" || first.ShutdownGrace != 9500*time.Millisecond || first.Environment["CA"] != "old" || first.Environment["HOST"] == "" {
+	if first.Version != 3 || first.User != "batch" || first.ShutdownGrace != 9500*time.Millisecond || first.Environment["CA"] != "old" || first.Environment["HOST"] == "" {
 		t.Fatalf("started with %+v", first)
 	}
 	// Another CA or grace: the running executor is used on as it is.

@@ -21,6 +21,8 @@ type executorRecord struct {
 	Info cluster.Executor `json:"info"`
 	// Role is the framework's when it was started, "" for the default.
 	Role string `json:"role,omitempty"`
+	// Sandbox is the folder of its newest run, as it reported it: an absolute path on its agent's host, "" before that.
+	Sandbox string `json:"sandbox,omitempty"`
 	// Closing is committed before SHUTDOWN is sent; from then on nothing is
 	// matched to it (rule X2).
 	Closing  bool      `json:"closing,omitempty"`
@@ -55,7 +57,7 @@ func (c *Core) executorFor(agentID string, d *demand) *executorRecord {
 	x := &executorRecord{
 		App: d.with.App.AppName, Kind: d.kind, Agent: agentID, Role: role(c.opt.Role),
 		Info: cluster.Executor{
-			Version: 2, ID: id, Framework: c.frameworkID, Name: "elasticjob executor of " + d.with.App.AppName,
+			Version: 3, ID: id, Framework: c.frameworkID, Name: "elasticjob executor of " + d.with.App.AppName,
 			Resources: cluster.Resources(d.with.App.Resources()),
 			Command:   c.opt.ExecutorCommand, BinaryURI: c.opt.ExecutorBinary,
 			User: c.opt.ExecutorUser, ShutdownGrace: c.opt.ExecutorShutdown,
@@ -97,6 +99,7 @@ func (c *Core) closeExecutor(x *executorRecord) {
 // dropExecutor forgets an executor that is gone. If it should live on unseen,
 // the next offer of its agent names it, and it is shut down (rule X3).
 func (c *Core) dropExecutor(x *executorRecord) {
+	c.needChanged()
 	delete(c.executors, x.Info.ID)
 	delete(c.closing, x.Info.ID)
 	c.executorsOn[x.Agent] = slices.DeleteFunc(c.executorsOn[x.Agent], func(o *executorRecord) bool { return o == x })
@@ -351,11 +354,15 @@ func (c *Core) believeOffer(o cluster.Offer) {
 		if x.pending > 0 || slices.Contains(o.ExecutorIDs, x.Info.ID) {
 			continue
 		}
-		// A confirmed one was there and is gone. One without a task of ours has
-		// had all its ACCEPTs dealt with before this offer was made, whatever became
-		// of them; if it is there all the same, a later offer names it.
-		if x.confirmed || x.tasks == 0 {
+		switch {
+		case x.tasks == 0:
+			// All its ACCEPTs were dealt with before this offer was made, whatever became
+			// of them; if it is there, a later offer names it.
 			c.dropExecutor(x)
+		case x.confirmed:
+			// It was there and is gone, and what ends its tasks is on its way. Its record stays until
+			// they have ended: as long as one of them may live, nobody may take the executor for an unknown one.
+			c.closeExecutor(x)
 		}
 	}
 }

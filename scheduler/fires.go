@@ -105,17 +105,18 @@ func (c *Core) openGap(upto time.Time) {
 	c.gap = g
 }
 
-// crossGap looks at jobs for what they missed and returns how many fires it
-// made. Each job's since moves to the end of the gap with its fires, so that a
+// crossGap looks at jobs for what they missed and returns how much of the budget that took: one for each job and one for each
+// fire. Each job's since moves to the end of the gap with its fires, so that a
 // crash in the middle makes none of them twice.
-func (c *Core) crossGap(budget int) (made int) {
+func (c *Core) crossGap(budget int) (used int) {
 	g := c.gap
 	for len(g.names) > 0 {
-		if made >= budget {
-			return made
+		if used >= budget {
+			return used
 		}
 		name := g.names[0]
 		g.names = g.names[1:]
+		used++
 		j := c.jobs[name]
 		if j == nil || j.schedule == nil || c.off(j) != "" {
 			continue
@@ -130,18 +131,18 @@ func (c *Core) crossGap(budget int) (made int) {
 		if !g.upto.After(from) {
 			continue
 		}
-		missed := j.schedule.Latest(from, g.upto, c.opt.QueuedFires)
-		if len(missed) == 0 {
+		if first := j.schedule.Next(from); first.IsZero() || first.After(g.upto) {
 			continue
 		}
 		c.stats.FiresMissed++
 		detail := fmt.Sprintf("none of the fires after %s up to %s were made in time; without misfire they are dropped", from.Format(time.RFC3339), g.upto.Format(time.RFC3339))
 		if j.cfg.Misfire {
+			missed := j.schedule.Latest(from, g.upto, c.queueRoom())
 			detail = fmt.Sprintf("none of the fires after %s up to %s were made in time; the newest %d run now", from.Format(time.RFC3339), g.upto.Format(time.RFC3339), len(missed))
 			for _, at := range missed {
 				c.enqueueFire(j, at.UTC(), Misfired)
 			}
-			made += len(missed)
+			used += len(missed)
 			j.since = g.upto
 			c.dirty.job(name)
 		}
@@ -150,7 +151,7 @@ func (c *Core) crossGap(budget int) (made int) {
 	c.timetable.Skip(g.upto)
 	c.setMark(mark{Time: g.upto, Job: lastName})
 	c.gap = nil
-	return made + 1
+	return used + 1
 }
 
 // fireInstant makes fires of the pending instant and returns how many it looked at.
@@ -165,6 +166,7 @@ func (c *Core) fireInstant(budget int) int {
 		c.stats.Fires++
 		c.enqueueFire(j, p.at, NormalTrigger)
 	}
+	c.needChanged()
 	m := mark{Time: p.at}
 	if n < len(p.names) {
 		m.Job = p.names[n-1]
@@ -193,23 +195,6 @@ func (c *Core) nextFire() (time.Time, bool) {
 	}
 	return c.timetable.NextAt()
 }
-
-// fireWillLaunch reports whether of the fires within OfferAhead one may be launched: its job is
-// not running, nor kept from it.
-func (c *Core) fireWillLaunch() bool {
-	if c.pendingFire != nil {
-		return true
-	}
-	looked := 0
-	return c.timetable.Soon(c.now.Add(c.opt.OfferAhead), func(name string) bool {
-		j := c.jobs[name]
-		looked++
-		return looked > fewFires || c.canLaunch(j) && (len(j.queue) == 0 || onlyEnding(j.queue))
-	})
-}
-
-// fewFires bounds how many fires to come are looked at in each step.
-const fewFires = 1000
 
 // executionID of a cron's fire derives from job and time, so that a fire is
 // made at most once (rule F2).
@@ -248,6 +233,12 @@ func onlyEnding(queue []*execution) bool {
 	return true
 }
 
+// queueRoom is how many fires of one job may wait: fewer when so many of all jobs do that their number would
+// outgrow the memory. Each job has room for one.
+func (c *Core) queueRoom() int {
+	return min(max(c.opt.OpenExecutions-len(c.executions), 1), c.opt.QueuedFires)
+}
+
 // dropOldestFire makes room in a full queue: the oldest fire of the cron that
 // waits goes; triggers are never dropped.
 func (c *Core) dropOldestFire(j *jobState) {
@@ -263,19 +254,26 @@ func (c *Core) dropOldestFire(j *jobState) {
 			oldest = i
 		}
 	}
-	if waiting < c.opt.QueuedFires {
+	most := c.queueRoom()
+	if waiting < most {
 		return
 	}
 	e := j.queue[oldest]
 	c.stats.FiresDropped++
-	c.note(Note{Kind: NoteFireDropped, Job: j.name, Execution: e.ID, Detail: fmt.Sprintf("%d fires wait already; the oldest, of %s, is dropped", waiting, e.Fire.Format(time.RFC3339))})
+	detail := fmt.Sprintf("%d fires wait already", waiting)
 	e.KillReason = fmt.Sprintf("dropped: more than %d fires of the job were waiting", c.opt.QueuedFires)
+	if most < c.opt.QueuedFires {
+		detail = fmt.Sprintf("%d executions of all jobs are open", len(c.executions))
+		e.KillReason = fmt.Sprintf("dropped: more than %d executions of all jobs were open", c.opt.OpenExecutions)
+	}
+	c.note(Note{Kind: NoteFireDropped, Job: j.name, Execution: e.ID, Detail: fmt.Sprintf("%s; the oldest, of %s, is dropped", detail, e.Fire.Format(time.RFC3339))})
 	c.endExecution(e)
 }
 
 // enqueue adds an execution to its job's queue, in order of fire time.
 func (c *Core) enqueue(j *jobState, e *execution) {
 	c.executions[e.ID] = e
+	c.needChanged()
 	i := len(j.queue)
 	for i > 0 && !j.queue[i-1].launched() && e.Fire.Before(j.queue[i-1].Fire) {
 		i--

@@ -17,7 +17,10 @@ type flowState struct {
 	// when we declined what did not help those that wait.
 	filtered, refused bool
 	revivedAt         time.Time
-	wake              time.Time
+	// need is which offers are held ahead; revivedFor is up to which moment the last REVIVE was sent for it.
+	need       need
+	revivedFor time.Time
+	wake       time.Time
 	// lookUntil keeps SUPPRESS back: the next offers are to tell which executors run.
 	lookUntil time.Time
 	// unplaced is what the last match left waiting, and since when; unplacing the same of
@@ -28,7 +31,6 @@ type flowState struct {
 	// taskEnded since all was offered at once for those that start together, which was at together.
 	taskEnded bool
 	together  time.Time
-	againAt   time.Time // when a shard's short backoff ends
 	lookAt    time.Time // when this step's look at the offers wants the next
 }
 
@@ -40,14 +42,24 @@ func (c *Core) lookAtOffers() {
 	if c.flow.revivedAt.Equal(c.now) {
 		return
 	}
-	c.flow.revivedAt = c.now
-	c.flow.suppressed, c.flow.filtered, c.flow.refused, c.flow.lookUntil = false, false, false, c.now.Add(lookFor)
-	c.call(CallRevive{})
+	c.flow.lookUntil = c.now.Add(lookFor)
+	c.askForOffers()
 	c.wakeAt(c.flow.lookUntil)
+}
+
+// askForOffers has all that is free be offered, whatever was declined.
+func (c *Core) askForOffers() {
+	f := &c.flow
+	f.suppressed, f.filtered, f.refused = false, false, false
+	f.revivedAt, f.revivedFor = c.now, f.need.upTo
+	c.timing.asked(c.now)
+	c.call(CallRevive{})
 }
 
 // offered takes new offers in and believes what they say of executors.
 func (c *Core) offered(e cluster.Offers) {
+	c.timing.answered(c.now, c.opt.OfferAhead)
+	c.needChanged()
 	named := map[string][]string{} // executors, by agent
 	var empty []offers.Offer
 	for _, o := range e.Offers {
@@ -58,8 +70,8 @@ func (c *Core) offered(e cluster.Offers) {
 				x.shutdownSent, x.shutdownTry = time.Time{}, 0
 			}
 		}
-		a.registered = true
-		a.host, a.unavailable, a.back, a.reserved = o.Hostname, o.Unavailable, o.AvailableAgain, app.Resources(o.Reserved)
+		c.agentRegistered(a)
+		a.host, a.unavailable, a.back = o.Hostname, o.Unavailable, o.AvailableAgain
 		if !o.Unavailable.IsZero() {
 			c.maintained[o.AgentID] = true
 		}
@@ -72,14 +84,14 @@ func (c *Core) offered(e cluster.Offers) {
 			empty = append(empty, offers.Offer{ID: o.ID})
 			continue
 		}
-		c.pool.Add(offers.Offer{ID: o.ID, Agent: o.AgentID, Host: o.Hostname, Free: app.Resources(o.Resources), Received: c.now})
+		c.pool.Add(offers.Offer{ID: o.ID, Agent: o.AgentID, Host: o.Hostname, Free: app.Resources(o.Resources), Reserved: reservedOf(o), Received: c.now})
 		c.matchAgain = true
 	}
 	for _, agent := range sortedKeys(named) {
 		c.growCapacity(agent, named[agent])
 		c.agentHere(agent)
 	}
-	c.decline(empty, c.opt.SuppressBeyond)
+	c.decline(empty, c.opt.RefuseMost)
 }
 
 // growCapacity remembers the most that was ever seen free on an agent plus
@@ -95,9 +107,8 @@ func (c *Core) growCapacity(agentID string, runs []string) {
 	a.capacity, a.room = a.capacity.Max(free), a.room.Max(free)
 }
 
-// tendOffers keeps what the next seconds need and gives back the rest: offers
-// are revived a little ahead of fires, held for at most OfferHold unless they
-// are reserved, declined with a filter, and suppressed while nothing is due.
+// tendOffers holds what is needed before it could be had again (see need) and gives back the rest. Offers
+// are held for at most OfferHold unless they are reserved, and suppressed while nothing waits and nothing is needed.
 func (c *Core) tendOffers() {
 	if !c.session.open {
 		c.flow.wake = time.Time{}
@@ -106,29 +117,28 @@ func (c *Core) tendOffers() {
 	waits, hopeless := c.someWait()
 	idle := c.draining || c.takeover != nil
 	waits, hopeless = waits && !idle, hopeless && !idle
-	next, fires := c.nextFire()
-	soon := fires && !next.After(c.now.Add(c.opt.OfferAhead)) && c.fireWillLaunch()
-	wanted := waits || soon && !idle
+	c.findNeed()
+	wanted := waits || c.flow.need.some && !idle
 	c.flow.lookAt = time.Time{}
 	if !waits {
 		c.reviveRefused() // when it is needed, as all that was declined
 		c.flow.unplaced, c.flow.unplacing, c.flow.fruitless = nil, nil, 0
 	}
 	if wanted {
-		c.decline(c.offersOfGoing(), c.opt.SuppressBeyond)
+		c.decline(c.offersOfGoing(), c.opt.RefuseMost)
 		if waits {
 			c.giveBackFruitless()
 			c.lookTogether()
 		} else {
 			c.giveBack(c.tooOld(), 0)
-			c.giveBack(c.beyondNeed(), c.opt.OfferHold)
+			c.giveBack(c.unneeded(), c.opt.OfferHold)
 		}
 		c.revive(waits)
 	} else {
-		c.giveBack(c.allOffers(), c.refuseFor(next, fires))
+		c.giveBack(c.allOffers(), c.refuseFor())
 		// What fits no agent seen so far waits for another one to be offered.
 		looking := c.flow.lookUntil.After(c.now) && c.flow.lookUntil.Sub(c.now) <= lookFor
-		if !c.flow.suppressed && !hopeless && !looking && (!fires || next.Sub(c.now) > c.opt.SuppressBeyond) {
+		if !c.flow.suppressed && !hopeless && !looking {
 			c.flow.suppressed = true
 			c.call(CallSuppress{})
 		}
@@ -156,6 +166,9 @@ func (c *Core) someWait() (waits, hopeless bool) {
 			hopeless = true
 			continue
 		}
+		if c.packageWaits(c.appOf(e), e.ID) != "" {
+			continue
+		}
 		if !e.launched() {
 			if j := c.jobs[e.Job]; c.canLaunch(j) {
 				return true, hopeless
@@ -164,7 +177,7 @@ func (c *Core) someWait() (waits, hopeless bool) {
 		}
 		for i := range e.Shards {
 			s := &e.Shards[i]
-			if s.State == Waiting && c.ghostOf(e.Job, s.Item) == nil && (!s.NotBefore.After(c.now.Add(c.opt.OfferAhead)) || !stillWaits(s.NotBefore, c.now, c.opt.BackoffMost)) {
+			if s.State == Waiting && c.ghostOf(e.Job, s.Item) == nil && !stillWaits(s.NotBefore, c.now, c.opt.BackoffMost) {
 				return true, hopeless
 			}
 		}
@@ -174,11 +187,12 @@ func (c *Core) someWait() (waits, hopeless bool) {
 
 // refuseFor is how long the resources of declined offers may stay away: until
 // a little before they are needed.
-func (c *Core) refuseFor(next time.Time, fires bool) time.Duration {
+func (c *Core) refuseFor() time.Duration {
+	next, fires := c.nextFire()
 	if !fires {
-		return c.opt.SuppressBeyond
+		return c.opt.RefuseMost
 	}
-	return min(max(next.Add(-c.opt.OfferAhead).Sub(c.now), time.Second), c.opt.SuppressBeyond)
+	return min(max(next.Add(-c.lead()).Sub(c.now), declineAtLeast), c.opt.RefuseMost)
 }
 
 func (c *Core) tooOld() []offers.Offer {
@@ -197,37 +211,10 @@ func (c *Core) tooOld() []offers.Offer {
 	}
 	gone := old[:0]
 	for _, o := range old {
-		if c.reservation.agents[o.Agent] && o.Received.After(c.now.Add(-c.opt.ReserveFor)) {
-			c.pool.Add(o) // held for the one it is reserved for, but not from turn to turn (rule L2)
+		if c.reservation.agents[o.Agent] && o.Received.After(c.reservation.since.Add(-c.opt.OfferHold)) {
+			c.pool.Add(o) // held for the one it is reserved for, but not from one reservation to the next (rule L2)
 		} else {
 			gone = append(gone, o)
-		}
-	}
-	return gone
-}
-
-// beyondNeed takes out the offers that fires to come, or shards that run again in a moment, will hardly use: where none of our
-// executors runs, but for the agent with the most room. Should that not do, all are
-// revived at once. To spread shards, all agents are of use.
-func (c *Core) beyondNeed() []offers.Offer {
-	if c.opt.Strategy == offers.Spread || c.reservation != nil {
-		return nil
-	}
-	roomiest, most := "", app.Resources{}
-	var spare []string
-	for _, a := range c.pool.Agents() {
-		if slices.ContainsFunc(c.executorsOn[a.ID], func(x *executorRecord) bool { return !x.Closing }) {
-			continue
-		}
-		spare = append(spare, a.ID)
-		if roomiest == "" || a.Free.CPUMilli > most.CPUMilli {
-			roomiest, most = a.ID, a.Free
-		}
-	}
-	var gone []offers.Offer
-	for _, id := range spare {
-		if id != roomiest {
-			gone = append(gone, c.pool.TakeAgent(id)...)
 		}
 	}
 	return gone
@@ -261,21 +248,24 @@ func (c *Core) decline(gone []offers.Offer, refuse time.Duration) {
 // declineAtLeast lets another framework have its turn.
 const declineAtLeast = time.Second
 
-// revive asks for offers if something keeps them away: at once when something
-// waits and nothing is at hand, but not more than once in reviveEvery.
+// revive asks for offers if something keeps them away: when something waits, and once for each fire to come that the offers
+// at hand have no room for.
 func (c *Core) revive(waits bool) {
-	if !c.flow.suppressed && !c.flow.filtered {
+	f := &c.flow
+	short := f.need.shortFor.After(f.revivedFor)
+	if short {
+		c.reviveRefused()
+	}
+	if !f.suppressed && !f.filtered || !waits && !short {
 		return
 	}
-	if c.pool.Len() > 0 && !c.flow.suppressed && !waits {
-		return
+	every := reviveAtLeast // somebody waits
+	if !waits {
+		every = c.reviveEvery()
 	}
-	if again := c.flow.revivedAt.Add(reviveEvery); c.now.Before(again) && again.Sub(c.now) <= reviveEvery {
+	if again := f.revivedAt.Add(every); c.now.Before(again) && again.Sub(c.now) <= every {
 		c.wakeAt(again)
 		return
 	}
-	c.flow.suppressed, c.flow.filtered, c.flow.refused, c.flow.revivedAt = false, false, false, c.now
-	c.call(CallRevive{})
+	c.askForOffers()
 }
-
-const reviveEvery = 100 * time.Millisecond

@@ -89,6 +89,8 @@ func (c *Core) wantsLeft(ds []demand, unplaced []offers.Unplaced, more bool) {
 // leftOver: an ACCEPT leaves the rest of its agent to a filter.
 func (c *Core) leftOver(started []*executorRecord) {
 	f := &c.flow
+	f.revivedFor = time.Time{} // what was held for fires to come may be used up
+	c.needChanged()
 	someWait, cheaper := false, false
 	for _, left := range []map[want]time.Time{f.unplaced, f.unplacing} {
 		for w := range left {
@@ -123,7 +125,7 @@ func (c *Core) heldUntil(a offers.Agent) (until time.Time) {
 }
 
 // giveBackFruitless declines, after a match, what nothing that waits can use, and a little later
-// what can take some shards of what only fits as a whole. Fires to come have all be offered at once.
+// what can take some shards of what only fits as a whole. What fires to come need is held beside that.
 func (c *Core) giveBackFruitless() {
 	f := &c.flow
 	gone := c.tooOld() // also while a round goes on: it may go on for long
@@ -134,12 +136,8 @@ func (c *Core) giveBackFruitless() {
 		}
 		return // the round goes on
 	}
-	soonAgain := f.againAt.After(c.now) && f.againAt.Sub(c.now) <= c.opt.OfferAhead
-	if soonAgain {
-		gone = append(gone, c.beyondNeed()...)
-	}
 	for _, a := range c.pool.Agents() {
-		if soonAgain || c.reservation != nil && c.reservation.agents[a.ID] {
+		if f.need.needs(a.ID) || c.reservation != nil && c.reservation.agents[a.ID] {
 			continue
 		}
 		if until := c.heldUntil(a); until.After(c.now) {
@@ -192,5 +190,5 @@ func (c *Core) lookTogether() {
 }
 
 // nothingForUs reports whether an offer has nothing that a task of ours could use, such as one
-// whose resources are all reserved for roles.
+// whose CPU and memory are revocable.
 func nothingForUs(o cluster.Offer) bool { return o.Resources == cluster.Resources{} }

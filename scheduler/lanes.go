@@ -11,8 +11,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 )
 
-// lanes carry calls to the cluster. Calls of one lane keep their order; an
-// ACCEPT has its own goroutine, since its answer is waited for. A call whose
+// lanes carry calls to the cluster. Calls of one lane keep their order; the ACCEPTs
+// for one agent have a lane of their own: if a later one arrived first, and the executor that both name
+// ended in between, the earlier one would start it once more, unknown to us. A call whose
 // outcome is unknown ends the session: what it meant is sorted out by
 // subscribing anew and reconciling (rule L3). With the term they end: what waits
 // in them is dropped.
@@ -39,8 +40,9 @@ type lanes struct {
 type sessionLanes struct {
 	session cluster.Session
 	number  int64
-	flow    lane // DECLINE, REVIVE, SUPPRESS
-	command lane // KILL, SHUTDOWN, RECONCILE
+	flow    lane             // DECLINE, REVIVE, SUPPRESS
+	command lane             // KILL, SHUTDOWN, RECONCILE
+	accepts map[string]*lane // by agent; only those with an ACCEPT under way
 	acks    [ackLanes]lane
 	nextAck int
 }
@@ -56,6 +58,8 @@ const (
 type lane struct {
 	queue []func(context.Context) error
 	busy  bool
+	// emptied, if not nil, is called, with the lock held, when nothing is left in it.
+	emptied func()
 }
 
 func newLanes(r *reign) *lanes {
@@ -86,11 +90,12 @@ func (l *lanes) send(call Call) {
 	s := p.session
 	switch c := call.(type) {
 	case CallAccept:
-		l.calls++
-		l.wg.Go(func() {
-			l.accept(p, c)
-			l.done(1)
-		})
+		q := p.accepts[c.Accept.AgentID]
+		if q == nil {
+			q = &lane{emptied: func() { delete(p.accepts, c.Accept.AgentID) }}
+			p.accepts[c.Accept.AgentID] = q
+		}
+		l.enqueue(p, q, func(ctx context.Context) error { return l.accept(ctx, p, c) })
 	case CallDecline:
 		l.enqueue(p, &p.flow, func(ctx context.Context) error { return s.Decline(ctx, c.Offers, c.Refuse) })
 	case CallRevive:
@@ -134,6 +139,9 @@ func (l *lanes) drive(p *sessionLanes, q *lane) {
 		if len(q.queue) == 0 || l.present != p || l.ctx.Err() != nil {
 			l.doneLocked(len(q.queue))
 			q.queue, q.busy = nil, false
+			if q.emptied != nil {
+				q.emptied()
+			}
 			l.mu.Unlock()
 			return
 		}
@@ -208,12 +216,11 @@ func (l *lanes) end(s cluster.Session) {
 	}
 }
 
-func (l *lanes) accept(p *sessionLanes, c CallAccept) {
-	ctx, cancel := context.WithTimeout(l.ctx, callTimeout)
-	defer cancel()
+// accept sends an ACCEPT and passes its answer on.
+func (l *lanes) accept(ctx context.Context, p *sessionLanes, c CallAccept) error {
 	l.r.s.opt.Point(pointBeforeAccept)
 	if l.ctx.Err() != nil {
-		return // the term is over; the next leader finds that it did not leave (rule E1)
+		return l.ctx.Err() // the term is over; the next leader finds that it did not leave (rule E1)
 	}
 	err := p.session.Accept(ctx, c.Accept)
 	l.r.s.opt.Point(pointAfterAccept)
@@ -223,10 +230,8 @@ func (l *lanes) accept(p *sessionLanes, c CallAccept) {
 		l.r.inbox.put(AcceptAnswered{Session: p.number, Seq: c.Seq, OK: true})
 	case errors.As(err, &refused):
 		l.r.inbox.put(AcceptAnswered{Session: p.number, Seq: c.Seq, Message: refused.Message})
-		l.failed(p, err)
-	default:
-		l.failed(p, err)
 	}
+	return err
 }
 
 // subscribe opens a session and passes on what it tells until it ends.
@@ -249,7 +254,7 @@ func (l *lanes) subscribe(c CallSubscribe) {
 		l.over(SessionEnded{Session: c.Session, Reason: err.Error(), Removed: removed(err)})
 		return
 	}
-	p := &sessionLanes{session: s, number: c.Session}
+	p := &sessionLanes{session: s, number: c.Session, accepts: map[string]*lane{}}
 	l.mu.Lock()
 	l.present = p
 	l.mu.Unlock()

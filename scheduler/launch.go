@@ -130,16 +130,14 @@ func (c *Core) accept(agent offers.Agent, ds []demand, placed []offers.Placement
 	c.acceptSeq++
 	sent := &sentAccept{}
 	call := cluster.Accept{AgentID: agent.ID, Refuse: c.opt.OfferHold}
-	for _, o := range c.pool.TakeAgent(agent.ID) {
-		call.OfferIDs = append(call.OfferIDs, o.ID)
+	taken := c.pool.TakeAgent(agent.ID)
+	for i := range taken {
+		call.OfferIDs = append(call.OfferIDs, taken[i].ID)
 	}
-	var started []*executorRecord
-	for _, p := range placed {
-		d := &ds[p.Demand]
-		x := c.executorFor(agent.ID, d)
-		if x.sentWith == 0 {
-			started = append(started, x)
-		}
+	stock := offers.NewStock(taken)
+	runs, started := c.executorsFor(agent.ID, ds, placed, stock)
+	for i, p := range placed {
+		d, x := &ds[p.Demand], runs[i]
 		if !slices.Contains(sent.executors, x.Info.ID) {
 			sent.executors = append(sent.executors, x.Info.ID)
 			x.pending++
@@ -148,7 +146,7 @@ func (c *Core) accept(agent offers.Agent, ds []demand, placed []offers.Placement
 		x.tasks++
 		x.used = x.used.Plus(d.with.Job.Resources())
 		c.beginLaunch(d)
-		launch := c.launchShard(d, p.Item, agent.ID, x)
+		launch := c.launchShard(d, p.Item, agent.ID, x, stock)
 		sent.tasks = append(sent.tasks, launch.TaskID)
 		call.Tasks = append(call.Tasks, launch)
 	}
@@ -185,7 +183,7 @@ func (c *Core) countDelay(seconds float64) {
 }
 
 // launchShard makes the next attempt of a shard.
-func (c *Core) launchShard(d *demand, item int, agentID string, x *executorRecord) cluster.TaskLaunch {
+func (c *Core) launchShard(d *demand, item int, agentID string, x *executorRecord, stock *offers.Stock) cluster.TaskLaunch {
 	e := d.exec
 	s := &e.Shards[item]
 	kind := jobs.TaskReady
@@ -194,7 +192,7 @@ func (c *Core) launchShard(d *demand, item int, agentID string, x *executorRecor
 	}
 	id := jobs.TaskID{Job: e.Job, Item: item, Type: kind, Agent: agentID, UUID: c.uuid()}.String()
 	s.State, s.TaskID, s.Agent, s.AgentURL, s.Executor = Launching, id, agentID, c.agents[agentID].url, x.Info.ID
-	s.Container, s.Dir, s.Framework = "", "", ""
+	s.WorkDir, s.Container, s.Dir, s.Framework = "", "", "", ""
 	s.Launched, s.acceptSeq, s.sentWith, s.known = c.now, c.acceptSeq, c.acceptSeq, false
 	s.Attempt++
 	s.Seen, s.UUID, s.Cause, s.NotBefore, s.killSent, s.killTry = 0, nil, "", time.Time{}, time.Time{}, 0
@@ -203,9 +201,10 @@ func (c *Core) launchShard(d *demand, item int, agentID string, x *executorRecor
 	c.dirty.shard(e, item)
 	c.stats.TasksLaunched++
 	c.note(Note{Kind: NoteTaskLaunched, Job: e.Job, Execution: e.ID, Task: id, Detail: "on agent " + agentID})
+	need := d.with.Job.Resources()
 	return cluster.TaskLaunch{
 		TaskID: id, Name: jobs.TaskID{Job: e.Job, Item: item, Type: kind, Agent: agentID}.Name(),
-		Resources: cluster.Resources(d.with.Job.Resources()), Executor: x.Info, Data: c.describe(e, s, id),
+		Resources: cluster.Resources(need), Reserved: takeReserved(stock, need), Executor: x.Info, Data: c.describe(e, s, id),
 	}
 }
 

@@ -20,6 +20,7 @@ type Stored struct{ Entries []registry.Entry }
 // cannot be read is an error: going on could lose or double work.
 func (c *Core) Load(now time.Time, stored Stored) error {
 	c.now, c.loading = now.UTC(), true
+	c.lastStep = c.now // the clock may be set back before the first step
 	defer func() { c.loading = false }()
 	chunks := map[string][]shard{}
 	var execs []*execution

@@ -39,6 +39,7 @@ type reign struct {
 	core  *Core
 
 	inbox   inbox
+	notes   *noteLog
 	lanes   *lanes
 	foreign foreign
 	over    chan struct{} // closed when the term is over for requesters
@@ -59,7 +60,7 @@ type reign struct {
 }
 
 func newReign(s *Scheduler, term registry.Term, core *Core) *reign {
-	r := &reign{s: s, term: term, core: core, turns: newTurns(), rnd: s.opt.Random, over: make(chan struct{}), drained: make(chan struct{}), asks: map[uint64]chan Reply{}}
+	r := &reign{s: s, term: term, core: core, turns: newTurns(), notes: newNoteLog(s.opt.Logger), rnd: s.opt.Random, over: make(chan struct{}), drained: make(chan struct{}), asks: map[uint64]chan Reply{}}
 	r.inbox.ready = make(chan struct{}, 1)
 	r.gaveUp, r.scrapes = make(chan error, 1), make(chan chan<- Stats)
 	first := core.Stats()
@@ -172,9 +173,7 @@ func (r *reign) step(ctx context.Context, events []Event) (time.Time, error) {
 	if err != nil {
 		return time.Time{}, err
 	}
-	for _, n := range d.Notes {
-		LogNote(r.s.opt.Logger, n)
-	}
+	r.notes.write(time.Now(), d.Notes)
 	for _, call := range d.Calls {
 		r.lanes.send(call)
 	}

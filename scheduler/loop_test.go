@@ -7,8 +7,11 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
@@ -339,6 +342,56 @@ func TestL3AnAcceptWithoutAnswerMeansSubscribingAnew(t *testing.T) {
 	if len(c.sessions) != 2 {
 		t.Fatalf("%d subscriptions, want 2", len(c.sessions))
 	}
+}
+
+// Two ACCEPTs that name one executor: if the later one arrived first and the executor ended, the earlier one would
+// start it once more, and the scheduler would take it for one that it does not know.
+func TestL3AcceptsForOneAgentKeepTheirOrder(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, acceptsKeepTheirOrder)
+}
+
+func acceptsKeepTheirOrder(t *testing.T) {
+	first, release := make(chan struct{}), make(chan struct{})
+	var accepts atomic.Int64
+	c := &fakeCluster{hold: true, onCall: func(ctx context.Context, name string) {
+		if name == "accept" && accepts.Add(1) == 1 {
+			close(first)
+			select {
+			case <-release:
+			case <-ctx.Done():
+			}
+		}
+	}}
+	l := lead(t, c)
+	l.publish(t)
+	other := jobs.Default()
+	other.JobName, other.AppName, other.JobExecutionType, other.ShardingTotalCount, other.CPUCount, other.MemoryMB = "other", "my_app", jobs.Transient, 1, 0.1, 32
+	if _, err := l.RegisterJob(t.Context(), other); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Trigger(t.Context(), "my_job", ""); err != nil {
+		t.Fatal(err)
+	}
+	<-first
+	id, err := l.Trigger(t.Context(), "other", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the second launch is decided", func() bool {
+		v, err := l.Execution(t.Context(), id)
+		return err == nil && v.State == scheduler.Running
+	})
+	synctest.Wait()
+	if n := accepts.Load(); n != 1 {
+		t.Errorf("%d ACCEPTs have left before the first was answered", n)
+	}
+	close(release)
+	eventually(t, "both are launched, in order", func() bool {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return len(c.launched) == 4 && strings.HasPrefix(c.launched[3].TaskID, "other@-@")
+	})
 }
 
 func TestT6SubscribesAgainWithBackoff(t *testing.T) {

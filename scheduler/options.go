@@ -36,6 +36,8 @@ type CoreOptions struct {
 	Late time.Duration
 	// QueuedFires is how many fires of a job may wait (rules F3, F5).
 	QueuedFires int
+	// OpenExecutions bounds the fires of all jobs that wait: with so many executions open, one fire of each job may.
+	OpenExecutions int
 	// FiresPerStep bounds one commit (rule F1).
 	FiresPerStep int
 	// DemandsPerStep bounds one match.
@@ -45,11 +47,12 @@ type CoreOptions struct {
 	// EndedKept is how many ended executions are kept.
 	EndedKept int
 
-	// OfferHold is how long an offer is held; OfferAhead how long before a fire offers are
-	// asked for; SuppressBeyond: with nothing due for so long, no offers are wanted.
-	OfferHold, OfferAhead, SuppressBeyond time.Duration
-	// ReserveAfter and ReserveFor are rule L2's 30 s and 2 minutes.
-	ReserveAfter, ReserveFor time.Duration
+	// OfferHold is how long an offer is held at most; OfferAhead how long before a fire offers are
+	// asked for at most, on a cluster that is slow to make them; RefuseMost the longest filter of what is declined.
+	OfferHold, OfferAhead, RefuseMost time.Duration
+	// ReserveAfter and ReserveBeyond are rule L2's 30 s, and the minute that a reservation lasts beyond the longest
+	// run of a shard on its agents.
+	ReserveAfter, ReserveBeyond time.Duration
 
 	// UnreachableFailover and UnreachableLost are rule E4's 2 and 10 minutes.
 	UnreachableFailover, UnreachableLost time.Duration
@@ -81,9 +84,9 @@ func DefaultCoreOptions() CoreOptions {
 	return CoreOptions{
 		Zone: time.UTC, KillGrace: 5 * time.Second, ExecutorIdle: 30 * time.Second,
 		ExecutorCommand: []string{"./executor"},
-		Late:            time.Minute, QueuedFires: 100, FiresPerStep: 1000, DemandsPerStep: 2000, EndedKept: 1000,
-		OfferHold: 5 * time.Second, OfferAhead: 2 * time.Second, SuppressBeyond: time.Minute,
-		ReserveAfter: 30 * time.Second, ReserveFor: 2 * time.Minute,
+		Late:            time.Minute, QueuedFires: 100, OpenExecutions: 100_000, FiresPerStep: 1000, DemandsPerStep: 2000, EndedKept: 1000,
+		OfferHold: 5 * time.Second, OfferAhead: 2 * time.Second, RefuseMost: time.Minute,
+		ReserveAfter: 30 * time.Second, ReserveBeyond: time.Minute,
 		UnreachableFailover: 2 * time.Minute, UnreachableLost: 10 * time.Minute,
 		StagingKill: 5 * time.Minute, StagingLost: 10 * time.Minute,
 		EndUnclear: 15 * time.Minute, GhostKept: 14 * 24 * time.Hour, RemovedWait: 2 * time.Minute,

@@ -82,6 +82,7 @@ func (c *Core) reloadedFault(path string, entry registry.Entry, err error) []Eve
 // markChanged takes the word that somebody else has set or removed a disabled mark
 // (rule F6). A mark may be there before its document is.
 func (c *Core) markChanged(e MarkChanged) {
+	c.needChanged()
 	c.mark(e.Path, e.Disabled)
 	delete(c.faulty, e.Path) // one that can't be read is told of after this
 	dir, name := splitPath(e.Path)

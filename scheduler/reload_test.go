@@ -164,38 +164,6 @@ func TestReconcileAsked(t *testing.T) {
 	}
 }
 
-func TestSandboxesAndOutputKeepTheirFramework(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	s.app()
-	s.job(func(c *jobs.Config) { c.ShardingTotalCount = 1 })
-	s.step(TriggerAsked{Token: 1, Job: "my_job"})
-	s.offer("S1", 8, 8000)
-	l := s.accepted()[0]
-	s.update(l, cluster.Running, func(u *cluster.Update) {
-		u.ContainerID, u.Data = "c-1", []byte(`{"v":1,"dir":"tasks/1","startTime":"2026-11-21T08:00:00Z"}`)
-	})
-	first := s.core.frameworkID
-	boxes, err := s.core.Sandboxes("my_app")
-	if want := "/slaves/S1/frameworks/" + first + "/executors/" + l.Executor.ID + "/runs/c-1"; err != nil || len(boxes) != 1 || boxes[0] != (SandboxView{"S1", want}) {
-		t.Errorf("%+v, %v", boxes, err)
-	}
-	if _, err := s.core.Sandboxes("nobody"); err == nil {
-		t.Error("an app that is not there has sandboxes")
-	}
-	place, err := s.core.LogPlace(l.TaskID)
-	if err != nil || !strings.Contains(place.Dir, first) {
-		t.Fatalf("%+v, %v", place, err)
-	}
-	s.update(l, cluster.Finished)
-	s.step(SessionEnded{Session: s.core.session.number, Removed: true, Reason: "Framework has been removed"})
-	s.until(time.Second)
-	s.subscribedAgain()
-	if place, err = s.core.LogPlace(l.TaskID); err != nil || !strings.Contains(place.Dir, first) || s.core.frameworkID == first {
-		t.Errorf("its output is where it was: %+v, %v", place, err)
-	}
-}
-
 // subscribedAgain answers the SUBSCRIBE that is open.
 func (s *stage) subscribedAgain() {
 	s.t.Helper()

@@ -8,28 +8,57 @@ import (
 	"github.com/elasticjob-go/elasticjob/app"
 )
 
-// reservation keeps agents for one execution that waited long (rule L2).
+// reservation keeps agents for one execution that waited long: no later one is placed on them, so that they drain
+// (rule L2).
 type reservation struct {
 	exec   string
 	agents map[string]bool
-	until  time.Time
+	// since is when it began; until is when what ran on the agents by then must be over. drained is since when no task of
+	// ours is on them, zero while there is one: then there is nothing more to wait for, whatever until says.
+	since, until, drained time.Time
 }
 
+// over reports whether the reservation has had its time.
+func (r *reservation) over(now time.Time, beyond time.Duration) bool {
+	return !now.Before(r.until) || now.Before(r.since) || !r.drained.IsZero() && (!now.Before(r.drained.Add(beyond)) || now.Before(r.drained))
+}
+
+// noteDrained looks whether a task of ours is left on the reserved agents.
+func (c *Core) noteDrained(r *reservation) {
+	for id := range r.agents {
+		for _, x := range c.executorsOn[id] {
+			if x.tasks > 0 {
+				r.drained = time.Time{}
+				return
+			}
+		}
+	}
+	if r.drained.IsZero() {
+		r.drained = c.now
+		c.wakeMatch(c.now.Add(c.opt.ReserveBeyond))
+	}
+}
+
+// expireReservation ends a reservation whose execution was launched or may not be launched any more, or whose agents did not drain in
+// time. What they have free is for the next reservation, if there is one: it begins in the same step, before anything is placed.
 func (c *Core) expireReservation() {
 	r := c.reservation
 	if r == nil {
 		return
 	}
 	e := c.executions[r.exec]
-	if e != nil && e.launchable && c.now.Before(r.until) && r.until.Sub(c.now) <= c.opt.ReserveFor {
+	c.noteDrained(r)
+	waits := e != nil && e.launchable && !e.launched() && c.canLaunch(c.jobs[e.Job])
+	if waits && !r.over(c.now, c.opt.ReserveBeyond) {
 		return
 	}
-	if e != nil && e.launchable {
+	if waits {
 		c.measureAgain(r.agents)
+		c.lastTurn[r.exec] = c.now
 	}
-	c.reservedLast[r.exec] = c.now
 	c.reservation = nil
 	c.reviveRefused()
+	c.reserve()
 	for _, other := range c.launchable {
 		if strings.Contains(other.waitReason, "reserved for execution "+r.exec) {
 			other.waitReason = "" // it is true no more, whenever the next match is
@@ -55,16 +84,24 @@ func (c *Core) measureAgain(agents map[string]bool) {
 	}
 }
 
-// reserve gives the oldest execution that waited long and would fit the agents
-// seen the agents that it needs, one at a time; those whose turn was longest
-// ago, or never, first.
+// waitsSince is by what those who wait for a reservation are ordered: their age. Who had one that ended in vain comes after
+// those that waited by then, and before all that came later.
+func (c *Core) waitsSince(e *execution) time.Time {
+	if last := c.lastTurn[e.ID]; last.After(e.Made) {
+		return last
+	}
+	return e.Made
+}
+
+// reserve gives the oldest execution that waited long, may be launched and would fit the agents seen
+// the agents that it needs, one at a time.
 func (c *Core) reserve() {
-	if c.reservation != nil {
+	if c.reservation != nil || c.draining || c.takeover != nil || !c.session.open {
 		return
 	}
-	for id := range c.reservedLast {
+	for id := range c.lastTurn {
 		if c.executions[id] == nil {
-			delete(c.reservedLast, id)
+			delete(c.lastTurn, id)
 		}
 	}
 	var best *execution
@@ -85,10 +122,10 @@ func (c *Core) reserve() {
 			break
 		}
 		looked++
-		if e.neverFits || e.waitReason == "" {
+		if e.neverFits || e.waitReason == "" || !c.canLaunch(c.jobs[e.Job]) || c.packageWaits(c.appOf(e), e.ID) != "" {
 			continue
 		}
-		if best == nil || c.reservedLast[e.ID].Before(c.reservedLast[best.ID]) {
+		if best == nil || c.waitsSince(e).Before(c.waitsSince(best)) {
 			if room := c.roomFor(e); room != nil {
 				best, agents = e, room
 			}
@@ -100,9 +137,28 @@ func (c *Core) reserve() {
 	if best == nil {
 		return
 	}
-	c.reservation = &reservation{exec: best.ID, agents: agents, until: c.now.Add(c.opt.ReserveFor)}
+	c.reservation = &reservation{exec: best.ID, agents: agents, since: c.now, until: c.now.Add(c.longestRun(agents) + c.opt.ReserveBeyond)}
 	c.wakeMatch(c.reservation.until)
 	c.reviveRefused()
+}
+
+// longestRun is the longest time that a shard on one of the agents was seen to run, until now if it still runs: by then
+// all that runs there should have ended.
+func (c *Core) longestRun(agents map[string]bool) (longest time.Duration) {
+	for _, ref := range c.tasks {
+		if s := ref.shard(); s.live() && agents[s.Agent] && s.Unreachable.IsZero() {
+			longest = max(longest, c.now.Sub(s.Launched))
+		}
+	}
+	for _, e := range c.ended.list {
+		for i := range e.Shards {
+			// How long a lost one ran is not known.
+			if s := &e.Shards[i]; agents[s.Agent] && !s.Start.IsZero() && (s.State == Finished || s.State == Failed) {
+				longest = max(longest, s.Complete.Sub(s.Start))
+			}
+		}
+	}
+	return longest
 }
 
 // roomFor picks agents that would hold all shards of an execution if they were

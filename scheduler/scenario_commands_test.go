@@ -312,7 +312,7 @@ func (s *scene) cmdUpdate(w *words) error {
 	default:
 		return fmt.Errorf("no update is from %q", from)
 	}
-	status := wire.Status{Cause: w.option("cause", "")}
+	status := wire.Status{Cause: w.option("cause", ""), Unreachable: w.option("unreachable", "")}
 	if _, ok := w.options["exit"]; ok {
 		exit := int(w.number("exit", 0))
 		status.ExitStatus = &exit

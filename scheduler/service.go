@@ -131,14 +131,14 @@ type FailoverView struct {
 type LogPlace struct {
 	// AgentURL is "http://host:port".
 	AgentURL string
-	// Dir is the virtual path of the task's folder for the agent's /files API.
+	// Dir is the path of the task's folder for the agent's /files API.
 	Dir string
 	// Live is set while the task may still write.
 	Live bool
 }
 
-// SandboxView is where an executor keeps its files: the host name of its agent, and
-// the folder below the agent's work directory.
+// SandboxView is where an executor keeps its files: the host name of its agent, and the path of the folder, which the
+// agent's files API takes. It is the absolute one on that host as soon as a task of the executor was reported.
 type SandboxView struct {
 	Hostname string `json:"hostname"`
 	Path     string `json:"path"`

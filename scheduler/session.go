@@ -24,6 +24,7 @@ type sessionState struct {
 	askAgainAt    time.Time // the next question about tasks not yet known
 	askTry        int
 	killsLookedAt time.Time
+	agentBack     bool      // an agent has registered since it was last asked about those that came back
 	agentsAskedAt time.Time // whether the agents of ghosts of removed frameworks are registered
 }
 
@@ -92,6 +93,11 @@ func (c *Core) sessionBegan(e SessionBegan) {
 	}
 	c.takeover.begin()
 	c.matchAgain = true
+	if c.executorN > 0 {
+		// One whose record went while its SHUTDOWN was lost is found in the offers of this session, if those of the last
+		// one, or of the last leader, did not come any more (rule X3).
+		c.lookAtOffers()
+	}
 	c.note(Note{Kind: NoteSession, Detail: "subscribed to master " + e.MasterID})
 }
 
@@ -165,6 +171,7 @@ func (c *Core) reconcileDue() {
 	if !s.open {
 		return
 	}
+	c.askAboutAgentsBack()
 	if !c.now.Before(s.reconcileAt) || s.reconcileAt.Sub(c.now) > c.opt.ReconcileEvery {
 		first := s.reconcileAt.Equal(s.began)
 		s.reconcileAt = c.now.Add(c.opt.ReconcileEvery)
@@ -185,6 +192,30 @@ func (c *Core) reconcileDue() {
 	}
 	s.askTry++
 	s.askAgainAt = c.now.Add(backoff(c.opt.ReconcileFirst, c.opt.ReconcileEvery, s.askTry))
+}
+
+// agentRegistered notes that this very master has an agent. If it was away, the master may tell nothing more of the tasks that it
+// called unreachable or unknown meanwhile: the agent may have come back without them. So they are asked about at once.
+func (c *Core) agentRegistered(a *agentState) {
+	if !a.registered {
+		a.registered, c.session.agentBack = true, true
+	}
+}
+
+// askAboutAgentsBack asks about tasks that count as unreachable though their agent is registered again.
+func (c *Core) askAboutAgentsBack() {
+	if !c.session.agentBack {
+		return
+	}
+	c.session.agentBack = false
+	var refs []cluster.TaskRef
+	for _, id := range sortedKeys(c.tasks) {
+		s := c.tasks[id].shard()
+		if a := c.agents[s.Agent]; s.live() && s.acceptSeq == 0 && !s.Unreachable.IsZero() && a != nil && a.registered {
+			refs = append(refs, cluster.TaskRef{TaskID: s.TaskID, AgentID: s.Agent})
+		}
+	}
+	c.reconcile(refs)
 }
 
 // askAbout reconciles live tasks that want it, and ghosts. A task whose ACCEPT
@@ -254,6 +285,7 @@ func (c *Core) acceptAnswered(a AcceptAnswered) {
 
 // failure: an agent was removed, or an executor ended.
 func (c *Core) failure(f cluster.Failure) {
+	c.needChanged()
 	if f.ExecutorID == "" {
 		c.pool.RemoveAgent(f.AgentID)
 		if a := c.agents[f.AgentID]; a != nil {

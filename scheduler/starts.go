@@ -18,6 +18,9 @@ type startTrouble struct {
 	Tries    int       `json:"tries"`
 	Since    time.Time `json:"since"`
 	Reason   string    `json:"reason"`
+	// Host gave no answer when the app's package was to be fetched; Executor is then the execution that tried it last.
+	Host  string `json:"host,omitempty"`
+	probe string // the execution that tries it now
 }
 
 // startBackoff bounds how long an app is kept off an agent (rule L6).
@@ -61,6 +64,9 @@ func (c *Core) agentWorks(ref taskRef) {
 }
 
 func (c *Core) forgetTrouble(a *appState, agent string) {
+	if t := a.starts[agent]; t != nil && agent == everyAgent && c.unreachableHosts[t.Host] == t {
+		delete(c.unreachableHosts, t.Host)
+	}
 	delete(a.starts, agent)
 	c.dirty.starts[startKey(a.name, agent)] = true
 }
@@ -110,7 +116,12 @@ func (c *Core) joinTroubles() {
 			continue
 		}
 		a.starts[l.agent] = l.trouble
-		c.wakeMatch(l.trouble.until())
+		if l.agent == everyAgent {
+			c.unreachableHosts[l.trouble.Host] = l.trouble
+			c.wakeMatch(l.trouble.packageUntil())
+		} else {
+			c.wakeMatch(l.trouble.until())
+		}
 		c.forgetTroubleLater(l.app, l.agent, l.trouble)
 	}
 	c.troubles = nil
@@ -134,6 +145,9 @@ func (c *Core) avoid(appName string, going map[string]string) map[string]string 
 	}
 	out := map[string]string{}
 	for agent, t := range a.starts {
+		if agent == everyAgent {
+			continue // see packageWaits
+		}
 		if until := t.until(); stillWaits(until, c.now, startBackoff) {
 			out[agent] = fmt.Sprintf("the app's executor failed to start there %s, last: %s; tried again at %s", counted(t.Tries, "time"), t.Reason, until.Format(time.TimeOnly))
 		}

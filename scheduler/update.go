@@ -25,7 +25,7 @@ func (c *Core) update(u cluster.Update) {
 	if u.AgentID != "" && (u.Source != cluster.FromMaster || u.State == cluster.Gone || u.Reason == cluster.ReasonAgentReregistered) {
 		// The master passes on what an agent says, and says GONE of a task
 		// that a registered agent does not have.
-		c.agent(u.AgentID).registered = true
+		c.agentRegistered(c.agent(u.AgentID))
 	}
 	if x := c.executors[u.ExecutorID]; x != nil && len(u.UUID) > 0 {
 		x.lastUpdate, x.ran = c.now, true
@@ -102,16 +102,11 @@ func (c *Core) alive(ref taskRef, u cluster.Update) {
 		s.Unreachable, s.EndUnclear, s.EndState = time.Time{}, time.Time{}, ""
 		changed = true
 	}
-	if u.ContainerID != "" && s.Container != u.ContainerID {
-		s.Container, changed = u.ContainerID, true
-	}
 	if seen > s.Seen {
 		s.Seen, changed = seen, true
 	}
 	if st, ok := wire.DecodeStatus(u.Data); ok {
-		if st.Dir != "" && s.Dir != st.Dir {
-			s.Dir, changed = st.Dir, true
-		}
+		changed = c.learnSandbox(s, st) || changed
 		if !st.StartTime.IsZero() && !s.Start.Equal(st.StartTime) {
 			s.Start, changed = st.StartTime, true
 		}
@@ -124,6 +119,9 @@ func (c *Core) alive(ref taskRef, u cluster.Update) {
 	}
 	if s.Seen >= seenStarting {
 		c.agentWorks(ref)
+	}
+	if s.Seen >= seenRunning {
+		c.packageFetched(ref)
 	}
 	if changed {
 		s.UUID = u.UUID
@@ -189,24 +187,36 @@ func (c *Core) terminal(ref taskRef, u cluster.Update) {
 		c.agentWorks(ref) // a short task is told of by its end alone
 	}
 	c.readEnd(s, u)
+	if st, ok := wire.DecodeStatus(u.Data); ok && u.Source == cluster.FromExecutor {
+		switch {
+		case st.Unreachable != "":
+			c.packageUnreachable(ref, st.Unreachable)
+		case !st.StartTime.IsZero():
+			c.packageFetched(ref)
+		}
+	}
 	if u.State == cluster.Unreachable || u.State == cluster.Unknown {
 		s.Complete = c.now
 	}
 	c.endAttempt(ref, classify(s, u))
+	if u.Reason == cluster.ReasonAgentRemoved && s.State == Waiting {
+		// A new agent has registered at the address of the task's. Its executors may live, but they are refused when they ask
+		// the new one to let them in, and end their tasks (rule X6): until then the next attempt waits (promise 2).
+		s.NotBefore = c.now.Add(c.opt.KillGrace + refusedWithin)
+		c.wakeMatch(s.NotBefore)
+	}
 }
+
+// refusedWithin is more than an executor takes to ask an agent that has just registered (rule X5).
+const refusedWithin = 5 * time.Second
 
 // readEnd takes from a terminal update what people want to know.
 func (c *Core) readEnd(s *shard, u cluster.Update) {
 	s.UUID = u.UUID
-	if u.ContainerID != "" {
-		s.Container = u.ContainerID
-	}
 	s.Complete = c.timeOf(u)
 	s.Exit, s.Cause = nil, ""
 	if st, ok := wire.DecodeStatus(u.Data); ok {
-		if st.Dir != "" {
-			s.Dir = st.Dir
-		}
+		c.learnSandbox(s, st)
 		if !st.StartTime.IsZero() {
 			s.Start = st.StartTime
 		}
@@ -214,6 +224,9 @@ func (c *Core) readEnd(s *shard, u cluster.Update) {
 			s.Complete = st.CompleteTime
 		}
 		s.Exit, s.Cause = st.ExitStatus, st.Cause
+	}
+	if u.State == cluster.Killed && s.KillSince.IsZero() && u.Reason != "" {
+		s.Cause = describeEnd(u) // its executor only knows that somebody asked for it
 	}
 	if s.Cause == "" && u.State != cluster.Finished {
 		s.Cause = describeEnd(u)
@@ -248,6 +261,8 @@ func describeEnd(u cluster.Update) string {
 		return "over the memory limit of its container, which executor and tasks share: " + text
 	case cluster.ReasonContainerDisk:
 		return "over the disk limit of its container, which executor and tasks share: " + text
+	case cluster.ReasonAgentDraining:
+		return fmt.Sprintf("killed because an operator drains its agent (%s): %s", u.Reason, text)
 	case "":
 		return fmt.Sprintf("%s: %s", u.State, text)
 	}

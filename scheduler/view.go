@@ -266,25 +266,11 @@ func (c *Core) placeReason(e *execution) string {
 		}
 		return "the scheduler has no connection to the cluster: " + c.session.reason
 	case e.waitReason != "":
-		return e.waitReason + c.reservedText()
+		return e.waitReason
 	case c.pool.Len() == 0:
-		return "the cluster has offered nothing yet; offers are asked for" + c.reservedText()
+		return "the cluster has offered nothing yet; offers are asked for"
 	}
 	return "it is about to be placed"
-}
-
-// reservedText says what of the cluster is reserved for our role, which tasks do not use, or "".
-func (c *Core) reservedText() string {
-	var sum app.Resources
-	for _, a := range c.agents {
-		if a.registered {
-			sum = sum.Plus(a.reserved)
-		}
-	}
-	if sum.IsZero() {
-		return ""
-	}
-	return fmt.Sprintf("; beside that %s are reserved for role %s on the agents, and not used: what is reserved for a role can't be", sum, c.opt.Role)
 }
 
 // Execution returns an execution that lives or is among the last ended ones.
@@ -347,7 +333,7 @@ func (c *Core) LogPlace(taskID string) (LogPlace, error) {
 	}
 	return LogPlace{
 		AgentURL: s.AgentURL,
-		Dir:      c.runDir(s.Framework, s.Executor, s.Container) + "/" + s.Dir,
+		Dir:      c.sandboxOf(s) + "/" + s.Dir,
 		Live:     s.live(),
 	}, nil
 }

@@ -64,8 +64,14 @@ type Status struct {
 	Version int `json:"v"`
 	// Dir is the task's folder of output, relative to the executor's sandbox: "tasks/7".
 	Dir string `json:"dir,omitempty"`
+	// Sandbox is the executor's sandbox as its agent names it: an absolute path in the file system of the agent's
+	// host (MESOS_DIRECTORY), also where the executor sees the folder at another path. The agent's files API serves
+	// it for as long as the sandbox is kept. Every update says it, since any of them can be the first that is seen.
+	Sandbox string `json:"sandbox,omitempty"`
 	// Phase is what was under way when a task failed.
 	Phase string `json:"phase,omitempty"`
+	// Unreachable is the host, with its port if the URL names one, that gave no answer when the package was to be fetched.
+	Unreachable string `json:"unreachable,omitempty"`
 	// ExitStatus is the process's exit status, or nil when it was never
 	// started or ended by a signal.
 	ExitStatus *int `json:"exitStatus,omitempty"`

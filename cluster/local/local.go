@@ -60,6 +60,8 @@ type Options struct {
 	AgentIP netip.Addr
 	// CPUs and MemoryMB are what each agent offers.
 	CPUs, MemoryMB float64
+	// Reserved is what each agent offers besides, to frameworks of these roles only.
+	Reserved []agent.Reservation
 	// DiskMB is 10,000 when zero.
 	DiskMB float64
 	// GiveUpExecutors kills what earlier runs left running, and reports its tasks as

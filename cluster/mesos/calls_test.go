@@ -266,7 +266,7 @@ func TestImpossibleCallsAreNotSent(t *testing.T) {
 	m := newMaster(t)
 	s := subscribe(t, mesos.Options{Masters: []string{m.url}})
 	for name, change := range map[string]func(*cluster.Executor){
-		"version of another release": func(e *cluster.Executor) { e.Version = 3 },
+		"version of another release": func(e *cluster.Executor) { e.Version = 4 },
 		"no command":                 func(e *cluster.Executor) { e.Command = nil },
 	} {
 		task := launch("t1")

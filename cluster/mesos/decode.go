@@ -3,6 +3,7 @@ package mesos
 import (
 	"math"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -103,27 +104,36 @@ func agentURL(u *mesos.URL, tls bool) string {
 	return scheme + "://" + net.JoinHostPort(host, strconv.Itoa(int(u.Address.Port)))
 }
 
-// usable sums what any task of ours may use, and what is reserved, which is for our role since it
-// is offered to us. Nothing that is revocable or shared counts.
-func usable(resources []mesos.Resource) (free, reserved cluster.Resources) {
+// usable sums what tasks of ours may use, and says what of it is reserved: for our role, since it is offered to us.
+// Nothing that is revocable or shared counts, and nothing in the form of frameworks with RESERVATION_REFINEMENT, which
+// no master sends to us.
+func usable(resources []mesos.Resource) (total cluster.Resources, reserved []cluster.Reserved) {
 	for i := range resources {
 		r := &resources[i]
-		if r.Scalar == nil || r.Revocable != nil || r.Shared != nil {
+		if r.Scalar == nil || r.Revocable != nil || r.Shared != nil || len(r.Reservations) > 0 {
 			continue
 		}
-		sum := &free
-		if r.Reservation != nil || len(r.Reservations) > 0 || r.GetRole() != "*" {
-			sum = &reserved
-		}
+		var amount cluster.Resources
 		milli := int64(math.Round(r.Scalar.Value * 1000))
 		switch r.Name {
 		case "cpus":
-			sum.CPUMilli += milli
+			amount.CPUMilli = milli
 		case "mem":
-			sum.MemMilli += milli
+			amount.MemMilli = milli
+		default:
+			continue
+		}
+		key, err := reservationKey(r)
+		if err != nil {
+			continue // it can't be named, so it can't be used
+		}
+		total = total.Plus(amount)
+		if key != "" {
+			reserved = addReserved(reserved, key, amount)
 		}
 	}
-	return free, reserved
+	slices.SortFunc(reserved, func(a, b cluster.Reserved) int { return strings.Compare(a.Key, b.Key) })
+	return total, reserved
 }
 
 func decodeStatus(s *mesos.TaskStatus) cluster.Update {
@@ -155,21 +165,7 @@ func decodeStatus(s *mesos.TaskStatus) cluster.Update {
 	if s.UnreachableTime != nil {
 		out.UnreachableSince = fromNanoseconds(s.UnreachableTime)
 	}
-	if s.ContainerStatus != nil {
-		out.ContainerID = rootContainer(s.ContainerStatus.ContainerID)
-	}
 	return out
-}
-
-// rootContainer is the executor's container, whose sandbox it is, also for a nested one.
-func rootContainer(id *mesos.ContainerID) string {
-	if id == nil {
-		return ""
-	}
-	for id.Parent != nil {
-		id = id.Parent
-	}
-	return id.Value
 }
 
 func decodeFailure(f *scheduler.Event_Failure) cluster.Failure {

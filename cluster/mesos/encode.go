@@ -14,7 +14,7 @@ import (
 )
 
 // executorVersion is the latest mapping from cluster.Executor to ExecutorInfo.
-const executorVersion = 2
+const executorVersion = 3
 
 func subscribeCall(f cluster.Framework) *scheduler.Call {
 	call := &scheduler.Call{
@@ -43,6 +43,7 @@ func subscribeCall(f cluster.Framework) *scheduler.Call {
 func acceptCall(a cluster.Accept) (*scheduler.Call, error) {
 	tasks := make([]mesos.TaskInfo, len(a.Tasks))
 	var last *mesos.ExecutorInfo
+	var known reservations
 	for i := range a.Tasks {
 		t := &a.Tasks[i]
 		if i == 0 || !sameExecutor(&t.Executor, &a.Tasks[i-1].Executor) {
@@ -51,11 +52,15 @@ func acceptCall(a cluster.Accept) (*scheduler.Call, error) {
 				return nil, fmt.Errorf("task %s: %w", t.TaskID, err)
 			}
 		}
+		resources, err := known.resourcesOf(t.Resources, t.Reserved)
+		if err != nil {
+			return nil, fmt.Errorf("task %s: %w", t.TaskID, err)
+		}
 		tasks[i] = mesos.TaskInfo{
 			Name:      t.Name,
 			TaskID:    mesos.TaskID{Value: t.TaskID},
 			AgentID:   mesos.AgentID{Value: a.AgentID},
-			Resources: scalars(t.Resources),
+			Resources: resources,
 			Executor:  last,
 			Data:      t.Data,
 		}
@@ -103,6 +108,12 @@ func executorInfo(e *cluster.Executor) (*mesos.ExecutorInfo, error) {
 	if e.Version >= 2 {
 		addSince2(info, e)
 	}
+	if e.Version >= 3 && len(e.Reserved) > 0 {
+		var err error
+		if info.Resources, err = new(reservations).resourcesOf(e.Resources, e.Reserved); err != nil {
+			return nil, fmt.Errorf("executor %s: %w", e.ID, err)
+		}
+	}
 	return info, nil
 }
 
@@ -124,7 +135,7 @@ func addSince2(info *mesos.ExecutorInfo, e *cluster.Executor) {
 func sameExecutor(a, b *cluster.Executor) bool {
 	return a.Version == b.Version && a.ID == b.ID && a.Framework == b.Framework && a.Name == b.Name &&
 		a.Resources == b.Resources && a.BinaryURI == b.BinaryURI && slices.Equal(a.Command, b.Command) &&
-		a.User == b.User && a.ShutdownGrace == b.ShutdownGrace && maps.Equal(a.Environment, b.Environment)
+		a.User == b.User && slices.Equal(a.Reserved, b.Reserved) && a.ShutdownGrace == b.ShutdownGrace && maps.Equal(a.Environment, b.Environment)
 }
 
 // scalars leaves the role to its default, "*", as an unreserved offer's is. An

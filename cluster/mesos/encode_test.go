@@ -7,12 +7,23 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 )
 
-func BenchmarkEncodeAccept100(b *testing.B) {
+func BenchmarkEncodeAccept100(b *testing.B) { benchmarkEncode(b, nil) }
+
+// Each task has a part of two reservations.
+func BenchmarkEncodeAcceptReserved100(b *testing.B) {
+	benchmarkEncode(b, []cluster.Reserved{
+		{Key: `{"role":"batch","dynamic":true,"principal":"ops","labels":[{"key":"k","value":"one"}]}`, Resources: cluster.Resources{CPUMilli: 10}},
+		{Key: `{"role":"batch"}`, Resources: cluster.Resources{CPUMilli: 20, MemMilli: 1_000}},
+	})
+}
+
+func benchmarkEncode(b *testing.B, reserved []cluster.Reserved) {
+	b.Helper()
 	accept := cluster.Accept{AgentID: "S0", OfferIDs: []string{"o1"}}
 	for i := range 100 {
 		accept.Tasks = append(accept.Tasks, cluster.TaskLaunch{
 			TaskID: fmt.Sprintf("my_job@-@%d@-@READY@-@S0@-@6b1e9a5c-2f3f-4d8e-9a59-0f5f3a3b7c11", i),
-			Name:   "my_job", Resources: cluster.Resources{CPUMilli: 100, MemMilli: 64_000}, Data: make([]byte, 388),
+			Name:   "my_job", Reserved: reserved, Resources: cluster.Resources{CPUMilli: 100, MemMilli: 64_000}, Data: make([]byte, 388),
 			Executor: cluster.Executor{
 				Version: executorVersion, ID: "my_app@-@S0@-@1", Framework: "elasticjob-1", Name: "my_app",
 				Command: []string{"./executor"}, BinaryURI: "http://127.0.0.1:8899/artifacts/executor-linux-amd64-abc",

@@ -32,8 +32,8 @@ type FilesOptions struct {
 }
 
 // Files reads the sandboxes that agents keep, over their /files/read. Its
-// methods may be called concurrently. Paths are the agent's own or virtual, such as
-// "/frameworks/F/executors/E/runs/latest/stdout". A file that isn't there, or whose sandbox
+// methods may be called concurrently. Paths are absolute ones of the agent's host, which name a
+// run by its container id, or virtual, "/frameworks/F/executors/E/runs/latest/stdout", which can only name the newest. A file that isn't there, or whose sandbox
 // was collected, gives an error that wraps cluster.ErrGone; another no of the
 // agent one that wraps *cluster.Refused.
 type Files struct {

@@ -124,7 +124,7 @@ func (c *config) flags(f *pflag.FlagSet) {
 	f.StringVar(&c.mesosFiles.ca, "mesos-ca-file", "", "with --mesos: PEM file of the certificates that the cluster's TLS is checked with; masters and agents then speak https")
 	f.StringVar(&c.mesosFiles.cert, "mesos-cert-file", "", "with --mesos-ca-file: PEM file of this server's own certificate, for masters and agents that want one of their clients; read for each connection")
 	f.StringVar(&c.mesosFiles.key, "mesos-key-file", "", "with --mesos-cert-file: PEM file of that certificate's private key; it is sent nowhere, and executors have one of their own from their agent")
-	f.StringVar(&c.role, "mesos-role", "", "with --mesos: the framework's role. What is reserved for it is not used yet: give it a quota, or unreserved resources")
+	f.StringVar(&c.role, "mesos-role", "", "with --mesos: the framework's role; what agents have reserved for it is used first")
 	f.StringVar(&c.principal, "mesos-principal", "", "with --mesos: the framework's principal (default: that of the credentials)")
 	f.StringVar(&c.mesosUser, "mesos-user", "", "with --mesos: the user that executors run as from now on (default: the one that this server runs as)")
 	f.StringVar(&c.zk, "zk", "", "keep configuration and state in this ZooKeeper, and elect a leader there: host:port,…[/chroot]; the chroot must be there")

@@ -36,6 +36,7 @@ type clusterFlags struct {
 	agents         int
 	cpus, memory   float64
 	noCredentials  bool
+	reserved       string
 	credentials    string
 	tlsCert        string
 	tlsKey         string
@@ -129,6 +130,7 @@ func (f *clusterFlags) shared(flags *pflag.FlagSet) {
 	flags.StringVar(&f.dataDir, "data-dir", "", "folder of all that is kept; each process has its own (required)")
 	flags.Float64Var(&f.cpus, "cpus", 0, "CPUs that each agent offers (default: this machine's, divided among the agents)")
 	flags.Float64Var(&f.memory, "memory", 0, "memory that each agent offers, in MB (default: three quarters of this machine's, divided among the agents)")
+	flags.StringVar(&f.reserved, "reserved", "", "what each agent offers besides, to frameworks of a role only, as in Mesos' --resources: cpus(ROLE):2;mem(ROLE):1024")
 	flags.StringVar(&f.credentials, "credentials", "", `file with the principal and secret that this cluster asks for, {"principal":…,"secret":…} (default: made once, in credentials.json of the data folder)`)
 	flags.BoolVar(&f.noCredentials, "no-credentials", false, "let everybody of this machine use the APIs")
 	flags.StringVar(&f.tlsCert, "tls-cert", "", "PEM file of the certificate, and those that signed it, with which https is spoken; plain http is taken all the same")
@@ -202,6 +204,11 @@ func (f *clusterFlags) options(log *slog.Logger) (local.Options, error) {
 	if !(o.MemoryMB >= 32 && o.MemoryMB <= mostMemory) {
 		bad("--memory %s: want %s", plain(f.memory), someMemory)
 	}
+	reserved, err := local.ParseReserved(f.reserved)
+	if err != nil {
+		bad("--reserved: %w", err)
+	}
+	o.Reserved = reserved
 	if f.noCredentials && f.credentials != "" {
 		bad("--no-credentials and --credentials contradict each other")
 	} else if f.credentials != "" {

@@ -78,17 +78,18 @@ func (t *Timetable) NextAt() (time.Time, bool) {
 }
 
 // Soon reports whether found says yes to a name that fires at an instant or before it. It is asked
-// about them in no order, each once, until it does.
-func (t *Timetable) Soon(limit time.Time, found func(name string) bool) bool {
+// about them in no order, each once, with the first instant, until it does.
+func (t *Timetable) Soon(limit time.Time, found func(name string, at time.Time) bool) bool {
 	return t.soonBelow(0, limit.Unix(), found)
 }
 
 // soonBelow looks at a place in the heap and what is below it, none of which fires before it.
-func (t *Timetable) soonBelow(place int, limit int64, found func(name string) bool) bool {
+func (t *Timetable) soonBelow(place int, limit int64, found func(name string, at time.Time) bool) bool {
 	if place >= len(t.due) || t.due[place].next > limit {
 		return false
 	}
-	return slices.ContainsFunc(t.due[place].members.inOrder(), found) ||
+	at := time.Unix(t.due[place].next, 0).UTC()
+	return slices.ContainsFunc(t.due[place].members.inOrder(), func(name string) bool { return found(name, at) }) ||
 		t.soonBelow(2*place+1, limit, found) || t.soonBelow(2*place+2, limit, found)
 }
 

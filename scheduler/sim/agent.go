@@ -15,6 +15,8 @@ type agent struct {
 	id    string
 	host  string
 	total app.Resources
+	// reserved is what of total is reserved for our role.
+	reserved []cluster.Reserved
 
 	up     bool // its process
 	lost   bool // the machine is gone for ever
@@ -80,6 +82,7 @@ func (w *world) addAgent(host string, size int) *agent {
 	}
 	a := &agent{w: w, id: fmt.Sprintf("S%d", w.agentNo), host: host, up: true, executors: map[string]*executor{}, tasks: map[string]*task{}, executorLost: -time.Hour}
 	a.total = []app.Resources{app.NewResources(2, 2048), app.NewResources(4, 8192), app.NewResources(16, 16384)}[size]
+	a.reserved = reservedOf(a)
 	w.agents = append(w.agents, a)
 	a.connect(w.between(time.Millisecond, 2*time.Second))
 	return a

@@ -13,6 +13,7 @@ import (
 type offer struct {
 	id, agent string
 	res       app.Resources
+	reserved  []cluster.Reserved // of res
 }
 
 type filter struct {
@@ -77,10 +78,10 @@ func (m *master) makeOffers() {
 			continue
 		}
 		w.offerNo++
-		o := &offer{id: fmt.Sprintf("offer-%d", w.offerNo), agent: id, res: free}
+		o := &offer{id: fmt.Sprintf("offer-%d", w.offerNo), agent: id, res: free, reserved: m.reservedFree(id)}
 		m.offers[o.id] = o
 		made = append(made, cluster.Offer{ID: o.id, AgentID: id, Hostname: k.a.host, AgentURL: "http://" + k.a.host + ":5051",
-			Resources: cluster.Resources(free), ExecutorIDs: sorted(k.executors), Unavailable: k.a.unavailable})
+			Resources: cluster.Resources(free), Reserved: o.reserved, ExecutorIDs: sorted(k.executors), Unavailable: k.a.unavailable})
 		if !k.a.unavailable.IsZero() {
 			w.count(AgentAboutToGo)
 		}
@@ -126,7 +127,7 @@ func (m *master) revive() {
 func (m *master) accept(a cluster.Accept) {
 	w := m.w
 	k := m.agents[a.AgentID]
-	free, good := app.Resources{}, k != nil && k.connected
+	free, good, stock := app.Resources{}, k != nil && k.connected, &stock{}
 	for _, id := range a.OfferIDs {
 		o := m.offers[id]
 		if o == nil || o.agent != a.AgentID {
@@ -134,6 +135,7 @@ func (m *master) accept(a cluster.Accept) {
 			continue
 		}
 		free = free.Plus(o.res)
+		stock.add(o)
 		delete(m.offers, id)
 	}
 	if !good {
@@ -149,13 +151,19 @@ func (m *master) accept(a cluster.Accept) {
 		if _, runs := k.executors[t.Executor.ID]; !runs {
 			started = true
 		}
-		if why := m.invalid(k, t, free, started); why != "" {
+		why := m.invalid(k, t, free, started)
+		if why == "" {
+			why = m.misnamed(k, t, stock, started)
+		}
+		if why != "" {
+			stock.disturbed = true
 			m.say(cluster.Update{TaskID: t.TaskID, AgentID: a.AgentID, State: cluster.Error, Reason: cluster.ReasonTaskInvalid, Message: why})
 			continue
 		}
 		_, runs := k.executors[t.Executor.ID]
 		if !runs {
 			if w.started[t.Executor.ID] {
+				stock.disturbed = true
 				w.count(ExecutorGoneAtAccept)
 			}
 			w.started[t.Executor.ID] = true
@@ -164,7 +172,7 @@ func (m *master) accept(a cluster.Accept) {
 			k.executors[t.Executor.ID] = t.Executor
 		}
 		free = free.Minus(app.Resources(t.Resources))
-		m.tasks[t.TaskID] = &mtask{id: t.TaskID, agent: a.AgentID, executor: t.Executor.ID, res: app.Resources(t.Resources), state: cluster.Staging, latest: cluster.Staging}
+		m.tasks[t.TaskID] = &mtask{id: t.TaskID, agent: a.AgentID, executor: t.Executor.ID, res: app.Resources(t.Resources), reserved: t.Reserved, state: cluster.Staging, latest: cluster.Staging}
 		if runs && w.dice(ExecutorCrashAtLaunch) {
 			if x := k.a.executors[t.Executor.ID]; x != nil && k.a.online() {
 				k.a.end(x, cluster.ReasonExecutorTerminated, "Executor terminated", 1280)
@@ -172,6 +180,7 @@ func (m *master) accept(a cluster.Accept) {
 		}
 		m.toAgent(a.AgentID, RunLost, func(ag *agent) { ag.run(t, !runs) })
 	}
+	stock.check(w, a)
 	m.refuse(a.AgentID, free, a.Refuse)
 }
 
@@ -214,5 +223,6 @@ const notCompatible = "ExecutorInfo is not compatible with existing ExecutorInfo
 func sameExecutor(a, b cluster.Executor) bool {
 	return a.ID == b.ID && a.Framework == b.Framework && a.Name == b.Name && a.Resources == b.Resources && a.BinaryURI == b.BinaryURI &&
 		a.Version == b.Version && slices.Equal(a.Command, b.Command) &&
-		a.User == b.User && a.ShutdownGrace == b.ShutdownGrace && maps.Equal(a.Environment, b.Environment)
+		a.User == b.User && a.ShutdownGrace == b.ShutdownGrace && maps.Equal(a.Environment, b.Environment) &&
+		slices.Equal(a.Reserved, b.Reserved)
 }

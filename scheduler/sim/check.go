@@ -35,6 +35,9 @@ type checker struct {
 	foreign   map[*process]bool // of the original
 	processes int
 	ended     int
+	waits     map[string]time.Duration // since when executions wait in a crowded, calm world
+	liveSince map[string]time.Duration // tasks, as live
+	longest   time.Duration            // that a task was live
 	lastEnd   time.Duration
 }
 
@@ -47,7 +50,7 @@ type shardOf struct {
 func newChecker(w *world) *checker {
 	return &checker{w: w, decoder: newDecoder(), execs: map[string]*execRecord{}, early: map[string]*execRecord{}, ever: map[string]bool{}, jobs: map[string]*jobMirror{}, live: map[string]string{},
 		ghosts: map[string]string{}, removedBy: map[string]string{}, alive: map[string]bool{}, executors: map[string]bool{}, toldToEnd: map[string]bool{}, infos: map[string]cluster.Executor{},
-		promises: map[string]bool{}, endNoted: map[string]bool{}, running: map[shardOf][]*process{}, foreign: map[*process]bool{}}
+		liveSince: map[string]time.Duration{}, promises: map[string]bool{}, endNoted: map[string]bool{}, running: map[shardOf][]*process{}, foreign: map[*process]bool{}}
 }
 
 // execution is a header that was committed.
@@ -143,11 +146,15 @@ func (c *checker) shardsChanged(e *execRecord, was, now []shardRecord) {
 	for _, s := range was {
 		if live(s.State) {
 			delete(c.live, s.TaskID)
+			c.longest = max(c.longest, c.w.now-c.liveSince[s.TaskID])
 		}
 	}
 	for i, s := range now {
 		if live(s.State) {
 			c.live[s.TaskID] = e.ID
+			if _, known := c.liveSince[s.TaskID]; !known {
+				c.liveSince[s.TaskID] = c.w.now
+			}
 		}
 		if s.State == scheduler.Failed && strings.Contains(s.Cause, notCompatible) {
 			c.w.fail("X1 an executor that the master knows otherwise fails no shard", "execution %s, item %d: %s", e.ID, s.Item, s.Cause)
@@ -345,6 +352,33 @@ func (c *checker) open() string {
 		return text
 	}
 	return ""
+}
+
+// starved checks that what the cluster can hold gets its turn (rule L2).
+func (c *checker) starved() {
+	w := c.w
+	waits := map[string]time.Duration{}
+	for _, id := range sorted(c.execs) {
+		e := c.execs[id]
+		j := c.job(e.Job)
+		if e.Ended > 0 || e.Settings != nil || j.cfg == nil || j.off || j.cfg.CPUCount == neverCPUs || !c.notLaunched(j) ||
+			c.w.store.entries[pathApps+"/"+j.cfg.AppName].Value == nil || len(c.ghosts) > 0 {
+			continue
+		}
+		since, waited := c.waits[id]
+		if !waited {
+			since = w.now
+		}
+		waits[id] = since
+		if most := w.longestWait(); w.now-since > most {
+			text := ""
+			if x, err := w.leading.core.Explain(e.Job, w.wall()); err == nil {
+				text = fmt.Sprintf("%s %q waiting %+v", x.State, x.Notes, x.Waiting[:min(len(x.Waiting), 2)])
+			}
+			w.fail("L2 what the cluster can hold gets its turn", "execution %s waits for %s: %s", id, w.now-since, text)
+		}
+	}
+	c.waits = waits
 }
 
 func (c *checker) notLaunched(j *jobMirror) bool {

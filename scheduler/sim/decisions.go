@@ -110,6 +110,7 @@ func (c *checker) decided(l *leader, events []scheduler.Event, d *scheduler.Deci
 		c.called(l, call)
 	}
 	c.heldLong(l)
+	c.heldForNothing(l, d)
 }
 
 // told looks at what the cluster told before this step.
@@ -237,6 +238,34 @@ func (c *checker) leaves(l *leader, call scheduler.Call) {
 	}
 }
 
+// heldForNothing checks that a decision after which nothing waits, and nothing starts by itself for a while, holds no offer.
+func (c *checker) heldForNothing(l *leader, d *scheduler.Decision) {
+	w := c.w
+	if len(l.watch.held) == 0 || !c.nothingDue() || w.now-w.lastJump < time.Minute {
+		return
+	}
+	for i := range d.Writes {
+		if !d.Writes[i].Delete {
+			return // what it begins waits from now on; it isn't committed yet
+		}
+	}
+	// What is given back now is back in twice OfferAhead, however slow the master is.
+	soon := w.wall().Add(2*w.opt.OfferAhead + time.Second)
+	for _, j := range c.jobs {
+		if j.cfg == nil || j.schedule == nil || j.off || !j.stored {
+			continue
+		}
+		from := c.mark
+		if j.since.After(from) {
+			from = j.since
+		}
+		if next := j.schedule.Next(from.Add(-time.Second)); !next.IsZero() && !next.After(soon) {
+			return
+		}
+	}
+	w.fail("no offer is held that nothing needs", "%s, from %s ago", sorted(l.watch.held)[0], w.now-l.watch.held[sorted(l.watch.held)[0]])
+}
+
 // heldLong checks that offers are not hoarded (promise 6).
 func (c *checker) heldLong(l *leader) {
 	w := c.w
@@ -253,7 +282,10 @@ func (c *checker) heldLong(l *leader) {
 	}
 	for _, e := range c.execs {
 		if waited := w.wall().Sub(e.Made); e.Settings == nil && e.Ended == 0 && (waited >= w.opt.ReserveAfter || waited < 0) {
-			limit = w.opt.ReserveFor + w.opt.OfferHold + 8*time.Second // reserved (rule L2)
+			if w.lastJump > 0 {
+				return // how long shards ran is reckoned with a clock that was set meanwhile
+			}
+			limit = c.longestRun() + w.opt.ReserveBeyond + w.opt.OfferHold + 8*time.Second // reserved (rule L2)
 		}
 	}
 	for _, id := range sorted(l.watch.held) {
@@ -261,6 +293,15 @@ func (c *checker) heldLong(l *leader) {
 			w.fail("no offer is hoarded", "%s is held for %s", id, age)
 		}
 	}
+}
+
+// longestRun is the longest time that a task was live, or is by now.
+func (c *checker) longestRun() time.Duration {
+	longest := c.longest
+	for id := range c.live {
+		longest = max(longest, c.w.now-c.liveSince[id])
+	}
+	return longest
 }
 
 // sameShard reports whether two task ids are of one shard of one job.

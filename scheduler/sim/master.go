@@ -43,8 +43,9 @@ type known struct {
 type mtask struct {
 	id, agent, executor string
 	res                 app.Resources
-	state               cluster.State // of the last update passed on
-	latest              cluster.State // of the newest that the agent has
+	reserved            []cluster.Reserved // of res
+	state               cluster.State      // of the last update passed on
+	latest              cluster.State      // of the newest that the agent has
 }
 
 // newMaster elects a master; one with memory knows which agents are to come back.
@@ -121,6 +122,9 @@ func (m *master) subscribe(s *stream, fw string) {
 		}
 	}
 	m.stream, m.fw, m.role = s, fw, s.sess.l.role
+	if m.role == "*" {
+		m.role = "" // which is the same, the default
+	}
 	m.suppressed = false
 	clear(m.offers)
 	m.tell(cluster.Subscribed{FrameworkID: fw, MasterID: m.id})
@@ -336,7 +340,7 @@ func (m *master) register(a *agent) {
 			}
 			continue
 		}
-		mt := &mtask{id: id, agent: a.id, executor: t.launch.Executor.ID, res: app.Resources(t.launch.Resources), state: t.told, latest: t.state}
+		mt := &mtask{id: id, agent: a.id, executor: t.launch.Executor.ID, res: app.Resources(t.launch.Resources), reserved: t.launch.Reserved, state: t.told, latest: t.state}
 		m.tasks[id] = mt
 		if wasUnknown && !over(t.state) {
 			m.say(cluster.Update{TaskID: id, AgentID: a.id, ExecutorID: mt.executor, State: t.state, Reason: cluster.ReasonAgentReregistered, Message: "Unknown agent reregistered"})

@@ -169,7 +169,7 @@ func (w *world) happens(f Fault) bool {
 			return false
 		}
 		w.master.rescind(a.id)
-		free := a.total.Minus(w.master.used(a.id))
+		free := a.total.Minus(w.master.used(a.id)).Minus(sum(w.master.reservedFree(a.id)))
 		k.other = k.other.Plus(app.Resources{CPUMilli: max(free.CPUMilli/2, 0), MemMilli: max(free.MemMilli/2, 0)})
 		w.after(w.between(time.Second, time.Minute), func() {
 			k.other = app.Resources{}

@@ -13,9 +13,12 @@ type session struct {
 	number        int64
 	stream        *stream
 	flow, command lane
+	accepts       map[string]*lane // by agent
 	acks          [4]lane
 	nextAck       int
 	over          bool
+	// arrived is the last ACCEPT of each agent that the master got.
+	arrived map[string]int64
 }
 
 // lane is a queue of calls of which one is under way.
@@ -59,7 +62,11 @@ func (l *leader) send(call scheduler.Call) {
 }
 
 func (s *session) enqueue(q *lane, act func(*master)) {
-	q.queue = append(q.queue, func(answered func()) { s.transmit(act, CallLost, 0, answered) })
+	s.enqueueCall(q, func(answered func()) { s.transmit(act, CallLost, 0, answered) })
+}
+
+func (s *session) enqueueCall(q *lane, call func(answered func())) {
+	q.queue = append(q.queue, call)
 	if !q.busy {
 		s.drive(q)
 	}
@@ -107,7 +114,17 @@ func (s *session) transmit(act func(*master), lost Fault, late time.Duration, an
 	})
 }
 
+// accept sends an ACCEPT when the one before for the same agent was answered (rule L3).
 func (s *session) accept(c scheduler.CallAccept) {
+	q := s.accepts[c.Accept.AgentID]
+	if q == nil {
+		q = &lane{}
+		s.accepts[c.Accept.AgentID] = q
+	}
+	s.enqueueCall(q, func(answered func()) { s.transmitAccept(c, answered) })
+}
+
+func (s *session) transmitAccept(c scheduler.CallAccept, answered func()) {
 	w := s.l.w
 	var late time.Duration
 	if w.dice(AcceptLate) {
@@ -116,19 +133,26 @@ func (s *session) accept(c scheduler.CallAccept) {
 	answer := func() {
 		if !s.over {
 			s.l.put(scheduler.AcceptAnswered{Session: s.number, Seq: c.Seq, OK: true})
+			answered()
 		}
 	}
 	if w.dice(AcceptAnsweredLate) {
 		on := answer
 		answer = func() { s.l.soon(w.between(50*time.Millisecond, 6*time.Second), on) }
 	}
-	s.transmit(func(m *master) { m.accept(c.Accept) }, AcceptLost, late, answer)
+	s.transmit(func(m *master) {
+		if last := s.arrived[c.Accept.AgentID]; c.Seq < last {
+			w.fail("L3 ACCEPTs for one agent keep their order", "%d on %s arrives after %d", c.Seq, c.Accept.AgentID, last)
+		}
+		s.arrived[c.Accept.AgentID] = c.Seq
+		m.accept(c.Accept)
+	}, AcceptLost, late, answer)
 }
 
 // subscribe opens a session.
 func (l *leader) subscribe(c scheduler.CallSubscribe) {
 	w := l.w
-	s := &session{l: l, number: c.Session}
+	s := &session{l: l, number: c.Session, accepts: map[string]*lane{}, arrived: map[string]int64{}}
 	s.stream = &stream{w: w, sess: s}
 	failed := func(why string, removed bool) {
 		l.put(scheduler.SessionEnded{Session: c.Session, Reason: why, Removed: removed})

@@ -33,9 +33,9 @@ func (a *agent) takes(t *task, p pendingUpdate) {
 	u := cluster.Update{TaskID: t.launch.TaskID, AgentID: a.id, ExecutorID: t.executor, State: p.state, Source: p.source, Reason: p.reason, Message: p.message,
 		UUID: a.w.uuid(), Timestamp: a.w.wall()}
 	if p.source == cluster.FromExecutor {
-		s := wire.Status{Dir: "tasks/1", Cause: p.message}
+		s := wire.Status{Dir: "tasks/1", Cause: p.message, Sandbox: "/work/slaves/" + a.id + "/frameworks/" + t.launch.Executor.Framework +
+			"/executors/" + t.executor + "/runs/c-" + t.executor}
 		u.Data, _ = s.Encode()
-		u.ContainerID = "c-" + t.executor
 	}
 	t.updates = append(t.updates, u)
 	t.states = append(t.states, p.state)

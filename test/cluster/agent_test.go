@@ -16,7 +16,7 @@ import (
 func twoAgents(t *testing.T) (*system.Cluster, *netproxy.Proxy) {
 	t.Helper()
 	t.Parallel()
-	c := system.NewCluster(t, bin, 1, system.Mesos{"--agents", "0"})
+	c := system.NewCluster(t, bin, 1, system.LocalFlags{"--agents", "0"})
 	proxy := netproxy.Start(t, c.MesosAddress())
 	c.StartAgent(1, "http://"+proxy.Address())
 	c.StartAgent(2, c.MesosURL())

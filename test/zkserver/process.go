@@ -2,18 +2,16 @@ package zkserver
 
 import (
 	"encoding/binary"
-	"fmt"
 	"io"
-	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
+
+	"github.com/elasticjob-go/elasticjob/test/internal/child"
 )
 
 // jars are where Debian's packages zookeeper and what it depends on put them;
@@ -33,20 +31,10 @@ func requirePackage(t testing.TB) {
 	}
 }
 
-// process is a running server.
-type process struct {
-	pid  int
-	done chan struct{} // closed when it has ended and was waited for
-}
-
 func logFile(folder string) string { return filepath.Join(folder, "log") }
 
 // launch starts the server that is configured in the folder.
-func launch(folder string) (*process, error) {
-	log, err := os.OpenFile(logFile(folder), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
-	if err != nil {
-		return nil, err
-	}
+func launch(folder string) (*child.Process, error) {
 	// A JVM that starts at once; the heap grows only with what is stored (100,000
 	// jobs take 300 MiB), and the transaction log in steps of 1 MiB instead of 64.
 	cmd := exec.Command("java", "-Xms32m", "-Xmx768m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData",
@@ -54,78 +42,7 @@ func launch(folder string) (*process, error) {
 		"-cp", strings.Join(jars, ":"), "org.apache.zookeeper.server.quorum.QuorumPeerMain", filepath.Join(folder, "zoo.cfg"))
 	cmd.Dir = folder
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + folder, "LC_ALL=C.UTF-8"}
-	cmd.Stdout, cmd.Stderr = log, log
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-
-	p := &process{done: make(chan struct{})}
-	started := make(chan error)
-	go func() {
-		// The signal at the parent's death is for the death of the thread
-		// that started the process: this one stays to its end.
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		err := cmd.Start()
-		_ = log.Close()
-		if err == nil {
-			p.pid = cmd.Process.Pid
-		}
-		started <- err
-		if err == nil {
-			_ = cmd.Wait()
-			close(p.done)
-		}
-	}()
-	if err := <-started; err != nil {
-		return nil, fmt.Errorf("start java: %w", err)
-	}
-	return p, nil
-}
-
-// kill ends the process and waits for its end. No process is ended already.
-func (p *process) kill() {
-	if p == nil {
-		return
-	}
-	select {
-	case <-p.done: // its pid may be another's by now
-	default:
-		_ = syscall.Kill(p.pid, syscall.SIGKILL)
-		<-p.done
-	}
-}
-
-// listensAt reports whether the socket that listens at the port is this process's.
-func (p *process) listensAt(port int) bool {
-	var sockets []string
-	for _, table := range []string{"tcp", "tcp6"} {
-		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/net/%s", p.pid, table))
-		if err != nil {
-			continue
-		}
-		for line := range strings.Lines(string(text)) {
-			fields := strings.Fields(line) // number, local address, remote address, state, …, inode
-			if len(fields) > 9 && strings.HasSuffix(fields[1], fmt.Sprintf(":%04X", port)) && fields[3] == "0A" {
-				sockets = append(sockets, "socket:["+fields[9]+"]")
-			}
-		}
-	}
-	if len(sockets) == 0 {
-		return false
-	}
-	folder := fmt.Sprintf("/proc/%d/fd", p.pid)
-	files, err := os.ReadDir(folder)
-	if err != nil {
-		return false
-	}
-	for _, f := range files {
-		link, err := os.Readlink(filepath.Join(folder, f.Name()))
-		for _, socket := range sockets {
-			if err == nil && link == socket {
-				return true
-			}
-		}
-	}
-	return false
+	return child.Start(cmd, logFile(folder))
 }
 
 // givesSession opens a session by the bare protocol and closes it: a client
@@ -154,27 +71,4 @@ func givesSession(address string) bool {
 	_, _ = conn.Write(goodbye)
 	_, _ = io.Copy(io.Discard, conn)
 	return true
-}
-
-// freePorts finds ports where nobody listens, below those that systems give to
-// clients, so that a server that is started again finds its own still free.
-func freePorts(n int) (ports []int, err error) {
-	var held []net.Listener
-	defer func() {
-		for _, l := range held {
-			_ = l.Close()
-		}
-	}()
-	for range 100 * n {
-		if len(ports) == n {
-			return ports, nil
-		}
-		port := 10_000 + rand.IntN(20_000)
-		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
-		if err == nil {
-			held = append(held, l)
-			ports = append(ports, port)
-		}
-	}
-	return nil, fmt.Errorf("only %d of %d ports are free", len(ports), n)
 }

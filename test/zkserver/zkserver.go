@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/elasticjob-go/elasticjob/test/internal/child"
 )
 
 const (
@@ -32,7 +34,7 @@ type Server struct {
 	t       testing.TB
 	folder  string
 	port    int
-	process *process // nil: killed
+	process *child.Process // nil: killed
 }
 
 // Start starts a server that stands alone and answers when Start returns.
@@ -72,7 +74,7 @@ func (s *Server) Address() string { return fmt.Sprintf("127.0.0.1:%d", s.port) }
 
 // Kill ends the server by SIGKILL and waits for its end. A killed server is left as it is.
 func (s *Server) Kill() {
-	s.process.kill()
+	s.process.Kill()
 	s.process = nil
 }
 
@@ -109,7 +111,7 @@ func (s *Server) signal(which syscall.Signal) {
 	if s.process == nil {
 		s.t.Fatalf("zkserver: %s is not running", s.Address())
 	}
-	if err := syscall.Kill(s.process.pid, which); err != nil {
+	if err := syscall.Kill(s.process.PID(), which); err != nil {
 		s.t.Fatalf("zkserver: %v to %s: %v", which, s.Address(), err)
 	}
 }
@@ -144,7 +146,7 @@ func (silent) Printf(string, ...any) {}
 
 // startOnce starts n servers at ports that were free a moment ago.
 func startOnce(t testing.TB, n int) (servers []*Server, err error) {
-	ports, err := freePorts(3 * n)
+	ports, err := child.FreePorts(3 * n)
 	if err != nil {
 		return nil, err
 	}
@@ -196,23 +198,15 @@ func (s *Server) ready() error {
 	defer poll.Stop()
 	for {
 		// Another server might answer at a port that ours could not get.
-		if s.process.listensAt(s.port) && givesSession(s.Address()) {
+		if s.process.ListensAt(s.port) && givesSession(s.Address()) {
 			return nil
 		}
 		select {
-		case <-s.process.done:
-			return fmt.Errorf("the server for %s ended: %s", s.Address(), s.lastWords())
+		case <-s.process.Done():
+			return fmt.Errorf("the server for %s ended: %s", s.Address(), child.LastWords(logFile(s.folder)))
 		case <-deadline:
-			return fmt.Errorf("the server at %s does not answer after %v: %s", s.Address(), patience, s.lastWords())
+			return fmt.Errorf("the server at %s does not answer after %v: %s", s.Address(), patience, child.LastWords(logFile(s.folder)))
 		case <-poll.C:
 		}
 	}
-}
-
-func (s *Server) lastWords() string {
-	said, err := os.ReadFile(logFile(s.folder))
-	if err != nil {
-		return err.Error()
-	}
-	return string(said[max(0, len(said)-2000):])
 }

@@ -143,6 +143,7 @@ func (a *Agent) Handler() http.Handler {
 	mux.HandleFunc("/api/v1/executor", a.serveCall)
 	for path, serve := range map[string]http.HandlerFunc{
 		"/files/browse": a.sandboxes.serveBrowse, "/files/read": a.sandboxes.serveRead, "/files/download": a.sandboxes.serveDownload,
+		"/files/debug": a.sandboxes.serveDebug,
 	} {
 		mux.Handle(path, a.options.Credentials.Guard(apihttp.RealmFiles, serve))
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
@@ -19,11 +20,20 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster/local/apihttp"
 )
 
-// The agent's files API: /files/browse, /files/read, /files/download. Paths are
-// those of Mesos: the sandbox' own below the work folder, or
-// /frameworks/<framework>/executors/<executor>/runs/<container or "latest">. Nothing
-// outside of sandboxes is served: each is opened as an os.Root of its own, so a
-// link that a job made leads nowhere.
+// The agent's files API: /files/browse, /files/read, /files/download, /files/debug. It serves the paths that
+// Mesos 1.12 attaches for each executor run, and no other:
+//
+//	<work folder>/slaves/<agent>/frameworks/<framework>/executors/<executor>/runs/<container>
+//	<work folder>/slaves/<agent>/frameworks/<framework>/executors/<executor>/runs/latest
+//	/frameworks/<framework>/executors/<executor>/runs/latest
+//
+// The third is Mesos' virtual path. It names no container: with one it is answered with 404, so a client that asks
+// for the output of a certain run has to know the absolute folder. All are served from the executor's start until its
+// sandbox is removed, whether or not the executor, or its framework, has ended. Nothing outside of sandboxes is
+// served: each is opened as an os.Root of its own, so a link that a job made leads nowhere.
+
+// latestRun stands for an executor's newest run.
+const latestRun = "latest"
 
 // readLimit is the most that one read returns: 16 pages.
 const readLimit = 64 << 10
@@ -37,27 +47,21 @@ var (
 // open opens the sandbox that name leads into; rest is the way inside of it.
 func (s *sandboxes) open(name string) (sandbox *os.Root, rest string, err error) {
 	name = path.Clean("/" + name)
-	var agent string
-	below, found := strings.CutPrefix(name, filepath.ToSlash(s.options.WorkDir)+"/slaves/")
-	if found {
-		agent, below, found = strings.Cut(below, "/")
-	} else {
-		agent, below, found = s.agent, strings.TrimPrefix(name, "/"), true
-	}
+	below, absolute := strings.CutPrefix(name, s.attachedBelow())
+	below = strings.TrimPrefix(below, "/")
 	parts := strings.SplitN(below, "/", 7)
-	if !found || len(parts) < 6 || parts[0] != "frameworks" || parts[2] != "executors" || parts[4] != "runs" {
+	if len(parts) < 6 || parts[0] != "frameworks" || parts[2] != "executors" || parts[4] != "runs" {
 		return nil, "", errNoSuch
 	}
-	runs := filepath.Join("slaves", agent, "frameworks", parts[1], "executors", parts[3], "runs")
+	runs := filepath.Join("slaves", s.agent, "frameworks", parts[1], "executors", parts[3], "runs")
 	container := parts[5]
-	if container == "latest" {
-		target, err := s.root.Readlink(filepath.Join(runs, container))
-		if err != nil {
+	switch {
+	case container == latestRun:
+		if container, err = s.latest(runs); err != nil {
 			return nil, "", err
 		}
-		if container = filepath.Base(target); !validID(container) || container == "latest" {
-			return nil, "", errNoSuch
-		}
+	case !absolute:
+		return nil, "", errNoSuch
 	}
 	rest = "."
 	if len(parts) == 7 {
@@ -65,6 +69,57 @@ func (s *sandboxes) open(name string) (sandbox *os.Root, rest string, err error)
 	}
 	sandbox, err = s.root.OpenRoot(filepath.Join(runs, container))
 	return sandbox, rest, err
+}
+
+// attachedBelow is the folder below which the absolute paths of this agent's sandboxes lie.
+func (s *sandboxes) attachedBelow() string {
+	return filepath.ToSlash(s.options.WorkDir) + "/slaves/" + s.agent + "/"
+}
+
+// latest is the container of an executor's newest run.
+func (s *sandboxes) latest(runs string) (string, error) {
+	target, err := s.root.Readlink(filepath.Join(runs, latestRun))
+	if err != nil {
+		return "", err
+	}
+	container := filepath.Base(target)
+	if !validID(container) || container == latestRun {
+		return "", errNoSuch
+	}
+	return container, nil
+}
+
+// serveDebug lists the paths that are served, each with the folder that it leads to.
+func (s *sandboxes) serveDebug(w http.ResponseWriter, _ *http.Request) {
+	runs, err := fs.Glob(s.root.FS(), "slaves/"+s.agent+"/frameworks/*/executors/*/runs/*")
+	if err != nil {
+		apihttp.Refuse(w, http.StatusInternalServerError, "Failed to list sandboxes: "+err.Error()+".\n")
+		return
+	}
+	attached := map[string]string{}
+	work := filepath.ToSlash(s.options.WorkDir) + "/"
+	for _, run := range runs {
+		if path.Base(run) != latestRun {
+			attached[work+run] = work + run
+			continue
+		}
+		container, err := s.latest(filepath.FromSlash(path.Dir(run)))
+		if err != nil {
+			continue // it was removed meanwhile
+		}
+		_, virtual, _ := strings.Cut(run, s.agent)
+		leads := work + path.Join(path.Dir(run), container)
+		attached[virtual], attached[work+run] = leads, leads
+	}
+	body := []byte{'{'}
+	for i, name := range slices.Sorted(maps.Keys(attached)) {
+		if i > 0 {
+			body = append(body, ',')
+		}
+		body = append(appendString(body, name), ':')
+		body = appendString(body, attached[name])
+	}
+	answerJSON(w, append(body, '}'))
 }
 
 // openFile opens a regular file in a sandbox.

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -91,6 +92,44 @@ func TestFilesAreThoseOfMesos(t *testing.T) {
 	}
 }
 
+// TestFilesServesTheAttachedPathsOnly compares which paths are served with a recording of Mesos 1.12. Its
+// answers were the same while the executor ran, after it had ended, after its framework was torn down, and after a
+// restart of the agent.
+func TestFilesServesTheAttachedPathsOnly(t *testing.T) {
+	t.Parallel()
+	b, _ := filesBench(t)
+	var recorded map[string]struct {
+		Status int
+		Body   *string
+	}
+	data, err := os.ReadFile("testdata/files-attached.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(data, &recorded); err != nil {
+		t.Fatal(err)
+	}
+	own := strings.NewReplacer("WORK_DIR", b.options.WorkDir, "CONTAINER", "c1",
+		"000cf189-4b77-4a79-9ed1-b4a875b522e1-S0", b.id, "000cf189-4b77-4a79-9ed1-b4a875b522e1-0002", "fw")
+	for situation, want := range recorded {
+		verb, path, _ := strings.Cut(own.Replace(situation), " ")
+		status, body := b.get(t, "/files/"+verb, "path", path, "offset", "0")
+		if status != want.Status {
+			t.Errorf("%s: status %d, want %d", situation, status, want.Status)
+		}
+		if want.Body == nil {
+			continue
+		}
+		var got, wanted any
+		if err := errors.Join(json.Unmarshal([]byte(body), &got), json.Unmarshal([]byte(own.Replace(*want.Body)), &wanted)); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(wanted, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", situation, diff)
+		}
+	}
+}
+
 func TestReadPages(t *testing.T) {
 	t.Parallel()
 	b, sandbox := filesBench(t)
@@ -98,7 +137,7 @@ func TestReadPages(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(sandbox, "stdout"), []byte(content), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	path := "/frameworks/fw/executors/ex3/runs/c1/stdout"
+	path := filepath.Join(sandbox, "stdout")
 	for _, c := range []struct {
 		query []string
 		want  string
@@ -159,14 +198,14 @@ func TestFilesStayInSandboxes(t *testing.T) {
 	if err := os.Symlink("../../../../../..", filepath.Join(runs, "c2")); err != nil {
 		t.Fatal(err)
 	}
-	virtual := "/frameworks/fw/executors/ex3/runs/c1"
+	virtual := "/frameworks/fw/executors/ex3/runs/latest"
 	for _, path := range []string{
 		secret, beside, "/etc/passwd", b.options.WorkDir, "slaves", "",
-		virtual + "/absolute", virtual + "/relative", virtual + "/folder/etc/passwd", virtual + "/up/c1/stdout", virtual + "/loop", virtual + "/pipe",
+		virtual + "/absolute", virtual + "/relative", virtual + "/folder/etc/passwd", virtual + "/up/c1/stdout", sandbox + "/up/c1/stdout", virtual + "/loop", virtual + "/pipe",
 		virtual + "/../../../../../../../../beside", virtual + "/../c2/../../beside",
 		sandbox + "/../../../../../../../../beside", sandbox + "/absolute",
 		"/frameworks/fw/executors/ex3/runs/../../../../../../beside", "/frameworks/../frameworks/fw/executors/ex3/runs/nope/stdout",
-		"/frameworks/fw/executors/ex3/runs", "/frameworks/fw/executors/ex3", "\x00",
+		"/frameworks/fw/executors/ex3/runs/c1/stdout", "/frameworks/fw/executors/ex3/runs/c2/stdout", runs + "/c2/stdout", "/frameworks/fw/executors/ex3/runs", "/frameworks/fw/executors/ex3", "\x00",
 	} {
 		for _, verb := range []string{"read", "download"} {
 			status, got := b.get(t, "/files/"+verb, "path", path, "offset", "0")

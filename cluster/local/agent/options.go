@@ -28,6 +28,8 @@ type Options struct {
 	// CPUs and MemMB are offered. DiskMB is 10,000 and Ports 31000-32000 by default.
 	CPUs, MemMB, DiskMB float64
 	Ports               [2]uint64
+	// Reserved is offered besides, each to frameworks of its role only: Mesos' static reservations.
+	Reserved []Reservation
 	// GiveUpExecutors kills the executors of earlier runs before anything else and
 	// reports their tasks as gone.
 	GiveUpExecutors bool
@@ -66,6 +68,13 @@ type Options struct {
 	KeepFor       time.Duration
 	// FetchCacheBytes bounds the fetcher's cache: 2 GiB.
 	FetchCacheBytes int64
+}
+
+// Reservation is what an agent keeps for frameworks of one role. Amounts of zero are left out.
+type Reservation struct {
+	// Role is not "*", which is nobody's.
+	Role        string
+	CPUs, MemMB float64
 }
 
 func (o *Options) complete() error {
@@ -125,14 +134,23 @@ func (o *Options) info(id string) mesos.AgentInfo {
 	scalar := func(name string, value float64) mesos.Resource {
 		return mesos.Resource{Name: name, Type: mesos.SCALAR.Enum(), Scalar: &mesos.Value_Scalar{Value: value}}
 	}
+	var reserved []mesos.Resource
+	for _, r := range o.Reserved {
+		for _, resource := range []mesos.Resource{scalar("cpus", r.CPUs), scalar("mem", r.MemMB)} {
+			if resource.Scalar.Value > 0 {
+				resource.Role = &r.Role
+				reserved = append(reserved, resource)
+			}
+		}
+	}
 	return mesos.AgentInfo{
 		Hostname: o.Hostname,
 		Port:     &port,
 		ID:       &mesos.AgentID{Value: id},
-		Resources: []mesos.Resource{
+		Resources: append(reserved, []mesos.Resource{
 			scalar("cpus", o.CPUs), scalar("mem", o.MemMB), scalar("disk", o.DiskMB),
 			{Name: "ports", Type: mesos.RANGES.Enum(), Ranges: &mesos.Value_Ranges{
 				Range: []mesos.Value_Range{{Begin: o.Ports[0], End: o.Ports[1]}}}},
-		},
+		}...),
 	}
 }

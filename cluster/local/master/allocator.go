@@ -91,19 +91,25 @@ func (m *Master) allocate(now time.Time) time.Time {
 	}
 	for _, id := range slices.Sorted(maps.Keys(m.agents)) {
 		a := m.agents[id]
-		if a.disconnected || a.free.scalar("cpus") < leastCPU && a.free.scalar("mem") < leastMem {
+		if a.disconnected || a.free.scarce() {
 			continue
 		}
 		m.fewestFirst(candidates)
 		for _, f := range candidates {
-			if until := f.filtered(a, now); !until.IsZero() {
+			visible := a.free.visibleTo(f.role())
+			if visible.scarce() {
+				continue // another has it, or it is reserved for another role
+			}
+			if until := f.filtered(a, visible, now); !until.IsZero() {
 				if next.IsZero() || until.Before(next) {
 					next = until
 				}
 				continue
 			}
-			made[f] = append(made[f], m.offer(f, a))
-			break
+			made[f] = append(made[f], m.offer(f, a, visible))
+			if a.free.scarce() {
+				break
+			}
 		}
 	}
 	for f, offers := range made {
@@ -135,9 +141,12 @@ func (m *Master) fewestFirst(frameworks []*framework) {
 	})
 }
 
-// filtered says until when the framework does not want what is free on a; zero
+// scarce reports whether there is too little to be offered.
+func (q quantities) scarce() bool { return q.scalar("cpus") < leastCPU && q.scalar("mem") < leastMem }
+
+// filtered says until when the framework does not want what it could be offered of a; zero
 // when it does. Filters that have ended are forgotten.
-func (f *framework) filtered(a *agent, now time.Time) time.Time {
+func (f *framework) filtered(a *agent, visible quantities, now time.Time) time.Time {
 	held := f.filters[a.id]
 	if len(held) == 0 {
 		return time.Time{}
@@ -146,15 +155,15 @@ func (f *framework) filtered(a *agent, now time.Time) time.Time {
 	f.filters[a.id] = held
 	var until time.Time
 	for _, x := range held {
-		if x.until.After(until) && x.refused.contains(a.free) {
+		if x.until.After(until) && x.refused.contains(visible) {
 			until = x.until
 		}
 	}
 	return until
 }
 
-func (m *Master) offer(f *framework, a *agent) mesos.Offer {
-	o := &offer{id: fmt.Sprintf("%s-O%d", m.id, m.nextOffer), agentID: a.id, framework: f, resources: a.free}
+func (m *Master) offer(f *framework, a *agent, resources quantities) mesos.Offer {
+	o := &offer{id: fmt.Sprintf("%s-O%d", m.id, m.nextOffer), agentID: a.id, framework: f, resources: resources}
 	m.nextOffer++
 	m.offers[o.id] = o
 	f.offers[o.id] = o

@@ -58,6 +58,28 @@ func TestAgentThatDoesNotAnswerIsLostUntilItRegisters(t *testing.T) {
 	}
 }
 
+// Texts and states are those that a Mesos 1.12 gives, see test/mesos.
+func TestAgentThatAnotherOneReplaces(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	old := w.agent(Recovered{})
+	f := w.subscribed("")
+	f.accept(600, f.offer(), command("t1", old.id(), 1, 64))
+	old.asked(t, "run t1")
+	w.agent(Recovered{}) // at the same address, while the other one is connected: both stay
+	f.offer()
+	w.master.Disconnected(old)
+	w.agent(Recovered{})
+	lost := f.status()
+	if lost["state"] != "TASK_LOST" || lost["reason"] != "REASON_AGENT_REMOVED" || lost["source"] != "SOURCE_MASTER" || lost["uuid"] != nil ||
+		lost["message"] != "Agent 127.0.0.1 removed: a new agent registered at the same address" {
+		t.Errorf("told %s", compact(lost))
+	}
+	if failure := f.next("FAILURE"); dig(failure, "failure", "agent_id", "value") != old.id() {
+		t.Errorf("told %s", compact(failure))
+	}
+}
+
 func TestFrameworkThatDoesNotKnowPartitionsIsToldLost(t *testing.T) {
 	t.Parallel()
 	w := start(t, shortPings)

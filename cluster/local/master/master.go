@@ -13,8 +13,8 @@
 // Agents are pinged; one that does not answer is unreachable, with all its tasks, until it
 // registers again, and so is one of the registry that stays away.
 //
-// All of an agent's free resources are offered to one framework at a time, the
-// one with the smallest dominant share, as soon as there is something to offer.
+// All of an agent's free resources that a framework may have, those that are unreserved and those of its role, are
+// offered to one framework at a time, the one with the smallest dominant share, as soon as there is something to offer.
 package master
 
 import (

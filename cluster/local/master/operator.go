@@ -24,7 +24,7 @@ var ErrGone = errors.New("the agent has been marked gone")
 
 // serveOperator is POST /api/v1. Of the operator API there is what changes the answers that
 // frameworks get, and what is needed to say it: GET_AGENTS, MARK_AGENT_GONE,
-// UPDATE_MAINTENANCE_SCHEDULE, GET_MAINTENANCE_SCHEDULE and TEARDOWN.
+// UPDATE_MAINTENANCE_SCHEDULE, GET_MAINTENANCE_SCHEDULE, RESERVE_RESOURCES, UNRESERVE_RESOURCES and TEARDOWN.
 func (m *Master) serveOperator(w http.ResponseWriter, r *http.Request) {
 	var call master.Call
 	if !apihttp.ReadCall(w, r, &call, "Call") {
@@ -39,6 +39,12 @@ func (m *Master) serveOperator(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		w.Header().Set("Content-Length", "0")
+	}
+	begun := func(status int, text string) { // what Mesos answers before its agent has done it
+		done(status, text)
+		if text == "" {
+			w.WriteHeader(status)
+		}
 	}
 	switch call.Type {
 	case master.Call_UNKNOWN:
@@ -61,6 +67,18 @@ func (m *Master) serveOperator(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		done(m.teardown(call.Teardown.FrameworkID.Value))
+	case master.Call_RESERVE_RESOURCES:
+		if call.ReserveResources == nil {
+			missing("reserve_resources")
+			return
+		}
+		begun(m.reserve(call.ReserveResources.AgentID.Value, call.ReserveResources.Resources, false))
+	case master.Call_UNRESERVE_RESOURCES:
+		if call.UnreserveResources == nil {
+			missing("unreserve_resources")
+			return
+		}
+		begun(m.reserve(call.UnreserveResources.AgentID.Value, call.UnreserveResources.Resources, true))
 	case master.Call_GET_MAINTENANCE_SCHEDULE:
 		m.answer(w, r, m.maintenanceSchedule())
 	case master.Call_GET_AGENTS:
@@ -110,7 +128,8 @@ func (m *Master) listAgents() *master.Response {
 		at := m.agentURL(&a.info).Address
 		pid := fmt.Sprintf("slave(1)@%s:%d", at.GetIP(), at.Port)
 		agents = append(agents, master.Response_GetAgents_Agent{
-			AgentInfo: a.info, Active: !a.disconnected, Version: Version, PID: &pid, TotalResources: a.info.Resources,
+			AgentInfo: a.info, Active: !a.disconnected, Version: Version, PID: &pid, TotalResources: a.total.proto(nil),
+			AllocatedResources: a.used.minus(m.offeredOf(id)).proto(nil), OfferedResources: m.offeredOf(id).proto(nil),
 		})
 	}
 	away := []mesos.AgentInfo{}
@@ -121,6 +140,17 @@ func (m *Master) listAgents() *master.Response {
 		Type:      master.Response_GET_AGENTS,
 		GetAgents: &master.Response_GetAgents{Agents: agents, RecoveredAgents: away},
 	}
+}
+
+// offeredOf is what is on offer of an agent.
+func (m *Master) offeredOf(agentID string) quantities {
+	var sum quantities
+	for _, o := range m.offers {
+		if o.agentID == agentID {
+			sum = sum.plus(o.resources)
+		}
+	}
+	return sum
 }
 
 // serveTeardown is POST /teardown with frameworkId=… as a form, Mesos' older way to end a framework.

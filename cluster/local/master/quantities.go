@@ -16,11 +16,14 @@ type quantities []amount
 
 type amount struct {
 	name string
-	// role is that of a reservation; "*" is nobody's. Only equal roles match.
-	role   string
-	kind   mesos.Value_Type
-	milli  int64
-	ranges []span
+	// role is that of a reservation; "*" is nobody's. Only equal roles match, and only equal dynamic reservations.
+	role string
+	// dynamic is a dynamic reservation's Resource.reservation, encoded behind dynamicMark; "" for a static one and
+	// for what is unreserved.
+	dynamic string
+	kind    mesos.Value_Type
+	milli   int64
+	ranges  []span
 }
 
 type span struct{ begin, end uint64 }
@@ -34,11 +37,13 @@ func parse(resources []mesos.Resource) quantities {
 		r := &resources[i]
 		a := amount{name: r.Name, role: r.GetRole(), kind: r.GetType()}
 		switch {
-		case len(r.Reservations) > 0:
-			a.role = r.Reservations[len(r.Reservations)-1].GetRole()
-		case r.Reservation != nil, r.Revocable != nil, r.Shared != nil, r.Disk != nil:
+		case r.Revocable != nil, r.Shared != nil, r.Disk != nil, len(r.Reservations) > 1:
 			// Nothing of the kind is ever offered, so it must match nothing.
 			a.role += " (special)"
+		case len(r.Reservations) == 1: // the form of newer frameworks, and of operators
+			a.role, a.dynamic = refined(&r.Reservations[0])
+		case r.Reservation != nil:
+			a.dynamic = dynamicMark + encodeReservation(r.Reservation)
 		}
 		switch a.kind {
 		case mesos.SCALAR:
@@ -56,7 +61,7 @@ func parse(resources []mesos.Resource) quantities {
 
 func (q quantities) index(a *amount) int {
 	for i := range q {
-		if q[i].name == a.name && q[i].role == a.role && q[i].kind == a.kind {
+		if q[i].name == a.name && q[i].role == a.role && q[i].dynamic == a.dynamic && q[i].kind == a.kind {
 			return i
 		}
 	}
@@ -108,13 +113,15 @@ func (q quantities) contains(other quantities) bool {
 	return true
 }
 
+// scalar is all that q has of a name, reserved or not.
 func (q quantities) scalar(name string) int64 {
+	var sum int64
 	for i := range q {
-		if q[i].name == name && q[i].role == "*" {
-			return q[i].milli
+		if q[i].name == name {
+			sum += q[i].milli
 		}
 	}
-	return 0
+	return sum
 }
 
 // offered puts q into the order of Mesos' offers: ranges, then cpus, mem, disk.
@@ -139,6 +146,7 @@ func (q quantities) proto(allocated *mesos.Resource_AllocationInfo) []mesos.Reso
 	for _, a := range q {
 		r := mesos.Resource{Name: a.name, Type: a.kind.Enum(), Role: &a.role, AllocationInfo: allocated}
 		if a.kind == mesos.SCALAR {
+			r.Reservation = decodeReservation(a.dynamic)
 			r.Scalar = &mesos.Value_Scalar{Value: float64(a.milli) / 1000}
 		} else {
 			r.Ranges = &mesos.Value_Ranges{}
@@ -151,15 +159,18 @@ func (q quantities) proto(allocated *mesos.Resource_AllocationInfo) []mesos.Reso
 	return resources
 }
 
-// text writes q as Mesos does when it is allocated to a role.
+// text writes q as Mesos does when it is allocated to a role, or to none if that is "".
 func (q quantities) text(role string) string {
+	if role != "" {
+		role = "(allocated: " + role + ")"
+	}
 	parts := make([]string, 0, len(q))
 	for _, a := range q {
 		reserved := ""
 		if a.role != "*" {
-			reserved = "(reservations: [(STATIC," + a.role + ")])"
+			reserved = "(reservations: [(" + a.reservation() + ")])"
 		}
-		parts = append(parts, a.name+"(allocated: "+role+")"+reserved+":"+a.value())
+		parts = append(parts, a.name+role+reserved+":"+a.value())
 	}
 	if len(parts) == 0 {
 		return "{}"

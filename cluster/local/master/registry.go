@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -28,6 +29,9 @@ type registry struct {
 	Unreachable map[string]time.Time `json:"unreachable,omitempty"`
 	// Gone are those that an operator marked gone. They may not come back.
 	Gone []string `json:"gone,omitempty"`
+	// Reserved is what operators reserved of agents, by agent id: an AgentInfo that has just these resources, as
+	// protobuf. In Mesos the agents keep it themselves; here they and their master are one cluster.
+	Reserved map[string][]byte `json:"reserved,omitempty"`
 	// Maintenance is the schedule that operators made, as protobuf.
 	Maintenance []byte `json:"maintenance,omitempty"`
 }
@@ -109,6 +113,17 @@ func (r *registry) addAgent(id string) error {
 	return nil
 }
 
+// dropAgent forgets an agent that another one took the place of.
+func (r *registry) dropAgent(id string) error {
+	agents := r.Agents
+	r.Agents = slices.DeleteFunc(slices.Clone(agents), func(a string) bool { return a == id })
+	if err := r.write(); err != nil {
+		r.Agents = agents
+		return err
+	}
+	return nil
+}
+
 // markUnreachable moves an agent from those that are expected to those that were given up.
 func (r *registry) markUnreachable(id string, at time.Time) error {
 	agents := r.Agents
@@ -149,6 +164,33 @@ func (r *registry) setMaintenance(schedule []byte) error {
 	r.Maintenance = schedule
 	if err := r.write(); err != nil {
 		r.Maintenance = before
+		return err
+	}
+	return nil
+}
+
+// reserved is what operators reserved of an agent.
+func (r *registry) reserved(agentID string) quantities {
+	var info mesos.AgentInfo
+	if info.Unmarshal(r.Reserved[agentID]) != nil {
+		return nil
+	}
+	return parse(info.Resources)
+}
+
+func (r *registry) setReserved(agentID string, q quantities) error {
+	encoded, err := (&mesos.AgentInfo{Resources: q.proto(nil)}).Marshal()
+	if err != nil {
+		return fmt.Errorf("encode what is reserved of agent %s: %w", agentID, err)
+	}
+	before := r.Reserved
+	r.Reserved = maps.Clone(before)
+	if r.Reserved == nil {
+		r.Reserved = map[string][]byte{}
+	}
+	r.Reserved[agentID] = encoded
+	if err := r.write(); err != nil {
+		r.Reserved = before
 		return err
 	}
 	return nil

@@ -31,6 +31,7 @@ func (m *Master) Register(link AgentLink, still Recovered) error {
 		return err
 	}
 	known := m.agents[id] != nil
+	m.removeReplaced(&info)
 	remembered, news := known || m.away[id], "Unknown agent reregistered"
 	if !m.unreachable[id].IsZero() {
 		news = "Unreachable agent re-reregistered" // as Mesos spells it
@@ -89,7 +90,8 @@ func (m *Master) Register(link AgentLink, still Recovered) error {
 // admit makes the agent one that is offered, in place of the one that it was before.
 func (m *Master) admit(id string, link AgentLink) *agent {
 	info := link.Info()
-	total := parse(info.Resources).offered()
+	reserved := m.registry.reserved(id)
+	total := parse(info.Resources).minus(reserved.unreserved()).plus(reserved).offered()
 	a := &agent{id: id, info: info, link: link, total: total, free: total, courier: newCourier(), kills: map[killKey]*mesos.KillPolicy{}}
 	if before := m.lost[id]; before != nil {
 		before.courier.close()
@@ -104,6 +106,24 @@ func (m *Master) admit(id string, link AgentLink) *agent {
 	m.agents[id] = a
 	m.background.Go(a.courier.run)
 	return a
+}
+
+// removeReplaced removes an agent that is disconnected when another one registers at its address, as one does that has
+// lost its folder: it can't come back, and its tasks are over for the frameworks, as in Mesos LOST even for those
+// that know partitions.
+func (m *Master) removeReplaced(by *mesos.AgentInfo) {
+	for id, a := range m.agents {
+		if id == by.GetID().GetValue() || !a.disconnected || a.info.Hostname != by.Hostname || a.info.GetPort() != by.GetPort() {
+			continue
+		}
+		if err := m.registry.dropAgent(id); err != nil {
+			m.log.Error("removed agent is forgotten in memory only", "agent", id, "error", err)
+		}
+		why := fmt.Sprintf("Agent %s removed: a new agent registered at the same address", by.Hostname)
+		m.log.Warn("agent removed", "agent", id, "reason", why)
+		a.courier.close()
+		m.removeAgent(a, mesos.TASK_LOST, mesos.REASON_AGENT_REMOVED, why, nil)
+	}
 }
 
 // dropMissing forgets what an agent that restarted has not got.

@@ -1,7 +1,6 @@
 package system
 
 import (
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"maps"
@@ -9,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,6 +17,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/elasticjob-go/elasticjob/test/mesosserver"
 	"github.com/elasticjob-go/elasticjob/test/zkserver"
 )
 
@@ -29,26 +28,63 @@ type Cluster struct {
 	// ZooKeepers are the ensemble, ZK what servers are told of it; a test may put a proxy there.
 	ZooKeepers []*zkserver.Server
 	ZK         string
-	// Masters is what servers are told of the Mesos.
+	// Mesos is the cluster that jobs run on, Masters the address that servers get; a test may put a proxy there.
+	Mesos   Mesos
 	Masters string
 	// SessionTimeout of the servers' ZooKeeper sessions.
 	SessionTimeout time.Duration
 
-	zk        *zk.Conn // for looking into nodes; made when first needed
-	mesos     *server
-	mesosZK   string // what it is told of ZooKeeper
-	mesosArgs []string
-	agents    map[int]*server
-	servers   map[int]*server
+	zk      *zk.Conn // for looking into nodes; made when first needed
+	setup   Setup
+	local   *local // the Mesos, if it is cluster/local
+	servers map[int]*server
 }
 
-// Mesos are the flags of the Mesos process beside the usual ones.
-type Mesos []string
+// LocalFlags are flags of the local-cluster process beside the usual ones.
+type LocalFlags []string
 
-// NewCluster starts ZooKeeper servers and a Mesos, and no server yet.
-func NewCluster(t testing.TB, bin Binaries, zooKeepers int, mesos Mesos) *Cluster {
+// NewCluster starts ZooKeeper servers and a cluster/local, with an agent in the master's process unless the flags say
+// otherwise, and no server yet.
+func NewCluster(t testing.TB, bin Binaries, zooKeepers int, flags LocalFlags) *Cluster {
 	t.Helper()
-	c := &Cluster{Machine: New(t, bin), SessionTimeout: 2 * time.Second, servers: map[int]*server{}, agents: map[int]*server{}, mesosArgs: mesos}
+	c := newCluster(t, bin, zooKeepers)
+	c.setup = Setup{Masters: 1}
+	c.local = newLocal(c, c.setup)
+	c.local.whole = append([]string{"--agents", "1"}, flags...)
+	c.Mesos = c.local
+	c.StartMesos()
+	return c
+}
+
+// NewClusterOn starts a ZooKeeper server and a Mesos with all its masters and agents, and no server yet.
+func NewClusterOn(t testing.TB, bin Binaries, kind Kind, setup Setup) *Cluster {
+	t.Helper()
+	if kind == Real {
+		mesosserver.Require(t)
+	}
+	c := newCluster(t, bin, 1)
+	setup.Masters = max(setup.Masters, 1)
+	c.setup = setup
+	if kind == Real {
+		c.Mesos = newReal(c, setup)
+	} else {
+		c.local = newLocal(c, setup)
+		c.Mesos = c.local
+	}
+	for n := 1; n <= setup.Masters; n++ {
+		c.Mesos.StartMaster(n)
+	}
+	for n := 1; n <= setup.Agents; n++ {
+		c.Mesos.StartAgent(n)
+	}
+	c.awaitMasters()
+	c.AwaitAgents()
+	return c
+}
+
+func newCluster(t testing.TB, bin Binaries, zooKeepers int) *Cluster {
+	t.Helper()
+	c := &Cluster{Machine: New(t, bin), SessionTimeout: 2 * time.Second, servers: map[int]*server{}}
 	t.Cleanup(c.end)
 	if zooKeepers == 1 {
 		c.ZooKeepers = []*zkserver.Server{zkserver.Start(t)}
@@ -56,82 +92,19 @@ func NewCluster(t testing.TB, bin Binaries, zooKeepers int, mesos Mesos) *Cluste
 		c.ZooKeepers = zkserver.StartEnsemble(t, zooKeepers)
 	}
 	c.ZK = zkserver.Connect(c.ZooKeepers...)
-	c.mesosZK, c.Masters = c.ZK, "zk://"+c.ZK+"/mesos"
-	c.StartMesos()
+	c.Masters = "zk://" + c.ZK + "/mesos"
 	return c
-}
-
-// MesosDir is the Mesos' data folder.
-func (c *Cluster) MesosDir() string { return filepath.Join(c.Dir, "mesos") }
-
-// MesosURL is the base of the master's API.
-func (c *Cluster) MesosURL() string { return c.mesos.url }
-
-// MesosAddress is the master's host and port.
-func (c *Cluster) MesosAddress() string { return strings.TrimPrefix(c.mesos.url, "http://") }
-
-// MesosPID is the process id of the Mesos.
-func (c *Cluster) MesosPID() int { return c.mesos.cmd.Process.Pid }
-
-// StartMesos starts the Mesos on its data folder and waits until it listens.
-func (c *Cluster) StartMesos(args ...string) {
-	c.Helper()
-	if c.mesos != nil {
-		c.Fatal("a Mesos runs already")
-	}
-	all := slices.Concat([]string{"local-cluster", "--listen", "127.0.0.1:0", "--zk", c.mesosZK, "--zk-session-timeout", "4s", "--data-dir", c.MesosDir(),
-		"--agent-ping-timeout", "500ms", "--max-agent-ping-timeouts", "3", "--cpus", fmt.Sprint(c.CPUs), "--memory", fmt.Sprint(c.MemoryMB)}, c.mesosArgs, args)
-	c.mesos = c.spawn("the Mesos", c.mesosCommand(all), mesosListening)
-}
-
-func (c *Cluster) mesosCommand(args []string) *exec.Cmd {
-	cmd := exec.Command(c.bin.Scheduler(), args...)
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + c.Dir, "MESOS_CANARY=" + c.Canary}
-	return cmd
-}
-
-// StartAgent starts agent n of a Mesos that has none in its own process, linked to master, and waits until it is ready.
-func (c *Cluster) StartAgent(n int, master string, args ...string) {
-	c.Helper()
-	if c.agents[n] != nil {
-		c.Fatalf("agent %d runs already", n)
-	}
-	all := slices.Concat([]string{"local-agent", "--master", master, "--ip", "127.0.0." + strconv.Itoa(n), "--credentials", filepath.Join(c.MesosDir(), "credentials.json"),
-		"--data-dir", c.AgentDir(n), "--cpus", fmt.Sprint(c.CPUs), "--memory", fmt.Sprint(c.MemoryMB)}, args)
-	c.agents[n] = c.spawn(fmt.Sprintf("agent %d", n), c.mesosCommand(all), agentReady)
-}
-
-// AgentDir is the data folder of agent n.
-func (c *Cluster) AgentDir(n int) string { return filepath.Join(c.Dir, "agent-"+strconv.Itoa(n)) }
-
-var agentReady = regexp.MustCompile(`(ready)`)
-
-// KillAgent ends agent n with kill -9; its executors go on.
-func (c *Cluster) KillAgent(n int) {
-	c.Helper()
-	a := c.agents[n]
-	delete(c.agents, n)
-	if err := a.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		c.Fatalf("kill -9 agent %d: %v", n, err)
-	}
-	c.await(fmt.Sprintf("agent %d", n), a)
-}
-
-var mesosListening = regexp.MustCompile(`(http://127\.[0-9.]+:\d+)`)
-
-// KillMesos ends the Mesos, master and agents, with kill -9; executors go on.
-func (c *Cluster) KillMesos() {
-	c.Helper()
-	c.signal("the Mesos", c.mesos, syscall.SIGKILL)
-	c.await("the Mesos", c.mesos)
-	c.mesos = nil
 }
 
 // ServerCommand is the command line of server n, not started.
 func (c *Cluster) ServerCommand(n int, args ...string) *exec.Cmd {
-	all := slices.Concat([]string{"--zk", c.ZK, "--mesos", c.Masters, "--mesos-credentials-file", filepath.Join(c.MesosDir(), "credentials.json"),
+	var credentials []string
+	if file := c.Mesos.CredentialsFile(); file != "" {
+		credentials = []string{"--mesos-credentials-file", file}
+	}
+	all := slices.Concat([]string{"--zk", c.ZK, "--mesos", c.Masters,
 		"--zk-session-timeout", c.SessionTimeout.String(), "--data-dir", filepath.Join(c.Dir, "server-"+strconv.Itoa(n)),
-		"--listen", "127.0.0.1:0", "--time-zone", "UTC"}, c.args, args)
+		"--listen", "127.0.0.1:0", "--time-zone", "UTC"}, credentials, c.args, args)
 	cmd := exec.Command(c.bin.Scheduler(), all...)
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + c.Dir, "SECRET_OF_THE_SERVER=" + c.Canary, "MESOS_CANARY=" + c.Canary}
 	return cmd
@@ -180,18 +153,7 @@ func (c *Cluster) Via(n int) {
 func (c *Cluster) ServerURL(n int) string { return c.servers[n].url }
 
 // Runs reports whether server n was started and has not ended.
-func (c *Cluster) Runs(n int) bool {
-	s := c.servers[n]
-	if s == nil {
-		return false
-	}
-	select {
-	case <-s.over:
-		return false
-	default:
-		return true
-	}
-}
+func (c *Cluster) Runs(n int) bool { return c.servers[n].runs() }
 
 // ServerLog is what server n has logged since its start.
 func (c *Cluster) ServerLog(n int) string { return c.servers[n].log.text() }
@@ -300,33 +262,7 @@ func (c *Cluster) end() {
 			c.StopServer(n)
 		}
 	}
-	for n, a := range maps.Clone(c.agents) {
-		if c.Failed() {
-			c.Logf("the log of agent %d ends:\n%s", n, a.log.tail())
-		}
-		c.KillAgent(n)
+	if c.local != nil {
+		c.local.end()
 	}
-	if c.mesos != nil {
-		if c.Failed() {
-			c.Logf("the log of the Mesos ends:\n%s", c.mesos.log.tail())
-		}
-		c.KillMesos()
-	}
-}
-
-// Operate sends a call to the master's operator API and gives its answer.
-func (c *Cluster) Operate(call string) string {
-	c.Helper()
-	text, err := os.ReadFile(filepath.Join(c.MesosDir(), "credentials.json"))
-	if err != nil {
-		c.Fatal(err)
-	}
-	var own struct{ Principal, Secret string }
-	c.decode(string(text), &own)
-	auth := base64.StdEncoding.EncodeToString([]byte(own.Principal + ":" + own.Secret))
-	a, err := send(c.client, "POST", c.mesos.url+"/api/v1", call, []string{"Authorization: Basic " + auth, "Accept: application/json"})
-	if err != nil || a.Status >= 300 {
-		c.Fatalf("operator call %s: %v %d %s", call, err, a.Status, a.Body)
-	}
-	return a.Body
 }

@@ -261,13 +261,17 @@ func (m *Machine) end() {
 	}
 	m.client.CloseIdleConnections()
 	for _, log := range m.logs {
+		text := markedGone.ReplaceAllString(log.text(), "")
 		for _, bad := range []string{"DATA RACE", "panic:", "fatal error:", `"level":"ERROR"`, m.Canary} {
-			if at := strings.Index(log.text(), bad); at >= 0 {
-				m.Errorf("the server's log holds %q:\n%.6000s", bad, log.text()[at:])
+			if at := strings.Index(text, bad); at >= 0 {
+				m.Errorf("the server's log holds %q:\n%.6000s", bad, text[at:])
 			}
 		}
 	}
 }
+
+// markedGone is how an agent of cluster/local ends that an operator marked gone: with an error, as it should.
+var markedGone = regexp.MustCompile(`(?m)^.*"level":"ERROR".*the agent has been marked gone.*\n`)
 
 // Until looks for what is wanted until look returns "", and fails after [Patience] with what
 // look said last.

@@ -16,14 +16,21 @@ type Storm struct {
 }
 
 // NewStorm publishes an app that writes the ledger and registers the jobs: "patient", every second with misfire, three
-// shards; "hasty", every second without, whose runs take longer than that; "asked", on trigger.
-func NewStorm(m *Machine) *Storm {
+// shards; "hasty", every second without, whose runs take longer than that; "asked", on trigger. more are further fields of all of them.
+func NewStorm(m *Machine, more ...Doc) *Storm {
 	m.Helper()
 	m.App("storm", Files{"bin/start.sh": Ledger}, nil)
 	takes := func(seconds string) map[string]string { return map[string]string{"TAKES": seconds} }
-	m.Job("patient", "storm", Doc{"cron": "* * * * * ?", "shardingTotalCount": 3, "misfire": true, "env": takes("0.2")})
-	m.Job("hasty", "storm", Doc{"cron": "* * * * * ?", "shardingTotalCount": 2, "env": takes("1.3")})
-	m.Job("asked", "storm", Doc{"misfire": true, "env": takes("0.1")})
+	job := func(name string, fields Doc) {
+		m.Helper()
+		for _, d := range more {
+			fields = fields.with(d)
+		}
+		m.Job(name, "storm", fields)
+	}
+	job("patient", Doc{"cron": "* * * * * ?", "shardingTotalCount": 3, "misfire": true, "env": takes("0.2")})
+	job("hasty", Doc{"cron": "* * * * * ?", "shardingTotalCount": 2, "env": takes("1.3")})
+	job("asked", Doc{"misfire": true, "env": takes("0.1")})
 	return &Storm{m: m, asked: map[string]string{}}
 }
 

@@ -1,0 +1,59 @@
+package offers
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/elasticjob-go/elasticjob/app"
+)
+
+// Reserved is an amount that belongs to one reservation of our role.
+type Reserved struct {
+	// Key tells reservations apart and says nothing else here.
+	Key    string
+	Amount app.Resources
+}
+
+// Stock is what the offers of one agent hold, for taking it apart into what each executor and task gets: the matcher
+// counts with sums, but the cluster wants to know of each amount which reservation it is taken from.
+type Stock struct {
+	reserved []Reserved // in the order of keys
+}
+
+// NewStock is what offers of one agent hold together.
+func NewStock(of []Offer) *Stock {
+	s := &Stock{}
+	for i := range of {
+		for _, r := range of[i].Reserved {
+			at, there := slices.BinarySearchFunc(s.reserved, r.Key, func(have Reserved, key string) int { return cmp.Compare(have.Key, key) })
+			if there {
+				s.reserved[at].Amount = s.reserved[at].Amount.Plus(r.Amount)
+			} else {
+				s.reserved = slices.Insert(s.reserved, at, r)
+			}
+		}
+	}
+	return s
+}
+
+// Take takes an amount out and says what of it is reserved, in the order of keys; the rest is unreserved. CPU and memory
+// are split each for itself. Nothing unreserved is taken of what there is still a reserved amount: only our role
+// can use what is reserved for it, every framework what is unreserved. Who keeps what it gets for longer takes first.
+//
+// That all which is taken is there is the matcher's to see to.
+func (s *Stock) Take(need app.Resources) []Reserved {
+	var taken []Reserved
+	for i := range s.reserved {
+		have := &s.reserved[i]
+		part := app.Resources{CPUMilli: within(need.CPUMilli, have.Amount.CPUMilli), MemMilli: within(need.MemMilli, have.Amount.MemMilli)}
+		if part.IsZero() {
+			continue
+		}
+		have.Amount, need = have.Amount.Minus(part), need.Minus(part)
+		taken = append(taken, Reserved{have.Key, part})
+	}
+	return taken
+}
+
+// within is how much of need there is, nothing below zero.
+func within(need, have int64) int64 { return max(0, min(need, have)) }

@@ -1,0 +1,57 @@
+package scheduler
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/jobs"
+)
+
+// A clock that is an hour ahead opens a gap, and is set right while that is being crossed.
+func TestF4AGapOfAClockThatWasAheadIsNotFinished(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.opt.FiresPerStep = 2
+	s.restart()
+	s.app()
+	for i := range 10 {
+		s.job(oneShard, everyFiveSeconds, func(j *jobs.Config) { j.JobName = fmt.Sprint("j", i) })
+	}
+	s.until(time.Minute)
+	right := s.now
+	s.after(time.Hour)
+	if s.core.gap == nil {
+		t.Fatal("there is no gap, or it is crossed at once")
+	}
+	s.now = right
+	s.step()
+	made := s.core.Stats().Fires
+	s.until(20 * time.Second)
+	if mark := s.core.made.Time; mark.After(s.now) {
+		t.Errorf("the mark is at %s, now it is %s", mark, s.now)
+	}
+	if s.core.Stats().Fires == made {
+		t.Error("no fires in twenty seconds")
+	}
+}
+
+// A leader reads its state while the clock is an hour ahead, which is set right before its first step.
+func TestX9AnIdleExecutorIsNotKeptForAsLongAsTheClockWasAhead(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(oneShard)
+	l := s.start(8)
+	s.run(l)
+	s.finish(l)
+	s.now = s.now.Add(time.Hour)
+	s.core = s.load()
+	s.now = s.now.Add(-time.Hour)
+	s.step()
+	s.subscribed()
+	s.until(s.opt.ExecutorIdle + time.Second)
+	if x := s.core.executors[l[0].Executor.ID]; x != nil && !x.Closing {
+		t.Errorf("idle for %s, and kept", s.opt.ExecutorIdle)
+	}
+}

@@ -1,0 +1,71 @@
+package scheduler
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/registry"
+)
+
+// hourlyJobs is a core with n jobs of an hourly cron, of which every tenth has misfire.
+func hourlyJobs(t *testing.T, n int, opt CoreOptions) (*Core, time.Time) {
+	t.Helper()
+	a := app.Default()
+	a.AppName, a.AppURL, a.BootstrapScript = "my_app", "http://127.0.0.1/p.tar", "run"
+	stored := Stored{[]registry.Entry{{Path: under(pathApps, a.AppName), Value: encode(a)}}}
+	for i := range n {
+		j := jobs.Default()
+		j.JobName, j.AppName, j.JobExecutionType, j.ShardingTotalCount, j.CPUCount, j.MemoryMB = fmt.Sprintf("job_%06d", i), "my_app", jobs.Transient, 1, 0.1, 32
+		j.Cron, j.Misfire = fmt.Sprintf("%d %d * * * ?", i%60, i/60%60), i%10 == 0
+		stored.Entries = append(stored.Entries, registry.Entry{Path: under(pathJobs, j.JobName), Value: encode(j)})
+	}
+	now := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
+	c := NewCore(opt)
+	if err := c.Load(now, stored); err != nil {
+		t.Fatal(err)
+	}
+	c.Step(now, rand.NewPCG(1, 2), nil)
+	return c, now
+}
+
+// After a week without a leader no step looks at more jobs and makes more fires than its budget allows, and what
+// waits in the end is bounded: for each job, and for all of them (rules F3, F5).
+func TestF3AWeekWithoutALeaderIsCrossedInSmallSteps(t *testing.T) {
+	t.Parallel()
+	opt := DefaultCoreOptions()
+	opt.OpenExecutions = 5000
+	c, now := hourlyJobs(t, 10_000, opt)
+	now = now.Add(7 * 24 * time.Hour)
+	steps := 0
+	for c.gap != nil || c.pendingFire != nil || steps == 0 {
+		steps++
+		before := len(c.executions)
+		left := 0
+		if c.gap != nil {
+			left = len(c.gap.names)
+		}
+		d := c.Step(now, rand.NewPCG(1, 2), nil)
+		if made := len(c.executions) - before; made > opt.FiresPerStep+opt.QueuedFires {
+			t.Fatalf("step %d made %d executions", steps, made)
+		}
+		if c.gap != nil && left > 0 && left-len(c.gap.names) > opt.FiresPerStep {
+			t.Fatalf("step %d looked at %d jobs", steps, left-len(c.gap.names))
+		}
+		if len(d.Notes) > 3*(opt.FiresPerStep+opt.QueuedFires) {
+			t.Fatalf("step %d has %d notes", steps, len(d.Notes))
+		}
+	}
+	// Every tenth job has at least its newest fire; the first fifty have all that a job may.
+	if open := len(c.executions); open < 1000 || open > opt.OpenExecutions+1000+opt.QueuedFires {
+		t.Errorf("%d executions are open", open)
+	}
+	for name, most := range map[string]int{"job_000000": opt.QueuedFires, "job_009990": 2, "job_000001": 1} {
+		if n := len(c.jobs[name].queue); n > most || n == 0 && c.jobs[name].cfg.Misfire {
+			t.Errorf("%s has %d executions, want at most %d", name, n, most)
+		}
+	}
+}

@@ -1,0 +1,56 @@
+package scheduler
+
+import (
+	"log/slog"
+	"time"
+)
+
+// noteLog writes notes into the log. Of the kinds that can come for every job at once, fires that were missed or dropped, it
+// writes one line a second, and how many more there were with the next: a week without a leader is 100,000 of them.
+type noteLog struct {
+	log    *slog.Logger
+	bursts map[NoteKind]*burst
+}
+
+// burst is what came of one kind since its last line.
+type burst struct {
+	at   time.Time
+	more int
+}
+
+// linesEvery is the least time between two lines of such a kind.
+const linesEvery = time.Second
+
+func newNoteLog(log *slog.Logger) *noteLog {
+	return &noteLog{log: log, bursts: map[NoteKind]*burst{NoteFiresMissed: {}, NoteFireDropped: {}}}
+}
+
+// write takes the notes of one step; now is any clock. It is for one goroutine.
+func (l *noteLog) write(now time.Time, notes []Note) {
+	for _, n := range notes {
+		b := l.bursts[n.Kind]
+		if b == nil {
+			LogNote(l.log, n)
+			continue
+		}
+		if since := now.Sub(b.at); since >= 0 && since < linesEvery {
+			b.more++
+			continue
+		}
+		l.tellMore(n.Kind, b)
+		b.at = now
+		LogNote(l.log, n)
+	}
+	for kind, b := range l.bursts {
+		if now.Sub(b.at) >= linesEvery {
+			l.tellMore(kind, b)
+		}
+	}
+}
+
+func (l *noteLog) tellMore(kind NoteKind, b *burst) {
+	if b.more > 0 {
+		l.log.Info(string(kind)+", more of them", "count", b.more)
+		b.more = 0
+	}
+}

@@ -1,0 +1,123 @@
+package scheduler
+
+import (
+	"fmt"
+	"net/url"
+	"time"
+)
+
+// A host that accepts connections and never answers, or none at all, keeps every attempt whose package it has waiting in vain,
+// with the attempt's CPU and memory, for as long as a fetch is given. So a host that was found unreachable gets no more room than
+// one execution at a time needs to find out whether it is back, with growing pauses (rule L8). An app that was fetched from
+// it before is tried only if a fetch of its own has failed since: it may be in the agents' caches.
+//
+// What was found out is kept with the app whose fetch failed, so that a new leader does not find it out again (rule F8).
+
+// everyAgent stands in the place of an agent's id where an app's package could not be fetched: that is no agent's fault.
+const everyAgent = "*"
+
+// packageBackoff bounds the pause between two tries to fetch from an unreachable host. It is short, since a try costs little.
+const packageBackoff = time.Minute
+
+// packageHost is where an app's package is fetched from, "" for a URL without a host.
+func packageHost(packageURL string) string {
+	u, err := url.Parse(packageURL)
+	if err != nil {
+		return ""
+	}
+	return u.Host
+}
+
+// packageUnreachable notes that an attempt could not fetch its package because host gave no answer.
+func (c *Core) packageUnreachable(ref taskRef, host string) {
+	a, s := c.apps[ref.exec.Settings.App.AppName], ref.shard()
+	if a == nil || packageHost(a.cfg.AppURL) != host {
+		return // it was changed since
+	}
+	t := c.unreachableHosts[host]
+	if t == nil {
+		t = &startTrouble{Host: host}
+		c.unreachableHosts[host] = t
+	}
+	a.fetched = false
+	a.starts[everyAgent] = t
+	c.dirty.starts[startKey(a.name, everyAgent)] = true
+	c.forgetTroubleLater(a.name, everyAgent, t)
+	if !s.Launched.After(t.Since) && t.Tries > 0 {
+		return // it had begun before that was known
+	}
+	t.Executor, t.Since, t.Reason, t.probe = ref.exec.ID, c.now, s.Cause, ""
+	t.Tries++
+	c.wakeMatch(t.packageUntil())
+}
+
+// packageFetched notes that a process of an app began, so that its package was there.
+func (c *Core) packageFetched(ref taskRef) {
+	a := c.apps[ref.exec.Settings.App.AppName]
+	if a == nil {
+		return
+	}
+	a.fetched = true
+	if len(c.unreachableHosts) == 0 {
+		return
+	}
+	host := packageHost(a.cfg.AppURL)
+	t := c.unreachableHosts[host]
+	if t == nil {
+		return
+	}
+	delete(c.unreachableHosts, host)
+	for _, other := range c.apps {
+		if other.starts[everyAgent] == t {
+			c.forgetTrouble(other, everyAgent)
+		}
+	}
+	c.matchAgain = true
+}
+
+// packageUntil is when the package may be fetched again.
+func (t *startTrouble) packageUntil() time.Time {
+	return t.Since.Add(backoff(time.Second, packageBackoff, t.Tries-1))
+}
+
+// unreachableHost is what is known against fetching an app's package, or nil.
+func (c *Core) unreachableHost(a *appState) *startTrouble {
+	if a == nil || a.fetched || len(c.unreachableHosts) == 0 {
+		return nil
+	}
+	return c.unreachableHosts[packageHost(a.cfg.AppURL)]
+}
+
+// packageWaits says why an execution of an app is not given room, or "". When the pause is over, one execution
+// at a time may try.
+func (c *Core) packageWaits(a *appState, id string) string {
+	t := c.unreachableHost(a)
+	if t == nil {
+		return ""
+	}
+	if until := t.packageUntil(); stillWaits(until, c.now, packageBackoff) {
+		return fmt.Sprintf("its package can't be fetched: %s did not answer, %s; tried again at %s", t.Host, counted(t.Tries, "time"), until.UTC().Format(time.TimeOnly))
+	}
+	if t.probe != "" && t.probe != id && c.executions[t.probe] != nil {
+		return fmt.Sprintf("its package could not be fetched: %s did not answer, %s; execution %s tries it now", t.Host, counted(t.Tries, "time"), t.probe)
+	}
+	return ""
+}
+
+// packageTried notes that an execution, for which packageWaits has nothing to say, is the one that tries.
+func (c *Core) packageTried(a *appState, id string) {
+	if t := c.unreachableHost(a); t != nil {
+		t.probe = id
+	}
+}
+
+// appOf is the app that an execution runs, or will run, with; nil if it is not registered.
+func (c *Core) appOf(e *execution) *appState {
+	if e.launched() {
+		return c.apps[e.Settings.App.AppName]
+	}
+	if j := c.jobs[e.Job]; j != nil && j.cfg != nil {
+		return c.apps[j.cfg.AppName]
+	}
+	return nil
+}

@@ -1,0 +1,124 @@
+package sim
+
+import (
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/cluster"
+)
+
+// reservedOf gives every third agent reservations for our role: of one that gives CPU only, of one that gives memory only,
+// and of one that gives a little of both. No dice is thrown for it, so that the worlds of a seed stay what they were.
+func reservedOf(a *agent) []cluster.Reserved {
+	if a.w.agentNo%3 != 0 {
+		return nil
+	}
+	part := func(key string, cpus, memory int64) cluster.Reserved {
+		return cluster.Reserved{Key: key, Resources: cluster.Resources{CPUMilli: a.total.CPUMilli * cpus / 100, MemMilli: a.total.MemMilli * memory / 100}}
+	}
+	return []cluster.Reserved{part("a", 13, 0), part("b", 7, 11), part("c", 0, 23)}
+}
+
+func sum(parts []cluster.Reserved) (total app.Resources) {
+	for _, p := range parts {
+		total = total.Plus(app.Resources(p.Resources))
+	}
+	return total
+}
+
+// reservedFree is what of an agent's reservations nobody has: our tasks, executors and offers only can.
+func (m *master) reservedFree(id string) []cluster.Reserved {
+	left := append([]cluster.Reserved(nil), m.agents[id].a.reserved...)
+	take := func(parts []cluster.Reserved) {
+		for _, p := range parts {
+			for i := range left {
+				if left[i].Key == p.Key {
+					left[i].Resources = left[i].Resources.Minus(p.Resources)
+				}
+			}
+		}
+	}
+	for _, t := range m.tasks {
+		if t.agent == id && !over(t.latest) {
+			take(t.reserved)
+		}
+	}
+	for _, x := range m.agents[id].executors {
+		take(x.Reserved)
+	}
+	for _, o := range m.offers {
+		if o.agent == id {
+			take(o.reserved)
+		}
+	}
+	var some []cluster.Reserved
+	for _, p := range left {
+		if p.Resources != (cluster.Resources{}) {
+			some = append(some, p)
+		}
+	}
+	return some
+}
+
+// stock is what the offers of an ACCEPT still have, by reservation; "" is what is unreserved.
+type stock struct {
+	left  map[string]cluster.Resources
+	taken cluster.Resources // of the unreserved
+	// disturbed is set when not all was taken that was meant to be.
+	disturbed bool
+}
+
+func (s *stock) add(o *offer) {
+	if s.left == nil {
+		s.left = map[string]cluster.Resources{}
+	}
+	s.left[""] = s.left[""].Plus(cluster.Resources(o.res.Minus(sum(o.reserved))))
+	for _, p := range o.reserved {
+		s.left[p.Key] = s.left[p.Key].Plus(p.Resources)
+	}
+}
+
+// take takes an amount as its parts say, and reports whether it was there.
+func (s *stock) take(total cluster.Resources, parts []cluster.Reserved) bool {
+	rest := total.Minus(cluster.Resources(sum(parts)))
+	there := true
+	one := func(key string, amount cluster.Resources) {
+		s.left[key] = s.left[key].Minus(amount)
+		there = there && amount.CPUMilli >= 0 && amount.MemMilli >= 0 && s.left[key].CPUMilli >= 0 && s.left[key].MemMilli >= 0
+	}
+	for _, p := range parts {
+		one(p.Key, p.Resources)
+	}
+	one("", rest)
+	s.taken = s.taken.Plus(rest)
+	return there
+}
+
+// misnamed says why the master rejects a task that fits, but names other reservations than the offers have.
+func (m *master) misnamed(k *known, t cluster.TaskLaunch, s *stock, started bool) string {
+	there := s.take(t.Resources, t.Reserved)
+	if _, runs := k.executors[t.Executor.ID]; !runs {
+		there = s.take(t.Executor.Resources, t.Executor.Reserved) && there
+	}
+	if there {
+		return ""
+	}
+	// As with sums, an executor that was believed to run has to be paid, with what its first start was given.
+	if !started && m.w.now-k.a.executorLost > time.Minute {
+		m.w.fail("L7 tasks name what their offers have", "task %s names %+v, and %+v for its executor, on %s", t.TaskID, t.Reserved, t.Executor.Reserved, k.a.id)
+	}
+	return "Total resources required by task and its executor more than available"
+}
+
+// check: nothing unreserved was taken while there is some reserved.
+func (s *stock) check(w *world, a cluster.Accept) {
+	var reserved cluster.Resources
+	for key, left := range s.left {
+		if key != "" {
+			reserved = reserved.Plus(left)
+		}
+	}
+	if !s.disturbed && (s.taken.CPUMilli > 0 && reserved.CPUMilli > 0 || s.taken.MemMilli > 0 && reserved.MemMilli > 0) {
+		w.fail("L7 what is reserved is used first", "%+v of %s is unreserved, and %+v is left that is reserved", s.taken, a.AgentID, reserved)
+	}
+}

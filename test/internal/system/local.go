@@ -1,0 +1,235 @@
+package system
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+// local is cluster/local: a process for each master and each agent, or one for a master with its agents.
+type local struct {
+	c       *Cluster
+	setup   Setup
+	zk      string   // the ZooKeeper servers, as masters take them
+	whole   []string // flags of a master whose process has agents, too; nil for masters alone
+	masters map[int]*server
+	agents  map[int]*server
+}
+
+func newLocal(c *Cluster, setup Setup) *local {
+	return &local{c: c, setup: setup, zk: c.ZK, masters: map[int]*server{}, agents: map[int]*server{}}
+}
+
+var (
+	mesosListening = regexp.MustCompile(`(http://127\.[0-9.]+:\d+)`)
+	agentListening = regexp.MustCompile(`local agent: (http://127\.[0-9.]+:\d+)`)
+	agentReady     = regexp.MustCompile(`(ready)`)
+)
+
+func (l *local) dir(master int) string {
+	if master == 1 {
+		return filepath.Join(l.c.Dir, "mesos")
+	}
+	return filepath.Join(l.c.Dir, fmt.Sprint("mesos-", master))
+}
+
+// who are the flags for what masters and agents ask for.
+func (l *local) who() []string {
+	l.c.Helper()
+	switch {
+	case l.whole != nil:
+		return nil // the master makes its own
+	case !l.setup.Credentials:
+		return []string{"--no-credentials"}
+	}
+	path := filepath.Join(l.c.Dir, "mesos-credentials.json")
+	if err := os.WriteFile(path, []byte(fmt.Sprintf(`{"principal":%q,"secret":%q}`, principal, secret)), 0o600); err != nil {
+		l.c.Fatal(err)
+	}
+	return []string{"--credentials", path}
+}
+
+func (l *local) StartMaster(n int) { l.c.Helper(); l.startMaster(n) }
+
+func (l *local) startMaster(n int, args ...string) {
+	l.c.Helper()
+	if l.MasterRuns(n) {
+		l.c.Fatalf("master %d runs already", n)
+	}
+	flags := l.whole
+	if flags == nil {
+		flags = append(l.who(), "--agents", "0")
+	}
+	if l.setup.InMemory {
+		flags = append(flags, "--registry", "in_memory")
+	}
+	all := slices.Concat([]string{"local-cluster", "--listen", "127.0.0.1:0", "--zk", l.zk, "--zk-session-timeout", "4s", "--data-dir", l.dir(n),
+		"--agent-ping-timeout", "500ms", "--max-agent-ping-timeouts", "3", "--cpus", fmt.Sprint(l.c.CPUs), "--memory", fmt.Sprint(l.c.MemoryMB)}, flags, l.setup.LocalMasterArgs, args)
+	l.masters[n] = l.c.spawn(fmt.Sprintf("master %d", n), l.command(all), mesosListening)
+}
+
+func (l *local) command(args []string) *exec.Cmd {
+	cmd := exec.Command(l.c.bin.Scheduler(), args...)
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + l.c.Dir, "MESOS_CANARY=" + l.c.Canary}
+	return cmd
+}
+
+func (l *local) KillMaster(n int) {
+	l.c.Helper()
+	l.c.killChild(fmt.Sprintf("master %d", n), l.masters, n)
+}
+
+func (l *local) SignalMaster(n int, sig syscall.Signal) {
+	l.c.Helper()
+	l.c.signal(fmt.Sprintf("master %d", n), l.masters[n], sig)
+}
+
+func (l *local) MasterRuns(n int) bool { return l.masters[n].runs() }
+
+func (l *local) MasterAddress(n int) string { return strings.TrimPrefix(l.masters[n].url, "http://") }
+
+// CaughtUp is at once: each master of cluster/local has a registry of its own.
+func (l *local) CaughtUp(n int) bool { return l.MasterRuns(n) }
+
+func (l *local) Leads(n int) bool {
+	_, err := l.Operate(n, `{"type":"GET_AGENTS"}`)
+	return err == nil
+}
+
+func (l *local) StartAgent(n int) {
+	l.c.Helper()
+	args := []string{"local-agent", "--master", "zk://" + l.zk + "/mesos", "--ip", agentIP(n), "--data-dir", l.AgentDir(n),
+		"--cpus", fmt.Sprint(l.c.CPUs), "--memory", fmt.Sprint(l.c.MemoryMB)}
+	l.startAgent(n, agentListening, append(args, l.who()...))
+}
+
+// startAgent starts an agent, and waits until it says what is wanted.
+func (l *local) startAgent(n int, says *regexp.Regexp, args []string) {
+	l.c.Helper()
+	if l.agents[n].runs() {
+		l.c.Fatalf("agent %d runs already", n)
+	}
+	l.agents[n] = l.c.spawn(fmt.Sprintf("agent %d", n), l.command(args), says)
+}
+
+func (l *local) KillAgent(n int) {
+	l.c.Helper()
+	l.c.killChild(fmt.Sprintf("agent %d", n), l.agents, n)
+}
+
+func (l *local) SignalAgent(n int, sig syscall.Signal) {
+	l.c.Helper()
+	l.c.signal(fmt.Sprintf("agent %d", n), l.agents[n], sig)
+}
+
+func (l *local) Registered(n int) bool {
+	a := l.agents[n]
+	return a.runs() && agentReady.MatchString(a.out.text())
+}
+
+func (l *local) AgentDir(n int) string { return filepath.Join(l.c.Dir, fmt.Sprint("agent-", n)) }
+
+func (l *local) CredentialsFile() string {
+	switch {
+	case l.whole != nil:
+		return filepath.Join(l.dir(1), "credentials.json")
+	case l.setup.Credentials:
+		return filepath.Join(l.c.Dir, "mesos-credentials.json")
+	}
+	return ""
+}
+
+func (l *local) Operate(master int, call string) (string, error) {
+	headers := []string{"Accept: application/json"}
+	if file := l.CredentialsFile(); file != "" {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return "", err
+		}
+		var own struct{ Principal, Secret string }
+		if err := json.Unmarshal(text, &own); err != nil {
+			return "", err
+		}
+		headers = append(headers, "Authorization: Basic "+base64.StdEncoding.EncodeToString([]byte(own.Principal+":"+own.Secret)))
+	}
+	direct := *l.c.client // a master that doesn't lead names the one that does
+	direct.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	a, err := send(&direct, "POST", l.masters[master].url+"/api/v1", call, headers)
+	if err == nil && a.Status >= http.StatusMultipleChoices {
+		err = fmt.Errorf("%d %s", a.Status, a.Body)
+	}
+	return a.Body, err
+}
+
+// end ends all masters and agents; the Machine ends executors.
+func (l *local) end() {
+	for what, all := range map[string]map[int]*server{"agent": l.agents, "master": l.masters} {
+		for n, s := range maps.Clone(all) {
+			if l.c.Failed() {
+				l.c.Logf("the log of %s %d ends:\n%s", what, n, s.log.tail())
+			}
+			l.c.killChild(fmt.Sprint(what, " ", n), all, n)
+		}
+	}
+}
+
+// MesosURL is the base of the API of our only master.
+func (c *Cluster) MesosURL() string { return c.local.masters[1].url }
+
+// MesosAddress is its host and port.
+func (c *Cluster) MesosAddress() string { return c.Mesos.MasterAddress(1) }
+
+// StartMesos starts our only master, and the agents of its process, on its data folder, and waits until it listens.
+func (c *Cluster) StartMesos(args ...string) { c.Helper(); c.local.startMaster(1, args...) }
+
+// KillMesos ends our only master, and the agents of its process, with kill -9; executors go on.
+func (c *Cluster) KillMesos() { c.Helper(); c.local.KillMaster(1) }
+
+// StartAgent starts agent n of a cluster/local that has none in its master's process, linked to master, and waits until it is ready.
+func (c *Cluster) StartAgent(n int, master string, args ...string) {
+	c.Helper()
+	c.local.startAgent(n, agentReady, append([]string{"local-agent", "--master", master, "--ip", fmt.Sprint("127.0.0.", n), "--credentials", c.local.CredentialsFile(),
+		"--data-dir", c.AgentDir(n), "--cpus", fmt.Sprint(c.CPUs), "--memory", fmt.Sprint(c.MemoryMB)}, args...))
+}
+
+// AgentDir is the data folder of agent n.
+func (c *Cluster) AgentDir(n int) string { return c.Mesos.AgentDir(n) }
+
+// KillAgent ends agent n with kill -9; its executors go on.
+func (c *Cluster) KillAgent(n int) { c.Helper(); c.Mesos.KillAgent(n) }
+
+// runs reports whether a process was started and has not ended.
+func (s *server) runs() bool {
+	if s == nil {
+		return false
+	}
+	select {
+	case <-s.over:
+		return false
+	default:
+		return true
+	}
+}
+
+// killChild ends one of some processes with kill -9, and forgets it.
+func (c *Cluster) killChild(what string, all map[int]*server, n int) {
+	c.Helper()
+	s := all[n]
+	delete(all, n)
+	if s == nil {
+		return
+	}
+	if s.runs() {
+		_ = s.cmd.Process.Kill() // it may have ended meanwhile
+	}
+	c.await(what, s)
+}

@@ -1,0 +1,238 @@
+package mesos_test
+
+import (
+	"fmt"
+	"syscall"
+	"testing"
+
+	"github.com/elasticjob-go/elasticjob/test/internal/system"
+)
+
+// TestStorm kills the leading server, the leading master and agents with kill -9, by turns, while crons fire and triggers
+// come in: nothing is lost, nothing runs twice. It is played with masters that remember their agents, and with masters
+// that know nothing after a restart.
+func TestStorm(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		setup system.Setup
+	}{
+		{"replicated", system.Setup{Masters: 3, Agents: 2}},
+		{"in memory", system.Setup{Masters: 2, Agents: 2, InMemory: true}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			both(t, test.setup, func(t *testing.T, c *system.Cluster) {
+				c.StartServers(2)
+				leader := c.AwaitLeader()
+				storm := system.NewStorm(c.Machine)
+				ask := func(what string, round int) {
+					t.Helper()
+					c.Until("a trigger is accepted", func() string {
+						if !storm.Ask(fmt.Sprint(what, "-", round)) {
+							return "not yet"
+						}
+						return ""
+					})
+				}
+				for round := range 3 {
+					ask("calm", round)
+					late := c.Async("POST", "/api/job/asked/trigger", fmt.Sprint("Idempotency-Key: server-", round))
+					c.KillServer(leader)
+					<-late
+					next := c.AwaitLeader(leader)
+					c.StartServer(leader)
+					leader = next
+					ask("server", round)
+
+					master := c.LeadingMaster()
+					c.Mesos.KillMaster(master)
+					storm.Ask(fmt.Sprint("master-", round))
+					if next := c.LeadingMaster(); next == master {
+						t.Errorf("the killed master %d leads", master)
+					}
+					c.RestartMasters()
+					c.Ready()
+					ask("master", round)
+
+					agent := round%2 + 1
+					c.AwaitAgents() // one that is still on its way back would be missed by nobody
+					c.Mesos.KillAgent(agent)
+					storm.Ask(fmt.Sprint("agent-", round))
+					c.Mesos.StartAgent(agent)
+					ask("agent", round)
+				}
+				t.Log(storm.Settle(false))
+				storm.AskAgain()
+			})
+		})
+	}
+}
+
+// TestExecutorsKilled kills executors with kill -9 under load: with failover their shards run again, and none of them
+// while the killed one's process still runs.
+func TestExecutorsKilled(t *testing.T) {
+	both(t, system.Setup{Agents: 2}, func(t *testing.T, c *system.Cluster) {
+		c.StartServers(1)
+		storm := system.NewStorm(c.Machine, system.Doc{"failover": true})
+		for round := range 3 {
+			storm.Ask(fmt.Sprint("before-", round))
+			var victims []int
+			c.Until("a shard runs", func() string {
+				if x := c.Explain("hasty"); len(x.Running) == 0 || x.Running[0].State != "RUNNING" {
+					return fmt.Sprintf("%+v", x)
+				}
+				if victims = c.Executors(); len(victims) == 0 {
+					return "there is no executor"
+				}
+				return ""
+			})
+			for _, pid := range victims {
+				c.KillProcess(pid)
+			}
+			c.Until("the executors are replaced", func() string {
+				now := c.Executors()
+				for _, pid := range victims {
+					if c.Machine.Lives(pid) {
+						return fmt.Sprintf("%d lives", pid)
+					}
+				}
+				if len(now) == 0 {
+					return "there is none"
+				}
+				return ""
+			})
+		}
+		t.Log(storm.Settle(true))
+		starts, ends := c.Ran()
+		for part := range starts {
+			if e := c.Execution(part.Execution); e.State != "FINISHED" || ends[part] == 0 {
+				t.Errorf("%+v ended %d times and is %+v: want FINISHED", part, ends[part], e)
+			}
+		}
+	})
+}
+
+// TestAgentFrozen stops an agent until it is unreachable, and lets it go on: explain says that it is away, its tasks
+// go on, and none of their shards is started on another agent.
+func TestAgentFrozen(t *testing.T) {
+	both(t, system.Setup{Agents: 1}, func(t *testing.T, c *system.Cluster) {
+		c.StartServers(1)
+		h := hold(c)
+		for range 2 {
+			c.Mesos.SignalAgent(1, syscall.SIGSTOP)
+			c.AwaitAgentLost(1)
+			for _, job := range []string{"again", "once"} {
+				explained(c, job, "does not answer")
+			}
+			c.Mesos.SignalAgent(1, syscall.SIGCONT)
+			c.Until("the tasks run again", func() string {
+				for _, id := range []string{h.again, h.once} {
+					for _, s := range c.Execution(id).Shards {
+						if s.State != "RUNNING" || s.Attempt != 1 {
+							return fmt.Sprintf("%+v", s)
+						}
+					}
+				}
+				if x := c.Explain("once"); len(x.Notes) > 0 {
+					return fmt.Sprintf("%+v", x)
+				}
+				return ""
+			})
+		}
+		h.release()
+		c.Await(h.again, "FINISHED")
+		c.Await(h.once, "FINISHED")
+		c.OnceEach()
+	})
+}
+
+// TestEndedMeanwhile: what ends while its agent is away is reported when the agent is back, with its exit status.
+func TestEndedMeanwhile(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		away func(c *system.Cluster, back bool)
+	}{
+		{"frozen", func(c *system.Cluster, back bool) {
+			if back {
+				c.Mesos.SignalAgent(1, syscall.SIGCONT)
+			} else {
+				c.Mesos.SignalAgent(1, syscall.SIGSTOP)
+			}
+		}},
+		{"killed", func(c *system.Cluster, back bool) {
+			if back {
+				c.Mesos.StartAgent(1)
+			} else {
+				c.Mesos.KillAgent(1)
+			}
+		}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			both(t, system.Setup{Agents: 1}, func(t *testing.T, c *system.Cluster) {
+				c.StartServers(1)
+				h := hold(c)
+				test.away(c, false)
+				c.AwaitAgentLost(1)
+				h.release()
+				c.Until("the processes have ended", func() string {
+					for _, e := range h.began {
+						if c.Machine.Lives(e.PID) {
+							return fmt.Sprintf("%+v", e)
+						}
+					}
+					return ""
+				})
+				test.away(c, true)
+				for _, id := range []string{h.again, h.once} {
+					for _, s := range c.Await(id, "FINISHED").Shards {
+						if s.Attempt != 1 || s.ExitStatus == nil || *s.ExitStatus != 0 {
+							t.Errorf("%+v: want the first attempt's status", s)
+						}
+					}
+				}
+				c.OnceEach()
+			})
+		})
+	}
+}
+
+// held are two jobs of two shards that run until they are released, "again" with failover and "once" without.
+type held struct {
+	again, once string // their executions
+	release     func()
+	began       []system.Entry
+}
+
+// hold starts both jobs and waits until all shards run.
+func hold(c *system.Cluster) held {
+	c.Helper()
+	path, release := c.Hold()
+	c.App("held", writes, nil)
+	c.Job("again", "held", system.Doc{"shardingTotalCount": 2, "failover": true, "env": env("HOLD", path)})
+	c.Job("once", "held", system.Doc{"shardingTotalCount": 2, "env": env("HOLD", path)})
+	h := held{again: c.Trigger("again"), once: c.Trigger("once"), release: release}
+	h.began = append(c.Started(h.again, 2), c.Started(h.once, 2)...)
+	c.AwaitShards(h.again, "RUNNING")
+	c.AwaitShards(h.once, "RUNNING")
+	return h
+}
+
+// TestLaunchLost loses a launch with the agent that it was sent to and with the master that knew of it. Nobody will ever
+// tell of that task by himself: once its agent is back the server asks, and launches the shard again.
+func TestLaunchLost(t *testing.T) {
+	both(t, system.Setup{Agents: 1, InMemory: true}, func(t *testing.T, c *system.Cluster) {
+		c.StartServers(1)
+		c.App("a", writes, nil)
+		c.Job("j", "a", nil)
+		c.Run("j", "FINISHED")
+		c.Mesos.SignalAgent(1, syscall.SIGSTOP)
+		id := c.Trigger("j")
+		c.AwaitShards(id, "LAUNCHING")
+		c.Mesos.KillAgent(1)
+		c.Mesos.KillMaster(1)
+		c.Mesos.StartMaster(1)
+		explained(c, "j", "does not answer")
+		c.Mesos.StartAgent(1)
+		c.Await(id, "FINISHED")
+		c.OnceEach()
+	})
+}

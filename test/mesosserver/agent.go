@@ -1,0 +1,64 @@
+package mesosserver
+
+import (
+	"fmt"
+	"path/filepath"
+	"testing"
+)
+
+// AgentOptions say what an agent is like.
+type AgentOptions struct {
+	// Dir is the agent's folder; by default a temporary one.
+	Dir string
+	// IP is the agent's address and host name, by default 127.0.0.1; any of loopback will do.
+	IP string
+	// Master is HOST:PORT of a master, or zk://HOST:PORT,…/PATH.
+	Master string
+	// Resources are offered: reserved ones look like cpus(role):2. By default there are 4 CPUs and 4 GB of memory.
+	Resources string
+	// Credentials are asked for of those who read files or call the operator API.
+	Credentials *Credentials
+	// Args are further flags, which win over those that the options set; Env are further environment variables.
+	Args, Env []string
+}
+
+// Agent is a Mesos agent. Its methods may be called from the test's goroutine only; they end the test when they fail.
+type Agent struct{ server }
+
+// StartAgent starts an agent. It answers when StartAgent returns, but need not have registered yet.
+func StartAgent(t testing.TB, o AgentOptions) *Agent {
+	t.Helper()
+	if o.IP == "" {
+		o.IP = "127.0.0.1"
+	}
+	if o.Resources == "" {
+		o.Resources = "cpus:4;mem:4096;disk:10000;ports:[31000-31100]"
+	}
+	a := &Agent{server{t: t, what: "agent", dir: o.Dir, ip: o.IP, credentials: o.Credentials, env: o.Env}}
+	a.args = func() []string {
+		args := []string{
+			"--ip=" + a.ip, "--hostname=" + a.ip, fmt.Sprint("--port=", a.port), "--master=" + o.Master, "--resources=" + o.Resources,
+			"--work_dir=" + a.WorkDir(), "--runtime_dir=" + filepath.Join(a.dir, "run"), "--fetcher_cache_dir=" + filepath.Join(a.dir, "fetched"), "--launcher_dir=" + filepath.Join(Home(), "libexec"),
+			"--launcher=posix", "--isolation=posix/cpu,posix/mem,filesystem/posix", "--no-systemd_enable_support", "--no-switch_user",
+			// What a killed test leaves behind ends itself after this.
+			"--recovery_timeout=2mins",
+			"--registration_backoff_factor=500ms",
+		}
+		if o.Credentials != nil {
+			path, err := o.Credentials.file(a.dir)
+			if err != nil {
+				t.Fatalf("mesosserver: %v", err)
+			}
+			args = append(args, "--authenticate_http_readonly", "--authenticate_http_readwrite", "--http_credentials="+path)
+		}
+		return override(args, o.Args)
+	}
+	a.start()
+	return a
+}
+
+// WorkDir is the folder below which the agent's sandboxes are.
+func (a *Agent) WorkDir() string { return filepath.Join(a.dir, "work") }
+
+// Registered reports whether the agent is registered with a master.
+func (a *Agent) Registered() bool { return a.Runs() && a.metric("slave/registered") == 1 }

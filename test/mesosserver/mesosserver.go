@@ -1,0 +1,190 @@
+// Package mesosserver starts real Mesos masters and agents for tests, from the folder that MESOS_HOME names: on
+// loopback, with ports and folders of their own, ended with the test that started them, even when that test is
+// killed.
+//
+// Masters and agents are quick to notice: see [MasterOptions]. An agent that is killed leaves its executors running,
+// as Mesos' agents do; the end of the test ends them.
+package mesosserver
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/test/internal/child"
+)
+
+const (
+	// patience is how long a server may take until it answers.
+	patience = 60 * time.Second
+	// tries is how often other ports are tried when somebody took the one that was free.
+	tries = 5
+)
+
+// Home is the folder of the Mesos that tests use, with bin, libexec and webui in it: the value of MESOS_HOME, "" for none.
+func Home() string {
+	if home := os.Getenv("MESOS_HOME"); home != "none" {
+		return home
+	}
+	return ""
+}
+
+// Require skips a test that needs a Mesos where there is none. In CI it fails instead: there a Mesos is left out only
+// by MESOS_HOME=none, never by mistake.
+func Require(t testing.TB) {
+	t.Helper()
+	const how = "set MESOS_HOME to a folder with Mesos' bin, libexec and webui (make test-mesos)"
+	switch {
+	case Home() != "":
+		if _, err := os.Stat(binary("mesos-master")); err != nil {
+			t.Fatalf("mesosserver: MESOS_HOME holds no Mesos: %v", err)
+		}
+	case os.Getenv("CI") != "" && os.Getenv("MESOS_HOME") == "":
+		t.Fatal("mesosserver: no test is skipped in CI: " + how)
+	default:
+		t.Skip("mesosserver: NOT RUN on a real Mesos: " + how)
+	}
+}
+
+func binary(name string) string { return filepath.Join(Home(), "bin", name) }
+
+// Credentials are a principal and its secret.
+type Credentials struct{ Principal, Secret string }
+
+// file writes the credentials as Mesos reads them and gives the path.
+func (c *Credentials) file(dir string) (string, error) {
+	path := filepath.Join(dir, "credentials.json")
+	text := fmt.Sprintf(`{"credentials":[{"principal":%q,"secret":%q}]}`, c.Principal, c.Secret)
+	return path, os.WriteFile(path, []byte(text), 0o600)
+}
+
+// server is what masters and agents have in common.
+type server struct {
+	t           testing.TB
+	what        string // master or agent
+	dir         string
+	ip          string
+	port        int
+	credentials *Credentials
+	process     *child.Process // nil: killed
+	args        func() []string
+	env         []string
+	client      *http.Client
+}
+
+// Address is where the server is found, as HOST:PORT. It stays the same when the server starts again.
+func (s *server) Address() string { return fmt.Sprintf("%s:%d", s.ip, s.port) }
+
+// PID is the process id of the running server.
+func (s *server) PID() int {
+	s.t.Helper()
+	if s.process == nil {
+		s.t.Fatalf("mesosserver: %s is not running", s)
+	}
+	return s.process.PID()
+}
+
+// Runs reports whether the server has neither been killed nor ended by itself.
+func (s *server) Runs() bool {
+	if s.process == nil {
+		return false
+	}
+	select {
+	case <-s.process.Done():
+		return false
+	default:
+		return true
+	}
+}
+
+// Kill ends the server by SIGKILL and waits for its end. A killed server is left as it is.
+func (s *server) Kill() {
+	s.process.Kill()
+	s.process = nil
+	s.client.CloseIdleConnections()
+}
+
+// Restart starts a server again, with its folder and at its port, after it was killed or has ended by itself. It
+// returns when the server answers.
+func (s *server) Restart() {
+	s.t.Helper()
+	if s.Runs() {
+		s.t.Fatalf("mesosserver: %s is running", s)
+	}
+	var err error
+	for range tries {
+		if err = s.launch(); err == nil {
+			return
+		}
+		s.Kill()
+	}
+	s.t.Fatalf("mesosserver: %s did not start again: %v", s, err)
+}
+
+// Pause stops the server by SIGSTOP: connections stay open and nothing is answered.
+func (s *server) Pause() { s.t.Helper(); s.signal(syscall.SIGSTOP) }
+
+// Resume lets a paused server go on.
+func (s *server) Resume() { s.t.Helper(); s.signal(syscall.SIGCONT) }
+
+func (s *server) signal(which syscall.Signal) {
+	s.t.Helper()
+	if err := syscall.Kill(s.PID(), which); err != nil {
+		s.t.Fatalf("mesosserver: %v to %s: %v", which, s, err)
+	}
+}
+
+// LastWords is the end of the server's log.
+func (s *server) LastWords() string { return child.LastWords(s.log()) }
+
+func (s *server) log() string { return filepath.Join(s.dir, "log") }
+
+func (s *server) String() string { return "the " + s.what + " " + s.Address() }
+
+// start starts the server at a port that was free a moment ago, and has it killed at the end of the test.
+func (s *server) start() {
+	s.t.Helper()
+	Require(s.t)
+	if s.dir == "" {
+		s.dir = s.t.TempDir()
+	}
+	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+		s.t.Fatal(err)
+	}
+	s.client = &http.Client{
+		Transport:     &http.Transport{},
+		Timeout:       5 * time.Second,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	s.t.Cleanup(s.end)
+	var err error
+	for range tries {
+		var ports []int
+		if ports, err = child.FreePorts(1); err != nil {
+			break
+		}
+		s.port = ports[0]
+		if err = s.launch(); err == nil {
+			return
+		}
+		s.Kill()
+	}
+	s.t.Fatalf("mesosserver: %s did not start in %d tries: %v", s, tries, err)
+}
+
+// end ends the server and what it left running.
+func (s *server) end() {
+	s.Kill()
+	if err := child.EndAll(s.dir); err != nil {
+		s.t.Errorf("mesosserver: %v", err)
+	}
+	if s.t.Failed() {
+		s.t.Logf("the log of %s ends:\n%s", s, s.LastWords())
+	}
+}
+
+func (s *server) url(path string) string { return "http://" + s.Address() + path }

@@ -1,0 +1,101 @@
+package mesosserver
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/test/internal/child"
+)
+
+// launch starts the process and waits until it answers.
+func (s *server) launch() error {
+	cmd := exec.Command(binary("mesos-"+s.what), s.args()...)
+	cmd.Dir = s.dir
+	// Mesos takes flags from variables that begin with MESOS_: it gets none of the test's.
+	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + s.dir, "LC_ALL=C.UTF-8"}, s.env...)
+	var err error
+	if s.process, err = child.Start(cmd, s.log()); err != nil {
+		return err
+	}
+	return s.ready()
+}
+
+// override gives flags with further ones, which take the place of those with their names: Mesos refuses a flag that is
+// given twice.
+func override(flags, further []string) []string {
+	name := func(flag string) string {
+		flag, _, _ = strings.Cut(strings.TrimPrefix(flag, "--"), "=")
+		return strings.TrimPrefix(flag, "no-")
+	}
+	return append(slices.DeleteFunc(flags, func(flag string) bool {
+		return slices.ContainsFunc(further, func(other string) bool { return name(other) == name(flag) })
+	}), further...)
+}
+
+// health is the path at which masters and agents say that they live.
+var health = map[string]string{"master": "/master/health", "agent": "/slave(1)/health"}
+
+func (s *server) ready() error {
+	deadline := time.After(patience)
+	poll := time.NewTicker(30 * time.Millisecond)
+	defer poll.Stop()
+	for {
+		if s.process.ListensAt(s.port) {
+			if _, err := s.ask("GET", health[s.what], ""); err == nil {
+				return nil
+			}
+		}
+		select {
+		case <-s.process.Done():
+			return fmt.Errorf("%s ended: %s", s, s.LastWords())
+		case <-deadline:
+			return fmt.Errorf("%s does not answer after %v: %s", s, patience, s.LastWords())
+		case <-poll.C:
+		}
+	}
+}
+
+// ask sends a request with the server's credentials; only status 200 and 202 are no error.
+func (s *server) ask(method, path, body string) (string, error) {
+	req, err := http.NewRequest(method, s.url(path), strings.NewReader(body))
+	if err != nil {
+		return "", err
+	}
+	req.Header.Set("Accept", "application/json")
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if s.credentials != nil {
+		req.SetBasicAuth(s.credentials.Principal, s.credentials.Secret)
+	}
+	resp, err := s.client.Do(req)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	text, err := io.ReadAll(resp.Body)
+	if err == nil && resp.StatusCode != http.StatusOK && resp.StatusCode != http.StatusAccepted {
+		err = fmt.Errorf("%s %s: %s %s", method, path, resp.Status, text)
+	}
+	return string(text), err
+}
+
+// metric is a number of the server's /metrics/snapshot; one that isn't there is 0.
+func (s *server) metric(name string) float64 {
+	text, err := s.ask("GET", "/metrics/snapshot", "")
+	if err != nil {
+		return 0
+	}
+	var all map[string]float64
+	if err := json.Unmarshal([]byte(text), &all); err != nil {
+		return 0
+	}
+	return all[name]
+}

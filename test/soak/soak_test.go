@@ -1,0 +1,186 @@
+//go:build soak
+
+package soak_test
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/test/internal/system"
+)
+
+var (
+	seed     = flag.Uint64("soak.seed", 0, "which random choices are made; 0 for others each time")
+	duration = flag.Duration("soak.duration", 10*time.Minute, "how long things are broken")
+	kind     = flag.String("soak.on", "mesos", "mesos, local-cluster (ours, as processes) or local (one server with --local)")
+)
+
+var bin system.Binaries
+
+func TestMain(m *testing.M) { os.Exit(system.Main(m, &bin, 1)) }
+
+// soak is a storm that goes on.
+type soak struct {
+	*system.Machine
+	random *rand.Rand
+	storm  *system.Storm
+	until  time.Time
+	did    map[string]int
+	asked  int
+}
+
+func begin(m *system.Machine) *soak {
+	m.Helper()
+	if *seed == 0 {
+		*seed = uint64(time.Now().UnixNano())
+	}
+	m.Logf("seed %d", *seed)
+	fmt.Fprintf(os.Stderr, "soak: seed %d, %v on %s\n", *seed, *duration, *kind)
+	return &soak{
+		Machine: m, random: rand.New(rand.NewPCG(*seed, 0)), until: time.Now().Add(*duration), did: map[string]int{},
+		// With failover what is lost with an executor runs again.
+		storm: system.NewStorm(m, system.Doc{"failover": true}),
+	}
+}
+
+// fault is something that is broken, and mended when it returns.
+type fault struct {
+	name string
+	do   func()
+}
+
+// run breaks things at random until the time is over, and checks the ledger.
+func (s *soak) run(faults []fault) {
+	s.Helper()
+	reported := time.Now()
+	for round := 0; time.Now().Before(s.until); round++ {
+		s.storm.Ask(fmt.Sprint("trigger-", s.asked))
+		s.asked++
+		s.wait(5 * time.Second)
+		f := faults[s.random.IntN(len(faults))]
+		f.do()
+		s.did[f.name]++
+		if time.Since(reported) > time.Minute {
+			reported = time.Now()
+			fmt.Fprintf(os.Stderr, "soak: %v to go; so far %v\n", time.Until(s.until).Round(time.Second), s.did)
+		}
+	}
+	said := s.storm.Settle(true)
+	starts, ends := s.Ran()
+	for part := range starts {
+		if ends[part] == 0 {
+			s.Errorf("promise 1: %+v never ended", part)
+		}
+		if ends[part] > 1 {
+			s.Errorf("promise 2: %+v ended %d times", part, ends[part])
+		}
+		if e := s.Execution(part.Execution); e.State != "FINISHED" {
+			s.Errorf("%+v: want FINISHED", e)
+		}
+	}
+	fmt.Fprintf(os.Stderr, "soak: seed %d: %v: %s\n", *seed, s.did, said)
+}
+
+// wait lets a random time up to most pass.
+func (s *soak) wait(most time.Duration) {
+	<-time.After(time.Duration(s.random.Float64() * float64(most)))
+}
+
+// killExecutor kills one of the executors with kill -9, or all of them, if there is any.
+func (s *soak) killExecutor() {
+	s.Helper()
+	all := s.Executors()
+	if len(all) > 0 && s.random.IntN(2) == 0 {
+		one := s.random.IntN(len(all))
+		all = all[one : one+1]
+	}
+	for _, pid := range all {
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
+			s.Fatal(err)
+		}
+	}
+	s.did["executors that ended with it"] += len(all)
+}
+
+// TestSoak breaks a cluster, or a single server with --local, at random.
+func TestSoak(t *testing.T) {
+	on, known := map[string]system.Kind{"mesos": system.Real, "local-cluster": system.Local, "local": ""}[*kind]
+	if !known {
+		t.Fatalf("-soak.on %q: want mesos, local-cluster or local", *kind)
+	}
+	if on == "" {
+		single(t)
+		return
+	}
+	c := system.NewClusterOn(t, bin, on, system.Setup{Masters: 3, Agents: 3})
+	c.StartServers(2)
+	leader := c.AwaitLeader()
+	s := begin(c.Machine)
+	agent := func() int { return 1 + s.random.IntN(3) }
+	s.run([]fault{
+		{"server killed", func() {
+			c.KillServer(leader)
+			next := c.AwaitLeader(leader)
+			c.StartServer(leader)
+			leader = next
+		}},
+		{"server frozen", func() {
+			c.SignalServer(leader, syscall.SIGSTOP)
+			c.Via(3 - leader)
+			next := c.AwaitLeader(leader)
+			c.SignalServer(leader, syscall.SIGCONT)
+			leader = next
+		}},
+		{"master killed", func() {
+			n := c.LeadingMaster()
+			c.Mesos.KillMaster(n)
+			c.LeadingMaster()
+			c.RestartMasters()
+		}},
+		{"master frozen", func() {
+			n := c.LeadingMaster()
+			c.Mesos.SignalMaster(n, syscall.SIGSTOP)
+			s.wait(10 * time.Second) // a session takes 4 s to end
+			c.Mesos.SignalMaster(n, syscall.SIGCONT)
+			s.wait(time.Second)
+			c.LeadingMaster()
+			c.RestartMasters() // one that lost its leadership ends itself
+		}},
+		{"agent killed", func() {
+			n := agent()
+			c.Mesos.KillAgent(n)
+			s.wait(6 * time.Second) // after 3 s it is unreachable
+			c.Mesos.StartAgent(n)
+		}},
+		{"agent frozen", func() {
+			n := agent()
+			c.Mesos.SignalAgent(n, syscall.SIGSTOP)
+			s.wait(8 * time.Second)
+			c.Mesos.SignalAgent(n, syscall.SIGCONT)
+		}},
+		{"executor killed", s.killExecutor},
+	})
+}
+
+// single breaks one server with --local.
+func single(t *testing.T) {
+	m := system.New(t, bin)
+	m.Start()
+	s := begin(m)
+	s.run([]fault{
+		{"server killed", func() { m.Kill(); s.wait(3 * time.Second); m.Start() }},
+		{"server killed at its start", func() {
+			m.Kill()
+			m.StartAndKill(time.Duration(s.random.Float64() * float64(time.Second)))
+			m.Start()
+		}},
+		{"server stopped", func() { m.Stop(); m.Start() }},
+		{"executor killed", s.killExecutor},
+	})
+}
