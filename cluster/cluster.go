@@ -286,6 +286,7 @@ const (
 const (
 	ReasonReconciliation        = "REASON_RECONCILIATION"
 	ReasonExecutorTerminated    = "REASON_EXECUTOR_TERMINATED"
+	ReasonKilledDuringLaunch    = "REASON_TASK_KILLED_DURING_LAUNCH"
 	ReasonContainerLaunchFailed = "REASON_CONTAINER_LAUNCH_FAILED"
 	ReasonContainerMemory       = "REASON_CONTAINER_LIMITATION_MEMORY"
 	ReasonContainerDisk         = "REASON_CONTAINER_LIMITATION_DISK"

@@ -73,7 +73,7 @@ func TestFinishedTask(t *testing.T) {
 	task.Command = []string{"sh", "-c", `echo "$# $0"; echo err >&2; cat; pwd; ls; env >env.out; cat env.out; sleep 0.2`}
 	a.launch(task) // long enough to be told of as running
 	_, status := a.await("t1", mesos.TASK_FINISHED)
-	if got := a.states("t1"); got != "STARTING RUNNING FINISHED" {
+	if got := a.states("t1"); got != "STARTING STARTING RUNNING FINISHED" {
 		t.Errorf("states: %s", got)
 	}
 	if status.Dir != "tasks/1" || status.Sandbox != a.sandbox || status.ExitStatus == nil || *status.ExitStatus != 0 || status.StartTime.IsZero() || status.CompleteTime.Before(status.StartTime) {
@@ -347,14 +347,14 @@ func TestX5AgentAwayAndBack(t *testing.T) {
 	if diff := cmp.Diff([]string{"unheard"}, tasks); diff != "" {
 		t.Errorf("named tasks: %s", diff)
 	}
-	if len(updates) < 3 || updates[0] != "unheard TASK_STARTING" || updates[1] != "unheard TASK_RUNNING" {
+	if len(updates) < 4 || updates[0] != "unheard TASK_STARTING" || updates[2] != "unheard TASK_RUNNING" {
 		t.Errorf("named updates: %q", updates)
 	}
 	// Once all is acknowledged, ids stay known.
 	a.launch(taskOf("unheard", script(t, "exit 1")))
 	a.launch(taskOf("last", script(t, "exit 0")))
 	a.await("last", mesos.TASK_FINISHED)
-	if got := a.states("unheard"); got != "STARTING RUNNING FINISHED" {
+	if got := a.states("unheard"); got != "STARTING STARTING RUNNING FINISHED" {
 		t.Errorf("a known id was launched again: %s", got)
 	}
 }
@@ -459,7 +459,7 @@ func TestGuardDies(t *testing.T) {
 	if status := a.exit(); status != 1 {
 		t.Errorf("exit status %d", status)
 	}
-	if _, status := a.await("t", mesos.TASK_FAILED); !strings.Contains(status.Cause, "guard") {
+	if _, status := a.await("t", mesos.TASK_FAILED); !status.SupervisorLost || !strings.Contains(status.Cause, "supervises") {
 		t.Errorf("cause %q", status.Cause)
 	}
 }

@@ -76,6 +76,8 @@ type fakeAgent struct {
 	acked      map[string]bool
 	refuse     int  // status for SUBSCRIBE, if not 0
 	silent     bool // acknowledge nothing
+	refused    int  // how many UPDATE calls were answered 503, while refusing
+	refusing   bool
 	changed    chan struct{}
 }
 
@@ -217,8 +219,14 @@ func (a *fakeAgent) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		a.serveSubscribe(w, r, call.Subscribe)
 	case mesosexec.Call_UPDATE:
 		a.mu.Lock()
+		defer a.mu.Unlock()
+		if a.refusing {
+			a.refused++
+			a.wake()
+			http.Error(w, "not ready", http.StatusServiceUnavailable)
+			return
+		}
 		a.take(call.Update.Status)
-		a.mu.Unlock()
 		w.WriteHeader(http.StatusAccepted)
 	}
 }

@@ -302,7 +302,7 @@ func TestTaskKillsTheGuard(t *testing.T) {
 	})
 	a.launch(taskOf("killer", script(t, `kill -9 $PPID; exec sleep 1000`)))
 	for _, id := range []string{"other", "killer"} {
-		if _, status := a.await(id, mesos.TASK_FAILED); !strings.Contains(status.Cause, "guard process was killed") {
+		if _, status := a.await(id, mesos.TASK_FAILED); !strings.Contains(status.Cause, "supervises the executor's tasks was killed") {
 			t.Errorf("%s: %q", id, status.Cause)
 		}
 	}

@@ -32,6 +32,8 @@ type update struct {
 
 	number uint64
 	sent   bool
+	// delivered is closed when the agent has the update, for one who waits for that; else nil.
+	delivered chan struct{}
 }
 
 // remembered is how many ended tasks' ids are kept, so that a LAUNCH of one is ignored.
@@ -50,6 +52,7 @@ type ledger struct {
 	online  bool
 	closed  bool
 	number  uint64
+	heard   bool // an update was acknowledged
 }
 
 type record struct {
@@ -197,8 +200,12 @@ func (l *ledger) retryNow() {
 
 func (r *record) mark(uuid [16]byte) {
 	for i := range r.updates {
-		if r.updates[i].uuid == uuid {
-			r.updates[i].sent = true
+		if u := &r.updates[i]; u.uuid == uuid {
+			u.sent = true
+			if u.delivered != nil {
+				close(u.delivered)
+				u.delivered = nil
+			}
 		}
 	}
 }
@@ -253,6 +260,10 @@ func (l *ledger) acknowledge(id string, uuid []byte) {
 		if string(u.uuid[:]) != string(uuid) {
 			continue
 		}
+		if u.delivered != nil {
+			close(u.delivered) // the answer to the call was lost
+		}
+		l.heard = true
 		r.silent, r.assignment = false, assignment{}
 		r.updates = slices.Delete(r.updates, i, i+1)
 		r.forgive()
@@ -264,6 +275,14 @@ func (l *ledger) acknowledge(id string, uuid []byte) {
 		break
 	}
 	l.changed.Broadcast()
+}
+
+// wasHeard reports whether the scheduler has acknowledged an update of this executor, so that it has written down that the
+// executor runs.
+func (l *ledger) wasHeard() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.heard
 }
 
 func (l *ledger) remember(id string) {

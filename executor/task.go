@@ -96,7 +96,8 @@ func (t *task) run() {
 		t.ended(exit, why)
 	case errors.Is(err, guard.ErrLost):
 		status := t.status
-		status.Phase, status.Cause = wire.PhaseRun, "the executor's guard process was killed, and the task with it: by a task of this app, or possibly out of memory"
+		status.Phase, status.SupervisorLost = wire.PhaseRun, true
+		status.Cause = "the process that supervises the executor's tasks was killed, and the task with it: by a task of this app, or possibly out of memory"
 		t.log.Error("task failed", "error", err)
 		t.over(failedState, status.Cause, status)
 	case why != "":
@@ -120,14 +121,18 @@ func (t *task) begin() (exit guard.Exit, release func(), err error) {
 	t.mu.Lock()
 	t.spec = spec
 	t.mu.Unlock()
-	dir := ""
+	dir, fetching := "", false
 	if spec.Package.URL != "" {
-		fetched, err := t.fetch(spec.Package)
+		var fetched pack.Package
+		fetched, fetching, err = t.fetch(spec.Package)
 		if err != nil {
 			return exit, release, err
 		}
 		release = fetched.Release
 		dir = fetched.Dir
+	}
+	if err := t.announce(fetching); err != nil {
+		return exit, release, err
 	}
 	process, giveBack, err := t.start(spec, dir)
 	release = also(giveBack, release)
@@ -137,7 +142,7 @@ func (t *task) begin() (exit guard.Exit, release func(), err error) {
 	t.status.StartTime = process.Started.UTC()
 	// A process that ends at once is told of by its end alone: its start time
 	// is in that, and each update is work for everybody, while others wait to
-	// be started. A task lost in this moment counts as never begun (rule E1).
+	// be started. A task lost in this moment counts as begun (rule E1).
 	settle := time.NewTimer(settles)
 	defer settle.Stop()
 	select {
@@ -159,10 +164,29 @@ func also(first, then func()) func() {
 	}
 }
 
-func (t *task) fetch(p wire.Package) (pack.Package, error) {
+// announce holds the process back until the agent has a word of the task that says that it may begin: so one that is lost
+// without such a word never began, and the scheduler launches it again (rule E1). It is needed where the last word
+// was that the package is fetched, and until the scheduler has acknowledged anything of this executor: from then on what
+// is lost in silence counts as begun. Most tasks need none, and wait for nothing.
+func (t *task) announce(fetching bool) error {
+	if !fetching && t.session.ledger.wasHeard() {
+		return nil
+	}
+	delivered := make(chan struct{})
+	t.tell(starting, "the process is being started", t.status, delivered)
+	select {
+	case <-delivered:
+		return nil
+	case <-t.ctx.Done():
+		return &failure{wire.PhaseStart, context.Cause(t.ctx)}
+	}
+}
+
+// fetch gives the package, and whether it was told of as being fetched.
+func (t *task) fetch(p wire.Package) (ready pack.Package, fetching bool, err error) {
 	source := pack.Source{URL: p.URL, SHA256: p.SHA256, Cache: p.Cache}
 	if ready, ok := t.session.store.Ready(source); ok {
-		return ready, nil
+		return ready, false, nil
 	}
 	status := t.status
 	status.Phase = wire.PhaseFetch
@@ -170,12 +194,12 @@ func (t *task) fetch(p wire.Package) (pack.Package, error) {
 	fetched, err := t.session.store.Get(t.ctx, source)
 	var failed *pack.Error
 	if errors.As(err, &failed) {
-		return pack.Package{}, &failure{string(failed.Phase), failed}
+		return pack.Package{}, true, &failure{string(failed.Phase), failed}
 	}
 	if err != nil {
-		return pack.Package{}, &failure{wire.PhaseFetch, err}
+		return pack.Package{}, true, &failure{wire.PhaseFetch, err}
 	}
-	return fetched, nil
+	return fetched, true, nil
 }
 
 func (t *task) prepare(spec wire.Task, dir, temporary, output string) (guard.Spec, error) {
@@ -295,9 +319,14 @@ func (t *task) over(s state, message string, status wire.Status) {
 }
 
 func (t *task) report(s state, message string, status wire.Status) {
+	t.tell(s, message, status, nil)
+}
+
+// tell reports a state, and closes delivered, unless that is nil, when the agent has the report.
+func (t *task) tell(s state, message string, status wire.Status, delivered chan struct{}) {
 	data, err := status.Encode()
 	if err != nil {
 		t.log.Error("can't describe the task's state", "error", err)
 	}
-	t.session.ledger.report(update{task: t.id, uuid: uuid.New(), state: s, message: message, data: data, at: time.Now()})
+	t.session.ledger.report(update{task: t.id, uuid: uuid.New(), state: s, message: message, data: data, at: time.Now(), delivered: delivered})
 }

@@ -2,70 +2,10 @@ package scheduler
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
 )
-
-// end is what the end of an attempt means (rules E1-E3).
-type end int
-
-const (
-	endFinished   end = iota
-	endFailed         // E3: by itself; maxRetries runs it again
-	endLost           // E2: failover runs it again
-	endNeverBegan     // E1: launched again
-	endRejected       // E1: the master's ERROR, launched again a few times
-	endOtherInfo      // X1: the master has its executor otherwise; launched again on a new one
-	endNoStart        // L6: its executor did not start on that agent
-	endKilled         // as wanted
-)
-
-// classify says what a terminal update means for an attempt.
-func classify(s *shard, u cluster.Update) end {
-	began := s.Seen >= seenStarting
-	switch u.State {
-	case cluster.Finished:
-		return endFinished
-	case cluster.Failed:
-		switch u.Reason {
-		case cluster.ReasonContainerMemory, cluster.ReasonContainerDisk:
-			return endFailed
-		}
-		if u.Source == cluster.FromExecutor {
-			return endFailed
-		}
-		if !began {
-			return endNoStart
-		}
-		return endLost
-	case cluster.Killed:
-		switch {
-		case !s.KillSince.IsZero():
-			return endKilled
-		case !began:
-			return endNeverBegan // killed while staged: it is safe to launch it again
-		}
-		return endLost
-	case cluster.Error:
-		if !began && len(u.UUID) == 0 {
-			if strings.Contains(u.Message, "ExecutorInfo") && strings.Contains(u.Message, "not compatible") {
-				return endOtherInfo
-			}
-			return endRejected
-		}
-		return endFailed
-	}
-	// DROPPED, LOST, GONE, GONE_BY_OPERATOR and a final UNKNOWN.
-	if !began && u.State == cluster.Dropped && u.Source == cluster.FromAgent && u.Reason == cluster.ReasonExecutorTerminated {
-		return endNoStart // the agent could not even make the executor's folder
-	}
-	if !began {
-		return endNeverBegan
-	}
-	return endLost
-}
 
 // endAttempt ends the present attempt of a shard: the shard is over, or waits
 // to be launched again.
@@ -209,7 +149,7 @@ func (c *Core) again(ref taskRef, source Source, tries int) {
 	s.State, s.Type = Waiting, source
 	s.WaitSince = c.now
 	s.NotBefore = c.now.Add(backoff(c.opt.BackoffFirst, c.opt.BackoffMost, tries))
-	s.Seen, s.UUID, s.acceptSeq, s.known = 0, nil, 0, false
+	s.Seen, s.Fetching, s.UUID, s.acceptSeq, s.known = 0, false, nil, 0, false
 	s.Unreachable, s.EndUnclear, s.EndState, s.KillSince = time.Time{}, time.Time{}, "", time.Time{}
 	s.Launched, s.Start, s.Complete, s.Exit = time.Time{}, time.Time{}, time.Time{}, nil
 	c.dirty.shard(e, ref.index)
@@ -326,11 +266,7 @@ func (c *Core) sweepTask(ref taskRef) {
 			u := cluster.Update{TaskID: s.TaskID, AgentID: s.Agent, State: cluster.State(s.EndState), Source: cluster.FromAgent,
 				Message: "the cluster said so, and its agent never sent why"}
 			c.readEnd(s, u)
-			how := classify(s, u)
-			if how == endNoStart {
-				how = endLost // it may have begun: only the agent could tell
-			}
-			c.endAttempt(ref, how)
+			c.endAttempt(ref, classify(s, u, c.heard(s)))
 		}
 	case !s.Unreachable.IsZero():
 		wait, gone := c.opt.UnreachableLost, c.now.Sub(s.Unreachable)

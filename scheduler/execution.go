@@ -79,7 +79,11 @@ type shard struct {
 	WaitSince   time.Time `json:"ws,omitzero"`
 
 	// Seen is how far the attempt was seen to go: 0 nothing, 1 staging, 2 starting, 3 running.
-	Seen   int    `json:"sn,omitempty"`
+	Seen int `json:"sn,omitempty"`
+	// Fetching tells that the last word of the attempt's executor was that it fetches the package: no process of it was
+	// made yet (rule E1).
+	Fetching bool `json:"fe,omitempty"`
+
 	UUID   []byte `json:"u,omitempty"` // of the last update that changed something
 	Errors int    `json:"ne,omitempty"`
 	Losses int    `json:"nl,omitempty"`

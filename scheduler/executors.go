@@ -23,6 +23,9 @@ type executorRecord struct {
 	Role string `json:"role,omitempty"`
 	// Sandbox is the folder of its newest run, as it reported it: an absolute path on its agent's host, "" before that.
 	Sandbox string `json:"sandbox,omitempty"`
+	// Heard tells that an update of the executor, about any task, was committed. From the acknowledgement on, which
+	// follows the commit, it makes processes before it reports their tasks (rule E1).
+	Heard bool `json:"heard,omitempty"`
 	// Closing is committed before SHUTDOWN is sent; from then on nothing is
 	// matched to it (rule X2).
 	Closing  bool      `json:"closing,omitempty"`
@@ -94,6 +97,12 @@ func (c *Core) closeExecutor(x *executorRecord) {
 		c.closing[x.Info.ID] = x
 		c.dirty.executor(x.Info.ID)
 	}
+}
+
+// heard reports whether the executor of an attempt was heard. Of one without a record nothing is known.
+func (c *Core) heard(s *shard) bool {
+	x := c.executors[s.Executor]
+	return x == nil || x.Heard
 }
 
 // dropExecutor forgets an executor that is gone. If it should live on unseen,

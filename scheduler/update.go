@@ -29,6 +29,10 @@ func (c *Core) update(u cluster.Update) {
 	}
 	if x := c.executors[u.ExecutorID]; x != nil && len(u.UUID) > 0 {
 		x.lastUpdate, x.ran = c.now, true
+		if u.Source == cluster.FromExecutor && !x.Heard {
+			x.Heard = true
+			c.dirty.executor(x.Info.ID)
+		}
 	}
 	if x := c.executors[u.ExecutorID]; x != nil && u.Source != cluster.FromMaster && x.pending == 0 {
 		// Only a task of its last ACCEPT: what is told of older ones, and the offers
@@ -102,10 +106,17 @@ func (c *Core) alive(ref taskRef, u cluster.Update) {
 		s.Unreachable, s.EndUnclear, s.EndState = time.Time{}, time.Time{}, ""
 		changed = true
 	}
+	st, ok := wire.DecodeStatus(u.Data)
+	switch fetching := ok && st.Phase == wire.PhaseFetch && u.State == cluster.Starting; {
+	case fetching && s.Seen < seenStarting:
+		s.Fetching = true // a repeated or late one changes nothing: the executor may have gone on since
+	case !fetching && seen >= seenStarting && s.Fetching:
+		s.Fetching, changed = false, true
+	}
 	if seen > s.Seen {
 		s.Seen, changed = seen, true
 	}
-	if st, ok := wire.DecodeStatus(u.Data); ok {
+	if ok {
 		changed = c.learnSandbox(s, st) || changed
 		if !st.StartTime.IsZero() && !s.Start.Equal(st.StartTime) {
 			s.Start, changed = st.StartTime, true
@@ -198,7 +209,7 @@ func (c *Core) terminal(ref taskRef, u cluster.Update) {
 	if u.State == cluster.Unreachable || u.State == cluster.Unknown {
 		s.Complete = c.now
 	}
-	c.endAttempt(ref, classify(s, u))
+	c.endAttempt(ref, classify(s, u, c.heard(s)))
 	if u.Reason == cluster.ReasonAgentRemoved && s.State == Waiting {
 		// A new agent has registered at the address of the task's. Its executors may live, but they are refused when they ask
 		// the new one to let them in, and end their tasks (rule X6): until then the next attempt waits (promise 2).

@@ -72,6 +72,9 @@ type Status struct {
 	Phase string `json:"phase,omitempty"`
 	// Unreachable is the host, with its port if the URL names one, that gave no answer when the package was to be fetched.
 	Unreachable string `json:"unreachable,omitempty"`
+	// SupervisorLost tells that the process which supervises the executor's tasks was killed, and this one with it. It
+	// may have begun.
+	SupervisorLost bool `json:"supervisorLost,omitempty"`
 	// ExitStatus is the process's exit status, or nil when it was never
 	// started or ended by a signal.
 	ExitStatus *int `json:"exitStatus,omitempty"`

@@ -1,0 +1,61 @@
+package executor_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	mesos "github.com/mesos/mesos-go/api/v1/lib"
+)
+
+// TestE1NoProcessBeforeItsWord: while the agent does not take the word that a task begins, no process of it is made: so
+// one that is lost without that word never began. It is so for the first tasks of an executor, fetched or not.
+func TestE1NoProcessBeforeItsWord(t *testing.T) {
+	t.Parallel()
+	a := newAgent(t)
+	begun := filepath.Join(t.TempDir(), "begun")
+	a.mu.Lock()
+	a.refusing = true
+	a.mu.Unlock()
+	a.launch(taskOf("first", script(t, "echo first >>"+begun)))
+	// The second time that an update is refused, all that the executor would have done before the answer is done.
+	a.until("two refusals", func() bool { return a.refused >= 2 })
+	if _, err := os.Stat(begun); err == nil {
+		t.Error("the process was made though its agent has no word of it")
+	}
+	a.mu.Lock()
+	a.refusing = false
+	a.mu.Unlock()
+	a.await("first", mesos.TASK_FINISHED)
+	if text, _ := os.ReadFile(begun); string(text) != "first\n" {
+		t.Errorf("it wrote %q", text)
+	}
+}
+
+// TestE1OneWordIsEnough: once the scheduler has acknowledged an update of the executor, a task whose package is there
+// is reported by its end alone if it is short: no update is spent on its begin. Until then each task says so.
+func TestE1OneWordIsEnough(t *testing.T) {
+	t.Parallel()
+	a := newAgent(t)
+	url := script(t, "exit 0")
+	a.mu.Lock()
+	a.silent = true
+	a.mu.Unlock()
+	for _, id := range []string{"fetches", "unheard"} {
+		a.launch(taskOf(id, url))
+		a.await(id, mesos.TASK_FINISHED)
+	}
+	a.mu.Lock()
+	a.silent = false
+	a.mu.Unlock()
+	a.stop()
+	a.listen(a.address)
+	a.until("acknowledgements", func() bool { return len(a.acked) == 5 })
+	a.launch(taskOf("heard", url))
+	a.await("heard", mesos.TASK_FINISHED)
+	for id, want := range map[string]string{"fetches": "STARTING STARTING FINISHED", "unheard": "STARTING FINISHED", "heard": "FINISHED"} {
+		if got := a.states(id); got != want {
+			t.Errorf("%s: %s, expected %s", id, got, want)
+		}
+	}
+}
