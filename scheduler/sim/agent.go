@@ -33,16 +33,6 @@ type agent struct {
 	unavailable  time.Time // when its maintenance begins, if some is planned
 }
 
-// executor is one container.
-type executor struct {
-	info   cluster.Executor
-	ready  bool
-	ending bool // its framework was removed
-	dead   bool
-	queued []string // tasks to be handed over when it is ready
-	missed []string // those that the agent's restart came before
-}
-
 // task is one attempt, with its stream of updates.
 type task struct {
 	a         *agent
@@ -57,6 +47,9 @@ type task struct {
 	retries   int  // of the head; also tells old timers from new ones
 	process   *process
 	killing   bool
+	fetching  bool
+	start     time.Time       // of its process
+	last      *process        // the newest that it had
 	wasAway   bool            // its agent was unreachable, or partitioned, while it was there
 	pending   []pendingUpdate // from the executor, while the agent is down
 }
@@ -73,6 +66,7 @@ type process struct {
 	lingers   bool // its executor is dead, the guard is at it
 	foreign   bool // of the original
 	removed   bool // its framework was torn down; the agent may not know yet
+	forgotten bool // its machine was started again, which lost what its agent knew of it
 }
 
 func (w *world) addAgent(host string, size int) *agent {
@@ -191,86 +185,6 @@ func (a *agent) run(l cluster.TaskLaunch, startExecutor bool) {
 	w.after(w.latency(), func() { a.start(x, t) })
 }
 
-func (a *agent) executorReady(x *executor) {
-	w := a.w
-	if x.dead || a.lost {
-		return
-	}
-	if !a.up {
-		w.after(time.Second, func() { a.executorReady(x) })
-		return
-	}
-	if w.dice(StartFails) {
-		a.end(x, cluster.ReasonContainerLaunchFailed, "Failed to launch container: Failed to fetch", 256)
-		return
-	}
-	x.ready = true
-	for _, id := range x.missed {
-		if t := a.tasks[id]; t != nil {
-			a.takes(t, pendingUpdate{state: cluster.Dropped, source: cluster.FromAgent, reason: "REASON_SLAVE_RESTARTED", message: "Task launched during agent restart"})
-		}
-	}
-	queued := x.queued
-	x.queued = nil
-	for _, id := range queued {
-		if t := a.tasks[id]; t != nil && !over(t.state) {
-			a.start(x, t)
-		}
-	}
-}
-
-// start is the executor beginning a task.
-func (a *agent) start(x *executor, t *task) {
-	w := a.w
-	if x.dead || a.lost || over(t.state) || t.process != nil || t.killing {
-		return
-	}
-	a.executorSays(t, cluster.Starting, "")
-	w.after(w.between(time.Millisecond, 300*time.Millisecond), func() {
-		if x.dead || a.lost || over(t.state) || t.killing {
-			return
-		}
-		if w.dice(PackageFails) {
-			a.executorSays(t, cluster.Failed, "the package cannot be fetched")
-			return
-		}
-		p := &process{task: t.launch.TaskID, job: t.wire.JobName, exec: t.wire.ExecutionID, item: t.wire.Item, agent: a.id, began: w.now}
-		p.wasAway = t.wasAway || a.with == nil || a.with != w.master
-		p.removed = w.removed[t.launch.Executor.Framework]
-		t.process = p
-		w.check.processBegins(p)
-		a.executorSays(t, cluster.Running, "")
-		lasts := w.between(time.Millisecond, 3*time.Second)
-		if !w.calm && w.rng.IntN(4) == 0 {
-			lasts = w.between(time.Second, w.users.longest)
-		}
-		w.after(lasts, func() {
-			if t.process != p || p.lingers {
-				return
-			}
-			ok := !w.chance(w.users.failing)
-			a.processEnds(t)
-			switch {
-			case w.dice(TaskProcessKilled):
-				a.executorSays(t, cluster.Failed, "killed by signal 9")
-			case w.dice(SandboxFull):
-				a.executorSays(t, cluster.Failed, "its output could not be written: no space left on device")
-			case ok:
-				a.executorSays(t, cluster.Finished, "")
-			default:
-				a.executorSays(t, cluster.Failed, "exit status 1")
-			}
-		})
-	})
-}
-
-func (a *agent) processEnds(t *task) {
-	if t.process != nil {
-		a.w.check.processEnds(t.process)
-		t.process = nil
-	}
-}
-
 func (a *agent) kill(id string, grace time.Duration) {
 	w := a.w
 	t := a.tasks[id]
@@ -327,50 +241,3 @@ func (a *agent) shutdown(id string) {
 	a.w.check.shutdownArrives(a, x)
 	a.w.after(a.w.latency(), func() { a.end(x, cluster.ReasonExecutorTerminated, "Executor terminated", 0) })
 }
-
-// end is the end of an executor, with its tasks.
-func (a *agent) end(x *executor, reason, message string, status int) {
-	w := a.w
-	if x.dead {
-		return
-	}
-	if w.trace.on() {
-		w.trace.add("executor %s ends: %s", x.info.ID, message)
-	}
-	x.dead = true
-	a.executorLost = w.now
-	if a.executors[x.info.ID] == x {
-		delete(a.executors, x.info.ID)
-	}
-	for _, id := range sorted(a.tasks) {
-		t := a.tasks[id]
-		if t.executor != x.info.ID || t.launch.Executor.ID == "" {
-			continue
-		}
-		t.pending = nil
-		if p := t.process; p != nil {
-			t.process = nil
-			if a.lost {
-				w.check.processEnds(p)
-			} else {
-				// The guard kills it in a moment (rule X7).
-				p.lingers = true
-				w.count(TaskOutlivesExecutor)
-				w.after(w.between(time.Millisecond, 150*time.Millisecond), func() { w.check.processEnds(p) })
-			}
-		}
-		if !over(t.state) {
-			a.takes(t, pendingUpdate{state: cluster.Failed, source: cluster.FromAgent, reason: reason, message: message})
-		}
-	}
-	id := x.info.ID
-	if a.online() && w.dice(ExitLost) {
-		// The connection broke just then; the master hears of it as the agent registers again.
-		a.disconnect()
-		a.connect(w.between(time.Second, 30*time.Second))
-		return
-	}
-	a.toMaster(NumFaults, func(m *master) { m.executorEnded(a, id, status) })
-}
-
-func (t *task) running() bool { return t.process != nil }

@@ -32,7 +32,8 @@ type checker struct {
 	mark      time.Time
 	decidedAt time.Time // what the clock showed at the step of the last commit
 	running   map[shardOf][]*process
-	foreign   map[*process]bool // of the original
+	foreign   map[*process]bool           // of the original
+	begun     map[string]map[int]*process // the newest of each shard of an execution
 	processes int
 	ended     int
 	waits     map[string]time.Duration // since when executions wait in a crowded, calm world
@@ -50,7 +51,7 @@ type shardOf struct {
 func newChecker(w *world) *checker {
 	return &checker{w: w, decoder: newDecoder(), execs: map[string]*execRecord{}, early: map[string]*execRecord{}, ever: map[string]bool{}, jobs: map[string]*jobMirror{}, live: map[string]string{},
 		ghosts: map[string]string{}, removedBy: map[string]string{}, alive: map[string]bool{}, executors: map[string]bool{}, toldToEnd: map[string]bool{}, infos: map[string]cluster.Executor{},
-		liveSince: map[string]time.Duration{}, promises: map[string]bool{}, endNoted: map[string]bool{}, running: map[shardOf][]*process{}, foreign: map[*process]bool{}}
+		liveSince: map[string]time.Duration{}, promises: map[string]bool{}, endNoted: map[string]bool{}, running: map[shardOf][]*process{}, begun: map[string]map[int]*process{}, foreign: map[*process]bool{}}
 }
 
 // execution is a header that was committed.
@@ -181,6 +182,7 @@ func (c *checker) executionGone(id string) {
 	}
 	delete(c.job(e.Job).open, id)
 	delete(c.execs, id)
+	delete(c.begun, id)
 }
 
 // promised: a requester was told that this execution was made.
@@ -260,6 +262,7 @@ func (c *checker) processBegins(p *process) {
 			w.fail("nothing runs twice: what finished has finished", "execution %s, item %d runs again as %s", p.exec, p.item, p.task)
 		}
 	}
+	c.beginsOnce(p)
 	key := shardOf{p.job, p.item}
 	for _, old := range c.running[key] {
 		switch {
@@ -278,6 +281,24 @@ func (c *checker) processBegins(p *process) {
 	if w.trace.on() {
 		w.trace.add("process of %s begins on %s", p.task, p.agent)
 	}
+}
+
+// beginsOnce checks that what may have begun is not run again unless its job asked for that (rule E1). A machine that is
+// started again with what its agent knew is beyond the rule where the agent was not seen to be away.
+func (c *checker) beginsOnce(p *process) {
+	e := c.execs[p.exec]
+	if e == nil || e.Settings == nil {
+		return
+	}
+	if c.begun[p.exec] == nil {
+		c.begun[p.exec] = map[int]*process{}
+	}
+	old := c.begun[p.exec][p.item]
+	c.begun[p.exec][p.item] = p
+	if old == nil || old.foreign || old.forgotten || p.failover || e.Settings.Job.MaxRetries > 0 || c.w.forgotten[old.task] {
+		return
+	}
+	c.w.fail("E1 what may have begun counts as begun", "execution %s, item %d: %s begins on %s after %s began on %s", p.exec, p.item, p.task, p.agent, old.task, old.agent)
 }
 
 func (c *checker) processEnds(p *process) {

@@ -82,7 +82,8 @@ const (
 	TaskProcessKilled
 	SandboxFull
 	ExecutorRefused
-	lastByChance = ExecutorRefused
+	ExecutorCrashAtBegin
+	lastByChance = ExecutorCrashAtBegin
 )
 
 // Faults that follow from others.
@@ -118,6 +119,9 @@ const (
 	Drained
 	Forgotten
 	TaskOutlivesFramework
+	BeginHeldBack
+	EndedWhileFetching
+	EndedBeforeReport
 	RemovalForgotten
 	FiltersKept
 	UnknownToAgent
@@ -137,14 +141,14 @@ var faultNames = [NumFaults]string{
 	"ACCEPT or its answer lost", "ACCEPT late", "ACCEPT answered late", "master rejects a task", "launch lost on the way to the agent", "KILL lost", "SHUTDOWN lost",
 	"acknowledgement lost", "update lost", "update doubled", "update late", "FAILURE lost", "executor's exit not told", "executor fails to start",
 	"package cannot be fetched", "executor does not survive an agent restart", "operator edits a document", "executor crashes as a task is on its way",
-	"task's process killed", "disk full in the sandbox", "master has another ExecutorInfo of an executor",
+	"task's process killed", "disk full in the sandbox", "master has another ExecutorInfo of an executor", "executor crashes as a process begins",
 	"a new leader's server lags behind the last commits", "framework id, queues and documents of the original", "task that the original left running", "queue of the original", "operator writes what cannot be used", "change conflicts with an operator's edit",
 	"a live task is not forgotten", "agent about to go is on offer",
 	"deposed leader tries to write", "deposed leader wakes up", "call on an old stream", "second subscriber takes over", "ACCEPT of a gone offer",
 	"ACCEPT on an executor just gone", "launch for an executor just gone", "end told without cause", "silence for a recovering agent", "UNKNOWN for a running task", "agent marked unreachable", "unreachable agent returns",
 	"task lost on the way", "task outlives its executor", "update sent again", "trigger repeated with its key", "write in several commits", "many fires in one instant",
 	"fire finds its job running", "second process while the first is unreachable (failover) or forgotten", "drain", "ghost forgotten by an operator",
-	"task outlives its framework", "next master knows nothing of a removed framework", "filters outlive a leader", "UNKNOWN of a task that its agent does not have (Mesos 1.4)",
+	"task outlives its framework", "process held back until the agent has a word of it", "executor ends while it fetches", "executor ends before it reported a process", "next master knows nothing of a removed framework", "filters outlive a leader", "UNKNOWN of a task that its agent does not have (Mesos 1.4)",
 }
 
 func (f Fault) String() string { return faultNames[f] }
@@ -155,7 +159,7 @@ var chances = map[Fault]float64{
 	CommitUnknownDone: 0.01, CommitUnknownNotDone: 0.01, CommitLostWithTerm: 0.003, SubscribeFails: 0.2, CallLost: 0.002,
 	AcceptLost: 0.01, AcceptLate: 0.05, AcceptAnsweredLate: 0.1, MasterRejects: 0.01, RunLost: 0.01, KillLost: 0.1, ShutdownLost: 0.2,
 	AckLost: 0.02, UpdateLost: 0.02, UpdateDoubled: 0.03, UpdateLate: 0.02, FailureLost: 0.3, ExitLost: 0.02, StartFails: 0.05, PackageFails: 0.02, ExecutorNotBack: 0.5,
-	OperatorEdits: 1, ExecutorCrashAtLaunch: 0.01, TaskProcessKilled: 0.02, SandboxFull: 0.01, ExecutorRefused: 0.01,
+	OperatorEdits: 1, ExecutorCrashAtLaunch: 0.01, TaskProcessKilled: 0.02, SandboxFull: 0.01, ExecutorRefused: 0.01, ExecutorCrashAtBegin: 0.01,
 	CrashBeforeCommit: 0.003, CrashAfterCommit: 0.003, CrashBeforeAccept: 0.01, CrashAfterAccept: 0.01, CrashBeforeAck: 0.003, CrashAfterAck: 0.003,
 	CrashBeforeKill: 0.02, CrashAfterKill: 0.02, CrashBeforeSubscribe: 0.02, CrashBeforeReply: 0.02,
 }

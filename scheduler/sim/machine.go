@@ -125,6 +125,9 @@ func (a *agent) forgetRemoved() {
 // forget drops a task with its updates: none is sent again.
 func (a *agent) forget(id string) {
 	a.tasks[id].updates, a.tasks[id].forgotten = nil, true
+	if p := a.tasks[id].last; p != nil {
+		p.forgotten = true
+	}
 	delete(a.tasks, id)
 }
 

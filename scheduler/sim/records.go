@@ -36,6 +36,7 @@ type record struct {
 		Job struct {
 			Failover           bool `json:"failover"`
 			ShardingTotalCount int  `json:"shardingTotalCount"`
+			MaxRetries         int  `json:"maxRetries"`
 		} `json:"job"`
 	} `json:"settings"`
 	Shards     []shardRecord `json:"shards"`

@@ -12,11 +12,16 @@ type pendingUpdate struct {
 	source  cluster.Source
 	reason  string
 	message string
+	phase   string
 }
 
 // executorSays is an update of the executor: kept while the agent is down.
 func (a *agent) executorSays(t *task, state cluster.State, message string) {
-	u := pendingUpdate{state: state, source: cluster.FromExecutor, message: message}
+	a.executorReports(t, pendingUpdate{state: state, message: message})
+}
+
+func (a *agent) executorReports(t *task, u pendingUpdate) {
+	u.source = cluster.FromExecutor
 	if !a.up {
 		t.pending = append(t.pending, u)
 		return
@@ -33,7 +38,7 @@ func (a *agent) takes(t *task, p pendingUpdate) {
 	u := cluster.Update{TaskID: t.launch.TaskID, AgentID: a.id, ExecutorID: t.executor, State: p.state, Source: p.source, Reason: p.reason, Message: p.message,
 		UUID: a.w.uuid(), Timestamp: a.w.wall()}
 	if p.source == cluster.FromExecutor {
-		s := wire.Status{Dir: "tasks/1", Cause: p.message, Sandbox: "/work/slaves/" + a.id + "/frameworks/" + t.launch.Executor.Framework +
+		s := wire.Status{Dir: "tasks/1", Cause: p.message, Phase: p.phase, StartTime: t.start, Sandbox: "/work/slaves/" + a.id + "/frameworks/" + t.launch.Executor.Framework +
 			"/executors/" + t.executor + "/runs/c-" + t.executor}
 		u.Data, _ = s.Encode()
 	}
@@ -85,6 +90,9 @@ func (a *agent) acknowledged(taskID string, uuid []byte) {
 		return
 	}
 	state := t.updates[0].State
+	if x := a.executors[t.executor]; x != nil && !x.dead && t.updates[0].Source == cluster.FromExecutor {
+		x.heard = true
+	}
 	t.updates = t.updates[1:]
 	t.retries = 0
 	if over(state) {

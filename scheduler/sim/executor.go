@@ -1,0 +1,215 @@
+package sim
+
+import (
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/wire"
+)
+
+// executor is one container.
+type executor struct {
+	info   cluster.Executor
+	ready  bool
+	ending bool // its framework was removed
+	dead   bool
+	// heard: an acknowledgement has reached it. Until then no process begins before the agent has a word of its task (rule E1).
+	heard  bool
+	queued []string // tasks to be handed over when it is ready
+	missed []string // those that the agent's restart came before
+}
+
+func (a *agent) executorReady(x *executor) {
+	w := a.w
+	if x.dead || a.lost {
+		return
+	}
+	if !a.up {
+		w.after(time.Second, func() { a.executorReady(x) })
+		return
+	}
+	if w.dice(StartFails) {
+		a.end(x, cluster.ReasonContainerLaunchFailed, "Failed to launch container: Failed to fetch", 256)
+		return
+	}
+	x.ready = true
+	for _, id := range x.missed {
+		if t := a.tasks[id]; t != nil {
+			a.takes(t, pendingUpdate{state: cluster.Dropped, source: cluster.FromAgent, reason: "REASON_SLAVE_RESTARTED", message: "Task launched during agent restart"})
+		}
+	}
+	queued := x.queued
+	x.queued = nil
+	for _, id := range queued {
+		if t := a.tasks[id]; t != nil && !over(t.state) {
+			a.start(x, t)
+		}
+	}
+}
+
+// settles is how long a process runs before its executor reports it.
+const settles = 25 * time.Millisecond
+
+// start is the executor beginning a task, with the promises of rule E1.
+func (a *agent) start(x *executor, t *task) {
+	w := a.w
+	if !a.mayStart(x, t) {
+		return
+	}
+	switch {
+	case w.rng.IntN(4) == 0:
+		a.fetch(x, t)
+	case x.heard:
+		a.begin(x, t)
+	default:
+		a.announce(x, t)
+	}
+}
+
+func (a *agent) mayStart(x *executor, t *task) bool {
+	return !x.dead && !a.lost && !over(t.state) && t.process == nil && !t.killing
+}
+
+func (a *agent) fetch(x *executor, t *task) {
+	w := a.w
+	a.executorReports(t, pendingUpdate{state: cluster.Starting, phase: wire.PhaseFetch})
+	t.fetching = true
+	takes := w.between(time.Millisecond, 300*time.Millisecond)
+	if w.rng.IntN(4) == 0 {
+		takes = w.between(time.Second, 10*time.Second)
+	}
+	w.after(takes, func() {
+		if !a.mayStart(x, t) {
+			return
+		}
+		t.fetching = false
+		if w.dice(PackageFails) {
+			a.executorSays(t, cluster.Failed, "the package cannot be fetched")
+			return
+		}
+		a.announce(x, t)
+	})
+}
+
+// announce says that the process is about to be made, and makes it when the agent has that.
+func (a *agent) announce(x *executor, t *task) {
+	a.executorSays(t, cluster.Starting, "")
+	a.w.after(a.w.latency(), func() { a.beginOnceTaken(x, t) })
+}
+
+func (a *agent) beginOnceTaken(x *executor, t *task) {
+	if len(t.pending) > 0 && a.mayStart(x, t) {
+		a.w.count(BeginHeldBack)
+		a.w.after(100*time.Millisecond, func() { a.beginOnceTaken(x, t) })
+		return
+	}
+	a.begin(x, t)
+}
+
+// begin makes the process.
+func (a *agent) begin(x *executor, t *task) {
+	w := a.w
+	if !a.mayStart(x, t) {
+		return
+	}
+	p := &process{task: t.launch.TaskID, job: t.wire.JobName, exec: t.wire.ExecutionID, item: t.wire.Item, agent: a.id, began: w.now}
+	p.wasAway = t.wasAway || a.with == nil || a.with != w.master
+	p.removed = w.removed[t.launch.Executor.Framework]
+	t.process, t.start, t.last = p, w.wall(), p
+	w.check.processBegins(p)
+	if w.dice(ExecutorCrashAtBegin) {
+		w.after(w.between(time.Millisecond, 2*settles), func() { a.end(x, cluster.ReasonExecutorTerminated, "Executor terminated", 9) })
+	}
+	w.after(settles, func() {
+		if t.process == p && !p.lingers {
+			a.executorSays(t, cluster.Running, "")
+		}
+	})
+	lasts := w.between(time.Millisecond, 3*time.Second)
+	switch w.rng.IntN(8) {
+	case 0, 1:
+		if !w.calm {
+			lasts = w.between(time.Second, w.users.longest)
+		}
+	case 2:
+		lasts = w.between(time.Millisecond, settles)
+	}
+	w.after(lasts, func() {
+		if t.process != p || p.lingers {
+			return
+		}
+		ok := !w.chance(w.users.failing)
+		a.processEnds(t)
+		switch {
+		case w.dice(TaskProcessKilled):
+			a.executorSays(t, cluster.Failed, "killed by signal 9")
+		case w.dice(SandboxFull):
+			a.executorSays(t, cluster.Failed, "its output could not be written: no space left on device")
+		case ok:
+			a.executorSays(t, cluster.Finished, "")
+		default:
+			a.executorSays(t, cluster.Failed, "exit status 1")
+		}
+	})
+}
+
+func (a *agent) processEnds(t *task) {
+	if t.process != nil {
+		a.w.check.processEnds(t.process)
+		t.process = nil
+	}
+}
+
+// end is the end of an executor, with its tasks.
+func (a *agent) end(x *executor, reason, message string, status int) {
+	w := a.w
+	if x.dead {
+		return
+	}
+	if w.trace.on() {
+		w.trace.add("executor %s ends: %s", x.info.ID, message)
+	}
+	x.dead = true
+	a.executorLost = w.now
+	if a.executors[x.info.ID] == x {
+		delete(a.executors, x.info.ID)
+	}
+	for _, id := range sorted(a.tasks) {
+		t := a.tasks[id]
+		if t.executor != x.info.ID || t.launch.Executor.ID == "" {
+			continue
+		}
+		t.pending = nil
+		switch {
+		case over(t.state):
+		case t.fetching:
+			w.count(EndedWhileFetching)
+		case t.process != nil && t.state == cluster.Staging:
+			w.count(EndedBeforeReport)
+		}
+		if p := t.process; p != nil {
+			t.process = nil
+			if a.lost {
+				w.check.processEnds(p)
+			} else {
+				// The guard kills it in a moment (rule X7).
+				p.lingers = true
+				w.count(TaskOutlivesExecutor)
+				w.after(w.between(time.Millisecond, 150*time.Millisecond), func() { w.check.processEnds(p) })
+			}
+		}
+		if !over(t.state) {
+			a.takes(t, pendingUpdate{state: cluster.Failed, source: cluster.FromAgent, reason: reason, message: message})
+		}
+	}
+	id := x.info.ID
+	if a.online() && w.dice(ExitLost) {
+		// The connection broke just then; the master hears of it as the agent registers again.
+		a.disconnect()
+		a.connect(w.between(time.Second, 30*time.Second))
+		return
+	}
+	a.toMaster(NumFaults, func(m *master) { m.executorEnded(a, id, status) })
+}
+
+func (t *task) running() bool { return t.process != nil }
