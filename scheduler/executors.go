@@ -36,9 +36,12 @@ type executorRecord struct {
 	pending int           // unanswered ACCEPTs that name it
 	// sentWith is the last ACCEPT that named it. confirmed: after that was answered the
 	// cluster told of a task of it, so offers that come now tell the truth (rule X3).
-	sentWith     int64
-	confirmed    bool
-	lastUpdate   time.Time
+	sentWith   int64
+	confirmed  bool
+	lastUpdate time.Time
+	// ended: its agent told that it ended with a task of its last ACCEPT, so nothing can have started it again since. Its
+	// record goes when no task of it is live.
+	ended        bool
 	ran          bool // it is known to have started, or of an earlier leader
 	idleSince    time.Time
 	lookingAt    time.Time
@@ -236,6 +239,10 @@ func (c *Core) tendExecutors() {
 	}
 	for _, id := range sortedKeys(c.closing) {
 		x := c.closing[id]
+		if x.ended && x.tasks == 0 && x.pending == 0 {
+			c.dropExecutor(x)
+			continue
+		}
 		if x.tasks > 0 || x.pending > 0 || !resendDue(c.now, x.shutdownSent, c.opt.ResendFirst, c.opt.ResendMost, x.shutdownTry) {
 			continue
 		}

@@ -293,8 +293,8 @@ func (c *Core) failure(f cluster.Failure) {
 		}
 		return
 	}
+	c.note(Note{Kind: NoteExecutor, Detail: fmt.Sprintf("%s ended (wait status %d)", f.ExecutorID, f.Status)})
 	if x := c.executors[f.ExecutorID]; x != nil {
-		c.note(Note{Kind: NoteExecutor, Detail: fmt.Sprintf("%s ended (wait status %d)", x.Info.ID, f.Status)})
 		if x.pending > 0 || x.tasks > 0 {
 			// An ACCEPT that was on its way has the agent start it once more under
 			// this id: the record stays until what was launched is over (X1, X2).

@@ -193,6 +193,9 @@ func (c *Core) terminal(ref taskRef, u cluster.Update) {
 	}
 	if x := c.executors[s.Executor]; x != nil && u.Source == cluster.FromAgent && u.Reason == cluster.ReasonExecutorTerminated {
 		c.closeExecutor(x) // FAILURE may get lost (rules X1, X3)
+		if u.State != cluster.Dropped && len(u.UUID) > 0 && x.pending == 0 && s.sentWith != 0 && s.sentWith == x.sentWith {
+			x.ended = true
+		}
 	}
 	if u.Source == cluster.FromExecutor {
 		c.agentWorks(ref) // a short task is told of by its end alone

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -198,7 +200,7 @@ func TestExecutorKilled(t *testing.T) {
 		kill func(m *system.Machine)
 	}{
 		{"executor", func(m *system.Machine) { m.KillProcess(m.Executors()[0]) }},
-		{"guard", func(m *system.Machine) { m.KillProcess(m.Guards()[0]) }},
+		{"supervisor", func(m *system.Machine) { m.KillProcess(m.Guards()[0]) }},
 		{"executor while the server is down", func(m *system.Machine) {
 			m.Kill()
 			m.KillProcess(m.Executors()[0])
@@ -233,22 +235,19 @@ func TestExecutorKilled(t *testing.T) {
 
 			e := m.Await(once, "FAILED")
 			for _, s := range e.Shards {
-				lost := s.State == "LOST" || test.name == "guard" && s.State == "FAILED" // the executor lives and says so
-				if !lost || s.FailureCause == "" || s.Attempt != 1 {
+				if s.State != "LOST" || s.FailureCause == "" || s.Attempt != 1 {
 					t.Errorf("without failover: %+v, want LOST and why", s)
 				}
 			}
 			if e.Reason == "" {
 				t.Errorf("without failover: %+v, want a reason", e)
 			}
-			if test.name != "guard" {
-				m.Started(again, 4)
-				e = m.Execution(again)
-				for _, s := range e.Shards {
-					// An attempt may have been sent to the executor that was gone, and never begun.
-					if s.Attempt < 2 || !strings.Contains(s.TaskID, "@-@FAILOVER@-@") {
-						t.Errorf("with failover: %+v, want a later attempt", s)
-					}
+			m.Started(again, 4)
+			e = m.Execution(again)
+			for _, s := range e.Shards {
+				// An attempt may have been sent to the executor that was gone, and never begun.
+				if s.Attempt < 2 || !strings.Contains(s.TaskID, "@-@FAILOVER@-@") {
+					t.Errorf("with failover: %+v, want a later attempt", s)
 				}
 			}
 			for _, task := range tasks {
@@ -257,19 +256,53 @@ func TestExecutorKilled(t *testing.T) {
 				}
 			}
 			release()
-			if test.name != "guard" {
-				m.Await(again, "FINISHED")
-			} else {
-				m.Await(again, "FINISHED", "FAILED")
-			}
+			m.Await(again, "FINISHED")
 			m.Run("once", "FINISHED") // the app still works
 			m.Stop()
 			starts, _ := m.Ran()
 			for part, n := range starts {
-				if part.Execution == again && n != 2 && test.name != "guard" || part.Execution == once && n != 1 {
+				if part.Execution == again && n != 2 || part.Execution == once && n != 1 {
 					t.Errorf("%+v ran %d times", part, n)
 				}
 			}
+		})
+	}
+}
+
+// TestExecutorKilledAsATaskBegins: a task whose executor is killed in its first milliseconds, before anybody was told of
+// it, has begun: without failover it is not run again (E1).
+func TestExecutorKilledAsATaskBegins(t *testing.T) {
+	for _, test := range []struct{ name, kills string }{
+		{"executor", `kill -9 $(ps -o ppid= $PPID)`},
+		{"supervisor", `kill -9 $PPID`},
+		{"both", `kill -9 $(ps -o ppid= $PPID) $PPID`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			m := start(t)
+			begun := filepath.Join(t.TempDir(), "begun")
+			m.App("killer", only(script(`echo begun >>`+begun+`; if [ "$KILLS" ]; then `+test.kills+`; fi`)), nil)
+			m.Job("first", "killer", nil)
+			m.Job("killer", "killer", system.Doc{"env": env("KILLS", "yes")})
+			for i := range 4 {
+				// The first time it is the executor's first task; later, with another task before it, it says nothing as it begins.
+				lines := 1
+				if i > 0 {
+					m.Run("first", "FINISHED")
+					lines = 2
+				}
+				e := m.Run("killer", "FAILED")
+				if s := e.Shards[0]; s.State != "LOST" || s.Attempt != 1 {
+					t.Errorf("run %d: %+v", i, s)
+				}
+				text, err := os.ReadFile(begun)
+				if err != nil || strings.Count(string(text), "begun") != lines {
+					t.Errorf("run %d: begun %q, %v; want %d lines", i, text, err, lines)
+				}
+				if err := os.Remove(begun); err != nil {
+					t.Error(err)
+				}
+			}
+			m.Stop()
 		})
 	}
 }

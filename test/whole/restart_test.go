@@ -138,7 +138,7 @@ func TestAnythingKilledAgainAndAgain(t *testing.T) {
 	random := rand.New(rand.NewPCG(seed, 0))
 	m := start(t)
 	m.App("storm", writes, nil)
-	m.Job("job", "storm", system.Doc{"cron": everySecond, "shardingTotalCount": 2, "misfire": true, "failover": true, "maxRetries": 5, "env": env("TAKES", "0.3")})
+	m.Job("job", "storm", system.Doc{"cron": everySecond, "shardingTotalCount": 2, "misfire": true, "failover": true, "env": env("TAKES", "0.3")})
 	kills := map[string]int{}
 	for range 18 {
 		<-time.After(time.Duration(random.IntN(1500)) * time.Millisecond) // the moment, not a wait for something
