@@ -312,6 +312,26 @@ func TestTaskKillsTheGuard(t *testing.T) {
 	mustEnd(t, pids)
 }
 
+// TestForkChainsWithoutSupervisor: forty chains of processes that fork and end without end, each in a session of its own,
+// outlive the supervisor that their task kills. The task's end is told when none of them is left.
+func TestForkChainsWithoutSupervisor(t *testing.T) {
+	a := newAgent(t)
+	chain := "chain-" + t.TempDir()
+	a.launch(taskOf("chains", script(t, fmt.Sprintf(`i=0; while [ $i -lt 40 ]; do setsid sh -c 'f() { f & }; f' %s & i=$((i+1)); done; kill -9 $PPID; exec sleep 1000`, chain))))
+	if _, status := a.await("chains", mesos.TASK_FAILED); !status.SupervisorLost || strings.Contains(status.Cause, "left") {
+		t.Errorf("%+v", status)
+	}
+	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, file := range files {
+		if line, err := os.ReadFile(file); err == nil && strings.Contains(string(line), chain) {
+			t.Errorf("%s is left: %q", file, line)
+		}
+	}
+	if status := a.exit(); status != 1 {
+		t.Errorf("exit status %d", status)
+	}
+}
+
 // TestTaskKillsItsSession: a task that kills all that it can find of its session kills the executor, the
 // guard and the other tasks. The agent sees that the executor has ended; nothing is left.
 func TestTaskKillsItsSession(t *testing.T) {

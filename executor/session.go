@@ -30,8 +30,9 @@ const senders = 8
 // starters is how many processes are being prepared and started at once.
 const starters = 4
 
-// inheritance is how long the executor tries to kill what a guard left behind that was killed.
-const inheritance = 5 * time.Second
+// inheritance is how long the executor tries to kill what a guard left behind that was killed. Only a process that the
+// kernel can't end, such as one that waits for a dead disk, lives as long.
+const inheritance = 30 * time.Second
 
 // Folders in the sandbox.
 const (
@@ -52,6 +53,10 @@ type session struct {
 
 	temporaries temporaries
 	starting    chan struct{} // holds one for each process that is being started
+
+	// orphaned is closed when the guard has ended and what it left behind was killed, but for processes in left.
+	orphaned chan struct{}
+	left     []int
 
 	mu     sync.Mutex
 	tasks  map[string]*task
@@ -88,7 +93,7 @@ func Run(ctx context.Context, config Config, log *slog.Logger) (err error) {
 		config: config, log: log, agent: newAgentClient(config), guard: guardian, store: store,
 		ledger: newLedger(), outputs: newOutputs(config.Sandbox, config.Output, log), base: baseEnvironment(), tasks: map[string]*task{},
 		temporaries: temporaries{dir: filepath.Join(config.Sandbox, temporariesFolder), log: log},
-		starting:    make(chan struct{}, starters),
+		starting:    make(chan struct{}, starters), orphaned: make(chan struct{}),
 	}
 	background, stop := context.WithCancel(context.Background())
 	var helpers sync.WaitGroup
@@ -102,6 +107,12 @@ func Run(ctx context.Context, config Config, log *slog.Logger) (err error) {
 		helpers.Wait()
 		s.agent.http.CloseIdleConnections()
 	}()
+	helpers.Go(func() {
+		<-guardian.Lost()
+		_ = guardian.Close() // reaps it, so that all other children are what it left behind
+		s.left = guard.KillChildren(inheritance)
+		close(s.orphaned)
+	})
 	for range senders {
 		helpers.Go(func() { s.send(background) })
 	}
@@ -118,8 +129,7 @@ func Run(ctx context.Context, config Config, log *slog.Logger) (err error) {
 	case err := <-away:
 		return err
 	case <-guardian.Lost():
-		_ = guardian.Close()
-		guard.KillChildren(inheritance)
+		<-s.orphaned
 		s.stopTasks()
 		s.work.Wait()
 		s.flushAfter(time.Second)

@@ -95,9 +95,14 @@ func (t *task) run() {
 	case err == nil:
 		t.ended(exit, why)
 	case errors.Is(err, guard.ErrLost):
+		// The end is told when nothing of the task is left, or it is said what is.
+		<-t.session.orphaned
 		status := t.status
 		status.Phase, status.SupervisorLost = wire.PhaseRun, true
 		status.Cause = "the process that supervises the executor's tasks was killed, and the task with it: by a task of this app, or possibly out of memory"
+		if left := t.session.left; len(left) > 0 {
+			status.Cause += fmt.Sprintf("; processes %v of its tasks can't be killed and are left on the agent", left)
+		}
 		t.log.Error("task failed", "error", err)
 		t.over(failedState, status.Cause, status)
 	case why != "":

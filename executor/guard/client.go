@@ -20,6 +20,7 @@ type Client struct {
 	conn    net.Conn
 	reader  sync.WaitGroup
 	lost    chan struct{}
+	close   func() error
 
 	sendMu  sync.Mutex
 	encoder *gob.Encoder
@@ -70,6 +71,7 @@ func Launch(exe string, args ...string) (*Client, error) {
 		command: command, conn: conn, lost: make(chan struct{}),
 		encoder: gob.NewEncoder(conn), processes: map[uint64]*Process{},
 	}
+	c.close = sync.OnceValue(c.end)
 	c.reader.Go(c.read)
 	c.reader.Go(c.wakeUp)
 	return c, nil
@@ -97,24 +99,6 @@ func Inherit() error {
 		return fmt.Errorf("become subreaper: %w", err)
 	}
 	return nil
-}
-
-// KillChildren kills every child of this process, and what becomes its child by that, until there is none
-// or patience is over. It is for a process that has no other children than those that it inherited.
-func KillChildren(patience time.Duration) {
-	for end := time.Now().Add(patience); time.Now().Before(end); {
-		pid, err := unix.Wait4(-1, nil, unix.WNOHANG, nil)
-		switch {
-		case err == unix.ECHILD:
-			return
-		case pid > 0:
-			continue // reaped; the next one
-		}
-		for _, pid := range children() {
-			_ = unix.Kill(pid, unix.SIGKILL)
-		}
-		<-time.After(time.Millisecond)
-	}
 }
 
 func socketpair() (ours, theirs *os.File, err error) {
@@ -231,8 +215,11 @@ func (c *Client) read() {
 	close(c.lost)
 }
 
-// Close kills all that is left of all tasks, at once, and returns when nothing is.
-func (c *Client) Close() error {
+// Close kills all that is left of all tasks, at once, and returns when nothing is, or when the guard is lost. It may be
+// called again, and gives the same answer.
+func (c *Client) Close() error { return c.close() }
+
+func (c *Client) end() error {
 	if unixConn, ok := c.conn.(*net.UnixConn); ok {
 		_ = unixConn.CloseWrite()
 	}

@@ -431,3 +431,44 @@ func BenchmarkRoundTrip(b *testing.B) {
 		})
 	})
 }
+
+// running counts the processes that run the script.
+func running(script string) (n int) {
+	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, file := range files {
+		if line, err := os.ReadFile(file); err == nil && strings.Contains(string(line), script) {
+			n++
+		}
+	}
+	return n
+}
+
+// TestForkChains: what forks without end is ended with its task, while other tasks go on, and its end is told when
+// nothing of it is left: each of twenty chains is one process at a time, whose parent is gone, and a thousand a second.
+func TestForkChains(t *testing.T) {
+	for name, setsid := range map[string]string{"in the group": "", "in other sessions": "setsid"} {
+		t.Run(name, func(t *testing.T) {
+			client, dir := launch(t), t.TempDir()
+			script := "chain-" + dir
+			other := start(t, client, shell(dir, "other", "exec sleep 1000"))
+			process := start(t, client, shell(dir, "chains", fmt.Sprintf("i=0; while [ $i -lt 20 ]; do %s sh -c 'f() { f & }; f' %s & i=$((i+1)); done; echo up; exec sleep 1000", setsid, script)))
+			content(t, filepath.Join(dir, "chains.out"))
+			for range 20 {
+				wait(t, start(t, client, shell(dir, "quick", "exit 0"))) // the guard has time for others
+			}
+			if err := process.Kill(50 * time.Millisecond); err != nil {
+				t.Fatal(err)
+			}
+			wait(t, process)
+			if n := running(script); n > 0 {
+				t.Errorf("%d processes are left", n)
+			}
+			if !alive(other.PID) {
+				t.Error("another task was hit")
+			}
+			if err := client.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}

@@ -43,10 +43,11 @@ func Serve() error {
 	}
 	s := &server{
 		null: null, marks: ownMarks(), encoder: gob.NewEncoder(socket),
-		processes: map[uint64]*process{}, byPID: map[int]*process{},
-		started: make(chan struct{}, 1), changed: make(chan struct{}),
+		processes: map[uint64]*process{}, byPID: map[int]*process{}, ending: map[*process]bool{},
+		started: make(chan struct{}, 1), changed: make(chan struct{}), toSweep: make(chan struct{}, 1),
 	}
 	go s.reap()
+	go s.sweep()
 	end := make(chan error)
 	go func() {
 		runtime.LockOSThread() // tasks die with the thread that forked them (Pdeathsig)
@@ -69,9 +70,11 @@ type server struct {
 	mu        sync.Mutex
 	processes map[uint64]*process
 	byPID     map[int]*process
-	changed   chan struct{} // closed and replaced whenever something was reaped
+	ending    map[*process]bool // their main process was reaped, and something of them is left
+	changed   chan struct{}     // closed and replaced whenever something was reaped, or a grace is over
 
 	started chan struct{} // tells the reaper that there is a child again
+	toSweep chan struct{} // tells the sweeper that something is ending
 }
 
 type process struct {
@@ -239,123 +242,4 @@ func (s *server) signal(p *process, sig syscall.Signal) {
 func (s *server) wake() {
 	close(s.changed)
 	s.changed = make(chan struct{})
-}
-
-// reap waits for children, whoever's they were, for ever.
-func (s *server) reap() {
-	for {
-		// The zombie stays until its group is signalled, so that the number is still ours.
-		pid, err := peek(0)
-		if err == syscall.ECHILD {
-			<-s.started
-			continue
-		}
-		if err != nil {
-			continue
-		}
-		s.mu.Lock()
-		p := s.byPID[pid]
-		if p != nil && !p.killed {
-			_ = syscall.Kill(-pid, syscall.SIGKILL)
-		}
-		var status syscall.WaitStatus
-		reaped, err := syscall.Wait4(pid, &status, syscall.WNOHANG, nil)
-		if p != nil && err == nil && reaped == pid {
-			delete(s.byPID, pid)
-			p.exit = Exit{Status: status.ExitStatus(), Killed: p.killed, At: time.Now()}
-			if status.Signaled() {
-				p.exit.Signal = int(status.Signal())
-			}
-			if len(s.leftOf(p)) == 0 {
-				s.over(p)
-			} else {
-				go s.sweep(p)
-			}
-		}
-		s.wake()
-		s.mu.Unlock()
-	}
-}
-
-// over reports the end of p. Called with mu held.
-func (s *server) over(p *process) {
-	if p.timer != nil {
-		p.timer.Stop()
-	}
-	delete(s.processes, p.id)
-	s.send(event{ID: p.id, Exit: &p.exit})
-}
-
-// sweep kills what the main process of p left behind, then reports its end. After
-// a kill, what handles SIGTERM has the rest of its grace for it.
-func (s *server) sweep(p *process) {
-	for {
-		s.mu.Lock()
-		left := s.leftOf(p)
-		if len(left) == 0 {
-			s.over(p)
-			s.mu.Unlock()
-			return
-		}
-		wait := 20 * time.Millisecond
-		if grace := time.Until(p.killAt); p.killed && grace > 0 {
-			wait = min(wait, grace)
-		} else {
-			for _, pid := range left {
-				s.killTree(pid, p.pid)
-			}
-		}
-		changed := s.changed
-		s.mu.Unlock()
-		select {
-		case <-changed:
-		case <-time.After(wait):
-		}
-	}
-}
-
-// killTree kills a child, and its process group if that is its own or ours to kill. Called with mu held.
-func (s *server) killTree(pid, ours int) {
-	if group, err := syscall.Getpgid(pid); err == nil && (group == pid || group == ours) {
-		_ = syscall.Kill(-group, syscall.SIGKILL)
-	}
-	_ = syscall.Kill(pid, syscall.SIGKILL)
-}
-
-// leftOf lists the guard's children that came from p, whose main process is over:
-// those of its group, those with its mark or marker, and, if nothing else runs, all. Called with mu held.
-func (s *server) leftOf(p *process) []int {
-	var left []int
-	for _, pid := range orphans() {
-		if s.byPID[pid] != nil {
-			continue
-		}
-		group, err := syscall.Getpgid(pid)
-		if err != nil {
-			continue
-		}
-		if group == p.pid || hasMark(pid, p.mark) || hasVariable(pid, p.marker) || len(s.processes) == 1 {
-			left = append(left, pid)
-		}
-	}
-	return left
-}
-
-// killAll ends when the guard has no child any more, and so no descendant.
-func (s *server) killAll() {
-	for {
-		if _, err := peek(unix.WNOHANG); err == syscall.ECHILD {
-			return
-		}
-		s.mu.Lock()
-		for _, pid := range children() {
-			s.killTree(pid, 0)
-		}
-		changed := s.changed
-		s.mu.Unlock()
-		select {
-		case <-changed:
-		case <-time.After(5 * time.Millisecond):
-		}
-	}
 }
