@@ -464,6 +464,20 @@ func TestGuardDies(t *testing.T) {
 	}
 }
 
+// TestTaskStopsTheExecutor: its supervisor continues it, so that kills are heard again (K3).
+func TestTaskStopsTheExecutor(t *testing.T) {
+	t.Parallel()
+	a := newAgent(t)
+	a.launch(taskOf("t", script(t, `sleep 0.1; kill -STOP $(ps -o ppid= $PPID); exec sleep 1000`)))
+	a.await("t", mesos.TASK_RUNNING)
+	eventually(t, "the executor is stopped", func() bool {
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", a.cmd.Process.Pid))
+		return err == nil && strings.Contains(string(stat), ") T ")
+	})
+	a.kill("t")
+	a.await("t", mesos.TASK_KILLED)
+}
+
 // TestMemory: an executor and its guard stay small.
 func TestMemory(t *testing.T) {
 	t.Parallel()

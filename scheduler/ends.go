@@ -260,6 +260,9 @@ func (c *Core) sweepTask(ref taskRef) {
 			c.dirty.shard(e, ref.index)
 		}
 	}
+	if !s.KillSince.IsZero() {
+		c.endSilent(s)
+	}
 	switch {
 	case !s.EndUnclear.IsZero():
 		if c.now.Sub(s.EndUnclear) >= c.opt.EndUnclear {

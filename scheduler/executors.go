@@ -42,7 +42,10 @@ type executorRecord struct {
 	// ended: its agent told that it ended with a task of its last ACCEPT, so nothing can have started it again since. Its
 	// record goes when no task of it is live.
 	ended        bool
-	ran          bool // it is known to have started, or of an earlier leader
+	ran          bool      // it is known to have started, or of an earlier leader
+	unanswered   int       // sweeps since its last update that found it with a kill to answer
+	sweptAt      time.Time // the newest of them
+	silent       bool      // it did not answer a kill, and is ended with its tasks (rule K3)
 	idleSince    time.Time
 	lookingAt    time.Time
 	shutdownSent time.Time
@@ -231,8 +234,8 @@ func (c *Core) appBusyUntil(x *executorRecord) time.Time {
 	return again
 }
 
-// tendExecutors sends SHUTDOWN to closing executors that have no live task and
-// no unanswered ACCEPT, again until they are gone (rule X2).
+// tendExecutors sends SHUTDOWN to closing executors that have no live task, or are silent, and
+// no unanswered ACCEPT, again until they are gone (rules X2, K3).
 func (c *Core) tendExecutors() {
 	if !c.session.open {
 		return
@@ -243,14 +246,14 @@ func (c *Core) tendExecutors() {
 			c.dropExecutor(x)
 			continue
 		}
-		if x.tasks > 0 || x.pending > 0 || !resendDue(c.now, x.shutdownSent, c.opt.ResendFirst, c.opt.ResendMost, x.shutdownTry) {
+		if x.tasks > 0 && !x.silent || x.pending > 0 || !resendDue(c.now, x.shutdownSent, c.opt.ResendFirst, c.opt.ResendMost, x.shutdownTry) {
 			continue
 		}
 		if settled := x.lastUpdate.Add(ackSettles); settled.After(c.now) && settled.Sub(c.now) <= ackSettles {
 			c.wakeAt(settled)
 			continue
 		}
-		if x.shutdownTry >= shutdownTries {
+		if x.shutdownTry >= shutdownTries && x.tasks == 0 {
 			// Its end got lost, or its agent is away. The next offer of its agent
 			// tells whether it lives on (rule X3); until there is one, it may.
 			c.lookAtOffers()

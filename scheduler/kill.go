@@ -1,6 +1,9 @@
 package scheduler
 
 import (
+	"fmt"
+	"time"
+
 	"github.com/elasticjob-go/elasticjob/cluster"
 )
 
@@ -45,6 +48,28 @@ func (c *Core) sendKill(s *shard) {
 	s.killTry++
 	c.call(CallKill{cluster.Kill{TaskID: s.TaskID, AgentID: s.Agent, Grace: c.opt.KillGrace}})
 	c.wakeAt(c.now.Add(backoff(c.opt.ResendFirst, c.opt.ResendMost, s.killTry-1)))
+}
+
+// endSilent has the agent end an executor that does not answer a kill (rule K3): one that was stopped, or hangs. What else
+// runs on it is lost, as with any other end of an executor. It is called for a task whose kill is wanted, at each sweep:
+// sweeps are counted, since the wall clock may be set meanwhile. An executor whose agent is away is not silent:
+// nobody can hear it.
+func (c *Core) endSilent(s *shard) {
+	x, a := c.executors[s.Executor], c.agents[s.Agent]
+	if x == nil || x.silent || x.pending > 0 || a == nil || !a.registered || !s.Unreachable.IsZero() || s.Seen < seenStarting || s.acceptSeq != 0 {
+		return
+	}
+	if !x.sweptAt.Equal(c.nextSweep) {
+		x.sweptAt = c.nextSweep
+		x.unanswered++
+	}
+	if time.Duration(x.unanswered)*sweepEvery <= c.opt.KillGrace+c.opt.KillAnswer {
+		return
+	}
+	x.silent = true
+	c.closeExecutor(x)
+	c.note(Note{Kind: NoteExecutor, Task: s.TaskID, Problem: true,
+		Detail: fmt.Sprintf("%s on agent %s does not answer the kill of its task: its agent is asked to end it with all its tasks", x.Info.ID, s.Agent)})
 }
 
 // resendKills repeats wanted kills with backoff: the master forgets kills of

@@ -26,6 +26,10 @@ type CoreOptions struct {
 	// ExecutorEnvironment, if not nil, is what new executors on an agent of that hostname get in
 	// their environment. It gives the same for the same, and no secrets.
 	ExecutorEnvironment func(hostname string) map[string]string
+	// KillAnswer is how much longer than the grace an executor may take to report the end of a task that it was asked to
+	// kill, before it is ended from outside (rule K3). It is more than the 75 s that a master takes by default to find
+	// that an agent is away: until then nothing tells that from an executor that does not answer.
+	KillAnswer time.Duration
 	// ExecutorShutdown is what agents are to give new executors at SHUTDOWN; the agent's default when 0.
 	ExecutorShutdown time.Duration
 	// Role is the framework's; "" and "*" are the default. The master adds it to what it is told
@@ -82,7 +86,7 @@ type CoreOptions struct {
 // DefaultCoreOptions are the values that the rules name.
 func DefaultCoreOptions() CoreOptions {
 	return CoreOptions{
-		Zone: time.UTC, KillGrace: 5 * time.Second, ExecutorIdle: 30 * time.Second,
+		Zone: time.UTC, KillGrace: 5 * time.Second, KillAnswer: 90 * time.Second, ExecutorIdle: 30 * time.Second,
 		ExecutorCommand: []string{"./executor"},
 		Late:            time.Minute, QueuedFires: 100, OpenExecutions: 100_000, FiresPerStep: 1000, DemandsPerStep: 2000, EndedKept: 1000,
 		OfferHold: 5 * time.Second, OfferAhead: 2 * time.Second, RefuseMost: time.Minute,

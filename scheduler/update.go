@@ -28,7 +28,7 @@ func (c *Core) update(u cluster.Update) {
 		c.agentRegistered(c.agent(u.AgentID))
 	}
 	if x := c.executors[u.ExecutorID]; x != nil && len(u.UUID) > 0 {
-		x.lastUpdate, x.ran = c.now, true
+		x.lastUpdate, x.ran, x.unanswered = c.now, true, 0
 		if u.Source == cluster.FromExecutor && !x.Heard {
 			x.Heard = true
 			c.dirty.executor(x.Info.ID)

@@ -154,11 +154,17 @@ func (c *config) user() string {
 	return u.Username
 }
 
+// localKillAnswer is rule K3's with --local: the agent is in this process, so nothing but the executor can be silent.
+const localKillAnswer = 5 * time.Second
+
 func coreOptions(c config, zone *time.Location, binary string) scheduler.CoreOptions {
 	o := scheduler.DefaultCoreOptions()
 	o.Zone, o.ExecutorBinary, o.ExecutorIdle, o.KillGrace = zone, binary, c.executorIdle, c.killGrace
 	o.ReconcileEvery, o.Role = c.reconcile, c.role
 	o.ExecutorShutdown = executor.ShutdownGrace(c.killGrace)
+	if c.local {
+		o.KillAnswer = localKillAnswer
+	}
 	if !c.local { // this machine's cluster runs everything as who started it
 		o.ExecutorUser = c.user()
 	}

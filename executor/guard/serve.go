@@ -48,6 +48,7 @@ func Serve() error {
 	}
 	go s.reap()
 	go s.sweep()
+	go continueParent(os.Getppid())
 	end := make(chan error)
 	go func() {
 		runtime.LockOSThread() // tasks die with the thread that forked them (Pdeathsig)

@@ -212,6 +212,10 @@ func (a *agent) kill(id string, grace time.Duration) {
 		}
 		return
 	}
+	if x.stopped {
+		x.onceOn = append(x.onceOn, func() { a.kill(id, grace) })
+		return
+	}
 	t.killing = true
 	wait := w.between(time.Millisecond, grace)
 	if t.process == nil {
@@ -238,6 +242,12 @@ func (a *agent) shutdown(id string) {
 	if x == nil || x.dead {
 		return
 	}
-	a.w.check.shutdownArrives(a, x)
-	a.w.after(a.w.latency(), func() { a.end(x, cluster.ReasonExecutorTerminated, "Executor terminated", 0) })
+	wait := a.w.latency()
+	if x.stopped {
+		wait = a.w.opt.KillGrace // then its agent ends it
+		a.w.count(SilentExecutorEnded)
+	} else {
+		a.w.check.shutdownArrives(a, x)
+	}
+	a.w.after(wait, func() { a.end(x, cluster.ReasonExecutorTerminated, "Executor terminated", 0) })
 }

@@ -32,8 +32,9 @@ type checker struct {
 	mark      time.Time
 	decidedAt time.Time // what the clock showed at the step of the last commit
 	running   map[shardOf][]*process
-	foreign   map[*process]bool           // of the original
-	begun     map[string]map[int]*process // the newest of each shard of an execution
+	foreign   map[*process]bool                   // of the original
+	killsOn   map[string]map[string]time.Duration // wanted kills by executor and task, since when
+	begun     map[string]map[int]*process         // the newest of each shard of an execution
 	processes int
 	ended     int
 	waits     map[string]time.Duration // since when executions wait in a crowded, calm world
@@ -51,7 +52,7 @@ type shardOf struct {
 func newChecker(w *world) *checker {
 	return &checker{w: w, decoder: newDecoder(), execs: map[string]*execRecord{}, early: map[string]*execRecord{}, ever: map[string]bool{}, jobs: map[string]*jobMirror{}, live: map[string]string{},
 		ghosts: map[string]string{}, removedBy: map[string]string{}, alive: map[string]bool{}, executors: map[string]bool{}, toldToEnd: map[string]bool{}, infos: map[string]cluster.Executor{},
-		liveSince: map[string]time.Duration{}, promises: map[string]bool{}, endNoted: map[string]bool{}, running: map[shardOf][]*process{}, begun: map[string]map[int]*process{}, foreign: map[*process]bool{}}
+		liveSince: map[string]time.Duration{}, promises: map[string]bool{}, endNoted: map[string]bool{}, running: map[shardOf][]*process{}, begun: map[string]map[int]*process{}, killsOn: map[string]map[string]time.Duration{}, foreign: map[*process]bool{}}
 }
 
 // execution is a header that was committed.
@@ -147,12 +148,16 @@ func (c *checker) shardsChanged(e *execRecord, was, now []shardRecord) {
 	for _, s := range was {
 		if live(s.State) {
 			delete(c.live, s.TaskID)
+			if !slices.ContainsFunc(now, func(n shardRecord) bool { return n.TaskID == s.TaskID && live(n.State) }) {
+				c.killOver(s)
+			}
 			c.longest = max(c.longest, c.w.now-c.liveSince[s.TaskID])
 		}
 	}
 	for i, s := range now {
 		if live(s.State) {
 			c.live[s.TaskID] = e.ID
+			c.killWanted(s)
 			if _, known := c.liveSince[s.TaskID]; !known {
 				c.liveSince[s.TaskID] = c.w.now
 			}
@@ -169,6 +174,25 @@ func (c *checker) shardsChanged(e *execRecord, was, now []shardRecord) {
 		if i < len(was) && terminal(was[i].State) && was[i].State != s.State {
 			c.w.fail("S2 the first end is final", "execution %s, item %d: was %s, now %s", e.ID, s.Item, was[i].State, s.State)
 		}
+	}
+}
+
+func (c *checker) killWanted(s shardRecord) {
+	if s.KillSince.IsZero() {
+		return
+	}
+	if c.killsOn[s.Executor] == nil {
+		c.killsOn[s.Executor] = map[string]time.Duration{}
+	}
+	if _, known := c.killsOn[s.Executor][s.TaskID]; !known {
+		c.killsOn[s.Executor][s.TaskID] = c.w.now
+	}
+}
+
+func (c *checker) killOver(s shardRecord) {
+	delete(c.killsOn[s.Executor], s.TaskID)
+	if len(c.killsOn[s.Executor]) == 0 {
+		delete(c.killsOn, s.Executor)
 	}
 }
 
@@ -237,12 +261,25 @@ func (c *checker) marked(to time.Time, upTo string) {
 
 // shutdownArrives at an executor, which ends it with all its tasks.
 func (c *checker) shutdownArrives(a *agent, x *executor) {
+	if c.silent(x.info.ID) {
+		return // rule K3
+	}
 	for _, id := range sorted(a.tasks) {
 		t := a.tasks[id]
 		if t.executor == x.info.ID && !over(t.state) && c.live[id] != "" {
 			c.w.fail("X2 no SHUTDOWN for an executor with live tasks", "executor %s on %s has task %s", x.info.ID, a.id, id)
 		}
 	}
+}
+
+// silent reports whether an executor had a kill to answer for as long as it is given.
+func (c *checker) silent(executorID string) bool {
+	for _, since := range c.killsOn[executorID] {
+		if c.w.now-since >= c.w.opt.KillGrace+c.w.opt.KillAnswer-time.Second { // what is committed is a little older
+			return true
+		}
+	}
+	return false
 }
 
 // processBegins is where promise 2 is held or broken.

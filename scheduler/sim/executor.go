@@ -14,9 +14,12 @@ type executor struct {
 	ending bool // its framework was removed
 	dead   bool
 	// heard: an acknowledgement has reached it. Until then no process begins before the agent has a word of its task (rule E1).
-	heard  bool
-	queued []string // tasks to be handed over when it is ready
-	missed []string // those that the agent's restart came before
+	heard bool
+	// stopped: its process is, and what it would do waits in onceOn.
+	stopped bool
+	onceOn  []func()
+	queued  []string // tasks to be handed over when it is ready
+	missed  []string // those that the agent's restart came before
 }
 
 func (a *agent) executorReady(x *executor) {
@@ -53,6 +56,10 @@ const settles = 25 * time.Millisecond
 // start is the executor beginning a task, with the promises of rule E1.
 func (a *agent) start(x *executor, t *task) {
 	w := a.w
+	if x.stopped {
+		x.onceOn = append(x.onceOn, func() { a.start(x, t) })
+		return
+	}
 	if !a.mayStart(x, t) {
 		return
 	}
@@ -78,8 +85,13 @@ func (a *agent) fetch(x *executor, t *task) {
 	if w.rng.IntN(4) == 0 {
 		takes = w.between(time.Second, 10*time.Second)
 	}
-	w.after(takes, func() {
+	var fetched func()
+	fetched = func() {
 		if !a.mayStart(x, t) {
+			return
+		}
+		if x.stopped {
+			x.onceOn = append(x.onceOn, fetched)
 			return
 		}
 		t.fetching = false
@@ -88,7 +100,8 @@ func (a *agent) fetch(x *executor, t *task) {
 			return
 		}
 		a.announce(x, t)
-	})
+	}
+	w.after(takes, fetched)
 }
 
 // announce says that the process is about to be made, and makes it when the agent has that.
@@ -110,6 +123,10 @@ func (a *agent) beginOnceTaken(x *executor, t *task) {
 func (a *agent) begin(x *executor, t *task) {
 	w := a.w
 	if !a.mayStart(x, t) {
+		return
+	}
+	if x.stopped {
+		x.onceOn = append(x.onceOn, func() { a.begin(x, t) })
 		return
 	}
 	p := &process{task: t.launch.TaskID, job: t.wire.JobName, exec: t.wire.ExecutionID, item: t.wire.Item, agent: a.id, began: w.now}
@@ -149,6 +166,25 @@ func (a *agent) begin(x *executor, t *task) {
 			a.executorSays(t, cluster.Finished, "")
 		default:
 			a.executorSays(t, cluster.Failed, "exit status 1")
+		}
+	})
+}
+
+// stopExecutor stops an executor's process for a while. Its tasks' processes go on.
+func (a *agent) stopExecutor(x *executor) {
+	x.stopped = true
+	goesOn := a.w.between(time.Second, 5*time.Second) // its supervisor continues it
+	if a.w.rng.IntN(2) == 0 {
+		goesOn = a.w.between(5*time.Second, 5*time.Minute) // and was stopped too
+	}
+	a.w.after(goesOn, func() {
+		x.stopped = false
+		do := x.onceOn
+		x.onceOn = nil
+		for _, f := range do {
+			if !x.dead && !a.lost {
+				f()
+			}
 		}
 	})
 }

@@ -36,7 +36,8 @@ const (
 	OperatorReconciles
 	OperatorForgets
 	RoleChanged
-	lastPlanned = RoleChanged
+	ExecutorStopped
+	lastPlanned = ExecutorStopped
 )
 
 // Faults that come by chance at their place.
@@ -122,6 +123,7 @@ const (
 	BeginHeldBack
 	EndedWhileFetching
 	EndedBeforeReport
+	SilentExecutorEnded
 	RemovalForgotten
 	FiltersKept
 	UnknownToAgent
@@ -134,7 +136,7 @@ var faultNames = [NumFaults]string{
 	"executor over its memory limit", "clock steps forward", "clock steps back", "storm of offers and rescinds", "another framework takes offers",
 	"framework removed", "registry session lost", "a dead process's SUBSCRIBE arrives late",
 	"scheduler cut off from the registry", "master silent: heartbeats stop, the connection stays", "connection to the master slow", "clock an hour forward", "clock an hour back",
-	"executor over its disk limit", "maintenance window of an agent", "operator asks for reconciliation", "operator forgets a task that may live", "scheduler restarts with another role",
+	"executor over its disk limit", "maintenance window of an agent", "operator asks for reconciliation", "operator forgets a task that may live", "scheduler restarts with another role", "executor stopped",
 	"crash between config commit and step", "crash before a commit", "crash after a commit, before its effects", "crash before an ACCEPT", "crash after an ACCEPT",
 	"crash before an acknowledgement", "crash after an acknowledgement", "crash before a KILL", "crash after a KILL", "crash before SUBSCRIBE", "crash before an answer", "crash between two effects", "pause between two effects", "crash between the parts of a write", "slow commit",
 	"commit unknown, was done", "commit unknown, was not done", "commit unknown and the term lost", "SUBSCRIBE fails", "call or its answer lost",
@@ -148,7 +150,7 @@ var faultNames = [NumFaults]string{
 	"ACCEPT on an executor just gone", "launch for an executor just gone", "end told without cause", "silence for a recovering agent", "UNKNOWN for a running task", "agent marked unreachable", "unreachable agent returns",
 	"task lost on the way", "task outlives its executor", "update sent again", "trigger repeated with its key", "write in several commits", "many fires in one instant",
 	"fire finds its job running", "second process while the first is unreachable (failover) or forgotten", "drain", "ghost forgotten by an operator",
-	"task outlives its framework", "process held back until the agent has a word of it", "executor ends while it fetches", "executor ends before it reported a process", "next master knows nothing of a removed framework", "filters outlive a leader", "UNKNOWN of a task that its agent does not have (Mesos 1.4)",
+	"task outlives its framework", "process held back until the agent has a word of it", "executor ends while it fetches", "executor ends before it reported a process", "executor that does not answer ended by its agent", "next master knows nothing of a removed framework", "filters outlive a leader", "UNKNOWN of a task that its agent does not have (Mesos 1.4)",
 }
 
 func (f Fault) String() string { return faultNames[f] }

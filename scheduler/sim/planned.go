@@ -139,6 +139,15 @@ func (w *world) happens(f Fault) bool {
 			return false
 		}
 		a.reboot()
+	case ExecutorStopped:
+		if !up {
+			return false
+		}
+		id, ok := pick(w, sorted(a.executors))
+		if !ok || a.executors[id].dead || a.executors[id].stopped || !a.executors[id].ready {
+			return false
+		}
+		a.stopExecutor(a.executors[id])
 	case ExecutorCrash, ExecutorOverMemory, ExecutorDiskFull:
 		if !up {
 			return false

@@ -51,6 +51,9 @@ type shardRecord struct {
 	TaskID  string          `json:"t"`
 	Attempt int             `json:"a"`
 	Cause   string          `json:"ca"`
+
+	Executor  string    `json:"x"`
+	KillSince time.Time `json:"ks"`
 }
 
 func terminal(s scheduler.State) bool {

@@ -22,6 +22,10 @@ func (a *agent) executorSays(t *task, state cluster.State, message string) {
 
 func (a *agent) executorReports(t *task, u pendingUpdate) {
 	u.source = cluster.FromExecutor
+	if x := a.executors[t.executor]; x != nil && x.stopped {
+		x.onceOn = append(x.onceOn, func() { a.executorReports(t, u) })
+		return
+	}
 	if !a.up {
 		t.pending = append(t.pending, u)
 		return

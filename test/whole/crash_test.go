@@ -307,6 +307,35 @@ func TestExecutorKilledAsATaskBegins(t *testing.T) {
 	}
 }
 
+// TestExecutorStopped: a task that stops its executor and the supervisor beside it can still be ended (K3): the agent ends the
+// executor, and the shard is told as killed.
+func TestExecutorStopped(t *testing.T) {
+	m := start(t)
+	m.App("stops", only(script(`sleep 0.1; kill -STOP $PPID $(ps -o ppid= $PPID); exec sleep 1000`)), nil)
+	m.Job("stops", "stops", nil)
+	id := m.Trigger("stops")
+	m.AwaitShards(id, "RUNNING")
+	m.Until("both are stopped again and again", func() string {
+		// Each of the two continues the other, unless it is stopped itself.
+		for _, pid := range append(m.Executors(), m.Guards()...) {
+			if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+				return err.Error()
+			}
+			stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+			if err != nil || !strings.Contains(string(stat), ") T ") {
+				return fmt.Sprintf("%s %v", stat, err)
+			}
+		}
+		return ""
+	})
+	m.OK("POST", "/api/job/stops/disable", "")
+	e := m.Await(id, "KILLED")
+	if s := e.Shards[0]; s.State != "KILLED" {
+		t.Errorf("%+v", s)
+	}
+	m.Stop()
+}
+
 // TestTaskProcessKilled: what somebody else kills has failed by itself (E3).
 func TestTaskProcessKilled(t *testing.T) {
 	m := start(t)
