@@ -44,6 +44,8 @@ type Config struct {
 	// Package bounds packages, Output what tasks write.
 	Package pack.Limits
 	Output  OutputLimits
+	// Processes bounds each task's processes and threads, where that can be had; 0 does not.
+	Processes int
 }
 
 // ErrNoAgent is returned by [FromEnvironment] if no agent started the process.
@@ -96,6 +98,7 @@ func FromEnvironment(getenv func(string) string) (Config, error) {
 		ShutdownGrace: duration("MESOS_EXECUTOR_SHUTDOWN_GRACE_PERIOD", 5*time.Second),
 		Package:       pack.Defaults(),
 		Output:        DefaultOutputLimits(),
+		Processes:     4096,
 	}
 	problems = append(problems, c.limits(getenv)...)
 	if checkpoint := getenv("MESOS_CHECKPOINT"); checkpoint == "1" || strings.EqualFold(checkpoint, "true") {

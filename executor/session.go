@@ -110,7 +110,7 @@ func Run(ctx context.Context, config Config, log *slog.Logger) (err error) {
 	helpers.Go(func() {
 		<-guardian.Lost()
 		_ = guardian.Close() // reaps it, so that all other children are what it left behind
-		s.left = guard.KillChildren(inheritance)
+		s.left = guardian.KillChildren(inheritance)
 		close(s.orphaned)
 	})
 	for range senders {

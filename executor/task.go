@@ -222,7 +222,7 @@ func (t *task) prepare(spec wire.Task, dir, temporary, output string) (guard.Spe
 		return guard.Spec{}, err
 	}
 	return guard.Spec{
-		Path: path, Args: append(args, shard), Env: env.list(), Marker: taskVariable, Dir: root,
+		Path: path, Args: append(args, shard), Env: env.list(), Marker: taskVariable, Dir: root, Processes: t.session.config.Processes,
 		Stdout: filepath.Join(output, "stdout"), Stderr: filepath.Join(output, "stderr"),
 	}, nil
 }

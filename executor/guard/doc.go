@@ -18,7 +18,10 @@
 //
 // Tasks run as the guard's user, so they can do to it what they like. One that stops
 // it finds it continued. One that kills it ends all tasks with it, at once: the
-// executor, which inherits what they left behind, kills that ([KillChildren]) and ends with [ErrLost].
+// executor, which inherits what they left behind, kills that ([Client.KillChildren]) and ends with [ErrLost].
+//
+// Where the executor may make a cgroup of version 2, the guard and all of its descendants are in one of their own, and one
+// write to it kills them all.
 //
 // Tasks stay in the executor's session, where the agent finds them.
 package guard
@@ -42,6 +45,9 @@ type Spec struct {
 	Marker string
 	// Dir is the working directory.
 	Dir string
+	// Processes bounds the task's processes and threads, by the limit of its user; 0 does not. Root's are
+	// not bounded.
+	Processes int
 	// Stdout and Stderr are files that are made, or appended to.
 	Stdout, Stderr string
 }

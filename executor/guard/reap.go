@@ -165,6 +165,7 @@ func (s *server) killAll() {
 			return
 		}
 		s.mu.Lock()
+		s.group.kill()
 		killChildren()
 		changed := s.changed
 		s.mu.Unlock()
@@ -186,11 +187,15 @@ func killChildren() {
 	}
 }
 
-// KillChildren kills every child of this process with its group, and what becomes its child by that, until there is none
-// or patience is over. It kills in each round, so that children that end one after the other don't keep it from
-// that. It gives the ids of what is left. It is for a process that has no other children than those that it inherited.
-func KillChildren(patience time.Duration) (left []int) {
+// KillChildren kills what a guard left behind that was killed: every child of this process with its group, and what becomes
+// its child by that, until there is none or patience is over. It kills in each round, so that children that end one after the
+// other don't keep it from that. It gives the ids of what is left. It is for a process that has no other
+// children than those that it inherited, once Close has returned.
+func (c *Client) KillChildren(patience time.Duration) (left []int) {
+	group := groupOf(c.PID())
+	defer group.remove()
 	for end := time.Now().Add(patience); ; <-time.After(time.Millisecond) {
+		group.kill()
 		killChildren()
 		for range reapAtOnce {
 			pid, err := unix.Wait4(-1, nil, unix.WNOHANG, nil)

@@ -42,7 +42,7 @@ func Serve() error {
 		return fmt.Errorf("open %s: %w", os.DevNull, err)
 	}
 	s := &server{
-		null: null, marks: ownMarks(), encoder: gob.NewEncoder(socket),
+		null: null, marks: ownMarks(), group: joinGroup(), limit: newUserLimit(), encoder: gob.NewEncoder(socket),
 		processes: map[uint64]*process{}, byPID: map[int]*process{}, ending: map[*process]bool{},
 		started: make(chan struct{}, 1), changed: make(chan struct{}), toSweep: make(chan struct{}, 1),
 	}
@@ -55,13 +55,18 @@ func Serve() error {
 		end <- s.listen(socket)
 	}()
 	err = <-end
+	s.group = s.group.leave()
 	s.killAll()
+	s.group.remove()
 	return err
 }
 
 type server struct {
 	null  int
 	marks marks
+	limit *userLimit // nil for root
+
+	group group
 
 	sendMu  sync.Mutex
 	encoder *gob.Encoder
@@ -138,6 +143,7 @@ func (s *server) start(id uint64, spec *Spec) {
 	p := &process{id: id, marker: markerOf(spec)}
 	s.mu.Lock()
 	p.mark = s.marks.next(id)
+	s.limit.set(spec.Processes, time.Now())
 	p.pid, err = syscall.ForkExec(spec.Path, spec.Args, &syscall.ProcAttr{
 		Dir: spec.Dir, Env: spec.Env,
 		Files: []uintptr{uintptr(s.null), uintptr(stdout), uintptr(stderr)},
