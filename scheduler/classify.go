@@ -97,9 +97,9 @@ func mayHaveBegun(s *shard, u cluster.Update, heard bool) bool {
 		switch u.State {
 		case cluster.Gone, cluster.Unknown, cluster.Dropped:
 			// The task's agent is registered and does not know it. An agent writes a task down before it hands it over,
-			// so the launch was lost on the way there. Where the agent was away, its machine may have been started
-			// again, which loses what was written down.
-			return !s.Unreachable.IsZero()
+			// so the launch was lost on the way there. Where the agent was away for long enough to be marked unreachable,
+			// its machine may have been started again, which loses what was written down.
+			return s.Away
 		}
 	case u.State == cluster.Dropped, u.Reason == cluster.ReasonKilledDuringLaunch:
 		return false // Mesos says so of tasks that were not handed to their executor

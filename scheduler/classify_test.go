@@ -34,7 +34,7 @@ func TestE1WhatMayHaveBegun(t *testing.T) {
 		"executor ended while it fetched":                   {shard{Seen: seenStarting, Fetching: true}, terminated, true, false},
 		"the master says so, and words may be on their way": {shard{Seen: seenStarting, Fetching: true}, unknown, true, true},
 		"not known to its agent":                            {shard{}, unknown, true, false},
-		"not known to its agent, which was away":            {shard{Unreachable: at}, unknown, false, true},
+		"not known to its agent, which was away":            {shard{Away: true, Unreachable: at}, unknown, false, true},
 		"agent removed":                                     {shard{}, cluster.Update{State: cluster.Gone, Source: cluster.FromMaster, Reason: cluster.ReasonAgentRemoved}, false, true},
 		"gone by an operator":                               {shard{}, cluster.Update{State: cluster.GoneByOperator, Source: cluster.FromMaster}, false, true},
 		"offer gone":                                        {shard{}, cluster.Update{State: cluster.Dropped, Source: cluster.FromMaster, Reason: cluster.ReasonInvalidOffers}, true, false},

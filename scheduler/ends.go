@@ -149,6 +149,7 @@ func (c *Core) again(ref taskRef, source Source, tries int) {
 	s.State, s.Type = Waiting, source
 	s.WaitSince = c.now
 	s.NotBefore = c.now.Add(backoff(c.opt.BackoffFirst, c.opt.BackoffMost, tries))
+	s.Away = false
 	s.Seen, s.Fetching, s.UUID, s.acceptSeq, s.known = 0, false, nil, 0, false
 	s.Unreachable, s.EndUnclear, s.EndState, s.KillSince = time.Time{}, time.Time{}, "", time.Time{}
 	s.Launched, s.Start, s.Complete, s.Exit = time.Time{}, time.Time{}, time.Time{}, nil

@@ -72,11 +72,13 @@ type shard struct {
 	// Since-when of everything that has a timeout (rule F8).
 	Launched    time.Time `json:"la,omitzero"`
 	Unreachable time.Time `json:"un,omitzero"`
-	EndUnclear  time.Time `json:"eu,omitzero"` // rule S5
-	EndState    string    `json:"es,omitempty"`
-	KillSince   time.Time `json:"ks,omitzero"` // rule K1: a wanted kill is state
-	NotBefore   time.Time `json:"nb,omitzero"` // backoff of a waiting shard
-	WaitSince   time.Time `json:"ws,omitzero"`
+	// Away tells that a master had its agent marked unreachable, and did not only know nothing of the task.
+	Away       bool      `json:"aw,omitempty"`
+	EndUnclear time.Time `json:"eu,omitzero"` // rule S5
+	EndState   string    `json:"es,omitempty"`
+	KillSince  time.Time `json:"ks,omitzero"` // rule K1: a wanted kill is state
+	NotBefore  time.Time `json:"nb,omitzero"` // backoff of a waiting shard
+	WaitSince  time.Time `json:"ws,omitzero"`
 
 	// Seen is how far the attempt was seen to go: 0 nothing, 1 staging, 2 starting, 3 running.
 	Seen int `json:"sn,omitempty"`

@@ -78,6 +78,10 @@ func (c *Core) update(u cluster.Update) {
 		if since.IsZero() {
 			since = u.Timestamp
 		}
+		if !s.Away {
+			s.Away = true
+			c.dirty.shard(ref.exec, ref.index)
+		}
 		c.unreachable(ref, since)
 	case cluster.Unknown:
 		c.unknown(ref, u)
@@ -103,7 +107,7 @@ func (c *Core) alive(ref taskRef, u cluster.Update) {
 	}
 	changed := false
 	if !s.Unreachable.IsZero() || !s.EndUnclear.IsZero() {
-		s.Unreachable, s.EndUnclear, s.EndState = time.Time{}, time.Time{}, ""
+		s.Unreachable, s.Away, s.EndUnclear, s.EndState = time.Time{}, false, time.Time{}, ""
 		changed = true
 	}
 	st, ok := wire.DecodeStatus(u.Data)
