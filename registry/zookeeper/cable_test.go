@@ -157,14 +157,15 @@ func (p *plug) Close() error {
 
 var errCable = errors.New("the cable was cut")
 
-// expire ends a session as its owner would, so that the server has forgotten it at once.
+// expire ends a session as its owner would, and returns when the server has forgotten it: its owner, who loses the
+// connection by that, may come back with the session before it is closed.
 func expire(t testing.TB, address string, session []byte) {
 	t.Helper()
 	hello := binary.BigEndian.AppendUint32(nil, 44)
 	hello = append(hello, make([]byte, 4+8)...)
 	hello = binary.BigEndian.AppendUint32(hello, 4000)
 	hello = append(hello, session...) // id, and password with its length
-	eventually(t, "to take the session over", func() bool {
+	eventually(t, "the session to be forgotten", func() bool {
 		conn, err := net.Dial("tcp", address)
 		if err != nil {
 			return false
@@ -172,11 +173,15 @@ func expire(t testing.TB, address string, session []byte) {
 		defer conn.Close()
 		_, _ = conn.Write(hello)
 		_ = conn.SetReadDeadline(time.Now().Add(patience))
-		if _, err := io.ReadFull(conn, make([]byte, 40)); err != nil {
+		greeting := make([]byte, 40)
+		if _, err := io.ReadFull(conn, greeting); err != nil {
 			return false
+		}
+		if binary.BigEndian.Uint64(greeting[12:]) == 0 {
+			return true // there is no such session
 		}
 		_, _ = conn.Write([]byte{0, 0, 0, 8, 0, 0, 0, 1, 255, 255, 255, 245})
 		_, _ = io.Copy(io.Discard, conn)
-		return true
+		return false
 	})
 }

@@ -1,6 +1,7 @@
 package zookeeper_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"strings"
@@ -38,7 +39,7 @@ func testFenceOfAnotherEndsTheTerm(t *testing.T, server *zkserver.Server) {
 			if !errors.Is(err, registry.ErrTermOver) {
 				t.Errorf("got %v, want %v", err, registry.ErrTermOver)
 			}
-			<-term.Done()
+			eventually(t, "the end of the term", func() bool { return term.Err() != nil })
 			if value, _, err := client.Get("/" + o.Namespace + "/brain/mark"); err != nil || string(value) != "mine" {
 				t.Errorf("the mark is %q (%v)", value, err)
 			}
@@ -160,10 +161,16 @@ func testListThatLosesItsSessionBeginsAgain(t *testing.T, server *zkserver.Serve
 		writes = append(writes, put(fmt.Sprintf("/brain/x/%03d", i), "1"))
 	}
 	commit(t, term, writes...)
-	cable.on(opMultiRead, func(p *plug, packet []byte) (int, error) {
-		expire(t, server.Address(), p.session())
+	var read func(*plug, []byte) (int, error)
+	read = func(p *plug, packet []byte) (int, error) {
+		if bytes.Contains(packet, []byte("/brain/x/")) {
+			expire(t, server.Address(), p.session())
+		} else { // not yet, or of the watch for edits
+			cable.on(opMultiRead, read)
+		}
 		return p.Conn.Write(packet)
-	})
+	}
+	cable.on(opMultiRead, read)
 	found, err := term.List(t.Context(), "/brain/x")
 	if err != nil || len(found) != len(writes) {
 		t.Errorf("%d entries, want %d (%v)", len(found), len(writes), err)
