@@ -59,6 +59,16 @@ test: prepare lint arrows ## lint, then all tests with the race detector; instal
 	@echo "all tests have passed"
 	@$(HAVE_MESOS) || echo "$(NO_MESOS)" >&2
 
+# Their names begin with TestAsRoot. Everywhere else they are skipped unless root runs them; here a skipped one is a failure.
+.PHONY: test-root
+test-root: ## the tests that only root can run, such as with small disks and other users
+	@if [ "$$(id -u)" != 0 ]; then echo "make test-root needs root: .ci/run, started as root, runs it" >&2; exit 1; fi
+	@packages=$$(grep -rlE '^func TestAsRoot' --include='*_test.go' . | xargs -n 1 dirname | sort -u); \
+	out=$$(mktemp); trap 'rm -f "$$out"' EXIT; \
+	$(GO) test -race -timeout 10m -count=1 -v -run '^TestAsRoot' $$packages >"$$out" 2>&1 || { cat "$$out"; exit 1; }; \
+	grep -E '^(---|ok)' "$$out"; \
+	if grep -E -- '--- SKIP' "$$out"; then echo "a test for root was skipped as root" >&2; exit 1; fi
+
 .PHONY: test-mesos
 test-mesos: prepare ## the tests on a real Mesos, that of MESOS_HOME, and the same ones on cluster/local
 	@$(HAVE_MESOS) || echo "$(NO_MESOS)" >&2
