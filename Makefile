@@ -25,6 +25,9 @@ ON       ?= mesos
 HAVE_MESOS := test -n "$${MESOS_HOME-}" -a "$${MESOS_HOME-}" != none
 NO_MESOS   := *** NOT RUN: the tests on a real Mesos. Set MESOS_HOME to the folder of one, with bin, libexec and webui. ***
 
+# So many worlds are played by make test, and so by CI: two minutes' work of one core. go test ./... alone plays half of them.
+WORLDS := 2000
+
 # The simulated worlds play in one goroutine each and take ten times as long with
 # the race detector: all of them run without it, and so many with it.
 RACEDWORLDS := 100
@@ -52,12 +55,22 @@ build: ## put the programs into bin/
 test: prepare lint arrows ## lint, then all tests with the race detector; installs gcc and ZooKeeper if it may
 	@failed=; \
 	run() { echo "$$*"; "$$@" || failed=yes; }; \
-	run $(GO) test ./scheduler/sim; \
+	run $(GO) test ./scheduler/sim -sim.seeds $(WORLDS); \
 	run $(GO) test -race -timeout 10m ./scheduler/sim -sim.seeds $(RACEDWORLDS); \
 	run $(GO) test -race -timeout 20m -count=1 $$($(GO) list ./... | grep -v '/scheduler/sim$$'); \
 	if [ -n "$$failed" ]; then echo "tests have failed" >&2; exit 1; fi
 	@echo "all tests have passed"
 	@$(HAVE_MESOS) || echo "$(NO_MESOS)" >&2
+
+# Their names begin with TestAsRoot. Everywhere else they are skipped unless root runs them; here a skipped one is a failure.
+.PHONY: test-root
+test-root: ## the tests that only root can run, such as with small disks and other users
+	@if [ "$$(id -u)" != 0 ]; then echo "make test-root needs root: .ci/run, started as root, runs it" >&2; exit 1; fi
+	@packages=$$(grep -rlE '^func TestAsRoot' --include='*_test.go' . | xargs -n 1 dirname | sort -u); \
+	out=$$(mktemp); trap 'rm -f "$$out"' EXIT; \
+	$(GO) test -race -timeout 10m -count=1 -v -run '^TestAsRoot' $$packages >"$$out" 2>&1 || { cat "$$out"; exit 1; }; \
+	grep -E '^(---|ok)' "$$out"; \
+	if grep -E -- '--- SKIP' "$$out"; then echo "a test for root was skipped as root" >&2; exit 1; fi
 
 .PHONY: test-mesos
 test-mesos: prepare ## the tests on a real Mesos, that of MESOS_HOME, and the same ones on cluster/local

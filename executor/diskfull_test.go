@@ -32,6 +32,10 @@ func smallDisk(t *testing.T) (dir, limit string) {
 func TestDiskFull(t *testing.T) {
 	t.Parallel()
 	work, limit := smallDisk(t)
+	diskFull(t, work, limit)
+}
+
+func diskFull(t *testing.T, work, limit string) {
 	a := newAgentIn(t, work, env("ELASTICJOB_OUTPUT_FILE", "4MiB"))
 	full := func(cause string) bool {
 		return strings.Contains(cause, "the agent's disk is full") || strings.Contains(cause, "no space left") || limit != "" && strings.Contains(strings.ToLower(cause), "file")

@@ -152,7 +152,7 @@ func TestCachedPackageIsFetchedOnce(t *testing.T) {
 	if got := a.states("later"); strings.Contains(got, "STARTING") {
 		t.Errorf("states without a fetch: %s", got)
 	}
-	if out := a.read("tasks/21/stdout"); !strings.Contains(out, "/elasticjob-cache/content/") || strings.HasPrefix(out, a.sandbox) {
+	if out := a.read("tasks/21/stdout"); !strings.Contains(out, "/"+cacheName()+"/content/") || strings.HasPrefix(out, a.sandbox) {
 		t.Errorf("ran in %s", out)
 	}
 }

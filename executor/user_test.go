@@ -12,14 +12,17 @@ import (
 	mesos "github.com/mesos/mesos-go/api/v1/lib"
 )
 
-// An agent's work folder is root's as a rule, and its sandboxes are their executors' users': executors of
-// several users share no cache, and those that can make none in the work folder have one in the sandbox.
-func TestExecutorOfAnotherUser(t *testing.T) {
+// TestExecutorOfAnUser is for who runs the tests, unless that is root (TestAsRootExecutorOfAnotherUser).
+func TestExecutorOfAnUser(t *testing.T) {
 	t.Parallel()
-	user := uint32(65534)
-	if me := os.Geteuid(); me != 0 {
-		user = uint32(me)
+	if user := uint32(os.Geteuid()); user != 0 {
+		executorOf(t, user)
 	}
+}
+
+// executorOf: an agent's work folder is root's as a rule, and its sandboxes are their executors' users': executors of
+// several users share no cache, and those that can make none in the work folder have one in the sandbox.
+func executorOf(t *testing.T, user uint32) {
 	of := fmt.Sprint("elasticjob-cache-", user)
 	for name, c := range map[string]struct {
 		prepare func(work string) error

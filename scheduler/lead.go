@@ -38,7 +38,7 @@ func (s *Scheduler) lead(ctx context.Context) (lasted time.Duration, err error) 
 	began := time.Now()
 	s.set(r, "")
 	err = r.run(ctx)
-	s.set(nil, "its term has ended")
+	s.ended(err)
 	r.end(err == nil)
 	return time.Since(began), err
 }

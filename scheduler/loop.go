@@ -258,6 +258,9 @@ func (r *reign) apply(ctx context.Context, ch *change) (time.Time, error) {
 	case errors.Is(err, registry.ErrTooLarge):
 		ch.done <- errorf(Invalid, "too_large", "the change is too large for one commit; make it in parts")
 		return r.step(ctx, nil)
+	case isLost(err) && !errors.Is(err, registry.ErrOutcomeUnknown):
+		ch.done <- notStored(err)
+		return time.Time{}, err
 	case err != nil && !errors.Is(err, registry.ErrTermOver) && !errors.Is(err, registry.ErrOutcomeUnknown):
 		ch.done <- errorf(Unavailable, "not_stored", "the change was not made: %v", err)
 		return r.step(ctx, nil)
@@ -322,10 +325,6 @@ func (r *reign) refuseWaiting() {
 	}
 }
 
-func notMade() *Error {
-	return errorf(Unavailable, "term_over", "the term is over; the change was not made: try again shortly")
-}
-
 // committed hands a configuration change to the loop, waits for its commit, and returns
 // what view makes of the core right after it, whatever has become of the term since.
 func committed[V any](ctx context.Context, s *Scheduler, plan func(*Core) (plan, error), view func(*Core) (V, error)) (V, error) {
@@ -385,7 +384,7 @@ func (s *Scheduler) ask(ctx context.Context, event func(token uint64) Event) (Re
 			return given(reply)
 		default:
 		}
-		return Reply{}, errorf(OutcomeUnknown, "term_over", "the term ended; the request may have been done: repeat it with the same Idempotency-Key, or look first")
+		return Reply{}, overMeanwhile(r.term)
 	case <-ctx.Done():
 		return Reply{}, errorf(OutcomeUnknown, "gave_up", "nobody waits for the answer any more; the request may have been done")
 	}

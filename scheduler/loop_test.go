@@ -38,6 +38,8 @@ type fakeCluster struct {
 	onAccept func(cluster.Accept)
 	// onCall, if set, sees each call that leaves and each session's end, by name; it may wait.
 	onCall func(ctx context.Context, name string)
+	// onSubscribe, if set, sees each SUBSCRIBE that leaves.
+	onSubscribe func(ctx context.Context, name string)
 	// hold keeps tasks running.
 	hold     bool
 	launched []cluster.TaskLaunch
@@ -52,7 +54,10 @@ type fakeSession struct {
 	closed bool
 }
 
-func (c *fakeCluster) Subscribe(_ context.Context, f cluster.Framework) (cluster.Session, error) {
+func (c *fakeCluster) Subscribe(ctx context.Context, f cluster.Framework) (cluster.Session, error) {
+	if c.onSubscribe != nil {
+		c.onSubscribe(ctx, "subscribe")
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if f.ID == "" {

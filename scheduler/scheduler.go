@@ -70,6 +70,7 @@ type Scheduler struct {
 	mu    sync.RWMutex
 	reign *reign // the present term's, or nil
 	why   string // why there is none
+	lost  bool   // and will be none: the registry can't be used any more
 
 	taking   atomic.Int64 // the number of the term that is being begun or led, else 0
 	namesake atomic.Bool  // another process leads under our own address
@@ -102,14 +103,14 @@ func New(opt Options) *Scheduler {
 func (s *Scheduler) set(r *reign, why string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.reign, s.why = r, why
+	s.reign, s.why, s.lost = r, why, false
 }
 
 func (s *Scheduler) current() (*reign, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if s.reign == nil {
-		return nil, errorf(Unavailable, "not_leading", "no leader here: %s; try again shortly", s.why)
+		return nil, s.notLeading()
 	}
 	return s.reign, nil
 }

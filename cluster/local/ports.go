@@ -157,8 +157,8 @@ func bind(ip string, port int) (net.Listener, error) {
 func readPorts(path string) (ports, error) {
 	var p ports
 	content, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return p, nil
+	if errors.Is(err, fs.ErrNotExist) || err == nil && len(bytes.TrimSpace(content)) == 0 {
+		return p, nil // they are a hint: executors that look for another port are given up in time
 	}
 	if err == nil {
 		err = json.Unmarshal(content, &p)
@@ -168,7 +168,7 @@ func readPorts(path string) (ports, error) {
 		err = errors.New("no such port")
 	}
 	if err != nil {
-		return p, fmt.Errorf("read the ports of the last run in %s: %w", path, err)
+		return p, fmt.Errorf("read the ports of the last run in %s: %w; remove it, and others are chosen: executors of the last run that still run are then given up", path, err)
 	}
 	return p, nil
 }

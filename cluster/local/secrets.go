@@ -44,11 +44,11 @@ func openSecrets(path string) (*secrets, error) {
 	if err == nil {
 		content, err = os.ReadFile(path)
 	}
-	if err == nil {
-		err = json.Unmarshal(content, &s)
-	}
 	switch {
 	case err != nil:
+		err = fmt.Errorf("%w; make it readable for who starts this", err)
+	case json.Unmarshal(content, &s) != nil:
+		err = errors.New("it is damaged; remove it, with --give-up-executors, for new ones")
 	case info.Mode().Perm()&0o077 != 0:
 		err = fmt.Errorf("others may read it (mode %04o); chmod it to 0600 if nobody has, or remove it, with --give-up-executors, for new ones", info.Mode().Perm())
 	case s.Principal == "" || s.Secret == "" || s.ExecutorKey == "":

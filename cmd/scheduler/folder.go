@@ -36,13 +36,13 @@ func checkFolder(path string) error {
 
 // writable says why nothing can be made in a folder.
 func writable(folder string) error {
-	if err := unix.Access(folder, unix.W_OK|unix.X_OK); err != nil {
-		return fmt.Errorf("%s can't be written to: %w", folder, err)
-	}
-	// There the superuser may do anything, and still can make nothing.
+	// There the superuser may do anything, and still can make nothing; others are told the same.
 	var system unix.Statfs_t
 	if err := unix.Statfs(folder, &system); err == nil && (system.Type == unix.PROC_SUPER_MAGIC || system.Type == unix.SYSFS_MAGIC) {
 		return fmt.Errorf("%s is the kernel's, and holds no files of others", folder)
+	}
+	if err := unix.Access(folder, unix.W_OK|unix.X_OK); err != nil {
+		return fmt.Errorf("%s can't be written to: %w", folder, err)
 	}
 	return nil
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster/mesos"
 	"github.com/elasticjob-go/elasticjob/executor"
 	"github.com/elasticjob-go/elasticjob/offers"
+	"github.com/elasticjob-go/elasticjob/registry/embedded"
 	"github.com/elasticjob-go/elasticjob/scheduler"
 )
 
@@ -215,6 +216,9 @@ func run(ctx context.Context, c config, p parts) error {
 	case err := <-led:
 		errs = append(errs, fmt.Errorf("the scheduler can't go on: %w", err))
 		led <- nil
+		if errors.Is(err, embedded.ErrFileLost) {
+			errs = append(errs, p.outlive(ctx, served))
+		}
 	case err := <-served:
 		errs = append(errs, err)
 		served <- nil
@@ -228,6 +232,19 @@ func run(ctx context.Context, c config, p parts) error {
 	errs = append(errs, <-led)
 	stopServing()
 	return errors.Join(append(errs, <-served)...)
+}
+
+// outlive keeps the server up whose registry's file is lost: it answers everybody with what is to be done, its tasks run
+// on, and what was in a removed file can be saved as long as the process runs. It returns when ctx ends.
+func (p parts) outlive(ctx context.Context, served chan error) error {
+	p.log.Error("nothing is stored any more: this server answers no change, launches nothing, and waits to be stopped")
+	select {
+	case err := <-served:
+		served <- nil
+		return err
+	case <-ctx.Done():
+		return nil // tasks go on, and are found again by the next start
+	}
 }
 
 // tellStop says what the end of this process means.

@@ -1,7 +1,11 @@
 package main
 
 import (
+	"errors"
+	"fmt"
+	"io/fs"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -14,11 +18,32 @@ import (
 // openRegistry opens where configuration and state are kept.
 func openRegistry(c config, log *slog.Logger) (registry.Registry, error) {
 	if c.zk == "" {
-		return embedded.Open(filepath.Join(c.dataDir, "registry.db"), log)
+		file := filepath.Join(c.dataDir, "registry.db")
+		if err := checkCluster(file, filepath.Join(c.dataDir, "cluster", "agent", "agent.json")); err != nil {
+			return nil, err
+		}
+		return embedded.Open(file, log)
 	}
 	return zookeeper.Open(zookeeper.Options{
 		Servers: c.zk, Namespace: strings.Trim(c.zkNamespace, "/"), SessionTimeout: sessionOf(c.zkTimeout), Digest: string(c.zkDigest), Logger: log,
 	})
+}
+
+// checkCluster refuses to begin with nothing beside the state of this machine's cluster: the registry was there before that, and
+// what runs there would be taken for nobody's.
+func checkCluster(file, agent string) error {
+	if _, err := os.Stat(agent); err != nil {
+		return nil
+	}
+	how := "is empty"
+	switch info, err := os.Stat(file); {
+	case errors.Is(err, fs.ErrNotExist):
+		how = "is not there"
+	case err != nil || info.Size() > 0:
+		return nil
+	}
+	return fmt.Errorf("the registry %s %s, though the state of its cluster is, in %s: bring back a copy of it; to begin with nothing, without any app or job, move the whole folder %s away",
+		file, how, filepath.Dir(filepath.Dir(agent)), filepath.Dir(file))
 }
 
 // ZooKeeper ends a session at its next tick after the timeout; ticks are 2 s apart by default, and no

@@ -56,9 +56,10 @@ var (
 // Registry is a registry.Registry in a file. All methods may be called
 // concurrently.
 type Registry struct {
-	path string
-	db   *bolt.DB
-	log  *slog.Logger
+	path  string
+	db    *bolt.DB
+	files []*os.File // that bbolt has open: the last one is the file
+	log   *slog.Logger
 
 	room     int64 // bytes from the file's beginning that have their blocks on the disk
 	roomless bool  // it was said that there is no room
@@ -70,6 +71,13 @@ type Registry struct {
 	// broken is why a write failed. After a failed fsync nobody knows what the
 	// disk holds and what just the page cache, so nothing is read or written any more.
 	broken error
+	// faulted: a page could not be read in the middle of bbolt's work, which may hold its locks since.
+	faulted bool
+	opened  os.FileInfo // which file it is
+	size    int64       // of the file when it was last looked at
+
+	closing chan struct{} // closed by Close
+	owned   sync.WaitGroup
 }
 
 var _ registry.Registry = (*Registry)(nil)
@@ -85,57 +93,68 @@ func Open(path string, log *slog.Logger) (*Registry, error) {
 		return nil, fmt.Errorf("open the registry %s: %w", path, err)
 	}
 	began := time.Now()
-	db, err := openFile(path)
-	if err != nil {
+	r := &Registry{path: path, log: log, closing: make(chan struct{})}
+	if err := r.openFile(); err != nil {
 		return nil, err
 	}
-	r := &Registry{path: path, db: db, log: log}
 	if err := r.announce(""); err != nil {
-		return nil, errors.Join(fmt.Errorf("open the registry %s: %w", path, err), db.Close())
+		return nil, errors.Join(fmt.Errorf("open the registry %s: %w", path, err), r.db.Close())
 	}
 	r.keepRoom()
+	r.owned.Go(func() { r.watch(lookEvery) })
 	log.Info("registry open", "file", path, "took", time.Since(began))
 	return r, nil
 }
 
 // openFile opens the file with its buckets there and its name on disk.
-func openFile(path string) (db *bolt.DB, err error) {
-	fail := func(err error) (*bolt.DB, error) { return nil, fmt.Errorf("open the registry %s: %w", path, err) }
+func (r *Registry) openFile() (err error) {
+	path := r.path
+	fail := func(err error) error { return fmt.Errorf("open the registry %s: %w", path, err) }
 	folder := filepath.Dir(path)
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return fail(err)
 	}
-	db, err = openBolt(path)
+	if err := checkNew(path); err != nil {
+		return fail(err)
+	}
+	err = r.openBolt()
 	if errors.Is(err, berrors.ErrTimeout) {
-		return nil, inUse(path)
+		return inUse(path)
 	}
 	if err != nil {
 		return fail(err)
 	}
-	err = db.Update(func(tx *bolt.Tx) error {
-		for _, name := range [][]byte{entriesBucket, leaderBucket} {
-			if _, err := tx.CreateBucketIfNotExists(name); err != nil {
-				return err
+	faulted, err := guarded(func() error {
+		return r.db.Update(func(tx *bolt.Tx) error {
+			for _, name := range [][]byte{entriesBucket, leaderBucket} {
+				if _, err := tx.CreateBucketIfNotExists(name); err != nil {
+					return err
+				}
 			}
-		}
-		return nil
+			return nil
+		})
 	})
+	if faulted {
+		r.closeFiles()
+		return fail(err)
+	}
 	if err == nil {
 		err = os.Chmod(path, 0o600)
 	}
 	if err == nil {
 		err = syncFolder(folder)
 	}
-	if err != nil {
-		return fail(errors.Join(err, db.Close()))
+	if err == nil {
+		r.opened, err = r.held().Stat()
 	}
-	return db, nil
+	if err != nil {
+		return fail(errors.Join(err, r.db.Close()))
+	}
+	return nil
 }
 
-// openBolt opens a file that may be damaged, on which bbolt may panic or
-// fault instead of saying so.
-func openBolt(path string) (db *bolt.DB, err error) {
-	var files []*os.File
+// openBolt opens a file that may be damaged.
+func (r *Registry) openBolt() error {
 	options := bolt.Options{
 		Timeout: lockWait,
 		// Which pages are free follows from which are used: it need not be written
@@ -149,39 +168,51 @@ func openBolt(path string) (db *bolt.DB, err error) {
 		OpenFile: func(name string, flag int, mode os.FileMode) (*os.File, error) {
 			f, err := os.OpenFile(name, flag, mode)
 			if err == nil {
-				files = append(files, f)
+				r.files = append(r.files, f)
 			}
 			return f, err
 		},
 	}
-	defer func() {
-		if p := recover(); p != nil {
-			for _, f := range files {
-				_ = f.Close()
-			}
-			db, err = nil, damaged(fmt.Sprint(p))
+	faulted, err := guarded(func() (err error) {
+		if err := checkWhole(r.path, options); err != nil {
+			return err
 		}
-	}()
-	if err := checkWhole(path, options); err != nil {
-		return nil, err
+		r.db, err = bolt.Open(r.path, 0o600, &options)
+		return err
+	})
+	if faulted {
+		r.closeFiles()
 	}
-	return bolt.Open(path, 0o600, &options)
+	return err
 }
 
-// checkWhole finds a file that was cut short, before a read behind its end faults.
+// closeFiles gives the file up where bbolt can't: its lock goes with it.
+func (r *Registry) closeFiles() {
+	for _, f := range r.files {
+		_ = f.Close()
+	}
+}
+
+// checkWhole finds a file that was cut short or has damaged pages, before they are used.
 func checkWhole(path string, options bolt.Options) error {
 	if info, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0 {
 		return nil
 	}
 	options.ReadOnly = true
 	db, err := bolt.Open(path, 0o600, &options)
-	if err != nil {
+	if errors.Is(err, berrors.ErrTimeout) {
 		return err
+	}
+	if err != nil {
+		return damaged(err.Error())
 	}
 	err = db.View(func(tx *bolt.Tx) error {
 		info, err := os.Stat(path)
 		if err == nil && info.Size() < tx.Size() {
 			err = damaged(fmt.Sprintf("%d of %d bytes", info.Size(), tx.Size()))
+		}
+		if err == nil {
+			err = verify(path)
 		}
 		return err
 	})
@@ -189,7 +220,7 @@ func checkWhole(path string, options bolt.Options) error {
 }
 
 func damaged(how string) error {
-	return fmt.Errorf("the file is damaged (%s): bring back a copy of it, or move it away to begin anew", how)
+	return fmt.Errorf("%w: the file is damaged (%s): bring back a copy of it, or move it away, with all that is beside it, to begin anew", registry.ErrUnusable, how)
 }
 
 // syncFolder makes a new file's name durable.
@@ -222,20 +253,25 @@ func (r *Registry) Campaign(ctx context.Context, who string) (registry.Term, err
 	if err := r.usable(); err != nil {
 		return nil, fmt.Errorf("begin a term in %s: %w", r.path, err)
 	}
+	if err := r.look(); err != nil {
+		return nil, fmt.Errorf("begin a term in %s: %w", r.path, err)
+	}
 	var number int64
-	tx, err := r.db.Begin(true)
-	if err == nil {
+	faulted, err := guarded(func() error {
+		tx, err := r.db.Begin(true)
+		if err != nil {
+			return err
+		}
 		leader := tx.Bucket(leaderBucket)
 		number = numberAt(leader, termKey) + 1
 		err = errors.Join(putNumber(leader, termKey, number), putNumber(leader, commitKey, 0), leader.Put(whoKey, []byte(who)))
-		if err == nil {
-			err = tx.Commit()
-		} else {
-			err = errors.Join(err, tx.Rollback())
+		if err != nil {
+			return errors.Join(err, tx.Rollback())
 		}
-	}
+		return tx.Commit()
+	})
 	if err != nil {
-		r.breakDown(err)
+		err = r.breakDown(err, faulted)
 		return nil, fmt.Errorf("begin a term in %s: %w", r.path, err)
 	}
 	if r.current != nil {
@@ -258,29 +294,48 @@ func (r *Registry) usable() error {
 	return r.broken
 }
 
-// breakDown ends all use after a failed write. r.mu is held.
-func (r *Registry) breakDown(cause error) {
-	r.broken = fmt.Errorf("an earlier write failed, so what is on disk is not known until it is opened again: %w", cause)
-	if r.current != nil {
-		r.current.end(fmt.Errorf("%w: %w", registry.ErrTermOver, cause))
+// breakDown ends all use after a failed write, and says why it failed: because the file is lost, or as bbolt says. r.mu
+// is held.
+func (r *Registry) breakDown(cause error, faulted bool) error {
+	if faulted {
+		r.fault(cause)
+		return r.broken
 	}
-	r.log.Error("registry write failed", "file", r.path, "err", cause)
+	if lost := r.look(); lost != nil {
+		return lost
+	}
+	r.fail(fmt.Errorf("an earlier write failed, so what is on disk is not known until it is opened again: %w", cause))
+	return cause
 }
 
 // Close ends the term, waits for reads and a commit under way, and gives the file up.
 func (r *Registry) Close() error {
 	r.mu.Lock()
-	defer r.mu.Unlock()
 	if r.closed {
+		r.mu.Unlock()
 		return nil
 	}
 	r.closed = true
+	close(r.closing)
+	r.mu.Unlock()
+	r.owned.Wait()
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if r.current != nil {
 		r.current.end(fmt.Errorf("%w: the registry was closed", registry.ErrTermOver))
 	}
-	// Removed while the lock is still ours, or it might be the next holder's.
-	err := removeHolder(r.path)
-	if err := errors.Join(err, r.db.Close()); err != nil {
+	// Removed while the lock is still ours, or it might be the next holder's. It stays where the file is lost: it
+	// says to the next start that there was one.
+	var err error
+	if !errors.Is(r.broken, ErrFileLost) {
+		err = removeHolder(r.path)
+	}
+	if r.faulted {
+		r.closeFiles() // bbolt would wait for its own locks
+	} else {
+		err = errors.Join(err, r.db.Close())
+	}
+	if err != nil {
 		return fmt.Errorf("close the registry %s: %w", r.path, err)
 	}
 	return nil

@@ -112,7 +112,9 @@ func (t *term) view(ctx context.Context, read func(*bolt.Bucket) error) error {
 	if err := t.Err(); err != nil {
 		return err
 	}
-	return t.registry.db.View(func(tx *bolt.Tx) error { return read(tx.Bucket(entriesBucket)) })
+	return t.registry.read(func() error {
+		return t.registry.db.View(func(tx *bolt.Tx) error { return read(tx.Bucket(entriesBucket)) })
+	})
 }
 
 // Commit writes, syncs and returns. A write that fails ends the term and the
@@ -130,27 +132,37 @@ func (t *term) Commit(ctx context.Context, writes []registry.Write) error {
 	if err := t.Err(); err != nil {
 		return fmt.Errorf("commit (writes: %d): %w", len(writes), err)
 	}
-	tx, err := r.db.Begin(true)
-	if err == nil {
+	if err := r.look(); err != nil {
+		return fmt.Errorf("%w: commit (writes: %d): %w", registry.ErrTermOver, len(writes), err)
+	}
+	var conflict *registry.Conflict
+	faulted, err := guarded(func() error {
+		tx, err := r.db.Begin(true)
+		if err != nil {
+			return err
+		}
 		err = t.apply(tx, writes)
-		var conflict *registry.Conflict
-		if errors.As(err, &conflict) {
+		switch {
+		case errors.As(err, &conflict), errors.Is(err, registry.ErrTermOver):
 			_ = tx.Rollback()
-			return conflict
+			return err
+		case err != nil:
+			return errors.Join(err, tx.Rollback())
 		}
-		if errors.Is(err, registry.ErrTermOver) {
-			_ = tx.Rollback()
-			t.end(err)
-			return fmt.Errorf("commit (writes: %d): %w", len(writes), err)
-		}
-		if err == nil {
-			err = tx.Commit()
-		} else {
-			err = errors.Join(err, tx.Rollback())
-		}
+		return tx.Commit()
+	})
+	switch {
+	case conflict != nil && !faulted:
+		return conflict
+	case errors.Is(err, registry.ErrTermOver) && !faulted:
+		t.end(err)
+		return fmt.Errorf("commit (writes: %d): %w", len(writes), err)
+	case err == nil:
+		err = r.look() // what was written to a file without a name is lost with this process
+	default:
+		err = r.breakDown(err, faulted)
 	}
 	if err != nil {
-		r.breakDown(err)
 		err = fmt.Errorf("%w: commit (writes: %d) to %s: %w", registry.ErrTermOver, len(writes), r.path, err)
 		if t.mayShow(t.commits + 1) {
 			err = fmt.Errorf("%w: %w", registry.ErrOutcomeUnknown, err)
@@ -205,10 +217,15 @@ func applyOne(entries *bolt.Bucket, w registry.Write) error {
 // mayShow reports whether the file, as this process sees it, is or may be at
 // that commit. What it does not show can't become durable later.
 func (t *term) mayShow(commit int64) bool {
+	if t.registry.faulted {
+		return true
+	}
 	shows := false
-	err := t.registry.db.View(func(tx *bolt.Tx) error {
-		shows = numberAt(tx.Bucket(leaderBucket), commitKey) == commit
-		return nil
+	_, err := guarded(func() error {
+		return t.registry.db.View(func(tx *bolt.Tx) error {
+			shows = numberAt(tx.Bucket(leaderBucket), commitKey) == commit
+			return nil
+		})
 	})
 	return shows || err != nil
 }

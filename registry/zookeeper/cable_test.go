@@ -14,15 +14,21 @@ import (
 // cable is what a registry dials through: a test can freeze it, cut it, or break it
 // at a commit, and knows the session that goes over it.
 type cable struct {
-	mu      sync.Mutex
-	conns   map[*plug]bool
-	frozen  chan struct{} // not nil: nothing comes through until it is closed
-	atMulti func(*plug, []byte) (int, error)
+	mu     sync.Mutex
+	conns  map[*plug]bool
+	frozen chan struct{} // not nil: nothing comes through until it is closed
+	// at has what the next packet of a kind is given to.
+	at map[uint32]func(*plug, []byte) (int, error)
 }
 
-const opMulti = 14
+const (
+	opMulti     = 14
+	opMultiRead = 22
+)
 
-func newCable() *cable { return &cable{conns: map[*plug]bool{}} }
+func newCable() *cable {
+	return &cable{conns: map[*plug]bool{}, at: map[uint32]func(*plug, []byte) (int, error){}}
+}
 
 func (c *cable) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	if err := c.thaw(ctx); err != nil {
@@ -78,10 +84,13 @@ func (c *cable) cut() {
 }
 
 // onMulti has the next Multi's packet given to f instead of to the server.
-func (c *cable) onMulti(f func(p *plug, packet []byte) (int, error)) {
+func (c *cable) onMulti(f func(p *plug, packet []byte) (int, error)) { c.on(opMulti, f) }
+
+// on does the same for another kind of request.
+func (c *cable) on(op uint32, f func(p *plug, packet []byte) (int, error)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.atMulti = f
+	c.at[op] = f
 }
 
 // sessions are the ids and passwords that servers gave, latest connections only.
@@ -119,16 +128,24 @@ func (p *plug) Write(b []byte) (int, error) {
 	if err := p.cable.thaw(context.Background()); err != nil {
 		return 0, err
 	}
-	if len(b) >= 12 && binary.BigEndian.Uint32(b[8:]) == opMulti {
+	if len(b) >= 12 {
+		op := binary.BigEndian.Uint32(b[8:])
 		p.cable.mu.Lock()
-		f := p.cable.atMulti
-		p.cable.atMulti = nil
+		f := p.cable.at[op]
+		delete(p.cable.at, op)
 		p.cable.mu.Unlock()
 		if f != nil {
 			return f(p, b)
 		}
 	}
 	return p.Conn.Write(b)
+}
+
+// session is the id and password of the session that the connection belongs to.
+func (p *plug) session() []byte {
+	p.cable.mu.Lock()
+	defer p.cable.mu.Unlock()
+	return p.greeting[12:40]
 }
 
 func (p *plug) Close() error {
@@ -140,14 +157,15 @@ func (p *plug) Close() error {
 
 var errCable = errors.New("the cable was cut")
 
-// expire ends a session as its owner would, so that the server has forgotten it at once.
+// expire ends a session as its owner would, and returns when the server has forgotten it: its owner, who loses the
+// connection by that, may come back with the session before it is closed.
 func expire(t testing.TB, address string, session []byte) {
 	t.Helper()
 	hello := binary.BigEndian.AppendUint32(nil, 44)
 	hello = append(hello, make([]byte, 4+8)...)
 	hello = binary.BigEndian.AppendUint32(hello, 4000)
 	hello = append(hello, session...) // id, and password with its length
-	eventually(t, "to take the session over", func() bool {
+	eventually(t, "the session to be forgotten", func() bool {
 		conn, err := net.Dial("tcp", address)
 		if err != nil {
 			return false
@@ -155,11 +173,15 @@ func expire(t testing.TB, address string, session []byte) {
 		defer conn.Close()
 		_, _ = conn.Write(hello)
 		_ = conn.SetReadDeadline(time.Now().Add(patience))
-		if _, err := io.ReadFull(conn, make([]byte, 40)); err != nil {
+		greeting := make([]byte, 40)
+		if _, err := io.ReadFull(conn, greeting); err != nil {
 			return false
+		}
+		if binary.BigEndian.Uint64(greeting[12:]) == 0 {
+			return true // there is no such session
 		}
 		_, _ = conn.Write([]byte{0, 0, 0, 8, 0, 0, 0, 1, 255, 255, 255, 245})
 		_, _ = io.Copy(io.Discard, conn)
-		return true
+		return false
 	})
 }

@@ -146,6 +146,12 @@ func TestOneServer(t *testing.T) {
 		"WritesWithoutAnswerEndTheTerm":               testWritesWithoutAnswerEndTheTerm,
 		"StandbyIsKnown":                              testStandbyIsKnown,
 		"Suite":                                       testSuite,
+		"FenceOfAnotherEndsTheTerm":                   testFenceOfAnotherEndsTheTerm,
+		"ConditionsHoldWhenTheCommitArrives":          testConditionsHoldWhenTheCommitArrives,
+		"LostElectionNodeEndsAnIdleTerm":              testLostElectionNodeEndsAnIdleTerm,
+		"ReadsEndWithTheSession":                      testReadsEndWithTheSession,
+		"ListThatLosesItsSessionBeginsAgain":          testListThatLosesItsSessionBeginsAgain,
+		"CandidateWithoutItsNodeDeposesNobody":        testCandidateWithoutItsNodeDeposesNobody,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, server) })
 	}

@@ -3,4 +3,4 @@
 package sim
 
 // defaultSeeds is how many worlds an ordinary test run plays.
-const defaultSeeds = 2000
+const defaultSeeds = 1000

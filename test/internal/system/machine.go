@@ -261,7 +261,7 @@ func (m *Machine) end() {
 	}
 	m.client.CloseIdleConnections()
 	for _, log := range m.logs {
-		text := markedGone.ReplaceAllString(log.text(), "")
+		text := fileLost.ReplaceAllString(markedGone.ReplaceAllString(log.text(), ""), "")
 		for _, bad := range []string{"DATA RACE", "panic:", "fatal error:", `"level":"ERROR"`, m.Canary} {
 			if at := strings.Index(text, bad); at >= 0 {
 				m.Errorf("the server's log holds %q:\n%.6000s", bad, text[at:])
@@ -272,6 +272,9 @@ func (m *Machine) end() {
 
 // markedGone is how an agent of cluster/local ends that an operator marked gone: with an error, as it should.
 var markedGone = regexp.MustCompile(`(?m)^.*"level":"ERROR".*the agent has been marked gone.*\n`)
+
+// fileLost is what a server says whose registry's file somebody has removed or cut, as it should.
+var fileLost = regexp.MustCompile(`(?m)^.*"level":"ERROR".*(the registry can't be used|nothing is stored any more).*\n`)
 
 // Until looks for what is wanted until look returns "", and fails after [Patience] with what
 // look said last.

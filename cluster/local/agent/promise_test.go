@@ -1,0 +1,156 @@
+package agent
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/mesos/mesos-go/api/v1/lib"
+	"github.com/mesos/mesos-go/api/v1/lib/executor"
+)
+
+// An acknowledgement is of one update. One that comes twice, or late, takes no other update out of the stream:
+// FINISHED would never reach a framework that was away when it was first told.
+func TestRepeatedAcknowledgementTakesNothingElseOut(t *testing.T) {
+	t.Parallel()
+	a, m, pass := stillAgent(t)
+	ex := a.running(t, "t1")
+	for _, s := range []mesos.TaskStatus{testStatus("t1", "1", mesos.TASK_RUNNING), testStatus("t1", "2", mesos.TASK_FINISHED)} {
+		if err := a.fromExecutor(ex, s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 3 {
+		a.Acknowledge("fw-0002", "t1", testStatus("t1", "1", 0).UUID)
+	}
+	pass(time.Hour)
+	told := 0
+	for _, c := range m.all() {
+		if c.update.Status.GetState() == mesos.TASK_FINISHED {
+			told++
+		}
+	}
+	if told < 2 {
+		t.Errorf("FINISHED was told %d times within an hour without an acknowledgement of it", told)
+	}
+	// The same from the journal, whatever was written into it.
+	if err := ex.journal.append(record{Kind: recAcked, Task: "t1", UUID: testStatus("t1", "1", 0).UUID}); err != nil {
+		t.Fatal(err)
+	}
+	journal, records, err := openJournal(ex.journal.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer journal.close()
+	again := &found{ex: &executorRun{framework: ex.framework, tasks: map[string]*task{}}}
+	for i := range records[1:] {
+		if err := again.apply(&records[i+1]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if left := again.ex.tasks["t1"]; left == nil || len(left.pending) != 1 || left.pending[0].GetState() != mesos.TASK_FINISHED {
+		t.Errorf("after a restart the task is %+v, want FINISHED not yet acknowledged", left)
+	}
+}
+
+// An executor forgets an update once it is acknowledged. So no update is acknowledged to it that is not recorded:
+// after the next restart of the agent nobody would have it.
+func TestWhatIsNotRecordedIsNotAcknowledged(t *testing.T) {
+	t.Parallel()
+	a, m, pass := stillAgent(t)
+	ex := a.running(t, "t1")
+	ex.session.take()
+	if err := ex.journal.file.Close(); err != nil {
+		t.Fatal(err)
+	}
+	acknowledged := func() (all []string) {
+		events, _ := ex.session.take()
+		for _, e := range events {
+			if e := e.(*executor.Event); e.Type == executor.Event_ACKNOWLEDGED {
+				all = append(all, string(e.Acknowledged.UUID))
+			}
+		}
+		return all
+	}
+	finished := testStatus("t1", "1", mesos.TASK_FINISHED)
+	update := &executor.Call{Type: executor.Call_UPDATE, Update: &executor.Call_Update{Status: finished}}
+	update.ExecutorID.Value, update.FrameworkID.Value = "ex1", "fw-0002"
+	if refused := a.handle(update, nil); refused.status != 500 {
+		t.Errorf("the update is answered with %+v", refused)
+	}
+	if err := a.takeIn(ex, &executor.Call_Subscribe{UnacknowledgedUpdates: []executor.Call_Update{{Status: finished}}}); err == nil {
+		t.Error("a subscription whose updates can't be recorded is taken")
+	}
+	pass(time.Minute)
+	if got := acknowledged(); len(got) > 0 || len(m.all()) > 0 {
+		t.Errorf("acknowledged %q to the executor and told %v to the master, with nothing recorded", got, m.all())
+	}
+	// The disk is back: the executor sends the update again.
+	var err error
+	if ex.journal.file, err = os.OpenFile(ex.journal.path, os.O_WRONLY|os.O_APPEND, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if refused := a.handle(update, nil); refused.status != 0 {
+		t.Fatalf("the update is answered with %+v", refused)
+	}
+	pass(0)
+	if diff := cmp.Diff([]string{string(finished.UUID)}, acknowledged()); diff != "" || len(m.all()) != 1 {
+		t.Errorf("acknowledged (-want +got):\n%s; told %v", diff, m.all())
+	}
+}
+
+// An executor that was asked to end while its process was being forked is killed as soon as it is known:
+// it would run on, and its tasks with it, though they were told as killed.
+func TestKillDuringForkIsNotLost(t *testing.T) {
+	t.Parallel()
+	for name, kill := range map[string]func(*bench, *executorRun){
+		"shut down": func(b *bench, ex *executorRun) { b.ShutdownExecutor("fw-0002", ex.id) },
+		"a command's task is killed": func(b *bench, ex *executorRun) {
+			b.KillTask("fw-0002", ex.id, nil)
+			b.master.waitState(b.t, ex.id, mesos.TASK_KILLED)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := startBench(t).ready()
+			b.mu.Lock()
+			ex, err := b.newExecutor(b.framework(testFramework()), *testExecutorInfo("ex1"), name != "shut down")
+			if err == nil {
+				one := b.newTask(ex, "ex1")
+				one.info = b.task("ex1", "", nil)
+				ex.cancel = func() {} // its launch is beyond the last look at its context
+				b.deliver(ex, []*task{one})
+			}
+			b.mu.Unlock()
+			if err != nil {
+				t.Fatal(err)
+			}
+			dir := t.TempDir()
+			p, err := program{argv: []string{"sleep", "600"}, dir: dir, log: dir, boot: b.boot, commandPath: mustLookPath(t, "sleep")}.fork()
+			if err != nil {
+				t.Fatal(err)
+			}
+			w, err := watchNew(p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			kill(b, ex)
+			b.mu.Lock()
+			b.forked(ex, w)
+			close(ex.launched)
+			b.mu.Unlock()
+			eventually(t, "the end of the process", func() bool { return !alive(p.PID) })
+		})
+	}
+}
+
+func mustLookPath(t *testing.T, name string) string {
+	t.Helper()
+	path, err := lookPath(name, filepath.Join("/usr", "bin")+":/bin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}

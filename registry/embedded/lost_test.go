@@ -1,0 +1,230 @@
+package embedded
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/registry"
+)
+
+// filled is a registry with entries, and the path of its file.
+func filled(t *testing.T, n int) (*Registry, registry.Term, string) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "registry.db")
+	r, err := Open(path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.Close() })
+	term, err := r.Campaign(t.Context(), "127.0.0.1:1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var writes []registry.Write
+	for i := range n {
+		writes = append(writes, registry.Write{Path: fmt.Sprintf("/config/job/%05d", i), Value: bytes.Repeat([]byte{'x'}, 100)})
+	}
+	if err := term.Commit(t.Context(), writes); err != nil {
+		t.Fatal(err)
+	}
+	return r, term, path
+}
+
+// lose are ways to lose a file under who uses it.
+var lose = map[string]func(*testing.T, string){
+	"removed": func(t *testing.T, path string) { must(t, os.Remove(path)) },
+	"replaced": func(t *testing.T, path string) {
+		content, err := os.ReadFile(path)
+		must(t, err)
+		must(t, os.WriteFile(path+".copy", content, 0o600))
+		must(t, os.Rename(path+".copy", path))
+	},
+	"emptied":  func(t *testing.T, path string) { must(t, os.Truncate(path, 0)) },
+	"cut":      func(t *testing.T, path string) { must(t, os.Truncate(path, 3*4096)) },
+	"cut late": func(t *testing.T, path string) { must(t, os.Truncate(path, 100*4096)) },
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A file that is no longer there, or not whole, takes no commit, though the kernel would: what is answered with a success
+// must be there after a restart.
+func TestLostFileTakesNoCommit(t *testing.T) {
+	t.Parallel()
+	for name, how := range lose {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r, term, path := filled(t, 3000)
+			how(t, path)
+			err := term.Commit(t.Context(), []registry.Write{{Path: "/config/job/new", Value: []byte("x")}})
+			if !errors.Is(err, ErrFileLost) || !errors.Is(err, registry.ErrUnusable) || !errors.Is(err, registry.ErrTermOver) || errors.Is(err, registry.ErrOutcomeUnknown) {
+				t.Errorf("a commit: %v", err)
+			}
+			if err != nil && (!strings.Contains(err.Error(), "stop this server") || !strings.Contains(err.Error(), path)) {
+				t.Errorf("it does not say what to do: %v", err)
+			}
+			<-term.Done()
+			if _, err := r.Campaign(t.Context(), ""); !errors.Is(err, ErrFileLost) {
+				t.Errorf("a new term: %v", err)
+			}
+			if err := r.Close(); err != nil {
+				t.Errorf("close: %v", err)
+			}
+		})
+	}
+}
+
+// The loss is noticed without a commit, too.
+func TestLossIsNoticedBetweenCommits(t *testing.T) {
+	t.Parallel()
+	for name, how := range lose {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r, term, path := filled(t, 3000)
+			r.owned.Go(func() { r.watch(time.Millisecond) })
+			how(t, path)
+			select {
+			case <-term.Done():
+			case <-time.After(20 * time.Second):
+				t.Fatal("the term goes on")
+			}
+			if err := term.Err(); !errors.Is(err, ErrFileLost) || !errors.Is(err, registry.ErrTermOver) {
+				t.Errorf("the term ended with %v", err)
+			}
+		})
+	}
+}
+
+// What a removed file had can be saved as the message says.
+func TestRemovedFileIsSavedAsTold(t *testing.T) {
+	t.Parallel()
+	r, term, path := filled(t, 100)
+	must(t, os.Remove(path))
+	err := term.Commit(t.Context(), nil)
+	command := regexp.MustCompile(`'(cp [^']*)'`).FindStringSubmatch(fmt.Sprint(err))
+	if command == nil {
+		t.Fatalf("no command in %v", err)
+	}
+	if out, err := exec.Command("sh", "-c", command[1]).CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v: %s", command[1], err, out)
+	}
+	must(t, r.Close())
+	if _, err := Open(path, nil); !errors.Is(err, registry.ErrUnusable) || !strings.Contains(err.Error(), "is not there, though") {
+		t.Fatalf("opened where a file is missing: %v", err)
+	}
+	must(t, os.Rename(path+".saved", path))
+	saved, err := Open(path, nil)
+	must(t, err)
+	defer saved.Close()
+	next, err := saved.Campaign(t.Context(), "")
+	must(t, err)
+	if found, err := next.List(t.Context(), "/config"); err != nil || len(found) != 100 {
+		t.Errorf("%d entries are back, want 100 (%v)", len(found), err)
+	}
+}
+
+// An empty file is new only where nothing says that there was one.
+func TestEmptyFileIsNewOnlyOnce(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "registry.db")
+	must(t, os.WriteFile(path, nil, 0o600)) // a first start that was killed early
+	r, err := Open(path, nil)
+	must(t, err)
+	must(t, r.Close())
+	must(t, os.Truncate(path, 0))
+	must(t, os.WriteFile(holderPath(path), []byte("{}"), 0o600)) // as kill -9 leaves it
+	if _, err := Open(path, nil); !errors.Is(err, registry.ErrUnusable) || !strings.Contains(err.Error(), "the file is empty, though") {
+		t.Errorf("an emptied file: %v", err)
+	}
+}
+
+// Damaged pages are told in a sentence, at the latest when they are used, and end no process.
+func TestDamagedPagesAreTold(t *testing.T) {
+	t.Parallel()
+	r, _, path := filled(t, 3000)
+	must(t, r.Close())
+	whole, err := os.ReadFile(path)
+	must(t, err)
+	seed := rand.Uint64()
+	random := rand.New(rand.NewPCG(seed, 0))
+	used := bytes.TrimRight(whole, "\x00")
+	told := 0
+	const tries = 100
+	for i := range tries {
+		content := bytes.Clone(used)
+		at := random.IntN(len(content)/4096)*4096 + random.IntN(64) // where pages keep their form
+		if i%4 == 0 {
+			at = random.IntN(len(content))
+		}
+		content[at] ^= 1 << random.IntN(8)
+		must(t, os.WriteFile(path, content, 0o600))
+		must(t, os.Truncate(path, int64(len(whole))))
+		if err := useAll(t, path); err != nil {
+			told++
+			if text := err.Error(); strings.Contains(text, "goroutine") || !strings.Contains(text, "bring back a copy") {
+				t.Errorf("seed %d, byte %d: %v", seed, at, err)
+			}
+		}
+	}
+	if told < tries/10 {
+		t.Errorf("seed %d: only %d of %d were noticed", seed, told, tries)
+	}
+}
+
+// useAll opens, reads and writes.
+func useAll(t *testing.T, path string) error {
+	r, err := Open(path, nil)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	term, err := r.Campaign(t.Context(), "")
+	if err != nil {
+		return err
+	}
+	if _, err := term.List(t.Context(), "/"); err != nil {
+		return err
+	}
+	for i := range 20 {
+		err := term.Commit(t.Context(), []registry.Write{{Path: fmt.Sprintf("/config/job/%05d", i*150), Delete: true}})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Pages that go bad, or away, under who reads them are an error of the reader, and the end of the term.
+func TestPagesThatGoAwayWhileInUse(t *testing.T) {
+	t.Parallel()
+	r, term, path := filled(t, 3000)
+	r.mu.Lock() // nobody looks at the file meanwhile
+	must(t, os.Truncate(path, 8192))
+	read := make(chan error, 1)
+	go func() {
+		_, err := term.List(t.Context(), "/")
+		read <- err
+	}()
+	time.AfterFunc(100*time.Millisecond, r.mu.Unlock)
+	if err := <-read; !errors.Is(err, registry.ErrUnusable) {
+		t.Errorf("a read of pages that are gone: %v", err)
+	}
+	<-term.Done()
+	if err := term.Commit(t.Context(), nil); !errors.Is(err, registry.ErrTermOver) {
+		t.Errorf("a commit after that: %v", err)
+	}
+	must(t, r.Close())
+}

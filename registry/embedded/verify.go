@@ -1,0 +1,187 @@
+package embedded
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"os"
+)
+
+// verify reads all pages in use once, and says what is wrong with them. bbolt itself finds some of that when it opens a
+// file, in a goroutine of its own, by a panic that ends the process, and follows pages in a circle for ever. What it is told
+// here holds no more than bbolt's own form: values have no checksum.
+func verify(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }()
+	v, err := newVerifier(f)
+	if err != nil {
+		return err
+	}
+	return v.bucket(v.root, nil)
+}
+
+// The form of bbolt's pages, version 2.
+const (
+	pageHeader  = 16
+	element     = 16 // of a branch or a leaf
+	metaBytes   = 64
+	bucketBytes = 16 // before what an inline bucket has
+
+	branchPage = 0x01
+	leafPage   = 0x02
+	bucketLeaf = 0x01
+
+	magic       = 0xED0CDAED
+	fileVersion = 2
+	deepest     = 64
+)
+
+var native = binary.NativeEndian
+
+type verifier struct {
+	file     io.ReaderAt
+	pageSize int64
+	root     uint64
+	end      uint64 // the first page that is not in use
+	seen     map[uint64]bool
+}
+
+func newVerifier(f io.ReaderAt) (*verifier, error) {
+	v := &verifier{file: f, seen: map[uint64]bool{}}
+	var latest uint64
+	// The second one's place follows from the page size, which the first one may have lost.
+	for _, at := range []int64{0, 4096, 8192, 16384, 32768, 65536} {
+		page := make([]byte, pageHeader+metaBytes)
+		if _, err := f.ReadAt(page, at); err != nil {
+			continue
+		}
+		meta := page[pageHeader:]
+		size := int64(native.Uint32(meta[8:]))
+		sum := fnv.New64a()
+		_, _ = sum.Write(meta[:56])
+		if native.Uint32(meta) != magic || native.Uint32(meta[4:]) != fileVersion || sum.Sum64() != native.Uint64(meta[56:]) || at != 0 && at != size {
+			continue
+		}
+		if txid := native.Uint64(meta[48:]); v.pageSize == 0 || txid > latest {
+			latest, v.pageSize, v.root, v.end = txid, size, native.Uint64(meta[16:]), native.Uint64(meta[40:])
+		}
+	}
+	if v.pageSize < 1024 || v.pageSize > 1<<20 {
+		return nil, damaged("neither of its first two pages is whole")
+	}
+	return v, nil
+}
+
+// bucket checks the tree below a page. Its keys are between those of the pages above.
+func (v *verifier) bucket(root uint64, path []uint64) error {
+	var last []byte
+	return v.tree(root, path, &last)
+}
+
+func (v *verifier) tree(id uint64, path []uint64, last *[]byte) error {
+	bad := func(format string, args ...any) error {
+		return damaged(fmt.Sprintf("page %d: ", id) + fmt.Sprintf(format, args...))
+	}
+	switch {
+	case id < 2 || id >= v.end:
+		return bad("not one of %d", v.end)
+	case v.seen[id]:
+		return bad("used twice")
+	case len(path) > deepest:
+		return bad("too deep")
+	}
+	header := make([]byte, pageHeader)
+	if _, err := v.file.ReadAt(header, int64(id)*v.pageSize); err != nil {
+		return bad("%v", err)
+	}
+	over := uint64(native.Uint32(header[12:]))
+	if id+over >= v.end {
+		return bad("goes on behind the end")
+	}
+	for i := range over + 1 {
+		if v.seen[id+i] {
+			return bad("used twice")
+		}
+		v.seen[id+i] = true
+	}
+	page := make([]byte, int64(over+1)*v.pageSize)
+	if _, err := v.file.ReadAt(page, int64(id)*v.pageSize); err != nil && !errors.Is(err, io.EOF) {
+		return bad("%v", err)
+	}
+	if native.Uint64(page) != id {
+		return bad("says that it is page %d", native.Uint64(page))
+	}
+	return v.page(page, append(path, id), last, bad)
+}
+
+// page checks a page, which may be that of a small bucket in its parent's leaf.
+func (v *verifier) page(page []byte, path []uint64, last *[]byte, bad func(string, ...any) error) error {
+	if len(page) < pageHeader {
+		return bad("too short")
+	}
+	flags, count := native.Uint16(page[8:]), int(native.Uint16(page[10:]))
+	if flags != branchPage && flags != leafPage {
+		return bad("neither branch nor leaf")
+	}
+	if pageHeader+count*element > len(page) {
+		return bad("%d elements have no room", count)
+	}
+	if flags == branchPage && count == 0 {
+		return bad("a branch without children")
+	}
+	for i := range count {
+		at := pageHeader + i*element
+		e := page[at : at+element]
+		if flags == branchPage {
+			pos, size := uint64(native.Uint32(e)), uint64(native.Uint32(e[4:]))
+			if uint64(at)+pos+size > uint64(len(page)) {
+				return bad("the key of child %d is behind the end", i)
+			}
+			key := page[uint64(at)+pos : uint64(at)+pos+size]
+			if i > 0 && bytes.Compare(key, *last) <= 0 {
+				return bad("keys are out of order")
+			}
+			if err := v.tree(native.Uint64(e[8:]), path, last); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := v.leaf(page, at, e, path, last, bad); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (v *verifier) leaf(page []byte, at int, e []byte, path []uint64, last *[]byte, bad func(string, ...any) error) error {
+	kind, pos, size, value := native.Uint32(e), uint64(native.Uint32(e[4:])), uint64(native.Uint32(e[8:])), uint64(native.Uint32(e[12:]))
+	from := uint64(at) + pos
+	if from+size+value > uint64(len(page)) {
+		return bad("an entry is behind the end")
+	}
+	key := page[from : from+size]
+	if size == 0 || *last != nil && bytes.Compare(key, *last) <= 0 {
+		return bad("keys are out of order")
+	}
+	*last = bytes.Clone(key)
+	switch {
+	case kind > bucketLeaf:
+		return bad("an entry of kind %d", kind)
+	case kind != bucketLeaf:
+		return nil
+	case value < bucketBytes:
+		return bad("the bucket %q is cut", key)
+	}
+	stored := page[from+size : from+size+value]
+	if root := native.Uint64(stored); root != 0 {
+		return v.bucket(root, path)
+	}
+	var inside []byte
+	return v.page(stored[bucketBytes:], path, &inside, bad)
+}

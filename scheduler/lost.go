@@ -1,0 +1,47 @@
+package scheduler
+
+import (
+	"errors"
+
+	"github.com/elasticjob-go/elasticjob/registry"
+)
+
+// isLost reports whether a term ended because the registry can't be used any more: no other one will begin by itself.
+// The error says what to do, and so is what requesters are told.
+func isLost(err error) bool { return errors.Is(err, registry.ErrUnusable) }
+
+// notStored answers a change whose commit the registry did not take, and never will.
+func notStored(err error) *Error {
+	return errorf(Unavailable, "registry_lost", "the change was not made: %v", err)
+}
+
+// notMade answers who came too late for the term.
+func notMade() *Error {
+	return errorf(Unavailable, "term_over", "the term is over; the change was not made: try again shortly")
+}
+
+// overMeanwhile answers a request that waited as the term ended.
+func overMeanwhile(term registry.Term) *Error {
+	if err := term.Err(); isLost(err) {
+		return errorf(OutcomeUnknown, "registry_lost", "the request may have been done: %v", err)
+	}
+	return errorf(OutcomeUnknown, "term_over", "the term ended; the request may have been done: repeat it with the same Idempotency-Key, or look first")
+}
+
+// notLeading answers who asks where no term is.
+func (s *Scheduler) notLeading() *Error {
+	if s.lost {
+		return errorf(Unavailable, "registry_lost", "no change is taken and nothing is launched: %s", s.why)
+	}
+	return errorf(Unavailable, "not_leading", "no leader here: %s; try again shortly", s.why)
+}
+
+// ended keeps why a term has ended.
+func (s *Scheduler) ended(err error) {
+	s.set(nil, "its term has ended")
+	if isLost(err) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.lost, s.why = true, err.Error()
+	}
+}

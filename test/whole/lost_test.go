@@ -1,0 +1,94 @@
+package whole_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// TestRegistryFileIsLost: somebody removes or cuts the registry's file under a running server. It takes no change from
+// then on, says what to do, and the next start begins nothing anew beside what is left. With a copy all goes on.
+func TestRegistryFileIsLost(t *testing.T) {
+	t.Parallel()
+	t.Run("removed", func(t *testing.T) {
+		m := start(t)
+		m.App("my_app", writes, nil)
+		m.Job("my_job", "my_app", nil)
+		m.Run("my_job", "FINISHED")
+		file := filepath.Join(m.Dir, "registry.db")
+		if err := os.Remove(file); err != nil {
+			t.Fatal(err)
+		}
+		said := ""
+		for _, request := range [][2]string{{"/api/job/register", m.JobText("another", "my_app", nil)}, {"/api/job/my_job/trigger", ""}, {"/api/job/my_job/trigger", ""}} {
+			answer := m.Call("POST", request[0], request[1])
+			said = answer.Body
+			if answer.Status != 503 || !strings.Contains(said, "was removed") || !strings.Contains(said, "stop this server") {
+				t.Errorf("POST %s: %d %s", request[0], answer.Status, said)
+			}
+		}
+		command := regexp.MustCompile(`'(cp [^']*)'`).FindStringSubmatch(said)
+		if command == nil {
+			t.Fatalf("no command in %q", said)
+		}
+		if out, err := exec.Command("sh", "-c", command[1]).CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v: %s", command[1], err, out)
+		}
+		m.Signal(syscall.SIGTERM)
+		if status := m.Over(); status != 1 {
+			t.Errorf("it ended with status %d", status)
+		}
+		if status, said := m.Fails(m.Command()); status != 1 || !strings.Contains(said, "is not there, though the state of its cluster is") {
+			t.Errorf("the next start: status %d, %s", status, said)
+		}
+		if err := os.WriteFile(file, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if status, said := m.Fails(m.Command()); status != 1 || !strings.Contains(said, "is empty, though the state of its cluster is") {
+			t.Errorf("a start on an empty file: status %d, %s", status, said)
+		}
+		if err := os.Rename(file+".saved", file); err != nil {
+			t.Fatal(err)
+		}
+		m.Start()
+		m.OK("GET", "/api/job/jobs/my_job", "")
+		m.Run("my_job", "FINISHED")
+		m.OnceEach()
+		m.Stop()
+		m.NothingRuns()
+	})
+	t.Run("cut while nobody asks", func(t *testing.T) {
+		m := start(t)
+		m.App("my_app", writes, nil)
+		m.Job("my_job", "my_app", nil)
+		if err := os.Truncate(filepath.Join(m.Dir, "registry.db"), 8192); err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		m.Until("the loss is noticed", func() string {
+			answer := m.Call("GET", "/readyz", "")
+			if answer.Status == 503 && strings.Contains(answer.Body, "was cut from") {
+				return ""
+			}
+			return answer.Body
+		})
+		if took := time.Since(began); took > 10*time.Second {
+			t.Errorf("it took %v", took)
+		}
+		if answer := m.Call("POST", "/api/job/my_job/trigger", ""); answer.Status != 503 || !strings.Contains(answer.Body, "bring back a copy") {
+			t.Errorf("a trigger: %d %s", answer.Status, answer.Body)
+		}
+		m.Signal(syscall.SIGTERM)
+		if status := m.Over(); status != 1 {
+			t.Errorf("it ended with status %d", status)
+		}
+		if status, said := m.Fails(m.Command()); status != 1 || !strings.Contains(said, "bring back a copy") || strings.Contains(said, "goroutine") {
+			t.Errorf("the next start: status %d, %s", status, said)
+		}
+	})
+}
