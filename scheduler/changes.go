@@ -139,7 +139,7 @@ func (c *Core) settle(j *jobState) {
 	if !j.isStored || j.stored.Schedule != want.Schedule || j.stored.Off != want.Off {
 		// Registered, enabled, or its schedule changed: fires are made from now (rule F2).
 		j.since = c.now
-		want.Since = j.since
+		want.Since, want.Fires = j.since, j.stored.Fires
 		j.stored, j.isStored = want, true
 		c.dirty.job(j.name)
 	}

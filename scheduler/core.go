@@ -42,7 +42,7 @@ type Core struct {
 	timetable   *cron.Timetable
 	schedules   map[string]*cron.Schedule
 	timers      timers
-	ended       endedRing
+	ended       history
 	// ghostsOf are the ghosts that block, by job and task id.
 	ghostsOf map[string]map[string]*ghost
 	// haunted are the agents of ghosts of removed frameworks, with their ids; some may be over. It is made when it is asked for.
@@ -119,6 +119,8 @@ type jobState struct {
 	notes    []string  // about its document
 	stored   jobRecord
 	isStored bool
+	// countsWritten is when stored.Fires was written for the counts' sake.
+	countsWritten time.Time
 	// queue holds the executions in order; the first one runs or is the next to.
 	queue []*execution
 }
@@ -158,9 +160,9 @@ func NewCore(opt CoreOptions) *Core {
 		pool: offers.NewPool(), timetable: cron.NewTimetable(), schedules: map[string]*cron.Schedule{},
 		lastTurn: map[string]time.Time{}, accepts: map[int64]*sentAccept{},
 		unreachableHosts: map[string]*startTrouble{},
+		ended:            newHistory(),
 		faulty:           map[string]fault{}, marked: map[string]bool{}, maintained: map[string]bool{}, keys: map[string]time.Time{}, questions: map[string]string{},
 	}
-	c.ended.byID, c.ended.tasks = map[string]*execution{}, map[string]taskRef{}
 	c.dirty.reset()
 	c.stats.FireDelayBuckets = make([]int64, len(FireDelayBounds()))
 	return c

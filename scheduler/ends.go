@@ -242,10 +242,11 @@ func (c *Core) taskLeft(e *execution, s *shard) {
 func (c *Core) endExecution(e *execution) {
 	c.needChanged()
 	state := e.state()
-	switch state {
-	case Finished:
+	switch {
+	case e.Dropped: // counted with the fires that became no run
+	case state == Finished:
 		c.stats.ExecutionsFinished++
-	case Killed:
+	case state == Killed:
 		c.stats.ExecutionsKilled++
 	default:
 		c.stats.ExecutionsFailed++
@@ -259,7 +260,9 @@ func (c *Core) endExecution(e *execution) {
 	e.Ended, e.EndedAt = c.ended.seq, c.now
 	c.dirty.header(e)
 	c.ended.add(e)
-	c.note(Note{Kind: NoteExecutionEnded, Job: e.Job, Execution: e.ID, Detail: string(state) + endText(e), Problem: state == Failed})
+	if !e.Dropped { // else that it was dropped is told already
+		c.note(Note{Kind: NoteExecutionEnded, Job: e.Job, Execution: e.ID, Detail: string(state) + endText(e), Problem: state == Failed})
+	}
 	if j := c.jobs[e.Job]; j != nil {
 		for i, q := range j.queue {
 			if q == e {

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"container/list"
 	"fmt"
 	"time"
 
@@ -30,6 +31,8 @@ type execution struct {
 	Chunks int     `json:"chunks,omitempty"`
 	// KillReason is set when all that is left of it is to be killed (rule K1).
 	KillReason string `json:"killReason,omitempty"`
+	// Dropped is set when it was a fire that other fires have crowded out while it waited (rule F5).
+	Dropped bool `json:"dropped,omitempty"`
 	// Ended is the place in the order of ends, 0 while the execution is not over.
 	Ended   int64     `json:"ended,omitempty"`
 	EndedAt time.Time `json:"endedAt,omitzero"`
@@ -47,6 +50,9 @@ type execution struct {
 	storedChunks int
 	// settingsEncoded are the settings as stored; they never change.
 	settingsEncoded []byte
+	// ring and place are where history keeps it once it has ended.
+	ring  *ring
+	place *list.Element
 }
 
 // shard is one part of an execution, with its present or last attempt.

@@ -260,7 +260,7 @@ func (s *scene) tellExplanation(x Explanation) {
 // all that live.
 func (s *scene) tellExecutions(job string) {
 	var ids []string
-	for _, e := range s.core.ended.list {
+	for e := range s.core.ended.all() {
 		if e.Job == job {
 			ids = append(ids, e.ID)
 		}

@@ -280,7 +280,7 @@ func (c *Core) Execution(id string) (ExecutionView, error) {
 		e = c.ended.byID[id]
 	}
 	if e == nil {
-		return ExecutionView{}, errorf(NotFound, "execution_not_found", "there is no execution %q; the last %d that ended are kept", id, c.opt.EndedKept)
+		return ExecutionView{}, errorf(NotFound, "execution_not_found", "there is no execution %q; GET /api/executions lists those that are kept: %s", id, c.keptText())
 	}
 	v := ExecutionView{ExecutionID: e.ID, JobName: e.Job, FireTime: e.Fire.UTC(), Source: e.Source, State: e.state(), Shards: []ShardView{}}
 	if v.State.terminal() {
@@ -321,7 +321,7 @@ func (c *Core) LogPlace(taskID string) (LogPlace, error) {
 	if !live {
 		var ok bool
 		if ref, ok = c.ended.tasks[taskID]; !ok {
-			return LogPlace{}, errorf(NotFound, "task_not_found", "there is no task %q; the tasks of the last %d executions are kept", taskID, c.opt.EndedKept)
+			return LogPlace{}, errorf(NotFound, "task_not_found", "there is no task %q; tasks are kept as long as their executions: %s", taskID, c.keptText())
 		}
 	}
 	s := ref.shard()

@@ -7,10 +7,10 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// TestEndedExecutionsAreKept: at least the last 1,000 that ended are still there, as they were, after kill -9;
-// and their number is bounded.
+// TestEndedExecutionsAreKept: the last 20 of each job that finished are still there, as they were, after kill -9; and
+// their number is bounded.
 func TestEndedExecutionsAreKept(t *testing.T) {
-	const runs, kept = 1050, 1000
+	const runs, kept = 750, 30 * 20
 	m := start(t)
 	m.App("fast", only(":"), nil)
 	const jobs = 30 // so that many run at once
@@ -45,7 +45,7 @@ func TestEndedExecutionsAreKept(t *testing.T) {
 	}
 	gone := 0
 	for _, id := range ids[:len(ids)-kept] {
-		if a := m.Call("GET", "/api/execution/"+id, ""); a.Status == 404 && strings.Contains(a.Body, "1000") {
+		if a := m.Call("GET", "/api/execution/"+id, ""); a.Status == 404 && strings.Contains(a.Body, "10000") {
 			gone++
 		}
 	}
