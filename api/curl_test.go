@@ -15,11 +15,12 @@ import (
 )
 
 const (
-	appDocument = `{"appName":"my_app","appURL":"http://127.0.0.1:8080/my-job.tar.gz","cpuCount":0.1,"memoryMB":64.0,"bootstrapScript":"bin/start.sh","appCacheEnable":true,"eventTraceSamplingCount":0}`
-	appStored   = `{"appName":"my_app","appURL":"http://127.0.0.1:8080/my-job.tar.gz","bootstrapScript":"bin/start.sh","cpuCount":0.1,"memoryMB":64,"appCacheEnable":true,"eventTraceSamplingCount":0}`
-	jobDocument = `{"jobName":"my_job","appName":"my_app","jobExecutionType":"TRANSIENT","cron":"0/5 * * * * * ?","shardingTotalCount":3,"cpuCount":0.1,"memoryMB":64.0}`
-	jobStored   = `{"jobName":"my_job","appName":"my_app","jobExecutionType":"TRANSIENT","cron":"0/5 * * * * * ?","shardingTotalCount":3,"cpuCount":0.1,"memoryMB":64,"shardingItemParameters":"","jobParameter":"","failover":false,"misfire":false,"description":""}`
-	asJSON      = "Content-Type: application/json"
+	appDocument    = `{"appName":"my_app","appURL":"http://127.0.0.1:8080/my-job.tar.gz","cpuCount":0.1,"memoryMB":64.0,"bootstrapScript":"bin/start.sh","appCacheEnable":true,"eventTraceSamplingCount":0}`
+	appStored      = `{"appName":"my_app","appURL":"http://127.0.0.1:8080/my-job.tar.gz","bootstrapScript":"bin/start.sh","cpuCount":0.1,"memoryMB":64,"appCacheEnable":true,"eventTraceSamplingCount":0}`
+	jobDocument    = `{"jobName":"my_job","appName":"my_app","jobExecutionType":"TRANSIENT","cron":"0/5 * * * * * ?","shardingTotalCount":3,"cpuCount":0.1,"memoryMB":64.0}`
+	jobStored      = `{"jobName":"my_job","appName":"my_app","jobExecutionType":"TRANSIENT","cron":"0/5 * * * * * ?","shardingTotalCount":3,"cpuCount":0.1,"memoryMB":64,"shardingItemParameters":"","jobParameter":"","failover":false,"misfire":false,"description":""}`
+	executionsList = `[{"executionId":"exec-1","jobName":"my_job","fireTime":"2026-05-01T12:00:00Z","source":"NORMAL_TRIGGER","state":"FAILED","reason":"shard 0 failed","startTime":"2026-05-01T12:00:00Z","completeTime":"2026-05-01T12:00:00Z","shards":{"FAILED":1}}]`
+	asJSON         = "Content-Type: application/json"
 )
 
 // with is a stored document with more fields at its end.
@@ -80,6 +81,9 @@ func TestDocumentedCurlLines(t *testing.T) {
 		{"GET", "/api/job/tasks/failover", "", `[{"taskInfo":{"jobName":"my_job","shardingItems":[1]},"originalTaskId":"old"}]`, nil},
 		{"GET", "/api/job/my_job/explain", "", `{"jobName":"my_job","state":"ON_TRIGGER","nextFires":[],"waiting":[],"running":[]}`, nil},
 		{"GET", "/api/execution/exec-1", "", `{"executionId":"exec-1","jobName":"my_job","fireTime":"2026-05-01T12:00:00Z","source":"NORMAL_TRIGGER","state":"FAILED","reason":"shard 0 failed","shards":[{"item":0,"state":"FAILED","attempt":1,"agent":"a1","taskId":"t1","startTime":"2026-05-01T12:00:00Z","completeTime":"2026-05-01T12:00:00Z","exitStatus":3,"failureCause":"boom"}]}`, nil},
+		{"GET", "/api/executions", "", executionsList, nil},
+		{"GET", "/api/executions?job=never_ran", "", "[]", nil},
+		{"GET", "/api/job/my_job/executions?state=failed,KILLED&since=24h&limit=5", "", executionsList, nil},
 		{"POST", "/api/task/my_job@-@2@-@READY@-@S0@-@u/forget", "", `{"taskId":"my_job@-@2@-@READY@-@S0@-@u","forgotten":true}`, nil},
 		{"DELETE", "/api/job/deregister", "my_job", with(jobStored, `"disabled":false`), []string{asJSON}},
 		{"GET", "/api/job/jobs", "", "[]", nil},

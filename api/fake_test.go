@@ -32,6 +32,7 @@ type brain struct {
 	keys     map[string]string
 	forgot   []string
 	changes  int
+	filters  []scheduler.ExecutionFilter
 	places   map[string]scheduler.LogPlace
 	queued   string // a task that has not begun
 	health   scheduler.Health
@@ -257,6 +258,20 @@ func (b *brain) Execution(_ context.Context, id string) (scheduler.ExecutionView
 	return scheduler.ExecutionView{ExecutionID: id, JobName: "my_job", FireTime: noon, Source: scheduler.NormalTrigger,
 		State: scheduler.Failed, Reason: "shard 0 failed", Shards: []scheduler.ShardView{{State: scheduler.Failed, Attempt: 1,
 			Agent: "a1", TaskID: "t1", StartTime: &noon, CompleteTime: &noon, ExitStatus: &status, FailureCause: "boom"}}}, nil
+}
+
+func (b *brain) Executions(_ context.Context, f scheduler.ExecutionFilter) ([]scheduler.ExecutionSummary, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if _, err := find(b, b.jobs, "job", f.Job); err != nil && f.Known {
+		return nil, err
+	}
+	b.filters = append(b.filters, f)
+	if f.Job == "never_ran" {
+		return nil, nil
+	}
+	return []scheduler.ExecutionSummary{{ExecutionID: "exec-1", JobName: "my_job", FireTime: noon, Source: scheduler.NormalTrigger, State: scheduler.Failed,
+		Reason: "shard 0 failed", StartTime: &noon, CompleteTime: &noon, Shards: map[scheduler.State]int{scheduler.Failed: 1}}}, nil
 }
 
 func (b *brain) RunningTasks(context.Context) ([]scheduler.TaskView, error) {

@@ -59,10 +59,12 @@ func (s *Server) routes() []route {
 		{method: get, path: "/api/job/tasks/ready", answer: s.readyJobs},
 		{method: get, path: "/api/job/tasks/failover", answer: s.failoverShards},
 		{method: get, path: "/api/job/{jobName}/explain", answer: s.explain},
+		{method: get, path: "/api/job/{jobName}/executions", answer: s.jobExecutions, query: true},
 		{method: get, path: "/api/job/events/{kind}", answer: notBuilt, query: true},
 		{method: get, path: "/api/job/statistics/{kind}/{of}", answer: notBuilt, query: true},
 		{method: get, path: "/api/job/statistics/{kind}/{of}/{period}", answer: notBuilt, query: true},
 
+		{method: get, path: "/api/executions", answer: s.executions, query: true},
 		{method: get, path: "/api/execution/{executionId}", answer: s.execution},
 		{method: get, path: "/api/task/{taskId}/logs", raw: s.logs},
 		{method: post, path: "/api/task/{taskId}/forget", answer: s.forgetTask},

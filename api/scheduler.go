@@ -35,6 +35,8 @@ type Scheduler interface {
 	Trigger(ctx context.Context, job, idempotencyKey string) (executionID string, err error)
 	Explain(ctx context.Context, job string) (scheduler.Explanation, error)
 	Execution(ctx context.Context, id string) (scheduler.ExecutionView, error)
+	// Executions lists runs that live or are kept, the newest fire first.
+	Executions(ctx context.Context, f scheduler.ExecutionFilter) ([]scheduler.ExecutionSummary, error)
 
 	RunningTasks(ctx context.Context) ([]scheduler.TaskView, error)
 	ReadyJobs(ctx context.Context) ([]scheduler.ReadyView, error)

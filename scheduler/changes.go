@@ -129,6 +129,7 @@ func (c *Core) settle(j *jobState) {
 	}
 	if j.cfg == nil {
 		c.timetable.Remove(j.name)
+		c.jobStats.forget(j.name)
 		if j.isStored {
 			c.dirty.job(j.name)
 			j.isStored, j.stored, j.since = false, jobRecord{}, time.Time{}

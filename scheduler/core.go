@@ -80,6 +80,7 @@ type Core struct {
 	faulty      map[string]fault // documents that can't be used, by path
 	marked      map[string]bool  // disabled marks that are there, by path
 	stats       Stats
+	jobStats    jobStats
 	lastStep    time.Time
 
 	// Of the step under way.
@@ -160,8 +161,8 @@ func NewCore(opt CoreOptions) *Core {
 		pool: offers.NewPool(), timetable: cron.NewTimetable(), schedules: map[string]*cron.Schedule{},
 		lastTurn: map[string]time.Time{}, accepts: map[int64]*sentAccept{},
 		unreachableHosts: map[string]*startTrouble{},
-		ended:            newHistory(),
-		faulty:           map[string]fault{}, marked: map[string]bool{}, maintained: map[string]bool{}, keys: map[string]time.Time{}, questions: map[string]string{},
+		ended:            newHistory(), jobStats: newJobStats(opt.JobMetrics),
+		faulty: map[string]fault{}, marked: map[string]bool{}, maintained: map[string]bool{}, keys: map[string]time.Time{}, questions: map[string]string{},
 	}
 	c.dirty.reset()
 	c.stats.FireDelayBuckets = make([]int64, len(FireDelayBounds()))

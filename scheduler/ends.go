@@ -259,6 +259,7 @@ func (c *Core) endExecution(e *execution) {
 	c.ended.seq++
 	e.Ended, e.EndedAt = c.ended.seq, c.now
 	c.dirty.header(e)
+	c.countRun(e)
 	c.ended.add(e)
 	if !e.Dropped { // else that it was dropped is told already
 		c.note(Note{Kind: NoteExecutionEnded, Job: e.Job, Execution: e.ID, Detail: string(state) + endText(e), Problem: state == Failed})

@@ -144,6 +144,9 @@ func (e *execution) chunks() int {
 
 // state of the execution as people see it.
 func (e *execution) state() State {
+	if e.ring != nil {
+		return e.ring.state // final, and known without a look at all shards
+	}
 	if !e.launched() {
 		if e.KillReason != "" {
 			return Killed

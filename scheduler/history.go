@@ -22,6 +22,9 @@ type history struct {
 	crowded []*ring
 }
 
+// stateOf is what each result is called.
+var stateOf = [results]State{resultFinished: Finished, resultFailed: Failed, resultKilled: Killed, resultDropped: Killed}
+
 // jobHistory is what is kept of one job's ended executions.
 type jobHistory struct{ rings [results]ring }
 
@@ -30,7 +33,8 @@ type ring struct {
 	list    []*execution
 	shards  int
 	most    int
-	crowded bool // it is in history.crowded
+	state   State // of all of them
+	crowded bool  // it is in history.crowded
 }
 
 // result is which ring an ended execution is kept in.
@@ -83,7 +87,7 @@ func (h *history) add(e *execution) {
 	if of == nil {
 		of = &jobHistory{}
 		for i := range of.rings {
-			of.rings[i].most = ringSizes[i]
+			of.rings[i].most, of.rings[i].state = ringSizes[i], stateOf[i]
 		}
 		h.jobs[e.Job] = of
 	}

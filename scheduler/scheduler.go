@@ -238,6 +238,11 @@ func (s *Scheduler) Execution(ctx context.Context, id string) (ExecutionView, er
 	return read(ctx, s, func(c *Core) (ExecutionView, error) { return c.Execution(id) })
 }
 
+// Executions lists runs that live or are kept, the newest fire first.
+func (s *Scheduler) Executions(ctx context.Context, f ExecutionFilter) ([]ExecutionSummary, error) {
+	return read(ctx, s, func(c *Core) ([]ExecutionSummary, error) { return c.Executions(f) })
+}
+
 // RunningTasks lists the tasks on the cluster.
 func (s *Scheduler) RunningTasks(ctx context.Context) ([]TaskView, error) {
 	return read(ctx, s, func(c *Core) ([]TaskView, error) { return c.RunningTasks(), nil })

@@ -145,6 +145,7 @@ func (c *Core) Explain(name string, now time.Time) (Explanation, error) {
 	for _, e := range j.queue {
 		c.explainExecution(&x, j, e, now)
 	}
+	c.explainPast(&x, j)
 	if len(x.Running) > 0 && !c.session.open {
 		note := "what runs is told as it was last known: the scheduler has no connection to the cluster"
 		if c.session.reason != "" {
@@ -384,30 +385,4 @@ func (c *Core) FailoverShards() []FailoverView {
 	}
 	slices.SortStableFunc(out, func(a, b FailoverView) int { return strings.Compare(a.JobName, b.JobName) })
 	return out
-}
-
-// Stats returns counters and gauges.
-func (c *Core) Stats() Stats {
-	s := c.stats
-	s.Leading, s.Subscribed = true, c.session.open
-	s.Apps, s.ExecutorsRunning, s.OffersHeld = len(c.apps), len(c.executors), c.pool.Len()
-	s.FireDelayBuckets = slices.Clone(s.FireDelayBuckets)
-	for _, j := range c.jobs {
-		if j.cfg != nil {
-			s.Jobs++
-		}
-	}
-	for _, e := range c.executions {
-		if e.launched() {
-			s.ExecutionsRunning++
-		} else {
-			s.ExecutionsWaiting++
-		}
-	}
-	for _, ref := range c.tasks {
-		if ref.shard().live() {
-			s.TasksRunning++
-		}
-	}
-	return s
 }

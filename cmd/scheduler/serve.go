@@ -157,7 +157,7 @@ func (c *config) user() string {
 func coreOptions(c config, zone *time.Location, binary string) scheduler.CoreOptions {
 	o := scheduler.DefaultCoreOptions()
 	o.Zone, o.ExecutorBinary, o.ExecutorIdle, o.KillGrace = zone, binary, c.executorIdle, c.killGrace
-	o.ReconcileEvery, o.Role = c.reconcile, c.role
+	o.ReconcileEvery, o.Role, o.JobMetrics = c.reconcile, c.role, c.jobMetrics
 	o.ExecutorShutdown = executor.ShutdownGrace(c.killGrace)
 	if !c.local { // this machine's cluster runs everything as who started it
 		o.ExecutorUser = c.user()
