@@ -85,6 +85,8 @@ func TestDocumentedCurlLines(t *testing.T) {
 		{"GET", "/api/executions?job=never_ran", "", "[]", nil},
 		{"GET", "/api/job/my_job/executions?state=failed,KILLED&since=24h&limit=5", "", executionsList, nil},
 		{"POST", "/api/task/my_job@-@2@-@READY@-@S0@-@u/forget", "", `{"taskId":"my_job@-@2@-@READY@-@S0@-@u","forgotten":true}`, nil},
+		{"POST", "/api/task/my_job@-@2@-@READY@-@S0@-@u/kill", "", `{"taskId":"my_job@-@2@-@READY@-@S0@-@u","killing":true}`, nil},
+		{"POST", "/api/execution/exec-1/kill", "", `{"executionId":"exec-1","killing":true}`, nil},
 		{"DELETE", "/api/job/deregister", "my_job", with(jobStored, `"disabled":false`), []string{asJSON}},
 		{"GET", "/api/job/jobs", "", "[]", nil},
 		{"POST", "/api/job/register", jobDocument, with(jobStored, `"disabled":false`), nil},

@@ -31,6 +31,7 @@ type brain struct {
 	jobs     map[string]scheduler.JobView
 	keys     map[string]string
 	forgot   []string
+	killed   []string
 	changes  int
 	filters  []scheduler.ExecutionFilter
 	places   map[string]scheduler.LogPlace
@@ -290,6 +291,28 @@ func (b *brain) FailoverShards(context.Context) ([]scheduler.FailoverView, error
 func (b *brain) ForgetTask(_ context.Context, id string) error {
 	_, err := change(b, func() (int, error) {
 		b.forgot = append(b.forgot, id)
+		return 0, nil
+	})
+	return err
+}
+
+func (b *brain) KillTask(_ context.Context, id string) error {
+	_, err := change(b, func() (int, error) {
+		if id == "over" {
+			return 0, refuse(scheduler.Conflict, "task_ended", "task %q has ended as FINISHED", id)
+		}
+		b.killed = append(b.killed, "task "+id)
+		return 0, nil
+	})
+	return err
+}
+
+func (b *brain) KillExecution(_ context.Context, id string) error {
+	_, err := change(b, func() (int, error) {
+		if id == "none" {
+			return 0, refuse(scheduler.NotFound, "execution_not_found", "there is no execution %q", id)
+		}
+		b.killed = append(b.killed, "execution "+id)
 		return 0, nil
 	})
 	return err

@@ -43,6 +43,9 @@ type Scheduler interface {
 	FailoverShards(ctx context.Context) ([]scheduler.FailoverView, error)
 	// ForgetTask is the operator's word that a task is over (rule E5).
 	ForgetTask(ctx context.Context, taskID string) error
+	// KillTask and KillExecution end one of them, while its job goes on. They return when that is committed.
+	KillTask(ctx context.Context, taskID string) error
+	KillExecution(ctx context.Context, id string) error
 	LogPlace(ctx context.Context, taskID string) (scheduler.LogPlace, error)
 
 	// Reconcile asks the cluster about tasks; it fails with TooSoon when it was asked a moment ago.

@@ -229,6 +229,8 @@ func (c *Core) take(e Event) {
 		c.documentFaulty(e)
 	case ForgetAsked:
 		c.forget(e)
+	case KillRequested:
+		c.killRequested(e)
 	case Drain:
 		c.drain()
 	case SessionBegan:

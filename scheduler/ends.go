@@ -71,6 +71,9 @@ func classify(s *shard, u cluster.Update) end {
 // to be launched again.
 func (c *Core) endAttempt(ref taskRef, how end) {
 	e, s := ref.exec, ref.shard()
+	if c.endKilledShard(ref, how) {
+		return
+	}
 	if !s.KillSince.IsZero() && how != endFinished && e.KillReason == shutdownReason && e.Settings.Job.Failover {
 		// Lost by shutdown: queued again for the next start (rule O4).
 		s.Cause = shutdownReason

@@ -68,6 +68,13 @@ type ForgetAsked struct {
 	TaskID string
 }
 
+// KillRequested asks for the end of a task, or of an execution: one of the two is named. The reply is an *Error when
+// there is nothing to end.
+type KillRequested struct {
+	Token               uint64
+	TaskID, ExecutionID string
+}
+
 // ReconcileAsked asks for reconciliation now: of all live tasks, or, not explicit, of
 // all that the master knows. The reply is an *Error without a session.
 type ReconcileAsked struct {
@@ -124,6 +131,7 @@ func (ReconcileAsked) coreEvent() {}
 func (DocumentFaulty) coreEvent() {}
 func (TriggerAsked) coreEvent()   {}
 func (ForgetAsked) coreEvent()    {}
+func (KillRequested) coreEvent()  {}
 func (Drain) coreEvent()          {}
 func (SessionBegan) coreEvent()   {}
 func (SessionEnded) coreEvent()   {}
@@ -229,6 +237,7 @@ const (
 	NoteTaskEnded       NoteKind = "task ended"
 	NoteTaskRepeated    NoteKind = "shard runs again"
 	NoteTaskUnreachable NoteKind = "task unreachable"
+	NoteKillRequested   NoteKind = "kill requested"
 	NoteGhost           NoteKind = "task given up, may still run"
 	NoteForeignTask     NoteKind = "task not ours is killed"
 	NoteFormerTask      NoteKind = "task of ours that counts as over is killed"

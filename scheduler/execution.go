@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"cmp"
 	"container/list"
 	"fmt"
 	"time"
@@ -80,8 +81,9 @@ type shard struct {
 	Unreachable time.Time `json:"un,omitzero"`
 	EndUnclear  time.Time `json:"eu,omitzero"` // rule S5
 	EndState    string    `json:"es,omitempty"`
-	KillSince   time.Time `json:"ks,omitzero"` // rule K1: a wanted kill is state
-	NotBefore   time.Time `json:"nb,omitzero"` // backoff of a waiting shard
+	KillSince   time.Time `json:"ks,omitzero"`  // rule K1: a wanted kill is state
+	KillReason  string    `json:"kr,omitempty"` // set when its task was killed by id
+	NotBefore   time.Time `json:"nb,omitzero"`  // backoff of a waiting shard
 	WaitSince   time.Time `json:"ws,omitzero"`
 
 	// Seen is how far the attempt was seen to go: 0 nothing, 1 staging, 2 starting, 3 running.
@@ -186,7 +188,7 @@ func (e *execution) reason() string {
 		}
 	}
 	if bad == 0 {
-		return e.KillReason
+		return cmp.Or(e.KillReason, e.killedReason())
 	}
 	return fmt.Sprintf("%d of %d shards did not finish; item %d: %s", bad, len(e.Shards), first.Item, first.Cause)
 }

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -22,6 +23,7 @@ import (
 //	change app|job NAME …
 //	disable|enable app|job NAME, deregister JOB, delete app NAME
 //	trigger JOB [key=], forget TASK, drain
+//	kill task TASK, kill execution ID
 //	offer AGENT cpus= mem= [runs=EXECUTOR,…] [goes-in=DURATION], rescind OFFER
 //	accept answered|refused|lost           all ACCEPTs under way; lost ends the session
 //	update TASK STATE [from= reason= message= cause= exit=] [again]
@@ -51,6 +53,7 @@ var scenarioCommands = map[string]func(*scene, *words) error{
 	},
 	"forget":     func(s *scene, w *words) error { return s.steps(ForgetAsked{Token: 1, TaskID: s.taskID(w.next())}) },
 	"drain":      func(s *scene, _ *words) error { return s.steps(Drain{}) },
+	"kill":       (*scene).cmdKill,
 	"offer":      (*scene).cmdOffer,
 	"rescind":    func(s *scene, w *words) error { return s.steps(s.told(cluster.Rescind{OfferID: w.next()})) },
 	"accept":     (*scene).cmdAccept,
@@ -227,6 +230,14 @@ func (s *scene) cmdDelete(w *words) error {
 		return fmt.Errorf("%q can't be deleted", what)
 	}
 	return s.planned(s.core.planDeleteApp(w.next(), false))
+}
+
+func (s *scene) cmdKill(w *words) error {
+	if what := w.next(); what == "execution" {
+		name := w.next()
+		return s.steps(KillRequested{Token: 1, ExecutionID: cmp.Or(s.ids[name], name)})
+	}
+	return s.steps(KillRequested{Token: 1, TaskID: s.taskID(w.next())})
 }
 
 func (s *scene) cmdOffer(w *words) error {

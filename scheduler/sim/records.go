@@ -50,6 +50,8 @@ type shardRecord struct {
 	TaskID  string          `json:"t"`
 	Attempt int             `json:"a"`
 	Cause   string          `json:"ca"`
+	// KillReason is set when its task was killed by id.
+	KillReason string `json:"kr"`
 }
 
 func terminal(s scheduler.State) bool {
