@@ -66,6 +66,8 @@ func TestDocumentedCurlLines(t *testing.T) {
 		{"POST", "/api/job/trigger", "my_job\n", `{"executionId":"exec-my_job"}`, []string{"Content-Type: text/plain"}},
 		{"POST", "/api/job/trigger", "my_job", `{"executionId":"exec-my_job"}`, []string{"Content-Type: application/x-www-form-urlencoded"}},
 		{"POST", "/api/job/my_job/trigger", "", `{"executionId":"exec-my_job"}`, nil},
+		{"POST", "/api/job/my_job/trigger", "", `{"executionId":"exec-my_job"}`, []string{"Content-Type: application/xml"}},
+		{"POST", "/api/job/my_job/trigger", `{"jobParameter":"2026-05-01","env":{"LEVEL":"debug"}}`, `{"executionId":"exec-my_job"}`, nil},
 		{"POST", "/api/job/my_job/trigger", "", `{"executionId":"exec-my_job-0"}`, []string{"Idempotency-Key: once"}},
 		{"POST", "/api/job/trigger", "my_job", `{"executionId":"exec-my_job-0"}`, []string{"Idempotency-Key: once"}},
 		{"GET", "/api/job/my_job/disable", "", "false", nil},

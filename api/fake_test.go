@@ -32,6 +32,7 @@ type brain struct {
 	keys     map[string]string
 	forgot   []string
 	killed   []string
+	own      []jobs.Overrides // of triggers
 	changes  int
 	filters  []scheduler.ExecutionFilter
 	places   map[string]scheduler.LogPlace
@@ -220,7 +221,7 @@ func (b *brain) DeregisterJob(_ context.Context, name string) (scheduler.JobView
 	})
 }
 
-func (b *brain) Trigger(_ context.Context, job, key string) (string, error) {
+func (b *brain) TriggerWith(_ context.Context, job, key string, own jobs.Overrides) (string, error) {
 	return change(b, func() (string, error) {
 		v, err := find(b, b.jobs, "job", job)
 		if err != nil {
@@ -229,6 +230,10 @@ func (b *brain) Trigger(_ context.Context, job, key string) (string, error) {
 		if v.Disabled {
 			return "", refuse(scheduler.Conflict, "job_disabled", "job %q is disabled", job)
 		}
+		if bad := own.Check(v.Config); len(bad) > 0 {
+			return "", &scheduler.Error{Kind: scheduler.Invalid, Code: "invalid", Message: "this request changed nothing: " + bad.Error(), Violations: bad}
+		}
+		b.own = append(b.own, own)
 		if key == "" {
 			return "exec-" + job, nil
 		}

@@ -31,8 +31,8 @@ type Scheduler interface {
 	DeregisterJob(ctx context.Context, name string) (scheduler.JobView, error)
 
 	// Trigger accepts a run. A repeated idempotency key gives the execution of
-	// the first call; an empty one is none.
-	Trigger(ctx context.Context, job, idempotencyKey string) (executionID string, err error)
+	// the first call; an empty one is none. own holds for this run alone; what is wrong with it is Invalid.
+	TriggerWith(ctx context.Context, job, idempotencyKey string, own jobs.Overrides) (executionID string, err error)
 	Explain(ctx context.Context, job string) (scheduler.Explanation, error)
 	Execution(ctx context.Context, id string) (scheduler.ExecutionView, error)
 	// Executions lists runs that live or are kept, the newest fire first.

@@ -60,10 +60,14 @@ func (c Config) Check(opts CheckOptions) (app.Violations, []string) {
 	}
 	bad = append(bad, c.checkEnv()...)
 	bad = bad.And(schema.CheckText(c))
+	return append(bad, c.checkSize()...), notes
+}
+
+func (c Config) checkSize() app.Violations {
 	if whole, err := json.Marshal(c); err == nil && len(whole) > MaxDocumentBytes {
-		bad = append(bad, app.Violate("", "", "the whole document must be at most %d KiB; put data into the package", MaxDocumentBytes>>10))
+		return app.Violations{app.Violate("", "", "the whole document must be at most %d KiB; put data into the package", MaxDocumentBytes>>10)}
 	}
-	return bad, notes
+	return nil
 }
 
 func (c Config) checkExecutionType() app.Violations {

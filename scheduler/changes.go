@@ -153,10 +153,24 @@ func (c *Core) settle(j *jobState) {
 	} else {
 		c.timetable.Remove(j.name)
 	}
+	c.checkOverrides(j)
 	c.headOfQueue(j)
 	if len(j.queue) > 0 && !j.queue[0].launched() {
 		j.queue[0].neverFits, j.queue[0].waitReason = false, "" // it may take something else now
 		c.matchAgain = true
+	}
+}
+
+// checkOverrides ends what waits with settings of its own that the job, as it is now, can't be run with: it may have
+// fewer shards. With other settings than were asked for it must not run.
+func (c *Core) checkOverrides(j *jobState) {
+	for _, e := range append([]*execution(nil), j.queue...) {
+		if e.launched() || e.Overrides == nil {
+			continue
+		}
+		if bad := e.Overrides.Check(*j.cfg); len(bad) > 0 {
+			c.killExecution(e, fmt.Sprintf("its job has changed, and what the trigger asked for no longer fits: %v", bad))
+		}
 	}
 }
 

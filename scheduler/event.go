@@ -60,6 +60,8 @@ type TriggerAsked struct {
 	// Key, if not empty, makes the request idempotent: the same key of the same
 	// job gives the same execution.
 	Key string
+	// Overrides are settings that hold for this execution instead of the job's.
+	Overrides jobs.Overrides
 }
 
 // ForgetAsked is an operator's word that a task is over (rule E5).

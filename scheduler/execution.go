@@ -27,6 +27,8 @@ type execution struct {
 	// Made is when it began to wait; its order among executions of one fire time.
 	Made     time.Time `json:"made"`
 	Settings *settings `json:"settings,omitempty"`
+	// Overrides are what the run has instead of its job's settings, until these are copied with its first launch.
+	Overrides *jobs.Overrides `json:"overrides,omitempty"`
 	// Shards is empty in the stored header when Chunks is set (rule T5).
 	Shards []shard `json:"shards,omitempty"`
 	Chunks int     `json:"chunks,omitempty"`
@@ -135,6 +137,14 @@ func (s State) terminal() bool {
 func (s *shard) live() bool { return s.State == Launching || s.State == Running }
 
 func (e *execution) launched() bool { return e.Settings != nil }
+
+// settingsOf are the job's settings as this run would have them now.
+func (e *execution) settingsOf(cfg jobs.Config) jobs.Config {
+	if e.Overrides == nil {
+		return cfg
+	}
+	return e.Overrides.Apply(cfg)
+}
 
 // chunks is how many entries beside the header its shards are stored in (rule T5).
 func (e *execution) chunks() int {

@@ -335,6 +335,12 @@ func (c *Core) trigger(t TriggerAsked) {
 		refuse(errorf(Unavailable, "stopping", "the scheduler is stopping; try again when it is back"))
 		return
 	}
+	if bad := t.Overrides.Check(*j.cfg); len(bad) > 0 {
+		err := errorf(Invalid, "invalid", "this request changed nothing: %v", bad)
+		err.Violations = bad
+		refuse(err)
+		return
+	}
 	waiting := 0
 	for _, e := range j.queue {
 		if !e.launched() && (e.Source == Triggered || j.cfg.Misfire) {
@@ -353,7 +359,11 @@ func (c *Core) trigger(t TriggerAsked) {
 		c.keepKey(id, c.now)
 	}
 	c.stats.Triggers++
-	c.enqueue(j, &execution{ID: id, Job: t.Job, Fire: c.now.Truncate(time.Millisecond), Source: Triggered, Made: c.now})
+	e := &execution{ID: id, Job: t.Job, Fire: c.now.Truncate(time.Millisecond), Source: Triggered, Made: c.now}
+	if !t.Overrides.IsZero() {
+		e.Overrides = &t.Overrides
+	}
+	c.enqueue(j, e)
 	c.out.Replies = append(c.out.Replies, Reply{Token: t.Token, ExecutionID: id})
 }
 

@@ -22,7 +22,7 @@ import (
 //	job NAME [app= shards= cpus= mem= cron= parameter= retries= failover= misfire=]
 //	change app|job NAME …
 //	disable|enable app|job NAME, deregister JOB, delete app NAME
-//	trigger JOB [key=], forget TASK, drain
+//	trigger JOB [key= own=JSON], forget TASK, drain
 //	kill task TASK, kill execution ID
 //	offer AGENT cpus= mem= [runs=EXECUTOR,…] [goes-in=DURATION], rescind OFFER
 //	accept answered|refused|lost           all ACCEPTs under way; lost ends the session
@@ -49,7 +49,11 @@ var scenarioCommands = map[string]func(*scene, *words) error{
 	"deregister": func(s *scene, w *words) error { return s.planned(s.core.planDeregisterJob(w.next())) },
 	"delete":     (*scene).cmdDelete,
 	"trigger": func(s *scene, w *words) error {
-		return s.steps(TriggerAsked{Token: 1, Job: w.next(), Key: w.option("key", "")})
+		own, err := jobs.DecodeOverrides([]byte(w.option("own", "")))
+		if err != nil {
+			return err
+		}
+		return s.steps(TriggerAsked{Token: 1, Job: w.next(), Key: w.option("key", ""), Overrides: own})
 	},
 	"forget":     func(s *scene, w *words) error { return s.steps(ForgetAsked{Token: 1, TaskID: s.taskID(w.next())}) },
 	"drain":      func(s *scene, _ *words) error { return s.steps(Drain{}) },

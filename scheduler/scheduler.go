@@ -218,7 +218,15 @@ func (s *Scheduler) changeJob(ctx context.Context, name string, make func(*Core)
 // Trigger asks for an execution now and returns its id once it is committed.
 // The same key of the same job gives the same execution.
 func (s *Scheduler) Trigger(ctx context.Context, job, idempotencyKey string) (string, error) {
-	reply, err := s.ask(ctx, func(token uint64) Event { return TriggerAsked{Token: token, Job: job, Key: idempotencyKey} })
+	return s.TriggerWith(ctx, job, idempotencyKey, jobs.Overrides{})
+}
+
+// TriggerWith is Trigger for an execution with settings of its own. They are checked as the job's are; what is wrong with
+// them is told as Invalid.
+func (s *Scheduler) TriggerWith(ctx context.Context, job, idempotencyKey string, own jobs.Overrides) (string, error) {
+	reply, err := s.ask(ctx, func(token uint64) Event {
+		return TriggerAsked{Token: token, Job: job, Key: idempotencyKey, Overrides: own}
+	})
 	return reply.ExecutionID, err
 }
 
