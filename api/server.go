@@ -134,7 +134,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		r.URL = &u
 	}
 	if r.Body != nil {
-		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+		// In a copy: of the request that net/http holds, it decides by the body's type what to do with what was not read.
+		r = r.WithContext(r.Context())
+		r.Body = boundBody(w, r)
 	}
 	s.engine.ServeHTTP(w, r)
 }
