@@ -139,7 +139,8 @@ func TestBadInputChangesNothing(t *testing.T) {
 		"options":           {"OPTIONS", "/api/app/list", "", "", 405, "method_not_allowed", nil},
 		"no route":          {"POST", "/api/job/regster", "{}", "", 404, "no_route", []string{"POST /api/job/register"}},
 		"no route app":      {"GET", "/api/apps/list", "", "", 404, "no_route", []string{"GET /api/app/list"}},
-		"no api":            {"GET", "/job/jobs", "", "", 404, "no_route", nil},
+		"no api":            {"GET", "/job/jobs", "", "", 404, "no_route", []string{"GET /api/job/jobs"}},
+		"no route at all":   {"GET", "/coffee", "", "", 404, "no_route", []string{"docs/api.md"}},
 		"no artifacts":      {"GET", "/artifacts/x", "", "", 404, "no_artifacts", nil},
 		"not built":         {"GET", "/api/job/events/executions?page=1", "", "", 501, "not_built", nil},
 	} {

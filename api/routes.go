@@ -7,8 +7,6 @@ import (
 	"strings"
 
 	"github.com/gin-gonic/gin"
-
-	"github.com/elasticjob-go/elasticjob/app"
 )
 
 // handler is a route's work: a value to answer as JSON, or an error.
@@ -164,39 +162,4 @@ func reservedNames(table []route, variable string) []string {
 	}
 	slices.Sort(names)
 	return names
-}
-
-// nearestRoute is the route that a path that has none most resembles. Among
-// equals the method decides.
-func nearestRoute(table []route, method, path string) route {
-	best, fewest := table[0], -1
-	for _, r := range table {
-		d := 2 * pathDistance(path, r.path)
-		if r.method != method {
-			d++
-		}
-		if fewest < 0 || d < fewest {
-			best, fewest = r, d
-		}
-	}
-	return best
-}
-
-// pathDistance compares segment by segment; a variable is like any text.
-func pathDistance(path, template string) int {
-	given, wanted := strings.Split(path, "/"), strings.Split(template, "/")
-	total := 0
-	for i := range max(len(given), len(wanted)) {
-		switch {
-		case i >= len(given):
-			total += len(wanted[i]) + 1
-		case i >= len(wanted):
-			total += len(given[i]) + 1
-		case wanted[i] != "" && wanted[i][0] == '{' && given[i] != "":
-			total++ // so that a literal that matches wins
-		case given[i] != wanted[i]:
-			total += 2 * app.LetterDistance(given[i], wanted[i])
-		}
-	}
-	return total
 }

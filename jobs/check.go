@@ -102,7 +102,28 @@ func (c Config) checkTiming(opts CheckOptions) (bad app.Violations, notes []stri
 	case schedule.Next(opts.Now).IsZero():
 		notes = append(notes, fmt.Sprintf("cron %q never fires (again): the job runs on trigger only", c.Cron))
 	}
+	if text := sevenFields(c.Cron); text != "" && err == nil {
+		notes = append(notes, text)
+	}
 	return bad, notes
+}
+
+// sevenFields says how a cron of seven fields is read, or "": the original's documents have such ones, in which the day
+// of month, or the day of week, looks like the "?".
+func sevenFields(cron string) string {
+	names := []string{"seconds", "minutes", "hours", "day of month", "month", "day of week", "year"}
+	fields := strings.Fields(cron)
+	if len(fields) != len(names) {
+		return ""
+	}
+	for i, f := range fields {
+		names[i] += " " + f
+	}
+	text := fmt.Sprintf("cron %q has seven fields and is read as %s", cron, strings.Join(names, ", "))
+	if fields[len(fields)-1] == "?" {
+		text += ", which is any year"
+	}
+	return text
 }
 
 func (c Config) checkShards() app.Violations {

@@ -197,7 +197,10 @@ func (e *execution) reason() string {
 			}
 		}
 	}
-	if bad == 0 {
+	switch {
+	case e.state() == Finished:
+		return "" // though its end may have been asked for
+	case bad == 0:
 		return cmp.Or(e.KillReason, e.killedReason())
 	}
 	return fmt.Sprintf("%d of %d shards did not finish; item %d: %s", bad, len(e.Shards), first.Item, first.Cause)

@@ -85,23 +85,31 @@ func (c *Core) appMissing(name string) string {
 	return fmt.Sprintf("its app %q is not registered: register app %s with POST /api/app; until then nothing runs", name, name)
 }
 
-// neverFitsNote says that no agent seen so far can hold one shard, or "".
+// neverFitsNote says that no agent seen so far can hold one shard, or that all of them together can't hold all its
+// shards, which start together (rule L1); or "".
 func (c *Core) neverFitsNote(job jobs.Config, a app.Config) string {
 	need := job.Resources().Plus(a.Resources())
 	var most app.Resources
-	seen := false
+	seen, room := false, 0
 	for _, ag := range c.agents {
 		if ag.capacity.IsZero() {
 			continue
 		}
-		if need.Fits(ag.capacity) {
-			return ""
-		}
 		seen = true
 		most = most.Max(ag.capacity)
+		if need.Fits(ag.capacity) {
+			room += ag.capacity.Minus(a.Resources()).Holds(job.Resources(), job.ShardingTotalCount)
+		}
+		if room >= job.ShardingTotalCount {
+			return ""
+		}
 	}
-	if !seen {
+	switch {
+	case !seen:
 		return ""
+	case room > 0:
+		return fmt.Sprintf("all agents seen so far have room for %d of its %d shards at once if nothing else runs; its shards start together, so that it waits until there are more agents, or it has fewer shards or smaller ones",
+			room, job.ShardingTotalCount)
 	}
 	return fmt.Sprintf("no agent seen so far can hold one shard: it needs %s with its executor, the largest amounts seen are %s", need, most)
 }
