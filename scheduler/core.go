@@ -427,8 +427,11 @@ func LogNote(log *slog.Logger, n Note) {
 		return
 	}
 	level := slog.LevelInfo
-	if n.Kind == NoteTaskLaunched || n.Kind == NoteTaskEnded {
+	switch n.Kind {
+	case NoteTaskLaunched, NoteTaskEnded:
 		level = slog.LevelDebug // their executions are told of
+	case NoteSession:
+		level = slog.LevelDebug // the driver says it with more
 	}
 	log.Log(context.Background(), level, string(n.Kind), attrs...)
 }
