@@ -111,33 +111,55 @@ func (r *ring) isOver() bool {
 	return len(r.list) > r.most || r.shards > ringShards && len(r.list) > 1
 }
 
-// trim takes out what is too much and may be forgotten, the oldest first. most is how many are kept in all. What may not
-// be forgotten yet stays, and is looked at again with the next trim.
-func (h *history) trim(most int, may func(*execution) bool) (dropped []*execution) {
-	drop := func(e *execution) {
-		h.remove(e)
-		dropped = append(dropped, e)
+// trim takes out what is too much and may be forgotten, the oldest first; most is how many are kept in all. What a ring has
+// too many of goes when it is old, or when there are too many in all: who has just asked for runs can look at each of them.
+// What may not be forgotten yet stays, and is looked at again with the next trim.
+func (h *history) trim(now time.Time, most int, may func(*execution) bool) (dropped []*execution) {
+	full := func() bool {
+		return h.order.Len() > most || h.shards > historyShards && h.order.Len() > 1
 	}
-	h.crowded = slices.DeleteFunc(h.crowded, func(r *ring) bool {
+	takeFrom := func(r *ring, mayToo func(*execution) bool) {
+		if !r.isOver() || !mayToo(r.list[0]) {
+			return
+		}
 		for _, e := range slices.Clone(r.list) {
-			if !r.isOver() {
-				break
+			if !r.isOver() || !mayToo(e) {
+				return
 			}
 			if may(e) {
-				drop(e)
+				h.remove(e)
+				dropped = append(dropped, e)
 			}
 		}
+	}
+	for _, r := range h.crowded {
+		takeFrom(r, func(e *execution) bool { return e.Dropped || r.shards > ringShards || !isYoung(e, now) })
+	}
+	for _, r := range h.crowded {
+		takeFrom(r, func(*execution) bool { return full() })
+	}
+	h.crowded = slices.DeleteFunc(h.crowded, func(r *ring) bool {
 		r.crowded = r.isOver()
 		return !r.crowded
 	})
-	for at := h.order.Front(); at != nil && (h.order.Len() > most || h.shards > historyShards && h.order.Len() > 1); {
+	for at := h.order.Front(); at != nil && full(); {
 		e := at.Value.(*execution)
 		at = at.Next()
 		if may(e) {
-			drop(e)
+			h.remove(e)
+			dropped = append(dropped, e)
 		}
 	}
 	return dropped
+}
+
+// youngFor is how long an execution is kept, if there is room, that its job's ring has no place for.
+const youngFor = 10 * time.Minute
+
+// isYoung reports whether an execution has just ended. One that ended later than now did so before the clock was set back.
+func isYoung(e *execution, now time.Time) bool {
+	age := now.Sub(e.EndedAt)
+	return age >= 0 && age < youngFor
 }
 
 func (h *history) remove(e *execution) {

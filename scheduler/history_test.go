@@ -38,7 +38,7 @@ func TestHistoryKeepsOfEachJobAndResult(t *testing.T) {
 		h.add(ended("both", n, Failed, 1))
 		n++
 		h.add(ended("both", n, Killed, 1))
-		h.trim(10_000, always)
+		h.trim(time.Now(), 10_000, always)
 	}
 	want := map[string][results]int{"good": {20}, "bad": {0, 100}, "both": {20, 100, 20}}
 	for job, sizes := range want {
@@ -77,13 +77,13 @@ func TestHistoryIsBounded(t *testing.T) {
 			clear(held)
 		}
 		h.add(e)
-		h.trim(500, may)
+		h.trim(time.Now(), 500, may)
 		if h.order.Len() > 500+len(held) {
 			t.Fatalf("%d are kept", h.order.Len())
 		}
 	}
 	clear(held)
-	h.trim(500, may)
+	h.trim(time.Now(), 500, may)
 	shards := 0
 	for e := range h.all() {
 		shards += len(e.Shards)
@@ -94,9 +94,58 @@ func TestHistoryIsBounded(t *testing.T) {
 	if h.order.Len() != 500 || shards != h.shards || len(h.tasks) != shards {
 		t.Errorf("%d executions with %d shards, counted as %d, %d tasks", h.order.Len(), shards, h.shards, len(h.tasks))
 	}
-	h.trim(0, may)
+	h.trim(time.Now(), 0, may)
 	if h.order.Len()+h.shards+len(h.byID)+len(h.tasks)+len(h.jobs)+len(h.crowded) != 0 {
 		t.Errorf("something is left of nothing: %+v", h)
+	}
+}
+
+// What has just ended stays while there is room, and takes none from what the rings of other jobs keep.
+func TestHistoryKeepsTheNewestWhileThereIsRoom(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	h := newHistory()
+	n := 0
+	add := func(job string, at time.Time, dropped bool) {
+		n++
+		e := ended(job, n, Finished, 1)
+		e.EndedAt, e.Dropped = at, dropped
+		h.add(e)
+		h.trim(now, 100, always)
+	}
+	kept := func(job string, r result) int {
+		if h.jobs[job] == nil {
+			return 0
+		}
+		return len(h.jobs[job].rings[r].list)
+	}
+	for range 30 {
+		add("slow", now.Add(-time.Hour), false)
+	}
+	for range 50 {
+		add("fast", now, false)
+		add("fast", now, true)
+	}
+	if kept("slow", resultFinished) != 20 || kept("fast", resultFinished) != 50 || kept("fast", resultDropped) != 1 {
+		t.Errorf("%d, %d and %d", kept("slow", resultFinished), kept("fast", resultFinished), kept("fast", resultDropped))
+	}
+	for range 500 {
+		add("fast", now, false)
+	}
+	if kept("slow", resultFinished) != 20 || kept("fast", resultFinished) != 79 || h.order.Len() != 100 {
+		t.Errorf("%d and %d of %d", kept("slow", resultFinished), kept("fast", resultFinished), h.order.Len())
+	}
+	now = now.Add(youngFor)
+	h.trim(now, 100, always)
+	if kept("fast", resultFinished) != 20 || len(h.crowded) != 0 {
+		t.Errorf("%d are kept when they are old", kept("fast", resultFinished))
+	}
+	now = now.Add(-time.Hour) // the clock is set back
+	for range 30 {
+		add("early", now.Add(time.Minute), false)
+	}
+	if kept("early", resultFinished) != 20 {
+		t.Errorf("%d are kept of a time that is to come", kept("early", resultFinished))
 	}
 }
 
@@ -107,7 +156,7 @@ func TestHistoryBoundsShards(t *testing.T) {
 	for n := range 30 {
 		h.add(ended("big", n+1, Finished, 10_000))
 		h.add(ended("huge", n+31, Failed, ringShards+1))
-		h.trim(10_000, always)
+		h.trim(time.Now(), 10_000, always)
 	}
 	if big, huge := len(h.jobs["big"].rings[resultFinished].list), len(h.jobs["huge"].rings[resultFailed].list); big != 5 || huge != 1 {
 		t.Errorf("%d and %d are kept, want 5 and 1", big, huge)

@@ -68,7 +68,7 @@ func (d *dirtySet) shard(e *execution, index int) {
 // deletions of chunks after their header's.
 func (c *Core) write() {
 	d := &c.dirty
-	d.gone = append(d.gone, c.ended.trim(c.opt.EndedKept, c.mayForget)...)
+	d.gone = append(d.gone, c.ended.trim(c.now, c.opt.EndedKept, c.mayForget)...)
 	var w []registry.Write
 	raw := func(path string, value []byte) { w = append(w, registry.Write{Path: path, Value: value}) }
 	put := func(path string, v any) { raw(path, encode(v)) }
