@@ -42,11 +42,12 @@ run: build ## start the server on this machine, with nothing else needed (ARGS="
 
 .PHONY: demo
 demo: build ## start a server, publish an example, and watch it run (ARGS="--data-dir …" adds flags)
-	@$(GO) build -trimpath -o bin/demo ./examples/demo
+	@CGO_ENABLED=0 $(GO) build -trimpath -o bin/demo ./examples/demo
 	@exec bin/demo $(ARGS)
 
 .PHONY: build
 build: ## put the programs into bin/
+	@test -e bin/scheduler || echo "The first build fetches and compiles everything that is used: it takes some minutes. Later ones take seconds." >&2
 	@mkdir -p bin
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/ ./cmd/...
 

@@ -117,6 +117,9 @@ func fail(w http.ResponseWriter, r *http.Request, log *slog.Logger, err error) {
 		log.ErrorContext(r.Context(), "request failed", "id", id, "method", r.Method, "path", r.URL.Path, "error", err)
 		f = internal(id)
 	}
+	if f.status == http.StatusRequestEntityTooLarge {
+		discardBody(w, r)
+	}
 	wait := f.retryAfter
 	if f.status == http.StatusServiceUnavailable && f.code != "outcome_unknown" {
 		wait = max(wait, time.Second)

@@ -15,11 +15,13 @@ import (
 )
 
 const (
-	appDocument = `{"appName":"my_app","appURL":"http://127.0.0.1:8080/my-job.tar.gz","cpuCount":0.1,"memoryMB":64.0,"bootstrapScript":"bin/start.sh","appCacheEnable":true,"eventTraceSamplingCount":0}`
-	appStored   = `{"appName":"my_app","appURL":"http://127.0.0.1:8080/my-job.tar.gz","bootstrapScript":"bin/start.sh","cpuCount":0.1,"memoryMB":64,"appCacheEnable":true,"eventTraceSamplingCount":0}`
-	jobDocument = `{"jobName":"my_job","appName":"my_app","jobExecutionType":"TRANSIENT","cron":"0/5 * * * * * ?","shardingTotalCount":3,"cpuCount":0.1,"memoryMB":64.0}`
-	jobStored   = `{"jobName":"my_job","appName":"my_app","jobExecutionType":"TRANSIENT","cron":"0/5 * * * * * ?","shardingTotalCount":3,"cpuCount":0.1,"memoryMB":64,"shardingItemParameters":"","jobParameter":"","failover":false,"misfire":false,"description":""}`
-	asJSON      = "Content-Type: application/json"
+	appDocument    = `{"appName":"my_app","appURL":"http://127.0.0.1:8080/my-job.tar.gz","cpuCount":0.1,"memoryMB":64.0,"bootstrapScript":"bin/start.sh","appCacheEnable":true,"eventTraceSamplingCount":0}`
+	appStored      = `{"appName":"my_app","appURL":"http://127.0.0.1:8080/my-job.tar.gz","bootstrapScript":"bin/start.sh","cpuCount":0.1,"memoryMB":64,"appCacheEnable":true,"eventTraceSamplingCount":0}`
+	jobDocument    = `{"jobName":"my_job","appName":"my_app","jobExecutionType":"TRANSIENT","cron":"0/5 * * * * * ?","shardingTotalCount":3,"cpuCount":0.1,"memoryMB":64.0}`
+	jobStored      = `{"jobName":"my_job","appName":"my_app","jobExecutionType":"TRANSIENT","cron":"0/5 * * * * * ?","shardingTotalCount":3,"cpuCount":0.1,"memoryMB":64,"shardingItemParameters":"","jobParameter":"","failover":false,"misfire":false,"description":""}`
+	sevenRead      = `"cron \"0/5 * * * * * ?\" has seven fields and is read as seconds 0/5, minutes *, hours *, day of month *, month *, day of week *, year ?, which is any year"`
+	executionsList = `[{"executionId":"exec-1","jobName":"my_job","fireTime":"2026-05-01T12:00:00Z","source":"NORMAL_TRIGGER","state":"FAILED","reason":"shard 0 failed","startTime":"2026-05-01T12:00:00Z","completeTime":"2026-05-01T12:00:00Z","shards":{"FAILED":1}}]`
+	asJSON         = "Content-Type: application/json"
 )
 
 // with is a stored document with more fields at its end.
@@ -53,18 +55,20 @@ func TestDocumentedCurlLines(t *testing.T) {
 		{"DELETE", "/api/app/my_app/disable", "", with(appStored, `"disabled":false`), nil},
 
 		// 1.4 and the quick start: jobs.
-		{"POST", "/api/job/register", jobDocument, with(jobStored, `"disabled":false`), []string{asJSON}},
+		{"POST", "/api/job/register", jobDocument, with(jobStored, `"disabled":false,"notes":[`+sevenRead+`]`), []string{asJSON}},
 		{"GET", "/api/job/jobs", "", "[" + jobStored + "]", nil},
 		{"GET", "/api/job/jobs/my_job", "", jobStored, nil},
 		{"PUT", "/api/job/update", `{"jobName":"my_job","jobParameter":"p"}`,
-			with(swap(jobStored, `"jobParameter":""`, `"jobParameter":"p"`), `"disabled":false`), []string{asJSON}},
+			with(swap(jobStored, `"jobParameter":""`, `"jobParameter":"p"`), `"disabled":false,"notes":[`+sevenRead+`]`), []string{asJSON}},
 		{"PUT", "/api/job/update", `{"jobName":"my_job","jobParameter":null,"monitorExecution":true}`,
-			with(jobStored, `"disabled":false,"notes":["monitorExecution is ignored: executions are always watched"]`), []string{asJSON}},
+			with(jobStored, `"disabled":false,"notes":["monitorExecution is ignored: executions are always watched",`+sevenRead+`]`), []string{asJSON}},
 		{"POST", "/api/job/trigger", `my_job`, `{"executionId":"exec-my_job"}`, []string{asJSON}},
 		{"POST", "/api/job/trigger", `"my_job"`, `{"executionId":"exec-my_job"}`, []string{asJSON}},
 		{"POST", "/api/job/trigger", "my_job\n", `{"executionId":"exec-my_job"}`, []string{"Content-Type: text/plain"}},
 		{"POST", "/api/job/trigger", "my_job", `{"executionId":"exec-my_job"}`, []string{"Content-Type: application/x-www-form-urlencoded"}},
 		{"POST", "/api/job/my_job/trigger", "", `{"executionId":"exec-my_job"}`, nil},
+		{"POST", "/api/job/my_job/trigger", "", `{"executionId":"exec-my_job"}`, []string{"Content-Type: application/xml"}},
+		{"POST", "/api/job/my_job/trigger", `{"jobParameter":"2026-05-01","env":{"LEVEL":"debug"}}`, `{"executionId":"exec-my_job"}`, nil},
 		{"POST", "/api/job/my_job/trigger", "", `{"executionId":"exec-my_job-0"}`, []string{"Idempotency-Key: once"}},
 		{"POST", "/api/job/trigger", "my_job", `{"executionId":"exec-my_job-0"}`, []string{"Idempotency-Key: once"}},
 		{"GET", "/api/job/my_job/disable", "", "false", nil},
@@ -80,12 +84,17 @@ func TestDocumentedCurlLines(t *testing.T) {
 		{"GET", "/api/job/tasks/failover", "", `[{"taskInfo":{"jobName":"my_job","shardingItems":[1]},"originalTaskId":"old"}]`, nil},
 		{"GET", "/api/job/my_job/explain", "", `{"jobName":"my_job","state":"ON_TRIGGER","nextFires":[],"waiting":[],"running":[]}`, nil},
 		{"GET", "/api/execution/exec-1", "", `{"executionId":"exec-1","jobName":"my_job","fireTime":"2026-05-01T12:00:00Z","source":"NORMAL_TRIGGER","state":"FAILED","reason":"shard 0 failed","shards":[{"item":0,"state":"FAILED","attempt":1,"agent":"a1","taskId":"t1","startTime":"2026-05-01T12:00:00Z","completeTime":"2026-05-01T12:00:00Z","exitStatus":3,"failureCause":"boom"}]}`, nil},
+		{"GET", "/api/executions", "", executionsList, nil},
+		{"GET", "/api/executions?job=never_ran", "", "[]", nil},
+		{"GET", "/api/job/my_job/executions?state=failed,KILLED&since=24h&limit=5", "", executionsList, nil},
 		{"POST", "/api/task/my_job@-@2@-@READY@-@S0@-@u/forget", "", `{"taskId":"my_job@-@2@-@READY@-@S0@-@u","forgotten":true}`, nil},
+		{"POST", "/api/task/my_job@-@2@-@READY@-@S0@-@u/kill", "", `{"taskId":"my_job@-@2@-@READY@-@S0@-@u","killing":true}`, nil},
+		{"POST", "/api/execution/exec-1/kill", "", `{"executionId":"exec-1","killing":true}`, nil},
 		{"DELETE", "/api/job/deregister", "my_job", with(jobStored, `"disabled":false`), []string{asJSON}},
 		{"GET", "/api/job/jobs", "", "[]", nil},
-		{"POST", "/api/job/register", jobDocument, with(jobStored, `"disabled":false`), nil},
+		{"POST", "/api/job/register", jobDocument, with(jobStored, `"disabled":false,"notes":[`+sevenRead+`]`), nil},
 		{"DELETE", "/api/job/my_job/deregister", "", with(jobStored, `"disabled":false`), nil},
-		{"POST", "/api/job/register", jobDocument, with(jobStored, `"disabled":false`), []string{"Content-Type: application/x-www-form-urlencoded"}},
+		{"POST", "/api/job/register", jobDocument, with(jobStored, `"disabled":false,"notes":[`+sevenRead+`]`), []string{"Content-Type: application/x-www-form-urlencoded"}},
 		{"DELETE", "/api/app/my_app?jobs=true", "", with(appStored, `"disabled":false`), nil},
 		{"GET", "/api/app/list", "", "[]", nil},
 		{"GET", "/healthz", "", `{"status":"ok","version":"","leading":true,"subscribed":true}`, nil},

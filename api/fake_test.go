@@ -31,7 +31,10 @@ type brain struct {
 	jobs     map[string]scheduler.JobView
 	keys     map[string]string
 	forgot   []string
+	killed   []string
+	own      []jobs.Overrides // of triggers
 	changes  int
+	filters  []scheduler.ExecutionFilter
 	places   map[string]scheduler.LogPlace
 	queued   string // a task that has not begun
 	health   scheduler.Health
@@ -218,7 +221,7 @@ func (b *brain) DeregisterJob(_ context.Context, name string) (scheduler.JobView
 	})
 }
 
-func (b *brain) Trigger(_ context.Context, job, key string) (string, error) {
+func (b *brain) TriggerWith(_ context.Context, job, key string, own jobs.Overrides) (string, error) {
 	return change(b, func() (string, error) {
 		v, err := find(b, b.jobs, "job", job)
 		if err != nil {
@@ -227,6 +230,10 @@ func (b *brain) Trigger(_ context.Context, job, key string) (string, error) {
 		if v.Disabled {
 			return "", refuse(scheduler.Conflict, "job_disabled", "job %q is disabled", job)
 		}
+		if bad := own.Check(v.Config); len(bad) > 0 {
+			return "", &scheduler.Error{Kind: scheduler.Invalid, Code: "invalid", Message: "this request changed nothing: " + bad.Error(), Violations: bad}
+		}
+		b.own = append(b.own, own)
 		if key == "" {
 			return "exec-" + job, nil
 		}
@@ -259,6 +266,20 @@ func (b *brain) Execution(_ context.Context, id string) (scheduler.ExecutionView
 			Agent: "a1", TaskID: "t1", StartTime: &noon, CompleteTime: &noon, ExitStatus: &status, FailureCause: "boom"}}}, nil
 }
 
+func (b *brain) Executions(_ context.Context, f scheduler.ExecutionFilter) ([]scheduler.ExecutionSummary, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if _, err := find(b, b.jobs, "job", f.Job); err != nil && f.Known {
+		return nil, err
+	}
+	b.filters = append(b.filters, f)
+	if f.Job == "never_ran" {
+		return nil, nil
+	}
+	return []scheduler.ExecutionSummary{{ExecutionID: "exec-1", JobName: "my_job", FireTime: noon, Source: scheduler.NormalTrigger, State: scheduler.Failed,
+		Reason: "shard 0 failed", StartTime: &noon, CompleteTime: &noon, Shards: map[scheduler.State]int{scheduler.Failed: 1}}}, nil
+}
+
 func (b *brain) RunningTasks(context.Context) ([]scheduler.TaskView, error) {
 	return []scheduler.TaskView{{TaskID: "my_job@-@2@-@READY@-@S0@-@u", JobName: "my_job", Item: 2, Type: "READY", Agent: "S0",
 		ExecutionID: "exec-1", State: scheduler.Running}}, nil
@@ -275,6 +296,28 @@ func (b *brain) FailoverShards(context.Context) ([]scheduler.FailoverView, error
 func (b *brain) ForgetTask(_ context.Context, id string) error {
 	_, err := change(b, func() (int, error) {
 		b.forgot = append(b.forgot, id)
+		return 0, nil
+	})
+	return err
+}
+
+func (b *brain) KillTask(_ context.Context, id string) error {
+	_, err := change(b, func() (int, error) {
+		if id == "over" {
+			return 0, refuse(scheduler.Conflict, "task_ended", "task %q has ended as FINISHED", id)
+		}
+		b.killed = append(b.killed, "task "+id)
+		return 0, nil
+	})
+	return err
+}
+
+func (b *brain) KillExecution(_ context.Context, id string) error {
+	_, err := change(b, func() (int, error) {
+		if id == "none" {
+			return 0, refuse(scheduler.NotFound, "execution_not_found", "there is no execution %q", id)
+		}
+		b.killed = append(b.killed, "execution "+id)
 		return 0, nil
 	})
 	return err

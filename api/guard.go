@@ -52,13 +52,17 @@ func hostOnly(hostport string) string {
 
 // guard refuses what a web page makes the browser of this machine's user send.
 // A page whose name was rebound to 127.0.0.1 sends its own name as Host; any
-// other page's requests carry its Origin. Where a token is demanded any Host will do: a page
+// other page's requests carry its Origin, or, where a browser sends none, Sec-Fetch-Site. Where a token is demanded any Host will do: a page
 // can't know the token. The address that this server tells others is its name too.
 func (s *Server) guard(r *http.Request) error {
 	host := hostOnly(r.Host)
 	if s.opts.Token == "" && !isLoopback(host) && (s.opts.Advertise == "" || !strings.EqualFold(host, hostOnly(s.opts.Advertise))) {
 		return &failure{status: http.StatusForbidden, code: "host_not_allowed", message: fmt.Sprintf(
 			"this server answers requests to this machine only: the Host header must be localhost, 127.0.0.1 or [::1], with any port, and is %s", quoted(r.Host))}
+	}
+	if strings.EqualFold(r.Header.Get("Sec-Fetch-Site"), "cross-site") {
+		return &failure{status: http.StatusForbidden, code: "origin_not_allowed", message: "this server takes no requests from pages of other sites: " +
+			"the browser says with Sec-Fetch-Site: cross-site that it comes from one"}
 	}
 	origins := r.Header.Values("Origin")
 	if len(origins) == 0 || len(origins) == 1 && sameOrigin(origins[0], r.Host) {
@@ -74,16 +78,33 @@ func (s *Server) checkToken(r *http.Request) error {
 	if s.opts.Token == "" {
 		return nil
 	}
-	scheme, given, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	want, got := sha256.Sum256([]byte(s.opts.Token)), sha256.Sum256([]byte(strings.TrimSpace(given)))
-	if strings.EqualFold(scheme, "Bearer") && subtle.ConstantTimeCompare(want[:], got[:]) == 1 {
-		return nil
+	want := sha256.Sum256([]byte(s.opts.Token))
+	given := givenTokens(r)
+	for _, token := range given {
+		if got := sha256.Sum256([]byte(token)); subtle.ConstantTimeCompare(want[:], got[:]) == 1 {
+			return nil
+		}
 	}
 	how := "send the header Authorization: Bearer TOKEN with what is in the file that the server was given with --api-token-file"
-	if given != "" {
+	if _, other, _ := strings.Cut(r.Header.Get("Authorization"), " "); len(given) > 0 || strings.TrimSpace(other) != "" {
 		return &failure{status: http.StatusUnauthorized, code: "bad_token", message: "that is not this server's token: " + how}
 	}
 	return &failure{status: http.StatusUnauthorized, code: "token_missing", message: "this server asks for a token: " + how}
+}
+
+// givenTokens are what a request brings for a token: as Authorization: Bearer, or in the header of the original's clients,
+// written in either way.
+func givenTokens(r *http.Request) (given []string) {
+	scheme, bearer, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		bearer = ""
+	}
+	for _, token := range []string{bearer, r.Header.Get("accessToken"), r.Header.Get("Access-Token")} {
+		if token = strings.TrimSpace(token); token != "" {
+			given = append(given, token)
+		}
+	}
+	return given
 }
 
 func sameOrigin(origin, host string) bool {

@@ -44,6 +44,7 @@ func TestOnlyThisMachineIsAnswered(t *testing.T) {
 		{"Host: evil.example", "host_not_allowed"}, {"Host: evil.example:8899", "host_not_allowed"}, {"Host: 10.0.0.1:8899", "host_not_allowed"},
 		{"Host: localhost.evil.example", "host_not_allowed"}, {"Host: 127.0.0.1.evil.example", "host_not_allowed"}, {"Host: 0.0.0.0:8899", "host_not_allowed"},
 		{"Origin: http://" + at, ""},
+		{"Sec-Fetch-Site: none", ""}, {"Sec-Fetch-Site: same-origin", ""}, {"Sec-Fetch-Site: cross-site", "origin_not_allowed"}, {"Sec-Fetch-Site: Cross-Site", "origin_not_allowed"},
 		{"Origin: null", "origin_not_allowed"}, {"Origin: http://evil.example", "origin_not_allowed"}, {"Origin: http://127.0.0.1", "origin_not_allowed"},
 		{"Origin: http://127.0.0.1:1", "origin_not_allowed"}, {"Origin: https://" + at, "origin_not_allowed"}, {"Origin: http://" + at + ".evil.example", "origin_not_allowed"},
 		{"Origin: http://u@" + at, "origin_not_allowed"}, {"Origin: " + at, "origin_not_allowed"},
@@ -67,6 +68,32 @@ func TestOnlyThisMachineIsAnswered(t *testing.T) {
 	for name := range answer.Header {
 		if strings.HasPrefix(name, "Access-Control-") {
 			t.Errorf("header %s", name)
+		}
+	}
+}
+
+// The token may come as Authorization: Bearer or in the header of the original's clients.
+func TestTokenHeaders(t *testing.T) {
+	t.Parallel()
+	server := start(t, api.Options{Scheduler: newBrain(), Token: "right"})
+	for _, c := range []struct {
+		headers []string
+		code    string // "" is let in
+	}{
+		{[]string{"accessToken: right"}, ""}, {[]string{"accesstoken: right"}, ""}, {[]string{"Access-Token: right"}, ""}, {[]string{"Authorization: Bearer right"}, ""},
+		{[]string{"Authorization: Basic of a proxy", "accessToken: right"}, ""}, {[]string{"accessToken: wrong", "Access-Token: right"}, ""},
+		{[]string{"accessToken: wrong"}, "bad_token"}, {[]string{"Access-Token: right!"}, "bad_token"}, {[]string{"accessToken: Bearer right"}, "bad_token"},
+		{[]string{"accessToken: "}, "token_missing"}, {nil, "token_missing"},
+	} {
+		answer, text := call(t, server, "GET", "/api/app/list", "", c.headers...)
+		if c.code == "" {
+			if answer.StatusCode != http.StatusOK {
+				t.Errorf("%q: %d %s", c.headers, answer.StatusCode, text)
+			}
+			continue
+		}
+		if e := readError(t, answer, text); answer.StatusCode != http.StatusUnauthorized || e.Error.Code != c.code {
+			t.Errorf("%q: %d %s", c.headers, answer.StatusCode, text)
 		}
 	}
 }

@@ -130,7 +130,8 @@ type triggered struct {
 // maxKey bounds the Idempotency-Key header, which is stored.
 const maxKey = 200
 
-func (s *Server) trigger(named jobNamed) handler {
+// trigger asks for a run. With ownSettings the body says what the run has instead of the job's settings.
+func (s *Server) trigger(named jobNamed, ownSettings bool) handler {
 	return func(c *gin.Context) (any, error) {
 		key := c.GetHeader("Idempotency-Key")
 		if len(key) > maxKey {
@@ -140,7 +141,34 @@ func (s *Server) trigger(named jobNamed) handler {
 		if err != nil {
 			return nil, err
 		}
-		id, err := s.opts.Scheduler.Trigger(c.Request.Context(), name, key)
+		var own jobs.Overrides
+		if ownSettings {
+			if own, err = s.overrides(c, name); err != nil {
+				return nil, err
+			}
+		}
+		id, err := s.opts.Scheduler.TriggerWith(c.Request.Context(), name, key, own)
 		return triggered{ExecutionID: id}, err
 	}
+}
+
+// overrides reads the body of a trigger. What can't be read is told together with the rules that the rest breaks.
+func (s *Server) overrides(c *gin.Context, job string) (jobs.Overrides, error) {
+	if c.Request.ContentLength == 0 {
+		return jobs.Overrides{}, nil // no body is of no type either
+	}
+	body, err := readBody(c)
+	if err != nil {
+		return jobs.Overrides{}, err
+	}
+	own, err := jobs.DecodeOverrides(body)
+	unread, ok := err.(app.Violations)
+	if !ok {
+		return own, err // nil, or no object at all
+	}
+	view, err := s.opts.Scheduler.Job(c.Request.Context(), job)
+	if err != nil {
+		return own, err
+	}
+	return own, unread.And(own.Check(view.Config)).OrNil()
 }

@@ -63,6 +63,7 @@ var allSeries = []series{
 	gauge("term", "Number of the leader's term.", func(s stats) int64 { return s.Term }),
 	gauge("apps", "Apps that are published.", func(s stats) int { return s.Apps }),
 	gauge("jobs", "Jobs that are registered.", func(s stats) int { return s.Jobs }),
+	gauge("jobs_without_metrics", "Jobs that ended a run and have no elasticjob_job_* metrics, because --job-metrics others have them.", func(s stats) int { return s.JobsWithoutMetrics }),
 	gauge("executions_waiting", "Executions of which no shard was launched yet.", func(s stats) int { return s.ExecutionsWaiting }),
 	gauge("executions_running", "Executions that were launched and are not over.", func(s stats) int { return s.ExecutionsRunning }),
 	gauge("tasks_running", "Tasks on the cluster that are not over.", func(s stats) int { return s.TasksRunning }),
@@ -88,6 +89,35 @@ var allSeries = []series{
 	counter("subscriptions", "Subscriptions to the cluster's events.", func(s stats) int64 { return s.Subscriptions }),
 }
 
+func jobDesc(name, help string, more ...string) *prometheus.Desc {
+	return prometheus.NewDesc("elasticjob_job_"+name, help, append([]string{"job"}, more...), nil)
+}
+
+// Numbers of single jobs, of as many as the scheduler is told to keep numbers of.
+var (
+	jobLastSuccess  = jobDesc("last_success_timestamp_seconds", "When the job's last run that finished ended, in seconds since 1970.")
+	jobLastDuration = jobDesc("last_duration_seconds", "How long the job's last run took, from its first process to its last one's end.")
+	jobRuns         = jobDesc("runs_total", "Runs of the job that ended since this server began to lead, by result.", "result")
+)
+
+// collectJobs writes the numbers of single jobs.
+func collectJobs(out chan<- prometheus.Metric, of []scheduler.JobStats) {
+	for _, j := range of {
+		if !j.LastSuccess.IsZero() {
+			out <- prometheus.MustNewConstMetric(jobLastSuccess, prometheus.GaugeValue, float64(j.LastSuccess.UnixMilli())/1000, j.Job)
+		}
+		if j.LastDuration > 0 {
+			out <- prometheus.MustNewConstMetric(jobLastDuration, prometheus.GaugeValue, j.LastDuration.Seconds(), j.Job)
+		}
+		for _, r := range []struct {
+			result scheduler.State
+			runs   int64
+		}{{scheduler.Finished, j.Finished}, {scheduler.Failed, j.Failed}, {scheduler.Killed, j.Killed}} {
+			out <- prometheus.MustNewConstMetric(jobRuns, prometheus.CounterValue, float64(r.runs), j.Job, string(r.result))
+		}
+	}
+}
+
 var fireDelay = prometheus.NewDesc("elasticjob_fire_delay_seconds",
 	"Time from a fire to the commit of its launch.", nil, nil)
 
@@ -97,6 +127,9 @@ func (b brainCollector) Describe(out chan<- *prometheus.Desc) {
 		out <- s.desc
 	}
 	out <- fireDelay
+	out <- jobLastSuccess
+	out <- jobLastDuration
+	out <- jobRuns
 }
 
 // Collect implements prometheus.Collector.
@@ -105,6 +138,7 @@ func (b brainCollector) Collect(out chan<- prometheus.Metric) {
 	for _, s := range allSeries {
 		out <- prometheus.MustNewConstMetric(s.desc, s.kind, s.value(now))
 	}
+	collectJobs(out, now.OfJobs)
 	buckets := map[float64]uint64{}
 	for i, bound := range scheduler.FireDelayBounds() {
 		if i < len(now.FireDelayBuckets) {

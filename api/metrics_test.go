@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/elasticjob-go/elasticjob/api"
 	"github.com/elasticjob-go/elasticjob/scheduler"
@@ -12,7 +13,9 @@ import (
 func TestMetrics(t *testing.T) {
 	t.Parallel()
 	b, f := newBrain(), &files{}
-	b.stats = scheduler.Stats{Leading: true, Term: 7, Jobs: 3, Fires: 12, TasksLost: 2, FireDelayCount: 5, FireDelaySum: 1.5,
+	b.stats = scheduler.Stats{Leading: true, Term: 7, Jobs: 3, Fires: 12, TasksLost: 2, JobsWithoutMetrics: 4,
+		OfJobs:         []scheduler.JobStats{{Job: "a.job", LastSuccess: noon, LastDuration: 1500 * time.Millisecond, Finished: 3, Failed: 2}, {Job: "new", Killed: 1}},
+		FireDelayCount: 5, FireDelaySum: 1.5,
 		FireDelayBuckets: []int64{1, 1, 2, 3, 4, 5, 5, 5, 5, 5, 5, 5, 5}}
 	b.place("t1", false)
 	f.set(stdout, "one\n")
@@ -29,11 +32,16 @@ func TestMetrics(t *testing.T) {
 		`elasticjob_fire_delay_seconds_bucket{le="+Inf"} 5`, "elasticjob_fire_delay_seconds_sum 1.5", "elasticjob_fire_delay_seconds_count 5",
 		`elasticjob_http_request_duration_seconds_count{method="GET",route="/api/job/jobs/{jobName}",status="404"} 2`,
 		`elasticjob_http_request_duration_seconds_count{method="other",route="none",status="404"} 1`,
+		"elasticjob_jobs_without_metrics 4", `elasticjob_job_last_success_timestamp_seconds{job="a.job"} 1.7776368e+09`, `elasticjob_job_last_duration_seconds{job="a.job"} 1.5`,
+		`elasticjob_job_runs_total{job="a.job",result="FINISHED"} 3`, `elasticjob_job_runs_total{job="a.job",result="FAILED"} 2`, `elasticjob_job_runs_total{job="new",result="KILLED"} 1`,
 		"go_goroutines ", "process_resident_memory_bytes ",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %s", want)
 		}
+	}
+	if strings.Contains(text, `timestamp_seconds{job="new"}`) || strings.Contains(text, `duration_seconds{job="new"}`) {
+		t.Error("a job without a run has numbers of one")
 	}
 	if strings.Contains(text, `route="/api/task/{taskId}/logs"`) {
 		t.Error("following is measured")

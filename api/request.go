@@ -18,12 +18,6 @@ import (
 	"github.com/elasticjob-go/elasticjob/app"
 )
 
-// maxBody is the most that a request's body may hold, in bytes.
-const maxBody = 1 << 20
-
-var errTooLarge = &failure{status: http.StatusRequestEntityTooLarge, code: "body_too_large",
-	message: "the body is larger than 1 MiB, the most that is read", undone: true}
-
 // readBody reads a whole body of a content type that our routes take. What curl
 // sends without -H, application/x-www-form-urlencoded, is read as JSON too.
 func readBody(c *gin.Context) ([]byte, error) {

@@ -7,8 +7,6 @@ import (
 	"strings"
 
 	"github.com/gin-gonic/gin"
-
-	"github.com/elasticjob-go/elasticjob/app"
 )
 
 // handler is a route's work: a value to answer as JSON, or an error.
@@ -51,20 +49,24 @@ func (s *Server) routes() []route {
 		{method: post, path: "/api/job/{jobName}/disable", answer: s.setJobDisabled(true)},
 		{method: post, path: "/api/job/{jobName}/enable", answer: s.setJobDisabled(false)},
 		{method: del, path: "/api/job/{jobName}/disable", answer: s.setJobDisabled(false)},
-		{method: post, path: "/api/job/trigger", answer: s.trigger(bodyJobName)},
-		{method: post, path: "/api/job/{jobName}/trigger", answer: s.trigger(jobName)},
+		{method: post, path: "/api/job/trigger", answer: s.trigger(bodyJobName, false)},
+		{method: post, path: "/api/job/{jobName}/trigger", answer: s.trigger(jobName, true)},
 		{method: get, path: "/api/job/jobs", answer: s.listJobs},
 		{method: get, path: "/api/job/jobs/{jobName}", answer: s.getJob},
 		{method: get, path: "/api/job/tasks/running", answer: s.runningTasks},
 		{method: get, path: "/api/job/tasks/ready", answer: s.readyJobs},
 		{method: get, path: "/api/job/tasks/failover", answer: s.failoverShards},
 		{method: get, path: "/api/job/{jobName}/explain", answer: s.explain},
+		{method: get, path: "/api/job/{jobName}/executions", answer: s.jobExecutions, query: true},
 		{method: get, path: "/api/job/events/{kind}", answer: notBuilt, query: true},
 		{method: get, path: "/api/job/statistics/{kind}/{of}", answer: notBuilt, query: true},
 		{method: get, path: "/api/job/statistics/{kind}/{of}/{period}", answer: notBuilt, query: true},
 
+		{method: get, path: "/api/executions", answer: s.executions, query: true},
 		{method: get, path: "/api/execution/{executionId}", answer: s.execution},
+		{method: post, path: "/api/execution/{executionId}/kill", answer: s.killExecution},
 		{method: get, path: "/api/task/{taskId}/logs", raw: s.logs},
+		{method: post, path: "/api/task/{taskId}/kill", answer: s.killTask},
 		{method: post, path: "/api/task/{taskId}/forget", answer: s.forgetTask},
 
 		{method: post, path: "/api/operate/reconcile/explicit", answer: s.reconcile(true)},
@@ -160,39 +162,4 @@ func reservedNames(table []route, variable string) []string {
 	}
 	slices.Sort(names)
 	return names
-}
-
-// nearestRoute is the route that a path that has none most resembles. Among
-// equals the method decides.
-func nearestRoute(table []route, method, path string) route {
-	best, fewest := table[0], -1
-	for _, r := range table {
-		d := 2 * pathDistance(path, r.path)
-		if r.method != method {
-			d++
-		}
-		if fewest < 0 || d < fewest {
-			best, fewest = r, d
-		}
-	}
-	return best
-}
-
-// pathDistance compares segment by segment; a variable is like any text.
-func pathDistance(path, template string) int {
-	given, wanted := strings.Split(path, "/"), strings.Split(template, "/")
-	total := 0
-	for i := range max(len(given), len(wanted)) {
-		switch {
-		case i >= len(given):
-			total += len(wanted[i]) + 1
-		case i >= len(wanted):
-			total += len(given[i]) + 1
-		case wanted[i] != "" && wanted[i][0] == '{' && given[i] != "":
-			total++ // so that a literal that matches wins
-		case given[i] != wanted[i]:
-			total += 2 * app.LetterDistance(given[i], wanted[i])
-		}
-	}
-	return total
 }

@@ -31,16 +31,21 @@ type Scheduler interface {
 	DeregisterJob(ctx context.Context, name string) (scheduler.JobView, error)
 
 	// Trigger accepts a run. A repeated idempotency key gives the execution of
-	// the first call; an empty one is none.
-	Trigger(ctx context.Context, job, idempotencyKey string) (executionID string, err error)
+	// the first call; an empty one is none. own holds for this run alone; what is wrong with it is Invalid.
+	TriggerWith(ctx context.Context, job, idempotencyKey string, own jobs.Overrides) (executionID string, err error)
 	Explain(ctx context.Context, job string) (scheduler.Explanation, error)
 	Execution(ctx context.Context, id string) (scheduler.ExecutionView, error)
+	// Executions lists runs that live or are kept, the newest fire first.
+	Executions(ctx context.Context, f scheduler.ExecutionFilter) ([]scheduler.ExecutionSummary, error)
 
 	RunningTasks(ctx context.Context) ([]scheduler.TaskView, error)
 	ReadyJobs(ctx context.Context) ([]scheduler.ReadyView, error)
 	FailoverShards(ctx context.Context) ([]scheduler.FailoverView, error)
 	// ForgetTask is the operator's word that a task is over (rule E5).
 	ForgetTask(ctx context.Context, taskID string) error
+	// KillTask and KillExecution end one of them, while its job goes on. They return when that is committed.
+	KillTask(ctx context.Context, taskID string) error
+	KillExecution(ctx context.Context, id string) error
 	LogPlace(ctx context.Context, taskID string) (scheduler.LogPlace, error)
 
 	// Reconcile asks the cluster about tasks; it fails with TooSoon when it was asked a moment ago.

@@ -134,7 +134,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		r.URL = &u
 	}
 	if r.Body != nil {
-		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+		// In a copy: of the request that net/http holds, it decides by the body's type what to do with what was not read.
+		r = r.WithContext(r.Context())
+		r.Body = boundBody(w, r)
 	}
 	s.engine.ServeHTTP(w, r)
 }
@@ -260,9 +262,11 @@ func (s *Server) admit(c *gin.Context) {
 }
 
 func (s *Server) noRoute(c *gin.Context) {
-	near := nearestRoute(s.table, c.Request.Method, c.Request.URL.Path)
-	fail(c.Writer, c.Request, s.log, notFound("no_route", "there is no route %s %s; the nearest is %s %s",
-		c.Request.Method, quoted(c.Request.URL.Path), near.method, near.path))
+	hint := "GET / says what there is, docs/api.md has all routes"
+	if near := nearestRoute(s.table, c.Request.Method, c.Request.URL.Path); near != nil {
+		hint = fmt.Sprintf("did you mean %s %s?", near.method, near.path)
+	}
+	fail(c.Writer, c.Request, s.log, notFound("no_route", "there is no route %s %s; %s", c.Request.Method, quoted(c.Request.URL.Path), hint))
 }
 
 func (s *Server) noMethod(c *gin.Context) {

@@ -98,6 +98,29 @@ func (s *Server) forgetTask(c *gin.Context) (any, error) {
 	return forgotten{TaskID: id, Forgotten: true}, s.opts.Scheduler.ForgetTask(c.Request.Context(), id)
 }
 
+// killing is the answer to a kill: the wish is kept, and the end follows.
+type killing struct {
+	TaskID      string `json:"taskId,omitempty"`
+	ExecutionID string `json:"executionId,omitempty"`
+	Killing     bool   `json:"killing"`
+}
+
+func (s *Server) killTask(c *gin.Context) (any, error) {
+	id, err := pathValue(c, "taskId")
+	if err != nil {
+		return nil, err
+	}
+	return killing{TaskID: id, Killing: true}, s.opts.Scheduler.KillTask(c.Request.Context(), id)
+}
+
+func (s *Server) killExecution(c *gin.Context) (any, error) {
+	id, err := pathValue(c, "executionId")
+	if err != nil {
+		return nil, err
+	}
+	return killing{ExecutionID: id, Killing: true}, s.opts.Scheduler.KillExecution(c.Request.Context(), id)
+}
+
 // notBuilt answers routes of the original that this version does not have.
 func notBuilt(*gin.Context) (any, error) {
 	return nil, &failure{status: http.StatusNotImplemented, code: "not_built",

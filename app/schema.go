@@ -31,7 +31,7 @@ type field struct {
 }
 
 // MustSchema builds the schema of C. Identity is the json name of the string
-// field that names a document and never changes; ignored holds fields that are
+// field that names a document and never changes, empty for documents without a name; ignored holds fields that are
 // accepted without effect, each with a note that says what to do instead. It is
 // for package variables: it panics when C has a field of another type, a
 // default that cannot be read, or no identity.
@@ -52,7 +52,7 @@ func MustSchema[C any](identity string, ignored map[string]string) *Schema[C] {
 	}
 	s.sorted = slices.Clone(s.fields)
 	slices.SortFunc(s.sorted, func(a, b field) int { return strings.Compare(a.name, b.name) })
-	if s.find(identity) == nil {
+	if identity != "" && s.find(identity) == nil {
 		panic("app: no field " + identity)
 	}
 	return s

@@ -60,10 +60,14 @@ func (c Config) Check(opts CheckOptions) (app.Violations, []string) {
 	}
 	bad = append(bad, c.checkEnv()...)
 	bad = bad.And(schema.CheckText(c))
+	return append(bad, c.checkSize()...), notes
+}
+
+func (c Config) checkSize() app.Violations {
 	if whole, err := json.Marshal(c); err == nil && len(whole) > MaxDocumentBytes {
-		bad = append(bad, app.Violate("", "", "the whole document must be at most %d KiB; put data into the package", MaxDocumentBytes>>10))
+		return app.Violations{app.Violate("", "", "the whole document must be at most %d KiB; put data into the package", MaxDocumentBytes>>10)}
 	}
-	return bad, notes
+	return nil
 }
 
 func (c Config) checkExecutionType() app.Violations {
@@ -98,7 +102,28 @@ func (c Config) checkTiming(opts CheckOptions) (bad app.Violations, notes []stri
 	case schedule.Next(opts.Now).IsZero():
 		notes = append(notes, fmt.Sprintf("cron %q never fires (again): the job runs on trigger only", c.Cron))
 	}
+	if text := sevenFields(c.Cron); text != "" && err == nil {
+		notes = append(notes, text)
+	}
 	return bad, notes
+}
+
+// sevenFields says how a cron of seven fields is read, or "": the original's documents have such ones, in which the day
+// of month, or the day of week, looks like the "?".
+func sevenFields(cron string) string {
+	names := []string{"seconds", "minutes", "hours", "day of month", "month", "day of week", "year"}
+	fields := strings.Fields(cron)
+	if len(fields) != len(names) {
+		return ""
+	}
+	for i, f := range fields {
+		names[i] += " " + f
+	}
+	text := fmt.Sprintf("cron %q has seven fields and is read as %s", cron, strings.Join(names, ", "))
+	if fields[len(fields)-1] == "?" {
+		text += ", which is any year"
+	}
+	return text
 }
 
 func (c Config) checkShards() app.Violations {

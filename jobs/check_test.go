@@ -2,6 +2,7 @@ package jobs_test
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -40,6 +41,7 @@ func TestCheck(t *testing.T) {
 		{"daemon", func(c *config) { c.JobExecutionType = jobs.Daemon }, "jobExecutionType", "not supported by this version yet"},
 		{"no cron", func(c *config) { c.Cron = "" }, "", "no cron: the job runs on trigger only"},
 		{"cron of the past", func(c *config) { c.Cron = "0 0 0 1 1 ? 2020" }, "", "never fires (again)"},
+		{"cron of a year", func(c *config) { c.Cron = "0 30 2 * * ? 2090" }, "", "is read as seconds 0, minutes 30, hours 2, day of month *, month *, day of week ?, year 2090"},
 		{"cron of no day", func(c *config) { c.Cron = "0 0 0 31 11 ?" }, "", "never fires (again)"},
 		{"bad cron", func(c *config) { c.Cron = "0 61 * * * ?" }, "cron", "61"},
 		{"one shard", func(c *config) { c.ShardingTotalCount = 1 }, "", ""},
@@ -94,6 +96,9 @@ func TestCheck(t *testing.T) {
 			c := stored()
 			test.change(&c)
 			bad, notes := c.Check(options())
+			notes = slices.DeleteFunc(notes, func(note string) bool {
+				return strings.Contains(note, sevenRead) || strings.HasSuffix(note, "year 2020")
+			})
 			if test.name == "document too long" {
 				if len(bad) != 1 || !strings.Contains(bad[0].Message, test.want) {
 					t.Errorf("got %v", bad)

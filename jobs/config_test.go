@@ -15,6 +15,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
+// sevenRead is how its cron is read, which its answer notes.
+const sevenRead = "has seven fields and is read as seconds 0/5, minutes *, hours *, day of month *, month *, day of week *, year ?, which is any year"
+
 const quickStart = `{"jobName":"my_job","appName":"my_app","jobExecutionType":"TRANSIENT","cron":"0/5 * * * * * ?","shardingTotalCount":3,"cpuCount":0.1,"memoryMB":64.0}`
 
 func stored() jobs.Config {
@@ -42,7 +45,7 @@ func TestDecodeQuickStart(t *testing.T) {
 	if diff := cmp.Diff(stored(), got); diff != "" {
 		t.Error(diff)
 	}
-	if bad, notes := got.Check(options()); len(bad) > 0 || len(notes) > 0 {
+	if bad, notes := got.Check(options()); len(bad) > 0 || len(notes) != 1 || !strings.Contains(notes[0], sevenRead) {
 		t.Error(bad, notes)
 	}
 }

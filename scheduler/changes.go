@@ -129,6 +129,7 @@ func (c *Core) settle(j *jobState) {
 	}
 	if j.cfg == nil {
 		c.timetable.Remove(j.name)
+		c.jobStats.forget(j.name)
 		if j.isStored {
 			c.dirty.job(j.name)
 			j.isStored, j.stored, j.since = false, jobRecord{}, time.Time{}
@@ -139,7 +140,7 @@ func (c *Core) settle(j *jobState) {
 	if !j.isStored || j.stored.Schedule != want.Schedule || j.stored.Off != want.Off {
 		// Registered, enabled, or its schedule changed: fires are made from now (rule F2).
 		j.since = c.now
-		want.Since = j.since
+		want.Since, want.Fires = j.since, j.stored.Fires
 		j.stored, j.isStored = want, true
 		c.dirty.job(j.name)
 	}
@@ -152,10 +153,24 @@ func (c *Core) settle(j *jobState) {
 	} else {
 		c.timetable.Remove(j.name)
 	}
+	c.checkOverrides(j)
 	c.headOfQueue(j)
 	if len(j.queue) > 0 && !j.queue[0].launched() {
 		j.queue[0].neverFits, j.queue[0].waitReason = false, "" // it may take something else now
 		c.matchAgain = true
+	}
+}
+
+// checkOverrides ends what waits with settings of its own that the job, as it is now, can't be run with: it may have
+// fewer shards. With other settings than were asked for it must not run.
+func (c *Core) checkOverrides(j *jobState) {
+	for _, e := range append([]*execution(nil), j.queue...) {
+		if e.launched() || e.Overrides == nil {
+			continue
+		}
+		if bad := e.Overrides.Check(*j.cfg); len(bad) > 0 {
+			c.killExecution(e, fmt.Sprintf("its job has changed, and what the trigger asked for no longer fits: %v", bad))
+		}
 	}
 }
 

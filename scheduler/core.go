@@ -42,7 +42,7 @@ type Core struct {
 	timetable   *cron.Timetable
 	schedules   map[string]*cron.Schedule
 	timers      timers
-	ended       endedRing
+	ended       history
 	// ghostsOf are the ghosts that block, by job and task id.
 	ghostsOf map[string]map[string]*ghost
 	// haunted are the agents of ghosts of removed frameworks, with their ids; some may be over. It is made when it is asked for.
@@ -80,6 +80,7 @@ type Core struct {
 	faulty      map[string]fault // documents that can't be used, by path
 	marked      map[string]bool  // disabled marks that are there, by path
 	stats       Stats
+	jobStats    jobStats
 	lastStep    time.Time
 
 	// Of the step under way.
@@ -119,6 +120,8 @@ type jobState struct {
 	notes    []string  // about its document
 	stored   jobRecord
 	isStored bool
+	// countsWritten is when stored.Fires was written for the counts' sake.
+	countsWritten time.Time
 	// queue holds the executions in order; the first one runs or is the next to.
 	queue []*execution
 }
@@ -158,9 +161,9 @@ func NewCore(opt CoreOptions) *Core {
 		pool: offers.NewPool(), timetable: cron.NewTimetable(), schedules: map[string]*cron.Schedule{},
 		lastTurn: map[string]time.Time{}, accepts: map[int64]*sentAccept{},
 		unreachableHosts: map[string]*startTrouble{},
-		faulty:           map[string]fault{}, marked: map[string]bool{}, maintained: map[string]bool{}, keys: map[string]time.Time{}, questions: map[string]string{},
+		ended:            newHistory(), jobStats: newJobStats(opt.JobMetrics),
+		faulty: map[string]fault{}, marked: map[string]bool{}, maintained: map[string]bool{}, keys: map[string]time.Time{}, questions: map[string]string{},
 	}
-	c.ended.byID, c.ended.tasks = map[string]*execution{}, map[string]taskRef{}
 	c.dirty.reset()
 	c.stats.FireDelayBuckets = make([]int64, len(FireDelayBounds()))
 	return c
@@ -226,6 +229,8 @@ func (c *Core) take(e Event) {
 		c.documentFaulty(e)
 	case ForgetAsked:
 		c.forget(e)
+	case KillRequested:
+		c.killRequested(e)
 	case Drain:
 		c.drain()
 	case SessionBegan:
@@ -422,8 +427,11 @@ func LogNote(log *slog.Logger, n Note) {
 		return
 	}
 	level := slog.LevelInfo
-	if n.Kind == NoteTaskLaunched || n.Kind == NoteTaskEnded {
+	switch n.Kind {
+	case NoteTaskLaunched, NoteTaskEnded:
 		level = slog.LevelDebug // their executions are told of
+	case NoteSession:
+		level = slog.LevelDebug // the driver says it with more
 	}
 	log.Log(context.Background(), level, string(n.Kind), attrs...)
 }

@@ -53,7 +53,7 @@ func (c *Core) demands() (ds []demand, more bool) {
 				continue
 			}
 			a := c.apps[j.cfg.AppName]
-			d.with, d.kind = &settings{App: a.cfg, Job: *j.cfg}, a.kind
+			d.with, d.kind = &settings{App: a.cfg, Job: e.settingsOf(*j.cfg)}, a.kind
 			items = c.itemsUpTo(j.cfg.ShardingTotalCount)
 		}
 		if len(items) == 0 {

@@ -11,6 +11,9 @@ import (
 // to be launched again.
 func (c *Core) endAttempt(ref taskRef, how end) {
 	e, s := ref.exec, ref.shard()
+	if c.endKilledShard(ref, how) {
+		return
+	}
 	if !s.KillSince.IsZero() && how != endFinished && e.KillReason == shutdownReason && e.Settings.Job.Failover {
 		// Lost by shutdown: queued again for the next start (rule O4).
 		s.Cause = shutdownReason
@@ -183,10 +186,11 @@ func (c *Core) taskLeft(e *execution, s *shard) {
 func (c *Core) endExecution(e *execution) {
 	c.needChanged()
 	state := e.state()
-	switch state {
-	case Finished:
+	switch {
+	case e.Dropped: // counted with the fires that became no run
+	case state == Finished:
 		c.stats.ExecutionsFinished++
-	case Killed:
+	case state == Killed:
 		c.stats.ExecutionsKilled++
 	default:
 		c.stats.ExecutionsFailed++
@@ -199,8 +203,11 @@ func (c *Core) endExecution(e *execution) {
 	c.ended.seq++
 	e.Ended, e.EndedAt = c.ended.seq, c.now
 	c.dirty.header(e)
+	c.countRun(e)
 	c.ended.add(e)
-	c.note(Note{Kind: NoteExecutionEnded, Job: e.Job, Execution: e.ID, Detail: string(state) + endText(e), Problem: state == Failed})
+	if !e.Dropped { // else that it was dropped is told already
+		c.note(Note{Kind: NoteExecutionEnded, Job: e.Job, Execution: e.ID, Detail: string(state) + endText(e), Problem: state == Failed})
+	}
 	if j := c.jobs[e.Job]; j != nil {
 		for i, q := range j.queue {
 			if q == e {

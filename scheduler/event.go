@@ -60,12 +60,21 @@ type TriggerAsked struct {
 	// Key, if not empty, makes the request idempotent: the same key of the same
 	// job gives the same execution.
 	Key string
+	// Overrides are settings that hold for this execution instead of the job's.
+	Overrides jobs.Overrides
 }
 
 // ForgetAsked is an operator's word that a task is over (rule E5).
 type ForgetAsked struct {
 	Token  uint64
 	TaskID string
+}
+
+// KillRequested asks for the end of a task, or of an execution: one of the two is named. The reply is an *Error when
+// there is nothing to end.
+type KillRequested struct {
+	Token               uint64
+	TaskID, ExecutionID string
 }
 
 // ReconcileAsked asks for reconciliation now: of all live tasks, or, not explicit, of
@@ -124,6 +133,7 @@ func (ReconcileAsked) coreEvent() {}
 func (DocumentFaulty) coreEvent() {}
 func (TriggerAsked) coreEvent()   {}
 func (ForgetAsked) coreEvent()    {}
+func (KillRequested) coreEvent()  {}
 func (Drain) coreEvent()          {}
 func (SessionBegan) coreEvent()   {}
 func (SessionEnded) coreEvent()   {}
@@ -229,6 +239,7 @@ const (
 	NoteTaskEnded       NoteKind = "task ended"
 	NoteTaskRepeated    NoteKind = "shard runs again"
 	NoteTaskUnreachable NoteKind = "task unreachable"
+	NoteKillRequested   NoteKind = "kill requested"
 	NoteGhost           NoteKind = "task given up, may still run"
 	NoteForeignTask     NoteKind = "task not ours is killed"
 	NoteFormerTask      NoteKind = "task of ours that counts as over is killed"

@@ -1,6 +1,8 @@
 package scheduler
 
 import (
+	"cmp"
+	"container/list"
 	"fmt"
 	"time"
 
@@ -25,11 +27,15 @@ type execution struct {
 	// Made is when it began to wait; its order among executions of one fire time.
 	Made     time.Time `json:"made"`
 	Settings *settings `json:"settings,omitempty"`
+	// Overrides are what the run has instead of its job's settings, until these are copied with its first launch.
+	Overrides *jobs.Overrides `json:"overrides,omitempty"`
 	// Shards is empty in the stored header when Chunks is set (rule T5).
 	Shards []shard `json:"shards,omitempty"`
 	Chunks int     `json:"chunks,omitempty"`
 	// KillReason is set when all that is left of it is to be killed (rule K1).
 	KillReason string `json:"killReason,omitempty"`
+	// Dropped is set when it was a fire that other fires have crowded out while it waited (rule F5).
+	Dropped bool `json:"dropped,omitempty"`
 	// Ended is the place in the order of ends, 0 while the execution is not over.
 	Ended   int64     `json:"ended,omitempty"`
 	EndedAt time.Time `json:"endedAt,omitzero"`
@@ -47,6 +53,9 @@ type execution struct {
 	storedChunks int
 	// settingsEncoded are the settings as stored; they never change.
 	settingsEncoded []byte
+	// ring and place are where history keeps it once it has ended.
+	ring  *ring
+	place *list.Element
 }
 
 // shard is one part of an execution, with its present or last attempt.
@@ -76,8 +85,9 @@ type shard struct {
 	Away       bool      `json:"aw,omitempty"`
 	EndUnclear time.Time `json:"eu,omitzero"` // rule S5
 	EndState   string    `json:"es,omitempty"`
-	KillSince  time.Time `json:"ks,omitzero"` // rule K1: a wanted kill is state
-	NotBefore  time.Time `json:"nb,omitzero"` // backoff of a waiting shard
+	KillSince  time.Time `json:"ks,omitzero"`  // rule K1: a wanted kill is state
+	KillReason string    `json:"kr,omitempty"` // set when its task was killed by id
+	NotBefore  time.Time `json:"nb,omitzero"`  // backoff of a waiting shard
 	WaitSince  time.Time `json:"ws,omitzero"`
 
 	// Seen is how far the attempt was seen to go: 0 nothing, 1 staging, 2 starting, 3 running.
@@ -134,6 +144,14 @@ func (s *shard) live() bool { return s.State == Launching || s.State == Running 
 
 func (e *execution) launched() bool { return e.Settings != nil }
 
+// settingsOf are the job's settings as this run would have them now.
+func (e *execution) settingsOf(cfg jobs.Config) jobs.Config {
+	if e.Overrides == nil {
+		return cfg
+	}
+	return e.Overrides.Apply(cfg)
+}
+
 // chunks is how many entries beside the header its shards are stored in (rule T5).
 func (e *execution) chunks() int {
 	if len(e.Shards) <= inlineShards {
@@ -144,6 +162,9 @@ func (e *execution) chunks() int {
 
 // state of the execution as people see it.
 func (e *execution) state() State {
+	if e.ring != nil {
+		return e.ring.state // final, and known without a look at all shards
+	}
 	if !e.launched() {
 		if e.KillReason != "" {
 			return Killed
@@ -182,8 +203,11 @@ func (e *execution) reason() string {
 			}
 		}
 	}
-	if bad == 0 {
-		return e.KillReason
+	switch {
+	case e.state() == Finished:
+		return "" // though its end may have been asked for
+	case bad == 0:
+		return cmp.Or(e.KillReason, e.killedReason())
 	}
 	return fmt.Sprintf("%d of %d shards did not finish; item %d: %s", bad, len(e.Shards), first.Item, first.Cause)
 }

@@ -134,7 +134,6 @@ func (c *Core) crossGap(budget int) (used int) {
 		if first := j.schedule.Next(from); first.IsZero() || first.After(g.upto) {
 			continue
 		}
-		c.stats.FiresMissed++
 		detail := fmt.Sprintf("none of the fires after %s up to %s were made in time; without misfire they are dropped", from.Format(time.RFC3339), g.upto.Format(time.RFC3339))
 		if j.cfg.Misfire {
 			missed := j.schedule.Latest(from, g.upto, c.queueRoom())
@@ -146,6 +145,7 @@ func (c *Core) crossGap(budget int) (used int) {
 			j.since = g.upto
 			c.dirty.job(name)
 		}
+		c.countMissed(j, detail)
 		c.note(Note{Kind: NoteFiresMissed, Job: name, Detail: detail})
 	}
 	c.timetable.Skip(g.upto)
@@ -210,9 +210,9 @@ func (c *Core) enqueueFire(j *jobState, at time.Time, source Source) {
 	}
 	if len(j.queue) > 0 && !onlyEnding(j.queue) {
 		if !j.cfg.Misfire {
-			c.stats.FiresDropped++
-			c.note(Note{Kind: NoteFireDropped, Job: j.name, Detail: fmt.Sprintf(
-				"the fire of %s found execution %s %s; without misfire it is dropped", at.Format(time.RFC3339), j.queue[0].ID, j.queue[0].state())})
+			why := fmt.Sprintf("the fire of %s found execution %s %s; without misfire it is dropped", at.Format(time.RFC3339), j.queue[0].ID, j.queue[0].state())
+			c.countDropped(j, why)
+			c.note(Note{Kind: NoteFireDropped, Job: j.name, Detail: why})
 			return
 		}
 		source = Misfired
@@ -259,14 +259,16 @@ func (c *Core) dropOldestFire(j *jobState) {
 		return
 	}
 	e := j.queue[oldest]
-	c.stats.FiresDropped++
+	e.Dropped = true
 	detail := fmt.Sprintf("%d fires wait already", waiting)
 	e.KillReason = fmt.Sprintf("dropped: more than %d fires of the job were waiting", c.opt.QueuedFires)
 	if most < c.opt.QueuedFires {
 		detail = fmt.Sprintf("%d executions of all jobs are open", len(c.executions))
 		e.KillReason = fmt.Sprintf("dropped: more than %d executions of all jobs were open", c.opt.OpenExecutions)
 	}
-	c.note(Note{Kind: NoteFireDropped, Job: j.name, Execution: e.ID, Detail: fmt.Sprintf("%s; the oldest, of %s, is dropped", detail, e.Fire.Format(time.RFC3339))})
+	why := fmt.Sprintf("%s; the oldest, of %s, is dropped", detail, e.Fire.Format(time.RFC3339))
+	c.countDropped(j, why)
+	c.note(Note{Kind: NoteFireDropped, Job: j.name, Execution: e.ID, Detail: why})
 	c.endExecution(e)
 }
 
@@ -333,6 +335,12 @@ func (c *Core) trigger(t TriggerAsked) {
 		refuse(errorf(Unavailable, "stopping", "the scheduler is stopping; try again when it is back"))
 		return
 	}
+	if bad := t.Overrides.Check(*j.cfg); len(bad) > 0 {
+		err := errorf(Invalid, "invalid", "this request changed nothing: %v", bad)
+		err.Violations = bad
+		refuse(err)
+		return
+	}
 	waiting := 0
 	for _, e := range j.queue {
 		if !e.launched() && (e.Source == Triggered || j.cfg.Misfire) {
@@ -351,7 +359,11 @@ func (c *Core) trigger(t TriggerAsked) {
 		c.keepKey(id, c.now)
 	}
 	c.stats.Triggers++
-	c.enqueue(j, &execution{ID: id, Job: t.Job, Fire: c.now.Truncate(time.Millisecond), Source: Triggered, Made: c.now})
+	e := &execution{ID: id, Job: t.Job, Fire: c.now.Truncate(time.Millisecond), Source: Triggered, Made: c.now}
+	if !t.Overrides.IsZero() {
+		e.Overrides = &t.Overrides
+	}
+	c.enqueue(j, e)
 	c.out.Replies = append(c.out.Replies, Reply{Token: t.Token, ExecutionID: id})
 }
 

@@ -161,7 +161,7 @@ func (c *Core) beginLaunch(d *demand) {
 	if e.launched() {
 		return
 	}
-	e.Settings = d.with
+	e.Settings, e.Overrides = d.with, nil
 	e.Shards = make([]shard, d.with.Job.ShardingTotalCount)
 	for i := range e.Shards {
 		e.Shards[i] = shard{Item: i, State: Waiting, Type: e.Source}

@@ -213,6 +213,7 @@ func (c *Core) joinLoaded(execs []*execution, chunks map[string][]shard) error {
 		c.ended.seq = e.Ended
 		c.ended.add(e)
 	}
+	c.loadJobStats()
 	c.joinTroubles()
 	c.importQueues()
 	for _, e := range c.executions { // an import that was cut off writes the same parts again

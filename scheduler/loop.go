@@ -319,6 +319,8 @@ func (r *reign) refuseWaiting() {
 			r.reply(Reply{Token: e.Token, Err: notMade()})
 		case ForgetAsked:
 			r.reply(Reply{Token: e.Token, Err: notMade()})
+		case KillRequested:
+			r.reply(Reply{Token: e.Token, Err: notMade()})
 		case ReconcileAsked:
 			r.reply(Reply{Token: e.Token, Err: notMade()})
 		}

@@ -48,8 +48,10 @@ type CoreOptions struct {
 	DemandsPerStep int
 	// Documents is the form in which documents of apps and jobs are written; both are read.
 	Documents DocumentFormat
-	// EndedKept is how many ended executions are kept.
+	// EndedKept is how many ended executions are kept in all; each job keeps fewer (ringSizes).
 	EndedKept int
+	// JobMetrics is of how many jobs there are numbers of their own for metrics.
+	JobMetrics int
 
 	// OfferHold is how long an offer is held at most; OfferAhead how long before a fire offers are
 	// asked for at most, on a cluster that is slow to make them; RefuseMost the longest filter of what is declined.
@@ -88,7 +90,7 @@ func DefaultCoreOptions() CoreOptions {
 	return CoreOptions{
 		Zone: time.UTC, KillGrace: 5 * time.Second, KillAnswer: 90 * time.Second, ExecutorIdle: 30 * time.Second,
 		ExecutorCommand: []string{"./executor"},
-		Late:            time.Minute, QueuedFires: 100, OpenExecutions: 100_000, FiresPerStep: 1000, DemandsPerStep: 2000, EndedKept: 1000,
+		Late:            time.Minute, QueuedFires: 100, OpenExecutions: 100_000, FiresPerStep: 1000, DemandsPerStep: 2000, EndedKept: 10_000, JobMetrics: 1000,
 		OfferHold: 5 * time.Second, OfferAhead: 2 * time.Second, RefuseMost: time.Minute,
 		ReserveAfter: 30 * time.Second, ReserveBeyond: time.Minute,
 		UnreachableFailover: 2 * time.Minute, UnreachableLost: 10 * time.Minute,

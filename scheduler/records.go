@@ -15,6 +15,8 @@ type jobRecord struct {
 	Schedule string    `json:"schedule"`
 	Off      bool      `json:"off,omitempty"`
 	Since    time.Time `json:"since"`
+	// Fires are those that became no run.
+	Fires fireCounts `json:"fires,omitzero"`
 }
 
 // dirtySet is what a step changed and has to write.
@@ -66,7 +68,7 @@ func (d *dirtySet) shard(e *execution, index int) {
 // deletions of chunks after their header's.
 func (c *Core) write() {
 	d := &c.dirty
-	d.gone = append(d.gone, c.ended.drop(c.opt.EndedKept, c.mayForget)...)
+	d.gone = append(d.gone, c.ended.trim(c.now, c.opt.EndedKept, c.mayForget)...)
 	var w []registry.Write
 	raw := func(path string, value []byte) { w = append(w, registry.Write{Path: path, Value: value}) }
 	put := func(path string, v any) { raw(path, encode(v)) }
@@ -246,61 +248,4 @@ func sortedKeys[K interface{ ~string | ~int }, V any](m map[K]V) []K {
 	}
 	slices.Sort(keys)
 	return keys
-}
-
-// endedRing keeps the newest ended executions, in the order of their ends.
-// Their records stay where they were in the registry; only the oldest go.
-type endedRing struct {
-	seq   int64
-	list  []*execution
-	byID  map[string]*execution
-	tasks map[string]taskRef
-}
-
-// add takes an ended execution.
-func (r *endedRing) add(e *execution) {
-	r.list = append(r.list, e)
-	r.byID[e.ID] = e
-	for i := range e.Shards {
-		if id := e.Shards[i].TaskID; id != "" {
-			r.tasks[id] = taskRef{e, i}
-		}
-	}
-}
-
-// drop takes those out that are too many and may be forgotten, the oldest first.
-func (r *endedRing) drop(most int, may func(*execution) bool) (dropped []*execution) {
-	many := len(r.list) - most
-	if many <= 0 {
-		return nil
-	}
-	r.list = slices.DeleteFunc(r.list, func(e *execution) bool {
-		if len(dropped) == many || !may(e) {
-			return false
-		}
-		if r.byID[e.ID] == e {
-			delete(r.byID, e.ID)
-		}
-		for i := range e.Shards {
-			delete(r.tasks, e.Shards[i].TaskID)
-		}
-		dropped = append(dropped, e)
-		return true
-	})
-	return dropped
-}
-
-// mayForget reports whether an ended execution's record has done its work. Its end is
-// written, so that no prefix of a write lacks it (rules F5, T5); and its fire, if it is of
-// a cron, will not be looked at again: until then the record keeps it from being made
-// twice, however many terms were cut off before they wrote the mark (rule F2).
-func (c *Core) mayForget(e *execution) bool {
-	if e.dirty {
-		return false
-	}
-	if e.ID != executionID(e.Job, e.Fire) || c.made.covers(e.Fire, e.Job) {
-		return true
-	}
-	j := c.jobs[e.Job]
-	return j != nil && !e.Fire.After(j.since)
 }

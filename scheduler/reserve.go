@@ -142,6 +142,9 @@ func (c *Core) reserve() {
 	c.reviveRefused()
 }
 
+// longestRunAmong is how many of the last executions longestRun looks at.
+const longestRunAmong = 1000
+
 // longestRun is the longest time that a shard on one of the agents was seen to run, until now if it still runs: by then
 // all that runs there should have ended.
 func (c *Core) longestRun(agents map[string]bool) (longest time.Duration) {
@@ -150,7 +153,7 @@ func (c *Core) longestRun(agents map[string]bool) (longest time.Duration) {
 			longest = max(longest, c.now.Sub(s.Launched))
 		}
 	}
-	for _, e := range c.ended.list {
+	for e := range c.ended.newest(longestRunAmong) {
 		for i := range e.Shards {
 			// How long a lost one ran is not known.
 			if s := &e.Shards[i]; agents[s.Agent] && !s.Start.IsZero() && (s.State == Finished || s.State == Failed) {

@@ -448,7 +448,7 @@ func TestTheSameEventsGiveTheSameDecisions(t *testing.T) {
 		}
 		s.apply(s.core.planDisableApp("my_app", true))
 		var order []string
-		for _, e := range s.core.ended.list {
+		for e := range s.core.ended.all() {
 			order = append(order, e.Job)
 		}
 		if i == 0 {

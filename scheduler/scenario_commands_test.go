@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -21,7 +22,8 @@ import (
 //	job NAME [app= shards= cpus= mem= cron= parameter= retries= failover= misfire=]
 //	change app|job NAME …
 //	disable|enable app|job NAME, deregister JOB, delete app NAME
-//	trigger JOB [key=], forget TASK, drain
+//	trigger JOB [key= own=JSON], forget TASK, drain
+//	kill task TASK, kill execution ID
 //	offer AGENT cpus= mem= [runs=EXECUTOR,…] [goes-in=DURATION], rescind OFFER
 //	accept answered|refused|lost           all ACCEPTs under way; lost ends the session
 //	update TASK STATE [from= reason= message= cause= exit=] [again]
@@ -47,10 +49,15 @@ var scenarioCommands = map[string]func(*scene, *words) error{
 	"deregister": func(s *scene, w *words) error { return s.planned(s.core.planDeregisterJob(w.next())) },
 	"delete":     (*scene).cmdDelete,
 	"trigger": func(s *scene, w *words) error {
-		return s.steps(TriggerAsked{Token: 1, Job: w.next(), Key: w.option("key", "")})
+		own, err := jobs.DecodeOverrides([]byte(w.option("own", "")))
+		if err != nil {
+			return err
+		}
+		return s.steps(TriggerAsked{Token: 1, Job: w.next(), Key: w.option("key", ""), Overrides: own})
 	},
 	"forget":     func(s *scene, w *words) error { return s.steps(ForgetAsked{Token: 1, TaskID: s.taskID(w.next())}) },
 	"drain":      func(s *scene, _ *words) error { return s.steps(Drain{}) },
+	"kill":       (*scene).cmdKill,
 	"offer":      (*scene).cmdOffer,
 	"rescind":    func(s *scene, w *words) error { return s.steps(s.told(cluster.Rescind{OfferID: w.next()})) },
 	"accept":     (*scene).cmdAccept,
@@ -227,6 +234,14 @@ func (s *scene) cmdDelete(w *words) error {
 		return fmt.Errorf("%q can't be deleted", what)
 	}
 	return s.planned(s.core.planDeleteApp(w.next(), false))
+}
+
+func (s *scene) cmdKill(w *words) error {
+	if what := w.next(); what == "execution" {
+		name := w.next()
+		return s.steps(KillRequested{Token: 1, ExecutionID: cmp.Or(s.ids[name], name)})
+	}
+	return s.steps(KillRequested{Token: 1, TaskID: s.taskID(w.next())})
 }
 
 func (s *scene) cmdOffer(w *words) error {

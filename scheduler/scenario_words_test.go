@@ -251,6 +251,15 @@ func (s *scene) tellExplanation(x Explanation) {
 	for _, n := range x.Notes {
 		s.say("  note: %s", n)
 	}
+	if r := x.LastRun; r != nil && r.State != Finished {
+		s.say("  last run: %s %s: %s", r.ExecutionID, r.State, r.Reason)
+	}
+	if f := x.DroppedFires; f != nil {
+		s.say("  fires dropped: %d; %s", f.Count, f.Reason)
+	}
+	if f := x.MissedFires; f != nil {
+		s.say("  times of missed fires: %d; %s", f.Count, f.Reason)
+	}
 	if len(x.NextFires) > 0 {
 		s.say("  next fire: %s", x.NextFires[0].Format(time.RFC3339))
 	}
@@ -260,7 +269,7 @@ func (s *scene) tellExplanation(x Explanation) {
 // all that live.
 func (s *scene) tellExecutions(job string) {
 	var ids []string
-	for _, e := range s.core.ended.list {
+	for e := range s.core.ended.all() {
 		if e.Job == job {
 			ids = append(ids, e.ID)
 		}

@@ -145,34 +145,51 @@ func (s *Scheduler) App(ctx context.Context, name string) (AppView, error) {
 
 // RegisterApp adds an app. cfg must have been checked.
 func (s *Scheduler) RegisterApp(ctx context.Context, cfg app.Config) (AppView, error) {
-	return s.changeApp(ctx, cfg.AppName, func(c *Core) (plan, error) { return c.planRegisterApp(cfg) })
+	return s.changeApp(ctx, "app registered", cfg.AppName, func(c *Core) (plan, error) { return c.planRegisterApp(cfg) })
 }
 
 // UpdateApp replaces an app's document by what change makes of it. change runs
 // between two steps: it must be quick and must not call the Scheduler.
 func (s *Scheduler) UpdateApp(ctx context.Context, name string, change func(app.Config) (app.Config, error)) (AppView, error) {
-	return s.changeApp(ctx, name, func(c *Core) (plan, error) { return c.planUpdateApp(name, change) })
+	return s.changeApp(ctx, "app updated", name, func(c *Core) (plan, error) { return c.planUpdateApp(name, change) })
 }
 
 // SetAppDisabled disables or enables an app (rule F6).
 func (s *Scheduler) SetAppDisabled(ctx context.Context, name string, disabled bool) (AppView, error) {
-	return s.changeApp(ctx, name, func(c *Core) (plan, error) { return c.planDisableApp(name, disabled) })
+	return s.changeApp(ctx, "app "+ableText(disabled), name, func(c *Core) (plan, error) { return c.planDisableApp(name, disabled) })
 }
 
 // DeleteApp deletes an app, and its jobs if withJobs is set. It returns the app as it was.
 func (s *Scheduler) DeleteApp(ctx context.Context, name string, withJobs bool) (AppView, error) {
 	var old AppView
-	return committed(ctx, s, func(c *Core) (p plan, err error) {
+	return logged[AppView](s, "app deleted", "app", name)(committed(ctx, s, func(c *Core) (p plan, err error) {
 		// One whose document can't be used has no view, and can be deleted.
 		if old, err = c.App(name); err != nil {
 			old = AppView{Config: app.Config{AppName: name}}
 		}
 		return c.planDeleteApp(name, withJobs)
-	}, func(*Core) (AppView, error) { return old, nil })
+	}, func(*Core) (AppView, error) { return old, nil }))
 }
 
-func (s *Scheduler) changeApp(ctx context.Context, name string, make func(*Core) (plan, error)) (AppView, error) {
-	return committed(ctx, s, make, func(c *Core) (AppView, error) { return c.App(name) })
+func (s *Scheduler) changeApp(ctx context.Context, what, name string, make func(*Core) (plan, error)) (AppView, error) {
+	return logged[AppView](s, what, "app", name)(committed(ctx, s, make, func(c *Core) (AppView, error) { return c.App(name) }))
+}
+
+func ableText(disabled bool) string {
+	if disabled {
+		return "disabled"
+	}
+	return "enabled"
+}
+
+// logged passes on what a change came to, and tells the log of one that was made.
+func logged[V any](s *Scheduler, what, kind, name string) func(V, error) (V, error) {
+	return func(v V, err error) (V, error) {
+		if err == nil {
+			s.opt.Logger.Info(what, kind, name)
+		}
+		return v, err
+	}
 }
 
 // Jobs lists all jobs, by name.
@@ -187,39 +204,47 @@ func (s *Scheduler) Job(ctx context.Context, name string) (JobView, error) {
 
 // RegisterJob adds a job. cfg must have been checked.
 func (s *Scheduler) RegisterJob(ctx context.Context, cfg jobs.Config) (JobView, error) {
-	return s.changeJob(ctx, cfg.JobName, func(c *Core) (plan, error) { return c.planRegisterJob(cfg) })
+	return s.changeJob(ctx, "job registered", cfg.JobName, func(c *Core) (plan, error) { return c.planRegisterJob(cfg) })
 }
 
 // UpdateJob replaces a job's document by what change makes of it; see UpdateApp.
 func (s *Scheduler) UpdateJob(ctx context.Context, name string, change func(jobs.Config) (jobs.Config, error)) (JobView, error) {
-	return s.changeJob(ctx, name, func(c *Core) (plan, error) { return c.planUpdateJob(name, change) })
+	return s.changeJob(ctx, "job updated", name, func(c *Core) (plan, error) { return c.planUpdateJob(name, change) })
 }
 
 // SetJobDisabled disables or enables a job (rule F6).
 func (s *Scheduler) SetJobDisabled(ctx context.Context, name string, disabled bool) (JobView, error) {
-	return s.changeJob(ctx, name, func(c *Core) (plan, error) { return c.planDisableJob(name, disabled) })
+	return s.changeJob(ctx, "job "+ableText(disabled), name, func(c *Core) (plan, error) { return c.planDisableJob(name, disabled) })
 }
 
 // DeregisterJob removes a job and returns it as it was (rule K2).
 func (s *Scheduler) DeregisterJob(ctx context.Context, name string) (JobView, error) {
 	old := JobView{}
-	return committed(ctx, s, func(c *Core) (p plan, err error) {
+	return logged[JobView](s, "job deregistered", "job", name)(committed(ctx, s, func(c *Core) (p plan, err error) {
 		// One whose document can't be used has no view, and can be removed.
 		if old, err = c.Job(name); err != nil {
 			old = JobView{Config: jobs.Config{JobName: name}}
 		}
 		return c.planDeregisterJob(name)
-	}, func(*Core) (JobView, error) { return old, nil })
+	}, func(*Core) (JobView, error) { return old, nil }))
 }
 
-func (s *Scheduler) changeJob(ctx context.Context, name string, make func(*Core) (plan, error)) (JobView, error) {
-	return committed(ctx, s, make, func(c *Core) (JobView, error) { return c.Job(name) })
+func (s *Scheduler) changeJob(ctx context.Context, what, name string, make func(*Core) (plan, error)) (JobView, error) {
+	return logged[JobView](s, what, "job", name)(committed(ctx, s, make, func(c *Core) (JobView, error) { return c.Job(name) }))
 }
 
 // Trigger asks for an execution now and returns its id once it is committed.
 // The same key of the same job gives the same execution.
 func (s *Scheduler) Trigger(ctx context.Context, job, idempotencyKey string) (string, error) {
-	reply, err := s.ask(ctx, func(token uint64) Event { return TriggerAsked{Token: token, Job: job, Key: idempotencyKey} })
+	return s.TriggerWith(ctx, job, idempotencyKey, jobs.Overrides{})
+}
+
+// TriggerWith is Trigger for an execution with settings of its own. They are checked as the job's are; what is wrong with
+// them is told as Invalid.
+func (s *Scheduler) TriggerWith(ctx context.Context, job, idempotencyKey string, own jobs.Overrides) (string, error) {
+	reply, err := s.ask(ctx, func(token uint64) Event {
+		return TriggerAsked{Token: token, Job: job, Key: idempotencyKey, Overrides: own}
+	})
 	return reply.ExecutionID, err
 }
 
@@ -237,6 +262,11 @@ func (s *Scheduler) Explain(ctx context.Context, job string) (Explanation, error
 // Execution returns an execution that lives or is among the last that ended.
 func (s *Scheduler) Execution(ctx context.Context, id string) (ExecutionView, error) {
 	return read(ctx, s, func(c *Core) (ExecutionView, error) { return c.Execution(id) })
+}
+
+// Executions lists runs that live or are kept, the newest fire first.
+func (s *Scheduler) Executions(ctx context.Context, f ExecutionFilter) ([]ExecutionSummary, error) {
+	return read(ctx, s, func(c *Core) ([]ExecutionSummary, error) { return c.Executions(f) })
 }
 
 // RunningTasks lists the tasks on the cluster.

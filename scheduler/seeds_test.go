@@ -448,8 +448,8 @@ func TestF2AFireIsRememberedUntilTheMarkIsPastIt(t *testing.T) {
 	for range 12 {
 		look(s.after(5 * time.Second).Writes)
 	}
-	if len(ends) < 10 || len(s.core.ended.list) != s.opt.EndedKept {
-		t.Errorf("%d executions ended, %d of them are kept though the mark is past them", len(ends), len(s.core.ended.list))
+	if len(ends) < 10 || s.core.ended.order.Len() != 1 {
+		t.Errorf("%d executions ended, %d of them are kept though the mark is past them", len(ends), s.core.ended.order.Len())
 	}
 }
 

@@ -101,6 +101,13 @@ type Explanation struct {
 	NextFires []time.Time   `json:"nextFires"`
 	Waiting   []WaitingView `json:"waiting"`
 	Running   []RunningView `json:"running"`
+	// LastRun is the last that ended, LastSuccess the last that finished; nil when none is kept.
+	LastRun     *ExecutionSummary `json:"lastRun,omitempty"`
+	LastSuccess *ExecutionSummary `json:"lastSuccess,omitempty"`
+	// DroppedFires found the job busy (rule F5), MissedFires are stretches of time whose fires nobody made (rule F3);
+	// nil when there were none.
+	DroppedFires *FiresView `json:"droppedFires,omitempty"`
+	MissedFires  *FiresView `json:"missedFires,omitempty"`
 }
 
 // TaskView is one task for lists: what the original calls a TaskContext.
@@ -216,6 +223,10 @@ type Stats struct {
 	FireDelayCount   int64
 	FireDelaySum     float64
 	FireDelayBuckets []int64
+	// OfJobs are the numbers of the first CoreOptions.JobMetrics jobs that ended a run, in no order; JobsWithoutMetrics
+	// is how many more have ended one.
+	OfJobs             []JobStats
+	JobsWithoutMetrics int
 }
 
 // FireDelayBounds are the upper bounds, in seconds, of Stats.FireDelayBuckets.

@@ -201,7 +201,7 @@ func TestTheOriginalsQueuesAreTakenOverOnce(t *testing.T) {
 	s.original(nodes)
 	s.restart()
 	check(t, s)
-	ended := slices.IndexFunc(s.core.ended.list, func(e *execution) bool { return e.Job == "disabled_job" && e.state() == Killed })
+	ended := slices.IndexFunc(slices.Collect(s.core.ended.all()), func(e *execution) bool { return e.Job == "disabled_job" && e.state() == Killed })
 	if ended < 0 {
 		t.Error("what waited of a disabled job does not end as killed (rule F6)")
 	}

@@ -233,6 +233,9 @@ func (c *Core) readEnd(s *shard, u cluster.Update) {
 	s.UUID = u.UUID
 	s.Complete = c.timeOf(u)
 	s.Exit, s.Cause = nil, ""
+	if u.ExecutorID == "" {
+		u.ExecutorID = s.Executor
+	}
 	if st, ok := wire.DecodeStatus(u.Data); ok {
 		c.learnSandbox(s, st)
 		if !st.StartTime.IsZero() {
@@ -279,12 +282,24 @@ func describeEnd(u cluster.Update) string {
 		return "over the memory limit of its container, which executor and tasks share: " + text
 	case cluster.ReasonContainerDisk:
 		return "over the disk limit of its container, which executor and tasks share: " + text
+	case cluster.ReasonExecutorTerminated:
+		return executorDied(u, text)
 	case cluster.ReasonAgentDraining:
 		return fmt.Sprintf("killed because an operator drains its agent (%s): %s", u.Reason, text)
 	case "":
 		return fmt.Sprintf("%s: %s", u.State, text)
 	}
 	return fmt.Sprintf("%s (%s): %s", u.State, u.Reason, text)
+}
+
+// executorDied says what ended a task whose executor ended: what, where, and where to look.
+func executorDied(u cluster.Update, text string) string {
+	which, where := "its executor", "its sandbox"
+	if id, err := jobs.ParseExecutorID(u.ExecutorID); err == nil {
+		which, where = which+" "+u.ExecutorID, "GET /api/operate/sandbox?appName="+id.App
+	}
+	return fmt.Sprintf("%s on agent %s ended before the task did (%s, %s: %s): it was killed, was over a limit, or had a fault; its stderr (%s) and that agent's log tell more",
+		which, u.AgentID, u.State, u.Reason, text, where)
 }
 
 // afterTheEnd: the first end is final; a later one may fill in its cause, and

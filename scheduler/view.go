@@ -85,23 +85,31 @@ func (c *Core) appMissing(name string) string {
 	return fmt.Sprintf("its app %q is not registered: register app %s with POST /api/app; until then nothing runs", name, name)
 }
 
-// neverFitsNote says that no agent seen so far can hold one shard, or "".
+// neverFitsNote says that no agent seen so far can hold one shard, or that all of them together can't hold all its
+// shards, which start together (rule L1); or "".
 func (c *Core) neverFitsNote(job jobs.Config, a app.Config) string {
 	need := job.Resources().Plus(a.Resources())
 	var most app.Resources
-	seen := false
+	seen, room := false, 0
 	for _, ag := range c.agents {
 		if ag.capacity.IsZero() {
 			continue
 		}
-		if need.Fits(ag.capacity) {
-			return ""
-		}
 		seen = true
 		most = most.Max(ag.capacity)
+		if need.Fits(ag.capacity) {
+			room += ag.capacity.Minus(a.Resources()).Holds(job.Resources(), job.ShardingTotalCount)
+		}
+		if room >= job.ShardingTotalCount {
+			return ""
+		}
 	}
-	if !seen {
+	switch {
+	case !seen:
 		return ""
+	case room > 0:
+		return fmt.Sprintf("all agents seen so far have room for %d of its %d shards at once if nothing else runs; its shards start together, so that it waits until there are more agents, or it has fewer shards or smaller ones",
+			room, job.ShardingTotalCount)
 	}
 	return fmt.Sprintf("no agent seen so far can hold one shard: it needs %s with its executor, the largest amounts seen are %s", need, most)
 }
@@ -145,6 +153,7 @@ func (c *Core) Explain(name string, now time.Time) (Explanation, error) {
 	for _, e := range j.queue {
 		c.explainExecution(&x, j, e, now)
 	}
+	c.explainPast(&x, j)
 	if len(x.Running) > 0 && !c.session.open {
 		note := "what runs is told as it was last known: the scheduler has no connection to the cluster"
 		if c.session.reason != "" {
@@ -280,7 +289,7 @@ func (c *Core) Execution(id string) (ExecutionView, error) {
 		e = c.ended.byID[id]
 	}
 	if e == nil {
-		return ExecutionView{}, errorf(NotFound, "execution_not_found", "there is no execution %q; the last %d that ended are kept", id, c.opt.EndedKept)
+		return ExecutionView{}, errorf(NotFound, "execution_not_found", "there is no execution %q; GET /api/executions lists those that are kept: %s", id, c.keptText())
 	}
 	v := ExecutionView{ExecutionID: e.ID, JobName: e.Job, FireTime: e.Fire.UTC(), Source: e.Source, State: e.state(), Shards: []ShardView{}}
 	if v.State.terminal() {
@@ -321,7 +330,7 @@ func (c *Core) LogPlace(taskID string) (LogPlace, error) {
 	if !live {
 		var ok bool
 		if ref, ok = c.ended.tasks[taskID]; !ok {
-			return LogPlace{}, errorf(NotFound, "task_not_found", "there is no task %q; the tasks of the last %d executions are kept", taskID, c.opt.EndedKept)
+			return LogPlace{}, errorf(NotFound, "task_not_found", "there is no task %q; tasks are kept as long as their executions: %s", taskID, c.keptText())
 		}
 	}
 	s := ref.shard()
@@ -384,30 +393,4 @@ func (c *Core) FailoverShards() []FailoverView {
 	}
 	slices.SortStableFunc(out, func(a, b FailoverView) int { return strings.Compare(a.JobName, b.JobName) })
 	return out
-}
-
-// Stats returns counters and gauges.
-func (c *Core) Stats() Stats {
-	s := c.stats
-	s.Leading, s.Subscribed = true, c.session.open
-	s.Apps, s.ExecutorsRunning, s.OffersHeld = len(c.apps), len(c.executors), c.pool.Len()
-	s.FireDelayBuckets = slices.Clone(s.FireDelayBuckets)
-	for _, j := range c.jobs {
-		if j.cfg != nil {
-			s.Jobs++
-		}
-	}
-	for _, e := range c.executions {
-		if e.launched() {
-			s.ExecutionsRunning++
-		} else {
-			s.ExecutionsWaiting++
-		}
-	}
-	for _, ref := range c.tasks {
-		if ref.shard().live() {
-			s.TasksRunning++
-		}
-	}
-	return s
 }

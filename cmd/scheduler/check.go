@@ -21,6 +21,9 @@ const (
 	mostCPUs   = 1_000_000.0
 	mostMemory = 1_000_000_000.0
 
+	// mostJobMetrics is as many jobs as a cluster is made for.
+	mostJobMetrics = 100_000
+
 	someCPUs   = "0.01 to 1,000,000"
 	someMemory = "32 to 1,000,000,000 (MB)"
 )
@@ -275,6 +278,9 @@ func (c *config) checkRest(bad *complaints) {
 	}
 	if c.reconcile < time.Minute || c.reconcile > 24*time.Hour {
 		bad.add("--reconcile-interval %s: want 1m to 24h", c.reconcile)
+	}
+	if c.jobMetrics < 0 || c.jobMetrics > mostJobMetrics {
+		bad.add("--job-metrics %d: want 0 to %d", c.jobMetrics, mostJobMetrics)
 	}
 	for _, limit := range c.executorLimits {
 		if err := new(executor.Config).Limit(limit); err != nil {

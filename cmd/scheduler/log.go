@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"io"
 	"log/slog"
 	"os"
@@ -27,6 +28,42 @@ func newHandler(format string, terminal bool, w io.Writer, level slog.Level) slo
 		return slog.NewTextHandler(w, opts)
 	}
 	return slog.NewJSONHandler(w, opts)
+}
+
+// logFormat is how newLogger writes to w.
+func logFormat(c config, w *os.File) string {
+	if c.logFormat == "auto" && !isTerminal(w) {
+		return "json"
+	}
+	if c.logFormat == "auto" {
+		return "text"
+	}
+	return c.logFormat
+}
+
+// quieter writes what is at INFO at DEBUG: what a part does is worth a line for those who look into it, and in the way of
+// those who follow the whole.
+type quieter struct{ slog.Handler }
+
+func (q quieter) Enabled(ctx context.Context, level slog.Level) bool {
+	return q.Handler.Enabled(ctx, quiet(level))
+}
+
+func (q quieter) Handle(ctx context.Context, r slog.Record) error {
+	r.Level = quiet(r.Level)
+	return q.Handler.Handle(ctx, r)
+}
+
+func (q quieter) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return quieter{q.Handler.WithAttrs(attrs)}
+}
+func (q quieter) WithGroup(name string) slog.Handler { return quieter{q.Handler.WithGroup(name)} }
+
+func quiet(level slog.Level) slog.Level {
+	if level >= slog.LevelInfo && level < slog.LevelWarn {
+		return slog.LevelDebug
+	}
+	return level
 }
 
 func isTerminal(f *os.File) bool {

@@ -70,7 +70,7 @@ func assemble(ctx context.Context, c config, log *slog.Logger, out io.Writer) (e
 	if c.local {
 		machine, err = local.Start(ctx, local.Options{
 			DataDir: filepath.Join(c.dataDir, "cluster"), CPUs: c.localCPUs, MemoryMB: c.localMemory,
-			GiveUpExecutors: c.giveUpExecutors, Logger: log,
+			GiveUpExecutors: c.giveUpExecutors, Logger: slog.New(quieter{log.Handler()}),
 		})
 		if err != nil {
 			return errors.Join(err, listener.Close())
@@ -161,7 +161,7 @@ const localKillAnswer = 5 * time.Second
 func coreOptions(c config, zone *time.Location, binary string) scheduler.CoreOptions {
 	o := scheduler.DefaultCoreOptions()
 	o.Zone, o.ExecutorBinary, o.ExecutorIdle, o.KillGrace = zone, binary, c.executorIdle, c.killGrace
-	o.ReconcileEvery, o.Role = c.reconcile, c.role
+	o.ReconcileEvery, o.Role, o.JobMetrics = c.reconcile, c.role, c.jobMetrics
 	o.ExecutorShutdown = executor.ShutdownGrace(c.killGrace)
 	if c.local {
 		o.KillAnswer = localKillAnswer
@@ -209,7 +209,8 @@ func run(ctx context.Context, c config, p parts) error {
 	led, served := make(chan error, 1), make(chan error, 1)
 	go func() { led <- lead(leading) }()
 	go func() { served <- p.web.Serve(serving, p.listener) }()
-	fmt.Fprintf(p.out, "elasticjob listens on http://%s (curl it for what to do next); its data is in %s; Ctrl-C ends it\n", p.listener.Addr(), c.dataDir)
+	fmt.Fprintf(p.out, "elasticjob listens on http://%s (curl it for what to do next); its data is in %s, its process is %d, its log (%s, from level %s) goes to standard error; Ctrl-C ends it\n",
+		p.listener.Addr(), c.dataDir, os.Getpid(), logFormat(c, os.Stderr), c.logLevel)
 
 	var errs []error
 	select {
@@ -231,7 +232,11 @@ func run(ctx context.Context, c config, p parts) error {
 	stopLeading()
 	errs = append(errs, <-led)
 	stopServing()
-	return errors.Join(append(errs, <-served)...)
+	err := errors.Join(append(errs, <-served)...)
+	if err == nil {
+		p.log.Info("stopped")
+	}
+	return err
 }
 
 // outlive keeps the server up whose registry's file is lost: it answers everybody with what is to be done, its tasks run

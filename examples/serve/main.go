@@ -1,8 +1,8 @@
 // Command serve offers a folder over HTTP to this machine, so that apps' packages
 // in it can be fetched:
 //
-//	go run ./examples/serve examples
-//	go run ./examples/serve -listen 127.0.0.1:9000 dist
+//	CGO_ENABLED=0 go run ./examples/serve examples
+//	CGO_ENABLED=0 go run ./examples/serve -listen 127.0.0.1:9000 dist
 package main
 
 import (

@@ -27,6 +27,7 @@ type checker struct {
 	toldToEnd map[string]bool   // executors whose end was committed, or told
 	infos     map[string]cluster.Executor
 	promises  map[string]bool
+	killed    map[string]bool // executions of which somebody was told that they are killed
 	endNoted  map[string]bool // history has their end
 
 	mark      time.Time
@@ -52,7 +53,7 @@ type shardOf struct {
 func newChecker(w *world) *checker {
 	return &checker{w: w, decoder: newDecoder(), execs: map[string]*execRecord{}, early: map[string]*execRecord{}, ever: map[string]bool{}, jobs: map[string]*jobMirror{}, live: map[string]string{},
 		ghosts: map[string]string{}, removedBy: map[string]string{}, alive: map[string]bool{}, executors: map[string]bool{}, toldToEnd: map[string]bool{}, infos: map[string]cluster.Executor{},
-		liveSince: map[string]time.Duration{}, promises: map[string]bool{}, endNoted: map[string]bool{}, running: map[shardOf][]*process{}, begun: map[string]map[int]*process{}, killsOn: map[string]map[string]time.Duration{}, foreign: map[*process]bool{}}
+		liveSince: map[string]time.Duration{}, promises: map[string]bool{}, killed: map[string]bool{}, endNoted: map[string]bool{}, running: map[shardOf][]*process{}, begun: map[string]map[int]*process{}, killsOn: map[string]map[string]time.Duration{}, foreign: map[*process]bool{}}
 }
 
 // execution is a header that was committed.
@@ -171,6 +172,12 @@ func (c *checker) shardsChanged(e *execRecord, was, now []shardRecord) {
 		if s.State == scheduler.Finished {
 			e.done[s.Item] = true
 		}
+		if i < len(was) && was[i].KillReason != "" && (s.TaskID != was[i].TaskID || !live(s.State) && s.State != scheduler.Killed && s.State != scheduler.Finished) {
+			c.w.fail("K1 a shard that is to be killed is not run again", "execution %s, item %d: %s of task %s, now %s of task %s", e.ID, s.Item, was[i].State, was[i].TaskID, s.State, s.TaskID)
+		}
+		if i < len(was) && c.killed[e.ID] && (s.TaskID != was[i].TaskID || !terminal(was[i].State) && terminal(s.State) && s.State != scheduler.Killed && s.State != scheduler.Finished) {
+			c.w.fail("K1 an execution that is to be killed is not run again", "execution %s, item %d: %s of task %s, now %s of task %s", e.ID, s.Item, was[i].State, was[i].TaskID, s.State, s.TaskID)
+		}
 		if i < len(was) && terminal(was[i].State) && was[i].State != s.State {
 			c.w.fail("S2 the first end is final", "execution %s, item %d: was %s, now %s", e.ID, s.Item, was[i].State, s.State)
 		}
@@ -207,6 +214,7 @@ func (c *checker) executionGone(id string) {
 	delete(c.job(e.Job).open, id)
 	delete(c.execs, id)
 	delete(c.begun, id)
+	delete(c.killed, id)
 }
 
 // promised: a requester was told that this execution was made.

@@ -54,6 +54,8 @@ type shardRecord struct {
 
 	Executor  string    `json:"x"`
 	KillSince time.Time `json:"ks"`
+	// KillReason is set when its task was killed by id.
+	KillReason string `json:"kr"`
 }
 
 func terminal(s scheduler.State) bool {

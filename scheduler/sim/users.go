@@ -94,7 +94,40 @@ func (u *users) wish() {
 		u.registerApp(appName)
 	case n < 97 && w.moods[OperatorEdits] > 0:
 		u.edit(name)
+	case n >= 97:
+		u.kill()
 	}
+}
+
+// kill ends a task or an execution, whatever its state: one that runs, is about to, or has just ended. The checker holds
+// the leader to what it answered (rule K1).
+func (u *users) kill() {
+	w := u.w
+	l := w.leading
+	task, ok := pick(w, sorted(w.check.live))
+	if l == nil || l.dead || !ok {
+		return
+	}
+	w.count(KillRequested)
+	id := w.check.live[task]
+	l.token++
+	ask := scheduler.KillRequested{Token: l.token, TaskID: task}
+	if w.rng.IntN(2) == 0 {
+		ask = scheduler.KillRequested{Token: l.token, ExecutionID: id}
+		l.asks[l.token] = func(r scheduler.Reply) {
+			if r.Err == nil && w.check.execs[id] != nil {
+				w.check.killed[id] = true
+			}
+		}
+	}
+	if w.trace.on() {
+		w.trace.add("a user kills %+v", ask)
+	}
+	w.after(w.between(0, 3*time.Second), func() {
+		if !l.dead {
+			l.put(ask)
+		}
+	})
 }
 
 func (u *users) updateJob(name string) {

@@ -15,8 +15,8 @@ import (
 
 const root = "../.."
 
-// TestOriginalNamesTestsThatExist: docs/original.md has a row for each defect, in
-// order, and the tests that it names are there.
+// TestOriginalNamesTestsThatExist: docs/original.md has a row for each defect, in order; a row that promises something names a
+// test, the tests that it names are there, and what it tells of as not built yet is not.
 func TestOriginalNamesTestsThatExist(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(filepath.Join(root, "docs/original.md"))
@@ -39,9 +39,12 @@ func TestOriginalNamesTestsThatExist(t *testing.T) {
 			t.Fatalf("row %s, want %s", cells[0], want)
 		}
 		next++
+		if fault := stale(cells[2]); fault != "" {
+			t.Errorf("%s: %s", cells[0], fault)
+		}
 		named := cells[3]
 		if named == "" {
-			if !strings.Contains(cells[2], "ot built") && !strings.Contains(cells[2], "Does not arise") {
+			if !nothingElse.MatchString(cells[2]) {
 				t.Errorf("%s promises something and names no test", cells[0])
 			}
 			continue
@@ -63,6 +66,39 @@ func TestOriginalNamesTestsThatExist(t *testing.T) {
 	if next != 114 {
 		t.Errorf("%d defects, want 113", next-1)
 	}
+}
+
+// nothingElse matches what says that something is missing, and promises nothing.
+var nothingElse = regexp.MustCompile(`^Not built yet: [A-Za-z ]+$`)
+
+// missing are what rows may name as not built yet, each with what shows that it still is: a folder that is not there, or a
+// text in a file that is.
+var missing = map[string]struct{ folder, file, text string }{
+	"auth": {folder: "auth"}, "history": {folder: "history"}, "notify": {folder: "notify"}, "web": {folder: "web"}, "sdk": {folder: "sdk"},
+	"daemon jobs": {file: "jobs/check.go", text: "daemon jobs are not supported by this version yet"},
+	"HTTP jobs":   {file: "README.md", text: "the job types that are neither script nor package"},
+}
+
+var notBuilt = regexp.MustCompile(`ot built yet: ([A-Za-z ]+)`)
+
+// stale says what is wrong with a row that tells of something as not built yet: it is there, or nobody knows what it is.
+func stale(here string) string {
+	for _, found := range notBuilt.FindAllStringSubmatch(here, -1) {
+		what, known := missing[found[1]]
+		if !known {
+			return fmt.Sprintf("it says that %q is not built yet, which is none of what can be checked", found[1])
+		}
+		if what.folder != "" {
+			if _, err := os.Stat(filepath.Join(root, what.folder)); err == nil {
+				return fmt.Sprintf("it says that %s is not built yet, and there is a folder %s", found[1], what.folder)
+			}
+			continue
+		}
+		if text, err := os.ReadFile(filepath.Join(root, what.file)); err != nil || !strings.Contains(string(text), what.text) {
+			return fmt.Sprintf("it says that %s are not built yet, and %s no longer says %q", found[1], what.file, what.text)
+		}
+	}
+	return ""
 }
 
 // TestLinksLeadSomewhere: links between the repository's documents.

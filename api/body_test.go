@@ -1,0 +1,56 @@
+package api_test
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/api"
+)
+
+// TestTooLargeABodyIsAnswered: a client that reads the answer only when it has sent all sees it, and one that asks
+// before it sends is spared the sending.
+func TestTooLargeABodyIsAnswered(t *testing.T) {
+	t.Parallel()
+	server := start(t, api.Options{Scheduler: newBrain()})
+	address := strings.TrimPrefix(server.URL, "http://")
+	const large = 40 << 20 // more than two sockets hold
+	chunk := fmt.Sprintf("%x\r\n%s\r\n", 1<<20, bytes.Repeat([]byte{' '}, 1<<20))
+	for name, c := range map[string]struct{ head, body string }{
+		"length":   {fmt.Sprintf("Content-Length: %d", large), strings.Repeat(" ", large)},
+		"chunks":   {"Transfer-Encoding: chunked", strings.Repeat(chunk, 40) + "0\r\n\r\n"},
+		"asks":     {fmt.Sprintf("Content-Length: %d\r\nExpect: 100-continue", large), ""},
+		"no route": {fmt.Sprintf("Content-Length: %d", large), strings.Repeat(" ", large)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			conn, err := net.Dial("tcp", address)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = conn.Close() }()
+			_ = conn.SetDeadline(time.Now().Add(30 * time.Second))
+			path := "/api/app"
+			if name == "no route" {
+				path = "/none"
+			}
+			if _, err := io.WriteString(conn, "POST "+path+" HTTP/1.1\r\nHost: "+address+"\r\n"+c.head+"\r\n\r\n"+c.body); err != nil {
+				t.Fatalf("it was not let send all: %v", err)
+			}
+			answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
+			if err != nil {
+				t.Fatalf("it got no answer: %v", err)
+			}
+			text, err := io.ReadAll(answer.Body)
+			if err != nil || answer.StatusCode != http.StatusRequestEntityTooLarge || !bytes.Contains(text, []byte("body_too_large")) {
+				t.Errorf("%d %s, %v", answer.StatusCode, text, err)
+			}
+		})
+	}
+}

@@ -1,0 +1,106 @@
+package api
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/scheduler"
+)
+
+// How many runs a list has: if it is not said, and at most.
+const (
+	someExecutions = 100
+	mostExecutions = 1000
+)
+
+// executionStates are the states that a whole run may be in.
+var executionStates = []string{
+	string(scheduler.Waiting), string(scheduler.Running), string(scheduler.Finished), string(scheduler.Failed), string(scheduler.Killed),
+}
+
+// executions lists runs of all jobs.
+func (s *Server) executions(c *gin.Context) (any, error) {
+	q, err := readQuery(c.Request, []string{"job", "state", "since", "limit"})
+	if err != nil {
+		return nil, err
+	}
+	f := scheduler.ExecutionFilter{Job: q.values.Get("job")}
+	if q.values.Has("job") && len(app.CheckName("job", f.Job, nil)) > 0 {
+		q.refuse("job", "no job can have that name: names are 1 to 100 letters, digits, '.', '_' or '-', beginning with a letter or digit")
+	}
+	return s.listExecutions(c, q, f)
+}
+
+// jobExecutions lists the runs of one job.
+func (s *Server) jobExecutions(c *gin.Context) (any, error) {
+	name, err := jobName(c)
+	if err != nil {
+		return nil, err
+	}
+	q, err := readQuery(c.Request, []string{"state", "since", "limit"})
+	if err != nil {
+		return nil, err
+	}
+	return s.listExecutions(c, q, scheduler.ExecutionFilter{Job: name, Known: true})
+}
+
+// listExecutions reads what both lists take, and gives the list.
+func (s *Server) listExecutions(c *gin.Context, q *query, f scheduler.ExecutionFilter) (any, error) {
+	f.States = q.states("state")
+	f.Since = q.moment("since", s.opts.Now())
+	f.Limit = q.number("limit", someExecutions, 1, mostExecutions)
+	if err := q.err(); err != nil {
+		return nil, err
+	}
+	list, err := s.opts.Scheduler.Executions(c.Request.Context(), f)
+	return orEmpty(list), err
+}
+
+// states are one or more states of runs, separated by commas; none when absent.
+func (q *query) states(name string) (states []scheduler.State) {
+	if !q.values.Has(name) {
+		return nil
+	}
+	for word := range strings.SplitSeq(q.values.Get(name), ",") {
+		word = strings.ToUpper(strings.TrimSpace(word))
+		if !slices.Contains(executionStates, word) {
+			q.refuse(name, "must be one or more of %s, separated by commas", strings.Join(executionStates, ", "))
+			return nil
+		}
+		states = append(states, scheduler.State(word))
+	}
+	return states
+}
+
+// moment is a time, or how long before now it was; zero when absent.
+func (q *query) moment(name string, now time.Time) time.Time {
+	if !q.values.Has(name) {
+		return time.Time{}
+	}
+	text := q.values.Get(name)
+	if ago, err := time.ParseDuration(text); err == nil && ago >= 0 {
+		return now.Add(-ago)
+	}
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		q.refuse(name, "must be a time such as 2026-05-01T12:00:00Z (a + in it written as %%2B), or how long ago, such as 30m or 24h")
+	}
+	return at
+}
+
+// number is a whole number from least to most; otherwise when absent.
+func (q *query) number(name string, otherwise, least, most int) int {
+	if !q.values.Has(name) {
+		return otherwise
+	}
+	n, err := strconv.Atoi(q.values.Get(name))
+	if err != nil || n < least || n > most {
+		q.refuse(name, "must be a whole number from %d to %d", least, most)
+	}
+	return n
+}

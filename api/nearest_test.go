@@ -1,0 +1,51 @@
+package api_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/elasticjob-go/elasticjob/api"
+)
+
+// A path that has no route is answered with the one that was meant, and with none rather than an absurd one.
+func TestNearestRoute(t *testing.T) {
+	t.Parallel()
+	server := start(t, api.Options{Scheduler: newBrain()})
+	for given, want := range map[string]string{
+		"POST /api/job/regster":            "POST /api/job/register",
+		"GET /api/apps/list":               "GET /api/app/list",
+		"GET /job/jobs":                    "GET /api/job/jobs",
+		"GET /api/job/my_job":              "",
+		"GET /api/jobs":                    "GET /api/job/jobs",
+		"POST /api/my_job/trigger":         "POST /api/job/{jobName}/trigger",
+		"POST /api/job/my_job/triger":      "POST /api/job/{jobName}/trigger",
+		"DELETE /api/job/my_job":           "",
+		"GET /api/execution":               "GET /api/executions",
+		"HEAD /api/executionss":            "",
+		"POST /api/job/trigger/my_job/now": "",
+		"GET /api/tasks/x/logs":            "GET /api/task/{taskId}/logs",
+		"GET /metric":                      "GET /metrics",
+		"GET /api":                         "",
+		"GET /":                            "",
+		"GET /coffee":                      "",
+		"GET /favicon.ico":                 "",
+		"GET /api/v1/scheduler":            "",
+		"PUT /api/job/my_job":              "",
+		"POST /api/jobs/my_job/executions": "",
+		"POST /api/job/my_job":             "",
+		"GET /api/users":                   "",
+		"GET /api/job/x/y/z/list":          "",
+		"DELETE /api/execution/x":          "",
+	} {
+		method, path, _ := strings.Cut(given, " ")
+		if method == "HEAD" || path == "/" {
+			continue // has no text, or is one
+		}
+		_, text := call(t, server, method, path, "")
+		_, got, _ := strings.Cut(text, "did you mean ")
+		got, _, _ = strings.Cut(got, "?\"")
+		if got = strings.TrimSuffix(got, "?"); got != want {
+			t.Errorf("%s: %q, want %q: %s", given, got, want, text)
+		}
+	}
+}

@@ -1,0 +1,35 @@
+package main
+
+import (
+	"bytes"
+	"log/slog"
+	"strings"
+	"testing"
+)
+
+// What the cluster of --local does is told at DEBUG, and what goes wrong in it as loudly as ever.
+func TestAPartIsQuieter(t *testing.T) {
+	t.Parallel()
+	for level, want := range map[slog.Level]string{
+		slog.LevelInfo:  "WARN warned,ERROR failed",
+		slog.LevelDebug: "DEBUG detail,DEBUG started,WARN warned,ERROR failed",
+	} {
+		var text bytes.Buffer
+		log := slog.New(quieter{newHandler("text", false, &text, level)}).With("part", "agent").WithGroup("g")
+		log.Debug("detail")
+		log.Info("started")
+		log.Warn("warned")
+		log.Error("failed")
+		var got []string
+		for line := range strings.Lines(text.String()) {
+			fields := strings.Fields(line)
+			got = append(got, strings.TrimPrefix(fields[1], "level=")+" "+strings.TrimPrefix(fields[2], "msg="))
+			if !strings.Contains(line, "part=agent") {
+				t.Errorf("an attribute is lost: %s", line)
+			}
+		}
+		if strings.Join(got, ",") != want {
+			t.Errorf("from %s: %q, want %q", level, got, want)
+		}
+	}
+}

@@ -1,0 +1,106 @@
+package jobs_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/jobs"
+)
+
+func text(s string) *string { return &s }
+
+func TestDecodeOverrides(t *testing.T) {
+	t.Parallel()
+	for body, want := range map[string]jobs.Overrides{
+		"":                     {},
+		" \n":                  {},
+		"{}":                   {},
+		`{"jobParameter":"p"}`: {JobParameter: text("p")},
+		`{"jobParameter":"","shardingItemParameters":"0=a","env":{"A":"1"}}`: {JobParameter: text(""), ShardingItemParameters: text("0=a"), Env: map[string]string{"A": "1"}},
+		`{"jobParameter":null,"shardingItemParameters":null,"env":null}`:     {},
+	} {
+		got, err := jobs.DecodeOverrides([]byte(body))
+		if err != nil {
+			t.Errorf("%s: %v", body, err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: %s", body, diff)
+		}
+	}
+	for body, fields := range map[string][]string{
+		`{"jobparameter":"p","jobParameter":3,"env":{"A":1},"cron":"* * * * * ?"}`: {"jobparameter", "jobParameter", "env.A", "cron"},
+		`{"jobParameter":"a","jobParameter":"b"}`:                                  {"jobParameter"},
+		`{"jobName":"my_job"}`: {"jobName"},
+	} {
+		_, err := jobs.DecodeOverrides([]byte(body))
+		var bad app.Violations
+		if !errors.As(err, &bad) {
+			t.Errorf("%s: %v", body, err)
+		}
+		var got []string
+		for _, v := range bad {
+			got = append(got, v.Field)
+		}
+		if diff := cmp.Diff(fields, got); diff != "" {
+			t.Errorf("%s: %s", body, diff)
+		}
+	}
+	for _, body := range []string{"my_job", `"my_job"`, "[]", "{", `{"jobParameter":"p"} x`, "3", "null"} {
+		_, err := jobs.DecodeOverrides([]byte(body))
+		var syntax *app.SyntaxError
+		if !errors.As(err, &syntax) {
+			t.Errorf("%s: %v", body, err)
+		}
+	}
+}
+
+func TestOverridesApplyToACopy(t *testing.T) {
+	t.Parallel()
+	job := jobs.Config{JobName: "j", JobParameter: "p", ShardingItemParameters: "0=a", ShardingTotalCount: 2, Env: map[string]string{"A": "1", "B": "2"}}
+	o := jobs.Overrides{ShardingItemParameters: text("1=z"), Env: map[string]string{"B": "3", "C": "4"}}
+	want := jobs.Config{JobName: "j", JobParameter: "p", ShardingItemParameters: "1=z", ShardingTotalCount: 2, Env: map[string]string{"A": "1", "B": "3", "C": "4"}}
+	if diff := cmp.Diff(want, o.Apply(job)); diff != "" {
+		t.Error(diff)
+	}
+	if job.Env["B"] != "2" || job.ShardingItemParameters != "0=a" {
+		t.Errorf("the job's own has changed: %+v", job)
+	}
+}
+
+// All that is wrong is told at once, and nothing of what the run does not touch.
+func TestOverridesAreChecked(t *testing.T) {
+	t.Parallel()
+	job := jobs.Config{JobName: "bad name", Cron: "x", ShardingTotalCount: 2}
+	for name, c := range map[string]struct {
+		overrides jobs.Overrides
+		fields    []string
+	}{
+		"nothing": {jobs.Overrides{}, nil},
+		"good":    {jobs.Overrides{JobParameter: text("p"), ShardingItemParameters: text("0=a,1=b"), Env: map[string]string{"A": "1"}}, nil},
+		"all": {jobs.Overrides{JobParameter: text(strings.Repeat("p", jobs.MaxParameterBytes)), ShardingItemParameters: text("2=a"), Env: map[string]string{"MESOS_X": "1", "2": ""}},
+			[]string{"shardingItemParameters", "jobParameter", "env.2", "env.MESOS_X"}},
+		"NUL":   {jobs.Overrides{JobParameter: text("\x00")}, []string{"jobParameter"}},
+		"large": {jobs.Overrides{Env: many(9)}, []string{""}},
+	} {
+		var got []string
+		for _, v := range c.overrides.Check(job) {
+			got = append(got, v.Field)
+		}
+		if diff := cmp.Diff(c.fields, got); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+// many are n variables of about 60 KiB each.
+func many(n int) map[string]string {
+	env := map[string]string{}
+	for i := range n {
+		env[string(rune('A'+i))] = strings.Repeat("x", 60<<10)
+	}
+	return env
+}
