@@ -44,6 +44,9 @@ type Config struct {
 	// Package bounds packages, Output what tasks write.
 	Package pack.Limits
 	Output  OutputLimits
+	// KeepFailed is how many working folders of failed tasks are kept, in the sandbox's folder "failed", each by the
+	// number that its output has in "tasks". The newest are.
+	KeepFailed int
 }
 
 // ErrNoAgent is returned by [FromEnvironment] if no agent started the process.

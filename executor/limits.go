@@ -27,6 +27,7 @@ import (
 //	output-file          32MiB   size at which stdout and stderr are rotated
 //	output-tasks         1000    how many ended tasks' output is kept
 //	output-bytes         1GiB    how large that may be together
+//	keep-failed          0       how many failed tasks' working folders are kept
 type setting struct {
 	name string
 	set  func(text string) error
@@ -56,6 +57,7 @@ func (c *Config) settings() []setting {
 		size("output-file", &c.Output.File),
 		count("output-tasks", &c.Output.Tasks),
 		size("output-bytes", &c.Output.Bytes),
+		{"keep-failed", func(text string) error { return set(&c.KeepFailed, text, parseNumber) }},
 	}
 }
 
@@ -135,6 +137,15 @@ func parseCount(text string) (int, error) {
 	n, err := strconv.ParseInt(text, 10, 32)
 	if err != nil || n <= 0 {
 		return 0, errors.New("a positive whole number is wanted")
+	}
+	return int(n), nil
+}
+
+// parseNumber reads a number that may be 0.
+func parseNumber(text string) (int, error) {
+	n, err := strconv.ParseInt(text, 10, 32)
+	if err != nil || n < 0 {
+		return 0, errors.New("a whole number is wanted, 0 or more")
 	}
 	return int(n), nil
 }

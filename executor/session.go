@@ -37,6 +37,8 @@ const inheritance = 5 * time.Second
 const (
 	tasksFolder       = "tasks"
 	temporariesFolder = "tmp"
+	workFoldersFolder = "work"
+	failedFolder      = "failed"
 )
 
 // session is one executor's life.
@@ -51,6 +53,7 @@ type session struct {
 	base    environment
 
 	temporaries temporaries
+	works       workFolders
 	starting    chan struct{} // holds one for each process that is being started
 
 	mu     sync.Mutex
@@ -69,7 +72,7 @@ func Run(ctx context.Context, config Config, log *slog.Logger) (err error) {
 		return err
 	}
 	defer store.Close()
-	for _, folder := range []string{tasksFolder, temporariesFolder} {
+	for _, folder := range []string{tasksFolder, temporariesFolder, workFoldersFolder} {
 		if err := makeApart(config.Sandbox, folder); err != nil {
 			return fmt.Errorf("make the folder for tasks: %w", err)
 		}
@@ -88,7 +91,10 @@ func Run(ctx context.Context, config Config, log *slog.Logger) (err error) {
 		config: config, log: log, agent: newAgentClient(config), guard: guardian, store: store,
 		ledger: newLedger(), outputs: newOutputs(config.Sandbox, config.Output, log), base: baseEnvironment(), tasks: map[string]*task{},
 		temporaries: temporaries{dir: filepath.Join(config.Sandbox, temporariesFolder), log: log},
-		starting:    make(chan struct{}, starters),
+		works: workFolders{
+			dir: filepath.Join(config.Sandbox, workFoldersFolder), kept: filepath.Join(config.Sandbox, failedFolder), keep: config.KeepFailed, log: log,
+		},
+		starting: make(chan struct{}, starters),
 	}
 	background, stop := context.WithCancel(context.Background())
 	var helpers sync.WaitGroup

@@ -1,6 +1,7 @@
 package executor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -120,16 +121,14 @@ func (t *task) begin() (exit guard.Exit, release func(), err error) {
 	t.mu.Lock()
 	t.spec = spec
 	t.mu.Unlock()
-	dir := ""
+	var fetched pack.Package
 	if spec.Package.URL != "" {
-		fetched, err := t.fetch(spec.Package)
-		if err != nil {
+		if fetched, err = t.fetch(spec.Package); err != nil {
 			return exit, release, err
 		}
-		release = fetched.Release
-		dir = fetched.Dir
+		release, t.status.PackageNote = fetched.Release, fetched.Note
 	}
-	process, giveBack, err := t.start(spec, dir)
+	process, giveBack, err := t.start(spec, fetched)
 	release = also(giveBack, release)
 	if err != nil {
 		return exit, release, err
@@ -178,29 +177,27 @@ func (t *task) fetch(p wire.Package) (pack.Package, error) {
 	return fetched, nil
 }
 
-func (t *task) prepare(spec wire.Task, dir, temporary, output string) (guard.Spec, error) {
-	if len(spec.Command) == 0 {
-		return guard.Spec{}, errors.New("the app has no command to run")
-	}
-	root := pack.Root(dir, spec.Command[0])
+// prepare says what to start: work is the task's working folder, which shows the package's folder root.
+func (t *task) prepare(spec wire.Task, root, work, temporary, output string) (guard.Spec, error) {
 	shard, err := shardContext(spec)
 	if err != nil {
 		return guard.Spec{}, err
 	}
-	env := t.session.base.of(spec, temporary, shard)
-	path, args, err := findCommand(root, spec.Command, env["PATH"])
+	env := t.session.base.of(spec, places{temporary: temporary, work: work, root: root}, shard)
+	path, args, err := findCommand(cmp.Or(root, work), spec.Command, env["PATH"])
 	if err != nil {
 		return guard.Spec{}, err
 	}
+	path, args = inView(root, work, path, args)
 	return guard.Spec{
-		Path: path, Args: append(args, shard), Env: env.list(), Marker: taskVariable, Dir: root,
+		Path: path, Args: append(args, shard), Env: env.list(), Marker: taskVariable, Dir: work,
 		Stdout: filepath.Join(output, "stdout"), Stderr: filepath.Join(output, "stderr"),
 	}, nil
 }
 
-// start starts the process, with dir or its temporary folder as the place of its command. The task's
-// folders are given back by release.
-func (t *task) start(spec wire.Task, dir string) (process *guard.Process, release func(), err error) {
+// start starts the process in a working folder that shows the package, if there is one. The task's folders are
+// given back by release.
+func (t *task) start(spec wire.Task, fetched pack.Package) (process *guard.Process, release func(), err error) {
 	release = func() {}
 	// Processes are started one by one anyhow. Those that wait for it have no folders yet: so
 	// many short tasks need few of them.
@@ -217,10 +214,19 @@ func (t *task) start(spec wire.Task, dir string) (process *guard.Process, releas
 		return nil, release, &failure{wire.PhaseStart, err}
 	}
 	release = also(giveBack, release)
-	if dir == "" {
-		dir = temporary
+	if len(spec.Command) == 0 {
+		return nil, release, &failure{wire.PhaseStart, errors.New("the app has no command to run")}
 	}
-	start, err := t.prepare(spec, dir, temporary, output)
+	root := ""
+	if fetched.Dir != "" {
+		root = pack.Root(fetched.Dir, spec.Command[0])
+	}
+	work, putBack, err := t.session.works.take(root, fetched.State)
+	if err != nil {
+		return nil, release, &failure{wire.PhaseStart, err}
+	}
+	release = also(func() { putBack(t.keepAs()) }, release)
+	start, err := t.prepare(spec, root, work, temporary, output)
 	if err != nil {
 		return nil, release, &failure{wire.PhaseStart, err}
 	}

@@ -142,7 +142,6 @@ func (s *Store) keep(ctx context.Context, source Source, file, sum, work string)
 	if err == nil {
 		err = s.hold(ctx, name)
 	}
-	_, absent := os.Lstat(s.content(name))
 	if err == nil {
 		err = s.place(name, unpacked)
 	}
@@ -150,14 +149,11 @@ func (s *Store) keep(ctx context.Context, source Source, file, sum, work string)
 		return fail(err)
 	}
 	if err := writeRecord(work, s.recordOf(name), found); err != nil {
-		s.log.Warn("nobody will notice if the package in the cache is damaged", "content", name, "error", err)
+		s.log.Warn("the next executor will fetch the package again: its inventory can't be written", "content", name, "error", err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.checked[name] = true
-	if absent == nil {
-		s.mended[name] = time.Now()
-	}
+	s.states[name] = found.Digest
 	return name, nil
 }
 
@@ -202,7 +198,7 @@ func (s *Store) lock(ctx context.Context, name string) (*os.File, error) {
 	}
 }
 
-// use marks a content as used by this process until Close. It tells whether it is there and whole.
+// use marks a content as used by this process until Close. It tells whether it is there and as it was unpacked.
 func (s *Store) use(ctx context.Context, name string) bool {
 	if info, err := os.Lstat(s.content(name)); err != nil || !info.IsDir() {
 		return false
@@ -213,21 +209,13 @@ func (s *Store) use(ctx context.Context, name string) bool {
 	if info, err := os.Lstat(s.content(name)); err != nil || !info.IsDir() {
 		return false
 	}
-	s.mu.Lock()
-	checked := s.checked[name]
-	s.mu.Unlock()
-	if checked {
-		return true
-	}
-	if !s.whole(ctx, name) {
-		if ctx.Err() == nil {
-			s.log.Warn("a package in the cache lacks files: it will be fetched again", "content", name)
-		}
+	state, ok := s.whole(ctx, name)
+	if !ok {
 		return false
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.checked[name] = true
+	s.states[name] = state
 	return true
 }
 
