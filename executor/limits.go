@@ -20,7 +20,9 @@ import (
 //	package-ratio        250     bytes unpacked per byte, looked at above 64 MiB
 //	package-path         1024    length of a path in bytes
 //	package-depth        64      number of a path's components
+//	package-first-byte   10s     how long a server may take until it has sent a package's first byte
 //	package-stall        1m      how long a transfer may bring nothing
+//	package-rate         1KiB    how much a transfer brings a second, over each minute
 //	package-fetch-time   1h      how long a download may take, its tries together
 //	package-unpack-time  15m     how long unpacking may take
 //	package-tries        4       how often a transfer is begun or resumed
@@ -50,7 +52,9 @@ func (c *Config) settings() []setting {
 		size("package-ratio", &c.Package.Ratio),
 		count("package-path", &c.Package.Name),
 		count("package-depth", &c.Package.Depth),
+		duration("package-first-byte", &c.Package.FirstByte),
 		duration("package-stall", &c.Package.Stall),
+		size("package-rate", &c.Package.Rate),
 		duration("package-fetch-time", &c.Package.Transfer),
 		duration("package-unpack-time", &c.Package.Unpacking),
 		count("package-tries", &c.Package.Tries),

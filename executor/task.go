@@ -78,8 +78,9 @@ func (t *task) kill(grace time.Duration, why string) {
 
 // failure is a task that ends without a process, or whose process can't be started.
 type failure struct {
-	phase string
-	err   error
+	phase       string
+	err         error
+	unreachable string // the package's host, if it gave no answer
 }
 
 func (f *failure) Error() string { return f.err.Error() }
@@ -104,7 +105,7 @@ func (t *task) run() {
 		t.over(killed, why+" before its process was started", t.status)
 	case errors.As(err, &failed):
 		status := t.status
-		status.Phase, status.Cause = failed.phase, readable(failed.Error(), causeLength)
+		status.Phase, status.Cause, status.Unreachable = failed.phase, readable(failed.Error(), causeLength), failed.unreachable
 		t.log.Warn("task failed", "phase", failed.phase, "error", failed)
 		t.over(failedState, readable(failed.Error(), messageLength), status)
 	}
@@ -116,7 +117,7 @@ func (t *task) begin() (exit guard.Exit, release func(), err error) {
 	release = func() {}
 	spec, err := wire.DecodeTask(t.data)
 	if err != nil {
-		return exit, release, &failure{wire.PhaseStart, err}
+		return exit, release, &failure{phase: wire.PhaseStart, err: err}
 	}
 	t.mu.Lock()
 	t.spec = spec
@@ -169,10 +170,10 @@ func (t *task) fetch(p wire.Package) (pack.Package, error) {
 	fetched, err := t.session.store.Get(t.ctx, source)
 	var failed *pack.Error
 	if errors.As(err, &failed) {
-		return pack.Package{}, &failure{string(failed.Phase), failed}
+		return pack.Package{}, &failure{phase: string(failed.Phase), err: failed, unreachable: failed.Unreachable}
 	}
 	if err != nil {
-		return pack.Package{}, &failure{wire.PhaseFetch, err}
+		return pack.Package{}, &failure{phase: wire.PhaseFetch, err: err}
 	}
 	return fetched, nil
 }
@@ -206,16 +207,16 @@ func (t *task) start(spec wire.Task, fetched pack.Package) (process *guard.Proce
 
 	output, err := t.session.outputs.folder(t.number)
 	if err != nil {
-		return nil, release, &failure{wire.PhaseStart, err}
+		return nil, release, &failure{phase: wire.PhaseStart, err: err}
 	}
 	release = t.session.outputs.add(t.number)
 	temporary, giveBack, err := t.session.temporaries.take()
 	if err != nil {
-		return nil, release, &failure{wire.PhaseStart, err}
+		return nil, release, &failure{phase: wire.PhaseStart, err: err}
 	}
 	release = also(giveBack, release)
 	if len(spec.Command) == 0 {
-		return nil, release, &failure{wire.PhaseStart, errors.New("the app has no command to run")}
+		return nil, release, &failure{phase: wire.PhaseStart, err: errors.New("the app has no command to run")}
 	}
 	root := ""
 	if fetched.Dir != "" {
@@ -223,12 +224,12 @@ func (t *task) start(spec wire.Task, fetched pack.Package) (process *guard.Proce
 	}
 	work, putBack, err := t.session.works.take(root, fetched.State)
 	if err != nil {
-		return nil, release, &failure{wire.PhaseStart, err}
+		return nil, release, &failure{phase: wire.PhaseStart, err: err}
 	}
 	release = also(func() { putBack(t.keepAs()) }, release)
 	start, err := t.prepare(spec, root, work, temporary, output)
 	if err != nil {
-		return nil, release, &failure{wire.PhaseStart, err}
+		return nil, release, &failure{phase: wire.PhaseStart, err: err}
 	}
 	process, err = t.startUnlessKilled(start, spec)
 	return process, release, err
@@ -236,12 +237,12 @@ func (t *task) start(spec wire.Task, fetched pack.Package) (process *guard.Proce
 
 func (t *task) startUnlessKilled(start guard.Spec, spec wire.Task) (*guard.Process, error) {
 	if err := context.Cause(t.ctx); err != nil {
-		return nil, &failure{wire.PhaseStart, err}
+		return nil, &failure{phase: wire.PhaseStart, err: err}
 	}
 	process, err := t.session.guard.Start(start)
 	var refused *guard.StartError
 	if errors.As(err, &refused) {
-		return nil, &failure{wire.PhaseStart, explainStart(start.Path, spec.Command[0], refused)}
+		return nil, &failure{phase: wire.PhaseStart, err: explainStart(start.Path, spec.Command[0], refused)}
 	}
 	if err != nil {
 		return nil, err

@@ -321,7 +321,7 @@ func (s *Store) fetch(ctx context.Context, source Source, to string, known versi
 		if cause := context.Cause(ctx); cause != nil {
 			return "", version{}, cause
 		}
-		return "", version{}, &Error{Phase: Fetch, URL: shown(source.URL), Err: err}
+		return "", version{}, &Error{Phase: Fetch, URL: shown(source.URL), Unreachable: unreachable(u.Host, err), Err: err}
 	}
 	s.log.Info("fetched package", "url", shown(source.URL), "bytes", info.Size(), "took", time.Since(begun).Round(time.Millisecond), "sha256", sum)
 	return sum, got, nil

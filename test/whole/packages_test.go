@@ -1,0 +1,49 @@
+package whole_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/elasticjob-go/elasticjob/test/internal/system"
+)
+
+// TestL8PackageHostHangs: a run whose package's host accepts and never answers fails with that reason within the time that a first
+// byte may take. The next one waits for the host's turn, and says so, until the host answers.
+func TestL8PackageHostHangs(t *testing.T) {
+	m := start(t, "--executor-limit", "package-first-byte=500ms")
+	var answers atomic.Bool
+	host := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !answers.Load() {
+			<-r.Context().Done()
+			return
+		}
+		_, _ = w.Write([]byte(script(":")))
+	}))
+	t.Cleanup(host.Close)
+	name := strings.TrimPrefix(host.URL, "http://")
+	m.App("hangs", nil, system.Doc{"appURL": host.URL + "/start.sh", "bootstrapScript": "start.sh"})
+	m.Job("hangs", "hangs", nil)
+	if s := m.Run("hangs", "FAILED").Shards[0]; !strings.Contains(s.FailureCause, "the server sent nothing of it within 500ms") {
+		t.Errorf("the cause is %q", s.FailureCause)
+	}
+	m.Until("a run waits for the host", func() string {
+		m.Trigger("hangs") // some of them try it
+		for _, w := range m.Explain("hangs").Waiting {
+			if strings.Contains(w.Reason, "its package can't be fetched: "+name+" did not answer") {
+				return ""
+			}
+		}
+		return "nothing that waits says so"
+	})
+	answers.Store(true)
+	m.Until("it runs again", func() string {
+		m.Update("hangs", system.Doc{"misfire": true})
+		if state := m.Run("hangs", "FINISHED", "FAILED").State; state != "FINISHED" {
+			return "it is " + state
+		}
+		return ""
+	})
+}
