@@ -21,6 +21,7 @@ import (
 //	package-path         1024    length of a path in bytes
 //	package-depth        64      number of a path's components
 //	package-first-byte   10s     how long a server may take until it has sent a package's first byte
+//	package-check        30s     how long a kept package is used before its server is asked for a new one
 //	package-stall        1m      how long a transfer may bring nothing
 //	package-rate         1KiB    how much a transfer brings a second, over each minute
 //	package-fetch-time   1h      how long a download may take, its tries together
@@ -53,6 +54,7 @@ func (c *Config) settings() []setting {
 		count("package-path", &c.Package.Name),
 		count("package-depth", &c.Package.Depth),
 		duration("package-first-byte", &c.Package.FirstByte),
+		duration("package-check", &c.Package.Check),
 		duration("package-stall", &c.Package.Stall),
 		size("package-rate", &c.Package.Rate),
 		duration("package-fetch-time", &c.Package.Transfer),

@@ -127,7 +127,7 @@ func (t *task) begin() (exit guard.Exit, release func(), err error) {
 		if fetched, err = t.fetch(spec.Package); err != nil {
 			return exit, release, err
 		}
-		release, t.status.PackageNote = fetched.Release, fetched.Note
+		release, t.status.PackageSHA256, t.status.PackageNote = fetched.Release, fetched.SHA256, fetched.Note
 	}
 	process, giveBack, err := t.start(spec, fetched)
 	release = also(giveBack, release)

@@ -3,6 +3,7 @@ package executor_test
 import (
 	"archive/tar"
 	"bytes"
+	"crypto/sha256"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -146,6 +147,26 @@ func TestJobThatChangesItsPackage(t *testing.T) {
 		}
 		if told := strings.Contains(status.PackageNote, "the package in the cache was changed after it was unpacked"); told == test.own {
 			t.Errorf("after %s: told %q", test.attack, status.PackageNote)
+		}
+	}
+}
+
+// TestPackageIsToldByItsSum: each attempt's status says what it ran with, also when the bytes behind the URL change.
+func TestPackageIsToldByItsSum(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "job.sh")
+	a := newAgent(t, env("ELASTICJOB_PACKAGE_CHECK", "1ns"))
+	for i, text := range []string{"#!/bin/sh\necho one\n", "#!/bin/sh\necho two, longer\n"} {
+		if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		for _, cache := range []bool{true, false} {
+			task := taskOf(fmt.Sprint(i, cache), "file://"+path)
+			task.Package.Cache = cache
+			out, status := a.ran(task)
+			if !strings.Contains(text, "echo "+out) || status.PackageSHA256 != fmt.Sprintf("%x", sha256.Sum256([]byte(text))) {
+				t.Errorf("%q wrote %q, with %s", text, out, status.PackageSHA256)
+			}
 		}
 	}
 }

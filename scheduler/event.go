@@ -229,6 +229,7 @@ const (
 	NoteTaskEnded       NoteKind = "task ended"
 	NoteTaskRepeated    NoteKind = "shard runs again"
 	NoteTaskUnreachable NoteKind = "task unreachable"
+	NotePackageChanged  NoteKind = "package changed on an agent"
 	NoteGhost           NoteKind = "task given up, may still run"
 	NoteForeignTask     NoteKind = "task not ours is killed"
 	NoteFormerTask      NoteKind = "task of ours that counts as over is killed"

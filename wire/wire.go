@@ -72,6 +72,8 @@ type Status struct {
 	Phase string `json:"phase,omitempty"`
 	// Unreachable is the host, with its port if the URL names one, that gave no answer when the package was to be fetched.
 	Unreachable string `json:"unreachable,omitempty"`
+	// PackageSHA256 is the checksum, in hex, of the package that the task ran with, as it was fetched.
+	PackageSHA256 string `json:"packageSHA256,omitempty"`
 	// PackageNote tells that the package kept on the agent had been changed by somebody, so that it was fetched again for this task.
 	PackageNote string `json:"packageNote,omitempty"`
 	// ExitStatus is the process's exit status, or nil when it was never

@@ -143,8 +143,8 @@ func (c *config) flags(f *pflag.FlagSet) {
 	f.DurationVar(&c.killGrace, "kill-grace", 5*time.Second, "time between SIGTERM and SIGKILL for a task that is to end")
 	f.StringSliceVar(&c.executorLimits, "executor-limit", nil, "a bound of executors that start from now on, as name=value, repeated or separated by commas:\n"+
 		"package-download 4GiB, package-bytes 16GiB, package-files 200000, package-ratio 250, package-path 1024,\n"+
-		"package-depth 64, package-first-byte 10s, package-stall 1m, package-rate 1KiB, package-fetch-time 1h,\n"+
-		"package-unpack-time 15m, package-tries 4,\n"+
+		"package-depth 64, package-first-byte 10s, package-check 30s, package-stall 1m, package-rate 1KiB,\n"+
+		"package-fetch-time 1h, package-unpack-time 15m, package-tries 4,\n"+
 		"output-file 32MiB, output-tasks 1000, output-bytes 1GiB, keep-failed 0 are the defaults")
 	f.DurationVar(&c.reconcile, "reconcile-interval", 10*time.Minute, "how often the cluster is asked what it knows of our tasks, beside what it tells by itself")
 	f.StringVar(&c.timeZone, "time-zone", "Local", "zone of crons whose job names none: an IANA name, or Local for this machine's")

@@ -32,6 +32,8 @@ type Limits struct {
 	Name, Depth int
 	// FirstByte is how long a server may take until it has sent a package's first byte, all tries together.
 	FirstByte time.Duration
+	// Check is how long a kept package is used before its server is asked whether it is still the same.
+	Check time.Duration
 	// Stall is how long a transfer may bring nothing before it counts as broken.
 	Stall time.Duration
 	// Rate is how many bytes a second a transfer brings at least, over each RateOver.
@@ -47,7 +49,7 @@ type Limits struct {
 func Defaults() Limits {
 	return Limits{
 		Download: 4 << 30, Bytes: 16 << 30, Files: 200_000, Ratio: 250,
-		Name: 1024, Depth: 64, FirstByte: 10 * time.Second, Stall: time.Minute, Rate: 1 << 10, RateOver: time.Minute, Transfer: time.Hour, Unpacking: 15 * time.Minute, Tries: 4,
+		Name: 1024, Depth: 64, FirstByte: 10 * time.Second, Check: 30 * time.Second, Stall: time.Minute, Rate: 1 << 10, RateOver: time.Minute, Transfer: time.Hour, Unpacking: 15 * time.Minute, Tries: 4,
 	}
 }
 

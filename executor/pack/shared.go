@@ -65,7 +65,7 @@ func (s *Store) shared(ctx context.Context, source Source) (string, error) {
 		return known.Content, nil
 	}
 	if err != nil {
-		return "", err
+		return s.atLeastKept(source, known, err)
 	}
 	if err := s.check(source, sum); err != nil {
 		return "", err
@@ -79,6 +79,33 @@ func (s *Store) shared(ctx context.Context, source Source) (string, error) {
 		s.log.Warn("the package is here but will be fetched again", "url", record.URL, "error", err)
 	}
 	return name, nil
+}
+
+// atLeastKept gives what was last fetched from a URL whose server gives no answer now, since it may well be the same still. A server
+// that says that there is no such package is believed.
+func (s *Store) atLeastKept(source Source, known origin, err error) (string, error) {
+	var failed *Error
+	if known.Content == "" || !errors.As(err, &failed) || failed.Unreachable == "" || s.check(source, known.SHA256) != nil {
+		return "", err
+	}
+	s.log.Warn("the package in the cache is used, since its server gives no answer: whether it is the newest is not known", "url", shown(source.URL), "sha256", known.SHA256, "error", err)
+	return known.Content, nil
+}
+
+// withoutVersion is how many times longer than another one a package is used whose server sends no version with it: to
+// ask for it means to fetch all of it.
+const withoutVersion = 20
+
+// nextCheck is when the server of a package is to be asked whether it has a new one; never if the source says what it is.
+func (s *Store) nextCheck(source Source) time.Time {
+	if s.limits.Check <= 0 || len(source.SHA256) == hex.EncodedLen(sha256.Size) {
+		return time.Time{}
+	}
+	every := s.limits.Check
+	if !s.origin(keyOf(source.URL)).Version.known() {
+		every *= withoutVersion
+	}
+	return time.Now().Add(every)
 }
 
 // certain finds the content by the sum that a source names.

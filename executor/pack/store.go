@@ -28,6 +28,8 @@ type Source struct {
 // used; one that isn't cached is then removed.
 type Package struct {
 	Dir string
+	// SHA256 is that of what was fetched, in hex.
+	SHA256 string
 	// State changes when Dir is replaced. It is empty for a package that isn't cached, which nobody else uses.
 	State string
 	// Note says that the package had been changed by somebody, and so was fetched again for this use; usually empty.
@@ -71,6 +73,8 @@ type entry struct {
 	name    string    // of the content; empty if dir is private
 	state   string    // its inventory's digest
 	note    string    // for those who waited
+	sum     string    // of what was fetched
+	due     time.Time // when the server is to be asked again; zero: never
 	seen    time.Time // until then it counts as looked at
 	err     error
 	waiting int
@@ -171,8 +175,8 @@ func (s *Store) Ready(source Source) (Package, bool) {
 		return Package{}, false
 	}
 	ok, change := s.intact(e)
-	if ok {
-		return Package{Dir: e.dir, State: e.state, Release: func() {}}, true
+	if ok && (e.due.IsZero() || time.Now().Before(e.due)) {
+		return Package{Dir: e.dir, SHA256: e.sum, State: e.state, Release: func() {}}, true
 	}
 	s.mu.Lock()
 	current := s.entries[source] == e
@@ -180,7 +184,7 @@ func (s *Store) Ready(source Source) (Package, bool) {
 		delete(s.entries, source)
 	}
 	s.mu.Unlock()
-	if current {
+	if current && !ok {
 		s.tellChanged(e.name, change)
 	}
 	return Package{}, false
@@ -209,7 +213,7 @@ func (s *Store) Get(ctx context.Context, source Source) (Package, error) {
 			found, err := s.kept(shared, source)
 			s.mu.Lock()
 			defer s.mu.Unlock()
-			e.dir, e.name, e.state, e.note, e.err = found.dir, found.name, found.state, found.note, err
+			e.dir, e.name, e.state, e.note, e.sum, e.due, e.err = found.dir, found.name, found.state, found.note, found.sum, found.due, err
 			if err != nil && s.entries[source] == e {
 				delete(s.entries, source) // the next task tries again
 			}
@@ -240,7 +244,7 @@ func (s *Store) Get(ctx context.Context, source Source) (Package, error) {
 	if e.err != nil {
 		return Package{}, e.err
 	}
-	return Package{Dir: e.dir, State: e.state, Note: e.note, Release: func() {}}, nil
+	return Package{Dir: e.dir, SHA256: e.sum, State: e.state, Note: e.note, Release: func() {}}, nil
 }
 
 // kept finds or makes the package in the shared folder, or where another executor holds that up, a copy of our own.
@@ -259,16 +263,18 @@ func (s *Store) kept(ctx context.Context, source Source) (entry, error) {
 		if err != nil {
 			return entry{}, &Error{Phase: Unpack, URL: source.URL, Err: err}
 		}
-		return entry{dir: own.Dir, state: found.Digest}, nil
+		return entry{dir: own.Dir, state: found.Digest, sum: own.SHA256}, nil
 	}
 	if err != nil {
 		return entry{}, err
 	}
+	due := s.nextCheck(source)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	note := s.changes[name]
 	delete(s.changes, name)
-	return entry{dir: s.content(name), name: name, state: s.states[name], note: note}, nil
+	sum, _, _ := strings.Cut(name, "+")
+	return entry{dir: s.content(name), name: name, state: s.states[name], note: note, sum: sum, due: due}, nil
 }
 
 // alone fetches for one task alone.
@@ -295,7 +301,7 @@ func (s *Store) alone(ctx context.Context, source Source) (Package, error) {
 		return Package{}, err
 	}
 	_ = os.Remove(file)
-	return Package{Dir: filepath.Join(dir, "package"), Release: remove}, nil
+	return Package{Dir: filepath.Join(dir, "package"), SHA256: sum, Release: remove}, nil
 }
 
 func (s *Store) fetch(ctx context.Context, source Source, to string, known version) (string, version, error) {
