@@ -139,7 +139,7 @@ func (c *config) flags(f *pflag.FlagSet) {
 	f.Float64Var(&c.localMemory, "local-memory", defaultMemory(), "with --local: memory on offer, in MB")
 	f.BoolVar(&c.giveUpExecutors, "give-up-executors", false, "with --local: end the executors that an earlier run left behind, instead of finding them again")
 	f.StringVar(&c.executorDir, "executor-dir", "", "folder of the executor binaries, executor or executor-<os>-<arch> (default: the folder of this program)")
-	f.DurationVar(&c.executorIdle, "executor-idle", 30*time.Second, "how long an executor is kept with nothing to do; 0 ends it after each run")
+	f.DurationVar(&c.executorIdle, "executor-idle", 5*time.Minute, "how long an executor is kept with nothing to do, unless others wait for its room; 0 ends it after each run")
 	f.DurationVar(&c.killGrace, "kill-grace", 5*time.Second, "time between SIGTERM and SIGKILL for a task that is to end")
 	f.StringSliceVar(&c.executorLimits, "executor-limit", nil, "a bound of executors that start from now on, as name=value, repeated or separated by commas:\n"+
 		"package-download 4GiB, package-bytes 16GiB, package-files 200000, package-ratio 250, package-path 1024,\n"+

@@ -1,8 +1,11 @@
 package whole_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -43,6 +46,47 @@ func TestL8PackageHostHangs(t *testing.T) {
 		m.Update("hangs", system.Doc{"misfire": true})
 		if state := m.Run("hangs", "FINISHED", "FAILED").State; state != "FINISHED" {
 			return "it is " + state
+		}
+		return ""
+	})
+}
+
+// TestExecutorsShareOneBinary: an executor that starts for each run takes no room for its binary, and the sandboxes of those
+// that ended are bounded.
+func TestExecutorsShareOneBinary(t *testing.T) {
+	const kept = 50
+	m := start(t, "--executor-idle", "0")
+	m.App("a", only(":"), nil)
+	m.Job("j", "a", nil)
+	const runs = kept + 10
+	for range runs {
+		m.Run("j", "FINISHED")
+	}
+	m.Until("no executor is left", func() string { return strings.Trim(fmt.Sprint(m.Executors()), "[]") })
+	m.Until("the newest sandboxes are left, with one binary", func() string {
+		found, err := filepath.Glob(filepath.Join(m.Dir, "cluster", "work", "slaves", "*", "frameworks", "*", "executors", "a@*", "runs", "*", "executor"))
+		if err != nil {
+			m.Fatal(err)
+		}
+		var first os.FileInfo
+		n := 0
+		for _, path := range found {
+			if filepath.Base(filepath.Dir(path)) == "latest" {
+				continue
+			}
+			info, err := os.Stat(path)
+			if err != nil {
+				return err.Error() // it was just removed
+			}
+			if first == nil {
+				first = info
+			}
+			if n++; !os.SameFile(first, info) {
+				m.Fatalf("%s is a copy", path)
+			}
+		}
+		if n != kept {
+			return fmt.Sprintf("%d of %d are left", n, runs)
 		}
 		return ""
 	})
