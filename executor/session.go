@@ -103,6 +103,7 @@ func Run(ctx context.Context, config Config, log *slog.Logger) (err error) {
 		s.stopTasks()
 		_ = guardian.Close()
 		s.work.Wait()
+		s.works.remove(s.works.dir) // sandboxes are kept for long, and links take room
 		stop()
 		s.ledger.close()
 		helpers.Wait()

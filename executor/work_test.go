@@ -205,7 +205,7 @@ func TestKeepFailed(t *testing.T) {
 			if got := strings.Join(kept, " "); got != want {
 				t.Errorf("kept %q; want %q", got, want)
 			}
-			left, err := filepath.Glob(filepath.Join(a.sandbox, "work", "*", "state"))
+			left, err := filepath.Glob(filepath.Join(a.sandbox, "work", "*"))
 			if err != nil || len(left) > 0 {
 				t.Errorf("left %q, %v", left, err)
 			}
