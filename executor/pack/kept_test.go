@@ -114,8 +114,9 @@ func TestChangedPackageIsReplaced(t *testing.T) {
 		}, "it is gone"},
 		"a closed folder": {func(dir string) error { return os.Chmod(dir, 0) }, "changed after it was unpacked"},
 	} {
-		for _, same := range []bool{true, false} {
-			t.Run(fmt.Sprint(name, ", the same executor: ", same), func(t *testing.T) {
+		for _, uses := range []int{0, 1, 2} { // 0: another executor finds it
+			same := uses > 0
+			t.Run(fmt.Sprint(name, ", uses: ", uses), func(t *testing.T) {
 				t.Parallel()
 				url, sent := served(t, archive)
 				cache := filepath.Join(t.TempDir(), "cache")
@@ -124,6 +125,11 @@ func TestChangedPackageIsReplaced(t *testing.T) {
 				before, err := user.Get(context.Background(), source)
 				if err != nil || before.Note != "" {
 					t.Fatal(before, err)
+				}
+				for range uses {
+					if _, ok := user.Ready(source); !ok {
+						t.Fatal("not ready")
+					}
 				}
 				if err := test.damage(before.Dir); err != nil {
 					t.Fatal(err)
@@ -444,5 +450,31 @@ func TestNoSecretIsTold(t *testing.T) {
 	}
 	if !strings.Contains(log.String(), "/page?…") || strings.Contains(log.String(), "sesame") {
 		t.Errorf("log: %s", &log)
+	}
+}
+
+// BenchmarkReady is what each attempt pays for the look at its package.
+func BenchmarkReady(b *testing.B) {
+	for _, files := range []int{1, 30, 230, 10_000} {
+		b.Run(fmt.Sprint(files, " files"), func(b *testing.B) {
+			entries := make([]entry, files)
+			for i := range entries {
+				entries[i] = plain(fmt.Sprint(i%10, "/", i))
+			}
+			file := filepath.Join(b.TempDir(), "app.tar")
+			if err := os.WriteFile(file, tarOf(b, entries...), 0o644); err != nil {
+				b.Fatal(err)
+			}
+			limits := pack.Defaults()
+			limits.Check = 0
+			store := open(b, b.TempDir(), limits)
+			source := pack.Source{URL: "file://" + file, Cache: true}
+			get(b, store, source)
+			for b.Loop() {
+				if _, ok := store.Ready(source); !ok {
+					b.Fatal("not ready")
+				}
+			}
+		})
 	}
 }

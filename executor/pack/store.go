@@ -76,6 +76,7 @@ type entry struct {
 	sum     string    // of what was fetched
 	due     time.Time // when the server is to be asked again; zero: never
 	seen    time.Time // until then it counts as looked at
+	list    []sight   // what was seen of it when it was as it should be
 	err     error
 	waiting int
 	cancel  context.CancelFunc
