@@ -136,6 +136,32 @@ func TestServerWithoutVersions(t *testing.T) {
 	expect(t, store, source, "#!two")
 }
 
+// TestSilentServerIsAskedLess: who waits for a server that gives no answer does so more seldom than the server would be asked else.
+func TestSilentServerIsAskedLess(t *testing.T) {
+	t.Parallel()
+	const every = 200 * time.Millisecond
+	server := newChanging(t, true)
+	source := pack.Source{URL: server.url, Cache: true}
+	store := open(t, t.TempDir(), limitsWith(every))
+	asks := func() (after time.Duration) {
+		t.Helper()
+		begun, before := time.Now(), server.asked.Load()
+		for server.asked.Load() == before {
+			expect(t, store, source, "#!one")
+			if time.Since(begun) > 30*time.Second {
+				t.Fatal("never asked again")
+			}
+		}
+		return time.Since(begun)
+	}
+	asks()
+	server.status.Store(http.StatusBadGateway)
+	asks() // and gets no answer
+	if after := asks(); after < 3*every {
+		t.Errorf("asked again after %v", after)
+	}
+}
+
 // TestServerIsAway: a package that is kept is used while its server gives no answer, by the executor that has it and by the next one; but not if
 // the server says that it has no such package.
 func TestServerIsAway(t *testing.T) {

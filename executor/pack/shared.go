@@ -88,6 +88,9 @@ func (s *Store) atLeastKept(source Source, known origin, err error) (string, err
 	if known.Content == "" || !errors.As(err, &failed) || failed.Unreachable == "" || s.check(source, known.SHA256) != nil {
 		return "", err
 	}
+	s.mu.Lock()
+	s.silent[source.URL] = true
+	s.mu.Unlock()
 	s.log.Warn("the package in the cache is used, since its server gives no answer: whether it is the newest is not known", "url", shown(source.URL), "sha256", known.SHA256, "error", err)
 	return known.Content, nil
 }
@@ -95,6 +98,10 @@ func (s *Store) atLeastKept(source Source, known origin, err error) (string, err
 // withoutVersion is how many times longer than another one a package is used whose server sends no version with it: to
 // ask for it means to fetch all of it.
 const withoutVersion = 20
+
+// afterSilence is how many times longer a package is used whose server gave no answer: each question may have to wait for that, and
+// with it all tasks that want the package.
+const afterSilence = 4
 
 // nextCheck is when the server of a package is to be asked whether it has a new one; never if the source says what it is.
 func (s *Store) nextCheck(source Source) time.Time {
@@ -104,6 +111,12 @@ func (s *Store) nextCheck(source Source) time.Time {
 	every := s.limits.Check
 	if !s.origin(keyOf(source.URL)).Version.known() {
 		every *= withoutVersion
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.silent[source.URL] {
+		delete(s.silent, source.URL)
+		every = max(every, afterSilence*s.limits.Check)
 	}
 	return time.Now().Add(every)
 }

@@ -62,6 +62,7 @@ type Store struct {
 	inUse   map[string]*os.File // shared locks, by name of content
 	states  map[string]string   // the inventories' digests, by name of content
 	changes map[string]string   // contents that were found changed, for those who wait for them
+	silent  map[string]bool     // URLs whose server gave no answer when it was last asked
 	number  int
 	own     []func() // to be called by Close
 }
@@ -90,7 +91,7 @@ const unusedFor = 7 * 24 * time.Hour
 func Open(dir, private string, limits Limits, log *slog.Logger) (*Store, error) {
 	s := &Store{
 		dir: dir, private: private, limits: limits, log: log, entries: map[Source]*entry{},
-		inUse: map[string]*os.File{}, states: map[string]string{}, changes: map[string]string{},
+		inUse: map[string]*os.File{}, states: map[string]string{}, changes: map[string]string{}, silent: map[string]bool{},
 	}
 	if err := s.makeFolders(0o755); err != nil {
 		return nil, err
