@@ -109,7 +109,7 @@ echo fine
 }
 
 // TestJobThatChangesItsPackage: what a job does to the package that it was given, as the owner of its files, reaches no
-// later run, which is told of it.
+// later run, and is reported by the next one.
 func TestJobThatChangesItsPackage(t *testing.T) {
 	t.Parallel()
 	url, sent := published(t, map[string]string{"run.sh": "#!/bin/sh\necho good\n", "lib/helper": ""})

@@ -52,7 +52,7 @@ func get(t testing.TB, store *pack.Store, source pack.Source) string {
 }
 
 // TestChangedPackageIsReplaced: whatever somebody did to a kept package, with the permissions of its owner, the next use of
-// it, by the executor that has it and by another one, finds it as it was published, and is told of the change.
+// it, by the executor that has it and by another one, finds it as it was published, and the change is reported.
 func TestChangedPackageIsReplaced(t *testing.T) {
 	t.Parallel()
 	archive := tarOf(t, entry{name: "run.sh", content: body, mode: 0o755}, entry{name: "lib/deep/a", content: "a", mode: 0o644},
