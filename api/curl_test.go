@@ -83,7 +83,7 @@ func TestDocumentedCurlLines(t *testing.T) {
 		{"GET", "/api/job/tasks/ready", "", `[{"jobName":"my_job","times":"2"}]`, nil},
 		{"GET", "/api/job/tasks/failover", "", `[{"taskInfo":{"jobName":"my_job","shardingItems":[1]},"originalTaskId":"old"}]`, nil},
 		{"GET", "/api/job/my_job/explain", "", `{"jobName":"my_job","state":"ON_TRIGGER","nextFires":[],"waiting":[],"running":[]}`, nil},
-		{"GET", "/api/execution/exec-1", "", `{"executionId":"exec-1","jobName":"my_job","fireTime":"2026-05-01T12:00:00Z","source":"NORMAL_TRIGGER","state":"FAILED","reason":"shard 0 failed","shards":[{"item":0,"state":"FAILED","attempt":1,"agent":"a1","taskId":"t1","startTime":"2026-05-01T12:00:00Z","completeTime":"2026-05-01T12:00:00Z","exitStatus":3,"failureCause":"boom"}]}`, nil},
+		{"GET", "/api/execution/exec-1", "", `{"executionId":"exec-1","jobName":"my_job","fireTime":"2026-05-01T12:00:00Z","source":"NORMAL_TRIGGER","state":"FAILED","reason":"shard 0 failed","shards":[{"item":0,"state":"FAILED","attempt":1,"agent":"a1","taskId":"t1","startTime":"2026-05-01T12:00:00Z","completeTime":"2026-05-01T12:00:00Z","exitStatus":3,"failureCause":"boom","packageSHA256":"0e1b"}]}`, nil},
 		{"GET", "/api/executions", "", executionsList, nil},
 		{"GET", "/api/executions?job=never_ran", "", "[]", nil},
 		{"GET", "/api/job/my_job/executions?state=failed,KILLED&since=24h&limit=5", "", executionsList, nil},

@@ -263,7 +263,7 @@ func (b *brain) Execution(_ context.Context, id string) (scheduler.ExecutionView
 	status := 3
 	return scheduler.ExecutionView{ExecutionID: id, JobName: "my_job", FireTime: noon, Source: scheduler.NormalTrigger,
 		State: scheduler.Failed, Reason: "shard 0 failed", Shards: []scheduler.ShardView{{State: scheduler.Failed, Attempt: 1,
-			Agent: "a1", TaskID: "t1", StartTime: &noon, CompleteTime: &noon, ExitStatus: &status, FailureCause: "boom"}}}, nil
+			Agent: "a1", TaskID: "t1", StartTime: &noon, CompleteTime: &noon, ExitStatus: &status, FailureCause: "boom", PackageSHA256: "0e1b"}}}, nil
 }
 
 func (b *brain) Executions(_ context.Context, f scheduler.ExecutionFilter) ([]scheduler.ExecutionSummary, error) {

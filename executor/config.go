@@ -46,6 +46,9 @@ type Config struct {
 	Output  OutputLimits
 	// Processes bounds each task's processes and threads, where that can be had; 0 does not.
 	Processes int
+	// KeepFailed is how many working folders of failed tasks are kept, in the sandbox's folder "failed", each by the
+	// number that its output has in "tasks". The newest are.
+	KeepFailed int
 }
 
 // ErrNoAgent is returned by [FromEnvironment] if no agent started the process.

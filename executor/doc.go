@@ -24,7 +24,7 @@
 // Addresses of packages are told without passwords and without their query, which may be a signature (pack/shown.go).
 //
 // Packages are cached in the agent's work folder, for each user in a folder of its own, or in the sandbox where the user
-// can't write there (cache.go).
+// can't write there (cache.go). Each task works in a folder of its own that shows its package (work.go).
 //
 // # What is beyond reach
 //
@@ -40,10 +40,9 @@
 //     when its task ends or is killed, not before.
 //   - Fill the disk while it runs. Output is cut within milliseconds, but a fast writer can be tens of
 //     megabytes ahead, and more on a busy machine. What a task writes elsewhere isn't
-//     bounded; its TMPDIR, and its package if that isn't kept, go when it ends. What it
-//     leaves in a kept package's folder stays there, for later tasks to see, as long as the package does.
+//     bounded; its TMPDIR and its working folder go when it ends.
 //   - Change files of the executor's user, other tasks' output and kept packages among them. Of a kept package it is
-//     noticed when something is missing, at the top at once, deeper in it by the next executor: that is fetched again and put
-//     back. What was changed stays changed. What was put in the place of output, a pipe or a link, is removed or
+//     noticed before the next use, and the package replaced (pack/inventory.go); not, by another executor, if the records
+//     of the cache were changed with it. What was put in the place of output, a pipe or a link, is removed or
 //     fails the one task whose output it was to be.
 package executor

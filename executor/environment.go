@@ -30,14 +30,27 @@ func baseEnvironment() environment {
 		"HOME": home,
 		"LANG": "C.UTF-8",
 		"TZ":   "UTC",
+		// Python writes beside the modules that it reads, and that is the package, not the working folder: where it may,
+		// as root, each run would change the package.
+		"PYTHONDONTWRITEBYTECODE": "1",
 	}
 }
 
+// places are a task's folders; root is that of its package, "" without one.
+type places struct {
+	temporary, work, root string
+}
+
 // of adds the job's own variables, which may change what base says, and then ours, which they can't.
-func (base environment) of(t wire.Task, temporary, shard string) environment {
+func (base environment) of(t wire.Task, at places, shard string) environment {
 	env := maps.Clone(base)
-	env["TMPDIR"] = temporary
+	env["TMPDIR"] = at.temporary
 	maps.Copy(env, t.Env)
+	env["ELASTICJOB_WORK_DIR"] = at.work
+	delete(env, "ELASTICJOB_PACKAGE_DIR")
+	if at.root != "" {
+		env["ELASTICJOB_PACKAGE_DIR"] = at.root
+	}
 	maps.Copy(env, environment{
 		"ELASTICJOB_SHARDING_CONTEXT":     shard,
 		"ELASTICJOB_JOB_NAME":             t.JobName,

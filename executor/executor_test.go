@@ -105,15 +105,17 @@ func TestFinishedTask(t *testing.T) {
 		"ELASTICJOB_SHARDING_CONTEXT": context, "ELASTICJOB_JOB_NAME": "job", "ELASTICJOB_TASK_ID": "t1",
 		"ELASTICJOB_SHARDING_ITEM": "1", "ELASTICJOB_SHARDING_PARAMETER": "<one>", "ELASTICJOB_SHARDING_TOTAL_COUNT": "3",
 		"ELASTICJOB_JOB_PARAMETER": "all", "ELASTICJOB_EXECUTION_SOURCE": "NORMAL_TRIGGER",
+		"ELASTICJOB_WORK_DIR": dir, "ELASTICJOB_PACKAGE_DIR": a.sandbox + "/packages/1/package", "PYTHONDONTWRITEBYTECODE": "1",
 		"ELASTICJOB_FIRE_TIME": "2026-01-02T03:04:05.678Z", "ELASTICJOB_EXECUTION_ID": "e-1", "ELASTICJOB_ATTEMPT": "1",
 	}
 	if diff := cmp.Diff(want, variables); diff != "" {
 		t.Errorf("environment (-want +got):\n%s", diff)
 	}
-	if home == "" || !strings.HasPrefix(dir, a.sandbox+"/packages/") {
+	if home == "" || dir != a.sandbox+"/work/1" {
 		t.Errorf("HOME %q, working folder %q", home, dir)
 	}
 	waitGone(t, dir)
+	waitGone(t, a.sandbox+"/packages/1")
 }
 
 func waitGone(t testing.TB, path string) {
@@ -133,7 +135,7 @@ func TestCachedPackageIsFetchedOnce(t *testing.T) {
 	var requests atomic.Int32
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		requests.Add(1)
-		_, _ = io.WriteString(w, "#!/bin/sh\npwd\n")
+		_, _ = io.WriteString(w, "#!/bin/sh\necho $ELASTICJOB_PACKAGE_DIR\n")
 	}))
 	defer server.Close()
 	a := newAgent(t)

@@ -20,7 +20,10 @@ import (
 //	package-ratio        250     bytes unpacked per byte, looked at above 64 MiB
 //	package-path         1024    length of a path in bytes
 //	package-depth        64      number of a path's components
+//	package-first-byte   10s     how long a server may take until it has sent a package's first byte
+//	package-check        30s     how long a kept package is used before its server is asked for a new one
 //	package-stall        1m      how long a transfer may bring nothing
+//	package-rate         1KiB    how much a transfer brings a second, over each minute
 //	package-fetch-time   1h      how long a download may take, its tries together
 //	package-unpack-time  15m     how long unpacking may take
 //	package-tries        4       how often a transfer is begun or resumed
@@ -28,6 +31,7 @@ import (
 //	output-file          32MiB   size at which stdout and stderr are rotated
 //	output-tasks         1000    how many ended tasks' output is kept
 //	output-bytes         1GiB    how large that may be together
+//	keep-failed          0       how many failed tasks' working folders are kept
 type setting struct {
 	name string
 	set  func(text string) error
@@ -50,7 +54,10 @@ func (c *Config) settings() []setting {
 		size("package-ratio", &c.Package.Ratio),
 		count("package-path", &c.Package.Name),
 		count("package-depth", &c.Package.Depth),
+		duration("package-first-byte", &c.Package.FirstByte),
+		duration("package-check", &c.Package.Check),
 		duration("package-stall", &c.Package.Stall),
+		size("package-rate", &c.Package.Rate),
 		duration("package-fetch-time", &c.Package.Transfer),
 		duration("package-unpack-time", &c.Package.Unpacking),
 		count("package-tries", &c.Package.Tries),
@@ -58,6 +65,7 @@ func (c *Config) settings() []setting {
 		size("output-file", &c.Output.File),
 		count("output-tasks", &c.Output.Tasks),
 		size("output-bytes", &c.Output.Bytes),
+		{"keep-failed", func(text string) error { return set(&c.KeepFailed, text, parseNumber) }},
 	}
 }
 
@@ -137,6 +145,15 @@ func parseCount(text string) (int, error) {
 	n, err := strconv.ParseInt(text, 10, 32)
 	if err != nil || n <= 0 {
 		return 0, errors.New("a positive whole number is wanted")
+	}
+	return int(n), nil
+}
+
+// parseNumber reads a number that may be 0.
+func parseNumber(text string) (int, error) {
+	n, err := strconv.ParseInt(text, 10, 32)
+	if err != nil || n < 0 {
+		return 0, errors.New("a whole number is wanted, 0 or more")
 	}
 	return int(n), nil
 }

@@ -38,6 +38,8 @@ const inheritance = 30 * time.Second
 const (
 	tasksFolder       = "tasks"
 	temporariesFolder = "tmp"
+	workFoldersFolder = "work"
+	failedFolder      = "failed"
 )
 
 // session is one executor's life.
@@ -52,6 +54,7 @@ type session struct {
 	base    environment
 
 	temporaries temporaries
+	works       workFolders
 	starting    chan struct{} // holds one for each process that is being started
 
 	// orphaned is closed when the guard has ended and what it left behind was killed, but for processes in left.
@@ -74,7 +77,7 @@ func Run(ctx context.Context, config Config, log *slog.Logger) (err error) {
 		return err
 	}
 	defer store.Close()
-	for _, folder := range []string{tasksFolder, temporariesFolder} {
+	for _, folder := range []string{tasksFolder, temporariesFolder, workFoldersFolder} {
 		if err := makeApart(config.Sandbox, folder); err != nil {
 			return fmt.Errorf("make the folder for tasks: %w", err)
 		}
@@ -93,7 +96,10 @@ func Run(ctx context.Context, config Config, log *slog.Logger) (err error) {
 		config: config, log: log, agent: newAgentClient(config), guard: guardian, store: store,
 		ledger: newLedger(), outputs: newOutputs(config.Sandbox, config.Output, log), base: baseEnvironment(), tasks: map[string]*task{},
 		temporaries: temporaries{dir: filepath.Join(config.Sandbox, temporariesFolder), log: log},
-		starting:    make(chan struct{}, starters), orphaned: make(chan struct{}),
+		works: workFolders{
+			dir: filepath.Join(config.Sandbox, workFoldersFolder), kept: filepath.Join(config.Sandbox, failedFolder), keep: config.KeepFailed, log: log,
+		},
+		starting: make(chan struct{}, starters), orphaned: make(chan struct{}),
 	}
 	background, stop := context.WithCancel(context.Background())
 	var helpers sync.WaitGroup
@@ -102,6 +108,7 @@ func Run(ctx context.Context, config Config, log *slog.Logger) (err error) {
 		s.stopTasks()
 		_ = guardian.Close()
 		s.work.Wait()
+		s.works.remove(s.works.dir) // sandboxes are kept for long, and links take room
 		stop()
 		s.ledger.close()
 		helpers.Wait()

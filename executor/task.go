@@ -1,6 +1,7 @@
 package executor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -77,8 +78,9 @@ func (t *task) kill(grace time.Duration, why string) {
 
 // failure is a task that ends without a process, or whose process can't be started.
 type failure struct {
-	phase string
-	err   error
+	phase       string
+	err         error
+	unreachable string // the package's host, if it gave no answer
 }
 
 func (f *failure) Error() string { return f.err.Error() }
@@ -109,7 +111,7 @@ func (t *task) run() {
 		t.over(killed, why+" before its process was started", t.status)
 	case errors.As(err, &failed):
 		status := t.status
-		status.Phase, status.Cause = failed.phase, readable(failed.Error(), causeLength)
+		status.Phase, status.Cause, status.Unreachable = failed.phase, readable(failed.Error(), causeLength), failed.unreachable
 		t.log.Warn("task failed", "phase", failed.phase, "error", failed)
 		t.over(failedState, readable(failed.Error(), messageLength), status)
 	}
@@ -121,25 +123,23 @@ func (t *task) begin() (exit guard.Exit, release func(), err error) {
 	release = func() {}
 	spec, err := wire.DecodeTask(t.data)
 	if err != nil {
-		return exit, release, &failure{wire.PhaseStart, err}
+		return exit, release, &failure{phase: wire.PhaseStart, err: err}
 	}
 	t.mu.Lock()
 	t.spec = spec
 	t.mu.Unlock()
-	dir, fetching := "", false
+	var fetched pack.Package
+	fetching := false
 	if spec.Package.URL != "" {
-		var fetched pack.Package
-		fetched, fetching, err = t.fetch(spec.Package)
-		if err != nil {
+		if fetched, fetching, err = t.fetch(spec.Package); err != nil {
 			return exit, release, err
 		}
-		release = fetched.Release
-		dir = fetched.Dir
+		release, t.status.PackageSHA256, t.status.PackageNote = fetched.Release, fetched.SHA256, fetched.Note
 	}
 	if err := t.announce(fetching); err != nil {
 		return exit, release, err
 	}
-	process, giveBack, err := t.start(spec, dir)
+	process, giveBack, err := t.start(spec, fetched)
 	release = also(giveBack, release)
 	if err != nil {
 		return exit, release, err
@@ -183,7 +183,7 @@ func (t *task) announce(fetching bool) error {
 	case <-delivered:
 		return nil
 	case <-t.ctx.Done():
-		return &failure{wire.PhaseStart, context.Cause(t.ctx)}
+		return &failure{phase: wire.PhaseStart, err: context.Cause(t.ctx)}
 	}
 }
 
@@ -199,37 +199,35 @@ func (t *task) fetch(p wire.Package) (ready pack.Package, fetching bool, err err
 	fetched, err := t.session.store.Get(t.ctx, source)
 	var failed *pack.Error
 	if errors.As(err, &failed) {
-		return pack.Package{}, true, &failure{string(failed.Phase), failed}
+		return pack.Package{}, true, &failure{phase: string(failed.Phase), err: failed, unreachable: failed.Unreachable}
 	}
 	if err != nil {
-		return pack.Package{}, true, &failure{wire.PhaseFetch, err}
+		return pack.Package{}, true, &failure{phase: wire.PhaseFetch, err: err}
 	}
 	return fetched, true, nil
 }
 
-func (t *task) prepare(spec wire.Task, dir, temporary, output string) (guard.Spec, error) {
-	if len(spec.Command) == 0 {
-		return guard.Spec{}, errors.New("the app has no command to run")
-	}
-	root := pack.Root(dir, spec.Command[0])
+// prepare says what to start: work is the task's working folder, which shows the package's folder root.
+func (t *task) prepare(spec wire.Task, root, work, temporary, output string) (guard.Spec, error) {
 	shard, err := shardContext(spec)
 	if err != nil {
 		return guard.Spec{}, err
 	}
-	env := t.session.base.of(spec, temporary, shard)
-	path, args, err := findCommand(root, spec.Command, env["PATH"])
+	env := t.session.base.of(spec, places{temporary: temporary, work: work, root: root}, shard)
+	path, args, err := findCommand(cmp.Or(root, work), spec.Command, env["PATH"])
 	if err != nil {
 		return guard.Spec{}, err
 	}
+	path, args = inView(root, work, path, args)
 	return guard.Spec{
-		Path: path, Args: append(args, shard), Env: env.list(), Marker: taskVariable, Dir: root, Processes: t.session.config.Processes,
+		Path: path, Args: append(args, shard), Env: env.list(), Marker: taskVariable, Dir: work, Processes: t.session.config.Processes,
 		Stdout: filepath.Join(output, "stdout"), Stderr: filepath.Join(output, "stderr"),
 	}, nil
 }
 
-// start starts the process, with dir or its temporary folder as the place of its command. The task's
-// folders are given back by release.
-func (t *task) start(spec wire.Task, dir string) (process *guard.Process, release func(), err error) {
+// start starts the process in a working folder that shows the package, if there is one. The task's folders are
+// given back by release.
+func (t *task) start(spec wire.Task, fetched pack.Package) (process *guard.Process, release func(), err error) {
 	release = func() {}
 	// Processes are started one by one anyhow. Those that wait for it have no folders yet: so
 	// many short tasks need few of them.
@@ -238,20 +236,29 @@ func (t *task) start(spec wire.Task, dir string) (process *guard.Process, releas
 
 	output, err := t.session.outputs.folder(t.number)
 	if err != nil {
-		return nil, release, &failure{wire.PhaseStart, err}
+		return nil, release, &failure{phase: wire.PhaseStart, err: err}
 	}
 	release = t.session.outputs.add(t.number)
 	temporary, giveBack, err := t.session.temporaries.take()
 	if err != nil {
-		return nil, release, &failure{wire.PhaseStart, err}
+		return nil, release, &failure{phase: wire.PhaseStart, err: err}
 	}
 	release = also(giveBack, release)
-	if dir == "" {
-		dir = temporary
+	if len(spec.Command) == 0 {
+		return nil, release, &failure{phase: wire.PhaseStart, err: errors.New("the app has no command to run")}
 	}
-	start, err := t.prepare(spec, dir, temporary, output)
+	root := ""
+	if fetched.Dir != "" {
+		root = pack.Root(fetched.Dir, spec.Command[0])
+	}
+	work, putBack, err := t.session.works.take(root, fetched.State)
 	if err != nil {
-		return nil, release, &failure{wire.PhaseStart, err}
+		return nil, release, &failure{phase: wire.PhaseStart, err: err}
+	}
+	release = also(func() { putBack(t.keepAs()) }, release)
+	start, err := t.prepare(spec, root, work, temporary, output)
+	if err != nil {
+		return nil, release, &failure{phase: wire.PhaseStart, err: err}
 	}
 	process, err = t.startUnlessKilled(start, spec)
 	return process, release, err
@@ -259,12 +266,12 @@ func (t *task) start(spec wire.Task, dir string) (process *guard.Process, releas
 
 func (t *task) startUnlessKilled(start guard.Spec, spec wire.Task) (*guard.Process, error) {
 	if err := context.Cause(t.ctx); err != nil {
-		return nil, &failure{wire.PhaseStart, err}
+		return nil, &failure{phase: wire.PhaseStart, err: err}
 	}
 	process, err := t.session.guard.Start(start)
 	var refused *guard.StartError
 	if errors.As(err, &refused) {
-		return nil, &failure{wire.PhaseStart, explainStart(start.Path, spec.Command[0], refused)}
+		return nil, &failure{phase: wire.PhaseStart, err: explainStart(start.Path, spec.Command[0], refused)}
 	}
 	if err != nil {
 		return nil, err

@@ -240,6 +240,7 @@ const (
 	NoteTaskRepeated    NoteKind = "shard runs again"
 	NoteTaskUnreachable NoteKind = "task unreachable"
 	NoteKillRequested   NoteKind = "kill requested"
+	NotePackageChanged  NoteKind = "package changed on an agent"
 	NoteGhost           NoteKind = "task given up, may still run"
 	NoteForeignTask     NoteKind = "task not ours is killed"
 	NoteFormerTask      NoteKind = "task of ours that counts as over is killed"

@@ -106,6 +106,8 @@ type shard struct {
 	Complete time.Time `json:"co,omitzero"`
 	Exit     *int      `json:"ex,omitempty"`
 	Cause    string    `json:"ca,omitempty"`
+	// Package is the checksum of the package that the attempt ran with, as its executor reported it.
+	Package string `json:"pk,omitempty"`
 
 	// encoded is the shard as it is stored, nil when it has changed since.
 	encoded []byte

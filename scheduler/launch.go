@@ -192,7 +192,7 @@ func (c *Core) launchShard(d *demand, item int, agentID string, x *executorRecor
 	}
 	id := jobs.TaskID{Job: e.Job, Item: item, Type: kind, Agent: agentID, UUID: c.uuid()}.String()
 	s.State, s.TaskID, s.Agent, s.AgentURL, s.Executor = Launching, id, agentID, c.agents[agentID].url, x.Info.ID
-	s.WorkDir, s.Container, s.Dir, s.Framework = "", "", "", ""
+	s.WorkDir, s.Container, s.Dir, s.Framework, s.Package = "", "", "", "", ""
 	s.Launched, s.acceptSeq, s.sentWith, s.known = c.now, c.acceptSeq, c.acceptSeq, false
 	s.Attempt++
 	s.Seen, s.UUID, s.Cause, s.NotBefore, s.killSent, s.killTry = 0, nil, "", time.Time{}, time.Time{}, 0

@@ -1,9 +1,13 @@
 package scheduler
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"net/url"
 	"time"
+
+	"github.com/elasticjob-go/elasticjob/wire"
 )
 
 // A host that accepts connections and never answers, or none at all, keeps every attempt whose package it has waiting in vain,
@@ -120,4 +124,17 @@ func (c *Core) appOf(e *execution) *appState {
 		return c.apps[j.cfg.AppName]
 	}
 	return nil
+}
+
+// learnPackage keeps which package an attempt runs with, and reports whether that was news.
+func (c *Core) learnPackage(ref taskRef, st wire.Status) (changed bool) {
+	s := ref.shard()
+	if sum, err := hex.DecodeString(st.PackageSHA256); err != nil || len(sum) != sha256.Size || s.Package == st.PackageSHA256 {
+		return false
+	}
+	s.Package = st.PackageSHA256
+	if st.PackageNote != "" {
+		c.note(Note{Kind: NotePackageChanged, Job: ref.exec.Job, Execution: ref.exec.ID, Task: s.TaskID, Detail: "agent " + s.Agent + ": " + shorten(st.PackageNote), Problem: true})
+	}
+	return true
 }

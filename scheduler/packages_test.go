@@ -2,12 +2,15 @@ package scheduler
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/wire"
 )
 
 // 200 jobs whose package's host accepts and never answers, and one healthy job each second, in a cluster with room for 60 shards.
@@ -68,5 +71,51 @@ func TestL8AnAppThatRunsIsNotHeldUpByAnother(t *testing.T) {
 		if (len(s.accepts) == 0) != waits {
 			t.Errorf("%s: %d launches", job, len(s.accepts))
 		}
+	}
+}
+
+// TestPackageOfAnAttempt: which package an attempt ran with is kept with its shard, over a change of leader, until the next attempt;
+// and a package that was changed on an agent is told.
+func TestPackageOfAnAttempt(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(oneShard, func(j *jobs.Config) { j.MaxRetries = 1 })
+	l := s.start(8)
+	id := s.core.tasks[l[0].TaskID].exec.ID
+	sum := func() string { return s.execution(id).Shards[0].PackageSHA256 }
+	with := func(sum, note string) func(*cluster.Update) {
+		return func(u *cluster.Update) {
+			u.Data = statusData(wire.Status{PackageSHA256: sum, PackageNote: note, StartTime: s.now})
+		}
+	}
+	one, two := strings.Repeat("1a", 32), strings.Repeat("2b", 32)
+	for _, bad := range []string{"", "12", strings.Repeat("zz", 32), one + one} {
+		if s.update(l[0], cluster.Starting, with(bad, "")); sum() != "" {
+			t.Errorf("took %q for a sum", bad)
+		}
+	}
+	d := s.update(l[0], cluster.Running, with(one, "somebody changed it"))
+	told := slices.ContainsFunc(d.Notes, func(n Note) bool {
+		return n.Kind == NotePackageChanged && n.Problem && strings.Contains(n.Detail, "somebody changed it")
+	})
+	if sum() != one || !told {
+		t.Errorf("the sum is %q; notes %+v", sum(), d.Notes)
+	}
+	s.restart()
+	if sum() != one {
+		t.Errorf("the next leader knows %q", sum())
+	}
+	s.update(l[0], cluster.Failed, with(one, "somebody changed it"))
+	s.accepts = nil
+	s.after(time.Minute)
+	s.offer("S1", 8, 8192, l[0].Executor.ID)
+	next := s.accepted()
+	if len(next) != 1 || sum() != "" {
+		t.Fatalf("launched %d, with %q", len(next), sum())
+	}
+	s.update(next[0], cluster.Finished, with(two, ""))
+	if sum() != two {
+		t.Errorf("the sum is %q", sum())
 	}
 }

@@ -60,6 +60,8 @@ type ShardView struct {
 	CompleteTime *time.Time `json:"completeTime"`
 	ExitStatus   *int       `json:"exitStatus"`
 	FailureCause string     `json:"failureCause"`
+	// PackageSHA256 is the checksum of the package that the attempt ran with, "" as long as that is not known.
+	PackageSHA256 string `json:"packageSHA256"`
 }
 
 // ExecutionView is one run of a job.

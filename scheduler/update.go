@@ -122,6 +122,7 @@ func (c *Core) alive(ref taskRef, u cluster.Update) {
 	}
 	if ok {
 		changed = c.learnSandbox(s, st) || changed
+		changed = c.learnPackage(ref, st) || changed
 		if !st.StartTime.IsZero() && !s.Start.Equal(st.StartTime) {
 			s.Start, changed = st.StartTime, true
 		}
@@ -206,6 +207,7 @@ func (c *Core) terminal(ref taskRef, u cluster.Update) {
 	}
 	c.readEnd(s, u)
 	if st, ok := wire.DecodeStatus(u.Data); ok && u.Source == cluster.FromExecutor {
+		c.learnPackage(ref, st)
 		switch {
 		case st.Unreachable != "":
 			c.packageUnreachable(ref, st.Unreachable)

@@ -309,7 +309,7 @@ func (c *Core) Execution(id string) (ExecutionView, error) {
 }
 
 func viewShard(s *shard) ShardView {
-	v := ShardView{Item: s.Item, State: s.State, Attempt: s.Attempt, Agent: s.Agent, TaskID: s.TaskID, ExitStatus: s.Exit}
+	v := ShardView{Item: s.Item, State: s.State, Attempt: s.Attempt, Agent: s.Agent, TaskID: s.TaskID, ExitStatus: s.Exit, PackageSHA256: s.Package}
 	if s.State != Finished {
 		v.FailureCause = s.Cause
 	}

@@ -75,6 +75,10 @@ type Status struct {
 	// SupervisorLost tells that the process which supervises the executor's tasks was killed, and this one with it. It
 	// may have begun.
 	SupervisorLost bool `json:"supervisorLost,omitempty"`
+	// PackageSHA256 is the checksum, in hex, of the package that the task ran with, as it was fetched.
+	PackageSHA256 string `json:"packageSHA256,omitempty"`
+	// PackageNote tells that the package kept on the agent had been changed by somebody, so that it was fetched again for this task.
+	PackageNote string `json:"packageNote,omitempty"`
 	// ExitStatus is the process's exit status, or nil when it was never
 	// started or ended by a signal.
 	ExitStatus *int `json:"exitStatus,omitempty"`

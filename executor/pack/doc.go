@@ -30,8 +30,15 @@ type Limits struct {
 	Ratio int64
 	// Name is the length of a path in bytes, Depth the number of its components.
 	Name, Depth int
+	// FirstByte is how long a server may take until it has sent a package's first byte, all tries together.
+	FirstByte time.Duration
+	// Check is how long a kept package is used before its server is asked whether it is still the same.
+	Check time.Duration
 	// Stall is how long a transfer may bring nothing before it counts as broken.
 	Stall time.Duration
+	// Rate is how many bytes a second a transfer brings at least, over each RateOver.
+	Rate     int64
+	RateOver time.Duration
 	// Transfer is how long a download may take, all its tries together; Unpacking is the same of unpacking.
 	Transfer, Unpacking time.Duration
 	// Tries is how often a transfer is begun or resumed.
@@ -42,7 +49,7 @@ type Limits struct {
 func Defaults() Limits {
 	return Limits{
 		Download: 4 << 30, Bytes: 16 << 30, Files: 200_000, Ratio: 250,
-		Name: 1024, Depth: 64, Stall: time.Minute, Transfer: time.Hour, Unpacking: 15 * time.Minute, Tries: 4,
+		Name: 1024, Depth: 64, FirstByte: 10 * time.Second, Check: 30 * time.Second, Stall: time.Minute, Rate: 1 << 10, RateOver: time.Minute, Transfer: time.Hour, Unpacking: 15 * time.Minute, Tries: 4,
 	}
 }
 
@@ -59,7 +66,9 @@ const (
 type Error struct {
 	Phase Phase
 	URL   string
-	Err   error
+	// Unreachable is the URL's host, with its port if the URL names one, if nothing there gave an answer; else empty.
+	Unreachable string
+	Err         error
 }
 
 func (e *Error) Error() string {

@@ -98,10 +98,22 @@ func (d *downloader) get(ctx context.Context, u *url.URL, to *os.File, known ver
 		}
 		return hex.EncodeToString(t.sum.Sum(nil)), t.got, err
 	}
+	ctx, silent := context.WithCancelCause(ctx)
+	defer silent(nil)
+	if d.limits.FirstByte > 0 {
+		t.first = time.AfterFunc(d.limits.FirstByte, func() {
+			silent(unanswered{fmt.Errorf("the server sent nothing of it within %v", d.limits.FirstByte)})
+		})
+		defer t.first.Stop()
+	}
 	var err error
 	for try := range max(d.limits.Tries, 1) {
 		if try > 0 {
 			if waitErr := d.wait(ctx, 250*time.Millisecond<<(try-1)); waitErr != nil {
+				var late unanswered
+				if errors.As(waitErr, &late) {
+					waitErr = unanswered{err} // which says more than that time is over
+				}
 				return "", version{}, waitErr
 			}
 		}
@@ -133,6 +145,7 @@ type transfer struct {
 	done  int64
 	total int64
 	next  time.Time
+	first *time.Timer // until the first byte; nil without such a limit
 }
 
 var errStall = errors.New("the transfer stalled")
@@ -169,7 +182,7 @@ func (t *transfer) once(ctx context.Context) error {
 		if cause := context.Cause(ctx); cause != nil {
 			return cause
 		}
-		return plainError(err)
+		return noAnswer(err)
 	}
 	defer func() { _ = response.Body.Close() }()
 	switch {
@@ -184,7 +197,9 @@ func (t *transfer) once(ctx context.Context) error {
 		if err := t.restart(response); err != nil {
 			return err
 		}
-	case response.StatusCode >= 500, response.StatusCode == http.StatusTooManyRequests, response.StatusCode == http.StatusRequestTimeout:
+	case response.StatusCode >= 500:
+		return unanswered{fmt.Errorf("the server answers %s", response.Status)}
+	case response.StatusCode == http.StatusTooManyRequests, response.StatusCode == http.StatusRequestTimeout:
 		return fmt.Errorf("the server answers %s", response.Status)
 	case response.StatusCode == http.StatusRequestedRangeNotSatisfiable && resume:
 		t.got = version{} // begin anew
@@ -264,9 +279,16 @@ func (t *transfer) restart(response *http.Response) error {
 
 func (t *transfer) copy(body io.Reader, alive func()) error {
 	buffer := make([]byte, 64<<10)
+	pace := pace{limits: t.limits, since: time.Now()}
 	for {
 		n, err := body.Read(buffer)
 		if n > 0 {
+			if t.first != nil {
+				t.first.Stop()
+			}
+			if err := pace.slow(n); err != nil {
+				return permanent{err}
+			}
 			if t.limits.Stall > 0 {
 				alive()
 			}

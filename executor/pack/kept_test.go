@@ -2,8 +2,10 @@ package pack_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -49,9 +51,9 @@ func get(t testing.TB, store *pack.Store, source pack.Source) string {
 	return got.Dir
 }
 
-// TestDamagedPackageIsMended: what somebody removed of a kept package is fetched again, by the executor that has it in
-// use when a look at its folder shows it, and by the next one in any case. What tasks added stays.
-func TestDamagedPackageIsMended(t *testing.T) {
+// TestChangedPackageIsReplaced: whatever somebody did to a kept package, with the permissions of its owner, the next use of
+// it, by the executor that has it and by another one, finds it as it was published, and the change is reported.
+func TestChangedPackageIsReplaced(t *testing.T) {
 	t.Parallel()
 	archive := tarOf(t, entry{name: "run.sh", content: body, mode: 0o755}, entry{name: "lib/deep/a", content: "a", mode: 0o644},
 		entry{name: "lib/b", content: "b", mode: 0o644}, symlink("link", "lib/b"))
@@ -67,100 +69,191 @@ func TestDamagedPackageIsMended(t *testing.T) {
 			return nil
 		}
 	}
-	for name, test := range map[string]struct {
-		damage  func(dir string) error
-		noticed bool // at once
-	}{
-		"the whole cache":    {remove("../.."), true},
-		"the package":        {remove("."), true},
-		"a file":             {remove("run.sh"), true},
-		"a folder":           {remove("lib"), true},
-		"its link":           {remove("link"), true},
-		"all but the folder": {remove("run.sh", "lib", "link"), true},
-		"a file deep in it":  {remove("lib/deep/a"), false},
-		"a folder in it":     {remove("lib/deep"), false},
-		"what a file holds": {func(dir string) error {
-			path := filepath.Join(dir, "lib/b")
-			if err := os.Remove(path); err != nil {
+	// write changes a file as its owner can, and sets its size and time back.
+	write := func(name, content string) func(string) error {
+		return func(dir string) error {
+			path := filepath.Join(dir, name)
+			before, err := os.Stat(path)
+			if err != nil {
 				return err
 			}
-			return os.WriteFile(path, nil, 0o444)
-		}, false},
+			return errors.Join(os.Chmod(path, 0o755), os.WriteFile(path, []byte(content), 0), os.Chmod(path, before.Mode()),
+				os.Chtimes(path, before.ModTime(), before.ModTime()))
+		}
+	}
+	for name, test := range map[string]struct {
+		damage func(dir string) error
+		told   string
+	}{
+		"the whole cache":                      {remove("../.."), "it is gone"},
+		"the package":                          {remove("."), "it is gone"},
+		"a file":                               {remove("run.sh"), "changed after it was unpacked"},
+		"a folder":                             {remove("lib"), "changed after it was unpacked"},
+		"its link":                             {remove("link"), "changed after it was unpacked"},
+		"all but the folder":                   {remove("run.sh", "lib", "link"), "changed after it was unpacked"},
+		"a file deep in it":                    {remove("lib/deep/a"), "the last change is of lib/deep, at "},
+		"a folder in it":                       {remove("lib/deep"), "the last change is of lib, at "},
+		"the code, with its old size and time": {write("run.sh", strings.Repeat("x", len(body))), "the last change is of run.sh, at "},
+		"the code, renamed over": {func(dir string) error {
+			other := filepath.Join(dir, "..", "other")
+			return errors.Join(os.WriteFile(other, []byte(body), 0o555), os.Rename(other, filepath.Join(dir, "run.sh")))
+		}, "changed after it was unpacked"},
+		"permissions":     {func(dir string) error { return os.Chmod(filepath.Join(dir, "lib/b"), 0o777) }, "the last change is of lib/b, at "},
+		"a file is added": {func(dir string) error { return os.WriteFile(filepath.Join(dir, "lib/new"), nil, 0o644) }, "of lib"},
 		"a link in the place of a folder": {func(dir string) error {
 			if err := os.RemoveAll(filepath.Join(dir, "lib")); err != nil {
 				return err
 			}
 			return os.Symlink(t.TempDir(), filepath.Join(dir, "lib"))
-		}, false},
+		}, "changed after it was unpacked"},
 		"a pipe in its place": {func(dir string) error {
 			if err := os.RemoveAll(dir); err != nil {
 				return err
 			}
 			return mkfifo(dir)
-		}, true},
+		}, "it is gone"},
+		"a closed folder": {func(dir string) error { return os.Chmod(dir, 0) }, "changed after it was unpacked"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			url, sent := served(t, archive)
-			cache := filepath.Join(t.TempDir(), "cache")
-			source := pack.Source{URL: url, Cache: true}
-			user := open(t, cache, pack.Defaults())
-			dir := get(t, user, source)
-			if err := test.damage(dir); err != nil {
-				t.Fatal(err)
-			}
-			if _, ok := user.Ready(source); ok == test.noticed {
-				t.Errorf("ready: %v", ok)
-			}
-			if test.noticed {
-				dir = get(t, user, source)
-			} else {
-				dir = get(t, open(t, cache, pack.Defaults()), source)
-			}
-			if diff := cmp.Diff(whole, tree(t, dir)); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-			if _, ok := user.Ready(source); !ok {
-				t.Error("not ready when mended")
-			}
-			if n := sent.Load(); n != 2 {
-				t.Errorf("fetched %d times", n)
-			}
-			mustHold(t, filepath.Join(cache, "tmp"), 0)
-		})
+		for _, uses := range []int{0, 1, 2} { // 0: another executor finds it
+			same := uses > 0
+			t.Run(fmt.Sprint(name, ", uses: ", uses), func(t *testing.T) {
+				t.Parallel()
+				url, sent := served(t, archive)
+				cache := filepath.Join(t.TempDir(), "cache")
+				source := pack.Source{URL: url, Cache: true}
+				user := open(t, cache, pack.Defaults())
+				before, err := user.Get(context.Background(), source)
+				if err != nil || before.Note != "" {
+					t.Fatal(before, err)
+				}
+				for range uses {
+					if _, ok := user.Ready(source); !ok {
+						t.Fatal("not ready")
+					}
+				}
+				if err := test.damage(before.Dir); err != nil {
+					t.Fatal(err)
+				}
+				if same {
+					if _, ok := user.Ready(source); ok {
+						t.Error("still ready")
+					}
+				} else {
+					user = open(t, cache, pack.Defaults())
+				}
+				after, err := user.Get(context.Background(), source)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if gone := name == "the whole cache" || name == "the package" || name == "a pipe in its place"; same || !gone {
+					if !strings.Contains(after.Note, test.told) {
+						t.Errorf("told: %q", after.Note)
+					}
+				}
+				if diff := cmp.Diff(whole, tree(t, after.Dir)); diff != "" {
+					t.Errorf("(-want +got):\n%s", diff)
+				}
+				if again, ok := user.Ready(source); !ok || again.Note != "" || again.State != after.State || after.State == before.State {
+					t.Errorf("afterwards: %v, %+v", ok, again)
+				}
+				if n := sent.Load(); n != 2 {
+					t.Errorf("fetched %d times", n)
+				}
+				mustHold(t, filepath.Join(cache, "tmp"), 0)
+			})
+		}
 	}
 }
 
-// TestJobsChangeTheirPackage: that is no damage. What they remove for good is put back once, not for each task.
-func TestJobsChangeTheirPackage(t *testing.T) {
+// TestReplacedPackageIsTaken: what one executor has put right, another one that has the package in use takes without a
+// fetch of its own.
+func TestReplacedPackageIsTaken(t *testing.T) {
 	t.Parallel()
-	url, sent := served(t, tarOf(t, entry{name: "run.sh", content: body, mode: 0o755}, entry{name: "first-run", mode: 0o644}))
+	url, sent := served(t, tarOf(t, plain("run.sh")))
 	source, cache := pack.Source{URL: url, Cache: true}, t.TempDir()
-	store := open(t, cache, pack.Defaults())
-	dir := get(t, store, source)
-	if err := os.WriteFile(filepath.Join(dir, "state"), []byte("x"), 0o644); err != nil {
+	one, other := open(t, cache, pack.Defaults()), open(t, cache, pack.Defaults())
+	dir := get(t, one, source)
+	get(t, other, source)
+	if err := os.WriteFile(filepath.Join(dir, "added"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Chmod(filepath.Join(dir, "run.sh"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	for _, s := range []*pack.Store{store, open(t, cache, pack.Defaults())} {
-		get(t, s, source)
-	}
-	if n := sent.Load(); n != 1 {
+	get(t, one, source)
+	get(t, other, source)
+	if n := sent.Load(); n != 2 {
 		t.Errorf("fetched %d times", n)
 	}
-	for range 5 {
-		if err := os.RemoveAll(filepath.Join(dir, "first-run")); err != nil {
+	for _, store := range []*pack.Store{one, other} {
+		if _, ok := store.Ready(source); !ok {
+			t.Error("not ready")
+		}
+	}
+}
+
+// TestPackageIsNeverHalfThere: while a changed package is replaced again and again, whoever looks under its name finds
+// all of it.
+func TestPackageIsNeverHalfThere(t *testing.T) {
+	t.Parallel()
+	url, _ := served(t, tarOf(t, plain("a"), plain("b"), plain("c")))
+	source := pack.Source{URL: url, Cache: true}
+	store := open(t, t.TempDir(), pack.Defaults())
+	dir := get(t, store, source)
+	stop, looked := make(chan struct{}), make(chan int)
+	go func() {
+		n := 0
+		defer func() { looked <- n }()
+		for ; ; n++ {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			if _, err := os.Stat(filepath.Join(dir, "b")); err != nil {
+				t.Error(err)
+				return
+			}
+		}
+	}()
+	for i := range 20 {
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprint(i)), nil, 0o644); err != nil {
 			t.Fatal(err)
 		}
 		get(t, store, source)
 	}
-	if n := sent.Load(); n != 2 {
-		t.Errorf("fetched %d times", n)
+	close(stop)
+	if n := <-looked; n < 20 {
+		t.Errorf("looked %d times", n)
 	}
-	if text, err := os.ReadFile(filepath.Join(dir, "state")); err != nil || string(text) != "x" {
-		t.Errorf("what a job wrote: %q, %v", text, err)
+}
+
+// TestLargePackageIsLookedAtNowAndThen: of a package with many files a change is noticed soon, and looking for it does not
+// cost each of many short tasks what it costs one.
+func TestLargePackageIsLookedAtNowAndThen(t *testing.T) {
+	t.Parallel()
+	entries := make([]entry, 2000)
+	for i := range entries {
+		entries[i] = plain(fmt.Sprint("lib/", i))
+	}
+	url, sent := served(t, tarOf(t, entries...))
+	source := pack.Source{URL: url, Cache: true}
+	store := open(t, t.TempDir(), pack.Defaults())
+	dir := get(t, store, source)
+	if err := os.WriteFile(filepath.Join(dir, "lib", "1000"), nil, 0o644); err != nil && !errors.Is(err, fs.ErrPermission) {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(dir, "lib", "7")); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(10 * time.Second); sent.Load() == 1; get(t, store, source) {
+		if time.Now().After(end) {
+			t.Fatal("not noticed")
+		}
+	}
+	begun, uses := time.Now(), 0
+	for ; time.Since(begun) < 200*time.Millisecond; uses++ {
+		get(t, store, source)
+	}
+	if uses < 1000 {
+		t.Errorf("%d uses in 200 ms", uses)
 	}
 }
 
@@ -357,5 +450,31 @@ func TestNoSecretIsTold(t *testing.T) {
 	}
 	if !strings.Contains(log.String(), "/page?…") || strings.Contains(log.String(), "sesame") {
 		t.Errorf("log: %s", &log)
+	}
+}
+
+// BenchmarkReady is what each attempt pays for the look at its package.
+func BenchmarkReady(b *testing.B) {
+	for _, files := range []int{1, 30, 230, 10_000} {
+		b.Run(fmt.Sprint(files, " files"), func(b *testing.B) {
+			entries := make([]entry, files)
+			for i := range entries {
+				entries[i] = plain(fmt.Sprint(i%10, "/", i))
+			}
+			file := filepath.Join(b.TempDir(), "app.tar")
+			if err := os.WriteFile(file, tarOf(b, entries...), 0o644); err != nil {
+				b.Fatal(err)
+			}
+			limits := pack.Defaults()
+			limits.Check = 0
+			store := open(b, b.TempDir(), limits)
+			source := pack.Source{URL: "file://" + file, Cache: true}
+			get(b, store, source)
+			for b.Loop() {
+				if _, ok := store.Ready(source); !ok {
+					b.Fatal("not ready")
+				}
+			}
+		})
 	}
 }

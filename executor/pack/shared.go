@@ -65,7 +65,7 @@ func (s *Store) shared(ctx context.Context, source Source) (string, error) {
 		return known.Content, nil
 	}
 	if err != nil {
-		return "", err
+		return s.atLeastKept(source, known, err)
 	}
 	if err := s.check(source, sum); err != nil {
 		return "", err
@@ -79,6 +79,46 @@ func (s *Store) shared(ctx context.Context, source Source) (string, error) {
 		s.log.Warn("the package is here but will be fetched again", "url", record.URL, "error", err)
 	}
 	return name, nil
+}
+
+// atLeastKept gives what was last fetched from a URL whose server gives no answer now, since it may well be the same still. A server
+// that says that there is no such package is believed.
+func (s *Store) atLeastKept(source Source, known origin, err error) (string, error) {
+	var failed *Error
+	if known.Content == "" || !errors.As(err, &failed) || failed.Unreachable == "" || s.check(source, known.SHA256) != nil {
+		return "", err
+	}
+	s.mu.Lock()
+	s.silent[source.URL] = true
+	s.mu.Unlock()
+	s.log.Warn("the package in the cache is used, since its server gives no answer: whether it is the newest is not known", "url", shown(source.URL), "sha256", known.SHA256, "error", err)
+	return known.Content, nil
+}
+
+// withoutVersion is how many times longer than another one a package is used whose server sends no version with it: to
+// ask for it means to fetch all of it.
+const withoutVersion = 20
+
+// afterSilence is how many times longer a package is used whose server gave no answer: each question may have to wait for that, and
+// with it all tasks that want the package.
+const afterSilence = 4
+
+// nextCheck is when the server of a package is to be asked whether it has a new one; never if the source says what it is.
+func (s *Store) nextCheck(source Source) time.Time {
+	if s.limits.Check <= 0 || len(source.SHA256) == hex.EncodedLen(sha256.Size) {
+		return time.Time{}
+	}
+	every := s.limits.Check
+	if !s.origin(keyOf(source.URL)).Version.known() {
+		every *= withoutVersion
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.silent[source.URL] {
+		delete(s.silent, source.URL)
+		every = max(every, afterSilence*s.limits.Check)
+	}
+	return time.Now().Add(every)
 }
 
 // certain finds the content by the sum that a source names.
@@ -142,7 +182,6 @@ func (s *Store) keep(ctx context.Context, source Source, file, sum, work string)
 	if err == nil {
 		err = s.hold(ctx, name)
 	}
-	_, absent := os.Lstat(s.content(name))
 	if err == nil {
 		err = s.place(name, unpacked)
 	}
@@ -150,14 +189,11 @@ func (s *Store) keep(ctx context.Context, source Source, file, sum, work string)
 		return fail(err)
 	}
 	if err := writeRecord(work, s.recordOf(name), found); err != nil {
-		s.log.Warn("nobody will notice if the package in the cache is damaged", "content", name, "error", err)
+		s.log.Warn("the next executor will fetch the package again: its inventory can't be written", "content", name, "error", err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.checked[name] = true
-	if absent == nil {
-		s.mended[name] = time.Now()
-	}
+	s.states[name] = found.Digest
 	return name, nil
 }
 
@@ -202,7 +238,7 @@ func (s *Store) lock(ctx context.Context, name string) (*os.File, error) {
 	}
 }
 
-// use marks a content as used by this process until Close. It tells whether it is there and whole.
+// use marks a content as used by this process until Close. It tells whether it is there and as it was unpacked.
 func (s *Store) use(ctx context.Context, name string) bool {
 	if info, err := os.Lstat(s.content(name)); err != nil || !info.IsDir() {
 		return false
@@ -213,21 +249,13 @@ func (s *Store) use(ctx context.Context, name string) bool {
 	if info, err := os.Lstat(s.content(name)); err != nil || !info.IsDir() {
 		return false
 	}
-	s.mu.Lock()
-	checked := s.checked[name]
-	s.mu.Unlock()
-	if checked {
-		return true
-	}
-	if !s.whole(ctx, name) {
-		if ctx.Err() == nil {
-			s.log.Warn("a package in the cache lacks files: it will be fetched again", "content", name)
-		}
+	state, ok := s.whole(ctx, name)
+	if !ok {
 		return false
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.checked[name] = true
+	s.states[name] = state
 	return true
 }
 

@@ -27,7 +27,13 @@ type Source struct {
 // Package is an unpacked package. Release must be called when it is no longer
 // used; one that isn't cached is then removed.
 type Package struct {
-	Dir     string
+	Dir string
+	// SHA256 is that of what was fetched, in hex.
+	SHA256 string
+	// State changes when Dir is replaced. It is empty for a package that isn't cached, which nobody else uses.
+	State string
+	// Note says that the package had been changed by somebody, and so was fetched again for this use; usually empty.
+	Note    string
 	Release func()
 }
 
@@ -37,11 +43,11 @@ type Package struct {
 //	content/<sha256>[+name]/  an unpacked package; +name if it is a single file
 //	locks/…                   flocked: exclusive while fetched or removed, shared while used
 //	urls/<hash of URL>        what was last fetched from there
-//	whole/…                   how much a package held when it was unpacked
+//	whole/…                   a package's inventory, taken when it was unpacked
 //	tmp/…                     what is under way, or being removed
 //
-// Files of a kept package lose their write bits, since tasks share them. What is removed of the cache, or of a
-// package in it, is fetched again: see kept.go.
+// Files of a kept package lose their write bits, since tasks share them. A package that was changed, or removed, is
+// fetched again: see inventory.go.
 type Store struct {
 	dir      string // shared, for Cache
 	private  string // of this executor, for what isn't cached
@@ -53,9 +59,10 @@ type Store struct {
 
 	mu      sync.Mutex
 	entries map[Source]*entry
-	inUse   map[string]*os.File  // shared locks, by name of content
-	checked map[string]bool      // contents that were found whole
-	mended  map[string]time.Time // contents that were not, and when they were completed
+	inUse   map[string]*os.File // shared locks, by name of content
+	states  map[string]string   // the inventories' digests, by name of content
+	changes map[string]string   // contents that were found changed, for those who wait for them
+	silent  map[string]bool     // URLs whose server gave no answer when it was last asked
 	number  int
 	own     []func() // to be called by Close
 }
@@ -64,9 +71,13 @@ type Store struct {
 type entry struct {
 	done    chan struct{}
 	dir     string
-	name    string   // of the content; empty if dir is private
-	top     []string // what must be in dir
-	stamp   stamp    // of dir, when all of it was there
+	name    string    // of the content; empty if dir is private
+	state   string    // its inventory's digest
+	note    string    // for those who waited
+	sum     string    // of what was fetched
+	due     time.Time // when the server is to be asked again; zero: never
+	seen    time.Time // until then it counts as looked at
+	list    []sight   // what was seen of it when it was as it should be
 	err     error
 	waiting int
 	cancel  context.CancelFunc
@@ -80,7 +91,7 @@ const unusedFor = 7 * 24 * time.Hour
 func Open(dir, private string, limits Limits, log *slog.Logger) (*Store, error) {
 	s := &Store{
 		dir: dir, private: private, limits: limits, log: log, entries: map[Source]*entry{},
-		inUse: map[string]*os.File{}, checked: map[string]bool{}, mended: map[string]time.Time{},
+		inUse: map[string]*os.File{}, states: map[string]string{}, changes: map[string]string{}, silent: map[string]bool{},
 	}
 	if err := s.makeFolders(0o755); err != nil {
 		return nil, err
@@ -146,7 +157,7 @@ func (s *Store) Close() {
 	s.own = nil
 }
 
-// Ready gives the package at once if it is here already, and still whole as far as can be seen at a glance.
+// Ready gives the package at once if it is here already, and as it was unpacked.
 func (s *Store) Ready(source Source) (Package, bool) {
 	if !source.Cache {
 		return Package{}, false
@@ -165,15 +176,18 @@ func (s *Store) Ready(source Source) (Package, bool) {
 	if e.err != nil {
 		return Package{}, false
 	}
-	if s.intact(e) {
-		return Package{Dir: e.dir, Release: func() {}}, true
+	ok, change := s.intact(e)
+	if ok && (e.due.IsZero() || time.Now().Before(e.due)) {
+		return Package{Dir: e.dir, SHA256: e.sum, State: e.state, Release: func() {}}, true
 	}
-	s.log.Warn("a package was removed from the cache, or a part of it: it will be fetched again", "folder", e.dir)
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.checked, e.name)
-	if s.entries[source] == e {
+	current := s.entries[source] == e
+	if current {
 		delete(s.entries, source)
+	}
+	s.mu.Unlock()
+	if current && !ok {
+		s.tellChanged(e.name, change)
 	}
 	return Package{}, false
 }
@@ -201,7 +215,7 @@ func (s *Store) Get(ctx context.Context, source Source) (Package, error) {
 			found, err := s.kept(shared, source)
 			s.mu.Lock()
 			defer s.mu.Unlock()
-			e.dir, e.name, e.top, e.err = found.dir, found.name, found.top, err
+			e.dir, e.name, e.state, e.note, e.sum, e.due, e.err = found.dir, found.name, found.state, found.note, found.sum, found.due, err
 			if err != nil && s.entries[source] == e {
 				delete(s.entries, source) // the next task tries again
 			}
@@ -232,7 +246,7 @@ func (s *Store) Get(ctx context.Context, source Source) (Package, error) {
 	if e.err != nil {
 		return Package{}, e.err
 	}
-	return Package{Dir: e.dir, Release: func() {}}, nil
+	return Package{Dir: e.dir, SHA256: e.sum, State: e.state, Note: e.note, Release: func() {}}, nil
 }
 
 // kept finds or makes the package in the shared folder, or where another executor holds that up, a copy of our own.
@@ -245,16 +259,24 @@ func (s *Store) kept(ctx context.Context, source Source) (entry, error) {
 			return entry{}, err
 		}
 		s.mu.Lock()
-		defer s.mu.Unlock()
 		s.own = append(s.own, own.Release)
-		return entry{dir: own.Dir}, nil
+		s.mu.Unlock()
+		found, err := seal(ctx, own.Dir)
+		if err != nil {
+			return entry{}, &Error{Phase: Unpack, URL: source.URL, Err: err}
+		}
+		return entry{dir: own.Dir, state: found.Digest, sum: own.SHA256}, nil
 	}
 	if err != nil {
 		return entry{}, err
 	}
-	var record census
-	readRecord(s.recordOf(name), &record)
-	return entry{dir: s.content(name), name: name, top: record.Top}, nil
+	due := s.nextCheck(source)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	note := s.changes[name]
+	delete(s.changes, name)
+	sum, _, _ := strings.Cut(name, "+")
+	return entry{dir: s.content(name), name: name, state: s.states[name], note: note, sum: sum, due: due}, nil
 }
 
 // alone fetches for one task alone.
@@ -281,7 +303,7 @@ func (s *Store) alone(ctx context.Context, source Source) (Package, error) {
 		return Package{}, err
 	}
 	_ = os.Remove(file)
-	return Package{Dir: filepath.Join(dir, "package"), Release: remove}, nil
+	return Package{Dir: filepath.Join(dir, "package"), SHA256: sum, Release: remove}, nil
 }
 
 func (s *Store) fetch(ctx context.Context, source Source, to string, known version) (string, version, error) {
@@ -307,7 +329,7 @@ func (s *Store) fetch(ctx context.Context, source Source, to string, known versi
 		if cause := context.Cause(ctx); cause != nil {
 			return "", version{}, cause
 		}
-		return "", version{}, &Error{Phase: Fetch, URL: shown(source.URL), Err: err}
+		return "", version{}, &Error{Phase: Fetch, URL: shown(source.URL), Unreachable: unreachable(u.Host, err), Err: err}
 	}
 	s.log.Info("fetched package", "url", shown(source.URL), "bytes", info.Size(), "took", time.Since(begun).Round(time.Millisecond), "sha256", sum)
 	return sum, got, nil

@@ -238,9 +238,11 @@ func (t *target) hardlink(name, to string) error {
 	if err != nil {
 		return err
 	}
-	if to, err = t.clean(to); err != nil {
+	target, err := t.clean(to)
+	if err != nil {
 		return fmt.Errorf("hard link to %.200q: %w", to, err)
 	}
+	to = target
 	info, err := t.root.Lstat(to)
 	if err != nil {
 		return fmt.Errorf("hard link to %.200q, which isn't in the package before it", to)

@@ -58,7 +58,11 @@ echo "umask $(umask)"`), nil)
 			"ELASTICJOB_EXECUTION_SOURCE": "TRIGGER", "ELASTICJOB_FIRE_TIME": e.FireTime.Format("2006-01-02T15:04:05.000Z"),
 			"ELASTICJOB_EXECUTION_ID": e.ExecutionID, "ELASTICJOB_ATTEMPT": "1", "ELASTICJOB_SHARDING_CONTEXT": string(shard),
 			"PATH": got["PATH"], "HOME": got["HOME"], "LANG": "de_DE.UTF-8", "TZ": "UTC", "TMPDIR": tmp,
-			"MY_OWN": "mine", "LEDGER": m.LedgerPath,
+			"MY_OWN": "mine", "LEDGER": m.LedgerPath, "PYTHONDONTWRITEBYTECODE": "1",
+			"ELASTICJOB_WORK_DIR": got["ELASTICJOB_WORK_DIR"], "ELASTICJOB_PACKAGE_DIR": got["ELASTICJOB_PACKAGE_DIR"],
+		}
+		if content := filepath.Join(m.Dir, "cluster", "work", "elasticjob-cache", "content"); filepath.Dir(want["ELASTICJOB_PACKAGE_DIR"]) != content || !strings.HasPrefix(want["ELASTICJOB_WORK_DIR"], m.Dir) {
+			t.Errorf("the package is %q, not in %s; the working folder %q", want["ELASTICJOB_PACKAGE_DIR"], content, want["ELASTICJOB_WORK_DIR"])
 		}
 		delete(got, "_") // the shell's own
 		delete(got, "PWD")

@@ -247,7 +247,7 @@ func (p program) fork() (process, error) {
 		return process{}, err
 	}
 	defer stderr.Close()
-	child, err := os.StartProcess(p.commandPath, p.argv, &os.ProcAttr{
+	child, err := start(p.commandPath, p.argv, &os.ProcAttr{
 		Dir:   p.dir,
 		Env:   p.env,
 		Files: []*os.File{stdin, stdout, stderr},
@@ -263,6 +263,20 @@ func (p program) fork() (process, error) {
 	}
 	forked := process{PID: child.Pid, Start: s.start, Boot: p.boot}
 	return forked, child.Release()
+}
+
+// busyFor is how long a program that was just fetched may count as being written.
+const busyFor = time.Second
+
+// start starts a process. What was just written can't be executed as long as a process has it open for writing, and one
+// that is being forked at that moment has, until it executes its own program: that takes a moment.
+func start(path string, argv []string, attr *os.ProcAttr) (*os.Process, error) {
+	for end := time.Now().Add(busyFor); ; <-time.After(5 * time.Millisecond) {
+		child, err := os.StartProcess(path, argv, attr)
+		if !errors.Is(err, syscall.ETXTBSY) || time.Now().After(end) {
+			return child, err
+		}
+	}
 }
 
 func output(name string) (*os.File, error) {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/mesos/mesos-go/api/v1/lib"
 )
@@ -60,5 +61,35 @@ func TestCommandEndedWhileAway(t *testing.T) {
 	b = b.again().ready()
 	if s := b.master.waitState(t, "cmd", mesos.TASK_FAILED); s.GetMessage() != "Command exited with status 7" || s.GetSource() != mesos.SOURCE_EXECUTOR {
 		t.Errorf("status is %v", s)
+	}
+}
+
+// A program that somebody still has open for writing, such as a process that is being forked by another goroutine, is
+// started as soon as it no longer is.
+func TestBusyProgramIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	name := filepath.Join(t.TempDir(), "program")
+	program, err := os.ReadFile("/bin/true")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, program, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	writer, err := os.OpenFile(name, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	begun := time.Now()
+	if _, err := start(name, []string{name}, &os.ProcAttr{}); !errors.Is(err, syscall.ETXTBSY) || time.Since(begun) < busyFor {
+		t.Errorf("after %v: %v", time.Since(begun), err)
+	}
+	time.AfterFunc(50*time.Millisecond, func() { _ = writer.Close() })
+	child, err := start(name, []string{name}, &os.ProcAttr{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if state, err := child.Wait(); err != nil || !state.Success() {
+		t.Errorf("it ended with %v, %v", state, err)
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+
+	"golang.org/x/sys/unix"
 )
 
 // cache keeps fetched files by URI. One that is being fetched is waited for, so
@@ -28,6 +30,7 @@ type cache struct {
 type entry struct {
 	uri, file string
 	size      int64
+	info      os.FileInfo   // of the file, when it was complete
 	element   *list.Element // nil until complete
 	done      chan struct{}
 	err       error
@@ -59,7 +62,7 @@ func (c *cache) get(ctx context.Context, uri string, source func(context.Context
 		if e.element != nil {
 			c.recent.MoveToFront(e.element)
 			// Opened under the lock: once open, it may be evicted and stays readable.
-			file, err := os.Open(e.file)
+			file, err := e.open()
 			if err != nil {
 				c.remove(e)
 			}
@@ -84,7 +87,7 @@ func (c *cache) get(ctx context.Context, uri string, source func(context.Context
 
 // fill fetches e beside its place and moves it there when it is whole.
 func (c *cache) fill(ctx context.Context, e *entry, source func(context.Context, io.Writer) error) (*os.File, error) {
-	file, size, err := c.fetch(ctx, e, source)
+	file, info, err := c.fetch(ctx, e, source)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	defer close(e.done)
@@ -93,35 +96,62 @@ func (c *cache) fill(ctx context.Context, e *entry, source func(context.Context,
 		delete(c.entries, e.uri)
 		return nil, err
 	}
-	e.size, e.element = size, c.recent.PushFront(e)
-	c.bytes += size
+	e.info, e.size, e.element = info, info.Size(), c.recent.PushFront(e)
+	c.bytes += e.size
 	for c.bytes > c.limit && c.recent.Len() > 0 {
 		c.remove(c.recent.Back().Value.(*entry))
 	}
 	return file, nil
 }
 
-func (c *cache) fetch(ctx context.Context, e *entry, source func(context.Context, io.Writer) error) (_ *os.File, _ int64, err error) {
+// fetch gives the file opened for reading only: one that is open for writing can't be executed.
+func (c *cache) fetch(ctx context.Context, e *entry, source func(context.Context, io.Writer) error) (_ *os.File, _ os.FileInfo, err error) {
 	file, err := os.CreateTemp(c.dir, "fetching-")
 	if err != nil {
-		return nil, 0, err
+		return nil, nil, err
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, file.Close(), os.Remove(file.Name()))
-		}
-	}()
-	if err := source(ctx, file); err != nil {
-		return nil, 0, err
+	if err = source(ctx, file); err == nil {
+		// Sandboxes may have links to it, which are to be executed and never written to.
+		err = file.Chmod(0o555)
 	}
-	size, err := file.Seek(0, io.SeekCurrent)
+	if err = errors.Join(err, file.Close()); err == nil {
+		err = os.Rename(file.Name(), e.file)
+	}
 	if err != nil {
-		return nil, 0, err
+		return nil, nil, errors.Join(err, os.Remove(file.Name()))
 	}
-	if _, err := file.Seek(0, io.SeekStart); err != nil {
-		return nil, 0, err
+	if file, err = os.Open(e.file); err != nil {
+		return nil, nil, err
 	}
-	return file, size, os.Rename(file.Name(), e.file)
+	info, err := file.Stat()
+	if err != nil {
+		return nil, nil, errors.Join(err, file.Close())
+	}
+	return file, info, nil
+}
+
+var errChanged = errors.New("a file in the fetcher's cache was changed")
+
+// open opens a complete entry, unless somebody has changed its file: executors run as the agent's user.
+func (e *entry) open() (*os.File, error) {
+	file, err := os.Open(e.file)
+	if err != nil {
+		return nil, err
+	}
+	info, err := file.Stat()
+	if err == nil && (!os.SameFile(info, e.info) || info.Size() != e.info.Size() || !info.ModTime().Equal(e.info.ModTime())) {
+		err = errChanged
+	}
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return file, nil
+}
+
+// link makes one more name for an open file, so that it is not copied. It fails where the file has no name any more, since it
+// was pushed out of the cache, or the name would be on another file system.
+func link(file *os.File, name string) error {
+	return unix.Linkat(unix.AT_FDCWD, fmt.Sprintf("/proc/self/fd/%d", file.Fd()), unix.AT_FDCWD, name, unix.AT_SYMLINK_FOLLOW)
 }
 
 func (c *cache) remove(e *entry) {

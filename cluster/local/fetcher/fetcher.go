@@ -1,6 +1,7 @@
 // Package fetcher brings the URIs of a command into a sandbox, as Mesos' fetcher
 // does: http, https, file and absolute paths; made executable, unpacked by
-// suffix, or left as they are; downloaded once and kept when they say "cache".
+// suffix, or left as they are; downloaded once and kept when they say "cache". A
+// program that is kept is linked into sandboxes, what else is kept is copied.
 //
 // A URI goes through it in three steps: its source is opened (the network, a
 // local file, or the cache, which opens the source at most once), then it is
@@ -119,6 +120,9 @@ func (f *Fetcher) fetch(ctx context.Context, uri *mesos.CommandInfo_URI, root *o
 			return err
 		}
 		defer cached.Close()
+		if linked, err := linkProgram(uri, cached, root, name); linked || err != nil {
+			return err
+		}
 		source = func(_ context.Context, to io.Writer) error {
 			_, err := io.Copy(to, cached)
 			return err
@@ -131,6 +135,18 @@ func (f *Fetcher) fetch(ctx context.Context, uri *mesos.CommandInfo_URI, root *o
 		return nil
 	}
 	return f.unpack(ctx, root, name)
+}
+
+// linkProgram brings a cached program into the sandbox as a link to the one in the cache: executors start often, and a copy takes as much room in
+// each sandbox, and as much writing, as the program has. Where that can't be, it is copied.
+func linkProgram(uri *mesos.CommandInfo_URI, cached *os.File, root *os.Root, name string) (bool, error) {
+	if !uri.GetExecutable() || path.Dir(name) != "." {
+		return false, nil
+	}
+	if err := root.Remove(name); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return false, fmt.Errorf("replace %q: %w", name, err)
+	}
+	return link(cached, filepath.Join(root.Name(), name)) == nil, nil
 }
 
 // write makes the file name anew: one that is there, or a link, is replaced, never followed.

@@ -6,16 +6,19 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -414,4 +417,108 @@ func TestStalledDownloadEnds(t *testing.T) {
 	if err := f.Fetch(t.Context(), uri(server.URL+"/x"), t.TempDir()); !errors.Is(err, errStalled) {
 		t.Errorf("error is %v", err)
 	}
+}
+
+// A cached program has one copy, however many sandboxes hold it: in each it can be executed at once, and what happens to its name there
+// reaches no other one.
+func TestCachedProgramIsLinked(t *testing.T) {
+	t.Parallel()
+	url, asked := content(t, []byte("#!/bin/sh\necho runs\n"))
+	f := newTestFetcher(t, func(o *Options) { o.CacheBytes = 60 })
+	fetch := func(path string, more ...func(*mesos.CommandInfo_URI)) string {
+		t.Helper()
+		sandbox := t.TempDir()
+		if err := f.Fetch(t.Context(), uri(url+path, more...), sandbox); err != nil {
+			t.Fatal(err)
+		}
+		return filepath.Join(sandbox, filepath.Base(path))
+	}
+	info := func(name string) fs.FileInfo {
+		t.Helper()
+		info, err := os.Stat(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info
+	}
+	first := fetch("/program", cached, executable)
+	for i, other := range []string{fetch("/program", cached, executable), fetch("/program", cached, executable)} {
+		if !os.SameFile(info(first), info(other)) || info(other).Mode() != 0o555 {
+			t.Errorf("sandbox %d has a copy, %v", i, info(other).Mode())
+		}
+		if out, err := exec.Command(other).Output(); err != nil || string(out) != "runs\n" {
+			t.Errorf("wrote %q, %v", out, err)
+		}
+	}
+	// What isn't executed may be written to, so it is a copy.
+	if plain := fetch("/program", cached); os.SameFile(info(first), info(plain)) || info(plain).Mode() != 0o644 {
+		t.Errorf("a file is linked, %v", info(plain).Mode())
+	}
+	if asked.Load() != 1 {
+		t.Errorf("asked %d times", asked.Load())
+	}
+	// Who takes its name away, or puts something else there, changes his own only.
+	if err := os.Remove(first); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(first, []byte("other"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	// Who changes the file itself, changes that of others too; those who come later get what was published.
+	changed := fetch("/program", cached, executable)
+	if err := errors.Join(os.Chmod(changed, 0o755), os.WriteFile(changed, []byte("#!/bin/sh\necho evil\n"), 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if out, err := exec.Command(fetch("/program", cached, executable)).Output(); err != nil || string(out) != "runs\n" {
+			t.Errorf("wrote %q, %v", out, err)
+		}
+	}
+	if asked.Load() != 2 {
+		t.Errorf("asked %d times", asked.Load())
+	}
+	// Pushed out of the cache, or never in it.
+	kept := fetch("/program", cached, executable)
+	for i := range 5 {
+		fetch(fmt.Sprint("/other-", i), cached, executable)
+	}
+	if out, err := exec.Command(kept).Output(); err != nil || string(out) != "runs\n" {
+		t.Errorf("wrote %q, %v", out, err)
+	}
+	f.cache.limit = 1
+	if out, err := exec.Command(fetch("/large", cached, executable)).Output(); err != nil || string(out) != "runs\n" {
+		t.Errorf("wrote %q, %v", out, err)
+	}
+}
+
+// Programs that are fetched and executed at the same time by many run each time.
+func TestFetchedProgramsRunAtOnce(t *testing.T) {
+	t.Parallel()
+	url, _ := content(t, []byte("#!/bin/sh\nexit 0\n"))
+	f := newTestFetcher(t)
+	var work sync.WaitGroup
+	for i := range 20 {
+		for range 5 {
+			work.Go(func() {
+				sandbox := t.TempDir()
+				if err := f.Fetch(t.Context(), uri(fmt.Sprint(url, "/program-", i), cached, executable), sandbox); err != nil {
+					t.Error(err)
+					return
+				}
+				name := filepath.Join(sandbox, fmt.Sprint("program-", i))
+				for {
+					err := exec.Command(name).Run()
+					if err == nil {
+						return
+					}
+					// See the agent's start: another goroutine forks just now.
+					if !errors.Is(err, syscall.ETXTBSY) {
+						t.Error(err)
+						return
+					}
+				}
+			})
+		}
+	}
+	work.Wait()
 }

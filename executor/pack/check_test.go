@@ -1,0 +1,200 @@
+package pack_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/executor/pack"
+)
+
+// changing is a server whose package can be exchanged, and that counts what it was asked for.
+type changing struct {
+	url         string
+	content     atomic.Value
+	status      atomic.Int32
+	asked, full atomic.Int32
+}
+
+// newChanging starts it. With versions, each content has its ETag.
+func newChanging(t *testing.T, versions bool) *changing {
+	t.Helper()
+	c := &changing{}
+	c.content.Store("#!one")
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c.asked.Add(1)
+		text := c.content.Load().(string)
+		if status := c.status.Load(); status != 0 {
+			w.WriteHeader(int(status))
+			return
+		}
+		if versions {
+			w.Header().Set("ETag", `"`+text+`"`)
+			if r.Header.Get("If-None-Match") == `"`+text+`"` {
+				w.WriteHeader(http.StatusNotModified)
+				return
+			}
+		}
+		c.full.Add(1)
+		_, _ = io.WriteString(w, text)
+	}))
+	t.Cleanup(server.Close)
+	c.url = server.URL + "/job.sh"
+	return c
+}
+
+func sumOf(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}
+
+// expect gets the package and looks at what it is.
+func expect(t *testing.T, store *pack.Store, source pack.Source, want string) {
+	t.Helper()
+	got, err := store.Get(context.Background(), source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer got.Release()
+	if text, err := os.ReadFile(filepath.Join(got.Dir, "job.sh")); err != nil || string(text) != want || got.SHA256 != sumOf(want) {
+		t.Errorf("got %q with the sum %s, %v; want %q", text, got.SHA256, err, want)
+	}
+}
+
+// limitsWith have few tries and ask so often.
+func limitsWith(every time.Duration) pack.Limits {
+	limits := pack.Defaults()
+	limits.Tries, limits.Check = 1, every
+	return limits
+}
+
+// TestServerIsAskedNowAndThen: an executor that lives for long notices that the bytes behind a URL have changed, and asks for
+// that no more often than it should.
+func TestServerIsAskedNowAndThen(t *testing.T) {
+	t.Parallel()
+	server := newChanging(t, true)
+	source := pack.Source{URL: server.url, Cache: true}
+	seldom := open(t, t.TempDir(), limitsWith(time.Hour))
+	often := open(t, t.TempDir(), limitsWith(time.Nanosecond))
+	for range 10 {
+		expect(t, seldom, source, "#!one")
+	}
+	if n := server.asked.Load(); n != 1 {
+		t.Errorf("asked %d times within the time", n)
+	}
+	for range 10 {
+		expect(t, often, source, "#!one")
+	}
+	if asked, full := server.asked.Load(), server.full.Load(); asked != 11 || full != 2 {
+		t.Errorf("asked %d times, sent %d times", asked, full)
+	}
+	server.content.Store("#!two")
+	expect(t, seldom, source, "#!one")
+	expect(t, often, source, "#!two")
+	expect(t, often, source, "#!two")
+	server.content.Store("#!one")
+	expect(t, often, source, "#!one")
+	// What the app says that it is needs no question.
+	before := server.asked.Load()
+	source.SHA256 = sumOf("#!one")
+	for range 10 {
+		expect(t, often, source, "#!one")
+	}
+	if n := server.asked.Load() - before; n != 0 {
+		t.Errorf("asked %d times for a known sum", n)
+	}
+}
+
+// TestServerWithoutVersions: one that can only be asked for the whole package is asked less often.
+func TestServerWithoutVersions(t *testing.T) {
+	t.Parallel()
+	server := newChanging(t, false)
+	source := pack.Source{URL: server.url, Cache: true}
+	store := open(t, t.TempDir(), limitsWith(100*time.Millisecond))
+	begun := time.Now()
+	expect(t, store, source, "#!one")
+	server.content.Store("#!two")
+	for server.full.Load() < 2 {
+		get(t, store, source)
+		if time.Since(begun) > 30*time.Second {
+			t.Fatal("never asked again")
+		}
+	}
+	if took := time.Since(begun); took < 2*time.Second {
+		t.Errorf("asked again after %v", took)
+	}
+	expect(t, store, source, "#!two")
+}
+
+// TestSilentServerIsAskedLess: who waits for a server that gives no answer does so more seldom than the server would be asked else.
+func TestSilentServerIsAskedLess(t *testing.T) {
+	t.Parallel()
+	const every = 200 * time.Millisecond
+	server := newChanging(t, true)
+	source := pack.Source{URL: server.url, Cache: true}
+	store := open(t, t.TempDir(), limitsWith(every))
+	asks := func() (after time.Duration) {
+		t.Helper()
+		begun, before := time.Now(), server.asked.Load()
+		for server.asked.Load() == before {
+			expect(t, store, source, "#!one")
+			if time.Since(begun) > 30*time.Second {
+				t.Fatal("never asked again")
+			}
+		}
+		return time.Since(begun)
+	}
+	asks()
+	server.status.Store(http.StatusBadGateway)
+	asks() // and gets no answer
+	if after := asks(); after < 3*every {
+		t.Errorf("asked again after %v", after)
+	}
+}
+
+// TestServerIsAway: a package that is kept is used while its server gives no answer, by the executor that has it and by the next one; but not if
+// the server says that it has no such package.
+func TestServerIsAway(t *testing.T) {
+	t.Parallel()
+	server := newChanging(t, true)
+	dir := t.TempDir()
+	limits := limitsWith(time.Nanosecond)
+	source := pack.Source{URL: server.url, Cache: true}
+	first := open(t, dir, limits)
+	expect(t, first, source, "#!one")
+	server.status.Store(http.StatusServiceUnavailable)
+	expect(t, first, source, "#!one")
+	expect(t, open(t, dir, limits), source, "#!one")
+	server.status.Store(http.StatusNotFound)
+	var failed *pack.Error
+	for _, store := range []*pack.Store{first, open(t, dir, limits)} {
+		if _, err := store.Get(context.Background(), source); !errors.As(err, &failed) || !strings.Contains(err.Error(), "404") {
+			t.Errorf("got %v", err)
+		}
+	}
+	server.status.Store(0)
+	server.content.Store("#!two")
+	expect(t, first, source, "#!two")
+	// A changed package is never used for want of a better one.
+	server.status.Store(http.StatusServiceUnavailable)
+	found, err := filepath.Glob(filepath.Join(dir, "content", sumOf("#!two")+"*", "job.sh"))
+	if err != nil || len(found) != 1 {
+		t.Fatal(found, err)
+	}
+	if err := os.Remove(found[0]); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := first.Get(context.Background(), source); !errors.As(err, &failed) || failed.Unreachable == "" {
+		t.Errorf("got %v", err)
+	}
+}

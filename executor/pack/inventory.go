@@ -1,0 +1,184 @@
+package pack
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Kept packages lie where a task, whoever makes room or a cleaner of old files can change and remove what is in them:
+// tasks run as the executor's user, and often that is root, whom no permission stops. So there is an inventory of each,
+// which is compared before each use. A package that isn't as it was unpacked is fetched again and replaced.
+
+// inventory is what is recorded of a kept package when it was unpacked.
+type inventory struct {
+	// Entries counts all that is in it, folders included.
+	Entries int `json:"entries"`
+	// Digest is of every entry's path, kind, permissions and inode, and of the size and times of what isn't a folder. A
+	// folder's own times say nothing that its entries don't, and change when it is renamed.
+	Digest string `json:"digest"`
+
+	newest  string // the entry that was changed last
+	changed time.Time
+	list    []sight // of all entries, if they are few
+}
+
+// sight is how an entry was seen. As long as no folder's own times change, there is no other entry in it.
+type sight struct {
+	path               string
+	inode              uint64
+	mode               uint32
+	size               int64
+	modified, changing unix.Timespec
+}
+
+func see(path string) (sight, error) {
+	var stat unix.Stat_t
+	if err := unix.Lstat(path, &stat); err != nil {
+		return sight{}, err
+	}
+	return sight{path: path, inode: stat.Ino, mode: stat.Mode, size: stat.Size, modified: stat.Mtim, changing: stat.Ctim}, nil
+}
+
+// same tells whether all entries are as they were seen. It reads no folder, and so takes a fraction of an inventory's time.
+func same(list []sight) bool {
+	for i := range list {
+		if now, err := see(list[i].path); err != nil || now != list[i] {
+			return false
+		}
+	}
+	return len(list) > 0
+}
+
+var errStrange = errors.New("neither file, folder nor link")
+
+// takeInventory looks at all that a package holds. It reads no file.
+func takeInventory(ctx context.Context, dir string) (inventory, error) {
+	var i inventory
+	digest := sha256.New()
+	var line []byte
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if cause := context.Cause(ctx); cause != nil {
+			return cause
+		}
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		stat, ok := info.Sys().(*syscall.Stat_t)
+		if !ok || path == dir && !d.IsDir() {
+			return errStrange
+		}
+		i.Entries++
+		if changed := time.Unix(stat.Ctim.Unix()); !changed.Before(i.changed) {
+			i.newest, i.changed = path[len(dir):], changed
+		}
+		line = append(append(line[:0], path[len(dir):]...), 0)
+		line = binary.LittleEndian.AppendUint64(line, stat.Ino)
+		line = binary.LittleEndian.AppendUint32(line, uint32(info.Mode()))
+		if !d.IsDir() {
+			// The time of change is the file system's: unlike the other one, no program can set it.
+			for _, number := range []int64{stat.Size, stat.Mtim.Nano(), stat.Ctim.Nano()} {
+				line = binary.LittleEndian.AppendUint64(line, uint64(number))
+			}
+		}
+		_, _ = digest.Write(line) // a hash never fails
+		if i.Entries <= fewEntries {
+			i.list = append(i.list, sight{path, stat.Ino, stat.Mode, stat.Size,
+				unix.Timespec{Sec: stat.Mtim.Sec, Nsec: stat.Mtim.Nsec}, unix.Timespec{Sec: stat.Ctim.Sec, Nsec: stat.Ctim.Nsec}})
+		} else {
+			i.list = nil
+		}
+		return nil
+	})
+	i.Digest = hex.EncodeToString(digest.Sum(nil))
+	return i, err
+}
+
+const (
+	// fewEntries is how large a package may be to be looked at before each use. A larger one, for which that takes
+	// longer than a third of a millisecond, is looked at so often that it takes a share of one processor at most.
+	fewEntries = 250
+	shareOf    = 20
+)
+
+// intact tells whether a package that was handed out is still as it was unpacked, and, if not, what is known of it.
+func (s *Store) intact(e *entry) (bool, string) {
+	if e.state == "" {
+		return true, "" // of one task alone
+	}
+	begun := time.Now()
+	s.mu.Lock()
+	seen, list := begun.Before(e.seen), e.list
+	s.mu.Unlock()
+	if seen || same(list) {
+		return true, ""
+	}
+	found, err := takeInventory(context.Background(), e.dir)
+	if err != nil || found.Digest != e.state {
+		return false, changeText(found, err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e.list = found.list
+	if found.Entries > fewEntries {
+		e.seen = time.Now().Add(shareOf * time.Since(begun))
+	}
+	return true, ""
+}
+
+// changeText says of a package that isn't as it was what can be seen.
+func changeText(found inventory, err error) string {
+	const text = "the package in the cache was changed after it was unpacked"
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, errStrange):
+		return text + ": it is gone"
+	case err != nil:
+		return text + ": " + err.Error()
+	case found.newest == "":
+		return text + ", at " + found.changed.UTC().Format(time.RFC3339)
+	}
+	return text + ": the last change is of " + found.newest[1:] + ", at " + found.changed.UTC().Format(time.RFC3339)
+}
+
+func (s *Store) recordOf(name string) string { return filepath.Join(s.dir, "whole", name) }
+
+// whole tells whether a kept package is as its inventory says. One of an earlier release, which let jobs write into
+// it, has none.
+func (s *Store) whole(ctx context.Context, name string) (state string, ok bool) {
+	var want inventory
+	if !readRecord(s.recordOf(name), &want) || want.Digest == "" {
+		s.log.Info("a package in the cache has no inventory: it will be fetched again", "content", name)
+		return "", false
+	}
+	found, err := takeInventory(ctx, s.content(name))
+	if err == nil && found.Digest == want.Digest {
+		return found.Digest, true
+	}
+	if ctx.Err() == nil {
+		s.tellChanged(name, changeText(found, err))
+	}
+	return "", false
+}
+
+// tellChanged keeps what is known of a change for the tasks that wait for the package to be fetched again.
+func (s *Store) tellChanged(name, text string) {
+	s.mu.Lock()
+	_, told := s.changes[name]
+	s.changes[name] = text
+	s.mu.Unlock()
+	if !told {
+		s.log.Warn("a package in the cache was changed: it will be fetched again", "content", name, "change", text)
+	}
+}

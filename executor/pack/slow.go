@@ -1,0 +1,69 @@
+package pack
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"syscall"
+	"time"
+)
+
+// A package whose server hangs holds its task's CPU and memory for as long as it is waited for. So a server that doesn't
+// answer is told apart, for the scheduler to try it with few tasks (rule L8), and one that sends next to nothing is given up.
+
+// unanswered is a failure for which the server, or what is at its address, is to blame: it may well be back later.
+type unanswered struct{ error }
+
+func (u unanswered) Unwrap() error { return u.error }
+
+// noAnswer is the error of a request without a response.
+func noAnswer(err error) error {
+	err = plainError(err)
+	var (
+		system   *net.OpError
+		name     *net.DNSError
+		deadline interface{ Timeout() bool }
+	)
+	switch {
+	case errors.As(err, &name),
+		errors.As(err, &system) && system.Op == "dial",
+		errors.As(err, &deadline) && deadline.Timeout(),
+		errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
+		return unanswered{err}
+	}
+	return err
+}
+
+// unreachable is the host to name in an error of a fetch, or "".
+func unreachable(host string, err error) string {
+	var silent unanswered
+	if errors.As(err, &silent) {
+		return host
+	}
+	return ""
+}
+
+// pace tells when a transfer brings less than is wanted.
+type pace struct {
+	limits Limits
+	since  time.Time
+	bytes  int64
+}
+
+// slow counts n bytes.
+func (p *pace) slow(n int) error {
+	p.bytes += int64(n)
+	if p.limits.Rate <= 0 || p.limits.RateOver <= 0 {
+		return nil
+	}
+	took := time.Since(p.since)
+	if took < p.limits.RateOver {
+		return nil
+	}
+	if rate := float64(p.bytes) / took.Seconds(); rate < float64(p.limits.Rate) {
+		return fmt.Errorf("the server sent %d bytes in the last %v; %d a second are wanted", p.bytes, took.Round(time.Millisecond), p.limits.Rate)
+	}
+	p.since, p.bytes = p.since.Add(took), 0
+	return nil
+}

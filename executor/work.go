@@ -1,0 +1,354 @@
+package executor
+
+import (
+	"errors"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/elasticjob-go/elasticjob/executor/pack"
+)
+
+// Every attempt works in a folder of its own, in which it finds its package: what it writes there neither reaches the
+// package, which others use, nor another attempt. The folder is made of real folders and of links to the package's files, so it
+// costs no copy. Links, and not hard links: a write through those would reach the package's own file, and each of them
+// changes the time that tells such a write.
+//
+// Most tasks leave the folder as it was. It is given to a later one then, since making and removing many files is slow.
+
+// view is what a working folder is made of, by real folder: what lies in it, with the target of each link, "" for a folder.
+type view struct {
+	folders []string // what contains others comes first; "" is the working folder itself
+	entries map[string]map[string]string
+}
+
+// viewEntries is how many entries of a package a working folder has as its own at most, beyond those of the package's top
+// folder. Folders that would exceed it are links to the package's: what is written there is written into the package.
+const viewEntries = 500
+
+// viewOf looks at a package, breadth first. Without one, the working folder is empty.
+func viewOf(root string) (*view, error) {
+	v := &view{entries: map[string]map[string]string{}}
+	seen := 0
+	for queue := []string{""}; len(queue) > 0; queue = queue[1:] {
+		dir := queue[0]
+		var found []fs.DirEntry
+		if root != "" {
+			var err error
+			if found, err = os.ReadDir(filepath.Join(root, dir)); err != nil {
+				return nil, err
+			}
+		}
+		if dir != "" && seen+len(found) > viewEntries {
+			parent, name := split(dir)
+			v.entries[parent][name] = filepath.Join(root, dir)
+			continue
+		}
+		seen += len(found)
+		v.folders = append(v.folders, dir)
+		entries := make(map[string]string, len(found))
+		v.entries[dir] = entries
+		for _, e := range found {
+			inside := filepath.Join(dir, e.Name())
+			entries[e.Name()] = filepath.Join(root, inside)
+			switch {
+			case e.IsDir():
+				entries[e.Name()] = ""
+				queue = append(queue, inside)
+			case e.Type()&fs.ModeSymlink != 0:
+				// A link within the package leads to the same place of the working folder.
+				to, err := os.Readlink(filepath.Join(root, inside))
+				if err != nil {
+					return nil, err
+				}
+				if filepath.IsLocal(filepath.Join(dir, to)) {
+					entries[e.Name()] = to
+				}
+			}
+		}
+	}
+	return v, nil
+}
+
+func split(inside string) (parent, name string) {
+	if parent = filepath.Dir(inside); parent == "." {
+		parent = ""
+	}
+	return parent, filepath.Base(inside)
+}
+
+// workFolder is a working folder with the stamps of its real folders, in the view's order, from when all was as it should be.
+type workFolder struct {
+	path   string
+	stamps []stamp
+}
+
+// untouched tells whether nothing was added to the folder, removed from it or exchanged in it.
+func (w *workFolder) untouched(v *view) bool {
+	if len(w.stamps) != len(v.folders) {
+		return false
+	}
+	for i, dir := range v.folders {
+		info, err := os.Lstat(filepath.Join(w.path, dir))
+		if err != nil || w.stamps[i] == (stamp{}) || stampOf(info) != w.stamps[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// restore makes the folder what the view says: it removes what doesn't belong there, and makes what is missing.
+func (w *workFolder) restore(v *view) error {
+	w.stamps = w.stamps[:0]
+	for _, dir := range v.folders {
+		path := filepath.Join(w.path, dir)
+		before, err := realFolder(path)
+		if err != nil {
+			return err
+		}
+		if err := restoreEntries(path, v.entries[dir]); err != nil {
+			return err
+		}
+		w.stamps = append(w.stamps, stampOf(before))
+	}
+	return nil
+}
+
+// realFolder makes sure that the path is a folder that this user can write to, and gives what was seen of it last.
+func realFolder(path string) (fs.FileInfo, error) {
+	info, err := os.Lstat(path)
+	if err == nil && !info.IsDir() {
+		if err = os.Remove(path); err == nil {
+			err = fs.ErrNotExist
+		}
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := os.MkdirAll(path, temporaryMode); err != nil {
+			return nil, err
+		}
+		return os.Lstat(path)
+	}
+	if err == nil && info.Mode().Perm() != temporaryMode {
+		if err := os.Chmod(path, temporaryMode); err != nil {
+			return nil, err
+		}
+		return os.Lstat(path)
+	}
+	return info, err
+}
+
+func restoreEntries(path string, want map[string]string) error {
+	found, err := os.ReadDir(path)
+	if err != nil {
+		return err
+	}
+	right := 0
+	for _, e := range found {
+		name := filepath.Join(path, e.Name())
+		if to, ok := want[e.Name()]; ok {
+			if to == "" && e.IsDir() {
+				right++
+				continue
+			}
+			if now, err := os.Readlink(name); to != "" && err == nil && now == to {
+				right++
+				continue
+			}
+		}
+		if err := pack.RemoveTree(name); err != nil {
+			return err
+		}
+	}
+	if right == len(want) {
+		return nil
+	}
+	for name, to := range want {
+		if to == "" {
+			continue // made when its turn comes
+		}
+		if err := os.Symlink(to, filepath.Join(path, name)); err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// inView gives the paths of a command in the working folder instead of those in the package, so that what a program
+// looks for beside itself is found in the working folder, where it may write.
+func inView(root, work, path string, args []string) (string, []string) {
+	if root == "" {
+		return path, args
+	}
+	move := func(text string) (string, bool) {
+		inside, ok := strings.CutPrefix(text, root+string(filepath.Separator))
+		if !ok {
+			return text, false
+		}
+		return filepath.Join(work, inside), true
+	}
+	program, _ := move(path)
+	for i, arg := range args {
+		if moved, ok := move(arg); ok {
+			args[i] = moved // the file, perhaps behind its interpreter
+			break
+		}
+	}
+	return program, args
+}
+
+// keepAs is the name under which the task's working folder is kept if so many failed ones are to be: "" if it hasn't
+// failed. It is asked when no process of the task is left.
+func (t *task) keepAs() string {
+	t.mu.Lock()
+	process := t.process
+	t.mu.Unlock()
+	if process == nil {
+		return "" // nothing was written
+	}
+	exit, ok := process.Exit()
+	if ok && (exit.Killed || exit.Status == 0 && exit.Signal == 0) {
+		return ""
+	}
+	return t.number
+}
+
+// workFolders are the working folders of an executor's tasks.
+type workFolders struct {
+	dir  string // of the folders in use, and of those that wait to be
+	kept string // of those of failed tasks
+	keep int    // how many of these
+	log  *slog.Logger
+
+	mu     sync.Mutex
+	pools  []*workPool // the one made last comes last
+	made   int
+	failed []string // oldest first
+}
+
+// workPool is what belongs to one package in one state.
+type workPool struct {
+	root, state string
+	view        *view
+	free        []workFolder
+}
+
+// workPools is how many packages, or roots in them, have folders that wait: those of an app before and after a change
+// of its package, with jobs that start in another place of it.
+const workPools = 4
+
+// take gives a folder with what is in root. The state is that of the package; an empty one is a package of this task alone.
+// What it gives back must be called when no process is left in it, with the name under which it is kept, or "".
+func (f *workFolders) take(root, state string) (path string, release func(keepAs string), err error) {
+	pool, err := f.pool(root, state)
+	if err != nil {
+		return "", nil, err
+	}
+	f.mu.Lock()
+	var w workFolder
+	if n := len(pool.free); n > 0 {
+		w, pool.free = pool.free[n-1], pool.free[:n-1]
+	} else {
+		f.made++
+		w.path = filepath.Join(f.dir, strconv.Itoa(f.made))
+	}
+	f.mu.Unlock()
+	if !w.untouched(pool.view) {
+		if err := w.restore(pool.view); err != nil {
+			f.remove(w.path)
+			return "", nil, err
+		}
+	}
+	return w.path, func(keepAs string) { f.put(pool, w, keepAs) }, nil
+}
+
+func (f *workFolders) pool(root, state string) (*workPool, error) {
+	f.mu.Lock()
+	i := slices.IndexFunc(f.pools, func(p *workPool) bool { return p.root == root && p.state == state })
+	if i >= 0 {
+		defer f.mu.Unlock()
+		return f.pools[i], nil
+	}
+	f.mu.Unlock()
+	v, err := viewOf(root)
+	if err != nil {
+		return nil, err
+	}
+	pool := &workPool{root: root, state: state, view: v}
+	if root != "" && state == "" {
+		return pool, nil // nobody will want it again
+	}
+	f.mu.Lock()
+	f.pools = append(f.pools, pool)
+	var old []workFolder
+	if n := len(f.pools) - workPools; n > 0 {
+		old = f.pools[0].free
+		f.pools[0].free = nil
+		f.pools = slices.Delete(f.pools, 0, 1)
+	}
+	f.mu.Unlock()
+	for _, w := range old {
+		f.remove(w.path)
+	}
+	return pool, nil
+}
+
+func (f *workFolders) put(pool *workPool, w workFolder, keepAs string) {
+	if keepAs != "" && f.keep > 0 {
+		f.keepFailed(w.path, keepAs)
+		return
+	}
+	touched := !w.untouched(pool.view)
+	f.mu.Lock()
+	again := slices.Contains(f.pools, pool)
+	f.mu.Unlock()
+	if !again {
+		f.remove(w.path)
+		return
+	}
+	if touched {
+		if err := w.restore(pool.view); err != nil {
+			f.log.Warn("a task's working folder can't be made ready for another one", "folder", w.path, "error", err)
+			f.remove(w.path)
+			return
+		}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	pool.free = append(pool.free, w)
+}
+
+// keepFailed keeps the folder of a failed task, and removes the oldest beyond the bound.
+func (f *workFolders) keepFailed(path, name string) {
+	to := filepath.Join(f.kept, name)
+	err := os.MkdirAll(f.kept, temporaryMode)
+	if err == nil {
+		_ = pack.RemoveTree(to) // which is a task's doing
+		err = os.Rename(path, to)
+	}
+	if err != nil {
+		f.log.Warn("a failed task's working folder can't be kept", "folder", path, "error", err)
+		f.remove(path)
+		return
+	}
+	f.log.Info("working folder of a failed task kept", "folder", to)
+	f.mu.Lock()
+	f.failed = append(f.failed, to)
+	n := max(len(f.failed)-f.keep, 0)
+	old := slices.Clone(f.failed[:n])
+	f.failed = slices.Delete(f.failed, 0, n)
+	f.mu.Unlock()
+	for _, path := range old {
+		f.remove(path)
+	}
+}
+
+func (f *workFolders) remove(path string) {
+	if err := pack.RemoveTree(path); err != nil {
+		f.log.Warn("a task's working folder can't be removed", "folder", path, "error", err)
+	}
+}

@@ -1,0 +1,198 @@
+package executor
+
+import (
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// shown lists what a folder holds, without following links.
+func shown(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || path == dir {
+			return err
+		}
+		found[path[len(dir)+1:]] = d.Type().String()
+		if to, err := os.Readlink(path); err == nil {
+			found[path[len(dir)+1:]] = to
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+func write(t *testing.T, root string, files ...string) {
+	t.Helper()
+	for _, file := range files {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(root, file)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(root, file), nil, 0o444); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestWorkFolderIsAsItShouldBe: whatever a task did to its working folder, while it had it or afterwards, the next task
+// that gets it finds the package and nothing else.
+func TestWorkFolderIsAsItShouldBe(t *testing.T) {
+	t.Parallel()
+	for name, spoil := range map[string]func(path string) error{
+		"nothing":       func(string) error { return nil },
+		"added":         func(path string) error { return os.WriteFile(filepath.Join(path, "a/new"), nil, 0o644) },
+		"a folder":      func(path string) error { return os.MkdirAll(filepath.Join(path, "new/and/more"), 0o755) },
+		"closed":        func(path string) error { return os.Chmod(filepath.Join(path, "a"), 0) },
+		"open":          func(path string) error { return os.Chmod(path, 0o777) },
+		"link removed":  func(path string) error { return os.Remove(filepath.Join(path, "run")) },
+		"all removed":   os.RemoveAll,
+		"half removed":  func(path string) error { return os.RemoveAll(filepath.Join(path, "a")) },
+		"other link":    func(path string) error { return relink(filepath.Join(path, "run"), "/bin/sh") },
+		"a file":        func(path string) error { return refile(filepath.Join(path, "a/b/c")) },
+		"link's folder": func(path string) error { return relink(filepath.Join(path, "a"), "/tmp") },
+		"a link":        func(path string) error { return relink(path, "/tmp") },
+		"its time": func(path string) error {
+			old := time.Now().Add(-time.Hour)
+			return os.Chtimes(path, old, old)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			root := t.TempDir()
+			write(t, root, "run", "a/b/c", "a/d")
+			if err := os.Symlink("a/b", filepath.Join(root, "within")); err != nil {
+				t.Fatal(err)
+			}
+			want := map[string]string{"run": root + "/run", "a": "d---------", "a/b": "d---------", "a/b/c": root + "/a/b/c", "a/d": root + "/a/d", "within": "a/b"}
+			works := workFolders{dir: filepath.Join(t.TempDir(), "work"), log: slog.New(slog.DiscardHandler)}
+			begin := time.Now()
+			for i := 0; i < 3 || time.Since(begin) < 2*settled; i++ { // so that folders without and with a stamp are met
+				for range 2 {
+					path, release, err := works.take(root, "state")
+					if err != nil {
+						t.Fatal(err)
+					}
+					if diff := cmp.Diff(want, shown(t, path)); diff != "" {
+						t.Fatalf("round %d (-want +got):\n%s", i, diff)
+					}
+					if info, err := os.Lstat(path); err != nil || info.Mode() != fs.ModeDir|temporaryMode {
+						t.Fatal(info, err)
+					}
+					if i%2 == 0 {
+						if err := spoil(path); err != nil {
+							t.Fatal(err)
+						}
+					}
+					release("")
+					if _, err := os.Lstat(path); err == nil && i%3 == 0 {
+						if err := spoil(path); err != nil {
+							t.Fatal(err)
+						}
+					}
+				}
+			}
+			if works.made != 1 {
+				t.Errorf("made %d folders", works.made)
+			}
+		})
+	}
+}
+
+func relink(path, to string) error {
+	if err := os.RemoveAll(path); err != nil {
+		return err
+	}
+	return os.Symlink(to, path)
+}
+
+func refile(path string) error {
+	if err := os.Remove(path); err != nil {
+		return err
+	}
+	return os.WriteFile(path, []byte("other"), 0o644)
+}
+
+// TestLargePackageIsLinked: a package's folders that hold more than a working folder is to have are links to them.
+func TestLargePackageIsLinked(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	write(t, root, "run", "few/a", "few/deep/b")
+	for i := range viewEntries {
+		write(t, root, fmt.Sprint("many/", i))
+	}
+	works := workFolders{dir: filepath.Join(t.TempDir(), "work"), log: slog.New(slog.DiscardHandler)}
+	path, _, err := works.take(root, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{"run": root + "/run", "few": "d---------", "few/a": root + "/few/a", "few/deep": "d---------", "few/deep/b": root + "/few/deep/b", "many": root + "/many"}
+	if diff := cmp.Diff(want, shown(t, path)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestWorkFoldersOfOldPackagesGo: a package that isn't used any more has no folders on the disk.
+func TestWorkFoldersOfOldPackagesGo(t *testing.T) {
+	t.Parallel()
+	works := workFolders{dir: filepath.Join(t.TempDir(), "work"), log: slog.New(slog.DiscardHandler)}
+	root := t.TempDir()
+	write(t, root, "run")
+	late := func(string) {}
+	for i := range 3 * workPools {
+		_, release, err := works.take(root, fmt.Sprint("state ", i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 {
+			late = release // it runs on
+			continue
+		}
+		release("")
+	}
+	late("")
+	if found, err := os.ReadDir(works.dir); err != nil || len(found) != workPools {
+		t.Errorf("%d folders, %v", len(found), err)
+	}
+}
+
+func BenchmarkWorkFolder(b *testing.B) {
+	for _, files := range []int{1, 10, 100, 400} {
+		for name, leaves := range map[string]bool{"left as it was": false, "written to": true} {
+			b.Run(fmt.Sprintf("%d files, %s", files, name), func(b *testing.B) {
+				root := b.TempDir()
+				for i := range files {
+					path := filepath.Join(root, fmt.Sprint(i%10), fmt.Sprint(i))
+					if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+						b.Fatal(err)
+					}
+					if err := os.WriteFile(path, nil, 0o444); err != nil {
+						b.Fatal(err)
+					}
+				}
+				works := workFolders{dir: filepath.Join(b.TempDir(), "work"), log: slog.New(slog.DiscardHandler)}
+				for b.Loop() {
+					path, release, err := works.take(root, "state")
+					if err != nil {
+						b.Fatal(err)
+					}
+					if leaves {
+						if err := os.WriteFile(filepath.Join(path, "state"), nil, 0o644); err != nil {
+							b.Fatal(err)
+						}
+					}
+					release("")
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,56 @@
+package mesos_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/elasticjob-go/elasticjob/test/internal/system"
+)
+
+// TestNewReleaseIsFetched: agents keep the executor's binary in their cache, and start a new release's executors from the new one,
+// whatever they have of an old one; also the second time, when both are kept.
+func TestNewReleaseIsFetched(t *testing.T) {
+	both(t, system.Setup{Agents: 1}, func(t *testing.T, c *system.Cluster) {
+		release := func(name string) string {
+			build, err := os.ReadFile(filepath.Join(bin.Dir, "executor"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			dir := t.TempDir()
+			if err := os.WriteFile(filepath.Join(dir, "executor"), append(build, name...), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			return dir
+		}
+		first, second := release("release one"), release("release two")
+		// runs runs a job of a new app, and counts the executors of a release then.
+		runs := func(app, release string, want int) {
+			t.Helper()
+			c.App(app, only(":"), nil)
+			c.Job(app, app, nil)
+			c.Run(app, "FINISHED")
+			n := 0
+			for _, pid := range c.Executors() {
+				program, err := os.ReadFile(fmt.Sprintf("/proc/%d/exe", pid))
+				if err == nil && strings.HasSuffix(string(program), release) { // it may be one that just ends
+					n++
+				}
+			}
+			if n != want {
+				t.Errorf("%d executors of %s, want %d", n, release, want)
+			}
+		}
+		c.StartServer(1, "--executor-dir", first)
+		c.AwaitLeader()
+		runs("one", "release one", 1)
+		runs("more_of_one", "release one", 2)
+		c.StopServer(1)
+		c.StartServer(1, "--executor-dir", second)
+		c.AwaitLeader()
+		runs("two", "release two", 1)
+		runs("more_of_two", "release two", 2)
+	})
+}

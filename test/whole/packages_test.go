@@ -1,0 +1,93 @@
+package whole_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/elasticjob-go/elasticjob/test/internal/system"
+)
+
+// TestL8PackageHostHangs: a run whose package's host accepts and never answers fails with that reason within the time that a first
+// byte may take. The next one waits for the host's turn, and says so, until the host answers.
+func TestL8PackageHostHangs(t *testing.T) {
+	m := start(t, "--executor-limit", "package-first-byte=500ms")
+	var answers atomic.Bool
+	host := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !answers.Load() {
+			<-r.Context().Done()
+			return
+		}
+		_, _ = w.Write([]byte(script(":")))
+	}))
+	t.Cleanup(host.Close)
+	name := strings.TrimPrefix(host.URL, "http://")
+	m.App("hangs", nil, system.Doc{"appURL": host.URL + "/start.sh", "bootstrapScript": "start.sh"})
+	m.Job("hangs", "hangs", nil)
+	if s := m.Run("hangs", "FAILED").Shards[0]; !strings.Contains(s.FailureCause, "the server sent nothing of it within 500ms") {
+		t.Errorf("the cause is %q", s.FailureCause)
+	}
+	m.Job("often", "hangs", system.Doc{"cron": "* * * * * ?"})
+	m.Until("a run waits for the host", func() string {
+		waiting := m.Explain("often").Waiting
+		for _, w := range waiting {
+			if strings.Contains(w.Reason, "its package can't be fetched: "+name+" did not answer") {
+				return ""
+			}
+		}
+		return fmt.Sprintf("these wait: %+v", waiting)
+	})
+	answers.Store(true)
+	m.Until("it runs again", func() string {
+		if n := m.Metric("elasticjob_tasks_finished_total"); n == "0" {
+			return "it does not"
+		}
+		return ""
+	})
+}
+
+// TestExecutorsShareOneBinary: an executor that starts for each run takes no room for its binary, and the sandboxes of those
+// that ended are bounded.
+func TestExecutorsShareOneBinary(t *testing.T) {
+	const kept = 50
+	m := start(t, "--executor-idle", "0")
+	m.App("a", only(":"), nil)
+	m.Job("j", "a", nil)
+	const runs = kept + 10
+	for range runs {
+		m.Run("j", "FINISHED")
+	}
+	m.Until("no executor is left", func() string { return strings.Trim(fmt.Sprint(m.Executors()), "[]") })
+	m.Until("the newest sandboxes are left, with one binary", func() string {
+		found, err := filepath.Glob(filepath.Join(m.Dir, "cluster", "work", "slaves", "*", "frameworks", "*", "executors", "a@*", "runs", "*", "executor"))
+		if err != nil {
+			m.Fatal(err)
+		}
+		var first os.FileInfo
+		n := 0
+		for _, path := range found {
+			if filepath.Base(filepath.Dir(path)) == "latest" {
+				continue
+			}
+			info, err := os.Stat(path)
+			if err != nil {
+				return err.Error() // it was just removed
+			}
+			if first == nil {
+				first = info
+			}
+			if n++; !os.SameFile(first, info) {
+				m.Fatalf("%s is a copy", path)
+			}
+		}
+		if n != kept {
+			return fmt.Sprintf("%d of %d are left", n, runs)
+		}
+		return ""
+	})
+}
