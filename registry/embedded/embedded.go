@@ -30,6 +30,7 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 	berrors "go.etcd.io/bbolt/errors"
+	"golang.org/x/sys/unix"
 
 	"github.com/elasticjob-go/elasticjob/registry"
 )
@@ -186,9 +187,11 @@ func (r *Registry) openBolt() error {
 	return err
 }
 
-// closeFiles gives the file up where bbolt can't: its lock goes with it.
+// closeFiles gives the file up where bbolt can't. Its lock would stay as long as its pages are mapped, which they are to the
+// end of this process.
 func (r *Registry) closeFiles() {
 	for _, f := range r.files {
+		_ = unix.Flock(int(f.Fd()), unix.LOCK_UN)
 		_ = f.Close()
 	}
 }
