@@ -67,7 +67,7 @@ type Core struct {
 	flow        flowState
 	timing      reviveTiming
 	reservation *reservation
-	lastTurn    map[string]time.Time // when the last reservation of an execution ended in vain
+	lastTurn    map[string]time.Time // when the last reservation of an execution ended without a launch
 	acceptSeq   int64
 	accepts     map[int64]*sentAccept
 	draining    bool
@@ -138,7 +138,7 @@ type agentState struct {
 	id, host, url string
 	// capacity is the most ever seen free plus used by us.
 	capacity app.Resources
-	// room is capacity, measured again when a turn in vain says that it was thought too large (rule L2).
+	// room is capacity, measured again when a turn without a launch says that it was thought too large (rule L2).
 	room app.Resources
 	// registered is set when this very master has had it in this session.
 	registered bool

@@ -10,7 +10,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/wire"
 )
 
-// A host that accepts connections and never answers, or none at all, keeps every attempt whose package it has waiting in vain,
+// A host that accepts connections and never answers, or none at all, keeps every attempt whose package it has waiting for nothing,
 // with the attempt's CPU and memory, for as long as a fetch is given. So a host that was found unreachable gets no more room than
 // one execution at a time needs to find out whether it is back, with growing pauses (rule L8). An app that was fetched from
 // it before is tried only if a fetch of its own has failed since: it may be in the agents' caches.

@@ -84,7 +84,7 @@ func (c *Core) measureAgain(agents map[string]bool) {
 	}
 }
 
-// waitsSince is by what those who wait for a reservation are ordered: their age. Who had one that ended in vain comes after
+// waitsSince is by what those who wait for a reservation are ordered: their age. Who had one that ended without a launch comes after
 // those that waited by then, and before all that came later.
 func (c *Core) waitsSince(e *execution) time.Time {
 	if last := c.lastTurn[e.ID]; last.After(e.Made) {

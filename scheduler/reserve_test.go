@@ -60,7 +60,7 @@ func TestL2AJobThatNeedsMuchRoomRunsInACrowdedCluster(t *testing.T) {
 	}
 }
 
-// What was drained for a reservation that ended in vain is not handed out before the next one begins.
+// What was drained for a reservation that ended without a launch is not handed out before the next one begins.
 func TestL2WhatWasDrainedIsForTheNextReservation(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
