@@ -21,6 +21,7 @@ import (
 	mesosexec "github.com/mesos/mesos-go/api/v1/lib/executor"
 	"go.uber.org/goleak"
 
+	"github.com/elasticjob-go/elasticjob/executor/pack"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
 
@@ -142,6 +143,9 @@ func newAgentOver(t testing.TB, secure *tls.Config, work string, options ...opti
 			t.Logf("executor's log:\n%s", text)
 		}
 		mustBeEmpty(t, a.cmd.Process.Pid)
+		if err := pack.RemoveTree(a.sandbox); err != nil { // also what a task has closed
+			t.Error(err)
+		}
 	})
 	a.until("subscription", func() bool { return len(a.subscribed) > 0 })
 	return a

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/elasticjob-go/elasticjob/executor/pack"
 )
 
 // shown lists what a folder holds, without following links.
@@ -75,6 +77,11 @@ func TestWorkFolderIsAsItShouldBe(t *testing.T) {
 			}
 			want := map[string]string{"run": root + "/run", "a": "d---------", "a/b": "d---------", "a/b/c": root + "/a/b/c", "a/d": root + "/a/d", "within": "a/b"}
 			works := workFolders{dir: filepath.Join(t.TempDir(), "work"), log: slog.New(slog.DiscardHandler)}
+			t.Cleanup(func() {
+				if err := pack.RemoveTree(works.dir); err != nil { // what was closed last
+					t.Error(err)
+				}
+			})
 			begin := time.Now()
 			for i := 0; i < 3 || time.Since(begin) < 2*settled; i++ { // so that folders without and with a stamp are met
 				for range 2 {

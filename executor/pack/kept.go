@@ -31,14 +31,7 @@ func seal(ctx context.Context, dir string) (inventory, error) {
 			paths = append(paths, path)
 			paths = paths[:min(len(paths), few+1)]
 		}
-		if !d.Type().IsRegular() {
-			return nil
-		}
-		info, err := d.Info()
-		if err != nil {
-			return err
-		}
-		return os.Chmod(path, info.Mode().Perm()&^0o222)
+		return protect(path, d)
 	})
 	if err != nil {
 		return inventory{}, err
@@ -54,6 +47,28 @@ func seal(ctx context.Context, dir string) (inventory, error) {
 		return inventory{}, err
 	}
 	return takeInventory(ctx, dir)
+}
+
+// protect takes the write bits from a regular file.
+func protect(path string, d fs.DirEntry) error {
+	if !d.Type().IsRegular() {
+		return nil
+	}
+	info, err := d.Info()
+	if err != nil {
+		return err
+	}
+	return os.Chmod(path, info.Mode().Perm()&^0o222)
+}
+
+// protectAll does so with all files of a package that is not kept.
+func protectAll(dir string) error {
+	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		return protect(path, d)
+	})
 }
 
 func withFile(path string, do func(*os.File) error) error {

@@ -298,6 +298,11 @@ func (s *Store) alone(ctx context.Context, source Source) (Package, error) {
 	if err == nil {
 		err = s.unpack(ctx, source, file, filepath.Join(dir, "package"))
 	}
+	if err == nil {
+		if protectErr := protectAll(filepath.Join(dir, "package")); protectErr != nil {
+			err = &Error{Phase: Unpack, URL: shown(source.URL), Err: protectErr}
+		}
+	}
 	if err != nil {
 		remove()
 		return Package{}, err

@@ -112,7 +112,6 @@ func (a *agent) announce(x *executor, t *task) {
 
 func (a *agent) beginOnceTaken(x *executor, t *task) {
 	if len(t.pending) > 0 && a.mayStart(x, t) {
-		a.w.count(BeginHeldBack)
 		a.w.after(100*time.Millisecond, func() { a.beginOnceTaken(x, t) })
 		return
 	}

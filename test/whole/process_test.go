@@ -61,7 +61,11 @@ echo "umask $(umask)"`), nil)
 			"MY_OWN": "mine", "LEDGER": m.LedgerPath, "PYTHONDONTWRITEBYTECODE": "1",
 			"ELASTICJOB_WORK_DIR": got["ELASTICJOB_WORK_DIR"], "ELASTICJOB_PACKAGE_DIR": got["ELASTICJOB_PACKAGE_DIR"],
 		}
-		if content := filepath.Join(m.Dir, "cluster", "work", "elasticjob-cache", "content"); filepath.Dir(want["ELASTICJOB_PACKAGE_DIR"]) != content || !strings.HasPrefix(want["ELASTICJOB_WORK_DIR"], m.Dir) {
+		cache := "elasticjob-cache"
+		if uid := os.Getuid(); uid != 0 {
+			cache += fmt.Sprint("-", uid)
+		}
+		if content := filepath.Join(m.Dir, "cluster", "work", cache, "content"); filepath.Dir(want["ELASTICJOB_PACKAGE_DIR"]) != content || !strings.HasPrefix(want["ELASTICJOB_WORK_DIR"], m.Dir) {
 			t.Errorf("the package is %q, not in %s; the working folder %q", want["ELASTICJOB_PACKAGE_DIR"], content, want["ELASTICJOB_WORK_DIR"])
 		}
 		delete(got, "_") // the shell's own
