@@ -76,10 +76,8 @@ func (h hostile) get(t *testing.T, place string, source pack.Source) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !source.Cache { // what is kept has other modes
-			if diff := cmp.Diff(h.tree, tree(t, got.Dir)); diff != "" {
-				t.Errorf("package (-want +got):\n%s", diff)
-			}
+		if diff := cmp.Diff(h.tree, tree(t, got.Dir)); diff != "" {
+			t.Errorf("package, kept %v (-want +got):\n%s", source.Cache, diff)
 		}
 		got.Release()
 	} else {
@@ -160,7 +158,7 @@ func symlink(name, to string) entry { return entry{name: name, link: to, kind: t
 
 func hardlink(name, to string) entry { return entry{name: name, link: to, kind: tar.TypeLink} }
 
-const isX = "-rw-r--r-- x"
+const isX = "-r--r--r-- x"
 
 // TestHostileNames: entries whose names lead out, or are no names.
 func TestHostileNames(t *testing.T) {
@@ -230,10 +228,10 @@ func TestHostileLinks(t *testing.T) {
 		{name: "replaced by a file", data: tarOf(t, symlink("l", "real"), plain("l")), tree: map[string]string{"l": isX}},
 		{name: "replaced by a link", data: tarOf(t, plain("f"), symlink("l", "f"), symlink("l", "nowhere")), tree: map[string]string{"f": isX, "l": "-> nowhere"}},
 		{name: "file replaced by a link, then written", data: tarOf(t, plain("l"), plain("f"), symlink("l", "f"), entry{name: "l", content: "new", mode: 0o600}),
-			tree: map[string]string{"f": isX, "l": "-rw-r--r-- new"}},
+			tree: map[string]string{"f": isX, "l": "-r--r--r-- new"}},
 		{name: "hard link to itself", data: tarOf(t, plain("f"), hardlink("f", "./f")), tree: map[string]string{"f": isX}},
 		{name: "hard link, then the name written again", data: tarOf(t, plain("f"), hardlink("h", "f"), entry{name: "f", content: "new", mode: 0o644}),
-			tree: map[string]string{"f": "-rw-r--r-- new", "h": isX}},
+			tree: map[string]string{"f": "-r--r--r-- new", "h": isX}},
 		{name: "nowhere inside", data: tarOf(t, plain("f"), symlink("l", "no/such/file")), tree: map[string]string{"f": isX, "l": "-> no/such/file"}},
 		{name: "to the package itself", data: tarOf(t, plain("f"), symlink("a/l", "..")), tree: map[string]string{"f": isX, "a": "drwxr-xr-x", "a/l": "-> .."}},
 		{name: "nowhere, and a folder", data: tarOf(t, symlink("l", "nowhere"), plain("l/f")), want: "a link that leads nowhere and a folder"},
@@ -264,12 +262,12 @@ func TestHostileEntries(t *testing.T) {
 		{name: "folder twice", data: tarOf(t, folder("a/"), plain("a/f"), folder("./a")), tree: map[string]string{"a": "drwxr-xr-x", "a/f": isX}},
 		{name: "zip file twice", file: "p.zip", data: zipOf(t, entry{name: "a", content: "old"}, plain("a")), tree: map[string]string{"a": isX}},
 		{name: "case", data: tarOf(t, entry{name: "RUN.sh", content: "X", mode: 0o755}, plain("run.sh"), plain("Run.sh/x")),
-			tree: map[string]string{"RUN.sh": "-rwxr-xr-x X", "run.sh": isX, "Run.sh": "drwxr-xr-x", "Run.sh/x": isX}},
+			tree: map[string]string{"RUN.sh": "-r-xr-xr-x X", "run.sh": isX, "Run.sh": "drwxr-xr-x", "Run.sh/x": isX}},
 		{name: "names that aren't UTF-8", data: paxTar(t, ""), tree: map[string]string{"\xff\xfe.sh": isX}},
 		{name: "control characters", data: tarOf(t, plain("a\nb\x1b[31m")), tree: map[string]string{"a\nb\x1b[31m": isX}},
 		{name: "set-user-id, set-group-id and sticky", data: tarOf(t, entry{name: "s", content: "x", mode: 0o7777}, entry{name: "d/", kind: tar.TypeDir, mode: 0o7777}),
-			tree: map[string]string{"s": "-rwxr-xr-x x", "d": "drwxr-xr-x"}},
-		{name: "zip set-user-id", file: "p.zip", data: zipMode(t, fs.ModeSetuid|fs.ModeSetgid|0o755), tree: map[string]string{"e": "-rwxr-xr-x x"}},
+			tree: map[string]string{"s": "-r-xr-xr-x x", "d": "drwxr-xr-x"}},
+		{name: "zip set-user-id", file: "p.zip", data: zipMode(t, fs.ModeSetuid|fs.ModeSetgid|0o755), tree: map[string]string{"e": "-r-xr-xr-x x"}},
 		{name: "nobody may read it", data: tarOf(t, folder("d/"), entry{name: "d/f", content: "x"}, entry{name: "d/", kind: tar.TypeDir}),
 			tree: map[string]string{"d": "drwxr-xr-x", "d/f": isX}},
 		{name: "GNU long name", data: tarFormat(t, tar.FormatGNU, strings.Repeat("n", 200)+"/"+strings.Repeat("m", 200)),
