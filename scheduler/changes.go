@@ -139,7 +139,10 @@ func (c *Core) settle(j *jobState) {
 	}
 	if !j.isStored || j.stored.Schedule != want.Schedule || j.stored.Off != want.Off {
 		// Registered, enabled, or its schedule changed: fires are made from now (rule F2).
-		j.since = c.now
+		// Never from an earlier moment than before: the clock may have been ahead, and the fires up to then are made.
+		if c.now.After(j.since) {
+			j.since = c.now
+		}
 		want.Since, want.Fires = j.since, j.stored.Fires
 		j.stored, j.isStored = want, true
 		c.dirty.job(j.name)
