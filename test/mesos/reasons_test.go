@@ -103,7 +103,8 @@ var reasons = []reason{
 		name: "executor doesn't come back to its agent", state: "LOST", cause: []string{"REASON_EXECUTOR_REREGISTRATION_TIMEOUT"},
 		provoke: func(_ *testing.T, c *system.Cluster) string {
 			h := hold(c)
-			for _, pid := range c.Executors() {
+			// In this order: each of the two continues the other, unless it is stopped itself.
+			for _, pid := range append(c.Executors(), c.Guards()...) {
 				if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 					c.Fatal(err)
 				}
