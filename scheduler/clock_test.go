@@ -55,3 +55,54 @@ func TestX9AnIdleExecutorIsNotKeptForAsLongAsTheClockWasAhead(t *testing.T) {
 		t.Errorf("idle for %s, and kept", s.opt.ExecutorIdle)
 	}
 }
+
+// A clock that was ahead is set right, and a job whose fires of that time were made is disabled and enabled: they are not
+// made again.
+func TestF2FiresThatWereMadeAheadAreNotMadeAgain(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.opt.FiresPerStep = 2
+	s.restart()
+	s.app()
+	for i := range 10 {
+		s.job(oneShard, everyFiveSeconds, func(j *jobs.Config) { j.JobName, j.Misfire = fmt.Sprint("j", i), true })
+	}
+	s.until(time.Minute)
+	right := s.now
+	s.after(time.Hour)
+	since := s.core.jobs["j0"].since
+	if s.core.gap == nil || !since.After(right) {
+		t.Fatal("the first job's part of the gap is not crossed, or all of it is")
+	}
+	s.now = right
+	s.step()
+	s.apply(s.core.planDisableJob("j0", true))
+	s.apply(s.core.planDisableJob("j0", false))
+	if now := s.core.jobs["j0"].since; now.Before(since) {
+		t.Errorf("fires are made from %s on, and were made up to %s", now, since)
+	}
+}
+
+// The clock is set back while the fires of one moment are being made: no offer is held for the rest of them meanwhile.
+func TestNoOfferIsHeldForFiresThatTheClockHasPutOff(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.opt.FiresPerStep = 2
+	s.restart()
+	s.app()
+	for i := range 10 {
+		s.job(oneShard, everyFiveSeconds, func(j *jobs.Config) { j.JobName = fmt.Sprint("j", i) })
+	}
+	for end := s.now.Add(time.Minute); s.core.pendingFire == nil; s.after(100 * time.Millisecond) {
+		if s.now.After(end) {
+			t.Fatal("no moment's fires take more than one step")
+		}
+	}
+	if _, _, all := s.core.upcoming(s.now.Add(time.Second)); !all {
+		t.Error("nothing is held for fires that are being made")
+	}
+	s.after(-time.Hour)
+	if _, _, all := s.core.upcoming(s.now.Add(time.Second)); all || s.core.pendingFire == nil {
+		t.Errorf("all offers are held: %v; fires are left of the moment: %v", all, s.core.pendingFire != nil)
+	}
+}

@@ -146,7 +146,7 @@ func (c *Core) findNeed() {
 // too much of it. A fire whose job still runs then makes no demand: it is dropped, or waits for that run's end.
 // Shards that start together are demanded one by one, so that some of the room is held while the rest is still on its way.
 func (c *Core) upcoming(upTo time.Time) (ds []offers.Demand, at []time.Time, all bool) {
-	if c.pendingFire != nil {
+	if c.pendingFire != nil && !c.pendingFire.at.After(upTo) { // later than that after the clock was set back
 		return nil, nil, true // it is being made, in this step and the next ones
 	}
 	going := c.going()
