@@ -79,7 +79,11 @@ func (s *server) stop() error {
 }
 
 func (s *server) post(path string, body any) error {
-	data, err := json.Marshal(body)
+	var data []byte
+	var err error
+	if body != nil {
+		data, err = json.Marshal(body)
+	}
 	if err != nil {
 		return err
 	}
