@@ -72,6 +72,8 @@ test-root: ## the tests that only root can run, such as with small disks and oth
 	$(GO) test -race -timeout 10m -count=1 -v -run '^TestAsRoot' $$packages >"$$out" 2>&1 || { cat "$$out"; exit 1; }; \
 	grep -E '^(---|ok)' "$$out"; \
 	if grep -E -- '--- SKIP' "$$out"; then echo "a test for root was skipped as root" >&2; exit 1; fi
+	@# The agent limits memory only as root, with cgroups of version 1.
+	@if $(HAVE_MESOS); then $(GO) test -race -timeout 10m -count=1 -v -run '^TestReasons$$/over_the_memory_limit' ./test/mesos | grep -E '^ *(---|ok|FAIL)|_test.go'; fi
 
 .PHONY: test-mesos
 test-mesos: prepare ## the tests on a real Mesos, that of MESOS_HOME, and the same ones on cluster/local
