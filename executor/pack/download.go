@@ -190,7 +190,7 @@ func (t *transfer) once(ctx context.Context) error {
 		return errUnchanged
 	case response.StatusCode == http.StatusPartialContent && resume:
 		if err := t.goesOn(response.Header); err != nil {
-			t.got = version{} // begin anew
+			t.got = version{} // from the beginning
 			return err
 		}
 	case response.StatusCode == http.StatusOK:
@@ -202,7 +202,7 @@ func (t *transfer) once(ctx context.Context) error {
 	case response.StatusCode == http.StatusTooManyRequests, response.StatusCode == http.StatusRequestTimeout:
 		return fmt.Errorf("the server answers %s", response.Status)
 	case response.StatusCode == http.StatusRequestedRangeNotSatisfiable && resume:
-		t.got = version{} // begin anew
+		t.got = version{} // from the beginning
 		return fmt.Errorf("the server answers %s", response.Status)
 	default:
 		return permanent{fmt.Errorf("the server answers %s", response.Status)}

@@ -223,7 +223,7 @@ func checkWhole(path string, options bolt.Options) error {
 }
 
 func damaged(how string) error {
-	return fmt.Errorf("%w: the file is damaged (%s): bring back a copy of it, or move it away, with all that is beside it, to begin anew", registry.ErrUnusable, how)
+	return fmt.Errorf("%w: the file is damaged (%s): bring back a copy of it, or move it away, with all that is beside it, to start with a new, empty one", registry.ErrUnusable, how)
 }
 
 // syncFolder makes a new file's name durable.

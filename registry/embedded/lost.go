@@ -76,7 +76,7 @@ func (r *Registry) fail(why error) {
 	r.log.Error("the registry can't be used any more: no change is taken", "file", r.path, "err", why)
 }
 
-// checkNew refuses to begin anew where there was a registry: what a killed process leaves beside the file says so.
+// checkNew refuses to make a new registry where there was a registry: what a killed process leaves beside the file says so.
 func checkNew(path string) error {
 	info, err := os.Stat(path)
 	how := "is empty"
@@ -89,6 +89,6 @@ func checkNew(path string) error {
 	if _, err := os.Stat(holderPath(path)); err != nil {
 		return nil
 	}
-	return fmt.Errorf("%w: the file %s, though %s shows that there was one: bring back a copy of it, or remove %s to begin anew, without any app or job",
+	return fmt.Errorf("%w: the file %s, though %s shows that there was one: bring back a copy of it, or remove %s to start with a new, empty one, without any app or job",
 		registry.ErrUnusable, how, holderPath(path), holderPath(path))
 }
