@@ -26,7 +26,7 @@ import (
 //	kill task TASK, kill execution ID
 //	offer AGENT cpus= mem= [runs=EXECUTOR,…] [goes-in=DURATION], rescind OFFER
 //	accept answered|refused|lost           all ACCEPTs under way; lost ends the session
-//	update TASK STATE [from= reason= message= cause= exit=] [again]
+//	update TASK STATE [from= reason= message= cause= exit= supervisor=lost] [again]
 //	failure agent AGENT, failure executor EXECUTOR
 //	session ended [removed] [reason=], session began [master=]
 //	wait DURATION, clock ±DURATION         time passes; the wall clock is set
@@ -332,7 +332,8 @@ func (s *scene) cmdUpdate(w *words) error {
 		exit := int(w.number("exit", 0))
 		status.ExitStatus = &exit
 	}
-	if status.Cause != "" || status.ExitStatus != nil {
+	status.SupervisorLost = w.option("supervisor", "") == "lost"
+	if status.Cause != "" || status.ExitStatus != nil || status.SupervisorLost {
 		data, err := status.Encode()
 		if err != nil {
 			return err

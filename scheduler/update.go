@@ -207,6 +207,9 @@ func (c *Core) terminal(ref taskRef, u cluster.Update) {
 	}
 	c.readEnd(s, u)
 	if st, ok := wire.DecodeStatus(u.Data); ok && u.Source == cluster.FromExecutor {
+		if x := c.executors[s.Executor]; x != nil && st.SupervisorLost {
+			c.closeExecutor(x) // it ends, and would take with it what is launched on it now
+		}
 		c.learnPackage(ref, st)
 		switch {
 		case st.Unreachable != "":
