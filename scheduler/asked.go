@@ -1,8 +1,8 @@
 package scheduler
 
-// reconcileAsked asks about all live tasks, or for all that the master knows
+// reconcileRequested asks about all live tasks, or for all that the master knows
 // of, because an operator wants to.
-func (c *Core) reconcileAsked(e ReconcileAsked) {
+func (c *Core) reconcileRequested(e ReconcileRequested) {
 	reply := Reply{Token: e.Token}
 	switch {
 	case !c.session.open:

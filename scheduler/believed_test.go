@@ -13,7 +13,7 @@ func needsTwoAgents(j *jobs.Config) { j.CPUCount = 3 }
 
 // offerOf is an offer that a session told of, whichever it was.
 func offerOf(session int64, id, agent string, cpus float64) Event {
-	return Told{Session: session, Event: cluster.Offers{Offers: []cluster.Offer{{
+	return ClusterEvent{Session: session, Event: cluster.Offers{Offers: []cluster.Offer{{
 		ID: id, AgentID: agent, Hostname: agent, AgentURL: "http://" + agent + ":5051",
 		Resources: cluster.Resources(app.NewResources(cpus, 8192)),
 	}}}}

@@ -24,16 +24,16 @@ func (c *Core) appChanged(e AppChanged) {
 		if a == nil {
 			return
 		}
-		c.forgetTroubles(a)
+		c.forgetStartFailures(a)
 		delete(c.apps, e.Name)
 		for _, j := range a.jobs {
-			c.settle(j)
+			c.applyJobState(j)
 		}
-		c.outliveExecutors(e.Name)
+		c.checkObsolete(e.Name)
 		return
 	}
 	if a == nil {
-		a = &appState{name: e.Name, jobs: map[string]*jobState{}, starts: map[string]*startTrouble{}}
+		a = &appState{name: e.Name, jobs: map[string]*jobState{}, starts: map[string]*startFailure{}}
 		c.apps[e.Name] = a
 		for _, j := range c.jobs {
 			if j.cfg != nil && j.cfg.AppName == e.Name {
@@ -41,26 +41,26 @@ func (c *Core) appChanged(e AppChanged) {
 			}
 		}
 	}
-	kind := executorKind(*e.Config)
-	if kind != a.kind {
-		c.forgetTroubles(a)
+	kind := executorKey(*e.Config)
+	if kind != a.executorKey {
+		c.forgetStartFailures(a)
 		c.matchAgain = true
 	}
-	a.cfg, a.version, a.disabled, a.kind, a.notes = *e.Config, e.Version, e.Disabled, kind, e.Notes
-	c.settleAll(a)
-	c.outliveExecutors(e.Name)
+	a.cfg, a.version, a.disabled, a.executorKey, a.notes = *e.Config, e.Version, e.Disabled, kind, e.Notes
+	c.applyJobStates(a)
+	c.checkObsolete(e.Name)
 }
 
-func (c *Core) settleAll(a *appState) {
+func (c *Core) applyJobStates(a *appState) {
 	for _, name := range sortedKeys(a.jobs) {
-		c.settle(a.jobs[name])
+		c.applyJobState(a.jobs[name])
 	}
 }
 
-// executorKind names the executors that can run an app's tasks: a changed
+// executorKey names the executors that can run an app's tasks: a changed
 // package, script or size makes another kind, and so another generation
 // (rule X1, [D14]).
-func executorKind(a app.Config) string {
+func executorKey(a app.Config) string {
 	text, _ := json.Marshal([]any{a.AppURL, a.AppSHA256, a.BootstrapScript, a.Resources(), a.AppCacheEnable})
 	return a.AppName + "@" + fingerprint(string(text))
 }
@@ -96,18 +96,18 @@ func (c *Core) jobChanged(e JobChanged) {
 			a.jobs[j.name] = j
 		}
 	}
-	c.settle(j)
+	c.applyJobState(j)
 }
 
-// settle makes the brain's state of a job follow its documents and marks. It
+// applyJobState makes the brain's state of a job follow its documents and marks. It
 // compares with what was stored, not with what was in memory, so that a leader
 // that finds a change of which it saw only the document does the same (rule T4).
-func (c *Core) settle(j *jobState) {
+func (c *Core) applyJobState(j *jobState) {
 	if j.cfg != nil && c.apps[j.cfg.AppName] != nil {
 		c.apps[j.cfg.AppName].nextDue = time.Time{}
 	}
-	off := c.off(j)
-	want := jobRecord{Off: off != ""}
+	off := c.inactiveReason(j)
+	want := jobRecord{Inactive: off != ""}
 	j.schedule = nil
 	if j.cfg != nil {
 		want.Schedule = j.cfg.Cron + " " + j.cfg.TimeZone
@@ -123,9 +123,9 @@ func (c *Core) settle(j *jobState) {
 		c.timetable.Remove(j.name)
 		return
 	case j.cfg == nil:
-		c.killAll(j, "the job was deregistered")
+		c.killExecutionsOf(j, "the job was deregistered")
 	case off != "":
-		c.killAll(j, off)
+		c.killExecutionsOf(j, off)
 	}
 	if j.cfg == nil {
 		c.timetable.Remove(j.name)
@@ -134,10 +134,10 @@ func (c *Core) settle(j *jobState) {
 			c.dirty.job(j.name)
 			j.isStored, j.stored, j.since = false, jobRecord{}, time.Time{}
 		}
-		c.buryJob(j)
+		c.removeEndedJob(j)
 		return
 	}
-	if !j.isStored || j.stored.Schedule != want.Schedule || j.stored.Off != want.Off {
+	if !j.isStored || j.stored.Schedule != want.Schedule || j.stored.Inactive != want.Inactive {
 		// Registered, enabled, or its schedule changed: fires are made from now (rule F2).
 		// Never from an earlier moment than before: the clock may have been ahead, and the fires up to then are made.
 		if c.now.After(j.since) {
@@ -197,8 +197,8 @@ func (c *Core) schedule(cfg jobs.Config) (*cron.Schedule, error) {
 
 const schedulesKept = 10_000
 
-// killAll ends what waits of a job and wants what runs killed (rule F6).
-func (c *Core) killAll(j *jobState, reason string) {
+// killExecutionsOf ends what waits of a job and wants what runs killed (rule F6).
+func (c *Core) killExecutionsOf(j *jobState, reason string) {
 	for _, e := range append([]*execution(nil), j.queue...) {
 		c.killExecution(e, reason)
 	}
@@ -232,7 +232,7 @@ func (c *Core) documentFaulty(e DocumentFaulty) {
 		if j := c.jobs[name]; j != nil {
 			j.version = e.Version
 		} else {
-			c.jobOrTombstone(name) // so that explain can tell of it
+			c.jobOrRemoved(name) // so that explain can tell of it
 		}
 	}
 }
@@ -245,8 +245,8 @@ func (c *Core) isFaulty(j *jobState) bool {
 	return c.apps[j.cfg.AppName] == nil && c.hasFault(under(pathApps, j.cfg.AppName))
 }
 
-// buryJob forgets a tombstone whose executions are over (rule K2).
-func (c *Core) buryJob(j *jobState) {
+// removeEndedJob forgets a tombstone whose executions are over (rule K2).
+func (c *Core) removeEndedJob(j *jobState) {
 	if j.cfg == nil && len(j.queue) == 0 && !c.isFaulty(j) {
 		delete(c.jobs, j.name)
 	}

@@ -7,67 +7,67 @@ import (
 	"github.com/elasticjob-go/elasticjob/wire"
 )
 
-// end is what the end of an attempt means (rules E1-E3).
-type end int
+// outcome is what the outcome of an attempt means (rules E1-E3).
+type outcome int
 
 const (
-	endFinished   end = iota
-	endFailed         // E3: by itself; maxRetries runs it again
-	endLost           // E2: failover runs it again
-	endNeverBegan     // E1: launched again
-	endRejected       // E1: the master's ERROR, launched again a few times
-	endOtherInfo      // X1: the master has its executor otherwise; launched again on a new one
-	endNoStart        // L6: its executor did not start on that agent
-	endKilled         // as wanted
+	outcomeFinished   outcome = iota
+	outcomeFailed         // E3: by itself; maxRetries runs it again
+	outcomeLost           // E2: failover runs it again
+	outcomeNeverStarted     // E1: launched again
+	outcomeRejected       // E1: the master's ERROR, launched again a few times
+	outcomeExecutorInfoMismatch      // X1: the master has its executor otherwise; launched again on a new one
+	outcomeExecutorStartFailed        // L6: its executor did not start on that agent
+	outcomeKilled         // as wanted
 )
 
 // classify says what a terminal update means for an attempt. heard is whether an update of the attempt's executor,
 // about any of its tasks, was committed before (executorRecord.Heard).
-func classify(s *shard, u cluster.Update, heard bool) end {
+func classify(s *shard, u cluster.Update, heard bool) outcome {
 	began := mayHaveBegun(s, u, heard)
 	switch u.State {
 	case cluster.Finished:
-		return endFinished
+		return outcomeFinished
 	case cluster.Failed:
 		switch u.Reason {
 		case cluster.ReasonContainerMemory, cluster.ReasonContainerDisk:
-			return endFailed
+			return outcomeFailed
 		}
 		if u.Source == cluster.FromExecutor {
 			if st, ok := wire.DecodeStatus(u.Data); ok && st.SupervisorLost {
-				return endLost
+				return outcomeLost
 			}
-			return endFailed
+			return outcomeFailed
 		}
 		if !began {
-			return endNoStart
+			return outcomeExecutorStartFailed
 		}
-		return endLost
+		return outcomeLost
 	case cluster.Killed:
 		switch {
 		case !s.KillSince.IsZero():
-			return endKilled
+			return outcomeKilled
 		case !began:
-			return endNeverBegan
+			return outcomeNeverStarted
 		}
-		return endLost
+		return outcomeLost
 	case cluster.Error:
 		if !began && len(u.UUID) == 0 {
 			if strings.Contains(u.Message, "ExecutorInfo") && strings.Contains(u.Message, "not compatible") {
-				return endOtherInfo
+				return outcomeExecutorInfoMismatch
 			}
-			return endRejected
+			return outcomeRejected
 		}
-		return endFailed
+		return outcomeFailed
 	}
 	// DROPPED, LOST, GONE, GONE_BY_OPERATOR and a final UNKNOWN.
 	switch {
 	case began:
-		return endLost
+		return outcomeLost
 	case u.Source == cluster.FromAgent && u.Reason == cluster.ReasonExecutorTerminated:
-		return endNoStart // the executor ended, or was never made, before the agent could hand the task over
+		return outcomeExecutorStartFailed // the executor ended, or was never made, before the agent could hand the task over
 	}
-	return endNeverBegan
+	return outcomeNeverStarted
 }
 
 // mayHaveBegun is rule E1: what may have begun counts as begun. An attempt counts as never begun only where that is known,

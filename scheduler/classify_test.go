@@ -64,12 +64,12 @@ func TestE2SupervisorLost(t *testing.T) {
 		t.Fatal(err)
 	}
 	u := cluster.Update{State: cluster.Failed, Source: cluster.FromExecutor, UUID: []byte("u"), Data: data}
-	if got := classify(&shard{Seen: seenRunning}, u, true); got != endLost {
-		t.Errorf("%v, want %v", got, endLost)
+	if got := classify(&shard{Seen: seenRunning}, u, true); got != outcomeLost {
+		t.Errorf("%v, want %v", got, outcomeLost)
 	}
 	u.Data = nil
-	if got := classify(&shard{Seen: seenRunning}, u, true); got != endFailed {
-		t.Errorf("a failure of its own: %v, want %v", got, endFailed)
+	if got := classify(&shard{Seen: seenRunning}, u, true); got != outcomeFailed {
+		t.Errorf("a failure of its own: %v, want %v", got, outcomeFailed)
 	}
 }
 

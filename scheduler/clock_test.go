@@ -21,14 +21,14 @@ func TestF4AGapOfAClockThatWasAheadIsNotFinished(t *testing.T) {
 	s.until(time.Minute)
 	right := s.now
 	s.after(time.Hour)
-	if s.core.gap == nil {
+	if s.core.missed == nil {
 		t.Fatal("there is no gap, or it is crossed at once")
 	}
 	s.now = right
 	s.step()
 	made := s.core.Stats().Fires
 	s.until(20 * time.Second)
-	if mark := s.core.made.Time; mark.After(s.now) {
+	if mark := s.core.cursor.Time; mark.After(s.now) {
 		t.Errorf("the mark is at %s, now it is %s", mark, s.now)
 	}
 	if s.core.Stats().Fires == made {
@@ -71,7 +71,7 @@ func TestF2FiresThatWereMadeAheadAreNotMadeAgain(t *testing.T) {
 	right := s.now
 	s.after(time.Hour)
 	since := s.core.jobs["j0"].since
-	if s.core.gap == nil || !since.After(right) {
+	if s.core.missed == nil || !since.After(right) {
 		t.Fatal("the first job's part of the gap is not crossed, or all of it is")
 	}
 	s.now = right
@@ -93,7 +93,7 @@ func TestNoOfferIsHeldForFiresThatTheClockHasPutOff(t *testing.T) {
 	for i := range 10 {
 		s.job(oneShard, everyFiveSeconds, func(j *jobs.Config) { j.JobName = fmt.Sprint("j", i) })
 	}
-	for end := s.now.Add(time.Minute); s.core.pendingFire == nil; s.after(100 * time.Millisecond) {
+	for end := s.now.Add(time.Minute); s.core.due == nil; s.after(100 * time.Millisecond) {
 		if s.now.After(end) {
 			t.Fatal("no moment's fires take more than one step")
 		}
@@ -102,7 +102,7 @@ func TestNoOfferIsHeldForFiresThatTheClockHasPutOff(t *testing.T) {
 		t.Error("nothing is held for fires that are being made")
 	}
 	s.after(-time.Hour)
-	if _, _, all := s.core.upcoming(s.now.Add(time.Second)); all || s.core.pendingFire == nil {
-		t.Errorf("all offers are held: %v; fires are left of the moment: %v", all, s.core.pendingFire != nil)
+	if _, _, all := s.core.upcoming(s.now.Add(time.Second)); all || s.core.due == nil {
+		t.Errorf("all offers are held: %v; fires are left of the moment: %v", all, s.core.due != nil)
 	}
 }

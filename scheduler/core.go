@@ -32,7 +32,7 @@ type Core struct {
 	roundOffers int64 // offers received when the round began
 	items       []int // 0, 1, 2, …
 	tasks       map[string]taskRef
-	ghosts      map[string]*ghost
+	orphans      map[string]*orphan
 	executors   map[string]*executorRecord
 	// executorsOn are the same by agent; closing those that are to go.
 	executorsOn map[string][]*executorRecord
@@ -43,18 +43,18 @@ type Core struct {
 	schedules   map[string]*cron.Schedule
 	timers      timers
 	ended       history
-	// ghostsOf are the ghosts that block, by job and task id.
-	ghostsOf map[string]map[string]*ghost
-	// haunted are the agents of ghosts of removed frameworks, with their ids; some may be over. It is made when it is asked for.
-	haunted map[string][]string
+	// orphansByJob are the ghosts that block, by job and task id.
+	orphansByJob map[string]map[string]*orphan
+	// orphansByAgent are the agents of ghosts of removed frameworks, with their ids; some may be over. It is made when it is asked for.
+	orphansByAgent map[string][]string
 
-	made     mark
-	troubles []loadedTrouble
+	cursor     fireCursor
+	loadedStartFailures []loadedStartFailure
 	// unreachableHosts are those that packages could not be fetched from.
-	unreachableHosts map[string]*startTrouble
+	unreachableHosts map[string]*startFailure
 	maintained       map[string]bool // agents with maintenance planned
-	gap              *gap
-	pendingFire      *instant
+	missed              *missedWindow
+	due      *dueBatch
 	executorN        int64
 	imported         []importEntry // what the original left waiting
 	importedAt       time.Time
@@ -67,7 +67,7 @@ type Core struct {
 	flow        flowState
 	timing      reviveTiming
 	reservation *reservation
-	lastTurn    map[string]time.Time // when the last reservation of an execution ended without a launch
+	lastReservation    map[string]time.Time // when the last reservation of an execution ended without a launch
 	acceptSeq   int64
 	accepts     map[int64]*sentAccept
 	draining    bool
@@ -95,14 +95,14 @@ type appState struct {
 	cfg      app.Config
 	version  int64
 	disabled bool
-	// kind names the executors that can run its tasks: app and fingerprint.
-	kind string
+	// executorKey names the executors that can run its tasks: app and fingerprint.
+	executorKey string
 	jobs map[string]*jobState
 	// nextDue is when the next of its jobs fires, zero when it is not known.
 	nextDue time.Time
 	notes   []string // about its document
 	// starts are failed starts of its executors by agent (rule L6).
-	starts map[string]*startTrouble
+	starts map[string]*startFailure
 	// fetched tells that a process of it began under this leader, and that no fetch of it has failed since.
 	fetched bool
 }
@@ -138,15 +138,15 @@ type agentState struct {
 	id, host, url string
 	// capacity is the most ever seen free plus used by us.
 	capacity app.Resources
-	// room is capacity, measured again when a turn without a launch says that it was thought too large (rule L2).
-	room app.Resources
+	// reservable is capacity, measured again when a turn without a launch says that it was thought too large (rule L2).
+	reservable app.Resources
 	// registered is set when this very master has had it in this session.
 	registered bool
-	// hereSince and hereSeen are the first and the last of the signs, in this session, that it is
+	// registeredSince and registeredSeen are the first and the last of the signs, in this session, that it is
 	// registered; question is what is asked for that (ghosts of removed frameworks).
-	hereSince, hereSeen time.Time
+	registeredSince, registeredSeen time.Time
 	question            string
-	unavailable, back   time.Time // when its maintenance begins, and is over; zero when not said
+	maintenanceStart, maintenanceEnd   time.Time // when its maintenance begins, and is over; zero when not said
 	lastSeen            time.Time
 }
 
@@ -156,11 +156,11 @@ func NewCore(opt CoreOptions) *Core {
 		opt:  opt,
 		apps: map[string]*appState{}, jobs: map[string]*jobState{},
 		executions: map[string]*execution{}, tasks: map[string]taskRef{},
-		ghosts: map[string]*ghost{}, ghostsOf: map[string]map[string]*ghost{},
+		orphans: map[string]*orphan{}, orphansByJob: map[string]map[string]*orphan{},
 		executors: map[string]*executorRecord{}, executorsOn: map[string][]*executorRecord{}, closing: map[string]*executorRecord{}, agents: map[string]*agentState{},
 		pool: offers.NewPool(), timetable: cron.NewTimetable(), schedules: map[string]*cron.Schedule{},
-		lastTurn: map[string]time.Time{}, accepts: map[int64]*sentAccept{},
-		unreachableHosts: map[string]*startTrouble{},
+		lastReservation: map[string]time.Time{}, accepts: map[int64]*sentAccept{},
+		unreachableHosts: map[string]*startFailure{},
 		ended:            newHistory(), jobStats: newJobStats(opt.JobMetrics),
 		faulty: map[string]fault{}, marked: map[string]bool{}, maintained: map[string]bool{}, keys: map[string]time.Time{}, questions: map[string]string{},
 	}
@@ -175,7 +175,7 @@ func (c *Core) Step(now time.Time, rnd rand.Source, events []Event) Decision {
 	c.now, c.rnd = now.UTC(), rnd // and what Load has to say
 	c.ensureFramework()
 	for _, e := range events {
-		c.take(e)
+		c.handle(e)
 	}
 	if c.now.Before(c.lastStep) {
 		c.clockSetBack(c.lastStep.Sub(c.now))
@@ -188,8 +188,8 @@ func (c *Core) Step(now time.Time, rnd rand.Source, events []Event) Decision {
 	c.takeOver()
 	c.resendKills()
 	c.launch()
-	c.tendExecutors()
-	c.tendOffers()
+	c.shutDownClosing()
+	c.manageOffers()
 	c.finishDrain()
 	c.write()
 	c.out.Wake = c.nextWake()
@@ -207,32 +207,32 @@ func (c *Core) clockSetBack(by time.Duration) {
 			x.idleSince = c.now
 		}
 	}
-	if c.gap != nil && c.gap.upto.After(c.now) {
+	if c.missed != nil && c.missed.upto.After(c.now) {
 		// It is as long as the clock was ahead. Its end must not become the mark: no fires would be made until then (rule F4).
-		c.gap = nil
+		c.missed = nil
 	}
 }
 
-func (c *Core) take(e Event) {
+func (c *Core) handle(e Event) {
 	switch e := e.(type) {
 	case AppChanged:
 		c.appChanged(e)
 	case JobChanged:
 		c.jobChanged(e)
-	case TriggerAsked:
+	case TriggerRequested:
 		c.trigger(e)
 	case MarkChanged:
 		c.markChanged(e)
-	case ReconcileAsked:
-		c.reconcileAsked(e)
+	case ReconcileRequested:
+		c.reconcileRequested(e)
 	case DocumentFaulty:
 		c.documentFaulty(e)
-	case ForgetAsked:
+	case ForgetRequested:
 		c.forget(e)
 	case KillRequested:
 		c.killRequested(e)
 	case Drain:
-		c.drain()
+		c.beginDrain()
 	case SessionBegan:
 		c.sessionBegan(e)
 	case SessionEnded:
@@ -243,14 +243,14 @@ func (c *Core) take(e Event) {
 		}
 	case AcceptAnswered:
 		c.acceptAnswered(e)
-	case Told:
+	case ClusterEvent:
 		if e.Session == c.session.number && c.session.open {
-			c.told(e.Event)
+			c.handleClusterEvent(e.Event)
 		}
 	}
 }
 
-func (c *Core) told(e cluster.Event) {
+func (c *Core) handleClusterEvent(e cluster.Event) {
 	switch e := e.(type) {
 	case cluster.Offers:
 		c.offered(e)
@@ -309,14 +309,14 @@ func (c *Core) nextWake() time.Time {
 		earlier(t)
 		earlier(later(t.Add(-c.lead()), c.now))
 	}
-	if len(c.tasks)+len(c.ghosts) > 0 {
+	if len(c.tasks)+len(c.orphans) > 0 {
 		earlier(c.nextSweep)
 	}
-	if (c.gap != nil || c.pendingFire != nil) && !c.behindNoted || c.matchAgain {
+	if (c.missed != nil || c.due != nil) && !c.behindNoted || c.matchAgain {
 		earlier(c.now)
 	}
 	if c.behindNoted {
-		earlier(c.made.Time)
+		earlier(c.cursor.Time)
 	}
 	earlier(c.flow.wake)
 	earlier(c.takeover.wake())
@@ -339,8 +339,8 @@ func later(t, now time.Time) time.Time {
 	return time.Time{}
 }
 
-// off says why a job makes no fires, or "".
-func (c *Core) off(j *jobState) string {
+// inactiveReason says why a job makes no fires, or "".
+func (c *Core) inactiveReason(j *jobState) string {
 	if f := c.faulty[under(pathJobs, j.name)]; f.why != "" && j.cfg == nil {
 		return "its document " + under(pathJobs, j.name) + " can't be used: " + f.why
 	}

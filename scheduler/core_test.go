@@ -156,7 +156,7 @@ func (s *stage) job(change ...func(*jobs.Config)) {
 }
 
 func (s *stage) told(e cluster.Event) Event {
-	return Told{Session: s.core.session.number, Event: e}
+	return ClusterEvent{Session: s.core.session.number, Event: e}
 }
 
 func (s *stage) offer(agent string, cpus, mem float64, executors ...string) Decision {
@@ -222,7 +222,7 @@ func (s *stage) finish(launches []cluster.TaskLaunch) {
 
 func (s *stage) trigger() string {
 	s.t.Helper()
-	d := s.step(TriggerAsked{Token: 1, Job: "my_job"})
+	d := s.step(TriggerRequested{Token: 1, Job: "my_job"})
 	if len(d.Replies) != 1 || d.Replies[0].Err != nil {
 		s.t.Fatalf("trigger: %+v", d.Replies)
 	}
@@ -418,7 +418,7 @@ func TestF6DisableKillsAndEnableStartsClean(t *testing.T) {
 	if got := calls[CallKill](s.last); len(got) != 3 {
 		t.Fatalf("%d kills, want 3", len(got))
 	}
-	d := s.step(TriggerAsked{Token: 9, Job: "my_job"})
+	d := s.step(TriggerRequested{Token: 9, Job: "my_job"})
 	if d.Replies[0].Err == nil || d.Replies[0].Err.Kind != Conflict {
 		t.Fatalf("a disabled job was triggered: %+v", d.Replies)
 	}

@@ -13,14 +13,14 @@ type demand struct {
 	offers.Demand
 	exec *execution
 	with *settings
-	kind string
+	executorKey string
 }
 
 // demands are the next DemandsPerStep executions with shards that can be launched
 // now, in the order of launchable, going on behind those of the last time; more
 // tells that there are further ones behind.
 func (c *Core) demands() (ds []demand, more bool) {
-	going := c.going()
+	going := c.agentsInMaintenance()
 	from := 0
 	if c.matchedUpTo == (launchKey{}) {
 		c.roundOffers = c.stats.OffersReceived
@@ -40,10 +40,10 @@ func (c *Core) demands() (ds []demand, more bool) {
 		d := demand{exec: e}
 		var items []int
 		if e.launched() {
-			d.with, d.kind = e.Settings, e.prepare().kind
+			d.with, d.executorKey = e.Settings, e.prepare().executorKey
 			for i := range e.Shards {
 				s := &e.Shards[i]
-				if s.State == Waiting && !stillWaits(s.NotBefore, c.now, c.opt.BackoffMost) && c.ghostOf(e.Job, s.Item) == nil {
+				if s.State == Waiting && !stillWaits(s.NotBefore, c.now, c.opt.BackoffMost) && c.orphanOf(e.Job, s.Item) == nil {
 					items = append(items, s.Item)
 				}
 			}
@@ -53,7 +53,7 @@ func (c *Core) demands() (ds []demand, more bool) {
 				continue
 			}
 			a := c.apps[j.cfg.AppName]
-			d.with, d.kind = &settings{App: a.cfg, Job: e.settingsOf(*j.cfg)}, a.kind
+			d.with, d.executorKey = &settings{App: a.cfg, Job: e.settingsOf(*j.cfg)}, a.executorKey
 			items = c.itemsUpTo(j.cfg.ShardingTotalCount)
 		}
 		if len(items) == 0 {
@@ -65,7 +65,7 @@ func (c *Core) demands() (ds []demand, more bool) {
 			continue
 		}
 		c.packageTried(a, e.ID)
-		d.Demand = c.demandOf(e.ID, d.with, d.kind, items, going)
+		d.Demand = c.demandOf(e.ID, d.with, d.executorKey, items, going)
 		d.Together = !e.launched()
 		ds = append(ds, d)
 	}
@@ -91,21 +91,21 @@ func (c *Core) itemsUpTo(n int) []int {
 
 // canLaunch reports whether the first execution of a job's queue may be launched.
 func (c *Core) canLaunch(j *jobState) bool {
-	return j != nil && j.cfg != nil && c.off(j) == "" && c.ghostAmong(j.cfg) == nil
+	return j != nil && j.cfg != nil && c.inactiveReason(j) == "" && c.orphanAmong(j.cfg) == nil
 }
 
-// ghostOf returns an earlier attempt of a shard that may still run and so
+// orphanOf returns an earlier attempt of a shard that may still run and so
 // blocks the next (rule E5), or nil.
-func (c *Core) ghostOf(job string, item int) *ghost {
-	return firstGhost(c.ghostsOf[job], func(g *ghost) bool { return g.Item == item })
+func (c *Core) orphanOf(job string, item int) *orphan {
+	return firstOrphan(c.orphansByJob[job], func(g *orphan) bool { return g.Item == item })
 }
 
-// ghostAmong returns one of any shard that a job has now, or nil.
-func (c *Core) ghostAmong(cfg *jobs.Config) *ghost {
-	return firstGhost(c.ghostsOf[cfg.JobName], func(g *ghost) bool { return g.Item < cfg.ShardingTotalCount })
+// orphanAmong returns one of any shard that a job has now, or nil.
+func (c *Core) orphanAmong(cfg *jobs.Config) *orphan {
+	return firstOrphan(c.orphansByJob[cfg.JobName], func(g *orphan) bool { return g.Item < cfg.ShardingTotalCount })
 }
 
-func firstGhost(of map[string]*ghost, match func(*ghost) bool) (first *ghost) {
+func firstOrphan(of map[string]*orphan, match func(*orphan) bool) (first *orphan) {
 	for _, g := range of {
 		if match(g) && (first == nil || g.TaskID < first.TaskID) {
 			first = g
@@ -115,22 +115,22 @@ func firstGhost(of map[string]*ghost, match func(*ghost) bool) (first *ghost) {
 }
 
 // block has a ghost hold back later attempts of its shard.
-func (c *Core) block(g *ghost) {
+func (c *Core) block(g *orphan) {
 	c.needChanged()
-	of := c.ghostsOf[g.Job]
+	of := c.orphansByJob[g.Job]
 	if of == nil {
-		of = map[string]*ghost{}
-		c.ghostsOf[g.Job] = of
+		of = map[string]*orphan{}
+		c.orphansByJob[g.Job] = of
 	}
 	of[g.TaskID] = g
 }
 
 // unblock lets the shard of a ghost that blocked be launched again.
-func (c *Core) unblock(g *ghost) {
+func (c *Core) unblock(g *orphan) {
 	c.needChanged()
-	delete(c.ghostsOf[g.Job], g.TaskID)
-	if len(c.ghostsOf[g.Job]) == 0 {
-		delete(c.ghostsOf, g.Job)
+	delete(c.orphansByJob[g.Job], g.TaskID)
+	if len(c.orphansByJob[g.Job]) == 0 {
+		delete(c.orphansByJob, g.Job)
 	}
 	c.matchAgain = true
 }

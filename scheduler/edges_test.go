@@ -191,11 +191,11 @@ func TestX9RoomIsMadeBehindWhatCannotBeHelped(t *testing.T) {
 		s.job(func(j *jobs.Config) {
 			j.JobName, j.AppName, j.CPUCount, j.ShardingTotalCount = fmt.Sprint("big", i), "other_app", 1, 100
 		})
-		s.step(TriggerAsked{Token: 1, Job: fmt.Sprint("big", i)})
+		s.step(TriggerRequested{Token: 1, Job: fmt.Sprint("big", i)})
 	}
 	s.after(time.Second)
 	s.job(oneShard, func(j *jobs.Config) { j.JobName, j.AppName, j.CPUCount = "small", "other_app", 1 })
-	s.step(TriggerAsked{Token: 1, Job: "small"})
+	s.step(TriggerRequested{Token: 1, Job: "small"})
 	for range 10 {
 		if s.core.pool.Len() == 0 {
 			s.offer("S1", 1, 8000, idle)
@@ -218,11 +218,11 @@ func TestX9WhatAGhostHoldsKeepsNoIdleExecutor(t *testing.T) {
 	s.run(l)
 	s.unreachable(l[0])
 	s.until(11 * time.Minute)
-	if len(s.core.ghosts) != 1 {
+	if len(s.core.orphans) != 1 {
 		t.Fatal("no ghost")
 	}
 	s.trigger() // it waits for the ghost
-	s.step(TriggerAsked{Token: 1, Job: "other"})
+	s.step(TriggerRequested{Token: 1, Job: "other"})
 	s.until(20 * time.Second)
 	s.offer("S2", 8, 8192)
 	o := s.accepted()

@@ -1,8 +1,8 @@
 package scheduler
 
-// tellEdits writes into the log what somebody else has changed in the registry and is in force
+// logExternalEdits writes into the log what somebody else has changed in the registry and is in force
 // now. What can't be used is told by the core (NoteFaulty).
-func (r *reign) tellEdits(edits []Event) {
+func (r *termRunner) logExternalEdits(edits []Event) {
 	tell := func(path, how, kind, name string) {
 		r.s.opt.Logger.Info("taken over: "+path+", "+how+" by another", kind, name)
 	}

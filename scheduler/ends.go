@@ -9,44 +9,44 @@ import (
 
 // endAttempt ends the present attempt of a shard: the shard is over, or waits
 // to be launched again.
-func (c *Core) endAttempt(ref taskRef, how end) {
+func (c *Core) endAttempt(ref taskRef, how outcome) {
 	e, s := ref.exec, ref.shard()
 	if c.endKilledShard(ref, how) {
 		return
 	}
-	if !s.KillSince.IsZero() && how != endFinished && e.KillReason == shutdownReason && e.Settings.Job.Failover {
+	if !s.KillSince.IsZero() && how != outcomeFinished && e.KillReason == shutdownReason && e.Settings.Job.Failover {
 		// Lost by shutdown: queued again for the next start (rule O4).
 		s.Cause = shutdownReason
-		c.again(ref, FailoverSource, 0)
+		c.requeue(ref, FailoverSource, 0)
 		return
 	}
 	if !s.KillSince.IsZero() || e.KillReason != "" {
 		switch {
-		case how == endFinished:
-			c.over(ref, Finished)
+		case how == outcomeFinished:
+			c.completeShard(ref, Finished)
 		case e.KillReason == shutdownReason:
 			s.Cause = shutdownReason
-			c.over(ref, Lost)
+			c.completeShard(ref, Lost)
 		default:
 			s.Cause = e.KillReason
-			c.over(ref, Killed)
+			c.completeShard(ref, Killed)
 		}
 		return
 	}
 	job := &e.Settings.Job
 	switch how {
-	case endFinished:
-		c.over(ref, Finished)
-	case endFailed:
+	case outcomeFinished:
+		c.completeShard(ref, Finished)
+	case outcomeFailed:
 		if s.Fails < job.MaxRetries {
 			s.Fails++
-			c.again(ref, e.Source, s.Fails-1)
+			c.requeue(ref, e.Source, s.Fails-1)
 			return
 		}
-		c.over(ref, Failed)
-	case endLost, endKilled:
+		c.completeShard(ref, Failed)
+	case outcomeLost, outcomeKilled:
 		if !job.Failover {
-			c.over(ref, Lost)
+			c.completeShard(ref, Lost)
 			return
 		}
 		// Agents that went away are no sign that the shard brings them down.
@@ -55,50 +55,50 @@ func (c *Core) endAttempt(ref taskRef, how end) {
 		}
 		if s.Losses >= c.opt.MaxLosses {
 			s.Cause = fmt.Sprintf("lost %s; last: %s", counted(s.Losses, "time"), s.Cause)
-			c.over(ref, Failed)
+			c.completeShard(ref, Failed)
 			return
 		}
-		c.again(ref, FailoverSource, max(s.Losses-1, 0))
-	case endNeverBegan:
-		c.again(ref, s.Type, s.Attempt-1)
-	case endRejected:
+		c.requeue(ref, FailoverSource, max(s.Losses-1, 0))
+	case outcomeNeverStarted:
+		c.requeue(ref, s.Type, s.Attempt-1)
+	case outcomeRejected:
 		if s.Errors++; s.Errors >= c.opt.MaxErrors {
-			c.over(ref, Failed)
+			c.completeShard(ref, Failed)
 			return
 		}
 		if x := c.executors[s.Executor]; x != nil && x.ran && s.Errors > 1 {
 			c.closeExecutor(x) // it may be for the executor, in words that we don't know
 		}
-		c.again(ref, s.Type, s.Errors-1)
-	case endOtherInfo:
+		c.requeue(ref, s.Type, s.Errors-1)
+	case outcomeExecutorInfoMismatch:
 		// No fault of the job: the executor runs, but the master compares what it was started
 		// with, our role included, and will refuse every task for it.
 		if x := c.executors[s.Executor]; x != nil {
 			c.note(Note{Kind: NoteExecutor, Detail: s.Executor + " takes no more tasks: the master has another ExecutorInfo of it; a new one is started", Problem: true})
 			c.closeExecutor(x)
 		}
-		c.again(ref, s.Type, s.Attempt-1)
-	case endNoStart:
+		c.requeue(ref, s.Type, s.Attempt-1)
+	case outcomeExecutorStartFailed:
 		if x := c.executors[s.Executor]; x != nil && x.Info.BinaryURI != c.opt.ExecutorBinary {
 			// It was to be fetched from another leader's address: that blames no
 			// agent, and a new generation is fetched from ours (rules L6, X4).
 			c.closeExecutor(x)
-			c.again(ref, s.Type, s.Attempt-1)
+			c.requeue(ref, s.Type, s.Attempt-1)
 			return
 		}
 		s.Starts++
-		c.agentTrouble(ref)
+		c.recordStartFailure(ref)
 		if s.Starts >= c.opt.MaxStarts {
 			s.Cause = fmt.Sprintf("the app's executor did not start, %s; last on agent %s: %s", counted(s.Starts, "time"), s.Agent, s.Cause)
-			c.over(ref, Failed)
+			c.completeShard(ref, Failed)
 			return
 		}
-		c.again(ref, s.Type, 0)
+		c.requeue(ref, s.Type, 0)
 	}
 }
 
-// over ends a shard.
-func (c *Core) over(ref taskRef, state State) {
+// completeShard ends a shard.
+func (c *Core) completeShard(ref taskRef, state State) {
 	e, s := ref.exec, ref.shard()
 	live := s.live()
 	s.State = state
@@ -108,7 +108,7 @@ func (c *Core) over(ref taskRef, state State) {
 	s.Unreachable, s.EndUnclear, s.KillSince, s.NotBefore, s.acceptSeq = time.Time{}, time.Time{}, time.Time{}, time.Time{}, 0
 	c.dirty.shard(e, ref.index)
 	if live {
-		c.taskLeft(e, s)
+		c.releaseTask(e, s)
 		c.countEnd(state)
 		c.note(Note{Kind: NoteTaskEnded, Job: e.Job, Execution: e.ID, Task: s.TaskID, Detail: string(state) + causeOf(s), Problem: state != Finished && state != Killed})
 	}
@@ -140,13 +140,13 @@ func (c *Core) countEnd(state State) {
 	}
 }
 
-// again puts a shard back to wait for another attempt, after a delay that
+// requeue puts a shard back to wait for another attempt, after a delay that
 // grows with the number of tries before.
-func (c *Core) again(ref taskRef, source Source, tries int) {
+func (c *Core) requeue(ref taskRef, source Source, tries int) {
 	e, s := ref.exec, ref.shard()
 	c.note(Note{Kind: NoteTaskRepeated, Job: e.Job, Execution: e.ID, Task: s.TaskID, Detail: s.Cause, Problem: true})
 	if s.live() {
-		c.taskLeft(e, s)
+		c.releaseTask(e, s)
 	}
 	delete(c.tasks, s.TaskID)
 	s.State, s.Type = Waiting, source
@@ -169,8 +169,8 @@ func (c *Core) wakeMatch(at time.Time) {
 	c.timers.at(at, func(time.Time) { c.matchAgain = true })
 }
 
-// taskLeft takes a task off its executor's account.
-func (c *Core) taskLeft(e *execution, s *shard) {
+// releaseTask takes a task off its executor's account.
+func (c *Core) releaseTask(e *execution, s *shard) {
 	if x := c.executors[s.Executor]; x != nil {
 		x.tasks--
 		x.used = x.used.Minus(e.Settings.Job.Resources())
@@ -216,7 +216,7 @@ func (c *Core) endExecution(e *execution) {
 			}
 		}
 		c.headOfQueue(j)
-		c.buryJob(j)
+		c.removeEndedJob(j)
 	}
 }
 
@@ -245,10 +245,10 @@ func (c *Core) sweepTasks() {
 			delete(c.agents, id)
 		}
 	}
-	for _, id := range sortedKeys(c.ghosts) {
-		c.sweepGhost(c.ghosts[id])
+	for _, id := range sortedKeys(c.orphans) {
+		c.sweepOrphan(c.orphans[id])
 	}
-	c.askForAgents()
+	c.askAboutFormerAgents()
 }
 
 const (
@@ -269,7 +269,7 @@ func (c *Core) sweepTask(ref taskRef) {
 		}
 	}
 	if !s.KillSince.IsZero() {
-		c.endSilent(s)
+		c.endSilentExecutor(s)
 	}
 	switch {
 	case !s.EndUnclear.IsZero():
@@ -285,7 +285,7 @@ func (c *Core) sweepTask(ref taskRef) {
 			wait = c.opt.UnreachableFailover
 		}
 		if gone >= wait {
-			c.giveUp(ref, fmt.Sprintf("agent %s was unreachable for %s", s.Agent, gone.Round(time.Second)))
+			c.abandon(ref, fmt.Sprintf("agent %s was unreachable for %s", s.Agent, gone.Round(time.Second)))
 		}
 	case s.Seen < seenStarting && s.acceptSeq == 0 && !s.Launched.IsZero():
 		// Silence needs no timer: it means that an agent is still to come
@@ -302,7 +302,7 @@ func (c *Core) sweepTask(ref taskRef) {
 			c.sendKill(s)
 			c.call(CallReconcile{[]cluster.TaskRef{{TaskID: s.TaskID, AgentID: s.Agent}}})
 		case since >= c.opt.StagingLost && c.now.Sub(s.killSent) >= c.opt.StagingLost-c.opt.StagingKill:
-			s.stuck = true
+			s.stuckStaging = true
 			c.unreachable(ref, c.now)
 		}
 	}
@@ -312,23 +312,23 @@ func (c *Core) sweepTask(ref taskRef) {
 // before it is killed for that: its next update may be on its way.
 const stagedSweeps = 6
 
-// giveUp ends an attempt that may still run; a ghost remembers it (rule E5).
-func (c *Core) giveUp(ref taskRef, why string) {
+// abandon ends an attempt that may still run; a ghost remembers it (rule E5).
+func (c *Core) abandon(ref taskRef, why string) {
 	e, s := ref.exec, ref.shard()
-	g := c.newGhost(ref)
+	g := c.newOrphan(ref)
 	g.Blocks = !e.Settings.Job.Failover
-	c.haunt(g)
-	c.note(Note{Kind: NoteGhost, Job: e.Job, Execution: e.ID, Task: s.TaskID, Detail: why, Problem: true})
+	c.addOrphan(g)
+	c.note(Note{Kind: NoteOrphan, Job: e.Job, Execution: e.ID, Task: s.TaskID, Detail: why, Problem: true})
 	s.Cause = why
-	c.endAttempt(ref, endLost)
+	c.endAttempt(ref, outcomeLost)
 	delete(c.tasks, g.TaskID)
 }
 
 // forget is an operator's word that a ghost is over (rule E5).
-func (c *Core) forget(f ForgetAsked) {
+func (c *Core) forget(f ForgetRequested) {
 	var err *Error
-	if g := c.ghosts[f.TaskID]; g != nil {
-		c.ghostOver(g)
+	if g := c.orphans[f.TaskID]; g != nil {
+		c.removeOrphan(g)
 	} else {
 		err = errorf(NotFound, "task_not_given_up", "task %q is not one that was given up; GET /api/job/{jobName}/explain names those", f.TaskID)
 	}

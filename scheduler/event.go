@@ -52,9 +52,9 @@ type DocumentFaulty struct {
 	Version   int64
 }
 
-// TriggerAsked asks for an execution now. The reply with the same token has
+// TriggerRequested asks for an execution now. The reply with the same token has
 // its id or an *Error.
-type TriggerAsked struct {
+type TriggerRequested struct {
 	Token uint64
 	Job   string
 	// Key, if not empty, makes the request idempotent: the same key of the same
@@ -64,8 +64,8 @@ type TriggerAsked struct {
 	Overrides jobs.Overrides
 }
 
-// ForgetAsked is an operator's word that a task is over (rule E5).
-type ForgetAsked struct {
+// ForgetRequested is an operator's word that a task is over (rule E5).
+type ForgetRequested struct {
 	Token  uint64
 	TaskID string
 }
@@ -77,9 +77,9 @@ type KillRequested struct {
 	TaskID, ExecutionID string
 }
 
-// ReconcileAsked asks for reconciliation now: of all live tasks, or, not explicit, of
+// ReconcileRequested asks for reconciliation now: of all live tasks, or, not explicit, of
 // all that the master knows. The reply is an *Error without a session.
-type ReconcileAsked struct {
+type ReconcileRequested struct {
 	Token    uint64
 	Explicit bool
 }
@@ -110,8 +110,8 @@ type MasterChanged struct {
 	Session int64
 }
 
-// Told is what a session told, in its order.
-type Told struct {
+// ClusterEvent is what a session told, in its order.
+type ClusterEvent struct {
 	Session int64
 	Event   cluster.Event
 }
@@ -129,16 +129,16 @@ type AcceptAnswered struct {
 func (AppChanged) coreEvent()     {}
 func (JobChanged) coreEvent()     {}
 func (MarkChanged) coreEvent()    {}
-func (ReconcileAsked) coreEvent() {}
+func (ReconcileRequested) coreEvent() {}
 func (DocumentFaulty) coreEvent() {}
-func (TriggerAsked) coreEvent()   {}
-func (ForgetAsked) coreEvent()    {}
+func (TriggerRequested) coreEvent()   {}
+func (ForgetRequested) coreEvent()    {}
 func (KillRequested) coreEvent()  {}
 func (Drain) coreEvent()          {}
 func (SessionBegan) coreEvent()   {}
 func (SessionEnded) coreEvent()   {}
 func (MasterChanged) coreEvent()  {}
-func (Told) coreEvent()           {}
+func (ClusterEvent) coreEvent()           {}
 func (AcceptAnswered) coreEvent() {}
 
 // Decision is what a step decided. Writes come first: all of them, in this
@@ -241,8 +241,8 @@ const (
 	NoteTaskUnreachable NoteKind = "task unreachable"
 	NoteKillRequested   NoteKind = "kill requested"
 	NotePackageChanged  NoteKind = "package changed on an agent"
-	NoteGhost           NoteKind = "task given up, may still run"
-	NoteForeignTask     NoteKind = "task not ours is killed"
+	NoteOrphan           NoteKind = "task given up, may still run"
+	NoteUnknownTask     NoteKind = "task not ours is killed"
 	NoteFormerTask      NoteKind = "task of ours that counts as over is killed"
 	NoteExecutor        NoteKind = "executor"
 	NoteSession         NoteKind = "session"

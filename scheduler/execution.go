@@ -124,7 +124,7 @@ type shard struct {
 	killTry  int
 	// staged counts the sweeps that found it staged; stuck: it got no further, in spite of a kill.
 	staged int
-	stuck  bool
+	stuckStaging  bool
 }
 
 const (
@@ -236,8 +236,8 @@ func (k launchKey) before(o launchKey) bool {
 	return k.id < o.id
 }
 
-// ghost is a task that was given up and may still run (rule E5).
-type ghost struct {
+// orphan is a task that was given up and may still run (rule E5).
+type orphan struct {
 	TaskID    string    `json:"taskId"`
 	Job       string    `json:"job"`
 	Item      int       `json:"item"`

@@ -15,7 +15,7 @@ import (
 // executorRecord is an executor that was started, or is about to be.
 type executorRecord struct {
 	App   string `json:"app"`
-	Kind  string `json:"kind"`
+	Key  string `json:"kind"`
 	Agent string `json:"agent"`
 	// Info is what it was started with; kept byte for byte (rule X4).
 	Info cluster.Executor `json:"info"`
@@ -56,7 +56,7 @@ type executorRecord struct {
 // there is none (rule X1: with a new n from a counter that never goes back).
 func (c *Core) executorFor(agentID string, d *demand) *executorRecord {
 	for _, x := range c.executorsOn[agentID] {
-		if x.Kind == d.kind && !x.Closing {
+		if x.Key == d.executorKey && !x.Closing {
 			return x
 		}
 	}
@@ -64,7 +64,7 @@ func (c *Core) executorFor(agentID string, d *demand) *executorRecord {
 	c.dirty.counter = true
 	id := jobs.ExecutorID{App: d.with.App.AppName, Agent: agentID, N: c.executorN}.String()
 	x := &executorRecord{
-		App: d.with.App.AppName, Kind: d.kind, Agent: agentID, Role: role(c.opt.Role),
+		App: d.with.App.AppName, Key: d.executorKey, Agent: agentID, Role: role(c.opt.Role),
 		Info: cluster.Executor{
 			Version: 3, ID: id, Framework: c.frameworkID, Name: "elasticjob executor of " + d.with.App.AppName,
 			Resources: cluster.Resources(d.with.App.Resources()),
@@ -131,7 +131,7 @@ func (c *Core) checkIdle(x *executorRecord) {
 		return
 	}
 	at := x.idleSince.Add(c.opt.ExecutorIdle)
-	if c.outlived(x) {
+	if c.obsolete(x) {
 		at = c.now
 	}
 	if x.lookingAt.Equal(at) {
@@ -156,7 +156,7 @@ func (c *Core) idleLook(id string, at, now time.Time) {
 	if x.Closing || x.tasks > 0 || x.pending > 0 {
 		return
 	}
-	if due := x.idleSince.Add(c.opt.ExecutorIdle); due.After(now) && due.Sub(now) <= c.opt.ExecutorIdle && !c.outlived(x) {
+	if due := x.idleSince.Add(c.opt.ExecutorIdle); due.After(now) && due.Sub(now) <= c.opt.ExecutorIdle && !c.obsolete(x) {
 		c.checkIdle(x)
 		return
 	}
@@ -167,19 +167,19 @@ func (c *Core) idleLook(id string, at, now time.Time) {
 	c.closeExecutor(x)
 }
 
-// outlived reports whether nothing will run on an executor any more: its app was deleted
+// obsolete reports whether nothing will run on an executor any more: its app was deleted
 // (rule K2) or changed (rule X1), and no shard waits to be run again with what
 // it has (rule F7). There is no use in keeping it idle.
-func (c *Core) outlived(x *executorRecord) bool {
+func (c *Core) obsolete(x *executorRecord) bool {
 	a := c.apps[x.App]
 	if a == nil {
 		return true
 	}
-	if a.kind == x.Kind {
+	if a.executorKey == x.Key {
 		return false
 	}
 	for _, j := range a.jobs {
-		if len(j.queue) == 0 || !j.queue[0].launched() || j.queue[0].prepare().kind != x.Kind {
+		if len(j.queue) == 0 || !j.queue[0].launched() || j.queue[0].prepare().executorKey != x.Key {
 			continue
 		}
 		if slices.ContainsFunc(j.queue[0].Shards, func(s shard) bool { return s.State == Waiting }) {
@@ -189,8 +189,8 @@ func (c *Core) outlived(x *executorRecord) bool {
 	return true
 }
 
-// outliveExecutors looks at an app's executors after it has changed.
-func (c *Core) outliveExecutors(appName string) {
+// checkObsolete looks at an app's executors after it has changed.
+func (c *Core) checkObsolete(appName string) {
 	for _, id := range sortedKeys(c.executors) {
 		if x := c.executors[id]; x.App == appName {
 			c.checkIdle(x)
@@ -202,7 +202,7 @@ func (c *Core) outliveExecutors(appName string) {
 // due within the idle time; else when to look again.
 func (c *Core) appBusyUntil(x *executorRecord) time.Time {
 	a := c.apps[x.App]
-	if a == nil || a.kind != x.Kind {
+	if a == nil || a.executorKey != x.Key {
 		return time.Time{}
 	}
 	again := c.now.Add(max(c.opt.ExecutorIdle, time.Second))
@@ -218,7 +218,7 @@ func (c *Core) appBusyUntil(x *executorRecord) time.Time {
 		if len(j.queue) > 0 && !j.queue[0].neverFits && (j.queue[0].launched() || c.canLaunch(j)) {
 			return again
 		}
-		if known || c.opt.ExecutorIdle == 0 || j.schedule == nil || c.off(j) != "" {
+		if known || c.opt.ExecutorIdle == 0 || j.schedule == nil || c.inactiveReason(j) != "" {
 			continue
 		}
 		if at := j.schedule.Next(c.now); !at.IsZero() && (next.IsZero() || at.Before(next)) {
@@ -234,9 +234,9 @@ func (c *Core) appBusyUntil(x *executorRecord) time.Time {
 	return again
 }
 
-// tendExecutors sends SHUTDOWN to closing executors that have no live task, or are silent, and
+// shutDownClosing sends SHUTDOWN to closing executors that have no live task, or are silent, and
 // no unanswered ACCEPT, again until they are gone (rules X2, K3).
-func (c *Core) tendExecutors() {
+func (c *Core) shutDownClosing() {
 	if !c.session.open {
 		return
 	}
@@ -256,7 +256,7 @@ func (c *Core) tendExecutors() {
 		if x.shutdownTry >= shutdownTries && x.tasks == 0 {
 			// Its end got lost, or its agent is away. The next offer of its agent
 			// tells whether it lives on (rule X3); until there is one, it may.
-			c.lookAtOffers()
+			c.reviveToProbe()
 			if x.ClosedAt.After(c.now) { // the clock has stepped back since: it counts from now
 				x.ClosedAt = c.now
 				c.dirty.executor(id)
@@ -289,10 +289,10 @@ func resendDue(now, sent time.Time, first, most time.Duration, tries int) bool {
 	return sent.IsZero() || now.Sub(sent) >= backoff(first, most, tries-1) || now.Before(sent)
 }
 
-// makeRoom shuts idle executors of other apps down where that lets a shard of
+// evictForDemand shuts idle executors of other apps down where that lets a shard of
 // the first waiting demands fit, or all that start together (rule X9: at once when
 // a waiting shard needs the room). agents are those with something on offer.
-func (c *Core) makeRoom(agents []offers.Agent, waiting []demand) {
+func (c *Core) evictForDemand(agents []offers.Agent, waiting []demand) {
 	free := make(map[string]app.Resources, len(agents))
 	for _, a := range agents {
 		free[a.ID] = a.Free
@@ -301,7 +301,7 @@ func (c *Core) makeRoom(agents []offers.Agent, waiting []demand) {
 		return
 	}
 	agentIDs := slices.Sorted(maps.Keys(c.agents))
-	for i := range waiting[:min(len(waiting), max(makeRoomPairs/(len(agentIDs)+1), makeRoomFor))] {
+	for i := range waiting[:min(len(waiting), max(evictPairs/(len(agentIDs)+1), evictForFirst))] {
 		d := &waiting[i]
 		want := 1
 		if d.Together {
@@ -310,7 +310,7 @@ func (c *Core) makeRoom(agents []offers.Agent, waiting []demand) {
 		have, most := 0, 0
 		var first []*executorRecord // idle ones of the first agent where their end helps
 		for _, agentID := range agentIDs {
-			if c.isGoing(c.agents[agentID]) {
+			if c.inMaintenance(c.agents[agentID]) {
 				continue
 			}
 			if r := c.reservation; r != nil && r.agents[agentID] && r.exec != d.ID {
@@ -320,9 +320,9 @@ func (c *Core) makeRoom(agents []offers.Agent, waiting []demand) {
 			var idle []*executorRecord
 			for _, x := range c.executorsOn[agentID] {
 				switch {
-				case x.Kind == d.kind && !x.Closing:
+				case x.Key == d.executorKey && !x.Closing:
 					executor = app.Resources{}
-				case x.tasks == 0 && x.pending == 0 && c.mayGo(x, d, waiting[:i]):
+				case x.tasks == 0 && x.pending == 0 && c.evictable(x, d, waiting[:i]):
 					room = room.Plus(app.Resources(x.Info.Resources))
 					idle = append(idle, x)
 				}
@@ -346,23 +346,23 @@ func (c *Core) makeRoom(agents []offers.Agent, waiting []demand) {
 // Room is made for at least so many of the first demands, and for more if with all agents
 // they are fewer than so many pairs to look at.
 const (
-	makeRoomFor   = 10
-	makeRoomPairs = 100_000
+	evictForFirst   = 10
+	evictPairs = 100_000
 )
 
-// mayGo reports whether an idle executor may make room for a demand: if none of those
+// evictable reports whether an idle executor may make room for a demand: if none of those
 // before it could use it, or the agent is reserved for the demand. Were it kept for those
 // behind as well, two apps could wait for each other's executors for ever.
-func (c *Core) mayGo(x *executorRecord, d *demand, before []demand) bool {
+func (c *Core) evictable(x *executorRecord, d *demand, before []demand) bool {
 	if r := c.reservation; r != nil && r.exec == d.ID && r.agents[x.Agent] {
 		return true
 	}
-	return !slices.ContainsFunc(before, func(o demand) bool { return o.kind == x.Kind })
+	return !slices.ContainsFunc(before, func(o demand) bool { return o.executorKey == x.Key })
 }
 
-// believeOffer compares our records with the executors that an offer names
+// checkExecutorsOnOffer compares our records with the executors that an offer names
 // (rule X3).
-func (c *Core) believeOffer(o cluster.Offer) {
+func (c *Core) checkExecutorsOnOffer(o cluster.Offer) {
 	for _, id := range o.ExecutorIDs {
 		if x := c.executors[id]; x == nil && c.takeover == nil {
 			c.note(Note{Kind: NoteExecutor, Detail: fmt.Sprintf("%s runs on agent %s and is not in our records: shut down", id, o.AgentID), Problem: true})

@@ -9,9 +9,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
-// mark is how far fires have been made: all up to Time, and of those at Time
+// fireCursor is how far fires have been made: all up to Time, and of those at Time
 // the ones of jobs up to Job by name (rule F1).
-type mark struct {
+type fireCursor struct {
 	Time time.Time `json:"time"`
 	Job  string    `json:"job,omitempty"`
 }
@@ -19,43 +19,43 @@ type mark struct {
 // lastName sorts after every name that the pattern allows.
 const lastName = "~"
 
-func (m mark) covers(at time.Time, job string) bool {
+func (m fireCursor) covers(at time.Time, job string) bool {
 	return at.Before(m.Time) || at.Equal(m.Time) && job <= m.Job
 }
 
-// instant is a moment whose fires are being made, over several commits if
+// dueBatch is a moment whose fires are being made, over several commits if
 // there are many.
-type instant struct {
+type dueBatch struct {
 	at    time.Time
 	names []string
 }
 
-// gap is a stretch of time without fires that is too old to be run as late: a
+// missedWindow is a stretch of time without fires that is too old to be run as late: a
 // new leader or a clock that jumped finds one (rule F3).
-type gap struct {
+type missedWindow struct {
 	upto  time.Time
 	names []string // jobs still to look at, sorted
 }
 
 // makeFires makes what is due, at most FiresPerStep.
 func (c *Core) makeFires() {
-	if c.made.Time.IsZero() {
-		c.setMark(mark{Time: c.now.Truncate(time.Second), Job: lastName})
+	if c.cursor.Time.IsZero() {
+		c.advanceCursor(fireCursor{Time: c.now.Truncate(time.Second), Job: lastName})
 	}
 	if c.clockBehind() {
 		return
 	}
 	budget := c.opt.FiresPerStep
 	for budget > 0 {
-		if c.gap != nil {
-			budget -= c.crossGap(budget)
+		if c.missed != nil {
+			budget -= c.crossMissedWindow(budget)
 			continue
 		}
-		if c.pendingFire == nil && !c.nextInstant() {
+		if c.due == nil && !c.nextDueBatch() {
 			return
 		}
-		if c.gap == nil {
-			budget -= c.fireInstant(budget)
+		if c.missed == nil {
+			budget -= c.fireDueBatch(budget)
 		}
 	}
 }
@@ -63,7 +63,7 @@ func (c *Core) makeFires() {
 // clockBehind reports whether the wall clock is behind the mark: no fires are
 // made until it has passed it (rule F4).
 func (c *Core) clockBehind() bool {
-	behind := c.made.Time.Sub(c.now)
+	behind := c.cursor.Time.Sub(c.now)
 	if behind <= time.Second {
 		c.behindNoted = false
 		return false
@@ -71,45 +71,45 @@ func (c *Core) clockBehind() bool {
 	if !c.behindNoted {
 		c.behindNoted = true
 		c.note(Note{Kind: NoteClock, Problem: true, Detail: fmt.Sprintf(
-			"the clock is %s behind the last fires made; none are made until it has passed %s", behind.Round(time.Second), c.made.Time.Format(time.RFC3339))})
+			"the clock is %s behind the last fires made; none are made until it has passed %s", behind.Round(time.Second), c.cursor.Time.Format(time.RFC3339))})
 	}
 	return true
 }
 
-// nextInstant takes the next moment with fires, or finds a gap before it.
-func (c *Core) nextInstant() bool {
+// nextDueBatch takes the next moment with fires, or finds a gap before it.
+func (c *Core) nextDueBatch() bool {
 	next, ok := c.timetable.NextAt()
 	if !ok || next.After(c.now) {
 		return false
 	}
 	if old := c.now.Add(-c.opt.Late).Truncate(time.Second); next.Before(old) {
-		c.openGap(old)
+		c.openMissedWindow(old)
 		return true
 	}
 	at, names, ok := c.timetable.Pop(c.now)
 	if !ok {
 		return false
 	}
-	c.pendingFire = &instant{at: at.UTC(), names: names}
+	c.due = &dueBatch{at: at.UTC(), names: names}
 	return true
 }
 
-func (c *Core) openGap(upto time.Time) {
-	g := &gap{upto: upto}
+func (c *Core) openMissedWindow(upto time.Time) {
+	g := &missedWindow{upto: upto}
 	for name, j := range c.jobs {
-		if j.schedule != nil && c.off(j) == "" {
+		if j.schedule != nil && c.inactiveReason(j) == "" {
 			g.names = append(g.names, name)
 		}
 	}
 	sort.Strings(g.names)
-	c.gap = g
+	c.missed = g
 }
 
-// crossGap looks at jobs for what they missed and returns how much of the budget that took: one for each job and one for each
+// crossMissedWindow looks at jobs for what they missed and returns how much of the budget that took: one for each job and one for each
 // fire. Each job's since moves to the end of the gap with its fires, so that a
 // crash in the middle makes none of them twice.
-func (c *Core) crossGap(budget int) (used int) {
-	g := c.gap
+func (c *Core) crossMissedWindow(budget int) (used int) {
+	g := c.missed
 	for len(g.names) > 0 {
 		if used >= budget {
 			return used
@@ -118,11 +118,11 @@ func (c *Core) crossGap(budget int) (used int) {
 		g.names = g.names[1:]
 		used++
 		j := c.jobs[name]
-		if j == nil || j.schedule == nil || c.off(j) != "" {
+		if j == nil || j.schedule == nil || c.inactiveReason(j) != "" {
 			continue
 		}
-		from := c.made.Time
-		if !c.made.covers(from, name) {
+		from := c.cursor.Time
+		if !c.cursor.covers(from, name) {
 			from = from.Add(-time.Second) // the mark stands inside this instant
 		}
 		if j.since.After(from) {
@@ -136,7 +136,7 @@ func (c *Core) crossGap(budget int) (used int) {
 		}
 		detail := fmt.Sprintf("none of the fires after %s up to %s were made in time; without misfire they are dropped", from.Format(time.RFC3339), g.upto.Format(time.RFC3339))
 		if j.cfg.Misfire {
-			missed := j.schedule.Latest(from, g.upto, c.queueRoom())
+			missed := j.schedule.Latest(from, g.upto, c.queueLimit())
 			detail = fmt.Sprintf("none of the fires after %s up to %s were made in time; the newest %d run now", from.Format(time.RFC3339), g.upto.Format(time.RFC3339), len(missed))
 			for _, at := range missed {
 				c.enqueueFire(j, at.UTC(), Misfired)
@@ -149,49 +149,49 @@ func (c *Core) crossGap(budget int) (used int) {
 		c.note(Note{Kind: NoteFiresMissed, Job: name, Detail: detail})
 	}
 	c.timetable.Skip(g.upto)
-	c.setMark(mark{Time: g.upto, Job: lastName})
-	c.gap = nil
+	c.advanceCursor(fireCursor{Time: g.upto, Job: lastName})
+	c.missed = nil
 	return used + 1
 }
 
-// fireInstant makes fires of the pending instant and returns how many it looked at.
-func (c *Core) fireInstant(budget int) int {
-	p := c.pendingFire
+// fireDueBatch makes fires of the pending instant and returns how many it looked at.
+func (c *Core) fireDueBatch(budget int) int {
+	p := c.due
 	n := min(budget, len(p.names))
 	for _, name := range p.names[:n] {
 		j := c.jobs[name]
-		if j == nil || j.cfg == nil || c.off(j) != "" || !p.at.After(j.since) || c.made.covers(p.at, name) {
+		if j == nil || j.cfg == nil || c.inactiveReason(j) != "" || !p.at.After(j.since) || c.cursor.covers(p.at, name) {
 			continue
 		}
 		c.stats.Fires++
 		c.enqueueFire(j, p.at, NormalTrigger)
 	}
 	c.needChanged()
-	m := mark{Time: p.at}
+	m := fireCursor{Time: p.at}
 	if n < len(p.names) {
 		m.Job = p.names[n-1]
 		p.names = p.names[n:]
 	} else {
 		m.Job = lastName
-		c.pendingFire = nil
+		c.due = nil
 	}
-	c.setMark(m)
+	c.advanceCursor(m)
 	return max(n, 1)
 }
 
-// setMark moves the mark on, never back.
-func (c *Core) setMark(m mark) {
-	if c.made.Time.After(m.Time) || c.made.Time.Equal(m.Time) && c.made.Job >= m.Job {
+// advanceCursor moves the mark on, never back.
+func (c *Core) advanceCursor(m fireCursor) {
+	if c.cursor.Time.After(m.Time) || c.cursor.Time.Equal(m.Time) && c.cursor.Job >= m.Job {
 		return
 	}
-	c.made = m
-	c.dirty.mark = true
+	c.cursor = m
+	c.dirty.cursor = true
 }
 
 // nextFire is when the next fires are due.
 func (c *Core) nextFire() (time.Time, bool) {
-	if c.pendingFire != nil {
-		return c.pendingFire.at, true
+	if c.due != nil {
+		return c.due.at, true
 	}
 	return c.timetable.NextAt()
 }
@@ -233,9 +233,9 @@ func onlyEnding(queue []*execution) bool {
 	return true
 }
 
-// queueRoom is how many fires of one job may wait: fewer when so many of all jobs do that their number would
+// queueLimit is how many fires of one job may wait: fewer when so many of all jobs do that their number would
 // outgrow the memory. Each job has room for one.
-func (c *Core) queueRoom() int {
+func (c *Core) queueLimit() int {
 	return min(max(c.opt.OpenExecutions-len(c.executions), 1), c.opt.QueuedFires)
 }
 
@@ -254,7 +254,7 @@ func (c *Core) dropOldestFire(j *jobState) {
 			oldest = i
 		}
 	}
-	most := c.queueRoom()
+	most := c.queueLimit()
 	if waiting < most {
 		return
 	}
@@ -300,7 +300,7 @@ func (c *Core) headOfQueue(j *jobState) {
 }
 
 // trigger makes an execution now, or refuses (rule F5: a trigger is never dropped).
-func (c *Core) trigger(t TriggerAsked) {
+func (c *Core) trigger(t TriggerRequested) {
 	refuse := func(err *Error) { c.out.Replies = append(c.out.Replies, Reply{Token: t.Token, Err: err}) }
 	id := executionID(t.Job, c.now) + "-" + c.uuid()[:8]
 	if t.Key != "" {
@@ -324,7 +324,7 @@ func (c *Core) trigger(t TriggerAsked) {
 		refuse(errorf(Conflict, "daemon_trigger", "Daemon job '%s' cannot support trigger.", t.Job))
 		return
 	}
-	if why := c.off(j); why != "" {
+	if why := c.inactiveReason(j); why != "" {
 		if j.disabled || c.apps[j.cfg.AppName] != nil { // else the reason itself says what to do
 			why += "; enable it first"
 		}

@@ -21,34 +21,34 @@ type flowState struct {
 	need       need
 	revivedFor time.Time
 	wake       time.Time
-	// lookUntil keeps SUPPRESS back: the next offers are to tell which executors run.
-	lookUntil time.Time
+	// probeUntil keeps SUPPRESS back: the next offers are to tell which executors run.
+	probeUntil time.Time
 	// unplaced is what the last match left waiting, and since when; unplacing the same of
 	// the round under way. fruitless is how long the filters have grown, and grew when.
 	unplaced, unplacing map[want]time.Time
-	fruitless           int
-	grew                time.Time
+	declineBackoff           int
+	declineBackoffGrew                time.Time
 	// taskEnded since all was offered at once for those that start together, which was at together.
 	taskEnded bool
 	together  time.Time
-	lookAt    time.Time // when this step's look at the offers wants the next
+	nextLook    time.Time // when this step's look at the offers wants the next
 }
 
-// lookFor is long enough for a master's next round of offers.
-const lookFor = 5 * time.Second
+// probeFor is long enough for a master's next round of offers.
+const probeFor = 5 * time.Second
 
-// lookAtOffers asks for offers only to see which executors they name (rule X3), once in a step for all.
-func (c *Core) lookAtOffers() {
+// reviveToProbe asks for offers only to see which executors they name (rule X3), once in a step for all.
+func (c *Core) reviveToProbe() {
 	if c.flow.revivedAt.Equal(c.now) {
 		return
 	}
-	c.flow.lookUntil = c.now.Add(lookFor)
-	c.askForOffers()
-	c.wakeAt(c.flow.lookUntil)
+	c.flow.probeUntil = c.now.Add(probeFor)
+	c.reviveNow()
+	c.wakeAt(c.flow.probeUntil)
 }
 
-// askForOffers has all that is free be offered, whatever was declined.
-func (c *Core) askForOffers() {
+// reviveNow has all that is free be offered, whatever was declined.
+func (c *Core) reviveNow() {
 	f := &c.flow
 	f.suppressed, f.filtered, f.refused = false, false, false
 	f.revivedAt, f.revivedFor = c.now, f.need.upTo
@@ -71,14 +71,14 @@ func (c *Core) offered(e cluster.Offers) {
 			}
 		}
 		c.agentRegistered(a)
-		a.host, a.unavailable, a.back = o.Hostname, o.Unavailable, o.AvailableAgain
+		a.host, a.maintenanceStart, a.maintenanceEnd = o.Hostname, o.Unavailable, o.AvailableAgain
 		if !o.Unavailable.IsZero() {
 			c.maintained[o.AgentID] = true
 		}
 		if o.AgentURL != "" {
 			a.url = o.AgentURL
 		}
-		c.believeOffer(o)
+		c.checkExecutorsOnOffer(o)
 		named[o.AgentID] = o.ExecutorIDs
 		if nothingForUs(o) {
 			empty = append(empty, offers.Offer{ID: o.ID})
@@ -89,7 +89,7 @@ func (c *Core) offered(e cluster.Offers) {
 	}
 	for _, agent := range sortedKeys(named) {
 		c.growCapacity(agent, named[agent])
-		c.agentHere(agent)
+		c.agentStillRegistered(agent)
 	}
 	c.decline(empty, c.opt.RefuseMost)
 }
@@ -104,40 +104,40 @@ func (c *Core) growCapacity(agentID string, runs []string) {
 			free = free.Plus(app.Resources(x.Info.Resources))
 		}
 	}
-	a.capacity, a.room = a.capacity.Max(free), a.room.Max(free)
+	a.capacity, a.reservable = a.capacity.Max(free), a.reservable.Max(free)
 }
 
-// tendOffers holds what is needed before it could be had again (see need) and gives back the rest. Offers
+// manageOffers holds what is needed before it could be had again (see need) and gives back the rest. Offers
 // are held for at most OfferHold unless they are reserved, and suppressed while nothing waits and nothing is needed.
-func (c *Core) tendOffers() {
+func (c *Core) manageOffers() {
 	if !c.session.open {
 		c.flow.wake = time.Time{}
 		return
 	}
-	waits, hopeless := c.someWait()
+	waits, hopeless := c.anyWaiting()
 	idle := c.draining || c.takeover != nil
 	waits, hopeless = waits && !idle, hopeless && !idle
 	c.findNeed()
 	wanted := waits || c.flow.need.some && !idle
-	c.flow.lookAt = time.Time{}
+	c.flow.nextLook = time.Time{}
 	if !waits {
 		c.reviveRefused() // when it is needed, as all that was declined
-		c.flow.unplaced, c.flow.unplacing, c.flow.fruitless = nil, nil, 0
+		c.flow.unplaced, c.flow.unplacing, c.flow.declineBackoff = nil, nil, 0
 	}
 	if wanted {
-		c.decline(c.offersOfGoing(), c.opt.RefuseMost)
+		c.decline(c.takeOffersInMaintenance(), c.opt.RefuseMost)
 		if waits {
-			c.giveBackFruitless()
-			c.lookTogether()
+			c.declineUnusable()
+			c.reviveForGangs()
 		} else {
-			c.giveBack(c.tooOld(), 0)
-			c.giveBack(c.unneeded(), c.opt.OfferHold)
+			c.declineUsable(c.tooOld(), 0)
+			c.declineUsable(c.takeSurplus(), c.opt.OfferHold)
 		}
 		c.revive(waits)
 	} else {
-		c.giveBack(c.allOffers(), c.refuseFor())
+		c.declineUsable(c.allOffers(), c.refuseFor())
 		// What fits no agent seen so far waits for another one to be offered.
-		looking := c.flow.lookUntil.After(c.now) && c.flow.lookUntil.Sub(c.now) <= lookFor
+		looking := c.flow.probeUntil.After(c.now) && c.flow.probeUntil.Sub(c.now) <= probeFor
 		if !c.flow.suppressed && !hopeless && !looking {
 			c.flow.suppressed = true
 			c.call(CallSuppress{})
@@ -150,14 +150,14 @@ func (c *Core) tendOffers() {
 		// Often enough that none is held for much longer than OfferHold.
 		c.flow.wake = c.now.Add(c.opt.OfferHold / 5)
 	}
-	if at := c.flow.lookAt; !at.IsZero() && (c.flow.wake.IsZero() || at.Before(c.flow.wake)) {
+	if at := c.flow.nextLook; !at.IsZero() && (c.flow.wake.IsZero() || at.Before(c.flow.wake)) {
 		c.flow.wake = at
 	}
 }
 
-// someWait reports whether something could be launched if there were room, and
+// anyWaiting reports whether something could be launched if there were room, and
 // whether something waits that fits no agent: for that none is held.
-func (c *Core) someWait() (waits, hopeless bool) {
+func (c *Core) anyWaiting() (waits, hopeless bool) {
 	for _, e := range c.launchable {
 		if e.KillReason != "" {
 			continue
@@ -177,7 +177,7 @@ func (c *Core) someWait() (waits, hopeless bool) {
 		}
 		for i := range e.Shards {
 			s := &e.Shards[i]
-			if s.State == Waiting && c.ghostOf(e.Job, s.Item) == nil && !stillWaits(s.NotBefore, c.now, c.opt.BackoffMost) {
+			if s.State == Waiting && c.orphanOf(e.Job, s.Item) == nil && !stillWaits(s.NotBefore, c.now, c.opt.BackoffMost) {
 				return true, hopeless
 			}
 		}
@@ -224,8 +224,8 @@ func (c *Core) allOffers() []offers.Offer {
 	return c.pool.OlderThan(c.now.Add(time.Hour))
 }
 
-// giveBack declines what is of use when something waits.
-func (c *Core) giveBack(gone []offers.Offer, refuse time.Duration) {
+// declineUsable declines what is of use when something waits.
+func (c *Core) declineUsable(gone []offers.Offer, refuse time.Duration) {
 	if len(gone) > 0 && refuse > 0 {
 		c.flow.filtered = true
 	}
@@ -267,5 +267,5 @@ func (c *Core) revive(waits bool) {
 		c.wakeAt(again)
 		return
 	}
-	c.askForOffers()
+	c.reviveNow()
 }

@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// foreign collects the paths that somebody else may have changed in the registry.
+// externalEdits collects the paths that somebody else may have changed in the registry.
 // A path that is told many times before its turn is read once.
-type foreign struct {
+type externalEdits struct {
 	mu      sync.Mutex
 	waiting map[string]bool
 	order   []string
@@ -23,15 +23,15 @@ type foreign struct {
 // that even 100,000 of them keep no fire waiting for more than a few milliseconds; and
 // after a failure so much later, each time twice as much up to the most.
 const (
-	foreignPerTurn  = 128
-	foreignAtOnce   = 16
-	foreignTryAgain = 500 * time.Millisecond
-	foreignTryMost  = time.Minute
+	editsPerStep  = 128
+	editsAtOnce   = 16
+	editRetryFirst = 500 * time.Millisecond
+	editRetryMost  = time.Minute
 )
 
 // collect takes paths until ctx ends, and rings when there are some. A nil changed
 // never tells any.
-func (f *foreign) collect(ctx context.Context, changed <-chan string, ring func()) {
+func (f *externalEdits) collect(ctx context.Context, changed <-chan string, ring func()) {
 	for {
 		select {
 		case path, ok := <-changed:
@@ -46,7 +46,7 @@ func (f *foreign) collect(ctx context.Context, changed <-chan string, ring func(
 	}
 }
 
-func (f *foreign) add(paths ...string) {
+func (f *externalEdits) add(paths ...string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.waiting == nil {
@@ -61,10 +61,10 @@ func (f *foreign) add(paths ...string) {
 }
 
 // take returns the next paths, and whether there are more.
-func (f *foreign) take() (paths []string, more bool) {
+func (f *externalEdits) take() (paths []string, more bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	n := min(len(f.order), foreignPerTurn)
+	n := min(len(f.order), editsPerStep)
 	paths = slices.Clone(f.order[:n])
 	f.order = f.order[n:]
 	for _, path := range paths {
@@ -76,8 +76,8 @@ func (f *foreign) take() (paths []string, more bool) {
 	return paths, len(f.order) > 0
 }
 
-// again puts paths back that could not be read, and rings, after the pause that it returns.
-func (f *foreign) again(paths []string, ring func()) time.Duration {
+// retry puts paths back that could not be read, and rings, after the pause that it returns.
+func (f *externalEdits) retry(paths []string, ring func()) time.Duration {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.tried == nil {
@@ -88,7 +88,7 @@ func (f *foreign) again(paths []string, ring func()) time.Duration {
 		tries = max(tries, f.tried[path])
 		f.tried[path]++
 	}
-	pause := backoff(foreignTryAgain, foreignTryMost, tries)
+	pause := backoff(editRetryFirst, editRetryMost, tries)
 	var timer *time.Timer
 	timer = time.AfterFunc(pause, func() {
 		f.mu.Lock()
@@ -102,13 +102,13 @@ func (f *foreign) again(paths []string, ring func()) time.Duration {
 }
 
 // read keeps that a path was read.
-func (f *foreign) read(path string) {
+func (f *externalEdits) read(path string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.tried, path)
 }
 
-func (f *foreign) stop() {
+func (f *externalEdits) stop() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for timer := range f.retries {
@@ -116,11 +116,11 @@ func (f *foreign) stop() {
 	}
 }
 
-// foreignChanges reads again what somebody else may have changed, some of it, and says
+// readExternalEdits reads again what somebody else may have changed, some of it, and says
 // what that means for the core. It runs between two steps, so what it
 // reads is never older than this term's last commit.
-func (r *reign) foreignChanges(ctx context.Context) []Event {
-	paths, more := r.foreign.take()
+func (r *termRunner) readExternalEdits(ctx context.Context) []Event {
+	paths, more := r.edits.take()
 	if more {
 		r.inbox.ring()
 	}
@@ -132,7 +132,7 @@ func (r *reign) foreignChanges(ctx context.Context) []Event {
 	var failure error
 	var mu sync.Mutex
 	var group errgroup.Group
-	group.SetLimit(foreignAtOnce)
+	group.SetLimit(editsAtOnce)
 	for i, path := range paths {
 		group.Go(func() error {
 			events, err := r.reload(ctx, path)
@@ -142,14 +142,14 @@ func (r *reign) foreignChanges(ctx context.Context) []Event {
 				failed, failure = append(failed, path), err
 				return nil
 			}
-			r.foreign.read(path)
+			r.edits.read(path)
 			found[i] = events
 			return nil
 		})
 	}
 	_ = group.Wait() // never an error
-	if failure != nil && ctx.Err() == nil && !r.isOver() {
-		pause := r.foreign.again(failed, r.inbox.ring)
+	if failure != nil && ctx.Err() == nil && !r.hasEnded() {
+		pause := r.edits.retry(failed, r.inbox.ring)
 		r.s.opt.Logger.Warn("what others changed in the registry can't be read yet", "paths", len(failed), "again", pause, "error", failure)
 	}
 	return slices.Concat(found...)

@@ -10,12 +10,12 @@ import (
 func TestForeignPathsAreTriedAgainMoreAndMoreSeldom(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var f foreign
+		var f externalEdits
 		rings := make(chan struct{}, 1)
 		began := time.Now()
 		var at []time.Duration
 		for range 10 {
-			f.again([]string{"/config/job/a"}, func() { rings <- struct{}{} })
+			f.retry([]string{"/config/job/a"}, func() { rings <- struct{}{} })
 			if paths, _ := f.take(); len(paths) > 0 {
 				t.Fatalf("%v is tried at once", paths)
 			}
@@ -26,11 +26,11 @@ func TestForeignPathsAreTriedAgainMoreAndMoreSeldom(t *testing.T) {
 			}
 			began = time.Now()
 		}
-		if at[0] != foreignTryAgain || at[1] != 2*foreignTryAgain || at[9] != foreignTryMost {
+		if at[0] != editRetryFirst || at[1] != 2*editRetryFirst || at[9] != editRetryMost {
 			t.Errorf("tried after %v", at)
 		}
 		f.read("/config/job/a")
-		if pause := f.again([]string{"/config/job/a"}, func() {}); pause != foreignTryAgain {
+		if pause := f.retry([]string{"/config/job/a"}, func() {}); pause != editRetryFirst {
 			t.Errorf("after it was read, tried again after %v", pause)
 		}
 		f.stop()

@@ -18,27 +18,27 @@ import (
 // want is what shards wait for room for; all that want the same fit or fail together.
 type want struct {
 	shard, executor app.Resources
-	kind            string
+	executorKey            string
 	together        int // shards that start together, else 1
 }
 
 func wantOf(d *demand) want {
-	w := want{shard: d.Shard, executor: d.ExecutorSize, kind: d.kind, together: 1}
+	w := want{shard: d.Shard, executor: d.ExecutorSize, executorKey: d.executorKey, together: 1}
 	if d.Together {
 		w.together = len(d.Items)
 	}
 	return w
 }
 
-// fruitlessFor are the filters for what nothing that waits can use, one after the other.
-var fruitlessFor = [...]time.Duration{time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second}
+// declineBackoffs are the filters for what nothing that waits can use, one after the other.
+var declineBackoffs = [...]time.Duration{time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second}
 
 const (
-	// againHeld is how long what can take some of the shards that only start together is held,
+	// partHeld is how long what can take some of the shards that only start together is held,
 	// once it was held in vain: with a REVIVE all that is free comes at once.
-	againHeld = 20 * time.Millisecond
-	// togetherAgain is how often the ends of tasks have all be offered at once for those.
-	togetherAgain = time.Second
+	partHeld = 20 * time.Millisecond
+	// gangReviveEvery is how often the ends of tasks have all be offered at once for those.
+	gangReviveEvery = time.Second
 )
 
 // reviveRefused has what was given back in vain be offered again at once: something has changed.
@@ -47,8 +47,8 @@ func (c *Core) reviveRefused() {
 	c.flow.refused = false
 }
 
-// wantsSeen looks whether something waits that did not at the last match.
-func (c *Core) wantsSeen(ds []demand) {
+// detectNewDemand looks whether something waits that did not at the last match.
+func (c *Core) detectNewDemand(ds []demand) {
 	if !c.flow.refused {
 		return
 	}
@@ -61,8 +61,8 @@ func (c *Core) wantsSeen(ds []demand) {
 	}
 }
 
-// wantsLeft takes in what a match could not place, of which a round can have several.
-func (c *Core) wantsLeft(ds []demand, unplaced []offers.Unplaced, more bool) {
+// recordUnplaced takes in what a match could not place, of which a round can have several.
+func (c *Core) recordUnplaced(ds []demand, unplaced []offers.Unplaced, more bool) {
 	f := &c.flow
 	if f.unplacing == nil {
 		f.unplacing = map[want]time.Time{}
@@ -74,7 +74,7 @@ func (c *Core) wantsLeft(ds []demand, unplaced []offers.Unplaced, more bool) {
 		w := wantOf(&ds[u.Demand])
 		since, known := f.unplaced[w]
 		if !known {
-			f.fruitless = 0
+			f.declineBackoff = 0
 		}
 		if !known || since.After(c.now) {
 			since = c.now
@@ -86,8 +86,8 @@ func (c *Core) wantsLeft(ds []demand, unplaced []offers.Unplaced, more bool) {
 	}
 }
 
-// leftOver: an ACCEPT leaves the rest of its agent to a filter.
-func (c *Core) leftOver(started []*executorRecord) {
+// leaveLeftover: an ACCEPT leaves the rest of its agent to a filter.
+func (c *Core) leaveLeftover(started []*executorRecord) {
 	f := &c.flow
 	f.revivedFor = time.Time{} // what was held for fires to come may be used up
 	c.needChanged()
@@ -95,7 +95,7 @@ func (c *Core) leftOver(started []*executorRecord) {
 	for _, left := range []map[want]time.Time{f.unplaced, f.unplacing} {
 		for w := range left {
 			someWait = true
-			cheaper = cheaper || slices.ContainsFunc(started, func(x *executorRecord) bool { return x.Kind == w.kind })
+			cheaper = cheaper || slices.ContainsFunc(started, func(x *executorRecord) bool { return x.Key == w.executorKey })
 		}
 	}
 	if someWait && !cheaper {
@@ -109,13 +109,13 @@ func (c *Core) leftOver(started []*executorRecord) {
 func (c *Core) heldUntil(a offers.Agent) (until time.Time) {
 	for w, since := range c.flow.unplaced {
 		need := w.shard
-		if !slices.ContainsFunc(c.executorsOn[a.ID], func(x *executorRecord) bool { return x.Kind == w.kind && !x.Closing }) {
+		if !slices.ContainsFunc(c.executorsOn[a.ID], func(x *executorRecord) bool { return x.Key == w.executorKey && !x.Closing }) {
 			need = need.Plus(w.executor)
 		}
 		if !need.Fits(a.Free) {
 			continue
 		}
-		for _, t := range []time.Time{c.pool.Oldest(a.ID).Add(againHeld), since.Add(c.opt.OfferHold)} {
+		for _, t := range []time.Time{c.pool.Oldest(a.ID).Add(partHeld), since.Add(c.opt.OfferHold)} {
 			if t.After(until) {
 				until = t
 			}
@@ -124,15 +124,15 @@ func (c *Core) heldUntil(a offers.Agent) (until time.Time) {
 	return until
 }
 
-// giveBackFruitless declines, after a match, what nothing that waits can use, and a little later
+// declineUnusable declines, after a match, what nothing that waits can use, and a little later
 // what can take some shards of what only fits as a whole. What fires to come need is held beside that.
-func (c *Core) giveBackFruitless() {
+func (c *Core) declineUnusable() {
 	f := &c.flow
 	gone := c.tooOld() // also while a round goes on: it may go on for long
 	if c.matchAgain || c.matchedUpTo != (launchKey{}) {
 		if len(gone) > 0 {
 			f.refused = true
-			c.decline(gone, fruitlessFor[f.fruitless])
+			c.decline(gone, declineBackoffs[f.declineBackoff])
 		}
 		return // the round goes on
 	}
@@ -149,25 +149,25 @@ func (c *Core) giveBackFruitless() {
 	if len(gone) == 0 {
 		return
 	}
-	last := len(fruitlessFor) - 1
-	filter := fruitlessFor[f.fruitless]
+	last := len(declineBackoffs) - 1
+	filter := declineBackoffs[f.declineBackoff]
 	f.refused = true
 	c.decline(gone, filter)
-	if next := f.grew.Add(filter); !next.After(c.now) || next.Sub(c.now) > filter {
-		f.fruitless, f.grew = min(f.fruitless+1, last), c.now
+	if next := f.declineBackoffGrew.Add(filter); !next.After(c.now) || next.Sub(c.now) > filter {
+		f.declineBackoff, f.declineBackoffGrew = min(f.declineBackoff+1, last), c.now
 	}
 }
 
 // flowAt has the offers looked at again at a time.
 func (c *Core) flowAt(at time.Time) {
-	if c.flow.lookAt.IsZero() || at.Before(c.flow.lookAt) {
-		c.flow.lookAt = at
+	if c.flow.nextLook.IsZero() || at.Before(c.flow.nextLook) {
+		c.flow.nextLook = at
 	}
 }
 
-// lookTogether has all be offered at once when a task has ended and shards wait that only start
+// reviveForGangs has all be offered at once when a task has ended and shards wait that only start
 // together: its agent is offered by itself, since it has more than was declined; those beside it are not.
-func (c *Core) lookTogether() {
+func (c *Core) reviveForGangs() {
 	f := &c.flow
 	ended := f.taskEnded && f.refused
 	f.taskEnded = false
@@ -178,7 +178,7 @@ func (c *Core) lookTogether() {
 		if w.together == 1 {
 			continue
 		}
-		if next := f.together.Add(togetherAgain); next.After(c.now) && next.Sub(c.now) <= togetherAgain {
+		if next := f.together.Add(gangReviveEvery); next.After(c.now) && next.Sub(c.now) <= gangReviveEvery {
 			f.taskEnded = true
 			c.flowAt(next)
 			return

@@ -235,7 +235,7 @@ func (c *Core) mayForget(e *execution) bool {
 	if e.dirty {
 		return false
 	}
-	if e.ID != executionID(e.Job, e.Fire) || c.made.covers(e.Fire, e.Job) {
+	if e.ID != executionID(e.Job, e.Fire) || c.cursor.covers(e.Fire, e.Job) {
 		return true
 	}
 	j := c.jobs[e.Job]

@@ -108,7 +108,7 @@ func (c *Core) importable(job string) error {
 	case j == nil || j.cfg == nil:
 		return fmt.Errorf("there is no job %q", job)
 	case c.apps[j.cfg.AppName] == nil:
-		return fmt.Errorf("%s", c.off(j))
+		return fmt.Errorf("%s", c.inactiveReason(j))
 	}
 	return nil
 }
@@ -202,9 +202,9 @@ func (c *Core) importRunning(e importEntry) {
 	if e.value == "" {
 		return
 	}
-	f := &foreignTask{id: e.value}
+	f := &unknownTask{id: e.value}
 	if id, err := jobs.ParseTaskID(e.value); err == nil {
 		f.agent = id.Agent
 	}
-	c.takeover.foreign[f.id] = f
+	c.takeover.unknown[f.id] = f
 }

@@ -24,7 +24,7 @@ const linger = 2 * time.Millisecond
 
 // canLinger reports whether an event is a status update.
 func canLinger(e Event) bool {
-	t, ok := e.(Told)
+	t, ok := e.(ClusterEvent)
 	if !ok {
 		return false
 	}

@@ -30,7 +30,7 @@ func (c *Core) killExecution(e *execution, reason string) {
 		switch {
 		case s.State == Waiting && reason != shutdownReason:
 			s.Cause = reason
-			c.over(taskRef{e, i}, Killed)
+			c.completeShard(taskRef{e, i}, Killed)
 		case s.live() && s.KillSince.IsZero():
 			s.KillSince = c.now
 			c.dirty.shard(e, i)
@@ -50,11 +50,11 @@ func (c *Core) sendKill(s *shard) {
 	c.wakeAt(c.now.Add(backoff(c.opt.ResendFirst, c.opt.ResendMost, s.killTry-1)))
 }
 
-// endSilent has the agent end an executor that does not answer a kill (rule K3): one that was stopped, or hangs. What else
+// endSilentExecutor has the agent end an executor that does not answer a kill (rule K3): one that was stopped, or hangs. What else
 // runs on it is lost, as with any other end of an executor. It is called for a task whose kill is wanted, at each sweep:
 // sweeps are counted, since the wall clock may be set meanwhile. An executor whose agent is away is not silent:
 // nobody can hear it.
-func (c *Core) endSilent(s *shard) {
+func (c *Core) endSilentExecutor(s *shard) {
 	x, a := c.executors[s.Executor], c.agents[s.Agent]
 	if x == nil || x.silent || x.pending > 0 || a == nil || !a.registered || !s.Unreachable.IsZero() || s.Seen < seenStarting || s.acceptSeq != 0 {
 		return
@@ -90,8 +90,8 @@ func (c *Core) resendKills() {
 	}
 }
 
-// drain begins the end of everything on the cluster (rule O4).
-func (c *Core) drain() {
+// beginDrain begins the end of everything on the cluster (rule O4).
+func (c *Core) beginDrain() {
 	c.draining = true
 	for _, id := range sortedKeys(c.executions) {
 		if e := c.executions[id]; e != nil && e.launched() {

@@ -64,7 +64,7 @@ func taskEnded(id string, state State) *Error {
 
 // noTaskToKill says what is known of a task that is neither on the cluster nor among the ended ones.
 func (c *Core) noTaskToKill(id string) *Error {
-	if g := c.ghosts[id]; g != nil {
+	if g := c.orphans[id]; g != nil {
 		return errorf(Conflict, "task_given_up", "task %q was given up: it is killed as soon as agent %s is seen with it; POST /api/task/%s/forget if you know that it is over", id, g.Agent, id)
 	}
 	if parsed, err := jobs.ParseTaskID(id); err == nil && c.jobs[parsed.Job] != nil {
@@ -81,16 +81,16 @@ func (c *Core) noTaskToKill(id string) *Error {
 
 // endKilledShard ends a shard of which a kill was asked for by its task's id, and reports whether it was one. Neither
 // failover nor the stop of a server runs it again.
-func (c *Core) endKilledShard(ref taskRef, how end) bool {
+func (c *Core) endKilledShard(ref taskRef, how outcome) bool {
 	s := ref.shard()
 	switch {
 	case s.KillReason == "":
 		return false
-	case how == endFinished:
-		c.over(ref, Finished)
+	case how == outcomeFinished:
+		c.completeShard(ref, Finished)
 	default:
 		s.Cause = s.KillReason
-		c.over(ref, Killed)
+		c.completeShard(ref, Killed)
 	}
 	return true
 }

@@ -11,39 +11,39 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 )
 
-// lanes carry calls to the cluster. Calls of one lane keep their order; the ACCEPTs
+// dispatcher carry calls to the cluster. Calls of one lane keep their order; the ACCEPTs
 // for one agent have a lane of their own: if a later one arrived first, and the executor that both name
 // ended in between, the earlier one would start it once more, unknown to us. A call whose
 // outcome is unknown ends the session: what it meant is sorted out by
 // subscribing anew and reconciling (rule L3). With the term they end: what waits
 // in them is dropped.
-type lanes struct {
-	r      *reign
+type dispatcher struct {
+	r      *termRunner
 	ctx    context.Context
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
 
-	trouble atomic.Pointer[string] // why the last session ended or could not begin
+	outage atomic.Pointer[string] // why the last session ended or could not begin
 
 	// Since when SUBSCRIBE is only refused, and since when there is no session for whatever reason;
 	// else zero. There is one try at a time.
-	refusedSince, apartSince time.Time
+	refusedSince, unsubscribedSince time.Time
 
 	mu      sync.Mutex
-	present *sessionLanes // nil while there is no session
-	looking func()        // ends the look for another master; nil when there is none
+	present *sessionQueues // nil while there is no session
+	watchingLeader func()        // ends the look for another master; nil when there is none
 	calls   int           // under way or waiting
 	idle    chan struct{} // if not nil, closed when there are none
 }
 
-// sessionLanes are the lanes of one session; with it they end.
-type sessionLanes struct {
+// sessionQueues are the lanes of one session; with it they end.
+type sessionQueues struct {
 	session cluster.Session
 	number  int64
-	flow    lane             // DECLINE, REVIVE, SUPPRESS
-	command lane             // KILL, SHUTDOWN, RECONCILE
-	accepts map[string]*lane // by agent; only those with an ACCEPT under way
-	acks    [ackLanes]lane
+	flow    callQueue             // DECLINE, REVIVE, SUPPRESS
+	command callQueue             // KILL, SHUTDOWN, RECONCILE
+	accepts map[string]*callQueue // by agent; only those with an ACCEPT under way
+	acks    [ackLanes]callQueue
 	nextAck int
 }
 
@@ -54,17 +54,17 @@ const (
 	flushTime = 100 * time.Millisecond
 )
 
-// lane is a queue with at most one goroutine that empties it.
-type lane struct {
+// callQueue is a queue with at most one goroutine that empties it.
+type callQueue struct {
 	queue []func(context.Context) error
 	busy  bool
 	// emptied, if not nil, is called, with the lock held, when nothing is left in it.
 	emptied func()
 }
 
-func newLanes(r *reign) *lanes {
+func newDispatcher(r *termRunner) *dispatcher {
 	ctx, cancel := context.WithCancel(context.Background())
-	l := &lanes{r: r, ctx: ctx, cancel: cancel}
+	l := &dispatcher{r: r, ctx: ctx, cancel: cancel}
 	l.wg.Go(func() {
 		select {
 		case <-r.term.Done(): // a deposed leader does nothing more (rule T2)
@@ -76,7 +76,7 @@ func newLanes(r *reign) *lanes {
 }
 
 // send starts a call. It never blocks.
-func (l *lanes) send(call Call) {
+func (l *dispatcher) send(call Call) {
 	if c, ok := call.(CallSubscribe); ok {
 		l.wg.Go(func() { l.subscribe(c) })
 		return
@@ -92,7 +92,7 @@ func (l *lanes) send(call Call) {
 	case CallAccept:
 		q := p.accepts[c.Accept.AgentID]
 		if q == nil {
-			q = &lane{emptied: func() { delete(p.accepts, c.Accept.AgentID) }}
+			q = &callQueue{emptied: func() { delete(p.accepts, c.Accept.AgentID) }}
 			p.accepts[c.Accept.AgentID] = q
 		}
 		l.enqueue(p, q, func(ctx context.Context) error { return l.accept(ctx, p, c) })
@@ -123,7 +123,7 @@ func (l *lanes) send(call Call) {
 }
 
 // enqueue adds a call to a lane; the caller holds the lock.
-func (l *lanes) enqueue(p *sessionLanes, q *lane, call func(context.Context) error) {
+func (l *dispatcher) enqueue(p *sessionQueues, q *callQueue, call func(context.Context) error) {
 	l.calls++
 	q.queue = append(q.queue, call)
 	if !q.busy {
@@ -133,7 +133,7 @@ func (l *lanes) enqueue(p *sessionLanes, q *lane, call func(context.Context) err
 }
 
 // drive empties a lane and ends.
-func (l *lanes) drive(p *sessionLanes, q *lane) {
+func (l *dispatcher) drive(p *sessionQueues, q *callQueue) {
 	for {
 		l.mu.Lock()
 		if len(q.queue) == 0 || l.present != p || l.ctx.Err() != nil {
@@ -158,13 +158,13 @@ func (l *lanes) drive(p *sessionLanes, q *lane) {
 	}
 }
 
-func (l *lanes) done(n int) {
+func (l *dispatcher) done(n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.doneLocked(n)
 }
 
-func (l *lanes) doneLocked(n int) {
+func (l *dispatcher) doneLocked(n int) {
 	l.calls -= n
 	if l.calls == 0 && l.idle != nil {
 		close(l.idle)
@@ -174,7 +174,7 @@ func (l *lanes) doneLocked(n int) {
 
 // flush waits until no call waits or is under way, at most for so long. Nothing may be sent
 // any more.
-func (l *lanes) flush(most time.Duration) {
+func (l *dispatcher) flush(most time.Duration) {
 	l.mu.Lock()
 	if l.calls == 0 {
 		l.mu.Unlock()
@@ -191,15 +191,15 @@ func (l *lanes) flush(most time.Duration) {
 }
 
 // failed ends the session after a call that was refused or has no answer.
-func (l *lanes) failed(p *sessionLanes, err error) {
+func (l *dispatcher) failed(p *sessionQueues, err error) {
 	if l.drop(p) && l.ctx.Err() == nil {
 		l.r.s.opt.Logger.Warn("a call to the cluster failed: subscribing anew", "error", err)
 	}
-	l.end(p.session)
+	l.closeSession(p.session)
 }
 
 // drop makes a session no longer the present one, and reports whether it was.
-func (l *lanes) drop(p *sessionLanes) bool {
+func (l *dispatcher) drop(p *sessionQueues) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.present != p {
@@ -210,14 +210,14 @@ func (l *lanes) drop(p *sessionLanes) bool {
 	return true
 }
 
-func (l *lanes) end(s cluster.Session) {
+func (l *dispatcher) closeSession(s cluster.Session) {
 	if err := s.Close(); err != nil {
 		l.r.s.opt.Logger.Debug("close a session", "error", err)
 	}
 }
 
 // accept sends an ACCEPT and passes its answer on.
-func (l *lanes) accept(ctx context.Context, p *sessionLanes, c CallAccept) error {
+func (l *dispatcher) accept(ctx context.Context, p *sessionQueues, c CallAccept) error {
 	l.r.s.opt.Point(pointBeforeAccept)
 	if l.ctx.Err() != nil {
 		return l.ctx.Err() // the term is over; the next leader finds that it did not leave (rule E1)
@@ -235,10 +235,10 @@ func (l *lanes) accept(ctx context.Context, p *sessionLanes, c CallAccept) error
 }
 
 // subscribe opens a session and passes on what it tells until it ends.
-func (l *lanes) subscribe(c CallSubscribe) {
+func (l *dispatcher) subscribe(c CallSubscribe) {
 	f := l.r.s.opt.Framework
 	f.ID = c.FrameworkID
-	l.endLook()
+	l.stopWatchingLeader()
 	ctx, cancel := context.WithTimeout(l.ctx, callTimeout)
 	l.r.s.opt.Point(pointBeforeSubscribe)
 	if l.ctx.Err() != nil {
@@ -251,27 +251,27 @@ func (l *lanes) subscribe(c CallSubscribe) {
 	l.countRefusal(err)
 	if err != nil {
 		l.countOutage(err)
-		l.over(SessionEnded{Session: c.Session, Reason: err.Error(), Removed: removed(err)})
+		l.sessionEnded(SessionEnded{Session: c.Session, Reason: err.Error(), Removed: removed(err)})
 		return
 	}
-	p := &sessionLanes{session: s, number: c.Session, accepts: map[string]*lane{}}
+	p := &sessionQueues{session: s, number: c.Session, accepts: map[string]*callQueue{}}
 	l.mu.Lock()
 	l.present = p
 	l.mu.Unlock()
-	stop := context.AfterFunc(l.ctx, func() { l.end(s) })
+	stop := context.AfterFunc(l.ctx, func() { l.closeSession(s) })
 	defer stop()
 	ended := SessionEnded{Session: c.Session}
 	for e := range s.Events() {
 		switch e := e.(type) {
 		case cluster.Subscribed:
-			l.apartSince = time.Time{}
+			l.unsubscribedSince = time.Time{}
 			l.r.subscribed.Store(true)
 			l.r.inbox.put(SessionBegan{Session: c.Session, MasterID: e.MasterID})
 		case cluster.FrameworkError:
 			ended.Reason, ended.Removed = e.Message, e.Removed
 		case cluster.Heartbeat:
 		default:
-			l.r.inbox.put(Told{Session: c.Session, Event: e})
+			l.r.inbox.put(ClusterEvent{Session: c.Session, Event: e})
 		}
 	}
 	l.drop(p)
@@ -279,13 +279,13 @@ func (l *lanes) subscribe(c CallSubscribe) {
 		ended.Reason = err.Error()
 		ended.Removed = removed(err)
 	}
-	l.end(s)
-	l.over(ended)
+	l.closeSession(s)
+	l.sessionEnded(ended)
 }
 
 // countRefusal gives up the lead when the cluster has done nothing but refuse us for too long:
 // another scheduler may be let in.
-func (l *lanes) countRefusal(err error) {
+func (l *dispatcher) countRefusal(err error) {
 	var refused *cluster.Refused
 	most := l.r.s.opt.RefusedMost
 	if most == 0 || !errors.As(err, &refused) || refused.Status < 400 || refused.Status > 499 || removed(err) {
@@ -298,27 +298,27 @@ func (l *lanes) countRefusal(err error) {
 	}
 	if lasts := now.Sub(l.refusedSince); lasts >= most {
 		select {
-		case l.r.gaveUp <- fmt.Errorf("%w for %s, and the lead is given up for another server: %w; change that, then start this server again",
+		case l.r.abdicated <- fmt.Errorf("%w for %s, and the lead is given up for another server: %w; change that, then start this server again",
 			ErrRefused, lasts.Round(time.Second), err):
 		default:
 		}
 	}
 }
 
-// apartMost is how long a leader without a session keeps the lead from one who stands by, who
+// unsubscribedMost is how long a leader without a session keeps the lead from one who stands by, who
 // may reach the cluster from where he is.
-const apartMost = 3 * time.Minute
+const unsubscribedMost = 3 * time.Minute
 
 // countOutage gives up the lead after that. Where nobody stands by, or nobody can, it is kept: requests
 // are still answered.
-func (l *lanes) countOutage(err error) {
+func (l *dispatcher) countOutage(err error) {
 	now := l.r.s.opt.Clock()
-	if l.apartSince.IsZero() || l.apartSince.After(now) {
-		l.apartSince = now
+	if l.unsubscribedSince.IsZero() || l.unsubscribedSince.After(now) {
+		l.unsubscribedSince = now
 	}
 	term, ok := l.r.term.(interface{ Standby(context.Context) bool })
-	lasts := now.Sub(l.apartSince)
-	if !ok || lasts < apartMost || removed(err) {
+	lasts := now.Sub(l.unsubscribedSince)
+	if !ok || lasts < unsubscribedMost || removed(err) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(l.ctx, callTimeout)
@@ -327,14 +327,14 @@ func (l *lanes) countOutage(err error) {
 		return
 	}
 	select {
-	case l.r.gaveUp <- fmt.Errorf("there was no subscription to the cluster for %s, and the lead is given up for a server that stands by: %w", lasts.Round(time.Second), err):
+	case l.r.abdicated <- fmt.Errorf("there was no subscription to the cluster for %s, and the lead is given up for a server that stands by: %w", lasts.Round(time.Second), err):
 	default:
 	}
 }
 
-// over tells that a session has ended, or could not begin, and then when another master leads.
-func (l *lanes) over(e SessionEnded) {
-	l.trouble.Store(&e.Reason)
+// sessionEnded tells that a session has ended, or could not begin, and then when another master leads.
+func (l *dispatcher) sessionEnded(e SessionEnded) {
+	l.outage.Store(&e.Reason)
 	l.r.inbox.put(e)
 	driver, ok := l.r.s.opt.Driver.(leaderWatcher)
 	if !ok {
@@ -342,7 +342,7 @@ func (l *lanes) over(e SessionEnded) {
 	}
 	ctx, end := context.WithCancel(l.ctx)
 	l.mu.Lock()
-	l.looking = end
+	l.watchingLeader = end
 	l.mu.Unlock()
 	l.wg.Go(func() {
 		defer end()
@@ -352,13 +352,13 @@ func (l *lanes) over(e SessionEnded) {
 	})
 }
 
-// endLook: the next try is on its way.
-func (l *lanes) endLook() {
+// stopWatchingLeader: the next try is on its way.
+func (l *dispatcher) stopWatchingLeader() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.looking != nil {
-		l.looking()
-		l.looking = nil
+	if l.watchingLeader != nil {
+		l.watchingLeader()
+		l.watchingLeader = nil
 	}
 }
 
@@ -376,7 +376,7 @@ func removed(err error) bool {
 }
 
 // close ends the session and waits for all goroutines.
-func (l *lanes) close() {
+func (l *dispatcher) close() {
 	l.cancel()
 	l.wg.Wait()
 }

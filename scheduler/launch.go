@@ -28,11 +28,11 @@ func (c *Core) launch() {
 		return
 	}
 	ds, more := c.demands()
-	c.wantsSeen(ds)
+	c.detectNewDemand(ds)
 	if c.pool.Len() == 0 {
 		// The reasons of the last match stay. Idle executors may hold all
 		// there is, so that nothing is ever offered.
-		c.makeRoom(nil, ds)
+		c.evictForDemand(nil, ds)
 		if c.flow.refused { // something is free all the same
 			c.reserve()
 		}
@@ -65,7 +65,7 @@ func (c *Core) matchSome(ds []demand, more bool) {
 		e := ds[u.Demand].exec
 		e.waitReason, e.neverFits = u.Reason, u.Never
 	}
-	c.wantsLeft(ds, result.Unplaced, more)
+	c.recordUnplaced(ds, result.Unplaced, more)
 	byAgent := map[int][]offers.Placement{}
 	for _, p := range result.Placements {
 		byAgent[p.Agent] = append(byAgent[p.Agent], p)
@@ -91,7 +91,7 @@ func (c *Core) matchSome(ds []demand, more bool) {
 			left = append(left, ds[u.Demand])
 		}
 	}
-	c.makeRoom(agents, left)
+	c.evictForDemand(agents, left)
 }
 
 // agentsOnOffer is the pool as Match wants it: what is free, and which
@@ -118,7 +118,7 @@ func (c *Core) agentsOnOffer() []offers.Agent {
 			if out[i].Executors == nil {
 				out[i].Executors = map[string]bool{}
 			}
-			out[i].Executors[x.Kind] = true
+			out[i].Executors[x.Key] = true
 		}
 	}
 	return out
@@ -150,7 +150,7 @@ func (c *Core) accept(agent offers.Agent, ds []demand, placed []offers.Placement
 		sent.tasks = append(sent.tasks, launch.TaskID)
 		call.Tasks = append(call.Tasks, launch)
 	}
-	c.leftOver(started) // which stays away for call.Refuse
+	c.leaveLeftover(started) // which stays away for call.Refuse
 	c.accepts[c.acceptSeq] = sent
 	c.call(CallAccept{Seq: c.acceptSeq, Accept: call})
 }
@@ -196,7 +196,7 @@ func (c *Core) launchShard(d *demand, item int, agentID string, x *executorRecor
 	s.Launched, s.acceptSeq, s.sentWith, s.known = c.now, c.acceptSeq, c.acceptSeq, false
 	s.Attempt++
 	s.Seen, s.UUID, s.Cause, s.NotBefore, s.killSent, s.killTry = 0, nil, "", time.Time{}, time.Time{}, 0
-	s.staged, s.stuck = 0, false
+	s.staged, s.stuckStaging = 0, false
 	c.tasks[id] = taskRef{e, item}
 	c.dirty.shard(e, item)
 	c.stats.TasksLaunched++
@@ -210,7 +210,7 @@ func (c *Core) launchShard(d *demand, item int, agentID string, x *executorRecor
 
 // prepared is what all tasks of an execution share.
 type prepared struct {
-	kind       string
+	executorKey       string
 	command    []string
 	parameters map[int]string
 }
@@ -234,7 +234,7 @@ func (e *execution) prepare() *prepared {
 	if err != nil {
 		parameters = nil
 	}
-	e.prepared = &prepared{kind: executorKind(e.Settings.App), command: command, parameters: parameters}
+	e.prepared = &prepared{executorKey: executorKey(e.Settings.App), command: command, parameters: parameters}
 	return e.prepared
 }
 
@@ -275,7 +275,7 @@ func (e *unoffered) holder(need app.Resources) string {
 			on[o.ID] = true
 		}
 		for _, id := range sortedKeys(e.c.agents) {
-			if a := e.c.agents[id]; !on[id] && a.registered && !e.c.isGoing(a) {
+			if a := e.c.agents[id]; !on[id] && a.registered && !e.c.inMaintenance(a) {
 				e.agents = append(e.agents, a)
 			}
 		}

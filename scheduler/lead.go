@@ -61,7 +61,7 @@ func (s *Scheduler) Stand(ctx context.Context) error {
 	watched := make(chan struct{})
 	go func() {
 		defer close(watched)
-		s.tellLeader(watch)
+		s.logLeader(watch)
 	}()
 	defer func() {
 		stop()
@@ -102,8 +102,8 @@ const (
 	nobodyLong = 3 * time.Second
 )
 
-// tellLeader writes who leads into the log, at every change, until ctx ends.
-func (s *Scheduler) tellLeader(ctx context.Context) {
+// logLeader writes who leads into the log, at every change, until ctx ends.
+func (s *Scheduler) logLeader(ctx context.Context) {
 	tick := time.NewTicker(leaderLook)
 	defer tick.Stop()
 	var told LeaderView

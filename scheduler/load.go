@@ -53,16 +53,16 @@ func (c *Core) Load(now time.Time, stored Stored) error {
 				x.idleSince, x.ran = c.now, true
 				c.addExecutor(&x)
 			}
-		case pathGhost:
-			var g ghost
+		case pathOrphan:
+			var g orphan
 			if err = json.Unmarshal(e.Value, &g); err == nil {
-				c.ghosts[name] = &g
+				c.orphans[name] = &g
 				if g.Blocks {
 					c.block(&g)
 				}
 			}
-		case pathStart:
-			err = c.loadTrouble(e)
+		case pathStartFailure:
+			err = c.loadStartFailure(e)
 		case pathKey:
 			var at time.Time
 			if err = json.Unmarshal(e.Value, &at); err == nil {
@@ -71,7 +71,7 @@ func (c *Core) Load(now time.Time, stored Stored) error {
 		case pathJobState:
 			var r jobRecord
 			if err = json.Unmarshal(e.Value, &r); err == nil {
-				j := c.jobOrTombstone(name)
+				j := c.jobOrRemoved(name)
 				j.stored, j.isStored, j.since = r, true, r.Since
 			}
 		default:
@@ -112,12 +112,12 @@ func (c *Core) loadUnreadable(e registry.Entry, dir string) error {
 	return nil
 }
 
-// damageTold is how many entries are named that keep us from leading.
-const damageTold = 20
+// damageShown is how many entries are named that keep us from leading.
+const damageShown = 20
 
 func allOf(damage []error) error {
-	if more := len(damage) - damageTold; more > 0 {
-		damage = append(damage[:damageTold:damageTold], fmt.Errorf("and %d more", more))
+	if more := len(damage) - damageShown; more > 0 {
+		damage = append(damage[:damageShown:damageShown], fmt.Errorf("and %d more", more))
 	}
 	return errors.Join(damage...)
 }
@@ -129,8 +129,8 @@ func splitPath(path string) (dir, name string) {
 
 func (c *Core) loadOther(e registry.Entry, dir string, chunks map[string][]shard) (err error) {
 	switch {
-	case e.Path == pathMark:
-		return json.Unmarshal(e.Value, &c.made)
+	case e.Path == pathCursor:
+		return json.Unmarshal(e.Value, &c.cursor)
 	case e.Path == pathCounter:
 		c.executorN, err = strconv.ParseInt(string(e.Value), 10, 64)
 	case e.Path == pathFramework:
@@ -154,11 +154,11 @@ func (c *Core) loadApp(name string, d document) {
 		c.faulty[d.path] = fault{why: d.err.Error(), version: d.version, since: c.now}
 		return
 	}
-	c.apps[name] = &appState{name: name, cfg: d.app, version: d.version, notes: d.notes, kind: executorKind(d.app), jobs: map[string]*jobState{}, starts: map[string]*startTrouble{}}
+	c.apps[name] = &appState{name: name, cfg: d.app, version: d.version, notes: d.notes, executorKey: executorKey(d.app), jobs: map[string]*jobState{}, starts: map[string]*startFailure{}}
 }
 
 func (c *Core) loadJob(name string, d document) {
-	j := c.jobOrTombstone(name)
+	j := c.jobOrRemoved(name)
 	if d.err != nil {
 		c.faulty[d.path] = fault{why: d.err.Error(), version: d.version, since: c.now}
 		return
@@ -166,7 +166,7 @@ func (c *Core) loadJob(name string, d document) {
 	j.cfg, j.version, j.notes = d.job, d.version, d.notes
 }
 
-func (c *Core) jobOrTombstone(name string) *jobState {
+func (c *Core) jobOrRemoved(name string) *jobState {
 	j := c.jobs[name]
 	if j == nil {
 		j = &jobState{name: name}
@@ -205,7 +205,7 @@ func (c *Core) joinLoaded(execs []*execution, chunks map[string][]shard) error {
 			continue
 		}
 		c.executions[e.ID] = e
-		j := c.jobOrTombstone(e.Job)
+		j := c.jobOrRemoved(e.Job)
 		j.queue = append(j.queue, e)
 	}
 	slices.SortFunc(ended, func(a, b *execution) int { return int(a.Ended - b.Ended) })
@@ -214,7 +214,7 @@ func (c *Core) joinLoaded(execs []*execution, chunks map[string][]shard) error {
 		c.ended.add(e)
 	}
 	c.loadJobStats()
-	c.joinTroubles()
+	c.joinStartFailures()
 	c.importQueues()
 	for _, e := range c.executions { // an import that was cut off writes the same parts again
 		for i := range e.chunks() {
@@ -222,7 +222,7 @@ func (c *Core) joinLoaded(execs []*execution, chunks map[string][]shard) error {
 		}
 	}
 	// No header names these: the write of their execution was cut off (rule T5).
-	c.dirty.orphans = append(c.dirty.orphans, sortedKeys(chunks)...)
+	c.dirty.unnamedChunks = append(c.dirty.unnamedChunks, sortedKeys(chunks)...)
 	for _, name := range sortedKeys(c.jobs) {
 		j := c.jobs[name]
 		slices.SortStableFunc(j.queue, func(a, b *execution) int {
@@ -248,23 +248,23 @@ func (c *Core) joinLoaded(execs []*execution, chunks map[string][]shard) error {
 		}
 		c.takeUp(e)
 	}
-	for _, id := range sortedKeys(c.ghosts) {
+	for _, id := range sortedKeys(c.orphans) {
 		if ref, ok := c.tasks[id]; ok && ref.shard().live() {
-			if c.elsewhere(c.ghosts[id]) {
-				c.endOfCutRemoval(ref)
+			if c.ofFormerFramework(c.orphans[id]) {
+				c.finishCutRemoval(ref)
 				continue
 			}
-			c.ghostOver(c.ghosts[id]) // it was given up, and that write was cut off (rule T5)
+			c.removeOrphan(c.orphans[id]) // it was given up, and that write was cut off (rule T5)
 		}
 	}
-	c.markFromSince()
+	c.cursorFromSince()
 	for _, name := range sortedKeys(c.jobs) {
 		if j := c.jobs[name]; j != nil {
 			if !j.isStored && j.cfg == nil && len(j.queue) == 0 && !c.isFaulty(j) {
 				delete(c.jobs, name)
 				continue
 			}
-			c.settle(j)
+			c.applyJobState(j)
 		}
 	}
 	for _, e := range c.executions {
@@ -341,15 +341,15 @@ func launchKeyCompare(a, b launchKey) int {
 	return 0
 }
 
-// markFromSince makes up for a first mark whose write was cut off after since when
+// cursorFromSince makes up for a first mark whose write was cut off after since when
 // jobs fire was written (rules T5, F2).
-func (c *Core) markFromSince() {
-	if !c.made.Time.IsZero() {
+func (c *Core) cursorFromSince() {
+	if !c.cursor.Time.IsZero() {
 		return
 	}
 	for _, j := range c.jobs {
-		if j.isStored && (c.made.Time.IsZero() || j.since.Before(c.made.Time)) {
-			c.made = mark{Time: j.since, Job: lastName}
+		if j.isStored && (c.cursor.Time.IsZero() || j.since.Before(c.cursor.Time)) {
+			c.cursor = fireCursor{Time: j.since, Job: lastName}
 		}
 	}
 }
@@ -357,8 +357,8 @@ func (c *Core) markFromSince() {
 // fireFrom is the moment after which a schedule's first fire is looked for:
 // the mark, and its own instant again while not all jobs of it are done.
 func (c *Core) fireFrom() time.Time {
-	if c.made.Time.IsZero() {
+	if c.cursor.Time.IsZero() {
 		return c.now
 	}
-	return c.made.Time.Add(-time.Second)
+	return c.cursor.Time.Add(-time.Second)
 }

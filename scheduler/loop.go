@@ -29,20 +29,20 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
-// reign is the shell around one term's core.
-type reign struct {
+// termRunner is the shell around one term's core.
+type termRunner struct {
 	s    *Scheduler
 	term registry.Term
 	rnd  rand.Source
 
-	turns turns // the loop's from a step's begin to its commit's end, else the readers'
+	gate stateGate // the loop's from a step's begin to its commit's end, else the readers'
 	core  *Core
 
 	inbox   inbox
 	notes   *noteLog
-	lanes   *lanes
-	foreign foreign
-	over    chan struct{} // closed when the term is over for requesters
+	dispatcher   *dispatcher
+	edits externalEdits
+	ended    chan struct{} // closed when the term is over for requesters
 	drained chan struct{}
 	isDrain bool
 
@@ -54,18 +54,18 @@ type reign struct {
 	failed                 atomic.Bool // the last commit: what the core decided may not be true
 	commits, commitsFailed atomic.Int64
 
-	gaveUp   chan error // why the lead is given up though the term holds
+	abdicated   chan error // why the lead is given up though the term holds
 	scrapes  chan chan<- Stats
 	measured atomic.Pointer[Stats] // the last answer to a scrape
 }
 
-func newReign(s *Scheduler, term registry.Term, core *Core) *reign {
-	r := &reign{s: s, term: term, core: core, turns: newTurns(), notes: newNoteLog(s.opt.Logger), rnd: s.opt.Random, over: make(chan struct{}), drained: make(chan struct{}), asks: map[uint64]chan Reply{}}
+func newTermRunner(s *Scheduler, term registry.Term, core *Core) *termRunner {
+	r := &termRunner{s: s, term: term, core: core, gate: newStateGate(), notes: newNoteLog(s.opt.Logger), rnd: s.opt.Random, ended: make(chan struct{}), drained: make(chan struct{}), asks: map[uint64]chan Reply{}}
 	r.inbox.ready = make(chan struct{}, 1)
-	r.gaveUp, r.scrapes = make(chan error, 1), make(chan chan<- Stats)
+	r.abdicated, r.scrapes = make(chan error, 1), make(chan chan<- Stats)
 	first := core.Stats()
 	r.measured.Store(&first)
-	r.lanes = newLanes(r)
+	r.dispatcher = newDispatcher(r)
 	return r
 }
 
@@ -82,7 +82,7 @@ const scrapePatience = 50 * time.Millisecond
 
 // measure gives the core's statistics, or, when the loop does not come to it in a moment,
 // those of the last time.
-func (r *reign) measure() Stats {
+func (r *termRunner) measure() Stats {
 	late := time.NewTimer(scrapePatience)
 	defer late.Stop()
 	answer := make(chan Stats, 1)
@@ -92,25 +92,25 @@ func (r *reign) measure() Stats {
 		r.measured.Store(&st)
 		return st
 	case <-late.C:
-	case <-r.over:
+	case <-r.ended:
 	}
 	return *r.measured.Load()
 }
 
 // run steps until ctx ends or the term is over.
-func (r *reign) run(ctx context.Context) error {
+func (r *termRunner) run(ctx context.Context) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	watch, stop := context.WithCancel(ctx)
 	watched := make(chan struct{})
 	go func() {
 		defer close(watched)
-		r.foreign.collect(watch, r.term.Changed(), r.inbox.ring)
+		r.edits.collect(watch, r.term.Changed(), r.inbox.ring)
 	}()
 	defer func() {
 		stop()
 		<-watched
-		r.foreign.stop()
+		r.edits.stop()
 	}()
 	for {
 		select {
@@ -118,7 +118,7 @@ func (r *reign) run(ctx context.Context) error {
 		case <-r.term.Done():
 		case <-r.inbox.ready:
 		case <-timer.C:
-		case err := <-r.gaveUp:
+		case err := <-r.abdicated:
 			return err
 		case answer := <-r.scrapes:
 			answer <- r.core.Stats() // nobody else changes the core
@@ -127,14 +127,14 @@ func (r *reign) run(ctx context.Context) error {
 		switch {
 		case ctx.Err() != nil:
 			return nil
-		case r.isOver():
+		case r.hasEnded():
 			return fmt.Errorf("term %d: %w", r.term.Number(), r.term.Err())
 		}
 		events, changes := r.inbox.take()
-		edits := r.foreignChanges(ctx)
+		edits := r.readExternalEdits(ctx)
 		wake, err := r.step(ctx, append(events, edits...))
 		if err == nil {
-			r.tellEdits(edits)
+			r.logExternalEdits(edits)
 		}
 		for _, ch := range changes {
 			if err != nil || ctx.Err() != nil {
@@ -153,8 +153,8 @@ func (r *reign) run(ctx context.Context) error {
 	}
 }
 
-// isOver reports whether the term is known to be over.
-func (r *reign) isOver() bool {
+// hasEnded reports whether the term is known to be over.
+func (r *termRunner) hasEnded() bool {
 	select {
 	case <-r.term.Done():
 		return true
@@ -164,18 +164,18 @@ func (r *reign) isOver() bool {
 }
 
 // step lets the core decide, commits, and then lets the effects out.
-func (r *reign) step(ctx context.Context, events []Event) (time.Time, error) {
-	r.turns.begin()
+func (r *termRunner) step(ctx context.Context, events []Event) (time.Time, error) {
+	r.gate.begin()
 	d := r.core.Step(r.s.opt.Clock(), r.rnd, events)
 	err := r.commit(ctx, d.Writes, d.Fenced)
 	r.failed.Store(err != nil)
-	r.turns.end()
+	r.gate.end()
 	if err != nil {
 		return time.Time{}, err
 	}
 	r.notes.write(time.Now(), d.Notes)
 	for _, call := range d.Calls {
-		r.lanes.send(call)
+		r.dispatcher.send(call)
 	}
 	for _, reply := range d.Replies {
 		r.reply(reply)
@@ -189,7 +189,7 @@ func (r *reign) step(ctx context.Context, events []Event) (time.Time, error) {
 
 // commit writes in one commit, or in as many as the limits need, in order
 // (rule T5).
-func (r *reign) commit(ctx context.Context, writes []registry.Write, fenced bool) error {
+func (r *termRunner) commit(ctx context.Context, writes []registry.Write, fenced bool) error {
 	limits := r.s.opt.Registry.Limits()
 	for len(writes) > 0 || fenced {
 		fenced = false
@@ -212,17 +212,17 @@ func (r *reign) commit(ctx context.Context, writes []registry.Write, fenced bool
 	return nil
 }
 
-// silence is how long a commit may take before the log tells of it.
-const silence = 2 * time.Second
+// slowCommit is how long a commit may take before the log tells of it.
+const slowCommit = 2 * time.Second
 
 // write makes one commit. One that has begun is finished even while the process is told to stop:
 // its outcome would be unknown otherwise.
-func (r *reign) write(ctx context.Context, writes []registry.Write) error {
+func (r *termRunner) write(ctx context.Context, writes []registry.Write) error {
 	r.commits.Add(1)
 	began := time.Now()
-	late := time.AfterFunc(silence, func() {
+	late := time.AfterFunc(slowCommit, func() {
 		r.s.opt.Logger.Warn("the registry has not answered a commit yet: until it does, nothing is launched and nobody answered; look at its disk and its load",
-			"writes", len(writes), "waited", silence)
+			"writes", len(writes), "waited", slowCommit)
 	})
 	err := r.term.Commit(context.WithoutCancel(ctx), writes)
 	if !late.Stop() {
@@ -233,7 +233,7 @@ func (r *reign) write(ctx context.Context, writes []registry.Write) error {
 
 // apply commits a change of configuration alone, then lets the core see it
 // (rule T4). A conflict ends no term: the document is read again.
-func (r *reign) apply(ctx context.Context, ch *change) (time.Time, error) {
+func (r *termRunner) apply(ctx context.Context, ch *change) (time.Time, error) {
 	p, err := ch.make(r.core)
 	if err != nil {
 		ch.done <- err
@@ -251,7 +251,7 @@ func (r *reign) apply(ctx context.Context, ch *change) (time.Time, error) {
 		}
 		wake, err := r.step(ctx, events)
 		if err == nil {
-			r.tellEdits(events)
+			r.logExternalEdits(events)
 		}
 		ch.done <- errorf(Conflict, "changed_meanwhile", "%s was changed by somebody else meanwhile; read it again and repeat the change", conflict.Path)
 		return wake, err
@@ -282,7 +282,7 @@ func (r *reign) apply(ctx context.Context, ch *change) (time.Time, error) {
 
 // reload reads a document that somebody else has changed, and says what that means
 // for the core. What is no path can't be there.
-func (r *reign) reload(ctx context.Context, path string) ([]Event, error) {
+func (r *termRunner) reload(ctx context.Context, path string) ([]Event, error) {
 	entry, err := r.term.Get(ctx, path)
 	found := err == nil
 	if err != nil && !errors.Is(err, registry.ErrNotFound) && !errors.Is(err, registry.ErrBadPath) {
@@ -294,13 +294,13 @@ func (r *reign) reload(ctx context.Context, path string) ([]Event, error) {
 // end closes the session, waits for all goroutines of the term, answers those
 // who still wait, and resigns: in this order, so that no call leaves after the next
 // leader may have begun. handOver lets what was committed leave first, if that is quick.
-func (r *reign) end(handOver bool) {
+func (r *termRunner) end(handOver bool) {
 	r.refuseWaiting()
-	close(r.over)
+	close(r.ended)
 	if handOver {
-		r.lanes.flush(flushTime)
+		r.dispatcher.flush(flushTime)
 	}
-	r.lanes.close()
+	r.dispatcher.close()
 	r.s.opt.Point(pointBeforeResign)
 	if err := resign(r.term); err != nil && !errors.Is(err, registry.ErrTermOver) {
 		r.s.opt.Logger.Warn("the election node may stay until its session ends", "error", err)
@@ -308,20 +308,20 @@ func (r *reign) end(handOver bool) {
 }
 
 // refuseWaiting answers all that no step has seen, and takes no more: nothing of it was done.
-func (r *reign) refuseWaiting() {
+func (r *termRunner) refuseWaiting() {
 	events, changes := r.inbox.shut()
 	for _, ch := range changes {
 		ch.done <- notMade()
 	}
 	for _, e := range events {
 		switch e := e.(type) {
-		case TriggerAsked:
+		case TriggerRequested:
 			r.reply(Reply{Token: e.Token, Err: notMade()})
-		case ForgetAsked:
+		case ForgetRequested:
 			r.reply(Reply{Token: e.Token, Err: notMade()})
 		case KillRequested:
 			r.reply(Reply{Token: e.Token, Err: notMade()})
-		case ReconcileAsked:
+		case ReconcileRequested:
 			r.reply(Reply{Token: e.Token, Err: notMade()})
 		}
 	}
@@ -380,19 +380,19 @@ func (s *Scheduler) ask(ctx context.Context, event func(token uint64) Event) (Re
 	select {
 	case reply := <-answer:
 		return given(reply)
-	case <-r.over:
+	case <-r.ended:
 		select {
 		case reply := <-answer: // it came before the end
 			return given(reply)
 		default:
 		}
-		return Reply{}, overMeanwhile(r.term)
+		return Reply{}, endedMeanwhile(r.term)
 	case <-ctx.Done():
 		return Reply{}, errorf(OutcomeUnknown, "gave_up", "nobody waits for the answer any more; the request may have been done")
 	}
 }
 
-func (r *reign) reply(reply Reply) {
+func (r *termRunner) reply(reply Reply) {
 	r.askMu.Lock()
 	defer r.askMu.Unlock()
 	if ch := r.asks[reply.Token]; ch != nil {

@@ -20,8 +20,8 @@ func notMade() *Error {
 	return errorf(Unavailable, "term_over", "the term is over; the change was not made: try again shortly")
 }
 
-// overMeanwhile answers a request that waited as the term ended.
-func overMeanwhile(term registry.Term) *Error {
+// endedMeanwhile answers a request that waited as the term ended.
+func endedMeanwhile(term registry.Term) *Error {
 	if err := term.Err(); isLost(err) {
 		return errorf(OutcomeUnknown, "registry_lost", "the request may have been done: %v", err)
 	}

@@ -146,10 +146,10 @@ func (c *Core) findNeed() {
 // too much of it. A fire whose job still runs then makes no demand: it is dropped, or waits for that run's end.
 // Shards that start together are demanded one by one, so that some of the room is held while the rest is still on its way.
 func (c *Core) upcoming(upTo time.Time) (ds []offers.Demand, at []time.Time, all bool) {
-	if c.pendingFire != nil && !c.pendingFire.at.After(upTo) { // later than that after the clock was set back
+	if c.due != nil && !c.due.at.After(upTo) { // later than that after the clock was set back
 		return nil, nil, true // it is being made, in this step and the next ones
 	}
-	going := c.going()
+	going := c.agentsInMaintenance()
 	for _, e := range c.launchable {
 		if !e.launched() {
 			break // those with shards to repeat come first
@@ -158,7 +158,7 @@ func (c *Core) upcoming(upTo time.Time) (ds []offers.Demand, at []time.Time, all
 		var first time.Time
 		for i := range e.Shards {
 			s := &e.Shards[i]
-			if s.State != Waiting || e.KillReason != "" || !stillWaits(s.NotBefore, c.now, c.opt.BackoffMost) || s.NotBefore.After(upTo) || c.ghostOf(e.Job, s.Item) != nil {
+			if s.State != Waiting || e.KillReason != "" || !stillWaits(s.NotBefore, c.now, c.opt.BackoffMost) || s.NotBefore.After(upTo) || c.orphanOf(e.Job, s.Item) != nil {
 				continue
 			}
 			items = append(items, s.Item)
@@ -167,7 +167,7 @@ func (c *Core) upcoming(upTo time.Time) (ds []offers.Demand, at []time.Time, all
 			}
 		}
 		if len(items) > 0 {
-			ds, at = append(ds, c.demandOf(e.ID, e.Settings, e.prepare().kind, items, going)), append(at, first)
+			ds, at = append(ds, c.demandOf(e.ID, e.Settings, e.prepare().executorKey, items, going)), append(at, first)
 		}
 		if len(ds) >= fewFires {
 			return nil, nil, true
@@ -179,7 +179,7 @@ func (c *Core) upcoming(upTo time.Time) (ds []offers.Demand, at []time.Time, all
 			return true
 		}
 		j := c.jobs[name]
-		if j == nil || !fire.After(j.since) || c.made.covers(fire, name) {
+		if j == nil || !fire.After(j.since) || c.cursor.covers(fire, name) {
 			return false // it is not made again, such as after the clock was set back
 		}
 		if !c.canLaunch(j) || len(j.queue) > 0 && !onlyEnding(j.queue) {
@@ -190,7 +190,7 @@ func (c *Core) upcoming(upTo time.Time) (ds []offers.Demand, at []time.Time, all
 			return false
 		}
 		with := &settings{App: a.cfg, Job: *j.cfg}
-		ds, at = append(ds, c.demandOf(name, with, a.kind, c.itemsUpTo(j.cfg.ShardingTotalCount), going)), append(at, fire)
+		ds, at = append(ds, c.demandOf(name, with, a.executorKey, c.itemsUpTo(j.cfg.ShardingTotalCount), going)), append(at, fire)
 		return false
 	})
 	return ds, at, all
@@ -202,8 +202,8 @@ const fewFires = 1000
 // needs reports whether the offers of an agent are held for what starts by itself.
 func (n *need) needs(agent string) bool { return n.all || n.agents[agent] }
 
-// unneeded takes out the offers that nothing which starts by itself will use, nor what they are reserved for.
-func (c *Core) unneeded() []offers.Offer {
+// takeSurplus takes out the offers that nothing which starts by itself will use, nor what they are reserved for.
+func (c *Core) takeSurplus() []offers.Offer {
 	var gone []offers.Offer
 	for _, a := range c.pool.Agents() {
 		if c.flow.need.needs(a.ID) || c.reservation != nil && c.reservation.agents[a.ID] {

@@ -35,7 +35,7 @@ func TestOffersAreNotRevivedAgainForMoreOfTheSame(t *testing.T) {
 		}
 	}
 	for i := range 200 {
-		look(s.step(TriggerAsked{Token: 1, Job: fmt.Sprint("j", i)}))
+		look(s.step(TriggerRequested{Token: 1, Job: fmt.Sprint("j", i)}))
 		for range 5 {
 			s.now = s.now.Add(10 * time.Millisecond)
 			look(s.step())
@@ -54,7 +54,7 @@ func TestOffersAreGivenBackWhileARoundGoesOn(t *testing.T) {
 	s.app()
 	for _, name := range []string{"a", "b", "c", "d", "e"} {
 		s.job(oneShard, func(j *jobs.Config) { j.JobName, j.CPUCount, j.ShardingTotalCount = name, 0.1, 9999 })
-		s.step(TriggerAsked{Token: 1, Job: name})
+		s.step(TriggerRequested{Token: 1, Job: name})
 	}
 	first := s.now
 	s.offer("S0", 1, 1000)
@@ -75,7 +75,7 @@ func TestExecutorsOfALostAgentAreLookedForTogether(t *testing.T) {
 		name := fmt.Sprint("app", i)
 		s.app(func(a *app.Config) { a.AppName, a.CPUCount = name, 0.1 })
 		s.job(oneShard, func(j *jobs.Config) { j.JobName, j.AppName, j.CPUCount = name, name, 0.1 })
-		s.step(TriggerAsked{Token: 1, Job: name})
+		s.step(TriggerRequested{Token: 1, Job: name})
 	}
 	s.offer("S1", 64, 64000)
 	l := s.accepted()
@@ -134,7 +134,7 @@ func TestL2NoTurnOnAnAgentThatIsAvoided(t *testing.T) {
 	s.update(l[0], cluster.Failed, fromAgent(cluster.ReasonExecutorTerminated))
 	s.job(oneShard, func(j *jobs.Config) { j.JobName, j.CPUCount = "other", 3 })
 	s.core.apps["my_app"].starts["S1"].Tries = 9 // avoided for long
-	s.step(TriggerAsked{Token: 1, Job: "other"})
+	s.step(TriggerRequested{Token: 1, Job: "other"})
 	s.offer("S1", 8, 8192)
 	s.offer("S2", 2, 8192)
 	s.until(31 * time.Second)

@@ -37,18 +37,18 @@ func (l *noteLog) write(now time.Time, notes []Note) {
 			b.more++
 			continue
 		}
-		l.tellMore(n.Kind, b)
+		l.logMore(n.Kind, b)
 		b.at = now
 		LogNote(l.log, n)
 	}
 	for kind, b := range l.bursts {
 		if now.Sub(b.at) >= linesEvery {
-			l.tellMore(kind, b)
+			l.logMore(kind, b)
 		}
 	}
 }
 
-func (l *noteLog) tellMore(kind NoteKind, b *burst) {
+func (l *noteLog) logMore(kind NoteKind, b *burst) {
 	if b.more > 0 {
 		l.log.Info(string(kind)+", more of them", "count", b.more)
 		b.more = 0

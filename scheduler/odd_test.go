@@ -44,7 +44,7 @@ func (s *stage) broken() string {
 				}
 				on[sh.Executor].n++
 				on[sh.Executor].used = on[sh.Executor].used.Plus(e.Settings.Job.Resources())
-				if g := c.ghostOf(e.Job, sh.Item); g != nil && !g.Alive && !e.Settings.Job.Failover && g.Framework != "" {
+				if g := c.orphanOf(e.Job, sh.Item); g != nil && !g.Alive && !e.Settings.Job.Failover && g.Framework != "" {
 					return "live beside a blocking ghost " + sh.TaskID
 				}
 			}
@@ -105,9 +105,9 @@ func (s *stage) broken() string {
 	if !slices.IsSortedFunc(c.launchable, func(a, b *execution) int { return launchKeyCompare(a.launchKey, b.launchKey) }) {
 		return "launchable out of order"
 	}
-	for job, of := range c.ghostsOf {
+	for job, of := range c.orphansByJob {
 		for id, g := range of {
-			if c.ghosts[id] != g || !g.Blocks || g.Job != job {
+			if c.orphans[id] != g || !g.Blocks || g.Job != job {
 				return "ghost that blocks is gone " + id
 			}
 		}
@@ -236,7 +236,7 @@ func playOdd(t *testing.T, seed uint64) {
 			}
 			check("plan")
 		case 6, 7, 8:
-			s.step(TriggerAsked{Token: 1, Job: jobNames[r.IntN(5)], Key: pick("", "", "k1", "k2")})
+			s.step(TriggerRequested{Token: 1, Job: jobNames[r.IntN(5)], Key: pick("", "", "k1", "k2")})
 			check("trigger")
 		case 9, 10, 11, 12, 13:
 			var list []cluster.Offer
@@ -297,7 +297,7 @@ func playOdd(t *testing.T, seed uint64) {
 					check("drain")
 				}
 			case 3:
-				s.step(ForgetAsked{Token: 2, TaskID: pick(append(sortedKeys(s.core.ghosts), "junk")...)}, ReconcileAsked{Token: 3, Explicit: r.IntN(2) == 0})
+				s.step(ForgetRequested{Token: 2, TaskID: pick(append(sortedKeys(s.core.orphans), "junk")...)}, ReconcileRequested{Token: 3, Explicit: r.IntN(2) == 0})
 				check("forget")
 			case 4:
 				before, wasDraining := s.everything(), s.core.draining
@@ -363,8 +363,8 @@ func (s *stage) everything() string {
 		e.Shards = nil
 		out += "ended " + string(encode(&e)) + string(encode(sh)) + "\n"
 	}
-	for _, id := range sortedKeys(c.ghosts) {
-		out += string(encode(c.ghosts[id])) + "\n"
+	for _, id := range sortedKeys(c.orphans) {
+		out += string(encode(c.orphans[id])) + "\n"
 	}
 	for _, id := range sortedKeys(c.executors) {
 		out += string(encode(c.executors[id])) + "\n"
@@ -373,9 +373,9 @@ func (s *stage) everything() string {
 		j := c.jobs[id]
 		out += fmt.Sprintln(id, j.isStored, j.since, j.disabled, j.cfg != nil, j.schedule != nil)
 	}
-	out += fmt.Sprintln(c.made, c.executorN, c.frameworkID, c.keys)
+	out += fmt.Sprintln(c.cursor, c.executorN, c.frameworkID, c.keys)
 	for _, id := range sortedKeys(c.apps) {
-		out += fmt.Sprintln(id, c.apps[id].kind, c.apps[id].disabled)
+		out += fmt.Sprintln(id, c.apps[id].executorKey, c.apps[id].disabled)
 	}
 	return out
 }

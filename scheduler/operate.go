@@ -22,7 +22,7 @@ func (s *Scheduler) Reconcile(ctx context.Context, explicit bool) error {
 	if err := s.mayReconcile(); err != nil {
 		return err
 	}
-	_, err = s.ask(ctx, func(token uint64) Event { return ReconcileAsked{Token: token, Explicit: explicit} })
+	_, err = s.ask(ctx, func(token uint64) Event { return ReconcileRequested{Token: token, Explicit: explicit} })
 	return err
 }
 

@@ -66,8 +66,8 @@ type CoreOptions struct {
 	StagingKill, StagingLost time.Duration
 	// EndUnclear is rule S5's 15 minutes.
 	EndUnclear time.Duration
-	// GhostKept is rule E5's 2 weeks.
-	GhostKept time.Duration
+	// OrphanKept is rule E5's 2 weeks.
+	OrphanKept time.Duration
 	// RemovedWait, and beside it KillGrace or, if longer, ExecutorShutdown, is how long an agent must have been registered for the
 	// tasks of a removed framework to be over (rule T7). It must be longer than the master takes to
 	// find an agent away, 75 s as Mesos comes.
@@ -95,7 +95,7 @@ func DefaultCoreOptions() CoreOptions {
 		ReserveAfter: 30 * time.Second, ReserveBeyond: time.Minute,
 		UnreachableFailover: 2 * time.Minute, UnreachableLost: 10 * time.Minute,
 		StagingKill: 5 * time.Minute, StagingLost: 10 * time.Minute,
-		EndUnclear: 15 * time.Minute, GhostKept: 14 * 24 * time.Hour, RemovedWait: 2 * time.Minute,
+		EndUnclear: 15 * time.Minute, OrphanKept: 14 * 24 * time.Hour, RemovedWait: 2 * time.Minute,
 		ReconcileEvery: 10 * time.Minute, ReconcileFirst: time.Second,
 		MaxErrors: 5, MaxLosses: 5, MaxStarts: 5,
 		BackoffFirst: 200 * time.Millisecond, BackoffMost: time.Minute,

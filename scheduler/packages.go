@@ -40,13 +40,13 @@ func (c *Core) packageUnreachable(ref taskRef, host string) {
 	}
 	t := c.unreachableHosts[host]
 	if t == nil {
-		t = &startTrouble{Host: host}
+		t = &startFailure{Host: host}
 		c.unreachableHosts[host] = t
 	}
 	a.fetched = false
 	a.starts[everyAgent] = t
 	c.dirty.starts[startKey(a.name, everyAgent)] = true
-	c.forgetTroubleLater(a.name, everyAgent, t)
+	c.forgetStartFailureLater(a.name, everyAgent, t)
 	if !s.Launched.After(t.Since) && t.Tries > 0 {
 		return // it had begun before that was known
 	}
@@ -73,19 +73,19 @@ func (c *Core) packageFetched(ref taskRef) {
 	delete(c.unreachableHosts, host)
 	for _, other := range c.apps {
 		if other.starts[everyAgent] == t {
-			c.forgetTrouble(other, everyAgent)
+			c.forgetStartFailure(other, everyAgent)
 		}
 	}
 	c.matchAgain = true
 }
 
 // packageUntil is when the package may be fetched again.
-func (t *startTrouble) packageUntil() time.Time {
+func (t *startFailure) packageUntil() time.Time {
 	return t.Since.Add(backoff(time.Second, packageBackoff, t.Tries-1))
 }
 
 // unreachableHost is what is known against fetching an app's package, or nil.
-func (c *Core) unreachableHost(a *appState) *startTrouble {
+func (c *Core) unreachableHost(a *appState) *startFailure {
 	if a == nil || a.fetched || len(c.unreachableHosts) == 0 {
 		return nil
 	}

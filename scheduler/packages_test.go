@@ -63,10 +63,10 @@ func TestL8AnAppThatRunsIsNotHeldUpByAnother(t *testing.T) {
 	l := s.start(8)
 	s.run(l)
 	s.finish(l)
-	s.core.unreachableHosts["127.0.0.1"] = &startTrouble{Host: "127.0.0.1", Tries: 3, Since: s.now}
+	s.core.unreachableHosts["127.0.0.1"] = &startFailure{Host: "127.0.0.1", Tries: 3, Since: s.now}
 	for job, waits := range map[string]bool{"my_job": false, "other": true} {
 		s.accepts = nil
-		s.step(TriggerAsked{Token: 1, Job: job})
+		s.step(TriggerRequested{Token: 1, Job: job})
 		s.offer("S1", 8, 8192, l[0].Executor.ID)
 		if (len(s.accepts) == 0) != waits {
 			t.Errorf("%s: %d launches", job, len(s.accepts))

@@ -29,7 +29,7 @@ func TestE2E4EachPartitionAwareState(t *testing.T) {
 			s := newStage(t)
 			s.app()
 			s.job(func(j *jobs.Config) { j.ShardingTotalCount, j.Failover = 1, failover })
-			s.step(TriggerAsked{Token: 1, Job: "my_job"})
+			s.step(TriggerRequested{Token: 1, Job: "my_job"})
 			s.offer("S1", 8, 8000)
 			l := s.accepted()[0]
 			s.update(l, cluster.Running)
@@ -67,7 +67,7 @@ func TestE2E4EachPartitionAwareState(t *testing.T) {
 			if lost, waiting := left(); lost == failover || waiting != failover {
 				t.Errorf("%s, failover %v, after %s: lost %v, to be run again %v", c.state, failover, waits, lost, waiting)
 			}
-			if s.core.ghosts[l.TaskID] == nil {
+			if s.core.orphans[l.TaskID] == nil {
 				t.Errorf("%s, failover %v: no ghost remembers it (rule E5)", c.state, failover)
 			}
 		}

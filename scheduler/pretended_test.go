@@ -127,7 +127,7 @@ func (p *pretended) run(d time.Duration) {
 }
 
 func (p *pretended) tell(e cluster.Event) {
-	p.inbox = append(p.inbox, Told{Session: p.core.session.number, Event: e})
+	p.inbox = append(p.inbox, ClusterEvent{Session: p.core.session.number, Event: e})
 }
 
 func (p *pretended) allocate() {
@@ -268,7 +268,7 @@ func (p *pretended) squeeze(b testing.TB, change func(*jobs.Config)) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	p.inbox = append(p.inbox, append(plan.events, TriggerAsked{Token: 1, Job: "job_000"})...)
+	p.inbox = append(p.inbox, append(plan.events, TriggerRequested{Token: 1, Job: "job_000"})...)
 	p.run(time.Minute)
 	for _, a := range p.agents {
 		for _, id := range sortedKeys(a.offers) {
@@ -277,6 +277,6 @@ func (p *pretended) squeeze(b testing.TB, change func(*jobs.Config)) {
 		clear(a.offers)
 		a.free = app.NewResources(4, 16000)
 	}
-	p.inbox = append(p.inbox, TriggerAsked{Token: 2, Job: "squeezed"})
+	p.inbox = append(p.inbox, TriggerRequested{Token: 2, Job: "squeezed"})
 	p.held, p.tasks = 0, 0
 }

@@ -142,10 +142,10 @@ func TestE5AnAnswerUnderAnotherFrameworkIDReleasesNoGhost(t *testing.T) {
 	for _, state := range []cluster.State{cluster.Gone, cluster.Unknown, cluster.Unreachable} {
 		s.step(s.told(cluster.Update{TaskID: l.TaskID, AgentID: "S1", State: state, Source: cluster.FromMaster, Reason: cluster.ReasonReconciliation}))
 	}
-	s.step(ReconcileAsked{Token: 2, Explicit: true})
+	s.step(ReconcileRequested{Token: 2, Explicit: true})
 	s.until(5 * time.Minute)
-	if len(s.core.ghosts) != 1 || s.core.ghostOf("my_job", 0) == nil {
-		t.Fatalf("ghosts %v", s.core.ghosts)
+	if len(s.core.orphans) != 1 || s.core.orphanOf("my_job", 0) == nil {
+		t.Fatalf("ghosts %v", s.core.orphans)
 	}
 	s.trigger()
 	if _, launched := s.launchedWithin(5*time.Minute, "S1", cluster.Gone); !launched {
@@ -172,7 +172,7 @@ func TestT7ANewMasterMayKnowNothingOfTheRemoval(t *testing.T) {
 	if x, err := s.core.Explain("my_job", s.now); err != nil || !strings.Contains(x.Waiting[0].Reason, "the master that removed it leads no more") || !strings.Contains(x.Waiting[0].Reason, "/forget") {
 		t.Errorf("%+v, %v", x, err)
 	}
-	s.step(ForgetAsked{Token: 3, TaskID: l.TaskID})
+	s.step(ForgetRequested{Token: 3, TaskID: l.TaskID})
 	if _, launched := s.launchedWithin(time.Minute, "S1", ""); !launched {
 		t.Error("an operator's word does not help")
 	}
@@ -192,7 +192,7 @@ func TestT7AnAgentThatWasAwayMeanwhileWaitsAnew(t *testing.T) {
 	s.masterSays("S1", cluster.Gone)
 	s.until(3 * time.Minute)
 	s.masterSays("S1", cluster.Gone)
-	if len(s.core.ghosts) != 1 {
+	if len(s.core.orphans) != 1 {
 		t.Error("the ghost is over")
 	}
 }
@@ -222,8 +222,8 @@ func TestT5TheWriteOfARemovalMayBeCutOffAnywhere(t *testing.T) {
 			if ref, ok := s.core.tasks[l.TaskID]; ok && ref.shard().live() {
 				s.removed() // still under the old id, which the master does not know
 			}
-			if s.core.ghostOf("my_job", 0) == nil || len(s.core.executors) > 0 {
-				t.Errorf("failover %v, after %d of %d writes: ghosts %v, executors %v", failover, cut, len(writes), s.core.ghosts, slices.Collect(maps.Keys(s.core.executors)))
+			if s.core.orphanOf("my_job", 0) == nil || len(s.core.executors) > 0 {
+				t.Errorf("failover %v, after %d of %d writes: ghosts %v, executors %v", failover, cut, len(writes), s.core.orphans, slices.Collect(maps.Keys(s.core.executors)))
 			}
 			if !failover && s.core.ended.byID["my_job@trigger-1"] == nil && len(s.core.executions) > 0 {
 				t.Errorf("after %d of %d writes its execution is still open", cut, len(writes))
@@ -245,7 +245,7 @@ func TestX1AnExecutorThatTheMasterKnowsOtherwiseIsReplaced(t *testing.T) {
 		first := s.runsOn("S1", func(*jobs.Config) {})
 		x := first.Executor.ID
 		s.job(func(j *jobs.Config) { j.JobName, j.ShardingTotalCount = "other_job", 2 })
-		s.step(TriggerAsked{Token: 2, Job: "other_job"})
+		s.step(TriggerRequested{Token: 2, Job: "other_job"})
 		s.offer("S1", 4, 1000, x)
 		refused := s.accepted()
 		for _, l := range refused {
@@ -279,7 +279,7 @@ func TestX1ASecondRejectionInARowBlamesTheExecutor(t *testing.T) {
 	s := newStage(t)
 	first := s.runsOn("S1", func(*jobs.Config) {})
 	s.job(func(j *jobs.Config) { j.JobName, j.ShardingTotalCount = "other_job", 1 })
-	s.step(TriggerAsked{Token: 2, Job: "other_job"})
+	s.step(TriggerRequested{Token: 2, Job: "other_job"})
 	for i := range 3 {
 		s.until(5 * time.Second)
 		s.offer("S1", 4, 1000, first.Executor.ID)
@@ -308,7 +308,7 @@ func TestX1AnExecutorOfAnotherRoleIsNotUsedAgain(t *testing.T) {
 		s.restart()
 		s.update(first, cluster.Running, fromMaster(cluster.ReasonReconciliation))
 		s.job(func(j *jobs.Config) { j.JobName, j.ShardingTotalCount = "other_job", 1 })
-		s.step(TriggerAsked{Token: 2, Job: "other_job"})
+		s.step(TriggerRequested{Token: 2, Job: "other_job"})
 		s.offer("S1", 4, 1000, first.Executor.ID)
 		l := s.accepted()
 		if len(l) != 1 || (l[0].Executor.ID == first.Executor.ID) != tt.same {
@@ -487,7 +487,7 @@ func TestWhatDoesNotFitHoldsNoOffers(t *testing.T) {
 			}
 			// What fits and begins to wait gets its offers at once.
 			s.job(func(j *jobs.Config) { j.JobName, j.ShardingTotalCount = "small_job", 1 })
-			s.step(TriggerAsked{Token: 2, Job: "small_job"})
+			s.step(TriggerRequested{Token: 2, Job: "small_job"})
 			s.hear()
 			s.play(300 * time.Millisecond)
 			if l := s.accepted(); len(l) != 1 || !strings.HasPrefix(l[0].TaskID, "small_job") {
@@ -502,7 +502,7 @@ func TestL1TheEndOfATaskHasAllOfferedAtOnceForWhatStartsTogether(t *testing.T) {
 	s := newScarceCluster(t, 1, 5)
 	s.job(func(j *jobs.Config) { j.JobName, j.ShardingTotalCount, j.CPUCount = "first_job", 1, 1 })
 	s.filters["S3"], s.filters["S2"] = s.now.Add(time.Hour), s.now.Add(time.Hour)
-	s.step(TriggerAsked{Token: 2, Job: "first_job"})
+	s.step(TriggerRequested{Token: 2, Job: "first_job"})
 	s.offer("S1", 3, 3000)
 	l := s.accepted()
 	if len(l) != 1 {

@@ -13,7 +13,7 @@ import (
 // jobRecord is what is kept of a job beside its document (rule F2).
 type jobRecord struct {
 	Schedule string    `json:"schedule"`
-	Off      bool      `json:"off,omitempty"`
+	Inactive      bool      `json:"off,omitempty"`
 	Since    time.Time `json:"since"`
 	// Fires are those that became no run.
 	Fires fireCounts `json:"fires,omitzero"`
@@ -21,28 +21,28 @@ type jobRecord struct {
 
 // dirtySet is what a step changed and has to write.
 type dirtySet struct {
-	mark, counter, framework bool
+	cursor, counter, framework bool
 	ourFramework             bool
 	importing                time.Time
 	jobs                     map[string]bool
 	execs                    map[string]*execution
 	gone                     []*execution
 	executors                map[string]bool
-	ghosts                   map[string]bool
+	orphans                   map[string]bool
 	keys                     map[string]bool
 	starts                   map[string]bool
-	orphans                  []string // chunks that no header names
+	unnamedChunks                  []string // chunks that no header names
 	done                     []string // what was imported from the original
 	oldFramework             string
 }
 
 func (d *dirtySet) reset() {
-	*d = dirtySet{jobs: map[string]bool{}, execs: map[string]*execution{}, executors: map[string]bool{}, ghosts: map[string]bool{}, keys: map[string]bool{}, starts: map[string]bool{}}
+	*d = dirtySet{jobs: map[string]bool{}, execs: map[string]*execution{}, executors: map[string]bool{}, orphans: map[string]bool{}, keys: map[string]bool{}, starts: map[string]bool{}}
 }
 
 func (d *dirtySet) job(name string)    { d.jobs[name] = true }
 func (d *dirtySet) executor(id string) { d.executors[id] = true }
-func (d *dirtySet) ghost(id string)    { d.ghosts[id] = true }
+func (d *dirtySet) orphan(id string)    { d.orphans[id] = true }
 
 func (d *dirtySet) header(e *execution) {
 	e.dirty = true
@@ -76,11 +76,11 @@ func (c *Core) write() {
 
 	// Before the framework id: with the new one, a task that is not a ghost would be asked
 	// about, and be taken for over (rule T7).
-	for _, id := range sortedKeys(d.ghosts) {
-		if g := c.ghosts[id]; g != nil {
-			put(under(pathGhost, id), g)
+	for _, id := range sortedKeys(d.orphans) {
+		if g := c.orphans[id]; g != nil {
+			put(under(pathOrphan, id), g)
 		} else {
-			remove(under(pathGhost, id))
+			remove(under(pathOrphan, id))
 		}
 	}
 	if d.oldFramework != "" {
@@ -107,10 +107,10 @@ func (c *Core) write() {
 		}
 	}
 	for _, key := range sortedKeys(d.starts) {
-		if t := c.trouble(key); t != nil {
-			put(under(pathStart, key), t)
+		if t := c.startFailureAt(key); t != nil {
+			put(under(pathStartFailure, key), t)
 		} else {
-			remove(under(pathStart, key))
+			remove(under(pathStartFailure, key))
 		}
 	}
 	// What ended comes first, so that no prefix has two launched executions of one job (rule F5).
@@ -141,8 +141,8 @@ func (c *Core) write() {
 			remove(under(pathJobState, name))
 		}
 	}
-	if d.mark {
-		put(pathMark, c.made)
+	if d.cursor {
+		put(pathCursor, c.cursor)
 	}
 	for _, e := range d.gone {
 		if !e.stored || c.executions[e.ID] != nil {
@@ -153,7 +153,7 @@ func (c *Core) write() {
 			remove(chunkPath(e.ID, i))
 		}
 	}
-	for _, path := range d.orphans {
+	for _, path := range d.unnamedChunks {
 		remove(path)
 	}
 	for _, path := range d.done {

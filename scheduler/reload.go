@@ -89,13 +89,13 @@ func (c *Core) markChanged(e MarkChanged) {
 	if dir == pathAppDisabled {
 		if a := c.apps[name]; a != nil && a.disabled != e.Disabled {
 			a.disabled = e.Disabled
-			c.settleAll(a)
+			c.applyJobStates(a)
 		}
 		return
 	}
 	if j := c.jobs[name]; j != nil && j.disabled != e.Disabled {
 		j.disabled = e.Disabled
-		c.settle(j)
+		c.applyJobState(j)
 	}
 }
 

@@ -103,11 +103,11 @@ func TestChangesFromOutsideAreTakenOver(t *testing.T) {
 			t.Error("a removed mark does not enable")
 		}
 		s.edited("/state/disable/app/my_app", "my_app", 0)
-		if why := s.core.off(s.core.jobs["my_job"]); !strings.Contains(why, "is disabled") {
+		if why := s.core.inactiveReason(s.core.jobs["my_job"]); !strings.Contains(why, "is disabled") {
 			t.Errorf("a disabled app: %s", why)
 		}
 		s.edited("/config/app/my_app", "", 0)
-		if why := s.core.off(s.core.jobs["my_job"]); !strings.Contains(why, "not registered") {
+		if why := s.core.inactiveReason(s.core.jobs["my_job"]); !strings.Contains(why, "not registered") {
 			t.Errorf("a deleted app: %s", why)
 		}
 		if events := s.core.Reloaded("/config/app/nobody", registry.Entry{}, false, s.now); events != nil {
@@ -145,20 +145,20 @@ func TestReconcileAsked(t *testing.T) {
 	s := newStage(t)
 	s.app()
 	s.job()
-	s.step(TriggerAsked{Token: 1, Job: "my_job"})
+	s.step(TriggerRequested{Token: 1, Job: "my_job"})
 	s.offer("S1", 8, 8000)
 	launches := s.accepted()
 	s.run(launches)
-	s.step(ReconcileAsked{Token: 2, Explicit: true})
+	s.step(ReconcileRequested{Token: 2, Explicit: true})
 	if asked := calls[CallReconcile](s.last); len(asked) != 1 || len(asked[0].Tasks) != 3 || s.last.Replies[0].Err != nil {
 		t.Errorf("explicit: %+v, %+v", asked, s.last.Replies)
 	}
-	s.step(ReconcileAsked{Token: 3})
+	s.step(ReconcileRequested{Token: 3})
 	if asked := calls[CallReconcile](s.last); len(asked) != 1 || len(asked[0].Tasks) != 0 {
 		t.Errorf("implicit: %+v", asked)
 	}
 	s.step(SessionEnded{Session: s.core.session.number, Reason: "cut"})
-	s.step(ReconcileAsked{Token: 4})
+	s.step(ReconcileRequested{Token: 4})
 	if r := s.last.Replies; len(r) != 1 || r[0].Err == nil || r[0].Err.Kind != Unavailable {
 		t.Errorf("without a session: %+v", r)
 	}
@@ -175,7 +175,7 @@ func TestF8FailedStartsSurviveALeader(t *testing.T) {
 	s := newStage(t)
 	s.app()
 	s.job(func(c *jobs.Config) { c.ShardingTotalCount = 1 })
-	s.step(TriggerAsked{Token: 1, Job: "my_job"})
+	s.step(TriggerRequested{Token: 1, Job: "my_job"})
 	for range 4 {
 		s.offer("S1", 8, 8000)
 		launches := s.accepted()
@@ -202,7 +202,7 @@ func TestMaintenanceKeepsNewTasksAway(t *testing.T) {
 	s := newStage(t)
 	s.app()
 	s.job(func(c *jobs.Config) { c.ShardingTotalCount = 1 })
-	s.step(TriggerAsked{Token: 1, Job: "my_job"})
+	s.step(TriggerRequested{Token: 1, Job: "my_job"})
 	offer := func(agent string, begins time.Duration) {
 		s.offerN++
 		s.step(s.told(cluster.Offers{Offers: []cluster.Offer{{ID: fmt.Sprintf("O%d", s.offerN), AgentID: agent, Hostname: agent, AgentURL: "http://" + agent,
@@ -234,12 +234,12 @@ func TestF1TheMarkNeverGoesBack(t *testing.T) {
 		s.job(func(c *jobs.Config) { c.JobName, c.Cron = fmt.Sprintf("job_%d", i), "0 * * * * ?" })
 	}
 	s.until(time.Minute)
-	want := string(s.stored[pathMark])
+	want := string(s.stored[pathCursor])
 	s.opt.FiresPerStep = 1
 	core := s.load()
 	for range 5 {
 		for _, w := range core.Step(s.now, rand.NewPCG(1, 2), nil).Writes {
-			if w.Path == pathMark {
+			if w.Path == pathCursor {
 				t.Errorf("a new leader writes the mark %s over %s, with no new fire", w.Value, want)
 			}
 		}
@@ -254,14 +254,14 @@ func TestL2AReasonGoesWithItsReservation(t *testing.T) {
 	s.job(func(c *jobs.Config) { c.JobName, c.ShardingTotalCount, c.CPUCount = "small", 1, 1 })
 	s.offer("S1", 16, 8000) // seen once, so that it would fit
 	s.step(s.told(cluster.Rescind{OfferID: "O1"}))
-	s.step(TriggerAsked{Token: 1, Job: "big"})
+	s.step(TriggerRequested{Token: 1, Job: "big"})
 	s.offer("S1", 2, 8000)
 	s.until(31 * time.Second)
 	s.offer("S1", 2, 8000)
 	if s.core.reservation == nil {
 		t.Fatal("no reservation")
 	}
-	s.step(TriggerAsked{Token: 2, Job: "small"})
+	s.step(TriggerRequested{Token: 2, Job: "small"})
 	reason := func() string {
 		x, err := s.core.Explain("small", s.now)
 		if err != nil || len(x.Waiting) != 1 {

@@ -21,10 +21,10 @@ import (
 const removedByUnknown = "?"
 
 const (
-	// hereEvery is how often it is asked whether the agents of such ghosts are registered, and
+	// formerAgentsEvery is how often it is asked whether the agents of such ghosts are registered, and
 	// hereGap how far apart two signs of it may be, so that one which was away meanwhile begins anew.
-	hereEvery = 20 * time.Second
-	hereGap   = time.Minute
+	formerAgentsEvery = 20 * time.Second
+	registeredGap   = time.Minute
 )
 
 // frameworkRemoved: the id was torn down, by that master, if it is known (rule T7).
@@ -39,94 +39,94 @@ func (c *Core) frameworkRemoved(by string) {
 			continue
 		}
 		s := ref.shard()
-		g := c.newGhost(ref)
+		g := c.newOrphan(ref)
 		// Even with failover it must have had its grace; but not longer than for its
 		// agent to count as away (rule E4).
 		g.Blocks = true
 		if ref.exec.Settings.Job.Failover {
 			g.Alive, g.Away = true, s.Unreachable
 		}
-		c.haunt(g)
-		c.note(Note{Kind: NoteGhost, Job: g.Job, Execution: g.Execution, Task: id, Detail: "its framework was removed, which its agent, " + g.Agent + ", may still have to hear", Problem: true})
+		c.addOrphan(g)
+		c.note(Note{Kind: NoteOrphan, Job: g.Job, Execution: g.Execution, Task: id, Detail: "its framework was removed, which its agent, " + g.Agent + ", may still have to hear", Problem: true})
 		s.Cause = why
-		c.endAttempt(ref, endLost)
+		c.endAttempt(ref, outcomeLost)
 		delete(c.tasks, id)
 	}
 	if c.takeover != nil {
-		for _, id := range sortedKeys(c.takeover.foreign) {
-			c.haveForeignGhost(c.takeover.foreign[id])
+		for _, id := range sortedKeys(c.takeover.unknown) {
+			c.orphanUnknownTask(c.takeover.unknown[id])
 		}
 	}
-	for _, id := range sortedKeys(c.ghosts) {
-		if g := c.ghosts[id]; g.Framework == "" || g.Framework == old {
+	for _, id := range sortedKeys(c.orphans) {
+		if g := c.orphans[id]; g.Framework == "" || g.Framework == old {
 			g.Framework, g.RemovedBy = old, by
-			c.dirty.ghost(id)
+			c.dirty.orphan(id)
 		}
 	}
-	c.frameworkID, c.haunted = "", nil
+	c.frameworkID, c.orphansByAgent = "", nil
 	for _, id := range sortedKeys(c.executors) {
 		c.dropExecutor(c.executors[id])
 	}
 	c.ensureFramework()
 }
 
-// newGhost remembers an attempt that may still run.
-func (c *Core) newGhost(ref taskRef) *ghost {
+// newOrphan remembers an attempt that may still run.
+func (c *Core) newOrphan(ref taskRef) *orphan {
 	s := ref.shard()
-	return &ghost{TaskID: s.TaskID, Job: ref.exec.Job, Item: s.Item, Agent: s.Agent, Execution: ref.exec.ID, Since: c.now, Framework: c.frameworkID}
+	return &orphan{TaskID: s.TaskID, Job: ref.exec.Job, Item: s.Item, Agent: s.Agent, Execution: ref.exec.ID, Since: c.now, Framework: c.frameworkID}
 }
 
-// haunt puts a ghost in its place.
-func (c *Core) haunt(g *ghost) {
-	c.ghosts[g.TaskID], c.haunted = g, nil
-	c.dirty.ghost(g.TaskID)
+// addOrphan puts a ghost in its place.
+func (c *Core) addOrphan(g *orphan) {
+	c.orphans[g.TaskID], c.orphansByAgent = g, nil
+	c.dirty.orphan(g.TaskID)
 	if g.Blocks {
 		c.block(g)
 	}
 }
 
-// haveForeignGhost remembers a task of another scheduler that may still run, if its id names a shard.
-func (c *Core) haveForeignGhost(f *foreignTask) {
+// orphanUnknownTask remembers a task of another scheduler that may still run, if its id names a shard.
+func (c *Core) orphanUnknownTask(f *unknownTask) {
 	if id, err := jobs.ParseTaskID(f.id); err == nil {
-		c.haunt(&ghost{TaskID: f.id, Job: id.Job, Item: id.Item, Agent: f.agent, Since: c.now, Blocks: true, Framework: c.frameworkID})
+		c.addOrphan(&orphan{TaskID: f.id, Job: id.Job, Item: id.Item, Agent: f.agent, Since: c.now, Blocks: true, Framework: c.frameworkID})
 	}
 }
 
-// elsewhere reports whether a ghost is of a framework id that is no longer ours.
-func (c *Core) elsewhere(g *ghost) bool { return g.Framework != "" && g.Framework != c.frameworkID }
+// ofFormerFramework reports whether a ghost is of a framework id that is no longer ours.
+func (c *Core) ofFormerFramework(g *orphan) bool { return g.Framework != "" && g.Framework != c.frameworkID }
 
-// endOfCutRemoval finishes, after a load, what a removal's cut off write left: the ghost was
+// finishCutRemoval finishes, after a load, what a removal's cut off write left: the ghost was
 // written, its shard not (rule T5).
-func (c *Core) endOfCutRemoval(ref taskRef) {
+func (c *Core) finishCutRemoval(ref taskRef) {
 	s := ref.shard()
 	s.Cause = "the master removed the framework, and with it all its tasks"
 	id := s.TaskID
-	c.endAttempt(ref, endLost)
+	c.endAttempt(ref, outcomeLost)
 	delete(c.tasks, id)
 }
 
 // masterOfRemoved notes which master it was that has removed a framework.
 func (c *Core) masterOfRemoved() {
-	for _, id := range sortedKeys(c.ghosts) {
-		if g := c.ghosts[id]; g.RemovedBy == removedByUnknown {
+	for _, id := range sortedKeys(c.orphans) {
+		if g := c.orphans[id]; g.RemovedBy == removedByUnknown {
 			g.RemovedBy = c.session.masterID
-			c.dirty.ghost(id)
+			c.dirty.orphan(id)
 		}
 	}
 }
 
-// askForAgents asks whether the agents of ghosts of removed frameworks are registered, by a
+// askAboutFormerAgents asks whether the agents of ghosts of removed frameworks are registered, by a
 // question about a task that is invented.
-func (c *Core) askForAgents() {
+func (c *Core) askAboutFormerAgents() {
 	s := &c.session
-	if !s.open || c.now.Before(s.agentsAskedAt.Add(hereEvery)) && !s.agentsAskedAt.After(c.now) {
+	if !s.open || c.now.Before(s.agentsAskedAt.Add(formerAgentsEvery)) && !s.agentsAskedAt.After(c.now) {
 		return
 	}
 	var refs []cluster.TaskRef
 	asked := map[string]bool{}
-	for _, id := range sortedKeys(c.ghosts) {
-		g := c.ghosts[id]
-		if !c.elsewhere(g) || asked[g.Agent] {
+	for _, id := range sortedKeys(c.orphans) {
+		g := c.orphans[id]
+		if !c.ofFormerFramework(g) || asked[g.Agent] {
 			continue
 		}
 		asked[g.Agent] = true
@@ -147,36 +147,36 @@ func (c *Core) askForAgents() {
 func (c *Core) agentAnswered(agentID string, u cluster.Update) {
 	switch u.State {
 	case cluster.Gone:
-		c.agentHere(agentID)
+		c.agentStillRegistered(agentID)
 	case cluster.GoneByOperator: // an operator's word
-		c.ghostsElsewhere(agentID, c.ghostOver)
+		c.eachFormerOrphanOn(agentID, c.removeOrphan)
 	case cluster.Unreachable, cluster.Unknown:
-		c.agent(agentID).hereSince = time.Time{}
-		c.ghostsElsewhere(agentID, func(g *ghost) {
+		c.agent(agentID).registeredSince = time.Time{}
+		c.eachFormerOrphanOn(agentID, func(g *orphan) {
 			g.known = true
-			c.ghostAway(g)
+			c.orphanAway(g)
 		})
 	}
 }
 
-// agentHere: an agent is registered. Ghosts there of a removed framework are over when it has
+// agentStillRegistered: an agent is registered. Ghosts there of a removed framework are over when it has
 // been so for long enough: to be found away by the master if its connection broke just when it was
 // told, to be told again, and to end the executors.
-func (c *Core) agentHere(agentID string) {
-	if len(c.ghosts) == 0 {
+func (c *Core) agentStillRegistered(agentID string) {
+	if len(c.orphans) == 0 {
 		return
 	}
 	a := c.agent(agentID)
-	if a.hereSince.IsZero() || c.now.Sub(a.hereSeen) > hereGap || a.hereSeen.After(c.now) {
-		a.hereSince = c.now
+	if a.registeredSince.IsZero() || c.now.Sub(a.registeredSeen) > registeredGap || a.registeredSeen.After(c.now) {
+		a.registeredSince = c.now
 	}
-	a.hereSeen = c.now
-	c.ghostsElsewhere(agentID, func(g *ghost) {
+	a.registeredSeen = c.now
+	c.eachFormerOrphanOn(agentID, func(g *orphan) {
 		g.known = true
-		c.ghostAlive(g)
+		c.orphanAlive(g)
 		// Another master may know nothing of the removal, and so may its agents.
-		if g.RemovedBy == c.session.masterID && c.now.Sub(a.hereSince) >= c.removedWait() {
-			c.ghostOver(g)
+		if g.RemovedBy == c.session.masterID && c.now.Sub(a.registeredSince) >= c.removedWait() {
+			c.removeOrphan(g)
 		}
 	})
 }
@@ -186,28 +186,28 @@ func (c *Core) removedWait() time.Duration {
 	return c.opt.RemovedWait + max(c.opt.KillGrace, c.opt.ExecutorShutdown)
 }
 
-// ghostsElsewhere are those of removed frameworks on an agent.
-func (c *Core) ghostsElsewhere(agentID string, do func(*ghost)) {
-	if c.haunted == nil {
-		c.haunted = map[string][]string{}
-		for _, id := range sortedKeys(c.ghosts) {
-			if g := c.ghosts[id]; c.elsewhere(g) {
-				c.haunted[g.Agent] = append(c.haunted[g.Agent], id)
+// eachFormerOrphanOn are those of removed frameworks on an agent.
+func (c *Core) eachFormerOrphanOn(agentID string, do func(*orphan)) {
+	if c.orphansByAgent == nil {
+		c.orphansByAgent = map[string][]string{}
+		for _, id := range sortedKeys(c.orphans) {
+			if g := c.orphans[id]; c.ofFormerFramework(g) {
+				c.orphansByAgent[g.Agent] = append(c.orphansByAgent[g.Agent], id)
 			}
 		}
 	}
-	for _, id := range c.haunted[agentID] {
-		if g := c.ghosts[id]; g != nil {
+	for _, id := range c.orphansByAgent[agentID] {
+		if g := c.orphans[id]; g != nil {
 			do(g)
 		}
 	}
 }
 
-// ghostText says what a shard waits for that a ghost holds.
-func (c *Core) ghostText(g *ghost) string {
+// orphanReason says what a shard waits for that a ghost holds.
+func (c *Core) orphanReason(g *orphan) string {
 	forget := fmt.Sprintf("POST /api/task/%s/forget if you know that it is over", g.TaskID)
 	switch {
-	case !c.elsewhere(g):
+	case !c.ofFormerFramework(g):
 		return fmt.Sprintf("task %s was given up on agent %s and may still run; it is waited for, or %s", g.TaskID, g.Agent, forget)
 	case c.session.open && g.RemovedBy != c.session.masterID:
 		return fmt.Sprintf("task %s ran under framework %s, which was removed, and may still run on agent %s: the master that removed it leads no more, and another does not know of it; %s", g.TaskID, g.Framework, g.Agent, forget)

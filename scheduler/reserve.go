@@ -18,8 +18,8 @@ type reservation struct {
 	since, until, drained time.Time
 }
 
-// over reports whether the reservation has had its time.
-func (r *reservation) over(now time.Time, beyond time.Duration) bool {
+// expired reports whether the reservation has had its time.
+func (r *reservation) expired(now time.Time, beyond time.Duration) bool {
 	return !now.Before(r.until) || now.Before(r.since) || !r.drained.IsZero() && (!now.Before(r.drained.Add(beyond)) || now.Before(r.drained))
 }
 
@@ -49,12 +49,12 @@ func (c *Core) expireReservation() {
 	e := c.executions[r.exec]
 	c.noteDrained(r)
 	waits := e != nil && e.launchable && !e.launched() && c.canLaunch(c.jobs[e.Job])
-	if waits && !r.over(c.now, c.opt.ReserveBeyond) {
+	if waits && !r.expired(c.now, c.opt.ReserveBeyond) {
 		return
 	}
 	if waits {
 		c.measureAgain(r.agents)
-		c.lastTurn[r.exec] = c.now
+		c.lastReservation[r.exec] = c.now
 	}
 	c.reservation = nil
 	c.reviveRefused()
@@ -79,7 +79,7 @@ func (c *Core) measureAgain(agents map[string]bool) {
 		for _, x := range c.executorsOn[id] {
 			runs = append(runs, x.Info.ID)
 		}
-		c.agent(id).room = app.Resources{}
+		c.agent(id).reservable = app.Resources{}
 		c.growCapacity(id, runs)
 	}
 }
@@ -87,7 +87,7 @@ func (c *Core) measureAgain(agents map[string]bool) {
 // waitsSince is by what those who wait for a reservation are ordered: their age. Who had one that ended without a launch comes after
 // those that waited by then, and before all that came later.
 func (c *Core) waitsSince(e *execution) time.Time {
-	if last := c.lastTurn[e.ID]; last.After(e.Made) {
+	if last := c.lastReservation[e.ID]; last.After(e.Made) {
 		return last
 	}
 	return e.Made
@@ -99,9 +99,9 @@ func (c *Core) reserve() {
 	if c.reservation != nil || c.draining || c.takeover != nil || !c.session.open {
 		return
 	}
-	for id := range c.lastTurn {
+	for id := range c.lastReservation {
 		if c.executions[id] == nil {
-			delete(c.lastTurn, id)
+			delete(c.lastReservation, id)
 		}
 	}
 	var best *execution
@@ -126,7 +126,7 @@ func (c *Core) reserve() {
 			continue
 		}
 		if best == nil || c.waitsSince(e).Before(c.waitsSince(best)) {
-			if room := c.roomFor(e); room != nil {
+			if room := c.agentsFor(e); room != nil {
 				best, agents = e, room
 			}
 		}
@@ -164,9 +164,9 @@ func (c *Core) longestRun(agents map[string]bool) (longest time.Duration) {
 	return longest
 }
 
-// roomFor picks agents that would hold all shards of an execution if they were
+// agentsFor picks agents that would hold all shards of an execution if they were
 // empty, or nil.
-func (c *Core) roomFor(e *execution) map[string]bool {
+func (c *Core) agentsFor(e *execution) map[string]bool {
 	j := c.jobs[e.Job]
 	if j == nil || j.cfg == nil || c.apps[j.cfg.AppName] == nil {
 		return nil
@@ -175,18 +175,18 @@ func (c *Core) roomFor(e *execution) map[string]bool {
 	avoided := c.avoid(j.cfg.AppName, nil)
 	var all []*agentState
 	for _, id := range sortedKeys(c.agents) {
-		if ag := c.agents[id]; ag.registered && !c.isGoing(ag) && avoided[id] == "" {
+		if ag := c.agents[id]; ag.registered && !c.inMaintenance(ag) && avoided[id] == "" {
 			all = append(all, ag)
 		}
 	}
-	slices.SortStableFunc(all, func(x, y *agentState) int { return int(y.room.CPUMilli - x.room.CPUMilli) })
+	slices.SortStableFunc(all, func(x, y *agentState) int { return int(y.reservable.CPUMilli - x.reservable.CPUMilli) })
 	need, shard := job.ShardingTotalCount, job.Resources()
 	picked := map[string]bool{}
 	for _, ag := range all {
 		if need <= 0 {
 			break
 		}
-		if n := ag.room.Minus(a.Resources()).Holds(shard, need); n > 0 {
+		if n := ag.reservable.Minus(a.Resources()).Holds(shard, need); n > 0 {
 			picked[ag.id] = true
 			need -= n
 		}

@@ -68,7 +68,7 @@ func TestL2WhatWasDrainedIsForTheNextReservation(t *testing.T) {
 	s.job(oneShard, func(j *jobs.Config) { j.JobName, j.CPUCount = "small", 1 })
 	s.job(oneShard, func(j *jobs.Config) { j.JobName, j.CPUCount = "large", 7 })
 	s.offer("S1", 8, 8192)
-	s.step(TriggerAsked{Token: 1, Job: "large"})
+	s.step(TriggerRequested{Token: 1, Job: "large"})
 	s.step(s.told(cluster.Rescind{OfferID: "O1"}))
 	for s.core.reservation == nil {
 		if s.core.pool.Len() == 0 {
@@ -77,7 +77,7 @@ func TestL2WhatWasDrainedIsForTheNextReservation(t *testing.T) {
 		s.until(time.Second)
 	}
 	first := *s.core.reservation
-	s.step(TriggerAsked{Token: 2, Job: "small"})
+	s.step(TriggerRequested{Token: 2, Job: "small"})
 	s.accepts = nil
 	for s.now.Before(first.until.Add(-time.Second)) {
 		if s.core.pool.Len() == 0 {
@@ -140,7 +140,7 @@ func TestL2AReservationEndsAMinuteAfterItsAgentsAreDrained(t *testing.T) {
 	s.update(l[0], cluster.Finished, func(u *cluster.Update) {
 		u.Data = statusData(wire.Status{StartTime: s.now.Add(-3 * time.Hour), CompleteTime: s.now})
 	})
-	s.step(TriggerAsked{Token: 1, Job: "large"})
+	s.step(TriggerRequested{Token: 1, Job: "large"})
 	var began time.Time
 	for range 300 {
 		if s.core.pool.Len() == 0 {

@@ -144,7 +144,7 @@ func TestL2OneThatNeverFitsTogetherTakesNoTurn(t *testing.T) {
 	s.job(func(j *jobs.Config) { j.ShardingTotalCount = 100 })
 	s.trigger()
 	s.job(func(j *jobs.Config) { j.JobName, j.ShardingTotalCount = "big", 7 })
-	s.after(time.Millisecond, TriggerAsked{Token: 2, Job: "big"})
+	s.after(time.Millisecond, TriggerRequested{Token: 2, Job: "big"})
 	for range 10 {
 		s.offer("S1", 2, 2048)
 		s.step(s.told(cluster.Rescind{OfferID: fmt.Sprintf("O%d", s.offerN)}))
@@ -165,7 +165,7 @@ func TestReasonCountsWhatWeUseOurselves(t *testing.T) {
 	s.run(l)
 	s.restart()
 	s.job(oneShard, func(j *jobs.Config) { j.JobName, j.CPUCount = "two", 3 })
-	s.step(TriggerAsked{Token: 2, Job: "two"})
+	s.step(TriggerRequested{Token: 2, Job: "two"})
 	for _, one := range l {
 		s.update(one, cluster.Running, fromMaster(cluster.ReasonReconciliation))
 	}
@@ -204,7 +204,7 @@ func TestT3ARepeatedKeyWritesWhatItAccepts(t *testing.T) {
 	s.restart()
 	s.app()
 	s.job(oneShard, withMisfire)
-	id := s.step(TriggerAsked{Token: 1, Job: "my_job", Key: "k"}).Replies[0].ExecutionID
+	id := s.step(TriggerRequested{Token: 1, Job: "my_job", Key: "k"}).Replies[0].ExecutionID
 	s.offer("S1", 8, 8192)
 	l := s.accepted()
 	s.run(l)
@@ -213,7 +213,7 @@ func TestT3ARepeatedKeyWritesWhatItAccepts(t *testing.T) {
 	s.run(l)
 	// One batch ends an execution, which pushes that of the key out, and repeats the key.
 	d := s.step(s.told(cluster.Update{TaskID: l[0].TaskID, AgentID: "S1", State: cluster.Finished, Source: cluster.FromExecutor, UUID: []byte("x")}),
-		TriggerAsked{Token: 3, Job: "my_job", Key: "k"})
+		TriggerRequested{Token: 3, Job: "my_job", Key: "k"})
 	if got := d.Replies[0].ExecutionID; got != id || d.Replies[0].Err != nil {
 		t.Fatalf("the key gave %q, want %q again", got, id)
 	}
@@ -221,7 +221,7 @@ func TestT3ARepeatedKeyWritesWhatItAccepts(t *testing.T) {
 		t.Fatal("it runs a second time")
 	}
 	s.restart()
-	if d := s.step(TriggerAsked{Token: 4, Job: "my_job", Key: "k"}); d.Replies[0].ExecutionID != id || s.core.executions[id] != nil {
+	if d := s.step(TriggerRequested{Token: 4, Job: "my_job", Key: "k"}); d.Replies[0].ExecutionID != id || s.core.executions[id] != nil {
 		t.Fatalf("after a restart: %+v", d.Replies)
 	}
 	s.until(25 * time.Hour)
@@ -235,9 +235,9 @@ func TestT3AKeyIsAnsweredEvenWhenTheJobIsDisabled(t *testing.T) {
 	s := newStage(t)
 	s.app()
 	s.job(oneShard)
-	id := s.step(TriggerAsked{Token: 1, Job: "my_job", Key: "k"}).Replies[0].ExecutionID
+	id := s.step(TriggerRequested{Token: 1, Job: "my_job", Key: "k"}).Replies[0].ExecutionID
 	s.apply(s.core.planDisableJob("my_job", true))
-	if d := s.step(TriggerAsked{Token: 2, Job: "my_job", Key: "k"}); d.Replies[0].Err != nil || d.Replies[0].ExecutionID != id {
+	if d := s.step(TriggerRequested{Token: 2, Job: "my_job", Key: "k"}); d.Replies[0].Err != nil || d.Replies[0].ExecutionID != id {
 		t.Fatalf("%+v", d.Replies[0])
 	}
 }
@@ -378,8 +378,8 @@ func TestOffersAreAskedForWhereNoGhostBlocks(t *testing.T) {
 	s.finish(l[:2])
 	s.unreachable(l[2])
 	s.until(11 * time.Minute)
-	if len(s.core.ghosts) != 1 {
-		t.Fatalf("%d ghosts, want one of item 2 (E5)", len(s.core.ghosts))
+	if len(s.core.orphans) != 1 {
+		t.Fatalf("%d ghosts, want one of item 2 (E5)", len(s.core.orphans))
 	}
 	s.apply(s.core.planUpdateJob("my_job", func(j jobs.Config) (jobs.Config, error) {
 		j.ShardingTotalCount = 2
@@ -406,7 +406,7 @@ func TestE5AGhostBlocksUntilItIsForgotten(t *testing.T) {
 	if err != nil || len(s.accepts) > 0 || len(x.Waiting) != 1 || !strings.Contains(x.Waiting[0].Reason, "/forget") {
 		t.Fatalf("%+v, %v", x, err)
 	}
-	if d := s.step(ForgetAsked{Token: 5, TaskID: l[0].TaskID}); d.Replies[0].Err != nil {
+	if d := s.step(ForgetRequested{Token: 5, TaskID: l[0].TaskID}); d.Replies[0].Err != nil {
 		t.Fatal(d.Replies[0].Err)
 	}
 	s.offer("S2", 8, 8192)
@@ -444,7 +444,7 @@ func TestTheSameEventsGiveTheSameDecisions(t *testing.T) {
 		for k := range 20 {
 			name := fmt.Sprint("j", k)
 			s.job(oneShard, func(j *jobs.Config) { j.JobName = name })
-			s.step(TriggerAsked{Token: 1, Job: name})
+			s.step(TriggerRequested{Token: 1, Job: name})
 		}
 		s.apply(s.core.planDisableApp("my_app", true))
 		var order []string

@@ -46,7 +46,7 @@ func someRuns(t *testing.T) (s *stage, ids [4]string) {
 		}
 		s.after(time.Second)
 	}
-	d := s.step(TriggerAsked{Token: 2, Job: "other"})
+	d := s.step(TriggerRequested{Token: 2, Job: "other"})
 	ids[3] = d.Replies[0].ExecutionID
 	return s, ids
 }
@@ -199,7 +199,7 @@ func TestJobsHaveNumbersOfTheirOwn(t *testing.T) {
 	}
 	s.apply(s.core.planDeregisterJob("my_job"))
 	s.apply(s.core.planDisableJob("other", false))
-	s.step(TriggerAsked{Token: 1, Job: "other"})
+	s.step(TriggerRequested{Token: 1, Job: "other"})
 	s.apply(s.core.planDisableJob("other", true))
 	if n := s.core.Stats().JobsWithoutMetrics; of()["other"].Killed != 1 || len(of()) != 1 || n != 0 {
 		t.Errorf("%+v, and %d without", of(), n)

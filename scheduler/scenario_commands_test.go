@@ -53,9 +53,9 @@ var scenarioCommands = map[string]func(*scene, *words) error{
 		if err != nil {
 			return err
 		}
-		return s.steps(TriggerAsked{Token: 1, Job: w.next(), Key: w.option("key", ""), Overrides: own})
+		return s.steps(TriggerRequested{Token: 1, Job: w.next(), Key: w.option("key", ""), Overrides: own})
 	},
-	"forget":     func(s *scene, w *words) error { return s.steps(ForgetAsked{Token: 1, TaskID: s.taskID(w.next())}) },
+	"forget":     func(s *scene, w *words) error { return s.steps(ForgetRequested{Token: 1, TaskID: s.taskID(w.next())}) },
 	"drain":      func(s *scene, _ *words) error { return s.steps(Drain{}) },
 	"kill":       (*scene).cmdKill,
 	"offer":      (*scene).cmdOffer,
@@ -73,7 +73,7 @@ var scenarioCommands = map[string]func(*scene, *words) error{
 	"begin":      func(s *scene, _ *words) error { s.begin(s.t); return nil },
 	"option":     (*scene).cmdOption,
 	"reconcile": func(s *scene, w *words) error {
-		return s.steps(ReconcileAsked{Token: 1, Explicit: w.next() == "explicit"})
+		return s.steps(ReconcileRequested{Token: 1, Explicit: w.next() == "explicit"})
 	},
 	"stored":   (*scene).cmdStored,
 	"answered": (*scene).cmdAnswered,

@@ -68,7 +68,7 @@ type Scheduler struct {
 	opt Options
 
 	mu    sync.RWMutex
-	reign *reign // the present term's, or nil
+	runner *termRunner // the present term's, or nil
 	why   string // why there is none
 	lost  bool   // and will be none: the registry can't be used any more
 
@@ -100,19 +100,19 @@ func New(opt Options) *Scheduler {
 	return &Scheduler{opt: opt, why: "this process has not begun to lead"}
 }
 
-func (s *Scheduler) set(r *reign, why string) {
+func (s *Scheduler) set(r *termRunner, why string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.reign, s.why, s.lost = r, why, false
+	s.runner, s.why, s.lost = r, why, false
 }
 
-func (s *Scheduler) current() (*reign, error) {
+func (s *Scheduler) current() (*termRunner, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	if s.reign == nil {
+	if s.runner == nil {
 		return nil, s.notLeading()
 	}
-	return s.reign, nil
+	return s.runner, nil
 }
 
 // Drain ends everything of ours on the cluster and returns when nothing is left, or
@@ -126,7 +126,7 @@ func (s *Scheduler) Drain(ctx context.Context) error {
 	select {
 	case <-r.drained:
 		return nil
-	case <-r.over:
+	case <-r.ended:
 		return errorf(Unavailable, "term_over", "the term ended while tasks were being ended")
 	case <-ctx.Done():
 		return fmt.Errorf("end all tasks and executors: some are left: %w", ctx.Err())
@@ -243,14 +243,14 @@ func (s *Scheduler) Trigger(ctx context.Context, job, idempotencyKey string) (st
 // them is told as Invalid.
 func (s *Scheduler) TriggerWith(ctx context.Context, job, idempotencyKey string, own jobs.Overrides) (string, error) {
 	reply, err := s.ask(ctx, func(token uint64) Event {
-		return TriggerAsked{Token: token, Job: job, Key: idempotencyKey, Overrides: own}
+		return TriggerRequested{Token: token, Job: job, Key: idempotencyKey, Overrides: own}
 	})
 	return reply.ExecutionID, err
 }
 
 // ForgetTask is an operator's word that a given-up task is over (rule E5).
 func (s *Scheduler) ForgetTask(ctx context.Context, taskID string) error {
-	_, err := s.ask(ctx, func(token uint64) Event { return ForgetAsked{Token: token, TaskID: taskID} })
+	_, err := s.ask(ctx, func(token uint64) Event { return ForgetRequested{Token: token, TaskID: taskID} })
 	return err
 }
 
@@ -300,8 +300,8 @@ func (s *Scheduler) Leader() (LeaderView, bool) {
 	return LeaderView{Address: l.Address, Term: l.Term, Since: l.Since, Self: r != nil && r.term.Number() == l.Term}, true
 }
 
-// troubled is a registry that knows why it can't be reached at present.
-type troubled interface{ Trouble() error }
+// reachability is a registry that knows why it can't be reached at present.
+type reachability interface{ Trouble() error }
 
 // Health says whether this process can do its work. It never waits for a commit.
 func (s *Scheduler) Health() Health {
@@ -317,7 +317,7 @@ func (s *Scheduler) Health() Health {
 			h.Detail = "another process leads under this server's own address, " + s.opt.Advertise +
 				": an earlier run of it, until its session ends, or another server with the same --advertise"
 		}
-		if t, ok := s.opt.Registry.(troubled); ok && t.Trouble() != nil {
+		if t, ok := s.opt.Registry.(reachability); ok && t.Trouble() != nil {
 			h.Detail += ": " + t.Trouble().Error() + "; it is tried again"
 		}
 		return h
@@ -325,7 +325,7 @@ func (s *Scheduler) Health() Health {
 	h := Health{Leading: true, Subscribed: r.subscribed.Load()}
 	if !h.Subscribed {
 		h.Detail = "no subscription to the cluster; it is tried again with growing intervals"
-		if why := r.lanes.trouble.Load(); why != nil {
+		if why := r.dispatcher.outage.Load(); why != nil {
 			h.Detail += ": " + *why
 		}
 	}

@@ -23,7 +23,7 @@ func TestX3WhatComesLateFromBeforeAnAcceptTellsNothingOfIt(t *testing.T) {
 	first := s.start(8)
 	s.run(first)
 	x := first[0].Executor.ID
-	s.step(TriggerAsked{Token: 1, Job: "other"})
+	s.step(TriggerRequested{Token: 1, Job: "other"})
 	s.offer("S1", 8, 8192, x)
 	second := s.accepted()
 	if len(second) != 1 || second[0].Executor.ID != x {
@@ -72,7 +72,7 @@ func TestX9TwoAppsDoNotWaitForEachOthersIdleExecutors(t *testing.T) {
 	for i, name := range names {
 		s.app(func(a *app.Config) { a.AppName = name + "_app" })
 		s.job(oneShard, func(j *jobs.Config) { j.JobName, j.AppName = name+"_job", name+"_app" })
-		s.step(TriggerAsked{Token: 1, Job: name + "_job"})
+		s.step(TriggerRequested{Token: 1, Job: name + "_job"})
 		s.offer("S1", 3, 8192, idle[:i]...)
 		l := s.accepted()
 		s.run(l)
@@ -81,7 +81,7 @@ func TestX9TwoAppsDoNotWaitForEachOthersIdleExecutors(t *testing.T) {
 	}
 	for _, name := range names {
 		s.apply(s.core.planUpdateJob(name+"_job", func(j jobs.Config) (jobs.Config, error) { j.CPUCount = 3; return j, nil }))
-		s.step(TriggerAsked{Token: 1, Job: name + "_job"})
+		s.step(TriggerRequested{Token: 1, Job: name + "_job"})
 	}
 	s.offer("S1", 2.5, 8192, idle...)
 	s.until(time.Second)
@@ -184,7 +184,7 @@ func TestE5AGhostSeenAliveHoldsItsShardUntilItsAgentIsAwayForTwoMinutesAgain(t *
 	s.run(l)
 	s.unreachable(l[0])
 	s.until(3 * time.Minute)
-	if len(s.core.ghosts) != 1 {
+	if len(s.core.orphans) != 1 {
 		t.Fatal("the task was not given up")
 	}
 	s.update(l[0], cluster.Running, fromMaster(cluster.ReasonReconciliation))
@@ -218,7 +218,7 @@ func TestL2AnIdleExecutorIsPartOfItsAgent(t *testing.T) {
 	s.app(func(a *app.Config) { a.AppName = "other_app" })
 	s.job(oneShard, func(j *jobs.Config) { j.JobName, j.AppName, j.CPUCount = "other_job", "other_app", 3.9 })
 	s.restart()
-	s.step(TriggerAsked{Token: 1, Job: "other_job"})
+	s.step(TriggerRequested{Token: 1, Job: "other_job"})
 	s.offer("S1", 4, 8192, idle)
 	if x := s.core.executors[idle]; !x.Closing {
 		t.Fatal("a shard that fits an agent without its idle executor does not get that room")
@@ -236,7 +236,7 @@ func TestL2ATurnThatLaunchedNothingMeasuresItsAgentsAgain(t *testing.T) {
 	s.run(l)
 	s.offer("S1", 7.5, 8192, l[0].Executor.ID) // the master knows already that the task is over
 	s.finish(l)
-	s.step(TriggerAsked{Token: 1, Job: "big"})
+	s.step(TriggerRequested{Token: 1, Job: "big"})
 	for range 20 {
 		if s.core.pool.Free("S1").IsZero() {
 			s.offer("S1", 7.5, 8192, l[0].Executor.ID)
@@ -257,7 +257,7 @@ func TestF2WithoutAMarkFiresAreMadeFromSince(t *testing.T) {
 	s := newStage(t)
 	s.app()
 	s.job(everyFiveSeconds)
-	delete(s.stored, pathMark) // the write that came last was cut off
+	delete(s.stored, pathCursor) // the write that came last was cut off
 	s.now = s.now.Add(20 * time.Second)
 	s.restart()
 	if _, err := s.core.Execution("my_job@20261121T080005Z"); err != nil {
@@ -338,7 +338,7 @@ func TestL2ATurnInVainDoesNotMakeAgentsSmallerForExplain(t *testing.T) {
 	s.app()
 	s.job(oneShard, func(j *jobs.Config) { j.CPUCount = 4 })
 	s.offer("S1", 8, 8192)
-	s.core.agents["S1"].room = app.Resources{}
+	s.core.agents["S1"].reservable = app.Resources{}
 	s.core.measureAgain(map[string]bool{"S1": true})
 	if c := s.core.agents["S1"]; c.capacity.CPUMilli != 8000 {
 		t.Fatalf("%+v: the most that was ever seen is 8 CPUs", c)
@@ -403,7 +403,7 @@ func TestT6NothingASessionTellsIsActedOnUnlessTheTermHeldAfterIt(t *testing.T) {
 		t.Fatalf("SUBSCRIBE without a fenced commit before it: %+v", s.last)
 	}
 	began := SessionBegan{Session: asked[0].Session, MasterID: "master-1"}
-	told := Told{Session: began.Session, Event: cluster.Update{TaskID: "job@-@0@-@READY@-@S1@-@0f8e1a2b-0000-4000-8000-000000000001", AgentID: "S1",
+	told := ClusterEvent{Session: began.Session, Event: cluster.Update{TaskID: "job@-@0@-@READY@-@S1@-@0f8e1a2b-0000-4000-8000-000000000001", AgentID: "S1",
 		State: cluster.Running, Source: cluster.FromMaster, Reason: cluster.ReasonReconciliation}}
 	if d := s.step(began, told); len(calls[CallKill](d)) != 1 || !d.Fenced {
 		t.Fatalf("a task that the next leader launched is killed without a fence: %+v", d)
@@ -437,7 +437,7 @@ func TestF2AFireIsRememberedUntilTheMarkIsPastIt(t *testing.T) {
 	for range 5 { // leaders that die before they have written all
 		s.now = s.now.Add(11 * time.Second)
 		d := s.load().Step(s.now, s.rnd, nil)
-		cut := slices.IndexFunc(d.Writes, func(w registry.Write) bool { return w.Path == pathMark })
+		cut := slices.IndexFunc(d.Writes, func(w registry.Write) bool { return w.Path == pathCursor })
 		look(d.Writes[:cut])
 		for _, w := range d.Writes[:cut] {
 			s.stored[w.Path] = w.Value
@@ -499,7 +499,7 @@ func TestT3AKeyWhoseWriteWasCutOffAnswersAlsoAfterItsExecutionIsForgotten(t *tes
 	s.restart()
 	s.app()
 	s.job(oneShard)
-	ask := TriggerAsked{Token: 1, Job: "my_job", Key: "k"}
+	ask := TriggerRequested{Token: 1, Job: "my_job", Key: "k"}
 	made := s.step(ask).Replies[0].ExecutionID
 	delete(s.stored, under(pathKey, made)) // the write that came last was cut off
 	s.restart()

@@ -18,7 +18,7 @@ type sessionState struct {
 	began    time.Time
 	masterID string
 	reason   string // why there is none
-	toldAt   time.Time
+	loggedAt   time.Time
 
 	reconcileAt   time.Time // the next periodic reconciliation
 	askAgainAt    time.Time // the next question about tasks not yet known
@@ -73,7 +73,7 @@ func (c *Core) sessionBegan(e SessionBegan) {
 	c.flow = flowState{filtered: true}
 	c.accepts = map[int64]*sentAccept{}
 	for _, a := range c.agents {
-		a.registered, a.hereSince, a.question = false, time.Time{}, ""
+		a.registered, a.registeredSince, a.question = false, time.Time{}, ""
 	}
 	clear(c.questions)
 	c.masterOfRemoved()
@@ -88,7 +88,7 @@ func (c *Core) sessionBegan(e SessionBegan) {
 		s := ref.shard()
 		s.known, s.acceptSeq, s.killSent, s.killTry = false, 0, time.Time{}, 0
 	}
-	for _, g := range c.ghosts {
+	for _, g := range c.orphans {
 		g.known = false
 	}
 	c.takeover.begin()
@@ -96,7 +96,7 @@ func (c *Core) sessionBegan(e SessionBegan) {
 	if c.executorN > 0 {
 		// One whose record went while its SHUTDOWN was lost is found in the offers of this session, if those of the last
 		// one, or of the last leader, did not come any more (rule X3).
-		c.lookAtOffers()
+		c.reviveToProbe()
 	}
 	c.note(Note{Kind: NoteSession, Detail: "subscribed to master " + e.MasterID})
 }
@@ -116,11 +116,11 @@ func (c *Core) sessionEnded(e SessionEnded) {
 	if s.open {
 		by = s.masterID // it said so on its own stream
 	}
-	news := s.tries <= triesTold || !alike(s.reason, e.Reason) || c.now.Sub(s.toldAt) >= tellAgain || s.toldAt.After(c.now)
+	news := s.tries <= triesLogged || !alike(s.reason, e.Reason) || c.now.Sub(s.loggedAt) >= logAgainAfter || s.loggedAt.After(c.now)
 	s.open, s.asked, s.reason = false, false, e.Reason
 	c.pool.Clear()
 	if news {
-		s.toldAt = c.now
+		s.loggedAt = c.now
 		c.note(Note{Kind: NoteSession, Problem: true, Detail: fmt.Sprintf("no subscription: %s; next try in %s", e.Reason, s.notUntil.Sub(c.now).Round(time.Millisecond))})
 	}
 	if e.Removed {
@@ -130,8 +130,8 @@ func (c *Core) sessionEnded(e SessionEnded) {
 
 // While nothing changes, so many tries are told of, and then one in so long a time.
 const (
-	triesTold = 3
-	tellAgain = time.Minute
+	triesLogged = 3
+	logAgainAfter = time.Minute
 )
 
 // alike reports whether two reasons differ in nothing but numbers, as those of ports do.
@@ -228,8 +228,8 @@ func (c *Core) askAbout(want func(*shard) bool) int {
 		}
 	}
 	n := len(refs)
-	for _, id := range sortedKeys(c.ghosts) {
-		if g := c.ghosts[id]; !c.elsewhere(g) {
+	for _, id := range sortedKeys(c.orphans) {
+		if g := c.orphans[id]; !c.ofFormerFramework(g) {
 			refs = append(refs, cluster.TaskRef{TaskID: id, AgentID: g.Agent})
 		}
 	}
@@ -276,7 +276,7 @@ func (c *Core) acceptAnswered(a AcceptAnswered) {
 		case !s.live():
 		case !a.OK:
 			s.Cause = "the master refused the launch: " + a.Message
-			c.endAttempt(ref, endNeverBegan)
+			c.endAttempt(ref, outcomeNeverStarted)
 		case !s.KillSince.IsZero():
 			c.sendKill(s)
 		}
@@ -289,7 +289,7 @@ func (c *Core) failure(f cluster.Failure) {
 	if f.ExecutorID == "" {
 		c.pool.RemoveAgent(f.AgentID)
 		if a := c.agents[f.AgentID]; a != nil {
-			a.registered, a.hereSince = false, time.Time{}
+			a.registered, a.registeredSince = false, time.Time{}
 		}
 		return
 	}

@@ -11,9 +11,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
-// startTrouble is what went wrong when an app's executors were to start on an
+// startFailure is what went wrong when an app's executors were to start on an
 // agent (rule L6). It is kept, so that a new leader does not begin anew (rule F8).
-type startTrouble struct {
+type startFailure struct {
 	Executor string    `json:"executor"` // the last one that did not start
 	Tries    int       `json:"tries"`
 	Since    time.Time `json:"since"`
@@ -27,15 +27,15 @@ type startTrouble struct {
 const startBackoff = 5 * time.Minute
 
 // until is when the app may be placed there again.
-func (t *startTrouble) until() time.Time {
+func (t *startFailure) until() time.Time {
 	return t.Since.Add(backoff(time.Second, startBackoff, t.Tries-1))
 }
 
 // startKey is where the trouble of an app on an agent is kept, below pathStart.
 func startKey(appName, agent string) string { return appName + "@-@" + agent }
 
-// agentTrouble keeps an app off an agent with growing delays (rule L6).
-func (c *Core) agentTrouble(ref taskRef) {
+// recordStartFailure keeps an app off an agent with growing delays (rule L6).
+func (c *Core) recordStartFailure(ref taskRef) {
 	s := ref.shard()
 	a := c.apps[ref.exec.Settings.App.AppName]
 	if a == nil {
@@ -43,7 +43,7 @@ func (c *Core) agentTrouble(ref taskRef) {
 	}
 	t := a.starts[s.Agent]
 	if t == nil {
-		t = &startTrouble{}
+		t = &startFailure{}
 		a.starts[s.Agent] = t
 	}
 	if t.Executor == s.Executor {
@@ -53,17 +53,17 @@ func (c *Core) agentTrouble(ref taskRef) {
 	t.Tries++
 	c.dirty.starts[startKey(a.name, s.Agent)] = true
 	c.wakeMatch(t.until())
-	c.forgetTroubleLater(a.name, s.Agent, t)
+	c.forgetStartFailureLater(a.name, s.Agent, t)
 }
 
-// agentWorks: a task began on the agent, so its executor starts there.
-func (c *Core) agentWorks(ref taskRef) {
+// clearStartFailure: a task began on the agent, so its executor starts there.
+func (c *Core) clearStartFailure(ref taskRef) {
 	if a := c.apps[ref.exec.Settings.App.AppName]; a != nil && a.starts[ref.shard().Agent] != nil {
-		c.forgetTrouble(a, ref.shard().Agent)
+		c.forgetStartFailure(a, ref.shard().Agent)
 	}
 }
 
-func (c *Core) forgetTrouble(a *appState, agent string) {
+func (c *Core) forgetStartFailure(a *appState, agent string) {
 	if t := a.starts[agent]; t != nil && agent == everyAgent && c.unreachableHosts[t.Host] == t {
 		delete(c.unreachableHosts, t.Host)
 	}
@@ -71,64 +71,64 @@ func (c *Core) forgetTrouble(a *appState, agent string) {
 	c.dirty.starts[startKey(a.name, agent)] = true
 }
 
-// forgetTroubles is for an app that was changed: what it fetches and starts is something else.
-func (c *Core) forgetTroubles(a *appState) {
+// forgetStartFailures is for an app that was changed: what it fetches and starts is something else.
+func (c *Core) forgetStartFailures(a *appState) {
 	for agent := range a.starts {
-		c.forgetTrouble(a, agent)
+		c.forgetStartFailure(a, agent)
 	}
 }
 
-// forgetTroubleLater bounds how long an agent that may be gone for ever is remembered.
-func (c *Core) forgetTroubleLater(appName, agent string, t *startTrouble) {
+// forgetStartFailureLater bounds how long an agent that may be gone for ever is remembered.
+func (c *Core) forgetStartFailureLater(appName, agent string, t *startFailure) {
 	c.timers.at(t.Since.Add(agentKept), func(now time.Time) {
 		switch a := c.apps[appName]; {
 		case a == nil || a.starts[agent] != t:
 		case now.Sub(t.Since) < agentKept: // the clock has stepped back
-			c.forgetTroubleLater(appName, agent, t)
+			c.forgetStartFailureLater(appName, agent, t)
 		default:
-			c.forgetTrouble(a, agent)
+			c.forgetStartFailure(a, agent)
 		}
 	})
 }
 
-func (c *Core) loadTrouble(e registry.Entry) error {
-	var t startTrouble
+func (c *Core) loadStartFailure(e registry.Entry) error {
+	var t startFailure
 	if err := json.Unmarshal(e.Value, &t); err != nil {
 		return err
 	}
 	_, key := splitPath(e.Path)
 	name, agent, _ := strings.Cut(key, "@-@")
-	c.troubles = append(c.troubles, loadedTrouble{name, agent, &t})
+	c.loadedStartFailures = append(c.loadedStartFailures, loadedStartFailure{name, agent, &t})
 	return nil
 }
 
-type loadedTrouble struct {
+type loadedStartFailure struct {
 	app, agent string
-	trouble    *startTrouble
+	failure    *startFailure
 }
 
-// joinTroubles gives loaded troubles to their apps.
-func (c *Core) joinTroubles() {
-	for _, l := range c.troubles {
+// joinStartFailures gives loaded troubles to their apps.
+func (c *Core) joinStartFailures() {
+	for _, l := range c.loadedStartFailures {
 		a := c.apps[l.app]
 		if a == nil {
 			c.dirty.starts[startKey(l.app, l.agent)] = true
 			continue
 		}
-		a.starts[l.agent] = l.trouble
+		a.starts[l.agent] = l.failure
 		if l.agent == everyAgent {
-			c.unreachableHosts[l.trouble.Host] = l.trouble
-			c.wakeMatch(l.trouble.packageUntil())
+			c.unreachableHosts[l.failure.Host] = l.failure
+			c.wakeMatch(l.failure.packageUntil())
 		} else {
-			c.wakeMatch(l.trouble.until())
+			c.wakeMatch(l.failure.until())
 		}
-		c.forgetTroubleLater(l.app, l.agent, l.trouble)
+		c.forgetStartFailureLater(l.app, l.agent, l.failure)
 	}
-	c.troubles = nil
+	c.loadedStartFailures = nil
 }
 
-// trouble finds what is kept under a key, or nil.
-func (c *Core) trouble(key string) *startTrouble {
+// startFailureAt finds what is kept under a key, or nil.
+func (c *Core) startFailureAt(key string) *startFailure {
 	name, agent, _ := strings.Cut(key, "@-@")
 	if a := c.apps[name]; a != nil {
 		return a.starts[agent]
@@ -159,14 +159,14 @@ func (c *Core) avoid(appName string, going map[string]string) map[string]string 
 // maintenanceSoon is how long before an agent's maintenance nothing new is placed there.
 const maintenanceSoon = time.Hour
 
-// isGoing reports whether an agent's maintenance has begun or begins soon.
-func (c *Core) isGoing(a *agentState) bool {
-	return a != nil && !a.unavailable.IsZero() && !a.unavailable.After(c.now.Add(maintenanceSoon)) &&
-		(a.back.IsZero() || a.back.After(c.now)) // a schedule may stand long after its window
+// inMaintenance reports whether an agent's maintenance has begun or begins soon.
+func (c *Core) inMaintenance(a *agentState) bool {
+	return a != nil && !a.maintenanceStart.IsZero() && !a.maintenanceStart.After(c.now.Add(maintenanceSoon)) &&
+		(a.maintenanceEnd.IsZero() || a.maintenanceEnd.After(c.now)) // a schedule may stand long after its window
 }
 
-// going are the agents whose maintenance begins soon, with the reason for people.
-func (c *Core) going() map[string]string {
+// agentsInMaintenance are the agents whose maintenance begins soon, with the reason for people.
+func (c *Core) agentsInMaintenance() map[string]string {
 	var out map[string]string
 	for id := range c.maintained {
 		a := c.agents[id]
@@ -174,27 +174,27 @@ func (c *Core) going() map[string]string {
 			delete(c.maintained, id)
 			continue
 		}
-		if !c.isGoing(a) {
+		if !c.inMaintenance(a) {
 			continue
 		}
 		if out == nil {
 			out = map[string]string{}
 		}
-		out[id] = "its maintenance begins at " + a.unavailable.UTC().Format(time.RFC3339)
-		if !a.unavailable.After(c.now) {
-			out[id] = "it is in maintenance since " + a.unavailable.UTC().Format(time.RFC3339)
+		out[id] = "its maintenance begins at " + a.maintenanceStart.UTC().Format(time.RFC3339)
+		if !a.maintenanceStart.After(c.now) {
+			out[id] = "it is in maintenance since " + a.maintenanceStart.UTC().Format(time.RFC3339)
 		}
-		if !a.back.IsZero() {
-			out[id] += ", until " + a.back.UTC().Format(time.RFC3339)
+		if !a.maintenanceEnd.IsZero() {
+			out[id] += ", until " + a.maintenanceEnd.UTC().Format(time.RFC3339)
 		}
 	}
 	return out
 }
 
-// offersOfGoing takes out the offers of agents that are about to go: none is of use.
-func (c *Core) offersOfGoing() []offers.Offer {
+// takeOffersInMaintenance takes out the offers of agents that are about to go: none is of use.
+func (c *Core) takeOffersInMaintenance() []offers.Offer {
 	var gone []offers.Offer
-	for _, id := range sortedKeys(c.going()) {
+	for _, id := range sortedKeys(c.agentsInMaintenance()) {
 		gone = append(gone, c.pool.TakeAgent(id)...)
 	}
 	return gone

@@ -22,12 +22,12 @@ type takeover struct {
 	through  bool
 	askAt    time.Time
 	tries    int
-	foreign  map[string]*foreignTask
+	unknown  map[string]*unknownTask
 	running  []string // entries of the original that name running tasks
 }
 
-// foreignTask is a task of another scheduler under our framework id.
-type foreignTask struct {
+// unknownTask is a task of another scheduler under our framework id.
+type unknownTask struct {
 	id, agent   string
 	unreachable time.Time
 	killSent    time.Time
@@ -40,7 +40,7 @@ const askMost = time.Minute
 // roundsToKnow is how many questions must have been answered.
 const roundsToKnow = 2
 
-func newTakeover() *takeover { return &takeover{foreign: map[string]*foreignTask{}} }
+func newTakeover() *takeover { return &takeover{unknown: map[string]*unknownTask{}} }
 
 // begin starts asking anew with a new subscription.
 func (t *takeover) begin() {
@@ -48,7 +48,7 @@ func (t *takeover) begin() {
 		return
 	}
 	t.question, t.answers, t.through, t.askAt, t.tries = "", 0, false, time.Time{}, 0
-	for _, f := range t.foreign {
+	for _, f := range t.unknown {
 		f.killSent, f.killTry = time.Time{}, 0
 	}
 }
@@ -63,10 +63,10 @@ func (t *takeover) wake() time.Time {
 // reason says what launching waits for.
 func (t *takeover) reason() string {
 	why := "nothing is launched yet: the framework id is another scheduler's, "
-	if len(t.foreign) == 0 {
+	if len(t.unknown) == 0 {
 		return why + "and the master has not told yet of all tasks that run under it (it is silent until all agents are back)"
 	}
-	ids := sortedKeys(t.foreign)
+	ids := sortedKeys(t.unknown)
 	const most = 3
 	more := ""
 	if len(ids) > most {
@@ -85,10 +85,10 @@ func (c *Core) takeOver() {
 		t.askAt = time.Time{}
 		return
 	}
-	for _, id := range sortedKeys(t.foreign) {
-		c.endForeign(t.foreign[id])
+	for _, id := range sortedKeys(t.unknown) {
+		c.killUnknownTask(t.unknown[id])
 	}
-	if t.through && len(t.foreign) == 0 {
+	if t.through && len(t.unknown) == 0 {
 		c.takenOver()
 		return
 	}
@@ -98,8 +98,8 @@ func (c *Core) takeOver() {
 	t.askAt = c.now.Add(backoff(c.opt.ReconcileFirst, askMost, t.tries))
 	t.tries++
 	var refs []cluster.TaskRef
-	for _, id := range sortedKeys(t.foreign) {
-		refs = append(refs, cluster.TaskRef{TaskID: id, AgentID: t.foreign[id].agent})
+	for _, id := range sortedKeys(t.unknown) {
+		refs = append(refs, cluster.TaskRef{TaskID: id, AgentID: t.unknown[id].agent})
 	}
 	if len(refs) > 0 {
 		c.call(CallReconcile{refs})
@@ -111,17 +111,17 @@ func (c *Core) takeOver() {
 	}
 }
 
-// endForeign sends a kill again, or gives a task up that is unreachable for too long
+// killUnknownTask sends a kill again, or gives a task up that is unreachable for too long
 // (rules E4, E5).
-func (c *Core) endForeign(f *foreignTask) {
+func (c *Core) killUnknownTask(f *unknownTask) {
 	if f.unreachable.After(c.now) {
 		f.unreachable = c.now // the clock has stepped back since
 	}
 	if !f.unreachable.IsZero() && c.now.Sub(f.unreachable) >= c.opt.UnreachableLost {
-		delete(c.takeover.foreign, f.id)
+		delete(c.takeover.unknown, f.id)
 		detail := "a task of another scheduler; its agent does not answer"
-		c.haveForeignGhost(f)
-		c.note(Note{Kind: NoteGhost, Task: f.id, Detail: detail, Problem: true})
+		c.orphanUnknownTask(f)
+		c.note(Note{Kind: NoteOrphan, Task: f.id, Detail: detail, Problem: true})
 		return
 	}
 	if resendDue(c.now, f.killSent, c.opt.ResendFirst, c.opt.ResendMost, f.killTry) {
@@ -132,8 +132,8 @@ func (c *Core) endForeign(f *foreignTask) {
 	}
 }
 
-// takeoverTold takes an update of a task that is not ours.
-func (c *Core) takeoverTold(u cluster.Update) {
+// takeoverUpdate takes an update of a task that is not ours.
+func (c *Core) takeoverUpdate(u cluster.Update) {
 	t := c.takeover
 	if u.TaskID == t.question {
 		t.question, t.askAt, t.tries = "", time.Time{}, 0
@@ -144,7 +144,7 @@ func (c *Core) takeoverTold(u cluster.Update) {
 	if strings.HasPrefix(u.TaskID, "question-") {
 		return
 	}
-	f := t.foreign[u.TaskID]
+	f := t.unknown[u.TaskID]
 	a := c.agents[u.AgentID]
 	switch {
 	case u.State == cluster.Unreachable, u.State == cluster.Unknown && (a == nil || !a.registered):
@@ -152,7 +152,7 @@ func (c *Core) takeoverTold(u cluster.Update) {
 			return // asked by name: it is over, or its agent is gone for good
 		}
 		if f == nil {
-			f = c.foreignSeen(u)
+			f = c.addUnknownTask(u)
 		}
 		if f.unreachable.IsZero() {
 			f.unreachable = c.now
@@ -162,10 +162,10 @@ func (c *Core) takeoverTold(u cluster.Update) {
 			c.wakeAt(f.unreachable.Add(c.opt.UnreachableLost))
 		}
 	case u.State.Terminal(), u.State == cluster.Unknown:
-		delete(t.foreign, u.TaskID)
+		delete(t.unknown, u.TaskID)
 	default:
 		if f == nil {
-			f = c.foreignSeen(u)
+			f = c.addUnknownTask(u)
 		}
 		f.unreachable, f.killSent, f.killTry = time.Time{}, time.Time{}, 0
 		if u.AgentID != "" {
@@ -174,10 +174,10 @@ func (c *Core) takeoverTold(u cluster.Update) {
 	}
 }
 
-func (c *Core) foreignSeen(u cluster.Update) *foreignTask {
-	f := &foreignTask{id: u.TaskID, agent: u.AgentID}
-	c.takeover.foreign[u.TaskID] = f
-	c.note(Note{Kind: NoteForeignTask, Task: u.TaskID, Detail: "another scheduler left it on agent " + u.AgentID + "; launching waits until it is over", Problem: true})
+func (c *Core) addUnknownTask(u cluster.Update) *unknownTask {
+	f := &unknownTask{id: u.TaskID, agent: u.AgentID}
+	c.takeover.unknown[u.TaskID] = f
+	c.note(Note{Kind: NoteUnknownTask, Task: u.TaskID, Detail: "another scheduler left it on agent " + u.AgentID + "; launching waits until it is over", Problem: true})
 	return f
 }
 
@@ -189,5 +189,5 @@ func (c *Core) takenOver() {
 	c.dirty.ourFramework = true
 	c.note(Note{Kind: NoteTakeover, Detail: "the framework id " + c.frameworkID + " is taken over: no task of another scheduler is left under it"})
 	c.matchAgain = true
-	c.lookAtOffers() // its executors are shut down now (rule X3)
+	c.reviveToProbe() // its executors are shut down now (rule X3)
 }

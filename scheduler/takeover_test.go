@@ -146,7 +146,7 @@ func TestT8AForeignTaskThatIsUnreachableIsGivenUp(t *testing.T) {
 	if s.core.takeover != nil {
 		t.Fatal("not taken over after the task was unreachable for ten minutes")
 	}
-	if s.core.ghosts[foreign] == nil || s.stored["/state/running/plain_job/plain_job@-@1"] != nil || s.stored["/state/running/plain_job"] != nil {
+	if s.core.orphans[foreign] == nil || s.stored["/state/running/plain_job/plain_job@-@1"] != nil || s.stored["/state/running/plain_job"] != nil {
 		t.Error("no ghost remembers the task, or its entry is still there")
 	}
 	if x, _ := s.core.Explain("plain_job", s.now); !strings.Contains(x.Waiting[0].Reason, "may still run") {

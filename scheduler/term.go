@@ -11,7 +11,7 @@ import (
 
 // beginTerm stands for election and takes up what the last term left (rule T1:
 // the term begins with a write; only then state is read).
-func (s *Scheduler) beginTerm(ctx context.Context) (*reign, error) {
+func (s *Scheduler) beginTerm(ctx context.Context) (*termRunner, error) {
 	term, err := s.opt.Registry.Campaign(ctx, s.opt.Advertise)
 	if err != nil {
 		return nil, err
@@ -19,7 +19,7 @@ func (s *Scheduler) beginTerm(ctx context.Context) (*reign, error) {
 	s.taking.Store(term.Number())
 	s.opt.Point(pointTermBegun)
 	var stored Stored
-	for _, path := range []string{"/config", "/state", "/ha", pathBrain} {
+	for _, path := range []string{"/config", "/state", "/ha", pathCore} {
 		entries, err := term.List(ctx, path)
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("load %s: %w", path, err), resign(term))
@@ -31,7 +31,7 @@ func (s *Scheduler) beginTerm(ctx context.Context) (*reign, error) {
 		return nil, errors.Join(err, resign(term))
 	}
 	s.opt.Logger.Info("leading", "term", term.Number(), "apps", len(core.apps), "jobs", len(core.jobs), "executions", len(core.executions))
-	return newReign(s, term, core), nil
+	return newTermRunner(s, term, core), nil
 }
 
 func resign(term registry.Term) error {

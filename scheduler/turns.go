@@ -7,24 +7,24 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// turns keeps readers and the loop apart: the loop has the core for itself from a step's
+// stateGate keeps readers and the loop apart: the loop has the core for itself from a step's
 // begin to its commit's end, so that what a reader sees is committed. Unlike behind a
 // lock, a reader who has waited enough can leave.
-type turns struct{ sem *semaphore.Weighted }
+type stateGate struct{ sem *semaphore.Weighted }
 
-// everybody is more than there are readers at once.
-const everybody = 1 << 30
+// wholeGate is more than there are readers at once.
+const wholeGate = 1 << 30
 
 // readPatience is how long a reader waits for the loop: a commit that takes so long
 // has a registry that answers nothing.
 const readPatience = 5 * time.Second
 
-func newTurns() turns { return turns{semaphore.NewWeighted(everybody)} }
+func newStateGate() stateGate { return stateGate{semaphore.NewWeighted(wholeGate)} }
 
 // begin waits for the readers that are there, and lets no more in before end.
-func (t turns) begin() { _ = t.sem.Acquire(context.Background(), everybody) } // it fails only with its context
+func (t stateGate) begin() { _ = t.sem.Acquire(context.Background(), wholeGate) } // it fails only with its context
 
-func (t turns) end() { t.sem.Release(everybody) }
+func (t stateGate) end() { t.sem.Release(wholeGate) }
 
 // read runs f on the core of this process's reign between two steps; what it sees is committed.
 func read[T any](ctx context.Context, s *Scheduler, f func(*Core) (T, error)) (T, error) {
@@ -35,10 +35,10 @@ func read[T any](ctx context.Context, s *Scheduler, f func(*Core) (T, error)) (T
 	}
 	ctx, cancel := context.WithTimeout(ctx, readPatience)
 	defer cancel()
-	if r.turns.sem.Acquire(ctx, 1) != nil {
+	if r.gate.sem.Acquire(ctx, 1) != nil {
 		return none, errorf(Unavailable, "registry_silent", "the registry has not answered the leader's last commit yet, so nobody knows what holds; try again shortly")
 	}
-	defer r.turns.sem.Release(1)
+	defer r.gate.sem.Release(1)
 	if r.failed.Load() {
 		return none, errorf(Unavailable, "term_over", "the term is over: try again shortly")
 	}

@@ -45,19 +45,19 @@ func (c *Core) update(u cluster.Update) {
 		c.agentAnswered(agent, u)
 		return
 	}
-	if g := c.ghosts[u.TaskID]; g != nil {
-		if !c.elsewhere(g) { // what is said of it under this id says nothing
-			c.ghostSeen(g, u)
+	if g := c.orphans[u.TaskID]; g != nil {
+		if !c.ofFormerFramework(g) { // what is said of it under this id says nothing
+			c.updateOrphan(g, u)
 		}
 		return
 	}
 	ref, ok := c.tasks[u.TaskID]
 	if !ok {
 		if c.takeover != nil {
-			c.takeoverTold(u)
+			c.takeoverUpdate(u)
 			return
 		}
-		c.foreignTask(u)
+		c.unknownTask(u)
 		return
 	}
 	s := ref.shard()
@@ -102,7 +102,7 @@ const unknownToAgent = "Task is unknown to the agent"
 func (c *Core) alive(ref taskRef, u cluster.Update) {
 	s := ref.shard()
 	seen := map[cluster.State]int{cluster.Staging: seenStaging, cluster.Starting: seenStarting, cluster.Running: seenRunning, cluster.Killing: seenRunning}[u.State]
-	if s.stuck && seen == seenStaging {
+	if s.stuckStaging && seen == seenStaging {
 		return // it counts as unreachable until it gets on
 	}
 	changed := false
@@ -134,7 +134,7 @@ func (c *Core) alive(ref taskRef, u cluster.Update) {
 		}
 	}
 	if s.Seen >= seenStarting {
-		c.agentWorks(ref)
+		c.clearStartFailure(ref)
 	}
 	if s.Seen >= seenRunning {
 		c.packageFetched(ref)
@@ -203,7 +203,7 @@ func (c *Core) terminal(ref taskRef, u cluster.Update) {
 		}
 	}
 	if u.Source == cluster.FromExecutor {
-		c.agentWorks(ref) // a short task is told of by its end alone
+		c.clearStartFailure(ref) // a short task is told of by its end alone
 	}
 	c.readEnd(s, u)
 	if st, ok := wire.DecodeStatus(u.Data); ok && u.Source == cluster.FromExecutor {
@@ -322,11 +322,11 @@ func (c *Core) afterTheEnd(ref taskRef, u cluster.Update) {
 	}
 }
 
-// foreignTask: a task that is not, or no longer, ours to know (S4).
-func (c *Core) foreignTask(u cluster.Update) {
+// unknownTask: a task that is not, or no longer, ours to know (S4).
+func (c *Core) unknownTask(u cluster.Update) {
 	switch u.State {
 	case cluster.Staging, cluster.Starting, cluster.Running, cluster.Killing:
-		kind := NoteForeignTask
+		kind := NoteUnknownTask
 		if id, err := jobs.ParseTaskID(u.TaskID); c.ended.tasks[u.TaskID].exec != nil || err == nil && c.jobs[id.Job] != nil {
 			kind = NoteFormerTask
 		}
@@ -335,56 +335,56 @@ func (c *Core) foreignTask(u cluster.Update) {
 	}
 }
 
-// ghostSeen: a given-up task shows up again, or is over (rule E5). One seen
+// updateOrphan: a given-up task shows up again, or is over (rule E5). One seen
 // alive blocks even with failover until it is over or its agent is away again for as
 // long as E4 asks: till then no agent counts as unreachable, and promise 2 has no exception.
-func (c *Core) ghostSeen(g *ghost, u cluster.Update) {
+func (c *Core) updateOrphan(g *orphan, u cluster.Update) {
 	g.known = true
 	switch u.State {
 	case cluster.Unreachable:
-		c.ghostAway(g)
+		c.orphanAway(g)
 	case cluster.Unknown:
 		if a := c.agents[g.Agent]; a != nil && a.registered {
-			c.ghostOver(g)
+			c.removeOrphan(g)
 			return
 		}
-		c.ghostAway(g)
+		c.orphanAway(g)
 	case cluster.Staging, cluster.Starting, cluster.Running, cluster.Killing:
-		c.ghostAlive(g)
+		c.orphanAlive(g)
 		c.call(CallKill{cluster.Kill{TaskID: g.TaskID, AgentID: g.Agent, Grace: c.opt.KillGrace}})
 	default:
 		if u.State.Terminal() {
-			c.ghostOver(g)
+			c.removeOrphan(g)
 		}
 	}
 }
 
-// ghostAlive notes that a ghost of a job with failover is known to be alive.
-func (c *Core) ghostAlive(g *ghost) {
+// orphanAlive notes that a ghost of a job with failover is known to be alive.
+func (c *Core) orphanAlive(g *orphan) {
 	if !g.Away.IsZero() {
 		g.Away = time.Time{}
-		c.dirty.ghost(g.TaskID)
+		c.dirty.orphan(g.TaskID)
 	}
 	if g.Blocks {
 		return
 	}
 	g.Alive, g.Blocks = true, true
-	c.dirty.ghost(g.TaskID)
+	c.dirty.orphan(g.TaskID)
 	c.block(g)
 }
 
-// ghostAway notes that the agent of a ghost that was alive is away again.
-func (c *Core) ghostAway(g *ghost) {
+// orphanAway notes that the agent of a ghost that was alive is away again.
+func (c *Core) orphanAway(g *orphan) {
 	if g.Alive && g.Away.IsZero() {
 		g.Away = c.now
-		c.dirty.ghost(g.TaskID)
+		c.dirty.orphan(g.TaskID)
 	}
 }
 
-// sweepGhost lets one go that is too old, and the shard of one whose agent is away for long (rules E4, E5).
-func (c *Core) sweepGhost(g *ghost) {
-	if c.now.Sub(g.Since) > c.opt.GhostKept {
-		c.ghostOver(g)
+// sweepOrphan lets one go that is too old, and the shard of one whose agent is away for long (rules E4, E5).
+func (c *Core) sweepOrphan(g *orphan) {
+	if c.now.Sub(g.Since) > c.opt.OrphanKept {
+		c.removeOrphan(g)
 		return
 	}
 	if g.Away.IsZero() || !c.session.open || !g.known {
@@ -392,18 +392,18 @@ func (c *Core) sweepGhost(g *ghost) {
 	}
 	if g.Away.After(c.now) { // the clock has stepped back since
 		g.Away = c.now
-		c.dirty.ghost(g.TaskID)
+		c.dirty.orphan(g.TaskID)
 	}
 	if c.now.Sub(g.Away) >= c.opt.UnreachableFailover {
 		g.Alive, g.Blocks, g.Away = false, false, time.Time{}
-		c.dirty.ghost(g.TaskID)
+		c.dirty.orphan(g.TaskID)
 		c.unblock(g)
 	}
 }
 
-func (c *Core) ghostOver(g *ghost) {
-	delete(c.ghosts, g.TaskID)
-	c.dirty.ghost(g.TaskID)
+func (c *Core) removeOrphan(g *orphan) {
+	delete(c.orphans, g.TaskID)
+	c.dirty.orphan(g.TaskID)
 	if g.Blocks {
 		c.unblock(g)
 	}

@@ -125,7 +125,7 @@ func (c *Core) clock() time.Time {
 func (c *Core) Explain(name string, now time.Time) (Explanation, error) {
 	j := c.jobs[name]
 	if j != nil && c.isFaulty(j) {
-		x := Explanation{JobName: name, State: "FAULTY", Notes: []string{c.off(j)}, NextFires: []time.Time{}, Waiting: []WaitingView{}, Running: []RunningView{}}
+		x := Explanation{JobName: name, State: "FAULTY", Notes: []string{c.inactiveReason(j)}, NextFires: []time.Time{}, Waiting: []WaitingView{}, Running: []RunningView{}}
 		for _, e := range j.queue {
 			c.explainExecution(&x, j, e, now)
 		}
@@ -136,12 +136,12 @@ func (c *Core) Explain(name string, now time.Time) (Explanation, error) {
 	}
 	x := Explanation{JobName: name, Notes: c.notesOf(j), NextFires: []time.Time{}, Waiting: []WaitingView{}, Running: []RunningView{}}
 	if c.behindNoted {
-		x.Notes = append(x.Notes, fmt.Sprintf("the clock is behind the last fires made; none are made until it has passed %s", c.made.Time.Format(time.RFC3339)))
+		x.Notes = append(x.Notes, fmt.Sprintf("the clock is behind the last fires made; none are made until it has passed %s", c.cursor.Time.Format(time.RFC3339)))
 	}
-	if j.schedule != nil && c.off(j) == "" {
+	if j.schedule != nil && c.inactiveReason(j) == "" {
 		at := now
-		if c.made.Time.After(at) {
-			at = c.made.Time
+		if c.cursor.Time.After(at) {
+			at = c.cursor.Time
 		}
 		for range 5 {
 			if at = j.schedule.Next(at); at.IsZero() {
@@ -202,7 +202,7 @@ func (c *Core) explainExecution(x *Explanation, j *jobState, e *execution, now t
 			x.Waiting = append(x.Waiting, WaitingView{ExecutionID: e.ID, Item: s.Item, Since: s.WaitSince.Truncate(time.Millisecond), Reason: c.shardWaitReason(e, s, now)})
 		case s.live():
 			x.Running = append(x.Running, RunningView{ExecutionID: e.ID, Item: s.Item, TaskID: s.TaskID, State: s.State, Agent: s.Agent, Since: s.Launched.Truncate(time.Millisecond)})
-			if why := runningTrouble(s); why != "" {
+			if why := runningNote(s); why != "" {
 				x.Notes = append(x.Notes, fmt.Sprintf("item %d: %s", s.Item, why))
 			}
 		}
@@ -212,7 +212,7 @@ func (c *Core) explainExecution(x *Explanation, j *jobState, e *execution, now t
 // explainItems bounds how many shards of one waiting execution are listed.
 const explainItems = 1000
 
-func runningTrouble(s *shard) string {
+func runningNote(s *shard) string {
 	switch {
 	case !s.KillSince.IsZero():
 		return "asked to end since " + s.KillSince.Format(time.RFC3339)
@@ -232,11 +232,11 @@ func (c *Core) waitReason(j *jobState, e *execution) string {
 		}
 		return fmt.Sprintf("execution %s of the job is %s; a job runs one at a time", first.ID, strings.ToLower(string(first.state())))
 	}
-	if why := c.off(j); why != "" {
+	if why := c.inactiveReason(j); why != "" {
 		return why
 	}
-	if g := c.ghostAmong(j.cfg); g != nil {
-		return c.ghostText(g)
+	if g := c.orphanAmong(j.cfg); g != nil {
+		return c.orphanReason(g)
 	}
 	return c.placeReason(e)
 }
@@ -245,8 +245,8 @@ func (c *Core) shardWaitReason(e *execution, s *shard, now time.Time) string {
 	if e.KillReason != "" {
 		return e.KillReason
 	}
-	if g := c.ghostOf(e.Job, s.Item); g != nil {
-		why := c.ghostText(g)
+	if g := c.orphanOf(e.Job, s.Item); g != nil {
+		why := c.orphanReason(g)
 		if s.Cause != "" {
 			why += "; the last attempt: " + s.Cause
 		}

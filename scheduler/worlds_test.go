@@ -62,13 +62,13 @@ func TestT5AGhostWhoseShardWasCutOffIsNone(t *testing.T) {
 	s.run(l)
 	s.unreachable(l[0])
 	before := maps.Clone(s.stored)
-	for len(s.core.ghosts) == 0 {
+	for len(s.core.orphans) == 0 {
 		before = maps.Clone(s.stored)
 		s.after(time.Minute)
 	}
 	s.cutOff(before, pathExecution)
 	s.restart()
-	if len(s.core.ghosts) > 0 {
+	if len(s.core.orphans) > 0 {
 		t.Fatal("a task is both live and given up")
 	}
 	s.update(l[0], cluster.Running, fromMaster(cluster.ReasonReconciliation))
@@ -83,7 +83,7 @@ func TestT5AnIdempotencyKeyIsWrittenAfterItsExecution(t *testing.T) {
 	s := newStage(t)
 	s.app()
 	s.job(oneShard)
-	d := s.step(TriggerAsked{Token: 1, Job: "my_job", Key: "k"})
+	d := s.step(TriggerRequested{Token: 1, Job: "my_job", Key: "k"})
 	place := func(prefix string) int {
 		for i, w := range d.Writes {
 			if strings.HasPrefix(w.Path, prefix+"/") {
@@ -104,7 +104,7 @@ func TestT3AKeyWhoseWriteWasCutOffStillAnswers(t *testing.T) {
 	s.app()
 	s.job(oneShard)
 	ask := func() string {
-		d := s.step(TriggerAsked{Token: 1, Job: "my_job", Key: "k"})
+		d := s.step(TriggerRequested{Token: 1, Job: "my_job", Key: "k"})
 		if len(d.Replies) != 1 || d.Replies[0].Err != nil {
 			t.Fatalf("%+v", d.Replies)
 		}
@@ -221,7 +221,7 @@ func TestE5AGhostSeenAliveBlocksEvenWithFailover(t *testing.T) {
 	l := s.start(8)
 	s.run(l)
 	s.unreachable(l[0])
-	for len(s.core.ghosts) == 0 {
+	for len(s.core.orphans) == 0 {
 		s.after(30 * time.Second)
 	}
 	d := s.update(l[0], cluster.Running, fromMaster(cluster.ReasonAgentReregistered))
@@ -253,7 +253,7 @@ func TestX9RoomIsMadeForAllThatStartTogether(t *testing.T) {
 	s.job(func(j *jobs.Config) {
 		j.JobName, j.AppName, j.ShardingTotalCount, j.CPUCount = "big", "other_app", 3, 2.5
 	})
-	s.step(TriggerAsked{Token: 2, Job: "big"})
+	s.step(TriggerRequested{Token: 2, Job: "big"})
 	d := s.offer("S1", 7.5, 8192, l[0].Executor.ID)
 	if got := calls[CallShutdown](d); len(got) != 1 || got[0].ExecutorID != l[0].Executor.ID {
 		d = s.after(2 * time.Second)

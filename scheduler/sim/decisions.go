@@ -59,9 +59,9 @@ func (c *checker) decided(l *leader, events []scheduler.Event, d *scheduler.Deci
 				delete(v.outstanding, id)
 			}
 			delete(v.accepts, e.Seq)
-		case scheduler.ForgetAsked:
+		case scheduler.ForgetRequested:
 			delete(c.alive, e.TaskID) // an operator said that it is over
-		case scheduler.Told:
+		case scheduler.ClusterEvent:
 			if e.Session == v.session {
 				c.told(l, e.Event)
 			}

@@ -152,7 +152,7 @@ func (w *world) forgetSome(l *leader) bool {
 	if given {
 		w.forgotten[task] = true
 	}
-	l.put(scheduler.ForgetAsked{Token: token, TaskID: task})
+	l.put(scheduler.ForgetRequested{Token: token, TaskID: task})
 	return true
 }
 

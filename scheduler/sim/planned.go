@@ -95,7 +95,7 @@ func (w *world) happens(f Fault) bool {
 			return false
 		}
 		l.token++
-		l.put(scheduler.ReconcileAsked{Token: l.token, Explicit: w.rng.IntN(2) == 0})
+		l.put(scheduler.ReconcileRequested{Token: l.token, Explicit: w.rng.IntN(2) == 0})
 	case OperatorForgets:
 		return leads && w.forgetSome(l)
 	case RoleChanged:

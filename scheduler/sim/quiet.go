@@ -103,7 +103,7 @@ func (w *world) forgetGhosts(l *leader) {
 		nobodyKnows := by != "" && by != w.master.id
 		if a == nil || a.lost || nobodyKnows && (a.tasks[g] == nil || !a.tasks[g].running()) {
 			w.count(Forgotten)
-			l.put(scheduler.ForgetAsked{TaskID: g})
+			l.put(scheduler.ForgetRequested{TaskID: g})
 		}
 	}
 }

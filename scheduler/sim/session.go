@@ -192,7 +192,7 @@ func (s *session) deliver(e cluster.Event) {
 	case cluster.FrameworkError:
 		s.end(e.Message, e.Removed)
 	default:
-		s.l.put(scheduler.Told{Session: s.number, Event: e})
+		s.l.put(scheduler.ClusterEvent{Session: s.number, Event: e})
 	}
 }
 

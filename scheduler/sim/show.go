@@ -52,7 +52,7 @@ func showEvents(events []scheduler.Event) string {
 	var all []string
 	for _, e := range events {
 		switch e := e.(type) {
-		case scheduler.Told:
+		case scheduler.ClusterEvent:
 			all = append(all, showEvent(e.Event))
 		case scheduler.AppChanged:
 			all = append(all, fmt.Sprintf("AppChanged %s version %d disabled %v: %s", e.Name, e.Version, e.Disabled, showDocument(e.Config)))

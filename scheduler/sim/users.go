@@ -250,7 +250,7 @@ func (u *users) triggerWith(job, key string, done func(scheduler.Reply)) {
 		}
 		done(r)
 	}
-	l.put(scheduler.TriggerAsked{Token: token, Job: job, Key: key})
+	l.put(scheduler.TriggerRequested{Token: token, Job: job, Key: key})
 }
 
 // triggerSurely asks again with the same key until it is answered.
