@@ -67,7 +67,7 @@ func (s *stage) unsubscribe() {
 	s.t.Helper()
 	s.step(SessionEnded{Session: s.core.session.number, Reason: "the stream broke"})
 	for len(calls[CallSubscribe](s.last)) == 0 {
-		s.now = s.last.Wake
+		s.now = s.wake()
 		s.step()
 	}
 }
@@ -101,7 +101,7 @@ func TestNothingIsHeldWithoutASession(t *testing.T) {
 	s.step(offerOf(s.core.session.number, "O77", "S2", 5))
 	none("that were told after the end of the session")
 	for len(calls[CallSubscribe](s.last)) == 0 {
-		s.now = s.last.Wake
+		s.now = s.wake()
 		s.step()
 	}
 	s.step(offerOf(s.core.session.number, "O78", "S2", 5))

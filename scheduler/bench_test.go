@@ -32,11 +32,11 @@ func manyJobs(b *testing.B, n int) *stage {
 	}
 	job("my_job", "* * * * * ?")
 	s.core = NewCore(s.opt)
-	if err := s.core.Load(s.now, stored); err != nil {
+	if err := s.core.Load(s.wall(), stored); err != nil {
 		b.Fatal(err)
 	}
-	s.last = s.core.Step(s.now, s.rnd, nil)
-	s.last = s.core.Step(s.now, s.rnd, []Event{SessionBegan{Session: 1, MasterID: "m"}})
+	s.last = s.core.Step(s.clocks(), s.rnd, nil)
+	s.last = s.core.Step(s.clocks(), s.rnd, []Event{SessionBegan{Session: 1, MasterID: "m"}})
 	return s
 }
 
@@ -52,7 +52,7 @@ func BenchmarkFire(b *testing.B) {
 			s := manyJobs(b, n)
 			for b.Loop() {
 				s.now = s.now.Add(time.Second)
-				s.core.Step(s.now, s.rnd, nil)
+				s.core.Step(s.clocks(), s.rnd, nil)
 			}
 		})
 	}
@@ -67,7 +67,7 @@ func BenchmarkRegister(b *testing.B) {
 		i++
 		cfg := cfg
 		cfg.JobName = fmt.Sprintf("new_%d", i)
-		s.core.Step(s.now, s.rnd, []Event{JobChanged{Name: cfg.JobName, Config: &cfg}})
+		s.core.Step(s.clocks(), s.rnd, []Event{JobChanged{Name: cfg.JobName, Config: &cfg}})
 	}
 }
 

@@ -140,8 +140,8 @@ func (c *Core) applyJobState(j *jobState) {
 	if !j.isStored || j.stored.Schedule != want.Schedule || j.stored.Inactive != want.Inactive {
 		// Registered, enabled, or its schedule changed: fires are made from now (rule F2).
 		// Never from an earlier moment than before: the clock may have been ahead, and the fires up to then are made.
-		if c.now.After(j.since) {
-			j.since = c.now
+		if c.wall.After(j.since) {
+			j.since = c.wall
 		}
 		want.Since, want.Fires = j.since, j.stored.Fires
 		j.stored, j.isStored = want, true
@@ -217,7 +217,7 @@ func (c *Core) hasFault(path string) bool { return c.faulty[path].why != "" }
 // used. The last good one stays in force.
 func (c *Core) documentFaulty(e DocumentFaulty) {
 	c.note(Note{Kind: NoteFaulty, Detail: e.Path + ": " + e.Why, Problem: true})
-	since := c.now
+	since := c.wall
 	if f, ok := c.faulty[e.Path]; ok {
 		since = f.since
 	}

@@ -11,14 +11,14 @@ import (
 type outcome int
 
 const (
-	outcomeFinished   outcome = iota
-	outcomeFailed         // E3: by itself; maxRetries runs it again
-	outcomeLost           // E2: failover runs it again
-	outcomeNeverStarted     // E1: launched again
-	outcomeRejected       // E1: the master's ERROR, launched again a few times
-	outcomeExecutorInfoMismatch      // X1: the master has its executor otherwise; launched again on a new one
-	outcomeExecutorStartFailed        // L6: its executor did not start on that agent
-	outcomeKilled         // as wanted
+	outcomeFinished             outcome = iota
+	outcomeFailed                       // E3: by itself; maxRetries runs it again
+	outcomeLost                         // E2: failover runs it again
+	outcomeNeverStarted                 // E1: launched again
+	outcomeRejected                     // E1: the master's ERROR, launched again a few times
+	outcomeExecutorInfoMismatch         // X1: the master has its executor otherwise; launched again on a new one
+	outcomeExecutorStartFailed          // L6: its executor did not start on that agent
+	outcomeKilled                       // as wanted
 )
 
 // classify says what a terminal update means for an attempt. heard is whether an update of the attempt's executor,

@@ -19,12 +19,12 @@ func TestF4AGapOfAClockThatWasAheadIsNotFinished(t *testing.T) {
 		s.job(oneShard, everyFiveSeconds, func(j *jobs.Config) { j.JobName = fmt.Sprint("j", i) })
 	}
 	s.until(time.Minute)
-	right := s.now
-	s.after(time.Hour)
+	s.skew = time.Hour
+	s.step()
 	if s.core.missed == nil {
 		t.Fatal("there is no gap, or it is crossed at once")
 	}
-	s.now = right
+	s.skew = 0
 	s.step()
 	made := s.core.Stats().Fires
 	s.until(20 * time.Second)
@@ -45,9 +45,9 @@ func TestX9AnIdleExecutorIsNotKeptForAsLongAsTheClockWasAhead(t *testing.T) {
 	l := s.start(8)
 	s.run(l)
 	s.finish(l)
-	s.now = s.now.Add(time.Hour)
+	s.skew = time.Hour
 	s.core = s.load()
-	s.now = s.now.Add(-time.Hour)
+	s.skew = 0
 	s.step()
 	s.subscribed()
 	s.until(s.opt.ExecutorIdle + time.Second)
@@ -69,12 +69,13 @@ func TestF2FiresThatWereMadeAheadAreNotMadeAgain(t *testing.T) {
 	}
 	s.until(time.Minute)
 	right := s.now
-	s.after(time.Hour)
+	s.skew = time.Hour
+	s.step()
 	since := s.core.jobs["j0"].since
 	if s.core.missed == nil || !since.After(right) {
 		t.Fatal("the first job's part of the gap is not crossed, or all of it is")
 	}
-	s.now = right
+	s.skew = 0
 	s.step()
 	s.apply(s.core.planDisableJob("j0", true))
 	s.apply(s.core.planDisableJob("j0", false))
@@ -101,7 +102,8 @@ func TestNoOfferIsHeldForFiresThatTheClockHasPutOff(t *testing.T) {
 	if _, _, all := s.core.upcoming(s.now.Add(time.Second)); !all {
 		t.Error("nothing is held for fires that are being made")
 	}
-	s.after(-time.Hour)
+	s.skew = -time.Hour
+	s.step()
 	if _, _, all := s.core.upcoming(s.now.Add(time.Second)); all || s.core.due == nil {
 		t.Errorf("all offers are held: %v; fires are left of the moment: %v", all, s.core.due != nil)
 	}

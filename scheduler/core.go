@@ -32,7 +32,7 @@ type Core struct {
 	roundOffers int64 // offers received when the round began
 	items       []int // 0, 1, 2, …
 	tasks       map[string]taskRef
-	orphans      map[string]*orphan
+	orphans     map[string]*orphan
 	executors   map[string]*executorRecord
 	// executorsOn are the same by agent; closing those that are to go.
 	executorsOn map[string][]*executorRecord
@@ -48,13 +48,13 @@ type Core struct {
 	// orphansByAgent are the agents of ghosts of removed frameworks, with their ids; some may be over. It is made when it is asked for.
 	orphansByAgent map[string][]string
 
-	cursor     fireCursor
+	cursor              fireCursor
 	loadedStartFailures []loadedStartFailure
 	// unreachableHosts are those that packages could not be fetched from.
 	unreachableHosts map[string]*startFailure
 	maintained       map[string]bool // agents with maintenance planned
-	missed              *missedWindow
-	due      *dueBatch
+	missed           *missedWindow
+	due              *dueBatch
 	executorN        int64
 	imported         []importEntry // what the original left waiting
 	importedAt       time.Time
@@ -63,30 +63,30 @@ type Core struct {
 	takeover         *takeover         // while the framework id is another's (rule T8)
 	frameworkID      string
 
-	session     sessionState
-	flow        flowState
-	timing      reviveTiming
-	reservation *reservation
-	lastReservation    map[string]time.Time // when the last reservation of an execution ended without a launch
-	acceptSeq   int64
-	accepts     map[int64]*sentAccept
-	draining    bool
-	keys        map[string]time.Time // executions that were asked for with an Idempotency-Key, and when
-	loading     bool
-	dirty       dirtySet
-	matchAgain  bool
-	nextSweep   time.Time
-	behindNoted bool
-	faulty      map[string]fault // documents that can't be used, by path
-	marked      map[string]bool  // disabled marks that are there, by path
-	stats       Stats
-	jobStats    jobStats
-	lastStep    time.Time
+	session         sessionState
+	flow            flowState
+	timing          reviveTiming
+	reservation     *reservation
+	lastReservation map[string]time.Time // when the last reservation of an execution ended without a launch
+	acceptSeq       int64
+	accepts         map[int64]*sentAccept
+	draining        bool
+	keys            map[string]time.Time // executions that were asked for with an Idempotency-Key, and when
+	loading         bool
+	dirty           dirtySet
+	matchAgain      bool
+	nextSweep       time.Time
+	behindNoted     bool
+	faulty          map[string]fault // documents that can't be used, by path
+	marked          map[string]bool  // disabled marks that are there, by path
+	stats           Stats
+	jobStats        jobStats
 
-	// Of the step under way.
-	now time.Time
-	rnd rand.Source
-	out Decision
+	clock clock
+	// now is the clock's time in the term, which never goes back; wall is the wall clock's, which fires are made by.
+	now, wall time.Time
+	rnd       rand.Source
+	out       Decision
 }
 
 // appState is an app and what the brain knows of it.
@@ -97,7 +97,7 @@ type appState struct {
 	disabled bool
 	// executorKey names the executors that can run its tasks: app and fingerprint.
 	executorKey string
-	jobs map[string]*jobState
+	jobs        map[string]*jobState
 	// nextDue is when the next of its jobs fires, zero when it is not known.
 	nextDue time.Time
 	notes   []string // about its document
@@ -144,10 +144,10 @@ type agentState struct {
 	registered bool
 	// registeredSince and registeredSeen are the first and the last of the signs, in this session, that it is
 	// registered; question is what is asked for that (ghosts of removed frameworks).
-	registeredSince, registeredSeen time.Time
-	question            string
-	maintenanceStart, maintenanceEnd   time.Time // when its maintenance begins, and is over; zero when not said
-	lastSeen            time.Time
+	registeredSince, registeredSeen  time.Time
+	question                         string
+	maintenanceStart, maintenanceEnd time.Time // when its maintenance begins, and is over; zero when not said
+	lastSeen                         time.Time
 }
 
 // NewCore makes an empty core; Load fills it.
@@ -169,16 +169,16 @@ func NewCore(opt CoreOptions) *Core {
 	return c
 }
 
-// Step takes what happened and says what is to be done. now must not be zero; rnd gives
-// the ids. The caller commits Writes, then lets the rest out (see Decision).
-func (c *Core) Step(now time.Time, rnd rand.Source, events []Event) Decision {
-	c.now, c.rnd = now.UTC(), rnd // and what Load has to say
+// Step takes what happened and says what is to be done. rnd gives the ids. The caller commits Writes, then
+// lets the rest out (see Decision).
+func (c *Core) Step(now Now, rnd rand.Source, events []Event) Decision {
+	c.rnd = rnd
+	if c.setClock(now) {
+		c.wallClockSet()
+	}
 	c.ensureFramework()
 	for _, e := range events {
 		c.handle(e)
-	}
-	if c.now.Before(c.lastStep) {
-		c.clockSetBack(c.lastStep.Sub(c.now))
 	}
 	c.timers.run(c.now)
 	c.sweepTasks()
@@ -193,24 +193,9 @@ func (c *Core) Step(now time.Time, rnd rand.Source, events []Event) Decision {
 	c.finishDrain()
 	c.write()
 	c.out.Wake = c.nextWake()
-	c.lastStep = c.now
 	out := c.out
 	c.out = Decision{}
 	return out
-}
-
-// clockSetBack keeps what waits for a moment waiting for as long as before.
-func (c *Core) clockSetBack(by time.Duration) {
-	c.timers.shift(by)
-	for _, x := range c.executors {
-		if x.idleSince.After(c.now) {
-			x.idleSince = c.now
-		}
-	}
-	if c.missed != nil && c.missed.upto.After(c.now) {
-		// It is as long as the clock was ahead. Its end must not become the mark: no fires would be made until then (rule F4).
-		c.missed = nil
-	}
 }
 
 func (c *Core) handle(e Event) {
@@ -295,7 +280,7 @@ func (c *Core) ensureFramework() {
 // ownFramework is what ids of ours begin with; Mesos makes none like that.
 const ownFramework = "elasticjob-"
 
-func (c *Core) nextWake() time.Time {
+func (c *Core) nextWake() time.Duration {
 	var at time.Time
 	earlier := func(t time.Time) {
 		if !t.IsZero() && (at.IsZero() || t.Before(at)) {
@@ -306,8 +291,9 @@ func (c *Core) nextWake() time.Time {
 		earlier(t)
 	}
 	if t, ok := c.nextFire(); ok && !c.behindNoted {
-		earlier(t)
-		earlier(later(t.Add(-c.lead()), c.now))
+		at := c.inTerm(t)
+		earlier(at)
+		earlier(later(at.Add(-c.lead()), c.now))
 	}
 	if len(c.tasks)+len(c.orphans) > 0 {
 		earlier(c.nextSweep)
@@ -316,20 +302,17 @@ func (c *Core) nextWake() time.Time {
 		earlier(c.now)
 	}
 	if c.behindNoted {
-		earlier(c.cursor.Time)
+		earlier(c.inTerm(c.cursor.Time))
 	}
 	earlier(c.flow.wake)
 	earlier(c.takeover.wake())
 	earlier(c.session.wake())
-	if !at.IsZero() {
-		earlier(c.now.Add(clockLook)) // the wall clock may step forward while the shell sleeps
+	if at.IsZero() {
+		return 0
 	}
-	return at
+	earlier(c.now.Add(wallClockEvery))
+	return max(at.Sub(c.clock.began), 1)
 }
-
-// clockLook is the longest sleep of a shell: it measures its sleep with a clock
-// that knows nothing of steps of the wall clock.
-const clockLook = 10 * time.Second
 
 // later is t if it is after now, else zero: a moment that has passed wakes nobody.
 func later(t, now time.Time) time.Time {

@@ -18,14 +18,18 @@ import (
 // stage plays a cluster by hand around one core: it keeps what is written and
 // gives names to what is said, so that a test reads as a story.
 type stage struct {
-	t      *testing.T
-	core   *Core
-	opt    CoreOptions
-	rnd    rand.Source
-	now    time.Time
-	stored map[string][]byte
-	last   Decision
-	offerN int
+	t    *testing.T
+	core *Core
+	opt  CoreOptions
+	rnd  rand.Source
+	// now is the true time; the wall clock is ahead of it by skew.
+	now  time.Time
+	skew time.Duration
+	// loaded is when the term began, began what the wall clock showed then.
+	loaded, began time.Time
+	stored        map[string][]byte
+	last          Decision
+	offerN        int
 	// accepts are the ACCEPTs that were not answered yet.
 	accepts []CallAccept
 }
@@ -50,10 +54,24 @@ func (s *stage) restart() {
 func (s *stage) load() *Core {
 	s.t.Helper()
 	core := NewCore(s.opt)
-	if err := core.Load(s.now, Stored{s.entries()}); err != nil {
+	s.loaded, s.began = s.now, s.wall()
+	if err := core.Load(s.wall(), Stored{s.entries()}); err != nil {
 		s.t.Fatal(err)
 	}
 	return core
+}
+
+func (s *stage) wall() time.Time { return s.now.Add(s.skew) }
+
+// clocks is what a step of the present term is told.
+func (s *stage) clocks() Now { return Now{Wall: s.wall(), Elapsed: s.now.Sub(s.loaded)} }
+
+// wake is when the core wants the next step, zero for never.
+func (s *stage) wake() time.Time {
+	if s.last.Wake == 0 {
+		return time.Time{}
+	}
+	return s.loaded.Add(s.last.Wake)
 }
 
 func (s *stage) entries() (all []registry.Entry) {
@@ -79,7 +97,7 @@ func (s *stage) subscribed() {
 
 func (s *stage) step(events ...Event) Decision {
 	s.t.Helper()
-	s.last = s.core.Step(s.now, s.rnd, events)
+	s.last = s.core.Step(s.clocks(), s.rnd, events)
 	for _, w := range s.last.Writes {
 		if w.Delete {
 			delete(s.stored, w.Path)
@@ -97,6 +115,13 @@ func (s *stage) after(d time.Duration, events ...Event) Decision {
 	return s.step(events...)
 }
 
+// setClock sets the wall clock, forwards or back, and steps.
+func (s *stage) setClock(by time.Duration) Decision {
+	s.t.Helper()
+	s.skew += by
+	return s.step()
+}
+
 // until lets time pass in the steps that the core asks for.
 func (s *stage) until(d time.Duration) {
 	s.t.Helper()
@@ -105,7 +130,7 @@ func (s *stage) until(d time.Duration) {
 		if i > 100_000 {
 			s.t.Fatal("the core wants to step again and again without time passing")
 		}
-		wake := s.last.Wake
+		wake := s.wake()
 		if wake.IsZero() || wake.After(end) {
 			break
 		}
@@ -335,7 +360,7 @@ func TestF5OneExecutionAtATime(t *testing.T) {
 			s.until(60 * time.Millisecond)
 			s.run(s.accepted())
 			s.until(20 * time.Second)
-			x, err := s.core.Explain("my_job", s.now)
+			x, err := s.core.Explain("my_job")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -452,12 +477,12 @@ func TestD15AFaultyDocumentStopsNothingElse(t *testing.T) {
 		t.Fatalf("%d jobs, want the good one", names)
 	}
 	for _, name := range []string{"broken", "no_shards"} {
-		x, err := s.core.Explain(name, s.now)
+		x, err := s.core.Explain(name)
 		if err != nil || x.State != "FAULTY" || len(x.Notes) == 0 {
 			t.Fatalf("explain %s: %+v, %v", name, x, err)
 		}
 		s.apply(s.core.planDeregisterJob(name))
-		if _, err := s.core.Explain(name, s.now); err == nil {
+		if _, err := s.core.Explain(name); err == nil {
 			t.Fatalf("%s is still there", name)
 		}
 	}

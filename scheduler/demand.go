@@ -2,7 +2,6 @@ package scheduler
 
 import (
 	"slices"
-	"time"
 
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/offers"
@@ -11,8 +10,8 @@ import (
 // demand is a Demand and the execution that it is made of.
 type demand struct {
 	offers.Demand
-	exec *execution
-	with *settings
+	exec        *execution
+	with        *settings
 	executorKey string
 }
 
@@ -43,7 +42,7 @@ func (c *Core) demands() (ds []demand, more bool) {
 			d.with, d.executorKey = e.Settings, e.prepare().executorKey
 			for i := range e.Shards {
 				s := &e.Shards[i]
-				if s.State == Waiting && !stillWaits(s.NotBefore, c.now, c.opt.BackoffMost) && c.orphanOf(e.Job, s.Item) == nil {
+				if s.State == Waiting && !s.NotBefore.After(c.now) && c.orphanOf(e.Job, s.Item) == nil {
 					items = append(items, s.Item)
 				}
 			}
@@ -133,10 +132,4 @@ func (c *Core) unblock(g *orphan) {
 		delete(c.orphansByJob, g.Job)
 	}
 	c.matchAgain = true
-}
-
-// stillWaits reports whether a moment of a backoff is to come. One further away than
-// the backoff can be is of a clock that has stepped back since.
-func stillWaits(until, now time.Time, most time.Duration) bool {
-	return until.After(now) && until.Sub(now) <= most
 }

@@ -99,7 +99,7 @@ func (c *Core) readDocuments(entries []registry.Entry) []document {
 				d.app, d.notes, d.err = c.readApp(name, e)
 			case pathJobs:
 				var cfg jobs.Config
-				cfg, d.notes, d.err = c.readJob(name, e, c.now)
+				cfg, d.notes, d.err = c.readJob(name, e, c.wall)
 				d.job = &cfg
 			}
 		}

@@ -56,7 +56,7 @@ func TestAChangedJobIsMatchedAnew(t *testing.T) {
 		if revived == 0 {
 			t.Errorf("%v CPU: nothing is revived", cpus)
 		}
-		x, err := s.core.Explain("my_job", s.now)
+		x, err := s.core.Explain("my_job")
 		if err != nil || len(x.Waiting) != 1 || strings.Contains(x.Waiting[0].Reason, fmt.Sprint("needs ", cpus, " CPU")) {
 			t.Errorf("%v CPU: %+v, %v", cpus, x.Waiting, err)
 		}
@@ -88,7 +88,7 @@ func TestNeverIsSaidOnlyOfWhatNoKnownAgentCouldHold(t *testing.T) {
 			s.offer("S2", 1, 8192)
 		}
 	}
-	x, err := s.core.Explain("other", s.now)
+	x, err := s.core.Explain("other")
 	if err != nil || len(x.Waiting) == 0 || strings.Contains(x.Waiting[0].Reason, "can ever hold") {
 		t.Errorf("S1 has 4 CPU and runs nothing: %+v, %v", x.Waiting, err)
 	}
@@ -168,7 +168,7 @@ func TestT8AClockThatSteppedBackHoldsUpNobody(t *testing.T) {
 	s.restart()
 	s.step(s.told(cluster.Update{TaskID: foreign, AgentID: "S1", State: cluster.Unreachable, Source: cluster.FromMaster, Reason: cluster.ReasonReconciliation, UnreachableSince: s.now.Add(-time.Second)}))
 	s.answer(s.nextQuestion())
-	s.after(-3 * time.Hour)
+	s.setClock(-3 * time.Hour)
 	s.until(30 * time.Minute)
 	if s.core.takeover != nil {
 		t.Errorf("nothing is launched: %s", s.core.takeover.reason())
@@ -203,7 +203,7 @@ func TestX9RoomIsMadeBehindWhatCannotBeHelped(t *testing.T) {
 		s.until(2 * time.Second)
 	}
 	if !s.core.executors[idle].Closing {
-		x, _ := s.core.Explain("small", s.now)
+		x, _ := s.core.Explain("small")
 		t.Errorf("the idle executor stays; small waits: %+v", x.Waiting)
 	}
 }
@@ -248,7 +248,7 @@ func TestWhatWaitsForAFaultyDocumentHasAReason(t *testing.T) {
 	if v, err := s.core.Execution(id); err != nil || v.State != Waiting || !strings.Contains(v.Reason, "can't be used") {
 		t.Errorf("%+v, %v", v, err)
 	}
-	if x, err := s.core.Explain("my_job", s.now); err != nil || len(x.Waiting) != 1 || !strings.Contains(x.Waiting[0].Reason, "can't be used") {
+	if x, err := s.core.Explain("my_job"); err != nil || len(x.Waiting) != 1 || !strings.Contains(x.Waiting[0].Reason, "can't be used") {
 		t.Errorf("%+v, %v", x, err)
 	}
 }
@@ -303,7 +303,7 @@ func TestExplainSaysThatWhatRunsMayBeOld(t *testing.T) {
 	s.job(oneShard)
 	s.run(s.start(8))
 	noted := func() bool {
-		x, err := s.core.Explain("my_job", s.now)
+		x, err := s.core.Explain("my_job")
 		if err != nil || len(x.Running) != 1 {
 			t.Fatalf("%+v, %v", x, err)
 		}

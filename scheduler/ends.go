@@ -103,7 +103,7 @@ func (c *Core) completeShard(ref taskRef, state State) {
 	live := s.live()
 	s.State = state
 	if s.Complete.IsZero() {
-		s.Complete = c.now
+		s.Complete = c.wall
 	}
 	s.Unreachable, s.EndUnclear, s.KillSince, s.NotBefore, s.acceptSeq = time.Time{}, time.Time{}, time.Time{}, time.Time{}, 0
 	c.dirty.shard(e, ref.index)
@@ -201,7 +201,7 @@ func (c *Core) endExecution(e *execution) {
 		delete(c.tasks, e.Shards[i].TaskID)
 	}
 	c.ended.seq++
-	e.Ended, e.EndedAt = c.ended.seq, c.now
+	e.Ended, e.EndedAt, e.endedAt = c.ended.seq, c.wall, c.now
 	c.dirty.header(e)
 	c.countRun(e)
 	c.ended.add(e)
@@ -231,7 +231,7 @@ func endText(e *execution) string {
 // table's STAGING row, and at ghosts (E5), every few seconds. All count from
 // committed moments (F8).
 func (c *Core) sweepTasks() {
-	if c.now.Before(c.nextSweep) && c.nextSweep.Sub(c.now) <= sweepEvery {
+	if c.now.Before(c.nextSweep) {
 		return
 	}
 	c.nextSweep = c.now.Add(sweepEvery)
@@ -262,12 +262,6 @@ func (c *Core) sweepTask(ref taskRef) {
 	if !c.session.open || !s.known {
 		return // what an earlier session told must be told again before anybody is given up
 	}
-	for _, since := range []*time.Time{&s.EndUnclear, &s.Unreachable, &s.Launched} {
-		if since.After(c.now) { // the clock has stepped back since: it counts from now
-			*since = c.now
-			c.dirty.shard(e, ref.index)
-		}
-	}
 	if !s.KillSince.IsZero() {
 		c.endSilentExecutor(s)
 	}
@@ -293,7 +287,6 @@ func (c *Core) sweepTask(ref taskRef) {
 		if s.Seen < seenStaging {
 			return
 		}
-		// Not by the launch's age alone: the wall clock may have stepped.
 		if s.staged++; s.staged < stagedSweeps {
 			return
 		}

@@ -126,20 +126,20 @@ type AcceptAnswered struct {
 	Message string
 }
 
-func (AppChanged) coreEvent()     {}
-func (JobChanged) coreEvent()     {}
-func (MarkChanged) coreEvent()    {}
+func (AppChanged) coreEvent()         {}
+func (JobChanged) coreEvent()         {}
+func (MarkChanged) coreEvent()        {}
 func (ReconcileRequested) coreEvent() {}
-func (DocumentFaulty) coreEvent() {}
+func (DocumentFaulty) coreEvent()     {}
 func (TriggerRequested) coreEvent()   {}
 func (ForgetRequested) coreEvent()    {}
-func (KillRequested) coreEvent()  {}
-func (Drain) coreEvent()          {}
-func (SessionBegan) coreEvent()   {}
-func (SessionEnded) coreEvent()   {}
-func (MasterChanged) coreEvent()  {}
-func (ClusterEvent) coreEvent()           {}
-func (AcceptAnswered) coreEvent() {}
+func (KillRequested) coreEvent()      {}
+func (Drain) coreEvent()              {}
+func (SessionBegan) coreEvent()       {}
+func (SessionEnded) coreEvent()       {}
+func (MasterChanged) coreEvent()      {}
+func (ClusterEvent) coreEvent()       {}
+func (AcceptAnswered) coreEvent()     {}
 
 // Decision is what a step decided. Writes come first: all of them, in this
 // order, before anything else leaves (write, then act). Split into several
@@ -157,18 +157,11 @@ type Decision struct {
 	Replies []Reply
 	// Notes are what happened, for log and history.
 	Notes []Note
-	// Wake is when the core wants to step again even if nothing happens; zero: never.
-	Wake time.Time
+	// Wake is when the core wants to step again even if nothing happens, as a Now's Elapsed; 0 is for never.
+	Wake time.Duration
 	// Drained is set when, after Drain, nothing of ours is left on the cluster.
 	Drained bool
 }
-
-// Sleep is how long a shell may sleep after a step when its clock shows now: until
-// Wake, if that is not zero, and never so long that it would not see the wall clock
-// step, which it may also do between the step and the sleep (rule F4).
-func (d *Decision) Sleep(now time.Time) time.Duration { return sleep(d.Wake, now) }
-
-func sleep(wake, now time.Time) time.Duration { return min(max(wake.Sub(now), 0), clockLook) }
 
 // Call is one call to the cluster: one of the types below.
 type Call interface{ coreCall() }
@@ -241,7 +234,7 @@ const (
 	NoteTaskUnreachable NoteKind = "task unreachable"
 	NoteKillRequested   NoteKind = "kill requested"
 	NotePackageChanged  NoteKind = "package changed on an agent"
-	NoteOrphan           NoteKind = "task given up, may still run"
+	NoteOrphan          NoteKind = "task given up, may still run"
 	NoteUnknownTask     NoteKind = "task not ours is killed"
 	NoteFormerTask      NoteKind = "task of ours that counts as over is killed"
 	NoteExecutor        NoteKind = "executor"

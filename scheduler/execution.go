@@ -37,8 +37,10 @@ type execution struct {
 	// Dropped is set when it was a fire that other fires have crowded out while it waited (rule F5).
 	Dropped bool `json:"dropped,omitempty"`
 	// Ended is the place in the order of ends, 0 while the execution is not over.
-	Ended   int64     `json:"ended,omitempty"`
+	Ended int64 `json:"ended,omitempty"`
+	// EndedAt is when it ended by the wall clock; endedAt is the same in the time of the term.
 	EndedAt time.Time `json:"endedAt,omitzero"`
+	endedAt time.Time
 
 	// Not stored.
 	stored       bool
@@ -123,8 +125,8 @@ type shard struct {
 	killSent time.Time
 	killTry  int
 	// staged counts the sweeps that found it staged; stuck: it got no further, in spite of a kill.
-	staged int
-	stuckStaging  bool
+	staged       int
+	stuckStaging bool
 }
 
 const (

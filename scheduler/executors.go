@@ -15,7 +15,7 @@ import (
 // executorRecord is an executor that was started, or is about to be.
 type executorRecord struct {
 	App   string `json:"app"`
-	Key  string `json:"kind"`
+	Key   string `json:"kind"`
 	Agent string `json:"agent"`
 	// Info is what it was started with; kept byte for byte (rule X4).
 	Info cluster.Executor `json:"info"`
@@ -156,7 +156,7 @@ func (c *Core) idleLook(id string, at, now time.Time) {
 	if x.Closing || x.tasks > 0 || x.pending > 0 {
 		return
 	}
-	if due := x.idleSince.Add(c.opt.ExecutorIdle); due.After(now) && due.Sub(now) <= c.opt.ExecutorIdle && !c.obsolete(x) {
+	if x.idleSince.Add(c.opt.ExecutorIdle).After(now) && !c.obsolete(x) {
 		c.checkIdle(x)
 		return
 	}
@@ -206,8 +206,8 @@ func (c *Core) appBusyUntil(x *executorRecord) time.Time {
 		return time.Time{}
 	}
 	again := c.now.Add(max(c.opt.ExecutorIdle, time.Second))
-	soon := c.now.Add(c.opt.ExecutorIdle)
-	if c.opt.ExecutorIdle > 0 && a.nextDue.After(c.now) && !a.nextDue.After(soon) {
+	soon := c.wall.Add(c.opt.ExecutorIdle)
+	if c.opt.ExecutorIdle > 0 && a.nextDue.After(c.wall) && !a.nextDue.After(soon) {
 		return again
 	}
 	// One look at all jobs serves all executors of the app until its next fire.
@@ -221,7 +221,7 @@ func (c *Core) appBusyUntil(x *executorRecord) time.Time {
 		if known || c.opt.ExecutorIdle == 0 || j.schedule == nil || c.inactiveReason(j) != "" {
 			continue
 		}
-		if at := j.schedule.Next(c.now); !at.IsZero() && (next.IsZero() || at.Before(next)) {
+		if at := j.schedule.Next(c.wall); !at.IsZero() && (next.IsZero() || at.Before(next)) {
 			next = at
 		}
 	}
@@ -249,7 +249,7 @@ func (c *Core) shutDownClosing() {
 		if x.tasks > 0 && !x.silent || x.pending > 0 || !resendDue(c.now, x.shutdownSent, c.opt.ResendFirst, c.opt.ResendMost, x.shutdownTry) {
 			continue
 		}
-		if settled := x.lastUpdate.Add(ackSettles); settled.After(c.now) && settled.Sub(c.now) <= ackSettles {
+		if settled := x.lastUpdate.Add(ackSettles); settled.After(c.now) {
 			c.wakeAt(settled)
 			continue
 		}
@@ -257,10 +257,6 @@ func (c *Core) shutDownClosing() {
 			// Its end got lost, or its agent is away. The next offer of its agent
 			// tells whether it lives on (rule X3); until there is one, it may.
 			c.reviveToProbe()
-			if x.ClosedAt.After(c.now) { // the clock has stepped back since: it counts from now
-				x.ClosedAt = c.now
-				c.dirty.executor(id)
-			}
 			here := c.agents[x.Agent] != nil && c.agents[x.Agent].registered
 			if here || c.draining || c.now.Sub(x.ClosedAt) >= awayKept {
 				c.dropExecutor(x)
@@ -286,7 +282,7 @@ const shutdownTries = 8
 const ackSettles = 50 * time.Millisecond
 
 func resendDue(now, sent time.Time, first, most time.Duration, tries int) bool {
-	return sent.IsZero() || now.Sub(sent) >= backoff(first, most, tries-1) || now.Before(sent)
+	return sent.IsZero() || now.Sub(sent) >= backoff(first, most, tries-1)
 }
 
 // evictForDemand shuts idle executors of other apps down where that lets a shard of
@@ -346,8 +342,8 @@ func (c *Core) evictForDemand(agents []offers.Agent, waiting []demand) {
 // Room is made for at least so many of the first demands, and for more if with all agents
 // they are fewer than so many pairs to look at.
 const (
-	evictForFirst   = 10
-	evictPairs = 100_000
+	evictForFirst = 10
+	evictPairs    = 100_000
 )
 
 // evictable reports whether an idle executor may make room for a demand: if none of those

@@ -68,7 +68,7 @@ func TestD15WhatMayNotBeReadStopsNothingElse(t *testing.T) {
 		t.Errorf("faulty: %+v", got)
 	}
 	for name, state := range map[string]string{"my_job": "READY", "shut": "FAULTY", "orphan": "FAULTY", "marked": "DISABLED"} {
-		if x, err := s.core.Explain(name, s.now); err != nil || x.State != state || state != "READY" && !strings.Contains(strings.Join(x.Notes, ";"), closed) {
+		if x, err := s.core.Explain(name); err != nil || x.State != state || state != "READY" && !strings.Contains(strings.Join(x.Notes, ";"), closed) {
 			t.Errorf("%s: %+v, %v", name, x, err)
 		}
 	}
@@ -79,7 +79,7 @@ func TestD15WhatMayNotBeReadStopsNothingElse(t *testing.T) {
 	if f := s.core.FaultyDocuments(); len(f) > 0 {
 		t.Errorf("faulty still: %+v", f)
 	}
-	if x, err := s.core.Explain("shut", s.now); err != nil || x.State != "READY" {
+	if x, err := s.core.Explain("shut"); err != nil || x.State != "READY" {
 		t.Errorf("%+v, %v", x, err)
 	}
 	for _, path := range []string{"/brain/mark", "/brain/execution/x", "/ha/framework_id", "/config/job", "/state/disable/job"} {
@@ -97,7 +97,7 @@ func TestD15ADocumentThatMayNoLongerBeReadStaysInForce(t *testing.T) {
 	const path = "/config/job/my_job"
 	began := s.now
 	lose := func(why string) {
-		events := s.core.Reloaded(path, registry.Entry{Path: path, Version: 1, Unreadable: why}, true, s.now)
+		events := s.core.Reloaded(path, registry.Entry{Path: path, Version: 1, Unreadable: why}, true)
 		if len(events) != 1 {
 			t.Fatalf("%+v", events)
 		}
@@ -110,7 +110,7 @@ func TestD15ADocumentThatMayNoLongerBeReadStaysInForce(t *testing.T) {
 	if got := s.core.FaultyDocuments(); len(got) != 1 || got[0] != want {
 		t.Errorf("faulty: %+v", got)
 	}
-	x, err := s.core.Explain("my_job", s.now)
+	x, err := s.core.Explain("my_job")
 	if err != nil || len(x.NextFires) == 0 || !strings.Contains(strings.Join(x.Notes, ";"), "last good document is in force: it can't be read") {
 		t.Errorf("%+v, %v", x, err)
 	}
@@ -128,17 +128,17 @@ func TestD15ADisabledMarkThatMayNotBeReadIsShown(t *testing.T) {
 	s.job(everyFiveSeconds)
 	const path = "/state/disable/job/my_job"
 	for _, found := range []bool{true, false} {
-		s.step(s.core.Reloaded(path, registry.Entry{Path: path, Version: 1, Unreadable: closed}, true, s.now)...)
+		s.step(s.core.Reloaded(path, registry.Entry{Path: path, Version: 1, Unreadable: closed}, true)...)
 		if f := s.core.FaultyDocuments(); len(f) != 1 || f[0].Path != path {
 			t.Errorf("faulty: %+v", f)
 		}
-		if x, err := s.core.Explain("my_job", s.now); err != nil || x.State != "DISABLED" || !strings.Contains(strings.Join(x.Notes, ";"), path) {
+		if x, err := s.core.Explain("my_job"); err != nil || x.State != "DISABLED" || !strings.Contains(strings.Join(x.Notes, ";"), path) {
 			t.Errorf("%+v, %v", x, err)
 		}
-		if again := s.core.Reloaded(path, registry.Entry{Path: path, Version: 1, Unreadable: closed}, true, s.now); len(again) != 0 {
+		if again := s.core.Reloaded(path, registry.Entry{Path: path, Version: 1, Unreadable: closed}, true); len(again) != 0 {
 			t.Errorf("told twice: %+v", again)
 		}
-		s.step(s.core.Reloaded(path, registry.Entry{Path: path, Version: 1}, found, s.now)...)
+		s.step(s.core.Reloaded(path, registry.Entry{Path: path, Version: 1}, found)...)
 		if f := s.core.FaultyDocuments(); len(f) != 0 {
 			t.Errorf("faulty still: %+v", f)
 		}
@@ -153,12 +153,12 @@ func TestD15APathThatIsNoneIsShown(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	path := "/config/job/" + strings.Repeat("n", 1100)
-	s.step(s.core.Reloaded(path, registry.Entry{Path: path, Unreadable: "too long"}, true, s.now)...)
+	s.step(s.core.Reloaded(path, registry.Entry{Path: path, Unreadable: "too long"}, true)...)
 	if f := s.core.FaultyDocuments(); len(f) != 1 || f[0].Path != path {
 		t.Errorf("faulty: %+v", f)
 	}
 	written := s.last.Writes
-	s.step(s.core.Reloaded(path, registry.Entry{}, false, s.now)...)
+	s.step(s.core.Reloaded(path, registry.Entry{}, false)...)
 	if f := s.core.FaultyDocuments(); len(f) != 0 {
 		t.Errorf("faulty still: %+v", f)
 	}

@@ -40,7 +40,7 @@ type missedWindow struct {
 // makeFires makes what is due, at most FiresPerStep.
 func (c *Core) makeFires() {
 	if c.cursor.Time.IsZero() {
-		c.advanceCursor(fireCursor{Time: c.now.Truncate(time.Second), Job: lastName})
+		c.advanceCursor(fireCursor{Time: c.wall.Truncate(time.Second), Job: lastName})
 	}
 	if c.clockBehind() {
 		return
@@ -63,7 +63,7 @@ func (c *Core) makeFires() {
 // clockBehind reports whether the wall clock is behind the mark: no fires are
 // made until it has passed it (rule F4).
 func (c *Core) clockBehind() bool {
-	behind := c.cursor.Time.Sub(c.now)
+	behind := c.cursor.Time.Sub(c.wall)
 	if behind <= time.Second {
 		c.behindNoted = false
 		return false
@@ -76,17 +76,27 @@ func (c *Core) clockBehind() bool {
 	return true
 }
 
+// wallClockSet follows a wall clock that was set. Of a missed window that reaches beyond the present, as far as the clock was
+// ahead, the end must not become the cursor: no fires would be made until then (rule F4).
+func (c *Core) wallClockSet() {
+	if c.missed != nil && c.missed.upto.After(c.wall) {
+		c.missed = nil
+	}
+	c.needChanged()
+	c.flow.revivedFor = time.Time{}
+}
+
 // nextDueBatch takes the next moment with fires, or finds a gap before it.
 func (c *Core) nextDueBatch() bool {
 	next, ok := c.timetable.NextAt()
-	if !ok || next.After(c.now) {
+	if !ok || next.After(c.wall) {
 		return false
 	}
-	if old := c.now.Add(-c.opt.Late).Truncate(time.Second); next.Before(old) {
+	if old := c.wall.Add(-c.opt.Late).Truncate(time.Second); next.Before(old) {
 		c.openMissedWindow(old)
 		return true
 	}
-	at, names, ok := c.timetable.Pop(c.now)
+	at, names, ok := c.timetable.Pop(c.wall)
 	if !ok {
 		return false
 	}
@@ -302,7 +312,7 @@ func (c *Core) headOfQueue(j *jobState) {
 // trigger makes an execution now, or refuses (rule F5: a trigger is never dropped).
 func (c *Core) trigger(t TriggerRequested) {
 	refuse := func(err *Error) { c.out.Replies = append(c.out.Replies, Reply{Token: t.Token, Err: err}) }
-	id := executionID(t.Job, c.now) + "-" + c.uuid()[:8]
+	id := executionID(t.Job, c.wall) + "-" + c.uuid()[:8]
 	if t.Key != "" {
 		id = keyedID(t.Job) + fingerprint(t.Key)
 		_, known := c.keys[id]
@@ -359,7 +369,7 @@ func (c *Core) trigger(t TriggerRequested) {
 		c.keepKey(id, c.now)
 	}
 	c.stats.Triggers++
-	e := &execution{ID: id, Job: t.Job, Fire: c.now.Truncate(time.Millisecond), Source: Triggered, Made: c.now}
+	e := &execution{ID: id, Job: t.Job, Fire: c.wall.Truncate(time.Millisecond), Source: Triggered, Made: c.now}
 	if !t.Overrides.IsZero() {
 		e.Overrides = &t.Overrides
 	}

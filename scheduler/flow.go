@@ -26,12 +26,12 @@ type flowState struct {
 	// unplaced is what the last match left waiting, and since when; unplacing the same of
 	// the round under way. fruitless is how long the filters have grown, and grew when.
 	unplaced, unplacing map[want]time.Time
-	declineBackoff           int
-	declineBackoffGrew                time.Time
+	declineBackoff      int
+	declineBackoffGrew  time.Time
 	// taskEnded since all was offered at once for those that start together, which was at together.
 	taskEnded bool
 	together  time.Time
-	nextLook    time.Time // when this step's look at the offers wants the next
+	nextLook  time.Time // when this step's look at the offers wants the next
 }
 
 // probeFor is long enough for a master's next round of offers.
@@ -137,8 +137,8 @@ func (c *Core) manageOffers() {
 	} else {
 		c.declineUsable(c.allOffers(), c.refuseFor())
 		// What fits no agent seen so far waits for another one to be offered.
-		looking := c.flow.probeUntil.After(c.now) && c.flow.probeUntil.Sub(c.now) <= probeFor
-		if !c.flow.suppressed && !hopeless && !looking {
+		probing := c.flow.probeUntil.After(c.now)
+		if !c.flow.suppressed && !hopeless && !probing {
 			c.flow.suppressed = true
 			c.call(CallSuppress{})
 		}
@@ -146,7 +146,7 @@ func (c *Core) manageOffers() {
 	switch wake := c.flow.wake; {
 	case c.pool.Len() == 0:
 		c.flow.wake = time.Time{}
-	case wake.IsZero() || !wake.After(c.now) || wake.Sub(c.now) > c.opt.OfferHold:
+	case wake.IsZero() || !wake.After(c.now):
 		// Often enough that none is held for much longer than OfferHold.
 		c.flow.wake = c.now.Add(c.opt.OfferHold / 5)
 	}
@@ -177,7 +177,7 @@ func (c *Core) anyWaiting() (waits, hopeless bool) {
 		}
 		for i := range e.Shards {
 			s := &e.Shards[i]
-			if s.State == Waiting && c.orphanOf(e.Job, s.Item) == nil && !stillWaits(s.NotBefore, c.now, c.opt.BackoffMost) {
+			if s.State == Waiting && c.orphanOf(e.Job, s.Item) == nil && !s.NotBefore.After(c.now) {
 				return true, hopeless
 			}
 		}
@@ -192,19 +192,10 @@ func (c *Core) refuseFor() time.Duration {
 	if !fires {
 		return c.opt.RefuseMost
 	}
-	return min(max(next.Add(-c.lead()).Sub(c.now), declineAtLeast), c.opt.RefuseMost)
+	return min(max(next.Add(-c.lead()).Sub(c.wall), declineAtLeast), c.opt.RefuseMost)
 }
 
 func (c *Core) tooOld() []offers.Offer {
-	if c.now.Before(c.lastStep) {
-		// The clock has stepped back: what came later than now counts from now.
-		for _, o := range c.pool.OlderThan(c.lastStep.Add(time.Second)) {
-			if o.Received.After(c.now) {
-				o.Received = c.now
-			}
-			c.pool.Add(o)
-		}
-	}
 	old := c.pool.OlderThan(c.now.Add(-c.opt.OfferHold))
 	if c.reservation == nil {
 		return old
@@ -263,7 +254,7 @@ func (c *Core) revive(waits bool) {
 	if !waits {
 		every = c.reviveEvery()
 	}
-	if again := f.revivedAt.Add(every); c.now.Before(again) && again.Sub(c.now) <= every {
+	if again := f.revivedAt.Add(every); c.now.Before(again) {
 		c.wakeAt(again)
 		return
 	}

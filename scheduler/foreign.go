@@ -23,8 +23,8 @@ type externalEdits struct {
 // that even 100,000 of them keep no fire waiting for more than a few milliseconds; and
 // after a failure so much later, each time twice as much up to the most.
 const (
-	editsPerStep  = 128
-	editsAtOnce   = 16
+	editsPerStep   = 128
+	editsAtOnce    = 16
 	editRetryFirst = 500 * time.Millisecond
 	editRetryMost  = time.Minute
 )

@@ -18,7 +18,7 @@ import (
 // want is what shards wait for room for; all that want the same fit or fail together.
 type want struct {
 	shard, executor app.Resources
-	executorKey            string
+	executorKey     string
 	together        int // shards that start together, else 1
 }
 
@@ -76,7 +76,7 @@ func (c *Core) recordUnplaced(ds []demand, unplaced []offers.Unplaced, more bool
 		if !known {
 			f.declineBackoff = 0
 		}
-		if !known || since.After(c.now) {
+		if !known {
 			since = c.now
 		}
 		f.unplacing[w] = since
@@ -153,7 +153,7 @@ func (c *Core) declineUnusable() {
 	filter := declineBackoffs[f.declineBackoff]
 	f.refused = true
 	c.decline(gone, filter)
-	if next := f.declineBackoffGrew.Add(filter); !next.After(c.now) || next.Sub(c.now) > filter {
+	if !f.declineBackoffGrew.Add(filter).After(c.now) {
 		f.declineBackoff, f.declineBackoffGrew = min(f.declineBackoff+1, last), c.now
 	}
 }
@@ -178,7 +178,7 @@ func (c *Core) reviveForGangs() {
 		if w.together == 1 {
 			continue
 		}
-		if next := f.together.Add(gangReviveEvery); next.After(c.now) && next.Sub(c.now) <= gangReviveEvery {
+		if next := f.together.Add(gangReviveEvery); next.After(c.now) {
 			f.taskEnded = true
 			c.flowAt(next)
 			return

@@ -28,7 +28,7 @@ func hourlyJobs(t *testing.T, n int, opt CoreOptions) (*Core, time.Time) {
 	if err := c.Load(now, stored); err != nil {
 		t.Fatal(err)
 	}
-	c.Step(now, rand.NewPCG(1, 2), nil)
+	c.Step(Now{Wall: now}, rand.NewPCG(1, 2), nil)
 	return c, now
 }
 
@@ -48,7 +48,7 @@ func TestF3AWeekWithoutALeaderIsCrossedInSmallSteps(t *testing.T) {
 		if c.missed != nil {
 			left = len(c.missed.names)
 		}
-		d := c.Step(now, rand.NewPCG(1, 2), nil)
+		d := c.Step(Now{Wall: now}, rand.NewPCG(1, 2), nil)
 		if made := len(c.executions) - before; made > opt.FiresPerStep+opt.QueuedFires {
 			t.Fatalf("step %d made %d executions", steps, made)
 		}

@@ -156,11 +156,8 @@ func (h *history) trim(now time.Time, most int, may func(*execution) bool) (drop
 // youngFor is how long an execution is kept, if there is room, that its job's ring has no place for.
 const youngFor = 10 * time.Minute
 
-// isYoung reports whether an execution has just ended. One that ended later than now did so before the clock was set back.
-func isYoung(e *execution, now time.Time) bool {
-	age := now.Sub(e.EndedAt)
-	return age >= 0 && age < youngFor
-}
+// isYoung reports whether an execution has just ended.
+func isYoung(e *execution, now time.Time) bool { return now.Sub(e.endedAt) < youngFor }
 
 func (h *history) remove(e *execution) {
 	h.order.Remove(e.place)
@@ -261,19 +258,19 @@ const fireCountsEvery = time.Minute
 func (c *Core) countDropped(j *jobState, why string) {
 	c.stats.FiresDropped++
 	j.stored.Fires.Dropped++
-	j.stored.Fires.LastDropped, j.stored.Fires.DroppedWhy = c.now, why
+	j.stored.Fires.LastDropped, j.stored.Fires.DroppedWhy = c.wall, why
 	c.fireCountsChanged(j)
 }
 
 func (c *Core) countMissed(j *jobState, why string) {
 	c.stats.FiresMissed++
 	j.stored.Fires.Missed++
-	j.stored.Fires.LastMissed, j.stored.Fires.MissedWhy = c.now, why
+	j.stored.Fires.LastMissed, j.stored.Fires.MissedWhy = c.wall, why
 	c.fireCountsChanged(j)
 }
 
 func (c *Core) fireCountsChanged(j *jobState) {
-	if since := c.now.Sub(j.countsWritten); j.isStored && (since >= fireCountsEvery || since < 0) {
+	if j.isStored && c.now.Sub(j.countsWritten) >= fireCountsEvery {
 		j.countsWritten = c.now
 		c.dirty.job(j.name)
 	}

@@ -87,7 +87,7 @@ func (c *Core) importQueues() {
 // importMoment is when this import began, in whichever term.
 func (c *Core) importMoment() time.Time {
 	if c.importedAt.IsZero() {
-		c.importedAt = c.now.Truncate(time.Millisecond)
+		c.importedAt = c.wall.Truncate(time.Millisecond)
 		c.dirty.importing = c.importedAt
 	}
 	return c.importedAt
@@ -131,7 +131,7 @@ func (c *Core) importReady(e importEntry) error {
 		times = c.opt.QueuedFires
 	}
 	for n := range times {
-		c.importExecution(j, &execution{ID: fmt.Sprintf("%s-%03d", c.importID(e.job), n+1), Job: e.job, Fire: c.importMoment(), Source: source, Made: c.importMoment()})
+		c.importExecution(j, &execution{ID: fmt.Sprintf("%s-%03d", c.importID(e.job), n+1), Job: e.job, Fire: c.importMoment(), Source: source, Made: c.now})
 	}
 	c.dirty.done = append(c.dirty.done, e.path)
 	return nil
@@ -156,7 +156,7 @@ func (c *Core) importExecution(j *jobState, e *execution) {
 // it came to their end under the original.
 func (c *Core) importFailover(job string, entries []importEntry, left map[string]bool) {
 	j := c.jobs[job]
-	e := &execution{ID: c.importID(job) + "-failover", Job: job, Fire: c.importMoment(), Source: FailoverSource, Made: c.importMoment(),
+	e := &execution{ID: c.importID(job) + "-failover", Job: job, Fire: c.importMoment(), Source: FailoverSource, Made: c.now,
 		Settings: &settings{App: c.apps[j.cfg.AppName].cfg, Job: *j.cfg}}
 	e.Shards = make([]shard, j.cfg.ShardingTotalCount)
 	for i := range e.Shards {
@@ -174,7 +174,7 @@ func (c *Core) importFailover(job string, entries []importEntry, left map[string
 			continue
 		}
 		s := &e.Shards[item]
-		s.State, s.Type, s.Attempt, s.TaskID, s.Complete, s.WaitSince = Waiting, FailoverSource, 1, entry.value, time.Time{}, c.importedAt
+		s.State, s.Type, s.Attempt, s.TaskID, s.Complete, s.WaitSince = Waiting, FailoverSource, 1, entry.value, time.Time{}, c.now
 		s.Cause = "lost under the former scheduler"
 		e.shardsOpen++
 		c.dirty.done = append(c.dirty.done, entry.path)

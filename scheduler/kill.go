@@ -52,7 +52,7 @@ func (c *Core) sendKill(s *shard) {
 
 // endSilentExecutor has the agent end an executor that does not answer a kill (rule K3): one that was stopped, or hangs. What else
 // runs on it is lost, as with any other end of an executor. It is called for a task whose kill is wanted, at each sweep:
-// sweeps are counted, since the wall clock may be set meanwhile. An executor whose agent is away is not silent:
+// sweeps are counted, since this process may have stood still meanwhile. An executor whose agent is away is not silent:
 // nobody can hear it.
 func (c *Core) endSilentExecutor(s *shard) {
 	x, a := c.executors[s.Executor], c.agents[s.Agent]
@@ -75,7 +75,7 @@ func (c *Core) endSilentExecutor(s *shard) {
 // resendKills repeats wanted kills with backoff: the master forgets kills of
 // unreachable tasks, and drops them while an agent is away (K1).
 func (c *Core) resendKills() {
-	if !c.session.open || c.now.Before(c.session.killsLookedAt.Add(c.opt.ResendFirst/2)) && !c.session.killsLookedAt.After(c.now) {
+	if !c.session.open || c.now.Before(c.session.killsLookedAt.Add(c.opt.ResendFirst/2)) {
 		return
 	}
 	c.session.killsLookedAt = c.now

@@ -29,11 +29,11 @@ type dispatcher struct {
 	// else zero. There is one try at a time.
 	refusedSince, unsubscribedSince time.Time
 
-	mu      sync.Mutex
-	present *sessionQueues // nil while there is no session
-	watchingLeader func()        // ends the look for another master; nil when there is none
-	calls   int           // under way or waiting
-	idle    chan struct{} // if not nil, closed when there are none
+	mu             sync.Mutex
+	present        *sessionQueues // nil while there is no session
+	watchingLeader func()         // ends the look for another master; nil when there is none
+	calls          int            // under way or waiting
+	idle           chan struct{}  // if not nil, closed when there are none
 }
 
 // sessionQueues are the lanes of one session; with it they end.
@@ -313,7 +313,7 @@ const unsubscribedMost = 3 * time.Minute
 // are still answered.
 func (l *dispatcher) countOutage(err error) {
 	now := l.r.s.opt.Clock()
-	if l.unsubscribedSince.IsZero() || l.unsubscribedSince.After(now) {
+	if l.unsubscribedSince.IsZero() {
 		l.unsubscribedSince = now
 	}
 	term, ok := l.r.term.(interface{ Standby(context.Context) bool })

@@ -169,7 +169,7 @@ func (c *Core) beginLaunch(d *demand) {
 	}
 	e.shardsOpen = len(e.Shards)
 	c.dirty.header(e)
-	c.countDelay(c.now.Sub(e.Fire).Seconds())
+	c.countDelay(max(c.wall.Sub(e.Fire), 0).Seconds())
 }
 
 func (c *Core) countDelay(seconds float64) {
@@ -210,9 +210,9 @@ func (c *Core) launchShard(d *demand, item int, agentID string, x *executorRecor
 
 // prepared is what all tasks of an execution share.
 type prepared struct {
-	executorKey       string
-	command    []string
-	parameters map[int]string
+	executorKey string
+	command     []string
+	parameters  map[int]string
 }
 
 // prepare reads the settings of an execution once, not for each of its shards.

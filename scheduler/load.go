@@ -18,9 +18,10 @@ type Stored struct{ Entries []registry.Entry }
 // Load fills an empty core with what the last term left. A document that cannot be
 // used or read is reported and left alone; the rest runs ([D15]). Only a state of ours that
 // cannot be read is an error: going on could lose or double work.
-func (c *Core) Load(now time.Time, stored Stored) error {
-	c.now, c.loading = now.UTC(), true
-	c.lastStep = c.now // the clock may be set back before the first step
+func (c *Core) Load(wall time.Time, stored Stored) error {
+	c.clock.began = wall.UTC()
+	c.setClock(Now{Wall: wall})
+	c.loading = true
 	defer func() { c.loading = false }()
 	chunks := map[string][]shard{}
 	var execs []*execution
@@ -51,11 +52,13 @@ func (c *Core) Load(now time.Time, stored Stored) error {
 			var x executorRecord
 			if err = json.Unmarshal(e.Value, &x); err == nil {
 				x.idleSince, x.ran = c.now, true
+				c.clampLoaded(0, &x.ClosedAt)
 				c.addExecutor(&x)
 			}
 		case pathOrphan:
 			var g orphan
 			if err = json.Unmarshal(e.Value, &g); err == nil {
+				c.clampLoaded(0, &g.Since, &g.Away)
 				c.orphans[name] = &g
 				if g.Blocks {
 					c.block(&g)
@@ -66,6 +69,7 @@ func (c *Core) Load(now time.Time, stored Stored) error {
 		case pathKey:
 			var at time.Time
 			if err = json.Unmarshal(e.Value, &at); err == nil {
+				c.clampLoaded(0, &at)
 				c.keys[name] = at
 			}
 		case pathJobState:
@@ -103,7 +107,7 @@ func (c *Core) loadUnreadable(e registry.Entry, dir string) error {
 	switch {
 	case dir == pathAppDisabled || dir == pathJobDisabled:
 		c.mark(e.Path, true)
-		c.faulty[e.Path] = fault{why: markUnreadable(e).Error(), version: e.Version, since: c.now} // told with the documents
+		c.faulty[e.Path] = fault{why: markUnreadable(e).Error(), version: e.Version, since: c.wall} // told with the documents
 	case strings.HasPrefix(e.Path, state) && !strings.HasPrefix(e.Path, disabled):
 		c.note(Note{Kind: NoteFaulty, Detail: e.Path + ": what the original left there can't be read, and is left alone; the next leader looks again: " + e.Unreadable, Problem: true})
 	default:
@@ -151,7 +155,7 @@ func (c *Core) loadOther(e registry.Entry, dir string, chunks map[string][]shard
 
 func (c *Core) loadApp(name string, d document) {
 	if d.err != nil {
-		c.faulty[d.path] = fault{why: d.err.Error(), version: d.version, since: c.now}
+		c.faulty[d.path] = fault{why: d.err.Error(), version: d.version, since: c.wall}
 		return
 	}
 	c.apps[name] = &appState{name: name, cfg: d.app, version: d.version, notes: d.notes, executorKey: executorKey(d.app), jobs: map[string]*jobState{}, starts: map[string]*startFailure{}}
@@ -160,7 +164,7 @@ func (c *Core) loadApp(name string, d document) {
 func (c *Core) loadJob(name string, d document) {
 	j := c.jobOrRemoved(name)
 	if d.err != nil {
-		c.faulty[d.path] = fault{why: d.err.Error(), version: d.version, since: c.now}
+		c.faulty[d.path] = fault{why: d.err.Error(), version: d.version, since: c.wall}
 		return
 	}
 	j.cfg, j.version, j.notes = d.job, d.version, d.notes
@@ -194,8 +198,12 @@ func (c *Core) joinLoaded(execs []*execution, chunks map[string][]shard) error {
 			e.Shards = append(e.Shards, part...)
 			delete(chunks, path)
 		}
-		e.Chunks = 0
+		e.Chunks, e.endedAt = 0, e.EndedAt
+		c.clampLoaded(0, &e.Made, &e.endedAt)
 		for i := range e.Shards {
+			s := &e.Shards[i]
+			c.clampLoaded(0, &s.Launched, &s.Unreachable, &s.EndUnclear, &s.KillSince, &s.WaitSince)
+			c.clampLoaded(c.opt.BackoffMost, &s.NotBefore)
 			if !e.Shards[i].State.terminal() {
 				e.shardsOpen++
 			}
@@ -358,7 +366,7 @@ func (c *Core) cursorFromSince() {
 // the mark, and its own instant again while not all jobs of it are done.
 func (c *Core) fireFrom() time.Time {
 	if c.cursor.Time.IsZero() {
-		return c.now
+		return c.wall
 	}
 	return c.cursor.Time.Add(-time.Second)
 }

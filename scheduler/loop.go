@@ -34,17 +34,19 @@ type termRunner struct {
 	s    *Scheduler
 	term registry.Term
 	rnd  rand.Source
+	// began is when the core was loaded.
+	began time.Time
 
 	gate stateGate // the loop's from a step's begin to its commit's end, else the readers'
-	core  *Core
+	core *Core
 
-	inbox   inbox
-	notes   *noteLog
-	dispatcher   *dispatcher
-	edits externalEdits
-	ended    chan struct{} // closed when the term is over for requesters
-	drained chan struct{}
-	isDrain bool
+	inbox      inbox
+	notes      *noteLog
+	dispatcher *dispatcher
+	edits      externalEdits
+	ended      chan struct{} // closed when the term is over for requesters
+	drained    chan struct{}
+	isDrain    bool
 
 	askMu sync.Mutex
 	token uint64
@@ -54,13 +56,13 @@ type termRunner struct {
 	failed                 atomic.Bool // the last commit: what the core decided may not be true
 	commits, commitsFailed atomic.Int64
 
-	abdicated   chan error // why the lead is given up though the term holds
-	scrapes  chan chan<- Stats
-	measured atomic.Pointer[Stats] // the last answer to a scrape
+	abdicated chan error // why the lead is given up though the term holds
+	scrapes   chan chan<- Stats
+	measured  atomic.Pointer[Stats] // the last answer to a scrape
 }
 
-func newTermRunner(s *Scheduler, term registry.Term, core *Core) *termRunner {
-	r := &termRunner{s: s, term: term, core: core, gate: newStateGate(), notes: newNoteLog(s.opt.Logger), rnd: s.opt.Random, ended: make(chan struct{}), drained: make(chan struct{}), asks: map[uint64]chan Reply{}}
+func newTermRunner(s *Scheduler, term registry.Term, core *Core, began time.Time) *termRunner {
+	r := &termRunner{s: s, term: term, core: core, began: began, gate: newStateGate(), notes: newNoteLog(s.opt.Logger), rnd: s.opt.Random, ended: make(chan struct{}), drained: make(chan struct{}), asks: map[uint64]chan Reply{}}
 	r.inbox.ready = make(chan struct{}, 1)
 	r.abdicated, r.scrapes = make(chan error, 1), make(chan chan<- Stats)
 	first := core.Stats()
@@ -147,11 +149,20 @@ func (r *termRunner) run(ctx context.Context) error {
 			return err
 		}
 		timer.Stop()
-		if !wake.IsZero() {
-			timer.Reset(sleep(wake, r.s.opt.Clock()))
+		if wake > 0 {
+			timer.Reset(max(wake-r.elapsed(), 0))
 		}
 	}
 }
+
+// now reads the clocks. time.Now carries a reading of a clock that is never set, which Sub uses; a clock
+// without one, as a test may have, is one that is never set back.
+func (r *termRunner) now() Now {
+	wall := r.s.opt.Clock()
+	return Now{Wall: wall, Elapsed: max(wall.Sub(r.began), 0)}
+}
+
+func (r *termRunner) elapsed() time.Duration { return r.now().Elapsed }
 
 // hasEnded reports whether the term is known to be over.
 func (r *termRunner) hasEnded() bool {
@@ -164,14 +175,14 @@ func (r *termRunner) hasEnded() bool {
 }
 
 // step lets the core decide, commits, and then lets the effects out.
-func (r *termRunner) step(ctx context.Context, events []Event) (time.Time, error) {
+func (r *termRunner) step(ctx context.Context, events []Event) (time.Duration, error) {
 	r.gate.begin()
-	d := r.core.Step(r.s.opt.Clock(), r.rnd, events)
+	d := r.core.Step(r.now(), r.rnd, events)
 	err := r.commit(ctx, d.Writes, d.Fenced)
 	r.failed.Store(err != nil)
 	r.gate.end()
 	if err != nil {
-		return time.Time{}, err
+		return 0, err
 	}
 	r.notes.write(time.Now(), d.Notes)
 	for _, call := range d.Calls {
@@ -233,7 +244,7 @@ func (r *termRunner) write(ctx context.Context, writes []registry.Write) error {
 
 // apply commits a change of configuration alone, then lets the core see it
 // (rule T4). A conflict ends no term: the document is read again.
-func (r *termRunner) apply(ctx context.Context, ch *change) (time.Time, error) {
+func (r *termRunner) apply(ctx context.Context, ch *change) (time.Duration, error) {
 	p, err := ch.make(r.core)
 	if err != nil {
 		ch.done <- err
@@ -247,7 +258,7 @@ func (r *termRunner) apply(ctx context.Context, ch *change) (time.Time, error) {
 		events, err := r.reload(ctx, conflict.Path)
 		if err != nil {
 			ch.done <- errorf(Unavailable, "term_over", "the change was not made: %v", err)
-			return time.Time{}, err
+			return 0, err
 		}
 		wake, err := r.step(ctx, events)
 		if err == nil {
@@ -260,13 +271,13 @@ func (r *termRunner) apply(ctx context.Context, ch *change) (time.Time, error) {
 		return r.step(ctx, nil)
 	case isLost(err) && !errors.Is(err, registry.ErrOutcomeUnknown):
 		ch.done <- notStored(err)
-		return time.Time{}, err
+		return 0, err
 	case err != nil && !errors.Is(err, registry.ErrTermOver) && !errors.Is(err, registry.ErrOutcomeUnknown):
 		ch.done <- errorf(Unavailable, "not_stored", "the change was not made: %v", err)
 		return r.step(ctx, nil)
 	case err != nil:
 		ch.done <- errorf(OutcomeUnknown, "term_over", "the change may have been done; look again when a leader is back: %v", err)
-		return time.Time{}, err
+		return 0, err
 	}
 	r.s.opt.Point(pointConfigCommitted)
 	wake, err := r.step(ctx, p.events)
@@ -288,7 +299,7 @@ func (r *termRunner) reload(ctx context.Context, path string) ([]Event, error) {
 	if err != nil && !errors.Is(err, registry.ErrNotFound) && !errors.Is(err, registry.ErrBadPath) {
 		return nil, fmt.Errorf("read %s again: %w", path, err)
 	}
-	return r.core.Reloaded(path, entry, found, r.s.opt.Clock()), nil
+	return r.core.Reloaded(path, entry, found), nil
 }
 
 // end closes the session, waits for all goroutines of the term, answers those

@@ -47,12 +47,12 @@ func (t *reviveTiming) asked(now time.Time) {
 // answered learns from offers that come after a REVIVE. One that took longer than most came for another reason:
 // nothing was free when it was asked.
 func (t *reviveTiming) answered(now time.Time, most time.Duration) {
-	took := now.Sub(t.askedAt)
-	if t.askedAt.IsZero() || took < 0 || took > most {
-		t.askedAt = time.Time{}
+	asked := t.askedAt
+	t.askedAt = time.Time{}
+	took := now.Sub(asked)
+	if asked.IsZero() || took > most {
 		return
 	}
-	t.askedAt = time.Time{}
 	switch {
 	case !t.known:
 		t.known, t.answer = true, took
@@ -83,7 +83,7 @@ const reviveAtLeast = 100 * time.Millisecond
 // backBy is when offers that are given back now could be here again.
 func (c *Core) backBy() time.Time {
 	at := c.now
-	if again := c.flow.revivedAt.Add(c.reviveEvery()); again.After(at) && again.Sub(at) <= c.reviveEvery() {
+	if again := c.flow.revivedAt.Add(c.reviveEvery()); again.After(at) {
 		at = again
 	}
 	return at.Add(c.lead())
@@ -91,8 +91,8 @@ func (c *Core) backBy() time.Time {
 
 // need is which offers are held for what starts by itself, as it was last found out.
 type need struct {
-	// upTo is the moment up to which it was looked.
-	upTo time.Time
+	// upTo is the moment up to which it was looked; second is the second of the wall clock that it is in.
+	upTo, second time.Time
 	// some tells that something starts before that; all that there is too much of it to be
 	// looked at, so that every offer is held.
 	some, all bool
@@ -111,12 +111,13 @@ func (c *Core) needChanged() { c.flow.need.stale = true }
 // the answer only when another second comes into view.
 func (c *Core) findNeed() {
 	n, upTo := &c.flow.need, c.backBy()
-	if !n.stale && !n.upTo.IsZero() && upTo.Truncate(time.Second).Equal(n.upTo.Truncate(time.Second)) && !c.now.Before(c.lastStep) {
+	if second := c.onWall(upTo).Truncate(time.Second); n.stale || !second.Equal(n.second) {
+		*n = need{upTo: upTo, second: second}
+		if c.flow.revivedFor.After(upTo) {
+			c.flow.revivedFor = upTo // the lead has become shorter: what came for later fires goes back
+		}
+	} else {
 		return
-	}
-	*n = need{upTo: upTo}
-	if c.flow.revivedFor.After(upTo) {
-		c.flow.revivedFor = upTo // what came for later fires goes back
 	}
 	ds, at, all := c.upcoming(upTo)
 	n.some, n.all = all || len(ds) > 0, all
@@ -146,7 +147,7 @@ func (c *Core) findNeed() {
 // too much of it. A fire whose job still runs then makes no demand: it is dropped, or waits for that run's end.
 // Shards that start together are demanded one by one, so that some of the room is held while the rest is still on its way.
 func (c *Core) upcoming(upTo time.Time) (ds []offers.Demand, at []time.Time, all bool) {
-	if c.due != nil && !c.due.at.After(upTo) { // later than that after the clock was set back
+	if c.due != nil && !c.inTerm(c.due.at).After(upTo) { // later than that after the clock was set back
 		return nil, nil, true // it is being made, in this step and the next ones
 	}
 	going := c.agentsInMaintenance()
@@ -158,7 +159,7 @@ func (c *Core) upcoming(upTo time.Time) (ds []offers.Demand, at []time.Time, all
 		var first time.Time
 		for i := range e.Shards {
 			s := &e.Shards[i]
-			if s.State != Waiting || e.KillReason != "" || !stillWaits(s.NotBefore, c.now, c.opt.BackoffMost) || s.NotBefore.After(upTo) || c.orphanOf(e.Job, s.Item) != nil {
+			if s.State != Waiting || e.KillReason != "" || !s.NotBefore.After(c.now) || s.NotBefore.After(upTo) || c.orphanOf(e.Job, s.Item) != nil {
 				continue
 			}
 			items = append(items, s.Item)
@@ -174,7 +175,7 @@ func (c *Core) upcoming(upTo time.Time) (ds []offers.Demand, at []time.Time, all
 		}
 	}
 	looked := 0
-	all = c.timetable.Soon(upTo, func(name string, fire time.Time) bool {
+	all = c.timetable.Soon(c.onWall(upTo), func(name string, fire time.Time) bool {
 		if looked++; looked > fewFires {
 			return true
 		}
@@ -190,7 +191,7 @@ func (c *Core) upcoming(upTo time.Time) (ds []offers.Demand, at []time.Time, all
 			return false
 		}
 		with := &settings{App: a.cfg, Job: *j.cfg}
-		ds, at = append(ds, c.demandOf(name, with, a.executorKey, c.itemsUpTo(j.cfg.ShardingTotalCount), going)), append(at, fire)
+		ds, at = append(ds, c.demandOf(name, with, a.executorKey, c.itemsUpTo(j.cfg.ShardingTotalCount), going)), append(at, c.inTerm(fire))
 		return false
 	})
 	return ds, at, all

@@ -153,7 +153,7 @@ func playOdd(t *testing.T, seed uint64) {
 			t.Fatalf("seed %d step %d after %s: %s", seed, steps, what, bad)
 		}
 		for _, name := range jobNames {
-			if x, err := s.core.Explain(name, s.now); err == nil {
+			if x, err := s.core.Explain(name); err == nil {
 				for _, w := range x.Waiting {
 					if w.Reason == "" {
 						t.Fatalf("seed %d after %s: no reason: %+v", seed, what, w)
@@ -288,8 +288,7 @@ func playOdd(t *testing.T, seed uint64) {
 				s.step(SessionEnded{Session: s.core.session.number, Reason: "x", Removed: r.IntN(3) == 0})
 				check("ended")
 			case 1:
-				s.now = s.now.Add(time.Duration(r.IntN(40)-20) * time.Minute)
-				s.step()
+				s.setClock(time.Duration(r.IntN(40)-20) * time.Minute)
 				check("jump")
 			case 2:
 				if r.IntN(6) == 0 {
@@ -301,6 +300,7 @@ func playOdd(t *testing.T, seed uint64) {
 				check("forget")
 			case 4:
 				before, wasDraining := s.everything(), s.core.draining
+				s.skew = s.began.Sub(s.loaded) // no moment is clamped
 				s.core = s.load()
 				if after := s.everything(); after != before && !wasDraining {
 					a, b := strings.Split(after, "\n"), strings.Split(before, "\n")
@@ -331,7 +331,7 @@ func playOdd(t *testing.T, seed uint64) {
 					t.Fatalf("seed %d: busy", seed)
 				}
 				at := end
-				if w := s.last.Wake; !w.IsZero() && w.Before(at) {
+				if w := s.wake(); !w.IsZero() && w.Before(at) {
 					at = w
 				}
 				s.now = s.now.Add(max(at.Sub(s.now), time.Millisecond))

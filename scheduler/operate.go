@@ -30,8 +30,7 @@ func (s *Scheduler) mayReconcile() error {
 	s.reconcileMu.Lock()
 	defer s.reconcileMu.Unlock()
 	now := s.opt.Clock()
-	// A clock that was set back must not lock it for longer.
-	if wait := s.reconciled.Add(reconcileGap).Sub(now); !s.reconciled.IsZero() && wait > 0 && wait <= reconcileGap {
+	if wait := reconcileGap - now.Sub(s.reconciled); !s.reconciled.IsZero() && wait > 0 {
 		e := errorf(TooSoon, "too_soon", "reconciliation was asked for less than %s ago: ask again in %s", reconcileGap, wait.Round(time.Second/10))
 		e.RetryAfter = wait
 		return e

@@ -99,8 +99,8 @@ func (c *Core) packageWaits(a *appState, id string) string {
 	if t == nil {
 		return ""
 	}
-	if until := t.packageUntil(); stillWaits(until, c.now, packageBackoff) {
-		return fmt.Sprintf("its package can't be fetched: %s did not answer, %s; tried again at %s", t.Host, counted(t.Tries, "time"), until.UTC().Format(time.TimeOnly))
+	if until := t.packageUntil(); until.After(c.now) {
+		return fmt.Sprintf("its package can't be fetched: %s did not answer, %s; tried again at %s", t.Host, counted(t.Tries, "time"), c.shown(until).Format(time.TimeOnly))
 	}
 	if t.probe != "" && t.probe != id && c.executions[t.probe] != nil {
 		return fmt.Sprintf("its package could not be fetched: %s did not answer, %s; execution %s tries it now", t.Host, counted(t.Tries, "time"), t.probe)

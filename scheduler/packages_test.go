@@ -39,7 +39,7 @@ func TestL8AHostThatHangsStopsNoOtherJob(t *testing.T) {
 	if most := 64 + 20; tried > most {
 		t.Errorf("%d tries in ten minutes, want at most %d", tried, most)
 	}
-	x, err := p.core.Explain("hangs_1", p.now)
+	x, err := p.core.Explain("hangs_1")
 	if err != nil || len(x.Waiting) == 0 || !strings.Contains(x.Waiting[0].Reason, "hangs:80 did not answer") {
 		t.Errorf("explain says %+v, %v", x.Waiting, err)
 	}

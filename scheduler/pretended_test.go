@@ -22,7 +22,7 @@ type pretended struct {
 	revivedAt  time.Time     // a REVIVE that is not answered yet; else zero
 	core       *Core
 	rnd        rand.Source
-	now        time.Time
+	now, began time.Time
 	suppressed bool
 	agents     []*pretendedAgent
 	offered    int
@@ -99,7 +99,7 @@ func (p *pretended) run(d time.Duration) {
 		}
 		events := p.inbox
 		p.inbox = nil
-		decision := p.core.Step(p.now, p.rnd, events)
+		decision := p.core.Step(Now{Wall: p.now, Elapsed: p.now.Sub(p.began)}, p.rnd, events)
 		for _, call := range decision.Calls {
 			p.take(call)
 		}
@@ -110,8 +110,8 @@ func (p *pretended) run(d time.Duration) {
 		if !p.revivedAt.IsZero() {
 			next = min(next, p.revivedAt.Add(p.answers).Sub(p.now))
 		}
-		if !decision.Wake.IsZero() {
-			next = min(next, decision.Wake.Sub(p.now))
+		if decision.Wake > 0 {
+			next = min(next, decision.Wake-p.now.Sub(p.began))
 		}
 		if len(p.inbox) > 0 {
 			next = 0
@@ -251,6 +251,7 @@ func newPretendedCluster(b testing.TB, agents int, size app.Resources, n int, ch
 		change(i, &j)
 		stored.Entries = append(stored.Entries, registry.Entry{Path: under(pathJobs, j.JobName), Value: encode(j)})
 	}
+	p.began = p.now
 	if err := p.core.Load(p.now, stored); err != nil {
 		b.Fatal(err)
 	}

@@ -169,7 +169,7 @@ func TestT7ANewMasterMayKnowNothingOfTheRemoval(t *testing.T) {
 	if _, launched := s.launchedWithin(10*time.Minute, "S1", cluster.Gone); launched {
 		t.Fatal("launched beside what may run")
 	}
-	if x, err := s.core.Explain("my_job", s.now); err != nil || !strings.Contains(x.Waiting[0].Reason, "the master that removed it leads no more") || !strings.Contains(x.Waiting[0].Reason, "/forget") {
+	if x, err := s.core.Explain("my_job"); err != nil || !strings.Contains(x.Waiting[0].Reason, "the master that removed it leads no more") || !strings.Contains(x.Waiting[0].Reason, "/forget") {
 		t.Errorf("%+v, %v", x, err)
 	}
 	s.step(ForgetRequested{Token: 3, TaskID: l.TaskID})
@@ -334,7 +334,7 @@ func TestT6TheFirstNeedOfANewLeaderRevives(t *testing.T) {
 		if s.now.After(fire) {
 			t.Fatal("a fire is due, and nothing was asked for")
 		}
-		s.now = s.last.Wake
+		s.now = s.wake()
 		s.step()
 	}
 	s.now = fire.Add(time.Second)
@@ -403,7 +403,7 @@ func (s *scarceCluster) play(d time.Duration) {
 	for i := 0; i < int(d/tick); i++ {
 		for end := s.now.Add(tick); s.now.Before(end); s.hear() {
 			next := end
-			if wake := s.last.Wake; wake.After(s.now) && wake.Before(end) {
+			if wake := s.wake(); wake.After(s.now) && wake.Before(end) {
 				next = wake
 			}
 			s.now = next
@@ -482,7 +482,7 @@ func TestWhatDoesNotFitHoldsNoOffers(t *testing.T) {
 			if s.declines > 150 {
 				t.Errorf("%d times given back", s.declines)
 			}
-			if x, err := s.core.Explain("my_job", s.now); err != nil || !strings.Contains(x.Waiting[0].Reason, "short by") {
+			if x, err := s.core.Explain("my_job"); err != nil || !strings.Contains(x.Waiting[0].Reason, "short by") {
 				t.Errorf("%+v, %v", x.Waiting[0], err)
 			}
 			// What fits and begins to wait gets its offers at once.

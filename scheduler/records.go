@@ -13,7 +13,7 @@ import (
 // jobRecord is what is kept of a job beside its document (rule F2).
 type jobRecord struct {
 	Schedule string    `json:"schedule"`
-	Inactive      bool      `json:"off,omitempty"`
+	Inactive bool      `json:"off,omitempty"`
 	Since    time.Time `json:"since"`
 	// Fires are those that became no run.
 	Fires fireCounts `json:"fires,omitzero"`
@@ -22,18 +22,18 @@ type jobRecord struct {
 // dirtySet is what a step changed and has to write.
 type dirtySet struct {
 	cursor, counter, framework bool
-	ourFramework             bool
-	importing                time.Time
-	jobs                     map[string]bool
-	execs                    map[string]*execution
-	gone                     []*execution
-	executors                map[string]bool
-	orphans                   map[string]bool
-	keys                     map[string]bool
-	starts                   map[string]bool
-	unnamedChunks                  []string // chunks that no header names
-	done                     []string // what was imported from the original
-	oldFramework             string
+	ourFramework               bool
+	importing                  time.Time
+	jobs                       map[string]bool
+	execs                      map[string]*execution
+	gone                       []*execution
+	executors                  map[string]bool
+	orphans                    map[string]bool
+	keys                       map[string]bool
+	starts                     map[string]bool
+	unnamedChunks              []string // chunks that no header names
+	done                       []string // what was imported from the original
+	oldFramework               string
 }
 
 func (d *dirtySet) reset() {
@@ -42,7 +42,7 @@ func (d *dirtySet) reset() {
 
 func (d *dirtySet) job(name string)    { d.jobs[name] = true }
 func (d *dirtySet) executor(id string) { d.executors[id] = true }
-func (d *dirtySet) orphan(id string)    { d.orphans[id] = true }
+func (d *dirtySet) orphan(id string)   { d.orphans[id] = true }
 
 func (d *dirtySet) header(e *execution) {
 	e.dirty = true
@@ -84,7 +84,7 @@ func (c *Core) write() {
 		}
 	}
 	if d.oldFramework != "" {
-		put(under(pathOldFramework, d.oldFramework), c.now)
+		put(under(pathOldFramework, d.oldFramework), c.wall)
 	}
 	if d.framework || d.ourFramework {
 		// Before the id itself: one without this mark would be taken for another's (rule T8).

@@ -2,7 +2,6 @@ package scheduler
 
 import (
 	"reflect"
-	"time"
 
 	"github.com/elasticjob-go/elasticjob/registry"
 )
@@ -12,13 +11,13 @@ import (
 // else may have changed: documents of apps and jobs and their disabled marks. What the
 // core knows already, such as its own commits, gives none. A document that can't be
 // used, or not be read, leaves the last good one in force ([D15]). A mark that can't be read is one.
-func (c *Core) Reloaded(path string, entry registry.Entry, found bool, now time.Time) []Event {
+func (c *Core) Reloaded(path string, entry registry.Entry, found bool) []Event {
 	dir, name := splitPath(path)
 	switch dir {
 	case pathApps:
 		return c.reloadedApp(path, name, entry, found)
 	case pathJobs:
-		return c.reloadedJob(path, name, entry, found, now.UTC())
+		return c.reloadedJob(path, name, entry, found)
 	case pathAppDisabled, pathJobDisabled:
 		return c.reloadedMark(path, entry, found)
 	}
@@ -43,7 +42,7 @@ func (c *Core) reloadedApp(path, name string, entry registry.Entry, found bool) 
 	return []Event{AppChanged{Name: name, Config: &cfg, Version: entry.Version, Disabled: c.marked[under(pathAppDisabled, name)], Notes: notes}}
 }
 
-func (c *Core) reloadedJob(path, name string, entry registry.Entry, found bool, now time.Time) []Event {
+func (c *Core) reloadedJob(path, name string, entry registry.Entry, found bool) []Event {
 	j := c.jobs[name]
 	if !found {
 		if (j == nil || j.cfg == nil) && !c.hasFault(path) {
@@ -51,7 +50,7 @@ func (c *Core) reloadedJob(path, name string, entry registry.Entry, found bool, 
 		}
 		return []Event{JobChanged{Name: name, Disabled: c.marked[under(pathJobDisabled, name)]}}
 	}
-	cfg, notes, err := c.readJob(name, entry, now)
+	cfg, notes, err := c.readJob(name, entry, c.wall)
 	if err != nil {
 		return c.reloadedFault(path, entry, err)
 	}

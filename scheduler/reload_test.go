@@ -23,7 +23,7 @@ func (s *stage) edited(path, value string, version int64) []Event {
 	} else {
 		s.stored[path] = []byte(value)
 	}
-	events := s.core.Reloaded(path, entry, value != "", s.now)
+	events := s.core.Reloaded(path, entry, value != "")
 	s.step(events...)
 	return events
 }
@@ -66,7 +66,7 @@ func TestChangesFromOutsideAreTakenOver(t *testing.T) {
 			t.Error("the same fault is told twice")
 		}
 		told := func() string {
-			x, err := s.core.Explain("my_job", s.now)
+			x, err := s.core.Explain("my_job")
 			if err != nil || len(x.NextFires) == 0 {
 				t.Fatalf("the last good document is not in force: %+v, %v", x, err)
 			}
@@ -110,7 +110,7 @@ func TestChangesFromOutsideAreTakenOver(t *testing.T) {
 		if why := s.core.inactiveReason(s.core.jobs["my_job"]); !strings.Contains(why, "not registered") {
 			t.Errorf("a deleted app: %s", why)
 		}
-		if events := s.core.Reloaded("/config/app/nobody", registry.Entry{}, false, s.now); events != nil {
+		if events := s.core.Reloaded("/config/app/nobody", registry.Entry{}, false); events != nil {
 			t.Errorf("nothing was there and is gone: %+v", events)
 		}
 	}
@@ -209,7 +209,7 @@ func TestMaintenanceKeepsNewTasksAway(t *testing.T) {
 			Resources: cluster.Resources(app.NewResources(8, 8000)), Unavailable: s.now.Add(begins)}}}))
 	}
 	offer("S1", 30*time.Minute)
-	x, err := s.core.Explain("my_job", s.now)
+	x, err := s.core.Explain("my_job")
 	if err != nil || len(s.accepts) > 0 || len(x.Waiting) != 1 || !strings.Contains(x.Waiting[0].Reason, "its maintenance begins at 2026-11-21T08:30:00Z") {
 		t.Fatalf("placed, or explain names another reason: %+v, %v", x.Waiting, err)
 	}
@@ -217,7 +217,7 @@ func TestMaintenanceKeepsNewTasksAway(t *testing.T) {
 		t.Errorf("its offer is of no use and is held: %+v", s.last.Calls)
 	}
 	offer("S1", -time.Minute)
-	if x, _ = s.core.Explain("my_job", s.now); !strings.Contains(x.Waiting[0].Reason, "in maintenance since") {
+	if x, _ = s.core.Explain("my_job"); !strings.Contains(x.Waiting[0].Reason, "in maintenance since") {
 		t.Errorf("begun: %s", x.Waiting[0].Reason)
 	}
 	offer("S2", 2*time.Hour)
@@ -238,7 +238,7 @@ func TestF1TheMarkNeverGoesBack(t *testing.T) {
 	s.opt.FiresPerStep = 1
 	core := s.load()
 	for range 5 {
-		for _, w := range core.Step(s.now, rand.NewPCG(1, 2), nil).Writes {
+		for _, w := range core.Step(s.clocks(), rand.NewPCG(1, 2), nil).Writes {
 			if w.Path == pathCursor {
 				t.Errorf("a new leader writes the mark %s over %s, with no new fire", w.Value, want)
 			}
@@ -263,7 +263,7 @@ func TestL2AReasonGoesWithItsReservation(t *testing.T) {
 	}
 	s.step(TriggerRequested{Token: 2, Job: "small"})
 	reason := func() string {
-		x, err := s.core.Explain("small", s.now)
+		x, err := s.core.Explain("small")
 		if err != nil || len(x.Waiting) != 1 {
 			t.Fatalf("%+v, %v", x, err)
 		}

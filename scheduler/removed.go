@@ -24,7 +24,7 @@ const (
 	// formerAgentsEvery is how often it is asked whether the agents of such ghosts are registered, and
 	// hereGap how far apart two signs of it may be, so that one which was away meanwhile begins anew.
 	formerAgentsEvery = 20 * time.Second
-	registeredGap   = time.Minute
+	registeredGap     = time.Minute
 )
 
 // frameworkRemoved: the id was torn down, by that master, if it is known (rule T7).
@@ -93,7 +93,9 @@ func (c *Core) orphanUnknownTask(f *unknownTask) {
 }
 
 // ofFormerFramework reports whether a ghost is of a framework id that is no longer ours.
-func (c *Core) ofFormerFramework(g *orphan) bool { return g.Framework != "" && g.Framework != c.frameworkID }
+func (c *Core) ofFormerFramework(g *orphan) bool {
+	return g.Framework != "" && g.Framework != c.frameworkID
+}
 
 // finishCutRemoval finishes, after a load, what a removal's cut off write left: the ghost was
 // written, its shard not (rule T5).
@@ -119,7 +121,7 @@ func (c *Core) masterOfRemoved() {
 // question about a task that is invented.
 func (c *Core) askAboutFormerAgents() {
 	s := &c.session
-	if !s.open || c.now.Before(s.agentsAskedAt.Add(formerAgentsEvery)) && !s.agentsAskedAt.After(c.now) {
+	if !s.open || c.now.Before(s.agentsAskedAt.Add(formerAgentsEvery)) {
 		return
 	}
 	var refs []cluster.TaskRef
@@ -167,7 +169,7 @@ func (c *Core) agentStillRegistered(agentID string) {
 		return
 	}
 	a := c.agent(agentID)
-	if a.registeredSince.IsZero() || c.now.Sub(a.registeredSeen) > registeredGap || a.registeredSeen.After(c.now) {
+	if a.registeredSince.IsZero() || c.now.Sub(a.registeredSeen) > registeredGap {
 		a.registeredSince = c.now
 	}
 	a.registeredSeen = c.now

@@ -20,7 +20,7 @@ type reservation struct {
 
 // expired reports whether the reservation has had its time.
 func (r *reservation) expired(now time.Time, beyond time.Duration) bool {
-	return !now.Before(r.until) || now.Before(r.since) || !r.drained.IsZero() && (!now.Before(r.drained.Add(beyond)) || now.Before(r.drained))
+	return !now.Before(r.until) || !r.drained.IsZero() && !now.Before(r.drained.Add(beyond))
 }
 
 // noteDrained looks whether a task of ours is left on the reserved agents.
@@ -110,10 +110,6 @@ func (c *Core) reserve() {
 	for _, e := range c.launchable {
 		if e.launched() {
 			continue // single shards need no room of their own
-		}
-		if e.Made.After(c.now) { // the clock has stepped back since: it waits from now
-			e.Made = c.now
-			c.dirty.header(e)
 		}
 		if wait := e.Made.Add(c.opt.ReserveAfter); wait.After(c.now) {
 			if looked == 0 {

@@ -83,7 +83,7 @@ func TestD15AFaultyAppDocumentKillsNothing(t *testing.T) {
 	if got := calls[CallKill](s.last); len(got) > 0 {
 		t.Fatalf("%d kills", len(got))
 	}
-	x, err := s.core.Explain("my_job", s.now)
+	x, err := s.core.Explain("my_job")
 	if err != nil || len(x.Running) != 3 {
 		t.Fatalf("%+v, %v", x, err)
 	}
@@ -121,7 +121,7 @@ func TestK2TheFirstFireOfARegisteredAgainJobWaitsForTheOldTasks(t *testing.T) {
 	s.apply(s.core.planDeregisterJob("my_job"))
 	s.job(everyFiveSeconds)
 	s.until(6 * time.Second)
-	x, err := s.core.Explain("my_job", s.now)
+	x, err := s.core.Explain("my_job")
 	if err != nil || len(x.Waiting) == 0 || !strings.Contains(x.Waiting[0].Reason, "ended first") {
 		t.Fatalf("%+v, %v", x, err)
 	}
@@ -316,7 +316,7 @@ func TestL6AnAgentWhereTheExecutorFailsIsAvoidedThenGivenUp(t *testing.T) {
 		if i == 0 {
 			s.until(300 * time.Millisecond)
 			s.offer("S1", 8, 8192)
-			x, err := s.core.Explain("my_job", s.now)
+			x, err := s.core.Explain("my_job")
 			if err != nil || len(s.accepts) > 0 || len(x.Waiting) != 1 || !strings.Contains(x.Waiting[0].Reason, "failed to start there") {
 				t.Fatalf("%+v, %v", x, err)
 			}
@@ -335,7 +335,7 @@ func TestK1AKillIsRepeatedThoughTheClockSteppedBack(t *testing.T) {
 	s.run(s.start(8))
 	s.now = s.now.Add(time.Hour)
 	s.apply(s.core.planDisableJob("my_job", true))
-	s.now = s.now.Add(-time.Hour)
+	s.skew += -time.Hour
 	n := 0
 	for range 60 {
 		n += len(calls[CallKill](s.after(10 * time.Second)))
@@ -402,7 +402,7 @@ func TestE5AGhostBlocksUntilItIsForgotten(t *testing.T) {
 	s.until(11 * time.Minute)
 	s.trigger()
 	s.offer("S2", 8, 8192)
-	x, err := s.core.Explain("my_job", s.now)
+	x, err := s.core.Explain("my_job")
 	if err != nil || len(s.accepts) > 0 || len(x.Waiting) != 1 || !strings.Contains(x.Waiting[0].Reason, "/forget") {
 		t.Fatalf("%+v, %v", x, err)
 	}
@@ -468,7 +468,7 @@ func TestF8ABackoffSurvivesARestart(t *testing.T) {
 	s.run(l)
 	s.update(l[0], cluster.Failed)
 	s.restart()
-	if wake := s.last.Wake; wake.IsZero() || wake.Sub(s.now) > s.opt.BackoffFirst {
+	if wake := s.wake(); wake.IsZero() || wake.Sub(s.now) > s.opt.BackoffFirst {
 		t.Fatalf("wakes at %s, not when the shard may be tried again", wake)
 	}
 	s.until(250 * time.Millisecond)
@@ -485,13 +485,13 @@ func TestF4NoFiresWhileTheClockIsBehind(t *testing.T) {
 	s.job(everyFiveSeconds, withMisfire)
 	s.until(11 * time.Second)
 	made := s.core.Stats().Fires
-	s.now = s.now.Add(-time.Hour)
+	s.skew += -time.Hour
 	s.step()
 	s.until(30 * time.Minute)
 	if got := s.core.Stats().Fires; got != made {
 		t.Fatalf("%d fires made behind the mark", got-made)
 	}
-	x, err := s.core.Explain("my_job", s.now)
+	x, err := s.core.Explain("my_job")
 	if err != nil || len(x.Notes) == 0 || !strings.Contains(x.Notes[0], "clock") {
 		t.Fatalf("explain does not speak of the clock: %+v, %v", x, err)
 	}

@@ -264,7 +264,7 @@ func (s *scene) cmdOffer(w *words) error {
 	in, err := time.ParseDuration(goes)
 	s.offerN++
 	s.tell(s.step(s.told(cluster.Offers{Offers: []cluster.Offer{{ID: fmt.Sprintf("O%d", s.offerN), AgentID: agent, Hostname: agent, AgentURL: "http://" + agent + ":5051",
-		Resources: cluster.Resources(app.NewResources(cpus, mem)), ExecutorIDs: runs, Unavailable: s.now.Add(in)}}})))
+		Resources: cluster.Resources(app.NewResources(cpus, mem)), ExecutorIDs: runs, Unavailable: s.wall().Add(in)}}})))
 	return err
 }
 
@@ -306,7 +306,7 @@ func (s *scene) taskID(name string) string {
 func (s *scene) cmdUpdate(w *words) error {
 	id := s.taskID(w.next())
 	state := cluster.State(w.next())
-	u := cluster.Update{TaskID: id, AgentID: w.option("on", "S1"), State: state, Message: w.option("message", ""), Timestamp: s.now}
+	u := cluster.Update{TaskID: id, AgentID: w.option("on", "S1"), State: state, Message: w.option("message", ""), Timestamp: s.wall()}
 	if l, ok := s.tasks[s.names[id]]; ok {
 		parsed, err := jobs.ParseTaskID(id)
 		if err != nil {
@@ -350,7 +350,7 @@ func (s *scene) cmdUpdate(w *words) error {
 		s.lastUUID[id] = u.UUID
 	}
 	if state == cluster.Unreachable {
-		u.UnreachableSince = s.now
+		u.UnreachableSince = s.wall()
 	}
 	return s.steps(s.told(u))
 }
@@ -383,7 +383,7 @@ func (s *scene) cmdWait(w *words) error {
 	s.stamped = true
 	defer func() { s.stamped = false }()
 	for range 100_000 {
-		wake := s.last.Wake
+		wake := s.wake()
 		if wake.IsZero() || wake.After(end) {
 			s.now = end
 			return s.steps()
@@ -398,7 +398,7 @@ func (s *scene) cmdWait(w *words) error {
 }
 
 func (s *scene) cmdClock(w *words) error {
-	s.now = s.now.Add(w.duration())
+	s.skew += w.duration()
 	return s.steps()
 }
 
@@ -410,7 +410,8 @@ func (s *scene) crash() error {
 	}
 	s.accepts = slices.Delete(s.accepts, 0, len(s.accepts))
 	s.core = NewCore(s.opt)
-	if err := s.core.Load(s.now, Stored{entries}); err != nil {
+	s.loaded, s.began = s.now, s.wall()
+	if err := s.core.Load(s.wall(), Stored{entries}); err != nil {
 		return err
 	}
 	return s.steps()
@@ -430,7 +431,7 @@ func (s *scene) cmdOption(w *words) error {
 }
 
 func (s *scene) cmdExplain(w *words) error {
-	x, err := s.core.Explain(w.next(), s.now)
+	x, err := s.core.Explain(w.next())
 	if refused := (*Error)(nil); errors.As(err, &refused) {
 		s.say("refused (%s): %s", refused.Code, refused.Message)
 		return nil
@@ -462,11 +463,11 @@ func (s *scene) cmdAnswered(w *words) error {
 			return fmt.Errorf("nothing was asked about agent %s", agent)
 		}
 		return s.steps(s.told(cluster.Update{TaskID: question, AgentID: agent, State: state, Source: cluster.FromMaster,
-			Reason: "REASON_RECONCILIATION", Timestamp: s.now}))
+			Reason: "REASON_RECONCILIATION", Timestamp: s.wall()}))
 	}
 	if s.core.takeover == nil || s.core.takeover.question == "" {
 		return errors.New("no question is open")
 	}
 	return s.steps(s.told(cluster.Update{TaskID: s.core.takeover.question, State: cluster.Unknown, Source: cluster.FromMaster,
-		Reason: "REASON_RECONCILIATION", Timestamp: s.now}))
+		Reason: "REASON_RECONCILIATION", Timestamp: s.wall()}))
 }

@@ -53,7 +53,7 @@ func (s *scene) Said() string {
 
 func (s *scene) say(format string, args ...any) {
 	if s.stamped {
-		s.out.WriteString(s.now.Format("15:04:05.999") + " ")
+		s.out.WriteString(s.wall().Format("15:04:05.999") + " ")
 	}
 	s.out.WriteString(s.inWords(fmt.Sprintf(format, args...)) + "\n")
 }

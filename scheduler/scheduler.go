@@ -67,10 +67,10 @@ const (
 type Scheduler struct {
 	opt Options
 
-	mu    sync.RWMutex
+	mu     sync.RWMutex
 	runner *termRunner // the present term's, or nil
-	why   string // why there is none
-	lost  bool   // and will be none: the registry can't be used any more
+	why    string      // why there is none
+	lost   bool        // and will be none: the registry can't be used any more
 
 	taking   atomic.Int64 // the number of the term that is being begun or led, else 0
 	namesake atomic.Bool  // another process leads under our own address
@@ -256,7 +256,7 @@ func (s *Scheduler) ForgetTask(ctx context.Context, taskID string) error {
 
 // Explain says what a job is doing and why.
 func (s *Scheduler) Explain(ctx context.Context, job string) (Explanation, error) {
-	return read(ctx, s, func(c *Core) (Explanation, error) { return c.Explain(job, s.opt.Clock()) })
+	return read(ctx, s, func(c *Core) (Explanation, error) { return c.Explain(job) })
 }
 
 // Execution returns an execution that lives or is among the last that ended.

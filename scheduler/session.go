@@ -18,7 +18,7 @@ type sessionState struct {
 	began    time.Time
 	masterID string
 	reason   string // why there is none
-	loggedAt   time.Time
+	loggedAt time.Time
 
 	reconcileAt   time.Time // the next periodic reconciliation
 	askAgainAt    time.Time // the next question about tasks not yet known
@@ -45,7 +45,7 @@ func (s *sessionState) wake() time.Time {
 // fenced commit; thrown out while the term holds: again, with backoff).
 func (c *Core) subscribe() {
 	s := &c.session
-	if s.open || s.asked || c.now.Before(s.notUntil) && s.notUntil.Sub(c.now) <= c.opt.SubscribeMost {
+	if s.open || s.asked || c.now.Before(s.notUntil) {
 		return
 	}
 	s.number++
@@ -116,7 +116,7 @@ func (c *Core) sessionEnded(e SessionEnded) {
 	if s.open {
 		by = s.masterID // it said so on its own stream
 	}
-	news := s.tries <= triesLogged || !alike(s.reason, e.Reason) || c.now.Sub(s.loggedAt) >= logAgainAfter || s.loggedAt.After(c.now)
+	news := s.tries <= triesLogged || !alike(s.reason, e.Reason) || c.now.Sub(s.loggedAt) >= logAgainAfter
 	s.open, s.asked, s.reason = false, false, e.Reason
 	c.pool.Clear()
 	if news {
@@ -130,7 +130,7 @@ func (c *Core) sessionEnded(e SessionEnded) {
 
 // While nothing changes, so many tries are told of, and then one in so long a time.
 const (
-	triesLogged = 3
+	triesLogged   = 3
 	logAgainAfter = time.Minute
 )
 
@@ -172,7 +172,7 @@ func (c *Core) reconcileDue() {
 		return
 	}
 	c.askAboutAgentsBack()
-	if !c.now.Before(s.reconcileAt) || s.reconcileAt.Sub(c.now) > c.opt.ReconcileEvery {
+	if !c.now.Before(s.reconcileAt) {
 		first := s.reconcileAt.Equal(s.began)
 		s.reconcileAt = c.now.Add(c.opt.ReconcileEvery)
 		c.askAbout(func(*shard) bool { return true })
@@ -183,7 +183,7 @@ func (c *Core) reconcileDue() {
 		}
 		return
 	}
-	if s.askAgainAt.IsZero() || c.now.Before(s.askAgainAt) && s.askAgainAt.Sub(c.now) <= c.opt.ReconcileEvery {
+	if s.askAgainAt.IsZero() || c.now.Before(s.askAgainAt) {
 		return
 	}
 	if c.askAbout(func(s *shard) bool { return !s.known }) == 0 {

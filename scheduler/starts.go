@@ -83,7 +83,7 @@ func (c *Core) forgetStartFailureLater(appName, agent string, t *startFailure) {
 	c.timers.at(t.Since.Add(agentKept), func(now time.Time) {
 		switch a := c.apps[appName]; {
 		case a == nil || a.starts[agent] != t:
-		case now.Sub(t.Since) < agentKept: // the clock has stepped back
+		case now.Sub(t.Since) < agentKept: // it has failed again since
 			c.forgetStartFailureLater(appName, agent, t)
 		default:
 			c.forgetStartFailure(a, agent)
@@ -96,6 +96,7 @@ func (c *Core) loadStartFailure(e registry.Entry) error {
 	if err := json.Unmarshal(e.Value, &t); err != nil {
 		return err
 	}
+	c.clampLoaded(0, &t.Since)
 	_, key := splitPath(e.Path)
 	name, agent, _ := strings.Cut(key, "@-@")
 	c.loadedStartFailures = append(c.loadedStartFailures, loadedStartFailure{name, agent, &t})
@@ -148,8 +149,8 @@ func (c *Core) avoid(appName string, going map[string]string) map[string]string 
 		if agent == everyAgent {
 			continue // see packageWaits
 		}
-		if until := t.until(); stillWaits(until, c.now, startBackoff) {
-			out[agent] = fmt.Sprintf("the app's executor failed to start there %s, last: %s; tried again at %s", counted(t.Tries, "time"), t.Reason, until.Format(time.TimeOnly))
+		if until := t.until(); until.After(c.now) {
+			out[agent] = fmt.Sprintf("the app's executor failed to start there %s, last: %s; tried again at %s", counted(t.Tries, "time"), t.Reason, c.shown(until).Format(time.TimeOnly))
 		}
 	}
 	maps.Copy(out, going)
@@ -161,8 +162,8 @@ const maintenanceSoon = time.Hour
 
 // inMaintenance reports whether an agent's maintenance has begun or begins soon.
 func (c *Core) inMaintenance(a *agentState) bool {
-	return a != nil && !a.maintenanceStart.IsZero() && !a.maintenanceStart.After(c.now.Add(maintenanceSoon)) &&
-		(a.maintenanceEnd.IsZero() || a.maintenanceEnd.After(c.now)) // a schedule may stand long after its window
+	return a != nil && !a.maintenanceStart.IsZero() && !a.maintenanceStart.After(c.wall.Add(maintenanceSoon)) &&
+		(a.maintenanceEnd.IsZero() || a.maintenanceEnd.After(c.wall)) // a schedule may stand long after its window
 }
 
 // agentsInMaintenance are the agents whose maintenance begins soon, with the reason for people.
@@ -181,7 +182,7 @@ func (c *Core) agentsInMaintenance() map[string]string {
 			out = map[string]string{}
 		}
 		out[id] = "its maintenance begins at " + a.maintenanceStart.UTC().Format(time.RFC3339)
-		if !a.maintenanceStart.After(c.now) {
+		if !a.maintenanceStart.After(c.wall) {
 			out[id] = "it is in maintenance since " + a.maintenanceStart.UTC().Format(time.RFC3339)
 		}
 		if !a.maintenanceEnd.IsZero() {

@@ -92,7 +92,7 @@ func (c *Core) takeOver() {
 		c.takenOver()
 		return
 	}
-	if c.now.Before(t.askAt) && t.askAt.Sub(c.now) <= askMost {
+	if c.now.Before(t.askAt) {
 		return
 	}
 	t.askAt = c.now.Add(backoff(c.opt.ReconcileFirst, askMost, t.tries))
@@ -114,9 +114,6 @@ func (c *Core) takeOver() {
 // killUnknownTask sends a kill again, or gives a task up that is unreachable for too long
 // (rules E4, E5).
 func (c *Core) killUnknownTask(f *unknownTask) {
-	if f.unreachable.After(c.now) {
-		f.unreachable = c.now // the clock has stepped back since
-	}
 	if !f.unreachable.IsZero() && c.now.Sub(f.unreachable) >= c.opt.UnreachableLost {
 		delete(c.takeover.unknown, f.id)
 		detail := "a task of another scheduler; its agent does not answer"
@@ -155,10 +152,7 @@ func (c *Core) takeoverUpdate(u cluster.Update) {
 			f = c.addUnknownTask(u)
 		}
 		if f.unreachable.IsZero() {
-			f.unreachable = c.now
-			if since := u.UnreachableSince; !since.IsZero() && since.Before(c.now) {
-				f.unreachable = since
-			}
+			f.unreachable = c.sinceReported(u.UnreachableSince)
 			c.wakeAt(f.unreachable.Add(c.opt.UnreachableLost))
 		}
 	case u.State.Terminal(), u.State == cluster.Unknown:

@@ -80,7 +80,7 @@ func TestT8AForeignFrameworkIsTakenOverBeforeAnythingIsLaunched(t *testing.T) {
 	if asked < 10 || asked > 20 {
 		t.Errorf("asked %d times in ten minutes", asked)
 	}
-	if x, err := s.core.Explain("plain_job", s.now); err != nil || len(x.Waiting) != 3 || !strings.Contains(x.Waiting[0].Reason, "has not told yet") {
+	if x, err := s.core.Explain("plain_job"); err != nil || len(x.Waiting) != 3 || !strings.Contains(x.Waiting[0].Reason, "has not told yet") {
 		t.Errorf("explain: %+v, %v", x, err)
 	}
 	running := func(state cluster.State) Event {
@@ -90,7 +90,7 @@ func TestT8AForeignFrameworkIsTakenOverBeforeAnythingIsLaunched(t *testing.T) {
 	if kills := calls[CallKill](s.last); len(kills) != 1 || kills[0].Kill.TaskID != foreign {
 		t.Fatalf("kills: %+v", kills)
 	}
-	if x, _ := s.core.Explain("plain_job", s.now); !strings.Contains(x.Waiting[0].Reason, foreign) {
+	if x, _ := s.core.Explain("plain_job"); !strings.Contains(x.Waiting[0].Reason, foreign) {
 		t.Errorf("explain names no task: %s", x.Waiting[0].Reason)
 	}
 	s.answer(first)
@@ -149,7 +149,7 @@ func TestT8AForeignTaskThatIsUnreachableIsGivenUp(t *testing.T) {
 	if s.core.orphans[foreign] == nil || s.stored["/state/running/plain_job/plain_job@-@1"] != nil || s.stored["/state/running/plain_job"] != nil {
 		t.Error("no ghost remembers the task, or its entry is still there")
 	}
-	if x, _ := s.core.Explain("plain_job", s.now); !strings.Contains(x.Waiting[0].Reason, "may still run") {
+	if x, _ := s.core.Explain("plain_job"); !strings.Contains(x.Waiting[0].Reason, "may still run") {
 		t.Errorf("explain: %+v", x.Waiting)
 	}
 }
@@ -240,7 +240,7 @@ func TestT5TheImportMayBeCutOffAnywhere(t *testing.T) {
 		s := newStage(t)
 		s.original(nodes)
 		core := s.load()
-		d := core.Step(s.now, s.rnd, nil)
+		d := core.Step(s.clocks(), s.rnd, nil)
 		if cut > len(d.Writes) {
 			break
 		}

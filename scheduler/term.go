@@ -27,11 +27,12 @@ func (s *Scheduler) beginTerm(ctx context.Context) (*termRunner, error) {
 		stored.Entries = append(stored.Entries, entries...)
 	}
 	core := NewCore(s.opt.Core)
-	if err := core.Load(s.opt.Clock(), stored); err != nil {
+	began := s.opt.Clock()
+	if err := core.Load(began, stored); err != nil {
 		return nil, errors.Join(err, resign(term))
 	}
 	s.opt.Logger.Info("leading", "term", term.Number(), "apps", len(core.apps), "jobs", len(core.jobs), "executions", len(core.executions))
-	return newTermRunner(s, term, core), nil
+	return newTermRunner(s, term, core, began), nil
 }
 
 func resign(term registry.Term) error {

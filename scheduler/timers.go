@@ -31,14 +31,6 @@ func (t *timers) run(now time.Time) {
 	}
 }
 
-// shift brings all looks forward by how far the clock has stepped back: what was
-// to be looked at in a minute still is.
-func (t *timers) shift(by time.Duration) {
-	for i := range t.heap {
-		t.heap[i].at = t.heap[i].at.Add(-by)
-	}
-}
-
 func (t *timers) next() (time.Time, bool) {
 	if len(t.heap) == 0 {
 		return time.Time{}, false

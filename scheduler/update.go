@@ -82,7 +82,7 @@ func (c *Core) update(u cluster.Update) {
 			s.Away = true
 			c.dirty.shard(ref.exec, ref.index)
 		}
-		c.unreachable(ref, since)
+		c.unreachable(ref, c.sinceReported(since))
 	case cluster.Unknown:
 		c.unknown(ref, u)
 	default:
@@ -151,7 +151,7 @@ func (c *Core) alive(ref taskRef, u cluster.Update) {
 func (c *Core) timeOf(u cluster.Update) time.Time {
 	// JSON holds no other year.
 	if u.Timestamp.IsZero() || u.Timestamp.Year() < 1 || u.Timestamp.Year() > 9998 {
-		return c.now
+		return c.wall
 	}
 	return u.Timestamp.UTC()
 }
@@ -163,10 +163,7 @@ func (c *Core) unreachable(ref taskRef, since time.Time) {
 	if !s.Unreachable.IsZero() {
 		return
 	}
-	if since.IsZero() || since.After(c.now) {
-		since = c.now
-	}
-	s.Unreachable = since.UTC()
+	s.Unreachable = since
 	c.dirty.shard(ref.exec, ref.index)
 	c.note(Note{Kind: NoteTaskUnreachable, Job: ref.exec.Job, Execution: ref.exec.ID, Task: s.TaskID, Detail: "agent " + s.Agent + " does not answer", Problem: true})
 }
@@ -219,7 +216,7 @@ func (c *Core) terminal(ref taskRef, u cluster.Update) {
 		}
 	}
 	if u.State == cluster.Unreachable || u.State == cluster.Unknown {
-		s.Complete = c.now
+		s.Complete = c.wall
 	}
 	c.endAttempt(ref, classify(s, u, c.heard(s)))
 	if u.Reason == cluster.ReasonAgentRemoved && s.State == Waiting {
@@ -389,10 +386,6 @@ func (c *Core) sweepOrphan(g *orphan) {
 	}
 	if g.Away.IsZero() || !c.session.open || !g.known {
 		return
-	}
-	if g.Away.After(c.now) { // the clock has stepped back since
-		g.Away = c.now
-		c.dirty.orphan(g.TaskID)
 	}
 	if c.now.Sub(g.Away) >= c.opt.UnreachableFailover {
 		g.Alive, g.Blocks, g.Away = false, false, time.Time{}

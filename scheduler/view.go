@@ -66,7 +66,7 @@ func (c *Core) notesOf(j *jobState) []string {
 		}
 	}
 	notes = append(notes, c.unreadableMarks(j)...)
-	if j.schedule != nil && j.schedule.Next(c.clock()).IsZero() {
+	if j.schedule != nil && j.schedule.Next(c.wall).IsZero() {
 		notes = append(notes, fmt.Sprintf("cron %q never fires (again): the job runs on trigger only", j.cfg.Cron))
 	}
 	if a != nil {
@@ -114,20 +114,13 @@ func (c *Core) neverFitsNote(job jobs.Config, a app.Config) string {
 	return fmt.Sprintf("no agent seen so far can hold one shard: it needs %s with its executor, the largest amounts seen are %s", need, most)
 }
 
-func (c *Core) clock() time.Time {
-	if c.lastStep.IsZero() {
-		return c.now
-	}
-	return c.lastStep
-}
-
-// Explain says of a job what it is doing and why. now is for the next fires.
-func (c *Core) Explain(name string, now time.Time) (Explanation, error) {
+// Explain says of a job what it is doing and why.
+func (c *Core) Explain(name string) (Explanation, error) {
 	j := c.jobs[name]
 	if j != nil && c.isFaulty(j) {
 		x := Explanation{JobName: name, State: "FAULTY", Notes: []string{c.inactiveReason(j)}, NextFires: []time.Time{}, Waiting: []WaitingView{}, Running: []RunningView{}}
 		for _, e := range j.queue {
-			c.explainExecution(&x, j, e, now)
+			c.explainExecution(&x, j, e)
 		}
 		return x, nil
 	}
@@ -139,7 +132,7 @@ func (c *Core) Explain(name string, now time.Time) (Explanation, error) {
 		x.Notes = append(x.Notes, fmt.Sprintf("the clock is behind the last fires made; none are made until it has passed %s", c.cursor.Time.Format(time.RFC3339)))
 	}
 	if j.schedule != nil && c.inactiveReason(j) == "" {
-		at := now
+		at := c.wall
 		if c.cursor.Time.After(at) {
 			at = c.cursor.Time
 		}
@@ -151,7 +144,7 @@ func (c *Core) Explain(name string, now time.Time) (Explanation, error) {
 		}
 	}
 	for _, e := range j.queue {
-		c.explainExecution(&x, j, e, now)
+		c.explainExecution(&x, j, e)
 	}
 	c.explainPast(&x, j)
 	if len(x.Running) > 0 && !c.session.open {
@@ -184,14 +177,14 @@ func (c *Core) jobState(j *jobState, x *Explanation) string {
 	return "READY"
 }
 
-func (c *Core) explainExecution(x *Explanation, j *jobState, e *execution, now time.Time) {
+func (c *Core) explainExecution(x *Explanation, j *jobState, e *execution) {
 	if !e.launched() {
 		reason, shards := c.waitReason(j, e), 1
 		if j.cfg != nil { // else nobody knows how many
 			shards = j.cfg.ShardingTotalCount
 		}
 		for item := range min(shards, explainItems) {
-			x.Waiting = append(x.Waiting, WaitingView{ExecutionID: e.ID, Item: item, Since: e.Made.Truncate(time.Millisecond), Reason: reason})
+			x.Waiting = append(x.Waiting, WaitingView{ExecutionID: e.ID, Item: item, Since: c.shown(e.Made).Truncate(time.Millisecond), Reason: reason})
 		}
 		return
 	}
@@ -199,10 +192,10 @@ func (c *Core) explainExecution(x *Explanation, j *jobState, e *execution, now t
 		s := &e.Shards[i]
 		switch {
 		case s.State == Waiting:
-			x.Waiting = append(x.Waiting, WaitingView{ExecutionID: e.ID, Item: s.Item, Since: s.WaitSince.Truncate(time.Millisecond), Reason: c.shardWaitReason(e, s, now)})
+			x.Waiting = append(x.Waiting, WaitingView{ExecutionID: e.ID, Item: s.Item, Since: c.shown(s.WaitSince).Truncate(time.Millisecond), Reason: c.shardWaitReason(e, s)})
 		case s.live():
-			x.Running = append(x.Running, RunningView{ExecutionID: e.ID, Item: s.Item, TaskID: s.TaskID, State: s.State, Agent: s.Agent, Since: s.Launched.Truncate(time.Millisecond)})
-			if why := runningNote(s); why != "" {
+			x.Running = append(x.Running, RunningView{ExecutionID: e.ID, Item: s.Item, TaskID: s.TaskID, State: s.State, Agent: s.Agent, Since: c.shown(s.Launched).Truncate(time.Millisecond)})
+			if why := c.runningNote(s); why != "" {
 				x.Notes = append(x.Notes, fmt.Sprintf("item %d: %s", s.Item, why))
 			}
 		}
@@ -212,12 +205,12 @@ func (c *Core) explainExecution(x *Explanation, j *jobState, e *execution, now t
 // explainItems bounds how many shards of one waiting execution are listed.
 const explainItems = 1000
 
-func runningNote(s *shard) string {
+func (c *Core) runningNote(s *shard) string {
 	switch {
 	case !s.KillSince.IsZero():
-		return "asked to end since " + s.KillSince.Format(time.RFC3339)
+		return "asked to end since " + c.shown(s.KillSince).Format(time.RFC3339)
 	case !s.Unreachable.IsZero():
-		return fmt.Sprintf("agent %s does not answer since %s", s.Agent, s.Unreachable.Format(time.RFC3339))
+		return fmt.Sprintf("agent %s does not answer since %s", s.Agent, c.shown(s.Unreachable).Format(time.RFC3339))
 	case !s.EndUnclear.IsZero():
 		return fmt.Sprintf("the cluster says %s without a cause; its agent has not said why yet", s.EndState)
 	}
@@ -241,7 +234,7 @@ func (c *Core) waitReason(j *jobState, e *execution) string {
 	return c.placeReason(e)
 }
 
-func (c *Core) shardWaitReason(e *execution, s *shard, now time.Time) string {
+func (c *Core) shardWaitReason(e *execution, s *shard) string {
 	if e.KillReason != "" {
 		return e.KillReason
 	}
@@ -253,8 +246,8 @@ func (c *Core) shardWaitReason(e *execution, s *shard, now time.Time) string {
 		return why
 	}
 	why := c.placeReason(e)
-	if stillWaits(s.NotBefore, now, c.opt.BackoffMost) {
-		why = "tried again at " + s.NotBefore.Format(time.RFC3339)
+	if s.NotBefore.After(c.now) {
+		why = "tried again at " + c.shown(s.NotBefore).Format(time.RFC3339)
 	}
 	if s.Cause != "" {
 		why += "; the last attempt: " + s.Cause

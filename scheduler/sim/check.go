@@ -411,7 +411,7 @@ func (c *checker) open() string {
 		}
 		text := fmt.Sprintf("execution %s is open", id)
 		if l := c.w.leading; l != nil && j.cfg != nil {
-			if x, err := l.core.Explain(e.Job, c.w.wall()); err == nil {
+			if x, err := l.core.Explain(e.Job); err == nil {
 				text += fmt.Sprintf("; explain: %s %q waiting %+v running %+v", x.State, x.Notes, x.Waiting[:min(len(x.Waiting), 2)], x.Running[:min(len(x.Running), 2)])
 			}
 		}
@@ -438,7 +438,7 @@ func (c *checker) starved() {
 		waits[id] = since
 		if most := w.longestWait(); w.now-since > most {
 			text := ""
-			if x, err := w.leading.core.Explain(e.Job, w.wall()); err == nil {
+			if x, err := w.leading.core.Explain(e.Job); err == nil {
 				text = fmt.Sprintf("%s %q waiting %+v", x.State, x.Notes, x.Waiting[:min(len(x.Waiting), 2)])
 			}
 			w.fail("L2 what the cluster can hold gets its turn", "execution %s waits for %s: %s", id, w.now-since, text)

@@ -281,7 +281,7 @@ func (c *checker) heldLong(l *leader) {
 		return
 	}
 	for _, e := range c.execs {
-		if waited := w.wall().Sub(e.Made); e.Settings == nil && e.Ended == 0 && (waited >= w.opt.ReserveAfter || waited < 0) {
+		if waited := l.termTime().Sub(e.Made); e.Settings == nil && e.Ended == 0 && (waited >= w.opt.ReserveAfter || waited < 0) {
 			if w.lastJump > 0 {
 				return // how long shards ran is reckoned with a clock that was set meanwhile
 			}

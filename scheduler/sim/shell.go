@@ -18,24 +18,26 @@ type leader struct {
 	core *scheduler.Core
 	rnd  rand.Source
 
-	inbox     []scheduler.Event
-	requests  []*request
-	busy      bool // a step or its commit and effects are under way
-	planned   bool // a turn is planned
-	wakeNo    int
-	dead      bool
-	paused    bool
-	held      []func() // what waits for the end of the pause
-	began     time.Duration
-	lastPause time.Duration
-	session   *session
-	token     uint64
-	asks      map[uint64]func(scheduler.Reply)
-	watch     watch
-	drained   bool
-	seen      int64    // the index of the last write that this process knows of
-	changed   []string // paths that others changed, to be read again
-	cutUntil  time.Duration
+	inbox      []scheduler.Event
+	requests   []*request
+	busy       bool // a step or its commit and effects are under way
+	planned    bool // a turn is planned
+	wakeNo     int
+	dead       bool
+	paused     bool
+	held       []func() // what waits for the end of the pause
+	began      time.Duration
+	loadedAt   time.Duration // the world's time and the wall clock's when the core was loaded
+	loadedWall time.Time
+	lastPause  time.Duration
+	session    *session
+	token      uint64
+	asks       map[uint64]func(scheduler.Reply)
+	watch      watch
+	drained    bool
+	seen       int64    // the index of the last write that this process knows of
+	changed    []string // paths that others changed, to be read again
+	cutUntil   time.Duration
 }
 
 // request is a change of configuration.
@@ -71,6 +73,7 @@ func (w *world) campaign(delay time.Duration) {
 		}
 		l.seen = has
 		w.check.documentsLoaded()
+		l.loadedAt, l.loadedWall = w.now, w.wall()
 		if err := l.core.Load(w.wall(), scheduler.Stored{Entries: w.store.listAs(has, "/config", "/state", "/ha", "/brain")}); err != nil {
 			w.fail("what a leader left can be loaded", "%v", err)
 			return
@@ -78,6 +81,14 @@ func (w *world) campaign(delay time.Duration) {
 		l.poke()
 	})
 }
+
+// clocks are what the process reads from its clocks.
+func (l *leader) clocks() scheduler.Now {
+	return scheduler.Now{Wall: l.w.wall(), Elapsed: l.w.now - l.loadedAt}
+}
+
+// termTime is the time that its core reckons in.
+func (l *leader) termTime() time.Time { return l.loadedWall.Add(l.w.now - l.loadedAt) }
 
 // soon does something in the leader's process, unless it is dead by then.
 func (l *leader) soon(d time.Duration, do func()) {
@@ -170,7 +181,7 @@ func (l *leader) reload(path string) []scheduler.Event {
 	if seen, _ := w.store.as(path, l.seen); index < l.seen && l.term == w.store.term && seen.Version != entry.Version {
 		w.fail("T4 a reload sees the write that it conflicted with", "%s is read as of version %d, and version %d was seen already", path, entry.Version, seen.Version)
 	}
-	events := l.core.Reloaded(path, entry, there, w.wall())
+	events := l.core.Reloaded(path, entry, there)
 	if l.term == w.store.term { // what a deposed leader reads is nobody's
 		w.check.documentRead(path, entry, there)
 	}
@@ -189,7 +200,7 @@ func (l *leader) step(events []scheduler.Event, then func()) {
 	w := l.w
 	l.busy = true
 	w.steps++
-	d := l.core.Step(w.wall(), l.rnd, events)
+	d := l.core.Step(l.clocks(), l.rnd, events)
 	w.check.decided(l, events, &d)
 	if w.cfg.Bug == ActsFirst {
 		l.effects(&d, 0, func() {})
@@ -211,10 +222,10 @@ func (l *leader) step(events []scheduler.Event, then func()) {
 		w.check.afterDecision(l)
 		l.effects(&d, 0, func() {
 			l.busy = false
-			if !d.Wake.IsZero() {
+			if d.Wake > 0 {
 				l.wakeNo++
 				no := l.wakeNo
-				l.soon(d.Sleep(w.wall()), func() {
+				l.soon(d.Wake-l.clocks().Elapsed, func() {
 					if no == l.wakeNo && !l.busy && !l.planned {
 						l.turn()
 					}
