@@ -56,8 +56,7 @@ type Core struct {
 	missed           *missedWindow
 	due              *dueBatch
 	executorN        int64
-	imported         []importEntry // what the original left waiting
-	importedAt       time.Time
+	imported         []importEntry     // what the original left waiting
 	ourFrame         string            // the framework id that is marked as ours
 	questions        map[string]string // about invented tasks → the agent that each is about
 	takeover         *takeover         // while the framework id is another's (rule T8)
@@ -267,7 +266,7 @@ func (c *Core) ensureFramework() {
 		return
 	}
 	if c.takeover != nil {
-		c.dirty.done = append(c.dirty.done, c.takeover.running...)
+		c.dirty.imported = append(c.dirty.imported, c.takeover.running...)
 		c.takeover = nil
 	}
 	// Ours from the first: committed before it is used, so that no crash

@@ -141,10 +141,8 @@ func (MasterChanged) coreEvent()      {}
 func (ClusterEvent) coreEvent()       {}
 func (AcceptAnswered) coreEvent()     {}
 
-// Decision is what a step decided. Writes come first: all of them, in this
-// order, before anything else leaves (write, then act). Split into several
-// commits where they are too large for one, every prefix of them is safe
-// (rule T5).
+// Decision is what a step decided. Writes come first, in one commit, which is all or nothing, before anything else leaves
+// (write, then act; rule T5).
 type Decision struct {
 	Writes []registry.Write
 	// Fenced is set when a fenced commit must come before the calls even if there is

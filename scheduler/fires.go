@@ -315,12 +315,7 @@ func (c *Core) trigger(t TriggerRequested) {
 	id := executionID(t.Job, c.wall) + "-" + c.uuid()[:8]
 	if t.Key != "" {
 		id = keyedID(t.Job) + fingerprint(t.Key)
-		_, known := c.keys[id]
-		if !known && (c.executions[id] != nil || c.ended.byID[id] != nil) {
-			known = true
-			c.keepKey(id, c.now) // its write was cut off after the execution's (rule T5), or it is old
-		}
-		if known {
+		if _, known := c.keys[id]; known {
 			c.out.Replies = append(c.out.Replies, Reply{Token: t.Token, ExecutionID: id})
 			return
 		}

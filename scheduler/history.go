@@ -113,10 +113,16 @@ func (r *ring) isOver() bool {
 
 // trim takes out what is too much and may be forgotten, the oldest first; most is how many are kept in all. What a ring has
 // too many of goes when it is old, or when there are too many in all: who has just asked for runs can look at each of them.
-// What may not be forgotten yet stays, and is looked at again with the next trim.
-func (h *history) trim(now time.Time, most int, may func(*execution) bool) (dropped []*execution) {
+func (h *history) trim(now time.Time, most int) (dropped []*execution) {
 	full := func() bool {
 		return h.order.Len() > most || h.shards > historyShards && h.order.Len() > 1
+	}
+	take := func(e *execution) {
+		if e.dirty {
+			return // each end is written once, so that whoever reads the registry sees it
+		}
+		h.remove(e)
+		dropped = append(dropped, e)
 	}
 	takeFrom := func(r *ring, mayToo func(*execution) bool) {
 		if !r.isOver() || !mayToo(r.list[0]) {
@@ -126,10 +132,7 @@ func (h *history) trim(now time.Time, most int, may func(*execution) bool) (drop
 			if !r.isOver() || !mayToo(e) {
 				return
 			}
-			if may(e) {
-				h.remove(e)
-				dropped = append(dropped, e)
-			}
+			take(e)
 		}
 	}
 	for _, r := range h.crowded {
@@ -145,10 +148,7 @@ func (h *history) trim(now time.Time, most int, may func(*execution) bool) (drop
 	for at := h.order.Front(); at != nil && full(); {
 		e := at.Value.(*execution)
 		at = at.Next()
-		if may(e) {
-			h.remove(e)
-			dropped = append(dropped, e)
-		}
+		take(e)
 	}
 	return dropped
 }
@@ -222,21 +222,6 @@ func (h *history) lastOf(job string, among ...result) (last *execution) {
 		}
 	}
 	return last
-}
-
-// mayForget reports whether an ended execution's record has done its work. Its end is
-// written, so that no prefix of a write lacks it (rules F5, T5); and its fire, if it is of
-// a cron, will not be looked at again: until then the record keeps it from being made
-// twice, however many terms were cut off before they wrote the mark (rule F2).
-func (c *Core) mayForget(e *execution) bool {
-	if e.dirty {
-		return false
-	}
-	if e.ID != executionID(e.Job, e.Fire) || c.cursor.covers(e.Fire, e.Job) {
-		return true
-	}
-	j := c.jobs[e.Job]
-	return j != nil && !e.Fire.After(j.since)
 }
 
 // fireCounts are a job's fires that became no run. They are kept with the job's record, written with its first change and

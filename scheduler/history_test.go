@@ -38,7 +38,7 @@ func TestHistoryKeepsOfEachJobAndResult(t *testing.T) {
 		h.add(ended("both", n, Failed, 1))
 		n++
 		h.add(ended("both", n, Killed, 1))
-		h.trim(time.Now(), 10_000, always)
+		h.trim(time.Now(), 10_000)
 	}
 	want := map[string][results]int{"good": {20}, "bad": {0, 100}, "both": {20, 100, 20}}
 	for job, sizes := range want {
@@ -63,27 +63,21 @@ func TestHistoryKeepsOfEachJobAndResult(t *testing.T) {
 	}
 }
 
-// All bounds hold for any order of ends, and what may not be forgotten yet stays until it may.
+// All bounds hold for any order of ends.
 func TestHistoryIsBounded(t *testing.T) {
 	t.Parallel()
 	rnd := rand.New(rand.NewPCG(3, 4))
 	h := newHistory()
-	held := map[string]bool{}
-	may := func(e *execution) bool { return !held[e.ID] }
 	for n := range 3000 {
 		e := ended(fmt.Sprint("job", rnd.IntN(200)), n+1, []State{Finished, Failed, Killed}[rnd.IntN(3)], 1+rnd.IntN(3))
 		e.Dropped = rnd.IntN(4) == 0
-		if held[e.ID] = rnd.IntN(10) == 0; len(held) > 50 {
-			clear(held)
-		}
 		h.add(e)
-		h.trim(time.Now(), 500, may)
-		if h.order.Len() > 500+len(held) {
+		h.trim(time.Now(), 500)
+		if h.order.Len() > 500 {
 			t.Fatalf("%d are kept", h.order.Len())
 		}
 	}
-	clear(held)
-	h.trim(time.Now(), 500, may)
+	h.trim(time.Now(), 500)
 	shards := 0
 	for e := range h.all() {
 		shards += len(e.Shards)
@@ -94,7 +88,7 @@ func TestHistoryIsBounded(t *testing.T) {
 	if h.order.Len() != 500 || shards != h.shards || len(h.tasks) != shards {
 		t.Errorf("%d executions with %d shards, counted as %d, %d tasks", h.order.Len(), shards, h.shards, len(h.tasks))
 	}
-	h.trim(time.Now(), 0, may)
+	h.trim(time.Now(), 0)
 	if h.order.Len()+h.shards+len(h.byID)+len(h.tasks)+len(h.jobs)+len(h.crowded) != 0 {
 		t.Errorf("something is left of nothing: %+v", h)
 	}
@@ -111,7 +105,7 @@ func TestHistoryKeepsTheNewestWhileThereIsRoom(t *testing.T) {
 		e := ended(job, n, Finished, 1)
 		e.EndedAt, e.endedAt, e.Dropped = at, at, dropped
 		h.add(e)
-		h.trim(now, 100, always)
+		h.trim(now, 100)
 	}
 	kept := func(job string, r result) int {
 		if h.jobs[job] == nil {
@@ -136,7 +130,7 @@ func TestHistoryKeepsTheNewestWhileThereIsRoom(t *testing.T) {
 		t.Errorf("%d and %d of %d", kept("slow", resultFinished), kept("fast", resultFinished), h.order.Len())
 	}
 	now = now.Add(youngFor)
-	h.trim(now, 100, always)
+	h.trim(now, 100)
 	if kept("fast", resultFinished) != 20 || len(h.crowded) != 0 {
 		t.Errorf("%d are kept when they are old", kept("fast", resultFinished))
 	}
@@ -149,7 +143,7 @@ func TestHistoryBoundsShards(t *testing.T) {
 	for n := range 30 {
 		h.add(ended("big", n+1, Finished, 10_000))
 		h.add(ended("huge", n+31, Failed, ringShards+1))
-		h.trim(time.Now(), 10_000, always)
+		h.trim(time.Now(), 10_000)
 	}
 	if big, huge := len(h.jobs["big"].rings[resultFinished].list), len(h.jobs["huge"].rings[resultFailed].list); big != 5 || huge != 1 {
 		t.Errorf("%d and %d are kept, want 5 and 1", big, huge)

@@ -10,14 +10,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
-// What waits in the original's queues (contract 3) becomes executions of ours, once:
-//
-//  1. the moment of the import is written: the ids of its executions are made of it
-//  2. the executions
-//  3. the original's entries are deleted, then the moment
-//
-// Cut off after any of it (rule T5), the next leader makes executions of the same ids,
-// of which those that are there are not made again, and deletes the rest.
+// What waits in the original's queues (contract 3) becomes executions of ours: the commit that writes them
+// deletes the original's entries.
 
 // importEntry is an entry of the original's queues.
 type importEntry struct {
@@ -75,23 +69,13 @@ func (c *Core) importQueues() {
 		case c.takeover != nil && strings.HasPrefix(path, pathRunning+"/"):
 			c.takeover.running = append(c.takeover.running, path)
 		default:
-			c.dirty.done = append(c.dirty.done, path)
+			c.dirty.imported = append(c.dirty.imported, path)
 		}
-	}
-	if !c.importedAt.IsZero() {
-		c.dirty.done = append(c.dirty.done, pathImport)
-		c.importedAt = time.Time{}
 	}
 }
 
-// importMoment is when this import began, in whichever term.
-func (c *Core) importMoment() time.Time {
-	if c.importedAt.IsZero() {
-		c.importedAt = c.wall.Truncate(time.Millisecond)
-		c.dirty.importing = c.importedAt
-	}
-	return c.importedAt
-}
+// importMoment is the fire time of what is imported.
+func (c *Core) importMoment() time.Time { return c.wall.Truncate(time.Millisecond) }
 
 func (c *Core) leaveEntry(e importEntry, err error, left map[string]bool) {
 	dir, _ := splitPath(e.path)
@@ -133,19 +117,16 @@ func (c *Core) importReady(e importEntry) error {
 	for n := range times {
 		c.importExecution(j, &execution{ID: fmt.Sprintf("%s-%03d", c.importID(e.job), n+1), Job: e.job, Fire: c.importMoment(), Source: source, Made: c.now})
 	}
-	c.dirty.done = append(c.dirty.done, e.path)
+	c.dirty.imported = append(c.dirty.imported, e.path)
 	return nil
 }
 
-// importID is what the ids of a job's imported executions begin with: of one import.
+// importID is what the ids of a job's imported executions begin with.
 func (c *Core) importID(job string) string {
 	return job + "@import-" + c.importMoment().Format("20060102T150405.000Z")
 }
 
 func (c *Core) importExecution(j *jobState, e *execution) {
-	if c.executions[e.ID] != nil || c.ended.byID[e.ID] != nil {
-		return // its write was not cut off
-	}
 	c.executions[e.ID] = e
 	j.queue = append(j.queue, e)
 	c.dirty.header(e)
@@ -160,7 +141,7 @@ func (c *Core) importFailover(job string, entries []importEntry, left map[string
 		Settings: &settings{App: c.apps[j.cfg.AppName].cfg, Job: *j.cfg}}
 	e.Shards = make([]shard, j.cfg.ShardingTotalCount)
 	for i := range e.Shards {
-		e.Shards[i] = shard{Item: i, State: Finished, Complete: c.importedAt}
+		e.Shards[i] = shard{Item: i, State: Finished, Complete: c.importMoment()}
 	}
 	for _, entry := range entries {
 		name, text, ok := strings.Cut(entry.item, "@-@")
@@ -177,7 +158,7 @@ func (c *Core) importFailover(job string, entries []importEntry, left map[string
 		s.State, s.Type, s.Attempt, s.TaskID, s.Complete, s.WaitSince = Waiting, FailoverSource, 1, entry.value, time.Time{}, c.now
 		s.Cause = "lost under the former scheduler"
 		e.shardsOpen++
-		c.dirty.done = append(c.dirty.done, entry.path)
+		c.dirty.imported = append(c.dirty.imported, entry.path)
 	}
 	if e.shardsOpen == 0 {
 		return
@@ -186,16 +167,13 @@ func (c *Core) importFailover(job string, entries []importEntry, left map[string
 		c.dirty.shard(e, i)
 	}
 	c.importExecution(j, e)
-	if c.executions[e.ID] != e {
-		delete(c.dirty.execs, e.ID)
-	}
 }
 
 // importRunning: a task of a daemon of the original is another's (rule T8). Under a
 // framework id of ours there can be none.
 func (c *Core) importRunning(e importEntry) {
 	if c.takeover == nil {
-		c.dirty.done = append(c.dirty.done, e.path)
+		c.dirty.imported = append(c.dirty.imported, e.path)
 		return
 	}
 	c.takeover.running = append(c.takeover.running, e.path)

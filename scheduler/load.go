@@ -141,8 +141,6 @@ func (c *Core) loadOther(e registry.Entry, dir string, chunks map[string][]shard
 		c.frameworkID = strings.TrimSpace(string(e.Value))
 	case e.Path == pathOurFramework:
 		c.ourFrame = string(e.Value)
-	case e.Path == pathImport:
-		return json.Unmarshal(e.Value, &c.importedAt)
 	case c.loadQueue(e):
 	case strings.HasPrefix(dir, pathShards+"/"):
 		var part []shard
@@ -224,13 +222,6 @@ func (c *Core) joinLoaded(execs []*execution, chunks map[string][]shard) error {
 	c.loadJobStats()
 	c.joinStartFailures()
 	c.importQueues()
-	for _, e := range c.executions { // an import that was cut off writes the same parts again
-		for i := range e.chunks() {
-			delete(chunks, chunkPath(e.ID, i))
-		}
-	}
-	// No header names these: the write of their execution was cut off (rule T5).
-	c.dirty.unnamedChunks = append(c.dirty.unnamedChunks, sortedKeys(chunks)...)
 	for _, name := range sortedKeys(c.jobs) {
 		j := c.jobs[name]
 		slices.SortStableFunc(j.queue, func(a, b *execution) int {
@@ -249,23 +240,8 @@ func (c *Core) joinLoaded(execs []*execution, chunks map[string][]shard) error {
 		}
 	}
 	for _, id := range sortedKeys(c.executions) {
-		e := c.executions[id]
-		if e.launched() && e.shardsOpen == 0 {
-			c.endExecution(e) // its last shards were written, its header was cut off (rule T5)
-			continue
-		}
-		c.takeUp(e)
+		c.takeUp(c.executions[id])
 	}
-	for _, id := range sortedKeys(c.orphans) {
-		if ref, ok := c.tasks[id]; ok && ref.shard().live() {
-			if c.ofFormerFramework(c.orphans[id]) {
-				c.finishCutRemoval(ref)
-				continue
-			}
-			c.removeOrphan(c.orphans[id]) // it was given up, and that write was cut off (rule T5)
-		}
-	}
-	c.cursorFromSince()
 	for _, name := range sortedKeys(c.jobs) {
 		if j := c.jobs[name]; j != nil {
 			if !j.isStored && j.cfg == nil && len(j.queue) == 0 && !c.isFaulty(j) {
@@ -275,21 +251,11 @@ func (c *Core) joinLoaded(execs []*execution, chunks map[string][]shard) error {
 			c.applyJobState(j)
 		}
 	}
-	for _, e := range c.executions {
-		c.keyOf(e)
-	}
-	for _, e := range c.ended.byID {
-		c.keyOf(e)
-	}
 	for _, id := range sortedKeys(c.keys) {
 		c.forgetKeyLater(id, c.keys[id])
 	}
 	for _, id := range sortedKeys(c.executors) {
 		x := c.executors[id]
-		if x.Info.Framework != c.frameworkID {
-			c.dropExecutor(x) // of a removed framework; that write was cut off (rules T5, T7)
-			continue
-		}
 		if x.Role != role(c.opt.Role) {
 			c.closeExecutor(x) // the master would compare it with one of our role, and refuse tasks for it (rule X1)
 		}
@@ -329,16 +295,6 @@ func (c *Core) takeUp(e *execution) {
 	}
 }
 
-// keyOf makes up for an Idempotency-Key whose write was cut off after its execution's
-// (rules T3, T5): it answers longer than ended executions are kept.
-func (c *Core) keyOf(e *execution) {
-	if _, there := c.keys[e.ID]; there || !strings.HasPrefix(e.ID, keyedID(e.Job)) || c.now.Sub(e.Made) >= keysKept {
-		return
-	}
-	c.keys[e.ID] = e.Made
-	c.dirty.keys[e.ID] = true
-}
-
 func launchKeyCompare(a, b launchKey) int {
 	switch {
 	case a.before(b):
@@ -347,19 +303,6 @@ func launchKeyCompare(a, b launchKey) int {
 		return 1
 	}
 	return 0
-}
-
-// cursorFromSince makes up for a first mark whose write was cut off after since when
-// jobs fire was written (rules T5, F2).
-func (c *Core) cursorFromSince() {
-	if !c.cursor.Time.IsZero() {
-		return
-	}
-	for _, j := range c.jobs {
-		if j.isStored && (c.cursor.Time.IsZero() || j.since.Before(c.cursor.Time)) {
-			c.cursor = fireCursor{Time: j.since, Job: lastName}
-		}
-	}
 }
 
 // fireFrom is the moment after which a schedule's first fire is looked for:

@@ -16,7 +16,6 @@ const (
 	pathFailover     = "/state/failover"
 	pathCore         = "/brain"
 	pathOurFramework = "/brain/framework"
-	pathImport       = "/brain/import"
 	pathStartFailure = "/brain/start"
 	pathCursor       = "/brain/mark"
 	pathCounter      = "/brain/counter"

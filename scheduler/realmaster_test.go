@@ -1,8 +1,6 @@
 package scheduler
 
 import (
-	"maps"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -194,44 +192,6 @@ func TestT7AnAgentThatWasAwayMeanwhileWaitsAnew(t *testing.T) {
 	s.masterSays("S1", cluster.Gone)
 	if len(s.core.orphans) != 1 {
 		t.Error("the ghost is over")
-	}
-}
-
-// Every beginning of the write of a removal leaves a state from which nothing runs twice.
-func TestT5TheWriteOfARemovalMayBeCutOffAnywhere(t *testing.T) {
-	t.Parallel()
-	for _, failover := range []bool{false, true} {
-		for cut := 0; ; cut++ {
-			s := newStage(t)
-			l := s.runsOn("S1", func(j *jobs.Config) { j.Failover = failover })
-			before := maps.Clone(s.stored)
-			s.step(SessionEnded{Session: s.core.session.number, Removed: true, Reason: "Framework has been removed"})
-			writes := s.last.Writes
-			s.stored = before
-			for _, w := range writes[:min(cut, len(writes))] {
-				if w.Delete {
-					delete(s.stored, w.Path)
-				} else {
-					s.stored[w.Path] = w.Value
-				}
-			}
-			s.restart()
-			if string(s.stored[pathFramework]) != s.core.frameworkID {
-				t.Fatalf("cut %d: subscribed as %s, stored is %s", cut, s.core.frameworkID, s.stored[pathFramework])
-			}
-			if ref, ok := s.core.tasks[l.TaskID]; ok && ref.shard().live() {
-				s.removed() // still under the old id, which the master does not know
-			}
-			if s.core.orphanOf("my_job", 0) == nil || len(s.core.executors) > 0 {
-				t.Errorf("failover %v, after %d of %d writes: ghosts %v, executors %v", failover, cut, len(writes), s.core.orphans, slices.Collect(maps.Keys(s.core.executors)))
-			}
-			if !failover && s.core.ended.byID["my_job@trigger-1"] == nil && len(s.core.executions) > 0 {
-				t.Errorf("after %d of %d writes its execution is still open", cut, len(writes))
-			}
-			if cut >= len(writes) {
-				break
-			}
-		}
 	}
 }
 

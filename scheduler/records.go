@@ -23,7 +23,6 @@ type jobRecord struct {
 type dirtySet struct {
 	cursor, counter, framework bool
 	ourFramework               bool
-	importing                  time.Time
 	jobs                       map[string]bool
 	execs                      map[string]*execution
 	gone                       []*execution
@@ -31,8 +30,7 @@ type dirtySet struct {
 	orphans                    map[string]bool
 	keys                       map[string]bool
 	starts                     map[string]bool
-	unnamedChunks              []string // chunks that no header names
-	done                       []string // what was imported from the original
+	imported                   []string // entries of the original that became ours
 	oldFramework               string
 }
 
@@ -63,49 +61,30 @@ func (d *dirtySet) shard(e *execution, index int) {
 	e.dirtyChunks[index/chunkShards] = true
 }
 
-// write turns what is dirty into writes, in an order of which every prefix is
-// safe (rule T5): chunks before the header that names them, headers before the mark,
-// deletions of chunks after their header's.
+// write turns what the step has changed into the writes of one commit, which is all or nothing (rule T5).
 func (c *Core) write() {
 	d := &c.dirty
-	d.gone = append(d.gone, c.ended.trim(c.now, c.opt.EndedKept, c.mayForget)...)
+	d.gone = append(d.gone, c.ended.trim(c.now, c.opt.EndedKept)...)
 	var w []registry.Write
 	raw := func(path string, value []byte) { w = append(w, registry.Write{Path: path, Value: value}) }
 	put := func(path string, v any) { raw(path, encode(v)) }
 	remove := func(path string) { w = append(w, registry.Write{Path: path, Delete: true}) }
 
-	// Before the framework id: with the new one, a task that is not a ghost would be asked
-	// about, and be taken for over (rule T7).
-	for _, id := range sortedKeys(d.orphans) {
-		if g := c.orphans[id]; g != nil {
-			put(under(pathOrphan, id), g)
-		} else {
-			remove(under(pathOrphan, id))
-		}
-	}
 	if d.oldFramework != "" {
 		put(under(pathOldFramework, d.oldFramework), c.wall)
 	}
 	if d.framework || d.ourFramework {
-		// Before the id itself: one without this mark would be taken for another's (rule T8).
 		raw(pathOurFramework, []byte(c.ourFrame))
 	}
-	if !d.importing.IsZero() {
-		put(pathImport, d.importing)
-	}
 	if d.framework {
-		w = append(w, registry.Write{Path: pathFramework, Value: []byte(c.frameworkID)})
+		raw(pathFramework, []byte(c.frameworkID))
 	}
 	if d.counter {
-		w = append(w, registry.Write{Path: pathCounter, Value: strconv.AppendInt(nil, c.executorN, 10)})
+		raw(pathCounter, strconv.AppendInt(nil, c.executorN, 10))
 	}
-	for _, id := range sortedKeys(d.executors) {
-		if r := c.executors[id]; r != nil {
-			put(under(pathExecutor, id), r)
-		} else {
-			remove(under(pathExecutor, id))
-		}
-	}
+	writeRecords(d.orphans, c.orphans, pathOrphan, put, remove)
+	writeRecords(d.executors, c.executors, pathExecutor, put, remove)
+	writeRecords(d.keys, c.keys, pathKey, put, remove)
 	for _, key := range sortedKeys(d.starts) {
 		if t := c.startFailureAt(key); t != nil {
 			put(under(pathStartFailure, key), t)
@@ -113,24 +92,9 @@ func (c *Core) write() {
 			remove(under(pathStartFailure, key))
 		}
 	}
-	// What ended comes first, so that no prefix has two launched executions of one job (rule F5).
-	ids := sortedKeys(d.execs)
-	for _, id := range ids {
-		if e := d.execs[id]; c.ended.byID[id] == e {
+	for _, id := range sortedKeys(d.execs) {
+		if e := d.execs[id]; c.ended.byID[id] == e || c.executions[id] == e {
 			c.writeExecution(e, raw)
-		}
-	}
-	for _, id := range ids {
-		if e := d.execs[id]; c.executions[id] == e {
-			c.writeExecution(e, raw)
-		}
-	}
-	// A key answers for an execution that is there, so it comes after it.
-	for _, id := range sortedKeys(d.keys) {
-		if at, ok := c.keys[id]; ok {
-			put(under(pathKey, id), at)
-		} else {
-			remove(under(pathKey, id))
 		}
 	}
 	for _, name := range sortedKeys(d.jobs) {
@@ -153,14 +117,22 @@ func (c *Core) write() {
 			remove(chunkPath(e.ID, i))
 		}
 	}
-	for _, path := range d.unnamedChunks {
-		remove(path)
-	}
-	for _, path := range d.done {
+	for _, path := range d.imported {
 		remove(path)
 	}
 	d.reset()
 	c.out.Writes = w
+}
+
+// writeRecords writes the changed records that are there, and removes those that are not.
+func writeRecords[R any](changed map[string]bool, records map[string]R, dir string, put func(string, any), remove func(string)) {
+	for _, id := range sortedKeys(changed) {
+		if r, ok := records[id]; ok {
+			put(under(dir, id), r)
+		} else {
+			remove(under(dir, id))
+		}
+	}
 }
 
 // encode writes a record. All of ours are made of what JSON can hold, so there

@@ -97,16 +97,6 @@ func (c *Core) ofFormerFramework(g *orphan) bool {
 	return g.Framework != "" && g.Framework != c.frameworkID
 }
 
-// finishCutRemoval finishes, after a load, what a removal's cut off write left: the ghost was
-// written, its shard not (rule T5).
-func (c *Core) finishCutRemoval(ref taskRef) {
-	s := ref.shard()
-	s.Cause = "the master removed the framework, and with it all its tasks"
-	id := s.TaskID
-	c.endAttempt(ref, outcomeLost)
-	delete(c.tasks, id)
-}
-
 // masterOfRemoved notes which master it was that has removed a framework.
 func (c *Core) masterOfRemoved() {
 	for _, id := range sortedKeys(c.orphans) {

@@ -1,15 +1,12 @@
 package scheduler
 
 import (
-	"slices"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
-	"github.com/elasticjob-go/elasticjob/registry"
 )
 
 // What long runs of the simulated worlds found, as short stories; docs/faults.md names the seeds.
@@ -253,19 +250,6 @@ func TestL2ATurnThatLaunchedNothingMeasuresItsAgentsAgain(t *testing.T) {
 	t.Fatalf("for 200 s only %+v was reserved, which can't hold both shards", s.core.reservation)
 }
 
-func TestF2WithoutAMarkFiresAreMadeFromSince(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	s.app()
-	s.job(everyFiveSeconds)
-	delete(s.stored, pathCursor) // the write that came last was cut off
-	s.now = s.now.Add(20 * time.Second)
-	s.restart()
-	if _, err := s.core.Execution("my_job@20261121T080005Z"); err != nil {
-		t.Errorf("a fire 15 s old, since its job was registered, is left out: %v", err)
-	}
-}
-
 func TestL2WhatNeverFittedIsLookedAtAgainWhenItIsTheNext(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -361,37 +345,6 @@ func TestX9AnIdleExecutorEndsThoughTheClockSteppedBack(t *testing.T) {
 	}
 }
 
-// The next leader makes an import that was cut off whole, of the same parts: none of
-// them is one that no header names.
-func TestT5AnImportOfManyShardsMayBeCutOffAnywhere(t *testing.T) {
-	t.Parallel()
-	for cut := 0; ; cut++ {
-		s := newStage(t)
-		s.original(map[string]string{"/state/failover/plain_job/plain_job@-@1": "plain_job@-@1@-@READY@-@S0@-@0f8e1a2b-0000-4000-8000-000000000002"})
-		j := jobs.Default()
-		j.JobName, j.AppName, j.JobExecutionType, j.Cron, j.ShardingTotalCount, j.CPUCount, j.MemoryMB, j.Failover = "plain_job", "test_app", jobs.Transient, "0 0 3 * * ?", 1200, 1, 64, true
-		s.stored["/config/job/plain_job"] = jobs.EncodeYAML(j)
-		core := s.load()
-		d := core.Step(s.clocks(), s.rnd, nil)
-		if cut > len(d.Writes) {
-			break
-		}
-		for _, w := range d.Writes[:cut] {
-			if w.Delete {
-				delete(s.stored, w.Path)
-			} else {
-				s.stored[w.Path] = w.Value
-			}
-		}
-		s.now = s.now.Add(time.Minute)
-		s.restart()
-		s.restart()
-		if n, lost := len(s.core.executions), len(s.core.FailoverShards()); n != 1 || lost != 1 {
-			t.Fatalf("cut off after %d of %d writes: %d executions, %d lost shards", cut, len(d.Writes), n, lost)
-		}
-	}
-}
-
 // A leader that slept between its commit and its SUBSCRIBE takes the next leader's tasks
 // for nobody's; nothing that it does about them is written, so it asks for the fence.
 func TestT6NothingASessionTellsIsActedOnUnlessTheTermHeldAfterIt(t *testing.T) {
@@ -414,46 +367,6 @@ func TestT6NothingASessionTellsIsActedOnUnlessTheTermHeldAfterIt(t *testing.T) {
 	}
 }
 
-func TestF2AFireIsRememberedUntilTheMarkIsPastIt(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	s.opt.QueuedFires, s.opt.EndedKept = 1, 2
-	s.restart()
-	s.app()
-	s.job(withMisfire, everyFiveSeconds)
-	ends := map[string]string{}
-	look := func(writes []registry.Write) {
-		t.Helper()
-		for _, w := range writes {
-			if w.Delete || !strings.HasPrefix(w.Path, pathExecution) || !strings.Contains(string(w.Value), `"ended":`) {
-				continue
-			}
-			if old, again := ends[w.Path]; again {
-				t.Fatalf("made again after it had ended:\n%s\n%s", old, w.Value)
-			}
-			ends[w.Path] = string(w.Value)
-		}
-	}
-	start := s.now
-	for range 5 { // leaders that die before they have written all
-		s.now = s.now.Add(11 * time.Second)
-		d := s.load().Step(s.clocks(), s.rnd, nil)
-		cut := slices.IndexFunc(d.Writes, func(w registry.Write) bool { return w.Path == pathCursor })
-		look(d.Writes[:cut])
-		for _, w := range d.Writes[:cut] {
-			s.stored[w.Path] = w.Value
-		}
-	}
-	s.now = start.Add(6 * time.Second) // the clock had been ahead
-	s.restart()
-	for range 12 {
-		look(s.after(5 * time.Second).Writes)
-	}
-	if len(ends) < 10 || s.core.ended.order.Len() != 1 {
-		t.Errorf("%d executions ended, %d of them are kept though the mark is past them", len(ends), s.core.ended.order.Len())
-	}
-}
-
 func TestL2OffersAreAskedForThoughTheClockSteppedBackInABackoff(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -473,27 +386,7 @@ func TestL2OffersAreAskedForThoughTheClockSteppedBackInABackoff(t *testing.T) {
 	}
 }
 
-// Else, cut off before the removal, the write would leave it beside the job's next (rule T5).
-func TestF5AnEndIsWrittenBeforeItIsForgotten(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	s.opt.EndedKept = 0
-	s.restart()
-	s.app()
-	s.job(oneShard)
-	id := s.trigger()
-	s.offer("S1", 8, 8192)
-	s.finish(s.accepted())
-	header := string(s.stored[under(pathExecution, id)])
-	if !strings.Contains(header, `"ended":`) {
-		t.Fatalf("its end is not written: %q", header)
-	}
-	if s.step(); s.stored[under(pathExecution, id)] != nil {
-		t.Error("it is kept for ever")
-	}
-}
-
-func TestT3AKeyWhoseWriteWasCutOffAnswersAlsoAfterItsExecutionIsForgotten(t *testing.T) {
+func TestT3AKeyAnswersAlsoAfterItsExecutionIsForgotten(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.opt.EndedKept = 0
@@ -502,7 +395,6 @@ func TestT3AKeyWhoseWriteWasCutOffAnswersAlsoAfterItsExecutionIsForgotten(t *tes
 	s.job(oneShard)
 	ask := TriggerRequested{Token: 1, Job: "my_job", Key: "k"}
 	made := s.step(ask).Replies[0].ExecutionID
-	delete(s.stored, under(pathKey, made)) // the write that came last was cut off
 	s.restart()
 	s.offer("S1", 8, 8192)
 	s.finish(s.accepted())

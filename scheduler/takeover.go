@@ -177,7 +177,7 @@ func (c *Core) addUnknownTask(u cluster.Update) *unknownTask {
 
 // takenOver makes the framework id ours.
 func (c *Core) takenOver() {
-	c.dirty.done = append(c.dirty.done, c.takeover.running...)
+	c.dirty.imported = append(c.dirty.imported, c.takeover.running...)
 	c.takeover = nil
 	c.ourFrame = c.frameworkID
 	c.dirty.ourFramework = true

@@ -190,9 +190,6 @@ func TestTheOriginalsQueuesAreTakenOverOnce(t *testing.T) {
 				t.Errorf("%s is there: %v", path, there)
 			}
 		}
-		if _, there := s.stored[pathImport]; there {
-			t.Error("the import is not over")
-		}
 		if f := s.core.FaultyDocuments(); len(f) != 1 || f[0].Path != "/config/job/a b" || !strings.Contains(f[0].Reason, "jobName") {
 			t.Errorf("faulty documents: %+v", f)
 		}
@@ -226,35 +223,5 @@ func TestTheOriginalsQueuesAreTakenOverOnce(t *testing.T) {
 	}
 	if len(s.core.FailoverShards()) > 0 {
 		t.Error("they are lost still")
-	}
-}
-
-// The import may be cut off after any of its writes, and is made whole by the next leader.
-func TestT5TheImportMayBeCutOffAnywhere(t *testing.T) {
-	t.Parallel()
-	nodes := map[string]string{"/state/ready/misfire_job": "2", "/state/failover/plain_job/plain_job@-@1": "plain_job@-@1@-@READY@-@S0@-@0f8e1a2b-0000-4000-8000-000000000002"}
-	whole := newStage(t)
-	whole.original(nodes)
-	whole.restart()
-	for cut := 0; ; cut++ {
-		s := newStage(t)
-		s.original(nodes)
-		core := s.load()
-		d := core.Step(s.clocks(), s.rnd, nil)
-		if cut > len(d.Writes) {
-			break
-		}
-		for _, w := range d.Writes[:cut] {
-			if w.Delete {
-				delete(s.stored, w.Path)
-			} else {
-				s.stored[w.Path] = w.Value
-			}
-		}
-		s.now = s.now.Add(time.Minute)
-		s.restart()
-		if n, lost := len(s.core.executions), len(s.core.FailoverShards()); n != 3 || lost != 1 || s.stored[pathImport] != nil || s.stored["/state/ready/misfire_job"] != nil {
-			t.Fatalf("cut off after %d of %d writes: %d executions, %d lost shards", cut, len(d.Writes), n, lost)
-		}
 	}
 }

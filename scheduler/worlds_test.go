@@ -1,8 +1,6 @@
 package scheduler
 
 import (
-	"maps"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -26,127 +24,6 @@ func (s *stage) cutOff(before map[string][]byte, prefix string) {
 		if strings.HasPrefix(path, prefix) {
 			s.stored[path] = value
 		}
-	}
-}
-
-func TestT5AnExecutionWhoseHeaderWasCutOffEnds(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	s.app()
-	s.job(func(j *jobs.Config) { j.ShardingTotalCount, j.CPUCount, j.MemoryMB = 60, 0.1, 1 })
-	id := s.trigger()
-	s.offer("S1", 8, 8192)
-	l := s.accepted()
-	s.run(l)
-	s.finish(l[1:])
-	before := maps.Clone(s.stored)
-	s.finish(l[:1])
-	s.cutOff(before, pathExecution)
-	s.restart()
-	if got := s.execution(id).State; got != Finished {
-		t.Fatalf("all shards are over, only the header is missing: it is %s", got)
-	}
-	s.trigger()
-	s.offer("S1", 8, 8192)
-	if got := s.accepted(); len(got) != 60 {
-		t.Fatalf("the next execution launches %d tasks, want 60", len(got))
-	}
-}
-
-func TestT5AGhostWhoseShardWasCutOffIsNone(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	s.app()
-	s.job(oneShard)
-	l := s.start(8)
-	s.run(l)
-	s.unreachable(l[0])
-	before := maps.Clone(s.stored)
-	for len(s.core.orphans) == 0 {
-		before = maps.Clone(s.stored)
-		s.after(time.Minute)
-	}
-	s.cutOff(before, pathExecution)
-	s.restart()
-	if len(s.core.orphans) > 0 {
-		t.Fatal("a task is both live and given up")
-	}
-	s.update(l[0], cluster.Running, fromMaster(cluster.ReasonReconciliation))
-	s.finish(l)
-	if len(s.core.executions) > 0 {
-		t.Fatal("the task's end did not end its execution")
-	}
-}
-
-func TestT5AnIdempotencyKeyIsWrittenAfterItsExecution(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	s.app()
-	s.job(oneShard)
-	d := s.step(TriggerRequested{Token: 1, Job: "my_job", Key: "k"})
-	place := func(prefix string) int {
-		for i, w := range d.Writes {
-			if strings.HasPrefix(w.Path, prefix+"/") {
-				return i
-			}
-		}
-		t.Fatalf("nothing is written under %s", prefix)
-		return -1
-	}
-	if place(pathKey) < place(pathExecution) {
-		t.Fatal("a crash between the two leaves a key that answers for an execution that never was")
-	}
-}
-
-func TestT3AKeyWhoseWriteWasCutOffStillAnswers(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	s.app()
-	s.job(oneShard)
-	ask := func() string {
-		d := s.step(TriggerRequested{Token: 1, Job: "my_job", Key: "k"})
-		if len(d.Replies) != 1 || d.Replies[0].Err != nil {
-			t.Fatalf("%+v", d.Replies)
-		}
-		return d.Replies[0].ExecutionID
-	}
-	first := ask()
-	s.cutOff(nil, pathKey)
-	s.restart()
-	s.offer("S1", 8, 8192)
-	s.run(s.accepted())
-	if again := ask(); again != first || s.execution(first).State != Running {
-		t.Fatalf("the key made %s, %s; before %s", again, s.execution(first).State, first)
-	}
-}
-
-func TestF5NoPrefixOfAWriteHasTwoLaunchedExecutions(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	s.app()
-	s.job(oneShard, withMisfire)
-	s.trigger()
-	s.offer("S1", 8, 8192)
-	l := s.accepted()
-	s.run(l)
-	// Of the two ids, the next execution's sorts first.
-	first := s.core.jobs["my_job"].queue[0].ID
-	s.skew += -time.Hour
-	next := s.trigger()
-	if next > first {
-		t.Fatalf("%s sorts after %s: the test shows nothing", next, first)
-	}
-	d := s.step(
-		s.told(cluster.Offers{Offers: []cluster.Offer{{ID: "O", AgentID: "S1", Resources: cluster.Resources{CPUMilli: 7000, MemMilli: 8_000_000}, ExecutorIDs: []string{l[0].Executor.ID}}}}),
-		s.told(cluster.Update{TaskID: l[0].TaskID, AgentID: "S1", ExecutorID: l[0].Executor.ID, State: cluster.Finished, Source: cluster.FromExecutor, UUID: []byte("u")}))
-	var order []string
-	for _, w := range d.Writes {
-		if id, ok := strings.CutPrefix(w.Path, pathExecution+"/"); ok {
-			order = append(order, id)
-		}
-	}
-	if !slices.Equal(order, []string{first, next}) {
-		t.Fatalf("written in the order %v, want %v", order, []string{first, next})
 	}
 }
 

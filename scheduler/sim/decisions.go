@@ -78,13 +78,6 @@ func (c *checker) decided(l *leader, events []scheduler.Event, d *scheduler.Deci
 		v.idle = 0
 	}
 	if len(d.Writes) > 0 {
-		size := 0
-		for i := range d.Writes {
-			size += len(d.Writes[i].Path) + len(d.Writes[i].Value)
-		}
-		if size > w.limit {
-			w.count(WriteInParts)
-		}
 	}
 	fires := 0
 	for _, n := range d.Notes {

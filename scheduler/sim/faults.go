@@ -55,7 +55,6 @@ const (
 	CrashBeforeReply
 	CrashBetweenEffects
 	PauseBetweenEffects
-	CrashBetweenParts
 	SlowCommit
 	CommitUnknownDone
 	CommitUnknownNotDone
@@ -113,7 +112,6 @@ const (
 	TaskOutlivesExecutor
 	UpdateRetried
 	TriggerRepeated
-	WriteInParts
 	ManyFiresAtOnce
 	FireWhileRunning
 	LateProcess
@@ -138,7 +136,7 @@ var faultNames = [NumFaults]string{
 	"scheduler cut off from the registry", "master silent: heartbeats stop, the connection stays", "connection to the master slow", "clock an hour forward", "clock an hour back",
 	"executor over its disk limit", "maintenance window of an agent", "operator asks for reconciliation", "operator forgets a task that may live", "scheduler restarts with another role", "executor stopped",
 	"crash between config commit and step", "crash before a commit", "crash after a commit, before its effects", "crash before an ACCEPT", "crash after an ACCEPT",
-	"crash before an acknowledgement", "crash after an acknowledgement", "crash before a KILL", "crash after a KILL", "crash before SUBSCRIBE", "crash before an answer", "crash between two effects", "pause between two effects", "crash between the parts of a write", "slow commit",
+	"crash before an acknowledgement", "crash after an acknowledgement", "crash before a KILL", "crash after a KILL", "crash before SUBSCRIBE", "crash before an answer", "crash between two effects", "pause between two effects", "slow commit",
 	"commit unknown, was done", "commit unknown, was not done", "commit unknown and the term lost", "SUBSCRIBE fails", "call or its answer lost",
 	"ACCEPT or its answer lost", "ACCEPT late", "ACCEPT answered late", "master rejects a task", "launch lost on the way to the agent", "KILL lost", "SHUTDOWN lost",
 	"acknowledgement lost", "update lost", "update doubled", "update late", "FAILURE lost", "executor's exit not told", "executor fails to start",
@@ -148,8 +146,8 @@ var faultNames = [NumFaults]string{
 	"a live task is not forgotten", "agent about to go is on offer",
 	"deposed leader tries to write", "deposed leader wakes up", "call on an old stream", "second subscriber takes over", "ACCEPT of a gone offer",
 	"ACCEPT on an executor just gone", "launch for an executor just gone", "end told without cause", "silence for a recovering agent", "UNKNOWN for a running task", "agent marked unreachable", "unreachable agent returns",
-	"task lost on the way", "task outlives its executor", "update sent again", "trigger repeated with its key", "write in several commits", "many fires in one instant",
-	"fire finds its job running", "second process while the first is unreachable (failover) or forgotten", "drain", "ghost forgotten by an operator",
+	"task lost on the way", "task outlives its executor", "update sent again", "trigger repeated with its key", "many fires in one instant",
+	"fire finds its job running", "second process while the first is unreachable (failover) or forgotten", "drain", "orphan forgotten by an operator",
 	"task outlives its framework", "executor ends while it fetches", "executor ends before it reported a process", "executor that does not answer ended by its agent", "next master knows nothing of a removed framework", "filters outlive a leader", "UNKNOWN of a task that its agent does not have (Mesos 1.4)", "user kills a task or an execution",
 }
 
@@ -157,7 +155,7 @@ func (f Fault) String() string { return faultNames[f] }
 
 // chances of the faults that come by chance, each time that they could.
 var chances = map[Fault]float64{
-	CrashAfterConfig: 0.02, CrashBetweenEffects: 0.002, PauseBetweenEffects: 0.002, CrashBetweenParts: 0.02, SlowCommit: 0.01,
+	CrashAfterConfig: 0.02, CrashBetweenEffects: 0.002, PauseBetweenEffects: 0.002, SlowCommit: 0.01,
 	CommitUnknownDone: 0.01, CommitUnknownNotDone: 0.01, CommitLostWithTerm: 0.003, SubscribeFails: 0.2, CallLost: 0.002,
 	AcceptLost: 0.01, AcceptLate: 0.05, AcceptAnsweredLate: 0.1, MasterRejects: 0.01, RunLost: 0.01, KillLost: 0.1, ShutdownLost: 0.2,
 	AckLost: 0.02, UpdateLost: 0.02, UpdateDoubled: 0.03, UpdateLate: 0.02, FailureLost: 0.3, ExitLost: 0.02, StartFails: 0.05, PackageFails: 0.02, ExecutorNotBack: 0.5,

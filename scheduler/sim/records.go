@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 	"time"
@@ -131,10 +132,25 @@ func (c *checker) committed(writes []registry.Write, decidedAt time.Time) {
 		return
 	}
 	c.decidedAt = decidedAt
-	for i := range writes {
-		c.take(&writes[i])
-	}
 	c.w.mix(writes[0].Path)
+	// They are one commit: the shards of an execution belong to its header, and what ended in it has made way
+	// for what began in it.
+	rank := func(wr *registry.Write) int {
+		switch {
+		case strings.HasPrefix(wr.Path, pathShards+"/") && !wr.Delete:
+			return 0
+		case strings.HasPrefix(wr.Path, pathExecution+"/") && bytes.Contains(wr.Value, []byte(`"ended":`)):
+			return 1
+		}
+		return 2
+	}
+	for now := range 3 {
+		for i := range writes {
+			if rank(&writes[i]) == now {
+				c.take(&writes[i])
+			}
+		}
+	}
 }
 
 func (c *checker) take(wr *registry.Write) {

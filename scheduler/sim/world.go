@@ -111,7 +111,6 @@ type world struct {
 
 	opt       scheduler.CoreOptions
 	store     *store
-	limit     int // bytes of one commit
 	master    *master
 	masters   int
 	agents    []*agent
@@ -152,10 +151,6 @@ func newWorld(cfg Config, t *tracer) *world {
 	w.check = newChecker(w)
 	w.opt = scheduler.DefaultCoreOptions()
 	w.opt.ExecutorBinary = "http://leader/artifacts/executor"
-	w.limit = 1 << 20
-	if w.rng.IntN(2) == 0 {
-		w.limit = 600 + w.rng.IntN(4000) // forces writes in parts
-	}
 	if w.rng.IntN(3) == 0 {
 		w.opt.FiresPerStep = 1 + w.rng.IntN(5)
 		w.opt.DemandsPerStep = 1 + w.rng.IntN(5)
