@@ -83,7 +83,7 @@ func BenchmarkUpdate(b *testing.B) {
 	e := &execution{ID: "my_job@20261121T080000Z", Job: "my_job", Fire: time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC), Settings: &settings{App: app.Default(), Job: jobs.Default()}}
 	e.Shards = make([]shard, inlineShards)
 	for i := range e.Shards {
-		e.Shards[i] = shard{Item: i, State: Running, TaskID: fmt.Sprintf("my_job@-@%d@-@READY@-@S0@-@0f8e1a2b-0000-4000-8000-000000000001", i), Agent: "S0", Executor: "my_app@-@S0@-@1", Launched: e.Fire}
+		e.Shards[i] = shard{Item: i, State: Running, attempt: attempt{TaskID: fmt.Sprintf("my_job@-@%d@-@READY@-@S0@-@0f8e1a2b-0000-4000-8000-000000000001", i), Agent: "S0", Executor: "my_app@-@S0@-@1", Launched: e.Fire}}
 	}
 	c := NewCore(DefaultCoreOptions())
 	c.executions[e.ID] = e

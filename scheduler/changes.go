@@ -26,9 +26,7 @@ func (c *Core) appChanged(e AppChanged) {
 		}
 		c.forgetStartFailures(a)
 		delete(c.apps, e.Name)
-		for _, j := range a.jobs {
-			c.applyJobState(j)
-		}
+		c.applyJobStates(a)
 		c.checkObsolete(e.Name)
 		return
 	}

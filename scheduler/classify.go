@@ -23,7 +23,7 @@ const (
 
 // classify says what a terminal update means for an attempt. heard is whether an update of the attempt's executor,
 // about any of its tasks, was committed before (executorRecord.Heard).
-func classify(s *shard, u cluster.Update, heard bool) outcome {
+func classify(s *attempt, u cluster.Update, heard bool) outcome {
 	began := mayHaveBegun(s, u, heard)
 	switch u.State {
 	case cluster.Finished:
@@ -79,7 +79,7 @@ func classify(s *shard, u cluster.Update, heard bool) outcome {
 // STARTING in the phase FETCH, none is made before the agent has another STARTING. The agent delivers the updates of one
 // task in order, its own about the task's end included. So an end that the agent itself reports, of a task
 // whose executor has not been heard, or whose last word was that it fetches, is the end of a task without a process.
-func mayHaveBegun(s *shard, u cluster.Update, heard bool) bool {
+func mayHaveBegun(s *attempt, u cluster.Update, heard bool) bool {
 	if u.Source == cluster.FromExecutor {
 		if st, ok := wire.DecodeStatus(u.Data); ok {
 			return !st.StartTime.IsZero() || st.SupervisorLost

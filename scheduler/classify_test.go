@@ -23,33 +23,33 @@ func TestE1WhatMayHaveBegun(t *testing.T) {
 	terminated := cluster.Update{State: cluster.Failed, Source: cluster.FromAgent, Reason: cluster.ReasonExecutorTerminated, UUID: uuid}
 	unknown := cluster.Update{State: cluster.Gone, Source: cluster.FromMaster, Reason: cluster.ReasonReconciliation}
 	for name, test := range map[string]struct {
-		shard shard
-		u     cluster.Update
-		heard bool
-		want  bool
+		attempt attempt
+		u       cluster.Update
+		heard   bool
+		want    bool
 	}{
-		"executor ended, never heard":                       {shard{}, terminated, false, false},
-		"executor ended, heard before":                      {shard{}, terminated, true, true},
-		"executor ended, task reported":                     {shard{Seen: seenStarting}, terminated, false, true},
-		"executor ended while it fetched":                   {shard{Seen: seenStarting, Fetching: true}, terminated, true, false},
-		"the master says so, and words may be on their way": {shard{Seen: seenStarting, Fetching: true}, unknown, true, true},
-		"not known to its agent":                            {shard{}, unknown, true, false},
-		"not known to its agent, which was away":            {shard{Away: true, Unreachable: at}, unknown, false, true},
-		"agent removed":                                     {shard{}, cluster.Update{State: cluster.Gone, Source: cluster.FromMaster, Reason: cluster.ReasonAgentRemoved}, false, true},
-		"gone by an operator":                               {shard{}, cluster.Update{State: cluster.GoneByOperator, Source: cluster.FromMaster}, false, true},
-		"offer gone":                                        {shard{}, cluster.Update{State: cluster.Dropped, Source: cluster.FromMaster, Reason: cluster.ReasonInvalidOffers}, true, false},
-		"not handed over":                                   {shard{}, cluster.Update{State: cluster.Dropped, Source: cluster.FromAgent, UUID: uuid, Reason: cluster.ReasonExecutorTerminated}, true, false},
-		"dropped after it was reported":                     {shard{Seen: seenRunning}, cluster.Update{State: cluster.Dropped, Source: cluster.FromAgent, UUID: uuid}, true, true},
-		"refused by the master":                             {shard{}, cluster.Update{State: cluster.Error, Source: cluster.FromMaster}, true, false},
-		"killed before it was handed over":                  {shard{}, cluster.Update{State: cluster.Killed, Source: cluster.FromAgent, UUID: uuid, Reason: cluster.ReasonKilledDuringLaunch}, true, false},
-		"killed by its executor before its process":         {shard{Seen: seenStarting}, cluster.Update{State: cluster.Killed, Source: cluster.FromExecutor, UUID: uuid, Data: status(wire.Status{})}, true, false},
-		"killed by its executor":                            {shard{}, cluster.Update{State: cluster.Killed, Source: cluster.FromExecutor, UUID: uuid, Data: status(wire.Status{StartTime: at})}, true, true},
-		"supervisor lost":                                   {shard{}, cluster.Update{State: cluster.Failed, Source: cluster.FromExecutor, UUID: uuid, Data: status(wire.Status{SupervisorLost: true})}, true, true},
-		"an end that nobody explained":                      {shard{}, cluster.Update{State: cluster.Failed, Source: cluster.FromAgent}, false, true},
+		"executor ended, never heard":                       {attempt{}, terminated, false, false},
+		"executor ended, heard before":                      {attempt{}, terminated, true, true},
+		"executor ended, task reported":                     {attempt{Seen: seenStarting}, terminated, false, true},
+		"executor ended while it fetched":                   {attempt{Seen: seenStarting, Fetching: true}, terminated, true, false},
+		"the master says so, and words may be on their way": {attempt{Seen: seenStarting, Fetching: true}, unknown, true, true},
+		"not known to its agent":                            {attempt{}, unknown, true, false},
+		"not known to its agent, which was away":            {attempt{Away: true, Unreachable: at}, unknown, false, true},
+		"agent removed":                                     {attempt{}, cluster.Update{State: cluster.Gone, Source: cluster.FromMaster, Reason: cluster.ReasonAgentRemoved}, false, true},
+		"gone by an operator":                               {attempt{}, cluster.Update{State: cluster.GoneByOperator, Source: cluster.FromMaster}, false, true},
+		"offer gone":                                        {attempt{}, cluster.Update{State: cluster.Dropped, Source: cluster.FromMaster, Reason: cluster.ReasonInvalidOffers}, true, false},
+		"not handed over":                                   {attempt{}, cluster.Update{State: cluster.Dropped, Source: cluster.FromAgent, UUID: uuid, Reason: cluster.ReasonExecutorTerminated}, true, false},
+		"dropped after it was reported":                     {attempt{Seen: seenRunning}, cluster.Update{State: cluster.Dropped, Source: cluster.FromAgent, UUID: uuid}, true, true},
+		"refused by the master":                             {attempt{}, cluster.Update{State: cluster.Error, Source: cluster.FromMaster}, true, false},
+		"killed before it was handed over":                  {attempt{}, cluster.Update{State: cluster.Killed, Source: cluster.FromAgent, UUID: uuid, Reason: cluster.ReasonKilledDuringLaunch}, true, false},
+		"killed by its executor before its process":         {attempt{Seen: seenStarting}, cluster.Update{State: cluster.Killed, Source: cluster.FromExecutor, UUID: uuid, Data: status(wire.Status{})}, true, false},
+		"killed by its executor":                            {attempt{}, cluster.Update{State: cluster.Killed, Source: cluster.FromExecutor, UUID: uuid, Data: status(wire.Status{StartTime: at})}, true, true},
+		"supervisor lost":                                   {attempt{}, cluster.Update{State: cluster.Failed, Source: cluster.FromExecutor, UUID: uuid, Data: status(wire.Status{SupervisorLost: true})}, true, true},
+		"an end that nobody explained":                      {attempt{}, cluster.Update{State: cluster.Failed, Source: cluster.FromAgent}, false, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := mayHaveBegun(&test.shard, test.u, test.heard); got != test.want {
+			if got := mayHaveBegun(&test.attempt, test.u, test.heard); got != test.want {
 				t.Errorf("%v, want %v", got, test.want)
 			}
 		})
@@ -64,11 +64,11 @@ func TestE2SupervisorLost(t *testing.T) {
 		t.Fatal(err)
 	}
 	u := cluster.Update{State: cluster.Failed, Source: cluster.FromExecutor, UUID: []byte("u"), Data: data}
-	if got := classify(&shard{Seen: seenRunning}, u, true); got != outcomeLost {
+	if got := classify(&attempt{Seen: seenRunning}, u, true); got != outcomeLost {
 		t.Errorf("%v, want %v", got, outcomeLost)
 	}
 	u.Data = nil
-	if got := classify(&shard{Seen: seenRunning}, u, true); got != outcomeFailed {
+	if got := classify(&attempt{Seen: seenRunning}, u, true); got != outcomeFailed {
 		t.Errorf("a failure of its own: %v, want %v", got, outcomeFailed)
 	}
 }

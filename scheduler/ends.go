@@ -152,10 +152,7 @@ func (c *Core) requeue(ref taskRef, source Source, tries int) {
 	s.State, s.Type = Waiting, source
 	s.WaitSince = c.now
 	s.NotBefore = c.now.Add(backoff(c.opt.BackoffFirst, c.opt.BackoffMost, tries))
-	s.Away = false
-	s.Seen, s.Fetching, s.UUID, s.acceptSeq, s.known = 0, false, nil, 0, false
-	s.Unreachable, s.EndUnclear, s.EndState, s.KillSince = time.Time{}, time.Time{}, "", time.Time{}
-	s.Launched, s.Start, s.Complete, s.Exit = time.Time{}, time.Time{}, time.Time{}, nil
+	s.attempt = s.past()
 	c.dirty.shard(e, ref.index)
 	c.liftShutdown(e)
 	c.addLaunchable(e)
@@ -271,7 +268,7 @@ func (c *Core) sweepTask(ref taskRef) {
 			u := cluster.Update{TaskID: s.TaskID, AgentID: s.Agent, State: cluster.State(s.EndState), Source: cluster.FromAgent,
 				Message: "the cluster said so, and its agent never sent why"}
 			c.readEnd(s, u)
-			c.endAttempt(ref, classify(s, u, c.heard(s)))
+			c.endAttempt(ref, classify(&s.attempt, u, c.heard(s)))
 		}
 	case !s.Unreachable.IsZero():
 		wait, gone := c.opt.UnreachableLost, c.now.Sub(s.Unreachable)

@@ -60,14 +60,35 @@ type execution struct {
 	place *list.Element
 }
 
-// shard is one part of an execution, with its present or last attempt.
+// shard is one part of an execution, with its present attempt, or its last one while it waits for another and
+// when it has ended.
 type shard struct {
-	Item    int   `json:"i"`
-	State   State `json:"s"`
-	Attempt int   `json:"a,omitempty"`
+	Item  int   `json:"i"`
+	State State `json:"s"`
+	// Attempt counts the attempts, the present one included.
+	Attempt int `json:"a,omitempty"`
 	// Type of the next or present attempt: why it was launched.
 	Type Source `json:"y,omitempty"`
 
+	attempt
+
+	// NotBefore is the backoff of a shard that waits, WaitSince when it began to (rule F8).
+	NotBefore time.Time `json:"nb,omitzero"`
+	WaitSince time.Time `json:"ws,omitzero"`
+	// How often attempts were refused by the master, were lost, failed and were retried, and failed to start on
+	// agents (rules E1-E3, L6).
+	Errors int `json:"ne,omitempty"`
+	Losses int `json:"nl,omitempty"`
+	Fails  int `json:"nf,omitempty"`
+	Starts int `json:"ns,omitempty"`
+
+	// encoded is the shard as it is stored, nil when it has changed since.
+	encoded []byte
+}
+
+// attempt is one task of a shard, from its launch to its end. A launch makes a new one by assignment, so that
+// nothing of the last one is taken for the next.
+type attempt struct {
 	TaskID   string `json:"t,omitempty"`
 	Agent    string `json:"g,omitempty"`
 	AgentURL string `json:"h,omitempty"`
@@ -77,7 +98,7 @@ type shard struct {
 	WorkDir   string `json:"w,omitempty"`
 	Container string `json:"c,omitempty"`
 	Dir       string `json:"d,omitempty"`
-	// Framework is the id that the attempt ran under, if it is no longer ours.
+	// Framework is the id that it ran under, if that is not the present one.
 	Framework string `json:"f,omitempty"`
 
 	// Since-when of everything that has a timeout (rule F8).
@@ -89,44 +110,42 @@ type shard struct {
 	EndState   string    `json:"es,omitempty"`
 	KillSince  time.Time `json:"ks,omitzero"`  // rule K1: a wanted kill is state
 	KillReason string    `json:"kr,omitempty"` // set when its task was killed by id
-	NotBefore  time.Time `json:"nb,omitzero"`  // backoff of a waiting shard
-	WaitSince  time.Time `json:"ws,omitzero"`
 
-	// Seen is how far the attempt was seen to go: 0 nothing, 1 staging, 2 starting, 3 running.
+	// Seen is how far it was seen to go: 0 nothing, 1 staging, 2 starting, 3 running.
 	Seen int `json:"sn,omitempty"`
-	// Fetching tells that the last word of the attempt's executor was that it fetches the package: no process of it was
+	// Fetching tells that its executor last reported that it fetches the package: no process of it was
 	// made yet (rule E1).
-	Fetching bool `json:"fe,omitempty"`
-
-	UUID   []byte `json:"u,omitempty"` // of the last update that changed something
-	Errors int    `json:"ne,omitempty"`
-	Losses int    `json:"nl,omitempty"`
-	Fails  int    `json:"nf,omitempty"` // retries used
-	Starts int    `json:"ns,omitempty"` // failed starts on agents (rule L6)
+	Fetching bool   `json:"fe,omitempty"`
+	UUID     []byte `json:"u,omitempty"` // of the last update that changed something
 
 	Start    time.Time `json:"st,omitzero"`
 	Complete time.Time `json:"co,omitzero"`
 	Exit     *int      `json:"ex,omitempty"`
 	Cause    string    `json:"ca,omitempty"`
-	// Package is the checksum of the package that the attempt ran with, as its executor reported it.
+	// Package is the checksum of the package that it ran with, as its executor reported it.
 	Package string `json:"pk,omitempty"`
 
-	// encoded is the shard as it is stored, nil when it has changed since.
-	encoded []byte
 	// acceptSeq is the ACCEPT that was sent and not answered; 0 when it was
-	// answered or voided. A shard loaded from the registry counts as voided
+	// answered or voided. An attempt loaded from the registry counts as voided
 	// with the first subscription (rule L4).
 	acceptSeq int64
-	// sentWith is the ACCEPT that launched the attempt, in this term.
+	// sentWith is the ACCEPT that launched it, in this term.
 	sentWith int64
-	// known is set when the cluster told anything of the task in this session.
+	// known is set when the cluster reported anything of the task in this session.
 	known bool
 	// killSent and killTry pace the repetition of kills.
 	killSent time.Time
 	killTry  int
-	// staged counts the sweeps that found it staged; stuck: it got no further, in spite of a kill.
+	// staged counts the sweeps that found it staged; stuckStaging: it got no further, in spite of a kill.
 	staged       int
 	stuckStaging bool
+}
+
+// past is what stays of an attempt that ended while its shard waits for the next: where it ran, where its
+// output is, and why it ended.
+func (a *attempt) past() attempt {
+	return attempt{TaskID: a.TaskID, Agent: a.Agent, AgentURL: a.AgentURL, Executor: a.Executor,
+		WorkDir: a.WorkDir, Container: a.Container, Dir: a.Dir, Framework: a.Framework, Cause: a.Cause, Package: a.Package}
 }
 
 const (

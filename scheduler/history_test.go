@@ -16,12 +16,10 @@ func ended(job string, n int, state State, shards int) *execution {
 	fire := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC).Add(time.Duration(n) * time.Second)
 	e := &execution{ID: fmt.Sprintf("%s@%d", job, n), Job: job, Fire: fire, Settings: &settings{}, Ended: int64(n)}
 	for i := range shards {
-		e.Shards = append(e.Shards, shard{Item: i, State: state, TaskID: fmt.Sprintf("%s-%d", e.ID, i)})
+		e.Shards = append(e.Shards, shard{Item: i, State: state, attempt: attempt{TaskID: fmt.Sprintf("%s-%d", e.ID, i)}})
 	}
 	return e
 }
-
-func always(*execution) bool { return true }
 
 // Each job has its own rings: what one job does takes nothing from another's, and what one result brings nothing from
 // another result's.

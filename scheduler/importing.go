@@ -141,7 +141,7 @@ func (c *Core) importFailover(job string, entries []importEntry, left map[string
 		Settings: &settings{App: c.apps[j.cfg.AppName].cfg, Job: *j.cfg}}
 	e.Shards = make([]shard, j.cfg.ShardingTotalCount)
 	for i := range e.Shards {
-		e.Shards[i] = shard{Item: i, State: Finished, Complete: c.importMoment()}
+		e.Shards[i] = shard{Item: i, State: Finished, attempt: attempt{Complete: c.importMoment()}}
 	}
 	for _, entry := range entries {
 		name, text, ok := strings.Cut(entry.item, "@-@")

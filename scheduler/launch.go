@@ -191,12 +191,10 @@ func (c *Core) launchShard(d *demand, item int, agentID string, x *executorRecor
 		kind = jobs.TaskFailover
 	}
 	id := jobs.TaskID{Job: e.Job, Item: item, Type: kind, Agent: agentID, UUID: c.uuid()}.String()
-	s.State, s.TaskID, s.Agent, s.AgentURL, s.Executor = Launching, id, agentID, c.agents[agentID].url, x.Info.ID
-	s.WorkDir, s.Container, s.Dir, s.Framework, s.Package = "", "", "", "", ""
-	s.Launched, s.acceptSeq, s.sentWith, s.known = c.now, c.acceptSeq, c.acceptSeq, false
+	s.State, s.NotBefore = Launching, time.Time{}
 	s.Attempt++
-	s.Seen, s.UUID, s.Cause, s.NotBefore, s.killSent, s.killTry = 0, nil, "", time.Time{}, time.Time{}, 0
-	s.staged, s.stuckStaging = 0, false
+	s.attempt = attempt{TaskID: id, Agent: agentID, AgentURL: c.agents[agentID].url, Executor: x.Info.ID,
+		Launched: c.now, acceptSeq: c.acceptSeq, sentWith: c.acceptSeq}
 	c.tasks[id] = taskRef{e, item}
 	c.dirty.shard(e, item)
 	c.stats.TasksLaunched++

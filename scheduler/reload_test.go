@@ -278,3 +278,24 @@ func TestL2AReasonGoesWithItsReservation(t *testing.T) {
 		t.Errorf("the reservation is over, explain says: %s", reason())
 	}
 }
+
+// TestAnAppRemovedByHandIsKilledInOrder: what one step sends out is in the same order in every run of the same history.
+func TestAnAppRemovedByHandIsKilledInOrder(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	for i := range 8 {
+		s.job(oneShard, func(j *jobs.Config) { j.JobName, j.CPUCount = fmt.Sprint("j", i), 0.1 })
+		s.step(TriggerRequested{Token: 1, Job: fmt.Sprint("j", i)})
+	}
+	s.offer("S1", 8, 8192)
+	s.accepted()
+	s.edited("/config/app/my_app", "", 0)
+	var killed []string
+	for _, k := range calls[CallKill](s.last) {
+		killed = append(killed, k.Kill.TaskID)
+	}
+	if len(killed) != 8 || !slices.IsSorted(killed) {
+		t.Errorf("killed %v", killed)
+	}
+}

@@ -218,7 +218,7 @@ func (c *Core) terminal(ref taskRef, u cluster.Update) {
 	if u.State == cluster.Unreachable || u.State == cluster.Unknown {
 		s.Complete = c.wall
 	}
-	c.endAttempt(ref, classify(s, u, c.heard(s)))
+	c.endAttempt(ref, classify(&s.attempt, u, c.heard(s)))
 	if u.Reason == cluster.ReasonAgentRemoved && s.State == Waiting {
 		// A new agent has registered at the address of the task's. Its executors may live, but they are refused when they ask
 		// the new one to let them in, and end their tasks (rule X6): until then the next attempt waits (promise 2).

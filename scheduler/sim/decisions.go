@@ -36,6 +36,7 @@ func (v *watch) reset() {
 func (c *checker) decided(l *leader, events []scheduler.Event, d *scheduler.Decision) {
 	w, v := c.w, &l.watch
 	v.decidedAt = w.wall()
+	w.mixDecision(d)
 	if w.trace.on() {
 		w.trace.add("leader %d steps (%d) at %s with %d events: %s", l.no, w.steps, w.wall().Format("15:04:05.000"), len(events), showEvents(events))
 		for _, n := range d.Notes {

@@ -132,7 +132,6 @@ func (c *checker) committed(writes []registry.Write, decidedAt time.Time) {
 		return
 	}
 	c.decidedAt = decidedAt
-	c.w.mix(writes[0].Path)
 	// They are one commit: the shards of an execution belong to its header, and what ended in it has made way
 	// for what began in it.
 	rank := func(wr *registry.Write) int {

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -93,6 +94,12 @@ func TestWorlds(t *testing.T) {
 					return
 				}
 				r, err := Run(Config{Seed: *after + n, Steps: *steps})
+				if err == nil {
+					again, failure := Run(Config{Seed: *after + n, Steps: *steps})
+					if again != r {
+						err = fmt.Errorf("seed %d: another run of the same world decides otherwise: %+v, then %+v, %w", *after+n, r, again, failure)
+					}
+				}
 				mu.Lock()
 				for f, k := range r.Faults {
 					faults[f] += k

@@ -247,6 +247,30 @@ func mix[T string | []byte](w *world, text T) {
 	w.print = h
 }
 
+// mixDecision takes all that a step decided into the world's fingerprint, byte for byte.
+func (w *world) mixDecision(d *scheduler.Decision) {
+	for i := range d.Writes {
+		w.mix(d.Writes[i].Path)
+		mix(w, d.Writes[i].Value)
+	}
+	for _, call := range d.Calls {
+		w.mix(fmt.Sprintf("%T%+v", call, call))
+	}
+	for _, r := range d.Replies {
+		w.mix(r.ExecutionID)
+		if r.Err != nil {
+			w.mix(r.Err.Message)
+		}
+	}
+	for i := range d.Notes {
+		n := &d.Notes[i]
+		w.mix(string(n.Kind))
+		w.mix(n.Job + n.Execution + n.Task)
+		w.mix(n.Detail)
+	}
+	w.mixNumbers(int(d.Wake))
+}
+
 func (w *world) mixNumbers(numbers ...int) {
 	var room [64]byte
 	text := room[:0]
