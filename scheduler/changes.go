@@ -97,7 +97,7 @@ func (c *Core) jobChanged(e JobChanged) {
 	c.applyJobState(j)
 }
 
-// applyJobState makes the brain's state of a job follow its documents and marks. It
+// applyJobState makes the core's state of a job follow its documents and disabled marks. It
 // compares with what was stored, not with what was in memory, so that a leader
 // that finds a change of which it saw only the document does the same (rule T4).
 func (c *Core) applyJobState(j *jobState) {
@@ -230,7 +230,7 @@ func (c *Core) documentFaulty(e DocumentFaulty) {
 		if j := c.jobs[name]; j != nil {
 			j.version = e.Version
 		} else {
-			c.jobOrRemoved(name) // so that explain can tell of it
+			c.jobOrRemoved(name) // explain answers for it
 		}
 	}
 }
@@ -243,7 +243,7 @@ func (c *Core) isFaulty(j *jobState) bool {
 	return c.apps[j.cfg.AppName] == nil && c.hasFault(under(pathApps, j.cfg.AppName))
 }
 
-// removeEndedJob forgets a tombstone whose executions are over (rule K2).
+// removeEndedJob forgets a removed job whose executions have ended (rule K2).
 func (c *Core) removeEndedJob(j *jobState) {
 	if j.cfg == nil && len(j.queue) == 0 && !c.isFaulty(j) {
 		delete(c.jobs, j.name)

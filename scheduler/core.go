@@ -43,9 +43,10 @@ type Core struct {
 	schedules   map[string]*cron.Schedule
 	timers      timers
 	ended       history
-	// orphansByJob are the ghosts that block, by job and task id.
+	// orphansByJob are the orphans that block a shard, by job and task id.
 	orphansByJob map[string]map[string]*orphan
-	// orphansByAgent are the agents of ghosts of removed frameworks, with their ids; some may be over. It is made when it is asked for.
+	// orphansByAgent are the ids of orphans of removed frameworks by agent, of which some may have been removed since. It is
+	// built when it is needed, and nil before.
 	orphansByAgent map[string][]string
 
 	cursor              fireCursor
@@ -70,7 +71,7 @@ type Core struct {
 	acceptSeq       int64
 	accepts         map[int64]*sentAccept
 	draining        bool
-	keys            map[string]time.Time // executions that were asked for with an Idempotency-Key, and when
+	keys            map[string]time.Time // executions that were triggered with an Idempotency-Key, and when
 	loading         bool
 	dirty           dirtySet
 	matchAgain      bool
@@ -88,7 +89,7 @@ type Core struct {
 	out       Decision
 }
 
-// appState is an app and what the brain knows of it.
+// appState is an app and what the core knows of it.
 type appState struct {
 	name     string
 	cfg      app.Config
@@ -106,11 +107,10 @@ type appState struct {
 	fetched bool
 }
 
-// jobState is a job, or the tombstone of a deregistered one whose tasks are
-// not over yet (rule K2).
+// jobState is a job, or a removed job whose tasks have not all ended (rule K2).
 type jobState struct {
 	name string
-	// cfg is nil for a tombstone.
+	// cfg is nil for a removed job.
 	cfg      *jobs.Config
 	version  int64
 	disabled bool
@@ -137,15 +137,15 @@ type agentState struct {
 	id, host, url string
 	// capacity is the most ever seen free plus used by us.
 	capacity app.Resources
-	// reservable is capacity, measured again when a turn without a launch says that it was thought too large (rule L2).
+	// reservable is capacity, measured again when a reservation ended without a launch: it was estimated too high (rule L2).
 	reservable app.Resources
 	// registered is set when this very master has had it in this session.
 	registered bool
 	// registeredSince and registeredSeen are the first and the last of the signs, in this session, that it is
-	// registered; question is what is asked for that (ghosts of removed frameworks).
+	// registered; question is the invented task that is reconciled to find that out (orphans of removed frameworks).
 	registeredSince, registeredSeen  time.Time
 	question                         string
-	maintenanceStart, maintenanceEnd time.Time // when its maintenance begins, and is over; zero when not said
+	maintenanceStart, maintenanceEnd time.Time // when its maintenance begins and ends; zero when the master named no time
 	lastSeen                         time.Time
 }
 
@@ -276,7 +276,7 @@ func (c *Core) ensureFramework() {
 	c.dirty.framework = true
 }
 
-// ownFramework is what ids of ours begin with; Mesos makes none like that.
+// ownFramework is the prefix of the framework ids that this scheduler makes; Mesos makes none like that.
 const ownFramework = "elasticjob-"
 
 func (c *Core) nextWake() time.Duration {
@@ -411,9 +411,9 @@ func LogNote(log *slog.Logger, n Note) {
 	level := slog.LevelInfo
 	switch n.Kind {
 	case NoteTaskLaunched, NoteTaskEnded:
-		level = slog.LevelDebug // their executions are told of
+		level = slog.LevelDebug // their executions are logged
 	case NoteSession:
-		level = slog.LevelDebug // the driver says it with more
+		level = slog.LevelDebug // the driver logs it with more detail
 	}
 	log.Log(context.Background(), level, string(n.Kind), attrs...)
 }

@@ -16,10 +16,10 @@ type demand struct {
 }
 
 // demands are the next DemandsPerStep executions with shards that can be launched
-// now, in the order of launchable, going on behind those of the last time; more
-// tells that there are further ones behind.
+// now, in the order of launchable, beginning behind those of the last call; more
+// is set when there are others behind these.
 func (c *Core) demands() (ds []demand, more bool) {
-	going := c.agentsInMaintenance()
+	maintained := c.agentsInMaintenance()
 	from := 0
 	if c.matchedUpTo == (launchKey{}) {
 		c.roundOffers = c.stats.OffersReceived
@@ -64,7 +64,7 @@ func (c *Core) demands() (ds []demand, more bool) {
 			continue
 		}
 		c.packageTried(a, e.ID)
-		d.Demand = c.demandOf(e.ID, d.with, d.executorKey, items, going)
+		d.Demand = c.demandOf(e.ID, d.with, d.executorKey, items, maintained)
 		d.Together = !e.launched()
 		ds = append(ds, d)
 	}
@@ -72,11 +72,11 @@ func (c *Core) demands() (ds []demand, more bool) {
 }
 
 // demandOf is what Match is to know of shards of one job with those settings; id names what they belong to.
-func (c *Core) demandOf(id string, with *settings, kind string, items []int, going map[string]string) offers.Demand {
+func (c *Core) demandOf(id string, with *settings, key string, items []int, maintained map[string]string) offers.Demand {
 	return offers.Demand{
 		ID: id, Job: with.Job.JobName, App: with.App.AppName, Items: items,
-		Shard: with.Job.Resources(), ExecutorSize: with.App.Resources(), Executor: kind,
-		Avoid: c.avoid(with.App.AppName, going),
+		Shard: with.Job.Resources(), ExecutorSize: with.App.Resources(), Executor: key,
+		Avoid: c.avoid(with.App.AppName, maintained),
 	}
 }
 
@@ -113,7 +113,7 @@ func firstOrphan(of map[string]*orphan, match func(*orphan) bool) (first *orphan
 	return first
 }
 
-// block has a ghost hold back later attempts of its shard.
+// block makes an orphan hold back later attempts of its shard.
 func (c *Core) block(g *orphan) {
 	c.needChanged()
 	of := c.orphansByJob[g.Job]
@@ -124,7 +124,7 @@ func (c *Core) block(g *orphan) {
 	of[g.TaskID] = g
 }
 
-// unblock lets the shard of a ghost that blocked be launched again.
+// unblock lets the shard of an orphan that blocked it be launched again.
 func (c *Core) unblock(g *orphan) {
 	c.needChanged()
 	delete(c.orphansByJob[g.Job], g.TaskID)

@@ -307,7 +307,7 @@ func TestExplainSaysThatWhatRunsMayBeOld(t *testing.T) {
 		if err != nil || len(x.Running) != 1 {
 			t.Fatalf("%+v, %v", x, err)
 		}
-		return strings.Contains(strings.Join(x.Notes, "\n"), "as it was last known: the scheduler has no connection to the cluster: connection refused")
+		return strings.Contains(strings.Join(x.Notes, "\n"), "as they were last known: the scheduler has no connection to the cluster: connection refused")
 	}
 	if noted() {
 		t.Error("said while subscribed")

@@ -7,8 +7,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 )
 
-// endAttempt ends the present attempt of a shard: the shard is over, or waits
-// to be launched again.
+// endAttempt ends the present attempt of a shard: the shard has ended with it, or waits
+// for another attempt.
 func (c *Core) endAttempt(ref taskRef, how outcome) {
 	e, s := ref.exec, ref.shard()
 	if c.endKilledShard(ref, how) {
@@ -202,7 +202,7 @@ func (c *Core) endExecution(e *execution) {
 	c.dirty.header(e)
 	c.countRun(e)
 	c.ended.add(e)
-	if !e.Dropped { // else that it was dropped is told already
+	if !e.Dropped { // else its drop has been reported
 		c.note(Note{Kind: NoteExecutionEnded, Job: e.Job, Execution: e.ID, Detail: string(state) + endText(e), Problem: state == Failed})
 	}
 	if j := c.jobs[e.Job]; j != nil {
@@ -225,7 +225,7 @@ func endText(e *execution) string {
 }
 
 // sweepTasks looks at every live task for the timeouts of rules E4, S5 and the
-// table's STAGING row, and at ghosts (E5), every few seconds. All count from
+// table's STAGING row, and at orphans (E5), every few seconds. All of these count from
 // committed moments (F8).
 func (c *Core) sweepTasks() {
 	if c.now.Before(c.nextSweep) {
@@ -257,7 +257,7 @@ const (
 func (c *Core) sweepTask(ref taskRef) {
 	e, s := ref.exec, ref.shard()
 	if !c.session.open || !s.known {
-		return // what an earlier session told must be told again before anybody is given up
+		return // what an earlier session reported must be reported again before an attempt is abandoned
 	}
 	if !s.KillSince.IsZero() {
 		c.endSilentExecutor(s)
@@ -302,25 +302,25 @@ func (c *Core) sweepTask(ref taskRef) {
 // before it is killed for that: its next update may be on its way.
 const stagedSweeps = 6
 
-// abandon ends an attempt that may still run; a ghost remembers it (rule E5).
+// abandon ends an attempt that may still run and keeps it as an orphan (rule E5).
 func (c *Core) abandon(ref taskRef, why string) {
 	e, s := ref.exec, ref.shard()
-	g := c.newOrphan(ref)
-	g.Blocks = !e.Settings.Job.Failover
-	c.addOrphan(g)
+	o := c.newOrphan(ref)
+	o.Blocks = !e.Settings.Job.Failover
+	c.addOrphan(o)
 	c.note(Note{Kind: NoteOrphan, Job: e.Job, Execution: e.ID, Task: s.TaskID, Detail: why, Problem: true})
 	s.Cause = why
 	c.endAttempt(ref, outcomeLost)
-	delete(c.tasks, g.TaskID)
+	delete(c.tasks, o.TaskID)
 }
 
-// forget is an operator's word that a ghost is over (rule E5).
+// forget removes an orphan because an operator says that it has ended (rule E5).
 func (c *Core) forget(f ForgetRequested) {
 	var err *Error
-	if g := c.orphans[f.TaskID]; g != nil {
-		c.removeOrphan(g)
+	if o := c.orphans[f.TaskID]; o != nil {
+		c.removeOrphan(o)
 	} else {
-		err = errorf(NotFound, "task_not_given_up", "task %q is not one that was given up; GET /api/job/{jobName}/explain names those", f.TaskID)
+		err = errorf(NotFound, "task_not_abandoned", "task %q was not abandoned; GET /api/job/{jobName}/explain names those that were", f.TaskID)
 	}
 	c.out.Replies = append(c.out.Replies, Reply{Token: f.Token, Err: err})
 }

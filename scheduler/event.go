@@ -12,7 +12,7 @@ import (
 // Event is something that happened outside of the core: one of the types below.
 type Event interface{ coreEvent() }
 
-// AppChanged tells of a committed change of an app's document or mark (rule T4).
+// AppChanged is a committed change of an app's document or disabled mark (rule T4).
 type AppChanged struct {
 	Name string
 	// Config is nil when the app was deleted.
@@ -25,7 +25,7 @@ type AppChanged struct {
 	MarkOnly bool
 }
 
-// JobChanged tells of a committed change of a job's document or mark (rule T4).
+// JobChanged is a committed change of a job's document or disabled mark (rule T4).
 type JobChanged struct {
 	Name string
 	// Config is nil when the job was deregistered.
@@ -38,14 +38,14 @@ type JobChanged struct {
 	MarkOnly bool
 }
 
-// MarkChanged tells that somebody else has set or removed the disabled mark at
+// MarkChanged is an external edit that has set or removed the disabled mark at
 // Path (rule F6).
 type MarkChanged struct {
 	Path     string
 	Disabled bool
 }
 
-// DocumentFaulty tells that somebody else has written a document that can't be
+// DocumentFaulty is an external edit that has left a document that can't be
 // used. The last good one stays in force; the next change replaces it.
 type DocumentFaulty struct {
 	Path, Why string
@@ -64,7 +64,7 @@ type TriggerRequested struct {
 	Overrides jobs.Overrides
 }
 
-// ForgetRequested is an operator's word that a task is over (rule E5).
+// ForgetRequested is an operator's word that an orphan has ended (rule E5).
 type ForgetRequested struct {
 	Token  uint64
 	TaskID string
@@ -88,14 +88,14 @@ type ReconcileRequested struct {
 // is launched, tasks are killed and count as lost by shutdown.
 type Drain struct{}
 
-// SessionBegan tells that SUBSCRIBE was answered with SUBSCRIBED. Session
+// SessionBegan is the SUBSCRIBED that answers a SUBSCRIBE. Session
 // counts subscriptions and is never used again.
 type SessionBegan struct {
 	Session  int64
 	MasterID string
 }
 
-// SessionEnded tells that a subscription, or the try to make one, is over.
+// SessionEnded is the end of a subscription, or of the attempt to make one.
 type SessionEnded struct {
 	Session int64
 	Reason  string
@@ -103,21 +103,21 @@ type SessionEnded struct {
 	Removed bool
 }
 
-// MasterChanged tells that another master leads than the one that was tried last: there is
-// nothing to wait for with the next try.
+// MasterChanged reports that another master leads than the one that was tried last: the next
+// attempt need not wait.
 type MasterChanged struct {
 	// Session is the one that ended, or could not begin.
 	Session int64
 }
 
-// ClusterEvent is what a session told, in its order.
+// ClusterEvent is an event of a session, in the session's order.
 type ClusterEvent struct {
 	Session int64
 	Event   cluster.Event
 }
 
-// AcceptAnswered tells how an ACCEPT went. OK: answered 202, the master has it.
-// Not OK: it was refused and had no effect. An unknown outcome is never told:
+// AcceptAnswered is the outcome of an ACCEPT. OK: answered 202, the master has it.
+// Not OK: it was refused and had no effect. An unknown outcome is never reported:
 // the session ends instead (rule L3).
 type AcceptAnswered struct {
 	Session int64
@@ -157,7 +157,7 @@ type Decision struct {
 	Notes []Note
 	// Wake is when the core wants to step again even if nothing happens, as a Now's Elapsed; 0 is for never.
 	Wake time.Duration
-	// Drained is set when, after Drain, nothing of ours is left on the cluster.
+	// Drained is set when, after Drain, no task and no executor of this framework is left on the cluster.
 	Drained bool
 }
 
@@ -170,7 +170,7 @@ type CallSubscribe struct {
 	FrameworkID string
 }
 
-// CallAccept launches tasks; its answer is told by AcceptAnswered with Seq.
+// CallAccept launches tasks; AcceptAnswered with the same Seq is its outcome.
 type CallAccept struct {
 	Seq    int64
 	Accept cluster.Accept
@@ -228,19 +228,19 @@ const (
 	NoteExecutionEnded  NoteKind = "execution ended"
 	NoteTaskLaunched    NoteKind = "task launched"
 	NoteTaskEnded       NoteKind = "task ended"
-	NoteTaskRepeated    NoteKind = "shard runs again"
+	NoteTaskRepeated    NoteKind = "shard requeued"
 	NoteTaskUnreachable NoteKind = "task unreachable"
 	NoteKillRequested   NoteKind = "kill requested"
-	NotePackageChanged  NoteKind = "package changed on an agent"
-	NoteOrphan          NoteKind = "task given up, may still run"
-	NoteUnknownTask     NoteKind = "task not ours is killed"
-	NoteFormerTask      NoteKind = "task of ours that counts as over is killed"
-	NoteExecutor        NoteKind = "executor"
-	NoteSession         NoteKind = "session"
-	NoteTakeover        NoteKind = "takeover"
-	NoteImport          NoteKind = "import"
-	NoteClock           NoteKind = "clock"
-	NoteFaulty          NoteKind = "faulty document"
+	NotePackageChanged  NoteKind = "package on an agent changed"
+	NoteOrphan          NoteKind = "task orphaned"
+	NoteUnknownTask     NoteKind = "unknown task killed"
+	NoteFormerTask      NoteKind = "ended task found alive and killed"
+	NoteExecutor        NoteKind = "executor changed"
+	NoteSession         NoteKind = "session changed"
+	NoteTakeover        NoteKind = "framework taken over"
+	NoteImport          NoteKind = "queue imported"
+	NoteClock           NoteKind = "clock set back"
+	NoteFaulty          NoteKind = "faulty document found"
 )
 
 // Note is one thing that happened, for people.

@@ -104,7 +104,7 @@ type attempt struct {
 	// Since-when of everything that has a timeout (rule F8).
 	Launched    time.Time `json:"la,omitzero"`
 	Unreachable time.Time `json:"un,omitzero"`
-	// Away tells that a master had its agent marked unreachable, and did not only know nothing of the task.
+	// Away is set when a master had its agent marked unreachable, and not only did not know the task.
 	Away       bool      `json:"aw,omitempty"`
 	EndUnclear time.Time `json:"eu,omitzero"` // rule S5
 	EndState   string    `json:"es,omitempty"`
@@ -113,8 +113,8 @@ type attempt struct {
 
 	// Seen is how far it was seen to go: 0 nothing, 1 staging, 2 starting, 3 running.
 	Seen int `json:"sn,omitempty"`
-	// Fetching tells that its executor last reported that it fetches the package: no process of it was
-	// made yet (rule E1).
+	// Fetching is set while the last report of its executor is that it fetches the package: no process of it
+	// was made yet (rule E1).
 	Fetching bool   `json:"fe,omitempty"`
 	UUID     []byte `json:"u,omitempty"` // of the last update that changed something
 
@@ -228,7 +228,7 @@ func (e *execution) reason() string {
 	}
 	switch {
 	case e.state() == Finished:
-		return "" // though its end may have been asked for
+		return "" // though a kill may have been requested
 	case bad == 0:
 		return cmp.Or(e.KillReason, e.killedReason())
 	}
@@ -257,7 +257,7 @@ func (k launchKey) before(o launchKey) bool {
 	return k.id < o.id
 }
 
-// orphan is a task that was given up and may still run (rule E5).
+// orphan is an abandoned attempt that may still run (rule E5).
 type orphan struct {
 	TaskID    string    `json:"taskId"`
 	Job       string    `json:"job"`
@@ -265,7 +265,7 @@ type orphan struct {
 	Agent     string    `json:"agent"`
 	Execution string    `json:"execution"`
 	Since     time.Time `json:"since"`
-	// Blocks is set when no later attempt of the shard may start until it is over.
+	// Blocks is set when no later attempt of the shard may start until it has ended.
 	Blocks bool `json:"blocks,omitempty"`
 	// Alive is set while it blocks only because it was seen alive, although its
 	// job has failover.
@@ -277,5 +277,5 @@ type orphan struct {
 	Framework string `json:"framework,omitempty"`
 	RemovedBy string `json:"removedBy,omitempty"`
 
-	known bool // the cluster told anything of it in this session
+	known bool // the cluster reported anything of it in this session
 }

@@ -23,7 +23,7 @@ type executorRecord struct {
 	Role string `json:"role,omitempty"`
 	// Sandbox is the folder of its newest run, as it reported it: an absolute path on its agent's host, "" before that.
 	Sandbox string `json:"sandbox,omitempty"`
-	// Heard tells that an update of the executor, about any task, was committed. From the acknowledgement on, which
+	// Heard is set when an update of the executor, about any task, was committed. From the acknowledgement on, which
 	// follows the commit, it makes processes before it reports their tasks (rule E1).
 	Heard bool `json:"heard,omitempty"`
 	// Closing is committed before SHUTDOWN is sent; from then on nothing is
@@ -35,11 +35,11 @@ type executorRecord struct {
 	used    app.Resources // by those tasks
 	pending int           // unanswered ACCEPTs that name it
 	// sentWith is the last ACCEPT that named it. confirmed: after that was answered the
-	// cluster told of a task of it, so offers that come now tell the truth (rule X3).
+	// cluster reported a task of it, so the executors that an offer names now are those that run (rule X3).
 	sentWith   int64
 	confirmed  bool
 	lastUpdate time.Time
-	// ended: its agent told that it ended with a task of its last ACCEPT, so nothing can have started it again since. Its
+	// ended: its agent reported that it ended with a task of its last ACCEPT, so nothing can have started it again since. Its
 	// record goes when no task of it is live.
 	ended        bool
 	ran          bool      // it is known to have started, or of an earlier leader
@@ -214,7 +214,7 @@ func (c *Core) appBusyUntil(x *executorRecord) time.Time {
 	known := a.nextDue.After(soon)
 	var next time.Time
 	for _, j := range a.jobs {
-		// What may not be launched anyhow, such as for a ghost (rule E5), keeps nothing.
+		// A job that may not launch, such as one that an orphan blocks (rule E5), keeps no executor.
 		if len(j.queue) > 0 && !j.queue[0].neverFits && (j.queue[0].launched() || c.canLaunch(j)) {
 			return again
 		}
@@ -255,7 +255,7 @@ func (c *Core) shutDownClosing() {
 		}
 		if x.shutdownTry >= shutdownTries && x.tasks == 0 {
 			// Its end got lost, or its agent is away. The next offer of its agent
-			// tells whether it lives on (rule X3); until there is one, it may.
+			// names it if it lives on (rule X3); until there is one, it may.
 			c.reviveToProbe()
 			here := c.agents[x.Agent] != nil && c.agents[x.Agent].registered
 			if here || c.draining || c.now.Sub(x.ClosedAt) >= awayKept {

@@ -60,7 +60,7 @@ func (c *Core) makeFires() {
 	}
 }
 
-// clockBehind reports whether the wall clock is behind the mark: no fires are
+// clockBehind reports whether the wall clock is behind the fire cursor: no fires are
 // made until it has passed it (rule F4).
 func (c *Core) clockBehind() bool {
 	behind := c.cursor.Time.Sub(c.wall)
@@ -86,7 +86,7 @@ func (c *Core) wallClockSet() {
 	c.flow.revivedFor = time.Time{}
 }
 
-// nextDueBatch takes the next moment with fires, or finds a gap before it.
+// nextDueBatch takes the next moment with fires, or opens a missed window before it.
 func (c *Core) nextDueBatch() bool {
 	next, ok := c.timetable.NextAt()
 	if !ok || next.After(c.wall) {
@@ -116,7 +116,7 @@ func (c *Core) openMissedWindow(upto time.Time) {
 }
 
 // crossMissedWindow looks at jobs for what they missed and returns how much of the budget that took: one for each job and one for each
-// fire. Each job's since moves to the end of the gap with its fires, so that a
+// fire. Each job's since moves to the end of the missed window with its fires, so that a
 // crash in the middle makes none of them twice.
 func (c *Core) crossMissedWindow(budget int) (used int) {
 	g := c.missed
@@ -133,7 +133,7 @@ func (c *Core) crossMissedWindow(budget int) (used int) {
 		}
 		from := c.cursor.Time
 		if !c.cursor.covers(from, name) {
-			from = from.Add(-time.Second) // the mark stands inside this instant
+			from = from.Add(-time.Second) // the cursor stands inside this batch
 		}
 		if j.since.After(from) {
 			from = j.since
@@ -164,7 +164,7 @@ func (c *Core) crossMissedWindow(budget int) (used int) {
 	return used + 1
 }
 
-// fireDueBatch makes fires of the pending instant and returns how many it looked at.
+// fireDueBatch makes fires of the due batch and returns how many jobs it looked at.
 func (c *Core) fireDueBatch(budget int) int {
 	p := c.due
 	n := min(budget, len(p.names))
@@ -189,7 +189,7 @@ func (c *Core) fireDueBatch(budget int) int {
 	return max(n, 1)
 }
 
-// advanceCursor moves the mark on, never back.
+// advanceCursor moves the cursor forward, never back.
 func (c *Core) advanceCursor(m fireCursor) {
 	if c.cursor.Time.After(m.Time) || c.cursor.Time.Equal(m.Time) && c.cursor.Job >= m.Job {
 		return
@@ -372,7 +372,7 @@ func (c *Core) trigger(t TriggerRequested) {
 	c.out.Replies = append(c.out.Replies, Reply{Token: t.Token, ExecutionID: id})
 }
 
-// keyedID is what the ids of a job's executions begin with that were asked for with a key.
+// keyedID is the prefix of the ids of a job's executions that were triggered with an Idempotency-Key.
 func keyedID(job string) string { return job + "@key-" }
 
 // keysKept is how long an Idempotency-Key is remembered.

@@ -9,10 +9,10 @@ import (
 	"github.com/elasticjob-go/elasticjob/offers"
 )
 
-// flowState is what we last asked the master about offers in this session.
+// flowState is what the master was last called for about offers in this session: REVIVE, SUPPRESS, filters.
 type flowState struct {
 	suppressed bool
-	// filtered is set when we declined something since the last REVIVE that is of use when
+	// filtered is set when something was declined since the last REVIVE that can be used when
 	// something waits: its resources stay away until their filter ends. refused is set
 	// when we declined what did not help those that wait.
 	filtered, refused bool
@@ -21,10 +21,10 @@ type flowState struct {
 	need       need
 	revivedFor time.Time
 	wake       time.Time
-	// probeUntil keeps SUPPRESS back: the next offers are to tell which executors run.
+	// probeUntil keeps SUPPRESS back: the next offers are to show which executors run.
 	probeUntil time.Time
 	// unplaced is what the last match left waiting, and since when; unplacing the same of
-	// the round under way. fruitless is how long the filters have grown, and grew when.
+	// the round under way. declineBackoff is how long the filters have become, and declineBackoffGrew when they last did.
 	unplaced, unplacing map[want]time.Time
 	declineBackoff      int
 	declineBackoffGrew  time.Time
@@ -215,7 +215,7 @@ func (c *Core) allOffers() []offers.Offer {
 	return c.pool.OlderThan(c.now.Add(time.Hour))
 }
 
-// declineUsable declines what is of use when something waits.
+// declineUsable declines offers that a waiting shard could use, when none waits.
 func (c *Core) declineUsable(gone []offers.Offer, refuse time.Duration) {
 	if len(gone) > 0 && refuse > 0 {
 		c.flow.filtered = true
@@ -236,7 +236,7 @@ func (c *Core) decline(gone []offers.Offer, refuse time.Duration) {
 	c.call(CallDecline{Offers: ids, Refuse: max(refuse, declineAtLeast)})
 }
 
-// declineAtLeast lets another framework have its turn.
+// declineAtLeast is the least filter: it lets another framework have the resources first.
 const declineAtLeast = time.Second
 
 // revive asks for offers if something keeps them away: when something waits, and once for each fire to come that the offers

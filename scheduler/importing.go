@@ -170,7 +170,7 @@ func (c *Core) importFailover(job string, entries []importEntry, left map[string
 }
 
 // importRunning: a task of a daemon of the original is another's (rule T8). Under a
-// framework id of ours there can be none.
+// framework id that this scheduler made there can be none.
 func (c *Core) importRunning(e importEntry) {
 	if c.takeover == nil {
 		c.dirty.imported = append(c.dirty.imported, e.path)

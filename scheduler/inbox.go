@@ -19,7 +19,7 @@ type inbox struct {
 }
 
 // linger is how long status updates wait for others to share their commit.
-// Nobody waits for them as for a fire, and a burst of tasks tells many.
+// Nobody waits for them as for a fire, and many tasks that end at once report many.
 const linger = 2 * time.Millisecond
 
 // canLinger reports whether an event is a status update.

@@ -71,7 +71,7 @@ func (c *Core) countRun(e *execution) {
 	}
 }
 
-// last takes from an execution, which ended after all that were taken before, what a job's last run tells.
+// last takes from an execution, which ended after all that were taken before, what a job's last run says.
 func (s *JobStats) last(e *execution) {
 	if e.result() == resultFinished {
 		s.LastSuccess = e.EndedAt
@@ -81,7 +81,7 @@ func (s *JobStats) last(e *execution) {
 	}
 }
 
-// loadJobStats takes what the history tells of last runs; a new leader counts from 0.
+// loadJobStats takes what the history has of last runs; a new leader counts from 0.
 func (c *Core) loadJobStats() {
 	for e := range c.ended.all() {
 		if j := c.jobs[e.Job]; j == nil || j.cfg == nil || e.Dropped {

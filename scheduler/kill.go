@@ -11,7 +11,7 @@ import (
 const shutdownReason = "lost by shutdown of the scheduler"
 
 // killExecution ends what waits of an execution at once, and wants what runs
-// of it killed (rule K1: committed first, sent again until it is over).
+// of it killed (rule K1: committed first, sent again until it has ended).
 func (c *Core) killExecution(e *execution, reason string) {
 	if e.Ended > 0 {
 		return
@@ -119,7 +119,7 @@ func (c *Core) liftShutdown(e *execution) {
 	c.matchAgain = true
 }
 
-// finishDrain tells when nothing of ours is left on the cluster.
+// finishDrain reports when no task and no executor is left on the cluster.
 func (c *Core) finishDrain() {
 	if !c.draining {
 		return

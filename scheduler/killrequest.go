@@ -64,8 +64,8 @@ func taskEnded(id string, state State) *Error {
 
 // noTaskToKill says what is known of a task that is neither on the cluster nor among the ended ones.
 func (c *Core) noTaskToKill(id string) *Error {
-	if g := c.orphans[id]; g != nil {
-		return errorf(Conflict, "task_given_up", "task %q was given up: it is killed as soon as agent %s is seen with it; POST /api/task/%s/forget if you know that it is over", id, g.Agent, id)
+	if o := c.orphans[id]; o != nil {
+		return errorf(Conflict, "task_orphaned", "task %q was abandoned: it is killed as soon as agent %s is seen with it; POST /api/task/%s/forget if you know that it has ended", id, o.Agent, id)
 	}
 	if parsed, err := jobs.ParseTaskID(id); err == nil && c.jobs[parsed.Job] != nil {
 		for _, e := range c.jobs[parsed.Job].queue {

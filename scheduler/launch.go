@@ -33,7 +33,7 @@ func (c *Core) launch() {
 		// The reasons of the last match stay. Idle executors may hold all
 		// there is, so that nothing is ever offered.
 		c.evictForDemand(nil, ds)
-		if c.flow.refused { // something is free all the same
+		if c.flow.refused { // something was declined, so something is free
 			c.reserve()
 		}
 		return

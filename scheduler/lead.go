@@ -10,9 +10,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
-// Lead stands for election, leads one term and returns when it is over: nil when ctx
+// Lead stands for election, leads one term and returns when that ends: nil when ctx
 // ended, else why. When ctx ends the commit under way is finished, nothing leaves any more, and the
-// term is given up, so that the next leader can begin at once. Running tasks go on in
+// leader resigns, so that the next one can begin at once. Running tasks go on in
 // any case. It must not be called again, nor Stand, before it has returned.
 func (s *Scheduler) Lead(ctx context.Context) error {
 	_, err := s.lead(ctx)
@@ -20,7 +20,7 @@ func (s *Scheduler) Lead(ctx context.Context) error {
 }
 
 // ErrRefused is wrapped by what Lead and Stand return when the cluster has refused this scheduler
-// for Options.RefusedMost. The lead is given up then.
+// for Options.RefusedMost. The leader has abdicated then.
 var ErrRefused = errors.New("the cluster has refused this server")
 
 // lead reports with Lead's error how long the term lasted, 0 when it came to none.
@@ -45,15 +45,15 @@ func (s *Scheduler) lead(ctx context.Context) (lasted time.Duration, err error) 
 
 // Between two tries to lead there are so long pauses, the second doubling up to
 // the third; each is shortened at random by up to a half, so that servers that failed
-// together don't try again together. A term that is over at once, as when its first commit is
-// refused, counts as a try in vain.
+// together don't try again together. A term that ends at once, as when its first commit is
+// refused, counts as a failed try.
 const (
 	standFirst = 100 * time.Millisecond
 	standMost  = 5 * time.Second
 )
 
 // Stand stands for election, leads, and when the term ends or can't be begun,
-// stands again, until ctx ends: then it returns nil, with the term given up as Lead does. It returns
+// stands again, until ctx ends: then it returns nil, and has resigned as Lead does. It returns
 // an error only when no try will help (registry.ErrUnusable) or the cluster refuses us (ErrRefused). At every change the log
 // says who leads and since when.
 func (s *Scheduler) Stand(ctx context.Context) error {

@@ -350,8 +350,8 @@ func TestChangesByOthersAreTakenOver(t *testing.T) {
 		return err == nil && v.Disabled
 	})
 	eventually(t, "the log tells of all three", func() bool {
-		return log.has("taken over: /config/job/my_job, edited by another") && log.has("/config/job/my_job: ") &&
-			log.has("taken over: /state/disable/job/my_job, made by another")
+		return log.has("path=/config/job/my_job edit=edited") && log.has("/config/job/my_job: ") &&
+			log.has("path=/state/disable/job/my_job edit=made")
 	})
 }
 

@@ -16,7 +16,7 @@ import (
 type Stored struct{ Entries []registry.Entry }
 
 // Load fills an empty core with what the last term left. A document that cannot be
-// used or read is reported and left alone; the rest runs ([D15]). Only a state of ours that
+// used or read is reported and left alone; the rest runs ([D15]). Only a state of the scheduler that
 // cannot be read is an error: going on could lose or double work.
 func (c *Core) Load(wall time.Time, stored Stored) error {
 	c.clock.began = wall.UTC()
@@ -90,7 +90,7 @@ func (c *Core) Load(wall time.Time, stored Stored) error {
 	}
 	if c.frameworkID != "" && c.frameworkID != c.ourFrame && !strings.HasPrefix(c.frameworkID, ownFramework) {
 		c.takeover = newTakeover()
-		c.note(Note{Kind: NoteTakeover, Detail: "the framework id " + c.frameworkID + " is another scheduler's: nothing is launched until the tasks that it left are over"})
+		c.note(Note{Kind: NoteTakeover, Detail: "the framework id " + c.frameworkID + " is another scheduler's: nothing is launched until the tasks that it left have ended"})
 	}
 	for name, a := range c.apps {
 		a.disabled = c.marked[under(pathAppDisabled, name)]
@@ -107,7 +107,7 @@ func (c *Core) loadUnreadable(e registry.Entry, dir string) error {
 	switch {
 	case dir == pathAppDisabled || dir == pathJobDisabled:
 		c.mark(e.Path, true)
-		c.faulty[e.Path] = fault{why: markUnreadable(e).Error(), version: e.Version, since: c.wall} // told with the documents
+		c.faulty[e.Path] = fault{why: markUnreadable(e).Error(), version: e.Version, since: c.wall} // reported with the documents
 	case strings.HasPrefix(e.Path, state) && !strings.HasPrefix(e.Path, disabled):
 		c.note(Note{Kind: NoteFaulty, Detail: e.Path + ": what the original left there can't be read, and is left alone; the next leader looks again: " + e.Unreadable, Problem: true})
 	default:
@@ -306,7 +306,7 @@ func launchKeyCompare(a, b launchKey) int {
 }
 
 // fireFrom is the moment after which a schedule's first fire is looked for:
-// the mark, and its own instant again while not all jobs of it are done.
+// the cursor, and its own second again while not all jobs that fire in it are done.
 func (c *Core) fireFrom() time.Time {
 	if c.cursor.Time.IsZero() {
 		return c.wall

@@ -4,10 +4,10 @@ package scheduler
 //
 //  1. a change of configuration is committed alone (T4). Crash: the next
 //     leader finds the document, compares it with what it stored of the job,
-//     and does what the change asks for; the requester was told nothing.
+//     and does what the change asks for; the requester got no answer.
 //  2. the step's writes are committed. Crash before: nothing happened; events
 //     of the cluster come again (updates are not acknowledged yet), fires are
-//     made again from the mark, requesters were told nothing.
+//     made again from the cursor, requesters got no answer.
 //  3. ACCEPT, KILL, SHUTDOWN, RECONCILE, ACKNOWLEDGE, DECLINE, REVIVE,
 //     SUPPRESS leave. Crash before or between: a launch that did not leave is
 //     found by reconciliation (GONE: never began, launched again, E1); kills
@@ -44,7 +44,7 @@ type termRunner struct {
 	notes      *noteLog
 	dispatcher *dispatcher
 	edits      externalEdits
-	ended      chan struct{} // closed when the term is over for requesters
+	ended      chan struct{} // closed when the term has ended for requesters
 	drained    chan struct{}
 	isDrain    bool
 
@@ -56,7 +56,7 @@ type termRunner struct {
 	failed                 atomic.Bool // the last commit: what the core decided may not be true
 	commits, commitsFailed atomic.Int64
 
-	abdicated chan error // why the lead is given up though the term holds
+	abdicated chan error // why this leader resigns though its term holds
 	scrapes   chan chan<- Stats
 	measured  atomic.Pointer[Stats] // the last answer to a scrape
 }
@@ -79,7 +79,7 @@ type change struct {
 	done chan error
 }
 
-// scrapePatience is how long a scrape waits for its turn between two steps.
+// scrapePatience is how long a scrape waits for the moment between two steps.
 const scrapePatience = 50 * time.Millisecond
 
 // measure gives the core's statistics, or, when the loop does not come to it in a moment,
@@ -99,7 +99,7 @@ func (r *termRunner) measure() Stats {
 	return *r.measured.Load()
 }
 
-// run steps until ctx ends or the term is over.
+// run steps until ctx ends or the term does.
 func (r *termRunner) run(ctx context.Context) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -223,10 +223,10 @@ func (r *termRunner) commit(ctx context.Context, writes []registry.Write, fenced
 	return nil
 }
 
-// slowCommit is how long a commit may take before the log tells of it.
+// slowCommit is how long a commit may take before it is logged.
 const slowCommit = 2 * time.Second
 
-// write makes one commit. One that has begun is finished even while the process is told to stop:
+// write makes one commit. One that has begun is finished even while the process is asked to stop:
 // its outcome would be unknown otherwise.
 func (r *termRunner) write(ctx context.Context, writes []registry.Write) error {
 	r.commits.Add(1)
@@ -237,7 +237,7 @@ func (r *termRunner) write(ctx context.Context, writes []registry.Write) error {
 	})
 	err := r.term.Commit(context.WithoutCancel(ctx), writes)
 	if !late.Stop() {
-		r.s.opt.Logger.Warn("the commit that took so long is over", "took", time.Since(began).Round(time.Millisecond), "done", err == nil)
+		r.s.opt.Logger.Warn("slow commit ended", "took", time.Since(began).Round(time.Millisecond), "done", err == nil)
 	}
 	return err
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // isLost reports whether a term ended because the registry can't be used any more: no other one will begin by itself.
-// The error says what to do, and so is what requesters are told.
+// The error says what to do, and so it is the answer to requests.
 func isLost(err error) bool { return errors.Is(err, registry.ErrUnusable) }
 
 // notStored answers a change whose commit the registry did not take, and never will.
@@ -17,7 +17,7 @@ func notStored(err error) *Error {
 
 // notMade answers who came too late for the term.
 func notMade() *Error {
-	return errorf(Unavailable, "term_over", "the term is over; the change was not made: try again shortly")
+	return errorf(Unavailable, "term_over", "the term has ended; the change was not made: try again shortly")
 }
 
 // endedMeanwhile answers a request that waited as the term ended.

@@ -18,7 +18,7 @@ import (
 type reviveTiming struct {
 	// answer is the time from REVIVE to the first offers, an average in which late answers weigh more than early ones.
 	answer time.Duration
-	// known tells that there was an answer.
+	// known is set when there was an answer.
 	known bool
 	// askedAt is when the REVIVE was sent that no offers have answered yet; else zero.
 	askedAt time.Time
@@ -93,7 +93,7 @@ func (c *Core) backBy() time.Time {
 type need struct {
 	// upTo is the moment up to which it was looked; second is the second of the wall clock that it is in.
 	upTo, second time.Time
-	// some tells that something starts before that; all that there is too much of it to be
+	// some is set when something starts before that; all when there is too much of it to be
 	// looked at, so that every offer is held.
 	some, all bool
 	// agents are those whose offers are held for it.
@@ -150,7 +150,7 @@ func (c *Core) upcoming(upTo time.Time) (ds []offers.Demand, at []time.Time, all
 	if c.due != nil && !c.inTerm(c.due.at).After(upTo) { // later than that after the clock was set back
 		return nil, nil, true // it is being made, in this step and the next ones
 	}
-	going := c.agentsInMaintenance()
+	maintained := c.agentsInMaintenance()
 	for _, e := range c.launchable {
 		if !e.launched() {
 			break // those with shards to repeat come first
@@ -168,7 +168,7 @@ func (c *Core) upcoming(upTo time.Time) (ds []offers.Demand, at []time.Time, all
 			}
 		}
 		if len(items) > 0 {
-			ds, at = append(ds, c.demandOf(e.ID, e.Settings, e.prepare().executorKey, items, going)), append(at, first)
+			ds, at = append(ds, c.demandOf(e.ID, e.Settings, e.prepare().executorKey, items, maintained)), append(at, first)
 		}
 		if len(ds) >= fewFires {
 			return nil, nil, true
@@ -191,7 +191,7 @@ func (c *Core) upcoming(upTo time.Time) (ds []offers.Demand, at []time.Time, all
 			return false
 		}
 		with := &settings{App: a.cfg, Job: *j.cfg}
-		ds, at = append(ds, c.demandOf(name, with, a.executorKey, c.itemsUpTo(j.cfg.ShardingTotalCount), going)), append(at, c.inTerm(fire))
+		ds, at = append(ds, c.demandOf(name, with, a.executorKey, c.itemsUpTo(j.cfg.ShardingTotalCount), maintained)), append(at, c.inTerm(fire))
 		return false
 	})
 	return ds, at, all

@@ -28,12 +28,12 @@ type CoreOptions struct {
 	ExecutorEnvironment func(hostname string) map[string]string
 	// KillAnswer is how much longer than the grace an executor may take to report the end of a task that it was asked to
 	// kill, before it is ended from outside (rule K3). It is more than the 75 s that a master takes by default to find
-	// that an agent is away: until then nothing tells that from an executor that does not answer.
+	// that an agent is away: until then that can't be distinguished from an executor that does not answer.
 	KillAnswer time.Duration
 	// ExecutorShutdown is what agents are to give new executors at SHUTDOWN; the agent's default when 0.
 	ExecutorShutdown time.Duration
-	// Role is the framework's; "" and "*" are the default. The master adds it to what it is told
-	// of an executor, so one of another role is not used again (rule X1).
+	// Role is the framework's; "" and "*" are the default. The master adds it to the ExecutorInfo
+	// that it was sent, so one of another role is not used again (rule X1).
 	Role string
 
 	// Late is how old a fire may be and still be run like any other (rule F3).

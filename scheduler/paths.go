@@ -4,7 +4,7 @@ import "strconv"
 
 // Where things are in the registry. Documents, marks and the framework id are
 // where the original keeps them (contract 3); what waits in its
-// queues is read once; all that is under /brain is ours.
+// queues is read once; all that is under /scheduler is this scheduler's own.
 const (
 	pathApps         = "/config/app"
 	pathJobs         = "/config/job"
@@ -35,7 +35,7 @@ func chunkPath(execution string, chunk int) string {
 }
 
 // Shards of an execution are kept in its header up to inlineShards, else in
-// chunks of chunkShards (rule T5).
+// chunks of chunkShards (a change of one shard then writes few).
 const (
 	inlineShards = 50
 	chunkShards  = 100

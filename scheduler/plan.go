@@ -9,7 +9,7 @@ import (
 )
 
 // plan is a change of configuration, checked against what is there: what to
-// write, alone and version-checked (rule T4), and what to tell the core once
+// write, alone and version-checked (rule T4), and the events to step with once
 // that is committed.
 type plan struct {
 	writes []registry.Write

@@ -135,7 +135,7 @@ func writeRecords[R any](changed map[string]bool, records map[string]R, dir stri
 	}
 }
 
-// encode writes a record. All of ours are made of what JSON can hold, so there
+// encode writes a record. All records are made of what JSON can hold, so there
 // is no error; HTML is not escaped, which would make causes six times as long.
 func encode(v any) []byte {
 	var b bytes.Buffer
@@ -172,7 +172,7 @@ func (e *execution) encodeHeader() []byte {
 	return b
 }
 
-// appendShards writes shards, of which only those that were changed are encoded anew.
+// appendShards writes shards, of which only those that have changed are encoded again.
 func appendShards(b []byte, shards []shard) []byte {
 	size := 0
 	for i := range shards {

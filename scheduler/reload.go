@@ -10,7 +10,7 @@ import (
 // found false, that nothing is: the events to step with. It is for paths that somebody
 // else may have changed: documents of apps and jobs and their disabled marks. What the
 // core knows already, such as its own commits, gives none. A document that can't be
-// used, or not be read, leaves the last good one in force ([D15]). A mark that can't be read is one.
+// used, or not be read, leaves the last good one in force ([D15]). A disabled mark that can't be read counts as set.
 func (c *Core) Reloaded(path string, entry registry.Entry, found bool) []Event {
 	dir, name := splitPath(path)
 	switch dir {
@@ -78,12 +78,12 @@ func (c *Core) reloadedFault(path string, entry registry.Entry, err error) []Eve
 	return []Event{DocumentFaulty{Path: path, Why: err.Error(), Version: entry.Version}}
 }
 
-// markChanged takes the word that somebody else has set or removed a disabled mark
+// markChanged follows a disabled mark that an external edit has set or removed
 // (rule F6). A mark may be there before its document is.
 func (c *Core) markChanged(e MarkChanged) {
 	c.needChanged()
 	c.mark(e.Path, e.Disabled)
-	delete(c.faulty, e.Path) // one that can't be read is told of after this
+	delete(c.faulty, e.Path) // the event about one that can't be read follows
 	dir, name := splitPath(e.Path)
 	if dir == pathAppDisabled {
 		if a := c.apps[name]; a != nil && a.disabled != e.Disabled {

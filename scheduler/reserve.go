@@ -23,7 +23,7 @@ func (r *reservation) expired(now time.Time, beyond time.Duration) bool {
 	return !now.Before(r.until) || !r.drained.IsZero() && !now.Before(r.drained.Add(beyond))
 }
 
-// noteDrained looks whether a task of ours is left on the reserved agents.
+// noteDrained looks whether a task is left on the reserved agents.
 func (c *Core) noteDrained(r *reservation) {
 	for id := range r.agents {
 		for _, x := range c.executorsOn[id] {
@@ -67,9 +67,9 @@ func (c *Core) expireReservation() {
 	c.matchAgain = true
 }
 
-// measureAgain takes agents for as large as they look now: a turn that launched nothing
+// measureAgain takes agents for as large as they look now: a reservation that launched nothing
 // says that they were thought too large. An offer can be ahead of the end of a task
-// that we still count, since the master frees what an agent says is over.
+// that we still count, since the master frees what an agent reports as ended.
 func (c *Core) measureAgain(agents map[string]bool) {
 	for _, id := range sortedKeys(agents) {
 		if c.pool.Free(id).IsZero() {

@@ -15,7 +15,7 @@ type ExecutionSummary struct {
 	State       State     `json:"state"`
 	// Reason says what a run that waits is waiting for, and why one that ended is not FINISHED.
 	Reason string `json:"reason"`
-	// StartTime is when its first process began, CompleteTime when its last shard was over.
+	// StartTime is when its first process began, CompleteTime when its last shard had ended.
 	StartTime    *time.Time `json:"startTime"`
 	CompleteTime *time.Time `json:"completeTime"`
 	// Shards are how many of its shards are in which state; none before they are launched.
@@ -122,7 +122,7 @@ func (e *execution) begin() (first time.Time) {
 	return first
 }
 
-// complete is when the last process of an execution that ended was over, or, if it had none, when it ended.
+// complete is when the last process of an execution that ended had ended, or, if it had none, when it ended.
 func (e *execution) complete() (last time.Time) {
 	for i := range e.Shards {
 		if s := &e.Shards[i]; !s.Start.IsZero() && s.Complete.After(last) {

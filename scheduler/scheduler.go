@@ -38,7 +38,7 @@ type Options struct {
 	Point func(name string)
 }
 
-// Points are the steps that Options.Point is told of, each before or after what its name says.
+// Points are the names that Options.Point is called with, each before or after what its name says.
 // A test that ends the process there shows what the next leader makes of it.
 func Points() []string {
 	return []string{
@@ -115,7 +115,7 @@ func (s *Scheduler) current() (*termRunner, error) {
 	return s.runner, nil
 }
 
-// Drain ends everything of ours on the cluster and returns when nothing is left, or
+// Drain ends all tasks and executors on the cluster and returns when nothing is left, or
 // when ctx ends (rule O4). Nothing new is launched from then on.
 func (s *Scheduler) Drain(ctx context.Context) error {
 	r, err := s.current()
@@ -182,7 +182,7 @@ func ableText(disabled bool) string {
 	return "enabled"
 }
 
-// logged passes on what a change came to, and tells the log of one that was made.
+// logged returns what a change came to, and logs one that was made.
 func logged[V any](s *Scheduler, what, kind, name string) func(V, error) (V, error) {
 	return func(v V, err error) (V, error) {
 		if err == nil {
@@ -240,7 +240,7 @@ func (s *Scheduler) Trigger(ctx context.Context, job, idempotencyKey string) (st
 }
 
 // TriggerWith is Trigger for an execution with settings of its own. They are checked as the job's are; what is wrong with
-// them is told as Invalid.
+// them is answered as Invalid.
 func (s *Scheduler) TriggerWith(ctx context.Context, job, idempotencyKey string, own jobs.Overrides) (string, error) {
 	reply, err := s.ask(ctx, func(token uint64) Event {
 		return TriggerRequested{Token: token, Job: job, Key: idempotencyKey, Overrides: own}
@@ -248,7 +248,7 @@ func (s *Scheduler) TriggerWith(ctx context.Context, job, idempotencyKey string,
 	return reply.ExecutionID, err
 }
 
-// ForgetTask is an operator's word that a given-up task is over (rule E5).
+// ForgetTask removes an orphan because an operator says that it has ended (rule E5).
 func (s *Scheduler) ForgetTask(ctx context.Context, taskID string) error {
 	_, err := s.ask(ctx, func(token uint64) Event { return ForgetRequested{Token: token, TaskID: taskID} })
 	return err

@@ -25,7 +25,7 @@ type sessionState struct {
 	askTry        int
 	killsLookedAt time.Time
 	agentBack     bool      // an agent has registered since it was last asked about those that came back
-	agentsAskedAt time.Time // whether the agents of ghosts of removed frameworks are registered
+	agentsAskedAt time.Time // when it was last asked whether the agents of orphans of removed frameworks are registered
 }
 
 func (s *sessionState) wake() time.Time {
@@ -63,7 +63,7 @@ func (c *Core) sessionBegan(e SessionBegan) {
 	}
 	// A process that slept between its commit and SUBSCRIBE may be deposed by now, and
 	// would take what the next leader launched for nobody's: kill it, and acknowledge its
-	// end. Our term holding after SUBSCRIBED, all that this session tells of is ours.
+	// end. If the term still holds after SUBSCRIBED, this session is the term's own.
 	c.out.Fenced = true
 	c.stats.Subscriptions++
 	c.session = sessionState{number: e.Session, open: true, tries: c.session.tries, masterID: e.MasterID, began: c.now, reconcileAt: c.now}
@@ -80,7 +80,7 @@ func (c *Core) sessionBegan(e SessionBegan) {
 	for _, id := range sortedKeys(c.executors) {
 		x := c.executors[id]
 		// No ACCEPT of this session names it yet and those before are voided, so
-		// the offers to come tell the truth about it (rule X3).
+		// the offers to come name it if it runs (rule X3).
 		x.pending, x.confirmed, x.shutdownSent, x.shutdownTry = 0, true, time.Time{}, 0
 		c.checkIdle(x)
 	}
@@ -128,7 +128,7 @@ func (c *Core) sessionEnded(e SessionEnded) {
 	}
 }
 
-// While nothing changes, so many tries are told of, and then one in so long a time.
+// While nothing changes, triesLogged tries are logged, and then one every logAgainAfter.
 const (
 	triesLogged   = 3
 	logAgainAfter = time.Minute
@@ -164,7 +164,7 @@ func (c *Core) keepFramework() {
 }
 
 // reconcileDue asks the master about tasks: about all of them at every
-// SUBSCRIBED and every 10 minutes, about those it has not told of with growing
+// SUBSCRIBED and every 10 minutes, about those it has not reported with growing
 // intervals.
 func (c *Core) reconcileDue() {
 	s := &c.session
@@ -194,7 +194,22 @@ func (c *Core) reconcileDue() {
 	s.askAgainAt = c.now.Add(backoff(c.opt.ReconcileFirst, c.opt.ReconcileEvery, s.askTry))
 }
 
-// agentRegistered notes that this very master has an agent. If it was away, the master may tell nothing more of the tasks that it
+// reconcileRequested asks about all live tasks, or for all that the master knows
+// of, because an operator wants to.
+func (c *Core) reconcileRequested(e ReconcileRequested) {
+	reply := Reply{Token: e.Token}
+	switch {
+	case !c.session.open:
+		reply.Err = errorf(Unavailable, "not_subscribed", "there is no subscription to the cluster; every subscription begins with reconciliation")
+	case e.Explicit:
+		c.askAbout(func(*shard) bool { return true })
+	default:
+		c.call(CallReconcile{})
+	}
+	c.out.Replies = append(c.out.Replies, reply)
+}
+
+// agentRegistered notes that this very master has an agent. If it was away, the master may report nothing more of the tasks that it
 // called unreachable or unknown meanwhile: the agent may have come back without them. So they are asked about at once.
 func (c *Core) agentRegistered(a *agentState) {
 	if !a.registered {
@@ -218,7 +233,7 @@ func (c *Core) askAboutAgentsBack() {
 	c.reconcile(refs)
 }
 
-// askAbout reconciles live tasks that want it, and ghosts. A task whose ACCEPT
+// askAbout reconciles live tasks that want it, and orphans. A task whose ACCEPT
 // is under way is not named (rule L4).
 func (c *Core) askAbout(want func(*shard) bool) int {
 	var refs []cluster.TaskRef
@@ -297,7 +312,7 @@ func (c *Core) failure(f cluster.Failure) {
 	if x := c.executors[f.ExecutorID]; x != nil {
 		if x.pending > 0 || x.tasks > 0 {
 			// An ACCEPT that was on its way has the agent start it once more under
-			// this id: the record stays until what was launched is over (X1, X2).
+			// this id: the record stays until what was launched has ended (X1, X2).
 			c.closeExecutor(x)
 			return
 		}

@@ -14,7 +14,7 @@ import (
 //
 // Implicit reconciliation has no last answer, so a question about an invented task
 // follows it: events keep their order. The master answers it only when no agent is
-// still to come back. What it told before may have missed an agent, so all is asked
+// still to come back. What it reported before may have missed an agent, so all is asked
 // once more after the first answer; with the second one it is through.
 type takeover struct {
 	question string // the invented task of the last round
@@ -42,7 +42,7 @@ const roundsToKnow = 2
 
 func newTakeover() *takeover { return &takeover{unknown: map[string]*unknownTask{}} }
 
-// begin starts asking anew with a new subscription.
+// begin starts the questions again with a new subscription.
 func (t *takeover) begin() {
 	if t == nil {
 		return
@@ -64,7 +64,7 @@ func (t *takeover) wake() time.Time {
 func (t *takeover) reason() string {
 	why := "nothing is launched yet: the framework id is another scheduler's, "
 	if len(t.unknown) == 0 {
-		return why + "and the master has not told yet of all tasks that run under it (it is silent until all agents are back)"
+		return why + "and the master has not reported yet all tasks that run under it (it is silent until all agents are back)"
 	}
 	ids := sortedKeys(t.unknown)
 	const most = 3
@@ -146,7 +146,7 @@ func (c *Core) takeoverUpdate(u cluster.Update) {
 	switch {
 	case u.State == cluster.Unreachable, u.State == cluster.Unknown && (a == nil || !a.registered):
 		if f == nil && u.State == cluster.Unknown {
-			return // asked by name: it is over, or its agent is gone for good
+			return // it was reconciled by its id: it has ended, or its agent is gone for good
 		}
 		if f == nil {
 			f = c.addUnknownTask(u)
@@ -171,7 +171,7 @@ func (c *Core) takeoverUpdate(u cluster.Update) {
 func (c *Core) addUnknownTask(u cluster.Update) *unknownTask {
 	f := &unknownTask{id: u.TaskID, agent: u.AgentID}
 	c.takeover.unknown[u.TaskID] = f
-	c.note(Note{Kind: NoteUnknownTask, Task: u.TaskID, Detail: "another scheduler left it on agent " + u.AgentID + "; launching waits until it is over", Problem: true})
+	c.note(Note{Kind: NoteUnknownTask, Task: u.TaskID, Detail: "another scheduler left it on agent " + u.AgentID + "; launching waits until it has ended", Problem: true})
 	return f
 }
 

@@ -80,7 +80,7 @@ func TestT8AForeignFrameworkIsTakenOverBeforeAnythingIsLaunched(t *testing.T) {
 	if asked < 10 || asked > 20 {
 		t.Errorf("asked %d times in ten minutes", asked)
 	}
-	if x, err := s.core.Explain("plain_job"); err != nil || len(x.Waiting) != 3 || !strings.Contains(x.Waiting[0].Reason, "has not told yet") {
+	if x, err := s.core.Explain("plain_job"); err != nil || len(x.Waiting) != 3 || !strings.Contains(x.Waiting[0].Reason, "has not reported yet") {
 		t.Errorf("explain: %+v, %v", x, err)
 	}
 	running := func(state cluster.State) Event {

@@ -45,7 +45,7 @@ func TestReadersLeaveASilentRegistry(t *testing.T) {
 		if _, err := s.scheduler.Explain(ctx, "my_job"); err == nil || time.Since(began) != readPatience+time.Second {
 			t.Errorf("after %s: %v", time.Since(began), err)
 		}
-		if said := s.Said(); !strings.Contains(said, "has not answered a commit yet") || strings.Contains(said, "took so long is over") {
+		if said := s.Said(); !strings.Contains(said, "has not answered a commit yet") || strings.Contains(said, "slow commit ended") {
 			t.Errorf("the log does not tell of the commit: %s", said)
 		}
 		time.Sleep(time.Minute)
@@ -54,7 +54,7 @@ func TestReadersLeaveASilentRegistry(t *testing.T) {
 		if list, err := s.scheduler.Jobs(t.Context()); err != nil || len(list) != 1 {
 			t.Errorf("%d jobs, %v", len(list), err)
 		}
-		if said := s.Said(); !strings.Contains(said, "took so long is over") {
+		if said := s.Said(); !strings.Contains(said, "slow commit ended") {
 			t.Errorf("the log does not tell that the commit was answered: %s", said)
 		}
 	})

@@ -35,7 +35,7 @@ func (c *Core) update(u cluster.Update) {
 		}
 	}
 	if x := c.executors[u.ExecutorID]; x != nil && u.Source != cluster.FromMaster && x.pending == 0 {
-		// Only a task of its last ACCEPT: what is told of older ones, and the offers
+		// Only a task of its last ACCEPT: what is reported of older ones, and the offers
 		// after that, may have been on their way since before that ACCEPT (rule X3).
 		if ref, ok := c.tasks[u.TaskID]; ok && ref.shard().sentWith == x.sentWith {
 			x.confirmed = true
@@ -89,7 +89,7 @@ func (c *Core) update(u cluster.Update) {
 		if u.State.Terminal() {
 			c.terminal(ref, u)
 		}
-		// Any other state is from a Mesos newer than these rules: it tells
+		// Any other state is from a Mesos newer than these rules: it says
 		// that the task is known, and nothing else [D67].
 	}
 }
@@ -168,7 +168,7 @@ func (c *Core) unreachable(ref taskRef, since time.Time) {
 	c.note(Note{Kind: NoteTaskUnreachable, Job: ref.exec.Job, Execution: ref.exec.ID, Task: s.TaskID, Detail: "agent " + s.Agent + " does not answer", Problem: true})
 }
 
-// unknown: the master does not know the task. It is over only if this very
+// unknown: the master does not know the task. It has ended only if this very
 // master has had the agent registered in this subscription.
 func (c *Core) unknown(ref taskRef, u cluster.Update) {
 	s := ref.shard()
@@ -200,7 +200,7 @@ func (c *Core) terminal(ref taskRef, u cluster.Update) {
 		}
 	}
 	if u.Source == cluster.FromExecutor {
-		c.clearStartFailure(ref) // a short task is told of by its end alone
+		c.clearStartFailure(ref) // a short task is reported by its end alone
 	}
 	c.readEnd(s, u)
 	if st, ok := wire.DecodeStatus(u.Data); ok && u.Source == cluster.FromExecutor {
@@ -273,7 +273,7 @@ func shorten(cause string) string {
 	}, cause)
 }
 
-// describeEnd says what the cluster told of an end.
+// describeEnd says what the cluster reported of an end.
 func describeEnd(u cluster.Update) string {
 	text := u.Message
 	if text == "" {
@@ -332,8 +332,8 @@ func (c *Core) unknownTask(u cluster.Update) {
 	}
 }
 
-// updateOrphan: a given-up task shows up again, or is over (rule E5). One seen
-// alive blocks even with failover until it is over or its agent is away again for as
+// updateOrphan: an orphan is seen alive, or has ended (rule E5). One seen
+// alive blocks even with failover until it has ended or its agent is away again for as
 // long as E4 asks: till then no agent counts as unreachable, and promise 2 has no exception.
 func (c *Core) updateOrphan(g *orphan, u cluster.Update) {
 	g.known = true
@@ -356,7 +356,7 @@ func (c *Core) updateOrphan(g *orphan, u cluster.Update) {
 	}
 }
 
-// orphanAlive notes that a ghost of a job with failover is known to be alive.
+// orphanAlive notes that an orphan of a job with failover is known to be alive.
 func (c *Core) orphanAlive(g *orphan) {
 	if !g.Away.IsZero() {
 		g.Away = time.Time{}
@@ -370,7 +370,7 @@ func (c *Core) orphanAlive(g *orphan) {
 	c.block(g)
 }
 
-// orphanAway notes that the agent of a ghost that was alive is away again.
+// orphanAway notes that the agent of an orphan that was alive is away again.
 func (c *Core) orphanAway(g *orphan) {
 	if g.Alive && g.Away.IsZero() {
 		g.Away = c.now

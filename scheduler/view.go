@@ -53,7 +53,7 @@ func (c *Core) Jobs() []JobView {
 	return out
 }
 
-// notesOf says what is odd about a job that is accepted all the same.
+// notesOf are hints about a job that is accepted as it is.
 func (c *Core) notesOf(j *jobState) []string {
 	notes := slices.Clone(j.notes)
 	a := c.apps[j.cfg.AppName]
@@ -80,7 +80,7 @@ func (c *Core) notesOf(j *jobState) []string {
 // appMissing says why a job has no app, and what to do.
 func (c *Core) appMissing(name string) string {
 	if f := c.faulty[under(pathApps, name)]; f.why != "" {
-		return fmt.Sprintf("the document of its app %q in the registry can't be used; correct it, or register app %s anew with POST /api/app: %s", name, name, f.why)
+		return fmt.Sprintf("the document of its app %q in the registry can't be used; correct it, or register app %s again with POST /api/app: %s", name, name, f.why)
 	}
 	return fmt.Sprintf("its app %q is not registered: register app %s with POST /api/app; until then nothing runs", name, name)
 }
@@ -148,7 +148,7 @@ func (c *Core) Explain(name string) (Explanation, error) {
 	}
 	c.explainPast(&x, j)
 	if len(x.Running) > 0 && !c.session.open {
-		note := "what runs is told as it was last known: the scheduler has no connection to the cluster"
+		note := "running tasks are shown as they were last known: the scheduler has no connection to the cluster"
 		if c.session.reason != "" {
 			note += ": " + c.session.reason
 		}
@@ -208,7 +208,7 @@ const explainItems = 1000
 func (c *Core) runningNote(s *shard) string {
 	switch {
 	case !s.KillSince.IsZero():
-		return "asked to end since " + c.shown(s.KillSince).Format(time.RFC3339)
+		return "its kill is requested since " + c.shown(s.KillSince).Format(time.RFC3339)
 	case !s.Unreachable.IsZero():
 		return fmt.Sprintf("agent %s does not answer since %s", s.Agent, c.shown(s.Unreachable).Format(time.RFC3339))
 	case !s.EndUnclear.IsZero():

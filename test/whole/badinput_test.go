@@ -61,7 +61,7 @@ func TestBadInputChangesNothing(t *testing.T) {
 		{404, "job_not_found", "POST", "/api/job/none/enable", "", "none"},
 		{404, "execution_not_found", "GET", "/api/execution/none", "", "none"},
 		{404, "task_not_found", "GET", "/api/task/none/logs", "", "none"},
-		{404, "task_not_given_up", "POST", "/api/task/none/forget", "", "none"},
+		{404, "task_not_abandoned", "POST", "/api/task/none/forget", "", "none"},
 		{404, "no_route", "GET", "/api/job/lists", "", "/api/"},
 		{405, "method_not_allowed", "PATCH", "/api/app", "{}", ""},
 		{405, "method_not_allowed", "GET", "/api/job/register", "", ""},

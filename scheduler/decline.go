@@ -12,7 +12,7 @@ import (
 // What waits for room that is not there needs no offers held for it (promise 6): Mesos adds what
 // comes free on an agent to what was declined of it, and offers the sum. So after a match all is given
 // back that nothing that waits can use, with filters that grow while nothing changes, and
-// asked for again when something else begins to wait. Who would starve that way gets a
+// asked for again when something else begins to wait. An execution that would starve that way gets a
 // reservation (rule L2).
 
 // want is what shards wait for room for; all that want the same fit or fail together.
@@ -35,13 +35,13 @@ var declineBackoffs = [...]time.Duration{time.Second, 2 * time.Second, 5 * time.
 
 const (
 	// partHeld is how long what can take some of the shards that only start together is held,
-	// once it was held in vain: with a REVIVE all that is free comes at once.
+	// once a match has left it: with a REVIVE all that is free comes at once.
 	partHeld = 20 * time.Millisecond
 	// gangReviveEvery is how often the ends of tasks have all be offered at once for those.
 	gangReviveEvery = time.Second
 )
 
-// reviveRefused has what was given back in vain be offered again at once: something has changed.
+// reviveRefused makes the next REVIVE bring back what was declined because nothing could use it: something has changed.
 func (c *Core) reviveRefused() {
 	c.flow.filtered = c.flow.filtered || c.flow.refused
 	c.flow.refused = false
@@ -189,6 +189,6 @@ func (c *Core) reviveForGangs() {
 	}
 }
 
-// nothingForUs reports whether an offer has nothing that a task of ours could use, such as one
+// nothingForUs reports whether an offer has nothing that a task could use, such as one
 // whose CPU and memory are revocable.
 func nothingForUs(o cluster.Offer) bool { return o.Resources == cluster.Resources{} }

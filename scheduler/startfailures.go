@@ -12,7 +12,7 @@ import (
 )
 
 // startFailure is what went wrong when an app's executors were to start on an
-// agent (rule L6). It is kept, so that a new leader does not begin anew (rule F8).
+// agent (rule L6). It is kept, so that the next leader knows it (rule F8).
 type startFailure struct {
 	Executor string    `json:"executor"` // the last one that did not start
 	Tries    int       `json:"tries"`
@@ -31,7 +31,7 @@ func (t *startFailure) until() time.Time {
 	return t.Since.Add(backoff(time.Second, startBackoff, t.Tries-1))
 }
 
-// startKey is where the trouble of an app on an agent is kept, below pathStart.
+// startKey is where the start failures of an app on an agent are kept, below pathStartFailure.
 func startKey(appName, agent string) string { return appName + "@-@" + agent }
 
 // recordStartFailure keeps an app off an agent with growing delays (rule L6).
@@ -108,7 +108,7 @@ type loadedStartFailure struct {
 	failure    *startFailure
 }
 
-// joinStartFailures gives loaded troubles to their apps.
+// joinStartFailures gives loaded start failures to their apps.
 func (c *Core) joinStartFailures() {
 	for _, l := range c.loadedStartFailures {
 		a := c.apps[l.app]
@@ -138,11 +138,11 @@ func (c *Core) startFailureAt(key string) *startFailure {
 }
 
 // avoid is where an app is not to be placed, and why: where its executors did not start
-// (rule L6), and where maintenance begins soon. going are the latter.
-func (c *Core) avoid(appName string, going map[string]string) map[string]string {
+// (rule L6), and where maintenance begins soon: those are maintained.
+func (c *Core) avoid(appName string, maintained map[string]string) map[string]string {
 	a := c.apps[appName]
 	if a == nil || len(a.starts) == 0 {
-		return going
+		return maintained
 	}
 	out := map[string]string{}
 	for agent, t := range a.starts {
@@ -153,7 +153,7 @@ func (c *Core) avoid(appName string, going map[string]string) map[string]string 
 			out[agent] = fmt.Sprintf("the app's executor failed to start there %s, last: %s; tried again at %s", counted(t.Tries, "time"), t.Reason, c.shown(until).Format(time.TimeOnly))
 		}
 	}
-	maps.Copy(out, going)
+	maps.Copy(out, maintained)
 	return out
 }
 
@@ -192,7 +192,7 @@ func (c *Core) agentsInMaintenance() map[string]string {
 	return out
 }
 
-// takeOffersInMaintenance takes out the offers of agents that are about to go: none is of use.
+// takeOffersInMaintenance takes out the offers of agents in maintenance, or close to it: nothing is placed there.
 func (c *Core) takeOffersInMaintenance() []offers.Offer {
 	var gone []offers.Offer
 	for _, id := range sortedKeys(c.agentsInMaintenance()) {

@@ -9,7 +9,7 @@ import (
 const reconcileGap = 10 * time.Second
 
 // Reconcile asks the cluster now about every task (explicit), or for all tasks
-// that it knows of ours (implicit), beside what is asked by itself every 10 minutes. A second
+// that it knows of ours (implicit), beside what it reconciles by itself every 10 minutes. A second
 // call of either kind within 10 s is TooSoon.
 func (s *Scheduler) Reconcile(ctx context.Context, explicit bool) error {
 	r, err := s.current()

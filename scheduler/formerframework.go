@@ -8,21 +8,21 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
-// A framework that an operator tears down, or whose failover timeout is over, is gone for the
+// A framework that an operator tears down, or whose failover timeout has passed, is gone for the
 // master at once; its tasks are not. The master sends the agents word to end its executors,
 // which have their grace, and an agent that is away hears of it when it is back, if the master
-// that knows of it leads then. Nobody tells us of those tasks any more: what the master
+// that knows of it leads then. Nobody reports those tasks any more: what the master
 // says of them under another framework id is about the id, not about the task.
 //
-// So each becomes a ghost that holds its shard (rules T7, E5), until its agent has been
+// So each becomes an orphan that holds its shard (rules T7, E5), until its agent has been
 // registered for long enough to have heard and obeyed.
 
 // removedByUnknown stands for the master that we subscribe with next: it has just said that the framework is removed.
 const removedByUnknown = "?"
 
 const (
-	// formerAgentsEvery is how often it is asked whether the agents of such ghosts are registered, and
-	// hereGap how far apart two signs of it may be, so that one which was away meanwhile begins anew.
+	// formerAgentsEvery is the interval at which it is asked whether the agents of such orphans are registered, and
+	// registeredGap how far apart two signs of it may be: with more, the agent may have been away meanwhile.
 	formerAgentsEvery = 20 * time.Second
 	registeredGap     = time.Minute
 )
@@ -76,7 +76,7 @@ func (c *Core) newOrphan(ref taskRef) *orphan {
 	return &orphan{TaskID: s.TaskID, Job: ref.exec.Job, Item: s.Item, Agent: s.Agent, Execution: ref.exec.ID, Since: c.now, Framework: c.frameworkID}
 }
 
-// addOrphan puts a ghost in its place.
+// addOrphan takes an orphan in, and lets it block its shard.
 func (c *Core) addOrphan(g *orphan) {
 	c.orphans[g.TaskID], c.orphansByAgent = g, nil
 	c.dirty.orphan(g.TaskID)
@@ -92,7 +92,7 @@ func (c *Core) orphanUnknownTask(f *unknownTask) {
 	}
 }
 
-// ofFormerFramework reports whether a ghost is of a framework id that is no longer ours.
+// ofFormerFramework reports whether an orphan ran under a framework id that was removed.
 func (c *Core) ofFormerFramework(g *orphan) bool {
 	return g.Framework != "" && g.Framework != c.frameworkID
 }
@@ -107,7 +107,7 @@ func (c *Core) masterOfRemoved() {
 	}
 }
 
-// askAboutFormerAgents asks whether the agents of ghosts of removed frameworks are registered, by a
+// askAboutFormerAgents asks whether the agents of orphans of removed frameworks are registered, by a
 // question about a task that is invented.
 func (c *Core) askAboutFormerAgents() {
 	s := &c.session
@@ -151,7 +151,7 @@ func (c *Core) agentAnswered(agentID string, u cluster.Update) {
 	}
 }
 
-// agentStillRegistered: an agent is registered. Ghosts there of a removed framework are over when it has
+// agentStillRegistered notes that an agent is registered. Orphans there of a removed framework have ended when it has
 // been so for long enough: to be found away by the master if its connection broke just when it was
 // told, to be told again, and to end the executors.
 func (c *Core) agentStillRegistered(agentID string) {
@@ -195,14 +195,14 @@ func (c *Core) eachFormerOrphanOn(agentID string, do func(*orphan)) {
 	}
 }
 
-// orphanReason says what a shard waits for that a ghost holds.
+// orphanReason says what a shard waits for that an orphan blocks.
 func (c *Core) orphanReason(g *orphan) string {
-	forget := fmt.Sprintf("POST /api/task/%s/forget if you know that it is over", g.TaskID)
+	forget := fmt.Sprintf("POST /api/task/%s/forget if you know that it has ended", g.TaskID)
 	switch {
 	case !c.ofFormerFramework(g):
-		return fmt.Sprintf("task %s was given up on agent %s and may still run; it is waited for, or %s", g.TaskID, g.Agent, forget)
+		return fmt.Sprintf("task %s was abandoned on agent %s and may still run; its end is waited for, or %s", g.TaskID, g.Agent, forget)
 	case c.session.open && g.RemovedBy != c.session.masterID:
 		return fmt.Sprintf("task %s ran under framework %s, which was removed, and may still run on agent %s: the master that removed it leads no more, and another does not know of it; %s", g.TaskID, g.Framework, g.Agent, forget)
 	}
-	return fmt.Sprintf("task %s ran under framework %s, which was removed, and may still be ending: it counts as over when agent %s has been registered with the master for %s; or %s", g.TaskID, g.Framework, g.Agent, c.removedWait(), forget)
+	return fmt.Sprintf("task %s ran under framework %s, which was removed, and may still be ending: it counts as ended when agent %s has been registered with the master for %s; or %s", g.TaskID, g.Framework, g.Agent, c.removedWait(), forget)
 }

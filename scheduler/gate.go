@@ -26,7 +26,7 @@ func (t stateGate) begin() { _ = t.sem.Acquire(context.Background(), wholeGate) 
 
 func (t stateGate) end() { t.sem.Release(wholeGate) }
 
-// read runs f on the core of this process's reign between two steps; what it sees is committed.
+// read runs f on the core of this process's term between two steps; what it sees is committed.
 func read[T any](ctx context.Context, s *Scheduler, f func(*Core) (T, error)) (T, error) {
 	var none T
 	r, err := s.current()
@@ -40,7 +40,7 @@ func read[T any](ctx context.Context, s *Scheduler, f func(*Core) (T, error)) (T
 	}
 	defer r.gate.sem.Release(1)
 	if r.failed.Load() {
-		return none, errorf(Unavailable, "term_over", "the term is over: try again shortly")
+		return none, errorf(Unavailable, "term_over", "the term has ended: try again shortly")
 	}
 	return f(r.core)
 }

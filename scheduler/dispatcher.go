@@ -11,11 +11,11 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 )
 
-// dispatcher carry calls to the cluster. Calls of one lane keep their order; the ACCEPTs
-// for one agent have a lane of their own: if a later one arrived first, and the executor that both name
+// dispatcher sends calls to the cluster. Calls of one queue keep their order; the ACCEPTs
+// for one agent have a queue of their own: if a later one arrived first, and the executor that both name
 // ended in between, the earlier one would start it once more, unknown to us. A call whose
 // outcome is unknown ends the session: what it meant is sorted out by
-// subscribing anew and reconciling (rule L3). With the term they end: what waits
+// subscribing again and reconciling (rule L3). It ends with the term: what waits
 // in them is dropped.
 type dispatcher struct {
 	r      *termRunner
@@ -36,19 +36,19 @@ type dispatcher struct {
 	idle           chan struct{}  // if not nil, closed when there are none
 }
 
-// sessionQueues are the lanes of one session; with it they end.
+// sessionQueues are the call queues of one session; they end with it.
 type sessionQueues struct {
 	session cluster.Session
 	number  int64
 	flow    callQueue             // DECLINE, REVIVE, SUPPRESS
 	command callQueue             // KILL, SHUTDOWN, RECONCILE
 	accepts map[string]*callQueue // by agent; only those with an ACCEPT under way
-	acks    [ackLanes]callQueue
+	acks    [ackQueues]callQueue
 	nextAck int
 }
 
 const (
-	ackLanes    = 4
+	ackQueues   = 4
 	callTimeout = 10 * time.Second
 	// flushTime is how long calls that were committed may take to leave when a term is handed over.
 	flushTime = 100 * time.Millisecond
@@ -85,7 +85,7 @@ func (l *dispatcher) send(call Call) {
 	defer l.mu.Unlock()
 	p := l.present
 	if p == nil || l.ctx.Err() != nil {
-		return // the session is over, its end is told to the core; or the term is
+		return // the session has ended, which is reported to the core; or the term has
 	}
 	s := p.session
 	switch c := call.(type) {
@@ -112,7 +112,7 @@ func (l *dispatcher) send(call Call) {
 	case CallReconcile:
 		l.enqueue(p, &p.command, func(ctx context.Context) error { return s.Reconcile(ctx, c.Tasks) })
 	case CallAcknowledge:
-		p.nextAck = (p.nextAck + 1) % ackLanes
+		p.nextAck = (p.nextAck + 1) % ackQueues
 		l.enqueue(p, &p.acks[p.nextAck], func(ctx context.Context) error {
 			l.r.s.opt.Point(pointBeforeAck)
 			err := s.Acknowledge(ctx, c.Ack)
@@ -122,7 +122,7 @@ func (l *dispatcher) send(call Call) {
 	}
 }
 
-// enqueue adds a call to a lane; the caller holds the lock.
+// enqueue adds a call to a queue; the caller holds the lock.
 func (l *dispatcher) enqueue(p *sessionQueues, q *callQueue, call func(context.Context) error) {
 	l.calls++
 	q.queue = append(q.queue, call)
@@ -132,7 +132,7 @@ func (l *dispatcher) enqueue(p *sessionQueues, q *callQueue, call func(context.C
 	}
 }
 
-// drive empties a lane and ends.
+// drive empties a queue and ends.
 func (l *dispatcher) drive(p *sessionQueues, q *callQueue) {
 	for {
 		l.mu.Lock()
@@ -193,7 +193,7 @@ func (l *dispatcher) flush(most time.Duration) {
 // failed ends the session after a call that was refused or has no answer.
 func (l *dispatcher) failed(p *sessionQueues, err error) {
 	if l.drop(p) && l.ctx.Err() == nil {
-		l.r.s.opt.Logger.Warn("a call to the cluster failed: subscribing anew", "error", err)
+		l.r.s.opt.Logger.Warn("call to the cluster failed; subscribing again", "error", err)
 	}
 	l.closeSession(p.session)
 }
@@ -220,7 +220,7 @@ func (l *dispatcher) closeSession(s cluster.Session) {
 func (l *dispatcher) accept(ctx context.Context, p *sessionQueues, c CallAccept) error {
 	l.r.s.opt.Point(pointBeforeAccept)
 	if l.ctx.Err() != nil {
-		return l.ctx.Err() // the term is over; the next leader finds that it did not leave (rule E1)
+		return l.ctx.Err() // the term has ended; the next leader finds that the call was not sent (rule E1)
 	}
 	err := p.session.Accept(ctx, c.Accept)
 	l.r.s.opt.Point(pointAfterAccept)
@@ -234,7 +234,7 @@ func (l *dispatcher) accept(ctx context.Context, p *sessionQueues, c CallAccept)
 	return err
 }
 
-// subscribe opens a session and passes on what it tells until it ends.
+// subscribe opens a session and forwards its events until it ends.
 func (l *dispatcher) subscribe(c CallSubscribe) {
 	f := l.r.s.opt.Framework
 	f.ID = c.FrameworkID
@@ -283,7 +283,7 @@ func (l *dispatcher) subscribe(c CallSubscribe) {
 	l.sessionEnded(ended)
 }
 
-// countRefusal gives up the lead when the cluster has done nothing but refuse us for too long:
+// countRefusal abdicates when the cluster has done nothing but refuse this framework for too long:
 // another scheduler may be let in.
 func (l *dispatcher) countRefusal(err error) {
 	var refused *cluster.Refused
@@ -298,18 +298,18 @@ func (l *dispatcher) countRefusal(err error) {
 	}
 	if lasts := now.Sub(l.refusedSince); lasts >= most {
 		select {
-		case l.r.abdicated <- fmt.Errorf("%w for %s, and the lead is given up for another server: %w; change that, then start this server again",
+		case l.r.abdicated <- fmt.Errorf("%w for %s, and this server abdicates for another one: %w; change that, then start this server again",
 			ErrRefused, lasts.Round(time.Second), err):
 		default:
 		}
 	}
 }
 
-// unsubscribedMost is how long a leader without a session keeps the lead from one who stands by, who
-// may reach the cluster from where he is.
+// unsubscribedMost is how long a leader without a session keeps the lead from a standby that
+// may reach the cluster from where it runs.
 const unsubscribedMost = 3 * time.Minute
 
-// countOutage gives up the lead after that. Where nobody stands by, or nobody can, it is kept: requests
+// countOutage abdicates after that. Where there is no standby, or can be none, the lead is kept: requests
 // are still answered.
 func (l *dispatcher) countOutage(err error) {
 	now := l.r.s.opt.Clock()
@@ -327,12 +327,12 @@ func (l *dispatcher) countOutage(err error) {
 		return
 	}
 	select {
-	case l.r.abdicated <- fmt.Errorf("there was no subscription to the cluster for %s, and the lead is given up for a server that stands by: %w", lasts.Round(time.Second), err):
+	case l.r.abdicated <- fmt.Errorf("there was no subscription to the cluster for %s, and this server abdicates for a standby: %w", lasts.Round(time.Second), err):
 	default:
 	}
 }
 
-// sessionEnded tells that a session has ended, or could not begin, and then when another master leads.
+// sessionEnded reports that a session has ended, or could not begin, and then when another master leads.
 func (l *dispatcher) sessionEnded(e SessionEnded) {
 	l.outage.Store(&e.Reason)
 	l.r.inbox.put(e)
@@ -362,7 +362,7 @@ func (l *dispatcher) stopWatchingLeader() {
 	}
 }
 
-// leaderWatcher is a driver that can tell when another master leads.
+// leaderWatcher is a driver that can report when another master leads.
 type leaderWatcher interface {
 	// NewLeader waits until another master leads than the one that the last Subscribe tried,
 	// and returns nil then; else when ctx ends.
