@@ -128,16 +128,16 @@ func (m *matcher) match(index int) {
 	m.take(index)
 	d := &m.now
 	if m.never() {
-		m.leave(d.Items, m.neverReason(), true)
+		m.leave(Unplaced{Items: d.Items, Reason: m.neverReason(), Never: true})
 		return
 	}
 	if d.Together && !d.shard.Times(len(d.Items)).Fits(m.free) {
-		m.leave(d.Items, m.notNow(len(d.Items), false), false) // it needn't be tried
+		m.leave(m.notNow(d.Items, false)) // it needn't be tried
 		return
 	}
 	takes, left := m.find()
 	if left > 0 && d.Together {
-		m.leave(d.Items, m.notNow(len(d.Items), true), false)
+		m.leave(m.notNow(d.Items, true))
 		return
 	}
 	next := 0
@@ -159,7 +159,7 @@ func (m *matcher) match(index int) {
 		}
 	}
 	if left > 0 {
-		m.leave(d.Items[next:], m.notNow(left, true), false)
+		m.leave(m.notNow(d.Items[next:], true))
 	}
 }
 

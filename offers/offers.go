@@ -89,6 +89,8 @@ type Unplaced struct {
 	// Reason is one sentence for people: which resource is short by how much,
 	// with the nearest agents.
 	Reason string
+	// Reserved is set when agents were left out because they are reserved for another demand.
+	Reserved bool
 	// Never is set when no agent, even empty, can hold one shard of it.
 	Never bool
 }

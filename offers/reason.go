@@ -11,18 +11,23 @@ import (
 
 // leave notes that items of the current demand wait, and why. What it says is
 // true of what earlier demands, and this one's placed shards, have left.
-func (m *matcher) leave(items []int, reason string, never bool) {
-	m.result.Unplaced = append(m.result.Unplaced, Unplaced{Demand: m.now.index, Items: items, Reason: reason, Never: never})
+func (m *matcher) leave(u Unplaced) {
+	u.Demand = m.now.index
+	m.result.Unplaced = append(m.result.Unplaced, u)
 }
 
 // notNow says what the agents on offer lack.
-func (m *matcher) notNow(items int, tried bool) string {
+func (m *matcher) notNow(waiting []int, tried bool) Unplaced {
+	u, items := Unplaced{Items: waiting}, len(waiting)
 	if len(m.agents) == 0 {
-		return "no agent has anything on offer now"
+		u.Reason = "no agent has anything on offer now"
+		return u
 	}
 	v := m.survey(tried)
+	u.Reserved = v.reserved.agents > 0
 	if v.usable == 0 {
-		return m.need(items) + ", but " + m.noneUsable(v)
+		u.Reason = m.need(items) + ", but " + m.noneUsable(v)
+		return u
 	}
 	offering, possible := "agents offer", "none"
 	if v.usable == 1 {
@@ -31,12 +36,12 @@ func (m *matcher) notNow(items int, tried bool) string {
 	if v.room > 0 {
 		possible = strconv.Itoa(v.room)
 	}
-	reason := fmt.Sprintf("%s: %d %s room for %s; nearest to one more: %s, short by %s",
+	u.Reason = fmt.Sprintf("%s: %d %s room for %s; nearest to one more: %s, short by %s",
 		m.need(items), v.usable, offering, possible, m.name(v.nearest), amounts(v.short))
 	if v.reserved.agents+v.avoided.agents > 0 {
-		reason += "; " + m.others(v)
+		u.Reason += "; " + m.others(v)
 	}
-	return reason
+	return u
 }
 
 // survey is what stands between a demand and the agents on offer.

@@ -104,8 +104,8 @@ func (c *Core) applyJobState(j *jobState) {
 	if j.cfg != nil && c.apps[j.cfg.AppName] != nil {
 		c.apps[j.cfg.AppName].nextDue = time.Time{}
 	}
-	off := c.inactiveReason(j)
-	want := jobRecord{Inactive: off != ""}
+	inactive := c.inactive(j) != active
+	want := jobRecord{Inactive: inactive}
 	j.schedule = nil
 	if j.cfg != nil {
 		want.Schedule = j.cfg.Cron + " " + j.cfg.TimeZone
@@ -122,8 +122,8 @@ func (c *Core) applyJobState(j *jobState) {
 		return
 	case j.cfg == nil:
 		c.killExecutionsOf(j, "the job was deregistered")
-	case off != "":
-		c.killExecutionsOf(j, off)
+	case inactive:
+		c.killExecutionsOf(j, c.inactiveReason(j))
 	}
 	if j.cfg == nil {
 		c.timetable.Remove(j.name)
@@ -145,7 +145,7 @@ func (c *Core) applyJobState(j *jobState) {
 		j.stored, j.isStored = want, true
 		c.dirty.job(j.name)
 	}
-	if j.schedule != nil && off == "" {
+	if j.schedule != nil && !inactive {
 		from := c.fireFrom()
 		if !c.loading && j.since.After(from) {
 			from = j.since // its own group has nothing to catch up
@@ -157,7 +157,7 @@ func (c *Core) applyJobState(j *jobState) {
 	c.checkOverrides(j)
 	c.headOfQueue(j)
 	if len(j.queue) > 0 && !j.queue[0].launched() {
-		j.queue[0].neverFits, j.queue[0].waitReason = false, "" // it may take something else now
+		j.queue[0].unplaced = unplaced{} // it may take something else now
 		c.matchAgain = true
 	}
 }

@@ -321,27 +321,6 @@ func later(t, now time.Time) time.Time {
 	return time.Time{}
 }
 
-// inactiveReason says why a job makes no fires, or "".
-func (c *Core) inactiveReason(j *jobState) string {
-	if f := c.faulty[under(pathJobs, j.name)]; f.why != "" && j.cfg == nil {
-		return "its document " + under(pathJobs, j.name) + " can't be used: " + f.why
-	}
-	if j.cfg == nil {
-		return "the job is deregistered"
-	}
-	if j.disabled {
-		return "the job is disabled"
-	}
-	a := c.apps[j.cfg.AppName]
-	if a == nil {
-		return c.appMissing(j.cfg.AppName)
-	}
-	if a.disabled {
-		return fmt.Sprintf("its app %q is disabled", a.name)
-	}
-	return ""
-}
-
 func (c *Core) agent(id string) *agentState {
 	a := c.agents[id]
 	if a == nil {
@@ -367,7 +346,7 @@ func (c *Core) addLaunchable(e *execution) {
 		c.removeLaunchable(e)
 	}
 	if !e.launched() {
-		e.neverFits = false // its job may have changed while it was not the next
+		e.unplaced.never = false // its job may have changed while it was not the next
 	}
 	e.launchKey, e.launchable = key, true
 	i, _ := slices.BinarySearchFunc(c.launchable, key, compareLaunch)

@@ -59,8 +59,8 @@ func (c *Core) demands() (ds []demand, more bool) {
 			continue
 		}
 		a := c.apps[d.with.App.AppName]
-		if why := c.packageWaits(a, e.ID); why != "" {
-			e.waitReason = why
+		if wait := c.packageWait(a, e.ID); wait.waits() {
+			e.unplaced = unplaced{matched: true, why: c.packageReason(wait)}
 			continue
 		}
 		c.packageTried(a, e.ID)
@@ -90,7 +90,7 @@ func (c *Core) itemsUpTo(n int) []int {
 
 // canLaunch reports whether the first execution of a job's queue may be launched.
 func (c *Core) canLaunch(j *jobState) bool {
-	return j != nil && j.cfg != nil && c.inactiveReason(j) == "" && c.orphanAmong(j.cfg) == nil
+	return j != nil && j.cfg != nil && c.inactive(j) == active && c.orphanAmong(j.cfg) == nil
 }
 
 // orphanOf returns an earlier attempt of a shard that may still run and so

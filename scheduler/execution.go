@@ -46,8 +46,7 @@ type execution struct {
 	stored       bool
 	dirty        bool
 	dirtyChunks  map[int]bool
-	waitReason   string // why the last match left shards unplaced
-	neverFits    bool
+	unplaced     unplaced
 	launchable   bool // in Core.launchable
 	launchKey    launchKey
 	prepared     *prepared // what all its tasks share
@@ -233,6 +232,18 @@ func (e *execution) reason() string {
 		return cmp.Or(e.KillReason, e.killedReason())
 	}
 	return fmt.Sprintf("%d of %d shards did not finish; item %d: %s", bad, len(e.Shards), first.Item, first.Cause)
+}
+
+// unplaced is what the last match made of an execution of which it left shards unplaced. The zero value is for one that no
+// match has looked at since something changed for it.
+type unplaced struct {
+	matched bool
+	// never is set when no agent, even empty, can hold one shard of it.
+	never bool
+	// reserved is set when agents that are reserved for another execution were left out.
+	reserved bool
+	// why is the reason for people.
+	why string
 }
 
 // launchKey orders what waits: failover first, then by fire time, then by id.

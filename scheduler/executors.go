@@ -215,10 +215,10 @@ func (c *Core) appBusyUntil(x *executorRecord) time.Time {
 	var next time.Time
 	for _, j := range a.jobs {
 		// A job that may not launch, such as one that an orphan blocks (rule E5), keeps no executor.
-		if len(j.queue) > 0 && !j.queue[0].neverFits && (j.queue[0].launched() || c.canLaunch(j)) {
+		if len(j.queue) > 0 && !j.queue[0].unplaced.never && (j.queue[0].launched() || c.canLaunch(j)) {
 			return again
 		}
-		if known || c.opt.ExecutorIdle == 0 || j.schedule == nil || c.inactiveReason(j) != "" {
+		if known || c.opt.ExecutorIdle == 0 || j.schedule == nil || c.inactive(j) != active {
 			continue
 		}
 		if at := j.schedule.Next(c.wall); !at.IsZero() && (next.IsZero() || at.Before(next)) {

@@ -107,7 +107,7 @@ func (c *Core) nextDueBatch() bool {
 func (c *Core) openMissedWindow(upto time.Time) {
 	g := &missedWindow{upto: upto}
 	for name, j := range c.jobs {
-		if j.schedule != nil && c.inactiveReason(j) == "" {
+		if j.schedule != nil && c.inactive(j) == active {
 			g.names = append(g.names, name)
 		}
 	}
@@ -128,7 +128,7 @@ func (c *Core) crossMissedWindow(budget int) (used int) {
 		g.names = g.names[1:]
 		used++
 		j := c.jobs[name]
-		if j == nil || j.schedule == nil || c.inactiveReason(j) != "" {
+		if j == nil || j.schedule == nil || c.inactive(j) != active {
 			continue
 		}
 		from := c.cursor.Time
@@ -170,7 +170,7 @@ func (c *Core) fireDueBatch(budget int) int {
 	n := min(budget, len(p.names))
 	for _, name := range p.names[:n] {
 		j := c.jobs[name]
-		if j == nil || j.cfg == nil || c.inactiveReason(j) != "" || !p.at.After(j.since) || c.cursor.covers(p.at, name) {
+		if j == nil || j.cfg == nil || c.inactive(j) != active || !p.at.After(j.since) || c.cursor.covers(p.at, name) {
 			continue
 		}
 		c.stats.Fires++

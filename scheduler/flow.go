@@ -162,11 +162,11 @@ func (c *Core) anyWaiting() (waits, hopeless bool) {
 		if e.KillReason != "" {
 			continue
 		}
-		if e.neverFits {
+		if e.unplaced.never {
 			hopeless = true
 			continue
 		}
-		if c.packageWaits(c.appOf(e), e.ID) != "" {
+		if c.packageWait(c.appOf(e), e.ID).waits() {
 			continue
 		}
 		if !e.launched() {

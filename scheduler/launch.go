@@ -51,7 +51,7 @@ func (c *Core) matchSome(ds []demand, more bool) {
 	plain := make([]offers.Demand, len(ds))
 	for i := range ds {
 		plain[i] = ds[i].Demand
-		ds[i].exec.waitReason, ds[i].exec.neverFits = "", false
+		ds[i].exec.unplaced = unplaced{matched: true}
 	}
 	result := offers.Match(plain, agents, c.opt.Strategy)
 	others := c.notOnOffer(agents)
@@ -63,7 +63,7 @@ func (c *Core) matchSome(ds []demand, more bool) {
 			}
 		}
 		e := ds[u.Demand].exec
-		e.waitReason, e.neverFits = u.Reason, u.Never
+		e.unplaced.why, e.unplaced.never, e.unplaced.reserved = u.Reason, u.Never, u.Reserved
 	}
 	c.recordUnplaced(ds, result.Unplaced, more)
 	byAgent := map[int][]offers.Placement{}

@@ -187,7 +187,7 @@ func (c *Core) upcoming(upTo time.Time) (ds []offers.Demand, at []time.Time, all
 			return false
 		}
 		a := c.apps[j.cfg.AppName]
-		if c.packageWaits(a, name) != "" {
+		if c.packageWait(a, name).waits() {
 			return false
 		}
 		with := &settings{App: a.cfg, Job: *j.cfg}

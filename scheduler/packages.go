@@ -92,23 +92,38 @@ func (c *Core) unreachableHost(a *appState) *startFailure {
 	return c.unreachableHosts[packageHost(a.cfg.AppURL)]
 }
 
-// packageWaits says why an execution of an app is not given room, or "". When the pause is over, one execution
-// at a time may try.
-func (c *Core) packageWaits(a *appState, id string) string {
-	t := c.unreachableHost(a)
-	if t == nil {
-		return ""
-	}
-	if until := t.packageUntil(); until.After(c.now) {
-		return fmt.Sprintf("its package can't be fetched: %s did not answer, %s; tried again at %s", t.Host, counted(t.Tries, "time"), c.shown(until).Format(time.TimeOnly))
-	}
-	if t.probe != "" && t.probe != id && c.executions[t.probe] != nil {
-		return fmt.Sprintf("its package could not be fetched: %s did not answer, %s; execution %s tries it now", t.Host, counted(t.Tries, "time"), t.probe)
-	}
-	return ""
+// packageWait is what an execution waits for whose package can't be fetched: failure is what is known of its host, and probe
+// the execution that tries it now, "" when the pause before the next try has not passed. The zero value is no wait.
+type packageWait struct {
+	failure *startFailure
+	probe   string
 }
 
-// packageTried notes that an execution, for which packageWaits has nothing to say, is the one that tries.
+func (w packageWait) waits() bool { return w.failure != nil }
+
+// packageWait says whether an execution of an app waits because its package can't be fetched. When the pause has passed, one
+// execution at a time may try.
+func (c *Core) packageWait(a *appState, id string) packageWait {
+	t := c.unreachableHost(a)
+	switch {
+	case t == nil:
+	case t.packageUntil().After(c.now):
+		return packageWait{failure: t}
+	case t.probe != "" && t.probe != id && c.executions[t.probe] != nil:
+		return packageWait{failure: t, probe: t.probe}
+	}
+	return packageWait{}
+}
+
+// packageReason is the same for people.
+func (c *Core) packageReason(w packageWait) string {
+	if w.probe == "" {
+		return fmt.Sprintf("its package can't be fetched: %s did not answer, %s; tried again at %s", w.failure.Host, counted(w.failure.Tries, "time"), c.shown(w.failure.packageUntil()).Format(time.TimeOnly))
+	}
+	return fmt.Sprintf("its package could not be fetched: %s did not answer, %s; execution %s tries it now", w.failure.Host, counted(w.failure.Tries, "time"), w.probe)
+}
+
+// packageTried notes that an execution, for which there is no packageWait, is the one that tries.
 func (c *Core) packageTried(a *appState, id string) {
 	if t := c.unreachableHost(a); t != nil {
 		t.probe = id

@@ -2,7 +2,6 @@ package scheduler
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/app"
@@ -60,8 +59,8 @@ func (c *Core) expireReservation() {
 	c.reviveRefused()
 	c.reserve()
 	for _, other := range c.launchable {
-		if strings.Contains(other.waitReason, "reserved for execution "+r.exec) {
-			other.waitReason = "" // it is true no more, whenever the next match is
+		if other.unplaced.reserved {
+			other.unplaced.why = "" // it is true no more, whenever the next match is
 		}
 	}
 	c.matchAgain = true
@@ -118,7 +117,7 @@ func (c *Core) reserve() {
 			break
 		}
 		looked++
-		if e.neverFits || e.waitReason == "" || !c.canLaunch(c.jobs[e.Job]) || c.packageWaits(c.appOf(e), e.ID) != "" {
+		if e.unplaced.never || !e.unplaced.matched || !c.canLaunch(c.jobs[e.Job]) || c.packageWait(c.appOf(e), e.ID).waits() {
 			continue
 		}
 		if best == nil || c.waitsSince(e).Before(c.waitsSince(best)) {

@@ -171,8 +171,8 @@ func TestReasonCountsWhatWeUseOurselves(t *testing.T) {
 	}
 	s.offer("S1", 1.5, 1024, l[0].Executor.ID)
 	for _, e := range s.core.launchable {
-		if e.neverFits {
-			t.Fatalf("3 CPUs would fit the agent of 8 that is busy with our own tasks; reason %q", e.waitReason)
+		if e.unplaced.never {
+			t.Fatalf("3 CPUs would fit the agent of 8 that is busy with our own tasks; reason %q", e.unplaced.why)
 		}
 	}
 }

@@ -147,7 +147,7 @@ func (c *Core) avoid(appName string, maintained map[string]string) map[string]st
 	out := map[string]string{}
 	for agent, t := range a.starts {
 		if agent == everyAgent {
-			continue // see packageWaits
+			continue // see packageWait
 		}
 		if until := t.until(); until.After(c.now) {
 			out[agent] = fmt.Sprintf("the app's executor failed to start there %s, last: %s; tried again at %s", counted(t.Tries, "time"), t.Reason, c.shown(until).Format(time.TimeOnly))

@@ -58,7 +58,7 @@ func (c *Core) notesOf(j *jobState) []string {
 	notes := slices.Clone(j.notes)
 	a := c.apps[j.cfg.AppName]
 	if a == nil {
-		notes = append(notes, c.appMissing(j.cfg.AppName))
+		notes = append(notes, c.appMissingReason(j.cfg.AppName))
 	}
 	for _, path := range []string{under(pathJobs, j.name), under(pathApps, j.cfg.AppName)} {
 		if f := c.faulty[path]; f.why != "" && (a != nil || path == under(pathJobs, j.name)) {
@@ -75,14 +75,6 @@ func (c *Core) notesOf(j *jobState) []string {
 		}
 	}
 	return notes
-}
-
-// appMissing says why a job has no app, and what to do.
-func (c *Core) appMissing(name string) string {
-	if f := c.faulty[under(pathApps, name)]; f.why != "" {
-		return fmt.Sprintf("the document of its app %q in the registry can't be used; correct it, or register app %s again with POST /api/app: %s", name, name, f.why)
-	}
-	return fmt.Sprintf("its app %q is not registered: register app %s with POST /api/app; until then nothing runs", name, name)
 }
 
 // neverFitsNote says that no agent seen so far can hold one shard, or that all of them together can't hold all its
@@ -131,7 +123,7 @@ func (c *Core) Explain(name string) (Explanation, error) {
 	if c.behindNoted {
 		x.Notes = append(x.Notes, fmt.Sprintf("the clock is behind the last fires made; none are made until it has passed %s", c.cursor.Time.Format(time.RFC3339)))
 	}
-	if j.schedule != nil && c.inactiveReason(j) == "" {
+	if j.schedule != nil && c.inactive(j) == active {
 		at := c.wall
 		if c.cursor.Time.After(at) {
 			at = c.cursor.Time
@@ -267,8 +259,8 @@ func (c *Core) placeReason(e *execution) string {
 			return "the scheduler is connecting to the cluster"
 		}
 		return "the scheduler has no connection to the cluster: " + c.session.reason
-	case e.waitReason != "":
-		return e.waitReason
+	case e.unplaced.why != "":
+		return e.unplaced.why
 	case c.pool.Len() == 0:
 		return "the cluster has offered nothing yet; offers are asked for"
 	}
