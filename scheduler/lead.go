@@ -94,10 +94,8 @@ func (s *Scheduler) Stand(ctx context.Context) error {
 const (
 	// leaderLook is how often it is looked who leads; the registry knows without asking anybody.
 	leaderLook = 100 * time.Millisecond
-	// namesakeSoon is how long our own address may lead before this process knows that it is itself;
-	// namesakeLong is longer than the session of an earlier run usually is.
-	namesakeSoon = time.Second
-	namesakeLong = 30 * time.Second
+	// duplicateAfter is how long this server's own address may lead before this process knows that it is itself.
+	duplicateAfter = time.Second
 	// nobodyLong is longer than an election takes.
 	nobodyLong = 3 * time.Second
 )
@@ -106,9 +104,9 @@ const (
 func (s *Scheduler) logLeader(ctx context.Context) {
 	tick := time.NewTicker(leaderLook)
 	defer tick.Stop()
-	var told LeaderView
-	var n namesake
-	known := time.Now() // when somebody was last known to lead; zero when it was told that nobody is
+	var logged LeaderView
+	var duplicateSince time.Time // zero while no other process leads under this server's address
+	known := time.Now()          // when somebody was last known to lead; zero when it was logged that nobody is
 	for {
 		now, ok := s.Leader()
 		switch {
@@ -116,18 +114,25 @@ func (s *Scheduler) logLeader(ctx context.Context) {
 			known = time.Now()
 		case !known.IsZero() && time.Since(known) >= nobodyLong:
 			known = time.Time{}
-			s.opt.Logger.Warn("still nobody is known to lead", "here", s.Health().Detail)
+			s.opt.Logger.Warn("no leader known", "detail", s.Health().Detail)
 		}
-		stranger := ok && now.Address == s.opt.Advertise && !now.Self && now.Term != s.taking.Load()
-		n.look(s, now, stranger)
+		switch duplicate := ok && now.Address == s.opt.Advertise && !now.Self && now.Term != s.taking.Load(); {
+		case !duplicate:
+			duplicateSince = time.Time{}
+			s.duplicateAddress.Store(false)
+		case duplicateSince.IsZero():
+			duplicateSince = time.Now()
+		case time.Since(duplicateSince) >= duplicateAfter && !s.duplicateAddress.Swap(true):
+			s.opt.Logger.Warn("duplicate address: "+duplicateText, "address", now.Address, "term", now.Term, "since", now.Since)
+		}
 		switch {
 		case ok && now.Address == s.opt.Advertise && !now.Self: // perhaps it is just beginning
-		case ok && (now.Term != told.Term || now.Address != told.Address):
-			s.opt.Logger.Info("who leads", "self", now.Self, "address", now.Address, "term", now.Term, "since", now.Since)
-			told = now
-		case !ok && told.Address != "":
-			s.opt.Logger.Warn("nobody is known to lead", "before", told.Address, "term", told.Term)
-			told = now
+		case ok && (now.Term != logged.Term || now.Address != logged.Address):
+			s.opt.Logger.Info("leader changed", "self", now.Self, "address", now.Address, "term", now.Term, "since", now.Since)
+			logged = now
+		case !ok && logged.Address != "":
+			s.opt.Logger.Warn("leader lost", "before", logged.Address, "term", logged.Term)
+			logged = now
 		}
 		select {
 		case <-tick.C:
@@ -137,32 +142,5 @@ func (s *Scheduler) logLeader(ctx context.Context) {
 	}
 }
 
-// namesake is a leader that has our own address and is not this process.
-type namesake struct {
-	since     time.Time
-	soon, far bool // told already
-}
-
-// look tells of it when it lasts, first of the likely and harmless cause, then of the other.
-func (n *namesake) look(s *Scheduler, leader LeaderView, there bool) {
-	if !there {
-		*n = namesake{}
-		s.namesake.Store(false)
-		return
-	}
-	if n.since.IsZero() {
-		n.since = time.Now()
-	}
-	lasts := time.Since(n.since)
-	switch {
-	case lasts >= namesakeLong && !n.far:
-		n.far = true
-		s.opt.Logger.Warn("another server leads under this one's own address: two servers with the same --advertise? Give each its own; until then this one can pass no request on",
-			"address", leader.Address, "term", leader.Term, "since", leader.Since)
-	case lasts >= namesakeSoon && !n.soon:
-		n.soon = true
-		s.namesake.Store(true)
-		s.opt.Logger.Warn("who leads: this server's own address, but not this process; most likely an earlier run of it, whose lead ends with its session",
-			"self", false, "address", leader.Address, "term", leader.Term, "since", leader.Since)
-	}
-}
+// duplicateText says what another leader under this server's own address means, and what to do.
+const duplicateText = "another process leads under this server's own address: an earlier run of it, until its session ends, or another server with the same --advertise; give each server its own, or this one can forward no request"

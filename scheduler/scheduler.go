@@ -72,8 +72,8 @@ type Scheduler struct {
 	why    string      // why there is none
 	lost   bool        // and will be none: the registry can't be used any more
 
-	taking   atomic.Int64 // the number of the term that is being begun or led, else 0
-	namesake atomic.Bool  // another process leads under our own address
+	taking           atomic.Int64 // the number of the term that is being begun or led, else 0
+	duplicateAddress atomic.Bool  // another process leads under this server's own address
 
 	reconcileMu sync.Mutex
 	reconciled  time.Time // when it was last asked for by hand
@@ -313,9 +313,8 @@ func (s *Scheduler) Health() Health {
 		s.mu.RLock()
 		defer s.mu.RUnlock()
 		h := Health{Detail: s.why}
-		if s.namesake.Load() {
-			h.Detail = "another process leads under this server's own address, " + s.opt.Advertise +
-				": an earlier run of it, until its session ends, or another server with the same --advertise"
+		if s.duplicateAddress.Load() {
+			h.Detail = duplicateText
 		}
 		if t, ok := s.opt.Registry.(reachability); ok && t.Trouble() != nil {
 			h.Detail += ": " + t.Trouble().Error() + "; it is tried again"
