@@ -2,278 +2,15 @@ package scheduler
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 	"time"
-	"unicode/utf8"
 
-	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
-	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/wire"
 )
-
-// stage plays a cluster by hand around one core: it keeps what is written and
-// gives names to what is said, so that a test reads as a story.
-type stage struct {
-	t    *testing.T
-	core *Core
-	opt  CoreOptions
-	rnd  rand.Source
-	// now is the true time; the wall clock is ahead of it by skew.
-	now  time.Time
-	skew time.Duration
-	// loaded is when the term began, began what the wall clock showed then.
-	loaded, began time.Time
-	stored        map[string][]byte
-	last          Decision
-	offerN        int
-	// accepts are the ACCEPTs that were not answered yet.
-	accepts []CallAccept
-}
-
-func newStage(t *testing.T) *stage {
-	t.Helper()
-	s := &stage{t: t, opt: DefaultCoreOptions(), rnd: rand.NewPCG(1, 2), stored: map[string][]byte{},
-		now: time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)}
-	s.restart()
-	return s
-}
-
-// restart begins the next term with what is stored, and subscribes.
-func (s *stage) restart() {
-	s.t.Helper()
-	s.core = s.load()
-	s.step()
-	s.subscribed()
-}
-
-// load makes a core of what is stored.
-func (s *stage) load() *Core {
-	s.t.Helper()
-	core := NewCore(s.opt)
-	s.loaded, s.began = s.now, s.wall()
-	if err := core.Load(s.wall(), Stored{s.entries()}); err != nil {
-		s.t.Fatal(err)
-	}
-	return core
-}
-
-func (s *stage) wall() time.Time { return s.now.Add(s.skew) }
-
-// clocks is what a step of the present term is told.
-func (s *stage) clocks() Now { return Now{Wall: s.wall(), Elapsed: s.now.Sub(s.loaded)} }
-
-// wake is when the core wants the next step, zero for never.
-func (s *stage) wake() time.Time {
-	if s.last.Wake == 0 {
-		return time.Time{}
-	}
-	return s.loaded.Add(s.last.Wake)
-}
-
-func (s *stage) entries() (all []registry.Entry) {
-	for _, path := range sortedKeys(s.stored) {
-		all = append(all, registry.Entry{Path: path, Value: s.stored[path]})
-	}
-	return all
-}
-
-func (s *stage) subscribed() {
-	s.t.Helper()
-	number := int64(-1)
-	for _, c := range s.last.Calls {
-		if c, ok := c.(CallSubscribe); ok {
-			number = c.Session
-		}
-	}
-	if number < 0 {
-		s.t.Fatalf("no SUBSCRIBE among %+v", s.last.Calls)
-	}
-	s.step(SessionBegan{Session: number, MasterID: "master-1"})
-}
-
-func (s *stage) step(events ...Event) Decision {
-	s.t.Helper()
-	s.last = s.core.Step(s.clocks(), s.rnd, events)
-	for _, w := range s.last.Writes {
-		if w.Delete {
-			delete(s.stored, w.Path)
-		} else {
-			s.stored[w.Path] = w.Value
-		}
-	}
-	s.accepts = append(s.accepts, calls[CallAccept](s.last)...)
-	return s.last
-}
-
-func (s *stage) after(d time.Duration, events ...Event) Decision {
-	s.t.Helper()
-	s.now = s.now.Add(d)
-	return s.step(events...)
-}
-
-// setClock sets the wall clock, forwards or back, and steps.
-func (s *stage) setClock(by time.Duration) Decision {
-	s.t.Helper()
-	s.skew += by
-	return s.step()
-}
-
-// until lets time pass in the steps that the core asks for.
-func (s *stage) until(d time.Duration) {
-	s.t.Helper()
-	end := s.now.Add(d)
-	for i := 0; ; i++ {
-		if i > 100_000 {
-			s.t.Fatal("the core wants to step again and again without time passing")
-		}
-		wake := s.wake()
-		if wake.IsZero() || wake.After(end) {
-			break
-		}
-		if wake.After(s.now) {
-			s.now = wake
-		} else {
-			s.now = s.now.Add(time.Millisecond)
-		}
-		s.step()
-	}
-	s.now = end
-	s.step()
-}
-
-func (s *stage) apply(p plan, err error) {
-	s.t.Helper()
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	for _, w := range p.writes {
-		if w.Delete {
-			delete(s.stored, w.Path)
-		} else {
-			s.stored[w.Path] = w.Value
-		}
-	}
-	s.step(p.events...)
-}
-
-func (s *stage) app(change ...func(*app.Config)) {
-	s.t.Helper()
-	a := app.Default()
-	a.AppName, a.AppURL, a.BootstrapScript, a.CPUCount, a.MemoryMB = "my_app", "http://127.0.0.1/p.tar", "bin/start.sh", 0.5, 128
-	for _, f := range change {
-		f(&a)
-	}
-	s.apply(s.core.planRegisterApp(a))
-}
-
-func (s *stage) job(change ...func(*jobs.Config)) {
-	s.t.Helper()
-	j := jobs.Default()
-	j.JobName, j.AppName, j.JobExecutionType, j.ShardingTotalCount, j.CPUCount, j.MemoryMB = "my_job", "my_app", jobs.Transient, 3, 1, 64
-	for _, f := range change {
-		f(&j)
-	}
-	s.apply(s.core.planRegisterJob(j))
-}
-
-func (s *stage) told(e cluster.Event) Event {
-	return ClusterEvent{Session: s.core.session.number, Event: e}
-}
-
-func (s *stage) offer(agent string, cpus, mem float64, executors ...string) Decision {
-	s.t.Helper()
-	s.offerN++
-	return s.step(s.told(cluster.Offers{Offers: []cluster.Offer{{
-		ID: fmt.Sprintf("O%d", s.offerN), AgentID: agent, Hostname: agent, AgentURL: "http://" + agent + ":5051",
-		Resources: cluster.Resources(app.NewResources(cpus, mem)), ExecutorIDs: executors,
-	}}}))
-}
-
-// accepted answers all ACCEPTs with 202 and returns their launches.
-func (s *stage) accepted() []cluster.TaskLaunch {
-	s.t.Helper()
-	var launches []cluster.TaskLaunch
-	var answers []Event
-	for _, c := range s.accepts {
-		launches = append(launches, c.Accept.Tasks...)
-		answers = append(answers, AcceptAnswered{Session: s.core.session.number, Seq: c.Seq, OK: true})
-	}
-	s.accepts = nil
-	if len(answers) > 0 {
-		s.step(answers...)
-	}
-	return launches
-}
-
-func (s *stage) update(l cluster.TaskLaunch, state cluster.State, more ...func(*cluster.Update)) Decision {
-	s.t.Helper()
-	id, err := jobs.ParseTaskID(l.TaskID)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	u := cluster.Update{TaskID: l.TaskID, AgentID: id.Agent, ExecutorID: l.Executor.ID, State: state, Source: cluster.FromExecutor,
-		UUID: fmt.Appendf(nil, "%s-%s", state, l.TaskID), Timestamp: s.now}
-	for _, f := range more {
-		f(&u)
-	}
-	return s.step(s.told(u))
-}
-
-func fromMaster(reason string) func(*cluster.Update) {
-	return func(u *cluster.Update) { u.Source, u.Reason, u.UUID = cluster.FromMaster, reason, nil }
-}
-
-func fromAgent(reason string) func(*cluster.Update) {
-	return func(u *cluster.Update) { u.Source, u.Reason = cluster.FromAgent, reason }
-}
-
-func (s *stage) run(launches []cluster.TaskLaunch) {
-	s.t.Helper()
-	for _, l := range launches {
-		s.update(l, cluster.Running)
-	}
-}
-
-func (s *stage) finish(launches []cluster.TaskLaunch) {
-	s.t.Helper()
-	for _, l := range launches {
-		s.update(l, cluster.Finished)
-	}
-}
-
-func (s *stage) trigger() string {
-	s.t.Helper()
-	d := s.step(TriggerRequested{Token: 1, Job: "my_job"})
-	if len(d.Replies) != 1 || d.Replies[0].Err != nil {
-		s.t.Fatalf("trigger: %+v", d.Replies)
-	}
-	return d.Replies[0].ExecutionID
-}
-
-func (s *stage) execution(id string) ExecutionView {
-	s.t.Helper()
-	v, err := s.core.Execution(id)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return v
-}
-
-func calls[C Call](d Decision) []C {
-	var out []C
-	for _, c := range d.Calls {
-		if c, ok := c.(C); ok {
-			out = append(out, c)
-		}
-	}
-	return out
-}
-
-func everyFiveSeconds(j *jobs.Config) { j.Cron = "0/5 * * * * ?" }
 
 func TestOneRunFromFireToEnd(t *testing.T) {
 	t.Parallel()
@@ -343,40 +80,6 @@ func TestO3RunningShardsAreFoundAgainAfterRestart(t *testing.T) {
 	}
 }
 
-func TestF5OneExecutionAtATime(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct {
-		misfire     bool
-		wantWaiting int
-		wantDropped int64
-	}{{false, 0, 4}, {true, 4, 0}} {
-		t.Run(fmt.Sprintf("misfire=%v", tt.misfire), func(t *testing.T) {
-			t.Parallel()
-			s := newStage(t)
-			s.app()
-			s.job(everyFiveSeconds, func(j *jobs.Config) { j.Misfire = tt.misfire })
-			s.until(4950 * time.Millisecond)
-			s.offer("S1", 8, 8192)
-			s.until(60 * time.Millisecond)
-			s.run(s.accepted())
-			s.until(20 * time.Second)
-			x, err := s.core.Explain("my_job")
-			if err != nil {
-				t.Fatal(err)
-			}
-			if len(x.Waiting) != 3*tt.wantWaiting || len(x.Running) != 3 {
-				t.Fatalf("waiting %d, running %d", len(x.Waiting), len(x.Running))
-			}
-			if got := s.core.Stats().FiresDropped; got != tt.wantDropped {
-				t.Fatalf("%d fires dropped, want %d", got, tt.wantDropped)
-			}
-			if tt.misfire && !strings.Contains(x.Waiting[0].Reason, "one at a time") {
-				t.Fatalf("reason %q", x.Waiting[0].Reason)
-			}
-		})
-	}
-}
-
 func TestL1FirstLaunchIsNotSplit(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -396,115 +99,66 @@ func TestL1FirstLaunchIsNotSplit(t *testing.T) {
 	}
 }
 
-func TestE2LostShardRunsAgainOnlyWithFailover(t *testing.T) {
+func TestTheSameEventsGiveTheSameDecisions(t *testing.T) {
 	t.Parallel()
-	for _, failover := range []bool{false, true} {
-		t.Run(fmt.Sprintf("failover=%v", failover), func(t *testing.T) {
-			t.Parallel()
-			s := newStage(t)
-			s.app()
-			s.job(func(j *jobs.Config) { j.Failover, j.ShardingTotalCount = failover, 1 })
-			id := s.trigger()
-			s.offer("S1", 8, 8192)
-			l := s.accepted()
-			s.run(l)
-			s.update(l[0], cluster.Failed, fromAgent(cluster.ReasonExecutorTerminated))
-			v := s.execution(id)
-			if !failover {
-				if v.State != Failed || v.Shards[0].State != Lost {
-					t.Fatalf("%+v", v)
-				}
-				return
-			}
-			if v.State != Running || v.Shards[0].State != Waiting {
-				t.Fatalf("%+v", v)
-			}
-			s.until(time.Second)
-			s.offer("S2", 8, 8192)
-			again := s.accepted()
-			if len(again) != 1 || !strings.Contains(again[0].TaskID, "@-@FAILOVER@-@S2@-@") {
-				t.Fatalf("%+v", again)
-			}
-		})
+	var first []string
+	for i := range 5 {
+		s := newStage(t)
+		s.app()
+		for k := range 20 {
+			name := fmt.Sprint("j", k)
+			s.job(oneShard, func(j *jobs.Config) { j.JobName = name })
+			s.step(TriggerRequested{Token: 1, Job: name})
+		}
+		s.apply(s.core.planDisableApp("my_app", true))
+		var order []string
+		for e := range s.core.ended.all() {
+			order = append(order, e.Job)
+		}
+		if i == 0 {
+			first = order
+		} else if !slices.Equal(first, order) {
+			t.Fatalf("%q, then %q", first, order)
+		}
 	}
 }
 
-func TestF6DisableKillsAndEnableStartsClean(t *testing.T) {
+func TestRecordsKeepToTheCommitLimit(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.app()
-	s.job(everyFiveSeconds, func(j *jobs.Config) { j.Misfire = true })
-	s.until(4950 * time.Millisecond)
-	s.offer("S1", 8, 8192)
-	s.until(7 * time.Second)
+	s.job(func(j *jobs.Config) { j.ShardingTotalCount, j.CPUCount = 100, 0.01 })
+	s.trigger()
+	s.offer("S1", 80, 81920)
 	l := s.accepted()
 	s.run(l)
-	s.apply(s.core.planDisableJob("my_job", true))
-	if got := calls[CallKill](s.last); len(got) != 3 {
-		t.Fatalf("%d kills, want 3", len(got))
+	for i, one := range l {
+		cause := strings.Repeat([]string{"\x01", "\xff", "\"", "<"}[i%4], 4000)
+		s.update(one, cluster.Failed, func(u *cluster.Update) { u.Data, _ = wire.Status{Cause: cause}.Encode() })
 	}
-	d := s.step(TriggerRequested{Token: 9, Job: "my_job"})
-	if d.Replies[0].Err == nil || d.Replies[0].Err.Kind != Conflict {
-		t.Fatalf("a disabled job was triggered: %+v", d.Replies)
-	}
-	for _, one := range l {
-		s.update(one, cluster.Killed)
-	}
-	if n := len(s.core.executions); n != 0 {
-		t.Fatalf("%d executions left", n)
-	}
-	s.until(time.Minute)
-	s.apply(s.core.planDisableJob("my_job", false))
-	if n := len(s.core.executions); n != 0 {
-		t.Fatalf("enable made %d executions of the time while it was disabled", n)
-	}
-	s.until(6 * time.Second)
-	if n := len(s.core.executions); n == 0 {
-		t.Fatal("no fire after enable")
+	for path, value := range s.stored {
+		if len(value) > 500_000 {
+			t.Fatalf("%s has %d bytes", path, len(value))
+		}
 	}
 }
 
-func TestD15AFaultyDocumentStopsNothingElse(t *testing.T) {
+// All that keeps a server from leading is told at once.
+func TestAllDamageIsToldAtOnce(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.app()
-	s.job(everyFiveSeconds)
-	s.stored[pathJobs+"/broken"] = []byte("{not json")
-	s.stored[pathJobs+"/no_shards"] = []byte(`{"jobName":"no_shards","appName":"my_app","jobExecutionType":"TRANSIENT","shardingTotalCount":0,"cpuCount":1,"memoryMB":1}`)
-	s.stored[pathApps+"/bad_app"] = []byte("[]")
-	s.restart()
-	if names := len(s.core.Jobs()); names != 1 {
-		t.Fatalf("%d jobs, want the good one", names)
-	}
-	for _, name := range []string{"broken", "no_shards"} {
-		x, err := s.core.Explain(name)
-		if err != nil || x.State != "FAULTY" || len(x.Notes) == 0 {
-			t.Fatalf("explain %s: %+v, %v", name, x, err)
-		}
-		s.apply(s.core.planDeregisterJob(name))
-		if _, err := s.core.Explain(name); err == nil {
-			t.Fatalf("%s is still there", name)
+	s.job(oneShard)
+	s.start(8)
+	n := 0
+	for path := range s.stored {
+		if strings.HasPrefix(path, pathExecution+"/") || strings.HasPrefix(path, pathExecutor+"/") {
+			s.stored[path] = []byte("{junk")
+			n++
 		}
 	}
-	s.app(func(a *app.Config) { a.AppName = "bad_app" })
-	if _, err := s.core.App("bad_app"); err != nil {
-		t.Fatalf("registering does not replace a document that can't be used: %v", err)
-	}
-	s.until(6 * time.Second)
-	if len(s.core.executions) == 0 {
-		t.Fatal("the good job made no fire")
-	}
-}
-
-func TestLongCausesKeepTheirBeginningAndTheirEnd(t *testing.T) {
-	t.Parallel()
-	long := "ended by signal 9; end of stderr:\n" + strings.Repeat("é\x01", 5000) + "out of luck"
-	got := shorten(long)
-	if !strings.HasPrefix(got, "ended by signal 9; end of stderr:\né") || !strings.HasSuffix(got, "é?out of luck") || !strings.Contains(got, "…") ||
-		len(got) > causeBytes+len("…") || !utf8.ValidString(got) {
-		t.Errorf("%d bytes: %s", len(got), got)
-	}
-	if got := shorten("exit status 1\t\n"); got != "exit status 1\t\n" {
-		t.Errorf("%q", got)
+	err := NewCore(s.opt).Load(s.now, Stored{s.entries()})
+	if n < 2 || err == nil || strings.Count(err.Error(), "state is damaged there") != n {
+		t.Errorf("%d damaged entries: %v", n, err)
 	}
 }

@@ -13,24 +13,6 @@ import (
 
 const closed = "ZooKeeper gives no permission"
 
-// loadClosed makes a core of what is stored, with entries that can't be read.
-func (s *stage) loadClosed(paths ...string) (*Core, error) {
-	var entries []registry.Entry
-	for _, path := range slices.Concat(sortedKeys(s.stored), paths) {
-		e := registry.Entry{Path: path, Value: s.stored[path]}
-		if slices.Contains(paths, path) {
-			if slices.ContainsFunc(entries, func(e registry.Entry) bool { return e.Path == path }) {
-				continue
-			}
-			e = registry.Entry{Path: path, Version: 7, Unreadable: closed}
-		}
-		entries = append(entries, e)
-	}
-	slices.SortFunc(entries, func(a, b registry.Entry) int { return strings.Compare(a.Path, b.Path) })
-	core := NewCore(s.opt)
-	return core, core.Load(s.now, Stored{entries})
-}
-
 func TestD15WhatMayNotBeReadStopsNothingElse(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -189,4 +171,90 @@ func TestEditedJSONIsReadWithCare(t *testing.T) {
 	} else if v, err := s.core.Job("my_job"); err != nil || !strings.Contains(strings.Join(v.Notes, ";"), "CPUCOUNT is not a field") {
 		t.Errorf("a name in other letters: %+v, %v", v, err)
 	}
+}
+
+func TestD15AFaultyDocumentStopsNothingElse(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(everyFiveSeconds)
+	s.stored[pathJobs+"/broken"] = []byte("{not json")
+	s.stored[pathJobs+"/no_shards"] = []byte(`{"jobName":"no_shards","appName":"my_app","jobExecutionType":"TRANSIENT","shardingTotalCount":0,"cpuCount":1,"memoryMB":1}`)
+	s.stored[pathApps+"/bad_app"] = []byte("[]")
+	s.restart()
+	if names := len(s.core.Jobs()); names != 1 {
+		t.Fatalf("%d jobs, want the good one", names)
+	}
+	for _, name := range []string{"broken", "no_shards"} {
+		x, err := s.core.Explain(name)
+		if err != nil || x.State != "FAULTY" || len(x.Notes) == 0 {
+			t.Fatalf("explain %s: %+v, %v", name, x, err)
+		}
+		s.apply(s.core.planDeregisterJob(name))
+		if _, err := s.core.Explain(name); err == nil {
+			t.Fatalf("%s is still there", name)
+		}
+	}
+	s.app(func(a *app.Config) { a.AppName = "bad_app" })
+	if _, err := s.core.App("bad_app"); err != nil {
+		t.Fatalf("registering does not replace a document that can't be used: %v", err)
+	}
+	s.until(6 * time.Second)
+	if len(s.core.executions) == 0 {
+		t.Fatal("the good job made no fire")
+	}
+}
+
+func TestD15AFaultyAppDocumentKillsNothing(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(everyFiveSeconds)
+	s.run(s.start(8))
+	s.stored[pathApps+"/my_app"] = []byte("{ slip")
+	s.restart()
+	if got := calls[CallKill](s.last); len(got) > 0 {
+		t.Fatalf("%d kills", len(got))
+	}
+	x, err := s.core.Explain("my_job")
+	if err != nil || len(x.Running) != 3 {
+		t.Fatalf("%+v, %v", x, err)
+	}
+	if _, err := s.core.planDeleteApp("my_app", true); err != nil {
+		t.Fatalf("an app with a faulty document can't be deleted: %v", err)
+	}
+}
+
+func TestWhatWaitsForAFaultyDocumentHasAReason(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(oneShard)
+	id := s.trigger()
+	s.stored["/config/job/my_job"] = []byte("{")
+	s.restart()
+	if v, err := s.core.Execution(id); err != nil || v.State != Waiting || !strings.Contains(v.Reason, "can't be used") {
+		t.Errorf("%+v, %v", v, err)
+	}
+	if x, err := s.core.Explain("my_job"); err != nil || len(x.Waiting) != 1 || !strings.Contains(x.Waiting[0].Reason, "can't be used") {
+		t.Errorf("%+v, %v", x, err)
+	}
+}
+
+// loadClosed makes a core of what is stored, with entries that can't be read.
+func (s *stage) loadClosed(paths ...string) (*Core, error) {
+	var entries []registry.Entry
+	for _, path := range slices.Concat(sortedKeys(s.stored), paths) {
+		e := registry.Entry{Path: path, Value: s.stored[path]}
+		if slices.Contains(paths, path) {
+			if slices.ContainsFunc(entries, func(e registry.Entry) bool { return e.Path == path }) {
+				continue
+			}
+			e = registry.Entry{Path: path, Version: 7, Unreadable: closed}
+		}
+		entries = append(entries, e)
+	}
+	slices.SortFunc(entries, func(a, b registry.Entry) int { return strings.Compare(a.Path, b.Path) })
+	core := NewCore(s.opt)
+	return core, core.Load(s.now, Stored{entries})
 }

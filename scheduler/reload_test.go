@@ -2,31 +2,14 @@ package scheduler
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/app"
-	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/registry"
 )
-
-// edited has somebody else write an entry, or, with no value, delete it.
-func (s *stage) edited(path, value string, version int64) []Event {
-	s.t.Helper()
-	entry := registry.Entry{Path: path, Value: []byte(value), Version: version}
-	if value == "" {
-		delete(s.stored, path)
-	} else {
-		s.stored[path] = []byte(value)
-	}
-	events := s.core.Reloaded(path, entry, value != "")
-	s.step(events...)
-	return events
-}
 
 func TestChangesFromOutsideAreTakenOver(t *testing.T) {
 	t.Parallel()
@@ -164,121 +147,6 @@ func TestReconcileAsked(t *testing.T) {
 	}
 }
 
-// subscribedAgain answers the SUBSCRIBE that is open.
-func (s *stage) subscribedAgain() {
-	s.t.Helper()
-	s.step(SessionBegan{Session: s.core.session.number, MasterID: "master-1"})
-}
-
-func TestF8FailedStartsSurviveALeader(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	s.app()
-	s.job(func(c *jobs.Config) { c.ShardingTotalCount = 1 })
-	s.step(TriggerRequested{Token: 1, Job: "my_job"})
-	for range 4 {
-		s.offer("S1", 8, 8000)
-		launches := s.accepted()
-		if len(launches) != 1 {
-			t.Fatalf("%d launches", len(launches))
-		}
-		s.update(launches[0], cluster.Failed, fromAgent(cluster.ReasonContainerLaunchFailed))
-		s.until(10 * time.Second)
-	}
-	before := *s.core.apps["my_app"].starts["S1"]
-	s.restart()
-	after := s.core.apps["my_app"].starts["S1"]
-	if after == nil || after.Tries != before.Tries || !after.Since.Equal(before.Since) {
-		t.Fatalf("the new leader knows %+v of %+v", after, before)
-	}
-	s.apply(s.core.planUpdateApp("my_app", func(a app.Config) (app.Config, error) { a.BootstrapScript = "bin/other.sh"; return a, nil }))
-	if len(s.core.apps["my_app"].starts) > 0 || s.stored["/brain/start/my_app@-@S1"] != nil {
-		t.Error("a changed app is kept off the agent for what the old one did")
-	}
-}
-
-func TestMaintenanceKeepsNewTasksAway(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	s.app()
-	s.job(func(c *jobs.Config) { c.ShardingTotalCount = 1 })
-	s.step(TriggerRequested{Token: 1, Job: "my_job"})
-	offer := func(agent string, begins time.Duration) {
-		s.offerN++
-		s.step(s.told(cluster.Offers{Offers: []cluster.Offer{{ID: fmt.Sprintf("O%d", s.offerN), AgentID: agent, Hostname: agent, AgentURL: "http://" + agent,
-			Resources: cluster.Resources(app.NewResources(8, 8000)), Unavailable: s.now.Add(begins)}}}))
-	}
-	offer("S1", 30*time.Minute)
-	x, err := s.core.Explain("my_job")
-	if err != nil || len(s.accepts) > 0 || len(x.Waiting) != 1 || !strings.Contains(x.Waiting[0].Reason, "its maintenance begins at 2026-11-21T08:30:00Z") {
-		t.Fatalf("placed, or explain names another reason: %+v, %v", x.Waiting, err)
-	}
-	if d := calls[CallDecline](s.last); len(d) != 1 {
-		t.Errorf("its offer is of no use and is held: %+v", s.last.Calls)
-	}
-	offer("S1", -time.Minute)
-	if x, _ = s.core.Explain("my_job"); !strings.Contains(x.Waiting[0].Reason, "in maintenance since") {
-		t.Errorf("begun: %s", x.Waiting[0].Reason)
-	}
-	offer("S2", 2*time.Hour)
-	if len(s.accepts) != 1 || s.accepts[0].Accept.AgentID != "S2" {
-		t.Error("maintenance that is hours away keeps tasks off")
-	}
-}
-
-func TestF1TheMarkNeverGoesBack(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	s.app()
-	for i := range 3 {
-		s.job(func(c *jobs.Config) { c.JobName, c.Cron = fmt.Sprintf("job_%d", i), "0 * * * * ?" })
-	}
-	s.until(time.Minute)
-	want := string(s.stored[pathCursor])
-	s.opt.FiresPerStep = 1
-	core := s.load()
-	for range 5 {
-		for _, w := range core.Step(s.clocks(), rand.NewPCG(1, 2), nil).Writes {
-			if w.Path == pathCursor {
-				t.Errorf("a new leader writes the mark %s over %s, with no new fire", w.Value, want)
-			}
-		}
-	}
-}
-
-func TestL2AReasonGoesWithItsReservation(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	s.app()
-	s.job(func(c *jobs.Config) { c.JobName, c.ShardingTotalCount, c.CPUCount = "big", 3, 4 })
-	s.job(func(c *jobs.Config) { c.JobName, c.ShardingTotalCount, c.CPUCount = "small", 1, 1 })
-	s.offer("S1", 16, 8000) // seen once, so that it would fit
-	s.step(s.told(cluster.Rescind{OfferID: "O1"}))
-	s.step(TriggerRequested{Token: 1, Job: "big"})
-	s.offer("S1", 2, 8000)
-	s.until(31 * time.Second)
-	s.offer("S1", 2, 8000)
-	if s.core.reservation == nil {
-		t.Fatal("no reservation")
-	}
-	s.step(TriggerRequested{Token: 2, Job: "small"})
-	reason := func() string {
-		x, err := s.core.Explain("small")
-		if err != nil || len(x.Waiting) != 1 {
-			t.Fatalf("%+v, %v", x, err)
-		}
-		return x.Waiting[0].Reason
-	}
-	if !strings.Contains(reason(), "reserved for execution big") {
-		t.Fatalf("explain: %s", reason())
-	}
-	s.core.pool.Clear()
-	s.apply(s.core.planDisableJob("big", true))
-	if strings.Contains(reason(), "reserved") {
-		t.Errorf("the reservation is over, explain says: %s", reason())
-	}
-}
-
 // TestAnAppRemovedByHandIsKilledInOrder: what one step sends out is in the same order in every run of the same history.
 func TestAnAppRemovedByHandIsKilledInOrder(t *testing.T) {
 	t.Parallel()
@@ -298,4 +166,18 @@ func TestAnAppRemovedByHandIsKilledInOrder(t *testing.T) {
 	if len(killed) != 8 || !slices.IsSorted(killed) {
 		t.Errorf("killed %v", killed)
 	}
+}
+
+// edited has somebody else write an entry, or, with no value, delete it.
+func (s *stage) edited(path, value string, version int64) []Event {
+	s.t.Helper()
+	entry := registry.Entry{Path: path, Value: []byte(value), Version: version}
+	if value == "" {
+		delete(s.stored, path)
+	} else {
+		s.stored[path] = []byte(value)
+	}
+	events := s.core.Reloaded(path, entry, value != "")
+	s.step(events...)
+	return events
 }

@@ -160,3 +160,159 @@ func TestL2AReservationEndsAMinuteAfterItsAgentsAreDrained(t *testing.T) {
 	}
 	t.Errorf("reserved since %s: %+v", began, s.core.reservation)
 }
+
+func TestL2OneThatNeverFitsTogetherTakesNoTurn(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.offer("S1", 8, 8192)
+	s.step(s.told(cluster.Rescind{OfferID: "O1"}))
+	s.job(func(j *jobs.Config) { j.ShardingTotalCount = 100 })
+	s.trigger()
+	s.job(func(j *jobs.Config) { j.JobName, j.ShardingTotalCount = "big", 7 })
+	s.after(time.Millisecond, TriggerRequested{Token: 2, Job: "big"})
+	for range 10 {
+		s.offer("S1", 2, 2048)
+		s.step(s.told(cluster.Rescind{OfferID: fmt.Sprintf("O%d", s.offerN)}))
+		s.until(10 * time.Second)
+	}
+	s.offer("S1", 2, 2048)
+	if r := s.core.reservation; r == nil || s.core.executions[r.exec].Job != "big" {
+		t.Fatalf("reservation %+v, want one for big", r)
+	}
+}
+
+func TestL2AnIdleExecutorIsPartOfItsAgent(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(oneShard)
+	l := s.start(4.5)
+	s.run(l)
+	s.finish(l)
+	idle := l[0].Executor.ID
+	s.app(func(a *app.Config) { a.AppName = "other_app" })
+	s.job(oneShard, func(j *jobs.Config) { j.JobName, j.AppName, j.CPUCount = "other_job", "other_app", 3.9 })
+	s.restart()
+	s.step(TriggerRequested{Token: 1, Job: "other_job"})
+	s.offer("S1", 4, 8192, idle)
+	if x := s.core.executors[idle]; !x.Closing {
+		t.Fatal("a shard that fits an agent without its idle executor does not get that room")
+	}
+}
+
+func TestL2ATurnThatLaunchedNothingMeasuresItsAgentsAgain(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(oneShard, func(j *jobs.Config) { j.CPUCount = 3 })
+	s.job(func(j *jobs.Config) { j.JobName, j.ShardingTotalCount, j.CPUCount = "big", 2, 5 })
+	s.offer("S2", 8, 8192)
+	l := s.start(8)
+	s.run(l)
+	s.offer("S1", 7.5, 8192, l[0].Executor.ID) // the master knows already that the task is over
+	s.finish(l)
+	s.step(TriggerRequested{Token: 1, Job: "big"})
+	for range 20 {
+		if s.core.pool.Free("S1").IsZero() {
+			s.offer("S1", 7.5, 8192, l[0].Executor.ID)
+		}
+		if s.core.pool.Free("S2").IsZero() {
+			s.offer("S2", 4, 8192) // another framework has the rest
+		}
+		s.until(10 * time.Second)
+		if r := s.core.reservation; r != nil && r.agents["S1"] && r.agents["S2"] {
+			return
+		}
+	}
+	t.Fatalf("for 200 s only %+v was reserved, which can't hold both shards", s.core.reservation)
+}
+
+func TestL2WhatNeverFittedIsLookedAtAgainWhenItIsTheNext(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(oneShard, withMisfire, func(j *jobs.Config) { j.CPUCount = 1000 })
+	s.trigger()
+	s.offer("S1", 8, 8192)
+	s.apply(s.core.planUpdateJob("my_job", func(j jobs.Config) (jobs.Config, error) { j.CPUCount = 1; return j, nil }))
+	s.setClock(-time.Hour)
+	s.trigger() // by the clock it comes first
+	s.offer("S1", 8, 8192)
+	l := s.accepted()
+	if len(l) != 1 || !s.core.flow.suppressed {
+		t.Fatalf("%d launches, offers suppressed: %v", len(l), s.core.flow.suppressed)
+	}
+	s.run(l)
+	s.finish(l)
+	s.until(time.Second)
+	if s.core.flow.suppressed {
+		t.Fatal("no offers are asked for the one that waits and fits now")
+	}
+}
+
+func TestL2ATurnInVainDoesNotMakeAgentsSmallerForExplain(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(oneShard, func(j *jobs.Config) { j.CPUCount = 4 })
+	s.offer("S1", 8, 8192)
+	s.core.agents["S1"].reservable = app.Resources{}
+	s.core.measureAgain(map[string]bool{"S1": true})
+	if c := s.core.agents["S1"]; c.capacity.CPUMilli != 8000 {
+		t.Fatalf("%+v: the most that was ever seen is 8 CPUs", c)
+	}
+}
+
+func TestL2NoTurnOnAnAgentThatIsAvoided(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(oneShard, func(j *jobs.Config) { j.CPUCount = 3 })
+	l := s.start(8)
+	s.update(l[0], cluster.Failed, fromAgent(cluster.ReasonExecutorTerminated))
+	s.job(oneShard, func(j *jobs.Config) { j.JobName, j.CPUCount = "other", 3 })
+	s.core.apps["my_app"].starts["S1"].Tries = 9 // avoided for long
+	s.step(TriggerRequested{Token: 1, Job: "other"})
+	s.offer("S1", 8, 8192)
+	s.offer("S2", 2, 8192)
+	s.until(31 * time.Second)
+	s.offer("S1", 8, 8192)
+	s.until(time.Second)
+	if r := s.core.reservation; r != nil && r.agents["S1"] {
+		t.Errorf("S1 is reserved for %s, which may not use it", r.exec)
+	}
+}
+
+func TestL2AReasonGoesWithItsReservation(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(func(c *jobs.Config) { c.JobName, c.ShardingTotalCount, c.CPUCount = "big", 3, 4 })
+	s.job(func(c *jobs.Config) { c.JobName, c.ShardingTotalCount, c.CPUCount = "small", 1, 1 })
+	s.offer("S1", 16, 8000) // seen once, so that it would fit
+	s.step(s.told(cluster.Rescind{OfferID: "O1"}))
+	s.step(TriggerRequested{Token: 1, Job: "big"})
+	s.offer("S1", 2, 8000)
+	s.until(31 * time.Second)
+	s.offer("S1", 2, 8000)
+	if s.core.reservation == nil {
+		t.Fatal("no reservation")
+	}
+	s.step(TriggerRequested{Token: 2, Job: "small"})
+	reason := func() string {
+		x, err := s.core.Explain("small")
+		if err != nil || len(x.Waiting) != 1 {
+			t.Fatalf("%+v, %v", x, err)
+		}
+		return x.Waiting[0].Reason
+	}
+	if !strings.Contains(reason(), "reserved for execution big") {
+		t.Fatalf("explain: %s", reason())
+	}
+	s.core.pool.Clear()
+	s.apply(s.core.planDisableJob("big", true))
+	if strings.Contains(reason(), "reserved") {
+		t.Errorf("the reservation is over, explain says: %s", reason())
+	}
+}

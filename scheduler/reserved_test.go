@@ -16,16 +16,6 @@ func part(key string, cpus, mem float64) cluster.Reserved {
 	return cluster.Reserved{Key: key, Resources: cluster.Resources(app.NewResources(cpus, mem))}
 }
 
-// offerReserved offers resources of which some are reserved.
-func (s *stage) offerReserved(cpus, mem float64, executors []string, parts ...cluster.Reserved) {
-	s.t.Helper()
-	s.offerN++
-	s.step(s.told(cluster.Offers{Offers: []cluster.Offer{{
-		ID: "R" + string(rune('a'+s.offerN)), AgentID: "S1", Hostname: "S1", AgentURL: "http://S1:5051",
-		Resources: cluster.Resources(app.NewResources(cpus, mem)), Reserved: parts, ExecutorIDs: executors,
-	}}}))
-}
-
 // TestL7WhatIsReservedIsUsedFirst: the executor takes of it before the tasks do, and a shard runs that fits neither what is
 // reserved nor what is not.
 func TestL7WhatIsReservedIsUsedFirst(t *testing.T) {
@@ -97,4 +87,14 @@ func TestNothingReservedIsNamedWithoutReservations(t *testing.T) {
 			t.Errorf("%+v and %+v", l.Reserved, l.Executor.Reserved)
 		}
 	}
+}
+
+// offerReserved offers resources of which some are reserved.
+func (s *stage) offerReserved(cpus, mem float64, executors []string, parts ...cluster.Reserved) {
+	s.t.Helper()
+	s.offerN++
+	s.step(s.told(cluster.Offers{Offers: []cluster.Offer{{
+		ID: "R" + string(rune('a'+s.offerN)), AgentID: "S1", Hostname: "S1", AgentURL: "http://S1:5051",
+		Resources: cluster.Resources(app.NewResources(cpus, mem)), Reserved: parts, ExecutorIDs: executors,
+	}}}))
 }

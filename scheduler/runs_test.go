@@ -9,22 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
-	"github.com/elasticjob-go/elasticjob/wire"
 )
-
-// fails has a task fail with exit status 3, after a minute.
-func (s *stage) fails(l cluster.TaskLaunch) {
-	s.t.Helper()
-	status := 3
-	st := wire.Status{StartTime: s.now.Add(-time.Minute), CompleteTime: s.now, ExitStatus: &status, Cause: "exit status 3; end of stderr:\nboom"}
-	data, err := st.Encode()
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	s.update(l, cluster.Failed, func(u *cluster.Update) { u.Data = data })
-}
 
 // someRuns makes one run that finished, one that failed, one that runs and one that waits.
 func someRuns(t *testing.T) (s *stage, ids [4]string) {

@@ -36,14 +36,6 @@ func sandboxStage(t *testing.T) (*stage, cluster.TaskLaunch) {
 	return s, s.accepted()[0]
 }
 
-func (s *stage) expectOutput(taskID, want string) {
-	s.t.Helper()
-	place, err := s.core.LogPlace(taskID)
-	if err != nil || place.Dir != want {
-		s.t.Errorf("the output is in %q, %v; want %q", place.Dir, err, want)
-	}
-}
-
 func TestSandboxesAndOutputKeepTheirFramework(t *testing.T) {
 	t.Parallel()
 	s, l := sandboxStage(t)
@@ -111,5 +103,13 @@ func TestASecondRunOfAnExecutorHasASandboxOfItsOwn(t *testing.T) {
 	}
 	if boxes, err := s.core.Sandboxes("my_app"); err != nil || len(boxes) != 1 || boxes[0].Path != runOf(launches[0], "c-1") {
 		t.Errorf("%+v, %v", boxes, err)
+	}
+}
+
+func (s *stage) expectOutput(taskID, want string) {
+	s.t.Helper()
+	place, err := s.core.LogPlace(taskID)
+	if err != nil || place.Dir != want {
+		s.t.Errorf("the output is in %q, %v; want %q", place.Dir, err, want)
 	}
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/registry"
-	"github.com/elasticjob-go/elasticjob/wire"
 )
 
 // scenarioCommands are the commands of scenarios, with the words that follow:
@@ -163,218 +162,12 @@ func (s *scene) steps(events ...Event) error {
 	return nil
 }
 
-// planned does a change of configuration, or says why it is refused.
-func (s *scene) planned(p plan, err error) error {
-	if refused := (*Error)(nil); errors.As(err, &refused) {
-		s.say("refused (%s): %s", refused.Code, refused.Message)
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	together := make([]string, len(p.writes))
-	for i, w := range p.writes {
-		together[i] = "put " + w.Path
-		if w.Delete {
-			together[i] = "delete " + w.Path
-		}
-	}
-	s.say("COMMIT %s", strings.Join(together, ", "))
-	s.apply(p, nil)
-	s.tell(s.last)
-	return nil
-}
-
-func changeApp(w *words, a app.Config) app.Config {
-	a.CPUCount, a.MemoryMB = w.number("cpus", a.CPUCount), w.number("mem", a.MemoryMB)
-	a.AppURL, a.BootstrapScript = w.option("url", a.AppURL), w.option("script", a.BootstrapScript)
-	return a
-}
-
-func changeJob(w *words, j jobs.Config) jobs.Config {
-	j.AppName, j.Cron, j.JobParameter = w.option("app", j.AppName), w.option("cron", j.Cron), w.option("parameter", j.JobParameter)
-	j.ShardingTotalCount = int(w.number("shards", float64(j.ShardingTotalCount)))
-	j.CPUCount, j.MemoryMB = w.number("cpus", j.CPUCount), w.number("mem", j.MemoryMB)
-	j.MaxRetries = int(w.number("retries", float64(j.MaxRetries)))
-	j.Failover = w.option("failover", strconv.FormatBool(j.Failover)) == "true"
-	j.Misfire = w.option("misfire", strconv.FormatBool(j.Misfire)) == "true"
-	return j
-}
-
-func (s *scene) cmdApp(w *words) error {
-	a := app.Default()
-	a.AppName, a.AppURL, a.BootstrapScript, a.CPUCount, a.MemoryMB = w.next(), "http://127.0.0.1/p.tar", "bin/start.sh", 0.5, 128
-	return s.planned(s.core.planRegisterApp(changeApp(w, a)))
-}
-
-func (s *scene) cmdJob(w *words) error {
-	j := jobs.Default()
-	j.JobName, j.AppName, j.JobExecutionType, j.ShardingTotalCount, j.CPUCount, j.MemoryMB = w.next(), "my_app", jobs.Transient, 1, 1, 64
-	return s.planned(s.core.planRegisterJob(changeJob(w, j)))
-}
-
-func (s *scene) cmdChange(w *words) error {
-	what, name := w.next(), w.next()
-	if what == "app" {
-		return s.planned(s.core.planUpdateApp(name, func(a app.Config) (app.Config, error) { return changeApp(w, a), nil }))
-	}
-	return s.planned(s.core.planUpdateJob(name, func(j jobs.Config) (jobs.Config, error) { return changeJob(w, j), nil }))
-}
-
-func (s *scene) cmdDisable(w *words, disabled bool) error {
-	what, name := w.next(), w.next()
-	if what == "app" {
-		return s.planned(s.core.planDisableApp(name, disabled))
-	}
-	return s.planned(s.core.planDisableJob(name, disabled))
-}
-
-func (s *scene) cmdDelete(w *words) error {
-	if what := w.next(); what != "app" {
-		return fmt.Errorf("%q can't be deleted", what)
-	}
-	return s.planned(s.core.planDeleteApp(w.next(), false))
-}
-
 func (s *scene) cmdKill(w *words) error {
 	if what := w.next(); what == "execution" {
 		name := w.next()
 		return s.steps(KillRequested{Token: 1, ExecutionID: cmp.Or(s.ids[name], name)})
 	}
 	return s.steps(KillRequested{Token: 1, TaskID: s.taskID(w.next())})
-}
-
-func (s *scene) cmdOffer(w *words) error {
-	var runs []string
-	if list := w.option("runs", ""); list != "" {
-		for name := range strings.SplitSeq(list, ",") {
-			id := s.ids[name]
-			if id == "" {
-				id = strings.Replace(name, "#", "@-@S1@-@", 1) // of another life of ours
-			}
-			runs = append(runs, id)
-		}
-	}
-	agent, cpus, mem := w.next(), w.number("cpus", 8), w.number("mem", 8192)
-	goes := w.option("goes-in", "")
-	if goes == "" {
-		s.tell(s.offer(agent, cpus, mem, runs...))
-		return nil
-	}
-	in, err := time.ParseDuration(goes)
-	s.offerN++
-	s.tell(s.step(s.told(cluster.Offers{Offers: []cluster.Offer{{ID: fmt.Sprintf("O%d", s.offerN), AgentID: agent, Hostname: agent, AgentURL: "http://" + agent + ":5051",
-		Resources: cluster.Resources(app.NewResources(cpus, mem)), ExecutorIDs: runs, Unavailable: s.wall().Add(in)}}})))
-	return err
-}
-
-func (s *scene) cmdAccept(w *words) error {
-	if len(s.accepts) == 0 {
-		return errors.New("no ACCEPT is under way")
-	}
-	how, session := w.next(), s.core.session.number
-	var answers []Event
-	for _, c := range s.accepts {
-		switch how {
-		case "answered":
-			answers = append(answers, AcceptAnswered{Session: session, Seq: c.Seq, OK: true})
-		case "refused":
-			answers = append(answers, AcceptAnswered{Session: session, Seq: c.Seq, Message: "refused"})
-		}
-	}
-	if how == "lost" {
-		answers = []Event{SessionEnded{Session: session, Reason: "an ACCEPT was not answered"}}
-	}
-	if len(answers) == 0 {
-		return fmt.Errorf("an ACCEPT can't be %q", how)
-	}
-	s.accepts = nil
-	return s.steps(answers...)
-}
-
-// taskID is the id of the task that is called so.
-func (s *scene) taskID(name string) string {
-	if !strings.Contains(name, "#") && s.counts[name+"#"] > 0 {
-		name = fmt.Sprintf("%s#%d", name, s.counts[name+"#"])
-	}
-	if id, ok := s.ids[name]; ok {
-		return id
-	}
-	return name
-}
-
-func (s *scene) cmdUpdate(w *words) error {
-	id := s.taskID(w.next())
-	state := cluster.State(w.next())
-	u := cluster.Update{TaskID: id, AgentID: w.option("on", "S1"), State: state, Message: w.option("message", ""), Timestamp: s.wall()}
-	if l, ok := s.tasks[s.names[id]]; ok {
-		parsed, err := jobs.ParseTaskID(id)
-		if err != nil {
-			return err
-		}
-		u.AgentID, u.ExecutorID = parsed.Agent, l.Executor.ID
-	}
-	if reason := w.option("reason", ""); reason != "" {
-		u.Reason = "REASON_" + reason
-	}
-	switch from := w.option("from", "executor"); from {
-	case "executor":
-		u.Source = cluster.FromExecutor
-	case "agent":
-		u.Source = cluster.FromAgent
-	case "master":
-		u.Source = cluster.FromMaster
-	default:
-		return fmt.Errorf("no update is from %q", from)
-	}
-	status := wire.Status{Cause: w.option("cause", ""), Unreachable: w.option("unreachable", "")}
-	if _, ok := w.options["exit"]; ok {
-		exit := int(w.number("exit", 0))
-		status.ExitStatus = &exit
-	}
-	status.SupervisorLost = w.option("supervisor", "") == "lost"
-	if status.Cause != "" || status.ExitStatus != nil || status.SupervisorLost {
-		data, err := status.Encode()
-		if err != nil {
-			return err
-		}
-		u.Data = data
-	}
-	switch again := len(w.list) > 0 && w.next() == "again"; {
-	case u.Source == cluster.FromMaster:
-	case again:
-		u.UUID = s.lastUUID[id]
-	default:
-		s.updates++
-		u.UUID = fmt.Append(nil, "update ", s.updates)
-		s.lastUUID[id] = u.UUID
-	}
-	if state == cluster.Unreachable {
-		u.UnreachableSince = s.wall()
-	}
-	return s.steps(s.told(u))
-}
-
-func (s *scene) cmdFailure(w *words) error {
-	if what := w.next(); what == "agent" {
-		return s.steps(s.told(cluster.Failure{AgentID: w.next()}))
-	}
-	id := s.ids[w.next()]
-	parsed, err := jobs.ParseExecutorID(id)
-	if err != nil {
-		return err
-	}
-	return s.steps(s.told(cluster.Failure{AgentID: parsed.Agent, ExecutorID: id, Status: 9}))
-}
-
-func (s *scene) cmdSession(w *words) error {
-	session := s.core.session.number
-	if what := w.next(); what == "began" {
-		return s.steps(SessionBegan{Session: session, MasterID: w.option("master", "master-1")})
-	}
-	s.accepts = nil
-	removed := len(w.list) > 0 && w.next() == "removed"
-	return s.steps(SessionEnded{Session: session, Reason: w.option("reason", "the stream broke"), Removed: removed})
 }
 
 // cmdWait lets time pass in the steps that the core asks for.
@@ -452,22 +245,4 @@ func (s *scene) cmdStored(w *words) error {
 	}
 	s.stored[path] = []byte(text)
 	return nil
-}
-
-// cmdAnswered answers the question about a task that never was.
-func (s *scene) cmdAnswered(w *words) error {
-	if len(w.list) > 0 {
-		agent, state := w.next(), cluster.State(w.next())
-		question := s.core.agent(agent).question
-		if question == "" {
-			return fmt.Errorf("nothing was asked about agent %s", agent)
-		}
-		return s.steps(s.told(cluster.Update{TaskID: question, AgentID: agent, State: state, Source: cluster.FromMaster,
-			Reason: "REASON_RECONCILIATION", Timestamp: s.wall()}))
-	}
-	if s.core.takeover == nil || s.core.takeover.question == "" {
-		return errors.New("no question is open")
-	}
-	return s.steps(s.told(cluster.Update{TaskID: s.core.takeover.question, State: cluster.Unknown, Source: cluster.FromMaster,
-		Reason: "REASON_RECONCILIATION", Timestamp: s.wall()}))
 }

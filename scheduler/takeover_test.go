@@ -13,43 +13,6 @@ import (
 
 const foreignFramework = "a47cb9d1-5c3b-4b3c-9a1a-1a0b5e0f1a2b-0000"
 
-// original stores what an installation of ElasticJob-Cloud 3.0.1 leaves behind.
-func (s *stage) original(nodes map[string]string) {
-	s.t.Helper()
-	s.opt.Documents = YAMLDocuments
-	s.stored = map[string][]byte{}
-	a := app.Default()
-	a.AppName, a.AppURL, a.BootstrapScript, a.CPUCount = "test_app", "http://localhost/app.jar", "bin/start.sh", 0.5
-	s.stored["/config/app/test_app"] = app.EncodeYAML(a)
-	for _, name := range []string{"misfire_job", "plain_job", "disabled_job"} {
-		j := jobs.Default()
-		j.JobName, j.AppName, j.JobExecutionType, j.Cron = name, "test_app", jobs.Transient, "0 0 3 * * ?"
-		j.ShardingTotalCount, j.CPUCount, j.MemoryMB, j.Misfire, j.Failover = 3, 1, 64, name == "misfire_job", true
-		s.stored["/config/job/"+name] = jobs.EncodeYAML(j)
-	}
-	s.stored["/state/disable/job/disabled_job"] = []byte("disabled_job")
-	for path, value := range nodes {
-		s.stored[path] = []byte(value)
-	}
-}
-
-func (s *stage) questions() (ids []string) {
-	for _, c := range calls[CallReconcile](s.last) {
-		for _, t := range c.Tasks {
-			if strings.HasPrefix(t.TaskID, "question-") {
-				ids = append(ids, t.TaskID)
-			}
-		}
-	}
-	return ids
-}
-
-// answer has the master answer the last question, as it does when all agents are back.
-func (s *stage) answer(question string) Decision {
-	s.t.Helper()
-	return s.step(s.told(cluster.Update{TaskID: question, State: cluster.Unknown, Source: cluster.FromMaster, Reason: cluster.ReasonReconciliation}))
-}
-
 func TestT8AForeignFrameworkIsTakenOverBeforeAnythingIsLaunched(t *testing.T) {
 	t.Parallel()
 	const foreign = "old_job@-@0@-@READY@-@S1@-@0f8e1a2b-0000-4000-8000-000000000001"
@@ -154,13 +117,6 @@ func TestT8AForeignTaskThatIsUnreachableIsGivenUp(t *testing.T) {
 	}
 }
 
-// nextQuestion answers the question that is open, and returns the next.
-func (s *stage) nextQuestion() string {
-	s.t.Helper()
-	s.answer(s.core.takeover.question)
-	return s.core.takeover.question
-}
-
 func TestTheOriginalsQueuesAreTakenOverOnce(t *testing.T) {
 	t.Parallel()
 	nodes := map[string]string{
@@ -224,4 +180,48 @@ func TestTheOriginalsQueuesAreTakenOverOnce(t *testing.T) {
 	if len(s.core.FailoverShards()) > 0 {
 		t.Error("they are lost still")
 	}
+}
+
+// original stores what an installation of ElasticJob-Cloud 3.0.1 leaves behind.
+func (s *stage) original(nodes map[string]string) {
+	s.t.Helper()
+	s.opt.Documents = YAMLDocuments
+	s.stored = map[string][]byte{}
+	a := app.Default()
+	a.AppName, a.AppURL, a.BootstrapScript, a.CPUCount = "test_app", "http://localhost/app.jar", "bin/start.sh", 0.5
+	s.stored["/config/app/test_app"] = app.EncodeYAML(a)
+	for _, name := range []string{"misfire_job", "plain_job", "disabled_job"} {
+		j := jobs.Default()
+		j.JobName, j.AppName, j.JobExecutionType, j.Cron = name, "test_app", jobs.Transient, "0 0 3 * * ?"
+		j.ShardingTotalCount, j.CPUCount, j.MemoryMB, j.Misfire, j.Failover = 3, 1, 64, name == "misfire_job", true
+		s.stored["/config/job/"+name] = jobs.EncodeYAML(j)
+	}
+	s.stored["/state/disable/job/disabled_job"] = []byte("disabled_job")
+	for path, value := range nodes {
+		s.stored[path] = []byte(value)
+	}
+}
+
+func (s *stage) questions() (ids []string) {
+	for _, c := range calls[CallReconcile](s.last) {
+		for _, t := range c.Tasks {
+			if strings.HasPrefix(t.TaskID, "question-") {
+				ids = append(ids, t.TaskID)
+			}
+		}
+	}
+	return ids
+}
+
+// answer has the master answer the last question, as it does when all agents are back.
+func (s *stage) answer(question string) Decision {
+	s.t.Helper()
+	return s.step(s.told(cluster.Update{TaskID: question, State: cluster.Unknown, Source: cluster.FromMaster, Reason: cluster.ReasonReconciliation}))
+}
+
+// nextQuestion answers the question that is open, and returns the next.
+func (s *stage) nextQuestion() string {
+	s.t.Helper()
+	s.answer(s.core.takeover.question)
+	return s.core.takeover.question
 }

@@ -2,7 +2,6 @@ package sim
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/app"
@@ -28,15 +27,6 @@ type master struct {
 	offers     map[string]*offer
 	filters    map[string]filter // by agent
 	allocAt    time.Duration     // the planned allocation, or zero
-}
-
-// known is a registered agent.
-type known struct {
-	a         *agent
-	epoch     int // of the agent's connection
-	connected bool
-	executors map[string]cluster.Executor
-	other     app.Resources // what another framework uses
 }
 
 // mtask is a task as the master knows it.
@@ -174,65 +164,6 @@ func (m *master) toAgent(id string, lost Fault, do func(*agent)) {
 	})
 }
 
-// reconcile answers questions about tasks; about none means all.
-func (m *master) reconcile(tasks []cluster.TaskRef) {
-	if len(tasks) == 0 {
-		for _, id := range sorted(m.tasks) {
-			m.sayState(m.tasks[id])
-		}
-		return
-	}
-	for _, ref := range tasks {
-		m.answer(ref.TaskID, ref.AgentID)
-	}
-}
-
-func (m *master) sayState(t *mtask) {
-	m.say(cluster.Update{TaskID: t.id, AgentID: t.agent, ExecutorID: t.executor, State: t.state, Reason: cluster.ReasonReconciliation, Message: "Reconciliation: Latest task state"})
-	if over(t.state) {
-		m.w.count(EndWithoutCause)
-	}
-}
-
-func (m *master) answer(taskID, agentID string) {
-	say := func(state cluster.State, message string) {
-		u := cluster.Update{TaskID: taskID, AgentID: agentID, State: state, Reason: cluster.ReasonReconciliation, Message: "Reconciliation: " + message}
-		if state == cluster.Unreachable {
-			u.UnreachableSince = m.unreachable[agentID]
-		}
-		m.say(u)
-	}
-	if t := m.tasks[taskID]; t != nil {
-		m.sayState(t)
-		return
-	}
-	switch {
-	case m.recovering[agentID], agentID == "" && len(m.recovering) > 0:
-		m.w.count(Silence)
-	case m.away[taskID] != "" || !m.unreachable[agentID].IsZero():
-		say(cluster.Unreachable, "Task is unreachable")
-	case m.agents[agentID] != nil && m.w.old:
-		m.w.count(UnknownToAgent)
-		say(cluster.Unknown, "Task is unknown to the agent")
-	case m.agents[agentID] != nil:
-		say(cluster.Gone, "Task is unknown to the agent")
-	default:
-		if len(m.recovering) > 0 {
-			m.w.count(Silence)
-			return
-		}
-		if a := m.w.agent(agentID); a != nil && strings.HasPrefix(taskID, "question-") {
-			a.wasAway() // asked for the agent's sake
-		} else if a != nil && a.tasks[taskID] != nil {
-			if a.tasks[taskID].running() {
-				m.w.count(UnknownWhileRunning)
-			}
-			a.tasks[taskID].goesAway()
-		}
-		say(cluster.Unknown, "Task is unknown")
-	}
-}
-
 func (m *master) kill(k cluster.Kill) {
 	t := m.tasks[k.TaskID]
 	if t == nil {
@@ -271,139 +202,4 @@ func (m *master) update(a *agent, u cluster.Update, framework string, latest clu
 		}
 	}
 	m.tell(u)
-}
-
-// executorEnded: an agent tells that an executor is gone.
-func (m *master) executorEnded(a *agent, id string, status int) {
-	k := m.agents[a.id]
-	if k == nil {
-		return
-	}
-	delete(k.executors, id)
-	m.allocate(m.w.between(time.Millisecond, 300*time.Millisecond))
-	if m.w.dice(FailureLost) {
-		return
-	}
-	m.tell(cluster.Failure{AgentID: a.id, ExecutorID: id, Status: status})
-}
-
-// register takes an agent in, for the first time or again, with its tasks.
-func (m *master) register(a *agent) {
-	w := m.w
-	wasUnknown := m.agents[a.id] == nil && !m.recovering[a.id]
-	if w.trace.on() {
-		w.trace.add("%s: agent %s registers", m.id, a.id)
-	}
-	delete(m.recovering, a.id)
-	if !m.unreachable[a.id].IsZero() {
-		w.count(UnreachableBack)
-		delete(m.unreachable, a.id)
-		for _, id := range sorted(m.away) {
-			if m.away[id] == a.id {
-				delete(m.away, id)
-			}
-		}
-	}
-	k := m.agents[a.id]
-	if k == nil {
-		k = &known{a: a}
-		m.agents[a.id] = k
-	}
-	k.connected, k.epoch, k.executors = true, a.epoch, map[string]cluster.Executor{}
-	a.with = m
-	// A new agent at an address takes the old one's place.
-	for _, id := range sorted(m.agents) {
-		if o := m.agents[id]; id != a.id && o.a.host == a.host {
-			m.replaced(o)
-		}
-	}
-	for _, id := range sorted(a.executors) {
-		if x := a.executors[id]; !x.dead {
-			k.executors[id] = x.info
-		}
-	}
-	for _, id := range sorted(m.tasks) {
-		t := m.tasks[id]
-		if t.agent == a.id && a.tasks[id] == nil && !over(t.latest) {
-			// Lost on its way: the agent says so.
-			w.count(TaskLostOnTheWay)
-			a.drop(id, cluster.ReasonReconciliation, "Task unknown to the agent")
-		} else if t.agent == a.id && a.tasks[id] == nil {
-			delete(m.tasks, id)
-		}
-	}
-	for _, id := range sorted(a.tasks) {
-		t := a.tasks[id]
-		if of := t.launch.Executor.Framework; w.removed[of] {
-			if w.removedBy[of] != m && !over(t.state) {
-				w.count(RemovalForgotten)
-			}
-			continue
-		}
-		mt := &mtask{id: id, agent: a.id, executor: t.launch.Executor.ID, res: app.Resources(t.launch.Resources), reserved: t.launch.Reserved, state: t.told, latest: t.state}
-		m.tasks[id] = mt
-		if wasUnknown && !over(t.state) {
-			m.say(cluster.Update{TaskID: id, AgentID: a.id, ExecutorID: mt.executor, State: t.state, Reason: cluster.ReasonAgentReregistered, Message: "Unknown agent reregistered"})
-		}
-	}
-	m.toAgent(a.id, NumFaults, (*agent).endRemoved)
-	m.allocate(w.between(time.Millisecond, 500*time.Millisecond))
-}
-
-// replaced: the agent is gone for good, another has its address.
-func (m *master) replaced(k *known) {
-	id := k.a.id
-	m.rescind(id)
-	for _, tid := range sorted(m.tasks) {
-		if t := m.tasks[tid]; t.agent == id {
-			delete(m.tasks, tid)
-			if !over(t.latest) {
-				m.say(cluster.Update{TaskID: tid, AgentID: id, State: cluster.Gone, Reason: "REASON_SLAVE_REMOVED", Message: "a new agent registered at the same address"})
-			}
-		}
-	}
-	delete(m.agents, id)
-	if !m.w.dice(FailureLost) {
-		m.tell(cluster.Failure{AgentID: id})
-	}
-}
-
-// disconnected: the agent's connection broke, if it has no newer one.
-func (m *master) disconnected(a *agent, was int) {
-	k := m.agents[a.id]
-	if k == nil || !k.connected || k.epoch != was {
-		return
-	}
-	k.connected = false
-	m.rescind(a.id)
-	epoch := k.epoch
-	m.w.after(m.w.between(15*time.Second, 75*time.Second), func() {
-		if m.w.master == m && m.agents[a.id] == k && !k.connected && k.epoch == epoch {
-			m.markUnreachable(a)
-		}
-	})
-}
-
-func (m *master) markUnreachable(a *agent) {
-	w := m.w
-	w.count(AgentUnreachable)
-	delete(m.agents, a.id)
-	m.unreachable[a.id] = w.wall()
-	a.wasAway()
-	for _, id := range sorted(m.tasks) {
-		t := m.tasks[id]
-		if t.agent != a.id {
-			continue
-		}
-		delete(m.tasks, id)
-		if over(t.latest) {
-			continue
-		}
-		m.away[id] = a.id
-		m.say(cluster.Update{TaskID: id, AgentID: a.id, ExecutorID: t.executor, State: cluster.Unreachable, Reason: "REASON_SLAVE_REMOVED", UnreachableSince: w.wall()})
-	}
-	m.rescind(a.id)
-	if !w.dice(FailureLost) {
-		m.tell(cluster.Failure{AgentID: a.id})
-	}
 }

@@ -69,3 +69,32 @@ func TestF3AWeekWithoutALeaderIsCrossedInSmallSteps(t *testing.T) {
 		}
 	}
 }
+
+func TestF3MissedFires(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		misfire bool
+		away    time.Duration
+		want    int
+	}{
+		{false, 30 * time.Second, 1}, // all late: the first waits, the others are dropped
+		{true, 30 * time.Second, 6},  // all late, all wait
+		{false, 7 * time.Minute, 1},  // missed but for the last minute
+		{true, 7 * time.Minute, 84},  // 84 in all, late ones among them
+		{true, 24 * time.Hour, 100},  // the newest 100
+		{true, 7 * 24 * time.Hour, 100},
+	} {
+		t.Run(fmt.Sprintf("misfire=%v away=%s", tt.misfire, tt.away), func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t)
+			s.app()
+			s.job(everyFiveSeconds, func(j *jobs.Config) { j.Misfire = tt.misfire })
+			s.now = s.now.Add(tt.away)
+			s.restart()
+			s.until(10 * time.Millisecond)
+			if got := len(s.core.executions); got != tt.want {
+				t.Fatalf("%d executions wait, want %d", got, tt.want)
+			}
+		})
+	}
+}

@@ -2,11 +2,15 @@ package scheduler_test
 
 import (
 	"context"
+	"errors"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
+	"github.com/elasticjob-go/elasticjob/registry"
 	"github.com/elasticjob-go/elasticjob/scheduler"
 )
 
@@ -72,14 +76,6 @@ func TestT2NoCallOfADeposedLeaderLeaves(t *testing.T) {
 	}
 }
 
-// triggers runs the job, without a look at how it ends.
-func (l *led) triggers(t *testing.T) {
-	t.Helper()
-	if _, err := l.Trigger(t.Context(), "my_job", ""); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // deposition holds a leader at a point until it is deposed, and notes which calls leave after that.
 type deposition struct {
 	point string
@@ -116,4 +112,88 @@ func (d *deposition) all() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return slices.Clone(d.calls)
+}
+
+// TestT2ADeposedLeaderSendsNothing: calls that wait when the term ends are dropped, also while
+// the loop is busy.
+func TestT2ADeposedLeaderSendsNothing(t *testing.T) {
+	t.Parallel()
+	log := &diary{}
+	c := &fakeCluster{onCall: func(ctx context.Context, name string) {
+		log.add(name)
+		if name == "acknowledge" {
+			<-ctx.Done() // the master is silent
+		}
+	}}
+	l := lead(t, c)
+	l.publish(t)
+	l.runToEnd(t)
+	eventually(t, "all lanes wait", func() bool { return count(log.all(), "acknowledge") == 4 })
+	if _, err := l.reg.Campaign(t.Context(), "the next one"); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-l.ended; !errors.Is(err, registry.ErrTermOver) {
+		t.Errorf("ended with %v", err)
+	}
+	l.ended <- nil
+	if n := count(log.all(), "acknowledge"); n != 4 {
+		t.Errorf("%d acknowledgements left, 2 of them after the term", n)
+	}
+}
+
+func TestT2ADeposedLeaderStops(t *testing.T) {
+	t.Parallel()
+	l := lead(t, &fakeCluster{})
+	l.publish(t)
+	if _, err := l.reg.Campaign(t.Context(), "the next one"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Trigger(t.Context(), "my_job", ""); err == nil {
+		t.Fatal("a deposed leader accepted a trigger")
+	}
+	select {
+	case err := <-l.ended:
+		if !errors.Is(err, registry.ErrTermOver) {
+			t.Fatalf("ended with %v, want one that says that the term is over", err)
+		}
+		l.ended <- nil
+	case <-time.After(20 * time.Second):
+		t.Fatal("it goes on")
+	}
+}
+
+// guarded is a registry with a node that may not be written.
+type guarded struct{ registry.Registry }
+
+func (r guarded) Campaign(ctx context.Context, who string) (registry.Term, error) {
+	t, err := r.Registry.Campaign(ctx, who)
+	return guardedTerm{t}, err
+}
+
+type guardedTerm struct{ registry.Term }
+
+func (t guardedTerm) Commit(ctx context.Context, writes []registry.Write) error {
+	if slices.ContainsFunc(writes, func(w registry.Write) bool { return w.Path == "/config/app/guarded" }) {
+		return errors.New("no permission")
+	}
+	return t.Term.Commit(ctx, writes)
+}
+
+// TestT2ARefusedChangeEndsNoTerm: neither a fence refused it nor a session ended.
+func TestT2ARefusedChangeEndsNoTerm(t *testing.T) {
+	t.Parallel()
+	l := leadWith(t, &fakeCluster{}, scheduler.Options{Registry: guarded{openFile(t)}})
+	l.publish(t)
+	a, err := l.App(t.Context(), "my_app")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.Config.AppName = "guarded"
+	var e *scheduler.Error
+	if _, err := l.RegisterApp(t.Context(), a.Config); !errors.As(err, &e) || e.Kind != scheduler.Unavailable || !strings.Contains(e.Message, "no permission") {
+		t.Errorf("%v", err)
+	}
+	if v := l.runToEnd(t); v.State != scheduler.Finished {
+		t.Errorf("%+v", v)
+	}
 }

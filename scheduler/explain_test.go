@@ -3,7 +3,9 @@ package scheduler
 import (
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
@@ -81,5 +83,82 @@ func TestAnExecutorsEndIsASentence(t *testing.T) {
 		"its stderr (GET /api/operate/sandbox?appName=my_app) and that agent's log tell more"
 	if v := s.execution(id); v.Shards[0].FailureCause != want {
 		t.Errorf("%s\nwant %s", v.Shards[0].FailureCause, want)
+	}
+}
+
+func TestReasonCountsWhatWeUseOurselves(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(func(j *jobs.Config) { j.ShardingTotalCount = 6 })
+	l := s.start(8)
+	s.run(l)
+	s.restart()
+	s.job(oneShard, func(j *jobs.Config) { j.JobName, j.CPUCount = "two", 3 })
+	s.step(TriggerRequested{Token: 2, Job: "two"})
+	for _, one := range l {
+		s.update(one, cluster.Running, fromMaster(cluster.ReasonReconciliation))
+	}
+	s.offer("S1", 1.5, 1024, l[0].Executor.ID)
+	for _, e := range s.core.launchable {
+		if e.unplaced.never {
+			t.Fatalf("3 CPUs would fit the agent of 8 that is busy with our own tasks; reason %q", e.unplaced.why)
+		}
+	}
+}
+
+// The only large agent is full of an idle executor and so has nothing on offer.
+func TestNeverIsSaidOnlyOfWhatNoKnownAgentCouldHold(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.opt.ExecutorIdle = time.Hour
+	s.restart()
+	s.app(func(a *app.Config) { a.CPUCount, a.MemoryMB = 3, 1024 })
+	s.app(func(a *app.Config) { a.AppName, a.CPUCount = "other_app", 0.5 })
+	s.job(oneShard, func(j *jobs.Config) { j.CPUCount = 1 })
+	s.job(oneShard, func(j *jobs.Config) {
+		j.JobName, j.AppName, j.CPUCount, j.Cron = "other", "other_app", 2, "0/5 * * * * ?"
+	})
+	l := s.start(4)
+	s.run(l)
+	s.finish(l)
+	s.until(time.Second)
+	s.now = s.now.Truncate(5 * time.Second).Add(3500 * time.Millisecond)
+	s.step()
+	s.offer("S2", 1, 8192) // held for the fire that is soon
+	for range 30 {
+		s.until(time.Second)
+		if s.core.pool.Len() == 0 {
+			s.offer("S2", 1, 8192)
+		}
+	}
+	x, err := s.core.Explain("other")
+	if err != nil || len(x.Waiting) == 0 || strings.Contains(x.Waiting[0].Reason, "can ever hold") {
+		t.Errorf("S1 has 4 CPU and runs nothing: %+v, %v", x.Waiting, err)
+	}
+	if !s.core.executors[l[0].Executor.ID].Closing {
+		t.Error("the idle executor stays in its way")
+	}
+}
+
+func TestExplainSaysThatWhatRunsMayBeOld(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(oneShard)
+	s.run(s.start(8))
+	noted := func() bool {
+		x, err := s.core.Explain("my_job")
+		if err != nil || len(x.Running) != 1 {
+			t.Fatalf("%+v, %v", x, err)
+		}
+		return strings.Contains(strings.Join(x.Notes, "\n"), "as they were last known: the scheduler has no connection to the cluster: connection refused")
+	}
+	if noted() {
+		t.Error("said while subscribed")
+	}
+	s.step(SessionEnded{Session: s.core.session.number, Reason: "connection refused"})
+	if !noted() {
+		t.Error("not said without a subscription")
 	}
 }

@@ -59,3 +59,34 @@ func TestReadersLeaveASilentRegistry(t *testing.T) {
 		}
 	})
 }
+
+func TestReadersSeeNothingOfACommitThatFailed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newShell(t)
+		defer s.end()
+		for _, line := range []string{"lead", "app my_app", "job my_job"} {
+			if err := s.Command(line); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s.registry.slow.Store(int64(2 * time.Second))
+		s.registry.next = "unknown"
+		if err := s.Command("trigger my_job"); err != nil {
+			t.Fatal(err)
+		}
+		const readers = 200
+		saw := make(chan int, readers)
+		for range readers {
+			go func() {
+				ready, _ := s.scheduler.ReadyJobs(t.Context())
+				saw <- len(ready)
+			}()
+		}
+		for range readers {
+			if n := <-saw; n > 0 {
+				t.Fatalf("a reader was told of %d jobs that wait, by a commit that failed", n)
+			}
+		}
+	})
+}

@@ -1,0 +1,164 @@
+package scheduler
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/wire"
+)
+
+func (s *scene) cmdOffer(w *words) error {
+	var runs []string
+	if list := w.option("runs", ""); list != "" {
+		for name := range strings.SplitSeq(list, ",") {
+			id := s.ids[name]
+			if id == "" {
+				id = strings.Replace(name, "#", "@-@S1@-@", 1) // of another life of ours
+			}
+			runs = append(runs, id)
+		}
+	}
+	agent, cpus, mem := w.next(), w.number("cpus", 8), w.number("mem", 8192)
+	goes := w.option("goes-in", "")
+	if goes == "" {
+		s.tell(s.offer(agent, cpus, mem, runs...))
+		return nil
+	}
+	in, err := time.ParseDuration(goes)
+	s.offerN++
+	s.tell(s.step(s.told(cluster.Offers{Offers: []cluster.Offer{{ID: fmt.Sprintf("O%d", s.offerN), AgentID: agent, Hostname: agent, AgentURL: "http://" + agent + ":5051",
+		Resources: cluster.Resources(app.NewResources(cpus, mem)), ExecutorIDs: runs, Unavailable: s.wall().Add(in)}}})))
+	return err
+}
+
+func (s *scene) cmdAccept(w *words) error {
+	if len(s.accepts) == 0 {
+		return errors.New("no ACCEPT is under way")
+	}
+	how, session := w.next(), s.core.session.number
+	var answers []Event
+	for _, c := range s.accepts {
+		switch how {
+		case "answered":
+			answers = append(answers, AcceptAnswered{Session: session, Seq: c.Seq, OK: true})
+		case "refused":
+			answers = append(answers, AcceptAnswered{Session: session, Seq: c.Seq, Message: "refused"})
+		}
+	}
+	if how == "lost" {
+		answers = []Event{SessionEnded{Session: session, Reason: "an ACCEPT was not answered"}}
+	}
+	if len(answers) == 0 {
+		return fmt.Errorf("an ACCEPT can't be %q", how)
+	}
+	s.accepts = nil
+	return s.steps(answers...)
+}
+
+// taskID is the id of the task that is called so.
+func (s *scene) taskID(name string) string {
+	if !strings.Contains(name, "#") && s.counts[name+"#"] > 0 {
+		name = fmt.Sprintf("%s#%d", name, s.counts[name+"#"])
+	}
+	if id, ok := s.ids[name]; ok {
+		return id
+	}
+	return name
+}
+
+func (s *scene) cmdUpdate(w *words) error {
+	id := s.taskID(w.next())
+	state := cluster.State(w.next())
+	u := cluster.Update{TaskID: id, AgentID: w.option("on", "S1"), State: state, Message: w.option("message", ""), Timestamp: s.wall()}
+	if l, ok := s.tasks[s.names[id]]; ok {
+		parsed, err := jobs.ParseTaskID(id)
+		if err != nil {
+			return err
+		}
+		u.AgentID, u.ExecutorID = parsed.Agent, l.Executor.ID
+	}
+	if reason := w.option("reason", ""); reason != "" {
+		u.Reason = "REASON_" + reason
+	}
+	switch from := w.option("from", "executor"); from {
+	case "executor":
+		u.Source = cluster.FromExecutor
+	case "agent":
+		u.Source = cluster.FromAgent
+	case "master":
+		u.Source = cluster.FromMaster
+	default:
+		return fmt.Errorf("no update is from %q", from)
+	}
+	status := wire.Status{Cause: w.option("cause", ""), Unreachable: w.option("unreachable", "")}
+	if _, ok := w.options["exit"]; ok {
+		exit := int(w.number("exit", 0))
+		status.ExitStatus = &exit
+	}
+	status.SupervisorLost = w.option("supervisor", "") == "lost"
+	if status.Cause != "" || status.ExitStatus != nil || status.SupervisorLost {
+		data, err := status.Encode()
+		if err != nil {
+			return err
+		}
+		u.Data = data
+	}
+	switch again := len(w.list) > 0 && w.next() == "again"; {
+	case u.Source == cluster.FromMaster:
+	case again:
+		u.UUID = s.lastUUID[id]
+	default:
+		s.updates++
+		u.UUID = fmt.Append(nil, "update ", s.updates)
+		s.lastUUID[id] = u.UUID
+	}
+	if state == cluster.Unreachable {
+		u.UnreachableSince = s.wall()
+	}
+	return s.steps(s.told(u))
+}
+
+func (s *scene) cmdFailure(w *words) error {
+	if what := w.next(); what == "agent" {
+		return s.steps(s.told(cluster.Failure{AgentID: w.next()}))
+	}
+	id := s.ids[w.next()]
+	parsed, err := jobs.ParseExecutorID(id)
+	if err != nil {
+		return err
+	}
+	return s.steps(s.told(cluster.Failure{AgentID: parsed.Agent, ExecutorID: id, Status: 9}))
+}
+
+func (s *scene) cmdSession(w *words) error {
+	session := s.core.session.number
+	if what := w.next(); what == "began" {
+		return s.steps(SessionBegan{Session: session, MasterID: w.option("master", "master-1")})
+	}
+	s.accepts = nil
+	removed := len(w.list) > 0 && w.next() == "removed"
+	return s.steps(SessionEnded{Session: session, Reason: w.option("reason", "the stream broke"), Removed: removed})
+}
+
+// cmdAnswered answers the question about a task that never was.
+func (s *scene) cmdAnswered(w *words) error {
+	if len(w.list) > 0 {
+		agent, state := w.next(), cluster.State(w.next())
+		question := s.core.agent(agent).question
+		if question == "" {
+			return fmt.Errorf("nothing was asked about agent %s", agent)
+		}
+		return s.steps(s.told(cluster.Update{TaskID: question, AgentID: agent, State: state, Source: cluster.FromMaster,
+			Reason: "REASON_RECONCILIATION", Timestamp: s.wall()}))
+	}
+	if s.core.takeover == nil || s.core.takeover.question == "" {
+		return errors.New("no question is open")
+	}
+	return s.steps(s.told(cluster.Update{TaskID: s.core.takeover.question, State: cluster.Unknown, Source: cluster.FromMaster,
+		Reason: "REASON_RECONCILIATION", Timestamp: s.wall()}))
+}

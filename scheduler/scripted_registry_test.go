@@ -1,0 +1,169 @@
+package scheduler
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/registry"
+)
+
+// toldRegistry is a registry of one process that answers as it is told to.
+type toldRegistry struct {
+	s       *shell
+	ctx     context.Context
+	next    string       // how the next commit is answered
+	slow    atomic.Int64 // how many nanoseconds each commit takes
+	mu      sync.Mutex
+	entries map[string]registry.Entry
+	number  int64
+	term    *toldTerm
+}
+
+func (r *toldRegistry) put(path string, value []byte) {
+	e, there := r.entries[path]
+	e.Path, e.Value = path, value
+	if there {
+		e.Version++
+	}
+	r.entries[path] = e
+}
+
+// depose has another process begin a term. This one does not know it yet.
+func (r *toldRegistry) depose() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.number++
+}
+
+func (r *toldRegistry) lose(why string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.term.over(why)
+}
+
+func (r *toldRegistry) Campaign(context.Context, string) (registry.Term, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.number++
+	r.s.say("REGISTRY term %d is written", r.number)
+	r.term = &toldTerm{r: r, number: r.number, done: make(chan struct{})}
+	return r.term, nil
+}
+
+func (r *toldRegistry) Leader() (registry.Leader, bool) { return registry.Leader{}, false }
+
+func (r *toldRegistry) Limits() registry.Limits {
+	return registry.Limits{Value: 1 << 20, Commit: 1 << 20}
+}
+
+func (r *toldRegistry) Close() error { return nil }
+
+type toldTerm struct {
+	r      *toldRegistry
+	number int64
+	done   chan struct{}
+	err    error
+}
+
+// over ends the term; the registry's lock is held.
+func (t *toldTerm) over(why string) error {
+	if t.err == nil {
+		t.err = fmt.Errorf("%s: %w", why, registry.ErrTermOver)
+		close(t.done)
+	}
+	return t.err
+}
+
+func (t *toldTerm) Number() int64 { return t.number }
+
+func (t *toldTerm) Done() <-chan struct{} { return t.done }
+
+func (t *toldTerm) Changed() <-chan string { return nil }
+
+func (t *toldTerm) Resign(context.Context) error { return nil }
+
+func (t *toldTerm) Err() error {
+	t.r.mu.Lock()
+	defer t.r.mu.Unlock()
+	return t.err
+}
+
+func (t *toldTerm) List(_ context.Context, path string) ([]registry.Entry, error) {
+	t.r.s.say("REGISTRY %s is read", path)
+	t.r.mu.Lock()
+	defer t.r.mu.Unlock()
+	var all []registry.Entry
+	for _, p := range sortedKeys(t.r.entries) {
+		if strings.HasPrefix(p, path+"/") {
+			all = append(all, t.r.entries[p])
+		}
+	}
+	return all, nil
+}
+
+func (t *toldTerm) Get(_ context.Context, path string) (registry.Entry, error) {
+	t.r.s.say("REGISTRY %s is read", path)
+	t.r.mu.Lock()
+	defer t.r.mu.Unlock()
+	e, ok := t.r.entries[path]
+	if !ok {
+		return e, registry.ErrNotFound
+	}
+	return e, nil
+}
+
+func (t *toldTerm) Commit(_ context.Context, writes []registry.Write) error {
+	r := t.r
+	time.Sleep(time.Duration(r.slow.Load()))
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	how := r.next
+	r.next = ""
+	if t.err != nil {
+		return t.err
+	}
+	what := "nothing but the fence"
+	if len(writes) > 0 {
+		list := make([]string, len(writes))
+		for i, w := range writes {
+			list[i] = r.s.inWords(w.Path)
+		}
+		slices.Sort(list)
+		what = someOf(list)
+	}
+	if t.number != r.number {
+		r.s.say("REGISTRY commit of term %d refused by the fence: %s", t.number, what)
+		return t.over(fmt.Sprintf("term %d has begun", r.number))
+	}
+	for _, w := range writes {
+		if e, there := r.entries[w.Path]; !w.If.Met(there, e.Version) {
+			r.s.say("REGISTRY commit refused, %s has changed: %s", w.Path, what)
+			return &registry.Conflict{Path: w.Path}
+		}
+	}
+	if how == "unknown" {
+		r.s.say("REGISTRY commit without an answer, and the session is gone: %s", what)
+		return fmt.Errorf("%w, its last commit %w", t.over("the session is gone"), registry.ErrOutcomeUnknown)
+	}
+	for _, w := range writes {
+		if w.Delete {
+			delete(r.entries, w.Path)
+		} else {
+			r.put(w.Path, w.Value)
+		}
+	}
+	switch how {
+	case "":
+		r.s.say("REGISTRY commit: %s", what)
+	case "lost undone":
+		r.s.say("REGISTRY commit without an answer, sent again, done: %s", what)
+	case "lost done":
+		r.s.say("REGISTRY commit without an answer, sent again, refused by what was done: %s", what)
+	}
+	return nil
+}

@@ -1,0 +1,129 @@
+package sim
+
+import (
+	"fmt"
+	"time"
+)
+
+// open says which execution has not ended though it could.
+func (c *checker) open() string {
+	if c.crons() {
+		return "users have not stopped"
+	}
+	for _, id := range sorted(c.execs) {
+		e := c.execs[id]
+		if e.Ended > 0 {
+			continue
+		}
+		j := c.job(e.Job)
+		// What never fits, or has no app any more, waits, and all behind it.
+		if j.cfg != nil && (j.cfg.CPUCount == neverCPUs || c.w.store.entries[pathApps+"/"+j.cfg.AppName].Value == nil) && c.notLaunched(j) {
+			continue
+		}
+		text := fmt.Sprintf("execution %s is open", id)
+		if l := c.w.leading; l != nil && j.cfg != nil {
+			if x, err := l.core.Explain(e.Job); err == nil {
+				text += fmt.Sprintf("; explain: %s %q waiting %+v running %+v", x.State, x.Notes, x.Waiting[:min(len(x.Waiting), 2)], x.Running[:min(len(x.Running), 2)])
+			}
+		}
+		return text
+	}
+	return ""
+}
+
+// starved checks that what the cluster can hold gets its turn (rule L2).
+func (c *checker) starved() {
+	w := c.w
+	waits := map[string]time.Duration{}
+	for _, id := range sorted(c.execs) {
+		e := c.execs[id]
+		j := c.job(e.Job)
+		if e.Ended > 0 || e.Settings != nil || j.cfg == nil || j.off || j.cfg.CPUCount == neverCPUs || !c.notLaunched(j) ||
+			c.w.store.entries[pathApps+"/"+j.cfg.AppName].Value == nil || len(c.ghosts) > 0 {
+			continue
+		}
+		since, waited := c.waits[id]
+		if !waited {
+			since = w.now
+		}
+		waits[id] = since
+		if most := w.longestWait(); w.now-since > most {
+			text := ""
+			if x, err := w.leading.core.Explain(e.Job); err == nil {
+				text = fmt.Sprintf("%s %q waiting %+v", x.State, x.Notes, x.Waiting[:min(len(x.Waiting), 2)])
+			}
+			w.fail("L2 what the cluster can hold gets its turn", "execution %s waits for %s: %s", id, w.now-since, text)
+		}
+	}
+	c.waits = waits
+}
+
+func (c *checker) notLaunched(j *jobMirror) bool {
+	for id := range j.open {
+		if c.execs[id].Settings != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// left says what is still on the cluster or held.
+func (c *checker) left() string {
+	w := c.w
+	for _, a := range w.agents {
+		for _, id := range sorted(a.tasks) {
+			return fmt.Sprintf("agent %s has task %s, %s, %d updates not acknowledged", a.id, id, a.tasks[id].state, len(a.tasks[id].updates))
+		}
+		for _, id := range sorted(a.executors) {
+			if a.executors[id].info.Framework == theirFramework {
+				continue // one whose agent was away is named by the next offer (rule X3)
+			}
+			return fmt.Sprintf("agent %s has executor %s, dead %v; in the registry closing: %v", a.id, id, a.executors[id].dead, c.executors[id])
+		}
+	}
+	if len(c.live) > 0 {
+		return fmt.Sprintf("task %s is in the registry as live", sorted(c.live)[0])
+	}
+	if len(c.ghosts) > 0 {
+		return fmt.Sprintf("task %s is a ghost", sorted(c.ghosts)[0])
+	}
+	if len(c.executors) > 0 {
+		return fmt.Sprintf("executor %s is in the registry", sorted(c.executors)[0])
+	}
+	if l := w.leading; l != nil && c.nothingDue() && len(l.watch.held) > 0 {
+		return fmt.Sprintf("offer %s is held with nothing due", sorted(l.watch.held)[0])
+	}
+	return ""
+}
+
+func (c *checker) nothingDue() bool {
+	for _, e := range c.execs {
+		if e.Ended == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// nothingLeft after a drain.
+func (c *checker) nothingLeft(when string) {
+	for _, a := range c.w.agents {
+		if a.with != c.w.master {
+			continue
+		}
+		for _, id := range sorted(a.tasks) {
+			t := a.tasks[id]
+			f := t.launch.Executor.Framework
+			// What a removed framework had is ended by its agent, within its grace.
+			if !over(t.state) && f != theirFramework && !c.w.removed[f] {
+				c.w.fail("O4 nothing is left running", "%s: agent %s has task %s", when, a.id, id)
+			}
+		}
+		for _, id := range sorted(a.executors) {
+			if f := a.executors[id].info.Framework; c.w.removed[f] || f == theirFramework || c.toldToEnd[id] {
+				continue // told to end while its agent was away: the next offer names it (rule X3)
+			}
+			c.w.fail("O4 nothing is left running", "%s: agent %s has executor %s", when, a.id, id)
+		}
+	}
+}

@@ -1,0 +1,178 @@
+package sim
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/scheduler"
+)
+
+// execution is a header that was committed.
+func (c *checker) execution(r record) {
+	w := c.w
+	e := c.execs[r.ID]
+	if e == nil {
+		if c.ever[r.ID] {
+			w.fail("F2 a fire is made at most once", "execution %s is made again", r.ID)
+		}
+		e = c.early[r.ID]
+		if e == nil {
+			e = newExecRecord(r.ID)
+		}
+		delete(c.early, r.ID)
+		c.execs[r.ID], c.ever[r.ID] = e, true
+	}
+	old := e.record
+	first := old.Settings == nil && r.Settings != nil
+	if old.Ended > 0 && r.Ended != old.Ended {
+		w.fail("what ended has ended", "execution %s: end %d, now %d", r.ID, old.Ended, r.Ended)
+	}
+	if old.Settings != nil && r.Settings == nil {
+		w.fail("F7 settings hold to the end", "execution %s lost them", r.ID)
+	}
+	was := e.Shards
+	if r.Chunks == 0 {
+		for _, path := range sorted(e.chunks) { // of a write that was cut off
+			c.shardsChanged(e, e.chunks[path], nil)
+			delete(e.chunks, path)
+		}
+	}
+	e.record = r
+	c.shardsChanged(e, was, r.Shards)
+	if r.Chunks > 0 && len(e.chunks) < r.Chunks {
+		w.fail("T5 the header is written last", "execution %s names %d chunks, %d are there", r.ID, r.Chunks, len(e.chunks))
+	}
+	n, open, waiting := 0, 0, 0
+	e.all(func(s shardRecord) {
+		n++
+		if !terminal(s.State) {
+			open++
+		}
+		if s.State == scheduler.Waiting {
+			waiting++
+		}
+	})
+	if r.Settings != nil && n != r.Settings.Job.ShardingTotalCount {
+		w.fail("an execution has all its shards", "execution %s has %d of %d", r.ID, n, r.Settings.Job.ShardingTotalCount)
+	}
+	if first && waiting > 0 && !strings.Contains(r.ID, "@import-") {
+		w.fail("L1 all or nothing at the first launch", "execution %s: %d of %d shards still wait", r.ID, waiting, n)
+	}
+	j := c.job(r.Job)
+	if r.Ended > 0 {
+		if old.Ended == 0 {
+			c.ended++
+			c.lastEnd = w.now
+			delete(j.open, r.ID)
+			j.lastOpen = w.now
+		}
+		if open > 0 || r.Settings == nil && r.KillReason == "" {
+			w.fail("nothing is lost", "execution %s is filed as ended with %d shards open, launched %v, kill reason %q", r.ID, open, r.Settings != nil, r.KillReason)
+		}
+		return
+	}
+	j.open[r.ID] = true
+	j.lastOpen = w.now
+	if first {
+		for id := range j.open {
+			if id != r.ID && c.execs[id].Settings != nil {
+				w.fail("F5 one execution of a job at a time", "job %s: %s is launched while %s is open", r.Job, r.ID, id)
+			}
+		}
+	}
+}
+
+func (c *checker) chunk(id, path string, part []shardRecord) {
+	e := c.execs[id]
+	if e == nil {
+		e = c.early[id] // not named by a header yet
+	}
+	if e == nil {
+		e = newExecRecord(id)
+		c.early[id] = e
+	}
+	was := e.chunks[path]
+	e.chunks[path] = part
+	c.shardsChanged(e, was, part)
+}
+
+func (c *checker) shardsChanged(e *execRecord, was, now []shardRecord) {
+	for _, s := range was {
+		if live(s.State) {
+			delete(c.live, s.TaskID)
+			if !slices.ContainsFunc(now, func(n shardRecord) bool { return n.TaskID == s.TaskID && live(n.State) }) {
+				c.killOver(s)
+			}
+			c.longest = max(c.longest, c.w.now-c.liveSince[s.TaskID])
+		}
+	}
+	for i, s := range now {
+		if live(s.State) {
+			c.live[s.TaskID] = e.ID
+			c.killWanted(s)
+			if _, known := c.liveSince[s.TaskID]; !known {
+				c.liveSince[s.TaskID] = c.w.now
+			}
+		}
+		if s.State == scheduler.Failed && strings.Contains(s.Cause, notCompatible) {
+			c.w.fail("X1 an executor that the master knows otherwise fails no shard", "execution %s, item %d: %s", e.ID, s.Item, s.Cause)
+		}
+		if e.done[s.Item] && s.State != scheduler.Finished {
+			c.w.fail("nothing runs twice: what finished has finished", "execution %s, item %d: now %s", e.ID, s.Item, s.State)
+		}
+		if s.State == scheduler.Finished {
+			e.done[s.Item] = true
+		}
+		if i < len(was) && was[i].KillReason != "" && (s.TaskID != was[i].TaskID || !live(s.State) && s.State != scheduler.Killed && s.State != scheduler.Finished) {
+			c.w.fail("K1 a shard that is to be killed is not run again", "execution %s, item %d: %s of task %s, now %s of task %s", e.ID, s.Item, was[i].State, was[i].TaskID, s.State, s.TaskID)
+		}
+		if i < len(was) && c.killed[e.ID] && (s.TaskID != was[i].TaskID || !terminal(was[i].State) && terminal(s.State) && s.State != scheduler.Killed && s.State != scheduler.Finished) {
+			c.w.fail("K1 an execution that is to be killed is not run again", "execution %s, item %d: %s of task %s, now %s of task %s", e.ID, s.Item, was[i].State, was[i].TaskID, s.State, s.TaskID)
+		}
+		if i < len(was) && terminal(was[i].State) && was[i].State != s.State {
+			c.w.fail("S2 the first end is final", "execution %s, item %d: was %s, now %s", e.ID, s.Item, was[i].State, s.State)
+		}
+	}
+}
+
+func (c *checker) killWanted(s shardRecord) {
+	if s.KillSince.IsZero() {
+		return
+	}
+	if c.killsOn[s.Executor] == nil {
+		c.killsOn[s.Executor] = map[string]time.Duration{}
+	}
+	if _, known := c.killsOn[s.Executor][s.TaskID]; !known {
+		c.killsOn[s.Executor][s.TaskID] = c.w.now
+	}
+}
+
+func (c *checker) killOver(s shardRecord) {
+	delete(c.killsOn[s.Executor], s.TaskID)
+	if len(c.killsOn[s.Executor]) == 0 {
+		delete(c.killsOn, s.Executor)
+	}
+}
+
+func (c *checker) executionGone(id string) {
+	e := c.execs[id]
+	if e == nil {
+		return
+	}
+	if e.Ended == 0 && !c.endNoted[id] {
+		c.w.fail("nothing is lost", "execution %s is removed before it ended", id)
+	}
+	delete(c.job(e.Job).open, id)
+	delete(c.execs, id)
+	delete(c.begun, id)
+	delete(c.killed, id)
+}
+
+// promised: a requester was told that this execution was made.
+func (c *checker) promised(id string) {
+	if c.execs[id] == nil && !c.ever[id] {
+		c.w.fail("nothing is lost", "a requester was told of execution %s, which is not committed", id)
+	}
+	c.promises[id] = true
+}

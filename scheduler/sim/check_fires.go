@@ -1,0 +1,84 @@
+package sim
+
+import "time"
+
+// marked: fires up to this instant were made, or dropped for a reason.
+func (c *checker) marked(to time.Time, upTo string) {
+	w := c.w
+	if to.Before(c.mark) {
+		w.fail("F1 the mark never goes back", "from %s to %s", c.mark, to)
+	}
+	c.mark = to
+	wall := c.decidedAt // the clock may have stepped since
+	for _, name := range sorted(c.jobs) {
+		j := c.jobs[name]
+		if j.cfg == nil || !j.stored || j.off || j.schedule == nil || j.cfg.Cron == "" {
+			j.checkedTo = to
+			continue
+		}
+		upto := to
+		if name > upTo {
+			upto = to.Add(-time.Millisecond) // the mark stands inside the instant
+		}
+		from := j.checkedTo
+		if j.since.After(from) {
+			from = j.since
+		}
+		// Older than a minute is missed, not late (rule F3); and the mark may stand inside its instant.
+		if late := wall.Add(-w.opt.Late + 10*time.Second); late.After(from) {
+			from = late
+		}
+		for at := j.schedule.Next(from); !at.IsZero() && !at.After(upto); at = j.schedule.Next(at) {
+			id := name + "@" + at.UTC().Format("20060102T150405Z")
+			switch {
+			case c.ever[id]:
+			case !j.cfg.Misfire && (len(j.open) > 0 || w.now-j.lastOpen < 10*time.Second):
+				w.count(FireWhileRunning)
+			default:
+				w.fail("F1 no fire is left out", "job %s (since %s): the fire of %s was not made; the mark goes from %s to %s, the clock is %s", name, j.since, at, j.checkedTo, to, wall)
+			}
+		}
+		if upto.After(j.checkedTo) {
+			j.checkedTo = upto
+		}
+	}
+}
+
+// periodic checks what must hold though nothing happens.
+func (c *checker) periodic() {
+	w := c.w
+	l := w.leading
+	if l == nil || l.dead || l.paused || l.busy {
+		return
+	}
+	c.heldLong(l)
+	if w.now-l.began < 20*time.Second || w.now-l.lastPause < 20*time.Second || w.now-w.lastJump < 20*time.Second || c.mark.After(w.wall()) {
+		return
+	}
+	for _, name := range sorted(c.jobs) {
+		j := c.jobs[name]
+		if j.cfg == nil || j.schedule == nil || j.off || !j.stored {
+			continue
+		}
+		from := c.mark
+		if j.since.After(from) {
+			from = j.since
+		}
+		if next := j.schedule.Next(from); !next.IsZero() && w.wall().Sub(next) > 15*time.Second {
+			w.fail("F1 fires are made in time", "job %s should have fired at %s, the mark is %s, the clock %s", name, next, c.mark, w.wall())
+		}
+	}
+}
+
+// crons reports whether any job still has one, or is off. One without its app makes no fires.
+func (c *checker) crons() bool {
+	for _, j := range c.jobs {
+		if j.cfg == nil || j.cfg.Cron == "" && !j.off {
+			continue
+		}
+		if _, there := c.w.store.entries[pathApps+"/"+j.cfg.AppName]; there {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,94 @@
+package sim
+
+import (
+	"slices"
+	"time"
+)
+
+// processBegins is where promise 2 is held or broken.
+func (c *checker) processBegins(p *process) {
+	w := c.w
+	c.processes++
+	c.takenOver(p)
+	if e := c.execs[p.exec]; e != nil {
+		if e.Settings != nil {
+			p.failover = e.Settings.Job.Failover
+		}
+		switch {
+		case !e.done[p.item], w.forgotten[p.task]:
+		case p.failover && (p.wasAway || c.ghosts[p.task] != ""):
+			w.count(LateProcess) // it was given up, on an agent that was away
+		default:
+			w.fail("nothing runs twice: what finished has finished", "execution %s, item %d runs again as %s", p.exec, p.item, p.task)
+		}
+	}
+	c.beginsOnce(p)
+	key := shardOf{p.job, p.item}
+	for _, old := range c.running[key] {
+		switch {
+		case w.forgotten[old.task], w.forgotten[p.task]:
+			w.count(LateProcess) // an operator said that it is over
+		case old.lingers, old.removed && old.foreign: // nobody told us of it
+			w.count(LateProcess)
+		case old.failover && old.wasAway, p.failover && p.wasAway && c.ghosts[p.task] != "": // given up, it may begin late
+			w.count(LateProcess)
+		default:
+			w.fail("nothing runs twice", "job %s, item %d: %s begins on %s while %s still runs on %s (execution %s, failover %v, its agent was away: %v)",
+				p.job, p.item, p.task, p.agent, old.task, old.agent, old.exec, old.failover, old.wasAway)
+		}
+	}
+	c.running[key] = append(c.running[key], p)
+	if w.trace.on() {
+		w.trace.add("process of %s begins on %s", p.task, p.agent)
+	}
+}
+
+// beginsOnce checks that what may have begun is not run again unless its job asked for that (rule E1). A machine that is
+// started again with what its agent knew is beyond the rule where the agent was not seen to be away.
+func (c *checker) beginsOnce(p *process) {
+	e := c.execs[p.exec]
+	if e == nil || e.Settings == nil {
+		return
+	}
+	if c.begun[p.exec] == nil {
+		c.begun[p.exec] = map[int]*process{}
+	}
+	old := c.begun[p.exec][p.item]
+	c.begun[p.exec][p.item] = p
+	if old == nil || old.foreign || old.forgotten || p.failover || e.Settings.Job.MaxRetries > 0 || c.w.forgotten[old.task] {
+		return
+	}
+	c.w.fail("E1 what may have begun counts as begun", "execution %s, item %d: %s begins on %s after %s began on %s", p.exec, p.item, p.task, p.agent, old.task, old.agent)
+}
+
+func (c *checker) processEnds(p *process) {
+	delete(c.foreign, p)
+	key := shardOf{p.job, p.item}
+	c.running[key] = slices.DeleteFunc(c.running[key], func(o *process) bool { return o == p })
+	if c.w.trace.on() {
+		c.w.trace.add("process of %s ends", p.task)
+	}
+}
+
+// shutdownArrives at an executor, which ends it with all its tasks.
+func (c *checker) shutdownArrives(a *agent, x *executor) {
+	if c.silent(x.info.ID) {
+		return // rule K3
+	}
+	for _, id := range sorted(a.tasks) {
+		t := a.tasks[id]
+		if t.executor == x.info.ID && !over(t.state) && c.live[id] != "" {
+			c.w.fail("X2 no SHUTDOWN for an executor with live tasks", "executor %s on %s has task %s", x.info.ID, a.id, id)
+		}
+	}
+}
+
+// silent reports whether an executor had a kill to answer for as long as it is given.
+func (c *checker) silent(executorID string) bool {
+	for _, since := range c.killsOn[executorID] {
+		if c.w.now-since >= c.w.opt.KillGrace+c.w.opt.KillAnswer-time.Second { // what is committed is a little older
+			return true
+		}
+	}
+	return false
+}

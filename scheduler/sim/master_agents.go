@@ -1,0 +1,152 @@
+package sim
+
+import (
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/cluster"
+)
+
+// known is a registered agent.
+type known struct {
+	a         *agent
+	epoch     int // of the agent's connection
+	connected bool
+	executors map[string]cluster.Executor
+	other     app.Resources // what another framework uses
+}
+
+// register takes an agent in, for the first time or again, with its tasks.
+func (m *master) register(a *agent) {
+	w := m.w
+	wasUnknown := m.agents[a.id] == nil && !m.recovering[a.id]
+	if w.trace.on() {
+		w.trace.add("%s: agent %s registers", m.id, a.id)
+	}
+	delete(m.recovering, a.id)
+	if !m.unreachable[a.id].IsZero() {
+		w.count(UnreachableBack)
+		delete(m.unreachable, a.id)
+		for _, id := range sorted(m.away) {
+			if m.away[id] == a.id {
+				delete(m.away, id)
+			}
+		}
+	}
+	k := m.agents[a.id]
+	if k == nil {
+		k = &known{a: a}
+		m.agents[a.id] = k
+	}
+	k.connected, k.epoch, k.executors = true, a.epoch, map[string]cluster.Executor{}
+	a.with = m
+	// A new agent at an address takes the old one's place.
+	for _, id := range sorted(m.agents) {
+		if o := m.agents[id]; id != a.id && o.a.host == a.host {
+			m.replaced(o)
+		}
+	}
+	for _, id := range sorted(a.executors) {
+		if x := a.executors[id]; !x.dead {
+			k.executors[id] = x.info
+		}
+	}
+	for _, id := range sorted(m.tasks) {
+		t := m.tasks[id]
+		if t.agent == a.id && a.tasks[id] == nil && !over(t.latest) {
+			// Lost on its way: the agent says so.
+			w.count(TaskLostOnTheWay)
+			a.drop(id, cluster.ReasonReconciliation, "Task unknown to the agent")
+		} else if t.agent == a.id && a.tasks[id] == nil {
+			delete(m.tasks, id)
+		}
+	}
+	for _, id := range sorted(a.tasks) {
+		t := a.tasks[id]
+		if of := t.launch.Executor.Framework; w.removed[of] {
+			if w.removedBy[of] != m && !over(t.state) {
+				w.count(RemovalForgotten)
+			}
+			continue
+		}
+		mt := &mtask{id: id, agent: a.id, executor: t.launch.Executor.ID, res: app.Resources(t.launch.Resources), reserved: t.launch.Reserved, state: t.told, latest: t.state}
+		m.tasks[id] = mt
+		if wasUnknown && !over(t.state) {
+			m.say(cluster.Update{TaskID: id, AgentID: a.id, ExecutorID: mt.executor, State: t.state, Reason: cluster.ReasonAgentReregistered, Message: "Unknown agent reregistered"})
+		}
+	}
+	m.toAgent(a.id, NumFaults, (*agent).endRemoved)
+	m.allocate(w.between(time.Millisecond, 500*time.Millisecond))
+}
+
+// replaced: the agent is gone for good, another has its address.
+func (m *master) replaced(k *known) {
+	id := k.a.id
+	m.rescind(id)
+	for _, tid := range sorted(m.tasks) {
+		if t := m.tasks[tid]; t.agent == id {
+			delete(m.tasks, tid)
+			if !over(t.latest) {
+				m.say(cluster.Update{TaskID: tid, AgentID: id, State: cluster.Gone, Reason: "REASON_SLAVE_REMOVED", Message: "a new agent registered at the same address"})
+			}
+		}
+	}
+	delete(m.agents, id)
+	if !m.w.dice(FailureLost) {
+		m.tell(cluster.Failure{AgentID: id})
+	}
+}
+
+// disconnected: the agent's connection broke, if it has no newer one.
+func (m *master) disconnected(a *agent, was int) {
+	k := m.agents[a.id]
+	if k == nil || !k.connected || k.epoch != was {
+		return
+	}
+	k.connected = false
+	m.rescind(a.id)
+	epoch := k.epoch
+	m.w.after(m.w.between(15*time.Second, 75*time.Second), func() {
+		if m.w.master == m && m.agents[a.id] == k && !k.connected && k.epoch == epoch {
+			m.markUnreachable(a)
+		}
+	})
+}
+
+func (m *master) markUnreachable(a *agent) {
+	w := m.w
+	w.count(AgentUnreachable)
+	delete(m.agents, a.id)
+	m.unreachable[a.id] = w.wall()
+	a.wasAway()
+	for _, id := range sorted(m.tasks) {
+		t := m.tasks[id]
+		if t.agent != a.id {
+			continue
+		}
+		delete(m.tasks, id)
+		if over(t.latest) {
+			continue
+		}
+		m.away[id] = a.id
+		m.say(cluster.Update{TaskID: id, AgentID: a.id, ExecutorID: t.executor, State: cluster.Unreachable, Reason: "REASON_SLAVE_REMOVED", UnreachableSince: w.wall()})
+	}
+	m.rescind(a.id)
+	if !w.dice(FailureLost) {
+		m.tell(cluster.Failure{AgentID: a.id})
+	}
+}
+
+// executorEnded: an agent tells that an executor is gone.
+func (m *master) executorEnded(a *agent, id string, status int) {
+	k := m.agents[a.id]
+	if k == nil {
+		return
+	}
+	delete(k.executors, id)
+	m.allocate(m.w.between(time.Millisecond, 300*time.Millisecond))
+	if m.w.dice(FailureLost) {
+		return
+	}
+	m.tell(cluster.Failure{AgentID: a.id, ExecutorID: id, Status: status})
+}
