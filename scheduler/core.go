@@ -1,9 +1,7 @@
 package scheduler
 
 import (
-	"context"
 	"fmt"
-	"log/slog"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -373,26 +371,4 @@ func compareLaunch(e *execution, k launchKey) int {
 		return 1
 	}
 	return 0
-}
-
-// LogNote writes a note as one log line.
-func LogNote(log *slog.Logger, n Note) {
-	attrs := make([]any, 0, 8)
-	for _, kv := range [][2]string{{"job", n.Job}, {"execution", n.Execution}, {"task", n.Task}, {"detail", n.Detail}} {
-		if kv[1] != "" {
-			attrs = append(attrs, kv[0], kv[1])
-		}
-	}
-	if n.Problem {
-		log.Warn(string(n.Kind), attrs...)
-		return
-	}
-	level := slog.LevelInfo
-	switch n.Kind {
-	case NoteTaskLaunched, NoteTaskEnded:
-		level = slog.LevelDebug // their executions are logged
-	case NoteSession:
-		level = slog.LevelDebug // the driver logs it with more detail
-	}
-	log.Log(context.Background(), level, string(n.Kind), attrs...)
 }

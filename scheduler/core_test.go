@@ -157,7 +157,7 @@ func TestAllDamageIsToldAtOnce(t *testing.T) {
 			n++
 		}
 	}
-	err := NewCore(s.opt).Load(s.now, Stored{s.entries()})
+	err := NewCore(s.opt).Load(s.now, Stored{Entries: s.entries()})
 	if n < 2 || err == nil || strings.Count(err.Error(), "state is damaged there") != n {
 		t.Errorf("%d damaged entries: %v", n, err)
 	}

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"runtime"
-	"sync"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/app"
@@ -26,8 +24,8 @@ const (
 // readApp reads an app's document from the registry, in either form. Documents were
 // checked when they came in; what somebody else wrote there is checked here. Names that
 // routes of the API have taken since are no reason not to run a job.
-func (c *Core) readApp(name string, e registry.Entry) (app.Config, []string, error) {
-	cfg, notes, err := readDocument(c.opt.Documents, e, app.Default(), app.DecodeStored)
+func readApp(opt *CoreOptions, name string, e registry.Entry) (app.Config, []string, error) {
+	cfg, notes, err := readDocument(opt.Documents, e, app.Default(), app.DecodeStored)
 	if err != nil {
 		return cfg, nil, err
 	}
@@ -38,15 +36,15 @@ func (c *Core) readApp(name string, e registry.Entry) (app.Config, []string, err
 }
 
 // readJob reads a job's document from the registry; see readApp.
-func (c *Core) readJob(name string, e registry.Entry, now time.Time) (jobs.Config, []string, error) {
-	cfg, notes, err := readDocument(c.opt.Documents, e, jobs.Default(), jobs.DecodeStored)
+func readJob(opt *CoreOptions, name string, e registry.Entry, wall time.Time) (jobs.Config, []string, error) {
+	cfg, notes, err := readDocument(opt.Documents, e, jobs.Default(), jobs.DecodeStored)
 	if err != nil {
 		return cfg, nil, err
 	}
 	if cfg.JobName != name {
 		return cfg, nil, fmt.Errorf("its jobName is %q and its node's name %q: they must be the same", cfg.JobName, name)
 	}
-	violations, _ := cfg.Check(jobs.CheckOptions{Now: now, Local: c.opt.Zone})
+	violations, _ := cfg.Check(jobs.CheckOptions{Now: wall, Local: opt.Zone})
 	return cfg, notes, violations.OrNil()
 }
 
@@ -76,8 +74,8 @@ func (c *Core) writeJob(cfg jobs.Config) []byte {
 	return encode(cfg)
 }
 
-// document is what was read of an entry.
-type document struct {
+// Document is what ReadDocument made of an entry.
+type Document struct {
 	path    string
 	version int64
 	app     app.Config
@@ -86,35 +84,18 @@ type document struct {
 	err     error
 }
 
-// readDocuments reads the documents among the entries, each by itself and so on all
-// processors: of 100,000 jobs they are most of the work of a new leader.
-func (c *Core) readDocuments(entries []registry.Entry) []document {
-	out := make([]document, len(entries))
-	read := func(part []registry.Entry, out []document) {
-		for i, e := range part {
-			d := &out[i]
-			d.path, d.version = e.Path, e.Version
-			switch dir, name := splitPath(e.Path); dir {
-			case pathApps:
-				d.app, d.notes, d.err = c.readApp(name, e)
-			case pathJobs:
-				var cfg jobs.Config
-				cfg, d.notes, d.err = c.readJob(name, e, c.wall)
-				d.job = &cfg
-			}
-		}
+// ReadDocument reads an entry of the registry if it is the document of an app or a job; else it does nothing. wall is the
+// time by which the document's cron is judged. It may be called concurrently: of 100,000 jobs, reading their documents is
+// most of the work of a term that begins.
+func ReadDocument(opt *CoreOptions, wall time.Time, e registry.Entry) Document {
+	d := Document{path: e.Path, version: e.Version}
+	switch dir, name := splitPath(e.Path); dir {
+	case pathApps:
+		d.app, d.notes, d.err = readApp(opt, name, e)
+	case pathJobs:
+		var cfg jobs.Config
+		cfg, d.notes, d.err = readJob(opt, name, e, wall)
+		d.job = &cfg
 	}
-	const few = 500
-	if len(entries) <= few {
-		read(entries, out)
-		return out
-	}
-	var wg sync.WaitGroup
-	size := max(len(entries)/runtime.GOMAXPROCS(0)+1, few)
-	for from := 0; from < len(entries); from += size {
-		to := min(from+size, len(entries))
-		wg.Go(func() { read(entries[from:to], out[from:to]) })
-	}
-	wg.Wait()
-	return out
+	return d
 }

@@ -1,7 +1,6 @@
 package scheduler
 
 import (
-	"context"
 	"fmt"
 	"time"
 
@@ -55,9 +54,4 @@ func (c *Core) unreadableMarks(j *jobState) (notes []string) {
 		}
 	}
 	return notes
-}
-
-// FaultyDocuments lists the documents in the registry that can't be used, by path.
-func (s *Scheduler) FaultyDocuments(ctx context.Context) ([]FaultyView, error) {
-	return read(ctx, s, func(c *Core) ([]FaultyView, error) { return c.FaultyDocuments(), nil })
 }

@@ -256,5 +256,5 @@ func (s *stage) loadClosed(paths ...string) (*Core, error) {
 	}
 	slices.SortFunc(entries, func(a, b registry.Entry) int { return strings.Compare(a.Path, b.Path) })
 	core := NewCore(s.opt)
-	return core, core.Load(s.now, Stored{entries})
+	return core, core.Load(s.now, Stored{Entries: entries})
 }

@@ -1,7 +1,6 @@
 package scheduler
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/elasticjob-go/elasticjob/jobs"
@@ -111,16 +110,4 @@ func (e *execution) killedReason() string {
 		return ""
 	}
 	return fmt.Sprintf("%d of %d shards were killed; item %d: %s", killed, len(e.Shards), first.Item, first.Cause)
-}
-
-// KillTask ends a task on the cluster; its job and the other shards of its execution go on.
-func (s *Scheduler) KillTask(ctx context.Context, taskID string) error {
-	_, err := s.ask(ctx, func(token uint64) Event { return KillRequested{Token: token, TaskID: taskID} })
-	return err
-}
-
-// KillExecution ends what runs of an execution and what waits of it; its job goes on.
-func (s *Scheduler) KillExecution(ctx context.Context, id string) error {
-	_, err := s.ask(ctx, func(token uint64) Event { return KillRequested{Token: token, ExecutionID: id} })
-	return err
 }

@@ -12,8 +12,13 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
-// Stored is all that a term finds in the registry: entries sorted by path.
-type Stored struct{ Entries []registry.Entry }
+// Stored is all that a term finds in the registry.
+type Stored struct {
+	// Entries are sorted by path.
+	Entries []registry.Entry
+	// Documents are what ReadDocument made of each of them, in the same order. Load reads them itself if it is nil.
+	Documents []Document
+}
 
 // Load fills an empty core with what the last term left. A document that cannot be
 // used or read is reported and left alone; the rest runs ([D15]). Only a state of the scheduler that
@@ -26,10 +31,15 @@ func (c *Core) Load(wall time.Time, stored Stored) error {
 	chunks := map[string][]shard{}
 	var execs []*execution
 	var damage []error
-	documents := c.readDocuments(stored.Entries)
 	for i, e := range stored.Entries {
 		dir, name := splitPath(e.Path)
 		var err error
+		var d Document
+		if stored.Documents != nil {
+			d = stored.Documents[i]
+		} else {
+			d = ReadDocument(&c.opt, wall, e)
+		}
 		if e.Unreadable != "" && dir != pathApps && dir != pathJobs {
 			if err = c.loadUnreadable(e, dir); err != nil {
 				damage = append(damage, err)
@@ -38,9 +48,9 @@ func (c *Core) Load(wall time.Time, stored Stored) error {
 		}
 		switch dir {
 		case pathApps:
-			c.loadApp(name, documents[i])
+			c.loadApp(name, d)
 		case pathJobs:
-			c.loadJob(name, documents[i])
+			c.loadJob(name, d)
 		case pathAppDisabled, pathJobDisabled:
 			c.mark(e.Path, true)
 		case pathExecution:
@@ -151,7 +161,7 @@ func (c *Core) loadOther(e registry.Entry, dir string, chunks map[string][]shard
 	return err
 }
 
-func (c *Core) loadApp(name string, d document) {
+func (c *Core) loadApp(name string, d Document) {
 	if d.err != nil {
 		c.faulty[d.path] = fault{why: d.err.Error(), version: d.version, since: c.wall}
 		return
@@ -159,7 +169,7 @@ func (c *Core) loadApp(name string, d document) {
 	c.apps[name] = &appState{name: name, cfg: d.app, version: d.version, notes: d.notes, executorKey: executorKey(d.app), jobs: map[string]*jobState{}, starts: map[string]*startFailure{}}
 }
 
-func (c *Core) loadJob(name string, d document) {
+func (c *Core) loadJob(name string, d Document) {
 	j := c.jobOrRemoved(name)
 	if d.err != nil {
 		c.faulty[d.path] = fault{why: d.err.Error(), version: d.version, since: c.wall}

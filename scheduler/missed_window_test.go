@@ -16,7 +16,7 @@ func hourlyJobs(t *testing.T, n int, opt CoreOptions) (*Core, time.Time) {
 	t.Helper()
 	a := app.Default()
 	a.AppName, a.AppURL, a.BootstrapScript = "my_app", "http://127.0.0.1/p.tar", "run"
-	stored := Stored{[]registry.Entry{{Path: under(pathApps, a.AppName), Value: encode(a)}}}
+	stored := Stored{Entries: []registry.Entry{{Path: under(pathApps, a.AppName), Value: encode(a)}}}
 	for i := range n {
 		j := jobs.Default()
 		j.JobName, j.AppName, j.JobExecutionType, j.ShardingTotalCount, j.CPUCount, j.MemoryMB = fmt.Sprintf("job_%06d", i), "my_app", jobs.Transient, 1, 0.1, 32

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"context"
 	"log/slog"
 	"time"
 )
@@ -30,7 +31,7 @@ func (l *noteLog) write(now time.Time, notes []Note) {
 	for _, n := range notes {
 		b := l.bursts[n.Kind]
 		if b == nil {
-			LogNote(l.log, n)
+			logNote(l.log, n)
 			continue
 		}
 		if since := now.Sub(b.at); since >= 0 && since < linesEvery {
@@ -39,7 +40,7 @@ func (l *noteLog) write(now time.Time, notes []Note) {
 		}
 		l.logMore(n.Kind, b)
 		b.at = now
-		LogNote(l.log, n)
+		logNote(l.log, n)
 	}
 	for kind, b := range l.bursts {
 		if now.Sub(b.at) >= linesEvery {
@@ -53,4 +54,26 @@ func (l *noteLog) logMore(kind NoteKind, b *burst) {
 		l.log.Info(string(kind)+", more of them", "count", b.more)
 		b.more = 0
 	}
+}
+
+// logNote writes a note as one log line.
+func logNote(log *slog.Logger, n Note) {
+	attrs := make([]any, 0, 8)
+	for _, kv := range [][2]string{{"job", n.Job}, {"execution", n.Execution}, {"task", n.Task}, {"detail", n.Detail}} {
+		if kv[1] != "" {
+			attrs = append(attrs, kv[0], kv[1])
+		}
+	}
+	if n.Problem {
+		log.Warn(string(n.Kind), attrs...)
+		return
+	}
+	level := slog.LevelInfo
+	switch n.Kind {
+	case NoteTaskLaunched, NoteTaskEnded:
+		level = slog.LevelDebug // their executions are logged
+	case NoteSession:
+		level = slog.LevelDebug // the driver logs it with more detail
+	}
+	log.Log(context.Background(), level, string(n.Kind), attrs...)
 }

@@ -32,7 +32,7 @@ func (c *Core) reloadedApp(path, name string, entry registry.Entry, found bool) 
 		}
 		return []Event{AppChanged{Name: name, Disabled: c.marked[under(pathAppDisabled, name)]}}
 	}
-	cfg, notes, err := c.readApp(name, entry)
+	cfg, notes, err := readApp(&c.opt, name, entry)
 	if err != nil {
 		return c.reloadedFault(path, entry, err)
 	}
@@ -50,7 +50,7 @@ func (c *Core) reloadedJob(path, name string, entry registry.Entry, found bool) 
 		}
 		return []Event{JobChanged{Name: name, Disabled: c.marked[under(pathJobDisabled, name)]}}
 	}
-	cfg, notes, err := c.readJob(name, entry, c.wall)
+	cfg, notes, err := readJob(&c.opt, name, entry, c.wall)
 	if err != nil {
 		return c.reloadedFault(path, entry, err)
 	}

@@ -204,7 +204,7 @@ func (s *scene) crash() error {
 	s.accepts = slices.Delete(s.accepts, 0, len(s.accepts))
 	s.core = NewCore(s.opt)
 	s.loaded, s.began = s.now, s.wall()
-	if err := s.core.Load(s.wall(), Stored{entries}); err != nil {
+	if err := s.core.Load(s.wall(), Stored{Entries: entries}); err != nil {
 		return err
 	}
 	return s.steps()

@@ -254,6 +254,23 @@ func (s *Scheduler) ForgetTask(ctx context.Context, taskID string) error {
 	return err
 }
 
+// FaultyDocuments lists the documents in the registry that can't be used, by path.
+func (s *Scheduler) FaultyDocuments(ctx context.Context) ([]FaultyView, error) {
+	return read(ctx, s, func(c *Core) ([]FaultyView, error) { return c.FaultyDocuments(), nil })
+}
+
+// KillTask ends a task on the cluster; its job and the other shards of its execution go on.
+func (s *Scheduler) KillTask(ctx context.Context, taskID string) error {
+	_, err := s.ask(ctx, func(token uint64) Event { return KillRequested{Token: token, TaskID: taskID} })
+	return err
+}
+
+// KillExecution ends what runs of an execution and what waits of it; its job goes on.
+func (s *Scheduler) KillExecution(ctx context.Context, id string) error {
+	_, err := s.ask(ctx, func(token uint64) Event { return KillRequested{Token: token, ExecutionID: id} })
+	return err
+}
+
 // Explain says what a job is doing and why.
 func (s *Scheduler) Explain(ctx context.Context, job string) (Explanation, error) {
 	return read(ctx, s, func(c *Core) (Explanation, error) { return c.Explain(job) })

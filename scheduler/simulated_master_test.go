@@ -241,7 +241,7 @@ func newPretendedCluster(b testing.TB, agents int, size app.Resources, n int, ch
 	}
 	a := app.Default()
 	a.AppName, a.AppURL, a.BootstrapScript, a.CPUCount, a.MemoryMB = "my_app", "http://127.0.0.1/p.tar", "run", 0.1, 32
-	stored := Stored{[]registry.Entry{{Path: under(pathApps, a.AppName), Value: encode(a)}}}
+	stored := Stored{Entries: []registry.Entry{{Path: under(pathApps, a.AppName), Value: encode(a)}}}
 	a.AppName, a.AppURL = "hanging_app", "http://hangs:80/p.tar"
 	stored.Entries = append(stored.Entries, registry.Entry{Path: under(pathApps, a.AppName), Value: encode(a)})
 	a.AppName = "my_app"

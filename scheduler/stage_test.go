@@ -57,7 +57,7 @@ func (s *stage) load() *Core {
 	s.t.Helper()
 	core := NewCore(s.opt)
 	s.loaded, s.began = s.now, s.wall()
-	if err := core.Load(s.wall(), Stored{s.entries()}); err != nil {
+	if err := core.Load(s.wall(), Stored{Entries: s.entries()}); err != nil {
 		s.t.Fatal(err)
 	}
 	return core

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
+	"sync"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/registry"
@@ -28,11 +30,30 @@ func (s *Scheduler) beginTerm(ctx context.Context) (*termRunner, error) {
 	}
 	core := NewCore(s.opt.Core)
 	began := s.opt.Clock()
+	stored.Documents = readDocuments(&s.opt.Core, began, stored.Entries)
 	if err := core.Load(began, stored); err != nil {
 		return nil, errors.Join(err, resign(term))
 	}
 	s.opt.Logger.Info("leading", "term", term.Number(), "apps", len(core.apps), "jobs", len(core.jobs), "executions", len(core.executions))
 	return newTermRunner(s, term, core, began), nil
+}
+
+// readDocuments reads the documents among the entries on all processors.
+func readDocuments(opt *CoreOptions, wall time.Time, entries []registry.Entry) []Document {
+	out := make([]Document, len(entries))
+	const few = 500
+	var wg sync.WaitGroup
+	size := max(len(entries)/runtime.GOMAXPROCS(0)+1, few)
+	for from := 0; from < len(entries); from += size {
+		to := min(from+size, len(entries))
+		wg.Go(func() {
+			for i := from; i < to; i++ {
+				out[i] = ReadDocument(opt, wall, entries[i])
+			}
+		})
+	}
+	wg.Wait()
+	return out
 }
 
 func resign(term registry.Term) error {
