@@ -13,10 +13,11 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
+
 	"github.com/google/uuid"
 
 	"github.com/elasticjob-go/elasticjob/app"
-	"github.com/elasticjob-go/elasticjob/scheduler"
 )
 
 // failure is an error that knows its answer.
@@ -43,17 +44,17 @@ func notFound(code, format string, args ...any) error {
 
 // kinds gives each kind of the scheduler's errors its status and, for an error
 // without one, its code.
-var kinds = map[scheduler.Kind]struct {
+var kinds = map[core.Kind]struct {
 	status int
 	code   string
 }{
-	scheduler.NotFound:       {http.StatusNotFound, "not_found"},
-	scheduler.Conflict:       {http.StatusConflict, "conflict"},
-	scheduler.Invalid:        {http.StatusUnprocessableEntity, "invalid"},
-	scheduler.Unavailable:    {http.StatusServiceUnavailable, "unavailable"},
-	scheduler.OutcomeUnknown: {http.StatusServiceUnavailable, "outcome_unknown"},
-	scheduler.LogGone:        {http.StatusGone, "log_gone"},
-	scheduler.TooSoon:        {http.StatusTooManyRequests, "too_soon"},
+	core.NotFound:       {http.StatusNotFound, "not_found"},
+	core.Conflict:       {http.StatusConflict, "conflict"},
+	core.Invalid:        {http.StatusUnprocessableEntity, "invalid"},
+	core.Unavailable:    {http.StatusServiceUnavailable, "unavailable"},
+	core.OutcomeUnknown: {http.StatusServiceUnavailable, "outcome_unknown"},
+	core.LogGone:        {http.StatusGone, "log_gone"},
+	core.TooSoon:        {http.StatusTooManyRequests, "too_soon"},
 }
 
 // asFailure says what an error is answered with, or nil for one that nobody
@@ -64,7 +65,7 @@ func asFailure(r *http.Request, err error) *failure {
 		syntax     *app.SyntaxError
 		violations app.Violations
 		tooLarge   *http.MaxBytesError
-		refused    *scheduler.Error
+		refused    *core.Error
 		silent     *unreachable
 	)
 	switch {
@@ -88,7 +89,7 @@ func asFailure(r *http.Request, err error) *failure {
 			return nil
 		}
 		f := &failure{status: kind.status, code: kind.code, message: refused.Message, fields: refused.Violations, retryAfter: refused.RetryAfter}
-		if refused.Code != "" && refused.Kind != scheduler.OutcomeUnknown {
+		if refused.Code != "" && refused.Kind != core.OutcomeUnknown {
 			f.code = refused.Code
 		}
 		return f

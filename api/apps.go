@@ -4,10 +4,11 @@ import (
 	"context"
 	"slices"
 
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
+
 	"github.com/gin-gonic/gin"
 
 	"github.com/elasticjob-go/elasticjob/app"
-	"github.com/elasticjob-go/elasticjob/scheduler"
 )
 
 // appAnswer is what a command on an app is answered with: the document's own
@@ -19,7 +20,7 @@ type appAnswer struct {
 }
 
 // answerApp gives the notes of reading a document before those of the view.
-func answerApp(view scheduler.AppView, read []string) any {
+func answerApp(view core.AppView, read []string) any {
 	return appAnswer{Config: view.Config, Disabled: view.Disabled, Notes: joinNotes(read, view.Notes)}
 }
 
@@ -104,17 +105,17 @@ func (s *Server) isAppDisabled(c *gin.Context) (any, error) {
 	return view.Disabled, err
 }
 
-func (s *Server) findApp(c *gin.Context) (scheduler.AppView, error) {
+func (s *Server) findApp(c *gin.Context) (core.AppView, error) {
 	name, err := appName(c)
 	if err != nil {
-		return scheduler.AppView{}, err
+		return core.AppView{}, err
 	}
 	return s.opts.Scheduler.App(c.Request.Context(), name)
 }
 
 // setAppDisabled makes the handler that disables or enables.
 func (s *Server) setAppDisabled(disabled bool) handler {
-	return appCommand(func(ctx context.Context, name string) (scheduler.AppView, error) {
+	return appCommand(func(ctx context.Context, name string) (core.AppView, error) {
 		return s.opts.Scheduler.SetAppDisabled(ctx, name, disabled)
 	})
 }
@@ -128,13 +129,13 @@ func (s *Server) deleteApp(c *gin.Context) (any, error) {
 	if err := q.err(); err != nil {
 		return nil, err
 	}
-	return appCommand(func(ctx context.Context, name string) (scheduler.AppView, error) {
+	return appCommand(func(ctx context.Context, name string) (core.AppView, error) {
 		return s.opts.Scheduler.DeleteApp(ctx, name, withJobs)
 	})(c)
 }
 
 // appCommand is a handler that does something to the app that the path names.
-func appCommand(do func(ctx context.Context, name string) (scheduler.AppView, error)) handler {
+func appCommand(do func(ctx context.Context, name string) (core.AppView, error)) handler {
 	return func(c *gin.Context) (any, error) {
 		name, err := appName(c)
 		if err != nil {

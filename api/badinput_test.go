@@ -14,9 +14,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
+
 	"github.com/elasticjob-go/elasticjob/api"
 	"github.com/elasticjob-go/elasticjob/app"
-	"github.com/elasticjob-go/elasticjob/scheduler"
 )
 
 type answeredError struct {
@@ -212,14 +213,14 @@ func TestSchedulerErrors(t *testing.T) {
 		code   string
 		want   string
 	}{
-		{refuse(scheduler.NotFound, "", "gone"), 404, "not_found", "gone"},
-		{refuse(scheduler.Conflict, "busy", "busy"), 409, "busy", "busy"},
-		{fmt.Errorf("wrapped: %w", refuse(scheduler.Unavailable, "", "no leader")), 503, "unavailable", "no leader"},
-		{refuse(scheduler.OutcomeUnknown, "x", "the change may have been done"), 503, "outcome_unknown", "may have been done"},
-		{&scheduler.Error{Kind: scheduler.Invalid, Message: "bad", Violations: app.Violations{{Field: "f", Value: "v", Message: "m"}}}, 422, "invalid", `"field":"f"`},
+		{refuse(core.NotFound, "", "gone"), 404, "not_found", "gone"},
+		{refuse(core.Conflict, "busy", "busy"), 409, "busy", "busy"},
+		{fmt.Errorf("wrapped: %w", refuse(core.Unavailable, "", "no leader")), 503, "unavailable", "no leader"},
+		{refuse(core.OutcomeUnknown, "x", "the change may have been done"), 503, "outcome_unknown", "may have been done"},
+		{&core.Error{Kind: core.Invalid, Message: "bad", Violations: app.Violations{{Field: "f", Value: "v", Message: "m"}}}, 422, "invalid", `"field":"f"`},
 		{fmt.Errorf("call: %w", context.DeadlineExceeded), 503, "outcome_unknown", "may have been done"},
 		{errors.New("secret internals"), 500, "internal", "its log tells more"},
-		{&scheduler.Error{Kind: 99, Message: "secret internals"}, 500, "internal", "its log tells more"},
+		{&core.Error{Kind: 99, Message: "secret internals"}, 500, "internal", "its log tells more"},
 	} {
 		b := newBrain()
 		b.failWith = c.err
@@ -246,9 +247,9 @@ func TestSchedulerErrors(t *testing.T) {
 func TestSilentScheduler(t *testing.T) {
 	t.Parallel()
 	b := newBrain()
-	b.explain = func(ctx context.Context, _ string) (scheduler.Explanation, error) {
+	b.explain = func(ctx context.Context, _ string) (core.Explanation, error) {
 		<-ctx.Done()
-		return scheduler.Explanation{}, ctx.Err()
+		return core.Explanation{}, ctx.Err()
 	}
 	server := start(t, api.Options{Scheduler: b, RequestTimeout: 10 * time.Millisecond})
 	answer, text := call(t, server, "GET", "/api/job/my_job/explain", "")
@@ -260,7 +261,7 @@ func TestSilentScheduler(t *testing.T) {
 func TestPanicIsAnswered(t *testing.T) {
 	t.Parallel()
 	b := newBrain()
-	b.explain = func(context.Context, string) (scheduler.Explanation, error) { panic("secret internals") }
+	b.explain = func(context.Context, string) (core.Explanation, error) { panic("secret internals") }
 	var logged bytes.Buffer
 	server := start(t, api.Options{Scheduler: b, Logger: slog.New(slog.NewTextHandler(&logged, nil))})
 	answer, text := call(t, server, "GET", "/api/job/my_job/explain", "")

@@ -6,10 +6,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
+
 	"github.com/gin-gonic/gin"
 
 	"github.com/elasticjob-go/elasticjob/app"
-	"github.com/elasticjob-go/elasticjob/scheduler"
 )
 
 // How many runs a list has: if it is not said, and at most.
@@ -20,7 +21,7 @@ const (
 
 // executionStates are the states that a whole run may be in.
 var executionStates = []string{
-	string(scheduler.Waiting), string(scheduler.Running), string(scheduler.Finished), string(scheduler.Failed), string(scheduler.Killed),
+	string(core.Waiting), string(core.Running), string(core.Finished), string(core.Failed), string(core.Killed),
 }
 
 // executions lists runs of all jobs.
@@ -29,7 +30,7 @@ func (s *Server) executions(c *gin.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := scheduler.ExecutionFilter{Job: q.values.Get("job")}
+	f := core.ExecutionFilter{Job: q.values.Get("job")}
 	if q.values.Has("job") && len(app.CheckName("job", f.Job, nil)) > 0 {
 		q.refuse("job", "no job can have that name: names are 1 to 100 letters, digits, '.', '_' or '-', beginning with a letter or digit")
 	}
@@ -46,11 +47,11 @@ func (s *Server) jobExecutions(c *gin.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.listExecutions(c, q, scheduler.ExecutionFilter{Job: name, Known: true})
+	return s.listExecutions(c, q, core.ExecutionFilter{Job: name, Known: true})
 }
 
 // listExecutions reads what both lists take, and gives the list.
-func (s *Server) listExecutions(c *gin.Context, q *query, f scheduler.ExecutionFilter) (any, error) {
+func (s *Server) listExecutions(c *gin.Context, q *query, f core.ExecutionFilter) (any, error) {
 	f.States = q.states("state")
 	f.Since = q.moment("since", s.opts.Now())
 	f.Limit = q.number("limit", someExecutions, 1, mostExecutions)
@@ -62,7 +63,7 @@ func (s *Server) listExecutions(c *gin.Context, q *query, f scheduler.ExecutionF
 }
 
 // states are one or more states of runs, separated by commas; none when absent.
-func (q *query) states(name string) (states []scheduler.State) {
+func (q *query) states(name string) (states []core.State) {
 	if !q.values.Has(name) {
 		return nil
 	}
@@ -72,7 +73,7 @@ func (q *query) states(name string) (states []scheduler.State) {
 			q.refuse(name, "must be one or more of %s, separated by commas", strings.Join(executionStates, ", "))
 			return nil
 		}
-		states = append(states, scheduler.State(word))
+		states = append(states, core.State(word))
 	}
 	return states
 }

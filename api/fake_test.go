@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
+
 	"go.uber.org/goleak"
 
 	"github.com/elasticjob-go/elasticjob/api"
@@ -27,32 +29,32 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // brain is a scheduler that remembers documents and counts changes.
 type brain struct {
 	mu       sync.Mutex
-	apps     map[string]scheduler.AppView
-	jobs     map[string]scheduler.JobView
+	apps     map[string]core.AppView
+	jobs     map[string]core.JobView
 	keys     map[string]string
 	forgot   []string
 	killed   []string
 	own      []jobs.Overrides // of triggers
 	changes  int
-	filters  []scheduler.ExecutionFilter
-	places   map[string]scheduler.LogPlace
+	filters  []core.ExecutionFilter
+	places   map[string]core.LogPlace
 	queued   string // a task that has not begun
 	health   scheduler.Health
-	stats    scheduler.Stats
+	stats    core.Stats
 	leader   scheduler.LeaderView
 	gap      time.Duration // how long reconciliation may not be asked for
-	explain  func(ctx context.Context, job string) (scheduler.Explanation, error)
+	explain  func(ctx context.Context, job string) (core.Explanation, error)
 	failWith error // of every change
 	resigned bool
 }
 
 func newBrain() *brain {
-	return &brain{apps: map[string]scheduler.AppView{}, jobs: map[string]scheduler.JobView{}, keys: map[string]string{},
-		places: map[string]scheduler.LogPlace{}, health: scheduler.Health{Leading: true, Subscribed: true}}
+	return &brain{apps: map[string]core.AppView{}, jobs: map[string]core.JobView{}, keys: map[string]string{},
+		places: map[string]core.LogPlace{}, health: scheduler.Health{Leading: true, Subscribed: true}}
 }
 
-func refuse(kind scheduler.Kind, code, format string, args ...any) error {
-	return &scheduler.Error{Kind: kind, Code: code, Message: fmt.Sprintf(format, args...)}
+func refuse(kind core.Kind, code, format string, args ...any) error {
+	return &core.Error{Kind: kind, Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
 // change runs one change under the lock; one that fails changes nothing.
@@ -79,39 +81,39 @@ func (b *brain) changed() int {
 func find[V any](b *brain, in map[string]V, what, name string) (V, error) {
 	v, ok := in[name]
 	if !ok {
-		return v, refuse(scheduler.NotFound, what+"_not_found", "there is no %s %q", what, name)
+		return v, refuse(core.NotFound, what+"_not_found", "there is no %s %q", what, name)
 	}
 	return v, nil
 }
 
-func (b *brain) Apps(context.Context) ([]scheduler.AppView, error) {
+func (b *brain) Apps(context.Context) ([]core.AppView, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	var all []scheduler.AppView
+	var all []core.AppView
 	for _, name := range slices.Sorted(maps.Keys(b.apps)) {
 		all = append(all, b.apps[name])
 	}
 	return all, nil
 }
 
-func (b *brain) App(_ context.Context, name string) (scheduler.AppView, error) {
+func (b *brain) App(_ context.Context, name string) (core.AppView, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return find(b, b.apps, "app", name)
 }
 
-func (b *brain) RegisterApp(_ context.Context, c app.Config) (scheduler.AppView, error) {
-	return change(b, func() (scheduler.AppView, error) {
+func (b *brain) RegisterApp(_ context.Context, c app.Config) (core.AppView, error) {
+	return change(b, func() (core.AppView, error) {
 		if _, ok := b.apps[c.AppName]; ok {
-			return scheduler.AppView{}, refuse(scheduler.Conflict, "app_exists", "app '%s' already existed.", c.AppName)
+			return core.AppView{}, refuse(core.Conflict, "app_exists", "app '%s' already existed.", c.AppName)
 		}
-		b.apps[c.AppName] = scheduler.AppView{Config: c}
+		b.apps[c.AppName] = core.AppView{Config: c}
 		return b.apps[c.AppName], nil
 	})
 }
 
-func (b *brain) UpdateApp(_ context.Context, name string, alter func(app.Config) (app.Config, error)) (scheduler.AppView, error) {
-	return change(b, func() (scheduler.AppView, error) {
+func (b *brain) UpdateApp(_ context.Context, name string, alter func(app.Config) (app.Config, error)) (core.AppView, error) {
+	return change(b, func() (core.AppView, error) {
 		v, err := find(b, b.apps, "app", name)
 		if err != nil {
 			return v, err
@@ -124,8 +126,8 @@ func (b *brain) UpdateApp(_ context.Context, name string, alter func(app.Config)
 	})
 }
 
-func (b *brain) SetAppDisabled(_ context.Context, name string, disabled bool) (scheduler.AppView, error) {
-	return change(b, func() (scheduler.AppView, error) {
+func (b *brain) SetAppDisabled(_ context.Context, name string, disabled bool) (core.AppView, error) {
+	return change(b, func() (core.AppView, error) {
 		v, err := find(b, b.apps, "app", name)
 		if err == nil {
 			v.Disabled = disabled
@@ -135,8 +137,8 @@ func (b *brain) SetAppDisabled(_ context.Context, name string, disabled bool) (s
 	})
 }
 
-func (b *brain) DeleteApp(_ context.Context, name string, withJobs bool) (scheduler.AppView, error) {
-	return change(b, func() (scheduler.AppView, error) {
+func (b *brain) DeleteApp(_ context.Context, name string, withJobs bool) (core.AppView, error) {
+	return change(b, func() (core.AppView, error) {
 		v, err := find(b, b.apps, "app", name)
 		if err != nil {
 			return v, err
@@ -148,48 +150,48 @@ func (b *brain) DeleteApp(_ context.Context, name string, withJobs bool) (schedu
 			}
 		}
 		if len(users) > 0 && !withJobs {
-			return v, refuse(scheduler.Conflict, "app_has_jobs", "app %q has jobs: %s", name, users)
+			return v, refuse(core.Conflict, "app_has_jobs", "app %q has jobs: %s", name, users)
 		}
-		maps.DeleteFunc(b.jobs, func(_ string, j scheduler.JobView) bool { return j.Config.AppName == name })
+		maps.DeleteFunc(b.jobs, func(_ string, j core.JobView) bool { return j.Config.AppName == name })
 		delete(b.apps, name)
 		return v, nil
 	})
 }
 
-func (b *brain) Jobs(context.Context) ([]scheduler.JobView, error) {
+func (b *brain) Jobs(context.Context) ([]core.JobView, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	var all []scheduler.JobView
+	var all []core.JobView
 	for _, name := range slices.Sorted(maps.Keys(b.jobs)) {
 		all = append(all, b.jobs[name])
 	}
 	return all, nil
 }
 
-func (b *brain) Job(_ context.Context, name string) (scheduler.JobView, error) {
+func (b *brain) Job(_ context.Context, name string) (core.JobView, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return find(b, b.jobs, "job", name)
 }
 
-func (b *brain) RegisterJob(_ context.Context, c jobs.Config) (scheduler.JobView, error) {
-	return change(b, func() (scheduler.JobView, error) {
+func (b *brain) RegisterJob(_ context.Context, c jobs.Config) (core.JobView, error) {
+	return change(b, func() (core.JobView, error) {
 		owner, err := find(b, b.apps, "app", c.AppName)
 		switch _, exists := b.jobs[c.JobName]; {
 		case err != nil:
-			return scheduler.JobView{}, err
+			return core.JobView{}, err
 		case owner.Disabled:
-			return scheduler.JobView{}, refuse(scheduler.Conflict, "app_disabled", "app %q is disabled", c.AppName)
+			return core.JobView{}, refuse(core.Conflict, "app_disabled", "app %q is disabled", c.AppName)
 		case exists:
-			return scheduler.JobView{}, refuse(scheduler.Conflict, "job_exists", "Job '%s' already existed.", c.JobName)
+			return core.JobView{}, refuse(core.Conflict, "job_exists", "Job '%s' already existed.", c.JobName)
 		}
-		b.jobs[c.JobName] = scheduler.JobView{Config: c}
+		b.jobs[c.JobName] = core.JobView{Config: c}
 		return b.jobs[c.JobName], nil
 	})
 }
 
-func (b *brain) UpdateJob(_ context.Context, name string, alter func(jobs.Config) (jobs.Config, error)) (scheduler.JobView, error) {
-	return change(b, func() (scheduler.JobView, error) {
+func (b *brain) UpdateJob(_ context.Context, name string, alter func(jobs.Config) (jobs.Config, error)) (core.JobView, error) {
+	return change(b, func() (core.JobView, error) {
 		v, err := find(b, b.jobs, "job", name)
 		if err != nil {
 			return v, err
@@ -202,8 +204,8 @@ func (b *brain) UpdateJob(_ context.Context, name string, alter func(jobs.Config
 	})
 }
 
-func (b *brain) SetJobDisabled(_ context.Context, name string, disabled bool) (scheduler.JobView, error) {
-	return change(b, func() (scheduler.JobView, error) {
+func (b *brain) SetJobDisabled(_ context.Context, name string, disabled bool) (core.JobView, error) {
+	return change(b, func() (core.JobView, error) {
 		v, err := find(b, b.jobs, "job", name)
 		if err == nil {
 			v.Disabled = disabled
@@ -213,8 +215,8 @@ func (b *brain) SetJobDisabled(_ context.Context, name string, disabled bool) (s
 	})
 }
 
-func (b *brain) DeregisterJob(_ context.Context, name string) (scheduler.JobView, error) {
-	return change(b, func() (scheduler.JobView, error) {
+func (b *brain) DeregisterJob(_ context.Context, name string) (core.JobView, error) {
+	return change(b, func() (core.JobView, error) {
 		v, err := find(b, b.jobs, "job", name)
 		delete(b.jobs, name)
 		return v, err
@@ -228,10 +230,10 @@ func (b *brain) TriggerWith(_ context.Context, job, key string, own jobs.Overrid
 			return "", err
 		}
 		if v.Disabled {
-			return "", refuse(scheduler.Conflict, "job_disabled", "job %q is disabled", job)
+			return "", refuse(core.Conflict, "job_disabled", "job %q is disabled", job)
 		}
 		if bad := own.Check(v.Config); len(bad) > 0 {
-			return "", &scheduler.Error{Kind: scheduler.Invalid, Code: "invalid", Message: "this request changed nothing: " + bad.Error(), Violations: bad}
+			return "", &core.Error{Kind: core.Invalid, Code: "invalid", Message: "this request changed nothing: " + bad.Error(), Violations: bad}
 		}
 		b.own = append(b.own, own)
 		if key == "" {
@@ -244,29 +246,29 @@ func (b *brain) TriggerWith(_ context.Context, job, key string, own jobs.Overrid
 	})
 }
 
-func (b *brain) Explain(ctx context.Context, job string) (scheduler.Explanation, error) {
+func (b *brain) Explain(ctx context.Context, job string) (core.Explanation, error) {
 	if b.explain != nil {
 		return b.explain(ctx, job)
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	_, err := find(b, b.jobs, "job", job)
-	return scheduler.Explanation{JobName: job, State: "ON_TRIGGER"}, err
+	return core.Explanation{JobName: job, State: "ON_TRIGGER"}, err
 }
 
 var noon = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 
-func (b *brain) Execution(_ context.Context, id string) (scheduler.ExecutionView, error) {
+func (b *brain) Execution(_ context.Context, id string) (core.ExecutionView, error) {
 	if id != "exec-1" {
-		return scheduler.ExecutionView{}, refuse(scheduler.NotFound, "execution_not_found", "there is no execution %q", id)
+		return core.ExecutionView{}, refuse(core.NotFound, "execution_not_found", "there is no execution %q", id)
 	}
 	status := 3
-	return scheduler.ExecutionView{ExecutionID: id, JobName: "my_job", FireTime: noon, Source: scheduler.NormalTrigger,
-		State: scheduler.Failed, Reason: "shard 0 failed", Shards: []scheduler.ShardView{{State: scheduler.Failed, Attempt: 1,
+	return core.ExecutionView{ExecutionID: id, JobName: "my_job", FireTime: noon, Source: core.NormalTrigger,
+		State: core.Failed, Reason: "shard 0 failed", Shards: []core.ShardView{{State: core.Failed, Attempt: 1,
 			Agent: "a1", TaskID: "t1", StartTime: &noon, CompleteTime: &noon, ExitStatus: &status, FailureCause: "boom", PackageSHA256: "0e1b"}}}, nil
 }
 
-func (b *brain) Executions(_ context.Context, f scheduler.ExecutionFilter) ([]scheduler.ExecutionSummary, error) {
+func (b *brain) Executions(_ context.Context, f core.ExecutionFilter) ([]core.ExecutionSummary, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if _, err := find(b, b.jobs, "job", f.Job); err != nil && f.Known {
@@ -276,21 +278,21 @@ func (b *brain) Executions(_ context.Context, f scheduler.ExecutionFilter) ([]sc
 	if f.Job == "never_ran" {
 		return nil, nil
 	}
-	return []scheduler.ExecutionSummary{{ExecutionID: "exec-1", JobName: "my_job", FireTime: noon, Source: scheduler.NormalTrigger, State: scheduler.Failed,
-		Reason: "shard 0 failed", StartTime: &noon, CompleteTime: &noon, Shards: map[scheduler.State]int{scheduler.Failed: 1}}}, nil
+	return []core.ExecutionSummary{{ExecutionID: "exec-1", JobName: "my_job", FireTime: noon, Source: core.NormalTrigger, State: core.Failed,
+		Reason: "shard 0 failed", StartTime: &noon, CompleteTime: &noon, Shards: map[core.State]int{core.Failed: 1}}}, nil
 }
 
-func (b *brain) RunningTasks(context.Context) ([]scheduler.TaskView, error) {
-	return []scheduler.TaskView{{TaskID: "my_job@-@2@-@READY@-@S0@-@u", JobName: "my_job", Item: 2, Type: "READY", Agent: "S0",
-		ExecutionID: "exec-1", State: scheduler.Running}}, nil
+func (b *brain) RunningTasks(context.Context) ([]core.TaskView, error) {
+	return []core.TaskView{{TaskID: "my_job@-@2@-@READY@-@S0@-@u", JobName: "my_job", Item: 2, Type: "READY", Agent: "S0",
+		ExecutionID: "exec-1", State: core.Running}}, nil
 }
 
-func (b *brain) ReadyJobs(context.Context) ([]scheduler.ReadyView, error) {
-	return []scheduler.ReadyView{{JobName: "my_job", Times: 2}}, nil
+func (b *brain) ReadyJobs(context.Context) ([]core.ReadyView, error) {
+	return []core.ReadyView{{JobName: "my_job", Times: 2}}, nil
 }
 
-func (b *brain) FailoverShards(context.Context) ([]scheduler.FailoverView, error) {
-	return []scheduler.FailoverView{{JobName: "my_job", Item: 1, OriginalTaskID: "old"}}, nil
+func (b *brain) FailoverShards(context.Context) ([]core.FailoverView, error) {
+	return []core.FailoverView{{JobName: "my_job", Item: 1, OriginalTaskID: "old"}}, nil
 }
 
 func (b *brain) ForgetTask(_ context.Context, id string) error {
@@ -304,7 +306,7 @@ func (b *brain) ForgetTask(_ context.Context, id string) error {
 func (b *brain) KillTask(_ context.Context, id string) error {
 	_, err := change(b, func() (int, error) {
 		if id == "over" {
-			return 0, refuse(scheduler.Conflict, "task_ended", "task %q has ended as FINISHED", id)
+			return 0, refuse(core.Conflict, "task_ended", "task %q has ended as FINISHED", id)
 		}
 		b.killed = append(b.killed, "task "+id)
 		return 0, nil
@@ -315,7 +317,7 @@ func (b *brain) KillTask(_ context.Context, id string) error {
 func (b *brain) KillExecution(_ context.Context, id string) error {
 	_, err := change(b, func() (int, error) {
 		if id == "none" {
-			return 0, refuse(scheduler.NotFound, "execution_not_found", "there is no execution %q", id)
+			return 0, refuse(core.NotFound, "execution_not_found", "there is no execution %q", id)
 		}
 		b.killed = append(b.killed, "execution "+id)
 		return 0, nil
@@ -323,15 +325,15 @@ func (b *brain) KillExecution(_ context.Context, id string) error {
 	return err
 }
 
-func (b *brain) LogPlace(_ context.Context, id string) (scheduler.LogPlace, error) {
+func (b *brain) LogPlace(_ context.Context, id string) (core.LogPlace, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.resigned {
-		return scheduler.LogPlace{}, refuse(scheduler.Unavailable, "not_leading", "no leader here")
+		return core.LogPlace{}, refuse(core.Unavailable, "not_leading", "no leader here")
 	}
 	place, err := find(b, b.places, "task", id)
 	if err != nil && id == b.queued {
-		err = refuse(scheduler.Unavailable, "no_output_yet", "task %q has no output yet", id)
+		err = refuse(core.Unavailable, "no_output_yet", "task %q has no output yet", id)
 	}
 	return place, err
 }
@@ -339,24 +341,24 @@ func (b *brain) LogPlace(_ context.Context, id string) (scheduler.LogPlace, erro
 func (b *brain) place(id string, live bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.places[id] = scheduler.LogPlace{AgentURL: "http://agent:5051", Dir: "/sandbox/tasks/1", Live: live}
+	b.places[id] = core.LogPlace{AgentURL: "http://agent:5051", Dir: "/sandbox/tasks/1", Live: live}
 }
 
 func (b *brain) Reconcile(context.Context, bool) error {
 	if b.gap > 0 {
-		return &scheduler.Error{Kind: scheduler.TooSoon, Code: "too_soon", Message: "asked a moment ago", RetryAfter: b.gap}
+		return &core.Error{Kind: core.TooSoon, Code: "too_soon", Message: "asked a moment ago", RetryAfter: b.gap}
 	}
 	return nil
 }
 
-func (b *brain) Sandboxes(_ context.Context, app string) ([]scheduler.SandboxView, error) {
+func (b *brain) Sandboxes(_ context.Context, app string) ([]core.SandboxView, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	_, err := find(b, b.apps, "app", app)
 	if err != nil {
 		return nil, err
 	}
-	return []scheduler.SandboxView{{Hostname: "h1", Path: "/slaves/S1/runs/latest"}}, nil
+	return []core.SandboxView{{Hostname: "h1", Path: "/slaves/S1/runs/latest"}}, nil
 }
 
 func (b *brain) Leader() (scheduler.LeaderView, bool) {
@@ -371,7 +373,7 @@ func (b *brain) Health() scheduler.Health {
 	return b.health
 }
 
-func (b *brain) Stats() scheduler.Stats { return b.stats }
+func (b *brain) Stats() core.Stats { return b.stats }
 
 // follows makes it see another leader; with leads it is that itself.
 func (b *brain) follows(address string, leads bool) {

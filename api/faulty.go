@@ -3,15 +3,15 @@ package api
 import (
 	"errors"
 
-	"github.com/gin-gonic/gin"
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
 
-	"github.com/elasticjob-go/elasticjob/scheduler"
+	"github.com/gin-gonic/gin"
 )
 
 // faulty lists the documents in the registry that can't be used ([D15]).
 func (s *Server) faulty(c *gin.Context) (any, error) {
 	views, err := s.opts.Scheduler.FaultyDocuments(c.Request.Context())
-	told := make([]scheduler.FaultyView, len(views))
+	told := make([]core.FaultyView, len(views))
 	for i, view := range views {
 		view.Path = s.opts.RegistryRoot + view.Path
 		told[i] = view
@@ -31,8 +31,8 @@ func isAbout(c *gin.Context, what, name string) {
 // can't be used.
 func (s *Server) orFaulty(c *gin.Context, err error) error {
 	what, name := c.GetString(askedWhat), c.GetString(askedName)
-	var refused *scheduler.Error
-	if !errors.As(err, &refused) || refused.Kind != scheduler.NotFound || refused.Code != what+"_not_found" {
+	var refused *core.Error
+	if !errors.As(err, &refused) || refused.Kind != core.NotFound || refused.Code != what+"_not_found" {
 		return err
 	}
 	views, failed := s.opts.Scheduler.FaultyDocuments(c.Request.Context())

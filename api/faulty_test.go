@@ -6,28 +6,29 @@ import (
 	"testing"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
+
 	"github.com/elasticjob-go/elasticjob/api"
-	"github.com/elasticjob-go/elasticjob/scheduler"
 )
 
 // withFaults is a brain that has found documents which can't be used.
 type withFaults struct {
 	*brain
-	found []scheduler.FaultyView
+	found []core.FaultyView
 }
 
-func (b withFaults) FaultyDocuments(context.Context) ([]scheduler.FaultyView, error) {
+func (b withFaults) FaultyDocuments(context.Context) ([]core.FaultyView, error) {
 	return b.found, nil
 }
 
 // FaultyDocuments finds none.
-func (b *brain) FaultyDocuments(context.Context) ([]scheduler.FaultyView, error) { return nil, nil }
+func (b *brain) FaultyDocuments(context.Context) ([]core.FaultyView, error) { return nil, nil }
 
 func TestD15FaultyDocumentsAreListed(t *testing.T) {
 	t.Parallel()
-	found := []scheduler.FaultyView{{Path: "/config/job/a", Kind: "job", Name: "a", Reason: "its jobName is \"b\"", Since: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC), LastGood: true}}
+	found := []core.FaultyView{{Path: "/config/job/a", Kind: "job", Name: "a", Reason: "its jobName is \"b\"", Since: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC), LastGood: true}}
 	for _, test := range []struct {
-		found []scheduler.FaultyView
+		found []core.FaultyView
 		root  string
 		want  string
 	}{
@@ -45,7 +46,7 @@ func TestD15FaultyDocumentsAreListed(t *testing.T) {
 // Who asks for what can't be used is told so, not that it isn't there; what isn't there is still said not to be.
 func TestD15WhatIsFaultyIsNotSaidToBeMissing(t *testing.T) {
 	t.Parallel()
-	found := []scheduler.FaultyView{{Path: "/config/job/bj", Kind: "job", Name: "bj", Reason: "no YAML"}, {Path: "/config/app/ba", Kind: "app", Name: "ba", Reason: "no JSON"}}
+	found := []core.FaultyView{{Path: "/config/job/bj", Kind: "job", Name: "bj", Reason: "no YAML"}, {Path: "/config/app/ba", Kind: "app", Name: "ba", Reason: "no JSON"}}
 	server := start(t, api.Options{Scheduler: withFaults{newBrain(), found}, Logs: &files{}, RegistryRoot: "/ej"})
 	const job, app = `the job \"bj\" is in the registry and can't be used: /ej/config/job/bj: no YAML; GET /api/operate/faulty`, `the app \"ba\" is in the registry and can't be used: /ej/config/app/ba: no JSON; GET /api/operate/faulty`
 	for _, test := range []struct{ method, path, body, code, want string }{

@@ -3,11 +3,12 @@ package api
 import (
 	"context"
 
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
+
 	"github.com/gin-gonic/gin"
 
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/jobs"
-	"github.com/elasticjob-go/elasticjob/scheduler"
 )
 
 // jobAnswer is what a command on a job is answered with.
@@ -17,7 +18,7 @@ type jobAnswer struct {
 	Notes    []string `json:"notes,omitempty"`
 }
 
-func answerJob(view scheduler.JobView, read []string) any {
+func answerJob(view core.JobView, read []string) any {
 	return jobAnswer{Config: view.Config, Disabled: view.Disabled, Notes: joinNotes(read, view.Notes)}
 }
 
@@ -87,10 +88,10 @@ func (s *Server) isJobDisabled(c *gin.Context) (any, error) {
 	return owner.Disabled, err
 }
 
-func (s *Server) findJob(c *gin.Context) (scheduler.JobView, error) {
+func (s *Server) findJob(c *gin.Context) (core.JobView, error) {
 	name, err := jobName(c)
 	if err != nil {
-		return scheduler.JobView{}, err
+		return core.JobView{}, err
 	}
 	return s.opts.Scheduler.Job(c.Request.Context(), name)
 }
@@ -99,19 +100,19 @@ func (s *Server) findJob(c *gin.Context) (scheduler.JobView, error) {
 type jobNamed func(c *gin.Context) (string, error)
 
 func (s *Server) setJobDisabled(disabled bool) handler {
-	return jobCommand(jobName, func(ctx context.Context, name string) (scheduler.JobView, error) {
+	return jobCommand(jobName, func(ctx context.Context, name string) (core.JobView, error) {
 		return s.opts.Scheduler.SetJobDisabled(ctx, name, disabled)
 	})
 }
 
 func (s *Server) deregisterJob(named jobNamed) handler {
-	return jobCommand(named, func(ctx context.Context, name string) (scheduler.JobView, error) {
+	return jobCommand(named, func(ctx context.Context, name string) (core.JobView, error) {
 		return s.opts.Scheduler.DeregisterJob(ctx, name)
 	})
 }
 
 // jobCommand is a handler that does something to the job that is named.
-func jobCommand(named jobNamed, do func(ctx context.Context, name string) (scheduler.JobView, error)) handler {
+func jobCommand(named jobNamed, do func(ctx context.Context, name string) (core.JobView, error)) handler {
 	return func(c *gin.Context) (any, error) {
 		name, err := named(c)
 		if err != nil {

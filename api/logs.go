@@ -7,10 +7,11 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
+
 	"github.com/gin-gonic/gin"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
-	"github.com/elasticjob-go/elasticjob/scheduler"
 )
 
 const (
@@ -95,7 +96,7 @@ func breakOff(out *http.ResponseController) {
 
 // leadsNoMore reports that this server can't know any more how a task goes.
 func leadsNoMore(err error) bool {
-	var refused *scheduler.Error
+	var refused *core.Error
 	return errors.As(err, &refused) && refused.Code == "not_leading"
 }
 
@@ -121,7 +122,7 @@ type log struct {
 	// read is how much came so far; size, without follow, what there was at the
 	// beginning: who asks for what there is gets an end, however fast it grows.
 	read, size int64
-	place      scheduler.LogPlace
+	place      core.LogPlace
 	page       []byte
 }
 
@@ -145,7 +146,7 @@ func (l *log) next(ctx context.Context) error {
 	l.page = nil
 	place, err := l.scheduler.LogPlace(ctx, l.taskID)
 	if l.follow && notYet(err) {
-		l.place = scheduler.LogPlace{Live: true}
+		l.place = core.LogPlace{Live: true}
 		return nil
 	}
 	if err != nil {
@@ -217,14 +218,14 @@ func (u *unreachable) Unwrap() error { return u.cause }
 // notYet reports that a task has no output because it has not begun; who
 // follows it waits for that.
 func notYet(err error) bool {
-	var refused *scheduler.Error
+	var refused *core.Error
 	return errors.As(err, &refused) && refused.Code == "no_output_yet"
 }
 
 // isGone reports errors that say that there is nothing more to come.
 func isGone(err error) bool {
 	var known *failure
-	var refused *scheduler.Error
+	var refused *core.Error
 	return errors.As(err, &known) && known.status == http.StatusGone ||
-		errors.As(err, &refused) && (refused.Kind == scheduler.LogGone || refused.Kind == scheduler.NotFound)
+		errors.As(err, &refused) && (refused.Kind == core.LogGone || refused.Kind == core.NotFound)
 }

@@ -3,11 +3,11 @@ package api
 import (
 	"net/http"
 
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
+
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
-
-	"github.com/elasticjob-go/elasticjob/scheduler"
 )
 
 // newMetrics makes the handler of /metrics and the histogram of our own
@@ -35,17 +35,17 @@ type brainCollector struct{ brain Scheduler }
 type series struct {
 	desc  *prometheus.Desc
 	kind  prometheus.ValueType
-	value func(scheduler.Stats) float64
+	value func(core.Stats) float64
 }
 
-func gauge[N int | int64](name, help string, value func(scheduler.Stats) N) series {
+func gauge[N int | int64](name, help string, value func(core.Stats) N) series {
 	return series{prometheus.NewDesc("elasticjob_"+name, help, nil, nil), prometheus.GaugeValue,
-		func(s scheduler.Stats) float64 { return float64(value(s)) }}
+		func(s core.Stats) float64 { return float64(value(s)) }}
 }
 
-func counter(name, help string, value func(scheduler.Stats) int64) series {
+func counter(name, help string, value func(core.Stats) int64) series {
 	return series{prometheus.NewDesc("elasticjob_"+name+"_total", help, nil, nil), prometheus.CounterValue,
-		func(s scheduler.Stats) float64 { return float64(value(s)) }}
+		func(s core.Stats) float64 { return float64(value(s)) }}
 }
 
 func one(set bool) int {
@@ -55,7 +55,7 @@ func one(set bool) int {
 	return 0
 }
 
-type stats = scheduler.Stats
+type stats = core.Stats
 
 var allSeries = []series{
 	gauge("leading", "1 while this process leads, else 0.", func(s stats) int { return one(s.Leading) }),
@@ -101,7 +101,7 @@ var (
 )
 
 // collectJobs writes the numbers of single jobs.
-func collectJobs(out chan<- prometheus.Metric, of []scheduler.JobStats) {
+func collectJobs(out chan<- prometheus.Metric, of []core.JobStats) {
 	for _, j := range of {
 		if !j.LastSuccess.IsZero() {
 			out <- prometheus.MustNewConstMetric(jobLastSuccess, prometheus.GaugeValue, float64(j.LastSuccess.UnixMilli())/1000, j.Job)
@@ -110,9 +110,9 @@ func collectJobs(out chan<- prometheus.Metric, of []scheduler.JobStats) {
 			out <- prometheus.MustNewConstMetric(jobLastDuration, prometheus.GaugeValue, j.LastDuration.Seconds(), j.Job)
 		}
 		for _, r := range []struct {
-			result scheduler.State
+			result core.State
 			runs   int64
-		}{{scheduler.Finished, j.Finished}, {scheduler.Failed, j.Failed}, {scheduler.Killed, j.Killed}} {
+		}{{core.Finished, j.Finished}, {core.Failed, j.Failed}, {core.Killed, j.Killed}} {
 			out <- prometheus.MustNewConstMetric(jobRuns, prometheus.CounterValue, float64(r.runs), j.Job, string(r.result))
 		}
 	}
@@ -140,7 +140,7 @@ func (b brainCollector) Collect(out chan<- prometheus.Metric) {
 	}
 	collectJobs(out, now.OfJobs)
 	buckets := map[float64]uint64{}
-	for i, bound := range scheduler.FireDelayBounds() {
+	for i, bound := range core.FireDelayBounds() {
 		if i < len(now.FireDelayBuckets) {
 			buckets[bound] = uint64(now.FireDelayBuckets[i])
 		}

@@ -3,6 +3,8 @@ package api
 import (
 	"context"
 
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
+
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/scheduler"
@@ -14,52 +16,52 @@ import (
 // after the commit. Change functions may run more than once, and what they
 // fail with comes back wrapped.
 type Scheduler interface {
-	Apps(ctx context.Context) ([]scheduler.AppView, error)
-	App(ctx context.Context, name string) (scheduler.AppView, error)
-	RegisterApp(ctx context.Context, c app.Config) (scheduler.AppView, error)
-	UpdateApp(ctx context.Context, name string, change func(app.Config) (app.Config, error)) (scheduler.AppView, error)
-	SetAppDisabled(ctx context.Context, name string, disabled bool) (scheduler.AppView, error)
+	Apps(ctx context.Context) ([]core.AppView, error)
+	App(ctx context.Context, name string) (core.AppView, error)
+	RegisterApp(ctx context.Context, c app.Config) (core.AppView, error)
+	UpdateApp(ctx context.Context, name string, change func(app.Config) (app.Config, error)) (core.AppView, error)
+	SetAppDisabled(ctx context.Context, name string, disabled bool) (core.AppView, error)
 	// DeleteApp fails with Conflict, naming the app's jobs, when it has any,
 	// unless withJobs is set: then they go with it.
-	DeleteApp(ctx context.Context, name string, withJobs bool) (scheduler.AppView, error)
+	DeleteApp(ctx context.Context, name string, withJobs bool) (core.AppView, error)
 
-	Jobs(ctx context.Context) ([]scheduler.JobView, error)
-	Job(ctx context.Context, name string) (scheduler.JobView, error)
-	RegisterJob(ctx context.Context, c jobs.Config) (scheduler.JobView, error)
-	UpdateJob(ctx context.Context, name string, change func(jobs.Config) (jobs.Config, error)) (scheduler.JobView, error)
-	SetJobDisabled(ctx context.Context, name string, disabled bool) (scheduler.JobView, error)
-	DeregisterJob(ctx context.Context, name string) (scheduler.JobView, error)
+	Jobs(ctx context.Context) ([]core.JobView, error)
+	Job(ctx context.Context, name string) (core.JobView, error)
+	RegisterJob(ctx context.Context, c jobs.Config) (core.JobView, error)
+	UpdateJob(ctx context.Context, name string, change func(jobs.Config) (jobs.Config, error)) (core.JobView, error)
+	SetJobDisabled(ctx context.Context, name string, disabled bool) (core.JobView, error)
+	DeregisterJob(ctx context.Context, name string) (core.JobView, error)
 
 	// Trigger accepts a run. A repeated idempotency key gives the execution of
 	// the first call; an empty one is none. own holds for this run alone; what is wrong with it is Invalid.
 	TriggerWith(ctx context.Context, job, idempotencyKey string, own jobs.Overrides) (executionID string, err error)
-	Explain(ctx context.Context, job string) (scheduler.Explanation, error)
-	Execution(ctx context.Context, id string) (scheduler.ExecutionView, error)
+	Explain(ctx context.Context, job string) (core.Explanation, error)
+	Execution(ctx context.Context, id string) (core.ExecutionView, error)
 	// Executions lists runs that live or are kept, the newest fire first.
-	Executions(ctx context.Context, f scheduler.ExecutionFilter) ([]scheduler.ExecutionSummary, error)
+	Executions(ctx context.Context, f core.ExecutionFilter) ([]core.ExecutionSummary, error)
 
-	RunningTasks(ctx context.Context) ([]scheduler.TaskView, error)
-	ReadyJobs(ctx context.Context) ([]scheduler.ReadyView, error)
-	FailoverShards(ctx context.Context) ([]scheduler.FailoverView, error)
+	RunningTasks(ctx context.Context) ([]core.TaskView, error)
+	ReadyJobs(ctx context.Context) ([]core.ReadyView, error)
+	FailoverShards(ctx context.Context) ([]core.FailoverView, error)
 	// ForgetTask is the operator's word that a task is over (rule E5).
 	ForgetTask(ctx context.Context, taskID string) error
 	// KillTask and KillExecution end one of them, while its job goes on. They return when that is committed.
 	KillTask(ctx context.Context, taskID string) error
 	KillExecution(ctx context.Context, id string) error
-	LogPlace(ctx context.Context, taskID string) (scheduler.LogPlace, error)
+	LogPlace(ctx context.Context, taskID string) (core.LogPlace, error)
 
 	// Reconcile asks the cluster about tasks; it fails with TooSoon when it was asked a moment ago.
 	Reconcile(ctx context.Context, explicit bool) error
-	Sandboxes(ctx context.Context, app string) ([]scheduler.SandboxView, error)
+	Sandboxes(ctx context.Context, app string) ([]core.SandboxView, error)
 
 	// FaultyDocuments lists the documents in the registry that can't be used.
-	FaultyDocuments(ctx context.Context) ([]scheduler.FaultyView, error)
+	FaultyDocuments(ctx context.Context) ([]core.FaultyView, error)
 
 	// Leader, Health and Stats answer at once, whatever state the scheduler is in.
 	// Leader is who leads, as far as this process knows; false when nobody is known to.
 	Leader() (scheduler.LeaderView, bool)
 	Health() scheduler.Health
-	Stats() scheduler.Stats
+	Stats() core.Stats
 }
 
 // Logs reads files through the API of the agent that holds them. Errors wrap

@@ -9,8 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
+
 	"github.com/elasticjob-go/elasticjob/api"
-	"github.com/elasticjob-go/elasticjob/scheduler"
 )
 
 // serve runs Serve until stop; ended has what it returned.
@@ -45,10 +46,10 @@ func TestShutdownEndsFollowersAndWaitsForTheRest(t *testing.T) {
 	b.place("t1", true)
 	f.set(stdout, "one\n")
 	begun, finish := make(chan struct{}), make(chan struct{})
-	b.explain = func(context.Context, string) (scheduler.Explanation, error) {
+	b.explain = func(context.Context, string) (core.Explanation, error) {
 		close(begun)
 		<-finish
-		return scheduler.Explanation{JobName: "my_job"}, nil
+		return core.Explanation{JobName: "my_job"}, nil
 	}
 	url, stop, ended := serve(t, api.Options{Scheduler: b, Logs: f})
 	follower, _ := follow(t, url+"/api/task/t1/logs?follow=true")
@@ -89,11 +90,11 @@ func TestShutdownHasADeadline(t *testing.T) {
 	t.Parallel()
 	b := newBrain()
 	begun, over := make(chan struct{}), make(chan struct{})
-	b.explain = func(ctx context.Context, _ string) (scheduler.Explanation, error) {
+	b.explain = func(ctx context.Context, _ string) (core.Explanation, error) {
 		close(begun)
 		<-ctx.Done()
 		close(over)
-		return scheduler.Explanation{}, ctx.Err()
+		return core.Explanation{}, ctx.Err()
 	}
 	url, stop, ended := serve(t, api.Options{Scheduler: b, ShutdownGrace: 10 * time.Millisecond})
 	answered := make(chan error, 1)

@@ -4,9 +4,9 @@ import (
 	"net/http"
 	"strconv"
 
-	"github.com/gin-gonic/gin"
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
 
-	"github.com/elasticjob-go/elasticjob/scheduler"
+	"github.com/gin-gonic/gin"
 )
 
 // metaInfo is how the original writes which shard of which job.
@@ -17,13 +17,13 @@ type metaInfo struct {
 
 // taskContext is the original's, with what is ours at its end.
 type taskContext struct {
-	ID          string          `json:"id"`
-	MetaInfo    metaInfo        `json:"metaInfo"`
-	Type        string          `json:"type"`
-	SlaveID     string          `json:"slaveId"`
-	Idle        bool            `json:"idle"`
-	ExecutionID string          `json:"executionId"`
-	State       scheduler.State `json:"state"`
+	ID          string     `json:"id"`
+	MetaInfo    metaInfo   `json:"metaInfo"`
+	Type        string     `json:"type"`
+	SlaveID     string     `json:"slaveId"`
+	Idle        bool       `json:"idle"`
+	ExecutionID string     `json:"executionId"`
+	State       core.State `json:"state"`
 }
 
 func (s *Server) runningTasks(c *gin.Context) (any, error) {

@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
+
 	"github.com/elasticjob-go/elasticjob/cluster"
 )
 
@@ -76,8 +78,8 @@ func newDispatcher(r *termRunner) *dispatcher {
 }
 
 // send starts a call. It never blocks.
-func (l *dispatcher) send(call Call) {
-	if c, ok := call.(CallSubscribe); ok {
+func (l *dispatcher) send(call core.Call) {
+	if c, ok := call.(core.CallSubscribe); ok {
 		l.wg.Go(func() { l.subscribe(c) })
 		return
 	}
@@ -89,29 +91,29 @@ func (l *dispatcher) send(call Call) {
 	}
 	s := p.session
 	switch c := call.(type) {
-	case CallAccept:
+	case core.CallAccept:
 		q := p.accepts[c.Accept.AgentID]
 		if q == nil {
 			q = &callQueue{emptied: func() { delete(p.accepts, c.Accept.AgentID) }}
 			p.accepts[c.Accept.AgentID] = q
 		}
 		l.enqueue(p, q, func(ctx context.Context) error { return l.accept(ctx, p, c) })
-	case CallDecline:
+	case core.CallDecline:
 		l.enqueue(p, &p.flow, func(ctx context.Context) error { return s.Decline(ctx, c.Offers, c.Refuse) })
-	case CallRevive:
+	case core.CallRevive:
 		l.enqueue(p, &p.flow, s.Revive)
-	case CallSuppress:
+	case core.CallSuppress:
 		l.enqueue(p, &p.flow, s.Suppress)
-	case CallKill:
+	case core.CallKill:
 		l.enqueue(p, &p.command, func(ctx context.Context) error {
 			l.r.s.opt.Point(pointBeforeKill)
 			return s.Kill(ctx, c.Kill)
 		})
-	case CallShutdown:
+	case core.CallShutdown:
 		l.enqueue(p, &p.command, func(ctx context.Context) error { return s.Shutdown(ctx, c.ExecutorID, c.AgentID) })
-	case CallReconcile:
+	case core.CallReconcile:
 		l.enqueue(p, &p.command, func(ctx context.Context) error { return s.Reconcile(ctx, c.Tasks) })
-	case CallAcknowledge:
+	case core.CallAcknowledge:
 		p.nextAck = (p.nextAck + 1) % ackQueues
 		l.enqueue(p, &p.acks[p.nextAck], func(ctx context.Context) error {
 			l.r.s.opt.Point(pointBeforeAck)
@@ -217,7 +219,7 @@ func (l *dispatcher) closeSession(s cluster.Session) {
 }
 
 // accept sends an ACCEPT and passes its answer on.
-func (l *dispatcher) accept(ctx context.Context, p *sessionQueues, c CallAccept) error {
+func (l *dispatcher) accept(ctx context.Context, p *sessionQueues, c core.CallAccept) error {
 	l.r.s.opt.Point(pointBeforeAccept)
 	if l.ctx.Err() != nil {
 		return l.ctx.Err() // the term has ended; the next leader finds that the call was not sent (rule E1)
@@ -227,15 +229,15 @@ func (l *dispatcher) accept(ctx context.Context, p *sessionQueues, c CallAccept)
 	var refused *cluster.Refused
 	switch {
 	case err == nil:
-		l.r.inbox.put(AcceptAnswered{Session: p.number, Seq: c.Seq, OK: true})
+		l.r.inbox.put(core.AcceptAnswered{Session: p.number, Seq: c.Seq, OK: true})
 	case errors.As(err, &refused):
-		l.r.inbox.put(AcceptAnswered{Session: p.number, Seq: c.Seq, Message: refused.Message})
+		l.r.inbox.put(core.AcceptAnswered{Session: p.number, Seq: c.Seq, Message: refused.Message})
 	}
 	return err
 }
 
 // subscribe opens a session and forwards its events until it ends.
-func (l *dispatcher) subscribe(c CallSubscribe) {
+func (l *dispatcher) subscribe(c core.CallSubscribe) {
 	f := l.r.s.opt.Framework
 	f.ID = c.FrameworkID
 	l.stopWatchingLeader()
@@ -251,7 +253,7 @@ func (l *dispatcher) subscribe(c CallSubscribe) {
 	l.countRefusal(err)
 	if err != nil {
 		l.countOutage(err)
-		l.sessionEnded(SessionEnded{Session: c.Session, Reason: err.Error(), Removed: removed(err)})
+		l.sessionEnded(core.SessionEnded{Session: c.Session, Reason: err.Error(), Removed: removed(err)})
 		return
 	}
 	p := &sessionQueues{session: s, number: c.Session, accepts: map[string]*callQueue{}}
@@ -260,18 +262,18 @@ func (l *dispatcher) subscribe(c CallSubscribe) {
 	l.mu.Unlock()
 	stop := context.AfterFunc(l.ctx, func() { l.closeSession(s) })
 	defer stop()
-	ended := SessionEnded{Session: c.Session}
+	ended := core.SessionEnded{Session: c.Session}
 	for e := range s.Events() {
 		switch e := e.(type) {
 		case cluster.Subscribed:
 			l.unsubscribedSince = time.Time{}
 			l.r.subscribed.Store(true)
-			l.r.inbox.put(SessionBegan{Session: c.Session, MasterID: e.MasterID})
+			l.r.inbox.put(core.SessionBegan{Session: c.Session, MasterID: e.MasterID})
 		case cluster.FrameworkError:
 			ended.Reason, ended.Removed = e.Message, e.Removed
 		case cluster.Heartbeat:
 		default:
-			l.r.inbox.put(ClusterEvent{Session: c.Session, Event: e})
+			l.r.inbox.put(core.ClusterEvent{Session: c.Session, Event: e})
 		}
 	}
 	l.drop(p)
@@ -333,7 +335,7 @@ func (l *dispatcher) countOutage(err error) {
 }
 
 // sessionEnded reports that a session has ended, or could not begin, and then when another master leads.
-func (l *dispatcher) sessionEnded(e SessionEnded) {
+func (l *dispatcher) sessionEnded(e core.SessionEnded) {
 	l.outage.Store(&e.Reason)
 	l.r.inbox.put(e)
 	driver, ok := l.r.s.opt.Driver.(leaderWatcher)
@@ -347,7 +349,7 @@ func (l *dispatcher) sessionEnded(e SessionEnded) {
 	l.wg.Go(func() {
 		defer end()
 		if driver.NewLeader(ctx) == nil {
-			l.r.inbox.put(MasterChanged{Session: e.Session})
+			l.r.inbox.put(core.MasterChanged{Session: e.Session})
 		}
 	})
 }

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
+
 	"golang.org/x/sync/errgroup"
 )
 
@@ -88,7 +90,7 @@ func (f *externalEdits) retry(paths []string, ring func()) time.Duration {
 		tries = max(tries, f.tried[path])
 		f.tried[path]++
 	}
-	pause := backoff(editRetryFirst, editRetryMost, tries)
+	pause := core.Backoff(editRetryFirst, editRetryMost, tries)
 	var timer *time.Timer
 	timer = time.AfterFunc(pause, func() {
 		f.mu.Lock()
@@ -119,7 +121,7 @@ func (f *externalEdits) stop() {
 // readExternalEdits reads again what somebody else may have changed, some of it, and says
 // what that means for the core. It runs between two steps, so what it
 // reads is never older than this term's last commit.
-func (r *termRunner) readExternalEdits(ctx context.Context) []Event {
+func (r *termRunner) readExternalEdits(ctx context.Context) []core.Event {
 	paths, more := r.edits.take()
 	if more {
 		r.inbox.ring()
@@ -127,7 +129,7 @@ func (r *termRunner) readExternalEdits(ctx context.Context) []Event {
 	if len(paths) == 0 {
 		return nil
 	}
-	found := make([][]Event, len(paths))
+	found := make([][]core.Event, len(paths))
 	var failed []string
 	var failure error
 	var mu sync.Mutex
@@ -156,32 +158,10 @@ func (r *termRunner) readExternalEdits(ctx context.Context) []Event {
 }
 
 // logExternalEdits logs the external edits that are in force now. The core reports those that can't be used (NoteFaulty).
-func (r *termRunner) logExternalEdits(edits []Event) {
-	logEdit := func(path, how, kind, name string) {
-		r.s.opt.Logger.Info("external edit applied", "path", path, "edit", how, kind, name)
-	}
-	edited := func(there bool) string {
-		if there {
-			return "edited"
-		}
-		return "removed"
-	}
+func (r *termRunner) logExternalEdits(edits []core.Event) {
 	for _, e := range edits {
-		switch e := e.(type) {
-		case AppChanged:
-			logEdit(under(pathApps, e.Name), edited(e.Config != nil), "app", e.Name)
-		case JobChanged:
-			logEdit(under(pathJobs, e.Name), edited(e.Config != nil), "job", e.Name)
-		case MarkChanged:
-			kind, how := "job", "removed"
-			dir, name := splitPath(e.Path)
-			if dir == pathAppDisabled {
-				kind = "app"
-			}
-			if e.Disabled {
-				how = "made"
-			}
-			logEdit(e.Path, how, kind, name)
+		if edit, ok := core.EditOf(e); ok {
+			r.s.opt.Logger.Info("external edit applied", "path", edit.Path, "edit", edit.What, edit.Kind, edit.Name)
 		}
 	}
 }

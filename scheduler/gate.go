@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
+
 	"golang.org/x/sync/semaphore"
 )
 
@@ -27,7 +29,7 @@ func (t stateGate) begin() { _ = t.sem.Acquire(context.Background(), wholeGate) 
 func (t stateGate) end() { t.sem.Release(wholeGate) }
 
 // read runs f on the core of this process's term between two steps; what it sees is committed.
-func read[T any](ctx context.Context, s *Scheduler, f func(*Core) (T, error)) (T, error) {
+func read[T any](ctx context.Context, s *Scheduler, f func(*core.Core) (T, error)) (T, error) {
 	var none T
 	r, err := s.current()
 	if err != nil {
@@ -36,11 +38,11 @@ func read[T any](ctx context.Context, s *Scheduler, f func(*Core) (T, error)) (T
 	ctx, cancel := context.WithTimeout(ctx, readPatience)
 	defer cancel()
 	if r.gate.sem.Acquire(ctx, 1) != nil {
-		return none, errorf(Unavailable, "registry_silent", "the registry has not answered the leader's last commit yet, so nobody knows what holds; try again shortly")
+		return none, core.Errorf(core.Unavailable, "registry_silent", "the registry has not answered the leader's last commit yet, so nobody knows what holds; try again shortly")
 	}
 	defer r.gate.sem.Release(1)
 	if r.failed.Load() {
-		return none, errorf(Unavailable, "term_over", "the term has ended: try again shortly")
+		return none, core.Errorf(core.Unavailable, "term_over", "the term has ended: try again shortly")
 	}
 	return f(r.core)
 }

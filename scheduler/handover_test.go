@@ -13,6 +13,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
+
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/registry"
@@ -176,7 +178,7 @@ func TestALeaderThatIsOnlyRefusedGivesUp(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := &quiet{resigned: make(chan struct{})}
 				driver := &refusing{begin: time.Now(), err: c.err}
-				s := scheduler.New(scheduler.Options{Registry: r, Driver: driver, Core: scheduler.DefaultCoreOptions(), RefusedMost: c.most})
+				s := scheduler.New(scheduler.Options{Registry: r, Driver: driver, Core: core.DefaultOptions(), RefusedMost: c.most})
 				ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 				defer cancel()
 				err := s.Stand(ctx)
@@ -245,7 +247,7 @@ func TestALeaderWithoutAClusterMakesWay(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := &relay{quiet: quiet{resigned: make(chan struct{})}, standby: c.standby}
 				driver := &refusing{begin: time.Now(), err: c.err}
-				s := scheduler.New(scheduler.Options{Registry: r, Driver: driver, Core: scheduler.DefaultCoreOptions()})
+				s := scheduler.New(scheduler.Options{Registry: r, Driver: driver, Core: core.DefaultOptions()})
 				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 				defer cancel()
 				go func() {

@@ -4,6 +4,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
+
 	"github.com/elasticjob-go/elasticjob/cluster"
 )
 
@@ -11,7 +13,7 @@ import (
 // is under way goes into the next one.
 type inbox struct {
 	mu      sync.Mutex
-	events  []Event
+	events  []core.Event
 	changes []*change
 	closed  bool
 	ready   chan struct{}
@@ -23,8 +25,8 @@ type inbox struct {
 const linger = 2 * time.Millisecond
 
 // canLinger reports whether an event is a status update.
-func canLinger(e Event) bool {
-	t, ok := e.(ClusterEvent)
+func canLinger(e core.Event) bool {
+	t, ok := e.(core.ClusterEvent)
 	if !ok {
 		return false
 	}
@@ -36,7 +38,7 @@ func canLinger(e Event) bool {
 const batch = 5000
 
 // put reports whether there will be another step, which sees it.
-func (b *inbox) put(e Event) bool {
+func (b *inbox) put(e core.Event) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed {
@@ -70,7 +72,7 @@ func (b *inbox) ring() {
 	}
 }
 
-func (b *inbox) take() ([]Event, []*change) {
+func (b *inbox) take() ([]core.Event, []*change) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.later != nil {
@@ -89,7 +91,7 @@ func (b *inbox) take() ([]Event, []*change) {
 }
 
 // shut takes all that waits, and lets nothing more in.
-func (b *inbox) shut() ([]Event, []*change) {
+func (b *inbox) shut() ([]core.Event, []*change) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.closed = true

@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
+
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
@@ -79,7 +81,7 @@ func (s *Scheduler) Stand(ctx context.Context) error {
 		case lasted >= standMost:
 			tries = 0
 		}
-		pause := backoff(standFirst, standMost, tries)
+		pause := core.Backoff(standFirst, standMost, tries)
 		pause -= rand.N(pause / 2)
 		s.set(nil, err.Error())
 		s.opt.Logger.Warn("not leading: standing for election again", "in", pause.Round(time.Millisecond), "led", lasted.Round(time.Millisecond), "error", err)

@@ -11,6 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
+
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/registry"
 	"github.com/elasticjob-go/elasticjob/scheduler"
@@ -79,7 +81,7 @@ func (d *diary) all() []string {
 // stand makes a scheduler that stands for election until stop.
 func stand(t *testing.T, reg registry.Registry, c *fakeCluster, who string) (s *scheduler.Scheduler, stop func() error) {
 	t.Helper()
-	s = scheduler.New(scheduler.Options{Registry: reg, Driver: c, Core: scheduler.DefaultCoreOptions(), Advertise: who})
+	s = scheduler.New(scheduler.Options{Registry: reg, Driver: c, Core: core.DefaultOptions(), Advertise: who})
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- s.Stand(ctx) }()
@@ -119,7 +121,7 @@ func TestTheLeadIsHandedOver(t *testing.T) {
 		l, ok := second.Leader()
 		return ok && l.Self && l.Address == "second:2" && l.Term == 2
 	})
-	if v := runToEnd(t, second); v.State != scheduler.Finished {
+	if v := runToEnd(t, second); v.State != core.Finished {
 		t.Errorf("%+v", v)
 	}
 	if _, err := first.Jobs(t.Context()); err == nil {
@@ -141,7 +143,7 @@ func TestItStandsAgainAfterATermsEnd(t *testing.T) {
 		l, ok := s.Leader()
 		return ok && l.Self && l.Term > other.Number()
 	})
-	if v := runToEnd(t, s); v.State != scheduler.Finished {
+	if v := runToEnd(t, s); v.State != core.Finished {
 		t.Errorf("%+v", v)
 	}
 }
@@ -160,7 +162,7 @@ func TestOnlyAnUnusableRegistryEndsIt(t *testing.T) {
 	r.errs <- errors.New("no connection")
 	r.errs <- errors.New("no connection yet")
 	r.errs <- fmt.Errorf("%w: no permission", registry.ErrUnusable)
-	s := scheduler.New(scheduler.Options{Registry: r, Core: scheduler.DefaultCoreOptions()})
+	s := scheduler.New(scheduler.Options{Registry: r, Core: core.DefaultOptions()})
 	if err := s.Stand(t.Context()); !errors.Is(err, registry.ErrUnusable) || len(r.errs) > 0 {
 		t.Fatalf("%v, with %d tries left", err, len(r.errs))
 	}
@@ -196,7 +198,7 @@ func TestTermsThatEndAtOnceComeMoreAndMoreSeldom(t *testing.T) {
 		r := &short{}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		if err := scheduler.New(scheduler.Options{Registry: r, Core: scheduler.DefaultCoreOptions()}).Stand(ctx); err != nil {
+		if err := scheduler.New(scheduler.Options{Registry: r, Core: core.DefaultOptions()}).Stand(ctx); err != nil {
 			t.Fatal(err)
 		}
 		if r.campaigns < 10 || r.campaigns > 40 {
@@ -226,8 +228,8 @@ func TestReconcileIsAskedForOnceInTenSeconds(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "it is asked", func() bool { return count(log.all(), "reconcile") == before+1 })
-	var e *scheduler.Error
-	if err := l.Reconcile(t.Context(), true); !errors.As(err, &e) || e.Kind != scheduler.TooSoon || e.RetryAfter != 10*time.Second {
+	var e *core.Error
+	if err := l.Reconcile(t.Context(), true); !errors.As(err, &e) || e.Kind != core.TooSoon || e.RetryAfter != 10*time.Second {
 		t.Fatalf("%v", err)
 	}
 	mu.Lock()
@@ -250,7 +252,7 @@ func TestPointsArePassed(t *testing.T) {
 	}
 	eventually(t, "it runs", func() bool {
 		tasks, err := l.RunningTasks(t.Context())
-		return err == nil && len(tasks) == 3 && tasks[0].State == scheduler.Running
+		return err == nil && len(tasks) == 3 && tasks[0].State == core.Running
 	})
 	if _, err := l.SetJobDisabled(t.Context(), "my_job", true); err != nil {
 		t.Fatal(err)

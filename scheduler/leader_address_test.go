@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
+
 	"github.com/elasticjob-go/elasticjob/registry"
 	"github.com/elasticjob-go/elasticjob/scheduler"
 )
@@ -18,7 +20,7 @@ func TestItsOwnAddressLeads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := &logged{}
 		r := &quiet{leader: registry.Leader{Term: 4, Address: "me:1", Since: time.Now()}}
-		s := scheduler.New(scheduler.Options{Registry: r, Core: scheduler.DefaultCoreOptions(), Advertise: "me:1", Logger: log.logger()})
+		s := scheduler.New(scheduler.Options{Registry: r, Core: core.DefaultOptions(), Advertise: "me:1", Logger: log.logger()})
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error)
 		go func() { ended <- s.Stand(ctx) }()
@@ -36,7 +38,7 @@ func TestItsOwnAddressLeads(t *testing.T) {
 func TestALeaderTellsThatItIsIt(t *testing.T) {
 	t.Parallel()
 	log := &logged{}
-	s := scheduler.New(scheduler.Options{Registry: openFile(t), Driver: &fakeCluster{}, Core: scheduler.DefaultCoreOptions(), Advertise: "me:1", Logger: log.logger()})
+	s := scheduler.New(scheduler.Options{Registry: openFile(t), Driver: &fakeCluster{}, Core: core.DefaultOptions(), Advertise: "me:1", Logger: log.logger()})
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error)
 	go func() { ended <- s.Stand(ctx) }()
@@ -53,7 +55,7 @@ func TestNobodyLeads(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		log := &logged{}
-		s := scheduler.New(scheduler.Options{Registry: nobody{}, Core: scheduler.DefaultCoreOptions(), Advertise: "me:1", Logger: log.logger()})
+		s := scheduler.New(scheduler.Options{Registry: nobody{}, Core: core.DefaultOptions(), Advertise: "me:1", Logger: log.logger()})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		if err := s.Stand(ctx); err != nil || log.count("no leader known") != 1 || !log.has("ZooKeeper is away") {

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
+
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/registry"
@@ -68,7 +70,7 @@ type led struct {
 
 func (l *led) publish(t *testing.T) { publish(t, l.Scheduler) }
 
-func (l *led) runToEnd(t *testing.T) scheduler.ExecutionView { return runToEnd(t, l.Scheduler) }
+func (l *led) runToEnd(t *testing.T) core.ExecutionView { return runToEnd(t, l.Scheduler) }
 
 func lead(t *testing.T, c *fakeCluster) *led {
 	t.Helper()
@@ -83,7 +85,7 @@ func leadWith(t *testing.T, c *fakeCluster, opt scheduler.Options) *led {
 		file = opt.Registry
 	}
 	reg := &spy{Registry: file, committed: map[string][]byte{}}
-	opt.Registry, opt.Driver, opt.Core, opt.Advertise = reg, c, scheduler.DefaultCoreOptions(), "test"
+	opt.Registry, opt.Driver, opt.Core, opt.Advertise = reg, c, core.DefaultOptions(), "test"
 	ctx, stop := context.WithCancel(t.Context())
 	l := &led{cluster: c, reg: reg, ended: make(chan error, 1), stop: stop, Scheduler: scheduler.New(opt)}
 	go func() { l.ended <- l.Lead(ctx) }()
@@ -138,16 +140,16 @@ func publish(t *testing.T, l *scheduler.Scheduler) {
 	}
 }
 
-func runToEnd(t *testing.T, l *scheduler.Scheduler) scheduler.ExecutionView {
+func runToEnd(t *testing.T, l *scheduler.Scheduler) core.ExecutionView {
 	t.Helper()
 	id, err := l.Trigger(t.Context(), "my_job", "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var v scheduler.ExecutionView
+	var v core.ExecutionView
 	eventually(t, "the execution ends", func() bool {
 		v, err = l.Execution(t.Context(), id)
-		return err == nil && v.State != scheduler.Waiting && v.State != scheduler.Running
+		return err == nil && v.State != core.Waiting && v.State != core.Running
 	})
 	return v
 }

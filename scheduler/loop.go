@@ -26,6 +26,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
+
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
@@ -38,7 +40,7 @@ type termRunner struct {
 	began time.Time
 
 	gate stateGate // the loop's from a step's begin to its commit's end, else the readers'
-	core *Core
+	core *core.Core
 
 	inbox      inbox
 	notes      *noteLog
@@ -50,22 +52,22 @@ type termRunner struct {
 
 	askMu sync.Mutex
 	token uint64
-	asks  map[uint64]chan Reply
+	asks  map[uint64]chan core.Reply
 
 	subscribed             atomic.Bool
 	failed                 atomic.Bool // the last commit: what the core decided may not be true
 	commits, commitsFailed atomic.Int64
 
 	abdicated chan error // why this leader resigns though its term holds
-	scrapes   chan chan<- Stats
-	measured  atomic.Pointer[Stats] // the last answer to a scrape
+	scrapes   chan chan<- core.Stats
+	measured  atomic.Pointer[core.Stats] // the last answer to a scrape
 }
 
-func newTermRunner(s *Scheduler, term registry.Term, core *Core, began time.Time) *termRunner {
-	r := &termRunner{s: s, term: term, core: core, began: began, gate: newStateGate(), notes: newNoteLog(s.opt.Logger), rnd: s.opt.Random, ended: make(chan struct{}), drained: make(chan struct{}), asks: map[uint64]chan Reply{}}
+func newTermRunner(s *Scheduler, term registry.Term, c *core.Core, began time.Time) *termRunner {
+	r := &termRunner{s: s, term: term, core: c, began: began, gate: newStateGate(), notes: newNoteLog(s.opt.Logger), rnd: s.opt.Random, ended: make(chan struct{}), drained: make(chan struct{}), asks: map[uint64]chan core.Reply{}}
 	r.inbox.ready = make(chan struct{}, 1)
-	r.abdicated, r.scrapes = make(chan error, 1), make(chan chan<- Stats)
-	first := core.Stats()
+	r.abdicated, r.scrapes = make(chan error, 1), make(chan chan<- core.Stats)
+	first := c.Stats()
 	r.measured.Store(&first)
 	r.dispatcher = newDispatcher(r)
 	return r
@@ -73,9 +75,9 @@ func newTermRunner(s *Scheduler, term registry.Term, core *Core, began time.Time
 
 // change is a request to change the configuration.
 type change struct {
-	make func(*Core) (plan, error)
+	make func(*core.Core) (core.Planned, error)
 	// seen, after the commit, sees what it has made of the core.
-	seen func(*Core)
+	seen func(*core.Core)
 	done chan error
 }
 
@@ -84,10 +86,10 @@ const scrapePatience = 50 * time.Millisecond
 
 // measure gives the core's statistics, or, when the loop does not come to it in a moment,
 // those of the last time.
-func (r *termRunner) measure() Stats {
+func (r *termRunner) measure() core.Stats {
 	late := time.NewTimer(scrapePatience)
 	defer late.Stop()
-	answer := make(chan Stats, 1)
+	answer := make(chan core.Stats, 1)
 	select {
 	case r.scrapes <- answer:
 		st := <-answer // the loop has taken it, between two steps
@@ -157,9 +159,9 @@ func (r *termRunner) run(ctx context.Context) error {
 
 // now reads the clocks. time.Now carries a reading of a clock that is never set, which Sub uses; a clock
 // without one, as a test may have, is one that is never set back.
-func (r *termRunner) now() Now {
+func (r *termRunner) now() core.Now {
 	wall := r.s.opt.Clock()
-	return Now{Wall: wall, Elapsed: max(wall.Sub(r.began), 0)}
+	return core.Now{Wall: wall, Elapsed: max(wall.Sub(r.began), 0)}
 }
 
 func (r *termRunner) elapsed() time.Duration { return r.now().Elapsed }
@@ -175,7 +177,7 @@ func (r *termRunner) hasEnded() bool {
 }
 
 // step lets the core decide, commits, and then lets the effects out.
-func (r *termRunner) step(ctx context.Context, events []Event) (time.Duration, error) {
+func (r *termRunner) step(ctx context.Context, events []core.Event) (time.Duration, error) {
 	r.gate.begin()
 	d := r.core.Step(r.now(), r.rnd, events)
 	err := r.commit(ctx, d.Writes, d.Fenced)
@@ -251,38 +253,38 @@ func (r *termRunner) apply(ctx context.Context, ch *change) (time.Duration, erro
 		return r.step(ctx, nil)
 	}
 	// All in one commit: a part of a change must not be there without the rest.
-	err = r.write(ctx, p.writes)
+	err = r.write(ctx, p.Writes)
 	var conflict *registry.Conflict
 	switch {
 	case errors.As(err, &conflict):
 		events, err := r.reload(ctx, conflict.Path)
 		if err != nil {
-			ch.done <- errorf(Unavailable, "term_over", "the change was not made: %v", err)
+			ch.done <- core.Errorf(core.Unavailable, "term_over", "the change was not made: %v", err)
 			return 0, err
 		}
 		wake, err := r.step(ctx, events)
 		if err == nil {
 			r.logExternalEdits(events)
 		}
-		ch.done <- errorf(Conflict, "changed_meanwhile", "%s was changed by somebody else meanwhile; read it again and repeat the change", conflict.Path)
+		ch.done <- core.Errorf(core.Conflict, "changed_meanwhile", "%s was changed by somebody else meanwhile; read it again and repeat the change", conflict.Path)
 		return wake, err
 	case errors.Is(err, registry.ErrTooLarge):
-		ch.done <- errorf(Invalid, "too_large", "the change is too large for one commit; make it in parts")
+		ch.done <- core.Errorf(core.Invalid, "too_large", "the change is too large for one commit; make it in parts")
 		return r.step(ctx, nil)
 	case isLost(err) && !errors.Is(err, registry.ErrOutcomeUnknown):
 		ch.done <- notStored(err)
 		return 0, err
 	case err != nil && !errors.Is(err, registry.ErrTermOver) && !errors.Is(err, registry.ErrOutcomeUnknown):
-		ch.done <- errorf(Unavailable, "not_stored", "the change was not made: %v", err)
+		ch.done <- core.Errorf(core.Unavailable, "not_stored", "the change was not made: %v", err)
 		return r.step(ctx, nil)
 	case err != nil:
-		ch.done <- errorf(OutcomeUnknown, "term_over", "the change may have been done; look again when a leader is back: %v", err)
+		ch.done <- core.Errorf(core.OutcomeUnknown, "term_over", "the change may have been done; look again when a leader is back: %v", err)
 		return 0, err
 	}
 	r.s.opt.Point(pointConfigCommitted)
-	wake, err := r.step(ctx, p.events)
+	wake, err := r.step(ctx, p.Events)
 	if err != nil {
-		ch.done <- errorf(OutcomeUnknown, "term_over", "the change was stored; the next leader acts on it: %v", err)
+		ch.done <- core.Errorf(core.OutcomeUnknown, "term_over", "the change was stored; the next leader acts on it: %v", err)
 		return wake, err
 	}
 	// Seen here and now: a moment later the core may have gone on, or the term be over.
@@ -293,7 +295,7 @@ func (r *termRunner) apply(ctx context.Context, ch *change) (time.Duration, erro
 
 // reload reads a document that somebody else has changed, and says what that means
 // for the core. What is no path can't be there.
-func (r *termRunner) reload(ctx context.Context, path string) ([]Event, error) {
+func (r *termRunner) reload(ctx context.Context, path string) ([]core.Event, error) {
 	entry, err := r.term.Get(ctx, path)
 	found := err == nil
 	if err != nil && !errors.Is(err, registry.ErrNotFound) && !errors.Is(err, registry.ErrBadPath) {
@@ -326,28 +328,28 @@ func (r *termRunner) refuseWaiting() {
 	}
 	for _, e := range events {
 		switch e := e.(type) {
-		case TriggerRequested:
-			r.reply(Reply{Token: e.Token, Err: notMade()})
-		case ForgetRequested:
-			r.reply(Reply{Token: e.Token, Err: notMade()})
-		case KillRequested:
-			r.reply(Reply{Token: e.Token, Err: notMade()})
-		case ReconcileRequested:
-			r.reply(Reply{Token: e.Token, Err: notMade()})
+		case core.TriggerRequested:
+			r.reply(core.Reply{Token: e.Token, Err: notMade()})
+		case core.ForgetRequested:
+			r.reply(core.Reply{Token: e.Token, Err: notMade()})
+		case core.KillRequested:
+			r.reply(core.Reply{Token: e.Token, Err: notMade()})
+		case core.ReconcileRequested:
+			r.reply(core.Reply{Token: e.Token, Err: notMade()})
 		}
 	}
 }
 
 // committed hands a configuration change to the loop, waits for its commit, and returns
 // what view makes of the core right after it, whatever has become of the term since.
-func committed[V any](ctx context.Context, s *Scheduler, plan func(*Core) (plan, error), view func(*Core) (V, error)) (V, error) {
+func committed[V any](ctx context.Context, s *Scheduler, plan func(*core.Core) (core.Planned, error), view func(*core.Core) (V, error)) (V, error) {
 	var none, v V
 	var unseen error
 	r, err := s.current()
 	if err != nil {
 		return none, err
 	}
-	ch := &change{make: plan, seen: func(c *Core) { v, unseen = view(c) }, done: make(chan error, 1)}
+	ch := &change{make: plan, seen: func(c *core.Core) { v, unseen = view(c) }, done: make(chan error, 1)}
 	if !r.inbox.putChange(ch) {
 		return none, notMade()
 	}
@@ -358,17 +360,17 @@ func committed[V any](ctx context.Context, s *Scheduler, plan func(*Core) (plan,
 		}
 		return v, unseen
 	case <-ctx.Done():
-		return none, errorf(OutcomeUnknown, "gave_up", "nobody waits for the answer any more; the change may have been done")
+		return none, core.Errorf(core.OutcomeUnknown, "gave_up", "nobody waits for the answer any more; the change may have been done")
 	}
 }
 
 // ask hands an event to the loop and waits for the reply with its token.
-func (s *Scheduler) ask(ctx context.Context, event func(token uint64) Event) (Reply, error) {
+func (s *Scheduler) ask(ctx context.Context, event func(token uint64) core.Event) (core.Reply, error) {
 	r, err := s.current()
 	if err != nil {
-		return Reply{}, err
+		return core.Reply{}, err
 	}
-	answer := make(chan Reply, 1)
+	answer := make(chan core.Reply, 1)
 	r.askMu.Lock()
 	r.token++
 	token := r.token
@@ -380,11 +382,11 @@ func (s *Scheduler) ask(ctx context.Context, event func(token uint64) Event) (Re
 		r.askMu.Unlock()
 	}()
 	if !r.inbox.put(event(token)) {
-		return Reply{}, notMade()
+		return core.Reply{}, notMade()
 	}
-	given := func(reply Reply) (Reply, error) {
+	given := func(reply core.Reply) (core.Reply, error) {
 		if reply.Err != nil {
-			return Reply{}, reply.Err
+			return core.Reply{}, reply.Err
 		}
 		return reply, nil
 	}
@@ -397,13 +399,13 @@ func (s *Scheduler) ask(ctx context.Context, event func(token uint64) Event) (Re
 			return given(reply)
 		default:
 		}
-		return Reply{}, endedMeanwhile(r.term)
+		return core.Reply{}, endedMeanwhile(r.term)
 	case <-ctx.Done():
-		return Reply{}, errorf(OutcomeUnknown, "gave_up", "nobody waits for the answer any more; the request may have been done")
+		return core.Reply{}, core.Errorf(core.OutcomeUnknown, "gave_up", "nobody waits for the answer any more; the request may have been done")
 	}
 }
 
-func (r *termRunner) reply(reply Reply) {
+func (r *termRunner) reply(reply core.Reply) {
 	r.askMu.Lock()
 	defer r.askMu.Unlock()
 	if ch := r.asks[reply.Token]; ch != nil {

@@ -9,12 +9,13 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
+
 	"go.uber.org/goleak"
 
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
-	"github.com/elasticjob-go/elasticjob/scheduler"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -23,7 +24,7 @@ func TestATriggerRunsToItsEnd(t *testing.T) {
 	t.Parallel()
 	l := lead(t, &fakeCluster{})
 	l.publish(t)
-	if v := l.runToEnd(t); v.State != scheduler.Finished || len(v.Shards) != 3 {
+	if v := l.runToEnd(t); v.State != core.Finished || len(v.Shards) != 3 {
 		t.Fatalf("%+v", v)
 	}
 	eventually(t, "S3: every update is acknowledged", func() bool {
@@ -43,7 +44,7 @@ func TestL3AnAcceptWithoutAnswerMeansSubscribingAnew(t *testing.T) {
 	l := lead(t, c)
 	l.publish(t)
 	v := l.runToEnd(t)
-	if v.State != scheduler.Finished {
+	if v.State != core.Finished {
 		t.Fatalf("%+v", v)
 	}
 	for _, s := range v.Shards {
@@ -94,7 +95,7 @@ func acceptsKeepTheirOrder(t *testing.T) {
 	}
 	eventually(t, "the second launch is decided", func() bool {
 		v, err := l.Execution(t.Context(), id)
-		return err == nil && v.State == scheduler.Running
+		return err == nil && v.State == core.Running
 	})
 	synctest.Wait()
 	if n := accepts.Load(); n != 1 {
@@ -119,7 +120,7 @@ func TestT7ARemovedFrameworkIsReplaced(t *testing.T) {
 	c := &fakeCluster{refuse: []error{cluster.FrameworkError{Message: "Framework has been removed", Removed: true}}}
 	l := lead(t, c)
 	l.publish(t)
-	if v := l.runToEnd(t); v.State != scheduler.Finished {
+	if v := l.runToEnd(t); v.State != core.Finished {
 		t.Fatalf("%+v", v)
 	}
 }
@@ -168,8 +169,8 @@ func TestT4AConfigConflictIsAnsweredAndEndsNoTerm(t *testing.T) {
 	}
 	a := app.Default()
 	a.AppName, a.AppURL, a.BootstrapScript = "my_app", "http://127.0.0.1/other.tar", "run"
-	var e *scheduler.Error
-	if _, err := l.RegisterApp(t.Context(), a); !errors.As(err, &e) || e.Kind != scheduler.Conflict {
+	var e *core.Error
+	if _, err := l.RegisterApp(t.Context(), a); !errors.As(err, &e) || e.Kind != core.Conflict {
 		t.Fatalf("%v, want a conflict", err)
 	}
 	if !l.Health().Leading {

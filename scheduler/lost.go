@@ -3,6 +3,8 @@ package scheduler
 import (
 	"errors"
 
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
+
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
@@ -11,29 +13,29 @@ import (
 func isLost(err error) bool { return errors.Is(err, registry.ErrUnusable) }
 
 // notStored answers a change whose commit the registry did not take, and never will.
-func notStored(err error) *Error {
-	return errorf(Unavailable, "registry_lost", "the change was not made: %v", err)
+func notStored(err error) *core.Error {
+	return core.Errorf(core.Unavailable, "registry_lost", "the change was not made: %v", err)
 }
 
 // notMade answers who came too late for the term.
-func notMade() *Error {
-	return errorf(Unavailable, "term_over", "the term has ended; the change was not made: try again shortly")
+func notMade() *core.Error {
+	return core.Errorf(core.Unavailable, "term_over", "the term has ended; the change was not made: try again shortly")
 }
 
 // endedMeanwhile answers a request that waited as the term ended.
-func endedMeanwhile(term registry.Term) *Error {
+func endedMeanwhile(term registry.Term) *core.Error {
 	if err := term.Err(); isLost(err) {
-		return errorf(OutcomeUnknown, "registry_lost", "the request may have been done: %v", err)
+		return core.Errorf(core.OutcomeUnknown, "registry_lost", "the request may have been done: %v", err)
 	}
-	return errorf(OutcomeUnknown, "term_over", "the term ended; the request may have been done: repeat it with the same Idempotency-Key, or look first")
+	return core.Errorf(core.OutcomeUnknown, "term_over", "the term ended; the request may have been done: repeat it with the same Idempotency-Key, or look first")
 }
 
 // notLeading answers who asks where no term is.
-func (s *Scheduler) notLeading() *Error {
+func (s *Scheduler) notLeading() *core.Error {
 	if s.lost {
-		return errorf(Unavailable, "registry_lost", "no change is taken and nothing is launched: %s", s.why)
+		return core.Errorf(core.Unavailable, "registry_lost", "no change is taken and nothing is launched: %s", s.why)
 	}
-	return errorf(Unavailable, "not_leading", "no leader here: %s; try again shortly", s.why)
+	return core.Errorf(core.Unavailable, "not_leading", "no leader here: %s; try again shortly", s.why)
 }
 
 // ended keeps why a term has ended.

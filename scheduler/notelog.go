@@ -4,13 +4,15 @@ import (
 	"context"
 	"log/slog"
 	"time"
+
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
 )
 
 // noteLog writes notes into the log. Of the kinds that can come for every job at once, fires that were missed or dropped, it
 // writes one line a second, and how many more there were with the next: a week without a leader is 100,000 of them.
 type noteLog struct {
 	log    *slog.Logger
-	bursts map[NoteKind]*burst
+	bursts map[core.NoteKind]*burst
 }
 
 // burst is what came of one kind since its last line.
@@ -23,11 +25,11 @@ type burst struct {
 const linesEvery = time.Second
 
 func newNoteLog(log *slog.Logger) *noteLog {
-	return &noteLog{log: log, bursts: map[NoteKind]*burst{NoteFiresMissed: {}, NoteFireDropped: {}}}
+	return &noteLog{log: log, bursts: map[core.NoteKind]*burst{core.NoteFiresMissed: {}, core.NoteFireDropped: {}}}
 }
 
 // write takes the notes of one step; now is any clock. It is for one goroutine.
-func (l *noteLog) write(now time.Time, notes []Note) {
+func (l *noteLog) write(now time.Time, notes []core.Note) {
 	for _, n := range notes {
 		b := l.bursts[n.Kind]
 		if b == nil {
@@ -49,7 +51,7 @@ func (l *noteLog) write(now time.Time, notes []Note) {
 	}
 }
 
-func (l *noteLog) logMore(kind NoteKind, b *burst) {
+func (l *noteLog) logMore(kind core.NoteKind, b *burst) {
 	if b.more > 0 {
 		l.log.Info(string(kind)+", more of them", "count", b.more)
 		b.more = 0
@@ -57,7 +59,7 @@ func (l *noteLog) logMore(kind NoteKind, b *burst) {
 }
 
 // logNote writes a note as one log line.
-func logNote(log *slog.Logger, n Note) {
+func logNote(log *slog.Logger, n core.Note) {
 	attrs := make([]any, 0, 8)
 	for _, kv := range [][2]string{{"job", n.Job}, {"execution", n.Execution}, {"task", n.Task}, {"detail", n.Detail}} {
 		if kv[1] != "" {
@@ -70,9 +72,9 @@ func logNote(log *slog.Logger, n Note) {
 	}
 	level := slog.LevelInfo
 	switch n.Kind {
-	case NoteTaskLaunched, NoteTaskEnded:
+	case core.NoteTaskLaunched, core.NoteTaskEnded:
 		level = slog.LevelDebug // their executions are logged
-	case NoteSession:
+	case core.NoteSession:
 		level = slog.LevelDebug // the driver logs it with more detail
 	}
 	log.Log(context.Background(), level, string(n.Kind), attrs...)

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
 )
 
 func TestMissedAndDroppedFiresAreOneLineASecond(t *testing.T) {
@@ -15,11 +17,11 @@ func TestMissedAndDroppedFiresAreOneLineASecond(t *testing.T) {
 	l := newNoteLog(slog.New(slog.NewTextHandler(&out, nil)))
 	now := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
 	for step := range 30 { // three seconds
-		var notes []Note
+		var notes []core.Note
 		for i := range 100 {
-			notes = append(notes, Note{Kind: NoteFiresMissed, Job: fmt.Sprint("job", i)})
+			notes = append(notes, core.Note{Kind: core.NoteFiresMissed, Job: fmt.Sprint("job", i)})
 		}
-		notes = append(notes, Note{Kind: NoteExecutionMade, Job: "other"})
+		notes = append(notes, core.Note{Kind: core.NoteExecutionMade, Job: "other"})
 		l.write(now.Add(time.Duration(step)*100*time.Millisecond), notes)
 	}
 	l.write(now.Add(10*time.Second), nil)

@@ -3,6 +3,8 @@ package scheduler
 import (
 	"context"
 	"time"
+
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
 )
 
 // reconcileGap is how long after one another people may ask for reconciliation.
@@ -17,12 +19,12 @@ func (s *Scheduler) Reconcile(ctx context.Context, explicit bool) error {
 		return err
 	}
 	if !r.subscribed.Load() {
-		return errorf(Unavailable, "not_subscribed", "there is no subscription to the cluster; every subscription begins with reconciliation")
+		return core.Errorf(core.Unavailable, "not_subscribed", "there is no subscription to the cluster; every subscription begins with reconciliation")
 	}
 	if err := s.mayReconcile(); err != nil {
 		return err
 	}
-	_, err = s.ask(ctx, func(token uint64) Event { return ReconcileRequested{Token: token, Explicit: explicit} })
+	_, err = s.ask(ctx, func(token uint64) core.Event { return core.ReconcileRequested{Token: token, Explicit: explicit} })
 	return err
 }
 
@@ -31,7 +33,7 @@ func (s *Scheduler) mayReconcile() error {
 	defer s.reconcileMu.Unlock()
 	now := s.opt.Clock()
 	if wait := reconcileGap - now.Sub(s.reconciled); !s.reconciled.IsZero() && wait > 0 {
-		e := errorf(TooSoon, "too_soon", "reconciliation was asked for less than %s ago: ask again in %s", reconcileGap, wait.Round(time.Second/10))
+		e := core.Errorf(core.TooSoon, "too_soon", "reconciliation was asked for less than %s ago: ask again in %s", reconcileGap, wait.Round(time.Second/10))
 		e.RetryAfter = wait
 		return e
 	}
@@ -40,6 +42,6 @@ func (s *Scheduler) mayReconcile() error {
 }
 
 // Sandboxes lists where the executors of an app keep their files.
-func (s *Scheduler) Sandboxes(ctx context.Context, app string) ([]SandboxView, error) {
-	return read(ctx, s, func(c *Core) ([]SandboxView, error) { return c.Sandboxes(app) })
+func (s *Scheduler) Sandboxes(ctx context.Context, app string) ([]core.SandboxView, error) {
+	return read(ctx, s, func(c *core.Core) ([]core.SandboxView, error) { return c.Sandboxes(app) })
 }

@@ -14,6 +14,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
+
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
@@ -48,36 +50,36 @@ func TestShellScenarios(t *testing.T) {
 //	cut                                    the session is lost while nothing is committed
 //	depose                                 another process begins a term
 //	wait DURATION
-var shellCommands = map[string]func(*shell, *words){
-	"lead": func(s *shell, _ *words) { s.lead() },
-	"app": func(s *shell, w *words) {
+var shellCommands = map[string]func(*shell, *scenario.Words){
+	"lead": func(s *shell, _ *scenario.Words) { s.lead() },
+	"app": func(s *shell, w *scenario.Words) {
 		a := app.Default()
-		a.AppName, a.AppURL, a.BootstrapScript, a.CPUCount, a.MemoryMB = w.next(), "http://127.0.0.1/p.tar", "bin/start.sh", 0.5, 128
+		a.AppName, a.AppURL, a.BootstrapScript, a.CPUCount, a.MemoryMB = w.Next(), "http://127.0.0.1/p.tar", "bin/start.sh", 0.5, 128
 		s.ask(func(ctx context.Context) (string, error) {
 			_, err := s.scheduler.RegisterApp(ctx, a)
 			return "done", err
 		})
 	},
-	"job": func(s *shell, w *words) {
-		j := shellJob(w.next())
+	"job": func(s *shell, w *scenario.Words) {
+		j := shellJob(w.Next())
 		s.ask(func(ctx context.Context) (string, error) {
 			_, err := s.scheduler.RegisterJob(ctx, j)
 			return "done", err
 		})
 	},
-	"trigger": func(s *shell, w *words) {
-		job, key := w.next(), w.option("key", "")
+	"trigger": func(s *shell, w *scenario.Words) {
+		job, key := w.Next(), w.Option("key", "")
 		s.ask(func(ctx context.Context) (string, error) { return s.scheduler.Trigger(ctx, job, key) })
 	},
-	"disable": func(s *shell, w *words) {
-		job := w.next()
+	"disable": func(s *shell, w *scenario.Words) {
+		job := w.Next()
 		s.ask(func(ctx context.Context) (string, error) {
 			_, err := s.scheduler.SetJobDisabled(ctx, job, true)
 			return "done", err
 		})
 	},
-	"change": func(s *shell, w *words) {
-		job, parameter := w.next(), w.option("parameter", "")
+	"change": func(s *shell, w *scenario.Words) {
+		job, parameter := w.Next(), w.Option("parameter", "")
 		s.ask(func(ctx context.Context) (string, error) {
 			_, err := s.scheduler.UpdateJob(ctx, job, func(j jobs.Config) (jobs.Config, error) {
 				j.JobParameter = parameter
@@ -86,26 +88,26 @@ var shellCommands = map[string]func(*shell, *words){
 			return "done", err
 		})
 	},
-	"show": func(s *shell, w *words) {
-		j, err := s.scheduler.Job(context.Background(), w.next())
+	"show": func(s *shell, w *scenario.Words) {
+		j, err := s.scheduler.Job(context.Background(), w.Next())
 		s.say("parameter %q, %v", j.Config.JobParameter, err)
 	},
-	"offer": func(s *shell, w *words) {
+	"offer": func(s *shell, w *scenario.Words) {
 		s.offers++
-		s.session.events <- cluster.Offers{Offers: []cluster.Offer{{ID: fmt.Sprint("O", s.offers), AgentID: w.next(), Hostname: "h", AgentURL: "http://h:5051",
+		s.session.events <- cluster.Offers{Offers: []cluster.Offer{{ID: fmt.Sprint("O", s.offers), AgentID: w.Next(), Hostname: "h", AgentURL: "http://h:5051",
 			Resources: cluster.Resources{CPUMilli: 8000, MemMilli: 8_192_000}}}}
 	},
-	"update": func(s *shell, w *words) {
-		id := s.ids[w.next()]
+	"update": func(s *shell, w *scenario.Words) {
+		id := s.ids[w.Next()]
 		s.offers++
-		s.session.events <- cluster.Update{TaskID: id, AgentID: "S1", State: cluster.State(w.next()), Source: cluster.FromExecutor,
+		s.session.events <- cluster.Update{TaskID: id, AgentID: "S1", State: cluster.State(w.Next()), Source: cluster.FromExecutor,
 			UUID: fmt.Append(nil, "u", s.offers), Timestamp: time.Now()}
 	},
 	"edit":   (*shell).edit,
-	"commit": func(s *shell, w *words) { s.registry.next = strings.Join(w.list, " "); w.list = nil },
-	"cut":    func(s *shell, _ *words) { s.registry.lose("the session is gone") },
-	"depose": func(s *shell, _ *words) { s.registry.depose() },
-	"wait":   func(_ *shell, w *words) { time.Sleep(w.duration()) },
+	"commit": func(s *shell, w *scenario.Words) { s.registry.next = strings.Join(w.List, " "); w.List = nil },
+	"cut":    func(s *shell, _ *scenario.Words) { s.registry.lose("the session is gone") },
+	"depose": func(s *shell, _ *scenario.Words) { s.registry.depose() },
+	"wait":   func(_ *shell, w *scenario.Words) { time.Sleep(w.Duration()) },
 }
 
 func shellJob(name string) jobs.Config {
@@ -117,7 +119,7 @@ func shellJob(name string) jobs.Config {
 // shell is a stage for the real loop. All of it is in a synctest bubble: calls of
 // one command are heard in an order of their own, whatever goroutine makes them.
 type shell struct {
-	words     *scene // names for ids
+	words     *scenario.Names
 	scheduler *Scheduler
 	registry  *toldRegistry
 	session   *toldSession
@@ -131,9 +133,9 @@ type shell struct {
 }
 
 func newShell(t *testing.T) *shell {
-	s := &shell{words: &scene{names: map[string]string{}, ids: map[string]string{}, counts: map[string]int{}}, ids: map[string]string{}}
+	s := &shell{words: scenario.NewNames(), ids: map[string]string{}}
 	s.registry = &toldRegistry{s: s, entries: map[string]registry.Entry{}}
-	s.scheduler = New(Options{Registry: s.registry, Driver: toldDriver{s}, Core: DefaultCoreOptions(), Random: rand.NewPCG(1, 2), Logger: slog.New(slog.DiscardHandler)})
+	s.scheduler = New(Options{Registry: s.registry, Driver: toldDriver{s}, Core: core.DefaultOptions(), Random: rand.NewPCG(1, 2), Logger: slog.New(slog.DiscardHandler)})
 	var ctx context.Context
 	ctx, s.stop = context.WithCancel(t.Context())
 	s.registry.ctx = ctx
@@ -148,20 +150,20 @@ func (s *shell) end() {
 func (s *shell) say(format string, args ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.out.WriteString(s.words.inWords(fmt.Sprintf(format, args...)) + "\n")
+	s.out.WriteString(s.words.InWords(fmt.Sprintf(format, args...)) + "\n")
 }
 
 // inWords and called are those of its words, which the shell's goroutines share.
 func (s *shell) inWords(text string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.words.inWords(text)
+	return s.words.InWords(text)
 }
 
 func (s *shell) called(id, prefix string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.words.called(id, prefix)
+	return s.words.Called(id, prefix)
 }
 
 // Said returns and forgets what was said.
@@ -175,7 +177,7 @@ func (s *shell) Said() string {
 
 // Command does what a line of a scenario says, and gives it time to have its effects.
 func (s *shell) Command(line string) error {
-	name, w, err := split(line)
+	name, w, err := scenario.Split(line)
 	if err != nil {
 		return err
 	}
@@ -186,7 +188,7 @@ func (s *shell) Command(line string) error {
 	do(s, w)
 	time.Sleep(settles)
 	synctest.Wait()
-	return w.err
+	return w.Err
 }
 
 // settles is how long, in the bubble's time, a command has to have its effects.
@@ -206,7 +208,7 @@ func (s *shell) ask(request func(context.Context) (string, error)) {
 	s.running.Go(func() {
 		answer, err := request(s.registry.ctx)
 		time.Sleep(10 * time.Millisecond)
-		if refused := (*Error)(nil); errors.As(err, &refused) {
+		if refused := (*core.Error)(nil); errors.As(err, &refused) {
 			s.say("told the user (%d): %s", statusOf[refused.Kind], refused.Message)
 			return
 		}
@@ -215,17 +217,17 @@ func (s *shell) ask(request func(context.Context) (string, error)) {
 }
 
 // statusOf is what the API answers for a kind of error.
-var statusOf = map[Kind]int{NotFound: 404, Conflict: 409, Invalid: 400, Unavailable: 503, OutcomeUnknown: 503, TooSoon: 429}
+var statusOf = map[core.Kind]int{core.NotFound: 404, core.Conflict: 409, core.Invalid: 400, core.Unavailable: 503, core.OutcomeUnknown: 503, core.TooSoon: 429}
 
 // edit is somebody's zkCli.
-func (s *shell) edit(w *words) {
-	if what := w.next(); what != "job" {
-		w.err = fmt.Errorf("%q can't be edited", what)
+func (s *shell) edit(w *scenario.Words) {
+	if what := w.Next(); what != "job" {
+		w.Err = fmt.Errorf("%q can't be edited", what)
 		return
 	}
-	j := shellJob(w.next())
-	j.JobParameter = w.option("parameter", "")
+	j := shellJob(w.Next())
+	j.JobParameter = w.Option("parameter", "")
 	data, err := json.Marshal(j)
-	w.err = errors.Join(w.err, err)
-	s.registry.put(under(pathJobs, j.JobName), data)
+	w.Err = errors.Join(w.Err, err)
+	s.registry.put("/config/job/"+j.JobName, data)
 }

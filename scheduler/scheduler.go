@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
+
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
@@ -21,7 +23,7 @@ type Options struct {
 	Driver   cluster.Driver
 	// Framework is who subscribes; its ID is filled in from the registry (rule T7).
 	Framework cluster.Framework
-	Core      CoreOptions
+	Core      core.Options
 	// Advertise is the address that others find this process at.
 	Advertise string
 	// Clock is the wall clock; time.Now if nil.
@@ -122,57 +124,57 @@ func (s *Scheduler) Drain(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.inbox.put(Drain{})
+	r.inbox.put(core.Drain{})
 	select {
 	case <-r.drained:
 		return nil
 	case <-r.ended:
-		return errorf(Unavailable, "term_over", "the term ended while tasks were being ended")
+		return core.Errorf(core.Unavailable, "term_over", "the term ended while tasks were being ended")
 	case <-ctx.Done():
 		return fmt.Errorf("end all tasks and executors: some are left: %w", ctx.Err())
 	}
 }
 
 // Apps lists all apps, by name.
-func (s *Scheduler) Apps(ctx context.Context) ([]AppView, error) {
-	return read(ctx, s, func(c *Core) ([]AppView, error) { return c.Apps(), nil })
+func (s *Scheduler) Apps(ctx context.Context) ([]core.AppView, error) {
+	return read(ctx, s, func(c *core.Core) ([]core.AppView, error) { return c.Apps(), nil })
 }
 
 // App returns one app.
-func (s *Scheduler) App(ctx context.Context, name string) (AppView, error) {
-	return read(ctx, s, func(c *Core) (AppView, error) { return c.App(name) })
+func (s *Scheduler) App(ctx context.Context, name string) (core.AppView, error) {
+	return read(ctx, s, func(c *core.Core) (core.AppView, error) { return c.App(name) })
 }
 
 // RegisterApp adds an app. cfg must have been checked.
-func (s *Scheduler) RegisterApp(ctx context.Context, cfg app.Config) (AppView, error) {
-	return s.changeApp(ctx, "app registered", cfg.AppName, func(c *Core) (plan, error) { return c.planRegisterApp(cfg) })
+func (s *Scheduler) RegisterApp(ctx context.Context, cfg app.Config) (core.AppView, error) {
+	return s.changeApp(ctx, "app registered", cfg.AppName, func(c *core.Core) (core.Planned, error) { return c.PlanRegisterApp(cfg) })
 }
 
 // UpdateApp replaces an app's document by what change makes of it. change runs
 // between two steps: it must be quick and must not call the Scheduler.
-func (s *Scheduler) UpdateApp(ctx context.Context, name string, change func(app.Config) (app.Config, error)) (AppView, error) {
-	return s.changeApp(ctx, "app updated", name, func(c *Core) (plan, error) { return c.planUpdateApp(name, change) })
+func (s *Scheduler) UpdateApp(ctx context.Context, name string, change func(app.Config) (app.Config, error)) (core.AppView, error) {
+	return s.changeApp(ctx, "app updated", name, func(c *core.Core) (core.Planned, error) { return c.PlanUpdateApp(name, change) })
 }
 
 // SetAppDisabled disables or enables an app (rule F6).
-func (s *Scheduler) SetAppDisabled(ctx context.Context, name string, disabled bool) (AppView, error) {
-	return s.changeApp(ctx, "app "+ableText(disabled), name, func(c *Core) (plan, error) { return c.planDisableApp(name, disabled) })
+func (s *Scheduler) SetAppDisabled(ctx context.Context, name string, disabled bool) (core.AppView, error) {
+	return s.changeApp(ctx, "app "+ableText(disabled), name, func(c *core.Core) (core.Planned, error) { return c.PlanDisableApp(name, disabled) })
 }
 
 // DeleteApp deletes an app, and its jobs if withJobs is set. It returns the app as it was.
-func (s *Scheduler) DeleteApp(ctx context.Context, name string, withJobs bool) (AppView, error) {
-	var old AppView
-	return logged[AppView](s, "app deleted", "app", name)(committed(ctx, s, func(c *Core) (p plan, err error) {
+func (s *Scheduler) DeleteApp(ctx context.Context, name string, withJobs bool) (core.AppView, error) {
+	var old core.AppView
+	return logged[core.AppView](s, "app deleted", "app", name)(committed(ctx, s, func(c *core.Core) (p core.Planned, err error) {
 		// One whose document can't be used has no view, and can be deleted.
 		if old, err = c.App(name); err != nil {
-			old = AppView{Config: app.Config{AppName: name}}
+			old = core.AppView{Config: app.Config{AppName: name}}
 		}
-		return c.planDeleteApp(name, withJobs)
-	}, func(*Core) (AppView, error) { return old, nil }))
+		return c.PlanDeleteApp(name, withJobs)
+	}, func(*core.Core) (core.AppView, error) { return old, nil }))
 }
 
-func (s *Scheduler) changeApp(ctx context.Context, what, name string, make func(*Core) (plan, error)) (AppView, error) {
-	return logged[AppView](s, what, "app", name)(committed(ctx, s, make, func(c *Core) (AppView, error) { return c.App(name) }))
+func (s *Scheduler) changeApp(ctx context.Context, what, name string, make func(*core.Core) (core.Planned, error)) (core.AppView, error) {
+	return logged[core.AppView](s, what, "app", name)(committed(ctx, s, make, func(c *core.Core) (core.AppView, error) { return c.App(name) }))
 }
 
 func ableText(disabled bool) string {
@@ -193,44 +195,44 @@ func logged[V any](s *Scheduler, what, kind, name string) func(V, error) (V, err
 }
 
 // Jobs lists all jobs, by name.
-func (s *Scheduler) Jobs(ctx context.Context) ([]JobView, error) {
-	return read(ctx, s, func(c *Core) ([]JobView, error) { return c.Jobs(), nil })
+func (s *Scheduler) Jobs(ctx context.Context) ([]core.JobView, error) {
+	return read(ctx, s, func(c *core.Core) ([]core.JobView, error) { return c.Jobs(), nil })
 }
 
 // Job returns one job.
-func (s *Scheduler) Job(ctx context.Context, name string) (JobView, error) {
-	return read(ctx, s, func(c *Core) (JobView, error) { return c.Job(name) })
+func (s *Scheduler) Job(ctx context.Context, name string) (core.JobView, error) {
+	return read(ctx, s, func(c *core.Core) (core.JobView, error) { return c.Job(name) })
 }
 
 // RegisterJob adds a job. cfg must have been checked.
-func (s *Scheduler) RegisterJob(ctx context.Context, cfg jobs.Config) (JobView, error) {
-	return s.changeJob(ctx, "job registered", cfg.JobName, func(c *Core) (plan, error) { return c.planRegisterJob(cfg) })
+func (s *Scheduler) RegisterJob(ctx context.Context, cfg jobs.Config) (core.JobView, error) {
+	return s.changeJob(ctx, "job registered", cfg.JobName, func(c *core.Core) (core.Planned, error) { return c.PlanRegisterJob(cfg) })
 }
 
 // UpdateJob replaces a job's document by what change makes of it; see UpdateApp.
-func (s *Scheduler) UpdateJob(ctx context.Context, name string, change func(jobs.Config) (jobs.Config, error)) (JobView, error) {
-	return s.changeJob(ctx, "job updated", name, func(c *Core) (plan, error) { return c.planUpdateJob(name, change) })
+func (s *Scheduler) UpdateJob(ctx context.Context, name string, change func(jobs.Config) (jobs.Config, error)) (core.JobView, error) {
+	return s.changeJob(ctx, "job updated", name, func(c *core.Core) (core.Planned, error) { return c.PlanUpdateJob(name, change) })
 }
 
 // SetJobDisabled disables or enables a job (rule F6).
-func (s *Scheduler) SetJobDisabled(ctx context.Context, name string, disabled bool) (JobView, error) {
-	return s.changeJob(ctx, "job "+ableText(disabled), name, func(c *Core) (plan, error) { return c.planDisableJob(name, disabled) })
+func (s *Scheduler) SetJobDisabled(ctx context.Context, name string, disabled bool) (core.JobView, error) {
+	return s.changeJob(ctx, "job "+ableText(disabled), name, func(c *core.Core) (core.Planned, error) { return c.PlanDisableJob(name, disabled) })
 }
 
 // DeregisterJob removes a job and returns it as it was (rule K2).
-func (s *Scheduler) DeregisterJob(ctx context.Context, name string) (JobView, error) {
-	old := JobView{}
-	return logged[JobView](s, "job deregistered", "job", name)(committed(ctx, s, func(c *Core) (p plan, err error) {
+func (s *Scheduler) DeregisterJob(ctx context.Context, name string) (core.JobView, error) {
+	old := core.JobView{}
+	return logged[core.JobView](s, "job deregistered", "job", name)(committed(ctx, s, func(c *core.Core) (p core.Planned, err error) {
 		// One whose document can't be used has no view, and can be removed.
 		if old, err = c.Job(name); err != nil {
-			old = JobView{Config: jobs.Config{JobName: name}}
+			old = core.JobView{Config: jobs.Config{JobName: name}}
 		}
-		return c.planDeregisterJob(name)
-	}, func(*Core) (JobView, error) { return old, nil }))
+		return c.PlanDeregisterJob(name)
+	}, func(*core.Core) (core.JobView, error) { return old, nil }))
 }
 
-func (s *Scheduler) changeJob(ctx context.Context, what, name string, make func(*Core) (plan, error)) (JobView, error) {
-	return logged[JobView](s, what, "job", name)(committed(ctx, s, make, func(c *Core) (JobView, error) { return c.Job(name) }))
+func (s *Scheduler) changeJob(ctx context.Context, what, name string, make func(*core.Core) (core.Planned, error)) (core.JobView, error) {
+	return logged[core.JobView](s, what, "job", name)(committed(ctx, s, make, func(c *core.Core) (core.JobView, error) { return c.Job(name) }))
 }
 
 // Trigger asks for an execution now and returns its id once it is committed.
@@ -242,68 +244,68 @@ func (s *Scheduler) Trigger(ctx context.Context, job, idempotencyKey string) (st
 // TriggerWith is Trigger for an execution with settings of its own. They are checked as the job's are; what is wrong with
 // them is answered as Invalid.
 func (s *Scheduler) TriggerWith(ctx context.Context, job, idempotencyKey string, own jobs.Overrides) (string, error) {
-	reply, err := s.ask(ctx, func(token uint64) Event {
-		return TriggerRequested{Token: token, Job: job, Key: idempotencyKey, Overrides: own}
+	reply, err := s.ask(ctx, func(token uint64) core.Event {
+		return core.TriggerRequested{Token: token, Job: job, Key: idempotencyKey, Overrides: own}
 	})
 	return reply.ExecutionID, err
 }
 
 // ForgetTask removes an orphan because an operator says that it has ended (rule E5).
 func (s *Scheduler) ForgetTask(ctx context.Context, taskID string) error {
-	_, err := s.ask(ctx, func(token uint64) Event { return ForgetRequested{Token: token, TaskID: taskID} })
+	_, err := s.ask(ctx, func(token uint64) core.Event { return core.ForgetRequested{Token: token, TaskID: taskID} })
 	return err
 }
 
 // FaultyDocuments lists the documents in the registry that can't be used, by path.
-func (s *Scheduler) FaultyDocuments(ctx context.Context) ([]FaultyView, error) {
-	return read(ctx, s, func(c *Core) ([]FaultyView, error) { return c.FaultyDocuments(), nil })
+func (s *Scheduler) FaultyDocuments(ctx context.Context) ([]core.FaultyView, error) {
+	return read(ctx, s, func(c *core.Core) ([]core.FaultyView, error) { return c.FaultyDocuments(), nil })
 }
 
 // KillTask ends a task on the cluster; its job and the other shards of its execution go on.
 func (s *Scheduler) KillTask(ctx context.Context, taskID string) error {
-	_, err := s.ask(ctx, func(token uint64) Event { return KillRequested{Token: token, TaskID: taskID} })
+	_, err := s.ask(ctx, func(token uint64) core.Event { return core.KillRequested{Token: token, TaskID: taskID} })
 	return err
 }
 
 // KillExecution ends what runs of an execution and what waits of it; its job goes on.
 func (s *Scheduler) KillExecution(ctx context.Context, id string) error {
-	_, err := s.ask(ctx, func(token uint64) Event { return KillRequested{Token: token, ExecutionID: id} })
+	_, err := s.ask(ctx, func(token uint64) core.Event { return core.KillRequested{Token: token, ExecutionID: id} })
 	return err
 }
 
 // Explain says what a job is doing and why.
-func (s *Scheduler) Explain(ctx context.Context, job string) (Explanation, error) {
-	return read(ctx, s, func(c *Core) (Explanation, error) { return c.Explain(job) })
+func (s *Scheduler) Explain(ctx context.Context, job string) (core.Explanation, error) {
+	return read(ctx, s, func(c *core.Core) (core.Explanation, error) { return c.Explain(job) })
 }
 
 // Execution returns an execution that lives or is among the last that ended.
-func (s *Scheduler) Execution(ctx context.Context, id string) (ExecutionView, error) {
-	return read(ctx, s, func(c *Core) (ExecutionView, error) { return c.Execution(id) })
+func (s *Scheduler) Execution(ctx context.Context, id string) (core.ExecutionView, error) {
+	return read(ctx, s, func(c *core.Core) (core.ExecutionView, error) { return c.Execution(id) })
 }
 
 // Executions lists runs that live or are kept, the newest fire first.
-func (s *Scheduler) Executions(ctx context.Context, f ExecutionFilter) ([]ExecutionSummary, error) {
-	return read(ctx, s, func(c *Core) ([]ExecutionSummary, error) { return c.Executions(f) })
+func (s *Scheduler) Executions(ctx context.Context, f core.ExecutionFilter) ([]core.ExecutionSummary, error) {
+	return read(ctx, s, func(c *core.Core) ([]core.ExecutionSummary, error) { return c.Executions(f) })
 }
 
 // RunningTasks lists the tasks on the cluster.
-func (s *Scheduler) RunningTasks(ctx context.Context) ([]TaskView, error) {
-	return read(ctx, s, func(c *Core) ([]TaskView, error) { return c.RunningTasks(), nil })
+func (s *Scheduler) RunningTasks(ctx context.Context) ([]core.TaskView, error) {
+	return read(ctx, s, func(c *core.Core) ([]core.TaskView, error) { return c.RunningTasks(), nil })
 }
 
 // ReadyJobs lists the jobs with executions that wait.
-func (s *Scheduler) ReadyJobs(ctx context.Context) ([]ReadyView, error) {
-	return read(ctx, s, func(c *Core) ([]ReadyView, error) { return c.ReadyJobs(), nil })
+func (s *Scheduler) ReadyJobs(ctx context.Context) ([]core.ReadyView, error) {
+	return read(ctx, s, func(c *core.Core) ([]core.ReadyView, error) { return c.ReadyJobs(), nil })
 }
 
 // FailoverShards lists the shards that wait to be run again after a loss.
-func (s *Scheduler) FailoverShards(ctx context.Context) ([]FailoverView, error) {
-	return read(ctx, s, func(c *Core) ([]FailoverView, error) { return c.FailoverShards(), nil })
+func (s *Scheduler) FailoverShards(ctx context.Context) ([]core.FailoverView, error) {
+	return read(ctx, s, func(c *core.Core) ([]core.FailoverView, error) { return c.FailoverShards(), nil })
 }
 
 // LogPlace says where a task's output is.
-func (s *Scheduler) LogPlace(ctx context.Context, taskID string) (LogPlace, error) {
-	return read(ctx, s, func(c *Core) (LogPlace, error) { return c.LogPlace(taskID) })
+func (s *Scheduler) LogPlace(ctx context.Context, taskID string) (core.LogPlace, error) {
+	return read(ctx, s, func(c *core.Core) (core.LogPlace, error) { return c.LogPlace(taskID) })
 }
 
 // Leader is who leads, as far as this process knows; false when nobody is known
@@ -350,10 +352,10 @@ func (s *Scheduler) Health() Health {
 
 // Stats returns counters and gauges; zero while this process does not lead. It waits for no
 // commit: during one that takes long it gives what was measured last.
-func (s *Scheduler) Stats() Stats {
+func (s *Scheduler) Stats() core.Stats {
 	r, err := s.current()
 	if err != nil {
-		return Stats{}
+		return core.Stats{}
 	}
 	st := r.measure()
 	st.Term, st.Subscribed = r.term.Number(), r.subscribed.Load()

@@ -3,6 +3,7 @@ package scheduler
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/test/scenario"
 )
 
 // toldRegistry is a registry of one process that answers as it is told to.
@@ -98,7 +100,7 @@ func (t *toldTerm) List(_ context.Context, path string) ([]registry.Entry, error
 	t.r.mu.Lock()
 	defer t.r.mu.Unlock()
 	var all []registry.Entry
-	for _, p := range sortedKeys(t.r.entries) {
+	for _, p := range slices.Sorted(maps.Keys(t.r.entries)) {
 		if strings.HasPrefix(p, path+"/") {
 			all = append(all, t.r.entries[p])
 		}
@@ -134,7 +136,7 @@ func (t *toldTerm) Commit(_ context.Context, writes []registry.Write) error {
 			list[i] = r.s.inWords(w.Path)
 		}
 		slices.Sort(list)
-		what = someOf(list)
+		what = scenario.Shorten(list)
 	}
 	if t.number != r.number {
 		r.s.say("REGISTRY commit of term %d refused by the fence: %s", t.number, what)

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
+
 	"github.com/elasticjob-go/elasticjob/registry"
 	"github.com/elasticjob-go/elasticjob/scheduler"
 )
@@ -89,8 +91,8 @@ func TestASlowCommitKeepsNobodyWaiting(t *testing.T) {
 	if err := <-slow; err != nil {
 		t.Errorf("what was under way: %v", err)
 	}
-	var e *scheduler.Error
-	if err := <-waits; !errors.As(err, &e) || e.Kind != scheduler.Unavailable {
+	var e *core.Error
+	if err := <-waits; !errors.As(err, &e) || e.Kind != core.Unavailable {
 		t.Errorf("what waited: %v", err)
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
 )
 
 // told lets what is logged be heard on the stage.
@@ -37,7 +39,7 @@ func TestReadersLeaveASilentRegistry(t *testing.T) {
 		}
 		began := time.Now()
 		_, err := s.scheduler.Jobs(t.Context())
-		if refused := (*Error)(nil); !errors.As(err, &refused) || refused.Code != "registry_silent" || refused.Kind != Unavailable || time.Since(began) != readPatience {
+		if refused := (*core.Error)(nil); !errors.As(err, &refused) || refused.Code != "registry_silent" || refused.Kind != core.Unavailable || time.Since(began) != readPatience {
 			t.Errorf("after %s: %v", time.Since(began), err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)

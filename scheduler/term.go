@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
+
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
@@ -20,27 +22,28 @@ func (s *Scheduler) beginTerm(ctx context.Context) (*termRunner, error) {
 	}
 	s.taking.Store(term.Number())
 	s.opt.Point(pointTermBegun)
-	var stored Stored
-	for _, path := range []string{"/config", "/state", "/ha", pathCore} {
+	var stored core.Stored
+	for _, path := range core.Paths() {
 		entries, err := term.List(ctx, path)
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("load %s: %w", path, err), resign(term))
 		}
 		stored.Entries = append(stored.Entries, entries...)
 	}
-	core := NewCore(s.opt.Core)
+	c := core.New(s.opt.Core)
 	began := s.opt.Clock()
 	stored.Documents = readDocuments(&s.opt.Core, began, stored.Entries)
-	if err := core.Load(began, stored); err != nil {
+	if err := c.Load(began, stored); err != nil {
 		return nil, errors.Join(err, resign(term))
 	}
-	s.opt.Logger.Info("leading", "term", term.Number(), "apps", len(core.apps), "jobs", len(core.jobs), "executions", len(core.executions))
-	return newTermRunner(s, term, core, began), nil
+	found := c.Stats()
+	s.opt.Logger.Info("leading", "term", term.Number(), "apps", found.Apps, "jobs", found.Jobs, "executions", found.ExecutionsWaiting+found.ExecutionsRunning)
+	return newTermRunner(s, term, c, began), nil
 }
 
 // readDocuments reads the documents among the entries on all processors.
-func readDocuments(opt *CoreOptions, wall time.Time, entries []registry.Entry) []Document {
-	out := make([]Document, len(entries))
+func readDocuments(opt *core.Options, wall time.Time, entries []registry.Entry) []core.Document {
+	out := make([]core.Document, len(entries))
 	const few = 500
 	var wg sync.WaitGroup
 	size := max(len(entries)/runtime.GOMAXPROCS(0)+1, few)
@@ -48,7 +51,7 @@ func readDocuments(opt *CoreOptions, wall time.Time, entries []registry.Entry) [
 		to := min(from+size, len(entries))
 		wg.Go(func() {
 			for i := from; i < to; i++ {
-				out[i] = ReadDocument(opt, wall, entries[i])
+				out[i] = core.ReadDocument(opt, wall, entries[i])
 			}
 		})
 	}

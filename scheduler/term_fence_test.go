@@ -10,6 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
+
 	"github.com/elasticjob-go/elasticjob/registry"
 	"github.com/elasticjob-go/elasticjob/scheduler"
 )
@@ -189,11 +191,11 @@ func TestT2ARefusedChangeEndsNoTerm(t *testing.T) {
 		t.Fatal(err)
 	}
 	a.Config.AppName = "guarded"
-	var e *scheduler.Error
-	if _, err := l.RegisterApp(t.Context(), a.Config); !errors.As(err, &e) || e.Kind != scheduler.Unavailable || !strings.Contains(e.Message, "no permission") {
+	var e *core.Error
+	if _, err := l.RegisterApp(t.Context(), a.Config); !errors.As(err, &e) || e.Kind != core.Unavailable || !strings.Contains(e.Message, "no permission") {
 		t.Errorf("%v", err)
 	}
-	if v := l.runToEnd(t); v.State != scheduler.Finished {
+	if v := l.runToEnd(t); v.State != core.Finished {
 		t.Errorf("%+v", v)
 	}
 }

@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
+
 	"github.com/elasticjob-go/elasticjob/api"
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/cluster/local"
@@ -158,8 +160,8 @@ func (c *config) user() string {
 // localKillAnswer is rule K3's with --local: the agent is in this process, so nothing but the executor can be silent.
 const localKillAnswer = 5 * time.Second
 
-func coreOptions(c config, zone *time.Location, binary string) scheduler.CoreOptions {
-	o := scheduler.DefaultCoreOptions()
+func coreOptions(c config, zone *time.Location, binary string) core.Options {
+	o := core.DefaultOptions()
 	o.Zone, o.ExecutorBinary, o.ExecutorIdle, o.KillGrace = zone, binary, c.executorIdle, c.killGrace
 	o.ReconcileEvery, o.Role, o.JobMetrics = c.reconcile, c.role, c.jobMetrics
 	o.ExecutorShutdown = executor.ShutdownGrace(c.killGrace)
@@ -175,7 +177,7 @@ func coreOptions(c config, zone *time.Location, binary string) scheduler.CoreOpt
 		}
 	}
 	if c.zk != "" {
-		o.Documents = scheduler.YAMLDocuments // as ElasticJob-Cloud's, so that there is a way back
+		o.Documents = core.YAMLDocuments // as ElasticJob-Cloud's, so that there is a way back
 	}
 	o.ExecutorCommand = append(o.ExecutorCommand, c.executorArguments()...)
 	if c.spread {

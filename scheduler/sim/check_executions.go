@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/scheduler"
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
 )
 
 // execution is a header that was committed.
@@ -49,7 +49,7 @@ func (c *checker) execution(r record) {
 		if !terminal(s.State) {
 			open++
 		}
-		if s.State == scheduler.Waiting {
+		if s.State == core.Waiting {
 			waiting++
 		}
 	})
@@ -115,19 +115,19 @@ func (c *checker) shardsChanged(e *execRecord, was, now []shardRecord) {
 				c.liveSince[s.TaskID] = c.w.now
 			}
 		}
-		if s.State == scheduler.Failed && strings.Contains(s.Cause, notCompatible) {
+		if s.State == core.Failed && strings.Contains(s.Cause, notCompatible) {
 			c.w.fail("X1 an executor that the master knows otherwise fails no shard", "execution %s, item %d: %s", e.ID, s.Item, s.Cause)
 		}
-		if e.done[s.Item] && s.State != scheduler.Finished {
+		if e.done[s.Item] && s.State != core.Finished {
 			c.w.fail("nothing runs twice: what finished has finished", "execution %s, item %d: now %s", e.ID, s.Item, s.State)
 		}
-		if s.State == scheduler.Finished {
+		if s.State == core.Finished {
 			e.done[s.Item] = true
 		}
-		if i < len(was) && was[i].KillReason != "" && (s.TaskID != was[i].TaskID || !live(s.State) && s.State != scheduler.Killed && s.State != scheduler.Finished) {
+		if i < len(was) && was[i].KillReason != "" && (s.TaskID != was[i].TaskID || !live(s.State) && s.State != core.Killed && s.State != core.Finished) {
 			c.w.fail("K1 a shard that is to be killed is not run again", "execution %s, item %d: %s of task %s, now %s of task %s", e.ID, s.Item, was[i].State, was[i].TaskID, s.State, s.TaskID)
 		}
-		if i < len(was) && c.killed[e.ID] && (s.TaskID != was[i].TaskID || !terminal(was[i].State) && terminal(s.State) && s.State != scheduler.Killed && s.State != scheduler.Finished) {
+		if i < len(was) && c.killed[e.ID] && (s.TaskID != was[i].TaskID || !terminal(was[i].State) && terminal(s.State) && s.State != core.Killed && s.State != core.Finished) {
 			c.w.fail("K1 an execution that is to be killed is not run again", "execution %s, item %d: %s of task %s, now %s of task %s", e.ID, s.Item, was[i].State, was[i].TaskID, s.State, s.TaskID)
 		}
 		if i < len(was) && terminal(was[i].State) && was[i].State != s.State {

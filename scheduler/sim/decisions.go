@@ -6,9 +6,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
+
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
-	"github.com/elasticjob-go/elasticjob/scheduler"
 )
 
 // watch is what the checks know of one leader.
@@ -33,7 +34,7 @@ func (v *watch) reset() {
 }
 
 // decided looks at a decision before it is committed.
-func (c *checker) decided(l *leader, events []scheduler.Event, d *scheduler.Decision) {
+func (c *checker) decided(l *leader, events []core.Event, d *core.Decision) {
 	w, v := c.w, &l.watch
 	v.decidedAt = w.wall()
 	w.mixDecision(d)
@@ -47,22 +48,22 @@ func (c *checker) decided(l *leader, events []scheduler.Event, d *scheduler.Deci
 	v.acks = v.acks[:0]
 	for _, e := range events {
 		switch e := e.(type) {
-		case scheduler.SessionBegan:
+		case core.SessionBegan:
 			v.reset()
 			v.session = e.Session
-		case scheduler.SessionEnded:
+		case core.SessionEnded:
 			if e.Session == v.session {
 				clear(v.held)
 				v.session = -1
 			}
-		case scheduler.AcceptAnswered:
+		case core.AcceptAnswered:
 			for _, id := range v.accepts[e.Seq] {
 				delete(v.outstanding, id)
 			}
 			delete(v.accepts, e.Seq)
-		case scheduler.ForgetRequested:
+		case core.ForgetRequested:
 			delete(c.alive, e.TaskID) // an operator said that it is over
-		case scheduler.ClusterEvent:
+		case core.ClusterEvent:
 			if e.Session == v.session {
 				c.told(l, e.Event)
 			}
@@ -83,9 +84,9 @@ func (c *checker) decided(l *leader, events []scheduler.Event, d *scheduler.Deci
 	fires := 0
 	for _, n := range d.Notes {
 		switch n.Kind {
-		case scheduler.NoteExecutionMade:
+		case core.NoteExecutionMade:
 			fires++
-		case scheduler.NoteExecutionEnded:
+		case core.NoteExecutionEnded:
 			c.endNoted[n.Execution] = true // may be pushed out of the ring in the same step
 		}
 	}
@@ -93,8 +94,8 @@ func (c *checker) decided(l *leader, events []scheduler.Event, d *scheduler.Deci
 		w.count(ManyFiresAtOnce)
 	}
 	for _, u := range v.acks {
-		if !slices.ContainsFunc(d.Calls, func(call scheduler.Call) bool {
-			a, ok := call.(scheduler.CallAcknowledge)
+		if !slices.ContainsFunc(d.Calls, func(call core.Call) bool {
+			a, ok := call.(core.CallAcknowledge)
 			return ok && a.Ack.TaskID == u.TaskID && bytes.Equal(a.Ack.UUID, u.UUID)
 		}) {
 			w.fail("S3 every update with a uuid is acknowledged", "task %s, %s", u.TaskID, u.State)
@@ -146,10 +147,10 @@ func (c *checker) told(l *leader, e cluster.Event) {
 	}
 }
 
-func (c *checker) called(l *leader, call scheduler.Call) {
+func (c *checker) called(l *leader, call core.Call) {
 	w, v := c.w, &l.watch
 	switch call := call.(type) {
-	case scheduler.CallAccept:
+	case core.CallAccept:
 		a := call.Accept
 		if at := v.leaving[a.AgentID]; !at.IsZero() && at.Sub(w.wall()) < 30*time.Minute {
 			w.fail("nothing new is placed on an agent about to go", "ACCEPT %d on %s, which goes at %s", call.Seq, a.AgentID, at)
@@ -172,16 +173,16 @@ func (c *checker) called(l *leader, call scheduler.Call) {
 			v.outstanding[t.TaskID] = call.Seq
 			v.accepts[call.Seq] = append(v.accepts[call.Seq], t.TaskID)
 		}
-	case scheduler.CallDecline:
+	case core.CallDecline:
 		for _, id := range call.Offers {
 			if _, ok := v.held[id]; !ok {
 				w.fail("only offers that are held are used", "DECLINE of %s", id)
 			}
 			delete(v.held, id)
 		}
-	case scheduler.CallKill:
+	case core.CallKill:
 		c.named(l, "KILL", call.Kill.TaskID)
-	case scheduler.CallReconcile:
+	case core.CallReconcile:
 		for _, t := range call.Tasks {
 			c.named(l, "RECONCILE", t.TaskID)
 		}
@@ -218,8 +219,8 @@ func (c *checker) endIsCommitted(u cluster.Update) {
 }
 
 // leaves looks at a call as it leaves.
-func (c *checker) leaves(l *leader, call scheduler.Call) {
-	if a, ok := call.(scheduler.CallAccept); ok {
+func (c *checker) leaves(l *leader, call core.Call) {
+	if a, ok := call.(core.CallAccept); ok {
 		for _, t := range a.Accept.Tasks {
 			if old, ok := c.infos[t.Executor.ID]; ok && !sameExecutor(old, t.Executor) {
 				c.w.fail("X4 ExecutorInfo is kept byte for byte", "%+v, then %+v", old, t.Executor)
@@ -233,7 +234,7 @@ func (c *checker) leaves(l *leader, call scheduler.Call) {
 }
 
 // heldForNothing checks that a decision after which nothing waits, and nothing starts by itself for a while, holds no offer.
-func (c *checker) heldForNothing(l *leader, d *scheduler.Decision) {
+func (c *checker) heldForNothing(l *leader, d *core.Decision) {
 	w := c.w
 	if len(l.watch.held) == 0 || !c.nothingDue() || w.now-w.lastJump < time.Minute {
 		return

@@ -4,9 +4,10 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
+
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/registry"
-	"github.com/elasticjob-go/elasticjob/scheduler"
 )
 
 // edit changes the registry behind the leader's back, as people do with zkCli.
@@ -141,7 +142,7 @@ func (w *world) forgetSome(l *leader) bool {
 	}
 	l.token++
 	token := l.token
-	l.asks[token] = func(r scheduler.Reply) {
+	l.asks[token] = func(r core.Reply) {
 		switch {
 		case r.Err == nil && w.check.live[task] != "":
 			w.fail("E5 only what was given up is forgotten", "task %s is live", task)
@@ -152,7 +153,7 @@ func (w *world) forgetSome(l *leader) bool {
 	if given {
 		w.forgotten[task] = true
 	}
-	l.put(scheduler.ForgetRequested{Token: token, TaskID: task})
+	l.put(core.ForgetRequested{Token: token, TaskID: task})
 	return true
 }
 

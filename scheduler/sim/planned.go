@@ -4,8 +4,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
+
 	"github.com/elasticjob-go/elasticjob/app"
-	"github.com/elasticjob-go/elasticjob/scheduler"
 )
 
 // planFault has one of this world's planned faults happen, and plans the next.
@@ -95,7 +96,7 @@ func (w *world) happens(f Fault) bool {
 			return false
 		}
 		l.token++
-		l.put(scheduler.ReconcileRequested{Token: l.token, Explicit: w.rng.IntN(2) == 0})
+		l.put(core.ReconcileRequested{Token: l.token, Explicit: w.rng.IntN(2) == 0})
 	case OperatorForgets:
 		return leads && w.forgetSome(l)
 	case RoleChanged:

@@ -4,8 +4,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
+
 	"github.com/elasticjob-go/elasticjob/app"
-	"github.com/elasticjob-go/elasticjob/scheduler"
 )
 
 // quiesce ends the faults: from here on, all that can run has to end.
@@ -90,7 +91,7 @@ func (w *world) longestWait() time.Duration {
 // drain asks for the end of everything (rule O4).
 func (w *world) drain() {
 	if l := w.leading; l != nil && !l.dead {
-		l.put(scheduler.Drain{})
+		l.put(core.Drain{})
 	}
 }
 
@@ -103,7 +104,7 @@ func (w *world) forgetGhosts(l *leader) {
 		nobodyKnows := by != "" && by != w.master.id
 		if a == nil || a.lost || nobodyKnows && (a.tasks[g] == nil || !a.tasks[g].running()) {
 			w.count(Forgotten)
-			l.put(scheduler.ForgetRequested{TaskID: g})
+			l.put(core.ForgetRequested{TaskID: g})
 		}
 	}
 }

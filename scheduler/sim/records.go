@@ -6,10 +6,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
+
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/jobs/cron"
 	"github.com/elasticjob-go/elasticjob/registry"
-	"github.com/elasticjob-go/elasticjob/scheduler"
 )
 
 // Where the brain keeps what the checks read. They read what is committed, as
@@ -47,11 +48,11 @@ type record struct {
 }
 
 type shardRecord struct {
-	Item    int             `json:"i"`
-	State   scheduler.State `json:"s"`
-	TaskID  string          `json:"t"`
-	Attempt int             `json:"a"`
-	Cause   string          `json:"ca"`
+	Item    int        `json:"i"`
+	State   core.State `json:"s"`
+	TaskID  string     `json:"t"`
+	Attempt int        `json:"a"`
+	Cause   string     `json:"ca"`
 
 	Executor  string    `json:"x"`
 	KillSince time.Time `json:"ks"`
@@ -59,15 +60,15 @@ type shardRecord struct {
 	KillReason string `json:"kr"`
 }
 
-func terminal(s scheduler.State) bool {
+func terminal(s core.State) bool {
 	switch s {
-	case scheduler.Finished, scheduler.Failed, scheduler.Killed, scheduler.Lost, scheduler.TimedOut:
+	case core.Finished, core.Failed, core.Killed, core.Lost, core.TimedOut:
 		return true
 	}
 	return false
 }
 
-func live(s scheduler.State) bool { return s == scheduler.Launching || s == scheduler.Running }
+func live(s core.State) bool { return s == core.Launching || s == core.Running }
 
 // execRecord is an execution with what was seen of it.
 type execRecord struct {

@@ -3,8 +3,9 @@ package sim
 import (
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
+
 	"github.com/elasticjob-go/elasticjob/cluster"
-	"github.com/elasticjob-go/elasticjob/scheduler"
 )
 
 // session is one subscription as the shell sees it.
@@ -27,12 +28,12 @@ type lane struct {
 	busy  bool
 }
 
-func (l *leader) send(call scheduler.Call) {
+func (l *leader) send(call core.Call) {
 	w := l.w
 	if w.trace.on() {
 		w.trace.add("leader %d calls %s", l.no, showCall(call))
 	}
-	if c, ok := call.(scheduler.CallSubscribe); ok {
+	if c, ok := call.(core.CallSubscribe); ok {
 		l.subscribe(c)
 		return
 	}
@@ -41,21 +42,21 @@ func (l *leader) send(call scheduler.Call) {
 		return
 	}
 	switch c := call.(type) {
-	case scheduler.CallAccept:
+	case core.CallAccept:
 		s.accept(c)
-	case scheduler.CallDecline:
+	case core.CallDecline:
 		s.enqueue(&s.flow, func(m *master) { m.decline(c.Offers, c.Refuse) })
-	case scheduler.CallRevive:
+	case core.CallRevive:
 		s.enqueue(&s.flow, func(m *master) { m.revive() })
-	case scheduler.CallSuppress:
+	case core.CallSuppress:
 		s.enqueue(&s.flow, func(m *master) { m.suppressed = true })
-	case scheduler.CallKill:
+	case core.CallKill:
 		s.enqueue(&s.command, func(m *master) { m.kill(c.Kill) })
-	case scheduler.CallShutdown:
+	case core.CallShutdown:
 		s.enqueue(&s.command, func(m *master) { m.shutdown(c.ExecutorID, c.AgentID) })
-	case scheduler.CallReconcile:
+	case core.CallReconcile:
 		s.enqueue(&s.command, func(m *master) { m.reconcile(c.Tasks) })
-	case scheduler.CallAcknowledge:
+	case core.CallAcknowledge:
 		s.nextAck = (s.nextAck + 1) % len(s.acks)
 		s.enqueue(&s.acks[s.nextAck], func(m *master) { m.acknowledge(c.Ack) })
 	}
@@ -115,7 +116,7 @@ func (s *session) transmit(act func(*master), lost Fault, late time.Duration, an
 }
 
 // accept sends an ACCEPT when the one before for the same agent was answered (rule L3).
-func (s *session) accept(c scheduler.CallAccept) {
+func (s *session) accept(c core.CallAccept) {
 	q := s.accepts[c.Accept.AgentID]
 	if q == nil {
 		q = &lane{}
@@ -124,7 +125,7 @@ func (s *session) accept(c scheduler.CallAccept) {
 	s.enqueueCall(q, func(answered func()) { s.transmitAccept(c, answered) })
 }
 
-func (s *session) transmitAccept(c scheduler.CallAccept, answered func()) {
+func (s *session) transmitAccept(c core.CallAccept, answered func()) {
 	w := s.l.w
 	var late time.Duration
 	if w.dice(AcceptLate) {
@@ -132,7 +133,7 @@ func (s *session) transmitAccept(c scheduler.CallAccept, answered func()) {
 	}
 	answer := func() {
 		if !s.over {
-			s.l.put(scheduler.AcceptAnswered{Session: s.number, Seq: c.Seq, OK: true})
+			s.l.put(core.AcceptAnswered{Session: s.number, Seq: c.Seq, OK: true})
 			answered()
 		}
 	}
@@ -150,12 +151,12 @@ func (s *session) transmitAccept(c scheduler.CallAccept, answered func()) {
 }
 
 // subscribe opens a session.
-func (l *leader) subscribe(c scheduler.CallSubscribe) {
+func (l *leader) subscribe(c core.CallSubscribe) {
 	w := l.w
 	s := &session{l: l, number: c.Session, accepts: map[string]*lane{}, arrived: map[string]int64{}}
 	s.stream = &stream{w: w, sess: s}
 	failed := func(why string, removed bool) {
-		l.put(scheduler.SessionEnded{Session: c.Session, Reason: why, Removed: removed})
+		l.put(core.SessionEnded{Session: c.Session, Reason: why, Removed: removed})
 	}
 	if w.dice(SubscribeFails) {
 		l.soon(w.between(time.Millisecond, 10*time.Second), func() { failed("no connection", false) })
@@ -188,11 +189,11 @@ func (s *session) deliver(e cluster.Event) {
 	}
 	switch e := e.(type) {
 	case cluster.Subscribed:
-		s.l.put(scheduler.SessionBegan{Session: s.number, MasterID: e.MasterID})
+		s.l.put(core.SessionBegan{Session: s.number, MasterID: e.MasterID})
 	case cluster.FrameworkError:
 		s.end(e.Message, e.Removed)
 	default:
-		s.l.put(scheduler.ClusterEvent{Session: s.number, Event: e})
+		s.l.put(core.ClusterEvent{Session: s.number, Event: e})
 	}
 }
 
@@ -210,11 +211,11 @@ func (s *session) end(why string, removed bool) {
 		l.w.trace.add("leader %d: session %d ends: %s", l.no, s.number, why)
 	}
 	s.stream.cutOff()
-	l.put(scheduler.SessionEnded{Session: s.number, Reason: why, Removed: removed})
+	l.put(core.SessionEnded{Session: s.number, Reason: why, Removed: removed})
 	if w := l.w; w.cfg.Seed%2 == 0 { // ZooKeeper says who leads, and is looked at
 		w.after(time.Second, func() {
 			if !l.dead {
-				l.put(scheduler.MasterChanged{Session: s.number})
+				l.put(core.MasterChanged{Session: s.number})
 			}
 		})
 	}

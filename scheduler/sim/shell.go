@@ -5,8 +5,9 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
+
 	"github.com/elasticjob-go/elasticjob/registry"
-	"github.com/elasticjob-go/elasticjob/scheduler"
 )
 
 // leader is a process in its term: what scheduler/loop.go is, with crashes.
@@ -15,10 +16,10 @@ type leader struct {
 	no   int
 	term int64
 	role string
-	core *scheduler.Core
+	core *core.Core
 	rnd  rand.Source
 
-	inbox      []scheduler.Event
+	inbox      []core.Event
 	requests   []*request
 	busy       bool // a step or its commit and effects are under way
 	planned    bool // a turn is planned
@@ -32,7 +33,7 @@ type leader struct {
 	lastPause  time.Duration
 	session    *session
 	token      uint64
-	asks       map[uint64]func(scheduler.Reply)
+	asks       map[uint64]func(core.Reply)
 	watch      watch
 	drained    bool
 	seen       int64    // the index of the last write that this process knows of
@@ -43,7 +44,7 @@ type leader struct {
 // request is a change of configuration.
 type request struct {
 	name string
-	plan func(*scheduler.Core) (scheduler.Planned, error)
+	plan func(*core.Core) (core.Planned, error)
 	done func(error)
 }
 
@@ -63,18 +64,18 @@ func (w *world) campaign(delay time.Duration) {
 		}
 		w.store.term++
 		l := &leader{w: w, no: len(w.leaders) + 1, term: w.store.term, role: w.opt.Role, began: w.now, lastPause: -time.Hour,
-			rnd: rand.NewPCG(w.cfg.Seed, uint64(len(w.leaders))+77), asks: map[uint64]func(scheduler.Reply){}}
+			rnd: rand.NewPCG(w.cfg.Seed, uint64(len(w.leaders))+77), asks: map[uint64]func(core.Reply){}}
 		l.watch.reset()
 		w.leaders = append(w.leaders, l)
 		w.leading = l
-		l.core = scheduler.NewCore(w.opt)
+		l.core = core.New(w.opt)
 		if w.trace.on() {
 			w.trace.add("leader %d begins term %d", l.no, l.term)
 		}
 		l.seen = has
 		w.check.documentsLoaded()
 		l.loadedAt, l.loadedWall = w.now, w.wall()
-		if err := l.core.Load(w.wall(), scheduler.Stored{Entries: w.store.listAs(has, "/config", "/state", "/ha", "/brain")}); err != nil {
+		if err := l.core.Load(w.wall(), core.Stored{Entries: w.store.listAs(has, "/config", "/state", "/ha", "/brain")}); err != nil {
 			w.fail("what a leader left can be loaded", "%v", err)
 			return
 		}
@@ -83,8 +84,8 @@ func (w *world) campaign(delay time.Duration) {
 }
 
 // clocks are what the process reads from its clocks.
-func (l *leader) clocks() scheduler.Now {
-	return scheduler.Now{Wall: l.w.wall(), Elapsed: l.w.now - l.loadedAt}
+func (l *leader) clocks() core.Now {
+	return core.Now{Wall: l.w.wall(), Elapsed: l.w.now - l.loadedAt}
 }
 
 // termTime is the time that its core reckons in.
@@ -116,7 +117,7 @@ func (l *leader) poke() {
 // waits reports whether there is something for the next turn.
 func (l *leader) waits() bool { return len(l.inbox)+len(l.requests)+len(l.changed) > 0 }
 
-func (l *leader) put(e scheduler.Event) {
+func (l *leader) put(e core.Event) {
 	l.inbox = append(l.inbox, e)
 	l.poke()
 }
@@ -171,7 +172,7 @@ func (l *leader) apply(requests []*request) {
 
 // reload reads a document that somebody else has changed, on this process's
 // session: its server may lag, but not behind what the session has seen.
-func (l *leader) reload(path string) []scheduler.Event {
+func (l *leader) reload(path string) []core.Event {
 	w := l.w
 	index := max(l.seen, w.store.had(w.between(0, mostLag)))
 	if w.cfg.Bug == ReloadsAnywhere {
@@ -196,7 +197,7 @@ func (l *leader) noticed(path string, index int64) {
 }
 
 // step lets the core decide, commits, and then lets the effects out.
-func (l *leader) step(events []scheduler.Event, then func()) {
+func (l *leader) step(events []core.Event, then func()) {
 	w := l.w
 	l.busy = true
 	w.steps++
@@ -241,7 +242,7 @@ func (l *leader) step(events []scheduler.Event, then func()) {
 }
 
 // effects lets calls, then replies, out one by one.
-func (l *leader) effects(d *scheduler.Decision, from int, then func()) {
+func (l *leader) effects(d *core.Decision, from int, then func()) {
 	for i := from; i < len(d.Calls)+len(d.Replies); i++ {
 		if l.w.dice(CrashBetweenEffects) || l.w.dice(before(d, i)) {
 			l.crash("between effects")
@@ -263,40 +264,40 @@ func (l *leader) effects(d *scheduler.Decision, from int, then func()) {
 }
 
 // before is the crash that may come just before an effect leaves.
-func before(d *scheduler.Decision, i int) Fault {
+func before(d *core.Decision, i int) Fault {
 	if i >= len(d.Calls) {
 		return CrashBeforeReply
 	}
 	switch d.Calls[i].(type) {
-	case scheduler.CallAccept:
+	case core.CallAccept:
 		return CrashBeforeAccept
-	case scheduler.CallAcknowledge:
+	case core.CallAcknowledge:
 		return CrashBeforeAck
-	case scheduler.CallKill:
+	case core.CallKill:
 		return CrashBeforeKill
-	case scheduler.CallSubscribe:
+	case core.CallSubscribe:
 		return CrashBeforeSubscribe
 	}
 	return NumFaults
 }
 
 // behind is the crash that may come just after an effect has left.
-func behind(d *scheduler.Decision, i int) Fault {
+func behind(d *core.Decision, i int) Fault {
 	if i >= len(d.Calls) {
 		return NumFaults
 	}
 	switch d.Calls[i].(type) {
-	case scheduler.CallAccept:
+	case core.CallAccept:
 		return CrashAfterAccept
-	case scheduler.CallAcknowledge:
+	case core.CallAcknowledge:
 		return CrashAfterAck
-	case scheduler.CallKill:
+	case core.CallKill:
 		return CrashAfterKill
 	}
 	return NumFaults
 }
 
-func (l *leader) effect(d *scheduler.Decision, i int) {
+func (l *leader) effect(d *core.Decision, i int) {
 	if i < len(d.Calls) {
 		l.w.check.leaves(l, d.Calls[i])
 		l.send(d.Calls[i])

@@ -5,23 +5,24 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
+
 	"github.com/elasticjob-go/elasticjob/cluster"
-	"github.com/elasticjob-go/elasticjob/scheduler"
 )
 
-func showCall(c scheduler.Call) string {
+func showCall(c core.Call) string {
 	switch c := c.(type) {
-	case scheduler.CallAccept:
+	case core.CallAccept:
 		var tasks []string
 		for _, t := range c.Accept.Tasks {
 			tasks = append(tasks, t.TaskID+" on "+t.Executor.ID)
 		}
 		return fmt.Sprintf("ACCEPT %d on %s, %v: %s", c.Seq, c.Accept.AgentID, c.Accept.OfferIDs, strings.Join(tasks, ", "))
-	case scheduler.CallKill:
+	case core.CallKill:
 		return "KILL " + c.Kill.TaskID
-	case scheduler.CallAcknowledge:
+	case core.CallAcknowledge:
 		return fmt.Sprintf("ACKNOWLEDGE %s of %s", c.Ack.UUID, c.Ack.TaskID)
-	case scheduler.CallReconcile:
+	case core.CallReconcile:
 		if len(c.Tasks) == 0 {
 			return "RECONCILE everything"
 		}
@@ -48,15 +49,15 @@ func showEvent(e cluster.Event) string {
 	return fmt.Sprintf("%T %+v", e, e)[len("cluster."):]
 }
 
-func showEvents(events []scheduler.Event) string {
+func showEvents(events []core.Event) string {
 	var all []string
 	for _, e := range events {
 		switch e := e.(type) {
-		case scheduler.ClusterEvent:
+		case core.ClusterEvent:
 			all = append(all, showEvent(e.Event))
-		case scheduler.AppChanged:
+		case core.AppChanged:
 			all = append(all, fmt.Sprintf("AppChanged %s version %d disabled %v: %s", e.Name, e.Version, e.Disabled, showDocument(e.Config)))
-		case scheduler.JobChanged:
+		case core.JobChanged:
 			all = append(all, fmt.Sprintf("JobChanged %s version %d disabled %v: %s", e.Name, e.Version, e.Disabled, showDocument(e.Config)))
 		default:
 			all = append(all, fmt.Sprintf("%T %+v", e, e)[len("scheduler."):])

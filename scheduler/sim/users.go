@@ -4,9 +4,10 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
+
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/jobs"
-	"github.com/elasticjob-go/elasticjob/scheduler"
 )
 
 // users are those who register, change and trigger, and what their jobs are like.
@@ -76,17 +77,17 @@ func (u *users) wish() {
 		u.disableJob(name, true)
 		w.after(w.between(0, 30*time.Second), func() { u.disableJob(name, false) })
 	case n < 82:
-		u.ask("deregister "+name, func(c *scheduler.Core) (scheduler.Planned, error) { return c.PlanDeregisterJob(name) })
+		u.ask("deregister "+name, func(c *core.Core) (core.Planned, error) { return c.PlanDeregisterJob(name) })
 		w.after(w.between(0, 20*time.Second), func() { u.registerJob(name) })
 	case n < 88:
-		u.ask("update app "+appName, func(c *scheduler.Core) (scheduler.Planned, error) {
+		u.ask("update app "+appName, func(c *core.Core) (core.Planned, error) {
 			return c.PlanUpdateApp(appName, func(app.Config) (app.Config, error) { return u.app(appName), nil })
 		})
 	case n < 91:
 		u.disableApp(appName, true)
 		w.after(w.between(0, 30*time.Second), func() { u.disableApp(appName, false) })
 	case n < 93:
-		u.ask("delete app "+appName, func(c *scheduler.Core) (scheduler.Planned, error) {
+		u.ask("delete app "+appName, func(c *core.Core) (core.Planned, error) {
 			return c.PlanDeleteApp(appName, w.rng.IntN(2) == 0)
 		})
 		w.after(w.between(0, 20*time.Second), func() { u.registerApp(appName) })
@@ -111,10 +112,10 @@ func (u *users) kill() {
 	w.count(KillRequested)
 	id := w.check.live[task]
 	l.token++
-	ask := scheduler.KillRequested{Token: l.token, TaskID: task}
+	ask := core.KillRequested{Token: l.token, TaskID: task}
 	if w.rng.IntN(2) == 0 {
-		ask = scheduler.KillRequested{Token: l.token, ExecutionID: id}
-		l.asks[l.token] = func(r scheduler.Reply) {
+		ask = core.KillRequested{Token: l.token, ExecutionID: id}
+		l.asks[l.token] = func(r core.Reply) {
 			if r.Err == nil && w.check.execs[id] != nil {
 				w.check.killed[id] = true
 			}
@@ -131,7 +132,7 @@ func (u *users) kill() {
 }
 
 func (u *users) updateJob(name string) {
-	u.ask("update job "+name, func(c *scheduler.Core) (scheduler.Planned, error) {
+	u.ask("update job "+name, func(c *core.Core) (core.Planned, error) {
 		return c.PlanUpdateJob(name, func(old jobs.Config) (jobs.Config, error) {
 			cfg := u.job(name)
 			if u.w.rng.IntN(2) == 0 {
@@ -143,7 +144,7 @@ func (u *users) updateJob(name string) {
 }
 
 // ask hands a request to the leader; without one it is refused.
-func (u *users) ask(name string, plan func(*scheduler.Core) (scheduler.Planned, error)) {
+func (u *users) ask(name string, plan func(*core.Core) (core.Planned, error)) {
 	l := u.w.leading
 	if l == nil || l.dead {
 		return
@@ -161,7 +162,7 @@ func (u *users) ask(name string, plan func(*scheduler.Core) (scheduler.Planned, 
 
 func (u *users) registerApp(name string) {
 	cfg := u.app(name)
-	u.ask("register app "+name, func(c *scheduler.Core) (scheduler.Planned, error) { return c.PlanRegisterApp(cfg) })
+	u.ask("register app "+name, func(c *core.Core) (core.Planned, error) { return c.PlanRegisterApp(cfg) })
 }
 
 func (u *users) app(name string) app.Config {
@@ -176,7 +177,7 @@ func (u *users) app(name string) app.Config {
 
 func (u *users) registerJob(name string) {
 	cfg := u.job(name)
-	u.ask("register job "+name, func(c *scheduler.Core) (scheduler.Planned, error) { return c.PlanRegisterJob(cfg) })
+	u.ask("register job "+name, func(c *core.Core) (core.Planned, error) { return c.PlanRegisterJob(cfg) })
 }
 
 var crons = []string{"* * * * * ?", "*/5 * * * * ?", "*/5 * * * * ?", "0/10 * * * * ?", "0/10 * * * * ?", "0/30 * * * * ?", "0 * * * * ?", "0 * * * * ?", "0 */5 * * * ?", "0 0 12 * * ?", "", ""}
@@ -222,19 +223,19 @@ func (u *users) job(name string) jobs.Config {
 const neverCPUs = 1000
 
 func (u *users) disableJob(name string, disabled bool) {
-	u.ask(fmt.Sprintf("disable %s: %v", name, disabled), func(c *scheduler.Core) (scheduler.Planned, error) { return c.PlanDisableJob(name, disabled) })
+	u.ask(fmt.Sprintf("disable %s: %v", name, disabled), func(c *core.Core) (core.Planned, error) { return c.PlanDisableJob(name, disabled) })
 }
 
 func (u *users) disableApp(name string, disabled bool) {
-	u.ask(fmt.Sprintf("disable app %s: %v", name, disabled), func(c *scheduler.Core) (scheduler.Planned, error) { return c.PlanDisableApp(name, disabled) })
+	u.ask(fmt.Sprintf("disable app %s: %v", name, disabled), func(c *core.Core) (core.Planned, error) { return c.PlanDisableApp(name, disabled) })
 }
 
 // trigger asks once.
 func (u *users) trigger(job, key string) {
-	u.triggerWith(job, key, func(scheduler.Reply) {})
+	u.triggerWith(job, key, func(core.Reply) {})
 }
 
-func (u *users) triggerWith(job, key string, done func(scheduler.Reply)) {
+func (u *users) triggerWith(job, key string, done func(core.Reply)) {
 	l := u.w.leading
 	if l == nil || l.dead {
 		return
@@ -244,19 +245,19 @@ func (u *users) triggerWith(job, key string, done func(scheduler.Reply)) {
 	if u.w.trace.on() {
 		u.w.trace.add("a user triggers %s, key %q", job, key)
 	}
-	l.asks[token] = func(r scheduler.Reply) {
+	l.asks[token] = func(r core.Reply) {
 		if r.Err == nil {
 			u.w.check.promised(r.ExecutionID)
 		}
 		done(r)
 	}
-	l.put(scheduler.TriggerRequested{Token: token, Job: job, Key: key})
+	l.put(core.TriggerRequested{Token: token, Job: job, Key: key})
 }
 
 // triggerSurely asks again with the same key until it is answered.
 func (u *users) triggerSurely(job, key string, tries int) {
 	answered := false
-	u.triggerWith(job, key, func(r scheduler.Reply) {
+	u.triggerWith(job, key, func(r core.Reply) {
 		answered = true
 		if r.Err != nil {
 			return
@@ -281,7 +282,7 @@ func (u *users) stop() {
 	}
 	for _, name := range u.jobs {
 		u.disableJob(name, false)
-		u.ask("no cron for "+name, func(c *scheduler.Core) (scheduler.Planned, error) {
+		u.ask("no cron for "+name, func(c *core.Core) (core.Planned, error) {
 			return c.PlanUpdateJob(name, func(old jobs.Config) (jobs.Config, error) {
 				old.Cron = ""
 				return old, nil

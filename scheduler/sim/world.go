@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/scheduler"
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
 )
 
 // Config says which world to play.
@@ -109,7 +109,7 @@ type world struct {
 	queue eventQueue
 	seq   uint64
 
-	opt       scheduler.CoreOptions
+	opt       core.Options
 	store     *store
 	master    *master
 	masters   int
@@ -149,7 +149,7 @@ func newWorld(cfg Config, t *tracer) *world {
 	t.now = func() time.Duration { return w.now }
 	w.store = newStore(func() time.Duration { return w.now })
 	w.check = newChecker(w)
-	w.opt = scheduler.DefaultCoreOptions()
+	w.opt = core.DefaultOptions()
 	w.opt.ExecutorBinary = "http://leader/artifacts/executor"
 	if w.rng.IntN(3) == 0 {
 		w.opt.FiresPerStep = 1 + w.rng.IntN(5)
@@ -248,7 +248,7 @@ func mix[T string | []byte](w *world, text T) {
 }
 
 // mixDecision takes all that a step decided into the world's fingerprint, byte for byte.
-func (w *world) mixDecision(d *scheduler.Decision) {
+func (w *world) mixDecision(d *core.Decision) {
 	for i := range d.Writes {
 		w.mix(d.Writes[i].Path)
 		mix(w, d.Writes[i].Value)

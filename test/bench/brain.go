@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
+
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/registry/embedded"
@@ -33,7 +35,7 @@ func brain(ctx context.Context, _ string, d time.Duration, r *results) (err erro
 		return err
 	}
 	pretend := &pretended{agents: 10_000}
-	s := scheduler.New(scheduler.Options{Registry: reg, Driver: pretend, Core: scheduler.DefaultCoreOptions(), Advertise: "bench"})
+	s := scheduler.New(scheduler.Options{Registry: reg, Driver: pretend, Core: core.DefaultOptions(), Advertise: "bench"})
 	working, stop := context.WithCancel(ctx)
 	led := make(chan error, 1)
 	begin := time.Now()
@@ -65,8 +67,8 @@ func launches(ctx context.Context, s *scheduler.Scheduler, d time.Duration, r *r
 	begin := time.Now()
 	for i := 0; time.Since(begin) < d; i = (i + 1) % running {
 		_, err := s.Trigger(ctx, fmt.Sprintf("load_%d", i), "")
-		var full *scheduler.Error
-		if err != nil && !(errors.As(err, &full) && full.Kind == scheduler.Conflict) {
+		var full *core.Error
+		if err != nil && !(errors.As(err, &full) && full.Kind == core.Conflict) {
 			return err
 		}
 	}

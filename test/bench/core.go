@@ -6,15 +6,16 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
+
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/offers"
 	"github.com/elasticjob-go/elasticjob/registry"
-	"github.com/elasticjob-go/elasticjob/scheduler"
 )
 
 // core measures decisions alone, which need no disk and no process: what a fire costs
 // with few and with many jobs, and the matching of demands with agents.
-func core(ctx context.Context, _ string, _ time.Duration, r *results) error {
+func coreSteps(ctx context.Context, _ string, _ time.Duration, r *results) error {
 	if err := fires(ctx, r); err != nil {
 		return err
 	}
@@ -53,22 +54,22 @@ var benchBegan = time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
 
 // firing is a core with one job that fires each second.
 type firing struct {
-	core *scheduler.Core
+	core *core.Core
 	rnd  rand.Source
 	now  time.Time
 }
 
 func newFiring(n int) (*firing, error) {
-	var stored scheduler.Stored
+	var stored core.Stored
 	for _, w := range append(documents(n), jobDocument("my_job", "* * * * * ?")) {
 		stored.Entries = append(stored.Entries, registry.Entry{Path: w.Path, Value: w.Value})
 	}
-	f := &firing{scheduler.NewCore(scheduler.DefaultCoreOptions()), rand.NewPCG(1, 2), benchBegan}
+	f := &firing{core.New(core.DefaultOptions()), rand.NewPCG(1, 2), benchBegan}
 	if err := f.core.Load(f.now, stored); err != nil {
 		return nil, err
 	}
-	f.core.Step(scheduler.Now{Wall: f.now, Elapsed: f.now.Sub(benchBegan)}, f.rnd, nil)
-	f.core.Step(scheduler.Now{Wall: f.now, Elapsed: f.now.Sub(benchBegan)}, f.rnd, []scheduler.Event{scheduler.SessionBegan{Session: 1, MasterID: "m"}})
+	f.core.Step(core.Now{Wall: f.now, Elapsed: f.now.Sub(benchBegan)}, f.rnd, nil)
+	f.core.Step(core.Now{Wall: f.now, Elapsed: f.now.Sub(benchBegan)}, f.rnd, []core.Event{core.SessionBegan{Session: 1, MasterID: "m"}})
 	return f, nil
 }
 
@@ -77,7 +78,7 @@ func (f *firing) run(steps int) float64 {
 	begin := time.Now()
 	for range steps {
 		f.now = f.now.Add(time.Second)
-		f.core.Step(scheduler.Now{Wall: f.now, Elapsed: f.now.Sub(benchBegan)}, f.rnd, nil)
+		f.core.Step(core.Now{Wall: f.now, Elapsed: f.now.Sub(benchBegan)}, f.rnd, nil)
 	}
 	return time.Since(begin).Seconds() * 1e6 / float64(steps)
 }

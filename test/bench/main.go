@@ -41,7 +41,7 @@ type measurement struct {
 func run(ctx context.Context, bin, only string, d time.Duration) error {
 	describeMachine()
 	var r results
-	for _, m := range []measurement{{"latency", latency}, {"throughput", throughput}, {"many", many}, {"brain", brain}, {"core", core}} {
+	for _, m := range []measurement{{"latency", latency}, {"throughput", throughput}, {"many", many}, {"brain", brain}, {"core", coreSteps}} {
 		if only != "" && !strings.Contains(","+only+",", ","+m.name+",") {
 			continue
 		}

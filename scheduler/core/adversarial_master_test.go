@@ -1,0 +1,248 @@
+package core
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/offers"
+)
+
+// TestWhateverTheMasterSays plays what no master should: offers of agents without an id, twice or with
+// nothing in them, updates of any task in any state, answers to what was not asked; between users, restarts and
+// a clock that jumps. Nothing panics, the core's books agree, what waits has a reason, and a new
+// leader finds what the last one had.
+func TestWhateverTheMasterSays(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(30) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			playOdd(t, seed)
+		})
+	}
+}
+
+func playOdd(t *testing.T, seed uint64) {
+	r := rand.New(rand.NewPCG(seed, 7))
+	s := newStage(t)
+	s.rnd = rand.NewPCG(seed, 9)
+	s.opt.DemandsPerStep = 1 + r.IntN(5)
+	s.opt.FiresPerStep = 1 + r.IntN(5)
+	s.opt.EndedKept = r.IntN(5)
+	s.opt.QueuedFires = 1 + r.IntN(4)
+	s.opt.Strategy = []offers.Strategy{offers.Pack, offers.Spread}[r.IntN(2)]
+	s.restart()
+	var launches []cluster.TaskLaunch
+	var execs []string
+	pick := func(of ...string) string { return of[r.IntN(len(of))] }
+	agent := func() string { return pick("S1", "S2", "S3", "S4", "", "weird @-@ ü") }
+	jobNames := []string{"a", "b", "c", "d", "e"}
+	appNames := []string{"x", "y"}
+	states := []cluster.State{cluster.Staging, cluster.Starting, cluster.Running, cluster.Killing, cluster.Finished, cluster.Failed, cluster.Killed, cluster.Error, cluster.Lost, cluster.Dropped, cluster.Unreachable, cluster.Gone, cluster.GoneByOperator, cluster.Unknown, "NEWER", ""}
+	steps := 0
+	check := func(what string) {
+		steps++
+		if bad := s.broken(); bad != "" {
+			t.Fatalf("seed %d step %d after %s: %s", seed, steps, what, bad)
+		}
+		for _, name := range jobNames {
+			if x, err := s.core.Explain(name); err == nil {
+				for _, w := range x.Waiting {
+					if w.Reason == "" {
+						t.Fatalf("seed %d after %s: no reason: %+v", seed, what, w)
+					}
+				}
+			}
+		}
+		if len(s.last.Calls) > 2000 {
+			t.Fatalf("seed %d: %d calls in a step after %s", seed, len(s.last.Calls), what)
+		}
+		for _, c := range calls[CallAccept](s.last) {
+			for _, l := range c.Accept.Tasks {
+				launches = append(launches, l)
+				execs = append(execs, l.Executor.ID)
+			}
+		}
+	}
+	update := func() cluster.Update {
+		u := cluster.Update{TaskID: pick("junk", "", "a@-@0@-@READY@-@S1@-@aa"), AgentID: agent(), State: states[r.IntN(len(states))]}
+		if len(launches) > 0 && r.IntN(10) > 0 {
+			l := launches[max(0, len(launches)-1-r.IntN(12))]
+			id, _ := jobs.ParseTaskID(l.TaskID)
+			u.TaskID, u.AgentID, u.ExecutorID = l.TaskID, id.Agent, l.Executor.ID
+		}
+		if asked := sortedKeys(s.core.questions); len(asked) > 0 && r.IntN(4) == 0 {
+			u.TaskID, u.AgentID = asked[0], s.core.questions[asked[0]]
+		}
+		if tk := s.core.takeover; tk != nil && tk.question != "" && r.IntN(2) == 0 {
+			u.TaskID = tk.question
+		}
+		u.Source = []cluster.Source{cluster.FromExecutor, cluster.FromAgent, cluster.FromMaster, ""}[r.IntN(4)]
+		u.Reason = []string{"", cluster.ReasonReconciliation, cluster.ReasonExecutorTerminated, cluster.ReasonAgentReregistered, cluster.ReasonContainerMemory}[r.IntN(5)]
+		if r.IntN(2) == 0 {
+			u.UUID = []byte{byte(r.IntN(256)), byte(r.IntN(256))}
+		}
+		u.Timestamp = s.now.Add(time.Duration(r.IntN(100)-50) * time.Minute)
+		if r.IntN(3) == 0 {
+			u.UnreachableSince = s.now.Add(-time.Duration(r.IntN(20)) * time.Minute)
+		}
+		u.Data = []byte("{junk")
+		return u
+	}
+	for range 400 {
+		switch k := r.IntN(30); k {
+		case 0, 1:
+			a := app.Default()
+			a.AppName, a.AppURL, a.BootstrapScript, a.CPUCount, a.MemoryMB = appNames[r.IntN(2)], "http://127.0.0.1/p.tar"+strconv.Itoa(r.IntN(2)), "bin/start.sh", 0.5, 128
+			if p, err := s.core.PlanRegisterApp(a); err == nil {
+				s.apply(p, nil)
+			} else if p, err := s.core.PlanUpdateApp(a.AppName, func(app.Config) (app.Config, error) { return a, nil }); err == nil && r.IntN(3) == 0 {
+				s.apply(p, nil)
+			}
+			check("app")
+		case 2, 3, 4:
+			j := jobs.Default()
+			j.JobName, j.AppName, j.JobExecutionType, j.ShardingTotalCount, j.CPUCount, j.MemoryMB = jobNames[r.IntN(5)], appNames[r.IntN(2)], jobs.Transient, 1+r.IntN(4), []float64{0.5, 1, 6, 50}[r.IntN(4)], 64
+			j.Failover, j.Misfire, j.MaxRetries = r.IntN(2) == 0, r.IntN(2) == 0, r.IntN(2)
+			j.Cron = []string{"", "0/5 * * * * ?", "0/1 * * * * ?", "0 * * * * ?"}[r.IntN(4)]
+			if p, err := s.core.PlanRegisterJob(j); err == nil {
+				s.apply(p, nil)
+			} else if p, err := s.core.PlanUpdateJob(j.JobName, func(jobs.Config) (jobs.Config, error) { return j, nil }); err == nil && r.IntN(3) == 0 {
+				s.apply(p, nil)
+			}
+			check("job")
+		case 5:
+			var p Planned
+			var err error
+			switch r.IntN(6) {
+			case 0:
+				p, err = s.core.PlanDeregisterJob(jobNames[r.IntN(5)])
+			case 1:
+				p, err = s.core.PlanDeleteApp(appNames[r.IntN(2)], true)
+			case 2, 3:
+				p, err = s.core.PlanDisableApp(appNames[r.IntN(2)], r.IntN(3) == 0)
+			default:
+				p, err = s.core.PlanDisableJob(jobNames[r.IntN(5)], r.IntN(3) == 0)
+			}
+			if err == nil {
+				s.apply(p, nil)
+			}
+			check("plan")
+		case 6, 7, 8:
+			s.step(TriggerRequested{Token: 1, Job: jobNames[r.IntN(5)], Key: pick("", "", "k1", "k2")})
+			check("trigger")
+		case 9, 10, 11, 12, 13:
+			var list []cluster.Offer
+			for range 1 + r.IntN(3) {
+				s.offerN++
+				o := cluster.Offer{ID: fmt.Sprint("O", s.offerN-r.IntN(2)), AgentID: agent(), Hostname: pick("", "h"), Resources: cluster.Resources{CPUMilli: int64(r.IntN(9000) - 500), MemMilli: int64(r.IntN(9_000_000) - 10000)}}
+				for _, x := range sortedKeys(s.core.executors) {
+					if s.core.executors[x].Agent == o.AgentID && r.IntN(5) > 0 {
+						o.ExecutorIDs = append(o.ExecutorIDs, x)
+					}
+				}
+				if r.IntN(20) == 0 {
+					o.ExecutorIDs = append(o.ExecutorIDs, "junk")
+				}
+				if r.IntN(20) == 0 {
+					o.Unavailable = s.now.Add(time.Duration(r.IntN(200)-100) * time.Minute)
+				}
+				list = append(list, o)
+			}
+			s.step(s.told(cluster.Offers{Offers: list}))
+			check("offers")
+		case 14:
+			s.step(s.told(cluster.Rescind{OfferID: fmt.Sprint("O", r.IntN(s.offerN+2))}))
+			check("rescind")
+		case 15, 16, 17, 18, 19, 20, 21:
+			s.step(s.told(update()))
+			check("update")
+		case 22, 23:
+			var ev []Event
+			for _, a := range s.accepts {
+				if r.IntN(5) > 0 {
+					ev = append(ev, AcceptAnswered{Session: s.core.session.number, Seq: a.Seq, OK: r.IntN(5) > 0, Message: "m"})
+				}
+			}
+			s.accepts = nil
+			ev = append(ev, AcceptAnswered{Session: s.core.session.number, Seq: int64(r.IntN(50)), OK: true})
+			s.step(ev...)
+			check("answered")
+		case 24:
+			f := cluster.Failure{AgentID: agent()}
+			if len(execs) > 0 && r.IntN(2) == 0 {
+				f.ExecutorID = execs[r.IntN(len(execs))]
+			}
+			s.step(s.told(f))
+			check("failure")
+		case 25:
+			switch r.IntN(8) {
+			case 0:
+				s.step(SessionEnded{Session: s.core.session.number, Reason: "x", Removed: r.IntN(3) == 0})
+				check("ended")
+			case 1:
+				s.setClock(time.Duration(r.IntN(40)-20) * time.Minute)
+				check("jump")
+			case 2:
+				if r.IntN(6) == 0 {
+					s.step(Drain{})
+					check("drain")
+				}
+			case 3:
+				s.step(ForgetRequested{Token: 2, TaskID: pick(append(sortedKeys(s.core.orphans), "junk")...)}, ReconcileRequested{Token: 3, Explicit: r.IntN(2) == 0})
+				check("forget")
+			case 4:
+				before, wasDraining := s.everything(), s.core.draining
+				s.skew = s.began.Sub(s.loaded) // no moment is clamped
+				s.core = s.load()
+				if after := s.everything(); after != before && !wasDraining {
+					a, b := strings.Split(after, "\n"), strings.Split(before, "\n")
+					for _, l := range a {
+						if !slices.Contains(b, l) {
+							t.Log("only after the restart: ", l)
+						}
+					}
+					for _, l := range b {
+						if !slices.Contains(a, l) {
+							t.Log("only before it: ", l)
+						}
+					}
+					t.Fatalf("seed %d, step %d: another leader finds something else", seed, steps)
+				}
+				s.step()
+				check("restart")
+			}
+			for _, c := range calls[CallSubscribe](s.last) {
+				s.accepts = nil
+				s.step(SessionBegan{Session: c.Session, MasterID: pick("m1", "m2", "")})
+				check("began")
+			}
+		default:
+			end := s.now.Add(time.Duration(r.IntN(30)) * time.Second)
+			for i := 0; s.now.Before(end); i++ {
+				if i > 5000 {
+					t.Fatalf("seed %d: busy", seed)
+				}
+				at := end
+				if w := s.wake(); !w.IsZero() && w.Before(at) {
+					at = w
+				}
+				s.now = s.now.Add(max(at.Sub(s.now), time.Millisecond))
+				s.step()
+				check("time")
+				for _, c := range calls[CallSubscribe](s.last) {
+					s.accepts = nil
+					s.step(SessionBegan{Session: c.Session, MasterID: pick("m1", "m2", "")})
+					check("began")
+				}
+			}
+		}
+	}
+}

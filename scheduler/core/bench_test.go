@@ -1,0 +1,113 @@
+package core
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/registry"
+)
+
+// manyJobs is a stage with n jobs that fire once a year, and one that fires
+// every second.
+func manyJobs(b *testing.B, n int) *stage {
+	b.Helper()
+	s := &stage{opt: DefaultOptions(), rnd: zeroes{}, stored: map[string][]byte{}, now: time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)}
+	a := app.Default()
+	a.AppName, a.AppURL, a.BootstrapScript, a.CPUCount = "my_app", "http://127.0.0.1/p.tar", "run", 0.1
+	var stored Stored
+	put := func(path string, v any) {
+		stored.Entries = append(stored.Entries, registry.Entry{Path: path, Value: encode(v)})
+	}
+	put(under(pathApps, a.AppName), a)
+	job := func(name, cron string) {
+		j := jobs.Default()
+		j.JobName, j.AppName, j.JobExecutionType, j.Cron, j.ShardingTotalCount, j.CPUCount, j.MemoryMB = name, a.AppName, jobs.Transient, cron, 1, 0.1, 32
+		put(under(pathJobs, name), j)
+	}
+	for i := range n {
+		job(fmt.Sprintf("job_%06d", i), fmt.Sprintf("%d %d 3 1 1 ?", i%60, i/60%60))
+	}
+	job("my_job", "* * * * * ?")
+	s.core = New(s.opt)
+	if err := s.core.Load(s.wall(), stored); err != nil {
+		b.Fatal(err)
+	}
+	s.last = s.core.Step(s.clocks(), s.rnd, nil)
+	s.last = s.core.Step(s.clocks(), s.rnd, []Event{SessionBegan{Session: 1, MasterID: "m"}})
+	return s
+}
+
+type zeroes struct{}
+
+func (zeroes) Uint64() uint64 { return 0x1234567890abcdef }
+
+// BenchmarkFire is one step that makes one fire, which waits or is dropped: its
+// cost must not depend on how many jobs there are.
+func BenchmarkFire(b *testing.B) {
+	for _, n := range []int{1_000, 100_000} {
+		b.Run(fmt.Sprintf("jobs=%d", n), func(b *testing.B) {
+			s := manyJobs(b, n)
+			for b.Loop() {
+				s.now = s.now.Add(time.Second)
+				s.core.Step(s.clocks(), s.rnd, nil)
+			}
+		})
+	}
+}
+
+// BenchmarkRegister is a registration into 100,000 jobs.
+func BenchmarkRegister(b *testing.B) {
+	s := manyJobs(b, 100_000)
+	cfg := *s.core.jobs["my_job"].cfg
+	i := 0
+	for b.Loop() {
+		i++
+		cfg := cfg
+		cfg.JobName = fmt.Sprintf("new_%d", i)
+		s.core.Step(s.clocks(), s.rnd, []Event{JobChanged{Name: cfg.JobName, Config: &cfg}})
+	}
+}
+
+// BenchmarkLoad is what a new leader reads of 100,000 jobs.
+func BenchmarkLoad(b *testing.B) {
+	for b.Loop() {
+		manyJobs(b, 100_000)
+	}
+}
+
+// BenchmarkUpdate is a status update of one of 50 shards: its write holds them all.
+func BenchmarkUpdate(b *testing.B) {
+	e := &execution{ID: "my_job@20261121T080000Z", Job: "my_job", Fire: time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC), Settings: &settings{App: app.Default(), Job: jobs.Default()}}
+	e.Shards = make([]shard, inlineShards)
+	for i := range e.Shards {
+		e.Shards[i] = shard{Item: i, State: Running, attempt: attempt{TaskID: fmt.Sprintf("my_job@-@%d@-@READY@-@S0@-@0f8e1a2b-0000-4000-8000-000000000001", i), Agent: "S0", Executor: "my_app@-@S0@-@1", Launched: e.Fire}}
+	}
+	c := New(DefaultOptions())
+	c.executions[e.ID] = e
+	for b.Loop() {
+		c.dirty.shard(e, 7)
+		c.write()
+	}
+}
+
+// BenchmarkLoadYAML is what a new leader reads of 100,000 jobs of the original.
+func BenchmarkLoadYAML(b *testing.B) {
+	a, j := app.Default(), jobs.Default()
+	a.AppName, a.AppURL, a.BootstrapScript = "my_app", "http://127.0.0.1/p.tar", "run"
+	stored := Stored{Entries: []registry.Entry{{Path: under(pathApps, a.AppName), Value: app.EncodeYAML(a)}}}
+	for i := range 100_000 {
+		j.JobName, j.AppName, j.JobExecutionType, j.Cron, j.ShardingTotalCount, j.CPUCount, j.MemoryMB = fmt.Sprintf("job_%06d", i), a.AppName, jobs.Transient, fmt.Sprintf("%d %d 3 * * ?", i%60, i/60%60), 1, 0.1, 32
+		stored.Entries = append(stored.Entries, registry.Entry{Path: under(pathJobs, j.JobName), Value: jobs.EncodeYAML(j)})
+	}
+	opt := DefaultOptions()
+	opt.Documents = YAMLDocuments
+	for b.Loop() {
+		c := New(opt)
+		if err := c.Load(time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC), stored); err != nil || len(c.faulty) > 0 {
+			b.Fatal(err, len(c.faulty))
+		}
+	}
+}

@@ -1,0 +1,102 @@
+package core
+
+import (
+	"testing"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/wire"
+)
+
+// TestE1WhatMayHaveBegun: an attempt counts as never begun only where that is known.
+func TestE1WhatMayHaveBegun(t *testing.T) {
+	t.Parallel()
+	status := func(s wire.Status) []byte {
+		data, err := s.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return data
+	}
+	uuid, at := []byte("u"), time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	terminated := cluster.Update{State: cluster.Failed, Source: cluster.FromAgent, Reason: cluster.ReasonExecutorTerminated, UUID: uuid}
+	unknown := cluster.Update{State: cluster.Gone, Source: cluster.FromMaster, Reason: cluster.ReasonReconciliation}
+	for name, test := range map[string]struct {
+		attempt attempt
+		u       cluster.Update
+		heard   bool
+		want    bool
+	}{
+		"executor ended, never heard":                       {attempt{}, terminated, false, false},
+		"executor ended, heard before":                      {attempt{}, terminated, true, true},
+		"executor ended, task reported":                     {attempt{Seen: seenStarting}, terminated, false, true},
+		"executor ended while it fetched":                   {attempt{Seen: seenStarting, Fetching: true}, terminated, true, false},
+		"the master says so, and words may be on their way": {attempt{Seen: seenStarting, Fetching: true}, unknown, true, true},
+		"not known to its agent":                            {attempt{}, unknown, true, false},
+		"not known to its agent, which was away":            {attempt{Away: true, Unreachable: at}, unknown, false, true},
+		"agent removed":                                     {attempt{}, cluster.Update{State: cluster.Gone, Source: cluster.FromMaster, Reason: cluster.ReasonAgentRemoved}, false, true},
+		"gone by an operator":                               {attempt{}, cluster.Update{State: cluster.GoneByOperator, Source: cluster.FromMaster}, false, true},
+		"offer gone":                                        {attempt{}, cluster.Update{State: cluster.Dropped, Source: cluster.FromMaster, Reason: cluster.ReasonInvalidOffers}, true, false},
+		"not handed over":                                   {attempt{}, cluster.Update{State: cluster.Dropped, Source: cluster.FromAgent, UUID: uuid, Reason: cluster.ReasonExecutorTerminated}, true, false},
+		"dropped after it was reported":                     {attempt{Seen: seenRunning}, cluster.Update{State: cluster.Dropped, Source: cluster.FromAgent, UUID: uuid}, true, true},
+		"refused by the master":                             {attempt{}, cluster.Update{State: cluster.Error, Source: cluster.FromMaster}, true, false},
+		"killed before it was handed over":                  {attempt{}, cluster.Update{State: cluster.Killed, Source: cluster.FromAgent, UUID: uuid, Reason: cluster.ReasonKilledDuringLaunch}, true, false},
+		"killed by its executor before its process":         {attempt{Seen: seenStarting}, cluster.Update{State: cluster.Killed, Source: cluster.FromExecutor, UUID: uuid, Data: status(wire.Status{})}, true, false},
+		"killed by its executor":                            {attempt{}, cluster.Update{State: cluster.Killed, Source: cluster.FromExecutor, UUID: uuid, Data: status(wire.Status{StartTime: at})}, true, true},
+		"supervisor lost":                                   {attempt{}, cluster.Update{State: cluster.Failed, Source: cluster.FromExecutor, UUID: uuid, Data: status(wire.Status{SupervisorLost: true})}, true, true},
+		"an end that nobody explained":                      {attempt{}, cluster.Update{State: cluster.Failed, Source: cluster.FromAgent}, false, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := mayHaveBegun(&test.attempt, test.u, test.heard); got != test.want {
+				t.Errorf("%v, want %v", got, test.want)
+			}
+		})
+	}
+}
+
+// TestE2SupervisorLost: the end of the process that supervises tasks is a loss, as that of their executor is.
+func TestE2SupervisorLost(t *testing.T) {
+	t.Parallel()
+	data, err := wire.Status{SupervisorLost: true}.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	u := cluster.Update{State: cluster.Failed, Source: cluster.FromExecutor, UUID: []byte("u"), Data: data}
+	if got := classify(&attempt{Seen: seenRunning}, u, true); got != outcomeLost {
+		t.Errorf("%v, want %v", got, outcomeLost)
+	}
+	u.Data = nil
+	if got := classify(&attempt{Seen: seenRunning}, u, true); got != outcomeFailed {
+		t.Errorf("a failure of its own: %v, want %v", got, outcomeFailed)
+	}
+}
+
+// TestFetchingIsNotToldTwice: an old report that the package is fetched, delivered late or repeated, does not make a task that
+// may have begun one that never did (rules E1, S2).
+func TestFetchingIsNotToldTwice(t *testing.T) {
+	t.Parallel()
+	fetching, err := wire.Status{Phase: wire.PhaseFetch}.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	begins, err := wire.Status{}.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newStage(t)
+	s.app()
+	s.job(func(j *jobs.Config) { j.ShardingTotalCount = 1 })
+	s.trigger()
+	s.offer("S1", 8, 8192)
+	l := s.accepted()[0]
+	tell := func(uuid string, data []byte) bool {
+		s.update(l, cluster.Starting, func(u *cluster.Update) { u.UUID, u.Data = []byte(uuid), data })
+		ref := s.core.tasks[l.TaskID]
+		return ref.shard().Fetching
+	}
+	if !tell("1", fetching) || tell("2", begins) || tell("1", fetching) {
+		t.Error("an old report counts")
+	}
+}

@@ -1,0 +1,312 @@
+package core
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/jobs"
+)
+
+// A clock that is an hour ahead opens a gap, and is set right while that is being crossed.
+func TestF4AGapOfAClockThatWasAheadIsNotFinished(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.opt.FiresPerStep = 2
+	s.restart()
+	s.app()
+	for i := range 10 {
+		s.job(oneShard, everyFiveSeconds, func(j *jobs.Config) { j.JobName = fmt.Sprint("j", i) })
+	}
+	s.until(time.Minute)
+	s.skew = time.Hour
+	s.step()
+	if s.core.missed == nil {
+		t.Fatal("there is no gap, or it is crossed at once")
+	}
+	s.skew = 0
+	s.step()
+	made := s.core.Stats().Fires
+	s.until(20 * time.Second)
+	if mark := s.core.cursor.Time; mark.After(s.now) {
+		t.Errorf("the mark is at %s, now it is %s", mark, s.now)
+	}
+	if s.core.Stats().Fires == made {
+		t.Error("no fires in twenty seconds")
+	}
+}
+
+// A leader reads its state while the clock is an hour ahead, which is set right before its first step.
+func TestX9AnIdleExecutorIsNotKeptForAsLongAsTheClockWasAhead(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(oneShard)
+	l := s.start(8)
+	s.run(l)
+	s.finish(l)
+	s.skew = time.Hour
+	s.core = s.load()
+	s.skew = 0
+	s.step()
+	s.subscribed()
+	s.until(s.opt.ExecutorIdle + time.Second)
+	if x := s.core.executors[l[0].Executor.ID]; x != nil && !x.Closing {
+		t.Errorf("idle for %s, and kept", s.opt.ExecutorIdle)
+	}
+}
+
+// A clock that was ahead is set right, and a job whose fires of that time were made is disabled and enabled: they are not
+// made again.
+func TestF2FiresThatWereMadeAheadAreNotMadeAgain(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.opt.FiresPerStep = 2
+	s.restart()
+	s.app()
+	for i := range 10 {
+		s.job(oneShard, everyFiveSeconds, func(j *jobs.Config) { j.JobName, j.Misfire = fmt.Sprint("j", i), true })
+	}
+	s.until(time.Minute)
+	right := s.now
+	s.skew = time.Hour
+	s.step()
+	since := s.core.jobs["j0"].since
+	if s.core.missed == nil || !since.After(right) {
+		t.Fatal("the first job's part of the gap is not crossed, or all of it is")
+	}
+	s.skew = 0
+	s.step()
+	s.apply(s.core.PlanDisableJob("j0", true))
+	s.apply(s.core.PlanDisableJob("j0", false))
+	if now := s.core.jobs["j0"].since; now.Before(since) {
+		t.Errorf("fires are made from %s on, and were made up to %s", now, since)
+	}
+}
+
+// The clock is set back while the fires of one moment are being made: no offer is held for the rest of them meanwhile.
+func TestNoOfferIsHeldForFiresThatTheClockHasPutOff(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.opt.FiresPerStep = 2
+	s.restart()
+	s.app()
+	for i := range 10 {
+		s.job(oneShard, everyFiveSeconds, func(j *jobs.Config) { j.JobName = fmt.Sprint("j", i) })
+	}
+	for end := s.now.Add(time.Minute); s.core.due == nil; s.after(100 * time.Millisecond) {
+		if s.now.After(end) {
+			t.Fatal("no moment's fires take more than one step")
+		}
+	}
+	if _, _, all := s.core.upcoming(s.now.Add(time.Second)); !all {
+		t.Error("nothing is held for fires that are being made")
+	}
+	s.skew = -time.Hour
+	s.step()
+	if _, _, all := s.core.upcoming(s.now.Add(time.Second)); all || s.core.due == nil {
+		t.Errorf("all offers are held: %v; fires are left of the moment: %v", all, s.core.due != nil)
+	}
+}
+
+func TestF2AJobRegisteredAfterTheClockSteppedBackFiresFromThenOn(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.after(3 * time.Hour)
+	s.job(hourly)
+	s.setClock(-2*time.Hour - 30*time.Minute)
+	s.job(hourly, func(j *jobs.Config) { j.JobName = "other" })
+	s.until(time.Hour)
+	if _, err := s.core.Execution("other@20261121T090000Z"); err != nil {
+		t.Errorf("a job of the same cron, registered when the clock was ahead, keeps it from its fires: %v", err)
+	}
+	if s.core.executions["my_job@20261121T090000Z"] != nil {
+		t.Error("a job fired for a time before it was registered")
+	}
+}
+
+func TestL2TheTurnComesThoughTheClockSteppedBack(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(func(j *jobs.Config) { j.ShardingTotalCount, j.CPUCount = 2, 3 })
+	s.offer("S1", 8, 8192)
+	s.after(3 * time.Hour)
+	s.trigger()
+	s.offer("S1", 4, 8192)
+	s.setClock(-3 * time.Hour)
+	for range 5 {
+		if s.core.pool.Free("S1").IsZero() {
+			s.offer("S1", 4, 8192)
+		}
+		s.until(8 * time.Second)
+	}
+	if s.core.reservation == nil {
+		t.Fatal("no agent is reserved for an execution that waits for 40 s")
+	}
+}
+
+func TestF4AShellDoesNotSleepThroughAStepBack(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(everyFiveSeconds)
+	s.step()
+	if got := s.wake().Sub(s.now); got <= 0 || got > 5*time.Second {
+		t.Errorf("it sleeps for %s, want until the next fire", got)
+	}
+	s.setClock(-time.Hour)
+	if got := s.wake().Sub(s.now); got > wallClockEvery {
+		t.Errorf("it sleeps for %s: a clock that is set right meanwhile would be noticed too late", got)
+	}
+	s.setClock(2 * time.Hour)
+	if got := s.wake().Sub(s.now); got > 5*time.Second {
+		t.Errorf("it sleeps for %s though fires are due", got)
+	}
+}
+
+func TestE4AClockThatSteppedBackHoldsUpNobody(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(oneShard)
+	id := s.trigger()
+	s.offer("S1", 8, 8192)
+	l := s.accepted()
+	s.run(l)
+	s.after(3 * time.Hour)
+	s.unreachable(l[0])
+	s.setClock(-3 * time.Hour)
+	s.until(9 * time.Minute)
+	if got := s.execution(id).State; got != Running {
+		t.Fatalf("%s after 9 minutes, want 10", got)
+	}
+	s.until(2 * time.Minute)
+	if got := s.execution(id).State; got != Failed {
+		t.Fatalf("its agent is unreachable for 11 minutes, as far as anybody can tell: it is %s", got)
+	}
+}
+
+func TestL2AClockThatSteppedBackHoldsNoOffer(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(func(j *jobs.Config) { j.ShardingTotalCount = 2 })
+	s.offer("S1", 8, 8192)
+	s.after(3 * time.Hour)
+	s.trigger()
+	s.offer("S1", 2, 8192)
+	if s.core.pool.Len() == 0 {
+		t.Fatal("the offer is not held for what waits")
+	}
+	s.setClock(-3 * time.Hour)
+	s.until(s.opt.OfferHold + 2*time.Second)
+	if n := s.core.pool.Len(); n > 0 {
+		t.Fatalf("%d offers that nobody can use are held on", n)
+	}
+}
+
+func TestX9AnIdleExecutorEndsThoughTheClockSteppedBack(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(oneShard)
+	l := s.start(8)
+	s.run(l)
+	s.finish(l)
+	s.setClock(-2 * time.Hour)
+	s.until(2 * time.Minute)
+	if x := s.core.executors[l[0].Executor.ID]; x != nil && !x.Closing {
+		t.Fatal("an executor waits idle for the whole way back of the clock")
+	}
+}
+
+func TestL2OffersAreAskedForThoughTheClockSteppedBackInABackoff(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(oneShard, func(j *jobs.Config) { j.MaxRetries = 1 })
+	l := s.start(8)
+	s.run(l)
+	s.update(l[0], cluster.Failed)
+	s.setClock(-2 * time.Hour)
+	s.restart()
+	s.until(time.Second)
+	if s.core.flow.suppressed {
+		t.Fatalf("no offers are asked for what waits: %s", s.core.shardWaitReason(s.core.launchable[0], &s.core.launchable[0].Shards[0]))
+	}
+	if s.offer("S1", 8, 8192); len(s.accepted()) != 1 {
+		t.Error("it is not launched")
+	}
+}
+
+func TestT8AClockThatSteppedBackHoldsUpNobody(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	const foreign = "plain_job@-@1@-@READY@-@S1@-@0f8e1a2b-0000-4000-8000-000000000001"
+	s.original(map[string]string{"/ha/framework_id": foreignFramework, "/state/running/plain_job": "", "/state/running/plain_job/plain_job@-@1": foreign, "/state/ready/plain_job": "1"})
+	s.now = s.now.Add(3 * time.Hour)
+	s.restart()
+	s.step(s.told(cluster.Update{TaskID: foreign, AgentID: "S1", State: cluster.Unreachable, Source: cluster.FromMaster, Reason: cluster.ReasonReconciliation, UnreachableSince: s.now.Add(-time.Second)}))
+	s.answer(s.nextQuestion())
+	s.setClock(-3 * time.Hour)
+	s.until(30 * time.Minute)
+	if s.core.takeover != nil {
+		t.Errorf("nothing is launched: %s", s.core.takeover.reason())
+	}
+}
+
+func TestK1AKillIsRepeatedThoughTheClockSteppedBack(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(oneShard)
+	s.run(s.start(8))
+	s.now = s.now.Add(time.Hour)
+	s.apply(s.core.PlanDisableJob("my_job", true))
+	s.skew += -time.Hour
+	n := 0
+	for range 60 {
+		n += len(calls[CallKill](s.after(10 * time.Second)))
+	}
+	if n == 0 {
+		t.Fatal("the kill is not sent again for an hour")
+	}
+}
+
+func TestF4AShellNeverSleepsLong(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(oneShard, func(j *jobs.Config) { j.Cron = "0 0 3 * * ?" })
+	s.step()
+	if sleep := s.wake().Sub(s.now); sleep <= 0 || sleep > 10*time.Second {
+		t.Fatalf("it sleeps %s; a wall clock that steps forward meanwhile would be noticed too late", sleep)
+	}
+}
+
+func TestF4NoFiresWhileTheClockIsBehind(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(everyFiveSeconds, withMisfire)
+	s.until(11 * time.Second)
+	made := s.core.Stats().Fires
+	s.skew += -time.Hour
+	s.step()
+	s.until(30 * time.Minute)
+	if got := s.core.Stats().Fires; got != made {
+		t.Fatalf("%d fires made behind the mark", got-made)
+	}
+	x, err := s.core.Explain("my_job")
+	if err != nil || len(x.Notes) == 0 || !strings.Contains(x.Notes[0], "clock") {
+		t.Fatalf("explain does not speak of the clock: %+v, %v", x, err)
+	}
+	s.until(31 * time.Minute)
+	if got := s.core.Stats().Fires; got == made {
+		t.Fatal("no fires once the clock has passed the mark")
+	}
+}

@@ -1,0 +1,374 @@
+package core
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/jobs/cron"
+	"github.com/elasticjob-go/elasticjob/offers"
+)
+
+// Core holds one term's state and decides. It is pure: time, randomness and
+// events come in with Step, everything that is to happen comes out of it. It
+// must not be used concurrently.
+type Core struct {
+	opt Options
+
+	apps map[string]*appState
+	jobs map[string]*jobState
+
+	executions map[string]*execution
+	// launchable are executions with shards to place, in order (rule L2's queue).
+	launchable []*execution
+	// matchedUpTo is where the next match goes on, zero at the top.
+	matchedUpTo launchKey
+	roundOffers int64 // offers received when the round began
+	items       []int // 0, 1, 2, …
+	tasks       map[string]taskRef
+	orphans     map[string]*orphan
+	executors   map[string]*executorRecord
+	// executorsOn are the same by agent; closing those that are to go.
+	executorsOn map[string][]*executorRecord
+	closing     map[string]*executorRecord
+	agents      map[string]*agentState
+	pool        *offers.Pool
+	timetable   *cron.Timetable
+	schedules   map[string]*cron.Schedule
+	timers      timers
+	ended       history
+	// orphansByJob are the orphans that block a shard, by job and task id.
+	orphansByJob map[string]map[string]*orphan
+	// orphansByAgent are the ids of orphans of removed frameworks by agent, of which some may have been removed since. It is
+	// built when it is needed, and nil before.
+	orphansByAgent map[string][]string
+
+	cursor              fireCursor
+	loadedStartFailures []loadedStartFailure
+	// unreachableHosts are those that packages could not be fetched from.
+	unreachableHosts map[string]*startFailure
+	maintained       map[string]bool // agents with maintenance planned
+	missed           *missedWindow
+	due              *dueBatch
+	executorN        int64
+	imported         []importEntry     // what the original left waiting
+	ourFrame         string            // the framework id that is marked as ours
+	questions        map[string]string // about invented tasks → the agent that each is about
+	takeover         *takeover         // while the framework id is another's (rule T8)
+	frameworkID      string
+
+	session         sessionState
+	flow            flowState
+	timing          reviveTiming
+	reservation     *reservation
+	lastReservation map[string]time.Time // when the last reservation of an execution ended without a launch
+	acceptSeq       int64
+	accepts         map[int64]*sentAccept
+	draining        bool
+	keys            map[string]time.Time // executions that were triggered with an Idempotency-Key, and when
+	loading         bool
+	dirty           dirtySet
+	matchAgain      bool
+	nextSweep       time.Time
+	behindNoted     bool
+	faulty          map[string]fault // documents that can't be used, by path
+	marked          map[string]bool  // disabled marks that are there, by path
+	stats           Stats
+	jobStats        jobStats
+
+	clock clock
+	// now is the clock's time in the term, which never goes back; wall is the wall clock's, which fires are made by.
+	now, wall time.Time
+	rnd       rand.Source
+	out       Decision
+}
+
+// appState is an app and what the core knows of it.
+type appState struct {
+	name     string
+	cfg      app.Config
+	version  int64
+	disabled bool
+	// executorKey names the executors that can run its tasks: app and fingerprint.
+	executorKey string
+	jobs        map[string]*jobState
+	// nextDue is when the next of its jobs fires, zero when it is not known.
+	nextDue time.Time
+	notes   []string // about its document
+	// starts are failed starts of its executors by agent (rule L6).
+	starts map[string]*startFailure
+	// fetched tells that a process of it began under this leader, and that no fetch of it has failed since.
+	fetched bool
+}
+
+// jobState is a job, or a removed job whose tasks have not all ended (rule K2).
+type jobState struct {
+	name string
+	// cfg is nil for a removed job.
+	cfg      *jobs.Config
+	version  int64
+	disabled bool
+	schedule *cron.Schedule
+	since    time.Time // rule F2
+	notes    []string  // about its document
+	stored   jobRecord
+	isStored bool
+	// countsWritten is when stored.Fires was written for the counts' sake.
+	countsWritten time.Time
+	// queue holds the executions in order; the first one runs or is the next to.
+	queue []*execution
+}
+
+type taskRef struct {
+	exec  *execution
+	index int
+}
+
+func (r taskRef) shard() *shard { return &r.exec.Shards[r.index] }
+
+// agentState is what is known of an agent.
+type agentState struct {
+	id, host, url string
+	// capacity is the most ever seen free plus used by us.
+	capacity app.Resources
+	// reservable is capacity, measured again when a reservation ended without a launch: it was estimated too high (rule L2).
+	reservable app.Resources
+	// registered is set when this very master has had it in this session.
+	registered bool
+	// registeredSince and registeredSeen are the first and the last of the signs, in this session, that it is
+	// registered; question is the invented task that is reconciled to find that out (orphans of removed frameworks).
+	registeredSince, registeredSeen  time.Time
+	question                         string
+	maintenanceStart, maintenanceEnd time.Time // when its maintenance begins and ends; zero when the master named no time
+	lastSeen                         time.Time
+}
+
+// New makes an empty core; Load fills it.
+func New(opt Options) *Core {
+	c := &Core{
+		opt:  opt,
+		apps: map[string]*appState{}, jobs: map[string]*jobState{},
+		executions: map[string]*execution{}, tasks: map[string]taskRef{},
+		orphans: map[string]*orphan{}, orphansByJob: map[string]map[string]*orphan{},
+		executors: map[string]*executorRecord{}, executorsOn: map[string][]*executorRecord{}, closing: map[string]*executorRecord{}, agents: map[string]*agentState{},
+		pool: offers.NewPool(), timetable: cron.NewTimetable(), schedules: map[string]*cron.Schedule{},
+		lastReservation: map[string]time.Time{}, accepts: map[int64]*sentAccept{},
+		unreachableHosts: map[string]*startFailure{},
+		ended:            newHistory(), jobStats: newJobStats(opt.JobMetrics),
+		faulty: map[string]fault{}, marked: map[string]bool{}, maintained: map[string]bool{}, keys: map[string]time.Time{}, questions: map[string]string{},
+	}
+	c.dirty.reset()
+	c.stats.FireDelayBuckets = make([]int64, len(FireDelayBounds()))
+	return c
+}
+
+// Step takes what happened and says what is to be done. rnd gives the ids. The caller commits Writes, then
+// lets the rest out (see Decision).
+func (c *Core) Step(now Now, rnd rand.Source, events []Event) Decision {
+	c.rnd = rnd
+	if c.setClock(now) {
+		c.wallClockSet()
+	}
+	c.ensureFramework()
+	for _, e := range events {
+		c.handle(e)
+	}
+	c.timers.run(c.now)
+	c.sweepTasks()
+	c.makeFires()
+	c.subscribe()
+	c.reconcileDue()
+	c.takeOver()
+	c.resendKills()
+	c.launch()
+	c.shutDownClosing()
+	c.manageOffers()
+	c.finishDrain()
+	c.write()
+	c.out.Wake = c.nextWake()
+	out := c.out
+	c.out = Decision{}
+	return out
+}
+
+func (c *Core) handle(e Event) {
+	switch e := e.(type) {
+	case AppChanged:
+		c.appChanged(e)
+	case JobChanged:
+		c.jobChanged(e)
+	case TriggerRequested:
+		c.trigger(e)
+	case MarkChanged:
+		c.markChanged(e)
+	case ReconcileRequested:
+		c.reconcileRequested(e)
+	case DocumentFaulty:
+		c.documentFaulty(e)
+	case ForgetRequested:
+		c.forget(e)
+	case KillRequested:
+		c.killRequested(e)
+	case Drain:
+		c.beginDrain()
+	case SessionBegan:
+		c.sessionBegan(e)
+	case SessionEnded:
+		c.sessionEnded(e)
+	case MasterChanged:
+		if s := &c.session; s.number == e.Session && !s.open && !s.asked {
+			s.notUntil = c.now
+		}
+	case AcceptAnswered:
+		c.acceptAnswered(e)
+	case ClusterEvent:
+		if e.Session == c.session.number && c.session.open {
+			c.handleClusterEvent(e.Event)
+		}
+	}
+}
+
+func (c *Core) handleClusterEvent(e cluster.Event) {
+	switch e := e.(type) {
+	case cluster.Offers:
+		c.offered(e)
+	case cluster.Rescind:
+		c.pool.Rescind(e.OfferID)
+		c.needChanged()
+	case cluster.Update:
+		c.stats.StatusUpdates++
+		c.update(e)
+	case cluster.Failure:
+		c.failure(e)
+	}
+}
+
+func (c *Core) call(call Call)     { c.out.Calls = append(c.out.Calls, call) }
+func (c *Core) note(n Note)        { c.out.Notes = append(c.out.Notes, n) }
+func (c *Core) wakeAt(t time.Time) { c.timers.at(t, func(time.Time) {}) }
+
+// uuid makes a random version 4 UUID from the step's randomness.
+func (c *Core) uuid() string {
+	a, b := c.rnd.Uint64(), c.rnd.Uint64()
+	a = a&^0xf000 | 0x4000
+	b = b&^(0xc0<<56) | 0x80<<56
+	return fmt.Sprintf("%08x-%04x-%04x-%04x-%012x", a>>32, a>>16&0xffff, a&0xffff, b>>48, b&0xffffffffffff)
+}
+
+func (c *Core) ensureFramework() {
+	if c.frameworkID != "" {
+		return
+	}
+	if c.takeover != nil {
+		c.dirty.imported = append(c.dirty.imported, c.takeover.running...)
+		c.takeover = nil
+	}
+	// Ours from the first: committed before it is used, so that no crash
+	// leaves a framework that nobody knows (rule T7).
+	c.frameworkID = ownFramework + c.uuid()
+	c.ourFrame = c.frameworkID
+	c.dirty.framework = true
+}
+
+// ownFramework is the prefix of the framework ids that this scheduler makes; Mesos makes none like that.
+const ownFramework = "elasticjob-"
+
+func (c *Core) nextWake() time.Duration {
+	var at time.Time
+	earlier := func(t time.Time) {
+		if !t.IsZero() && (at.IsZero() || t.Before(at)) {
+			at = t
+		}
+	}
+	if t, ok := c.timers.next(); ok {
+		earlier(t)
+	}
+	if t, ok := c.nextFire(); ok && !c.behindNoted {
+		at := c.inTerm(t)
+		earlier(at)
+		earlier(later(at.Add(-c.lead()), c.now))
+	}
+	if len(c.tasks)+len(c.orphans) > 0 {
+		earlier(c.nextSweep)
+	}
+	if (c.missed != nil || c.due != nil) && !c.behindNoted || c.matchAgain {
+		earlier(c.now)
+	}
+	if c.behindNoted {
+		earlier(c.inTerm(c.cursor.Time))
+	}
+	earlier(c.flow.wake)
+	earlier(c.takeover.wake())
+	earlier(c.session.wake())
+	if at.IsZero() {
+		return 0
+	}
+	earlier(c.now.Add(wallClockEvery))
+	return max(at.Sub(c.clock.began), 1)
+}
+
+// later is t if it is after now, else zero: a moment that has passed wakes nobody.
+func later(t, now time.Time) time.Time {
+	if t.After(now) {
+		return t
+	}
+	return time.Time{}
+}
+
+func (c *Core) agent(id string) *agentState {
+	a := c.agents[id]
+	if a == nil {
+		a = &agentState{id: id}
+		c.agents[id] = a
+	}
+	a.lastSeen = c.now
+	return a
+}
+
+// addLaunchable puts an execution where launch looks for work, or moves it
+// when its place has changed.
+func (c *Core) addLaunchable(e *execution) {
+	class := classReady
+	if e.launched() {
+		class = classAgain
+	}
+	key := launchKey{class, e.Fire, e.ID}
+	if e.launchable {
+		if e.launchKey == key {
+			return
+		}
+		c.removeLaunchable(e)
+	}
+	if !e.launched() {
+		e.unplaced.never = false // its job may have changed while it was not the next
+	}
+	e.launchKey, e.launchable = key, true
+	i, _ := slices.BinarySearchFunc(c.launchable, key, compareLaunch)
+	c.launchable = slices.Insert(c.launchable, i, e)
+	c.matchAgain = true
+}
+
+func (c *Core) removeLaunchable(e *execution) {
+	if !e.launchable {
+		return
+	}
+	i, ok := slices.BinarySearchFunc(c.launchable, e.launchKey, compareLaunch)
+	if ok {
+		c.launchable = slices.Delete(c.launchable, i, i+1)
+	}
+	e.launchable = false
+}
+
+func compareLaunch(e *execution, k launchKey) int {
+	switch {
+	case e.launchKey.before(k):
+		return -1
+	case k.before(e.launchKey):
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,141 @@
+package core
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/elasticjob-go/elasticjob/app"
+)
+
+// broken says what in the core contradicts itself, if anything does.
+func (s *stage) broken() string {
+	c := s.core
+	type acc struct {
+		n    int
+		used app.Resources
+	}
+	on := map[string]*acc{}
+	for id, e := range c.executions {
+		if e.ID != id || e.Ended > 0 {
+			return "execution " + id + " ended or misfiled"
+		}
+		open := 0
+		waiting := false
+		for i := range e.Shards {
+			sh := &e.Shards[i]
+			if !sh.State.terminal() {
+				open++
+			}
+			waiting = waiting || sh.State == Waiting
+			if sh.live() {
+				if r, ok := c.tasks[sh.TaskID]; !ok || r.exec != e || r.index != i {
+					return "live task not indexed " + sh.TaskID
+				}
+				if on[sh.Executor] == nil {
+					on[sh.Executor] = &acc{}
+				}
+				on[sh.Executor].n++
+				on[sh.Executor].used = on[sh.Executor].used.Plus(e.Settings.Job.Resources())
+				if g := c.orphanOf(e.Job, sh.Item); g != nil && !g.Alive && !e.Settings.Job.Failover && g.Framework != "" {
+					return "live beside a blocking ghost " + sh.TaskID
+				}
+			}
+		}
+		if e.launched() && open != e.shardsOpen {
+			return fmt.Sprintf("%s: open %d, counted %d", id, open, e.shardsOpen)
+		}
+		if e.launched() && open == 0 {
+			return "over but not ended " + id
+		}
+		if e.launched() && waiting && !e.launchable {
+			return "waits and is not launchable " + id
+		}
+		j := c.jobs[e.Job]
+		if j == nil || !slices.Contains(j.queue, e) {
+			return "not in a queue " + id
+		}
+		if !e.launched() && j.queue[0] == e && j.cfg != nil && !e.launchable && !c.isFaulty(j) {
+			return "head is not launchable " + id
+		}
+	}
+	for _, j := range c.jobs {
+		n := 0
+		for _, e := range j.queue {
+			if c.executions[e.ID] != e {
+				return "queue holds what is over " + e.ID
+			}
+			if e.launched() && (e.KillReason == "" || e.KillReason == shutdownReason) {
+				n++
+			}
+		}
+		if n > 1 {
+			return "two run of " + j.name
+		}
+		if j.cfg == nil && len(j.queue) == 0 && !c.isFaulty(j) {
+			return "a tombstone without reason " + j.name
+		}
+	}
+	for id, r := range c.tasks {
+		if r.shard().TaskID != id || c.executions[r.exec.ID] != r.exec {
+			return "task misfiled " + id
+		}
+	}
+	for id, x := range c.executors {
+		a := on[id]
+		if a == nil {
+			a = &acc{}
+		}
+		if x.tasks != a.n || x.used != a.used || x.pending < 0 {
+			return fmt.Sprintf("executor %s: %d tasks, counted %d; used %v %v; pending %d", id, a.n, x.tasks, a.used, x.used, x.pending)
+		}
+	}
+	for _, e := range c.launchable {
+		if !e.launchable || c.executions[e.ID] != e {
+			return "launchable and over " + e.ID
+		}
+	}
+	if !slices.IsSortedFunc(c.launchable, func(a, b *execution) int { return launchKeyCompare(a.launchKey, b.launchKey) }) {
+		return "launchable out of order"
+	}
+	for job, of := range c.orphansByJob {
+		for id, g := range of {
+			if c.orphans[id] != g || !g.Blocks || g.Job != job {
+				return "ghost that blocks is gone " + id
+			}
+		}
+	}
+	return ""
+}
+
+// everything is what the core knows that a next leader must know too.
+func (s *stage) everything() string {
+	out := ""
+	c := s.core
+	for _, id := range sortedKeys(c.executions) {
+		e := *c.executions[id]
+		sh := e.Shards
+		e.Shards = nil
+		out += string(encode(&e)) + string(encode(sh)) + "\n"
+	}
+	for _, id := range sortedKeys(c.ended.byID) {
+		e := *c.ended.byID[id]
+		sh := e.Shards
+		e.Shards = nil
+		out += "ended " + string(encode(&e)) + string(encode(sh)) + "\n"
+	}
+	for _, id := range sortedKeys(c.orphans) {
+		out += string(encode(c.orphans[id])) + "\n"
+	}
+	for _, id := range sortedKeys(c.executors) {
+		out += string(encode(c.executors[id])) + "\n"
+	}
+	for _, id := range sortedKeys(c.jobs) {
+		j := c.jobs[id]
+		out += fmt.Sprintln(id, j.isStored, j.since, j.disabled, j.cfg != nil, j.schedule != nil)
+	}
+	out += fmt.Sprintln(c.cursor, c.executorN, c.frameworkID, c.keys)
+	for _, id := range sortedKeys(c.apps) {
+		out += fmt.Sprintln(id, c.apps[id].executorKey, c.apps[id].disabled)
+	}
+	return out
+}

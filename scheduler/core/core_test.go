@@ -1,0 +1,164 @@
+package core
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/wire"
+)
+
+func TestOneRunFromFireToEnd(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(everyFiveSeconds)
+	s.until(4950 * time.Millisecond)
+	s.offer("S1", 8, 8192)
+	s.now = s.now.Truncate(5 * time.Second).Add(5*time.Second + time.Millisecond)
+	s.step()
+	launches := s.accepted()
+	if len(launches) != 3 {
+		t.Fatalf("%d launches, want 3; calls %+v, notes %+v", len(launches), s.last.Calls, s.last.Notes)
+	}
+	s.run(launches)
+	id := "my_job@20261121T080005Z"
+	if v := s.execution(id); v.State != Running {
+		t.Fatalf("state %s, want RUNNING", v.State)
+	}
+	s.finish(launches)
+	v := s.execution(id)
+	if v.State != Finished || v.Source != NormalTrigger || !v.FireTime.Equal(time.Date(2026, 11, 21, 8, 0, 5, 0, time.UTC)) {
+		t.Fatalf("%+v", v)
+	}
+	s.restart()
+	if again := s.execution(id); again.State != Finished || len(again.Shards) != 3 {
+		t.Fatalf("after a restart: %+v", again)
+	}
+}
+
+func TestO3RunningShardsAreFoundAgainAfterRestart(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job()
+	id := s.trigger()
+	s.offer("S1", 8, 8192)
+	launches := s.accepted()
+	s.run(launches[:2])
+	s.restart()
+	var asked []string
+	for _, c := range calls[CallReconcile](s.last) {
+		for _, ref := range c.Tasks {
+			asked = append(asked, ref.TaskID)
+		}
+	}
+	if len(asked) != 3 {
+		t.Fatalf("asked about %q, want all three tasks", asked)
+	}
+	// The third never reached its agent: the master says GONE of it (E1).
+	s.update(launches[0], cluster.Running, fromMaster(cluster.ReasonReconciliation))
+	s.update(launches[1], cluster.Running, fromMaster(cluster.ReasonReconciliation))
+	s.update(launches[2], cluster.Gone, fromMaster(cluster.ReasonReconciliation))
+	s.until(time.Second)
+	s.offer("S1", 8, 8192, launches[0].Executor.ID)
+	second := s.accepted()
+	if len(second) != 1 || second[0].TaskID == launches[2].TaskID {
+		t.Fatalf("launched %+v, want item 2 alone under a new id (L5)", second)
+	}
+	if second[0].Executor.ID != launches[0].Executor.ID {
+		t.Fatalf("executor %s, want the running %s", second[0].Executor.ID, launches[0].Executor.ID)
+	}
+	s.run(second)
+	s.finish(slices.Concat(launches[:2], second))
+	if v := s.execution(id); v.State != Finished || v.Shards[2].Attempt != 2 {
+		t.Fatalf("%+v", v)
+	}
+}
+
+func TestL1FirstLaunchIsNotSplit(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job()
+	id := s.trigger()
+	s.offer("S1", 3.4, 8192)
+	if got := calls[CallAccept](s.last); len(got) != 0 {
+		t.Fatalf("launched %+v with 3.4 CPUs; 3 shards of 1 and an executor of 0.5 need 3.5", got)
+	}
+	if v := s.execution(id); !strings.Contains(v.Reason, "0.1 CPU") {
+		t.Fatalf("reason %q does not say that 0.1 CPU is missing", v.Reason)
+	}
+	s.offer("S1", 0.1, 10)
+	if got := s.accepted(); len(got) != 3 {
+		t.Fatalf("%d launches once two offers of the agent suffice, want 3", len(got))
+	}
+}
+
+func TestTheSameEventsGiveTheSameDecisions(t *testing.T) {
+	t.Parallel()
+	var first []string
+	for i := range 5 {
+		s := newStage(t)
+		s.app()
+		for k := range 20 {
+			name := fmt.Sprint("j", k)
+			s.job(oneShard, func(j *jobs.Config) { j.JobName = name })
+			s.step(TriggerRequested{Token: 1, Job: name})
+		}
+		s.apply(s.core.PlanDisableApp("my_app", true))
+		var order []string
+		for e := range s.core.ended.all() {
+			order = append(order, e.Job)
+		}
+		if i == 0 {
+			first = order
+		} else if !slices.Equal(first, order) {
+			t.Fatalf("%q, then %q", first, order)
+		}
+	}
+}
+
+func TestRecordsKeepToTheCommitLimit(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(func(j *jobs.Config) { j.ShardingTotalCount, j.CPUCount = 100, 0.01 })
+	s.trigger()
+	s.offer("S1", 80, 81920)
+	l := s.accepted()
+	s.run(l)
+	for i, one := range l {
+		cause := strings.Repeat([]string{"\x01", "\xff", "\"", "<"}[i%4], 4000)
+		s.update(one, cluster.Failed, func(u *cluster.Update) { u.Data, _ = wire.Status{Cause: cause}.Encode() })
+	}
+	for path, value := range s.stored {
+		if len(value) > 500_000 {
+			t.Fatalf("%s has %d bytes", path, len(value))
+		}
+	}
+}
+
+// All that keeps a server from leading is told at once.
+func TestAllDamageIsToldAtOnce(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(oneShard)
+	s.start(8)
+	n := 0
+	for path := range s.stored {
+		if strings.HasPrefix(path, pathExecution+"/") || strings.HasPrefix(path, pathExecutor+"/") {
+			s.stored[path] = []byte("{junk")
+			n++
+		}
+	}
+	err := New(s.opt).Load(s.now, Stored{Entries: s.entries()})
+	if n < 2 || err == nil || strings.Count(err.Error(), "state is damaged there") != n {
+		t.Errorf("%d damaged entries: %v", n, err)
+	}
+}

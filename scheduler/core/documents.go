@@ -1,0 +1,101 @@
+package core
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/registry"
+)
+
+// DocumentFormat is the form of documents of apps and jobs in the registry.
+type DocumentFormat int
+
+const (
+	// JSONDocuments are ours, and ElasticJob-Cloud 2.x's.
+	JSONDocuments DocumentFormat = iota
+	// YAMLDocuments are as ElasticJob-Cloud 3.x reads and writes them.
+	YAMLDocuments
+)
+
+// readApp reads an app's document from the registry, in either form. Documents were
+// checked when they came in; what somebody else wrote there is checked here. Names that
+// routes of the API have taken since are no reason not to run a job.
+func readApp(opt *Options, name string, e registry.Entry) (app.Config, []string, error) {
+	cfg, notes, err := readDocument(opt.Documents, e, app.Default(), app.DecodeStored)
+	if err != nil {
+		return cfg, nil, err
+	}
+	if cfg.AppName != name {
+		return cfg, nil, fmt.Errorf("its appName is %q and its node's name %q: they must be the same", cfg.AppName, name)
+	}
+	return cfg, notes, cfg.Check(app.CheckOptions{AllowFile: true}).OrNil()
+}
+
+// readJob reads a job's document from the registry; see readApp.
+func readJob(opt *Options, name string, e registry.Entry, wall time.Time) (jobs.Config, []string, error) {
+	cfg, notes, err := readDocument(opt.Documents, e, jobs.Default(), jobs.DecodeStored)
+	if err != nil {
+		return cfg, nil, err
+	}
+	if cfg.JobName != name {
+		return cfg, nil, fmt.Errorf("its jobName is %q and its node's name %q: they must be the same", cfg.JobName, name)
+	}
+	violations, _ := cfg.Check(jobs.CheckOptions{Now: wall, Local: opt.Zone})
+	return cfg, notes, violations.OrNil()
+}
+
+// readDocument reads a document that is just as we write it at once, any other with care: what
+// somebody has edited may hold names twice, or in other letters.
+func readDocument[C any](format DocumentFormat, e registry.Entry, cfg C, decode func([]byte) (C, []string, error)) (C, []string, error) {
+	if e.Unreadable != "" {
+		return cfg, nil, fmt.Errorf("it can't be read: %s", e.Unreadable)
+	}
+	if format == JSONDocuments && len(e.Value) <= jobs.MaxDocumentBytes && json.Unmarshal(e.Value, &cfg) == nil && bytes.Equal(encode(cfg), e.Value) {
+		return cfg, nil, nil
+	}
+	return decode(e.Value)
+}
+
+func (c *Core) writeApp(cfg app.Config) []byte {
+	if c.opt.Documents == YAMLDocuments {
+		return app.EncodeYAML(cfg)
+	}
+	return encode(cfg)
+}
+
+func (c *Core) writeJob(cfg jobs.Config) []byte {
+	if c.opt.Documents == YAMLDocuments {
+		return jobs.EncodeYAML(cfg)
+	}
+	return encode(cfg)
+}
+
+// Document is what ReadDocument made of an entry.
+type Document struct {
+	path    string
+	version int64
+	app     app.Config
+	job     *jobs.Config
+	notes   []string
+	err     error
+}
+
+// ReadDocument reads an entry of the registry if it is the document of an app or a job; else it does nothing. wall is the
+// time by which the document's cron is judged. It may be called concurrently: of 100,000 jobs, reading their documents is
+// most of the work of a term that begins.
+func ReadDocument(opt *Options, wall time.Time, e registry.Entry) Document {
+	d := Document{path: e.Path, version: e.Version}
+	switch dir, name := splitPath(e.Path); dir {
+	case pathApps:
+		d.app, d.notes, d.err = readApp(opt, name, e)
+	case pathJobs:
+		var cfg jobs.Config
+		cfg, d.notes, d.err = readJob(opt, name, e, wall)
+		d.job = &cfg
+	}
+	return d
+}

@@ -1,0 +1,46 @@
+package core
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/app"
+)
+
+// Kind of an Error, for status codes.
+type Kind int
+
+// Kinds of errors.
+const (
+	// NotFound: the thing named is not there.
+	NotFound Kind = iota + 1
+	// Conflict: it is there, and its state does not allow the request.
+	Conflict
+	// Invalid: the request breaks rules; Violations lists them.
+	Invalid
+	// Unavailable: not now; trying again may help.
+	Unavailable
+	// OutcomeUnknown: not now, and the change may have been done.
+	OutcomeUnknown
+	// LogGone: the output is no longer kept.
+	LogGone
+	// TooSoon: the same was asked a moment ago; RetryAfter says when it may be asked again.
+	TooSoon
+)
+
+// Error is what a request to the scheduler fails with.
+type Error struct {
+	Kind Kind
+	// Code is a stable word for programs, e.g. "job_not_found".
+	Code       string
+	Message    string
+	Violations app.Violations
+	// RetryAfter, with TooSoon, is how long to wait before asking again.
+	RetryAfter time.Duration
+}
+
+func (e *Error) Error() string { return e.Message }
+
+func Errorf(kind Kind, code, format string, args ...any) *Error {
+	return &Error{Kind: kind, Code: code, Message: fmt.Sprintf(format, args...)}
+}

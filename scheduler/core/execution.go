@@ -1,0 +1,292 @@
+package core
+
+import (
+	"cmp"
+	"container/list"
+	"fmt"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/jobs"
+)
+
+// settings are what an execution runs with: copied when it first launches, and
+// held to its end (rule F7).
+type settings struct {
+	App app.Config  `json:"app"`
+	Job jobs.Config `json:"job"`
+}
+
+// execution is one run of a job. Before its first launch it has neither
+// settings nor shards.
+type execution struct {
+	ID     string    `json:"id"`
+	Job    string    `json:"job"`
+	Fire   time.Time `json:"fire"`
+	Source Source    `json:"source"`
+	// Made is when it began to wait; its order among executions of one fire time.
+	Made     time.Time `json:"made"`
+	Settings *settings `json:"settings,omitempty"`
+	// Overrides are what the run has instead of its job's settings, until these are copied with its first launch.
+	Overrides *jobs.Overrides `json:"overrides,omitempty"`
+	// Shards is empty in the stored header when Chunks is set (rule T5).
+	Shards []shard `json:"shards,omitempty"`
+	Chunks int     `json:"chunks,omitempty"`
+	// KillReason is set when all that is left of it is to be killed (rule K1).
+	KillReason string `json:"killReason,omitempty"`
+	// Dropped is set when it was a fire that other fires have crowded out while it waited (rule F5).
+	Dropped bool `json:"dropped,omitempty"`
+	// Ended is the place in the order of ends, 0 while the execution is not over.
+	Ended int64 `json:"ended,omitempty"`
+	// EndedAt is when it ended by the wall clock; endedAt is the same in the time of the term.
+	EndedAt time.Time `json:"endedAt,omitzero"`
+	endedAt time.Time
+
+	// Not stored.
+	stored       bool
+	dirty        bool
+	dirtyChunks  map[int]bool
+	unplaced     unplaced
+	launchable   bool // in Core.launchable
+	launchKey    launchKey
+	prepared     *prepared // what all its tasks share
+	shardsOpen   int       // shards that are not terminal
+	storedChunks int
+	// settingsEncoded are the settings as stored; they never change.
+	settingsEncoded []byte
+	// ring and place are where history keeps it once it has ended.
+	ring  *ring
+	place *list.Element
+}
+
+// shard is one part of an execution, with its present attempt, or its last one while it waits for another and
+// when it has ended.
+type shard struct {
+	Item  int   `json:"i"`
+	State State `json:"s"`
+	// Attempt counts the attempts, the present one included.
+	Attempt int `json:"a,omitempty"`
+	// Type of the next or present attempt: why it was launched.
+	Type Source `json:"y,omitempty"`
+
+	attempt
+
+	// NotBefore is the backoff of a shard that waits, WaitSince when it began to (rule F8).
+	NotBefore time.Time `json:"nb,omitzero"`
+	WaitSince time.Time `json:"ws,omitzero"`
+	// How often attempts were refused by the master, were lost, failed and were retried, and failed to start on
+	// agents (rules E1-E3, L6).
+	Errors int `json:"ne,omitempty"`
+	Losses int `json:"nl,omitempty"`
+	Fails  int `json:"nf,omitempty"`
+	Starts int `json:"ns,omitempty"`
+
+	// encoded is the shard as it is stored, nil when it has changed since.
+	encoded []byte
+}
+
+// attempt is one task of a shard, from its launch to its end. A launch makes a new one by assignment, so that
+// nothing of the last one is taken for the next.
+type attempt struct {
+	TaskID   string `json:"t,omitempty"`
+	Agent    string `json:"g,omitempty"`
+	AgentURL string `json:"h,omitempty"`
+	Executor string `json:"x,omitempty"`
+	// WorkDir is the agent's work folder and Container the executor's run: with them the absolute path of the sandbox
+	// that the executor reported is made again (sandbox.go). Both are empty until it has reported one.
+	WorkDir   string `json:"w,omitempty"`
+	Container string `json:"c,omitempty"`
+	Dir       string `json:"d,omitempty"`
+	// Framework is the id that it ran under, if that is not the present one.
+	Framework string `json:"f,omitempty"`
+
+	// Since-when of everything that has a timeout (rule F8).
+	Launched    time.Time `json:"la,omitzero"`
+	Unreachable time.Time `json:"un,omitzero"`
+	// Away is set when a master had its agent marked unreachable, and not only did not know the task.
+	Away       bool      `json:"aw,omitempty"`
+	EndUnclear time.Time `json:"eu,omitzero"` // rule S5
+	EndState   string    `json:"es,omitempty"`
+	KillSince  time.Time `json:"ks,omitzero"`  // rule K1: a wanted kill is state
+	KillReason string    `json:"kr,omitempty"` // set when its task was killed by id
+
+	// Seen is how far it was seen to go: 0 nothing, 1 staging, 2 starting, 3 running.
+	Seen int `json:"sn,omitempty"`
+	// Fetching is set while the last report of its executor is that it fetches the package: no process of it
+	// was made yet (rule E1).
+	Fetching bool   `json:"fe,omitempty"`
+	UUID     []byte `json:"u,omitempty"` // of the last update that changed something
+
+	Start    time.Time `json:"st,omitzero"`
+	Complete time.Time `json:"co,omitzero"`
+	Exit     *int      `json:"ex,omitempty"`
+	Cause    string    `json:"ca,omitempty"`
+	// Package is the checksum of the package that it ran with, as its executor reported it.
+	Package string `json:"pk,omitempty"`
+
+	// acceptSeq is the ACCEPT that was sent and not answered; 0 when it was
+	// answered or voided. An attempt loaded from the registry counts as voided
+	// with the first subscription (rule L4).
+	acceptSeq int64
+	// sentWith is the ACCEPT that launched it, in this term.
+	sentWith int64
+	// known is set when the cluster reported anything of the task in this session.
+	known bool
+	// killSent and killTry pace the repetition of kills.
+	killSent time.Time
+	killTry  int
+	// staged counts the sweeps that found it staged; stuckStaging: it got no further, in spite of a kill.
+	staged       int
+	stuckStaging bool
+}
+
+// past is what stays of an attempt that ended while its shard waits for the next: where it ran, where its
+// output is, and why it ended.
+func (a *attempt) past() attempt {
+	return attempt{TaskID: a.TaskID, Agent: a.Agent, AgentURL: a.AgentURL, Executor: a.Executor,
+		WorkDir: a.WorkDir, Container: a.Container, Dir: a.Dir, Framework: a.Framework, Cause: a.Cause, Package: a.Package}
+}
+
+const (
+	seenStaging  = 1
+	seenStarting = 2
+	seenRunning  = 3
+)
+
+func (s State) terminal() bool {
+	switch s {
+	case Finished, Failed, Killed, Lost, TimedOut:
+		return true
+	}
+	return false
+}
+
+// live reports whether a task of the shard is, or may be, on the cluster.
+func (s *shard) live() bool { return s.State == Launching || s.State == Running }
+
+func (e *execution) launched() bool { return e.Settings != nil }
+
+// settingsOf are the job's settings as this run would have them now.
+func (e *execution) settingsOf(cfg jobs.Config) jobs.Config {
+	if e.Overrides == nil {
+		return cfg
+	}
+	return e.Overrides.Apply(cfg)
+}
+
+// chunks is how many entries beside the header its shards are stored in (rule T5).
+func (e *execution) chunks() int {
+	if len(e.Shards) <= inlineShards {
+		return 0
+	}
+	return (len(e.Shards) + chunkShards - 1) / chunkShards
+}
+
+// state of the execution as people see it.
+func (e *execution) state() State {
+	if e.ring != nil {
+		return e.ring.state // final, and known without a look at all shards
+	}
+	if !e.launched() {
+		if e.KillReason != "" {
+			return Killed
+		}
+		return Waiting
+	}
+	if e.shardsOpen > 0 {
+		return Running
+	}
+	worst := Finished
+	for i := range e.Shards {
+		switch e.Shards[i].State {
+		case Killed:
+			worst = Killed
+		case Finished:
+		default:
+			return Failed
+		}
+	}
+	return worst
+}
+
+// reason says in one sentence why an ended execution is not FINISHED.
+func (e *execution) reason() string {
+	if !e.launched() {
+		return e.KillReason
+	}
+	var first *shard
+	bad := 0
+	for i := range e.Shards {
+		s := &e.Shards[i]
+		if s.State.terminal() && s.State != Finished && s.State != Killed {
+			bad++
+			if first == nil {
+				first = s
+			}
+		}
+	}
+	switch {
+	case e.state() == Finished:
+		return "" // though a kill may have been requested
+	case bad == 0:
+		return cmp.Or(e.KillReason, e.killedReason())
+	}
+	return fmt.Sprintf("%d of %d shards did not finish; item %d: %s", bad, len(e.Shards), first.Item, first.Cause)
+}
+
+// unplaced is what the last match made of an execution of which it left shards unplaced. The zero value is for one that no
+// match has looked at since something changed for it.
+type unplaced struct {
+	matched bool
+	// never is set when no agent, even empty, can hold one shard of it.
+	never bool
+	// reserved is set when agents that are reserved for another execution were left out.
+	reserved bool
+	// why is the reason for people.
+	why string
+}
+
+// launchKey orders what waits: failover first, then by fire time, then by id.
+type launchKey struct {
+	class int
+	fire  time.Time
+	id    string
+}
+
+const (
+	classAgain = iota // shards of a launched execution that run again
+	classReady
+)
+
+func (k launchKey) before(o launchKey) bool {
+	if k.class != o.class {
+		return k.class < o.class
+	}
+	if !k.fire.Equal(o.fire) {
+		return k.fire.Before(o.fire)
+	}
+	return k.id < o.id
+}
+
+// orphan is an abandoned attempt that may still run (rule E5).
+type orphan struct {
+	TaskID    string    `json:"taskId"`
+	Job       string    `json:"job"`
+	Item      int       `json:"item"`
+	Agent     string    `json:"agent"`
+	Execution string    `json:"execution"`
+	Since     time.Time `json:"since"`
+	// Blocks is set when no later attempt of the shard may start until it has ended.
+	Blocks bool `json:"blocks,omitempty"`
+	// Alive is set while it blocks only because it was seen alive, although its
+	// job has failover.
+	Alive bool `json:"alive,omitempty"`
+	// Away is since when the agent of one seen alive is away again, if it is.
+	Away time.Time `json:"away,omitzero"`
+	// Framework is the id that it ran under, "" in old records; RemovedBy is the master that
+	// removed it, "" while it is ours (rule T7).
+	Framework string `json:"framework,omitempty"`
+	RemovedBy string `json:"removedBy,omitempty"`
+
+	known bool // the cluster reported anything of it in this session
+}

@@ -1,0 +1,155 @@
+package core
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/jobs"
+)
+
+// What people set of executors counts for new ones; one that runs is told of in the words it was started with.
+func TestX4UserAndEnvironmentAreThoseOfTheStart(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.opt.ExecutorUser, s.opt.ExecutorShutdown = "batch", 9500*time.Millisecond
+	s.opt.ExecutorEnvironment = func(hostname string) map[string]string { return map[string]string{"CA": "old", "HOST": hostname} }
+	s.restart()
+	s.app()
+	s.job(func(j *jobs.Config) { j.ShardingTotalCount = 1; j.Cron = "" })
+	launch := func(executors ...string) cluster.Executor {
+		t.Helper()
+		s.trigger()
+		s.offer("S1", 8, 8192, executors...)
+		s.until(time.Second)
+		l := s.accepted()
+		if len(l) != 1 {
+			t.Fatalf("launched %v", l)
+		}
+		s.run(l)
+		s.finish(l)
+		return l[0].Executor
+	}
+	first := launch()
+	if first.Version != 3 || first.User != "batch" || first.ShutdownGrace != 9500*time.Millisecond || first.Environment["CA"] != "old" || first.Environment["HOST"] == "" {
+		t.Fatalf("started with %+v", first)
+	}
+	// Another CA or grace: the running executor is used on as it is.
+	s.opt.ExecutorEnvironment = func(string) map[string]string { return map[string]string{"CA": "new"} }
+	s.opt.ExecutorShutdown = time.Minute
+	s.restart()
+	if diff := cmp.Diff(first, launch(first.ID)); diff != "" {
+		t.Errorf("told otherwise (-first +second):\n%s", diff)
+	}
+	// Another user: nothing more is run as the former one.
+	s.opt.ExecutorUser = "nightly"
+	s.restart()
+	third := launch(first.ID)
+	if third.ID == first.ID || third.User != "nightly" || third.Environment["CA"] != "new" {
+		t.Errorf("started with %+v", third)
+	}
+}
+
+func TestX1AnExecutorThatEndedUnderTheLastLeaderIsNotUsedAgain(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(oneShard)
+	l := s.start(8)
+	s.run(l)
+	s.finish(l)
+	s.restart() // FAILURE came meanwhile, to nobody
+	s.trigger()
+	s.offer("S1", 8, 8192)
+	again := s.accepted()
+	if len(again) != 1 || again[0].Executor.ID == l[0].Executor.ID {
+		t.Fatalf("launched on %v; executor %s is missing in the offer, so it is dead", again, l[0].Executor.ID)
+	}
+}
+
+func TestX1AnExecutorThatTheMasterKnowsOtherwiseIsReplaced(t *testing.T) {
+	t.Parallel()
+	for _, message := range []string{
+		"ExecutorInfo is not compatible with existing ExecutorInfo with same ExecutorID.\n------\nExisting ExecutorInfo:\n…",
+		"Task has invalid ExecutorInfo (existing ExecutorInfo with same ExecutorID is not compatible).",
+	} {
+		s := newStage(t)
+		first := s.runsOn("S1", func(*jobs.Config) {})
+		x := first.Executor.ID
+		s.job(func(j *jobs.Config) { j.JobName, j.ShardingTotalCount = "other_job", 2 })
+		s.step(TriggerRequested{Token: 2, Job: "other_job"})
+		s.offer("S1", 4, 1000, x)
+		refused := s.accepted()
+		for _, l := range refused {
+			if l.Executor.ID != x {
+				t.Fatalf("launched on %s", l.Executor.ID)
+			}
+			s.update(l, cluster.Error, fromMaster(cluster.ReasonTaskInvalid), func(u *cluster.Update) { u.Message = message })
+		}
+		s.until(time.Second)
+		s.offer("S1", 4, 1000, x)
+		again := s.accepted()
+		if len(refused) != 2 || len(again) != 2 || again[0].Executor.ID == x || again[1].Executor.ID != again[0].Executor.ID {
+			t.Fatalf("refused %d, then %+v", len(refused), again)
+		}
+		if n := s.core.tasks[again[0].TaskID].shard().Errors; n > 0 {
+			t.Errorf("%d errors are counted", n)
+		}
+		if len(calls[CallShutdown](s.last))+len(calls[CallKill](s.last)) > 0 || s.core.tasks[first.TaskID].shard().State != Running {
+			t.Errorf("the task on it is touched: %+v", s.last.Calls)
+		}
+		s.update(first, cluster.Finished)
+		s.until(time.Second)
+		if c := s.core.executors[x]; c == nil || !c.Closing || c.shutdownTry == 0 {
+			t.Errorf("with nothing left to do it is not told to end: %+v", c)
+		}
+	}
+}
+
+func TestX1ASecondRejectionInARowBlamesTheExecutor(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	first := s.runsOn("S1", func(*jobs.Config) {})
+	s.job(func(j *jobs.Config) { j.JobName, j.ShardingTotalCount = "other_job", 1 })
+	s.step(TriggerRequested{Token: 2, Job: "other_job"})
+	for i := range 3 {
+		s.until(5 * time.Second)
+		s.offer("S1", 4, 1000, first.Executor.ID)
+		l := s.accepted()
+		if len(l) != 1 || (l[0].Executor.ID == first.Executor.ID) != (i < 2) {
+			t.Fatalf("try %d: %+v", i+1, l)
+		}
+		s.update(l[0], cluster.Error, fromMaster(cluster.ReasonTaskInvalid), func(u *cluster.Update) { u.Message = "words of a later Mesos" })
+	}
+	if s.core.tasks[first.TaskID].shard().State != Running {
+		t.Error("the task on it is touched")
+	}
+}
+
+func TestX1AnExecutorOfAnotherRoleIsNotUsedAgain(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		before, now string
+		same        bool
+	}{{"blue", "blue", true}, {"", "*", true}, {"*", "", true}, {"blue", "green", false}, {"", "blue", false}} {
+		s := newStage(t)
+		s.opt.Role = tt.before
+		s.restart()
+		first := s.runsOn("S1", func(*jobs.Config) {})
+		s.opt.Role = tt.now
+		s.restart()
+		s.update(first, cluster.Running, fromMaster(cluster.ReasonReconciliation))
+		s.job(func(j *jobs.Config) { j.JobName, j.ShardingTotalCount = "other_job", 1 })
+		s.step(TriggerRequested{Token: 2, Job: "other_job"})
+		s.offer("S1", 4, 1000, first.Executor.ID)
+		l := s.accepted()
+		if len(l) != 1 || (l[0].Executor.ID == first.Executor.ID) != tt.same {
+			t.Errorf("role %q, then %q: launched %+v", tt.before, tt.now, l)
+		}
+		if ref := s.core.tasks[first.TaskID]; ref.shard().State != Running || len(calls[CallShutdown](s.last)) > 0 {
+			t.Errorf("role %q, then %q: what ran on it is touched", tt.before, tt.now)
+		}
+	}
+}

@@ -1,0 +1,181 @@
+package core
+
+import (
+	"testing"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/jobs"
+)
+
+// What the simulated worlds of scheduler/sim found, as short stories.
+
+func TestX2AnExecutorStartedAgainByALateAcceptIsNotShutDownWithItsTasks(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(oneShard)
+	l := s.start(8)
+	s.run(l)
+	s.finish(l)
+	s.trigger()
+	s.offer("S1", 7, 8192, l[0].Executor.ID)
+	// The executor crashes while the ACCEPT is on its way: the agent starts it anew.
+	s.step(s.told(cluster.Failure{AgentID: "S1", ExecutorID: l[0].Executor.ID, Status: 9}))
+	again := s.accepted()
+	if len(again) != 1 || again[0].Executor.ID != l[0].Executor.ID {
+		t.Fatalf("launched %v, want one task on the same executor", again)
+	}
+	s.run(again)
+	if d := s.offer("S1", 6, 8000, l[0].Executor.ID); len(calls[CallShutdown](d)) > 0 {
+		t.Fatal("SHUTDOWN for an executor that runs a task of ours")
+	}
+	s.finish(again)
+	s.trigger()
+	s.offer("S1", 7, 8000, l[0].Executor.ID)
+	if third := s.accepted(); len(third) != 1 || third[0].Executor.ID == l[0].Executor.ID {
+		t.Fatalf("launched %v; an executor that was told to have ended gets nothing more", third)
+	}
+}
+
+func TestX3AnExecutorThatNeverStartedIsPaidForAgain(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app() // its executor takes 0.5 CPU
+	s.job(oneShard)
+	l := s.start(1.6)
+	s.update(l[0], cluster.Dropped, fromMaster(cluster.ReasonInvalidOffers))
+	s.offer("S1", 1.4, 8192)
+	s.until(time.Minute)
+	if len(s.accepts) > 0 {
+		t.Fatal("one CPU and an executor of 0.5 do not fit 1.4; the executor was never started")
+	}
+	s.offer("S1", 1.5, 8192)
+	if got := s.accepted(); len(got) != 1 {
+		t.Fatalf("%d launches on what just fits, want 1", len(got))
+	}
+}
+
+func TestX2ShutdownDoesNotOvertakeTheLastAcknowledgement(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(oneShard)
+	l := s.start(8)
+	s.run(l)
+	s.step(Drain{})
+	d := s.update(l[0], cluster.Killed)
+	if len(calls[CallAcknowledge](d)) != 1 || len(calls[CallShutdown](d)) > 0 {
+		t.Fatalf("calls %+v", d.Calls)
+	}
+	s.until(time.Second)
+	if s.core.executors[l[0].Executor.ID].shutdownTry == 0 {
+		t.Fatal("no SHUTDOWN afterwards")
+	}
+}
+
+func TestX2AnExecutorOnAnAgentThatIsAwayIsEndedWhenItComesBack(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(oneShard)
+	l := s.start(8)
+	s.run(l)
+	x := l[0].Executor.ID
+	s.finish(l)
+	s.step(s.told(cluster.Failure{AgentID: "S1"})) // the agent was removed
+	s.until(50 * time.Minute)                      // far longer than SHUTDOWN is repeated for a registered one
+	if s.core.executors[x] == nil {
+		t.Fatal("the executor is forgotten while nobody knows whether it lives")
+	}
+	// A look at the offers finds the agent back, and the executor alive.
+	if d := s.offer("S1", 7, 8192, x); len(calls[CallShutdown](d)) != 1 {
+		t.Fatalf("no SHUTDOWN when its agent is back: %+v", d.Calls)
+	}
+	s.offer("S1", 8, 8192)
+	if s.core.executors[x] != nil {
+		t.Fatal("an executor that an offer shows to be gone is kept")
+	}
+}
+
+func TestX2AnExecutorOnAnAgentThatStaysAwayIsForgottenAfterAnHour(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(oneShard)
+	l := s.start(8)
+	s.run(l)
+	s.finish(l)
+	s.step(s.told(cluster.Failure{AgentID: "S1"}))
+	s.until(40 * time.Minute)
+	s.restart() // since-when is committed (rule F8)
+	if len(s.core.executors) == 0 {
+		t.Fatal("forgotten too early")
+	}
+	s.until(25 * time.Minute)
+	if len(s.core.executors) > 0 {
+		t.Fatalf("%+v", s.core.executors)
+	}
+}
+
+func TestX3WhatComesLateFromBeforeAnAcceptTellsNothingOfIt(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(oneShard)
+	s.job(oneShard, func(j *jobs.Config) { j.JobName = "other" })
+	first := s.start(8)
+	s.run(first)
+	x := first[0].Executor.ID
+	s.step(TriggerRequested{Token: 1, Job: "other"})
+	s.offer("S1", 8, 8192, x)
+	second := s.accepted()
+	if len(second) != 1 || second[0].Executor.ID != x {
+		t.Fatalf("%+v, want one task on %s", second, x)
+	}
+	// The executor had ended when the ACCEPT came, which started it once more; what tells of its end comes only now.
+	s.update(first[0], cluster.Failed, fromAgent(cluster.ReasonExecutorTerminated))
+	s.step(s.told(cluster.Failure{AgentID: "S1", ExecutorID: x, Status: 9}))
+	s.offer("S1", 8, 8192)
+	if d := s.offer("S1", 6, 8192, x); len(calls[CallShutdown](d)) > 0 {
+		t.Fatal("SHUTDOWN for an executor whose last ACCEPT has a live task (X2)")
+	}
+	s.run(second)
+	if d := s.offer("S1", 6, 8192, x); len(calls[CallShutdown](d)) > 0 {
+		t.Fatal("SHUTDOWN for an executor with a running task (X2)")
+	}
+	s.finish(second)
+	s.until(time.Second)
+	if r := s.core.executors[x]; r == nil || r.shutdownTry == 0 {
+		t.Fatalf("an executor that ended once is not shut down when its tasks are over: %+v", r)
+	}
+}
+
+// TestX3OffersFromBeforeAnAcceptSayNothing of the executors that it names: while it is not answered, an offer may be
+// older than it. An executor that such an offer does not name is there all the same, and is used again.
+func TestX3OffersFromBeforeAnAcceptSayNothing(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job()
+	s.trigger()
+	s.offer("S1", 4, 8192)
+	first := s.accepts[0].Accept.Tasks
+	s.run(first)
+	s.finish(first)
+	s.trigger()
+	s.offer("S1", 4, 8192) // made before the ACCEPT, told after all of its tasks have ended
+	launches := s.accepted()
+	if len(launches) != 6 {
+		t.Fatalf("%d launches, want 6", len(launches))
+	}
+	for _, l := range launches[3:] {
+		if l.Executor.ID != first[0].Executor.ID {
+			t.Errorf("%s runs on %s, though %s is there", l.TaskID, l.Executor.ID, first[0].Executor.ID)
+		}
+	}
+	d := s.offer("S1", 1, 8192, first[0].Executor.ID)
+	if got := calls[CallShutdown](d); len(got) > 0 {
+		t.Errorf("an executor with tasks is shut down: %+v", got)
+	}
+}

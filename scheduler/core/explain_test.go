@@ -1,0 +1,164 @@
+package core
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/jobs"
+)
+
+// A run of which all shards finished has no reason, also when its end was asked for meanwhile.
+func TestAFinishedRunHasNoReason(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(*stage){
+		"stop":    func(s *stage) { s.step(Drain{}) },
+		"disable": func(s *stage) { s.apply(s.core.PlanDisableJob("my_job", true)) },
+	} {
+		s := newStage(t)
+		s.app()
+		s.job(oneShard)
+		id := s.trigger()
+		s.offer("S1", 8, 8192)
+		l := s.accepted()
+		s.run(l)
+		end(s)
+		s.update(l[0], cluster.Finished)
+		if v := s.execution(id); v.State != Finished || v.Reason != "" {
+			t.Errorf("%s: %s: %s", name, v.State, v.Reason)
+		}
+		for _, n := range s.last.Notes {
+			if n.Kind == NoteExecutionEnded && n.Detail != "FINISHED" {
+				t.Errorf("%s: %s", name, n.Detail)
+			}
+		}
+	}
+}
+
+// Shards that can never start together are noted when the job is registered, and the note goes with the shortage.
+func TestShardsThatNeverFitTogetherAreNoted(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	notes := func() string {
+		t.Helper()
+		v, err := s.core.Job("my_job")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Join(v.Notes, "; ")
+	}
+	s.job(func(j *jobs.Config) { j.ShardingTotalCount = 10_000 })
+	if got := notes(); got != "" {
+		t.Errorf("no agent was seen yet: %s", got)
+	}
+	s.offer("S1", 8, 8192)
+	s.offer("S2", 4.5, 8192)
+	if got := notes(); !strings.Contains(got, "room for 11 of its 10000 shards at once") {
+		t.Error(got)
+	}
+	s.apply(s.core.PlanUpdateJob("my_job", func(j jobs.Config) (jobs.Config, error) {
+		j.ShardingTotalCount = 11
+		return j, nil
+	}))
+	if got := notes(); got != "" {
+		t.Error(got)
+	}
+}
+
+// What is told of a task whose executor ended names the executor, the agent, and where to look.
+func TestAnExecutorsEndIsASentence(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(oneShard)
+	id := s.trigger()
+	s.offer("S1", 8, 8192)
+	l := s.accepted()
+	s.run(l)
+	s.update(l[0], cluster.Failed, fromAgent(cluster.ReasonExecutorTerminated), func(u *cluster.Update) { u.ExecutorID, u.Message = "", "Executor terminated" })
+	want := "its executor my_app@-@S1@-@1 on agent S1 ended before the task did (FAILED, REASON_EXECUTOR_TERMINATED: Executor terminated): it was killed, was over a limit, or had a fault; " +
+		"its stderr (GET /api/operate/sandbox?appName=my_app) and that agent's log tell more"
+	if v := s.execution(id); v.Shards[0].FailureCause != want {
+		t.Errorf("%s\nwant %s", v.Shards[0].FailureCause, want)
+	}
+}
+
+func TestReasonCountsWhatWeUseOurselves(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(func(j *jobs.Config) { j.ShardingTotalCount = 6 })
+	l := s.start(8)
+	s.run(l)
+	s.restart()
+	s.job(oneShard, func(j *jobs.Config) { j.JobName, j.CPUCount = "two", 3 })
+	s.step(TriggerRequested{Token: 2, Job: "two"})
+	for _, one := range l {
+		s.update(one, cluster.Running, fromMaster(cluster.ReasonReconciliation))
+	}
+	s.offer("S1", 1.5, 1024, l[0].Executor.ID)
+	for _, e := range s.core.launchable {
+		if e.unplaced.never {
+			t.Fatalf("3 CPUs would fit the agent of 8 that is busy with our own tasks; reason %q", e.unplaced.why)
+		}
+	}
+}
+
+// The only large agent is full of an idle executor and so has nothing on offer.
+func TestNeverIsSaidOnlyOfWhatNoKnownAgentCouldHold(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.opt.ExecutorIdle = time.Hour
+	s.restart()
+	s.app(func(a *app.Config) { a.CPUCount, a.MemoryMB = 3, 1024 })
+	s.app(func(a *app.Config) { a.AppName, a.CPUCount = "other_app", 0.5 })
+	s.job(oneShard, func(j *jobs.Config) { j.CPUCount = 1 })
+	s.job(oneShard, func(j *jobs.Config) {
+		j.JobName, j.AppName, j.CPUCount, j.Cron = "other", "other_app", 2, "0/5 * * * * ?"
+	})
+	l := s.start(4)
+	s.run(l)
+	s.finish(l)
+	s.until(time.Second)
+	s.now = s.now.Truncate(5 * time.Second).Add(3500 * time.Millisecond)
+	s.step()
+	s.offer("S2", 1, 8192) // held for the fire that is soon
+	for range 30 {
+		s.until(time.Second)
+		if s.core.pool.Len() == 0 {
+			s.offer("S2", 1, 8192)
+		}
+	}
+	x, err := s.core.Explain("other")
+	if err != nil || len(x.Waiting) == 0 || strings.Contains(x.Waiting[0].Reason, "can ever hold") {
+		t.Errorf("S1 has 4 CPU and runs nothing: %+v, %v", x.Waiting, err)
+	}
+	if !s.core.executors[l[0].Executor.ID].Closing {
+		t.Error("the idle executor stays in its way")
+	}
+}
+
+func TestExplainSaysThatWhatRunsMayBeOld(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(oneShard)
+	s.run(s.start(8))
+	noted := func() bool {
+		x, err := s.core.Explain("my_job")
+		if err != nil || len(x.Running) != 1 {
+			t.Fatalf("%+v, %v", x, err)
+		}
+		return strings.Contains(strings.Join(x.Notes, "\n"), "as they were last known: the scheduler has no connection to the cluster: connection refused")
+	}
+	if noted() {
+		t.Error("said while subscribed")
+	}
+	s.step(SessionEnded{Session: s.core.session.number, Reason: "connection refused"})
+	if !noted() {
+		t.Error("not said without a subscription")
+	}
+}

@@ -1,0 +1,57 @@
+package core
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/registry"
+)
+
+// FaultyView is a document in the registry that can't be used, and why ([D15]); or a disabled mark
+// that can't be read and counts as set.
+type FaultyView struct {
+	Path string `json:"path"`
+	Kind string `json:"kind"` // app or job
+	Name string `json:"name"`
+	// Reason says what is wrong, or why it can't be read.
+	Reason string `json:"reason"`
+	// Since is when this leader found the path's document unusable: at the latest the begin of its term.
+	Since time.Time `json:"since"`
+	// LastGood is set when the last good document is in force. Without one, nothing new runs.
+	LastGood bool `json:"lastGood"`
+}
+
+// FaultyDocuments lists all documents in the registry that can't be used, by path.
+func (c *Core) FaultyDocuments() []FaultyView {
+	out := make([]FaultyView, 0, len(c.faulty))
+	for _, path := range sortedKeys(c.faulty) {
+		f := c.faulty[path]
+		dir, name := splitPath(path)
+		v := FaultyView{Path: path, Kind: "job", Name: name, Reason: f.why, Since: f.since.Truncate(time.Millisecond)}
+		switch j := c.jobs[name]; {
+		case dir == pathApps:
+			v.Kind, v.LastGood = "app", c.apps[name] != nil
+		case dir == pathAppDisabled:
+			v.Kind = "app"
+		case dir == pathJobs && j != nil:
+			v.LastGood = j.cfg != nil
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
+// markUnreadable says what an entry is that should be a disabled mark.
+func markUnreadable(e registry.Entry) error {
+	return fmt.Errorf("this disabled mark can't be read, and counts as set: %s", e.Unreadable)
+}
+
+// unreadableMarks are notes on the disabled marks of a job and its app.
+func (c *Core) unreadableMarks(j *jobState) (notes []string) {
+	for _, path := range []string{under(pathJobDisabled, j.name), under(pathAppDisabled, j.cfg.AppName)} {
+		if c.hasFault(path) {
+			notes = append(notes, path+": "+c.faulty[path].why)
+		}
+	}
+	return notes
+}

@@ -1,0 +1,260 @@
+package core
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/registry"
+)
+
+const closed = "ZooKeeper gives no permission"
+
+func TestD15WhatMayNotBeReadStopsNothingElse(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.app(func(a *app.Config) { a.AppName = "shut_app" })
+	s.job(everyFiveSeconds)
+	for _, name := range []string{"shut", "marked", "orphan"} {
+		s.job(everyFiveSeconds, func(c *jobs.Config) {
+			c.JobName = name
+			if name == "orphan" {
+				c.AppName = "shut_app"
+			}
+		})
+	}
+	shut := []string{"/config/app/shut_app", "/config/job/shut", "/state/disable/job/marked", "/state/failover/x", "/state/ready/x", "/state/running"}
+	core, err := s.loadClosed(shut...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.core = core
+	s.step()
+	for _, path := range shut {
+		if !slices.ContainsFunc(s.last.Notes, func(n Note) bool {
+			return n.Kind == NoteFaulty && strings.HasPrefix(n.Detail, path+": ") && strings.Contains(n.Detail, closed)
+		}) {
+			t.Errorf("the log does not name %s: %+v", path, s.last.Notes)
+		}
+	}
+	want := []FaultyView{
+		{Path: "/config/app/shut_app", Kind: "app", Name: "shut_app", Reason: "it can't be read: " + closed, Since: s.now},
+		{Path: "/config/job/shut", Kind: "job", Name: "shut", Reason: "it can't be read: " + closed, Since: s.now},
+		{Path: "/state/disable/job/marked", Kind: "job", Name: "marked", Reason: "this disabled mark can't be read, and counts as set: " + closed, Since: s.now},
+	}
+	if got := s.core.FaultyDocuments(); !slices.Equal(got, want) {
+		t.Errorf("faulty: %+v", got)
+	}
+	for name, state := range map[string]string{"my_job": "READY", "shut": "FAULTY", "orphan": "FAULTY", "marked": "DISABLED"} {
+		if x, err := s.core.Explain(name); err != nil || x.State != state || state != "READY" && !strings.Contains(strings.Join(x.Notes, ";"), closed) {
+			t.Errorf("%s: %+v, %v", name, x, err)
+		}
+	}
+	// Readable again: taken over.
+	for _, path := range shut[:3] {
+		s.edited(path, string(s.stored[path]), 7)
+	}
+	if f := s.core.FaultyDocuments(); len(f) > 0 {
+		t.Errorf("faulty still: %+v", f)
+	}
+	if x, err := s.core.Explain("shut"); err != nil || x.State != "READY" {
+		t.Errorf("%+v, %v", x, err)
+	}
+	for _, path := range []string{"/brain/mark", "/brain/execution/x", "/ha/framework_id", "/config/job", "/state/disable/job"} {
+		if _, err := s.loadClosed(path); err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), closed) {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
+
+func TestD15ADocumentThatMayNoLongerBeReadStaysInForce(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(everyFiveSeconds)
+	const path = "/config/job/my_job"
+	began := s.now
+	lose := func(why string) {
+		events := s.core.Reloaded(path, registry.Entry{Path: path, Version: 1, Unreadable: why}, true)
+		if len(events) != 1 {
+			t.Fatalf("%+v", events)
+		}
+		s.step(events...)
+	}
+	lose(closed)
+	s.now = s.now.Add(time.Minute)
+	lose("still " + closed)
+	want := FaultyView{Path: path, Kind: "job", Name: "my_job", Reason: "it can't be read: still " + closed, Since: began, LastGood: true}
+	if got := s.core.FaultyDocuments(); len(got) != 1 || got[0] != want {
+		t.Errorf("faulty: %+v", got)
+	}
+	x, err := s.core.Explain("my_job")
+	if err != nil || len(x.NextFires) == 0 || !strings.Contains(strings.Join(x.Notes, ";"), "last good document is in force: it can't be read") {
+		t.Errorf("%+v, %v", x, err)
+	}
+	s.edited(path, string(s.stored[path]), 1)
+	if len(s.core.FaultyDocuments()) != 0 {
+		t.Error("it is faulty still")
+	}
+}
+
+// A disabled mark that can't be read counts as set, and is shown, until it can be read or is gone.
+func TestD15ADisabledMarkThatMayNotBeReadIsShown(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(everyFiveSeconds)
+	const path = "/state/disable/job/my_job"
+	for _, found := range []bool{true, false} {
+		s.step(s.core.Reloaded(path, registry.Entry{Path: path, Version: 1, Unreadable: closed}, true)...)
+		if f := s.core.FaultyDocuments(); len(f) != 1 || f[0].Path != path {
+			t.Errorf("faulty: %+v", f)
+		}
+		if x, err := s.core.Explain("my_job"); err != nil || x.State != "DISABLED" || !strings.Contains(strings.Join(x.Notes, ";"), path) {
+			t.Errorf("%+v, %v", x, err)
+		}
+		if again := s.core.Reloaded(path, registry.Entry{Path: path, Version: 1, Unreadable: closed}, true); len(again) != 0 {
+			t.Errorf("told twice: %+v", again)
+		}
+		s.step(s.core.Reloaded(path, registry.Entry{Path: path, Version: 1}, found)...)
+		if f := s.core.FaultyDocuments(); len(f) != 0 {
+			t.Errorf("faulty still: %+v", f)
+		}
+		if v, err := s.core.Job("my_job"); err != nil || v.Disabled != found {
+			t.Errorf("disabled %v: %v", v.Disabled, err)
+		}
+	}
+}
+
+// A node that somebody made at a path that no entry can have is shown, and nothing is written of it.
+func TestD15APathThatIsNoneIsShown(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	path := "/config/job/" + strings.Repeat("n", 1100)
+	s.step(s.core.Reloaded(path, registry.Entry{Path: path, Unreadable: "too long"}, true)...)
+	if f := s.core.FaultyDocuments(); len(f) != 1 || f[0].Path != path {
+		t.Errorf("faulty: %+v", f)
+	}
+	written := s.last.Writes
+	s.step(s.core.Reloaded(path, registry.Entry{}, false)...)
+	if f := s.core.FaultyDocuments(); len(f) != 0 {
+		t.Errorf("faulty still: %+v", f)
+	}
+	for _, w := range append(written, s.last.Writes...) {
+		if len(w.Path) > 1000 {
+			t.Errorf("written: %s", w.Path)
+		}
+	}
+}
+
+// What somebody has edited is read with care, also where we write JSON ourselves.
+func TestEditedJSONIsReadWithCare(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(everyFiveSeconds)
+	const path = "/config/job/my_job"
+	ours := string(s.stored[path])
+	s.edited(path, strings.Replace(ours, "{", `{"cron":"0 0 3 * * ?",`, 1), 1)
+	if f := s.core.FaultyDocuments(); len(f) != 1 || !strings.Contains(f[0].Reason, "cron is given more than once") {
+		t.Errorf("a name given twice: %+v", f)
+	}
+	s.edited(path, strings.Replace(ours, `"cpuCount"`, `"CPUCOUNT"`, 1), 2)
+	if f := s.core.FaultyDocuments(); len(f) != 0 {
+		if !strings.Contains(f[0].Reason, "cpuCount") {
+			t.Errorf("a name in other letters: %+v", f)
+		}
+	} else if v, err := s.core.Job("my_job"); err != nil || !strings.Contains(strings.Join(v.Notes, ";"), "CPUCOUNT is not a field") {
+		t.Errorf("a name in other letters: %+v, %v", v, err)
+	}
+}
+
+func TestD15AFaultyDocumentStopsNothingElse(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(everyFiveSeconds)
+	s.stored[pathJobs+"/broken"] = []byte("{not json")
+	s.stored[pathJobs+"/no_shards"] = []byte(`{"jobName":"no_shards","appName":"my_app","jobExecutionType":"TRANSIENT","shardingTotalCount":0,"cpuCount":1,"memoryMB":1}`)
+	s.stored[pathApps+"/bad_app"] = []byte("[]")
+	s.restart()
+	if names := len(s.core.Jobs()); names != 1 {
+		t.Fatalf("%d jobs, want the good one", names)
+	}
+	for _, name := range []string{"broken", "no_shards"} {
+		x, err := s.core.Explain(name)
+		if err != nil || x.State != "FAULTY" || len(x.Notes) == 0 {
+			t.Fatalf("explain %s: %+v, %v", name, x, err)
+		}
+		s.apply(s.core.PlanDeregisterJob(name))
+		if _, err := s.core.Explain(name); err == nil {
+			t.Fatalf("%s is still there", name)
+		}
+	}
+	s.app(func(a *app.Config) { a.AppName = "bad_app" })
+	if _, err := s.core.App("bad_app"); err != nil {
+		t.Fatalf("registering does not replace a document that can't be used: %v", err)
+	}
+	s.until(6 * time.Second)
+	if len(s.core.executions) == 0 {
+		t.Fatal("the good job made no fire")
+	}
+}
+
+func TestD15AFaultyAppDocumentKillsNothing(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(everyFiveSeconds)
+	s.run(s.start(8))
+	s.stored[pathApps+"/my_app"] = []byte("{ slip")
+	s.restart()
+	if got := calls[CallKill](s.last); len(got) > 0 {
+		t.Fatalf("%d kills", len(got))
+	}
+	x, err := s.core.Explain("my_job")
+	if err != nil || len(x.Running) != 3 {
+		t.Fatalf("%+v, %v", x, err)
+	}
+	if _, err := s.core.PlanDeleteApp("my_app", true); err != nil {
+		t.Fatalf("an app with a faulty document can't be deleted: %v", err)
+	}
+}
+
+func TestWhatWaitsForAFaultyDocumentHasAReason(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(oneShard)
+	id := s.trigger()
+	s.stored["/config/job/my_job"] = []byte("{")
+	s.restart()
+	if v, err := s.core.Execution(id); err != nil || v.State != Waiting || !strings.Contains(v.Reason, "can't be used") {
+		t.Errorf("%+v, %v", v, err)
+	}
+	if x, err := s.core.Explain("my_job"); err != nil || len(x.Waiting) != 1 || !strings.Contains(x.Waiting[0].Reason, "can't be used") {
+		t.Errorf("%+v, %v", x, err)
+	}
+}
+
+// loadClosed makes a core of what is stored, with entries that can't be read.
+func (s *stage) loadClosed(paths ...string) (*Core, error) {
+	var entries []registry.Entry
+	for _, path := range slices.Concat(sortedKeys(s.stored), paths) {
+		e := registry.Entry{Path: path, Value: s.stored[path]}
+		if slices.Contains(paths, path) {
+			if slices.ContainsFunc(entries, func(e registry.Entry) bool { return e.Path == path }) {
+				continue
+			}
+			e = registry.Entry{Path: path, Version: 7, Unreadable: closed}
+		}
+		entries = append(entries, e)
+	}
+	slices.SortFunc(entries, func(a, b registry.Entry) int { return strings.Compare(a.Path, b.Path) })
+	core := New(s.opt)
+	return core, core.Load(s.now, Stored{Entries: entries})
+}

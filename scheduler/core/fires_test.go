@@ -1,0 +1,144 @@
+package core
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/jobs"
+)
+
+func TestF5OneExecutionAtATime(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		misfire     bool
+		wantWaiting int
+		wantDropped int64
+	}{{false, 0, 4}, {true, 4, 0}} {
+		t.Run(fmt.Sprintf("misfire=%v", tt.misfire), func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t)
+			s.app()
+			s.job(everyFiveSeconds, func(j *jobs.Config) { j.Misfire = tt.misfire })
+			s.until(4950 * time.Millisecond)
+			s.offer("S1", 8, 8192)
+			s.until(60 * time.Millisecond)
+			s.run(s.accepted())
+			s.until(20 * time.Second)
+			x, err := s.core.Explain("my_job")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(x.Waiting) != 3*tt.wantWaiting || len(x.Running) != 3 {
+				t.Fatalf("waiting %d, running %d", len(x.Waiting), len(x.Running))
+			}
+			if got := s.core.Stats().FiresDropped; got != tt.wantDropped {
+				t.Fatalf("%d fires dropped, want %d", got, tt.wantDropped)
+			}
+			if tt.misfire && !strings.Contains(x.Waiting[0].Reason, "one at a time") {
+				t.Fatalf("reason %q", x.Waiting[0].Reason)
+			}
+		})
+	}
+}
+
+func TestF6DisableKillsAndEnableStartsClean(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(everyFiveSeconds, func(j *jobs.Config) { j.Misfire = true })
+	s.until(4950 * time.Millisecond)
+	s.offer("S1", 8, 8192)
+	s.until(7 * time.Second)
+	l := s.accepted()
+	s.run(l)
+	s.apply(s.core.PlanDisableJob("my_job", true))
+	if got := calls[CallKill](s.last); len(got) != 3 {
+		t.Fatalf("%d kills, want 3", len(got))
+	}
+	d := s.step(TriggerRequested{Token: 9, Job: "my_job"})
+	if d.Replies[0].Err == nil || d.Replies[0].Err.Kind != Conflict {
+		t.Fatalf("a disabled job was triggered: %+v", d.Replies)
+	}
+	for _, one := range l {
+		s.update(one, cluster.Killed)
+	}
+	if n := len(s.core.executions); n != 0 {
+		t.Fatalf("%d executions left", n)
+	}
+	s.until(time.Minute)
+	s.apply(s.core.PlanDisableJob("my_job", false))
+	if n := len(s.core.executions); n != 0 {
+		t.Fatalf("enable made %d executions of the time while it was disabled", n)
+	}
+	s.until(6 * time.Second)
+	if n := len(s.core.executions); n == 0 {
+		t.Fatal("no fire after enable")
+	}
+}
+
+func TestF2ARegisteredAgainJobFiresFromThenOn(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(hourly, withMisfire)
+	s.run(s.start(8))
+	s.until(59*time.Minute + 50*time.Second)
+	s.apply(s.core.PlanDeregisterJob("my_job"))
+	s.until(30 * time.Second)
+	s.job(hourly, withMisfire)
+	s.until(time.Second)
+	if _, ok := s.stored[pathJobState+"/my_job"]; !ok {
+		t.Error("since when it fires is not stored")
+	}
+	if s.core.executions["my_job@20261121T090000Z"] != nil {
+		t.Error("it fired for a time before it was registered")
+	}
+}
+
+func TestK2TheFirstFireOfARegisteredAgainJobWaitsForTheOldTasks(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(everyFiveSeconds)
+	l := s.start(8)
+	s.run(l)
+	s.apply(s.core.PlanDeregisterJob("my_job"))
+	s.job(everyFiveSeconds)
+	s.until(6 * time.Second)
+	x, err := s.core.Explain("my_job")
+	if err != nil || len(x.Waiting) == 0 || !strings.Contains(x.Waiting[0].Reason, "ended first") {
+		t.Fatalf("%+v, %v", x, err)
+	}
+	for _, one := range l {
+		s.update(one, cluster.Killed)
+	}
+	s.until(200 * time.Millisecond)
+	s.offer("S1", 8, 8192)
+	if got := s.accepted(); len(got) != 3 {
+		t.Fatalf("%d launches once the old tasks are over, want 3", len(got))
+	}
+}
+
+func TestF1TheMarkNeverGoesBack(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	for i := range 3 {
+		s.job(func(c *jobs.Config) { c.JobName, c.Cron = fmt.Sprintf("job_%d", i), "0 * * * * ?" })
+	}
+	s.until(time.Minute)
+	want := string(s.stored[pathCursor])
+	s.opt.FiresPerStep = 1
+	core := s.load()
+	for range 5 {
+		for _, w := range core.Step(s.clocks(), rand.NewPCG(1, 2), nil).Writes {
+			if w.Path == pathCursor {
+				t.Errorf("a new leader writes the mark %s over %s, with no new fire", w.Value, want)
+			}
+		}
+	}
+}

@@ -1,0 +1,208 @@
+package core
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/jobs"
+)
+
+// A framework that an operator tears down, or whose failover timeout has passed, is gone for the
+// master at once; its tasks are not. The master sends the agents word to end its executors,
+// which have their grace, and an agent that is away hears of it when it is back, if the master
+// that knows of it leads then. Nobody reports those tasks any more: what the master
+// says of them under another framework id is about the id, not about the task.
+//
+// So each becomes an orphan that holds its shard (rules T7, E5), until its agent has been
+// registered for long enough to have heard and obeyed.
+
+// removedByUnknown stands for the master that we subscribe with next: it has just said that the framework is removed.
+const removedByUnknown = "?"
+
+const (
+	// formerAgentsEvery is the interval at which it is asked whether the agents of such orphans are registered, and
+	// registeredGap how far apart two signs of it may be: with more, the agent may have been away meanwhile.
+	formerAgentsEvery = 20 * time.Second
+	registeredGap     = time.Minute
+)
+
+// frameworkRemoved: the id was torn down, by that master, if it is known (rule T7).
+func (c *Core) frameworkRemoved(by string) {
+	const why = "the master removed the framework, and with it all its tasks"
+	old := c.frameworkID
+	c.dirty.oldFramework = old
+	c.keepFramework()
+	for _, id := range sortedKeys(c.tasks) {
+		ref, ok := c.tasks[id]
+		if !ok || !ref.shard().live() {
+			continue
+		}
+		s := ref.shard()
+		g := c.newOrphan(ref)
+		// Even with failover it must have had its grace; but not longer than for its
+		// agent to count as away (rule E4).
+		g.Blocks = true
+		if ref.exec.Settings.Job.Failover {
+			g.Alive, g.Away = true, s.Unreachable
+		}
+		c.addOrphan(g)
+		c.note(Note{Kind: NoteOrphan, Job: g.Job, Execution: g.Execution, Task: id, Detail: "its framework was removed, which its agent, " + g.Agent + ", may still have to hear", Problem: true})
+		s.Cause = why
+		c.endAttempt(ref, outcomeLost)
+		delete(c.tasks, id)
+	}
+	if c.takeover != nil {
+		for _, id := range sortedKeys(c.takeover.unknown) {
+			c.orphanUnknownTask(c.takeover.unknown[id])
+		}
+	}
+	for _, id := range sortedKeys(c.orphans) {
+		if g := c.orphans[id]; g.Framework == "" || g.Framework == old {
+			g.Framework, g.RemovedBy = old, by
+			c.dirty.orphan(id)
+		}
+	}
+	c.frameworkID, c.orphansByAgent = "", nil
+	for _, id := range sortedKeys(c.executors) {
+		c.dropExecutor(c.executors[id])
+	}
+	c.ensureFramework()
+}
+
+// newOrphan remembers an attempt that may still run.
+func (c *Core) newOrphan(ref taskRef) *orphan {
+	s := ref.shard()
+	return &orphan{TaskID: s.TaskID, Job: ref.exec.Job, Item: s.Item, Agent: s.Agent, Execution: ref.exec.ID, Since: c.now, Framework: c.frameworkID}
+}
+
+// addOrphan takes an orphan in, and lets it block its shard.
+func (c *Core) addOrphan(g *orphan) {
+	c.orphans[g.TaskID], c.orphansByAgent = g, nil
+	c.dirty.orphan(g.TaskID)
+	if g.Blocks {
+		c.block(g)
+	}
+}
+
+// orphanUnknownTask remembers a task of another scheduler that may still run, if its id names a shard.
+func (c *Core) orphanUnknownTask(f *unknownTask) {
+	if id, err := jobs.ParseTaskID(f.id); err == nil {
+		c.addOrphan(&orphan{TaskID: f.id, Job: id.Job, Item: id.Item, Agent: f.agent, Since: c.now, Blocks: true, Framework: c.frameworkID})
+	}
+}
+
+// ofFormerFramework reports whether an orphan ran under a framework id that was removed.
+func (c *Core) ofFormerFramework(g *orphan) bool {
+	return g.Framework != "" && g.Framework != c.frameworkID
+}
+
+// masterOfRemoved notes which master it was that has removed a framework.
+func (c *Core) masterOfRemoved() {
+	for _, id := range sortedKeys(c.orphans) {
+		if g := c.orphans[id]; g.RemovedBy == removedByUnknown {
+			g.RemovedBy = c.session.masterID
+			c.dirty.orphan(id)
+		}
+	}
+}
+
+// askAboutFormerAgents asks whether the agents of orphans of removed frameworks are registered, by a
+// question about a task that is invented.
+func (c *Core) askAboutFormerAgents() {
+	s := &c.session
+	if !s.open || c.now.Before(s.agentsAskedAt.Add(formerAgentsEvery)) {
+		return
+	}
+	var refs []cluster.TaskRef
+	asked := map[string]bool{}
+	for _, id := range sortedKeys(c.orphans) {
+		g := c.orphans[id]
+		if !c.ofFormerFramework(g) || asked[g.Agent] {
+			continue
+		}
+		asked[g.Agent] = true
+		a := c.agent(g.Agent)
+		if a.question == "" {
+			a.question = "question-" + c.uuid()
+			c.questions[a.question] = g.Agent
+		}
+		refs = append(refs, cluster.TaskRef{TaskID: a.question, AgentID: g.Agent})
+	}
+	if len(refs) > 0 {
+		s.agentsAskedAt = c.now
+		c.reconcile(refs)
+	}
+}
+
+// agentAnswered takes the answer to such a question.
+func (c *Core) agentAnswered(agentID string, u cluster.Update) {
+	switch u.State {
+	case cluster.Gone:
+		c.agentStillRegistered(agentID)
+	case cluster.GoneByOperator: // an operator's word
+		c.eachFormerOrphanOn(agentID, c.removeOrphan)
+	case cluster.Unreachable, cluster.Unknown:
+		c.agent(agentID).registeredSince = time.Time{}
+		c.eachFormerOrphanOn(agentID, func(g *orphan) {
+			g.known = true
+			c.orphanAway(g)
+		})
+	}
+}
+
+// agentStillRegistered notes that an agent is registered. Orphans there of a removed framework have ended when it has
+// been so for long enough: to be found away by the master if its connection broke just when it was
+// told, to be told again, and to end the executors.
+func (c *Core) agentStillRegistered(agentID string) {
+	if len(c.orphans) == 0 {
+		return
+	}
+	a := c.agent(agentID)
+	if a.registeredSince.IsZero() || c.now.Sub(a.registeredSeen) > registeredGap {
+		a.registeredSince = c.now
+	}
+	a.registeredSeen = c.now
+	c.eachFormerOrphanOn(agentID, func(g *orphan) {
+		g.known = true
+		c.orphanAlive(g)
+		// Another master may know nothing of the removal, and so may its agents.
+		if g.RemovedBy == c.session.masterID && c.now.Sub(a.registeredSince) >= c.removedWait() {
+			c.removeOrphan(g)
+		}
+	})
+}
+
+// removedWait is how long an agent must have been registered for the tasks of a removed framework to be over.
+func (c *Core) removedWait() time.Duration {
+	return c.opt.RemovedWait + max(c.opt.KillGrace, c.opt.ExecutorShutdown)
+}
+
+// eachFormerOrphanOn are those of removed frameworks on an agent.
+func (c *Core) eachFormerOrphanOn(agentID string, do func(*orphan)) {
+	if c.orphansByAgent == nil {
+		c.orphansByAgent = map[string][]string{}
+		for _, id := range sortedKeys(c.orphans) {
+			if g := c.orphans[id]; c.ofFormerFramework(g) {
+				c.orphansByAgent[g.Agent] = append(c.orphansByAgent[g.Agent], id)
+			}
+		}
+	}
+	for _, id := range c.orphansByAgent[agentID] {
+		if g := c.orphans[id]; g != nil {
+			do(g)
+		}
+	}
+}
+
+// orphanReason says what a shard waits for that an orphan blocks.
+func (c *Core) orphanReason(g *orphan) string {
+	forget := fmt.Sprintf("POST /api/task/%s/forget if you know that it has ended", g.TaskID)
+	switch {
+	case !c.ofFormerFramework(g):
+		return fmt.Sprintf("task %s was abandoned on agent %s and may still run; its end is waited for, or %s", g.TaskID, g.Agent, forget)
+	case c.session.open && g.RemovedBy != c.session.masterID:
+		return fmt.Sprintf("task %s ran under framework %s, which was removed, and may still run on agent %s: the master that removed it leads no more, and another does not know of it; %s", g.TaskID, g.Framework, g.Agent, forget)
+	}
+	return fmt.Sprintf("task %s ran under framework %s, which was removed, and may still be ending: it counts as ended when agent %s has been registered with the master for %s; or %s", g.TaskID, g.Framework, g.Agent, c.removedWait(), forget)
+}

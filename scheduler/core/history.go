@@ -1,0 +1,262 @@
+package core
+
+import (
+	"container/list"
+	"fmt"
+	"iter"
+	"slices"
+	"time"
+)
+
+// history keeps executions that ended, in the order of their ends. Each job has a ring for each result, so that a job
+// that fails every second, or can't run at all, takes no room from the runs of others; only when there are too many in
+// all does the oldest go, whoever's it is. An execution's record stays where it was in the registry until it goes.
+type history struct {
+	seq    int64
+	byID   map[string]*execution
+	tasks  map[string]taskRef
+	jobs   map[string]*jobHistory
+	order  list.List // of *execution, the oldest end first
+	shards int       // of all executions
+	// crowded are the rings with more than they keep, in the order in which that came about.
+	crowded []*ring
+}
+
+// stateOf is what each result is called.
+var stateOf = [results]State{resultFinished: Finished, resultFailed: Failed, resultKilled: Killed, resultDropped: Killed}
+
+// jobHistory is what is kept of one job's ended executions.
+type jobHistory struct{ rings [results]ring }
+
+// ring holds one job's executions of one result, the oldest end first.
+type ring struct {
+	list    []*execution
+	shards  int
+	most    int
+	state   State // of all of them
+	crowded bool  // it is in history.crowded
+}
+
+// result is which ring an ended execution is kept in.
+type result int
+
+const (
+	resultFinished result = iota
+	resultFailed
+	resultKilled
+	resultDropped // a fire that was dropped while it waited: it never ran
+	results
+)
+
+// ringSizes are how many executions of each result a job's history keeps.
+var ringSizes = [results]int{resultFinished: 20, resultFailed: 100, resultKilled: 20, resultDropped: 1}
+
+const (
+	// ringShards bounds the shards in one ring, and historyShards those in all: a run of 10,000 shards takes as much
+	// memory as thousands of small ones. The newest run of a ring is kept however large it is.
+	ringShards    = 50_000
+	historyShards = 1_000_000
+)
+
+// keptText says which executions that ended are kept.
+func (c *Core) keptText() string {
+	return fmt.Sprintf("of each job the last %d that finished, %d that failed and %d that were killed, and %d of all jobs",
+		ringSizes[resultFinished], ringSizes[resultFailed], ringSizes[resultKilled], c.opt.EndedKept)
+}
+
+func newHistory() history {
+	return history{byID: map[string]*execution{}, tasks: map[string]taskRef{}, jobs: map[string]*jobHistory{}}
+}
+
+// result of an execution that ended.
+func (e *execution) result() result {
+	switch {
+	case e.Dropped:
+		return resultDropped
+	case e.state() == Finished:
+		return resultFinished
+	case e.state() == Killed:
+		return resultKilled
+	}
+	return resultFailed
+}
+
+// add takes an execution that ended.
+func (h *history) add(e *execution) {
+	of := h.jobs[e.Job]
+	if of == nil {
+		of = &jobHistory{}
+		for i := range of.rings {
+			of.rings[i].most, of.rings[i].state = ringSizes[i], stateOf[i]
+		}
+		h.jobs[e.Job] = of
+	}
+	e.ring, e.place = &of.rings[e.result()], h.order.PushBack(e)
+	e.ring.list = append(e.ring.list, e)
+	e.ring.shards += len(e.Shards)
+	h.shards += len(e.Shards)
+	h.byID[e.ID] = e
+	for i := range e.Shards {
+		if id := e.Shards[i].TaskID; id != "" {
+			h.tasks[id] = taskRef{e, i}
+		}
+	}
+	if !e.ring.crowded && e.ring.isOver() {
+		e.ring.crowded = true
+		h.crowded = append(h.crowded, e.ring)
+	}
+}
+
+func (r *ring) isOver() bool {
+	return len(r.list) > r.most || r.shards > ringShards && len(r.list) > 1
+}
+
+// trim takes out what is too much and may be forgotten, the oldest first; most is how many are kept in all. What a ring has
+// too many of goes when it is old, or when there are too many in all: who has just asked for runs can look at each of them.
+func (h *history) trim(now time.Time, most int) (dropped []*execution) {
+	full := func() bool {
+		return h.order.Len() > most || h.shards > historyShards && h.order.Len() > 1
+	}
+	take := func(e *execution) {
+		if e.dirty {
+			return // each end is written once, so that whoever reads the registry sees it
+		}
+		h.remove(e)
+		dropped = append(dropped, e)
+	}
+	takeFrom := func(r *ring, mayToo func(*execution) bool) {
+		if !r.isOver() || !mayToo(r.list[0]) {
+			return
+		}
+		for _, e := range slices.Clone(r.list) {
+			if !r.isOver() || !mayToo(e) {
+				return
+			}
+			take(e)
+		}
+	}
+	for _, r := range h.crowded {
+		takeFrom(r, func(e *execution) bool { return e.Dropped || r.shards > ringShards || !isYoung(e, now) })
+	}
+	for _, r := range h.crowded {
+		takeFrom(r, func(*execution) bool { return full() })
+	}
+	h.crowded = slices.DeleteFunc(h.crowded, func(r *ring) bool {
+		r.crowded = r.isOver()
+		return !r.crowded
+	})
+	for at := h.order.Front(); at != nil && full(); {
+		e := at.Value.(*execution)
+		at = at.Next()
+		take(e)
+	}
+	return dropped
+}
+
+// youngFor is how long an execution is kept, if there is room, that its job's ring has no place for.
+const youngFor = 10 * time.Minute
+
+// isYoung reports whether an execution has just ended.
+func isYoung(e *execution, now time.Time) bool { return now.Sub(e.endedAt) < youngFor }
+
+func (h *history) remove(e *execution) {
+	h.order.Remove(e.place)
+	i := slices.Index(e.ring.list, e)
+	e.ring.list = slices.Delete(e.ring.list, i, i+1)
+	e.ring.shards -= len(e.Shards)
+	h.shards -= len(e.Shards)
+	if h.byID[e.ID] == e {
+		delete(h.byID, e.ID)
+	}
+	for i := range e.Shards {
+		delete(h.tasks, e.Shards[i].TaskID)
+	}
+	if of := h.jobs[e.Job]; of.isEmpty() {
+		delete(h.jobs, e.Job)
+	}
+	e.ring, e.place = nil, nil
+}
+
+func (of *jobHistory) isEmpty() bool {
+	for i := range of.rings {
+		if len(of.rings[i].list) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// all are the executions in the order of their ends.
+func (h *history) all() iter.Seq[*execution] {
+	return func(yield func(*execution) bool) {
+		for at := h.order.Front(); at != nil; at = at.Next() {
+			if !yield(at.Value.(*execution)) {
+				return
+			}
+		}
+	}
+}
+
+// newest are the last n that ended, the newest first.
+func (h *history) newest(n int) iter.Seq[*execution] {
+	return func(yield func(*execution) bool) {
+		for at := h.order.Back(); at != nil && n > 0; at, n = at.Prev(), n-1 {
+			if !yield(at.Value.(*execution)) {
+				return
+			}
+		}
+	}
+}
+
+// lastOf is the last execution of a job that ended with one of the results, or nil.
+func (h *history) lastOf(job string, among ...result) (last *execution) {
+	of := h.jobs[job]
+	if of == nil {
+		return nil
+	}
+	for _, o := range among {
+		if r := &of.rings[o]; len(r.list) > 0 {
+			if e := r.list[len(r.list)-1]; last == nil || e.Ended > last.Ended {
+				last = e
+			}
+		}
+	}
+	return last
+}
+
+// fireCounts are a job's fires that became no run. They are kept with the job's record, written with its first change and
+// then at most every fireCountsEvery: a kill loses the count of that time at most, and no commit is larger for it.
+type fireCounts struct {
+	// Dropped are fires that found the job busy (rule F5), Missed stretches of time whose fires nobody made (rule F3).
+	Dropped int64 `json:"dropped,omitempty"`
+	Missed  int64 `json:"missed,omitempty"`
+	// LastDropped and LastMissed are when it last happened, DroppedWhy and MissedWhy what was the matter.
+	LastDropped time.Time `json:"lastDropped,omitzero"`
+	DroppedWhy  string    `json:"droppedWhy,omitempty"`
+	LastMissed  time.Time `json:"lastMissed,omitzero"`
+	MissedWhy   string    `json:"missedWhy,omitempty"`
+}
+
+// fireCountsEvery is how often the counts of a job are written at most.
+const fireCountsEvery = time.Minute
+
+func (c *Core) countDropped(j *jobState, why string) {
+	c.stats.FiresDropped++
+	j.stored.Fires.Dropped++
+	j.stored.Fires.LastDropped, j.stored.Fires.DroppedWhy = c.wall, why
+	c.fireCountsChanged(j)
+}
+
+func (c *Core) countMissed(j *jobState, why string) {
+	c.stats.FiresMissed++
+	j.stored.Fires.Missed++
+	j.stored.Fires.LastMissed, j.stored.Fires.MissedWhy = c.wall, why
+	c.fireCountsChanged(j)
+}
+
+func (c *Core) fireCountsChanged(j *jobState) {
+	if j.isStored && c.now.Sub(j.countsWritten) >= fireCountsEvery {
+		j.countsWritten = c.now
+		c.dirty.job(j.name)
+	}
+}

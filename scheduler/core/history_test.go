@@ -1,0 +1,208 @@
+package core
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/jobs"
+)
+
+// ended makes an execution that has ended, the n-th of a job.
+func ended(job string, n int, state State, shards int) *execution {
+	fire := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC).Add(time.Duration(n) * time.Second)
+	e := &execution{ID: fmt.Sprintf("%s@%d", job, n), Job: job, Fire: fire, Settings: &settings{}, Ended: int64(n)}
+	for i := range shards {
+		e.Shards = append(e.Shards, shard{Item: i, State: state, attempt: attempt{TaskID: fmt.Sprintf("%s-%d", e.ID, i)}})
+	}
+	return e
+}
+
+// Each job has its own rings: what one job does takes nothing from another's, and what one result brings nothing from
+// another result's.
+func TestHistoryKeepsOfEachJobAndResult(t *testing.T) {
+	t.Parallel()
+	h := newHistory()
+	n := 0
+	for range 300 {
+		for job, state := range map[string]State{"good": Finished, "bad": Failed, "both": Finished} {
+			n++
+			h.add(ended(job, n, state, 1))
+		}
+		n++
+		h.add(ended("both", n, Failed, 1))
+		n++
+		h.add(ended("both", n, Killed, 1))
+		h.trim(time.Now(), 10_000)
+	}
+	want := map[string][results]int{"good": {20}, "bad": {0, 100}, "both": {20, 100, 20}}
+	for job, sizes := range want {
+		for r, size := range sizes {
+			if got := len(h.jobs[job].rings[r].list); got != size {
+				t.Errorf("%s keeps %d of result %d, want %d", job, got, r, size)
+			}
+		}
+	}
+	last := int64(0)
+	for e := range h.all() {
+		if e.Ended <= last {
+			t.Fatalf("end %d comes after end %d", e.Ended, last)
+		}
+		last = e.Ended
+	}
+	if e := h.lastOf("both", resultFinished, resultFailed); e == nil || e.state() != Failed {
+		t.Errorf("the last run of both is %+v", e)
+	}
+	if len(h.byID) != h.order.Len() || len(h.tasks) != h.order.Len() || len(h.crowded) != 0 {
+		t.Errorf("%d executions, %d ids, %d tasks, %d crowded rings", h.order.Len(), len(h.byID), len(h.tasks), len(h.crowded))
+	}
+}
+
+// All bounds hold for any order of ends.
+func TestHistoryIsBounded(t *testing.T) {
+	t.Parallel()
+	rnd := rand.New(rand.NewPCG(3, 4))
+	h := newHistory()
+	for n := range 3000 {
+		e := ended(fmt.Sprint("job", rnd.IntN(200)), n+1, []State{Finished, Failed, Killed}[rnd.IntN(3)], 1+rnd.IntN(3))
+		e.Dropped = rnd.IntN(4) == 0
+		h.add(e)
+		h.trim(time.Now(), 500)
+		if h.order.Len() > 500 {
+			t.Fatalf("%d are kept", h.order.Len())
+		}
+	}
+	h.trim(time.Now(), 500)
+	shards := 0
+	for e := range h.all() {
+		shards += len(e.Shards)
+		if h.byID[e.ID] != e {
+			t.Fatalf("%s can't be found", e.ID)
+		}
+	}
+	if h.order.Len() != 500 || shards != h.shards || len(h.tasks) != shards {
+		t.Errorf("%d executions with %d shards, counted as %d, %d tasks", h.order.Len(), shards, h.shards, len(h.tasks))
+	}
+	h.trim(time.Now(), 0)
+	if h.order.Len()+h.shards+len(h.byID)+len(h.tasks)+len(h.jobs)+len(h.crowded) != 0 {
+		t.Errorf("something is left of nothing: %+v", h)
+	}
+}
+
+// What has just ended stays while there is room, and takes none from what the rings of other jobs keep.
+func TestHistoryKeepsTheNewestWhileThereIsRoom(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	h := newHistory()
+	n := 0
+	add := func(job string, at time.Time, dropped bool) {
+		n++
+		e := ended(job, n, Finished, 1)
+		e.EndedAt, e.endedAt, e.Dropped = at, at, dropped
+		h.add(e)
+		h.trim(now, 100)
+	}
+	kept := func(job string, r result) int {
+		if h.jobs[job] == nil {
+			return 0
+		}
+		return len(h.jobs[job].rings[r].list)
+	}
+	for range 30 {
+		add("slow", now.Add(-time.Hour), false)
+	}
+	for range 50 {
+		add("fast", now, false)
+		add("fast", now, true)
+	}
+	if kept("slow", resultFinished) != 20 || kept("fast", resultFinished) != 50 || kept("fast", resultDropped) != 1 {
+		t.Errorf("%d, %d and %d", kept("slow", resultFinished), kept("fast", resultFinished), kept("fast", resultDropped))
+	}
+	for range 500 {
+		add("fast", now, false)
+	}
+	if kept("slow", resultFinished) != 20 || kept("fast", resultFinished) != 79 || h.order.Len() != 100 {
+		t.Errorf("%d and %d of %d", kept("slow", resultFinished), kept("fast", resultFinished), h.order.Len())
+	}
+	now = now.Add(youngFor)
+	h.trim(now, 100)
+	if kept("fast", resultFinished) != 20 || len(h.crowded) != 0 {
+		t.Errorf("%d are kept when they are old", kept("fast", resultFinished))
+	}
+}
+
+// Runs of many shards leave earlier than small ones; the newest stays.
+func TestHistoryBoundsShards(t *testing.T) {
+	t.Parallel()
+	h := newHistory()
+	for n := range 30 {
+		h.add(ended("big", n+1, Finished, 10_000))
+		h.add(ended("huge", n+31, Failed, ringShards+1))
+		h.trim(time.Now(), 10_000)
+	}
+	if big, huge := len(h.jobs["big"].rings[resultFinished].list), len(h.jobs["huge"].rings[resultFailed].list); big != 5 || huge != 1 {
+		t.Errorf("%d and %d are kept, want 5 and 1", big, huge)
+	}
+}
+
+// A job that can't run drops a fire each second for hours. Another job's runs are still there, in the registry as well,
+// and explain says how many fires were dropped, also after a change of leader.
+func TestDroppedFiresTakeNoRoomInTheHistory(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.opt.QueuedFires = 3
+	s.restart()
+	s.app()
+	s.job(oneShard)
+	id := s.trigger()
+	s.offer("S1", 8, 8192)
+	l := s.accepted()
+	s.run(l)
+	s.update(l[0], cluster.Finished)
+	s.job(oneShard, withMisfire, func(j *jobs.Config) { j.JobName, j.Cron, j.CPUCount = "too_big", "* * * * * ?", 100 })
+	for range 2000 {
+		s.after(time.Second)
+	}
+	s.restart()
+	if v := s.execution(id); v.State != Finished {
+		t.Fatalf("%+v", v)
+	}
+	rows := 0
+	for path := range s.stored {
+		if strings.HasPrefix(path, pathExecution+"/too_big@") {
+			rows++
+		}
+	}
+	if rows > 3+2 { // those that wait, the one that was dropped last, and one that the next step takes out
+		t.Errorf("%d executions of the job that can't run are in the registry", rows)
+	}
+	j := s.core.jobs["too_big"]
+	if got := j.stored.Fires; got.Dropped < 1900 || got.Dropped > 2000 || got.LastDropped.IsZero() || !strings.Contains(got.DroppedWhy, "3 fires wait already") {
+		t.Errorf("%+v", got)
+	}
+}
+
+// Counting fires must not make a commit of every step larger: the job's record is written once a minute for it.
+func TestDroppedFiresAreWrittenOnceAMinute(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(oneShard, func(j *jobs.Config) { j.Cron = "* * * * * ?" })
+	writes := 0
+	for range 600 {
+		for _, w := range s.after(time.Second).Writes {
+			if w.Path == under(pathJobState, "my_job") {
+				writes++
+			}
+		}
+	}
+	if writes < 9 || writes > 11 {
+		t.Errorf("the record was written %d times in 10 minutes", writes)
+	}
+	if got := s.core.jobs["my_job"].stored.Fires.Dropped; got < 590 {
+		t.Errorf("%d fires are counted as dropped", got)
+	}
+}

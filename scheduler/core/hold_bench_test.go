@@ -1,0 +1,51 @@
+package core
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/jobs"
+)
+
+// BenchmarkOffersHeld shows how much of the cluster's offers is held: the share of time
+// that an agent's offer is with us. Promise 6: idle, none is.
+func BenchmarkOffersHeld(b *testing.B) {
+	idle := func(i int) string { return fmt.Sprintf("%d %d 3 1 1 ?", i%60, i/60) }
+	spread := func(i int) string { return fmt.Sprintf("%d * * * * ?", i%60) }
+	large := func(j *jobs.Config) { j.CPUCount = 12 }
+	many := func(j *jobs.Config) { j.CPUCount, j.ShardingTotalCount = 1, 200 }
+	for _, c := range []struct {
+		name  string
+		cron  func(int) string
+		waits func(*jobs.Config) // a job that waits for room, which others have
+	}{
+		{"idle", idle, nil},
+		{"1000_jobs_a_minute", spread, nil},
+		{"1000_jobs_at_once_each_minute", func(int) string { return "0 * * * * ?" }, nil},
+		{"a_large_shard_waits", idle, large},
+		{"200_shards_wait_for_each_other", idle, many},
+		{"1000_jobs_a_minute_beside_a_large_shard", spread, large},
+		{"1000_jobs_a_minute_beside_200_shards", spread, many},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			for b.Loop() {
+				p := newPretended(b, c.cron)
+				if c.waits != nil {
+					p.squeeze(b, c.waits)
+				}
+				const minutes = 5
+				p.run(minutes * time.Minute)
+				share := 100 * p.held.Seconds() / (minutes * time.Minute.Seconds() * float64(len(p.agents)))
+				b.ReportMetric(share, "%held")
+				b.ReportMetric(float64(p.tasks)/minutes, "tasks/min")
+				if s := p.core.Stats(); s.FireDelayCount > 0 {
+					b.ReportMetric(1000*s.FireDelaySum/float64(s.FireDelayCount), "ms_to_launch")
+				}
+				if c.name == "idle" && p.held > 0 {
+					b.Errorf("offers were held for %s although nothing was due", p.held)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,169 @@
+package core
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/jobs"
+)
+
+func TestX9AnExecutorWhoseTaskEndsBeforeItsAnswerIsNotForgotten(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(oneShard)
+	s.trigger()
+	s.offer("S1", 8, 8192)
+	l := s.accepts[0].Accept.Tasks
+	s.run(l)
+	s.finish(l)
+	s.accepted()
+	s.until(10 * time.Minute)
+	if len(s.core.executors) > 0 && len(s.core.closing) == 0 {
+		t.Fatal("its executor is never shut down")
+	}
+}
+
+func TestX9TwoAppsDoNotWaitForEachOthersIdleExecutors(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	names := []string{"my", "other"}
+	idle := make([]string, 2)
+	for i, name := range names {
+		s.app(func(a *app.Config) { a.AppName = name + "_app" })
+		s.job(oneShard, func(j *jobs.Config) { j.JobName, j.AppName = name+"_job", name+"_app" })
+		s.step(TriggerRequested{Token: 1, Job: name + "_job"})
+		s.offer("S1", 3, 8192, idle[:i]...)
+		l := s.accepted()
+		s.run(l)
+		s.finish(l)
+		idle[i] = l[0].Executor.ID
+	}
+	for _, name := range names {
+		s.apply(s.core.PlanUpdateJob(name+"_job", func(j jobs.Config) (jobs.Config, error) { j.CPUCount = 3; return j, nil }))
+		s.step(TriggerRequested{Token: 1, Job: name + "_job"})
+	}
+	s.offer("S1", 2.5, 8192, idle...)
+	s.until(time.Second)
+	if x := s.core.executors[idle[1]]; !x.Closing || s.core.executors[idle[0]].Closing {
+		t.Fatalf("the first that waits is to get the room of the second's idle executor: closing %v, %v", s.core.executors[idle[0]].Closing, x.Closing)
+	}
+	s.step(s.told(cluster.Failure{AgentID: "S1", ExecutorID: idle[1]}))
+	s.offer("S1", 3, 8192, idle[0])
+	if l := s.accepted(); len(l) != 1 || l[0].Executor.ID != idle[0] {
+		t.Fatalf("launched %+v, want one task on %s", l, idle[0])
+	}
+}
+
+func TestX9LooksAtIdleExecutorsDoNotMultiply(t *testing.T) {
+	t.Parallel()
+	for _, period := range []time.Duration{5 * time.Second, 12 * time.Second, 20 * time.Second, time.Minute} {
+		s := newStage(t)
+		s.app()
+		s.job(oneShard, func(j *jobs.Config) { j.Cron = fmt.Sprintf("0/%d * * * * ?", min(59, int(period.Seconds()))) })
+		var runs []string
+		for i := range 300 {
+			s.until(s.now.Truncate(period).Add(period + time.Millisecond).Sub(s.now))
+			s.offer("S1", 8, 8192, runs...)
+			l := s.accepted()
+			if len(l) != 1 {
+				t.Fatalf("%d launches", len(l))
+			}
+			runs = []string{l[0].Executor.ID}
+			s.run(l)
+			s.after(time.Duration(100+i*37%200) * time.Millisecond)
+			s.finish(l)
+		}
+		if n := len(s.core.timers.heap); n > 20 {
+			t.Errorf("a run every %s: %d timers after 300", period, n)
+		}
+	}
+}
+
+func TestX9RoomIsMadeBehindWhatCannotBeHelped(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.opt.ExecutorIdle = time.Hour
+	s.restart()
+	s.app(func(a *app.Config) { a.CPUCount = 3 })
+	s.app(func(a *app.Config) { a.AppName, a.CPUCount = "other_app", 0.5 })
+	s.job(oneShard)
+	l := s.start(4)
+	s.run(l)
+	s.finish(l)
+	idle := l[0].Executor.ID
+	for i := range 10 {
+		s.job(func(j *jobs.Config) {
+			j.JobName, j.AppName, j.CPUCount, j.ShardingTotalCount = fmt.Sprint("big", i), "other_app", 1, 100
+		})
+		s.step(TriggerRequested{Token: 1, Job: fmt.Sprint("big", i)})
+	}
+	s.after(time.Second)
+	s.job(oneShard, func(j *jobs.Config) { j.JobName, j.AppName, j.CPUCount = "small", "other_app", 1 })
+	s.step(TriggerRequested{Token: 1, Job: "small"})
+	for range 10 {
+		if s.core.pool.Len() == 0 {
+			s.offer("S1", 1, 8000, idle)
+		}
+		s.until(2 * time.Second)
+	}
+	if !s.core.executors[idle].Closing {
+		x, _ := s.core.Explain("small")
+		t.Errorf("the idle executor stays; small waits: %+v", x.Waiting)
+	}
+}
+
+func TestX9WhatAGhostHoldsKeepsNoIdleExecutor(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(oneShard)
+	s.job(oneShard, func(j *jobs.Config) { j.JobName = "other" })
+	l := s.start(8)
+	s.run(l)
+	s.unreachable(l[0])
+	s.until(11 * time.Minute)
+	if len(s.core.orphans) != 1 {
+		t.Fatal("no ghost")
+	}
+	s.trigger() // it waits for the ghost
+	s.step(TriggerRequested{Token: 1, Job: "other"})
+	s.until(20 * time.Second)
+	s.offer("S2", 8, 8192)
+	o := s.accepted()
+	if len(o) != 1 {
+		t.Fatalf("%d launches", len(o))
+	}
+	s.run(o)
+	s.finish(o)
+	s.until(time.Hour)
+	if x := s.core.executors[o[0].Executor.ID]; x != nil && !x.Closing {
+		t.Error("it idles for an hour")
+	}
+}
+
+func TestX9RoomIsMadeForAllThatStartTogether(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.app(func(a *app.Config) { a.AppName = "other_app" })
+	s.job(oneShard)
+	l := s.start(8)
+	s.run(l)
+	s.finish(l)
+	// Each of the three fits, all of them only without the idle executor.
+	s.job(func(j *jobs.Config) {
+		j.JobName, j.AppName, j.ShardingTotalCount, j.CPUCount = "big", "other_app", 3, 2.5
+	})
+	s.step(TriggerRequested{Token: 2, Job: "big"})
+	d := s.offer("S1", 7.5, 8192, l[0].Executor.ID)
+	if got := calls[CallShutdown](d); len(got) != 1 || got[0].ExecutorID != l[0].Executor.ID {
+		d = s.after(2 * time.Second)
+		if got = calls[CallShutdown](d); len(got) != 1 || got[0].ExecutorID != l[0].Executor.ID {
+			t.Fatalf("SHUTDOWN %+v, want the idle executor's", got)
+		}
+	}
+}

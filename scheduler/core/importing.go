@@ -1,0 +1,188 @@
+package core
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/registry"
+)
+
+// What waits in the original's queues (contract 3) becomes executions of ours: the commit that writes them
+// deletes the original's entries.
+
+// importEntry is an entry of the original's queues.
+type importEntry struct {
+	path, job, item, value string
+}
+
+// loadQueue takes an entry below /state/ready, /state/failover or /state/running.
+// What only holds a job's entries together has no value.
+func (c *Core) loadQueue(e registry.Entry) bool {
+	for _, dir := range []string{pathReady, pathFailover, pathRunning} {
+		rest, ok := strings.CutPrefix(e.Path, dir+"/")
+		if !ok {
+			continue
+		}
+		job, item, _ := strings.Cut(rest, "/")
+		c.imported = append(c.imported, importEntry{e.Path, job, item, string(e.Value)})
+		return true
+	}
+	return false
+}
+
+// importQueues makes executions of what the original left.
+func (c *Core) importQueues() {
+	entries := c.imported
+	c.imported = nil
+	lost := map[string][]importEntry{}
+	var folders []string
+	left := map[string]bool{} // jobs of which an entry stays
+	for _, e := range entries {
+		var err error
+		switch {
+		case strings.HasPrefix(e.path, pathReady+"/"):
+			err = c.importReady(e)
+		case e.item == "":
+			folders = append(folders, e.path)
+			continue
+		case strings.HasPrefix(e.path, pathFailover+"/"):
+			if err = c.importable(e.job); err == nil {
+				lost[e.job] = append(lost[e.job], e)
+			}
+		default:
+			c.importRunning(e)
+			continue
+		}
+		if err != nil {
+			c.leaveEntry(e, err, left)
+		}
+	}
+	for _, job := range sortedKeys(lost) {
+		c.importFailover(job, lost[job], left)
+	}
+	for _, path := range folders {
+		switch {
+		case left[path]:
+		case c.takeover != nil && strings.HasPrefix(path, pathRunning+"/"):
+			c.takeover.running = append(c.takeover.running, path)
+		default:
+			c.dirty.imported = append(c.dirty.imported, path)
+		}
+	}
+}
+
+// importMoment is the fire time of what is imported.
+func (c *Core) importMoment() time.Time { return c.wall.Truncate(time.Millisecond) }
+
+func (c *Core) leaveEntry(e importEntry, err error, left map[string]bool) {
+	dir, _ := splitPath(e.path)
+	left[dir] = true
+	c.note(Note{Kind: NoteImport, Job: e.job, Problem: true, Detail: fmt.Sprintf("%s is left as it is: %v", e.path, err)})
+}
+
+// importable says why entries of a job can't be run.
+func (c *Core) importable(job string) error {
+	j := c.jobs[job]
+	switch {
+	case c.hasFault(under(pathJobs, job)):
+		return fmt.Errorf("the job's document can't be used: %s", c.faulty[under(pathJobs, job)].why)
+	case j == nil || j.cfg == nil:
+		return fmt.Errorf("there is no job %q", job)
+	case c.apps[j.cfg.AppName] == nil:
+		return fmt.Errorf("%s", c.inactiveReason(j))
+	}
+	return nil
+}
+
+// importReady makes the runs that wait of a job: its counter with misfire, else one.
+func (c *Core) importReady(e importEntry) error {
+	if err := c.importable(e.job); err != nil {
+		return err
+	}
+	times, err := strconv.Atoi(strings.TrimSpace(e.value))
+	if err != nil || times < 1 {
+		return fmt.Errorf("%q is no number of runs", e.value)
+	}
+	j, source := c.jobs[e.job], Misfired
+	if !j.cfg.Misfire {
+		times, source = 1, NormalTrigger
+	}
+	if times > c.opt.QueuedFires {
+		c.note(Note{Kind: NoteImport, Job: e.job, Problem: true, Detail: fmt.Sprintf("of %d runs that waited, %d are taken over: more may not wait (rule F5)", times, c.opt.QueuedFires)})
+		times = c.opt.QueuedFires
+	}
+	for n := range times {
+		c.importExecution(j, &execution{ID: fmt.Sprintf("%s-%03d", c.importID(e.job), n+1), Job: e.job, Fire: c.importMoment(), Source: source, Made: c.now})
+	}
+	c.dirty.imported = append(c.dirty.imported, e.path)
+	return nil
+}
+
+// importID is what the ids of a job's imported executions begin with.
+func (c *Core) importID(job string) string {
+	return job + "@import-" + c.importMoment().Format("20060102T150405.000Z")
+}
+
+func (c *Core) importExecution(j *jobState, e *execution) {
+	c.executions[e.ID] = e
+	j.queue = append(j.queue, e)
+	c.dirty.header(e)
+	c.note(Note{Kind: NoteExecutionMade, Job: j.name, Execution: e.ID, Detail: string(e.Source) + ", which waited in the original's queue"})
+}
+
+// importFailover makes one execution of the shards of a job that were lost. The others of
+// it came to their end under the original.
+func (c *Core) importFailover(job string, entries []importEntry, left map[string]bool) {
+	j := c.jobs[job]
+	e := &execution{ID: c.importID(job) + "-failover", Job: job, Fire: c.importMoment(), Source: FailoverSource, Made: c.now,
+		Settings: &settings{App: c.apps[j.cfg.AppName].cfg, Job: *j.cfg}}
+	e.Shards = make([]shard, j.cfg.ShardingTotalCount)
+	for i := range e.Shards {
+		e.Shards[i] = shard{Item: i, State: Finished, attempt: attempt{Complete: c.importMoment()}}
+	}
+	for _, entry := range entries {
+		name, text, ok := strings.Cut(entry.item, "@-@")
+		item, err := strconv.Atoi(text)
+		switch {
+		case !ok || err != nil || name != job:
+			c.leaveEntry(entry, fmt.Errorf("%q names no shard of the job", entry.item), left)
+			continue
+		case item < 0 || item >= len(e.Shards):
+			c.leaveEntry(entry, fmt.Errorf("the job has %d shards", len(e.Shards)), left)
+			continue
+		}
+		s := &e.Shards[item]
+		s.State, s.Type, s.Attempt, s.TaskID, s.Complete, s.WaitSince = Waiting, FailoverSource, 1, entry.value, time.Time{}, c.now
+		s.Cause = "lost under the former scheduler"
+		e.shardsOpen++
+		c.dirty.imported = append(c.dirty.imported, entry.path)
+	}
+	if e.shardsOpen == 0 {
+		return
+	}
+	for i := range e.Shards {
+		c.dirty.shard(e, i)
+	}
+	c.importExecution(j, e)
+}
+
+// importRunning: a task of a daemon of the original is another's (rule T8). Under a
+// framework id that this scheduler made there can be none.
+func (c *Core) importRunning(e importEntry) {
+	if c.takeover == nil {
+		c.dirty.imported = append(c.dirty.imported, e.path)
+		return
+	}
+	c.takeover.running = append(c.takeover.running, e.path)
+	if e.value == "" {
+		return
+	}
+	f := &unknownTask{id: e.value}
+	if id, err := jobs.ParseTaskID(e.value); err == nil {
+		f.agent = id.Agent
+	}
+	c.takeover.unknown[f.id] = f
+}

@@ -1,0 +1,60 @@
+package core
+
+import "fmt"
+
+// inactivity is why a job makes no fires and launches nothing.
+type inactivity int
+
+const (
+	active inactivity = iota
+	jobFaulty
+	jobRemoved
+	jobDisabled
+	appMissing
+	appDisabled
+)
+
+// inactive says why a job makes no fires, or that it is active.
+func (c *Core) inactive(j *jobState) inactivity {
+	switch {
+	case j.cfg == nil && c.hasFault(under(pathJobs, j.name)):
+		return jobFaulty
+	case j.cfg == nil:
+		return jobRemoved
+	case j.disabled:
+		return jobDisabled
+	}
+	switch a := c.apps[j.cfg.AppName]; {
+	case a == nil:
+		return appMissing
+	case a.disabled:
+		return appDisabled
+	}
+	return active
+}
+
+// inactiveReason is the same for people, and "" for a job that is active.
+func (c *Core) inactiveReason(j *jobState) string {
+	switch c.inactive(j) {
+	case jobFaulty:
+		path := under(pathJobs, j.name)
+		return "its document " + path + " can't be used: " + c.faulty[path].why
+	case jobRemoved:
+		return "the job is deregistered"
+	case jobDisabled:
+		return "the job is disabled"
+	case appMissing:
+		return c.appMissingReason(j.cfg.AppName)
+	case appDisabled:
+		return fmt.Sprintf("its app %q is disabled", j.cfg.AppName)
+	}
+	return ""
+}
+
+// appMissingReason says why a job has no app, and what to do.
+func (c *Core) appMissingReason(name string) string {
+	if f := c.faulty[under(pathApps, name)]; f.why != "" {
+		return fmt.Sprintf("the document of its app %q in the registry can't be used; correct it, or register app %s again with POST /api/app: %s", name, name, f.why)
+	}
+	return fmt.Sprintf("its app %q is not registered: register app %s with POST /api/app; until then nothing runs", name, name)
+}

@@ -1,0 +1,113 @@
+package core
+
+import (
+	"fmt"
+
+	"github.com/elasticjob-go/elasticjob/jobs"
+)
+
+// killedOnRequest is the reason of what was killed by its id, while its job goes on.
+const killedOnRequest = "killed on request"
+
+// killRequested ends a task or an execution because somebody asked for it (rule K1). The wish is committed before it is
+// answered; what it is about is neither retried nor failed over, and the job's next fire runs as usual.
+func (c *Core) killRequested(k KillRequested) {
+	var err *Error
+	if k.ExecutionID != "" {
+		err = c.killExecutionByID(k.ExecutionID)
+	} else {
+		err = c.killTaskByID(k.TaskID)
+	}
+	c.out.Replies = append(c.out.Replies, Reply{Token: k.Token, Err: err})
+}
+
+func (c *Core) killExecutionByID(id string) *Error {
+	e := c.executions[id]
+	if e == nil {
+		if old := c.ended.byID[id]; old != nil {
+			return Errorf(Conflict, "execution_ended", "execution %q has ended as %s: there is nothing of it to kill", id, old.state())
+		}
+		return Errorf(NotFound, "execution_not_found", "there is no execution %q; GET /api/executions?state=WAITING,RUNNING lists those that can be killed", id)
+	}
+	c.note(Note{Kind: NoteKillRequested, Job: e.Job, Execution: id})
+	c.needChanged()
+	c.killExecution(e, killedOnRequest)
+	return nil
+}
+
+func (c *Core) killTaskByID(id string) *Error {
+	ref, known := c.tasks[id]
+	if !known {
+		if old := c.ended.tasks[id]; old.exec != nil {
+			return taskEnded(id, old.shard().State)
+		}
+		return c.noTaskToKill(id)
+	}
+	e, s := ref.exec, ref.shard()
+	if !s.live() {
+		return taskEnded(id, s.State)
+	}
+	c.note(Note{Kind: NoteKillRequested, Job: e.Job, Execution: e.ID, Task: id})
+	s.KillReason = killedOnRequest
+	c.dirty.shard(e, ref.index)
+	if s.KillSince.IsZero() {
+		s.KillSince = c.now
+		c.sendKill(s)
+	}
+	return nil
+}
+
+func taskEnded(id string, state State) *Error {
+	return Errorf(Conflict, "task_ended", "task %q has ended as %s: there is nothing to kill", id, state)
+}
+
+// noTaskToKill says what is known of a task that is neither on the cluster nor among the ended ones.
+func (c *Core) noTaskToKill(id string) *Error {
+	if o := c.orphans[id]; o != nil {
+		return Errorf(Conflict, "task_orphaned", "task %q was abandoned: it is killed as soon as agent %s is seen with it; POST /api/task/%s/forget if you know that it has ended", id, o.Agent, id)
+	}
+	if parsed, err := jobs.ParseTaskID(id); err == nil && c.jobs[parsed.Job] != nil {
+		for _, e := range c.jobs[parsed.Job].queue {
+			for i := range e.Shards {
+				if s := &e.Shards[i]; s.TaskID == id {
+					return Errorf(Conflict, "task_ended", "task %q has ended, and its shard waits to be run again: POST /api/execution/%s/kill ends the whole run", id, e.ID)
+				}
+			}
+		}
+	}
+	return Errorf(NotFound, "task_not_found", "there is no task %q; GET /api/job/tasks/running lists those that can be killed", id)
+}
+
+// endKilledShard ends a shard of which a kill was asked for by its task's id, and reports whether it was one. Neither
+// failover nor the stop of a server runs it again.
+func (c *Core) endKilledShard(ref taskRef, how outcome) bool {
+	s := ref.shard()
+	switch {
+	case s.KillReason == "":
+		return false
+	case how == outcomeFinished:
+		c.completeShard(ref, Finished)
+	default:
+		s.Cause = s.KillReason
+		c.completeShard(ref, Killed)
+	}
+	return true
+}
+
+// killedReason says which shards of an execution were killed though the execution as a whole was not, or "".
+func (e *execution) killedReason() string {
+	var first *shard
+	killed := 0
+	for i := range e.Shards {
+		if s := &e.Shards[i]; s.State == Killed {
+			killed++
+			if first == nil {
+				first = s
+			}
+		}
+	}
+	if killed == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d of %d shards were killed; item %d: %s", killed, len(e.Shards), first.Item, first.Cause)
+}

@@ -1,0 +1,287 @@
+package core
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/offers"
+	"github.com/elasticjob-go/elasticjob/wire"
+)
+
+// sentAccept is an ACCEPT under way: what it named.
+type sentAccept struct {
+	tasks, executors []string
+}
+
+// launch matches what waits to what is on offer and launches what fits.
+func (c *Core) launch() {
+	c.expireReservation()
+	if !c.matchAgain {
+		return
+	}
+	c.matchAgain = false
+	if c.draining || c.takeover != nil || !c.session.open || len(c.launchable) == 0 {
+		return
+	}
+	ds, more := c.demands()
+	c.detectNewDemand(ds)
+	if c.pool.Len() == 0 {
+		// The reasons of the last match stay. Idle executors may hold all
+		// there is, so that nothing is ever offered.
+		c.evictForDemand(nil, ds)
+		if c.flow.refused { // something was declined, so something is free
+			c.reserve()
+		}
+		return
+	}
+	c.matchSome(ds, more)
+	c.reserve()
+	// Those at the top have not seen what was offered while the round went on.
+	missed := !more && c.roundOffers != c.stats.OffersReceived
+	c.matchAgain = c.matchAgain || (more || missed) && c.pool.Len() > 0
+}
+
+// matchSome matches demands and launches what is placed.
+func (c *Core) matchSome(ds []demand, more bool) {
+	agents := c.agentsOnOffer()
+	plain := make([]offers.Demand, len(ds))
+	for i := range ds {
+		plain[i] = ds[i].Demand
+		ds[i].exec.unplaced = unplaced{matched: true}
+	}
+	result := offers.Match(plain, agents, c.opt.Strategy)
+	others := c.notOnOffer(agents)
+	for i := range result.Unplaced {
+		u := &result.Unplaced[i]
+		if u.Never {
+			if who := others.holder(ds[u.Demand].Shard.Plus(ds[u.Demand].ExecutorSize)); who != "" {
+				u.Never, u.Reason = false, "no agent on offer now can hold one shard; agent "+who+" could, which has nothing on offer"
+			}
+		}
+		e := ds[u.Demand].exec
+		e.unplaced.why, e.unplaced.never, e.unplaced.reserved = u.Reason, u.Never, u.Reserved
+	}
+	c.recordUnplaced(ds, result.Unplaced, more)
+	byAgent := map[int][]offers.Placement{}
+	for _, p := range result.Placements {
+		byAgent[p.Agent] = append(byAgent[p.Agent], p)
+	}
+	for _, i := range sortedKeys(byAgent) {
+		c.accept(agents[i], ds, byAgent[i])
+	}
+	for i := range ds {
+		e := ds[i].exec
+		if !e.launched() {
+			continue
+		}
+		if !slices.ContainsFunc(e.Shards, func(s shard) bool { return s.State == Waiting }) {
+			c.removeLaunchable(e)
+		} else {
+			c.addLaunchable(e)
+		}
+	}
+	c.matchAgain = false
+	var left []demand
+	for _, u := range result.Unplaced {
+		if !u.Never {
+			left = append(left, ds[u.Demand])
+		}
+	}
+	c.evictForDemand(agents, left)
+}
+
+// agentsOnOffer is the pool as Match wants it: what is free, and which
+// executors run where.
+func (c *Core) agentsOnOffer() []offers.Agent {
+	agents := c.pool.Agents()
+	out := agents[:0]
+	for _, a := range agents {
+		st := c.agent(a.ID)
+		if len(a.ID) > jobs.MaxAgentIDBytes {
+			continue // no task id could name it
+		}
+		a.Capacity = st.capacity
+		if r := c.reservation; r != nil && r.agents[a.ID] {
+			a.ReservedFor = r.exec
+		}
+		out = append(out, a)
+	}
+	for i := range out {
+		for _, x := range c.executorsOn[out[i].ID] {
+			if x.Closing {
+				continue
+			}
+			if out[i].Executors == nil {
+				out[i].Executors = map[string]bool{}
+			}
+			out[i].Executors[x.Key] = true
+		}
+	}
+	return out
+}
+
+// accept launches placements on one agent, in one ACCEPT that uses all its
+// offers (rule L3).
+func (c *Core) accept(agent offers.Agent, ds []demand, placed []offers.Placement) {
+	c.acceptSeq++
+	sent := &sentAccept{}
+	call := cluster.Accept{AgentID: agent.ID, Refuse: c.opt.OfferHold}
+	taken := c.pool.TakeAgent(agent.ID)
+	for i := range taken {
+		call.OfferIDs = append(call.OfferIDs, taken[i].ID)
+	}
+	stock := offers.NewStock(taken)
+	runs, started := c.executorsFor(agent.ID, ds, placed, stock)
+	for i, p := range placed {
+		d, x := &ds[p.Demand], runs[i]
+		if !slices.Contains(sent.executors, x.Info.ID) {
+			sent.executors = append(sent.executors, x.Info.ID)
+			x.pending++
+			x.confirmed, x.sentWith = false, c.acceptSeq
+		}
+		x.tasks++
+		x.used = x.used.Plus(d.with.Job.Resources())
+		c.beginLaunch(d)
+		launch := c.launchShard(d, p.Item, agent.ID, x, stock)
+		sent.tasks = append(sent.tasks, launch.TaskID)
+		call.Tasks = append(call.Tasks, launch)
+	}
+	c.leaveLeftover(started) // which stays away for call.Refuse
+	c.accepts[c.acceptSeq] = sent
+	c.call(CallAccept{Seq: c.acceptSeq, Accept: call})
+}
+
+// beginLaunch copies the settings at an execution's first launch (rule F7).
+func (c *Core) beginLaunch(d *demand) {
+	e := d.exec
+	if e.launched() {
+		return
+	}
+	e.Settings, e.Overrides = d.with, nil
+	e.Shards = make([]shard, d.with.Job.ShardingTotalCount)
+	for i := range e.Shards {
+		e.Shards[i] = shard{Item: i, State: Waiting, Type: e.Source}
+		c.dirty.shard(e, i)
+	}
+	e.shardsOpen = len(e.Shards)
+	c.dirty.header(e)
+	c.countDelay(max(c.wall.Sub(e.Fire), 0).Seconds())
+}
+
+func (c *Core) countDelay(seconds float64) {
+	c.stats.FireDelayCount++
+	c.stats.FireDelaySum += seconds
+	for i, bound := range FireDelayBounds() {
+		if seconds <= bound {
+			c.stats.FireDelayBuckets[i]++
+		}
+	}
+}
+
+// launchShard makes the next attempt of a shard.
+func (c *Core) launchShard(d *demand, item int, agentID string, x *executorRecord, stock *offers.Stock) cluster.TaskLaunch {
+	e := d.exec
+	s := &e.Shards[item]
+	kind := jobs.TaskReady
+	if s.Type == FailoverSource {
+		kind = jobs.TaskFailover
+	}
+	id := jobs.TaskID{Job: e.Job, Item: item, Type: kind, Agent: agentID, UUID: c.uuid()}.String()
+	s.State, s.NotBefore = Launching, time.Time{}
+	s.Attempt++
+	s.attempt = attempt{TaskID: id, Agent: agentID, AgentURL: c.agents[agentID].url, Executor: x.Info.ID,
+		Launched: c.now, acceptSeq: c.acceptSeq, sentWith: c.acceptSeq}
+	c.tasks[id] = taskRef{e, item}
+	c.dirty.shard(e, item)
+	c.stats.TasksLaunched++
+	c.note(Note{Kind: NoteTaskLaunched, Job: e.Job, Execution: e.ID, Task: id, Detail: "on agent " + agentID})
+	need := d.with.Job.Resources()
+	return cluster.TaskLaunch{
+		TaskID: id, Name: jobs.TaskID{Job: e.Job, Item: item, Type: kind, Agent: agentID}.Name(),
+		Resources: cluster.Resources(need), Reserved: takeReserved(stock, need), Executor: x.Info, Data: c.describe(e, s, id),
+	}
+}
+
+// prepared is what all tasks of an execution share.
+type prepared struct {
+	executorKey string
+	command     []string
+	parameters  map[int]string
+}
+
+// prepare reads the settings of an execution once, not for each of its shards.
+func (e *execution) prepare() *prepared {
+	if e.prepared != nil {
+		return e.prepared
+	}
+	line := e.Settings.App.BootstrapScript
+	if own := e.Settings.Job.Props[jobs.PropScript]; own != "" {
+		line = own
+	}
+	// Both were checked at registration. What somebody else wrote into the
+	// registry is left to the executor, which says what it looked for.
+	command, err := app.SplitCommand(line)
+	if err != nil {
+		command = []string{line}
+	}
+	parameters, err := jobs.ShardingParameters(e.Settings.Job)
+	if err != nil {
+		parameters = nil
+	}
+	e.prepared = &prepared{executorKey: executorKey(e.Settings.App), command: command, parameters: parameters}
+	return e.prepared
+}
+
+// describe is what the executor gets of a task.
+func (c *Core) describe(e *execution, s *shard, id string) []byte {
+	cfg, a, shared := &e.Settings.Job, &e.Settings.App, e.prepare()
+	t := wire.Task{
+		TaskID: id, ExecutionID: e.ID, JobName: e.Job, Item: s.Item, Total: len(e.Shards),
+		JobParameter: cfg.JobParameter, ShardingParameter: shared.parameters[s.Item],
+		Source: string(s.Type), FireTime: e.Fire.UTC(), Attempt: s.Attempt,
+		Package: wire.Package{URL: a.AppURL, SHA256: a.AppSHA256, Cache: a.AppCacheEnable},
+		Command: shared.command, Env: cfg.Env, KillGraceMillis: c.opt.KillGrace.Milliseconds(),
+	}
+	data, err := t.Encode()
+	if err != nil {
+		// Strings, numbers and a time can all be written; this is for the reader.
+		data = fmt.Appendf(nil, `{"v":%d,"taskId":%q}`, wire.Version, id)
+	}
+	return data
+}
+
+// unoffered are the agents that have nothing on offer. They are looked up when they are asked for first.
+type unoffered struct {
+	c       *Core
+	onOffer []offers.Agent
+	agents  []*agentState
+	found   bool
+}
+
+func (c *Core) notOnOffer(onOffer []offers.Agent) unoffered { return unoffered{c: c, onOffer: onOffer} }
+
+// holder is one that could hold so much if all else left it, or "".
+func (e *unoffered) holder(need app.Resources) string {
+	if !e.found {
+		e.found = true
+		on := make(map[string]bool, len(e.onOffer))
+		for _, o := range e.onOffer {
+			on[o.ID] = true
+		}
+		for _, id := range sortedKeys(e.c.agents) {
+			if a := e.c.agents[id]; !on[id] && a.registered && !e.c.inMaintenance(a) {
+				e.agents = append(e.agents, a)
+			}
+		}
+	}
+	for _, a := range e.agents {
+		if need.Fits(a.capacity) {
+			return a.id
+		}
+	}
+	return ""
+}

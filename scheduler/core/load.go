@@ -1,0 +1,325 @@
+package core
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/registry"
+)
+
+// Stored is all that a term finds in the registry.
+type Stored struct {
+	// Entries are sorted by path.
+	Entries []registry.Entry
+	// Documents are what ReadDocument made of each of them, in the same order. Load reads them itself if it is nil.
+	Documents []Document
+}
+
+// Load fills an empty core with what the last term left. A document that cannot be
+// used or read is reported and left alone; the rest runs ([D15]). Only a state of the scheduler that
+// cannot be read is an error: going on could lose or double work.
+func (c *Core) Load(wall time.Time, stored Stored) error {
+	c.clock.began = wall.UTC()
+	c.setClock(Now{Wall: wall})
+	c.loading = true
+	defer func() { c.loading = false }()
+	chunks := map[string][]shard{}
+	var execs []*execution
+	var damage []error
+	for i, e := range stored.Entries {
+		dir, name := splitPath(e.Path)
+		var err error
+		var d Document
+		if stored.Documents != nil {
+			d = stored.Documents[i]
+		} else {
+			d = ReadDocument(&c.opt, wall, e)
+		}
+		if e.Unreadable != "" && dir != pathApps && dir != pathJobs {
+			if err = c.loadUnreadable(e, dir); err != nil {
+				damage = append(damage, err)
+			}
+			continue
+		}
+		switch dir {
+		case pathApps:
+			c.loadApp(name, d)
+		case pathJobs:
+			c.loadJob(name, d)
+		case pathAppDisabled, pathJobDisabled:
+			c.mark(e.Path, true)
+		case pathExecution:
+			var x execution
+			if err = json.Unmarshal(e.Value, &x); err == nil {
+				execs = append(execs, &x)
+			}
+		case pathExecutor:
+			var x executorRecord
+			if err = json.Unmarshal(e.Value, &x); err == nil {
+				x.idleSince, x.ran = c.now, true
+				c.clampLoaded(0, &x.ClosedAt)
+				c.addExecutor(&x)
+			}
+		case pathOrphan:
+			var g orphan
+			if err = json.Unmarshal(e.Value, &g); err == nil {
+				c.clampLoaded(0, &g.Since, &g.Away)
+				c.orphans[name] = &g
+				if g.Blocks {
+					c.block(&g)
+				}
+			}
+		case pathStartFailure:
+			err = c.loadStartFailure(e)
+		case pathKey:
+			var at time.Time
+			if err = json.Unmarshal(e.Value, &at); err == nil {
+				c.clampLoaded(0, &at)
+				c.keys[name] = at
+			}
+		case pathJobState:
+			var r jobRecord
+			if err = json.Unmarshal(e.Value, &r); err == nil {
+				j := c.jobOrRemoved(name)
+				j.stored, j.isStored, j.since = r, true, r.Since
+			}
+		default:
+			err = c.loadOther(e, dir, chunks)
+		}
+		if err != nil {
+			damage = append(damage, fmt.Errorf("read %s: %w; the scheduler's state is damaged there: restore the registry from a copy, or remove that entry and its job's tasks", e.Path, err))
+		}
+	}
+	if len(damage) > 0 {
+		return allOf(damage)
+	}
+	if c.frameworkID != "" && c.frameworkID != c.ourFrame && !strings.HasPrefix(c.frameworkID, ownFramework) {
+		c.takeover = newTakeover()
+		c.note(Note{Kind: NoteTakeover, Detail: "the framework id " + c.frameworkID + " is another scheduler's: nothing is launched until the tasks that it left have ended"})
+	}
+	for name, a := range c.apps {
+		a.disabled = c.marked[under(pathAppDisabled, name)]
+	}
+	for name, j := range c.jobs {
+		j.disabled = c.marked[under(pathJobDisabled, name)]
+	}
+	return c.joinLoaded(execs, chunks)
+}
+
+// loadUnreadable goes on without what it can do without.
+func (c *Core) loadUnreadable(e registry.Entry, dir string) error {
+	const disabled, state = "/state/disable", "/state/"
+	switch {
+	case dir == pathAppDisabled || dir == pathJobDisabled:
+		c.mark(e.Path, true)
+		c.faulty[e.Path] = fault{why: markUnreadable(e).Error(), version: e.Version, since: c.wall} // reported with the documents
+	case strings.HasPrefix(e.Path, state) && !strings.HasPrefix(e.Path, disabled):
+		c.note(Note{Kind: NoteFaulty, Detail: e.Path + ": what the original left there can't be read, and is left alone; the next leader looks again: " + e.Unreadable, Problem: true})
+	default:
+		return fmt.Errorf("read %s: %s; without it the scheduler can't lead: give it the permission to read what it has written", e.Path, e.Unreadable)
+	}
+	return nil
+}
+
+// damageShown is how many entries are named that keep us from leading.
+const damageShown = 20
+
+func allOf(damage []error) error {
+	if more := len(damage) - damageShown; more > 0 {
+		damage = append(damage[:damageShown:damageShown], fmt.Errorf("and %d more", more))
+	}
+	return errors.Join(damage...)
+}
+
+func splitPath(path string) (dir, name string) {
+	i := strings.LastIndexByte(path, '/')
+	return path[:i], path[i+1:]
+}
+
+func (c *Core) loadOther(e registry.Entry, dir string, chunks map[string][]shard) (err error) {
+	switch {
+	case e.Path == pathCursor:
+		return json.Unmarshal(e.Value, &c.cursor)
+	case e.Path == pathCounter:
+		c.executorN, err = strconv.ParseInt(string(e.Value), 10, 64)
+	case e.Path == pathFramework:
+		c.frameworkID = strings.TrimSpace(string(e.Value))
+	case e.Path == pathOurFramework:
+		c.ourFrame = string(e.Value)
+	case c.loadQueue(e):
+	case strings.HasPrefix(dir, pathShards+"/"):
+		var part []shard
+		if err = json.Unmarshal(e.Value, &part); err == nil {
+			chunks[e.Path] = part
+		}
+	}
+	return err
+}
+
+func (c *Core) loadApp(name string, d Document) {
+	if d.err != nil {
+		c.faulty[d.path] = fault{why: d.err.Error(), version: d.version, since: c.wall}
+		return
+	}
+	c.apps[name] = &appState{name: name, cfg: d.app, version: d.version, notes: d.notes, executorKey: executorKey(d.app), jobs: map[string]*jobState{}, starts: map[string]*startFailure{}}
+}
+
+func (c *Core) loadJob(name string, d Document) {
+	j := c.jobOrRemoved(name)
+	if d.err != nil {
+		c.faulty[d.path] = fault{why: d.err.Error(), version: d.version, since: c.wall}
+		return
+	}
+	j.cfg, j.version, j.notes = d.job, d.version, d.notes
+}
+
+func (c *Core) jobOrRemoved(name string) *jobState {
+	j := c.jobs[name]
+	if j == nil {
+		j = &jobState{name: name}
+		c.jobs[name] = j
+	}
+	return j
+}
+
+// joinLoaded puts executions, shards and tasks together and lets every job
+// follow its documents.
+func (c *Core) joinLoaded(execs []*execution, chunks map[string][]shard) error {
+	for _, path := range sortedKeys(c.faulty) {
+		c.note(Note{Kind: NoteFaulty, Detail: path + ": " + c.faulty[path].why, Problem: true})
+	}
+	var ended []*execution
+	for _, e := range execs {
+		e.stored = true
+		e.storedChunks = e.Chunks
+		for i := range e.Chunks {
+			path := chunkPath(e.ID, i)
+			part, ok := chunks[path]
+			if !ok {
+				return fmt.Errorf("read execution %s: its part %s is missing; the scheduler's state is damaged: restore the registry from a copy", e.ID, path)
+			}
+			e.Shards = append(e.Shards, part...)
+			delete(chunks, path)
+		}
+		e.Chunks, e.endedAt = 0, e.EndedAt
+		c.clampLoaded(0, &e.Made, &e.endedAt)
+		for i := range e.Shards {
+			s := &e.Shards[i]
+			c.clampLoaded(0, &s.Launched, &s.Unreachable, &s.EndUnclear, &s.KillSince, &s.WaitSince)
+			c.clampLoaded(c.opt.BackoffMost, &s.NotBefore)
+			if !e.Shards[i].State.terminal() {
+				e.shardsOpen++
+			}
+		}
+		if e.Ended > 0 {
+			ended = append(ended, e)
+			continue
+		}
+		c.executions[e.ID] = e
+		j := c.jobOrRemoved(e.Job)
+		j.queue = append(j.queue, e)
+	}
+	slices.SortFunc(ended, func(a, b *execution) int { return int(a.Ended - b.Ended) })
+	for _, e := range ended {
+		c.ended.seq = e.Ended
+		c.ended.add(e)
+	}
+	c.loadJobStats()
+	c.joinStartFailures()
+	c.importQueues()
+	for _, name := range sortedKeys(c.jobs) {
+		j := c.jobs[name]
+		slices.SortStableFunc(j.queue, func(a, b *execution) int {
+			if a.launched() != b.launched() {
+				if a.launched() {
+					return -1
+				}
+				return 1
+			}
+			return launchKeyCompare(launchKey{fire: a.Fire, id: a.ID}, launchKey{fire: b.Fire, id: b.ID})
+		})
+		if j.cfg != nil {
+			if a := c.apps[j.cfg.AppName]; a != nil {
+				a.jobs[name] = j
+			}
+		}
+	}
+	for _, id := range sortedKeys(c.executions) {
+		c.takeUp(c.executions[id])
+	}
+	for _, name := range sortedKeys(c.jobs) {
+		if j := c.jobs[name]; j != nil {
+			if !j.isStored && j.cfg == nil && len(j.queue) == 0 && !c.isFaulty(j) {
+				delete(c.jobs, name)
+				continue
+			}
+			c.applyJobState(j)
+		}
+	}
+	for _, id := range sortedKeys(c.keys) {
+		c.forgetKeyLater(id, c.keys[id])
+	}
+	for _, id := range sortedKeys(c.executors) {
+		x := c.executors[id]
+		if x.Role != role(c.opt.Role) {
+			c.closeExecutor(x) // the master would compare it with one of our role, and refuse tasks for it (rule X1)
+		}
+		if x.Info.Version > 1 && x.Info.User != c.opt.ExecutorUser {
+			c.closeExecutor(x) // tasks are to run as another user now
+		}
+		c.checkIdle(x)
+	}
+	return nil
+}
+
+// takeUp indexes a loaded execution's tasks and sets its waiting shards to work.
+func (c *Core) takeUp(e *execution) {
+	for i := range e.Shards {
+		s := &e.Shards[i]
+		if s.TaskID != "" && s.State != Waiting {
+			c.tasks[s.TaskID] = taskRef{e, i}
+		}
+		if s.live() {
+			if x := c.executors[s.Executor]; x != nil {
+				x.tasks++
+				x.used = x.used.Plus(e.Settings.Job.Resources())
+			}
+			if a := c.agent(s.Agent); a.url == "" {
+				a.url = s.AgentURL
+			}
+		}
+	}
+	for i := range e.Shards {
+		if s := &e.Shards[i]; s.State == Waiting && s.NotBefore.After(c.now) {
+			c.wakeMatch(s.NotBefore)
+		}
+	}
+	c.liftShutdown(e)
+	if e.launched() && slices.ContainsFunc(e.Shards, func(s shard) bool { return s.State == Waiting }) {
+		c.addLaunchable(e)
+	}
+}
+
+func launchKeyCompare(a, b launchKey) int {
+	switch {
+	case a.before(b):
+		return -1
+	case b.before(a):
+		return 1
+	}
+	return 0
+}
+
+// fireFrom is the moment after which a schedule's first fire is looked for:
+// the cursor, and its own second again while not all jobs that fire in it are done.
+func (c *Core) fireFrom() time.Time {
+	if c.cursor.Time.IsZero() {
+		return c.wall
+	}
+	return c.cursor.Time.Add(-time.Second)
+}

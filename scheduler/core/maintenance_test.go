@@ -1,0 +1,89 @@
+package core
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/jobs"
+)
+
+func TestMaintenanceKeepsNewTasksAway(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(func(c *jobs.Config) { c.ShardingTotalCount = 1 })
+	s.step(TriggerRequested{Token: 1, Job: "my_job"})
+	offer := func(agent string, begins time.Duration) {
+		s.offerN++
+		s.step(s.told(cluster.Offers{Offers: []cluster.Offer{{ID: fmt.Sprintf("O%d", s.offerN), AgentID: agent, Hostname: agent, AgentURL: "http://" + agent,
+			Resources: cluster.Resources(app.NewResources(8, 8000)), Unavailable: s.now.Add(begins)}}}))
+	}
+	offer("S1", 30*time.Minute)
+	x, err := s.core.Explain("my_job")
+	if err != nil || len(s.accepts) > 0 || len(x.Waiting) != 1 || !strings.Contains(x.Waiting[0].Reason, "its maintenance begins at 2026-11-21T08:30:00Z") {
+		t.Fatalf("placed, or explain names another reason: %+v, %v", x.Waiting, err)
+	}
+	if d := calls[CallDecline](s.last); len(d) != 1 {
+		t.Errorf("its offer is of no use and is held: %+v", s.last.Calls)
+	}
+	offer("S1", -time.Minute)
+	if x, _ = s.core.Explain("my_job"); !strings.Contains(x.Waiting[0].Reason, "in maintenance since") {
+		t.Errorf("begun: %s", x.Waiting[0].Reason)
+	}
+	offer("S2", 2*time.Hour)
+	if len(s.accepts) != 1 || s.accepts[0].Accept.AgentID != "S2" {
+		t.Error("maintenance that is hours away keeps tasks off")
+	}
+}
+
+// A maintenance schedule may stand long after its window is over.
+func TestAnAgentWhoseMaintenanceIsOverIsUsedAgain(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		begins, over time.Duration // from now; over 0: not said
+		used         bool
+	}{
+		"is over":        {-2 * time.Hour, -time.Hour, true},
+		"goes on":        {-2 * time.Hour, time.Hour, false},
+		"without an end": {-2 * time.Hour, 0, false},
+		"begins soon":    {time.Minute, time.Hour, false},
+		"begins later":   {2 * time.Hour, 3 * time.Hour, true},
+	} {
+		s := newStage(t)
+		s.app()
+		s.job(oneShard)
+		s.trigger()
+		o := cluster.Offer{ID: "O1", AgentID: "S1", Hostname: "h", Resources: cluster.Resources{CPUMilli: 8000, MemMilli: 8_000_000}, Unavailable: s.now.Add(test.begins)}
+		if test.over != 0 {
+			o.AvailableAgain = s.now.Add(test.over)
+		}
+		d := s.step(s.told(cluster.Offers{Offers: []cluster.Offer{o}}))
+		if used := len(calls[CallAccept](d)) > 0; used != test.used {
+			t.Errorf("%s: used %v", name, used)
+		}
+	}
+}
+
+// Maintained agents' offers are declined though something waits, and not asked for again at once.
+func TestOffersOfAgentsAboutToGoAreNotAskedForAgain(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job()
+	s.trigger()
+	s.until(time.Second)
+	s.step(s.told(cluster.Offers{Offers: []cluster.Offer{{ID: "O", AgentID: "S1", Resources: cluster.Resources{CPUMilli: 4000, MemMilli: 4_000_000}, Unavailable: s.now.Add(time.Minute)}}}))
+	if len(calls[CallDecline](s.last)) != 1 {
+		t.Fatalf("%+v", s.last.Calls)
+	}
+	for range 20 {
+		s.until(100 * time.Millisecond)
+		if len(calls[CallRevive](s.last)) > 0 {
+			t.Fatal("they are asked for again")
+		}
+	}
+}

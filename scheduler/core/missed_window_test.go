@@ -1,0 +1,100 @@
+package core
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/registry"
+)
+
+// hourlyJobs is a core with n jobs of an hourly cron, of which every tenth has misfire.
+func hourlyJobs(t *testing.T, n int, opt Options) (*Core, time.Time) {
+	t.Helper()
+	a := app.Default()
+	a.AppName, a.AppURL, a.BootstrapScript = "my_app", "http://127.0.0.1/p.tar", "run"
+	stored := Stored{Entries: []registry.Entry{{Path: under(pathApps, a.AppName), Value: encode(a)}}}
+	for i := range n {
+		j := jobs.Default()
+		j.JobName, j.AppName, j.JobExecutionType, j.ShardingTotalCount, j.CPUCount, j.MemoryMB = fmt.Sprintf("job_%06d", i), "my_app", jobs.Transient, 1, 0.1, 32
+		j.Cron, j.Misfire = fmt.Sprintf("%d %d * * * ?", i%60, i/60%60), i%10 == 0
+		stored.Entries = append(stored.Entries, registry.Entry{Path: under(pathJobs, j.JobName), Value: encode(j)})
+	}
+	now := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
+	c := New(opt)
+	if err := c.Load(now, stored); err != nil {
+		t.Fatal(err)
+	}
+	c.Step(Now{Wall: now}, rand.NewPCG(1, 2), nil)
+	return c, now
+}
+
+// After a week without a leader no step looks at more jobs and makes more fires than its budget allows, and what
+// waits in the end is bounded: for each job, and for all of them (rules F3, F5).
+func TestF3AWeekWithoutALeaderIsCrossedInSmallSteps(t *testing.T) {
+	t.Parallel()
+	opt := DefaultOptions()
+	opt.OpenExecutions = 5000
+	c, now := hourlyJobs(t, 10_000, opt)
+	now = now.Add(7 * 24 * time.Hour)
+	steps := 0
+	for c.missed != nil || c.due != nil || steps == 0 {
+		steps++
+		before := len(c.executions)
+		left := 0
+		if c.missed != nil {
+			left = len(c.missed.names)
+		}
+		d := c.Step(Now{Wall: now}, rand.NewPCG(1, 2), nil)
+		if made := len(c.executions) - before; made > opt.FiresPerStep+opt.QueuedFires {
+			t.Fatalf("step %d made %d executions", steps, made)
+		}
+		if c.missed != nil && left > 0 && left-len(c.missed.names) > opt.FiresPerStep {
+			t.Fatalf("step %d looked at %d jobs", steps, left-len(c.missed.names))
+		}
+		if len(d.Notes) > 3*(opt.FiresPerStep+opt.QueuedFires) {
+			t.Fatalf("step %d has %d notes", steps, len(d.Notes))
+		}
+	}
+	// Every tenth job has at least its newest fire; the first fifty have all that a job may.
+	if open := len(c.executions); open < 1000 || open > opt.OpenExecutions+1000+opt.QueuedFires {
+		t.Errorf("%d executions are open", open)
+	}
+	for name, most := range map[string]int{"job_000000": opt.QueuedFires, "job_009990": 2, "job_000001": 1} {
+		if n := len(c.jobs[name].queue); n > most || n == 0 && c.jobs[name].cfg.Misfire {
+			t.Errorf("%s has %d executions, want at most %d", name, n, most)
+		}
+	}
+}
+
+func TestF3MissedFires(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		misfire bool
+		away    time.Duration
+		want    int
+	}{
+		{false, 30 * time.Second, 1}, // all late: the first waits, the others are dropped
+		{true, 30 * time.Second, 6},  // all late, all wait
+		{false, 7 * time.Minute, 1},  // missed but for the last minute
+		{true, 7 * time.Minute, 84},  // 84 in all, late ones among them
+		{true, 24 * time.Hour, 100},  // the newest 100
+		{true, 7 * 24 * time.Hour, 100},
+	} {
+		t.Run(fmt.Sprintf("misfire=%v away=%s", tt.misfire, tt.away), func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t)
+			s.app()
+			s.job(everyFiveSeconds, func(j *jobs.Config) { j.Misfire = tt.misfire })
+			s.now = s.now.Add(tt.away)
+			s.restart()
+			s.until(10 * time.Millisecond)
+			if got := len(s.core.executions); got != tt.want {
+				t.Fatalf("%d executions wait, want %d", got, tt.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,143 @@
+package core
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/jobs"
+)
+
+// A job of six shards every five seconds needs one of twenty agents, for a moment. All else is
+// with the other frameworks.
+func TestOffersAreHeldJustBeforeAFireAndOnlyWhereItNeedsThem(t *testing.T) {
+	t.Parallel()
+	for _, answers := range []time.Duration{time.Millisecond, 10 * time.Millisecond, 40 * time.Millisecond} {
+		t.Run(fmt.Sprint("answered after ", answers), func(t *testing.T) {
+			t.Parallel()
+			p := newPretendedJobs(t, 1, func(_ int, j *jobs.Config) { j.Cron, j.ShardingTotalCount, j.CPUCount = "0/5 * * * * ?", 6, 0.5 })
+			p.answers, p.takes = answers, time.Second
+			p.run(time.Minute)
+			before := p.core.Stats()
+			p.held, p.tasks, p.revived = 0, 0, 0
+			p.run(5 * time.Minute)
+			if fires := p.tasks / 6; fires != 60 {
+				t.Fatalf("%d runs in five minutes", fires)
+			}
+			// One agent for the lead, and all twenty for the commit after they were offered.
+			each, most := p.held/time.Duration(p.revived), p.core.lead()+20*2*time.Millisecond
+			if each > most {
+				t.Errorf("after each of %d REVIVEs offers were held for %s together, want at most %s", p.revived, each, most)
+			}
+			if runs := p.tasks / 6; p.revived > runs+runs/10 {
+				t.Errorf("%d REVIVEs for %d runs", p.revived, runs)
+			}
+			after := p.core.Stats()
+			if late := after.FireDelaySum - before.FireDelaySum; late > 0.005*float64(p.tasks/6) {
+				t.Errorf("%d fires were %.3f s late, all together", p.tasks/6, late)
+			}
+		})
+	}
+}
+
+// A master that takes long to make offers is asked earlier, so that fires have them in time.
+func TestASlowMasterIsAskedEarlier(t *testing.T) {
+	t.Parallel()
+	p := newPretendedJobs(t, 1, func(_ int, j *jobs.Config) { j.Cron = "0/20 * * * * ?" })
+	p.answers = 500 * time.Millisecond
+	p.run(10 * time.Minute)
+	if lead := p.core.lead(); lead < p.answers || lead > p.core.opt.OfferAhead {
+		t.Errorf("offers are asked for %s before a fire", lead)
+	}
+	before := p.core.Stats()
+	p.run(10 * time.Minute)
+	after := p.core.Stats()
+	if fires := after.FireDelayCount - before.FireDelayCount; fires != 30 {
+		t.Fatalf("%d fires in ten minutes", fires)
+	}
+	if late := after.FireDelaySum - before.FireDelaySum; late > 0.1 {
+		t.Errorf("fires were %.3f s late, all together", late)
+	}
+}
+
+// Offers that came long before the first fire, since nobody knew how soon they would, go back, and come again for it.
+func TestTheFirstFireHasOffersInTime(t *testing.T) {
+	t.Parallel()
+	p := newPretendedJobs(t, 1, func(_ int, j *jobs.Config) { j.Cron = "0 * * * * ?" })
+	p.run(time.Minute)
+	if s := p.core.Stats(); s.FireDelayCount != 1 || s.FireDelaySum > 0.005 || p.held > 5*p.core.lead() {
+		t.Errorf("%d fires, %.3f s late; offers held for %s", s.FireDelayCount, s.FireDelaySum, p.held)
+	}
+}
+
+// What one late answer taught is forgotten.
+func TestTheLeadFollowsTheMastersAnswers(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	answer := func(took time.Duration) {
+		s.core.timing.asked(s.now)
+		s.core.timing.answered(s.now.Add(took), s.opt.OfferAhead)
+	}
+	if lead := s.core.lead(); lead != leadUnknown {
+		t.Errorf("before the first answer the lead is %s", lead)
+	}
+	for range 20 {
+		answer(5 * time.Millisecond)
+	}
+	if lead := s.core.lead(); lead != leadLeast {
+		t.Errorf("with a quick master the lead is %s", lead)
+	}
+	answer(time.Second)
+	if lead := s.core.lead(); lead < 500*time.Millisecond {
+		t.Errorf("after a late answer the lead is %s", lead)
+	}
+	for range 40 {
+		answer(5 * time.Millisecond)
+	}
+	if lead := s.core.lead(); lead != leadLeast {
+		t.Errorf("40 quick answers later the lead is %s", lead)
+	}
+	answer(time.Minute) // nothing was free
+	if lead := s.core.lead(); lead != leadLeast {
+		t.Errorf("after offers that answered nothing the lead is %s", lead)
+	}
+}
+
+// What has been held for a fire to come is of no use when its job is disabled.
+func TestOffersForAFireThatWillNotBeGoBack(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(everyFiveSeconds)
+	s.until(4950 * time.Millisecond)
+	s.offer("S1", 8, 8192)
+	if s.core.pool.Len() != 1 {
+		t.Fatal("the offer is not held for the fire in 50 ms")
+	}
+	s.apply(s.core.PlanDisableJob("my_job", true))
+	if s.core.pool.Len() != 0 || len(calls[CallDecline](s.last)) != 1 || len(calls[CallSuppress](s.last)) != 1 {
+		t.Errorf("the job is disabled: %+v", s.last.Calls)
+	}
+}
+
+// In a cluster without room for the fires to come REVIVE is sent once for each, not all the time.
+func TestNoREVIVEStormForFiresThatHaveNoRoom(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(func(j *jobs.Config) { j.Cron, j.ShardingTotalCount, j.CPUCount = "0/10 * * * * ?", 20, 1 })
+	s.offer("S1", 32, 8192)
+	revived := 0
+	for range 6000 {
+		s.until(10 * time.Millisecond)
+		if n := len(calls[CallRevive](s.last)); n > 0 {
+			revived += n
+			s.step(s.told(cluster.Offers{Offers: []cluster.Offer{{ID: fmt.Sprint("P", s.now.UnixNano()), AgentID: "S1", Hostname: "S1", AgentURL: "http://S1:5051",
+				Resources: cluster.Resources{CPUMilli: 2000, MemMilli: 8_000_000}}}}))
+		}
+	}
+	if revived > 20 {
+		t.Errorf("%d REVIVEs in a minute", revived)
+	}
+}

@@ -1,0 +1,227 @@
+package core
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/jobs"
+)
+
+func TestWhatNeverFitsHoldsNoOffer(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(oneShard, func(j *jobs.Config) { j.CPUCount = 1000 })
+	s.trigger()
+	d := s.offer("S1", 8, 8192)
+	declined := calls[CallDecline](d)
+	if len(declined) != 1 || declined[0].Refuse < 10*time.Second {
+		t.Fatalf("declined %+v, want the offer, for long", declined)
+	}
+	if len(calls[CallSuppress](d)) > 0 {
+		t.Fatal("SUPPRESS: a larger agent that comes would not be seen")
+	}
+}
+
+// TestOffersGoWithTheirAgent: the offers of an agent that was removed are void, also those that are held.
+func TestOffersGoWithTheirAgent(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(needsTwoAgents)
+	s.trigger()
+	s.offer("S2", 5, 8192)
+	s.step(s.told(cluster.Failure{AgentID: "S2"}))
+	s.offer("S1", 8, 8192)
+	if len(s.accepts) > 0 {
+		t.Fatalf("launched on an agent that was removed: %+v", s.accepts)
+	}
+	s.offer("S3", 5, 8192)
+	if got := len(s.accepted()); got != 3 {
+		t.Errorf("%d shards were launched, want 3", got)
+	}
+}
+
+// A change may make fit what did not: it is looked at again, and no old reason stays.
+func TestAChangedJobIsMatchedAnew(t *testing.T) {
+	t.Parallel()
+	for _, cpus := range []float64{100, 8} {
+		s := newStage(t)
+		s.app()
+		s.job(oneShard, func(j *jobs.Config) { j.CPUCount = cpus })
+		s.trigger()
+		s.offer("S1", 4, 8192)
+		s.until(time.Second)
+		s.apply(s.core.PlanUpdateJob("my_job", func(j jobs.Config) (jobs.Config, error) { j.CPUCount = 1; return j, nil }))
+		revived := len(calls[CallRevive](s.last))
+		for range 10 {
+			s.until(100 * time.Millisecond)
+			revived += len(calls[CallRevive](s.last))
+		}
+		if revived == 0 {
+			t.Errorf("%v CPU: nothing is revived", cpus)
+		}
+		x, err := s.core.Explain("my_job")
+		if err != nil || len(x.Waiting) != 1 || strings.Contains(x.Waiting[0].Reason, fmt.Sprint("needs ", cpus, " CPU")) {
+			t.Errorf("%v CPU: %+v, %v", cpus, x.Waiting, err)
+		}
+	}
+}
+
+// An offer of an agent whose CPU and memory are all revocable has nothing in it for us.
+func TestAnOfferOfNothingIsGivenBackAtOnce(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job()
+	s.trigger()
+	s.step(s.told(cluster.Offers{Offers: []cluster.Offer{{ID: "O", AgentID: "S1"}}}))
+	if d := calls[CallDecline](s.last); len(d) != 1 || d[0].Refuse != s.opt.RefuseMost || s.core.pool.Len() > 0 {
+		t.Errorf("%+v", d)
+	}
+	revives := 0
+	for end := s.now.Add(5 * time.Second); s.now.Before(end); {
+		s.until(50 * time.Millisecond)
+		revives += len(calls[CallRevive](s.last))
+	}
+	if revives > 1 {
+		t.Errorf("%d REVIVEs bring it back", revives)
+	}
+}
+
+// scarceCluster is three agents of 8 CPUs of which others use 4, with Mesos' filters.
+type scarceCluster struct {
+	*stage
+	filters  map[string]time.Time
+	revived  bool
+	held     map[string]time.Duration // by agent
+	declines int
+}
+
+// play lets offers come and go, by a master that allocates each second.
+func (s *scarceCluster) play(d time.Duration) {
+	s.t.Helper()
+	const tick = 50 * time.Millisecond
+	for i := 0; i < int(d/tick); i++ {
+		for end := s.now.Add(tick); s.now.Before(end); s.hear() {
+			next := end
+			if wake := s.wake(); wake.After(s.now) && wake.Before(end) {
+				next = wake
+			}
+			s.now = next
+			s.step()
+		}
+		for _, a := range []string{"S1", "S2", "S3"} {
+			mine := s.core.pool.Free(a)
+			if !mine.IsZero() {
+				s.held[a] += tick
+			} else if (s.revived || i%20 == 0) && !s.now.Before(s.filters[a]) && !s.core.flow.suppressed {
+				s.offer(a, 4, 4000)
+				s.hear()
+			}
+		}
+		s.revived = false
+	}
+}
+
+func (s *scarceCluster) hear() {
+	for _, call := range s.last.Calls {
+		switch call := call.(type) {
+		case CallDecline:
+			s.declines++
+			for _, a := range []string{"S1", "S2", "S3"} {
+				if s.core.pool.Free(a).IsZero() && !s.now.Before(s.filters[a]) {
+					s.filters[a] = s.now.Add(call.Refuse)
+				}
+			}
+		case CallRevive:
+			clear(s.filters)
+			s.revived = true
+		}
+	}
+	s.last.Calls = nil
+}
+
+func newScarceCluster(t *testing.T, cpus float64, shards int) *scarceCluster {
+	t.Helper()
+	s := &scarceCluster{stage: newStage(t), filters: map[string]time.Time{}, held: map[string]time.Duration{}}
+	s.opt.ReserveAfter = time.Hour // rule L2 apart
+	s.restart()
+	s.app()
+	for _, a := range []string{"S1", "S2", "S3"} {
+		s.offer(a, 8, 8000)
+	}
+	s.until(time.Second)
+	s.job(func(j *jobs.Config) { j.ShardingTotalCount, j.CPUCount = shards, cpus })
+	s.trigger()
+	s.hear()
+	return s
+}
+
+func TestWhatDoesNotFitHoldsNoOffers(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name   string
+		cpus   float64
+		shards int
+		most   time.Duration // an agent's offers are held, of 5 minutes
+	}{
+		{"one large shard", 6, 1, time.Second},
+		{"shards of which some would fit", 1, 20, 12 * time.Second},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := newScarceCluster(t, tt.cpus, tt.shards)
+			s.play(5 * time.Minute)
+			if len(s.accepts) > 0 {
+				t.Fatalf("launched %+v", s.accepts)
+			}
+			for a, held := range s.held {
+				if held > tt.most {
+					t.Errorf("agent %s is held for %s of 5 minutes, want %s at most", a, held, tt.most)
+				}
+			}
+			if s.declines > 150 {
+				t.Errorf("%d times given back", s.declines)
+			}
+			if x, err := s.core.Explain("my_job"); err != nil || !strings.Contains(x.Waiting[0].Reason, "short by") {
+				t.Errorf("%+v, %v", x.Waiting[0], err)
+			}
+			// What fits and begins to wait gets its offers at once.
+			s.job(func(j *jobs.Config) { j.JobName, j.ShardingTotalCount = "small_job", 1 })
+			s.step(TriggerRequested{Token: 2, Job: "small_job"})
+			s.hear()
+			s.play(300 * time.Millisecond)
+			if l := s.accepted(); len(l) != 1 || !strings.HasPrefix(l[0].TaskID, "small_job") {
+				t.Errorf("launched %+v", l)
+			}
+		})
+	}
+}
+
+func TestL1TheEndOfATaskHasAllOfferedAtOnceForWhatStartsTogether(t *testing.T) {
+	t.Parallel()
+	s := newScarceCluster(t, 1, 5)
+	s.job(func(j *jobs.Config) { j.JobName, j.ShardingTotalCount, j.CPUCount = "first_job", 1, 1 })
+	s.filters["S3"], s.filters["S2"] = s.now.Add(time.Hour), s.now.Add(time.Hour)
+	s.step(TriggerRequested{Token: 2, Job: "first_job"})
+	s.offer("S1", 3, 3000)
+	l := s.accepted()
+	if len(l) != 1 {
+		t.Fatalf("launched %+v", l)
+	}
+	s.run(l)
+	s.until(20 * time.Second)
+	s.offer("S1", 1.5, 2000, l[0].Executor.ID)
+	s.until(8 * time.Second)
+	if s.core.pool.Len() > 0 {
+		t.Fatal("what does not help is held")
+	}
+	s.update(l[0], cluster.Finished)
+	if len(calls[CallRevive](s.last)) != 1 {
+		t.Errorf("nothing is asked for: %+v", s.last.Calls)
+	}
+}

@@ -1,0 +1,121 @@
+package core
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/wire"
+)
+
+// 200 jobs whose package's host accepts and never answers, and one healthy job each second, in a cluster with room for 60 shards.
+func TestL8AHostThatHangsStopsNoOtherJob(t *testing.T) {
+	t.Parallel()
+	p := newPretendedCluster(t, 4, app.NewResources(16, 64000), 201, func(i int, j *jobs.Config) {
+		j.Cron, j.CPUCount = "* * * * * ?", 1
+		if i > 0 {
+			j.JobName, j.AppName, j.Misfire = fmt.Sprint("hangs_", i), "hanging_app", i%2 == 0
+		}
+	})
+	p.hangs, p.takes = "hangs_", 10*time.Second
+	last, longest, tried := p.now, time.Duration(0), 0
+	p.launched = func(id string) {
+		if strings.HasPrefix(id, "hangs_") {
+			tried++
+			return
+		}
+		longest, last = max(longest, p.now.Sub(last)), p.now
+	}
+	p.run(10 * time.Minute)
+	// What fires first fills the cluster, for as long as a fetch is given; nobody knows better then. The healthy one takes ten seconds itself.
+	if longest = max(longest, p.now.Sub(last)); longest > 35*time.Second {
+		t.Errorf("the healthy job had no run for %s", longest)
+	}
+	if most := 64 + 20; tried > most {
+		t.Errorf("%d tries in ten minutes, want at most %d", tried, most)
+	}
+	x, err := p.core.Explain("hangs_1")
+	if err != nil || len(x.Waiting) == 0 || !strings.Contains(x.Waiting[0].Reason, "hangs:80 did not answer") {
+		t.Errorf("explain says %+v, %v", x.Waiting, err)
+	}
+	// It is back.
+	p.hangs, p.takes = "", time.Second
+	before := tried
+	p.run(3 * time.Minute)
+	if tried < before+200 {
+		t.Errorf("%d tasks ran in the three minutes after the host came back", tried-before)
+	}
+}
+
+// A package that agents have in their caches needs no host.
+func TestL8AnAppThatRunsIsNotHeldUpByAnother(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.app(func(a *app.Config) { a.AppName = "other_app" })
+	s.job(oneShard)
+	s.job(oneShard, func(j *jobs.Config) { j.JobName, j.AppName = "other", "other_app" })
+	l := s.start(8)
+	s.run(l)
+	s.finish(l)
+	s.core.unreachableHosts["127.0.0.1"] = &startFailure{Host: "127.0.0.1", Tries: 3, Since: s.now}
+	for job, waits := range map[string]bool{"my_job": false, "other": true} {
+		s.accepts = nil
+		s.step(TriggerRequested{Token: 1, Job: job})
+		s.offer("S1", 8, 8192, l[0].Executor.ID)
+		if (len(s.accepts) == 0) != waits {
+			t.Errorf("%s: %d launches", job, len(s.accepts))
+		}
+	}
+}
+
+// TestPackageOfAnAttempt: which package an attempt ran with is kept with its shard, over a change of leader, until the next attempt;
+// and a package that was changed on an agent is told.
+func TestPackageOfAnAttempt(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(oneShard, func(j *jobs.Config) { j.MaxRetries = 1 })
+	l := s.start(8)
+	id := s.core.tasks[l[0].TaskID].exec.ID
+	sum := func() string { return s.execution(id).Shards[0].PackageSHA256 }
+	with := func(sum, note string) func(*cluster.Update) {
+		return func(u *cluster.Update) {
+			u.Data = statusData(wire.Status{PackageSHA256: sum, PackageNote: note, StartTime: s.now})
+		}
+	}
+	one, two := strings.Repeat("1a", 32), strings.Repeat("2b", 32)
+	for _, bad := range []string{"", "12", strings.Repeat("zz", 32), one + one} {
+		if s.update(l[0], cluster.Starting, with(bad, "")); sum() != "" {
+			t.Errorf("took %q for a sum", bad)
+		}
+	}
+	d := s.update(l[0], cluster.Running, with(one, "somebody changed it"))
+	told := slices.ContainsFunc(d.Notes, func(n Note) bool {
+		return n.Kind == NotePackageChanged && n.Problem && strings.Contains(n.Detail, "somebody changed it")
+	})
+	if sum() != one || !told {
+		t.Errorf("the sum is %q; notes %+v", sum(), d.Notes)
+	}
+	s.restart()
+	if sum() != one {
+		t.Errorf("the next leader knows %q", sum())
+	}
+	s.update(l[0], cluster.Failed, with(one, "somebody changed it"))
+	s.accepts = nil
+	s.after(time.Minute)
+	s.offer("S1", 8, 8192, l[0].Executor.ID)
+	next := s.accepted()
+	if len(next) != 1 || sum() != "" {
+		t.Fatalf("launched %d, with %q", len(next), sum())
+	}
+	s.update(next[0], cluster.Finished, with(two, ""))
+	if sum() != two {
+		t.Errorf("the sum is %q", sum())
+	}
+}

@@ -1,0 +1,75 @@
+package core
+
+import (
+	"testing"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/jobs"
+)
+
+// Each state that a PARTITION_AWARE framework is told of means something else for a task
+// that has begun (rules E1, E2, E4 and the table of answers).
+func TestE2E4EachPartitionAwareState(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		state      cluster.State
+		registered bool // whether this very master has had the agent
+		over       bool // at once
+	}{
+		{cluster.Gone, true, true},
+		{cluster.GoneByOperator, false, true},
+		{cluster.Dropped, true, true},
+		{cluster.Lost, true, true},
+		{cluster.Unknown, true, true},
+		{cluster.Unknown, false, false},
+		{cluster.Unreachable, false, false},
+	} {
+		for _, failover := range []bool{false, true} {
+			s := newStage(t)
+			s.app()
+			s.job(func(j *jobs.Config) { j.ShardingTotalCount, j.Failover = 1, failover })
+			s.step(TriggerRequested{Token: 1, Job: "my_job"})
+			s.offer("S1", 8, 8000)
+			l := s.accepted()[0]
+			s.update(l, cluster.Running)
+			s.core.agents["S1"].registered = c.registered
+			waits := 10 * time.Minute
+			if failover {
+				waits = 2 * time.Minute
+			}
+			since := s.now
+			if c.state == cluster.Unreachable {
+				since = s.now.Add(-time.Minute) // it counts from unreachable_time
+			}
+			reason := cluster.ReasonReconciliation
+			if c.state == cluster.Lost {
+				reason = "REASON_SLAVE_DISCONNECTED" // as an answer it would have no cause in it (rule S5)
+			}
+			s.update(l, c.state, fromMaster(reason), func(u *cluster.Update) { u.UnreachableSince = since })
+			left := func() (lost, waiting bool) {
+				for e := range s.core.ended.all() {
+					lost = lost || e.Shards[0].State == Lost
+				}
+				return lost, len(s.core.FailoverShards()) == 1
+			}
+			if lost, waiting := left(); c.over && lost == failover || waiting != (c.over && failover) || !c.over && lost {
+				t.Errorf("%s, agent registered %v, failover %v: lost %v, to be run again %v", c.state, c.registered, failover, lost, waiting)
+			}
+			if c.over {
+				continue
+			}
+			s.until(since.Add(waits).Sub(s.now) - 10*time.Second)
+			if lost, waiting := left(); lost || waiting {
+				t.Errorf("%s, failover %v: given up too early", c.state, failover)
+			}
+			s.until(20 * time.Second)
+			if lost, waiting := left(); lost == failover || waiting != failover {
+				t.Errorf("%s, failover %v, after %s: lost %v, to be run again %v", c.state, failover, waits, lost, waiting)
+			}
+			if s.core.orphans[l.TaskID] == nil {
+				t.Errorf("%s, failover %v: no ghost remembers it (rule E5)", c.state, failover)
+			}
+		}
+	}
+}

@@ -1,0 +1,48 @@
+package core
+
+import "strconv"
+
+// Where things are in the registry. Documents, marks and the framework id are
+// where the original keeps them (contract 3); what waits in its
+// queues is read once; all that is under /scheduler is this scheduler's own.
+const (
+	pathApps         = "/config/app"
+	pathJobs         = "/config/job"
+	pathAppDisabled  = "/state/disable/app"
+	pathJobDisabled  = "/state/disable/job"
+	pathFramework    = "/ha/framework_id"
+	pathReady        = "/state/ready"
+	pathRunning      = "/state/running"
+	pathFailover     = "/state/failover"
+	pathCore         = "/brain"
+	pathOurFramework = "/brain/framework"
+	pathStartFailure = "/brain/start"
+	pathCursor       = "/brain/mark"
+	pathCounter      = "/brain/counter"
+	pathJobState     = "/brain/job"
+	pathExecution    = "/brain/execution"
+	pathShards       = "/brain/shards"
+	pathExecutor     = "/brain/executor"
+	pathOrphan       = "/brain/ghost"
+	pathKey          = "/brain/key"
+	pathOldFramework = "/brain/old-framework"
+)
+
+// Paths are where a term that begins finds all that Load needs.
+func Paths() []string { return []string{"/config", "/state", "/ha", pathCore} }
+
+func under(path, name string) string { return path + "/" + name }
+
+func chunkPath(execution string, chunk int) string {
+	return pathShards + "/" + execution + "/" + strconv.Itoa(chunk)
+}
+
+// Shards of an execution are kept in its header up to inlineShards, else in
+// chunks of chunkShards (a change of one shard then writes few).
+const (
+	inlineShards = 50
+	chunkShards  = 100
+	// causeBytes bounds what is kept of a shard's failure, so that a chunk of
+	// them fits one commit.
+	causeBytes = 2000
+)

@@ -1,0 +1,223 @@
+package core
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/registry"
+)
+
+// jobRecord is what is kept of a job beside its document (rule F2).
+type jobRecord struct {
+	Schedule string    `json:"schedule"`
+	Inactive bool      `json:"off,omitempty"`
+	Since    time.Time `json:"since"`
+	// Fires are those that became no run.
+	Fires fireCounts `json:"fires,omitzero"`
+}
+
+// dirtySet is what a step changed and has to write.
+type dirtySet struct {
+	cursor, counter, framework bool
+	ourFramework               bool
+	jobs                       map[string]bool
+	execs                      map[string]*execution
+	gone                       []*execution
+	executors                  map[string]bool
+	orphans                    map[string]bool
+	keys                       map[string]bool
+	starts                     map[string]bool
+	imported                   []string // entries of the original that became ours
+	oldFramework               string
+}
+
+func (d *dirtySet) reset() {
+	*d = dirtySet{jobs: map[string]bool{}, execs: map[string]*execution{}, executors: map[string]bool{}, orphans: map[string]bool{}, keys: map[string]bool{}, starts: map[string]bool{}}
+}
+
+func (d *dirtySet) job(name string)    { d.jobs[name] = true }
+func (d *dirtySet) executor(id string) { d.executors[id] = true }
+func (d *dirtySet) orphan(id string)   { d.orphans[id] = true }
+
+func (d *dirtySet) header(e *execution) {
+	e.dirty = true
+	d.execs[e.ID] = e
+}
+
+// shard marks one shard of an execution as changed.
+func (d *dirtySet) shard(e *execution, index int) {
+	e.Shards[index].encoded = nil
+	d.execs[e.ID] = e
+	if len(e.Shards) <= inlineShards {
+		e.dirty = true
+		return
+	}
+	if e.dirtyChunks == nil {
+		e.dirtyChunks = map[int]bool{}
+	}
+	e.dirtyChunks[index/chunkShards] = true
+}
+
+// write turns what the step has changed into the writes of one commit, which is all or nothing (rule T5).
+func (c *Core) write() {
+	d := &c.dirty
+	d.gone = append(d.gone, c.ended.trim(c.now, c.opt.EndedKept)...)
+	var w []registry.Write
+	raw := func(path string, value []byte) { w = append(w, registry.Write{Path: path, Value: value}) }
+	put := func(path string, v any) { raw(path, encode(v)) }
+	remove := func(path string) { w = append(w, registry.Write{Path: path, Delete: true}) }
+
+	if d.oldFramework != "" {
+		put(under(pathOldFramework, d.oldFramework), c.wall)
+	}
+	if d.framework || d.ourFramework {
+		raw(pathOurFramework, []byte(c.ourFrame))
+	}
+	if d.framework {
+		raw(pathFramework, []byte(c.frameworkID))
+	}
+	if d.counter {
+		raw(pathCounter, strconv.AppendInt(nil, c.executorN, 10))
+	}
+	writeRecords(d.orphans, c.orphans, pathOrphan, put, remove)
+	writeRecords(d.executors, c.executors, pathExecutor, put, remove)
+	writeRecords(d.keys, c.keys, pathKey, put, remove)
+	for _, key := range sortedKeys(d.starts) {
+		if t := c.startFailureAt(key); t != nil {
+			put(under(pathStartFailure, key), t)
+		} else {
+			remove(under(pathStartFailure, key))
+		}
+	}
+	for _, id := range sortedKeys(d.execs) {
+		if e := d.execs[id]; c.ended.byID[id] == e || c.executions[id] == e {
+			c.writeExecution(e, raw)
+		}
+	}
+	for _, name := range sortedKeys(d.jobs) {
+		if j := c.jobs[name]; j != nil && j.cfg != nil {
+			j.stored.Since = j.since
+			put(under(pathJobState, name), j.stored)
+		} else {
+			remove(under(pathJobState, name))
+		}
+	}
+	if d.cursor {
+		put(pathCursor, c.cursor)
+	}
+	for _, e := range d.gone {
+		if !e.stored || c.executions[e.ID] != nil {
+			continue // the id lives again
+		}
+		remove(under(pathExecution, e.ID))
+		for i := range e.storedChunks {
+			remove(chunkPath(e.ID, i))
+		}
+	}
+	for _, path := range d.imported {
+		remove(path)
+	}
+	d.reset()
+	c.out.Writes = w
+}
+
+// writeRecords writes the changed records that are there, and removes those that are not.
+func writeRecords[R any](changed map[string]bool, records map[string]R, dir string, put func(string, any), remove func(string)) {
+	for _, id := range sortedKeys(changed) {
+		if r, ok := records[id]; ok {
+			put(under(dir, id), r)
+		} else {
+			remove(under(dir, id))
+		}
+	}
+}
+
+// encode writes a record. All records are made of what JSON can hold, so there
+// is no error; HTML is not escaped, which would make causes six times as long.
+func encode(v any) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return []byte("null")
+	}
+	return bytes.TrimRight(b.Bytes(), "\n")
+}
+
+// encodedExecution is an execution as it is stored: what changes seldom is encoded
+// once, what all its writes have in common is not encoded again for each.
+type encodedExecution struct {
+	*execution
+	Settings *struct{} `json:"settings,omitempty"`
+	Shards   *struct{} `json:"shards,omitempty"`
+}
+
+// encodeHeader writes an execution, with its shards where they are inline.
+func (e *execution) encodeHeader() []byte {
+	b := encode(encodedExecution{execution: e})
+	if e.Settings != nil {
+		if e.settingsEncoded == nil {
+			e.settingsEncoded = encode(e.Settings)
+		}
+		b = append(append(b[:len(b)-1], `,"settings":`...), e.settingsEncoded...)
+		b = append(b, '}')
+	}
+	if n := len(e.Shards); n > 0 && n <= inlineShards {
+		b = append(b[:len(b)-1], `,"shards":`...)
+		b = append(appendShards(b, e.Shards), '}')
+	}
+	return b
+}
+
+// appendShards writes shards, of which only those that have changed are encoded again.
+func appendShards(b []byte, shards []shard) []byte {
+	size := 0
+	for i := range shards {
+		if shards[i].encoded == nil {
+			shards[i].encoded = encode(&shards[i])
+		}
+		size += len(shards[i].encoded) + 1
+	}
+	b = append(slices.Grow(b, size+2), '[')
+	for i := range shards {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, shards[i].encoded...)
+	}
+	return append(b, ']')
+}
+
+func (c *Core) writeExecution(e *execution, put func(string, []byte)) {
+	if e.chunks() > 0 {
+		for _, i := range sortedKeys(e.dirtyChunks) {
+			put(chunkPath(e.ID, i), appendShards(nil, e.Shards[i*chunkShards:min((i+1)*chunkShards, len(e.Shards))]))
+			e.storedChunks = max(e.storedChunks, i+1)
+		}
+		clear(e.dirtyChunks)
+	}
+	if e.dirty {
+		e.Chunks = e.chunks()
+		put(under(pathExecution, e.ID), e.encodeHeader())
+		e.Chunks = 0
+		e.stored, e.dirty = true, false
+	}
+	if e.Ended > 0 {
+		e.settingsEncoded = nil
+		for i := range e.Shards {
+			e.Shards[i].encoded = nil
+		}
+	}
+}
+
+func sortedKeys[K interface{ ~string | ~int }, V any](m map[K]V) []K {
+	keys := make([]K, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}

@@ -1,0 +1,167 @@
+package core
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/jobs"
+)
+
+// What real Mesos does otherwise than one would think: removed frameworks, filters, ExecutorInfo, old answers.
+
+func TestT7TheShardsOfARemovedFrameworkWait(t *testing.T) {
+	t.Parallel()
+	wait := DefaultOptions().RemovedWait + DefaultOptions().KillGrace
+	for _, tt := range []struct {
+		name     string
+		failover bool
+		answer   cluster.State // about the first agent
+		earliest time.Duration // 0: never
+	}{
+		{"its agent is registered", false, cluster.Gone, wait},
+		{"its agent is registered, failover", true, cluster.Gone, wait},
+		{"its agent is away", false, cluster.Unreachable, 0},
+		{"its agent is away, failover", true, cluster.Unreachable, 2 * time.Minute},
+		{"the master is silent about its agent", false, "", 0},
+		{"the master is silent about its agent, failover", true, "", 0},
+		{"its agent is marked as gone", false, cluster.GoneByOperator, time.Second},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t)
+			s.runsOn("S1", func(j *jobs.Config) { j.Failover = tt.failover })
+			s.removed()
+			if !tt.failover {
+				s.trigger() // its execution has failed, the next one's shard waits for it
+			}
+			after, launched := s.launchedWithin(15*time.Minute, "S1", tt.answer)
+			switch {
+			case launched != (tt.earliest > 0):
+				t.Errorf("launched again: %v", launched)
+			case launched && (after < tt.earliest || after > tt.earliest+45*time.Second):
+				t.Errorf("launched again after %s, want %s or a little more", after, tt.earliest)
+			}
+		})
+	}
+}
+
+// What was unreachable already has waited a part of its 2 minutes (E4), with failover; without it waits as long as it takes.
+func TestT7AnUnreachableTaskOfARemovedFrameworkStillHoldsItsShard(t *testing.T) {
+	t.Parallel()
+	for _, failover := range []bool{true, false} {
+		s := newStage(t)
+		l := s.runsOn("S1", func(j *jobs.Config) { j.Failover = failover })
+		s.step(s.told(cluster.Update{TaskID: l.TaskID, AgentID: "S1", State: cluster.Unreachable, Source: cluster.FromMaster, UnreachableSince: s.now}))
+		s.until(time.Minute)
+		s.removed()
+		if !failover {
+			s.trigger()
+		}
+		after, launched := s.launchedWithin(10*time.Minute, "S1", cluster.Unreachable)
+		if launched != failover || launched && (after < 50*time.Second || after > 90*time.Second) {
+			t.Errorf("failover %v: launched %v after %s, want the rest of its 2 minutes, or never", failover, launched, after)
+		}
+	}
+}
+
+// An agent that was away when its framework was removed hears of it only from the master that knows of
+// it: Mesos does not write down which it has removed.
+func TestT7ANewMasterMayKnowNothingOfTheRemoval(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	l := s.runsOn("S1", func(*jobs.Config) {})
+	s.removed()
+	s.trigger()
+	s.until(10 * time.Second)
+	s.masterSays("S1", cluster.Gone)
+	s.step(SessionEnded{Session: s.core.session.number, Reason: "the master is gone"})
+	s.until(time.Second)
+	s.step(SessionBegan{Session: s.core.session.number, MasterID: "master-2"})
+	if _, launched := s.launchedWithin(10*time.Minute, "S1", cluster.Gone); launched {
+		t.Fatal("launched beside what may run")
+	}
+	if x, err := s.core.Explain("my_job"); err != nil || !strings.Contains(x.Waiting[0].Reason, "the master that removed it leads no more") || !strings.Contains(x.Waiting[0].Reason, "/forget") {
+		t.Errorf("%+v, %v", x, err)
+	}
+	s.step(ForgetRequested{Token: 3, TaskID: l.TaskID})
+	if _, launched := s.launchedWithin(time.Minute, "S1", ""); !launched {
+		t.Error("an operator's word does not help")
+	}
+}
+
+// Two signs that an agent is registered tell nothing of the time between, if that is long.
+func TestT7AnAgentThatWasAwayMeanwhileWaitsAnew(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.runsOn("S1", func(*jobs.Config) {})
+	s.removed()
+	s.until(10 * time.Second)
+	for _, state := range []cluster.State{cluster.Gone, cluster.Gone, cluster.Gone, cluster.Gone, cluster.Gone, cluster.Unreachable, cluster.Gone} {
+		s.masterSays("S1", state)
+		s.until(20 * time.Second)
+	}
+	s.masterSays("S1", cluster.Gone)
+	s.until(3 * time.Minute)
+	s.masterSays("S1", cluster.Gone)
+	if len(s.core.orphans) != 1 {
+		t.Error("the ghost is over")
+	}
+}
+
+func TestT7ARemovalIsOfTheMasterThatSaidSo(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.runsOn("S1", func(*jobs.Config) {})
+	s.step(SessionEnded{Session: s.core.session.number, Removed: true, Reason: "Framework has been removed"})
+	s.trigger()
+	for len(calls[CallSubscribe](s.last)) == 0 {
+		s.after(time.Second)
+	}
+	s.step(SessionBegan{Session: calls[CallSubscribe](s.last)[0].Session, MasterID: "master-2"}) // it knows nothing of the removal
+	if after, launched := s.launchedWithin(15*time.Minute, "S1", cluster.Gone); launched {
+		t.Errorf("launched again after %s by the word of another master", after)
+	}
+}
+
+// removed has the framework torn down and subscribes with the next id.
+func (s *stage) removed() {
+	s.t.Helper()
+	s.step(SessionEnded{Session: s.core.session.number, Removed: true, Reason: "Framework has been removed"})
+	for range 10 {
+		if len(calls[CallSubscribe](s.last)) > 0 {
+			s.subscribed()
+			return
+		}
+		s.after(time.Second)
+	}
+	s.t.Fatal("it does not subscribe again")
+}
+
+// masterSays is the master's answer to the question whether an agent is registered.
+func (s *stage) masterSays(agent string, state cluster.State) {
+	s.t.Helper()
+	question := s.core.agent(agent).question
+	if question == "" {
+		s.t.Fatalf("nothing was asked about agent %s", agent)
+	}
+	s.step(s.told(cluster.Update{TaskID: question, AgentID: agent, State: state, Source: cluster.FromMaster, Reason: cluster.ReasonReconciliation}))
+}
+
+// launchedWithin offers another agent every 10 s, has the master answer for the first, and says
+// when something was launched.
+func (s *stage) launchedWithin(d time.Duration, agent string, answer cluster.State) (after time.Duration, launched bool) {
+	s.t.Helper()
+	for begin := s.now; s.now.Sub(begin) < d; {
+		s.until(10 * time.Second)
+		if answer != "" && s.core.agent(agent).question != "" {
+			s.masterSays(agent, answer)
+		}
+		s.offer("S2", 4, 1000)
+		if len(s.accepted()) > 0 {
+			return s.now.Sub(begin), true
+		}
+	}
+	return 0, false
+}

@@ -1,0 +1,193 @@
+package core
+
+import (
+	"slices"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/app"
+)
+
+// reservation keeps agents for one execution that waited long: no later one is placed on them, so that they drain
+// (rule L2).
+type reservation struct {
+	exec   string
+	agents map[string]bool
+	// since is when it began; until is when what ran on the agents by then must be over. drained is since when no task of
+	// ours is on them, zero while there is one: then there is nothing more to wait for, whatever until says.
+	since, until, drained time.Time
+}
+
+// expired reports whether the reservation has had its time.
+func (r *reservation) expired(now time.Time, beyond time.Duration) bool {
+	return !now.Before(r.until) || !r.drained.IsZero() && !now.Before(r.drained.Add(beyond))
+}
+
+// noteDrained looks whether a task is left on the reserved agents.
+func (c *Core) noteDrained(r *reservation) {
+	for id := range r.agents {
+		for _, x := range c.executorsOn[id] {
+			if x.tasks > 0 {
+				r.drained = time.Time{}
+				return
+			}
+		}
+	}
+	if r.drained.IsZero() {
+		r.drained = c.now
+		c.wakeMatch(c.now.Add(c.opt.ReserveBeyond))
+	}
+}
+
+// expireReservation ends a reservation whose execution was launched or may not be launched any more, or whose agents did not drain in
+// time. What they have free is for the next reservation, if there is one: it begins in the same step, before anything is placed.
+func (c *Core) expireReservation() {
+	r := c.reservation
+	if r == nil {
+		return
+	}
+	e := c.executions[r.exec]
+	c.noteDrained(r)
+	waits := e != nil && e.launchable && !e.launched() && c.canLaunch(c.jobs[e.Job])
+	if waits && !r.expired(c.now, c.opt.ReserveBeyond) {
+		return
+	}
+	if waits {
+		c.measureAgain(r.agents)
+		c.lastReservation[r.exec] = c.now
+	}
+	c.reservation = nil
+	c.reviveRefused()
+	c.reserve()
+	for _, other := range c.launchable {
+		if other.unplaced.reserved {
+			other.unplaced.why = "" // it is true no more, whenever the next match is
+		}
+	}
+	c.matchAgain = true
+}
+
+// measureAgain takes agents for as large as they look now: a reservation that launched nothing
+// says that they were thought too large. An offer can be ahead of the end of a task
+// that we still count, since the master frees what an agent reports as ended.
+func (c *Core) measureAgain(agents map[string]bool) {
+	for _, id := range sortedKeys(agents) {
+		if c.pool.Free(id).IsZero() {
+			continue
+		}
+		var runs []string
+		for _, x := range c.executorsOn[id] {
+			runs = append(runs, x.Info.ID)
+		}
+		c.agent(id).reservable = app.Resources{}
+		c.growCapacity(id, runs)
+	}
+}
+
+// waitsSince is by what those who wait for a reservation are ordered: their age. Who had one that ended without a launch comes after
+// those that waited by then, and before all that came later.
+func (c *Core) waitsSince(e *execution) time.Time {
+	if last := c.lastReservation[e.ID]; last.After(e.Made) {
+		return last
+	}
+	return e.Made
+}
+
+// reserve gives the oldest execution that waited long, may be launched and would fit the agents seen
+// the agents that it needs, one at a time.
+func (c *Core) reserve() {
+	if c.reservation != nil || c.draining || c.takeover != nil || !c.session.open {
+		return
+	}
+	for id := range c.lastReservation {
+		if c.executions[id] == nil {
+			delete(c.lastReservation, id)
+		}
+	}
+	var best *execution
+	var agents map[string]bool
+	looked := 0
+	for _, e := range c.launchable {
+		if e.launched() {
+			continue // single shards need no room of their own
+		}
+		if wait := e.Made.Add(c.opt.ReserveAfter); wait.After(c.now) {
+			if looked == 0 {
+				c.wakeMatch(wait)
+			}
+			break
+		}
+		looked++
+		if e.unplaced.never || !e.unplaced.matched || !c.canLaunch(c.jobs[e.Job]) || c.packageWait(c.appOf(e), e.ID).waits() {
+			continue
+		}
+		if best == nil || c.waitsSince(e).Before(c.waitsSince(best)) {
+			if room := c.agentsFor(e); room != nil {
+				best, agents = e, room
+			}
+		}
+		if looked > c.opt.DemandsPerStep {
+			break
+		}
+	}
+	if best == nil {
+		return
+	}
+	c.reservation = &reservation{exec: best.ID, agents: agents, since: c.now, until: c.now.Add(c.longestRun(agents) + c.opt.ReserveBeyond)}
+	c.wakeMatch(c.reservation.until)
+	c.reviveRefused()
+}
+
+// longestRunAmong is how many of the last executions longestRun looks at.
+const longestRunAmong = 1000
+
+// longestRun is the longest time that a shard on one of the agents was seen to run, until now if it still runs: by then
+// all that runs there should have ended.
+func (c *Core) longestRun(agents map[string]bool) (longest time.Duration) {
+	for _, ref := range c.tasks {
+		if s := ref.shard(); s.live() && agents[s.Agent] && s.Unreachable.IsZero() {
+			longest = max(longest, c.now.Sub(s.Launched))
+		}
+	}
+	for e := range c.ended.newest(longestRunAmong) {
+		for i := range e.Shards {
+			// How long a lost one ran is not known.
+			if s := &e.Shards[i]; agents[s.Agent] && !s.Start.IsZero() && (s.State == Finished || s.State == Failed) {
+				longest = max(longest, s.Complete.Sub(s.Start))
+			}
+		}
+	}
+	return longest
+}
+
+// agentsFor picks agents that would hold all shards of an execution if they were
+// empty, or nil.
+func (c *Core) agentsFor(e *execution) map[string]bool {
+	j := c.jobs[e.Job]
+	if j == nil || j.cfg == nil || c.apps[j.cfg.AppName] == nil {
+		return nil
+	}
+	job, a := *j.cfg, c.apps[j.cfg.AppName].cfg
+	avoided := c.avoid(j.cfg.AppName, nil)
+	var all []*agentState
+	for _, id := range sortedKeys(c.agents) {
+		if ag := c.agents[id]; ag.registered && !c.inMaintenance(ag) && avoided[id] == "" {
+			all = append(all, ag)
+		}
+	}
+	slices.SortStableFunc(all, func(x, y *agentState) int { return int(y.reservable.CPUMilli - x.reservable.CPUMilli) })
+	need, shard := job.ShardingTotalCount, job.Resources()
+	picked := map[string]bool{}
+	for _, ag := range all {
+		if need <= 0 {
+			break
+		}
+		if n := ag.reservable.Minus(a.Resources()).Holds(shard, need); n > 0 {
+			picked[ag.id] = true
+			need -= n
+		}
+	}
+	if need > 0 {
+		return nil
+	}
+	return picked
+}

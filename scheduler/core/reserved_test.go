@@ -1,0 +1,100 @@
+package core
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/jobs"
+)
+
+func part(key string, cpus, mem float64) cluster.Reserved {
+	return cluster.Reserved{Key: key, Resources: cluster.Resources(app.NewResources(cpus, mem))}
+}
+
+// TestL7WhatIsReservedIsUsedFirst: the executor takes of it before the tasks do, and a shard runs that fits neither what is
+// reserved nor what is not.
+func TestL7WhatIsReservedIsUsedFirst(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app(func(c *app.Config) { c.CPUCount, c.MemoryMB = 0.5, 128 })
+	s.job(func(c *jobs.Config) { c.ShardingTotalCount, c.CPUCount, c.MemoryMB = 2, 1, 256 })
+	s.trigger()
+	s.offerReserved(2.5, 1024, nil, part("dynamic", 0.25, 0), part("static", 0.5, 400))
+	l := s.accepted()
+	if len(l) != 2 {
+		t.Fatalf("%d launches", len(l))
+	}
+	if diff := cmp.Diff([]cluster.Reserved{part("dynamic", 0.25, 0), part("static", 0.25, 128)}, l[0].Executor.Reserved); diff != "" {
+		t.Errorf("the executor (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]cluster.Reserved{part("static", 0.25, 256)}, l[0].Reserved); diff != "" {
+		t.Errorf("the first task (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]cluster.Reserved{part("static", 0, 16)}, l[1].Reserved); diff != "" {
+		t.Errorf("the second task (-want +got):\n%s", diff)
+	}
+}
+
+// TestX4TheSplitOfAnExecutorIsThatOfItsStart: later tasks name it as it was started, whatever is on offer by then, also
+// after a leader change; and the executor takes nothing a second time.
+func TestX4TheSplitOfAnExecutorIsThatOfItsStart(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app(func(c *app.Config) { c.CPUCount, c.MemoryMB = 0.5, 128 })
+	s.job(func(c *jobs.Config) { c.ShardingTotalCount, c.CPUCount, c.MemoryMB, c.Cron = 1, 1, 256, "" })
+	s.trigger()
+	s.offerReserved(4, 4096, nil, part("static", 0.2, 0))
+	first := s.accepted()
+	s.run(first)
+	s.finish(first)
+	for _, restart := range []bool{false, true} {
+		if restart {
+			s.restart()
+		}
+		s.trigger()
+		s.offerReserved(4, 4096, []string{first[0].Executor.ID}, part("other", 0.7, 1000))
+		s.until(time.Second)
+		l := s.accepted()
+		if len(l) != 1 {
+			t.Fatalf("restart %v: %d launches", restart, len(l))
+		}
+		if diff := cmp.Diff(first[0].Executor, l[0].Executor); diff != "" {
+			t.Errorf("restart %v: (-first +second):\n%s", restart, diff)
+		}
+		if want := []cluster.Reserved{part("other", 0.7, 256)}; !slices.Equal(l[0].Reserved, want) {
+			t.Errorf("restart %v: the task takes %+v, want %+v", restart, l[0].Reserved, want)
+		}
+		s.run(l)
+		s.finish(l)
+	}
+}
+
+// TestNothingReservedIsNamedWithoutReservations: the calls of a framework without reservations are those that they were.
+func TestNothingReservedIsNamedWithoutReservations(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job()
+	s.trigger()
+	s.offer("S1", 8, 8192)
+	for _, l := range s.accepted() {
+		if l.Reserved != nil || l.Executor.Reserved != nil {
+			t.Errorf("%+v and %+v", l.Reserved, l.Executor.Reserved)
+		}
+	}
+}
+
+// offerReserved offers resources of which some are reserved.
+func (s *stage) offerReserved(cpus, mem float64, executors []string, parts ...cluster.Reserved) {
+	s.t.Helper()
+	s.offerN++
+	s.step(s.told(cluster.Offers{Offers: []cluster.Offer{{
+		ID: "R" + string(rune('a'+s.offerN)), AgentID: "S1", Hostname: "S1", AgentURL: "http://S1:5051",
+		Resources: cluster.Resources(app.NewResources(cpus, mem)), Reserved: parts, ExecutorIDs: executors,
+	}}}))
+}

@@ -1,0 +1,193 @@
+package core
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/elasticjob-go/elasticjob/jobs"
+)
+
+// someRuns makes one run that finished, one that failed, one that runs and one that waits.
+func someRuns(t *testing.T) (s *stage, ids [4]string) {
+	t.Helper()
+	s = newStage(t)
+	s.app()
+	s.job(oneShard)
+	s.job(oneShard, func(j *jobs.Config) { j.JobName = "other" })
+	for i := range 3 {
+		ids[i] = s.trigger()
+		s.offer("S1", 8, 8192)
+		l := s.accepted()
+		s.run(l)
+		switch s.after(time.Minute); i {
+		case 0:
+			s.finish(l)
+		case 1:
+			s.fails(l[0])
+		}
+		s.after(time.Second)
+	}
+	d := s.step(TriggerRequested{Token: 2, Job: "other"})
+	ids[3] = d.Replies[0].ExecutionID
+	return s, ids
+}
+
+func TestExecutionsAreListed(t *testing.T) {
+	t.Parallel()
+	s, ids := someRuns(t)
+	for name, c := range map[string]struct {
+		filter ExecutionFilter
+		want   []string
+	}{
+		"all":          {ExecutionFilter{Limit: 10}, []string{ids[3], ids[2], ids[1], ids[0]}},
+		"newest":       {ExecutionFilter{Limit: 2}, []string{ids[3], ids[2]}},
+		"none":         {ExecutionFilter{}, nil},
+		"of a job":     {ExecutionFilter{Job: "my_job", Limit: 10}, []string{ids[2], ids[1], ids[0]}},
+		"failed":       {ExecutionFilter{States: []State{Failed}, Limit: 10}, []string{ids[1]}},
+		"under way":    {ExecutionFilter{States: []State{Waiting, Running}, Limit: 10}, []string{ids[3], ids[2]}},
+		"since":        {ExecutionFilter{Since: s.now.Add(-2 * time.Minute), Limit: 10}, []string{ids[3], ids[2]}},
+		"of none":      {ExecutionFilter{Job: "none", Limit: 10}, nil},
+		"all together": {ExecutionFilter{Job: "my_job", States: []State{Finished, Failed}, Since: s.now.Add(-time.Hour), Limit: 1}, []string{ids[1]}},
+	} {
+		list, err := s.core.Executions(c.filter)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, e := range list {
+			got = append(got, e.ExecutionID)
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+	if _, err := s.core.Executions(ExecutionFilter{Job: "none", Known: true, Limit: 1}); err == nil {
+		t.Error("a job of which nothing is known has a list")
+	}
+	// A deregistered job's runs are still listed.
+	s.apply(s.core.PlanDeregisterJob("other"))
+	if list, err := s.core.Executions(ExecutionFilter{Job: "other", Known: true, Limit: 1}); err != nil || len(list) != 1 || list[0].State != Killed {
+		t.Errorf("%+v, %v", list, err)
+	}
+}
+
+// What a list says of a run is what GET /api/execution/{id} says of it, also after a change of leader.
+func TestAListedExecutionIsToldAsItIs(t *testing.T) {
+	t.Parallel()
+	s, ids := someRuns(t)
+	check := func() {
+		t.Helper()
+		list, err := s.core.Executions(ExecutionFilter{Limit: 10})
+		if err != nil || len(list) != 4 {
+			t.Fatalf("%+v, %v", list, err)
+		}
+		for _, e := range list {
+			v := s.execution(e.ExecutionID)
+			n := 0
+			for _, shards := range e.Shards {
+				n += shards
+			}
+			if v.State != e.State || v.Reason != e.Reason || !v.FireTime.Equal(e.FireTime) || v.State != Waiting && n != len(v.Shards) {
+				t.Errorf("%+v\n%+v", e, v)
+			}
+		}
+		failed := list[slices.IndexFunc(list, func(e ExecutionSummary) bool { return e.ExecutionID == ids[1] })]
+		if !strings.Contains(failed.Reason, "boom") || failed.StartTime == nil || failed.CompleteTime == nil || failed.CompleteTime.Sub(*failed.StartTime) != time.Minute {
+			t.Errorf("%+v", failed)
+		}
+	}
+	check()
+	s.restart()
+	check()
+}
+
+// A list of a few out of many looks at all of them.
+func TestTheNewestOfManyAreListed(t *testing.T) {
+	t.Parallel()
+	c := New(DefaultOptions())
+	start := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
+	for i := range 5000 {
+		id := fmt.Sprintf("job%d@x", i)
+		c.executions[id] = &execution{ID: id, Job: id, Fire: start.Add(time.Duration(i*7919%5000) * time.Second)}
+	}
+	list, err := c.Executions(ExecutionFilter{Limit: 3})
+	if err != nil || len(list) != 3 || !list[0].FireTime.Equal(start.Add(4999*time.Second)) || !list[2].FireTime.Equal(start.Add(4997*time.Second)) {
+		t.Errorf("%+v, %v", list, err)
+	}
+}
+
+// explain says what came of the last run and why, and of the fires that became none, also after a change of leader.
+func TestExplainTellsOfThePast(t *testing.T) {
+	t.Parallel()
+	s, ids := someRuns(t)
+	s.apply(s.core.PlanUpdateJob("my_job", func(j jobs.Config) (jobs.Config, error) {
+		j.Cron = "* * * * * ?"
+		return j, nil
+	}))
+	for range 130 {
+		s.after(time.Second) // its third run goes on
+	}
+	look := func() Explanation {
+		t.Helper()
+		x, err := s.core.Explain("my_job")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if x.LastRun == nil || x.LastRun.ExecutionID != ids[1] || !strings.Contains(x.LastRun.Reason, "item 0: exit status 3") || x.LastSuccess == nil || x.LastSuccess.ExecutionID != ids[0] {
+			t.Fatalf("last run %+v, last success %+v", x.LastRun, x.LastSuccess)
+		}
+		if x.DroppedFires == nil || !strings.Contains(x.DroppedFires.Reason, "found execution "+ids[2]+" RUNNING") {
+			t.Fatalf("%+v", x.DroppedFires)
+		}
+		return x
+	}
+	if x := look(); x.DroppedFires.Count != 130 || x.MissedFires != nil {
+		t.Errorf("%+v, %+v", x.DroppedFires, x.MissedFires)
+	}
+	s.now = s.now.Add(time.Hour) // nobody leads
+	s.restart()
+	if x := look(); x.DroppedFires.Count < 130-60 || x.MissedFires == nil || x.MissedFires.Count != 1 {
+		t.Errorf("%+v, %+v", x.DroppedFires, x.MissedFires)
+	}
+	if x, err := s.core.Explain("other"); err != nil || x.LastRun != nil || x.LastSuccess != nil || x.DroppedFires != nil {
+		t.Errorf("%+v, %v", x, err)
+	}
+}
+
+// Numbers for metrics are of so many jobs and no more; last runs are known after a change of leader.
+func TestJobsHaveNumbersOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	s, _ := someRuns(t)
+	of := func() map[string]JobStats {
+		found := map[string]JobStats{}
+		for _, j := range s.core.Stats().OfJobs {
+			found[j.Job] = j
+		}
+		return found
+	}
+	got := of()["my_job"]
+	if len(of()) != 1 || got.Finished != 1 || got.Failed != 1 || got.LastSuccess.IsZero() || got.LastDuration != time.Minute {
+		t.Errorf("%+v", of())
+	}
+	s.opt.JobMetrics = 1
+	s.restart()
+	if again := of()["my_job"]; !again.LastSuccess.Equal(got.LastSuccess) || again.LastDuration != got.LastDuration || again.Finished != 0 {
+		t.Errorf("after a restart %+v", again)
+	}
+	s.apply(s.core.PlanDisableJob("other", true)) // which ends what waits of it
+	if n := s.core.Stats().JobsWithoutMetrics; len(of()) != 1 || n != 1 {
+		t.Errorf("%+v, and %d without", of(), n)
+	}
+	s.apply(s.core.PlanDeregisterJob("my_job"))
+	s.apply(s.core.PlanDisableJob("other", false))
+	s.step(TriggerRequested{Token: 1, Job: "other"})
+	s.apply(s.core.PlanDisableJob("other", true))
+	if n := s.core.Stats().JobsWithoutMetrics; of()["other"].Killed != 1 || len(of()) != 1 || n != 0 {
+		t.Errorf("%+v, and %d without", of(), n)
+	}
+}

@@ -1,0 +1,93 @@
+package core
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/elasticjob-go/elasticjob/wire"
+)
+
+// An agent serves a sandbox at its absolute folder, which names one run of an executor,
+//
+//	<work_dir>/slaves/<agent>/frameworks/<framework>/executors/<executor>/runs/<container>
+//
+// and at a virtual path, /frameworks/<framework>/executors/<executor>/runs/latest, which names the newest run. A virtual
+// path with a container id is answered with 404. An executor's id is not used again once its end is known (rule X1),
+// but a launch that was sent before that makes the agent start the executor a second time, and "latest" then leads to
+// the output of other tasks. So the absolute folder is kept with each attempt, less what the attempt's record has
+// anyway: it would be half as long again.
+
+// sandboxRuns is the part of a sandbox's path between the agent's work folder and the container id.
+func sandboxRuns(agent, framework, executorID string) string {
+	return "/slaves/" + agent + "/frameworks/" + framework + "/executors/" + executorID + "/runs/"
+}
+
+// latestSandbox is the virtual path of the newest run of an executor, for one that has reported no folder.
+func latestSandbox(framework, executorID string) string {
+	return fmt.Sprintf("/frameworks/%s/executors/%s/runs/latest", framework, executorID)
+}
+
+// frameworkOf is the framework id that an executor was started under. kept is the one that was written down when it
+// stopped being ours.
+func (c *Core) frameworkOf(kept, executorID string) string {
+	if kept != "" {
+		return kept
+	}
+	if x := c.executors[executorID]; x != nil {
+		return x.Info.Framework
+	}
+	return c.frameworkID
+}
+
+// learnSandbox keeps where a task writes, and reports whether that was news. A path that is not a run of the attempt's
+// own executor is not kept: requests for output must lead nowhere else.
+func (c *Core) learnSandbox(s *shard, st wire.Status) (changed bool) {
+	if st.Dir != "" && s.Dir != st.Dir {
+		s.Dir, changed = st.Dir, true
+	}
+	workDir, container, found := strings.Cut(st.Sandbox, sandboxRuns(s.Agent, c.frameworkOf(s.Framework, s.Executor), s.Executor))
+	if !found || container == "" || strings.Contains(container, "/") || !strings.HasPrefix(st.Sandbox, "/") {
+		return changed
+	}
+	if s.WorkDir != workDir || s.Container != container {
+		s.WorkDir, s.Container, changed = workDir, container, true
+	}
+	if x := c.executors[s.Executor]; x != nil && x.Sandbox != st.Sandbox {
+		x.Sandbox = st.Sandbox
+		c.dirty.executor(s.Executor)
+	}
+	return changed
+}
+
+// sandboxOf is the sandbox that an attempt ran in, as its agent's files API takes it.
+func (c *Core) sandboxOf(s *shard) string {
+	framework := c.frameworkOf(s.Framework, s.Executor)
+	if s.Container == "" {
+		return latestSandbox(framework, s.Executor)
+	}
+	return s.WorkDir + sandboxRuns(s.Agent, framework, s.Executor) + s.Container
+}
+
+// Sandboxes lists where the executors of an app keep their files, by executor id, or
+// returns an *Error.
+func (c *Core) Sandboxes(app string) ([]SandboxView, error) {
+	if c.apps[app] == nil {
+		return nil, appNotFound(app)
+	}
+	out := []SandboxView{}
+	for _, id := range sortedKeys(c.executors) {
+		x := c.executors[id]
+		if x.App != app {
+			continue
+		}
+		v := SandboxView{Path: x.Sandbox}
+		if v.Path == "" {
+			v.Path = latestSandbox(x.Info.Framework, id)
+		}
+		if a := c.agents[x.Agent]; a != nil {
+			v.Hostname = a.host
+		}
+		out = append(out, v)
+	}
+	return out, nil
+}

@@ -1,0 +1,115 @@
+package core
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/wire"
+)
+
+// runOf is the absolute folder of a run of a launch's executor.
+func runOf(l cluster.TaskLaunch, container string) string {
+	return "/var/lib/mesos/slaves/S1/frameworks/" + l.Executor.Framework + "/executors/" + l.Executor.ID + "/runs/" + container
+}
+
+// saysSandbox is what an executor says in that sandbox of a task that has started.
+func saysSandbox(t *testing.T, sandbox string) func(*cluster.Update) {
+	t.Helper()
+	data, err := wire.Status{Dir: "tasks/1", Sandbox: sandbox, StartTime: time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)}.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(u *cluster.Update) { u.Data = data }
+}
+
+// sandboxStage has one task launched on agent S1.
+func sandboxStage(t *testing.T) (*stage, cluster.TaskLaunch) {
+	t.Helper()
+	s := newStage(t)
+	s.app()
+	s.job(func(c *jobs.Config) { c.ShardingTotalCount = 1 })
+	s.step(TriggerRequested{Token: 1, Job: "my_job"})
+	s.offer("S1", 8, 8000)
+	return s, s.accepted()[0]
+}
+
+func TestSandboxesAndOutputKeepTheirFramework(t *testing.T) {
+	t.Parallel()
+	s, l := sandboxStage(t)
+	virtual := "/frameworks/" + l.Executor.Framework + "/executors/" + l.Executor.ID + "/runs/latest"
+	if boxes, err := s.core.Sandboxes("my_app"); err != nil || len(boxes) != 1 || boxes[0] != (SandboxView{"S1", virtual}) {
+		t.Errorf("before a task was reported: %+v, %v", boxes, err)
+	}
+	s.update(l, cluster.Running, saysSandbox(t, runOf(l, "c-1")))
+	if boxes, err := s.core.Sandboxes("my_app"); err != nil || len(boxes) != 1 || boxes[0] != (SandboxView{"S1", runOf(l, "c-1")}) {
+		t.Errorf("%+v, %v", boxes, err)
+	}
+	if _, err := s.core.Sandboxes("nobody"); err == nil {
+		t.Error("an app that is not there has sandboxes")
+	}
+	s.expectOutput(l.TaskID, runOf(l, "c-1")+"/tasks/1")
+	s.update(l, cluster.Finished)
+	s.step(SessionEnded{Session: s.core.session.number, Removed: true, Reason: "Framework has been removed"})
+	s.until(time.Second)
+	s.subscribedAgain()
+	if s.core.frameworkID == l.Executor.Framework {
+		t.Fatal("the framework id is the same")
+	}
+	s.expectOutput(l.TaskID, runOf(l, "c-1")+"/tasks/1")
+}
+
+// TestOutputIsReadWhereTheAgentServesIt: the path is one that an agent attaches, exact for each attempt, and leads
+// into no sandbox but the executor's own.
+func TestOutputIsReadWhereTheAgentServesIt(t *testing.T) {
+	t.Parallel()
+	_, l := sandboxStage(t)
+	latest := "/frameworks/" + l.Executor.Framework + "/executors/" + l.Executor.ID + "/runs/latest"
+	for _, test := range []struct{ name, sandbox, want string }{
+		{"the folder that it reported", runOf(l, "c-1"), runOf(l, "c-1")},
+		{"work_dir is the root", runOf(l, "c-1")[len("/var/lib/mesos"):], runOf(l, "c-1")[len("/var/lib/mesos"):]},
+		{"nothing reported", "", latest},
+		{"another executor's", "/var/lib/mesos/slaves/S1/frameworks/F/executors/E/runs/c-1", latest},
+		{"above it", runOf(l, "../../.."), latest},
+		{"no run", runOf(l, ""), latest},
+		{"relative", runOf(l, "c-1")[1:], latest},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			s, l := sandboxStage(t)
+			s.update(l, cluster.Running, saysSandbox(t, test.sandbox))
+			s.expectOutput(l.TaskID, test.want+"/tasks/1")
+		})
+	}
+}
+
+// TestASecondRunOfAnExecutorHasASandboxOfItsOwn [X1]: a task launched just when its executor had ended makes the agent
+// start the executor again under its id.
+func TestASecondRunOfAnExecutorHasASandboxOfItsOwn(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(func(c *jobs.Config) { c.ShardingTotalCount = 2 })
+	s.step(TriggerRequested{Token: 1, Job: "my_job"})
+	s.offer("S1", 8, 8000)
+	launches := s.accepted()
+	for i, l := range launches {
+		s.update(l, cluster.Running, saysSandbox(t, runOf(l, fmt.Sprint("c-", i))))
+	}
+	for i, l := range launches {
+		s.expectOutput(l.TaskID, runOf(l, fmt.Sprint("c-", i))+"/tasks/1")
+	}
+	if boxes, err := s.core.Sandboxes("my_app"); err != nil || len(boxes) != 1 || boxes[0].Path != runOf(launches[0], "c-1") {
+		t.Errorf("%+v, %v", boxes, err)
+	}
+}
+
+func (s *stage) expectOutput(taskID, want string) {
+	s.t.Helper()
+	place, err := s.core.LogPlace(taskID)
+	if err != nil || place.Dir != want {
+		s.t.Errorf("the output is in %q, %v; want %q", place.Dir, err, want)
+	}
+}

@@ -1,0 +1,165 @@
+package core
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/test/scenario"
+	"github.com/elasticjob-go/elasticjob/wire"
+)
+
+func (s *scene) cmdOffer(w *scenario.Words) error {
+	var runs []string
+	if list := w.Option("runs", ""); list != "" {
+		for name := range strings.SplitSeq(list, ",") {
+			id := s.names.IDs[name]
+			if id == "" {
+				id = strings.Replace(name, "#", "@-@S1@-@", 1) // of another life of ours
+			}
+			runs = append(runs, id)
+		}
+	}
+	agent, cpus, mem := w.Next(), w.Number("cpus", 8), w.Number("mem", 8192)
+	goes := w.Option("goes-in", "")
+	if goes == "" {
+		s.tell(s.offer(agent, cpus, mem, runs...))
+		return nil
+	}
+	in, err := time.ParseDuration(goes)
+	s.offerN++
+	s.tell(s.step(s.told(cluster.Offers{Offers: []cluster.Offer{{ID: fmt.Sprintf("O%d", s.offerN), AgentID: agent, Hostname: agent, AgentURL: "http://" + agent + ":5051",
+		Resources: cluster.Resources(app.NewResources(cpus, mem)), ExecutorIDs: runs, Unavailable: s.wall().Add(in)}}})))
+	return err
+}
+
+func (s *scene) cmdAccept(w *scenario.Words) error {
+	if len(s.accepts) == 0 {
+		return errors.New("no ACCEPT is under way")
+	}
+	how, session := w.Next(), s.core.session.number
+	var answers []Event
+	for _, c := range s.accepts {
+		switch how {
+		case "answered":
+			answers = append(answers, AcceptAnswered{Session: session, Seq: c.Seq, OK: true})
+		case "refused":
+			answers = append(answers, AcceptAnswered{Session: session, Seq: c.Seq, Message: "refused"})
+		}
+	}
+	if how == "lost" {
+		answers = []Event{SessionEnded{Session: session, Reason: "an ACCEPT was not answered"}}
+	}
+	if len(answers) == 0 {
+		return fmt.Errorf("an ACCEPT can't be %q", how)
+	}
+	s.accepts = nil
+	return s.steps(answers...)
+}
+
+// taskID is the id of the task that is called so.
+func (s *scene) taskID(name string) string {
+	if !strings.Contains(name, "#") && s.names.Counts[name+"#"] > 0 {
+		name = fmt.Sprintf("%s#%d", name, s.names.Counts[name+"#"])
+	}
+	if id, ok := s.names.IDs[name]; ok {
+		return id
+	}
+	return name
+}
+
+func (s *scene) cmdUpdate(w *scenario.Words) error {
+	id := s.taskID(w.Next())
+	state := cluster.State(w.Next())
+	u := cluster.Update{TaskID: id, AgentID: w.Option("on", "S1"), State: state, Message: w.Option("message", ""), Timestamp: s.wall()}
+	if l, ok := s.tasks[s.names.ByID[id]]; ok {
+		parsed, err := jobs.ParseTaskID(id)
+		if err != nil {
+			return err
+		}
+		u.AgentID, u.ExecutorID = parsed.Agent, l.Executor.ID
+	}
+	if reason := w.Option("reason", ""); reason != "" {
+		u.Reason = "REASON_" + reason
+	}
+	switch from := w.Option("from", "executor"); from {
+	case "executor":
+		u.Source = cluster.FromExecutor
+	case "agent":
+		u.Source = cluster.FromAgent
+	case "master":
+		u.Source = cluster.FromMaster
+	default:
+		return fmt.Errorf("no update is from %q", from)
+	}
+	status := wire.Status{Cause: w.Option("cause", ""), Unreachable: w.Option("unreachable", "")}
+	if _, ok := w.Options["exit"]; ok {
+		exit := int(w.Number("exit", 0))
+		status.ExitStatus = &exit
+	}
+	status.SupervisorLost = w.Option("supervisor", "") == "lost"
+	if status.Cause != "" || status.ExitStatus != nil || status.SupervisorLost {
+		data, err := status.Encode()
+		if err != nil {
+			return err
+		}
+		u.Data = data
+	}
+	switch again := len(w.List) > 0 && w.Next() == "again"; {
+	case u.Source == cluster.FromMaster:
+	case again:
+		u.UUID = s.lastUUID[id]
+	default:
+		s.updates++
+		u.UUID = fmt.Append(nil, "update ", s.updates)
+		s.lastUUID[id] = u.UUID
+	}
+	if state == cluster.Unreachable {
+		u.UnreachableSince = s.wall()
+	}
+	return s.steps(s.told(u))
+}
+
+func (s *scene) cmdFailure(w *scenario.Words) error {
+	if what := w.Next(); what == "agent" {
+		return s.steps(s.told(cluster.Failure{AgentID: w.Next()}))
+	}
+	id := s.names.IDs[w.Next()]
+	parsed, err := jobs.ParseExecutorID(id)
+	if err != nil {
+		return err
+	}
+	return s.steps(s.told(cluster.Failure{AgentID: parsed.Agent, ExecutorID: id, Status: 9}))
+}
+
+func (s *scene) cmdSession(w *scenario.Words) error {
+	session := s.core.session.number
+	if what := w.Next(); what == "began" {
+		return s.steps(SessionBegan{Session: session, MasterID: w.Option("master", "master-1")})
+	}
+	s.accepts = nil
+	removed := len(w.List) > 0 && w.Next() == "removed"
+	return s.steps(SessionEnded{Session: session, Reason: w.Option("reason", "the stream broke"), Removed: removed})
+}
+
+// cmdAnswered answers the question about a task that never was.
+func (s *scene) cmdAnswered(w *scenario.Words) error {
+	if len(w.List) > 0 {
+		agent, state := w.Next(), cluster.State(w.Next())
+		question := s.core.agent(agent).question
+		if question == "" {
+			return fmt.Errorf("nothing was asked about agent %s", agent)
+		}
+		return s.steps(s.told(cluster.Update{TaskID: question, AgentID: agent, State: state, Source: cluster.FromMaster,
+			Reason: "REASON_RECONCILIATION", Timestamp: s.wall()}))
+	}
+	if s.core.takeover == nil || s.core.takeover.question == "" {
+		return errors.New("no question is open")
+	}
+	return s.steps(s.told(cluster.Update{TaskID: s.core.takeover.question, State: cluster.Unknown, Source: cluster.FromMaster,
+		Reason: "REASON_RECONCILIATION", Timestamp: s.wall()}))
+}

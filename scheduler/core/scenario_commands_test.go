@@ -1,0 +1,188 @@
+package core
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/test/scenario"
+)
+
+// scenarioCommands are the commands of scenarios, with the words that follow:
+//
+//	app NAME [cpus= mem= url= script=]     registers an app; change app changes it
+//	job NAME [app= shards= cpus= mem= cron= parameter= retries= failover= misfire=]
+//	change app|job NAME …
+//	disable|enable app|job NAME, deregister JOB, delete app NAME
+//	trigger JOB [key= own=JSON], forget TASK, drain
+//	kill task TASK, kill execution ID
+//	offer AGENT cpus= mem= [runs=EXECUTOR,…] [goes-in=DURATION], rescind OFFER
+//	accept answered|refused|lost           all ACCEPTs under way; lost ends the session
+//	update TASK STATE [from= reason= message= cause= exit= supervisor=lost] [again]
+//	failure agent AGENT, failure executor EXECUTOR
+//	session ended [removed] [reason=], session began [master=]
+//	wait DURATION, clock ±DURATION         time passes; the wall clock is set
+//	crash, restart                         the next leader, without and with its SUBSCRIBED
+//	explain JOB, executions JOB            what people are told
+//	option [binary= fires-per-step=]       of the next leader
+//	reconcile explicit|implicit            an operator asks for it
+//	answered [AGENT STATE]                 the master answers the question about an invented task (rules T8, T7)
+//	stored PATH TEXT                       another scheduler left this in the registry; a restart finds it
+//	begin                                  a new world
+//
+// A TASK is JOB/ITEM#N, or JOB/ITEM for its last launch, or any other text for a
+// task that is not ours; an EXECUTOR is APP#N.
+var scenarioCommands = map[string]func(*scene, *scenario.Words) error{
+	"app":        (*scene).cmdApp,
+	"job":        (*scene).cmdJob,
+	"change":     (*scene).cmdChange,
+	"disable":    func(s *scene, w *scenario.Words) error { return s.cmdDisable(w, true) },
+	"enable":     func(s *scene, w *scenario.Words) error { return s.cmdDisable(w, false) },
+	"deregister": func(s *scene, w *scenario.Words) error { return s.planned(s.core.PlanDeregisterJob(w.Next())) },
+	"delete":     (*scene).cmdDelete,
+	"trigger": func(s *scene, w *scenario.Words) error {
+		own, err := jobs.DecodeOverrides([]byte(w.Option("own", "")))
+		if err != nil {
+			return err
+		}
+		return s.steps(TriggerRequested{Token: 1, Job: w.Next(), Key: w.Option("key", ""), Overrides: own})
+	},
+	"forget": func(s *scene, w *scenario.Words) error {
+		return s.steps(ForgetRequested{Token: 1, TaskID: s.taskID(w.Next())})
+	},
+	"drain":      func(s *scene, _ *scenario.Words) error { return s.steps(Drain{}) },
+	"kill":       (*scene).cmdKill,
+	"offer":      (*scene).cmdOffer,
+	"rescind":    func(s *scene, w *scenario.Words) error { return s.steps(s.told(cluster.Rescind{OfferID: w.Next()})) },
+	"accept":     (*scene).cmdAccept,
+	"update":     (*scene).cmdUpdate,
+	"failure":    (*scene).cmdFailure,
+	"session":    (*scene).cmdSession,
+	"wait":       (*scene).cmdWait,
+	"clock":      (*scene).cmdClock,
+	"crash":      func(s *scene, _ *scenario.Words) error { return s.crash() },
+	"restart":    (*scene).cmdRestart,
+	"explain":    (*scene).cmdExplain,
+	"executions": func(s *scene, w *scenario.Words) error { s.tellExecutions(w.Next()); return nil },
+	"begin":      func(s *scene, _ *scenario.Words) error { s.begin(s.t); return nil },
+	"option":     (*scene).cmdOption,
+	"reconcile": func(s *scene, w *scenario.Words) error {
+		return s.steps(ReconcileRequested{Token: 1, Explicit: w.Next() == "explicit"})
+	},
+	"stored":   (*scene).cmdStored,
+	"answered": (*scene).cmdAnswered,
+}
+
+// Command does what a line of a scenario says.
+func (s *scene) Command(line string) error {
+	name, w, err := scenario.Split(line)
+	if err != nil {
+		return err
+	}
+	do := scenarioCommands[name]
+	if do == nil {
+		return fmt.Errorf("there is no command %q", name)
+	}
+	if err := errors.Join(do(s, w), w.Err); err != nil {
+		return err
+	}
+	if len(w.List)+len(w.Options) > 0 {
+		return fmt.Errorf("what of %q %q?", w.List, w.Options)
+	}
+	return nil
+}
+
+func (s *scene) steps(events ...Event) error {
+	s.tell(s.step(events...))
+	return nil
+}
+
+func (s *scene) cmdKill(w *scenario.Words) error {
+	if what := w.Next(); what == "execution" {
+		name := w.Next()
+		return s.steps(KillRequested{Token: 1, ExecutionID: cmp.Or(s.names.IDs[name], name)})
+	}
+	return s.steps(KillRequested{Token: 1, TaskID: s.taskID(w.Next())})
+}
+
+// cmdWait lets time pass in the steps that the core asks for.
+func (s *scene) cmdWait(w *scenario.Words) error {
+	end := s.now.Add(w.Duration())
+	s.stamped = true
+	defer func() { s.stamped = false }()
+	for range 100_000 {
+		wake := s.wake()
+		if wake.IsZero() || wake.After(end) {
+			s.now = end
+			return s.steps()
+		}
+		if !wake.After(s.now) {
+			wake = s.now.Add(time.Millisecond)
+		}
+		s.now = wake
+		s.tell(s.step())
+	}
+	return errors.New("the core wants to step again and again without time passing")
+}
+
+func (s *scene) cmdClock(w *scenario.Words) error {
+	s.skew += w.Duration()
+	return s.steps()
+}
+
+// crash begins the next term with what is stored.
+func (s *scene) crash() error {
+	var entries []registry.Entry
+	for _, path := range sortedKeys(s.stored) {
+		entries = append(entries, registry.Entry{Path: path, Value: s.stored[path]})
+	}
+	s.accepts = slices.Delete(s.accepts, 0, len(s.accepts))
+	s.core = New(s.opt)
+	s.loaded, s.began = s.now, s.wall()
+	if err := s.core.Load(s.wall(), Stored{Entries: entries}); err != nil {
+		return err
+	}
+	return s.steps()
+}
+
+func (s *scene) cmdRestart(*scenario.Words) error {
+	if err := s.crash(); err != nil {
+		return err
+	}
+	return s.steps(SessionBegan{Session: s.core.session.number, MasterID: "master-1"})
+}
+
+func (s *scene) cmdOption(w *scenario.Words) error {
+	s.opt.ExecutorBinary = w.Option("binary", s.opt.ExecutorBinary)
+	s.opt.FiresPerStep = int(w.Number("fires-per-step", float64(s.opt.FiresPerStep)))
+	return nil
+}
+
+func (s *scene) cmdExplain(w *scenario.Words) error {
+	x, err := s.core.Explain(w.Next())
+	if refused := (*Error)(nil); errors.As(err, &refused) {
+		s.say("refused (%s): %s", refused.Code, refused.Message)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	s.tellExplanation(x)
+	return nil
+}
+
+// cmdStored puts into the registry what somebody else left there.
+func (s *scene) cmdStored(w *scenario.Words) error {
+	path := w.Next()
+	text := ""
+	if len(w.List) > 0 {
+		text = w.Next()
+	}
+	s.stored[path] = []byte(text)
+	return nil
+}

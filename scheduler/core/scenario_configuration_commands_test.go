@@ -1,0 +1,85 @@
+package core
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/test/scenario"
+)
+
+// planned does a change of configuration, or says why it is refused.
+func (s *scene) planned(p Planned, err error) error {
+	if refused := (*Error)(nil); errors.As(err, &refused) {
+		s.say("refused (%s): %s", refused.Code, refused.Message)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	together := make([]string, len(p.Writes))
+	for i, w := range p.Writes {
+		together[i] = "put " + w.Path
+		if w.Delete {
+			together[i] = "delete " + w.Path
+		}
+	}
+	s.say("COMMIT %s", strings.Join(together, ", "))
+	s.apply(p, nil)
+	s.tell(s.last)
+	return nil
+}
+
+func changeApp(w *scenario.Words, a app.Config) app.Config {
+	a.CPUCount, a.MemoryMB = w.Number("cpus", a.CPUCount), w.Number("mem", a.MemoryMB)
+	a.AppURL, a.BootstrapScript = w.Option("url", a.AppURL), w.Option("script", a.BootstrapScript)
+	return a
+}
+
+func changeJob(w *scenario.Words, j jobs.Config) jobs.Config {
+	j.AppName, j.Cron, j.JobParameter = w.Option("app", j.AppName), w.Option("cron", j.Cron), w.Option("parameter", j.JobParameter)
+	j.ShardingTotalCount = int(w.Number("shards", float64(j.ShardingTotalCount)))
+	j.CPUCount, j.MemoryMB = w.Number("cpus", j.CPUCount), w.Number("mem", j.MemoryMB)
+	j.MaxRetries = int(w.Number("retries", float64(j.MaxRetries)))
+	j.Failover = w.Option("failover", strconv.FormatBool(j.Failover)) == "true"
+	j.Misfire = w.Option("misfire", strconv.FormatBool(j.Misfire)) == "true"
+	return j
+}
+
+func (s *scene) cmdApp(w *scenario.Words) error {
+	a := app.Default()
+	a.AppName, a.AppURL, a.BootstrapScript, a.CPUCount, a.MemoryMB = w.Next(), "http://127.0.0.1/p.tar", "bin/start.sh", 0.5, 128
+	return s.planned(s.core.PlanRegisterApp(changeApp(w, a)))
+}
+
+func (s *scene) cmdJob(w *scenario.Words) error {
+	j := jobs.Default()
+	j.JobName, j.AppName, j.JobExecutionType, j.ShardingTotalCount, j.CPUCount, j.MemoryMB = w.Next(), "my_app", jobs.Transient, 1, 1, 64
+	return s.planned(s.core.PlanRegisterJob(changeJob(w, j)))
+}
+
+func (s *scene) cmdChange(w *scenario.Words) error {
+	what, name := w.Next(), w.Next()
+	if what == "app" {
+		return s.planned(s.core.PlanUpdateApp(name, func(a app.Config) (app.Config, error) { return changeApp(w, a), nil }))
+	}
+	return s.planned(s.core.PlanUpdateJob(name, func(j jobs.Config) (jobs.Config, error) { return changeJob(w, j), nil }))
+}
+
+func (s *scene) cmdDisable(w *scenario.Words, disabled bool) error {
+	what, name := w.Next(), w.Next()
+	if what == "app" {
+		return s.planned(s.core.PlanDisableApp(name, disabled))
+	}
+	return s.planned(s.core.PlanDisableJob(name, disabled))
+}
+
+func (s *scene) cmdDelete(w *scenario.Words) error {
+	if what := w.Next(); what != "app" {
+		return fmt.Errorf("%q can't be deleted", what)
+	}
+	return s.planned(s.core.PlanDeleteApp(w.Next(), false))
+}

@@ -1,0 +1,265 @@
+package core
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/test/scenario"
+	"github.com/elasticjob-go/elasticjob/wire"
+)
+
+// scene is a stage that is directed by lines of text and says in words what
+// the core decides.
+type scene struct {
+	*stage
+	out strings.Builder
+	// stamped puts the time before what is said: time passes meanwhile.
+	stamped bool
+
+	names    *scenario.Names // of tasks, executors, executions and the framework
+	tasks    map[string]cluster.TaskLaunch
+	lastUUID map[string][]byte
+	updates  int
+}
+
+func newScene(t *testing.T) *scene {
+	t.Helper()
+	s := &scene{}
+	s.begin(t)
+	return s
+}
+
+// begin is a new world.
+func (s *scene) begin(t *testing.T) {
+	t.Helper()
+	s.stage = newStage(t)
+	s.names = scenario.NewNames()
+	s.tasks, s.lastUUID, s.updates = map[string]cluster.TaskLaunch{}, map[string][]byte{}, 0
+}
+
+// Said returns and forgets what was said.
+func (s *scene) Said() string {
+	text := s.out.String()
+	s.out.Reset()
+	return text
+}
+
+func (s *scene) say(format string, args ...any) {
+	if s.stamped {
+		s.out.WriteString(s.wall().Format("15:04:05.999") + " ")
+	}
+	s.out.WriteString(s.names.InWords(fmt.Sprintf(format, args...)) + "\n")
+}
+
+// tell says what was decided, in the order in which it leaves.
+func (s *scene) tell(d Decision) {
+	started := map[string]bool{}
+	for _, c := range calls[CallAccept](d) {
+		for _, l := range c.Accept.Tasks {
+			task, err := wire.DecodeTask(l.Data)
+			if err != nil {
+				s.t.Fatal(err)
+			}
+			s.tasks[s.names.Called(l.TaskID, fmt.Sprintf("%s/%d#", task.JobName, task.Item))] = l
+			name := scenario.ExecutorIDs.ReplaceAllString(l.Executor.ID, "$1#$2")
+			if s.names.IDs[name] == "" {
+				s.names.IDs[name], started[name] = l.Executor.ID, true
+			}
+		}
+	}
+	s.tellWrites(d)
+	for _, c := range d.Calls {
+		s.tellCall(c, started)
+	}
+	for _, r := range d.Replies {
+		switch {
+		case r.Err != nil:
+			s.say("refused (%s): %s", r.Err.Code, r.Err.Message)
+		case r.ExecutionID != "":
+			s.say("answer: %s", r.ExecutionID)
+		default:
+			s.say("answer: done")
+		}
+	}
+	alike := map[string]int{}
+	for _, n := range d.Notes {
+		of := fmt.Sprintf("%s, %s", n.Kind, n.Job)
+		if alike[of]++; alike[of] > 3 {
+			continue // counted below
+		}
+		about := cmp.Or(n.Task, n.Execution, n.Job)
+		if about != "" && n.Detail != "" {
+			about += ": "
+		}
+		s.say("note, %s: %s", n.Kind, about+n.Detail)
+	}
+	for _, of := range sortedKeys(alike) {
+		if n := alike[of]; n > 3 {
+			s.say("… and %d more of %s", n-3, of)
+		}
+	}
+	if d.Drained {
+		s.say("DRAINED")
+	}
+}
+
+func (s *scene) tellWrites(d Decision) {
+	var put, deleted []string
+	for _, w := range d.Writes {
+		_, what, _ := strings.Cut(w.Path[1:], "/")
+		what = s.names.InWords(strings.Replace(what, "/", " ", 1))
+		if w.Delete {
+			deleted = append(deleted, what)
+		} else {
+			put = append(put, what)
+		}
+	}
+	if len(put) > 0 {
+		s.say("WRITE %s", scenario.Shorten(put))
+	}
+	if len(deleted) > 0 {
+		s.say("DELETE %s", scenario.Shorten(deleted))
+	}
+}
+
+func (s *scene) tellCall(c Call, started map[string]bool) {
+	switch c := c.(type) {
+	case CallSubscribe:
+		s.say("SUBSCRIBE as %s", c.FrameworkID)
+	case CallAccept:
+		s.say("ACCEPT %s of %s", strings.Join(c.Accept.OfferIDs, ", "), c.Accept.AgentID)
+		for i, l := range c.Accept.Tasks {
+			if n := len(c.Accept.Tasks); n > 6 && i > 1 && i < n-1 {
+				if i == 2 {
+					s.say("  … %d more …", n-3)
+				}
+				continue
+			}
+			s.say("  LAUNCH %s", s.launched(l, started))
+		}
+	case CallDecline:
+		s.say("DECLINE %s for %s", strings.Join(c.Offers, ", "), c.Refuse)
+	case CallKill:
+		s.say("KILL %s on %s", c.Kill.TaskID, c.Kill.AgentID)
+	case CallShutdown:
+		s.say("SHUTDOWN %s on %s", c.ExecutorID, c.AgentID)
+	case CallReconcile:
+		list := make([]string, len(c.Tasks))
+		for i, ref := range c.Tasks {
+			list[i] = s.names.InWords(ref.TaskID)
+		}
+		slices.Sort(list)
+		s.say("RECONCILE %s", cmp.Or(scenario.Shorten(list), "everything"))
+	case CallAcknowledge:
+		s.say("ACKNOWLEDGE %s", c.Ack.TaskID)
+	case CallRevive:
+		s.say("REVIVE")
+	case CallSuppress:
+		s.say("SUPPRESS")
+	default:
+		s.t.Fatalf("no words for %T", c)
+	}
+}
+
+func (s *scene) launched(l cluster.TaskLaunch, started map[string]bool) string {
+	task, err := wire.DecodeTask(l.Data)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	text := fmt.Sprintf("%s of %s on executor %s", l.TaskID, task.ExecutionID, l.Executor.ID)
+	if name := s.names.InWords(l.Executor.ID); started[name] {
+		delete(started, name)
+		text += " (new)"
+	}
+	if l.Executor.BinaryURI != "" {
+		text += " from " + l.Executor.BinaryURI
+	}
+	if task.Attempt > 1 {
+		text += fmt.Sprintf(", attempt %d, %s, fired %s", task.Attempt, task.Source, task.FireTime.Format("15:04:05.999"))
+	}
+	if task.JobParameter != "" {
+		text += fmt.Sprintf(", parameter %q", task.JobParameter)
+	}
+	return text
+}
+
+// tellExplanation says what people are told of a job.
+func (s *scene) tellExplanation(x Explanation) {
+	s.say("%s is %s", x.JobName, x.State)
+	for i := 0; i < len(x.Waiting); {
+		first := x.Waiting[i]
+		last := first.Item
+		for i++; i < len(x.Waiting) && x.Waiting[i].ExecutionID == first.ExecutionID && x.Waiting[i].Reason == first.Reason; i++ {
+			last = x.Waiting[i].Item
+		}
+		items := fmt.Sprint("item ", first.Item)
+		if last != first.Item {
+			items = fmt.Sprintf("items %d to %d", first.Item, last)
+		}
+		s.say("  waits: %s, %s: %s", first.ExecutionID, items, first.Reason)
+	}
+	for _, r := range x.Running {
+		s.say("  runs: %s, %s as %s", r.ExecutionID, r.State, r.TaskID)
+	}
+	for _, n := range x.Notes {
+		s.say("  note: %s", n)
+	}
+	if r := x.LastRun; r != nil && r.State != Finished {
+		s.say("  last run: %s %s: %s", r.ExecutionID, r.State, r.Reason)
+	}
+	if f := x.DroppedFires; f != nil {
+		s.say("  fires dropped: %d; %s", f.Count, f.Reason)
+	}
+	if f := x.MissedFires; f != nil {
+		s.say("  times of missed fires: %d; %s", f.Count, f.Reason)
+	}
+	if len(x.NextFires) > 0 {
+		s.say("  next fire: %s", x.NextFires[0].Format(time.RFC3339))
+	}
+}
+
+// tellExecutions says how a job's executions stand: the last ended ones, and
+// all that live.
+func (s *scene) tellExecutions(job string) {
+	var ids []string
+	for e := range s.core.ended.all() {
+		if e.Job == job {
+			ids = append(ids, e.ID)
+		}
+	}
+	if over := len(ids) - 3; over > 0 {
+		s.say("(%d that ended before)", over)
+		ids = ids[over:]
+	}
+	if j := s.core.jobs[job]; j != nil {
+		for _, e := range j.queue {
+			ids = append(ids, e.ID)
+		}
+	}
+	for _, id := range ids {
+		v := s.execution(id)
+		reason := v.Reason
+		if reason != "" {
+			reason = ": " + reason
+		}
+		s.say("%s (%s) %s%s", v.ExecutionID, v.Source, v.State, reason)
+		for _, shard := range v.Shards {
+			if shard.Attempt == 0 {
+				continue
+			}
+			text := fmt.Sprintf("  item %d %s, attempt %d on %s", shard.Item, shard.State, shard.Attempt, shard.Agent)
+			if shard.ExitStatus != nil {
+				text += fmt.Sprintf(", exit status %d", *shard.ExitStatus)
+			}
+			if shard.FailureCause != "" {
+				text += ": " + shard.FailureCause
+			}
+			s.say("%s", text)
+		}
+	}
+}

@@ -1,0 +1,321 @@
+package core
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/cluster"
+)
+
+// sessionState is the subscription.
+type sessionState struct {
+	number   int64
+	open     bool
+	asked    bool // SUBSCRIBE is under way
+	notUntil time.Time
+	tries    int
+	began    time.Time
+	masterID string
+	reason   string // why there is none
+	loggedAt time.Time
+
+	reconcileAt   time.Time // the next periodic reconciliation
+	askAgainAt    time.Time // the next question about tasks not yet known
+	askTry        int
+	killsLookedAt time.Time
+	agentBack     bool      // an agent has registered since it was last asked about those that came back
+	agentsAskedAt time.Time // when it was last asked whether the agents of orphans of removed frameworks are registered
+}
+
+func (s *sessionState) wake() time.Time {
+	if s.open {
+		if s.askAgainAt.IsZero() || s.reconcileAt.Before(s.askAgainAt) {
+			return s.reconcileAt
+		}
+		return s.askAgainAt
+	}
+	if s.asked {
+		return time.Time{}
+	}
+	return s.notUntil
+}
+
+// subscribe asks for a session when there is none (rule T6: right after a
+// fenced commit; thrown out while the term holds: again, with backoff).
+func (c *Core) subscribe() {
+	s := &c.session
+	if s.open || s.asked || c.now.Before(s.notUntil) {
+		return
+	}
+	s.number++
+	s.asked = true
+	c.out.Fenced = true
+	c.call(CallSubscribe{Session: s.number, FrameworkID: c.frameworkID})
+}
+
+// sessionBegan: forget all offers, ask about all live tasks, send wanted kills
+// and shutdowns again (rule T6). ACCEPTs of the old stream can't arrive any more:
+// they are voided (L3, L4).
+func (c *Core) sessionBegan(e SessionBegan) {
+	if e.Session != c.session.number {
+		return
+	}
+	// A process that slept between its commit and SUBSCRIBE may be deposed by now, and
+	// would take what the next leader launched for nobody's: kill it, and acknowledge its
+	// end. If the term still holds after SUBSCRIBED, this session is the term's own.
+	c.out.Fenced = true
+	c.stats.Subscriptions++
+	c.session = sessionState{number: e.Session, open: true, tries: c.session.tries, masterID: e.MasterID, began: c.now, reconcileAt: c.now}
+	c.pool.Clear()
+	// What the last leader declined may still be filtered: Mesos forgets filters only when it
+	// sees a framework's connection end, not when another subscriber takes over.
+	c.flow = flowState{filtered: true}
+	c.accepts = map[int64]*sentAccept{}
+	for _, a := range c.agents {
+		a.registered, a.registeredSince, a.question = false, time.Time{}, ""
+	}
+	clear(c.questions)
+	c.masterOfRemoved()
+	for _, id := range sortedKeys(c.executors) {
+		x := c.executors[id]
+		// No ACCEPT of this session names it yet and those before are voided, so
+		// the offers to come name it if it runs (rule X3).
+		x.pending, x.confirmed, x.shutdownSent, x.shutdownTry = 0, true, time.Time{}, 0
+		c.checkIdle(x)
+	}
+	for _, ref := range c.tasks {
+		s := ref.shard()
+		s.known, s.acceptSeq, s.killSent, s.killTry = false, 0, time.Time{}, 0
+	}
+	for _, g := range c.orphans {
+		g.known = false
+	}
+	c.takeover.begin()
+	c.matchAgain = true
+	if c.executorN > 0 {
+		// One whose record went while its SHUTDOWN was lost is found in the offers of this session, if those of the last
+		// one, or of the last leader, did not come any more (rule X3).
+		c.reviveToProbe()
+	}
+	c.note(Note{Kind: NoteSession, Detail: "subscribed to master " + e.MasterID})
+}
+
+func (c *Core) sessionEnded(e SessionEnded) {
+	if e.Session != c.session.number {
+		return
+	}
+	s := &c.session
+	lived := s.open && c.now.Sub(s.began) > c.opt.SubscribeMost
+	if lived {
+		s.tries = 0
+	}
+	s.notUntil = c.now.Add(Backoff(c.opt.SubscribeFirst, c.opt.SubscribeMost, s.tries))
+	s.tries++
+	by := removedByUnknown
+	if s.open {
+		by = s.masterID // it said so on its own stream
+	}
+	news := s.tries <= triesLogged || !alike(s.reason, e.Reason) || c.now.Sub(s.loggedAt) >= logAgainAfter
+	s.open, s.asked, s.reason = false, false, e.Reason
+	c.pool.Clear()
+	if news {
+		s.loggedAt = c.now
+		c.note(Note{Kind: NoteSession, Problem: true, Detail: fmt.Sprintf("no subscription: %s; next try in %s", e.Reason, s.notUntil.Sub(c.now).Round(time.Millisecond))})
+	}
+	if e.Removed {
+		c.frameworkRemoved(by)
+	}
+}
+
+// While nothing changes, triesLogged tries are logged, and then one every logAgainAfter.
+const (
+	triesLogged   = 3
+	logAgainAfter = time.Minute
+)
+
+// alike reports whether two reasons differ in nothing but numbers, as those of ports do.
+func alike(a, b string) bool {
+	wordsOf := func(s string) string {
+		return strings.Map(func(r rune) rune {
+			if r >= '0' && r <= '9' {
+				return -1
+			}
+			return r
+		}, s)
+	}
+	return wordsOf(a) == wordsOf(b)
+}
+
+// keepFramework writes down under which id finished tasks ran, for the places of their output.
+func (c *Core) keepFramework() {
+	keep := func(ref taskRef) {
+		if s := ref.shard(); s.Framework == "" && s.Dir != "" {
+			s.Framework = c.frameworkID
+			c.dirty.shard(ref.exec, ref.index)
+		}
+	}
+	for _, ref := range c.tasks {
+		keep(ref)
+	}
+	for _, ref := range c.ended.tasks {
+		keep(ref)
+	}
+}
+
+// reconcileDue asks the master about tasks: about all of them at every
+// SUBSCRIBED and every 10 minutes, about those it has not reported with growing
+// intervals.
+func (c *Core) reconcileDue() {
+	s := &c.session
+	if !s.open {
+		return
+	}
+	c.askAboutAgentsBack()
+	if !c.now.Before(s.reconcileAt) {
+		first := s.reconcileAt.Equal(s.began)
+		s.reconcileAt = c.now.Add(c.opt.ReconcileEvery)
+		c.askAbout(func(*shard) bool { return true })
+		c.call(CallReconcile{})
+		if first {
+			s.askTry = 0
+			s.askAgainAt = c.now.Add(c.opt.ReconcileFirst)
+		}
+		return
+	}
+	if s.askAgainAt.IsZero() || c.now.Before(s.askAgainAt) {
+		return
+	}
+	if c.askAbout(func(s *shard) bool { return !s.known }) == 0 {
+		s.askAgainAt = time.Time{}
+		return
+	}
+	s.askTry++
+	s.askAgainAt = c.now.Add(Backoff(c.opt.ReconcileFirst, c.opt.ReconcileEvery, s.askTry))
+}
+
+// reconcileRequested asks about all live tasks, or for all that the master knows
+// of, because an operator wants to.
+func (c *Core) reconcileRequested(e ReconcileRequested) {
+	reply := Reply{Token: e.Token}
+	switch {
+	case !c.session.open:
+		reply.Err = Errorf(Unavailable, "not_subscribed", "there is no subscription to the cluster; every subscription begins with reconciliation")
+	case e.Explicit:
+		c.askAbout(func(*shard) bool { return true })
+	default:
+		c.call(CallReconcile{})
+	}
+	c.out.Replies = append(c.out.Replies, reply)
+}
+
+// agentRegistered notes that this very master has an agent. If it was away, the master may report nothing more of the tasks that it
+// called unreachable or unknown meanwhile: the agent may have come back without them. So they are asked about at once.
+func (c *Core) agentRegistered(a *agentState) {
+	if !a.registered {
+		a.registered, c.session.agentBack = true, true
+	}
+}
+
+// askAboutAgentsBack asks about tasks that count as unreachable though their agent is registered again.
+func (c *Core) askAboutAgentsBack() {
+	if !c.session.agentBack {
+		return
+	}
+	c.session.agentBack = false
+	var refs []cluster.TaskRef
+	for _, id := range sortedKeys(c.tasks) {
+		s := c.tasks[id].shard()
+		if a := c.agents[s.Agent]; s.live() && s.acceptSeq == 0 && !s.Unreachable.IsZero() && a != nil && a.registered {
+			refs = append(refs, cluster.TaskRef{TaskID: s.TaskID, AgentID: s.Agent})
+		}
+	}
+	c.reconcile(refs)
+}
+
+// askAbout reconciles live tasks that want it, and orphans. A task whose ACCEPT
+// is under way is not named (rule L4).
+func (c *Core) askAbout(want func(*shard) bool) int {
+	var refs []cluster.TaskRef
+	for _, id := range sortedKeys(c.tasks) {
+		if s := c.tasks[id].shard(); s.live() && s.acceptSeq == 0 && want(s) {
+			refs = append(refs, cluster.TaskRef{TaskID: s.TaskID, AgentID: s.Agent})
+		}
+	}
+	n := len(refs)
+	for _, id := range sortedKeys(c.orphans) {
+		if g := c.orphans[id]; !c.ofFormerFramework(g) {
+			refs = append(refs, cluster.TaskRef{TaskID: id, AgentID: g.Agent})
+		}
+	}
+	c.reconcile(refs)
+	return n
+}
+
+// reconcile asks about tasks, if there are any.
+func (c *Core) reconcile(refs []cluster.TaskRef) {
+	const most = 1000
+	for len(refs) > 0 {
+		part := refs[:min(most, len(refs))]
+		c.call(CallReconcile{part})
+		refs = refs[len(part):]
+	}
+}
+
+// acceptAnswered: answered 202, the tasks are with the master; refused, they
+// never were (rules L3, L4).
+func (c *Core) acceptAnswered(a AcceptAnswered) {
+	if a.Session != c.session.number || !c.session.open {
+		return // voided already
+	}
+	sent := c.accepts[a.Seq]
+	if sent == nil {
+		return
+	}
+	delete(c.accepts, a.Seq)
+	for _, id := range sent.executors {
+		if x := c.executors[id]; x != nil {
+			x.pending--
+			x.confirmed = false
+			c.checkIdle(x)
+		}
+	}
+	for _, id := range sent.tasks {
+		ref, ok := c.tasks[id]
+		if !ok || ref.shard().acceptSeq != a.Seq {
+			continue
+		}
+		s := ref.shard()
+		s.acceptSeq = 0
+		switch {
+		case !s.live():
+		case !a.OK:
+			s.Cause = "the master refused the launch: " + a.Message
+			c.endAttempt(ref, outcomeNeverStarted)
+		case !s.KillSince.IsZero():
+			c.sendKill(s)
+		}
+	}
+}
+
+// failure: an agent was removed, or an executor ended.
+func (c *Core) failure(f cluster.Failure) {
+	c.needChanged()
+	if f.ExecutorID == "" {
+		c.pool.RemoveAgent(f.AgentID)
+		if a := c.agents[f.AgentID]; a != nil {
+			a.registered, a.registeredSince = false, time.Time{}
+		}
+		return
+	}
+	c.note(Note{Kind: NoteExecutor, Detail: fmt.Sprintf("%s ended (wait status %d)", f.ExecutorID, f.Status)})
+	if x := c.executors[f.ExecutorID]; x != nil {
+		if x.pending > 0 || x.tasks > 0 {
+			// An ACCEPT that was on its way has the agent start it once more under
+			// this id: the record stays until what was launched has ended (X1, X2).
+			c.closeExecutor(x)
+			return
+		}
+		c.dropExecutor(x)
+	}
+}

@@ -1,0 +1,196 @@
+package core
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/jobs"
+)
+
+// needsTwoAgents is a job whose three shards of 3 CPUs start together: one agent of 5 or 8 has not enough room.
+func needsTwoAgents(j *jobs.Config) { j.CPUCount = 3 }
+
+// TestT6OffersEndWithTheirSession: the master has forgotten every offer that it made before it answered SUBSCRIBE, and
+// refuses an ACCEPT that names one. A job that would fit with such an offer waits for others.
+func TestT6OffersEndWithTheirSession(t *testing.T) {
+	t.Parallel()
+	for name, stale := range map[string]func(*stage){
+		"of the session that ended": func(s *stage) {
+			s.offer("S2", 5, 8192)
+			s.resubscribe()
+		},
+		"before SUBSCRIBED, on the same stream": func(s *stage) {
+			s.unsubscribe()
+			s.step(offerOf(s.core.session.number, "O77", "S2", 5))
+			s.step(SessionBegan{Session: s.core.session.number, MasterID: "master-1"})
+		},
+		"of the session that ended, told late": func(s *stage) {
+			old := s.core.session.number
+			s.resubscribe()
+			s.step(offerOf(old, "O77", "S2", 5))
+		},
+		"before a second SUBSCRIBED of one session": func(s *stage) {
+			s.offer("S2", 5, 8192)
+			s.step(SessionBegan{Session: s.core.session.number, MasterID: "master-1"})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t)
+			s.app()
+			s.job(needsTwoAgents)
+			s.trigger()
+			stale(s)
+			s.offer("S1", 8, 8192)
+			if len(s.accepts) > 0 {
+				t.Fatalf("launched with an offer that is void: %+v", s.accepts)
+			}
+			s.offer("S2", 5, 8192)
+			if got := len(s.accepted()); got != 3 {
+				t.Errorf("%d shards were launched with offers of this session, want 3", got)
+			}
+		})
+	}
+}
+
+// TestNothingIsHeldWithoutASession: neither what was offered before its end, nor what is told of it after that, nor what
+// is told before SUBSCRIBED.
+func TestNothingIsHeldWithoutASession(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(needsTwoAgents)
+	s.trigger()
+	s.offer("S2", 5, 8192)
+	if held := s.core.Stats().OffersHeld; held != 1 {
+		t.Fatalf("%d offers are held, want 1", held)
+	}
+	none := func(when string) {
+		t.Helper()
+		if held := s.core.Stats().OffersHeld; held != 0 {
+			t.Errorf("%d offers are held %s", held, when)
+		}
+	}
+	s.step(SessionEnded{Session: s.core.session.number, Reason: "the stream broke"})
+	none("after the end of the session")
+	s.step(offerOf(s.core.session.number, "O77", "S2", 5))
+	none("that were told after the end of the session")
+	for len(calls[CallSubscribe](s.last)) == 0 {
+		s.now = s.wake()
+		s.step()
+	}
+	s.step(offerOf(s.core.session.number, "O78", "S2", 5))
+	none("that were told before SUBSCRIBED")
+}
+
+// A leader that slept between its commit and its SUBSCRIBE takes the next leader's tasks
+// for nobody's; nothing that it does about them is written, so it asks for the fence.
+func TestT6NothingASessionTellsIsActedOnUnlessTheTermHeldAfterIt(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.core = s.load()
+	s.step()
+	asked := calls[CallSubscribe](s.last)
+	if len(asked) != 1 || !s.last.Fenced {
+		t.Fatalf("SUBSCRIBE without a fenced commit before it: %+v", s.last)
+	}
+	began := SessionBegan{Session: asked[0].Session, MasterID: "master-1"}
+	told := ClusterEvent{Session: began.Session, Event: cluster.Update{TaskID: "job@-@0@-@READY@-@S1@-@0f8e1a2b-0000-4000-8000-000000000001", AgentID: "S1",
+		State: cluster.Running, Source: cluster.FromMaster, Reason: cluster.ReasonReconciliation}}
+	if d := s.step(began, told); len(calls[CallKill](d)) != 1 || !d.Fenced {
+		t.Fatalf("a task that the next leader launched is killed without a fence: %+v", d)
+	}
+	if s.step(told); s.last.Fenced {
+		t.Error("what comes later on this session needs no fence: a later SUBSCRIBE would have ended it")
+	}
+}
+
+// The pause before the next try is for a master that may not be able to take us; another may.
+func TestAnotherMasterIsTriedAtOnce(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	for range 5 { // the pauses have grown
+		s.step(SessionEnded{Session: s.core.session.number, Reason: "connection refused"})
+		for len(calls[CallSubscribe](s.last)) == 0 {
+			s.after(time.Second)
+		}
+	}
+	tried := s.core.session.number
+	s.step(SessionEnded{Session: tried, Reason: "connection refused"})
+	if d := s.step(MasterChanged{Session: tried - 1}); len(calls[CallSubscribe](d)) != 0 {
+		t.Error("old news ended the pause")
+	}
+	if d := s.step(MasterChanged{Session: tried}); len(calls[CallSubscribe](d)) != 1 {
+		t.Error("it waits on")
+	}
+	if d := s.step(MasterChanged{Session: tried}); len(calls[CallSubscribe](d)) != 0 {
+		t.Error("a second try beside the first")
+	}
+}
+
+func TestAnOutageIsToldOfNowAndThen(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	told := 0
+	fail := func(reason string) {
+		s.step(SessionEnded{Session: s.core.session.number, Reason: reason})
+		for _, n := range s.last.Notes {
+			if n.Kind == NoteSession {
+				told++
+			}
+		}
+		for len(calls[CallSubscribe](s.last)) == 0 {
+			s.after(time.Second)
+		}
+	}
+	begin := s.now
+	for i := 0; s.now.Sub(begin) < 10*time.Minute; i++ {
+		fail(fmt.Sprint("read tcp 127.0.0.1:", 40000+i, ": connection refused"))
+	}
+	if told < 10 || told > 14 {
+		t.Errorf("told %d times in 10 minutes", told)
+	}
+	told = 0
+	if fail("the master wants credentials"); told != 1 {
+		t.Error("another reason is not told of")
+	}
+}
+
+// Mesos clears filters when it sees the connection of a framework end. That of a leader whose host
+// froze is still open when the next one takes over.
+func TestT6TheFirstNeedOfANewLeaderRevives(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(func(j *jobs.Config) { j.ShardingTotalCount = 1; j.Cron = "0 0/2 * * * ?" })
+	s.until(time.Minute)
+	s.restart()
+	fire := time.Date(2026, 11, 21, 8, 2, 0, 0, time.UTC)
+	for len(calls[CallRevive](s.last)) == 0 {
+		if s.now.After(fire) {
+			t.Fatal("a fire is due, and nothing was asked for")
+		}
+		s.now = s.wake()
+		s.step()
+	}
+	s.now = fire.Add(time.Second)
+	s.restart()
+	if asked := calls[CallRevive](s.last); len(asked) > 0 {
+		return // for the run that waits
+	}
+	s.trigger()
+	if len(calls[CallRevive](s.last)) != 1 {
+		t.Errorf("a run waits, and nothing is asked for: %+v", s.last.Calls)
+	}
+}
+
+// offerOf is an offer that a session told of, whichever it was.
+func offerOf(session int64, id, agent string, cpus float64) Event {
+	return ClusterEvent{Session: session, Event: cluster.Offers{Offers: []cluster.Offer{{
+		ID: id, AgentID: agent, Hostname: agent, AgentURL: "http://" + agent + ":5051",
+		Resources: cluster.Resources(app.NewResources(cpus, 8192)),
+	}}}}
+}

@@ -1,0 +1,283 @@
+package core
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/wire"
+)
+
+// pretended is a master in simulated time that offers what is free once a second and after a REVIVE, as
+// Mesos does, and measures how long its offers are held.
+type pretended struct {
+	takes      time.Duration // how long tasks run
+	answers    time.Duration // how long after a REVIVE the offers come
+	revivedAt  time.Time     // a REVIVE that is not answered yet; else zero
+	core       *Core
+	rnd        rand.Source
+	now, began time.Time
+	suppressed bool
+	agents     []*pretendedAgent
+	offered    int
+	inbox      []Event
+	ends       []pretendedTask // by time
+	held       time.Duration   // of all offers together
+	tasks      int
+	revived    int                 // REVIVEs
+	launched   func(taskID string) // if not nil, sees each task
+	hangs      string              // jobs whose names begin so can't fetch their package, which takes as long as a task
+}
+
+type pretendedAgent struct {
+	id            string
+	free          app.Resources            // what no task and no executor uses
+	offers        map[string]app.Resources // of that: what is on offer, by offer
+	filtered      app.Resources            // so much of it is not offered
+	filteredUntil time.Time                // until then
+	executors     map[string]bool
+}
+
+// unoffered is what is free and not on offer.
+func (a *pretendedAgent) unoffered() app.Resources {
+	left := a.free
+	for _, o := range a.offers {
+		left = left.Minus(o)
+	}
+	return left
+}
+
+// takeBack ends offers, with a filter for what of them is not used.
+func (a *pretendedAgent) takeBack(ids []string, used app.Resources, until time.Time) {
+	var back app.Resources
+	for _, id := range ids {
+		back = back.Plus(a.offers[id])
+		delete(a.offers, id)
+	}
+	if back = back.Minus(used); !back.IsZero() {
+		a.filtered, a.filteredUntil = back, until
+	}
+}
+
+type pretendedTask struct {
+	since time.Time
+	at    time.Time
+	agent *pretendedAgent
+	task  cluster.TaskLaunch
+}
+
+// run plays for a while, in the steps that the core asks for.
+func (p *pretended) run(d time.Duration) {
+	end := p.now.Add(d)
+	nextRound := p.now
+	for p.now.Before(end) {
+		if !p.now.Before(nextRound) {
+			p.allocate()
+			nextRound = p.now.Add(time.Second)
+		}
+		if !p.revivedAt.IsZero() && !p.now.Before(p.revivedAt.Add(p.answers)) {
+			p.revivedAt = time.Time{}
+			p.allocate()
+		}
+		for len(p.ends) > 0 && !p.ends[0].at.After(p.now) {
+			t := p.ends[0]
+			p.ends = p.ends[1:]
+			t.agent.free = t.agent.free.Plus(app.Resources(t.task.Resources))
+			u := cluster.Update{TaskID: t.task.TaskID, AgentID: t.agent.id, ExecutorID: t.task.Executor.ID, State: cluster.Finished, Source: cluster.FromExecutor, UUID: []byte(t.task.TaskID + "f"), Timestamp: p.now}
+			status := wire.Status{StartTime: t.since, CompleteTime: p.now}
+			if strings.HasPrefix(t.task.TaskID, p.hangs) && p.hangs != "" {
+				u.State, status = cluster.Failed, wire.Status{Phase: wire.PhaseFetch, Unreachable: "hangs:80", Cause: "hangs:80 gave no answer"}
+			}
+			u.Data = statusData(status)
+			p.tell(u)
+		}
+		events := p.inbox
+		p.inbox = nil
+		decision := p.core.Step(Now{Wall: p.now, Elapsed: p.now.Sub(p.began)}, p.rnd, events)
+		for _, call := range decision.Calls {
+			p.take(call)
+		}
+		next := min(end.Sub(p.now), nextRound.Sub(p.now))
+		if len(p.ends) > 0 {
+			next = min(next, p.ends[0].at.Sub(p.now))
+		}
+		if !p.revivedAt.IsZero() {
+			next = min(next, p.revivedAt.Add(p.answers).Sub(p.now))
+		}
+		if decision.Wake > 0 {
+			next = min(next, decision.Wake-p.now.Sub(p.began))
+		}
+		if len(p.inbox) > 0 {
+			next = 0
+		}
+		next = max(next, time.Millisecond) // a commit
+		for _, a := range p.agents {
+			if len(a.offers) > 0 {
+				p.held += next
+			}
+		}
+		p.now = p.now.Add(next)
+	}
+}
+
+func (p *pretended) tell(e cluster.Event) {
+	p.inbox = append(p.inbox, ClusterEvent{Session: p.core.session.number, Event: e})
+}
+
+func (p *pretended) allocate() {
+	if p.suppressed {
+		return
+	}
+	var made []cluster.Offer
+	for _, a := range p.agents {
+		free := a.unoffered()
+		if free.CPUMilli <= 0 || p.now.Before(a.filteredUntil) && free.Fits(a.filtered) {
+			continue
+		}
+		p.offered++
+		id := fmt.Sprintf("O%d", p.offered)
+		a.offers[id] = free
+		made = append(made, cluster.Offer{ID: id, AgentID: a.id, Hostname: a.id, AgentURL: "http://" + a.id, Resources: cluster.Resources(free), ExecutorIDs: sortedKeys(a.executors)})
+	}
+	if len(made) > 0 {
+		p.tell(cluster.Offers{Offers: made})
+	}
+}
+
+func (p *pretended) take(call Call) {
+	switch call := call.(type) {
+	case CallSubscribe:
+		p.suppressed = false
+		p.inbox = append(p.inbox, SessionBegan{Session: call.Session, MasterID: "m"})
+	case CallSuppress:
+		p.suppressed, p.revivedAt = true, time.Time{}
+	case CallRevive:
+		p.suppressed, p.revivedAt, p.revived = false, p.now, p.revived+1
+		for _, a := range p.agents {
+			a.filteredUntil = time.Time{}
+		}
+	case CallDecline:
+		for _, a := range p.agents {
+			for _, id := range call.Offers {
+				if _, there := a.offers[id]; there {
+					a.takeBack([]string{id}, app.Resources{}, p.now.Add(call.Refuse))
+				}
+			}
+		}
+	case CallAccept:
+		for _, a := range p.agents {
+			if a.id == call.Accept.AgentID {
+				p.accept(a, call)
+			}
+		}
+	case CallShutdown:
+		for _, a := range p.agents {
+			if a.id == call.AgentID && a.executors[call.ExecutorID] {
+				delete(a.executors, call.ExecutorID)
+				a.free = a.free.Plus(executorSize)
+				p.tell(cluster.Failure{AgentID: a.id, ExecutorID: call.ExecutorID})
+			}
+		}
+	}
+}
+
+var executorSize = app.NewResources(0.1, 32)
+
+func (p *pretended) accept(a *pretendedAgent, call CallAccept) {
+	p.inbox = append(p.inbox, AcceptAnswered{Session: p.core.session.number, Seq: call.Seq, OK: true})
+	var used app.Resources
+	for _, t := range call.Accept.Tasks {
+		if !a.executors[t.Executor.ID] {
+			a.executors[t.Executor.ID] = true
+			used = used.Plus(executorSize)
+		}
+		used = used.Plus(app.Resources(t.Resources))
+		p.tasks++
+		if p.launched != nil {
+			p.launched(t.TaskID)
+		}
+		p.ends = append(p.ends, pretendedTask{p.now, p.now.Add(p.takes), a, t})
+	}
+	a.free = a.free.Minus(used)
+	a.takeBack(call.Accept.OfferIDs, used, p.now.Add(call.Accept.Refuse))
+}
+
+// statusData is what an executor adds to an update.
+func statusData(s wire.Status) []byte {
+	data, err := s.Encode()
+	if err != nil {
+		panic(err)
+	}
+	return data
+}
+
+// newPretended has 1,000 jobs with a cron each, and agents with much room.
+func newPretended(b testing.TB, cron func(i int) string) *pretended {
+	b.Helper()
+	return newPretendedJobs(b, 1000, func(i int, j *jobs.Config) { j.Cron = cron(i) })
+}
+
+// newPretendedJobs has so many jobs of one small shard each, changed by change, and agents with much room.
+func newPretendedJobs(b testing.TB, n int, change func(i int, j *jobs.Config)) *pretended {
+	b.Helper()
+	p := newPretendedCluster(b, 20, app.NewResources(16, 16000), n, change)
+	p.run(10 * time.Second) // it has subscribed and settled
+	p.held, p.tasks, p.revived = 0, 0, 0
+	return p
+}
+
+// newPretendedCluster has so many agents of that size, and has not begun.
+func newPretendedCluster(b testing.TB, agents int, size app.Resources, n int, change func(i int, j *jobs.Config)) *pretended {
+	b.Helper()
+	p := &pretended{answers: 10 * time.Millisecond, takes: 5 * time.Second, core: New(DefaultOptions()), rnd: rand.NewPCG(1, 2), now: time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC), suppressed: true}
+	for i := range agents {
+		p.agents = append(p.agents, &pretendedAgent{id: fmt.Sprintf("S%02d", i), free: size, offers: map[string]app.Resources{}, executors: map[string]bool{}})
+	}
+	a := app.Default()
+	a.AppName, a.AppURL, a.BootstrapScript, a.CPUCount, a.MemoryMB = "my_app", "http://127.0.0.1/p.tar", "run", 0.1, 32
+	stored := Stored{Entries: []registry.Entry{{Path: under(pathApps, a.AppName), Value: encode(a)}}}
+	a.AppName, a.AppURL = "hanging_app", "http://hangs:80/p.tar"
+	stored.Entries = append(stored.Entries, registry.Entry{Path: under(pathApps, a.AppName), Value: encode(a)})
+	a.AppName = "my_app"
+	for i := range n {
+		j := jobs.Default()
+		j.JobName, j.AppName, j.JobExecutionType, j.ShardingTotalCount, j.CPUCount, j.MemoryMB = fmt.Sprintf("job_%03d", i), a.AppName, jobs.Transient, 1, 0.1, 32
+		change(i, &j)
+		stored.Entries = append(stored.Entries, registry.Entry{Path: under(pathJobs, j.JobName), Value: encode(j)})
+	}
+	p.began = p.now
+	if err := p.core.Load(p.now, stored); err != nil {
+		b.Fatal(err)
+	}
+	return p
+}
+
+// squeeze has others take most of the cluster, once we have seen how large its agents are, and has
+// a job wait that does not fit into the rest.
+func (p *pretended) squeeze(b testing.TB, change func(*jobs.Config)) {
+	b.Helper()
+	j := *p.core.jobs["job_000"].cfg
+	j.JobName, j.Cron, j.Failover = "squeezed", "", false
+	change(&j)
+	plan, err := p.core.PlanRegisterJob(j)
+	if err != nil {
+		b.Fatal(err)
+	}
+	p.inbox = append(p.inbox, append(plan.Events, TriggerRequested{Token: 1, Job: "job_000"})...)
+	p.run(time.Minute)
+	for _, a := range p.agents {
+		for _, id := range sortedKeys(a.offers) {
+			p.tell(cluster.Rescind{OfferID: id})
+		}
+		clear(a.offers)
+		a.free = app.NewResources(4, 16000)
+	}
+	p.inbox = append(p.inbox, TriggerRequested{Token: 2, Job: "squeezed"})
+	p.held, p.tasks = 0, 0
+}

@@ -1,0 +1,344 @@
+package core
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/wire"
+)
+
+// stage plays a cluster by hand around one core: it keeps what is written and
+// gives names to what is said, so that a test reads as a story.
+type stage struct {
+	t    *testing.T
+	core *Core
+	opt  Options
+	rnd  rand.Source
+	// now is the true time; the wall clock is ahead of it by skew.
+	now  time.Time
+	skew time.Duration
+	// loaded is when the term began, began what the wall clock showed then.
+	loaded, began time.Time
+	stored        map[string][]byte
+	last          Decision
+	offerN        int
+	// accepts are the ACCEPTs that were not answered yet.
+	accepts []CallAccept
+}
+
+// fails has a task fail with exit status 3, after a minute.
+func (s *stage) fails(l cluster.TaskLaunch) {
+	s.t.Helper()
+	status := 3
+	st := wire.Status{StartTime: s.now.Add(-time.Minute), CompleteTime: s.now, ExitStatus: &status, Cause: "exit status 3; end of stderr:\nboom"}
+	data, err := st.Encode()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.update(l, cluster.Failed, func(u *cluster.Update) { u.Data = data })
+}
+
+// restart begins the next term with what is stored, and subscribes.
+func (s *stage) restart() {
+	s.t.Helper()
+	s.core = s.load()
+	s.step()
+	s.subscribed()
+}
+
+// load makes a core of what is stored.
+func (s *stage) load() *Core {
+	s.t.Helper()
+	core := New(s.opt)
+	s.loaded, s.began = s.now, s.wall()
+	if err := core.Load(s.wall(), Stored{Entries: s.entries()}); err != nil {
+		s.t.Fatal(err)
+	}
+	return core
+}
+
+func (s *stage) wall() time.Time { return s.now.Add(s.skew) }
+
+// clocks is what a step of the present term is told.
+func (s *stage) clocks() Now { return Now{Wall: s.wall(), Elapsed: s.now.Sub(s.loaded)} }
+
+// wake is when the core wants the next step, zero for never.
+func (s *stage) wake() time.Time {
+	if s.last.Wake == 0 {
+		return time.Time{}
+	}
+	return s.loaded.Add(s.last.Wake)
+}
+
+func (s *stage) entries() (all []registry.Entry) {
+	for _, path := range sortedKeys(s.stored) {
+		all = append(all, registry.Entry{Path: path, Value: s.stored[path]})
+	}
+	return all
+}
+
+func (s *stage) subscribed() {
+	s.t.Helper()
+	number := int64(-1)
+	for _, c := range s.last.Calls {
+		if c, ok := c.(CallSubscribe); ok {
+			number = c.Session
+		}
+	}
+	if number < 0 {
+		s.t.Fatalf("no SUBSCRIBE among %+v", s.last.Calls)
+	}
+	s.step(SessionBegan{Session: number, MasterID: "master-1"})
+}
+
+func (s *stage) step(events ...Event) Decision {
+	s.t.Helper()
+	s.last = s.core.Step(s.clocks(), s.rnd, events)
+	for _, w := range s.last.Writes {
+		if w.Delete {
+			delete(s.stored, w.Path)
+		} else {
+			s.stored[w.Path] = w.Value
+		}
+	}
+	s.accepts = append(s.accepts, calls[CallAccept](s.last)...)
+	return s.last
+}
+
+func (s *stage) after(d time.Duration, events ...Event) Decision {
+	s.t.Helper()
+	s.now = s.now.Add(d)
+	return s.step(events...)
+}
+
+// setClock sets the wall clock, forwards or back, and steps.
+func (s *stage) setClock(by time.Duration) Decision {
+	s.t.Helper()
+	s.skew += by
+	return s.step()
+}
+
+// until lets time pass in the steps that the core asks for.
+func (s *stage) until(d time.Duration) {
+	s.t.Helper()
+	end := s.now.Add(d)
+	for i := 0; ; i++ {
+		if i > 100_000 {
+			s.t.Fatal("the core wants to step again and again without time passing")
+		}
+		wake := s.wake()
+		if wake.IsZero() || wake.After(end) {
+			break
+		}
+		if wake.After(s.now) {
+			s.now = wake
+		} else {
+			s.now = s.now.Add(time.Millisecond)
+		}
+		s.step()
+	}
+	s.now = end
+	s.step()
+}
+
+func (s *stage) apply(p Planned, err error) {
+	s.t.Helper()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, w := range p.Writes {
+		if w.Delete {
+			delete(s.stored, w.Path)
+		} else {
+			s.stored[w.Path] = w.Value
+		}
+	}
+	s.step(p.Events...)
+}
+
+func (s *stage) app(change ...func(*app.Config)) {
+	s.t.Helper()
+	a := app.Default()
+	a.AppName, a.AppURL, a.BootstrapScript, a.CPUCount, a.MemoryMB = "my_app", "http://127.0.0.1/p.tar", "bin/start.sh", 0.5, 128
+	for _, f := range change {
+		f(&a)
+	}
+	s.apply(s.core.PlanRegisterApp(a))
+}
+
+func (s *stage) job(change ...func(*jobs.Config)) {
+	s.t.Helper()
+	j := jobs.Default()
+	j.JobName, j.AppName, j.JobExecutionType, j.ShardingTotalCount, j.CPUCount, j.MemoryMB = "my_job", "my_app", jobs.Transient, 3, 1, 64
+	for _, f := range change {
+		f(&j)
+	}
+	s.apply(s.core.PlanRegisterJob(j))
+}
+
+func (s *stage) told(e cluster.Event) Event {
+	return ClusterEvent{Session: s.core.session.number, Event: e}
+}
+
+func (s *stage) offer(agent string, cpus, mem float64, executors ...string) Decision {
+	s.t.Helper()
+	s.offerN++
+	return s.step(s.told(cluster.Offers{Offers: []cluster.Offer{{
+		ID: fmt.Sprintf("O%d", s.offerN), AgentID: agent, Hostname: agent, AgentURL: "http://" + agent + ":5051",
+		Resources: cluster.Resources(app.NewResources(cpus, mem)), ExecutorIDs: executors,
+	}}}))
+}
+
+// accepted answers all ACCEPTs with 202 and returns their launches.
+func (s *stage) accepted() []cluster.TaskLaunch {
+	s.t.Helper()
+	var launches []cluster.TaskLaunch
+	var answers []Event
+	for _, c := range s.accepts {
+		launches = append(launches, c.Accept.Tasks...)
+		answers = append(answers, AcceptAnswered{Session: s.core.session.number, Seq: c.Seq, OK: true})
+	}
+	s.accepts = nil
+	if len(answers) > 0 {
+		s.step(answers...)
+	}
+	return launches
+}
+
+func (s *stage) update(l cluster.TaskLaunch, state cluster.State, more ...func(*cluster.Update)) Decision {
+	s.t.Helper()
+	id, err := jobs.ParseTaskID(l.TaskID)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	u := cluster.Update{TaskID: l.TaskID, AgentID: id.Agent, ExecutorID: l.Executor.ID, State: state, Source: cluster.FromExecutor,
+		UUID: fmt.Appendf(nil, "%s-%s", state, l.TaskID), Timestamp: s.now}
+	for _, f := range more {
+		f(&u)
+	}
+	return s.step(s.told(u))
+}
+
+func (s *stage) run(launches []cluster.TaskLaunch) {
+	s.t.Helper()
+	for _, l := range launches {
+		s.update(l, cluster.Running)
+	}
+}
+
+func (s *stage) finish(launches []cluster.TaskLaunch) {
+	s.t.Helper()
+	for _, l := range launches {
+		s.update(l, cluster.Finished)
+	}
+}
+
+func (s *stage) trigger() string {
+	s.t.Helper()
+	d := s.step(TriggerRequested{Token: 1, Job: "my_job"})
+	if len(d.Replies) != 1 || d.Replies[0].Err != nil {
+		s.t.Fatalf("trigger: %+v", d.Replies)
+	}
+	return d.Replies[0].ExecutionID
+}
+
+func (s *stage) execution(id string) ExecutionView {
+	s.t.Helper()
+	v, err := s.core.Execution(id)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return v
+}
+
+func newStage(t *testing.T) *stage {
+	t.Helper()
+	s := &stage{t: t, opt: DefaultOptions(), rnd: rand.NewPCG(1, 2), stored: map[string][]byte{},
+		now: time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)}
+	s.restart()
+	return s
+}
+
+func fromMaster(reason string) func(*cluster.Update) {
+	return func(u *cluster.Update) { u.Source, u.Reason, u.UUID = cluster.FromMaster, reason, nil }
+}
+
+func fromAgent(reason string) func(*cluster.Update) {
+	return func(u *cluster.Update) { u.Source, u.Reason = cluster.FromAgent, reason }
+}
+
+func calls[C Call](d Decision) []C {
+	var out []C
+	for _, c := range d.Calls {
+		if c, ok := c.(C); ok {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+func everyFiveSeconds(j *jobs.Config) { j.Cron = "0/5 * * * * ?" }
+
+func oneShard(j *jobs.Config) { j.ShardingTotalCount = 1 }
+
+func withFailover(j *jobs.Config) { j.Failover = true }
+
+func withMisfire(j *jobs.Config) { j.Misfire = true }
+
+func hourly(j *jobs.Config) { j.Cron = "0 0 * * * ?" }
+
+// start triggers the job and launches it on an agent with so many CPUs.
+func (s *stage) start(cpus float64) []cluster.TaskLaunch {
+	s.t.Helper()
+	s.trigger()
+	s.offer("S1", cpus, 8192)
+	return s.accepted()
+}
+
+func (s *stage) unreachable(l cluster.TaskLaunch) {
+	s.t.Helper()
+	s.update(l, cluster.Unreachable, fromMaster(""), func(u *cluster.Update) { u.UnreachableSince = s.now })
+}
+
+// unsubscribe ends the session, and lets the core ask for the next.
+func (s *stage) unsubscribe() {
+	s.t.Helper()
+	s.step(SessionEnded{Session: s.core.session.number, Reason: "the stream broke"})
+	for len(calls[CallSubscribe](s.last)) == 0 {
+		s.now = s.wake()
+		s.step()
+	}
+}
+
+func (s *stage) resubscribe() {
+	s.t.Helper()
+	s.unsubscribe()
+	s.subscribed()
+}
+
+// subscribedAgain answers the SUBSCRIBE that is open.
+func (s *stage) subscribedAgain() {
+	s.t.Helper()
+	s.step(SessionBegan{Session: s.core.session.number, MasterID: "master-1"})
+}
+
+// runsOn has one shard run on an agent, and returns its launch.
+func (s *stage) runsOn(agent string, change func(*jobs.Config)) cluster.TaskLaunch {
+	s.t.Helper()
+	s.app()
+	s.job(func(j *jobs.Config) { j.ShardingTotalCount = 1; change(j) })
+	s.trigger()
+	s.offer(agent, 4, 1000)
+	l := s.accepted()
+	if len(l) != 1 {
+		s.t.Fatalf("%d launched", len(l))
+	}
+	s.run(l)
+	return l[0]
+}

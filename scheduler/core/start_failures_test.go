@@ -1,0 +1,88 @@
+package core
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/jobs"
+)
+
+func TestL6AFetchFromAnotherLeadersAddressBlamesNoAgent(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.opt.ExecutorBinary = "http://old/executor"
+	s.restart()
+	s.app()
+	s.job(oneShard)
+	l := s.start(8)
+	s.opt.ExecutorBinary = "http://new/executor"
+	s.restart()
+	s.update(l[0], cluster.Failed, fromAgent(cluster.ReasonContainerLaunchFailed))
+	if n := len(s.core.apps["my_app"].starts); n > 0 {
+		t.Fatal("the agent is blamed")
+	}
+	s.until(time.Second)
+	s.offer("S1", 8, 8192)
+	again := s.accepted()
+	if len(again) != 1 || again[0].Executor.BinaryURI != "http://new/executor" || again[0].Executor.ID == l[0].Executor.ID {
+		t.Fatalf("%+v, want a new executor from the new address", again)
+	}
+}
+
+func TestL6AnAgentWhereTheExecutorFailsIsAvoidedThenGivenUp(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(oneShard)
+	id := s.trigger()
+	for i := range 5 {
+		s.until(time.Minute)
+		s.offer("S1", 8, 8192)
+		l := s.accepted()
+		if len(l) != 1 {
+			t.Fatalf("try %d: %d launches", i+1, len(l))
+		}
+		s.update(l[0], cluster.Failed, fromAgent(cluster.ReasonContainerLaunchFailed), func(u *cluster.Update) { u.Message = "no such file" })
+		if i == 0 {
+			s.until(300 * time.Millisecond)
+			s.offer("S1", 8, 8192)
+			x, err := s.core.Explain("my_job")
+			if err != nil || len(s.accepts) > 0 || len(x.Waiting) != 1 || !strings.Contains(x.Waiting[0].Reason, "failed to start there") {
+				t.Fatalf("%+v, %v", x, err)
+			}
+		}
+	}
+	if v := s.execution(id); v.State != Failed || !strings.Contains(v.Reason, "no such file") {
+		t.Fatalf("%+v", v)
+	}
+}
+
+func TestF8FailedStartsSurviveALeader(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(func(c *jobs.Config) { c.ShardingTotalCount = 1 })
+	s.step(TriggerRequested{Token: 1, Job: "my_job"})
+	for range 4 {
+		s.offer("S1", 8, 8000)
+		launches := s.accepted()
+		if len(launches) != 1 {
+			t.Fatalf("%d launches", len(launches))
+		}
+		s.update(launches[0], cluster.Failed, fromAgent(cluster.ReasonContainerLaunchFailed))
+		s.until(10 * time.Second)
+	}
+	before := *s.core.apps["my_app"].starts["S1"]
+	s.restart()
+	after := s.core.apps["my_app"].starts["S1"]
+	if after == nil || after.Tries != before.Tries || !after.Since.Equal(before.Since) {
+		t.Fatalf("the new leader knows %+v of %+v", after, before)
+	}
+	s.apply(s.core.PlanUpdateApp("my_app", func(a app.Config) (app.Config, error) { a.BootstrapScript = "bin/other.sh"; return a, nil }))
+	if len(s.core.apps["my_app"].starts) > 0 || s.stored["/brain/start/my_app@-@S1"] != nil {
+		t.Error("a changed app is kept off the agent for what the old one did")
+	}
+}

@@ -1,0 +1,187 @@
+package core
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/cluster"
+)
+
+// takeover is the time between the first subscription with a framework id that we did
+// not make and the end of the last task that another scheduler left under it (rule T8):
+// nothing is launched, since no one knows yet what runs.
+//
+// Implicit reconciliation has no last answer, so a question about an invented task
+// follows it: events keep their order. The master answers it only when no agent is
+// still to come back. What it reported before may have missed an agent, so all is asked
+// once more after the first answer; with the second one it is through.
+type takeover struct {
+	question string // the invented task of the last round
+	answers  int
+	through  bool
+	askAt    time.Time
+	tries    int
+	unknown  map[string]*unknownTask
+	running  []string // entries of the original that name running tasks
+}
+
+// unknownTask is a task of another scheduler under our framework id.
+type unknownTask struct {
+	id, agent   string
+	unreachable time.Time
+	killSent    time.Time
+	killTry     int
+}
+
+// askMost bounds the interval of questions while the master is silent.
+const askMost = time.Minute
+
+// roundsToKnow is how many questions must have been answered.
+const roundsToKnow = 2
+
+func newTakeover() *takeover { return &takeover{unknown: map[string]*unknownTask{}} }
+
+// begin starts the questions again with a new subscription.
+func (t *takeover) begin() {
+	if t == nil {
+		return
+	}
+	t.question, t.answers, t.through, t.askAt, t.tries = "", 0, false, time.Time{}, 0
+	for _, f := range t.unknown {
+		f.killSent, f.killTry = time.Time{}, 0
+	}
+}
+
+func (t *takeover) wake() time.Time {
+	if t == nil {
+		return time.Time{}
+	}
+	return t.askAt
+}
+
+// reason says what launching waits for.
+func (t *takeover) reason() string {
+	why := "nothing is launched yet: the framework id is another scheduler's, "
+	if len(t.unknown) == 0 {
+		return why + "and the master has not reported yet all tasks that run under it (it is silent until all agents are back)"
+	}
+	ids := sortedKeys(t.unknown)
+	const most = 3
+	more := ""
+	if len(ids) > most {
+		more, ids = fmt.Sprintf(" and %d more", len(ids)-most), ids[:most]
+	}
+	return why + "and tasks that it left are being ended first: " + strings.Join(ids, ", ") + more
+}
+
+// takeOver asks and kills until the framework id is free of what another left.
+func (c *Core) takeOver() {
+	t := c.takeover
+	if t == nil {
+		return
+	}
+	if !c.session.open {
+		t.askAt = time.Time{}
+		return
+	}
+	for _, id := range sortedKeys(t.unknown) {
+		c.killUnknownTask(t.unknown[id])
+	}
+	if t.through && len(t.unknown) == 0 {
+		c.takenOver()
+		return
+	}
+	if c.now.Before(t.askAt) {
+		return
+	}
+	t.askAt = c.now.Add(Backoff(c.opt.ReconcileFirst, askMost, t.tries))
+	t.tries++
+	var refs []cluster.TaskRef
+	for _, id := range sortedKeys(t.unknown) {
+		refs = append(refs, cluster.TaskRef{TaskID: id, AgentID: t.unknown[id].agent})
+	}
+	if len(refs) > 0 {
+		c.call(CallReconcile{refs})
+	}
+	if !t.through {
+		t.question = "question-" + c.uuid()
+		c.call(CallReconcile{})
+		c.call(CallReconcile{[]cluster.TaskRef{{TaskID: t.question}}})
+	}
+}
+
+// killUnknownTask sends a kill again, or gives a task up that is unreachable for too long
+// (rules E4, E5).
+func (c *Core) killUnknownTask(f *unknownTask) {
+	if !f.unreachable.IsZero() && c.now.Sub(f.unreachable) >= c.opt.UnreachableLost {
+		delete(c.takeover.unknown, f.id)
+		detail := "a task of another scheduler; its agent does not answer"
+		c.orphanUnknownTask(f)
+		c.note(Note{Kind: NoteOrphan, Task: f.id, Detail: detail, Problem: true})
+		return
+	}
+	if resendDue(c.now, f.killSent, c.opt.ResendFirst, c.opt.ResendMost, f.killTry) {
+		f.killSent = c.now
+		f.killTry++
+		c.call(CallKill{cluster.Kill{TaskID: f.id, AgentID: f.agent, Grace: c.opt.KillGrace}})
+		c.wakeAt(c.now.Add(Backoff(c.opt.ResendFirst, c.opt.ResendMost, f.killTry-1)))
+	}
+}
+
+// takeoverUpdate takes an update of a task that is not ours.
+func (c *Core) takeoverUpdate(u cluster.Update) {
+	t := c.takeover
+	if u.TaskID == t.question {
+		t.question, t.askAt, t.tries = "", time.Time{}, 0
+		t.answers++
+		t.through = t.answers >= roundsToKnow
+		return
+	}
+	if strings.HasPrefix(u.TaskID, "question-") {
+		return
+	}
+	f := t.unknown[u.TaskID]
+	a := c.agents[u.AgentID]
+	switch {
+	case u.State == cluster.Unreachable, u.State == cluster.Unknown && (a == nil || !a.registered):
+		if f == nil && u.State == cluster.Unknown {
+			return // it was reconciled by its id: it has ended, or its agent is gone for good
+		}
+		if f == nil {
+			f = c.addUnknownTask(u)
+		}
+		if f.unreachable.IsZero() {
+			f.unreachable = c.sinceReported(u.UnreachableSince)
+			c.wakeAt(f.unreachable.Add(c.opt.UnreachableLost))
+		}
+	case u.State.Terminal(), u.State == cluster.Unknown:
+		delete(t.unknown, u.TaskID)
+	default:
+		if f == nil {
+			f = c.addUnknownTask(u)
+		}
+		f.unreachable, f.killSent, f.killTry = time.Time{}, time.Time{}, 0
+		if u.AgentID != "" {
+			f.agent = u.AgentID
+		}
+	}
+}
+
+func (c *Core) addUnknownTask(u cluster.Update) *unknownTask {
+	f := &unknownTask{id: u.TaskID, agent: u.AgentID}
+	c.takeover.unknown[u.TaskID] = f
+	c.note(Note{Kind: NoteUnknownTask, Task: u.TaskID, Detail: "another scheduler left it on agent " + u.AgentID + "; launching waits until it has ended", Problem: true})
+	return f
+}
+
+// takenOver makes the framework id ours.
+func (c *Core) takenOver() {
+	c.dirty.imported = append(c.dirty.imported, c.takeover.running...)
+	c.takeover = nil
+	c.ourFrame = c.frameworkID
+	c.dirty.ourFramework = true
+	c.note(Note{Kind: NoteTakeover, Detail: "the framework id " + c.frameworkID + " is taken over: no task of another scheduler is left under it"})
+	c.matchAgain = true
+	c.reviveToProbe() // its executors are shut down now (rule X3)
+}

@@ -1,0 +1,227 @@
+package core
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/jobs"
+)
+
+const foreignFramework = "a47cb9d1-5c3b-4b3c-9a1a-1a0b5e0f1a2b-0000"
+
+func TestT8AForeignFrameworkIsTakenOverBeforeAnythingIsLaunched(t *testing.T) {
+	t.Parallel()
+	const foreign = "old_job@-@0@-@READY@-@S1@-@0f8e1a2b-0000-4000-8000-000000000001"
+	s := newStage(t)
+	s.original(map[string]string{"/ha/framework_id": foreignFramework, "/state/ready/plain_job": "1"})
+	s.restart()
+	if s.core.frameworkID != foreignFramework {
+		t.Fatalf("subscribed as %s", s.core.frameworkID)
+	}
+	all := calls[CallReconcile](s.last)
+	if len(all) < 3 || len(all[len(all)-2].Tasks) != 0 || len(s.questions()) != 1 {
+		t.Fatalf("the question must follow the implicit one: %+v", all)
+	}
+	first := s.questions()[0]
+	s.offer("S1", 8, 8000, "test_app@-@S1")
+	if len(s.accepts) > 0 || len(calls[CallShutdown](s.last)) > 0 {
+		t.Fatal("launched, or shut down an executor with tasks, before the master told what runs")
+	}
+	// The master is silent: the question is repeated, ever more seldom.
+	asked := 0
+	for range 600 {
+		s.after(time.Second)
+		asked += len(s.questions())
+		if q := s.questions(); len(q) > 0 {
+			first = q[0]
+		}
+	}
+	if asked < 10 || asked > 20 {
+		t.Errorf("asked %d times in ten minutes", asked)
+	}
+	if x, err := s.core.Explain("plain_job"); err != nil || len(x.Waiting) != 3 || !strings.Contains(x.Waiting[0].Reason, "has not reported yet") {
+		t.Errorf("explain: %+v, %v", x, err)
+	}
+	running := func(state cluster.State) Event {
+		return s.told(cluster.Update{TaskID: foreign, AgentID: "S1", ExecutorID: "test_app@-@S1", State: state, Source: cluster.FromMaster, Reason: cluster.ReasonReconciliation})
+	}
+	s.step(running(cluster.Running))
+	if kills := calls[CallKill](s.last); len(kills) != 1 || kills[0].Kill.TaskID != foreign {
+		t.Fatalf("kills: %+v", kills)
+	}
+	if x, _ := s.core.Explain("plain_job"); !strings.Contains(x.Waiting[0].Reason, foreign) {
+		t.Errorf("explain names no task: %s", x.Waiting[0].Reason)
+	}
+	s.answer(first)
+	if len(s.questions()) != 1 {
+		t.Fatal("after the first answer all is asked once more: an agent may have come back in between")
+	}
+	s.answer(s.questions()[0])
+	s.offer("S2", 8, 8000)
+	if len(s.accepts) > 0 {
+		t.Fatal("launched while a foreign task runs")
+	}
+	kills := 0
+	for range 60 {
+		s.after(time.Second)
+		kills += len(calls[CallKill](s.last))
+	}
+	if kills < 3 {
+		t.Errorf("the kill was repeated %d times in a minute", kills)
+	}
+	s.step(running(cluster.Killed))
+	if got := string(s.stored[pathOurFramework]); got != foreignFramework {
+		t.Errorf("marked as ours: %q", got)
+	}
+	s.offer("S1", 8, 8000, "test_app@-@S1")
+	if downs := calls[CallShutdown](s.last); len(downs) != 1 || downs[0].ExecutorID != "test_app@-@S1" {
+		t.Errorf("the original's executor is shut down now: %+v", downs)
+	}
+	if len(s.accepts) != 1 {
+		t.Fatal("nothing was launched after the takeover")
+	}
+	s.restart()
+	if len(s.questions()) > 0 {
+		t.Error("the next leader takes it over again")
+	}
+}
+
+func TestT8AForeignTaskThatIsUnreachableIsGivenUp(t *testing.T) {
+	t.Parallel()
+	const foreign = "plain_job@-@1@-@READY@-@S1@-@0f8e1a2b-0000-4000-8000-000000000001"
+	s := newStage(t)
+	s.original(map[string]string{"/ha/framework_id": foreignFramework, "/state/running/plain_job": "", "/state/running/plain_job/plain_job@-@1": foreign, "/state/ready/plain_job": "1"})
+	s.restart()
+	asked := false
+	for _, c := range calls[CallReconcile](s.last) {
+		asked = asked || slices.Contains(c.Tasks, cluster.TaskRef{TaskID: foreign, AgentID: "S1"})
+	}
+	if !asked || s.stored["/state/running/plain_job/plain_job@-@1"] == nil {
+		t.Fatal("a task that the original names is asked about, and remembered until it is over")
+	}
+	s.step(s.told(cluster.Update{TaskID: foreign, AgentID: "S1", State: cluster.Unreachable, Source: cluster.FromMaster, Reason: cluster.ReasonReconciliation, UnreachableSince: s.now.Add(-time.Minute)}))
+	s.answer(s.nextQuestion())
+	s.until(9 * time.Minute)
+	if s.core.takeover != nil {
+		t.Fatal("not taken over after the task was unreachable for ten minutes")
+	}
+	if s.core.orphans[foreign] == nil || s.stored["/state/running/plain_job/plain_job@-@1"] != nil || s.stored["/state/running/plain_job"] != nil {
+		t.Error("no ghost remembers the task, or its entry is still there")
+	}
+	if x, _ := s.core.Explain("plain_job"); !strings.Contains(x.Waiting[0].Reason, "may still run") {
+		t.Errorf("explain: %+v", x.Waiting)
+	}
+}
+
+func TestTheOriginalsQueuesAreTakenOverOnce(t *testing.T) {
+	t.Parallel()
+	nodes := map[string]string{
+		"/state/ready/misfire_job": "3", "/state/ready/plain_job": "2", "/state/ready/disabled_job": "1", "/state/ready/nobody": "1", "/state/ready/a b": "1",
+		"/config/job/a b":                             "jobName: a b\nappName: test_app\n",
+		"/state/failover/misfire_job":                 "",
+		"/state/failover/misfire_job/misfire_job@-@0": "misfire_job@-@0@-@READY@-@S0@-@0f8e1a2b-0000-4000-8000-000000000001",
+		"/state/failover/misfire_job/misfire_job@-@2": "misfire_job@-@2@-@READY@-@S0@-@0f8e1a2b-0000-4000-8000-000000000002",
+		"/state/failover/plain_job/plain_job@-@7":     "plain_job@-@7@-@READY@-@S0@-@0f8e1a2b-0000-4000-8000-000000000003",
+	}
+	check := func(t *testing.T, s *stage) {
+		t.Helper()
+		waiting := map[string]int{}
+		for _, v := range s.core.ReadyJobs() {
+			waiting[v.JobName] = v.Times
+		}
+		if waiting["misfire_job"] != 3 || waiting["plain_job"] != 1 || len(waiting) != 2 {
+			t.Errorf("waiting: %v", waiting)
+		}
+		lost := s.core.FailoverShards()
+		if len(lost) != 2 || lost[0].Item != 0 || lost[1].Item != 2 || lost[0].OriginalTaskID != nodes["/state/failover/misfire_job/misfire_job@-@0"] {
+			t.Errorf("lost: %+v", lost)
+		}
+		for path := range nodes {
+			left := slices.Contains([]string{"/state/ready/nobody", "/state/ready/a b", "/state/failover/plain_job/plain_job@-@7", "/config/job/a b"}, path)
+			if _, there := s.stored[path]; there != left {
+				t.Errorf("%s is there: %v", path, there)
+			}
+		}
+		if f := s.core.FaultyDocuments(); len(f) != 1 || f[0].Path != "/config/job/a b" || !strings.Contains(f[0].Reason, "jobName") {
+			t.Errorf("faulty documents: %+v", f)
+		}
+	}
+	s := newStage(t)
+	s.original(nodes)
+	s.restart()
+	check(t, s)
+	ended := slices.IndexFunc(slices.Collect(s.core.ended.all()), func(e *execution) bool { return e.Job == "disabled_job" && e.state() == Killed })
+	if ended < 0 {
+		t.Error("what waited of a disabled job does not end as killed (rule F6)")
+	}
+	s.restart()
+	check(t, s)
+	// Only the lost shards run.
+	s.offer("S1", 8, 8000)
+	launches := s.accepted()
+	items := map[string][]int{}
+	for _, l := range launches {
+		id, err := jobs.ParseTaskID(l.TaskID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		items[id.Job+" "+id.Type] = append(items[id.Job+" "+id.Type], id.Item)
+	}
+	if got := items["misfire_job FAILOVER"]; !slices.Equal(got, []int{0, 2}) || len(items["misfire_job READY"]) > 0 || len(items["plain_job READY"]) != 3 {
+		t.Fatalf("launched %v", items)
+	}
+	for _, l := range launches {
+		s.update(l, cluster.Finished)
+	}
+	if len(s.core.FailoverShards()) > 0 {
+		t.Error("they are lost still")
+	}
+}
+
+// original stores what an installation of ElasticJob-Cloud 3.0.1 leaves behind.
+func (s *stage) original(nodes map[string]string) {
+	s.t.Helper()
+	s.opt.Documents = YAMLDocuments
+	s.stored = map[string][]byte{}
+	a := app.Default()
+	a.AppName, a.AppURL, a.BootstrapScript, a.CPUCount = "test_app", "http://localhost/app.jar", "bin/start.sh", 0.5
+	s.stored["/config/app/test_app"] = app.EncodeYAML(a)
+	for _, name := range []string{"misfire_job", "plain_job", "disabled_job"} {
+		j := jobs.Default()
+		j.JobName, j.AppName, j.JobExecutionType, j.Cron = name, "test_app", jobs.Transient, "0 0 3 * * ?"
+		j.ShardingTotalCount, j.CPUCount, j.MemoryMB, j.Misfire, j.Failover = 3, 1, 64, name == "misfire_job", true
+		s.stored["/config/job/"+name] = jobs.EncodeYAML(j)
+	}
+	s.stored["/state/disable/job/disabled_job"] = []byte("disabled_job")
+	for path, value := range nodes {
+		s.stored[path] = []byte(value)
+	}
+}
+
+func (s *stage) questions() (ids []string) {
+	for _, c := range calls[CallReconcile](s.last) {
+		for _, t := range c.Tasks {
+			if strings.HasPrefix(t.TaskID, "question-") {
+				ids = append(ids, t.TaskID)
+			}
+		}
+	}
+	return ids
+}
+
+// answer has the master answer the last question, as it does when all agents are back.
+func (s *stage) answer(question string) Decision {
+	s.t.Helper()
+	return s.step(s.told(cluster.Update{TaskID: question, State: cluster.Unknown, Source: cluster.FromMaster, Reason: cluster.ReasonReconciliation}))
+}
+
+// nextQuestion answers the question that is open, and returns the next.
+func (s *stage) nextQuestion() string {
+	s.t.Helper()
+	s.answer(s.core.takeover.question)
+	return s.core.takeover.question
+}

@@ -1,0 +1,53 @@
+package core
+
+import (
+	"container/heap"
+	"time"
+)
+
+// timers is what the core wants to look at again, and when. A look is a
+// function that checks for itself whether there is still something to do, so
+// that nothing needs to be taken out.
+type timers struct{ heap timerHeap }
+
+type timer struct {
+	at   time.Time
+	look func(now time.Time)
+}
+
+func (t *timers) at(when time.Time, look func(now time.Time)) {
+	heap.Push(&t.heap, timer{when, look})
+}
+
+// run takes all looks that are due. A look may set new ones; those due at once
+// wait for the next step.
+func (t *timers) run(now time.Time) {
+	var due []timer
+	for len(t.heap) > 0 && !t.heap[0].at.After(now) {
+		due = append(due, heap.Pop(&t.heap).(timer))
+	}
+	for _, one := range due {
+		one.look(now)
+	}
+}
+
+func (t *timers) next() (time.Time, bool) {
+	if len(t.heap) == 0 {
+		return time.Time{}, false
+	}
+	return t.heap[0].at, true
+}
+
+type timerHeap []timer
+
+func (h timerHeap) Len() int           { return len(h) }
+func (h timerHeap) Less(i, j int) bool { return h[i].at.Before(h[j].at) }
+func (h timerHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *timerHeap) Push(x any)        { *h = append(*h, x.(timer)) }
+func (h *timerHeap) Pop() any {
+	old := *h
+	last := old[len(old)-1]
+	old[len(old)-1] = timer{}
+	*h = old[:len(old)-1]
+	return last
+}

@@ -1,0 +1,403 @@
+package core
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/wire"
+)
+
+// update applies one status update (rules S1-S5 and the table of answers).
+// Every update with a uuid is acknowledged, after the commit that holds its
+// consequence (S3).
+func (c *Core) update(u cluster.Update) {
+	if u.State == cluster.Unknown && u.Source == cluster.FromMaster && strings.Contains(u.Message, unknownToAgent) {
+		u.State = cluster.Gone
+	}
+	if len(u.UUID) > 0 {
+		c.call(CallAcknowledge{cluster.Ack{TaskID: u.TaskID, AgentID: u.AgentID, UUID: u.UUID}})
+	}
+	if u.AgentID != "" && (u.Source != cluster.FromMaster || u.State == cluster.Gone || u.Reason == cluster.ReasonAgentReregistered) {
+		// The master passes on what an agent says, and says GONE of a task
+		// that a registered agent does not have.
+		c.agentRegistered(c.agent(u.AgentID))
+	}
+	if x := c.executors[u.ExecutorID]; x != nil && len(u.UUID) > 0 {
+		x.lastUpdate, x.ran, x.unanswered = c.now, true, 0
+		if u.Source == cluster.FromExecutor && !x.Heard {
+			x.Heard = true
+			c.dirty.executor(x.Info.ID)
+		}
+	}
+	if x := c.executors[u.ExecutorID]; x != nil && u.Source != cluster.FromMaster && x.pending == 0 {
+		// Only a task of its last ACCEPT: what is reported of older ones, and the offers
+		// after that, may have been on their way since before that ACCEPT (rule X3).
+		if ref, ok := c.tasks[u.TaskID]; ok && ref.shard().sentWith == x.sentWith {
+			x.confirmed = true
+		}
+	}
+	if agent, ok := c.questions[u.TaskID]; ok {
+		c.agentAnswered(agent, u)
+		return
+	}
+	if g := c.orphans[u.TaskID]; g != nil {
+		if !c.ofFormerFramework(g) { // what is said of it under this id says nothing
+			c.updateOrphan(g, u)
+		}
+		return
+	}
+	ref, ok := c.tasks[u.TaskID]
+	if !ok {
+		if c.takeover != nil {
+			c.takeoverUpdate(u)
+			return
+		}
+		c.unknownTask(u)
+		return
+	}
+	s := ref.shard()
+	if s.State.terminal() {
+		c.afterTheEnd(ref, u)
+		return
+	}
+	if len(u.UUID) > 0 && bytes.Equal(u.UUID, s.UUID) {
+		s.known = true
+		return // S1
+	}
+	s.known = true
+	switch u.State {
+	case cluster.Staging, cluster.Starting, cluster.Running, cluster.Killing:
+		c.alive(ref, u)
+	case cluster.Unreachable:
+		since := u.UnreachableSince
+		if since.IsZero() {
+			since = u.Timestamp
+		}
+		if !s.Away {
+			s.Away = true
+			c.dirty.shard(ref.exec, ref.index)
+		}
+		c.unreachable(ref, c.sinceReported(since))
+	case cluster.Unknown:
+		c.unknown(ref, u)
+	default:
+		if u.State.Terminal() {
+			c.terminal(ref, u)
+		}
+		// Any other state is from a Mesos newer than these rules: it says
+		// that the task is known, and nothing else [D67].
+	}
+}
+
+// unknownToAgent is what the master says of a task that a registered agent does not have:
+// with the state GONE, and up to Mesos 1.4 with UNKNOWN.
+const unknownToAgent = "Task is unknown to the agent"
+
+// alive: the task is on its agent. The order of states never goes back (S2).
+func (c *Core) alive(ref taskRef, u cluster.Update) {
+	s := ref.shard()
+	seen := map[cluster.State]int{cluster.Staging: seenStaging, cluster.Starting: seenStarting, cluster.Running: seenRunning, cluster.Killing: seenRunning}[u.State]
+	if s.stuckStaging && seen == seenStaging {
+		return // it counts as unreachable until it gets on
+	}
+	changed := false
+	if !s.Unreachable.IsZero() || !s.EndUnclear.IsZero() {
+		s.Unreachable, s.Away, s.EndUnclear, s.EndState = time.Time{}, false, time.Time{}, ""
+		changed = true
+	}
+	st, ok := wire.DecodeStatus(u.Data)
+	switch fetching := ok && st.Phase == wire.PhaseFetch && u.State == cluster.Starting; {
+	case fetching && s.Seen < seenStarting:
+		s.Fetching = true // a repeated or late one changes nothing: the executor may have gone on since
+	case !fetching && seen >= seenStarting && s.Fetching:
+		s.Fetching, changed = false, true
+	}
+	if seen > s.Seen {
+		s.Seen, changed = seen, true
+	}
+	if ok {
+		changed = c.learnSandbox(s, st) || changed
+		changed = c.learnPackage(ref, st) || changed
+		if !st.StartTime.IsZero() && !s.Start.Equal(st.StartTime) {
+			s.Start, changed = st.StartTime, true
+		}
+	}
+	if s.Seen >= seenRunning && s.State == Launching {
+		s.State, changed = Running, true
+		if s.Start.IsZero() {
+			s.Start = c.timeOf(u)
+		}
+	}
+	if s.Seen >= seenStarting {
+		c.clearStartFailure(ref)
+	}
+	if s.Seen >= seenRunning {
+		c.packageFetched(ref)
+	}
+	if changed {
+		s.UUID = u.UUID
+		c.dirty.shard(ref.exec, ref.index)
+	}
+	if !s.KillSince.IsZero() {
+		c.sendKill(s) // K1: at every sign of the task
+	}
+}
+
+func (c *Core) timeOf(u cluster.Update) time.Time {
+	// JSON holds no other year.
+	if u.Timestamp.IsZero() || u.Timestamp.Year() < 1 || u.Timestamp.Year() > 9998 {
+		return c.wall
+	}
+	return u.Timestamp.UTC()
+}
+
+// unreachable: the task's agent does not answer the master (rule E4); the
+// clock of the rule counts from since.
+func (c *Core) unreachable(ref taskRef, since time.Time) {
+	s := ref.shard()
+	if !s.Unreachable.IsZero() {
+		return
+	}
+	s.Unreachable = since
+	c.dirty.shard(ref.exec, ref.index)
+	c.note(Note{Kind: NoteTaskUnreachable, Job: ref.exec.Job, Execution: ref.exec.ID, Task: s.TaskID, Detail: "agent " + s.Agent + " does not answer", Problem: true})
+}
+
+// unknown: the master does not know the task. It has ended only if this very
+// master has had the agent registered in this subscription.
+func (c *Core) unknown(ref taskRef, u cluster.Update) {
+	s := ref.shard()
+	if a := c.agents[s.Agent]; a != nil && a.registered {
+		c.terminal(ref, u)
+		return
+	}
+	c.unreachable(ref, c.now)
+}
+
+// terminal applies an end, unless it is one without a cause (S5).
+func (c *Core) terminal(ref taskRef, u cluster.Update) {
+	s := ref.shard()
+	if len(u.UUID) == 0 && (u.Reason == cluster.ReasonReconciliation || u.Reason == cluster.ReasonAgentReregistered) {
+		switch u.State {
+		case cluster.Gone, cluster.GoneByOperator, cluster.Unknown, cluster.Dropped:
+		default:
+			if s.EndUnclear.IsZero() {
+				s.EndUnclear, s.EndState = c.now, string(u.State)
+				c.dirty.shard(ref.exec, ref.index)
+			}
+			return
+		}
+	}
+	if x := c.executors[s.Executor]; x != nil && u.Source == cluster.FromAgent && u.Reason == cluster.ReasonExecutorTerminated {
+		c.closeExecutor(x) // FAILURE may get lost (rules X1, X3)
+		if u.State != cluster.Dropped && len(u.UUID) > 0 && x.pending == 0 && s.sentWith != 0 && s.sentWith == x.sentWith {
+			x.ended = true
+		}
+	}
+	if u.Source == cluster.FromExecutor {
+		c.clearStartFailure(ref) // a short task is reported by its end alone
+	}
+	c.readEnd(s, u)
+	if st, ok := wire.DecodeStatus(u.Data); ok && u.Source == cluster.FromExecutor {
+		if x := c.executors[s.Executor]; x != nil && st.SupervisorLost {
+			c.closeExecutor(x) // it ends, and would take with it what is launched on it now
+		}
+		c.learnPackage(ref, st)
+		switch {
+		case st.Unreachable != "":
+			c.packageUnreachable(ref, st.Unreachable)
+		case !st.StartTime.IsZero():
+			c.packageFetched(ref)
+		}
+	}
+	if u.State == cluster.Unreachable || u.State == cluster.Unknown {
+		s.Complete = c.wall
+	}
+	c.endAttempt(ref, classify(&s.attempt, u, c.heard(s)))
+	if u.Reason == cluster.ReasonAgentRemoved && s.State == Waiting {
+		// A new agent has registered at the address of the task's. Its executors may live, but they are refused when they ask
+		// the new one to let them in, and end their tasks (rule X6): until then the next attempt waits (promise 2).
+		s.NotBefore = c.now.Add(c.opt.KillGrace + refusedWithin)
+		c.wakeMatch(s.NotBefore)
+	}
+}
+
+// refusedWithin is more than an executor takes to ask an agent that has just registered (rule X5).
+const refusedWithin = 5 * time.Second
+
+// readEnd takes from a terminal update what people want to know.
+func (c *Core) readEnd(s *shard, u cluster.Update) {
+	s.UUID = u.UUID
+	s.Complete = c.timeOf(u)
+	s.Exit, s.Cause = nil, ""
+	if u.ExecutorID == "" {
+		u.ExecutorID = s.Executor
+	}
+	if st, ok := wire.DecodeStatus(u.Data); ok {
+		c.learnSandbox(s, st)
+		if !st.StartTime.IsZero() {
+			s.Start = st.StartTime
+		}
+		if !st.CompleteTime.IsZero() {
+			s.Complete = st.CompleteTime
+		}
+		s.Exit, s.Cause = st.ExitStatus, st.Cause
+	}
+	if u.State == cluster.Killed && s.KillSince.IsZero() && u.Reason != "" {
+		s.Cause = describeEnd(u) // its executor only knows that somebody asked for it
+	}
+	if s.Cause == "" && u.State != cluster.Finished {
+		s.Cause = describeEnd(u)
+	}
+	s.Cause = shorten(s.Cause)
+}
+
+// shorten keeps of a long cause its beginning, which says what happened, and its end,
+// which is the end of a task's output.
+func shorten(cause string) string {
+	if over := len(cause) - causeBytes; over > 0 {
+		head := causeBytes / 4
+		cause = strings.ToValidUTF8(cause[:head], "") + "…" + strings.ToValidUTF8(cause[head+over:], "")
+	}
+	// What JSON writes as six letters would make records too large for a commit.
+	return strings.Map(func(r rune) rune {
+		if r == utf8.RuneError || r < ' ' && r != '\n' && r != '\t' {
+			return '?'
+		}
+		return r
+	}, cause)
+}
+
+// describeEnd says what the cluster reported of an end.
+func describeEnd(u cluster.Update) string {
+	text := u.Message
+	if text == "" {
+		text = "the cluster gave no message"
+	}
+	switch u.Reason {
+	case cluster.ReasonContainerMemory:
+		return "over the memory limit of its container, which executor and tasks share: " + text
+	case cluster.ReasonContainerDisk:
+		return "over the disk limit of its container, which executor and tasks share: " + text
+	case cluster.ReasonExecutorTerminated:
+		return executorDied(u, text)
+	case cluster.ReasonAgentDraining:
+		return fmt.Sprintf("killed because an operator drains its agent (%s): %s", u.Reason, text)
+	case "":
+		return fmt.Sprintf("%s: %s", u.State, text)
+	}
+	return fmt.Sprintf("%s (%s): %s", u.State, u.Reason, text)
+}
+
+// executorDied says what ended a task whose executor ended: what, where, and where to look.
+func executorDied(u cluster.Update, text string) string {
+	which, where := "its executor", "its sandbox"
+	if id, err := jobs.ParseExecutorID(u.ExecutorID); err == nil {
+		which, where = which+" "+u.ExecutorID, "GET /api/operate/sandbox?appName="+id.App
+	}
+	return fmt.Sprintf("%s on agent %s ended before the task did (%s, %s: %s): it was killed, was over a limit, or had a fault; its stderr (%s) and that agent's log tell more",
+		which, u.AgentID, u.State, u.Reason, text, where)
+}
+
+// afterTheEnd: the first end is final; a later one may fill in its cause, and
+// a live state is answered with KILL (S2, S4).
+func (c *Core) afterTheEnd(ref taskRef, u cluster.Update) {
+	s := ref.shard()
+	switch {
+	case u.State == cluster.Staging, u.State == cluster.Starting, u.State == cluster.Running, u.State == cluster.Killing:
+		c.call(CallKill{cluster.Kill{TaskID: u.TaskID, AgentID: u.AgentID, Grace: c.opt.KillGrace}})
+	case len(u.UUID) > 0 && s.Cause == "" && s.State != Finished:
+		if st, ok := wire.DecodeStatus(u.Data); ok && st.Cause != "" {
+			s.Cause = shorten(st.Cause)
+			c.dirty.shard(ref.exec, ref.index)
+		}
+	}
+}
+
+// unknownTask: a task that is not, or no longer, ours to know (S4).
+func (c *Core) unknownTask(u cluster.Update) {
+	switch u.State {
+	case cluster.Staging, cluster.Starting, cluster.Running, cluster.Killing:
+		kind := NoteUnknownTask
+		if id, err := jobs.ParseTaskID(u.TaskID); c.ended.tasks[u.TaskID].exec != nil || err == nil && c.jobs[id.Job] != nil {
+			kind = NoteFormerTask
+		}
+		c.note(Note{Kind: kind, Task: u.TaskID, Detail: "on agent " + u.AgentID, Problem: true})
+		c.call(CallKill{cluster.Kill{TaskID: u.TaskID, AgentID: u.AgentID, Grace: c.opt.KillGrace}})
+	}
+}
+
+// updateOrphan: an orphan is seen alive, or has ended (rule E5). One seen
+// alive blocks even with failover until it has ended or its agent is away again for as
+// long as E4 asks: till then no agent counts as unreachable, and promise 2 has no exception.
+func (c *Core) updateOrphan(g *orphan, u cluster.Update) {
+	g.known = true
+	switch u.State {
+	case cluster.Unreachable:
+		c.orphanAway(g)
+	case cluster.Unknown:
+		if a := c.agents[g.Agent]; a != nil && a.registered {
+			c.removeOrphan(g)
+			return
+		}
+		c.orphanAway(g)
+	case cluster.Staging, cluster.Starting, cluster.Running, cluster.Killing:
+		c.orphanAlive(g)
+		c.call(CallKill{cluster.Kill{TaskID: g.TaskID, AgentID: g.Agent, Grace: c.opt.KillGrace}})
+	default:
+		if u.State.Terminal() {
+			c.removeOrphan(g)
+		}
+	}
+}
+
+// orphanAlive notes that an orphan of a job with failover is known to be alive.
+func (c *Core) orphanAlive(g *orphan) {
+	if !g.Away.IsZero() {
+		g.Away = time.Time{}
+		c.dirty.orphan(g.TaskID)
+	}
+	if g.Blocks {
+		return
+	}
+	g.Alive, g.Blocks = true, true
+	c.dirty.orphan(g.TaskID)
+	c.block(g)
+}
+
+// orphanAway notes that the agent of an orphan that was alive is away again.
+func (c *Core) orphanAway(g *orphan) {
+	if g.Alive && g.Away.IsZero() {
+		g.Away = c.now
+		c.dirty.orphan(g.TaskID)
+	}
+}
+
+// sweepOrphan lets one go that is too old, and the shard of one whose agent is away for long (rules E4, E5).
+func (c *Core) sweepOrphan(g *orphan) {
+	if c.now.Sub(g.Since) > c.opt.OrphanKept {
+		c.removeOrphan(g)
+		return
+	}
+	if g.Away.IsZero() || !c.session.open || !g.known {
+		return
+	}
+	if c.now.Sub(g.Away) >= c.opt.UnreachableFailover {
+		g.Alive, g.Blocks, g.Away = false, false, time.Time{}
+		c.dirty.orphan(g.TaskID)
+		c.unblock(g)
+	}
+}
+
+func (c *Core) removeOrphan(g *orphan) {
+	delete(c.orphans, g.TaskID)
+	c.dirty.orphan(g.TaskID)
+	if g.Blocks {
+		c.unblock(g)
+	}
+}

@@ -1,0 +1,381 @@
+package core
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/jobs"
+)
+
+// App returns an app, or an *Error.
+func (c *Core) App(name string) (AppView, error) {
+	a := c.apps[name]
+	if a == nil {
+		return AppView{}, appNotFound(name)
+	}
+	v := AppView{Config: a.cfg, Disabled: a.disabled, Notes: slices.Clone(a.notes)}
+	if f := c.faulty[under(pathApps, name)]; f.why != "" {
+		v.Notes = append(v.Notes, fmt.Sprintf("what is now at %s in the registry can't be used, the last good document is in force: %s", under(pathApps, name), f.why))
+	}
+	return v, nil
+}
+
+// Apps returns all apps, by name.
+func (c *Core) Apps() []AppView {
+	out := make([]AppView, 0, len(c.apps))
+	for _, name := range sortedKeys(c.apps) {
+		a := c.apps[name]
+		out = append(out, AppView{Config: a.cfg, Disabled: a.disabled})
+	}
+	return out
+}
+
+// Job returns a job with what people should know of it, or an *Error.
+func (c *Core) Job(name string) (JobView, error) {
+	j := c.jobs[name]
+	if j == nil || j.cfg == nil {
+		return JobView{}, jobNotFound(name)
+	}
+	return JobView{Config: *j.cfg, Disabled: j.disabled, Notes: c.notesOf(j)}, nil
+}
+
+// Jobs returns all jobs, by name, without notes.
+func (c *Core) Jobs() []JobView {
+	out := make([]JobView, 0, len(c.jobs))
+	for _, name := range sortedKeys(c.jobs) {
+		if j := c.jobs[name]; j.cfg != nil {
+			out = append(out, JobView{Config: *j.cfg, Disabled: j.disabled})
+		}
+	}
+	return out
+}
+
+// notesOf are hints about a job that is accepted as it is.
+func (c *Core) notesOf(j *jobState) []string {
+	notes := slices.Clone(j.notes)
+	a := c.apps[j.cfg.AppName]
+	if a == nil {
+		notes = append(notes, c.appMissingReason(j.cfg.AppName))
+	}
+	for _, path := range []string{under(pathJobs, j.name), under(pathApps, j.cfg.AppName)} {
+		if f := c.faulty[path]; f.why != "" && (a != nil || path == under(pathJobs, j.name)) {
+			notes = append(notes, fmt.Sprintf("what is now at %s in the registry can't be used, the last good document is in force: %s", path, f.why))
+		}
+	}
+	notes = append(notes, c.unreadableMarks(j)...)
+	if j.schedule != nil && j.schedule.Next(c.wall).IsZero() {
+		notes = append(notes, fmt.Sprintf("cron %q never fires (again): the job runs on trigger only", j.cfg.Cron))
+	}
+	if a != nil {
+		if text := c.neverFitsNote(*j.cfg, a.cfg); text != "" {
+			notes = append(notes, text)
+		}
+	}
+	return notes
+}
+
+// neverFitsNote says that no agent seen so far can hold one shard, or that all of them together can't hold all its
+// shards, which start together (rule L1); or "".
+func (c *Core) neverFitsNote(job jobs.Config, a app.Config) string {
+	need := job.Resources().Plus(a.Resources())
+	var most app.Resources
+	seen, room := false, 0
+	for _, ag := range c.agents {
+		if ag.capacity.IsZero() {
+			continue
+		}
+		seen = true
+		most = most.Max(ag.capacity)
+		if need.Fits(ag.capacity) {
+			room += ag.capacity.Minus(a.Resources()).Holds(job.Resources(), job.ShardingTotalCount)
+		}
+		if room >= job.ShardingTotalCount {
+			return ""
+		}
+	}
+	switch {
+	case !seen:
+		return ""
+	case room > 0:
+		return fmt.Sprintf("all agents seen so far have room for %d of its %d shards at once if nothing else runs; its shards start together, so that it waits until there are more agents, or it has fewer shards or smaller ones",
+			room, job.ShardingTotalCount)
+	}
+	return fmt.Sprintf("no agent seen so far can hold one shard: it needs %s with its executor, the largest amounts seen are %s", need, most)
+}
+
+// Explain says of a job what it is doing and why.
+func (c *Core) Explain(name string) (Explanation, error) {
+	j := c.jobs[name]
+	if j != nil && c.isFaulty(j) {
+		x := Explanation{JobName: name, State: "FAULTY", Notes: []string{c.inactiveReason(j)}, NextFires: []time.Time{}, Waiting: []WaitingView{}, Running: []RunningView{}}
+		for _, e := range j.queue {
+			c.explainExecution(&x, j, e)
+		}
+		return x, nil
+	}
+	if j == nil || j.cfg == nil {
+		return Explanation{}, jobNotFound(name)
+	}
+	x := Explanation{JobName: name, Notes: c.notesOf(j), NextFires: []time.Time{}, Waiting: []WaitingView{}, Running: []RunningView{}}
+	if c.behindNoted {
+		x.Notes = append(x.Notes, fmt.Sprintf("the clock is behind the last fires made; none are made until it has passed %s", c.cursor.Time.Format(time.RFC3339)))
+	}
+	if j.schedule != nil && c.inactive(j) == active {
+		at := c.wall
+		if c.cursor.Time.After(at) {
+			at = c.cursor.Time
+		}
+		for range 5 {
+			if at = j.schedule.Next(at); at.IsZero() {
+				break
+			}
+			x.NextFires = append(x.NextFires, at)
+		}
+	}
+	for _, e := range j.queue {
+		c.explainExecution(&x, j, e)
+	}
+	c.explainPast(&x, j)
+	if len(x.Running) > 0 && !c.session.open {
+		note := "running tasks are shown as they were last known: the scheduler has no connection to the cluster"
+		if c.session.reason != "" {
+			note += ": " + c.session.reason
+		}
+		x.Notes = append(x.Notes, note)
+	}
+	x.State = c.jobState(j, &x)
+	return x, nil
+}
+
+func (c *Core) jobState(j *jobState, x *Explanation) string {
+	a := c.apps[j.cfg.AppName]
+	switch {
+	case j.disabled:
+		return "DISABLED"
+	case a == nil || a.disabled:
+		return "APP_DISABLED"
+	case len(x.Running) > 0:
+		return "RUNNING"
+	case len(x.Waiting) > 0:
+		return "WAITING"
+	case j.cfg.Cron == "":
+		return "ON_TRIGGER"
+	case len(x.NextFires) == 0:
+		return "NEVER"
+	}
+	return "READY"
+}
+
+func (c *Core) explainExecution(x *Explanation, j *jobState, e *execution) {
+	if !e.launched() {
+		reason, shards := c.waitReason(j, e), 1
+		if j.cfg != nil { // else nobody knows how many
+			shards = j.cfg.ShardingTotalCount
+		}
+		for item := range min(shards, explainItems) {
+			x.Waiting = append(x.Waiting, WaitingView{ExecutionID: e.ID, Item: item, Since: c.shown(e.Made).Truncate(time.Millisecond), Reason: reason})
+		}
+		return
+	}
+	for i := range e.Shards {
+		s := &e.Shards[i]
+		switch {
+		case s.State == Waiting:
+			x.Waiting = append(x.Waiting, WaitingView{ExecutionID: e.ID, Item: s.Item, Since: c.shown(s.WaitSince).Truncate(time.Millisecond), Reason: c.shardWaitReason(e, s)})
+		case s.live():
+			x.Running = append(x.Running, RunningView{ExecutionID: e.ID, Item: s.Item, TaskID: s.TaskID, State: s.State, Agent: s.Agent, Since: c.shown(s.Launched).Truncate(time.Millisecond)})
+			if why := c.runningNote(s); why != "" {
+				x.Notes = append(x.Notes, fmt.Sprintf("item %d: %s", s.Item, why))
+			}
+		}
+	}
+}
+
+// explainItems bounds how many shards of one waiting execution are listed.
+const explainItems = 1000
+
+func (c *Core) runningNote(s *shard) string {
+	switch {
+	case !s.KillSince.IsZero():
+		return "its kill is requested since " + c.shown(s.KillSince).Format(time.RFC3339)
+	case !s.Unreachable.IsZero():
+		return fmt.Sprintf("agent %s does not answer since %s", s.Agent, c.shown(s.Unreachable).Format(time.RFC3339))
+	case !s.EndUnclear.IsZero():
+		return fmt.Sprintf("the cluster says %s without a cause; its agent has not said why yet", s.EndState)
+	}
+	return ""
+}
+
+// waitReason says what an execution that was not launched yet waits for.
+func (c *Core) waitReason(j *jobState, e *execution) string {
+	if first := j.queue[0]; first != e {
+		if j.cfg != nil && first.launched() && first.Settings.Job.JobName == j.name && first.KillReason != "" {
+			return fmt.Sprintf("execution %s is being ended first (%s)", first.ID, first.KillReason)
+		}
+		return fmt.Sprintf("execution %s of the job is %s; a job runs one at a time", first.ID, strings.ToLower(string(first.state())))
+	}
+	if why := c.inactiveReason(j); why != "" {
+		return why
+	}
+	if g := c.orphanAmong(j.cfg); g != nil {
+		return c.orphanReason(g)
+	}
+	return c.placeReason(e)
+}
+
+func (c *Core) shardWaitReason(e *execution, s *shard) string {
+	if e.KillReason != "" {
+		return e.KillReason
+	}
+	if g := c.orphanOf(e.Job, s.Item); g != nil {
+		why := c.orphanReason(g)
+		if s.Cause != "" {
+			why += "; the last attempt: " + s.Cause
+		}
+		return why
+	}
+	why := c.placeReason(e)
+	if s.NotBefore.After(c.now) {
+		why = "tried again at " + c.shown(s.NotBefore).Format(time.RFC3339)
+	}
+	if s.Cause != "" {
+		why += "; the last attempt: " + s.Cause
+	}
+	return why
+}
+
+// placeReason says why the last match placed nothing.
+func (c *Core) placeReason(e *execution) string {
+	switch {
+	case c.draining:
+		return "the scheduler is stopping"
+	case c.takeover != nil:
+		return c.takeover.reason()
+	case !c.session.open:
+		if c.session.reason == "" {
+			return "the scheduler is connecting to the cluster"
+		}
+		return "the scheduler has no connection to the cluster: " + c.session.reason
+	case e.unplaced.why != "":
+		return e.unplaced.why
+	case c.pool.Len() == 0:
+		return "the cluster has offered nothing yet; offers are asked for"
+	}
+	return "it is about to be placed"
+}
+
+// Execution returns an execution that lives or is among the last ended ones.
+func (c *Core) Execution(id string) (ExecutionView, error) {
+	e := c.executions[id]
+	if e == nil {
+		e = c.ended.byID[id]
+	}
+	if e == nil {
+		return ExecutionView{}, Errorf(NotFound, "execution_not_found", "there is no execution %q; GET /api/executions lists those that are kept: %s", id, c.keptText())
+	}
+	v := ExecutionView{ExecutionID: e.ID, JobName: e.Job, FireTime: e.Fire.UTC(), Source: e.Source, State: e.state(), Shards: []ShardView{}}
+	if v.State.terminal() {
+		v.Reason = e.reason()
+	} else if j := c.jobs[e.Job]; j != nil && !e.launched() {
+		v.Reason = c.waitReason(j, e)
+		if j.cfg != nil {
+			for i := range j.cfg.ShardingTotalCount {
+				v.Shards = append(v.Shards, ShardView{Item: i, State: Waiting})
+			}
+		}
+	}
+	for i := range e.Shards {
+		v.Shards = append(v.Shards, viewShard(&e.Shards[i]))
+	}
+	return v, nil
+}
+
+func viewShard(s *shard) ShardView {
+	v := ShardView{Item: s.Item, State: s.State, Attempt: s.Attempt, Agent: s.Agent, TaskID: s.TaskID, ExitStatus: s.Exit, PackageSHA256: s.Package}
+	if s.State != Finished {
+		v.FailureCause = s.Cause
+	}
+	if !s.Start.IsZero() {
+		t := s.Start.UTC().Truncate(time.Millisecond)
+		v.StartTime = &t
+	}
+	if s.State.terminal() && !s.Complete.IsZero() {
+		t := s.Complete.UTC().Truncate(time.Millisecond)
+		v.CompleteTime = &t
+	}
+	return v
+}
+
+// LogPlace says where a task's output is.
+func (c *Core) LogPlace(taskID string) (LogPlace, error) {
+	ref, live := c.tasks[taskID]
+	if !live {
+		var ok bool
+		if ref, ok = c.ended.tasks[taskID]; !ok {
+			return LogPlace{}, Errorf(NotFound, "task_not_found", "there is no task %q; tasks are kept as long as their executions: %s", taskID, c.keptText())
+		}
+	}
+	s := ref.shard()
+	if s.Dir == "" || s.State.terminal() && s.Start.IsZero() {
+		if s.State.terminal() {
+			return LogPlace{}, Errorf(LogGone, "no_output", "task %q ended before it had output: %s", taskID, s.Cause)
+		}
+		return LogPlace{}, Errorf(Unavailable, "no_output_yet", "task %q has no output yet: its process has not started", taskID)
+	}
+	return LogPlace{
+		AgentURL: s.AgentURL,
+		Dir:      c.sandboxOf(s) + "/" + s.Dir,
+		Live:     s.live(),
+	}, nil
+}
+
+// RunningTasks lists the tasks on the cluster, by id.
+func (c *Core) RunningTasks() []TaskView {
+	out := []TaskView{}
+	for _, id := range sortedKeys(c.tasks) {
+		ref := c.tasks[id]
+		s := ref.shard()
+		if !s.live() {
+			continue
+		}
+		kind := jobs.TaskReady
+		if s.Type == FailoverSource {
+			kind = jobs.TaskFailover
+		}
+		out = append(out, TaskView{TaskID: id, JobName: ref.exec.Job, Item: s.Item, Type: string(kind), Agent: s.Agent, ExecutionID: ref.exec.ID, State: s.State})
+	}
+	return out
+}
+
+// ReadyJobs lists the jobs with executions that wait, and how many.
+func (c *Core) ReadyJobs() []ReadyView {
+	times := map[string]int{}
+	for _, e := range c.executions {
+		if !e.launched() {
+			times[e.Job]++
+		}
+	}
+	out := []ReadyView{}
+	for _, name := range sortedKeys(times) {
+		out = append(out, ReadyView{JobName: name, Times: times[name]})
+	}
+	return out
+}
+
+// FailoverShards lists the shards that wait to be run again because their
+// task was lost.
+func (c *Core) FailoverShards() []FailoverView {
+	out := []FailoverView{}
+	for _, e := range c.launchable {
+		for i := range e.Shards {
+			if s := &e.Shards[i]; s.State == Waiting && s.Type == FailoverSource {
+				out = append(out, FailoverView{JobName: e.Job, Item: s.Item, OriginalTaskID: s.TaskID})
+			}
+		}
+	}
+	slices.SortStableFunc(out, func(a, b FailoverView) int { return strings.Compare(a.JobName, b.JobName) })
+	return out
+}

@@ -1,0 +1,180 @@
+package core
+
+import (
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/jobs"
+)
+
+// Source says what asked for an execution, or for a repeated attempt.
+type Source string
+
+// Sources of executions and attempts, with the original's names.
+const (
+	NormalTrigger  Source = "NORMAL_TRIGGER"
+	Triggered      Source = "TRIGGER"
+	Misfired       Source = "MISFIRE"
+	FailoverSource Source = "FAILOVER"
+)
+
+// State of an execution or of a shard.
+type State string
+
+// States. An execution is WAITING, RUNNING, FINISHED, FAILED or KILLED.
+const (
+	Waiting   State = "WAITING"
+	Launching State = "LAUNCHING"
+	Running   State = "RUNNING"
+	Finished  State = "FINISHED"
+	Failed    State = "FAILED"
+	TimedOut  State = "TIMED_OUT"
+	Killed    State = "KILLED"
+	Lost      State = "LOST"
+)
+
+// AppView is an app as people see it.
+type AppView struct {
+	Config   app.Config
+	Disabled bool
+	// Notes are hints for the one who wrote it, e.g. ignored fields.
+	Notes []string
+}
+
+// JobView is a job as people see it.
+type JobView struct {
+	Config   jobs.Config
+	Disabled bool
+	Notes    []string
+}
+
+// ShardView is one shard of an execution.
+type ShardView struct {
+	Item         int        `json:"item"`
+	State        State      `json:"state"`
+	Attempt      int        `json:"attempt"`
+	Agent        string     `json:"agent"`
+	TaskID       string     `json:"taskId"`
+	StartTime    *time.Time `json:"startTime"`
+	CompleteTime *time.Time `json:"completeTime"`
+	ExitStatus   *int       `json:"exitStatus"`
+	FailureCause string     `json:"failureCause"`
+	// PackageSHA256 is the checksum of the package that the attempt ran with, "" as long as that is not known.
+	PackageSHA256 string `json:"packageSHA256"`
+}
+
+// ExecutionView is one run of a job.
+type ExecutionView struct {
+	ExecutionID string      `json:"executionId"`
+	JobName     string      `json:"jobName"`
+	FireTime    time.Time   `json:"fireTime"`
+	Source      Source      `json:"source"`
+	State       State       `json:"state"`
+	Reason      string      `json:"reason"`
+	Shards      []ShardView `json:"shards"`
+}
+
+// WaitingView is a shard that waits, and for what.
+type WaitingView struct {
+	ExecutionID string    `json:"executionId"`
+	Item        int       `json:"item"`
+	Since       time.Time `json:"since"`
+	Reason      string    `json:"reason"`
+}
+
+// RunningView is a task on the cluster.
+type RunningView struct {
+	ExecutionID string    `json:"executionId"`
+	Item        int       `json:"item"`
+	TaskID      string    `json:"taskId"`
+	State       State     `json:"state"`
+	Agent       string    `json:"agent"`
+	Since       time.Time `json:"since"`
+}
+
+// Explanation is a job's state with all reasons.
+type Explanation struct {
+	JobName string `json:"jobName"`
+	// State is one of DISABLED, APP_DISABLED, RUNNING, WAITING, READY (fires on its cron),
+	// ON_TRIGGER (no cron), NEVER (its cron never fires again) or FAULTY (its document can't be used).
+	State     string        `json:"state"`
+	Notes     []string      `json:"notes,omitempty"`
+	NextFires []time.Time   `json:"nextFires"`
+	Waiting   []WaitingView `json:"waiting"`
+	Running   []RunningView `json:"running"`
+	// LastRun is the last that ended, LastSuccess the last that finished; nil when none is kept.
+	LastRun     *ExecutionSummary `json:"lastRun,omitempty"`
+	LastSuccess *ExecutionSummary `json:"lastSuccess,omitempty"`
+	// DroppedFires found the job busy (rule F5), MissedFires are stretches of time whose fires nobody made (rule F3);
+	// nil when there were none.
+	DroppedFires *FiresView `json:"droppedFires,omitempty"`
+	MissedFires  *FiresView `json:"missedFires,omitempty"`
+}
+
+// TaskView is one task for lists: what the original calls a TaskContext.
+type TaskView struct {
+	TaskID      string
+	JobName     string
+	Item        int
+	Type        string // READY or FAILOVER
+	Agent       string
+	ExecutionID string
+	State       State
+}
+
+// ReadyView is a job that waits for resources and how many runs wait.
+type ReadyView struct {
+	JobName string
+	Times   int
+}
+
+// FailoverView is a shard that waits to be run again after its task was lost.
+type FailoverView struct {
+	JobName        string
+	Item           int
+	OriginalTaskID string
+}
+
+// LogPlace is where a task's output is: a folder behind an agent's file API.
+type LogPlace struct {
+	// AgentURL is "http://host:port".
+	AgentURL string
+	// Dir is the path of the task's folder for the agent's /files API.
+	Dir string
+	// Live is set while the task may still write.
+	Live bool
+}
+
+// SandboxView is where an executor keeps its files: the host name of its agent, and the path of the folder, which the
+// agent's files API takes. It is the absolute one on that host as soon as a task of the executor was reported.
+type SandboxView struct {
+	Hostname string `json:"hostname"`
+	Path     string `json:"path"`
+}
+
+// Stats are counters since the process started and gauges of now, for metrics.
+type Stats struct {
+	Leading, Subscribed                                            bool
+	Term                                                           int64
+	Apps, Jobs, ExecutionsWaiting, ExecutionsRunning, TasksRunning int
+	ExecutorsRunning, OffersHeld                                   int
+	Fires, FiresDropped, FiresMissed, Triggers                     int64
+	ExecutionsFinished, ExecutionsFailed, ExecutionsKilled         int64
+	TasksLaunched, TasksFinished, TasksFailed, TasksKilled         int64
+	TasksLost, OffersReceived, OffersDeclined, StatusUpdates       int64
+	Commits, CommitsFailed, Subscriptions                          int64
+	// FireDelay is the time from a fire to its launch's commit: how many, and
+	// the sum of seconds, and counts at or below FireDelayBounds.
+	FireDelayCount   int64
+	FireDelaySum     float64
+	FireDelayBuckets []int64
+	// OfJobs are the numbers of the first Options.JobMetrics jobs that ended a run, in no order; JobsWithoutMetrics
+	// is how many more have ended one.
+	OfJobs             []JobStats
+	JobsWithoutMetrics int
+}
+
+// FireDelayBounds are the upper bounds, in seconds, of Stats.FireDelayBuckets.
+func FireDelayBounds() []float64 {
+	return []float64{0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30, 120}
+}
