@@ -17,7 +17,7 @@ import (
 // Registry is where terms come from.
 type Registry interface {
 	// Campaign waits until this process leads, begins a term with a fenced
-	// write (rule T1) and returns it. who is told to others as the leader's address.
+	// write (rule T1) and returns it. who is shown to others as the leader's address.
 	// An error that is ErrUnusable will not heal with time; any other may be tried again. A registry that
 	// could be used once may come back, and so is waited for.
 	Campaign(ctx context.Context, who string) (Term, error)
@@ -40,12 +40,12 @@ type Leader struct {
 // together, with PerWrite added for each write.
 type Limits struct{ Value, Commit, PerWrite int }
 
-// Term is one leader's reign. Commit must not be called concurrently; the
+// Term is one leader's time, from its election to its end. Commit must not be called concurrently; the
 // other methods may.
 type Term interface {
 	// Number is unique and grows from term to term.
 	Number() int64
-	// Done closes when the term is known to be over; Err then says why.
+	// Done closes when the term is known to have ended; Err then says why.
 	Done() <-chan struct{}
 	Err() error
 	// List returns all entries strictly below the path, sorted by path, with values.
@@ -56,17 +56,17 @@ type Term interface {
 	// Commit makes all writes or none. When the outcome of a try is unknown it
 	// finds out before it returns (rule T3). Errors: *Conflict when a condition
 	// does not hold (the term goes on); ErrTooLarge, before anything is
-	// written; ErrTermOver, when the fence refused or the session is gone; an error that is
+	// written; ErrTermEnded, when the fence refused or the session is gone; an error that is
 	// also ErrOutcomeUnknown when the term ended without an answer. After any other
 	// error, such as a missing permission, nothing was written and the term goes on.
 	// An empty commit is a fenced write too. Writes happen in their order, so a
 	// later one sees the earlier ones of the same path. What is below an entry is
 	// deleted before the entry, at the latest in the same commit.
 	Commit(ctx context.Context, writes []Write) error
-	// Changed tells the paths of entries that somebody else may have made,
+	// Changed reports the paths of entries that somebody else may have made,
 	// changed or deleted since the term began: people may edit what is under /config
-	// and /state/disable. Whether entries there can be read may take longer to be
-	// told. Commits of the term itself may be told too. A registry that nobody
+	// and /state/disable. A change of who may read an entry there may be reported
+	// later. Commits of the term itself may be reported too. A registry that nobody
 	// else can write to returns nil.
 	Changed() <-chan string
 	// Resign ends the term so that the next leader can begin at once.
@@ -141,7 +141,7 @@ func (c Condition) Version() (int64, bool) { return c.version, c.kind == atVersi
 var (
 	ErrNotFound       = errors.New("not in the registry")
 	ErrTooLarge       = errors.New("too large for one commit")
-	ErrTermOver       = errors.New("the term is over")
+	ErrTermEnded       = errors.New("the term has ended")
 	ErrOutcomeUnknown = errors.New("may have been done")
 	// ErrUnusable says that no try will help: a wrong address, no permission, a damaged store.
 	ErrUnusable = errors.New("the registry can't be used")

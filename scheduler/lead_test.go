@@ -260,7 +260,7 @@ func TestT2ADeposedLeaderSendsNothing(t *testing.T) {
 	if _, err := l.reg.Campaign(t.Context(), "the next one"); err != nil {
 		t.Fatal(err)
 	}
-	if err := <-l.ended; !errors.Is(err, registry.ErrTermOver) {
+	if err := <-l.ended; !errors.Is(err, registry.ErrTermEnded) {
 		t.Errorf("ended with %v", err)
 	}
 	l.ended <- nil

@@ -261,7 +261,7 @@ func (r *reign) apply(ctx context.Context, ch *change) (time.Time, error) {
 	case isLost(err) && !errors.Is(err, registry.ErrOutcomeUnknown):
 		ch.done <- notStored(err)
 		return time.Time{}, err
-	case err != nil && !errors.Is(err, registry.ErrTermOver) && !errors.Is(err, registry.ErrOutcomeUnknown):
+	case err != nil && !errors.Is(err, registry.ErrTermEnded) && !errors.Is(err, registry.ErrOutcomeUnknown):
 		ch.done <- errorf(Unavailable, "not_stored", "the change was not made: %v", err)
 		return r.step(ctx, nil)
 	case err != nil:
@@ -302,7 +302,7 @@ func (r *reign) end(handOver bool) {
 	}
 	r.lanes.close()
 	r.s.opt.Point(pointBeforeResign)
-	if err := resign(r.term); err != nil && !errors.Is(err, registry.ErrTermOver) {
+	if err := resign(r.term); err != nil && !errors.Is(err, registry.ErrTermEnded) {
 		r.s.opt.Logger.Warn("the election node may stay until its session ends", "error", err)
 	}
 }

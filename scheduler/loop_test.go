@@ -448,7 +448,7 @@ func TestT2ADeposedLeaderStops(t *testing.T) {
 	}
 	select {
 	case err := <-l.ended:
-		if !errors.Is(err, registry.ErrTermOver) {
+		if !errors.Is(err, registry.ErrTermEnded) {
 			t.Fatalf("ended with %v, want one that says that the term is over", err)
 		}
 		l.ended <- nil

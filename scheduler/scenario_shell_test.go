@@ -291,7 +291,7 @@ type toldTerm struct {
 // over ends the term; the registry's lock is held.
 func (t *toldTerm) over(why string) error {
 	if t.err == nil {
-		t.err = fmt.Errorf("%s: %w", why, registry.ErrTermOver)
+		t.err = fmt.Errorf("%s: %w", why, registry.ErrTermEnded)
 		close(t.done)
 	}
 	return t.err

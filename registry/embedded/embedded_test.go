@@ -277,11 +277,11 @@ func TestOneTermPerRegistry(t *testing.T) {
 	if _, err := r.Campaign(t.Context(), "other"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := old.List(t.Context(), "/"); !errors.Is(err, registry.ErrTermOver) {
-		t.Errorf("list: got %v, want %v", err, registry.ErrTermOver)
+	if _, err := old.List(t.Context(), "/"); !errors.Is(err, registry.ErrTermEnded) {
+		t.Errorf("list: got %v, want %v", err, registry.ErrTermEnded)
 	}
-	if _, err := old.Get(t.Context(), "/a"); !errors.Is(err, registry.ErrTermOver) {
-		t.Errorf("get: got %v, want %v", err, registry.ErrTermOver)
+	if _, err := old.Get(t.Context(), "/a"); !errors.Is(err, registry.ErrTermEnded) {
+		t.Errorf("get: got %v, want %v", err, registry.ErrTermEnded)
 	}
 }
 

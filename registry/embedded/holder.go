@@ -20,7 +20,7 @@ type InUse struct {
 	Path string
 	// PID is the holder's process id, 0 when it can't be found out.
 	PID int
-	// Command is the holder's program, Who the address it told with its last term; empty when unknown.
+	// Command is the holder's program, Who the address it gave with its last term; empty when unknown.
 	Command, Who string
 }
 

@@ -42,8 +42,8 @@ func Run(t *testing.T, newStore func(t *testing.T) Store) {
 		{"an empty commit is a fenced write", emptyCommit},
 		{"T1 term numbers grow", termNumbers},
 		{"T2 a deposed term changes nothing", deposed},
-		{"T2 a deposed term hears of it", deposedHears},
-		{"a resigned term is over", resigned},
+		{"T2 a deposed term learns of it", deposedHears},
+		{"a resigned term has ended", resigned},
 		{"a closed registry ends its term", closed},
 		{"a cancelled context writes nothing", cancelled},
 		{"values survive close and open", durability},
@@ -134,23 +134,23 @@ func conflict(t *testing.T, term registry.Term, path string, writes ...registry.
 	}
 }
 
-// over expects an error that says that the term is over.
-func over(t *testing.T, err error) {
+// wantEnded expects an error that says that the term is wantEnded.
+func wantEnded(t *testing.T, err error) {
 	t.Helper()
-	if !errors.Is(err, registry.ErrTermOver) {
-		t.Fatalf("got %v, want %v", err, registry.ErrTermOver)
+	if !errors.Is(err, registry.ErrTermEnded) {
+		t.Fatalf("got %v, want %v", err, registry.ErrTermEnded)
 	}
 }
 
-// ended waits until the term knows that it is over.
-func ended(t *testing.T, term registry.Term) {
+// awaitEnd waits until the term knows that it has ended.
+func awaitEnd(t *testing.T, term registry.Term) {
 	t.Helper()
 	select {
 	case <-term.Done():
 	case <-time.After(patience):
-		t.Fatal("the term doesn't know that it is over")
+		t.Fatal("the term doesn't know that it has ended")
 	}
-	over(t, term.Err())
+	wantEnded(t, term.Err())
 }
 
 func list(t *testing.T, term registry.Term, path string) []registry.Entry {

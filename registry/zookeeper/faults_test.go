@@ -37,8 +37,8 @@ func testDeposedLeaderWritesNothing(t *testing.T, server *zkserver.Server) {
 			done <- old.Commit(t.Context(), []registry.Write{put("/brain/mark", "deposed"), put("/brain/bad", "deposed")})
 		}()
 		resume()
-		if err := <-done; !errors.Is(err, registry.ErrTermOver) {
-			t.Fatalf("a deposed leader's commit: got %v, want %v", err, registry.ErrTermOver)
+		if err := <-done; !errors.Is(err, registry.ErrTermEnded) {
+			t.Fatalf("a deposed leader's commit: got %v, want %v", err, registry.ErrTermEnded)
 		}
 		<-old.Done()
 		commit(t, term)
@@ -115,8 +115,8 @@ func testSessionThatEndsInACommit(t *testing.T, server *zkserver.Server) {
 		return 0, errCable
 	})
 	err := term.Commit(t.Context(), []registry.Write{put("/a", "x")})
-	if !errors.Is(err, registry.ErrTermOver) || !errors.Is(err, registry.ErrOutcomeUnknown) {
-		t.Errorf("got %v, want %v and %v", err, registry.ErrTermOver, registry.ErrOutcomeUnknown)
+	if !errors.Is(err, registry.ErrTermEnded) || !errors.Is(err, registry.ErrOutcomeUnknown) {
+		t.Errorf("got %v, want %v and %v", err, registry.ErrTermEnded, registry.ErrOutcomeUnknown)
 	}
 }
 

@@ -143,7 +143,7 @@ func testParentsComeAndGoWithEntries(t *testing.T, server *zkserver.Server) {
 	if err := client.Delete("/"+o.Namespace+"/brain/fence", -1); err != nil {
 		t.Fatal(err)
 	}
-	if err := term.Commit(t.Context(), nil); !errors.Is(err, registry.ErrTermOver) {
+	if err := term.Commit(t.Context(), nil); !errors.Is(err, registry.ErrTermEnded) {
 		t.Errorf("a commit without a fence: %v", err)
 	}
 	last := term.Number()
@@ -362,7 +362,7 @@ func testNodesOfOthersEndNoTerm(t *testing.T, server *zkserver.Server) {
 		t.Fatal(err)
 	}
 	err := term.Commit(t.Context(), []registry.Write{put("/config/job/mine", "y"), put("/config/job/guarded", "ours")})
-	if err == nil || errors.Is(err, registry.ErrTermOver) || !strings.Contains(err.Error(), "getAcl "+guarded) {
+	if err == nil || errors.Is(err, registry.ErrTermEnded) || !strings.Contains(err.Error(), "getAcl "+guarded) {
 		t.Errorf("%v", err)
 	}
 	if e, err := term.Get(t.Context(), "/config/job/mine"); err != nil || string(e.Value) != "x" {

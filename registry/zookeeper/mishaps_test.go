@@ -191,7 +191,7 @@ func testQuota(t *testing.T, server *zkserver.Server) {
 	create(t, client, quota+"/zookeeper_stats", "count=20,bytes=200")
 	began := time.Now()
 	err := term.Commit(t.Context(), []registry.Write{put("/config/app/b", "B")})
-	if err == nil || errors.Is(err, registry.ErrTermOver) || errors.Is(err, registry.ErrOutcomeUnknown) {
+	if err == nil || errors.Is(err, registry.ErrTermEnded) || errors.Is(err, registry.ErrOutcomeUnknown) {
 		t.Fatalf("got %v", err)
 	}
 	for _, part := range []string{root + "/config/app/b", "-125", "listquota " + root, "setquota"} {
@@ -419,7 +419,7 @@ func testWritesWithoutAnswerEndTheTerm(t *testing.T, server *zkserver.Server) {
 	}
 	cable.onMulti(swallow)
 	err := term.Commit(t.Context(), []registry.Write{put("/config/job/a", "y")})
-	if !errors.Is(err, registry.ErrTermOver) || !errors.Is(err, registry.ErrOutcomeUnknown) || !strings.Contains(err.Error(), "does a disk of ZooKeeper hang?") {
+	if !errors.Is(err, registry.ErrTermEnded) || !errors.Is(err, registry.ErrOutcomeUnknown) || !strings.Contains(err.Error(), "does a disk of ZooKeeper hang?") {
 		t.Errorf("%v", err)
 	}
 	if n := tries.Load(); n < 2 || n > 6 {

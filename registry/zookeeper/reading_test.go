@@ -20,10 +20,10 @@ func TestReadAfterTheLossIsNotTrusted(t *testing.T) {
 		c.lose(errSilent)
 		return nil
 	})
-	if !errors.Is(err, registry.ErrTermOver) || !errors.Is(err, errSilent) {
+	if !errors.Is(err, registry.ErrTermEnded) || !errors.Is(err, errSilent) {
 		t.Errorf("a read during which the session was lost: %v", err)
 	}
-	if err := term.reading(t.Context(), func(context.Context) error { return nil }); !errors.Is(err, registry.ErrTermOver) {
+	if err := term.reading(t.Context(), func(context.Context) error { return nil }); !errors.Is(err, registry.ErrTermEnded) {
 		t.Errorf("a read after that: %v", err)
 	}
 }

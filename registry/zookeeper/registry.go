@@ -156,7 +156,7 @@ func (r *Registry) Campaign(ctx context.Context, who string) (registry.Term, err
 	current := r.current
 	r.mu.Unlock()
 	if current != nil {
-		current.finish(fmt.Errorf("%w: this process stood for election again", registry.ErrTermOver))
+		current.finish(fmt.Errorf("%w: this process stood for election again", registry.ErrTermEnded))
 	}
 	var said time.Time
 	failures := backoff{first: 5 * pause, most: longestPause}
@@ -268,7 +268,7 @@ func (r *Registry) Close() error {
 	r.mu.Unlock()
 	r.cancel()
 	if current != nil {
-		current.finish(fmt.Errorf("%w: the registry was closed", registry.ErrTermOver))
+		current.finish(fmt.Errorf("%w: the registry was closed", registry.ErrTermEnded))
 	}
 	<-r.campaigning // a campaign that just ends
 	r.campaigning <- struct{}{}

@@ -82,8 +82,8 @@ func (t *term) end(why error) {
 	if t.err != nil {
 		return
 	}
-	if !errors.Is(why, registry.ErrTermOver) {
-		why = fmt.Errorf("%w: %w", registry.ErrTermOver, why)
+	if !errors.Is(why, registry.ErrTermEnded) {
+		why = fmt.Errorf("%w: %w", registry.ErrTermEnded, why)
 	}
 	t.err = why
 	close(t.done)
@@ -188,7 +188,7 @@ func (t *term) finish(why error) {
 // commit under way fails. When no server can be told, which takes up to 3 s to find out, the
 // next leader has to wait until the session expires.
 func (t *term) Resign(context.Context) error {
-	t.finish(fmt.Errorf("%w: term %d resigned", registry.ErrTermOver, t.leader.Term))
+	t.finish(fmt.Errorf("%w: term %d resigned", registry.ErrTermEnded, t.leader.Term))
 	return nil
 }
 

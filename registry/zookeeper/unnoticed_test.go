@@ -36,8 +36,8 @@ func testFenceOfAnotherEndsTheTerm(t *testing.T, server *zkserver.Server) {
 				return 0, errCable
 			})
 			err := term.Commit(t.Context(), []registry.Write{put("/brain/mark", "late")})
-			if !errors.Is(err, registry.ErrTermOver) {
-				t.Errorf("got %v, want %v", err, registry.ErrTermOver)
+			if !errors.Is(err, registry.ErrTermEnded) {
+				t.Errorf("got %v, want %v", err, registry.ErrTermEnded)
 			}
 			eventually(t, "the end of the term", func() bool { return term.Err() != nil })
 			if value, _, err := client.Get("/" + o.Namespace + "/brain/mark"); err != nil || string(value) != "mine" {
@@ -117,7 +117,7 @@ func testLostElectionNodeEndsAnIdleTerm(t *testing.T, server *zkserver.Server) {
 	o := zookeeper.Options{Servers: server.Address(), Namespace: namespace()}
 	r, term := lead(t, o)
 	dropCandidates(t, server.Client(t), o.Namespace)
-	eventually(t, "the end of the term", func() bool { return errors.Is(term.Err(), registry.ErrTermOver) })
+	eventually(t, "the end of the term", func() bool { return errors.Is(term.Err(), registry.ErrTermEnded) })
 	<-term.Done()
 	if l, ok := r.Leader(); ok {
 		t.Errorf("%+v is known to lead", l)
@@ -140,7 +140,7 @@ func testReadsEndWithTheSession(t *testing.T, server *zkserver.Server) {
 		var reads sync.WaitGroup
 		for range 50 {
 			reads.Go(func() {
-				if e, err := term.Get(t.Context(), "/brain/mark"); !errors.Is(err, registry.ErrTermOver) {
+				if e, err := term.Get(t.Context(), "/brain/mark"); !errors.Is(err, registry.ErrTermEnded) {
 					t.Errorf("a read after the loss of the session: %q, %v", e.Value, err)
 				}
 			})

@@ -70,7 +70,7 @@ func (l *leader) write(part []registry.Write) error {
 func (l *leader) tried(err error, rest []registry.Write, done func(error)) {
 	switch {
 	case err != nil:
-		if errors.Is(err, registry.ErrTermOver) {
+		if errors.Is(err, registry.ErrTermEnded) {
 			l.w.count(DeposedLeaderWrote)
 		}
 		done(err)
