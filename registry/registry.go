@@ -141,7 +141,7 @@ func (c Condition) Version() (int64, bool) { return c.version, c.kind == atVersi
 var (
 	ErrNotFound       = errors.New("not in the registry")
 	ErrTooLarge       = errors.New("too large for one commit")
-	ErrTermEnded       = errors.New("the term has ended")
+	ErrTermEnded      = errors.New("the term has ended")
 	ErrOutcomeUnknown = errors.New("may have been done")
 	// ErrUnusable says that no try will help: a wrong address, no permission, a damaged store.
 	ErrUnusable = errors.New("the registry can't be used")

@@ -62,8 +62,8 @@ type Registry struct {
 	files []*os.File // that bbolt has open: the last one is the file
 	log   *slog.Logger
 
-	reserved     int64 // bytes from the file's beginning that have their blocks on the disk
-	unreserved bool // the log has said that no space can be reserved
+	reserved   int64 // bytes from the file's beginning that have their blocks on the disk
+	unreserved bool  // the log has said that no space can be reserved
 
 	mu      sync.Mutex
 	current *term
