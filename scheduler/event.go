@@ -142,9 +142,8 @@ func (Told) coreEvent()           {}
 func (AcceptAnswered) coreEvent() {}
 
 // Decision is what a step decided. Writes come first: all of them, in this
-// order, before anything else leaves (write, then act). Split into several
-// commits where they are too large for one, every prefix of them is safe
-// (rule T5).
+// order, before anything else leaves (write, then act). They are one commit, whatever their number
+// and size: all of them are made or none (rule T5).
 type Decision struct {
 	Writes []registry.Write
 	// Fenced is set when a fenced commit must come before the calls even if there is

@@ -187,28 +187,17 @@ func (r *reign) step(ctx context.Context, events []Event) (time.Time, error) {
 	return d.Wake, nil
 }
 
-// commit writes in one commit, or in as many as the limits need, in order
-// (rule T5).
+// commit makes the step's writes in one commit, whatever their number and size (rule T5).
 func (r *reign) commit(ctx context.Context, writes []registry.Write, fenced bool) error {
-	limits := r.s.opt.Registry.Limits()
-	for len(writes) > 0 || fenced {
-		fenced = false
-		n, size := 0, 0
-		for n < len(writes) {
-			size += writes[n].Size() + limits.PerWrite
-			if n > 0 && size > limits.Commit {
-				break
-			}
-			n++
-		}
-		r.s.opt.Point(pointBeforeCommit)
-		if err := r.write(ctx, writes[:n]); err != nil {
-			r.commitsFailed.Add(1)
-			return fmt.Errorf("commit the scheduler's state: %w", err)
-		}
-		r.s.opt.Point(pointAfterCommit)
-		writes = writes[n:]
+	if len(writes) == 0 && !fenced {
+		return nil
 	}
+	r.s.opt.Point(pointBeforeCommit)
+	if err := r.write(ctx, writes); err != nil {
+		r.commitsFailed.Add(1)
+		return fmt.Errorf("commit the scheduler's state: %w", err)
+	}
+	r.s.opt.Point(pointAfterCommit)
 	return nil
 }
 
@@ -256,7 +245,7 @@ func (r *reign) apply(ctx context.Context, ch *change) (time.Time, error) {
 		ch.done <- errorf(Conflict, "changed_meanwhile", "%s was changed by somebody else meanwhile; read it again and repeat the change", conflict.Path)
 		return wake, err
 	case errors.Is(err, registry.ErrTooLarge):
-		ch.done <- errorf(Invalid, "too_large", "the change is too large for one commit; make it in parts")
+		ch.done <- errorf(Invalid, "too_large", "a document of the change is too large to be stored; make it smaller")
 		return r.step(ctx, nil)
 	case isLost(err) && !errors.Is(err, registry.ErrOutcomeUnknown):
 		ch.done <- notStored(err)

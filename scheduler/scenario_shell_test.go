@@ -276,10 +276,7 @@ func (r *toldRegistry) Campaign(context.Context, string) (registry.Term, error) 
 }
 
 func (r *toldRegistry) Leader() (registry.Leader, bool) { return registry.Leader{}, false }
-func (r *toldRegistry) Limits() registry.Limits {
-	return registry.Limits{Value: 1 << 20, Commit: 1 << 20}
-}
-func (r *toldRegistry) Close() error { return nil }
+func (r *toldRegistry) Close() error                    { return nil }
 
 type toldTerm struct {
 	r      *toldRegistry

@@ -42,10 +42,6 @@ const lockWait = time.Second
 // commits go on beside each other, and the file grow in steps of 16 MiB.
 const mapSize = 1 << 30
 
-// limits are ZooKeeper's 1 MiB per request less what frames it, so
-// that what fits here fits there.
-var limits = registry.Limits{Value: 1_000_000, Commit: 1_000_000}
-
 var (
 	entriesBucket = []byte("entries")
 	leaderBucket  = []byte("leader")
@@ -234,9 +230,6 @@ func syncFolder(folder string) error {
 	}
 	return errors.Join(f.Sync(), f.Close())
 }
-
-// Limits are those of ZooKeeper, a little smaller.
-func (r *Registry) Limits() registry.Limits { return limits }
 
 // Leader is who began the present term, while it lasts.
 func (r *Registry) Leader() (registry.Leader, bool) {

@@ -123,7 +123,7 @@ func (t *term) Commit(ctx context.Context, writes []registry.Write) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("commit (writes: %d): %w", len(writes), err)
 	}
-	if err := registry.CheckWrites(writes, limits); err != nil {
+	if err := registry.CheckWrites(writes); err != nil {
 		return err
 	}
 	r := t.registry

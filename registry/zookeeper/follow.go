@@ -1,6 +1,7 @@
 package zookeeper
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,37 +15,36 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
-// follower knows who leads, from watches on the election and on /brain/term.
-// It has a session of its own for as long as the registry is open.
+// follower knows who leads, from watches on the election and on /registry/term.
+// It has sessions of its own for as long as the registry is open; each ends with its connection.
 type follower struct {
-	mu    sync.Mutex
-	wires *wires
-	saw   func(registry.Leader)
+	saw func(registry.Leader)
+
+	mu     sync.Mutex
+	client *client
+	heard  time.Time // when the latest request left that was answered
 
 	known     registry.Leader
 	candidate string // the election node that it stands on
-	some      bool
-	refusal   error // why the last look was refused
+	refusal   error  // why the last look was refused
+	silence   error  // why the last session was lost, until another is of use
 }
 
 // leader is the latest that was seen, unless nothing was heard for too long.
-func (f *follower) leader() (l registry.Leader, candidate string, ok bool) {
+func (f *follower) leader(lasts time.Duration) (l registry.Leader, candidate string, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.known, f.candidate, f.some && f.wires.left() > 0
+	return f.known, f.candidate, f.candidate != "" && (f.client.left() > 0 || time.Since(f.heard) < lasts)
 }
 
 // trouble is why the last look was refused, and why the last try to reach a server failed, nil while one is reached.
 func (f *follower) trouble() (refusal, silence error) {
 	f.mu.Lock()
-	w, refusal := f.wires, f.refusal
-	f.mu.Unlock()
-	if w == nil {
-		return refusal, nil
+	defer f.mu.Unlock()
+	if f.client != nil {
+		silence = f.client.whyTroubled()
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return refusal, w.trouble
+	return f.refusal, cmp.Or(silence, f.silence)
 }
 
 // refused keeps why a look was, nil when it was not, and reports whether that is news.
@@ -59,32 +59,24 @@ func (f *follower) refused(why error) (news bool) {
 func (f *follower) set(l registry.Leader, candidate string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.known, f.candidate, f.some = l, candidate, candidate != ""
+	f.known, f.candidate = l, candidate
 }
 
 // run follows until ctx ends, with a new client whenever the session is lost.
 func (f *follower) run(ctx context.Context, p *place) {
 	failures := backoff{first: 10 * pause, most: longestPause}
 	for ctx.Err() == nil {
-		c, err := dial(p)
-		if err != nil {
-			return
-		}
-		f.mu.Lock()
-		f.wires = c.wires
-		f.mu.Unlock()
-		stop := context.AfterFunc(ctx, c.abandon)
-		err = f.follow(ctx, c, failures.reset)
+		err := f.session(ctx, p, failures.reset)
 		switch {
 		case ctx.Err() != nil:
-		case answered(err) && f.refused(err):
-			p.Logger.Warn("ZooKeeper refuses to tell who leads: trying on", "servers", p.servers, "error", err)
+		case answered(err):
+			f.set(registry.Leader{}, "")
+			if f.refused(err) {
+				p.Logger.Warn("ZooKeeper refuses to show who leads: trying on", "servers", p.servers, "error", err)
+			}
 		default:
 			p.Logger.Debug("looking again who leads", "error", err)
 		}
-		stop()
-		c.close()
-		f.set(registry.Leader{}, "")
 		select {
 		case <-ctx.Done():
 		case <-time.After(failures.next(rand.Float64())):
@@ -92,36 +84,47 @@ func (f *follower) run(ctx context.Context, p *place) {
 	}
 }
 
-// follow looks at every change, until an error, and tells each look that succeeded.
-func (f *follower) follow(ctx context.Context, c *client, succeeded func()) error {
-	select {
-	case <-c.joined:
-	case <-ctx.Done():
-		return ctx.Err()
+// session follows on a session of its own until that fails or ctx ends, and reports each look that succeeded.
+func (f *follower) session(ctx context.Context, p *place, succeeded func()) error {
+	c, err := dial(p, true, nil)
+	if err != nil {
+		return err
+	}
+	defer c.close()
+	defer context.AfterFunc(ctx, c.abandon)()
+	f.mu.Lock()
+	f.client = c
+	f.mu.Unlock()
+	defer func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if why := c.whyTroubled(); why != nil {
+			f.silence = why
+		}
+		if heard := time.Now().Add(c.left() - p.SessionTimeout); heard.After(f.heard) {
+			f.heard = heard
+		}
+	}()
+	if err := c.join(ctx); err != nil {
+		return err
 	}
 	v := view{follower: f, client: c}
-	failures := backoff{first: pause, most: time.Second}
 	for {
-		err := v.look()
-		var again <-chan time.Time
-		switch {
-		case err == nil:
-			succeeded()
-			failures.reset()
-			if f.refused(nil) {
-				c.place.Logger.Info("ZooKeeper tells again who leads")
-			}
-		case answered(err):
+		if err := v.look(); err != nil {
 			return err
-		default: // no connection: a session that lives gets another
-			again = time.After(failures.next(rand.Float64()))
+		}
+		succeeded()
+		f.mu.Lock()
+		f.silence = nil
+		f.mu.Unlock()
+		if f.refused(nil) {
+			p.Logger.Info("ZooKeeper shows again who leads")
 		}
 		select {
 		case <-v.election:
 			v.election = nil
 		case <-v.record:
 			v.record = nil
-		case <-again:
 		case <-c.lost:
 			return c.whyLost()
 		case <-ctx.Done():
@@ -151,7 +154,7 @@ func (v *view) look() error {
 		v.candidates, v.election = candidates(children), changed
 	}
 	if v.record == nil {
-		path := c.place.full(termPath)
+		path := c.place.full(recordPath)
 		value, _, changed, err := c.GetW(path)
 		if changed, err = c.orMade(path, changed, err); err != nil {
 			return c.lookRefused(path, err)
@@ -196,7 +199,7 @@ func (f *follower) judge(c *client, all []candidate, now termRecord) error {
 	case isOurs(all[0].guid):
 		f.set(registry.Leader{}, "") // it is about to
 	default:
-		path := c.place.full(join(electionPath, all[0].name))
+		path := c.place.full(electionPath + "/" + all[0].name)
 		address, stat, err := c.Get(path)
 		if errors.Is(err, zk.ErrNoNode) {
 			f.set(registry.Leader{}, "") // the watch tells the next
