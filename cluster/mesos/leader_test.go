@@ -324,9 +324,9 @@ func TestZooKeeperThatIsNone(t *testing.T) {
 	mustFail(t, d, "ZooKeeper at zk://127.0.0.1:1,no-such-host.invalid:2181/mesos does not answer")
 
 	d = driver(t, mesos.Options{Masters: []string{"zk://" + speaker(t, "HTTP/1.1 400 Bad Request\r\n\r\n") + "/mesos"}})
-	mustFail(t, d, "is no ZooKeeper", "HTTP")
+	mustFail(t, d, "is it a ZooKeeper server")
 	d = driver(t, mesos.Options{Masters: []string{"zk://" + speaker(t, "") + "/mesos"}})
-	mustFail(t, d, "closes connections", "without a quorum")
+	mustFail(t, d, "is it a ZooKeeper server, and one of a majority?")
 }
 
 // speaker listens, says the same to each who comes, and hangs up.

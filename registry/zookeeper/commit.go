@@ -142,6 +142,12 @@ func (t *term) keepKnown(p planned, results *done) {
 	}
 }
 
+// awaitCommit waits for the end of a commit under way.
+func (t *term) awaitCommit() {
+	t.writing.RLock()
+	defer t.writing.RUnlock()
+}
+
 // refuse reports a conflict, but only to a leader: one who is not learns that first.
 func (t *term) refuse(path string) error {
 	for {

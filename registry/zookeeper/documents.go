@@ -253,6 +253,7 @@ func (w *watcher) take(ctx context.Context) error {
 	events := w.events
 	w.events = nil
 	w.mu.Unlock()
+	w.term.awaitCommit() // it may be what has changed them, and keeps what it made
 	paths, folders := map[string]bool{}, map[string]bool{}
 	for _, e := range events {
 		path := strings.TrimPrefix(e.Path, w.term.place.root)

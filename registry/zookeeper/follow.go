@@ -75,6 +75,9 @@ func (f *follower) run(ctx context.Context, p *place) {
 				p.Logger.Warn("ZooKeeper refuses to show who leads: trying on", "servers", p.servers, "error", err)
 			}
 		default:
+			f.mu.Lock()
+			f.refusal = nil // nobody has answered: that is another trouble
+			f.mu.Unlock()
 			p.Logger.Debug("looking again who leads", "error", err)
 		}
 		select {

@@ -105,10 +105,10 @@ func (r *Registry) highest() int64 {
 func (r *Registry) Trouble() error {
 	refusal, silence := r.follower.trouble()
 	switch {
-	case silence != nil:
-		return fmt.Errorf("can't reach ZooKeeper at %s: %w", r.place.Servers, silence)
 	case refusal != nil:
 		return fmt.Errorf("can't find out who leads from ZooKeeper at %s: %w", r.place.Servers, refusal)
+	case silence != nil:
+		return fmt.Errorf("can't reach ZooKeeper at %s: %w", r.place.Servers, silence)
 	}
 	return nil
 }
