@@ -151,7 +151,7 @@ func hasOpen(pid int, file fs.FileInfo) bool {
 }
 
 // startOf is the start time of a process in clock ticks since boot, which
-// tells it from a later one with its id; "" when there is none.
+// distinguishes it from a later one with its id; "" when there is none.
 func startOf(pid int) string {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

@@ -25,7 +25,7 @@ func large(round int, version int64) (writes []registry.Write) {
 		del(fmt.Sprintf("/large/round-%d", round-1)), putIf(fmt.Sprintf("/large/round-%d", round), "", registry.Absent()))
 }
 
-// largeRound tells which commit of large the entries are of, and fails when they are of more than one.
+// largeRound says which commit of large the entries are of, and fails when they are of more than one.
 func largeRound(t *testing.T, term registry.Term) (round int) {
 	t.Helper()
 	document, err := term.Get(t.Context(), "/config/job/large")

@@ -22,9 +22,8 @@ type client struct {
 	*zk.Conn
 	place *place
 	hosts *hosts
-	began time.Time
-	// brief: the session counts as lost with its connection. Only such a client sets watches for long: the
-	// library sets watches again on a new connection as of a transaction that it reads without a lock, and might miss a change.
+	// brief: the session counts as lost with its connection. Only such a client sets watches: the
+	// library sets them again on a new connection as of a transaction that it reads without a lock, and might miss a change.
 	brief bool
 	seen  func(zk.Event) // takes events of nodes, must not block
 
@@ -34,15 +33,14 @@ type client struct {
 	join1  sync.Once
 	lost   chan struct{} // closed when the session has ended, or servers may have ended it
 
-	// lastHeard is when the latest request left that was answered, since began. Servers count a session's time
+	mu sync.Mutex
+	// lastHeard is when the latest request left that was answered. Servers count a session's time
 	// from a request's arrival, so not from before, however late the answer comes.
-	lastHeard atomic.Int64
-
-	mu      sync.Mutex
-	cause   error // why lost is closed
-	trouble error // why the last try to reach a server failed; nil while one answers
-	raw     net.Conn
-	address string // of raw
+	lastHeard time.Time
+	cause     error // why lost is closed
+	trouble   error // why the last try to reach a server failed; nil while one answers
+	raw       net.Conn
+	address   string // of raw
 
 	owned   sync.WaitGroup
 	closing sync.Once
@@ -50,7 +48,7 @@ type client struct {
 
 // dial makes a client that connects by itself; it does not wait for it.
 func dial(p *place, brief bool, seen func(zk.Event)) (*client, error) {
-	c := &client{place: p, began: time.Now(), brief: brief, seen: seen, joined: make(chan struct{}), lost: make(chan struct{})}
+	c := &client{place: p, brief: brief, seen: seen, joined: make(chan struct{}), lost: make(chan struct{})}
 	c.ctx, c.stop = context.WithCancel(context.Background())
 	servers := slices.Clone(p.servers)
 	rand.Shuffle(len(servers), func(i, j int) { servers[i], servers[j] = servers[j], servers[i] })
@@ -94,7 +92,7 @@ func (c *client) dial(network, address string, timeout time.Duration) (net.Conn,
 			return nil, errBrief
 		}
 	default:
-		c.heard(time.Since(c.began)) // the session begins later than this
+		c.answeredSince(time.Now()) // the session begins later than this
 	}
 	ctx, cancel := context.WithTimeout(c.ctx, timeout)
 	defer cancel()
@@ -171,24 +169,25 @@ func (c *client) isLost() bool {
 	}
 }
 
-// heard takes word that a server has answered a request that left then, or later.
-func (c *client) heard(left time.Duration) {
-	for {
-		before := c.lastHeard.Load()
-		if int64(left) <= before || c.lastHeard.CompareAndSwap(before, int64(left)) {
-			return
-		}
+// answeredSince keeps that a server has answered a request that left then, or later.
+func (c *client) answeredSince(left time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if left.After(c.lastHeard) {
+		c.lastHeard = left
 	}
 }
 
-// left is how long the session surely lives from now on, if nothing more is heard.
-func (c *client) left() time.Duration {
+// livesUntil is how long the session surely lives, if no server answers any more; zero before the first session.
+func (c *client) livesUntil() time.Time {
 	select {
 	case <-c.joined:
 	default:
-		return 0
+		return time.Time{}
 	}
-	return time.Duration(c.lastHeard.Load()) + c.place.SessionTimeout - time.Since(c.began)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.lastHeard.Add(c.place.SessionTimeout)
 }
 
 // pingEvery is how often a server is asked for a sign of life.
@@ -196,10 +195,10 @@ const pingEvery = time.Second
 
 // probe asks for a node, for which nobody needs a permission.
 func (c *client) probe() error {
-	left := time.Since(c.began)
+	left := time.Now()
 	_, _, err := c.Exists("/")
 	if err == nil || answered(err) {
-		c.heard(left)
+		c.answeredSince(left)
 		c.hosts.answered()
 		c.mu.Lock()
 		c.trouble = nil
@@ -234,7 +233,7 @@ func (c *client) watchSilence() {
 		return
 	}
 	for {
-		left := c.left()
+		left := time.Until(c.livesUntil())
 		if left <= 0 {
 			c.lose(errSilent)
 			return
@@ -320,9 +319,9 @@ func (c *client) close() {
 // under way fail.
 func (c *client) abandon() {
 	c.closing.Do(func() {
-		heard := !c.isLost() && c.State() == zk.StateHasSession
+		connected := !c.isLost() && c.State() == zk.StateHasSession
 		c.lose(errors.New("the session was given back"))
-		if heard {
+		if connected {
 			c.Close()
 		} else {
 			c.owned.Go(c.Close) // nobody to tell, for which it would wait
@@ -382,13 +381,13 @@ func (c *client) make(full string) error {
 	return nil
 }
 
-// parallel runs n pieces of work, some at a time, until the first error.
-func parallel(ctx context.Context, n int, work func(ctx context.Context, i int) error) error {
+// parallel runs n pieces of work, so many at a time, until the first error.
+func parallel(ctx context.Context, atOnce, n int, work func(ctx context.Context, i int) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var next atomic.Int64
 	var wg sync.WaitGroup
-	for range min(requestsInFlight, n) {
+	for range min(atOnce, n) {
 		wg.Go(func() {
 			for i := int(next.Add(1)) - 1; i < n && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
 				if err := work(ctx, i); err != nil {
@@ -401,5 +400,9 @@ func parallel(ctx context.Context, n int, work func(ctx context.Context, i int) 
 	return context.Cause(ctx)
 }
 
-// requestsInFlight is how many nodes are read at the same time: more are no faster.
-const requestsInFlight = 64
+// How many requests are under way at the same time: for what somebody waits for, where more are no faster, and for what is
+// done beside that.
+const (
+	foreground = 64
+	background = 4
+)

@@ -108,7 +108,7 @@ func (t *term) fetchStats(ctx context.Context, writes []registry.Write, fresh ma
 			fresh[w.Path] = true
 		}
 	}
-	return parallel(ctx, len(missing), func(ctx context.Context, i int) error {
+	return parallel(ctx, foreground, len(missing), func(ctx context.Context, i int) error {
 		stat, err := t.stat(ctx, nodeOf(missing[i]))
 		switch {
 		case err == nil:

@@ -28,9 +28,9 @@
 // All that the term reads is read on its own session, so it is never older than the term (rule T1), nor than its commits. A
 // list is of one moment, since no commit happens meanwhile and nobody else writes, but for documents and marks.
 //
-// Beside the term's session there are sessions that end with their connections, and are followed by others: one follows the
-// election for as long as the registry is open, for Leader, and one watches the documents and disabled marks while a term
-// lasts, for Changed. So what happened between two connections is found by a look, and no watch is ever carried over.
+// Beside the term's session there is one that looks at the election several times a second for as long as the registry is open, for
+// Leader, and while a term lasts one that watches the documents and disabled marks, for Changed. That one ends with its connection, and is
+// followed by another: what happened between the two is found by a look, and no watch is ever carried over.
 //
 // A node that may not be read is one entry that says so (Entry.Unreadable); its version comes from
 // exists, for which nobody needs a permission, so it can be deleted where its parent's ACL lets us.

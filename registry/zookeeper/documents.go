@@ -40,6 +40,9 @@ type seen struct {
 
 const (
 	lookEvery = 10 * time.Second
+	// firstLook is how old a session is when it sets its first watch. The library goes through its watches when a connection
+	// begins, without a lock against answers that come then; before a term has read its documents nothing has to be watched anyway.
+	firstLook = time.Second
 	// probeEvery is how often nodes are looked at that may not be read.
 	probeEvery = time.Second
 	probeMost  = 500
@@ -220,7 +223,7 @@ func (w *watcher) event(e zk.Event) {
 }
 
 func (w *watcher) run(ctx context.Context) error {
-	look, probe := time.NewTimer(0), time.NewTicker(probeEvery)
+	look, probe := time.NewTimer(firstLook), time.NewTicker(probeEvery)
 	defer look.Stop()
 	defer probe.Stop()
 	for {
@@ -339,7 +342,7 @@ func (w *watcher) list(ctx context.Context, folder string, all bool) (int, error
 // stats looks at nodes, and watches those that are not watched yet.
 func (w *watcher) stats(ctx context.Context, paths []string) error {
 	stats := make([]*zk.Stat, len(paths))
-	err := parallel(ctx, len(paths), func(_ context.Context, i int) (err error) {
+	err := parallel(ctx, background, len(paths), func(_ context.Context, i int) (err error) {
 		there, full := false, w.term.place.full(paths[i])
 		if w.armed[paths[i]] {
 			there, stats[i], err = w.client.Exists(full)

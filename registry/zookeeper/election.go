@@ -70,8 +70,9 @@ func isOurs(guid string) bool {
 	return err == nil && id.Version() == 7
 }
 
-// lookAgain is how often a candidate looks who stands before it, should it have missed a change.
-const lookAgain = 2 * time.Second
+// lookStanding is how often a candidate looks who stands before it. It sets no watch: it would only save reads, and on a
+// session that outlives its connections the library may miss what watches report; see client.
+const lookStanding = 100 * time.Millisecond
 
 // stand makes a candidate, reports that by made, and waits until it is the first. The node goes with the session.
 func (c *client) stand(ctx context.Context, who string, made func()) (candidate, error) {
@@ -89,8 +90,6 @@ func (c *client) stand(ctx context.Context, who string, made func()) (candidate,
 		made()
 		c.place.Logger.Debug("standing for election", "node", node)
 	}
-	var watched string
-	var gone <-chan zk.Event
 	for {
 		// An answer that got lost leaves a node that is found by its guid.
 		all, err := c.standing()
@@ -104,19 +103,8 @@ func (c *client) stand(ctx context.Context, who string, made func()) (candidate,
 		if own == 0 {
 			return all[0], nil
 		}
-		if before := all[own-1].name; before != watched {
-			var there bool
-			if there, _, gone, err = c.ExistsW(folder + "/" + before); err != nil {
-				return candidate{}, c.place.explain("watch the candidate before", folder, err)
-			}
-			if watched = before; !there {
-				continue
-			}
-		}
 		select {
-		case <-gone:
-			watched = ""
-		case <-time.After(lookAgain):
+		case <-time.After(lookStanding):
 		case <-c.lost:
 			return candidate{}, c.whyLost()
 		case <-ctx.Done():

@@ -191,15 +191,15 @@ func testResignHandsOverAtOnce(t *testing.T, server *zkserver.Server) {
 	o := zookeeper.Options{Servers: server.Address(), Namespace: namespace(), SessionTimeout: 10 * time.Second}
 	a, first := lead(t, o)
 	b, c := open(t, o), open(t, o)
-	told := func(r *zookeeper.Registry, number int64, address string) {
+	shows := func(r *zookeeper.Registry, number int64, address string) {
 		t.Helper()
 		eventually(t, "to know the leader "+address, func() bool {
 			l, ok := r.Leader()
 			return ok && l.Term == number && l.Address == address && time.Since(l.Since) < patience
 		})
 	}
-	told(a, first.Number(), "127.0.0.1:8899")
-	told(b, first.Number(), "127.0.0.1:8899")
+	shows(a, first.Number(), "127.0.0.1:8899")
+	shows(b, first.Number(), "127.0.0.1:8899")
 	next := make(chan registry.Term, 1)
 	go func() {
 		term, err := b.Campaign(t.Context(), "127.0.0.1:2")
@@ -213,7 +213,7 @@ func testResignHandsOverAtOnce(t *testing.T, server *zkserver.Server) {
 		names, _, err := client.Children("/" + o.Namespace + "/ha/election")
 		return err == nil && len(names) == 2
 	})
-	told(c, first.Number(), "127.0.0.1:8899")
+	shows(c, first.Number(), "127.0.0.1:8899")
 	began := time.Now()
 	if err := first.Resign(t.Context()); err != nil {
 		t.Fatal(err)
@@ -223,7 +223,7 @@ func testResignHandsOverAtOnce(t *testing.T, server *zkserver.Server) {
 		t.Errorf("the hand-over took %v", took)
 	}
 	for _, r := range []*zookeeper.Registry{a, b, c} {
-		told(r, second.Number(), "127.0.0.1:2")
+		shows(r, second.Number(), "127.0.0.1:2")
 	}
 	if err := second.Resign(t.Context()); err != nil {
 		t.Fatal(err)
@@ -231,7 +231,7 @@ func testResignHandsOverAtOnce(t *testing.T, server *zkserver.Server) {
 	eventually(t, "nobody to lead", func() bool { _, ok := c.Leader(); return !ok })
 }
 
-func TestUnreachableServersAreTriedAndTold(t *testing.T) {
+func TestUnreachableServersAreTriedAndReported(t *testing.T) {
 	t.Parallel()
 	server := zkserver.Start(t)
 	server.Kill()

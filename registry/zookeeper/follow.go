@@ -1,7 +1,6 @@
 package zookeeper
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,26 +14,27 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
-// follower knows who leads, from watches on the election and on /registry/term.
-// It has sessions of its own for as long as the registry is open; each ends with its connection.
+// lookLeader is how often a follower looks who leads.
+const lookLeader = 250 * time.Millisecond
+
+// follower knows who leads, from looks at the election and at /registry/term.
+// It has a session of its own for as long as the registry is open.
 type follower struct {
 	saw func(registry.Leader)
 
 	mu     sync.Mutex
 	client *client
-	heard  time.Time // when the latest request left that was answered
 
 	known     registry.Leader
-	candidate string // the election node that it stands on
+	candidate string // the election node that it stands on; empty: nobody leads
 	refusal   error  // why the last look was refused
-	silence   error  // why the last session was lost, until another is of use
 }
 
-// leader is the latest that was seen, unless nothing was heard for too long.
-func (f *follower) leader(lasts time.Duration) (l registry.Leader, candidate string, ok bool) {
+// leader is the latest that was seen, unless no server has answered for too long.
+func (f *follower) leader() (l registry.Leader, candidate string, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.known, f.candidate, f.candidate != "" && (f.client.left() > 0 || time.Since(f.heard) < lasts)
+	return f.known, f.candidate, f.candidate != "" && time.Now().Before(f.client.livesUntil())
 }
 
 // trouble is why the last look was refused, and why the last try to reach a server failed, nil while one is reached.
@@ -44,7 +44,7 @@ func (f *follower) trouble() (refusal, silence error) {
 	if f.client != nil {
 		silence = f.client.whyTroubled()
 	}
-	return f.refusal, cmp.Or(silence, f.silence)
+	return f.refusal, silence
 }
 
 // refused keeps why a look was, nil when it was not, and reports whether that is news.
@@ -69,17 +69,12 @@ func (f *follower) run(ctx context.Context, p *place) {
 		err := f.session(ctx, p, failures.reset)
 		switch {
 		case ctx.Err() != nil:
-		case answered(err):
-			f.set(registry.Leader{}, "")
-			if f.refused(err) {
-				p.Logger.Warn("ZooKeeper refuses to show who leads: trying on", "servers", p.servers, "error", err)
-			}
+		case answered(err) && f.refused(err):
+			p.Logger.Warn("ZooKeeper refuses to show who leads: trying on", "servers", p.servers, "error", err)
 		default:
-			f.mu.Lock()
-			f.refusal = nil // nobody has answered: that is another trouble
-			f.mu.Unlock()
 			p.Logger.Debug("looking again who leads", "error", err)
 		}
+		f.set(registry.Leader{}, "")
 		select {
 		case <-ctx.Done():
 		case <-time.After(failures.next(rand.Float64())):
@@ -87,9 +82,9 @@ func (f *follower) run(ctx context.Context, p *place) {
 	}
 }
 
-// session follows on a session of its own until that fails or ctx ends, and reports each look that succeeded.
+// session follows on a session of its own until that is lost or refused, or ctx ends, and reports each look that succeeded.
 func (f *follower) session(ctx context.Context, p *place, succeeded func()) error {
-	c, err := dial(p, true, nil)
+	c, err := dial(p, false, nil)
 	if err != nil {
 		return err
 	}
@@ -98,36 +93,21 @@ func (f *follower) session(ctx context.Context, p *place, succeeded func()) erro
 	f.mu.Lock()
 	f.client = c
 	f.mu.Unlock()
-	defer func() {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		if why := c.whyTroubled(); why != nil {
-			f.silence = why
-		}
-		if heard := time.Now().Add(c.left() - p.SessionTimeout); heard.After(f.heard) {
-			f.heard = heard
-		}
-	}()
 	if err := c.join(ctx); err != nil {
 		return err
 	}
-	v := view{follower: f, client: c}
 	for {
-		if err := v.look(); err != nil {
+		switch err := f.look(c); {
+		case err == nil:
+			succeeded()
+			if f.refused(nil) {
+				p.Logger.Info("ZooKeeper shows again who leads")
+			}
+		case answered(err):
 			return err
 		}
-		succeeded()
-		f.mu.Lock()
-		f.silence = nil
-		f.mu.Unlock()
-		if f.refused(nil) {
-			p.Logger.Info("ZooKeeper shows again who leads")
-		}
 		select {
-		case <-v.election:
-			v.election = nil
-		case <-v.record:
-			v.record = nil
+		case <-time.After(lookLeader):
 		case <-c.lost:
 			return c.whyLost()
 		case <-ctx.Done():
@@ -136,36 +116,21 @@ func (f *follower) session(ctx context.Context, p *place, succeeded func()) erro
 	}
 }
 
-// view is what one session of a follower sees. Each watch tells one change; only
-// one that did is nil, and set again.
-type view struct {
-	*follower
-	client           *client
-	election, record <-chan zk.Event
-	candidates       []candidate
-	latest           termRecord
-}
-
-func (v *view) look() error {
-	c := v.client
-	if v.election == nil {
-		path := c.place.full(electionPath)
-		children, _, changed, err := c.ChildrenW(path)
-		if changed, err = c.orMade(path, changed, err); err != nil {
-			return c.lookRefused(path, err)
-		}
-		v.candidates, v.election = candidates(children), changed
+// look looks who stands for election, and who has begun a term.
+func (f *follower) look(c *client) error {
+	path := c.place.full(electionPath)
+	standing, _, err := c.Children(path)
+	if err != nil && !errors.Is(err, zk.ErrNoNode) {
+		return c.lookRefused(path, err)
 	}
-	if v.record == nil {
-		path := c.place.full(recordPath)
-		value, _, changed, err := c.GetW(path)
-		if changed, err = c.orMade(path, changed, err); err != nil {
-			return c.lookRefused(path, err)
-		}
-		v.latest, v.record = termRecord{}, changed
-		_ = json.Unmarshal(value, &v.latest)
+	var latest termRecord
+	path = c.place.full(recordPath)
+	value, _, err := c.Get(path)
+	if err != nil && !errors.Is(err, zk.ErrNoNode) {
+		return c.lookRefused(path, err)
 	}
-	return v.judge(c, v.candidates, v.latest)
+	_ = json.Unmarshal(value, &latest)
+	return f.judge(c, candidates(standing), latest)
 }
 
 // lookRefused explains a refusal; silence stays what it is.
@@ -174,21 +139,6 @@ func (c *client) lookRefused(path string, err error) error {
 		return err
 	}
 	return c.place.explain("look who leads at", path, err)
-}
-
-// orMade watches for a node's making if it was not there. One that was made just
-// now is a change at once: the watch would not tell of it.
-func (c *client) orMade(path string, changed <-chan zk.Event, err error) (<-chan zk.Event, error) {
-	if !errors.Is(err, zk.ErrNoNode) {
-		return changed, err
-	}
-	there, _, changed, err := c.ExistsW(path)
-	if err != nil || !there {
-		return changed, err
-	}
-	now := make(chan zk.Event, 1)
-	now <- zk.Event{Type: zk.EventNodeCreated, Path: path}
-	return now, nil
 }
 
 // judge says who leads: the first candidate, once it has begun a term. An original begins none.
@@ -205,7 +155,7 @@ func (f *follower) judge(c *client, all []candidate, now termRecord) error {
 		path := c.place.full(electionPath + "/" + all[0].name)
 		address, stat, err := c.Get(path)
 		if errors.Is(err, zk.ErrNoNode) {
-			f.set(registry.Leader{}, "") // the watch tells the next
+			f.set(registry.Leader{}, "") // the next look shows who does
 			return nil
 		}
 		if err != nil {

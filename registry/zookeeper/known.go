@@ -7,7 +7,7 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// state is what ZooKeeper tells of a node's value and of who may read it: it is another after every change of either.
+// state is what ZooKeeper shows of a node's value and of who may read it: it is another after every change of either.
 type state struct {
 	mzxid    int64
 	aversion int32

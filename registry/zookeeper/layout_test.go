@@ -117,7 +117,7 @@ func testFenceThatIsDeletedEndsTheTerm(t *testing.T, server *zkserver.Server) {
 	commit(t, term, put("/s/a", "x"))
 }
 
-func testHandEditsAreToldAndHealed(t *testing.T, server *zkserver.Server) {
+func testHandEditsAreReportedAndHealed(t *testing.T, server *zkserver.Server) {
 	t.Parallel()
 	client := server.Client(t)
 	cable := newCable()
@@ -128,7 +128,7 @@ func testHandEditsAreToldAndHealed(t *testing.T, server *zkserver.Server) {
 	if got := paths(t, term, "/"); !strings.Contains(got, "/config/job/job") {
 		t.Fatalf("got %s", got)
 	}
-	told := func(want string) {
+	reported := func(want string) {
 		t.Helper()
 		deadline := time.After(patience)
 		for {
@@ -138,7 +138,7 @@ func testHandEditsAreToldAndHealed(t *testing.T, server *zkserver.Server) {
 					return
 				}
 			case <-deadline:
-				t.Fatalf("%s was not told", want)
+				t.Fatalf("%s was not reported", want)
 			}
 		}
 	}
@@ -147,15 +147,15 @@ func testHandEditsAreToldAndHealed(t *testing.T, server *zkserver.Server) {
 		if _, err := client.Set(root+"/config/job/job", []byte(name), -1); err != nil {
 			t.Fatal(err)
 		}
-		told("/config/job/job")
+		reported("/config/job/job")
 		create(t, client, root+"/config/app/"+name, "new")
-		told("/config/app/" + name)
+		reported("/config/app/" + name)
 		create(t, client, root+"/state/disable/job/"+name, name)
-		told("/state/disable/job/" + name)
+		reported("/state/disable/job/" + name)
 		if err := client.Delete(root+"/state/disable/job/"+name, -1); err != nil {
 			t.Fatal(err)
 		}
-		told("/state/disable/job/" + name)
+		reported("/state/disable/job/" + name)
 	}
 	edits("a")
 	cable.cut()
@@ -181,7 +181,7 @@ func testHandEditsAreToldAndHealed(t *testing.T, server *zkserver.Server) {
 		case path := <-term.Changed():
 			delete(missed, path)
 		case <-deadline:
-			t.Fatalf("%v were not told", missed)
+			t.Fatalf("%v were not reported", missed)
 		}
 	}
 

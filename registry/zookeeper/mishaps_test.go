@@ -37,8 +37,8 @@ func wipe(t *testing.T, client *zk.Conn, path string) {
 	})
 }
 
-// told waits until a path is told, and returns what was told before it.
-func told(t *testing.T, term registry.Term, path string) (before []string) {
+// reported waits until a path is reported, and returns what was reported before it.
+func reported(t *testing.T, term registry.Term, path string) (before []string) {
 	t.Helper()
 	for deadline := time.After(patience); ; {
 		select {
@@ -48,7 +48,7 @@ func told(t *testing.T, term registry.Term, path string) (before []string) {
 			}
 			before = append(before, got)
 		case <-deadline:
-			t.Fatalf("%s is not told; others: %v", path, before)
+			t.Fatalf("%s is not reported; others: %v", path, before)
 		}
 	}
 }
@@ -71,7 +71,7 @@ func testFolderThatMayNotBeListedHindersNoOther(t *testing.T, server *zkserver.S
 		t.Fatal(err)
 	}
 	resume()
-	told(t, term, "/config/job/b")
+	reported(t, term, "/config/job/b")
 	eventually(t, "a log line", func() bool { return strings.Contains(log.String(), "getAcl /"+o.Namespace+"/config/app,") })
 }
 
@@ -99,7 +99,7 @@ func testTermNumbersThatGoBack(t *testing.T, server *zkserver.Server) {
 		return ok && l.Address == "127.0.0.1:2" && l.Term == next.Number()
 	})
 	if !strings.Contains(log.String(), "ZooKeeper went back") {
-		t.Error("the log does not tell")
+		t.Error("the log does not say so")
 	}
 	// Who has seen higher numbers begins above them.
 	if err := b.Close(); err != nil {
@@ -110,11 +110,11 @@ func testTermNumbersThatGoBack(t *testing.T, server *zkserver.Server) {
 		t.Errorf("term %d came after %d", again.Number(), next.Number())
 	}
 	if !strings.Contains(log.String(), "the last term in it is not the last that was there") {
-		t.Error("the log does not tell of the second time")
+		t.Error("the log does not mention the second time")
 	}
 }
 
-// The node that tells followers who leads is written again when somebody deletes or garbles it.
+// The node that shows followers who leads is written again when somebody deletes or garbles it.
 func testRecordOfTheLeaderIsKept(t *testing.T, server *zkserver.Server) {
 	t.Parallel()
 	client := server.Client(t)
@@ -220,7 +220,7 @@ func testPathsThatAreTooLong(t *testing.T, server *zkserver.Server) {
 	}
 	path := "/config/job/" + strings.Repeat("n", 1100)
 	create(t, client, "/"+o.Namespace+path, "x")
-	told(t, term, path)
+	reported(t, term, path)
 	e, err := term.Get(t.Context(), path)
 	if err != nil || !strings.Contains(e.Unreadable, "1112 bytes long") {
 		t.Errorf("get: %+v, %v", e, err)
@@ -231,7 +231,7 @@ func testPathsThatAreTooLong(t *testing.T, server *zkserver.Server) {
 	if err := client.Delete("/"+o.Namespace+path, -1); err != nil {
 		t.Fatal(err)
 	}
-	told(t, term, path)
+	reported(t, term, path)
 	if _, err := term.Get(t.Context(), path); !errors.Is(err, registry.ErrBadPath) {
 		t.Errorf("get what is gone: got %v, want %v", err, registry.ErrBadPath)
 	}
@@ -403,7 +403,7 @@ func testWritesWithoutAnswerEndTheTerm(t *testing.T, server *zkserver.Server) {
 	swallow = func(p *plug, packet []byte) (int, error) {
 		tries.Add(1)
 		cable.onMulti(swallow)
-		time.AfterFunc(1200*time.Millisecond, func() { _ = p.Conn.Close() }) // it is heard of no more
+		time.AfterFunc(1200*time.Millisecond, func() { _ = p.Conn.Close() }) // no answer comes
 		return len(packet), nil
 	}
 	cable.onMulti(swallow)

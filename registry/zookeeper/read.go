@@ -216,7 +216,7 @@ func (l *lister) take(area string, names []string, path func(name string) string
 // read reads the entries that were found.
 func (l *lister) read(ctx context.Context) ([]registry.Entry, error) {
 	var mu sync.Mutex
-	err := parallel(ctx, len(l.paths), func(ctx context.Context, i int) error {
+	err := parallel(ctx, foreground, len(l.paths), func(ctx context.Context, i int) error {
 		e, err := l.entry(ctx, l.paths[i])
 		if errors.Is(err, zk.ErrNoNode) || errors.Is(err, registry.ErrBadPath) {
 			return nil // gone since, or made by somebody who knows no escapes

@@ -58,7 +58,7 @@ func (r *Registry) Leader() (registry.Leader, bool) {
 	if current != nil && current.Err() == nil {
 		return current.leader, true
 	}
-	l, candidate, ok := r.follower.leader(r.place.SessionTimeout)
+	l, candidate, ok := r.follower.leader()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !ok || slices.Contains(r.past, candidate) {

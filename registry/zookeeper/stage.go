@@ -112,7 +112,7 @@ func (t *term) checkStaged(parts [][]op) error {
 			asked[o.Path] = true // later ones of the same entry depend on what this one makes
 		}
 	}
-	return parallel(context.Background(), len(staged), func(ctx context.Context, i int) error {
+	return parallel(context.Background(), foreground, len(staged), func(ctx context.Context, i int) error {
 		o := staged[i]
 		stat, err := t.stat(ctx, o.node())
 		if errors.Is(err, zk.ErrNoNode) {

@@ -124,7 +124,7 @@ func TestOneServer(t *testing.T) {
 		"LostConnectionEndsNoTerm":                    testLostConnectionEndsNoTerm,
 		"ResignHandsOverAtOnce":                       testResignHandsOverAtOnce,
 		"OriginalsNodesAreEntriesAndItsFoldersAreNot": testOriginalsNodesAreEntriesAndItsFoldersAreNot,
-		"HandEditsAreToldAndHealed":                   testHandEditsAreToldAndHealed,
+		"HandEditsAreReportedAndHealed":               testHandEditsAreReportedAndHealed,
 		"OriginalThatLeadsKeepsUsWaiting":             testOriginalThatLeadsKeepsUsWaiting,
 		"DigestProtectsAllNodes":                      testDigestProtectsAllNodes,
 		"NodesOfOthersEndNoTerm":                      testNodesOfOthersEndNoTerm,
@@ -178,7 +178,7 @@ func testStandbyIsKnown(t *testing.T, server *zkserver.Server) {
 		t.Fatal(err)
 	}
 	if leader.Standby(t.Context()) {
-		t.Error("told after the term's end")
+		t.Error("reported after the term's end")
 	}
 }
 
