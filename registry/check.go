@@ -49,30 +49,16 @@ func CheckListPath(path string) error {
 	return CheckPath(path)
 }
 
-// Size is what the write counts for in its commit: the bytes of path and value.
-func (w Write) Size() int {
-	if w.Delete {
-		return len(w.Path)
-	}
-	return len(w.Path) + len(w.Value)
-}
-
 // CheckWrites says why a commit can't be made whatever the registry holds:
 // ErrBadPath or ErrTooLarge. Every implementation asks it before it writes anything.
-func CheckWrites(writes []Write, limits Limits) error {
-	size := 0
+func CheckWrites(writes []Write) error {
 	for _, w := range writes {
 		if err := CheckPath(w.Path); err != nil {
 			return err
 		}
-		if !w.Delete && len(w.Value) > limits.Value {
-			return fmt.Errorf("%w: the value of %s has %d bytes, the most is %d", ErrTooLarge, w.Path, len(w.Value), limits.Value)
+		if !w.Delete && len(w.Value) > MaxValue {
+			return fmt.Errorf("%w: the value of %s has %d bytes, the most is %d", ErrTooLarge, w.Path, len(w.Value), MaxValue)
 		}
-		size += w.Size() + limits.PerWrite
-	}
-	if size > limits.Commit {
-		return fmt.Errorf("%w: %d writes have %d bytes together, the most is %d: write them in parts (rule T5)",
-			ErrTooLarge, len(writes), size, limits.Commit)
 	}
 	return nil
 }

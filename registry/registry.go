@@ -17,15 +17,13 @@ import (
 // Registry is where terms come from.
 type Registry interface {
 	// Campaign waits until this process leads, begins a term with a fenced
-	// write (rule T1) and returns it. who is told to others as the leader's address.
+	// write (rule T1) and returns it. who is shown to others as the leader's address.
 	// An error that is ErrUnusable will not heal with time; any other may be tried again. A registry that
 	// could be used once may come back, and so is waited for.
 	Campaign(ctx context.Context, who string) (Term, error)
 	// Leader is who leads as far as this process knows; it asks nobody and never
 	// blocks. False: nobody is known to lead. May be called concurrently.
 	Leader() (Leader, bool)
-	// Limits are the sizes that commits must keep to.
-	Limits() Limits
 	Close() error
 }
 
@@ -36,16 +34,15 @@ type Leader struct {
 	Since   time.Time
 }
 
-// Limits are sizes in bytes: of one value, and of a commit's paths and values
-// together, with PerWrite added for each write.
-type Limits struct{ Value, Commit, PerWrite int }
+// MaxValue is how many bytes one value may have: what fits a request of ZooKeeper, with room for what frames it.
+const MaxValue = 1_000_000
 
-// Term is one leader's reign. Commit must not be called concurrently; the
+// Term is one leader's time, from its election to its end. Commit must not be called concurrently; the
 // other methods may.
 type Term interface {
 	// Number is unique and grows from term to term.
 	Number() int64
-	// Done closes when the term is known to be over; Err then says why.
+	// Done closes when the term is known to have ended; Err then says why.
 	Done() <-chan struct{}
 	Err() error
 	// List returns all entries strictly below the path, sorted by path, with values.
@@ -53,20 +50,23 @@ type Term interface {
 	List(ctx context.Context, path string) ([]Entry, error)
 	// Get returns one entry, or ErrNotFound. A path is not there just because others are below it.
 	Get(ctx context.Context, path string) (Entry, error)
-	// Commit makes all writes or none. When the outcome of a try is unknown it
+	// Commit makes all writes or none, however many and large they are (rule T5): whatever it is cut off by, the next
+	// term reads all of it or nothing. When the outcome of a try is unknown it
 	// finds out before it returns (rule T3). Errors: *Conflict when a condition
 	// does not hold (the term goes on); ErrTooLarge, before anything is
-	// written; ErrTermOver, when the fence refused or the session is gone; an error that is
+	// written, when one value is too large; ErrTermEnded, when the fence refused or the session is gone; an error that is
 	// also ErrOutcomeUnknown when the term ended without an answer. After any other
 	// error, such as a missing permission, nothing was written and the term goes on.
 	// An empty commit is a fenced write too. Writes happen in their order, so a
 	// later one sees the earlier ones of the same path. What is below an entry is
-	// deleted before the entry, at the latest in the same commit.
+	// deleted before the entry, at the latest in the same commit. Reads of this term that begin
+	// after it returned see all of it; people, who read beside terms, may see a large one half applied for a moment. An
+	// edit by hand in that moment counts as made after the commit.
 	Commit(ctx context.Context, writes []Write) error
-	// Changed tells the paths of entries that somebody else may have made,
+	// Changed reports the paths of entries that somebody else may have made,
 	// changed or deleted since the term began: people may edit what is under /config
-	// and /state/disable. Whether entries there can be read may take longer to be
-	// told. Commits of the term itself may be told too. A registry that nobody
+	// and /state/disable. A change of who may read an entry there may be reported
+	// later. Commits of the term itself may be reported too. A registry that nobody
 	// else can write to returns nil.
 	Changed() <-chan string
 	// Resign ends the term so that the next leader can begin at once.
@@ -140,8 +140,8 @@ func (c Condition) Version() (int64, bool) { return c.version, c.kind == atVersi
 // Errors of a registry.
 var (
 	ErrNotFound       = errors.New("not in the registry")
-	ErrTooLarge       = errors.New("too large for one commit")
-	ErrTermOver       = errors.New("the term is over")
+	ErrTooLarge       = errors.New("too large for the registry")
+	ErrTermEnded      = errors.New("the term has ended")
 	ErrOutcomeUnknown = errors.New("may have been done")
 	// ErrUnusable says that no try will help: a wrong address, no permission, a damaged store.
 	ErrUnusable = errors.New("the registry can't be used")

@@ -122,7 +122,6 @@ func (r *quiet) Campaign(ctx context.Context, who string) (registry.Term, error)
 	return quietTerm{r: r}, nil
 }
 func (r *quiet) Leader() (registry.Leader, bool) { return r.leader, r.leader.Address != "" }
-func (*quiet) Limits() registry.Limits           { return registry.Limits{Value: 1 << 20, Commit: 1 << 20} }
 func (*quiet) Close() error                      { return nil }
 
 func (quietTerm) Commit(context.Context, []registry.Write) error { return nil }

@@ -180,7 +180,6 @@ func (r *short) Campaign(context.Context, string) (registry.Term, error) {
 	r.campaigns++
 	return shortTerm{}, nil
 }
-func (*short) Limits() registry.Limits         { return registry.Limits{Value: 1 << 20, Commit: 1 << 20} }
 func (*short) Leader() (registry.Leader, bool) { return registry.Leader{}, false }
 
 func (shortTerm) Number() int64                                          { return 1 }

@@ -200,28 +200,17 @@ func (r *termRunner) step(ctx context.Context, events []core.Event) (time.Durati
 	return d.Wake, nil
 }
 
-// commit writes in one commit, or in as many as the limits need, in order
-// (rule T5).
+// commit makes the step's writes in one commit, whatever their number and size (rule T5).
 func (r *termRunner) commit(ctx context.Context, writes []registry.Write, fenced bool) error {
-	limits := r.s.opt.Registry.Limits()
-	for len(writes) > 0 || fenced {
-		fenced = false
-		n, size := 0, 0
-		for n < len(writes) {
-			size += writes[n].Size() + limits.PerWrite
-			if n > 0 && size > limits.Commit {
-				break
-			}
-			n++
-		}
-		r.s.opt.Point(pointBeforeCommit)
-		if err := r.write(ctx, writes[:n]); err != nil {
-			r.commitsFailed.Add(1)
-			return fmt.Errorf("commit the scheduler's state: %w", err)
-		}
-		r.s.opt.Point(pointAfterCommit)
-		writes = writes[n:]
+	if len(writes) == 0 && !fenced {
+		return nil
 	}
+	r.s.opt.Point(pointBeforeCommit)
+	if err := r.write(ctx, writes); err != nil {
+		r.commitsFailed.Add(1)
+		return fmt.Errorf("commit the scheduler's state: %w", err)
+	}
+	r.s.opt.Point(pointAfterCommit)
 	return nil
 }
 
@@ -269,12 +258,12 @@ func (r *termRunner) apply(ctx context.Context, ch *change) (time.Duration, erro
 		ch.done <- core.Errorf(core.Conflict, "changed_meanwhile", "%s was changed by somebody else meanwhile; read it again and repeat the change", conflict.Path)
 		return wake, err
 	case errors.Is(err, registry.ErrTooLarge):
-		ch.done <- core.Errorf(core.Invalid, "too_large", "the change is too large for one commit; make it in parts")
+		ch.done <- core.Errorf(core.Invalid, "too_large", "a document of the change is too large to be stored; make it smaller")
 		return r.step(ctx, nil)
 	case isLost(err) && !errors.Is(err, registry.ErrOutcomeUnknown):
 		ch.done <- notStored(err)
 		return 0, err
-	case err != nil && !errors.Is(err, registry.ErrTermOver) && !errors.Is(err, registry.ErrOutcomeUnknown):
+	case err != nil && !errors.Is(err, registry.ErrTermEnded) && !errors.Is(err, registry.ErrOutcomeUnknown):
 		ch.done <- core.Errorf(core.Unavailable, "not_stored", "the change was not made: %v", err)
 		return r.step(ctx, nil)
 	case err != nil:
@@ -315,7 +304,7 @@ func (r *termRunner) end(handOver bool) {
 	}
 	r.dispatcher.close()
 	r.s.opt.Point(pointBeforeResign)
-	if err := resign(r.term); err != nil && !errors.Is(err, registry.ErrTermOver) {
+	if err := resign(r.term); err != nil && !errors.Is(err, registry.ErrTermEnded) {
 		r.s.opt.Logger.Warn("the election node may stay until its session ends", "error", err)
 	}
 }

@@ -59,9 +59,6 @@ func (r *toldRegistry) Campaign(context.Context, string) (registry.Term, error) 
 
 func (r *toldRegistry) Leader() (registry.Leader, bool) { return registry.Leader{}, false }
 
-func (r *toldRegistry) Limits() registry.Limits {
-	return registry.Limits{Value: 1 << 20, Commit: 1 << 20}
-}
 
 func (r *toldRegistry) Close() error { return nil }
 
@@ -75,7 +72,7 @@ type toldTerm struct {
 // over ends the term; the registry's lock is held.
 func (t *toldTerm) over(why string) error {
 	if t.err == nil {
-		t.err = fmt.Errorf("%s: %w", why, registry.ErrTermOver)
+		t.err = fmt.Errorf("%s: %w", why, registry.ErrTermEnded)
 		close(t.done)
 	}
 	return t.err

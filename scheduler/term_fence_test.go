@@ -134,7 +134,7 @@ func TestT2ADeposedLeaderSendsNothing(t *testing.T) {
 	if _, err := l.reg.Campaign(t.Context(), "the next one"); err != nil {
 		t.Fatal(err)
 	}
-	if err := <-l.ended; !errors.Is(err, registry.ErrTermOver) {
+	if err := <-l.ended; !errors.Is(err, registry.ErrTermEnded) {
 		t.Errorf("ended with %v", err)
 	}
 	l.ended <- nil
@@ -155,7 +155,7 @@ func TestT2ADeposedLeaderStops(t *testing.T) {
 	}
 	select {
 	case err := <-l.ended:
-		if !errors.Is(err, registry.ErrTermOver) {
+		if !errors.Is(err, registry.ErrTermEnded) {
 			t.Fatalf("ended with %v, want one that says that the term is over", err)
 		}
 		l.ended <- nil

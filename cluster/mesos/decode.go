@@ -20,7 +20,7 @@ const (
 	frameworkFailover = "Framework failed over"
 )
 
-// decodeEvent is nil for events that the brain has no use for: framework messages,
+// decodeEvent is nil for events that the core does not use: framework messages,
 // operations, kinds that are newer than this code, and inverse offers. Those ask to have an agent
 // back for maintenance. The offers of that agent are rescinded and come again with
 // their unavailability, which is all that we need; and "accepting or declining an inverse

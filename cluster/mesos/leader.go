@@ -37,7 +37,7 @@ const retryDelay = time.Second
 
 // leader is a master that leads, as ZooKeeper has it.
 type leader struct {
-	// node is the master's node; a master that registers anew has another.
+	// node is the master's node; a master that registers again has another.
 	node string
 	url  *url.URL
 	// changed is closed when the answer may no longer hold.

@@ -123,7 +123,7 @@ func TestLeaderInZooKeeper(t *testing.T) {
 		"the lowest number leads":         testLowestLeads,
 		"a change ends the session":       testChangeEndsSession,
 		"nobody leads":                    testNobodyLeads,
-		"a new leader is told of":         testNewLeader,
+		"a new leader is reported":        testNewLeader,
 		"digest":                          testDigest,
 		"ZooKeeper away, session open":    testZooKeeperAway,
 		"ZooKeeper silent":                testZooKeeperSilent,
@@ -198,13 +198,13 @@ func testChangeEndsSession(t *testing.T, e *election) {
 func testNewLeader(t *testing.T, e *election) {
 	e.create(e.path, nil)
 	d := driver(t, mesos.Options{Masters: []string{e.address()}})
-	told := func() <-chan error {
+	reported := func() <-chan error {
 		done := make(chan error, 1)
 		go func() { done <- d.NewLeader(t.Context()) }()
 		return done
 	}
 	mustFail(t, d, "no Mesos master leads")
-	waits := told()
+	waits := reported()
 	m := newMaster(t)
 	m.subscribe = func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, "recovering", http.StatusServiceUnavailable)
@@ -218,9 +218,9 @@ func testNewLeader(t *testing.T, e *election) {
 	short, cancel := context.WithTimeout(t.Context(), 1200*time.Millisecond)
 	defer cancel()
 	if err := d.NewLeader(short); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("told of the leader that was tried: %v", err)
+		t.Errorf("a report of the leader that was tried: %v", err)
 	}
-	waits = told()
+	waits = reported()
 	e.join(2, newMaster(t))
 	e.remove(first)
 	if err := <-waits; err != nil {
@@ -324,9 +324,9 @@ func TestZooKeeperThatIsNone(t *testing.T) {
 	mustFail(t, d, "ZooKeeper at zk://127.0.0.1:1,no-such-host.invalid:2181/mesos does not answer")
 
 	d = driver(t, mesos.Options{Masters: []string{"zk://" + speaker(t, "HTTP/1.1 400 Bad Request\r\n\r\n") + "/mesos"}})
-	mustFail(t, d, "is no ZooKeeper", "HTTP")
+	mustFail(t, d, "is it a ZooKeeper server")
 	d = driver(t, mesos.Options{Masters: []string{"zk://" + speaker(t, "") + "/mesos"}})
-	mustFail(t, d, "closes connections", "without a quorum")
+	mustFail(t, d, "is it a ZooKeeper server, and one of a majority?")
 }
 
 // speaker listens, says the same to each who comes, and hangs up.

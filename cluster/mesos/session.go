@@ -30,7 +30,7 @@ const missedHeartbeats = 5
 const defaultHeartbeat = 15 * time.Second
 
 // session is one subscription. One goroutine reads the stream into a buffered
-// channel. When the brain is so slow that the channel is full, the reader waits
+// channel. When the core is so slow that the channel is full, the reader waits
 // and TCP holds the master back: no event is lost, memory is bounded, and calls, which have
 // connections of their own, go on. The heartbeat watch stands still while the reader waits.
 //
@@ -132,7 +132,7 @@ func (s *session) deliver() error {
 	}
 }
 
-// read returns the next event that the brain knows of; others only show that the
+// read returns the next event that the core knows; others only show that the
 // master lives. The watch runs while it waits.
 func (s *session) read() (cluster.Event, error) {
 	for {

@@ -2,13 +2,9 @@ package mesos
 
 import (
 	"context"
-	"encoding/binary"
-	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
-	"os"
 	"strings"
 	"sync"
 	"time"
@@ -21,9 +17,6 @@ import (
 // a dead server is noticed.
 const zkSession = 10 * time.Second
 
-// maxHandshake is more than a server answers to the opening of a session: 37 bytes.
-const maxHandshake = 4 << 10
-
 type dialer func(ctx context.Context, network, address string) (net.Conn, error)
 
 // zkConn is zk.Conn with what it lacks: the reason why it gets no connection, and an
@@ -31,14 +24,17 @@ type dialer func(ctx context.Context, network, address string) (net.Conn, error)
 type zkConn struct {
 	*zk.Conn
 
-	mu   sync.Mutex
-	last error
-	raw  net.Conn
+	log *slog.Logger
+
+	mu      sync.Mutex
+	last    error
+	raw     net.Conn
+	address string // of raw
 }
 
 // connectZK opens a connection in the background; events closes when it and its goroutines have ended.
 func connectZK(ctx context.Context, servers []string, dial dialer, log *slog.Logger) (*zkConn, <-chan zk.Event, error) {
-	c := &zkConn{}
+	c := &zkConn{log: log}
 	conn, events, err := zk.Connect(servers, zkSession,
 		zk.WithHostProvider(&rotation{}),
 		zk.WithDialer(func(network, address string, timeout time.Duration) (net.Conn, error) {
@@ -46,30 +42,30 @@ func connectZK(ctx context.Context, servers []string, dial dialer, log *slog.Log
 			defer cancel()
 			raw, err := dial(ctx, network, address)
 			if err == nil {
-				raw = &handshake{Conn: raw, owner: c}
+				raw = impatient{raw}
 			}
-			c.dialed(raw, err)
+			c.dialed(raw, address)
 			return raw, err
 		}),
-		zk.WithLogInfo(false), zk.WithLogger(zkLog{log}),
+		zk.WithLogInfo(false), zk.WithLogger(c),
 	)
 	c.Conn = conn
 	return c, events, err
 }
 
-func (c *zkConn) dialed(raw net.Conn, err error) {
+func (c *zkConn) dialed(raw net.Conn, address string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.raw = raw
-	if err != nil {
-		c.last = err
-	}
+	c.raw, c.address = raw, address
 }
 
-func (c *zkConn) tell(err error) {
+// Printf takes what the library logs, which is errors only: it is the only place that says why there is no session.
+func (c *zkConn) Printf(format string, args ...any) {
+	text := strings.TrimSpace(fmt.Sprintf(format, args...))
+	c.log.Debug("zookeeper: " + text)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.last = err
+	c.last = fmt.Errorf("%s: %s (is it a ZooKeeper server, and one of a majority?)", c.address, text)
 }
 
 // lastError is why there is no session, as far as that is known.
@@ -88,36 +84,15 @@ func (c *zkConn) cut() {
 	}
 }
 
-// handshake watches over a session's opening: zk.Conn would wait for ten times the
-// usual time, and takes as much memory as the first four bytes of whatever answers say.
-type handshake struct {
-	net.Conn
-	owner *zkConn
-	begun bool // the first answer's length was read
-}
+// impatient gives a server that takes connections and grants no session less time than zk.Conn, which waits for several
+// session timeouts.
+type impatient struct{ net.Conn }
 
-func (h *handshake) SetReadDeadline(t time.Time) error {
-	if soonest := time.Now().Add(zkSession * 2 / 3); !h.begun && t.After(soonest) {
-		t = soonest
+func (c impatient) SetReadDeadline(t time.Time) error {
+	if time.Until(t) > zkSession {
+		t = time.Now().Add(zkSession * 2 / 3)
 	}
-	return h.Conn.SetReadDeadline(t)
-}
-
-func (h *handshake) Read(p []byte) (int, error) {
-	if h.begun || len(p) != 4 {
-		return h.Conn.Read(p)
-	}
-	n, err := io.ReadFull(h.Conn, p)
-	if err == nil && binary.BigEndian.Uint32(p) > maxHandshake {
-		err = fmt.Errorf("%s is no ZooKeeper: it answers %q", h.RemoteAddr(), p)
-	} else if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		err = fmt.Errorf("%s closes connections: no ZooKeeper, or one without a quorum: %w", h.RemoteAddr(), err)
-	} else if errors.Is(err, os.ErrDeadlineExceeded) {
-		err = fmt.Errorf("%s takes connections and says nothing: no ZooKeeper, or one that hangs: %w", h.RemoteAddr(), err)
-	}
-	h.owner.tell(err)
-	h.begun = err == nil
-	return n, err
+	return c.Conn.SetReadDeadline(t)
 }
 
 // rotation tries the servers in turn, by name: zk's own provider looks all names up
@@ -155,12 +130,4 @@ func (r *rotation) Connected() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.last = r.next + len(r.servers) - 1
-}
-
-// zkLog passes what zk says on, for those who look for it.
-type zkLog struct{ log *slog.Logger }
-
-// Printf logs.
-func (l zkLog) Printf(format string, args ...any) {
-	l.log.Debug("zookeeper: " + strings.TrimSpace(fmt.Sprintf(format, args...)))
 }

@@ -42,10 +42,6 @@ const lockWait = time.Second
 // commits go on beside each other, and the file grow in steps of 16 MiB.
 const mapSize = 1 << 30
 
-// limits are ZooKeeper's 1 MiB per request less room for what frames it, so
-// that what fits here fits there.
-var limits = registry.Limits{Value: 1_000_000, Commit: 1_000_000}
-
 var (
 	entriesBucket = []byte("entries")
 	leaderBucket  = []byte("leader")
@@ -62,8 +58,8 @@ type Registry struct {
 	files []*os.File // that bbolt has open: the last one is the file
 	log   *slog.Logger
 
-	room     int64 // bytes from the file's beginning that have their blocks on the disk
-	roomless bool  // it was said that there is no room
+	reserved   int64 // bytes from the file's beginning that have their blocks on the disk
+	unreserved bool  // the log has said that no space can be reserved
 
 	mu      sync.Mutex
 	current *term
@@ -101,7 +97,7 @@ func Open(path string, log *slog.Logger) (*Registry, error) {
 	if err := r.announce(""); err != nil {
 		return nil, errors.Join(fmt.Errorf("open the registry %s: %w", path, err), r.db.Close())
 	}
-	r.keepRoom()
+	r.reserveSpace()
 	r.owned.Go(func() { r.watch(lookEvery) })
 	log.Info("registry open", "file", path, "took", time.Since(began))
 	return r, nil
@@ -235,9 +231,6 @@ func syncFolder(folder string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// Limits are those of ZooKeeper, less some room.
-func (r *Registry) Limits() registry.Limits { return limits }
-
 // Leader is who began the present term, while it lasts.
 func (r *Registry) Leader() (registry.Leader, bool) {
 	r.mu.Lock()
@@ -278,7 +271,7 @@ func (r *Registry) Campaign(ctx context.Context, who string) (registry.Term, err
 		return nil, fmt.Errorf("begin a term in %s: %w", r.path, err)
 	}
 	if r.current != nil {
-		r.current.end(fmt.Errorf("%w: term %d began after term %d", registry.ErrTermOver, number, r.current.number))
+		r.current.end(fmt.Errorf("%w: term %d began after term %d", registry.ErrTermEnded, number, r.current.number))
 	}
 	r.current = &term{registry: r, number: number, done: make(chan struct{})}
 	r.leader = registry.Leader{Term: number, Address: who, Since: time.Now()}
@@ -325,7 +318,7 @@ func (r *Registry) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.current != nil {
-		r.current.end(fmt.Errorf("%w: the registry was closed", registry.ErrTermOver))
+		r.current.end(fmt.Errorf("%w: the registry was closed", registry.ErrTermEnded))
 	}
 	// Removed while the lock is still ours, or it might be the next holder's. It stays where the file is lost: it
 	// says to the next start that there was one.

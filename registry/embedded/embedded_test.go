@@ -64,7 +64,10 @@ func lead(t testing.TB, path string) (*embedded.Registry, registry.Term) {
 	return r, term
 }
 
-// commitForever commits pairs of entries and prints each commit's number once it is acknowledged.
+// bigEntries of 100 kB are in each commit of commitForever: it would not fit one request of ZooKeeper.
+const bigEntries = 12
+
+// commitForever commits entries together and prints each commit's number once it is acknowledged.
 func commitForever(path string) error {
 	r, err := embedded.Open(path, nil)
 	if err != nil {
@@ -82,10 +85,11 @@ func commitForever(path string) error {
 	fmt.Println("began")
 	for n := len(before); ; n++ {
 		number := strconv.Itoa(n)
-		err := term.Commit(ctx, []registry.Write{
-			{Path: fmt.Sprintf("/n/%08d", n), Value: []byte(strings.Repeat(number+" ", 100)), If: registry.Absent()},
-			{Path: "/last", Value: []byte(number)},
-		})
+		writes := []registry.Write{{Path: fmt.Sprintf("/n/%08d", n), Value: []byte(strings.Repeat(number+" ", 100)), If: registry.Absent()}}
+		for i := range bigEntries {
+			writes = append(writes, registry.Write{Path: fmt.Sprintf("/big/%d", i), Value: fmt.Appendf(nil, "%-100000s", number)})
+		}
+		err := term.Commit(ctx, append(writes, registry.Write{Path: "/last", Value: []byte(number)}))
 		if err != nil {
 			return err
 		}
@@ -171,6 +175,15 @@ func TestKillLosesNoAcknowledgedCommit(t *testing.T) {
 		last, err := term.Get(t.Context(), "/last")
 		if err != nil || string(last.Value) != strconv.Itoa(len(found)-1) {
 			t.Errorf("half of a commit is there: /last is %q (%v) with %d commits", last.Value, err, len(found))
+		}
+		big, err := term.List(t.Context(), "/big")
+		if err != nil || len(big) != bigEntries {
+			t.Errorf("half of a commit is there: %d of %d entries (%v)", len(big), bigEntries, err)
+		}
+		for _, e := range big {
+			if got := strings.TrimSpace(string(e.Value)); got != string(last.Value) {
+				t.Errorf("half of a commit is there: %s is %s, /last is %s", e.Path, got, last.Value)
+			}
 		}
 		if err := r.Close(); err != nil {
 			t.Fatal(err)
@@ -277,11 +290,11 @@ func TestOneTermPerRegistry(t *testing.T) {
 	if _, err := r.Campaign(t.Context(), "other"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := old.List(t.Context(), "/"); !errors.Is(err, registry.ErrTermOver) {
-		t.Errorf("list: got %v, want %v", err, registry.ErrTermOver)
+	if _, err := old.List(t.Context(), "/"); !errors.Is(err, registry.ErrTermEnded) {
+		t.Errorf("list: got %v, want %v", err, registry.ErrTermEnded)
 	}
-	if _, err := old.Get(t.Context(), "/a"); !errors.Is(err, registry.ErrTermOver) {
-		t.Errorf("get: got %v, want %v", err, registry.ErrTermOver)
+	if _, err := old.Get(t.Context(), "/a"); !errors.Is(err, registry.ErrTermEnded) {
+		t.Errorf("get: got %v, want %v", err, registry.ErrTermEnded)
 	}
 }
 

@@ -56,15 +56,15 @@ func TestFailedWriteEndsTheTerm(t *testing.T) {
 	}
 	breakDisk(t, r)
 	err = term.Commit(t.Context(), []registry.Write{{Path: "/a", Value: []byte("lost")}})
-	if !errors.Is(err, registry.ErrTermOver) || !errors.Is(err, unix.ENOSPC) || errors.Is(err, registry.ErrOutcomeUnknown) {
-		t.Fatalf("commit to a full disk: got %v, want %v with %v and a known outcome", err, registry.ErrTermOver, unix.ENOSPC)
+	if !errors.Is(err, registry.ErrTermEnded) || !errors.Is(err, unix.ENOSPC) || errors.Is(err, registry.ErrOutcomeUnknown) {
+		t.Fatalf("commit to a full disk: got %v, want %v with %v and a known outcome", err, registry.ErrTermEnded, unix.ENOSPC)
 	}
 	<-term.Done()
-	if !errors.Is(term.Err(), registry.ErrTermOver) {
+	if !errors.Is(term.Err(), registry.ErrTermEnded) {
 		t.Errorf("the term ended with %v", term.Err())
 	}
-	if err := term.Commit(t.Context(), nil); !errors.Is(err, registry.ErrTermOver) {
-		t.Errorf("a second commit: got %v, want %v", err, registry.ErrTermOver)
+	if err := term.Commit(t.Context(), nil); !errors.Is(err, registry.ErrTermEnded) {
+		t.Errorf("a second commit: got %v, want %v", err, registry.ErrTermEnded)
 	}
 	if _, err := r.Campaign(t.Context(), ""); !errors.Is(err, unix.ENOSPC) {
 		t.Errorf("a new term: got %v, want %v", err, unix.ENOSPC)
@@ -126,8 +126,8 @@ func TestFenceIsInTheFile(t *testing.T) {
 	if err := begun.Commit(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
-	if err := copied.Commit(t.Context(), []registry.Write{{Path: "/a"}}); !errors.Is(err, registry.ErrTermOver) {
-		t.Errorf("a commit with an old number: got %v, want %v", err, registry.ErrTermOver)
+	if err := copied.Commit(t.Context(), []registry.Write{{Path: "/a"}}); !errors.Is(err, registry.ErrTermEnded) {
+		t.Errorf("a commit with an old number: got %v, want %v", err, registry.ErrTermEnded)
 	}
 	if _, err := begun.Get(t.Context(), "/a"); !errors.Is(err, registry.ErrNotFound) {
 		t.Errorf("it wrote: %v", err)

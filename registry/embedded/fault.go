@@ -6,7 +6,7 @@ import (
 )
 
 // guarded does work on the file's pages, and makes an error of what bbolt panics at and of what the kernel answers with
-// SIGBUS: pages that somebody damages, or cuts off, while the file is in use. faulted tells such an end; locks of bbolt may
+// SIGBUS: pages that somebody damages, or cuts off, while the file is in use. faulted says that it ended so; locks of bbolt may
 // be held for ever after it.
 func guarded(work func() error) (faulted bool, err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))

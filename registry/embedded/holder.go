@@ -20,7 +20,7 @@ type InUse struct {
 	Path string
 	// PID is the holder's process id, 0 when it can't be found out.
 	PID int
-	// Command is the holder's program, Who the address it told with its last term; empty when unknown.
+	// Command is the holder's program, Who the address it gave with its last term; empty when unknown.
 	Command, Who string
 }
 
@@ -151,7 +151,7 @@ func hasOpen(pid int, file fs.FileInfo) bool {
 }
 
 // startOf is the start time of a process in clock ticks since boot, which
-// tells it from a later one with its id; "" when there is none.
+// distinguishes it from a later one with its id; "" when there is none.
 func startOf(pid int) string {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

@@ -71,7 +71,7 @@ func (r *Registry) held() *os.File { return r.files[len(r.files)-1] }
 func (r *Registry) fail(why error) {
 	r.broken = why
 	if r.current != nil {
-		r.current.end(fmt.Errorf("%w: %w", registry.ErrTermOver, why))
+		r.current.end(fmt.Errorf("%w: %w", registry.ErrTermEnded, why))
 	}
 	r.log.Error("the registry can't be used any more: no change is taken", "file", r.path, "err", why)
 }

@@ -70,7 +70,7 @@ func TestLostFileTakesNoCommit(t *testing.T) {
 			r, term, path := filled(t, 3000)
 			how(t, path)
 			err := term.Commit(t.Context(), []registry.Write{{Path: "/config/job/new", Value: []byte("x")}})
-			if !errors.Is(err, ErrFileLost) || !errors.Is(err, registry.ErrUnusable) || !errors.Is(err, registry.ErrTermOver) || errors.Is(err, registry.ErrOutcomeUnknown) {
+			if !errors.Is(err, ErrFileLost) || !errors.Is(err, registry.ErrUnusable) || !errors.Is(err, registry.ErrTermEnded) || errors.Is(err, registry.ErrOutcomeUnknown) {
 				t.Errorf("a commit: %v", err)
 			}
 			if err != nil && (!strings.Contains(err.Error(), "stop this server") || !strings.Contains(err.Error(), path)) {
@@ -101,7 +101,7 @@ func TestLossIsNoticedBetweenCommits(t *testing.T) {
 			case <-time.After(20 * time.Second):
 				t.Fatal("the term goes on")
 			}
-			if err := term.Err(); !errors.Is(err, ErrFileLost) || !errors.Is(err, registry.ErrTermOver) {
+			if err := term.Err(); !errors.Is(err, ErrFileLost) || !errors.Is(err, registry.ErrTermEnded) {
 				t.Errorf("the term ended with %v", err)
 			}
 		})
@@ -109,7 +109,7 @@ func TestLossIsNoticedBetweenCommits(t *testing.T) {
 }
 
 // What a removed file had can be saved as the message says.
-func TestRemovedFileIsSavedAsTold(t *testing.T) {
+func TestRemovedFileIsSavedAsTheMessageSays(t *testing.T) {
 	t.Parallel()
 	r, term, path := filled(t, 100)
 	must(t, os.Remove(path))
@@ -151,8 +151,8 @@ func TestEmptyFileIsNewOnlyOnce(t *testing.T) {
 	}
 }
 
-// Damaged pages are told in a sentence, at the latest when they are used, and end no process.
-func TestDamagedPagesAreTold(t *testing.T) {
+// Damaged pages are reported in a sentence, at the latest when they are used, and end no process.
+func TestDamagedPagesAreReported(t *testing.T) {
 	t.Parallel()
 	r, _, path := filled(t, 3000)
 	must(t, r.Close())
@@ -161,7 +161,7 @@ func TestDamagedPagesAreTold(t *testing.T) {
 	seed := rand.Uint64()
 	random := rand.New(rand.NewPCG(seed, 0))
 	used := bytes.TrimRight(whole, "\x00")
-	told := 0
+	reported := 0
 	const tries = 100
 	for i := range tries {
 		content := bytes.Clone(used)
@@ -173,14 +173,14 @@ func TestDamagedPagesAreTold(t *testing.T) {
 		must(t, os.WriteFile(path, content, 0o600))
 		must(t, os.Truncate(path, int64(len(whole))))
 		if err := useAll(t, path); err != nil {
-			told++
+			reported++
 			if text := err.Error(); strings.Contains(text, "goroutine") || !strings.Contains(text, "bring back a copy") {
 				t.Errorf("seed %d, byte %d: %v", seed, at, err)
 			}
 		}
 	}
-	if told < tries/10 {
-		t.Errorf("seed %d: only %d of %d were noticed", seed, told, tries)
+	if reported < tries/10 {
+		t.Errorf("seed %d: only %d of %d were noticed", seed, reported, tries)
 	}
 }
 
@@ -223,7 +223,7 @@ func TestPagesThatGoAwayWhileInUse(t *testing.T) {
 		t.Errorf("a read of pages that are gone: %v", err)
 	}
 	<-term.Done()
-	if err := term.Commit(t.Context(), nil); !errors.Is(err, registry.ErrTermOver) {
+	if err := term.Commit(t.Context(), nil); !errors.Is(err, registry.ErrTermEnded) {
 		t.Errorf("a commit after that: %v", err)
 	}
 	must(t, r.Close())

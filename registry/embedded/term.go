@@ -13,7 +13,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
-// term is one reign over the file.
+// term is one leader's time with the file.
 type term struct {
 	registry *Registry
 	number   int64
@@ -51,7 +51,7 @@ func (t *term) end(why error) {
 func (t *term) Resign(context.Context) error {
 	t.registry.mu.Lock()
 	defer t.registry.mu.Unlock()
-	t.end(fmt.Errorf("%w: term %d resigned", registry.ErrTermOver, t.number))
+	t.end(fmt.Errorf("%w: term %d resigned", registry.ErrTermEnded, t.number))
 	return nil
 }
 
@@ -123,7 +123,7 @@ func (t *term) Commit(ctx context.Context, writes []registry.Write) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("commit (writes: %d): %w", len(writes), err)
 	}
-	if err := registry.CheckWrites(writes, limits); err != nil {
+	if err := registry.CheckWrites(writes); err != nil {
 		return err
 	}
 	r := t.registry
@@ -133,7 +133,7 @@ func (t *term) Commit(ctx context.Context, writes []registry.Write) error {
 		return fmt.Errorf("commit (writes: %d): %w", len(writes), err)
 	}
 	if err := r.look(); err != nil {
-		return fmt.Errorf("%w: commit (writes: %d): %w", registry.ErrTermOver, len(writes), err)
+		return fmt.Errorf("%w: commit (writes: %d): %w", registry.ErrTermEnded, len(writes), err)
 	}
 	var conflict *registry.Conflict
 	faulted, err := guarded(func() error {
@@ -143,7 +143,7 @@ func (t *term) Commit(ctx context.Context, writes []registry.Write) error {
 		}
 		err = t.apply(tx, writes)
 		switch {
-		case errors.As(err, &conflict), errors.Is(err, registry.ErrTermOver):
+		case errors.As(err, &conflict), errors.Is(err, registry.ErrTermEnded):
 			_ = tx.Rollback()
 			return err
 		case err != nil:
@@ -154,7 +154,7 @@ func (t *term) Commit(ctx context.Context, writes []registry.Write) error {
 	switch {
 	case conflict != nil && !faulted:
 		return conflict
-	case errors.Is(err, registry.ErrTermOver) && !faulted:
+	case errors.Is(err, registry.ErrTermEnded) && !faulted:
 		t.end(err)
 		return fmt.Errorf("commit (writes: %d): %w", len(writes), err)
 	case err == nil:
@@ -163,14 +163,14 @@ func (t *term) Commit(ctx context.Context, writes []registry.Write) error {
 		err = r.breakDown(err, faulted)
 	}
 	if err != nil {
-		err = fmt.Errorf("%w: commit (writes: %d) to %s: %w", registry.ErrTermOver, len(writes), r.path, err)
+		err = fmt.Errorf("%w: commit (writes: %d) to %s: %w", registry.ErrTermEnded, len(writes), r.path, err)
 		if t.mayShow(t.commits + 1) {
 			err = fmt.Errorf("%w: %w", registry.ErrOutcomeUnknown, err)
 		}
 		return err
 	}
 	t.commits++
-	r.keepRoom()
+	r.reserveSpace()
 	return nil
 }
 
@@ -178,7 +178,7 @@ func (t *term) Commit(ctx context.Context, writes []registry.Write) error {
 func (t *term) apply(tx *bolt.Tx, writes []registry.Write) error {
 	leader := tx.Bucket(leaderBucket)
 	if term, commit := numberAt(leader, termKey), numberAt(leader, commitKey); term != t.number || commit != t.commits {
-		return fmt.Errorf("%w: the registry is at commit %d of term %d, not %d of %d", registry.ErrTermOver, commit, term, t.commits, t.number)
+		return fmt.Errorf("%w: the registry is at commit %d of term %d, not %d of %d", registry.ErrTermEnded, commit, term, t.commits, t.number)
 	}
 	if err := putNumber(leader, commitKey, t.commits+1); err != nil {
 		return err

@@ -11,8 +11,8 @@ import (
 )
 
 // verify reads all pages in use once, and says what is wrong with them. bbolt itself finds some of that when it opens a
-// file, in a goroutine of its own, by a panic that ends the process, and follows pages in a circle for ever. What it is told
-// here holds no more than bbolt's own form: values have no checksum.
+// file, in a goroutine of its own, by a panic that ends the process, and follows pages in a circle for ever. What is checked
+// here is no more than bbolt's own form: values have no checksum.
 func verify(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -130,7 +130,7 @@ func (v *verifier) page(page []byte, path []uint64, last *[]byte, bad func(strin
 		return bad("neither branch nor leaf")
 	}
 	if pageHeader+count*element > len(page) {
-		return bad("%d elements have no room", count)
+		return bad("%d elements have no space", count)
 	}
 	if flags == branchPage && count == 0 {
 		return bad("a branch without children")

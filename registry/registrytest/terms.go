@@ -17,7 +17,7 @@ func emptyCommit(t *testing.T, s Store) {
 	commit(t, term)
 	wantList(t, term, "/", entry("/a", "x", 0))
 	s.depose(t, r)
-	over(t, term.Commit(t.Context(), nil))
+	wantEnded(t, term.Commit(t.Context(), nil))
 }
 
 func termNumbers(t *testing.T, s Store) {
@@ -54,13 +54,13 @@ func deposed(t *testing.T, s Store) {
 		// The fence goes before conditions: a deposed leader must not take this for a conflict.
 		{putIf("/a", "x", registry.AtVersion(9))}, nil,
 	} {
-		over(t, old.Commit(t.Context(), writes))
+		wantEnded(t, old.Commit(t.Context(), writes))
 	}
-	ended(t, old)
+	awaitEnd(t, old)
 	wantList(t, next, "/", entry("/a", "old", 0))
 	commit(t, next, put("/a", "new"))
-	over(t, old.Commit(t.Context(), []registry.Write{put("/a", "x")}))
-	if err := old.Resign(t.Context()); err != nil && !errors.Is(err, registry.ErrTermOver) {
+	wantEnded(t, old.Commit(t.Context(), []registry.Write{put("/a", "x")}))
+	if err := old.Resign(t.Context()); err != nil && !errors.Is(err, registry.ErrTermEnded) {
 		t.Fatalf("resign of a deposed term: %v", err)
 	}
 	commit(t, next, putIf("/a", "newer", registry.AtVersion(1)))
@@ -81,19 +81,19 @@ func deposedHears(t *testing.T, s Store) {
 		t.Fatalf("a running term has the error %v", err)
 	}
 	s.depose(t, r)
-	ended(t, old)
+	awaitEnd(t, old)
 }
 
 func resigned(t *testing.T, s Store) {
 	r, term := s.lead(t)
 	commit(t, term, put("/a", "x"))
 	for range 2 {
-		if err := term.Resign(t.Context()); err != nil && !errors.Is(err, registry.ErrTermOver) {
+		if err := term.Resign(t.Context()); err != nil && !errors.Is(err, registry.ErrTermEnded) {
 			t.Fatalf("resign: %v", err)
 		}
-		ended(t, term)
+		awaitEnd(t, term)
 	}
-	over(t, term.Commit(t.Context(), []registry.Write{put("/a", "y")}))
+	wantEnded(t, term.Commit(t.Context(), []registry.Write{put("/a", "y")}))
 	wantGet(t, campaign(t, r), entry("/a", "x", 0))
 }
 
@@ -104,8 +104,8 @@ func closed(t *testing.T, s Store) {
 	if err := r.Close(); err != nil {
 		t.Fatalf("close: %v", err)
 	}
-	ended(t, term)
-	over(t, term.Commit(t.Context(), []registry.Write{put("/a", "y")}))
+	awaitEnd(t, term)
+	wantEnded(t, term.Commit(t.Context(), []registry.Write{put("/a", "y")}))
 	if _, err := r.Campaign(t.Context(), "x"); err == nil {
 		t.Fatal("a closed registry began a term")
 	}

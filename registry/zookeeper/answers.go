@@ -1,7 +1,6 @@
 package zookeeper
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -11,16 +10,15 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
-// silence are the errors after which nobody knows what became of a request, or that say that
-// it was not looked at and may be sent again. All others are a server's answer.
-var silence = []error{
-	zk.ErrConnectionClosed, zk.ErrNoServer, zk.ErrClosing, zk.ErrSessionExpired, zk.ErrSessionMoved, zk.ErrNothing,
-	errCut, context.Canceled, context.DeadlineExceeded,
+// answers are the errors of the library that are a server's answer, or that no server was asked. After any other nobody knows what
+// became of a request, or it was not looked at and may be sent again.
+var answers = []error{
+	zk.ErrNoNode, zk.ErrNodeExists, zk.ErrBadVersion, zk.ErrNotEmpty, zk.ErrNoAuth, zk.ErrAuthFailed, zk.ErrInvalidACL,
+	zk.ErrNoChildrenForEphemerals, zk.ErrAPIError, zk.ErrBadArguments, zk.ErrInvalidPath, zk.ErrShortBuffer,
 }
 
 const (
 	codeConnectionLoss   zk.ErrCode = -4
-	codeUnimplemented    zk.ErrCode = -6
 	codeOperationTimeout zk.ErrCode = -7
 	codeRequestTimeout   zk.ErrCode = -122
 	codeWantsSASL        zk.ErrCode = -124
@@ -33,37 +31,23 @@ var silentCodes = []zk.ErrCode{codeConnectionLoss, codeOperationTimeout, codeReq
 // answered reports whether the error is a server's answer, and not silence: what it is about was
 // looked at and not done.
 func answered(err error) bool {
-	if err == nil || slices.ContainsFunc(silence, func(s error) bool { return errors.Is(err, s) }) {
-		return false
-	}
 	code, ok := codeOf(err)
-	return !ok || !slices.Contains(silentCodes, code)
+	return ok && !slices.Contains(silentCodes, code) || slices.ContainsFunc(answers, func(a error) bool { return errors.Is(err, a) })
 }
 
-// codeError is an answer that the client library has no error for.
-type codeError zk.ErrCode
-
-func (c codeError) Error() string { return fmt.Sprintf("ZooKeeper answered with error %d", int32(c)) }
-
-// errCodes are the answers to our own requests that something depends on.
-var errCodes = map[zk.ErrCode]error{
-	0: nil, -101: zk.ErrNoNode, -102: zk.ErrNoAuth, -112: zk.ErrSessionExpired, -115: zk.ErrAuthFailed, -118: zk.ErrSessionMoved, codeUnimplemented: errOld,
+// refusal is a server's answer with a sentence that says what to do.
+type refusal struct {
+	error
+	answer error
 }
 
-var errOld = errors.New("the server is older than ZooKeeper 3.6")
+func (r refusal) Unwrap() []error { return []error{r.error, r.answer} }
 
-func errorOf(code zk.ErrCode) error {
-	if err, ok := errCodes[code]; ok {
-		return err
-	}
-	return codeError(code)
-}
-
-// codeOf is the number of an answer that has no error of its own. The library tells it in words only.
+// codeOf is the number of an answer that has no error of its own. The library gives it in words only.
 func codeOf(err error) (zk.ErrCode, bool) {
-	var own codeError
-	if errors.As(err, &own) {
-		return zk.ErrCode(own), true
+	var r refusal
+	if errors.As(err, &r) {
+		err = r.answer
 	}
 	for ; err != nil; err = errors.Unwrap(err) {
 		var code int32
@@ -75,15 +59,15 @@ func codeOf(err error) (zk.ErrCode, bool) {
 }
 
 // explain turns a refusal into a sentence that says what to do. What no time
-// heals is registry.ErrUnusable.
+// heals is registry.ErrUnusable. The path is ZooKeeper's.
 func (p *place) explain(doing, path string, err error) error {
 	code, _ := codeOf(err)
 	switch {
 	case code == codeWantsSASL:
 		return fmt.Errorf("%w: %w", registry.ErrUnusable, p.refused(doing, path, err))
 	case errors.Is(err, zk.ErrNoAuth):
-		return fmt.Errorf("%w: %s %s: ZooKeeper gives no permission to %s: check --zk-digest-file, or the node's ACL with zkCli.sh getAcl %s",
-			registry.ErrUnusable, doing, path, p.user(), path)
+		return refusal{fmt.Errorf("%w: %s %s: ZooKeeper gives no permission to %s: check --zk-digest-file, or the node's ACL with zkCli.sh getAcl %s",
+			registry.ErrUnusable, doing, path, p.user(), path), err}
 	case errors.Is(err, zk.ErrAuthFailed), errors.Is(err, zk.ErrInvalidACL):
 		return fmt.Errorf("%w: %s %s: ZooKeeper does not accept %s: %w", registry.ErrUnusable, doing, path, p.user(), err)
 	default:
@@ -92,21 +76,22 @@ func (p *place) explain(doing, path string, err error) error {
 }
 
 // refused explains a refusal that is not of the whole registry. The path is ZooKeeper's.
-func (p *place) refused(doing, full string, err error) error {
+func (p *place) refused(doing, path string, err error) error {
+	what := doing + " " + path
 	code, _ := codeOf(err)
 	switch {
 	case errors.Is(err, zk.ErrNoAuth), errors.Is(err, zk.ErrInvalidACL):
-		return fmt.Errorf("%s %s: %s: %w", doing, full, p.noPermission(full), err)
+		return fmt.Errorf("%s: %s: %w", what, p.noPermission(path), err)
 	case code == codeWantsSASL:
-		return fmt.Errorf("%s %s: ZooKeeper wants SASL, which is not supported (error %d): take sessionRequireClientSASLAuth out of its servers' configuration, or let enforce.auth.schemes there have digest, and set --zk-digest-file",
-			doing, full, code)
+		return refusal{fmt.Errorf("%s: ZooKeeper wants SASL, which is not supported (error %d): take sessionRequireClientSASLAuth out of its servers' configuration, or let enforce.auth.schemes there have digest, and set --zk-digest-file",
+			what, code), err}
 	case code == codeQuotaExceeded:
-		return fmt.Errorf("%s %s: the quota that somebody has set in ZooKeeper is exceeded (error %d): see zkCli.sh listquota %s, of it and of the nodes above and below, and raise it with setquota",
-			doing, full, code, p.root)
+		return refusal{fmt.Errorf("%s: the quota that somebody has set in ZooKeeper is exceeded (error %d): see zkCli.sh listquota %s, of it and of the nodes above and below, and raise it with setquota",
+			what, code, p.root), err}
 	case code != 0:
-		return fmt.Errorf("%s %s: ZooKeeper refused it with error %d (KeeperException.Code; the servers' logs may say why)", doing, full, code)
+		return refusal{fmt.Errorf("%s: ZooKeeper refused it with error %d (KeeperException.Code; the servers' logs may say why)", what, code), err}
 	default:
-		return fmt.Errorf("%s %s: %w", doing, full, err)
+		return fmt.Errorf("%s: %w", what, err)
 	}
 }
 

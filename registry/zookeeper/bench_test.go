@@ -23,7 +23,7 @@ func BenchmarkCommit(b *testing.B) {
 			for n := 0; b.Loop(); n++ {
 				var all []registry.Write
 				for i := range writes {
-					all = append(all, put(fmt.Sprintf("/brain/execution/%d", (n*writes+i)%10_000), value))
+					all = append(all, put(fmt.Sprintf("/s/execution/%d", (n*writes+i)%10_000), value))
 				}
 				began := time.Now()
 				commit(b, term, all...)
@@ -46,7 +46,7 @@ func BenchmarkLoad(b *testing.B) {
 	for n := 0; n < jobs; n += 500 {
 		var all []registry.Write
 		for i := n; i < n+500; i++ {
-			all = append(all, put(fmt.Sprintf("/config/job/job-%06d", i), document), put(fmt.Sprintf("/brain/job/job-%06d", i), state))
+			all = append(all, put(fmt.Sprintf("/config/job/job-%06d", i), document), put(fmt.Sprintf("/s/job/job-%06d", i), state))
 		}
 		commit(b, term, all...)
 	}
@@ -55,7 +55,7 @@ func BenchmarkLoad(b *testing.B) {
 			b.Fatal(err)
 		}
 		term = campaign(b, r, "127.0.0.1:8899")
-		for _, path := range []string{"/config", "/state/disable", "/ha", "/brain"} {
+		for _, path := range []string{"/config", "/state/disable", "/ha", "/s"} {
 			if _, err := term.List(b.Context(), path); err != nil {
 				b.Fatal(err)
 			}

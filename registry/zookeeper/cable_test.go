@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/go-zookeeper/zk"
 )
 
 // cable is what a registry dials through: a test can freeze it, cut it, or break it
@@ -17,14 +19,12 @@ type cable struct {
 	mu     sync.Mutex
 	conns  map[*plug]bool
 	frozen chan struct{} // not nil: nothing comes through until it is closed
+	dead   bool          // nothing comes through any more
 	// at has what the next packet of a kind is given to.
 	at map[uint32]func(*plug, []byte) (int, error)
 }
 
-const (
-	opMulti     = 14
-	opMultiRead = 22
-)
+const opMulti = 14
 
 func newCable() *cable {
 	return &cable{conns: map[*plug]bool{}, at: map[uint32]func(*plug, []byte) (int, error){}}
@@ -33,6 +33,9 @@ func newCable() *cable {
 func (c *cable) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	if err := c.thaw(ctx); err != nil {
 		return nil, err
+	}
+	if c.isDead() {
+		return nil, errCable
 	}
 	conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
 	if err != nil {
@@ -83,6 +86,49 @@ func (c *cable) cut() {
 	}
 }
 
+// cutAt has the connections die at the nth commit's request from now on, which is lost or done, and the session end.
+func (c *cable) cutAt(t testing.TB, client *zk.Conn, address, root string, n int, arrives bool) (struck <-chan struct{}) {
+	done := make(chan struct{})
+	var count func(p *plug, packet []byte) (int, error)
+	count = func(p *plug, packet []byte) (int, error) {
+		if n--; n > 0 {
+			c.onMulti(count)
+			return p.Conn.Write(packet)
+		}
+		c.mu.Lock()
+		c.dead = true
+		c.mu.Unlock()
+		sessions := c.sessions()
+		if arrives {
+			before, _, err := client.Get(root + "/registry/fence")
+			if err != nil {
+				t.Error(err)
+			}
+			if _, err := p.Conn.Write(packet); err != nil {
+				t.Error(err)
+			}
+			eventually(t, "the server's commit", func() bool {
+				now, _, err := client.Get(root + "/registry/fence")
+				return err == nil && string(now) != string(before)
+			})
+		}
+		for _, session := range sessions {
+			expire(t, address, session)
+		}
+		c.cut()
+		close(done)
+		return 0, errCable
+	}
+	c.onMulti(count)
+	return done
+}
+
+func (c *cable) isDead() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.dead
+}
+
 // onMulti has the next Multi's packet given to f instead of to the server.
 func (c *cable) onMulti(f func(p *plug, packet []byte) (int, error)) { c.on(opMulti, f) }
 
@@ -118,6 +164,9 @@ func (p *plug) Read(b []byte) (int, error) {
 	}
 	p.cable.mu.Lock()
 	defer p.cable.mu.Unlock()
+	if p.cable.dead {
+		return 0, errCable
+	}
 	if len(p.greeting) < 40 {
 		p.greeting = append(p.greeting, b[:n]...)
 	}
@@ -127,6 +176,9 @@ func (p *plug) Read(b []byte) (int, error) {
 func (p *plug) Write(b []byte) (int, error) {
 	if err := p.cable.thaw(context.Background()); err != nil {
 		return 0, err
+	}
+	if p.cable.isDead() {
+		return 0, errCable
 	}
 	if len(b) >= 12 {
 		op := binary.BigEndian.Uint32(b[8:])
@@ -139,13 +191,6 @@ func (p *plug) Write(b []byte) (int, error) {
 		}
 	}
 	return p.Conn.Write(b)
-}
-
-// session is the id and password of the session that the connection belongs to.
-func (p *plug) session() []byte {
-	p.cable.mu.Lock()
-	defer p.cable.mu.Unlock()
-	return p.greeting[12:40]
 }
 
 func (p *plug) Close() error {

@@ -4,10 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"math/rand/v2"
+	"net"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -15,73 +16,113 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
-// client is a connection to ZooKeeper. Since the library opens a new session by
-// itself when one has expired, on the same connection, who cares is told by lost.
+// client is one session with ZooKeeper. Since the library opens another session by itself when one has
+// expired, its owner waits for lost, and then closes the client.
 type client struct {
 	*zk.Conn
 	place *place
-	wires *wires
-	stop  context.CancelFunc
-	// joined gets one token at most when a connection has come to a session.
-	joined chan struct{}
-	first  chan struct{} // closed at the first session
-	// lost is closed when the first session is over or may be; cause says why.
-	lost chan struct{}
+	hosts *hosts
+	// brief: the session counts as lost with its connection. Only such a client sets watches: the
+	// library sets them again on a new connection as of a transaction that it reads without a lock, and might miss a change.
+	brief bool
+	seen  func(zk.Event) // takes events of nodes, must not block
 
-	mu    sync.Mutex
-	cause error
-	seen  func(zk.Event) // events of nodes
+	ctx    context.Context // ends with the client
+	stop   context.CancelFunc
+	joined chan struct{} // closed at the first session
+	join1  sync.Once
+	lost   chan struct{} // closed when the session has ended, or servers may have ended it
+
+	mu sync.Mutex
+	// lastHeard is when the latest request left that was answered. Servers count a session's time
+	// from a request's arrival, so not from before, however late the answer comes.
+	lastHeard time.Time
+	cause     error // why lost is closed
+	trouble   error // why the last try to reach a server failed; nil while one answers
+	raw       net.Conn
+	address   string // of raw
 
 	owned   sync.WaitGroup
-	began   sync.Once
 	closing sync.Once
 }
 
-// quiet passes the library's talk on for whoever looks for faults in it.
-type quiet struct{ log *slog.Logger }
-
-func (q quiet) Printf(format string, args ...any) { q.log.Debug("zk: " + fmt.Sprintf(format, args...)) }
-
-// dial makes a client that connects by itself; it does not wait for it. Its session is lost
-// as soon as servers may have ended it.
-func dial(p *place) (*client, error) {
-	ctx, c, err := connect(p)
-	if err == nil {
-		c.owned.Go(func() { c.watchSilence(ctx) })
-	}
-	return c, err
-}
-
-// connect makes a client whose session lasts until a server says that it is over.
-func connect(p *place) (context.Context, *client, error) {
-	ctx, stop := context.WithCancel(context.Background())
+// dial makes a client that connects by itself; it does not wait for it.
+func dial(p *place, brief bool, seen func(zk.Event)) (*client, error) {
+	c := &client{place: p, brief: brief, seen: seen, joined: make(chan struct{}), lost: make(chan struct{})}
+	c.ctx, c.stop = context.WithCancel(context.Background())
 	servers := slices.Clone(p.servers)
 	rand.Shuffle(len(servers), func(i, j int) { servers[i], servers[j] = servers[j], servers[i] })
-	order := &hosts{servers: servers, ctx: ctx}
-	c := &client{place: p, wires: newWires(ctx, p, order), stop: stop, joined: make(chan struct{}, 1), first: make(chan struct{}), lost: make(chan struct{})}
-	if p.Digest != "" {
-		// Ahead of anything else on each connection, so nothing is refused meanwhile.
-		c.wires.always(opAuth, digestAuth(p.Digest))
-	}
-	ready := make(chan struct{})
-	conn, events, err := zk.Connect(servers, p.SessionTimeout,
-		zk.WithLogger(quiet{p.Logger}), zk.WithDialer(c.wires.dial), zk.WithHostProvider(order),
-		zk.WithEventCallback(func(e zk.Event) {
-			<-ready
-			c.event(e)
-		}))
+	c.hosts = &hosts{servers: servers, ctx: c.ctx}
+	conn, events, err := zk.Connect(servers, p.SessionTimeout, zk.WithLogInfo(false), zk.WithLogger(libraryLog{c}),
+		zk.WithDialer(c.dial), zk.WithHostProvider(c.hosts), zk.WithEventCallback(c.event))
 	if err != nil {
-		stop()
-		return nil, nil, fmt.Errorf("connect to ZooKeeper: %w", err)
+		c.stop()
+		return nil, fmt.Errorf("connect to ZooKeeper: %w", err)
 	}
 	c.Conn = conn
-	close(ready)
 	// The library closes the events when its work is done.
 	c.owned.Go(func() {
 		for range events {
 		}
 	})
-	return ctx, c, nil
+	c.owned.Go(c.watchSilence)
+	return c, nil
+}
+
+// libraryLog takes what the library logs, which is errors only: it is the only place that says why there is no session.
+type libraryLog struct{ *client }
+
+func (l libraryLog) Printf(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	l.place.Logger.Debug("zk: " + text)
+	if l.ctx.Err() == nil {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.trouble = fmt.Errorf("%s: %s (is it a ZooKeeper server, and one of a majority?)", l.address, text)
+	}
+}
+
+var errBrief = errors.New("the connection has ended, and the session with it")
+
+// dial is the library's Dialer.
+func (c *client) dial(network, address string, timeout time.Duration) (net.Conn, error) {
+	select {
+	case <-c.joined:
+		if c.brief {
+			return nil, errBrief
+		}
+	default:
+		c.answeredSince(time.Now()) // the session begins later than this
+	}
+	ctx, cancel := context.WithTimeout(c.ctx, timeout)
+	defer cancel()
+	raw, err := c.place.Dial(ctx, network, address)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.address = address
+	if err != nil {
+		return nil, err
+	}
+	if c.ctx.Err() != nil {
+		_ = raw.Close()
+		return nil, c.ctx.Err()
+	}
+	c.raw = raw
+	return impatient{raw, c.place.SessionTimeout}, nil
+}
+
+// impatient gives a server that takes connections and grants no session less time than the library, which waits
+// for several session timeouts. Others of an ensemble are tried meanwhile.
+type impatient struct {
+	net.Conn
+	session time.Duration
+}
+
+func (c impatient) SetReadDeadline(t time.Time) error {
+	if time.Until(t) > c.session {
+		t = time.Now().Add(max(c.session/4, 500*time.Millisecond))
+	}
+	return c.Conn.SetReadDeadline(t)
 }
 
 func (c *client) event(e zk.Event) {
@@ -89,26 +130,18 @@ func (c *client) event(e zk.Event) {
 	case e.Type == zk.EventSession && e.State == zk.StateExpired:
 		c.lose(zk.ErrSessionExpired)
 	case e.Type == zk.EventSession && e.State == zk.StateHasSession:
-		c.began.Do(func() { close(c.first) })
+		c.join1.Do(func() { close(c.joined) })
+	case e.Type == zk.EventSession && e.State == zk.StateDisconnected:
 		select {
-		case c.joined <- struct{}{}:
+		case <-c.joined:
+			if c.brief {
+				c.lose(errBrief)
+			}
 		default:
 		}
-	case e.Path != "" && e.Err == nil:
-		c.mu.Lock()
-		seen := c.seen
-		c.mu.Unlock()
-		if seen != nil {
-			seen(e)
-		}
+	case e.Path != "" && e.Err == nil && c.seen != nil:
+		c.seen(e)
 	}
-}
-
-// onNode has node events told to f, which must not block.
-func (c *client) onNode(f func(zk.Event)) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.seen = f
 }
 
 func (c *client) lose(why error) {
@@ -127,60 +160,153 @@ func (c *client) whyLost() error {
 	return c.cause
 }
 
-// watchSilence takes the session for lost when nothing that left within its life was
-// answered: the servers may have ended it. It counts from the first session on.
-func (c *client) watchSilence(ctx context.Context) {
+func (c *client) isLost() bool {
 	select {
-	case <-c.first:
-	case <-ctx.Done():
+	case <-c.lost:
+		return true
+	default:
+		return false
+	}
+}
+
+// answeredSince keeps that a server has answered a request that left then, or later.
+func (c *client) answeredSince(left time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if left.After(c.lastHeard) {
+		c.lastHeard = left
+	}
+}
+
+// livesUntil is how long the session surely lives, if no server answers any more; zero before the first session.
+func (c *client) livesUntil() time.Time {
+	select {
+	case <-c.joined:
+	default:
+		return time.Time{}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.lastHeard.Add(c.place.SessionTimeout)
+}
+
+// pingEvery is how often a server is asked for a sign of life.
+const pingEvery = time.Second
+
+// probe asks for a node, for which nobody needs a permission.
+func (c *client) probe() error {
+	left := time.Now()
+	_, _, err := c.Exists("/")
+	if err == nil || answered(err) {
+		c.answeredSince(left)
+		c.hosts.answered()
+		c.mu.Lock()
+		c.trouble = nil
+		c.mu.Unlock()
+	}
+	return err
+}
+
+// ping probes while the client lasts, and at once on a new connection.
+func (c *client) ping() {
+	tick := time.NewTicker(min(pingEvery, c.place.SessionTimeout/5))
+	defer tick.Stop()
+	for {
+		again := tick.C
+		if err := c.probe(); err != nil && !answered(err) {
+			again = time.After(pause)
+		}
+		select {
+		case <-again:
+		case <-c.ctx.Done():
+			return
+		}
+	}
+}
+
+// watchSilence takes the session for lost when no request that left within its life was
+// answered: the servers may have ended it.
+func (c *client) watchSilence() {
+	select {
+	case <-c.joined:
+	case <-c.ctx.Done():
 		return
 	}
 	for {
-		left := c.wires.left()
+		left := time.Until(c.livesUntil())
 		if left <= 0 {
 			c.lose(errSilent)
 			return
 		}
 		select {
 		case <-time.After(left):
-		case <-ctx.Done():
+		case <-c.ctx.Done():
 			return
 		}
 	}
 }
 
-// errSilent says that no server was heard for a session's life.
-var errSilent = errors.New("no ZooKeeper server was heard for the session timeout")
+var errSilent = errors.New("no ZooKeeper server has answered for the session timeout")
 
 // complain is how often the log says what can't be reached.
 const complain = 10 * time.Second
 
-// join waits for a session.
+// join waits for the session, gives it the credentials, and waits until a server has answered, which those who grant a
+// session and hang up never do. The log says now and then what hinders it.
 func (c *client) join(ctx context.Context) error {
-	tick := time.NewTicker(complain)
-	defer tick.Stop()
-	first := time.NewTimer(min(complain, c.place.SessionTimeout) / 2)
-	defer first.Stop()
-	for waiting := true; waiting; {
-		select {
-		case <-c.joined:
-			waiting = false
-		case <-first.C:
-			c.complain()
-		case <-tick.C:
-			c.complain()
-		case <-ctx.Done():
-			return ctx.Err()
+	done := make(chan struct{})
+	defer close(done)
+	c.owned.Go(func() {
+		next := time.After(min(complain, c.place.SessionTimeout) / 2)
+		for {
+			select {
+			case <-next:
+				c.place.Logger.Warn("can't reach ZooKeeper: trying on", "servers", c.place.servers, "error", c.whyTroubled())
+				next = time.After(complain)
+			case <-done:
+				return
+			case <-c.ctx.Done():
+				return
+			}
+		}
+	})
+	logIn := func() error { return c.AddAuth("digest", []byte(c.place.Digest)) }
+	if c.place.Digest == "" {
+		logIn = func() error { return nil }
+	}
+	for _, request := range []func() error{logIn, c.probe} {
+		for err := request(); err != nil; err = request() {
+			if answered(err) {
+				return c.place.explain("talk to", "/", err)
+			}
+			if err := c.wait(ctx); err != nil {
+				return err
+			}
 		}
 	}
+	c.owned.Go(c.ping)
 	return nil
 }
 
-func (c *client) complain() {
-	c.wires.mu.Lock()
-	trouble := c.wires.trouble
-	c.wires.mu.Unlock()
-	c.place.Logger.Warn("can't reach ZooKeeper: trying on", "servers", c.place.servers, "error", trouble)
+// pause is between tries of what got no answer.
+const pause = 20 * time.Millisecond
+
+// wait is between tries of a request that got no answer; an error says that it is useless.
+func (c *client) wait(ctx context.Context) error {
+	select {
+	case <-time.After(pause):
+		return nil
+	case <-c.lost:
+		return c.whyLost()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (c *client) whyTroubled() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.trouble
 }
 
 // close ends the session, so that its ephemeral nodes go at once, and waits for everything.
@@ -193,47 +319,43 @@ func (c *client) close() {
 // under way fail.
 func (c *client) abandon() {
 	c.closing.Do(func() {
+		connected := !c.isLost() && c.State() == zk.StateHasSession
 		c.lose(errors.New("the session was given back"))
-		if c.State() == zk.StateHasSession && c.wires.left() > 0 {
+		if connected {
 			c.Close()
 		} else {
 			c.owned.Go(c.Close) // nobody to tell, for which it would wait
 		}
 		c.stop()
-		c.wires.cut()
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.raw != nil {
+			_ = c.raw.Close()
+		}
 	})
 }
 
-// prepare makes the folders that are always there, after one look at all of them.
-func (c *client) prepare(ctx context.Context) error {
+// prepare makes the folders that are always there.
+func (c *client) prepare() error {
 	p := c.place
-	full := []string{"/"}
 	if p.chroot != "" {
-		full[0] = p.chroot
-	}
-	for _, path := range append([]string{electionPath, "/brain"}, edited...) {
-		full = append(full, p.full(path))
-	}
-	found, err := c.wires.readBulk(ctx, opGetData, full)
-	if errors.Is(err, errOld) {
-		return fmt.Errorf("%w: %w: watches and reads of many nodes need 3.6 or later", registry.ErrUnusable, err)
-	}
-	if err != nil {
-		return p.explain("look for", p.root, err)
-	}
-	if errors.Is(found[0].err, zk.ErrNoNode) {
-		return fmt.Errorf("%w: there is no node %s in ZooKeeper, which the address %s names as chroot: make it (zkCli.sh create %s), or correct the address",
-			registry.ErrUnusable, p.chroot, p.Servers, p.chroot)
-	}
-	for i, path := range full[1:] {
-		switch err := found[i+1].err; {
-		case errors.Is(err, zk.ErrNoNode):
-			if err := c.make(path); err != nil {
-				return err
-			}
-		case err != nil:
-			return p.explain("read", path, err)
+		there, _, err := c.Exists(p.chroot)
+		if err != nil {
+			return p.explain("look for", p.chroot, err)
 		}
+		if !there {
+			return fmt.Errorf("%w: there is no node %s in ZooKeeper, which the address %s names as chroot: make it (zkCli.sh create %s), or correct the address",
+				registry.ErrUnusable, p.chroot, p.Servers, p.chroot)
+		}
+	}
+	for _, path := range append([]string{electionPath, entriesPath, stagedPath}, edited...) {
+		if err := c.make(p.full(path)); err != nil {
+			return err
+		}
+	}
+	// A wrong digest is found here, and not in the middle of the term's beginning.
+	if _, _, err := c.Get(p.full(entriesPath)); err != nil {
+		return p.explain("read", p.full(entriesPath), err)
 	}
 	return nil
 }
@@ -247,14 +369,40 @@ func (c *client) make(full string) error {
 	if there {
 		return nil
 	}
-	if above, _ := split(full); above != "/" && above != c.place.chroot {
+	if above := folderOf(full); above != c.place.chroot {
 		if err := c.make(above); err != nil {
 			return err
 		}
 	}
-	_, err = c.Create(full, mark, 0, c.place.acl)
+	_, err = c.Create(full, []byte{}, 0, c.place.acl)
 	if err != nil && !errors.Is(err, zk.ErrNodeExists) {
 		return c.place.explain("make the node", full, err)
 	}
 	return nil
 }
+
+// parallel runs n pieces of work, so many at a time, until the first error.
+func parallel(ctx context.Context, atOnce, n int, work func(ctx context.Context, i int) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range min(atOnce, n) {
+		wg.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
+				if err := work(ctx, i); err != nil {
+					cancel(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return context.Cause(ctx)
+}
+
+// How many requests are under way at the same time: for what somebody waits for, where more are no faster, and for what is
+// done beside that.
+const (
+	foreground = 64
+	background = 4
+)

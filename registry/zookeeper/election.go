@@ -70,7 +70,11 @@ func isOurs(guid string) bool {
 	return err == nil && id.Version() == 7
 }
 
-// stand makes a candidate, tells that by made, and waits until it is the first. The node goes with the session.
+// lookStanding is how often a candidate looks who stands before it. It sets no watch: it would only save reads, and on a
+// session that outlives its connections the library may miss what watches report; see client.
+const lookStanding = 100 * time.Millisecond
+
+// stand makes a candidate, reports that by made, and waits until it is the first. The node goes with the session.
 func (c *client) stand(ctx context.Context, who string, made func()) (candidate, error) {
 	guid, err := newGUID()
 	if err != nil {
@@ -84,8 +88,7 @@ func (c *client) stand(ctx context.Context, who string, made func()) (candidate,
 	}
 	if err == nil {
 		made()
-		_, name := split(node)
-		c.place.Logger.Debug("standing for election", "node", name)
+		c.place.Logger.Debug("standing for election", "node", node)
 	}
 	for {
 		// An answer that got lost leaves a node that is found by its guid.
@@ -95,20 +98,13 @@ func (c *client) stand(ctx context.Context, who string, made func()) (candidate,
 		}
 		own := slices.IndexFunc(all, func(x candidate) bool { return x.guid == guid })
 		if own < 0 {
-			return candidate{}, errors.New("the candidate's node is not there: its making failed, or its session is over")
+			return candidate{}, errors.New("the candidate's node is not there: its making failed, or its session has ended")
 		}
 		if own == 0 {
 			return all[0], nil
 		}
-		there, _, gone, err := c.ExistsW(folder + "/" + all[own-1].name)
-		if err != nil {
-			return candidate{}, c.place.explain("watch the candidate before", folder, err)
-		}
-		if !there {
-			continue
-		}
 		select {
-		case <-gone:
+		case <-time.After(lookStanding):
 		case <-c.lost:
 			return candidate{}, c.whyLost()
 		case <-ctx.Done():
@@ -126,7 +122,7 @@ func (c *client) standing() ([]candidate, error) {
 	return candidates(children), nil
 }
 
-// termRecord is the value of /brain/term.
+// termRecord is the value of /registry/term.
 type termRecord struct {
 	Term      int64     `json:"term"`
 	Address   string    `json:"address"`
@@ -144,7 +140,7 @@ func (r termRecord) is(value []byte) bool {
 	return json.Unmarshal(value, &there) == nil && there.Term == r.Term && there.Address == r.Address && there.Candidate == r.Candidate && there.Since.Equal(r.Since)
 }
 
-// fence is the value of /brain/fence: the term and its latest commit.
+// fence is the value of /registry/fence: the term and how many requests have committed something in it.
 type fence struct{ term, commit int64 }
 
 func (f fence) bytes() []byte { return fmt.Appendf(nil, "%d %d", f.term, f.commit) }
@@ -172,10 +168,10 @@ func (c *client) begin(own candidate, who string, now time.Time, highest int64) 
 					registry.ErrUnusable, p.full(fencePath), err, "1000 0")
 			}
 		}
-		old, recordStat, err := c.Get(p.full(termPath))
+		old, recordStat, err := c.Get(p.full(recordPath))
 		noRecord := errors.Is(err, zk.ErrNoNode)
 		if err != nil && !noRecord {
-			return record, 0, p.explain("read", p.full(termPath), err)
+			return record, 0, p.explain("read", p.full(recordPath), err)
 		}
 		if !noRecord && json.Unmarshal(old, &record) == nil && record.Candidate == own.name && record.Term == before.term && !fresh {
 			return record, lastStat.Version, nil // the answer to an earlier try got lost
@@ -191,7 +187,7 @@ func (c *client) begin(own candidate, who string, now time.Time, highest int64) 
 			return record, 0, err
 		}
 		next := fence{term: record.Term}.bytes()
-		requests := []any{&zk.CheckVersionRequest{Path: p.full(join(electionPath, own.name)), Version: -1}}
+		requests := []any{&zk.CheckVersionRequest{Path: p.full(electionPath + "/" + own.name), Version: -1}}
 		put := func(path string, value []byte, missing bool, stat *zk.Stat) {
 			if missing {
 				requests = append(requests, &zk.CreateRequest{Path: p.full(path), Data: value, Acl: p.acl})
@@ -200,7 +196,7 @@ func (c *client) begin(own candidate, who string, now time.Time, highest int64) 
 			}
 		}
 		put(fencePath, next, fresh, lastStat)
-		put(termPath, value, noRecord, recordStat)
+		put(recordPath, value, noRecord, recordStat)
 		results, err := c.Multi(requests...)
 		switch {
 		case err == nil && fresh:
@@ -210,15 +206,8 @@ func (c *client) begin(own candidate, who string, now time.Time, highest int64) 
 		case answered(err) && !(replannable(err) && firstFailed(results) > 0):
 			return record, 0, p.explain("begin a term at", p.full(fencePath), err)
 		}
-		select {
-		case <-c.lost:
-			return record, 0, c.whyLost()
-		case <-c.wires.ctx.Done():
-			return record, 0, errors.New("the client was closed")
-		case <-time.After(pause):
+		if err := c.wait(c.ctx); err != nil {
+			return record, 0, err
 		}
 	}
 }
-
-// pause is between tries of what got no answer.
-const pause = 20 * time.Millisecond

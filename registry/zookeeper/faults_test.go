@@ -21,7 +21,7 @@ func testDeposedLeaderWritesNothing(t *testing.T, server *zkserver.Server) {
 		with := o
 		with.Dial = cable.dial
 		_, old := lead(t, with)
-		commit(t, old, put("/brain/mark", fmt.Sprintf("old %d", round)))
+		commit(t, old, put("/s/mark", fmt.Sprintf("old %d", round)))
 		next := open(t, o)
 		resume := cable.freeze()
 		defer resume()
@@ -34,18 +34,18 @@ func testDeposedLeaderWritesNothing(t *testing.T, server *zkserver.Server) {
 		}
 		done := make(chan error)
 		go func() {
-			done <- old.Commit(t.Context(), []registry.Write{put("/brain/mark", "deposed"), put("/brain/bad", "deposed")})
+			done <- old.Commit(t.Context(), []registry.Write{put("/s/mark", "deposed"), put("/s/bad", "deposed")})
 		}()
 		resume()
-		if err := <-done; !errors.Is(err, registry.ErrTermOver) {
-			t.Fatalf("a deposed leader's commit: got %v, want %v", err, registry.ErrTermOver)
+		if err := <-done; !errors.Is(err, registry.ErrTermEnded) {
+			t.Fatalf("a deposed leader's commit: got %v, want %v", err, registry.ErrTermEnded)
 		}
 		<-old.Done()
 		commit(t, term)
-		if e, err := term.Get(t.Context(), "/brain/mark"); err != nil || string(e.Value) != fmt.Sprintf("old %d", round) {
+		if e, err := term.Get(t.Context(), "/s/mark"); err != nil || string(e.Value) != fmt.Sprintf("old %d", round) {
 			t.Errorf("round %d: the mark is %q (%v)", round, e.Value, err)
 		}
-		if got := paths(t, term, "/"); got != "/brain/mark" {
+		if got := paths(t, term, "/"); got != "/s/mark" {
 			t.Errorf("round %d: there are %s", round, got)
 		}
 		if err := next.Close(); err != nil {
@@ -65,7 +65,7 @@ func testCommitWithoutAnAnswerIsFoundOut(t *testing.T, server *zkserver.Server) 
 			o := zookeeper.Options{Servers: server.Address(), Namespace: namespace(), Dial: cable.dial}
 			r, term := lead(t, o)
 			for n := range 5 {
-				fence := "/" + o.Namespace + "/brain/fence"
+				fence := "/" + o.Namespace + "/registry/fence"
 				before, _, err := client.Get(fence)
 				if err != nil {
 					t.Fatal(err)
@@ -85,12 +85,12 @@ func testCommitWithoutAnAnswerIsFoundOut(t *testing.T, server *zkserver.Server) 
 					resume()
 					return 0, errCable
 				})
-				commit(t, term, put("/brain/counter", fmt.Sprint(n)), put(fmt.Sprintf("/brain/x/%d", n), ""))
-				if e, err := term.Get(t.Context(), "/brain/counter"); err != nil || e.Version != int64(n) || string(e.Value) != fmt.Sprint(n) {
+				commit(t, term, put("/s/counter", fmt.Sprint(n)), put(fmt.Sprintf("/s/x/%d", n), ""))
+				if e, err := term.Get(t.Context(), "/s/counter"); err != nil || e.Version != int64(n) || string(e.Value) != fmt.Sprint(n) {
 					t.Errorf("commit %d: the counter is %q at version %d (%v)", n, e.Value, e.Version, err)
 				}
 			}
-			commit(t, term, registry.Write{Path: "/brain/counter", Value: []byte("x"), If: registry.AtVersion(4)})
+			commit(t, term, registry.Write{Path: "/s/counter", Value: []byte("x"), If: registry.AtVersion(4)})
 			if err := term.Err(); err != nil {
 				t.Errorf("the term ended: %v", err)
 			}
@@ -115,8 +115,8 @@ func testSessionThatEndsInACommit(t *testing.T, server *zkserver.Server) {
 		return 0, errCable
 	})
 	err := term.Commit(t.Context(), []registry.Write{put("/a", "x")})
-	if !errors.Is(err, registry.ErrTermOver) || !errors.Is(err, registry.ErrOutcomeUnknown) {
-		t.Errorf("got %v, want %v and %v", err, registry.ErrTermOver, registry.ErrOutcomeUnknown)
+	if !errors.Is(err, registry.ErrTermEnded) || !errors.Is(err, registry.ErrOutcomeUnknown) {
+		t.Errorf("got %v, want %v and %v", err, registry.ErrTermEnded, registry.ErrOutcomeUnknown)
 	}
 }
 
@@ -151,8 +151,8 @@ func testLostConnectionEndsNoTerm(t *testing.T, server *zkserver.Server) {
 	_, term := lead(t, zookeeper.Options{Servers: server.Address(), Namespace: namespace(), Dial: cable.dial})
 	for n := range 10 {
 		cable.cut()
-		commit(t, term, put("/brain/mark", fmt.Sprint(n)))
-		if got := paths(t, term, "/brain"); got != "/brain/mark" {
+		commit(t, term, put("/s/mark", fmt.Sprint(n)))
+		if got := paths(t, term, "/s"); got != "/s/mark" {
 			t.Fatalf("there are %s", got)
 		}
 	}
@@ -165,7 +165,7 @@ func TestEnsembleLosesEachServer(t *testing.T) {
 	_, term := lead(t, o)
 	n := 0
 	write := func() {
-		commit(t, term, put("/brain/mark", fmt.Sprint(n)), put(fmt.Sprintf("/brain/x/%03d", n), ""))
+		commit(t, term, put("/s/mark", fmt.Sprint(n)), put(fmt.Sprintf("/s/x/%03d", n), ""))
 		n++
 	}
 	write()
@@ -177,11 +177,11 @@ func TestEnsembleLosesEachServer(t *testing.T) {
 		s.Restart()
 		write()
 	}
-	found, err := term.List(t.Context(), "/brain/x")
+	found, err := term.List(t.Context(), "/s/x")
 	if err != nil || len(found) != n {
 		t.Errorf("%d of %d commits are there (%v)", len(found), n, err)
 	}
-	if e, err := term.Get(t.Context(), "/brain/mark"); err != nil || e.Version != int64(n-1) {
+	if e, err := term.Get(t.Context(), "/s/mark"); err != nil || e.Version != int64(n-1) {
 		t.Errorf("the mark is at version %d after %d commits (%v)", e.Version, n, err)
 	}
 }
@@ -191,15 +191,15 @@ func testResignHandsOverAtOnce(t *testing.T, server *zkserver.Server) {
 	o := zookeeper.Options{Servers: server.Address(), Namespace: namespace(), SessionTimeout: 10 * time.Second}
 	a, first := lead(t, o)
 	b, c := open(t, o), open(t, o)
-	told := func(r *zookeeper.Registry, number int64, address string) {
+	shows := func(r *zookeeper.Registry, number int64, address string) {
 		t.Helper()
 		eventually(t, "to know the leader "+address, func() bool {
 			l, ok := r.Leader()
 			return ok && l.Term == number && l.Address == address && time.Since(l.Since) < patience
 		})
 	}
-	told(a, first.Number(), "127.0.0.1:8899")
-	told(b, first.Number(), "127.0.0.1:8899")
+	shows(a, first.Number(), "127.0.0.1:8899")
+	shows(b, first.Number(), "127.0.0.1:8899")
 	next := make(chan registry.Term, 1)
 	go func() {
 		term, err := b.Campaign(t.Context(), "127.0.0.1:2")
@@ -213,7 +213,7 @@ func testResignHandsOverAtOnce(t *testing.T, server *zkserver.Server) {
 		names, _, err := client.Children("/" + o.Namespace + "/ha/election")
 		return err == nil && len(names) == 2
 	})
-	told(c, first.Number(), "127.0.0.1:8899")
+	shows(c, first.Number(), "127.0.0.1:8899")
 	began := time.Now()
 	if err := first.Resign(t.Context()); err != nil {
 		t.Fatal(err)
@@ -223,7 +223,7 @@ func testResignHandsOverAtOnce(t *testing.T, server *zkserver.Server) {
 		t.Errorf("the hand-over took %v", took)
 	}
 	for _, r := range []*zookeeper.Registry{a, b, c} {
-		told(r, second.Number(), "127.0.0.1:2")
+		shows(r, second.Number(), "127.0.0.1:2")
 	}
 	if err := second.Resign(t.Context()); err != nil {
 		t.Fatal(err)
@@ -231,7 +231,7 @@ func testResignHandsOverAtOnce(t *testing.T, server *zkserver.Server) {
 	eventually(t, "nobody to lead", func() bool { _, ok := c.Leader(); return !ok })
 }
 
-func TestUnreachableServersAreTriedAndTold(t *testing.T) {
+func TestUnreachableServersAreTriedAndReported(t *testing.T) {
 	t.Parallel()
 	server := zkserver.Start(t)
 	server.Kill()

@@ -14,37 +14,37 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
-// follower knows who leads, from watches on the election and on /brain/term.
+// lookLeader is how often a follower looks who leads.
+const lookLeader = 250 * time.Millisecond
+
+// follower knows who leads, from looks at the election and at /registry/term.
 // It has a session of its own for as long as the registry is open.
 type follower struct {
-	mu    sync.Mutex
-	wires *wires
-	saw   func(registry.Leader)
+	saw func(registry.Leader)
+
+	mu     sync.Mutex
+	client *client
 
 	known     registry.Leader
-	candidate string // the election node that it stands on
-	some      bool
-	refusal   error // why the last look was refused
+	candidate string // the election node that it stands on; empty: nobody leads
+	refusal   error  // why the last look was refused
 }
 
-// leader is the latest that was seen, unless nothing was heard for too long.
+// leader is the latest that was seen, unless no server has answered for too long.
 func (f *follower) leader() (l registry.Leader, candidate string, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.known, f.candidate, f.some && f.wires.left() > 0
+	return f.known, f.candidate, f.candidate != "" && time.Now().Before(f.client.livesUntil())
 }
 
 // trouble is why the last look was refused, and why the last try to reach a server failed, nil while one is reached.
 func (f *follower) trouble() (refusal, silence error) {
 	f.mu.Lock()
-	w, refusal := f.wires, f.refusal
-	f.mu.Unlock()
-	if w == nil {
-		return refusal, nil
+	defer f.mu.Unlock()
+	if f.client != nil {
+		silence = f.client.whyTroubled()
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return refusal, w.trouble
+	return f.refusal, silence
 }
 
 // refused keeps why a look was, nil when it was not, and reports whether that is news.
@@ -59,31 +59,21 @@ func (f *follower) refused(why error) (news bool) {
 func (f *follower) set(l registry.Leader, candidate string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.known, f.candidate, f.some = l, candidate, candidate != ""
+	f.known, f.candidate = l, candidate
 }
 
 // run follows until ctx ends, with a new client whenever the session is lost.
 func (f *follower) run(ctx context.Context, p *place) {
 	failures := backoff{first: 10 * pause, most: longestPause}
 	for ctx.Err() == nil {
-		c, err := dial(p)
-		if err != nil {
-			return
-		}
-		f.mu.Lock()
-		f.wires = c.wires
-		f.mu.Unlock()
-		stop := context.AfterFunc(ctx, c.abandon)
-		err = f.follow(ctx, c, failures.reset)
+		err := f.session(ctx, p, failures.reset)
 		switch {
 		case ctx.Err() != nil:
 		case answered(err) && f.refused(err):
-			p.Logger.Warn("ZooKeeper refuses to tell who leads: trying on", "servers", p.servers, "error", err)
+			p.Logger.Warn("ZooKeeper refuses to show who leads: trying on", "servers", p.servers, "error", err)
 		default:
 			p.Logger.Debug("looking again who leads", "error", err)
 		}
-		stop()
-		c.close()
 		f.set(registry.Leader{}, "")
 		select {
 		case <-ctx.Done():
@@ -92,36 +82,32 @@ func (f *follower) run(ctx context.Context, p *place) {
 	}
 }
 
-// follow looks at every change, until an error, and tells each look that succeeded.
-func (f *follower) follow(ctx context.Context, c *client, succeeded func()) error {
-	select {
-	case <-c.joined:
-	case <-ctx.Done():
-		return ctx.Err()
+// session follows on a session of its own until that is lost or refused, or ctx ends, and reports each look that succeeded.
+func (f *follower) session(ctx context.Context, p *place, succeeded func()) error {
+	c, err := dial(p, false, nil)
+	if err != nil {
+		return err
 	}
-	v := view{follower: f, client: c}
-	failures := backoff{first: pause, most: time.Second}
+	defer c.close()
+	defer context.AfterFunc(ctx, c.abandon)()
+	f.mu.Lock()
+	f.client = c
+	f.mu.Unlock()
+	if err := c.join(ctx); err != nil {
+		return err
+	}
 	for {
-		err := v.look()
-		var again <-chan time.Time
-		switch {
+		switch err := f.look(c); {
 		case err == nil:
 			succeeded()
-			failures.reset()
 			if f.refused(nil) {
-				c.place.Logger.Info("ZooKeeper tells again who leads")
+				p.Logger.Info("ZooKeeper shows again who leads")
 			}
 		case answered(err):
 			return err
-		default: // no connection: a session that lives gets another
-			again = time.After(failures.next(rand.Float64()))
 		}
 		select {
-		case <-v.election:
-			v.election = nil
-		case <-v.record:
-			v.record = nil
-		case <-again:
+		case <-time.After(lookLeader):
 		case <-c.lost:
 			return c.whyLost()
 		case <-ctx.Done():
@@ -130,36 +116,21 @@ func (f *follower) follow(ctx context.Context, c *client, succeeded func()) erro
 	}
 }
 
-// view is what one session of a follower sees. Each watch tells one change; only
-// one that did is nil, and set again.
-type view struct {
-	*follower
-	client           *client
-	election, record <-chan zk.Event
-	candidates       []candidate
-	latest           termRecord
-}
-
-func (v *view) look() error {
-	c := v.client
-	if v.election == nil {
-		path := c.place.full(electionPath)
-		children, _, changed, err := c.ChildrenW(path)
-		if changed, err = c.orMade(path, changed, err); err != nil {
-			return c.lookRefused(path, err)
-		}
-		v.candidates, v.election = candidates(children), changed
+// look looks who stands for election, and who has begun a term.
+func (f *follower) look(c *client) error {
+	path := c.place.full(electionPath)
+	standing, _, err := c.Children(path)
+	if err != nil && !errors.Is(err, zk.ErrNoNode) {
+		return c.lookRefused(path, err)
 	}
-	if v.record == nil {
-		path := c.place.full(termPath)
-		value, _, changed, err := c.GetW(path)
-		if changed, err = c.orMade(path, changed, err); err != nil {
-			return c.lookRefused(path, err)
-		}
-		v.latest, v.record = termRecord{}, changed
-		_ = json.Unmarshal(value, &v.latest)
+	var latest termRecord
+	path = c.place.full(recordPath)
+	value, _, err := c.Get(path)
+	if err != nil && !errors.Is(err, zk.ErrNoNode) {
+		return c.lookRefused(path, err)
 	}
-	return v.judge(c, v.candidates, v.latest)
+	_ = json.Unmarshal(value, &latest)
+	return f.judge(c, candidates(standing), latest)
 }
 
 // lookRefused explains a refusal; silence stays what it is.
@@ -168,21 +139,6 @@ func (c *client) lookRefused(path string, err error) error {
 		return err
 	}
 	return c.place.explain("look who leads at", path, err)
-}
-
-// orMade watches for a node's making if it was not there. One that was made just
-// now is a change at once: the watch would not tell of it.
-func (c *client) orMade(path string, changed <-chan zk.Event, err error) (<-chan zk.Event, error) {
-	if !errors.Is(err, zk.ErrNoNode) {
-		return changed, err
-	}
-	there, _, changed, err := c.ExistsW(path)
-	if err != nil || !there {
-		return changed, err
-	}
-	now := make(chan zk.Event, 1)
-	now <- zk.Event{Type: zk.EventNodeCreated, Path: path}
-	return now, nil
 }
 
 // judge says who leads: the first candidate, once it has begun a term. An original begins none.
@@ -196,10 +152,10 @@ func (f *follower) judge(c *client, all []candidate, now termRecord) error {
 	case isOurs(all[0].guid):
 		f.set(registry.Leader{}, "") // it is about to
 	default:
-		path := c.place.full(join(electionPath, all[0].name))
+		path := c.place.full(electionPath + "/" + all[0].name)
 		address, stat, err := c.Get(path)
 		if errors.Is(err, zk.ErrNoNode) {
-			f.set(registry.Leader{}, "") // the watch tells the next
+			f.set(registry.Leader{}, "") // the next look shows who does
 			return nil
 		}
 		if err != nil {

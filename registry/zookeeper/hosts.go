@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// hosts is the order in which servers are tried. Names are looked up at each
+// hosts is the order in which the library tries servers. Names are looked up at each
 // try, since addresses change while a process runs for months.
 type hosts struct {
 	servers []string
@@ -20,8 +20,8 @@ type hosts struct {
 func (h *hosts) Init([]string) error { return nil }
 func (h *hosts) Len() int            { return len(h.servers) }
 
-// Next may wait, since only its caller needs the lock that the library holds: when all
-// servers were tried in vain the first pauses are short, and each later one is the library's second: a
+// Next may wait, since only its caller needs the lock that the library holds. When all
+// servers were tried and none answered, the first pauses are short, and each later one is the library's second: a
 // session that lives must not end for want of a try. The first server after one that answered is tried at once, and so
 // are the others of a round.
 func (h *hosts) Next() (server string, wait bool) {
@@ -44,10 +44,10 @@ func (h *hosts) Next() (server string, wait bool) {
 	return server, false
 }
 
-// Connected is told of a session, which says little: there are peers that give one and hang up.
+// Connected is called at a session, which says little: some peers grant one and hang up.
 func (h *hosts) Connected() {}
 
-// answered says that the server is one that answers.
+// answered says that the server has answered a request.
 func (h *hosts) answered() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

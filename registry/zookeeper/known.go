@@ -3,88 +3,89 @@ package zookeeper
 import (
 	"strings"
 	"sync"
+
+	"github.com/go-zookeeper/zk"
 )
 
-type kind uint8
-
-const (
-	unknown kind = iota // somebody changed it, or may have
-	absent
-	parent // a node that is no entry
-	entry
-)
-
-// node is what is known of one path.
-type node struct {
-	kind kind
-	// whole: every child of it is known, so that a path that is not known is not there.
-	whole             bool
-	version, children int32
-	// zxid is the transaction that made the value what it is; 0: not known.
-	zxid int64
+// state is what ZooKeeper shows of a node's value and of who may read it: it is another after every change of either.
+type state struct {
+	mzxid    int64
+	aversion int32
 }
 
-// known is what a term knows to be there, so that most commits need no look
-// before. It may be wrong when people edit nodes: ZooKeeper refuses a commit that was
-// planned on what is not so, and the plan is made again from what is.
+func stateOf(stat *zk.Stat) state { return state{stat.Mzxid, stat.Aversion} }
+
+// nodeState is what is known of an entry's node.
+type nodeState struct {
+	there   bool
+	version int32
+	state   state
+}
+
+// known is what a term knows of entries, so that most commits need no look before. It may
+// be wrong where people edit nodes: ZooKeeper refuses a commit that was planned on what is not
+// so, and the plan is made again from what is.
 type known struct {
 	mu    sync.RWMutex
-	nodes map[string]node
+	nodes map[string]nodeState
+	// whole are the areas of which all entries that are there are known.
+	whole map[string]bool
+	// doubted are the entries that have changed since they were read.
+	doubted map[string]bool
 }
 
-func newKnown() *known { return &known{nodes: map[string]node{}} }
+func newKnown() *known {
+	return &known{nodes: map[string]nodeState{}, whole: map[string]bool{}, doubted: map[string]bool{}}
+}
 
-// at is what is known of a path; false: nothing.
-func (k *known) at(path string) (node, bool) {
+// at is what is known of an entry; false: nothing.
+func (k *known) at(path string) (nodeState, bool) {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
-	return k.locked(path)
-}
-
-func (k *known) locked(path string) (node, bool) {
 	n, ok := k.nodes[path]
-	if ok {
-		return n, n.kind != unknown
-	}
-	if path == "/" {
-		return node{}, false
-	}
-	above, _ := split(path)
-	up, ok := k.locked(above)
-	if ok && (up.kind == absent || up.whole) {
-		return node{kind: absent}, true
-	}
-	return node{}, false
+	return n, !k.doubted[path] && (ok || k.whole[area(path)])
 }
 
-// set keeps what a read or a commit showed. What is not there takes no memory.
-func (k *known) set(path string, n node) {
+// set keeps what a read or a commit showed.
+func (k *known) set(path string, n nodeState) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if n.kind == absent {
+	delete(k.doubted, path)
+	if !n.there && k.whole[area(path)] {
 		delete(k.nodes, path)
 		return
 	}
 	k.nodes[path] = n
 }
 
-// forget makes the next commit that needs the path look.
+// forget makes the next commit that needs the entry look.
 func (k *known) forget(path string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.nodes[path] = node{}
+	delete(k.nodes, path)
+	k.doubted[path] = true
 }
 
-// below returns which transactions made the entries right below a path, by path; 0
-// where somebody's change was told since it was read.
-func (k *known) below(path string) map[string]int64 {
-	k.mu.RLock()
-	defer k.mu.RUnlock()
-	found := map[string]int64{}
-	for p, n := range k.nodes {
-		if name, ok := strings.CutPrefix(p, path+"/"); ok && n.kind != parent && !strings.Contains(name, "/") {
-			found[p] = n.zxid
+// listed keeps that these entries of an area are there, and no others. Those that were not read are doubted.
+func (k *known) listed(area string, paths []string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, path := range paths {
+		if _, ok := k.nodes[path]; !ok {
+			k.doubted[path] = true
 		}
 	}
-	return found
+	k.whole[area] = true
+}
+
+// below are the entries of a folder that are known to be there.
+func (k *known) below(folder string) (paths []string) {
+	k.mu.RLock()
+	defer k.mu.RUnlock()
+	for path, n := range k.nodes {
+		if n.there && strings.HasPrefix(path, folder) && folderOf(path) == folder {
+			paths = append(paths, path)
+		}
+	}
+	return paths
 }

@@ -1,74 +1,89 @@
 package zookeeper
 
 import (
-	"bytes"
 	"slices"
 	"strings"
+
+	"github.com/elasticjob-go/elasticjob/registry"
 )
 
-// Nodes that are no entries: the election and what terms write of themselves.
+// Nodes of the registry itself, which are no entries.
 const (
 	electionPath = "/ha/election"
-	fencePath    = "/brain/fence"
-	termPath     = "/brain/term"
+	ownPath      = "/registry"
+	fencePath    = ownPath + "/fence"
+	recordPath   = ownPath + "/term"
+	entriesPath  = ownPath + "/entries" // every entry that has no place in the original's layout
+	stagedPath   = ownPath + "/staged"  // parts of commits that are too large for one request
+	namedPath    = ownPath + "/commit"  // the commit whose parts are being applied
 )
 
-// mark is the value of nodes that are there only because others are below
-// them. It is short, so that a mark never takes more room than PerWrite has.
-var mark = []byte("\x00ej-parent\x00")
+const (
+	frameworkPath = "/ha/framework_id"
+	readyPath     = "/state/ready"
+)
 
 // edited are the folders whose entries people and the original's console may change.
 var edited = []string{"/config/app", "/config/job", "/state/disable/app", "/state/disable/job"}
 
-// isEdited reports whether the path is in one of them.
-func isEdited(path string) bool {
-	folder, _ := split(path)
-	return slices.Contains(edited, folder)
+// queues are folders of the original that have a folder for each job.
+var queues = []string{"/state/failover", "/state/running"}
+
+// originals are the parts of the tree in which only the original's places are entries.
+var originals = append([]string{"/config", "/ha", "/state/disable", readyPath}, queues...)
+
+// isEdited reports whether the path is an entry of a folder that people may change.
+func isEdited(path string) bool { return slices.Contains(edited, folderOf(path)) }
+
+// isOriginal reports whether the path is an entry of the original's layout: its node is at the same path.
+func isOriginal(path string) bool {
+	folder := folderOf(path)
+	return slices.Contains(edited, folder) || folder == readyPath || path == frameworkPath || slices.Contains(queues, folderOf(folder))
 }
 
-// folders are the containers of the original's layout. Curator gives them a
-// value of its own (the maker's address), so they are known by name. They stay when empty.
-var folders = map[string]bool{
-	"/": true, "/config": true, "/state": true, "/state/ready": true, "/state/running": true, "/state/failover": true,
-	"/state/disable": true, "/ha": true, electionPath: true, "/brain": true,
-	"/config/app": true, "/config/job": true, "/state/disable/app": true, "/state/disable/job": true,
+// inOriginals reports whether the path is in a part of the tree that is the original's.
+func inOriginals(path string) bool {
+	return slices.ContainsFunc(originals, func(part string) bool { return path == part || strings.HasPrefix(path, part+"/") })
 }
 
-// hidden reports whether what is at the path is the registry's own business.
-func hidden(path string) bool {
-	return path == fencePath || path == termPath || strings.HasPrefix(path, electionPath+"/")
-}
+// isPlace reports whether an entry can be at the path.
+func isPlace(path string) bool { return isOriginal(path) || !inOriginals(path) }
 
-// isFolder reports whether the path is a container of the layout, whatever its value.
-func isFolder(path string) bool {
-	if folders[path] {
-		return true
+// area is the folder whose list shows whether the path is there: one of the original's, or the folder of all other entries.
+func area(path string) string {
+	if isOriginal(path) {
+		return folderOf(path)
 	}
-	parent, _ := split(path)
-	return parent == "/state/running" || parent == "/state/failover" // one folder per job
+	return entriesPath
 }
 
-// kindOf tells an entry from a parent.
-func kindOf(path string, value []byte) kind {
-	if hidden(path) || isFolder(path) || bytes.Equal(value, mark) {
-		return parent
+// An entry that is not the original's is one node in one folder, named by its escaped path, so that no
+// parents have to be made before it and removed after it. The escape is that of JSON pointers (RFC 6901).
+var (
+	escape   = strings.NewReplacer("~", "~0", "/", "~1")
+	unescape = strings.NewReplacer("~0", "~", "~1", "/")
+)
+
+// nodeOf is where the entry at a path is kept, below the namespace.
+func nodeOf(path string) string {
+	if isOriginal(path) {
+		return path
 	}
-	return entry
+	return entriesPath + "/" + escape.Replace(path[1:])
 }
 
-// removable reports whether a parent without children should go.
-func removable(path string) bool { return !folders[path] && !hidden(path) }
+// folderOf is the path above a path; that of the topmost is empty.
+func folderOf(path string) string { return path[:max(0, strings.LastIndexByte(path, '/'))] }
 
-// split cuts a path into its parent and its last part.
-func split(path string) (parent, name string) {
-	i := strings.LastIndexByte(path, '/')
-	return path[:max(i, 1)], path[i+1:]
-}
-
-// join is split's inverse.
-func join(parent, name string) string {
-	if parent == "/" {
-		return "/" + name
+// checkWrites says why a commit can't be made whatever ZooKeeper holds.
+func checkWrites(writes []registry.Write) error {
+	for _, w := range writes {
+		if err := checkPath(w.Path); err != nil {
+			return err
+		}
+		if !isPlace(w.Path) {
+			return badPlace(w.Path)
+		}
 	}
-	return parent + "/" + name
+	return registry.CheckWrites(writes)
 }

@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -78,7 +76,7 @@ func testOriginalsNodesAreEntriesAndItsFoldersAreNot(t *testing.T, server *zkser
 		"/state/failover/job/job@-@0 /state/ready/job"; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	for _, path := range []string{"/config", "/state/failover/job", "/brain/fence", "/brain/term", "/ha/election"} {
+	for _, path := range []string{"/config", "/config/job", "/state/failover/job", "/ha/election"} {
 		if e, err := term.Get(t.Context(), path); !errors.Is(err, registry.ErrNotFound) {
 			t.Errorf("get %s: %v %v, want %v", path, e, err, registry.ErrNotFound)
 		}
@@ -86,10 +84,10 @@ func testOriginalsNodesAreEntriesAndItsFoldersAreNot(t *testing.T, server *zkser
 			t.Errorf("put %s: %v, want %v", path, err, registry.ErrBadPath)
 		}
 	}
-	// A job's folder goes with its last entry, the layout's own stay; values are verbatim.
+	// Folders stay; values are verbatim.
 	commit(t, term, registry.Write{Path: "/state/failover/job/job@-@0", Delete: true}, registry.Write{Path: "/state/ready/job", Delete: true},
 		put("/config/job/job", "jobName: job\n"))
-	for path, want := range map[string]bool{"/state/failover": true, "/state/failover/job": false, "/state/ready": true} {
+	for path, want := range map[string]bool{"/state/failover/job": true, "/state/failover/job/job@-@0": false, "/state/ready": true, "/state/ready/job": false} {
 		if there, _, err := client.Exists(root + path); err != nil || there != want {
 			t.Errorf("%s is there: %v (%v), want %v", path, there, err, want)
 		}
@@ -99,51 +97,16 @@ func testOriginalsNodesAreEntriesAndItsFoldersAreNot(t *testing.T, server *zkser
 	}
 }
 
-func testParentsComeAndGoWithEntries(t *testing.T, server *zkserver.Server) {
+// Somebody removes the fence, which ends the term; the next one begins with another and a higher number.
+func testFenceThatIsDeletedEndsTheTerm(t *testing.T, server *zkserver.Server) {
 	t.Parallel()
 	client := server.Client(t)
 	o := zookeeper.Options{Servers: server.Address(), Namespace: namespace()}
 	r, term := lead(t, o)
-	names := func() string {
-		t.Helper()
-		all, _, err := client.Children("/" + o.Namespace + "/brain")
-		if err != nil {
-			t.Fatal(err)
-		}
-		slices.Sort(all)
-		return strings.Join(all, " ")
-	}
-	chunk := func(n int) registry.Write { return put(fmt.Sprintf("/brain/shards/e1/deep/%d", n), "x") }
-	drop := func(n int) registry.Write { return registry.Write{Path: chunk(n).Path, Delete: true} }
-	commit(t, term, chunk(0), chunk(1))
-	commit(t, term, drop(0))
-	if got := names(); got != "fence shards term" {
-		t.Errorf("below /brain: %s", got)
-	}
-	if got := paths(t, term, "/"); got != chunk(1).Path {
-		t.Errorf("entries: %s", got)
-	}
-	commit(t, term, drop(1))
-	if got := names(); got != "fence term" {
-		t.Errorf("below /brain after the last chunk went: %s", got)
-	}
-	// A parent that becomes an entry, and an entry that stays for what is below it.
-	commit(t, term, chunk(0), put("/brain/shards/e1", "entry"))
-	if got, want := paths(t, term, "/brain"), "/brain/shards/e1 "+chunk(0).Path; got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
-	commit(t, term, registry.Write{Path: "/brain/shards/e1", Delete: true})
-	if got := paths(t, term, "/brain"); got != chunk(0).Path {
-		t.Errorf("got %s, want %s", got, chunk(0).Path)
-	}
-	// Somebody removes the fence, which ends the term, and what a later term finds as an empty parent.
-	if err := client.Delete("/"+o.Namespace+chunk(0).Path, -1); err != nil {
+	if err := client.Delete("/"+o.Namespace+"/registry/fence", -1); err != nil {
 		t.Fatal(err)
 	}
-	if err := client.Delete("/"+o.Namespace+"/brain/fence", -1); err != nil {
-		t.Fatal(err)
-	}
-	if err := term.Commit(t.Context(), nil); !errors.Is(err, registry.ErrTermOver) {
+	if err := term.Commit(t.Context(), nil); !errors.Is(err, registry.ErrTermEnded) {
 		t.Errorf("a commit without a fence: %v", err)
 	}
 	last := term.Number()
@@ -151,16 +114,10 @@ func testParentsComeAndGoWithEntries(t *testing.T, server *zkserver.Server) {
 	if term.Number() <= last {
 		t.Errorf("term %d came after term %d", term.Number(), last)
 	}
-	if got := paths(t, term, "/"); got != "" {
-		t.Errorf("got %s", got)
-	}
-	commit(t, term)
-	if got := names(); got != "fence term" {
-		t.Errorf("below /brain: %s", got)
-	}
+	commit(t, term, put("/s/a", "x"))
 }
 
-func testHandEditsAreToldAndHealed(t *testing.T, server *zkserver.Server) {
+func testHandEditsAreReportedAndHealed(t *testing.T, server *zkserver.Server) {
 	t.Parallel()
 	client := server.Client(t)
 	cable := newCable()
@@ -171,7 +128,7 @@ func testHandEditsAreToldAndHealed(t *testing.T, server *zkserver.Server) {
 	if got := paths(t, term, "/"); !strings.Contains(got, "/config/job/job") {
 		t.Fatalf("got %s", got)
 	}
-	told := func(want string) {
+	reported := func(want string) {
 		t.Helper()
 		deadline := time.After(patience)
 		for {
@@ -181,7 +138,7 @@ func testHandEditsAreToldAndHealed(t *testing.T, server *zkserver.Server) {
 					return
 				}
 			case <-deadline:
-				t.Fatalf("%s was not told", want)
+				t.Fatalf("%s was not reported", want)
 			}
 		}
 	}
@@ -190,15 +147,15 @@ func testHandEditsAreToldAndHealed(t *testing.T, server *zkserver.Server) {
 		if _, err := client.Set(root+"/config/job/job", []byte(name), -1); err != nil {
 			t.Fatal(err)
 		}
-		told("/config/job/job")
+		reported("/config/job/job")
 		create(t, client, root+"/config/app/"+name, "new")
-		told("/config/app/" + name)
+		reported("/config/app/" + name)
 		create(t, client, root+"/state/disable/job/"+name, name)
-		told("/state/disable/job/" + name)
+		reported("/state/disable/job/" + name)
 		if err := client.Delete(root+"/state/disable/job/"+name, -1); err != nil {
 			t.Fatal(err)
 		}
-		told("/state/disable/job/" + name)
+		reported("/state/disable/job/" + name)
 	}
 	edits("a")
 	cable.cut()
@@ -224,29 +181,29 @@ func testHandEditsAreToldAndHealed(t *testing.T, server *zkserver.Server) {
 		case path := <-term.Changed():
 			delete(missed, path)
 		case <-deadline:
-			t.Fatalf("%v were not told", missed)
+			t.Fatalf("%v were not reported", missed)
 		}
 	}
 
 	// What is known is wrong: commits look again.
-	commit(t, term, put("/brain/x/1", ""), put("/brain/x/2", ""), put("/brain/y", ""))
-	for _, path := range []string{"/brain/x/1", "/brain/y"} {
-		if err := client.Delete(root+path, -1); err != nil {
+	commit(t, term, put("/s/x/1", ""), put("/s/x/2", ""), put("/s/y", ""))
+	for _, path := range []string{"/s/x/1", "/s/y"} {
+		if err := client.Delete(entryNode(o.Namespace, path), -1); err != nil {
 			t.Fatal(err)
 		}
 	}
-	create(t, client, root+"/brain/new", "by hand")
-	create(t, client, root+"/brain/x/3", "by hand")
-	commit(t, term, put("/brain/y", "2"), registry.Write{Path: "/brain/x/1", Delete: true}, put("/brain/new", "ours"),
-		registry.Write{Path: "/brain/x/2", Delete: true})
-	if got, want := paths(t, term, "/brain"), "/brain/new /brain/x/3 /brain/y"; got != want {
+	create(t, client, entryNode(o.Namespace, "/s/new"), "by hand")
+	create(t, client, entryNode(o.Namespace, "/s/x/3"), "by hand")
+	commit(t, term, put("/s/y", "2"), registry.Write{Path: "/s/x/1", Delete: true}, put("/s/new", "ours"),
+		registry.Write{Path: "/s/x/2", Delete: true})
+	if got, want := paths(t, term, "/s"), "/s/new /s/x/3 /s/y"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	create(t, client, root+"/brain/new2", "by hand")
+	create(t, client, entryNode(o.Namespace, "/s/new2"), "by hand")
 	var conflict *registry.Conflict
-	err := term.Commit(t.Context(), []registry.Write{put("/brain/y", "3"), {Path: "/brain/new2", If: registry.Absent()}})
-	if !errors.As(err, &conflict) || conflict.Path != "/brain/new2" {
-		t.Errorf("got %v, want a conflict at /brain/new2", err)
+	err := term.Commit(t.Context(), []registry.Write{put("/s/y", "3"), {Path: "/s/new2", If: registry.Absent()}})
+	if !errors.As(err, &conflict) || conflict.Path != "/s/new2" {
+		t.Errorf("got %v, want a conflict at /s/new2", err)
 	}
 	if term.Err() != nil {
 		t.Errorf("the term ended: %v", term.Err())
@@ -318,15 +275,15 @@ func testDigestProtectsAllNodes(t *testing.T, server *zkserver.Server) {
 	cable := newCable()
 	o := zookeeper.Options{Servers: server.Address(), Namespace: "digest-" + namespace(), Digest: "job:secret-word", Dial: cable.dial}
 	_, term := lead(t, o)
-	commit(t, term, put("/config/job/j", "x"), put("/brain/shards/e/1", "y"))
+	commit(t, term, put("/config/job/j", "x"), put("/s/shards/e/1", "y"))
 	for range 3 {
 		cable.cut()
 		commit(t, term, put("/config/job/j", "x"))
-		if got := paths(t, term, "/"); got != "/brain/shards/e/1 /config/job/j" {
+		if got := paths(t, term, "/"); got != "/config/job/j /s/shards/e/1" {
 			t.Errorf("got %s", got)
 		}
 	}
-	for _, path := range []string{"", "/config/job/j", "/brain/fence", "/brain/shards", "/ha/election"} {
+	for _, path := range []string{"", "/config/job/j", "/registry/fence", "/registry/entries", "/ha/election"} {
 		if _, _, err := anybody.Get("/" + o.Namespace + path); !errors.Is(err, zk.ErrNoAuth) {
 			t.Errorf("anybody may read %q: %v", path, err)
 		}
@@ -362,7 +319,7 @@ func testNodesOfOthersEndNoTerm(t *testing.T, server *zkserver.Server) {
 		t.Fatal(err)
 	}
 	err := term.Commit(t.Context(), []registry.Write{put("/config/job/mine", "y"), put("/config/job/guarded", "ours")})
-	if err == nil || errors.Is(err, registry.ErrTermOver) || !strings.Contains(err.Error(), "getAcl "+guarded) {
+	if err == nil || errors.Is(err, registry.ErrTermEnded) || !strings.Contains(err.Error(), "getAcl "+guarded) {
 		t.Errorf("%v", err)
 	}
 	if e, err := term.Get(t.Context(), "/config/job/mine"); err != nil || string(e.Value) != "x" {
@@ -407,41 +364,4 @@ func TestOptionsThatCannotBe(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-}
-
-// Any commit that Limits allows fits one request, whatever its writes are.
-func testLimitsAtTheBorder(t *testing.T, server *zkserver.Server) {
-	t.Parallel()
-	o := zookeeper.Options{Servers: server.Address(), Namespace: namespace() + "/" + strings.Repeat("n", 200)}
-	r, term := lead(t, o)
-	limits := r.Limits()
-	fill := func(path func(int) string, value int) (writes []registry.Write) {
-		size := 0
-		for i := 0; ; i++ {
-			w := registry.Write{Path: path(i), Value: bytes.Repeat([]byte("v"), value)}
-			one := w.Size() + limits.PerWrite
-			if size+one > limits.Commit {
-				last := &writes[len(writes)-1]
-				last.Value = append(last.Value, bytes.Repeat([]byte("v"), limits.Commit-size)...)
-				return writes
-			}
-			size += one
-			writes = append(writes, w)
-		}
-	}
-	for name, writes := range map[string][]registry.Write{
-		"flat and empty":   fill(func(i int) string { return fmt.Sprintf("/flat/%d", i) }, 0),
-		"a parent of each": fill(func(i int) string { return fmt.Sprintf("/deep/%d/a/b/c", i) }, 1000),
-	} {
-		commit(t, term, writes...)
-		commit(t, term, writes...)
-		for i := range writes {
-			writes[i] = registry.Write{Path: writes[i].Path, Delete: true}
-		}
-		commit(t, term, writes...)
-		if got := paths(t, term, "/"); got != "" {
-			t.Fatalf("%s: %.200s is left", name, got)
-		}
-	}
-	commit(t, term, put("/large", strings.Repeat("x", limits.Value)))
 }

@@ -37,8 +37,8 @@ func wipe(t *testing.T, client *zk.Conn, path string) {
 	})
 }
 
-// told waits until a path is told, and returns what was told before it.
-func told(t *testing.T, term registry.Term, path string) (before []string) {
+// reported waits until a path is reported, and returns what was reported before it.
+func reported(t *testing.T, term registry.Term, path string) (before []string) {
 	t.Helper()
 	for deadline := time.After(patience); ; {
 		select {
@@ -48,7 +48,7 @@ func told(t *testing.T, term registry.Term, path string) (before []string) {
 			}
 			before = append(before, got)
 		case <-deadline:
-			t.Fatalf("%s is not told; others: %v", path, before)
+			t.Fatalf("%s is not reported; others: %v", path, before)
 		}
 	}
 }
@@ -71,7 +71,7 @@ func testFolderThatMayNotBeListedHindersNoOther(t *testing.T, server *zkserver.S
 		t.Fatal(err)
 	}
 	resume()
-	told(t, term, "/config/job/b")
+	reported(t, term, "/config/job/b")
 	eventually(t, "a log line", func() bool { return strings.Contains(log.String(), "getAcl /"+o.Namespace+"/config/app,") })
 }
 
@@ -99,7 +99,7 @@ func testTermNumbersThatGoBack(t *testing.T, server *zkserver.Server) {
 		return ok && l.Address == "127.0.0.1:2" && l.Term == next.Number()
 	})
 	if !strings.Contains(log.String(), "ZooKeeper went back") {
-		t.Error("the log does not tell")
+		t.Error("the log does not say so")
 	}
 	// Who has seen higher numbers begins above them.
 	if err := b.Close(); err != nil {
@@ -110,17 +110,17 @@ func testTermNumbersThatGoBack(t *testing.T, server *zkserver.Server) {
 		t.Errorf("term %d came after %d", again.Number(), next.Number())
 	}
 	if !strings.Contains(log.String(), "the last term in it is not the last that was there") {
-		t.Error("the log does not tell of the second time")
+		t.Error("the log does not mention the second time")
 	}
 }
 
-// The node that tells followers who leads is written again when somebody deletes or garbles it.
+// The node that shows followers who leads is written again when somebody deletes or garbles it.
 func testRecordOfTheLeaderIsKept(t *testing.T, server *zkserver.Server) {
 	t.Parallel()
 	client := server.Client(t)
 	o := zookeeper.Options{Servers: server.Address(), Namespace: namespace()}
 	_, term := lead(t, o)
-	node := "/" + o.Namespace + "/brain/term"
+	node := "/" + o.Namespace + "/registry/term"
 	whole, _, err := client.Get(node)
 	if err != nil {
 		t.Fatal(err)
@@ -138,7 +138,7 @@ func testRecordOfTheLeaderIsKept(t *testing.T, server *zkserver.Server) {
 			t.Fatal(err)
 		}
 		eventually(t, "the node to be whole", kept)
-		commit(t, term, put("/brain/mark", "1"))
+		commit(t, term, put("/s/mark", "1"))
 	}
 	follower := open(t, o)
 	eventually(t, "a follower to know the leader", func() bool {
@@ -191,7 +191,7 @@ func testQuota(t *testing.T, server *zkserver.Server) {
 	create(t, client, quota+"/zookeeper_stats", "count=20,bytes=200")
 	began := time.Now()
 	err := term.Commit(t.Context(), []registry.Write{put("/config/app/b", "B")})
-	if err == nil || errors.Is(err, registry.ErrTermOver) || errors.Is(err, registry.ErrOutcomeUnknown) {
+	if err == nil || errors.Is(err, registry.ErrTermEnded) || errors.Is(err, registry.ErrOutcomeUnknown) {
 		t.Fatalf("got %v", err)
 	}
 	for _, part := range []string{root + "/config/app/b", "-125", "listquota " + root, "setquota"} {
@@ -220,7 +220,7 @@ func testPathsThatAreTooLong(t *testing.T, server *zkserver.Server) {
 	}
 	path := "/config/job/" + strings.Repeat("n", 1100)
 	create(t, client, "/"+o.Namespace+path, "x")
-	told(t, term, path)
+	reported(t, term, path)
 	e, err := term.Get(t.Context(), path)
 	if err != nil || !strings.Contains(e.Unreadable, "1112 bytes long") {
 		t.Errorf("get: %+v, %v", e, err)
@@ -231,7 +231,7 @@ func testPathsThatAreTooLong(t *testing.T, server *zkserver.Server) {
 	if err := client.Delete("/"+o.Namespace+path, -1); err != nil {
 		t.Fatal(err)
 	}
-	told(t, term, path)
+	reported(t, term, path)
 	if _, err := term.Get(t.Context(), path); !errors.Is(err, registry.ErrBadPath) {
 		t.Errorf("get what is gone: got %v, want %v", err, registry.ErrBadPath)
 	}
@@ -247,21 +247,15 @@ func (s slow) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Over a slow link a list takes its time, more than a session's, and the term goes on.
+// Over a slow link a list takes its time, and the term goes on.
 func testSlowLink(t *testing.T, server *zkserver.Server) {
 	t.Parallel()
-	o := zookeeper.Options{Servers: server.Address(), Namespace: namespace(), SessionTimeout: 3 * time.Second}
-	const nodes = 28_000
+	o := zookeeper.Options{Servers: server.Address(), Namespace: namespace(), SessionTimeout: 10 * time.Second}
+	const nodes = 12_000
 	before, term := lead(t, o)
 	var writes []registry.Write
-	size, limits := 0, before.Limits()
 	for n := range nodes {
-		w := put(fmt.Sprintf("/config/job/%060d", n), "v")
-		if size += w.Size() + limits.PerWrite; size > limits.Commit {
-			commit(t, term, writes...)
-			writes, size = nil, w.Size()+limits.PerWrite
-		}
-		writes = append(writes, w)
+		writes = append(writes, put(fmt.Sprintf("/config/job/%060d", n), "v"))
 	}
 	commit(t, term, writes...)
 	if err := before.Close(); err != nil {
@@ -293,7 +287,7 @@ func (b *brief) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Where connections break in large answers, fewer nodes are asked for at once.
+// Where connections break again and again, a list goes on where it was.
 func testConnectionsThatBreakInLargeAnswers(t *testing.T, server *zkserver.Server) {
 	t.Parallel()
 	o := zookeeper.Options{Servers: server.Address(), Namespace: namespace()}
@@ -306,8 +300,6 @@ func testConnectionsThatBreakInLargeAnswers(t *testing.T, server *zkserver.Serve
 	if err := before.Close(); err != nil {
 		t.Fatal(err)
 	}
-	log := &lines{}
-	o.Logger = log.logger()
 	o.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
 		c, err := (&net.Dialer{}).DialContext(ctx, network, address)
 		return &brief{c, 200_000}, err
@@ -316,9 +308,6 @@ func testConnectionsThatBreakInLargeAnswers(t *testing.T, server *zkserver.Serve
 	found, err := term.List(t.Context(), "/config")
 	if err != nil || len(found) != nodes {
 		t.Errorf("listed %d of %d nodes: %v", len(found), nodes, err)
-	}
-	if !strings.Contains(log.String(), "asking for fewer at once") {
-		t.Error("the log does not tell")
 	}
 }
 
@@ -414,12 +403,12 @@ func testWritesWithoutAnswerEndTheTerm(t *testing.T, server *zkserver.Server) {
 	swallow = func(p *plug, packet []byte) (int, error) {
 		tries.Add(1)
 		cable.onMulti(swallow)
-		time.AfterFunc(1200*time.Millisecond, func() { _ = p.Conn.Close() }) // it is heard of no more
+		time.AfterFunc(1200*time.Millisecond, func() { _ = p.Conn.Close() }) // no answer comes
 		return len(packet), nil
 	}
 	cable.onMulti(swallow)
 	err := term.Commit(t.Context(), []registry.Write{put("/config/job/a", "y")})
-	if !errors.Is(err, registry.ErrTermOver) || !errors.Is(err, registry.ErrOutcomeUnknown) || !strings.Contains(err.Error(), "does a disk of ZooKeeper hang?") {
+	if !errors.Is(err, registry.ErrTermEnded) || !errors.Is(err, registry.ErrOutcomeUnknown) || !strings.Contains(err.Error(), "does a disk of ZooKeeper hang?") {
 		t.Errorf("%v", err)
 	}
 	if n := tries.Load(); n < 2 || n > 6 {

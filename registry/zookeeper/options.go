@@ -21,8 +21,8 @@ type Options struct {
 	// Namespace is the folder below the chroot that holds everything, without a slash
 	// at its ends; it may be nested and is made when missing.
 	Namespace string
-	// SessionTimeout is after which silence a leader is taken for dead, 10 s
-	// when zero. ZooKeeper bends it to between 2 and 20 of its ticks.
+	// SessionTimeout is the silence after which a leader is taken for dead, 10 s
+	// when zero. It must not be longer than maxSessionTimeout of the servers, 20 of their ticks.
 	SessionTimeout time.Duration
 	// Digest is "user:password" or nothing. With it, all nodes are made for that user only.
 	Digest string

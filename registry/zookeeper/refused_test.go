@@ -9,85 +9,13 @@ import (
 	"net"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
-
-	"github.com/go-zookeeper/zk"
 
 	"github.com/elasticjob-go/elasticjob/registry"
 	"github.com/elasticjob-go/elasticjob/registry/zookeeper"
 	"github.com/elasticjob-go/elasticjob/test/zkserver"
 )
-
-// Rule T2: what nobody asked for fails no commit. Empty folders stay where an ACL lets nobody delete them, those of the original
-// and those that a commit empties, and are tried once per term.
-func testTidyingThatIsNotPermittedFailsNoCommit(t *testing.T, server *zkserver.Server) {
-	t.Parallel()
-	client := server.Client(t)
-	cable, log := newCable(), &lines{}
-	o := zookeeper.Options{Servers: server.Address(), Namespace: namespace(), Dial: cable.dial, Logger: log.logger()}
-	root := "/" + o.Namespace
-	original(t, client, root)
-	const empty = 30 // more than a commit is planned anew
-	for n := range empty {
-		create(t, client, fmt.Sprintf("%s/state/running/empty%d", root, n), "10.0.0.7")
-	}
-	create(t, client, root+"/state/running/job/job@-@0", "task")
-	for _, folder := range []string{"/state/running", "/state/failover"} {
-		if _, err := client.SetACL(root+folder, zk.WorldACL(zk.PermAll&^zk.PermDelete), -1); err != nil {
-			t.Fatal(err)
-		}
-	}
-	_, term := lead(t, o)
-	for range 2 {
-		paths(t, term, "/")
-		commit(t, term, put("/brain/mark", "1"))
-	}
-	// The last one in its folder may be deleted, so it is.
-	commit(t, term, registry.Write{Path: "/state/running/job/job@-@0", Delete: true}, registry.Write{Path: "/state/failover/job/job@-@0", Delete: true})
-	if got := paths(t, term, "/state/running") + paths(t, term, "/state/failover"); got != "" {
-		t.Errorf("left: %s", got)
-	}
-	commits := atomic.Int64{}
-	var count func(*plug, []byte) (int, error)
-	count = func(p *plug, packet []byte) (int, error) {
-		commits.Add(1)
-		cable.onMulti(count)
-		return p.Conn.Write(packet)
-	}
-	cable.onMulti(count)
-	commit(t, term, put("/brain/mark", "2"))
-	if n := commits.Load(); n != 1 {
-		t.Errorf("a later commit took %d requests", n)
-	}
-	// Elsewhere it is tidy.
-	commit(t, term, put("/brain/shards/e/0", "x"))
-	commit(t, term, registry.Write{Path: "/brain/shards/e/0", Delete: true})
-	for path, want := range map[string]bool{"/state/running/empty7": true, "/state/running/job": true, "/state/failover/job": true, "/brain/shards": false} {
-		if there, _, err := client.Exists(root + path); err != nil || there != want {
-			t.Errorf("%s is there: %v (%v), want %v", path, there, err, want)
-		}
-	}
-	if n := strings.Count(log.String(), "level=WARN"); n != 1 {
-		t.Errorf("%d warnings", n)
-	}
-	for _, part := range []string{"node=" + root + "/state/running/empty", "getAcl " + root + "/state/running, and change it with setAcl"} {
-		if !strings.Contains(log.String(), part) {
-			t.Errorf("the log does not name %q", part)
-		}
-	}
-	// What is asked for and not permitted still fails.
-	create(t, client, root+"/state/failover/other", "x")
-	create(t, client, root+"/state/failover/other/x", "x")
-	if _, err := client.SetACL(root+"/state/failover/other", zk.WorldACL(zk.PermAll&^zk.PermDelete), -1); err != nil {
-		t.Fatal(err)
-	}
-	paths(t, term, "/state/failover")
-	if err := term.Commit(t.Context(), []registry.Write{{Path: "/state/failover/other/x", Delete: true}}); !errors.Is(err, zk.ErrNoAuth) || term.Err() != nil {
-		t.Errorf("got %v, want %v", err, zk.ErrNoAuth)
-	}
-}
 
 // dials are when connections were made.
 type dials struct {
@@ -123,7 +51,7 @@ func testFollowerThatIsRefused(t *testing.T, server *zkserver.Server) {
 	client := server.Client(t)
 	o := zookeeper.Options{Servers: server.Address(), Namespace: namespace()}
 	_, term := lead(t, o)
-	node := "/" + o.Namespace + "/brain/term"
+	node := "/" + o.Namespace + "/registry/term"
 	acl(t, client, node, false)
 	var d dials
 	log := &lines{}
@@ -138,7 +66,7 @@ func testFollowerThatIsRefused(t *testing.T, server *zkserver.Server) {
 	if err := r.Trouble(); err == nil || !strings.Contains(err.Error(), "getAcl "+node) {
 		t.Errorf("the trouble is %v", err)
 	}
-	if n := strings.Count(log.String(), "level=WARN"); n != 1 || !strings.Contains(log.String(), "ZooKeeper refuses to tell who leads") {
+	if n := strings.Count(log.String(), "level=WARN"); n != 1 || !strings.Contains(log.String(), "ZooKeeper refuses to show who leads") {
 		t.Errorf("%d warnings", n)
 	}
 	acl(t, client, node, true)
@@ -216,8 +144,8 @@ func TestZooKeeperThatWantsSASL(t *testing.T) {
 	if !errors.Is(err, registry.ErrUnusable) || !strings.Contains(err.Error(), "wants SASL, which is not supported") {
 		t.Errorf("the campaign: %v", err)
 	}
-	if took := d.took(t, 10); took < 300*time.Millisecond {
-		t.Errorf("10 connections in %v", took)
+	if took := d.took(t, 5); took < 300*time.Millisecond {
+		t.Errorf("5 connections in %v", took)
 	}
 	if err := r.Trouble(); err == nil || !strings.Contains(err.Error(), "wants SASL") {
 		t.Errorf("the trouble is %v", err)
@@ -244,7 +172,7 @@ func TestPeerThatGivesASessionAndHangsUp(t *testing.T) {
 	if took := d.took(t, 10); took < 300*time.Millisecond {
 		t.Errorf("10 connections in %v", took)
 	}
-	if err := r.Trouble(); err == nil || !strings.Contains(err.Error(), "gave a session, but the connection ended before any answer") {
+	if err := r.Trouble(); err == nil || !strings.Contains(err.Error(), "is it a ZooKeeper server") {
 		t.Errorf("the trouble is %v", err)
 	}
 	cancel()

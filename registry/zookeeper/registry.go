@@ -14,10 +14,9 @@ import (
 
 // Registry is a registry.Registry in ZooKeeper. All methods may be called concurrently.
 type Registry struct {
-	place  *place
-	limits registry.Limits
+	place *place
 
-	ctx    context.Context // over: closed
+	ctx    context.Context // ends when it is closed
 	cancel context.CancelFunc
 	owned  sync.WaitGroup
 
@@ -26,7 +25,7 @@ type Registry struct {
 	mu      sync.Mutex
 	closed  bool
 	current *term
-	ended   []string        // the candidates of our latest terms that are over
+	past    []string        // the candidates of our latest terms that have ended
 	stood   bool            // a candidate was made: the registry was usable once
 	seen    registry.Leader // the latest leader that was seen
 
@@ -42,33 +41,13 @@ func Open(o Options) (*Registry, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Registry{place: p, limits: p.limits(), campaigning: make(chan struct{}, 1)}
+	r := &Registry{place: p, campaigning: make(chan struct{}, 1)}
 	r.campaigning <- struct{}{}
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	r.follower.saw = r.saw
 	r.owned.Go(func() { r.follower.run(r.ctx, p) })
 	return r, nil
 }
-
-// wireLimit is ZooKeeper's jute.maxbuffer unless it was set: no request is longer.
-const wireLimit = 0xfffff
-
-// frameBytes is room for what a commit's request has beside its writes: headers, the
-// fence and the check of the election node.
-const frameBytes = 1024
-
-// limits are such that the writes of any commit that keeps to them fit one request:
-// PerWrite is what the largest operation takes beside path and value.
-func (p *place) limits() registry.Limits {
-	return registry.Limits{
-		Value:    1_000_000,
-		Commit:   wireLimit - frameBytes - 2*len(p.root),
-		PerWrite: createBytes + len(p.root),
-	}
-}
-
-// Limits are ZooKeeper's 1 MiB per request, less what frames the writes.
-func (r *Registry) Limits() registry.Limits { return r.limits }
 
 // Leader is who leads by the election's nodes. Of an original that leads only the
 // address and since when it stands is known; its term is 0.
@@ -82,24 +61,24 @@ func (r *Registry) Leader() (registry.Leader, bool) {
 	l, candidate, ok := r.follower.leader()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !ok || slices.Contains(r.ended, candidate) {
+	if !ok || slices.Contains(r.past, candidate) {
 		return registry.Leader{}, false
 	}
 	return l, true
 }
 
-// endedMost is more terms of ours than a follower may be behind, or a ZooKeeper that was restored.
-const endedMost = 100
+// pastMost is more terms of ours than a follower may be behind, or a ZooKeeper that was restored.
+const pastMost = 100
 
-// over keeps that a term of ours is: followers may still show it, but it is not to be told by ourselves.
-func (r *Registry) over(t *term) {
+// ended keeps that a term of ours has: followers may still show it, but it must not be shown as the leader by ourselves.
+func (r *Registry) ended(t *term) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.ended = append(r.ended, t.own.name)
-	r.ended = r.ended[max(0, len(r.ended)-endedMost):]
+	r.past = append(r.past, t.own.name)
+	r.past = r.past[max(0, len(r.past)-pastMost):]
 }
 
-// saw keeps the latest leader, and tells when term numbers have gone back.
+// saw keeps the latest leader, and logs when term numbers have gone back.
 func (r *Registry) saw(l registry.Leader) {
 	r.mu.Lock()
 	before := r.seen
@@ -121,15 +100,15 @@ func (r *Registry) highest() int64 {
 	return r.seen.Term
 }
 
-// Trouble says why ZooKeeper can't be reached at present, or refuses to tell who leads; nil when neither is so. It
+// Trouble says why ZooKeeper can't be reached at present, or refuses to show who leads; nil when neither is so. It
 // asks nobody.
 func (r *Registry) Trouble() error {
 	refusal, silence := r.follower.trouble()
 	switch {
-	case silence != nil:
-		return fmt.Errorf("can't reach ZooKeeper at %s: %w", r.place.Servers, silence)
 	case refusal != nil:
 		return fmt.Errorf("can't find out who leads from ZooKeeper at %s: %w", r.place.Servers, refusal)
+	case silence != nil:
+		return fmt.Errorf("can't reach ZooKeeper at %s: %w", r.place.Servers, silence)
 	}
 	return nil
 }
@@ -156,7 +135,7 @@ func (r *Registry) Campaign(ctx context.Context, who string) (registry.Term, err
 	current := r.current
 	r.mu.Unlock()
 	if current != nil {
-		current.finish(fmt.Errorf("%w: this process stood for election again", registry.ErrTermOver))
+		current.finish(fmt.Errorf("%w: this process stood for election again", registry.ErrTermEnded))
 	}
 	var said time.Time
 	failures := backoff{first: 5 * pause, most: longestPause}
@@ -202,7 +181,7 @@ func (r *Registry) try(ctx context.Context, who string) (_ *term, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(r.ctx, cancel)()
-	c, err := dial(r.place)
+	c, err := dial(r.place, false, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -216,7 +195,7 @@ func (r *Registry) try(ctx context.Context, who string) (_ *term, err error) {
 	if err := c.join(ctx); err != nil {
 		return nil, err
 	}
-	if err := c.prepare(ctx); err != nil {
+	if err := c.prepare(); err != nil {
 		return nil, err
 	}
 	own, err := c.stand(ctx, who, r.standing)
@@ -227,7 +206,13 @@ func (r *Registry) try(ctx context.Context, who string) (_ *term, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.reign(ctx, c, own, record, version)
+	r.saw(record.leader())
+	t := newTerm(r, c, own, record, version)
+	if err := t.recoverCommit(ctx); err != nil {
+		t.finish(err)
+		return nil, err
+	}
+	return r.lead(ctx, t)
 }
 
 // standing keeps that a candidate was made.
@@ -243,20 +228,21 @@ func (r *Registry) hasStood() bool {
 	return r.stood
 }
 
-// reign makes the term that has begun the registry's.
-func (r *Registry) reign(ctx context.Context, c *client, own candidate, record termRecord, version int32) (*term, error) {
-	r.saw(record.leader())
+// lead makes the term that has begun the registry's.
+func (r *Registry) lead(ctx context.Context, t *term) (_ *term, err error) {
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.closed {
-		return nil, errClosed
+	if err = ctx.Err(); r.closed {
+		err = errClosed
 	}
-	if err := ctx.Err(); err != nil {
+	if err == nil {
+		r.current = t
+	}
+	r.mu.Unlock()
+	if err != nil {
+		t.finish(err)
 		return nil, err
 	}
-	t := newTerm(r, c, own, record, version)
-	r.current = t
-	r.place.Logger.Info("term began", "term", t.Number(), "who", record.Address)
+	r.place.Logger.Info("term began", "term", t.Number(), "who", t.leader.Address)
 	return t, nil
 }
 
@@ -268,7 +254,7 @@ func (r *Registry) Close() error {
 	r.mu.Unlock()
 	r.cancel()
 	if current != nil {
-		current.finish(fmt.Errorf("%w: the registry was closed", registry.ErrTermOver))
+		current.finish(fmt.Errorf("%w: the registry was closed", registry.ErrTermEnded))
 	}
 	<-r.campaigning // a campaign that just ends
 	r.campaigning <- struct{}{}

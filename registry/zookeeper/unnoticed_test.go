@@ -1,10 +1,8 @@
 package zookeeper_test
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"testing"
 
@@ -23,10 +21,10 @@ func testFenceOfAnotherEndsTheTerm(t *testing.T, server *zkserver.Server) {
 			cable := newCable()
 			o := zookeeper.Options{Servers: server.Address(), Namespace: namespace(), Dial: cable.dial}
 			_, term := lead(t, o)
-			commit(t, term, put("/brain/mark", "mine"))
+			commit(t, term, put("/s/mark", "mine"))
 			cable.onMulti(func(p *plug, packet []byte) (int, error) {
 				// Another's commit comes before ours. The election node is there still, as after a restored copy.
-				if _, err := client.Set("/"+o.Namespace+"/brain/fence", []byte("1 77"), -1); err != nil {
+				if _, err := client.Set("/"+o.Namespace+"/registry/fence", []byte("1 77"), -1); err != nil {
 					t.Error(err)
 				}
 				if !lost {
@@ -35,12 +33,12 @@ func testFenceOfAnotherEndsTheTerm(t *testing.T, server *zkserver.Server) {
 				_ = p.Conn.Close()
 				return 0, errCable
 			})
-			err := term.Commit(t.Context(), []registry.Write{put("/brain/mark", "late")})
-			if !errors.Is(err, registry.ErrTermOver) {
-				t.Errorf("got %v, want %v", err, registry.ErrTermOver)
+			err := term.Commit(t.Context(), []registry.Write{put("/s/mark", "late")})
+			if !errors.Is(err, registry.ErrTermEnded) {
+				t.Errorf("got %v, want %v", err, registry.ErrTermEnded)
 			}
 			eventually(t, "the end of the term", func() bool { return term.Err() != nil })
-			if value, _, err := client.Get("/" + o.Namespace + "/brain/mark"); err != nil || string(value) != "mine" {
+			if value, _, err := client.Get(entryNode(o.Namespace, "/s/mark")); err != nil || string(value) != "mine" {
 				t.Errorf("the mark is %q (%v)", value, err)
 			}
 		})
@@ -94,7 +92,7 @@ func testConditionsHoldWhenTheCommitArrives(t *testing.T, server *zkserver.Serve
 				}
 				return p.Conn.Write(packet)
 			})
-			err := term.Commit(t.Context(), []registry.Write{c.write, put("/brain/with", "it")})
+			err := term.Commit(t.Context(), []registry.Write{c.write, put("/s/with", "it")})
 			var conflict *registry.Conflict
 			if !errors.As(err, &conflict) || conflict.Path != "/config/job/a" {
 				t.Errorf("got %v, want a conflict at /config/job/a", err)
@@ -102,10 +100,10 @@ func testConditionsHoldWhenTheCommitArrives(t *testing.T, server *zkserver.Serve
 			if value, _, err := client.Get(node); err == nil && string(value) != "by hand" {
 				t.Errorf("the edit was overwritten: %q", value)
 			}
-			if got := paths(t, term, "/brain"); got != "" {
+			if got := paths(t, term, "/s"); got != "" {
 				t.Errorf("there is %s of a commit that was refused", got)
 			}
-			commit(t, term, put("/brain/mark", "1"))
+			commit(t, term, put("/s/mark", "1"))
 		})
 	}
 }
@@ -117,7 +115,7 @@ func testLostElectionNodeEndsAnIdleTerm(t *testing.T, server *zkserver.Server) {
 	o := zookeeper.Options{Servers: server.Address(), Namespace: namespace()}
 	r, term := lead(t, o)
 	dropCandidates(t, server.Client(t), o.Namespace)
-	eventually(t, "the end of the term", func() bool { return errors.Is(term.Err(), registry.ErrTermOver) })
+	eventually(t, "the end of the term", func() bool { return errors.Is(term.Err(), registry.ErrTermEnded) })
 	<-term.Done()
 	if l, ok := r.Leader(); ok {
 		t.Errorf("%+v is known to lead", l)
@@ -132,7 +130,7 @@ func testReadsEndWithTheSession(t *testing.T, server *zkserver.Server) {
 		cable := newCable()
 		o := zookeeper.Options{Servers: server.Address(), Namespace: namespace(), Dial: cable.dial}
 		_, term := lead(t, o)
-		commit(t, term, put("/brain/mark", "mine"))
+		commit(t, term, put("/s/mark", "mine"))
 		resume := cable.freeze()
 		for _, session := range cable.sessions() {
 			expire(t, server.Address(), session)
@@ -140,7 +138,7 @@ func testReadsEndWithTheSession(t *testing.T, server *zkserver.Server) {
 		var reads sync.WaitGroup
 		for range 50 {
 			reads.Go(func() {
-				if e, err := term.Get(t.Context(), "/brain/mark"); !errors.Is(err, registry.ErrTermOver) {
+				if e, err := term.Get(t.Context(), "/s/mark"); !errors.Is(err, registry.ErrTermEnded) {
 					t.Errorf("a read after the loss of the session: %q, %v", e.Value, err)
 				}
 			})
@@ -148,37 +146,6 @@ func testReadsEndWithTheSession(t *testing.T, server *zkserver.Server) {
 		resume()
 		reads.Wait()
 	}
-}
-
-// A list that loses the session which it reads on begins again, and sees at least what the term has committed.
-func testListThatLosesItsSessionBeginsAgain(t *testing.T, server *zkserver.Server) {
-	t.Parallel()
-	cable, log := newCable(), &lines{}
-	o := zookeeper.Options{Servers: server.Address(), Namespace: namespace(), Dial: cable.dial, Logger: log.logger()}
-	_, term := lead(t, o)
-	var writes []registry.Write
-	for i := range 300 {
-		writes = append(writes, put(fmt.Sprintf("/brain/x/%03d", i), "1"))
-	}
-	commit(t, term, writes...)
-	var read func(*plug, []byte) (int, error)
-	read = func(p *plug, packet []byte) (int, error) {
-		if bytes.Contains(packet, []byte("/brain/x/")) {
-			expire(t, server.Address(), p.session())
-		} else { // not yet, or of the watch for edits
-			cable.on(opMultiRead, read)
-		}
-		return p.Conn.Write(packet)
-	}
-	cable.on(opMultiRead, read)
-	found, err := term.List(t.Context(), "/brain/x")
-	if err != nil || len(found) != len(writes) {
-		t.Errorf("%d entries, want %d (%v)", len(found), len(writes), err)
-	}
-	if !strings.Contains(log.String(), "reading ZooKeeper from the beginning") {
-		t.Error("what was read on two sessions is taken for one list")
-	}
-	commit(t, term, put("/brain/mark", "1"))
 }
 
 // T1: a candidate that has lost its election node, as after a long pause, begins no term: another leads by then.
@@ -208,7 +175,7 @@ func testCandidateWithoutItsNodeDeposesNobody(t *testing.T, server *zkserver.Ser
 		names, _, err := client.Children("/" + o.Namespace + "/ha/election")
 		return len(led) > 0 || err == nil && len(names) == 2
 	})
-	commit(t, term, put("/brain/mark", "1"))
+	commit(t, term, put("/s/mark", "1"))
 	if err := term.Err(); err != nil || len(led) > 0 {
 		t.Fatalf("the leader was deposed: %v", err)
 	}

@@ -27,7 +27,7 @@ func acl(t *testing.T, client *zk.Conn, path string, readable bool) {
 }
 
 // A node that may not be read is an entry that says so; all others are read. When it may be read again, or goes, that
-// is told, though ZooKeeper tells nothing of ACLs.
+// is reported, though ZooKeeper reports no changes of ACLs.
 func testWhatMayNotBeReadIsOneEntry(t *testing.T, server *zkserver.Server) {
 	t.Parallel()
 	client := server.Client(t)
@@ -63,7 +63,7 @@ func testWhatMayNotBeReadIsOneEntry(t *testing.T, server *zkserver.Server) {
 		t.Errorf("get: %+v, %v", e, err)
 	}
 	again := map[string]bool{}
-	told := func(path string) {
+	reported := func(path string) {
 		t.Helper()
 		clear(again)
 		for deadline := time.After(patience); ; {
@@ -74,28 +74,28 @@ func testWhatMayNotBeReadIsOneEntry(t *testing.T, server *zkserver.Server) {
 				}
 				again[got] = true
 			case <-deadline:
-				t.Fatalf("%s is not told", path)
+				t.Fatalf("%s is not reported", path)
 			}
 		}
 	}
 	acl(t, client, root+"/config/app/app", true)
-	told("/config/app/app")
+	reported("/config/app/app")
 	if e, err := term.Get(t.Context(), "/config/app/app"); err != nil || string(e.Value) != "appName: app" {
 		t.Errorf("get: %+v, %v", e, err)
 	}
 	if err := client.Delete(root+"/config/job/gone", -1); err != nil {
 		t.Fatal(err)
 	}
-	told("/config/job/gone")
+	reported("/config/job/gone")
 	if e, err := term.Get(t.Context(), "/config/job/gone"); !errors.Is(err, registry.ErrNotFound) {
 		t.Errorf("get: %+v, %v", e, err)
 	}
 	// One that was readable is found by the next look, at the latest with a new connection.
 	acl(t, client, root+"/config/job/job", false)
 	cable.cut()
-	told("/config/job/job")
+	reported("/config/job/job")
 	if len(again) > 0 {
-		t.Errorf("what was read since is told again: %v", again)
+		t.Errorf("what was read since is reported again: %v", again)
 	}
 	e, err := term.Get(t.Context(), "/config/job/job")
 	if err != nil || !strings.Contains(e.Unreadable, "getAcl "+root+"/config/job/job") {

@@ -56,7 +56,7 @@ func (l *leader) write(writes []registry.Write) error {
 }
 
 func (l *leader) tried(err error, done func(error)) {
-	if errors.Is(err, registry.ErrTermOver) {
+	if errors.Is(err, registry.ErrTermEnded) {
 		l.w.count(DeposedLeaderWrote)
 	}
 	done(err)

@@ -86,7 +86,7 @@ func (s *store) remember(path string) {
 // commit makes all writes or none, as registry.Term.Commit does.
 func (s *store) commit(term int64, writes []registry.Write) error {
 	if term != s.term {
-		return registry.ErrTermOver
+		return registry.ErrTermEnded
 	}
 	// Conditions see earlier writes of the same commit; ours have at most one write per path.
 	for _, wr := range writes {

@@ -108,7 +108,7 @@ func TestForeignTasksEndFirst(t *testing.T) {
 	left := c.Started(c.Trigger("left"), 2)
 	c.KillServer(1)
 	// Without what is ours in the registry, id and tasks are as another scheduler left them.
-	c.RemoveNode("/brain")
+	c.RemoveNode("/registry")
 	c.StartServer(1)
 	c.AwaitLeader()
 	c.Job("new", "left", nil)

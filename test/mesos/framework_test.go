@@ -61,7 +61,7 @@ func TestTasksOfAnotherFramework(t *testing.T) {
 		c.StartServers(1)
 		h := hold(c)
 		c.KillServer(1)
-		c.RemoveNode("/brain") // without our records, id and tasks are as another scheduler left them
+		c.RemoveNode("/registry") // without our records, id and tasks are as another scheduler left them
 		c.StartServer(1)
 		c.AwaitLeader()
 		c.Job("new", "held", nil)

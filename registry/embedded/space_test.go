@@ -11,8 +11,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
-// TestRoomIsKept: the file has its blocks before it needs them, so a disk that others have filled stops no commit.
-func TestRoomIsKept(t *testing.T) {
+// TestSpaceIsReserved: the file has its blocks before it needs them, so a disk that others have filled stops no commit.
+func TestSpaceIsReserved(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "registry.db")
 	r, err := Open(path, nil)
@@ -38,14 +38,14 @@ func TestRoomIsKept(t *testing.T) {
 		return info.Sys().(*syscall.Stat_t).Blocks*512 - tx.Size()
 	}
 	if got := ahead(); got < growth/2 {
-		t.Errorf("a new file has room for %d bytes more, want %d", got, growth/2)
+		t.Errorf("a new file has space for %d bytes more, want %d", got, growth/2)
 	}
 	for i := range 15 {
 		if err := term.Commit(t.Context(), []registry.Write{{Path: fmt.Sprintf("/a%d", i), Value: bytes.Repeat([]byte("x"), 900_000)}}); err != nil {
 			t.Fatal(err)
 		}
 		if got := ahead(); got < growth/2 {
-			t.Errorf("after %d large commits there is room for %d bytes more, want %d", i+1, got, growth/2)
+			t.Errorf("after %d large commits there is space for %d bytes more, want %d", i+1, got, growth/2)
 		}
 	}
 }

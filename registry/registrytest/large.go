@@ -1,0 +1,132 @@
+package registrytest
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/elasticjob-go/elasticjob/registry"
+)
+
+// Rule T5: a commit is all or nothing at any size. These are too large for one request of ZooKeeper.
+
+// largeEntries with largeValue bytes each are more than three requests of ZooKeeper.
+const (
+	largeEntries = 40
+	largeValue   = 90_000
+)
+
+// large is a commit that changes all there is: entries and a document, which must have the version; one entry goes, and one comes, each time.
+func large(round int, version int64) (writes []registry.Write) {
+	for i := range largeEntries {
+		writes = append(writes, put(fmt.Sprintf("/large/%02d", i), fmt.Sprint(round, strings.Repeat("v", largeValue))))
+	}
+	return append(writes, putIf("/config/job/large", fmt.Sprint(round), registry.AtVersion(version)),
+		del(fmt.Sprintf("/large/round-%d", round-1)), putIf(fmt.Sprintf("/large/round-%d", round), "", registry.Absent()))
+}
+
+// largeRound says which commit of large the entries are of, and fails when they are of more than one.
+func largeRound(t *testing.T, term registry.Term) (round int) {
+	t.Helper()
+	document, err := term.Get(t.Context(), "/config/job/large")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := fmt.Sscan(string(document.Value), &round); err != nil {
+		t.Fatal(err)
+	}
+	found := list(t, term, "/large")
+	if len(found) != largeEntries+1 {
+		t.Errorf("%d entries are there of round %d, want %d", len(found), round, largeEntries+1)
+	}
+	for _, e := range found {
+		of := -1
+		if len(e.Value) == 0 {
+			_, err = fmt.Sscanf(e.Path, "/large/round-%d", &of)
+		} else {
+			_, err = fmt.Sscanf(string(e.Value[:20]), "%dvv", &of)
+		}
+		if err != nil || of != round {
+			t.Errorf("half of a commit is there: %s is of round %d (%v), the document of round %d", e.Path, of, err, round)
+		}
+	}
+	return round
+}
+
+func largeCommits(t *testing.T, s Store) {
+	r, term := s.lead(t)
+	commit(t, term, put("/config/job/large", "0"))
+	commit(t, term, large(1, 0)...)
+	if got := largeRound(t, term); got != 1 {
+		t.Fatalf("round %d is there", got)
+	}
+	for _, bad := range []registry.Write{put("/config/job/large", ""), put("/large/round-1", ""), put("/large/00", "")} {
+		bad.If = registry.AtVersion(7)
+		conflict(t, term, bad.Path, append([]registry.Write{bad}, large(2, 1)...)...)
+		if got := largeRound(t, term); got != 1 {
+			t.Fatalf("round %d is there after a conflict", got)
+		}
+	}
+	commit(t, term, large(2, 1)...)
+	wantGet(t, term, entry("/config/job/large", "2", 2))
+	if e, err := term.Get(t.Context(), "/large/00"); err != nil || e.Version != 1 {
+		t.Errorf("version %d (%v), want 1", e.Version, err)
+	}
+	next := s.depose(t, r)
+	wantEnded(t, term.Commit(t.Context(), large(3, 2)))
+	if got := largeRound(t, next); got != 2 {
+		t.Fatalf("round %d is there", got)
+	}
+}
+
+// cutCommits cuts a large commit at each of its requests, lost and done.
+func cutCommits(t *testing.T, s Store) {
+	first := s.Open(t)
+	term := campaign(t, first)
+	commit(t, term, put("/config/job/large", "0"))
+	commit(t, term, large(1, 0)...)
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	done := 1
+	for _, arrives := range []bool{false, true} {
+		for n, cut := 1, true; cut; n++ {
+			r, arm := s.Cut(t)
+			term := campaign(t, r)
+			e, err := term.Get(t.Context(), "/config/job/large")
+			if err != nil {
+				t.Fatal(err)
+			}
+			struck := arm(n, arrives)
+			result := make(chan error, 1)
+			go func() { result <- term.Commit(t.Context(), large(done+1, e.Version)) }()
+			select {
+			case err = <-result:
+				if cut = false; err != nil {
+					t.Fatalf("commit: %v", err)
+				}
+				if n < 5 {
+					t.Errorf("the commit took %d requests: it was not cut in its parts", n-1)
+				}
+				if err := r.Close(); err != nil {
+					t.Fatal(err)
+				}
+			case <-struck:
+				if err := r.Close(); err != nil {
+					t.Fatal(err)
+				}
+				wantEnded(t, <-result)
+			}
+			next := s.Open(t)
+			got := largeRound(t, campaign(t, next))
+			if got != done && got != done+1 || !cut && got != done+1 {
+				t.Errorf("cut at request %d (arrives: %v): round %d is there after round %d", n, arrives, got, done)
+			}
+			t.Logf("cut at request %d (arrives: %v): done %v", n, arrives, got == done+1)
+			done = got
+			if err := next.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}

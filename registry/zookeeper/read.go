@@ -1,0 +1,233 @@
+package zookeeper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/elasticjob-go/elasticjob/registry"
+)
+
+// Reads are on the term's session, so they see all commits of the term and of earlier ones (rule T1).
+
+// get reads a node.
+func (t *term) get(ctx context.Context, node string) (value []byte, stat *zk.Stat, err error) {
+	err = t.ask(ctx, func() (err error) {
+		value, stat, err = t.client.Get(t.place.full(node))
+		return err
+	})
+	return value, stat, t.permitted("read", node, err)
+}
+
+// stat looks at a node without its value, for which nobody needs a permission, or returns zk.ErrNoNode.
+func (t *term) stat(ctx context.Context, node string) (stat *zk.Stat, err error) {
+	err = t.ask(ctx, func() error {
+		there, s, err := t.client.Exists(t.place.full(node))
+		if stat = s; err == nil && !there {
+			err = zk.ErrNoNode
+		}
+		return err
+	})
+	return stat, t.permitted("look for", node, err)
+}
+
+// children are the names below a node, none when it is not there.
+func (t *term) children(ctx context.Context, node string) (names []string, err error) {
+	err = t.ask(ctx, func() (err error) {
+		names, _, err = t.client.Children(t.place.full(node))
+		return err
+	})
+	if errors.Is(err, zk.ErrNoNode) {
+		return nil, nil
+	}
+	return names, t.permitted("list", node, err)
+}
+
+// entry reads an entry and keeps what is known of it. Its error is zk.ErrNoNode where there is none.
+func (t *term) entry(ctx context.Context, path string) (registry.Entry, error) {
+	node, bad := nodeOf(path), checkPath(path)
+	value, stat, err := t.get(ctx, node)
+	unreadable := ""
+	if errors.Is(err, zk.ErrNoAuth) {
+		unreadable = t.place.noPermission(t.place.full(node))
+		stat, err = t.stat(ctx, node)
+	}
+	switch {
+	case bad != nil && (err != nil || !isEdited(path)):
+		return registry.Entry{}, bad
+	case err != nil:
+		if errors.Is(err, zk.ErrNoNode) {
+			t.seen(path, nodeState{}, false)
+		}
+		return registry.Entry{}, err
+	}
+	t.seen(path, nodeState{there: true, version: stat.Version, state: stateOf(stat)}, unreadable != "")
+	e := registry.Entry{Path: path, Value: value, Version: int64(stat.Version), Unreadable: unreadable}
+	if bad != nil {
+		e.Unreadable = bad.Error() + ": delete the node with zkCli.sh, and make it again with a name that fits"
+	}
+	if e.Unreadable != "" {
+		e.Value = nil
+	}
+	return e, nil
+}
+
+// seen keeps what a read showed, and has it compared with what the documents' watch saw.
+func (t *term) seen(path string, n nodeState, unreadable bool) {
+	t.known.set(path, n)
+	if isEdited(path) {
+		t.documents.read(path, unreadable)
+	}
+}
+
+// Get returns one entry as of the last commit.
+func (t *term) Get(ctx context.Context, path string) (found registry.Entry, err error) {
+	if err := checkPath(path); err != nil && (!strings.HasPrefix(path, "/") || !isEdited(path)) {
+		return found, err
+	}
+	if !isPlace(path) {
+		return found, fmt.Errorf("get %s: %w", path, registry.ErrNotFound)
+	}
+	err = t.reading(ctx, func(ctx context.Context) (err error) {
+		t.writing.RLock()
+		defer t.writing.RUnlock()
+		found, err = t.entry(ctx, path)
+		return err
+	})
+	switch {
+	case errors.Is(err, zk.ErrNoNode):
+		err = registry.ErrNotFound
+	case errors.Is(err, registry.ErrBadPath):
+		return registry.Entry{}, err
+	}
+	if err != nil {
+		return registry.Entry{}, fmt.Errorf("get %s: %w", path, err)
+	}
+	return found, nil
+}
+
+// List is of one moment for what only the leader writes: no commit happens
+// meanwhile. What others edit may change while it is read; each entry is as it was at
+// some moment. A folder whose children may not be listed is an entry that is Unreadable.
+func (t *term) List(ctx context.Context, path string) ([]registry.Entry, error) {
+	if path != "/" {
+		if err := checkPath(path); err != nil {
+			return nil, err
+		}
+	}
+	var found []registry.Entry
+	err := t.reading(ctx, func(ctx context.Context) error {
+		t.writing.RLock()
+		defer t.writing.RUnlock()
+		l := lister{term: t, below: strings.TrimSuffix(path, "/") + "/"}
+		if err := l.find(ctx); err != nil {
+			return err
+		}
+		var err error
+		found, err = l.read(ctx)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list %s: %w", path, err)
+	}
+	slices.SortFunc(found, func(a, b registry.Entry) int { return strings.Compare(a.Path, b.Path) })
+	return found, nil
+}
+
+// lister finds the entries below a path.
+type lister struct {
+	*term
+	below string // ends in a slash
+	paths []string
+	found []registry.Entry // folders that may not be listed
+}
+
+// find lists the folders that may have entries below the path.
+func (l *lister) find(ctx context.Context) error {
+	folders := append([]string{readyPath}, edited...)
+	for _, queue := range queues {
+		jobs, _, err := l.list(ctx, queue)
+		if err != nil {
+			return err
+		}
+		for _, job := range jobs {
+			folders = append(folders, queue+"/"+job)
+		}
+	}
+	for _, folder := range folders {
+		names, open, err := l.list(ctx, folder)
+		if err != nil {
+			return err
+		}
+		if open {
+			l.take(folder, names, func(name string) string { return folder + "/" + name })
+		}
+	}
+	if strings.HasPrefix(frameworkPath, l.below) {
+		l.paths = append(l.paths, frameworkPath)
+	}
+	if inOriginals(strings.TrimSuffix(l.below, "/")) {
+		return nil
+	}
+	names, err := l.children(ctx, entriesPath)
+	if err != nil {
+		return err
+	}
+	l.take(entriesPath, names, func(name string) string { return "/" + unescape.Replace(name) })
+	return nil
+}
+
+// list lists a folder that may have entries below the path; one that may not be listed is an entry itself.
+func (l *lister) list(ctx context.Context, folder string) (names []string, open bool, err error) {
+	if !overlap(folder+"/", l.below) {
+		return nil, false, nil
+	}
+	names, err = l.children(ctx, folder)
+	if errors.Is(err, zk.ErrNoAuth) && folder+"/" != l.below {
+		l.found = append(l.found, registry.Entry{Path: folder, Unreadable: l.place.noPermission(l.place.full(folder))})
+		return nil, false, nil
+	}
+	return names, err == nil, err
+}
+
+// overlap reports whether one of two paths that end in slashes is in the other.
+func overlap(a, b string) bool { return strings.HasPrefix(a, b) || strings.HasPrefix(b, a) }
+
+// take takes the entries of an area, and keeps that they are all.
+func (l *lister) take(area string, names []string, path func(name string) string) {
+	all := make([]string, 0, len(names))
+	for _, name := range names {
+		all = append(all, path(name))
+	}
+	l.known.listed(area, all)
+	l.documents.compareAll(area)
+	for _, p := range all {
+		if strings.HasPrefix(p, l.below) {
+			l.paths = append(l.paths, p)
+		}
+	}
+}
+
+// read reads the entries that were found.
+func (l *lister) read(ctx context.Context) ([]registry.Entry, error) {
+	var mu sync.Mutex
+	err := parallel(ctx, foreground, len(l.paths), func(ctx context.Context, i int) error {
+		e, err := l.entry(ctx, l.paths[i])
+		if errors.Is(err, zk.ErrNoNode) || errors.Is(err, registry.ErrBadPath) {
+			return nil // gone since, or made by somebody who knows no escapes
+		}
+		if err != nil {
+			return err
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		l.found = append(l.found, e)
+		return nil
+	})
+	return l.found, err
+}

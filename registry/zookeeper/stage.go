@@ -1,0 +1,247 @@
+package zookeeper
+
+import (
+	"bytes"
+	"context"
+	"encoding/gob"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/elasticjob-go/elasticjob/registry"
+)
+
+// namedCommit is the value of /registry/commit: a commit of several parts that has happened (rule T5), and how
+// many of its parts have been applied.
+type namedCommit struct {
+	Name    string `json:"name"`
+	Parts   int    `json:"parts"`
+	Applied int    `json:"applied"`
+}
+
+func (c namedCommit) part(n int) string { return fmt.Sprintf("%s/%s-%d", stagedPath, c.Name, n) }
+
+// stage makes a commit that is too large for one request, all of it or nothing (rule T5). Its operations are written as parts into
+// nodes of their own first. Then one fenced Multi names them in /registry/commit: that is the commit point. Then each part
+// is applied by one fenced Multi that also counts it and removes its node. A term that finds a named commit applies the rest
+// of it before it reads anything; parts that no commit names were never committed, and are removed.
+//
+// Only people write what the leader writes too, and only documents and disabled marks. So the operations of writes with a condition are not
+// staged, but made by the commit point itself: ZooKeeper checks all of their versions in the moment of the commit, as long as they fit that
+// request. They are about 5,000 with the longest names, and 10,000 with usual ones. Those beyond that are looked up
+// just before; a document that somebody edits between that look and the application keeps the edit, as if it had been
+// made after the commit.
+func (t *term) stage(ops []op) (refused *op, results *done, err error) {
+	head, parts := split(t.place, ops)
+	c := namedCommit{Name: fmt.Sprintf("%d-%d", t.leader.Term, t.commits), Parts: len(parts)}
+	if err := t.checkStaged(parts); err != nil {
+		return nil, nil, err
+	}
+	for n, part := range parts {
+		var value bytes.Buffer
+		if err := gob.NewEncoder(&value).Encode(part); err != nil {
+			return nil, nil, err
+		}
+		refused, _, err = t.send([]op{{Kind: opCreate, Node: c.part(n), Value: value.Bytes()}})
+		if err != nil {
+			t.discard(c, n)
+			return refused, nil, err
+		}
+	}
+	refused, results, err = t.send(append([]op{{Kind: opCreate, Node: namedPath, Value: c.bytes()}}, head...))
+	if err != nil {
+		t.discard(c, len(parts))
+		return refused, nil, err
+	}
+	if err := t.apply(c, parts); err != nil {
+		return nil, nil, fmt.Errorf("%w: the next leader finishes the commit: %w", registry.ErrOutcomeUnknown, err)
+	}
+	return nil, &done{zxid: results.zxid}, nil
+}
+
+func (c namedCommit) bytes() []byte {
+	value, _ := json.Marshal(c) // of a string and numbers
+	return value
+}
+
+// split takes the operations of writes with a condition, with all others of the same entries, as far as they
+// fit one request, and cuts the rest into parts that fit one each.
+func split(p *place, ops []op) (head []op, parts [][]op) {
+	sizes, conditional := map[string]int{}, map[string]bool{}
+	for i := range ops {
+		sizes[ops[i].Path] += ops[i].size(p)
+		conditional[ops[i].Path] = conditional[ops[i].Path] || ops[i].Conditional
+	}
+	inHead, left := map[string]bool{}, p.mostBytes()
+	for i := range ops {
+		path := ops[i].Path
+		if conditional[path] && sizes[path] <= left {
+			left -= sizes[path]
+			conditional[path], inHead[path] = false, true
+		}
+	}
+	size := p.mostBytes()
+	for i := range ops {
+		if inHead[ops[i].Path] {
+			head = append(head, ops[i])
+			continue
+		}
+		if size += ops[i].size(p); size > p.mostBytes() {
+			parts = append(parts, nil)
+			size = ops[i].size(p)
+		}
+		last := &parts[len(parts)-1]
+		*last = append(*last, ops[i])
+	}
+	return head, parts
+}
+
+// checkStaged looks at the entries of staged writes with a condition: the commit point does not check them.
+func (t *term) checkStaged(parts [][]op) error {
+	var staged []*op
+	asked := map[string]bool{}
+	for _, part := range parts {
+		for i := range part {
+			o := &part[i]
+			if o.Conditional && !asked[o.Path] {
+				staged = append(staged, o)
+			}
+			asked[o.Path] = true // later ones of the same entry depend on what this one makes
+		}
+	}
+	return parallel(context.Background(), foreground, len(staged), func(ctx context.Context, i int) error {
+		o := staged[i]
+		stat, err := t.stat(ctx, o.node())
+		if errors.Is(err, zk.ErrNoNode) {
+			stat, err = nil, nil
+		}
+		if err == nil && (stat == nil) != (o.Kind == opCreate) || stat != nil && o.Version >= 0 && o.Version != stat.Version {
+			return t.refuse(o.Path)
+		}
+		return err
+	})
+}
+
+// discard removes the first parts of a commit that did not happen. What it can't remove the next term does.
+func (t *term) discard(c namedCommit, parts int) {
+	for n := range parts {
+		if _, _, err := t.send([]op{{Kind: opDelete, Node: c.part(n), Version: -1}}); err != nil {
+			t.place.Logger.Debug("part of a commit not removed", "node", c.part(n), "error", err)
+		}
+	}
+}
+
+// apply applies what is left of a commit that has happened. Parts that are nil are read. Only the end of the term stops it.
+func (t *term) apply(c namedCommit, parts [][]op) error {
+	for ; c.Applied < c.Parts; c.Applied++ {
+		node := c.part(c.Applied)
+		var part []op
+		if parts != nil {
+			part = parts[c.Applied]
+		} else {
+			value, _, err := t.get(context.Background(), node)
+			if err == nil {
+				err = gob.NewDecoder(bytes.NewReader(value)).Decode(&part)
+			} else if !errors.Is(err, zk.ErrNoNode) {
+				return err
+			}
+			if err != nil {
+				return fmt.Errorf("%w: %s: %w: it was changed by hand; delete it and %s to give up that commit", registry.ErrUnusable, t.place.full(node), err, t.place.full(namedPath))
+			}
+		}
+		next := c
+		next.Applied++
+		ops := append([]op{{Kind: opDelete, Node: node, Version: -1}, {Kind: opSet, Node: namedPath, Value: next.bytes(), Version: -1}}, part...)
+		if next.Applied == c.Parts {
+			ops[1] = op{Kind: opDelete, Node: namedPath, Version: -1}
+		}
+		if err := t.applyPart(ops); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// applyPart applies operations that have to be made. Where somebody has edited a node by hand since they were planned
+// they are made to fit.
+func (t *term) applyPart(ops []op) error {
+	var complained time.Time
+	for {
+		refused, _, err := t.send(ops)
+		switch {
+		case err == nil:
+			return nil
+		case refused != nil && refused.Path != "" && t.fit(refused, err, &ops):
+			continue
+		case t.Err() != nil:
+			return err
+		}
+		if time.Since(complained) > complain {
+			complained = time.Now()
+			if refused != nil {
+				err = t.permitted("write", refused.Node, err)
+			}
+			t.place.Logger.Warn("a commit that has happened can't be applied: trying on, and nothing else is committed meanwhile", "error", err)
+		}
+		if err := t.wait(context.Background()); err != nil {
+			return err
+		}
+	}
+}
+
+// fit changes or drops an operation that was refused, and reports whether that helps.
+func (t *term) fit(refused *op, why error, ops *[]op) bool {
+	switch {
+	case refused.Conditional && replannable(why), isEdited(refused.Path) && !replannable(why),
+		refused.Kind == opDelete && errors.Is(why, zk.ErrNoNode):
+		t.place.Logger.Warn("a node was edited by hand during a commit: the edit stays", "node", t.place.full(refused.node()), "refused", why)
+		*ops = without(*ops, refused)
+	case refused.Kind == opSet && errors.Is(why, zk.ErrNoNode):
+		refused.Kind = opCreate
+	case refused.Kind == opCreate && errors.Is(why, zk.ErrNodeExists):
+		refused.Kind, refused.Version = opSet, -1
+	default:
+		return false
+	}
+	t.known.forget(refused.Path)
+	return true
+}
+
+func without(ops []op, one *op) (rest []op) {
+	for i := range ops {
+		if &ops[i] != one {
+			rest = append(rest, ops[i])
+		}
+	}
+	return rest
+}
+
+// recoverCommit finishes a commit that an earlier term has named, and removes parts that none names.
+func (t *term) recoverCommit(ctx context.Context) error {
+	t.writing.Lock()
+	defer t.writing.Unlock()
+	value, _, err := t.get(ctx, namedPath)
+	var c namedCommit
+	switch {
+	case err == nil:
+		if err := json.Unmarshal(value, &c); err != nil {
+			return fmt.Errorf("%w: %s: %w: it was changed by hand; delete it to give up what it names", registry.ErrUnusable, t.place.full(namedPath), err)
+		}
+		t.place.Logger.Info("commit of an earlier term finished", "commit", c.Name, "parts", c.Parts, "applied", c.Applied)
+		if err := t.apply(c, nil); err != nil {
+			return err
+		}
+	case !errors.Is(err, zk.ErrNoNode):
+		return err
+	}
+	staged, err := t.children(ctx, stagedPath)
+	for _, name := range staged {
+		if _, _, err := t.send([]op{{Kind: opDelete, Node: stagedPath + "/" + name, Version: -1}}); err != nil && !errors.Is(err, zk.ErrNoNode) {
+			return err
+		}
+	}
+	return err
+}
