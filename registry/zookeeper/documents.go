@@ -43,6 +43,8 @@ const (
 	// firstLook is how old a session is when it sets its first watch. The library goes through its watches when a connection
 	// begins, without a lock against answers that come then; before a term has read its documents nothing has to be watched anyway.
 	firstLook = time.Second
+	// lookAtOnce is how many nodes are looked at between two looks at what has just changed.
+	lookAtOnce = 500
 	// probeEvery is how often nodes are looked at that may not be read.
 	probeEvery = time.Second
 	probeMost  = 500
@@ -275,7 +277,7 @@ func (w *watcher) take(ctx context.Context) error {
 		return err
 	}
 	for folder := range folders {
-		if _, err := w.list(ctx, folder, false); err != nil {
+		if _, err := w.list(ctx, folder, false); err != nil && !answered(err) { // the next look logs a refusal
 			return err
 		}
 	}
@@ -315,13 +317,10 @@ func (w *watcher) list(ctx context.Context, folder string, all bool) (int, error
 	} else {
 		names, _, _, err = w.client.ChildrenW(full)
 	}
-	if errors.Is(err, zk.ErrNoNode) {
-		return 0, nil
-	}
-	if err != nil {
+	if err != nil && !errors.Is(err, zk.ErrNoNode) {
 		return 0, w.term.permitted("list", folder, err)
 	}
-	w.armed[folder] = true
+	w.armed[folder] = err == nil
 	there, paths := map[string]bool{}, []string{}
 	for _, name := range names {
 		path := folder + "/" + name
@@ -330,13 +329,39 @@ func (w *watcher) list(ctx context.Context, folder string, all bool) (int, error
 			paths = append(paths, path)
 		}
 	}
-	if err := w.stats(ctx, paths); err != nil {
-		return 0, err
+	if !all {
+		return len(names), w.stats(ctx, paths)
 	}
-	if all {
-		w.saw(folder, there)
+	gone := w.drop(folder, there)
+	for some := range slices.Chunk(paths, lookAtOnce) {
+		if err := w.stats(ctx, some); err != nil {
+			return 0, err
+		}
+		if err := w.take(ctx); err != nil { // what changes meanwhile does not wait for the end of a long look
+			return 0, err
+		}
 	}
+	w.documents.mu.Lock()
+	w.whole[folder] = true
+	w.documents.mu.Unlock()
+	for _, path := range gone {
+		w.compare(path)
+	}
+	w.compareAll(folder)
 	return len(names), nil
+}
+
+// drop forgets what was seen in a folder and is not there any more.
+func (w *watcher) drop(folder string, there map[string]bool) (gone []string) {
+	w.documents.mu.Lock()
+	defer w.documents.mu.Unlock()
+	for path := range w.seen {
+		if folderOf(path) == folder && !there[path] {
+			delete(w.seen, path)
+			gone = append(gone, path)
+		}
+	}
+	return gone
 }
 
 // stats looks at nodes, and watches those that are not watched yet.
@@ -362,22 +387,4 @@ func (w *watcher) stats(ctx context.Context, paths []string) error {
 		w.see(path, stats[i])
 	}
 	return nil
-}
-
-// saw keeps that a folder has these nodes only, and compares all of them.
-func (w *watcher) saw(folder string, there map[string]bool) {
-	var gone []string
-	w.documents.mu.Lock()
-	for path := range w.seen {
-		if folderOf(path) == folder && !there[path] {
-			delete(w.seen, path)
-			gone = append(gone, path)
-		}
-	}
-	w.whole[folder] = true
-	w.documents.mu.Unlock()
-	for _, path := range gone {
-		w.compare(path)
-	}
-	w.compareAll(folder)
 }

@@ -131,3 +131,42 @@ func testEditsInALargeCommit(t *testing.T, server *zkserver.Server) {
 		})
 	}
 }
+
+// Rule T5: a leader can't finish a commit whose parts somebody has deleted. It says what to do, and begins no term on half of it.
+func testNamedCommitWithoutItsParts(t *testing.T, server *zkserver.Server) {
+	t.Parallel()
+	client, log := server.Client(t), &lines{}
+	o := zookeeper.Options{Servers: server.Address(), Namespace: namespace(), Logger: log.logger()}
+	r, term := lead(t, o)
+	commit(t, term, put("/s/a", "1"))
+	if err := term.Resign(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	named := "/" + o.Namespace + "/registry/commit"
+	create(t, client, named, `{"name":"1-7","parts":2,"applied":1}`)
+	create(t, client, "/"+o.Namespace+"/registry/staged/1-9-0", "never named")
+	led := make(chan registry.Term, 1)
+	go func() {
+		term, err := r.Campaign(t.Context(), "127.0.0.1:2")
+		if err != nil {
+			t.Error(err)
+		}
+		led <- term
+	}()
+	eventually(t, "the log to say what to do", func() bool {
+		return strings.Contains(log.String(), "/registry/staged/1-7-1") && strings.Contains(log.String(), "delete it and "+named)
+	})
+	if len(led) > 0 {
+		t.Error("a term began")
+	}
+	if err := client.Delete(named, -1); err != nil {
+		t.Fatal(err)
+	}
+	term = <-led
+	if got := paths(t, term, "/"); got != "/s/a" {
+		t.Errorf("there are %s", got)
+	}
+	if names, _, err := client.Children("/" + o.Namespace + "/registry/staged"); err != nil || len(names) > 0 {
+		t.Errorf("staged parts are left: %v (%v)", names, err)
+	}
+}

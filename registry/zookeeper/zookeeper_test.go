@@ -142,6 +142,7 @@ func TestOneServer(t *testing.T) {
 		"FollowerThatIsRefused":                       testFollowerThatIsRefused,
 		"WritesWithoutAnswerEndTheTerm":               testWritesWithoutAnswerEndTheTerm,
 		"FenceThatIsDeletedEndsTheTerm":               testFenceThatIsDeletedEndsTheTerm,
+		"NamedCommitWithoutItsParts":                  testNamedCommitWithoutItsParts,
 		"LargeCommits":                                testLargeCommits,
 		"EditsInALargeCommit":                         testEditsInALargeCommit,
 		"StandbyIsKnown":                              testStandbyIsKnown,
