@@ -2,11 +2,9 @@ package local
 
 import (
 	"context"
-	"crypto/tls"
 	"io"
 	"log/slog"
 	"net"
-	"net/http/httptest"
 	"net/netip"
 	"strings"
 	"sync"
@@ -210,9 +208,7 @@ func TestAgentIsCutOff(t *testing.T) {
 	a := with(t, Options{DataDir: t.TempDir(), Join: between.url(), AgentIP: netip.MustParseAddr("127.0.0.2")})
 	defer endAll(t, a)
 	s := subscribe(t, m.MasterURL())
-	s.launch(object{
-		"name": "sh", "task_id": object{"value": "sh"}, "resources": amounts(1, 64), "command": object{"value": "exec sleep 100"},
-	})
+	s.launch(custom(t, "sh", "kill"))
 	s.next("OFFERS")
 	s.update("sh", "TASK_RUNNING")
 
@@ -259,37 +255,6 @@ func TestOneOfTwoAgentsIsRestarted(t *testing.T) {
 	s.update("one", "TASK_RUNNING")
 	if at := a.members[1].url; !strings.HasPrefix(at, "http://127.0.0.2:") {
 		t.Errorf("the second agent is at %s", at)
-	}
-}
-
-// Frameworks come over https, executors and agents of this machine without.
-func TestClusterSpeaksHTTPSToo(t *testing.T) {
-	t.Parallel()
-	// The test server's certificate is for 127.0.0.1.
-	known := httptest.NewTLSServer(nil)
-	defer known.Close()
-	certificates := &tls.Config{Certificates: known.TLS.Certificates}
-	m := masterIn(t, t.TempDir(), func(o *Options) { o.TLS = certificates })
-	defer end(t, m)
-	plain := strings.Replace(m.MasterURL(), "https://", "http://", 1)
-	a := with(t, Options{DataDir: t.TempDir(), Join: plain, TLS: certificates})
-	defer endAll(t, a)
-	s := subscribe(t, plain)
-	s.launch(custom(t, "one", "long"))
-	offer := s.next("OFFERS")["offers"].(object)["offers"].([]any)[0].(object)
-	if scheme := offer["url"].(object)["scheme"]; scheme != "https" {
-		t.Errorf("agents are told to speak %v", scheme)
-	}
-	s.update("one", "TASK_RUNNING")
-	for _, url := range []string{m.MasterURL() + "/health", a.AgentURL() + "/files/browse?path=/"} {
-		answer, err := known.Client().Get(url)
-		if err != nil {
-			t.Fatal(err)
-		}
-		answer.Body.Close()
-		if answer.TLS == nil {
-			t.Errorf("%s is not over TLS", url)
-		}
 	}
 }
 

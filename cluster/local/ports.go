@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"syscall"
 	"time"
 )
@@ -101,11 +100,10 @@ func listenAgent(opts *Options, ip string, kept int) (net.Listener, error) {
 		l, err = bind(ip, kept)
 	}
 	if errors.Is(err, syscall.EADDRINUSE) && !opts.GiveUpExecutors {
-		return nil, fmt.Errorf("bind the agent's port %d, where the executors of the last run look for it: it is taken by %s; end that, or give the executors up with --give-up-executors",
-			kept, holder(kept))
+		return nil, fmt.Errorf("bind the agent's port %d, where the executors of the last run look for it: it is taken by another process (ss -ltnp names it); end that, or give the executors up with --give-up-executors", kept)
 	}
 	if err != nil && kept != 0 {
-		opts.Logger.Warn("agent's port is taken, choosing another", "port", kept, "by", holder(kept), "error", err)
+		opts.Logger.Warn("agent's port is taken, choosing another", "port", kept, "error", err)
 		return bind(ip, 0)
 	}
 	return l, err
@@ -115,13 +113,7 @@ func listenMaster(opts *Options, kept int) (net.Listener, error) {
 	if opts.Listen != "" {
 		l, err := net.Listen("tcp4", opts.Listen)
 		if errors.Is(err, syscall.EADDRINUSE) {
-			taken := "another process"
-			if _, port, split := net.SplitHostPort(opts.Listen); split == nil {
-				if n, failed := strconv.Atoi(port); failed == nil {
-					taken = holder(n)
-				}
-			}
-			return nil, fmt.Errorf("bind the master's address %s: it is taken by %s; end that, or choose another with --listen", opts.Listen, taken)
+			return nil, fmt.Errorf("bind the master's address %s: it is taken by another process (ss -ltnp names it); end that, or choose another with --listen", opts.Listen)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("bind the master's address: %w", err)
@@ -130,7 +122,7 @@ func listenMaster(opts *Options, kept int) (net.Listener, error) {
 	}
 	l, err := bind(loopback, kept)
 	if err != nil && kept != 0 {
-		opts.Logger.Warn("master's port is taken, choosing another", "port", kept, "by", holder(kept), "error", err)
+		opts.Logger.Warn("master's port is taken, choosing another", "port", kept, "error", err)
 		return bind(loopback, 0)
 	}
 	return l, err

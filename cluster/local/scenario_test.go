@@ -41,6 +41,9 @@ func TestRules(t *testing.T) {
 	})
 }
 
+// silence is how long is waited for what must not come.
+const silence = 150 * time.Millisecond
+
 // ruleScene is a cluster that lines of text direct, and a framework that tells what it sees.
 type ruleScene struct {
 	t         *testing.T
@@ -130,18 +133,13 @@ func (s *ruleScene) must(err error) {
 	}
 }
 
-var pidInText = regexp.MustCompile(`pid \d+ \([^)]*\)|port \d{4,5}\b`)
+var portInText = regexp.MustCompile(`port \d{4,5}\b`)
 
 // start begins a server in the folder, and a framework subscribes if it can.
 func (s *ruleScene) start(how string) {
 	c, err := Start(s.t.Context(), Options{DataDir: s.dir, CPUs: 4, MemoryMB: 1024, NoCredentials: true, GiveUpExecutors: how != "", Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
-		s.say("the server ends: %s", pidInText.ReplaceAllStringFunc(strings.ReplaceAll(err.Error(), s.dir, "DATA_DIR"), func(text string) string {
-			if strings.HasPrefix(text, "port") {
-				return "port PORT"
-			}
-			return "pid PID (PROGRAM)"
-		}))
+		s.say("the server ends: %s", portInText.ReplaceAllString(strings.ReplaceAll(err.Error(), s.dir, "DATA_DIR"), "port PORT"))
 		return
 	}
 	s.cluster = c

@@ -18,7 +18,8 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/cluster/local/apihttp"
 	"github.com/elasticjob-go/elasticjob/cluster/local/fetcher"
-	"github.com/elasticjob-go/elasticjob/cluster/local/master"
+	"github.com/elasticjob-go/elasticjob/cluster/local/link"
+	"github.com/elasticjob-go/elasticjob/cluster/local/queue"
 )
 
 // Agent runs executors on this machine. It is made by Start.
@@ -29,25 +30,28 @@ type Agent struct {
 	boot      string
 	log       *slog.Logger
 	fetcher   *fetcher.Fetcher
-	uplink    *uplink
-	alarms    *alarms
+	master    link.Upstream
+	news      *queue.Queue[link.News] // pushed to under mu
+	deadlines *deadlines
 	sandboxes *sandboxes
 
 	// ctx ends with Close; all goroutines are in work.
-	ctx        context.Context
-	cancel     context.CancelFunc
-	work       sync.WaitGroup
-	registered chan struct{}
+	ctx    context.Context
+	cancel context.CancelFunc
+	work   sync.WaitGroup
+	// registered is closed by the first registration, refused when the master refuses the agent for good.
+	registered     chan struct{}
+	registeredOnce func()
+	refused        chan struct{}
 
-	mu          sync.Mutex
-	recovering  bool
-	closed      bool
-	awaited     map[*executorRun]bool // what recovery still waits for
-	frameworks  map[string]*framework
-	registerErr error
-	returning   bool          // a new registration is under way; see Ping
-	ending      bool          // EndAll was called: nothing is launched any more
-	idle        chan struct{} // closed when, then, no executor is left
+	mu         sync.Mutex
+	recovering bool
+	closed     bool
+	awaited    map[*executorRun]bool // what recovery still waits for
+	frameworks map[string]*framework
+	refusedBy  error
+	ending     bool          // EndAll was called: nothing is launched any more
+	idle       chan struct{} // closed when, then, no executor is left
 }
 
 // framework is what the agent knows of one.
@@ -66,14 +70,12 @@ func (f *framework) partitionAware() bool {
 	return false
 }
 
-var _ master.AgentLink = (*Agent)(nil)
-
 // Start reads what earlier runs left behind, begins to look after it, and
-// registers with upstream as soon as each executor has subscribed again or was given up:
+// registers with the master as soon as each executor has subscribed again or was given up:
 // at once when there is none, at most ReregistrationTimeout later otherwise. For
 // that, Handler must be served from now on. ctx bounds Start only, in which GiveUpExecutors
 // waits until all executors are dead.
-func Start(ctx context.Context, options Options, upstream master.Upstream) (*Agent, error) {
+func Start(ctx context.Context, options Options, master link.Upstream) (*Agent, error) {
 	if err := options.complete(); err != nil {
 		return nil, err
 	}
@@ -90,10 +92,7 @@ func Start(ctx context.Context, options Options, upstream master.Upstream) (*Age
 	if err != nil {
 		return nil, fmt.Errorf("start the agent: %w", err)
 	}
-	fetch, err := fetcher.New(fetcher.Options{
-		CacheDir:   filepath.Join(options.DataDir, "fetch-cache"),
-		CacheBytes: options.FetchCacheBytes,
-	})
+	fetch, err := fetcher.New(fetcher.Options{CacheDir: filepath.Join(options.DataDir, "fetch-cache")})
 	if err != nil {
 		return nil, fmt.Errorf("start the agent: %w", err)
 	}
@@ -104,16 +103,17 @@ func Start(ctx context.Context, options Options, upstream master.Upstream) (*Age
 	a := &Agent{
 		options: options, info: options.info(id), id: id, boot: boot,
 		log: options.Logger, fetcher: fetch, sandboxes: boxes,
-		uplink: newUplink(upstream), alarms: newAlarms(options.Clock),
+		master: master, news: queue.New[link.News](0), deadlines: newDeadlines(options.Clock),
 		registered: make(chan struct{}),
+		refused:    make(chan struct{}),
 		idle:       make(chan struct{}),
 		recovering: true,
 		awaited:    map[*executorRun]bool{},
 		frameworks: map[string]*framework{},
 	}
 	a.ctx, a.cancel = context.WithCancel(context.WithoutCancel(ctx))
-	a.work.Go(func() { a.alarms.run(a.ctx) })
-	a.work.Go(func() { a.uplink.run(a.ctx) })
+	a.registeredOnce = sync.OnceFunc(func() { close(a.registered) })
+	a.work.Go(func() { a.deadlines.run(a.ctx) })
 	a.work.Go(func() { boxes.run(a.ctx) })
 	if err := a.recover(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("start the agent: %w", err), a.Close(ctx))
@@ -125,9 +125,9 @@ func Start(ctx context.Context, options Options, upstream master.Upstream) (*Age
 func (a *Agent) Registered(ctx context.Context) error {
 	select {
 	case <-a.registered:
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		return a.registerErr
+		return nil
+	case <-a.refused:
+		return a.refusedBy
 	case <-a.ctx.Done():
 		return errors.New("wait for the agent's registration: it was closed first")
 	case <-ctx.Done():
@@ -135,19 +135,21 @@ func (a *Agent) Registered(ctx context.Context) error {
 	}
 }
 
-// Info is the agent's id, hostname, port and resources.
-func (a *Agent) Info() mesos.AgentInfo { return a.info }
+// Refused waits until the master refuses the agent for good, and returns why; nil when ctx ends first.
+func (a *Agent) Refused(ctx context.Context) error {
+	select {
+	case <-a.refused:
+		return a.refusedBy
+	case <-ctx.Done():
+		return nil
+	}
+}
 
 // Handler serves the executor API and the files API. It may be called at any time after Start.
 func (a *Agent) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/api/v1/executor", a.serveCall)
-	for path, serve := range map[string]http.HandlerFunc{
-		"/files/browse": a.sandboxes.serveBrowse, "/files/read": a.sandboxes.serveRead, "/files/download": a.sandboxes.serveDownload,
-		"/files/debug": a.sandboxes.serveDebug,
-	} {
-		mux.Handle(path, a.options.Credentials.Guard(apihttp.RealmFiles, serve))
-	}
+	mux.Handle("/files/read", a.options.Credentials.Guard(apihttp.RealmFiles, http.HandlerFunc(a.sandboxes.serveRead)))
 	return mux
 }
 
@@ -160,7 +162,7 @@ func (a *Agent) Close(ctx context.Context) error {
 	var errs []error
 	a.eachExecutor(func(ex *executorRun) {
 		if ex.session != nil {
-			ex.session.close()
+			ex.session.Close()
 		}
 		if ex.proc != nil && ex.state != terminated {
 			errs = append(errs, ex.proc.close())
@@ -205,7 +207,7 @@ func (a *Agent) EndAll(ctx context.Context) error {
 	}
 }
 
-// noteIdle tells EndAll when the last executor is gone.
+// noteIdle wakes EndAll when the last executor is gone.
 func (a *Agent) noteIdle() {
 	if !a.ending {
 		return

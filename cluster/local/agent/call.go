@@ -6,10 +6,12 @@ import (
 	"net/http"
 
 	"github.com/mesos/mesos-go/api/v1/lib"
+	"github.com/mesos/mesos-go/api/v1/lib/encoding"
 	"github.com/mesos/mesos-go/api/v1/lib/executor"
 
 	"github.com/elasticjob-go/elasticjob/cluster/local/apihttp"
-	"github.com/elasticjob-go/elasticjob/cluster/local/master"
+	"github.com/elasticjob-go/elasticjob/cluster/local/link"
+	"github.com/elasticjob-go/elasticjob/cluster/local/queue"
 )
 
 const (
@@ -25,13 +27,12 @@ type refusal struct {
 
 // serveCall answers POST /api/v1/executor, in the order in which Mesos looks at a call.
 func (a *Agent) serveCall(w http.ResponseWriter, r *http.Request) {
-	var claims *apihttp.Claims
+	container := ""
 	if key := a.options.ExecutorKey; len(key) > 0 {
-		of, admitted := key.Admit(w, r)
-		if !admitted {
+		var admitted bool
+		if container, admitted = key.Admit(w, r); !admitted {
 			return
 		}
-		claims = &of
 	}
 	var call executor.Call
 	if !apihttp.ReadCall(w, r, &call, "Call") {
@@ -43,13 +44,13 @@ func (a *Agent) serveCall(w http.ResponseWriter, r *http.Request) {
 	}
 	switch call.Type {
 	case executor.Call_SUBSCRIBE:
-		a.serveSubscribe(w, r, &call, claims)
+		a.serveSubscribe(w, r, &call, container)
 		return
 	case executor.Call_HEARTBEAT:
 		apihttp.Accepted(w)
 		return
 	}
-	switch refused := a.handle(&call, claims); refused.status {
+	switch refused := a.handle(&call, container); refused.status {
 	case 0:
 		apihttp.Accepted(w)
 	default:
@@ -93,33 +94,31 @@ func validate(call *executor.Call) string {
 	return ""
 }
 
-// find looks the caller up, which must be the one that its claims name, if there
-// are any. The agent's lock is held.
-func (a *Agent) find(call *executor.Call, claims *apihttp.Claims) (*executorRun, refusal) {
+// find looks the caller up, which must run in the container that its token is of, if there is one. The agent's
+// lock is held.
+func (a *Agent) find(call *executor.Call, container string) (*executorRun, refusal) {
 	f := a.frameworks[call.FrameworkID.Value]
 	if f == nil {
 		return nil, refusal{http.StatusBadRequest, "Framework cannot be found"}
 	}
 	ex := f.executors[call.ExecutorID.Value]
-	if ex == nil || ex.command {
+	if ex == nil {
 		return nil, refusal{http.StatusBadRequest, "Executor cannot be found"}
 	}
-	if claims != nil {
-		if fault := claims.Fault(call.FrameworkID.Value, call.ExecutorID.Value, ex.container); fault != "" {
-			return nil, refusal{http.StatusForbidden, fault}
-		}
+	if container != "" && container != ex.container {
+		return nil, refusal{http.StatusForbidden, "The token is not that of the executor's container"}
 	}
 	return ex, refusal{}
 }
 
 // handle does UPDATE and MESSAGE.
-func (a *Agent) handle(call *executor.Call, claims *apihttp.Claims) refusal {
+func (a *Agent) handle(call *executor.Call, container string) refusal {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.recovering || a.closed {
 		return refusal{http.StatusServiceUnavailable, unfinishedRecovery}
 	}
-	ex, refused := a.find(call, claims)
+	ex, refused := a.find(call, container)
 	if ex == nil {
 		return refused
 	}
@@ -129,25 +128,24 @@ func (a *Agent) handle(call *executor.Call, claims *apihttp.Claims) refusal {
 	switch call.Type {
 	case executor.Call_UPDATE:
 		if err := a.fromExecutor(ex, call.Update.Status); err != nil {
-			a.log.Error("update is refused", "task", call.Update.Status.TaskID.Value, "error", err)
+			a.log.Error("update refused", "task", call.Update.Status.TaskID.Value, "error", err)
 			return refusal{http.StatusInternalServerError, "Failed to checkpoint the status update"}
 		}
 	case executor.Call_MESSAGE:
-		framework, id, data := call.FrameworkID.Value, ex.id, call.Message.Data
-		a.uplink.tell(func(up master.Upstream) { up.Message(a.id, framework, id, data) })
+		a.news.Push(link.News{Message: &link.Message{Executor: link.Executor{Framework: call.FrameworkID.Value, Executor: ex.id}, Data: call.Message.Data}})
 	default:
 		return refusal{http.StatusNotImplemented, ""}
 	}
 	return refusal{}
 }
 
-func (a *Agent) serveSubscribe(w http.ResponseWriter, r *http.Request, call *executor.Call, claims *apihttp.Claims) {
+func (a *Agent) serveSubscribe(w http.ResponseWriter, r *http.Request, call *executor.Call, container string) {
 	codec, ok := apihttp.Negotiate(w, r)
 	if !ok {
 		return
 	}
 	a.awaitLaunch(r.Context(), call)
-	s, refused := a.subscribe(call, claims)
+	s, refused := a.subscribe(call, container)
 	if s == nil {
 		apihttp.Refuse(w, refused.status, refused.text)
 		return
@@ -156,10 +154,10 @@ func (a *Agent) serveSubscribe(w http.ResponseWriter, r *http.Request, call *exe
 	defer a.disconnected(call, s)
 	stream, err := apihttp.NewStream(w, codec, nil)
 	if err == nil {
-		err = s.serve(r.Context(), stream, a.options.Heartbeat)
+		err = stream.Serve(r.Context(), s, a.options.Heartbeat, &executor.Event{Type: executor.Event_HEARTBEAT})
 	}
 	if err != nil {
-		a.log.Debug("an executor's subscription broke", "executor", call.ExecutorID.Value, "error", err)
+		a.log.Debug("subscription of an executor ended", "executor", call.ExecutorID.Value, "error", err)
 	}
 }
 
@@ -180,33 +178,32 @@ func (a *Agent) awaitLaunch(ctx context.Context, call *executor.Call) {
 }
 
 // subscribe connects an executor: takes in what it has not yet got through, drops what
-// never reached it, and gives it what waits. The session is counted in a.work.
-func (a *Agent) subscribe(call *executor.Call, claims *apihttp.Claims) (*session, refusal) {
+// never reached it, and sends it the tasks that are queued. The session is counted in a.work.
+func (a *Agent) subscribe(call *executor.Call, container string) (*session, refusal) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.closed {
 		return nil, refusal{http.StatusServiceUnavailable, unfinishedRecovery}
 	}
-	ex, refused := a.find(call, claims)
+	ex, refused := a.find(call, container)
 	if ex == nil {
 		return nil, refused
 	}
-	s := newSession()
+	s := queue.New[encoding.Marshaler](0)
 	if ex.state == terminating || ex.state == terminated {
-		s.send(&executor.Event{Type: executor.Event_SHUTDOWN})
-		s.close()
+		s.Close(&executor.Event{Type: executor.Event_SHUTDOWN})
 		a.work.Add(1)
 		return s, refusal{}
 	}
 	if !ex.subscribed {
 		if err := ex.journal.append(record{Kind: recSubscribed}); err != nil {
-			a.log.Error("subscription is refused", "executor", ex.id, "error", err)
+			a.log.Error("subscription refused", "executor", ex.id, "error", err)
 			return nil, refusal{http.StatusServiceUnavailable, "Failed to checkpoint the subscription"}
 		}
 		ex.subscribed = true
 	}
 	if ex.session != nil {
-		ex.session.close()
+		ex.session.Close()
 	}
 	ex.session = s
 	a.work.Add(1)
@@ -216,7 +213,7 @@ func (a *Agent) subscribe(call *executor.Call, claims *apihttp.Claims) (*session
 		a.shutdown(ex)
 		return s, refusal{}
 	}
-	s.send(&executor.Event{Type: executor.Event_SUBSCRIBED, Subscribed: &executor.Event_Subscribed{
+	s.Push(&executor.Event{Type: executor.Event_SUBSCRIBED, Subscribed: &executor.Event_Subscribed{
 		ExecutorInfo:  ex.info,
 		FrameworkInfo: ex.framework.info,
 		AgentInfo:     a.info,
@@ -224,8 +221,8 @@ func (a *Agent) subscribe(call *executor.Call, claims *apihttp.Claims) (*session
 	}})
 	if err := a.takeIn(ex, call.Subscribe); err != nil {
 		// It brings them again with its next subscription.
-		a.log.Error("updates of a subscription cannot be recorded", "executor", ex.id, "error", err)
-		s.close()
+		a.log.Error("updates of a subscription not recorded", "executor", ex.id, "error", err)
+		s.Close()
 		return s, refusal{}
 	}
 	a.sendQueued(ex)
@@ -270,7 +267,7 @@ func (a *Agent) sendQueued(ex *executorRun) {
 	}
 	if err := ex.journal.append(record{Kind: recSent, Tasks: ids}); err != nil {
 		// Sent but not recorded, it could be launched twice after a restart.
-		a.log.Error("tasks are held back", "executor", ex.id, "tasks", len(ids), "error", err)
+		a.log.Error("tasks held back", "executor", ex.id, "tasks", len(ids), "error", err)
 		return
 	}
 	for _, t := range waiting {
@@ -283,7 +280,7 @@ func (a *Agent) sendQueued(ex *executorRun) {
 // disconnected notes that a subscription ended. The executor goes on, and is
 // expected to subscribe again.
 func (a *Agent) disconnected(call *executor.Call, s *session) {
-	s.close()
+	s.Close()
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if ex := a.findExecutor(call.FrameworkID.Value, call.ExecutorID.Value); ex != nil && ex.session == s {

@@ -9,9 +9,11 @@ import (
 	"strings"
 
 	"github.com/mesos/mesos-go/api/v1/lib"
+	"github.com/mesos/mesos-go/api/v1/lib/encoding"
 	"github.com/mesos/mesos-go/api/v1/lib/executor"
 
-	"github.com/elasticjob-go/elasticjob/cluster/local/master"
+	"github.com/elasticjob-go/elasticjob/cluster/local/link"
+	"github.com/elasticjob-go/elasticjob/cluster/local/queue"
 )
 
 // state is an executor's, in Mesos' words.
@@ -36,13 +38,11 @@ type executorRun struct {
 	id        string
 	container string
 	sandbox   string
-	// command: made for a command task; the agent plays the executor.
-	command bool
-	journal *journal
+	journal   *journal
 
 	state      state
 	proc       *watched      // nil until forked
-	session    *session      // nil while not connected
+	session    *session      // the events on their way to it; nil while not connected
 	cancel     func()        // ends the launch, before the fork
 	launched   chan struct{} // closed when the launch is through; nil if it was in an earlier run
 	subscribed bool          // ever
@@ -57,7 +57,10 @@ type executorRun struct {
 	done  []doneTask       // the last that were over
 }
 
-// cause is what the tasks of an executor that ended are told.
+// session is one subscription of an executor. Events in it must not be changed any more.
+type session = queue.Queue[encoding.Marshaler]
+
+// cause is what is reported of the tasks of an executor that ended.
 type cause struct {
 	state   mesos.TaskState
 	reason  mesos.TaskStatus_Reason
@@ -113,8 +116,10 @@ func (ex *executorRun) hasQueued() bool {
 }
 
 func (ex *executorRun) tell(events ...*executor.Event) {
-	if ex.session != nil {
-		ex.session.send(events...)
+	for _, event := range events {
+		if ex.session != nil {
+			ex.session.Push(event)
+		}
 	}
 }
 
@@ -126,7 +131,7 @@ func (a *Agent) sandboxOf(framework, id, container string) string {
 // memory only; a restart would then not know it, so it is logged as an error.
 func (a *Agent) note(ex *executorRun, records ...record) {
 	if err := ex.journal.append(records...); err != nil {
-		a.log.Error("executor's journal cannot be written", "executor", ex.id, "error", err)
+		a.log.Error("executor's journal not written", "executor", ex.id, "error", err)
 	}
 }
 
@@ -135,14 +140,11 @@ func (a *Agent) shutdown(ex *executorRun) {
 	if ex.state == terminating || ex.state == terminated {
 		return
 	}
-	a.log.Info("shutting an executor down", "executor", ex.id, "container", ex.container)
+	a.log.Info("executor told to shut down", "executor", ex.id, "container", ex.container)
 	a.note(ex, record{Kind: recShutdown, Forget: ex.forget})
 	a.setState(ex, terminating)
 	ex.tell(&executor.Event{Type: executor.Event_SHUTDOWN})
 	a.killAfterGrace(ex)
-	if ex.command {
-		a.terminateCommand(ex, nil)
-	}
 }
 
 func (a *Agent) killAfterGrace(ex *executorRun) {
@@ -155,11 +157,11 @@ func (a *Agent) killAfterGrace(ex *executorRun) {
 	if own := ex.info.GetShutdownGracePeriod(); own != nil {
 		grace = asDuration(own)
 	}
-	a.alarms.after(grace, func() {
+	a.deadlines.after(grace, func() {
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		if ex.state == terminating {
-			a.log.Info("killing an executor that did not end in time", "executor", ex.id, "grace", grace)
+			a.log.Info("executor killed that did not end in time", "executor", ex.id, "grace", grace)
 			ex.kill()
 		}
 	})
@@ -177,7 +179,7 @@ func (ex *executorRun) kill() {
 
 // destroy kills an executor whose tasks are told why.
 func (a *Agent) destroy(ex *executorRun, why cause) {
-	a.log.Warn("killing an executor", "executor", ex.id, "reason", why.message)
+	a.log.Warn("executor killed", "executor", ex.id, "reason", why.message)
 	ex.why = &why
 	a.note(ex, record{Kind: recShutdown, Forget: ex.forget})
 	a.setState(ex, terminating)
@@ -200,7 +202,7 @@ func (a *Agent) attend(ex *executorRun, w *watched) {
 	ctx, cancel := context.WithTimeout(a.ctx, sessionPatience)
 	defer cancel()
 	if err := killSession(ctx, w.process); err != nil {
-		a.log.Error("executor left processes behind", "executor", ex.id, "error", err)
+		a.log.Error("processes of an executor left behind", "executor", ex.id, "error", err)
 	}
 	status := w.reap()
 	a.mu.Lock()
@@ -209,30 +211,25 @@ func (a *Agent) attend(ex *executorRun, w *watched) {
 		return // the files are being closed; the next start finds it gone
 	}
 	if err := w.close(); err != nil {
-		a.log.Error("executor's pidfd cannot be closed", "executor", ex.id, "error", err)
+		a.log.Error("executor's pidfd not closed", "executor", ex.id, "error", err)
 	}
 	a.ended(ex, status)
 }
 
-// ended tells the master that an executor is gone, and then the fate of its tasks.
+// ended reports to the master that an executor is gone, and then what became of its tasks.
 func (a *Agent) ended(ex *executorRun, status int) {
 	if ex.state == terminated {
 		return
 	}
 	a.log.Info("executor ended", "executor", ex.id, "container", ex.container, "wait_status", status)
 	if ex.session != nil {
-		ex.session.close()
+		ex.session.Close()
 		ex.session = nil
-	}
-	if ex.command {
-		a.commandEnded(ex, status)
 	}
 	a.note(ex, record{Kind: recEnded, Status: status})
 	a.setState(ex, terminated)
-	framework, id := ex.framework.info.GetID().GetValue(), ex.id
-	if !ex.command {
-		a.uplink.tell(func(up master.Upstream) { up.ExecutorEnded(a.id, framework, id, status) })
-	}
+	named := link.Executor{Framework: ex.framework.info.GetID().GetValue(), Executor: ex.id}
+	a.news.Push(link.News{Ended: &link.ExecutorEnded{Executor: named, WaitStatus: status}})
 	why := cause{mesos.TASK_FAILED, mesos.REASON_EXECUTOR_TERMINATED, "Executor terminated"}
 	if ex.why != nil {
 		why = *ex.why
@@ -264,10 +261,7 @@ func (a *Agent) retireIfDone(ex *executorRun) {
 	}
 	a.forgetIfIdle(f)
 	if err := ex.journal.remove(); err != nil {
-		a.log.Error("journal of an executor that is over cannot be removed", "executor", ex.id, "error", err)
-	}
-	if ex.command {
-		removeStatusFile(a.statusFile(ex))
+		a.log.Error("journal of an ended executor not removed", "executor", ex.id, "error", err)
 	}
 	a.sandboxes.retired(ex.sandbox, a.options.Clock())
 }
@@ -282,7 +276,7 @@ func (a *Agent) compact(ex *executorRun) {
 		err = ex.journal.replace(records)
 	}
 	if err != nil {
-		a.log.Error("executor's journal cannot be rewritten", "executor", ex.id, "error", err)
+		a.log.Error("executor's journal not rewritten", "executor", ex.id, "error", err)
 	}
 }
 
@@ -327,7 +321,7 @@ func (ex *executorRun) runRecord() (record, error) {
 	if err != nil {
 		return record{}, fmt.Errorf("encode an executor: %w", err)
 	}
-	return record{Kind: recRun, Run: &run{Container: ex.container, Framework: framework, Executor: info, Command: ex.command}}, nil
+	return record{Kind: recRun, Run: &run{Container: ex.container, Framework: framework, Executor: info}}, nil
 }
 
 // validID reports whether id can be the name of a folder. The master checks ids

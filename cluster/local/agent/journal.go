@@ -73,8 +73,6 @@ type run struct {
 	Container string `json:"container"`
 	Framework []byte `json:"framework"` // mesos.FrameworkInfo
 	Executor  []byte `json:"executor"`  // mesos.ExecutorInfo
-	// Command: it was made for a command task, and runs in the agent.
-	Command bool `json:"command,omitempty"`
 }
 
 func createJournal(path string, first ...record) (*journal, error) {

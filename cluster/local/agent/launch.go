@@ -11,8 +11,6 @@ import (
 	"time"
 
 	"github.com/mesos/mesos-go/api/v1/lib"
-
-	"github.com/elasticjob-go/elasticjob/cluster/local/apihttp"
 )
 
 // sessionPatience is how long SIGKILL may take to work.
@@ -48,7 +46,7 @@ func (a *Agent) launch(ctx context.Context, ex *executorRun) {
 			err = errors.Join(err, w.close())
 		}
 		if err != nil {
-			a.log.Warn("launch of an executor was interrupted", "executor", ex.id, "error", err)
+			a.log.Warn("launch of an executor interrupted", "executor", ex.id, "error", err)
 		}
 		return
 	}
@@ -59,14 +57,14 @@ func (a *Agent) launch(ctx context.Context, ex *executorRun) {
 	case ctx.Err() != nil:
 		a.ended(ex, killedEarly)
 	case errors.As(err, &failed):
-		a.log.Warn("executor cannot be launched", "executor", ex.id, "container", ex.container, "error", err)
+		a.log.Warn("executor not launched", "executor", ex.id, "container", ex.container, "error", err)
 		complain(ex.sandbox, err)
 		if failed.message != "" {
 			ex.why = &cause{mesos.TASK_FAILED, mesos.REASON_CONTAINER_LAUNCH_FAILED, "Failed to launch container: " + failed.message}
 		}
 		a.ended(ex, failed.status)
 	default:
-		a.log.Error("executor cannot be launched", "executor", ex.id, "container", ex.container, "error", err)
+		a.log.Error("executor not launched", "executor", ex.id, "container", ex.container, "error", err)
 		ex.why = &cause{mesos.TASK_FAILED, mesos.REASON_CONTAINER_LAUNCH_FAILED, "Failed to launch container: " + err.Error()}
 		a.ended(ex, unknownStatus)
 	}
@@ -117,12 +115,8 @@ func (a *Agent) forked(ex *executorRun, w *watched) {
 		w.kill() // asked to end while it was being forked
 		return
 	}
-	if ex.command {
-		a.commandStarted(ex)
-		return
-	}
 	timeout := a.options.RegistrationTimeout
-	a.alarms.after(timeout, func() {
+	a.deadlines.after(timeout, func() {
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		if ex.state == registering && !a.closed {
@@ -147,9 +141,6 @@ func (a *Agent) programOf(ex *executorRun, command *mesos.CommandInfo) (program,
 		if len(p.argv) == 0 {
 			p.argv = []string{command.GetValue()}
 		}
-	}
-	if ex.command {
-		p = a.underStatusKeeper(ex, p)
 	}
 	return p, nil
 }
@@ -201,8 +192,8 @@ func (a *Agent) environment(ex *executorRun, command *mesos.CommandInfo) []strin
 			set(v.Name, v.GetValue())
 		}
 	}
-	if key := o.ExecutorKey; len(key) > 0 && !ex.command {
-		set("MESOS_EXECUTOR_AUTHENTICATION_TOKEN", key.Token(apihttp.Claims{Framework: f.GetID().GetValue(), Executor: ex.id, Container: ex.container}))
+	if key := o.ExecutorKey; len(key) > 0 {
+		set("MESOS_EXECUTOR_AUTHENTICATION_TOKEN", key.Token(ex.container))
 	}
 	// Last: it is the marker by which the executor is found again (rule O2).
 	set("MESOS_SANDBOX", ex.sandbox)

@@ -44,7 +44,7 @@ func TestMain(m *testing.M) {
 //	finish       RUNNING, FINISHED
 //	child        RUNNING, with a process of its own in its session; its pid is the data
 //	exit <n>     RUNNING, and the executor exits
-//	quiet        no update, the task is known all the same
+//	quiet        no update; a file got-<task> tells that it is here
 type testExecutor struct {
 	flags map[string]bool
 	base  string
@@ -183,6 +183,8 @@ func (x *testExecutor) launch(t mesos.TaskInfo) (code int, over bool) {
 	x.mu.Unlock()
 	order, arg, _ := strings.Cut(string(t.Data), " ")
 	switch order {
+	case "quiet":
+		_ = os.WriteFile("got-"+id, nil, 0o600) // the test waits for it
 	case "run":
 		x.update(id, mesos.TASK_RUNNING, "")
 	case "finish":

@@ -25,11 +25,8 @@ type Options struct {
 	Hostname string
 	IP       string
 	Port     int
-	// CPUs and MemMB are offered. DiskMB is 10,000 and Ports 31000-32000 by default.
+	// CPUs and MemMB are offered. DiskMB is 10,000 by default.
 	CPUs, MemMB, DiskMB float64
-	Ports               [2]uint64
-	// Reserved is offered besides, each to frameworks of its role only: Mesos' static reservations.
-	Reserved []Reservation
 	// GiveUpExecutors kills the executors of earlier runs before anything else and
 	// reports their tasks as gone.
 	GiveUpExecutors bool
@@ -51,9 +48,6 @@ type Options struct {
 	ReregistrationTimeout time.Duration
 	// ShutdownGrace is the time between SHUTDOWN and SIGKILL: 5 s. An ExecutorInfo may say otherwise.
 	ShutdownGrace time.Duration
-	// KillGrace is the time between SIGTERM and SIGKILL of a command task whose
-	// kill policy names none: 3 s.
-	KillGrace time.Duration
 	// RecoveryTimeout is how long executors try to find their agent: 15 minutes.
 	RecoveryTimeout time.Duration
 	// RetryMin and RetryMax bound the intervals at which unacknowledged updates
@@ -66,15 +60,6 @@ type Options struct {
 	// last 50, for 1 week.
 	KeepSandboxes int
 	KeepFor       time.Duration
-	// FetchCacheBytes bounds the fetcher's cache: 2 GiB.
-	FetchCacheBytes int64
-}
-
-// Reservation is what an agent keeps for frameworks of one role. Amounts of zero are left out.
-type Reservation struct {
-	// Role is not "*", which is nobody's.
-	Role        string
-	CPUs, MemMB float64
 }
 
 func (o *Options) complete() error {
@@ -86,7 +71,6 @@ func (o *Options) complete() error {
 	set(&o.RegistrationTimeout, time.Minute)
 	set(&o.ReregistrationTimeout, 2*time.Second)
 	set(&o.ShutdownGrace, 5*time.Second)
-	set(&o.KillGrace, 3*time.Second)
 	set(&o.RecoveryTimeout, 15*time.Minute)
 	set(&o.RetryMin, 10*time.Second)
 	set(&o.RetryMax, 10*time.Minute)
@@ -97,9 +81,6 @@ func (o *Options) complete() error {
 	}
 	if o.DiskMB == 0 {
 		o.DiskMB = 10_000
-	}
-	if o.Ports == [2]uint64{} {
-		o.Ports = [2]uint64{31000, 32000}
 	}
 	if o.IP == "" {
 		o.IP = "127.0.0.1"
@@ -134,23 +115,8 @@ func (o *Options) info(id string) mesos.AgentInfo {
 	scalar := func(name string, value float64) mesos.Resource {
 		return mesos.Resource{Name: name, Type: mesos.SCALAR.Enum(), Scalar: &mesos.Value_Scalar{Value: value}}
 	}
-	var reserved []mesos.Resource
-	for _, r := range o.Reserved {
-		for _, resource := range []mesos.Resource{scalar("cpus", r.CPUs), scalar("mem", r.MemMB)} {
-			if resource.Scalar.Value > 0 {
-				resource.Role = &r.Role
-				reserved = append(reserved, resource)
-			}
-		}
-	}
 	return mesos.AgentInfo{
-		Hostname: o.Hostname,
-		Port:     &port,
-		ID:       &mesos.AgentID{Value: id},
-		Resources: append(reserved, []mesos.Resource{
-			scalar("cpus", o.CPUs), scalar("mem", o.MemMB), scalar("disk", o.DiskMB),
-			{Name: "ports", Type: mesos.RANGES.Enum(), Ranges: &mesos.Value_Ranges{
-				Range: []mesos.Value_Range{{Begin: o.Ports[0], End: o.Ports[1]}}}},
-		}...),
+		Hostname: o.Hostname, Port: &port, ID: &mesos.AgentID{Value: id},
+		Resources: []mesos.Resource{scalar("cpus", o.CPUs), scalar("mem", o.MemMB), scalar("disk", o.DiskMB)},
 	}
 }

@@ -23,7 +23,7 @@ func TestRepeatedAcknowledgementTakesNothingElseOut(t *testing.T) {
 		}
 	}
 	for range 3 {
-		a.Acknowledge("fw-0002", "t1", testStatus("t1", "1", 0).UUID)
+		a.acknowledged("t1", testStatus("t1", "1", 0).UUID)
 	}
 	pass(time.Hour)
 	told := 0
@@ -61,12 +61,12 @@ func TestWhatIsNotRecordedIsNotAcknowledged(t *testing.T) {
 	t.Parallel()
 	a, m, pass := stillAgent(t)
 	ex := a.running(t, "t1")
-	ex.session.take()
+	ex.session.Take()
 	if err := ex.journal.file.Close(); err != nil {
 		t.Fatal(err)
 	}
 	acknowledged := func() (all []string) {
-		events, _ := ex.session.take()
+		events, _ := ex.session.Take()
 		for _, e := range events {
 			if e := e.(*executor.Event); e.Type == executor.Event_ACKNOWLEDGED {
 				all = append(all, string(e.Acknowledged.UUID))
@@ -77,7 +77,7 @@ func TestWhatIsNotRecordedIsNotAcknowledged(t *testing.T) {
 	finished := testStatus("t1", "1", mesos.TASK_FINISHED)
 	update := &executor.Call{Type: executor.Call_UPDATE, Update: &executor.Call_Update{Status: finished}}
 	update.ExecutorID.Value, update.FrameworkID.Value = "ex1", "fw-0002"
-	if refused := a.handle(update, nil); refused.status != 500 {
+	if refused := a.handle(update, ""); refused.status != 500 {
 		t.Errorf("the update is answered with %+v", refused)
 	}
 	if err := a.takeIn(ex, &executor.Call_Subscribe{UnacknowledgedUpdates: []executor.Call_Update{{Status: finished}}}); err == nil {
@@ -92,7 +92,7 @@ func TestWhatIsNotRecordedIsNotAcknowledged(t *testing.T) {
 	if ex.journal.file, err = os.OpenFile(ex.journal.path, os.O_WRONLY|os.O_APPEND, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if refused := a.handle(update, nil); refused.status != 0 {
+	if refused := a.handle(update, ""); refused.status != 0 {
 		t.Fatalf("the update is answered with %+v", refused)
 	}
 	pass(0)
@@ -105,45 +105,34 @@ func TestWhatIsNotRecordedIsNotAcknowledged(t *testing.T) {
 // it would run on, and its tasks with it, though they were told as killed.
 func TestKillDuringForkIsNotLost(t *testing.T) {
 	t.Parallel()
-	for name, kill := range map[string]func(*bench, *executorRun){
-		"shut down": func(b *bench, ex *executorRun) { b.ShutdownExecutor("fw-0002", ex.id) },
-		"a command's task is killed": func(b *bench, ex *executorRun) {
-			b.KillTask("fw-0002", ex.id, nil)
-			b.master.waitState(b.t, ex.id, mesos.TASK_KILLED)
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			b := startBench(t).ready()
-			b.mu.Lock()
-			ex, err := b.newExecutor(b.framework(testFramework()), *testExecutorInfo("ex1"), name != "shut down")
-			if err == nil {
-				one := b.newTask(ex, "ex1")
-				one.info = b.task("ex1", "", nil)
-				ex.cancel = func() {} // its launch is beyond the last look at its context
-				b.deliver(ex, []*task{one})
-			}
-			b.mu.Unlock()
-			if err != nil {
-				t.Fatal(err)
-			}
-			dir := t.TempDir()
-			p, err := program{argv: []string{"sleep", "600"}, dir: dir, log: dir, boot: b.boot, commandPath: mustLookPath(t, "sleep")}.fork()
-			if err != nil {
-				t.Fatal(err)
-			}
-			w, err := watchNew(p)
-			if err != nil {
-				t.Fatal(err)
-			}
-			kill(b, ex)
-			b.mu.Lock()
-			b.forked(ex, w)
-			close(ex.launched)
-			b.mu.Unlock()
-			eventually(t, "the end of the process", func() bool { return !alive(p.PID) })
-		})
+	b := startBench(t).ready()
+	b.mu.Lock()
+	ex, err := b.newExecutor(b.framework(testFramework()), *testExecutorInfo("ex1"))
+	if err == nil {
+		one := b.newTask(ex, "ex1")
+		one.info = b.task("ex1", "", nil)
+		ex.cancel = func() {} // its launch is beyond the last look at its context
+		b.deliver(ex, []*task{one})
 	}
+	b.mu.Unlock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	p, err := program{argv: []string{"sleep", "600"}, dir: dir, log: dir, boot: b.boot, commandPath: mustLookPath(t, "sleep")}.fork()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := watchNew(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.shutdownExecutor(ex.id)
+	b.mu.Lock()
+	b.forked(ex, w)
+	close(ex.launched)
+	b.mu.Unlock()
+	eventually(t, "the end of the process", func() bool { return !alive(p.PID) })
 }
 
 func mustLookPath(t *testing.T, name string) string {

@@ -10,8 +10,6 @@ import (
 	"strings"
 
 	"github.com/mesos/mesos-go/api/v1/lib"
-
-	"github.com/elasticjob-go/elasticjob/cluster/local/master"
 )
 
 // recover reads the journals and begins to look after what still lives. Recovery
@@ -33,7 +31,7 @@ func (a *Agent) recover(ctx context.Context) error {
 	}
 	a.sandboxes.adopt(a.sandboxesInUse())
 	timeout := a.options.ReregistrationTimeout
-	a.alarms.after(timeout, func() {
+	a.deadlines.after(timeout, func() {
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		for ex := range a.awaited {
@@ -86,7 +84,7 @@ func (a *Agent) load() ([]*found, error) {
 	for _, entry := range entries {
 		container, _, _ := strings.Cut(entry.Name(), ".")
 		if !known[container] {
-			// What a crash left of a rewrite or a command task.
+			// What a crash left of a rewrite.
 			if err := os.Remove(filepath.Join(journals(a.options.DataDir), entry.Name())); err != nil && !errors.Is(err, os.ErrNotExist) {
 				return nil, err
 			}
@@ -102,7 +100,7 @@ func (a *Agent) replay(j *journal, records []record) (*found, error) {
 		return nil, errors.New("first record is not the executor's")
 	}
 	var framework mesos.FrameworkInfo
-	ex := &executorRun{container: first.Run.Container, command: first.Run.Command, journal: j, tasks: map[string]*task{}}
+	ex := &executorRun{container: first.Run.Container, journal: j, tasks: map[string]*task{}}
 	if err := errors.Join(framework.Unmarshal(first.Run.Framework), ex.info.Unmarshal(first.Run.Executor)); err != nil {
 		return nil, err
 	}
@@ -229,11 +227,6 @@ func (a *Agent) resume(ctx context.Context, r *found) error {
 	case r.bye:
 		ex.state = terminating
 		a.killAfterGrace(ex)
-	case ex.command:
-		ex.state = running
-		if !ex.subscribed {
-			a.commandStarted(ex)
-		}
 	case !ex.framework.info.GetCheckpoint():
 		a.destroy(ex, cause{mesos.TASK_GONE, mesos.REASON_AGENT_RESTARTED, "Executor was killed: its framework does not checkpoint"})
 	default:
@@ -244,13 +237,13 @@ func (a *Agent) resume(ctx context.Context, r *found) error {
 
 // giveUp kills an executor and waits until it is gone.
 func (a *Agent) giveUp(ctx context.Context, ex *executorRun) {
-	a.log.Info("giving an executor up", "executor", ex.id, "pid", ex.proc.PID)
+	a.log.Info("executor given up", "executor", ex.id, "pid", ex.proc.PID)
 	ex.proc.kill()
 	a.cleanUp(ctx, ex, ex.proc.process)
 	ex.why = &cause{mesos.TASK_GONE, mesos.REASON_EXECUTOR_TERMINATED, "Executor was given up at the start of the agent"}
 	status := ex.proc.reap()
 	if err := ex.proc.close(); err != nil {
-		a.log.Error("executor's pidfd cannot be closed", "executor", ex.id, "error", err)
+		a.log.Error("executor's pidfd not closed", "executor", ex.id, "error", err)
 	}
 	a.ended(ex, status)
 }
@@ -260,63 +253,23 @@ func (a *Agent) cleanUp(ctx context.Context, ex *executorRun, p process) {
 	ctx, cancel := context.WithTimeout(ctx, sessionPatience)
 	defer cancel()
 	if err := killSession(ctx, p); err != nil {
-		a.log.Error("executor left processes behind", "executor", ex.id, "error", err)
+		a.log.Error("processes of an executor left behind", "executor", ex.id, "error", err)
 	}
 }
 
 // recovered ends the recovery when no executor is awaited any more: the
-// agent registers, and only then tells what came up meanwhile (rule O3).
+// agent registers, and only then reports what happened meanwhile (rule O3).
 func (a *Agent) recovered() {
 	if !a.recovering || a.closed || len(a.awaited) > 0 {
 		return
 	}
 	a.recovering = false
-	still := a.still()
-	a.log.Info("agent is registering", "agent", a.id, "executors", len(still.Executors), "tasks", len(still.Tasks))
-	a.uplink.open(func(up master.Upstream) {
-		err := up.Register(a, still)
-		if err != nil {
-			a.cannotRegister(err)
-		}
-		a.mu.Lock()
-		a.registerErr = err
-		a.mu.Unlock()
-		close(a.registered)
-	})
+	a.work.Go(func() { a.stayRegistered(a.ctx) })
 	for _, f := range a.frameworks {
 		for _, t := range f.tasks {
 			a.begin(t)
 		}
 	}
-}
-
-// still is what the agent has, for its registration.
-func (a *Agent) still() master.Recovered {
-	var all master.Recovered
-	for id, f := range a.frameworks {
-		wanted := false
-		for _, ex := range f.executors {
-			if ex.forget {
-				continue
-			}
-			if ex.state != terminated && !ex.command {
-				all.Executors = append(all.Executors, ex.info)
-				wanted = true
-			}
-			for _, t := range ex.inOrder() {
-				told := t.acked
-				if len(t.pending) > 0 {
-					told = t.pending[0]
-				}
-				all.Tasks = append(all.Tasks, master.TaskState{FrameworkID: id, Task: t.info, Latest: t.state, Status: told})
-				wanted = true
-			}
-		}
-		if wanted {
-			all.Frameworks = append(all.Frameworks, f.info)
-		}
-	}
-	return all
 }
 
 func (a *Agent) sandboxesInUse() map[string]bool {

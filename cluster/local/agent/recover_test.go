@@ -30,7 +30,7 @@ func TestRestart(t *testing.T) {
 	if len(still.Executors) != 1 || len(still.Tasks) != 1 || still.Tasks[0].Latest != mesos.TASK_RUNNING {
 		t.Errorf("the agent still has %v", still)
 	}
-	if still.Tasks[0].Status.GetContainerStatus().GetExecutorPID() != uint32(pid) {
+	if still.Tasks[0].Status.Of.GetContainerStatus().GetExecutorPID() != uint32(pid) {
 		t.Errorf("last told is %v", still.Tasks[0].Status)
 	}
 	b.run(b.task("t2", "finish", testExecutorInfo("ex1")))
@@ -153,7 +153,10 @@ func TestTaskThatNeverArrived(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Until the executor has the first task, it could not name it.
-	eventually(t, "the first task's arrival", func() bool { return b.executor("ex1").session.delivered() })
+	eventually(t, "the first task's arrival", func() bool {
+		_, err := os.Stat(filepath.Join(b.sandbox("ex1"), "got-t1"))
+		return err == nil
+	})
 	b = b.again().ready()
 	status := b.master.waitState(t, "t2", mesos.TASK_DROPPED)
 	if status.GetReason() != mesos.REASON_AGENT_RESTARTED || status.GetMessage() != "Task launched during agent restart" {
@@ -162,12 +165,6 @@ func TestTaskThatNeverArrived(t *testing.T) {
 	if n := b.pendingOf("t1"); n != 0 {
 		t.Errorf("the task that the executor named has %d updates", n)
 	}
-}
-
-func (s *session) delivered() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.queue) == 0
 }
 
 func TestGiveUpExecutors(t *testing.T) {

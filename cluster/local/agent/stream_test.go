@@ -12,9 +12,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/mesos/mesos-go/api/v1/lib"
+	"github.com/mesos/mesos-go/api/v1/lib/encoding"
 	"github.com/mesos/mesos-go/api/v1/lib/executor"
 
-	"github.com/elasticjob-go/elasticjob/cluster/local/master"
+	"github.com/elasticjob-go/elasticjob/cluster/local/link"
+	"github.com/elasticjob-go/elasticjob/cluster/local/queue"
 )
 
 // still is an agent without goroutines, on a clock that the test moves.
@@ -31,16 +33,16 @@ func stillAgent(t *testing.T) (*Agent, *fakeMaster, func(time.Duration)) {
 	if err := os.MkdirAll(journals(dir), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	a := &Agent{options: options, id: "a-S0", log: slog.New(slog.DiscardHandler), uplink: newUplink(m), alarms: newAlarms(clock),
+	a := &Agent{options: options, id: "a-S0", log: slog.New(slog.DiscardHandler), news: queue.New[link.News](0), deadlines: newDeadlines(clock),
 		awaited: map[*executorRun]bool{}, frameworks: map[string]*framework{}}
-	a.uplink.opened = true
 	a.info = options.info(a.id)
 	m.acknowledging(func(mesos.TaskStatus) bool { return false })
 	return a, m, func(d time.Duration) {
 		now = now.Add(d)
-		a.alarms.ringDue()
-		for _, call := range a.uplink.take() {
-			call(m)
+		a.deadlines.callDue()
+		news, _ := a.news.Take()
+		for _, n := range news {
+			_ = m.Tell(n) // it never ends
 		}
 	}
 }
@@ -48,12 +50,12 @@ func stillAgent(t *testing.T) (*Agent, *fakeMaster, func(time.Duration)) {
 // running puts an executor with one task there that is on its way to it.
 func (a *Agent) running(t *testing.T, id string) *executorRun {
 	t.Helper()
-	ex, err := a.newExecutor(a.framework(testFramework()), *testExecutorInfo("ex1"), false)
+	ex, err := a.newExecutor(a.framework(testFramework()), *testExecutorInfo("ex1"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { ex.journal.file.Close() })
-	ex.state, ex.subscribed, ex.session, ex.proc = running, true, newSession(), &watched{}
+	ex.state, ex.subscribed, ex.session, ex.proc = running, true, queue.New[encoding.Marshaler](0), &watched{}
 	a.deliver(ex, []*task{a.newTask(ex, id)})
 	return ex
 }
@@ -96,30 +98,31 @@ func TestUpdateRetries(t *testing.T) {
 	}
 	// A framework that is back gets it at once; the interval begins anew.
 	n := len(m.all())
-	a.Subscribed(testFramework())
+	again := proto(testFramework())
+	a.obey(&link.Order{Subscribed: &again})
 	pass(0)
 	pass(9 * time.Second)
 	if len(m.all()) != n+1 {
 		t.Errorf("%d more after the subscription, want 1", len(m.all())-n)
 	}
-	a.Acknowledge("fw-0002", "t1", []byte("something else  "))
-	a.Acknowledge("fw-0002", "t1", testStatus("t1", "1", 0).UUID)
+	a.acknowledged("t1", []byte("something else  "))
+	a.acknowledged("t1", testStatus("t1", "1", 0).UUID)
 	pass(0)
 	if last := m.all()[len(m.all())-1]; last.update.Status.GetState() != mesos.TASK_FINISHED {
 		t.Errorf("after the acknowledgement came %v", last)
 	}
-	a.Acknowledge("fw-0002", "t1", testStatus("t1", "2", 0).UUID)
+	a.acknowledged("t1", testStatus("t1", "2", 0).UUID)
 	n = len(m.all())
 	pass(time.Hour)
 	if len(m.all()) != n || len(ex.tasks) != 0 {
 		t.Error("the task goes on after its last acknowledgement")
 	}
 	// The executor does not know yet: it is acknowledged again, and nothing else.
-	ex.session.take()
+	ex.session.Take()
 	if err := a.fromExecutor(ex, testStatus("t1", "2", mesos.TASK_FINISHED)); err != nil {
 		t.Fatal(err)
 	}
-	events, _ := ex.session.take()
+	events, _ := ex.session.Take()
 	pass(0)
 	if len(events) != 1 || events[0].(*executor.Event).Type != executor.Event_ACKNOWLEDGED || len(m.all()) != n {
 		t.Errorf("events %v, told %v", events, m.all()[n:])
@@ -134,7 +137,7 @@ func TestJournalIsRewritten(t *testing.T) {
 	if err := a.fromExecutor(ex, testStatus("stays", "s1", mesos.TASK_RUNNING)); err != nil {
 		t.Fatal(err)
 	}
-	a.Acknowledge("fw-0002", "stays", testStatus("", "s1", 0).UUID)
+	a.acknowledged("stays", testStatus("", "s1", 0).UUID)
 	if err := a.fromExecutor(ex, testStatus("stays", "s2", mesos.TASK_RUNNING)); err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +149,7 @@ func TestJournalIsRewritten(t *testing.T) {
 		if err := a.fromExecutor(ex, testStatus(id, id, mesos.TASK_FINISHED)); err != nil {
 			t.Fatal(err)
 		}
-		a.Acknowledge("fw-0002", id, testStatus("", id, 0).UUID)
+		a.acknowledged(id, testStatus("", id, 0).UUID)
 		if ex.journal.size < before {
 			rewritten++
 		}
@@ -210,27 +213,26 @@ func BenchmarkTask(b *testing.B) {
 	if err := os.MkdirAll(journals(dir), 0o700); err != nil {
 		b.Fatal(err)
 	}
-	a := &Agent{options: options, id: "a-S0", log: slog.New(slog.DiscardHandler), uplink: newUplink(nil), alarms: newAlarms(time.Now), frameworks: map[string]*framework{}}
-	a.uplink.opened = true
-	ex, err := a.newExecutor(a.framework(testFramework()), *testExecutorInfo("ex1"), false)
+	a := &Agent{options: options, id: "a-S0", log: slog.New(slog.DiscardHandler), news: queue.New[link.News](0), deadlines: newDeadlines(time.Now), frameworks: map[string]*framework{}}
+	ex, err := a.newExecutor(a.framework(testFramework()), *testExecutorInfo("ex1"))
 	if err != nil {
 		b.Fatal(err)
 	}
 	defer ex.journal.file.Close()
-	ex.state, ex.subscribed, ex.session, ex.proc = running, true, newSession(), &watched{}
+	ex.state, ex.subscribed, ex.session, ex.proc = running, true, queue.New[encoding.Marshaler](0), &watched{}
 	for i := 0; b.Loop(); i++ {
 		id := fmt.Sprint(i)
 		info := mesos.TaskInfo{TaskID: mesos.TaskID{Value: id}, Executor: testExecutorInfo("ex1"), Resources: testResources(), Data: make([]byte, 400)}
-		a.RunTasks(testFramework(), []mesos.TaskInfo{info})
+		a.run(info)
 		for _, state := range []mesos.TaskState{mesos.TASK_RUNNING, mesos.TASK_FINISHED} {
 			if err := a.fromExecutor(ex, testStatus(id, state.String(), state)); err != nil {
 				b.Fatal(err)
 			}
-			a.Acknowledge("fw-0002", id, testStatus("", state.String(), 0).UUID)
+			a.acknowledged(id, testStatus("", state.String(), 0).UUID)
 		}
-		ex.session.take()
-		a.uplink.take()
+		ex.session.Take()
+		a.news.Take()
 	}
 }
 
-var _ master.Upstream = (*fakeMaster)(nil)
+var _ link.Upstream = (*fakeMaster)(nil)

@@ -10,10 +10,10 @@ import (
 	"github.com/mesos/mesos-go/api/v1/lib"
 	"github.com/mesos/mesos-go/api/v1/lib/executor"
 
-	"github.com/elasticjob-go/elasticjob/cluster/local/master"
+	"github.com/elasticjob-go/elasticjob/cluster/local/link"
 )
 
-// task is one task and the stream of its updates: told to the master one by
+// task is one task and the stream of its updates: reported to the master one by
 // one, the next after the acknowledgement of the one before.
 type task struct {
 	framework *framework
@@ -24,7 +24,7 @@ type task struct {
 	place int
 	// sent: on its way to its executor, or there.
 	sent bool
-	// state is the newest that is known, told or not.
+	// state is the newest that is known, reported or not.
 	state mesos.TaskState
 	// pending are the updates that are not acknowledged, oldest first; acked is
 	// the last that was.
@@ -36,8 +36,6 @@ type task struct {
 	// repetition of an older one.
 	retry time.Duration
 	round int
-	// killed: a command task whose end was asked for.
-	killed bool
 }
 
 func (t *task) over() bool { return isTerminal(t.state) }
@@ -119,7 +117,7 @@ func (t *task) snapshot() ([]record, error) {
 	return records, nil
 }
 
-// update records status, which is complete, and tells it when it is the oldest.
+// update records status, which is complete, and sends it when it is the oldest.
 // Nothing has changed when it returns an error.
 func (a *Agent) update(t *task, status *mesos.TaskStatus) error {
 	if t.ex != nil {
@@ -138,22 +136,22 @@ func (a *Agent) update(t *task, status *mesos.TaskStatus) error {
 	return nil
 }
 
-// begin tells the oldest update for the first time.
+// begin sends the oldest update for the first time.
 func (a *Agent) begin(t *task) {
 	t.retry = a.options.RetryMin
 	a.forward(t)
 }
 
-// forward tells the oldest update, and again after an interval that doubles.
+// forward sends the oldest update, and again after an interval that doubles.
 func (a *Agent) forward(t *task) {
 	if a.recovering || len(t.pending) == 0 {
 		return
 	}
-	told := master.StatusUpdate{FrameworkID: t.framework.info.GetID().GetValue(), Status: *t.pending[0], Latest: t.state}
-	a.uplink.tell(func(up master.Upstream) { up.Update(a.id, told) })
+	update := &link.StatusUpdate{Framework: t.framework.info.GetID().GetValue(), Status: proto(*t.pending[0]), Latest: t.state}
+	a.news.Push(link.News{Update: update})
 	t.round++
 	round := t.round
-	a.alarms.after(t.retry, func() {
+	a.deadlines.after(t.retry, func() {
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		if t.round == round && len(t.pending) > 0 {
@@ -163,7 +161,7 @@ func (a *Agent) forward(t *task) {
 	})
 }
 
-// generated makes an update that the agent itself tells.
+// generated makes an update of the agent itself.
 func (a *Agent) generated(t *task, why cause) *mesos.TaskStatus {
 	if (why.state == mesos.TASK_DROPPED || why.state == mesos.TASK_GONE) && !t.framework.partitionAware() {
 		why.state = mesos.TASK_LOST
@@ -185,11 +183,11 @@ func (a *Agent) generated(t *task, why cause) *mesos.TaskStatus {
 	return status
 }
 
-// fail ends a task by an update of the agent. One that cannot be recorded is told all the same.
+// fail ends a task by an update of the agent. One that cannot be recorded is sent nevertheless.
 func (a *Agent) fail(t *task, why cause) {
 	status := a.generated(t, why)
 	if err := a.update(t, status); err != nil {
-		a.log.Error("update is told though it cannot be recorded", "task", t.id, "error", err)
+		a.log.Error("update sent though it was not recorded", "task", t.id, "error", err)
 		t.take(status)
 		if len(t.pending) == 1 {
 			a.begin(t)
@@ -197,11 +195,11 @@ func (a *Agent) fail(t *task, why cause) {
 	}
 }
 
-// refuse ends a task that comes to no executor.
-func (a *Agent) refuse(f *framework, info mesos.TaskInfo, why cause) {
+// drop ends a task that comes to no executor.
+func (a *Agent) drop(f *framework, info mesos.TaskInfo, why cause) {
 	t := &task{framework: f, info: info, id: info.TaskID.Value}
 	f.tasks[t.id] = t
-	a.log.Warn("task is not launched", "task", t.id, "reason", why.message)
+	a.log.Warn("task not launched", "task", t.id, "reason", why.message)
 	a.fail(t, why)
 }
 
@@ -239,11 +237,11 @@ func (a *Agent) fromExecutor(ex *executorRun, status mesos.TaskStatus) error {
 	t := ex.tasks[id]
 	switch {
 	case t == nil && !ex.wasDone(id):
-		a.log.Warn("update of a task that the executor does not have is ignored", "task", id, "executor", ex.id)
+		a.log.Warn("update ignored, its executor has no such task", "task", id, "executor", ex.id)
 		return nil
 	case t == nil, t.has(status.UUID):
 	case t.over(), !t.sent && !isTerminal(status.GetState()), ex.forget:
-		a.log.Warn("update is ignored", "task", id, "state", status.GetState().String(), "known", t.state.String())
+		a.log.Warn("update ignored", "task", id, "state", status.GetState().String(), "known", t.state.String())
 	default:
 		a.complete(ex, &status)
 		if err := a.update(t, &status); err != nil {

@@ -40,8 +40,7 @@ const (
 // ReadCall reads the call that r carries into call, in JSON or protobuf by its
 // Content-Type. When that fails, it answers as Mesos does (405, 400, 415,
 // 413) and returns false. message is the protobuf message's name as Mesos
-// writes it in its refusals, "Call". A type that is not known stays unset, as
-// in Mesos, for the caller's validation to find.
+// writes it in its refusals, "Call".
 func ReadCall(w http.ResponseWriter, r *http.Request, call encoding.Unmarshaler, message string) bool {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
@@ -70,19 +69,13 @@ func ReadCall(w http.ResponseWriter, r *http.Request, call encoding.Unmarshaler,
 		}
 		return false
 	}
-	if media == mediaProtobuf {
-		if err := call.Unmarshal(body); err != nil {
-			Refuse(w, http.StatusBadRequest, fmt.Sprintf("Failed to parse body into %s protobuf", message))
-			return false
-		}
-		return true
+	if media == mediaJSON {
+		err = json.Unmarshal(body, call)
+	} else {
+		err = call.Unmarshal(body)
 	}
-	if text := jsonFault(body); text != "" {
-		Refuse(w, http.StatusBadRequest, "Failed to parse body into JSON: "+text)
-		return false
-	}
-	if err := unmarshalJSON(body, call); err != nil {
-		Refuse(w, http.StatusBadRequest, fmt.Sprintf("Failed to convert JSON into %s protobuf: %v", message, err))
+	if err != nil {
+		Refuse(w, http.StatusBadRequest, fmt.Sprintf("Failed to parse body into %s protobuf: %v", message, err))
 		return false
 	}
 	return true
@@ -100,66 +93,6 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	}
 	_, err := body.ReadFrom(http.MaxBytesReader(w, r.Body, MaxBody))
 	return body.Bytes(), err
-}
-
-// Mesos leaves an enum unset when it does not know the value; the generated
-// code refuses the whole message. Only the union's "type" matters here.
-func unmarshalJSON(body []byte, call encoding.Unmarshaler) error {
-	err := json.Unmarshal(body, call)
-	if err == nil {
-		return nil
-	}
-	var fields map[string]json.RawMessage
-	if json.Unmarshal(body, &fields) != nil || fields["type"] == nil {
-		return err
-	}
-	delete(fields, "type")
-	without, again := json.Marshal(fields)
-	if again != nil || json.Unmarshal(without, call) != nil {
-		return err
-	}
-	return nil
-}
-
-// jsonFault says in Mesos' words what is wrong with body's syntax; it is empty
-// for a JSON object.
-func jsonFault(body []byte) string {
-	decoder := json.NewDecoder(bytes.NewReader(body))
-	var whole json.RawMessage
-	err := decoder.Decode(&whole)
-	rest := body[min(decoder.InputOffset(), int64(len(body))):]
-	var syntax *json.SyntaxError
-	switch {
-	case err == nil && len(bytes.TrimSpace(rest)) > 0:
-		return "parsed JSON contained non-whitespace extra characters"
-	case err == nil && !bytes.HasPrefix(bytes.TrimSpace(whole), []byte("{")):
-		return "unexpected JSON type parsed"
-	case err == nil:
-		return ""
-	case errors.As(err, &syntax):
-		return syntaxError(body, int(syntax.Offset))
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return syntaxError(body, len(body))
-	default:
-		return err.Error()
-	}
-}
-
-func syntaxError(body []byte, offset int) string {
-	at := max(0, min(offset, len(body))-1)
-	if offset >= len(body) && len(body) > 0 && !isWord(body[len(body)-1]) {
-		at = len(body)
-	}
-	for at > 0 && at < len(body) && isWord(body[at]) && isWord(body[at-1]) {
-		at--
-	}
-	line := 1 + bytes.Count(body[:at], []byte("\n"))
-	near, _, _ := bytes.Cut(body[at:], []byte("\n"))
-	return fmt.Sprintf("syntax error at line %d near: %s", line, near)
-}
-
-func isWord(b byte) bool {
-	return b == '_' || b >= '0' && b <= '9' || b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z'
 }
 
 // Negotiate picks the codec of the answer by the Accept header, JSON first as

@@ -13,6 +13,8 @@ import (
 
 	"github.com/mesos/mesos-go/api/v1/lib/encoding"
 	"github.com/mesos/mesos-go/api/v1/lib/encoding/codecs"
+
+	"github.com/elasticjob-go/elasticjob/cluster/local/queue"
 )
 
 // Stream is the answer to a SUBSCRIBE: events in RecordIO frames. Its handler
@@ -31,9 +33,9 @@ type Stream struct {
 // flushes them, so that the subscriber knows that it is heard before the first
 // event.
 func NewStream(w http.ResponseWriter, codec encoding.Codec, headers http.Header) (*Stream, error) {
-	s := &Stream{w: w, control: http.NewResponseController(w), marshal: marshalProtobuf}
+	s := &Stream{w: w, control: http.NewResponseController(w), marshal: encoding.Marshaler.Marshal}
 	if codec.Type == codecs.MediaTypeJSON {
-		s.marshal = marshalJSON
+		s.marshal = func(m encoding.Marshaler) ([]byte, error) { return json.Marshal(m) }
 	}
 	for name, values := range headers {
 		w.Header()[name] = values
@@ -46,38 +48,28 @@ func NewStream(w http.ResponseWriter, codec encoding.Codec, headers http.Header)
 	return s, nil
 }
 
-func marshalProtobuf(m encoding.Marshaler) ([]byte, error) { return m.Marshal() }
-
-// The generated code writes fields that are not there as null or []; Mesos
-// leaves them out.
-func marshalJSON(m encoding.Marshaler) ([]byte, error) {
-	encoded, err := json.Marshal(m)
-	if err != nil || !bytes.Contains(encoded, []byte("null")) && !bytes.Contains(encoded, []byte("[]")) {
-		return encoded, err
-	}
-	decoder := json.NewDecoder(bytes.NewReader(encoded))
-	decoder.UseNumber()
-	var message map[string]any
-	if err := decoder.Decode(&message); err != nil {
-		return nil, err
-	}
-	omitUnset(message)
-	return json.Marshal(message)
-}
-
-func omitUnset(value any) {
-	switch value := value.(type) {
-	case map[string]any:
-		for name, field := range value {
-			if list, ok := field.([]any); field == nil || ok && len(list) == 0 {
-				delete(value, name)
-				continue
+// Serve sends what is queued, and the heartbeat at its intervals, until the queue is closed or ctx ends.
+func (s *Stream) Serve(ctx context.Context, events *queue.Queue[encoding.Marshaler], interval time.Duration, heartbeat encoding.Marshaler) error {
+	ticker := time.NewTicker(interval)
+	defer ticker.Stop()
+	for {
+		queued, open := events.Take()
+		if len(queued) > 0 {
+			if err := s.Send(ctx, queued...); err != nil {
+				return err
 			}
-			omitUnset(field)
 		}
-	case []any:
-		for _, item := range value {
-			omitUnset(item)
+		if !open {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-events.Wake():
+		case <-ticker.C:
+			if err := s.Send(ctx, heartbeat); err != nil {
+				return err
+			}
 		}
 	}
 }

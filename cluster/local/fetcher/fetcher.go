@@ -1,14 +1,11 @@
 // Package fetcher brings the URIs of a command into a sandbox, as Mesos' fetcher
-// does: http, https, file and absolute paths; made executable, unpacked by
-// suffix, or left as they are; downloaded once and kept when they say "cache". A
-// program that is kept is linked into sandboxes, what else is kept is copied.
+// does: http, https, file and absolute paths; made executable or left as they are, and downloaded
+// once and kept when they say "cache". A program that is kept is linked into sandboxes, what else is
+// kept is copied. Archives are not unpacked here: executors bring the packages of their apps themselves.
 //
-// A URI goes through it in three steps: its source is opened (the network, a
-// local file, or the cache, which opens the source at most once), then it is
-// written into the sandbox under its output name, and then it gets its
-// execute bit or is unpacked beside itself. Everything that is written goes
-// through os.Root, so that neither a name in an archive nor a symbolic link can
-// lead out of the sandbox.
+// A URI goes through it in two steps: its source is opened (the network, a local file, or the cache,
+// which opens the source at most once), then it is written into the sandbox under its output name.
+// Everything that is written goes through os.Root, so that no symbolic link can lead out of the sandbox.
 package fetcher
 
 import (
@@ -21,6 +18,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,16 +31,10 @@ type Options struct {
 	// and is emptied by New, as Mesos does: a URI's content is kept no longer than one
 	// run of the agent.
 	CacheDir string
-	// CacheBytes bounds the cache; 2 GiB by default. What is used least recently goes first.
-	CacheBytes int64
 	// Client downloads; by default one with a time limit for connecting and for answering.
 	Client *http.Client
 	// Stall ends a download that brings nothing for so long; 1 minute by default.
 	Stall time.Duration
-	// UnpackedBytes and UnpackedFiles bound what one archive may become; 16 GiB
-	// and 500,000 files by default.
-	UnpackedBytes int64
-	UnpackedFiles int
 }
 
 // Fetcher fetches. Its methods may be called concurrently.
@@ -53,24 +45,15 @@ type Fetcher struct {
 
 // New makes a fetcher and its empty cache folder.
 func New(options Options) (*Fetcher, error) {
-	if options.CacheBytes == 0 {
-		options.CacheBytes = 2 << 30
-	}
 	if options.Stall == 0 {
 		options.Stall = time.Minute
-	}
-	if options.UnpackedBytes == 0 {
-		options.UnpackedBytes = 16 << 30
-	}
-	if options.UnpackedFiles == 0 {
-		options.UnpackedFiles = 500_000
 	}
 	if options.Client == nil {
 		transport := http.DefaultTransport.(*http.Transport).Clone()
 		transport.ResponseHeaderTimeout = options.Stall
 		options.Client = &http.Client{Transport: transport}
 	}
-	cache, err := newCache(options.CacheDir, options.CacheBytes)
+	cache, err := newCache(options.CacheDir)
 	if err != nil {
 		return nil, err
 	}
@@ -104,6 +87,9 @@ func (f *Fetcher) fetch(ctx context.Context, uri *mesos.CommandInfo_URI, root *o
 	if err != nil {
 		return err
 	}
+	if isArchive(name) && !uri.GetExecutable() && (uri.Extract == nil || *uri.Extract) {
+		return errors.New("archives are not unpacked by this cluster's agents: set extract to false, and let the command unpack it")
+	}
 	if dir := path.Dir(name); dir != "." {
 		if err := root.MkdirAll(dir, 0o755); err != nil {
 			return fmt.Errorf("make the folder of output file %q: %w", name, err)
@@ -128,13 +114,14 @@ func (f *Fetcher) fetch(ctx context.Context, uri *mesos.CommandInfo_URI, root *o
 			return err
 		}
 	}
-	if err := write(ctx, root, name, mode, source); err != nil {
-		return err
-	}
-	if uri.GetExecutable() || uri.Extract != nil && !*uri.Extract {
-		return nil
-	}
-	return f.unpack(ctx, root, name)
+	return write(ctx, root, name, mode, source)
+}
+
+// isArchive tells what Mesos would unpack.
+func isArchive(name string) bool {
+	return slices.ContainsFunc([]string{".tar", ".tgz", ".gz", ".tbz2", ".tar.bz2", ".txz", ".tar.xz", ".zip"}, func(suffix string) bool {
+		return strings.HasSuffix(name, suffix)
+	})
 }
 
 // linkProgram brings a cached program into the sandbox as a link to the one in the cache: executors start often, and a copy takes as much room in
@@ -149,7 +136,7 @@ func linkProgram(uri *mesos.CommandInfo_URI, cached *os.File, root *os.Root, nam
 	return link(cached, filepath.Join(root.Name(), name)) == nil, nil
 }
 
-// write makes the file name anew: one that is there, or a link, is replaced, never followed.
+// write makes a new file: one that is there, or a link, is replaced, never followed.
 func write(ctx context.Context, root *os.Root, name string, mode os.FileMode, source func(context.Context, io.Writer) error) (err error) {
 	if err := root.Remove(name); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("replace %q: %w", name, err)

@@ -5,6 +5,8 @@ import (
 
 	"github.com/mesos/mesos-go/api/v1/lib"
 	"github.com/mesos/mesos-go/api/v1/lib/scheduler"
+
+	"github.com/elasticjob-go/elasticjob/cluster/local/link"
 )
 
 // accept uses offers up. What of them no valid launch takes is free again, less the
@@ -36,7 +38,7 @@ func (m *Master) accept(f *framework, call *scheduler.Call_Accept) {
 				m.reject(f, task, mesos.TASK_ERROR, "Task groups need the default executor, which this agent does not have", mesos.REASON_TASK_GROUP_INVALID)
 			}
 		default:
-			m.log.Warn("dropping an operation that a local cluster does not have", "framework", f.id, "operation", op.Type.String())
+			m.log.Warn("operation dropped that a local cluster does not have", "framework", f.id, "operation", op.Type.String())
 		}
 	}
 	lasts := refusal(call.Filters)
@@ -85,7 +87,7 @@ func (m *Master) invalidOffers(f *framework, ids []mesos.OfferID) string {
 
 // useOffers forgets the framework's offers and makes what they held free; a valid
 // launch takes it again. It returns what the offers of the last agent held.
-func (m *Master) useOffers(f *framework, ids []mesos.OfferID) (agentID string, held quantities) {
+func (m *Master) useOffers(f *framework, ids []mesos.OfferID) (agentID string, held resources) {
 	for _, id := range ids {
 		o := m.offers[id.Value]
 		if o == nil || o.framework != f {
@@ -95,7 +97,7 @@ func (m *Master) useOffers(f *framework, ids []mesos.OfferID) (agentID string, h
 		m.giveBack(f, o.agentID, o.resources)
 		agentID, held = o.agentID, held.plus(o.resources)
 	}
-	return agentID, held.offered()
+	return agentID, held
 }
 
 func (m *Master) reject(f *framework, task mesos.TaskInfo, state mesos.TaskState, message string, reason mesos.TaskStatus_Reason) {
@@ -106,26 +108,25 @@ func (m *Master) reject(f *framework, task mesos.TaskInfo, state mesos.TaskState
 }
 
 // launch sends the valid tasks to the agent and returns what they left of available.
-func (m *Master) launch(f *framework, a *agent, tasks []mesos.TaskInfo, available quantities) quantities {
-	run := make([]mesos.TaskInfo, 0, len(tasks))
+func (m *Master) launch(f *framework, a *agent, tasks []mesos.TaskInfo, available resources) resources {
+	run := make([]link.Proto[mesos.TaskInfo], 0, len(tasks))
 	for i := range tasks {
 		task := tasks[i]
 		m.complete(f, &task)
-		need, fault := m.invalidTask(f, a, &task, available)
+		own, need, fault := m.invalidTask(f, a, &task, available)
 		if fault != "" {
 			m.reject(f, task, mesos.TASK_ERROR, fault, mesos.REASON_TASK_INVALID)
 			continue
 		}
 		available = available.minus(need)
-		if task.Executor != nil && f.executors[a.id][task.Executor.ExecutorID.Value] == nil {
-			m.addExecutor(f, a, *task.Executor)
+		if f.executors[a.id][task.Executor.ExecutorID.Value] == nil {
+			m.addExecutor(f, a, *task.Executor, need.minus(own))
 		}
-		m.addTask(f, a, &task)
-		run = append(run, task)
+		m.addTask(f, a, &task, own)
+		run = append(run, link.Proto[mesos.TaskInfo]{Of: task})
 	}
 	if len(run) > 0 {
-		info := f.info
-		a.courier.send(func() { a.link.RunTasks(info, run) })
+		a.orders.Push(link.Order{Run: &link.Run{Framework: link.Proto[mesos.FrameworkInfo]{Of: f.info}, Tasks: run}})
 	}
 	return available
 }

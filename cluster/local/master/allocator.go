@@ -15,7 +15,7 @@ import (
 
 const (
 	// What is smaller in both is not offered: Mesos' MIN_CPUS and MIN_MEM.
-	leastCPU, leastMem = 10, 32_000
+	leastCPUs, leastMem = 10, 32_000
 	// coalesce is how long the allocator gathers what becomes free.
 	coalesce = 200 * time.Microsecond
 	// declineFloor keeps a framework that declines without a filter from being
@@ -28,12 +28,12 @@ const (
 type offer struct {
 	id, agentID string
 	framework   *framework
-	resources   quantities
+	resources   resources
 }
 
 // filter hides resources from a framework until it ends.
 type filter struct {
-	refused quantities
+	refused resources
 	until   time.Time
 }
 
@@ -96,20 +96,14 @@ func (m *Master) allocate(now time.Time) time.Time {
 		}
 		m.fewestFirst(candidates)
 		for _, f := range candidates {
-			visible := a.free.visibleTo(f.role())
-			if visible.scarce() {
-				continue // another has it, or it is reserved for another role
-			}
-			if until := f.filtered(a, visible, now); !until.IsZero() {
+			if until := f.filtered(a, now); !until.IsZero() {
 				if next.IsZero() || until.Before(next) {
 					next = until
 				}
 				continue
 			}
-			made[f] = append(made[f], m.offer(f, a, visible))
-			if a.free.scarce() {
-				break
-			}
+			made[f] = append(made[f], m.offer(f, a))
+			break // which takes all that is free
 		}
 	}
 	for f, offers := range made {
@@ -123,15 +117,15 @@ func (m *Master) fewestFirst(frameworks []*framework) {
 	if len(frameworks) < 2 {
 		return
 	}
-	var total quantities
+	var total resources
 	for _, a := range m.agents {
 		total = total.plus(a.total)
 	}
 	share := func(f *framework) float64 {
 		most := 0.0
-		for _, a := range f.allocated {
-			if all := total.scalar(a.name); all > 0 {
-				most = max(most, float64(a.milli)/float64(all))
+		for i, all := range total {
+			if all > 0 {
+				most = max(most, float64(f.allocated[i])/float64(all))
 			}
 		}
 		return most
@@ -142,11 +136,11 @@ func (m *Master) fewestFirst(frameworks []*framework) {
 }
 
 // scarce reports whether there is too little to be offered.
-func (q quantities) scarce() bool { return q.scalar("cpus") < leastCPU && q.scalar("mem") < leastMem }
+func (r resources) scarce() bool { return r[cpus] < leastCPUs && r[mem] < leastMem }
 
-// filtered says until when the framework does not want what it could be offered of a; zero
+// filtered says until when the framework does not want what is free of a; zero
 // when it does. Filters that have ended are forgotten.
-func (f *framework) filtered(a *agent, visible quantities, now time.Time) time.Time {
+func (f *framework) filtered(a *agent, now time.Time) time.Time {
 	held := f.filters[a.id]
 	if len(held) == 0 {
 		return time.Time{}
@@ -155,15 +149,15 @@ func (f *framework) filtered(a *agent, visible quantities, now time.Time) time.T
 	f.filters[a.id] = held
 	var until time.Time
 	for _, x := range held {
-		if x.until.After(until) && x.refused.contains(visible) {
+		if x.until.After(until) && x.refused.contains(a.free) {
 			until = x.until
 		}
 	}
 	return until
 }
 
-func (m *Master) offer(f *framework, a *agent, resources quantities) mesos.Offer {
-	o := &offer{id: fmt.Sprintf("%s-O%d", m.id, m.nextOffer), agentID: a.id, framework: f, resources: resources}
+func (m *Master) offer(f *framework, a *agent) mesos.Offer {
+	o := &offer{id: fmt.Sprintf("%s-O%d", m.id, m.nextOffer), agentID: a.id, framework: f, resources: a.free}
 	m.nextOffer++
 	m.offers[o.id] = o
 	f.offers[o.id] = o
@@ -174,7 +168,7 @@ func (m *Master) offer(f *framework, a *agent, resources quantities) mesos.Offer
 		role := f.role()
 		allocated = &mesos.Resource_AllocationInfo{Role: &role}
 	}
-	told := mesos.Offer{
+	sent := mesos.Offer{
 		ID:             mesos.OfferID{Value: o.id},
 		FrameworkID:    mesos.FrameworkID{Value: f.id},
 		AgentID:        mesos.AgentID{Value: a.id},
@@ -183,12 +177,11 @@ func (m *Master) offer(f *framework, a *agent, resources quantities) mesos.Offer
 		Resources:      o.resources.proto(allocated),
 		Attributes:     a.info.Attributes,
 		AllocationInfo: allocated,
-		Unavailability: m.unavailability(a),
 	}
 	for _, id := range slices.Sorted(maps.Keys(f.executors[a.id])) {
-		told.ExecutorIDs = append(told.ExecutorIDs, mesos.ExecutorID{Value: id})
+		sent.ExecutorIDs = append(sent.ExecutorIDs, mesos.ExecutorID{Value: id})
 	}
-	return told
+	return sent
 }
 
 // agentURL is where the agent is: at the address that its hostname is, if it is one, else on
@@ -209,17 +202,17 @@ func (m *Master) agentURL(info *mesos.AgentInfo) *mesos.URL {
 }
 
 // take allocates free resources of a to f.
-func (m *Master) take(f *framework, a *agent, q quantities) {
-	a.used = a.used.plus(q)
+func (m *Master) take(f *framework, a *agent, r resources) {
+	a.used = a.used.plus(r)
 	a.free = a.total.minus(a.used)
-	f.allocated = f.allocated.plus(q)
+	f.allocated = f.allocated.plus(r)
 }
 
 // giveBack makes resources of an agent free again.
-func (m *Master) giveBack(f *framework, agentID string, q quantities) {
-	f.allocated = f.allocated.minus(q)
+func (m *Master) giveBack(f *framework, agentID string, r resources) {
+	f.allocated = f.allocated.minus(r)
 	if a := m.agents[agentID]; a != nil {
-		a.used = a.used.minus(q)
+		a.used = a.used.minus(r)
 		a.free = a.total.minus(a.used)
 		m.wake()
 	}
@@ -241,7 +234,7 @@ func (m *Master) withdrawOffers(f *framework) {
 }
 
 func (m *Master) decline(f *framework, call *scheduler.Call_Decline) {
-	refused := map[string]quantities{}
+	refused := map[string]resources{}
 	for _, id := range call.OfferIDs {
 		o := m.offers[id.Value]
 		if o == nil || o.framework != f {
@@ -251,15 +244,15 @@ func (m *Master) decline(f *framework, call *scheduler.Call_Decline) {
 		m.giveBack(f, o.agentID, o.resources)
 		refused[o.agentID] = refused[o.agentID].plus(o.resources)
 	}
-	for agentID, q := range refused {
-		f.refuse(agentID, q, max(declineFloor, refusal(call.Filters)))
+	for agentID, r := range refused {
+		f.refuse(agentID, r, max(declineFloor, refusal(call.Filters)))
 	}
 }
 
-// refuse hides q for a while; an empty q or a time of zero hides nothing.
-func (f *framework) refuse(agentID string, q quantities, lasts time.Duration) {
-	if len(q) > 0 && lasts > 0 {
-		f.filters[agentID] = append(f.filters[agentID], filter{q, time.Now().Add(lasts)})
+// refuse hides r for a while; nothing, or a time of zero, hides nothing.
+func (f *framework) refuse(agentID string, r resources, lasts time.Duration) {
+	if r != (resources{}) && lasts > 0 {
+		f.filters[agentID] = append(f.filters[agentID], filter{r, time.Now().Add(lasts)})
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 
 	"github.com/mesos/mesos-go/api/v1/lib"
 	"github.com/mesos/mesos-go/api/v1/lib/scheduler"
+
+	"github.com/elasticjob-go/elasticjob/cluster/local/link"
 )
 
 // Mesos' own defaults: an agent that answers none of 5 pings in 15 s each is
@@ -47,15 +49,11 @@ func (m *Master) ping() {
 			continue
 		}
 		a.unanswered++
-		a.courier.send(func() { a.link.Ping(true, func() { m.pong(a) }) })
-	}
-	for _, a := range m.lost {
-		// Told that it is not counted on, it registers again.
-		a.courier.send(func() { a.link.Ping(false, func() {}) })
+		a.orders.Push(link.Order{Ping: true})
 	}
 }
 
-// AgentTimeout is how long an agent waits for a ping before it takes the link for broken: longer
+// AgentTimeout is how long an agent waits for a ping before it takes its session for broken: longer
 // than the master waits for it.
 func (m *Master) AgentTimeout() time.Duration {
 	return m.opts.AgentPingTimeout * time.Duration(m.opts.MaxAgentPingTimeouts+1)
@@ -63,22 +61,6 @@ func (m *Master) AgentTimeout() time.Duration {
 
 // killKey is a task that is to be killed when its agent is back.
 type killKey struct{ framework, task string }
-
-// Disconnected tells that an agent's link is broken; one that was replaced by a later
-// registration does not matter. As in Mesos its offers are withdrawn and its tasks stay, until
-// it registers again or has not answered its pings.
-func (m *Master) Disconnected(link AgentLink) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	info := link.Info()
-	a := m.agents[info.GetID().GetValue()]
-	if m.closed || a == nil || a.link != link || a.disconnected {
-		return
-	}
-	m.log.Info("agent disconnected", "agent", a.id)
-	a.disconnected = true
-	m.rescind(a)
-}
 
 // rescind takes all offers of an agent back, and says so.
 func (m *Master) rescind(a *agent) {
@@ -93,17 +75,11 @@ func (m *Master) rescind(a *agent) {
 	}
 }
 
-func (m *Master) pong(a *agent) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	a.unanswered = 0
-}
-
 // markUnreachable gives an agent up until it registers again.
 func (m *Master) markUnreachable(a *agent, why string) {
 	at := time.Now()
 	if err := m.registry.markUnreachable(a.id, at); err != nil {
-		m.log.Error("unreachable agent is noted in memory only", "agent", a.id, "error", err)
+		m.log.Error("unreachable agent noted in memory only", "agent", a.id, "error", err)
 	}
 	m.log.Warn("agent is unreachable", "agent", a.id, "reason", why)
 	m.lost[a.id] = a
@@ -112,9 +88,10 @@ func (m *Master) markUnreachable(a *agent, why string) {
 }
 
 // removeAgent tells the frameworks of their tasks on an agent, then of their offers, then
-// of the agent.
+// of the agent. Its session ends, so that it registers again, with all that it has, if it still can.
 func (m *Master) removeAgent(a *agent, state mesos.TaskState, reason mesos.TaskStatus_Reason, why string, since *mesos.TimeInfo) {
 	delete(m.agents, a.id)
+	a.orders.Close()
 	for _, f := range m.frameworks {
 		for _, t := range f.inOrder() {
 			if t.agentID != a.id {
@@ -132,7 +109,7 @@ func (m *Master) removeAgent(a *agent, state mesos.TaskState, reason mesos.TaskS
 		delete(f.filters, a.id)
 	}
 	m.rescind(a)
-	m.tellLost(a.id)
+	m.sendFailure(a.id)
 }
 
 // giveUpAway gives up the agents of the registry that did not come back. Whose tasks were
@@ -146,12 +123,12 @@ func (m *Master) giveUpAway() {
 	at := time.Now()
 	for id := range m.away {
 		if err := m.registry.markUnreachable(id, at); err != nil {
-			m.log.Error("unreachable agent is noted in memory only", "agent", id, "error", err)
+			m.log.Error("unreachable agent noted in memory only", "agent", id, "error", err)
 		}
 		m.log.Warn("agent is unreachable", "agent", id, "reason", "did not reregister after master failover")
 		delete(m.away, id)
 		m.unreachable[id] = at
-		m.tellLost(id)
+		m.sendFailure(id)
 	}
 }
 
@@ -171,7 +148,7 @@ func (f *framework) sendLost(t *task, state mesos.TaskState, reason mesos.TaskSt
 	f.send(update(status))
 }
 
-func (m *Master) tellLost(agentID string) {
+func (m *Master) sendFailure(agentID string) {
 	for _, f := range m.frameworks {
 		f.send(&scheduler.Event{Type: scheduler.Event_FAILURE, Failure: &scheduler.Event_Failure{AgentID: &mesos.AgentID{Value: agentID}}})
 	}

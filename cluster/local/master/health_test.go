@@ -5,19 +5,20 @@ import (
 	"time"
 
 	"github.com/mesos/mesos-go/api/v1/lib"
+
+	"github.com/elasticjob-go/elasticjob/cluster/local/link"
 )
 
 func shortPings(o *Options) { o.AgentPingTimeout, o.MaxAgentPingTimeouts = 100*time.Millisecond, 5 }
 
-// What a lost agent's framework sees is replayed from a recording in the parent package.
 func TestAgentThatDoesNotAnswerIsLostUntilItRegisters(t *testing.T) {
 	t.Parallel()
 	w := start(t, shortPings)
-	a := w.agent(Recovered{})
+	a := w.agent(link.Registration{})
 	aware, other := w.subscribed(""), w.subscribed("")
 	running := func(f *testFramework, task string) mesos.TaskInfo {
 		f.accept(0, f.offer(), command(task, a.id(), 1, 64))
-		a.tell(w.master, f.id, task, mesos.TASK_RUNNING, 1)
+		a.tell(f.id, task, mesos.TASK_RUNNING, 1)
 		if got := f.status()["state"]; got != "TASK_RUNNING" {
 			t.Fatalf("%s is %s", task, got)
 		}
@@ -38,17 +39,17 @@ func TestAgentThatDoesNotAnswerIsLostUntilItRegisters(t *testing.T) {
 		t.Errorf("told %s", compact(failure))
 	}
 	// What it says meanwhile is not passed on; it says it again once it is back.
-	a.tell(w.master, aware.id, "t1", mesos.TASK_FINISHED, 2)
+	a.tell(aware.id, "t1", mesos.TASK_FINISHED, 2)
 	aware.call("RECONCILE", `"reconcile":{"tasks":[{"task_id":{"value":"t1"},"agent_id":{"value":"`+a.id()+`"}}]}`)
 	if got := aware.status(); got["state"] != "TASK_UNREACHABLE" {
 		t.Errorf("told %s", compact(got))
 	}
 
 	a.deaf.Store(false)
-	a.asked(t, "register again")
+	a.asked(t, "session over")
 	finished, source := mesos.TASK_FINISHED, mesos.SOURCE_EXECUTOR
-	still := Recovered{Tasks: []TaskState{{FrameworkID: aware.id, Task: info, Latest: finished, Status: &mesos.TaskStatus{State: &finished, Source: &source}}}}
-	if err := w.master.Register(a, still); err != nil {
+	still := link.Registration{Tasks: []link.TaskState{{Framework: aware.id, Task: proto(info), Latest: finished, Status: &link.Proto[mesos.TaskStatus]{Of: mesos.TaskStatus{State: &finished, Source: &source}}}}}
+	if err := w.register(a, still); err != nil {
 		t.Fatal(err)
 	}
 	// As in Mesos' source: the newest state, whatever it is, and nothing to acknowledge.
@@ -62,14 +63,14 @@ func TestAgentThatDoesNotAnswerIsLostUntilItRegisters(t *testing.T) {
 func TestAgentThatAnotherOneReplaces(t *testing.T) {
 	t.Parallel()
 	w := start(t)
-	old := w.agent(Recovered{})
+	old := w.agent(link.Registration{})
 	f := w.subscribed("")
 	f.accept(600, f.offer(), command("t1", old.id(), 1, 64))
 	old.asked(t, "run t1")
-	w.agent(Recovered{}) // at the same address, while the other one is connected: both stay
+	w.agent(link.Registration{}) // at the same address, while the other one is connected: both stay
 	f.offer()
-	w.master.Disconnected(old)
-	w.agent(Recovered{})
+	old.session.Close()
+	w.agent(link.Registration{})
 	lost := f.status()
 	if lost["state"] != "TASK_LOST" || lost["reason"] != "REASON_AGENT_REMOVED" || lost["source"] != "SOURCE_MASTER" || lost["uuid"] != nil ||
 		lost["message"] != "Agent 127.0.0.1 removed: a new agent registered at the same address" {
@@ -83,7 +84,7 @@ func TestAgentThatAnotherOneReplaces(t *testing.T) {
 func TestFrameworkThatDoesNotKnowPartitionsIsToldLost(t *testing.T) {
 	t.Parallel()
 	w := start(t, shortPings)
-	a := w.agent(Recovered{})
+	a := w.agent(link.Registration{})
 	f := w.subscribed("", `,"capabilities":[]`)
 	f.accept(600, f.offer(), command("t1", a.id(), 1, 64))
 	a.asked(t, "run t1")
@@ -96,7 +97,7 @@ func TestFrameworkThatDoesNotKnowPartitionsIsToldLost(t *testing.T) {
 func TestAgentThatStaysAwayBecomesUnreachable(t *testing.T) {
 	t.Parallel()
 	first := start(t)
-	a := first.agent(Recovered{})
+	a := first.agent(link.Registration{})
 	first.stop()
 	soon := func(o *Options) { o.AgentReregisterTimeout = 300 * time.Millisecond }
 	w := startIn(t, first.dir, soon)
@@ -124,7 +125,7 @@ func TestAgentThatStaysAwayBecomesUnreachable(t *testing.T) {
 		t.Errorf("told %s, before %s", compact(after), compact(before))
 	}
 	f.call("SUPPRESS", "")
-	if err := w.master.Register(a, Recovered{}); err != nil {
+	if err := w.register(a, link.Registration{}); err != nil {
 		t.Fatal(err)
 	}
 	ask(w, f)
@@ -137,7 +138,7 @@ func TestInMemoryRegistryForgets(t *testing.T) {
 	t.Parallel()
 	memory := func(o *Options) { o.InMemoryRegistry = true }
 	first := start(t, memory)
-	a := first.agent(Recovered{})
+	a := first.agent(link.Registration{})
 	first.subscribed("f")
 	first.stop()
 	w := startIn(t, first.dir, memory)

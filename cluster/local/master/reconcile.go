@@ -66,12 +66,8 @@ func masterStatus(taskID string, state mesos.TaskState, message string, reason m
 
 // status is what the master says of a task that it knows.
 func (t *task) status(message string, reason mesos.TaskStatus_Reason) mesos.TaskStatus {
-	status := masterStatus(t.id, t.told, message, reason)
-	status.AgentID = &mesos.AgentID{Value: t.agentID}
-	if t.executor != nil {
-		id := t.executor.ExecutorID
-		status.ExecutorID = &id
-	}
+	status := masterStatus(t.id, t.reported, message, reason)
+	status.AgentID, status.ExecutorID = &mesos.AgentID{Value: t.agentID}, &t.executor.ExecutorID
 	status.ContainerStatus = t.container
 	return status
 }

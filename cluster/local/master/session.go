@@ -1,0 +1,319 @@
+package master
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/mesos/mesos-go/api/v1/lib"
+	"github.com/mesos/mesos-go/api/v1/lib/scheduler"
+
+	"github.com/elasticjob-go/elasticjob/cluster/local/link"
+	"github.com/elasticjob-go/elasticjob/cluster/local/queue"
+)
+
+// session is one registration of an agent.
+type session struct {
+	master *Master
+	agent  *agent
+	orders *queue.Queue[link.Order]
+}
+
+// Orders implements link.Session.
+func (s *session) Orders() ([]link.Order, error) { return s.orders.Next(context.Background()) }
+
+// Close implements link.Session. As in Mesos the agent's offers are withdrawn and its tasks stay, until
+// it registers again or has not answered its pings.
+func (s *session) Close() {
+	s.orders.Close()
+	m, a := s.master, s.agent
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed || m.agents[a.id] != a || a.disconnected {
+		return
+	}
+	m.log.Info("agent disconnected", "agent", a.id)
+	a.disconnected = true
+	m.rescind(a)
+}
+
+// Tell implements link.Session. What comes after a later registration is ignored: the agent will tell it again.
+func (s *session) Tell(news link.News) error {
+	m, a := s.master, s.agent
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed || m.agents[a.id] != a || a.disconnected {
+		return queue.ErrClosed
+	}
+	switch {
+	case news.Pong:
+		a.unanswered = 0
+	case news.Update != nil:
+		m.update(a, news.Update)
+	case news.Ended != nil:
+		m.executorEnded(a, news.Ended)
+	case news.Message != nil:
+		if f := m.frameworks[news.Message.Framework]; f != nil {
+			f.send(&scheduler.Event{Type: scheduler.Event_MESSAGE, Message: &scheduler.Event_Message{
+				AgentID: mesos.AgentID{Value: a.id}, ExecutorID: mesos.ExecutorID{Value: news.Message.Executor.Executor}, Data: news.Message.Data,
+			}})
+		}
+	}
+	return nil
+}
+
+// Register implements link.Upstream. Frameworks that only the agent remembers come
+// back with it, those that were removed are shut down on it. A connected framework is
+// told of the tasks of an agent that this master did not remember, or had given
+// up. Tasks that a known agent has not got never reached it.
+func (m *Master) Register(_ context.Context, r link.Registration) (link.Session, error) {
+	info := r.Agent.Of
+	id := info.GetID().GetValue()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch {
+	case m.closed:
+		return nil, errClosed
+	case id == "":
+		return nil, errors.New("register an agent at the local master: its id is empty")
+	case m.registry.isGone(id):
+		return nil, link.ErrGone
+	}
+	if err := m.registry.addAgent(id); err != nil {
+		return nil, err
+	}
+	known := m.agents[id] != nil
+	m.removeReplaced(&info)
+	remembered, reason := known || m.away[id], "Unknown agent reregistered"
+	if !m.unreachable[id].IsZero() {
+		reason = "Unreachable agent re-reregistered" // as Mesos spells it
+	}
+	delete(m.away, id)
+	delete(m.unreachable, id)
+	a := m.admit(id, info)
+
+	for _, f := range r.Frameworks {
+		m.recoverFramework(a, f.Of)
+	}
+	for _, e := range r.Executors {
+		if f := m.frameworks[e.Of.GetFrameworkID().GetValue()]; f != nil && f.executors[id][e.Of.ExecutorID.Value] == nil {
+			need, _ := parse(e.Of.Resources) // it was valid when it was launched
+			m.addExecutor(f, a, e.Of, need).seen = true
+		}
+	}
+	for i := range r.Tasks {
+		s := &r.Tasks[i]
+		f := m.frameworks[s.Framework]
+		if f == nil {
+			continue
+		}
+		t := f.tasks[s.Task.Of.TaskID.Value]
+		if t == nil {
+			need, _ := parse(s.Task.Of.Resources) // it was valid when it was launched
+			t = m.addTask(f, a, &s.Task.Of, need)
+		}
+		t.recover(s)
+		if !remembered {
+			status := t.status(reason, mesos.REASON_AGENT_REREGISTERED)
+			status.State = &t.latest
+			f.send(update(status))
+		}
+		if terminal(t.latest) {
+			m.release(f, t)
+		}
+	}
+	if known {
+		m.dropMissing(a, &r)
+	}
+	for of, kill := range a.kills {
+		delete(a.kills, of)
+		a.orders.Push(kill)
+	}
+	for _, f := range m.frameworks {
+		if f.stream != nil {
+			a.orders.Push(link.Order{Subscribed: &link.Proto[mesos.FrameworkInfo]{Of: f.info}})
+		}
+	}
+	m.log.Info("agent registered", "agent", id, "tasks", len(r.Tasks), "executors", len(r.Executors), "remembered", remembered)
+	m.wake()
+	return &session{m, a, a.orders}, nil
+}
+
+// mostOrders is how many orders an agent may be behind before its session ends.
+const mostOrders = 100_000
+
+// admit makes the agent one that is offered, in place of the one that it was before.
+func (m *Master) admit(id string, info mesos.AgentInfo) *agent {
+	total, _ := parse(info.Resources) // an agent of this cluster has nothing else
+	a := &agent{id: id, info: info, total: total, free: total, orders: queue.New[link.Order](mostOrders), kills: map[killKey]link.Order{}}
+	delete(m.lost, id)
+	if before := m.agents[id]; before != nil {
+		before.orders.Close()
+		a.kills = before.kills
+		a.used = before.used
+		a.free = a.total.minus(a.used)
+	}
+	m.agents[id] = a
+	return a
+}
+
+// removeReplaced removes an agent that is disconnected when another one registers at its address, as one does that has
+// lost its folder: it can't come back, and its tasks are over for the frameworks, as in Mesos LOST even for those
+// that know partitions.
+func (m *Master) removeReplaced(by *mesos.AgentInfo) {
+	for id, a := range m.agents {
+		if id == by.GetID().GetValue() || !a.disconnected || a.info.Hostname != by.Hostname || a.info.GetPort() != by.GetPort() {
+			continue
+		}
+		if err := m.registry.dropAgent(id); err != nil {
+			m.log.Error("removed agent forgotten in memory only", "agent", id, "error", err)
+		}
+		why := fmt.Sprintf("Agent %s removed: a new agent registered at the same address", by.Hostname)
+		m.log.Warn("agent removed", "agent", id, "reason", why)
+		m.removeAgent(a, mesos.TASK_LOST, mesos.REASON_AGENT_REMOVED, why, nil)
+	}
+}
+
+// dropMissing forgets what an agent that restarted has not got.
+func (m *Master) dropMissing(a *agent, r *link.Registration) {
+	type key struct{ framework, id string }
+	tasks, executors := map[key]bool{}, map[key]bool{}
+	for _, t := range r.Tasks {
+		tasks[key{t.Framework, t.Task.Of.TaskID.Value}] = true
+	}
+	for _, e := range r.Executors {
+		executors[key{e.Of.GetFrameworkID().GetValue(), e.Of.ExecutorID.Value}] = true
+	}
+	for _, f := range m.frameworks {
+		for _, t := range f.inOrder() {
+			if t.agentID != a.id || tasks[key{f.id, t.id}] {
+				continue
+			}
+			m.release(f, t)
+			delete(f.tasks, t.id)
+			if !terminal(t.reported) {
+				status := t.status("Reconciliation: task unknown to the agent", mesos.REASON_RECONCILIATION)
+				state := f.state(mesos.TASK_DROPPED)
+				status.State = &state
+				f.send(update(status))
+			}
+		}
+		for id, e := range f.executors[a.id] {
+			if !executors[key{f.id, id}] {
+				delete(f.executors[a.id], id)
+				m.giveBack(f, a.id, e.resources)
+			}
+		}
+	}
+}
+
+func (m *Master) recoverFramework(a *agent, info mesos.FrameworkInfo) {
+	id := info.GetID().GetValue()
+	if m.registry.isRemoved(id) {
+		a.orders.Push(link.Order{ShutdownFramework: id})
+		return
+	}
+	if m.frameworks[id] == nil {
+		m.expectSubscriber(m.addFramework(info))
+	}
+}
+
+func (t *task) recover(s *link.TaskState) {
+	t.latest = s.Latest
+	if s.Status != nil {
+		last := &s.Status.Of
+		t.reported, t.uuid, t.container = last.GetState(), last.UUID, last.ContainerStatus
+	}
+}
+
+func (m *Master) addExecutor(f *framework, a *agent, info mesos.ExecutorInfo, need resources) *executor {
+	e := &executor{info: info, resources: need}
+	if f.executors[a.id] == nil {
+		f.executors[a.id] = map[string]*executor{}
+	}
+	f.executors[a.id][info.ExecutorID.Value] = e
+	m.take(f, a, e.resources)
+	return e
+}
+
+func (m *Master) addTask(f *framework, a *agent, info *mesos.TaskInfo, need resources) *task {
+	m.nextTask++
+	t := &task{
+		id: info.TaskID.Value, agentID: a.id, resources: need, executor: info.Executor,
+		reported: mesos.TASK_STAGING, latest: mesos.TASK_STAGING, order: m.nextTask,
+	}
+	f.tasks[t.id] = t
+	m.take(f, a, t.resources)
+	return t
+}
+
+// release gives a task's resources back, once.
+func (m *Master) release(f *framework, t *task) {
+	m.giveBack(f, t.agentID, t.resources)
+	t.resources = resources{}
+}
+
+// update passes a task's update on. One of a task that the master does not know
+// is passed on too, as Mesos does.
+func (m *Master) update(a *agent, u *link.StatusUpdate) {
+	status := &u.Status.Of
+	f := m.frameworks[u.Framework]
+	if f == nil {
+		m.log.Warn("update ignored, its framework is not known", "framework", u.Framework, "task", status.TaskID.Value)
+		return
+	}
+	f.send(update(*status))
+	t := f.tasks[status.TaskID.Value]
+	if t == nil {
+		return
+	}
+	t.reported, t.uuid, t.latest = status.GetState(), status.UUID, u.Latest
+	if status.ContainerStatus != nil {
+		t.container = status.ContainerStatus
+	}
+	if terminal(t.latest) || terminal(t.reported) {
+		m.release(f, t)
+	}
+	m.learnExecutor(f, a, t, status)
+}
+
+// learnExecutor corrects what the master believes of a task's executor by the task's update.
+func (m *Master) learnExecutor(f *framework, a *agent, t *task, status *mesos.TaskStatus) {
+	id := t.executor.ExecutorID.Value
+	e := f.executors[a.id][id]
+	switch {
+	case e == nil && !terminal(t.latest):
+		// The one that it was launched on had ended unnoticed: it runs in a new one.
+		need, _ := parse(t.executor.Resources) // it was valid when it was launched
+		m.addExecutor(f, a, *t.executor, need).seen = true
+	case e == nil || e.seen:
+	case status.GetSource() == mesos.SOURCE_EXECUTOR || status.ContainerStatus != nil:
+		e.seen = true
+	case status.GetState() == mesos.TASK_DROPPED || status.GetState() == mesos.TASK_LOST:
+		// The agent refused the launch: unless others wait for it, there is no such executor.
+		for _, other := range f.tasks {
+			if other.agentID == a.id && other.executor.ExecutorID.Value == id && !terminal(other.latest) {
+				return
+			}
+		}
+		delete(f.executors[a.id], id)
+		m.giveBack(f, a.id, e.resources)
+	}
+}
+
+func (m *Master) executorEnded(a *agent, ended *link.ExecutorEnded) {
+	f := m.frameworks[ended.Framework]
+	if f == nil {
+		return
+	}
+	e := f.executors[a.id][ended.Executor.Executor]
+	if e == nil {
+		return
+	}
+	delete(f.executors[a.id], ended.Executor.Executor)
+	m.giveBack(f, a.id, e.resources)
+	status := int32(ended.WaitStatus)
+	f.send(&scheduler.Event{Type: scheduler.Event_FAILURE, Failure: &scheduler.Event_Failure{
+		AgentID: &mesos.AgentID{Value: a.id}, ExecutorID: &e.info.ExecutorID, Status: &status,
+	}})
+}
