@@ -187,7 +187,7 @@ func TestExecutorsAreKnownByTheirTokens(t *testing.T) {
 	call := func(executor, token string) int {
 		t.Helper()
 		return ask(t, nil, "POST", c.AgentURL()+"/api/v1/executor",
-			`{"type":"MESSAGE","framework_id":{"value":"smoke"},"executor_id":{"value":"`+executor+`"},"message":{"data":"aGk="}}`,
+			`{"type":"UPDATE","framework_id":{"value":"smoke"},"executor_id":{"value":"`+executor+`"},"update":{"status":{"task_id":{"value":"none"},"state":"TASK_RUNNING","source":"SOURCE_EXECUTOR","uuid":"S/2kP72VQ56q2vuyRd4dTw=="}}}`,
 			"Authorization", "Bearer "+token).status
 	}
 	for _, tt := range []struct {

@@ -381,17 +381,17 @@ func TestTakenAgentPort(t *testing.T) {
 	dir := t.TempDir()
 	end(t, begin(t, dir))
 	kept, err := readPorts(dir + "/ports.json")
-	if err != nil || kept.Agent < lowestPort || kept.Agent > highestPort {
+	if err != nil || len(kept.Agents) != 1 || kept.Agents[0] < lowestPort || kept.Agents[0] > highestPort {
 		t.Fatalf("ports %+v, %v", kept, err)
 	}
-	squatter, err := net.Listen("tcp4", fmt.Sprintf("127.0.0.1:%d", kept.Agent))
+	squatter, err := net.Listen("tcp4", fmt.Sprintf("127.0.0.1:%d", kept.Agents[0]))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer squatter.Close()
 	opts := Options{DataDir: dir, CPUs: 1, MemoryMB: 64, Logger: slog.New(slog.DiscardHandler)}
 	_, err = Start(t.Context(), opts)
-	if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("port %d", kept.Agent)) || !strings.Contains(err.Error(), "it is taken") {
+	if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("port %d", kept.Agents[0])) || !strings.Contains(err.Error(), "it is taken") {
 		t.Errorf("error %v", err)
 	}
 	opts.GiveUpExecutors = true
@@ -400,7 +400,7 @@ func TestTakenAgentPort(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer end(t, c)
-	if strings.HasSuffix(c.AgentURL(), fmt.Sprint(":", kept.Agent)) {
+	if strings.HasSuffix(c.AgentURL(), fmt.Sprint(":", kept.Agents[0])) {
 		t.Error("the port is shared")
 	}
 }

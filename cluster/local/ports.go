@@ -23,23 +23,10 @@ const (
 	portTries   = 200
 )
 
-// ports are kept in ports.json.
+// ports are kept in ports.json; 0 is none.
 type ports struct {
-	Master int `json:"master,omitempty"`
-	Agent  int `json:"agent,omitempty"`
-	// More are those of the second agent and on.
-	More []int `json:"more,omitempty"`
-}
-
-// agent is where an agent's port is kept, the first one's at 0.
-func (p *ports) agent(i int) *int {
-	if i == 0 {
-		return &p.Agent
-	}
-	for len(p.More) < i {
-		p.More = append(p.More, 0)
-	}
-	return &p.More[i-1]
+	Master int   `json:"master,omitempty"`
+	Agents []int `json:"agents,omitempty"`
 }
 
 // listeners are those of a cluster; master is nil without one.
@@ -72,13 +59,15 @@ func listen(opts *Options) (l listeners, err error) {
 		return l, err
 	}
 	for i := range opts.agents() {
-		kept := now.agent(i)
-		agent, err := listenAgent(opts, opts.agentIP(i), *kept)
+		if i == len(now.Agents) {
+			now.Agents = append(now.Agents, 0)
+		}
+		agent, err := listenAgent(opts, opts.agentIP(i), now.Agents[i])
 		if err != nil {
 			return l, err
 		}
 		l.agents = append(l.agents, agent)
-		*kept = port(agent)
+		now.Agents[i] = port(agent)
 	}
 	if opts.Join == "" {
 		if l.master, err = listenMaster(opts, now.Master); err != nil {
@@ -156,7 +145,7 @@ func readPorts(path string) (ports, error) {
 		err = json.Unmarshal(content, &p)
 	}
 	wrong := func(port int) bool { return port < 0 || port > 65535 }
-	if err == nil && (wrong(p.Master) || wrong(p.Agent) || slices.ContainsFunc(p.More, wrong)) {
+	if err == nil && (slices.ContainsFunc(append([]int{p.Master}, p.Agents...), wrong)) {
 		err = errors.New("no such port")
 	}
 	if err != nil {

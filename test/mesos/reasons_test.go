@@ -152,7 +152,7 @@ var reasons = []reason{
 		},
 	},
 	{
-		name: "agent in maintenance", explain: "maintenance",
+		name: "agent in maintenance", explain: "maintenance", realOnly: true,
 		provoke: func(_ *testing.T, c *system.Cluster) string {
 			const machine = `{"hostname":"127.0.0.2","ip":"127.0.0.2"}`
 			c.Operate(`{"type":"UPDATE_MAINTENANCE_SCHEDULE","update_maintenance_schedule":{"schedule":{"windows":[{"machine_ids":[` + machine +
@@ -254,7 +254,7 @@ func executorDir(t *testing.T, commands string) string {
 }
 
 // limitMemory are flags of an agent that limits its executors' memory, which takes cgroups of version 1 and the
-// permission to make some. Where these are missing the limit is held by recordings only.
+// permission to make some. Where these are missing the test is skipped, and says so.
 func limitMemory(t *testing.T) []string {
 	t.Helper()
 	name := filepath.Base(filepath.Dir(t.TempDir()))

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/mesos/mesos-go/api/v1/lib"
@@ -32,7 +33,6 @@ type Agent struct {
 	fetcher   *fetcher.Fetcher
 	master    link.Upstream
 	news      *queue.Queue[link.News] // pushed to under mu
-	deadlines *deadlines
 	sandboxes *sandboxes
 
 	// ctx ends with Close; all goroutines are in work.
@@ -59,15 +59,6 @@ type framework struct {
 	info      mesos.FrameworkInfo
 	executors map[string]*executorRun
 	tasks     map[string]*task
-}
-
-func (f *framework) partitionAware() bool {
-	for _, c := range f.info.Capabilities {
-		if c.Type == mesos.FrameworkInfo_Capability_PARTITION_AWARE {
-			return true
-		}
-	}
-	return false
 }
 
 // Start reads what earlier runs left behind, begins to look after it, and
@@ -103,7 +94,7 @@ func Start(ctx context.Context, options Options, master link.Upstream) (*Agent, 
 	a := &Agent{
 		options: options, info: options.info(id), id: id, boot: boot,
 		log: options.Logger, fetcher: fetch, sandboxes: boxes,
-		master: master, news: queue.New[link.News](0), deadlines: newDeadlines(options.Clock),
+		master: master, news: queue.New[link.News](0),
 		registered: make(chan struct{}),
 		refused:    make(chan struct{}),
 		idle:       make(chan struct{}),
@@ -113,7 +104,6 @@ func Start(ctx context.Context, options Options, master link.Upstream) (*Agent, 
 	}
 	a.ctx, a.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	a.registeredOnce = sync.OnceFunc(func() { close(a.registered) })
-	a.work.Go(func() { a.deadlines.run(a.ctx) })
 	a.work.Go(func() { boxes.run(a.ctx) })
 	if err := a.recover(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("start the agent: %w", err), a.Close(ctx))
@@ -221,6 +211,18 @@ func (a *Agent) noteIdle() {
 			close(a.idle)
 		}
 	}
+}
+
+// after calls a function under the agent's lock once that time has passed, unless the agent is closed by then.
+// It is never withdrawn: what it calls looks whether it still matters.
+func (a *Agent) after(wait time.Duration, call func()) {
+	time.AfterFunc(wait, func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		if !a.closed {
+			call()
+		}
+	})
 }
 
 func (a *Agent) eachExecutor(do func(*executorRun)) {

@@ -4,13 +4,13 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"time"
 
 	"github.com/mesos/mesos-go/api/v1/lib"
 	"github.com/mesos/mesos-go/api/v1/lib/encoding"
 	"github.com/mesos/mesos-go/api/v1/lib/executor"
 
 	"github.com/elasticjob-go/elasticjob/cluster/local/apihttp"
-	"github.com/elasticjob-go/elasticjob/cluster/local/link"
 	"github.com/elasticjob-go/elasticjob/cluster/local/queue"
 )
 
@@ -18,6 +18,9 @@ const (
 	unfinishedRecovery = "Agent has not finished recovery"
 	unsubscribed       = "Executor is not subscribed"
 )
+
+// heartbeat is the interval of HEARTBEAT events to executors.
+const heartbeat = 30 * time.Minute
 
 // refusal is a status and its text; the zero value is none.
 type refusal struct {
@@ -68,10 +71,6 @@ func validate(call *executor.Call) string {
 		if call.Subscribe == nil {
 			return "Expecting 'subscribe' to be present"
 		}
-	case executor.Call_MESSAGE:
-		if call.Message == nil {
-			return "Expecting 'message' to be present"
-		}
 	case executor.Call_UPDATE:
 		if call.Update == nil {
 			return "Expecting 'update' to be present"
@@ -111,7 +110,7 @@ func (a *Agent) find(call *executor.Call, container string) (*executorRun, refus
 	return ex, refusal{}
 }
 
-// handle does UPDATE and MESSAGE.
+// handle does UPDATE.
 func (a *Agent) handle(call *executor.Call, container string) refusal {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -125,25 +124,17 @@ func (a *Agent) handle(call *executor.Call, container string) refusal {
 	if ex.state == registering {
 		return refusal{http.StatusForbidden, unsubscribed}
 	}
-	switch call.Type {
-	case executor.Call_UPDATE:
-		if err := a.fromExecutor(ex, call.Update.Status); err != nil {
-			a.log.Error("update refused", "task", call.Update.Status.TaskID.Value, "error", err)
-			return refusal{http.StatusInternalServerError, "Failed to checkpoint the status update"}
-		}
-	case executor.Call_MESSAGE:
-		a.news.Push(link.News{Message: &link.Message{Executor: link.Executor{Framework: call.FrameworkID.Value, Executor: ex.id}, Data: call.Message.Data}})
-	default:
-		return refusal{http.StatusNotImplemented, ""}
+	if call.Type != executor.Call_UPDATE {
+		return refusal{http.StatusNotImplemented, call.Type.String() + " is not implemented by the local agent"}
+	}
+	if err := a.fromExecutor(ex, call.Update.Status); err != nil {
+		a.log.Error("update refused", "task", call.Update.Status.TaskID.Value, "error", err)
+		return refusal{http.StatusInternalServerError, "Failed to checkpoint the status update"}
 	}
 	return refusal{}
 }
 
 func (a *Agent) serveSubscribe(w http.ResponseWriter, r *http.Request, call *executor.Call, container string) {
-	codec, ok := apihttp.Negotiate(w, r)
-	if !ok {
-		return
-	}
 	a.awaitLaunch(r.Context(), call)
 	s, refused := a.subscribe(call, container)
 	if s == nil {
@@ -152,9 +143,9 @@ func (a *Agent) serveSubscribe(w http.ResponseWriter, r *http.Request, call *exe
 	}
 	defer a.work.Done()
 	defer a.disconnected(call, s)
-	stream, err := apihttp.NewStream(w, codec, nil)
+	stream, err := apihttp.NewStream(w, apihttp.Negotiate(r), nil)
 	if err == nil {
-		err = stream.Serve(r.Context(), s, a.options.Heartbeat, &executor.Event{Type: executor.Event_HEARTBEAT})
+		err = stream.Serve(r.Context(), s, heartbeat, &executor.Event{Type: executor.Event_HEARTBEAT})
 	}
 	if err != nil {
 		a.log.Debug("subscription of an executor ended", "executor", call.ExecutorID.Value, "error", err)

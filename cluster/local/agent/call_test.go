@@ -206,7 +206,7 @@ func TestCallsDuringRecovery(t *testing.T) {
 	b.waitForked("ex1")
 	b.subscribe(t, "application/json", "ex1", &executor.Call_Subscribe{}).next()
 	b = b.again()
-	body := `{"type":"MESSAGE","executor_id":{"value":"ex1"},"framework_id":{"value":"fw-0002"},"message":{"data":"eA=="}}`
+	body := `{"type":"UPDATE","executor_id":{"value":"ex1"},"framework_id":{"value":"fw-0002"},"update":{"status":{"task_id":{"value":"t1"},"state":"TASK_RUNNING","source":"SOURCE_EXECUTOR","uuid":"S/2kP72VQ56q2vuyRd4dTw=="}}}`
 	response, err := b.post([]byte(body), "application/json")
 	if err != nil {
 		t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/mesos/mesos-go/api/v1/lib"
 	"github.com/mesos/mesos-go/api/v1/lib/encoding"
@@ -54,7 +55,6 @@ type executorRun struct {
 
 	tasks map[string]*task // live ones, and those with updates not yet acknowledged
 	next  int              // the next task's place
-	done  []doneTask       // the last that were over
 }
 
 // session is one subscription of an executor. Events in it must not be changed any more.
@@ -65,27 +65,6 @@ type cause struct {
 	state   mesos.TaskState
 	reason  mesos.TaskStatus_Reason
 	message string
-}
-
-// doneTask is a task whose last update is acknowledged. The executor may not
-// know it yet, and sends the update again.
-type doneTask struct {
-	id    string
-	uuids [][]byte
-}
-
-// rememberDone is how many of them an executor run remembers, as in Mesos.
-const rememberDone = 200
-
-func (ex *executorRun) remember(d doneTask) {
-	ex.done = append(ex.done, d)
-	if extra := len(ex.done) - rememberDone; extra > 0 {
-		ex.done = slices.Delete(ex.done, 0, extra)
-	}
-}
-
-func (ex *executorRun) wasDone(taskID string) bool {
-	return slices.ContainsFunc(ex.done, func(d doneTask) bool { return d.id == taskID })
 }
 
 // inOrder lists the tasks: those that were sent first, then those that wait.
@@ -157,9 +136,7 @@ func (a *Agent) killAfterGrace(ex *executorRun) {
 	if own := ex.info.GetShutdownGracePeriod(); own != nil {
 		grace = asDuration(own)
 	}
-	a.deadlines.after(grace, func() {
-		a.mu.Lock()
-		defer a.mu.Unlock()
+	a.after(grace, func() {
 		if ex.state == terminating {
 			a.log.Info("executor killed that did not end in time", "executor", ex.id, "grace", grace)
 			ex.kill()
@@ -263,7 +240,7 @@ func (a *Agent) retireIfDone(ex *executorRun) {
 	if err := ex.journal.remove(); err != nil {
 		a.log.Error("journal of an ended executor not removed", "executor", ex.id, "error", err)
 	}
-	a.sandboxes.retired(ex.sandbox, a.options.Clock())
+	a.sandboxes.retired(ex.sandbox, time.Now())
 }
 
 // compact rewrites the journal when most of it is of tasks that are over.
@@ -292,9 +269,6 @@ func (ex *executorRun) snapshot() ([]record, error) {
 	}
 	if ex.subscribed {
 		records = append(records, record{Kind: recSubscribed, Sent: ex.everSent})
-	}
-	for _, d := range ex.done {
-		records = append(records, record{Kind: recDone, Task: d.id, UUID: slices.Concat(d.uuids...)})
 	}
 	for _, t := range ex.inOrder() {
 		of, err := t.snapshot()

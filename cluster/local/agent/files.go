@@ -114,13 +114,10 @@ func (s *sandboxes) serveRead(w http.ResponseWriter, r *http.Request) {
 		apihttp.Refuse(w, http.StatusBadRequest, "Expecting 'path=value' in query.\n")
 		return
 	}
-	offset, text := queryNumber(query, "offset")
-	length := int64(-1)
-	if text == "" {
-		length, text = queryNumber(query, "length")
-	}
-	if text != "" {
-		apihttp.Refuse(w, http.StatusBadRequest, text)
+	offset, err := queryNumber(query, "offset")
+	length, failed := queryNumber(query, "length")
+	if err = errors.Join(err, failed); err != nil {
+		apihttp.Refuse(w, http.StatusBadRequest, err.Error())
 		return
 	}
 	file, size, err := s.openFile(name)
@@ -160,19 +157,15 @@ func (s *sandboxes) serveRead(w http.ResponseWriter, r *http.Request) {
 }
 
 // queryNumber reads a number of at least -1, which is also what stands for none.
-func queryNumber(query url.Values, name string) (number int64, fault string) {
+func queryNumber(query url.Values, name string) (int64, error) {
 	if !query.Has(name) {
-		return -1, ""
+		return -1, nil
 	}
-	text := query.Get(name)
-	number, err := strconv.ParseInt(text, 10, 64)
-	if err != nil {
-		return 0, fmt.Sprintf("Failed to parse %s: Failed to convert '%s' to number.\n", name, text)
+	number, err := strconv.ParseInt(query.Get(name), 10, 64)
+	if err != nil || number < -1 {
+		return 0, fmt.Errorf("failed to parse %s: '%s' is not a number from -1 on", name, query.Get(name))
 	}
-	if number < -1 {
-		return 0, fmt.Sprintf("Negative %s provided: %d.\n", name, number)
-	}
-	return number, ""
+	return number, nil
 }
 
 // appendString writes text as a JSON string, byte for byte as Mesos does: what

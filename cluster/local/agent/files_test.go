@@ -92,8 +92,8 @@ func TestReadPages(t *testing.T) {
 	}{
 		{"/files/read", "Expecting 'path=value' in query.\n", nil},
 		{"/files/read", "Cannot read a directory.\n", []string{"path", filepath.Dir(path)}},
-		{"/files/read", "Negative offset provided: -2.\n", []string{"path", path, "offset", "-2"}},
-		{"/files/read", "Failed to parse length: Failed to convert 'x' to number.\n", []string{"path", path, "length", "x"}},
+		{"/files/read", "failed to parse offset: '-2' is not a number from -1 on", []string{"path", path, "offset", "-2"}},
+		{"/files/read", "failed to parse length: 'x' is not a number from -1 on", []string{"path", path, "length", "x"}},
 	} {
 		if status, got := b.get(t, c.path, c.query...); status != http.StatusBadRequest || got != c.want {
 			t.Errorf("%s %v: %d %q", c.path, c.query, status, got)

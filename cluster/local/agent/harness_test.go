@@ -25,12 +25,11 @@ const patience = 15 * time.Second
 
 // told is one thing that the agent has told its master.
 type told struct {
-	kind   string // "register", "update", "ended", "message"
+	kind   string // "register", "update", "ended"
 	update toldUpdate
 	still  link.Registration
 	id     string
 	status int
-	data   string
 }
 
 type toldUpdate struct {
@@ -46,7 +45,7 @@ func (c told) String() string {
 	case "ended":
 		return fmt.Sprintf("%s ended %d", c.id, c.status)
 	}
-	return c.kind + " " + c.data
+	return c.kind
 }
 
 // fakeMaster notes what it is told, in order, and acknowledges unless told not to. It is its own only session.
@@ -90,8 +89,6 @@ func (m *fakeMaster) Tell(n link.News) error {
 		}
 	case n.Ended != nil:
 		m.note(told{kind: "ended", id: n.Ended.Executor.Executor, status: n.Ended.WaitStatus})
-	case n.Message != nil:
-		m.note(told{kind: "message", id: n.Message.Executor.Executor, data: string(n.Message.Data)})
 	}
 	return nil
 }

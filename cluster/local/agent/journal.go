@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 
 	"golang.org/x/sys/unix"
@@ -65,7 +64,6 @@ const (
 	recAcked      = "acked"      // the acknowledgement of the oldest one
 	recShutdown   = "shutdown"   // it was told to end
 	recEnded      = "ended"      // its process is gone
-	recDone       = "done"       // of a rewritten journal: a task that is over, with its updates' uuids
 )
 
 // run is what an executor is started from.
@@ -152,14 +150,13 @@ func (j *journal) keepRoom() {
 // large reports whether a rewrite pays off.
 func (j *journal) large() bool { return j.size >= j.rewrite }
 
-// replace rewrites the journal as the records, by rename: a crash leaves the old or the new one. The
-// other one's file is used again, since making and removing files costs much where many are removed.
+// replace rewrites the journal as the records, by rename: a crash leaves the old or the new one.
 func (j *journal) replace(records []record) error {
 	lines, err := encode(records)
 	if err != nil {
 		return err
 	}
-	temp := j.other()
+	temp := j.path + ".new"
 	if err := os.WriteFile(temp, lines, 0o600); err != nil {
 		return fmt.Errorf("rewrite an executor's journal: %w", err)
 	}
@@ -167,9 +164,7 @@ func (j *journal) replace(records []record) error {
 	if err != nil {
 		return fmt.Errorf("rewrite an executor's journal: %w", err)
 	}
-	if unix.Renameat2(unix.AT_FDCWD, temp, unix.AT_FDCWD, j.path, unix.RENAME_EXCHANGE) == nil {
-		_ = os.Truncate(temp, 0) // it would only take room
-	} else if err := os.Rename(temp, j.path); err != nil {
+	if err := os.Rename(temp, j.path); err != nil {
 		return fmt.Errorf("rewrite an executor's journal: %w", errors.Join(err, file.Close()))
 	}
 	err = j.file.Close()
@@ -180,13 +175,4 @@ func (j *journal) replace(records []record) error {
 
 func (j *journal) close() error { return j.file.Close() }
 
-// other is the name of what is not the journal: the one that is being written, or the one before.
-func (j *journal) other() string { return j.path + ".new" }
-
-func (j *journal) remove() error {
-	err := errors.Join(j.file.Close(), os.Remove(j.path))
-	if other := os.Remove(j.other()); !errors.Is(other, fs.ErrNotExist) {
-		err = errors.Join(err, other)
-	}
-	return err
-}
+func (j *journal) remove() error { return errors.Join(j.file.Close(), os.Remove(j.path)) }

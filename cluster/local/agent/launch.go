@@ -5,16 +5,22 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
-	"strconv"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 
 	"github.com/mesos/mesos-go/api/v1/lib"
 )
 
-// sessionPatience is how long SIGKILL may take to work.
-const sessionPatience = 10 * time.Second
+const (
+	// sessionPatience is how long SIGKILL may take to work.
+	sessionPatience = 10 * time.Second
+	// recoveryTimeout is how long executors try to find their agent.
+	recoveryTimeout = 15 * time.Minute
+)
 
 // errLaunch is a failed launch: the cause that tasks are told, and the status
 // that the executor's container ends with in Mesos.
@@ -116,10 +122,8 @@ func (a *Agent) forked(ex *executorRun, w *watched) {
 		return
 	}
 	timeout := a.options.RegistrationTimeout
-	a.deadlines.after(timeout, func() {
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		if ex.state == registering && !a.closed {
+	a.after(timeout, func() {
+		if ex.state == registering {
 			a.destroy(ex, cause{mesos.TASK_FAILED, mesos.REASON_EXECUTOR_REGISTRATION_TIMEOUT,
 				"Executor did not register within " + mesosDuration(timeout)})
 		}
@@ -129,20 +133,18 @@ func (a *Agent) forked(ex *executorRun, w *watched) {
 // programOf is what is executed: sh -c for a shell command, else the command's
 // value with its arguments, the first of which is the program's own name.
 func (a *Agent) programOf(ex *executorRun, command *mesos.CommandInfo) (program, error) {
-	p := program{dir: ex.sandbox, log: ex.sandbox, boot: a.boot, env: a.environment(ex, command)}
-	if command.Shell == nil || *command.Shell {
-		p.commandPath, p.argv = "/bin/sh", []string{"sh", "-c", command.GetValue()}
-	} else {
-		var err error
-		if p.commandPath, err = lookPath(command.GetValue(), lookupEnv(p.env, "PATH")); err != nil {
-			return p, err
-		}
-		p.argv = command.Arguments
-		if len(p.argv) == 0 {
-			p.argv = []string{command.GetValue()}
-		}
+	p := program{path: command.GetValue(), argv: command.Arguments, dir: ex.sandbox, boot: a.boot, env: a.environment(ex, command)}
+	var err error
+	switch {
+	case command.Shell == nil || *command.Shell:
+		p.path, p.argv = "/bin/sh", []string{"sh", "-c", command.GetValue()}
+	case !strings.Contains(p.path, "/"):
+		p.path, err = exec.LookPath(p.path)
 	}
-	return p, nil
+	if len(p.argv) == 0 {
+		p.argv = []string{command.GetValue()}
+	}
+	return p, err
 }
 
 // environment is what Mesos gives an executor: of the agent's own environment
@@ -150,12 +152,7 @@ func (a *Agent) programOf(ex *executorRun, command *mesos.CommandInfo) (program,
 func (a *Agent) environment(ex *executorRun, command *mesos.CommandInfo) []string {
 	var env []string
 	set := func(name, value string) {
-		for i, v := range env {
-			if len(v) > len(name) && v[len(name)] == '=' && v[:len(name)] == name {
-				env = append(env[:i], env[i+1:]...)
-				break
-			}
-		}
+		env = slices.DeleteFunc(env, func(v string) bool { return strings.HasPrefix(v, name+"=") })
 		env = append(env, name+"="+value)
 	}
 	a.mu.Lock() // each launch brings the framework's description anew
@@ -182,7 +179,7 @@ func (a *Agent) environment(ex *executorRun, command *mesos.CommandInfo) []strin
 	set("MESOS_EXECUTOR_SHUTDOWN_GRACE_PERIOD", mesosDuration(grace))
 	if f.GetCheckpoint() {
 		set("MESOS_CHECKPOINT", "1")
-		set("MESOS_RECOVERY_TIMEOUT", mesosDuration(o.RecoveryTimeout))
+		set("MESOS_RECOVERY_TIMEOUT", mesosDuration(recoveryTimeout))
 		set("MESOS_SUBSCRIPTION_BACKOFF_MAX", mesosDuration(o.ReregistrationTimeout))
 	} else {
 		set("MESOS_CHECKPOINT", "0")
@@ -200,15 +197,6 @@ func (a *Agent) environment(ex *executorRun, command *mesos.CommandInfo) []strin
 	return env
 }
 
-func lookupEnv(env []string, name string) string {
-	for _, v := range env {
-		if len(v) > len(name) && v[len(name)] == '=' && v[:len(name)] == name {
-			return v[len(name)+1:]
-		}
-	}
-	return ""
-}
-
 // complain writes the reason of a failed launch where the executor's own
 // complaints would be.
 func complain(sandbox string, reason error) {
@@ -220,18 +208,10 @@ func complain(sandbox string, reason error) {
 	_ = file.Close()
 }
 
-// mesosDuration writes d as Mesos does: in the largest unit in which it is whole.
+// mesosDuration writes d as Mesos reads it.
 func mesosDuration(d time.Duration) string {
-	for _, unit := range []struct {
-		size time.Duration
-		name string
-	}{
-		{7 * 24 * time.Hour, "weeks"}, {24 * time.Hour, "days"}, {time.Hour, "hrs"}, {time.Minute, "mins"},
-		{time.Second, "secs"}, {time.Millisecond, "ms"}, {time.Microsecond, "us"},
-	} {
-		if d != 0 && d%unit.size == 0 {
-			return strconv.FormatInt(int64(d/unit.size), 10) + unit.name
-		}
+	if d%time.Second == 0 {
+		return fmt.Sprintf("%dsecs", d/time.Second)
 	}
-	return strconv.FormatInt(int64(d), 10) + "ns"
+	return fmt.Sprintf("%dms", d.Milliseconds())
 }

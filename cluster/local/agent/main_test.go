@@ -165,11 +165,6 @@ func (x *testExecutor) handle(event *executor.Event) (code int, over bool) {
 		delete(x.updates, string(event.Acknowledged.UUID))
 		delete(x.tasks, event.Acknowledged.TaskID.Value)
 		x.mu.Unlock()
-	case executor.Event_MESSAGE:
-		response, err := x.call(&executor.Call{Type: executor.Call_MESSAGE, Message: &executor.Call_Message{Data: event.Message.Data}})
-		if err == nil {
-			response.Body.Close()
-		}
 	case executor.Event_SHUTDOWN:
 		return 0, !x.flags["stubborn"]
 	}

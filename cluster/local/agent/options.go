@@ -19,12 +19,10 @@ type Options struct {
 	// DataDir holds the agent's id and journals, WorkDir the sandboxes. They
 	// may be the same folder. One agent at a time may use them; the caller sees to that.
 	DataDir, WorkDir string
-	// Hostname is what offers name; IP (default 127.0.0.1) and Port are where
-	// Handler is served, and what executors are told. The port must be the same at
-	// every start, so that executors find their agent (rule O1).
-	Hostname string
-	IP       string
-	Port     int
+	// IP (default 127.0.0.1) and Port are where Handler is served, and what offers and executors are told. The
+	// port must be the same at every start, so that executors find their agent (rule O1).
+	IP   string
+	Port int
 	// CPUs and MemMB are offered. DiskMB is 10,000 by default.
 	CPUs, MemMB, DiskMB float64
 	// GiveUpExecutors kills the executors of earlier runs before anything else and
@@ -38,8 +36,6 @@ type Options struct {
 	// start: running executors keep their tokens.
 	ExecutorKey apihttp.TokenKey
 
-	// Clock tells the time; time.Now by default.
-	Clock  func() time.Time
 	Logger *slog.Logger
 
 	// RegistrationTimeout is how long a started executor has to subscribe: 1 minute.
@@ -48,13 +44,6 @@ type Options struct {
 	ReregistrationTimeout time.Duration
 	// ShutdownGrace is the time between SHUTDOWN and SIGKILL: 5 s. An ExecutorInfo may say otherwise.
 	ShutdownGrace time.Duration
-	// RecoveryTimeout is how long executors try to find their agent: 15 minutes.
-	RecoveryTimeout time.Duration
-	// RetryMin and RetryMax bound the intervals at which unacknowledged updates
-	// are sent again: 10 s, doubling to 10 minutes.
-	RetryMin, RetryMax time.Duration
-	// Heartbeat is the interval of HEARTBEAT events to executors: 30 minutes.
-	Heartbeat time.Duration
 
 	// KeepSandboxes and KeepFor bound what is kept of executors that ended: the
 	// last 50, for 1 week.
@@ -71,10 +60,6 @@ func (o *Options) complete() error {
 	set(&o.RegistrationTimeout, time.Minute)
 	set(&o.ReregistrationTimeout, 2*time.Second)
 	set(&o.ShutdownGrace, 5*time.Second)
-	set(&o.RecoveryTimeout, 15*time.Minute)
-	set(&o.RetryMin, 10*time.Second)
-	set(&o.RetryMax, 10*time.Minute)
-	set(&o.Heartbeat, 30*time.Minute)
 	set(&o.KeepFor, 7*24*time.Hour)
 	if o.KeepSandboxes == 0 {
 		o.KeepSandboxes = 50
@@ -84,12 +69,6 @@ func (o *Options) complete() error {
 	}
 	if o.IP == "" {
 		o.IP = "127.0.0.1"
-	}
-	if o.Hostname == "" {
-		o.Hostname = o.IP
-	}
-	if o.Clock == nil {
-		o.Clock = time.Now
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -116,7 +95,7 @@ func (o *Options) info(id string) mesos.AgentInfo {
 		return mesos.Resource{Name: name, Type: mesos.SCALAR.Enum(), Scalar: &mesos.Value_Scalar{Value: value}}
 	}
 	return mesos.AgentInfo{
-		Hostname: o.Hostname, Port: &port, ID: &mesos.AgentID{Value: id},
+		Hostname: o.IP, Port: &port, ID: &mesos.AgentID{Value: id},
 		Resources: []mesos.Resource{scalar("cpus", o.CPUs), scalar("mem", o.MemMB), scalar("disk", o.DiskMB)},
 	}
 }

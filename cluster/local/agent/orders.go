@@ -27,22 +27,12 @@ func (a *Agent) obey(o *link.Order) {
 		}
 	case o.ShutdownFramework != "":
 		a.shutdownFramework(o.ShutdownFramework)
-	case o.Message != nil:
-		// An executor that is not connected misses it.
-		if ex := a.findExecutor(o.Message.Framework, o.Message.Executor.Executor); ex != nil {
-			ex.tell(&executor.Event{Type: executor.Event_MESSAGE, Message: &executor.Event_Message{Data: o.Message.Data}})
-		}
 	case o.Acknowledge != nil:
 		a.acknowledge(o.Acknowledge)
 	case o.Subscribed != nil:
 		a.subscribedAgain(o.Subscribed.Of)
 	case o.Ping:
-		// The answer takes the way that all updates take: an agent whose deadlines, lock or news hang does not answer.
-		a.deadlines.after(0, func() {
-			a.mu.Lock()
-			defer a.mu.Unlock()
-			a.news.Push(link.News{Pong: true})
-		})
+		a.news.Push(link.News{Pong: true})
 	}
 }
 
@@ -259,7 +249,6 @@ func (a *Agent) acknowledge(of *link.Acknowledgement) {
 	delete(f.tasks, of.Task)
 	if ex := t.ex; ex != nil {
 		delete(ex.tasks, of.Task)
-		ex.remember(doneTask{t.id, t.uuids})
 		a.compact(ex)
 		a.retireIfDone(ex)
 	}

@@ -221,12 +221,11 @@ func (p process) signalGroup(sig syscall.Signal) {
 
 // program is what is to be executed.
 type program struct {
-	argv        []string
-	env         []string
-	dir         string
-	log         string // the folder of stdout and stderr
-	boot        string
-	commandPath string // the program's file; looked up in PATH, or relative to dir
+	path string // of its file; one that is relative is so to dir
+	argv []string
+	env  []string
+	dir  string // where it works, and where stdout and stderr are
+	boot string
 }
 
 // fork starts the program in a session of its own, with files as its output
@@ -237,17 +236,17 @@ func (p program) fork() (process, error) {
 		return process{}, err
 	}
 	defer stdin.Close()
-	stdout, err := output(filepath.Join(p.log, "stdout"))
+	stdout, err := output(filepath.Join(p.dir, "stdout"))
 	if err != nil {
 		return process{}, err
 	}
 	defer stdout.Close()
-	stderr, err := output(filepath.Join(p.log, "stderr"))
+	stderr, err := output(filepath.Join(p.dir, "stderr"))
 	if err != nil {
 		return process{}, err
 	}
 	defer stderr.Close()
-	child, err := start(p.commandPath, p.argv, &os.ProcAttr{
+	child, err := start(p.path, p.argv, &os.ProcAttr{
 		Dir:   p.dir,
 		Env:   p.env,
 		Files: []*os.File{stdin, stdout, stderr},
@@ -281,18 +280,4 @@ func start(path string, argv []string, attr *os.ProcAttr) (*os.Process, error) {
 
 func output(name string) (*os.File, error) {
 	return os.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
-}
-
-// lookPath finds name as execvp does, with the child's PATH and folder.
-func lookPath(name, searchPath string) (string, error) {
-	if strings.Contains(name, "/") {
-		return name, nil
-	}
-	for _, dir := range filepath.SplitList(searchPath) {
-		file := filepath.Join(dir, name)
-		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
-			return file, nil
-		}
-	}
-	return "", fmt.Errorf("%s: %w in PATH %q", name, os.ErrNotExist, searchPath)
 }

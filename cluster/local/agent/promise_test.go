@@ -2,8 +2,8 @@ package agent
 
 import (
 	"os"
-	"path/filepath"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -15,10 +15,14 @@ import (
 // FINISHED would never reach a framework that was away when it was first told.
 func TestRepeatedAcknowledgementTakesNothingElseOut(t *testing.T) {
 	t.Parallel()
+	synctest.Test(t, repeatedAcknowledgementTakesNothingElseOut)
+}
+
+func repeatedAcknowledgementTakesNothingElseOut(t *testing.T) {
 	a, m, pass := stillAgent(t)
 	ex := a.running(t, "t1")
 	for _, s := range []mesos.TaskStatus{testStatus("t1", "1", mesos.TASK_RUNNING), testStatus("t1", "2", mesos.TASK_FINISHED)} {
-		if err := a.fromExecutor(ex, s); err != nil {
+		if err := a.receive(ex, s); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -59,6 +63,10 @@ func TestRepeatedAcknowledgementTakesNothingElseOut(t *testing.T) {
 // after the next restart of the agent nobody would have it.
 func TestWhatIsNotRecordedIsNotAcknowledged(t *testing.T) {
 	t.Parallel()
+	synctest.Test(t, whatIsNotRecordedIsNotAcknowledged)
+}
+
+func whatIsNotRecordedIsNotAcknowledged(t *testing.T) {
 	a, m, pass := stillAgent(t)
 	ex := a.running(t, "t1")
 	ex.session.Take()
@@ -80,7 +88,11 @@ func TestWhatIsNotRecordedIsNotAcknowledged(t *testing.T) {
 	if refused := a.handle(update, ""); refused.status != 500 {
 		t.Errorf("the update is answered with %+v", refused)
 	}
-	if err := a.takeIn(ex, &executor.Call_Subscribe{UnacknowledgedUpdates: []executor.Call_Update{{Status: finished}}}); err == nil {
+	var err error
+	a.locked(func() {
+		err = a.takeIn(ex, &executor.Call_Subscribe{UnacknowledgedUpdates: []executor.Call_Update{{Status: finished}}})
+	})
+	if err == nil {
 		t.Error("a subscription whose updates can't be recorded is taken")
 	}
 	pass(time.Minute)
@@ -88,7 +100,6 @@ func TestWhatIsNotRecordedIsNotAcknowledged(t *testing.T) {
 		t.Errorf("acknowledged %q to the executor and told %v to the master, with nothing recorded", got, m.all())
 	}
 	// The disk is back: the executor sends the update again.
-	var err error
 	if ex.journal.file, err = os.OpenFile(ex.journal.path, os.O_WRONLY|os.O_APPEND, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +130,7 @@ func TestKillDuringForkIsNotLost(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	p, err := program{argv: []string{"sleep", "600"}, dir: dir, log: dir, boot: b.boot, commandPath: mustLookPath(t, "sleep")}.fork()
+	p, err := program{path: "/bin/sleep", argv: []string{"sleep", "600"}, dir: dir, boot: b.boot}.fork()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,13 +144,4 @@ func TestKillDuringForkIsNotLost(t *testing.T) {
 	close(ex.launched)
 	b.mu.Unlock()
 	eventually(t, "the end of the process", func() bool { return !alive(p.PID) })
-}
-
-func mustLookPath(t *testing.T, name string) string {
-	t.Helper()
-	path, err := lookPath(name, filepath.Join("/usr", "bin")+":/bin")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return path
 }

@@ -31,9 +31,7 @@ func (a *Agent) recover(ctx context.Context) error {
 	}
 	a.sandboxes.adopt(a.sandboxesInUse())
 	timeout := a.options.ReregistrationTimeout
-	a.deadlines.after(timeout, func() {
-		a.mu.Lock()
-		defer a.mu.Unlock()
+	a.after(timeout, func() {
 		for ex := range a.awaited {
 			a.destroy(ex, cause{mesos.TASK_GONE, mesos.REASON_EXECUTOR_REREGISTRATION_TIMEOUT,
 				"Executor did not reregister within " + mesosDuration(timeout)})
@@ -130,7 +128,7 @@ func (r *found) apply(rec *record) error {
 		ex.subscribed = true
 		ex.everSent = ex.everSent || rec.Sent
 	case recTask:
-		t = &task{framework: ex.framework, ex: ex, id: rec.Task, place: ex.next, sent: rec.Sent, state: mesos.TASK_STAGING, uuids: split(rec.UUID)}
+		t = &task{framework: ex.framework, ex: ex, id: rec.Task, place: ex.next, sent: rec.Sent, state: mesos.TASK_STAGING, uuids: slices.Collect(slices.Chunk(rec.UUID, 16))}
 		ex.next++
 		ex.everSent = ex.everSent || rec.Sent
 		ex.tasks[t.id] = t
@@ -153,10 +151,7 @@ func (r *found) apply(rec *record) error {
 	case recAcked:
 		if t != nil && t.acknowledged(rec.UUID) && t.closed() {
 			delete(ex.tasks, t.id)
-			ex.remember(doneTask{t.id, t.uuids})
 		}
-	case recDone:
-		ex.remember(doneTask{rec.Task, split(rec.UUID)})
 	case recShutdown:
 		r.bye = true
 		ex.forget = ex.forget || rec.Forget
@@ -166,11 +161,6 @@ func (r *found) apply(rec *record) error {
 		return fmt.Errorf("kind %q is not known; it is of a newer version", rec.Kind)
 	}
 	return nil
-}
-
-// split cuts uuids that were put together.
-func split(joined []byte) [][]byte {
-	return slices.Collect(slices.Chunk(joined, 16))
 }
 
 // findUnrecorded looks for executors whose server died between fork and record (rule O2).

@@ -124,7 +124,7 @@ func (s *sandboxes) run(ctx context.Context) {
 	timer := time.NewTicker(time.Hour)
 	defer timer.Stop()
 	for {
-		for _, path := range s.due(s.options.Clock()) {
+		for _, path := range s.due(time.Now()) {
 			if ctx.Err() != nil {
 				return
 			}

@@ -13,6 +13,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster/local/link"
 )
 
+// Unacknowledged updates are sent again at intervals that double, between these.
+const retryMin, retryMax = 10 * time.Second, 10 * time.Minute
+
 // task is one task and the stream of its updates: reported to the master one by
 // one, the next after the acknowledgement of the one before.
 type task struct {
@@ -138,7 +141,7 @@ func (a *Agent) update(t *task, status *mesos.TaskStatus) error {
 
 // begin sends the oldest update for the first time.
 func (a *Agent) begin(t *task) {
-	t.retry = a.options.RetryMin
+	t.retry = retryMin
 	a.forward(t)
 }
 
@@ -151,11 +154,9 @@ func (a *Agent) forward(t *task) {
 	a.news.Push(link.News{Update: update})
 	t.round++
 	round := t.round
-	a.deadlines.after(t.retry, func() {
-		a.mu.Lock()
-		defer a.mu.Unlock()
+	a.after(t.retry, func() {
 		if t.round == round && len(t.pending) > 0 {
-			t.retry = min(2*t.retry, a.options.RetryMax)
+			t.retry = min(2*t.retry, retryMax)
 			a.forward(t)
 		}
 	})
@@ -163,9 +164,6 @@ func (a *Agent) forward(t *task) {
 
 // generated makes an update of the agent itself.
 func (a *Agent) generated(t *task, why cause) *mesos.TaskStatus {
-	if (why.state == mesos.TASK_DROPPED || why.state == mesos.TASK_GONE) && !t.framework.partitionAware() {
-		why.state = mesos.TASK_LOST
-	}
 	id := uuid.New()
 	status := &mesos.TaskStatus{
 		TaskID:    mesos.TaskID{Value: t.id},
@@ -231,15 +229,14 @@ func (a *Agent) complete(ex *executorRun, status *mesos.TaskStatus) {
 }
 
 // fromExecutor handles an executor's update, and acknowledges it to the executor
-// once it is recorded, or when it was before.
+// once it is recorded, or when nobody waits for it: the executor would send it again and again.
 func (a *Agent) fromExecutor(ex *executorRun, status mesos.TaskStatus) error {
 	id := status.TaskID.Value
 	t := ex.tasks[id]
 	switch {
-	case t == nil && !ex.wasDone(id):
-		a.log.Warn("update ignored, its executor has no such task", "task", id, "executor", ex.id)
-		return nil
-	case t == nil, t.has(status.UUID):
+	case t == nil:
+		a.log.Debug("update ignored, its task has ended or was never here", "task", id, "executor", ex.id)
+	case t.has(status.UUID):
 	case t.over(), !t.sent && !isTerminal(status.GetState()), ex.forget:
 		a.log.Warn("update ignored", "task", id, "state", status.GetState().String(), "known", t.state.String())
 	default:
@@ -255,7 +252,7 @@ func (a *Agent) fromExecutor(ex *executorRun, status mesos.TaskStatus) error {
 }
 
 func (a *Agent) timestamp() *float64 {
-	seconds := float64(a.options.Clock().UnixNano()) / 1e9
+	seconds := float64(time.Now().UnixNano()) / 1e9
 	return &seconds
 }
 

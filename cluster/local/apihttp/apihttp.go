@@ -5,7 +5,7 @@
 //
 //	if !apihttp.ReadCall(w, r, &call, "Call") { return }    // method, media type, syntax
 //	...                                                     // validate the call: Refuse(w, 400, ...)
-//	codec, ok := apihttp.Negotiate(w, r)                    // only where the answer has a body
+//	codec := apihttp.Negotiate(r)                           // only where the answer has a body
 //	stream := apihttp.NewStream(w, codec, headers)          // SUBSCRIBE
 //	apihttp.Accepted(w)                                     // any other call
 //
@@ -13,12 +13,10 @@
 package apihttp
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"mime"
 	"net/http"
 	"strconv"
 	"strings"
@@ -59,7 +57,7 @@ func ReadCall(w http.ResponseWriter, r *http.Request, call encoding.Unmarshaler,
 			"Expecting 'Content-Type' of application/json or application/x-protobuf")
 		return false
 	}
-	body, err := readBody(w, r)
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxBody))
 	if err != nil {
 		var tooLarge *http.MaxBytesError
 		if errors.As(err, &tooLarge) {
@@ -81,51 +79,12 @@ func ReadCall(w http.ResponseWriter, r *http.Request, call encoding.Unmarshaler,
 	return true
 }
 
-// Bodies of a known size are read into one allocation: a call can hold
-// thousands of tasks.
-func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
-	var body bytes.Buffer
-	switch n := r.ContentLength; {
-	case n > MaxBody:
-		return nil, &http.MaxBytesError{Limit: MaxBody}
-	case n > 0:
-		body.Grow(int(n) + bytes.MinRead)
+// Negotiate picks the codec of the answer by the Accept header: protobuf where it is named, else JSON.
+func Negotiate(r *http.Request) encoding.Codec {
+	if strings.Contains(r.Header.Get("Accept"), mediaProtobuf) {
+		return codecs.ByMediaType[codecs.MediaTypeProtobuf]
 	}
-	_, err := body.ReadFrom(http.MaxBytesReader(w, r.Body, MaxBody))
-	return body.Bytes(), err
-}
-
-// Negotiate picks the codec of the answer by the Accept header, JSON first as
-// Mesos does. When neither JSON nor protobuf is allowed, it answers 406 and
-// returns false.
-func Negotiate(w http.ResponseWriter, r *http.Request) (encoding.Codec, bool) {
-	accept := strings.Join(r.Header.Values("Accept"), ",")
-	for _, media := range []encoding.MediaType{codecs.MediaTypeJSON, codecs.MediaTypeProtobuf} {
-		if allows(accept, string(media)) {
-			return codecs.ByMediaType[media], true
-		}
-	}
-	Refuse(w, http.StatusNotAcceptable,
-		"Expecting 'Accept' to allow 'application/x-protobuf' or 'application/json'")
-	return encoding.Codec{}, false
-}
-
-func allows(accept, media string) bool {
-	if accept == "" {
-		return true
-	}
-	for item := range strings.SplitSeq(accept, ",") {
-		pattern, params, err := mime.ParseMediaType(strings.TrimSpace(item))
-		if err != nil || (pattern != media && pattern != "application/*" && pattern != "*/*") {
-			continue
-		}
-		q, given := params["q"]
-		if weight, err := strconv.ParseFloat(q, 64); given && (err != nil || weight <= 0) {
-			continue
-		}
-		return true
-	}
-	return false
+	return codecs.ByMediaType[codecs.MediaTypeJSON]
 }
 
 // Refuse answers with status and Mesos' text for it.

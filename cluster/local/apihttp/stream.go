@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strconv"
-	"sync"
 	"time"
 
 	"github.com/mesos/mesos-go/api/v1/lib/encoding"
@@ -17,16 +15,11 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster/local/queue"
 )
 
-// Stream is the answer to a SUBSCRIBE: events in RecordIO frames. Its handler
-// must not return while Send may still be called. Its methods may be called
-// concurrently.
+// Stream is the answer to a SUBSCRIBE: events in RecordIO frames. It is for one goroutine.
 type Stream struct {
-	mu      sync.Mutex
 	w       http.ResponseWriter
 	control *http.ResponseController
 	marshal func(encoding.Marshaler) ([]byte, error)
-	frames  bytes.Buffer
-	broken  error
 }
 
 // NewStream answers 200 with codec's media type and the given headers, and
@@ -74,48 +67,32 @@ func (s *Stream) Serve(ctx context.Context, events *queue.Queue[encoding.Marshal
 	}
 }
 
-// Send writes the events in order and flushes once. When ctx ends while the
-// subscriber does not read, it gives up; the stream is broken then, as after
-// any failed write, and every later Send fails too. A message that cannot be
-// encoded breaks nothing: none of the events is sent.
+// Send writes the events in order and flushes once. It gives up when ctx ends while the
+// subscriber does not read. After an error the stream is broken.
 func (s *Stream) Send(ctx context.Context, events ...encoding.Marshaler) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.broken != nil {
-		return s.broken
-	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	s.frames.Reset()
+	var frames bytes.Buffer
 	for _, event := range events {
 		frame, err := s.marshal(event)
 		if err != nil {
 			return fmt.Errorf("encode an event: %w", err)
 		}
-		s.frames.Write(strconv.AppendInt(s.frames.AvailableBuffer(), int64(len(frame)), 10))
-		s.frames.WriteByte('\n')
-		s.frames.Write(frame)
+		fmt.Fprintf(&frames, "%d\n", len(frame))
+		frames.Write(frame)
 	}
-	if err := s.write(ctx); err != nil {
-		s.broken = fmt.Errorf("write to an event stream: %w", err)
-		return s.broken
-	}
-	return nil
-}
-
-func (s *Stream) write(ctx context.Context) error {
 	abort := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(abort)
 		// Not every ResponseWriter has deadlines; then the write ends with the connection.
 		_ = s.control.SetWriteDeadline(time.Now())
 	})
-	_, err := s.w.Write(s.frames.Bytes())
+	_, err := s.w.Write(frames.Bytes())
 	err = errors.Join(err, s.control.Flush())
 	if !stop() {
 		<-abort
-		return errors.Join(ctx.Err(), err)
+		err = errors.Join(ctx.Err(), err)
 	}
-	return err
+	if err != nil {
+		return fmt.Errorf("write to an event stream: %w", err)
+	}
+	return nil
 }

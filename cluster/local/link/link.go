@@ -101,7 +101,6 @@ type Order struct {
 	Kill             *Kill            `json:",omitempty"`
 	ShutdownExecutor *Executor        `json:",omitempty"`
 	Acknowledge      *Acknowledgement `json:",omitempty"`
-	Message          *Message         `json:",omitempty"`
 	// ShutdownFramework is a framework that is removed: its executors are ended, and its unacknowledged updates forgotten.
 	ShutdownFramework string `json:",omitempty"`
 	// Subscribed is a framework that has subscribed again, as it describes itself now: the agent sends each
@@ -112,8 +111,7 @@ type Order struct {
 }
 
 // Run launches tasks, in order. They are valid: ids are new, resources are free, each has an executor with
-// framework_id and type, and all resources carry allocation_info. A task that cannot be launched is answered
-// with an update.
+// framework_id and type. A task that cannot be launched is answered with an update.
 type Run struct {
 	Framework Proto[mesos.FrameworkInfo]
 	Tasks     []Proto[mesos.TaskInfo]
@@ -134,18 +132,11 @@ type Acknowledgement struct {
 	UUID            []byte
 }
 
-// Message is data from a framework to its executor, or the other way round. It may be lost.
-type Message struct {
-	Executor
-	Data []byte
-}
-
 // News is what an agent tells its master. One of its fields is set.
 type News struct {
-	Update  *StatusUpdate  `json:",omitempty"`
-	Ended   *ExecutorEnded `json:",omitempty"`
-	Message *Message       `json:",omitempty"`
-	Pong    bool           `json:",omitempty"`
+	Update *StatusUpdate  `json:",omitempty"`
+	Ended  *ExecutorEnded `json:",omitempty"`
+	Pong   bool           `json:",omitempty"`
 }
 
 // StatusUpdate is a task's update on its way to its framework. The same one may come again until it is

@@ -107,7 +107,7 @@ func TestBothSidesSayTheSame(t *testing.T) {
 		{Run: &Run{Framework: named, Tasks: []Proto[mesos.TaskInfo]{proto(mesos.TaskInfo{
 			TaskID: mesos.TaskID{Value: "t1"}, Data: []byte("one"), Executor: &mesos.ExecutorInfo{Command: &mesos.CommandInfo{Shell: &no}}})}}},
 		{Kill: &Kill{Framework: "f", Task: "t1"}}, {Kill: &Kill{Framework: "f", Task: "t1", Policy: &noPolicy}}, {Kill: &Kill{Framework: "f", Task: "t2", Policy: &policy}},
-		{ShutdownExecutor: &of}, {Message: &Message{Executor: of, Data: []byte{0, 255}}}, {Acknowledge: &Acknowledgement{Framework: "f", Task: "t1", UUID: []byte{1, 2}}},
+		{ShutdownExecutor: &of}, {Acknowledge: &Acknowledgement{Framework: "f", Task: "t1", UUID: []byte{1, 2}}},
 		{Subscribed: &named}, {ShutdownFramework: "f"}, {Ping: true},
 	}
 	u.orders.Push(orders...)
@@ -125,7 +125,7 @@ func TestBothSidesSayTheSame(t *testing.T) {
 
 	for _, n := range []News{
 		{Update: &StatusUpdate{Framework: "f", Status: status, Latest: mesos.TASK_FINISHED}},
-		{Ended: &ExecutorEnded{Executor: of, WaitStatus: 1280}}, {Message: &Message{Executor: of, Data: []byte{0, 255}}}, {Pong: true},
+		{Ended: &ExecutorEnded{Executor: of, WaitStatus: 1280}}, {Pong: true},
 	} {
 		if err := session.Tell(n); err != nil {
 			t.Fatal(err)

@@ -16,8 +16,8 @@ func (m *Master) accept(f *framework, call *scheduler.Call_Accept) {
 	agentID, available := m.useOffers(f, call.OfferIDs)
 	if fault != "" {
 		for i := range call.Operations {
-			for _, task := range launched(&call.Operations[i]) {
-				m.reject(f, task, f.state(mesos.TASK_DROPPED), "Task launched with invalid offers: "+fault, mesos.REASON_INVALID_OFFERS)
+			for _, task := range call.Operations[i].GetLaunch().GetTaskInfos() {
+				m.reject(f, task, mesos.TASK_DROPPED, "Task launched with invalid offers: "+fault, mesos.REASON_INVALID_OFFERS)
 			}
 		}
 		return
@@ -29,17 +29,12 @@ func (m *Master) accept(f *framework, call *scheduler.Call_Accept) {
 	launches := false
 	for i := range call.Operations {
 		op := &call.Operations[i]
-		switch op.Type {
-		case mesos.Offer_Operation_LAUNCH:
-			launches = true
-			available = m.launch(f, a, op.GetLaunch().GetTaskInfos(), available)
-		case mesos.Offer_Operation_LAUNCH_GROUP:
-			for _, task := range launched(op) {
-				m.reject(f, task, mesos.TASK_ERROR, "Task groups need the default executor, which this agent does not have", mesos.REASON_TASK_GROUP_INVALID)
-			}
-		default:
+		if op.Type != mesos.Offer_Operation_LAUNCH {
 			m.log.Warn("operation dropped that a local cluster does not have", "framework", f.id, "operation", op.Type.String())
+			continue
 		}
+		launches = true
+		available = m.launch(f, a, op.GetLaunch().GetTaskInfos(), available)
 	}
 	lasts := refusal(call.Filters)
 	if !launches {
@@ -47,16 +42,6 @@ func (m *Master) accept(f *framework, call *scheduler.Call_Accept) {
 	}
 	f.refuse(agentID, available, lasts)
 	m.wake()
-}
-
-func launched(op *mesos.Offer_Operation) []mesos.TaskInfo {
-	switch op.Type {
-	case mesos.Offer_Operation_LAUNCH:
-		return op.GetLaunch().GetTaskInfos()
-	case mesos.Offer_Operation_LAUNCH_GROUP:
-		return op.GetLaunchGroup().TaskGroup.Tasks
-	}
-	return nil
 }
 
 func (m *Master) invalidOffers(f *framework, ids []mesos.OfferID) string {
@@ -112,7 +97,7 @@ func (m *Master) launch(f *framework, a *agent, tasks []mesos.TaskInfo, availabl
 	run := make([]link.Proto[mesos.TaskInfo], 0, len(tasks))
 	for i := range tasks {
 		task := tasks[i]
-		m.complete(f, &task)
+		complete(f, &task)
 		own, need, fault := m.invalidTask(f, a, &task, available)
 		if fault != "" {
 			m.reject(f, task, mesos.TASK_ERROR, fault, mesos.REASON_TASK_INVALID)
@@ -131,17 +116,12 @@ func (m *Master) launch(f *framework, a *agent, tasks []mesos.TaskInfo, availabl
 	return available
 }
 
-// complete fills in what Mesos does before it checks a task: roles, and what an
-// executor may leave out.
-func (m *Master) complete(f *framework, task *mesos.TaskInfo) {
-	role := f.role()
-	allocation := &mesos.Resource_AllocationInfo{Role: &role}
-	task.Resources = allocatedTo(allocation, task.Resources)
+// complete fills in what an executor may leave out, before the task is checked.
+func complete(f *framework, task *mesos.TaskInfo) {
 	if task.Executor == nil {
 		return
 	}
 	executor := *task.Executor
-	executor.Resources = allocatedTo(allocation, executor.Resources)
 	if executor.FrameworkID == nil {
 		executor.FrameworkID = &mesos.FrameworkID{Value: f.id}
 	}
@@ -149,15 +129,4 @@ func (m *Master) complete(f *framework, task *mesos.TaskInfo) {
 		executor.Type = mesos.ExecutorInfo_CUSTOM
 	}
 	task.Executor = &executor
-}
-
-func allocatedTo(allocation *mesos.Resource_AllocationInfo, resources []mesos.Resource) []mesos.Resource {
-	filled := make([]mesos.Resource, len(resources))
-	for i := range resources {
-		filled[i] = resources[i]
-		if filled[i].AllocationInfo == nil {
-			filled[i].AllocationInfo = allocation
-		}
-	}
-	return filled
 }

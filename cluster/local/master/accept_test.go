@@ -35,9 +35,6 @@ func TestOffersAreMesos(t *testing.T) {
 	if got := amountsOf(f.offer()); got != "cpus 0.1 mem 32 disk 10000" {
 		t.Errorf("left is %s", got)
 	}
-	if got := (<-a.tasks).Resources[0].GetAllocationInfo().GetRole(); got != "*" {
-		t.Errorf("allocated to %q", got)
-	}
 }
 
 // amountsOf is what an offer has.
@@ -141,35 +138,6 @@ func TestExecutorInfoMustNotChange(t *testing.T) {
 	a.ended(f.id, "ex1", 1280)
 	if got := compact(f.next("FAILURE")["failure"]); got != fmt.Sprintf(`{"agent_id":{"value":%q},"executor_id":{"value":"ex1"},"status":1280}`, a.id()) {
 		t.Errorf("%s", got)
-	}
-}
-
-// The master completes what it is told of an executor with the framework's role, and compares that.
-func TestAnotherRoleMakesAnotherExecutorInfo(t *testing.T) {
-	t.Parallel()
-	w := start(t)
-	a := w.agent(link.Registration{})
-	f := w.subscribed("", `,"role":"blue"`)
-	f.accept(0, f.offer(), custom("t1", a.id(), executorJSON("ex1", f.id)))
-	a.asked(t, "run t1")
-	f.disconnect()
-	f = w.subscribed(f.id, `,"role":"green"`)
-	f.accept(0, f.offer(), custom("t2", a.id(), executorJSON("ex1", f.id)), custom("t3", a.id(), executorJSON("ex2", f.id)))
-	if got := f.status(); got["state"] != "TASK_ERROR" || got["reason"] != "REASON_TASK_INVALID" || !strings.HasPrefix(got["message"].(string), "ExecutorInfo is not compatible with existing ExecutorInfo with same ExecutorID.") {
-		t.Errorf("%v", got)
-	}
-	a.asked(t, "run t3")
-}
-
-func TestTaskGroupsAreRejected(t *testing.T) {
-	t.Parallel()
-	w := start(t)
-	a := w.agent(link.Registration{})
-	f := w.subscribed("")
-	f.call("ACCEPT", fmt.Sprintf(`"accept":{"offer_ids":[{"value":%q}],"operations":[{"type":"LAUNCH_GROUP","launch_group":{"executor":%s,"task_group":{"tasks":[%s]}}}]}`,
-		offerID(f.offer()), executorJSON("e", f.id), command("g", a.id(), 1, 32)))
-	if got := f.status(); got["state"] != "TASK_ERROR" || got["reason"] != "REASON_TASK_GROUP_INVALID" {
-		t.Errorf("%v", got)
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"net/netip"
 	"slices"
 	"time"
 
@@ -163,20 +162,13 @@ func (m *Master) offer(f *framework, a *agent) mesos.Offer {
 	f.offers[o.id] = o
 	m.take(f, a, o.resources)
 
-	var allocated *mesos.Resource_AllocationInfo
-	if f.can(mesos.FrameworkInfo_Capability_MULTI_ROLE) {
-		role := f.role()
-		allocated = &mesos.Resource_AllocationInfo{Role: &role}
-	}
 	sent := mesos.Offer{
-		ID:             mesos.OfferID{Value: o.id},
-		FrameworkID:    mesos.FrameworkID{Value: f.id},
-		AgentID:        mesos.AgentID{Value: a.id},
-		Hostname:       a.info.Hostname,
-		URL:            m.agentURL(&a.info),
-		Resources:      o.resources.proto(allocated),
-		Attributes:     a.info.Attributes,
-		AllocationInfo: allocated,
+		ID:          mesos.OfferID{Value: o.id},
+		FrameworkID: mesos.FrameworkID{Value: f.id},
+		AgentID:     mesos.AgentID{Value: a.id},
+		Hostname:    a.info.Hostname,
+		URL:         m.agentURL(&a.info),
+		Resources:   o.resources.proto(),
 	}
 	for _, id := range slices.Sorted(maps.Keys(f.executors[a.id])) {
 		sent.ExecutorIDs = append(sent.ExecutorIDs, mesos.ExecutorID{Value: id})
@@ -184,21 +176,13 @@ func (m *Master) offer(f *framework, a *agent) mesos.Offer {
 	return sent
 }
 
-// agentURL is where the agent is: at the address that its hostname is, if it is one, else on
-// the master's machine.
+// agentURL is where the agent is: at the address that its hostname is.
 func (m *Master) agentURL(info *mesos.AgentInfo) *mesos.URL {
-	path, hostname, ip, scheme := "/slave(1)", info.Hostname, m.opts.Address.Addr().String(), "http"
+	path, ip, scheme := "/slave(1)", info.Hostname, "http"
 	if m.opts.HTTPS {
 		scheme = "https"
 	}
-	if _, err := netip.ParseAddr(hostname); err == nil {
-		ip = hostname
-	}
-	return &mesos.URL{
-		Scheme:  scheme,
-		Address: mesos.Address{Hostname: &hostname, IP: &ip, Port: info.GetPort()},
-		Path:    &path,
-	}
+	return &mesos.URL{Scheme: scheme, Address: mesos.Address{Hostname: &ip, IP: &ip, Port: info.GetPort()}, Path: &path}
 }
 
 // take allocates free resources of a to f.

@@ -5,8 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mesos/mesos-go/api/v1/lib"
 	"pgregory.net/rapid"
+
+	"github.com/mesos/mesos-go/api/v1/lib"
 
 	"github.com/elasticjob-go/elasticjob/cluster/local/link"
 )
@@ -120,7 +121,7 @@ func TestResourcesAddUp(t *testing.T) {
 		if a.contains(b) != (b.minus(a) == resources{}) {
 			t.Fatalf("%v contains %v: %v, but %v is left", a, b, a.contains(b), b.minus(a))
 		}
-		if back, fault := parse(a.proto(nil)); back != a || fault != "" {
+		if back, fault := parse(a.proto()); back != a || fault != "" {
 			t.Fatalf("%v is sent as %v, %s", a, back, fault)
 		}
 	})

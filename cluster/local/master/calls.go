@@ -32,15 +32,11 @@ func (m *Master) serveScheduler(w http.ResponseWriter, r *http.Request) {
 	}
 	stream, hasStream := r.Header[streamID]
 	if call.Type == scheduler.Call_SUBSCRIBE {
-		codec, ok := apihttp.Negotiate(w, r)
-		if !ok {
-			return
-		}
 		if hasStream {
 			apihttp.Refuse(w, http.StatusBadRequest, "Subscribe calls should not include the 'Mesos-Stream-Id' header")
 			return
 		}
-		m.serveSubscribe(w, r, call.Subscribe, codec)
+		m.serveSubscribe(w, r, call.Subscribe)
 		return
 	}
 	status, text := m.call(&call, stream, hasStream)
@@ -93,8 +89,6 @@ func malformed(call *scheduler.Call) string {
 		{scheduler.Call_SHUTDOWN, call.Shutdown != nil},
 		{scheduler.Call_ACKNOWLEDGE, call.Acknowledge != nil},
 		{scheduler.Call_RECONCILE, call.Reconcile != nil},
-		{scheduler.Call_MESSAGE, call.Message != nil},
-		{scheduler.Call_UPDATE_FRAMEWORK, call.UpdateFramework != nil},
 	} {
 		if part.of == call.Type && !part.present {
 			return missing(strings.ToLower(call.Type.String()))
@@ -144,29 +138,8 @@ func (m *Master) call(call *scheduler.Call, stream []string, hasStream bool) (st
 		m.acknowledge(f, call.Acknowledge)
 	case scheduler.Call_RECONCILE:
 		m.reconcile(f, call.Reconcile)
-	case scheduler.Call_MESSAGE:
-		if a := m.agents[call.Message.AgentID.Value]; a != nil {
-			a.orders.Push(link.Order{Message: &link.Message{Executor: link.Executor{Framework: f.id, Executor: call.Message.ExecutorID.Value}, Data: call.Message.Data}})
-		}
-	case scheduler.Call_TEARDOWN:
-		if err := m.removeFramework(f); err != nil {
-			m.log.Error("framework torn down in memory only", "framework", f.id, "error", err)
-		}
-	case scheduler.Call_UPDATE_FRAMEWORK:
-		info := call.UpdateFramework.FrameworkInfo
-		if fault := m.otherPrincipal(&info); fault != "" {
-			return http.StatusBadRequest, "Failed to validate scheduler::Call: " + fault
-		}
-		if info.GetID().GetValue() != f.id {
-			return http.StatusBadRequest, "'UpdateFramework.framework_info.id' differs from the framework's"
-		}
-		if err := m.registry.addFramework(&info); err != nil {
-			return http.StatusInternalServerError, err.Error()
-		}
-		f.info = info
 	default:
-		// Answers to inverse offers, operations and requests for resources: Mesos accepts them, and
-		// there is nothing here that they could change.
+		return http.StatusNotImplemented, call.Type.String() + " is not implemented by the local master"
 	}
 	return http.StatusAccepted, ""
 }

@@ -394,8 +394,6 @@ func (a *memoryAgent) obey(session link.Session, o *link.Order) {
 		a.say("shutdown %s", o.ShutdownExecutor.Executor)
 	case o.ShutdownFramework != "":
 		a.say("remove %s", o.ShutdownFramework)
-	case o.Message != nil:
-		a.say("message %s %s", o.Message.Executor.Executor, o.Message.Data)
 	case o.Acknowledge != nil:
 		a.say("acknowledge %s %x", o.Acknowledge.Task, o.Acknowledge.UUID[:1])
 	case o.Subscribed != nil:

@@ -140,9 +140,6 @@ type lostTask struct {
 
 // sendLost tells a framework what its task on an agent that was given up is now.
 func (f *framework) sendLost(t *task, state mesos.TaskState, reason mesos.TaskStatus_Reason, why string, since *mesos.TimeInfo) {
-	if !f.can(mesos.FrameworkInfo_Capability_PARTITION_AWARE) {
-		state, reason = mesos.TASK_LOST, mesos.REASON_AGENT_REMOVED
-	}
 	status := t.status(why, reason)
 	status.State, status.ContainerStatus, status.UnreachableTime = &state, nil, since
 	f.send(update(status))

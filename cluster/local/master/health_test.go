@@ -81,19 +81,6 @@ func TestAgentThatAnotherOneReplaces(t *testing.T) {
 	}
 }
 
-func TestFrameworkThatDoesNotKnowPartitionsIsToldLost(t *testing.T) {
-	t.Parallel()
-	w := start(t, shortPings)
-	a := w.agent(link.Registration{})
-	f := w.subscribed("", `,"capabilities":[]`)
-	f.accept(600, f.offer(), command("t1", a.id(), 1, 64))
-	a.asked(t, "run t1")
-	a.deaf.Store(true)
-	if lost := f.status(); lost["state"] != "TASK_LOST" || lost["reason"] != "REASON_AGENT_REMOVED" {
-		t.Errorf("told %s", compact(lost))
-	}
-}
-
 func TestAgentThatStaysAwayBecomesUnreachable(t *testing.T) {
 	t.Parallel()
 	first := start(t)

@@ -269,31 +269,6 @@ type agent struct {
 	had []lostTask
 }
 
-// role is the one whose resources the framework is given.
-func (f *framework) role() string {
-	if len(f.info.Roles) > 0 {
-		return f.info.Roles[0]
-	}
-	return f.info.GetRole()
-}
-
-func (f *framework) can(capability mesos.FrameworkInfo_Capability_Type) bool {
-	for _, c := range f.info.Capabilities {
-		if c.Type == capability {
-			return true
-		}
-	}
-	return false
-}
-
-// state is what a framework that does not know partitions is told instead.
-func (f *framework) state(s mesos.TaskState) mesos.TaskState {
-	if !f.can(mesos.FrameworkInfo_Capability_PARTITION_AWARE) {
-		return mesos.TASK_LOST
-	}
-	return s
-}
-
 func (f *framework) send(event *scheduler.Event) {
 	if f.stream != nil {
 		f.stream.push(event)

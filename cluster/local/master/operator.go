@@ -1,14 +1,13 @@
 package master
 
 import (
-	"bytes"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
 	"slices"
 
 	"github.com/mesos/mesos-go/api/v1/lib"
-	"github.com/mesos/mesos-go/api/v1/lib/encoding"
 	"github.com/mesos/mesos-go/api/v1/lib/master"
 
 	"github.com/elasticjob-go/elasticjob/cluster/local/apihttp"
@@ -28,7 +27,8 @@ func (m *Master) serveOperator(w http.ResponseWriter, r *http.Request) {
 	status, text := http.StatusNotImplemented, call.Type.String()+" is not implemented by the local master"
 	switch {
 	case call.Type == master.Call_GET_AGENTS:
-		m.answer(w, r, m.listAgents())
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(m.listAgents()) // the peer may be gone; there is nobody else to tell
 		return
 	case call.MarkAgentGone != nil && call.Type == master.Call_MARK_AGENT_GONE:
 		status, text = m.markGone(call.MarkAgentGone.AgentID.Value)
@@ -40,49 +40,16 @@ func (m *Master) serveOperator(w http.ResponseWriter, r *http.Request) {
 	apihttp.Refuse(w, status, text)
 }
 
-// answer writes a response in the codec that was asked for.
-func (m *Master) answer(w http.ResponseWriter, r *http.Request, response *master.Response) {
-	codec, ok := apihttp.Negotiate(w, r)
-	if !ok {
-		return
-	}
-	var body bytes.Buffer
-	err := codec.NewEncoder(encoding.SinkWriter(&body)).Encode(response)
-	if err != nil {
-		apihttp.Refuse(w, http.StatusInternalServerError, err.Error())
-		return
-	}
-	w.Header().Set("Content-Type", codec.Type.ContentType())
-	_, _ = body.WriteTo(w) // the peer may be gone; there is nobody else to tell
-}
-
-// listAgents are the agents that are registered, active while they are connected too, and
-// those that are to come back.
+// listAgents are the agents that are registered; those are active that are connected, too.
 func (m *Master) listAgents() *master.Response {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	agents := []master.Response_GetAgents_Agent{}
 	for _, id := range slices.Sorted(maps.Keys(m.agents)) {
 		a := m.agents[id]
-		var offered resources
-		for _, o := range m.offers {
-			if o.agentID == id {
-				offered = offered.plus(o.resources)
-			}
-		}
-		agents = append(agents, master.Response_GetAgents_Agent{
-			AgentInfo: a.info, Active: !a.disconnected, Version: Version, TotalResources: a.total.proto(nil),
-			AllocatedResources: a.used.minus(offered).proto(nil), OfferedResources: offered.proto(nil),
-		})
+		agents = append(agents, master.Response_GetAgents_Agent{AgentInfo: a.info, Active: !a.disconnected, Version: Version, TotalResources: a.total.proto()})
 	}
-	away := []mesos.AgentInfo{}
-	for _, id := range slices.Sorted(maps.Keys(m.away)) {
-		away = append(away, mesos.AgentInfo{ID: &mesos.AgentID{Value: id}})
-	}
-	return &master.Response{
-		Type:      master.Response_GET_AGENTS,
-		GetAgents: &master.Response_GetAgents{Agents: agents, RecoveredAgents: away},
-	}
+	return &master.Response{Type: master.Response_GET_AGENTS, GetAgents: &master.Response_GetAgents{Agents: agents}}
 }
 
 // teardown removes a framework, with all its tasks and executors; it may not come back.

@@ -49,7 +49,7 @@ func (m *Master) reconcileTask(f *framework, id mesos.TaskID, agentID *mesos.Age
 	case agentID != nil && m.registry.isGone(agentID.Value):
 		state, message = mesos.TASK_GONE_BY_OPERATOR, "Reconciliation: Task is gone"
 	}
-	status := masterStatus(id.Value, f.state(state), message, mesos.REASON_RECONCILIATION)
+	status := masterStatus(id.Value, state, message, mesos.REASON_RECONCILIATION)
 	status.AgentID, status.UnreachableTime = agentID, since
 	f.send(update(status))
 }

@@ -72,13 +72,3 @@ func TestLifeOfATask(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 }
-
-func TestFrameworksWithoutPartitionsHearLost(t *testing.T) {
-	t.Parallel()
-	w := start(t)
-	f := w.subscribed("", `,"capabilities":[]`)
-	f.call("KILL", `"kill":{"task_id":{"value":"t"}}`)
-	if got := f.status(); got["state"] != "TASK_LOST" {
-		t.Errorf("%v", got)
-	}
-}

@@ -67,16 +67,13 @@ func (r resources) contains(other resources) bool {
 	return true
 }
 
-// proto writes r as an offer has it; a role is given to frameworks that can have several.
-func (r resources) proto(allocated *mesos.Resource_AllocationInfo) []mesos.Resource {
+// proto writes r as an offer has it.
+func (r resources) proto() []mesos.Resource {
 	role := "*"
 	var out []mesos.Resource
 	for i, name := range resourceNames {
 		if r[i] > 0 {
-			out = append(out, mesos.Resource{
-				Name: name, Type: mesos.SCALAR.Enum(), Role: &role, AllocationInfo: allocated,
-				Scalar: &mesos.Value_Scalar{Value: float64(r[i]) / 1000},
-			})
+			out = append(out, mesos.Resource{Name: name, Type: mesos.SCALAR.Enum(), Role: &role, Scalar: &mesos.Value_Scalar{Value: float64(r[i]) / 1000}})
 		}
 	}
 	return out

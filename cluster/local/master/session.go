@@ -52,12 +52,6 @@ func (s *session) Tell(news link.News) error {
 		m.update(a, news.Update)
 	case news.Ended != nil:
 		m.executorEnded(a, news.Ended)
-	case news.Message != nil:
-		if f := m.frameworks[news.Message.Framework]; f != nil {
-			f.send(&scheduler.Event{Type: scheduler.Event_MESSAGE, Message: &scheduler.Event_Message{
-				AgentID: mesos.AgentID{Value: a.id}, ExecutorID: mesos.ExecutorID{Value: news.Message.Executor.Executor}, Data: news.Message.Data,
-			}})
-		}
 	}
 	return nil
 }
@@ -193,8 +187,7 @@ func (m *Master) dropMissing(a *agent, r *link.Registration) {
 			delete(f.tasks, t.id)
 			if !terminal(t.reported) {
 				status := t.status("Reconciliation: task unknown to the agent", mesos.REASON_RECONCILIATION)
-				state := f.state(mesos.TASK_DROPPED)
-				status.State = &state
+				status.State = mesos.TASK_DROPPED.Enum()
 				f.send(update(status))
 			}
 		}

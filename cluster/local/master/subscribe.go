@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -49,7 +48,7 @@ func (s *subscription) end(last ...encoding.Marshaler) {
 	time.AfterFunc(lastWords, s.abandon)
 }
 
-func (m *Master) serveSubscribe(w http.ResponseWriter, r *http.Request, call *scheduler.Call_Subscribe, codec encoding.Codec) {
+func (m *Master) serveSubscribe(w http.ResponseWriter, r *http.Request, call *scheduler.Call_Subscribe) {
 	ctx, abandon := context.WithCancel(r.Context())
 	defer abandon()
 	s := newSubscription(m.opts.Queue, abandon)
@@ -58,7 +57,7 @@ func (m *Master) serveSubscribe(w http.ResponseWriter, r *http.Request, call *sc
 		return
 	}
 	defer m.unsubscribed(s)
-	stream, err := apihttp.NewStream(w, codec, http.Header{streamID: {s.id}})
+	stream, err := apihttp.NewStream(w, apihttp.Negotiate(r), http.Header{streamID: {s.id}})
 	if err == nil {
 		err = stream.Serve(ctx, s.events, m.opts.Heartbeat, heartbeat)
 	}
@@ -99,7 +98,7 @@ func (m *Master) subscribe(call *scheduler.Call_Subscribe, s *subscription) erro
 	// Filters stay: Mesos clears them when it sees a framework's connection end, and that of a
 	// subscriber whose host froze is still open.
 	m.withdrawOffers(f)
-	f.suppressed = slices.Contains(call.SuppressedRoles, f.role())
+	f.suppressed = len(call.SuppressedRoles) > 0
 	f.stream = s
 
 	interval := m.opts.Heartbeat.Seconds()

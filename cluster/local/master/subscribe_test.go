@@ -136,7 +136,9 @@ func TestTeardownIsForGood(t *testing.T) {
 	f.accept(0, f.offer(), command("t", a.id(), 1, 100))
 	a.asked(t, "run t")
 	f.offer()
-	f.call("TEARDOWN", "")
+	if got := w.at("/api/v1", fmt.Sprintf(`{"type":"TEARDOWN","teardown":{"framework_id":{"value":%q}}}`, f.id)); got.Status != http.StatusOK {
+		t.Fatalf("%+v", got)
+	}
 	f.closed()
 	a.asked(t, "remove "+f.id)
 	if got := f.post("REVIVE", ""); got.Body != "Framework cannot be found" {
