@@ -9,8 +9,7 @@ import (
 	"syscall"
 )
 
-// lockFolder keeps a second cluster off the folder until unlockFolder or the end of
-// the process.
+// lockFolder keeps a second cluster off the folder until unlockFolder or the end of the process.
 func lockFolder(dir string) (*os.File, error) {
 	path := filepath.Join(dir, "lock")
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
@@ -34,8 +33,8 @@ func lockFolder(dir string) (*os.File, error) {
 	return f, nil
 }
 
-// unlockFolder lets the next cluster in. Closing alone would not do when a process that is just
-// being started still has a copy of the descriptor.
+// unlockFolder lets the next cluster in. Closing alone would not do when a process that is just being started still has a copy of
+// the descriptor.
 func unlockFolder(f *os.File) error {
 	return errors.Join(syscall.Flock(int(f.Fd()), syscall.LOCK_UN), f.Close())
 }

@@ -13,10 +13,12 @@ import (
 	"slices"
 	"syscall"
 	"time"
+
+	"github.com/elasticjob-go/elasticjob/cluster/local/wholefile"
 )
 
-// Ports are chosen between these: below the kernel's ephemeral ones, so that no
-// outgoing connection takes them between two runs, and below those that the agent offers.
+// Ports are chosen between these: below the kernel's ephemeral ones, so that no outgoing connection takes them between two runs,
+// and below those that the agent offers.
 const (
 	lowestPort  = 20000
 	highestPort = 29999
@@ -45,8 +47,8 @@ func (l *listeners) close() error {
 	return errors.Join(errs...)
 }
 
-// listen binds the ports of the last run, or chooses them. Executors know their
-// agent's, so it changes only when they are given up; the master's is kept where possible.
+// listen binds the ports of the last run, or chooses them. Executors know their agent's, so it changes only when they are given up;
+// the master's is kept where possible.
 func listen(opts *Options) (l listeners, err error) {
 	defer func() {
 		if err != nil {
@@ -78,8 +80,8 @@ func listen(opts *Options) (l listeners, err error) {
 	return l, writePorts(path, now)
 }
 
-// freeing is how long a port is waited for: a process that was just being started when
-// the last run ended may hold a copy of its socket for a moment.
+// freeing is how long a port is waited for: a process that was just being started when the last run ended may hold a copy of its
+// socket for a moment.
 const freeing = 500 * time.Millisecond
 
 func listenAgent(opts *Options, ip string, kept int) (net.Listener, error) {
@@ -89,10 +91,11 @@ func listenAgent(opts *Options, ip string, kept int) (net.Listener, error) {
 		l, err = bind(ip, kept)
 	}
 	if errors.Is(err, syscall.EADDRINUSE) && !opts.GiveUpExecutors {
-		return nil, fmt.Errorf("bind the agent's port %d, where the executors of the last run look for it: it is taken by another process (ss -ltnp names it); end that, or give the executors up with --give-up-executors", kept)
+		return nil, fmt.Errorf("bind the agent's port %d, where the executors of the last run look for it: it is taken by %s; end that, or give the executors up with --give-up-executors",
+			kept, holder(kept))
 	}
 	if err != nil && kept != 0 {
-		opts.Logger.Warn("agent's port is taken, choosing another", "port", kept, "error", err)
+		opts.Logger.Warn("agent's port is taken, choosing another", "port", kept, "by", holder(kept), "error", err)
 		return bind(ip, 0)
 	}
 	return l, err
@@ -102,7 +105,8 @@ func listenMaster(opts *Options, kept int) (net.Listener, error) {
 	if opts.Listen != "" {
 		l, err := net.Listen("tcp4", opts.Listen)
 		if errors.Is(err, syscall.EADDRINUSE) {
-			return nil, fmt.Errorf("bind the master's address %s: it is taken by another process (ss -ltnp names it); end that, or choose another with --listen", opts.Listen)
+			at, _ := net.ResolveTCPAddr("tcp4", opts.Listen) // it could be bound if it were free
+			return nil, fmt.Errorf("bind the master's address %s: it is taken by %s; end that, or choose another with --listen", opts.Listen, holder(at.Port))
 		}
 		if err != nil {
 			return nil, fmt.Errorf("bind the master's address: %w", err)
@@ -111,7 +115,7 @@ func listenMaster(opts *Options, kept int) (net.Listener, error) {
 	}
 	l, err := bind(loopback, kept)
 	if err != nil && kept != 0 {
-		opts.Logger.Warn("master's port is taken, choosing another", "port", kept, "error", err)
+		opts.Logger.Warn("master's port is taken, choosing another", "port", kept, "by", holder(kept), "error", err)
 		return bind(loopback, 0)
 	}
 	return l, err
@@ -160,7 +164,7 @@ func writePorts(path string, p ports) error {
 		return nil
 	}
 	if err == nil {
-		err = writeWhole(path, content)
+		err = wholefile.Write(path, content)
 	}
 	if err != nil {
 		return fmt.Errorf("keep the ports for the next run: %w", err)

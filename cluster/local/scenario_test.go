@@ -133,13 +133,18 @@ func (s *ruleScene) must(err error) {
 	}
 }
 
-var portInText = regexp.MustCompile(`port \d{4,5}\b`)
+var varies = regexp.MustCompile(`pid \d+ \([^)]*\)|port \d{4,5}\b`)
 
 // start begins a server in the folder, and a framework subscribes if it can.
 func (s *ruleScene) start(how string) {
 	c, err := Start(s.t.Context(), Options{DataDir: s.dir, CPUs: 4, MemoryMB: 1024, NoCredentials: true, GiveUpExecutors: how != "", Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
-		s.say("the server ends: %s", portInText.ReplaceAllString(strings.ReplaceAll(err.Error(), s.dir, "DATA_DIR"), "port PORT"))
+		s.say("the server ends: %s", varies.ReplaceAllStringFunc(strings.ReplaceAll(err.Error(), s.dir, "DATA_DIR"), func(text string) string {
+			if strings.HasPrefix(text, "port") {
+				return "port PORT"
+			}
+			return "pid PID (PROGRAM)"
+		}))
 		return
 	}
 	s.cluster = c

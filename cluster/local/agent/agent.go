@@ -21,6 +21,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster/local/fetcher"
 	"github.com/elasticjob-go/elasticjob/cluster/local/link"
 	"github.com/elasticjob-go/elasticjob/cluster/local/queue"
+	"github.com/elasticjob-go/elasticjob/cluster/local/wholefile"
 )
 
 // Agent runs executors on this machine. It is made by Start.
@@ -61,11 +62,9 @@ type framework struct {
 	tasks     map[string]*task
 }
 
-// Start reads what earlier runs left behind, begins to look after it, and
-// registers with the master as soon as each executor has subscribed again or was given up:
-// at once when there is none, at most ReregistrationTimeout later otherwise. For
-// that, Handler must be served from now on. ctx bounds Start only, in which GiveUpExecutors
-// waits until all executors are dead.
+// Start reads what earlier runs left behind, begins to look after it, and registers with the master as soon as each executor has
+// subscribed again or was given up: at once when there is none, at most ReregistrationTimeout later otherwise. For that, Handler
+// must be served from now on. ctx bounds Start only, in which GiveUpExecutors waits until all executors are dead.
 func Start(ctx context.Context, options Options, master link.Upstream) (*Agent, error) {
 	if err := options.complete(); err != nil {
 		return nil, err
@@ -104,10 +103,10 @@ func Start(ctx context.Context, options Options, master link.Upstream) (*Agent, 
 	}
 	a.ctx, a.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	a.registeredOnce = sync.OnceFunc(func() { close(a.registered) })
-	a.work.Go(func() { boxes.run(a.ctx) })
 	if err := a.recover(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("start the agent: %w", err), a.Close(ctx))
 	}
+	a.work.Go(func() { boxes.run(a.ctx, a.sandboxesInUse) }) // by now it is known which are in use
 	return a, nil
 }
 
@@ -143,8 +142,8 @@ func (a *Agent) Handler() http.Handler {
 	return mux
 }
 
-// Close stops the agent and waits for its goroutines, until ctx ends. Executors
-// and their tasks go on, as after kill -9, and are found again by the next Start.
+// Close stops the agent and waits for its goroutines, until ctx ends. Executors and their tasks go on, as after kill -9, and are
+// found again by the next Start.
 func (a *Agent) Close(ctx context.Context) error {
 	a.mu.Lock()
 	a.closed = true
@@ -177,9 +176,8 @@ func (a *Agent) Close(ctx context.Context) error {
 	return errors.Join(append(errs, a.sandboxes.close())...)
 }
 
-// EndAll ends all executors, each with SHUTDOWN, its grace period and SIGKILL to its
-// session, and waits until nothing of them is left (rule O4). Updates that are
-// not acknowledged yet stay for the next Start. From then on every task is refused.
+// EndAll ends all executors, each with SHUTDOWN, its grace period and SIGKILL to its session, and waits until nothing of them is
+// left (rule O4). Updates that are not acknowledged yet stay for the next Start. From then on every task is refused.
 func (a *Agent) EndAll(ctx context.Context) error {
 	a.mu.Lock()
 	if !a.ending {
@@ -213,8 +211,8 @@ func (a *Agent) noteIdle() {
 	}
 }
 
-// after calls a function under the agent's lock once that time has passed, unless the agent is closed by then.
-// It is never withdrawn: what it calls looks whether it still matters.
+// after calls a function under the agent's lock once that time has passed, unless the agent is closed by then. It is never
+// withdrawn: what it calls looks whether it still matters.
 func (a *Agent) after(wait time.Duration, call func()) {
 	time.AfterFunc(wait, func() {
 		a.mu.Lock()
@@ -275,8 +273,5 @@ func loadID(dataDir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := os.WriteFile(name+".new", data, 0o600); err != nil {
-		return "", fmt.Errorf("keep the agent's id: %w", err)
-	}
-	return kept.ID, os.Rename(name+".new", name)
+	return kept.ID, wholefile.Write(name, data)
 }

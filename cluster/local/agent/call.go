@@ -38,7 +38,7 @@ func (a *Agent) serveCall(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	var call executor.Call
-	if !apihttp.ReadCall(w, r, &call, "Call") {
+	if !apihttp.ReadCall(w, r, &call) {
 		return
 	}
 	if fault := validate(&call); fault != "" {
@@ -93,8 +93,7 @@ func validate(call *executor.Call) string {
 	return ""
 }
 
-// find looks the caller up, which must run in the container that its token is of, if there is one. The agent's
-// lock is held.
+// find looks the caller up, which must run in the container that its token is of, if there is one. The agent's lock is held.
 func (a *Agent) find(call *executor.Call, container string) (*executorRun, refusal) {
 	f := a.frameworks[call.FrameworkID.Value]
 	if f == nil {
@@ -152,8 +151,7 @@ func (a *Agent) serveSubscribe(w http.ResponseWriter, r *http.Request, call *exe
 	}
 }
 
-// awaitLaunch waits for the launch of the executor that calls: a fast one may
-// subscribe before its own process is recorded.
+// awaitLaunch waits for the launch of the executor that calls: a fast one may subscribe before its own process is recorded.
 func (a *Agent) awaitLaunch(ctx context.Context, call *executor.Call) {
 	a.mu.Lock()
 	ex := a.findExecutor(call.FrameworkID.Value, call.ExecutorID.Value)
@@ -168,8 +166,8 @@ func (a *Agent) awaitLaunch(ctx context.Context, call *executor.Call) {
 	}
 }
 
-// subscribe connects an executor: takes in what it has not yet got through, drops what
-// never reached it, and sends it the tasks that are queued. The session is counted in a.work.
+// subscribe connects an executor: takes in what it has not yet got through, drops what never reached it, and sends it the tasks
+// that are queued. The session is counted in a.work.
 func (a *Agent) subscribe(call *executor.Call, container string) (*session, refusal) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -185,13 +183,6 @@ func (a *Agent) subscribe(call *executor.Call, container string) (*session, refu
 		s.Close(&executor.Event{Type: executor.Event_SHUTDOWN})
 		a.work.Add(1)
 		return s, refusal{}
-	}
-	if !ex.subscribed {
-		if err := ex.journal.append(record{Kind: recSubscribed}); err != nil {
-			a.log.Error("subscription refused", "executor", ex.id, "error", err)
-			return nil, refusal{http.StatusServiceUnavailable, "Failed to checkpoint the subscription"}
-		}
-		ex.subscribed = true
 	}
 	if ex.session != nil {
 		ex.session.Close()
@@ -268,8 +259,7 @@ func (a *Agent) sendQueued(ex *executorRun) {
 	ex.tell(launches(waiting)...)
 }
 
-// disconnected notes that a subscription ended. The executor goes on, and is
-// expected to subscribe again.
+// disconnected notes that a subscription ended. The executor goes on, and is expected to subscribe again.
 func (a *Agent) disconnected(call *executor.Call, s *session) {
 	s.Close()
 	a.mu.Lock()

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/mesos/mesos-go/api/v1/lib"
 	"github.com/mesos/mesos-go/api/v1/lib/encoding"
@@ -31,8 +30,7 @@ func (s state) String() string {
 	return [...]string{"registering", "running", "terminating", "terminated"}[s]
 }
 
-// executorRun is one run of an executor: a process, its sandbox, its tasks. All
-// is guarded by the agent's mutex.
+// executorRun is one run of an executor: a process, its sandbox, its tasks. All is guarded by the agent's mutex.
 type executorRun struct {
 	framework *framework
 	info      mesos.ExecutorInfo
@@ -41,13 +39,12 @@ type executorRun struct {
 	sandbox   string
 	journal   *journal
 
-	state      state
-	proc       *watched      // nil until forked
-	session    *session      // the events on their way to it; nil while not connected
-	cancel     func()        // ends the launch, before the fork
-	launched   chan struct{} // closed when the launch is through; nil if it was in an earlier run
-	subscribed bool          // ever
-	everSent   bool
+	state    state
+	proc     *watched      // nil until forked
+	session  *session      // the events on their way to it; nil while not connected
+	cancel   func()        // ends the launch, before the fork
+	launched chan struct{} // closed when the launch is through; nil if it was in an earlier run
+	everSent bool
 	// forget: its framework is no more, nobody waits for its updates.
 	forget bool
 	// why replaces the cause of death that its tasks are told.
@@ -106,8 +103,8 @@ func (a *Agent) sandboxOf(framework, id, container string) string {
 	return filepath.Join(a.options.WorkDir, "slaves", a.id, "frameworks", framework, "executors", id, "runs", container)
 }
 
-// note appends to the executor's journal. What can't be recorded goes on in
-// memory only; a restart would then not know it, so it is logged as an error.
+// note appends to the executor's journal. What can't be recorded goes on in memory only; a restart would then not know it, so it is
+// logged as an error.
 func (a *Agent) note(ex *executorRun, records ...record) {
 	if err := ex.journal.append(records...); err != nil {
 		a.log.Error("executor's journal not written", "executor", ex.id, "error", err)
@@ -144,8 +141,7 @@ func (a *Agent) killAfterGrace(ex *executorRun) {
 	})
 }
 
-// kill ends the launch or the process. The rest of its session is killed by who
-// watches it.
+// kill ends the launch or the process. The rest of its session is killed by who watches it.
 func (ex *executorRun) kill() {
 	if ex.proc != nil {
 		ex.proc.kill()
@@ -220,8 +216,7 @@ func (a *Agent) ended(ex *executorRun, status int) {
 	a.noteIdle()
 }
 
-// retireIfDone forgets an executor that ended and has nothing more to tell. Its
-// sandbox is kept for a while.
+// retireIfDone forgets an executor that ended and has nothing more to tell. Its sandbox is kept for a while.
 func (a *Agent) retireIfDone(ex *executorRun) {
 	if ex.state != terminated || len(ex.tasks) > 0 && !ex.forget {
 		return
@@ -240,7 +235,7 @@ func (a *Agent) retireIfDone(ex *executorRun) {
 	if err := ex.journal.remove(); err != nil {
 		a.log.Error("journal of an ended executor not removed", "executor", ex.id, "error", err)
 	}
-	a.sandboxes.retired(ex.sandbox, time.Now())
+	a.sandboxes.retired(ex.sandbox)
 }
 
 // compact rewrites the journal when most of it is of tasks that are over.
@@ -267,8 +262,8 @@ func (ex *executorRun) snapshot() ([]record, error) {
 	if ex.proc != nil {
 		records = append(records, record{Kind: recForked, Proc: &ex.proc.process})
 	}
-	if ex.subscribed {
-		records = append(records, record{Kind: recSubscribed, Sent: ex.everSent})
+	if ex.everSent {
+		records = append(records, record{Kind: recSent})
 	}
 	for _, t := range ex.inOrder() {
 		of, err := t.snapshot()
@@ -298,8 +293,8 @@ func (ex *executorRun) runRecord() (record, error) {
 	return record{Kind: recRun, Run: &run{Container: ex.container, Framework: framework, Executor: info}}, nil
 }
 
-// validID reports whether id can be the name of a folder. The master checks ids
-// too; here it keeps sandboxes within the work folder.
+// validID reports whether id can be the name of a folder. The master checks ids too; here it keeps sandboxes within the work
+// folder.
 func validID(id string) bool {
 	return id != "" && id != "." && id != ".." && !strings.ContainsAny(id, "/\x00")
 }

@@ -23,10 +23,10 @@ import (
 //	<work folder>/slaves/<agent>/frameworks/<framework>/executors/<executor>/runs/latest
 //	/frameworks/<framework>/executors/<executor>/runs/latest
 //
-// The third is Mesos' virtual path. It names no container: with one it is answered with 404, so a client that asks
-// for the output of a certain run has to know the absolute folder. All are served from the executor's start until its
-// sandbox is removed, whether or not the executor, or its framework, has ended. Nothing outside of sandboxes is
-// served: each is opened as an os.Root of its own, so a link that a job made leads nowhere.
+// The third is Mesos' virtual path. It names no container: with one it is answered with 404, so a client that asks for the output
+// of a certain run has to know the absolute folder. All are served from the executor's start until its sandbox is removed, whether
+// or not the executor, or its framework, has ended. Nothing outside of sandboxes is served: each is opened as an os.Root of its
+// own, so a link that a job made leads nowhere.
 
 // latestRun stands for an executor's newest run.
 const latestRun = "latest"
@@ -168,8 +168,8 @@ func queryNumber(query url.Values, name string) (int64, error) {
 	return number, nil
 }
 
-// appendString writes text as a JSON string, byte for byte as Mesos does: what
-// is not UTF-8 stays as it is, so that offsets can be counted in bytes.
+// appendString writes text as a JSON string, byte for byte as Mesos does: what is not UTF-8 stays as it is, so that offsets can be
+// counted in bytes.
 func appendString(body []byte, text string) []byte {
 	body = append(body, '"')
 	for i := range len(text) {

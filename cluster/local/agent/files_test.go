@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -11,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/mesos/mesos-go/api/v1/lib"
 )
 
 // filesBench is an agent with one sandbox that nobody uses.
@@ -145,33 +148,35 @@ func TestFilesStayInSandboxes(t *testing.T) {
 
 func TestOldSandboxesGo(t *testing.T) {
 	t.Parallel()
-	now := time.Now()
-	b := startBench(t, func(o *Options) { o.KeepSandboxes, o.KeepFor = 2, time.Hour }).ready()
+	b := startBench(t).ready()
+	b.run(b.task("t1", "run", testExecutorInfo("ex1")))
+	b.master.waitState(t, "t1", mesos.TASK_RUNNING)
 	paths := []string{}
-	for i := range 4 {
+	for i := range 3 {
 		path := b.sandboxOf("fw", fmt.Sprintf("ex%d", i), "c1")
-		if err := b.sandboxes.create(path); err != nil {
+		at := time.Now().Add(time.Duration(i-3) * time.Minute)
+		if err := errors.Join(b.sandboxes.create(path), os.Chtimes(path, at, at)); err != nil {
 			t.Fatal(err)
 		}
 		paths = append(paths, path)
 	}
-	for _, path := range paths[:3] {
-		b.sandboxes.retired(path, now)
-	}
+	b = b.again(func(o *Options) { o.KeepSandboxes, o.KeepFor = 2, time.Hour }).ready()
 	gone := func(path string) bool { _, err := os.Stat(path); return os.IsNotExist(err) }
 	// With it go "latest" and the folders above it, the others stay.
 	eventually(t, "the oldest to go", func() bool { return gone(filepath.Dir(filepath.Dir(paths[0]))) })
-	if gone(paths[1]) || gone(paths[2]) || gone(paths[3]) {
+	if gone(paths[1]) || gone(paths[2]) {
 		t.Error("a sandbox went too early")
 	}
-	old := now.Add(-2 * time.Hour)
-	if err := os.Chtimes(paths[3], old, old); err != nil {
-		t.Fatal(err)
+	old := time.Now().Add(-2 * time.Hour)
+	for _, path := range []string{paths[1], b.sandbox("ex1")} {
+		if err := os.Chtimes(path, old, old); err != nil {
+			t.Fatal(err)
+		}
 	}
-	// A later start knows what nobody uses by its time.
-	b.again().ready()
-	eventually(t, "the one that is too old to go", func() bool { return gone(paths[3]) })
-	if gone(paths[1]) || gone(paths[2]) {
+	// A later one goes by the folders' times, too, and leaves alone what is in use.
+	b = b.again().ready()
+	eventually(t, "the one that is too old to go", func() bool { return gone(paths[1]) })
+	if gone(paths[2]) || gone(b.sandbox("ex1")) {
 		t.Error("a sandbox went too early")
 	}
 }

@@ -11,14 +11,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// journal is the append-only file of one executor run. A record is one line
-// of JSON; one that kill -9 cut off is the last and has no line end, and nobody
-// was told of it yet. Nothing is synced: see the package comment.
+// journal is the append-only file of one executor run. A record is one line of JSON; one that kill -9 cut off is the last and has
+// no line end, and nobody was told of it yet. Nothing is synced: see the package comment.
 //
 // Blocks of the disk are kept for what comes next, so that a task which fills the disk takes nobody's updates away.
 //
-// A long-lived executor's journal is rewritten when most of it is of tasks that
-// are over, so that its size follows what lives and an append costs O(1) on average.
+// A long-lived executor's journal is rewritten when most of it is of tasks that are over, so that its size follows what lives and
+// an append costs O(1) on average.
 type journal struct {
 	path    string
 	file    *os.File
@@ -55,15 +54,14 @@ type record struct {
 
 // The kinds of records.
 const (
-	recRun        = "run"        // the executor is to be started: what and where; before the fork
-	recForked     = "forked"     // its process
-	recSubscribed = "subscribed" // it subscribed for the first time
-	recTask       = "task"       // a task for it
-	recSent       = "sent"       // tasks on their way to it
-	recUpdate     = "update"     // a status update, not yet acknowledged
-	recAcked      = "acked"      // the acknowledgement of the oldest one
-	recShutdown   = "shutdown"   // it was told to end
-	recEnded      = "ended"      // its process is gone
+	recRun      = "run"      // the executor is to be started: what and where; before the fork
+	recForked   = "forked"   // its process
+	recTask     = "task"     // a task for it
+	recSent     = "sent"     // tasks on their way to it
+	recUpdate   = "update"   // a status update, not yet acknowledged
+	recAcked    = "acked"    // the acknowledgement of the oldest one
+	recShutdown = "shutdown" // it was told to end
+	recEnded    = "ended"    // its process is gone
 )
 
 // run is what an executor is started from.

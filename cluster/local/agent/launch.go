@@ -22,24 +22,13 @@ const (
 	recoveryTimeout = 15 * time.Minute
 )
 
-// errLaunch is a failed launch: the cause that tasks are told, and the status
-// that the executor's container ends with in Mesos.
-type errLaunch struct {
-	message string
-	status  int
-	err     error
-}
+// exited1 and killedEarly are the wait statuses of "exit 1" and of SIGKILL.
+const exited1, killedEarly = 1 << 8, 9
 
-func (e *errLaunch) Error() string { return e.message + ": " + e.err.Error() }
-func (e *errLaunch) Unwrap() error { return e.err }
+// errFetch and errExecute tell which step of a launch failed. With either, an executor's container ends with status 1 in Mesos.
+var errFetch, errExecute = errors.New("fetch"), errors.New("failed to execute")
 
-const (
-	exited1     = 1 << 8 // wait status of "exit 1"
-	killedEarly = 9      // wait status of SIGKILL
-)
-
-// launch makes the sandbox, fetches into it, and forks the executor. It runs
-// without the agent's lock, and ends when ctx does.
+// launch makes the sandbox, fetches into it, and forks the executor. It runs without the agent's lock, and ends when ctx does.
 func (a *Agent) launch(ctx context.Context, ex *executorRun) {
 	w, err := a.prepareAndFork(ctx, ex)
 	a.mu.Lock()
@@ -56,24 +45,27 @@ func (a *Agent) launch(ctx context.Context, ex *executorRun) {
 		}
 		return
 	}
-	var failed *errLaunch
 	switch {
 	case err == nil:
 		a.forked(ex, w)
+		return
 	case ctx.Err() != nil:
 		a.ended(ex, killedEarly)
-	case errors.As(err, &failed):
-		a.log.Warn("executor not launched", "executor", ex.id, "container", ex.container, "error", err)
-		complain(ex.sandbox, err)
-		if failed.message != "" {
-			ex.why = &cause{mesos.TASK_FAILED, mesos.REASON_CONTAINER_LAUNCH_FAILED, "Failed to launch container: " + failed.message}
-		}
-		a.ended(ex, failed.status)
-	default:
-		a.log.Error("executor not launched", "executor", ex.id, "container", ex.container, "error", err)
-		ex.why = &cause{mesos.TASK_FAILED, mesos.REASON_CONTAINER_LAUNCH_FAILED, "Failed to launch container: " + err.Error()}
-		a.ended(ex, unknownStatus)
+		return
 	}
+	a.log.Warn("executor not launched", "executor", ex.id, "container", ex.container, "error", err)
+	complain(ex.sandbox, err)
+	status, message := exited1, ""
+	switch {
+	case errors.Is(err, errFetch):
+		message = fmt.Sprintf("Failed to fetch all URIs for container '%s': exited with status 1", ex.container)
+	case !errors.Is(err, errExecute):
+		status, message = unknownStatus, err.Error()
+	}
+	if message != "" {
+		ex.why = &cause{mesos.TASK_FAILED, mesos.REASON_CONTAINER_LAUNCH_FAILED, "Failed to launch container: " + message}
+	}
+	a.ended(ex, status)
 }
 
 func (a *Agent) prepareAndFork(ctx context.Context, ex *executorRun) (*watched, error) {
@@ -85,8 +77,7 @@ func (a *Agent) prepareAndFork(ctx context.Context, ex *executorRun) (*watched, 
 		command = &mesos.CommandInfo{}
 	}
 	if err := a.fetcher.Fetch(ctx, command.URIs, ex.sandbox); err != nil {
-		return nil, &errLaunch{status: exited1, err: err, message: fmt.Sprintf(
-			"Failed to fetch all URIs for container '%s': exited with status 1", ex.container)}
+		return nil, fmt.Errorf("%w: %w", errFetch, err)
 	}
 	p, err := a.programOf(ex, command)
 	if err == nil && ctx.Err() == nil {
@@ -99,7 +90,7 @@ func (a *Agent) prepareAndFork(ctx context.Context, ex *executorRun) (*watched, 
 		return nil, ctx.Err()
 	}
 	// Mesos' launcher has forked by then and exits with 1: the executor has ended.
-	return nil, &errLaunch{status: exited1, err: fmt.Errorf("failed to execute '%s': %w", command.GetValue(), err)}
+	return nil, fmt.Errorf("%w '%s': %w", errExecute, command.GetValue(), err)
 }
 
 // watchNew watches a process that was just forked. One that can't be watched is not left alone.
@@ -130,8 +121,8 @@ func (a *Agent) forked(ex *executorRun, w *watched) {
 	})
 }
 
-// programOf is what is executed: sh -c for a shell command, else the command's
-// value with its arguments, the first of which is the program's own name.
+// programOf is what is executed: sh -c for a shell command, else the command's value with its arguments, the first of which is the
+// program's own name.
 func (a *Agent) programOf(ex *executorRun, command *mesos.CommandInfo) (program, error) {
 	p := program{path: command.GetValue(), argv: command.Arguments, dir: ex.sandbox, boot: a.boot, env: a.environment(ex, command)}
 	var err error
@@ -147,8 +138,8 @@ func (a *Agent) programOf(ex *executorRun, command *mesos.CommandInfo) (program,
 	return p, err
 }
 
-// environment is what Mesos gives an executor: of the agent's own environment
-// only PATH, then the agent's variables, then the command's.
+// environment is what Mesos gives an executor: of the agent's own environment only PATH, then the agent's variables, then the
+// command's.
 func (a *Agent) environment(ex *executorRun, command *mesos.CommandInfo) []string {
 	var env []string
 	set := func(name, value string) {
@@ -197,8 +188,7 @@ func (a *Agent) environment(ex *executorRun, command *mesos.CommandInfo) []strin
 	return env
 }
 
-// complain writes the reason of a failed launch where the executor's own
-// complaints would be.
+// complain writes the reason of a failed launch where the executor's own complaints would be.
 func complain(sandbox string, reason error) {
 	file, err := output(filepath.Join(sandbox, "stderr"))
 	if err != nil {

@@ -16,24 +16,22 @@ import (
 
 // Options of an agent. Zero durations and counts mean Mesos' defaults.
 type Options struct {
-	// DataDir holds the agent's id and journals, WorkDir the sandboxes. They
-	// may be the same folder. One agent at a time may use them; the caller sees to that.
+	// DataDir holds the agent's id and journals, WorkDir the sandboxes. They may be the same folder. One agent at a time may use
+	// them; the caller sees to that.
 	DataDir, WorkDir string
-	// IP (default 127.0.0.1) and Port are where Handler is served, and what offers and executors are told. The
-	// port must be the same at every start, so that executors find their agent (rule O1).
+	// IP (default 127.0.0.1) and Port are where Handler is served, and what offers and executors are told. The port must be the
+	// same at every start, so that executors find their agent (rule O1).
 	IP   string
 	Port int
 	// CPUs and MemMB are offered. DiskMB is 10,000 by default.
 	CPUs, MemMB, DiskMB float64
-	// GiveUpExecutors kills the executors of earlier runs before anything else and
-	// reports their tasks as gone.
+	// GiveUpExecutors kills the executors of earlier runs before anything else and reports their tasks as gone.
 	GiveUpExecutors bool
 
 	// Credentials are asked for by the files API, if not nil.
 	Credentials *apihttp.Credentials
-	// ExecutorKey, if not empty, signs the token that each executor gets in its
-	// environment, and that the executor API then asks for. It must be the same at every
-	// start: running executors keep their tokens.
+	// ExecutorKey, if not empty, signs the token that each executor gets in its environment, and that the executor API then asks
+	// for. It must be the same at every start: running executors keep their tokens.
 	ExecutorKey apihttp.TokenKey
 
 	Logger *slog.Logger
@@ -45,8 +43,7 @@ type Options struct {
 	// ShutdownGrace is the time between SHUTDOWN and SIGKILL: 5 s. An ExecutorInfo may say otherwise.
 	ShutdownGrace time.Duration
 
-	// KeepSandboxes and KeepFor bound what is kept of executors that ended: the
-	// last 50, for 1 week.
+	// KeepSandboxes and KeepFor bound what is kept of executors that ended: the last 50, for 1 week.
 	KeepSandboxes int
 	KeepFor       time.Duration
 }

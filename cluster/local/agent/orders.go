@@ -36,8 +36,7 @@ func (a *Agent) obey(o *link.Order) {
 	}
 }
 
-// runTasks launches tasks: each goes to its executor, which is started when it
-// is not there, once per id.
+// runTasks launches tasks: each goes to its executor, which is started when it is not there, once per id.
 func (a *Agent) runTasks(run *link.Run) {
 	f := a.framework(run.Framework.Of)
 	// What goes to one executor is recorded and sent in one go.
@@ -94,8 +93,7 @@ func (a *Agent) place(f *framework, info mesos.TaskInfo) (*executorRun, *task) {
 	return ex, t
 }
 
-// newExecutor records a run of an executor before anything of it is started; its
-// launch begins with deliver.
+// newExecutor records a run of an executor before anything of it is started; its launch begins with deliver.
 func (a *Agent) newExecutor(f *framework, info mesos.ExecutorInfo) (*executorRun, error) {
 	ex := &executorRun{
 		framework: f, info: info, id: info.ExecutorID.Value, container: uuid.NewString(),
@@ -117,8 +115,7 @@ func (a *Agent) journalOf(container string) string {
 	return filepath.Join(journals(a.options.DataDir), container+".journal")
 }
 
-// deliver records tasks for ex and sends them when it is connected. The first
-// tasks of a new executor start it.
+// deliver records tasks for ex and sends them when it is connected. The first tasks of a new executor start it.
 func (a *Agent) deliver(ex *executorRun, tasks []*task) {
 	send := ex.state == running && ex.session != nil
 	records := make([]record, 0, len(tasks))
@@ -201,8 +198,7 @@ func (a *Agent) killTask(kill *link.Kill) {
 	}
 }
 
-// shutdownFramework ends all executors of a framework that is no more. Nobody
-// will acknowledge its updates: they are forgotten.
+// shutdownFramework ends all executors of a framework that is no more. Nobody will acknowledge its updates: they are forgotten.
 func (a *Agent) shutdownFramework(id string) {
 	f := a.frameworks[id]
 	if f == nil {
@@ -225,8 +221,7 @@ func (a *Agent) shutdownFramework(id string) {
 	a.forgetIfIdle(f)
 }
 
-// acknowledge removes the oldest update of a task from its stream, if the uuid is that update's,
-// and sends the next.
+// acknowledge removes the oldest update of a task from its stream, if the uuid is that update's, and sends the next.
 func (a *Agent) acknowledge(of *link.Acknowledgement) {
 	f := a.frameworks[of.Framework]
 	if f == nil || f.tasks[of.Task] == nil {

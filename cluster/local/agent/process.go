@@ -15,8 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// process is the identity of a process that outlives this one: a pid alone may
-// be someone else's tomorrow.
+// process is the identity of a process that outlives this one: a pid alone may be someone else's tomorrow.
 type process struct {
 	PID int `json:"pid"`
 	// Start is its start time in clock ticks since boot (/proc/<pid>/stat, field 22).
@@ -25,8 +24,7 @@ type process struct {
 	Boot string `json:"boot"`
 }
 
-// unknownStatus is reported for a process whose wait status only another
-// process got, as Mesos does.
+// unknownStatus is reported for a process whose wait status only another process got, as Mesos does.
 const unknownStatus = -1
 
 func bootID() (string, error) {
@@ -86,9 +84,8 @@ func eachProcess(do func(stat)) error {
 	return nil
 }
 
-// killSession kills all processes of the session that p leads or led, and waits until
-// they are over. While one of them lives, the kernel gives their session's
-// number to no other process; so when p's pid has another owner, there is none left.
+// killSession kills all processes of the session that p leads or led, and waits until they are over. While one of them lives, the
+// kernel gives their session's number to no other process; so when p's pid has another owner, there is none left.
 func killSession(ctx context.Context, p process) error {
 	pause := time.NewTicker(5 * time.Millisecond)
 	defer pause.Stop()
@@ -118,8 +115,8 @@ func killSession(ctx context.Context, p process) error {
 	}
 }
 
-// findMarked finds the session leaders whose environment has MESOS_SANDBOX set to
-// one of the sandboxes: executors that were forked, though their pid was never recorded (rule O2).
+// findMarked finds the session leaders whose environment has MESOS_SANDBOX set to one of the sandboxes: executors that were forked,
+// though their pid was never recorded (rule O2).
 func findMarked(sandboxes map[string]bool, boot string) (map[string]process, error) {
 	found := map[string]process{}
 	if len(sandboxes) == 0 {
@@ -169,8 +166,8 @@ func watch(p process) (*watched, error) {
 	return &watched{process: p, file: file}, nil
 }
 
-// wait returns when the process has ended; with an error when the watch was
-// closed first. It takes no thread: the runtime polls the pidfd.
+// wait returns when the process has ended; with an error when the watch was closed first. It takes no thread: the runtime polls the
+// pidfd.
 func (w *watched) wait() error {
 	conn, err := w.file.SyscallConn()
 	if err != nil {
@@ -183,8 +180,7 @@ func (w *watched) wait() error {
 	})
 }
 
-// reap gets the wait status of an ended process and lets its pid go; it is
-// unknownStatus for one that isn't our child.
+// reap gets the wait status of an ended process and lets its pid go; it is unknownStatus for one that isn't our child.
 func (w *watched) reap() int {
 	var status unix.WaitStatus
 	for {
@@ -228,8 +224,7 @@ type program struct {
 	boot string
 }
 
-// fork starts the program in a session of its own, with files as its output
-// and nothing as its input. It is not waited for.
+// fork starts the program in a session of its own, with files as its output and nothing as its input. It is not waited for.
 func (p program) fork() (process, error) {
 	stdin, err := os.Open(os.DevNull)
 	if err != nil {
@@ -267,8 +262,8 @@ func (p program) fork() (process, error) {
 // busyFor is how long a program that was just fetched may count as being written.
 const busyFor = time.Second
 
-// start starts a process. What was just written can't be executed as long as a process has it open for writing, and one
-// that is being forked at that moment has, until it executes its own program: that takes a moment.
+// start starts a process. What was just written can't be executed as long as a process has it open for writing, and one that is
+// being forked at that moment has, until it executes its own program: that takes a moment.
 func start(path string, argv []string, attr *os.ProcAttr) (*os.Process, error) {
 	for end := time.Now().Add(busyFor); ; <-time.After(5 * time.Millisecond) {
 		child, err := os.StartProcess(path, argv, attr)

@@ -12,8 +12,8 @@ import (
 	"github.com/mesos/mesos-go/api/v1/lib"
 )
 
-// recover reads the journals and begins to look after what still lives. Recovery
-// is over, and the master told, when nothing is awaited any more (see recovered).
+// recover reads the journals and begins to look after what still lives. Recovery is over, and the master told, when nothing is
+// awaited any more (see recovered).
 func (a *Agent) recover(ctx context.Context) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -29,7 +29,6 @@ func (a *Agent) recover(ctx context.Context) error {
 			return err
 		}
 	}
-	a.sandboxes.adopt(a.sandboxesInUse())
 	timeout := a.options.ReregistrationTimeout
 	a.after(timeout, func() {
 		for ex := range a.awaited {
@@ -124,9 +123,6 @@ func (r *found) apply(rec *record) error {
 	switch rec.Kind {
 	case recForked:
 		r.proc = rec.Proc
-	case recSubscribed:
-		ex.subscribed = true
-		ex.everSent = ex.everSent || rec.Sent
 	case recTask:
 		t = &task{framework: ex.framework, ex: ex, id: rec.Task, place: ex.next, sent: rec.Sent, state: mesos.TASK_STAGING, uuids: slices.Collect(slices.Chunk(rec.UUID, 16))}
 		ex.next++
@@ -247,8 +243,8 @@ func (a *Agent) cleanUp(ctx context.Context, ex *executorRun, p process) {
 	}
 }
 
-// recovered ends the recovery when no executor is awaited any more: the
-// agent registers, and only then reports what happened meanwhile (rule O3).
+// recovered ends the recovery when no executor is awaited any more: the agent registers, and only then reports what happened
+// meanwhile (rule O3).
 func (a *Agent) recovered() {
 	if !a.recovering || a.closed || len(a.awaited) > 0 {
 		return
@@ -263,6 +259,8 @@ func (a *Agent) recovered() {
 }
 
 func (a *Agent) sandboxesInUse() map[string]bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	used := map[string]bool{}
 	a.eachExecutor(func(ex *executorRun) { used[ex.sandbox] = true })
 	return used

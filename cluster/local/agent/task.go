@@ -16,8 +16,8 @@ import (
 // Unacknowledged updates are sent again at intervals that double, between these.
 const retryMin, retryMax = 10 * time.Second, 10 * time.Minute
 
-// task is one task and the stream of its updates: reported to the master one by
-// one, the next after the acknowledgement of the one before.
+// task is one task and the stream of its updates: reported to the master one by one, the next after the acknowledgement of the one
+// before.
 type task struct {
 	framework *framework
 	// ex is nil for a task that never came to an executor; it is in no journal.
@@ -29,14 +29,12 @@ type task struct {
 	sent bool
 	// state is the newest that is known, reported or not.
 	state mesos.TaskState
-	// pending are the updates that are not acknowledged, oldest first; acked is
-	// the last that was.
+	// pending are the updates that are not acknowledged, oldest first; acked is the last that was.
 	pending []*mesos.TaskStatus
 	acked   *mesos.TaskStatus
 	// uuids of all its updates.
 	uuids [][]byte
-	// retry is the present interval between repetitions; round tells a
-	// repetition of an older one.
+	// retry is the present interval between repetitions; round tells a repetition of an older one.
 	retry time.Duration
 	round int
 }
@@ -120,8 +118,7 @@ func (t *task) snapshot() ([]record, error) {
 	return records, nil
 }
 
-// update records status, which is complete, and sends it when it is the oldest.
-// Nothing has changed when it returns an error.
+// update records status, which is complete, and sends it when it is the oldest. Nothing has changed when it returns an error.
 func (a *Agent) update(t *task, status *mesos.TaskStatus) error {
 	if t.ex != nil {
 		r, err := updateRecord(status)
@@ -228,8 +225,8 @@ func (a *Agent) complete(ex *executorRun, status *mesos.TaskStatus) {
 	}
 }
 
-// fromExecutor handles an executor's update, and acknowledges it to the executor
-// once it is recorded, or when nobody waits for it: the executor would send it again and again.
+// fromExecutor handles an executor's update, and acknowledges it to the executor once it is recorded, or when nobody waits for it:
+// the executor would send it again and again.
 func (a *Agent) fromExecutor(ex *executorRun, status mesos.TaskStatus) error {
 	id := status.TaskID.Value
 	t := ex.tasks[id]

@@ -1,9 +1,9 @@
-// Package apihttp is what the v1 HTTP APIs of the local master and agent
-// share: how a call is read, refused or accepted, and how events are streamed.
+// Package apihttp is what the v1 HTTP APIs of the local master and agent share: how a call is read, refused or accepted, and how
+// events are streamed.
 //
 // A handler goes through it in Mesos' order:
 //
-//	if !apihttp.ReadCall(w, r, &call, "Call") { return }    // method, media type, syntax
+//	if !apihttp.ReadCall(w, r, &call) { return }            // method, media type, syntax
 //	...                                                     // validate the call: Refuse(w, 400, ...)
 //	codec := apihttp.Negotiate(r)                           // only where the answer has a body
 //	stream := apihttp.NewStream(w, codec, headers)          // SUBSCRIBE
@@ -25,8 +25,7 @@ import (
 	"github.com/mesos/mesos-go/api/v1/lib/encoding/codecs"
 )
 
-// MaxBody is the largest call that is read, in bytes; a larger one is
-// answered with 413.
+// MaxBody is the largest call that is read, in bytes; a larger one is answered with 413.
 const MaxBody = 64 << 20
 
 const (
@@ -35,11 +34,9 @@ const (
 	text          = "text/plain; charset=utf-8"
 )
 
-// ReadCall reads the call that r carries into call, in JSON or protobuf by its
-// Content-Type. When that fails, it answers as Mesos does (405, 400, 415,
-// 413) and returns false. message is the protobuf message's name as Mesos
-// writes it in its refusals, "Call".
-func ReadCall(w http.ResponseWriter, r *http.Request, call encoding.Unmarshaler, message string) bool {
+// ReadCall reads the call that r carries into call, in JSON or protobuf by its Content-Type. When that fails, it answers as Mesos
+// does (405, 400, 415, 413) and returns false.
+func ReadCall(w http.ResponseWriter, r *http.Request, call encoding.Unmarshaler) bool {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
 		Refuse(w, http.StatusMethodNotAllowed, fmt.Sprintf(
@@ -73,7 +70,7 @@ func ReadCall(w http.ResponseWriter, r *http.Request, call encoding.Unmarshaler,
 		err = call.Unmarshal(body)
 	}
 	if err != nil {
-		Refuse(w, http.StatusBadRequest, fmt.Sprintf("Failed to parse body into %s protobuf: %v", message, err))
+		Refuse(w, http.StatusBadRequest, fmt.Sprintf("Failed to parse body into Call protobuf: %v", err))
 		return false
 	}
 	return true
@@ -96,8 +93,7 @@ func Refuse(w http.ResponseWriter, status int, message string) {
 	_, _ = io.WriteString(w, message)
 }
 
-// Accepted answers 202 without a body: the call was understood, and what
-// follows from it comes as events.
+// Accepted answers 202 without a body: the call was understood, and what follows from it comes as events.
 func Accepted(w http.ResponseWriter) {
 	w.Header().Set("Content-Length", "0")
 	w.WriteHeader(http.StatusAccepted)

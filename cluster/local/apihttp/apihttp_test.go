@@ -46,7 +46,7 @@ func TestReadCall(t *testing.T) {
 			w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/", strings.NewReader(tt.body))
 			r.Header.Set("Content-Type", tt.media)
 			var call scheduler.Call
-			ok := ReadCall(w, r, &call, "Call")
+			ok := ReadCall(w, r, &call)
 			if ok != (tt.status == 200) || w.Code != tt.status || !strings.HasPrefix(w.Body.String(), tt.text) || tt.text == "" && w.Body.Len() > 0 {
 				t.Errorf("%v, %d %q; expected %d %q", ok, w.Code, w.Body, tt.status, tt.text)
 			}
@@ -73,7 +73,7 @@ func TestLargeCallsAreRefused(t *testing.T) {
 		r.ContentLength = length
 		r.Header.Set("Content-Type", "application/json")
 		var call scheduler.Call
-		if ReadCall(w, r, &call, "Call") || w.Code != http.StatusRequestEntityTooLarge {
+		if ReadCall(w, r, &call) || w.Code != http.StatusRequestEntityTooLarge {
 			t.Errorf("length %d: %d %s", length, w.Code, w.Body)
 		}
 	}

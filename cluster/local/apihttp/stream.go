@@ -22,9 +22,8 @@ type Stream struct {
 	marshal func(encoding.Marshaler) ([]byte, error)
 }
 
-// NewStream answers 200 with codec's media type and the given headers, and
-// flushes them, so that the subscriber knows that it is heard before the first
-// event.
+// NewStream answers 200 with codec's media type and the given headers, and flushes them, so that the subscriber knows that it is
+// heard before the first event.
 func NewStream(w http.ResponseWriter, codec encoding.Codec, headers http.Header) (*Stream, error) {
 	s := &Stream{w: w, control: http.NewResponseController(w), marshal: encoding.Marshaler.Marshal}
 	if codec.Type == codecs.MediaTypeJSON {
@@ -67,8 +66,8 @@ func (s *Stream) Serve(ctx context.Context, events *queue.Queue[encoding.Marshal
 	}
 }
 
-// Send writes the events in order and flushes once. It gives up when ctx ends while the
-// subscriber does not read. After an error the stream is broken.
+// Send writes the events in order and flushes once. It gives up when ctx ends while the subscriber does not read. After an error
+// the stream is broken.
 func (s *Stream) Send(ctx context.Context, events ...encoding.Marshaler) error {
 	var frames bytes.Buffer
 	for _, event := range events {

@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cache keeps fetched files by URI, as long as the agent runs. One that is being fetched is waited for, so
-// that a hundred executors that start together make one download.
+// cache keeps fetched files by URI, as long as the agent runs. One that is being fetched is waited for, so that a hundred executors
+// that start together make one download.
 type cache struct {
 	dir string
 
@@ -41,8 +41,8 @@ func newCache(dir string) (*cache, error) {
 	return &cache{dir: dir, entries: map[string]*entry{}}, nil
 }
 
-// get opens the cached content of uri, and fetches it first when there is none.
-// A failed fetch is told to all who waited for it, and is tried again by the next.
+// get opens the cached content of uri, and fetches it first when there is none. A failed fetch is told to all who waited for it,
+// and is tried again by the next.
 func (c *cache) get(ctx context.Context, uri string, source func(context.Context, io.Writer) error) (*os.File, error) {
 	for {
 		c.mu.Lock()
@@ -136,8 +136,8 @@ func (e *entry) open() (*os.File, error) {
 	return file, nil
 }
 
-// link makes one more name for an open file, so that it is not copied. It fails where the file has no name any more, since it
-// was fetched again, or the name would be on another file system.
+// link makes one more name for an open file, so that it is not copied. It fails where the file has no name any more, since it was
+// fetched again, or the name would be on another file system.
 func link(file *os.File, name string) error {
 	return unix.Linkat(unix.AT_FDCWD, fmt.Sprintf("/proc/self/fd/%d", file.Fd()), unix.AT_FDCWD, name, unix.AT_SYMLINK_FOLLOW)
 }

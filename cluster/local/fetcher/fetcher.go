@@ -1,11 +1,10 @@
-// Package fetcher brings the URIs of a command into a sandbox, as Mesos' fetcher
-// does: http, https, file and absolute paths; made executable or left as they are, and downloaded
-// once and kept when they say "cache". A program that is kept is linked into sandboxes, what else is
-// kept is copied. Archives are not unpacked here: executors bring the packages of their apps themselves.
+// Package fetcher brings the URIs of a command into a sandbox, as Mesos' fetcher does: http, https, file and absolute paths; made
+// executable or left as they are, and downloaded once and kept when they say "cache". A program that is kept is linked into
+// sandboxes, what else is kept is copied. Archives are not unpacked here: executors bring the packages of their apps themselves.
 //
-// A URI goes through it in two steps: its source is opened (the network, a local file, or the cache,
-// which opens the source at most once), then it is written into the sandbox under its output name.
-// Everything that is written goes through os.Root, so that no symbolic link can lead out of the sandbox.
+// A URI goes through it in two steps: its source is opened (the network, a local file, or the cache, which opens the source at most
+// once), then it is written into the sandbox under its output name. Everything that is written goes through os.Root, so that no
+// symbolic link can lead out of the sandbox.
 package fetcher
 
 import (
@@ -27,9 +26,8 @@ import (
 
 // Options of a Fetcher; zero values mean the defaults.
 type Options struct {
-	// CacheDir holds what is fetched with "cache". It belongs to the fetcher alone
-	// and is emptied by New, as Mesos does: a URI's content is kept no longer than one
-	// run of the agent.
+	// CacheDir holds what is fetched with "cache". It belongs to the fetcher alone and is emptied by New, as Mesos does: a URI's
+	// content is kept no longer than one run of the agent.
 	CacheDir string
 	// Client downloads; by default one with a time limit for connecting and for answering.
 	Client *http.Client
@@ -63,8 +61,8 @@ func New(options Options) (*Fetcher, error) {
 // Close drops idle connections. Fetches under way go on.
 func (f *Fetcher) Close() { f.options.Client.CloseIdleConnections() }
 
-// Fetch brings all uris into the folder sandbox, in order. Its error names the
-// first URI that could not be brought, and why; what came before it stays there.
+// Fetch brings all uris into the folder sandbox, in order. Its error names the first URI that could not be brought, and why; what
+// came before it stays there.
 func (f *Fetcher) Fetch(ctx context.Context, uris []mesos.CommandInfo_URI, sandbox string) error {
 	if len(uris) == 0 {
 		return nil
@@ -124,8 +122,8 @@ func isArchive(name string) bool {
 	})
 }
 
-// linkProgram brings a cached program into the sandbox as a link to the one in the cache: executors start often, and a copy takes as much room in
-// each sandbox, and as much writing, as the program has. Where that can't be, it is copied.
+// linkProgram brings a cached program into the sandbox as a link to the one in the cache: executors start often, and a copy takes
+// as much room in each sandbox, and as much writing, as the program has. Where that can't be, it is copied.
 func linkProgram(uri *mesos.CommandInfo_URI, cached *os.File, root *os.Root, name string) (bool, error) {
 	if !uri.GetExecutable() || path.Dir(name) != "." {
 		return false, nil
@@ -228,8 +226,8 @@ type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
-// outputName is where uri goes in the sandbox: its output file, or else the
-// last part of the URI, as Mesos takes it (a query belongs to it).
+// outputName is where uri goes in the sandbox: its output file, or else the last part of the URI, as Mesos takes it (a query
+// belongs to it).
 func outputName(uri *mesos.CommandInfo_URI) (string, error) {
 	if name := uri.GetOutputFile(); name != "" {
 		if !filepath.IsLocal(name) {

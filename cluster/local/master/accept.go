@@ -9,8 +9,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster/local/link"
 )
 
-// accept uses offers up. What of them no valid launch takes is free again, less the
-// call's filter; a launch that is rejected is told as an update without uuid.
+// accept uses offers up. What of them no valid launch takes is free again, less the call's filter; a launch that is rejected is
+// told as an update without uuid.
 func (m *Master) accept(f *framework, call *scheduler.Call_Accept) {
 	fault := m.invalidOffers(f, call.OfferIDs)
 	agentID, available := m.useOffers(f, call.OfferIDs)
@@ -70,8 +70,8 @@ func (m *Master) invalidOffers(f *framework, ids []mesos.OfferID) string {
 	return ""
 }
 
-// useOffers forgets the framework's offers and makes what they held free; a valid
-// launch takes it again. It returns what the offers of the last agent held.
+// useOffers forgets the framework's offers and makes what they held free; a valid launch takes it again. It returns what the offers
+// of the last agent held.
 func (m *Master) useOffers(f *framework, ids []mesos.OfferID) (agentID string, held resources) {
 	for _, id := range ids {
 		o := m.offers[id.Value]

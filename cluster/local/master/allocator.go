@@ -17,8 +17,8 @@ const (
 	leastCPUs, leastMem = 10, 32_000
 	// coalesce is how long the allocator gathers what becomes free.
 	coalesce = 200 * time.Microsecond
-	// declineFloor keeps a framework that declines without a filter from being
-	// offered the same in a loop; Mesos has its allocation interval, 1 s, for that.
+	// declineFloor keeps a framework that declines without a filter from being offered the same in a loop; Mesos has its allocation
+	// interval, 1 s, for that.
 	declineFloor   = 100 * time.Millisecond
 	defaultRefuse  = 5 * time.Second
 	longestRefusal = 365 * 24 * time.Hour
@@ -71,8 +71,8 @@ func (m *Master) allocator(ctx context.Context) {
 	}
 }
 
-// allocate offers all that is free to whoever may have it, and returns when the
-// first filter ends that stands in the way; zero for never.
+// allocate offers all that is free to whoever may have it, and returns when the first filter ends that stands in the way; zero for
+// never.
 func (m *Master) allocate(now time.Time) time.Time {
 	if m.closed {
 		return time.Time{}
@@ -120,12 +120,9 @@ func (m *Master) fewestFirst(frameworks []*framework) {
 	for _, a := range m.agents {
 		total = total.plus(a.total)
 	}
-	share := func(f *framework) float64 {
-		most := 0.0
+	share := func(f *framework) (most float64) {
 		for i, all := range total {
-			if all > 0 {
-				most = max(most, float64(f.allocated[i])/float64(all))
-			}
+			most = max(most, float64(f.allocated[i])/float64(max(all, 1)))
 		}
 		return most
 	}
@@ -137,8 +134,7 @@ func (m *Master) fewestFirst(frameworks []*framework) {
 // scarce reports whether there is too little to be offered.
 func (r resources) scarce() bool { return r[cpus] < leastCPUs && r[mem] < leastMem }
 
-// filtered says until when the framework does not want what is free of a; zero
-// when it does. Filters that have ended are forgotten.
+// filtered says until when the framework does not want what is free of a; zero when it does. Filters that have ended are forgotten.
 func (f *framework) filtered(a *agent, now time.Time) time.Time {
 	held := f.filters[a.id]
 	if len(held) == 0 {
@@ -208,8 +204,7 @@ func (m *Master) dropOffer(o *offer) {
 	delete(o.framework.offers, o.id)
 }
 
-// withdrawOffers takes all offers of a framework back without a word: it has
-// gone, or begins anew.
+// withdrawOffers takes all offers of a framework back without a word: it has gone, or begins anew.
 func (m *Master) withdrawOffers(f *framework) {
 	for _, o := range f.offers {
 		m.dropOffer(o)

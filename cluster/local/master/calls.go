@@ -19,7 +19,7 @@ const streamID = "Mesos-Stream-Id"
 // serveScheduler is POST /api/v1/scheduler, checked in the order of Mesos' own handler.
 func (m *Master) serveScheduler(w http.ResponseWriter, r *http.Request) {
 	var call scheduler.Call
-	if !apihttp.ReadCall(w, r, &call, "Call") {
+	if !apihttp.ReadCall(w, r, &call) {
 		return
 	}
 	fault := malformed(&call)
@@ -47,8 +47,8 @@ func (m *Master) serveScheduler(w http.ResponseWriter, r *http.Request) {
 	apihttp.Refuse(w, status, text)
 }
 
-// otherPrincipal says in Mesos' words that a framework is not who it says. One
-// that does not say it is made its credentials' principal.
+// otherPrincipal says in Mesos' words that a framework is not who it says. One that does not say it is made its credentials'
+// principal.
 func (m *Master) otherPrincipal(info *mesos.FrameworkInfo) string {
 	own := m.opts.Credentials
 	switch {
@@ -79,20 +79,11 @@ func malformed(call *scheduler.Call) string {
 	if call.FrameworkID == nil {
 		return missing("framework_id")
 	}
-	for _, part := range []struct {
-		of      scheduler.Call_Type
-		present bool
-	}{
-		{scheduler.Call_ACCEPT, call.Accept != nil},
-		{scheduler.Call_DECLINE, call.Decline != nil},
-		{scheduler.Call_KILL, call.Kill != nil},
-		{scheduler.Call_SHUTDOWN, call.Shutdown != nil},
-		{scheduler.Call_ACKNOWLEDGE, call.Acknowledge != nil},
-		{scheduler.Call_RECONCILE, call.Reconcile != nil},
-	} {
-		if part.of == call.Type && !part.present {
-			return missing(strings.ToLower(call.Type.String()))
-		}
+	if present, needed := map[scheduler.Call_Type]bool{
+		scheduler.Call_ACCEPT: call.Accept != nil, scheduler.Call_DECLINE: call.Decline != nil, scheduler.Call_KILL: call.Kill != nil,
+		scheduler.Call_SHUTDOWN: call.Shutdown != nil, scheduler.Call_ACKNOWLEDGE: call.Acknowledge != nil, scheduler.Call_RECONCILE: call.Reconcile != nil,
+	}[call.Type]; needed && !present {
+		return missing(strings.ToLower(call.Type.String()))
 	}
 	if call.Type == scheduler.Call_ACKNOWLEDGE {
 		if _, err := uuid.FromBytes(call.Acknowledge.UUID); err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster/local/link"
 )
 
-// Mesos' own defaults: an agent that answers none of 5 pings in 15 s each is
-// unreachable, and so is one that is not back 10 minutes after the master's start.
+// Mesos' own defaults: an agent that answers none of 5 pings in 15 s each is unreachable, and so is one that is not back 10 minutes
+// after the master's start.
 const (
 	DefaultAgentPingTimeout       = 15 * time.Second
 	DefaultMaxAgentPingTimeouts   = 5
@@ -53,8 +53,7 @@ func (m *Master) ping() {
 	}
 }
 
-// AgentTimeout is how long an agent waits for a ping before it takes its session for broken: longer
-// than the master waits for it.
+// AgentTimeout is how long an agent waits for a ping before it takes its session for broken: longer than the master waits for it.
 func (m *Master) AgentTimeout() time.Duration {
 	return m.opts.AgentPingTimeout * time.Duration(m.opts.MaxAgentPingTimeouts+1)
 }
@@ -87,8 +86,8 @@ func (m *Master) markUnreachable(a *agent, why string) {
 	m.removeAgent(a, mesos.TASK_UNREACHABLE, mesos.REASON_AGENT_REMOVED, why, timeInfo(at))
 }
 
-// removeAgent tells the frameworks of their tasks on an agent, then of their offers, then
-// of the agent. Its session ends, so that it registers again, with all that it has, if it still can.
+// removeAgent tells the frameworks of their tasks on an agent, then of their offers, then of the agent. Its session ends, so that
+// it registers again, with all that it has, if it still can.
 func (m *Master) removeAgent(a *agent, state mesos.TaskState, reason mesos.TaskStatus_Reason, why string, since *mesos.TimeInfo) {
 	delete(m.agents, a.id)
 	a.orders.Close()
@@ -112,8 +111,7 @@ func (m *Master) removeAgent(a *agent, state mesos.TaskState, reason mesos.TaskS
 	m.sendFailure(a.id)
 }
 
-// giveUpAway gives up the agents of the registry that did not come back. Whose tasks were
-// there nobody knows.
+// giveUpAway gives up the agents of the registry that did not come back. Whose tasks were there nobody knows.
 func (m *Master) giveUpAway() {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -1,20 +1,19 @@
-// Package master is the Mesos master of the local cluster: the v1 scheduler API,
-// with the answers, texts and event orders of Mesos 1.12.
+// Package master is the Mesos master of the local cluster: the v1 scheduler API, with the answers, texts and event orders of Mesos
+// 1.12.
 //
 //	framework ── POST /api/v1/scheduler ──▶ Master ── orders ──▶ agent
 //	framework ◀── events of its stream ──── Master ◀── news ──── agent
 //
-// All state is in memory behind one mutex and nothing blocks while it is held,
-// but the rare write of the registry: events wait in their subscription's queue, orders in
-// their agent's session's (package link). The registry is a small file with what has to outlive the
-// process: the frameworks, those that were removed, and the agents that are to come back.
-// Tasks and executors are known by the agents, which name them when they register.
+// All state is in memory behind one mutex and nothing blocks while it is held, but the rare write of the registry: events wait in
+// their subscription's queue, orders in their agent's session's (package link). The registry is a small file with what has to
+// outlive the process: the frameworks, those that were removed, and the agents that are to come back. Tasks and executors are known
+// by the agents, which name them when they register.
 //
-// Agents are pinged; one that does not answer is unreachable, with all its tasks, until it
-// registers again, and so is one of the registry that stays away.
+// Agents are pinged; one that does not answer is unreachable, with all its tasks, until it registers again, and so is one of the
+// registry that stays away.
 //
-// All of an agent's free resources are offered to one framework at a time, the one with the smallest dominant share,
-// as soon as there is something to offer.
+// All of an agent's free resources are offered to one framework at a time, the one with the smallest dominant share, as soon as
+// there is something to offer.
 package master
 
 import (
@@ -54,18 +53,16 @@ type Options struct {
 	Address netip.AddrPort
 	// Heartbeat is the interval of HEARTBEAT events; DefaultHeartbeat when zero.
 	Heartbeat time.Duration
-	// Credentials are asked of every framework, if not nil. Their principal is then
-	// the framework's.
+	// Credentials are asked of every framework, if not nil. Their principal is then the framework's.
 	Credentials *apihttp.Credentials
-	// AgentPingTimeout is how long an agent has to answer a ping; after
-	// MaxAgentPingTimeouts in a row it is unreachable. Zero means Mesos' defaults.
+	// AgentPingTimeout is how long an agent has to answer a ping; after MaxAgentPingTimeouts in a row it is unreachable. Zero means
+	// Mesos' defaults.
 	AgentPingTimeout     time.Duration
 	MaxAgentPingTimeouts int
-	// AgentReregisterTimeout is how long after the start a remembered agent that is not back
-	// becomes unreachable; DefaultAgentReregisterTimeout when zero.
+	// AgentReregisterTimeout is how long after the start a remembered agent that is not back becomes unreachable;
+	// DefaultAgentReregisterTimeout when zero.
 	AgentReregisterTimeout time.Duration
-	// InMemoryRegistry forgets everything with the process, as Mesos' registry
-	// "in_memory" does. Dir is not used then.
+	// InMemoryRegistry forgets everything with the process, as Mesos' registry "in_memory" does. Dir is not used then.
 	InMemoryRegistry bool
 	// HTTPS says that agents speak it: it is in their offers' URLs.
 	HTTPS bool
@@ -75,8 +72,7 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// Master is the local cluster's master. It implements link.Upstream. Its methods may
-// be called concurrently.
+// Master is the local cluster's master. It implements link.Upstream. Its methods may be called concurrently.
 type Master struct {
 	opts     Options
 	id       string
@@ -94,8 +90,7 @@ type Master struct {
 	offers     map[string]*offer
 	// away are the agents of the registry that have not registered with this master yet.
 	away map[string]bool
-	// unreachable are the agents that were given up, and when; lost those of them
-	// that registered with this master.
+	// unreachable are the agents that were given up, and when; lost those of them that registered with this master.
 	unreachable   map[string]time.Time
 	lost          map[string]*agent
 	nextFramework int
@@ -105,8 +100,7 @@ type Master struct {
 
 var _ link.Upstream = (*Master)(nil)
 
-// Open reads the registry and starts a master with a new id. Serve its Handler
-// and Close it.
+// Open reads the registry and starts a master with a new id. Serve its Handler and Close it.
 func Open(opts Options) (*Master, error) {
 	if opts.Heartbeat <= 0 {
 		opts.Heartbeat = DefaultHeartbeat
@@ -173,8 +167,8 @@ func Open(opts Options) (*Master, error) {
 // ID is the master's id, new at each start.
 func (m *Master) ID() string { return m.id }
 
-// Close ends all subscriptions and agents' sessions, and waits for the master's goroutines. Frameworks and
-// tasks stay, in the registry and with the agents. What agents tell later is ignored.
+// Close ends all subscriptions and agents' sessions, and waits for the master's goroutines. Frameworks and tasks stay, in the
+// registry and with the agents. What agents tell later is ignored.
 func (m *Master) Close() error {
 	m.mu.Lock()
 	if m.closed {
@@ -261,8 +255,7 @@ type agent struct {
 	total, used, free resources
 	// unanswered counts the pings since the last answer.
 	unanswered int
-	// disconnected agents are offered nothing until they register again. kills are what
-	// they are then asked, by framework and task.
+	// disconnected agents are offered nothing until they register again. kills are what they are then asked, by framework and task.
 	disconnected bool
 	kills        map[killKey]link.Order
 	// had are the tasks that it had when it was given up.
@@ -296,8 +289,7 @@ func (f *framework) keep() {
 	}
 }
 
-// expectSubscriber removes the framework when nobody subscribes within its
-// failover timeout.
+// expectSubscriber removes the framework when nobody subscribes within its failover timeout.
 func (m *Master) expectSubscriber(f *framework) {
 	f.keep()
 	// Mesos' longest duration is 292 years too.
@@ -318,8 +310,8 @@ func (m *Master) expectSubscriber(f *framework) {
 	f.expiry = timer
 }
 
-// removeFramework ends all that the framework has. It is written down first;
-// when that fails, the framework goes nevertheless, and comes back at the next start.
+// removeFramework ends all that the framework has. It is written down first; when that fails, the framework goes nevertheless, and
+// comes back at the next start.
 func (m *Master) removeFramework(f *framework) error {
 	err := m.registry.removeFramework(f.id)
 	f.keep()

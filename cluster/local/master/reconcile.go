@@ -10,8 +10,7 @@ import (
 	"github.com/mesos/mesos-go/api/v1/lib/scheduler"
 )
 
-// reconcile answers with what the master holds: of the tasks asked for, or, with
-// none, of all that it knows.
+// reconcile answers with what the master holds: of the tasks asked for, or, with none, of all that it knows.
 func (m *Master) reconcile(f *framework, call *scheduler.Call_Reconcile) {
 	if len(call.Tasks) > 0 {
 		for i := range call.Tasks {
@@ -29,8 +28,7 @@ func (f *framework) inOrder() []*task {
 	return slices.SortedFunc(maps.Values(f.tasks), func(a, b *task) int { return cmp.Compare(a.order, b.order) })
 }
 
-// reconcileTask answers one question, or says nothing while an agent that could
-// have the task has not come back (rule O3).
+// reconcileTask answers one question, or says nothing while an agent that could have the task has not come back (rule O3).
 func (m *Master) reconcileTask(f *framework, id mesos.TaskID, agentID *mesos.AgentID) {
 	if t := f.tasks[id.Value]; t != nil {
 		f.send(update(t.status("Reconciliation: Latest task state", mesos.REASON_RECONCILIATION)))
@@ -54,8 +52,7 @@ func (m *Master) reconcileTask(f *framework, id mesos.TaskID, agentID *mesos.Age
 	f.send(update(status))
 }
 
-// masterStatus is a status that the master makes: it has no uuid, so nobody
-// acknowledges it.
+// masterStatus is a status that the master makes: it has no uuid, so nobody acknowledges it.
 func masterStatus(taskID string, state mesos.TaskState, message string, reason mesos.TaskStatus_Reason) mesos.TaskStatus {
 	source, now := mesos.SOURCE_MASTER, float64(time.Now().UnixMicro())/1e6
 	return mesos.TaskStatus{

@@ -7,15 +7,15 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
 	"github.com/mesos/mesos-go/api/v1/lib"
+
+	"github.com/elasticjob-go/elasticjob/cluster/local/wholefile"
 )
 
-// registry is what outlives a master's process, in one file that is replaced as a whole; without a path it is in
-// memory only.
+// registry is what outlives a master's process, in one file that is replaced as a whole; without a path it is in memory only.
 type registry struct {
 	path string
 	kept
@@ -29,8 +29,8 @@ type kept struct {
 	Removed []string `json:"removed"`
 	// Agents are the ids of all agents that registered and were not given up.
 	Agents []string `json:"agents"`
-	// Unreachable are those that were given up, and when. The list is not bounded:
-	// there is one agent per data folder, and few folders.
+	// Unreachable are those that were given up, and when. The list is not bounded: there is one agent per data folder, and few
+	// folders.
 	Unreachable map[string]time.Time `json:"unreachable,omitempty"`
 	// Gone are those that an operator marked gone. They may not come back.
 	Gone []string `json:"gone,omitempty"`
@@ -69,7 +69,7 @@ func (r *registry) change(do func(*kept)) error {
 	if r.path != "" {
 		content, err := json.Marshal(next)
 		if err == nil {
-			err = replaceFile(r.path, content)
+			err = wholefile.Write(r.path, content)
 		}
 		if err != nil {
 			return fmt.Errorf("write the local master's registry %s: %w", r.path, err)
@@ -135,29 +135,4 @@ func (r *registry) markGone(id string) error {
 func (k *kept) drop(agentID string) {
 	k.Agents = slices.DeleteFunc(k.Agents, func(a string) bool { return a == agentID })
 	delete(k.Unreachable, agentID)
-}
-
-// replaceFile makes content durable under path, or leaves what was there.
-func replaceFile(path string, content []byte) error {
-	temp, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	_, err = temp.Write(content)
-	if err == nil {
-		err = temp.Sync()
-	}
-	err = errors.Join(err, temp.Close())
-	if err == nil {
-		err = os.Rename(temp.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(temp.Name()))
-	}
-	// The rename is durable when its folder is.
-	folder, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	return errors.Join(folder.Sync(), folder.Close())
 }

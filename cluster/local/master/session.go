@@ -22,8 +22,8 @@ type session struct {
 // Orders implements link.Session.
 func (s *session) Orders() ([]link.Order, error) { return s.orders.Next(context.Background()) }
 
-// Close implements link.Session. As in Mesos the agent's offers are withdrawn and its tasks stay, until
-// it registers again or has not answered its pings.
+// Close implements link.Session. As in Mesos the agent's offers are withdrawn and its tasks stay, until it registers again or has
+// not answered its pings.
 func (s *session) Close() {
 	s.orders.Close()
 	m, a := s.master, s.agent
@@ -56,10 +56,9 @@ func (s *session) Tell(news link.News) error {
 	return nil
 }
 
-// Register implements link.Upstream. Frameworks that only the agent remembers come
-// back with it, those that were removed are shut down on it. A connected framework is
-// told of the tasks of an agent that this master did not remember, or had given
-// up. Tasks that a known agent has not got never reached it.
+// Register implements link.Upstream. Frameworks that only the agent remembers come back with it, those that were removed are shut
+// down on it. A connected framework is told of the tasks of an agent that this master did not remember, or had given up. Tasks that
+// a known agent has not got never reached it.
 func (m *Master) Register(_ context.Context, r link.Registration) (link.Session, error) {
 	info := r.Agent.Of
 	id := info.GetID().GetValue()
@@ -151,9 +150,8 @@ func (m *Master) admit(id string, info mesos.AgentInfo) *agent {
 	return a
 }
 
-// removeReplaced removes an agent that is disconnected when another one registers at its address, as one does that has
-// lost its folder: it can't come back, and its tasks are over for the frameworks, as in Mesos LOST even for those
-// that know partitions.
+// removeReplaced removes an agent that is disconnected when another one registers at its address, as one does that has lost its
+// folder: it can't come back, and its tasks are over for the frameworks, as in Mesos LOST even for those that know partitions.
 func (m *Master) removeReplaced(by *mesos.AgentInfo) {
 	for id, a := range m.agents {
 		if id == by.GetID().GetValue() || !a.disconnected || a.info.Hostname != by.Hostname || a.info.GetPort() != by.GetPort() {
@@ -246,8 +244,7 @@ func (m *Master) release(f *framework, t *task) {
 	t.resources = resources{}
 }
 
-// update passes a task's update on. One of a task that the master does not know
-// is passed on too, as Mesos does.
+// update passes a task's update on. One of a task that the master does not know is passed on too, as Mesos does.
 func (m *Master) update(a *agent, u *link.StatusUpdate) {
 	status := &u.Status.Of
 	f := m.frameworks[u.Framework]
