@@ -2,8 +2,6 @@ package agent
 
 import (
 	"cmp"
-	"context"
-	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -172,11 +170,7 @@ func (a *Agent) attend(ex *executorRun, w *watched) {
 	if err := w.wait(); err != nil {
 		return // the agent was closed, the executor goes on
 	}
-	ctx, cancel := context.WithTimeout(a.ctx, sessionPatience)
-	defer cancel()
-	if err := killSession(ctx, w.process); err != nil {
-		a.log.Error("processes of an executor left behind", "executor", ex.id, "error", err)
-	}
+	a.cleanUp(a.ctx, ex, w.process)
 	status := w.reap()
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -199,7 +193,7 @@ func (a *Agent) ended(ex *executorRun, status int) {
 		ex.session.Close()
 		ex.session = nil
 	}
-	a.note(ex, record{Kind: recEnded, Status: status})
+	a.note(ex, record{Kind: recEnded})
 	a.setState(ex, terminated)
 	named := link.Executor{Framework: ex.framework.info.GetID().GetValue(), Executor: ex.id}
 	a.news.Push(link.News{Ended: &link.ExecutorEnded{Executor: named, WaitStatus: status}})
@@ -243,22 +237,14 @@ func (a *Agent) compact(ex *executorRun) {
 	if !ex.journal.large() {
 		return
 	}
-	records, err := ex.snapshot()
-	if err == nil {
-		err = ex.journal.replace(records)
-	}
-	if err != nil {
+	if err := ex.journal.replace(ex.snapshot()); err != nil {
 		a.log.Error("executor's journal not rewritten", "executor", ex.id, "error", err)
 	}
 }
 
 // snapshot is the journal that leads to what ex is now.
-func (ex *executorRun) snapshot() ([]record, error) {
-	first, err := ex.runRecord()
-	if err != nil {
-		return nil, err
-	}
-	records := []record{first}
+func (ex *executorRun) snapshot() []record {
+	records := []record{ex.runRecord()}
 	if ex.proc != nil {
 		records = append(records, record{Kind: recForked, Proc: &ex.proc.process})
 	}
@@ -266,11 +252,7 @@ func (ex *executorRun) snapshot() ([]record, error) {
 		records = append(records, record{Kind: recSent})
 	}
 	for _, t := range ex.inOrder() {
-		of, err := t.snapshot()
-		if err != nil {
-			return nil, err
-		}
-		records = append(records, of...)
+		records = append(records, t.snapshot()...)
 	}
 	switch ex.state {
 	case terminating:
@@ -278,19 +260,11 @@ func (ex *executorRun) snapshot() ([]record, error) {
 	case terminated:
 		records = append(records, record{Kind: recEnded})
 	}
-	return records, nil
+	return records
 }
 
-func (ex *executorRun) runRecord() (record, error) {
-	framework, err := ex.framework.info.Marshal()
-	if err != nil {
-		return record{}, fmt.Errorf("encode the framework of an executor: %w", err)
-	}
-	info, err := ex.info.Marshal()
-	if err != nil {
-		return record{}, fmt.Errorf("encode an executor: %w", err)
-	}
-	return record{Kind: recRun, Run: &run{Container: ex.container, Framework: framework, Executor: info}}, nil
+func (ex *executorRun) runRecord() record {
+	return record{Kind: recRun, Run: &run{Container: ex.container, Framework: proto(ex.framework.info), Executor: proto(ex.info)}}
 }
 
 // validID reports whether id can be the name of a folder. The master checks ids too; here it keeps sandboxes within the work

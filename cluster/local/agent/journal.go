@@ -8,7 +8,10 @@ import (
 	"io"
 	"os"
 
+	"github.com/mesos/mesos-go/api/v1/lib"
 	"golang.org/x/sys/unix"
+
+	"github.com/elasticjob-go/elasticjob/cluster/local/link"
 )
 
 // journal is the append-only file of one executor run. A record is one line of JSON; one that kill -9 cut off is the last and has
@@ -38,16 +41,15 @@ type record struct {
 	// Task is the id that the record is about.
 	Task string `json:"t,omitempty"`
 	// Tasks are the ids of a sent record.
-	Tasks []string `json:"ts,omitempty"`
-	// Proto is a TaskInfo or TaskStatus; UUID that of an acknowledged update.
-	Proto []byte   `json:"p,omitempty"`
-	UUID  []byte   `json:"u,omitempty"`
-	Run   *run     `json:"run,omitempty"`
-	Proc  *process `json:"proc,omitempty"`
+	Tasks []string                    `json:"ts,omitempty"`
+	Info  *link.Proto[mesos.TaskInfo] `json:"i,omitempty"`
+	// Status is an update, UUID that of one which was acknowledged; of a rewritten journal's task, those of all that were.
+	Status *link.Proto[mesos.TaskStatus] `json:"p,omitempty"`
+	UUID   []byte                        `json:"u,omitempty"`
+	Run    *run                          `json:"run,omitempty"`
+	Proc   *process                      `json:"proc,omitempty"`
 	// Sent marks a task that was on its way to its executor as it was recorded.
 	Sent bool `json:"s,omitempty"`
-	// Status is the wait status of an ended executor.
-	Status int `json:"st,omitempty"`
 	// Forget marks the shutdown of an executor whose framework is no more.
 	Forget bool `json:"f,omitempty"`
 }
@@ -66,9 +68,9 @@ const (
 
 // run is what an executor is started from.
 type run struct {
-	Container string `json:"container"`
-	Framework []byte `json:"framework"` // mesos.FrameworkInfo
-	Executor  []byte `json:"executor"`  // mesos.ExecutorInfo
+	Container string                          `json:"container"`
+	Framework link.Proto[mesos.FrameworkInfo] `json:"framework"`
+	Executor  link.Proto[mesos.ExecutorInfo]  `json:"executor"`
 }
 
 func createJournal(path string, first ...record) (*journal, error) {

@@ -12,7 +12,7 @@ import (
 func TestJournalHasRoom(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "x.journal")
-	update := record{Kind: recUpdate, Proto: bytes.Repeat([]byte("x"), 100_000)}
+	update := record{Kind: recAcked, UUID: bytes.Repeat([]byte("x"), 100_000)}
 	j, err := createJournal(path, record{Kind: recRun})
 	if err != nil {
 		t.Fatal(err)

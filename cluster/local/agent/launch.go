@@ -83,7 +83,11 @@ func (a *Agent) prepareAndFork(ctx context.Context, ex *executorRun) (*watched, 
 	if err == nil && ctx.Err() == nil {
 		var forked process
 		if forked, err = p.fork(); err == nil {
-			return watchNew(forked)
+			w, err := watch(forked)
+			if err != nil {
+				forked.signalGroup(syscall.SIGKILL) // what can't be watched is not left alone
+			}
+			return w, err
 		}
 	}
 	if ctx.Err() != nil {
@@ -91,15 +95,6 @@ func (a *Agent) prepareAndFork(ctx context.Context, ex *executorRun) (*watched, 
 	}
 	// Mesos' launcher has forked by then and exits with 1: the executor has ended.
 	return nil, fmt.Errorf("%w '%s': %w", errExecute, command.GetValue(), err)
-}
-
-// watchNew watches a process that was just forked. One that can't be watched is not left alone.
-func watchNew(p process) (*watched, error) {
-	w, err := watch(p)
-	if err != nil {
-		p.signalGroup(syscall.SIGKILL)
-	}
-	return w, err
 }
 
 // forked begins to watch a new executor.

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -49,24 +50,11 @@ type Options struct {
 }
 
 func (o *Options) complete() error {
-	set := func(d *time.Duration, value time.Duration) {
-		if *d == 0 {
-			*d = value
-		}
-	}
-	set(&o.RegistrationTimeout, time.Minute)
-	set(&o.ReregistrationTimeout, 2*time.Second)
-	set(&o.ShutdownGrace, 5*time.Second)
-	set(&o.KeepFor, 7*24*time.Hour)
-	if o.KeepSandboxes == 0 {
-		o.KeepSandboxes = 50
-	}
-	if o.DiskMB == 0 {
-		o.DiskMB = 10_000
-	}
-	if o.IP == "" {
-		o.IP = "127.0.0.1"
-	}
+	o.RegistrationTimeout = cmp.Or(o.RegistrationTimeout, time.Minute)
+	o.ReregistrationTimeout = cmp.Or(o.ReregistrationTimeout, 2*time.Second)
+	o.ShutdownGrace = cmp.Or(o.ShutdownGrace, 5*time.Second)
+	o.KeepFor, o.KeepSandboxes = cmp.Or(o.KeepFor, 7*24*time.Hour), cmp.Or(o.KeepSandboxes, 50)
+	o.DiskMB, o.IP = cmp.Or(o.DiskMB, 10_000), cmp.Or(o.IP, "127.0.0.1")
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}

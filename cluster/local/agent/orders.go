@@ -100,11 +100,8 @@ func (a *Agent) newExecutor(f *framework, info mesos.ExecutorInfo) (*executorRun
 		tasks: map[string]*task{}, launched: make(chan struct{}),
 	}
 	ex.sandbox = a.sandboxOf(f.info.GetID().GetValue(), ex.id, ex.container)
-	first, err := ex.runRecord()
-	if err != nil {
-		return nil, err
-	}
-	if ex.journal, err = createJournal(a.journalOf(ex.container), first); err != nil {
+	var err error
+	if ex.journal, err = createJournal(a.journalOf(ex.container), ex.runRecord()); err != nil {
 		return nil, err
 	}
 	f.executors[ex.id] = ex
@@ -119,29 +116,19 @@ func (a *Agent) journalOf(container string) string {
 func (a *Agent) deliver(ex *executorRun, tasks []*task) {
 	send := ex.state == running && ex.session != nil
 	records := make([]record, 0, len(tasks))
-	var err error
 	for _, t := range tasks {
 		t.sent = send
-		r, failed := t.record()
-		if failed != nil {
-			err = failed
-			break
-		}
-		records = append(records, r)
-	}
-	if err == nil {
-		err = ex.journal.append(records...)
+		records = append(records, t.record())
 	}
 	begin := ex.cancel == nil && ex.proc == nil
-	if err != nil {
+	if err := ex.journal.append(records...); err != nil {
 		a.log.Error("tasks not recorded", "executor", ex.id, "tasks", len(tasks), "error", err)
 		for _, t := range tasks {
 			a.drop(ex.framework, t.info, cause{mesos.TASK_DROPPED, mesos.REASON_CONTAINER_LAUNCH_FAILED,
 				"Failed to checkpoint the task: " + err.Error()})
 		}
 		if begin {
-			a.setState(ex, terminated)
-			a.retireIfDone(ex)
+			a.ended(ex, unknownStatus)
 		}
 		return
 	}

@@ -134,7 +134,7 @@ func TestKillDuringForkIsNotLost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := watchNew(p)
+	w, err := watch(p)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -54,10 +54,12 @@ func (a *Agent) load() ([]*found, error) {
 		return nil, fmt.Errorf("list the executors' journals: %w", err)
 	}
 	var runs []*found
-	known := map[string]bool{}
 	for _, entry := range entries {
 		container, is := strings.CutSuffix(entry.Name(), ".journal")
-		if !is {
+		if !is { // a crash left it of a rewrite
+			if err := os.Remove(filepath.Join(journals(a.options.DataDir), entry.Name())); err != nil {
+				return nil, fmt.Errorf("remove an unfinished journal: %w", err)
+			}
 			continue
 		}
 		j, records, err := openJournal(a.journalOf(container))
@@ -75,17 +77,7 @@ func (a *Agent) load() ([]*found, error) {
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("read an executor's journal %s: %w", j.path, err), j.close())
 		}
-		known[container] = true
 		runs = append(runs, r)
-	}
-	for _, entry := range entries {
-		container, _, _ := strings.Cut(entry.Name(), ".")
-		if !known[container] {
-			// What a crash left of a rewrite.
-			if err := os.Remove(filepath.Join(journals(a.options.DataDir), entry.Name())); err != nil && !errors.Is(err, os.ErrNotExist) {
-				return nil, err
-			}
-		}
 	}
 	return runs, nil
 }
@@ -96,13 +88,10 @@ func (a *Agent) replay(j *journal, records []record) (*found, error) {
 	if first.Kind != recRun || first.Run == nil {
 		return nil, errors.New("first record is not the executor's")
 	}
-	var framework mesos.FrameworkInfo
-	ex := &executorRun{container: first.Run.Container, journal: j, tasks: map[string]*task{}}
-	if err := errors.Join(framework.Unmarshal(first.Run.Framework), ex.info.Unmarshal(first.Run.Executor)); err != nil {
-		return nil, err
+	framework, info := first.Run.Framework.Of, first.Run.Executor.Of
+	ex := &executorRun{
+		framework: a.framework(framework), info: info, id: info.ExecutorID.Value, container: first.Run.Container, journal: j, tasks: map[string]*task{},
 	}
-	ex.framework = a.framework(framework)
-	ex.id = ex.info.ExecutorID.Value
 	ex.sandbox = a.sandboxOf(framework.GetID().GetValue(), ex.id, ex.container)
 	r := &found{ex: ex}
 	for i := range records[1:] {
@@ -124,11 +113,12 @@ func (r *found) apply(rec *record) error {
 	case recForked:
 		r.proc = rec.Proc
 	case recTask:
-		t = &task{framework: ex.framework, ex: ex, id: rec.Task, place: ex.next, sent: rec.Sent, state: mesos.TASK_STAGING, uuids: slices.Collect(slices.Chunk(rec.UUID, 16))}
+		ex.tasks[rec.Task] = &task{
+			framework: ex.framework, ex: ex, id: rec.Task, info: rec.Info.Of, place: ex.next, sent: rec.Sent, state: mesos.TASK_STAGING,
+			uuids: slices.Collect(slices.Chunk(rec.UUID, 16)),
+		}
 		ex.next++
 		ex.everSent = ex.everSent || rec.Sent
-		ex.tasks[t.id] = t
-		return t.info.Unmarshal(rec.Proto)
 	case recSent:
 		ex.everSent = true
 		for _, id := range rec.Tasks {
@@ -137,12 +127,8 @@ func (r *found) apply(rec *record) error {
 			}
 		}
 	case recUpdate:
-		var status mesos.TaskStatus
-		if err := status.Unmarshal(rec.Proto); err != nil {
-			return err
-		}
 		if t != nil {
-			t.take(&status)
+			t.take(&rec.Status.Of)
 		}
 	case recAcked:
 		if t != nil && t.acknowledged(rec.UUID) && t.closed() {

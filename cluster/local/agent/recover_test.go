@@ -144,10 +144,7 @@ func TestTaskThatNeverArrived(t *testing.T) {
 	ex := b.executor("ex1")
 	b.mu.Lock()
 	lost := &task{framework: ex.framework, ex: ex, id: "t2", info: b.task("t2", "quiet", testExecutorInfo("ex1")), sent: true}
-	r, err := lost.record()
-	if err == nil {
-		err = ex.journal.append(r)
-	}
+	err := ex.journal.append(lost.record())
 	b.mu.Unlock()
 	if err != nil {
 		t.Fatal(err)

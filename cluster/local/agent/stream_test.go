@@ -200,11 +200,7 @@ func journalIsRewritten(t *testing.T) {
 		if len(got.pending) != 1 || !bytes.HasPrefix(got.pending[0].UUID, []byte("s2")) || !got.has(testStatus("", "s1", 0).UUID) || !bytes.HasPrefix(got.acked.UUID, []byte("s1")) {
 			t.Errorf("replayed task %+v", got)
 		}
-		records, err = ex.snapshot()
-		if err == nil {
-			err = ex.journal.replace(records)
-		}
-		if err != nil {
+		if err := ex.journal.replace(ex.snapshot()); err != nil {
 			t.Fatal(err)
 		}
 	}

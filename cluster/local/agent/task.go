@@ -2,7 +2,6 @@ package agent
 
 import (
 	"bytes"
-	"fmt"
 	"slices"
 	"time"
 
@@ -76,56 +75,35 @@ func (t *task) acknowledged(id []byte) bool {
 // closed reports whether there will be no more to tell of the task.
 func (t *task) closed() bool { return t.over() && len(t.pending) == 0 }
 
-func (t *task) record() (record, error) {
-	info, err := t.info.Marshal()
-	if err != nil {
-		return record{}, fmt.Errorf("encode task %s: %w", t.id, err)
-	}
-	return record{Kind: recTask, Task: t.id, Proto: info, Sent: t.sent}, nil
+func (t *task) record() record {
+	info := proto(t.info)
+	return record{Kind: recTask, Task: t.id, Info: &info, Sent: t.sent}
 }
 
-func updateRecord(status *mesos.TaskStatus) (record, error) {
-	data, err := status.Marshal()
-	if err != nil {
-		return record{}, fmt.Errorf("encode an update of task %s: %w", status.TaskID.Value, err)
-	}
-	return record{Kind: recUpdate, Task: status.TaskID.Value, Proto: data}, nil
+func updateRecord(status *mesos.TaskStatus) record {
+	update := proto(*status)
+	return record{Kind: recUpdate, Task: status.TaskID.Value, Status: &update}
 }
 
 // snapshot is what of the journal leads to t as it is.
-func (t *task) snapshot() ([]record, error) {
-	first, err := t.record()
-	if err != nil {
-		return nil, err
-	}
+func (t *task) snapshot() []record {
+	first := t.record()
 	// The uuids of updates that are over still tell repeated ones.
 	first.UUID = slices.Concat(t.uuids[:len(t.uuids)-len(t.pending)]...)
 	records := []record{first}
-	statuses := t.pending
 	if t.acked != nil {
-		statuses = append([]*mesos.TaskStatus{t.acked}, statuses...)
+		records = append(records, updateRecord(t.acked), record{Kind: recAcked, Task: t.id, UUID: t.acked.UUID})
 	}
-	for i, status := range statuses {
-		r, err := updateRecord(status)
-		if err != nil {
-			return nil, err
-		}
-		records = append(records, r)
-		if i == 0 && t.acked != nil {
-			records = append(records, record{Kind: recAcked, Task: t.id, UUID: status.UUID})
-		}
+	for _, status := range t.pending {
+		records = append(records, updateRecord(status))
 	}
-	return records, nil
+	return records
 }
 
 // update records status, which is complete, and sends it when it is the oldest. Nothing has changed when it returns an error.
 func (a *Agent) update(t *task, status *mesos.TaskStatus) error {
 	if t.ex != nil {
-		r, err := updateRecord(status)
-		if err != nil {
-			return err
-		}
-		if err := t.ex.journal.append(r); err != nil {
+		if err := t.ex.journal.append(updateRecord(status)); err != nil {
 			return err
 		}
 	}
@@ -194,6 +172,10 @@ func (a *Agent) fail(t *task, why cause) {
 func (a *Agent) drop(f *framework, info mesos.TaskInfo, why cause) {
 	t := &task{framework: f, info: info, id: info.TaskID.Value}
 	f.tasks[t.id] = t
+	if id := info.GetExecutor().GetExecutorID().Value; id != "" && f.executors[id] == nil {
+		// The master has counted one with the launch.
+		a.news.Push(link.News{Ended: &link.ExecutorEnded{Executor: link.Executor{Framework: f.info.GetID().GetValue(), Executor: id}, WaitStatus: unknownStatus}})
+	}
 	a.log.Warn("task not launched", "task", t.id, "reason", why.message)
 	a.fail(t, why)
 }

@@ -14,7 +14,7 @@ package link
 
 import (
 	"context"
-	"encoding/json"
+	"encoding/base64"
 	"errors"
 	"fmt"
 
@@ -48,19 +48,18 @@ type Session interface {
 // Proto is a message of Mesos, on the wire in protobuf: its generated JSON refuses enums that it does not know.
 type Proto[T any] struct{ Of T }
 
-// MarshalJSON implements json.Marshaler.
-func (p Proto[T]) MarshalJSON() ([]byte, error) {
+// MarshalText implements encoding.TextMarshaler.
+func (p Proto[T]) MarshalText() ([]byte, error) {
 	encoded, err := any(&p.Of).(interface{ Marshal() ([]byte, error) }).Marshal()
 	if err != nil {
 		return nil, fmt.Errorf("encode %T: %w", p.Of, err)
 	}
-	return json.Marshal(encoded)
+	return base64.StdEncoding.AppendEncode(nil, encoded), nil
 }
 
-// UnmarshalJSON implements json.Unmarshaler.
-func (p *Proto[T]) UnmarshalJSON(text []byte) error {
-	var encoded []byte
-	err := json.Unmarshal(text, &encoded)
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (p *Proto[T]) UnmarshalText(text []byte) error {
+	encoded, err := base64.StdEncoding.AppendDecode(nil, text)
 	if err == nil {
 		err = any(&p.Of).(interface{ Unmarshal([]byte) error }).Unmarshal(encoded)
 	}

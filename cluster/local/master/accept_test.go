@@ -167,6 +167,8 @@ func TestExecutorOfARefusedLaunchTakesNothing(t *testing.T) {
 	f.call("SUPPRESS", "")
 	f.decline(0, offer)
 	dropped, agentSource := mesos.TASK_DROPPED, mesos.SOURCE_AGENT
+	a.ended(f.id, "ex", -1) // as the agent says before the launches that it refuses
+	f.next("FAILURE")
 	for _, id := range []string{"t1", "t2"} {
 		_ = a.session.Tell(link.News{Update: &link.StatusUpdate{Framework: f.id, Latest: dropped, Status: proto(mesos.TaskStatus{
 			TaskID: mesos.TaskID{Value: id}, State: &dropped, Source: &agentSource, UUID: []byte("0123456789abcdef"),

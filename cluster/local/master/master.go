@@ -17,6 +17,7 @@
 package master
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -102,21 +103,10 @@ var _ link.Upstream = (*Master)(nil)
 
 // Open reads the registry and starts a master with a new id. Serve its Handler and Close it.
 func Open(opts Options) (*Master, error) {
-	if opts.Heartbeat <= 0 {
-		opts.Heartbeat = DefaultHeartbeat
-	}
-	if opts.Queue <= 0 {
-		opts.Queue = DefaultQueue
-	}
-	if opts.AgentPingTimeout <= 0 {
-		opts.AgentPingTimeout = DefaultAgentPingTimeout
-	}
-	if opts.MaxAgentPingTimeouts <= 0 {
-		opts.MaxAgentPingTimeouts = DefaultMaxAgentPingTimeouts
-	}
-	if opts.AgentReregisterTimeout <= 0 {
-		opts.AgentReregisterTimeout = DefaultAgentReregisterTimeout
-	}
+	opts.Heartbeat, opts.Queue = cmp.Or(opts.Heartbeat, DefaultHeartbeat), cmp.Or(opts.Queue, DefaultQueue)
+	opts.AgentPingTimeout = cmp.Or(opts.AgentPingTimeout, DefaultAgentPingTimeout)
+	opts.MaxAgentPingTimeouts = cmp.Or(opts.MaxAgentPingTimeouts, DefaultMaxAgentPingTimeouts)
+	opts.AgentReregisterTimeout = cmp.Or(opts.AgentReregisterTimeout, DefaultAgentReregisterTimeout)
 	if !opts.Address.Addr().Is4() {
 		return nil, fmt.Errorf("start the local master on %s: only IPv4 addresses can be told in MasterInfo", opts.Address)
 	}
@@ -228,8 +218,6 @@ type framework struct {
 type executor struct {
 	info      mesos.ExecutorInfo
 	resources resources
-	// seen tells that the agent is known to have it.
-	seen bool
 }
 
 type task struct {

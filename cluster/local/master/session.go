@@ -91,7 +91,7 @@ func (m *Master) Register(_ context.Context, r link.Registration) (link.Session,
 	for _, e := range r.Executors {
 		if f := m.frameworks[e.Of.GetFrameworkID().GetValue()]; f != nil && f.executors[id][e.Of.ExecutorID.Value] == nil {
 			need, _ := parse(e.Of.Resources) // it was valid when it was launched
-			m.addExecutor(f, a, e.Of, need).seen = true
+			m.addExecutor(f, a, e.Of, need)
 		}
 	}
 	for i := range r.Tasks {
@@ -217,14 +217,12 @@ func (t *task) recover(s *link.TaskState) {
 	}
 }
 
-func (m *Master) addExecutor(f *framework, a *agent, info mesos.ExecutorInfo, need resources) *executor {
-	e := &executor{info: info, resources: need}
+func (m *Master) addExecutor(f *framework, a *agent, info mesos.ExecutorInfo, need resources) {
 	if f.executors[a.id] == nil {
 		f.executors[a.id] = map[string]*executor{}
 	}
-	f.executors[a.id][info.ExecutorID.Value] = e
-	m.take(f, a, e.resources)
-	return e
+	f.executors[a.id][info.ExecutorID.Value] = &executor{info, need}
+	m.take(f, a, need)
 }
 
 func (m *Master) addTask(f *framework, a *agent, info *mesos.TaskInfo, need resources) *task {
@@ -264,30 +262,10 @@ func (m *Master) update(a *agent, u *link.StatusUpdate) {
 	if terminal(t.latest) || terminal(t.reported) {
 		m.release(f, t)
 	}
-	m.learnExecutor(f, a, t, status)
-}
-
-// learnExecutor corrects what the master believes of a task's executor by the task's update.
-func (m *Master) learnExecutor(f *framework, a *agent, t *task, status *mesos.TaskStatus) {
-	id := t.executor.ExecutorID.Value
-	e := f.executors[a.id][id]
-	switch {
-	case e == nil && !terminal(t.latest):
-		// The one that it was launched on had ended unnoticed: it runs in a new one.
+	if f.executors[a.id][t.executor.ExecutorID.Value] == nil && !terminal(t.latest) {
+		// The one that it was launched on has ended: it runs in a new one.
 		need, _ := parse(t.executor.Resources) // it was valid when it was launched
-		m.addExecutor(f, a, *t.executor, need).seen = true
-	case e == nil || e.seen:
-	case status.GetSource() == mesos.SOURCE_EXECUTOR || status.ContainerStatus != nil:
-		e.seen = true
-	case status.GetState() == mesos.TASK_DROPPED || status.GetState() == mesos.TASK_LOST:
-		// The agent refused the launch: unless others wait for it, there is no such executor.
-		for _, other := range f.tasks {
-			if other.agentID == a.id && other.executor.ExecutorID.Value == id && !terminal(other.latest) {
-				return
-			}
-		}
-		delete(f.executors[a.id], id)
-		m.giveBack(f, a.id, e.resources)
+		m.addExecutor(f, a, *t.executor, need)
 	}
 }
 
