@@ -50,8 +50,6 @@ type Options struct {
 	AgentIP netip.Addr
 	// CPUs and MemoryMB are what each agent offers.
 	CPUs, MemoryMB float64
-	// DiskMB is 10,000 when zero.
-	DiskMB float64
 	// GiveUpExecutors kills what earlier runs left running, and reports its tasks as lost. Then the agent's port may change.
 	GiveUpExecutors bool
 	// NoCredentials lets everybody of this machine use the APIs, for tests and for foreign programs that can't send credentials.
@@ -170,7 +168,7 @@ func (c *Cluster) lead(at net.Listener) error {
 	c.master, c.links = opened, link.NewServer(opened, opened.AgentTimeout(), opts.Logger.With("part", "master"))
 	mux := http.NewServeMux()
 	mux.Handle("/", opened.Handler())
-	mux.Handle("/agent/v1/", c.Credentials().Guard(link.Realm, c.links))
+	mux.Handle("POST "+link.RegisterPath, c.Credentials().Guard(link.Realm, c.links))
 	c.serve(at, mux)
 	return nil
 }

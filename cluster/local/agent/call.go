@@ -22,8 +22,8 @@ const (
 // heartbeat is the interval of HEARTBEAT events to executors.
 const heartbeat = 30 * time.Minute
 
-// refusal is a status and its text; the zero value is none.
-type refusal struct {
+// answer is a status and its text.
+type answer struct {
 	status int
 	text   string
 }
@@ -42,22 +42,19 @@ func (a *Agent) serveCall(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if fault := validate(&call); fault != "" {
-		apihttp.Refuse(w, http.StatusBadRequest, "Failed to validate Executor::Call: "+fault)
+		apihttp.Answer(w, http.StatusBadRequest, "Failed to validate Executor::Call: "+fault)
 		return
 	}
 	switch call.Type {
 	case executor.Call_SUBSCRIBE:
 		a.serveSubscribe(w, r, &call, container)
-		return
 	case executor.Call_HEARTBEAT:
-		apihttp.Accepted(w)
-		return
-	}
-	switch refused := a.handle(&call, container); refused.status {
-	case 0:
-		apihttp.Accepted(w)
+		apihttp.Answer(w, http.StatusAccepted, "")
+	case executor.Call_UPDATE:
+		answer := a.handleUpdate(&call, container)
+		apihttp.Answer(w, answer.status, answer.text)
 	default:
-		apihttp.Refuse(w, refused.status, refused.text)
+		apihttp.Answer(w, http.StatusNotImplemented, call.Type.String()+" is not implemented by the local agent")
 	}
 }
 
@@ -94,50 +91,47 @@ func validate(call *executor.Call) string {
 }
 
 // find looks the caller up, which must run in the container that its token is of, if there is one. The agent's lock is held.
-func (a *Agent) find(call *executor.Call, container string) (*executorRun, refusal) {
+func (a *Agent) find(call *executor.Call, container string) (*executorRun, answer) {
 	f := a.frameworks[call.FrameworkID.Value]
 	if f == nil {
-		return nil, refusal{http.StatusBadRequest, "Framework cannot be found"}
+		return nil, answer{http.StatusBadRequest, "Framework cannot be found"}
 	}
 	ex := f.executors[call.ExecutorID.Value]
 	if ex == nil {
-		return nil, refusal{http.StatusBadRequest, "Executor cannot be found"}
+		return nil, answer{http.StatusBadRequest, "Executor cannot be found"}
 	}
 	if container != "" && container != ex.container {
-		return nil, refusal{http.StatusForbidden, "The token is not that of the executor's container"}
+		return nil, answer{http.StatusForbidden, "The token is not that of the executor's container"}
 	}
-	return ex, refusal{}
+	return ex, answer{}
 }
 
-// handle does UPDATE.
-func (a *Agent) handle(call *executor.Call, container string) refusal {
+// handleUpdate does UPDATE.
+func (a *Agent) handleUpdate(call *executor.Call, container string) answer {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.recovering || a.closed {
-		return refusal{http.StatusServiceUnavailable, unfinishedRecovery}
+		return answer{http.StatusServiceUnavailable, unfinishedRecovery}
 	}
 	ex, refused := a.find(call, container)
 	if ex == nil {
 		return refused
 	}
 	if ex.state == registering {
-		return refusal{http.StatusForbidden, unsubscribed}
-	}
-	if call.Type != executor.Call_UPDATE {
-		return refusal{http.StatusNotImplemented, call.Type.String() + " is not implemented by the local agent"}
+		return answer{http.StatusForbidden, unsubscribed}
 	}
 	if err := a.fromExecutor(ex, call.Update.Status); err != nil {
 		a.log.Error("update refused", "task", call.Update.Status.TaskID.Value, "error", err)
-		return refusal{http.StatusInternalServerError, "Failed to checkpoint the status update"}
+		return answer{http.StatusInternalServerError, "Failed to checkpoint the status update"}
 	}
-	return refusal{}
+	return answer{http.StatusAccepted, ""}
 }
 
 func (a *Agent) serveSubscribe(w http.ResponseWriter, r *http.Request, call *executor.Call, container string) {
 	a.awaitLaunch(r.Context(), call)
 	s, refused := a.subscribe(call, container)
 	if s == nil {
-		apihttp.Refuse(w, refused.status, refused.text)
+		apihttp.Answer(w, refused.status, refused.text)
 		return
 	}
 	defer a.work.Done()
@@ -168,11 +162,11 @@ func (a *Agent) awaitLaunch(ctx context.Context, call *executor.Call) {
 
 // subscribe connects an executor: takes in what it has not yet got through, drops what never reached it, and sends it the tasks
 // that are queued. The session is counted in a.work.
-func (a *Agent) subscribe(call *executor.Call, container string) (*session, refusal) {
+func (a *Agent) subscribe(call *executor.Call, container string) (*session, answer) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.closed {
-		return nil, refusal{http.StatusServiceUnavailable, unfinishedRecovery}
+		return nil, answer{http.StatusServiceUnavailable, unfinishedRecovery}
 	}
 	ex, refused := a.find(call, container)
 	if ex == nil {
@@ -182,7 +176,7 @@ func (a *Agent) subscribe(call *executor.Call, container string) (*session, refu
 	if ex.state == terminating || ex.state == terminated {
 		s.Close(&executor.Event{Type: executor.Event_SHUTDOWN})
 		a.work.Add(1)
-		return s, refusal{}
+		return s, answer{}
 	}
 	if ex.session != nil {
 		ex.session.Close()
@@ -193,7 +187,7 @@ func (a *Agent) subscribe(call *executor.Call, container string) (*session, refu
 		// All its tasks were killed before it came: it would wait forever.
 		a.setState(ex, running)
 		a.shutdown(ex)
-		return s, refusal{}
+		return s, answer{}
 	}
 	s.Push(&executor.Event{Type: executor.Event_SUBSCRIBED, Subscribed: &executor.Event_Subscribed{
 		ExecutorInfo:  ex.info,
@@ -205,11 +199,11 @@ func (a *Agent) subscribe(call *executor.Call, container string) (*session, refu
 		// It brings them again with its next subscription.
 		a.log.Error("updates of a subscription not recorded", "executor", ex.id, "error", err)
 		s.Close()
-		return s, refusal{}
+		return s, answer{}
 	}
 	a.sendQueued(ex)
 	a.setState(ex, running)
-	return s, refusal{}
+	return s, answer{}
 }
 
 // takeIn handles what an executor brings with its subscription.

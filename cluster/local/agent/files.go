@@ -111,23 +111,23 @@ func (s *sandboxes) serveRead(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	name := query.Get("path")
 	if name == "" {
-		apihttp.Refuse(w, http.StatusBadRequest, "Expecting 'path=value' in query.\n")
+		apihttp.Answer(w, http.StatusBadRequest, "Expecting 'path=value' in query.\n")
 		return
 	}
 	offset, err := queryNumber(query, "offset")
 	length, failed := queryNumber(query, "length")
 	if err = errors.Join(err, failed); err != nil {
-		apihttp.Refuse(w, http.StatusBadRequest, err.Error())
+		apihttp.Answer(w, http.StatusBadRequest, err.Error())
 		return
 	}
 	file, size, err := s.openFile(name)
 	switch {
 	case errors.Is(err, errDirectory):
-		apihttp.Refuse(w, http.StatusBadRequest, "Cannot read a directory.\n")
+		apihttp.Answer(w, http.StatusBadRequest, "Cannot read a directory.\n")
 		return
 	case err != nil:
 		// What leads out of a sandbox does not exist for those outside.
-		apihttp.Refuse(w, http.StatusNotFound, "")
+		apihttp.Answer(w, http.StatusNotFound, "")
 		return
 	}
 	defer file.Close()
@@ -143,7 +143,7 @@ func (s *sandboxes) serveRead(w http.ResponseWriter, r *http.Request) {
 		data = make([]byte, min(length, readLimit))
 		n, err := file.ReadAt(data, offset)
 		if err != nil && !errors.Is(err, io.EOF) {
-			apihttp.Refuse(w, http.StatusInternalServerError, "Failed to read file: "+err.Error()+".\n")
+			apihttp.Answer(w, http.StatusInternalServerError, "Failed to read file: "+err.Error()+".\n")
 			return
 		}
 		data = data[:n]

@@ -163,13 +163,9 @@ func (a *Agent) environment(ex *executorRun, command *mesos.CommandInfo) []strin
 	set("MESOS_AGENT_ENDPOINT", o.endpoint())
 	set("MESOS_HTTP_COMMAND_EXECUTOR", "0")
 	set("MESOS_EXECUTOR_SHUTDOWN_GRACE_PERIOD", mesosDuration(grace))
-	if f.GetCheckpoint() {
-		set("MESOS_CHECKPOINT", "1")
-		set("MESOS_RECOVERY_TIMEOUT", mesosDuration(recoveryTimeout))
-		set("MESOS_SUBSCRIPTION_BACKOFF_MAX", mesosDuration(o.ReregistrationTimeout))
-	} else {
-		set("MESOS_CHECKPOINT", "0")
-	}
+	set("MESOS_CHECKPOINT", "1") // every framework's executors outlive their agent
+	set("MESOS_RECOVERY_TIMEOUT", mesosDuration(recoveryTimeout))
+	set("MESOS_SUBSCRIPTION_BACKOFF_MAX", mesosDuration(o.ReregistrationTimeout))
 	for _, v := range command.GetEnvironment().GetVariables() {
 		if v.Secret == nil {
 			set(v.Name, v.GetValue())

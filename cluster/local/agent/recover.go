@@ -195,13 +195,10 @@ func (a *Agent) resume(ctx context.Context, r *found) error {
 		return nil
 	}
 	a.work.Go(func() { a.attend(ex, w) })
-	switch {
-	case r.bye:
+	if r.bye {
 		ex.state = terminating
 		a.killAfterGrace(ex)
-	case !ex.framework.info.GetCheckpoint():
-		a.destroy(ex, cause{mesos.TASK_GONE, mesos.REASON_AGENT_RESTARTED, "Executor was killed: its framework does not checkpoint"})
-	default:
+	} else {
 		a.awaited[ex] = true
 	}
 	return nil

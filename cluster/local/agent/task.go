@@ -38,16 +38,7 @@ type task struct {
 	round int
 }
 
-func (t *task) over() bool { return isTerminal(t.state) }
-
-func isTerminal(s mesos.TaskState) bool {
-	switch s {
-	case mesos.TASK_FINISHED, mesos.TASK_FAILED, mesos.TASK_KILLED, mesos.TASK_ERROR, mesos.TASK_LOST,
-		mesos.TASK_DROPPED, mesos.TASK_GONE, mesos.TASK_GONE_BY_OPERATOR:
-		return true
-	}
-	return false
-}
+func (t *task) over() bool { return link.Terminal(t.state) }
 
 func (t *task) has(id []byte) bool {
 	return slices.ContainsFunc(t.uuids, func(u []byte) bool { return bytes.Equal(u, id) })
@@ -216,7 +207,7 @@ func (a *Agent) fromExecutor(ex *executorRun, status mesos.TaskStatus) error {
 	case t == nil:
 		a.log.Debug("update ignored, its task has ended or was never here", "task", id, "executor", ex.id)
 	case t.has(status.UUID):
-	case t.over(), !t.sent && !isTerminal(status.GetState()), ex.forget:
+	case t.over(), !t.sent && !link.Terminal(status.GetState()), ex.forget:
 		a.log.Warn("update ignored", "task", id, "state", status.GetState().String(), "known", t.state.String())
 	default:
 		a.complete(ex, &status)

@@ -4,10 +4,10 @@
 // A handler goes through it in Mesos' order:
 //
 //	if !apihttp.ReadCall(w, r, &call) { return }            // method, media type, syntax
-//	...                                                     // validate the call: Refuse(w, 400, ...)
+//	...                                                     // validate the call: Answer(w, 400, ...)
 //	codec := apihttp.Negotiate(r)                           // only where the answer has a body
 //	stream := apihttp.NewStream(w, codec, headers)          // SUBSCRIBE
-//	apihttp.Accepted(w)                                     // any other call
+//	apihttp.Answer(w, http.StatusAccepted, "")              // any other call
 //
 // Status codes, headers and texts are those that Mesos 1.12 sends.
 package apihttp
@@ -39,7 +39,7 @@ const (
 func ReadCall(w http.ResponseWriter, r *http.Request, call encoding.Unmarshaler) bool {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
-		Refuse(w, http.StatusMethodNotAllowed, fmt.Sprintf(
+		Answer(w, http.StatusMethodNotAllowed, fmt.Sprintf(
 			"405 Method Not Allowed. Expecting one of { 'POST' }, but received '%s'.", r.Method))
 		return false
 	}
@@ -47,10 +47,10 @@ func ReadCall(w http.ResponseWriter, r *http.Request, call encoding.Unmarshaler)
 	switch media {
 	case mediaJSON, mediaProtobuf:
 	case "":
-		Refuse(w, http.StatusBadRequest, "Expecting 'Content-Type' to be present")
+		Answer(w, http.StatusBadRequest, "Expecting 'Content-Type' to be present")
 		return false
 	default:
-		Refuse(w, http.StatusUnsupportedMediaType,
+		Answer(w, http.StatusUnsupportedMediaType,
 			"Expecting 'Content-Type' of application/json or application/x-protobuf")
 		return false
 	}
@@ -58,9 +58,9 @@ func ReadCall(w http.ResponseWriter, r *http.Request, call encoding.Unmarshaler)
 	if err != nil {
 		var tooLarge *http.MaxBytesError
 		if errors.As(err, &tooLarge) {
-			Refuse(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("Call is larger than %d bytes", tooLarge.Limit))
+			Answer(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("Call is larger than %d bytes", tooLarge.Limit))
 		} else {
-			Refuse(w, http.StatusBadRequest, "Failed to read body: "+err.Error())
+			Answer(w, http.StatusBadRequest, "Failed to read body: "+err.Error())
 		}
 		return false
 	}
@@ -70,7 +70,7 @@ func ReadCall(w http.ResponseWriter, r *http.Request, call encoding.Unmarshaler)
 		err = call.Unmarshal(body)
 	}
 	if err != nil {
-		Refuse(w, http.StatusBadRequest, fmt.Sprintf("Failed to parse body into Call protobuf: %v", err))
+		Answer(w, http.StatusBadRequest, fmt.Sprintf("Failed to parse body into Call protobuf: %v", err))
 		return false
 	}
 	return true
@@ -84,17 +84,12 @@ func Negotiate(r *http.Request) encoding.Codec {
 	return codecs.ByMediaType[codecs.MediaTypeJSON]
 }
 
-// Refuse answers with status and Mesos' text for it.
-func Refuse(w http.ResponseWriter, status int, message string) {
+// Answer answers with a status and Mesos' text for it. With 202 and no text a call was understood, and what follows from it comes as
+// events.
+func Answer(w http.ResponseWriter, status int, message string) {
 	w.Header().Set("Content-Type", text)
 	w.Header().Set("Content-Length", strconv.Itoa(len(message)))
 	w.WriteHeader(status)
 	// The peer may be gone; there is nobody else to tell.
 	_, _ = io.WriteString(w, message)
-}
-
-// Accepted answers 202 without a body: the call was understood, and what follows from it comes as events.
-func Accepted(w http.ResponseWriter) {
-	w.Header().Set("Content-Length", "0")
-	w.WriteHeader(http.StatusAccepted)
 }

@@ -179,7 +179,7 @@ func TestSendGivesUpOnAReaderThatDoesNotRead(t *testing.T) {
 
 func TestAccepted(t *testing.T) {
 	t.Parallel()
-	response := serve(t, func(w http.ResponseWriter, _ *http.Request) { Accepted(w) })
+	response := serve(t, func(w http.ResponseWriter, _ *http.Request) { Answer(w, http.StatusAccepted, "") })
 	if response.StatusCode != http.StatusAccepted || response.Header.Get("Content-Length") != "0" {
 		t.Errorf("%v", response)
 	}

@@ -56,7 +56,7 @@ func (c *Credentials) Guard(realm string, next http.Handler) http.Handler {
 
 func challenge(w http.ResponseWriter, scheme string) {
 	w.Header().Set("WWW-Authenticate", scheme)
-	Refuse(w, http.StatusUnauthorized, "401 Unauthorized.")
+	Answer(w, http.StatusUnauthorized, "401 Unauthorized.")
 }
 
 // TokenKey signs the tokens by which executors are known. An empty key stands for no authentication.

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func ok(w http.ResponseWriter, _ *http.Request) { Accepted(w) }
+func ok(w http.ResponseWriter, _ *http.Request) { Answer(w, http.StatusAccepted, "") }
 
 func TestGuardChallengesAsMesosDoes(t *testing.T) {
 	t.Parallel()

@@ -48,7 +48,7 @@ func (c *Client) register(ctx context.Context, r Registration) (Session, error) 
 	if err != nil {
 		return nil, err
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.master+registerPath, bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.master+RegisterPath, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}

@@ -152,3 +152,13 @@ type ExecutorEnded struct {
 	Executor
 	WaitStatus int
 }
+
+// Terminal reports whether a task in that state has ended.
+func Terminal(s mesos.TaskState) bool {
+	switch s {
+	case mesos.TASK_FINISHED, mesos.TASK_FAILED, mesos.TASK_KILLED, mesos.TASK_ERROR,
+		mesos.TASK_LOST, mesos.TASK_DROPPED, mesos.TASK_GONE, mesos.TASK_GONE_BY_OPERATOR:
+		return true
+	}
+	return false
+}

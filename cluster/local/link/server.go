@@ -14,7 +14,8 @@ import (
 )
 
 const (
-	registerPath = "/agent/v1/register"
+	// RegisterPath is where a master's Server is.
+	RegisterPath = "/agent/v1/register"
 	// protocol is what a connection is upgraded to by a registration.
 	protocol = "elasticjob-agent"
 	// silenceHeader tells the agent after how long without any order the session is broken.
@@ -50,16 +51,12 @@ func (s *Server) Close() {
 	s.open.Wait()
 }
 
-// ServeHTTP implements http.Handler, for paths that begin with /agent/v1/.
+// ServeHTTP implements http.Handler, for registrations, which are sent to RegisterPath.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.URL.Path != registerPath || r.Method != http.MethodPost || r.Header.Get("Upgrade") != protocol {
-		http.NotFound(w, r)
-		return
-	}
 	s.mu.Lock()
 	if s.ctx.Err() != nil {
 		s.mu.Unlock()
-		apihttp.Refuse(w, http.StatusServiceUnavailable, "The master is closing")
+		apihttp.Answer(w, http.StatusServiceUnavailable, "The master is closing")
 		return
 	}
 	s.open.Add(1)
@@ -67,7 +64,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer s.open.Done()
 	var asked Registration
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, apihttp.MaxBody)).Decode(&asked); err != nil {
-		apihttp.Refuse(w, http.StatusBadRequest, "Failed to read the registration: "+err.Error())
+		apihttp.Answer(w, http.StatusBadRequest, "Failed to read the registration: "+err.Error())
 		return
 	}
 	session, err := s.master.Register(r.Context(), asked)
@@ -76,7 +73,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if errors.Is(err, ErrGone) {
 			status = http.StatusForbidden
 		}
-		apihttp.Refuse(w, status, err.Error())
+		apihttp.Answer(w, status, err.Error())
 		return
 	}
 	defer session.Close()

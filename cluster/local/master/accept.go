@@ -79,7 +79,7 @@ func (m *Master) useOffers(f *framework, ids []mesos.OfferID) (agentID string, h
 			continue
 		}
 		m.dropOffer(o)
-		m.giveBack(f, o.agentID, o.resources)
+		m.giveBack(o.agentID, o.resources)
 		agentID, held = o.agentID, held.plus(o.resources)
 	}
 	return agentID, held

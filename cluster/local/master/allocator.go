@@ -1,10 +1,10 @@
 package master
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -93,7 +93,7 @@ func (m *Master) allocate(now time.Time) time.Time {
 		if a.disconnected || a.free.scarce() {
 			continue
 		}
-		m.fewestFirst(candidates)
+		rand.Shuffle(len(candidates), func(i, j int) { candidates[i], candidates[j] = candidates[j], candidates[i] })
 		for _, f := range candidates {
 			if until := f.filtered(a, now); !until.IsZero() {
 				if next.IsZero() || until.Before(next) {
@@ -109,26 +109,6 @@ func (m *Master) allocate(now time.Time) time.Time {
 		f.send(&scheduler.Event{Type: scheduler.Event_OFFERS, Offers: &scheduler.Event_Offers{Offers: offers}})
 	}
 	return next
-}
-
-// fewestFirst sorts by dominant share.
-func (m *Master) fewestFirst(frameworks []*framework) {
-	if len(frameworks) < 2 {
-		return
-	}
-	var total resources
-	for _, a := range m.agents {
-		total = total.plus(a.total)
-	}
-	share := func(f *framework) (most float64) {
-		for i, all := range total {
-			most = max(most, float64(f.allocated[i])/float64(max(all, 1)))
-		}
-		return most
-	}
-	slices.SortFunc(frameworks, func(a, b *framework) int {
-		return cmp.Or(cmp.Compare(share(a), share(b)), cmp.Compare(a.id, b.id))
-	})
 }
 
 // scarce reports whether there is too little to be offered.
@@ -156,7 +136,7 @@ func (m *Master) offer(f *framework, a *agent) mesos.Offer {
 	m.nextOffer++
 	m.offers[o.id] = o
 	f.offers[o.id] = o
-	m.take(f, a, o.resources)
+	a.take(o.resources)
 
 	sent := mesos.Offer{
 		ID:          mesos.OfferID{Value: o.id},
@@ -181,16 +161,14 @@ func (m *Master) agentURL(info *mesos.AgentInfo) *mesos.URL {
 	return &mesos.URL{Scheme: scheme, Address: mesos.Address{Hostname: &ip, IP: &ip, Port: info.GetPort()}, Path: &path}
 }
 
-// take allocates free resources of a to f.
-func (m *Master) take(f *framework, a *agent, r resources) {
+// take allocates free resources.
+func (a *agent) take(r resources) {
 	a.used = a.used.plus(r)
 	a.free = a.total.minus(a.used)
-	f.allocated = f.allocated.plus(r)
 }
 
 // giveBack makes resources of an agent free again.
-func (m *Master) giveBack(f *framework, agentID string, r resources) {
-	f.allocated = f.allocated.minus(r)
+func (m *Master) giveBack(agentID string, r resources) {
 	if a := m.agents[agentID]; a != nil {
 		a.used = a.used.minus(r)
 		a.free = a.total.minus(a.used)
@@ -208,7 +186,7 @@ func (m *Master) dropOffer(o *offer) {
 func (m *Master) withdrawOffers(f *framework) {
 	for _, o := range f.offers {
 		m.dropOffer(o)
-		m.giveBack(f, o.agentID, o.resources)
+		m.giveBack(o.agentID, o.resources)
 	}
 }
 
@@ -220,7 +198,7 @@ func (m *Master) decline(f *framework, call *scheduler.Call_Decline) {
 			continue
 		}
 		m.dropOffer(o)
-		m.giveBack(f, o.agentID, o.resources)
+		m.giveBack(o.agentID, o.resources)
 		refused[o.agentID] = refused[o.agentID].plus(o.resources)
 	}
 	for agentID, r := range refused {

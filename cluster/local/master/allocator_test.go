@@ -66,16 +66,18 @@ func TestRefusalIsMesos(t *testing.T) {
 	}
 }
 
-func TestTheFrameworkWithLessIsServedFirst(t *testing.T) {
+// What one framework does not want for now, another one is offered.
+func TestDeclinedOffersGoToOthers(t *testing.T) {
 	t.Parallel()
 	w := start(t)
-	rich, poor := w.subscribed("a-rich"), w.subscribed("b-poor")
-	a := w.agent(link.Registration{})
-	rich.accept(3600, rich.offer(), command("t", a.id(), 4, 100))
-	poor.decline(3600, poor.offer())
+	one := w.subscribed("one")
 	w.agent(link.Registration{})
-	poor.offer()
-	rich.silent()
+	offer := one.offer()
+	other := w.subscribed("other")
+	one.decline(3600, offer)
+	other.decline(3600, other.offer())
+	one.silent()
+	other.silent()
 }
 
 func TestSuppressedRoleOfASubscription(t *testing.T) {

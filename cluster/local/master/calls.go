@@ -27,24 +27,20 @@ func (m *Master) serveScheduler(w http.ResponseWriter, r *http.Request) {
 		fault = m.otherPrincipal(call.Subscribe.FrameworkInfo)
 	}
 	if fault != "" {
-		apihttp.Refuse(w, http.StatusBadRequest, "Failed to validate scheduler::Call: "+fault)
+		apihttp.Answer(w, http.StatusBadRequest, "Failed to validate scheduler::Call: "+fault)
 		return
 	}
 	stream, hasStream := r.Header[streamID]
 	if call.Type == scheduler.Call_SUBSCRIBE {
 		if hasStream {
-			apihttp.Refuse(w, http.StatusBadRequest, "Subscribe calls should not include the 'Mesos-Stream-Id' header")
+			apihttp.Answer(w, http.StatusBadRequest, "Subscribe calls should not include the 'Mesos-Stream-Id' header")
 			return
 		}
 		m.serveSubscribe(w, r, call.Subscribe)
 		return
 	}
 	status, text := m.call(&call, stream, hasStream)
-	if status == http.StatusAccepted {
-		apihttp.Accepted(w)
-		return
-	}
-	apihttp.Refuse(w, status, text)
+	apihttp.Answer(w, status, text)
 }
 
 // otherPrincipal says in Mesos' words that a framework is not who it says. One that does not say it is made its credentials'
@@ -150,11 +146,7 @@ func (m *Master) kill(f *framework, call *scheduler.Call_Kill) {
 		if call.KillPolicy != nil {
 			kill.Kill.Policy = &link.Proto[mesos.KillPolicy]{Of: *call.KillPolicy}
 		}
-		if a.disconnected {
-			a.kills[killKey{f.id, t.id}] = kill
-			return
-		}
-		a.orders.Push(kill)
+		a.orders.Push(kill) // an agent that is disconnected misses it, and the framework asks again
 	}
 }
 
@@ -170,7 +162,7 @@ func (m *Master) acknowledge(f *framework, call *scheduler.Call_Acknowledge) {
 		return
 	}
 	taskID, uuid := call.TaskID.Value, call.UUID
-	if t := f.tasks[taskID]; t != nil && terminal(t.reported) && string(t.uuid) == string(uuid) {
+	if t := f.tasks[taskID]; t != nil && link.Terminal(t.reported) && string(t.uuid) == string(uuid) {
 		delete(f.tasks, taskID)
 	}
 	a.orders.Push(link.Order{Acknowledge: &link.Acknowledgement{Framework: f.id, Task: taskID, UUID: uuid}})

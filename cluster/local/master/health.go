@@ -58,16 +58,13 @@ func (m *Master) AgentTimeout() time.Duration {
 	return m.opts.AgentPingTimeout * time.Duration(m.opts.MaxAgentPingTimeouts+1)
 }
 
-// killKey is a task that is to be killed when its agent is back.
-type killKey struct{ framework, task string }
-
 // rescind takes all offers of an agent back, and says so.
 func (m *Master) rescind(a *agent) {
 	for _, f := range m.frameworks {
 		for _, o := range f.offers {
 			if o.agentID == a.id {
 				m.dropOffer(o)
-				m.giveBack(f, a.id, o.resources)
+				m.giveBack(a.id, o.resources)
 				f.send(&scheduler.Event{Type: scheduler.Event_RESCIND, Rescind: &scheduler.Event_Rescind{OfferID: mesos.OfferID{Value: o.id}}})
 			}
 		}
@@ -96,13 +93,13 @@ func (m *Master) removeAgent(a *agent, state mesos.TaskState, reason mesos.TaskS
 			if t.agentID != a.id {
 				continue
 			}
-			m.release(f, t)
+			m.release(t)
 			delete(f.tasks, t.id)
 			a.had = append(a.had, lostTask{f.id, t})
 			f.sendLost(t, state, reason, why, since)
 		}
 		for _, e := range f.executors[a.id] {
-			m.giveBack(f, a.id, e.resources)
+			m.giveBack(a.id, e.resources)
 		}
 		delete(f.executors, a.id)
 		delete(f.filters, a.id)

@@ -12,7 +12,7 @@
 // Agents are pinged; one that does not answer is unreachable, with all its tasks, until it registers again, and so is one of the
 // registry that stays away.
 //
-// All of an agent's free resources are offered to one framework at a time, the one with the smallest dominant share, as soon as
+// All of an agent's free resources are offered to one framework at a time, whichever comes first, as soon as
 // there is something to offer.
 package master
 
@@ -211,8 +211,6 @@ type framework struct {
 	tasks   map[string]*task
 	// executors are by agent and id.
 	executors map[string]map[string]*executor
-	// allocated is what tasks, executors and offers hold, for fairness.
-	allocated resources
 }
 
 type executor struct {
@@ -243,9 +241,8 @@ type agent struct {
 	total, used, free resources
 	// unanswered counts the pings since the last answer.
 	unanswered int
-	// disconnected agents are offered nothing until they register again. kills are what they are then asked, by framework and task.
+	// disconnected agents are offered nothing until they register again.
 	disconnected bool
-	kills        map[killKey]link.Order
 	// had are the tasks that it had when it was given up.
 	had []lostTask
 }
@@ -305,11 +302,11 @@ func (m *Master) removeFramework(f *framework) error {
 	f.keep()
 	m.withdrawOffers(f)
 	for _, t := range f.tasks {
-		m.release(f, t)
+		m.release(t)
 	}
 	for agentID, executors := range f.executors {
 		for _, e := range executors {
-			m.giveBack(f, agentID, e.resources)
+			m.giveBack(agentID, e.resources)
 		}
 	}
 	for _, a := range m.agents {

@@ -37,7 +37,7 @@ func (m *Master) serveOperator(w http.ResponseWriter, r *http.Request) {
 	case call.Type == master.Call_MARK_AGENT_GONE || call.Type == master.Call_TEARDOWN || call.Type == master.Call_UNKNOWN:
 		status, text = http.StatusBadRequest, "Failed to validate master::Call: Expecting a type, and what belongs to it, to be present"
 	}
-	apihttp.Refuse(w, status, text)
+	apihttp.Answer(w, status, text)
 }
 
 // listAgents are the agents that are registered; those are active that are connected, too.

@@ -111,16 +111,12 @@ func (m *Master) Register(_ context.Context, r link.Registration) (link.Session,
 			status.State = &t.latest
 			f.send(update(status))
 		}
-		if terminal(t.latest) {
-			m.release(f, t)
+		if link.Terminal(t.latest) {
+			m.release(t)
 		}
 	}
 	if known {
 		m.dropMissing(a, &r)
-	}
-	for of, kill := range a.kills {
-		delete(a.kills, of)
-		a.orders.Push(kill)
 	}
 	for _, f := range m.frameworks {
 		if f.stream != nil {
@@ -138,11 +134,10 @@ const mostOrders = 100_000
 // admit makes the agent one that is offered, in place of the one that it was before.
 func (m *Master) admit(id string, info mesos.AgentInfo) *agent {
 	total, _ := parse(info.Resources) // an agent of this cluster has nothing else
-	a := &agent{id: id, info: info, total: total, free: total, orders: queue.New[link.Order](mostOrders), kills: map[killKey]link.Order{}}
+	a := &agent{id: id, info: info, total: total, free: total, orders: queue.New[link.Order](mostOrders)}
 	delete(m.lost, id)
 	if before := m.agents[id]; before != nil {
 		before.orders.Close()
-		a.kills = before.kills
 		a.used = before.used
 		a.free = a.total.minus(a.used)
 	}
@@ -181,9 +176,9 @@ func (m *Master) dropMissing(a *agent, r *link.Registration) {
 			if t.agentID != a.id || tasks[key{f.id, t.id}] {
 				continue
 			}
-			m.release(f, t)
+			m.release(t)
 			delete(f.tasks, t.id)
-			if !terminal(t.reported) {
+			if !link.Terminal(t.reported) {
 				status := t.status("Reconciliation: task unknown to the agent", mesos.REASON_RECONCILIATION)
 				status.State = mesos.TASK_DROPPED.Enum()
 				f.send(update(status))
@@ -192,7 +187,7 @@ func (m *Master) dropMissing(a *agent, r *link.Registration) {
 		for id, e := range f.executors[a.id] {
 			if !executors[key{f.id, id}] {
 				delete(f.executors[a.id], id)
-				m.giveBack(f, a.id, e.resources)
+				m.giveBack(a.id, e.resources)
 			}
 		}
 	}
@@ -222,7 +217,7 @@ func (m *Master) addExecutor(f *framework, a *agent, info mesos.ExecutorInfo, ne
 		f.executors[a.id] = map[string]*executor{}
 	}
 	f.executors[a.id][info.ExecutorID.Value] = &executor{info, need}
-	m.take(f, a, need)
+	a.take(need)
 }
 
 func (m *Master) addTask(f *framework, a *agent, info *mesos.TaskInfo, need resources) *task {
@@ -232,13 +227,13 @@ func (m *Master) addTask(f *framework, a *agent, info *mesos.TaskInfo, need reso
 		reported: mesos.TASK_STAGING, latest: mesos.TASK_STAGING, order: m.nextTask,
 	}
 	f.tasks[t.id] = t
-	m.take(f, a, t.resources)
+	a.take(t.resources)
 	return t
 }
 
 // release gives a task's resources back, once.
-func (m *Master) release(f *framework, t *task) {
-	m.giveBack(f, t.agentID, t.resources)
+func (m *Master) release(t *task) {
+	m.giveBack(t.agentID, t.resources)
 	t.resources = resources{}
 }
 
@@ -259,10 +254,10 @@ func (m *Master) update(a *agent, u *link.StatusUpdate) {
 	if status.ContainerStatus != nil {
 		t.container = status.ContainerStatus
 	}
-	if terminal(t.latest) || terminal(t.reported) {
-		m.release(f, t)
+	if link.Terminal(t.latest) || link.Terminal(t.reported) {
+		m.release(t)
 	}
-	if f.executors[a.id][t.executor.ExecutorID.Value] == nil && !terminal(t.latest) {
+	if f.executors[a.id][t.executor.ExecutorID.Value] == nil && !link.Terminal(t.latest) {
 		// The one that it was launched on has ended: it runs in a new one.
 		need, _ := parse(t.executor.Resources) // it was valid when it was launched
 		m.addExecutor(f, a, *t.executor, need)
@@ -279,7 +274,7 @@ func (m *Master) executorEnded(a *agent, ended *link.ExecutorEnded) {
 		return
 	}
 	delete(f.executors[a.id], ended.Executor.Executor)
-	m.giveBack(f, a.id, e.resources)
+	m.giveBack(a.id, e.resources)
 	status := int32(ended.WaitStatus)
 	f.send(&scheduler.Event{Type: scheduler.Event_FAILURE, Failure: &scheduler.Event_Failure{
 		AgentID: &mesos.AgentID{Value: a.id}, ExecutorID: &e.info.ExecutorID, Status: &status,

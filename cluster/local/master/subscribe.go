@@ -52,7 +52,7 @@ func (m *Master) serveSubscribe(w http.ResponseWriter, r *http.Request, call *sc
 	defer abandon()
 	s := newSubscription(m.opts.Queue, abandon)
 	if err := m.subscribe(call, s); err != nil {
-		apihttp.Refuse(w, http.StatusServiceUnavailable, err.Error())
+		apihttp.Answer(w, http.StatusServiceUnavailable, err.Error())
 		return
 	}
 	defer m.unsubscribed(s)
