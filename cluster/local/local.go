@@ -61,8 +61,7 @@ type Options struct {
 	TLS *tls.Config
 	// InMemoryRegistry makes the master forget everything with the process.
 	InMemoryRegistry bool
-	// AgentPingTimeout, MaxAgentPingTimeouts and AgentReregisterTimeout say when the master gives an agent up: package master's,
-	// and Mesos', defaults when zero.
+	// When the master gives an agent up; as in Mesos when zero.
 	AgentPingTimeout       time.Duration
 	MaxAgentPingTimeouts   int
 	AgentReregisterTimeout time.Duration
@@ -74,9 +73,6 @@ type Options struct {
 
 // loopback is where everything is served: nothing here is for other machines.
 const loopback = "127.0.0.1"
-
-// lastAnswers is how long answers that were begun have when the cluster is closed.
-const lastAnswers = time.Second
 
 // Cluster is a running cluster. Its methods may be called concurrently.
 type Cluster struct {
@@ -255,7 +251,7 @@ func (c *Cluster) Close(ctx context.Context) error {
 	}
 	for _, server := range c.servers {
 		// A client may have dialled without a word; what was asked is answered by now.
-		patience, cancel := context.WithTimeout(ctx, lastAnswers)
+		patience, cancel := context.WithTimeout(ctx, time.Second)
 		if server.Shutdown(patience) != nil {
 			errs = append(errs, server.Close())
 		}

@@ -21,12 +21,10 @@ type member struct {
 
 // agents is how many there are.
 func (o *Options) agents() int {
-	switch {
-	case o.Agents == 0:
+	if o.Agents == 0 {
 		return 1
-	default:
-		return max(o.Agents, 0)
 	}
+	return max(o.Agents, 0)
 }
 
 // agentIP is an agent's own address, so that each is a machine of its own: the first one's is AgentIP, the next ones' follow it.
@@ -63,9 +61,7 @@ func (c *Cluster) join(ctx context.Context, i int, at net.Listener) error {
 	ip := opts.agentIP(i)
 	started, err := agent.Start(ctx, agent.Options{
 		DataDir: opts.folder("agent", i), WorkDir: opts.folder("work", i),
-		IP: ip, Port: port(at),
-		CPUs: opts.CPUs, MemMB: opts.MemoryMB,
-		GiveUpExecutors: opts.GiveUpExecutors, Logger: log,
+		IP: ip, Port: port(at), CPUs: opts.CPUs, MemMB: opts.MemoryMB, GiveUpExecutors: opts.GiveUpExecutors, Logger: log,
 		Credentials: c.Credentials(), ExecutorKey: c.secrets.key(),
 	}, upstream)
 	if err != nil {

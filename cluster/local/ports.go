@@ -94,8 +94,13 @@ func listenAgent(opts *Options, ip string, kept int) (net.Listener, error) {
 		return nil, fmt.Errorf("bind the agent's port %d, where the executors of the last run look for it: it is taken by %s; end that, or give the executors up with --give-up-executors",
 			kept, holder(kept))
 	}
+	return orAnother(opts, l, err, ip, kept)
+}
+
+// orAnother chooses another port where the one of the last run can't be had.
+func orAnother(opts *Options, l net.Listener, err error, ip string, kept int) (net.Listener, error) {
 	if err != nil && kept != 0 {
-		opts.Logger.Warn("agent's port is taken, choosing another", "port", kept, "by", holder(kept), "error", err)
+		opts.Logger.Warn("port taken, choosing another", "port", kept, "by", holder(kept), "error", err)
 		return bind(ip, 0)
 	}
 	return l, err
@@ -114,11 +119,7 @@ func listenMaster(opts *Options, kept int) (net.Listener, error) {
 		return l, nil
 	}
 	l, err := bind(loopback, kept)
-	if err != nil && kept != 0 {
-		opts.Logger.Warn("master's port is taken, choosing another", "port", kept, "by", holder(kept), "error", err)
-		return bind(loopback, 0)
-	}
-	return l, err
+	return orAnother(opts, l, err, loopback, kept)
 }
 
 func port(l net.Listener) int { return l.Addr().(*net.TCPAddr).Port }
@@ -160,9 +161,6 @@ func readPorts(path string) (ports, error) {
 
 func writePorts(path string, p ports) error {
 	content, err := json.Marshal(p)
-	if before, _ := os.ReadFile(path); bytes.Equal(bytes.TrimSpace(before), content) {
-		return nil
-	}
 	if err == nil {
 		err = wholefile.Write(path, content)
 	}

@@ -14,10 +14,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster/local/queue"
 )
 
-const (
-	unfinishedRecovery = "Agent has not finished recovery"
-	unsubscribed       = "Executor is not subscribed"
-)
+const unfinishedRecovery = "Agent has not finished recovery"
 
 // heartbeat is the interval of HEARTBEAT events to executors.
 const heartbeat = 30 * time.Minute
@@ -61,31 +58,23 @@ func (a *Agent) serveCall(w http.ResponseWriter, r *http.Request) {
 // validate returns Mesos' words for what is wrong with a call.
 func validate(call *executor.Call) string {
 	of := fmt.Sprintf("executor %s of framework %s", call.ExecutorID.Value, call.FrameworkID.Value)
-	switch call.Type {
-	case executor.Call_UNKNOWN:
+	status := call.GetUpdate().GetStatus()
+	switch {
+	case call.Type == executor.Call_UNKNOWN:
 		return "Expecting 'type' to be present"
-	case executor.Call_SUBSCRIBE:
-		if call.Subscribe == nil {
-			return "Expecting 'subscribe' to be present"
-		}
-	case executor.Call_UPDATE:
-		if call.Update == nil {
-			return "Expecting 'update' to be present"
-		}
-		status := &call.Update.Status
-		switch {
-		case status.UUID == nil:
-			return "Expecting 'uuid' to be present"
-		case len(status.UUID) != 16:
-			return "Not a valid UUID"
-		case status.ExecutorID != nil && status.ExecutorID.Value != call.ExecutorID.Value:
-			return fmt.Sprintf("ExecutorID in Call: %s does not match ExecutorID in TaskStatus: %s",
-				call.ExecutorID.Value, status.ExecutorID.Value)
-		case status.GetSource() != mesos.SOURCE_EXECUTOR:
-			return "Received Call from " + of + " with invalid source, expecting 'SOURCE_EXECUTOR'"
-		case status.GetState() == mesos.TASK_STAGING:
-			return "Received TASK_STAGING from " + of + " which is not allowed"
-		}
+	case call.Type == executor.Call_SUBSCRIBE && call.Subscribe == nil:
+		return "Expecting 'subscribe' to be present"
+	case call.Type != executor.Call_UPDATE:
+	case call.Update == nil:
+		return "Expecting 'update' to be present"
+	case len(status.UUID) != 16:
+		return "Expecting 'uuid' to be present and valid"
+	case status.ExecutorID != nil && status.ExecutorID.Value != call.ExecutorID.Value:
+		return fmt.Sprintf("ExecutorID in Call: %s does not match ExecutorID in TaskStatus: %s", call.ExecutorID.Value, status.ExecutorID.Value)
+	case status.GetSource() != mesos.SOURCE_EXECUTOR:
+		return "Received Call from " + of + " with invalid source, expecting 'SOURCE_EXECUTOR'"
+	case status.GetState() == mesos.TASK_STAGING:
+		return "Received TASK_STAGING from " + of + " which is not allowed"
 	}
 	return ""
 }
@@ -118,7 +107,7 @@ func (a *Agent) handleUpdate(call *executor.Call, container string) answer {
 		return refused
 	}
 	if ex.state == registering {
-		return answer{http.StatusForbidden, unsubscribed}
+		return answer{http.StatusForbidden, "Executor is not subscribed"}
 	}
 	if err := a.fromExecutor(ex, call.Update.Status); err != nil {
 		a.log.Error("update refused", "task", call.Update.Status.TaskID.Value, "error", err)
@@ -173,16 +162,15 @@ func (a *Agent) subscribe(call *executor.Call, container string) (*session, answ
 		return nil, refused
 	}
 	s := queue.New[encoding.Marshaler](0)
+	a.work.Add(1)
 	if ex.state == terminating || ex.state == terminated {
 		s.Close(&executor.Event{Type: executor.Event_SHUTDOWN})
-		a.work.Add(1)
 		return s, answer{}
 	}
 	if ex.session != nil {
 		ex.session.Close()
 	}
 	ex.session = s
-	a.work.Add(1)
 	if !ex.everSent && !ex.hasQueued() {
 		// All its tasks were killed before it came: it would wait forever.
 		a.setState(ex, running)

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/mesos/mesos-go/api/v1/lib"
 	"github.com/mesos/mesos-go/api/v1/lib/encoding"
@@ -129,7 +130,7 @@ func (a *Agent) killAfterGrace(ex *executorRun) {
 	}
 	grace := a.options.ShutdownGrace
 	if own := ex.info.GetShutdownGracePeriod(); own != nil {
-		grace = asDuration(own)
+		grace = time.Duration(own.Nanoseconds)
 	}
 	a.after(grace, func() {
 		if ex.state == terminating {
@@ -234,7 +235,7 @@ func (a *Agent) retireIfDone(ex *executorRun) {
 
 // compact rewrites the journal when most of it is of tasks that are over.
 func (a *Agent) compact(ex *executorRun) {
-	if !ex.journal.large() {
+	if ex.journal.size < ex.journal.rewrite {
 		return
 	}
 	if err := ex.journal.replace(ex.snapshot()); err != nil {

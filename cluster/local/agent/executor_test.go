@@ -25,7 +25,7 @@ func TestUpdatesAreComplete(t *testing.T) {
 			t.Errorf("status is %v", s)
 		}
 		container := s.ContainerStatus
-		if container.ContainerID.Value != b.container("ex1") || container.GetExecutorPID() != uint32(b.pid("ex1")) || container.NetworkInfos[0].IPAddresses[0].GetIPAddress() != "127.0.0.1" {
+		if container.ContainerID.Value != b.container("ex1") || container.GetExecutorPID() != uint32(b.pid("ex1")) {
 			t.Errorf("container is %v", container)
 		}
 	}

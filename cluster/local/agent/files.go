@@ -39,7 +39,7 @@ var errDirectory = errors.New("is a directory")
 // open opens the sandbox that name leads into; rest is the way inside of it.
 func (s *sandboxes) open(name string) (sandbox *os.Root, rest string, err error) {
 	name = path.Clean("/" + name)
-	below, absolute := strings.CutPrefix(name, s.attachedBelow())
+	below, absolute := strings.CutPrefix(name, s.options.WorkDir+"/slaves/"+s.agent+"/")
 	below = strings.TrimPrefix(below, "/")
 	parts := strings.SplitN(below, "/", 7)
 	if len(parts) < 6 || parts[0] != "frameworks" || parts[2] != "executors" || parts[4] != "runs" {
@@ -49,36 +49,16 @@ func (s *sandboxes) open(name string) (sandbox *os.Root, rest string, err error)
 	container := parts[5]
 	switch {
 	case container == latestRun:
-		if container, err = s.latest(runs); err != nil {
-			return nil, "", err
+		target, err := s.root.Readlink(filepath.Join(runs, latestRun))
+		if container = filepath.Base(target); err != nil || !validID(container) || container == latestRun {
+			return nil, "", fs.ErrNotExist
 		}
 	case !absolute:
 		return nil, "", fs.ErrNotExist
 	}
-	rest = "."
-	if len(parts) == 7 {
-		rest = parts[6]
-	}
+	rest = path.Clean(strings.Join(parts[6:], "/"))
 	sandbox, err = s.root.OpenRoot(filepath.Join(runs, container))
 	return sandbox, rest, err
-}
-
-// attachedBelow is the folder below which the absolute paths of this agent's sandboxes lie.
-func (s *sandboxes) attachedBelow() string {
-	return filepath.ToSlash(s.options.WorkDir) + "/slaves/" + s.agent + "/"
-}
-
-// latest is the container of an executor's newest run.
-func (s *sandboxes) latest(runs string) (string, error) {
-	target, err := s.root.Readlink(filepath.Join(runs, latestRun))
-	if err != nil {
-		return "", err
-	}
-	container := filepath.Base(target)
-	if !validID(container) || container == latestRun {
-		return "", fs.ErrNotExist
-	}
-	return container, nil
 }
 
 // openFile opens a regular file in a sandbox.

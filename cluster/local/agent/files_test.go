@@ -21,7 +21,7 @@ func filesBench(t *testing.T) (*bench, string) {
 	t.Helper()
 	b := startBench(t).ready()
 	sandbox := b.sandboxOf("fw", "ex3", "c1")
-	if err := b.sandboxes.create(sandbox); err != nil {
+	if err := errors.Join(b.sandboxes.create(sandbox), os.WriteFile(filepath.Join(sandbox, "stdout"), nil, 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	return b, sandbox

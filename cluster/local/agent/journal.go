@@ -147,9 +147,6 @@ func (j *journal) keepRoom() {
 	}
 }
 
-// large reports whether a rewrite pays off.
-func (j *journal) large() bool { return j.size >= j.rewrite }
-
 // replace rewrites the journal as the records, by rename: a crash leaves the old or the new one.
 func (j *journal) replace(records []record) error {
 	lines, err := encode(records)

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/mesos/mesos-go/api/v1/lib"
@@ -85,7 +85,7 @@ func (a *Agent) prepareAndFork(ctx context.Context, ex *executorRun) (*watched, 
 		if forked, err = p.fork(); err == nil {
 			w, err := watch(forked)
 			if err != nil {
-				forked.signalGroup(syscall.SIGKILL) // what can't be watched is not left alone
+				a.cleanUp(ctx, ex, forked) // what can't be watched is not left alone
 			}
 			return w, err
 		}
@@ -146,13 +146,9 @@ func (a *Agent) environment(ex *executorRun, command *mesos.CommandInfo) []strin
 	a.mu.Unlock()
 	grace := o.ShutdownGrace
 	if own := ex.info.GetShutdownGracePeriod(); own != nil {
-		grace = asDuration(own)
+		grace = time.Duration(own.Nanoseconds)
 	}
-	if path := os.Getenv("PATH"); path != "" {
-		set("PATH", path)
-	} else {
-		set("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
-	}
+	set("PATH", cmp.Or(os.Getenv("PATH"), "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"))
 	set("LIBPROCESS_IP", o.IP)
 	set("LIBPROCESS_PORT", "0")
 	set("MESOS_FRAMEWORK_ID", f.GetID().GetValue())

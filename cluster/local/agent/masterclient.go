@@ -106,14 +106,13 @@ func (a *Agent) registration(again bool) link.Registration {
 	}
 	r := link.Registration{Agent: proto(a.info)}
 	for id, f := range a.frameworks {
-		wanted := false
+		r.Frameworks = append(r.Frameworks, proto(f.info))
 		for _, ex := range f.executors {
 			if ex.forget {
 				continue
 			}
 			if ex.state != terminated {
 				r.Executors = append(r.Executors, proto(ex.info))
-				wanted = true
 			}
 			for _, t := range ex.inOrder() {
 				state := link.TaskState{Framework: id, Task: proto(t.info), Latest: t.state}
@@ -126,11 +125,7 @@ func (a *Agent) registration(again bool) link.Registration {
 					state.Status = &status
 				}
 				r.Tasks = append(r.Tasks, state)
-				wanted = true
 			}
-		}
-		if wanted {
-			r.Frameworks = append(r.Frameworks, proto(f.info))
 		}
 	}
 	return r

@@ -2,7 +2,6 @@ package agent
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -57,9 +56,6 @@ func (o *Options) complete() error {
 	o.DiskMB, o.IP = cmp.Or(o.DiskMB, 10_000), cmp.Or(o.IP, "127.0.0.1")
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
-	}
-	if o.DataDir == "" || o.WorkDir == "" {
-		return errors.New("start the agent: DataDir and WorkDir must be given")
 	}
 	for _, dir := range []*string{&o.DataDir, &o.WorkDir} {
 		abs, err := filepath.Abs(*dir)

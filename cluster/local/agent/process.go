@@ -207,14 +207,6 @@ func (w *watched) kill() {
 
 func (w *watched) close() error { return w.file.Close() }
 
-// signalGroup sends sig to the process group that p leads.
-func (p process) signalGroup(sig syscall.Signal) {
-	if p.lives() {
-		// It may have ended since.
-		_ = unix.Kill(-p.PID, sig)
-	}
-}
-
 // program is what is to be executed.
 type program struct {
 	path string // of its file; one that is relative is so to dir

@@ -44,16 +44,6 @@ func (s *sandboxes) create(sandbox string) error {
 	if err := os.MkdirAll(sandbox, 0o750); err != nil {
 		return fmt.Errorf("make a sandbox: %w", err)
 	}
-	// There for readers from the first moment.
-	for _, name := range []string{"stdout", "stderr"} {
-		file, err := output(filepath.Join(sandbox, name))
-		if err == nil {
-			err = file.Close()
-		}
-		if err != nil {
-			return fmt.Errorf("make a sandbox: %w", err)
-		}
-	}
 	latest := filepath.Join(filepath.Dir(sandbox), "latest")
 	if err := os.Symlink(filepath.Base(sandbox), latest+".new"); err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("point to the latest sandbox: %w", err)

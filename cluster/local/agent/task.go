@@ -191,11 +191,6 @@ func (a *Agent) complete(ex *executorRun, status *mesos.TaskStatus) {
 		pid := uint32(ex.proc.PID)
 		container.ExecutorPID = &pid
 	}
-	if len(container.NetworkInfos) == 0 {
-		container.NetworkInfos = []mesos.NetworkInfo{{IPAddresses: []mesos.NetworkInfo_IPAddress{{
-			Protocol: mesos.IPv4.Enum(), IPAddress: &a.options.IP,
-		}}}}
-	}
 }
 
 // fromExecutor handles an executor's update, and acknowledges it to the executor once it is recorded, or when nobody waits for it:
@@ -225,5 +220,3 @@ func (a *Agent) timestamp() *float64 {
 	seconds := float64(time.Now().UnixNano()) / 1e9
 	return &seconds
 }
-
-func asDuration(d *mesos.DurationInfo) time.Duration { return time.Duration(d.Nanoseconds) }

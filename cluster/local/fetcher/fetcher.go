@@ -88,11 +88,6 @@ func (f *Fetcher) fetch(ctx context.Context, uri *mesos.CommandInfo_URI, root *o
 	if isArchive(name) && !uri.GetExecutable() && (uri.Extract == nil || *uri.Extract) {
 		return errors.New("archives are not unpacked by this cluster's agents: set extract to false, and let the command unpack it")
 	}
-	if dir := path.Dir(name); dir != "." {
-		if err := root.MkdirAll(dir, 0o755); err != nil {
-			return fmt.Errorf("make the folder of output file %q: %w", name, err)
-		}
-	}
 	source := func(ctx context.Context, to io.Writer) error { return f.open(ctx, uri.Value, to) }
 	mode := os.FileMode(0o644)
 	if uri.GetExecutable() {
@@ -125,7 +120,7 @@ func isArchive(name string) bool {
 // linkProgram brings a cached program into the sandbox as a link to the one in the cache: executors start often, and a copy takes
 // as much room in each sandbox, and as much writing, as the program has. Where that can't be, it is copied.
 func linkProgram(uri *mesos.CommandInfo_URI, cached *os.File, root *os.Root, name string) (bool, error) {
-	if !uri.GetExecutable() || path.Dir(name) != "." {
+	if !uri.GetExecutable() {
 		return false, nil
 	}
 	if err := root.Remove(name); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -230,10 +225,10 @@ func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 // belongs to it).
 func outputName(uri *mesos.CommandInfo_URI) (string, error) {
 	if name := uri.GetOutputFile(); name != "" {
-		if !filepath.IsLocal(name) {
-			return "", fmt.Errorf("output file %q is not within the sandbox", name)
+		if !filepath.IsLocal(name) || path.Base(name) != name {
+			return "", fmt.Errorf("output file %q is not a name within the sandbox", name)
 		}
-		return path.Clean(name), nil
+		return name, nil
 	}
 	_, rest, found := strings.Cut(uri.Value, "://")
 	if !found {
@@ -249,9 +244,8 @@ func outputName(uri *mesos.CommandInfo_URI) (string, error) {
 
 // redact hides a password in a URI: errors go to logs.
 func redact(uri string) string {
-	parsed, err := url.Parse(uri)
-	if err != nil || parsed.User == nil {
-		return uri
+	if parsed, err := url.Parse(uri); err == nil && parsed.User != nil {
+		return parsed.Redacted()
 	}
-	return parsed.Redacted()
+	return uri
 }

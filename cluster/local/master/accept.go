@@ -49,9 +49,8 @@ func (m *Master) invalidOffers(f *framework, ids []mesos.OfferID) string {
 		return "No offers specified"
 	}
 	seen := make(map[string]bool, len(ids))
-	var first *offer
 	for _, id := range ids {
-		o := m.offers[id.Value]
+		o, first := m.offers[id.Value], m.offers[ids[0].Value]
 		switch {
 		case seen[id.Value]:
 			return fmt.Sprintf("Duplicate offer %s in offer list", id.Value)
@@ -59,13 +58,10 @@ func (m *Master) invalidOffers(f *framework, ids []mesos.OfferID) string {
 			return fmt.Sprintf("Offer %s is no longer valid", id.Value)
 		case o.framework != f:
 			return fmt.Sprintf("Offer %s has invalid framework %s while framework %s is expected", id.Value, o.framework.id, f.id)
-		case first != nil && first.agentID != o.agentID:
+		case first.agentID != o.agentID:
 			return fmt.Sprintf("Aggregated offers must belong to one single agent. Offer %s uses agent %s and agent %s", id.Value, o.agentID, first.agentID)
 		}
 		seen[id.Value] = true
-		if first == nil {
-			first = o
-		}
 	}
 	return ""
 }
@@ -79,7 +75,6 @@ func (m *Master) useOffers(f *framework, ids []mesos.OfferID) (agentID string, h
 			continue
 		}
 		m.dropOffer(o)
-		m.giveBack(o.agentID, o.resources)
 		agentID, held = o.agentID, held.plus(o.resources)
 	}
 	return agentID, held

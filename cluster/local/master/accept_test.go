@@ -23,7 +23,7 @@ func TestOffersAreMesos(t *testing.T) {
 	offer := f.offer()
 	port := fmt.Sprint(a.info.GetPort())
 	for want, got := range map[string]any{
-		w.master.ID() + "-O0": offerID(offer), f.id: dig(offer, "framework_id", "value"), a.id(): dig(offer, "agent_id", "value"), "127.0.0.1": offer["hostname"],
+		w.master.id + "-O0": offerID(offer), f.id: dig(offer, "framework_id", "value"), a.id(): dig(offer, "agent_id", "value"), "127.0.0.1": offer["hostname"],
 		"http 127.0.0.1 " + port + " /slave(1)": fmt.Sprint(dig(offer, "url", "scheme"), " ", dig(offer, "url", "address", "ip"), " ", dig(offer, "url", "address", "port"), " ", dig(offer, "url", "path")),
 		"cpus 8 mem 8192 disk 10000":            amountsOf(offer),
 	} {

@@ -176,8 +176,9 @@ func (m *Master) giveBack(agentID string, r resources) {
 	}
 }
 
-// dropOffer forgets an offer; its resources stay allocated.
+// dropOffer forgets an offer and makes what it held free.
 func (m *Master) dropOffer(o *offer) {
+	m.giveBack(o.agentID, o.resources)
 	delete(m.offers, o.id)
 	delete(o.framework.offers, o.id)
 }
@@ -186,7 +187,6 @@ func (m *Master) dropOffer(o *offer) {
 func (m *Master) withdrawOffers(f *framework) {
 	for _, o := range f.offers {
 		m.dropOffer(o)
-		m.giveBack(o.agentID, o.resources)
 	}
 }
 
@@ -198,7 +198,6 @@ func (m *Master) decline(f *framework, call *scheduler.Call_Decline) {
 			continue
 		}
 		m.dropOffer(o)
-		m.giveBack(o.agentID, o.resources)
 		refused[o.agentID] = refused[o.agentID].plus(o.resources)
 	}
 	for agentID, r := range refused {

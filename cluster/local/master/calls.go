@@ -137,10 +137,6 @@ func (m *Master) kill(f *framework, call *scheduler.Call_Kill) {
 		m.reconcileTask(f, call.TaskID, call.AgentID)
 		return
 	}
-	if call.AgentID != nil && call.AgentID.Value != t.agentID {
-		m.log.Warn("kill ignored that names another agent", "task", t.id, "agent", call.AgentID.Value)
-		return
-	}
 	if a := m.agents[t.agentID]; a != nil {
 		kill := link.Order{Kill: &link.Kill{Framework: f.id, Task: t.id}}
 		if call.KillPolicy != nil {

@@ -342,7 +342,7 @@ func newAgent(id string, cpus, mem float64) *memoryAgent {
 // agent registers a new agent.
 func (w *world) agent(r link.Registration) *memoryAgent {
 	w.t.Helper()
-	a := newAgent(fmt.Sprintf("%s-S%d", w.master.ID(), w.agents), 8, 8192)
+	a := newAgent(fmt.Sprintf("%s-S%d", w.master.id, w.agents), 8, 8192)
 	w.agents++
 	if err := w.register(a, r); err != nil {
 		w.t.Fatal(err)

@@ -45,7 +45,7 @@ func (m *Master) ping() {
 	}
 	for _, a := range m.agents {
 		if a.unanswered >= m.opts.MaxAgentPingTimeouts {
-			m.markUnreachable(a, "health check timed out")
+			m.markUnreachable(a)
 			continue
 		}
 		a.unanswered++
@@ -64,7 +64,6 @@ func (m *Master) rescind(a *agent) {
 		for _, o := range f.offers {
 			if o.agentID == a.id {
 				m.dropOffer(o)
-				m.giveBack(a.id, o.resources)
 				f.send(&scheduler.Event{Type: scheduler.Event_RESCIND, Rescind: &scheduler.Event_Rescind{OfferID: mesos.OfferID{Value: o.id}}})
 			}
 		}
@@ -72,8 +71,8 @@ func (m *Master) rescind(a *agent) {
 }
 
 // markUnreachable gives an agent up until it registers again.
-func (m *Master) markUnreachable(a *agent, why string) {
-	at := time.Now()
+func (m *Master) markUnreachable(a *agent) {
+	at, why := time.Now(), "health check timed out"
 	if err := m.registry.markUnreachable(a.id, at); err != nil {
 		m.log.Error("unreachable agent noted in memory only", "agent", a.id, "error", err)
 	}

@@ -43,8 +43,8 @@ const Version = "1.12.0"
 // DefaultHeartbeat is Mesos' own interval between HEARTBEAT events.
 const DefaultHeartbeat = 15 * time.Second
 
-// DefaultQueue is how many events a subscriber may be behind before it is dropped.
-const DefaultQueue = 100_000
+// mostEvents is how many events a subscriber may be behind before it is dropped.
+const mostEvents = 100_000
 
 // Options are what a master needs to start.
 type Options struct {
@@ -67,8 +67,6 @@ type Options struct {
 	InMemoryRegistry bool
 	// HTTPS says that agents speak it: it is in their offers' URLs.
 	HTTPS bool
-	// Queue bounds a subscriber's events that are not yet written; DefaultQueue when zero.
-	Queue int
 	// Logger is required.
 	Logger *slog.Logger
 }
@@ -103,7 +101,7 @@ var _ link.Upstream = (*Master)(nil)
 
 // Open reads the registry and starts a master with a new id. Serve its Handler and Close it.
 func Open(opts Options) (*Master, error) {
-	opts.Heartbeat, opts.Queue = cmp.Or(opts.Heartbeat, DefaultHeartbeat), cmp.Or(opts.Queue, DefaultQueue)
+	opts.Heartbeat = cmp.Or(opts.Heartbeat, DefaultHeartbeat)
 	opts.AgentPingTimeout = cmp.Or(opts.AgentPingTimeout, DefaultAgentPingTimeout)
 	opts.MaxAgentPingTimeouts = cmp.Or(opts.MaxAgentPingTimeouts, DefaultMaxAgentPingTimeouts)
 	opts.AgentReregisterTimeout = cmp.Or(opts.AgentReregisterTimeout, DefaultAgentReregisterTimeout)
@@ -153,9 +151,6 @@ func Open(opts Options) (*Master, error) {
 	m.background.Go(func() { m.health(ctx) })
 	return m, nil
 }
-
-// ID is the master's id, new at each start.
-func (m *Master) ID() string { return m.id }
 
 // Close ends all subscriptions and agents' sessions, and waits for the master's goroutines. Frameworks and tasks stay, in the
 // registry and with the agents. What agents tell later is ignored.

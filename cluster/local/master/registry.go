@@ -111,9 +111,6 @@ func (r *registry) addAgent(id string) error {
 	})
 }
 
-// dropAgent forgets an agent that another one took the place of.
-func (r *registry) dropAgent(id string) error { return r.change(func(k *kept) { k.drop(id) }) }
-
 // markUnreachable moves an agent from those that are expected to those that were given up.
 func (r *registry) markUnreachable(id string, at time.Time) error {
 	return r.change(func(k *kept) {

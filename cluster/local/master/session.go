@@ -3,7 +3,6 @@ package master
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/mesos/mesos-go/api/v1/lib"
 	"github.com/mesos/mesos-go/api/v1/lib/scheduler"
@@ -76,7 +75,6 @@ func (m *Master) Register(_ context.Context, r link.Registration) (link.Session,
 		return nil, err
 	}
 	known := m.agents[id] != nil
-	m.removeReplaced(&info)
 	remembered, reason := known || m.away[id], "Unknown agent reregistered"
 	if !m.unreachable[id].IsZero() {
 		reason = "Unreachable agent re-reregistered" // as Mesos spells it
@@ -86,7 +84,11 @@ func (m *Master) Register(_ context.Context, r link.Registration) (link.Session,
 	a := m.admit(id, info)
 
 	for _, f := range r.Frameworks {
-		m.recoverFramework(a, f.Of)
+		if of := f.Of.GetID().GetValue(); m.registry.isRemoved(of) {
+			a.orders.Push(link.Order{ShutdownFramework: of})
+		} else if m.frameworks[of] == nil {
+			m.expectSubscriber(m.addFramework(f.Of))
+		}
 	}
 	for _, e := range r.Executors {
 		if f := m.frameworks[e.Of.GetFrameworkID().GetValue()]; f != nil && f.executors[id][e.Of.ExecutorID.Value] == nil {
@@ -145,22 +147,6 @@ func (m *Master) admit(id string, info mesos.AgentInfo) *agent {
 	return a
 }
 
-// removeReplaced removes an agent that is disconnected when another one registers at its address, as one does that has lost its
-// folder: it can't come back, and its tasks are over for the frameworks, as in Mesos LOST even for those that know partitions.
-func (m *Master) removeReplaced(by *mesos.AgentInfo) {
-	for id, a := range m.agents {
-		if id == by.GetID().GetValue() || !a.disconnected || a.info.Hostname != by.Hostname || a.info.GetPort() != by.GetPort() {
-			continue
-		}
-		if err := m.registry.dropAgent(id); err != nil {
-			m.log.Error("removed agent forgotten in memory only", "agent", id, "error", err)
-		}
-		why := fmt.Sprintf("Agent %s removed: a new agent registered at the same address", by.Hostname)
-		m.log.Warn("agent removed", "agent", id, "reason", why)
-		m.removeAgent(a, mesos.TASK_LOST, mesos.REASON_AGENT_REMOVED, why, nil)
-	}
-}
-
 // dropMissing forgets what an agent that restarted has not got.
 func (m *Master) dropMissing(a *agent, r *link.Registration) {
 	type key struct{ framework, id string }
@@ -190,17 +176,6 @@ func (m *Master) dropMissing(a *agent, r *link.Registration) {
 				m.giveBack(a.id, e.resources)
 			}
 		}
-	}
-}
-
-func (m *Master) recoverFramework(a *agent, info mesos.FrameworkInfo) {
-	id := info.GetID().GetValue()
-	if m.registry.isRemoved(id) {
-		a.orders.Push(link.Order{ShutdownFramework: id})
-		return
-	}
-	if m.frameworks[id] == nil {
-		m.expectSubscriber(m.addFramework(info))
 	}
 }
 

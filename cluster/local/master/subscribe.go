@@ -2,6 +2,7 @@ package master
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"net/http"
 	"time"
@@ -50,7 +51,7 @@ func (s *subscription) end(last ...encoding.Marshaler) {
 func (m *Master) serveSubscribe(w http.ResponseWriter, r *http.Request, call *scheduler.Call_Subscribe) {
 	ctx, abandon := context.WithCancel(r.Context())
 	defer abandon()
-	s := newSubscription(m.opts.Queue, abandon)
+	s := newSubscription(mostEvents, abandon)
 	if err := m.subscribe(call, s); err != nil {
 		apihttp.Answer(w, http.StatusServiceUnavailable, err.Error())
 		return
@@ -134,4 +135,18 @@ func (m *Master) unsubscribed(s *subscription) {
 
 func errorEvent(message string) *scheduler.Event {
 	return &scheduler.Event{Type: scheduler.Event_ERROR, Error: &scheduler.Event_Error{Message: message}}
+}
+
+// info is what the master says of itself to frameworks.
+func (m *Master) info() *mesos.MasterInfo {
+	ip4, ip, port := m.opts.Address.Addr().As4(), m.opts.Address.Addr().String(), uint32(m.opts.Address.Port())
+	version, pid := Version, "master@"+m.opts.Address.String()
+	return &mesos.MasterInfo{
+		ID: m.id,
+		// As Mesos has it: the address in network order, read on a little-endian machine.
+		IP:   binary.LittleEndian.Uint32(ip4[:]),
+		Port: &port, PID: &pid, Hostname: &ip, Version: &version,
+		Address:      &mesos.Address{Hostname: &ip, IP: &ip, Port: int32(port)},
+		Capabilities: []mesos.MasterInfo_Capability{{Type: mesos.MasterInfo_Capability_AGENT_UPDATE}},
+	}
 }

@@ -25,7 +25,7 @@ func TestFirstEventsAreMesos(t *testing.T) {
 	master := dig(event, "subscribed", "master_info")
 	for want, got := range map[any]any{
 		"my-own-id": dig(event, "subscribed", "framework_id", "value"), 15.0: dig(event, "subscribed", "heartbeat_interval_seconds"),
-		w.master.ID(): dig(master, "id"), "127.0.0.1": dig(master, "address", "ip"), 16777343.0: dig(master, "ip"), w.port: fmt.Sprint(dig(master, "port")),
+		w.master.id: dig(master, "id"), "127.0.0.1": dig(master, "address", "ip"), 16777343.0: dig(master, "ip"), w.port: fmt.Sprint(dig(master, "port")),
 		"1.12.0": dig(master, "version"), "master@127.0.0.1:" + w.port: dig(master, "pid"),
 	} {
 		if want != got {
@@ -193,9 +193,8 @@ func TestFailoverTimeout(t *testing.T) {
 
 func TestSubscriberThatDoesNotReadIsDropped(t *testing.T) {
 	t.Parallel()
-	w := start(t, func(o *Options) { o.Queue = 3 })
 	ctx, abandon := context.WithCancel(t.Context())
-	s := newSubscription(w.master.opts.Queue, abandon)
+	s := newSubscription(3, abandon)
 	for range 4 {
 		s.push(errorEvent("x"))
 	}
