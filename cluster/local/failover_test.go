@@ -152,7 +152,7 @@ func endAll(t *testing.T, c *Cluster) {
 	end(t, c)
 }
 
-// The agent and its executor go on while the master is away; what the framework is told
+// The agent and its executor go on while the master is away; what is reported to the framework
 // depends on what the next master remembers.
 func TestMasterIsRestarted(t *testing.T) {
 	t.Parallel()
@@ -191,12 +191,12 @@ func TestMasterIsRestarted(t *testing.T) {
 // sends it again when its acknowledgement has gone down with the master.
 func (s *subscriber) runs(task, reason string) {
 	s.t.Helper()
-	told := s.update(task, "TASK_RUNNING")
-	for told["source"] == "SOURCE_EXECUTOR" && told["reason"] == nil {
-		told = s.update(task, "TASK_RUNNING")
+	reported := s.update(task, "TASK_RUNNING")
+	for reported["source"] == "SOURCE_EXECUTOR" && reported["reason"] == nil {
+		reported = s.update(task, "TASK_RUNNING")
 	}
-	if told["reason"] != reason {
-		s.t.Errorf("told %v, want it for %s", told, reason)
+	if reported["reason"] != reason {
+		s.t.Errorf("reported %v, want it for %s", reported, reason)
 	}
 }
 
@@ -217,8 +217,8 @@ func TestAgentIsCutOff(t *testing.T) {
 	s.update("sh", "TASK_UNREACHABLE")
 	s.next("FAILURE")
 	between.set(false)
-	if told := s.update("sh", "TASK_RUNNING"); told["reason"] != "REASON_AGENT_REREGISTERED" {
-		t.Errorf("told %v", told)
+	if reported := s.update("sh", "TASK_RUNNING"); reported["reason"] != "REASON_AGENT_REREGISTERED" {
+		t.Errorf("reported %v", reported)
 	}
 	s.next("OFFERS")
 
@@ -230,7 +230,7 @@ func TestAgentIsCutOff(t *testing.T) {
 	s.next("OFFERS")
 }
 
-// An agent whose process is killed and started again finds its executor, and the master is told so.
+// An agent whose process is killed and started again finds its executor, and the master knows it.
 func TestOneOfTwoAgentsIsRestarted(t *testing.T) {
 	t.Parallel()
 	m := masterIn(t, t.TempDir())

@@ -1,5 +1,5 @@
 // Package local is a cluster of one machine: a Mesos master and its agents in this process, served on loopback, that speak Mesos'
-// v1 HTTP API so exactly that neither a framework nor an executor can tell the difference.
+// v1 HTTP API so exactly that neither a framework nor an executor sees a difference.
 //
 //	framework ──▶ master (package master) ──▶ agent (package agent) ──▶ executors
 //
@@ -52,7 +52,7 @@ type Options struct {
 	CPUs, MemoryMB float64
 	// GiveUpExecutors kills what earlier runs left running, and reports its tasks as lost. Then the agent's port may change.
 	GiveUpExecutors bool
-	// NoCredentials lets everybody of this machine use the APIs, for tests and for foreign programs that can't send credentials.
+	// NoCredentials lets everybody of this machine use the APIs, for tests and for programs that can't send credentials.
 	NoCredentials bool
 	// Secret is asked for and shown, by the agents to the master, instead of what the data folder holds, if not nil: the processes
 	// of one cluster need the same.
@@ -113,7 +113,7 @@ func Start(ctx context.Context, opts Options) (*Cluster, error) {
 func (c *Cluster) start(ctx context.Context) error {
 	opts := &c.opts
 	if opts.TLS != nil && opts.Join != "" {
-		return errors.New("with TLS, master and agents are in one process: agents reach a master elsewhere by plain HTTP")
+		return errors.New("with TLS, master and agents are in one process: agents reach a master of another process by plain HTTP")
 	}
 	if err := os.MkdirAll(opts.DataDir, 0o700); err != nil {
 		return err

@@ -44,7 +44,7 @@ func TestRules(t *testing.T) {
 // silence is how long is waited for what must not come.
 const silence = 150 * time.Millisecond
 
-// ruleScene is a cluster that lines of text direct, and a framework that tells what it sees.
+// ruleScene is a cluster that lines of text direct, and a framework that writes down what it sees.
 type ruleScene struct {
 	t         *testing.T
 	dir       string
@@ -117,7 +117,7 @@ func (s *ruleScene) taskCommand(w []string) bool {
 			}
 		}
 		reason, _ := status["reason"].(string)
-		s.say("%s", strings.TrimSpace("told: "+w[1]+" "+w[2]+" "+reason))
+		s.say("%s", strings.TrimSpace("reported: "+w[1]+" "+w[2]+" "+reason))
 	case "ask":
 		s.ask(w[1])
 	default:

@@ -1,5 +1,5 @@
 // Package agent is the agent half of the local cluster: it starts executors as processes of this machine and speaks Mesos' v1
-// executor API with them, so exactly that an executor cannot tell the difference.
+// executor API with them, so exactly that an executor sees no difference.
 //
 // What goes through it:
 //
@@ -129,7 +129,7 @@ func Start(ctx context.Context, options Options, master link.Upstream) (*Agent, 
 	return a, nil
 }
 
-// Registered waits until the agent's recovery is over and the master knows it.
+// Registered waits until the agent has recovered and registered.
 func (a *Agent) Registered(ctx context.Context) error {
 	select {
 	case <-a.registered:

@@ -238,7 +238,7 @@ func (a *Agent) sendQueued(ex *executorRun) {
 		t.sent = true
 	}
 	ex.everSent = true
-	ex.tell(launches(waiting)...)
+	ex.send(launches(waiting)...)
 }
 
 // disconnected notes that a subscription ended. The executor goes on, and is expected to subscribe again.

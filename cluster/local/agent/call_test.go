@@ -217,7 +217,7 @@ func TestCallsDuringRecovery(t *testing.T) {
 		t.Errorf("answer %d %q", response.StatusCode, got)
 	}
 	if calls := b.master.all(); len(calls) != 0 {
-		t.Errorf("the master was told %v", calls)
+		t.Errorf("the master got %v", calls)
 	}
 	s := b.subscribe(t, "application/json", "ex1", &executor.Call_Subscribe{UnacknowledgedTasks: []mesos.TaskInfo{b.task("t1", "x", nil)}})
 	if event := s.next(); event.Type != executor.Event_SUBSCRIBED {

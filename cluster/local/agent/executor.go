@@ -21,7 +21,7 @@ type state int
 const (
 	registering state = iota // started, or found again, but not (again) subscribed
 	running                  // subscribed at least once in this run of the agent
-	terminating              // told to end, or being killed
+	terminating              // its shutdown began, or it is being killed
 	terminated               // its process is gone
 )
 
@@ -46,7 +46,7 @@ type executorRun struct {
 	everSent bool
 	// forget: its framework is no more, nobody waits for its updates.
 	forget bool
-	// why replaces the cause of death that its tasks are told.
+	// why replaces the cause that is reported of its tasks.
 	why *cause
 
 	tasks map[string]*task // live ones, and those with updates not yet acknowledged
@@ -90,7 +90,7 @@ func (ex *executorRun) hasQueued() bool {
 	return false
 }
 
-func (ex *executorRun) tell(events ...*executor.Event) {
+func (ex *executorRun) send(events ...*executor.Event) {
 	for _, event := range events {
 		if ex.session != nil {
 			ex.session.Push(event)
@@ -115,10 +115,10 @@ func (a *Agent) shutdown(ex *executorRun) {
 	if ex.state == terminating || ex.state == terminated {
 		return
 	}
-	a.log.Info("executor told to shut down", "executor", ex.id, "container", ex.container)
+	a.log.Info("executor shutdown began", "executor", ex.id, "container", ex.container)
 	a.note(ex, record{Kind: recShutdown, Forget: ex.forget})
 	a.setState(ex, terminating)
-	ex.tell(&executor.Event{Type: executor.Event_SHUTDOWN})
+	ex.send(&executor.Event{Type: executor.Event_SHUTDOWN})
 	a.killAfterGrace(ex)
 }
 
@@ -149,7 +149,7 @@ func (ex *executorRun) kill() {
 	}
 }
 
-// destroy kills an executor whose tasks are told why.
+// destroy kills an executor; the cause is reported of its tasks.
 func (a *Agent) destroy(ex *executorRun, why cause) {
 	a.log.Warn("executor killed", "executor", ex.id, "reason", why.message)
 	ex.why = &why
@@ -211,7 +211,7 @@ func (a *Agent) ended(ex *executorRun, status int) {
 	a.noteIdle()
 }
 
-// retireIfDone forgets an executor that ended and has nothing more to tell. Its sandbox is kept for a while.
+// retireIfDone forgets an executor that ended and has nothing more to report. Its sandbox is kept for a while.
 func (a *Agent) retireIfDone(ex *executorRun) {
 	if ex.state != terminated || len(ex.tasks) > 0 && !ex.forget {
 		return

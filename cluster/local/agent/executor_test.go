@@ -46,7 +46,7 @@ func (b *bench) pid(id string) int {
 
 func (b *bench) container(id string) string { return b.executor(id).container }
 
-// An executor gets Mesos' environment, PATH, and what its command says; nothing of ours.
+// An executor gets Mesos' environment, PATH, and what its command says; nothing of the agent's own.
 func TestEnvironment(t *testing.T) {
 	t.Setenv("SECRET_OF_THE_SERVER", "x")
 	b := startBench(t, func(o *Options) { o.ReregistrationTimeout = 2 * time.Second; o.ShutdownGrace = 5 * time.Second }).ready()

@@ -68,7 +68,7 @@ func (s *sandboxes) openFile(name string) (*os.File, int64, error) {
 		return nil, 0, err
 	}
 	defer sandbox.Close()
-	// Without O_NONBLOCK a named pipe that a job made would hold us up.
+	// Without O_NONBLOCK a named pipe that a job made would block the reader.
 	file, err := sandbox.OpenFile(rest, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, 0, err
@@ -132,7 +132,7 @@ func (s *sandboxes) serveRead(w http.ResponseWriter, r *http.Request) {
 	body = append(body, `{"data":`...)
 	body = appendString(body, string(data))
 	w.Header().Set("Content-Type", "application/json")
-	// The peer may be gone; there is nobody else to tell.
+	// The peer may be gone, and nobody else waits for the answer.
 	_, _ = w.Write(fmt.Appendf(body, `,"offset":%d}`, at))
 }
 

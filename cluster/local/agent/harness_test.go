@@ -23,21 +23,21 @@ import (
 
 const patience = 15 * time.Second
 
-// told is one thing that the agent has told its master.
-type told struct {
+// report is one thing that the agent has report its master.
+type report struct {
 	kind   string // "register", "update", "ended"
-	update toldUpdate
+	update reportedUpdate
 	still  link.Registration
 	id     string
 	status int
 }
 
-type toldUpdate struct {
+type reportedUpdate struct {
 	Status mesos.TaskStatus
 	Latest mesos.TaskState
 }
 
-func (c told) String() string {
+func (c report) String() string {
 	switch c.kind {
 	case "update":
 		s := c.update.Status
@@ -48,10 +48,10 @@ func (c told) String() string {
 	return c.kind
 }
 
-// fakeMaster notes what it is told, in order, and acknowledges unless told not to. It is its own only session.
+// fakeMaster notes what is reported to it, in order, and acknowledges unless acks says otherwise. It is its own only session.
 type fakeMaster struct {
 	mu     sync.Mutex
-	calls  []told
+	calls  []report
 	more   chan struct{} // closed and renewed with each call
 	acks   func(mesos.TaskStatus) bool
 	orders *queue.Queue[link.Order]
@@ -61,7 +61,7 @@ func newFakeMaster() *fakeMaster {
 	return &fakeMaster{more: make(chan struct{}), orders: queue.New[link.Order](0), acks: func(mesos.TaskStatus) bool { return true }}
 }
 
-func (m *fakeMaster) note(c told) {
+func (m *fakeMaster) note(c report) {
 	m.calls = append(m.calls, c)
 	close(m.more)
 	m.more = make(chan struct{})
@@ -70,25 +70,25 @@ func (m *fakeMaster) note(c told) {
 func (m *fakeMaster) Register(_ context.Context, r link.Registration) (link.Session, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.note(told{kind: "register", still: r})
+	m.note(report{kind: "register", still: r})
 	return m, nil
 }
 
 func (m *fakeMaster) Orders() ([]link.Order, error) { return m.orders.Next(context.Background()) }
 func (m *fakeMaster) Close()                        { m.orders.Close() }
 
-func (m *fakeMaster) Tell(n link.News) error {
+func (m *fakeMaster) Report(n link.News) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	switch {
 	case n.Update != nil:
 		status := n.Update.Status.Of
-		m.note(told{kind: "update", update: toldUpdate{status, n.Update.Latest}})
+		m.note(report{kind: "update", update: reportedUpdate{status, n.Update.Latest}})
 		if m.acks(status) {
 			m.orders.Push(link.Order{Acknowledge: &link.Acknowledgement{Framework: n.Update.Framework, Task: status.TaskID.Value, UUID: status.UUID}})
 		}
 	case n.Ended != nil:
-		m.note(told{kind: "ended", id: n.Ended.Executor.Executor, status: n.Ended.WaitStatus})
+		m.note(report{kind: "ended", id: n.Ended.Executor.Executor, status: n.Ended.WaitStatus})
 	}
 	return nil
 }
@@ -99,14 +99,14 @@ func (m *fakeMaster) acknowledging(acks func(mesos.TaskStatus) bool) {
 	m.acks = acks
 }
 
-func (m *fakeMaster) all() []told {
+func (m *fakeMaster) all() []report {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return append([]told(nil), m.calls...)
+	return append([]report(nil), m.calls...)
 }
 
 // wait waits for the nth call (from 1) that fits.
-func (m *fakeMaster) wait(t *testing.T, what string, n int, fits func(told) bool) told {
+func (m *fakeMaster) wait(t *testing.T, what string, n int, fits func(report) bool) report {
 	t.Helper()
 	deadline := time.After(patience)
 	for {
@@ -125,26 +125,26 @@ func (m *fakeMaster) wait(t *testing.T, what string, n int, fits func(told) bool
 		select {
 		case <-more:
 		case <-deadline:
-			t.Fatalf("waited in vain for %s; the master was told %v", what, m.all())
+			t.Fatalf("waited for %s; the master got %v", what, m.all())
 		}
 	}
 }
 
 func (m *fakeMaster) waitState(t *testing.T, task string, state mesos.TaskState) mesos.TaskStatus {
 	t.Helper()
-	return m.wait(t, task+" "+state.String(), 1, func(c told) bool {
+	return m.wait(t, task+" "+state.String(), 1, func(c report) bool {
 		return c.kind == "update" && c.update.Status.TaskID.Value == task && c.update.Status.GetState() == state
 	}).update.Status
 }
 
 func (m *fakeMaster) waitEnded(t *testing.T, id string) int {
 	t.Helper()
-	return m.wait(t, "the end of "+id, 1, func(c told) bool { return c.kind == "ended" && c.id == id }).status
+	return m.wait(t, "the end of "+id, 1, func(c report) bool { return c.kind == "ended" && c.id == id }).status
 }
 
 func (m *fakeMaster) registration(t *testing.T) link.Registration {
 	t.Helper()
-	return m.wait(t, "the registration", 1, func(c told) bool { return c.kind == "register" }).still
+	return m.wait(t, "the registration", 1, func(c report) bool { return c.kind == "register" }).still
 }
 
 // bench is an agent under test with its server and its master.
@@ -357,7 +357,7 @@ func eventually(t *testing.T, what string, fits func() bool) {
 		select {
 		case <-tick.C:
 		case <-deadline:
-			t.Fatalf("waited in vain for %s", what)
+			t.Fatalf("waited for %s", what)
 		}
 	}
 }

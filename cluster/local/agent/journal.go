@@ -15,25 +15,25 @@ import (
 )
 
 // journal is the append-only file of one executor run. A record is one line of JSON; one that kill -9 cut off is the last and has
-// no line end, and nobody was told of it yet. Nothing is synced: see the package comment.
+// no line end, and it was not acknowledged to anybody. Nothing is synced: see the package comment.
 //
-// Blocks of the disk are kept for what comes next, so that a task which fills the disk takes nobody's updates away.
+// Blocks of the disk are allocated ahead, so that a task which fills the disk takes nobody's updates away.
 //
 // A long-lived executor's journal is rewritten when most of it is of tasks that are over, so that its size follows what lives and
 // an append costs O(1) on average.
 type journal struct {
-	path    string
-	file    *os.File
-	size    int64
-	rewrite int64 // the size at which a rewrite pays off
-	room    int64 // the size up to which it has blocks
+	path      string
+	file      *os.File
+	size      int64
+	rewrite   int64 // the size at which a rewrite pays off
+	allocated int64 // the size up to which it has blocks
 }
 
 // rewriteAbove is the least size at which a journal is rewritten.
 const rewriteAbove = 1 << 20
 
-// roomAhead is the step in which a journal is given blocks; it never has less than half of it ahead.
-const roomAhead = 1 << 20
+// preallocateStep is the step in which a journal is given blocks; it never has less than half of it ahead.
+const preallocateStep = 1 << 20
 
 // record is one line. What it means depends on Kind; see the constants.
 type record struct {
@@ -62,7 +62,7 @@ const (
 	recSent     = "sent"     // tasks on their way to it
 	recUpdate   = "update"   // a status update, not yet acknowledged
 	recAcked    = "acked"    // the acknowledgement of the oldest one
-	recShutdown = "shutdown" // it was told to end
+	recShutdown = "shutdown" // its shutdown began
 	recEnded    = "ended"    // its process is gone
 )
 
@@ -109,7 +109,7 @@ func openJournal(path string) (*journal, []record, error) {
 		return nil, nil, errors.Join(fmt.Errorf("cut the torn end off a journal: %w", err), file.Close())
 	}
 	j := &journal{path: path, file: file, size: int64(whole), rewrite: rewriteAbove}
-	j.keepRoom()
+	j.preallocate()
 	return j, records, nil
 }
 
@@ -132,18 +132,18 @@ func (j *journal) append(records ...record) error {
 	}
 	if _, err := j.file.Write(lines); err != nil {
 		// A part may be there, and must not stand before the next record. The blocks behind it go, too.
-		j.room = 0
+		j.allocated = 0
 		return fmt.Errorf("append to an executor's journal: %w", errors.Join(err, j.file.Truncate(j.size)))
 	}
 	j.size += int64(len(lines))
-	j.keepRoom()
+	j.preallocate()
 	return nil
 }
 
-// keepRoom gives the journal blocks for what comes next. On a disk that has none, the next append tries again.
-func (j *journal) keepRoom() {
-	if j.size+roomAhead/2 > j.room && unix.Fallocate(int(j.file.Fd()), unix.FALLOC_FL_KEEP_SIZE, j.size, roomAhead) == nil {
-		j.room = j.size + roomAhead
+// preallocate gives the journal blocks for its next records. On a disk that has none, the next append tries again.
+func (j *journal) preallocate() {
+	if j.size+preallocateStep/2 > j.allocated && unix.Fallocate(int(j.file.Fd()), unix.FALLOC_FL_KEEP_SIZE, j.size, preallocateStep) == nil {
+		j.allocated = j.size + preallocateStep
 	}
 }
 
@@ -165,8 +165,8 @@ func (j *journal) replace(records []record) error {
 		return fmt.Errorf("rewrite an executor's journal: %w", errors.Join(err, file.Close()))
 	}
 	err = j.file.Close()
-	j.file, j.size, j.rewrite, j.room = file, int64(len(lines)), max(rewriteAbove, 4*int64(len(lines))), 0
-	j.keepRoom()
+	j.file, j.size, j.rewrite, j.allocated = file, int64(len(lines)), max(rewriteAbove, 4*int64(len(lines))), 0
+	j.preallocate()
 	return err
 }
 

@@ -141,7 +141,7 @@ func (a *Agent) environment(ex *executorRun, command *mesos.CommandInfo) []strin
 		env = slices.DeleteFunc(env, func(v string) bool { return strings.HasPrefix(v, name+"=") })
 		env = append(env, name+"="+value)
 	}
-	a.mu.Lock() // each launch brings the framework's description anew
+	a.mu.Lock() // each launch brings a new description of the framework
 	o, f := &a.options, ex.framework.info
 	a.mu.Unlock()
 	grace := o.ShutdownGrace

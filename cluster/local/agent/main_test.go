@@ -44,7 +44,7 @@ func TestMain(m *testing.M) {
 //	finish       RUNNING, FINISHED
 //	child        RUNNING, with a process of its own in its session; its pid is the data
 //	exit <n>     RUNNING, and the executor exits
-//	quiet        no update; a file got-<task> tells that it is here
+//	quiet        no update; a file got-<task> says that it is here
 type testExecutor struct {
 	flags map[string]bool
 	base  string
@@ -120,7 +120,7 @@ func (x *testExecutor) subscribe() (int, error) {
 	}
 	defer response.Body.Close()
 	if response.StatusCode == http.StatusBadRequest {
-		return 4, nil // rule X6: the agent does not know us
+		return 4, nil // rule X6: the agent does not know it
 	}
 	if response.StatusCode != http.StatusOK {
 		return 0, errDisconnected

@@ -89,14 +89,14 @@ func (a *Agent) converse(ctx context.Context, session link.Session) error {
 			return context.Cause(ctx)
 		}
 		for _, n := range news {
-			if err := session.Tell(n); err != nil {
+			if err := session.Report(n); err != nil {
 				return err
 			}
 		}
 	}
 }
 
-// registration is what the agent has. When it registers again that includes all that it had to tell so far, and to tell it later
+// registration is what the agent has. When it registers again that includes all that it had to report so far, and to report it later
 // would be wrong: an executor that ended may have a successor then.
 func (a *Agent) registration(again bool) link.Registration {
 	a.mu.Lock()

@@ -19,7 +19,7 @@ type Options struct {
 	// DataDir holds the agent's id and journals, WorkDir the sandboxes. They may be the same folder. One agent at a time may use
 	// them; the caller sees to that.
 	DataDir, WorkDir string
-	// IP (default 127.0.0.1) and Port are where Handler is served, and what offers and executors are told. The port must be the
+	// IP (default 127.0.0.1) and Port are where Handler is served, and what offers and executors name. The port must be the
 	// same at every start, so that executors find their agent (rule O1).
 	IP   string
 	Port int

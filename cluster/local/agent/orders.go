@@ -137,7 +137,7 @@ func (a *Agent) deliver(ex *executorRun, tasks []*task) {
 	}
 	if send {
 		ex.everSent = true
-		ex.tell(launches(tasks)...)
+		ex.send(launches(tasks)...)
 	}
 	if begin {
 		ctx, cancel := context.WithCancel(a.ctx)
@@ -181,7 +181,7 @@ func (a *Agent) killTask(kill *link.Kill) {
 		if kill.Policy != nil {
 			event.KillPolicy = &kill.Policy.Of
 		}
-		t.ex.tell(&executor.Event{Type: executor.Event_KILL, Kill: event})
+		t.ex.send(&executor.Event{Type: executor.Event_KILL, Kill: event})
 	}
 }
 

@@ -91,16 +91,16 @@ func killSession(ctx context.Context, p process) error {
 	defer pause.Stop()
 	for {
 		var left []int
-		foreign := false
+		reused := false
 		err := eachProcess(func(s stat) {
 			switch {
 			case s.pid == p.PID && s.start != p.Start:
-				foreign = true
+				reused = true
 			case s.session == p.PID && !s.over():
 				left = append(left, s.pid)
 			}
 		})
-		if err != nil || foreign || len(left) == 0 {
+		if err != nil || reused || len(left) == 0 {
 			return err
 		}
 		for _, pid := range left {

@@ -13,16 +13,16 @@ import (
 // A pid whose process is another one by now is nobody's executor: it is neither watched nor killed.
 func TestOtherProcessIsLeftAlone(t *testing.T) {
 	t.Parallel()
-	foreign := exec.Command("sleep", "600")
-	foreign.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	if err := foreign.Start(); err != nil {
+	other := exec.Command("sleep", "600")
+	other.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := other.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_ = foreign.Process.Kill()
-		_ = foreign.Wait()
+		_ = other.Process.Kill()
+		_ = other.Wait()
 	})
-	s, err := readStat(foreign.Process.Pid)
+	s, err := readStat(other.Process.Pid)
 	if err != nil || s.session != s.pid {
 		t.Fatalf("stat is %+v, %v", s, err)
 	}
@@ -34,7 +34,7 @@ func TestOtherProcessIsLeftAlone(t *testing.T) {
 		t.Errorf("kill: %v", err)
 	}
 	if !alive(s.pid) {
-		t.Fatal("a foreign process was killed")
+		t.Fatal("another one's process was killed")
 	}
 	if err := killSession(t.Context(), process{PID: s.pid, Start: s.start}); err != nil || alive(s.pid) {
 		t.Errorf("its own session: %v, alive %t", err, alive(s.pid))

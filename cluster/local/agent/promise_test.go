@@ -12,7 +12,7 @@ import (
 )
 
 // An acknowledgement is of one update. One that comes twice, or late, takes no other update out of the stream:
-// FINISHED would never reach a framework that was away when it was first told.
+// FINISHED would never reach a framework that was away when it was first sent.
 func TestRepeatedAcknowledgementTakesNothingElseOut(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, repeatedAcknowledgementTakesNothingElseOut)
@@ -37,7 +37,7 @@ func repeatedAcknowledgementTakesNothingElseOut(t *testing.T) {
 		}
 	}
 	if told < 2 {
-		t.Errorf("FINISHED was told %d times within an hour without an acknowledgement of it", told)
+		t.Errorf("FINISHED was sent %d times within an hour without an acknowledgement of it", told)
 	}
 	// The same from the journal, whatever was written into it.
 	if err := ex.journal.append(record{Kind: recAcked, Task: "t1", UUID: testStatus("t1", "1", 0).UUID}); err != nil {
@@ -97,7 +97,7 @@ func whatIsNotRecordedIsNotAcknowledged(t *testing.T) {
 	}
 	pass(time.Minute)
 	if got := acknowledged(); len(got) > 0 || len(m.all()) > 0 {
-		t.Errorf("acknowledged %q to the executor and told %v to the master, with nothing recorded", got, m.all())
+		t.Errorf("acknowledged %q to the executor and reported %v to the master, with nothing recorded", got, m.all())
 	}
 	// The disk is back: the executor sends the update again.
 	if ex.journal.file, err = os.OpenFile(ex.journal.path, os.O_WRONLY|os.O_APPEND, 0o600); err != nil {
@@ -108,12 +108,12 @@ func whatIsNotRecordedIsNotAcknowledged(t *testing.T) {
 	}
 	pass(0)
 	if diff := cmp.Diff([]string{string(finished.UUID)}, acknowledged()); diff != "" || len(m.all()) != 1 {
-		t.Errorf("acknowledged (-want +got):\n%s; told %v", diff, m.all())
+		t.Errorf("acknowledged (-want +got):\n%s; reported %v", diff, m.all())
 	}
 }
 
 // An executor that was asked to end while its process was being forked is killed as soon as it is known:
-// it would run on, and its tasks with it, though they were told as killed.
+// it would run on, and its tasks with it, though they were reported as killed.
 func TestKillDuringForkIsNotLost(t *testing.T) {
 	t.Parallel()
 	b := startBench(t).ready()

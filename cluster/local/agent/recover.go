@@ -12,7 +12,7 @@ import (
 	"github.com/mesos/mesos-go/api/v1/lib"
 )
 
-// recover reads the journals and begins to look after what still lives. Recovery is over, and the master told, when nothing is
+// recover reads the journals and begins to look after what still lives. Recovery ends, and the agent registers, when nothing is
 // awaited any more (see recovered).
 func (a *Agent) recover(ctx context.Context) error {
 	a.mu.Lock()
@@ -45,7 +45,7 @@ type found struct {
 	ex   *executorRun
 	proc *process
 	over bool // its end is recorded
-	bye  bool // it was told to end
+	bye  bool // its shutdown began
 }
 
 func (a *Agent) load() ([]*found, error) {

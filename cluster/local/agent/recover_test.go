@@ -31,7 +31,7 @@ func TestRestart(t *testing.T) {
 		t.Errorf("the agent still has %v", still)
 	}
 	if still.Tasks[0].Status.Of.GetContainerStatus().GetExecutorPID() != uint32(pid) {
-		t.Errorf("last told is %v", still.Tasks[0].Status)
+		t.Errorf("last reported is %v", still.Tasks[0].Status)
 	}
 	b.run(b.task("t2", "finish", testExecutorInfo("ex1")))
 	b.master.waitState(t, "t2", mesos.TASK_FINISHED)
@@ -40,7 +40,7 @@ func TestRestart(t *testing.T) {
 	}
 	for _, c := range b.master.all() {
 		if c.kind == "update" && c.update.Status.TaskID.Value == "t1" {
-			t.Errorf("the master was told %v", c)
+			t.Errorf("the master got %v", c)
 		}
 	}
 }
@@ -102,7 +102,7 @@ func TestExecutorEndedWhileAway(t *testing.T) {
 	}
 	b.master.waitState(t, "t1", mesos.TASK_FAILED)
 	if b.master.all()[0].kind != "register" {
-		t.Errorf("told %v", b.master.all())
+		t.Errorf("reported %v", b.master.all())
 	}
 	if alive(child) {
 		t.Errorf("process %d of the executor's session lives on", child)

@@ -54,7 +54,7 @@ func (s *sandboxes) create(sandbox string) error {
 	return nil
 }
 
-// retired notes that a run is over; its sandbox is removed some time later.
+// retired notes that a run has ended; its sandbox is removed some time later.
 func (s *sandboxes) retired(sandbox string) {
 	// The folder's time is that of its end, for later sweeps. It may never have been made.
 	if err := os.Chtimes(sandbox, time.Now(), time.Now()); err != nil && !errors.Is(err, fs.ErrNotExist) {

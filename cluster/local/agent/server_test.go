@@ -25,7 +25,7 @@ type serverOrder struct {
 }
 
 // launcher is a master that launches tasks as soon as the agent is there, and
-// prints the states that it is told. It acknowledges none.
+// prints the states that are reported to it. It acknowledges none.
 type launcher struct {
 	tasks    []mesos.TaskInfo
 	launched bool
@@ -46,7 +46,7 @@ func (l *launcher) Orders() ([]link.Order, error) {
 	return []link.Order{{Run: &run}}, nil
 }
 
-func (l *launcher) Tell(n link.News) error {
+func (l *launcher) Report(n link.News) error {
 	if n.Update != nil {
 		fmt.Println(n.Update.Status.Of.TaskID.Value, n.Update.Status.Of.GetState())
 	}
@@ -124,7 +124,7 @@ func TestKill9(t *testing.T) {
 	}
 	for _, task := range still.Tasks {
 		if task.Status == nil || task.Status.Of.GetState() != mesos.TASK_RUNNING {
-			t.Errorf("last told of %s is %v", task.Task.Of.TaskID.Value, task.Status)
+			t.Errorf("last reported of %s is %v", task.Task.Of.TaskID.Value, task.Status)
 		}
 	}
 	b.master.waitState(t, "t1", mesos.TASK_RUNNING)

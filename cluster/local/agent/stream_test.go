@@ -31,7 +31,7 @@ func stillAgent(t *testing.T) (*Agent, *fakeMaster, func(time.Duration)) {
 		synctest.Wait()
 		news, _ := a.news.Take()
 		for _, n := range news {
-			_ = m.Tell(n) // it never ends
+			_ = m.Report(n) // it never ends
 		}
 	}
 }
@@ -83,7 +83,7 @@ func testStatus(task, uuid string, state mesos.TaskState) mesos.TaskStatus {
 	return mesos.TaskStatus{TaskID: mesos.TaskID{Value: task}, State: state.Enum(), UUID: []byte(fmt.Sprintf("%-16s", uuid))}
 }
 
-// Only the oldest update is told, again after 10 s, doubling to 10 minutes; the next one after its acknowledgement.
+// Only the oldest update is sent, again after 10 s, doubling to 10 minutes; the next one after its acknowledgement.
 func TestUpdateRetries(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, updateRetries)
@@ -107,14 +107,14 @@ func updateRetries(t *testing.T) {
 		}
 	}
 	if diff := cmp.Diff([]int{0, 10, 30, 70, 150, 310, 630, 1230, 1830, 2430}, times); diff != "" {
-		t.Errorf("told at seconds (-want +got):\n%s", diff)
+		t.Errorf("sent at seconds (-want +got):\n%s", diff)
 	}
 	for _, c := range m.all()[1:] {
 		if c.update.Status.GetState() != mesos.TASK_RUNNING || c.update.Latest != mesos.TASK_FINISHED {
-			t.Errorf("told %v, latest %v", c, c.update.Latest)
+			t.Errorf("reported %v, latest %v", c, c.update.Latest)
 		}
 	}
-	// A framework that is back gets it at once; the interval begins anew.
+	// A framework that is back gets it at once; the interval begins again.
 	n := len(m.all())
 	again := proto(testFramework())
 	a.obey(&link.Order{Subscribed: &again})
@@ -143,7 +143,7 @@ func updateRetries(t *testing.T) {
 	events, _ := ex.session.Take()
 	pass(0)
 	if len(events) != 1 || events[0].(*executor.Event).Type != executor.Event_ACKNOWLEDGED || len(m.all()) != n {
-		t.Errorf("events %v, told %v", events, m.all()[n:])
+		t.Errorf("events %v, reported %v", events, m.all()[n:])
 	}
 }
 

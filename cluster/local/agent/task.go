@@ -33,7 +33,7 @@ type task struct {
 	acked   *mesos.TaskStatus
 	// uuids of all its updates.
 	uuids [][]byte
-	// retry is the present interval between repetitions; round tells a repetition of an older one.
+	// retry is the present interval between repetitions; round distinguishes a repetition from an older one.
 	retry time.Duration
 	round int
 }
@@ -63,7 +63,7 @@ func (t *task) acknowledged(id []byte) bool {
 	return true
 }
 
-// closed reports whether there will be no more to tell of the task.
+// closed reports whether nothing more will be reported of the task.
 func (t *task) closed() bool { return t.over() && len(t.pending) == 0 }
 
 func (t *task) record() record {
@@ -79,7 +79,7 @@ func updateRecord(status *mesos.TaskStatus) record {
 // snapshot is what of the journal leads to t as it is.
 func (t *task) snapshot() []record {
 	first := t.record()
-	// The uuids of updates that are over still tell repeated ones.
+	// By the uuids of acknowledged updates, repeated ones are still recognized.
 	first.UUID = slices.Concat(t.uuids[:len(t.uuids)-len(t.pending)]...)
 	records := []record{first}
 	if t.acked != nil {
@@ -210,7 +210,7 @@ func (a *Agent) fromExecutor(ex *executorRun, status mesos.TaskStatus) error {
 			return err
 		}
 	}
-	ex.tell(&executor.Event{Type: executor.Event_ACKNOWLEDGED,
+	ex.send(&executor.Event{Type: executor.Event_ACKNOWLEDGED,
 		Acknowledged: &executor.Event_Acknowledged{TaskID: mesos.TaskID{Value: id}, UUID: status.UUID}})
 	a.compact(ex)
 	return nil

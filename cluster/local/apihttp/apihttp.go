@@ -90,6 +90,6 @@ func Answer(w http.ResponseWriter, status int, message string) {
 	w.Header().Set("Content-Type", text)
 	w.Header().Set("Content-Length", strconv.Itoa(len(message)))
 	w.WriteHeader(status)
-	// The peer may be gone; there is nobody else to tell.
+	// The peer may be gone, and nobody else waits for the answer.
 	_, _ = io.WriteString(w, message)
 }

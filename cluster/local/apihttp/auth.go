@@ -44,7 +44,7 @@ func (c *Credentials) Guard(realm string, next http.Handler) http.Handler {
 		if !strings.HasPrefix(r.Header.Get("Authorization"), "Basic ") {
 			user, password = "", "" // Mesos takes no other spelling
 		}
-		// Both are compared, as hashes, so that the time tells nothing.
+		// Both are compared, as hashes, so that the time gives nothing away.
 		p, s := sha256.Sum256([]byte(user)), sha256.Sum256([]byte(password))
 		if subtle.ConstantTimeCompare(p[:], principal[:])&subtle.ConstantTimeCompare(s[:], secret[:]) == 0 {
 			challenge(w, fmt.Sprintf("Basic realm=%q", realm))

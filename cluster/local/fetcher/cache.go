@@ -41,7 +41,7 @@ func newCache(dir string) (*cache, error) {
 	return &cache{dir: dir, entries: map[string]*entry{}}, nil
 }
 
-// get opens the cached content of uri, and fetches it first when there is none. A failed fetch is told to all who waited for it,
+// get opens the cached content of uri, and fetches it first when there is none. A failed fetch fails for all who waited for it,
 // and is tried again by the next.
 func (c *cache) get(ctx context.Context, uri string, source func(context.Context, io.Writer) error) (*os.File, error) {
 	for {

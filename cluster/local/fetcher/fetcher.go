@@ -110,7 +110,7 @@ func (f *Fetcher) fetch(ctx context.Context, uri *mesos.CommandInfo_URI, root *o
 	return write(ctx, root, name, mode, source)
 }
 
-// isArchive tells what Mesos would unpack.
+// isArchive reports whether Mesos would unpack a file of that name.
 func isArchive(name string) bool {
 	return slices.ContainsFunc([]string{".tar", ".tgz", ".gz", ".tbz2", ".tar.bz2", ".txz", ".tar.xz", ".zip"}, func(suffix string) bool {
 		return strings.HasSuffix(name, suffix)

@@ -102,8 +102,8 @@ func (s *clientSession) Orders() ([]Order, error) {
 	return []Order{o}, nil
 }
 
-// Tell implements Session.
-func (s *clientSession) Tell(n News) error {
+// Report implements Session.
+func (s *clientSession) Report(n News) error {
 	if err := s.news.Encode(n); err != nil {
 		return fmt.Errorf("send news to the master: %w", err)
 	}
@@ -113,5 +113,5 @@ func (s *clientSession) Tell(n News) error {
 // Close implements Session.
 func (s *clientSession) Close() {
 	s.watchdog.Stop()
-	_ = s.conn.Close() // the session is over in any case
+	_ = s.conn.Close() // the session has ended in any case
 }

@@ -37,10 +37,10 @@ type Upstream interface {
 
 // Session is the time from a registration to the next one.
 type Session interface {
-	// Orders waits for orders and returns them, in their sequence. An error tells that the session has ended.
+	// Orders waits for orders and returns them, in their sequence. An error says that the session has ended.
 	Orders() ([]Order, error)
-	// Tell tells the master. An error tells that the session has ended.
-	Tell(News) error
+	// Report sends news to the master. An error says that the session has ended.
+	Report(News) error
 	// Close ends the session. It may be called at any time, and again.
 	Close()
 }
@@ -122,13 +122,13 @@ type Kill struct {
 // Executor names an executor.
 type Executor struct{ Framework, Executor string }
 
-// Acknowledgement tells that the framework has taken the update with that uuid.
+// Acknowledgement says that the framework has handled the update with that uuid.
 type Acknowledgement struct {
 	Framework, Task string
 	UUID            []byte
 }
 
-// News is what an agent tells its master. One of its fields is set.
+// News is what an agent reports to its master. One of its fields is set.
 type News struct {
 	Update *StatusUpdate  `json:",omitempty"`
 	Ended  *ExecutorEnded `json:",omitempty"`
@@ -146,7 +146,7 @@ type StatusUpdate struct {
 	Latest mesos.TaskState
 }
 
-// ExecutorEnded tells that an executor is gone, or could not be started, with its wait status (exit 5 is 1280). Until then its
+// ExecutorEnded says that an executor is gone, or could not be started, with its wait status (exit 5 is 1280). Until then its
 // resources are in use, and offers name it. It comes before the last updates of its tasks.
 type ExecutorEnded struct {
 	Executor

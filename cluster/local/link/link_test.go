@@ -20,7 +20,7 @@ const deadline = 10 * time.Second
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// upstream is a master that keeps what it is told, and gives the orders that it is given.
+// upstream is a master that keeps what is reported to it, and gives the orders that it is given.
 type upstream struct {
 	registered chan Registration
 	refuse     error
@@ -42,7 +42,7 @@ func (u *upstream) Register(_ context.Context, r Registration) (Session, error) 
 }
 
 func (u *upstream) Orders() ([]Order, error) { return u.orders.Next(context.Background()) }
-func (u *upstream) Tell(n News) error        { u.news <- n; return nil }
+func (u *upstream) Report(n News) error      { u.news <- n; return nil }
 func (u *upstream) Close()                   { u.orders.Close(); u.closed <- struct{}{} }
 
 // serve makes the master reachable, and returns a client of it.
@@ -127,7 +127,7 @@ func TestBothSidesSayTheSame(t *testing.T) {
 		{Update: &StatusUpdate{Framework: "f", Status: status, Latest: mesos.TASK_FINISHED}},
 		{Ended: &ExecutorEnded{Executor: of, WaitStatus: 1280}}, {Pong: true},
 	} {
-		if err := session.Tell(n); err != nil {
+		if err := session.Report(n); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(n, await(t, "news", u.news)); diff != "" {
@@ -144,7 +144,7 @@ func TestBothSidesSayTheSame(t *testing.T) {
 	}
 }
 
-// Either side finds out that a session is over, whoever ends it.
+// Either side finds out that a session has ended, whoever ends it.
 func TestEndOfASession(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(*upstream, Session){

@@ -18,7 +18,7 @@ const (
 	RegisterPath = "/agent/v1/register"
 	// protocol is what a connection is upgraded to by a registration.
 	protocol = "elasticjob-agent"
-	// silenceHeader tells the agent after how long without any order the session is broken.
+	// silenceHeader says after how long without any order the session is broken.
 	silenceHeader = "Agent-Silence"
 	// Realm is named to who comes without credentials.
 	Realm = "local-cluster-agent"
@@ -36,7 +36,7 @@ type Server struct {
 	open sync.WaitGroup
 }
 
-// NewServer serves a master's agents. They are told that the session is broken after so long without an order.
+// NewServer serves a master's agents. They take a session for broken that brings no order for the time of silence.
 func NewServer(master Upstream, silence time.Duration, log *slog.Logger) *Server {
 	s := &Server{master: master, silence: silence, log: log}
 	s.ctx, s.stop = context.WithCancel(context.Background())
@@ -109,7 +109,7 @@ func (s *Server) serve(w http.ResponseWriter, session Session) error {
 		defer session.Close()
 		for news := json.NewDecoder(buffered); ; {
 			var n News
-			if news.Decode(&n) != nil || session.Tell(n) != nil {
+			if news.Decode(&n) != nil || session.Report(n) != nil {
 				return
 			}
 		}

@@ -10,7 +10,7 @@ import (
 )
 
 // accept uses offers up. What of them no valid launch takes is free again, less the call's filter; a launch that is rejected is
-// told as an update without uuid.
+// reported as an update without uuid.
 func (m *Master) accept(f *framework, call *scheduler.Call_Accept) {
 	fault := m.invalidOffers(f, call.OfferIDs)
 	agentID, available := m.useOffers(f, call.OfferIDs)

@@ -148,7 +148,7 @@ func TestOffersOfOneAgentAreUsedTogether(t *testing.T) {
 	f := w.subscribed("")
 	f.accept(0, f.offer(), command("t1", a.id(), 4, 4096))
 	first := f.offer()
-	a.tell(f.id, "t1", mesos.TASK_FINISHED, 1)
+	a.report(f.id, "t1", mesos.TASK_FINISHED, 1)
 	f.next("UPDATE")
 	second := f.offer()
 	f.call("ACCEPT", fmt.Sprintf(`"accept":{"offer_ids":[{"value":%q},{"value":%q}],"operations":[{"type":"LAUNCH","launch":{"task_infos":[%s]}}]}`,
@@ -170,7 +170,7 @@ func TestExecutorOfARefusedLaunchTakesNothing(t *testing.T) {
 	a.ended(f.id, "ex", -1) // as the agent says before the launches that it refuses
 	f.next("FAILURE")
 	for _, id := range []string{"t1", "t2"} {
-		_ = a.session.Tell(link.News{Update: &link.StatusUpdate{Framework: f.id, Latest: dropped, Status: proto(mesos.TaskStatus{
+		_ = a.session.Report(link.News{Update: &link.StatusUpdate{Framework: f.id, Latest: dropped, Status: proto(mesos.TaskStatus{
 			TaskID: mesos.TaskID{Value: id}, State: &dropped, Source: &agentSource, UUID: []byte("0123456789abcdef"),
 		})}})
 		f.status()

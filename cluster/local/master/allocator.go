@@ -183,7 +183,7 @@ func (m *Master) dropOffer(o *offer) {
 	delete(o.framework.offers, o.id)
 }
 
-// withdrawOffers takes all offers of a framework back without a word: it has gone, or begins anew.
+// withdrawOffers takes all offers of a framework back without an event: it has gone, or it subscribes again.
 func (m *Master) withdrawOffers(f *framework) {
 	for _, o := range f.offers {
 		m.dropOffer(o)

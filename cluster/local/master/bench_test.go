@@ -32,7 +32,7 @@ func finishAll(session link.Session, info mesos.AgentInfo) {
 				for _, state := range []mesos.TaskState{mesos.TASK_RUNNING, mesos.TASK_FINISHED} {
 					next++
 					uuid := binary.BigEndian.AppendUint64(make([]byte, 8, 16), next)
-					_ = session.Tell(link.News{Update: &link.StatusUpdate{Framework: o.Run.Framework.Of.ID.Value, Latest: state, Status: proto(mesos.TaskStatus{
+					_ = session.Report(link.News{Update: &link.StatusUpdate{Framework: o.Run.Framework.Of.ID.Value, Latest: state, Status: proto(mesos.TaskStatus{
 						TaskID: t.Of.TaskID, State: &state, Source: &source, UUID: uuid, AgentID: info.ID, ExecutorID: &t.Of.Executor.ExecutorID,
 					})}})
 				}

@@ -363,7 +363,7 @@ func (w *world) register(a *memoryAgent, r link.Registration) error {
 		for {
 			orders, err := session.Orders()
 			if err != nil {
-				a.say("session over")
+				a.say("session ended")
 				return
 			}
 			for i := range orders {
@@ -399,7 +399,7 @@ func (a *memoryAgent) obey(session link.Session, o *link.Order) {
 	case o.Subscribed != nil:
 		a.say("subscribed %s", o.Subscribed.Of.ID.Value)
 	case o.Ping && !a.deaf.Load():
-		_ = session.Tell(link.News{Pong: true}) // the next order shows its end
+		_ = session.Report(link.News{Pong: true}) // the next order shows its end
 	}
 }
 
@@ -419,17 +419,17 @@ func (a *memoryAgent) asked(t *testing.T, want string) {
 	}
 }
 
-func (a *memoryAgent) tell(frameworkID, taskID string, state mesos.TaskState, uuid byte) {
+func (a *memoryAgent) report(frameworkID, taskID string, state mesos.TaskState, uuid byte) {
 	source, id := mesos.SOURCE_EXECUTOR, bytes.Repeat([]byte{uuid}, 16)
-	_ = a.session.Tell(link.News{Update: &link.StatusUpdate{Framework: frameworkID, Latest: state, Status: proto(mesos.TaskStatus{
+	_ = a.session.Report(link.News{Update: &link.StatusUpdate{Framework: frameworkID, Latest: state, Status: proto(mesos.TaskStatus{
 		TaskID: mesos.TaskID{Value: taskID}, State: &state, Source: &source, UUID: id, AgentID: a.info.ID,
 		ContainerStatus: &mesos.ContainerStatus{ContainerID: &mesos.ContainerID{Value: "container-" + taskID}},
 	})}})
 }
 
-// ended tells that an executor is gone.
+// ended reports that an executor is gone.
 func (a *memoryAgent) ended(frameworkID, executorID string, status int) {
-	_ = a.session.Tell(link.News{Ended: &link.ExecutorEnded{Executor: link.Executor{Framework: frameworkID, Executor: executorID}, WaitStatus: status}})
+	_ = a.session.Report(link.News{Ended: &link.ExecutorEnded{Executor: link.Executor{Framework: frameworkID, Executor: executorID}, WaitStatus: status}})
 }
 
 func dig(value any, path ...any) any {

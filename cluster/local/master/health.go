@@ -82,7 +82,7 @@ func (m *Master) markUnreachable(a *agent) {
 	m.removeAgent(a, mesos.TASK_UNREACHABLE, mesos.REASON_AGENT_REMOVED, why, timeInfo(at))
 }
 
-// removeAgent tells the frameworks of their tasks on an agent, then of their offers, then of the agent. Its session ends, so that
+// removeAgent reports to the frameworks their tasks on an agent, then their offers, then the agent. Its session ends, so that
 // it registers again, with all that it has, if it still can.
 func (m *Master) removeAgent(a *agent, state mesos.TaskState, reason mesos.TaskStatus_Reason, why string, since *mesos.TimeInfo) {
 	delete(m.agents, a.id)
@@ -132,7 +132,7 @@ type lostTask struct {
 	task      *task
 }
 
-// sendLost tells a framework what its task on an agent that was given up is now.
+// sendLost reports to a framework the state of its task on an agent that was given up.
 func (f *framework) sendLost(t *task, state mesos.TaskState, reason mesos.TaskStatus_Reason, why string, since *mesos.TimeInfo) {
 	status := t.status(why, reason)
 	status.State, status.ContainerStatus, status.UnreachableTime = &state, nil, since

@@ -18,7 +18,7 @@ func TestAgentThatDoesNotAnswerIsLostUntilItRegisters(t *testing.T) {
 	aware, other := w.subscribed(""), w.subscribed("")
 	running := func(f *testFramework, task string) mesos.TaskInfo {
 		f.accept(600, f.offer(), command(task, a.id(), 1, 64))
-		a.tell(f.id, task, mesos.TASK_RUNNING, 1)
+		a.report(f.id, task, mesos.TASK_RUNNING, 1)
 		if got := f.status()["state"]; got != "TASK_RUNNING" {
 			t.Fatalf("%s is %s", task, got)
 		}
@@ -31,22 +31,22 @@ func TestAgentThatDoesNotAnswerIsLostUntilItRegisters(t *testing.T) {
 	a.deaf.Store(true)
 	lost := aware.status()
 	if lost["state"] != "TASK_UNREACHABLE" || dig(lost, "unreachable_time", "nanoseconds") == nil || lost["uuid"] != nil {
-		t.Errorf("told %s", compact(lost))
+		t.Errorf("reported %s", compact(lost))
 	}
 	aware.next("FAILURE")
 	other.next("RESCIND")
 	if failure := other.next("FAILURE"); dig(failure, "failure", "agent_id", "value") != a.id() || dig(failure, "failure", "executor_id") != nil {
-		t.Errorf("told %s", compact(failure))
+		t.Errorf("reported %s", compact(failure))
 	}
 	// What it says meanwhile is not passed on; it says it again once it is back.
-	a.tell(aware.id, "t1", mesos.TASK_FINISHED, 2)
+	a.report(aware.id, "t1", mesos.TASK_FINISHED, 2)
 	aware.call("RECONCILE", `"reconcile":{"tasks":[{"task_id":{"value":"t1"},"agent_id":{"value":"`+a.id()+`"}}]}`)
 	if got := aware.status(); got["state"] != "TASK_UNREACHABLE" {
-		t.Errorf("told %s", compact(got))
+		t.Errorf("reported %s", compact(got))
 	}
 
 	a.deaf.Store(false)
-	a.asked(t, "session over")
+	a.asked(t, "session ended")
 	finished, source := mesos.TASK_FINISHED, mesos.SOURCE_EXECUTOR
 	still := link.Registration{Tasks: []link.TaskState{{Framework: aware.id, Task: proto(info), Latest: finished, Status: &link.Proto[mesos.TaskStatus]{Of: mesos.TaskStatus{State: &finished, Source: &source}}}}}
 	if err := w.register(a, still); err != nil {
@@ -55,7 +55,7 @@ func TestAgentThatDoesNotAnswerIsLostUntilItRegisters(t *testing.T) {
 	// As in Mesos' source: the newest state, whatever it is, and nothing to acknowledge.
 	back := aware.status()
 	if back["state"] != "TASK_FINISHED" || back["reason"] != "REASON_AGENT_REREGISTERED" || back["message"] != "Unreachable agent re-reregistered" || back["uuid"] != nil {
-		t.Errorf("told %s", compact(back))
+		t.Errorf("reported %s", compact(back))
 	}
 }
 
@@ -72,12 +72,12 @@ func TestAgentThatStaysAwayBecomesUnreachable(t *testing.T) {
 	}
 	ask(w, f) // silence: it may come back (rule O3)
 	if failure := f.next("FAILURE"); dig(failure, "failure", "agent_id", "value") != a.id() {
-		t.Errorf("told %s", compact(failure))
+		t.Errorf("reported %s", compact(failure))
 	}
 	ask(w, f)
 	before := f.status()
 	if before["state"] != "TASK_UNREACHABLE" {
-		t.Errorf("told %s", compact(before))
+		t.Errorf("reported %s", compact(before))
 	}
 	w.stop()
 
@@ -87,7 +87,7 @@ func TestAgentThatStaysAwayBecomesUnreachable(t *testing.T) {
 	ask(w, f)
 	after := f.status()
 	if after["state"] != "TASK_UNREACHABLE" || compact(after["unreachable_time"]) != compact(before["unreachable_time"]) {
-		t.Errorf("told %s, before %s", compact(after), compact(before))
+		t.Errorf("reported %s, before %s", compact(after), compact(before))
 	}
 	f.call("SUPPRESS", "")
 	if err := w.register(a, link.Registration{}); err != nil {
@@ -95,7 +95,7 @@ func TestAgentThatStaysAwayBecomesUnreachable(t *testing.T) {
 	}
 	ask(w, f)
 	if got := f.status(); got["state"] != "TASK_GONE" {
-		t.Errorf("told %s", compact(got))
+		t.Errorf("reported %s", compact(got))
 	}
 }
 
@@ -110,6 +110,6 @@ func TestInMemoryRegistryForgets(t *testing.T) {
 	f := w.subscribed("f")
 	f.call("RECONCILE", `"reconcile":{"tasks":[{"task_id":{"value":"t1"},"agent_id":{"value":"`+a.id()+`"}}]}`)
 	if got := f.status(); got["state"] != "TASK_UNKNOWN" {
-		t.Errorf("told %s", compact(got))
+		t.Errorf("reported %s", compact(got))
 	}
 }

@@ -106,7 +106,7 @@ func Open(opts Options) (*Master, error) {
 	opts.MaxAgentPingTimeouts = cmp.Or(opts.MaxAgentPingTimeouts, DefaultMaxAgentPingTimeouts)
 	opts.AgentReregisterTimeout = cmp.Or(opts.AgentReregisterTimeout, DefaultAgentReregisterTimeout)
 	if !opts.Address.Addr().Is4() {
-		return nil, fmt.Errorf("start the local master on %s: only IPv4 addresses can be told in MasterInfo", opts.Address)
+		return nil, fmt.Errorf("start the local master on %s: MasterInfo holds only IPv4 addresses", opts.Address)
 	}
 	path := ""
 	if !opts.InMemoryRegistry {
@@ -153,7 +153,7 @@ func Open(opts Options) (*Master, error) {
 }
 
 // Close ends all subscriptions and agents' sessions, and waits for the master's goroutines. Frameworks and tasks stay, in the
-// registry and with the agents. What agents tell later is ignored.
+// registry and with the agents. What agents report later is ignored.
 func (m *Master) Close() error {
 	m.mu.Lock()
 	if m.closed {
@@ -218,7 +218,7 @@ type task struct {
 	executor    *mesos.ExecutorInfo
 	// resources are none once they were given back.
 	resources resources
-	// reported is the state that the framework was last told, latest what the agent knows.
+	// reported is the state that the framework knows, latest what the agent knows.
 	reported, latest mesos.TaskState
 	// uuid is that of the last update.
 	uuid      []byte
@@ -230,7 +230,7 @@ type task struct {
 type agent struct {
 	id   string
 	info mesos.AgentInfo
-	// orders are those of its session, which is over when they are closed.
+	// orders are those of its session, which has ended when they are closed.
 	orders *queue.Queue[link.Order]
 	// total is what it has, used what tasks, executors and offers hold, free what is left.
 	total, used, free resources

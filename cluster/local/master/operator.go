@@ -28,7 +28,7 @@ func (m *Master) serveOperator(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case call.Type == master.Call_GET_AGENTS:
 		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(m.listAgents()) // the peer may be gone; there is nobody else to tell
+		_ = json.NewEncoder(w).Encode(m.listAgents()) // the peer may be gone, and nobody else waits for the answer
 		return
 	case call.MarkAgentGone != nil && call.Type == master.Call_MARK_AGENT_GONE:
 		status, text = m.markGone(call.MarkAgentGone.AgentID.Value)

@@ -45,7 +45,7 @@ func TestAgentThatIsMarkedGone(t *testing.T) {
 	f.next("FAILURE")
 	a.asked(t, "remove "+f.id)
 	if got := reconcileTask(f, "t1", a.id()); got["state"] != "TASK_GONE_BY_OPERATOR" || got["message"] != "Reconciliation: Task is gone" {
-		t.Errorf("told %s", compact(got))
+		t.Errorf("reported %s", compact(got))
 	}
 	if got := w.operator(a.id()); got.Status != http.StatusOK {
 		t.Errorf("a second time: %+v", got)
@@ -64,7 +64,7 @@ func TestAgentThatIsMarkedGone(t *testing.T) {
 		t.Errorf("an agent that is gone registered: %v", err)
 	}
 	if got := reconcileTask(next.subscribed(f.id), "t1", a.id()); got["state"] != "TASK_GONE_BY_OPERATOR" {
-		t.Errorf("told %s", compact(got))
+		t.Errorf("reported %s", compact(got))
 	}
 }
 
@@ -77,14 +77,14 @@ func TestUnreachableAgentThatIsMarkedGone(t *testing.T) {
 	a.asked(t, "run t1")
 	a.deaf.Store(true)
 	if lost := f.status(); lost["state"] != "TASK_UNREACHABLE" {
-		t.Fatalf("told %s", compact(lost))
+		t.Fatalf("reported %s", compact(lost))
 	}
 	f.next("FAILURE")
 	if got := w.operator(a.id()); got.Status != http.StatusOK {
 		t.Fatalf("answered %+v", got)
 	}
 	if gone := f.status(); gone["state"] != "TASK_GONE_BY_OPERATOR" || dig(gone, "task_id", "value") != "t1" {
-		t.Errorf("told %s", compact(gone))
+		t.Errorf("reported %s", compact(gone))
 	}
 }
 
@@ -98,7 +98,7 @@ func TestListOfAgents(t *testing.T) {
 			t.Fatal(err)
 		}
 		if id := dig(told, "get_agents", "agents", 0, "agent_info", "id", "value"); id != a.id() {
-			t.Errorf("told of agent %v", id)
+			t.Errorf("reported of agent %v", id)
 		}
 		return dig(told, "get_agents", "agents", 0, "active")
 	}
@@ -131,6 +131,6 @@ func TestOperatorTearsAFrameworkDown(t *testing.T) {
 	}
 	again := w.subscribe(f.id)
 	if text := dig(again.next("ERROR"), "error", "message"); text != "Framework has been removed" {
-		t.Errorf("told %v", text)
+		t.Errorf("reported %v", text)
 	}
 }

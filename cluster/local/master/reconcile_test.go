@@ -47,7 +47,7 @@ func TestLifeOfATask(t *testing.T) {
 		}
 	}
 	reconciled("TASK_STAGING")
-	a.tell(f.id, "t", mesos.TASK_RUNNING, 1)
+	a.report(f.id, "t", mesos.TASK_RUNNING, 1)
 	if got := f.status(); got["state"] != "TASK_RUNNING" || got["uuid"] != "AQEBAQEBAQEBAQEBAQEBAQ==" || got["source"] != "SOURCE_EXECUTOR" {
 		t.Errorf("%v", got)
 	}
@@ -57,7 +57,7 @@ func TestLifeOfATask(t *testing.T) {
 	reconciled("TASK_RUNNING")
 	f.call("KILL", `"kill":{"task_id":{"value":"t"}}`)
 	a.asked(t, "kill t")
-	a.tell(f.id, "t", mesos.TASK_KILLED, 2)
+	a.report(f.id, "t", mesos.TASK_KILLED, 2)
 	f.status()
 	// What was in use is more than the filter holds.
 	if got := dig(f.offer(), "resources", 0, "scalar", "value"); got != 8.0 {
@@ -67,7 +67,7 @@ func TestLifeOfATask(t *testing.T) {
 	f.call("ACKNOWLEDGE", fmt.Sprintf(ack, a.id(), "AgICAgICAgICAgICAgICAg=="))
 	reconciled("TASK_GONE")
 	// An update for a task that nobody launched is passed on.
-	a.tell(f.id, "stray", mesos.TASK_RUNNING, 3)
+	a.report(f.id, "stray", mesos.TASK_RUNNING, 3)
 	if got := f.status(); dig(got, "task_id", "value") != "stray" {
 		t.Errorf("%v", got)
 	}

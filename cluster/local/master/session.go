@@ -36,8 +36,8 @@ func (s *session) Close() {
 	m.rescind(a)
 }
 
-// Tell implements link.Session. What comes after a later registration is ignored: the agent will tell it again.
-func (s *session) Tell(news link.News) error {
+// Report implements link.Session. What comes after a later registration is ignored: the agent will report it again.
+func (s *session) Report(news link.News) error {
 	m, a := s.master, s.agent
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -56,7 +56,7 @@ func (s *session) Tell(news link.News) error {
 }
 
 // Register implements link.Upstream. Frameworks that only the agent remembers come back with it, those that were removed are shut
-// down on it. A connected framework is told of the tasks of an agent that this master did not remember, or had given up. Tasks that
+// down on it. A connected framework gets updates of the tasks of an agent that this master did not remember, or had given up. Tasks that
 // a known agent has not got never reached it.
 func (m *Master) Register(_ context.Context, r link.Registration) (link.Session, error) {
 	info := r.Agent.Of

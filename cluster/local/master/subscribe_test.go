@@ -278,7 +278,7 @@ func TestAgentOfAForgottenRegistry(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := f.status(); got["state"] != "TASK_RUNNING" || got["reason"] != "REASON_AGENT_REREGISTERED" || got["message"] != "Unknown agent reregistered" || got["source"] != "SOURCE_MASTER" {
-		t.Errorf("told %s", compact(got))
+		t.Errorf("reported %s", compact(got))
 	}
 	f.offer()
 	// It restarts, without its task.
@@ -287,7 +287,7 @@ func TestAgentOfAForgottenRegistry(t *testing.T) {
 	}
 	dropped := f.status()
 	if dropped["state"] != "TASK_DROPPED" || dig(dropped, "task_id", "value") != "r1" {
-		t.Errorf("told %s, expected that r1 was dropped", compact(dropped))
+		t.Errorf("reported %s, expected that r1 was dropped", compact(dropped))
 	}
 	if back := f.offer(); len(dig(back, "resources").([]any)) != 2 || len(idsOf(back)) > 0 {
 		t.Errorf("offered %s, expected what task and executor had", compact(back))

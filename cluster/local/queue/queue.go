@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// ErrClosed tells that a queue was closed and is empty.
+// ErrClosed says that a queue was closed and is empty.
 var ErrClosed = errors.New("queue is closed")
 
 // Queue is a queue that one goroutine empties. Its methods may be called concurrently. Make it with New.
