@@ -449,14 +449,6 @@ func dig(value any, path ...any) any {
 	return value
 }
 
-// without removes what differs from run to run.
-func withoutKeys(value map[string]any, keys ...string) map[string]any {
-	for _, key := range keys {
-		delete(value, key)
-	}
-	return value
-}
-
 func compact(value any) string {
 	encoded, _ := json.Marshal(value)
 	return string(encoded)
