@@ -2,14 +2,15 @@ package local
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
-	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -28,34 +29,37 @@ func closedCluster(t *testing.T, dir string, log io.Writer) *Cluster {
 	return c
 }
 
-// signed sends credentials with each request.
-type signed struct {
-	*http.Transport
-	by *Credentials
+// answer is what a request got.
+type answer struct {
+	status          int
+	challenge, body string
 }
 
-func (s *signed) RoundTrip(r *http.Request) (*http.Response, error) {
-	if s.by != nil && r.Header.Get("Authorization") == "" {
-		r = r.Clone(r.Context())
-		r.SetBasicAuth(s.by.Principal, s.by.Secret)
-	}
-	return s.Transport.RoundTrip(r)
-}
-
-// client makes requests to a cluster, with credentials or (nil) without.
-func (c *Cluster) client(t *testing.T, dir string, by *Credentials) *machine {
+// ask makes a request to a cluster, with credentials or (nil) without.
+func ask(t *testing.T, by *Credentials, method, url, body string, headers ...string) answer {
 	t.Helper()
-	program, err := os.Executable()
+	request, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.MkdirAll(filepath.Join(dir, "logs"), 0o700); err != nil {
+	request.Header.Set("Content-Type", "application/json")
+	for i := 0; i < len(headers); i += 2 {
+		request.Header.Set(headers[i], headers[i+1])
+	}
+	if request.Header.Get("Authorization") == "" {
+		sign(request, by)
+	}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	response, err := client.Do(request)
+	if err != nil {
 		t.Fatal(err)
 	}
-	transport := &http.Transport{}
-	t.Cleanup(transport.CloseIdleConnections)
-	return &machine{t: t, dir: dir, program: program, client: &http.Client{Transport: &signed{transport, by}},
-		masterAt: netip.MustParseAddrPort(strings.TrimPrefix(c.MasterURL(), "http://"))}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer{response.StatusCode, response.Header.Get("WWW-Authenticate"), string(text)}
 }
 
 func TestNobodyElseIsServed(t *testing.T) {
@@ -63,7 +67,6 @@ func TestNobodyElseIsServed(t *testing.T) {
 	dir := t.TempDir()
 	c := closedCluster(t, dir, io.Discard)
 	defer end(t, c)
-	jsonOnly := map[string]string{"Content-Type": "application/json"}
 	subscribe := `{"type":"SUBSCRIBE","subscribe":{"framework_info":{"user":"root","name":"x","principal":"somebody"}}}`
 	wrong := &Credentials{Principal: c.Credentials().Principal, Secret: "guessed"}
 	for name, tt := range map[string]struct {
@@ -75,19 +78,14 @@ func TestNobodyElseIsServed(t *testing.T) {
 		"subscribe without":                {nil, "POST", c.MasterURL() + "/api/v1/scheduler", subscribe, 401, `Basic realm="mesos-master-scheduler"`, "401 Unauthorized."},
 		"subscribe with a wrong secret":    {wrong, "POST", c.MasterURL() + "/master/api/v1/scheduler", subscribe, 401, `Basic realm="mesos-master-scheduler"`, "401 Unauthorized."},
 		"subscribe with another principal": {c.Credentials(), "POST", c.MasterURL() + "/api/v1/scheduler", subscribe, 400, "", "Failed to validate scheduler::Call: Authenticated principal 'elasticjob' does not match principal 'somebody' set in `FrameworkInfo`"},
-		"browse without":                   {nil, "GET", c.AgentURL() + "/files/browse?path=/", "", 401, `Basic realm="mesos-agent-readonly"`, "401 Unauthorized."},
 		"read without":                     {nil, "GET", c.AgentURL() + "/files/read?path=/", "", 401, `Basic realm="mesos-agent-readonly"`, "401 Unauthorized."},
-		"download without":                 {nil, "GET", c.AgentURL() + "/files/download?path=/", "", 401, `Basic realm="mesos-agent-readonly"`, "401 Unauthorized."},
-		"browse with":                      {c.Credentials(), "GET", c.AgentURL() + "/files/browse?path=/", "", 404, "", ""},
+		"read with":                        {c.Credentials(), "GET", c.AgentURL() + "/files/read?path=/", "", 404, "", ""},
 		"executor without a token":         {nil, "POST", c.AgentURL() + "/api/v1/executor", `{}`, 401, `Bearer realm="mesos-agent-executor"`, "401 Unauthorized."},
-		"executor as a framework":          {c.Credentials(), "POST", c.AgentURL() + "/api/v1/executor", `{}`, 401, `Bearer realm="mesos-agent-executor", error="invalid_token", error_description="Scheme 'Basic' unsupported"`, "401 Unauthorized."},
+		"executor as a framework":          {c.Credentials(), "POST", c.AgentURL() + "/api/v1/executor", `{}`, 401, `Bearer realm="mesos-agent-executor"`, "401 Unauthorized."},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := c.client(t, dir, tt.by)
-			got := m.do(tt.method, tt.url, tt.body, jsonOnly)
-			challenge, _ := field(got, "headers", "Www-Authenticate").(string)
-			if got["status"] != tt.status || got["body"] != tt.says || challenge != tt.challenge {
-				t.Errorf("answered %v", got)
+			if got := ask(t, tt.by, tt.method, tt.url, tt.body); got != (answer{tt.status, tt.challenge, tt.says}) {
+				t.Errorf("answered %+v", got)
 			}
 		})
 	}
@@ -100,27 +98,24 @@ func TestNobodyElseTakesTheFrameworkOver(t *testing.T) {
 	dir := t.TempDir()
 	c := closedCluster(t, dir, io.Discard)
 	defer end(t, c)
-	f := c.client(t, dir, c.Credentials()).subscribed("framework", "")
-	headers := map[string]string{"Content-Type": "application/json", "Mesos-Stream-Id": f.stream}
+	f := subscribeAs(t, c.MasterURL(), c.Credentials())
+	f.next("SUBSCRIBED")
 	for name, by := range map[string]*Credentials{
 		"none":  nil,
 		"wrong": {Principal: c.Credentials().Principal, Secret: "guessed"},
 	} {
-		stranger := c.client(t, dir, by)
-		for _, call := range []string{
-			`{"type":"SUBSCRIBE","framework_id":{"value":"` + f.id + `"},"subscribe":{"framework_info":{"user":"root","name":"framework","id":{"value":"` + f.id + `"}}}}`,
-			`{"type":"TEARDOWN","framework_id":{"value":"` + f.id + `"}}`,
+		for path, call := range map[string]string{
+			"/api/v1/scheduler":        `{"type":"SUBSCRIBE","framework_id":{"value":"smoke"},"subscribe":{"framework_info":{"user":"root","name":"framework","id":{"value":"smoke"}}}}`,
+			"/master/api/v1/scheduler": `{"type":"TEARDOWN","framework_id":{"value":"smoke"}}`,
+			"/master/api/v1":           `{"type":"TEARDOWN","teardown":{"framework_id":{"value":"smoke"}}}`,
 		} {
-			if got := stranger.do("POST", c.MasterURL()+"/api/v1/scheduler", call, headers); got["status"] != http.StatusUnauthorized {
-				t.Errorf("credentials: %s: %s\nis answered %v", name, call, got)
+			if got := ask(t, by, "POST", c.MasterURL()+path, call, "Mesos-Stream-Id", f.stream); got.status != http.StatusUnauthorized {
+				t.Errorf("credentials: %s: %s\nis answered %+v", name, call, got)
 			}
 		}
-		if got := stranger.do("POST", c.MasterURL()+"/master/teardown", "frameworkId="+f.id, map[string]string{"Content-Type": "application/x-www-form-urlencoded"}); got["status"] != http.StatusUnauthorized {
-			t.Errorf("credentials: %s: teardown is answered %v", name, got)
-		}
 	}
-	f.accepted("RECONCILE", object{"tasks": []any{object{"task_id": object{"value": "unknown"}}}})
-	if got := f.events(1)[0]; field(got, "update", "status", "state") != "TASK_UNKNOWN" {
+	f.call("RECONCILE", object{"tasks": []any{object{"task_id": object{"value": "unknown"}}}})
+	if got := f.next("UPDATE"); got["update"].(object)["status"].(object)["state"] != "TASK_UNKNOWN" {
 		t.Errorf("our own stream got %v", got)
 	}
 }
@@ -145,119 +140,108 @@ func (r *record) text() string {
 
 func TestExecutorsAreKnownByTheirTokens(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	data := filepath.Join(dir, "cluster")
+	data := t.TempDir()
 	var log record
 	c := closedCluster(t, data, &log)
-	m := c.client(t, dir, c.Credentials())
-	f := m.subscribed("framework", "")
-	f.launch(f.offer(large), m.customTask("t1", "ex1", "run", "run"))
-	f.of("t1", 1)
-	f.launch(f.offer(large), m.customTask("t2", "ex2", "run", "run"))
-	f.of("t2", 1)
-	tokenOf := func(executor string) string {
+	f := subscribeAs(t, c.MasterURL(), c.Credentials())
+	var updates []object
+	// start launches tasks, each on an executor, and returns the tokens that these got.
+	start := func(executorOf map[string]string) (tokens []string) {
 		t.Helper()
-		token, _ := field(m.log(executor, "env", 1)["log"].([]any)[0], "env", tokenVariable).(string)
-		if token == "" {
-			t.Fatalf("%s got no token", executor)
+		var tasks []object
+		for _, id := range slices.Sorted(maps.Keys(executorOf)) {
+			task := custom(t, id, "long")
+			task["executor"].(object)["executor_id"] = object{"value": executorOf[id]}
+			tasks = append(tasks, task)
 		}
-		return token
+		f.launch(tasks...)
+		running := map[string]object{}
+		for len(running) < len(tasks) {
+			status := f.next("UPDATE")["update"].(object)["status"].(object)
+			if _, ours := executorOf[status["task_id"].(object)["value"].(string)]; ours && status["state"] == "TASK_RUNNING" {
+				running[status["task_id"].(object)["value"].(string)] = status
+			}
+		}
+		for _, task := range tasks {
+			status := running[task["task_id"].(object)["value"].(string)]
+			f.call("ACKNOWLEDGE", object{"agent_id": status["agent_id"], "task_id": status["task_id"], "uuid": status["uuid"]})
+			updates = append(updates, status)
+			environment, err := os.ReadFile(fmt.Sprintf("/proc/%v/environ", status["container_status"].(object)["executor_pid"]))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for variable := range strings.SplitSeq(string(environment), "\x00") {
+				if token, is := strings.CutPrefix(variable, tokenVariable+"="); is {
+					tokens = append(tokens, token)
+				}
+			}
+		}
+		if len(tokens) != len(tasks) {
+			t.Fatalf("%d executors got %d tokens", len(tasks), len(tokens))
+		}
+		return tokens
 	}
-	first, second := tokenOf("ex1"), tokenOf("ex2")
+	tokens := start(map[string]string{"t1": "ex1", "t2": "ex2"})
+	first, second := tokens[0], tokens[1]
 
-	call := func(executor, token string) object {
+	call := func(executor, token string) int {
 		t.Helper()
-		return c.client(t, dir, nil).do("POST", c.AgentURL()+"/api/v1/executor",
-			`{"type":"MESSAGE","framework_id":{"value":"`+f.id+`"},"executor_id":{"value":"`+executor+`"},"message":{"data":"aGk="}}`,
-			map[string]string{"Content-Type": "application/json", "Authorization": "Bearer " + token})
+		return ask(t, nil, "POST", c.AgentURL()+"/api/v1/executor",
+			`{"type":"UPDATE","framework_id":{"value":"smoke"},"executor_id":{"value":"`+executor+`"},"update":{"status":{"task_id":{"value":"none"},"state":"TASK_RUNNING","source":"SOURCE_EXECUTOR","uuid":"S/2kP72VQ56q2vuyRd4dTw=="}}}`,
+			"Authorization", "Bearer "+token).status
 	}
-	if got := call("ex1", first); got["status"] != http.StatusAccepted {
-		t.Errorf("with its own token: %v", got)
-	}
-	if got := call("ex1", second); got["status"] != http.StatusForbidden {
-		t.Errorf("with another executor's token: %v", got)
-	}
-	if got := call("ex1", first+"x"); got["status"] != http.StatusUnauthorized {
-		t.Errorf("with a wrong token: %v", got)
+	for _, tt := range []struct {
+		what, token string
+		want        int
+	}{{"its own", first, 202}, {"another executor's", second, 403}, {"a wrong", first + "x", 401}} {
+		if got := call("ex1", tt.token); got != tt.want {
+			t.Errorf("with %s token: %d, want %d", tt.what, got, tt.want)
+		}
 	}
 
 	// The token of one run of an executor is not the next one's.
-	f.accepted("SHUTDOWN", object{"executor_id": object{"value": "ex2"}, "agent_id": field(f.offer(large), "agent_id")})
-	m.log("ex2", "exit", 1)
-	f.of("t2", 1)
-	f.offers = nil
-	f.accepted("REVIVE", nil)
+	f.call("SHUTDOWN", object{"executor_id": object{"value": "ex2"}, "agent_id": updates[0]["agent_id"]})
+	f.update("t2", "TASK_FAILED")
 
 	// A restart of the server takes no token away.
-	f.cancel()
 	end(t, c)
 	before := *c.Credentials()
 	c = closedCluster(t, data, &log)
-	defer end(t, c)
-	defer func() {
-		ctx, cancel := context.WithTimeout(context.Background(), deadline)
-		defer cancel()
-		if err := c.EndExecutors(ctx); err != nil {
-			t.Error(err)
-		}
-	}()
+	defer endAll(t, c)
 	if *c.Credentials() != before {
 		t.Error("the credentials have changed")
 	}
-	m.log("ex1", "resubscribed", 1)
 	ready(t, c)
-	if got := call("ex1", first); got["status"] != http.StatusAccepted {
-		t.Errorf("with its own token after a restart: %v", got)
+	if got := call("ex1", first); got != http.StatusAccepted {
+		t.Errorf("with its own token after a restart: %d", got)
+	}
+	f = subscribeAs(t, c.MasterURL(), c.Credentials())
+	third := start(map[string]string{"t3": "ex2"})[0]
+	if got := call("ex2", second); got != http.StatusForbidden {
+		t.Errorf("with the token of an earlier container: %d", got)
 	}
 
-	m = c.client(t, dir, c.Credentials())
-	f = m.subscribed("framework", f.id)
-	f.launch(f.offer(large), m.customTask("t3", "ex2", "run", "run"))
-	f.of("t3", 1)
-	if got := call("ex2", second); got["status"] != http.StatusForbidden {
-		t.Errorf("with the token of an earlier container: %v", got)
-	}
-	leaksNothing(t, c, m, f, data, log.text(), first, second)
-}
-
-// leaksNothing looks for secrets where none may be: in the log, in command lines, in
-// the environment of command tasks, in what is sent to frameworks, and in files for others.
-func leaksNothing(t *testing.T, c *Cluster, m *machine, f *recorder, data, log string, tokens ...string) {
-	t.Helper()
-	secrets := append([]string{c.Credentials().Secret, c.secrets.ExecutorKey}, tokens...)
+	// Secrets are where none but their owners see them: not in the log, in command lines, in what frameworks
+	// are sent, and in files for others.
 	clean := func(where, text string) {
 		t.Helper()
-		for _, secret := range secrets {
+		for _, secret := range []string{c.Credentials().Secret, c.secrets.ExecutorKey, first, second, third} {
 			if strings.Contains(text, secret) {
 				t.Errorf("a secret is in %s", where)
 			}
 		}
 	}
-	clean("the log", log)
+	clean("the log", log.text())
+	clean("an update", fmt.Sprint(updates))
 	lines, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, line := range lines {
-		text, err := os.ReadFile(line)
-		if err == nil {
+		if text, err := os.ReadFile(line); err == nil {
 			clean(line, string(text))
 		}
 	}
-	f.launch(f.offer(large), commandTask("env", "env >out"))
-	said := inJSON(t, f.of("env", 3))
-	outs, err := filepath.Glob(filepath.Join(data, "work", "slaves", "*", "frameworks", "*", "executors", "env", "runs", "*", "out"))
-	if err != nil || len(outs) < 1 {
-		t.Fatalf("no output of the command task: %v %v", outs, err)
-	}
-	env, err := os.ReadFile(outs[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	if strings.Contains(string(env), tokenVariable) || !strings.Contains(string(env), "MESOS_SANDBOX") {
-		t.Errorf("environment of a command task:\n%s", env)
-	}
-	clean("an update", said+inJSON(t, f.waiting)+inJSON(t, f.offers))
 	err = filepath.WalkDir(data, func(path string, entry os.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || !entry.Type().IsRegular() {
 			return nil // what goes while we look

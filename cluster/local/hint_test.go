@@ -22,7 +22,7 @@ func TestEmptyPortsAreChosenAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		end(t, c)
-		if kept, err := readPorts(path); err != nil || kept.Agent == 0 {
+		if kept, err := readPorts(path); err != nil || len(kept.Agents) != 1 {
 			t.Errorf("ports %+v, %v", kept, err)
 		}
 	}
@@ -33,7 +33,7 @@ func TestRefusedFilesSayWhatToDo(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ file, content, want string }{
 		{"ports.json", "{", "remove it"},
-		{"ports.json", `{"agent":70000}`, "remove it"},
+		{"ports.json", `{"agents":[70000]}`, "remove it"},
 		{"secrets.json", "", "remove it, with --give-up-executors"},
 		{"secrets.json", "{", "remove it, with --give-up-executors"},
 		{"secrets.json", `{"principal":"x"}`, "remove it, with --give-up-executors"},

@@ -1,12 +1,9 @@
-// Package local is a cluster of one machine: a Mesos master and its agents in this
-// process, served on loopback, that speak Mesos' v1 HTTP API so exactly that
-// neither a framework nor an executor can tell the difference.
+// Package local is a cluster of one machine: a Mesos master and its agents in this process, served on loopback, that speak Mesos'
+// v1 HTTP API so exactly that neither a framework nor an executor sees a difference.
 //
 //	framework ──▶ master (package master) ──▶ agent (package agent) ──▶ executors
 //
-// What both say and how is in package apihttp. Several such processes can be one cluster:
-// masters elect their leader in ZooKeeper (package elect), and agents that are not in the
-// leader's process reach it over HTTP (package link).
+// What both say and how is in package apihttp. An agent in a process of its own reaches its master over HTTP (package link).
 //
 // All that has to outlive the process is in the data folder:
 //
@@ -30,11 +27,9 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/cluster/local/agent"
-	"github.com/elasticjob-go/elasticjob/cluster/local/elect"
 	"github.com/elasticjob-go/elasticjob/cluster/local/link"
 	"github.com/elasticjob-go/elasticjob/cluster/local/master"
 )
@@ -43,47 +38,30 @@ import (
 type Options struct {
 	// DataDir is the cluster's own folder. It is made when it is missing.
 	DataDir string
-	// Listen is the master's address, IPv4 of this machine; a port that is kept in the
-	// data folder when empty.
+	// Listen is the master's address, IPv4 of this machine; a port that is kept in the data folder when empty.
 	Listen string
-	// ZooKeeper, "host:port,…/path", is where the master stands for election; without it
-	// the master leads from the start. SessionTimeout is elect.DefaultSessionTimeout when zero.
-	ZooKeeper      string
-	SessionTimeout time.Duration
-	// Join is the master that the agents register with, "http://host:port" or "zk://host:port,…/path":
-	// then there is no master here, and what concerns one is not used.
+	// Join is the master that the agents register with, "http://host:port": then there is no master here, and what concerns one is
+	// not used.
 	Join string
 
-	// Agents is how many there are: 1 when zero, none when negative. Each has an address of its
-	// own, AgentIP (127.0.0.1 when not set) and those that follow it.
+	// Agents is how many there are: 1 when zero, none when negative. Each has an address of its own, AgentIP (127.0.0.1 when not
+	// set) and those that follow it.
 	Agents  int
 	AgentIP netip.Addr
 	// CPUs and MemoryMB are what each agent offers.
 	CPUs, MemoryMB float64
-	// Reserved is what each agent offers besides, to frameworks of these roles only.
-	Reserved []agent.Reservation
-	// DiskMB is 10,000 when zero.
-	DiskMB float64
-	// GiveUpExecutors kills what earlier runs left running, and reports its tasks as
-	// lost. Then the agent's port may change.
+	// GiveUpExecutors kills what earlier runs left running, and reports its tasks as lost. Then the agent's port may change.
 	GiveUpExecutors bool
-	// NoCredentials lets everybody of this machine use the APIs, for tests and for
-	// foreign programs that can't send credentials.
+	// NoCredentials lets everybody of this machine use the APIs, for tests and for programs that can't send credentials.
 	NoCredentials bool
-	// Secret is asked for and shown, by the agents to the master, instead of what the data
-	// folder holds, if not nil: the processes of one cluster need the same.
+	// Secret is asked for and shown, by the agents to the master, instead of what the data folder holds, if not nil: the processes
+	// of one cluster need the same.
 	Secret *Credentials
-	// TLS, if not nil, lets master and agents speak https too, and frameworks are told that agents do.
-	// Plain connections are taken all the same, unless TLSOnly, as Mesos without
-	// LIBPROCESS_SSL_SUPPORT_DOWNGRADE: master and agents must be in this process then.
-	TLS     *tls.Config
-	TLSOnly bool
-	// Roles are those that frameworks may have; all when empty.
-	Roles []string
+	// TLS, if not nil, makes master and agents speak https and nothing else. Master and agents must be in this process then.
+	TLS *tls.Config
 	// InMemoryRegistry makes the master forget everything with the process.
 	InMemoryRegistry bool
-	// AgentPingTimeout, MaxAgentPingTimeouts and AgentReregisterTimeout say when the master gives an agent
-	// up: package master's, and Mesos', defaults when zero.
+	// When the master gives an agent up; as in Mesos when zero.
 	AgentPingTimeout       time.Duration
 	MaxAgentPingTimeouts   int
 	AgentReregisterTimeout time.Duration
@@ -96,40 +74,33 @@ type Options struct {
 // loopback is where everything is served: nothing here is for other machines.
 const loopback = "127.0.0.1"
 
-// lastAnswers is how long answers that were begun have when the cluster is closed.
-const lastAnswers = time.Second
-
 // Cluster is a running cluster. Its methods may be called concurrently.
 type Cluster struct {
-	opts     Options
-	log      *slog.Logger
-	lock     *os.File
-	secrets  *secrets // nil without credentials
-	election *elect.Connection
-	address  netip.AddrPort // the master's
-	members  []*member
-	servers  []*http.Server
-	serving  sync.WaitGroup
+	opts    Options
+	log     *slog.Logger
+	lock    *os.File
+	secrets *secrets       // nil without credentials
+	address netip.AddrPort // the master's
+	members []member
+	servers []*http.Server
+	serving sync.WaitGroup
 
-	closing    chan struct{}
-	close      func() // closes it, once
+	// open ends with Close; the goroutines of background end with it.
+	open       context.Context
+	stop       context.CancelFunc
 	background sync.WaitGroup
 	failed     chan error
 
-	// leading answers for the master while it leads.
-	leading atomic.Pointer[http.Handler]
-	mu      sync.Mutex
-	master  *master.Master
-	links   *link.Server
+	master *master.Master // nil where agents join another one
+	links  *link.Server
 }
 
-// Start starts a cluster on its data folder and finds again what an earlier one
-// left running. It returns as soon as the APIs are served; see Ready. ctx
-// bounds Start only. A second cluster on the same folder, and an agent's port that
-// somebody else has bound, are errors that name who is in the way.
+// Start starts a cluster on its data folder and finds again what an earlier one left running. It returns as soon as the APIs are
+// served; see Ready. ctx bounds Start only. A second cluster on the same folder, and an agent's port that somebody else has bound,
+// are errors that name who is in the way.
 func Start(ctx context.Context, opts Options) (*Cluster, error) {
-	c := &Cluster{opts: opts, log: opts.Logger, closing: make(chan struct{}), failed: make(chan error, 1)}
-	c.close = sync.OnceFunc(func() { close(c.closing) })
+	c := &Cluster{opts: opts, log: opts.Logger, failed: make(chan error, 1)}
+	c.open, c.stop = context.WithCancel(context.WithoutCancel(ctx))
 	if err := c.start(ctx); err != nil {
 		// What was started is ended even when ctx is what ended.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
@@ -141,8 +112,8 @@ func Start(ctx context.Context, opts Options) (*Cluster, error) {
 
 func (c *Cluster) start(ctx context.Context) error {
 	opts := &c.opts
-	if opts.TLSOnly && (opts.TLS == nil || opts.ZooKeeper != "" || opts.Join != "") {
-		return errors.New("TLS only needs certificates, and master and agents in one process: agents reach a master elsewhere by plain HTTP")
+	if opts.TLS != nil && opts.Join != "" {
+		return errors.New("with TLS, master and agents are in one process: agents reach a master of another process by plain HTTP")
 	}
 	if err := os.MkdirAll(opts.DataDir, 0o700); err != nil {
 		return err
@@ -157,25 +128,14 @@ func (c *Cluster) start(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := c.connect(); err != nil {
-		return err
-	}
 	listeners, err := listen(opts)
 	if err != nil {
 		return err
 	}
 	if listeners.master != nil {
-		c.address = listeners.master.Addr().(*net.TCPAddr).AddrPort()
-		if c.election == nil {
-			err = c.lead("", c.address)
-		}
-		if err != nil {
+		if err := c.lead(listeners.master); err != nil {
 			return errors.Join(err, listeners.close())
 		}
-		if c.election != nil {
-			c.stand(c.address)
-		}
-		c.serve(listeners.master, front{c})
 	}
 	for i, at := range listeners.agents {
 		if err := c.join(ctx, i, at); err != nil {
@@ -188,21 +148,39 @@ func (c *Cluster) start(ctx context.Context) error {
 	return nil
 }
 
+// lead opens the master and serves it.
+func (c *Cluster) lead(at net.Listener) error {
+	opts := &c.opts
+	c.address = at.Addr().(*net.TCPAddr).AddrPort()
+	opened, err := master.Open(master.Options{
+		Dir: opts.DataDir, Address: c.address, Heartbeat: opts.Heartbeat, Logger: opts.Logger.With("part", "master"),
+		Credentials: c.Credentials(), InMemoryRegistry: opts.InMemoryRegistry,
+		AgentPingTimeout: opts.AgentPingTimeout, MaxAgentPingTimeouts: opts.MaxAgentPingTimeouts,
+		AgentReregisterTimeout: opts.AgentReregisterTimeout, HTTPS: opts.TLS != nil,
+	})
+	if err != nil {
+		return err
+	}
+	c.master, c.links = opened, link.NewServer(opened, opened.AgentTimeout(), opts.Logger.With("part", "master"))
+	mux := http.NewServeMux()
+	mux.Handle("/", opened.Handler())
+	mux.Handle("POST "+link.RegisterPath, c.Credentials().Guard(link.Realm, c.links))
+	c.serve(at, mux)
+	return nil
+}
+
 func (c *Cluster) serve(listener net.Listener, handler http.Handler) {
 	server := &http.Server{
 		Handler: handler, ReadHeaderTimeout: 10 * time.Second,
 		ErrorLog: slog.NewLogLogger(c.log.Handler(), slog.LevelWarn),
 	}
 	c.servers = append(c.servers, server)
-	switch {
-	case c.opts.TLSOnly:
+	if c.opts.TLS != nil {
 		listener = tls.NewListener(listener, c.opts.TLS)
-	case c.opts.TLS != nil:
-		listener = either{listener, c.opts.TLS}
 	}
 	c.serving.Go(func() {
 		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-			c.log.Error("local cluster does not answer any more", "address", listener.Addr(), "error", err)
+			c.log.Error("local cluster stopped answering", "address", listener.Addr(), "error", err)
 		}
 	})
 }
@@ -230,20 +208,11 @@ func (c *Cluster) AgentURL() string {
 	return c.members[0].url
 }
 
-// Failed delivers, once, why the cluster can't go on: its master has lost its leadership, or
-// an agent is refused by the master. It is still to be closed.
+// Failed delivers, once, why the cluster can't go on: an agent is refused by its master. It is still to be closed.
 func (c *Cluster) Failed() <-chan error { return c.failed }
 
-func (c *Cluster) fail(err error) {
-	select {
-	case c.failed <- err:
-	default: // one reason is enough
-	}
-}
-
-// Credentials are what the master asks of frameworks and the agent of who reads
-// sandboxes; nil with NoCredentials. They are the same for the life of the data
-// folder.
+// Credentials are what the master asks of frameworks and the agent of who reads sandboxes; nil with NoCredentials. They are the
+// same for the life of the data folder.
 func (c *Cluster) Credentials() *Credentials {
 	switch {
 	case c.secrets == nil:
@@ -255,34 +224,34 @@ func (c *Cluster) Credentials() *Credentials {
 	}
 }
 
-// Ready waits until the executors of an earlier run are back or given up and all
-// agents have registered: from then on there are offers, and the master answers for its tasks (rule O3).
+// Ready waits until the executors of an earlier run are back or given up and all agents have registered: from then on there are
+// offers, and the master answers for its tasks (rule O3).
 func (c *Cluster) Ready(ctx context.Context) error {
 	return c.await(ctx, "wait until the local cluster is ready", (*agent.Agent).Registered)
 }
 
-// EndExecutors ends all executors and their tasks, with their grace periods, and
-// waits until nothing of them is left (rule O4). Close is still to be called.
+// EndExecutors ends all executors and their tasks, with their grace periods, and waits until nothing of them is left (rule O4).
+// Close is still to be called.
 func (c *Cluster) EndExecutors(ctx context.Context) error {
 	return c.await(ctx, "end the local cluster's executors", (*agent.Agent).EndAll)
 }
 
-// Close stops serving and waits for all goroutines, until ctx ends. Executors and
-// their tasks go on, as after kill -9, and are found again by the next Start.
+// Close stops serving and waits for all goroutines, until ctx ends. Executors and their tasks go on, as after kill -9, and are
+// found again by the next Start.
 func (c *Cluster) Close(ctx context.Context) error {
 	var errs []error
-	c.close()
+	c.stop()
 	for _, m := range c.members {
-		errs = append(errs, m.close(ctx))
+		errs = append(errs, m.agent.Close(ctx))
 	}
 	c.background.Wait()
-	errs = append(errs, c.abdicate())
-	if c.election != nil {
-		c.election.Close()
+	if c.master != nil {
+		c.links.Close()
+		errs = append(errs, c.master.Close())
 	}
 	for _, server := range c.servers {
 		// A client may have dialled without a word; what was asked is answered by now.
-		patience, cancel := context.WithTimeout(ctx, lastAnswers)
+		patience, cancel := context.WithTimeout(ctx, time.Second)
 		if server.Shutdown(patience) != nil {
 			errs = append(errs, server.Close())
 		}

@@ -75,28 +75,6 @@ func runPeer(t *testing.T, name string, args ...string) (status int, output stri
 	return command.ProcessState.ExitCode(), said.String()
 }
 
-func TestMeshRunsACommand(t *testing.T) {
-	t.Parallel()
-	for name, tt := range map[string]struct {
-		script string
-		status int
-		says   string
-	}{
-		"that succeeds": {"exit 0", 0, "TASK_FINISHED"},
-		// 3 is what msh ends with when its task has failed.
-		"that fails": {"exit 7", 3, "Command exited with status 7"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			c := openCluster(t)
-			status, output := runPeer(t, "msh", "-master", strings.TrimPrefix(c.MasterURL(), "http://"), "--", "/bin/sh", "-c", tt.script)
-			if status != tt.status || !strings.Contains(output, tt.says) {
-				t.Errorf("status %d, want %d and %q in:\n%s", status, tt.status, tt.says, output)
-			}
-		})
-	}
-}
-
 func TestExampleSchedulerRunsItsTasks(t *testing.T) {
 	t.Parallel()
 	c := openCluster(t)

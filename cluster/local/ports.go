@@ -11,36 +11,24 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"syscall"
 	"time"
+
+	"github.com/elasticjob-go/elasticjob/cluster/local/wholefile"
 )
 
-// Ports are chosen between these: below the kernel's ephemeral ones, so that no
-// outgoing connection takes them between two runs, and below those that the agent offers.
+// Ports are chosen between these: below the kernel's ephemeral ones, so that no outgoing connection takes them between two runs,
+// and below those that the agent offers.
 const (
 	lowestPort  = 20000
 	highestPort = 29999
 	portTries   = 200
 )
 
-// ports are kept in ports.json.
+// ports are kept in ports.json; 0 is none.
 type ports struct {
-	Master int `json:"master,omitempty"`
-	Agent  int `json:"agent,omitempty"`
-	// More are those of the second agent and on.
-	More []int `json:"more,omitempty"`
-}
-
-// agent is where an agent's port is kept, the first one's at 0.
-func (p *ports) agent(i int) *int {
-	if i == 0 {
-		return &p.Agent
-	}
-	for len(p.More) < i {
-		p.More = append(p.More, 0)
-	}
-	return &p.More[i-1]
+	Master int   `json:"master,omitempty"`
+	Agents []int `json:"agents,omitempty"`
 }
 
 // listeners are those of a cluster; master is nil without one.
@@ -59,8 +47,8 @@ func (l *listeners) close() error {
 	return errors.Join(errs...)
 }
 
-// listen binds the ports of the last run, or chooses them. Executors know their
-// agent's, so it changes only when they are given up; the master's is kept where possible.
+// listen binds the ports of the last run, or chooses them. Executors know their agent's, so it changes only when they are given up;
+// the master's is kept where possible.
 func listen(opts *Options) (l listeners, err error) {
 	defer func() {
 		if err != nil {
@@ -73,13 +61,15 @@ func listen(opts *Options) (l listeners, err error) {
 		return l, err
 	}
 	for i := range opts.agents() {
-		kept := now.agent(i)
-		agent, err := listenAgent(opts, opts.agentIP(i), *kept)
+		if i == len(now.Agents) {
+			now.Agents = append(now.Agents, 0)
+		}
+		agent, err := listenAgent(opts, opts.agentIP(i), now.Agents[i])
 		if err != nil {
 			return l, err
 		}
 		l.agents = append(l.agents, agent)
-		*kept = port(agent)
+		now.Agents[i] = port(agent)
 	}
 	if opts.Join == "" {
 		if l.master, err = listenMaster(opts, now.Master); err != nil {
@@ -90,8 +80,8 @@ func listen(opts *Options) (l listeners, err error) {
 	return l, writePorts(path, now)
 }
 
-// freeing is how long a port is waited for: a process that was just being started when
-// the last run ended may hold a copy of its socket for a moment.
+// freeing is how long a port is waited for: a process that was just being started when the last run ended may hold a copy of its
+// socket for a moment.
 const freeing = 500 * time.Millisecond
 
 func listenAgent(opts *Options, ip string, kept int) (net.Listener, error) {
@@ -104,8 +94,13 @@ func listenAgent(opts *Options, ip string, kept int) (net.Listener, error) {
 		return nil, fmt.Errorf("bind the agent's port %d, where the executors of the last run look for it: it is taken by %s; end that, or give the executors up with --give-up-executors",
 			kept, holder(kept))
 	}
+	return orAnother(opts, l, err, ip, kept)
+}
+
+// orAnother chooses another port where the one of the last run can't be had.
+func orAnother(opts *Options, l net.Listener, err error, ip string, kept int) (net.Listener, error) {
 	if err != nil && kept != 0 {
-		opts.Logger.Warn("agent's port is taken, choosing another", "port", kept, "by", holder(kept), "error", err)
+		opts.Logger.Warn("port taken, choosing another", "port", kept, "by", holder(kept), "error", err)
 		return bind(ip, 0)
 	}
 	return l, err
@@ -115,13 +110,8 @@ func listenMaster(opts *Options, kept int) (net.Listener, error) {
 	if opts.Listen != "" {
 		l, err := net.Listen("tcp4", opts.Listen)
 		if errors.Is(err, syscall.EADDRINUSE) {
-			taken := "another process"
-			if _, port, split := net.SplitHostPort(opts.Listen); split == nil {
-				if n, failed := strconv.Atoi(port); failed == nil {
-					taken = holder(n)
-				}
-			}
-			return nil, fmt.Errorf("bind the master's address %s: it is taken by %s; end that, or choose another with --listen", opts.Listen, taken)
+			at, _ := net.ResolveTCPAddr("tcp4", opts.Listen) // it could be bound if it were free
+			return nil, fmt.Errorf("bind the master's address %s: it is taken by %s; end that, or choose another with --listen", opts.Listen, holder(at.Port))
 		}
 		if err != nil {
 			return nil, fmt.Errorf("bind the master's address: %w", err)
@@ -129,11 +119,7 @@ func listenMaster(opts *Options, kept int) (net.Listener, error) {
 		return l, nil
 	}
 	l, err := bind(loopback, kept)
-	if err != nil && kept != 0 {
-		opts.Logger.Warn("master's port is taken, choosing another", "port", kept, "by", holder(kept), "error", err)
-		return bind(loopback, 0)
-	}
-	return l, err
+	return orAnother(opts, l, err, loopback, kept)
 }
 
 func port(l net.Listener) int { return l.Addr().(*net.TCPAddr).Port }
@@ -164,7 +150,7 @@ func readPorts(path string) (ports, error) {
 		err = json.Unmarshal(content, &p)
 	}
 	wrong := func(port int) bool { return port < 0 || port > 65535 }
-	if err == nil && (wrong(p.Master) || wrong(p.Agent) || slices.ContainsFunc(p.More, wrong)) {
+	if err == nil && (slices.ContainsFunc(append([]int{p.Master}, p.Agents...), wrong)) {
 		err = errors.New("no such port")
 	}
 	if err != nil {
@@ -175,11 +161,8 @@ func readPorts(path string) (ports, error) {
 
 func writePorts(path string, p ports) error {
 	content, err := json.Marshal(p)
-	if before, _ := os.ReadFile(path); bytes.Equal(bytes.TrimSpace(before), content) {
-		return nil
-	}
 	if err == nil {
-		err = writeWhole(path, content)
+		err = wholefile.Write(path, content)
 	}
 	if err != nil {
 		return fmt.Errorf("keep the ports for the next run: %w", err)

@@ -41,7 +41,10 @@ func TestRules(t *testing.T) {
 	})
 }
 
-// ruleScene is a cluster that lines of text direct, and a framework that tells what it sees.
+// silence is how long is waited for what must not come.
+const silence = 150 * time.Millisecond
+
+// ruleScene is a cluster that lines of text direct, and a framework that writes down what it sees.
 type ruleScene struct {
 	t         *testing.T
 	dir       string
@@ -114,7 +117,7 @@ func (s *ruleScene) taskCommand(w []string) bool {
 			}
 		}
 		reason, _ := status["reason"].(string)
-		s.say("%s", strings.TrimSpace("told: "+w[1]+" "+w[2]+" "+reason))
+		s.say("%s", strings.TrimSpace("reported: "+w[1]+" "+w[2]+" "+reason))
 	case "ask":
 		s.ask(w[1])
 	default:
@@ -130,13 +133,13 @@ func (s *ruleScene) must(err error) {
 	}
 }
 
-var pidInText = regexp.MustCompile(`pid \d+ \([^)]*\)|port \d{4,5}\b`)
+var varies = regexp.MustCompile(`pid \d+ \([^)]*\)|port \d{4,5}\b`)
 
 // start begins a server in the folder, and a framework subscribes if it can.
 func (s *ruleScene) start(how string) {
 	c, err := Start(s.t.Context(), Options{DataDir: s.dir, CPUs: 4, MemoryMB: 1024, NoCredentials: true, GiveUpExecutors: how != "", Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
-		s.say("the server ends: %s", pidInText.ReplaceAllStringFunc(strings.ReplaceAll(err.Error(), s.dir, "DATA_DIR"), func(text string) string {
+		s.say("the server ends: %s", varies.ReplaceAllStringFunc(strings.ReplaceAll(err.Error(), s.dir, "DATA_DIR"), func(text string) string {
 			if strings.HasPrefix(text, "port") {
 				return "port PORT"
 			}

@@ -10,6 +10,7 @@ import (
 	"os"
 
 	"github.com/elasticjob-go/elasticjob/cluster/local/apihttp"
+	"github.com/elasticjob-go/elasticjob/cluster/local/wholefile"
 )
 
 // Credentials are a principal and its secret. They never show in logs.
@@ -64,7 +65,7 @@ func makeSecrets(path string) (*secrets, error) {
 	s := &secrets{Principal: principal, Secret: random(), ExecutorKey: random()}
 	content, err := json.Marshal(s)
 	if err == nil {
-		err = writeWhole(path, content)
+		err = wholefile.Write(path, content)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("keep the credentials for the next run: %w", err)
@@ -77,24 +78,4 @@ func random() string {
 	var bits [32]byte
 	_, _ = rand.Read(bits[:]) // it never returns an error
 	return hex.EncodeToString(bits[:])
-}
-
-// writeWhole replaces a file as a whole, for its owner only: half of it would lose the executors.
-func writeWhole(path string, content []byte) error {
-	// What an earlier try left may have another mode.
-	if err := os.Remove(path + ".new"); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	f, err := os.OpenFile(path+".new", os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(append(content, '\n'))
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(path+".new", path)
 }

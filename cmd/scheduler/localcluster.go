@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"net/netip"
 	"os"
 	"os/signal"
@@ -22,26 +21,21 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/elasticjob-go/elasticjob/cluster/local"
-	"github.com/elasticjob-go/elasticjob/cluster/local/elect"
 	"github.com/elasticjob-go/elasticjob/cluster/local/master"
 	"github.com/elasticjob-go/elasticjob/cluster/mesos"
 )
 
 // clusterFlags are those of local-cluster and local-agent.
 type clusterFlags struct {
-	listen, zk     string
-	sessionTimeout time.Duration
+	listen         string
 	master, ip     string
 	dataDir        string
 	agents         int
 	cpus, memory   float64
 	noCredentials  bool
-	reserved       string
 	credentials    string
 	tlsCert        string
 	tlsKey         string
-	tlsOnly        bool
-	roles          []string
 	registry       string
 	pingTimeout    time.Duration
 	maxPings       int
@@ -60,10 +54,8 @@ func localClusterCommand() *cobra.Command {
 		Use:   "local-cluster",
 		Short: "Run a Mesos cluster of one machine, for trials and tests: a master and its agents, in one process",
 		Long: `local-cluster is what scheduler --local brings, as a process of its own: a master that speaks
-Mesos' v1 HTTP API, and agents. With --zk it stands for election as Mesos' masters do; a second
-one on the same path stands by, redirects to the first, and leads when that is gone. A
-master that loses its leadership ends, with status 1, as Mesos': start it again. Agents
-register with whoever leads, so all processes of a cluster need the same --credentials.
+Mesos' v1 HTTP API, and agents. Schedulers, and agents in processes of their own, find it by its
+address, which stays the same when it is started again.
 
 SIGTERM, SIGINT and kill -9 leave executors and their tasks running, as with Mesos' agents;
 the next start on the same folder finds them again. SIGUSR1 ends them all first, and
@@ -71,19 +63,17 @@ so do SIGTERM and SIGINT with --end-executors. --give-up-executors kills what an
 run left. A master restarted with --registry file (the default) remembers its
 frameworks and agents; with in_memory it remembers nothing.
 
-Operators' calls (POST /api/v1, with the credentials): GET_AGENTS, MARK_AGENT_GONE,
-UPDATE_MAINTENANCE_SCHEDULE, GET_MAINTENANCE_SCHEDULE, TEARDOWN. The agents' machines
-are 127.0.0.1, 127.0.0.2 and so on, hostname and ip alike.`,
+Operators' calls (POST /api/v1, with the credentials): GET_AGENTS, MARK_AGENT_GONE, TEARDOWN.
+The agents are at 127.0.0.1, 127.0.0.2 and so on, hostname and ip alike. For maintenance, roles, quotas and
+reservations, and for masters that stand by for each other, take a real Mesos.`,
 		Args: cobra.NoArgs, SilenceErrors: true, SilenceUsage: true,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runLocalCluster(cmd.Context(), f, os.Stdout) },
 	}
 	flags := clusterCommandFlags(cmd)
 	flags.StringVar(&f.listen, "listen", "127.0.0.1:5050", "address of the master's API: an IPv4 address of this machine only")
-	flags.StringVar(&f.zk, "zk", "", "stand for election in this ZooKeeper: host:port, separated by commas, with a path after them (default /mesos)")
-	flags.DurationVar(&f.sessionTimeout, "zk-session-timeout", elect.DefaultSessionTimeout, "how long the master may be out of ZooKeeper's sight")
 	flags.IntVar(&f.agents, "agents", 1, "how many agents run in this process; 0 for a master alone, see local-agent")
-	flags.BoolVar(&f.tlsOnly, "tls-only", false, "with --tls-cert: take no plain http, as a Mesos without LIBPROCESS_SSL_SUPPORT_DOWNGRADE; all agents are in this process then")
-	flags.StringSliceVar(&f.roles, "roles", nil, "roles that frameworks may have, separated by commas (default: all)")
+	flags.StringVar(&f.tlsCert, "tls-cert", "", "PEM file of the certificate, and those that signed it: https is spoken then, and nothing else; all agents are in this process")
+	flags.StringVar(&f.tlsKey, "tls-key", "", "PEM file of the certificate's key")
 	flags.StringVar(&f.registry, "registry", registryFile, "what the master remembers after a restart: file, or in_memory for nothing")
 	flags.DurationVar(&f.pingTimeout, "agent-ping-timeout", master.DefaultAgentPingTimeout, "how long an agent has to answer a ping")
 	flags.IntVar(&f.maxPings, "max-agent-ping-timeouts", master.DefaultMaxAgentPingTimeouts, "after how many missed pings an agent is unreachable")
@@ -99,7 +89,7 @@ func localAgentCommand() *cobra.Command {
 		Use:   "local-agent",
 		Short: "Run one more agent of a local-cluster, as a process of its own",
 		Long: `local-agent is an agent that registers with the master of a local-cluster, over HTTP; it is
-no agent for a real Mesos master. It looks for the leading master again whenever it loses it.
+no agent for a real Mesos master. Whenever it loses its master it registers again, until the master is back.
 
 SIGTERM, SIGINT and kill -9 leave its executors and their tasks running; the next start on the same
 folder finds them again. SIGUSR1 ends them first, and so do SIGTERM and SIGINT with
@@ -108,7 +98,7 @@ folder finds them again. SIGUSR1 ends them first, and so do SIGTERM and SIGINT w
 		RunE: func(cmd *cobra.Command, _ []string) error { return runLocalCluster(cmd.Context(), f, os.Stdout) },
 	}
 	flags := clusterCommandFlags(cmd)
-	flags.StringVar(&f.master, "master", "http://127.0.0.1:5050", "the local-cluster's master: http://host:port, or zk://host:port,…/path")
+	flags.StringVar(&f.master, "master", "http://127.0.0.1:5050", "the local-cluster's master: http://host:port")
 	flags.StringVar(&f.ip, "ip", "127.0.0.1", "the agent's address, an IPv4 address of this machine only; its hostname, too")
 	f.shared(flags)
 	f.agents = 1
@@ -130,11 +120,8 @@ func (f *clusterFlags) shared(flags *pflag.FlagSet) {
 	flags.StringVar(&f.dataDir, "data-dir", "", "folder of all that is kept; each process has its own (required)")
 	flags.Float64Var(&f.cpus, "cpus", 0, "CPUs that each agent offers (default: this machine's, divided among the agents)")
 	flags.Float64Var(&f.memory, "memory", 0, "memory that each agent offers, in MB (default: three quarters of this machine's, divided among the agents)")
-	flags.StringVar(&f.reserved, "reserved", "", "what each agent offers besides, to frameworks of a role only, as in Mesos' --resources: cpus(ROLE):2;mem(ROLE):1024")
 	flags.StringVar(&f.credentials, "credentials", "", `file with the principal and secret that this cluster asks for, {"principal":…,"secret":…} (default: made once, in credentials.json of the data folder)`)
 	flags.BoolVar(&f.noCredentials, "no-credentials", false, "let everybody of this machine use the APIs")
-	flags.StringVar(&f.tlsCert, "tls-cert", "", "PEM file of the certificate, and those that signed it, with which https is spoken; plain http is taken all the same")
-	flags.StringVar(&f.tlsKey, "tls-key", "", "PEM file of the certificate's key")
 	flags.BoolVar(&f.giveUp, "give-up-executors", false, "end the executors that an earlier run left behind, instead of finding them again")
 	flags.BoolVar(&f.endAll, "end-executors", false, "end executors and their tasks at SIGTERM and SIGINT, too")
 	flags.StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error")
@@ -146,9 +133,9 @@ func (f *clusterFlags) options(log *slog.Logger) (local.Options, error) {
 	var errs []error
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	o := local.Options{
-		DataDir: f.dataDir, Listen: f.listen, ZooKeeper: f.zk, SessionTimeout: f.sessionTimeout, Join: f.master,
+		DataDir: f.dataDir, Listen: f.listen, Join: f.master,
 		Agents: f.agents, CPUs: f.cpus, MemoryMB: f.memory, GiveUpExecutors: f.giveUp, NoCredentials: f.noCredentials,
-		Roles: f.roles, InMemoryRegistry: f.registry == registryInMemory, Heartbeat: f.heartbeat,
+		InMemoryRegistry: f.registry == registryInMemory, Heartbeat: f.heartbeat,
 		AgentPingTimeout: f.pingTimeout, MaxAgentPingTimeouts: f.maxPings, AgentReregisterTimeout: f.reregister, Logger: log,
 	}
 	if f.agents == 0 {
@@ -161,13 +148,8 @@ func (f *clusterFlags) options(log *slog.Logger) (local.Options, error) {
 		if err := checkMachineAddress(f.listen); err != nil {
 			bad("--listen %w", err)
 		}
-		if f.zk != "" {
-			if _, err := elect.ParseGroup(f.zk); err != nil {
-				bad("--zk: %w", err)
-			}
-		}
-		if f.sessionTimeout <= 0 || f.pingTimeout <= 0 || f.maxPings <= 0 || f.reregister <= 0 || f.heartbeat <= 0 {
-			bad("--zk-session-timeout, --agent-ping-timeout, --max-agent-ping-timeouts, --agent-reregister-timeout and --heartbeat must be more than 0")
+		if f.pingTimeout <= 0 || f.maxPings <= 0 || f.reregister <= 0 || f.heartbeat <= 0 {
+			bad("--agent-ping-timeout, --max-agent-ping-timeouts, --agent-reregister-timeout and --heartbeat must be more than 0")
 		}
 		if f.registry != registryFile && f.registry != registryInMemory {
 			bad("--registry %q: want file or in_memory", f.registry)
@@ -181,13 +163,8 @@ func (f *clusterFlags) options(log *slog.Logger) (local.Options, error) {
 			bad("--ip %q: want an IPv4 address of this machine only, such as 127.0.0.2", f.ip)
 		}
 		o.AgentIP = ip
-		switch {
-		case strings.HasPrefix(f.master, "zk://"):
-			if _, err := elect.ParseGroup(f.master); err != nil {
-				bad("--master: %w", err)
-			}
-		case !strings.HasPrefix(f.master, "http://"):
-			bad("--master %q: want http://host:port or zk://host:port,…/path", f.master)
+		if !strings.HasPrefix(f.master, "http://") {
+			bad("--master %q: want http://host:port", f.master)
 		}
 	}
 	share := float64(max(f.agents, 1))
@@ -204,11 +181,6 @@ func (f *clusterFlags) options(log *slog.Logger) (local.Options, error) {
 	if !(o.MemoryMB >= 32 && o.MemoryMB <= mostMemory) {
 		bad("--memory %s: want %s", plain(f.memory), someMemory)
 	}
-	reserved, err := local.ParseReserved(f.reserved)
-	if err != nil {
-		bad("--reserved: %w", err)
-	}
-	o.Reserved = reserved
 	if f.noCredentials && f.credentials != "" {
 		bad("--no-credentials and --credentials contradict each other")
 	} else if f.credentials != "" {
@@ -227,13 +199,7 @@ func (f *clusterFlags) options(log *slog.Logger) (local.Options, error) {
 		if err != nil {
 			bad("--tls-cert and --tls-key: %w", err)
 		}
-		o.TLS, o.TLSOnly = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}, f.tlsOnly
-	}
-	if f.tlsOnly && f.tlsCert == "" {
-		bad("--tls-only needs --tls-cert and --tls-key")
-	}
-	if f.tlsOnly && f.zk != "" {
-		bad("--tls-only and --zk contradict each other: agents reach a master that is elected by plain http")
+		o.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
 	}
 	if _, err := parseLevel(f.logLevel); err != nil {
 		bad("--log-level %q: want debug, info, warn or error", f.logLevel)
@@ -359,14 +325,7 @@ func (f *clusterFlags) next(cluster *local.Cluster, secretFile string) string {
 		agents = "1 agent"
 	}
 	fmt.Fprintf(&b, "local cluster: the master is %s, with %s; its data is in %s\n", cluster.MasterURL(), agents, f.dataDir)
-	where, standby := cluster.MasterURL(), ""
-	if f.zk != "" {
-		hosts, _, _ := strings.Cut(strings.TrimPrefix(f.zk, "zk://"), "/")
-		standby = " --zk " + hosts
-		group, _ := elect.ParseGroup(f.zk) // refused by options
-		where = group.String()
-		fmt.Fprintf(&b, "it stands for election in %s\n", where)
-	}
+	where := cluster.MasterURL()
 	more, agentMore := "", ""
 	if f.tlsCert != "" {
 		more = " --mesos-ca-file " + f.tlsCert
@@ -378,18 +337,10 @@ func (f *clusterFlags) next(cluster *local.Cluster, secretFile string) string {
 	if f.noCredentials {
 		agentMore = " --no-credentials"
 	}
-	_, port, err := net.SplitHostPort(cluster.MasterURL()[strings.LastIndex(cluster.MasterURL(), "/")+1:])
-	if err != nil {
-		port = "5050"
-	}
-	join := where
-	if f.zk == "" {
-		join = strings.Replace(where, "https://", "http://", 1)
-	}
-	fmt.Fprintf(&b, "start a scheduler:    scheduler --mesos %s%s%s\n", where, standby, more)
-	if !f.tlsOnly {
-		fmt.Fprintf(&b, "start another agent:  scheduler local-agent --master %s%s --data-dir %s\n", join, agentMore,
-			filepath.Join(filepath.Dir(filepath.Clean(f.dataDir)), "agent-of-"+port))
+	fmt.Fprintf(&b, "start a scheduler:    scheduler --mesos %s%s\n", where, more)
+	if f.tlsCert == "" {
+		fmt.Fprintf(&b, "start another agent:  scheduler local-agent --master %s%s --data-dir %s\n", where, agentMore,
+			filepath.Join(filepath.Dir(filepath.Clean(f.dataDir)), "agent-of-"+where[strings.LastIndex(where, ":")+1:]))
 	}
 	fmt.Fprintf(&b, "end it with Ctrl-C: executors go on; kill -USR1 %d ends them first\n", os.Getpid())
 	return b.String()

@@ -200,7 +200,7 @@ func TestLocalClusterFlagsThatAreRefused(t *testing.T) {
 	good := func() clusterFlags {
 		return clusterFlags{
 			listen: "127.0.0.1:5050", dataDir: t.TempDir(), agents: 2, registry: registryFile, logLevel: "info", logFormat: "auto",
-			sessionTimeout: time.Second, pingTimeout: time.Second, maxPings: 5, reregister: time.Minute, heartbeat: time.Second,
+			pingTimeout: time.Second, maxPings: 5, reregister: time.Minute, heartbeat: time.Second,
 		}
 	}
 	f := good()
@@ -209,7 +209,6 @@ func TestLocalClusterFlagsThatAreRefused(t *testing.T) {
 	}
 	for want, change := range map[string]func(*clusterFlags){
 		"--listen":      func(f *clusterFlags) { f.listen = "0.0.0.0:5050" },
-		"--zk":          func(f *clusterFlags) { f.zk = "h:1:2" },
 		"--data-dir":    func(f *clusterFlags) { f.dataDir = "" },
 		"--registry":    func(f *clusterFlags) { f.registry = "etcd" },
 		"--agents":      func(f *clusterFlags) { f.agents = -1 },
@@ -221,8 +220,6 @@ func TestLocalClusterFlagsThatAreRefused(t *testing.T) {
 		"--master":      func(f *clusterFlags) { f.master, f.ip = "127.0.0.1:5050", "127.0.0.1" },
 		"--tls-key":     func(f *clusterFlags) { f.tlsCert = "/no/such/file" },
 		"--tls-cert":    func(f *clusterFlags) { f.tlsCert, f.tlsKey = "/no/such/file", "/no/such/file" },
-		"--tls-only":    func(f *clusterFlags) { f.tlsOnly = true },
-		"plain http":    func(f *clusterFlags) { f.tlsOnly, f.zk = true, "h:1/mesos" },
 		"--log-level":   func(f *clusterFlags) { f.logLevel = "loud" },
 		"more than 0":   func(f *clusterFlags) { f.pingTimeout = 0 },
 	} {

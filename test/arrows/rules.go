@@ -52,7 +52,7 @@ var home = map[string][]string{
 	"github.com/prometheus/client_golang": {"api"},
 	"github.com/mesos/mesos-go":           {"cluster/mesos", "cluster/local", "executor"},
 	"github.com/gogo/protobuf":            {"cluster/mesos", "cluster/local", "executor"},
-	"github.com/go-zookeeper/zk":          {"registry/zookeeper", "cluster/mesos", "cluster/local"},
+	"github.com/go-zookeeper/zk":          {"registry/zookeeper", "cluster/mesos"},
 	"go.etcd.io/bbolt":                    {"registry/embedded"},
 	"github.com/jmoiron/sqlx":             {"history"},
 	"github.com/spf13/cobra":              {"cmd/scheduler", "cmd/executor", "cmd/elasticjob"},

@@ -187,28 +187,3 @@ func TestAgentGone(t *testing.T) {
 	c.Await(h.again, "FINISHED")
 	c.Ran()
 }
-
-// TestMaintenance: nothing new is placed on an agent that is about to go.
-func TestMaintenance(t *testing.T) {
-	c, _ := twoAgents(t)
-	c.Operate(`{"type":"UPDATE_MAINTENANCE_SCHEDULE","update_maintenance_schedule":{"schedule":{"windows":[{"machine_ids":[{"hostname":"127.0.0.1","ip":"127.0.0.1"}],"unavailability":{"start":{"nanoseconds":1}}}]}}}`)
-	path, release := c.Hold()
-	c.App("placed", writes, nil)
-	c.Job("placed", "placed", system.Doc{"shardingTotalCount": 3, "cpuCount": 4, "env": env("HOLD", path)})
-	c.Job("waits", "placed", system.Doc{"shardingTotalCount": 2, "cpuCount": 4, "env": env("HOLD", path)})
-	for _, e := range c.Started(c.Trigger("placed"), 3) {
-		if n := agentOf(c, e.PID); n != 2 {
-			t.Errorf("%+v runs on agent %d, which is about to go", e, n)
-		}
-	}
-	id := c.Trigger("waits")
-	c.Until("explain says that an agent is about to go", func() string {
-		x := c.Explain("waits")
-		if len(x.Waiting) == 0 || !strings.Contains(x.Waiting[0].Reason, "maintenance") {
-			return fmt.Sprintf("%+v", x)
-		}
-		return ""
-	})
-	release()
-	c.Await(id, "FINISHED")
-}

@@ -76,7 +76,7 @@ func TestHealsWithTime(t *testing.T) {
 			return ""
 		})
 	}
-	c.KillMesos() // a master without ZooKeeper ends itself
+	c.KillMesos()
 	c.ZooKeepers[0].Kill()
 	c.StartServer(1)
 	says(1, c.ZooKeepers[0].Address())
@@ -94,9 +94,14 @@ func TestHealsWithTime(t *testing.T) {
 	says(1, strings.TrimPrefix(noMesos.URL, "http://"), "Mesos")
 	c.KillServer(1)
 
-	c.Masters = masters
+	c.Masters = "zk://" + c.ZK + "/mesos"
 	c.StartServer(1) // nobody is registered as master
 	says(1, "/mesos")
+	c.KillServer(1)
+
+	c.Masters = masters
+	c.StartServer(1) // nobody listens there
+	says(1, c.MesosAddress())
 	c.StartMesos()
 	c.Ready()
 	c.KillServer(1)

@@ -12,7 +12,7 @@ import (
 // TestZooKeeperServersKilled kills each server of an ensemble of three and starts it again: schedulers connect to another and go on.
 func TestZooKeeperServersKilled(t *testing.T) {
 	t.Parallel()
-	c := system.NewCluster(t, bin, 3, system.LocalFlags{"--zk-session-timeout", "10s"})
+	c := system.NewCluster(t, bin, 3, nil)
 	c.SessionTimeout *= 3 // an election of the ensemble fits into it
 	c.StartServers(2)
 	leader := c.AwaitLeader()

@@ -115,7 +115,7 @@ var reasons = []reason{
 		},
 	},
 	{
-		name: "agent without what it kept", state: "LOST", cause: []string{"REASON_AGENT_REMOVED", "a new agent registered at the same address"},
+		name: "agent without what it kept", realOnly: true, state: "LOST", cause: []string{"REASON_AGENT_REMOVED", "a new agent registered at the same address"},
 		provoke: func(_ *testing.T, c *system.Cluster) string {
 			h := hold(c)
 			c.Mesos.KillAgent(1)
@@ -129,10 +129,6 @@ var reasons = []reason{
 				c.Fatal(err)
 			}
 			for _, each := range kept {
-				// An agent of cluster/local keeps its port there; that of Apache Mesos has it from its flags.
-				if each.Name() == "ports.json" {
-					continue
-				}
 				if err := os.RemoveAll(filepath.Join(c.AgentDir(1), each.Name())); err != nil {
 					c.Fatal(err)
 				}
@@ -152,7 +148,7 @@ var reasons = []reason{
 		},
 	},
 	{
-		name: "agent in maintenance", explain: "maintenance",
+		name: "agent in maintenance", explain: "maintenance", realOnly: true,
 		provoke: func(_ *testing.T, c *system.Cluster) string {
 			const machine = `{"hostname":"127.0.0.2","ip":"127.0.0.2"}`
 			c.Operate(`{"type":"UPDATE_MAINTENANCE_SCHEDULE","update_maintenance_schedule":{"schedule":{"windows":[{"machine_ids":[` + machine +
@@ -254,7 +250,7 @@ func executorDir(t *testing.T, commands string) string {
 }
 
 // limitMemory are flags of an agent that limits its executors' memory, which takes cgroups of version 1 and the
-// permission to make some. Where these are missing the limit is held by recordings only.
+// permission to make some. Where these are missing the test is skipped, and says so.
 func limitMemory(t *testing.T) []string {
 	t.Helper()
 	name := filepath.Base(filepath.Dir(t.TempDir()))

@@ -1,6 +1,6 @@
 // Programs that use the v1 API and that nobody of this project wrote: mesos-go's example
-// framework with its executor, and msh. cluster/local's tests build and run them, unchanged. They are
-// a module of their own because example-scheduler needs an old client_golang. msh needs cgo.
+// framework with its executor. cluster/local's tests build and run them, unchanged. They are
+// a module of their own because example-scheduler needs an old client_golang.
 module github.com/elasticjob-go/elasticjob/test/peers
 
 go 1.26.0
@@ -8,7 +8,6 @@ go 1.26.0
 tool (
 	github.com/mesos/mesos-go/api/v1/cmd/example-executor
 	github.com/mesos/mesos-go/api/v1/cmd/example-scheduler
-	github.com/mesos/mesos-go/api/v1/cmd/msh
 )
 
 require (

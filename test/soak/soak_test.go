@@ -140,8 +140,7 @@ func TestSoak(t *testing.T) {
 		{"master killed", func() {
 			n := c.LeadingMaster()
 			c.Mesos.KillMaster(n)
-			c.LeadingMaster()
-			c.RestartMasters()
+			c.ReplaceMaster(n)
 		}},
 		{"master frozen", func() {
 			n := c.LeadingMaster()

@@ -1,3 +1,22 @@
+// Package agent is the agent half of the local cluster: it starts executors as processes of this machine and speaks Mesos' v1
+// executor API with them, so exactly that an executor sees no difference.
+//
+// What goes through it:
+//
+//	master ── orders ──▶ Agent ── LAUNCH, KILL, … ──▶ session ──▶ executor
+//	master ◀── news ──── Agent ◀── SUBSCRIBE, UPDATE ─── HTTP ◀── executor
+//	                       ▲
+//	       watch: a pidfd per process; deadlines: one heap of them
+//
+// One mutex guards the frameworks, executors, tasks and their update streams. What changes them appends to the executor's journal
+// first and then answers, so a kill -9 of the server loses nothing that was sent to anybody. The journals are not synced to disk:
+// what power loss takes of them, it took of the processes too. Two kinds of queues lead out of the mutex, so that neither a slow
+// executor nor the master is waited for under it: a session per subscribed executor, and the news for the master.
+//
+// A restart finds the executors again (rules O1-O3): by pid, start time and boot id, or, when the server died between fork and
+// journal, by the marker, which is the sandbox' path in the executor's environment (MESOS_SANDBOX; its last part is a random id
+// that was in the journal before the fork). Until each of them has subscribed again or was given up, the agent does not register
+// with the master.
 package agent
 
 import (
@@ -12,13 +31,16 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/mesos/mesos-go/api/v1/lib"
 
 	"github.com/elasticjob-go/elasticjob/cluster/local/apihttp"
 	"github.com/elasticjob-go/elasticjob/cluster/local/fetcher"
-	"github.com/elasticjob-go/elasticjob/cluster/local/master"
+	"github.com/elasticjob-go/elasticjob/cluster/local/link"
+	"github.com/elasticjob-go/elasticjob/cluster/local/queue"
+	"github.com/elasticjob-go/elasticjob/cluster/local/wholefile"
 )
 
 // Agent runs executors on this machine. It is made by Start.
@@ -29,25 +51,27 @@ type Agent struct {
 	boot      string
 	log       *slog.Logger
 	fetcher   *fetcher.Fetcher
-	uplink    *uplink
-	alarms    *alarms
+	master    link.Upstream
+	news      *queue.Queue[link.News] // pushed to under mu
 	sandboxes *sandboxes
 
 	// ctx ends with Close; all goroutines are in work.
-	ctx        context.Context
-	cancel     context.CancelFunc
-	work       sync.WaitGroup
-	registered chan struct{}
+	ctx    context.Context
+	cancel context.CancelFunc
+	work   sync.WaitGroup
+	// registered is closed by the first registration, refused when the master refuses the agent for good.
+	registered     chan struct{}
+	registeredOnce func()
+	refused        chan struct{}
 
-	mu          sync.Mutex
-	recovering  bool
-	closed      bool
-	awaited     map[*executorRun]bool // what recovery still waits for
-	frameworks  map[string]*framework
-	registerErr error
-	returning   bool          // a new registration is under way; see Ping
-	ending      bool          // EndAll was called: nothing is launched any more
-	idle        chan struct{} // closed when, then, no executor is left
+	mu         sync.Mutex
+	recovering bool
+	closed     bool
+	awaited    map[*executorRun]bool // what recovery still waits for
+	frameworks map[string]*framework
+	refusedBy  error
+	ending     bool          // EndAll was called: nothing is launched any more
+	idle       chan struct{} // closed when, then, no executor is left
 }
 
 // framework is what the agent knows of one.
@@ -57,23 +81,10 @@ type framework struct {
 	tasks     map[string]*task
 }
 
-func (f *framework) partitionAware() bool {
-	for _, c := range f.info.Capabilities {
-		if c.Type == mesos.FrameworkInfo_Capability_PARTITION_AWARE {
-			return true
-		}
-	}
-	return false
-}
-
-var _ master.AgentLink = (*Agent)(nil)
-
-// Start reads what earlier runs left behind, begins to look after it, and
-// registers with upstream as soon as each executor has subscribed again or was given up:
-// at once when there is none, at most ReregistrationTimeout later otherwise. For
-// that, Handler must be served from now on. ctx bounds Start only, in which GiveUpExecutors
-// waits until all executors are dead.
-func Start(ctx context.Context, options Options, upstream master.Upstream) (*Agent, error) {
+// Start reads what earlier runs left behind, begins to look after it, and registers with the master as soon as each executor has
+// subscribed again or was given up: at once when there is none, at most ReregistrationTimeout later otherwise. For that, Handler
+// must be served from now on. ctx bounds Start only, in which GiveUpExecutors waits until all executors are dead.
+func Start(ctx context.Context, options Options, master link.Upstream) (*Agent, error) {
 	if err := options.complete(); err != nil {
 		return nil, err
 	}
@@ -90,10 +101,7 @@ func Start(ctx context.Context, options Options, upstream master.Upstream) (*Age
 	if err != nil {
 		return nil, fmt.Errorf("start the agent: %w", err)
 	}
-	fetch, err := fetcher.New(fetcher.Options{
-		CacheDir:   filepath.Join(options.DataDir, "fetch-cache"),
-		CacheBytes: options.FetchCacheBytes,
-	})
+	fetch, err := fetcher.New(fetcher.Options{CacheDir: filepath.Join(options.DataDir, "fetch-cache")})
 	if err != nil {
 		return nil, fmt.Errorf("start the agent: %w", err)
 	}
@@ -104,30 +112,30 @@ func Start(ctx context.Context, options Options, upstream master.Upstream) (*Age
 	a := &Agent{
 		options: options, info: options.info(id), id: id, boot: boot,
 		log: options.Logger, fetcher: fetch, sandboxes: boxes,
-		uplink: newUplink(upstream), alarms: newAlarms(options.Clock),
+		master: master, news: queue.New[link.News](0),
 		registered: make(chan struct{}),
+		refused:    make(chan struct{}),
 		idle:       make(chan struct{}),
 		recovering: true,
 		awaited:    map[*executorRun]bool{},
 		frameworks: map[string]*framework{},
 	}
 	a.ctx, a.cancel = context.WithCancel(context.WithoutCancel(ctx))
-	a.work.Go(func() { a.alarms.run(a.ctx) })
-	a.work.Go(func() { a.uplink.run(a.ctx) })
-	a.work.Go(func() { boxes.run(a.ctx) })
+	a.registeredOnce = sync.OnceFunc(func() { close(a.registered) })
 	if err := a.recover(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("start the agent: %w", err), a.Close(ctx))
 	}
+	a.work.Go(func() { boxes.run(a.ctx, a.sandboxesInUse) }) // by now it is known which are in use
 	return a, nil
 }
 
-// Registered waits until the agent's recovery is over and the master knows it.
+// Registered waits until the agent has recovered and registered.
 func (a *Agent) Registered(ctx context.Context) error {
 	select {
 	case <-a.registered:
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		return a.registerErr
+		return nil
+	case <-a.refused:
+		return a.refusedBy
 	case <-a.ctx.Done():
 		return errors.New("wait for the agent's registration: it was closed first")
 	case <-ctx.Done():
@@ -135,24 +143,26 @@ func (a *Agent) Registered(ctx context.Context) error {
 	}
 }
 
-// Info is the agent's id, hostname, port and resources.
-func (a *Agent) Info() mesos.AgentInfo { return a.info }
+// Refused waits until the master refuses the agent for good, and returns why; nil when ctx ends first.
+func (a *Agent) Refused(ctx context.Context) error {
+	select {
+	case <-a.refused:
+		return a.refusedBy
+	case <-ctx.Done():
+		return nil
+	}
+}
 
 // Handler serves the executor API and the files API. It may be called at any time after Start.
 func (a *Agent) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/api/v1/executor", a.serveCall)
-	for path, serve := range map[string]http.HandlerFunc{
-		"/files/browse": a.sandboxes.serveBrowse, "/files/read": a.sandboxes.serveRead, "/files/download": a.sandboxes.serveDownload,
-		"/files/debug": a.sandboxes.serveDebug,
-	} {
-		mux.Handle(path, a.options.Credentials.Guard(apihttp.RealmFiles, serve))
-	}
+	mux.Handle("/files/read", a.options.Credentials.Guard(apihttp.RealmFiles, http.HandlerFunc(a.sandboxes.serveRead)))
 	return mux
 }
 
-// Close stops the agent and waits for its goroutines, until ctx ends. Executors
-// and their tasks go on, as after kill -9, and are found again by the next Start.
+// Close stops the agent and waits for its goroutines, until ctx ends. Executors and their tasks go on, as after kill -9, and are
+// found again by the next Start.
 func (a *Agent) Close(ctx context.Context) error {
 	a.mu.Lock()
 	a.closed = true
@@ -160,7 +170,7 @@ func (a *Agent) Close(ctx context.Context) error {
 	var errs []error
 	a.eachExecutor(func(ex *executorRun) {
 		if ex.session != nil {
-			ex.session.close()
+			ex.session.Close()
 		}
 		if ex.proc != nil && ex.state != terminated {
 			errs = append(errs, ex.proc.close())
@@ -185,9 +195,8 @@ func (a *Agent) Close(ctx context.Context) error {
 	return errors.Join(append(errs, a.sandboxes.close())...)
 }
 
-// EndAll ends all executors, each with SHUTDOWN, its grace period and SIGKILL to its
-// session, and waits until nothing of them is left (rule O4). Updates that are
-// not acknowledged yet stay for the next Start. From then on every task is refused.
+// EndAll ends all executors, each with SHUTDOWN, its grace period and SIGKILL to its session, and waits until nothing of them is
+// left (rule O4). Updates that are not acknowledged yet stay for the next Start. From then on every task is refused.
 func (a *Agent) EndAll(ctx context.Context) error {
 	a.mu.Lock()
 	if !a.ending {
@@ -205,7 +214,7 @@ func (a *Agent) EndAll(ctx context.Context) error {
 	}
 }
 
-// noteIdle tells EndAll when the last executor is gone.
+// noteIdle wakes EndAll when the last executor is gone.
 func (a *Agent) noteIdle() {
 	if !a.ending {
 		return
@@ -219,6 +228,18 @@ func (a *Agent) noteIdle() {
 			close(a.idle)
 		}
 	}
+}
+
+// after calls a function under the agent's lock once that time has passed, unless the agent is closed by then. It is never
+// withdrawn: what it calls looks whether it still matters.
+func (a *Agent) after(wait time.Duration, call func()) {
+	time.AfterFunc(wait, func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		if !a.closed {
+			call()
+		}
+	})
 }
 
 func (a *Agent) eachExecutor(do func(*executorRun)) {
@@ -271,8 +292,5 @@ func loadID(dataDir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := os.WriteFile(name+".new", data, 0o600); err != nil {
-		return "", fmt.Errorf("keep the agent's id: %w", err)
-	}
-	return kept.ID, os.Rename(name+".new", name)
+	return kept.ID, wholefile.Write(name, data)
 }

@@ -4,167 +4,137 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"time"
 
 	"github.com/mesos/mesos-go/api/v1/lib"
+	"github.com/mesos/mesos-go/api/v1/lib/encoding"
 	"github.com/mesos/mesos-go/api/v1/lib/executor"
 
 	"github.com/elasticjob-go/elasticjob/cluster/local/apihttp"
-	"github.com/elasticjob-go/elasticjob/cluster/local/master"
+	"github.com/elasticjob-go/elasticjob/cluster/local/queue"
 )
 
-const (
-	unfinishedRecovery = "Agent has not finished recovery"
-	unsubscribed       = "Executor is not subscribed"
-)
+const unfinishedRecovery = "Agent has not finished recovery"
 
-// refusal is a status and its text; the zero value is none.
-type refusal struct {
+// heartbeat is the interval of HEARTBEAT events to executors.
+const heartbeat = 30 * time.Minute
+
+// answer is a status and its text.
+type answer struct {
 	status int
 	text   string
 }
 
 // serveCall answers POST /api/v1/executor, in the order in which Mesos looks at a call.
 func (a *Agent) serveCall(w http.ResponseWriter, r *http.Request) {
-	var claims *apihttp.Claims
+	container := ""
 	if key := a.options.ExecutorKey; len(key) > 0 {
-		of, admitted := key.Admit(w, r)
-		if !admitted {
+		var admitted bool
+		if container, admitted = key.Admit(w, r); !admitted {
 			return
 		}
-		claims = &of
 	}
 	var call executor.Call
-	if !apihttp.ReadCall(w, r, &call, "Call") {
+	if !apihttp.ReadCall(w, r, &call) {
 		return
 	}
 	if fault := validate(&call); fault != "" {
-		apihttp.Refuse(w, http.StatusBadRequest, "Failed to validate Executor::Call: "+fault)
+		apihttp.Answer(w, http.StatusBadRequest, "Failed to validate Executor::Call: "+fault)
 		return
 	}
 	switch call.Type {
 	case executor.Call_SUBSCRIBE:
-		a.serveSubscribe(w, r, &call, claims)
-		return
+		a.serveSubscribe(w, r, &call, container)
 	case executor.Call_HEARTBEAT:
-		apihttp.Accepted(w)
-		return
-	}
-	switch refused := a.handle(&call, claims); refused.status {
-	case 0:
-		apihttp.Accepted(w)
+		apihttp.Answer(w, http.StatusAccepted, "")
+	case executor.Call_UPDATE:
+		answer := a.handleUpdate(&call, container)
+		apihttp.Answer(w, answer.status, answer.text)
 	default:
-		apihttp.Refuse(w, refused.status, refused.text)
+		apihttp.Answer(w, http.StatusNotImplemented, call.Type.String()+" is not implemented by the local agent")
 	}
 }
 
 // validate returns Mesos' words for what is wrong with a call.
 func validate(call *executor.Call) string {
 	of := fmt.Sprintf("executor %s of framework %s", call.ExecutorID.Value, call.FrameworkID.Value)
-	switch call.Type {
-	case executor.Call_UNKNOWN:
+	status := call.GetUpdate().GetStatus()
+	switch {
+	case call.Type == executor.Call_UNKNOWN:
 		return "Expecting 'type' to be present"
-	case executor.Call_SUBSCRIBE:
-		if call.Subscribe == nil {
-			return "Expecting 'subscribe' to be present"
-		}
-	case executor.Call_MESSAGE:
-		if call.Message == nil {
-			return "Expecting 'message' to be present"
-		}
-	case executor.Call_UPDATE:
-		if call.Update == nil {
-			return "Expecting 'update' to be present"
-		}
-		status := &call.Update.Status
-		switch {
-		case status.UUID == nil:
-			return "Expecting 'uuid' to be present"
-		case len(status.UUID) != 16:
-			return "Not a valid UUID"
-		case status.ExecutorID != nil && status.ExecutorID.Value != call.ExecutorID.Value:
-			return fmt.Sprintf("ExecutorID in Call: %s does not match ExecutorID in TaskStatus: %s",
-				call.ExecutorID.Value, status.ExecutorID.Value)
-		case status.GetSource() != mesos.SOURCE_EXECUTOR:
-			return "Received Call from " + of + " with invalid source, expecting 'SOURCE_EXECUTOR'"
-		case status.GetState() == mesos.TASK_STAGING:
-			return "Received TASK_STAGING from " + of + " which is not allowed"
-		}
+	case call.Type == executor.Call_SUBSCRIBE && call.Subscribe == nil:
+		return "Expecting 'subscribe' to be present"
+	case call.Type != executor.Call_UPDATE:
+	case call.Update == nil:
+		return "Expecting 'update' to be present"
+	case len(status.UUID) != 16:
+		return "Expecting 'uuid' to be present and valid"
+	case status.ExecutorID != nil && status.ExecutorID.Value != call.ExecutorID.Value:
+		return fmt.Sprintf("ExecutorID in Call: %s does not match ExecutorID in TaskStatus: %s", call.ExecutorID.Value, status.ExecutorID.Value)
+	case status.GetSource() != mesos.SOURCE_EXECUTOR:
+		return "Received Call from " + of + " with invalid source, expecting 'SOURCE_EXECUTOR'"
+	case status.GetState() == mesos.TASK_STAGING:
+		return "Received TASK_STAGING from " + of + " which is not allowed"
 	}
 	return ""
 }
 
-// find looks the caller up, which must be the one that its claims name, if there
-// are any. The agent's lock is held.
-func (a *Agent) find(call *executor.Call, claims *apihttp.Claims) (*executorRun, refusal) {
+// find looks the caller up, which must run in the container that its token is of, if there is one. The agent's lock is held.
+func (a *Agent) find(call *executor.Call, container string) (*executorRun, answer) {
 	f := a.frameworks[call.FrameworkID.Value]
 	if f == nil {
-		return nil, refusal{http.StatusBadRequest, "Framework cannot be found"}
+		return nil, answer{http.StatusBadRequest, "Framework cannot be found"}
 	}
 	ex := f.executors[call.ExecutorID.Value]
-	if ex == nil || ex.command {
-		return nil, refusal{http.StatusBadRequest, "Executor cannot be found"}
+	if ex == nil {
+		return nil, answer{http.StatusBadRequest, "Executor cannot be found"}
 	}
-	if claims != nil {
-		if fault := claims.Fault(call.FrameworkID.Value, call.ExecutorID.Value, ex.container); fault != "" {
-			return nil, refusal{http.StatusForbidden, fault}
-		}
+	if container != "" && container != ex.container {
+		return nil, answer{http.StatusForbidden, "The token is not that of the executor's container"}
 	}
-	return ex, refusal{}
+	return ex, answer{}
 }
 
-// handle does UPDATE and MESSAGE.
-func (a *Agent) handle(call *executor.Call, claims *apihttp.Claims) refusal {
+// handleUpdate does UPDATE.
+func (a *Agent) handleUpdate(call *executor.Call, container string) answer {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.recovering || a.closed {
-		return refusal{http.StatusServiceUnavailable, unfinishedRecovery}
+		return answer{http.StatusServiceUnavailable, unfinishedRecovery}
 	}
-	ex, refused := a.find(call, claims)
+	ex, refused := a.find(call, container)
 	if ex == nil {
 		return refused
 	}
 	if ex.state == registering {
-		return refusal{http.StatusForbidden, unsubscribed}
+		return answer{http.StatusForbidden, "Executor is not subscribed"}
 	}
-	switch call.Type {
-	case executor.Call_UPDATE:
-		if err := a.fromExecutor(ex, call.Update.Status); err != nil {
-			a.log.Error("update is refused", "task", call.Update.Status.TaskID.Value, "error", err)
-			return refusal{http.StatusInternalServerError, "Failed to checkpoint the status update"}
-		}
-	case executor.Call_MESSAGE:
-		framework, id, data := call.FrameworkID.Value, ex.id, call.Message.Data
-		a.uplink.tell(func(up master.Upstream) { up.Message(a.id, framework, id, data) })
-	default:
-		return refusal{http.StatusNotImplemented, ""}
+	if err := a.fromExecutor(ex, call.Update.Status); err != nil {
+		a.log.Error("update refused", "task", call.Update.Status.TaskID.Value, "error", err)
+		return answer{http.StatusInternalServerError, "Failed to checkpoint the status update"}
 	}
-	return refusal{}
+	return answer{http.StatusAccepted, ""}
 }
 
-func (a *Agent) serveSubscribe(w http.ResponseWriter, r *http.Request, call *executor.Call, claims *apihttp.Claims) {
-	codec, ok := apihttp.Negotiate(w, r)
-	if !ok {
-		return
-	}
+func (a *Agent) serveSubscribe(w http.ResponseWriter, r *http.Request, call *executor.Call, container string) {
 	a.awaitLaunch(r.Context(), call)
-	s, refused := a.subscribe(call, claims)
+	s, refused := a.subscribe(call, container)
 	if s == nil {
-		apihttp.Refuse(w, refused.status, refused.text)
+		apihttp.Answer(w, refused.status, refused.text)
 		return
 	}
 	defer a.work.Done()
 	defer a.disconnected(call, s)
-	stream, err := apihttp.NewStream(w, codec, nil)
+	stream, err := apihttp.NewStream(w, apihttp.Negotiate(r), nil)
 	if err == nil {
-		err = s.serve(r.Context(), stream, a.options.Heartbeat)
+		err = stream.Serve(r.Context(), s, heartbeat, &executor.Event{Type: executor.Event_HEARTBEAT})
 	}
 	if err != nil {
-		a.log.Debug("an executor's subscription broke", "executor", call.ExecutorID.Value, "error", err)
+		a.log.Debug("subscription of an executor ended", "executor", call.ExecutorID.Value, "error", err)
 	}
 }
 
-// awaitLaunch waits for the launch of the executor that calls: a fast one may
-// subscribe before its own process is recorded.
+// awaitLaunch waits for the launch of the executor that calls: a fast one may subscribe before its own process is recorded.
 func (a *Agent) awaitLaunch(ctx context.Context, call *executor.Call) {
 	a.mu.Lock()
 	ex := a.findExecutor(call.FrameworkID.Value, call.ExecutorID.Value)
@@ -179,44 +149,35 @@ func (a *Agent) awaitLaunch(ctx context.Context, call *executor.Call) {
 	}
 }
 
-// subscribe connects an executor: takes in what it has not yet got through, drops what
-// never reached it, and gives it what waits. The session is counted in a.work.
-func (a *Agent) subscribe(call *executor.Call, claims *apihttp.Claims) (*session, refusal) {
+// subscribe connects an executor: takes in what it has not yet got through, drops what never reached it, and sends it the tasks
+// that are queued. The session is counted in a.work.
+func (a *Agent) subscribe(call *executor.Call, container string) (*session, answer) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.closed {
-		return nil, refusal{http.StatusServiceUnavailable, unfinishedRecovery}
+		return nil, answer{http.StatusServiceUnavailable, unfinishedRecovery}
 	}
-	ex, refused := a.find(call, claims)
+	ex, refused := a.find(call, container)
 	if ex == nil {
 		return nil, refused
 	}
-	s := newSession()
+	s := queue.New[encoding.Marshaler](0)
+	a.work.Add(1)
 	if ex.state == terminating || ex.state == terminated {
-		s.send(&executor.Event{Type: executor.Event_SHUTDOWN})
-		s.close()
-		a.work.Add(1)
-		return s, refusal{}
-	}
-	if !ex.subscribed {
-		if err := ex.journal.append(record{Kind: recSubscribed}); err != nil {
-			a.log.Error("subscription is refused", "executor", ex.id, "error", err)
-			return nil, refusal{http.StatusServiceUnavailable, "Failed to checkpoint the subscription"}
-		}
-		ex.subscribed = true
+		s.Close(&executor.Event{Type: executor.Event_SHUTDOWN})
+		return s, answer{}
 	}
 	if ex.session != nil {
-		ex.session.close()
+		ex.session.Close()
 	}
 	ex.session = s
-	a.work.Add(1)
 	if !ex.everSent && !ex.hasQueued() {
 		// All its tasks were killed before it came: it would wait forever.
 		a.setState(ex, running)
 		a.shutdown(ex)
-		return s, refusal{}
+		return s, answer{}
 	}
-	s.send(&executor.Event{Type: executor.Event_SUBSCRIBED, Subscribed: &executor.Event_Subscribed{
+	s.Push(&executor.Event{Type: executor.Event_SUBSCRIBED, Subscribed: &executor.Event_Subscribed{
 		ExecutorInfo:  ex.info,
 		FrameworkInfo: ex.framework.info,
 		AgentInfo:     a.info,
@@ -224,13 +185,13 @@ func (a *Agent) subscribe(call *executor.Call, claims *apihttp.Claims) (*session
 	}})
 	if err := a.takeIn(ex, call.Subscribe); err != nil {
 		// It brings them again with its next subscription.
-		a.log.Error("updates of a subscription cannot be recorded", "executor", ex.id, "error", err)
-		s.close()
-		return s, refusal{}
+		a.log.Error("updates of a subscription not recorded", "executor", ex.id, "error", err)
+		s.Close()
+		return s, answer{}
 	}
 	a.sendQueued(ex)
 	a.setState(ex, running)
-	return s, refusal{}
+	return s, answer{}
 }
 
 // takeIn handles what an executor brings with its subscription.
@@ -270,20 +231,19 @@ func (a *Agent) sendQueued(ex *executorRun) {
 	}
 	if err := ex.journal.append(record{Kind: recSent, Tasks: ids}); err != nil {
 		// Sent but not recorded, it could be launched twice after a restart.
-		a.log.Error("tasks are held back", "executor", ex.id, "tasks", len(ids), "error", err)
+		a.log.Error("tasks held back", "executor", ex.id, "tasks", len(ids), "error", err)
 		return
 	}
 	for _, t := range waiting {
 		t.sent = true
 	}
 	ex.everSent = true
-	ex.tell(launches(waiting)...)
+	ex.send(launches(waiting)...)
 }
 
-// disconnected notes that a subscription ended. The executor goes on, and is
-// expected to subscribe again.
+// disconnected notes that a subscription ended. The executor goes on, and is expected to subscribe again.
 func (a *Agent) disconnected(call *executor.Call, s *session) {
-	s.close()
+	s.Close()
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if ex := a.findExecutor(call.FrameworkID.Value, call.ExecutorID.Value); ex != nil && ex.session == s {

@@ -2,16 +2,17 @@ package agent
 
 import (
 	"cmp"
-	"context"
-	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/mesos/mesos-go/api/v1/lib"
+	"github.com/mesos/mesos-go/api/v1/lib/encoding"
 	"github.com/mesos/mesos-go/api/v1/lib/executor"
 
-	"github.com/elasticjob-go/elasticjob/cluster/local/master"
+	"github.com/elasticjob-go/elasticjob/cluster/local/link"
+	"github.com/elasticjob-go/elasticjob/cluster/local/queue"
 )
 
 // state is an executor's, in Mesos' words.
@@ -20,7 +21,7 @@ type state int
 const (
 	registering state = iota // started, or found again, but not (again) subscribed
 	running                  // subscribed at least once in this run of the agent
-	terminating              // told to end, or being killed
+	terminating              // its shutdown began, or it is being killed
 	terminated               // its process is gone
 )
 
@@ -28,61 +29,38 @@ func (s state) String() string {
 	return [...]string{"registering", "running", "terminating", "terminated"}[s]
 }
 
-// executorRun is one run of an executor: a process, its sandbox, its tasks. All
-// is guarded by the agent's mutex.
+// executorRun is one run of an executor: a process, its sandbox, its tasks. All is guarded by the agent's mutex.
 type executorRun struct {
 	framework *framework
 	info      mesos.ExecutorInfo
 	id        string
 	container string
 	sandbox   string
-	// command: made for a command task; the agent plays the executor.
-	command bool
-	journal *journal
+	journal   *journal
 
-	state      state
-	proc       *watched      // nil until forked
-	session    *session      // nil while not connected
-	cancel     func()        // ends the launch, before the fork
-	launched   chan struct{} // closed when the launch is through; nil if it was in an earlier run
-	subscribed bool          // ever
-	everSent   bool
+	state    state
+	proc     *watched      // nil until forked
+	session  *session      // the events on their way to it; nil while not connected
+	cancel   func()        // ends the launch, before the fork
+	launched chan struct{} // closed when the launch is through; nil if it was in an earlier run
+	everSent bool
 	// forget: its framework is no more, nobody waits for its updates.
 	forget bool
-	// why replaces the cause of death that its tasks are told.
+	// why replaces the cause that is reported of its tasks.
 	why *cause
 
 	tasks map[string]*task // live ones, and those with updates not yet acknowledged
 	next  int              // the next task's place
-	done  []doneTask       // the last that were over
 }
 
-// cause is what the tasks of an executor that ended are told.
+// session is one subscription of an executor. Events in it must not be changed any more.
+type session = queue.Queue[encoding.Marshaler]
+
+// cause is what is reported of the tasks of an executor that ended.
 type cause struct {
 	state   mesos.TaskState
 	reason  mesos.TaskStatus_Reason
 	message string
-}
-
-// doneTask is a task whose last update is acknowledged. The executor may not
-// know it yet, and sends the update again.
-type doneTask struct {
-	id    string
-	uuids [][]byte
-}
-
-// rememberDone is how many of them an executor run remembers, as in Mesos.
-const rememberDone = 200
-
-func (ex *executorRun) remember(d doneTask) {
-	ex.done = append(ex.done, d)
-	if extra := len(ex.done) - rememberDone; extra > 0 {
-		ex.done = slices.Delete(ex.done, 0, extra)
-	}
-}
-
-func (ex *executorRun) wasDone(taskID string) bool {
-	return slices.ContainsFunc(ex.done, func(d doneTask) bool { return d.id == taskID })
 }
 
 // inOrder lists the tasks: those that were sent first, then those that wait.
@@ -112,9 +90,11 @@ func (ex *executorRun) hasQueued() bool {
 	return false
 }
 
-func (ex *executorRun) tell(events ...*executor.Event) {
-	if ex.session != nil {
-		ex.session.send(events...)
+func (ex *executorRun) send(events ...*executor.Event) {
+	for _, event := range events {
+		if ex.session != nil {
+			ex.session.Push(event)
+		}
 	}
 }
 
@@ -122,11 +102,11 @@ func (a *Agent) sandboxOf(framework, id, container string) string {
 	return filepath.Join(a.options.WorkDir, "slaves", a.id, "frameworks", framework, "executors", id, "runs", container)
 }
 
-// note appends to the executor's journal. What can't be recorded goes on in
-// memory only; a restart would then not know it, so it is logged as an error.
+// note appends to the executor's journal. What can't be recorded goes on in memory only; a restart would then not know it, so it is
+// logged as an error.
 func (a *Agent) note(ex *executorRun, records ...record) {
 	if err := ex.journal.append(records...); err != nil {
-		a.log.Error("executor's journal cannot be written", "executor", ex.id, "error", err)
+		a.log.Error("executor's journal not written", "executor", ex.id, "error", err)
 	}
 }
 
@@ -135,14 +115,11 @@ func (a *Agent) shutdown(ex *executorRun) {
 	if ex.state == terminating || ex.state == terminated {
 		return
 	}
-	a.log.Info("shutting an executor down", "executor", ex.id, "container", ex.container)
+	a.log.Info("executor shutdown began", "executor", ex.id, "container", ex.container)
 	a.note(ex, record{Kind: recShutdown, Forget: ex.forget})
 	a.setState(ex, terminating)
-	ex.tell(&executor.Event{Type: executor.Event_SHUTDOWN})
+	ex.send(&executor.Event{Type: executor.Event_SHUTDOWN})
 	a.killAfterGrace(ex)
-	if ex.command {
-		a.terminateCommand(ex, nil)
-	}
 }
 
 func (a *Agent) killAfterGrace(ex *executorRun) {
@@ -153,20 +130,17 @@ func (a *Agent) killAfterGrace(ex *executorRun) {
 	}
 	grace := a.options.ShutdownGrace
 	if own := ex.info.GetShutdownGracePeriod(); own != nil {
-		grace = asDuration(own)
+		grace = time.Duration(own.Nanoseconds)
 	}
-	a.alarms.after(grace, func() {
-		a.mu.Lock()
-		defer a.mu.Unlock()
+	a.after(grace, func() {
 		if ex.state == terminating {
-			a.log.Info("killing an executor that did not end in time", "executor", ex.id, "grace", grace)
+			a.log.Info("executor killed that did not end in time", "executor", ex.id, "grace", grace)
 			ex.kill()
 		}
 	})
 }
 
-// kill ends the launch or the process. The rest of its session is killed by who
-// watches it.
+// kill ends the launch or the process. The rest of its session is killed by who watches it.
 func (ex *executorRun) kill() {
 	if ex.proc != nil {
 		ex.proc.kill()
@@ -175,9 +149,9 @@ func (ex *executorRun) kill() {
 	}
 }
 
-// destroy kills an executor whose tasks are told why.
+// destroy kills an executor; the cause is reported of its tasks.
 func (a *Agent) destroy(ex *executorRun, why cause) {
-	a.log.Warn("killing an executor", "executor", ex.id, "reason", why.message)
+	a.log.Warn("executor killed", "executor", ex.id, "reason", why.message)
 	ex.why = &why
 	a.note(ex, record{Kind: recShutdown, Forget: ex.forget})
 	a.setState(ex, terminating)
@@ -197,11 +171,7 @@ func (a *Agent) attend(ex *executorRun, w *watched) {
 	if err := w.wait(); err != nil {
 		return // the agent was closed, the executor goes on
 	}
-	ctx, cancel := context.WithTimeout(a.ctx, sessionPatience)
-	defer cancel()
-	if err := killSession(ctx, w.process); err != nil {
-		a.log.Error("executor left processes behind", "executor", ex.id, "error", err)
-	}
+	a.cleanUp(a.ctx, ex, w.process)
 	status := w.reap()
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -209,30 +179,25 @@ func (a *Agent) attend(ex *executorRun, w *watched) {
 		return // the files are being closed; the next start finds it gone
 	}
 	if err := w.close(); err != nil {
-		a.log.Error("executor's pidfd cannot be closed", "executor", ex.id, "error", err)
+		a.log.Error("executor's pidfd not closed", "executor", ex.id, "error", err)
 	}
 	a.ended(ex, status)
 }
 
-// ended tells the master that an executor is gone, and then the fate of its tasks.
+// ended reports to the master that an executor is gone, and then what became of its tasks.
 func (a *Agent) ended(ex *executorRun, status int) {
 	if ex.state == terminated {
 		return
 	}
 	a.log.Info("executor ended", "executor", ex.id, "container", ex.container, "wait_status", status)
 	if ex.session != nil {
-		ex.session.close()
+		ex.session.Close()
 		ex.session = nil
 	}
-	if ex.command {
-		a.commandEnded(ex, status)
-	}
-	a.note(ex, record{Kind: recEnded, Status: status})
+	a.note(ex, record{Kind: recEnded})
 	a.setState(ex, terminated)
-	framework, id := ex.framework.info.GetID().GetValue(), ex.id
-	if !ex.command {
-		a.uplink.tell(func(up master.Upstream) { up.ExecutorEnded(a.id, framework, id, status) })
-	}
+	named := link.Executor{Framework: ex.framework.info.GetID().GetValue(), Executor: ex.id}
+	a.news.Push(link.News{Ended: &link.ExecutorEnded{Executor: named, WaitStatus: status}})
 	why := cause{mesos.TASK_FAILED, mesos.REASON_EXECUTOR_TERMINATED, "Executor terminated"}
 	if ex.why != nil {
 		why = *ex.why
@@ -246,8 +211,7 @@ func (a *Agent) ended(ex *executorRun, status int) {
 	a.noteIdle()
 }
 
-// retireIfDone forgets an executor that ended and has nothing more to tell. Its
-// sandbox is kept for a while.
+// retireIfDone forgets an executor that ended and has nothing more to report. Its sandbox is kept for a while.
 func (a *Agent) retireIfDone(ex *executorRun) {
 	if ex.state != terminated || len(ex.tasks) > 0 && !ex.forget {
 		return
@@ -264,50 +228,32 @@ func (a *Agent) retireIfDone(ex *executorRun) {
 	}
 	a.forgetIfIdle(f)
 	if err := ex.journal.remove(); err != nil {
-		a.log.Error("journal of an executor that is over cannot be removed", "executor", ex.id, "error", err)
+		a.log.Error("journal of an ended executor not removed", "executor", ex.id, "error", err)
 	}
-	if ex.command {
-		removeStatusFile(a.statusFile(ex))
-	}
-	a.sandboxes.retired(ex.sandbox, a.options.Clock())
+	a.sandboxes.retired(ex.sandbox)
 }
 
 // compact rewrites the journal when most of it is of tasks that are over.
 func (a *Agent) compact(ex *executorRun) {
-	if !ex.journal.large() {
+	if ex.journal.size < ex.journal.rewrite {
 		return
 	}
-	records, err := ex.snapshot()
-	if err == nil {
-		err = ex.journal.replace(records)
-	}
-	if err != nil {
-		a.log.Error("executor's journal cannot be rewritten", "executor", ex.id, "error", err)
+	if err := ex.journal.replace(ex.snapshot()); err != nil {
+		a.log.Error("executor's journal not rewritten", "executor", ex.id, "error", err)
 	}
 }
 
 // snapshot is the journal that leads to what ex is now.
-func (ex *executorRun) snapshot() ([]record, error) {
-	first, err := ex.runRecord()
-	if err != nil {
-		return nil, err
-	}
-	records := []record{first}
+func (ex *executorRun) snapshot() []record {
+	records := []record{ex.runRecord()}
 	if ex.proc != nil {
 		records = append(records, record{Kind: recForked, Proc: &ex.proc.process})
 	}
-	if ex.subscribed {
-		records = append(records, record{Kind: recSubscribed, Sent: ex.everSent})
-	}
-	for _, d := range ex.done {
-		records = append(records, record{Kind: recDone, Task: d.id, UUID: slices.Concat(d.uuids...)})
+	if ex.everSent {
+		records = append(records, record{Kind: recSent})
 	}
 	for _, t := range ex.inOrder() {
-		of, err := t.snapshot()
-		if err != nil {
-			return nil, err
-		}
-		records = append(records, of...)
+		records = append(records, t.snapshot()...)
 	}
 	switch ex.state {
 	case terminating:
@@ -315,23 +261,15 @@ func (ex *executorRun) snapshot() ([]record, error) {
 	case terminated:
 		records = append(records, record{Kind: recEnded})
 	}
-	return records, nil
+	return records
 }
 
-func (ex *executorRun) runRecord() (record, error) {
-	framework, err := ex.framework.info.Marshal()
-	if err != nil {
-		return record{}, fmt.Errorf("encode the framework of an executor: %w", err)
-	}
-	info, err := ex.info.Marshal()
-	if err != nil {
-		return record{}, fmt.Errorf("encode an executor: %w", err)
-	}
-	return record{Kind: recRun, Run: &run{Container: ex.container, Framework: framework, Executor: info, Command: ex.command}}, nil
+func (ex *executorRun) runRecord() record {
+	return record{Kind: recRun, Run: &run{Container: ex.container, Framework: proto(ex.framework.info), Executor: proto(ex.info)}}
 }
 
-// validID reports whether id can be the name of a folder. The master checks ids
-// too; here it keeps sandboxes within the work folder.
+// validID reports whether id can be the name of a folder. The master checks ids too; here it keeps sandboxes within the work
+// folder.
 func validID(id string) bool {
 	return id != "" && id != "." && id != ".." && !strings.ContainsAny(id, "/\x00")
 }

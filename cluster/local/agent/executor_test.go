@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -11,54 +10,25 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/mesos/mesos-go/api/v1/lib"
+
+	"github.com/elasticjob-go/elasticjob/cluster/local/link"
 )
 
-// The framework sees what the recording has: same states, sources, reasons,
-// messages and filled-in fields, in the same order.
-func TestUpdatesAreThoseOfMesos(t *testing.T) {
+// The agent fills in what the executor leaves out of its updates.
+func TestUpdatesAreComplete(t *testing.T) {
 	t.Parallel()
 	b := startBench(t).ready()
-	b.run(b.task("t1", "finish", testExecutorInfo("ex1")), b.task("t2", "run", testExecutorInfo("ex1")))
-	b.master.waitState(t, "t1", mesos.TASK_FINISHED)
-	b.master.waitState(t, "t2", mesos.TASK_RUNNING)
-
-	var want struct {
-		Events []struct {
-			Update struct{ Status mesos.TaskStatus }
+	b.run(b.task("t1", "finish", testExecutorInfo("ex1")))
+	for _, state := range []mesos.TaskState{mesos.TASK_RUNNING, mesos.TASK_FINISHED} {
+		s := b.master.waitState(t, "t1", state)
+		if s.GetSource() != mesos.SOURCE_EXECUTOR || s.AgentID.Value != b.id || s.ExecutorID.Value != "ex1" || len(s.UUID) != 16 || s.GetTimestamp() == 0 {
+			t.Errorf("status is %v", s)
+		}
+		container := s.ContainerStatus
+		if container.ContainerID.Value != b.container("ex1") || container.GetExecutorPID() != uint32(b.pid("ex1")) {
+			t.Errorf("container is %v", container)
 		}
 	}
-	recording(t, "executor.json", "updates of the task that finishes", &want)
-	var got []mesos.TaskStatus
-	for _, c := range b.master.all() {
-		if c.kind == "update" && c.update.Status.TaskID.Value == "t1" {
-			got = append(got, c.update.Status)
-		}
-	}
-	if len(got) != len(want.Events) {
-		t.Fatalf("%d updates, want %d", len(got), len(want.Events))
-	}
-	pid := uint32(b.pid("ex1"))
-	for i, status := range got {
-		w := want.Events[i].Update.Status
-		// What the test's executor says, and ids and times, are its own.
-		w.Message, w.Data, w.UUID, w.Timestamp = nil, []byte{}, status.UUID, status.Timestamp
-		w.AgentID.Value = b.id
-		w.ContainerStatus.ContainerID.Value = b.container("ex1")
-		w.ContainerStatus.ExecutorPID = &pid
-		status.Data = []byte{}
-		if diff := cmp.Diff(asJSON(t, &w), asJSON(t, &status)); diff != "" {
-			t.Errorf("update %d (-want +got):\n%s", i, diff)
-		}
-	}
-}
-
-func asJSON(t *testing.T, value any) string {
-	t.Helper()
-	data, err := json.MarshalIndent(value, "", " ")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(data)
 }
 
 func (b *bench) executor(id string) *executorRun {
@@ -76,32 +46,24 @@ func (b *bench) pid(id string) int {
 
 func (b *bench) container(id string) string { return b.executor(id).container }
 
-// An executor gets the environment of the recording, PATH, and what its command says; nothing of ours.
+// An executor gets Mesos' environment, PATH, and what its command says; nothing of the agent's own.
 func TestEnvironment(t *testing.T) {
 	t.Setenv("SECRET_OF_THE_SERVER", "x")
 	b := startBench(t, func(o *Options) { o.ReregistrationTimeout = 2 * time.Second; o.ShutdownGrace = 5 * time.Second }).ready()
 	b.run(b.task("t1", "run", testExecutorInfo("ex1")))
 	b.master.waitState(t, "t1", mesos.TASK_RUNNING)
 
-	var log struct {
-		Log []struct {
-			Kind string
-			Env  map[string]string
-		}
-	}
-	recording(t, "executor.json", "log of ex1", &log)
 	sandbox, err := filepath.EvalSymlinks(b.sandbox("ex1"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	endpoint := "127.0.0.1:" + strconv.Itoa(b.options.Port)
-	want := log.Log[0].Env
-	for name, value := range map[string]string{
+	want := map[string]string{
 		"MESOS_SANDBOX": sandbox, "MESOS_DIRECTORY": sandbox, "MESOS_AGENT_ENDPOINT": endpoint,
-		"MESOS_SLAVE_PID": "slave(1)@" + endpoint, "MESOS_SLAVE_ID": b.id, "MESOS_FRAMEWORK_ID": "fw-0002",
+		"MESOS_SLAVE_PID": "slave(1)@" + endpoint, "MESOS_SLAVE_ID": b.id, "MESOS_FRAMEWORK_ID": "fw-0002", "MESOS_EXECUTOR_ID": "ex1",
+		"MESOS_CHECKPOINT": "1", "MESOS_RECOVERY_TIMEOUT": "900secs", "MESOS_SUBSCRIPTION_BACKOFF_MAX": "2secs",
+		"MESOS_EXECUTOR_SHUTDOWN_GRACE_PERIOD": "5secs", "MESOS_HTTP_COMMAND_EXECUTOR": "0", "LIBPROCESS_IP": "127.0.0.1", "LIBPROCESS_PORT": "0",
 		"TEST_ROLE": "executor", "PATH": os.Getenv("PATH"),
-	} {
-		want[name] = value
 	}
 	data, err := os.ReadFile(filepath.Join(sandbox, "env"))
 	if err != nil {
@@ -189,13 +151,9 @@ func TestTaskForRunningExecutorAndKill(t *testing.T) {
 	if status := b.master.waitState(t, "t2", mesos.TASK_RUNNING); int(status.ContainerStatus.GetExecutorPID()) != pid {
 		t.Errorf("the second task runs on another executor: %v", status)
 	}
-	b.KillTask("fw-0002", "t2", nil)
+	b.Agent.kill("t2")
 	b.master.waitState(t, "t2", mesos.TASK_KILLED)
-	b.Message("fw-0002", "ex1", []byte("ping"))
-	if got := b.master.wait(t, "the message", 1, func(c told) bool { return c.kind == "message" }); got.data != "ping" || got.id != "ex1" {
-		t.Errorf("message is %v", got)
-	}
-	b.KillTask("fw-0002", "never-was", nil)
+	b.Agent.kill("never-was")
 	if s := b.master.waitState(t, "never-was", mesos.TASK_DROPPED); s.GetMessage() != "Cannot find executor" {
 		t.Errorf("status is %v", s)
 	}
@@ -206,7 +164,7 @@ func TestKillBeforeDelivery(t *testing.T) {
 	t.Parallel()
 	b := startBench(t).ready()
 	b.run(b.task("t1", "run", testExecutorInfo("ex1", "deaf")))
-	b.KillTask("fw-0002", "t1", nil)
+	b.Agent.kill("t1")
 	status := b.master.waitState(t, "t1", mesos.TASK_KILLED)
 	if status.GetReason() != mesos.REASON_TASK_KILLED_DURING_LAUNCH || status.GetMessage() != "Killed before delivery to the executor" {
 		t.Errorf("status is %v", status)
@@ -235,8 +193,8 @@ func TestShutdownExecutor(t *testing.T) {
 			if err != nil || !alive(child) {
 				t.Fatalf("no child %d: %v", child, err)
 			}
-			b.ShutdownExecutor("fw-0002", "ex1")
-			b.ShutdownExecutor("fw-0002", "unknown")
+			b.shutdownExecutor("ex1")
+			b.shutdownExecutor("unknown")
 			if status := b.master.waitEnded(t, "ex1"); status != c.status {
 				t.Errorf("wait status %d, want %d", status, c.status)
 			}
@@ -269,7 +227,7 @@ func TestTaskForTerminatingExecutor(t *testing.T) {
 	b := startBench(t).ready()
 	b.run(b.task("t1", "run", testExecutorInfo("ex1", "stubborn")))
 	b.master.waitState(t, "t1", mesos.TASK_RUNNING)
-	b.ShutdownExecutor("fw-0002", "ex1")
+	b.shutdownExecutor("ex1")
 	b.run(b.task("t2", "run", testExecutorInfo("ex1", "stubborn")))
 	if s := b.master.waitState(t, "t2", mesos.TASK_DROPPED); s.GetMessage() != "Executor terminating" {
 		t.Errorf("status is %v", s)
@@ -282,7 +240,7 @@ func TestShutdownFramework(t *testing.T) {
 	b.master.acknowledging(func(mesos.TaskStatus) bool { return false })
 	b.run(b.task("t1", "run", testExecutorInfo("ex1")))
 	b.master.waitState(t, "t1", mesos.TASK_RUNNING)
-	b.ShutdownFramework("fw-0002")
+	b.obey(&link.Order{ShutdownFramework: "fw-0002"})
 	b.master.waitEnded(t, "ex1")
 	eventually(t, "the framework to be forgotten", func() bool {
 		b.mu.Lock()
@@ -291,38 +249,5 @@ func TestShutdownFramework(t *testing.T) {
 	})
 	if entries, err := os.ReadDir(journals(b.options.DataDir)); err != nil || len(entries) != 0 {
 		t.Errorf("journals are left: %v, %v", entries, err)
-	}
-}
-
-func TestCommandTasks(t *testing.T) {
-	t.Parallel()
-	b := startBench(t).ready()
-	command := func(id, value string) mesos.TaskInfo {
-		info := b.task(id, "", nil)
-		info.Command = &mesos.CommandInfo{Value: &value}
-		return info
-	}
-	b.run(command("cmd-1", "echo hello; exit 0"), command("cmd-2", "exit 7"), command("cmd-3", "sleep 600"))
-	if s := b.master.waitState(t, "cmd-1", mesos.TASK_FINISHED); s.GetMessage() != "Command exited with status 0" || s.GetExecutorID().GetValue() != "cmd-1" ||
-		s.GetSource() != mesos.SOURCE_EXECUTOR || s.ContainerStatus.GetExecutorPID() == 0 {
-		t.Errorf("status is %v", s)
-	}
-	if s := b.master.waitState(t, "cmd-2", mesos.TASK_FAILED); s.GetMessage() != "Command exited with status 7" {
-		t.Errorf("status is %v", s)
-	}
-	b.master.waitState(t, "cmd-3", mesos.TASK_RUNNING)
-	b = b.again().ready()
-	b.KillTask("fw-0002", "cmd-3", nil)
-	if s := b.master.waitState(t, "cmd-3", mesos.TASK_KILLED); s.GetMessage() != "Command terminated with signal Terminated" {
-		t.Errorf("status is %v", s)
-	}
-	out, err := os.ReadFile(filepath.Join(b.sandbox("cmd-1"), "stdout"))
-	if string(out) != "hello\n" {
-		t.Errorf("output is %q, %v", out, err)
-	}
-	for _, c := range b.master.all() {
-		if c.kind == "ended" {
-			t.Errorf("the end of a command task's executor was told: %v", c)
-		}
 	}
 }

@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/mesos/mesos-go/api/v1/lib"
 )
 
 // filesBench is an agent with one sandbox that nobody uses.
@@ -22,7 +21,7 @@ func filesBench(t *testing.T) (*bench, string) {
 	t.Helper()
 	b := startBench(t).ready()
 	sandbox := b.sandboxOf("fw", "ex3", "c1")
-	if err := b.sandboxes.create(sandbox); err != nil {
+	if err := errors.Join(b.sandboxes.create(sandbox), os.WriteFile(filepath.Join(sandbox, "stdout"), nil, 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	return b, sandbox
@@ -46,86 +45,21 @@ func (b *bench) get(t *testing.T, path string, query ...string) (int, string) {
 	return response.StatusCode, string(body)
 }
 
-func TestFilesAreThoseOfMesos(t *testing.T) {
-	t.Parallel()
-	b, sandbox := filesBench(t)
-	mtime := time.Unix(1795234602, 0)
-	for _, name := range []string{"stdout", "stderr"} {
-		if err := os.Chtimes(filepath.Join(sandbox, name), mtime, mtime); err != nil {
-			t.Fatal(err)
-		}
-	}
-	var recorded map[string]struct {
-		Status int
-		Body   string
-	}
-	data, err := os.ReadFile("testdata/files.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(data, &recorded); err != nil {
-		t.Fatal(err)
-	}
-	const agent, framework = "000cf189-4b77-4a79-9ed1-b4a875b522e1-S0", "000cf189-4b77-4a79-9ed1-b4a875b522e1-0002"
-	own := strings.NewReplacer("WORK_DIR", b.options.WorkDir, agent, b.id, framework, "fw")
-	if uid := os.Getuid(); uid != 0 {
-		own = strings.NewReplacer("WORK_DIR", b.options.WorkDir, agent, b.id, framework, "fw", `"root"`, fmt.Sprintf("%q", os.Getenv("USER")))
-	}
-	latest := "/frameworks/fw/executors/ex3/runs/latest"
-	for situation, want := range recorded {
-		verb, path, found := strings.Cut(own.Replace(situation), " ")
-		var status int
-		var got string
-		switch {
-		case situation == "read missing":
-			status, got = b.get(t, "/files/read", "path", latest+"/no-such", "offset", "0")
-		case situation == "read offset -1 (size)":
-			status, got = b.get(t, "/files/read", "path", latest+"/stdout", "offset", "-1")
-		case verb == "browse" && found:
-			status, got = b.get(t, "/files/browse", "path", path)
-		default:
-			status, got = b.get(t, "/files/read", "path", strings.TrimPrefix(path, "stdout ")+"/stdout", "offset", "0")
-		}
-		if diff := cmp.Diff(own.Replace(want.Body), got); diff != "" || status != want.Status {
-			t.Errorf("%s: status %d, want %d; (-want +got):\n%s", situation, status, want.Status, diff)
-		}
-	}
-}
-
-// TestFilesServesTheAttachedPathsOnly compares which paths are served with a recording of Mesos 1.12. Its
-// answers were the same while the executor ran, after it had ended, after its framework was torn down, and after a
-// restart of the agent.
+// TestFilesServesTheAttachedPathsOnly: an executor's run is at its folder, and the newest run at two more paths.
 func TestFilesServesTheAttachedPathsOnly(t *testing.T) {
 	t.Parallel()
-	b, _ := filesBench(t)
-	var recorded map[string]struct {
-		Status int
-		Body   *string
-	}
-	data, err := os.ReadFile("testdata/files-attached.json")
-	if err != nil {
+	b, sandbox := filesBench(t)
+	if err := os.WriteFile(filepath.Join(sandbox, "stdout"), []byte("hi"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := json.Unmarshal(data, &recorded); err != nil {
-		t.Fatal(err)
-	}
-	own := strings.NewReplacer("WORK_DIR", b.options.WorkDir, "CONTAINER", "c1",
-		"000cf189-4b77-4a79-9ed1-b4a875b522e1-S0", b.id, "000cf189-4b77-4a79-9ed1-b4a875b522e1-0002", "fw")
-	for situation, want := range recorded {
-		verb, path, _ := strings.Cut(own.Replace(situation), " ")
-		status, body := b.get(t, "/files/"+verb, "path", path, "offset", "0")
-		if status != want.Status {
-			t.Errorf("%s: status %d, want %d", situation, status, want.Status)
-		}
-		if want.Body == nil {
-			continue
-		}
-		var got, wanted any
-		if err := errors.Join(json.Unmarshal([]byte(body), &got), json.Unmarshal([]byte(own.Replace(*want.Body)), &wanted)); err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(wanted, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", situation, diff)
+	const virtual = "/frameworks/fw/executors/ex3/runs/"
+	for path, want := range map[string]int{
+		sandbox + "/stdout": 200, filepath.Dir(sandbox) + "/latest/stdout": 200, virtual + "latest/stdout": 200,
+		virtual + "c1/stdout": 404, sandbox + "/none": 404, "/stdout": 404,
+	} {
+		status, got := b.get(t, "/files/read", "path", path, "offset", "0")
+		if status != want || want == 200 && got != `{"data":"hi","offset":0}` {
+			t.Errorf("%s: %d %s, want %d", path, status, got, want)
 		}
 	}
 }
@@ -155,19 +89,14 @@ func TestReadPages(t *testing.T) {
 			t.Errorf("%v: %d, %.80q", c.query, status, got)
 		}
 	}
-	if status, got := b.get(t, "/files/download", "path", path); status != http.StatusOK || got != content {
-		t.Errorf("download: %d, %d bytes", status, len(got))
-	}
 	for _, c := range []struct {
 		path, want string
 		query      []string
 	}{
 		{"/files/read", "Expecting 'path=value' in query.\n", nil},
-		{"/files/browse", "Expecting 'path=value' in query.\n", nil},
 		{"/files/read", "Cannot read a directory.\n", []string{"path", filepath.Dir(path)}},
-		{"/files/download", "Cannot download a directory.\n", []string{"path", filepath.Dir(path)}},
-		{"/files/read", "Negative offset provided: -2.\n", []string{"path", path, "offset", "-2"}},
-		{"/files/read", "Failed to parse length: Failed to convert 'x' to number.\n", []string{"path", path, "length", "x"}},
+		{"/files/read", "failed to parse offset: '-2' is not a number from -1 on", []string{"path", path, "offset", "-2"}},
+		{"/files/read", "failed to parse length: 'x' is not a number from -1 on", []string{"path", path, "length", "x"}},
 	} {
 		if status, got := b.get(t, c.path, c.query...); status != http.StatusBadRequest || got != c.want {
 			t.Errorf("%s %v: %d %q", c.path, c.query, status, got)
@@ -207,19 +136,10 @@ func TestFilesStayInSandboxes(t *testing.T) {
 		"/frameworks/fw/executors/ex3/runs/../../../../../../beside", "/frameworks/../frameworks/fw/executors/ex3/runs/nope/stdout",
 		"/frameworks/fw/executors/ex3/runs/c1/stdout", "/frameworks/fw/executors/ex3/runs/c2/stdout", runs + "/c2/stdout", "/frameworks/fw/executors/ex3/runs", "/frameworks/fw/executors/ex3", "\x00",
 	} {
-		for _, verb := range []string{"read", "download"} {
-			status, got := b.get(t, "/files/"+verb, "path", path, "offset", "0")
-			if status != http.StatusNotFound && (path != "" || status != http.StatusBadRequest) {
-				t.Errorf("%s %q: %d %.100q", verb, path, status, got)
-			}
+		status, got := b.get(t, "/files/read", "path", path, "offset", "0")
+		if status != http.StatusNotFound && (path != "" || status != http.StatusBadRequest) {
+			t.Errorf("%q: %d %.100q", path, status, got)
 		}
-	}
-	if status, got := b.get(t, "/files/browse", "path", virtual+"/folder"); status != http.StatusNotFound {
-		t.Errorf("browse through a link: %d %s", status, got)
-	}
-	status, got := b.get(t, "/files/browse", "path", virtual)
-	if status != http.StatusOK || strings.Contains(got, "absolute") || strings.Contains(got, "relative") || !strings.Contains(got, "self") {
-		t.Errorf("browse: %d %s", status, got)
 	}
 	if status, _ := b.get(t, "/files/read", "path", virtual+"/self", "offset", "0"); status != http.StatusOK {
 		t.Errorf("a link within the sandbox: %d", status)
@@ -228,33 +148,35 @@ func TestFilesStayInSandboxes(t *testing.T) {
 
 func TestOldSandboxesGo(t *testing.T) {
 	t.Parallel()
-	now := time.Now()
-	b := startBench(t, func(o *Options) { o.KeepSandboxes, o.KeepFor = 2, time.Hour }).ready()
+	b := startBench(t).ready()
+	b.run(b.task("t1", "run", testExecutorInfo("ex1")))
+	b.master.waitState(t, "t1", mesos.TASK_RUNNING)
 	paths := []string{}
-	for i := range 4 {
+	for i := range 3 {
 		path := b.sandboxOf("fw", fmt.Sprintf("ex%d", i), "c1")
-		if err := b.sandboxes.create(path); err != nil {
+		at := time.Now().Add(time.Duration(i-3) * time.Minute)
+		if err := errors.Join(b.sandboxes.create(path), os.Chtimes(path, at, at)); err != nil {
 			t.Fatal(err)
 		}
 		paths = append(paths, path)
 	}
-	for _, path := range paths[:3] {
-		b.sandboxes.retired(path, now)
-	}
+	b = b.again(func(o *Options) { o.KeepSandboxes, o.KeepFor = 2, time.Hour }).ready()
 	gone := func(path string) bool { _, err := os.Stat(path); return os.IsNotExist(err) }
 	// With it go "latest" and the folders above it, the others stay.
 	eventually(t, "the oldest to go", func() bool { return gone(filepath.Dir(filepath.Dir(paths[0]))) })
-	if gone(paths[1]) || gone(paths[2]) || gone(paths[3]) {
+	if gone(paths[1]) || gone(paths[2]) {
 		t.Error("a sandbox went too early")
 	}
-	old := now.Add(-2 * time.Hour)
-	if err := os.Chtimes(paths[3], old, old); err != nil {
-		t.Fatal(err)
+	old := time.Now().Add(-2 * time.Hour)
+	for _, path := range []string{paths[1], b.sandbox("ex1")} {
+		if err := os.Chtimes(path, old, old); err != nil {
+			t.Fatal(err)
+		}
 	}
-	// A later start knows what nobody uses by its time.
-	b.again().ready()
-	eventually(t, "the one that is too old to go", func() bool { return gone(paths[3]) })
-	if gone(paths[1]) || gone(paths[2]) {
+	// A later one goes by the folders' times, too, and leaves alone what is in use.
+	b = b.again().ready()
+	eventually(t, "the one that is too old to go", func() bool { return gone(paths[1]) })
+	if gone(paths[2]) || gone(b.sandbox("ex1")) {
 		t.Error("a sandbox went too early")
 	}
 }

@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -18,22 +17,27 @@ import (
 
 	"github.com/mesos/mesos-go/api/v1/lib"
 
-	"github.com/elasticjob-go/elasticjob/cluster/local/master"
+	"github.com/elasticjob-go/elasticjob/cluster/local/link"
+	"github.com/elasticjob-go/elasticjob/cluster/local/queue"
 )
 
 const patience = 15 * time.Second
 
-// told is one call that the agent made on its master.
-type told struct {
-	kind   string // "register", "update", "ended", "message"
-	update master.StatusUpdate
-	still  master.Recovered
+// report is one thing that the agent has report its master.
+type report struct {
+	kind   string // "register", "update", "ended"
+	update reportedUpdate
+	still  link.Registration
 	id     string
 	status int
-	data   string
 }
 
-func (c told) String() string {
+type reportedUpdate struct {
+	Status mesos.TaskStatus
+	Latest mesos.TaskState
+}
+
+func (c report) String() string {
 	switch c.kind {
 	case "update":
 		s := c.update.Status
@@ -41,56 +45,52 @@ func (c told) String() string {
 	case "ended":
 		return fmt.Sprintf("%s ended %d", c.id, c.status)
 	}
-	return c.kind + " " + c.data
+	return c.kind
 }
 
-// fakeMaster notes what it is told, in order, and acknowledges unless told not to.
+// fakeMaster notes what is reported to it, in order, and acknowledges unless acks says otherwise. It is its own only session.
 type fakeMaster struct {
-	mu    sync.Mutex
-	calls []told
-	more  chan struct{} // closed and renewed with each call
-	acks  func(mesos.TaskStatus) bool
-	link  master.AgentLink
-	work  sync.WaitGroup
+	mu     sync.Mutex
+	calls  []report
+	more   chan struct{} // closed and renewed with each call
+	acks   func(mesos.TaskStatus) bool
+	orders *queue.Queue[link.Order]
 }
 
 func newFakeMaster() *fakeMaster {
-	return &fakeMaster{more: make(chan struct{}), acks: func(mesos.TaskStatus) bool { return true }}
+	return &fakeMaster{more: make(chan struct{}), orders: queue.New[link.Order](0), acks: func(mesos.TaskStatus) bool { return true }}
 }
 
-func (m *fakeMaster) note(c told) {
+func (m *fakeMaster) note(c report) {
 	m.calls = append(m.calls, c)
 	close(m.more)
 	m.more = make(chan struct{})
 }
 
-func (m *fakeMaster) Register(link master.AgentLink, still master.Recovered) error {
+func (m *fakeMaster) Register(_ context.Context, r link.Registration) (link.Session, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.link = link
-	m.note(told{kind: "register", still: still})
-	return nil
+	m.note(report{kind: "register", still: r})
+	return m, nil
 }
 
-func (m *fakeMaster) Update(_ string, u master.StatusUpdate) {
+func (m *fakeMaster) Orders() ([]link.Order, error) { return m.orders.Next(context.Background()) }
+func (m *fakeMaster) Close()                        { m.orders.Close() }
+
+func (m *fakeMaster) Report(n link.News) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.note(told{kind: "update", update: u})
-	if link := m.link; m.acks(u.Status) {
-		m.work.Go(func() { link.Acknowledge(u.FrameworkID, u.Status.TaskID.Value, u.Status.UUID) })
+	switch {
+	case n.Update != nil:
+		status := n.Update.Status.Of
+		m.note(report{kind: "update", update: reportedUpdate{status, n.Update.Latest}})
+		if m.acks(status) {
+			m.orders.Push(link.Order{Acknowledge: &link.Acknowledgement{Framework: n.Update.Framework, Task: status.TaskID.Value, UUID: status.UUID}})
+		}
+	case n.Ended != nil:
+		m.note(report{kind: "ended", id: n.Ended.Executor.Executor, status: n.Ended.WaitStatus})
 	}
-}
-
-func (m *fakeMaster) ExecutorEnded(_, _, id string, status int) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.note(told{kind: "ended", id: id, status: status})
-}
-
-func (m *fakeMaster) Message(_, _, id string, data []byte) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.note(told{kind: "message", id: id, data: string(data)})
+	return nil
 }
 
 func (m *fakeMaster) acknowledging(acks func(mesos.TaskStatus) bool) {
@@ -99,14 +99,14 @@ func (m *fakeMaster) acknowledging(acks func(mesos.TaskStatus) bool) {
 	m.acks = acks
 }
 
-func (m *fakeMaster) all() []told {
+func (m *fakeMaster) all() []report {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return append([]told(nil), m.calls...)
+	return append([]report(nil), m.calls...)
 }
 
 // wait waits for the nth call (from 1) that fits.
-func (m *fakeMaster) wait(t *testing.T, what string, n int, fits func(told) bool) told {
+func (m *fakeMaster) wait(t *testing.T, what string, n int, fits func(report) bool) report {
 	t.Helper()
 	deadline := time.After(patience)
 	for {
@@ -125,26 +125,26 @@ func (m *fakeMaster) wait(t *testing.T, what string, n int, fits func(told) bool
 		select {
 		case <-more:
 		case <-deadline:
-			t.Fatalf("waited in vain for %s; the master was told %v", what, m.all())
+			t.Fatalf("waited for %s; the master got %v", what, m.all())
 		}
 	}
 }
 
 func (m *fakeMaster) waitState(t *testing.T, task string, state mesos.TaskState) mesos.TaskStatus {
 	t.Helper()
-	return m.wait(t, task+" "+state.String(), 1, func(c told) bool {
+	return m.wait(t, task+" "+state.String(), 1, func(c report) bool {
 		return c.kind == "update" && c.update.Status.TaskID.Value == task && c.update.Status.GetState() == state
 	}).update.Status
 }
 
 func (m *fakeMaster) waitEnded(t *testing.T, id string) int {
 	t.Helper()
-	return m.wait(t, "the end of "+id, 1, func(c told) bool { return c.kind == "ended" && c.id == id }).status
+	return m.wait(t, "the end of "+id, 1, func(c report) bool { return c.kind == "ended" && c.id == id }).status
 }
 
-func (m *fakeMaster) registration(t *testing.T) master.Recovered {
+func (m *fakeMaster) registration(t *testing.T) link.Registration {
 	t.Helper()
-	return m.wait(t, "the registration", 1, func(c told) bool { return c.kind == "register" }).still
+	return m.wait(t, "the registration", 1, func(c report) bool { return c.kind == "register" }).still
 }
 
 // bench is an agent under test with its server and its master.
@@ -240,7 +240,6 @@ func (b *bench) stop() {
 	}
 	_ = b.server.Close()
 	b.serving.Wait()
-	b.master.work.Wait()
 }
 
 // again stops the agent and starts another one on its folders and port.
@@ -310,7 +309,29 @@ func (b *bench) task(id, data string, ex *mesos.ExecutorInfo) mesos.TaskInfo {
 	return mesos.TaskInfo{Name: id, TaskID: mesos.TaskID{Value: id}, AgentID: *b.info.ID, Resources: testResources(), Executor: ex, Data: []byte(data)}
 }
 
-func (b *bench) run(tasks ...mesos.TaskInfo) { b.RunTasks(testFramework(), tasks) }
+func (b *bench) run(tasks ...mesos.TaskInfo) { b.Agent.run(tasks...) }
+
+// The agent as its master would call it, order by order.
+
+func (a *Agent) run(tasks ...mesos.TaskInfo) {
+	order := link.Run{Framework: proto(testFramework())}
+	for _, t := range tasks {
+		order.Tasks = append(order.Tasks, proto(t))
+	}
+	a.obey(&link.Order{Run: &order})
+}
+
+func (a *Agent) kill(task string) {
+	a.obey(&link.Order{Kill: &link.Kill{Framework: "fw-0002", Task: task}})
+}
+
+func (a *Agent) shutdownExecutor(id string) {
+	a.obey(&link.Order{ShutdownExecutor: &link.Executor{Framework: "fw-0002", Executor: id}})
+}
+
+func (a *Agent) acknowledged(task string, uuid []byte) {
+	a.obey(&link.Order{Acknowledge: &link.Acknowledgement{Framework: "fw-0002", Task: task, UUID: uuid}})
+}
 
 func (b *bench) sandbox(executor string) string {
 	return filepath.Join(b.options.WorkDir, "slaves", b.id, "frameworks", "fw-0002", "executors", executor, "runs", "latest")
@@ -336,24 +357,8 @@ func eventually(t *testing.T, what string, fits func() bool) {
 		select {
 		case <-tick.C:
 		case <-deadline:
-			t.Fatalf("waited in vain for %s", what)
+			t.Fatalf("waited for %s", what)
 		}
-	}
-}
-
-// recording reads one situation of a recording.
-func recording(t *testing.T, file, situation string, into any) {
-	t.Helper()
-	data, err := os.ReadFile(filepath.Join("testdata", file))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var all map[string]json.RawMessage
-	if err := json.Unmarshal(data, &all); err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(all[situation], into); err != nil {
-		t.Fatalf("%s, %q: %v", file, situation, err)
 	}
 }
 

@@ -6,33 +6,34 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 
+	"github.com/mesos/mesos-go/api/v1/lib"
 	"golang.org/x/sys/unix"
+
+	"github.com/elasticjob-go/elasticjob/cluster/local/link"
 )
 
-// journal is the append-only file of one executor run. A record is one line
-// of JSON; one that kill -9 cut off is the last and has no line end, and nobody
-// was told of it yet. Nothing is synced: see the package comment.
+// journal is the append-only file of one executor run. A record is one line of JSON; one that kill -9 cut off is the last and has
+// no line end, and it was not acknowledged to anybody. Nothing is synced: see the package comment.
 //
-// Blocks of the disk are kept for what comes next, so that a task which fills the disk takes nobody's updates away.
+// Blocks of the disk are allocated ahead, so that a task which fills the disk takes nobody's updates away.
 //
-// A long-lived executor's journal is rewritten when most of it is of tasks that
-// are over, so that its size follows what lives and an append costs O(1) on average.
+// A long-lived executor's journal is rewritten when most of it is of tasks that are over, so that its size follows what lives and
+// an append costs O(1) on average.
 type journal struct {
-	path    string
-	file    *os.File
-	size    int64
-	rewrite int64 // the size at which a rewrite pays off
-	room    int64 // the size up to which it has blocks
+	path      string
+	file      *os.File
+	size      int64
+	rewrite   int64 // the size at which a rewrite pays off
+	allocated int64 // the size up to which it has blocks
 }
 
 // rewriteAbove is the least size at which a journal is rewritten.
 const rewriteAbove = 1 << 20
 
-// roomAhead is the step in which a journal is given blocks; it never has less than half of it ahead.
-const roomAhead = 1 << 20
+// preallocateStep is the step in which a journal is given blocks; it never has less than half of it ahead.
+const preallocateStep = 1 << 20
 
 // record is one line. What it means depends on Kind; see the constants.
 type record struct {
@@ -40,41 +41,36 @@ type record struct {
 	// Task is the id that the record is about.
 	Task string `json:"t,omitempty"`
 	// Tasks are the ids of a sent record.
-	Tasks []string `json:"ts,omitempty"`
-	// Proto is a TaskInfo or TaskStatus; UUID that of an acknowledged update.
-	Proto []byte   `json:"p,omitempty"`
-	UUID  []byte   `json:"u,omitempty"`
-	Run   *run     `json:"run,omitempty"`
-	Proc  *process `json:"proc,omitempty"`
+	Tasks []string                    `json:"ts,omitempty"`
+	Info  *link.Proto[mesos.TaskInfo] `json:"i,omitempty"`
+	// Status is an update, UUID that of one which was acknowledged; of a rewritten journal's task, those of all that were.
+	Status *link.Proto[mesos.TaskStatus] `json:"p,omitempty"`
+	UUID   []byte                        `json:"u,omitempty"`
+	Run    *run                          `json:"run,omitempty"`
+	Proc   *process                      `json:"proc,omitempty"`
 	// Sent marks a task that was on its way to its executor as it was recorded.
 	Sent bool `json:"s,omitempty"`
-	// Status is the wait status of an ended executor.
-	Status int `json:"st,omitempty"`
 	// Forget marks the shutdown of an executor whose framework is no more.
 	Forget bool `json:"f,omitempty"`
 }
 
 // The kinds of records.
 const (
-	recRun        = "run"        // the executor is to be started: what and where; before the fork
-	recForked     = "forked"     // its process
-	recSubscribed = "subscribed" // it subscribed for the first time
-	recTask       = "task"       // a task for it
-	recSent       = "sent"       // tasks on their way to it
-	recUpdate     = "update"     // a status update, not yet acknowledged
-	recAcked      = "acked"      // the acknowledgement of the oldest one
-	recShutdown   = "shutdown"   // it was told to end
-	recEnded      = "ended"      // its process is gone
-	recDone       = "done"       // of a rewritten journal: a task that is over, with its updates' uuids
+	recRun      = "run"      // the executor is to be started: what and where; before the fork
+	recForked   = "forked"   // its process
+	recTask     = "task"     // a task for it
+	recSent     = "sent"     // tasks on their way to it
+	recUpdate   = "update"   // a status update, not yet acknowledged
+	recAcked    = "acked"    // the acknowledgement of the oldest one
+	recShutdown = "shutdown" // its shutdown began
+	recEnded    = "ended"    // its process is gone
 )
 
 // run is what an executor is started from.
 type run struct {
-	Container string `json:"container"`
-	Framework []byte `json:"framework"` // mesos.FrameworkInfo
-	Executor  []byte `json:"executor"`  // mesos.ExecutorInfo
-	// Command: it was made for a command task, and runs in the agent.
-	Command bool `json:"command,omitempty"`
+	Container string                          `json:"container"`
+	Framework link.Proto[mesos.FrameworkInfo] `json:"framework"`
+	Executor  link.Proto[mesos.ExecutorInfo]  `json:"executor"`
 }
 
 func createJournal(path string, first ...record) (*journal, error) {
@@ -113,7 +109,7 @@ func openJournal(path string) (*journal, []record, error) {
 		return nil, nil, errors.Join(fmt.Errorf("cut the torn end off a journal: %w", err), file.Close())
 	}
 	j := &journal{path: path, file: file, size: int64(whole), rewrite: rewriteAbove}
-	j.keepRoom()
+	j.preallocate()
 	return j, records, nil
 }
 
@@ -136,32 +132,28 @@ func (j *journal) append(records ...record) error {
 	}
 	if _, err := j.file.Write(lines); err != nil {
 		// A part may be there, and must not stand before the next record. The blocks behind it go, too.
-		j.room = 0
+		j.allocated = 0
 		return fmt.Errorf("append to an executor's journal: %w", errors.Join(err, j.file.Truncate(j.size)))
 	}
 	j.size += int64(len(lines))
-	j.keepRoom()
+	j.preallocate()
 	return nil
 }
 
-// keepRoom gives the journal blocks for what comes next. On a disk that has none, the next append tries again.
-func (j *journal) keepRoom() {
-	if j.size+roomAhead/2 > j.room && unix.Fallocate(int(j.file.Fd()), unix.FALLOC_FL_KEEP_SIZE, j.size, roomAhead) == nil {
-		j.room = j.size + roomAhead
+// preallocate gives the journal blocks for its next records. On a disk that has none, the next append tries again.
+func (j *journal) preallocate() {
+	if j.size+preallocateStep/2 > j.allocated && unix.Fallocate(int(j.file.Fd()), unix.FALLOC_FL_KEEP_SIZE, j.size, preallocateStep) == nil {
+		j.allocated = j.size + preallocateStep
 	}
 }
 
-// large reports whether a rewrite pays off.
-func (j *journal) large() bool { return j.size >= j.rewrite }
-
-// replace rewrites the journal as the records, by rename: a crash leaves the old or the new one. The
-// other one's file is used again, since making and removing files costs much where many are removed.
+// replace rewrites the journal as the records, by rename: a crash leaves the old or the new one.
 func (j *journal) replace(records []record) error {
 	lines, err := encode(records)
 	if err != nil {
 		return err
 	}
-	temp := j.other()
+	temp := j.path + ".new"
 	if err := os.WriteFile(temp, lines, 0o600); err != nil {
 		return fmt.Errorf("rewrite an executor's journal: %w", err)
 	}
@@ -169,26 +161,15 @@ func (j *journal) replace(records []record) error {
 	if err != nil {
 		return fmt.Errorf("rewrite an executor's journal: %w", err)
 	}
-	if unix.Renameat2(unix.AT_FDCWD, temp, unix.AT_FDCWD, j.path, unix.RENAME_EXCHANGE) == nil {
-		_ = os.Truncate(temp, 0) // it would only take room
-	} else if err := os.Rename(temp, j.path); err != nil {
+	if err := os.Rename(temp, j.path); err != nil {
 		return fmt.Errorf("rewrite an executor's journal: %w", errors.Join(err, file.Close()))
 	}
 	err = j.file.Close()
-	j.file, j.size, j.rewrite, j.room = file, int64(len(lines)), max(rewriteAbove, 4*int64(len(lines))), 0
-	j.keepRoom()
+	j.file, j.size, j.rewrite, j.allocated = file, int64(len(lines)), max(rewriteAbove, 4*int64(len(lines))), 0
+	j.preallocate()
 	return err
 }
 
 func (j *journal) close() error { return j.file.Close() }
 
-// other is the name of what is not the journal: the one that is being written, or the one before.
-func (j *journal) other() string { return j.path + ".new" }
-
-func (j *journal) remove() error {
-	err := errors.Join(j.file.Close(), os.Remove(j.path))
-	if other := os.Remove(j.other()); !errors.Is(other, fs.ErrNotExist) {
-		err = errors.Join(err, other)
-	}
-	return err
-}
+func (j *journal) remove() error { return errors.Join(j.file.Close(), os.Remove(j.path)) }

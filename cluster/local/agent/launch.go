@@ -1,41 +1,34 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
-	"strconv"
-	"syscall"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/mesos/mesos-go/api/v1/lib"
-
-	"github.com/elasticjob-go/elasticjob/cluster/local/apihttp"
 )
-
-// sessionPatience is how long SIGKILL may take to work.
-const sessionPatience = 10 * time.Second
-
-// errLaunch is a failed launch: the cause that tasks are told, and the status
-// that the executor's container ends with in Mesos.
-type errLaunch struct {
-	message string
-	status  int
-	err     error
-}
-
-func (e *errLaunch) Error() string { return e.message + ": " + e.err.Error() }
-func (e *errLaunch) Unwrap() error { return e.err }
 
 const (
-	exited1     = 1 << 8 // wait status of "exit 1"
-	killedEarly = 9      // wait status of SIGKILL
+	// sessionPatience is how long SIGKILL may take to work.
+	sessionPatience = 10 * time.Second
+	// recoveryTimeout is how long executors try to find their agent.
+	recoveryTimeout = 15 * time.Minute
 )
 
-// launch makes the sandbox, fetches into it, and forks the executor. It runs
-// without the agent's lock, and ends when ctx does.
+// exited1 and killedEarly are the wait statuses of "exit 1" and of SIGKILL.
+const exited1, killedEarly = 1 << 8, 9
+
+// errFetch and errExecute tell which step of a launch failed. With either, an executor's container ends with status 1 in Mesos.
+var errFetch, errExecute = errors.New("fetch"), errors.New("failed to execute")
+
+// launch makes the sandbox, fetches into it, and forks the executor. It runs without the agent's lock, and ends when ctx does.
 func (a *Agent) launch(ctx context.Context, ex *executorRun) {
 	w, err := a.prepareAndFork(ctx, ex)
 	a.mu.Lock()
@@ -48,28 +41,31 @@ func (a *Agent) launch(ctx context.Context, ex *executorRun) {
 			err = errors.Join(err, w.close())
 		}
 		if err != nil {
-			a.log.Warn("launch of an executor was interrupted", "executor", ex.id, "error", err)
+			a.log.Warn("launch of an executor interrupted", "executor", ex.id, "error", err)
 		}
 		return
 	}
-	var failed *errLaunch
 	switch {
 	case err == nil:
 		a.forked(ex, w)
+		return
 	case ctx.Err() != nil:
 		a.ended(ex, killedEarly)
-	case errors.As(err, &failed):
-		a.log.Warn("executor cannot be launched", "executor", ex.id, "container", ex.container, "error", err)
-		complain(ex.sandbox, err)
-		if failed.message != "" {
-			ex.why = &cause{mesos.TASK_FAILED, mesos.REASON_CONTAINER_LAUNCH_FAILED, "Failed to launch container: " + failed.message}
-		}
-		a.ended(ex, failed.status)
-	default:
-		a.log.Error("executor cannot be launched", "executor", ex.id, "container", ex.container, "error", err)
-		ex.why = &cause{mesos.TASK_FAILED, mesos.REASON_CONTAINER_LAUNCH_FAILED, "Failed to launch container: " + err.Error()}
-		a.ended(ex, unknownStatus)
+		return
 	}
+	a.log.Warn("executor not launched", "executor", ex.id, "container", ex.container, "error", err)
+	complain(ex.sandbox, err)
+	status, message := exited1, ""
+	switch {
+	case errors.Is(err, errFetch):
+		message = fmt.Sprintf("Failed to fetch all URIs for container '%s': exited with status 1", ex.container)
+	case !errors.Is(err, errExecute):
+		status, message = unknownStatus, err.Error()
+	}
+	if message != "" {
+		ex.why = &cause{mesos.TASK_FAILED, mesos.REASON_CONTAINER_LAUNCH_FAILED, "Failed to launch container: " + message}
+	}
+	a.ended(ex, status)
 }
 
 func (a *Agent) prepareAndFork(ctx context.Context, ex *executorRun) (*watched, error) {
@@ -81,30 +77,24 @@ func (a *Agent) prepareAndFork(ctx context.Context, ex *executorRun) (*watched, 
 		command = &mesos.CommandInfo{}
 	}
 	if err := a.fetcher.Fetch(ctx, command.URIs, ex.sandbox); err != nil {
-		return nil, &errLaunch{status: exited1, err: err, message: fmt.Sprintf(
-			"Failed to fetch all URIs for container '%s': exited with status 1", ex.container)}
+		return nil, fmt.Errorf("%w: %w", errFetch, err)
 	}
 	p, err := a.programOf(ex, command)
 	if err == nil && ctx.Err() == nil {
 		var forked process
 		if forked, err = p.fork(); err == nil {
-			return watchNew(forked)
+			w, err := watch(forked)
+			if err != nil {
+				a.cleanUp(ctx, ex, forked) // what can't be watched is not left alone
+			}
+			return w, err
 		}
 	}
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
 	// Mesos' launcher has forked by then and exits with 1: the executor has ended.
-	return nil, &errLaunch{status: exited1, err: fmt.Errorf("failed to execute '%s': %w", command.GetValue(), err)}
-}
-
-// watchNew watches a process that was just forked. One that can't be watched is not left alone.
-func watchNew(p process) (*watched, error) {
-	w, err := watch(p)
-	if err != nil {
-		p.signalGroup(syscall.SIGKILL)
-	}
-	return w, err
+	return nil, fmt.Errorf("%w '%s': %w", errExecute, command.GetValue(), err)
 }
 
 // forked begins to watch a new executor.
@@ -117,68 +107,48 @@ func (a *Agent) forked(ex *executorRun, w *watched) {
 		w.kill() // asked to end while it was being forked
 		return
 	}
-	if ex.command {
-		a.commandStarted(ex)
-		return
-	}
 	timeout := a.options.RegistrationTimeout
-	a.alarms.after(timeout, func() {
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		if ex.state == registering && !a.closed {
+	a.after(timeout, func() {
+		if ex.state == registering {
 			a.destroy(ex, cause{mesos.TASK_FAILED, mesos.REASON_EXECUTOR_REGISTRATION_TIMEOUT,
 				"Executor did not register within " + mesosDuration(timeout)})
 		}
 	})
 }
 
-// programOf is what is executed: sh -c for a shell command, else the command's
-// value with its arguments, the first of which is the program's own name.
+// programOf is what is executed: sh -c for a shell command, else the command's value with its arguments, the first of which is the
+// program's own name.
 func (a *Agent) programOf(ex *executorRun, command *mesos.CommandInfo) (program, error) {
-	p := program{dir: ex.sandbox, log: ex.sandbox, boot: a.boot, env: a.environment(ex, command)}
-	if command.Shell == nil || *command.Shell {
-		p.commandPath, p.argv = "/bin/sh", []string{"sh", "-c", command.GetValue()}
-	} else {
-		var err error
-		if p.commandPath, err = lookPath(command.GetValue(), lookupEnv(p.env, "PATH")); err != nil {
-			return p, err
-		}
-		p.argv = command.Arguments
-		if len(p.argv) == 0 {
-			p.argv = []string{command.GetValue()}
-		}
+	p := program{path: command.GetValue(), argv: command.Arguments, dir: ex.sandbox, boot: a.boot, env: a.environment(ex, command)}
+	var err error
+	switch {
+	case command.Shell == nil || *command.Shell:
+		p.path, p.argv = "/bin/sh", []string{"sh", "-c", command.GetValue()}
+	case !strings.Contains(p.path, "/"):
+		p.path, err = exec.LookPath(p.path)
 	}
-	if ex.command {
-		p = a.underStatusKeeper(ex, p)
+	if len(p.argv) == 0 {
+		p.argv = []string{command.GetValue()}
 	}
-	return p, nil
+	return p, err
 }
 
-// environment is what Mesos gives an executor: of the agent's own environment
-// only PATH, then the agent's variables, then the command's.
+// environment is what Mesos gives an executor: of the agent's own environment only PATH, then the agent's variables, then the
+// command's.
 func (a *Agent) environment(ex *executorRun, command *mesos.CommandInfo) []string {
 	var env []string
 	set := func(name, value string) {
-		for i, v := range env {
-			if len(v) > len(name) && v[len(name)] == '=' && v[:len(name)] == name {
-				env = append(env[:i], env[i+1:]...)
-				break
-			}
-		}
+		env = slices.DeleteFunc(env, func(v string) bool { return strings.HasPrefix(v, name+"=") })
 		env = append(env, name+"="+value)
 	}
-	a.mu.Lock() // each launch brings the framework's description anew
+	a.mu.Lock() // each launch brings a new description of the framework
 	o, f := &a.options, ex.framework.info
 	a.mu.Unlock()
 	grace := o.ShutdownGrace
 	if own := ex.info.GetShutdownGracePeriod(); own != nil {
-		grace = asDuration(own)
+		grace = time.Duration(own.Nanoseconds)
 	}
-	if path := os.Getenv("PATH"); path != "" {
-		set("PATH", path)
-	} else {
-		set("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
-	}
+	set("PATH", cmp.Or(os.Getenv("PATH"), "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"))
 	set("LIBPROCESS_IP", o.IP)
 	set("LIBPROCESS_PORT", "0")
 	set("MESOS_FRAMEWORK_ID", f.GetID().GetValue())
@@ -189,37 +159,23 @@ func (a *Agent) environment(ex *executorRun, command *mesos.CommandInfo) []strin
 	set("MESOS_AGENT_ENDPOINT", o.endpoint())
 	set("MESOS_HTTP_COMMAND_EXECUTOR", "0")
 	set("MESOS_EXECUTOR_SHUTDOWN_GRACE_PERIOD", mesosDuration(grace))
-	if f.GetCheckpoint() {
-		set("MESOS_CHECKPOINT", "1")
-		set("MESOS_RECOVERY_TIMEOUT", mesosDuration(o.RecoveryTimeout))
-		set("MESOS_SUBSCRIPTION_BACKOFF_MAX", mesosDuration(o.ReregistrationTimeout))
-	} else {
-		set("MESOS_CHECKPOINT", "0")
-	}
+	set("MESOS_CHECKPOINT", "1") // every framework's executors outlive their agent
+	set("MESOS_RECOVERY_TIMEOUT", mesosDuration(recoveryTimeout))
+	set("MESOS_SUBSCRIPTION_BACKOFF_MAX", mesosDuration(o.ReregistrationTimeout))
 	for _, v := range command.GetEnvironment().GetVariables() {
 		if v.Secret == nil {
 			set(v.Name, v.GetValue())
 		}
 	}
-	if key := o.ExecutorKey; len(key) > 0 && !ex.command {
-		set("MESOS_EXECUTOR_AUTHENTICATION_TOKEN", key.Token(apihttp.Claims{Framework: f.GetID().GetValue(), Executor: ex.id, Container: ex.container}))
+	if key := o.ExecutorKey; len(key) > 0 {
+		set("MESOS_EXECUTOR_AUTHENTICATION_TOKEN", key.Token(ex.container))
 	}
 	// Last: it is the marker by which the executor is found again (rule O2).
 	set("MESOS_SANDBOX", ex.sandbox)
 	return env
 }
 
-func lookupEnv(env []string, name string) string {
-	for _, v := range env {
-		if len(v) > len(name) && v[len(name)] == '=' && v[:len(name)] == name {
-			return v[len(name)+1:]
-		}
-	}
-	return ""
-}
-
-// complain writes the reason of a failed launch where the executor's own
-// complaints would be.
+// complain writes the reason of a failed launch where the executor's own complaints would be.
 func complain(sandbox string, reason error) {
 	file, err := output(filepath.Join(sandbox, "stderr"))
 	if err != nil {
@@ -229,18 +185,10 @@ func complain(sandbox string, reason error) {
 	_ = file.Close()
 }
 
-// mesosDuration writes d as Mesos does: in the largest unit in which it is whole.
+// mesosDuration writes d as Mesos reads it.
 func mesosDuration(d time.Duration) string {
-	for _, unit := range []struct {
-		size time.Duration
-		name string
-	}{
-		{7 * 24 * time.Hour, "weeks"}, {24 * time.Hour, "days"}, {time.Hour, "hrs"}, {time.Minute, "mins"},
-		{time.Second, "secs"}, {time.Millisecond, "ms"}, {time.Microsecond, "us"},
-	} {
-		if d != 0 && d%unit.size == 0 {
-			return strconv.FormatInt(int64(d/unit.size), 10) + unit.name
-		}
+	if d%time.Second == 0 {
+		return fmt.Sprintf("%dsecs", d/time.Second)
 	}
-	return strconv.FormatInt(int64(d), 10) + "ns"
+	return fmt.Sprintf("%dms", d.Milliseconds())
 }

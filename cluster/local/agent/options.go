@@ -1,7 +1,7 @@
 package agent
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 	"log/slog"
 	"net"
@@ -16,33 +16,24 @@ import (
 
 // Options of an agent. Zero durations and counts mean Mesos' defaults.
 type Options struct {
-	// DataDir holds the agent's id and journals, WorkDir the sandboxes. They
-	// may be the same folder. One agent at a time may use them; the caller sees to that.
+	// DataDir holds the agent's id and journals, WorkDir the sandboxes. They may be the same folder. One agent at a time may use
+	// them; the caller sees to that.
 	DataDir, WorkDir string
-	// Hostname is what offers name; IP (default 127.0.0.1) and Port are where
-	// Handler is served, and what executors are told. The port must be the same at
-	// every start, so that executors find their agent (rule O1).
-	Hostname string
-	IP       string
-	Port     int
-	// CPUs and MemMB are offered. DiskMB is 10,000 and Ports 31000-32000 by default.
+	// IP (default 127.0.0.1) and Port are where Handler is served, and what offers and executors name. The port must be the
+	// same at every start, so that executors find their agent (rule O1).
+	IP   string
+	Port int
+	// CPUs and MemMB are offered. DiskMB is 10,000 by default.
 	CPUs, MemMB, DiskMB float64
-	Ports               [2]uint64
-	// Reserved is offered besides, each to frameworks of its role only: Mesos' static reservations.
-	Reserved []Reservation
-	// GiveUpExecutors kills the executors of earlier runs before anything else and
-	// reports their tasks as gone.
+	// GiveUpExecutors kills the executors of earlier runs before anything else and reports their tasks as gone.
 	GiveUpExecutors bool
 
 	// Credentials are asked for by the files API, if not nil.
 	Credentials *apihttp.Credentials
-	// ExecutorKey, if not empty, signs the token that each executor gets in its
-	// environment, and that the executor API then asks for. It must be the same at every
-	// start: running executors keep their tokens.
+	// ExecutorKey, if not empty, signs the token that each executor gets in its environment, and that the executor API then asks
+	// for. It must be the same at every start: running executors keep their tokens.
 	ExecutorKey apihttp.TokenKey
 
-	// Clock tells the time; time.Now by default.
-	Clock  func() time.Time
 	Logger *slog.Logger
 
 	// RegistrationTimeout is how long a started executor has to subscribe: 1 minute.
@@ -51,70 +42,20 @@ type Options struct {
 	ReregistrationTimeout time.Duration
 	// ShutdownGrace is the time between SHUTDOWN and SIGKILL: 5 s. An ExecutorInfo may say otherwise.
 	ShutdownGrace time.Duration
-	// KillGrace is the time between SIGTERM and SIGKILL of a command task whose
-	// kill policy names none: 3 s.
-	KillGrace time.Duration
-	// RecoveryTimeout is how long executors try to find their agent: 15 minutes.
-	RecoveryTimeout time.Duration
-	// RetryMin and RetryMax bound the intervals at which unacknowledged updates
-	// are sent again: 10 s, doubling to 10 minutes.
-	RetryMin, RetryMax time.Duration
-	// Heartbeat is the interval of HEARTBEAT events to executors: 30 minutes.
-	Heartbeat time.Duration
 
-	// KeepSandboxes and KeepFor bound what is kept of executors that ended: the
-	// last 50, for 1 week.
+	// KeepSandboxes and KeepFor bound what is kept of executors that ended: the last 50, for 1 week.
 	KeepSandboxes int
 	KeepFor       time.Duration
-	// FetchCacheBytes bounds the fetcher's cache: 2 GiB.
-	FetchCacheBytes int64
-}
-
-// Reservation is what an agent keeps for frameworks of one role. Amounts of zero are left out.
-type Reservation struct {
-	// Role is not "*", which is nobody's.
-	Role        string
-	CPUs, MemMB float64
 }
 
 func (o *Options) complete() error {
-	set := func(d *time.Duration, value time.Duration) {
-		if *d == 0 {
-			*d = value
-		}
-	}
-	set(&o.RegistrationTimeout, time.Minute)
-	set(&o.ReregistrationTimeout, 2*time.Second)
-	set(&o.ShutdownGrace, 5*time.Second)
-	set(&o.KillGrace, 3*time.Second)
-	set(&o.RecoveryTimeout, 15*time.Minute)
-	set(&o.RetryMin, 10*time.Second)
-	set(&o.RetryMax, 10*time.Minute)
-	set(&o.Heartbeat, 30*time.Minute)
-	set(&o.KeepFor, 7*24*time.Hour)
-	if o.KeepSandboxes == 0 {
-		o.KeepSandboxes = 50
-	}
-	if o.DiskMB == 0 {
-		o.DiskMB = 10_000
-	}
-	if o.Ports == [2]uint64{} {
-		o.Ports = [2]uint64{31000, 32000}
-	}
-	if o.IP == "" {
-		o.IP = "127.0.0.1"
-	}
-	if o.Hostname == "" {
-		o.Hostname = o.IP
-	}
-	if o.Clock == nil {
-		o.Clock = time.Now
-	}
+	o.RegistrationTimeout = cmp.Or(o.RegistrationTimeout, time.Minute)
+	o.ReregistrationTimeout = cmp.Or(o.ReregistrationTimeout, 2*time.Second)
+	o.ShutdownGrace = cmp.Or(o.ShutdownGrace, 5*time.Second)
+	o.KeepFor, o.KeepSandboxes = cmp.Or(o.KeepFor, 7*24*time.Hour), cmp.Or(o.KeepSandboxes, 50)
+	o.DiskMB, o.IP = cmp.Or(o.DiskMB, 10_000), cmp.Or(o.IP, "127.0.0.1")
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
-	}
-	if o.DataDir == "" || o.WorkDir == "" {
-		return errors.New("start the agent: DataDir and WorkDir must be given")
 	}
 	for _, dir := range []*string{&o.DataDir, &o.WorkDir} {
 		abs, err := filepath.Abs(*dir)
@@ -134,23 +75,8 @@ func (o *Options) info(id string) mesos.AgentInfo {
 	scalar := func(name string, value float64) mesos.Resource {
 		return mesos.Resource{Name: name, Type: mesos.SCALAR.Enum(), Scalar: &mesos.Value_Scalar{Value: value}}
 	}
-	var reserved []mesos.Resource
-	for _, r := range o.Reserved {
-		for _, resource := range []mesos.Resource{scalar("cpus", r.CPUs), scalar("mem", r.MemMB)} {
-			if resource.Scalar.Value > 0 {
-				resource.Role = &r.Role
-				reserved = append(reserved, resource)
-			}
-		}
-	}
 	return mesos.AgentInfo{
-		Hostname: o.Hostname,
-		Port:     &port,
-		ID:       &mesos.AgentID{Value: id},
-		Resources: append(reserved, []mesos.Resource{
-			scalar("cpus", o.CPUs), scalar("mem", o.MemMB), scalar("disk", o.DiskMB),
-			{Name: "ports", Type: mesos.RANGES.Enum(), Ranges: &mesos.Value_Ranges{
-				Range: []mesos.Value_Range{{Begin: o.Ports[0], End: o.Ports[1]}}}},
-		}...),
+		Hostname: o.IP, Port: &port, ID: &mesos.AgentID{Value: id},
+		Resources: []mesos.Resource{scalar("cpus", o.CPUs), scalar("mem", o.MemMB), scalar("disk", o.DiskMB)},
 	}
 }

@@ -15,8 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// process is the identity of a process that outlives this one: a pid alone may
-// be someone else's tomorrow.
+// process is the identity of a process that outlives this one: a pid alone may be someone else's tomorrow.
 type process struct {
 	PID int `json:"pid"`
 	// Start is its start time in clock ticks since boot (/proc/<pid>/stat, field 22).
@@ -25,8 +24,7 @@ type process struct {
 	Boot string `json:"boot"`
 }
 
-// unknownStatus is reported for a process whose wait status only another
-// process got, as Mesos does.
+// unknownStatus is reported for a process whose wait status only another process got, as Mesos does.
 const unknownStatus = -1
 
 func bootID() (string, error) {
@@ -86,24 +84,23 @@ func eachProcess(do func(stat)) error {
 	return nil
 }
 
-// killSession kills all processes of the session that p leads or led, and waits until
-// they are over. While one of them lives, the kernel gives their session's
-// number to no other process; so when p's pid has another owner, there is none left.
+// killSession kills all processes of the session that p leads or led, and waits until they are over. While one of them lives, the
+// kernel gives their session's number to no other process; so when p's pid has another owner, there is none left.
 func killSession(ctx context.Context, p process) error {
 	pause := time.NewTicker(5 * time.Millisecond)
 	defer pause.Stop()
 	for {
 		var left []int
-		foreign := false
+		reused := false
 		err := eachProcess(func(s stat) {
 			switch {
 			case s.pid == p.PID && s.start != p.Start:
-				foreign = true
+				reused = true
 			case s.session == p.PID && !s.over():
 				left = append(left, s.pid)
 			}
 		})
-		if err != nil || foreign || len(left) == 0 {
+		if err != nil || reused || len(left) == 0 {
 			return err
 		}
 		for _, pid := range left {
@@ -118,8 +115,8 @@ func killSession(ctx context.Context, p process) error {
 	}
 }
 
-// findMarked finds the session leaders whose environment has MESOS_SANDBOX set to
-// one of the sandboxes: executors that were forked, though their pid was never recorded (rule O2).
+// findMarked finds the session leaders whose environment has MESOS_SANDBOX set to one of the sandboxes: executors that were forked,
+// though their pid was never recorded (rule O2).
 func findMarked(sandboxes map[string]bool, boot string) (map[string]process, error) {
 	found := map[string]process{}
 	if len(sandboxes) == 0 {
@@ -169,8 +166,8 @@ func watch(p process) (*watched, error) {
 	return &watched{process: p, file: file}, nil
 }
 
-// wait returns when the process has ended; with an error when the watch was
-// closed first. It takes no thread: the runtime polls the pidfd.
+// wait returns when the process has ended; with an error when the watch was closed first. It takes no thread: the runtime polls the
+// pidfd.
 func (w *watched) wait() error {
 	conn, err := w.file.SyscallConn()
 	if err != nil {
@@ -183,8 +180,7 @@ func (w *watched) wait() error {
 	})
 }
 
-// reap gets the wait status of an ended process and lets its pid go; it is
-// unknownStatus for one that isn't our child.
+// reap gets the wait status of an ended process and lets its pid go; it is unknownStatus for one that isn't our child.
 func (w *watched) reap() int {
 	var status unix.WaitStatus
 	for {
@@ -211,43 +207,33 @@ func (w *watched) kill() {
 
 func (w *watched) close() error { return w.file.Close() }
 
-// signalGroup sends sig to the process group that p leads.
-func (p process) signalGroup(sig syscall.Signal) {
-	if p.lives() {
-		// It may have ended since.
-		_ = unix.Kill(-p.PID, sig)
-	}
-}
-
 // program is what is to be executed.
 type program struct {
-	argv        []string
-	env         []string
-	dir         string
-	log         string // the folder of stdout and stderr
-	boot        string
-	commandPath string // the program's file; looked up in PATH, or relative to dir
+	path string // of its file; one that is relative is so to dir
+	argv []string
+	env  []string
+	dir  string // where it works, and where stdout and stderr are
+	boot string
 }
 
-// fork starts the program in a session of its own, with files as its output
-// and nothing as its input. It is not waited for.
+// fork starts the program in a session of its own, with files as its output and nothing as its input. It is not waited for.
 func (p program) fork() (process, error) {
 	stdin, err := os.Open(os.DevNull)
 	if err != nil {
 		return process{}, err
 	}
 	defer stdin.Close()
-	stdout, err := output(filepath.Join(p.log, "stdout"))
+	stdout, err := output(filepath.Join(p.dir, "stdout"))
 	if err != nil {
 		return process{}, err
 	}
 	defer stdout.Close()
-	stderr, err := output(filepath.Join(p.log, "stderr"))
+	stderr, err := output(filepath.Join(p.dir, "stderr"))
 	if err != nil {
 		return process{}, err
 	}
 	defer stderr.Close()
-	child, err := start(p.commandPath, p.argv, &os.ProcAttr{
+	child, err := start(p.path, p.argv, &os.ProcAttr{
 		Dir:   p.dir,
 		Env:   p.env,
 		Files: []*os.File{stdin, stdout, stderr},
@@ -268,8 +254,8 @@ func (p program) fork() (process, error) {
 // busyFor is how long a program that was just fetched may count as being written.
 const busyFor = time.Second
 
-// start starts a process. What was just written can't be executed as long as a process has it open for writing, and one
-// that is being forked at that moment has, until it executes its own program: that takes a moment.
+// start starts a process. What was just written can't be executed as long as a process has it open for writing, and one that is
+// being forked at that moment has, until it executes its own program: that takes a moment.
 func start(path string, argv []string, attr *os.ProcAttr) (*os.Process, error) {
 	for end := time.Now().Add(busyFor); ; <-time.After(5 * time.Millisecond) {
 		child, err := os.StartProcess(path, argv, attr)
@@ -281,18 +267,4 @@ func start(path string, argv []string, attr *os.ProcAttr) (*os.Process, error) {
 
 func output(name string) (*os.File, error) {
 	return os.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
-}
-
-// lookPath finds name as execvp does, with the child's PATH and folder.
-func lookPath(name, searchPath string) (string, error) {
-	if strings.Contains(name, "/") {
-		return name, nil
-	}
-	for _, dir := range filepath.SplitList(searchPath) {
-		file := filepath.Join(dir, name)
-		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
-			return file, nil
-		}
-	}
-	return "", fmt.Errorf("%s: %w in PATH %q", name, os.ErrNotExist, searchPath)
 }

@@ -2,8 +2,8 @@ package agent
 
 import (
 	"os"
-	"path/filepath"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -12,18 +12,22 @@ import (
 )
 
 // An acknowledgement is of one update. One that comes twice, or late, takes no other update out of the stream:
-// FINISHED would never reach a framework that was away when it was first told.
+// FINISHED would never reach a framework that was away when it was first sent.
 func TestRepeatedAcknowledgementTakesNothingElseOut(t *testing.T) {
 	t.Parallel()
+	synctest.Test(t, repeatedAcknowledgementTakesNothingElseOut)
+}
+
+func repeatedAcknowledgementTakesNothingElseOut(t *testing.T) {
 	a, m, pass := stillAgent(t)
 	ex := a.running(t, "t1")
 	for _, s := range []mesos.TaskStatus{testStatus("t1", "1", mesos.TASK_RUNNING), testStatus("t1", "2", mesos.TASK_FINISHED)} {
-		if err := a.fromExecutor(ex, s); err != nil {
+		if err := a.receive(ex, s); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for range 3 {
-		a.Acknowledge("fw-0002", "t1", testStatus("t1", "1", 0).UUID)
+		a.acknowledged("t1", testStatus("t1", "1", 0).UUID)
 	}
 	pass(time.Hour)
 	told := 0
@@ -33,7 +37,7 @@ func TestRepeatedAcknowledgementTakesNothingElseOut(t *testing.T) {
 		}
 	}
 	if told < 2 {
-		t.Errorf("FINISHED was told %d times within an hour without an acknowledgement of it", told)
+		t.Errorf("FINISHED was sent %d times within an hour without an acknowledgement of it", told)
 	}
 	// The same from the journal, whatever was written into it.
 	if err := ex.journal.append(record{Kind: recAcked, Task: "t1", UUID: testStatus("t1", "1", 0).UUID}); err != nil {
@@ -59,14 +63,18 @@ func TestRepeatedAcknowledgementTakesNothingElseOut(t *testing.T) {
 // after the next restart of the agent nobody would have it.
 func TestWhatIsNotRecordedIsNotAcknowledged(t *testing.T) {
 	t.Parallel()
+	synctest.Test(t, whatIsNotRecordedIsNotAcknowledged)
+}
+
+func whatIsNotRecordedIsNotAcknowledged(t *testing.T) {
 	a, m, pass := stillAgent(t)
 	ex := a.running(t, "t1")
-	ex.session.take()
+	ex.session.Take()
 	if err := ex.journal.file.Close(); err != nil {
 		t.Fatal(err)
 	}
 	acknowledged := func() (all []string) {
-		events, _ := ex.session.take()
+		events, _ := ex.session.Take()
 		for _, e := range events {
 			if e := e.(*executor.Event); e.Type == executor.Event_ACKNOWLEDGED {
 				all = append(all, string(e.Acknowledged.UUID))
@@ -77,80 +85,63 @@ func TestWhatIsNotRecordedIsNotAcknowledged(t *testing.T) {
 	finished := testStatus("t1", "1", mesos.TASK_FINISHED)
 	update := &executor.Call{Type: executor.Call_UPDATE, Update: &executor.Call_Update{Status: finished}}
 	update.ExecutorID.Value, update.FrameworkID.Value = "ex1", "fw-0002"
-	if refused := a.handle(update, nil); refused.status != 500 {
+	if refused := a.handleUpdate(update, ""); refused.status != 500 {
 		t.Errorf("the update is answered with %+v", refused)
 	}
-	if err := a.takeIn(ex, &executor.Call_Subscribe{UnacknowledgedUpdates: []executor.Call_Update{{Status: finished}}}); err == nil {
+	var err error
+	a.locked(func() {
+		err = a.takeIn(ex, &executor.Call_Subscribe{UnacknowledgedUpdates: []executor.Call_Update{{Status: finished}}})
+	})
+	if err == nil {
 		t.Error("a subscription whose updates can't be recorded is taken")
 	}
 	pass(time.Minute)
 	if got := acknowledged(); len(got) > 0 || len(m.all()) > 0 {
-		t.Errorf("acknowledged %q to the executor and told %v to the master, with nothing recorded", got, m.all())
+		t.Errorf("acknowledged %q to the executor and reported %v to the master, with nothing recorded", got, m.all())
 	}
 	// The disk is back: the executor sends the update again.
-	var err error
 	if ex.journal.file, err = os.OpenFile(ex.journal.path, os.O_WRONLY|os.O_APPEND, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if refused := a.handle(update, nil); refused.status != 0 {
+	if refused := a.handleUpdate(update, ""); refused.status != 202 {
 		t.Fatalf("the update is answered with %+v", refused)
 	}
 	pass(0)
 	if diff := cmp.Diff([]string{string(finished.UUID)}, acknowledged()); diff != "" || len(m.all()) != 1 {
-		t.Errorf("acknowledged (-want +got):\n%s; told %v", diff, m.all())
+		t.Errorf("acknowledged (-want +got):\n%s; reported %v", diff, m.all())
 	}
 }
 
 // An executor that was asked to end while its process was being forked is killed as soon as it is known:
-// it would run on, and its tasks with it, though they were told as killed.
+// it would run on, and its tasks with it, though they were reported as killed.
 func TestKillDuringForkIsNotLost(t *testing.T) {
 	t.Parallel()
-	for name, kill := range map[string]func(*bench, *executorRun){
-		"shut down": func(b *bench, ex *executorRun) { b.ShutdownExecutor("fw-0002", ex.id) },
-		"a command's task is killed": func(b *bench, ex *executorRun) {
-			b.KillTask("fw-0002", ex.id, nil)
-			b.master.waitState(b.t, ex.id, mesos.TASK_KILLED)
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			b := startBench(t).ready()
-			b.mu.Lock()
-			ex, err := b.newExecutor(b.framework(testFramework()), *testExecutorInfo("ex1"), name != "shut down")
-			if err == nil {
-				one := b.newTask(ex, "ex1")
-				one.info = b.task("ex1", "", nil)
-				ex.cancel = func() {} // its launch is beyond the last look at its context
-				b.deliver(ex, []*task{one})
-			}
-			b.mu.Unlock()
-			if err != nil {
-				t.Fatal(err)
-			}
-			dir := t.TempDir()
-			p, err := program{argv: []string{"sleep", "600"}, dir: dir, log: dir, boot: b.boot, commandPath: mustLookPath(t, "sleep")}.fork()
-			if err != nil {
-				t.Fatal(err)
-			}
-			w, err := watchNew(p)
-			if err != nil {
-				t.Fatal(err)
-			}
-			kill(b, ex)
-			b.mu.Lock()
-			b.forked(ex, w)
-			close(ex.launched)
-			b.mu.Unlock()
-			eventually(t, "the end of the process", func() bool { return !alive(p.PID) })
-		})
+	b := startBench(t).ready()
+	b.mu.Lock()
+	ex, err := b.newExecutor(b.framework(testFramework()), *testExecutorInfo("ex1"))
+	if err == nil {
+		one := b.newTask(ex, "ex1")
+		one.info = b.task("ex1", "", nil)
+		ex.cancel = func() {} // its launch is beyond the last look at its context
+		b.deliver(ex, []*task{one})
 	}
-}
-
-func mustLookPath(t *testing.T, name string) string {
-	t.Helper()
-	path, err := lookPath(name, filepath.Join("/usr", "bin")+":/bin")
+	b.mu.Unlock()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return path
+	dir := t.TempDir()
+	p, err := program{path: "/bin/sleep", argv: []string{"sleep", "600"}, dir: dir, boot: b.boot}.fork()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := watch(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.shutdownExecutor(ex.id)
+	b.mu.Lock()
+	b.forked(ex, w)
+	close(ex.launched)
+	b.mu.Unlock()
+	eventually(t, "the end of the process", func() bool { return !alive(p.PID) })
 }

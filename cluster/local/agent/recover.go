@@ -10,12 +10,10 @@ import (
 	"strings"
 
 	"github.com/mesos/mesos-go/api/v1/lib"
-
-	"github.com/elasticjob-go/elasticjob/cluster/local/master"
 )
 
-// recover reads the journals and begins to look after what still lives. Recovery
-// is over, and the master told, when nothing is awaited any more (see recovered).
+// recover reads the journals and begins to look after what still lives. Recovery ends, and the agent registers, when nothing is
+// awaited any more (see recovered).
 func (a *Agent) recover(ctx context.Context) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -31,11 +29,8 @@ func (a *Agent) recover(ctx context.Context) error {
 			return err
 		}
 	}
-	a.sandboxes.adopt(a.sandboxesInUse())
 	timeout := a.options.ReregistrationTimeout
-	a.alarms.after(timeout, func() {
-		a.mu.Lock()
-		defer a.mu.Unlock()
+	a.after(timeout, func() {
 		for ex := range a.awaited {
 			a.destroy(ex, cause{mesos.TASK_GONE, mesos.REASON_EXECUTOR_REREGISTRATION_TIMEOUT,
 				"Executor did not reregister within " + mesosDuration(timeout)})
@@ -50,7 +45,7 @@ type found struct {
 	ex   *executorRun
 	proc *process
 	over bool // its end is recorded
-	bye  bool // it was told to end
+	bye  bool // its shutdown began
 }
 
 func (a *Agent) load() ([]*found, error) {
@@ -59,10 +54,12 @@ func (a *Agent) load() ([]*found, error) {
 		return nil, fmt.Errorf("list the executors' journals: %w", err)
 	}
 	var runs []*found
-	known := map[string]bool{}
 	for _, entry := range entries {
 		container, is := strings.CutSuffix(entry.Name(), ".journal")
-		if !is {
+		if !is { // a crash left it of a rewrite
+			if err := os.Remove(filepath.Join(journals(a.options.DataDir), entry.Name())); err != nil {
+				return nil, fmt.Errorf("remove an unfinished journal: %w", err)
+			}
 			continue
 		}
 		j, records, err := openJournal(a.journalOf(container))
@@ -80,17 +77,7 @@ func (a *Agent) load() ([]*found, error) {
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("read an executor's journal %s: %w", j.path, err), j.close())
 		}
-		known[container] = true
 		runs = append(runs, r)
-	}
-	for _, entry := range entries {
-		container, _, _ := strings.Cut(entry.Name(), ".")
-		if !known[container] {
-			// What a crash left of a rewrite or a command task.
-			if err := os.Remove(filepath.Join(journals(a.options.DataDir), entry.Name())); err != nil && !errors.Is(err, os.ErrNotExist) {
-				return nil, err
-			}
-		}
 	}
 	return runs, nil
 }
@@ -101,13 +88,10 @@ func (a *Agent) replay(j *journal, records []record) (*found, error) {
 	if first.Kind != recRun || first.Run == nil {
 		return nil, errors.New("first record is not the executor's")
 	}
-	var framework mesos.FrameworkInfo
-	ex := &executorRun{container: first.Run.Container, command: first.Run.Command, journal: j, tasks: map[string]*task{}}
-	if err := errors.Join(framework.Unmarshal(first.Run.Framework), ex.info.Unmarshal(first.Run.Executor)); err != nil {
-		return nil, err
+	framework, info := first.Run.Framework.Of, first.Run.Executor.Of
+	ex := &executorRun{
+		framework: a.framework(framework), info: info, id: info.ExecutorID.Value, container: first.Run.Container, journal: j, tasks: map[string]*task{},
 	}
-	ex.framework = a.framework(framework)
-	ex.id = ex.info.ExecutorID.Value
 	ex.sandbox = a.sandboxOf(framework.GetID().GetValue(), ex.id, ex.container)
 	r := &found{ex: ex}
 	for i := range records[1:] {
@@ -128,15 +112,13 @@ func (r *found) apply(rec *record) error {
 	switch rec.Kind {
 	case recForked:
 		r.proc = rec.Proc
-	case recSubscribed:
-		ex.subscribed = true
-		ex.everSent = ex.everSent || rec.Sent
 	case recTask:
-		t = &task{framework: ex.framework, ex: ex, id: rec.Task, place: ex.next, sent: rec.Sent, state: mesos.TASK_STAGING, uuids: split(rec.UUID)}
+		ex.tasks[rec.Task] = &task{
+			framework: ex.framework, ex: ex, id: rec.Task, info: rec.Info.Of, place: ex.next, sent: rec.Sent, state: mesos.TASK_STAGING,
+			uuids: slices.Collect(slices.Chunk(rec.UUID, 16)),
+		}
 		ex.next++
 		ex.everSent = ex.everSent || rec.Sent
-		ex.tasks[t.id] = t
-		return t.info.Unmarshal(rec.Proto)
 	case recSent:
 		ex.everSent = true
 		for _, id := range rec.Tasks {
@@ -145,20 +127,13 @@ func (r *found) apply(rec *record) error {
 			}
 		}
 	case recUpdate:
-		var status mesos.TaskStatus
-		if err := status.Unmarshal(rec.Proto); err != nil {
-			return err
-		}
 		if t != nil {
-			t.take(&status)
+			t.take(&rec.Status.Of)
 		}
 	case recAcked:
 		if t != nil && t.acknowledged(rec.UUID) && t.closed() {
 			delete(ex.tasks, t.id)
-			ex.remember(doneTask{t.id, t.uuids})
 		}
-	case recDone:
-		ex.remember(doneTask{rec.Task, split(rec.UUID)})
 	case recShutdown:
 		r.bye = true
 		ex.forget = ex.forget || rec.Forget
@@ -168,11 +143,6 @@ func (r *found) apply(rec *record) error {
 		return fmt.Errorf("kind %q is not known; it is of a newer version", rec.Kind)
 	}
 	return nil
-}
-
-// split cuts uuids that were put together.
-func split(joined []byte) [][]byte {
-	return slices.Collect(slices.Chunk(joined, 16))
 }
 
 // findUnrecorded looks for executors whose server died between fork and record (rule O2).
@@ -225,18 +195,10 @@ func (a *Agent) resume(ctx context.Context, r *found) error {
 		return nil
 	}
 	a.work.Go(func() { a.attend(ex, w) })
-	switch {
-	case r.bye:
+	if r.bye {
 		ex.state = terminating
 		a.killAfterGrace(ex)
-	case ex.command:
-		ex.state = running
-		if !ex.subscribed {
-			a.commandStarted(ex)
-		}
-	case !ex.framework.info.GetCheckpoint():
-		a.destroy(ex, cause{mesos.TASK_GONE, mesos.REASON_AGENT_RESTARTED, "Executor was killed: its framework does not checkpoint"})
-	default:
+	} else {
 		a.awaited[ex] = true
 	}
 	return nil
@@ -244,13 +206,13 @@ func (a *Agent) resume(ctx context.Context, r *found) error {
 
 // giveUp kills an executor and waits until it is gone.
 func (a *Agent) giveUp(ctx context.Context, ex *executorRun) {
-	a.log.Info("giving an executor up", "executor", ex.id, "pid", ex.proc.PID)
+	a.log.Info("executor given up", "executor", ex.id, "pid", ex.proc.PID)
 	ex.proc.kill()
 	a.cleanUp(ctx, ex, ex.proc.process)
 	ex.why = &cause{mesos.TASK_GONE, mesos.REASON_EXECUTOR_TERMINATED, "Executor was given up at the start of the agent"}
 	status := ex.proc.reap()
 	if err := ex.proc.close(); err != nil {
-		a.log.Error("executor's pidfd cannot be closed", "executor", ex.id, "error", err)
+		a.log.Error("executor's pidfd not closed", "executor", ex.id, "error", err)
 	}
 	a.ended(ex, status)
 }
@@ -260,29 +222,18 @@ func (a *Agent) cleanUp(ctx context.Context, ex *executorRun, p process) {
 	ctx, cancel := context.WithTimeout(ctx, sessionPatience)
 	defer cancel()
 	if err := killSession(ctx, p); err != nil {
-		a.log.Error("executor left processes behind", "executor", ex.id, "error", err)
+		a.log.Error("processes of an executor left behind", "executor", ex.id, "error", err)
 	}
 }
 
-// recovered ends the recovery when no executor is awaited any more: the
-// agent registers, and only then tells what came up meanwhile (rule O3).
+// recovered ends the recovery when no executor is awaited any more: the agent registers, and only then reports what happened
+// meanwhile (rule O3).
 func (a *Agent) recovered() {
 	if !a.recovering || a.closed || len(a.awaited) > 0 {
 		return
 	}
 	a.recovering = false
-	still := a.still()
-	a.log.Info("agent is registering", "agent", a.id, "executors", len(still.Executors), "tasks", len(still.Tasks))
-	a.uplink.open(func(up master.Upstream) {
-		err := up.Register(a, still)
-		if err != nil {
-			a.cannotRegister(err)
-		}
-		a.mu.Lock()
-		a.registerErr = err
-		a.mu.Unlock()
-		close(a.registered)
-	})
+	a.work.Go(func() { a.stayRegistered(a.ctx) })
 	for _, f := range a.frameworks {
 		for _, t := range f.tasks {
 			a.begin(t)
@@ -290,36 +241,9 @@ func (a *Agent) recovered() {
 	}
 }
 
-// still is what the agent has, for its registration.
-func (a *Agent) still() master.Recovered {
-	var all master.Recovered
-	for id, f := range a.frameworks {
-		wanted := false
-		for _, ex := range f.executors {
-			if ex.forget {
-				continue
-			}
-			if ex.state != terminated && !ex.command {
-				all.Executors = append(all.Executors, ex.info)
-				wanted = true
-			}
-			for _, t := range ex.inOrder() {
-				told := t.acked
-				if len(t.pending) > 0 {
-					told = t.pending[0]
-				}
-				all.Tasks = append(all.Tasks, master.TaskState{FrameworkID: id, Task: t.info, Latest: t.state, Status: told})
-				wanted = true
-			}
-		}
-		if wanted {
-			all.Frameworks = append(all.Frameworks, f.info)
-		}
-	}
-	return all
-}
-
 func (a *Agent) sandboxesInUse() map[string]bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	used := map[string]bool{}
 	a.eachExecutor(func(ex *executorRun) { used[ex.sandbox] = true })
 	return used

@@ -30,8 +30,8 @@ func TestRestart(t *testing.T) {
 	if len(still.Executors) != 1 || len(still.Tasks) != 1 || still.Tasks[0].Latest != mesos.TASK_RUNNING {
 		t.Errorf("the agent still has %v", still)
 	}
-	if still.Tasks[0].Status.GetContainerStatus().GetExecutorPID() != uint32(pid) {
-		t.Errorf("last told is %v", still.Tasks[0].Status)
+	if still.Tasks[0].Status.Of.GetContainerStatus().GetExecutorPID() != uint32(pid) {
+		t.Errorf("last reported is %v", still.Tasks[0].Status)
 	}
 	b.run(b.task("t2", "finish", testExecutorInfo("ex1")))
 	b.master.waitState(t, "t2", mesos.TASK_FINISHED)
@@ -40,7 +40,7 @@ func TestRestart(t *testing.T) {
 	}
 	for _, c := range b.master.all() {
 		if c.kind == "update" && c.update.Status.TaskID.Value == "t1" {
-			t.Errorf("the master was told %v", c)
+			t.Errorf("the master got %v", c)
 		}
 	}
 }
@@ -102,7 +102,7 @@ func TestExecutorEndedWhileAway(t *testing.T) {
 	}
 	b.master.waitState(t, "t1", mesos.TASK_FAILED)
 	if b.master.all()[0].kind != "register" {
-		t.Errorf("told %v", b.master.all())
+		t.Errorf("reported %v", b.master.all())
 	}
 	if alive(child) {
 		t.Errorf("process %d of the executor's session lives on", child)
@@ -144,16 +144,16 @@ func TestTaskThatNeverArrived(t *testing.T) {
 	ex := b.executor("ex1")
 	b.mu.Lock()
 	lost := &task{framework: ex.framework, ex: ex, id: "t2", info: b.task("t2", "quiet", testExecutorInfo("ex1")), sent: true}
-	r, err := lost.record()
-	if err == nil {
-		err = ex.journal.append(r)
-	}
+	err := ex.journal.append(lost.record())
 	b.mu.Unlock()
 	if err != nil {
 		t.Fatal(err)
 	}
 	// Until the executor has the first task, it could not name it.
-	eventually(t, "the first task's arrival", func() bool { return b.executor("ex1").session.delivered() })
+	eventually(t, "the first task's arrival", func() bool {
+		_, err := os.Stat(filepath.Join(b.sandbox("ex1"), "got-t1"))
+		return err == nil
+	})
 	b = b.again().ready()
 	status := b.master.waitState(t, "t2", mesos.TASK_DROPPED)
 	if status.GetReason() != mesos.REASON_AGENT_RESTARTED || status.GetMessage() != "Task launched during agent restart" {
@@ -162,12 +162,6 @@ func TestTaskThatNeverArrived(t *testing.T) {
 	if n := b.pendingOf("t1"); n != 0 {
 		t.Errorf("the task that the executor named has %d updates", n)
 	}
-}
-
-func (s *session) delivered() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.queue) == 0
 }
 
 func TestGiveUpExecutors(t *testing.T) {

@@ -23,17 +23,8 @@ type sandboxes struct {
 	agent   string
 	log     *slog.Logger
 	wake    chan struct{}
-
 	// making guards the folders above a run: one is not removed while another run is made in it.
 	making sync.Mutex
-
-	mu    sync.Mutex
-	ended []endedSandbox // oldest first
-}
-
-type endedSandbox struct {
-	path string // relative to the work folder
-	at   time.Time
 }
 
 func openSandboxes(options Options, agent string) (*sandboxes, error) {
@@ -53,16 +44,6 @@ func (s *sandboxes) create(sandbox string) error {
 	if err := os.MkdirAll(sandbox, 0o750); err != nil {
 		return fmt.Errorf("make a sandbox: %w", err)
 	}
-	// There for readers from the first moment.
-	for _, name := range []string{"stdout", "stderr"} {
-		file, err := output(filepath.Join(sandbox, name))
-		if err == nil {
-			err = file.Close()
-		}
-		if err != nil {
-			return fmt.Errorf("make a sandbox: %w", err)
-		}
-	}
 	latest := filepath.Join(filepath.Dir(sandbox), "latest")
 	if err := os.Symlink(filepath.Base(sandbox), latest+".new"); err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("point to the latest sandbox: %w", err)
@@ -73,64 +54,25 @@ func (s *sandboxes) create(sandbox string) error {
 	return nil
 }
 
-// retired notes that a run is over; its sandbox is removed some time later.
-func (s *sandboxes) retired(sandbox string, now time.Time) {
-	path, err := filepath.Rel(s.options.WorkDir, sandbox)
-	if err != nil {
-		return
+// retired notes that a run has ended; its sandbox is removed some time later.
+func (s *sandboxes) retired(sandbox string) {
+	// The folder's time is that of its end, for later sweeps. It may never have been made.
+	if err := os.Chtimes(sandbox, time.Now(), time.Now()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		s.log.Warn("end of a sandbox not noted", "path", sandbox, "error", err)
 	}
-	// For the next start, which knows no other time of its end. It may never have been made.
-	if err := s.root.Chtimes(path, now, now); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		s.log.Warn("end of a sandbox cannot be noted", "path", path, "error", err)
-	}
-	s.mu.Lock()
-	s.ended = append(s.ended, endedSandbox{path, now})
-	s.mu.Unlock()
-	s.poke()
-}
-
-func (s *sandboxes) poke() {
 	select {
 	case s.wake <- struct{}{}:
 	default:
 	}
 }
 
-// adopt takes over the sandboxes of earlier runs of the agent that are not in use.
-func (s *sandboxes) adopt(used map[string]bool) {
-	runs, err := fs.Glob(s.root.FS(), "slaves/*/frameworks/*/executors/*/runs/*")
-	if err != nil {
-		s.log.Error("old sandboxes cannot be listed", "error", err)
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, run := range runs {
-		path := filepath.FromSlash(run)
-		info, err := s.root.Lstat(path)
-		if err != nil || !info.IsDir() || used[filepath.Join(s.options.WorkDir, path)] {
-			continue
-		}
-		if !slices.ContainsFunc(s.ended, func(e endedSandbox) bool { return e.path == path }) {
-			s.ended = append(s.ended, endedSandbox{path, info.ModTime()})
-		}
-	}
-	slices.SortStableFunc(s.ended, func(a, b endedSandbox) int { return a.at.Compare(b.at) })
-	s.poke()
-}
-
-// run removes what is too old or too much, until ctx ends.
-func (s *sandboxes) run(ctx context.Context) {
+// run removes what is too old or too much, until ctx ends. used are the sandboxes that are in use.
+func (s *sandboxes) run(ctx context.Context, used func() map[string]bool) {
 	timer := time.NewTicker(time.Hour)
 	defer timer.Stop()
 	for {
-		for _, path := range s.due(s.options.Clock()) {
-			if ctx.Err() != nil {
-				return
-			}
-			if err := s.remove(path); err != nil {
-				s.log.Warn("old sandbox cannot be removed", "path", path, "error", err)
-			}
+		if err := s.sweep(ctx, used); err != nil {
+			s.log.Warn("old sandboxes not removed", "error", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -141,20 +83,31 @@ func (s *sandboxes) run(ctx context.Context) {
 	}
 }
 
-// due takes out what is to be removed.
-func (s *sandboxes) due(now time.Time) []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	n := max(0, len(s.ended)-s.options.KeepSandboxes)
-	for n < len(s.ended) && now.Sub(s.ended[n].at) > s.options.KeepFor {
-		n++
+// sweep removes the sandboxes of executors that have ended, of this and of earlier runs of the agent, but the newest ones.
+func (s *sandboxes) sweep(ctx context.Context, used func() map[string]bool) error {
+	runs, err := fs.Glob(s.root.FS(), "slaves/*/frameworks/*/executors/*/runs/*")
+	if err != nil {
+		return err
 	}
-	paths := make([]string, n)
-	for i, e := range s.ended[:n] {
-		paths[i] = e.path
+	inUse := used() // an executor is known before its sandbox is made
+	type ended struct {
+		path string
+		at   time.Time
 	}
-	s.ended = slices.Delete(s.ended, 0, n)
-	return paths
+	var all []ended
+	for _, run := range runs {
+		info, err := s.root.Lstat(run)
+		if err == nil && info.IsDir() && !inUse[filepath.Join(s.options.WorkDir, run)] {
+			all = append(all, ended{run, info.ModTime()})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b ended) int { return b.at.Compare(a.at) })
+	for i, e := range all {
+		if ctx.Err() == nil && (i >= s.options.KeepSandboxes || time.Since(e.at) > s.options.KeepFor) {
+			err = errors.Join(err, s.remove(e.path))
+		}
+	}
+	return err
 }
 
 func (s *sandboxes) remove(run string) error {

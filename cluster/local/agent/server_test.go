@@ -14,7 +14,7 @@ import (
 
 	"github.com/mesos/mesos-go/api/v1/lib"
 
-	"github.com/elasticjob-go/elasticjob/cluster/local/master"
+	"github.com/elasticjob-go/elasticjob/cluster/local/link"
 )
 
 // serverOrder is what the server process of TestKill9 does.
@@ -25,20 +25,33 @@ type serverOrder struct {
 }
 
 // launcher is a master that launches tasks as soon as the agent is there, and
-// prints the states that it is told. It acknowledges none.
+// prints the states that are reported to it. It acknowledges none.
 type launcher struct {
-	tasks []mesos.TaskInfo
+	tasks    []mesos.TaskInfo
+	launched bool
 }
 
-func (l launcher) Register(link master.AgentLink, _ master.Recovered) error {
-	link.RunTasks(testFramework(), l.tasks)
+func (l *launcher) Register(context.Context, link.Registration) (link.Session, error) { return l, nil }
+func (l *launcher) Close()                                                            {}
+
+func (l *launcher) Orders() ([]link.Order, error) {
+	if l.launched {
+		select {} // it is killed
+	}
+	l.launched = true
+	run := link.Run{Framework: proto(testFramework())}
+	for _, t := range l.tasks {
+		run.Tasks = append(run.Tasks, proto(t))
+	}
+	return []link.Order{{Run: &run}}, nil
+}
+
+func (l *launcher) Report(n link.News) error {
+	if n.Update != nil {
+		fmt.Println(n.Update.Status.Of.TaskID.Value, n.Update.Status.Of.GetState())
+	}
 	return nil
 }
-func (l launcher) Update(_ string, u master.StatusUpdate) {
-	fmt.Println(u.Status.TaskID.Value, u.Status.GetState())
-}
-func (l launcher) ExecutorEnded(_, _, id string, _ int) { fmt.Println("ended", id) }
-func (l launcher) Message(_, _, _ string, _ []byte)     {}
 
 // runServer is a server process with an agent; it waits to be killed.
 func runServer() {
@@ -50,7 +63,7 @@ func runServer() {
 	if err != nil {
 		panic(err)
 	}
-	a, err := Start(context.Background(), Options{DataDir: order.DataDir, WorkDir: order.WorkDir, Port: order.Port}, launcher{order.Tasks})
+	a, err := Start(context.Background(), Options{DataDir: order.DataDir, WorkDir: order.WorkDir, Port: order.Port}, &launcher{tasks: order.Tasks})
 	if err != nil {
 		panic(err)
 	}
@@ -110,15 +123,15 @@ func TestKill9(t *testing.T) {
 		t.Fatalf("the agent still has %v", still)
 	}
 	for _, task := range still.Tasks {
-		if task.Status.GetState() != mesos.TASK_RUNNING {
-			t.Errorf("last told of %s is %v", task.Task.TaskID.Value, task.Status)
+		if task.Status == nil || task.Status.Of.GetState() != mesos.TASK_RUNNING {
+			t.Errorf("last reported of %s is %v", task.Task.Of.TaskID.Value, task.Status)
 		}
 	}
 	b.master.waitState(t, "t1", mesos.TASK_RUNNING)
 	b.master.waitState(t, "t2", mesos.TASK_FINISHED)
 	b.run(b.task("t3", "finish", info))
 	b.master.waitState(t, "t3", mesos.TASK_FINISHED)
-	b.ShutdownExecutor("fw-0002", "ex1")
+	b.shutdownExecutor("ex1")
 	// Nobody can tell the wait status of a process that another one forked.
 	if status := b.master.waitEnded(t, "ex1"); status != unknownStatus {
 		t.Errorf("wait status %d", status)

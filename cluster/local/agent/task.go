@@ -2,7 +2,6 @@ package agent
 
 import (
 	"bytes"
-	"fmt"
 	"slices"
 	"time"
 
@@ -10,11 +9,14 @@ import (
 	"github.com/mesos/mesos-go/api/v1/lib"
 	"github.com/mesos/mesos-go/api/v1/lib/executor"
 
-	"github.com/elasticjob-go/elasticjob/cluster/local/master"
+	"github.com/elasticjob-go/elasticjob/cluster/local/link"
 )
 
-// task is one task and the stream of its updates: told to the master one by
-// one, the next after the acknowledgement of the one before.
+// Unacknowledged updates are sent again at intervals that double, between these.
+const retryMin, retryMax = 10 * time.Second, 10 * time.Minute
+
+// task is one task and the stream of its updates: reported to the master one by one, the next after the acknowledgement of the one
+// before.
 type task struct {
 	framework *framework
 	// ex is nil for a task that never came to an executor; it is in no journal.
@@ -24,32 +26,19 @@ type task struct {
 	place int
 	// sent: on its way to its executor, or there.
 	sent bool
-	// state is the newest that is known, told or not.
+	// state is the newest that is known, reported or not.
 	state mesos.TaskState
-	// pending are the updates that are not acknowledged, oldest first; acked is
-	// the last that was.
+	// pending are the updates that are not acknowledged, oldest first; acked is the last that was.
 	pending []*mesos.TaskStatus
 	acked   *mesos.TaskStatus
 	// uuids of all its updates.
 	uuids [][]byte
-	// retry is the present interval between repetitions; round tells a
-	// repetition of an older one.
+	// retry is the present interval between repetitions; round distinguishes a repetition from an older one.
 	retry time.Duration
 	round int
-	// killed: a command task whose end was asked for.
-	killed bool
 }
 
-func (t *task) over() bool { return isTerminal(t.state) }
-
-func isTerminal(s mesos.TaskState) bool {
-	switch s {
-	case mesos.TASK_FINISHED, mesos.TASK_FAILED, mesos.TASK_KILLED, mesos.TASK_ERROR, mesos.TASK_LOST,
-		mesos.TASK_DROPPED, mesos.TASK_GONE, mesos.TASK_GONE_BY_OPERATOR:
-		return true
-	}
-	return false
-}
+func (t *task) over() bool { return link.Terminal(t.state) }
 
 func (t *task) has(id []byte) bool {
 	return slices.ContainsFunc(t.uuids, func(u []byte) bool { return bytes.Equal(u, id) })
@@ -74,60 +63,38 @@ func (t *task) acknowledged(id []byte) bool {
 	return true
 }
 
-// closed reports whether there will be no more to tell of the task.
+// closed reports whether nothing more will be reported of the task.
 func (t *task) closed() bool { return t.over() && len(t.pending) == 0 }
 
-func (t *task) record() (record, error) {
-	info, err := t.info.Marshal()
-	if err != nil {
-		return record{}, fmt.Errorf("encode task %s: %w", t.id, err)
-	}
-	return record{Kind: recTask, Task: t.id, Proto: info, Sent: t.sent}, nil
+func (t *task) record() record {
+	info := proto(t.info)
+	return record{Kind: recTask, Task: t.id, Info: &info, Sent: t.sent}
 }
 
-func updateRecord(status *mesos.TaskStatus) (record, error) {
-	data, err := status.Marshal()
-	if err != nil {
-		return record{}, fmt.Errorf("encode an update of task %s: %w", status.TaskID.Value, err)
-	}
-	return record{Kind: recUpdate, Task: status.TaskID.Value, Proto: data}, nil
+func updateRecord(status *mesos.TaskStatus) record {
+	update := proto(*status)
+	return record{Kind: recUpdate, Task: status.TaskID.Value, Status: &update}
 }
 
 // snapshot is what of the journal leads to t as it is.
-func (t *task) snapshot() ([]record, error) {
-	first, err := t.record()
-	if err != nil {
-		return nil, err
-	}
-	// The uuids of updates that are over still tell repeated ones.
+func (t *task) snapshot() []record {
+	first := t.record()
+	// By the uuids of acknowledged updates, repeated ones are still recognized.
 	first.UUID = slices.Concat(t.uuids[:len(t.uuids)-len(t.pending)]...)
 	records := []record{first}
-	statuses := t.pending
 	if t.acked != nil {
-		statuses = append([]*mesos.TaskStatus{t.acked}, statuses...)
+		records = append(records, updateRecord(t.acked), record{Kind: recAcked, Task: t.id, UUID: t.acked.UUID})
 	}
-	for i, status := range statuses {
-		r, err := updateRecord(status)
-		if err != nil {
-			return nil, err
-		}
-		records = append(records, r)
-		if i == 0 && t.acked != nil {
-			records = append(records, record{Kind: recAcked, Task: t.id, UUID: status.UUID})
-		}
+	for _, status := range t.pending {
+		records = append(records, updateRecord(status))
 	}
-	return records, nil
+	return records
 }
 
-// update records status, which is complete, and tells it when it is the oldest.
-// Nothing has changed when it returns an error.
+// update records status, which is complete, and sends it when it is the oldest. Nothing has changed when it returns an error.
 func (a *Agent) update(t *task, status *mesos.TaskStatus) error {
 	if t.ex != nil {
-		r, err := updateRecord(status)
-		if err != nil {
-			return err
-		}
-		if err := t.ex.journal.append(r); err != nil {
+		if err := t.ex.journal.append(updateRecord(status)); err != nil {
 			return err
 		}
 	}
@@ -138,36 +105,31 @@ func (a *Agent) update(t *task, status *mesos.TaskStatus) error {
 	return nil
 }
 
-// begin tells the oldest update for the first time.
+// begin sends the oldest update for the first time.
 func (a *Agent) begin(t *task) {
-	t.retry = a.options.RetryMin
+	t.retry = retryMin
 	a.forward(t)
 }
 
-// forward tells the oldest update, and again after an interval that doubles.
+// forward sends the oldest update, and again after an interval that doubles.
 func (a *Agent) forward(t *task) {
 	if a.recovering || len(t.pending) == 0 {
 		return
 	}
-	told := master.StatusUpdate{FrameworkID: t.framework.info.GetID().GetValue(), Status: *t.pending[0], Latest: t.state}
-	a.uplink.tell(func(up master.Upstream) { up.Update(a.id, told) })
+	update := &link.StatusUpdate{Framework: t.framework.info.GetID().GetValue(), Status: proto(*t.pending[0]), Latest: t.state}
+	a.news.Push(link.News{Update: update})
 	t.round++
 	round := t.round
-	a.alarms.after(t.retry, func() {
-		a.mu.Lock()
-		defer a.mu.Unlock()
+	a.after(t.retry, func() {
 		if t.round == round && len(t.pending) > 0 {
-			t.retry = min(2*t.retry, a.options.RetryMax)
+			t.retry = min(2*t.retry, retryMax)
 			a.forward(t)
 		}
 	})
 }
 
-// generated makes an update that the agent itself tells.
+// generated makes an update of the agent itself.
 func (a *Agent) generated(t *task, why cause) *mesos.TaskStatus {
-	if (why.state == mesos.TASK_DROPPED || why.state == mesos.TASK_GONE) && !t.framework.partitionAware() {
-		why.state = mesos.TASK_LOST
-	}
 	id := uuid.New()
 	status := &mesos.TaskStatus{
 		TaskID:    mesos.TaskID{Value: t.id},
@@ -185,11 +147,11 @@ func (a *Agent) generated(t *task, why cause) *mesos.TaskStatus {
 	return status
 }
 
-// fail ends a task by an update of the agent. One that cannot be recorded is told all the same.
+// fail ends a task by an update of the agent. One that cannot be recorded is sent nevertheless.
 func (a *Agent) fail(t *task, why cause) {
 	status := a.generated(t, why)
 	if err := a.update(t, status); err != nil {
-		a.log.Error("update is told though it cannot be recorded", "task", t.id, "error", err)
+		a.log.Error("update sent though it was not recorded", "task", t.id, "error", err)
 		t.take(status)
 		if len(t.pending) == 1 {
 			a.begin(t)
@@ -197,11 +159,15 @@ func (a *Agent) fail(t *task, why cause) {
 	}
 }
 
-// refuse ends a task that comes to no executor.
-func (a *Agent) refuse(f *framework, info mesos.TaskInfo, why cause) {
+// drop ends a task that comes to no executor.
+func (a *Agent) drop(f *framework, info mesos.TaskInfo, why cause) {
 	t := &task{framework: f, info: info, id: info.TaskID.Value}
 	f.tasks[t.id] = t
-	a.log.Warn("task is not launched", "task", t.id, "reason", why.message)
+	if id := info.GetExecutor().GetExecutorID().Value; id != "" && f.executors[id] == nil {
+		// The master has counted one with the launch.
+		a.news.Push(link.News{Ended: &link.ExecutorEnded{Executor: link.Executor{Framework: f.info.GetID().GetValue(), Executor: id}, WaitStatus: unknownStatus}})
+	}
+	a.log.Warn("task not launched", "task", t.id, "reason", why.message)
 	a.fail(t, why)
 }
 
@@ -225,40 +191,32 @@ func (a *Agent) complete(ex *executorRun, status *mesos.TaskStatus) {
 		pid := uint32(ex.proc.PID)
 		container.ExecutorPID = &pid
 	}
-	if len(container.NetworkInfos) == 0 {
-		container.NetworkInfos = []mesos.NetworkInfo{{IPAddresses: []mesos.NetworkInfo_IPAddress{{
-			Protocol: mesos.IPv4.Enum(), IPAddress: &a.options.IP,
-		}}}}
-	}
 }
 
-// fromExecutor handles an executor's update, and acknowledges it to the executor
-// once it is recorded, or when it was before.
+// fromExecutor handles an executor's update, and acknowledges it to the executor once it is recorded, or when nobody waits for it:
+// the executor would send it again and again.
 func (a *Agent) fromExecutor(ex *executorRun, status mesos.TaskStatus) error {
 	id := status.TaskID.Value
 	t := ex.tasks[id]
 	switch {
-	case t == nil && !ex.wasDone(id):
-		a.log.Warn("update of a task that the executor does not have is ignored", "task", id, "executor", ex.id)
-		return nil
-	case t == nil, t.has(status.UUID):
-	case t.over(), !t.sent && !isTerminal(status.GetState()), ex.forget:
-		a.log.Warn("update is ignored", "task", id, "state", status.GetState().String(), "known", t.state.String())
+	case t == nil:
+		a.log.Debug("update ignored, its task has ended or was never here", "task", id, "executor", ex.id)
+	case t.has(status.UUID):
+	case t.over(), !t.sent && !link.Terminal(status.GetState()), ex.forget:
+		a.log.Warn("update ignored", "task", id, "state", status.GetState().String(), "known", t.state.String())
 	default:
 		a.complete(ex, &status)
 		if err := a.update(t, &status); err != nil {
 			return err
 		}
 	}
-	ex.tell(&executor.Event{Type: executor.Event_ACKNOWLEDGED,
+	ex.send(&executor.Event{Type: executor.Event_ACKNOWLEDGED,
 		Acknowledged: &executor.Event_Acknowledged{TaskID: mesos.TaskID{Value: id}, UUID: status.UUID}})
 	a.compact(ex)
 	return nil
 }
 
 func (a *Agent) timestamp() *float64 {
-	seconds := float64(a.options.Clock().UnixNano()) / 1e9
+	seconds := float64(time.Now().UnixNano()) / 1e9
 	return &seconds
 }
-
-func asDuration(d *mesos.DurationInfo) time.Duration { return time.Duration(d.Nanoseconds) }

@@ -3,18 +3,19 @@ package apihttp
 import (
 	"context"
 	"errors"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/mesos/mesos-go/api/v1/lib"
+	"github.com/mesos/mesos-go/api/v1/lib/encoding"
 	"github.com/mesos/mesos-go/api/v1/lib/encoding/codecs"
 	"github.com/mesos/mesos-go/api/v1/lib/recordio"
 	"github.com/mesos/mesos-go/api/v1/lib/scheduler"
 	"go.uber.org/goleak"
+
+	"github.com/elasticjob-go/elasticjob/cluster/local/queue"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -33,12 +34,11 @@ func TestReadCall(t *testing.T) {
 	}{
 		{"json", "application/json", `{"type":"REVIVE"}`, 200, "", scheduler.Call_REVIVE},
 		{"protobuf", "application/x-protobuf", string(revive), 200, "", scheduler.Call_REVIVE},
-		{"type that is not known", "application/json", `{"type":"DANCE","framework_id":{"value":"f"}}`, 200, "", scheduler.Call_UNKNOWN},
-		{"no protobuf", "application/x-protobuf", "\xff\xff", 400, "Failed to parse body into Call protobuf", 0},
-		{"no object", "application/json", `[1]`, 400, "Failed to parse body into JSON: unexpected JSON type parsed", 0},
-		{"more than one", "application/json", `{} {}`, 400, "Failed to parse body into JSON: parsed JSON contained non-whitespace extra characters", 0},
-		{"cut off", "application/json", `{"type":`, 400, "Failed to parse body into JSON: syntax error at line 1 near: ", 0},
-		{"second line", "application/json", "{\n\"type\": bad}", 400, "Failed to parse body into JSON: syntax error at line 2 near: bad}", 0},
+		{"type that is not known", "application/json", `{"type":"DANCE","framework_id":{"value":"f"}}`, 400, "Failed to parse body into Call protobuf: ", 0},
+		{"no protobuf", "application/x-protobuf", "\xff\xff", 400, "Failed to parse body into Call protobuf: ", 0},
+		{"no object", "application/json", `[1]`, 400, "Failed to parse body into Call protobuf: ", 0},
+		{"more than one", "application/json", `{} {}`, 400, "Failed to parse body into Call protobuf: ", 0},
+		{"cut off", "application/json", `{"type":`, 400, "Failed to parse body into Call protobuf: ", 0},
 		{"other media", "application/xml", `{}`, 415, "Expecting 'Content-Type' of application/json or application/x-protobuf", 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -46,8 +46,8 @@ func TestReadCall(t *testing.T) {
 			w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/", strings.NewReader(tt.body))
 			r.Header.Set("Content-Type", tt.media)
 			var call scheduler.Call
-			ok := ReadCall(w, r, &call, "Call")
-			if ok != (tt.status == 200) || w.Code != tt.status || w.Body.String() != tt.text {
+			ok := ReadCall(w, r, &call)
+			if ok != (tt.status == 200) || w.Code != tt.status || !strings.HasPrefix(w.Body.String(), tt.text) || tt.text == "" && w.Body.Len() > 0 {
 				t.Errorf("%v, %d %q; expected %d %q", ok, w.Code, w.Body, tt.status, tt.text)
 			}
 			if ok && call.Type != tt.want {
@@ -73,7 +73,7 @@ func TestLargeCallsAreRefused(t *testing.T) {
 		r.ContentLength = length
 		r.Header.Set("Content-Type", "application/json")
 		var call scheduler.Call
-		if ReadCall(w, r, &call, "Call") || w.Code != http.StatusRequestEntityTooLarge {
+		if ReadCall(w, r, &call) || w.Code != http.StatusRequestEntityTooLarge {
 			t.Errorf("length %d: %d %s", length, w.Code, w.Body)
 		}
 	}
@@ -81,26 +81,14 @@ func TestLargeCallsAreRefused(t *testing.T) {
 
 func TestNegotiate(t *testing.T) {
 	t.Parallel()
-	for _, tt := range []struct {
-		accept, want string
-	}{
-		{"", "application/json"},
-		{"*/*", "application/json"},
-		{"application/*", "application/json"},
-		{"application/x-protobuf", "application/x-protobuf"},
-		{"application/x-protobuf, application/json;q=0", "application/x-protobuf"},
-		{"text/html, application/x-protobuf;q=0.5", "application/x-protobuf"},
-		{"text/html", ""},
-		{"application/json;q=0", ""},
+	for accept, want := range map[string]string{
+		"": "application/json", "*/*": "application/json", "application/json": "application/json",
+		"application/x-protobuf": "application/x-protobuf", "text/html, application/x-protobuf;q=0.5": "application/x-protobuf",
 	} {
-		w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/", nil)
-		r.Header.Set("Accept", tt.accept)
-		if tt.accept == "" {
-			r.Header.Del("Accept")
-		}
-		codec, ok := Negotiate(w, r)
-		if string(codec.Type) != tt.want || ok != (tt.want != "") || !ok && w.Code != http.StatusNotAcceptable {
-			t.Errorf("%q: %s, %v, %d", tt.accept, codec.Type, ok, w.Code)
+		r := httptest.NewRequest(http.MethodPost, "/", nil)
+		r.Header.Set("Accept", accept)
+		if got := Negotiate(r); string(got.Type) != want {
+			t.Errorf("%q: %s", accept, got.Type)
 		}
 	}
 }
@@ -118,25 +106,47 @@ func serve(t *testing.T, do func(http.ResponseWriter, *http.Request)) *http.Resp
 	return response
 }
 
-func TestJSONLeavesOutWhatIsNotSet(t *testing.T) {
+func TestServe(t *testing.T) {
 	t.Parallel()
-	offers := &scheduler.Event{Type: scheduler.Event_OFFERS, Offers: &scheduler.Event_Offers{Offers: []mesos.Offer{{Hostname: "h"}}}}
+	heartbeat := &scheduler.Event{Type: scheduler.Event_HEARTBEAT}
+	events := queue.New[encoding.Marshaler](0)
+	events.Push(heartbeat)
+	served := make(chan error, 1)
 	response := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		s, err := NewStream(w, codecs.ByMediaType[codecs.MediaTypeJSON], http.Header{"X-More": {"y"}})
-		if err == nil {
-			err = s.Send(r.Context(), &scheduler.Event{Type: scheduler.Event_HEARTBEAT}, offers)
-		}
+		s, err := NewStream(w, codecs.ByMediaType[codecs.MediaTypeProtobuf], http.Header{"X-More": {"y"}})
 		if err != nil {
 			t.Error(err)
 		}
+		served <- s.Serve(r.Context(), events, time.Millisecond, heartbeat)
 	})
-	if got := response.Header.Get("X-More") + response.Header.Get("Content-Type"); got != "yapplication/json" {
+	if got := response.Header.Get("X-More") + response.Header.Get("Content-Type"); got != "yapplication/x-protobuf" {
 		t.Errorf("headers %v", response.Header)
 	}
-	body, err := io.ReadAll(response.Body)
-	want := "20\n" + `{"type":"HEARTBEAT"}` + "126\n" + `{"offers":{"offers":[{"agent_id":{"value":""},"framework_id":{"value":""},"hostname":"h","id":{"value":""}}]},"type":"OFFERS"}`
-	if err != nil || string(body) != want {
-		t.Errorf("%s, %v", body, err)
+	frames := recordio.NewReader(response.Body)
+	next := func() (event scheduler.Event, err error) {
+		frame, err := frames.ReadFrame()
+		if err == nil {
+			err = event.Unmarshal(frame)
+		}
+		return event, err
+	}
+	for range 3 { // the one that was queued, and those that come by themselves
+		if event, err := next(); err != nil || event.Type != scheduler.Event_HEARTBEAT {
+			t.Fatalf("%v, %v", event, err)
+		}
+	}
+	events.Close(&scheduler.Event{Type: scheduler.Event_ERROR, Error: &scheduler.Event_Error{Message: "last"}})
+	for {
+		event, err := next()
+		if err != nil {
+			t.Fatalf("the stream ended without its last event: %v", err)
+		}
+		if event.Type == scheduler.Event_ERROR {
+			break
+		}
+	}
+	if err := <-served; err != nil {
+		t.Error(err)
 	}
 }
 
@@ -153,9 +163,6 @@ func TestSendGivesUpOnAReaderThatDoesNotRead(t *testing.T) {
 		defer time.AfterFunc(100*time.Millisecond, cancel).Stop()
 		sent := s.Send(ctx, large)
 		result <- sent
-		if sent != nil {
-			result <- s.Send(r.Context(), &scheduler.Event{Type: scheduler.Event_HEARTBEAT})
-		}
 	})
 	select {
 	case err := <-result:
@@ -165,9 +172,6 @@ func TestSendGivesUpOnAReaderThatDoesNotRead(t *testing.T) {
 	case <-time.After(10 * time.Second):
 		t.Fatal("Send blocks")
 	}
-	if err := <-result; err == nil {
-		t.Error("a broken stream sends on")
-	}
 	if _, err := recordio.NewReader(response.Body).ReadFrame(); err == nil {
 		t.Error("a frame that was cut off was read whole")
 	}
@@ -175,7 +179,7 @@ func TestSendGivesUpOnAReaderThatDoesNotRead(t *testing.T) {
 
 func TestAccepted(t *testing.T) {
 	t.Parallel()
-	response := serve(t, func(w http.ResponseWriter, _ *http.Request) { Accepted(w) })
+	response := serve(t, func(w http.ResponseWriter, _ *http.Request) { Answer(w, http.StatusAccepted, "") })
 	if response.StatusCode != http.StatusAccepted || response.Header.Get("Content-Length") != "0" {
 		t.Errorf("%v", response)
 	}

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func ok(w http.ResponseWriter, _ *http.Request) { Accepted(w) }
+func ok(w http.ResponseWriter, _ *http.Request) { Answer(w, http.StatusAccepted, "") }
 
 func TestGuardChallengesAsMesosDoes(t *testing.T) {
 	t.Parallel()
@@ -73,21 +73,19 @@ func TestCredentialsHideTheirSecret(t *testing.T) {
 func TestTokens(t *testing.T) {
 	t.Parallel()
 	key := TokenKey("a key of this agent")
-	mine := Claims{"framework", "executor", "container"}
-	token := key.Token(mine)
-	header, rest, _ := strings.Cut(token, ".")
-	payload, signature, _ := strings.Cut(rest, ".")
-	other, _, _ := strings.Cut(strings.TrimPrefix(key.Token(Claims{"framework", "another", "container"}), header+"."), ".")
-	for name, tt := range map[string]struct{ header, fault string }{
-		"right":              {"Bearer " + token, ""},
-		"none":               {"", "-"},
-		"another scheme":     {"Basic " + token, "Scheme 'Basic' unsupported"},
-		"two words":          {"Bearer a b", "Malformed 'Authorization' header"},
-		"no JWT":             {"Bearer abc", "Invalid JWT: Expected 3 components in token, got 1"},
-		"another key's":      {"Bearer " + TokenKey("x").Token(mine), "Invalid JWT: Token signature does not match"},
-		"unsigned":           {"Bearer " + header + "." + payload + ".", "Invalid JWT: Token signature does not match"},
-		"changed claims":     {"Bearer " + header + "." + other + "." + signature, "Invalid JWT: Token signature does not match"},
-		"algorithm \"none\"": {"Bearer eyJhbGciOiJub25lIn0." + payload + ".", `Invalid JWT: Token 'alg' value "none" does not match, expected "HS256"`},
+	token := key.Token("container")
+	_, signature, _ := strings.Cut(token, ".")
+	for name, tt := range map[string]struct {
+		header string
+		want   string
+	}{
+		"right":             {"Bearer " + token, "container"},
+		"none":              {"", ""},
+		"another scheme":    {"Basic " + token, ""},
+		"another key's":     {"Bearer " + TokenKey("x").Token("container"), ""},
+		"unsigned":          {"Bearer container.", ""},
+		"no signature":      {"Bearer container", ""},
+		"another container": {"Bearer another." + signature, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -96,33 +94,13 @@ func TestTokens(t *testing.T) {
 				r.Header.Set("Authorization", tt.header)
 			}
 			w := httptest.NewRecorder()
-			claims, admitted := key.Admit(w, r)
-			challenge := w.Header().Get("WWW-Authenticate")
-			switch {
-			case tt.fault == "":
-				if !admitted || claims != mine {
-					t.Errorf("%v %v %s", admitted, claims, challenge)
-				}
-			case admitted || w.Code != 401:
-				t.Errorf("admitted with %d", w.Code)
-			case tt.fault == "-":
-				if challenge != `Bearer realm="mesos-agent-executor"` {
-					t.Errorf("challenge %s", challenge)
-				}
-			case challenge != `Bearer realm="mesos-agent-executor", error="invalid_token", error_description="`+tt.fault+`"`:
-				t.Errorf("challenge %s", challenge)
+			container, admitted := key.Admit(w, r)
+			if container != tt.want || admitted != (tt.want != "") {
+				t.Errorf("%q, %v", container, admitted)
+			}
+			if challenge := w.Header().Get("WWW-Authenticate"); !admitted && (w.Code != 401 || challenge != `Bearer realm="mesos-agent-executor"`) {
+				t.Errorf("%d, challenge %s", w.Code, challenge)
 			}
 		})
-	}
-	for _, of := range [][3]string{{"x", "executor", "container"}, {"framework", "x", "container"}, {"framework", "executor", "x"}} {
-		if mine.Fault(of[0], of[1], of[2]) == "" {
-			t.Errorf("is taken for %v", of)
-		}
-	}
-	if fault := mine.Fault("framework", "executor", "container"); fault != "" {
-		t.Error(fault)
-	}
-	if got, want := mine.Fault("framework", "x", "container"), `Authenticated principal '{"claims":{"cid":"container","eid":"executor","fid":"framework"}}' does not contain an 'eid' claim with the executor ID x, which is set in the call`; got != want {
-		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }

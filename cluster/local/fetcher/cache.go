@@ -1,7 +1,6 @@
 package fetcher
 
 import (
-	"container/list"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -15,39 +14,35 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cache keeps fetched files by URI. One that is being fetched is waited for, so
-// that a hundred executors that start together make one download.
+// cache keeps fetched files by URI, as long as the agent runs. One that is being fetched is waited for, so that a hundred executors
+// that start together make one download.
 type cache struct {
-	dir   string
-	limit int64
+	dir string
 
 	mu      sync.Mutex
 	entries map[string]*entry
-	recent  *list.List // of *entry that are complete, the most recently used first
-	bytes   int64
 }
 
+// entry is a file of the cache. What is below done is set when that is closed.
 type entry struct {
 	uri, file string
-	size      int64
-	info      os.FileInfo   // of the file, when it was complete
-	element   *list.Element // nil until complete
 	done      chan struct{}
+	info      os.FileInfo // of the file, as it was complete
 	err       error
 }
 
-func newCache(dir string, limit int64) (*cache, error) {
+func newCache(dir string) (*cache, error) {
 	if err := os.RemoveAll(dir); err != nil {
 		return nil, fmt.Errorf("empty the fetcher's cache: %w", err)
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("make the fetcher's cache: %w", err)
 	}
-	return &cache{dir: dir, limit: limit, entries: map[string]*entry{}, recent: list.New()}, nil
+	return &cache{dir: dir, entries: map[string]*entry{}}, nil
 }
 
-// get opens the cached content of uri, and fetches it first when there is none.
-// A failed fetch is told to all who waited for it, and is tried again by the next.
+// get opens the cached content of uri, and fetches it first when there is none. A failed fetch fails for all who waited for it,
+// and is tried again by the next.
 func (c *cache) get(ctx context.Context, uri string, source func(context.Context, io.Writer) error) (*os.File, error) {
 	for {
 		c.mu.Lock()
@@ -59,19 +54,6 @@ func (c *cache) get(ctx context.Context, uri string, source func(context.Context
 			c.mu.Unlock()
 			return c.fill(ctx, e, source)
 		}
-		if e.element != nil {
-			c.recent.MoveToFront(e.element)
-			// Opened under the lock: once open, it may be evicted and stays readable.
-			file, err := e.open()
-			if err != nil {
-				c.remove(e)
-			}
-			c.mu.Unlock()
-			if err == nil {
-				return file, nil
-			}
-			continue
-		}
 		c.mu.Unlock()
 		select {
 		case <-e.done:
@@ -79,29 +61,35 @@ func (c *cache) get(ctx context.Context, uri string, source func(context.Context
 			return nil, ctx.Err()
 		}
 		// Who fetched may have been cancelled; that is no reason for the others.
-		if e.err != nil && !errors.Is(e.err, context.Canceled) {
+		if e.err == nil {
+			if file, err := e.open(); err == nil {
+				return file, nil
+			}
+			c.forget(e)
+		} else if !errors.Is(e.err, context.Canceled) {
 			return nil, e.err
 		}
 	}
 }
 
-// fill fetches e beside its place and moves it there when it is whole.
-func (c *cache) fill(ctx context.Context, e *entry, source func(context.Context, io.Writer) error) (*os.File, error) {
-	file, info, err := c.fetch(ctx, e, source)
+// forget has an entry fetched again by whoever wants it next.
+func (c *cache) forget(e *entry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	defer close(e.done)
-	if err != nil {
-		e.err = err
+	if c.entries[e.uri] == e {
 		delete(c.entries, e.uri)
-		return nil, err
 	}
-	e.info, e.size, e.element = info, info.Size(), c.recent.PushFront(e)
-	c.bytes += e.size
-	for c.bytes > c.limit && c.recent.Len() > 0 {
-		c.remove(c.recent.Back().Value.(*entry))
+}
+
+// fill fetches e beside its place and moves it there when it is whole.
+func (c *cache) fill(ctx context.Context, e *entry, source func(context.Context, io.Writer) error) (*os.File, error) {
+	var file *os.File
+	file, e.info, e.err = c.fetch(ctx, e, source)
+	if e.err != nil {
+		c.forget(e)
 	}
-	return file, nil
+	close(e.done)
+	return file, e.err
 }
 
 // fetch gives the file opened for reading only: one that is open for writing can't be executed.
@@ -148,16 +136,8 @@ func (e *entry) open() (*os.File, error) {
 	return file, nil
 }
 
-// link makes one more name for an open file, so that it is not copied. It fails where the file has no name any more, since it
-// was pushed out of the cache, or the name would be on another file system.
+// link makes one more name for an open file, so that it is not copied. It fails where the file has no name any more, since it was
+// fetched again, or the name would be on another file system.
 func link(file *os.File, name string) error {
 	return unix.Linkat(unix.AT_FDCWD, fmt.Sprintf("/proc/self/fd/%d", file.Fd()), unix.AT_FDCWD, name, unix.AT_SYMLINK_FOLLOW)
-}
-
-func (c *cache) remove(e *entry) {
-	c.recent.Remove(e.element)
-	c.bytes -= e.size
-	delete(c.entries, e.uri)
-	// What can't be removed is emptied with the folder at the next start.
-	_ = os.Remove(e.file)
 }

@@ -1,14 +1,10 @@
-// Package fetcher brings the URIs of a command into a sandbox, as Mesos' fetcher
-// does: http, https, file and absolute paths; made executable, unpacked by
-// suffix, or left as they are; downloaded once and kept when they say "cache". A
-// program that is kept is linked into sandboxes, what else is kept is copied.
+// Package fetcher brings the URIs of a command into a sandbox, as Mesos' fetcher does: http, https, file and absolute paths; made
+// executable or left as they are, and downloaded once and kept when they say "cache". A program that is kept is linked into
+// sandboxes, what else is kept is copied. Archives are not unpacked here: executors bring the packages of their apps themselves.
 //
-// A URI goes through it in three steps: its source is opened (the network, a
-// local file, or the cache, which opens the source at most once), then it is
-// written into the sandbox under its output name, and then it gets its
-// execute bit or is unpacked beside itself. Everything that is written goes
-// through os.Root, so that neither a name in an archive nor a symbolic link can
-// lead out of the sandbox.
+// A URI goes through it in two steps: its source is opened (the network, a local file, or the cache, which opens the source at most
+// once), then it is written into the sandbox under its output name. Everything that is written goes through os.Root, so that no
+// symbolic link can lead out of the sandbox.
 package fetcher
 
 import (
@@ -21,6 +17,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,20 +26,13 @@ import (
 
 // Options of a Fetcher; zero values mean the defaults.
 type Options struct {
-	// CacheDir holds what is fetched with "cache". It belongs to the fetcher alone
-	// and is emptied by New, as Mesos does: a URI's content is kept no longer than one
-	// run of the agent.
+	// CacheDir holds what is fetched with "cache". It belongs to the fetcher alone and is emptied by New, as Mesos does: a URI's
+	// content is kept no longer than one run of the agent.
 	CacheDir string
-	// CacheBytes bounds the cache; 2 GiB by default. What is used least recently goes first.
-	CacheBytes int64
 	// Client downloads; by default one with a time limit for connecting and for answering.
 	Client *http.Client
 	// Stall ends a download that brings nothing for so long; 1 minute by default.
 	Stall time.Duration
-	// UnpackedBytes and UnpackedFiles bound what one archive may become; 16 GiB
-	// and 500,000 files by default.
-	UnpackedBytes int64
-	UnpackedFiles int
 }
 
 // Fetcher fetches. Its methods may be called concurrently.
@@ -53,24 +43,15 @@ type Fetcher struct {
 
 // New makes a fetcher and its empty cache folder.
 func New(options Options) (*Fetcher, error) {
-	if options.CacheBytes == 0 {
-		options.CacheBytes = 2 << 30
-	}
 	if options.Stall == 0 {
 		options.Stall = time.Minute
-	}
-	if options.UnpackedBytes == 0 {
-		options.UnpackedBytes = 16 << 30
-	}
-	if options.UnpackedFiles == 0 {
-		options.UnpackedFiles = 500_000
 	}
 	if options.Client == nil {
 		transport := http.DefaultTransport.(*http.Transport).Clone()
 		transport.ResponseHeaderTimeout = options.Stall
 		options.Client = &http.Client{Transport: transport}
 	}
-	cache, err := newCache(options.CacheDir, options.CacheBytes)
+	cache, err := newCache(options.CacheDir)
 	if err != nil {
 		return nil, err
 	}
@@ -80,8 +61,8 @@ func New(options Options) (*Fetcher, error) {
 // Close drops idle connections. Fetches under way go on.
 func (f *Fetcher) Close() { f.options.Client.CloseIdleConnections() }
 
-// Fetch brings all uris into the folder sandbox, in order. Its error names the
-// first URI that could not be brought, and why; what came before it stays there.
+// Fetch brings all uris into the folder sandbox, in order. Its error names the first URI that could not be brought, and why; what
+// came before it stays there.
 func (f *Fetcher) Fetch(ctx context.Context, uris []mesos.CommandInfo_URI, sandbox string) error {
 	if len(uris) == 0 {
 		return nil
@@ -104,10 +85,8 @@ func (f *Fetcher) fetch(ctx context.Context, uri *mesos.CommandInfo_URI, root *o
 	if err != nil {
 		return err
 	}
-	if dir := path.Dir(name); dir != "." {
-		if err := root.MkdirAll(dir, 0o755); err != nil {
-			return fmt.Errorf("make the folder of output file %q: %w", name, err)
-		}
+	if isArchive(name) && !uri.GetExecutable() && (uri.Extract == nil || *uri.Extract) {
+		return errors.New("archives are not unpacked by this cluster's agents: set extract to false, and let the command unpack it")
 	}
 	source := func(ctx context.Context, to io.Writer) error { return f.open(ctx, uri.Value, to) }
 	mode := os.FileMode(0o644)
@@ -128,19 +107,20 @@ func (f *Fetcher) fetch(ctx context.Context, uri *mesos.CommandInfo_URI, root *o
 			return err
 		}
 	}
-	if err := write(ctx, root, name, mode, source); err != nil {
-		return err
-	}
-	if uri.GetExecutable() || uri.Extract != nil && !*uri.Extract {
-		return nil
-	}
-	return f.unpack(ctx, root, name)
+	return write(ctx, root, name, mode, source)
 }
 
-// linkProgram brings a cached program into the sandbox as a link to the one in the cache: executors start often, and a copy takes as much room in
-// each sandbox, and as much writing, as the program has. Where that can't be, it is copied.
+// isArchive reports whether Mesos would unpack a file of that name.
+func isArchive(name string) bool {
+	return slices.ContainsFunc([]string{".tar", ".tgz", ".gz", ".tbz2", ".tar.bz2", ".txz", ".tar.xz", ".zip"}, func(suffix string) bool {
+		return strings.HasSuffix(name, suffix)
+	})
+}
+
+// linkProgram brings a cached program into the sandbox as a link to the one in the cache: executors start often, and a copy takes
+// as much room in each sandbox, and as much writing, as the program has. Where that can't be, it is copied.
 func linkProgram(uri *mesos.CommandInfo_URI, cached *os.File, root *os.Root, name string) (bool, error) {
-	if !uri.GetExecutable() || path.Dir(name) != "." {
+	if !uri.GetExecutable() {
 		return false, nil
 	}
 	if err := root.Remove(name); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -149,7 +129,7 @@ func linkProgram(uri *mesos.CommandInfo_URI, cached *os.File, root *os.Root, nam
 	return link(cached, filepath.Join(root.Name(), name)) == nil, nil
 }
 
-// write makes the file name anew: one that is there, or a link, is replaced, never followed.
+// write makes a new file: one that is there, or a link, is replaced, never followed.
 func write(ctx context.Context, root *os.Root, name string, mode os.FileMode, source func(context.Context, io.Writer) error) (err error) {
 	if err := root.Remove(name); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("replace %q: %w", name, err)
@@ -241,14 +221,14 @@ type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
-// outputName is where uri goes in the sandbox: its output file, or else the
-// last part of the URI, as Mesos takes it (a query belongs to it).
+// outputName is where uri goes in the sandbox: its output file, or else the last part of the URI, as Mesos takes it (a query
+// belongs to it).
 func outputName(uri *mesos.CommandInfo_URI) (string, error) {
 	if name := uri.GetOutputFile(); name != "" {
-		if !filepath.IsLocal(name) {
-			return "", fmt.Errorf("output file %q is not within the sandbox", name)
+		if !filepath.IsLocal(name) || path.Base(name) != name {
+			return "", fmt.Errorf("output file %q is not a name within the sandbox", name)
 		}
-		return path.Clean(name), nil
+		return name, nil
 	}
 	_, rest, found := strings.Cut(uri.Value, "://")
 	if !found {
@@ -264,9 +244,8 @@ func outputName(uri *mesos.CommandInfo_URI) (string, error) {
 
 // redact hides a password in a URI: errors go to logs.
 func redact(uri string) string {
-	parsed, err := url.Parse(uri)
-	if err != nil || parsed.User == nil {
-		return uri
+	if parsed, err := url.Parse(uri); err == nil && parsed.User != nil {
+		return parsed.Redacted()
 	}
-	return parsed.Redacted()
+	return uri
 }

@@ -2,11 +2,9 @@ package link
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"log/slog"
 	"net/http/httptest"
-	"net/netip"
-	"strings"
 	"testing"
 	"time"
 
@@ -14,167 +12,199 @@ import (
 	"github.com/mesos/mesos-go/api/v1/lib"
 	"go.uber.org/goleak"
 
-	"github.com/elasticjob-go/elasticjob/cluster/local/master"
+	"github.com/elasticjob-go/elasticjob/cluster/local/apihttp"
+	"github.com/elasticjob-go/elasticjob/cluster/local/queue"
 )
 
 const deadline = 10 * time.Second
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// listener is an agent that says what it is asked.
-type listener struct {
-	id    string
-	asked chan string
+// upstream is a master that keeps what is reported to it, and gives the orders that it is given.
+type upstream struct {
+	registered chan Registration
+	refuse     error
+	orders     *queue.Queue[Order]
+	news       chan News
+	closed     chan struct{}
 }
 
-func (l *listener) say(format string, args ...any) { l.asked <- fmt.Sprintf(format, args...) }
-func (l *listener) Info() mesos.AgentInfo {
-	return mesos.AgentInfo{ID: &mesos.AgentID{Value: l.id}, Hostname: "127.0.0.1"}
+func newUpstream() *upstream {
+	return &upstream{registered: make(chan Registration, 10), orders: queue.New[Order](0), news: make(chan News, 100), closed: make(chan struct{}, 10)}
 }
-func (l *listener) RunTasks(f mesos.FrameworkInfo, tasks []mesos.TaskInfo) {
-	for _, t := range tasks {
-		l.say("run %s of %s: %s", t.TaskID.Value, f.GetID().GetValue(), t.Data)
+
+func (u *upstream) Register(_ context.Context, r Registration) (Session, error) {
+	if u.refuse != nil {
+		return nil, u.refuse
 	}
+	u.registered <- r
+	return u, nil
 }
-func (l *listener) KillTask(f, task string, policy *mesos.KillPolicy) {
-	l.say("kill %s of %s: %t %d", task, f, policy != nil, policy.GetGracePeriod().GetNanoseconds())
-}
-func (l *listener) ShutdownExecutor(f, executor string) { l.say("shut %s of %s", executor, f) }
-func (l *listener) ShutdownFramework(f string)          { l.say("remove %s", f) }
-func (l *listener) Message(f, executor string, data []byte) {
-	l.say("tell %s of %s: %q", executor, f, data)
-}
-func (l *listener) Acknowledge(f, task string, uuid []byte) { l.say("ack %s of %s: %x", task, f, uuid) }
-func (l *listener) Ping(connected bool, pong func()) {
-	l.say("ping %t", connected)
-	pong()
-}
-func (l *listener) Subscribed(f mesos.FrameworkInfo) { l.say("subscribed %s", f.Name) }
 
-func (l *listener) heard(t *testing.T, want ...string) {
+func (u *upstream) Orders() ([]Order, error) { return u.orders.Next(context.Background()) }
+func (u *upstream) Report(n News) error      { u.news <- n; return nil }
+func (u *upstream) Close()                   { u.orders.Close(); u.closed <- struct{}{} }
+
+// serve makes the master reachable, and returns a client of it.
+func serve(t *testing.T, u *upstream, silence time.Duration, asks, brings *apihttp.Credentials) (*Client, *Server) {
 	t.Helper()
-	for _, w := range want {
-		select {
-		case got := <-l.asked:
-			if got != w {
-				t.Fatalf("the agent was asked to %q, want %q", got, w)
-			}
-		case <-time.After(deadline):
-			t.Fatalf("the agent was not asked to %q", w)
-		}
-	}
-}
-
-type world struct {
-	server *Server
-	client *Client
-}
-
-func start(t *testing.T) *world {
-	t.Helper()
-	m, err := master.Open(master.Options{
-		InMemoryRegistry: true, Address: netip.MustParseAddrPort("127.0.0.1:5050"), Logger: slog.New(slog.DiscardHandler),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := &world{server: NewServer(m, slog.New(slog.DiscardHandler))}
-	web := httptest.NewServer(w.server.Handler())
-	w.client = NewClient(Options{
-		Find: func(context.Context) (string, error) { return web.URL, nil }, Logger: slog.New(slog.DiscardHandler),
-	})
+	server := NewServer(u, silence, slog.New(slog.DiscardHandler))
+	web := httptest.NewServer(asks.Guard(Realm, server))
+	client := NewClient(web.URL, brings)
 	t.Cleanup(func() {
-		w.client.Close()
-		w.server.Close()
+		server.Close()
+		client.http.CloseIdleConnections()
 		web.Close()
-		if err := m.Close(); err != nil {
-			t.Error(err)
-		}
 	})
-	return w
+	return client, server
 }
 
-func (w *world) remote(id string) *remote {
-	w.server.mu.Lock()
-	defer w.server.mu.Unlock()
-	return w.server.agents[id]
-}
-
-func TestOrdersArriveAsTheyWereGiven(t *testing.T) {
-	t.Parallel()
-	w := start(t)
-	agent := &listener{id: "a1", asked: make(chan string, 100)}
-	if err := w.client.Register(agent, master.Recovered{}); err != nil {
-		t.Fatal(err)
-	}
-	r := w.remote("a1")
-	framework := mesos.FrameworkInfo{ID: &mesos.FrameworkID{Value: "f"}, Name: "name"}
-	r.RunTasks(framework, []mesos.TaskInfo{
-		{TaskID: mesos.TaskID{Value: "t1"}, Data: []byte("one")}, {TaskID: mesos.TaskID{Value: "t2"}},
-	})
-	r.KillTask("f", "t1", nil)
-	r.KillTask("f", "t1", &mesos.KillPolicy{})
-	r.KillTask("f", "t2", &mesos.KillPolicy{GracePeriod: &mesos.DurationInfo{Nanoseconds: 7}})
-	r.ShutdownExecutor("f", "e")
-	r.Message("f", "e", []byte{0, 255})
-	r.Acknowledge("f", "t1", []byte{1, 2})
-	r.Subscribed(framework)
-	r.ShutdownFramework("f")
-	ponged := make(chan struct{})
-	r.Ping(true, func() { close(ponged) })
-	agent.heard(t, "run t1 of f: one", "run t2 of f: ", "kill t1 of f: false 0", "kill t1 of f: true 0", "kill t2 of f: true 7",
-		"shut e of f", `tell e of f: "\x00\xff"`, "ack t1 of f: 0102", "subscribed name", "remove f", "ping true")
+func await[T any](t *testing.T, what string, from <-chan T) T {
+	t.Helper()
 	select {
-	case <-ponged:
+	case got := <-from:
+		return got
 	case <-time.After(deadline):
-		t.Error("no pong")
-	}
-
-	// The end of the session makes the agent register again; what is said to the old one is lost.
-	r.abandon()
-	agent.heard(t, "ping false")
-	if err := w.client.Register(agent, master.Recovered{}); err != nil {
-		t.Fatal(err)
-	}
-	r.Message("f", "e", []byte("old"))
-	w.remote("a1").Message("f", "e", []byte("new"))
-	for got := ""; got != `tell e of f: "new"`; {
-		select {
-		case got = <-agent.asked:
-			if got != "ping false" && !strings.HasSuffix(got, `"new"`) {
-				t.Errorf("the agent was asked to %q", got)
-			}
-		case <-time.After(deadline):
-			t.Fatal("the new session says nothing")
-		}
+		t.Fatalf("waited for %s", what)
+		panic("not reached")
 	}
 }
 
-func TestRegistrationIsTheSameOnTheOtherSide(t *testing.T) {
+func proto[T any](of T) Proto[T] { return Proto[T]{of} }
+
+// A registration, orders and news are the same on the other side, in their order.
+func TestBothSidesSayTheSame(t *testing.T) {
 	t.Parallel()
+	u := newUpstream()
+	client, server := serve(t, u, time.Minute, nil, nil)
 	running := mesos.TASK_RUNNING
-	framework, executor := mesos.FrameworkInfo{Name: "f"}, mesos.ExecutorInfo{ExecutorID: mesos.ExecutorID{Value: "e"}}
-	still := master.Recovered{
-		Frameworks: []mesos.FrameworkInfo{framework}, Executors: []mesos.ExecutorInfo{executor},
-		Tasks: []master.TaskState{
-			{FrameworkID: "f", Task: mesos.TaskInfo{TaskID: mesos.TaskID{Value: "t1"}}, Latest: mesos.TASK_FINISHED,
-				Status: &mesos.TaskStatus{TaskID: mesos.TaskID{Value: "t1"}, State: &running}},
-			{FrameworkID: "f", Task: mesos.TaskInfo{TaskID: mesos.TaskID{Value: "t2"}}, Latest: mesos.TASK_STAGING},
+	framework := mesos.FrameworkInfo{ID: &mesos.FrameworkID{Value: "f"}, Name: "name",
+		// One that the generated JSON does not know.
+		Capabilities: []mesos.FrameworkInfo_Capability{{Type: 99}}}
+	status := proto(mesos.TaskStatus{TaskID: mesos.TaskID{Value: "t1"}, State: &running, Data: []byte{0, 255}})
+	registration := Registration{
+		Agent:      proto(mesos.AgentInfo{ID: &mesos.AgentID{Value: "a"}, Hostname: "h"}),
+		Frameworks: []Proto[mesos.FrameworkInfo]{proto(framework)},
+		Executors:  []Proto[mesos.ExecutorInfo]{proto(mesos.ExecutorInfo{ExecutorID: mesos.ExecutorID{Value: "e"}})},
+		Tasks: []TaskState{
+			{Framework: "f", Task: proto(mesos.TaskInfo{TaskID: mesos.TaskID{Value: "t1"}}), Latest: mesos.TASK_FINISHED, Status: &status},
+			{Framework: "f", Task: proto(mesos.TaskInfo{TaskID: mesos.TaskID{Value: "t2"}}), Latest: mesos.TASK_STAGING},
 		},
 	}
-	info := mesos.AgentInfo{ID: &mesos.AgentID{Value: "a"}, Hostname: "h"}
-	asked, err := encodeRegistration(info, still)
+	session, err := client.Register(t.Context(), registration)
 	if err != nil {
 		t.Fatal(err)
 	}
-	gotInfo, got, err := asked.decode()
-	if err != nil {
-		t.Fatal(err)
+	defer session.Close()
+	if diff := cmp.Diff(registration, await(t, "the registration", u.registered)); diff != "" {
+		t.Errorf("registration (-sent +received):\n%s", diff)
 	}
-	if diff := cmp.Diff(still, got); diff != "" {
-		t.Error(diff)
+
+	of := Executor{Framework: "f", Executor: "e"}
+	no, noPolicy, named := false, proto(mesos.KillPolicy{}), proto(framework)
+	policy := proto(mesos.KillPolicy{GracePeriod: &mesos.DurationInfo{Nanoseconds: 7}})
+	orders := []Order{
+		{Run: &Run{Framework: named, Tasks: []Proto[mesos.TaskInfo]{proto(mesos.TaskInfo{
+			TaskID: mesos.TaskID{Value: "t1"}, Data: []byte("one"), Executor: &mesos.ExecutorInfo{Command: &mesos.CommandInfo{Shell: &no}}})}}},
+		{Kill: &Kill{Framework: "f", Task: "t1"}}, {Kill: &Kill{Framework: "f", Task: "t1", Policy: &noPolicy}}, {Kill: &Kill{Framework: "f", Task: "t2", Policy: &policy}},
+		{ShutdownExecutor: &of}, {Acknowledge: &Acknowledgement{Framework: "f", Task: "t1", UUID: []byte{1, 2}}},
+		{Subscribed: &named}, {ShutdownFramework: "f"}, {Ping: true},
 	}
-	if diff := cmp.Diff(info, gotInfo); diff != "" {
-		t.Error(diff)
+	u.orders.Push(orders...)
+	var got []Order
+	for len(got) < len(orders) {
+		more, err := session.Orders()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, more...)
+	}
+	if diff := cmp.Diff(orders, got); diff != "" {
+		t.Errorf("orders (-sent +received):\n%s", diff)
+	}
+
+	for _, n := range []News{
+		{Update: &StatusUpdate{Framework: "f", Status: status, Latest: mesos.TASK_FINISHED}},
+		{Ended: &ExecutorEnded{Executor: of, WaitStatus: 1280}}, {Pong: true},
+	} {
+		if err := session.Report(n); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(n, await(t, "news", u.news)); diff != "" {
+			t.Errorf("news (-sent +received):\n%s", diff)
+		}
+	}
+
+	server.Close()
+	if _, err := session.Orders(); err == nil {
+		t.Error("the session outlives its server")
+	}
+	if _, err := client.Register(t.Context(), registration); err == nil {
+		t.Error("a server that is closed opens a session")
+	}
+}
+
+// Either side finds out that a session has ended, whoever ends it.
+func TestEndOfASession(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(*upstream, Session){
+		"by the agent":  func(_ *upstream, s Session) { s.Close() },
+		"by the master": func(u *upstream, _ Session) { u.orders.Close() },
+		"by silence":    func(*upstream, Session) {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			u, silence := newUpstream(), time.Minute
+			if name == "by silence" {
+				silence = 50 * time.Millisecond
+			}
+			client, _ := serve(t, u, silence, nil, nil)
+			session, err := client.Register(t.Context(), Registration{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			end(u, session)
+			if orders, err := session.Orders(); err == nil {
+				t.Errorf("got %v", orders)
+			}
+			session.Close()
+			await(t, "the end on the master's side", u.closed)
+		})
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	own := &apihttp.Credentials{Principal: "p", Secret: "s"}
+	away := errors.New("not now")
+	for name, tt := range map[string]struct {
+		refuse       error
+		asks, brings *apihttp.Credentials
+		want         error
+	}{
+		"taken":             {nil, own, own, nil},
+		"wrong credentials": {nil, own, &apihttp.Credentials{Principal: "p", Secret: "x"}, ErrCredentials},
+		"no credentials":    {nil, own, nil, ErrCredentials},
+		"gone":              {ErrGone, nil, nil, ErrGone},
+		"for now":           {away, nil, nil, away},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			u := newUpstream()
+			u.refuse = tt.refuse
+			client, _ := serve(t, u, time.Minute, tt.asks, tt.brings)
+			session, err := client.Register(t.Context(), Registration{})
+			if err == nil {
+				session.Close()
+			}
+			for _, final := range []error{ErrGone, ErrCredentials} {
+				if errors.Is(err, final) != errors.Is(tt.want, final) {
+					t.Errorf("error %v, want %v", err, tt.want)
+				}
+			}
+			if (err == nil) != (tt.want == nil) {
+				t.Errorf("error %v, want %v", err, tt.want)
+			}
+		})
 	}
 }

@@ -5,17 +5,19 @@ import (
 
 	"github.com/mesos/mesos-go/api/v1/lib"
 	"github.com/mesos/mesos-go/api/v1/lib/scheduler"
+
+	"github.com/elasticjob-go/elasticjob/cluster/local/link"
 )
 
-// accept uses offers up. What of them no valid launch takes is free again, less the
-// call's filter; a launch that is rejected is told as an update without uuid.
+// accept uses offers up. What of them no valid launch takes is free again, less the call's filter; a launch that is rejected is
+// reported as an update without uuid.
 func (m *Master) accept(f *framework, call *scheduler.Call_Accept) {
 	fault := m.invalidOffers(f, call.OfferIDs)
 	agentID, available := m.useOffers(f, call.OfferIDs)
 	if fault != "" {
 		for i := range call.Operations {
-			for _, task := range launched(&call.Operations[i]) {
-				m.reject(f, task, f.state(mesos.TASK_DROPPED), "Task launched with invalid offers: "+fault, mesos.REASON_INVALID_OFFERS)
+			for _, task := range call.Operations[i].GetLaunch().GetTaskInfos() {
+				m.reject(f, task, mesos.TASK_DROPPED, "Task launched with invalid offers: "+fault, mesos.REASON_INVALID_OFFERS)
 			}
 		}
 		return
@@ -27,17 +29,12 @@ func (m *Master) accept(f *framework, call *scheduler.Call_Accept) {
 	launches := false
 	for i := range call.Operations {
 		op := &call.Operations[i]
-		switch op.Type {
-		case mesos.Offer_Operation_LAUNCH:
-			launches = true
-			available = m.launch(f, a, op.GetLaunch().GetTaskInfos(), available)
-		case mesos.Offer_Operation_LAUNCH_GROUP:
-			for _, task := range launched(op) {
-				m.reject(f, task, mesos.TASK_ERROR, "Task groups need the default executor, which this agent does not have", mesos.REASON_TASK_GROUP_INVALID)
-			}
-		default:
-			m.log.Warn("dropping an operation that a local cluster does not have", "framework", f.id, "operation", op.Type.String())
+		if op.Type != mesos.Offer_Operation_LAUNCH {
+			m.log.Warn("operation dropped that a local cluster does not have", "framework", f.id, "operation", op.Type.String())
+			continue
 		}
+		launches = true
+		available = m.launch(f, a, op.GetLaunch().GetTaskInfos(), available)
 	}
 	lasts := refusal(call.Filters)
 	if !launches {
@@ -47,24 +44,13 @@ func (m *Master) accept(f *framework, call *scheduler.Call_Accept) {
 	m.wake()
 }
 
-func launched(op *mesos.Offer_Operation) []mesos.TaskInfo {
-	switch op.Type {
-	case mesos.Offer_Operation_LAUNCH:
-		return op.GetLaunch().GetTaskInfos()
-	case mesos.Offer_Operation_LAUNCH_GROUP:
-		return op.GetLaunchGroup().TaskGroup.Tasks
-	}
-	return nil
-}
-
 func (m *Master) invalidOffers(f *framework, ids []mesos.OfferID) string {
 	if len(ids) == 0 {
 		return "No offers specified"
 	}
 	seen := make(map[string]bool, len(ids))
-	var first *offer
 	for _, id := range ids {
-		o := m.offers[id.Value]
+		o, first := m.offers[id.Value], m.offers[ids[0].Value]
 		switch {
 		case seen[id.Value]:
 			return fmt.Sprintf("Duplicate offer %s in offer list", id.Value)
@@ -72,30 +58,26 @@ func (m *Master) invalidOffers(f *framework, ids []mesos.OfferID) string {
 			return fmt.Sprintf("Offer %s is no longer valid", id.Value)
 		case o.framework != f:
 			return fmt.Sprintf("Offer %s has invalid framework %s while framework %s is expected", id.Value, o.framework.id, f.id)
-		case first != nil && first.agentID != o.agentID:
+		case first.agentID != o.agentID:
 			return fmt.Sprintf("Aggregated offers must belong to one single agent. Offer %s uses agent %s and agent %s", id.Value, o.agentID, first.agentID)
 		}
 		seen[id.Value] = true
-		if first == nil {
-			first = o
-		}
 	}
 	return ""
 }
 
-// useOffers forgets the framework's offers and makes what they held free; a valid
-// launch takes it again. It returns what the offers of the last agent held.
-func (m *Master) useOffers(f *framework, ids []mesos.OfferID) (agentID string, held quantities) {
+// useOffers forgets the framework's offers and makes what they held free; a valid launch takes it again. It returns what the offers
+// of the last agent held.
+func (m *Master) useOffers(f *framework, ids []mesos.OfferID) (agentID string, held resources) {
 	for _, id := range ids {
 		o := m.offers[id.Value]
 		if o == nil || o.framework != f {
 			continue
 		}
 		m.dropOffer(o)
-		m.giveBack(f, o.agentID, o.resources)
 		agentID, held = o.agentID, held.plus(o.resources)
 	}
-	return agentID, held.offered()
+	return agentID, held
 }
 
 func (m *Master) reject(f *framework, task mesos.TaskInfo, state mesos.TaskState, message string, reason mesos.TaskStatus_Reason) {
@@ -106,41 +88,35 @@ func (m *Master) reject(f *framework, task mesos.TaskInfo, state mesos.TaskState
 }
 
 // launch sends the valid tasks to the agent and returns what they left of available.
-func (m *Master) launch(f *framework, a *agent, tasks []mesos.TaskInfo, available quantities) quantities {
-	run := make([]mesos.TaskInfo, 0, len(tasks))
+func (m *Master) launch(f *framework, a *agent, tasks []mesos.TaskInfo, available resources) resources {
+	run := make([]link.Proto[mesos.TaskInfo], 0, len(tasks))
 	for i := range tasks {
 		task := tasks[i]
-		m.complete(f, &task)
-		need, fault := m.invalidTask(f, a, &task, available)
+		complete(f, &task)
+		own, need, fault := m.invalidTask(f, a, &task, available)
 		if fault != "" {
 			m.reject(f, task, mesos.TASK_ERROR, fault, mesos.REASON_TASK_INVALID)
 			continue
 		}
 		available = available.minus(need)
-		if task.Executor != nil && f.executors[a.id][task.Executor.ExecutorID.Value] == nil {
-			m.addExecutor(f, a, *task.Executor)
+		if f.executors[a.id][task.Executor.ExecutorID.Value] == nil {
+			m.addExecutor(f, a, *task.Executor, need.minus(own))
 		}
-		m.addTask(f, a, &task)
-		run = append(run, task)
+		m.addTask(f, a, &task, own)
+		run = append(run, link.Proto[mesos.TaskInfo]{Of: task})
 	}
 	if len(run) > 0 {
-		info := f.info
-		a.courier.send(func() { a.link.RunTasks(info, run) })
+		a.orders.Push(link.Order{Run: &link.Run{Framework: link.Proto[mesos.FrameworkInfo]{Of: f.info}, Tasks: run}})
 	}
 	return available
 }
 
-// complete fills in what Mesos does before it checks a task: roles, and what an
-// executor may leave out.
-func (m *Master) complete(f *framework, task *mesos.TaskInfo) {
-	role := f.role()
-	allocation := &mesos.Resource_AllocationInfo{Role: &role}
-	task.Resources = allocatedTo(allocation, task.Resources)
+// complete fills in what an executor may leave out, before the task is checked.
+func complete(f *framework, task *mesos.TaskInfo) {
 	if task.Executor == nil {
 		return
 	}
 	executor := *task.Executor
-	executor.Resources = allocatedTo(allocation, executor.Resources)
 	if executor.FrameworkID == nil {
 		executor.FrameworkID = &mesos.FrameworkID{Value: f.id}
 	}
@@ -148,15 +124,4 @@ func (m *Master) complete(f *framework, task *mesos.TaskInfo) {
 		executor.Type = mesos.ExecutorInfo_CUSTOM
 	}
 	task.Executor = &executor
-}
-
-func allocatedTo(allocation *mesos.Resource_AllocationInfo, resources []mesos.Resource) []mesos.Resource {
-	filled := make([]mesos.Resource, len(resources))
-	for i := range resources {
-		filled[i] = resources[i]
-		if filled[i].AllocationInfo == nil {
-			filled[i].AllocationInfo = allocation
-		}
-	}
-	return filled
 }

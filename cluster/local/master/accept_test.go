@@ -5,89 +5,101 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/mesos/mesos-go/api/v1/lib"
+
+	"github.com/elasticjob-go/elasticjob/cluster/local/link"
 )
 
 func executorJSON(id, framework string) string {
-	return fmt.Sprintf(`{"type":"CUSTOM","executor_id":{"value":%q},"framework_id":{"value":%q},"name":%q,"command":{"shell":true,"value":"exec /usr/bin/python3 REC_DIR/ex.py LOG_DIR/ex1.jsonl probe"},"resources":%s}`,
-		id, framework, id, resources(0.1, 32))
+	return fmt.Sprintf(`{"type":"CUSTOM","executor_id":{"value":%q},"framework_id":{"value":%q},"name":%q,"command":{"shell":true,"value":"exec probe"},"resources":%s}`,
+		id, framework, id, resourcesOf(0.1, 32))
 }
 
 func TestOffersAreMesos(t *testing.T) {
 	t.Parallel()
 	w := start(t)
-	a := w.agent(Recovered{})
+	a := w.agent(link.Registration{})
 	f := w.subscribed("")
-	ids := []string{recordedFramework, f.id, "000cf189-4b77-4a79-9ed1-b4a875b522e1", w.master.ID(), "-O2", "-O1"}
 	offer := f.offer()
-	if diff := cmp.Diff(dig(recorded(t, "offers.json", "offers event", ids...), "event", "offers", "offers", 0), any(offer)); diff != "" {
-		t.Error(diff)
+	port := fmt.Sprint(a.info.GetPort())
+	for want, got := range map[string]any{
+		w.master.id + "-O0": offerID(offer), f.id: dig(offer, "framework_id", "value"), a.id(): dig(offer, "agent_id", "value"), "127.0.0.1": offer["hostname"],
+		"http 127.0.0.1 " + port + " /slave(1)": fmt.Sprint(dig(offer, "url", "scheme"), " ", dig(offer, "url", "address", "ip"), " ", dig(offer, "url", "address", "port"), " ", dig(offer, "url", "path")),
+		"cpus 8 mem 8192 disk 10000":            amountsOf(offer),
+	} {
+		if want != got {
+			t.Errorf("%v, want %v", got, want)
+		}
 	}
-	// What is left of disk and ports is no offer by itself in the recording, since they were all used; here they go with the first task.
-	first := strings.Replace(command("big", a.id(), 7.9, 8160), `"resources":[`, `"resources":[{"name":"disk","type":"SCALAR","scalar":{"value":10000}},{"name":"ports","type":"RANGES","ranges":{"range":[{"begin":31000,"end":32000}]}},`, 1)
-	f.accept(0, offer, first)
-	want := recorded(t, "offers.json", "offer after use", ids...)
-	if diff := cmp.Diff(dig(want, "offer"), any(f.offer())); diff != "" {
-		t.Error(diff)
+	f.accept(0, offer, command("big", a.id(), 7.9, 8160))
+	if got := amountsOf(f.offer()); got != "cpus 0.1 mem 32 disk 10000" {
+		t.Errorf("left is %s", got)
 	}
-	if got := (<-a.tasks).Resources[0].GetAllocationInfo().GetRole(); got != "*" {
-		t.Errorf("allocated to %q", got)
+}
+
+// amountsOf is what an offer has.
+func amountsOf(offer map[string]any) string {
+	var all []string
+	for _, r := range offer["resources"].([]any) {
+		all = append(all, fmt.Sprint(dig(r, "name"), " ", dig(r, "scalar", "value")))
 	}
+	return strings.Join(all, " ")
 }
 
 func TestRejectedLaunches(t *testing.T) {
 	t.Parallel()
 	w := start(t)
-	a := w.agent(Recovered{})
+	a := w.agent(link.Registration{})
 	f := w.subscribed("")
-	for _, tt := range []struct {
-		file, situation, task string
-		path                  []any
-	}{
-		{"updates.json", "launch on an unknown offer", command("bad-offer", a.id(), 0.1, 32), []any{"event"}},
-		{"updates.json", "task larger than its offer", command("too-big", a.id(), 10000, 32), []any{"event"}},
-		{"updates.json", "task for another agent than the offer's", command("wrong-agent", "no-such-agent", 0.1, 32), []any{"event"}},
-		{"updates.json", "task without command or executor", strings.Replace(command("no-cmd", a.id(), 0.1, 32), `,"command":{"value":"true"}`, "", 1), []any{"event"}},
-		{"updates.json", "task id with slashes", command("bad/../id", a.id(), 0.1, 32), []any{"event"}},
-		{"updates.json", "cpus 0.0001", command("zero", a.id(), 0.0001, 32), []any{"event"}},
-		{"executor.json", "executor id with slashes", custom("u2", a.id(), executorJSON("ex/../x", f.id)), []any{"events", 0}},
+	for name, tt := range map[string]struct{ task, reason, message string }{
+		"no offer":         {command("t", a.id(), 0.1, 32), "REASON_INVALID_OFFERS", "Task launched with invalid offers: Offer no-such-offer is no longer valid"},
+		"too large":        {command("t", a.id(), 10000, 32), "REASON_TASK_INVALID", "Total resources {cpus:10000; mem:32} required by task and its executor is more than available {cpus:8; mem:8192; disk:10000}"},
+		"another agent":    {command("t", "no-such-agent", 0.1, 32), "REASON_TASK_INVALID", "Task uses invalid agent no-such-agent while agent " + a.id() + " is expected"},
+		"no executor":      {strings.Replace(command("t", a.id(), 0.1, 32), `,"executor"`, `,"command":{"value":"true"},"x"`, 1), "REASON_TASK_INVALID", "Task should have ExecutorInfo, and no CommandInfo: agents of this cluster have no executor of their own"},
+		"id with slashes":  {command("bad/../id", a.id(), 0.1, 32), "REASON_TASK_INVALID", "'bad/../id' contains invalid characters"},
+		"next to nothing":  {command("t", a.id(), 0.0001, 32), "REASON_TASK_INVALID", "Resource 'cpus:0.0001' is invalid: Invalid scalar resource: value <= 0, or too large"},
+		"reserved":         {strings.Replace(command("t", a.id(), 0.1, 32), `"name":"cpus"`, `"name":"cpus","role":"team"`, 1), "REASON_TASK_INVALID", "Resource 'cpus:0.1' is invalid: it is not offered"},
+		"unknown resource": {strings.Replace(command("t", a.id(), 0.1, 32), `"name":"cpus"`, `"name":"gpus"`, 1), "REASON_TASK_INVALID", "Resource 'gpus:0.1' is invalid: it is not offered"},
+		"executor's id":    {custom("t", a.id(), executorJSON("ex/../x", f.id)), "REASON_TASK_INVALID", "'ex/../x' contains invalid characters"},
 	} {
-		t.Run(tt.situation, func(t *testing.T) {
-			offer := f.offer()
-			if tt.situation == "launch on an unknown offer" {
-				f.call("ACCEPT", fmt.Sprintf(`"accept":{"offer_ids":[{"value":"no-such-offer"}],"operations":[{"type":"LAUNCH","launch":{"task_infos":[%s]}}]}`, tt.task))
-				f.decline(0, offer)
-			} else {
-				f.accept(0, offer, tt.task)
-			}
-			want := recorded(t, tt.file, tt.situation, "000cf189-4b77-4a79-9ed1-b4a875b522e1-S0", a.id(),
-				// The offer then was a small one.
-				"available cpus(allocated: *):0.1; mem(allocated: *):32", "available ports(allocated: *):[31000-32000]; cpus(allocated: *):8; mem(allocated: *):8192; disk(allocated: *):10000")
-			expected := withoutKeys(dig(want, append(tt.path, "update", "status")...).(map[string]any), "timestamp")
-			if diff := cmp.Diff(expected, withoutKeys(f.status(), "timestamp")); diff != "" {
-				t.Error(diff)
-			}
-		})
+		offer := f.offer()
+		if name == "no offer" {
+			f.call("ACCEPT", fmt.Sprintf(`"accept":{"offer_ids":[{"value":"no-such-offer"}],"operations":[{"type":"LAUNCH","launch":{"task_infos":[%s]}}]}`, tt.task))
+			f.decline(0, offer)
+		} else {
+			f.accept(0, offer, tt.task)
+		}
+		state := "TASK_ERROR"
+		if name == "no offer" {
+			state = "TASK_DROPPED"
+		}
+		got := f.status()
+		if got["state"] != state || got["reason"] != tt.reason || got["message"] != tt.message || got["source"] != "SOURCE_MASTER" || got["uuid"] != nil {
+			t.Errorf("%s: %s", name, compact(got))
+		}
 	}
 	// All of the offer comes back, and is good for a launch.
 	f.accept(0, f.offer(), command("good", a.id(), 8, 8192))
 	a.asked(t, "run good")
 }
 
+// idsOf are the executors that an offer names.
+func idsOf(offer map[string]any) []any {
+	ids, _ := offer["executor_ids"].([]any)
+	return ids
+}
+
 func TestTwoTasksWithOneID(t *testing.T) {
 	t.Parallel()
 	w := start(t)
-	a := w.agent(Recovered{})
+	a := w.agent(link.Registration{})
 	f := w.subscribed("")
 	f.accept(0, f.offer(), command("dup", a.id(), 0.1, 32), command("dup", a.id(), 0.1, 32))
 	a.asked(t, "run dup")
-	want := recorded(t, "updates.json", "two tasks with one id", "000cf189-4b77-4a79-9ed1-b4a875b522e1-S0", a.id())
-	expected := withoutKeys(dig(want, "events", 0, "update", "status").(map[string]any), "timestamp")
-	if diff := cmp.Diff(expected, withoutKeys(f.status(), "timestamp")); diff != "" {
-		t.Error(diff)
+	if got := f.status(); got["state"] != "TASK_ERROR" || got["message"] != "Task has duplicate ID: dup" {
+		t.Errorf("%s", compact(got))
 	}
-	if got := dig(f.offer(), "resources", 1, "scalar", "value"); got != 7.9 {
+	if got := dig(f.offer(), "resources", 0, "scalar", "value"); got != 7.9 {
 		t.Errorf("cpus %v", got)
 	}
 }
@@ -95,7 +107,7 @@ func TestTwoTasksWithOneID(t *testing.T) {
 func TestExecutorInfoMustNotChange(t *testing.T) {
 	t.Parallel()
 	w := start(t)
-	a := w.agent(Recovered{})
+	a := w.agent(link.Registration{})
 	f := w.subscribed("000cf189-4b77-4a79-9ed1-b4a875b522e1-0002")
 	ex1 := executorJSON("ex1", f.id)
 	offer := f.offer()
@@ -103,7 +115,7 @@ func TestExecutorInfoMustNotChange(t *testing.T) {
 	a.asked(t, "run t2")
 	offer = f.offer()
 	// The executor is counted once: 8 - 0.1 - 2 * 0.1.
-	if got := dig(offer, "resources", 1, "scalar", "value"); got != 7.7 {
+	if got := dig(offer, "resources", 0, "scalar", "value"); got != 7.7 {
 		t.Errorf("cpus %v", got)
 	}
 	if got := compact(offer["executor_ids"]); got != `[{"value":"ex1"}]` {
@@ -115,58 +127,28 @@ func TestExecutorInfoMustNotChange(t *testing.T) {
 		{"same executor id, other data", "t6", strings.Replace(ex1, `{"type"`, `{"data":"eA==","type"`, 1)},
 	} {
 		f.accept(0, offer, custom(tt.task, a.id(), tt.executor))
-		want := recorded(t, "executor.json", tt.situation, "000cf189-4b77-4a79-9ed1-b4a875b522e1-S0", a.id())
-		expected := withoutKeys(dig(want, "events", 0, "update", "status").(map[string]any), "timestamp")
-		if diff := cmp.Diff(expected, withoutKeys(f.status(), "timestamp")); diff != "" {
-			t.Errorf("%s: %s", tt.situation, diff)
+		if got := f.status(); got["state"] != "TASK_ERROR" || got["reason"] != "REASON_TASK_INVALID" ||
+			!strings.HasPrefix(got["message"].(string), "ExecutorInfo is not compatible with existing ExecutorInfo with same ExecutorID.") {
+			t.Errorf("%s: %s", tt.situation, compact(got))
 		}
 		offer = f.offer()
 	}
 	f.call("SHUTDOWN", fmt.Sprintf(`"shutdown":{"executor_id":{"value":"ex1"},"agent_id":{"value":%q}}`, a.id()))
 	a.asked(t, "shutdown ex1")
-	w.master.ExecutorEnded(a.id(), f.id, "ex1", 1280)
+	a.ended(f.id, "ex1", 1280)
 	if got := compact(f.next("FAILURE")["failure"]); got != fmt.Sprintf(`{"agent_id":{"value":%q},"executor_id":{"value":"ex1"},"status":1280}`, a.id()) {
 		t.Errorf("%s", got)
-	}
-}
-
-// The master completes what it is told of an executor with the framework's role, and compares that.
-func TestAnotherRoleMakesAnotherExecutorInfo(t *testing.T) {
-	t.Parallel()
-	w := start(t)
-	a := w.agent(Recovered{})
-	f := w.subscribed("", `,"role":"blue"`)
-	f.accept(0, f.offer(), custom("t1", a.id(), executorJSON("ex1", f.id)))
-	a.asked(t, "run t1")
-	f.disconnect()
-	f = w.subscribed(f.id, `,"role":"green"`)
-	f.accept(0, f.offer(), custom("t2", a.id(), executorJSON("ex1", f.id)), custom("t3", a.id(), executorJSON("ex2", f.id)))
-	if got := f.status(); got["state"] != "TASK_ERROR" || got["reason"] != "REASON_TASK_INVALID" || !strings.HasPrefix(got["message"].(string), "ExecutorInfo is not compatible with existing ExecutorInfo with same ExecutorID.") {
-		t.Errorf("%v", got)
-	}
-	a.asked(t, "run t3")
-}
-
-func TestTaskGroupsAreRejected(t *testing.T) {
-	t.Parallel()
-	w := start(t)
-	a := w.agent(Recovered{})
-	f := w.subscribed("")
-	f.call("ACCEPT", fmt.Sprintf(`"accept":{"offer_ids":[{"value":%q}],"operations":[{"type":"LAUNCH_GROUP","launch_group":{"executor":%s,"task_group":{"tasks":[%s]}}}]}`,
-		offerID(f.offer()), executorJSON("e", f.id), command("g", a.id(), 1, 32)))
-	if got := f.status(); got["state"] != "TASK_ERROR" || got["reason"] != "REASON_TASK_GROUP_INVALID" {
-		t.Errorf("%v", got)
 	}
 }
 
 func TestOffersOfOneAgentAreUsedTogether(t *testing.T) {
 	t.Parallel()
 	w := start(t)
-	a := w.agent(Recovered{})
+	a := w.agent(link.Registration{})
 	f := w.subscribed("")
 	f.accept(0, f.offer(), command("t1", a.id(), 4, 4096))
 	first := f.offer()
-	a.tell(w.master, f.id, "t1", mesos.TASK_FINISHED, 1)
+	a.report(f.id, "t1", mesos.TASK_FINISHED, 1)
 	f.next("UPDATE")
 	second := f.offer()
 	f.call("ACCEPT", fmt.Sprintf(`"accept":{"offer_ids":[{"value":%q},{"value":%q}],"operations":[{"type":"LAUNCH","launch":{"task_infos":[%s]}}]}`,
@@ -177,7 +159,7 @@ func TestOffersOfOneAgentAreUsedTogether(t *testing.T) {
 func TestExecutorOfARefusedLaunchTakesNothing(t *testing.T) {
 	t.Parallel()
 	w := start(t)
-	a := w.agent(Recovered{})
+	a := w.agent(link.Registration{})
 	f := w.subscribed("")
 	ex := executorJSON("ex", f.id)
 	f.accept(0, f.offer(), custom("t1", a.id(), ex), custom("t2", a.id(), ex))
@@ -185,15 +167,17 @@ func TestExecutorOfARefusedLaunchTakesNothing(t *testing.T) {
 	f.call("SUPPRESS", "")
 	f.decline(0, offer)
 	dropped, agentSource := mesos.TASK_DROPPED, mesos.SOURCE_AGENT
+	a.ended(f.id, "ex", -1) // as the agent says before the launches that it refuses
+	f.next("FAILURE")
 	for _, id := range []string{"t1", "t2"} {
-		w.master.Update(a.id(), StatusUpdate{FrameworkID: f.id, Latest: dropped, Status: mesos.TaskStatus{
+		_ = a.session.Report(link.News{Update: &link.StatusUpdate{Framework: f.id, Latest: dropped, Status: proto(mesos.TaskStatus{
 			TaskID: mesos.TaskID{Value: id}, State: &dropped, Source: &agentSource, UUID: []byte("0123456789abcdef"),
-		}})
+		})}})
 		f.status()
 	}
 	f.call("REVIVE", "")
 	offer = f.offer()
-	if got := dig(offer, "resources", 1, "scalar", "value"); got != 8.0 || offer["executor_ids"] != nil {
+	if got := dig(offer, "resources", 0, "scalar", "value"); got != 8.0 || len(idsOf(offer)) > 0 {
 		t.Errorf("cpus %v, executor_ids %v", got, offer["executor_ids"])
 	}
 }

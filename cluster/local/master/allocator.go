@@ -1,11 +1,10 @@
 package master
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"maps"
-	"net/netip"
+	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -15,11 +14,11 @@ import (
 
 const (
 	// What is smaller in both is not offered: Mesos' MIN_CPUS and MIN_MEM.
-	leastCPU, leastMem = 10, 32_000
+	leastCPUs, leastMem = 10, 32_000
 	// coalesce is how long the allocator gathers what becomes free.
 	coalesce = 200 * time.Microsecond
-	// declineFloor keeps a framework that declines without a filter from being
-	// offered the same in a loop; Mesos has its allocation interval, 1 s, for that.
+	// declineFloor keeps a framework that declines without a filter from being offered the same in a loop; Mesos has its allocation
+	// interval, 1 s, for that.
 	declineFloor   = 100 * time.Millisecond
 	defaultRefuse  = 5 * time.Second
 	longestRefusal = 365 * 24 * time.Hour
@@ -28,12 +27,12 @@ const (
 type offer struct {
 	id, agentID string
 	framework   *framework
-	resources   quantities
+	resources   resources
 }
 
 // filter hides resources from a framework until it ends.
 type filter struct {
-	refused quantities
+	refused resources
 	until   time.Time
 }
 
@@ -72,8 +71,8 @@ func (m *Master) allocator(ctx context.Context) {
 	}
 }
 
-// allocate offers all that is free to whoever may have it, and returns when the
-// first filter ends that stands in the way; zero for never.
+// allocate offers all that is free to whoever may have it, and returns when the first filter ends that stands in the way; zero for
+// never.
 func (m *Master) allocate(now time.Time) time.Time {
 	if m.closed {
 		return time.Time{}
@@ -94,22 +93,16 @@ func (m *Master) allocate(now time.Time) time.Time {
 		if a.disconnected || a.free.scarce() {
 			continue
 		}
-		m.fewestFirst(candidates)
+		rand.Shuffle(len(candidates), func(i, j int) { candidates[i], candidates[j] = candidates[j], candidates[i] })
 		for _, f := range candidates {
-			visible := a.free.visibleTo(f.role())
-			if visible.scarce() {
-				continue // another has it, or it is reserved for another role
-			}
-			if until := f.filtered(a, visible, now); !until.IsZero() {
+			if until := f.filtered(a, now); !until.IsZero() {
 				if next.IsZero() || until.Before(next) {
 					next = until
 				}
 				continue
 			}
-			made[f] = append(made[f], m.offer(f, a, visible))
-			if a.free.scarce() {
-				break
-			}
+			made[f] = append(made[f], m.offer(f, a))
+			break // which takes all that is free
 		}
 	}
 	for f, offers := range made {
@@ -118,35 +111,11 @@ func (m *Master) allocate(now time.Time) time.Time {
 	return next
 }
 
-// fewestFirst sorts by dominant share.
-func (m *Master) fewestFirst(frameworks []*framework) {
-	if len(frameworks) < 2 {
-		return
-	}
-	var total quantities
-	for _, a := range m.agents {
-		total = total.plus(a.total)
-	}
-	share := func(f *framework) float64 {
-		most := 0.0
-		for _, a := range f.allocated {
-			if all := total.scalar(a.name); all > 0 {
-				most = max(most, float64(a.milli)/float64(all))
-			}
-		}
-		return most
-	}
-	slices.SortFunc(frameworks, func(a, b *framework) int {
-		return cmp.Or(cmp.Compare(share(a), share(b)), cmp.Compare(a.id, b.id))
-	})
-}
-
 // scarce reports whether there is too little to be offered.
-func (q quantities) scarce() bool { return q.scalar("cpus") < leastCPU && q.scalar("mem") < leastMem }
+func (r resources) scarce() bool { return r[cpus] < leastCPUs && r[mem] < leastMem }
 
-// filtered says until when the framework does not want what it could be offered of a; zero
-// when it does. Filters that have ended are forgotten.
-func (f *framework) filtered(a *agent, visible quantities, now time.Time) time.Time {
+// filtered says until when the framework does not want what is free of a; zero when it does. Filters that have ended are forgotten.
+func (f *framework) filtered(a *agent, now time.Time) time.Time {
 	held := f.filters[a.id]
 	if len(held) == 0 {
 		return time.Time{}
@@ -155,111 +124,91 @@ func (f *framework) filtered(a *agent, visible quantities, now time.Time) time.T
 	f.filters[a.id] = held
 	var until time.Time
 	for _, x := range held {
-		if x.until.After(until) && x.refused.contains(visible) {
+		if x.until.After(until) && x.refused.contains(a.free) {
 			until = x.until
 		}
 	}
 	return until
 }
 
-func (m *Master) offer(f *framework, a *agent, resources quantities) mesos.Offer {
-	o := &offer{id: fmt.Sprintf("%s-O%d", m.id, m.nextOffer), agentID: a.id, framework: f, resources: resources}
+func (m *Master) offer(f *framework, a *agent) mesos.Offer {
+	o := &offer{id: fmt.Sprintf("%s-O%d", m.id, m.nextOffer), agentID: a.id, framework: f, resources: a.free}
 	m.nextOffer++
 	m.offers[o.id] = o
 	f.offers[o.id] = o
-	m.take(f, a, o.resources)
+	a.take(o.resources)
 
-	var allocated *mesos.Resource_AllocationInfo
-	if f.can(mesos.FrameworkInfo_Capability_MULTI_ROLE) {
-		role := f.role()
-		allocated = &mesos.Resource_AllocationInfo{Role: &role}
-	}
-	told := mesos.Offer{
-		ID:             mesos.OfferID{Value: o.id},
-		FrameworkID:    mesos.FrameworkID{Value: f.id},
-		AgentID:        mesos.AgentID{Value: a.id},
-		Hostname:       a.info.Hostname,
-		URL:            m.agentURL(&a.info),
-		Resources:      o.resources.proto(allocated),
-		Attributes:     a.info.Attributes,
-		AllocationInfo: allocated,
-		Unavailability: m.unavailability(a),
+	sent := mesos.Offer{
+		ID:          mesos.OfferID{Value: o.id},
+		FrameworkID: mesos.FrameworkID{Value: f.id},
+		AgentID:     mesos.AgentID{Value: a.id},
+		Hostname:    a.info.Hostname,
+		URL:         m.agentURL(&a.info),
+		Resources:   o.resources.proto(),
 	}
 	for _, id := range slices.Sorted(maps.Keys(f.executors[a.id])) {
-		told.ExecutorIDs = append(told.ExecutorIDs, mesos.ExecutorID{Value: id})
+		sent.ExecutorIDs = append(sent.ExecutorIDs, mesos.ExecutorID{Value: id})
 	}
-	return told
+	return sent
 }
 
-// agentURL is where the agent is: at the address that its hostname is, if it is one, else on
-// the master's machine.
+// agentURL is where the agent is: at the address that its hostname is.
 func (m *Master) agentURL(info *mesos.AgentInfo) *mesos.URL {
-	path, hostname, ip, scheme := "/slave(1)", info.Hostname, m.opts.Address.Addr().String(), "http"
+	path, ip, scheme := "/slave(1)", info.Hostname, "http"
 	if m.opts.HTTPS {
 		scheme = "https"
 	}
-	if _, err := netip.ParseAddr(hostname); err == nil {
-		ip = hostname
-	}
-	return &mesos.URL{
-		Scheme:  scheme,
-		Address: mesos.Address{Hostname: &hostname, IP: &ip, Port: info.GetPort()},
-		Path:    &path,
-	}
+	return &mesos.URL{Scheme: scheme, Address: mesos.Address{Hostname: &ip, IP: &ip, Port: info.GetPort()}, Path: &path}
 }
 
-// take allocates free resources of a to f.
-func (m *Master) take(f *framework, a *agent, q quantities) {
-	a.used = a.used.plus(q)
+// take allocates free resources.
+func (a *agent) take(r resources) {
+	a.used = a.used.plus(r)
 	a.free = a.total.minus(a.used)
-	f.allocated = f.allocated.plus(q)
 }
 
 // giveBack makes resources of an agent free again.
-func (m *Master) giveBack(f *framework, agentID string, q quantities) {
-	f.allocated = f.allocated.minus(q)
+func (m *Master) giveBack(agentID string, r resources) {
 	if a := m.agents[agentID]; a != nil {
-		a.used = a.used.minus(q)
+		a.used = a.used.minus(r)
 		a.free = a.total.minus(a.used)
 		m.wake()
 	}
 }
 
-// dropOffer forgets an offer; its resources stay allocated.
+// dropOffer forgets an offer and makes what it held free.
 func (m *Master) dropOffer(o *offer) {
+	m.giveBack(o.agentID, o.resources)
 	delete(m.offers, o.id)
 	delete(o.framework.offers, o.id)
 }
 
-// withdrawOffers takes all offers of a framework back without a word: it has
-// gone, or begins anew.
+// withdrawOffers takes all offers of a framework back without an event: it has gone, or it subscribes again.
 func (m *Master) withdrawOffers(f *framework) {
 	for _, o := range f.offers {
 		m.dropOffer(o)
-		m.giveBack(f, o.agentID, o.resources)
 	}
 }
 
 func (m *Master) decline(f *framework, call *scheduler.Call_Decline) {
-	refused := map[string]quantities{}
+	refused := map[string]resources{}
 	for _, id := range call.OfferIDs {
 		o := m.offers[id.Value]
 		if o == nil || o.framework != f {
 			continue
 		}
 		m.dropOffer(o)
-		m.giveBack(f, o.agentID, o.resources)
 		refused[o.agentID] = refused[o.agentID].plus(o.resources)
 	}
-	for agentID, q := range refused {
-		f.refuse(agentID, q, max(declineFloor, refusal(call.Filters)))
+	for agentID, r := range refused {
+		f.refuse(agentID, r, max(declineFloor, refusal(call.Filters)))
 	}
 }
 
-// refuse hides q for a while; an empty q or a time of zero hides nothing.
-func (f *framework) refuse(agentID string, q quantities, lasts time.Duration) {
-	if len(q) > 0 && lasts > 0 {
-		f.filters[agentID] = append(f.filters[agentID], filter{q, time.Now().Add(lasts)})
+// refuse hides r for a while; nothing, or a time of zero, hides nothing.
+func (f *framework) refuse(agentID string, r resources, lasts time.Duration) {
+	if r != (resources{}) && lasts > 0 {
+		f.filters[agentID] = append(f.filters[agentID], filter{r, time.Now().Add(lasts)})
 	}
 }
 

@@ -12,26 +12,31 @@ import (
 	"github.com/mesos/mesos-go/api/v1/lib"
 	"github.com/mesos/mesos-go/api/v1/lib/recordio"
 	"github.com/mesos/mesos-go/api/v1/lib/scheduler"
+
+	"github.com/elasticjob-go/elasticjob/cluster/local/link"
 )
 
-// instantAgent finishes each task as it is launched.
-type instantAgent struct {
-	*memoryAgent
-	master *Master
-	next   uint64
-}
-
-func (a *instantAgent) Acknowledge(string, string, []byte) {}
-
-func (a *instantAgent) RunTasks(f mesos.FrameworkInfo, tasks []mesos.TaskInfo) {
-	source := mesos.SOURCE_EXECUTOR
-	for i := range tasks {
-		for _, state := range []mesos.TaskState{mesos.TASK_RUNNING, mesos.TASK_FINISHED} {
-			a.next++
-			uuid := binary.BigEndian.AppendUint64(make([]byte, 8, 16), a.next)
-			a.master.Update(a.id(), StatusUpdate{FrameworkID: f.ID.Value, Latest: state, Status: mesos.TaskStatus{
-				TaskID: tasks[i].TaskID, State: &state, Source: &source, UUID: uuid, AgentID: a.info.ID, ExecutorID: &tasks[i].Executor.ExecutorID,
-			}})
+// finishAll is an agent that finishes each task as it is launched, until its session ends.
+func finishAll(session link.Session, info mesos.AgentInfo) {
+	source, next := mesos.SOURCE_EXECUTOR, uint64(0)
+	for {
+		orders, err := session.Orders()
+		if err != nil {
+			return
+		}
+		for _, o := range orders {
+			if o.Run == nil {
+				continue
+			}
+			for _, t := range o.Run.Tasks {
+				for _, state := range []mesos.TaskState{mesos.TASK_RUNNING, mesos.TASK_FINISHED} {
+					next++
+					uuid := binary.BigEndian.AppendUint64(make([]byte, 8, 16), next)
+					_ = session.Report(link.News{Update: &link.StatusUpdate{Framework: o.Run.Framework.Of.ID.Value, Latest: state, Status: proto(mesos.TaskStatus{
+						TaskID: t.Of.TaskID, State: &state, Source: &source, UUID: uuid, AgentID: info.ID, ExecutorID: &t.Of.Executor.ExecutorID,
+					})}})
+				}
+			}
 		}
 	}
 }
@@ -41,10 +46,12 @@ func (a *instantAgent) RunTasks(f mesos.FrameworkInfo, tasks []mesos.TaskInfo) {
 func BenchmarkLaunch(b *testing.B) {
 	const batch = int64(100)
 	w := start(b)
-	a := &instantAgent{memoryAgent: newAgent("bench-S0", 1000, 1_000_000), master: w.master}
-	if err := w.master.Register(a, Recovered{}); err != nil {
+	agent := newAgent("bench-S0", 1000, 1_000_000)
+	session, err := w.master.Register(b.Context(), link.Registration{Agent: proto(agent.info)})
+	if err != nil {
 		b.Fatal(err)
 	}
+	go finishAll(session, agent.info)
 	ctx, cancel := context.WithCancel(b.Context())
 	defer cancel()
 	stream := ""
@@ -76,7 +83,7 @@ func BenchmarkLaunch(b *testing.B) {
 	defer response.Body.Close()
 	stream = response.Header.Get("Mesos-Stream-Id")
 	frames := recordio.NewReader(response.Body)
-	small := parse(newAgent("", 0.1, 32).info.Resources[:2]).proto(nil)
+	small := newAgent("", 0.1, 32).info.Resources[:2]
 	command := &mesos.CommandInfo{}
 	launched, done := 0, 0
 	for done < b.N {
@@ -92,8 +99,8 @@ func BenchmarkLaunch(b *testing.B) {
 		case scheduler.Event_OFFERS:
 			for _, offer := range event.Offers.Offers {
 				var tasks []mesos.TaskInfo
-				free := parse(offer.Resources)
-				for range min(batch, free.scalar("cpus")/200, free.scalar("mem")/64_000) {
+				free, _ := parse(offer.Resources)
+				for range min(batch, free[cpus]/200, free[mem]/64_000) {
 					task := fmt.Sprintf("task-%d", launched)
 					launched++
 					tasks = append(tasks, mesos.TaskInfo{
@@ -131,7 +138,7 @@ func BenchmarkLaunch(b *testing.B) {
 // over loopback in JSON: two calls and an event.
 func BenchmarkRevive(b *testing.B) {
 	w := start(b)
-	w.agent(Recovered{})
+	w.agent(link.Registration{})
 	f := w.subscribed("")
 	offer := f.offer()
 	for b.Loop() {

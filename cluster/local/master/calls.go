@@ -3,12 +3,14 @@ package master
 import (
 	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/google/uuid"
 	"github.com/mesos/mesos-go/api/v1/lib"
 	"github.com/mesos/mesos-go/api/v1/lib/scheduler"
 
 	"github.com/elasticjob-go/elasticjob/cluster/local/apihttp"
+	"github.com/elasticjob-go/elasticjob/cluster/local/link"
 )
 
 // streamID is the header that ties a framework's calls to its subscription.
@@ -17,41 +19,33 @@ const streamID = "Mesos-Stream-Id"
 // serveScheduler is POST /api/v1/scheduler, checked in the order of Mesos' own handler.
 func (m *Master) serveScheduler(w http.ResponseWriter, r *http.Request) {
 	var call scheduler.Call
-	if !apihttp.ReadCall(w, r, &call, "Call") {
+	if !apihttp.ReadCall(w, r, &call) {
 		return
 	}
 	fault := malformed(&call)
 	if fault == "" && call.Type == scheduler.Call_SUBSCRIBE {
-		fault = m.foreignPrincipal(call.Subscribe.FrameworkInfo)
+		fault = m.otherPrincipal(call.Subscribe.FrameworkInfo)
 	}
 	if fault != "" {
-		apihttp.Refuse(w, http.StatusBadRequest, "Failed to validate scheduler::Call: "+fault)
+		apihttp.Answer(w, http.StatusBadRequest, "Failed to validate scheduler::Call: "+fault)
 		return
 	}
 	stream, hasStream := r.Header[streamID]
 	if call.Type == scheduler.Call_SUBSCRIBE {
-		codec, ok := apihttp.Negotiate(w, r)
-		if !ok {
-			return
-		}
 		if hasStream {
-			apihttp.Refuse(w, http.StatusBadRequest, "Subscribe calls should not include the 'Mesos-Stream-Id' header")
+			apihttp.Answer(w, http.StatusBadRequest, "Subscribe calls should not include the 'Mesos-Stream-Id' header")
 			return
 		}
-		m.serveSubscribe(w, r, call.Subscribe, codec)
+		m.serveSubscribe(w, r, call.Subscribe)
 		return
 	}
 	status, text := m.call(&call, stream, hasStream)
-	if status == http.StatusAccepted {
-		apihttp.Accepted(w)
-		return
-	}
-	apihttp.Refuse(w, status, text)
+	apihttp.Answer(w, status, text)
 }
 
-// foreignPrincipal says in Mesos' words that a framework is not who it says. One
-// that does not say it is made its credentials' principal.
-func (m *Master) foreignPrincipal(info *mesos.FrameworkInfo) string {
+// otherPrincipal says in Mesos' words that a framework is not who it says. One that does not say it is made its credentials'
+// principal.
+func (m *Master) otherPrincipal(info *mesos.FrameworkInfo) string {
 	own := m.opts.Credentials
 	switch {
 	case own == nil:
@@ -81,28 +75,11 @@ func malformed(call *scheduler.Call) string {
 	if call.FrameworkID == nil {
 		return missing("framework_id")
 	}
-	for _, part := range []struct {
-		of   scheduler.Call_Type
-		name string
-		here bool
-	}{
-		{scheduler.Call_ACCEPT, "accept", call.Accept != nil},
-		{scheduler.Call_DECLINE, "decline", call.Decline != nil},
-		{scheduler.Call_ACCEPT_INVERSE_OFFERS, "accept_inverse_offers", call.AcceptInverseOffers != nil},
-		{scheduler.Call_DECLINE_INVERSE_OFFERS, "decline_inverse_offers", call.DeclineInverseOffers != nil},
-		{scheduler.Call_KILL, "kill", call.Kill != nil},
-		{scheduler.Call_SHUTDOWN, "shutdown", call.Shutdown != nil},
-		{scheduler.Call_ACKNOWLEDGE, "acknowledge", call.Acknowledge != nil},
-		{scheduler.Call_ACKNOWLEDGE_OPERATION_STATUS, "acknowledge_operation_status", call.AcknowledgeOperationStatus != nil},
-		{scheduler.Call_RECONCILE, "reconcile", call.Reconcile != nil},
-		{scheduler.Call_RECONCILE_OPERATIONS, "reconcile_operations", call.ReconcileOperations != nil},
-		{scheduler.Call_MESSAGE, "message", call.Message != nil},
-		{scheduler.Call_REQUEST, "request", call.Request != nil},
-		{scheduler.Call_UPDATE_FRAMEWORK, "update_framework", call.UpdateFramework != nil},
-	} {
-		if part.of == call.Type && !part.here {
-			return missing(part.name)
-		}
+	if present, needed := map[scheduler.Call_Type]bool{
+		scheduler.Call_ACCEPT: call.Accept != nil, scheduler.Call_DECLINE: call.Decline != nil, scheduler.Call_KILL: call.Kill != nil,
+		scheduler.Call_SHUTDOWN: call.Shutdown != nil, scheduler.Call_ACKNOWLEDGE: call.Acknowledge != nil, scheduler.Call_RECONCILE: call.Reconcile != nil,
+	}[call.Type]; needed && !present {
+		return missing(strings.ToLower(call.Type.String()))
 	}
 	if call.Type == scheduler.Call_ACKNOWLEDGE {
 		if _, err := uuid.FromBytes(call.Acknowledge.UUID); err != nil {
@@ -148,30 +125,8 @@ func (m *Master) call(call *scheduler.Call, stream []string, hasStream bool) (st
 		m.acknowledge(f, call.Acknowledge)
 	case scheduler.Call_RECONCILE:
 		m.reconcile(f, call.Reconcile)
-	case scheduler.Call_MESSAGE:
-		if a := m.agents[call.Message.AgentID.Value]; a != nil {
-			executorID, data := call.Message.ExecutorID.Value, call.Message.Data
-			a.courier.send(func() { a.link.Message(f.id, executorID, data) })
-		}
-	case scheduler.Call_TEARDOWN:
-		if err := m.removeFramework(f); err != nil {
-			m.log.Error("framework is torn down in memory only", "framework", f.id, "error", err)
-		}
-	case scheduler.Call_UPDATE_FRAMEWORK:
-		info := call.UpdateFramework.FrameworkInfo
-		if fault := m.foreignPrincipal(&info); fault != "" {
-			return http.StatusBadRequest, "Failed to validate scheduler::Call: " + fault
-		}
-		if info.GetID().GetValue() != f.id {
-			return http.StatusBadRequest, "'UpdateFramework.framework_info.id' differs from the framework's"
-		}
-		if err := m.registry.addFramework(&info); err != nil {
-			return http.StatusInternalServerError, err.Error()
-		}
-		f.info = info
 	default:
-		// Maintenance, operations and requests for resources: Mesos takes them, and
-		// there is nothing here that they could change.
+		return http.StatusNotImplemented, call.Type.String() + " is not implemented by the local master"
 	}
 	return http.StatusAccepted, ""
 }
@@ -182,23 +137,18 @@ func (m *Master) kill(f *framework, call *scheduler.Call_Kill) {
 		m.reconcileTask(f, call.TaskID, call.AgentID)
 		return
 	}
-	if call.AgentID != nil && call.AgentID.Value != t.agentID {
-		m.log.Warn("ignoring a kill that names another agent", "task", t.id, "agent", call.AgentID.Value)
-		return
-	}
 	if a := m.agents[t.agentID]; a != nil {
-		if a.disconnected {
-			a.kills[killKey{f.id, t.id}] = call.KillPolicy
-			return
+		kill := link.Order{Kill: &link.Kill{Framework: f.id, Task: t.id}}
+		if call.KillPolicy != nil {
+			kill.Kill.Policy = &link.Proto[mesos.KillPolicy]{Of: *call.KillPolicy}
 		}
-		a.courier.send(func() { a.link.KillTask(f.id, t.id, call.KillPolicy) })
+		a.orders.Push(kill) // an agent that is disconnected misses it, and the framework asks again
 	}
 }
 
 func (m *Master) shutdown(f *framework, call *scheduler.Call_Shutdown) {
 	if a := m.agents[call.AgentID.Value]; a != nil {
-		executorID := call.ExecutorID.Value
-		a.courier.send(func() { a.link.ShutdownExecutor(f.id, executorID) })
+		a.orders.Push(link.Order{ShutdownExecutor: &link.Executor{Framework: f.id, Executor: call.ExecutorID.Value}})
 	}
 }
 
@@ -208,8 +158,8 @@ func (m *Master) acknowledge(f *framework, call *scheduler.Call_Acknowledge) {
 		return
 	}
 	taskID, uuid := call.TaskID.Value, call.UUID
-	if t := f.tasks[taskID]; t != nil && terminal(t.told) && string(t.uuid) == string(uuid) {
+	if t := f.tasks[taskID]; t != nil && link.Terminal(t.reported) && string(t.uuid) == string(uuid) {
 		delete(f.tasks, taskID)
 	}
-	a.courier.send(func() { a.link.Acknowledge(f.id, taskID, uuid) })
+	a.orders.Push(link.Order{Acknowledge: &link.Acknowledgement{Framework: f.id, Task: taskID, UUID: uuid}})
 }

@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -20,6 +19,8 @@ import (
 	"github.com/mesos/mesos-go/api/v1/lib"
 	"github.com/mesos/mesos-go/api/v1/lib/recordio"
 	"go.uber.org/goleak"
+
+	"github.com/elasticjob-go/elasticjob/cluster/local/link"
 )
 
 const deadline = 10 * time.Second
@@ -301,84 +302,105 @@ func (f *testFramework) decline(refuse float64, offer map[string]any) {
 
 func offerID(offer map[string]any) string { return dig(offer, "id", "value").(string) }
 
-func resources(cpus, mem float64) string {
+func resourcesOf(cpus, mem float64) string {
 	return fmt.Sprintf(`[{"name":"cpus","type":"SCALAR","scalar":{"value":%g}},{"name":"mem","type":"SCALAR","scalar":{"value":%g}}]`, cpus, mem)
 }
 
+// command is a task with an executor of its own, which needs nothing for itself.
 func command(id, agent string, cpus, mem float64) string {
-	return fmt.Sprintf(`{"name":%q,"task_id":{"value":%q},"agent_id":{"value":%q},"resources":%s,"command":{"value":"true"}}`, id, id, agent, resources(cpus, mem))
+	return fmt.Sprintf(`{"name":%q,"task_id":{"value":%q},"agent_id":{"value":%q},"resources":%s,"executor":{"type":"CUSTOM","executor_id":{"value":"of-%s"},"command":{"value":"true"}}}`,
+		id, id, agent, resourcesOf(cpus, mem), id)
 }
 
 func custom(id, agent, executor string) string {
-	return fmt.Sprintf(`{"name":%q,"task_id":{"value":%q},"agent_id":{"value":%q},"resources":%s,"executor":%s}`, id, id, agent, resources(0.1, 32), executor)
+	return fmt.Sprintf(`{"name":%q,"task_id":{"value":%q},"agent_id":{"value":%q},"resources":%s,"executor":%s}`, id, id, agent, resourcesOf(0.1, 32), executor)
 }
 
 // memoryAgent is an agent without processes; what it is asked comes in calls.
 type memoryAgent struct {
-	info  mesos.AgentInfo
-	deaf  atomic.Bool // answers no pings
-	calls chan string
-	tasks chan mesos.TaskInfo
+	info    mesos.AgentInfo
+	deaf    atomic.Bool // answers no pings
+	calls   chan string
+	tasks   chan mesos.TaskInfo
+	session link.Session
 }
 
 func newAgent(id string, cpus, mem float64) *memoryAgent {
 	port := int32(5051)
+	scalar := func(name string, value float64) mesos.Resource {
+		return mesos.Resource{Name: name, Type: mesos.SCALAR.Enum(), Scalar: &mesos.Value_Scalar{Value: value}}
+	}
 	return &memoryAgent{
 		calls: make(chan string, 1000), tasks: make(chan mesos.TaskInfo, 1000),
 		info: mesos.AgentInfo{
 			Hostname: "127.0.0.1", Port: &port, ID: &mesos.AgentID{Value: id},
-			Resources: []mesos.Resource{
-				{Name: "cpus", Type: mesos.SCALAR.Enum(), Scalar: &mesos.Value_Scalar{Value: cpus}},
-				{Name: "mem", Type: mesos.SCALAR.Enum(), Scalar: &mesos.Value_Scalar{Value: mem}},
-				{Name: "disk", Type: mesos.SCALAR.Enum(), Scalar: &mesos.Value_Scalar{Value: 10000}},
-				{Name: "ports", Type: mesos.RANGES.Enum(), Ranges: &mesos.Value_Ranges{Range: []mesos.Value_Range{{Begin: 31000, End: 32000}}}},
-			},
+			Resources: []mesos.Resource{scalar("cpus", cpus), scalar("mem", mem), scalar("disk", 10000)},
 		},
 	}
 }
 
-func (w *world) agent(still Recovered) *memoryAgent {
+// agent registers a new agent.
+func (w *world) agent(r link.Registration) *memoryAgent {
 	w.t.Helper()
-	a := newAgent(fmt.Sprintf("%s-S%d", w.master.ID(), w.agents), 8, 8192)
+	a := newAgent(fmt.Sprintf("%s-S%d", w.master.id, w.agents), 8, 8192)
 	w.agents++
-	if err := w.master.Register(a, still); err != nil {
+	if err := w.register(a, r); err != nil {
 		w.t.Fatal(err)
 	}
 	return a
 }
 
-func (a *memoryAgent) id() string            { return a.info.ID.Value }
-func (a *memoryAgent) Info() mesos.AgentInfo { return a.info }
+// register opens a session of an agent, and follows its orders until it ends.
+func (w *world) register(a *memoryAgent, r link.Registration) error {
+	w.t.Helper()
+	r.Agent = proto(a.info)
+	session, err := w.master.Register(w.t.Context(), r)
+	if err != nil {
+		return err
+	}
+	a.session = session
+	go func() {
+		for {
+			orders, err := session.Orders()
+			if err != nil {
+				a.say("session ended")
+				return
+			}
+			for i := range orders {
+				a.obey(session, &orders[i])
+			}
+		}
+	}()
+	return nil
+}
+
+func proto[T any](of T) link.Proto[T] { return link.Proto[T]{Of: of} }
+
+func (a *memoryAgent) id() string { return a.info.ID.Value }
 func (a *memoryAgent) say(format string, args ...any) {
 	a.calls <- fmt.Sprintf(format, args...)
 }
 
-func (a *memoryAgent) RunTasks(_ mesos.FrameworkInfo, tasks []mesos.TaskInfo) {
-	for _, t := range tasks {
-		a.tasks <- t
-		a.say("run %s", t.TaskID.Value)
+func (a *memoryAgent) obey(session link.Session, o *link.Order) {
+	switch {
+	case o.Run != nil:
+		for _, t := range o.Run.Tasks {
+			a.tasks <- t.Of
+			a.say("run %s", t.Of.TaskID.Value)
+		}
+	case o.Kill != nil:
+		a.say("kill %s", o.Kill.Task)
+	case o.ShutdownExecutor != nil:
+		a.say("shutdown %s", o.ShutdownExecutor.Executor)
+	case o.ShutdownFramework != "":
+		a.say("remove %s", o.ShutdownFramework)
+	case o.Acknowledge != nil:
+		a.say("acknowledge %s %x", o.Acknowledge.Task, o.Acknowledge.UUID[:1])
+	case o.Subscribed != nil:
+		a.say("subscribed %s", o.Subscribed.Of.ID.Value)
+	case o.Ping && !a.deaf.Load():
+		_ = session.Report(link.News{Pong: true}) // the next order shows its end
 	}
-}
-func (a *memoryAgent) KillTask(_, taskID string, _ *mesos.KillPolicy) { a.say("kill %s", taskID) }
-func (a *memoryAgent) ShutdownExecutor(_, executorID string)          { a.say("shutdown %s", executorID) }
-func (a *memoryAgent) ShutdownFramework(frameworkID string)           { a.say("remove %s", frameworkID) }
-func (a *memoryAgent) Message(_, executorID string, data []byte) {
-	a.say("message %s %s", executorID, data)
-}
-func (a *memoryAgent) Acknowledge(_, taskID string, uuid []byte) {
-	a.say("acknowledge %s %x", taskID, uuid[:1])
-}
-func (a *memoryAgent) Ping(connected bool, pong func()) {
-	if a.deaf.Load() {
-		return
-	}
-	if !connected {
-		a.say("register again")
-	}
-	pong()
-}
-func (a *memoryAgent) Subscribed(framework mesos.FrameworkInfo) {
-	a.say("subscribed %s", framework.ID.Value)
 }
 
 // asked waits for that call, past others.
@@ -397,29 +419,17 @@ func (a *memoryAgent) asked(t *testing.T, want string) {
 	}
 }
 
-func (a *memoryAgent) tell(m *Master, frameworkID, taskID string, state mesos.TaskState, uuid byte) {
+func (a *memoryAgent) report(frameworkID, taskID string, state mesos.TaskState, uuid byte) {
 	source, id := mesos.SOURCE_EXECUTOR, bytes.Repeat([]byte{uuid}, 16)
-	m.Update(a.id(), StatusUpdate{FrameworkID: frameworkID, Latest: state, Status: mesos.TaskStatus{
+	_ = a.session.Report(link.News{Update: &link.StatusUpdate{Framework: frameworkID, Latest: state, Status: proto(mesos.TaskStatus{
 		TaskID: mesos.TaskID{Value: taskID}, State: &state, Source: &source, UUID: id, AgentID: a.info.ID,
 		ContainerStatus: &mesos.ContainerStatus{ContainerID: &mesos.ContainerID{Value: "container-" + taskID}},
-	}})
+	})}})
 }
 
-// recorded reads one situation of a recording, with the ids of then replaced by those of now.
-func recorded(t *testing.T, file, situation string, replace ...string) any {
-	t.Helper()
-	content, err := os.ReadFile("../testdata/mesos/" + file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var all map[string]any
-	if err := json.Unmarshal([]byte(strings.NewReplacer(replace...).Replace(string(content))), &all); err != nil {
-		t.Fatal(err)
-	}
-	if all[situation] == nil {
-		t.Fatalf("%s has no %q", file, situation)
-	}
-	return all[situation]
+// ended reports that an executor is gone.
+func (a *memoryAgent) ended(frameworkID, executorID string, status int) {
+	_ = a.session.Report(link.News{Ended: &link.ExecutorEnded{Executor: link.Executor{Framework: frameworkID, Executor: executorID}, WaitStatus: status}})
 }
 
 func dig(value any, path ...any) any {
@@ -435,14 +445,6 @@ func dig(value any, path ...any) any {
 			}
 			value = l[key]
 		}
-	}
-	return value
-}
-
-// without removes what differs from run to run.
-func withoutKeys(value map[string]any, keys ...string) map[string]any {
-	for _, key := range keys {
-		delete(value, key)
 	}
 	return value
 }

@@ -6,10 +6,12 @@ import (
 
 	"github.com/mesos/mesos-go/api/v1/lib"
 	"github.com/mesos/mesos-go/api/v1/lib/scheduler"
+
+	"github.com/elasticjob-go/elasticjob/cluster/local/link"
 )
 
-// Mesos' own defaults: an agent that answers none of 5 pings in 15 s each is
-// unreachable, and so is one that is not back 10 minutes after the master's start.
+// Mesos' own defaults: an agent that answers none of 5 pings in 15 s each is unreachable, and so is one that is not back 10 minutes
+// after the master's start.
 const (
 	DefaultAgentPingTimeout       = 15 * time.Second
 	DefaultMaxAgentPingTimeouts   = 5
@@ -43,41 +45,17 @@ func (m *Master) ping() {
 	}
 	for _, a := range m.agents {
 		if a.unanswered >= m.opts.MaxAgentPingTimeouts {
-			m.markUnreachable(a, "health check timed out")
+			m.markUnreachable(a)
 			continue
 		}
 		a.unanswered++
-		a.courier.send(func() { a.link.Ping(true, func() { m.pong(a) }) })
-	}
-	for _, a := range m.lost {
-		// Told that it is not counted on, it registers again.
-		a.courier.send(func() { a.link.Ping(false, func() {}) })
+		a.orders.Push(link.Order{Ping: true})
 	}
 }
 
-// AgentTimeout is how long an agent waits for a ping before it takes the link for broken: longer
-// than the master waits for it.
+// AgentTimeout is how long an agent waits for a ping before it takes its session for broken: longer than the master waits for it.
 func (m *Master) AgentTimeout() time.Duration {
 	return m.opts.AgentPingTimeout * time.Duration(m.opts.MaxAgentPingTimeouts+1)
-}
-
-// killKey is a task that is to be killed when its agent is back.
-type killKey struct{ framework, task string }
-
-// Disconnected tells that an agent's link is broken; one that was replaced by a later
-// registration does not matter. As in Mesos its offers are withdrawn and its tasks stay, until
-// it registers again or has not answered its pings.
-func (m *Master) Disconnected(link AgentLink) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	info := link.Info()
-	a := m.agents[info.GetID().GetValue()]
-	if m.closed || a == nil || a.link != link || a.disconnected {
-		return
-	}
-	m.log.Info("agent disconnected", "agent", a.id)
-	a.disconnected = true
-	m.rescind(a)
 }
 
 // rescind takes all offers of an agent back, and says so.
@@ -86,24 +64,17 @@ func (m *Master) rescind(a *agent) {
 		for _, o := range f.offers {
 			if o.agentID == a.id {
 				m.dropOffer(o)
-				m.giveBack(f, a.id, o.resources)
 				f.send(&scheduler.Event{Type: scheduler.Event_RESCIND, Rescind: &scheduler.Event_Rescind{OfferID: mesos.OfferID{Value: o.id}}})
 			}
 		}
 	}
 }
 
-func (m *Master) pong(a *agent) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	a.unanswered = 0
-}
-
 // markUnreachable gives an agent up until it registers again.
-func (m *Master) markUnreachable(a *agent, why string) {
-	at := time.Now()
+func (m *Master) markUnreachable(a *agent) {
+	at, why := time.Now(), "health check timed out"
 	if err := m.registry.markUnreachable(a.id, at); err != nil {
-		m.log.Error("unreachable agent is noted in memory only", "agent", a.id, "error", err)
+		m.log.Error("unreachable agent noted in memory only", "agent", a.id, "error", err)
 	}
 	m.log.Warn("agent is unreachable", "agent", a.id, "reason", why)
 	m.lost[a.id] = a
@@ -111,32 +82,32 @@ func (m *Master) markUnreachable(a *agent, why string) {
 	m.removeAgent(a, mesos.TASK_UNREACHABLE, mesos.REASON_AGENT_REMOVED, why, timeInfo(at))
 }
 
-// removeAgent tells the frameworks of their tasks on an agent, then of their offers, then
-// of the agent.
+// removeAgent reports to the frameworks their tasks on an agent, then their offers, then the agent. Its session ends, so that
+// it registers again, with all that it has, if it still can.
 func (m *Master) removeAgent(a *agent, state mesos.TaskState, reason mesos.TaskStatus_Reason, why string, since *mesos.TimeInfo) {
 	delete(m.agents, a.id)
+	a.orders.Close()
 	for _, f := range m.frameworks {
 		for _, t := range f.inOrder() {
 			if t.agentID != a.id {
 				continue
 			}
-			m.release(f, t)
+			m.release(t)
 			delete(f.tasks, t.id)
 			a.had = append(a.had, lostTask{f.id, t})
 			f.sendLost(t, state, reason, why, since)
 		}
 		for _, e := range f.executors[a.id] {
-			m.giveBack(f, a.id, e.resources)
+			m.giveBack(a.id, e.resources)
 		}
 		delete(f.executors, a.id)
 		delete(f.filters, a.id)
 	}
 	m.rescind(a)
-	m.tellLost(a.id)
+	m.sendFailure(a.id)
 }
 
-// giveUpAway gives up the agents of the registry that did not come back. Whose tasks were
-// there nobody knows.
+// giveUpAway gives up the agents of the registry that did not come back. Whose tasks were there nobody knows.
 func (m *Master) giveUpAway() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -146,12 +117,12 @@ func (m *Master) giveUpAway() {
 	at := time.Now()
 	for id := range m.away {
 		if err := m.registry.markUnreachable(id, at); err != nil {
-			m.log.Error("unreachable agent is noted in memory only", "agent", id, "error", err)
+			m.log.Error("unreachable agent noted in memory only", "agent", id, "error", err)
 		}
 		m.log.Warn("agent is unreachable", "agent", id, "reason", "did not reregister after master failover")
 		delete(m.away, id)
 		m.unreachable[id] = at
-		m.tellLost(id)
+		m.sendFailure(id)
 	}
 }
 
@@ -161,17 +132,14 @@ type lostTask struct {
 	task      *task
 }
 
-// sendLost tells a framework what its task on an agent that was given up is now.
+// sendLost reports to a framework the state of its task on an agent that was given up.
 func (f *framework) sendLost(t *task, state mesos.TaskState, reason mesos.TaskStatus_Reason, why string, since *mesos.TimeInfo) {
-	if !f.can(mesos.FrameworkInfo_Capability_PARTITION_AWARE) {
-		state, reason = mesos.TASK_LOST, mesos.REASON_AGENT_REMOVED
-	}
 	status := t.status(why, reason)
 	status.State, status.ContainerStatus, status.UnreachableTime = &state, nil, since
 	f.send(update(status))
 }
 
-func (m *Master) tellLost(agentID string) {
+func (m *Master) sendFailure(agentID string) {
 	for _, f := range m.frameworks {
 		f.send(&scheduler.Event{Type: scheduler.Event_FAILURE, Failure: &scheduler.Event_Failure{AgentID: &mesos.AgentID{Value: agentID}}})
 	}

@@ -5,19 +5,20 @@ import (
 	"time"
 
 	"github.com/mesos/mesos-go/api/v1/lib"
+
+	"github.com/elasticjob-go/elasticjob/cluster/local/link"
 )
 
 func shortPings(o *Options) { o.AgentPingTimeout, o.MaxAgentPingTimeouts = 100*time.Millisecond, 5 }
 
-// What a lost agent's framework sees is replayed from a recording in the parent package.
 func TestAgentThatDoesNotAnswerIsLostUntilItRegisters(t *testing.T) {
 	t.Parallel()
 	w := start(t, shortPings)
-	a := w.agent(Recovered{})
+	a := w.agent(link.Registration{})
 	aware, other := w.subscribed(""), w.subscribed("")
 	running := func(f *testFramework, task string) mesos.TaskInfo {
-		f.accept(0, f.offer(), command(task, a.id(), 1, 64))
-		a.tell(w.master, f.id, task, mesos.TASK_RUNNING, 1)
+		f.accept(600, f.offer(), command(task, a.id(), 1, 64))
+		a.report(f.id, task, mesos.TASK_RUNNING, 1)
 		if got := f.status()["state"]; got != "TASK_RUNNING" {
 			t.Fatalf("%s is %s", task, got)
 		}
@@ -30,73 +31,38 @@ func TestAgentThatDoesNotAnswerIsLostUntilItRegisters(t *testing.T) {
 	a.deaf.Store(true)
 	lost := aware.status()
 	if lost["state"] != "TASK_UNREACHABLE" || dig(lost, "unreachable_time", "nanoseconds") == nil || lost["uuid"] != nil {
-		t.Errorf("told %s", compact(lost))
+		t.Errorf("reported %s", compact(lost))
 	}
 	aware.next("FAILURE")
 	other.next("RESCIND")
 	if failure := other.next("FAILURE"); dig(failure, "failure", "agent_id", "value") != a.id() || dig(failure, "failure", "executor_id") != nil {
-		t.Errorf("told %s", compact(failure))
+		t.Errorf("reported %s", compact(failure))
 	}
 	// What it says meanwhile is not passed on; it says it again once it is back.
-	a.tell(w.master, aware.id, "t1", mesos.TASK_FINISHED, 2)
+	a.report(aware.id, "t1", mesos.TASK_FINISHED, 2)
 	aware.call("RECONCILE", `"reconcile":{"tasks":[{"task_id":{"value":"t1"},"agent_id":{"value":"`+a.id()+`"}}]}`)
 	if got := aware.status(); got["state"] != "TASK_UNREACHABLE" {
-		t.Errorf("told %s", compact(got))
+		t.Errorf("reported %s", compact(got))
 	}
 
 	a.deaf.Store(false)
-	a.asked(t, "register again")
+	a.asked(t, "session ended")
 	finished, source := mesos.TASK_FINISHED, mesos.SOURCE_EXECUTOR
-	still := Recovered{Tasks: []TaskState{{FrameworkID: aware.id, Task: info, Latest: finished, Status: &mesos.TaskStatus{State: &finished, Source: &source}}}}
-	if err := w.master.Register(a, still); err != nil {
+	still := link.Registration{Tasks: []link.TaskState{{Framework: aware.id, Task: proto(info), Latest: finished, Status: &link.Proto[mesos.TaskStatus]{Of: mesos.TaskStatus{State: &finished, Source: &source}}}}}
+	if err := w.register(a, still); err != nil {
 		t.Fatal(err)
 	}
 	// As in Mesos' source: the newest state, whatever it is, and nothing to acknowledge.
 	back := aware.status()
 	if back["state"] != "TASK_FINISHED" || back["reason"] != "REASON_AGENT_REREGISTERED" || back["message"] != "Unreachable agent re-reregistered" || back["uuid"] != nil {
-		t.Errorf("told %s", compact(back))
-	}
-}
-
-// Texts and states are those that a Mesos 1.12 gives, see test/mesos.
-func TestAgentThatAnotherOneReplaces(t *testing.T) {
-	t.Parallel()
-	w := start(t)
-	old := w.agent(Recovered{})
-	f := w.subscribed("")
-	f.accept(600, f.offer(), command("t1", old.id(), 1, 64))
-	old.asked(t, "run t1")
-	w.agent(Recovered{}) // at the same address, while the other one is connected: both stay
-	f.offer()
-	w.master.Disconnected(old)
-	w.agent(Recovered{})
-	lost := f.status()
-	if lost["state"] != "TASK_LOST" || lost["reason"] != "REASON_AGENT_REMOVED" || lost["source"] != "SOURCE_MASTER" || lost["uuid"] != nil ||
-		lost["message"] != "Agent 127.0.0.1 removed: a new agent registered at the same address" {
-		t.Errorf("told %s", compact(lost))
-	}
-	if failure := f.next("FAILURE"); dig(failure, "failure", "agent_id", "value") != old.id() {
-		t.Errorf("told %s", compact(failure))
-	}
-}
-
-func TestFrameworkThatDoesNotKnowPartitionsIsToldLost(t *testing.T) {
-	t.Parallel()
-	w := start(t, shortPings)
-	a := w.agent(Recovered{})
-	f := w.subscribed("", `,"capabilities":[]`)
-	f.accept(600, f.offer(), command("t1", a.id(), 1, 64))
-	a.asked(t, "run t1")
-	a.deaf.Store(true)
-	if lost := f.status(); lost["state"] != "TASK_LOST" || lost["reason"] != "REASON_AGENT_REMOVED" {
-		t.Errorf("told %s", compact(lost))
+		t.Errorf("reported %s", compact(back))
 	}
 }
 
 func TestAgentThatStaysAwayBecomesUnreachable(t *testing.T) {
 	t.Parallel()
 	first := start(t)
-	a := first.agent(Recovered{})
+	a := first.agent(link.Registration{})
 	first.stop()
 	soon := func(o *Options) { o.AgentReregisterTimeout = 300 * time.Millisecond }
 	w := startIn(t, first.dir, soon)
@@ -106,12 +72,12 @@ func TestAgentThatStaysAwayBecomesUnreachable(t *testing.T) {
 	}
 	ask(w, f) // silence: it may come back (rule O3)
 	if failure := f.next("FAILURE"); dig(failure, "failure", "agent_id", "value") != a.id() {
-		t.Errorf("told %s", compact(failure))
+		t.Errorf("reported %s", compact(failure))
 	}
 	ask(w, f)
 	before := f.status()
 	if before["state"] != "TASK_UNREACHABLE" {
-		t.Errorf("told %s", compact(before))
+		t.Errorf("reported %s", compact(before))
 	}
 	w.stop()
 
@@ -121,15 +87,15 @@ func TestAgentThatStaysAwayBecomesUnreachable(t *testing.T) {
 	ask(w, f)
 	after := f.status()
 	if after["state"] != "TASK_UNREACHABLE" || compact(after["unreachable_time"]) != compact(before["unreachable_time"]) {
-		t.Errorf("told %s, before %s", compact(after), compact(before))
+		t.Errorf("reported %s, before %s", compact(after), compact(before))
 	}
 	f.call("SUPPRESS", "")
-	if err := w.master.Register(a, Recovered{}); err != nil {
+	if err := w.register(a, link.Registration{}); err != nil {
 		t.Fatal(err)
 	}
 	ask(w, f)
 	if got := f.status(); got["state"] != "TASK_GONE" {
-		t.Errorf("told %s", compact(got))
+		t.Errorf("reported %s", compact(got))
 	}
 }
 
@@ -137,13 +103,13 @@ func TestInMemoryRegistryForgets(t *testing.T) {
 	t.Parallel()
 	memory := func(o *Options) { o.InMemoryRegistry = true }
 	first := start(t, memory)
-	a := first.agent(Recovered{})
+	a := first.agent(link.Registration{})
 	first.subscribed("f")
 	first.stop()
 	w := startIn(t, first.dir, memory)
 	f := w.subscribed("f")
 	f.call("RECONCILE", `"reconcile":{"tasks":[{"task_id":{"value":"t1"},"agent_id":{"value":"`+a.id()+`"}}]}`)
 	if got := f.status(); got["state"] != "TASK_UNKNOWN" {
-		t.Errorf("told %s", compact(got))
+		t.Errorf("reported %s", compact(got))
 	}
 }

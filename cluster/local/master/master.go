@@ -1,25 +1,24 @@
-// Package master is the Mesos master of the local cluster: the v1 scheduler API,
-// with the answers, texts and event orders of Mesos 1.12.
+// Package master is the Mesos master of the local cluster: the v1 scheduler API, with the answers, texts and event orders of Mesos
+// 1.12.
 //
-//	framework ── POST /api/v1/scheduler ──▶ Master ── AgentLink ──▶ agent
-//	framework ◀── events of its stream ──── Master ◀── Upstream ─── agent
+//	framework ── POST /api/v1/scheduler ──▶ Master ── orders ──▶ agent
+//	framework ◀── events of its stream ──── Master ◀── news ──── agent
 //
-// All state is in memory behind one mutex and nothing blocks while it is held,
-// but the rare write of the registry: events wait in their subscription's queue, calls to an
-// agent in its courier's. The registry is a small file with what has to outlive the
-// process: the frameworks, those that were removed, and the agents that are to come back.
-// Tasks and executors are known by the agents, which tell them when they register.
+// All state is in memory behind one mutex and nothing blocks while it is held, but the rare write of the registry: events wait in
+// their subscription's queue, orders in their agent's session's (package link). The registry is a small file with what has to
+// outlive the process: the frameworks, those that were removed, and the agents that are to come back. Tasks and executors are known
+// by the agents, which name them when they register.
 //
-// Agents are pinged; one that does not answer is unreachable, with all its tasks, until it
-// registers again, and so is one of the registry that stays away.
+// Agents are pinged; one that does not answer is unreachable, with all its tasks, until it registers again, and so is one of the
+// registry that stays away.
 //
-// All of an agent's free resources that a framework may have, those that are unreserved and those of its role, are
-// offered to one framework at a time, the one with the smallest dominant share, as soon as there is something to offer.
+// All of an agent's free resources are offered to one framework at a time, whichever comes first, as soon as
+// there is something to offer.
 package master
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -31,10 +30,11 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/mesos/mesos-go/api/v1/lib"
-	"github.com/mesos/mesos-go/api/v1/lib/maintenance"
 	"github.com/mesos/mesos-go/api/v1/lib/scheduler"
 
 	"github.com/elasticjob-go/elasticjob/cluster/local/apihttp"
+	"github.com/elasticjob-go/elasticjob/cluster/local/link"
+	"github.com/elasticjob-go/elasticjob/cluster/local/queue"
 )
 
 // Version is the version of Mesos that the master claims to be.
@@ -43,46 +43,35 @@ const Version = "1.12.0"
 // DefaultHeartbeat is Mesos' own interval between HEARTBEAT events.
 const DefaultHeartbeat = 15 * time.Second
 
-// DefaultQueue is how many events a subscriber may be behind before it is dropped.
-const DefaultQueue = 100_000
+// mostEvents is how many events a subscriber may be behind before it is dropped.
+const mostEvents = 100_000
 
 // Options are what a master needs to start.
 type Options struct {
 	// Dir is where the registry file is kept; it must exist.
 	Dir string
-	// ID is the master's id; a new one when empty. Each start needs another.
-	ID string
-	// Address is where the master's API is served, IPv4; Hostname is the name that it tells, the
-	// address when empty.
-	Address  netip.AddrPort
-	Hostname string
+	// Address is where the master's API is served, IPv4.
+	Address netip.AddrPort
 	// Heartbeat is the interval of HEARTBEAT events; DefaultHeartbeat when zero.
 	Heartbeat time.Duration
-	// Credentials are asked of every framework, if not nil. Their principal is then
-	// the framework's.
+	// Credentials are asked of every framework, if not nil. Their principal is then the framework's.
 	Credentials *apihttp.Credentials
-	// AgentPingTimeout is how long an agent has to answer a ping; after
-	// MaxAgentPingTimeouts in a row it is unreachable. Zero means Mesos' defaults.
+	// AgentPingTimeout is how long an agent has to answer a ping; after MaxAgentPingTimeouts in a row it is unreachable. Zero means
+	// Mesos' defaults.
 	AgentPingTimeout     time.Duration
 	MaxAgentPingTimeouts int
-	// AgentReregisterTimeout is how long after the start a remembered agent that is not back
-	// becomes unreachable; DefaultAgentReregisterTimeout when zero.
+	// AgentReregisterTimeout is how long after the start a remembered agent that is not back becomes unreachable;
+	// DefaultAgentReregisterTimeout when zero.
 	AgentReregisterTimeout time.Duration
-	// InMemoryRegistry forgets everything with the process, as Mesos' registry
-	// "in_memory" does. Dir is not used then.
+	// InMemoryRegistry forgets everything with the process, as Mesos' registry "in_memory" does. Dir is not used then.
 	InMemoryRegistry bool
 	// HTTPS says that agents speak it: it is in their offers' URLs.
 	HTTPS bool
-	// Roles are those that frameworks may have, Mesos' --roles; all when empty.
-	Roles []string
-	// Queue bounds a subscriber's events that are not yet written; DefaultQueue when zero.
-	Queue int
 	// Logger is required.
 	Logger *slog.Logger
 }
 
-// Master is the local cluster's master. It implements Upstream. Its methods may
-// be called concurrently.
+// Master is the local cluster's master. It implements link.Upstream. Its methods may be called concurrently.
 type Master struct {
 	opts     Options
 	id       string
@@ -100,45 +89,24 @@ type Master struct {
 	offers     map[string]*offer
 	// away are the agents of the registry that have not registered with this master yet.
 	away map[string]bool
-	// unreachable are the agents that were given up, and when; lost those of them
-	// that registered with this master.
-	unreachable map[string]time.Time
-	lost        map[string]*agent
-	// maintenance is when machines are to be away.
-	maintenance   map[machine]mesos.Unavailability
+	// unreachable are the agents that were given up, and when; lost those of them that registered with this master.
+	unreachable   map[string]time.Time
+	lost          map[string]*agent
 	nextFramework int
 	nextOffer     int
-	nextTask      uint64
+	nextTask      int
 }
 
-var _ Upstream = (*Master)(nil)
+var _ link.Upstream = (*Master)(nil)
 
-// Open reads the registry and starts a master with a new id. Serve its Handler
-// and Close it.
+// Open reads the registry and starts a master with a new id. Serve its Handler and Close it.
 func Open(opts Options) (*Master, error) {
-	if opts.Heartbeat <= 0 {
-		opts.Heartbeat = DefaultHeartbeat
-	}
-	if opts.Queue <= 0 {
-		opts.Queue = DefaultQueue
-	}
-	if opts.AgentPingTimeout <= 0 {
-		opts.AgentPingTimeout = DefaultAgentPingTimeout
-	}
-	if opts.MaxAgentPingTimeouts <= 0 {
-		opts.MaxAgentPingTimeouts = DefaultMaxAgentPingTimeouts
-	}
-	if opts.AgentReregisterTimeout <= 0 {
-		opts.AgentReregisterTimeout = DefaultAgentReregisterTimeout
-	}
-	if opts.ID == "" {
-		opts.ID = uuid.NewString()
-	}
-	if opts.Hostname == "" {
-		opts.Hostname = opts.Address.Addr().String()
-	}
+	opts.Heartbeat = cmp.Or(opts.Heartbeat, DefaultHeartbeat)
+	opts.AgentPingTimeout = cmp.Or(opts.AgentPingTimeout, DefaultAgentPingTimeout)
+	opts.MaxAgentPingTimeouts = cmp.Or(opts.MaxAgentPingTimeouts, DefaultMaxAgentPingTimeouts)
+	opts.AgentReregisterTimeout = cmp.Or(opts.AgentReregisterTimeout, DefaultAgentReregisterTimeout)
 	if !opts.Address.Addr().Is4() {
-		return nil, fmt.Errorf("start the local master on %s: only IPv4 addresses can be told in MasterInfo", opts.Address)
+		return nil, fmt.Errorf("start the local master on %s: MasterInfo holds only IPv4 addresses", opts.Address)
 	}
 	path := ""
 	if !opts.InMemoryRegistry {
@@ -148,16 +116,10 @@ func Open(opts Options) (*Master, error) {
 	if err != nil {
 		return nil, err
 	}
-	var schedule maintenance.Schedule
-	if err := schedule.Unmarshal(registry.Maintenance); err != nil {
-		return nil, fmt.Errorf("read the maintenance schedule in %s: %w", registry.path, err)
-	}
-	plan, _ := planned(&schedule) // it was checked before it was kept
 	ctx, stop := context.WithCancel(context.Background())
 	m := &Master{
-		maintenance:   plan,
 		opts:          opts,
-		id:            opts.ID,
+		id:            uuid.NewString(),
 		log:           opts.Logger,
 		registry:      registry,
 		wakeAllocator: make(chan struct{}, 1),
@@ -190,12 +152,8 @@ func Open(opts Options) (*Master, error) {
 	return m, nil
 }
 
-// ID is the master's id, new at each start.
-func (m *Master) ID() string { return m.id }
-
-// Close ends all subscriptions, passes on what was meant for agents, and waits
-// for the master's goroutines. Frameworks and tasks stay, in the registry and with
-// the agents. What agents tell later is ignored.
+// Close ends all subscriptions and agents' sessions, and waits for the master's goroutines. Frameworks and tasks stay, in the
+// registry and with the agents. What agents report later is ignored.
 func (m *Master) Close() error {
 	m.mu.Lock()
 	if m.closed {
@@ -209,38 +167,25 @@ func (m *Master) Close() error {
 			f.stream.end()
 			f.stream = nil
 		}
-		f.expiry.stop()
+		f.keep()
 	}
-	for _, agents := range []map[string]*agent{m.agents, m.lost} {
-		for _, a := range agents {
-			a.courier.close()
-		}
+	for _, a := range m.agents {
+		a.orders.Close()
 	}
 	m.mu.Unlock()
 	m.background.Wait()
 	return nil
 }
 
-// Handler serves the scheduler API, what there is of the operator API, /health and /version.
+// Handler serves the scheduler API, what there is of the operator API, and /health.
 func (m *Master) Handler() http.Handler {
 	mux := http.NewServeMux()
-	readwrite := func(serve http.HandlerFunc) http.Handler {
-		return m.opts.Credentials.Guard(apihttp.RealmOperator, serve)
-	}
 	for _, prefix := range []string{"", "/master"} {
 		mux.Handle(prefix+"/api/v1/scheduler", m.opts.Credentials.Guard(apihttp.RealmScheduler, http.HandlerFunc(m.serveScheduler)))
-		mux.Handle(prefix+"/api/v1", readwrite(m.serveOperator))
-		mux.Handle("POST "+prefix+"/teardown", readwrite(m.serveTeardown))
+		mux.Handle(prefix+"/api/v1", m.opts.Credentials.Guard(apihttp.RealmOperator, http.HandlerFunc(m.serveOperator)))
 		mux.HandleFunc("GET "+prefix+"/health", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
-		mux.HandleFunc("GET "+prefix+"/version", serveVersion)
 	}
 	return mux
-}
-
-func serveVersion(w http.ResponseWriter, _ *http.Request) {
-	w.Header().Set("Content-Type", "application/json")
-	// The peer may be gone; there is nobody else to tell.
-	_ = json.NewEncoder(w).Encode(map[string]string{"version": Version})
 }
 
 // errClosed refuses what comes while the master closes.
@@ -251,80 +196,50 @@ type framework struct {
 	id   string
 	info mesos.FrameworkInfo
 	// stream is nil while nobody is subscribed.
-	stream     *subscription
-	expiry     expiry
+	stream *subscription
+	// expiry removes the framework while it runs: what it would do is checked under the master's mutex.
+	expiry     *time.Timer
 	suppressed bool
 	// filters holds, by agent, what the framework does not want to see.
 	filters map[string][]filter
 	offers  map[string]*offer
 	tasks   map[string]*task
-	// executors are those of custom executors, by agent and id.
+	// executors are by agent and id.
 	executors map[string]map[string]*executor
-	// allocated is what tasks, executors and offers hold, for fairness.
-	allocated quantities
 }
 
 type executor struct {
 	info      mesos.ExecutorInfo
-	resources quantities
-	// seen tells that the agent is known to have it.
-	seen bool
+	resources resources
 }
 
 type task struct {
 	id, agentID string
-	// executor is nil for command tasks.
-	executor  *mesos.ExecutorInfo
-	resources quantities
-	// told is the state that was last told to the framework, latest what the agent knows.
-	told, latest mesos.TaskState
+	executor    *mesos.ExecutorInfo
+	// resources are none once they were given back.
+	resources resources
+	// reported is the state that the framework knows, latest what the agent knows.
+	reported, latest mesos.TaskState
 	// uuid is that of the last update.
 	uuid      []byte
 	container *mesos.ContainerStatus
 	// order is that of launches, for implicit reconciliation.
-	order uint64
+	order int
 }
 
 type agent struct {
 	id   string
 	info mesos.AgentInfo
-	link AgentLink
+	// orders are those of its session, which has ended when they are closed.
+	orders *queue.Queue[link.Order]
 	// total is what it has, used what tasks, executors and offers hold, free what is left.
-	total, used, free quantities
-	courier           *courier
+	total, used, free resources
 	// unanswered counts the pings since the last answer.
 	unanswered int
-	// disconnected agents are offered nothing until they register again. kills are what
-	// they are then asked, by framework and task.
+	// disconnected agents are offered nothing until they register again.
 	disconnected bool
-	kills        map[killKey]*mesos.KillPolicy
 	// had are the tasks that it had when it was given up.
 	had []lostTask
-}
-
-// role is the one whose resources the framework is given.
-func (f *framework) role() string {
-	if len(f.info.Roles) > 0 {
-		return f.info.Roles[0]
-	}
-	return f.info.GetRole()
-}
-
-func (f *framework) can(capability mesos.FrameworkInfo_Capability_Type) bool {
-	for _, c := range f.info.Capabilities {
-		if c.Type == capability {
-			return true
-		}
-	}
-	return false
-}
-
-// state is what a framework that does not know partitions is told instead.
-func (f *framework) state(s mesos.TaskState) mesos.TaskState {
-	if !f.can(mesos.FrameworkInfo_Capability_PARTITION_AWARE) {
-		return mesos.TASK_LOST
-	}
-	return s
 }
 
 func (f *framework) send(event *scheduler.Event) {
@@ -346,23 +261,17 @@ func (m *Master) addFramework(info mesos.FrameworkInfo) *framework {
 	return f
 }
 
-// expiry is a timer that can be stopped for good: what it would do is checked
-// under the master's mutex.
-type expiry struct {
-	timer *time.Timer
-}
-
-func (e *expiry) stop() {
-	if e.timer != nil {
-		e.timer.Stop()
-		e.timer = nil
+// keep stops the removal of the framework.
+func (f *framework) keep() {
+	if f.expiry != nil {
+		f.expiry.Stop()
+		f.expiry = nil
 	}
 }
 
-// expectSubscriber removes the framework when nobody subscribes within its
-// failover timeout.
+// expectSubscriber removes the framework when nobody subscribes within its failover timeout.
 func (m *Master) expectSubscriber(f *framework) {
-	f.expiry.stop()
+	f.keep()
 	// Mesos' longest duration is 292 years too.
 	const longest = float64(1<<63-1) / float64(time.Second)
 	timeout := time.Duration(min(max(f.info.GetFailoverTimeout(), 0), longest/2) * float64(time.Second))
@@ -370,33 +279,33 @@ func (m *Master) expectSubscriber(f *framework) {
 	timer = time.AfterFunc(timeout, func() {
 		m.mu.Lock()
 		defer m.mu.Unlock()
-		if m.closed || f.expiry.timer != timer {
+		if m.closed || f.expiry != timer {
 			return
 		}
-		m.log.Info("failover timeout has passed, removing the framework", "framework", f.id, "timeout", timeout)
+		m.log.Info("framework removed after its failover timeout", "framework", f.id, "timeout", timeout)
 		if err := m.removeFramework(f); err != nil {
-			m.log.Error("framework is removed in memory only", "framework", f.id, "error", err)
+			m.log.Error("framework removed in memory only", "framework", f.id, "error", err)
 		}
 	})
-	f.expiry.timer = timer
+	f.expiry = timer
 }
 
-// removeFramework ends all that the framework has. It is written down first;
-// when that fails, the framework goes all the same, and comes back at the next start.
+// removeFramework ends all that the framework has. It is written down first; when that fails, the framework goes nevertheless, and
+// comes back at the next start.
 func (m *Master) removeFramework(f *framework) error {
 	err := m.registry.removeFramework(f.id)
-	f.expiry.stop()
+	f.keep()
 	m.withdrawOffers(f)
 	for _, t := range f.tasks {
-		m.release(f, t)
+		m.release(t)
 	}
 	for agentID, executors := range f.executors {
 		for _, e := range executors {
-			m.giveBack(f, agentID, e.resources)
+			m.giveBack(agentID, e.resources)
 		}
 	}
 	for _, a := range m.agents {
-		a.courier.send(func() { a.link.ShutdownFramework(f.id) })
+		a.orders.Push(link.Order{ShutdownFramework: f.id})
 	}
 	if f.stream != nil {
 		f.stream.end()

@@ -2,11 +2,12 @@ package master
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"testing"
 
-	"github.com/mesos/mesos-go/api/v1/lib"
+	"github.com/elasticjob-go/elasticjob/cluster/local/link"
 )
 
 func (w *world) operator(body string) answer {
@@ -21,11 +22,11 @@ func reconcileTask(f *testFramework, task, agent string) map[string]any {
 	return f.status()
 }
 
-// There is no recording of it: states, reasons, texts and order are those of Mesos' source.
+// States, reasons, texts and order are those of Mesos' source.
 func TestAgentThatIsMarkedGone(t *testing.T) {
 	t.Parallel()
 	w := start(t)
-	a := w.agent(Recovered{})
+	a := w.agent(link.Registration{})
 	f := w.subscribed("")
 	f.accept(0, f.offer(), custom("t1", a.id(), executorJSON("ex", f.id)))
 	a.asked(t, "run t1")
@@ -44,7 +45,7 @@ func TestAgentThatIsMarkedGone(t *testing.T) {
 	f.next("FAILURE")
 	a.asked(t, "remove "+f.id)
 	if got := reconcileTask(f, "t1", a.id()); got["state"] != "TASK_GONE_BY_OPERATOR" || got["message"] != "Reconciliation: Task is gone" {
-		t.Errorf("told %s", compact(got))
+		t.Errorf("reported %s", compact(got))
 	}
 	if got := w.operator(a.id()); got.Status != http.StatusOK {
 		t.Errorf("a second time: %+v", got)
@@ -57,55 +58,54 @@ func TestAgentThatIsMarkedGone(t *testing.T) {
 	}
 	w.stop()
 
-	// It may not come back, not even to the next master; what it runs is ended.
+	// It may not come back, not even to the next master.
 	next := startIn(t, w.dir)
-	if err := next.master.Register(a, Recovered{Frameworks: []mesos.FrameworkInfo{{ID: &mesos.FrameworkID{Value: f.id}}}}); err == nil {
-		t.Error("an agent that is gone registered")
+	if err := next.register(a, link.Registration{}); !errors.Is(err, link.ErrGone) {
+		t.Errorf("an agent that is gone registered: %v", err)
 	}
-	a.asked(t, "remove "+f.id)
 	if got := reconcileTask(next.subscribed(f.id), "t1", a.id()); got["state"] != "TASK_GONE_BY_OPERATOR" {
-		t.Errorf("told %s", compact(got))
+		t.Errorf("reported %s", compact(got))
 	}
 }
 
 func TestUnreachableAgentThatIsMarkedGone(t *testing.T) {
 	t.Parallel()
 	w := start(t, shortPings)
-	a := w.agent(Recovered{})
+	a := w.agent(link.Registration{})
 	f := w.subscribed("")
 	f.accept(600, f.offer(), command("t1", a.id(), 1, 64))
 	a.asked(t, "run t1")
 	a.deaf.Store(true)
 	if lost := f.status(); lost["state"] != "TASK_UNREACHABLE" {
-		t.Fatalf("told %s", compact(lost))
+		t.Fatalf("reported %s", compact(lost))
 	}
 	f.next("FAILURE")
 	if got := w.operator(a.id()); got.Status != http.StatusOK {
 		t.Fatalf("answered %+v", got)
 	}
 	if gone := f.status(); gone["state"] != "TASK_GONE_BY_OPERATOR" || dig(gone, "task_id", "value") != "t1" {
-		t.Errorf("told %s", compact(gone))
+		t.Errorf("reported %s", compact(gone))
 	}
 }
 
 func TestListOfAgents(t *testing.T) {
 	t.Parallel()
 	w := start(t)
-	a := w.agent(Recovered{})
+	a := w.agent(link.Registration{})
 	active := func() any {
 		var told map[string]any
 		if err := json.Unmarshal([]byte(w.at("/api/v1", `{"type":"GET_AGENTS"}`).Body), &told); err != nil {
 			t.Fatal(err)
 		}
 		if id := dig(told, "get_agents", "agents", 0, "agent_info", "id", "value"); id != a.id() {
-			t.Errorf("told of agent %v", id)
+			t.Errorf("reported of agent %v", id)
 		}
 		return dig(told, "get_agents", "agents", 0, "active")
 	}
 	if is := active(); is != true {
 		t.Errorf("active: %v", is)
 	}
-	w.master.Disconnected(a)
+	a.session.Close()
 	if is := active(); is != false {
 		t.Errorf("disconnected, but active: %v", is)
 	}
@@ -113,47 +113,24 @@ func TestListOfAgents(t *testing.T) {
 
 func TestOperatorTearsAFrameworkDown(t *testing.T) {
 	t.Parallel()
-	for name, ask := range map[string]func(*world, string) answer{
-		"v1": func(w *world, id string) answer {
-			return w.at("/master/api/v1", fmt.Sprintf(`{"type":"TEARDOWN","teardown":{"framework_id":{"value":%q}}}`, id))
-		},
-		"form": func(w *world, id string) answer {
-			return w.request(http.MethodPost, "/master/teardown", "frameworkId="+id, map[string]string{"Content-Type": "application/x-www-form-urlencoded"})
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			w := start(t)
-			a := w.agent(Recovered{})
-			f := w.subscribed("")
-			f.accept(0, f.offer(), command("t1", a.id(), 1, 64))
-			f.offer()
-			if got := ask(w, f.id); got.Status != http.StatusOK || got.Body != "" {
-				t.Fatalf("answered %+v", got)
-			}
-			f.closed()
-			a.asked(t, "remove "+f.id)
-			if got := ask(w, f.id); got.Status != http.StatusBadRequest {
-				t.Errorf("a second time: %+v", got)
-			}
-			again := w.subscribe(f.id)
-			if text := dig(again.next("ERROR"), "error", "message"); text != "Framework has been removed" {
-				t.Errorf("told %v", text)
-			}
-		})
+	w := start(t)
+	ask := func(id string) answer {
+		return w.at("/master/api/v1", fmt.Sprintf(`{"type":"TEARDOWN","teardown":{"framework_id":{"value":%q}}}`, id))
 	}
-}
-
-// There is no recording of it: the text is that of Mesos' source.
-func TestRolesThatAreNotAllowed(t *testing.T) {
-	t.Parallel()
-	w := start(t, func(o *Options) { o.Roles = []string{"jobs"} })
-	for _, role := range []string{"", `,"role":"*"`, `,"role":"jobs"`} {
-		w.subscribed("", role)
-	}
-	f := w.subscribe("", `,"role":"other"`)
-	if text := dig(f.next("ERROR"), "error", "message"); text != "Roles { other } are not present in the master's --roles" {
-		t.Errorf("told %v", text)
+	a := w.agent(link.Registration{})
+	f := w.subscribed("")
+	f.accept(0, f.offer(), command("t1", a.id(), 1, 64))
+	f.offer()
+	if got := ask(f.id); got.Status != http.StatusOK || got.Body != "" {
+		t.Fatalf("answered %+v", got)
 	}
 	f.closed()
+	a.asked(t, "remove "+f.id)
+	if got := ask(f.id); got.Status != http.StatusBadRequest {
+		t.Errorf("a second time: %+v", got)
+	}
+	again := w.subscribe(f.id)
+	if text := dig(again.next("ERROR"), "error", "message"); text != "Framework has been removed" {
+		t.Errorf("reported %v", text)
+	}
 }

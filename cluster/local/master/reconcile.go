@@ -10,8 +10,7 @@ import (
 	"github.com/mesos/mesos-go/api/v1/lib/scheduler"
 )
 
-// reconcile answers with what the master holds: of the tasks asked for, or, with
-// none, of all that it knows.
+// reconcile answers with what the master holds: of the tasks asked for, or, with none, of all that it knows.
 func (m *Master) reconcile(f *framework, call *scheduler.Call_Reconcile) {
 	if len(call.Tasks) > 0 {
 		for i := range call.Tasks {
@@ -29,8 +28,7 @@ func (f *framework) inOrder() []*task {
 	return slices.SortedFunc(maps.Values(f.tasks), func(a, b *task) int { return cmp.Compare(a.order, b.order) })
 }
 
-// reconcileTask answers one question, or says nothing while an agent that could
-// have the task has not come back (rule O3).
+// reconcileTask answers one question, or says nothing while an agent that could have the task has not come back (rule O3).
 func (m *Master) reconcileTask(f *framework, id mesos.TaskID, agentID *mesos.AgentID) {
 	if t := f.tasks[id.Value]; t != nil {
 		f.send(update(t.status("Reconciliation: Latest task state", mesos.REASON_RECONCILIATION)))
@@ -49,13 +47,12 @@ func (m *Master) reconcileTask(f *framework, id mesos.TaskID, agentID *mesos.Age
 	case agentID != nil && m.registry.isGone(agentID.Value):
 		state, message = mesos.TASK_GONE_BY_OPERATOR, "Reconciliation: Task is gone"
 	}
-	status := masterStatus(id.Value, f.state(state), message, mesos.REASON_RECONCILIATION)
+	status := masterStatus(id.Value, state, message, mesos.REASON_RECONCILIATION)
 	status.AgentID, status.UnreachableTime = agentID, since
 	f.send(update(status))
 }
 
-// masterStatus is a status that the master makes: it has no uuid, so nobody
-// acknowledges it.
+// masterStatus is a status that the master makes: it has no uuid, so nobody acknowledges it.
 func masterStatus(taskID string, state mesos.TaskState, message string, reason mesos.TaskStatus_Reason) mesos.TaskStatus {
 	source, now := mesos.SOURCE_MASTER, float64(time.Now().UnixMicro())/1e6
 	return mesos.TaskStatus{
@@ -66,25 +63,12 @@ func masterStatus(taskID string, state mesos.TaskState, message string, reason m
 
 // status is what the master says of a task that it knows.
 func (t *task) status(message string, reason mesos.TaskStatus_Reason) mesos.TaskStatus {
-	status := masterStatus(t.id, t.told, message, reason)
-	status.AgentID = &mesos.AgentID{Value: t.agentID}
-	if t.executor != nil {
-		id := t.executor.ExecutorID
-		status.ExecutorID = &id
-	}
+	status := masterStatus(t.id, t.reported, message, reason)
+	status.AgentID, status.ExecutorID = &mesos.AgentID{Value: t.agentID}, &t.executor.ExecutorID
 	status.ContainerStatus = t.container
 	return status
 }
 
 func update(status mesos.TaskStatus) *scheduler.Event {
 	return &scheduler.Event{Type: scheduler.Event_UPDATE, Update: &scheduler.Event_Update{Status: status}}
-}
-
-func terminal(s mesos.TaskState) bool {
-	switch s {
-	case mesos.TASK_FINISHED, mesos.TASK_FAILED, mesos.TASK_KILLED, mesos.TASK_ERROR,
-		mesos.TASK_LOST, mesos.TASK_DROPPED, mesos.TASK_GONE, mesos.TASK_GONE_BY_OPERATOR:
-		return true
-	}
-	return false
 }

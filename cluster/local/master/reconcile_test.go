@@ -4,36 +4,37 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/mesos/mesos-go/api/v1/lib"
+
+	"github.com/elasticjob-go/elasticjob/cluster/local/link"
 )
 
 func TestReconciliationOfUnknownTasks(t *testing.T) {
 	t.Parallel()
 	w := start(t)
-	a := w.agent(Recovered{})
+	a := w.agent(link.Registration{})
 	f := w.subscribed("")
 	f.offer()
-	f.call("RECONCILE", fmt.Sprintf(`"reconcile":{"tasks":[{"task_id":{"value":"never-was"},"agent_id":{"value":%q}},{"task_id":{"value":"elsewhere"},"agent_id":{"value":"no-such-agent"}},{"task_id":{"value":"agentless"}}]}`, a.id()))
-	want := recorded(t, "updates.json", "reconcile: unknown tasks", "000cf189-4b77-4a79-9ed1-b4a875b522e1-S0", a.id())
-	for i := range 3 {
-		expected := withoutKeys(dig(want, "events", i, "update", "status").(map[string]any), "timestamp")
-		if diff := cmp.Diff(expected, withoutKeys(f.status(), "timestamp")); diff != "" {
-			t.Error(diff)
+	f.call("RECONCILE", fmt.Sprintf(`"reconcile":{"tasks":[{"task_id":{"value":"never-was"},"agent_id":{"value":%q}},{"task_id":{"value":"another"},"agent_id":{"value":"no-such-agent"}},{"task_id":{"value":"agentless"}}]}`, a.id()))
+	for _, want := range []string{
+		"never-was TASK_GONE Reconciliation: Task is unknown to the agent", "another TASK_UNKNOWN Reconciliation: Task is unknown",
+		"agentless TASK_UNKNOWN Reconciliation: Task is unknown",
+	} {
+		s := f.status()
+		if got := fmt.Sprint(dig(s, "task_id", "value"), " ", s["state"], " ", s["message"]); got != want || s["reason"] != "REASON_RECONCILIATION" || s["uuid"] != nil {
+			t.Errorf("%s, want %s", compact(s), want)
 		}
 	}
 	f.call("KILL", `"kill":{"task_id":{"value":"never-was"}}`)
-	want = recorded(t, "updates.json", "after kill of an unknown task")
-	expected := withoutKeys(dig(want, "event", "update", "status").(map[string]any), "timestamp")
-	if diff := cmp.Diff(expected, withoutKeys(f.status(), "timestamp")); diff != "" {
-		t.Error(diff)
+	if got := f.status(); got["state"] != "TASK_UNKNOWN" || got["reason"] != "REASON_RECONCILIATION" {
+		t.Errorf("%s", compact(got))
 	}
 }
 
 func TestLifeOfATask(t *testing.T) {
 	t.Parallel()
 	w := start(t)
-	a := w.agent(Recovered{})
+	a := w.agent(link.Registration{})
 	f := w.subscribed("")
 	f.accept(3600, f.offer(), command("t", a.id(), 1, 100))
 	a.asked(t, "run t")
@@ -46,7 +47,7 @@ func TestLifeOfATask(t *testing.T) {
 		}
 	}
 	reconciled("TASK_STAGING")
-	a.tell(w.master, f.id, "t", mesos.TASK_RUNNING, 1)
+	a.report(f.id, "t", mesos.TASK_RUNNING, 1)
 	if got := f.status(); got["state"] != "TASK_RUNNING" || got["uuid"] != "AQEBAQEBAQEBAQEBAQEBAQ==" || got["source"] != "SOURCE_EXECUTOR" {
 		t.Errorf("%v", got)
 	}
@@ -56,28 +57,18 @@ func TestLifeOfATask(t *testing.T) {
 	reconciled("TASK_RUNNING")
 	f.call("KILL", `"kill":{"task_id":{"value":"t"}}`)
 	a.asked(t, "kill t")
-	a.tell(w.master, f.id, "t", mesos.TASK_KILLED, 2)
+	a.report(f.id, "t", mesos.TASK_KILLED, 2)
 	f.status()
 	// What was in use is more than the filter holds.
-	if got := dig(f.offer(), "resources", 1, "scalar", "value"); got != 8.0 {
+	if got := dig(f.offer(), "resources", 0, "scalar", "value"); got != 8.0 {
 		t.Errorf("cpus %v", got)
 	}
 	reconciled("TASK_KILLED")
 	f.call("ACKNOWLEDGE", fmt.Sprintf(ack, a.id(), "AgICAgICAgICAgICAgICAg=="))
 	reconciled("TASK_GONE")
 	// An update for a task that nobody launched is passed on.
-	a.tell(w.master, f.id, "stray", mesos.TASK_RUNNING, 3)
+	a.report(f.id, "stray", mesos.TASK_RUNNING, 3)
 	if got := f.status(); dig(got, "task_id", "value") != "stray" {
-		t.Errorf("%v", got)
-	}
-}
-
-func TestFrameworksWithoutPartitionsHearLost(t *testing.T) {
-	t.Parallel()
-	w := start(t)
-	f := w.subscribed("", `,"capabilities":[]`)
-	f.call("KILL", `"kill":{"task_id":{"value":"t"}}`)
-	if got := f.status(); got["state"] != "TASK_LOST" {
 		t.Errorf("%v", got)
 	}
 }

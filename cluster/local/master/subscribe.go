@@ -2,11 +2,9 @@ package master
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"net/http"
-	"slices"
-	"strings"
-	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -15,112 +13,56 @@ import (
 	"github.com/mesos/mesos-go/api/v1/lib/scheduler"
 
 	"github.com/elasticjob-go/elasticjob/cluster/local/apihttp"
+	"github.com/elasticjob-go/elasticjob/cluster/local/link"
+	"github.com/elasticjob-go/elasticjob/cluster/local/queue"
 )
 
 // lastWords is how long the end of a stream may take to be read.
 const lastWords = 5 * time.Second
 
-// subscription is one stream of events: a queue that is filled under the master's
-// mutex, and written by the request that opened it.
+// subscription is one stream of events: a queue that is filled under the master's mutex, and written by the request that opened it.
 type subscription struct {
-	id    string
-	limit int
+	id     string
+	events *queue.Queue[encoding.Marshaler]
 	// abandon ends the writing, and so the request.
 	abandon context.CancelFunc
-	wake    chan struct{}
-
-	mu    sync.Mutex
-	queue []encoding.Marshaler
-	ended bool
 }
 
 func newSubscription(limit int, abandon context.CancelFunc) *subscription {
-	return &subscription{id: uuid.NewString(), limit: limit, abandon: abandon, wake: make(chan struct{}, 1)}
+	return &subscription{id: uuid.NewString(), events: queue.New[encoding.Marshaler](limit), abandon: abandon}
 }
+
+// heartbeat is what a stream begins with, after its first event, and has at intervals then.
+var heartbeat = &scheduler.Event{Type: scheduler.Event_HEARTBEAT}
 
 // push queues an event; a subscriber that is too far behind is dropped.
 func (s *subscription) push(event encoding.Marshaler) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.ended {
-		return
-	}
-	if len(s.queue) >= s.limit {
-		s.ended, s.queue = true, nil
+	if !s.events.Push(event) {
 		s.abandon()
-		return
 	}
-	s.queue = append(s.queue, event)
-	s.nudge()
 }
 
 // end closes the stream once what is queued was written.
 func (s *subscription) end(last ...encoding.Marshaler) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.ended {
-		return
-	}
-	s.queue = append(s.queue, last...)
-	s.ended = true
+	s.events.Close(last...)
 	time.AfterFunc(lastWords, s.abandon)
-	s.nudge()
 }
 
-func (s *subscription) nudge() {
-	select {
-	case s.wake <- struct{}{}:
-	default:
-	}
-}
-
-func (s *subscription) take() (events []encoding.Marshaler, ended bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	events, s.queue = s.queue, nil
-	return events, s.ended
-}
-
-// write sends what is queued, and heartbeats, until the stream ends. The heartbeats
-// begin at once, as Mesos' do, after the first event.
-func (s *subscription) write(ctx context.Context, stream *apihttp.Stream, heartbeat time.Duration) error {
-	ticker := time.NewTicker(heartbeat)
-	defer ticker.Stop()
-	for {
-		events, ended := s.take()
-		if len(events) > 0 {
-			if err := stream.Send(ctx, events...); err != nil {
-				return err
-			}
-		}
-		if ended {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-s.wake:
-		case <-ticker.C:
-			s.push(&scheduler.Event{Type: scheduler.Event_HEARTBEAT})
-		}
-	}
-}
-
-func (m *Master) serveSubscribe(w http.ResponseWriter, r *http.Request, call *scheduler.Call_Subscribe, codec encoding.Codec) {
+func (m *Master) serveSubscribe(w http.ResponseWriter, r *http.Request, call *scheduler.Call_Subscribe) {
 	ctx, abandon := context.WithCancel(r.Context())
 	defer abandon()
-	s := newSubscription(m.opts.Queue, abandon)
+	s := newSubscription(mostEvents, abandon)
 	if err := m.subscribe(call, s); err != nil {
-		apihttp.Refuse(w, http.StatusServiceUnavailable, err.Error())
+		apihttp.Answer(w, http.StatusServiceUnavailable, err.Error())
 		return
 	}
 	defer m.unsubscribed(s)
-	stream, err := apihttp.NewStream(w, codec, http.Header{streamID: {s.id}})
+	stream, err := apihttp.NewStream(w, apihttp.Negotiate(r), http.Header{streamID: {s.id}})
 	if err == nil {
-		err = s.write(ctx, stream, m.opts.Heartbeat)
+		err = stream.Serve(ctx, s.events, m.opts.Heartbeat, heartbeat)
 	}
 	if err != nil && r.Context().Err() == nil {
-		m.log.Warn("subscriber was dropped", "stream", s.id, "error", err)
+		m.log.Warn("subscriber dropped", "stream", s.id, "error", err)
 	}
 }
 
@@ -141,10 +83,6 @@ func (m *Master) subscribe(call *scheduler.Call_Subscribe, s *subscription) erro
 		s.end(errorEvent("Framework has been removed"))
 		return nil
 	}
-	if refused := m.refusedRoles(&info); refused != "" {
-		s.end(errorEvent(refused))
-		return nil
-	}
 	if err := m.registry.addFramework(&info); err != nil {
 		return err
 	}
@@ -152,27 +90,27 @@ func (m *Master) subscribe(call *scheduler.Call_Subscribe, s *subscription) erro
 	if f == nil {
 		f = m.addFramework(info)
 	}
-	f.expiry.stop()
+	f.keep()
 	f.info = info
 	if f.stream != nil {
 		f.stream.end(errorEvent("Framework failed over"))
 	}
-	// Filters stay: Mesos clears them when it sees a framework's connection end, and that of a
-	// subscriber whose host froze is still open.
+	// Filters stay: Mesos clears them when it sees a framework's connection end, and that of a subscriber whose host froze is still
+	// open.
 	m.withdrawOffers(f)
-	f.suppressed = slices.Contains(call.SuppressedRoles, f.role())
+	f.suppressed = len(call.SuppressedRoles) > 0
 	f.stream = s
 
 	interval := m.opts.Heartbeat.Seconds()
-	s.push(subscribed{&scheduler.Event{
+	s.push(&scheduler.Event{
 		Type: scheduler.Event_SUBSCRIBED,
 		Subscribed: &scheduler.Event_Subscribed{
 			FrameworkID: info.ID, HeartbeatIntervalSeconds: &interval, MasterInfo: m.info(),
 		},
-	}})
-	s.push(&scheduler.Event{Type: scheduler.Event_HEARTBEAT})
+	})
+	s.push(heartbeat)
 	for _, a := range m.agents {
-		a.courier.send(func() { a.link.Subscribed(info) })
+		a.orders.Push(link.Order{Subscribed: &link.Proto[mesos.FrameworkInfo]{Of: info}})
 	}
 	m.log.Info("framework subscribed", "framework", id, "name", info.Name, "stream", s.id)
 	m.allocate(time.Now())
@@ -195,29 +133,20 @@ func (m *Master) unsubscribed(s *subscription) {
 	}
 }
 
-// refusedRoles says in Mesos' words that the framework wants roles that it may not have.
-func (m *Master) refusedRoles(info *mesos.FrameworkInfo) string {
-	if len(m.opts.Roles) == 0 {
-		return ""
-	}
-	roles := info.Roles
-	if len(roles) == 0 {
-		roles = []string{info.GetRole()}
-	}
-	var refused []string
-	for _, role := range roles {
-		// Everybody has the default role; "" is an old name of it.
-		if role != "*" && role != "" && !slices.Contains(m.opts.Roles, role) {
-			refused = append(refused, role)
-		}
-	}
-	if len(refused) == 0 {
-		return ""
-	}
-	slices.Sort(refused)
-	return "Roles { " + strings.Join(refused, ", ") + " } are not present in the master's --roles"
-}
-
 func errorEvent(message string) *scheduler.Event {
 	return &scheduler.Event{Type: scheduler.Event_ERROR, Error: &scheduler.Event_Error{Message: message}}
+}
+
+// info is what the master says of itself to frameworks.
+func (m *Master) info() *mesos.MasterInfo {
+	ip4, ip, port := m.opts.Address.Addr().As4(), m.opts.Address.Addr().String(), uint32(m.opts.Address.Port())
+	version, pid := Version, "master@"+m.opts.Address.String()
+	return &mesos.MasterInfo{
+		ID: m.id,
+		// As Mesos has it: the address in network order, read on a little-endian machine.
+		IP:   binary.LittleEndian.Uint32(ip4[:]),
+		Port: &port, PID: &pid, Hostname: &ip, Version: &version,
+		Address:      &mesos.Address{Hostname: &ip, IP: &ip, Port: int32(port)},
+		Capabilities: []mesos.MasterInfo_Capability{{Type: mesos.MasterInfo_Capability_AGENT_UPDATE}},
+	}
 }

@@ -13,16 +13,24 @@ import (
 	"github.com/mesos/mesos-go/api/v1/lib"
 	"github.com/mesos/mesos-go/api/v1/lib/recordio"
 	"github.com/mesos/mesos-go/api/v1/lib/scheduler"
+
+	"github.com/elasticjob-go/elasticjob/cluster/local/link"
 )
 
 func TestFirstEventsAreMesos(t *testing.T) {
 	t.Parallel()
 	w := start(t)
 	f := w.subscribe("my-own-id")
-	want := recorded(t, "subscribe.json", "first event",
-		recordedFramework, "my-own-id", "000cf189-4b77-4a79-9ed1-b4a875b522e1", w.master.ID(), "5050", w.port)
-	if diff := cmp.Diff(dig(want, "event"), any(f.next("SUBSCRIBED"))); diff != "" {
-		t.Error(diff)
+	event := f.next("SUBSCRIBED")
+	master := dig(event, "subscribed", "master_info")
+	for want, got := range map[any]any{
+		"my-own-id": dig(event, "subscribed", "framework_id", "value"), 15.0: dig(event, "subscribed", "heartbeat_interval_seconds"),
+		w.master.id: dig(master, "id"), "127.0.0.1": dig(master, "address", "ip"), 16777343.0: dig(master, "ip"), w.port: fmt.Sprint(dig(master, "port")),
+		"1.12.0": dig(master, "version"), "master@127.0.0.1:" + w.port: dig(master, "pid"),
+	} {
+		if want != got {
+			t.Errorf("%v, want %v", got, want)
+		}
 	}
 	f.next("HEARTBEAT")
 	if got := f.response.TransferEncoding; len(got) != 1 || got[0] != "chunked" || f.response.Header.Get("Content-Type") != "application/json" || f.stream == "" {
@@ -42,7 +50,7 @@ func TestHeartbeatsGoOn(t *testing.T) {
 func TestProtobufStream(t *testing.T) {
 	t.Parallel()
 	w := start(t)
-	w.agent(Recovered{})
+	w.agent(link.Registration{})
 	name := mesos.FrameworkInfo{User: "root", Name: "test"}
 	body, err := (&scheduler.Call{Type: scheduler.Call_SUBSCRIBE, Subscribe: &scheduler.Call_Subscribe{FrameworkInfo: &name}}).Marshal()
 	if err != nil {
@@ -80,7 +88,7 @@ func TestProtobufStream(t *testing.T) {
 func TestSecondSubscriberTakesOver(t *testing.T) {
 	t.Parallel()
 	w := start(t)
-	a := w.agent(Recovered{})
+	a := w.agent(link.Registration{})
 	old := w.subscribed("")
 	offer := old.offer()
 	now := w.subscribed(old.id)
@@ -90,9 +98,7 @@ func TestSecondSubscriberTakesOver(t *testing.T) {
 	}
 	old.closed()
 	got := old.post("REVIVE", "")
-	want := recorded(t, "failover.json", "call on the old stream id",
-		recordedFramework, old.id, "e0f6c9d3-529c-412e-8656-9cc1883be2f7", old.stream).(map[string]any)
-	if got.Status != 400 || got.Body != want["body"] {
+	if want := fmt.Sprintf("The stream ID '%s' included in this request didn't match the stream ID currently associated with framework ID %s", old.stream, old.id); got.Status != 400 || got.Body != want {
 		t.Errorf("%+v", got)
 	}
 	again := now.offer()
@@ -108,7 +114,7 @@ func TestSecondSubscriberTakesOver(t *testing.T) {
 func TestFiltersOutliveASubscriberWhoseStreamIsOpen(t *testing.T) {
 	t.Parallel()
 	w := start(t)
-	w.agent(Recovered{})
+	w.agent(link.Registration{})
 	old := w.subscribed("")
 	old.decline(3600, old.offer())
 	now := w.subscribed(old.id)
@@ -125,12 +131,14 @@ func TestFiltersOutliveASubscriberWhoseStreamIsOpen(t *testing.T) {
 func TestTeardownIsForGood(t *testing.T) {
 	t.Parallel()
 	w := start(t)
-	a := w.agent(Recovered{})
+	a := w.agent(link.Registration{})
 	f := w.subscribed("")
 	f.accept(0, f.offer(), command("t", a.id(), 1, 100))
 	a.asked(t, "run t")
 	f.offer()
-	f.call("TEARDOWN", "")
+	if got := w.at("/api/v1", fmt.Sprintf(`{"type":"TEARDOWN","teardown":{"framework_id":{"value":%q}}}`, f.id)); got.Status != http.StatusOK {
+		t.Fatalf("%+v", got)
+	}
 	f.closed()
 	a.asked(t, "remove "+f.id)
 	if got := f.post("REVIVE", ""); got.Body != "Framework cannot be found" {
@@ -150,15 +158,15 @@ func TestTeardownIsForGood(t *testing.T) {
 	// Its tasks are freed.
 	other := later.subscribed("")
 	b := newAgent(a.id(), 8, 8192)
-	still := Recovered{
-		Frameworks: []mesos.FrameworkInfo{{ID: &mesos.FrameworkID{Value: f.id}}},
-		Tasks:      []TaskState{{FrameworkID: f.id, Task: <-a.tasks, Latest: mesos.TASK_RUNNING}},
+	still := link.Registration{
+		Frameworks: []link.Proto[mesos.FrameworkInfo]{proto(mesos.FrameworkInfo{ID: &mesos.FrameworkID{Value: f.id}})},
+		Tasks:      []link.TaskState{{Framework: f.id, Task: proto(<-a.tasks), Latest: mesos.TASK_RUNNING}},
 	}
-	if err := later.master.Register(b, still); err != nil {
+	if err := later.register(b, still); err != nil {
 		t.Fatal(err)
 	}
 	b.asked(t, "remove "+f.id)
-	if got := dig(other.offer(), "resources", 1, "scalar", "value"); got != 8.0 {
+	if got := dig(other.offer(), "resources", 0, "scalar", "value"); got != 8.0 {
 		t.Errorf("cpus %v", got)
 	}
 }
@@ -166,7 +174,7 @@ func TestTeardownIsForGood(t *testing.T) {
 func TestFailoverTimeout(t *testing.T) {
 	t.Parallel()
 	w := start(t)
-	a := w.agent(Recovered{})
+	a := w.agent(link.Registration{})
 	f := w.subscribed("", `,"failover_timeout":0.05`)
 	f.accept(0, f.offer(), command("t", a.id(), 1, 100))
 	f.cancel()
@@ -176,7 +184,7 @@ func TestFailoverTimeout(t *testing.T) {
 	again.closed()
 	// JSON has the last of two equal keys; a framework with an hour is kept.
 	kept := w.subscribed("")
-	if got := dig(kept.offer(), "resources", 1, "scalar", "value"); got != 8.0 {
+	if got := dig(kept.offer(), "resources", 0, "scalar", "value"); got != 8.0 {
 		t.Errorf("cpus %v", got)
 	}
 	kept.cancel()
@@ -185,24 +193,23 @@ func TestFailoverTimeout(t *testing.T) {
 
 func TestSubscriberThatDoesNotReadIsDropped(t *testing.T) {
 	t.Parallel()
-	w := start(t, func(o *Options) { o.Queue = 3 })
 	ctx, abandon := context.WithCancel(t.Context())
-	s := newSubscription(w.master.opts.Queue, abandon)
+	s := newSubscription(3, abandon)
 	for range 4 {
 		s.push(errorEvent("x"))
 	}
 	if ctx.Err() == nil {
 		t.Error("the subscriber is kept")
 	}
-	if events, ended := s.take(); len(events) != 0 || !ended {
-		t.Errorf("%d events, ended %v", len(events), ended)
+	if events, open := s.events.Take(); len(events) != 0 || open {
+		t.Errorf("%d events, open %v", len(events), open)
 	}
 }
 
 func TestStateOutlivesTheProcess(t *testing.T) {
 	t.Parallel()
 	w := start(t)
-	a := w.agent(Recovered{})
+	a := w.agent(link.Registration{})
 	f := w.subscribed("")
 	f.accept(3600, f.offer(), command("t", a.id(), 1, 100), custom("c", a.id(), executorJSON("e", f.id)))
 	a.asked(t, "run c")
@@ -214,27 +221,27 @@ func TestStateOutlivesTheProcess(t *testing.T) {
 	f.call("RECONCILE", fmt.Sprintf(`"reconcile":{"tasks":[{"task_id":{"value":"t"},"agent_id":{"value":%q}},{"task_id":{"value":"t"}},{"task_id":{"value":"invented"}}]}`, a.id()))
 	f.call("RECONCILE", `"reconcile":{"tasks":[]}`)
 	f.call("KILL", fmt.Sprintf(`"kill":{"task_id":{"value":"t"},"agent_id":{"value":%q}}`, a.id()))
-	f.call("RECONCILE", `"reconcile":{"tasks":[{"task_id":{"value":"marker"},"agent_id":{"value":"elsewhere"}}]}`)
+	f.call("RECONCILE", `"reconcile":{"tasks":[{"task_id":{"value":"marker"},"agent_id":{"value":"another"}}]}`)
 	if got := f.status(); dig(got, "task_id", "value") != "marker" || got["state"] != "TASK_UNKNOWN" {
 		t.Errorf("%v", got)
 	}
 	command, inExecutor := <-a.tasks, <-a.tasks
 	b := newAgent(a.id(), 8, 8192)
 	running := mesos.TASK_RUNNING
-	still := Recovered{
-		Frameworks: []mesos.FrameworkInfo{{ID: &mesos.FrameworkID{Value: f.id}}},
-		Executors:  []mesos.ExecutorInfo{*inExecutor.Executor},
-		Tasks: []TaskState{
-			{FrameworkID: f.id, Task: command, Latest: running, Status: &mesos.TaskStatus{State: &running}},
-			{FrameworkID: f.id, Task: inExecutor, Latest: mesos.TASK_STAGING},
+	still := link.Registration{
+		Frameworks: []link.Proto[mesos.FrameworkInfo]{proto(mesos.FrameworkInfo{ID: &mesos.FrameworkID{Value: f.id}})},
+		Executors:  []link.Proto[mesos.ExecutorInfo]{proto(*inExecutor.Executor)},
+		Tasks: []link.TaskState{
+			{Framework: f.id, Task: proto(command), Latest: running, Status: &link.Proto[mesos.TaskStatus]{Of: mesos.TaskStatus{State: &running}}},
+			{Framework: f.id, Task: proto(inExecutor), Latest: mesos.TASK_STAGING},
 		},
 	}
-	if err := w.master.Register(b, still); err != nil {
+	if err := w.register(b, still); err != nil {
 		t.Fatal(err)
 	}
 	b.asked(t, "subscribed "+f.id)
 	offer := f.offer()
-	if got := dig(offer, "resources", 1, "scalar", "value"); got != 6.8 {
+	if got := dig(offer, "resources", 0, "scalar", "value"); got != 6.8 {
 		t.Errorf("cpus %v", got)
 	}
 	if got := compact(offer["executor_ids"]); got != `[{"value":"e"}]` {
@@ -264,28 +271,25 @@ func TestAgentOfAForgottenRegistry(t *testing.T) {
 		t.Fatal(err)
 	}
 	status := mesos.TaskStatus{State: &running, ContainerStatus: &mesos.ContainerStatus{ContainerID: &mesos.ContainerID{Value: "c"}}}
-	if err := w.master.Register(a, Recovered{
-		Executors: []mesos.ExecutorInfo{*task.Executor},
-		Tasks:     []TaskState{{FrameworkID: "f", Task: task, Latest: running, Status: &status}},
+	if err := w.register(a, link.Registration{
+		Executors: []link.Proto[mesos.ExecutorInfo]{proto(*task.Executor)},
+		Tasks:     []link.TaskState{{Framework: "f", Task: proto(task), Latest: running, Status: &link.Proto[mesos.TaskStatus]{Of: status}}},
 	}); err != nil {
 		t.Fatal(err)
 	}
-	want := recorded(t, "master-away.json", "master restart, agent still away, in-memory registry: what comes as the agent comes back",
-		"36474025-7437-428c-b536-9f17b86044f4-S0", "old-S0")
-	expected := withoutKeys(dig(want, "events", 0, "update", "status").(map[string]any), "timestamp", "container_status")
-	if diff := cmp.Diff(expected, withoutKeys(f.status(), "timestamp", "container_status")); diff != "" {
-		t.Error(diff)
+	if got := f.status(); got["state"] != "TASK_RUNNING" || got["reason"] != "REASON_AGENT_REREGISTERED" || got["message"] != "Unknown agent reregistered" || got["source"] != "SOURCE_MASTER" {
+		t.Errorf("reported %s", compact(got))
 	}
 	f.offer()
 	// It restarts, without its task.
-	if err := w.master.Register(a, Recovered{}); err != nil {
+	if err := w.register(a, link.Registration{}); err != nil {
 		t.Fatal(err)
 	}
 	dropped := f.status()
 	if dropped["state"] != "TASK_DROPPED" || dig(dropped, "task_id", "value") != "r1" {
-		t.Errorf("told %s, expected that r1 was dropped", compact(dropped))
+		t.Errorf("reported %s, expected that r1 was dropped", compact(dropped))
 	}
-	if back := f.offer(); len(dig(back, "resources").([]any)) != 2 || dig(back, "executor_ids") != nil {
+	if back := f.offer(); len(dig(back, "resources").([]any)) != 2 || len(idsOf(back)) > 0 {
 		t.Errorf("offered %s, expected what task and executor had", compact(back))
 	}
 }

@@ -2,8 +2,6 @@ package master
 
 import (
 	"fmt"
-	"math"
-	"strconv"
 	"strings"
 
 	"github.com/mesos/mesos-go/api/v1/lib"
@@ -12,70 +10,56 @@ import (
 // longestID is the longest file name: ids become folders.
 const longestID = 255
 
-// invalidTask says in Mesos' words why a task cannot be launched with what is
-// available; when it can, need is what it takes, its executor included if that does not run yet.
-func (m *Master) invalidTask(f *framework, a *agent, task *mesos.TaskInfo, available quantities) (need quantities, fault string) {
+// invalidTask says in Mesos' words why a task cannot be launched with what is available; when it can, need is what the task takes,
+// and its executor if that does not run yet.
+func (m *Master) invalidTask(f *framework, a *agent, task *mesos.TaskInfo, available resources) (own, need resources, fault string) {
 	id := task.TaskID.Value
-	if fault := invalidID(id); fault != "" {
-		return nil, fault
+	if fault = invalidID(id); fault != "" {
+		return own, need, fault
 	}
-	if f.tasks[id] != nil {
-		return nil, "Task has duplicate ID: " + id
+	switch {
+	case f.tasks[id] != nil:
+		return own, need, "Task has duplicate ID: " + id
+	case task.AgentID.Value != a.id:
+		return own, need, fmt.Sprintf("Task uses invalid agent %s while agent %s is expected", task.AgentID.Value, a.id)
+	case len(task.Resources) == 0:
+		return own, need, "Task uses no resources"
+	case task.Executor == nil || task.Command != nil:
+		return own, need, "Task should have ExecutorInfo, and no CommandInfo: agents of this cluster have no executor of their own"
 	}
-	if task.AgentID.Value != a.id {
-		return nil, fmt.Sprintf("Task uses invalid agent %s while agent %s is expected", task.AgentID.Value, a.id)
+	if own, fault = parse(task.Resources); fault != "" {
+		return own, need, fault
 	}
-	if len(task.Resources) == 0 {
-		return nil, "Task uses no resources"
+	executors, fault := f.invalidExecutor(a, task.Executor)
+	if need = own.plus(executors); fault == "" && !available.contains(need) {
+		fault = fmt.Sprintf("Total resources %s required by task and its executor is more than available %s", need, available)
 	}
-	if fault := invalidResources(task.Resources); fault != "" {
-		return nil, fault
-	}
-	if (task.Executor == nil) == (task.Command == nil) {
-		return nil, "Task should have at least one (but not both) of CommandInfo or ExecutorInfo present"
-	}
-	need = parse(task.Resources)
-	if e := task.Executor; e != nil {
-		running := f.executors[a.id][e.ExecutorID.Value]
-		if fault := invalidExecutor(f, e, running); fault != "" {
-			return nil, fault
-		}
-		if running == nil {
-			need = need.plus(parse(e.Resources))
-		}
-	}
-	if !available.contains(need) {
-		role := f.role()
-		return nil, fmt.Sprintf("Total resources %s required by task and its executor is more than available %s", need.text(role), available.text(role))
-	}
-	return need, ""
+	return own, need, fault
 }
 
-func invalidExecutor(f *framework, e *mesos.ExecutorInfo, running *executor) string {
-	switch e.Type {
-	case mesos.ExecutorInfo_CUSTOM:
-		if e.Command == nil {
-			return "'ExecutorInfo.command' must be set for 'CUSTOM' executor"
+// invalidExecutor returns what an executor takes: nothing if it runs.
+func (f *framework) invalidExecutor(a *agent, e *mesos.ExecutorInfo) (need resources, fault string) {
+	switch {
+	case e.Type != mesos.ExecutorInfo_CUSTOM:
+		return need, "'ExecutorInfo.type' must be 'CUSTOM'"
+	case e.Command == nil:
+		return need, "'ExecutorInfo.command' must be set for 'CUSTOM' executor"
+	case e.GetFrameworkID().GetValue() != f.id:
+		return need, fmt.Sprintf("ExecutorInfo has an invalid FrameworkID (Actual: %s vs Expected: %s)", e.GetFrameworkID().GetValue(), f.id)
+	}
+	if fault = invalidID(e.ExecutorID.Value); fault != "" {
+		return need, fault
+	}
+	if need, fault = parse(e.Resources); fault != "" {
+		return need, fault
+	}
+	if running := f.executors[a.id][e.ExecutorID.Value]; running != nil {
+		if !running.info.Equal(e) {
+			fault = fmt.Sprintf("ExecutorInfo is not compatible with existing ExecutorInfo with same ExecutorID.\nExisting ExecutorInfo:\n%v\nExecutorInfo:\n%v", &running.info, e)
 		}
-	default:
-		return "'ExecutorInfo.type' must be 'CUSTOM'"
+		need = resources{}
 	}
-	if fault := invalidID(e.ExecutorID.Value); fault != "" {
-		return fault
-	}
-	if of := e.GetFrameworkID().GetValue(); of != f.id {
-		return fmt.Sprintf("ExecutorInfo has an invalid FrameworkID (Actual: %s vs Expected: %s)", of, f.id)
-	}
-	if fault := invalidResources(e.Resources); fault != "" {
-		return fault
-	}
-	if running != nil && !running.info.Equal(e) {
-		const rule = "------------------------------------------------------------\n"
-		return "ExecutorInfo is not compatible with existing ExecutorInfo with same ExecutorID.\n" +
-			rule + "Existing ExecutorInfo:\n" + debugString(&running.info) + "\n" +
-			rule + "ExecutorInfo:\n" + debugString(e) + "\n" + rule
-	}
-	return ""
+	return need, fault
 }
 
 func invalidID(id string) string {
@@ -90,62 +74,4 @@ func invalidID(id string) string {
 		return fmt.Sprintf("'%s' contains invalid characters", id)
 	}
 	return ""
-}
-
-func invalidResources(resources []mesos.Resource) string {
-	for i := range resources {
-		r := &resources[i]
-		fault := ""
-		switch r.GetType() {
-		case mesos.SCALAR:
-			v := r.GetScalar().GetValue()
-			switch {
-			case r.Scalar == nil || r.Ranges != nil || r.Set != nil:
-				fault = "Invalid scalar resource"
-			// A double holds thousandths exactly only up to here.
-			case math.IsNaN(v) || v > 1e12 || milli(v) <= 0:
-				fault = "Invalid scalar resource: value <= 0"
-				if v > 1e12 {
-					fault = "Invalid scalar resource: value is too large"
-				}
-			}
-		case mesos.RANGES:
-			if r.Ranges == nil || r.Scalar != nil || r.Set != nil {
-				fault = "Invalid ranges resource"
-			}
-			for _, s := range r.GetRanges().GetRange() {
-				if s.Begin > s.End {
-					fault = "Invalid ranges resource: begin > end"
-				}
-			}
-		case mesos.SET:
-			if r.Set == nil {
-				fault = "Invalid set resource"
-			}
-		default:
-			fault = "Unsupported resource type"
-		}
-		if r.Name == "" {
-			fault = "Empty resource name"
-		}
-		if fault != "" {
-			return fmt.Sprintf("Resource '%s:%s' is invalid: %s", r.Name, resourceValue(r), fault)
-		}
-	}
-	return ""
-}
-
-func resourceValue(r *mesos.Resource) string {
-	if r.GetType() == mesos.SCALAR {
-		v := r.GetScalar().GetValue()
-		if math.IsNaN(v) || math.Abs(v) > 1e12 {
-			return strconv.FormatFloat(v, 'g', -1, 64)
-		}
-		return strconv.FormatFloat(float64(milli(v))/1000, 'f', -1, 64)
-	}
-	a := amount{kind: r.GetType()}
-	for _, s := range r.GetRanges().GetRange() {
-		a.ranges = append(a.ranges, span{s.Begin, s.End})
-	}
-	return a.value()
 }

@@ -40,6 +40,14 @@ type Cluster struct {
 	servers map[int]*server
 }
 
+// Kind is that of the cluster's Mesos.
+func (c *Cluster) Kind() Kind {
+	if c.local != nil {
+		return Local
+	}
+	return Real
+}
+
 // LocalFlags are flags of the local-cluster process beside the usual ones.
 type LocalFlags []string
 
@@ -51,7 +59,7 @@ func NewCluster(t testing.TB, bin Binaries, zooKeepers int, flags LocalFlags) *C
 	c.setup = Setup{Masters: 1}
 	c.local = newLocal(c, c.setup)
 	c.local.whole = append([]string{"--agents", "1"}, flags...)
-	c.Mesos = c.local
+	c.useLocal()
 	c.StartMesos()
 	return c
 }
@@ -68,10 +76,11 @@ func NewClusterOn(t testing.TB, bin Binaries, kind Kind, setup Setup) *Cluster {
 	if kind == Real {
 		c.Mesos = newReal(c, setup)
 	} else {
+		c.setup.Masters = 1
 		c.local = newLocal(c, setup)
-		c.Mesos = c.local
+		c.useLocal()
 	}
-	for n := 1; n <= setup.Masters; n++ {
+	for n := 1; n <= c.setup.Masters; n++ {
 		c.Mesos.StartMaster(n)
 	}
 	for n := 1; n <= setup.Agents; n++ {
@@ -81,6 +90,9 @@ func NewClusterOn(t testing.TB, bin Binaries, kind Kind, setup Setup) *Cluster {
 	c.AwaitAgents()
 	return c
 }
+
+// useLocal has servers find the cluster/local, which has no election, by its address.
+func (c *Cluster) useLocal() { c.Mesos, c.Masters = c.local, c.MesosURL() }
 
 func newCluster(t testing.TB, bin Binaries, zooKeepers int) *Cluster {
 	t.Helper()

@@ -11,22 +11,28 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strings"
 	"syscall"
+
+	"github.com/elasticjob-go/elasticjob/test/internal/child"
 )
 
-// local is cluster/local: a process for each master and each agent, or one for a master with its agents.
+// local is cluster/local: a process for its only master and one for each agent, or one for a master with its agents.
 type local struct {
 	c       *Cluster
 	setup   Setup
-	zk      string   // the ZooKeeper servers, as masters take them
-	whole   []string // flags of a master whose process has agents, too; nil for masters alone
+	address string   // the master's, whenever it is started
+	whole   []string // flags of a master whose process has agents, too; nil for a master alone
 	masters map[int]*server
 	agents  map[int]*server
 }
 
 func newLocal(c *Cluster, setup Setup) *local {
-	return &local{c: c, setup: setup, zk: c.ZK, masters: map[int]*server{}, agents: map[int]*server{}}
+	c.Helper()
+	ports, err := child.FreePorts(1)
+	if err != nil {
+		c.Fatal(err)
+	}
+	return &local{c: c, setup: setup, address: fmt.Sprint("127.0.0.1:", ports[0]), masters: map[int]*server{}, agents: map[int]*server{}}
 }
 
 var (
@@ -35,12 +41,7 @@ var (
 	agentReady     = regexp.MustCompile(`(ready)`)
 )
 
-func (l *local) dir(master int) string {
-	if master == 1 {
-		return filepath.Join(l.c.Dir, "mesos")
-	}
-	return filepath.Join(l.c.Dir, fmt.Sprint("mesos-", master))
-}
+func (l *local) dir() string { return filepath.Join(l.c.Dir, "mesos") }
 
 // who are the flags for what masters and agents ask for.
 func (l *local) who() []string {
@@ -72,8 +73,8 @@ func (l *local) startMaster(n int, args ...string) {
 	if l.setup.InMemory {
 		flags = append(flags, "--registry", "in_memory")
 	}
-	all := slices.Concat([]string{"local-cluster", "--listen", "127.0.0.1:0", "--zk", l.zk, "--zk-session-timeout", "4s", "--data-dir", l.dir(n),
-		"--agent-ping-timeout", "500ms", "--max-agent-ping-timeouts", "3", "--cpus", fmt.Sprint(l.c.CPUs), "--memory", fmt.Sprint(l.c.MemoryMB)}, flags, l.setup.LocalMasterArgs, args)
+	all := slices.Concat([]string{"local-cluster", "--listen", l.address, "--data-dir", l.dir(),
+		"--agent-ping-timeout", "500ms", "--max-agent-ping-timeouts", "3", "--cpus", fmt.Sprint(l.c.CPUs), "--memory", fmt.Sprint(l.c.MemoryMB)}, flags, args)
 	l.masters[n] = l.c.spawn(fmt.Sprintf("master %d", n), l.command(all), mesosListening)
 }
 
@@ -95,9 +96,9 @@ func (l *local) SignalMaster(n int, sig syscall.Signal) {
 
 func (l *local) MasterRuns(n int) bool { return l.masters[n].runs() }
 
-func (l *local) MasterAddress(n int) string { return strings.TrimPrefix(l.masters[n].url, "http://") }
+func (l *local) MasterAddress(int) string { return l.address }
 
-// CaughtUp is at once: each master of cluster/local has a registry of its own.
+// CaughtUp is at once: the only master has nobody to catch up with.
 func (l *local) CaughtUp(n int) bool { return l.MasterRuns(n) }
 
 func (l *local) Leads(n int) bool {
@@ -107,7 +108,7 @@ func (l *local) Leads(n int) bool {
 
 func (l *local) StartAgent(n int) {
 	l.c.Helper()
-	args := []string{"local-agent", "--master", "zk://" + l.zk + "/mesos", "--ip", agentIP(n), "--data-dir", l.AgentDir(n),
+	args := []string{"local-agent", "--master", "http://" + l.address, "--ip", agentIP(n), "--data-dir", l.AgentDir(n),
 		"--cpus", fmt.Sprint(l.c.CPUs), "--memory", fmt.Sprint(l.c.MemoryMB)}
 	l.startAgent(n, agentListening, append(args, l.who()...))
 }
@@ -141,14 +142,14 @@ func (l *local) AgentDir(n int) string { return filepath.Join(l.c.Dir, fmt.Sprin
 func (l *local) CredentialsFile() string {
 	switch {
 	case l.whole != nil:
-		return filepath.Join(l.dir(1), "credentials.json")
+		return filepath.Join(l.dir(), "credentials.json")
 	case l.setup.Credentials:
 		return filepath.Join(l.c.Dir, "mesos-credentials.json")
 	}
 	return ""
 }
 
-func (l *local) Operate(master int, call string) (string, error) {
+func (l *local) Operate(_ int, call string) (string, error) {
 	headers := []string{"Accept: application/json"}
 	if file := l.CredentialsFile(); file != "" {
 		text, err := os.ReadFile(file)
@@ -161,9 +162,7 @@ func (l *local) Operate(master int, call string) (string, error) {
 		}
 		headers = append(headers, "Authorization: Basic "+base64.StdEncoding.EncodeToString([]byte(own.Principal+":"+own.Secret)))
 	}
-	direct := *l.c.client // a master that doesn't lead names the one that does
-	direct.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	a, err := send(&direct, "POST", l.masters[master].url+"/api/v1", call, headers)
+	a, err := send(l.c.client, "POST", "http://"+l.address+"/api/v1", call, headers)
 	if err == nil && a.Status >= http.StatusMultipleChoices {
 		err = fmt.Errorf("%d %s", a.Status, a.Body)
 	}
@@ -183,7 +182,7 @@ func (l *local) end() {
 }
 
 // MesosURL is the base of the API of our only master.
-func (c *Cluster) MesosURL() string { return c.local.masters[1].url }
+func (c *Cluster) MesosURL() string { return "http://" + c.local.address }
 
 // MesosAddress is its host and port.
 func (c *Cluster) MesosAddress() string { return c.Mesos.MasterAddress(1) }

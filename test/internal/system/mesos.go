@@ -5,13 +5,13 @@ import (
 	"syscall"
 )
 
-// Mesos is masters, one of which leads by an election in ZooKeeper, and agents, all of them processes of their own.
+// Mesos is masters and agents, all of them processes of their own. Of several masters one leads by an election in ZooKeeper.
 // Masters and agents are numbered from 1; agent n is at 127.0.0.(n+1), hostname and ip alike. The methods end the test
 // when something isn't as they say.
 type Mesos interface {
 	// StartMaster starts a master that doesn't run, with what it kept, and returns when it answers.
 	StartMaster(n int)
-	// KillMaster ends a master by SIGKILL, or finds that it has ended itself: one that lost its leadership does.
+	// KillMaster ends a master by SIGKILL, or finds that it has ended itself, as one does that lost its leadership.
 	KillMaster(n int)
 	// SignalMaster sends a master that runs a signal.
 	SignalMaster(n int, sig syscall.Signal)
@@ -53,10 +53,10 @@ const (
 
 // Setup says what a Mesos is like.
 type Setup struct {
-	// Masters and Agents are how many there are.
+	// Masters and Agents are how many there are; cluster/local has one master in any case.
 	Masters, Agents int
 	// InMemory is for masters that remember nothing after a restart. Otherwise Apache Mesos keeps its registry in
-	// a log that a majority of the masters has, and each master of cluster/local keeps its own.
+	// a log that a majority of the masters has, and cluster/local in a file.
 	InMemory bool
 	// Credentials are asked for by masters and agents.
 	Credentials bool
@@ -64,8 +64,6 @@ type Setup struct {
 	Resources string
 	// MasterArgs and AgentArgs are further flags of Apache Mesos.
 	MasterArgs, AgentArgs []string
-	// LocalMasterArgs are further flags of the masters of cluster/local.
-	LocalMasterArgs []string
 }
 
 // credentials are asked for where a Setup says so.
@@ -87,6 +85,18 @@ func (c *Cluster) LeadingMaster() (leader int) {
 		return "none does"
 	})
 	return leader
+}
+
+// ReplaceMaster waits until another master leads than one that was killed, if there is another, and starts the
+// killed one again.
+func (c *Cluster) ReplaceMaster(killed int) {
+	c.Helper()
+	if c.setup.Masters > 1 {
+		if next := c.LeadingMaster(); next == killed {
+			c.Errorf("the killed master %d leads", killed)
+		}
+	}
+	c.RestartMasters()
 }
 
 // RestartMasters starts all masters that were killed or have ended themselves, as one does that finds its session with

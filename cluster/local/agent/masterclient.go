@@ -1,0 +1,134 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/cluster/local/link"
+)
+
+const (
+	firstRetry = 50 * time.Millisecond
+	lastRetry  = time.Second
+)
+
+// stayRegistered keeps the agent registered with its master, in one session after another, until ctx ends or the master refuses the
+// agent for good.
+func (a *Agent) stayRegistered(ctx context.Context) {
+	logged, wait := "", firstRetry
+	for again := false; ; again = true {
+		session, err := a.master.Register(ctx, a.registration(again))
+		switch {
+		case ctx.Err() != nil:
+			if err == nil {
+				session.Close()
+			}
+			return
+		case errors.Is(err, link.ErrGone), errors.Is(err, link.ErrCredentials):
+			a.log.Error("agent refused by its master", "agent", a.id, "error", err)
+			a.refuse(err)
+			return
+		case err != nil:
+			if logged != err.Error() {
+				logged = err.Error()
+				a.log.Warn("agent not registered, trying again", "agent", a.id, "error", err)
+			}
+			wait = min(2*wait, lastRetry)
+		default:
+			logged, wait = "", firstRetry
+			a.registeredOnce()
+			if err = a.converse(ctx, session); ctx.Err() == nil {
+				a.log.Warn("session with the master lost, registering again", "agent", a.id, "error", err)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(wait):
+		}
+	}
+}
+
+// refuse ends the agent's hope for its master. What an agent runs that was marked gone is ended.
+func (a *Agent) refuse(err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.refusedBy = err
+	close(a.refused)
+	if errors.Is(err, link.ErrGone) {
+		for id := range a.frameworks {
+			a.shutdownFramework(id)
+		}
+	}
+}
+
+// converse carries orders and news until the session or ctx ends.
+func (a *Agent) converse(ctx context.Context, session link.Session) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	var obeying sync.WaitGroup
+	defer obeying.Wait()
+	defer session.Close()
+	defer cancel(nil)
+	obeying.Go(func() {
+		for {
+			orders, err := session.Orders()
+			if err != nil {
+				cancel(err)
+				return
+			}
+			for i := range orders {
+				a.obey(&orders[i])
+			}
+		}
+	})
+	for {
+		news, err := a.news.Next(ctx)
+		if err != nil {
+			return context.Cause(ctx)
+		}
+		for _, n := range news {
+			if err := session.Report(n); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// registration is what the agent has. When it registers again that includes all that it had to report so far, and to report it later
+// would be wrong: an executor that ended may have a successor then.
+func (a *Agent) registration(again bool) link.Registration {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if again {
+		a.news.Take()
+	}
+	r := link.Registration{Agent: proto(a.info)}
+	for id, f := range a.frameworks {
+		r.Frameworks = append(r.Frameworks, proto(f.info))
+		for _, ex := range f.executors {
+			if ex.forget {
+				continue
+			}
+			if ex.state != terminated {
+				r.Executors = append(r.Executors, proto(ex.info))
+			}
+			for _, t := range ex.inOrder() {
+				state := link.TaskState{Framework: id, Task: proto(t.info), Latest: t.state}
+				last := t.acked
+				if len(t.pending) > 0 {
+					last = t.pending[0]
+				}
+				if last != nil {
+					status := proto(*last)
+					state.Status = &status
+				}
+				r.Tasks = append(r.Tasks, state)
+			}
+		}
+	}
+	return r
+}
+
+func proto[T any](of T) link.Proto[T] { return link.Proto[T]{Of: of} }

@@ -1,0 +1,256 @@
+package agent
+
+import (
+	"context"
+	"path/filepath"
+
+	"github.com/google/uuid"
+	"github.com/mesos/mesos-go/api/v1/lib"
+	"github.com/mesos/mesos-go/api/v1/lib/executor"
+
+	"github.com/elasticjob-go/elasticjob/cluster/local/link"
+)
+
+// obey does what the master asks. It may write to disk, but waits for no executor.
+func (a *Agent) obey(o *link.Order) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch {
+	case a.closed:
+	case o.Run != nil:
+		a.runTasks(o.Run)
+	case o.Kill != nil:
+		a.killTask(o.Kill)
+	case o.ShutdownExecutor != nil:
+		if ex := a.findExecutor(o.ShutdownExecutor.Framework, o.ShutdownExecutor.Executor); ex != nil {
+			a.shutdown(ex)
+		}
+	case o.ShutdownFramework != "":
+		a.shutdownFramework(o.ShutdownFramework)
+	case o.Acknowledge != nil:
+		a.acknowledge(o.Acknowledge)
+	case o.Subscribed != nil:
+		a.subscribedAgain(o.Subscribed.Of)
+	case o.Ping:
+		a.news.Push(link.News{Pong: true})
+	}
+}
+
+// runTasks launches tasks: each goes to its executor, which is started when it is not there, once per id.
+func (a *Agent) runTasks(run *link.Run) {
+	f := a.framework(run.Framework.Of)
+	// What goes to one executor is recorded and sent in one go.
+	type batch struct {
+		ex    *executorRun
+		tasks []*task
+	}
+	var batches []*batch
+	of := map[*executorRun]*batch{}
+	for i := range run.Tasks {
+		ex, t := a.place(f, run.Tasks[i].Of)
+		if t == nil {
+			continue
+		}
+		if of[ex] == nil {
+			of[ex] = &batch{ex: ex}
+			batches = append(batches, of[ex])
+		}
+		of[ex].tasks = append(of[ex].tasks, t)
+	}
+	for _, b := range batches {
+		a.deliver(b.ex, b.tasks)
+	}
+	a.forgetIfIdle(f)
+}
+
+// place finds or makes the executor of a task; nil when the task was refused.
+func (a *Agent) place(f *framework, info mesos.TaskInfo) (*executorRun, *task) {
+	refuse := func(reason mesos.TaskStatus_Reason, message string) (*executorRun, *task) {
+		a.drop(f, info, cause{mesos.TASK_DROPPED, reason, message})
+		return nil, nil
+	}
+	id := info.GetExecutor().GetExecutorID().Value
+	if !validID(id) || !validID(f.info.GetID().GetValue()) {
+		return refuse(mesos.REASON_TASK_INVALID, "'"+id+"' contains invalid characters")
+	}
+	if a.ending {
+		return refuse(mesos.REASON_AGENT_DISCONNECTED, "Agent is shutting down")
+	}
+	ex := f.executors[id]
+	switch {
+	case ex == nil:
+		started, err := a.newExecutor(f, *info.Executor)
+		if err != nil {
+			a.log.Error("executor not started", "task", info.TaskID.Value, "executor", id, "error", err)
+			return refuse(mesos.REASON_CONTAINER_LAUNCH_FAILED, "Failed to launch container: "+err.Error())
+		}
+		ex = started
+	case ex.state == terminating || ex.state == terminated:
+		return refuse(mesos.REASON_EXECUTOR_TERMINATED, "Executor "+ex.state.String())
+	}
+	t := &task{framework: f, ex: ex, info: info, id: info.TaskID.Value, place: ex.next, state: mesos.TASK_STAGING}
+	ex.next++
+	return ex, t
+}
+
+// newExecutor records a run of an executor before anything of it is started; its launch begins with deliver.
+func (a *Agent) newExecutor(f *framework, info mesos.ExecutorInfo) (*executorRun, error) {
+	ex := &executorRun{
+		framework: f, info: info, id: info.ExecutorID.Value, container: uuid.NewString(),
+		tasks: map[string]*task{}, launched: make(chan struct{}),
+	}
+	ex.sandbox = a.sandboxOf(f.info.GetID().GetValue(), ex.id, ex.container)
+	var err error
+	if ex.journal, err = createJournal(a.journalOf(ex.container), ex.runRecord()); err != nil {
+		return nil, err
+	}
+	f.executors[ex.id] = ex
+	return ex, nil
+}
+
+func (a *Agent) journalOf(container string) string {
+	return filepath.Join(journals(a.options.DataDir), container+".journal")
+}
+
+// deliver records tasks for ex and sends them when it is connected. The first tasks of a new executor start it.
+func (a *Agent) deliver(ex *executorRun, tasks []*task) {
+	send := ex.state == running && ex.session != nil
+	records := make([]record, 0, len(tasks))
+	for _, t := range tasks {
+		t.sent = send
+		records = append(records, t.record())
+	}
+	begin := ex.cancel == nil && ex.proc == nil
+	if err := ex.journal.append(records...); err != nil {
+		a.log.Error("tasks not recorded", "executor", ex.id, "tasks", len(tasks), "error", err)
+		for _, t := range tasks {
+			a.drop(ex.framework, t.info, cause{mesos.TASK_DROPPED, mesos.REASON_CONTAINER_LAUNCH_FAILED,
+				"Failed to checkpoint the task: " + err.Error()})
+		}
+		if begin {
+			a.ended(ex, unknownStatus)
+		}
+		return
+	}
+	for _, t := range tasks {
+		ex.tasks[t.id], ex.framework.tasks[t.id] = t, t
+	}
+	if send {
+		ex.everSent = true
+		ex.send(launches(tasks)...)
+	}
+	if begin {
+		ctx, cancel := context.WithCancel(a.ctx)
+		ex.cancel = cancel
+		a.work.Go(func() {
+			defer cancel()
+			a.launch(ctx, ex)
+		})
+	}
+	a.compact(ex)
+}
+
+func launches(tasks []*task) []*executor.Event {
+	events := make([]*executor.Event, 0, len(tasks))
+	for _, t := range tasks {
+		events = append(events, &executor.Event{Type: executor.Event_LAUNCH, Launch: &executor.Event_Launch{Task: t.info}})
+	}
+	return events
+}
+
+// killTask kills a task: by its executor, or, when it has not got it yet, at once.
+func (a *Agent) killTask(kill *link.Kill) {
+	f := a.frameworks[kill.Framework]
+	if f == nil {
+		return
+	}
+	id := mesos.TaskID{Value: kill.Task}
+	t := f.tasks[kill.Task]
+	switch {
+	case t == nil:
+		a.drop(f, mesos.TaskInfo{TaskID: id}, cause{mesos.TASK_DROPPED, mesos.REASON_EXECUTOR_TERMINATED, "Cannot find executor"})
+	case t.over() || t.ex.state == terminating || t.ex.state == terminated:
+	case !t.sent:
+		a.fail(t, cause{mesos.TASK_KILLED, mesos.REASON_TASK_KILLED_DURING_LAUNCH, "Killed before delivery to the executor"})
+		if ex := t.ex; ex.state == running && !ex.everSent && !ex.hasQueued() {
+			a.shutdown(ex)
+		}
+	default:
+		// Not connected: forgotten, as in Mesos; the framework asks again (rule K1).
+		event := &executor.Event_Kill{TaskID: id}
+		if kill.Policy != nil {
+			event.KillPolicy = &kill.Policy.Of
+		}
+		t.ex.send(&executor.Event{Type: executor.Event_KILL, Kill: event})
+	}
+}
+
+// shutdownFramework ends all executors of a framework that is no more. Nobody will acknowledge its updates: they are forgotten.
+func (a *Agent) shutdownFramework(id string) {
+	f := a.frameworks[id]
+	if f == nil {
+		return
+	}
+	for id, t := range f.tasks {
+		t.pending = nil
+		if t.ex == nil {
+			delete(f.tasks, id)
+		}
+	}
+	for _, ex := range f.executors {
+		ex.forget = true
+		if ex.state == terminating {
+			a.note(ex, record{Kind: recShutdown, Forget: true})
+		}
+		a.shutdown(ex)
+		a.retireIfDone(ex)
+	}
+	a.forgetIfIdle(f)
+}
+
+// acknowledge removes the oldest update of a task from its stream, if the uuid is that update's, and sends the next.
+func (a *Agent) acknowledge(of *link.Acknowledgement) {
+	f := a.frameworks[of.Framework]
+	if f == nil || f.tasks[of.Task] == nil {
+		return
+	}
+	t := f.tasks[of.Task]
+	if !t.acknowledged(of.UUID) {
+		a.log.Debug("acknowledgement ignored, its update is not the oldest", "task", of.Task)
+		return
+	}
+	if t.ex != nil {
+		a.note(t.ex, record{Kind: recAcked, Task: of.Task, UUID: of.UUID})
+	}
+	if !t.closed() {
+		if len(t.pending) > 0 {
+			a.begin(t)
+		}
+		return
+	}
+	delete(f.tasks, of.Task)
+	if ex := t.ex; ex != nil {
+		delete(ex.tasks, of.Task)
+		a.compact(ex)
+		a.retireIfDone(ex)
+	}
+	a.forgetIfIdle(f)
+}
+
+// subscribedAgain sends the oldest unacknowledged update of each task again, at once.
+func (a *Agent) subscribedAgain(info mesos.FrameworkInfo) {
+	if f := a.frameworks[info.GetID().GetValue()]; f != nil {
+		f.info = info
+		for _, t := range f.tasks {
+			a.begin(t)
+		}
+	}
+}
+
+func (a *Agent) findExecutor(frameworkID, executorID string) *executorRun {
+	f := a.frameworks[frameworkID]
+	if f == nil {
+		return nil
+	}
+	return f.executors[executorID]
+}

@@ -1,0 +1,94 @@
+package master
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/mesos/mesos-go/api/v1/lib"
+)
+
+// resourceNames are all that agents here have.
+var resourceNames = [...]string{"cpus", "mem", "disk"}
+
+const cpus, mem = 0, 1
+
+// resources are amounts in thousandths, as exact as Mesos', in the order of resourceNames. What is neither reserved nor shared is
+// all that there is.
+type resources [len(resourceNames)]int64
+
+func milli(v float64) int64 { return int64(math.Round(v * 1000)) }
+
+// parse adds up resources as they are sent. The fault, in Mesos' words, is about what no offer here has.
+func parse(sent []mesos.Resource) (sum resources, fault string) {
+	for i := range sent {
+		r := &sent[i]
+		value := r.GetScalar().GetValue()
+		problem := "it is not offered"
+		for at, name := range resourceNames {
+			switch {
+			case r.Name != name || r.GetType() != mesos.SCALAR || r.Revocable != nil || r.Shared != nil || r.Disk != nil,
+				r.GetRole() != "" && r.GetRole() != "*", r.Reservation != nil, len(r.Reservations) > 0:
+			// A double holds thousandths exactly only up to here.
+			case math.IsNaN(value) || value > 1e12 || milli(value) <= 0:
+				problem = "Invalid scalar resource: value <= 0, or too large"
+			default:
+				problem = ""
+				sum[at] += milli(value)
+			}
+		}
+		if problem != "" {
+			return sum, fmt.Sprintf("Resource '%s:%v' is invalid: %s", r.Name, value, problem)
+		}
+	}
+	return sum, ""
+}
+
+func (r resources) plus(other resources) resources {
+	for i := range r {
+		r[i] += other[i]
+	}
+	return r
+}
+
+// minus takes other away; nothing falls below zero.
+func (r resources) minus(other resources) resources {
+	for i := range r {
+		r[i] = max(0, r[i]-other[i])
+	}
+	return r
+}
+
+func (r resources) contains(other resources) bool {
+	for i := range r {
+		if r[i] < other[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// proto writes r as an offer has it.
+func (r resources) proto() []mesos.Resource {
+	role := "*"
+	var out []mesos.Resource
+	for i, name := range resourceNames {
+		if r[i] > 0 {
+			out = append(out, mesos.Resource{Name: name, Type: mesos.SCALAR.Enum(), Role: &role, Scalar: &mesos.Value_Scalar{Value: float64(r[i]) / 1000}})
+		}
+	}
+	return out
+}
+
+// String writes r as Mesos does.
+func (r resources) String() string {
+	text := ""
+	for i, name := range resourceNames {
+		if r[i] > 0 {
+			if text != "" {
+				text += "; "
+			}
+			text += fmt.Sprint(name, ":", float64(r[i])/1000)
+		}
+	}
+	return "{" + text + "}"
+}

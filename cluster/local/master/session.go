@@ -1,0 +1,257 @@
+package master
+
+import (
+	"context"
+	"errors"
+
+	"github.com/mesos/mesos-go/api/v1/lib"
+	"github.com/mesos/mesos-go/api/v1/lib/scheduler"
+
+	"github.com/elasticjob-go/elasticjob/cluster/local/link"
+	"github.com/elasticjob-go/elasticjob/cluster/local/queue"
+)
+
+// session is one registration of an agent.
+type session struct {
+	master *Master
+	agent  *agent
+	orders *queue.Queue[link.Order]
+}
+
+// Orders implements link.Session.
+func (s *session) Orders() ([]link.Order, error) { return s.orders.Next(context.Background()) }
+
+// Close implements link.Session. As in Mesos the agent's offers are withdrawn and its tasks stay, until it registers again or has
+// not answered its pings.
+func (s *session) Close() {
+	s.orders.Close()
+	m, a := s.master, s.agent
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed || m.agents[a.id] != a || a.disconnected {
+		return
+	}
+	m.log.Info("agent disconnected", "agent", a.id)
+	a.disconnected = true
+	m.rescind(a)
+}
+
+// Report implements link.Session. What comes after a later registration is ignored: the agent will report it again.
+func (s *session) Report(news link.News) error {
+	m, a := s.master, s.agent
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed || m.agents[a.id] != a || a.disconnected {
+		return queue.ErrClosed
+	}
+	switch {
+	case news.Pong:
+		a.unanswered = 0
+	case news.Update != nil:
+		m.update(a, news.Update)
+	case news.Ended != nil:
+		m.executorEnded(a, news.Ended)
+	}
+	return nil
+}
+
+// Register implements link.Upstream. Frameworks that only the agent remembers come back with it, those that were removed are shut
+// down on it. A connected framework gets updates of the tasks of an agent that this master did not remember, or had given up. Tasks that
+// a known agent has not got never reached it.
+func (m *Master) Register(_ context.Context, r link.Registration) (link.Session, error) {
+	info := r.Agent.Of
+	id := info.GetID().GetValue()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch {
+	case m.closed:
+		return nil, errClosed
+	case id == "":
+		return nil, errors.New("register an agent at the local master: its id is empty")
+	case m.registry.isGone(id):
+		return nil, link.ErrGone
+	}
+	if err := m.registry.addAgent(id); err != nil {
+		return nil, err
+	}
+	known := m.agents[id] != nil
+	remembered, reason := known || m.away[id], "Unknown agent reregistered"
+	if !m.unreachable[id].IsZero() {
+		reason = "Unreachable agent re-reregistered" // as Mesos spells it
+	}
+	delete(m.away, id)
+	delete(m.unreachable, id)
+	a := m.admit(id, info)
+
+	for _, f := range r.Frameworks {
+		if of := f.Of.GetID().GetValue(); m.registry.isRemoved(of) {
+			a.orders.Push(link.Order{ShutdownFramework: of})
+		} else if m.frameworks[of] == nil {
+			m.expectSubscriber(m.addFramework(f.Of))
+		}
+	}
+	for _, e := range r.Executors {
+		if f := m.frameworks[e.Of.GetFrameworkID().GetValue()]; f != nil && f.executors[id][e.Of.ExecutorID.Value] == nil {
+			need, _ := parse(e.Of.Resources) // it was valid when it was launched
+			m.addExecutor(f, a, e.Of, need)
+		}
+	}
+	for i := range r.Tasks {
+		s := &r.Tasks[i]
+		f := m.frameworks[s.Framework]
+		if f == nil {
+			continue
+		}
+		t := f.tasks[s.Task.Of.TaskID.Value]
+		if t == nil {
+			need, _ := parse(s.Task.Of.Resources) // it was valid when it was launched
+			t = m.addTask(f, a, &s.Task.Of, need)
+		}
+		t.recover(s)
+		if !remembered {
+			status := t.status(reason, mesos.REASON_AGENT_REREGISTERED)
+			status.State = &t.latest
+			f.send(update(status))
+		}
+		if link.Terminal(t.latest) {
+			m.release(t)
+		}
+	}
+	if known {
+		m.dropMissing(a, &r)
+	}
+	for _, f := range m.frameworks {
+		if f.stream != nil {
+			a.orders.Push(link.Order{Subscribed: &link.Proto[mesos.FrameworkInfo]{Of: f.info}})
+		}
+	}
+	m.log.Info("agent registered", "agent", id, "tasks", len(r.Tasks), "executors", len(r.Executors), "remembered", remembered)
+	m.wake()
+	return &session{m, a, a.orders}, nil
+}
+
+// mostOrders is how many orders an agent may be behind before its session ends.
+const mostOrders = 100_000
+
+// admit makes the agent one that is offered, in place of the one that it was before.
+func (m *Master) admit(id string, info mesos.AgentInfo) *agent {
+	total, _ := parse(info.Resources) // an agent of this cluster has nothing else
+	a := &agent{id: id, info: info, total: total, free: total, orders: queue.New[link.Order](mostOrders)}
+	delete(m.lost, id)
+	if before := m.agents[id]; before != nil {
+		before.orders.Close()
+		a.used = before.used
+		a.free = a.total.minus(a.used)
+	}
+	m.agents[id] = a
+	return a
+}
+
+// dropMissing forgets what an agent that restarted has not got.
+func (m *Master) dropMissing(a *agent, r *link.Registration) {
+	type key struct{ framework, id string }
+	tasks, executors := map[key]bool{}, map[key]bool{}
+	for _, t := range r.Tasks {
+		tasks[key{t.Framework, t.Task.Of.TaskID.Value}] = true
+	}
+	for _, e := range r.Executors {
+		executors[key{e.Of.GetFrameworkID().GetValue(), e.Of.ExecutorID.Value}] = true
+	}
+	for _, f := range m.frameworks {
+		for _, t := range f.inOrder() {
+			if t.agentID != a.id || tasks[key{f.id, t.id}] {
+				continue
+			}
+			m.release(t)
+			delete(f.tasks, t.id)
+			if !link.Terminal(t.reported) {
+				status := t.status("Reconciliation: task unknown to the agent", mesos.REASON_RECONCILIATION)
+				status.State = mesos.TASK_DROPPED.Enum()
+				f.send(update(status))
+			}
+		}
+		for id, e := range f.executors[a.id] {
+			if !executors[key{f.id, id}] {
+				delete(f.executors[a.id], id)
+				m.giveBack(a.id, e.resources)
+			}
+		}
+	}
+}
+
+func (t *task) recover(s *link.TaskState) {
+	t.latest = s.Latest
+	if s.Status != nil {
+		last := &s.Status.Of
+		t.reported, t.uuid, t.container = last.GetState(), last.UUID, last.ContainerStatus
+	}
+}
+
+func (m *Master) addExecutor(f *framework, a *agent, info mesos.ExecutorInfo, need resources) {
+	if f.executors[a.id] == nil {
+		f.executors[a.id] = map[string]*executor{}
+	}
+	f.executors[a.id][info.ExecutorID.Value] = &executor{info, need}
+	a.take(need)
+}
+
+func (m *Master) addTask(f *framework, a *agent, info *mesos.TaskInfo, need resources) *task {
+	m.nextTask++
+	t := &task{
+		id: info.TaskID.Value, agentID: a.id, resources: need, executor: info.Executor,
+		reported: mesos.TASK_STAGING, latest: mesos.TASK_STAGING, order: m.nextTask,
+	}
+	f.tasks[t.id] = t
+	a.take(t.resources)
+	return t
+}
+
+// release gives a task's resources back, once.
+func (m *Master) release(t *task) {
+	m.giveBack(t.agentID, t.resources)
+	t.resources = resources{}
+}
+
+// update passes a task's update on. One of a task that the master does not know is passed on too, as Mesos does.
+func (m *Master) update(a *agent, u *link.StatusUpdate) {
+	status := &u.Status.Of
+	f := m.frameworks[u.Framework]
+	if f == nil {
+		m.log.Warn("update ignored, its framework is not known", "framework", u.Framework, "task", status.TaskID.Value)
+		return
+	}
+	f.send(update(*status))
+	t := f.tasks[status.TaskID.Value]
+	if t == nil {
+		return
+	}
+	t.reported, t.uuid, t.latest = status.GetState(), status.UUID, u.Latest
+	if status.ContainerStatus != nil {
+		t.container = status.ContainerStatus
+	}
+	if link.Terminal(t.latest) || link.Terminal(t.reported) {
+		m.release(t)
+	}
+	if f.executors[a.id][t.executor.ExecutorID.Value] == nil && !link.Terminal(t.latest) {
+		// The one that it was launched on has ended: it runs in a new one.
+		need, _ := parse(t.executor.Resources) // it was valid when it was launched
+		m.addExecutor(f, a, *t.executor, need)
+	}
+}
+
+func (m *Master) executorEnded(a *agent, ended *link.ExecutorEnded) {
+	f := m.frameworks[ended.Framework]
+	if f == nil {
+		return
+	}
+	e := f.executors[a.id][ended.Executor.Executor]
+	if e == nil {
+		return
+	}
+	delete(f.executors[a.id], ended.Executor.Executor)
+	m.giveBack(a.id, e.resources)
+	status := int32(ended.WaitStatus)
+	f.send(&scheduler.Event{Type: scheduler.Event_FAILURE, Failure: &scheduler.Event_Failure{
+		AgentID: &mesos.AgentID{Value: a.id}, ExecutorID: &e.info.ExecutorID, Status: &status,
+	}})
+}

@@ -1,0 +1,45 @@
+package wholefile
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+func TestWrite(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "kept.json")
+	for _, content := range []string{"first", "second, which is longer", ""} {
+		if err := Write(path, []byte(content)); err != nil {
+			t.Fatal(err)
+		}
+		got, err := os.ReadFile(path)
+		info, failed := os.Stat(path)
+		if err != nil || failed != nil || string(got) != content || info.Mode().Perm() != 0o600 {
+			t.Errorf("%q, %v, %v, want %q for its owner", got, info, err, content)
+		}
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
+		t.Errorf("left beside it: %v, %v", left, err)
+	}
+}
+
+// What can't be replaced stays, and nothing is left beside it.
+func TestWriteThatFails(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "folder")
+	if err := os.MkdirAll(filepath.Join(path, "in"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := Write(path, []byte("x")); err == nil {
+		t.Error("a folder was replaced")
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
+		t.Errorf("left: %v, %v", left, err)
+	}
+	if err := Write(filepath.Join(dir, "none", "x"), nil); err == nil {
+		t.Error("a folder that isn't there was written to")
+	}
+}
