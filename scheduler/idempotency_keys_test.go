@@ -22,7 +22,7 @@ func TestT3ARepeatedKeyWritesWhatItAccepts(t *testing.T) {
 	l = s.start(8)
 	s.run(l)
 	// One batch ends an execution, which pushes that of the key out, and repeats the key.
-	d := s.step(s.told(cluster.Update{TaskID: l[0].TaskID, AgentID: "S1", State: cluster.Finished, Source: cluster.FromExecutor, UUID: []byte("x")}),
+	d := s.step(s.clusterEvent(cluster.Update{TaskID: l[0].TaskID, AgentID: "S1", State: cluster.Finished, Source: cluster.FromExecutor, UUID: []byte("x")}),
 		TriggerRequested{Token: 3, Job: "my_job", Key: "k"})
 	if got := d.Replies[0].ExecutionID; got != id || d.Replies[0].Err != nil {
 		t.Fatalf("the key gave %q, want %q again", got, id)

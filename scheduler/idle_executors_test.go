@@ -35,7 +35,7 @@ func TestX9TwoAppsDoNotWaitForEachOthersIdleExecutors(t *testing.T) {
 	for i, name := range names {
 		s.app(func(a *app.Config) { a.AppName = name + "_app" })
 		s.job(oneShard, func(j *jobs.Config) { j.JobName, j.AppName = name+"_job", name+"_app" })
-		s.step(TriggerRequested{Token: 1, Job: name + "_job"})
+		s.triggerJob(name + "_job")
 		s.offer("S1", 3, 8192, idle[:i]...)
 		l := s.accepted()
 		s.run(l)
@@ -43,15 +43,15 @@ func TestX9TwoAppsDoNotWaitForEachOthersIdleExecutors(t *testing.T) {
 		idle[i] = l[0].Executor.ID
 	}
 	for _, name := range names {
-		s.apply(s.core.planUpdateJob(name+"_job", func(j jobs.Config) (jobs.Config, error) { j.CPUCount = 3; return j, nil }))
-		s.step(TriggerRequested{Token: 1, Job: name + "_job"})
+		s.updateJob(name+"_job", func(j *jobs.Config) { j.CPUCount = 3 })
+		s.triggerJob(name + "_job")
 	}
 	s.offer("S1", 2.5, 8192, idle...)
 	s.until(time.Second)
 	if x := s.core.executors[idle[1]]; !x.Closing || s.core.executors[idle[0]].Closing {
 		t.Fatalf("the first that waits is to get the room of the second's idle executor: closing %v, %v", s.core.executors[idle[0]].Closing, x.Closing)
 	}
-	s.step(s.told(cluster.Failure{AgentID: "S1", ExecutorID: idle[1]}))
+	s.step(s.clusterEvent(cluster.Failure{AgentID: "S1", ExecutorID: idle[1]}))
 	s.offer("S1", 3, 8192, idle[0])
 	if l := s.accepted(); len(l) != 1 || l[0].Executor.ID != idle[0] {
 		t.Fatalf("launched %+v, want one task on %s", l, idle[0])
@@ -99,11 +99,11 @@ func TestX9RoomIsMadeBehindWhatCannotBeHelped(t *testing.T) {
 		s.job(func(j *jobs.Config) {
 			j.JobName, j.AppName, j.CPUCount, j.ShardingTotalCount = fmt.Sprint("big", i), "other_app", 1, 100
 		})
-		s.step(TriggerRequested{Token: 1, Job: fmt.Sprint("big", i)})
+		s.triggerJob(fmt.Sprint("big", i))
 	}
 	s.after(time.Second)
 	s.job(oneShard, func(j *jobs.Config) { j.JobName, j.AppName, j.CPUCount = "small", "other_app", 1 })
-	s.step(TriggerRequested{Token: 1, Job: "small"})
+	s.triggerJob("small")
 	for range 10 {
 		if s.core.pool.Len() == 0 {
 			s.offer("S1", 1, 8000, idle)
@@ -116,7 +116,7 @@ func TestX9RoomIsMadeBehindWhatCannotBeHelped(t *testing.T) {
 	}
 }
 
-func TestX9WhatAGhostHoldsKeepsNoIdleExecutor(t *testing.T) {
+func TestX9AShardThatAnOrphanBlocksKeepsNoIdleExecutor(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.app()
@@ -127,10 +127,10 @@ func TestX9WhatAGhostHoldsKeepsNoIdleExecutor(t *testing.T) {
 	s.unreachable(l[0])
 	s.until(11 * time.Minute)
 	if len(s.core.orphans) != 1 {
-		t.Fatal("no ghost")
+		t.Fatal("there is no orphan")
 	}
-	s.trigger() // it waits for the ghost
-	s.step(TriggerRequested{Token: 1, Job: "other"})
+	s.trigger() // it waits for the orphan's end
+	s.triggerJob("other")
 	s.until(20 * time.Second)
 	s.offer("S2", 8, 8192)
 	o := s.accepted()
@@ -158,7 +158,7 @@ func TestX9RoomIsMadeForAllThatStartTogether(t *testing.T) {
 	s.job(func(j *jobs.Config) {
 		j.JobName, j.AppName, j.ShardingTotalCount, j.CPUCount = "big", "other_app", 3, 2.5
 	})
-	s.step(TriggerRequested{Token: 2, Job: "big"})
+	s.triggerJob("big")
 	d := s.offer("S1", 7.5, 8192, l[0].Executor.ID)
 	if got := calls[CallShutdown](d); len(got) != 1 || got[0].ExecutorID != l[0].Executor.ID {
 		d = s.after(2 * time.Second)

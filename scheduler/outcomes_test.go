@@ -43,9 +43,7 @@ func TestE2LostShardRunsAgainOnlyWithFailover(t *testing.T) {
 			s := newStage(t)
 			s.app()
 			s.job(func(j *jobs.Config) { j.Failover, j.ShardingTotalCount = failover, 1 })
-			id := s.trigger()
-			s.offer("S1", 8, 8192)
-			l := s.accepted()
+			id, l := s.launch()
 			s.run(l)
 			s.update(l[0], cluster.Failed, fromAgent(cluster.ReasonExecutorTerminated))
 			v := s.execution(id)
@@ -80,7 +78,7 @@ func TestE2OnlyLossesOnAgentsThatStayedCount(t *testing.T) {
 		l := s.accepted()
 		s.run(l)
 		s.unreachable(l[0])
-		s.step(s.told(cluster.Failure{AgentID: agent}))
+		s.step(s.clusterEvent(cluster.Failure{AgentID: agent}))
 		s.until(3 * time.Minute)
 	}
 	if v := s.execution(id); v.State != Running {
@@ -88,15 +86,12 @@ func TestE2OnlyLossesOnAgentsThatStayedCount(t *testing.T) {
 	}
 }
 
-func TestE4NobodyIsGivenUpBeforeTheMasterWasAsked(t *testing.T) {
+func TestE4NoAttemptIsAbandonedBeforeTheMasterWasAsked(t *testing.T) {
 	t.Parallel()
 	t.Run("unreachable under the last leader", func(t *testing.T) {
 		t.Parallel()
 		s := newStage(t)
-		s.app()
-		s.job(oneShard, withFailover)
-		l := s.start(8)
-		s.run(l)
+		l := s.runJob(oneShard, withFailover)
 		s.unreachable(l[0])
 		s.now = s.now.Add(3 * time.Minute)
 		s.restart()
@@ -116,9 +111,7 @@ func TestE4NobodyIsGivenUpBeforeTheMasterWasAsked(t *testing.T) {
 		s := newStage(t)
 		s.app()
 		s.job(oneShard)
-		id := s.trigger()
-		s.offer("S1", 8, 8192)
-		l := s.accepted()
+		id, l := s.launch()
 		s.update(l[0], cluster.Staging, fromMaster(cluster.ReasonReconciliation))
 		s.now = s.now.Add(30 * time.Minute)
 		s.restart()
@@ -133,10 +126,7 @@ func TestE4NobodyIsGivenUpBeforeTheMasterWasAsked(t *testing.T) {
 func TestF8ABackoffSurvivesARestart(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	s.app()
-	s.job(oneShard, func(j *jobs.Config) { j.MaxRetries = 5 })
-	l := s.start(8)
-	s.run(l)
+	l := s.runJob(oneShard, func(j *jobs.Config) { j.MaxRetries = 5 })
 	s.update(l[0], cluster.Failed)
 	s.restart()
 	if wake := s.wake(); wake.IsZero() || wake.Sub(s.now) > s.opt.BackoffFirst {
@@ -157,9 +147,7 @@ func TestS5AnEndWithoutCauseIsWaitedFor(t *testing.T) {
 			s := newStage(t)
 			s.app()
 			s.job(oneShard)
-			id := s.trigger()
-			s.offer("S1", 8, 8192)
-			l := s.accepted()
+			id, l := s.launch()
 			s.run(l)
 			s.update(l[0], cluster.Failed, fromMaster(reason))
 			s.until(14 * time.Minute)
@@ -182,9 +170,7 @@ func TestS5AnEndWhoseCauseNeverComesIsTaken(t *testing.T) {
 	s := newStage(t)
 	s.app()
 	s.job(oneShard)
-	id := s.trigger()
-	s.offer("S1", 8, 8192)
-	l := s.accepted()
+	id, l := s.launch()
 	s.run(l)
 	s.update(l[0], cluster.Finished, fromMaster(cluster.ReasonReconciliation))
 	s.until(16 * time.Minute)
@@ -197,15 +183,15 @@ func TestS5AnEndWhoseCauseNeverComesIsTaken(t *testing.T) {
 func TestRUnknownToItsAgentMeansGone(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	l := s.runsOn("S1", func(*jobs.Config) {})
+	l := s.startOn("S1", func(*jobs.Config) {})
 	s.restart()
 	answer := cluster.Update{TaskID: l.TaskID, AgentID: "S1", State: cluster.Unknown, Source: cluster.FromMaster, Reason: cluster.ReasonReconciliation, Message: "Reconciliation: Task is unknown"}
-	s.step(s.told(answer))
+	s.step(s.clusterEvent(answer))
 	if len(s.core.executions) != 1 {
-		t.Fatal("an agent that is not registered counts as away, not its task as over")
+		t.Fatal("an agent that is not registered counts as away, and its task has not ended")
 	}
 	answer.Message = "Reconciliation: Task is unknown to the agent"
-	s.step(s.told(answer))
+	s.step(s.clusterEvent(answer))
 	if len(s.core.executions) != 0 {
 		t.Error("its execution is still open")
 	}

@@ -18,7 +18,7 @@ func (s *scene) cmdOffer(w *words) error {
 		for name := range strings.SplitSeq(list, ",") {
 			id := s.ids[name]
 			if id == "" {
-				id = strings.Replace(name, "#", "@-@S1@-@", 1) // of another life of ours
+				id = strings.Replace(name, "#", "@-@S1@-@", 1) // of an earlier run of this scheduler
 			}
 			runs = append(runs, id)
 		}
@@ -26,12 +26,12 @@ func (s *scene) cmdOffer(w *words) error {
 	agent, cpus, mem := w.next(), w.number("cpus", 8), w.number("mem", 8192)
 	goes := w.option("goes-in", "")
 	if goes == "" {
-		s.tell(s.offer(agent, cpus, mem, runs...))
+		s.report(s.offer(agent, cpus, mem, runs...))
 		return nil
 	}
 	in, err := time.ParseDuration(goes)
 	s.offerN++
-	s.tell(s.step(s.told(cluster.Offers{Offers: []cluster.Offer{{ID: fmt.Sprintf("O%d", s.offerN), AgentID: agent, Hostname: agent, AgentURL: "http://" + agent + ":5051",
+	s.report(s.step(s.clusterEvent(cluster.Offers{Offers: []cluster.Offer{{ID: fmt.Sprintf("O%d", s.offerN), AgentID: agent, Hostname: agent, AgentURL: "http://" + agent + ":5051",
 		Resources: cluster.Resources(app.NewResources(cpus, mem)), ExecutorIDs: runs, Unavailable: s.wall().Add(in)}}})))
 	return err
 }
@@ -120,19 +120,19 @@ func (s *scene) cmdUpdate(w *words) error {
 	if state == cluster.Unreachable {
 		u.UnreachableSince = s.wall()
 	}
-	return s.steps(s.told(u))
+	return s.steps(s.clusterEvent(u))
 }
 
 func (s *scene) cmdFailure(w *words) error {
 	if what := w.next(); what == "agent" {
-		return s.steps(s.told(cluster.Failure{AgentID: w.next()}))
+		return s.steps(s.clusterEvent(cluster.Failure{AgentID: w.next()}))
 	}
 	id := s.ids[w.next()]
 	parsed, err := jobs.ParseExecutorID(id)
 	if err != nil {
 		return err
 	}
-	return s.steps(s.told(cluster.Failure{AgentID: parsed.Agent, ExecutorID: id, Status: 9}))
+	return s.steps(s.clusterEvent(cluster.Failure{AgentID: parsed.Agent, ExecutorID: id, Status: 9}))
 }
 
 func (s *scene) cmdSession(w *words) error {
@@ -153,12 +153,12 @@ func (s *scene) cmdAnswered(w *words) error {
 		if question == "" {
 			return fmt.Errorf("nothing was asked about agent %s", agent)
 		}
-		return s.steps(s.told(cluster.Update{TaskID: question, AgentID: agent, State: state, Source: cluster.FromMaster,
+		return s.steps(s.clusterEvent(cluster.Update{TaskID: question, AgentID: agent, State: state, Source: cluster.FromMaster,
 			Reason: "REASON_RECONCILIATION", Timestamp: s.wall()}))
 	}
 	if s.core.takeover == nil || s.core.takeover.question == "" {
 		return errors.New("no question is open")
 	}
-	return s.steps(s.told(cluster.Update{TaskID: s.core.takeover.question, State: cluster.Unknown, Source: cluster.FromMaster,
+	return s.steps(s.clusterEvent(cluster.Update{TaskID: s.core.takeover.question, State: cluster.Unknown, Source: cluster.FromMaster,
 		Reason: "REASON_RECONCILIATION", Timestamp: s.wall()}))
 }

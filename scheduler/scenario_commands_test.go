@@ -30,15 +30,16 @@ import (
 //	session ended [removed] [reason=], session began [master=]
 //	wait DURATION, clock ±DURATION         time passes; the wall clock is set
 //	crash, restart                         the next leader, without and with its SUBSCRIBED
-//	explain JOB, executions JOB            what people are told
+//	explain JOB, executions JOB            what people read
 //	option [binary= fires-per-step=]       of the next leader
 //	reconcile explicit|implicit            an operator asks for it
 //	answered [AGENT STATE]                 the master answers the question about an invented task (rules T8, T7)
 //	stored PATH TEXT                       another scheduler left this in the registry; a restart finds it
+//	mute CALL…                             leaves these calls out until the next begin
 //	begin                                  a new world
 //
 // A TASK is JOB/ITEM#N, or JOB/ITEM for its last launch, or any other text for a
-// task that is not ours; an EXECUTOR is APP#N.
+// task of somebody else; an EXECUTOR is APP#N.
 var scenarioCommands = map[string]func(*scene, *words) error{
 	"app":        (*scene).cmdApp,
 	"job":        (*scene).cmdJob,
@@ -58,7 +59,7 @@ var scenarioCommands = map[string]func(*scene, *words) error{
 	"drain":      func(s *scene, _ *words) error { return s.steps(Drain{}) },
 	"kill":       (*scene).cmdKill,
 	"offer":      (*scene).cmdOffer,
-	"rescind":    func(s *scene, w *words) error { return s.steps(s.told(cluster.Rescind{OfferID: w.next()})) },
+	"rescind":    func(s *scene, w *words) error { return s.steps(s.clusterEvent(cluster.Rescind{OfferID: w.next()})) },
 	"accept":     (*scene).cmdAccept,
 	"update":     (*scene).cmdUpdate,
 	"failure":    (*scene).cmdFailure,
@@ -68,8 +69,9 @@ var scenarioCommands = map[string]func(*scene, *words) error{
 	"crash":      func(s *scene, _ *words) error { return s.crash() },
 	"restart":    (*scene).cmdRestart,
 	"explain":    (*scene).cmdExplain,
-	"executions": func(s *scene, w *words) error { s.tellExecutions(w.next()); return nil },
+	"executions": func(s *scene, w *words) error { s.reportExecutions(w.next()); return nil },
 	"begin":      func(s *scene, _ *words) error { s.begin(s.t); return nil },
+	"mute":       (*scene).cmdMute,
 	"option":     (*scene).cmdOption,
 	"reconcile": func(s *scene, w *words) error {
 		return s.steps(ReconcileRequested{Token: 1, Explicit: w.next() == "explicit"})
@@ -158,7 +160,7 @@ func (s *scene) Command(line string) error {
 }
 
 func (s *scene) steps(events ...Event) error {
-	s.tell(s.step(events...))
+	s.report(s.step(events...))
 	return nil
 }
 
@@ -185,7 +187,7 @@ func (s *scene) cmdWait(w *words) error {
 			wake = s.now.Add(time.Millisecond)
 		}
 		s.now = wake
-		s.tell(s.step())
+		s.report(s.step())
 	}
 	return errors.New("the core wants to step again and again without time passing")
 }
@@ -217,6 +219,20 @@ func (s *scene) cmdRestart(*words) error {
 	return s.steps(SessionBegan{Session: s.core.session.number, MasterID: "master-1"})
 }
 
+// mutable are the calls that a scenario can leave out because it is not about them.
+var mutable = []Call{CallReconcile{}, CallRevive{}, CallSuppress{}, CallDecline{}}
+
+func (s *scene) cmdMute(w *words) error {
+	for len(w.list) > 0 {
+		name := w.next()
+		if !slices.ContainsFunc(mutable, func(c Call) bool { return callName(c) == name }) {
+			return fmt.Errorf("the calls %s can't be muted", name)
+		}
+		s.muted[name] = true
+	}
+	return nil
+}
+
 func (s *scene) cmdOption(w *words) error {
 	s.opt.ExecutorBinary = w.option("binary", s.opt.ExecutorBinary)
 	s.opt.FiresPerStep = int(w.number("fires-per-step", float64(s.opt.FiresPerStep)))
@@ -232,7 +248,7 @@ func (s *scene) cmdExplain(w *words) error {
 	if err != nil {
 		return err
 	}
-	s.tellExplanation(x)
+	s.reportExplanation(x)
 	return nil
 }
 

@@ -28,7 +28,7 @@ func (s *scene) planned(p plan, err error) error {
 	}
 	s.say("COMMIT %s", strings.Join(together, ", "))
 	s.apply(p, nil)
-	s.tell(s.last)
+	s.report(s.last)
 	return nil
 }
 

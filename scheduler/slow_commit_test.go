@@ -53,7 +53,7 @@ func (t gatedTerm) Commit(ctx context.Context, writes []registry.Write) error {
 	return t.Term.Commit(ctx, writes)
 }
 
-// TestASlowCommitKeepsNobodyWaiting who only asks how it goes; and what waits for its turn
+// TestASlowCommitKeepsNobodyWaiting who only asks how it goes; and what waits for the gate
 // when the term ends was certainly not done.
 func TestASlowCommitKeepsNobodyWaiting(t *testing.T) {
 	t.Parallel()
