@@ -105,26 +105,6 @@ func TestX1AnExecutorThatTheMasterKnowsOtherwiseIsReplaced(t *testing.T) {
 	}
 }
 
-func TestX1ASecondRejectionInARowBlamesTheExecutor(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	first := s.startOn("S1", func(*jobs.Config) {})
-	s.job(func(j *jobs.Config) { j.JobName, j.ShardingTotalCount = "other_job", 1 })
-	s.triggerJob("other_job")
-	for i := range 3 {
-		s.until(5 * time.Second)
-		s.offer("S1", 4, 1000, first.Executor.ID)
-		l := s.accepted()
-		if len(l) != 1 || (l[0].Executor.ID == first.Executor.ID) != (i < 2) {
-			t.Fatalf("try %d: %+v", i+1, l)
-		}
-		s.update(l[0], cluster.Error, fromMaster(cluster.ReasonTaskInvalid), func(u *cluster.Update) { u.Message = "words of a later Mesos" })
-	}
-	if s.core.tasks[first.TaskID].shard().State != Running {
-		t.Error("the task on it is touched")
-	}
-}
-
 func TestX1AnExecutorOfAnotherRoleIsNotUsedAgain(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

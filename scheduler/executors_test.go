@@ -53,21 +53,6 @@ func TestX3AnExecutorThatNeverStartedIsPaidForAgain(t *testing.T) {
 	}
 }
 
-func TestX2ShutdownDoesNotOvertakeTheLastAcknowledgement(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	l := s.runJob(oneShard)
-	s.step(Drain{})
-	d := s.update(l[0], cluster.Killed)
-	if len(calls[CallAcknowledge](d)) != 1 || len(calls[CallShutdown](d)) > 0 {
-		t.Fatalf("calls %+v", d.Calls)
-	}
-	s.until(time.Second)
-	if s.core.executors[l[0].Executor.ID].shutdownTry == 0 {
-		t.Fatal("no SHUTDOWN afterwards")
-	}
-}
-
 func TestX2AnExecutorOnAnAgentThatIsAwayIsEndedWhenItComesBack(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -86,23 +71,6 @@ func TestX2AnExecutorOnAnAgentThatIsAwayIsEndedWhenItComesBack(t *testing.T) {
 	s.offer("S1", 8, 8192)
 	if s.core.executors[x] != nil {
 		t.Fatal("an executor that an offer shows to be gone is kept")
-	}
-}
-
-func TestX2AnExecutorOnAnAgentThatStaysAwayIsForgottenAfterAnHour(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	l := s.runJob(oneShard)
-	s.finish(l)
-	s.step(s.clusterEvent(cluster.Failure{AgentID: "S1"}))
-	s.until(40 * time.Minute)
-	s.restart() // since-when is committed (rule F8)
-	if len(s.core.executors) == 0 {
-		t.Fatal("forgotten too early")
-	}
-	s.until(25 * time.Minute)
-	if len(s.core.executors) > 0 {
-		t.Fatalf("%+v", s.core.executors)
 	}
 }
 

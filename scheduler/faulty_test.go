@@ -205,40 +205,6 @@ func TestD15AFaultyDocumentStopsNothingElse(t *testing.T) {
 	}
 }
 
-func TestD15AFaultyAppDocumentKillsNothing(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	s.runJob(everyFiveSeconds)
-	s.stored[pathApps+"/my_app"] = []byte("{ slip")
-	s.restart()
-	if got := calls[CallKill](s.last); len(got) > 0 {
-		t.Fatalf("%d kills", len(got))
-	}
-	x := s.explain("my_job")
-	if len(x.Running) != 3 {
-		t.Fatalf("%+v", x)
-	}
-	if _, err := s.core.planDeleteApp("my_app", true); err != nil {
-		t.Fatalf("an app with a faulty document can't be deleted: %v", err)
-	}
-}
-
-func TestWhatWaitsForAFaultyDocumentHasAReason(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	s.app()
-	s.job(oneShard)
-	id := s.trigger()
-	s.stored["/config/job/my_job"] = []byte("{")
-	s.restart()
-	if v, err := s.core.Execution(id); err != nil || v.State != Waiting || !strings.Contains(v.Reason, "can't be used") {
-		t.Errorf("%+v, %v", v, err)
-	}
-	if x := s.explain("my_job"); len(x.Waiting) != 1 || !strings.Contains(x.Waiting[0].Reason, "can't be used") {
-		t.Errorf("%+v", x)
-	}
-}
-
 // loadClosed makes a core of what is stored, with entries that can't be read.
 func (s *stage) loadClosed(paths ...string) (*Core, error) {
 	var entries []registry.Entry

@@ -80,23 +80,6 @@ func TestF6DisableKillsAndEnableStartsClean(t *testing.T) {
 	}
 }
 
-func TestF2AJobThatWasRemovedAndRegisteredFiresFromThenOn(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	s.runJob(hourly, withMisfire)
-	s.until(59*time.Minute + 50*time.Second)
-	s.apply(s.core.planDeregisterJob("my_job"))
-	s.until(30 * time.Second)
-	s.job(hourly, withMisfire)
-	s.until(time.Second)
-	if _, ok := s.stored[pathJobState+"/my_job"]; !ok {
-		t.Error("since when it fires is not stored")
-	}
-	if s.core.executions["my_job@20261121T090000Z"] != nil {
-		t.Error("it fired for a time before it was registered")
-	}
-}
-
 func TestK2TheFirstFireOfANewJobWaitsForTheTasksOfTheRemovedOne(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -39,37 +39,3 @@ func TestT3ARepeatedKeyWritesWhatItAccepts(t *testing.T) {
 		t.Fatal("keys are kept for ever")
 	}
 }
-
-func TestT3AKeyIsAnsweredEvenWhenTheJobIsDisabled(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	s.app()
-	s.job(oneShard)
-	id := s.step(TriggerRequested{Token: 1, Job: "my_job", Key: "k"}).Replies[0].ExecutionID
-	s.apply(s.core.planDisableJob("my_job", true))
-	if d := s.step(TriggerRequested{Token: 2, Job: "my_job", Key: "k"}); d.Replies[0].Err != nil || d.Replies[0].ExecutionID != id {
-		t.Fatalf("%+v", d.Replies[0])
-	}
-}
-
-func TestT3AKeyAnswersAlsoAfterItsExecutionIsForgotten(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	s.opt.EndedKept = 0
-	s.restart()
-	s.app()
-	s.job(oneShard)
-	ask := TriggerRequested{Token: 1, Job: "my_job", Key: "k"}
-	made := s.step(ask).Replies[0].ExecutionID
-	s.restart()
-	s.offer("S1", 8, 8192)
-	s.finish(s.accepted())
-	s.restart()
-	if s.step(ask); s.last.Replies[0].ExecutionID != made || len(s.core.executions) > 0 {
-		t.Fatalf("the repeated trigger runs again: %+v", s.last.Replies)
-	}
-	s.until(keysKept + time.Minute)
-	if s.restart(); len(s.core.keys) > 0 {
-		t.Error("a key is remembered for ever")
-	}
-}

@@ -10,23 +10,6 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
-func TestX9AnExecutorWhoseTaskEndsBeforeItsAnswerIsNotForgotten(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	s.app()
-	s.job(oneShard)
-	s.trigger()
-	s.offer("S1", 8, 8192)
-	l := s.accepts[0].Accept.Tasks
-	s.run(l)
-	s.finish(l)
-	s.accepted()
-	s.until(10 * time.Minute)
-	if len(s.core.executors) > 0 && len(s.core.closing) == 0 {
-		t.Fatal("its executor is never shut down")
-	}
-}
-
 func TestX9TwoAppsDoNotWaitForEachOthersIdleExecutors(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -113,35 +96,6 @@ func TestX9RoomIsMadeBehindWhatCannotBeHelped(t *testing.T) {
 	if !s.core.executors[idle].Closing {
 		x, _ := s.core.Explain("small")
 		t.Errorf("the idle executor stays; small waits: %+v", x.Waiting)
-	}
-}
-
-func TestX9AShardThatAnOrphanBlocksKeepsNoIdleExecutor(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	s.app()
-	s.job(oneShard)
-	s.job(oneShard, func(j *jobs.Config) { j.JobName = "other" })
-	l := s.start(8)
-	s.run(l)
-	s.unreachable(l[0])
-	s.until(11 * time.Minute)
-	if len(s.core.orphans) != 1 {
-		t.Fatal("there is no orphan")
-	}
-	s.trigger() // it waits for the orphan's end
-	s.triggerJob("other")
-	s.until(20 * time.Second)
-	s.offer("S2", 8, 8192)
-	o := s.accepted()
-	if len(o) != 1 {
-		t.Fatalf("%d launches", len(o))
-	}
-	s.run(o)
-	s.finish(o)
-	s.until(time.Hour)
-	if x := s.core.executors[o[0].Executor.ID]; x != nil && !x.Closing {
-		t.Error("it idles for an hour")
 	}
 }
 

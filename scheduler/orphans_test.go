@@ -1,34 +1,12 @@
 package scheduler
 
 import (
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
-
-func TestE5AnOrphanBlocksUntilItIsForgotten(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	l := s.runJob(oneShard)
-	s.unreachable(l[0])
-	s.until(11 * time.Minute)
-	s.trigger()
-	s.offer("S2", 8, 8192)
-	x := s.explain("my_job")
-	if len(s.accepts) > 0 || len(x.Waiting) != 1 || !strings.Contains(x.Waiting[0].Reason, "/forget") {
-		t.Fatalf("%+v", x)
-	}
-	if d := s.step(ForgetRequested{Token: 5, TaskID: l[0].TaskID}); d.Replies[0].Err != nil {
-		t.Fatal(d.Replies[0].Err)
-	}
-	s.offer("S2", 8, 8192)
-	if got := s.accepted(); len(got) != 1 {
-		t.Fatalf("%d launches after the operator's word, want 1", len(got))
-	}
-}
 
 func TestE5AGhostSeenAliveBlocksEvenWithFailover(t *testing.T) {
 	t.Parallel()
@@ -108,23 +86,6 @@ func TestE5AnAnswerUnderAnotherFrameworkIDReleasesNoGhost(t *testing.T) {
 	s.trigger()
 	if _, launched := s.launchedWithin(5*time.Minute, "S1", cluster.Gone); !launched {
 		t.Error("not launched though its agent has been registered for long")
-	}
-}
-
-func TestOffersAreRevivedWhereNoOrphanBlocks(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	l := s.runJob()
-	s.finish(l[:2])
-	s.unreachable(l[2])
-	s.until(11 * time.Minute)
-	if len(s.core.orphans) != 1 {
-		t.Fatalf("%d orphans, want one of item 2 (E5)", len(s.core.orphans))
-	}
-	s.updateJob("my_job", func(j *jobs.Config) { j.ShardingTotalCount = 2 })
-	s.trigger()
-	if s.core.flow.suppressed {
-		t.Fatal("no offers are asked for, though items 0 and 1 can run")
 	}
 }
 

@@ -12,29 +12,6 @@ import (
 	"github.com/elasticjob-go/elasticjob/wire"
 )
 
-func TestE1ARefusedAcceptCountsAsNothing(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	s.app()
-	s.job(oneShard)
-	id := s.trigger()
-	for range 6 {
-		s.until(20 * time.Second)
-		s.offer("S1", 8, 8192)
-		number := s.core.session.number
-		for _, a := range s.accepts {
-			s.step(AcceptAnswered{Session: number, Seq: a.Seq, Message: "503"}, SessionEnded{Session: number})
-		}
-		s.accepts = nil
-		s.now = s.now.Add(20 * time.Second)
-		s.step()
-		s.subscribed()
-	}
-	if v := s.execution(id); v.State == Failed {
-		t.Fatal(v.Reason)
-	}
-}
-
 func TestE2LostShardRunsAgainOnlyWithFailover(t *testing.T) {
 	t.Parallel()
 	for _, failover := range []bool{false, true} {
@@ -83,59 +60,6 @@ func TestE2OnlyLossesOnAgentsThatStayedCount(t *testing.T) {
 	}
 	if v := s.execution(id); v.State != Running {
 		t.Fatalf("%s: %s; six agents were lost, the shard is not to blame", v.State, v.Reason)
-	}
-}
-
-func TestE4NoAttemptIsAbandonedBeforeTheMasterWasAsked(t *testing.T) {
-	t.Parallel()
-	t.Run("unreachable under the last leader", func(t *testing.T) {
-		t.Parallel()
-		s := newStage(t)
-		l := s.runJob(oneShard, withFailover)
-		s.unreachable(l[0])
-		s.now = s.now.Add(3 * time.Minute)
-		s.restart()
-		s.until(time.Second)
-		s.offer("S2", 8, 8192)
-		if len(s.accepts) > 0 {
-			t.Fatal("a second attempt was launched before the master was asked about the first")
-		}
-		s.update(l[0], cluster.Running, fromMaster(cluster.ReasonReconciliation))
-		s.until(time.Minute)
-		if len(s.accepts) > 0 {
-			t.Fatal("a second attempt was launched beside the running first")
-		}
-	})
-	t.Run("staged under the last leader", func(t *testing.T) {
-		t.Parallel()
-		s := newStage(t)
-		s.app()
-		s.job(oneShard)
-		id, l := s.launch()
-		s.update(l[0], cluster.Staging, fromMaster(cluster.ReasonReconciliation))
-		s.now = s.now.Add(30 * time.Minute)
-		s.restart()
-		s.until(6 * time.Second)
-		s.update(l[0], cluster.Running)
-		if v := s.execution(id); v.State != Running {
-			t.Fatalf("%+v", v)
-		}
-	})
-}
-
-func TestF8ABackoffSurvivesARestart(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	l := s.runJob(oneShard, func(j *jobs.Config) { j.MaxRetries = 5 })
-	s.update(l[0], cluster.Failed)
-	s.restart()
-	if wake := s.wake(); wake.IsZero() || wake.Sub(s.now) > s.opt.BackoffFirst {
-		t.Fatalf("wakes at %s, not when the shard may be tried again", wake)
-	}
-	s.until(250 * time.Millisecond)
-	s.offer("S1", 8, 8192)
-	if got := s.accepted(); len(got) != 1 {
-		t.Fatalf("%d launches", len(got))
 	}
 }
 

@@ -20,7 +20,7 @@ import (
 //	app NAME [cpus= mem= url= script=]     registers an app; change app changes it
 //	job NAME [app= shards= cpus= mem= cron= parameter= retries= failover= misfire=]
 //	change app|job NAME …
-//	disable|enable app|job NAME, deregister JOB, delete app NAME
+//	disable|enable app|job NAME, deregister JOB, delete app NAME [with-jobs]
 //	trigger JOB [key= own=JSON], forget TASK, drain
 //	kill task TASK, kill execution ID
 //	offer AGENT cpus= mem= [runs=EXECUTOR,…] [goes-in=DURATION], rescind OFFER
@@ -29,9 +29,9 @@ import (
 //	failure agent AGENT, failure executor EXECUTOR
 //	session ended [removed] [reason=], session began [master=]
 //	wait DURATION, clock ±DURATION         time passes; the wall clock is set
-//	crash, restart                         the next leader, without and with its SUBSCRIBED
+//	crash, restart [after=DURATION]        the next leader, without and with its SUBSCRIBED
 //	explain JOB, executions JOB            what people read
-//	option [binary= fires-per-step=]       of the next leader
+//	option [binary= fires-per-step= ended-kept=]  of the next leader
 //	reconcile explicit|implicit            an operator asks for it
 //	answered [AGENT STATE]                 the master answers the question about an invented task (rules T8, T7)
 //	stored PATH TEXT                       another scheduler left this in the registry; a restart finds it
@@ -66,7 +66,7 @@ var scenarioCommands = map[string]func(*scene, *words) error{
 	"session":    (*scene).cmdSession,
 	"wait":       (*scene).cmdWait,
 	"clock":      (*scene).cmdClock,
-	"crash":      func(s *scene, _ *words) error { return s.crash() },
+	"crash":      (*scene).cmdCrash,
 	"restart":    (*scene).cmdRestart,
 	"explain":    (*scene).cmdExplain,
 	"executions": func(s *scene, w *words) error { s.reportExecutions(w.next()); return nil },
@@ -197,8 +197,15 @@ func (s *scene) cmdClock(w *words) error {
 	return s.steps()
 }
 
-// crash begins the next term with what is stored.
-func (s *scene) crash() error {
+// cmdCrash begins the next term with what is stored, after a time without a leader.
+func (s *scene) cmdCrash(w *words) error {
+	if pause := w.option("after", ""); pause != "" {
+		d, err := time.ParseDuration(pause)
+		if err != nil {
+			return err
+		}
+		s.now = s.now.Add(d)
+	}
 	var entries []registry.Entry
 	for _, path := range sortedKeys(s.stored) {
 		entries = append(entries, registry.Entry{Path: path, Value: s.stored[path]})
@@ -212,8 +219,8 @@ func (s *scene) crash() error {
 	return s.steps()
 }
 
-func (s *scene) cmdRestart(*words) error {
-	if err := s.crash(); err != nil {
+func (s *scene) cmdRestart(w *words) error {
+	if err := s.cmdCrash(w); err != nil {
 		return err
 	}
 	return s.steps(SessionBegan{Session: s.core.session.number, MasterID: "master-1"})
@@ -236,6 +243,7 @@ func (s *scene) cmdMute(w *words) error {
 func (s *scene) cmdOption(w *words) error {
 	s.opt.ExecutorBinary = w.option("binary", s.opt.ExecutorBinary)
 	s.opt.FiresPerStep = int(w.number("fires-per-step", float64(s.opt.FiresPerStep)))
+	s.opt.EndedKept = int(w.number("ended-kept", float64(s.opt.EndedKept)))
 	return nil
 }
 

@@ -80,5 +80,7 @@ func (s *scene) cmdDelete(w *words) error {
 	if what := w.next(); what != "app" {
 		return fmt.Errorf("%q can't be deleted", what)
 	}
-	return s.planned(s.core.planDeleteApp(w.next(), false))
+	name := w.next()
+	withJobs := len(w.list) > 0 && w.next() == "with-jobs"
+	return s.planned(s.core.planDeleteApp(name, withJobs))
 }

@@ -10,28 +10,6 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
-func TestL6AFetchFromAnotherLeadersAddressBlamesNoAgent(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	s.opt.ExecutorBinary = "http://old/executor"
-	s.restart()
-	s.app()
-	s.job(oneShard)
-	l := s.start(8)
-	s.opt.ExecutorBinary = "http://new/executor"
-	s.restart()
-	s.update(l[0], cluster.Failed, fromAgent(cluster.ReasonContainerLaunchFailed))
-	if n := len(s.core.apps["my_app"].starts); n > 0 {
-		t.Fatal("the agent is blamed")
-	}
-	s.until(time.Second)
-	s.offer("S1", 8, 8192)
-	again := s.accepted()
-	if len(again) != 1 || again[0].Executor.BinaryURI != "http://new/executor" || again[0].Executor.ID == l[0].Executor.ID {
-		t.Fatalf("%+v, want a new executor from the new address", again)
-	}
-}
-
 func TestL6AnAgentWhereTheExecutorFailsIsAvoidedThenTheShardFails(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -78,8 +78,6 @@ func (c *checker) decided(l *leader, events []scheduler.Event, d *scheduler.Deci
 	} else {
 		v.idle = 0
 	}
-	if len(d.Writes) > 0 {
-	}
 	fires := 0
 	for _, n := range d.Notes {
 		switch n.Kind {
