@@ -10,16 +10,23 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
-// A clock that is an hour ahead opens a missed window, and is set right while the core crosses that window.
-func TestF4AGapOfAClockThatWasAheadIsNotFinished(t *testing.T) {
-	t.Parallel()
+// newStageOfTenCrons has ten jobs that fire together every five seconds, and a core that makes two fires a step.
+func newStageOfTenCrons(t *testing.T, change ...func(*jobs.Config)) *stage {
+	t.Helper()
 	s := newStage(t)
 	s.opt.FiresPerStep = 2
 	s.restart()
 	s.app()
 	for i := range 10 {
-		s.job(oneShard, everyFiveSeconds, func(j *jobs.Config) { j.JobName = fmt.Sprint("j", i) })
+		s.job(append(change, oneShard, everyFiveSeconds, func(j *jobs.Config) { j.JobName = fmt.Sprint("j", i) })...)
 	}
+	return s
+}
+
+// A clock that is an hour ahead opens a missed window, and is set right while the core crosses that window.
+func TestF4AGapOfAClockThatWasAheadIsNotFinished(t *testing.T) {
+	t.Parallel()
+	s := newStageOfTenCrons(t)
 	s.until(time.Minute)
 	s.skew = time.Hour
 	s.step()
@@ -59,13 +66,7 @@ func TestX9AnIdleExecutorIsNotKeptForAsLongAsTheClockWasAhead(t *testing.T) {
 // made again.
 func TestF2FiresThatWereMadeAheadAreNotMadeAgain(t *testing.T) {
 	t.Parallel()
-	s := newStage(t)
-	s.opt.FiresPerStep = 2
-	s.restart()
-	s.app()
-	for i := range 10 {
-		s.job(oneShard, everyFiveSeconds, func(j *jobs.Config) { j.JobName, j.Misfire = fmt.Sprint("j", i), true })
-	}
+	s := newStageOfTenCrons(t, withMisfire)
 	s.until(time.Minute)
 	right := s.now
 	s.skew = time.Hour
@@ -86,13 +87,7 @@ func TestF2FiresThatWereMadeAheadAreNotMadeAgain(t *testing.T) {
 // The clock is set back while the fires of one moment are being made: no offer is held for the rest of them meanwhile.
 func TestNoOfferIsHeldForFiresThatTheClockHasPutOff(t *testing.T) {
 	t.Parallel()
-	s := newStage(t)
-	s.opt.FiresPerStep = 2
-	s.restart()
-	s.app()
-	for i := range 10 {
-		s.job(oneShard, everyFiveSeconds, func(j *jobs.Config) { j.JobName = fmt.Sprint("j", i) })
-	}
+	s := newStageOfTenCrons(t)
 	for end := s.now.Add(time.Minute); s.core.due == nil; s.after(100 * time.Millisecond) {
 		if s.now.After(end) {
 			t.Fatal("no moment's fires take more than one step")

@@ -10,7 +10,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
-// What people set of executors counts for new ones; a running one is named with the values that it was started with.
+// New settings of executors hold for new executors; a running one is named with the values that it was started with.
 func TestX4UserAndEnvironmentAreThoseOfTheStart(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -8,8 +8,6 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
-// What the simulated worlds of scheduler/sim found, as short stories.
-
 func TestX2AnExecutorStartedAgainByALateAcceptIsNotShutDownWithItsTasks(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -107,7 +105,7 @@ func TestX3WhatComesLateFromBeforeAnAcceptTellsNothingOfIt(t *testing.T) {
 	}
 }
 
-// TestX3OffersFromBeforeAnAcceptSayNothing of the executors that it names: while it is not answered, an offer may be
+// TestX3OffersFromBeforeAnAcceptSayNothing about the executors that the ACCEPT names: while it is not answered, an offer may be
 // older than it. An executor that such an offer does not name still exists, and is used again.
 func TestX3OffersFromBeforeAnAcceptSayNothing(t *testing.T) {
 	t.Parallel()

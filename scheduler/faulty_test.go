@@ -151,7 +151,7 @@ func TestD15APathThatIsNoneIsShown(t *testing.T) {
 	}
 }
 
-// What somebody has edited is read with care, also where we write JSON ourselves.
+// An edited document is checked as strictly as a request, also where the scheduler writes JSON itself.
 func TestEditedJSONIsReadWithCare(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -222,7 +222,7 @@ func (r *relay) Campaign(ctx context.Context, _ string) (registry.Term, error) {
 	return relayTerm{quietTerm{r: &r.quiet}, r.standby}, nil
 }
 
-// TestALeaderWithoutAClusterStepsDown for a standby, and stands for election again.
+// TestALeaderWithoutAClusterStepsDown: it makes room for a standby, and stands for election again.
 func TestALeaderWithoutAClusterStepsDown(t *testing.T) {
 	t.Parallel()
 	away := errors.New("connection refused")

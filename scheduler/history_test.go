@@ -92,7 +92,7 @@ func TestHistoryIsBounded(t *testing.T) {
 	}
 }
 
-// What has just ended stays while there is room, and takes none from what the rings of other jobs keep.
+// An execution that just ended is kept while there is room, and takes no room from the rings of other jobs.
 func TestHistoryKeepsTheNewestWhileThereIsRoom(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)

@@ -37,7 +37,7 @@ func TestItsOwnAddressLeads(t *testing.T) {
 	})
 }
 
-// TestALeaderLogsThatItLeads, and says nothing of itself as of another.
+// TestALeaderLogsThatItLeads: the log says that this server leads, and does not call it another server.
 func TestALeaderLogsThatItLeads(t *testing.T) {
 	t.Parallel()
 	log := &logged{}

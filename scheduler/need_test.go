@@ -71,7 +71,7 @@ func TestTheFirstFireHasOffersInTime(t *testing.T) {
 	}
 }
 
-// What one late answer taught is forgotten.
+// One late answer of the master lengthens the lead only for a while.
 func TestTheLeadFollowsTheMastersAnswers(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -104,7 +104,7 @@ func TestTheLeadFollowsTheMastersAnswers(t *testing.T) {
 	}
 }
 
-// What has been held for a fire to come is of no use when its job is disabled.
+// Offers that are held for a coming fire are declined when its job is disabled.
 func TestOffersForAFireThatWillNotBeGoBack(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -91,7 +91,7 @@ func TestExecutorsOfALostAgentAreLookedForTogether(t *testing.T) {
 	}
 }
 
-// A cron of every second, while its only run goes on: each fire finds it running.
+// The job fires every second while its only run goes on, so each fire finds it running and is dropped.
 func TestNoOfferIsHeldForAFireThatWillBeDropped(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -45,7 +45,7 @@ func TestOffersGoWithTheirAgent(t *testing.T) {
 	}
 }
 
-// A change may make fit what did not: it is looked at again, and no old reason stays.
+// A change may make a shard fit that did not fit before: the core matches it again, and drops the old reason.
 func TestAChangedJobIsMatchedAnew(t *testing.T) {
 	t.Parallel()
 	for _, cpus := range []float64{100, 8} {
@@ -71,7 +71,7 @@ func TestAChangedJobIsMatchedAnew(t *testing.T) {
 	}
 }
 
-// An offer of an agent whose CPU and memory are all revocable has nothing in it for us.
+// An agent whose CPU and memory are all revocable makes offers without any resources that a shard could use.
 func TestAnOfferOfNothingIsGivenBackAtOnce(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -60,7 +60,7 @@ func TestE5AGhostSeenAliveHoldsItsShardUntilItsAgentIsAwayForTwoMinutesAgain(t *
 	}
 }
 
-// What the master says of a task under another framework id is not about the task.
+// The master's answer about a task under another framework id says nothing about the task.
 func TestE5AnAnswerUnderAnotherFrameworkIDReleasesNoGhost(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

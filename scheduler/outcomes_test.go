@@ -121,7 +121,7 @@ func TestRUnknownToItsAgentMeansGone(t *testing.T) {
 	}
 }
 
-// It would be stored as null, and the execution be lost for the next leader.
+// Such a time would be stored as null, and the next leader would lose the execution.
 func TestATimeThatJSONCannotHoldIsNow(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -9,7 +9,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
-// What real Mesos does otherwise than one would think: removed frameworks, filters, ExecutorInfo, old answers.
+// A removed framework's tasks may run on: Mesos reports them as ended before their agents have ended them.
 
 func TestT7TheShardsOfARemovedFrameworkWait(t *testing.T) {
 	t.Parallel()
@@ -47,7 +47,7 @@ func TestT7TheShardsOfARemovedFrameworkWait(t *testing.T) {
 	}
 }
 
-// What was unreachable already has waited a part of its 2 minutes (E4), with failover; without it waits as long as it takes.
+// A shard with failover whose task was unreachable before the removal has waited a part of its 2 minutes (E4) already; one without failover waits until somebody knows more.
 func TestT7AnUnreachableTaskOfARemovedFrameworkStillHoldsItsShard(t *testing.T) {
 	t.Parallel()
 	for _, failover := range []bool{true, false} {

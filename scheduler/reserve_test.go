@@ -60,7 +60,7 @@ func TestL2AJobThatNeedsMuchRoomRunsInACrowdedCluster(t *testing.T) {
 	}
 }
 
-// What was drained for a reservation that ended without a launch is not handed out before the next one begins.
+// The room that was drained for a reservation is not handed out between its end without a launch and the next reservation.
 func TestL2WhatWasDrainedIsForTheNextReservation(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

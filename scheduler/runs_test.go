@@ -76,7 +76,7 @@ func TestExecutionsAreListed(t *testing.T) {
 	}
 }
 
-// What a list says of a run is what GET /api/execution/{id} says of it, also after a change of leader.
+// A list shows of a run the same as GET /api/execution/{id} shows, also after a change of leader.
 func TestAListedExecutionIsShownAsItIs(t *testing.T) {
 	t.Parallel()
 	s, ids := someRuns(t)

@@ -108,7 +108,7 @@ func TestT6NothingASessionTellsIsActedOnUnlessTheTermHeldAfterIt(t *testing.T) {
 	}
 }
 
-// The pause before the next try is for a master that may not be able to take us; another may.
+// The pause before the next SUBSCRIBE spares a master that refuses; a new master is asked at once.
 func TestAnotherMasterIsTriedAtOnce(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
