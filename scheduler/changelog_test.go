@@ -33,6 +33,6 @@ func TestTheLogTellsWhatPeopleChange(t *testing.T) {
 		}
 	}
 	if log.has("job=none") {
-		t.Error("a change that was refused is told as made")
+		t.Error("a change that was refused is logged as made")
 	}
 }

@@ -76,7 +76,7 @@ func TestChangesByOthersAreTakenOver(t *testing.T) {
 		t.Errorf("it took %s", took)
 	}
 	reg.edit("/config/job/my_job", "{broken", 2)
-	eventually(t, "the broken one is told", func() bool {
+	eventually(t, "the broken one is logged", func() bool {
 		e, err := l.Explain(t.Context(), "my_job")
 		return err == nil && len(e.Notes) > 0
 	})
@@ -84,11 +84,11 @@ func TestChangesByOthersAreTakenOver(t *testing.T) {
 		t.Error("the last good document is not in force")
 	}
 	reg.edit("/state/disable/job/my_job", "my_job", 0)
-	eventually(t, "the mark is taken over", func() bool {
+	eventually(t, "the disabled mark is applied", func() bool {
 		v, err := l.Job(t.Context(), "my_job")
 		return err == nil && v.Disabled
 	})
-	eventually(t, "the log tells of all three", func() bool {
+	eventually(t, "the log names all three", func() bool {
 		return log.has("path=/config/job/my_job edit=edited") && log.has("/config/job/my_job: ") &&
 			log.has("path=/state/disable/job/my_job edit=made")
 	})
@@ -101,9 +101,9 @@ func TestManyChangesByOthersBlockNothing(t *testing.T) {
 	l := leadWith(t, &fakeCluster{}, scheduler.Options{Registry: reg})
 	l.publish(t)
 	const many = 30_000
-	told := make(chan struct{})
+	delivered := make(chan struct{})
 	go func() {
-		defer close(told)
+		defer close(delivered)
 		for i := range many {
 			reg.changed <- fmt.Sprintf("/config/job/none-%d", i)
 		}
@@ -115,5 +115,5 @@ func TestManyChangesByOthersBlockNothing(t *testing.T) {
 			t.Errorf("a run took %s", took)
 		}
 	}
-	<-told
+	<-delivered
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // A path that can't be read is tried again, each time after twice the time, and hinders no other.
-func TestForeignPathsAreTriedAgainMoreAndMoreSeldom(t *testing.T) {
+func TestFailedReadsOfExternalEditsAreRetriedWithBackoff(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var f externalEdits

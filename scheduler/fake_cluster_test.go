@@ -62,13 +62,13 @@ type fakeSession struct {
 // offer puts the whole agent on offer; the caller holds the lock, or nobody else knows s.
 func (s *fakeSession) offer() {
 	s.offers++
-	s.tell(cluster.Offers{Offers: []cluster.Offer{{
+	s.send(cluster.Offers{Offers: []cluster.Offer{{
 		ID: fmt.Sprintf("O%d", s.offers), AgentID: "S1", Hostname: "h1", AgentURL: "http://h1:5051",
 		Resources: cluster.Resources{CPUMilli: 8000, MemMilli: 8_192_000},
 	}}})
 }
 
-func (s *fakeSession) tell(e cluster.Event) {
+func (s *fakeSession) send(e cluster.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.closed {
@@ -105,7 +105,7 @@ func (s *fakeSession) Accept(ctx context.Context, a cluster.Accept) error {
 			states = states[:1]
 		}
 		for _, state := range states {
-			s.tell(cluster.Update{TaskID: t.TaskID, AgentID: a.AgentID, ExecutorID: t.Executor.ID, State: state,
+			s.send(cluster.Update{TaskID: t.TaskID, AgentID: a.AgentID, ExecutorID: t.Executor.ID, State: state,
 				Source: cluster.FromExecutor, UUID: []byte(string(state) + t.TaskID), Timestamp: time.Now()})
 		}
 	}
@@ -132,7 +132,7 @@ func (s *fakeSession) Revive(ctx context.Context) error {
 func (s *fakeSession) Reconcile(ctx context.Context, tasks []cluster.TaskRef) error {
 	s.call(ctx, "reconcile")
 	for _, t := range tasks {
-		s.tell(cluster.Update{TaskID: t.TaskID, AgentID: t.AgentID, State: cluster.Gone, Source: cluster.FromMaster, Reason: cluster.ReasonReconciliation})
+		s.send(cluster.Update{TaskID: t.TaskID, AgentID: t.AgentID, State: cluster.Gone, Source: cluster.FromMaster, Reason: cluster.ReasonReconciliation})
 	}
 	return nil
 }
@@ -145,7 +145,7 @@ func (s *fakeSession) Kill(ctx context.Context, _ cluster.Kill) error {
 }
 
 func (s *fakeSession) Shutdown(_ context.Context, executorID, agentID string) error {
-	s.tell(cluster.Failure{AgentID: agentID, ExecutorID: executorID})
+	s.send(cluster.Failure{AgentID: agentID, ExecutorID: executorID})
 	return nil
 }
 

@@ -58,7 +58,7 @@ func stopping(t *testing.T, point string) (l *led) {
 	return l
 }
 
-// TestWhatACommitMadeIsAnsweredAlsoAtTheEndOfTheTerm: a client must not be told to try again
+// TestWhatACommitMadeIsAnsweredAlsoAtTheEndOfTheTerm: a client must not be asked to try again
 // what is done.
 func TestWhatACommitMadeIsAnsweredAlsoAtTheEndOfTheTerm(t *testing.T) {
 	t.Parallel()
@@ -144,8 +144,8 @@ func (c *refusing) Subscribe(ctx context.Context, f cluster.Framework) (cluster.
 	return c.fakeCluster.Subscribe(ctx, f)
 }
 
-// TestALeaderThatIsOnlyRefusedGivesUp after a minute, and only then.
-func TestALeaderThatIsOnlyRefusedGivesUp(t *testing.T) {
+// TestALeaderThatIsOnlyRefusedAbdicates after a minute, and only then.
+func TestALeaderThatIsOnlyRefusedAbdicates(t *testing.T) {
 	t.Parallel()
 	no := &cluster.Refused{Status: 401, Message: "subscribe at m:5050: 401 Unauthorized (look at --mesos-credentials-file)"}
 	for name, c := range map[string]struct {
@@ -194,14 +194,14 @@ func TestALeaderThatIsOnlyRefusedGivesUp(t *testing.T) {
 				select {
 				case <-r.resigned:
 				default:
-					t.Error("the lead was not given up")
+					t.Error("the leader did not abdicate")
 				}
 			})
 		})
 	}
 }
 
-// relay is a registry whose first term somebody may stand by for; there is no second.
+// relay is a registry for whose first term there may be a standby; it has no second term.
 type relay struct {
 	quiet
 	standby bool
@@ -223,8 +223,8 @@ func (r *relay) Campaign(ctx context.Context, _ string) (registry.Term, error) {
 	return relayTerm{quietTerm{r: &r.quiet}, r.standby}, nil
 }
 
-// TestALeaderWithoutAClusterMakesWay for one who stands by, and stands for election again.
-func TestALeaderWithoutAClusterMakesWay(t *testing.T) {
+// TestALeaderWithoutAClusterStepsDown: it makes room for a standby, and stands for election again.
+func TestALeaderWithoutAClusterStepsDown(t *testing.T) {
 	t.Parallel()
 	away := errors.New("connection refused")
 	for name, c := range map[string]struct {
@@ -232,8 +232,8 @@ func TestALeaderWithoutAClusterMakesWay(t *testing.T) {
 		err     func(since time.Duration) error
 		makes   bool
 	}{
-		"somebody stands by": {true, func(time.Duration) error { return away }, true},
-		"nobody stands by":   {false, func(time.Duration) error { return away }, false},
+		"there is a standby":  {true, func(time.Duration) error { return away }, true},
+		"there is no standby": {false, func(time.Duration) error { return away }, false},
 		"it is back in time": {true, func(d time.Duration) error {
 			if d > 2*time.Minute {
 				return nil

@@ -129,7 +129,7 @@ func TestTheLeadIsHandedOver(t *testing.T) {
 	}
 }
 
-func TestItStandsAgainAfterATermsEnd(t *testing.T) {
+func TestItStandsForElectionAgainAfterItsTerm(t *testing.T) {
 	t.Parallel()
 	reg := newElection(t, nil)
 	s, _ := stand(t, reg, &fakeCluster{}, "one:1")
@@ -148,17 +148,19 @@ func TestItStandsAgainAfterATermsEnd(t *testing.T) {
 	}
 }
 
-// troubled is a registry whose Campaign only fails.
-type troubled struct {
+// failingRegistry is a registry whose Campaign only fails.
+type failingRegistry struct {
 	registry.Registry
 	errs chan error
 }
 
-func (r troubled) Campaign(context.Context, string) (registry.Term, error) { return nil, <-r.errs }
+func (r failingRegistry) Campaign(context.Context, string) (registry.Term, error) {
+	return nil, <-r.errs
+}
 
 func TestOnlyAnUnusableRegistryEndsIt(t *testing.T) {
 	t.Parallel()
-	r := troubled{openFile(t), make(chan error, 3)}
+	r := failingRegistry{openFile(t), make(chan error, 3)}
 	r.errs <- errors.New("no connection")
 	r.errs <- errors.New("no connection yet")
 	r.errs <- fmt.Errorf("%w: no permission", registry.ErrUnusable)

@@ -14,7 +14,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler"
 )
 
-// TestItsOwnAddressLeads: told as what it likely is, and not as if another server were found there.
+// TestItsOwnAddressLeads: the log says what it likely is, and not that another server was found there.
 func TestItsOwnAddressLeads(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -34,15 +34,15 @@ func TestItsOwnAddressLeads(t *testing.T) {
 	})
 }
 
-// TestALeaderTellsThatItIsIt, and says nothing of itself as of another.
-func TestALeaderTellsThatItIsIt(t *testing.T) {
+// TestALeaderLogsThatItLeads: the log says that this server leads, and does not call it another server.
+func TestALeaderLogsThatItLeads(t *testing.T) {
 	t.Parallel()
 	log := &logged{}
 	s := scheduler.New(scheduler.Options{Registry: openFile(t), Driver: &fakeCluster{}, Core: core.DefaultOptions(), Advertise: "me:1", Logger: log.logger()})
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error)
 	go func() { ended <- s.Stand(ctx) }()
-	eventually(t, "it is told", func() bool { return log.has(`msg="leader changed" self=true address=me:1`) })
+	eventually(t, "it is logged", func() bool { return log.has(`msg="leader changed" self=true address=me:1`) })
 	cancel()
 	<-ended
 	if log.has("self=false") {
@@ -50,8 +50,8 @@ func TestALeaderTellsThatItIsIt(t *testing.T) {
 	}
 }
 
-// TestNobodyLeads is told with what this server knows of it.
-func TestNobodyLeads(t *testing.T) {
+// TestTheErrorWithoutALeaderSaysWhatIsKnown: a request without a leader is refused with what this server knows of the election.
+func TestTheErrorWithoutALeaderSaysWhatIsKnown(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		log := &logged{}

@@ -25,7 +25,7 @@ import (
 
 // TestShellScenarios plays testdata/shell/*.txt as TestScenarios does those of the core:
 // the real loop over a registry and a cluster that answer as the script says, and below the
-// line what the registry was asked, what the cluster was called, and what requesters were told.
+// line what the registry was asked, what the cluster was called, and what requesters were answered.
 // The commands are those of shellCommands.
 func TestShellScenarios(t *testing.T) {
 	t.Parallel()
@@ -43,7 +43,7 @@ func TestShellScenarios(t *testing.T) {
 //	lead                                   this process stands for election
 //	app NAME, job NAME, trigger JOB        a user asks
 //	disable JOB, change JOB parameter=     a user asks
-//	offer AGENT, update TASK STATE         the cluster tells
+//	offer AGENT, update TASK STATE         the cluster reports
 //	edit job NAME parameter=               somebody writes into the registry
 //	commit unknown                         the next commit's outcome is never known: the session is gone
 //	commit lost done|undone                its answer is lost; the session lives, and it is found out
@@ -121,8 +121,8 @@ func shellJob(name string) jobs.Config {
 type shell struct {
 	words     *scenario.Names
 	scheduler *Scheduler
-	registry  *toldRegistry
-	session   *toldSession
+	registry  *scriptedRegistry
+	session   *scriptedSession
 	ids       map[string]string
 	offers    int
 	stop      context.CancelFunc
@@ -134,8 +134,8 @@ type shell struct {
 
 func newShell(t *testing.T) *shell {
 	s := &shell{words: scenario.NewNames(), ids: map[string]string{}}
-	s.registry = &toldRegistry{s: s, entries: map[string]registry.Entry{}}
-	s.scheduler = New(Options{Registry: s.registry, Driver: toldDriver{s}, Core: core.DefaultOptions(), Random: rand.NewPCG(1, 2), Logger: slog.New(slog.DiscardHandler)})
+	s.registry = &scriptedRegistry{s: s, entries: map[string]registry.Entry{}}
+	s.scheduler = New(Options{Registry: s.registry, Driver: scriptedDriver{s}, Core: core.DefaultOptions(), Random: rand.NewPCG(1, 2), Logger: slog.New(slog.DiscardHandler)})
 	var ctx context.Context
 	ctx, s.stop = context.WithCancel(t.Context())
 	s.registry.ctx = ctx
@@ -203,16 +203,16 @@ func (s *shell) lead() {
 	})
 }
 
-// ask asks as a user does, and says what he is told.
+// ask asks as a user does, and says what the answer is.
 func (s *shell) ask(request func(context.Context) (string, error)) {
 	s.running.Go(func() {
 		answer, err := request(s.registry.ctx)
 		time.Sleep(10 * time.Millisecond)
 		if refused := (*core.Error)(nil); errors.As(err, &refused) {
-			s.say("told the user (%d): %s", statusOf[refused.Kind], refused.Message)
+			s.say("the user is answered (%d): %s", statusOf[refused.Kind], refused.Message)
 			return
 		}
-		s.say("told the user: %s", cmp.Or(answer, fmt.Sprint(err)))
+		s.say("the user is answered: %s", cmp.Or(answer, fmt.Sprint(err)))
 	})
 }
 

@@ -13,37 +13,37 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
-// toldDriver is a cluster that says what it is called.
-type toldDriver struct{ s *shell }
+// scriptedDriver is a cluster that says what it is called.
+type scriptedDriver struct{ s *shell }
 
-func (d toldDriver) Subscribe(_ context.Context, f cluster.Framework) (cluster.Session, error) {
+func (d scriptedDriver) Subscribe(_ context.Context, f cluster.Framework) (cluster.Session, error) {
 	d.s.say("CALL SUBSCRIBE as %s", f.ID)
-	session := &toldSession{s: d.s, events: make(chan cluster.Event, 100)}
+	session := &scriptedSession{s: d.s, events: make(chan cluster.Event, 100)}
 	d.s.session = session
 	session.events <- cluster.Subscribed{FrameworkID: f.ID, MasterID: "master-1"}
 	return session, nil
 }
 
-type toldSession struct {
+type scriptedSession struct {
 	s      *shell
 	events chan cluster.Event
 	once   sync.Once
 }
 
 // call says a call, after others that come first at the same moment.
-func (t *toldSession) call(place time.Duration, format string, args ...any) error {
+func (t *scriptedSession) call(place time.Duration, format string, args ...any) error {
 	time.Sleep(place * time.Microsecond)
 	t.s.say("CALL "+format, args...)
 	return nil
 }
 
-func (t *toldSession) Events() <-chan cluster.Event { return t.events }
+func (t *scriptedSession) Events() <-chan cluster.Event { return t.events }
 
-func (t *toldSession) Err() error { return errors.New("closed") }
+func (t *scriptedSession) Err() error { return errors.New("closed") }
 
-func (t *toldSession) Close() error { t.once.Do(func() { close(t.events) }); return nil }
+func (t *scriptedSession) Close() error { t.once.Do(func() { close(t.events) }); return nil }
 
-func (t *toldSession) Accept(_ context.Context, a cluster.Accept) error {
+func (t *scriptedSession) Accept(_ context.Context, a cluster.Accept) error {
 	var tasks []string
 	for _, l := range a.Tasks {
 		parsed, err := jobs.ParseTaskID(l.TaskID)
@@ -59,19 +59,19 @@ func (t *toldSession) Accept(_ context.Context, a cluster.Accept) error {
 	return t.call(1, "ACCEPT on %s: launch %s", a.AgentID, strings.Join(tasks, ", "))
 }
 
-func (t *toldSession) Kill(_ context.Context, k cluster.Kill) error {
+func (t *scriptedSession) Kill(_ context.Context, k cluster.Kill) error {
 	return t.call(2, "KILL %s", k.TaskID)
 }
 
-func (t *toldSession) Shutdown(_ context.Context, id, agent string) error {
+func (t *scriptedSession) Shutdown(_ context.Context, id, agent string) error {
 	return t.call(3, "SHUTDOWN %s on %s", id, agent)
 }
 
-func (t *toldSession) Acknowledge(_ context.Context, a cluster.Ack) error {
+func (t *scriptedSession) Acknowledge(_ context.Context, a cluster.Ack) error {
 	return t.call(4, "ACKNOWLEDGE %s", a.TaskID)
 }
 
-func (t *toldSession) Reconcile(_ context.Context, tasks []cluster.TaskRef) error {
+func (t *scriptedSession) Reconcile(_ context.Context, tasks []cluster.TaskRef) error {
 	var ids []string
 	for _, ref := range tasks {
 		ids = append(ids, ref.TaskID)
@@ -79,10 +79,10 @@ func (t *toldSession) Reconcile(_ context.Context, tasks []cluster.TaskRef) erro
 	return t.call(5, "RECONCILE %s", cmp.Or(strings.Join(ids, ", "), "everything"))
 }
 
-func (t *toldSession) Decline(context.Context, []string, time.Duration) error {
+func (t *scriptedSession) Decline(context.Context, []string, time.Duration) error {
 	return t.call(6, "DECLINE")
 }
 
-func (t *toldSession) Revive(context.Context) error { return t.call(7, "REVIVE") }
+func (t *scriptedSession) Revive(context.Context) error { return t.call(7, "REVIVE") }
 
-func (t *toldSession) Suppress(context.Context) error { return t.call(8, "SUPPRESS") }
+func (t *scriptedSession) Suppress(context.Context) error { return t.call(8, "SUPPRESS") }

@@ -14,8 +14,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/scenario"
 )
 
-// toldRegistry is a registry of one process that answers as it is told to.
-type toldRegistry struct {
+// scriptedRegistry is a registry of one process that answers as the script says.
+type scriptedRegistry struct {
 	s       *shell
 	ctx     context.Context
 	next    string       // how the next commit is answered
@@ -23,10 +23,10 @@ type toldRegistry struct {
 	mu      sync.Mutex
 	entries map[string]registry.Entry
 	number  int64
-	term    *toldTerm
+	term    *scriptedTerm
 }
 
-func (r *toldRegistry) put(path string, value []byte) {
+func (r *scriptedRegistry) put(path string, value []byte) {
 	e, there := r.entries[path]
 	e.Path, e.Value = path, value
 	if there {
@@ -36,41 +36,40 @@ func (r *toldRegistry) put(path string, value []byte) {
 }
 
 // depose has another process begin a term. This one does not know it yet.
-func (r *toldRegistry) depose() {
+func (r *scriptedRegistry) depose() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.number++
 }
 
-func (r *toldRegistry) lose(why string) {
+func (r *scriptedRegistry) lose(why string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.term.over(why)
+	r.term.end(why)
 }
 
-func (r *toldRegistry) Campaign(context.Context, string) (registry.Term, error) {
+func (r *scriptedRegistry) Campaign(context.Context, string) (registry.Term, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.number++
 	r.s.say("REGISTRY term %d is written", r.number)
-	r.term = &toldTerm{r: r, number: r.number, done: make(chan struct{})}
+	r.term = &scriptedTerm{r: r, number: r.number, done: make(chan struct{})}
 	return r.term, nil
 }
 
-func (r *toldRegistry) Leader() (registry.Leader, bool) { return registry.Leader{}, false }
+func (r *scriptedRegistry) Leader() (registry.Leader, bool) { return registry.Leader{}, false }
 
+func (r *scriptedRegistry) Close() error { return nil }
 
-func (r *toldRegistry) Close() error { return nil }
-
-type toldTerm struct {
-	r      *toldRegistry
+type scriptedTerm struct {
+	r      *scriptedRegistry
 	number int64
 	done   chan struct{}
 	err    error
 }
 
-// over ends the term; the registry's lock is held.
-func (t *toldTerm) over(why string) error {
+// end ends the term; the registry's lock is held.
+func (t *scriptedTerm) end(why string) error {
 	if t.err == nil {
 		t.err = fmt.Errorf("%s: %w", why, registry.ErrTermEnded)
 		close(t.done)
@@ -78,21 +77,21 @@ func (t *toldTerm) over(why string) error {
 	return t.err
 }
 
-func (t *toldTerm) Number() int64 { return t.number }
+func (t *scriptedTerm) Number() int64 { return t.number }
 
-func (t *toldTerm) Done() <-chan struct{} { return t.done }
+func (t *scriptedTerm) Done() <-chan struct{} { return t.done }
 
-func (t *toldTerm) Changed() <-chan string { return nil }
+func (t *scriptedTerm) Changed() <-chan string { return nil }
 
-func (t *toldTerm) Resign(context.Context) error { return nil }
+func (t *scriptedTerm) Resign(context.Context) error { return nil }
 
-func (t *toldTerm) Err() error {
+func (t *scriptedTerm) Err() error {
 	t.r.mu.Lock()
 	defer t.r.mu.Unlock()
 	return t.err
 }
 
-func (t *toldTerm) List(_ context.Context, path string) ([]registry.Entry, error) {
+func (t *scriptedTerm) List(_ context.Context, path string) ([]registry.Entry, error) {
 	t.r.s.say("REGISTRY %s is read", path)
 	t.r.mu.Lock()
 	defer t.r.mu.Unlock()
@@ -105,7 +104,7 @@ func (t *toldTerm) List(_ context.Context, path string) ([]registry.Entry, error
 	return all, nil
 }
 
-func (t *toldTerm) Get(_ context.Context, path string) (registry.Entry, error) {
+func (t *scriptedTerm) Get(_ context.Context, path string) (registry.Entry, error) {
 	t.r.s.say("REGISTRY %s is read", path)
 	t.r.mu.Lock()
 	defer t.r.mu.Unlock()
@@ -116,7 +115,7 @@ func (t *toldTerm) Get(_ context.Context, path string) (registry.Entry, error) {
 	return e, nil
 }
 
-func (t *toldTerm) Commit(_ context.Context, writes []registry.Write) error {
+func (t *scriptedTerm) Commit(_ context.Context, writes []registry.Write) error {
 	r := t.r
 	time.Sleep(time.Duration(r.slow.Load()))
 	r.mu.Lock()
@@ -137,7 +136,7 @@ func (t *toldTerm) Commit(_ context.Context, writes []registry.Write) error {
 	}
 	if t.number != r.number {
 		r.s.say("REGISTRY commit of term %d refused by the fence: %s", t.number, what)
-		return t.over(fmt.Sprintf("term %d has begun", r.number))
+		return t.end(fmt.Sprintf("term %d has begun", r.number))
 	}
 	for _, w := range writes {
 		if e, there := r.entries[w.Path]; !w.If.Met(there, e.Version) {
@@ -147,7 +146,7 @@ func (t *toldTerm) Commit(_ context.Context, writes []registry.Write) error {
 	}
 	if how == "unknown" {
 		r.s.say("REGISTRY commit without an answer, and the session is gone: %s", what)
-		return fmt.Errorf("%w, its last commit %w", t.over("the session is gone"), registry.ErrOutcomeUnknown)
+		return fmt.Errorf("%w, its last commit %w", t.end("the session is gone"), registry.ErrOutcomeUnknown)
 	}
 	for _, w := range writes {
 		if w.Delete {

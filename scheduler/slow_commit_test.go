@@ -55,8 +55,8 @@ func (t gatedTerm) Commit(ctx context.Context, writes []registry.Write) error {
 	return t.Term.Commit(ctx, writes)
 }
 
-// TestASlowCommitKeepsNobodyWaiting who only asks how it goes; and what waits for its turn
-// when the term ends was certainly not done.
+// TestASlowCommitKeepsNobodyWaiting: requests that only read the process's own state are answered at once; a request that
+// still waits for the gate when the term ends was certainly not done.
 func TestASlowCommitKeepsNobodyWaiting(t *testing.T) {
 	t.Parallel()
 	reg := &gated{Registry: openFile(t)}

@@ -12,22 +12,22 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
 )
 
-// told lets what is logged be heard on the stage.
-type told struct{ s *shell }
+// sceneLog adds the log's lines to what the scene says.
+type sceneLog struct{ s *shell }
 
-func (t told) Write(line []byte) (int, error) {
+func (t sceneLog) Write(line []byte) (int, error) {
 	t.s.say("LOG %s", line)
 	return len(line), nil
 }
 
 // TestReadersLeaveASilentRegistry: while a commit is not answered nobody knows what holds. A reader
-// is told so, and not kept for as long as a disk hangs; the log tells it to the operator.
+// gets an error that says so instead of waiting for as long as a disk hangs; the log reports it to the operator.
 func TestReadersLeaveASilentRegistry(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newShell(t)
 		defer s.end()
-		s.scheduler.opt.Logger = slog.New(slog.NewTextHandler(told{s}, nil))
+		s.scheduler.opt.Logger = slog.New(slog.NewTextHandler(sceneLog{s}, nil))
 		for _, line := range []string{"lead", "app my_app", "job my_job"} {
 			if err := s.Command(line); err != nil {
 				t.Fatal(err)
@@ -48,7 +48,7 @@ func TestReadersLeaveASilentRegistry(t *testing.T) {
 			t.Errorf("after %s: %v", time.Since(began), err)
 		}
 		if said := s.Said(); !strings.Contains(said, "has not answered a commit yet") || strings.Contains(said, "slow commit ended") {
-			t.Errorf("the log does not tell of the commit: %s", said)
+			t.Errorf("the log does not name the commit: %s", said)
 		}
 		time.Sleep(time.Minute)
 		s.registry.slow.Store(0)
@@ -57,7 +57,7 @@ func TestReadersLeaveASilentRegistry(t *testing.T) {
 			t.Errorf("%d jobs, %v", len(list), err)
 		}
 		if said := s.Said(); !strings.Contains(said, "slow commit ended") {
-			t.Errorf("the log does not tell that the commit was answered: %s", said)
+			t.Errorf("the log does not say that the commit was answered: %s", said)
 		}
 	})
 }
@@ -87,7 +87,7 @@ func TestReadersSeeNothingOfACommitThatFailed(t *testing.T) {
 		}
 		for range readers {
 			if n := <-saw; n > 0 {
-				t.Fatalf("a reader was told of %d jobs that wait, by a commit that failed", n)
+				t.Fatalf("a reader saw %d waiting jobs of a commit that failed", n)
 			}
 		}
 	})

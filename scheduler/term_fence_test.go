@@ -84,7 +84,7 @@ type deposition struct {
 	awake chan struct{} // closed when the leader is deposed
 
 	mu    sync.Mutex
-	over  bool
+	ended bool
 	calls []string
 }
 
@@ -98,14 +98,14 @@ func (d *deposition) reached(point string) {
 func (d *deposition) left(ctx context.Context, name string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.over && ctx.Err() == nil && name != "close" {
+	if d.ended && ctx.Err() == nil && name != "close" {
 		d.calls = append(d.calls, name)
 	}
 }
 
 func (d *deposition) deposed() {
 	d.mu.Lock()
-	d.over = true
+	d.ended = true
 	d.mu.Unlock()
 	close(d.awake)
 }
@@ -130,7 +130,7 @@ func TestT2ADeposedLeaderSendsNothing(t *testing.T) {
 	l := lead(t, c)
 	l.publish(t)
 	l.runToEnd(t)
-	eventually(t, "all lanes wait", func() bool { return count(log.all(), "acknowledge") == 4 })
+	eventually(t, "all call queues wait", func() bool { return count(log.all(), "acknowledge") == 4 })
 	if _, err := l.reg.Campaign(t.Context(), "the next one"); err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +156,7 @@ func TestT2ADeposedLeaderStops(t *testing.T) {
 	select {
 	case err := <-l.ended:
 		if !errors.Is(err, registry.ErrTermEnded) {
-			t.Fatalf("ended with %v, want one that says that the term is over", err)
+			t.Fatalf("ended with %v, want one that says that the term ended", err)
 		}
 		l.ended <- nil
 	case <-time.After(20 * time.Second):

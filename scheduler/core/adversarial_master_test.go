@@ -15,21 +15,21 @@ import (
 	"github.com/elasticjob-go/elasticjob/offers"
 )
 
-// TestWhateverTheMasterSays plays what no master should: offers of agents without an id, twice or with
+// TestNoAnswerOfTheMasterBreaksTheCore plays what no master should: offers of agents without an id, twice or with
 // nothing in them, updates of any task in any state, answers to what was not asked; between users, restarts and
 // a clock that jumps. Nothing panics, the core's books agree, what waits has a reason, and a new
 // leader finds what the last one had.
-func TestWhateverTheMasterSays(t *testing.T) {
+func TestNoAnswerOfTheMasterBreaksTheCore(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(30) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
-			playOdd(t, seed)
+			playAdversarialMaster(t, seed)
 		})
 	}
 }
 
-func playOdd(t *testing.T, seed uint64) {
+func playAdversarialMaster(t *testing.T, seed uint64) {
 	r := rand.New(rand.NewPCG(seed, 7))
 	s := newStage(t)
 	s.rnd = rand.NewPCG(seed, 9)
@@ -49,7 +49,7 @@ func playOdd(t *testing.T, seed uint64) {
 	steps := 0
 	check := func(what string) {
 		steps++
-		if bad := s.broken(); bad != "" {
+		if bad := s.contradiction(); bad != "" {
 			t.Fatalf("seed %d step %d after %s: %s", seed, steps, what, bad)
 		}
 		for _, name := range jobNames {
@@ -156,13 +156,13 @@ func playOdd(t *testing.T, seed uint64) {
 				}
 				list = append(list, o)
 			}
-			s.step(s.told(cluster.Offers{Offers: list}))
+			s.step(s.clusterEvent(cluster.Offers{Offers: list}))
 			check("offers")
 		case 14:
-			s.step(s.told(cluster.Rescind{OfferID: fmt.Sprint("O", r.IntN(s.offerN+2))}))
+			s.step(s.clusterEvent(cluster.Rescind{OfferID: fmt.Sprint("O", r.IntN(s.offerN+2))}))
 			check("rescind")
 		case 15, 16, 17, 18, 19, 20, 21:
-			s.step(s.told(update()))
+			s.step(s.clusterEvent(update()))
 			check("update")
 		case 22, 23:
 			var ev []Event
@@ -180,7 +180,7 @@ func playOdd(t *testing.T, seed uint64) {
 			if len(execs) > 0 && r.IntN(2) == 0 {
 				f.ExecutorID = execs[r.IntN(len(execs))]
 			}
-			s.step(s.told(f))
+			s.step(s.clusterEvent(f))
 			check("failure")
 		case 25:
 			switch r.IntN(8) {

@@ -73,9 +73,9 @@ func TestE2SupervisorLost(t *testing.T) {
 	}
 }
 
-// TestFetchingIsNotToldTwice: an old report that the package is fetched, delivered late or repeated, does not make a task that
+// TestFetchingIsReportedOnce: an old report that the package is fetched, delivered late or repeated, does not make a task that
 // may have begun one that never did (rules E1, S2).
-func TestFetchingIsNotToldTwice(t *testing.T) {
+func TestFetchingIsReportedOnce(t *testing.T) {
 	t.Parallel()
 	fetching, err := wire.Status{Phase: wire.PhaseFetch}.Encode()
 	if err != nil {
@@ -91,12 +91,12 @@ func TestFetchingIsNotToldTwice(t *testing.T) {
 	s.trigger()
 	s.offer("S1", 8, 8192)
 	l := s.accepted()[0]
-	tell := func(uuid string, data []byte) bool {
+	report := func(uuid string, data []byte) bool {
 		s.update(l, cluster.Starting, func(u *cluster.Update) { u.UUID, u.Data = []byte(uuid), data })
 		ref := s.core.tasks[l.TaskID]
 		return ref.shard().Fetching
 	}
-	if !tell("1", fetching) || tell("2", begins) || tell("1", fetching) {
+	if !report("1", fetching) || report("2", begins) || report("1", fetching) {
 		t.Error("an old report counts")
 	}
 }

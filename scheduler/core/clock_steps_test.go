@@ -10,28 +10,35 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
-// A clock that is an hour ahead opens a gap, and is set right while that is being crossed.
-func TestF4AGapOfAClockThatWasAheadIsNotFinished(t *testing.T) {
-	t.Parallel()
+// newStageOfTenCrons has ten jobs that fire together every five seconds, and a core that makes two fires a step.
+func newStageOfTenCrons(t *testing.T, change ...func(*jobs.Config)) *stage {
+	t.Helper()
 	s := newStage(t)
 	s.opt.FiresPerStep = 2
 	s.restart()
 	s.app()
 	for i := range 10 {
-		s.job(oneShard, everyFiveSeconds, func(j *jobs.Config) { j.JobName = fmt.Sprint("j", i) })
+		s.job(append(change, oneShard, everyFiveSeconds, func(j *jobs.Config) { j.JobName = fmt.Sprint("j", i) })...)
 	}
+	return s
+}
+
+// A clock that is an hour ahead opens a missed window, and is set right while the core crosses that window.
+func TestF4AGapOfAClockThatWasAheadIsNotFinished(t *testing.T) {
+	t.Parallel()
+	s := newStageOfTenCrons(t)
 	s.until(time.Minute)
 	s.skew = time.Hour
 	s.step()
 	if s.core.missed == nil {
-		t.Fatal("there is no gap, or it is crossed at once")
+		t.Fatal("there is no missed window, or one step crossed it")
 	}
 	s.skew = 0
 	s.step()
 	made := s.core.Stats().Fires
 	s.until(20 * time.Second)
-	if mark := s.core.cursor.Time; mark.After(s.now) {
-		t.Errorf("the mark is at %s, now it is %s", mark, s.now)
+	if cursor := s.core.cursor.Time; cursor.After(s.now) {
+		t.Errorf("the cursor is at %s, now it is %s", cursor, s.now)
 	}
 	if s.core.Stats().Fires == made {
 		t.Error("no fires in twenty seconds")
@@ -42,10 +49,7 @@ func TestF4AGapOfAClockThatWasAheadIsNotFinished(t *testing.T) {
 func TestX9AnIdleExecutorIsNotKeptForAsLongAsTheClockWasAhead(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	s.app()
-	s.job(oneShard)
-	l := s.start(8)
-	s.run(l)
+	l := s.runJob(oneShard)
 	s.finish(l)
 	s.skew = time.Hour
 	s.core = s.load()
@@ -62,20 +66,14 @@ func TestX9AnIdleExecutorIsNotKeptForAsLongAsTheClockWasAhead(t *testing.T) {
 // made again.
 func TestF2FiresThatWereMadeAheadAreNotMadeAgain(t *testing.T) {
 	t.Parallel()
-	s := newStage(t)
-	s.opt.FiresPerStep = 2
-	s.restart()
-	s.app()
-	for i := range 10 {
-		s.job(oneShard, everyFiveSeconds, func(j *jobs.Config) { j.JobName, j.Misfire = fmt.Sprint("j", i), true })
-	}
+	s := newStageOfTenCrons(t, withMisfire)
 	s.until(time.Minute)
 	right := s.now
 	s.skew = time.Hour
 	s.step()
 	since := s.core.jobs["j0"].since
 	if s.core.missed == nil || !since.After(right) {
-		t.Fatal("the first job's part of the gap is not crossed, or all of it is")
+		t.Fatal("the first job's part of the missed window is not crossed, or the whole window is")
 	}
 	s.skew = 0
 	s.step()
@@ -89,13 +87,7 @@ func TestF2FiresThatWereMadeAheadAreNotMadeAgain(t *testing.T) {
 // The clock is set back while the fires of one moment are being made: no offer is held for the rest of them meanwhile.
 func TestNoOfferIsHeldForFiresThatTheClockHasPutOff(t *testing.T) {
 	t.Parallel()
-	s := newStage(t)
-	s.opt.FiresPerStep = 2
-	s.restart()
-	s.app()
-	for i := range 10 {
-		s.job(oneShard, everyFiveSeconds, func(j *jobs.Config) { j.JobName = fmt.Sprint("j", i) })
-	}
+	s := newStageOfTenCrons(t)
 	for end := s.now.Add(time.Minute); s.core.due == nil; s.after(100 * time.Millisecond) {
 		if s.now.After(end) {
 			t.Fatal("no moment's fires take more than one step")
@@ -173,9 +165,7 @@ func TestE4AClockThatSteppedBackHoldsUpNobody(t *testing.T) {
 	s := newStage(t)
 	s.app()
 	s.job(oneShard)
-	id := s.trigger()
-	s.offer("S1", 8, 8192)
-	l := s.accepted()
+	id, l := s.launch()
 	s.run(l)
 	s.after(3 * time.Hour)
 	s.unreachable(l[0])
@@ -186,7 +176,7 @@ func TestE4AClockThatSteppedBackHoldsUpNobody(t *testing.T) {
 	}
 	s.until(2 * time.Minute)
 	if got := s.execution(id).State; got != Failed {
-		t.Fatalf("its agent is unreachable for 11 minutes, as far as anybody can tell: it is %s", got)
+		t.Fatalf("its agent is unreachable for 11 minutes, as far as anybody knows: it is %s", got)
 	}
 }
 
@@ -212,10 +202,7 @@ func TestL2AClockThatSteppedBackHoldsNoOffer(t *testing.T) {
 func TestX9AnIdleExecutorEndsThoughTheClockSteppedBack(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	s.app()
-	s.job(oneShard)
-	l := s.start(8)
-	s.run(l)
+	l := s.runJob(oneShard)
 	s.finish(l)
 	s.setClock(-2 * time.Hour)
 	s.until(2 * time.Minute)
@@ -227,10 +214,7 @@ func TestX9AnIdleExecutorEndsThoughTheClockSteppedBack(t *testing.T) {
 func TestL2OffersAreAskedForThoughTheClockSteppedBackInABackoff(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	s.app()
-	s.job(oneShard, func(j *jobs.Config) { j.MaxRetries = 1 })
-	l := s.start(8)
-	s.run(l)
+	l := s.runJob(oneShard, func(j *jobs.Config) { j.MaxRetries = 1 })
 	s.update(l[0], cluster.Failed)
 	s.setClock(-2 * time.Hour)
 	s.restart()
@@ -243,14 +227,14 @@ func TestL2OffersAreAskedForThoughTheClockSteppedBackInABackoff(t *testing.T) {
 	}
 }
 
-func TestT8AClockThatSteppedBackHoldsUpNobody(t *testing.T) {
+func TestT8ATakeoverEndsThoughTheClockSteppedBack(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	const foreign = "plain_job@-@1@-@READY@-@S1@-@0f8e1a2b-0000-4000-8000-000000000001"
-	s.original(map[string]string{"/ha/framework_id": foreignFramework, "/state/running/plain_job": "", "/state/running/plain_job/plain_job@-@1": foreign, "/state/ready/plain_job": "1"})
+	const former = "plain_job@-@1@-@READY@-@S1@-@0f8e1a2b-0000-4000-8000-000000000001"
+	s.storeOriginal(map[string]string{"/ha/framework_id": formerFramework, "/state/running/plain_job": "", "/state/running/plain_job/plain_job@-@1": former, "/state/ready/plain_job": "1"})
 	s.now = s.now.Add(3 * time.Hour)
 	s.restart()
-	s.step(s.told(cluster.Update{TaskID: foreign, AgentID: "S1", State: cluster.Unreachable, Source: cluster.FromMaster, Reason: cluster.ReasonReconciliation, UnreachableSince: s.now.Add(-time.Second)}))
+	s.step(s.clusterEvent(cluster.Update{TaskID: former, AgentID: "S1", State: cluster.Unreachable, Source: cluster.FromMaster, Reason: cluster.ReasonReconciliation, UnreachableSince: s.now.Add(-time.Second)}))
 	s.answer(s.nextQuestion())
 	s.setClock(-3 * time.Hour)
 	s.until(30 * time.Minute)
@@ -262,9 +246,7 @@ func TestT8AClockThatSteppedBackHoldsUpNobody(t *testing.T) {
 func TestK1AKillIsRepeatedThoughTheClockSteppedBack(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	s.app()
-	s.job(oneShard)
-	s.run(s.start(8))
+	s.runJob(oneShard)
 	s.now = s.now.Add(time.Hour)
 	s.apply(s.core.PlanDisableJob("my_job", true))
 	s.skew += -time.Hour
@@ -288,7 +270,7 @@ func TestF4AShellNeverSleepsLong(t *testing.T) {
 	}
 }
 
-func TestF4NoFiresWhileTheClockIsBehind(t *testing.T) {
+func TestF4NoFiresWhileTheClockIsBehindTheCursor(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.app()
@@ -299,7 +281,7 @@ func TestF4NoFiresWhileTheClockIsBehind(t *testing.T) {
 	s.step()
 	s.until(30 * time.Minute)
 	if got := s.core.Stats().Fires; got != made {
-		t.Fatalf("%d fires made behind the mark", got-made)
+		t.Fatalf("%d fires made behind the cursor", got-made)
 	}
 	x, err := s.core.Explain("my_job")
 	if err != nil || len(x.Notes) == 0 || !strings.Contains(x.Notes[0], "clock") {
@@ -307,6 +289,6 @@ func TestF4NoFiresWhileTheClockIsBehind(t *testing.T) {
 	}
 	s.until(31 * time.Minute)
 	if got := s.core.Stats().Fires; got == made {
-		t.Fatal("no fires once the clock has passed the mark")
+		t.Fatal("no fires once the clock has passed the cursor")
 	}
 }

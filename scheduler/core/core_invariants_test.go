@@ -7,8 +7,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/app"
 )
 
-// broken says what in the core contradicts itself, if anything does.
-func (s *stage) broken() string {
+// contradiction says what in the core contradicts itself, if anything does.
+func (s *stage) contradiction() string {
 	c := s.core
 	type acc struct {
 		n    int
@@ -36,8 +36,8 @@ func (s *stage) broken() string {
 				}
 				on[sh.Executor].n++
 				on[sh.Executor].used = on[sh.Executor].used.Plus(e.Settings.Job.Resources())
-				if g := c.orphanOf(e.Job, sh.Item); g != nil && !g.Alive && !e.Settings.Job.Failover && g.Framework != "" {
-					return "live beside a blocking ghost " + sh.TaskID
+				if o := c.orphanOf(e.Job, sh.Item); o != nil && !o.Alive && !e.Settings.Job.Failover && o.Framework != "" {
+					return "live beside a blocking orphan " + sh.TaskID
 				}
 			}
 		}
@@ -45,7 +45,7 @@ func (s *stage) broken() string {
 			return fmt.Sprintf("%s: open %d, counted %d", id, open, e.shardsOpen)
 		}
 		if e.launched() && open == 0 {
-			return "over but not ended " + id
+			return "all shards ended, execution did not: " + id
 		}
 		if e.launched() && waiting && !e.launchable {
 			return "waits and is not launchable " + id
@@ -62,7 +62,7 @@ func (s *stage) broken() string {
 		n := 0
 		for _, e := range j.queue {
 			if c.executions[e.ID] != e {
-				return "queue holds what is over " + e.ID
+				return "queue holds an ended execution " + e.ID
 			}
 			if e.launched() && (e.KillReason == "" || e.KillReason == shutdownReason) {
 				n++
@@ -72,7 +72,7 @@ func (s *stage) broken() string {
 			return "two run of " + j.name
 		}
 		if j.cfg == nil && len(j.queue) == 0 && !c.isFaulty(j) {
-			return "a tombstone without reason " + j.name
+			return "a removed job is kept without reason " + j.name
 		}
 	}
 	for id, r := range c.tasks {
@@ -91,16 +91,16 @@ func (s *stage) broken() string {
 	}
 	for _, e := range c.launchable {
 		if !e.launchable || c.executions[e.ID] != e {
-			return "launchable and over " + e.ID
+			return "launchable and ended " + e.ID
 		}
 	}
 	if !slices.IsSortedFunc(c.launchable, func(a, b *execution) int { return launchKeyCompare(a.launchKey, b.launchKey) }) {
 		return "launchable out of order"
 	}
 	for job, of := range c.orphansByJob {
-		for id, g := range of {
-			if c.orphans[id] != g || !g.Blocks || g.Job != job {
-				return "ghost that blocks is gone " + id
+		for id, o := range of {
+			if c.orphans[id] != o || !o.Blocks || o.Job != job {
+				return "an orphan blocks that does not exist " + id
 			}
 		}
 	}

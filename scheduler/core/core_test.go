@@ -46,9 +46,7 @@ func TestO3RunningShardsAreFoundAgainAfterRestart(t *testing.T) {
 	s := newStage(t)
 	s.app()
 	s.job()
-	id := s.trigger()
-	s.offer("S1", 8, 8192)
-	launches := s.accepted()
+	id, launches := s.launch()
 	s.run(launches[:2])
 	s.restart()
 	var asked []string
@@ -108,7 +106,7 @@ func TestTheSameEventsGiveTheSameDecisions(t *testing.T) {
 		for k := range 20 {
 			name := fmt.Sprint("j", k)
 			s.job(oneShard, func(j *jobs.Config) { j.JobName = name })
-			s.step(TriggerRequested{Token: 1, Job: name})
+			s.triggerJob(name)
 		}
 		s.apply(s.core.PlanDisableApp("my_app", true))
 		var order []string
@@ -143,8 +141,8 @@ func TestRecordsKeepToTheCommitLimit(t *testing.T) {
 	}
 }
 
-// All that keeps a server from leading is told at once.
-func TestAllDamageIsToldAtOnce(t *testing.T) {
+// The error names every damaged entry, so that one repair is enough before the server can lead.
+func TestAllDamageIsReportedAtOnce(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.app()

@@ -10,7 +10,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
-// What people set of executors counts for new ones; one that runs is told of in the words it was started with.
+// New settings of executors hold for new executors; a running one is named with the values that it was started with.
 func TestX4UserAndEnvironmentAreThoseOfTheStart(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -41,7 +41,7 @@ func TestX4UserAndEnvironmentAreThoseOfTheStart(t *testing.T) {
 	s.opt.ExecutorShutdown = time.Minute
 	s.restart()
 	if diff := cmp.Diff(first, launch(first.ID)); diff != "" {
-		t.Errorf("told otherwise (-first +second):\n%s", diff)
+		t.Errorf("named otherwise (-first +second):\n%s", diff)
 	}
 	// Another user: nothing more is run as the former one.
 	s.opt.ExecutorUser = "nightly"
@@ -55,10 +55,7 @@ func TestX4UserAndEnvironmentAreThoseOfTheStart(t *testing.T) {
 func TestX1AnExecutorThatEndedUnderTheLastLeaderIsNotUsedAgain(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	s.app()
-	s.job(oneShard)
-	l := s.start(8)
-	s.run(l)
+	l := s.runJob(oneShard)
 	s.finish(l)
 	s.restart() // FAILURE came meanwhile, to nobody
 	s.trigger()
@@ -76,10 +73,10 @@ func TestX1AnExecutorThatTheMasterKnowsOtherwiseIsReplaced(t *testing.T) {
 		"Task has invalid ExecutorInfo (existing ExecutorInfo with same ExecutorID is not compatible).",
 	} {
 		s := newStage(t)
-		first := s.runsOn("S1", func(*jobs.Config) {})
+		first := s.startOn("S1", func(*jobs.Config) {})
 		x := first.Executor.ID
 		s.job(func(j *jobs.Config) { j.JobName, j.ShardingTotalCount = "other_job", 2 })
-		s.step(TriggerRequested{Token: 2, Job: "other_job"})
+		s.triggerJob("other_job")
 		s.offer("S1", 4, 1000, x)
 		refused := s.accepted()
 		for _, l := range refused {
@@ -103,28 +100,8 @@ func TestX1AnExecutorThatTheMasterKnowsOtherwiseIsReplaced(t *testing.T) {
 		s.update(first, cluster.Finished)
 		s.until(time.Second)
 		if c := s.core.executors[x]; c == nil || !c.Closing || c.shutdownTry == 0 {
-			t.Errorf("with nothing left to do it is not told to end: %+v", c)
+			t.Errorf("with nothing left to do it does not get its SHUTDOWN: %+v", c)
 		}
-	}
-}
-
-func TestX1ASecondRejectionInARowBlamesTheExecutor(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	first := s.runsOn("S1", func(*jobs.Config) {})
-	s.job(func(j *jobs.Config) { j.JobName, j.ShardingTotalCount = "other_job", 1 })
-	s.step(TriggerRequested{Token: 2, Job: "other_job"})
-	for i := range 3 {
-		s.until(5 * time.Second)
-		s.offer("S1", 4, 1000, first.Executor.ID)
-		l := s.accepted()
-		if len(l) != 1 || (l[0].Executor.ID == first.Executor.ID) != (i < 2) {
-			t.Fatalf("try %d: %+v", i+1, l)
-		}
-		s.update(l[0], cluster.Error, fromMaster(cluster.ReasonTaskInvalid), func(u *cluster.Update) { u.Message = "words of a later Mesos" })
-	}
-	if s.core.tasks[first.TaskID].shard().State != Running {
-		t.Error("the task on it is touched")
 	}
 }
 
@@ -137,12 +114,12 @@ func TestX1AnExecutorOfAnotherRoleIsNotUsedAgain(t *testing.T) {
 		s := newStage(t)
 		s.opt.Role = tt.before
 		s.restart()
-		first := s.runsOn("S1", func(*jobs.Config) {})
+		first := s.startOn("S1", func(*jobs.Config) {})
 		s.opt.Role = tt.now
 		s.restart()
 		s.update(first, cluster.Running, fromMaster(cluster.ReasonReconciliation))
 		s.job(func(j *jobs.Config) { j.JobName, j.ShardingTotalCount = "other_job", 1 })
-		s.step(TriggerRequested{Token: 2, Job: "other_job"})
+		s.triggerJob("other_job")
 		s.offer("S1", 4, 1000, first.Executor.ID)
 		l := s.accepted()
 		if len(l) != 1 || (l[0].Executor.ID == first.Executor.ID) != tt.same {

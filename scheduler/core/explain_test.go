@@ -20,9 +20,7 @@ func TestAFinishedRunHasNoReason(t *testing.T) {
 		s := newStage(t)
 		s.app()
 		s.job(oneShard)
-		id := s.trigger()
-		s.offer("S1", 8, 8192)
-		l := s.accepted()
+		id, l := s.launch()
 		s.run(l)
 		end(s)
 		s.update(l[0], cluster.Finished)
@@ -59,24 +57,19 @@ func TestShardsThatNeverFitTogetherAreNoted(t *testing.T) {
 	if got := notes(); !strings.Contains(got, "room for 11 of its 10000 shards at once") {
 		t.Error(got)
 	}
-	s.apply(s.core.PlanUpdateJob("my_job", func(j jobs.Config) (jobs.Config, error) {
-		j.ShardingTotalCount = 11
-		return j, nil
-	}))
+	s.updateJob("my_job", func(j *jobs.Config) { j.ShardingTotalCount = 11 })
 	if got := notes(); got != "" {
 		t.Error(got)
 	}
 }
 
-// What is told of a task whose executor ended names the executor, the agent, and where to look.
+// The failure cause of a task whose executor ended names the executor, the agent, and where to look.
 func TestAnExecutorsEndIsASentence(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.app()
 	s.job(oneShard)
-	id := s.trigger()
-	s.offer("S1", 8, 8192)
-	l := s.accepted()
+	id, l := s.launch()
 	s.run(l)
 	s.update(l[0], cluster.Failed, fromAgent(cluster.ReasonExecutorTerminated), func(u *cluster.Update) { u.ExecutorID, u.Message = "", "Executor terminated" })
 	want := "its executor my_app@-@S1@-@1 on agent S1 ended before the task did (FAILED, REASON_EXECUTOR_TERMINATED: Executor terminated): it was killed, was over a limit, or had a fault; " +
@@ -89,13 +82,10 @@ func TestAnExecutorsEndIsASentence(t *testing.T) {
 func TestReasonCountsWhatWeUseOurselves(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	s.app()
-	s.job(func(j *jobs.Config) { j.ShardingTotalCount = 6 })
-	l := s.start(8)
-	s.run(l)
+	l := s.runJob(func(j *jobs.Config) { j.ShardingTotalCount = 6 })
 	s.restart()
 	s.job(oneShard, func(j *jobs.Config) { j.JobName, j.CPUCount = "two", 3 })
-	s.step(TriggerRequested{Token: 2, Job: "two"})
+	s.triggerJob("two")
 	for _, one := range l {
 		s.update(one, cluster.Running, fromMaster(cluster.ReasonReconciliation))
 	}
@@ -144,13 +134,11 @@ func TestNeverIsSaidOnlyOfWhatNoKnownAgentCouldHold(t *testing.T) {
 func TestExplainSaysThatWhatRunsMayBeOld(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	s.app()
-	s.job(oneShard)
-	s.run(s.start(8))
+	s.runJob(oneShard)
 	noted := func() bool {
-		x, err := s.core.Explain("my_job")
-		if err != nil || len(x.Running) != 1 {
-			t.Fatalf("%+v, %v", x, err)
+		x := s.explain("my_job")
+		if len(x.Running) != 1 {
+			t.Fatalf("%+v", x)
 		}
 		return strings.Contains(strings.Join(x.Notes, "\n"), "as they were last known: the scheduler has no connection to the cluster: connection refused")
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
-const closed = "ZooKeeper gives no permission"
+const accessDenied = "ZooKeeper gives no permission"
 
 func TestD15WhatMayNotBeReadStopsNothingElse(t *testing.T) {
 	t.Parallel()
@@ -36,36 +36,36 @@ func TestD15WhatMayNotBeReadStopsNothingElse(t *testing.T) {
 	s.step()
 	for _, path := range shut {
 		if !slices.ContainsFunc(s.last.Notes, func(n Note) bool {
-			return n.Kind == NoteFaulty && strings.HasPrefix(n.Detail, path+": ") && strings.Contains(n.Detail, closed)
+			return n.Kind == NoteFaulty && strings.HasPrefix(n.Detail, path+": ") && strings.Contains(n.Detail, accessDenied)
 		}) {
 			t.Errorf("the log does not name %s: %+v", path, s.last.Notes)
 		}
 	}
 	want := []FaultyView{
-		{Path: "/config/app/shut_app", Kind: "app", Name: "shut_app", Reason: "it can't be read: " + closed, Since: s.now},
-		{Path: "/config/job/shut", Kind: "job", Name: "shut", Reason: "it can't be read: " + closed, Since: s.now},
-		{Path: "/state/disable/job/marked", Kind: "job", Name: "marked", Reason: "this disabled mark can't be read, and counts as set: " + closed, Since: s.now},
+		{Path: "/config/app/shut_app", Kind: "app", Name: "shut_app", Reason: "it can't be read: " + accessDenied, Since: s.now},
+		{Path: "/config/job/shut", Kind: "job", Name: "shut", Reason: "it can't be read: " + accessDenied, Since: s.now},
+		{Path: "/state/disable/job/marked", Kind: "job", Name: "marked", Reason: "this disabled mark can't be read, and counts as set: " + accessDenied, Since: s.now},
 	}
 	if got := s.core.FaultyDocuments(); !slices.Equal(got, want) {
 		t.Errorf("faulty: %+v", got)
 	}
 	for name, state := range map[string]string{"my_job": "READY", "shut": "FAULTY", "orphan": "FAULTY", "marked": "DISABLED"} {
-		if x, err := s.core.Explain(name); err != nil || x.State != state || state != "READY" && !strings.Contains(strings.Join(x.Notes, ";"), closed) {
+		if x, err := s.core.Explain(name); err != nil || x.State != state || state != "READY" && !strings.Contains(strings.Join(x.Notes, ";"), accessDenied) {
 			t.Errorf("%s: %+v, %v", name, x, err)
 		}
 	}
-	// Readable again: taken over.
+	// It is readable again, and applied.
 	for _, path := range shut[:3] {
-		s.edited(path, string(s.stored[path]), 7)
+		s.edit(path, string(s.stored[path]), 7)
 	}
 	if f := s.core.FaultyDocuments(); len(f) > 0 {
 		t.Errorf("faulty still: %+v", f)
 	}
-	if x, err := s.core.Explain("shut"); err != nil || x.State != "READY" {
-		t.Errorf("%+v, %v", x, err)
+	if x := s.explain("shut"); x.State != "READY" {
+		t.Errorf("%+v", x)
 	}
 	for _, path := range []string{"/brain/mark", "/brain/execution/x", "/ha/framework_id", "/config/job", "/state/disable/job"} {
-		if _, err := s.loadClosed(path); err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), closed) {
+		if _, err := s.loadClosed(path); err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), accessDenied) {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
@@ -85,18 +85,18 @@ func TestD15ADocumentThatMayNoLongerBeReadStaysInForce(t *testing.T) {
 		}
 		s.step(events...)
 	}
-	lose(closed)
+	lose(accessDenied)
 	s.now = s.now.Add(time.Minute)
-	lose("still " + closed)
-	want := FaultyView{Path: path, Kind: "job", Name: "my_job", Reason: "it can't be read: still " + closed, Since: began, LastGood: true}
+	lose("still " + accessDenied)
+	want := FaultyView{Path: path, Kind: "job", Name: "my_job", Reason: "it can't be read: still " + accessDenied, Since: began, LastGood: true}
 	if got := s.core.FaultyDocuments(); len(got) != 1 || got[0] != want {
 		t.Errorf("faulty: %+v", got)
 	}
-	x, err := s.core.Explain("my_job")
-	if err != nil || len(x.NextFires) == 0 || !strings.Contains(strings.Join(x.Notes, ";"), "last good document is in force: it can't be read") {
-		t.Errorf("%+v, %v", x, err)
+	x := s.explain("my_job")
+	if len(x.NextFires) == 0 || !strings.Contains(strings.Join(x.Notes, ";"), "last good document is in force: it can't be read") {
+		t.Errorf("%+v", x)
 	}
-	s.edited(path, string(s.stored[path]), 1)
+	s.edit(path, string(s.stored[path]), 1)
 	if len(s.core.FaultyDocuments()) != 0 {
 		t.Error("it is faulty still")
 	}
@@ -110,15 +110,15 @@ func TestD15ADisabledMarkThatMayNotBeReadIsShown(t *testing.T) {
 	s.job(everyFiveSeconds)
 	const path = "/state/disable/job/my_job"
 	for _, found := range []bool{true, false} {
-		s.step(s.core.Reloaded(path, registry.Entry{Path: path, Version: 1, Unreadable: closed}, true)...)
+		s.step(s.core.Reloaded(path, registry.Entry{Path: path, Version: 1, Unreadable: accessDenied}, true)...)
 		if f := s.core.FaultyDocuments(); len(f) != 1 || f[0].Path != path {
 			t.Errorf("faulty: %+v", f)
 		}
-		if x, err := s.core.Explain("my_job"); err != nil || x.State != "DISABLED" || !strings.Contains(strings.Join(x.Notes, ";"), path) {
-			t.Errorf("%+v, %v", x, err)
+		if x := s.explain("my_job"); x.State != "DISABLED" || !strings.Contains(strings.Join(x.Notes, ";"), path) {
+			t.Errorf("%+v", x)
 		}
-		if again := s.core.Reloaded(path, registry.Entry{Path: path, Version: 1, Unreadable: closed}, true); len(again) != 0 {
-			t.Errorf("told twice: %+v", again)
+		if again := s.core.Reloaded(path, registry.Entry{Path: path, Version: 1, Unreadable: accessDenied}, true); len(again) != 0 {
+			t.Errorf("reported twice: %+v", again)
 		}
 		s.step(s.core.Reloaded(path, registry.Entry{Path: path, Version: 1}, found)...)
 		if f := s.core.FaultyDocuments(); len(f) != 0 {
@@ -151,19 +151,19 @@ func TestD15APathThatIsNoneIsShown(t *testing.T) {
 	}
 }
 
-// What somebody has edited is read with care, also where we write JSON ourselves.
+// An edited document is checked as strictly as a request, also where the scheduler writes JSON itself.
 func TestEditedJSONIsReadWithCare(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.app()
 	s.job(everyFiveSeconds)
 	const path = "/config/job/my_job"
-	ours := string(s.stored[path])
-	s.edited(path, strings.Replace(ours, "{", `{"cron":"0 0 3 * * ?",`, 1), 1)
+	own := string(s.stored[path])
+	s.edit(path, strings.Replace(own, "{", `{"cron":"0 0 3 * * ?",`, 1), 1)
 	if f := s.core.FaultyDocuments(); len(f) != 1 || !strings.Contains(f[0].Reason, "cron is given more than once") {
 		t.Errorf("a name given twice: %+v", f)
 	}
-	s.edited(path, strings.Replace(ours, `"cpuCount"`, `"CPUCOUNT"`, 1), 2)
+	s.edit(path, strings.Replace(own, `"cpuCount"`, `"CPUCOUNT"`, 1), 2)
 	if f := s.core.FaultyDocuments(); len(f) != 0 {
 		if !strings.Contains(f[0].Reason, "cpuCount") {
 			t.Errorf("a name in other letters: %+v", f)
@@ -205,42 +205,6 @@ func TestD15AFaultyDocumentStopsNothingElse(t *testing.T) {
 	}
 }
 
-func TestD15AFaultyAppDocumentKillsNothing(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	s.app()
-	s.job(everyFiveSeconds)
-	s.run(s.start(8))
-	s.stored[pathApps+"/my_app"] = []byte("{ slip")
-	s.restart()
-	if got := calls[CallKill](s.last); len(got) > 0 {
-		t.Fatalf("%d kills", len(got))
-	}
-	x, err := s.core.Explain("my_job")
-	if err != nil || len(x.Running) != 3 {
-		t.Fatalf("%+v, %v", x, err)
-	}
-	if _, err := s.core.PlanDeleteApp("my_app", true); err != nil {
-		t.Fatalf("an app with a faulty document can't be deleted: %v", err)
-	}
-}
-
-func TestWhatWaitsForAFaultyDocumentHasAReason(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	s.app()
-	s.job(oneShard)
-	id := s.trigger()
-	s.stored["/config/job/my_job"] = []byte("{")
-	s.restart()
-	if v, err := s.core.Execution(id); err != nil || v.State != Waiting || !strings.Contains(v.Reason, "can't be used") {
-		t.Errorf("%+v, %v", v, err)
-	}
-	if x, err := s.core.Explain("my_job"); err != nil || len(x.Waiting) != 1 || !strings.Contains(x.Waiting[0].Reason, "can't be used") {
-		t.Errorf("%+v, %v", x, err)
-	}
-}
-
 // loadClosed makes a core of what is stored, with entries that can't be read.
 func (s *stage) loadClosed(paths ...string) (*Core, error) {
 	var entries []registry.Entry
@@ -250,7 +214,7 @@ func (s *stage) loadClosed(paths ...string) (*Core, error) {
 			if slices.ContainsFunc(entries, func(e registry.Entry) bool { return e.Path == path }) {
 				continue
 			}
-			e = registry.Entry{Path: path, Version: 7, Unreadable: closed}
+			e = registry.Entry{Path: path, Version: 7, Unreadable: accessDenied}
 		}
 		entries = append(entries, e)
 	}

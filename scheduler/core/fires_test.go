@@ -80,38 +80,16 @@ func TestF6DisableKillsAndEnableStartsClean(t *testing.T) {
 	}
 }
 
-func TestF2ARegisteredAgainJobFiresFromThenOn(t *testing.T) {
+func TestK2TheFirstFireOfANewJobWaitsForTheTasksOfTheRemovedOne(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	s.app()
-	s.job(hourly, withMisfire)
-	s.run(s.start(8))
-	s.until(59*time.Minute + 50*time.Second)
-	s.apply(s.core.PlanDeregisterJob("my_job"))
-	s.until(30 * time.Second)
-	s.job(hourly, withMisfire)
-	s.until(time.Second)
-	if _, ok := s.stored[pathJobState+"/my_job"]; !ok {
-		t.Error("since when it fires is not stored")
-	}
-	if s.core.executions["my_job@20261121T090000Z"] != nil {
-		t.Error("it fired for a time before it was registered")
-	}
-}
-
-func TestK2TheFirstFireOfARegisteredAgainJobWaitsForTheOldTasks(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	s.app()
-	s.job(everyFiveSeconds)
-	l := s.start(8)
-	s.run(l)
+	l := s.runJob(everyFiveSeconds)
 	s.apply(s.core.PlanDeregisterJob("my_job"))
 	s.job(everyFiveSeconds)
 	s.until(6 * time.Second)
-	x, err := s.core.Explain("my_job")
-	if err != nil || len(x.Waiting) == 0 || !strings.Contains(x.Waiting[0].Reason, "ended first") {
-		t.Fatalf("%+v, %v", x, err)
+	x := s.explain("my_job")
+	if len(x.Waiting) == 0 || !strings.Contains(x.Waiting[0].Reason, "ended first") {
+		t.Fatalf("%+v", x)
 	}
 	for _, one := range l {
 		s.update(one, cluster.Killed)
@@ -119,11 +97,11 @@ func TestK2TheFirstFireOfARegisteredAgainJobWaitsForTheOldTasks(t *testing.T) {
 	s.until(200 * time.Millisecond)
 	s.offer("S1", 8, 8192)
 	if got := s.accepted(); len(got) != 3 {
-		t.Fatalf("%d launches once the old tasks are over, want 3", len(got))
+		t.Fatalf("%d launches once the old tasks have ended, want 3", len(got))
 	}
 }
 
-func TestF1TheMarkNeverGoesBack(t *testing.T) {
+func TestF1TheCursorNeverGoesBack(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.app()
@@ -137,7 +115,7 @@ func TestF1TheMarkNeverGoesBack(t *testing.T) {
 	for range 5 {
 		for _, w := range core.Step(s.clocks(), rand.NewPCG(1, 2), nil).Writes {
 			if w.Path == pathCursor {
-				t.Errorf("a new leader writes the mark %s over %s, with no new fire", w.Value, want)
+				t.Errorf("a new leader writes the cursor %s over %s, with no new fire", w.Value, want)
 			}
 		}
 	}

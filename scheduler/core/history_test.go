@@ -92,7 +92,7 @@ func TestHistoryIsBounded(t *testing.T) {
 	}
 }
 
-// What has just ended stays while there is room, and takes none from what the rings of other jobs keep.
+// An execution that just ended is kept while there is room, and takes no room from the rings of other jobs.
 func TestHistoryKeepsTheNewestWhileThereIsRoom(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -157,9 +157,7 @@ func TestDroppedFiresTakeNoRoomInTheHistory(t *testing.T) {
 	s.restart()
 	s.app()
 	s.job(oneShard)
-	id := s.trigger()
-	s.offer("S1", 8, 8192)
-	l := s.accepted()
+	id, l := s.launch()
 	s.run(l)
 	s.update(l[0], cluster.Finished)
 	s.job(oneShard, withMisfire, func(j *jobs.Config) { j.JobName, j.Cron, j.CPUCount = "too_big", "* * * * * ?", 100 })

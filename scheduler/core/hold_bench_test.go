@@ -30,7 +30,7 @@ func BenchmarkOffersHeld(b *testing.B) {
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			for b.Loop() {
-				p := newPretended(b, c.cron)
+				p := newSimulatedMaster(b, c.cron)
 				if c.waits != nil {
 					p.squeeze(b, c.waits)
 				}

@@ -22,7 +22,7 @@ func TestT3ARepeatedKeyWritesWhatItAccepts(t *testing.T) {
 	l = s.start(8)
 	s.run(l)
 	// One batch ends an execution, which pushes that of the key out, and repeats the key.
-	d := s.step(s.told(cluster.Update{TaskID: l[0].TaskID, AgentID: "S1", State: cluster.Finished, Source: cluster.FromExecutor, UUID: []byte("x")}),
+	d := s.step(s.clusterEvent(cluster.Update{TaskID: l[0].TaskID, AgentID: "S1", State: cluster.Finished, Source: cluster.FromExecutor, UUID: []byte("x")}),
 		TriggerRequested{Token: 3, Job: "my_job", Key: "k"})
 	if got := d.Replies[0].ExecutionID; got != id || d.Replies[0].Err != nil {
 		t.Fatalf("the key gave %q, want %q again", got, id)
@@ -37,39 +37,5 @@ func TestT3ARepeatedKeyWritesWhatItAccepts(t *testing.T) {
 	s.until(25 * time.Hour)
 	if len(s.core.keys) != 0 {
 		t.Fatal("keys are kept for ever")
-	}
-}
-
-func TestT3AKeyIsAnsweredEvenWhenTheJobIsDisabled(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	s.app()
-	s.job(oneShard)
-	id := s.step(TriggerRequested{Token: 1, Job: "my_job", Key: "k"}).Replies[0].ExecutionID
-	s.apply(s.core.PlanDisableJob("my_job", true))
-	if d := s.step(TriggerRequested{Token: 2, Job: "my_job", Key: "k"}); d.Replies[0].Err != nil || d.Replies[0].ExecutionID != id {
-		t.Fatalf("%+v", d.Replies[0])
-	}
-}
-
-func TestT3AKeyAnswersAlsoAfterItsExecutionIsForgotten(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	s.opt.EndedKept = 0
-	s.restart()
-	s.app()
-	s.job(oneShard)
-	ask := TriggerRequested{Token: 1, Job: "my_job", Key: "k"}
-	made := s.step(ask).Replies[0].ExecutionID
-	s.restart()
-	s.offer("S1", 8, 8192)
-	s.finish(s.accepted())
-	s.restart()
-	if s.step(ask); s.last.Replies[0].ExecutionID != made || len(s.core.executions) > 0 {
-		t.Fatalf("the repeated trigger runs again: %+v", s.last.Replies)
-	}
-	s.until(keysKept + time.Minute)
-	if s.restart(); len(s.core.keys) > 0 {
-		t.Error("a key is remembered for ever")
 	}
 }

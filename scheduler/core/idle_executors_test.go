@@ -10,23 +10,6 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
-func TestX9AnExecutorWhoseTaskEndsBeforeItsAnswerIsNotForgotten(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	s.app()
-	s.job(oneShard)
-	s.trigger()
-	s.offer("S1", 8, 8192)
-	l := s.accepts[0].Accept.Tasks
-	s.run(l)
-	s.finish(l)
-	s.accepted()
-	s.until(10 * time.Minute)
-	if len(s.core.executors) > 0 && len(s.core.closing) == 0 {
-		t.Fatal("its executor is never shut down")
-	}
-}
-
 func TestX9TwoAppsDoNotWaitForEachOthersIdleExecutors(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -35,7 +18,7 @@ func TestX9TwoAppsDoNotWaitForEachOthersIdleExecutors(t *testing.T) {
 	for i, name := range names {
 		s.app(func(a *app.Config) { a.AppName = name + "_app" })
 		s.job(oneShard, func(j *jobs.Config) { j.JobName, j.AppName = name+"_job", name+"_app" })
-		s.step(TriggerRequested{Token: 1, Job: name + "_job"})
+		s.triggerJob(name + "_job")
 		s.offer("S1", 3, 8192, idle[:i]...)
 		l := s.accepted()
 		s.run(l)
@@ -43,15 +26,15 @@ func TestX9TwoAppsDoNotWaitForEachOthersIdleExecutors(t *testing.T) {
 		idle[i] = l[0].Executor.ID
 	}
 	for _, name := range names {
-		s.apply(s.core.PlanUpdateJob(name+"_job", func(j jobs.Config) (jobs.Config, error) { j.CPUCount = 3; return j, nil }))
-		s.step(TriggerRequested{Token: 1, Job: name + "_job"})
+		s.updateJob(name+"_job", func(j *jobs.Config) { j.CPUCount = 3 })
+		s.triggerJob(name + "_job")
 	}
 	s.offer("S1", 2.5, 8192, idle...)
 	s.until(time.Second)
 	if x := s.core.executors[idle[1]]; !x.Closing || s.core.executors[idle[0]].Closing {
 		t.Fatalf("the first that waits is to get the room of the second's idle executor: closing %v, %v", s.core.executors[idle[0]].Closing, x.Closing)
 	}
-	s.step(s.told(cluster.Failure{AgentID: "S1", ExecutorID: idle[1]}))
+	s.step(s.clusterEvent(cluster.Failure{AgentID: "S1", ExecutorID: idle[1]}))
 	s.offer("S1", 3, 8192, idle[0])
 	if l := s.accepted(); len(l) != 1 || l[0].Executor.ID != idle[0] {
 		t.Fatalf("launched %+v, want one task on %s", l, idle[0])
@@ -99,11 +82,11 @@ func TestX9RoomIsMadeBehindWhatCannotBeHelped(t *testing.T) {
 		s.job(func(j *jobs.Config) {
 			j.JobName, j.AppName, j.CPUCount, j.ShardingTotalCount = fmt.Sprint("big", i), "other_app", 1, 100
 		})
-		s.step(TriggerRequested{Token: 1, Job: fmt.Sprint("big", i)})
+		s.triggerJob(fmt.Sprint("big", i))
 	}
 	s.after(time.Second)
 	s.job(oneShard, func(j *jobs.Config) { j.JobName, j.AppName, j.CPUCount = "small", "other_app", 1 })
-	s.step(TriggerRequested{Token: 1, Job: "small"})
+	s.triggerJob("small")
 	for range 10 {
 		if s.core.pool.Len() == 0 {
 			s.offer("S1", 1, 8000, idle)
@@ -113,35 +96,6 @@ func TestX9RoomIsMadeBehindWhatCannotBeHelped(t *testing.T) {
 	if !s.core.executors[idle].Closing {
 		x, _ := s.core.Explain("small")
 		t.Errorf("the idle executor stays; small waits: %+v", x.Waiting)
-	}
-}
-
-func TestX9WhatAGhostHoldsKeepsNoIdleExecutor(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	s.app()
-	s.job(oneShard)
-	s.job(oneShard, func(j *jobs.Config) { j.JobName = "other" })
-	l := s.start(8)
-	s.run(l)
-	s.unreachable(l[0])
-	s.until(11 * time.Minute)
-	if len(s.core.orphans) != 1 {
-		t.Fatal("no ghost")
-	}
-	s.trigger() // it waits for the ghost
-	s.step(TriggerRequested{Token: 1, Job: "other"})
-	s.until(20 * time.Second)
-	s.offer("S2", 8, 8192)
-	o := s.accepted()
-	if len(o) != 1 {
-		t.Fatalf("%d launches", len(o))
-	}
-	s.run(o)
-	s.finish(o)
-	s.until(time.Hour)
-	if x := s.core.executors[o[0].Executor.ID]; x != nil && !x.Closing {
-		t.Error("it idles for an hour")
 	}
 }
 
@@ -158,7 +112,7 @@ func TestX9RoomIsMadeForAllThatStartTogether(t *testing.T) {
 	s.job(func(j *jobs.Config) {
 		j.JobName, j.AppName, j.ShardingTotalCount, j.CPUCount = "big", "other_app", 3, 2.5
 	})
-	s.step(TriggerRequested{Token: 2, Job: "big"})
+	s.triggerJob("big")
 	d := s.offer("S1", 7.5, 8192, l[0].Executor.ID)
 	if got := calls[CallShutdown](d); len(got) != 1 || got[0].ExecutorID != l[0].Executor.ID {
 		d = s.after(2 * time.Second)

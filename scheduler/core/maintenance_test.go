@@ -16,10 +16,10 @@ func TestMaintenanceKeepsNewTasksAway(t *testing.T) {
 	s := newStage(t)
 	s.app()
 	s.job(func(c *jobs.Config) { c.ShardingTotalCount = 1 })
-	s.step(TriggerRequested{Token: 1, Job: "my_job"})
+	s.trigger()
 	offer := func(agent string, begins time.Duration) {
 		s.offerN++
-		s.step(s.told(cluster.Offers{Offers: []cluster.Offer{{ID: fmt.Sprintf("O%d", s.offerN), AgentID: agent, Hostname: agent, AgentURL: "http://" + agent,
+		s.step(s.clusterEvent(cluster.Offers{Offers: []cluster.Offer{{ID: fmt.Sprintf("O%d", s.offerN), AgentID: agent, Hostname: agent, AgentURL: "http://" + agent,
 			Resources: cluster.Resources(app.NewResources(8, 8000)), Unavailable: s.now.Add(begins)}}}))
 	}
 	offer("S1", 30*time.Minute)
@@ -40,14 +40,14 @@ func TestMaintenanceKeepsNewTasksAway(t *testing.T) {
 	}
 }
 
-// A maintenance schedule may stand long after its window is over.
+// A maintenance schedule may stand long after its window has ended.
 func TestAnAgentWhoseMaintenanceIsOverIsUsedAgain(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		begins, over time.Duration // from now; over 0: not said
+		begins, ends time.Duration // from now; ends 0: not known
 		used         bool
 	}{
-		"is over":        {-2 * time.Hour, -time.Hour, true},
+		"has ended":      {-2 * time.Hour, -time.Hour, true},
 		"goes on":        {-2 * time.Hour, time.Hour, false},
 		"without an end": {-2 * time.Hour, 0, false},
 		"begins soon":    {time.Minute, time.Hour, false},
@@ -58,10 +58,10 @@ func TestAnAgentWhoseMaintenanceIsOverIsUsedAgain(t *testing.T) {
 		s.job(oneShard)
 		s.trigger()
 		o := cluster.Offer{ID: "O1", AgentID: "S1", Hostname: "h", Resources: cluster.Resources{CPUMilli: 8000, MemMilli: 8_000_000}, Unavailable: s.now.Add(test.begins)}
-		if test.over != 0 {
-			o.AvailableAgain = s.now.Add(test.over)
+		if test.ends != 0 {
+			o.AvailableAgain = s.now.Add(test.ends)
 		}
-		d := s.step(s.told(cluster.Offers{Offers: []cluster.Offer{o}}))
+		d := s.step(s.clusterEvent(cluster.Offers{Offers: []cluster.Offer{o}}))
 		if used := len(calls[CallAccept](d)) > 0; used != test.used {
 			t.Errorf("%s: used %v", name, used)
 		}
@@ -76,7 +76,7 @@ func TestOffersOfAgentsAboutToGoAreNotAskedForAgain(t *testing.T) {
 	s.job()
 	s.trigger()
 	s.until(time.Second)
-	s.step(s.told(cluster.Offers{Offers: []cluster.Offer{{ID: "O", AgentID: "S1", Resources: cluster.Resources{CPUMilli: 4000, MemMilli: 4_000_000}, Unavailable: s.now.Add(time.Minute)}}}))
+	s.step(s.clusterEvent(cluster.Offers{Offers: []cluster.Offer{{ID: "O", AgentID: "S1", Resources: cluster.Resources{CPUMilli: 4000, MemMilli: 4_000_000}, Unavailable: s.now.Add(time.Minute)}}}))
 	if len(calls[CallDecline](s.last)) != 1 {
 		t.Fatalf("%+v", s.last.Calls)
 	}

@@ -16,7 +16,7 @@ func TestOffersAreHeldJustBeforeAFireAndOnlyWhereItNeedsThem(t *testing.T) {
 	for _, answers := range []time.Duration{time.Millisecond, 10 * time.Millisecond, 40 * time.Millisecond} {
 		t.Run(fmt.Sprint("answered after ", answers), func(t *testing.T) {
 			t.Parallel()
-			p := newPretendedJobs(t, 1, func(_ int, j *jobs.Config) { j.Cron, j.ShardingTotalCount, j.CPUCount = "0/5 * * * * ?", 6, 0.5 })
+			p := newSimulatedJobs(t, 1, func(_ int, j *jobs.Config) { j.Cron, j.ShardingTotalCount, j.CPUCount = "0/5 * * * * ?", 6, 0.5 })
 			p.answers, p.takes = answers, time.Second
 			p.run(time.Minute)
 			before := p.core.Stats()
@@ -44,7 +44,7 @@ func TestOffersAreHeldJustBeforeAFireAndOnlyWhereItNeedsThem(t *testing.T) {
 // A master that takes long to make offers is asked earlier, so that fires have them in time.
 func TestASlowMasterIsAskedEarlier(t *testing.T) {
 	t.Parallel()
-	p := newPretendedJobs(t, 1, func(_ int, j *jobs.Config) { j.Cron = "0/20 * * * * ?" })
+	p := newSimulatedJobs(t, 1, func(_ int, j *jobs.Config) { j.Cron = "0/20 * * * * ?" })
 	p.answers = 500 * time.Millisecond
 	p.run(10 * time.Minute)
 	if lead := p.core.lead(); lead < p.answers || lead > p.core.opt.OfferAhead {
@@ -64,14 +64,14 @@ func TestASlowMasterIsAskedEarlier(t *testing.T) {
 // Offers that came long before the first fire, since nobody knew how soon they would, go back, and come again for it.
 func TestTheFirstFireHasOffersInTime(t *testing.T) {
 	t.Parallel()
-	p := newPretendedJobs(t, 1, func(_ int, j *jobs.Config) { j.Cron = "0 * * * * ?" })
+	p := newSimulatedJobs(t, 1, func(_ int, j *jobs.Config) { j.Cron = "0 * * * * ?" })
 	p.run(time.Minute)
 	if s := p.core.Stats(); s.FireDelayCount != 1 || s.FireDelaySum > 0.005 || p.held > 5*p.core.lead() {
 		t.Errorf("%d fires, %.3f s late; offers held for %s", s.FireDelayCount, s.FireDelaySum, p.held)
 	}
 }
 
-// What one late answer taught is forgotten.
+// One late answer of the master lengthens the lead only for a while.
 func TestTheLeadFollowsTheMastersAnswers(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -104,7 +104,7 @@ func TestTheLeadFollowsTheMastersAnswers(t *testing.T) {
 	}
 }
 
-// What has been held for a fire to come is of no use when its job is disabled.
+// Offers that are held for a coming fire are declined when its job is disabled.
 func TestOffersForAFireThatWillNotBeGoBack(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -133,7 +133,7 @@ func TestNoREVIVEStormForFiresThatHaveNoRoom(t *testing.T) {
 		s.until(10 * time.Millisecond)
 		if n := len(calls[CallRevive](s.last)); n > 0 {
 			revived += n
-			s.step(s.told(cluster.Offers{Offers: []cluster.Offer{{ID: fmt.Sprint("P", s.now.UnixNano()), AgentID: "S1", Hostname: "S1", AgentURL: "http://S1:5051",
+			s.step(s.clusterEvent(cluster.Offers{Offers: []cluster.Offer{{ID: fmt.Sprint("P", s.now.UnixNano()), AgentID: "S1", Hostname: "S1", AgentURL: "http://S1:5051",
 				Resources: cluster.Resources{CPUMilli: 2000, MemMilli: 8_000_000}}}}))
 		}
 	}

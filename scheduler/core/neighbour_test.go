@@ -54,11 +54,11 @@ func TestOffersAreGivenBackWhileARoundGoesOn(t *testing.T) {
 	s.app()
 	for _, name := range []string{"a", "b", "c", "d", "e"} {
 		s.job(oneShard, func(j *jobs.Config) { j.JobName, j.CPUCount, j.ShardingTotalCount = name, 0.1, 9999 })
-		s.step(TriggerRequested{Token: 1, Job: name})
+		s.triggerJob(name)
 	}
 	first := s.now
 	s.offer("S0", 1, 1000)
-	for i := range 1000 { // each begins the round anew
+	for i := range 1000 { // each offer restarts the round
 		s.now = s.now.Add(10 * time.Millisecond)
 		s.offer(fmt.Sprint("S", i+1), 1, 1000)
 	}
@@ -75,14 +75,14 @@ func TestExecutorsOfALostAgentAreLookedForTogether(t *testing.T) {
 		name := fmt.Sprint("app", i)
 		s.app(func(a *app.Config) { a.AppName, a.CPUCount = name, 0.1 })
 		s.job(oneShard, func(j *jobs.Config) { j.JobName, j.AppName, j.CPUCount = name, name, 0.1 })
-		s.step(TriggerRequested{Token: 1, Job: name})
+		s.triggerJob(name)
 	}
 	s.offer("S1", 64, 64000)
 	l := s.accepted()
 	s.run(l)
 	s.finish(l)
 	s.until(time.Second)
-	s.step(s.told(cluster.Failure{AgentID: "S1"}))
+	s.step(s.clusterEvent(cluster.Failure{AgentID: "S1"}))
 	for range 3600 {
 		s.after(time.Second)
 		if n := len(calls[CallRevive](s.last)); n > 1 {
@@ -91,7 +91,7 @@ func TestExecutorsOfALostAgentAreLookedForTogether(t *testing.T) {
 	}
 }
 
-// A cron of every second, while its only run goes on: each fire finds it running.
+// The job fires every second while its only run goes on, so each fire finds it running and is dropped.
 func TestNoOfferIsHeldForAFireThatWillBeDropped(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -118,7 +118,7 @@ func TestNoOfferIsHeldForAFireThatWillBeDropped(t *testing.T) {
 	if held > 60 {
 		t.Errorf("offers were held for %d of 600 moments", held)
 	}
-	// Once it is over, the next fire has one.
+	// Once it has ended, offers are held for the next fire.
 	s.finish(l)
 	if len(calls[CallRevive](s.last)) == 0 && s.core.pool.Len() == 0 {
 		t.Error("nothing is revived for the next fire")

@@ -34,7 +34,7 @@ func TestOffersGoWithTheirAgent(t *testing.T) {
 	s.job(needsTwoAgents)
 	s.trigger()
 	s.offer("S2", 5, 8192)
-	s.step(s.told(cluster.Failure{AgentID: "S2"}))
+	s.step(s.clusterEvent(cluster.Failure{AgentID: "S2"}))
 	s.offer("S1", 8, 8192)
 	if len(s.accepts) > 0 {
 		t.Fatalf("launched on an agent that was removed: %+v", s.accepts)
@@ -45,7 +45,7 @@ func TestOffersGoWithTheirAgent(t *testing.T) {
 	}
 }
 
-// A change may make fit what did not: it is looked at again, and no old reason stays.
+// A change may make a shard fit that did not fit before: the core matches it again, and drops the old reason.
 func TestAChangedJobIsMatchedAnew(t *testing.T) {
 	t.Parallel()
 	for _, cpus := range []float64{100, 8} {
@@ -55,7 +55,7 @@ func TestAChangedJobIsMatchedAnew(t *testing.T) {
 		s.trigger()
 		s.offer("S1", 4, 8192)
 		s.until(time.Second)
-		s.apply(s.core.PlanUpdateJob("my_job", func(j jobs.Config) (jobs.Config, error) { j.CPUCount = 1; return j, nil }))
+		s.updateJob("my_job", func(j *jobs.Config) { j.CPUCount = 1 })
 		revived := len(calls[CallRevive](s.last))
 		for range 10 {
 			s.until(100 * time.Millisecond)
@@ -71,14 +71,14 @@ func TestAChangedJobIsMatchedAnew(t *testing.T) {
 	}
 }
 
-// An offer of an agent whose CPU and memory are all revocable has nothing in it for us.
+// An agent whose CPU and memory are all revocable makes offers without any resources that a shard could use.
 func TestAnOfferOfNothingIsGivenBackAtOnce(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.app()
 	s.job()
 	s.trigger()
-	s.step(s.told(cluster.Offers{Offers: []cluster.Offer{{ID: "O", AgentID: "S1"}}}))
+	s.step(s.clusterEvent(cluster.Offers{Offers: []cluster.Offer{{ID: "O", AgentID: "S1"}}}))
 	if d := calls[CallDecline](s.last); len(d) != 1 || d[0].Refuse != s.opt.RefuseMost || s.core.pool.Len() > 0 {
 		t.Errorf("%+v", d)
 	}
@@ -187,12 +187,12 @@ func TestWhatDoesNotFitHoldsNoOffers(t *testing.T) {
 			if s.declines > 150 {
 				t.Errorf("%d times given back", s.declines)
 			}
-			if x, err := s.core.Explain("my_job"); err != nil || !strings.Contains(x.Waiting[0].Reason, "short by") {
-				t.Errorf("%+v, %v", x.Waiting[0], err)
+			if x := s.explain("my_job"); !strings.Contains(x.Waiting[0].Reason, "short by") {
+				t.Errorf("%+v", x.Waiting[0])
 			}
 			// What fits and begins to wait gets its offers at once.
 			s.job(func(j *jobs.Config) { j.JobName, j.ShardingTotalCount = "small_job", 1 })
-			s.step(TriggerRequested{Token: 2, Job: "small_job"})
+			s.triggerJob("small_job")
 			s.hear()
 			s.play(300 * time.Millisecond)
 			if l := s.accepted(); len(l) != 1 || !strings.HasPrefix(l[0].TaskID, "small_job") {
@@ -207,7 +207,7 @@ func TestL1TheEndOfATaskHasAllOfferedAtOnceForWhatStartsTogether(t *testing.T) {
 	s := newScarceCluster(t, 1, 5)
 	s.job(func(j *jobs.Config) { j.JobName, j.ShardingTotalCount, j.CPUCount = "first_job", 1, 1 })
 	s.filters["S3"], s.filters["S2"] = s.now.Add(time.Hour), s.now.Add(time.Hour)
-	s.step(TriggerRequested{Token: 2, Job: "first_job"})
+	s.triggerJob("first_job")
 	s.offer("S1", 3, 3000)
 	l := s.accepted()
 	if len(l) != 1 {

@@ -1,7 +1,6 @@
 package core
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -9,44 +8,17 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
-func TestE5AGhostBlocksUntilItIsForgotten(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	s.app()
-	s.job(oneShard)
-	l := s.start(8)
-	s.run(l)
-	s.unreachable(l[0])
-	s.until(11 * time.Minute)
-	s.trigger()
-	s.offer("S2", 8, 8192)
-	x, err := s.core.Explain("my_job")
-	if err != nil || len(s.accepts) > 0 || len(x.Waiting) != 1 || !strings.Contains(x.Waiting[0].Reason, "/forget") {
-		t.Fatalf("%+v, %v", x, err)
-	}
-	if d := s.step(ForgetRequested{Token: 5, TaskID: l[0].TaskID}); d.Replies[0].Err != nil {
-		t.Fatal(d.Replies[0].Err)
-	}
-	s.offer("S2", 8, 8192)
-	if got := s.accepted(); len(got) != 1 {
-		t.Fatalf("%d launches after the operator's word, want 1", len(got))
-	}
-}
-
 func TestE5AGhostSeenAliveBlocksEvenWithFailover(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	s.app()
-	s.job(oneShard, withFailover)
-	l := s.start(8)
-	s.run(l)
+	l := s.runJob(oneShard, withFailover)
 	s.unreachable(l[0])
 	for len(s.core.orphans) == 0 {
 		s.after(30 * time.Second)
 	}
 	d := s.update(l[0], cluster.Running, fromMaster(cluster.ReasonAgentReregistered))
 	if len(calls[CallKill](d)) != 1 {
-		t.Fatal("a ghost seen alive is killed")
+		t.Fatal("an orphan seen alive is killed")
 	}
 	s.after(10 * time.Second)
 	s.offer("S2", 8, 8192)
@@ -56,21 +28,18 @@ func TestE5AGhostSeenAliveBlocksEvenWithFailover(t *testing.T) {
 	s.update(l[0], cluster.Killed)
 	s.offer("S2", 8, 8192)
 	if got := s.accepted(); len(got) != 1 {
-		t.Fatalf("%d launches after the ghost's end, want 1", len(got))
+		t.Fatalf("%d launches after the orphan's end, want 1", len(got))
 	}
 }
 
 func TestE5AGhostSeenAliveHoldsItsShardUntilItsAgentIsAwayForTwoMinutesAgain(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	s.app()
-	s.job(oneShard, withFailover)
-	l := s.start(8)
-	s.run(l)
+	l := s.runJob(oneShard, withFailover)
 	s.unreachable(l[0])
 	s.until(3 * time.Minute)
 	if len(s.core.orphans) != 1 {
-		t.Fatal("the task was not given up")
+		t.Fatal("the attempt was not abandoned")
 	}
 	s.update(l[0], cluster.Running, fromMaster(cluster.ReasonReconciliation))
 	s.until(10 * time.Second)
@@ -91,14 +60,14 @@ func TestE5AGhostSeenAliveHoldsItsShardUntilItsAgentIsAwayForTwoMinutesAgain(t *
 	}
 }
 
-// What the master says of a task under another framework id is not about the task.
+// The master's answer about a task under another framework id says nothing about the task.
 func TestE5AnAnswerUnderAnotherFrameworkIDReleasesNoGhost(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	l := s.runsOn("S1", func(*jobs.Config) {})
-	s.step(s.told(cluster.Update{TaskID: l.TaskID, AgentID: "S1", State: cluster.Unreachable, Source: cluster.FromMaster, UnreachableSince: s.now}))
-	s.until(11 * time.Minute) // given up
-	s.removed()
+	l := s.startOn("S1", func(*jobs.Config) {})
+	s.step(s.clusterEvent(cluster.Update{TaskID: l.TaskID, AgentID: "S1", State: cluster.Unreachable, Source: cluster.FromMaster, UnreachableSince: s.now}))
+	s.until(11 * time.Minute) // abandoned
+	s.removeFramework()
 	for _, call := range calls[CallReconcile](s.last) {
 		for _, ref := range call.Tasks {
 			if ref.TaskID == l.TaskID {
@@ -107,12 +76,12 @@ func TestE5AnAnswerUnderAnotherFrameworkIDReleasesNoGhost(t *testing.T) {
 		}
 	}
 	for _, state := range []cluster.State{cluster.Gone, cluster.Unknown, cluster.Unreachable} {
-		s.step(s.told(cluster.Update{TaskID: l.TaskID, AgentID: "S1", State: state, Source: cluster.FromMaster, Reason: cluster.ReasonReconciliation}))
+		s.step(s.clusterEvent(cluster.Update{TaskID: l.TaskID, AgentID: "S1", State: state, Source: cluster.FromMaster, Reason: cluster.ReasonReconciliation}))
 	}
 	s.step(ReconcileRequested{Token: 2, Explicit: true})
 	s.until(5 * time.Minute)
 	if len(s.core.orphans) != 1 || s.core.orphanOf("my_job", 0) == nil {
-		t.Fatalf("ghosts %v", s.core.orphans)
+		t.Fatalf("orphans %v", s.core.orphans)
 	}
 	s.trigger()
 	if _, launched := s.launchedWithin(5*time.Minute, "S1", cluster.Gone); !launched {
@@ -120,34 +89,11 @@ func TestE5AnAnswerUnderAnotherFrameworkIDReleasesNoGhost(t *testing.T) {
 	}
 }
 
-func TestOffersAreAskedForWhereNoGhostBlocks(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	s.app()
-	s.job()
-	l := s.start(8)
-	s.run(l)
-	s.finish(l[:2])
-	s.unreachable(l[2])
-	s.until(11 * time.Minute)
-	if len(s.core.orphans) != 1 {
-		t.Fatalf("%d ghosts, want one of item 2 (E5)", len(s.core.orphans))
-	}
-	s.apply(s.core.PlanUpdateJob("my_job", func(j jobs.Config) (jobs.Config, error) {
-		j.ShardingTotalCount = 2
-		return j, nil
-	}))
-	s.trigger()
-	if s.core.flow.suppressed {
-		t.Fatal("no offers are asked for, though items 0 and 1 can run")
-	}
-}
-
 func TestAShardThatAGhostHoldsHasNoOffersHeld(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	s.runsOn("S1", func(j *jobs.Config) { j.Failover = true })
-	s.removed()
+	s.startOn("S1", func(j *jobs.Config) { j.Failover = true })
+	s.removeFramework()
 	s.until(10 * time.Second)
 	s.offer("S2", 4, 1000)
 	if s.core.pool.Len() > 0 || len(calls[CallDecline](s.last)) != 1 {

@@ -12,29 +12,6 @@ import (
 	"github.com/elasticjob-go/elasticjob/wire"
 )
 
-func TestE1ARefusedAcceptCountsAsNothing(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	s.app()
-	s.job(oneShard)
-	id := s.trigger()
-	for range 6 {
-		s.until(20 * time.Second)
-		s.offer("S1", 8, 8192)
-		number := s.core.session.number
-		for _, a := range s.accepts {
-			s.step(AcceptAnswered{Session: number, Seq: a.Seq, Message: "503"}, SessionEnded{Session: number})
-		}
-		s.accepts = nil
-		s.now = s.now.Add(20 * time.Second)
-		s.step()
-		s.subscribed()
-	}
-	if v := s.execution(id); v.State == Failed {
-		t.Fatal(v.Reason)
-	}
-}
-
 func TestE2LostShardRunsAgainOnlyWithFailover(t *testing.T) {
 	t.Parallel()
 	for _, failover := range []bool{false, true} {
@@ -43,9 +20,7 @@ func TestE2LostShardRunsAgainOnlyWithFailover(t *testing.T) {
 			s := newStage(t)
 			s.app()
 			s.job(func(j *jobs.Config) { j.Failover, j.ShardingTotalCount = failover, 1 })
-			id := s.trigger()
-			s.offer("S1", 8, 8192)
-			l := s.accepted()
+			id, l := s.launch()
 			s.run(l)
 			s.update(l[0], cluster.Failed, fromAgent(cluster.ReasonExecutorTerminated))
 			v := s.execution(id)
@@ -80,72 +55,11 @@ func TestE2OnlyLossesOnAgentsThatStayedCount(t *testing.T) {
 		l := s.accepted()
 		s.run(l)
 		s.unreachable(l[0])
-		s.step(s.told(cluster.Failure{AgentID: agent}))
+		s.step(s.clusterEvent(cluster.Failure{AgentID: agent}))
 		s.until(3 * time.Minute)
 	}
 	if v := s.execution(id); v.State != Running {
 		t.Fatalf("%s: %s; six agents were lost, the shard is not to blame", v.State, v.Reason)
-	}
-}
-
-func TestE4NobodyIsGivenUpBeforeTheMasterWasAsked(t *testing.T) {
-	t.Parallel()
-	t.Run("unreachable under the last leader", func(t *testing.T) {
-		t.Parallel()
-		s := newStage(t)
-		s.app()
-		s.job(oneShard, withFailover)
-		l := s.start(8)
-		s.run(l)
-		s.unreachable(l[0])
-		s.now = s.now.Add(3 * time.Minute)
-		s.restart()
-		s.until(time.Second)
-		s.offer("S2", 8, 8192)
-		if len(s.accepts) > 0 {
-			t.Fatal("a second attempt was launched before the master was asked about the first")
-		}
-		s.update(l[0], cluster.Running, fromMaster(cluster.ReasonReconciliation))
-		s.until(time.Minute)
-		if len(s.accepts) > 0 {
-			t.Fatal("a second attempt was launched beside the running first")
-		}
-	})
-	t.Run("staged under the last leader", func(t *testing.T) {
-		t.Parallel()
-		s := newStage(t)
-		s.app()
-		s.job(oneShard)
-		id := s.trigger()
-		s.offer("S1", 8, 8192)
-		l := s.accepted()
-		s.update(l[0], cluster.Staging, fromMaster(cluster.ReasonReconciliation))
-		s.now = s.now.Add(30 * time.Minute)
-		s.restart()
-		s.until(6 * time.Second)
-		s.update(l[0], cluster.Running)
-		if v := s.execution(id); v.State != Running {
-			t.Fatalf("%+v", v)
-		}
-	})
-}
-
-func TestF8ABackoffSurvivesARestart(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	s.app()
-	s.job(oneShard, func(j *jobs.Config) { j.MaxRetries = 5 })
-	l := s.start(8)
-	s.run(l)
-	s.update(l[0], cluster.Failed)
-	s.restart()
-	if wake := s.wake(); wake.IsZero() || wake.Sub(s.now) > s.opt.BackoffFirst {
-		t.Fatalf("wakes at %s, not when the shard may be tried again", wake)
-	}
-	s.until(250 * time.Millisecond)
-	s.offer("S1", 8, 8192)
-	if got := s.accepted(); len(got) != 1 {
-		t.Fatalf("%d launches", len(got))
 	}
 }
 
@@ -157,9 +71,7 @@ func TestS5AnEndWithoutCauseIsWaitedFor(t *testing.T) {
 			s := newStage(t)
 			s.app()
 			s.job(oneShard)
-			id := s.trigger()
-			s.offer("S1", 8, 8192)
-			l := s.accepted()
+			id, l := s.launch()
 			s.run(l)
 			s.update(l[0], cluster.Failed, fromMaster(reason))
 			s.until(14 * time.Minute)
@@ -182,9 +94,7 @@ func TestS5AnEndWhoseCauseNeverComesIsTaken(t *testing.T) {
 	s := newStage(t)
 	s.app()
 	s.job(oneShard)
-	id := s.trigger()
-	s.offer("S1", 8, 8192)
-	l := s.accepted()
+	id, l := s.launch()
 	s.run(l)
 	s.update(l[0], cluster.Finished, fromMaster(cluster.ReasonReconciliation))
 	s.until(16 * time.Minute)
@@ -197,21 +107,21 @@ func TestS5AnEndWhoseCauseNeverComesIsTaken(t *testing.T) {
 func TestRUnknownToItsAgentMeansGone(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	l := s.runsOn("S1", func(*jobs.Config) {})
+	l := s.startOn("S1", func(*jobs.Config) {})
 	s.restart()
 	answer := cluster.Update{TaskID: l.TaskID, AgentID: "S1", State: cluster.Unknown, Source: cluster.FromMaster, Reason: cluster.ReasonReconciliation, Message: "Reconciliation: Task is unknown"}
-	s.step(s.told(answer))
+	s.step(s.clusterEvent(answer))
 	if len(s.core.executions) != 1 {
-		t.Fatal("an agent that is not registered counts as away, not its task as over")
+		t.Fatal("an agent that is not registered counts as away, and its task has not ended")
 	}
 	answer.Message = "Reconciliation: Task is unknown to the agent"
-	s.step(s.told(answer))
+	s.step(s.clusterEvent(answer))
 	if len(s.core.executions) != 0 {
 		t.Error("its execution is still open")
 	}
 }
 
-// It would be stored as null, and the execution be lost for the next leader.
+// Such a time would be stored as null, and the next leader would lose the execution.
 func TestATimeThatJSONCannotHoldIsNow(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

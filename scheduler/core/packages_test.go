@@ -16,7 +16,7 @@ import (
 // 200 jobs whose package's host accepts and never answers, and one healthy job each second, in a cluster with room for 60 shards.
 func TestL8AHostThatHangsStopsNoOtherJob(t *testing.T) {
 	t.Parallel()
-	p := newPretendedCluster(t, 4, app.NewResources(16, 64000), 201, func(i int, j *jobs.Config) {
+	p := newSimulatedCluster(t, 4, app.NewResources(16, 64000), 201, func(i int, j *jobs.Config) {
 		j.Cron, j.CPUCount = "* * * * * ?", 1
 		if i > 0 {
 			j.JobName, j.AppName, j.Misfire = fmt.Sprint("hangs_", i), "hanging_app", i%2 == 0
@@ -66,7 +66,7 @@ func TestL8AnAppThatRunsIsNotHeldUpByAnother(t *testing.T) {
 	s.core.unreachableHosts["127.0.0.1"] = &startFailure{Host: "127.0.0.1", Tries: 3, Since: s.now}
 	for job, waits := range map[string]bool{"my_job": false, "other": true} {
 		s.accepts = nil
-		s.step(TriggerRequested{Token: 1, Job: job})
+		s.triggerJob(job)
 		s.offer("S1", 8, 8192, l[0].Executor.ID)
 		if (len(s.accepts) == 0) != waits {
 			t.Errorf("%s: %d launches", job, len(s.accepts))
@@ -74,8 +74,8 @@ func TestL8AnAppThatRunsIsNotHeldUpByAnother(t *testing.T) {
 	}
 }
 
-// TestPackageOfAnAttempt: which package an attempt ran with is kept with its shard, over a change of leader, until the next attempt;
-// and a package that was changed on an agent is told.
+// TestPackageOfAnAttempt: which package an attempt ran with is kept with its shard, across a change of leader, until the next attempt;
+// and a package that was changed on an agent is noted.
 func TestPackageOfAnAttempt(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -96,10 +96,10 @@ func TestPackageOfAnAttempt(t *testing.T) {
 		}
 	}
 	d := s.update(l[0], cluster.Running, with(one, "somebody changed it"))
-	told := slices.ContainsFunc(d.Notes, func(n Note) bool {
+	noted := slices.ContainsFunc(d.Notes, func(n Note) bool {
 		return n.Kind == NotePackageChanged && n.Problem && strings.Contains(n.Detail, "somebody changed it")
 	})
-	if sum() != one || !told {
+	if sum() != one || !noted {
 		t.Errorf("the sum is %q; notes %+v", sum(), d.Notes)
 	}
 	s.restart()

@@ -8,7 +8,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
-// Each state that a PARTITION_AWARE framework is told of means something else for a task
+// Each state that a PARTITION_AWARE framework hears of means something else for a task
 // that has begun (rules E1, E2, E4 and the table of answers).
 func TestE2E4EachPartitionAwareState(t *testing.T) {
 	t.Parallel()
@@ -29,7 +29,7 @@ func TestE2E4EachPartitionAwareState(t *testing.T) {
 			s := newStage(t)
 			s.app()
 			s.job(func(j *jobs.Config) { j.ShardingTotalCount, j.Failover = 1, failover })
-			s.step(TriggerRequested{Token: 1, Job: "my_job"})
+			s.trigger()
 			s.offer("S1", 8, 8000)
 			l := s.accepted()[0]
 			s.update(l, cluster.Running)
@@ -61,14 +61,14 @@ func TestE2E4EachPartitionAwareState(t *testing.T) {
 			}
 			s.until(since.Add(waits).Sub(s.now) - 10*time.Second)
 			if lost, waiting := left(); lost || waiting {
-				t.Errorf("%s, failover %v: given up too early", c.state, failover)
+				t.Errorf("%s, failover %v: abandoned too early", c.state, failover)
 			}
 			s.until(20 * time.Second)
 			if lost, waiting := left(); lost == failover || waiting != failover {
 				t.Errorf("%s, failover %v, after %s: lost %v, to be run again %v", c.state, failover, waits, lost, waiting)
 			}
 			if s.core.orphans[l.TaskID] == nil {
-				t.Errorf("%s, failover %v: no ghost remembers it (rule E5)", c.state, failover)
+				t.Errorf("%s, failover %v: no orphan remembers it (rule E5)", c.state, failover)
 			}
 		}
 	}

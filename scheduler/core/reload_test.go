@@ -20,76 +20,76 @@ func TestChangesFromOutsideAreTakenOver(t *testing.T) {
 		s.app()
 		s.job(func(c *jobs.Config) { c.Cron = "0 0 3 * * ?" })
 		const path = "/config/job/my_job"
-		ours := string(s.stored[path])
-		if events := s.edited(path, ours, 0); events != nil {
-			t.Errorf("our own commit, told again, changes something: %+v", events)
+		own := string(s.stored[path])
+		if events := s.edit(path, own, 0); events != nil {
+			t.Errorf("our own commit, reported again, changes something: %+v", events)
 		}
 		since := s.core.jobs["my_job"].since
 		s.now = s.now.Add(time.Minute)
-		s.edited(path, ours, 1)
+		s.edit(path, own, 1)
 		if j := s.core.jobs["my_job"]; j.version != 1 || !j.since.Equal(since) {
 			t.Error("the same content in a new version changes only the version (rule F2)")
 		}
 		// YAML by hand, whatever we write ourselves: a new cron counts from now.
 		byHand := "jobName: my_job\nappName: my_app\njobExecutionType: TRANSIENT\ncron: 0 0 4 * * ?   # an hour later\nshardingTotalCount: 2\ncpuCount: 1\nmemoryMB: 64\njobType: SCRIPT\n"
-		s.edited(path, byHand, 2)
+		s.edit(path, byHand, 2)
 		j := s.core.jobs["my_job"]
 		if j.cfg.Cron != "0 0 4 * * ?" || j.cfg.ShardingTotalCount != 2 || !j.since.Equal(s.now) {
-			t.Errorf("not taken over: %+v", j.cfg)
+			t.Errorf("not applied: %+v", j.cfg)
 		}
 		if v, err := s.core.Job("my_job"); err != nil || !strings.Contains(strings.Join(v.Notes, ";"), "jobType is ignored") {
 			t.Errorf("notes: %v, %v", v.Notes, err)
 		}
 		// A broken one keeps the last good one, and says so until it is mended.
-		s.edited(path, "jobName: [", 3)
+		s.edit(path, "jobName: [", 3)
 		if !slices.ContainsFunc(s.last.Notes, func(n Note) bool { return n.Kind == NoteFaulty && strings.Contains(n.Detail, path) }) {
 			t.Errorf("the log does not say so: %+v", s.last.Notes)
 		}
-		if again := s.edited(path, "jobName: [", 3); again != nil {
-			t.Error("the same fault is told twice")
+		if again := s.edit(path, "jobName: [", 3); again != nil {
+			t.Error("the same fault is reported twice")
 		}
-		told := func() string {
+		notes := func() string {
 			x, err := s.core.Explain("my_job")
 			if err != nil || len(x.NextFires) == 0 {
 				t.Fatalf("the last good document is not in force: %+v, %v", x, err)
 			}
 			return strings.Join(x.Notes, ";")
 		}
-		if !strings.Contains(told(), "the last good document is in force") || len(s.core.FaultyDocuments()) != 1 {
-			t.Errorf("explain: %s", told())
+		if !strings.Contains(notes(), "the last good document is in force") || len(s.core.FaultyDocuments()) != 1 {
+			t.Errorf("explain: %s", notes())
 		}
-		s.edited("/state/disable/job/my_job", "my_job", 0)
+		s.edit("/state/disable/job/my_job", "my_job", 0)
 		if !s.core.jobs["my_job"].disabled || !strings.Contains(strings.Join(s.core.notesOf(s.core.jobs["my_job"]), ";"), "last good") {
-			t.Error("a mark set from outside does not disable, or mends a document")
+			t.Error("a disabled mark set from outside does not disable, or mends a document")
 		}
 		s.apply(s.core.PlanDisableJob("my_job", false))
-		if !strings.Contains(told(), "last good") {
+		if !strings.Contains(notes(), "last good") {
 			t.Error("enabling mends a document")
 		}
-		s.edited(path, byHand, 4)
-		if strings.Contains(told(), "last good") || len(s.core.FaultyDocuments()) != 0 {
-			t.Errorf("explain of the mended one: %s", told())
+		s.edit(path, byHand, 4)
+		if strings.Contains(notes(), "last good") || len(s.core.FaultyDocuments()) != 0 {
+			t.Errorf("explain of the mended one: %s", notes())
 		}
 		// Deleted: a deregistration (rule K2).
-		s.edited(path, "", 0)
+		s.edit(path, "", 0)
 		if _, err := s.core.Job("my_job"); err == nil {
 			t.Error("the job is there still")
 		}
-		// A mark may come before its document.
-		s.edited("/state/disable/job/my_job", "my_job", 0)
-		s.edited(path, byHand, 0)
+		// A disabled mark may come before its document.
+		s.edit("/state/disable/job/my_job", "my_job", 0)
+		s.edit(path, byHand, 0)
 		if j := s.core.jobs["my_job"]; j == nil || !j.disabled {
-			t.Error("the mark that was there first is not seen")
+			t.Error("the disabled mark that was there first is not seen")
 		}
-		s.edited("/state/disable/job/my_job", "", 0)
+		s.edit("/state/disable/job/my_job", "", 0)
 		if s.core.jobs["my_job"].disabled {
-			t.Error("a removed mark does not enable")
+			t.Error("a removed disabled mark does not enable")
 		}
-		s.edited("/state/disable/app/my_app", "my_app", 0)
+		s.edit("/state/disable/app/my_app", "my_app", 0)
 		if why := s.core.inactiveReason(s.core.jobs["my_job"]); !strings.Contains(why, "is disabled") {
 			t.Errorf("a disabled app: %s", why)
 		}
-		s.edited("/config/app/my_app", "", 0)
+		s.edit("/config/app/my_app", "", 0)
 		if why := s.core.inactiveReason(s.core.jobs["my_job"]); !strings.Contains(why, "not registered") {
 			t.Errorf("a deleted app: %s", why)
 		}
@@ -128,7 +128,7 @@ func TestReconcileAsked(t *testing.T) {
 	s := newStage(t)
 	s.app()
 	s.job()
-	s.step(TriggerRequested{Token: 1, Job: "my_job"})
+	s.trigger()
 	s.offer("S1", 8, 8000)
 	launches := s.accepted()
 	s.run(launches)
@@ -154,11 +154,11 @@ func TestAnAppRemovedByHandIsKilledInOrder(t *testing.T) {
 	s.app()
 	for i := range 8 {
 		s.job(oneShard, func(j *jobs.Config) { j.JobName, j.CPUCount = fmt.Sprint("j", i), 0.1 })
-		s.step(TriggerRequested{Token: 1, Job: fmt.Sprint("j", i)})
+		s.triggerJob(fmt.Sprint("j", i))
 	}
 	s.offer("S1", 8, 8192)
 	s.accepted()
-	s.edited("/config/app/my_app", "", 0)
+	s.edit("/config/app/my_app", "", 0)
 	var killed []string
 	for _, k := range calls[CallKill](s.last) {
 		killed = append(killed, k.Kill.TaskID)
@@ -168,8 +168,8 @@ func TestAnAppRemovedByHandIsKilledInOrder(t *testing.T) {
 	}
 }
 
-// edited has somebody else write an entry, or, with no value, delete it.
-func (s *stage) edited(path, value string, version int64) []Event {
+// edit has somebody else write an entry, or, with no value, delete it.
+func (s *stage) edit(path, value string, version int64) []Event {
 	s.t.Helper()
 	entry := registry.Entry{Path: path, Value: []byte(value), Version: version}
 	if value == "" {

@@ -9,7 +9,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
-// What real Mesos does otherwise than one would think: removed frameworks, filters, ExecutorInfo, old answers.
+// A removed framework's tasks may run on: Mesos reports them as ended before their agents have ended them.
 
 func TestT7TheShardsOfARemovedFrameworkWait(t *testing.T) {
 	t.Parallel()
@@ -31,8 +31,8 @@ func TestT7TheShardsOfARemovedFrameworkWait(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			s := newStage(t)
-			s.runsOn("S1", func(j *jobs.Config) { j.Failover = tt.failover })
-			s.removed()
+			s.startOn("S1", func(j *jobs.Config) { j.Failover = tt.failover })
+			s.removeFramework()
 			if !tt.failover {
 				s.trigger() // its execution has failed, the next one's shard waits for it
 			}
@@ -47,15 +47,15 @@ func TestT7TheShardsOfARemovedFrameworkWait(t *testing.T) {
 	}
 }
 
-// What was unreachable already has waited a part of its 2 minutes (E4), with failover; without it waits as long as it takes.
+// A shard with failover whose task was unreachable before the removal has waited a part of its 2 minutes (E4) already; one without failover waits until somebody knows more.
 func TestT7AnUnreachableTaskOfARemovedFrameworkStillHoldsItsShard(t *testing.T) {
 	t.Parallel()
 	for _, failover := range []bool{true, false} {
 		s := newStage(t)
-		l := s.runsOn("S1", func(j *jobs.Config) { j.Failover = failover })
-		s.step(s.told(cluster.Update{TaskID: l.TaskID, AgentID: "S1", State: cluster.Unreachable, Source: cluster.FromMaster, UnreachableSince: s.now}))
+		l := s.startOn("S1", func(j *jobs.Config) { j.Failover = failover })
+		s.step(s.clusterEvent(cluster.Update{TaskID: l.TaskID, AgentID: "S1", State: cluster.Unreachable, Source: cluster.FromMaster, UnreachableSince: s.now}))
 		s.until(time.Minute)
-		s.removed()
+		s.removeFramework()
 		if !failover {
 			s.trigger()
 		}
@@ -71,19 +71,19 @@ func TestT7AnUnreachableTaskOfARemovedFrameworkStillHoldsItsShard(t *testing.T) 
 func TestT7ANewMasterMayKnowNothingOfTheRemoval(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	l := s.runsOn("S1", func(*jobs.Config) {})
-	s.removed()
+	l := s.startOn("S1", func(*jobs.Config) {})
+	s.removeFramework()
 	s.trigger()
 	s.until(10 * time.Second)
-	s.masterSays("S1", cluster.Gone)
+	s.answerAboutAgent("S1", cluster.Gone)
 	s.step(SessionEnded{Session: s.core.session.number, Reason: "the master is gone"})
 	s.until(time.Second)
 	s.step(SessionBegan{Session: s.core.session.number, MasterID: "master-2"})
 	if _, launched := s.launchedWithin(10*time.Minute, "S1", cluster.Gone); launched {
 		t.Fatal("launched beside what may run")
 	}
-	if x, err := s.core.Explain("my_job"); err != nil || !strings.Contains(x.Waiting[0].Reason, "the master that removed it leads no more") || !strings.Contains(x.Waiting[0].Reason, "/forget") {
-		t.Errorf("%+v, %v", x, err)
+	if x := s.explain("my_job"); !strings.Contains(x.Waiting[0].Reason, "the master that removed it leads no more") || !strings.Contains(x.Waiting[0].Reason, "/forget") {
+		t.Errorf("%+v", x)
 	}
 	s.step(ForgetRequested{Token: 3, TaskID: l.TaskID})
 	if _, launched := s.launchedWithin(time.Minute, "S1", ""); !launched {
@@ -91,29 +91,29 @@ func TestT7ANewMasterMayKnowNothingOfTheRemoval(t *testing.T) {
 	}
 }
 
-// Two signs that an agent is registered tell nothing of the time between, if that is long.
-func TestT7AnAgentThatWasAwayMeanwhileWaitsAnew(t *testing.T) {
+// Two signs that an agent is registered prove nothing about the time between them, if that is long.
+func TestT7AnAgentThatWasAwayMeanwhileWaitsFromTheBeginning(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	s.runsOn("S1", func(*jobs.Config) {})
-	s.removed()
+	s.startOn("S1", func(*jobs.Config) {})
+	s.removeFramework()
 	s.until(10 * time.Second)
 	for _, state := range []cluster.State{cluster.Gone, cluster.Gone, cluster.Gone, cluster.Gone, cluster.Gone, cluster.Unreachable, cluster.Gone} {
-		s.masterSays("S1", state)
+		s.answerAboutAgent("S1", state)
 		s.until(20 * time.Second)
 	}
-	s.masterSays("S1", cluster.Gone)
+	s.answerAboutAgent("S1", cluster.Gone)
 	s.until(3 * time.Minute)
-	s.masterSays("S1", cluster.Gone)
+	s.answerAboutAgent("S1", cluster.Gone)
 	if len(s.core.orphans) != 1 {
-		t.Error("the ghost is over")
+		t.Error("the orphan has ended")
 	}
 }
 
 func TestT7ARemovalIsOfTheMasterThatSaidSo(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	s.runsOn("S1", func(*jobs.Config) {})
+	s.startOn("S1", func(*jobs.Config) {})
 	s.step(SessionEnded{Session: s.core.session.number, Removed: true, Reason: "Framework has been removed"})
 	s.trigger()
 	for len(calls[CallSubscribe](s.last)) == 0 {
@@ -125,8 +125,8 @@ func TestT7ARemovalIsOfTheMasterThatSaidSo(t *testing.T) {
 	}
 }
 
-// removed has the framework torn down and subscribes with the next id.
-func (s *stage) removed() {
+// removeFramework has the framework torn down and subscribes with the next id.
+func (s *stage) removeFramework() {
 	s.t.Helper()
 	s.step(SessionEnded{Session: s.core.session.number, Removed: true, Reason: "Framework has been removed"})
 	for range 10 {
@@ -139,14 +139,14 @@ func (s *stage) removed() {
 	s.t.Fatal("it does not subscribe again")
 }
 
-// masterSays is the master's answer to the question whether an agent is registered.
-func (s *stage) masterSays(agent string, state cluster.State) {
+// answerAboutAgent is the master's answer to the question whether an agent is registered.
+func (s *stage) answerAboutAgent(agent string, state cluster.State) {
 	s.t.Helper()
 	question := s.core.agent(agent).question
 	if question == "" {
 		s.t.Fatalf("nothing was asked about agent %s", agent)
 	}
-	s.step(s.told(cluster.Update{TaskID: question, AgentID: agent, State: state, Source: cluster.FromMaster, Reason: cluster.ReasonReconciliation}))
+	s.step(s.clusterEvent(cluster.Update{TaskID: question, AgentID: agent, State: state, Source: cluster.FromMaster, Reason: cluster.ReasonReconciliation}))
 }
 
 // launchedWithin offers another agent every 10 s, has the master answer for the first, and says
@@ -156,7 +156,7 @@ func (s *stage) launchedWithin(d time.Duration, agent string, answer cluster.Sta
 	for begin := s.now; s.now.Sub(begin) < d; {
 		s.until(10 * time.Second)
 		if answer != "" && s.core.agent(agent).question != "" {
-			s.masterSays(agent, answer)
+			s.answerAboutAgent(agent, answer)
 		}
 		s.offer("S2", 4, 1000)
 		if len(s.accepted()) > 0 {

@@ -26,7 +26,7 @@ func TestL2AJobThatNeedsMuchRoomRunsInACrowdedCluster(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("%d jobs want %d, runs take %s", test.large, test.wants, test.takes), func(t *testing.T) {
 			t.Parallel()
-			p := newPretendedCluster(t, 1, app.NewResources(19.1, 64000), 40+test.large, func(i int, j *jobs.Config) {
+			p := newSimulatedCluster(t, 1, app.NewResources(19.1, 64000), 40+test.large, func(i int, j *jobs.Config) {
 				j.Cron, j.CPUCount = "* * * * * ?", 1
 				if i >= 40 {
 					j.JobName, j.Cron, j.ShardingTotalCount = fmt.Sprint("large_", i), "0 0/10 * * * ?", test.wants
@@ -43,7 +43,7 @@ func TestL2AJobThatNeedsMuchRoomRunsInACrowdedCluster(t *testing.T) {
 			for i := range test.large {
 				last[fmt.Sprint("large_", 40+i)] = began
 			}
-			// It fires each ten minutes. The small ones that are older have their turns too, but take what comes free one by one.
+			// It fires each ten minutes. The small ones that are older get agents of their own too, but take what comes free one by one.
 			most := 10*time.Minute + p.core.opt.ReserveAfter + time.Duration(test.large+1)*(test.takes+time.Minute)
 			for p.now.Sub(began) < 4*time.Hour {
 				p.run(time.Minute)
@@ -60,7 +60,7 @@ func TestL2AJobThatNeedsMuchRoomRunsInACrowdedCluster(t *testing.T) {
 	}
 }
 
-// What was drained for a reservation that ended without a launch is not handed out before the next one begins.
+// The room that was drained for a reservation is not handed out between its end without a launch and the next reservation.
 func TestL2WhatWasDrainedIsForTheNextReservation(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -68,8 +68,8 @@ func TestL2WhatWasDrainedIsForTheNextReservation(t *testing.T) {
 	s.job(oneShard, func(j *jobs.Config) { j.JobName, j.CPUCount = "small", 1 })
 	s.job(oneShard, func(j *jobs.Config) { j.JobName, j.CPUCount = "large", 7 })
 	s.offer("S1", 8, 8192)
-	s.step(TriggerRequested{Token: 1, Job: "large"})
-	s.step(s.told(cluster.Rescind{OfferID: "O1"}))
+	s.triggerJob("large")
+	s.step(s.clusterEvent(cluster.Rescind{OfferID: "O1"}))
 	for s.core.reservation == nil {
 		if s.core.pool.Len() == 0 {
 			s.offer("S1", 4, 8192) // another framework has the rest
@@ -77,7 +77,7 @@ func TestL2WhatWasDrainedIsForTheNextReservation(t *testing.T) {
 		s.until(time.Second)
 	}
 	first := *s.core.reservation
-	s.step(TriggerRequested{Token: 2, Job: "small"})
+	s.triggerJob("small")
 	s.accepts = nil
 	for s.now.Before(first.until.Add(-time.Second)) {
 		if s.core.pool.Len() == 0 {
@@ -101,10 +101,7 @@ func TestL2WhatWasDrainedIsForTheNextReservation(t *testing.T) {
 func TestL2NoReservationForAnExecutionThatMayNotBeLaunched(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	s.app()
-	s.job(oneShard, withFailover, func(j *jobs.Config) { j.CPUCount = 3 })
-	lost := s.start(8)
-	s.run(lost)
+	lost := s.runJob(oneShard, withFailover, func(j *jobs.Config) { j.CPUCount = 3 })
 	s.unreachable(lost[0])
 	s.until(3 * time.Minute)
 	s.offer("S2", 8, 8192)
@@ -128,7 +125,7 @@ func TestL2NoReservationForAnExecutionThatMayNotBeLaunched(t *testing.T) {
 	}
 }
 
-// A shard once ran for three hours on the agent. When nothing of ours runs there any more, that is no reason to keep it so long.
+// A shard once ran for three hours on the agent. When none of our tasks runs there any more, the agent is not kept for that long.
 func TestL2AReservationEndsAMinuteAfterItsAgentsAreDrained(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -140,7 +137,7 @@ func TestL2AReservationEndsAMinuteAfterItsAgentsAreDrained(t *testing.T) {
 	s.update(l[0], cluster.Finished, func(u *cluster.Update) {
 		u.Data = statusData(wire.Status{StartTime: s.now.Add(-3 * time.Hour), CompleteTime: s.now})
 	})
-	s.step(TriggerRequested{Token: 1, Job: "large"})
+	s.triggerJob("large")
 	var began time.Time
 	for range 300 {
 		if s.core.pool.Len() == 0 {
@@ -161,19 +158,19 @@ func TestL2AReservationEndsAMinuteAfterItsAgentsAreDrained(t *testing.T) {
 	t.Errorf("reserved since %s: %+v", began, s.core.reservation)
 }
 
-func TestL2OneThatNeverFitsTogetherTakesNoTurn(t *testing.T) {
+func TestL2AnExecutionThatNeverFitsGetsNoReservation(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.app()
 	s.offer("S1", 8, 8192)
-	s.step(s.told(cluster.Rescind{OfferID: "O1"}))
+	s.step(s.clusterEvent(cluster.Rescind{OfferID: "O1"}))
 	s.job(func(j *jobs.Config) { j.ShardingTotalCount = 100 })
 	s.trigger()
 	s.job(func(j *jobs.Config) { j.JobName, j.ShardingTotalCount = "big", 7 })
 	s.after(time.Millisecond, TriggerRequested{Token: 2, Job: "big"})
 	for range 10 {
 		s.offer("S1", 2, 2048)
-		s.step(s.told(cluster.Rescind{OfferID: fmt.Sprintf("O%d", s.offerN)}))
+		s.step(s.clusterEvent(cluster.Rescind{OfferID: fmt.Sprintf("O%d", s.offerN)}))
 		s.until(10 * time.Second)
 	}
 	s.offer("S1", 2, 2048)
@@ -194,7 +191,7 @@ func TestL2AnIdleExecutorIsPartOfItsAgent(t *testing.T) {
 	s.app(func(a *app.Config) { a.AppName = "other_app" })
 	s.job(oneShard, func(j *jobs.Config) { j.JobName, j.AppName, j.CPUCount = "other_job", "other_app", 3.9 })
 	s.restart()
-	s.step(TriggerRequested{Token: 1, Job: "other_job"})
+	s.triggerJob("other_job")
 	s.offer("S1", 4, 8192, idle)
 	if x := s.core.executors[idle]; !x.Closing {
 		t.Fatal("a shard that fits an agent without its idle executor does not get that room")
@@ -210,9 +207,9 @@ func TestL2ATurnThatLaunchedNothingMeasuresItsAgentsAgain(t *testing.T) {
 	s.offer("S2", 8, 8192)
 	l := s.start(8)
 	s.run(l)
-	s.offer("S1", 7.5, 8192, l[0].Executor.ID) // the master knows already that the task is over
+	s.offer("S1", 7.5, 8192, l[0].Executor.ID) // the master knows already that the task has ended
 	s.finish(l)
-	s.step(TriggerRequested{Token: 1, Job: "big"})
+	s.triggerJob("big")
 	for range 20 {
 		if s.core.pool.Free("S1").IsZero() {
 			s.offer("S1", 7.5, 8192, l[0].Executor.ID)
@@ -235,7 +232,7 @@ func TestL2WhatNeverFittedIsLookedAtAgainWhenItIsTheNext(t *testing.T) {
 	s.job(oneShard, withMisfire, func(j *jobs.Config) { j.CPUCount = 1000 })
 	s.trigger()
 	s.offer("S1", 8, 8192)
-	s.apply(s.core.PlanUpdateJob("my_job", func(j jobs.Config) (jobs.Config, error) { j.CPUCount = 1; return j, nil }))
+	s.updateJob("my_job", func(j *jobs.Config) { j.CPUCount = 1 })
 	s.setClock(-time.Hour)
 	s.trigger() // by the clock it comes first
 	s.offer("S1", 8, 8192)
@@ -251,7 +248,7 @@ func TestL2WhatNeverFittedIsLookedAtAgainWhenItIsTheNext(t *testing.T) {
 	}
 }
 
-func TestL2ATurnInVainDoesNotMakeAgentsSmallerForExplain(t *testing.T) {
+func TestL2AnUnusedReservationKeepsTheCapacityThatExplainShows(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.app()
@@ -264,7 +261,7 @@ func TestL2ATurnInVainDoesNotMakeAgentsSmallerForExplain(t *testing.T) {
 	}
 }
 
-func TestL2NoTurnOnAnAgentThatIsAvoided(t *testing.T) {
+func TestL2NoReservationOnAnAgentThatIsAvoided(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.app()
@@ -273,7 +270,7 @@ func TestL2NoTurnOnAnAgentThatIsAvoided(t *testing.T) {
 	s.update(l[0], cluster.Failed, fromAgent(cluster.ReasonExecutorTerminated))
 	s.job(oneShard, func(j *jobs.Config) { j.JobName, j.CPUCount = "other", 3 })
 	s.core.apps["my_app"].starts["S1"].Tries = 9 // avoided for long
-	s.step(TriggerRequested{Token: 1, Job: "other"})
+	s.triggerJob("other")
 	s.offer("S1", 8, 8192)
 	s.offer("S2", 2, 8192)
 	s.until(31 * time.Second)
@@ -291,19 +288,19 @@ func TestL2AReasonGoesWithItsReservation(t *testing.T) {
 	s.job(func(c *jobs.Config) { c.JobName, c.ShardingTotalCount, c.CPUCount = "big", 3, 4 })
 	s.job(func(c *jobs.Config) { c.JobName, c.ShardingTotalCount, c.CPUCount = "small", 1, 1 })
 	s.offer("S1", 16, 8000) // seen once, so that it would fit
-	s.step(s.told(cluster.Rescind{OfferID: "O1"}))
-	s.step(TriggerRequested{Token: 1, Job: "big"})
+	s.step(s.clusterEvent(cluster.Rescind{OfferID: "O1"}))
+	s.triggerJob("big")
 	s.offer("S1", 2, 8000)
 	s.until(31 * time.Second)
 	s.offer("S1", 2, 8000)
 	if s.core.reservation == nil {
 		t.Fatal("no reservation")
 	}
-	s.step(TriggerRequested{Token: 2, Job: "small"})
+	s.triggerJob("small")
 	reason := func() string {
-		x, err := s.core.Explain("small")
-		if err != nil || len(x.Waiting) != 1 {
-			t.Fatalf("%+v, %v", x, err)
+		x := s.explain("small")
+		if len(x.Waiting) != 1 {
+			t.Fatalf("%+v", x)
 		}
 		return x.Waiting[0].Reason
 	}
@@ -313,6 +310,6 @@ func TestL2AReasonGoesWithItsReservation(t *testing.T) {
 	s.core.pool.Clear()
 	s.apply(s.core.PlanDisableJob("big", true))
 	if strings.Contains(reason(), "reserved") {
-		t.Errorf("the reservation is over, explain says: %s", reason())
+		t.Errorf("the reservation has ended, explain says: %s", reason())
 	}
 }

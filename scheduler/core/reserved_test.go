@@ -93,7 +93,7 @@ func TestNothingReservedIsNamedWithoutReservations(t *testing.T) {
 func (s *stage) offerReserved(cpus, mem float64, executors []string, parts ...cluster.Reserved) {
 	s.t.Helper()
 	s.offerN++
-	s.step(s.told(cluster.Offers{Offers: []cluster.Offer{{
+	s.step(s.clusterEvent(cluster.Offers{Offers: []cluster.Offer{{
 		ID: "R" + string(rune('a'+s.offerN)), AgentID: "S1", Hostname: "S1", AgentURL: "http://S1:5051",
 		Resources: cluster.Resources(app.NewResources(cpus, mem)), Reserved: parts, ExecutorIDs: executors,
 	}}}))

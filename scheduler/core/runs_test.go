@@ -76,8 +76,8 @@ func TestExecutionsAreListed(t *testing.T) {
 	}
 }
 
-// What a list says of a run is what GET /api/execution/{id} says of it, also after a change of leader.
-func TestAListedExecutionIsToldAsItIs(t *testing.T) {
+// A list shows of a run the same as GET /api/execution/{id} shows, also after a change of leader.
+func TestAListedExecutionIsShownAsItIs(t *testing.T) {
 	t.Parallel()
 	s, ids := someRuns(t)
 	check := func() {
@@ -125,10 +125,7 @@ func TestTheNewestOfManyAreListed(t *testing.T) {
 func TestExplainTellsOfThePast(t *testing.T) {
 	t.Parallel()
 	s, ids := someRuns(t)
-	s.apply(s.core.PlanUpdateJob("my_job", func(j jobs.Config) (jobs.Config, error) {
-		j.Cron = "* * * * * ?"
-		return j, nil
-	}))
+	s.updateJob("my_job", func(j *jobs.Config) { j.Cron = "* * * * * ?" })
 	for range 130 {
 		s.after(time.Second) // its third run goes on
 	}
@@ -154,8 +151,8 @@ func TestExplainTellsOfThePast(t *testing.T) {
 	if x := look(); x.DroppedFires.Count < 130-60 || x.MissedFires == nil || x.MissedFires.Count != 1 {
 		t.Errorf("%+v, %+v", x.DroppedFires, x.MissedFires)
 	}
-	if x, err := s.core.Explain("other"); err != nil || x.LastRun != nil || x.LastSuccess != nil || x.DroppedFires != nil {
-		t.Errorf("%+v, %v", x, err)
+	if x := s.explain("other"); x.LastRun != nil || x.LastSuccess != nil || x.DroppedFires != nil {
+		t.Errorf("%+v", x)
 	}
 }
 
@@ -185,7 +182,7 @@ func TestJobsHaveNumbersOfTheirOwn(t *testing.T) {
 	}
 	s.apply(s.core.PlanDeregisterJob("my_job"))
 	s.apply(s.core.PlanDisableJob("other", false))
-	s.step(TriggerRequested{Token: 1, Job: "other"})
+	s.triggerJob("other")
 	s.apply(s.core.PlanDisableJob("other", true))
 	if n := s.core.Stats().JobsWithoutMetrics; of()["other"].Killed != 1 || len(of()) != 1 || n != 0 {
 		t.Errorf("%+v, and %d without", of(), n)

@@ -31,7 +31,7 @@ func sandboxStage(t *testing.T) (*stage, cluster.TaskLaunch) {
 	s := newStage(t)
 	s.app()
 	s.job(func(c *jobs.Config) { c.ShardingTotalCount = 1 })
-	s.step(TriggerRequested{Token: 1, Job: "my_job"})
+	s.trigger()
 	s.offer("S1", 8, 8000)
 	return s, s.accepted()[0]
 }
@@ -92,7 +92,7 @@ func TestASecondRunOfAnExecutorHasASandboxOfItsOwn(t *testing.T) {
 	s := newStage(t)
 	s.app()
 	s.job(func(c *jobs.Config) { c.ShardingTotalCount = 2 })
-	s.step(TriggerRequested{Token: 1, Job: "my_job"})
+	s.trigger()
 	s.offer("S1", 8, 8000)
 	launches := s.accepted()
 	for i, l := range launches {

@@ -19,7 +19,7 @@ func (s *scene) cmdOffer(w *scenario.Words) error {
 		for name := range strings.SplitSeq(list, ",") {
 			id := s.names.IDs[name]
 			if id == "" {
-				id = strings.Replace(name, "#", "@-@S1@-@", 1) // of another life of ours
+				id = strings.Replace(name, "#", "@-@S1@-@", 1) // of an earlier run of this scheduler
 			}
 			runs = append(runs, id)
 		}
@@ -27,12 +27,12 @@ func (s *scene) cmdOffer(w *scenario.Words) error {
 	agent, cpus, mem := w.Next(), w.Number("cpus", 8), w.Number("mem", 8192)
 	goes := w.Option("goes-in", "")
 	if goes == "" {
-		s.tell(s.offer(agent, cpus, mem, runs...))
+		s.report(s.offer(agent, cpus, mem, runs...))
 		return nil
 	}
 	in, err := time.ParseDuration(goes)
 	s.offerN++
-	s.tell(s.step(s.told(cluster.Offers{Offers: []cluster.Offer{{ID: fmt.Sprintf("O%d", s.offerN), AgentID: agent, Hostname: agent, AgentURL: "http://" + agent + ":5051",
+	s.report(s.step(s.clusterEvent(cluster.Offers{Offers: []cluster.Offer{{ID: fmt.Sprintf("O%d", s.offerN), AgentID: agent, Hostname: agent, AgentURL: "http://" + agent + ":5051",
 		Resources: cluster.Resources(app.NewResources(cpus, mem)), ExecutorIDs: runs, Unavailable: s.wall().Add(in)}}})))
 	return err
 }
@@ -121,19 +121,19 @@ func (s *scene) cmdUpdate(w *scenario.Words) error {
 	if state == cluster.Unreachable {
 		u.UnreachableSince = s.wall()
 	}
-	return s.steps(s.told(u))
+	return s.steps(s.clusterEvent(u))
 }
 
 func (s *scene) cmdFailure(w *scenario.Words) error {
 	if what := w.Next(); what == "agent" {
-		return s.steps(s.told(cluster.Failure{AgentID: w.Next()}))
+		return s.steps(s.clusterEvent(cluster.Failure{AgentID: w.Next()}))
 	}
 	id := s.names.IDs[w.Next()]
 	parsed, err := jobs.ParseExecutorID(id)
 	if err != nil {
 		return err
 	}
-	return s.steps(s.told(cluster.Failure{AgentID: parsed.Agent, ExecutorID: id, Status: 9}))
+	return s.steps(s.clusterEvent(cluster.Failure{AgentID: parsed.Agent, ExecutorID: id, Status: 9}))
 }
 
 func (s *scene) cmdSession(w *scenario.Words) error {
@@ -154,12 +154,12 @@ func (s *scene) cmdAnswered(w *scenario.Words) error {
 		if question == "" {
 			return fmt.Errorf("nothing was asked about agent %s", agent)
 		}
-		return s.steps(s.told(cluster.Update{TaskID: question, AgentID: agent, State: state, Source: cluster.FromMaster,
+		return s.steps(s.clusterEvent(cluster.Update{TaskID: question, AgentID: agent, State: state, Source: cluster.FromMaster,
 			Reason: "REASON_RECONCILIATION", Timestamp: s.wall()}))
 	}
 	if s.core.takeover == nil || s.core.takeover.question == "" {
 		return errors.New("no question is open")
 	}
-	return s.steps(s.told(cluster.Update{TaskID: s.core.takeover.question, State: cluster.Unknown, Source: cluster.FromMaster,
+	return s.steps(s.clusterEvent(cluster.Update{TaskID: s.core.takeover.question, State: cluster.Unknown, Source: cluster.FromMaster,
 		Reason: "REASON_RECONCILIATION", Timestamp: s.wall()}))
 }

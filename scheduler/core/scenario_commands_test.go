@@ -18,7 +18,7 @@ import (
 //	app NAME [cpus= mem= url= script=]     registers an app; change app changes it
 //	job NAME [app= shards= cpus= mem= cron= parameter= retries= failover= misfire=]
 //	change app|job NAME …
-//	disable|enable app|job NAME, deregister JOB, delete app NAME
+//	disable|enable app|job NAME, deregister JOB, delete app NAME [with-jobs]
 //	trigger JOB [key= own=JSON], forget TASK, drain
 //	kill task TASK, kill execution ID
 //	offer AGENT cpus= mem= [runs=EXECUTOR,…] [goes-in=DURATION], rescind OFFER
@@ -27,16 +27,17 @@ import (
 //	failure agent AGENT, failure executor EXECUTOR
 //	session ended [removed] [reason=], session began [master=]
 //	wait DURATION, clock ±DURATION         time passes; the wall clock is set
-//	crash, restart                         the next leader, without and with its SUBSCRIBED
-//	explain JOB, executions JOB            what people are told
-//	option [binary= fires-per-step=]       of the next leader
+//	crash, restart [after=DURATION]        the next leader, without and with its SUBSCRIBED
+//	explain JOB, executions JOB            what people read
+//	option [binary= fires-per-step= ended-kept=]  of the next leader
 //	reconcile explicit|implicit            an operator asks for it
 //	answered [AGENT STATE]                 the master answers the question about an invented task (rules T8, T7)
 //	stored PATH TEXT                       another scheduler left this in the registry; a restart finds it
+//	mute CALL…                             leaves these calls out until the next begin
 //	begin                                  a new world
 //
 // A TASK is JOB/ITEM#N, or JOB/ITEM for its last launch, or any other text for a
-// task that is not ours; an EXECUTOR is APP#N.
+// task of somebody else; an EXECUTOR is APP#N.
 var scenarioCommands = map[string]func(*scene, *scenario.Words) error{
 	"app":        (*scene).cmdApp,
 	"job":        (*scene).cmdJob,
@@ -55,21 +56,24 @@ var scenarioCommands = map[string]func(*scene, *scenario.Words) error{
 	"forget": func(s *scene, w *scenario.Words) error {
 		return s.steps(ForgetRequested{Token: 1, TaskID: s.taskID(w.Next())})
 	},
-	"drain":      func(s *scene, _ *scenario.Words) error { return s.steps(Drain{}) },
-	"kill":       (*scene).cmdKill,
-	"offer":      (*scene).cmdOffer,
-	"rescind":    func(s *scene, w *scenario.Words) error { return s.steps(s.told(cluster.Rescind{OfferID: w.Next()})) },
+	"drain": func(s *scene, _ *scenario.Words) error { return s.steps(Drain{}) },
+	"kill":  (*scene).cmdKill,
+	"offer": (*scene).cmdOffer,
+	"rescind": func(s *scene, w *scenario.Words) error {
+		return s.steps(s.clusterEvent(cluster.Rescind{OfferID: w.Next()}))
+	},
 	"accept":     (*scene).cmdAccept,
 	"update":     (*scene).cmdUpdate,
 	"failure":    (*scene).cmdFailure,
 	"session":    (*scene).cmdSession,
 	"wait":       (*scene).cmdWait,
 	"clock":      (*scene).cmdClock,
-	"crash":      func(s *scene, _ *scenario.Words) error { return s.crash() },
+	"crash":      (*scene).cmdCrash,
 	"restart":    (*scene).cmdRestart,
 	"explain":    (*scene).cmdExplain,
-	"executions": func(s *scene, w *scenario.Words) error { s.tellExecutions(w.Next()); return nil },
+	"executions": func(s *scene, w *scenario.Words) error { s.reportExecutions(w.Next()); return nil },
 	"begin":      func(s *scene, _ *scenario.Words) error { s.begin(s.t); return nil },
+	"mute":       (*scene).cmdMute,
 	"option":     (*scene).cmdOption,
 	"reconcile": func(s *scene, w *scenario.Words) error {
 		return s.steps(ReconcileRequested{Token: 1, Explicit: w.Next() == "explicit"})
@@ -98,7 +102,7 @@ func (s *scene) Command(line string) error {
 }
 
 func (s *scene) steps(events ...Event) error {
-	s.tell(s.step(events...))
+	s.report(s.step(events...))
 	return nil
 }
 
@@ -125,7 +129,7 @@ func (s *scene) cmdWait(w *scenario.Words) error {
 			wake = s.now.Add(time.Millisecond)
 		}
 		s.now = wake
-		s.tell(s.step())
+		s.report(s.step())
 	}
 	return errors.New("the core wants to step again and again without time passing")
 }
@@ -135,8 +139,15 @@ func (s *scene) cmdClock(w *scenario.Words) error {
 	return s.steps()
 }
 
-// crash begins the next term with what is stored.
-func (s *scene) crash() error {
+// cmdCrash begins the next term with what is stored, after a time without a leader.
+func (s *scene) cmdCrash(w *scenario.Words) error {
+	if pause := w.Option("after", ""); pause != "" {
+		d, err := time.ParseDuration(pause)
+		if err != nil {
+			return err
+		}
+		s.now = s.now.Add(d)
+	}
 	var entries []registry.Entry
 	for _, path := range sortedKeys(s.stored) {
 		entries = append(entries, registry.Entry{Path: path, Value: s.stored[path]})
@@ -150,16 +161,31 @@ func (s *scene) crash() error {
 	return s.steps()
 }
 
-func (s *scene) cmdRestart(*scenario.Words) error {
-	if err := s.crash(); err != nil {
+func (s *scene) cmdRestart(w *scenario.Words) error {
+	if err := s.cmdCrash(w); err != nil {
 		return err
 	}
 	return s.steps(SessionBegan{Session: s.core.session.number, MasterID: "master-1"})
 }
 
+// mutable are the calls that a scenario can leave out because it is not about them.
+var mutable = []Call{CallReconcile{}, CallRevive{}, CallSuppress{}, CallDecline{}}
+
+func (s *scene) cmdMute(w *scenario.Words) error {
+	for len(w.List) > 0 {
+		name := w.Next()
+		if !slices.ContainsFunc(mutable, func(c Call) bool { return callName(c) == name }) {
+			return fmt.Errorf("the calls %s can't be muted", name)
+		}
+		s.muted[name] = true
+	}
+	return nil
+}
+
 func (s *scene) cmdOption(w *scenario.Words) error {
 	s.opt.ExecutorBinary = w.Option("binary", s.opt.ExecutorBinary)
 	s.opt.FiresPerStep = int(w.Number("fires-per-step", float64(s.opt.FiresPerStep)))
+	s.opt.EndedKept = int(w.Number("ended-kept", float64(s.opt.EndedKept)))
 	return nil
 }
 
@@ -172,7 +198,7 @@ func (s *scene) cmdExplain(w *scenario.Words) error {
 	if err != nil {
 		return err
 	}
-	s.tellExplanation(x)
+	s.reportExplanation(x)
 	return nil
 }
 

@@ -29,7 +29,7 @@ func (s *scene) planned(p Planned, err error) error {
 	}
 	s.say("COMMIT %s", strings.Join(together, ", "))
 	s.apply(p, nil)
-	s.tell(s.last)
+	s.report(s.last)
 	return nil
 }
 
@@ -81,5 +81,7 @@ func (s *scene) cmdDelete(w *scenario.Words) error {
 	if what := w.Next(); what != "app" {
 		return fmt.Errorf("%q can't be deleted", what)
 	}
-	return s.planned(s.core.PlanDeleteApp(w.Next(), false))
+	name := w.Next()
+	withJobs := len(w.List) > 0 && w.Next() == "with-jobs"
+	return s.planned(s.core.PlanDeleteApp(name, withJobs))
 }

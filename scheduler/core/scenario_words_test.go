@@ -25,6 +25,8 @@ type scene struct {
 	tasks    map[string]cluster.TaskLaunch
 	lastUUID map[string][]byte
 	updates  int
+	// muted are the calls that are left out until the next begin.
+	muted map[string]bool
 }
 
 func newScene(t *testing.T) *scene {
@@ -40,6 +42,7 @@ func (s *scene) begin(t *testing.T) {
 	s.stage = newStage(t)
 	s.names = scenario.NewNames()
 	s.tasks, s.lastUUID, s.updates = map[string]cluster.TaskLaunch{}, map[string][]byte{}, 0
+	s.muted = map[string]bool{}
 }
 
 // Said returns and forgets what was said.
@@ -56,8 +59,8 @@ func (s *scene) say(format string, args ...any) {
 	s.out.WriteString(s.names.InWords(fmt.Sprintf(format, args...)) + "\n")
 }
 
-// tell says what was decided, in the order in which it leaves.
-func (s *scene) tell(d Decision) {
+// report says what was decided, in the order in which it leaves.
+func (s *scene) report(d Decision) {
 	started := map[string]bool{}
 	for _, c := range calls[CallAccept](d) {
 		for _, l := range c.Accept.Tasks {
@@ -72,9 +75,11 @@ func (s *scene) tell(d Decision) {
 			}
 		}
 	}
-	s.tellWrites(d)
+	s.reportWrites(d)
 	for _, c := range d.Calls {
-		s.tellCall(c, started)
+		if !s.muted[callName(c)] {
+			s.reportCall(c, started)
+		}
 	}
 	for _, r := range d.Replies {
 		switch {
@@ -108,7 +113,7 @@ func (s *scene) tell(d Decision) {
 	}
 }
 
-func (s *scene) tellWrites(d Decision) {
+func (s *scene) reportWrites(d Decision) {
 	var put, deleted []string
 	for _, w := range d.Writes {
 		_, what, _ := strings.Cut(w.Path[1:], "/")
@@ -127,7 +132,13 @@ func (s *scene) tellWrites(d Decision) {
 	}
 }
 
-func (s *scene) tellCall(c Call, started map[string]bool) {
+// callName is what a scenario calls a call, such as DECLINE.
+func callName(c Call) string {
+	_, name, _ := strings.Cut(fmt.Sprintf("%T", c), ".Call")
+	return strings.ToUpper(name)
+}
+
+func (s *scene) reportCall(c Call, started map[string]bool) {
 	switch c := c.(type) {
 	case CallSubscribe:
 		s.say("SUBSCRIBE as %s", c.FrameworkID)
@@ -188,8 +199,8 @@ func (s *scene) launched(l cluster.TaskLaunch, started map[string]bool) string {
 	return text
 }
 
-// tellExplanation says what people are told of a job.
-func (s *scene) tellExplanation(x Explanation) {
+// reportExplanation says what people read about a job.
+func (s *scene) reportExplanation(x Explanation) {
 	s.say("%s is %s", x.JobName, x.State)
 	for i := 0; i < len(x.Waiting); {
 		first := x.Waiting[i]
@@ -223,18 +234,18 @@ func (s *scene) tellExplanation(x Explanation) {
 	}
 }
 
-// tellExecutions says how a job's executions stand: the last ended ones, and
+// reportExecutions says how a job's executions stand: the last ended ones, and
 // all that live.
-func (s *scene) tellExecutions(job string) {
+func (s *scene) reportExecutions(job string) {
 	var ids []string
 	for e := range s.core.ended.all() {
 		if e.Job == job {
 			ids = append(ids, e.ID)
 		}
 	}
-	if over := len(ids) - 3; over > 0 {
-		s.say("(%d that ended before)", over)
-		ids = ids[over:]
+	if older := len(ids) - 3; older > 0 {
+		s.say("(%d that ended before)", older)
+		ids = ids[older:]
 	}
 	if j := s.core.jobs[job]; j != nil {
 		for _, e := range j.queue {

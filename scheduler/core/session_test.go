@@ -27,7 +27,7 @@ func TestT6OffersEndWithTheirSession(t *testing.T) {
 			s.step(offerOf(s.core.session.number, "O77", "S2", 5))
 			s.step(SessionBegan{Session: s.core.session.number, MasterID: "master-1"})
 		},
-		"of the session that ended, told late": func(s *stage) {
+		"of the session that ended, delivered late": func(s *stage) {
 			old := s.core.session.number
 			s.resubscribe()
 			s.step(offerOf(old, "O77", "S2", 5))
@@ -56,8 +56,8 @@ func TestT6OffersEndWithTheirSession(t *testing.T) {
 	}
 }
 
-// TestNothingIsHeldWithoutASession: neither what was offered before its end, nor what is told of it after that, nor what
-// is told before SUBSCRIBED.
+// TestNothingIsHeldWithoutASession: neither what was offered before its end, nor what its stream delivers after that, nor what
+// comes before SUBSCRIBED.
 func TestNothingIsHeldWithoutASession(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -77,13 +77,13 @@ func TestNothingIsHeldWithoutASession(t *testing.T) {
 	s.step(SessionEnded{Session: s.core.session.number, Reason: "the stream broke"})
 	none("after the end of the session")
 	s.step(offerOf(s.core.session.number, "O77", "S2", 5))
-	none("that were told after the end of the session")
+	none("that came after the end of the session")
 	for len(calls[CallSubscribe](s.last)) == 0 {
 		s.now = s.wake()
 		s.step()
 	}
 	s.step(offerOf(s.core.session.number, "O78", "S2", 5))
-	none("that were told before SUBSCRIBED")
+	none("that came before SUBSCRIBED")
 }
 
 // A leader that slept between its commit and its SUBSCRIBE takes the next leader's tasks
@@ -98,17 +98,17 @@ func TestT6NothingASessionTellsIsActedOnUnlessTheTermHeldAfterIt(t *testing.T) {
 		t.Fatalf("SUBSCRIBE without a fenced commit before it: %+v", s.last)
 	}
 	began := SessionBegan{Session: asked[0].Session, MasterID: "master-1"}
-	told := ClusterEvent{Session: began.Session, Event: cluster.Update{TaskID: "job@-@0@-@READY@-@S1@-@0f8e1a2b-0000-4000-8000-000000000001", AgentID: "S1",
+	unknownTask := ClusterEvent{Session: began.Session, Event: cluster.Update{TaskID: "job@-@0@-@READY@-@S1@-@0f8e1a2b-0000-4000-8000-000000000001", AgentID: "S1",
 		State: cluster.Running, Source: cluster.FromMaster, Reason: cluster.ReasonReconciliation}}
-	if d := s.step(began, told); len(calls[CallKill](d)) != 1 || !d.Fenced {
+	if d := s.step(began, unknownTask); len(calls[CallKill](d)) != 1 || !d.Fenced {
 		t.Fatalf("a task that the next leader launched is killed without a fence: %+v", d)
 	}
-	if s.step(told); s.last.Fenced {
+	if s.step(unknownTask); s.last.Fenced {
 		t.Error("what comes later on this session needs no fence: a later SUBSCRIBE would have ended it")
 	}
 }
 
-// The pause before the next try is for a master that may not be able to take us; another may.
+// The pause before the next SUBSCRIBE spares a master that refuses; a new master is asked at once.
 func TestAnotherMasterIsTriedAtOnce(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -131,15 +131,15 @@ func TestAnotherMasterIsTriedAtOnce(t *testing.T) {
 	}
 }
 
-func TestAnOutageIsToldOfNowAndThen(t *testing.T) {
+func TestAnOutageIsLoggedNowAndThen(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	told := 0
+	logged := 0
 	fail := func(reason string) {
 		s.step(SessionEnded{Session: s.core.session.number, Reason: reason})
 		for _, n := range s.last.Notes {
 			if n.Kind == NoteSession {
-				told++
+				logged++
 			}
 		}
 		for len(calls[CallSubscribe](s.last)) == 0 {
@@ -150,12 +150,12 @@ func TestAnOutageIsToldOfNowAndThen(t *testing.T) {
 	for i := 0; s.now.Sub(begin) < 10*time.Minute; i++ {
 		fail(fmt.Sprint("read tcp 127.0.0.1:", 40000+i, ": connection refused"))
 	}
-	if told < 10 || told > 14 {
-		t.Errorf("told %d times in 10 minutes", told)
+	if logged < 10 || logged > 14 {
+		t.Errorf("logged %d times in 10 minutes", logged)
 	}
-	told = 0
-	if fail("the master wants credentials"); told != 1 {
-		t.Error("another reason is not told of")
+	logged = 0
+	if fail("the master wants credentials"); logged != 1 {
+		t.Error("another reason is not logged")
 	}
 }
 
@@ -187,7 +187,7 @@ func TestT6TheFirstNeedOfANewLeaderRevives(t *testing.T) {
 	}
 }
 
-// offerOf is an offer that a session told of, whichever it was.
+// offerOf is an offer of any session.
 func offerOf(session int64, id, agent string, cpus float64) Event {
 	return ClusterEvent{Session: session, Event: cluster.Offers{Offers: []cluster.Offer{{
 		ID: id, AgentID: agent, Hostname: agent, AgentURL: "http://" + agent + ":5051",

@@ -14,9 +14,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/wire"
 )
 
-// pretended is a master in simulated time that offers what is free once a second and after a REVIVE, as
+// simulatedMaster is a master in simulated time that offers what is free once a second and after a REVIVE, as
 // Mesos does, and measures how long its offers are held.
-type pretended struct {
+type simulatedMaster struct {
 	takes      time.Duration // how long tasks run
 	answers    time.Duration // how long after a REVIVE the offers come
 	revivedAt  time.Time     // a REVIVE that is not answered yet; else zero
@@ -24,10 +24,10 @@ type pretended struct {
 	rnd        rand.Source
 	now, began time.Time
 	suppressed bool
-	agents     []*pretendedAgent
+	agents     []*simulatedAgent
 	offered    int
 	inbox      []Event
-	ends       []pretendedTask // by time
+	ends       []simulatedTask // by time
 	held       time.Duration   // of all offers together
 	tasks      int
 	revived    int                 // REVIVEs
@@ -35,7 +35,7 @@ type pretended struct {
 	hangs      string              // jobs whose names begin so can't fetch their package, which takes as long as a task
 }
 
-type pretendedAgent struct {
+type simulatedAgent struct {
 	id            string
 	free          app.Resources            // what no task and no executor uses
 	offers        map[string]app.Resources // of that: what is on offer, by offer
@@ -45,7 +45,7 @@ type pretendedAgent struct {
 }
 
 // unoffered is what is free and not on offer.
-func (a *pretendedAgent) unoffered() app.Resources {
+func (a *simulatedAgent) unoffered() app.Resources {
 	left := a.free
 	for _, o := range a.offers {
 		left = left.Minus(o)
@@ -54,7 +54,7 @@ func (a *pretendedAgent) unoffered() app.Resources {
 }
 
 // takeBack ends offers, with a filter for what of them is not used.
-func (a *pretendedAgent) takeBack(ids []string, used app.Resources, until time.Time) {
+func (a *simulatedAgent) takeBack(ids []string, used app.Resources, until time.Time) {
 	var back app.Resources
 	for _, id := range ids {
 		back = back.Plus(a.offers[id])
@@ -65,15 +65,15 @@ func (a *pretendedAgent) takeBack(ids []string, used app.Resources, until time.T
 	}
 }
 
-type pretendedTask struct {
+type simulatedTask struct {
 	since time.Time
 	at    time.Time
-	agent *pretendedAgent
+	agent *simulatedAgent
 	task  cluster.TaskLaunch
 }
 
 // run plays for a while, in the steps that the core asks for.
-func (p *pretended) run(d time.Duration) {
+func (p *simulatedMaster) run(d time.Duration) {
 	end := p.now.Add(d)
 	nextRound := p.now
 	for p.now.Before(end) {
@@ -95,7 +95,7 @@ func (p *pretended) run(d time.Duration) {
 				u.State, status = cluster.Failed, wire.Status{Phase: wire.PhaseFetch, Unreachable: "hangs:80", Cause: "hangs:80 gave no answer"}
 			}
 			u.Data = statusData(status)
-			p.tell(u)
+			p.send(u)
 		}
 		events := p.inbox
 		p.inbox = nil
@@ -126,11 +126,11 @@ func (p *pretended) run(d time.Duration) {
 	}
 }
 
-func (p *pretended) tell(e cluster.Event) {
+func (p *simulatedMaster) send(e cluster.Event) {
 	p.inbox = append(p.inbox, ClusterEvent{Session: p.core.session.number, Event: e})
 }
 
-func (p *pretended) allocate() {
+func (p *simulatedMaster) allocate() {
 	if p.suppressed {
 		return
 	}
@@ -146,11 +146,11 @@ func (p *pretended) allocate() {
 		made = append(made, cluster.Offer{ID: id, AgentID: a.id, Hostname: a.id, AgentURL: "http://" + a.id, Resources: cluster.Resources(free), ExecutorIDs: sortedKeys(a.executors)})
 	}
 	if len(made) > 0 {
-		p.tell(cluster.Offers{Offers: made})
+		p.send(cluster.Offers{Offers: made})
 	}
 }
 
-func (p *pretended) take(call Call) {
+func (p *simulatedMaster) take(call Call) {
 	switch call := call.(type) {
 	case CallSubscribe:
 		p.suppressed = false
@@ -181,7 +181,7 @@ func (p *pretended) take(call Call) {
 			if a.id == call.AgentID && a.executors[call.ExecutorID] {
 				delete(a.executors, call.ExecutorID)
 				a.free = a.free.Plus(executorSize)
-				p.tell(cluster.Failure{AgentID: a.id, ExecutorID: call.ExecutorID})
+				p.send(cluster.Failure{AgentID: a.id, ExecutorID: call.ExecutorID})
 			}
 		}
 	}
@@ -189,7 +189,7 @@ func (p *pretended) take(call Call) {
 
 var executorSize = app.NewResources(0.1, 32)
 
-func (p *pretended) accept(a *pretendedAgent, call CallAccept) {
+func (p *simulatedMaster) accept(a *simulatedAgent, call CallAccept) {
 	p.inbox = append(p.inbox, AcceptAnswered{Session: p.core.session.number, Seq: call.Seq, OK: true})
 	var used app.Resources
 	for _, t := range call.Accept.Tasks {
@@ -202,7 +202,7 @@ func (p *pretended) accept(a *pretendedAgent, call CallAccept) {
 		if p.launched != nil {
 			p.launched(t.TaskID)
 		}
-		p.ends = append(p.ends, pretendedTask{p.now, p.now.Add(p.takes), a, t})
+		p.ends = append(p.ends, simulatedTask{p.now, p.now.Add(p.takes), a, t})
 	}
 	a.free = a.free.Minus(used)
 	a.takeBack(call.Accept.OfferIDs, used, p.now.Add(call.Accept.Refuse))
@@ -217,27 +217,27 @@ func statusData(s wire.Status) []byte {
 	return data
 }
 
-// newPretended has 1,000 jobs with a cron each, and agents with much room.
-func newPretended(b testing.TB, cron func(i int) string) *pretended {
+// newSimulatedMaster has 1,000 jobs with a cron each, and agents with much room.
+func newSimulatedMaster(b testing.TB, cron func(i int) string) *simulatedMaster {
 	b.Helper()
-	return newPretendedJobs(b, 1000, func(i int, j *jobs.Config) { j.Cron = cron(i) })
+	return newSimulatedJobs(b, 1000, func(i int, j *jobs.Config) { j.Cron = cron(i) })
 }
 
-// newPretendedJobs has so many jobs of one small shard each, changed by change, and agents with much room.
-func newPretendedJobs(b testing.TB, n int, change func(i int, j *jobs.Config)) *pretended {
+// newSimulatedJobs has so many jobs of one small shard each, changed by change, and agents with much room.
+func newSimulatedJobs(b testing.TB, n int, change func(i int, j *jobs.Config)) *simulatedMaster {
 	b.Helper()
-	p := newPretendedCluster(b, 20, app.NewResources(16, 16000), n, change)
+	p := newSimulatedCluster(b, 20, app.NewResources(16, 16000), n, change)
 	p.run(10 * time.Second) // it has subscribed and settled
 	p.held, p.tasks, p.revived = 0, 0, 0
 	return p
 }
 
-// newPretendedCluster has so many agents of that size, and has not begun.
-func newPretendedCluster(b testing.TB, agents int, size app.Resources, n int, change func(i int, j *jobs.Config)) *pretended {
+// newSimulatedCluster has so many agents of that size, and has not begun.
+func newSimulatedCluster(b testing.TB, agents int, size app.Resources, n int, change func(i int, j *jobs.Config)) *simulatedMaster {
 	b.Helper()
-	p := &pretended{answers: 10 * time.Millisecond, takes: 5 * time.Second, core: New(DefaultOptions()), rnd: rand.NewPCG(1, 2), now: time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC), suppressed: true}
+	p := &simulatedMaster{answers: 10 * time.Millisecond, takes: 5 * time.Second, core: New(DefaultOptions()), rnd: rand.NewPCG(1, 2), now: time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC), suppressed: true}
 	for i := range agents {
-		p.agents = append(p.agents, &pretendedAgent{id: fmt.Sprintf("S%02d", i), free: size, offers: map[string]app.Resources{}, executors: map[string]bool{}})
+		p.agents = append(p.agents, &simulatedAgent{id: fmt.Sprintf("S%02d", i), free: size, offers: map[string]app.Resources{}, executors: map[string]bool{}})
 	}
 	a := app.Default()
 	a.AppName, a.AppURL, a.BootstrapScript, a.CPUCount, a.MemoryMB = "my_app", "http://127.0.0.1/p.tar", "run", 0.1, 32
@@ -260,7 +260,7 @@ func newPretendedCluster(b testing.TB, agents int, size app.Resources, n int, ch
 
 // squeeze has others take most of the cluster, once we have seen how large its agents are, and has
 // a job wait that does not fit into the rest.
-func (p *pretended) squeeze(b testing.TB, change func(*jobs.Config)) {
+func (p *simulatedMaster) squeeze(b testing.TB, change func(*jobs.Config)) {
 	b.Helper()
 	j := *p.core.jobs["job_000"].cfg
 	j.JobName, j.Cron, j.Failover = "squeezed", "", false
@@ -273,7 +273,7 @@ func (p *pretended) squeeze(b testing.TB, change func(*jobs.Config)) {
 	p.run(time.Minute)
 	for _, a := range p.agents {
 		for _, id := range sortedKeys(a.offers) {
-			p.tell(cluster.Rescind{OfferID: id})
+			p.send(cluster.Rescind{OfferID: id})
 		}
 		clear(a.offers)
 		a.free = app.NewResources(4, 16000)

@@ -65,7 +65,7 @@ func (s *stage) load() *Core {
 
 func (s *stage) wall() time.Time { return s.now.Add(s.skew) }
 
-// clocks is what a step of the present term is told.
+// clocks is the time that a step of the present term gets.
 func (s *stage) clocks() Now { return Now{Wall: s.wall(), Elapsed: s.now.Sub(s.loaded)} }
 
 // wake is when the core wants the next step, zero for never.
@@ -182,14 +182,14 @@ func (s *stage) job(change ...func(*jobs.Config)) {
 	s.apply(s.core.PlanRegisterJob(j))
 }
 
-func (s *stage) told(e cluster.Event) Event {
+func (s *stage) clusterEvent(e cluster.Event) Event {
 	return ClusterEvent{Session: s.core.session.number, Event: e}
 }
 
 func (s *stage) offer(agent string, cpus, mem float64, executors ...string) Decision {
 	s.t.Helper()
 	s.offerN++
-	return s.step(s.told(cluster.Offers{Offers: []cluster.Offer{{
+	return s.step(s.clusterEvent(cluster.Offers{Offers: []cluster.Offer{{
 		ID: fmt.Sprintf("O%d", s.offerN), AgentID: agent, Hostname: agent, AgentURL: "http://" + agent + ":5051",
 		Resources: cluster.Resources(app.NewResources(cpus, mem)), ExecutorIDs: executors,
 	}}}))
@@ -222,7 +222,7 @@ func (s *stage) update(l cluster.TaskLaunch, state cluster.State, more ...func(*
 	for _, f := range more {
 		f(&u)
 	}
-	return s.step(s.told(u))
+	return s.step(s.clusterEvent(u))
 }
 
 func (s *stage) run(launches []cluster.TaskLaunch) {
@@ -241,11 +241,7 @@ func (s *stage) finish(launches []cluster.TaskLaunch) {
 
 func (s *stage) trigger() string {
 	s.t.Helper()
-	d := s.step(TriggerRequested{Token: 1, Job: "my_job"})
-	if len(d.Replies) != 1 || d.Replies[0].Err != nil {
-		s.t.Fatalf("trigger: %+v", d.Replies)
-	}
-	return d.Replies[0].ExecutionID
+	return s.triggerJob("my_job").Replies[0].ExecutionID
 }
 
 func (s *stage) execution(id string) ExecutionView {
@@ -328,8 +324,8 @@ func (s *stage) subscribedAgain() {
 	s.step(SessionBegan{Session: s.core.session.number, MasterID: "master-1"})
 }
 
-// runsOn has one shard run on an agent, and returns its launch.
-func (s *stage) runsOn(agent string, change func(*jobs.Config)) cluster.TaskLaunch {
+// startOn has one shard run on an agent, and returns its launch.
+func (s *stage) startOn(agent string, change func(*jobs.Config)) cluster.TaskLaunch {
 	s.t.Helper()
 	s.app()
 	s.job(func(j *jobs.Config) { j.ShardingTotalCount = 1; change(j) })
@@ -341,4 +337,51 @@ func (s *stage) runsOn(agent string, change func(*jobs.Config)) cluster.TaskLaun
 	}
 	s.run(l)
 	return l[0]
+}
+
+// launch triggers my_job, and launches its shards on agent S1, which has 8 CPUs.
+func (s *stage) launch() (id string, launches []cluster.TaskLaunch) {
+	s.t.Helper()
+	id = s.trigger()
+	s.offer("S1", 8, 8192)
+	return id, s.accepted()
+}
+
+// runJob registers my_app and my_job, and has a run of the job's shards on agent S1.
+func (s *stage) runJob(change ...func(*jobs.Config)) []cluster.TaskLaunch {
+	s.t.Helper()
+	s.app()
+	s.job(change...)
+	launches := s.start(8)
+	s.run(launches)
+	return launches
+}
+
+// triggerJob triggers a job that is not my_job.
+func (s *stage) triggerJob(name string) Decision {
+	s.t.Helper()
+	d := s.step(TriggerRequested{Token: 1, Job: name})
+	if len(d.Replies) != 1 || d.Replies[0].Err != nil {
+		s.t.Fatalf("trigger %s: %+v", name, d.Replies)
+	}
+	return d
+}
+
+// updateJob changes the document of a job.
+func (s *stage) updateJob(name string, change func(*jobs.Config)) {
+	s.t.Helper()
+	s.apply(s.core.PlanUpdateJob(name, func(j jobs.Config) (jobs.Config, error) {
+		change(&j)
+		return j, nil
+	}))
+}
+
+// explain is what the core says about a job.
+func (s *stage) explain(job string) Explanation {
+	s.t.Helper()
+	x, err := s.core.Explain(job)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return x
 }

@@ -11,15 +11,15 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
-const foreignFramework = "a47cb9d1-5c3b-4b3c-9a1a-1a0b5e0f1a2b-0000"
+const formerFramework = "a47cb9d1-5c3b-4b3c-9a1a-1a0b5e0f1a2b-0000"
 
-func TestT8AForeignFrameworkIsTakenOverBeforeAnythingIsLaunched(t *testing.T) {
+func TestT8AFormerFrameworkIsTakenOverBeforeAnythingIsLaunched(t *testing.T) {
 	t.Parallel()
-	const foreign = "old_job@-@0@-@READY@-@S1@-@0f8e1a2b-0000-4000-8000-000000000001"
+	const former = "old_job@-@0@-@READY@-@S1@-@0f8e1a2b-0000-4000-8000-000000000001"
 	s := newStage(t)
-	s.original(map[string]string{"/ha/framework_id": foreignFramework, "/state/ready/plain_job": "1"})
+	s.storeOriginal(map[string]string{"/ha/framework_id": formerFramework, "/state/ready/plain_job": "1"})
 	s.restart()
-	if s.core.frameworkID != foreignFramework {
+	if s.core.frameworkID != formerFramework {
 		t.Fatalf("subscribed as %s", s.core.frameworkID)
 	}
 	all := calls[CallReconcile](s.last)
@@ -29,7 +29,7 @@ func TestT8AForeignFrameworkIsTakenOverBeforeAnythingIsLaunched(t *testing.T) {
 	first := s.questions()[0]
 	s.offer("S1", 8, 8000, "test_app@-@S1")
 	if len(s.accepts) > 0 || len(calls[CallShutdown](s.last)) > 0 {
-		t.Fatal("launched, or shut down an executor with tasks, before the master told what runs")
+		t.Fatal("launched, or shut down an executor with tasks, before the master reported what runs")
 	}
 	// The master is silent: the question is repeated, ever more seldom.
 	asked := 0
@@ -43,17 +43,17 @@ func TestT8AForeignFrameworkIsTakenOverBeforeAnythingIsLaunched(t *testing.T) {
 	if asked < 10 || asked > 20 {
 		t.Errorf("asked %d times in ten minutes", asked)
 	}
-	if x, err := s.core.Explain("plain_job"); err != nil || len(x.Waiting) != 3 || !strings.Contains(x.Waiting[0].Reason, "has not reported yet") {
-		t.Errorf("explain: %+v, %v", x, err)
+	if x := s.explain("plain_job"); len(x.Waiting) != 3 || !strings.Contains(x.Waiting[0].Reason, "has not reported yet") {
+		t.Errorf("explain: %+v", x)
 	}
 	running := func(state cluster.State) Event {
-		return s.told(cluster.Update{TaskID: foreign, AgentID: "S1", ExecutorID: "test_app@-@S1", State: state, Source: cluster.FromMaster, Reason: cluster.ReasonReconciliation})
+		return s.clusterEvent(cluster.Update{TaskID: former, AgentID: "S1", ExecutorID: "test_app@-@S1", State: state, Source: cluster.FromMaster, Reason: cluster.ReasonReconciliation})
 	}
 	s.step(running(cluster.Running))
-	if kills := calls[CallKill](s.last); len(kills) != 1 || kills[0].Kill.TaskID != foreign {
+	if kills := calls[CallKill](s.last); len(kills) != 1 || kills[0].Kill.TaskID != former {
 		t.Fatalf("kills: %+v", kills)
 	}
-	if x, _ := s.core.Explain("plain_job"); !strings.Contains(x.Waiting[0].Reason, foreign) {
+	if x, _ := s.core.Explain("plain_job"); !strings.Contains(x.Waiting[0].Reason, former) {
 		t.Errorf("explain names no task: %s", x.Waiting[0].Reason)
 	}
 	s.answer(first)
@@ -63,7 +63,7 @@ func TestT8AForeignFrameworkIsTakenOverBeforeAnythingIsLaunched(t *testing.T) {
 	s.answer(s.questions()[0])
 	s.offer("S2", 8, 8000)
 	if len(s.accepts) > 0 {
-		t.Fatal("launched while a foreign task runs")
+		t.Fatal("launched while a task of the former framework runs")
 	}
 	kills := 0
 	for range 60 {
@@ -74,8 +74,8 @@ func TestT8AForeignFrameworkIsTakenOverBeforeAnythingIsLaunched(t *testing.T) {
 		t.Errorf("the kill was repeated %d times in a minute", kills)
 	}
 	s.step(running(cluster.Killed))
-	if got := string(s.stored[pathOurFramework]); got != foreignFramework {
-		t.Errorf("marked as ours: %q", got)
+	if got := string(s.stored[pathOurFramework]); got != formerFramework {
+		t.Errorf("recorded as made by this scheduler: %q", got)
 	}
 	s.offer("S1", 8, 8000, "test_app@-@S1")
 	if downs := calls[CallShutdown](s.last); len(downs) != 1 || downs[0].ExecutorID != "test_app@-@S1" {
@@ -86,31 +86,31 @@ func TestT8AForeignFrameworkIsTakenOverBeforeAnythingIsLaunched(t *testing.T) {
 	}
 	s.restart()
 	if len(s.questions()) > 0 {
-		t.Error("the next leader takes it over again")
+		t.Error("the next leader repeats the takeover")
 	}
 }
 
-func TestT8AForeignTaskThatIsUnreachableIsGivenUp(t *testing.T) {
+func TestT8AFormerTaskThatIsUnreachableIsAbandoned(t *testing.T) {
 	t.Parallel()
-	const foreign = "plain_job@-@1@-@READY@-@S1@-@0f8e1a2b-0000-4000-8000-000000000001"
+	const former = "plain_job@-@1@-@READY@-@S1@-@0f8e1a2b-0000-4000-8000-000000000001"
 	s := newStage(t)
-	s.original(map[string]string{"/ha/framework_id": foreignFramework, "/state/running/plain_job": "", "/state/running/plain_job/plain_job@-@1": foreign, "/state/ready/plain_job": "1"})
+	s.storeOriginal(map[string]string{"/ha/framework_id": formerFramework, "/state/running/plain_job": "", "/state/running/plain_job/plain_job@-@1": former, "/state/ready/plain_job": "1"})
 	s.restart()
 	asked := false
 	for _, c := range calls[CallReconcile](s.last) {
-		asked = asked || slices.Contains(c.Tasks, cluster.TaskRef{TaskID: foreign, AgentID: "S1"})
+		asked = asked || slices.Contains(c.Tasks, cluster.TaskRef{TaskID: former, AgentID: "S1"})
 	}
 	if !asked || s.stored["/state/running/plain_job/plain_job@-@1"] == nil {
-		t.Fatal("a task that the original names is asked about, and remembered until it is over")
+		t.Fatal("a task that the original names is asked about, and remembered until it has ended")
 	}
-	s.step(s.told(cluster.Update{TaskID: foreign, AgentID: "S1", State: cluster.Unreachable, Source: cluster.FromMaster, Reason: cluster.ReasonReconciliation, UnreachableSince: s.now.Add(-time.Minute)}))
+	s.step(s.clusterEvent(cluster.Update{TaskID: former, AgentID: "S1", State: cluster.Unreachable, Source: cluster.FromMaster, Reason: cluster.ReasonReconciliation, UnreachableSince: s.now.Add(-time.Minute)}))
 	s.answer(s.nextQuestion())
 	s.until(9 * time.Minute)
 	if s.core.takeover != nil {
 		t.Fatal("not taken over after the task was unreachable for ten minutes")
 	}
-	if s.core.orphans[foreign] == nil || s.stored["/state/running/plain_job/plain_job@-@1"] != nil || s.stored["/state/running/plain_job"] != nil {
-		t.Error("no ghost remembers the task, or its entry is still there")
+	if s.core.orphans[former] == nil || s.stored["/state/running/plain_job/plain_job@-@1"] != nil || s.stored["/state/running/plain_job"] != nil {
+		t.Error("no orphan remembers the task, or its entry is still there")
 	}
 	if x, _ := s.core.Explain("plain_job"); !strings.Contains(x.Waiting[0].Reason, "may still run") {
 		t.Errorf("explain: %+v", x.Waiting)
@@ -151,7 +151,7 @@ func TestTheOriginalsQueuesAreTakenOverOnce(t *testing.T) {
 		}
 	}
 	s := newStage(t)
-	s.original(nodes)
+	s.storeOriginal(nodes)
 	s.restart()
 	check(t, s)
 	ended := slices.IndexFunc(slices.Collect(s.core.ended.all()), func(e *execution) bool { return e.Job == "disabled_job" && e.state() == Killed })
@@ -182,8 +182,8 @@ func TestTheOriginalsQueuesAreTakenOverOnce(t *testing.T) {
 	}
 }
 
-// original stores what an installation of ElasticJob-Cloud 3.0.1 leaves behind.
-func (s *stage) original(nodes map[string]string) {
+// storeOriginal stores what an installation of ElasticJob-Cloud 3.0.1 leaves behind.
+func (s *stage) storeOriginal(nodes map[string]string) {
 	s.t.Helper()
 	s.opt.Documents = YAMLDocuments
 	s.stored = map[string][]byte{}
@@ -216,7 +216,7 @@ func (s *stage) questions() (ids []string) {
 // answer has the master answer the last question, as it does when all agents are back.
 func (s *stage) answer(question string) Decision {
 	s.t.Helper()
-	return s.step(s.told(cluster.Update{TaskID: question, State: cluster.Unknown, Source: cluster.FromMaster, Reason: cluster.ReasonReconciliation}))
+	return s.step(s.clusterEvent(cluster.Update{TaskID: question, State: cluster.Unknown, Source: cluster.FromMaster, Reason: cluster.ReasonReconciliation}))
 }
 
 // nextQuestion answers the question that is open, and returns the next.

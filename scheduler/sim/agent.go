@@ -40,11 +40,11 @@ type task struct {
 	wire      wire.Task
 	executor  string
 	state     cluster.State // the newest that the agent knows
-	told      cluster.State // of the last update passed on
+	reported  cluster.State // of the last update passed on
 	updates   []cluster.Update
 	states    []cluster.State
 	forgotten bool // the machine rebooted, or its framework is gone
-	retries   int  // of the head; also tells old timers from new ones
+	retries   int  // of the head; also distinguishes old timers from new ones
 	process   *process
 	killing   bool
 	fetching  bool
@@ -56,17 +56,17 @@ type task struct {
 
 // process is what a task runs; the ledger of these decides promise 2.
 type process struct {
-	task      string
-	job, exec string
-	item      int
-	agent     string
-	began     time.Duration
-	failover  bool // what its job asked for when it was launched
-	wasAway   bool // its agent was unreachable, or partitioned, while it ran
-	lingers   bool // its executor is dead, the guard is at it
-	foreign   bool // of the original
-	removed   bool // its framework was torn down; the agent may not know yet
-	forgotten bool // its machine was started again, which lost what its agent knew of it
+	task       string
+	job, exec  string
+	item       int
+	agent      string
+	began      time.Duration
+	failover   bool // what its job asked for when it was launched
+	wasAway    bool // its agent was unreachable, or partitioned, while it ran
+	lingers    bool // its executor is dead, the guard is at it
+	ofOriginal bool // of the original
+	removed    bool // its framework was torn down; the agent may not know yet
+	forgotten  bool // its machine was started again, which lost what its agent knew of it
 }
 
 func (w *world) addAgent(host string, size int) *agent {
@@ -119,7 +119,7 @@ func (a *agent) disconnect() {
 	a.with = nil
 }
 
-// wasAway marks what runs: the master has told that nobody knows of it.
+// wasAway marks what runs: the master has reported that nobody knows of it.
 func (a *agent) wasAway() {
 	for _, t := range a.tasks {
 		t.goesAway()
@@ -171,7 +171,7 @@ func (a *agent) run(l cluster.TaskLaunch, startExecutor bool) {
 		a.drop(l.TaskID, cluster.ReasonExecutorTerminated, "Executor terminated")
 		return
 	}
-	t := &task{a: a, launch: l, wire: d, executor: l.Executor.ID, state: cluster.Staging, told: cluster.Staging}
+	t := &task{a: a, launch: l, wire: d, executor: l.Executor.ID, state: cluster.Staging, reported: cluster.Staging}
 	a.tasks[l.TaskID] = t
 	if x == nil || x.dead {
 		x = &executor{info: l.Executor}
@@ -192,7 +192,7 @@ func (a *agent) kill(id string, grace time.Duration) {
 		a.drop(id, cluster.ReasonExecutorTerminated, "Cannot find executor")
 		return
 	}
-	if over(t.state) || t.killing {
+	if ended(t.state) || t.killing {
 		return
 	}
 	x := a.executors[t.executor]
@@ -222,7 +222,7 @@ func (a *agent) kill(id string, grace time.Duration) {
 		wait = w.latency()
 	}
 	w.after(wait, func() {
-		if over(t.state) || x.dead || a.lost {
+		if ended(t.state) || x.dead || a.lost {
 			return
 		}
 		t.killing = false

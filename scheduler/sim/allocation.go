@@ -26,7 +26,7 @@ func (m *master) used(id string) app.Resources {
 	k := m.agents[id]
 	sum := k.other
 	for _, t := range m.tasks {
-		if t.agent == id && !over(t.latest) {
+		if t.agent == id && !ended(t.latest) {
 			sum = sum.Plus(t.res)
 		}
 	}
@@ -41,7 +41,7 @@ func (m *master) used(id string) app.Resources {
 	return sum
 }
 
-func over(s cluster.State) bool { return s.Terminal() }
+func ended(s cluster.State) bool { return s.Terminal() }
 
 // allocate plans the next round of offers.
 func (m *master) allocate(d time.Duration) {
@@ -87,7 +87,7 @@ func (m *master) makeOffers() {
 		}
 	}
 	if len(made) > 0 {
-		m.tell(cluster.Offers{Offers: made})
+		m.send(cluster.Offers{Offers: made})
 	}
 }
 
@@ -96,7 +96,7 @@ func (m *master) rescind(agentID string) {
 	for _, id := range sorted(m.offers) {
 		if m.offers[id].agent == agentID {
 			delete(m.offers, id)
-			m.tell(cluster.Rescind{OfferID: id})
+			m.send(cluster.Rescind{OfferID: id})
 		}
 	}
 }

@@ -9,35 +9,35 @@ import (
 // checker holds a mirror of what is committed and a ledger of what runs, and
 // says when a rule is broken.
 type checker struct {
-	w         *world
-	decoder   *decoder
-	execs     map[string]*execRecord // in the registry
-	early     map[string]*execRecord // chunks that no header names
-	ever      map[string]bool        // executions that ever were
-	jobs      map[string]*jobMirror
-	live      map[string]string // tasks that are committed as launching or running → execution
-	ghosts    map[string]string // → agent
-	removedBy map[string]string // ghosts of removed frameworks → the master that did it
-	alive     map[string]bool   // ghosts that the leader was told are alive
-	executors map[string]bool   // → closing
-	toldToEnd map[string]bool   // executors whose end was committed, or told
-	infos     map[string]cluster.Executor
-	promises  map[string]bool
-	killed    map[string]bool // executions of which somebody was told that they are killed
-	endNoted  map[string]bool // history has their end
+	w          *world
+	decoder    *decoder
+	execs      map[string]*execRecord // in the registry
+	early      map[string]*execRecord // chunks that no header names
+	ever       map[string]bool        // executions that ever were
+	jobs       map[string]*jobMirror
+	live       map[string]string // tasks that are committed as launching or running → execution
+	orphans    map[string]string // → agent
+	removedBy  map[string]string // orphans of removed frameworks → the master that did it
+	alive      map[string]bool   // orphans that were reported alive to the leader
+	executors  map[string]bool   // → closing
+	askedToEnd map[string]bool   // executors whose end was committed or reported
+	infos      map[string]cluster.Executor
+	promises   map[string]bool
+	killed     map[string]bool // executions of which a requester was answered that they are killed
+	endNoted   map[string]bool // history has their end
 
-	mark      time.Time
-	decidedAt time.Time // what the clock showed at the step of the last commit
-	running   map[shardOf][]*process
-	foreign   map[*process]bool                   // of the original
-	killsOn   map[string]map[string]time.Duration // wanted kills by executor and task, since when
-	begun     map[string]map[int]*process         // the newest of each shard of an execution
-	processes int
-	ended     int
-	waits     map[string]time.Duration // since when executions wait in a crowded, calm world
-	liveSince map[string]time.Duration // tasks, as live
-	longest   time.Duration            // that a task was live
-	lastEnd   time.Duration
+	cursor     time.Time
+	decidedAt  time.Time // what the clock showed at the step of the last commit
+	running    map[shardOf][]*process
+	ofOriginal map[*process]bool                   // of the original
+	killsOn    map[string]map[string]time.Duration // wanted kills by executor and task, since when
+	begun      map[string]map[int]*process         // the newest of each shard of an execution
+	processes  int
+	ended      int
+	waits      map[string]time.Duration // since when executions wait in a crowded, calm world
+	liveSince  map[string]time.Duration // tasks, as live
+	longest    time.Duration            // that a task was live
+	lastEnd    time.Duration
 }
 
 // shardOf names a shard of a job, whatever the execution.
@@ -48,6 +48,6 @@ type shardOf struct {
 
 func newChecker(w *world) *checker {
 	return &checker{w: w, decoder: newDecoder(), execs: map[string]*execRecord{}, early: map[string]*execRecord{}, ever: map[string]bool{}, jobs: map[string]*jobMirror{}, live: map[string]string{},
-		ghosts: map[string]string{}, removedBy: map[string]string{}, alive: map[string]bool{}, executors: map[string]bool{}, toldToEnd: map[string]bool{}, infos: map[string]cluster.Executor{},
-		liveSince: map[string]time.Duration{}, promises: map[string]bool{}, killed: map[string]bool{}, endNoted: map[string]bool{}, running: map[shardOf][]*process{}, begun: map[string]map[int]*process{}, killsOn: map[string]map[string]time.Duration{}, foreign: map[*process]bool{}}
+		orphans: map[string]string{}, removedBy: map[string]string{}, alive: map[string]bool{}, executors: map[string]bool{}, askedToEnd: map[string]bool{}, infos: map[string]cluster.Executor{},
+		liveSince: map[string]time.Duration{}, promises: map[string]bool{}, killed: map[string]bool{}, endNoted: map[string]bool{}, running: map[shardOf][]*process{}, begun: map[string]map[int]*process{}, killsOn: map[string]map[string]time.Duration{}, ofOriginal: map[*process]bool{}}
 }

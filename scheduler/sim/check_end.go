@@ -31,7 +31,7 @@ func (c *checker) open() string {
 	return ""
 }
 
-// starved checks that what the cluster can hold gets its turn (rule L2).
+// starved checks that what the cluster can hold is launched in the end (rule L2).
 func (c *checker) starved() {
 	w := c.w
 	waits := map[string]time.Duration{}
@@ -39,7 +39,7 @@ func (c *checker) starved() {
 		e := c.execs[id]
 		j := c.job(e.Job)
 		if e.Ended > 0 || e.Settings != nil || j.cfg == nil || j.off || j.cfg.CPUCount == neverCPUs || !c.notLaunched(j) ||
-			c.w.store.entries[pathApps+"/"+j.cfg.AppName].Value == nil || len(c.ghosts) > 0 {
+			c.w.store.entries[pathApps+"/"+j.cfg.AppName].Value == nil || len(c.orphans) > 0 {
 			continue
 		}
 		since, waited := c.waits[id]
@@ -52,7 +52,7 @@ func (c *checker) starved() {
 			if x, err := w.leading.core.Explain(e.Job); err == nil {
 				text = fmt.Sprintf("%s %q waiting %+v", x.State, x.Notes, x.Waiting[:min(len(x.Waiting), 2)])
 			}
-			w.fail("L2 what the cluster can hold gets its turn", "execution %s waits for %s: %s", id, w.now-since, text)
+			w.fail("L2 what the cluster can hold is launched in the end", "execution %s waits for %s: %s", id, w.now-since, text)
 		}
 	}
 	c.waits = waits
@@ -84,8 +84,8 @@ func (c *checker) left() string {
 	if len(c.live) > 0 {
 		return fmt.Sprintf("task %s is in the registry as live", sorted(c.live)[0])
 	}
-	if len(c.ghosts) > 0 {
-		return fmt.Sprintf("task %s is a ghost", sorted(c.ghosts)[0])
+	if len(c.orphans) > 0 {
+		return fmt.Sprintf("task %s is an orphan", sorted(c.orphans)[0])
 	}
 	if len(c.executors) > 0 {
 		return fmt.Sprintf("executor %s is in the registry", sorted(c.executors)[0])
@@ -115,13 +115,13 @@ func (c *checker) nothingLeft(when string) {
 			t := a.tasks[id]
 			f := t.launch.Executor.Framework
 			// What a removed framework had is ended by its agent, within its grace.
-			if !over(t.state) && f != theirFramework && !c.w.removed[f] {
+			if !ended(t.state) && f != theirFramework && !c.w.removed[f] {
 				c.w.fail("O4 nothing is left running", "%s: agent %s has task %s", when, a.id, id)
 			}
 		}
 		for _, id := range sorted(a.executors) {
-			if f := a.executors[id].info.Framework; c.w.removed[f] || f == theirFramework || c.toldToEnd[id] {
-				continue // told to end while its agent was away: the next offer names it (rule X3)
+			if f := a.executors[id].info.Framework; c.w.removed[f] || f == theirFramework || c.askedToEnd[id] {
+				continue // asked to end while its agent was away: the next offer names it (rule X3)
 			}
 			c.w.fail("O4 nothing is left running", "%s: agent %s has executor %s", when, a.id, id)
 		}

@@ -169,10 +169,10 @@ func (c *checker) executionGone(id string) {
 	delete(c.killed, id)
 }
 
-// promised: a requester was told that this execution was made.
+// promised: a requester was answered that this execution was made.
 func (c *checker) promised(id string) {
 	if c.execs[id] == nil && !c.ever[id] {
-		c.w.fail("nothing is lost", "a requester was told of execution %s, which is not committed", id)
+		c.w.fail("nothing is lost", "a requester was answered with execution %s, which is not committed", id)
 	}
 	c.promises[id] = true
 }

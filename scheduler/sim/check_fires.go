@@ -2,13 +2,13 @@ package sim
 
 import "time"
 
-// marked: fires up to this instant were made, or dropped for a reason.
-func (c *checker) marked(to time.Time, upTo string) {
+// cursorMoved checks that fires up to this instant were made, or dropped for a reason.
+func (c *checker) cursorMoved(to time.Time, upTo string) {
 	w := c.w
-	if to.Before(c.mark) {
-		w.fail("F1 the mark never goes back", "from %s to %s", c.mark, to)
+	if to.Before(c.cursor) {
+		w.fail("F1 the cursor never goes back", "from %s to %s", c.cursor, to)
 	}
-	c.mark = to
+	c.cursor = to
 	wall := c.decidedAt // the clock may have stepped since
 	for _, name := range sorted(c.jobs) {
 		j := c.jobs[name]
@@ -18,13 +18,13 @@ func (c *checker) marked(to time.Time, upTo string) {
 		}
 		upto := to
 		if name > upTo {
-			upto = to.Add(-time.Millisecond) // the mark stands inside the instant
+			upto = to.Add(-time.Millisecond) // the cursor stands inside this instant
 		}
 		from := j.checkedTo
 		if j.since.After(from) {
 			from = j.since
 		}
-		// Older than a minute is missed, not late (rule F3); and the mark may stand inside its instant.
+		// Older than a minute is missed, not late (rule F3); and the cursor may stand inside its instant.
 		if late := wall.Add(-w.opt.Late + 10*time.Second); late.After(from) {
 			from = late
 		}
@@ -35,7 +35,7 @@ func (c *checker) marked(to time.Time, upTo string) {
 			case !j.cfg.Misfire && (len(j.open) > 0 || w.now-j.lastOpen < 10*time.Second):
 				w.count(FireWhileRunning)
 			default:
-				w.fail("F1 no fire is left out", "job %s (since %s): the fire of %s was not made; the mark goes from %s to %s, the clock is %s", name, j.since, at, j.checkedTo, to, wall)
+				w.fail("F1 no fire is left out", "job %s (since %s): the fire of %s was not made; the cursor goes from %s to %s, the clock is %s", name, j.since, at, j.checkedTo, to, wall)
 			}
 		}
 		if upto.After(j.checkedTo) {
@@ -52,7 +52,7 @@ func (c *checker) periodic() {
 		return
 	}
 	c.heldLong(l)
-	if w.now-l.began < 20*time.Second || w.now-l.lastPause < 20*time.Second || w.now-w.lastJump < 20*time.Second || c.mark.After(w.wall()) {
+	if w.now-l.began < 20*time.Second || w.now-l.lastPause < 20*time.Second || w.now-w.lastJump < 20*time.Second || c.cursor.After(w.wall()) {
 		return
 	}
 	for _, name := range sorted(c.jobs) {
@@ -60,12 +60,12 @@ func (c *checker) periodic() {
 		if j.cfg == nil || j.schedule == nil || j.off || !j.stored {
 			continue
 		}
-		from := c.mark
+		from := c.cursor
 		if j.since.After(from) {
 			from = j.since
 		}
 		if next := j.schedule.Next(from); !next.IsZero() && w.wall().Sub(next) > 15*time.Second {
-			w.fail("F1 fires are made in time", "job %s should have fired at %s, the mark is %s, the clock %s", name, next, c.mark, w.wall())
+			w.fail("F1 fires are made in time", "job %s should have fired at %s, the cursor is %s, the clock %s", name, next, c.cursor, w.wall())
 		}
 	}
 }

@@ -16,8 +16,8 @@ func (c *checker) processBegins(p *process) {
 		}
 		switch {
 		case !e.done[p.item], w.forgotten[p.task]:
-		case p.failover && (p.wasAway || c.ghosts[p.task] != ""):
-			w.count(LateProcess) // it was given up, on an agent that was away
+		case p.failover && (p.wasAway || c.orphans[p.task] != ""):
+			w.count(LateProcess) // it was abandoned, on an agent that was away
 		default:
 			w.fail("nothing runs twice: what finished has finished", "execution %s, item %d runs again as %s", p.exec, p.item, p.task)
 		}
@@ -27,10 +27,10 @@ func (c *checker) processBegins(p *process) {
 	for _, old := range c.running[key] {
 		switch {
 		case w.forgotten[old.task], w.forgotten[p.task]:
-			w.count(LateProcess) // an operator said that it is over
-		case old.lingers, old.removed && old.foreign: // nobody told us of it
+			w.count(LateProcess) // an operator said that it has ended
+		case old.lingers, old.removed && old.ofOriginal: // nobody reported it
 			w.count(LateProcess)
-		case old.failover && old.wasAway, p.failover && p.wasAway && c.ghosts[p.task] != "": // given up, it may begin late
+		case old.failover && old.wasAway, p.failover && p.wasAway && c.orphans[p.task] != "": // abandoned, it may begin late
 			w.count(LateProcess)
 		default:
 			w.fail("nothing runs twice", "job %s, item %d: %s begins on %s while %s still runs on %s (execution %s, failover %v, its agent was away: %v)",
@@ -55,14 +55,14 @@ func (c *checker) beginsOnce(p *process) {
 	}
 	old := c.begun[p.exec][p.item]
 	c.begun[p.exec][p.item] = p
-	if old == nil || old.foreign || old.forgotten || p.failover || e.Settings.Job.MaxRetries > 0 || c.w.forgotten[old.task] {
+	if old == nil || old.ofOriginal || old.forgotten || p.failover || e.Settings.Job.MaxRetries > 0 || c.w.forgotten[old.task] {
 		return
 	}
 	c.w.fail("E1 what may have begun counts as begun", "execution %s, item %d: %s begins on %s after %s began on %s", p.exec, p.item, p.task, p.agent, old.task, old.agent)
 }
 
 func (c *checker) processEnds(p *process) {
-	delete(c.foreign, p)
+	delete(c.ofOriginal, p)
 	key := shardOf{p.job, p.item}
 	c.running[key] = slices.DeleteFunc(c.running[key], func(o *process) bool { return o == p })
 	if c.w.trace.on() {
@@ -77,7 +77,7 @@ func (c *checker) shutdownArrives(a *agent, x *executor) {
 	}
 	for _, id := range sorted(a.tasks) {
 		t := a.tasks[id]
-		if t.executor == x.info.ID && !over(t.state) && c.live[id] != "" {
+		if t.executor == x.info.ID && !ended(t.state) && c.live[id] != "" {
 			c.w.fail("X2 no SHUTDOWN for an executor with live tasks", "executor %s on %s has task %s", x.info.ID, a.id, id)
 		}
 	}

@@ -16,7 +16,7 @@ func (l *leader) commit(writes []registry.Write, fenced bool, done func(error)) 
 	}
 	wait := w.between(200*time.Microsecond, 10*time.Millisecond)
 	if cut := l.cutUntil - w.now; cut > 0 {
-		wait += cut // the connection is cut; the session may be over before it is back
+		wait += cut // the connection is cut; the session may have ended before it is back
 	}
 	if w.dice(SlowCommit) {
 		wait = w.between(100*time.Millisecond, 5*time.Second)

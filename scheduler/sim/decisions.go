@@ -18,14 +18,14 @@ type watch struct {
 	on          map[string]string        // → agent
 	outstanding map[string]int64         // tasks of ACCEPTs without answer
 	accepts     map[int64][]string
-	seen        map[string]bool // tasks that the session told of
+	seen        map[string]bool // tasks that the session reported
 	session     int64
 	decidedAt   time.Time // what the clock showed at its last step
 	idle        int
 	idleSince   time.Duration
 	acks        []cluster.Update
-	reused      []string             // launches on executors that are over
-	failures    []string             // executors told to have ended
+	reused      []string             // launches on executors that have ended
+	failures    []string             // executors whose end was reported
 	leaving     map[string]time.Time // agents with planned maintenance, and its begin
 }
 
@@ -62,10 +62,10 @@ func (c *checker) decided(l *leader, events []core.Event, d *core.Decision) {
 			}
 			delete(v.accepts, e.Seq)
 		case core.ForgetRequested:
-			delete(c.alive, e.TaskID) // an operator said that it is over
+			delete(c.alive, e.TaskID) // an operator said that it has ended
 		case core.ClusterEvent:
 			if e.Session == v.session {
-				c.told(l, e.Event)
+				c.clusterEvent(l, e.Event)
 			}
 		}
 	}
@@ -78,8 +78,6 @@ func (c *checker) decided(l *leader, events []core.Event, d *core.Decision) {
 		}
 	} else {
 		v.idle = 0
-	}
-	if len(d.Writes) > 0 {
 	}
 	fires := 0
 	for _, n := range d.Notes {
@@ -108,8 +106,8 @@ func (c *checker) decided(l *leader, events []core.Event, d *core.Decision) {
 	c.heldForNothing(l, d)
 }
 
-// told looks at what the cluster told before this step.
-func (c *checker) told(l *leader, e cluster.Event) {
+// clusterEvent looks at what the cluster reported before this step.
+func (c *checker) clusterEvent(l *leader, e cluster.Event) {
 	v := &l.watch
 	switch e := e.(type) {
 	case cluster.Offers:
@@ -121,13 +119,13 @@ func (c *checker) told(l *leader, e cluster.Event) {
 		delete(v.held, e.OfferID)
 	case cluster.Update:
 		v.seen[e.TaskID] = true
-		if c.ghosts[e.TaskID] != "" && l.term == c.w.store.term { // a deposed leader's knowledge is nobody's
+		if c.orphans[e.TaskID] != "" && l.term == c.w.store.term { // a deposed leader's knowledge is nobody's
 			c.alive[e.TaskID] = e.State == cluster.Running || e.State == cluster.Starting || e.State == cluster.Staging
 		}
 		if strings.HasPrefix(e.TaskID, "question-") && e.State != cluster.Gone && !strings.Contains(e.Message, "to the agent") && l.term == c.w.store.term {
-			for ghost, agent := range c.ghosts { // their framework was removed; their agent is away
+			for orphan, agent := range c.orphans { // their framework was removed; their agent is away
 				if agent == e.AgentID {
-					delete(c.alive, ghost)
+					delete(c.alive, orphan)
 				}
 			}
 		}
@@ -162,12 +160,12 @@ func (c *checker) called(l *leader, call core.Call) {
 			delete(v.held, id)
 		}
 		for _, t := range a.Tasks {
-			for ghost, alive := range c.alive {
-				if alive && sameShard(ghost, t.TaskID) && l.term == w.store.term { // a deposed leader's launch never leaves
-					w.fail("E5 a ghost seen alive is over before its shard starts again", "ghost %s, launched %s", ghost, t.TaskID)
+			for orphan, alive := range c.alive {
+				if alive && sameShard(orphan, t.TaskID) && l.term == w.store.term { // a deposed leader's launch never leaves
+					w.fail("E5 an orphan seen alive has ended before its shard starts again", "orphan %s, launched %s", orphan, t.TaskID)
 				}
 			}
-			if c.toldToEnd[t.Executor.ID] {
+			if c.askedToEnd[t.Executor.ID] {
 				v.reused = append(v.reused, t.TaskID+" on "+t.Executor.ID)
 			}
 			v.outstanding[t.TaskID] = call.Seq
@@ -202,18 +200,18 @@ func (c *checker) afterDecision(l *leader) {
 		c.endIsCommitted(u)
 	}
 	for _, what := range l.watch.reused {
-		c.w.fail("X1 an executor's id is never used again", "task %s, which ended or was told to", what)
+		c.w.fail("X1 an executor's id is never used again", "task %s, which ended or was asked to", what)
 	}
 	l.watch.reused = nil
 	for _, id := range l.watch.failures {
-		c.toldToEnd[id] = true
+		c.askedToEnd[id] = true
 	}
 	l.watch.failures = nil
 }
 
 // endIsCommitted: an acknowledgement of an end leaves only after the end is in the registry (S3).
 func (c *checker) endIsCommitted(u cluster.Update) {
-	if over(u.State) && c.live[u.TaskID] != "" {
+	if ended(u.State) && c.live[u.TaskID] != "" {
 		c.w.fail("S3 an update is acknowledged after its consequence is committed", "task %s is %s, the registry has it as live", u.TaskID, u.State)
 	}
 }
@@ -250,7 +248,7 @@ func (c *checker) heldForNothing(l *leader, d *core.Decision) {
 		if j.cfg == nil || j.schedule == nil || j.off || !j.stored {
 			continue
 		}
-		from := c.mark
+		from := c.cursor
 		if j.since.After(from) {
 			from = j.since
 		}

@@ -1,4 +1,4 @@
-// Package sim plays the brain in a simulated world with seeded faults: the real
+// Package sim plays the scheduler core in a simulated world with seeded faults: the real
 // scheduler.Core, and around it models of the registry, the shell with its
 // leaders, a Mesos master with agents, executors and processes, and users.
 //

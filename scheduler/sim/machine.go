@@ -67,12 +67,12 @@ func (a *agent) reboot() {
 }
 
 // endAll ends everything on the machine at once.
-func (a *agent) endAll(tell bool) {
+func (a *agent) endAll(report bool) {
 	lost := a.lost
 	a.lost = true // nothing outlives a machine
 	for _, id := range sorted(a.executors) {
 		x := a.executors[id]
-		if tell {
+		if report {
 			a.end(x, cluster.ReasonExecutorTerminated, "Executor terminated", -1)
 			continue
 		}
@@ -89,7 +89,7 @@ func (a *agent) endAll(tell bool) {
 }
 
 // endRemoved ends what belongs to frameworks that were torn down: their executors have their
-// grace, and nobody is told any more.
+// grace, and nobody hears of it any more.
 func (a *agent) endRemoved() {
 	w := a.w
 	for _, id := range sorted(a.executors) {
@@ -106,7 +106,7 @@ func (a *agent) endRemoved() {
 	a.forgetRemoved()
 }
 
-// forgetRemoved drops the tasks of removed frameworks whose executors are over.
+// forgetRemoved drops the tasks of removed frameworks whose executors have ended.
 func (a *agent) forgetRemoved() {
 	for _, id := range sorted(a.tasks) {
 		t := a.tasks[id]

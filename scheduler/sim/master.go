@@ -13,7 +13,7 @@ type master struct {
 	w  *world
 	id string
 	fw string
-	// role of the framework, with which the master completes what it is told of executors.
+	// role of the framework, with which the master completes the executors that agents report.
 	role string
 
 	agents      map[string]*known
@@ -77,7 +77,7 @@ func newMaster(w *world, memory bool) *master {
 }
 
 // removeAgain ends what is left of frameworks that another master has removed: their failover
-// timeout is over for this one too.
+// timeout has passed for this one too.
 func (m *master) removeAgain() {
 	for id := range m.w.removed {
 		m.w.removedBy[id] = m
@@ -87,21 +87,21 @@ func (m *master) removeAgain() {
 	}
 }
 
-func (m *master) tell(e cluster.Event) {
+func (m *master) send(e cluster.Event) {
 	if m.stream == nil {
 		return
 	}
 	if m.w.trace.on() {
-		m.w.trace.add("%s tells %s", m.id, showEvent(e))
+		m.w.trace.add("%s sends %s", m.id, showEvent(e))
 	}
-	m.stream.tell(e)
+	m.stream.send(e)
 }
 
 // subscribe lets a stream take over.
 func (m *master) subscribe(s *stream, fw string) {
 	if old := m.stream; old != nil {
 		m.w.count(SecondSubscriber)
-		old.tell(cluster.FrameworkError{Message: "Framework failed over", FailedOver: true})
+		old.send(cluster.FrameworkError{Message: "Framework failed over", FailedOver: true})
 		old.open = false
 		// Filters go only when the master sees the framework's connection end.
 		for _, f := range m.filters {
@@ -117,7 +117,7 @@ func (m *master) subscribe(s *stream, fw string) {
 	}
 	m.suppressed = false
 	clear(m.offers)
-	m.tell(cluster.Subscribed{FrameworkID: fw, MasterID: m.id})
+	m.send(cluster.Subscribed{FrameworkID: fw, MasterID: m.id})
 	m.allocate(m.w.between(time.Millisecond, 500*time.Millisecond))
 }
 
@@ -136,7 +136,7 @@ func (m *master) lost(s *stream) {
 func (m *master) say(u cluster.Update) {
 	u.Source = cluster.FromMaster
 	u.Timestamp = m.w.wall()
-	m.tell(u)
+	m.send(u)
 }
 
 // toAgent sends a message over the agent's connection, in order; it is lost when
@@ -180,26 +180,26 @@ func (m *master) shutdown(executorID, agentID string) {
 // acknowledge passes an acknowledgement on.
 func (m *master) acknowledge(ack cluster.Ack) {
 	t := m.tasks[ack.TaskID]
-	if t != nil && over(t.state) && over(t.latest) {
+	if t != nil && ended(t.state) && ended(t.latest) {
 		delete(m.tasks, ack.TaskID)
 	}
 	m.toAgent(ack.AgentID, AckLost, func(a *agent) { a.acknowledged(ack.TaskID, ack.UUID) })
 }
 
-// update passes on what an agent told, of a framework that it knows.
+// update passes on what an agent reported, of a framework that it knows.
 func (m *master) update(a *agent, u cluster.Update, framework string, latest cluster.State) {
 	if m.agents[a.id] == nil || m.w.removed[framework] {
 		return
 	}
 	if t := m.tasks[u.TaskID]; t != nil {
-		was := over(t.latest)
+		was := ended(t.latest)
 		t.state = u.State
 		if !was {
 			t.latest = latest
-			if over(latest) {
+			if ended(latest) {
 				m.allocate(m.w.between(time.Millisecond, 300*time.Millisecond))
 			}
 		}
 	}
-	m.tell(u)
+	m.send(u)
 }

@@ -53,7 +53,7 @@ func (m *master) register(a *agent) {
 	}
 	for _, id := range sorted(m.tasks) {
 		t := m.tasks[id]
-		if t.agent == a.id && a.tasks[id] == nil && !over(t.latest) {
+		if t.agent == a.id && a.tasks[id] == nil && !ended(t.latest) {
 			// Lost on its way: the agent says so.
 			w.count(TaskLostOnTheWay)
 			a.drop(id, cluster.ReasonReconciliation, "Task unknown to the agent")
@@ -64,14 +64,14 @@ func (m *master) register(a *agent) {
 	for _, id := range sorted(a.tasks) {
 		t := a.tasks[id]
 		if of := t.launch.Executor.Framework; w.removed[of] {
-			if w.removedBy[of] != m && !over(t.state) {
+			if w.removedBy[of] != m && !ended(t.state) {
 				w.count(RemovalForgotten)
 			}
 			continue
 		}
-		mt := &mtask{id: id, agent: a.id, executor: t.launch.Executor.ID, res: app.Resources(t.launch.Resources), reserved: t.launch.Reserved, state: t.told, latest: t.state}
+		mt := &mtask{id: id, agent: a.id, executor: t.launch.Executor.ID, res: app.Resources(t.launch.Resources), reserved: t.launch.Reserved, state: t.reported, latest: t.state}
 		m.tasks[id] = mt
-		if wasUnknown && !over(t.state) {
+		if wasUnknown && !ended(t.state) {
 			m.say(cluster.Update{TaskID: id, AgentID: a.id, ExecutorID: mt.executor, State: t.state, Reason: cluster.ReasonAgentReregistered, Message: "Unknown agent reregistered"})
 		}
 	}
@@ -86,14 +86,14 @@ func (m *master) replaced(k *known) {
 	for _, tid := range sorted(m.tasks) {
 		if t := m.tasks[tid]; t.agent == id {
 			delete(m.tasks, tid)
-			if !over(t.latest) {
+			if !ended(t.latest) {
 				m.say(cluster.Update{TaskID: tid, AgentID: id, State: cluster.Gone, Reason: "REASON_SLAVE_REMOVED", Message: "a new agent registered at the same address"})
 			}
 		}
 	}
 	delete(m.agents, id)
 	if !m.w.dice(FailureLost) {
-		m.tell(cluster.Failure{AgentID: id})
+		m.send(cluster.Failure{AgentID: id})
 	}
 }
 
@@ -125,7 +125,7 @@ func (m *master) markUnreachable(a *agent) {
 			continue
 		}
 		delete(m.tasks, id)
-		if over(t.latest) {
+		if ended(t.latest) {
 			continue
 		}
 		m.away[id] = a.id
@@ -133,11 +133,11 @@ func (m *master) markUnreachable(a *agent) {
 	}
 	m.rescind(a.id)
 	if !w.dice(FailureLost) {
-		m.tell(cluster.Failure{AgentID: a.id})
+		m.send(cluster.Failure{AgentID: a.id})
 	}
 }
 
-// executorEnded: an agent tells that an executor is gone.
+// executorEnded: an agent reports that an executor is gone.
 func (m *master) executorEnded(a *agent, id string, status int) {
 	k := m.agents[a.id]
 	if k == nil {
@@ -148,5 +148,5 @@ func (m *master) executorEnded(a *agent, id string, status int) {
 	if m.w.dice(FailureLost) {
 		return
 	}
-	m.tell(cluster.Failure{AgentID: a.id, ExecutorID: id, Status: status})
+	m.send(cluster.Failure{AgentID: a.id, ExecutorID: id, Status: status})
 }

@@ -45,7 +45,7 @@ func (u *users) edit(name string) {
 	}
 }
 
-// write puts a value, or deletes the path without one. The leader is told within a second.
+// write puts a value, or deletes the path without one. The leader hears of it within a second.
 func (u *users) write(path string, value []byte) {
 	w := u.w
 	if _, there := w.store.entries[path]; value == nil && !there {
@@ -129,11 +129,11 @@ func (w *world) maintain(a *agent) bool {
 	return true
 }
 
-// forgetSome is an operator who says that a task is over, right or wrong: one that was
-// given up is forgotten, a live one is not (rule E5).
+// forgetSome is an operator who says that a task has ended, right or wrong: one that was
+// abandoned is forgotten, a live one is not (rule E5).
 func (w *world) forgetSome(l *leader) bool {
 	given := true
-	task, ok := pick(w, sorted(w.check.ghosts))
+	task, ok := pick(w, sorted(w.check.orphans))
 	if !ok || w.rng.IntN(4) == 0 {
 		given = false
 		if task, ok = pick(w, sorted(w.check.live)); !ok {
@@ -145,7 +145,7 @@ func (w *world) forgetSome(l *leader) bool {
 	l.asks[token] = func(r core.Reply) {
 		switch {
 		case r.Err == nil && w.check.live[task] != "":
-			w.fail("E5 only what was given up is forgotten", "task %s is live", task)
+			w.fail("E5 only what was abandoned is forgotten", "task %s is live", task)
 		case r.Err != nil && !given:
 			w.count(ForgetRefused)
 		}
@@ -158,7 +158,7 @@ func (w *world) forgetSome(l *leader) bool {
 }
 
 // cutFromRegistry cuts the leader's connection: commits wait, and the session is
-// over if it takes too long.
+// ends the term if it takes too long.
 func (l *leader) cutFromRegistry(d time.Duration) {
 	w := l.w
 	l.cutUntil = w.now + d
@@ -172,7 +172,7 @@ func (l *leader) cutFromRegistry(d time.Duration) {
 			w.campaign(w.between(0, time.Second))
 		}
 	})
-	l.soon(d, l.over)
+	l.soon(d, l.endTerm)
 }
 
 // registrySession is the session timeout.

@@ -79,7 +79,7 @@ func (w *world) put(path string, document any) {
 }
 
 // leave has the original's tasks run on an agent. A master that knows of no agent can't
-// tell of them before they are back: what begins till then begins beside them.
+// report them before they are back: what begins till then begins beside them.
 func (w *world) leave(a *agent, remembered bool) {
 	for n := range w.rng.IntN(3) {
 		job, _ := pick(w, w.users.jobs)
@@ -90,9 +90,9 @@ func (w *world) leave(a *agent, remembered bool) {
 		}
 		a.executors[x.info.ID] = x
 		id := fmt.Sprintf("%s@-@%d@-@READY@-@%s@-@bbbbbbbb-0000-4000-8000-%012d", job, item, a.id, n)
-		t := &task{a: a, executor: x.info.ID, state: cluster.Running, told: cluster.Running,
+		t := &task{a: a, executor: x.info.ID, state: cluster.Running, reported: cluster.Running,
 			launch: cluster.TaskLaunch{TaskID: id, Executor: x.info, Resources: cluster.Resources(app.NewResources(0.05, 32))}}
-		t.process = &process{task: id, job: job, item: item, agent: a.id, foreign: true, failover: true, wasAway: !remembered}
+		t.process = &process{task: id, job: job, item: item, agent: a.id, ofOriginal: true, failover: true, wasAway: !remembered}
 		a.tasks[id] = t
 		if w.rng.IntN(2) == 0 {
 			p := t.process
@@ -112,23 +112,23 @@ func (w *world) leave(a *agent, remembered bool) {
 func (c *checker) foreignBegan(p *process) {
 	key := shardOf{p.job, p.item}
 	c.running[key] = append(c.running[key], p)
-	c.foreign[p] = true
+	c.ofOriginal[p] = true
 }
 
-// masterForgot: a master without memory answers at once, and can't tell of what runs on
+// masterForgot: a master without memory answers at once, and can't report what runs on
 // agents that are not back yet.
 func (c *checker) masterForgot() {
-	for p := range c.foreign {
+	for p := range c.ofOriginal {
 		p.wasAway = true
 	}
 }
 
 // takenOver checks that nothing of ours begins while a task of the original runs that
-// the cluster could tell of (rule T8).
+// the cluster could report (rule T8).
 func (c *checker) takenOver(ours *process) {
-	for p := range c.foreign {
+	for p := range c.ofOriginal {
 		if !p.wasAway && !p.lingers && !p.removed {
-			c.w.fail("T8 nothing is launched before what another scheduler left is over", "%s begins on %s while %s runs on %s", ours.task, ours.agent, p.task, p.agent)
+			c.w.fail("T8 nothing is launched before what another scheduler left has ended", "%s begins on %s while %s runs on %s", ours.task, ours.agent, p.task, p.agent)
 		}
 	}
 }

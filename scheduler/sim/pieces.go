@@ -165,7 +165,7 @@ func (v *version) list(value []byte) bool {
 
 // end is the length of the JSON value that b begins with, or 0. It only looks for
 // where the value ends; whether it is right, encoding/json says. Space between
-// values, which the brain never writes, is not taken.
+// values, which the scheduler core never writes, is not taken.
 func end(b []byte) int {
 	depth := 0
 	for i := 0; i < len(b); i++ {

@@ -55,14 +55,14 @@ func (w *world) happens(f Fault) bool {
 			return false
 		}
 		l.expire()
-		w.after(w.between(time.Millisecond, 3*time.Second), func() { l.run(l.over) })
+		w.after(w.between(time.Millisecond, 3*time.Second), func() { l.run(l.endTerm) })
 	case StaleSubscriber:
 		if !leads || l.session == nil {
 			return false
 		}
 		// A call of a process that died: it takes the stream over and is gone.
-		ghost := &leader{w: w, dead: true}
-		s := &session{l: ghost}
+		dead := &leader{w: w, dead: true}
+		s := &session{l: dead}
 		s.stream = &stream{w: w, sess: s, m: w.master, open: true, dead: true}
 		w.master.subscribe(s.stream, w.master.fw)
 		s.stream.cutOff()

@@ -65,7 +65,7 @@ func (w *world) settle() {
 		}
 		w.users.stop()
 	}
-	w.forgetGhosts(l)
+	w.forgetOrphans(l)
 	open := w.check.open()
 	if open == "" && w.check.left() == "" {
 		w.ended = true
@@ -95,16 +95,16 @@ func (w *world) drain() {
 	}
 }
 
-// forgetGhosts is an operator who knows which machines are gone, and what runs where nobody can
-// tell any more.
-func (w *world) forgetGhosts(l *leader) {
-	for _, g := range sorted(w.check.ghosts) {
-		agentID := w.check.ghosts[g]
-		a, by := w.agent(agentID), w.check.removedBy[g]
+// forgetOrphans is an operator who knows which machines are gone, and what runs where nobody can
+// see it any more.
+func (w *world) forgetOrphans(l *leader) {
+	for _, task := range sorted(w.check.orphans) {
+		agentID := w.check.orphans[task]
+		a, by := w.agent(agentID), w.check.removedBy[task]
 		nobodyKnows := by != "" && by != w.master.id
-		if a == nil || a.lost || nobodyKnows && (a.tasks[g] == nil || !a.tasks[g].running()) {
+		if a == nil || a.lost || nobodyKnows && (a.tasks[task] == nil || !a.tasks[task].running()) {
 			w.count(Forgotten)
-			l.put(core.ForgetRequested{TaskID: g})
+			l.put(core.ForgetRequested{TaskID: task})
 		}
 	}
 }

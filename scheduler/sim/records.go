@@ -13,7 +13,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
-// Where the brain keeps what the checks read. They read what is committed, as
+// Where the scheduler core keeps what the checks read. They read what is committed, as
 // the next leader does, and not the core's memory.
 const (
 	pathApps        = "/config/app"
@@ -24,8 +24,8 @@ const (
 	pathExecution   = "/brain/execution"
 	pathShards      = "/brain/shards"
 	pathExecutor    = "/brain/executor"
-	pathGhost       = "/brain/ghost"
-	pathMark        = "/brain/mark"
+	pathOrphan      = "/brain/ghost"
+	pathCursor      = "/brain/mark"
 )
 
 // record is an execution as committed.
@@ -93,7 +93,7 @@ func (e *execRecord) all(each func(shardRecord)) {
 	}
 }
 
-// jobMirror is a job as its committed document, mark and state say.
+// jobMirror is a job as its committed document, disabled mark and state say.
 type jobMirror struct {
 	cfg       *jobs.Config
 	schedule  *cron.Schedule
@@ -173,13 +173,13 @@ func (c *checker) take(wr *registry.Write) {
 		c.decoder.forget(wr.Path)
 	}
 	switch {
-	case wr.Path == pathMark:
+	case wr.Path == pathCursor:
 		var m struct {
 			Time time.Time
 			Job  string
 		}
 		if read(&m) {
-			c.marked(m.Time, m.Job)
+			c.cursorMoved(m.Time, m.Job)
 		}
 	case dir == pathExecution && wr.Delete:
 		c.executionGone(name)
@@ -201,13 +201,13 @@ func (c *checker) take(wr *registry.Write) {
 		if part, err := c.decoder.chunk(wr.Path, wr.Value); readable(err) {
 			c.chunk(id, wr.Path, part)
 		}
-	case dir == pathGhost && wr.Delete:
-		delete(c.ghosts, name)
+	case dir == pathOrphan && wr.Delete:
+		delete(c.orphans, name)
 		delete(c.alive, name)
-	case dir == pathGhost:
-		var g struct{ Agent, RemovedBy string }
-		if read(&g) {
-			c.ghosts[name], c.removedBy[name] = g.Agent, g.RemovedBy
+	case dir == pathOrphan:
+		var o struct{ Agent, RemovedBy string }
+		if read(&o) {
+			c.orphans[name], c.removedBy[name] = o.Agent, o.RemovedBy
 		}
 	case dir == pathExecutor && wr.Delete:
 		delete(c.executors, name)
@@ -216,7 +216,7 @@ func (c *checker) take(wr *registry.Write) {
 		if read(&x) {
 			c.executors[name] = x.Closing
 			if x.Closing {
-				c.toldToEnd[name] = true
+				c.askedToEnd[name] = true
 			}
 		}
 	case dir == pathJobs && wr.Delete:
@@ -234,8 +234,8 @@ func (c *checker) take(wr *registry.Write) {
 		}
 		if read(&s) {
 			j := c.job(name)
-			if !s.Since.Equal(j.since) && c.mark.After(j.checkedTo) {
-				j.checkedTo = c.mark // with the clock behind the mark, since may lie before it (rule F4)
+			if !s.Since.Equal(j.since) && c.cursor.After(j.checkedTo) {
+				j.checkedTo = c.cursor // with the clock behind the cursor, since may lie before it (rule F4)
 			}
 			j.stored, j.off, j.since = true, s.Off, s.Since
 		}

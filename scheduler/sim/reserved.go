@@ -39,7 +39,7 @@ func (m *master) reservedFree(id string) []cluster.Reserved {
 		}
 	}
 	for _, t := range m.tasks {
-		if t.agent == id && !over(t.latest) {
+		if t.agent == id && !ended(t.latest) {
 			take(t.reserved)
 		}
 	}

@@ -13,17 +13,17 @@ type session struct {
 	l             *leader
 	number        int64
 	stream        *stream
-	flow, command lane
-	accepts       map[string]*lane // by agent
-	acks          [4]lane
+	flow, command callQueue
+	accepts       map[string]*callQueue // by agent
+	acks          [4]callQueue
 	nextAck       int
-	over          bool
+	ended         bool
 	// arrived is the last ACCEPT of each agent that the master got.
 	arrived map[string]int64
 }
 
-// lane is a queue of calls of which one is under way.
-type lane struct {
+// callQueue is a queue of calls of which one is under way.
+type callQueue struct {
 	queue []func(answered func())
 	busy  bool
 }
@@ -62,19 +62,19 @@ func (l *leader) send(call core.Call) {
 	}
 }
 
-func (s *session) enqueue(q *lane, act func(*master)) {
+func (s *session) enqueue(q *callQueue, act func(*master)) {
 	s.enqueueCall(q, func(answered func()) { s.transmit(act, CallLost, 0, answered) })
 }
 
-func (s *session) enqueueCall(q *lane, call func(answered func())) {
+func (s *session) enqueueCall(q *callQueue, call func(answered func())) {
 	q.queue = append(q.queue, call)
 	if !q.busy {
 		s.drive(q)
 	}
 }
 
-func (s *session) drive(q *lane) {
-	if len(q.queue) == 0 || s.over {
+func (s *session) drive(q *callQueue) {
+	if len(q.queue) == 0 || s.ended {
 		q.busy, q.queue = false, nil
 		return
 	}
@@ -119,7 +119,7 @@ func (s *session) transmit(act func(*master), lost Fault, late time.Duration, an
 func (s *session) accept(c core.CallAccept) {
 	q := s.accepts[c.Accept.AgentID]
 	if q == nil {
-		q = &lane{}
+		q = &callQueue{}
 		s.accepts[c.Accept.AgentID] = q
 	}
 	s.enqueueCall(q, func(answered func()) { s.transmitAccept(c, answered) })
@@ -132,7 +132,7 @@ func (s *session) transmitAccept(c core.CallAccept, answered func()) {
 		late = w.between(50*time.Millisecond, 4*time.Second)
 	}
 	answer := func() {
-		if !s.over {
+		if !s.ended {
 			s.l.put(core.AcceptAnswered{Session: s.number, Seq: c.Seq, OK: true})
 			answered()
 		}
@@ -153,7 +153,7 @@ func (s *session) transmitAccept(c core.CallAccept, answered func()) {
 // subscribe opens a session.
 func (l *leader) subscribe(c core.CallSubscribe) {
 	w := l.w
-	s := &session{l: l, number: c.Session, accepts: map[string]*lane{}, arrived: map[string]int64{}}
+	s := &session{l: l, number: c.Session, accepts: map[string]*callQueue{}, arrived: map[string]int64{}}
 	s.stream = &stream{w: w, sess: s}
 	failed := func(why string, removed bool) {
 		l.put(core.SessionEnded{Session: c.Session, Reason: why, Removed: removed})
@@ -182,9 +182,9 @@ func (l *leader) subscribe(c core.CallSubscribe) {
 	})
 }
 
-// deliver passes on what the stream told.
+// deliver passes on what the stream delivered.
 func (s *session) deliver(e cluster.Event) {
-	if s.over {
+	if s.ended {
 		return
 	}
 	switch e := e.(type) {
@@ -199,10 +199,10 @@ func (s *session) deliver(e cluster.Event) {
 
 // end closes the session.
 func (s *session) end(why string, removed bool) {
-	if s.over {
+	if s.ended {
 		return
 	}
-	s.over = true
+	s.ended = true
 	l := s.l
 	if l.session == s {
 		l.session = nil
@@ -221,7 +221,7 @@ func (s *session) end(why string, removed bool) {
 	}
 }
 
-// stream is the connection on which the master tells events, in order.
+// stream is the connection on which the master sends events, in order.
 type stream struct {
 	w    *world
 	m    *master
@@ -235,7 +235,7 @@ type stream struct {
 	slowUntil time.Duration // what passes arrives then
 }
 
-func (s *stream) tell(e cluster.Event) {
+func (s *stream) send(e cluster.Event) {
 	if !s.open {
 		return
 	}

@@ -22,7 +22,7 @@ type leader struct {
 	inbox      []core.Event
 	requests   []*request
 	busy       bool // a step or its commit and effects are under way
-	planned    bool // a turn is planned
+	planned    bool // a batch is planned
 	wakeNo     int
 	dead       bool
 	paused     bool
@@ -111,10 +111,10 @@ func (l *leader) poke() {
 		return
 	}
 	l.planned = true
-	l.soon(l.w.between(10*time.Microsecond, time.Millisecond), l.turn)
+	l.soon(l.w.between(10*time.Microsecond, time.Millisecond), l.takeBatch)
 }
 
-// waits reports whether there is something for the next turn.
+// waits reports whether there is something for the next batch.
 func (l *leader) waits() bool { return len(l.inbox)+len(l.requests)+len(l.changed) > 0 }
 
 func (l *leader) put(e core.Event) {
@@ -122,8 +122,8 @@ func (l *leader) put(e core.Event) {
 	l.poke()
 }
 
-// turn takes what has come.
-func (l *leader) turn() {
+// takeBatch takes all events that have come and steps the core.
+func (l *leader) takeBatch() {
 	l.planned = false
 	if l.busy {
 		return
@@ -161,7 +161,7 @@ func (l *leader) apply(requests []*request) {
 			r.done(err)
 			l.step(l.reload(conflict.Path), next)
 		case err != nil:
-			l.over()
+			l.endTerm()
 		case l.w.dice(CrashAfterConfig):
 			l.crash("between a change and its step")
 		default:
@@ -189,7 +189,7 @@ func (l *leader) reload(path string) []core.Event {
 	return events
 }
 
-// noticed tells the process that somebody else has changed a path.
+// noticed reports to the process that somebody else has changed a path.
 func (l *leader) noticed(path string, index int64) {
 	l.seen = max(l.seen, index)
 	l.changed = append(l.changed, path)
@@ -213,7 +213,7 @@ func (l *leader) step(events []core.Event, then func()) {
 	}
 	l.commit(d.Writes, d.Fenced, func(err error) {
 		if err != nil {
-			l.over()
+			l.endTerm()
 			return
 		}
 		if len(d.Writes) > 0 && w.dice(CrashAfterCommit) {
@@ -228,7 +228,7 @@ func (l *leader) step(events []core.Event, then func()) {
 				no := l.wakeNo
 				l.soon(d.Wake-l.clocks().Elapsed, func() {
 					if no == l.wakeNo && !l.busy && !l.planned {
-						l.turn()
+						l.takeBatch()
 					}
 				})
 			}
@@ -310,9 +310,9 @@ func (l *leader) effect(d *core.Decision, i int) {
 	}
 }
 
-// over ends the term in good order: the process stands for election again.
-func (l *leader) over() {
-	l.die("its term is over")
+// endTerm ends the term in good order: the process stands for election again.
+func (l *leader) endTerm() {
+	l.die("its term has ended")
 }
 
 // expire is the loss of the registry's session.

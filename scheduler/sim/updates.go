@@ -35,7 +35,7 @@ func (a *agent) executorReports(t *task, u pendingUpdate) {
 
 // takes puts an update into the task's stream.
 func (a *agent) takes(t *task, p pendingUpdate) {
-	if over(t.state) {
+	if ended(t.state) {
 		return
 	}
 	t.state = p.state
@@ -62,7 +62,7 @@ func (a *agent) forward(t *task) {
 	w := a.w
 	u, framework, latest := t.updates[0], t.launch.Executor.Framework, t.state
 	if a.online() && a.with == w.master {
-		t.told = u.State
+		t.reported = u.State
 		send := func() {
 			if !t.forgotten {
 				a.toMaster(UpdateLost, func(m *master) { m.update(a, u, framework, latest) })
@@ -99,16 +99,16 @@ func (a *agent) acknowledged(taskID string, uuid []byte) {
 	}
 	t.updates = t.updates[1:]
 	t.retries = 0
-	if over(state) {
+	if ended(state) {
 		delete(a.tasks, taskID)
 		return
 	}
 	a.forward(t)
 }
 
-// drop tells of a task that the agent does not have.
+// drop reports a task that the agent does not have.
 func (a *agent) drop(id, reason, message string) {
-	t := &task{a: a, launch: cluster.TaskLaunch{TaskID: id}, state: cluster.Staging, told: cluster.Staging}
+	t := &task{a: a, launch: cluster.TaskLaunch{TaskID: id}, state: cluster.Staging, reported: cluster.Staging}
 	a.tasks[id] = t
 	a.takes(t, pendingUpdate{state: cluster.Dropped, source: cluster.FromAgent, reason: reason, message: message})
 }

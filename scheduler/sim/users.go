@@ -154,7 +154,7 @@ func (u *users) ask(name string, plan func(*core.Core) (core.Planned, error)) {
 	}
 	l.requests = append(l.requests, &request{name: name, plan: plan, done: func(err error) {
 		if u.w.trace.on() {
-			u.w.trace.add("a user is told of %s: %v", name, err)
+			u.w.trace.add("a user is answered about %s: %v", name, err)
 		}
 	}})
 	l.poke()

@@ -41,7 +41,7 @@ const (
 	ReloadsAnywhere
 )
 
-// Report tells what a world was like.
+// Report says what a world was like.
 type Report struct {
 	Seed  uint64
 	Steps int
@@ -121,7 +121,7 @@ type world struct {
 	check     *checker
 	moods     [NumFaults]float64
 	faults    [NumFaults]int
-	forgotten map[string]bool // tasks that an operator said are over
+	forgotten map[string]bool // tasks that an operator said have ended
 	removed   map[string]bool // framework ids that were torn down
 	removedBy map[string]*master
 	started   map[string]bool   // executors that a master was asked to start
