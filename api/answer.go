@@ -25,7 +25,7 @@ type failure struct {
 	code    string
 	message string
 	fields  app.Violations
-	// retryAfter, if not 0, is told in the header of that name.
+	// retryAfter, if not 0, is sent in the header of that name.
 	retryAfter time.Duration
 	// undone is set when a change that the request may ask for was surely not begun, which its message then says.
 	undone bool
@@ -70,9 +70,9 @@ func asFailure(r *http.Request, err error) *failure {
 	switch {
 	case errors.As(err, &known):
 		if known.undone && !isRead(r.Method) {
-			told := *known
-			told.message = "this request changed nothing: " + known.message
-			return &told
+			unchanged := *known
+			unchanged.message = "this request changed nothing: " + known.message
+			return &unchanged
 		}
 		return known
 	case errors.As(err, &tooLarge):
@@ -109,7 +109,7 @@ func asFailure(r *http.Request, err error) *failure {
 func isRead(method string) bool { return method == http.MethodGet || method == http.MethodHead }
 
 // fail answers with an error. What nobody foresaw is logged under an id, and
-// only the id is told.
+// only the id is sent.
 func fail(w http.ResponseWriter, r *http.Request, log *slog.Logger, err error) {
 	f := asFailure(r, err)
 	if f == nil {

@@ -80,7 +80,7 @@ func (s *Server) updateApp(c *gin.Context) (any, error) {
 		return changed, err
 	})
 	if err != nil {
-		return nil, err // notes are not ours yet: the change may still be running
+		return nil, err // notes must not be read yet: the change may still be running
 	}
 	return answerApp(view, notes), nil
 }

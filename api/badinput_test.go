@@ -44,7 +44,7 @@ func readError(t *testing.T, answer *http.Response, text string) answeredError {
 // TestBadInputChangesNothing is promise 5.
 func TestBadInputChangesNothing(t *testing.T) {
 	t.Parallel()
-	b := newBrain()
+	b := newFakeScheduler()
 	server := start(t, api.Options{Scheduler: b})
 	call(t, server, "POST", "/api/app", appDocument)
 	call(t, server, "POST", "/api/app", swap(appDocument, "my_app", "off"))
@@ -170,7 +170,7 @@ func TestBadInputChangesNothing(t *testing.T) {
 // TestAllViolationsAtOnce: what cannot be read and what breaks rules, together.
 func TestAllViolationsAtOnce(t *testing.T) {
 	t.Parallel()
-	server := start(t, api.Options{Scheduler: newBrain()})
+	server := start(t, api.Options{Scheduler: newFakeScheduler()})
 	answer, text := call(t, server, "POST", "/api/job/register", `{"jobName":"-","appName":7,"cron":"x","cpuCount":-1,"memoryMb":3,"shardingTotalCount":1.5}`)
 	var fields []string
 	for _, f := range readError(t, answer, text).Error.Fields {
@@ -186,7 +186,7 @@ func TestAllViolationsAtOnce(t *testing.T) {
 // TestChunkedBodyIsBounded: without a Content-Length, too.
 func TestChunkedBodyIsBounded(t *testing.T) {
 	t.Parallel()
-	b := newBrain()
+	b := newFakeScheduler()
 	server := start(t, api.Options{Scheduler: b})
 	r, err := http.NewRequestWithContext(t.Context(), "POST", server.URL+"/api/app", io.MultiReader(bytes.NewReader(make([]byte, 2<<20))))
 	if err != nil {
@@ -221,7 +221,7 @@ func TestSchedulerErrors(t *testing.T) {
 		{errors.New("secret internals"), 500, "internal", "its log tells more"},
 		{&scheduler.Error{Kind: 99, Message: "secret internals"}, 500, "internal", "its log tells more"},
 	} {
-		b := newBrain()
+		b := newFakeScheduler()
 		b.failWith = c.err
 		var logged bytes.Buffer
 		server := start(t, api.Options{Scheduler: b, Logger: slog.New(slog.NewTextHandler(&logged, nil))})
@@ -245,7 +245,7 @@ func TestSchedulerErrors(t *testing.T) {
 // TestSilentScheduler: a request ends in time, and a reader may try again.
 func TestSilentScheduler(t *testing.T) {
 	t.Parallel()
-	b := newBrain()
+	b := newFakeScheduler()
 	b.explain = func(ctx context.Context, _ string) (scheduler.Explanation, error) {
 		<-ctx.Done()
 		return scheduler.Explanation{}, ctx.Err()
@@ -259,7 +259,7 @@ func TestSilentScheduler(t *testing.T) {
 
 func TestPanicIsAnswered(t *testing.T) {
 	t.Parallel()
-	b := newBrain()
+	b := newFakeScheduler()
 	b.explain = func(context.Context, string) (scheduler.Explanation, error) { panic("secret internals") }
 	var logged bytes.Buffer
 	server := start(t, api.Options{Scheduler: b, Logger: slog.New(slog.NewTextHandler(&logged, nil))})

@@ -24,8 +24,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// brain is a scheduler that remembers documents and counts changes.
-type brain struct {
+// fakeScheduler is a scheduler that remembers documents and counts changes.
+type fakeScheduler struct {
 	mu       sync.Mutex
 	apps     map[string]scheduler.AppView
 	jobs     map[string]scheduler.JobView
@@ -46,8 +46,8 @@ type brain struct {
 	resigned bool
 }
 
-func newBrain() *brain {
-	return &brain{apps: map[string]scheduler.AppView{}, jobs: map[string]scheduler.JobView{}, keys: map[string]string{},
+func newFakeScheduler() *fakeScheduler {
+	return &fakeScheduler{apps: map[string]scheduler.AppView{}, jobs: map[string]scheduler.JobView{}, keys: map[string]string{},
 		places: map[string]scheduler.LogPlace{}, health: scheduler.Health{Leading: true, Subscribed: true}}
 }
 
@@ -56,7 +56,7 @@ func refuse(kind scheduler.Kind, code, format string, args ...any) error {
 }
 
 // change runs one change under the lock; one that fails changes nothing.
-func change[V any](b *brain, do func() (V, error)) (V, error) {
+func change[V any](b *fakeScheduler, do func() (V, error)) (V, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.failWith != nil {
@@ -70,13 +70,13 @@ func change[V any](b *brain, do func() (V, error)) (V, error) {
 	return v, err
 }
 
-func (b *brain) changed() int {
+func (b *fakeScheduler) changed() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.changes
 }
 
-func find[V any](b *brain, in map[string]V, what, name string) (V, error) {
+func find[V any](b *fakeScheduler, in map[string]V, what, name string) (V, error) {
 	v, ok := in[name]
 	if !ok {
 		return v, refuse(scheduler.NotFound, what+"_not_found", "there is no %s %q", what, name)
@@ -84,7 +84,7 @@ func find[V any](b *brain, in map[string]V, what, name string) (V, error) {
 	return v, nil
 }
 
-func (b *brain) Apps(context.Context) ([]scheduler.AppView, error) {
+func (b *fakeScheduler) Apps(context.Context) ([]scheduler.AppView, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var all []scheduler.AppView
@@ -94,13 +94,13 @@ func (b *brain) Apps(context.Context) ([]scheduler.AppView, error) {
 	return all, nil
 }
 
-func (b *brain) App(_ context.Context, name string) (scheduler.AppView, error) {
+func (b *fakeScheduler) App(_ context.Context, name string) (scheduler.AppView, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return find(b, b.apps, "app", name)
 }
 
-func (b *brain) RegisterApp(_ context.Context, c app.Config) (scheduler.AppView, error) {
+func (b *fakeScheduler) RegisterApp(_ context.Context, c app.Config) (scheduler.AppView, error) {
 	return change(b, func() (scheduler.AppView, error) {
 		if _, ok := b.apps[c.AppName]; ok {
 			return scheduler.AppView{}, refuse(scheduler.Conflict, "app_exists", "app '%s' already existed.", c.AppName)
@@ -110,7 +110,7 @@ func (b *brain) RegisterApp(_ context.Context, c app.Config) (scheduler.AppView,
 	})
 }
 
-func (b *brain) UpdateApp(_ context.Context, name string, alter func(app.Config) (app.Config, error)) (scheduler.AppView, error) {
+func (b *fakeScheduler) UpdateApp(_ context.Context, name string, alter func(app.Config) (app.Config, error)) (scheduler.AppView, error) {
 	return change(b, func() (scheduler.AppView, error) {
 		v, err := find(b, b.apps, "app", name)
 		if err != nil {
@@ -124,7 +124,7 @@ func (b *brain) UpdateApp(_ context.Context, name string, alter func(app.Config)
 	})
 }
 
-func (b *brain) SetAppDisabled(_ context.Context, name string, disabled bool) (scheduler.AppView, error) {
+func (b *fakeScheduler) SetAppDisabled(_ context.Context, name string, disabled bool) (scheduler.AppView, error) {
 	return change(b, func() (scheduler.AppView, error) {
 		v, err := find(b, b.apps, "app", name)
 		if err == nil {
@@ -135,7 +135,7 @@ func (b *brain) SetAppDisabled(_ context.Context, name string, disabled bool) (s
 	})
 }
 
-func (b *brain) DeleteApp(_ context.Context, name string, withJobs bool) (scheduler.AppView, error) {
+func (b *fakeScheduler) DeleteApp(_ context.Context, name string, withJobs bool) (scheduler.AppView, error) {
 	return change(b, func() (scheduler.AppView, error) {
 		v, err := find(b, b.apps, "app", name)
 		if err != nil {
@@ -156,7 +156,7 @@ func (b *brain) DeleteApp(_ context.Context, name string, withJobs bool) (schedu
 	})
 }
 
-func (b *brain) Jobs(context.Context) ([]scheduler.JobView, error) {
+func (b *fakeScheduler) Jobs(context.Context) ([]scheduler.JobView, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var all []scheduler.JobView
@@ -166,13 +166,13 @@ func (b *brain) Jobs(context.Context) ([]scheduler.JobView, error) {
 	return all, nil
 }
 
-func (b *brain) Job(_ context.Context, name string) (scheduler.JobView, error) {
+func (b *fakeScheduler) Job(_ context.Context, name string) (scheduler.JobView, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return find(b, b.jobs, "job", name)
 }
 
-func (b *brain) RegisterJob(_ context.Context, c jobs.Config) (scheduler.JobView, error) {
+func (b *fakeScheduler) RegisterJob(_ context.Context, c jobs.Config) (scheduler.JobView, error) {
 	return change(b, func() (scheduler.JobView, error) {
 		owner, err := find(b, b.apps, "app", c.AppName)
 		switch _, exists := b.jobs[c.JobName]; {
@@ -188,7 +188,7 @@ func (b *brain) RegisterJob(_ context.Context, c jobs.Config) (scheduler.JobView
 	})
 }
 
-func (b *brain) UpdateJob(_ context.Context, name string, alter func(jobs.Config) (jobs.Config, error)) (scheduler.JobView, error) {
+func (b *fakeScheduler) UpdateJob(_ context.Context, name string, alter func(jobs.Config) (jobs.Config, error)) (scheduler.JobView, error) {
 	return change(b, func() (scheduler.JobView, error) {
 		v, err := find(b, b.jobs, "job", name)
 		if err != nil {
@@ -202,7 +202,7 @@ func (b *brain) UpdateJob(_ context.Context, name string, alter func(jobs.Config
 	})
 }
 
-func (b *brain) SetJobDisabled(_ context.Context, name string, disabled bool) (scheduler.JobView, error) {
+func (b *fakeScheduler) SetJobDisabled(_ context.Context, name string, disabled bool) (scheduler.JobView, error) {
 	return change(b, func() (scheduler.JobView, error) {
 		v, err := find(b, b.jobs, "job", name)
 		if err == nil {
@@ -213,7 +213,7 @@ func (b *brain) SetJobDisabled(_ context.Context, name string, disabled bool) (s
 	})
 }
 
-func (b *brain) DeregisterJob(_ context.Context, name string) (scheduler.JobView, error) {
+func (b *fakeScheduler) DeregisterJob(_ context.Context, name string) (scheduler.JobView, error) {
 	return change(b, func() (scheduler.JobView, error) {
 		v, err := find(b, b.jobs, "job", name)
 		delete(b.jobs, name)
@@ -221,7 +221,7 @@ func (b *brain) DeregisterJob(_ context.Context, name string) (scheduler.JobView
 	})
 }
 
-func (b *brain) TriggerWith(_ context.Context, job, key string, own jobs.Overrides) (string, error) {
+func (b *fakeScheduler) TriggerWith(_ context.Context, job, key string, own jobs.Overrides) (string, error) {
 	return change(b, func() (string, error) {
 		v, err := find(b, b.jobs, "job", job)
 		if err != nil {
@@ -244,7 +244,7 @@ func (b *brain) TriggerWith(_ context.Context, job, key string, own jobs.Overrid
 	})
 }
 
-func (b *brain) Explain(ctx context.Context, job string) (scheduler.Explanation, error) {
+func (b *fakeScheduler) Explain(ctx context.Context, job string) (scheduler.Explanation, error) {
 	if b.explain != nil {
 		return b.explain(ctx, job)
 	}
@@ -256,7 +256,7 @@ func (b *brain) Explain(ctx context.Context, job string) (scheduler.Explanation,
 
 var noon = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 
-func (b *brain) Execution(_ context.Context, id string) (scheduler.ExecutionView, error) {
+func (b *fakeScheduler) Execution(_ context.Context, id string) (scheduler.ExecutionView, error) {
 	if id != "exec-1" {
 		return scheduler.ExecutionView{}, refuse(scheduler.NotFound, "execution_not_found", "there is no execution %q", id)
 	}
@@ -266,7 +266,7 @@ func (b *brain) Execution(_ context.Context, id string) (scheduler.ExecutionView
 			Agent: "a1", TaskID: "t1", StartTime: &noon, CompleteTime: &noon, ExitStatus: &status, FailureCause: "boom", PackageSHA256: "0e1b"}}}, nil
 }
 
-func (b *brain) Executions(_ context.Context, f scheduler.ExecutionFilter) ([]scheduler.ExecutionSummary, error) {
+func (b *fakeScheduler) Executions(_ context.Context, f scheduler.ExecutionFilter) ([]scheduler.ExecutionSummary, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if _, err := find(b, b.jobs, "job", f.Job); err != nil && f.Known {
@@ -280,20 +280,20 @@ func (b *brain) Executions(_ context.Context, f scheduler.ExecutionFilter) ([]sc
 		Reason: "shard 0 failed", StartTime: &noon, CompleteTime: &noon, Shards: map[scheduler.State]int{scheduler.Failed: 1}}}, nil
 }
 
-func (b *brain) RunningTasks(context.Context) ([]scheduler.TaskView, error) {
+func (b *fakeScheduler) RunningTasks(context.Context) ([]scheduler.TaskView, error) {
 	return []scheduler.TaskView{{TaskID: "my_job@-@2@-@READY@-@S0@-@u", JobName: "my_job", Item: 2, Type: "READY", Agent: "S0",
 		ExecutionID: "exec-1", State: scheduler.Running}}, nil
 }
 
-func (b *brain) ReadyJobs(context.Context) ([]scheduler.ReadyView, error) {
+func (b *fakeScheduler) ReadyJobs(context.Context) ([]scheduler.ReadyView, error) {
 	return []scheduler.ReadyView{{JobName: "my_job", Times: 2}}, nil
 }
 
-func (b *brain) FailoverShards(context.Context) ([]scheduler.FailoverView, error) {
+func (b *fakeScheduler) FailoverShards(context.Context) ([]scheduler.FailoverView, error) {
 	return []scheduler.FailoverView{{JobName: "my_job", Item: 1, OriginalTaskID: "old"}}, nil
 }
 
-func (b *brain) ForgetTask(_ context.Context, id string) error {
+func (b *fakeScheduler) ForgetTask(_ context.Context, id string) error {
 	_, err := change(b, func() (int, error) {
 		b.forgot = append(b.forgot, id)
 		return 0, nil
@@ -301,7 +301,7 @@ func (b *brain) ForgetTask(_ context.Context, id string) error {
 	return err
 }
 
-func (b *brain) KillTask(_ context.Context, id string) error {
+func (b *fakeScheduler) KillTask(_ context.Context, id string) error {
 	_, err := change(b, func() (int, error) {
 		if id == "over" {
 			return 0, refuse(scheduler.Conflict, "task_ended", "task %q has ended as FINISHED", id)
@@ -312,7 +312,7 @@ func (b *brain) KillTask(_ context.Context, id string) error {
 	return err
 }
 
-func (b *brain) KillExecution(_ context.Context, id string) error {
+func (b *fakeScheduler) KillExecution(_ context.Context, id string) error {
 	_, err := change(b, func() (int, error) {
 		if id == "none" {
 			return 0, refuse(scheduler.NotFound, "execution_not_found", "there is no execution %q", id)
@@ -323,7 +323,7 @@ func (b *brain) KillExecution(_ context.Context, id string) error {
 	return err
 }
 
-func (b *brain) LogPlace(_ context.Context, id string) (scheduler.LogPlace, error) {
+func (b *fakeScheduler) LogPlace(_ context.Context, id string) (scheduler.LogPlace, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.resigned {
@@ -336,20 +336,20 @@ func (b *brain) LogPlace(_ context.Context, id string) (scheduler.LogPlace, erro
 	return place, err
 }
 
-func (b *brain) place(id string, live bool) {
+func (b *fakeScheduler) place(id string, live bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.places[id] = scheduler.LogPlace{AgentURL: "http://agent:5051", Dir: "/sandbox/tasks/1", Live: live}
 }
 
-func (b *brain) Reconcile(context.Context, bool) error {
+func (b *fakeScheduler) Reconcile(context.Context, bool) error {
 	if b.gap > 0 {
 		return &scheduler.Error{Kind: scheduler.TooSoon, Code: "too_soon", Message: "asked a moment ago", RetryAfter: b.gap}
 	}
 	return nil
 }
 
-func (b *brain) Sandboxes(_ context.Context, app string) ([]scheduler.SandboxView, error) {
+func (b *fakeScheduler) Sandboxes(_ context.Context, app string) ([]scheduler.SandboxView, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	_, err := find(b, b.apps, "app", app)
@@ -359,22 +359,22 @@ func (b *brain) Sandboxes(_ context.Context, app string) ([]scheduler.SandboxVie
 	return []scheduler.SandboxView{{Hostname: "h1", Path: "/slaves/S1/runs/latest"}}, nil
 }
 
-func (b *brain) Leader() (scheduler.LeaderView, bool) {
+func (b *fakeScheduler) Leader() (scheduler.LeaderView, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.leader, b.leader.Address != ""
 }
 
-func (b *brain) Health() scheduler.Health {
+func (b *fakeScheduler) Health() scheduler.Health {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.health
 }
 
-func (b *brain) Stats() scheduler.Stats { return b.stats }
+func (b *fakeScheduler) Stats() scheduler.Stats { return b.stats }
 
 // follows makes it see another leader; with leads it is that itself.
-func (b *brain) follows(address string, leads bool) {
+func (b *fakeScheduler) follows(address string, leads bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.leader = scheduler.LeaderView{Address: address, Term: b.leader.Term + 1, Since: noon, Self: leads}
@@ -382,7 +382,7 @@ func (b *brain) follows(address string, leads bool) {
 }
 
 // resign makes it know of no task any more.
-func (b *brain) resign() {
+func (b *fakeScheduler) resign() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.resigned = true
@@ -393,7 +393,7 @@ type files struct {
 	mu    sync.Mutex
 	texts map[string]string
 	err   error
-	reads chan struct{} // if not nil, told of each read
+	reads chan struct{} // if not nil, receives each read
 }
 
 func (f *files) set(path, text string) {
@@ -438,7 +438,7 @@ func (f *files) Size(_ context.Context, _, path string) (int64, error) {
 	return int64(len(text)), err
 }
 
-// start serves the API on a loopback port until the test is over.
+// start serves the API on a loopback port until the test ends.
 func start(t *testing.T, opts api.Options) *httptest.Server {
 	t.Helper()
 	if opts.Logs == nil {

@@ -9,7 +9,7 @@ import (
 )
 
 // Documents are bounded where they come in through the API (jobs.MaxDocumentBytes). What
-// somebody else leaves in a registry is bounded here, before it is taken apart, so that no document
+// somebody else leaves in a registry is bounded here, before it is parsed, so that no document
 // costs a leader more than some 100 ms or 100 MB: those of the original stay far below.
 const (
 	// maxStoredBytes is of any document: the default limit of a node of ZooKeeper.

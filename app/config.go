@@ -1,10 +1,10 @@
 // Package app says what an app is: a package that the cluster's agents fetch,
 // the script that starts it, and the CPU and memory that its executor takes.
 //
-// The room holds the fields of an app's document with the original's names and
+// The package holds the fields of an app's document with the original's names and
 // defaults, their checks, and the reading of documents from people, which
 // jobs shares: every violation is reported at once, with field, value and rule.
-// It imports no other room.
+// It imports no other package of this repository.
 package app
 
 // Config is one app's document. Names and defaults are the original's (contract

@@ -81,7 +81,7 @@ func (s *Schema[C]) DecodeStored(doc []byte) (C, []string, error) {
 	return c, notes, bad.OrNil()
 }
 
-// entriesOf takes a document apart. What looks like JSON and is none may be YAML.
+// entriesOf parses a document. What looks like JSON and is none may be YAML.
 func entriesOf(doc []byte) ([]entry, error) {
 	if err := boundStored(doc); err != nil {
 		return nil, err

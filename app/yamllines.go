@@ -75,7 +75,7 @@ func isRepeated(fields []entry, name string, seen map[string]bool) (bool, map[st
 	return false, seen
 }
 
-// splitLine takes a line "name: value" apart if there is no doubt about it.
+// splitLine parses a line "name: value" if there is no doubt about it.
 func splitLine(line string) (name string, value scalar, ok bool) {
 	name, line, ok = splitName(line)
 	if !ok {

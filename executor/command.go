@@ -14,7 +14,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/elasticjob-go/elasticjob/executor/guard"
+	"github.com/elasticjob-go/elasticjob/executor/supervisor"
 )
 
 // findCommand says what to start for a command's words: the first names a file in
@@ -89,7 +89,7 @@ func shebang(file string) ([]string, bool) {
 }
 
 // explainStart says why the system refused to start a file.
-func explainStart(file, name string, refused *guard.StartError) error {
+func explainStart(file, name string, refused *supervisor.StartError) error {
 	if refused.Op != "exec" {
 		switch refused.Errno {
 		case syscall.ENXIO, syscall.ELOOP, syscall.EISDIR:
@@ -117,7 +117,7 @@ func explainStart(file, name string, refused *guard.StartError) error {
 	case syscall.E2BIG:
 		what = "the arguments or the environment are too long; one may have 128 KiB"
 	case syscall.EAGAIN, syscall.ENOMEM:
-		what = "the agent has no room for another process: " + what
+		what = "the agent allows no more processes: " + what
 	}
 	return fmt.Errorf("start command %q: %s", name, what)
 }

@@ -334,8 +334,8 @@ func (a *fakeAgent) kill(id string) {
 	a.event(mesosexec.Event{Type: mesosexec.Event_KILL, Kill: &mesosexec.Event_Kill{TaskID: mesos.TaskID{Value: id}}})
 }
 
-// told gives a task's states in the order that they came, repeated ones once.
-func (a *fakeAgent) told(id string) []mesos.TaskStatus {
+// statesOf gives a task's states in the order that they came, repeated ones once.
+func (a *fakeAgent) statesOf(id string) []mesos.TaskStatus {
 	var list []mesos.TaskStatus
 	seen := map[string]bool{}
 	for _, u := range a.updates {
@@ -351,7 +351,7 @@ func (a *fakeAgent) states(id string) string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	var names []string
-	for _, u := range a.told(id) {
+	for _, u := range a.statesOf(id) {
 		names = append(names, strings.TrimPrefix(u.GetState().String(), "TASK_"))
 	}
 	return strings.Join(names, " ")
@@ -362,7 +362,7 @@ func (a *fakeAgent) await(id string, state mesos.TaskState) (mesos.TaskStatus, w
 	a.t.Helper()
 	var found mesos.TaskStatus
 	a.until(fmt.Sprintf("%v of task %s", state, id), func() bool {
-		for _, u := range a.told(id) {
+		for _, u := range a.statesOf(id) {
 			terminal := u.GetState() >= mesos.TASK_FINISHED && u.GetState() <= mesos.TASK_KILLED
 			if terminal && u.GetState() != state {
 				a.t.Fatalf("task %s is %v: %s: %s", id, u.GetState(), u.GetMessage(), u.GetData())

@@ -129,8 +129,8 @@ var hostileScripts = []struct {
 	{"puts a link where its output is rotated to", own + `ln -s $VICTIM $(own 1).1; ln -s $VICTIM $(own 1).new; head -c 100000000 /dev/zero`, mesos.TASK_FINISHED, ""},
 	{"cuts its output again and again", `for i in 1 2 3 4 5 6 7 8 9; do head -c 20000000 /dev/zero >/dev/stdout; done`, mesos.TASK_FINISHED, ""},
 	{"kills its group", `sleep 1000 & kill -9 0`, mesos.TASK_FAILED, "ended by signal 9"},
-	{"asks the guard to end", `for s in TERM INT HUP QUIT USR1; do kill -$s $PPID 2>/dev/null; done`, mesos.TASK_FINISHED, ""},
-	{"stops the guard", `kill -STOP $PPID`, mesos.TASK_FINISHED, ""},
+	{"asks the supervisor to end", `for s in TERM INT HUP QUIT USR1; do kill -$s $PPID 2>/dev/null; done`, mesos.TASK_FINISHED, ""},
+	{"stops the supervisor", `kill -STOP $PPID`, mesos.TASK_FINISHED, ""},
 	{"writes too large a file", `ulimit -f 100; head -c 10000000 /dev/zero >$TMPDIR/x`, mesos.TASK_FAILED, ""},
 	{"writes to a full disk", `cat /proc/version >/dev/full`, mesos.TASK_FAILED, "No space left on device"},
 	{"forks like mad", `n() { echo x; [ $1 -gt 0 ] && { n $(($1-1)) & n $(($1-1)) & }; sleep 1000; }; n 7 & while [ "$(wc -l <$(readlink /proc/$$/fd/1))" -lt 255 ]; do sleep 0.01; done`, mesos.TASK_FINISHED, ""},
@@ -213,7 +213,7 @@ func hostileProcesses(t *testing.T, user uint32) {
 		t.Errorf("%d MB were on the disk at once", peak>>20)
 	}
 	victims.mustBeWhole(t)
-	eventually(t, "only the executor, its guard and the neighbour run", func() bool { return len(inSession(a.cmd.Process.Pid)) == 3 })
+	eventually(t, "only the executor, its supervisor and the neighbour run", func() bool { return len(inSession(a.cmd.Process.Pid)) == 3 })
 	if !alive(neighbourPID) {
 		t.Error("another task was hit")
 	}
@@ -280,8 +280,8 @@ func TestTaskPutsPipesAhead(t *testing.T) {
 	a.await("hostile", mesos.TASK_KILLED)
 }
 
-// TestTaskKillsTheGuard: all tasks fail with that reason, and what left its session ends too.
-func TestTaskKillsTheGuard(t *testing.T) {
+// TestTaskKillsTheSupervisor: all tasks fail with that reason, and what left its session ends too.
+func TestTaskKillsTheSupervisor(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t)
 	pids := filepath.Join(t.TempDir(), "pids")
@@ -304,7 +304,7 @@ func TestTaskKillsTheGuard(t *testing.T) {
 }
 
 // TestForkChainsWithoutSupervisor: forty chains of processes that fork and end without end, each in a session of its own,
-// outlive the supervisor that their task kills. The task's end is told when none of them is left.
+// outlive the supervisor that their task kills. The task's end is reported when none of them is left.
 func TestForkChainsWithoutSupervisor(t *testing.T) {
 	a := newAgent(t)
 	chain := "chain-" + t.TempDir()
@@ -324,7 +324,7 @@ func TestForkChainsWithoutSupervisor(t *testing.T) {
 }
 
 // TestTaskKillsItsSession: a task that kills all that it can find of its session kills the executor, the
-// guard and the other tasks. The agent sees that the executor has ended; nothing is left.
+// supervisor and the other tasks. The agent sees that the executor has ended; nothing is left.
 func TestTaskKillsItsSession(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t)

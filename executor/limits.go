@@ -27,7 +27,7 @@ import (
 //	package-fetch-time   1h      how long a download may take, its tries together
 //	package-unpack-time  15m     how long unpacking may take
 //	package-tries        4       how often a transfer is begun or resumed
-//	processes           4096    a task's processes and threads; see package guard for where it holds
+//	processes           4096    a task's processes and threads; see package supervisor for where it holds
 //	output-file          32MiB   size at which stdout and stderr are rotated
 //	output-tasks         1000    how many ended tasks' output is kept
 //	output-bytes         1GiB    how large that may be together

@@ -88,7 +88,7 @@ type workFolder struct {
 	stamps []stamp
 }
 
-// untouched tells whether nothing was added to the folder, removed from it or exchanged in it.
+// untouched reports whether nothing was added to the folder, removed from it or exchanged in it.
 func (w *workFolder) untouched(v *view) bool {
 	if len(w.stamps) != len(v.folders) {
 		return false
@@ -312,7 +312,7 @@ func (f *workFolders) put(pool *workPool, w workFolder, keepAs string) {
 	}
 	if touched {
 		if err := w.restore(pool.view); err != nil {
-			f.log.Warn("a task's working folder can't be made ready for another one", "folder", w.path, "error", err)
+			f.log.Warn("working folder not prepared for another task", "folder", w.path, "error", err)
 			f.remove(w.path)
 			return
 		}
@@ -331,7 +331,7 @@ func (f *workFolders) keepFailed(path, name string) {
 		err = os.Rename(path, to)
 	}
 	if err != nil {
-		f.log.Warn("a failed task's working folder can't be kept", "folder", path, "error", err)
+		f.log.Warn("working folder of a failed task not kept", "folder", path, "error", err)
 		f.remove(path)
 		return
 	}
@@ -349,6 +349,6 @@ func (f *workFolders) keepFailed(path, name string) {
 
 func (f *workFolders) remove(path string) {
 	if err := pack.RemoveTree(path); err != nil {
-		f.log.Warn("a task's working folder can't be removed", "folder", path, "error", err)
+		f.log.Warn("working folder of a task not removed", "folder", path, "error", err)
 	}
 }

@@ -17,7 +17,7 @@ import (
 type CheckOptions struct {
 	// Reserved reports names that routes of the API take; nil reserves none.
 	Reserved func(name string) bool
-	// Now tells whether a cron still fires.
+	// Now decides whether a cron still fires.
 	Now time.Time
 	// Local is the zone of jobs that name none; nil is UTC.
 	Local *time.Location
@@ -37,7 +37,7 @@ const (
 
 // Check returns all rules that the document breaks [D15], and notes: hints
 // about what is legal but may not be meant. Whether the app exists, and whether
-// any agent has room, is not said here.
+// any agent has the resources, is not said here.
 func (c Config) Check(opts CheckOptions) (app.Violations, []string) {
 	var (
 		bad   app.Violations
@@ -91,7 +91,7 @@ func (c Config) checkExecutionType() app.Violations {
 func (c Config) checkTiming(opts CheckOptions) (bad app.Violations, notes []string) {
 	if _, err := Zone(c, opts.Local); err != nil {
 		bad = append(bad, app.Violate("timeZone", c.TimeZone, "%s", err.Error()))
-		c.TimeZone = "" // the cron is judged all the same
+		c.TimeZone = "" // the cron is still judged
 	}
 	schedule, err := Schedule(c, opts.Local)
 	switch {
@@ -131,7 +131,7 @@ func (c Config) checkShards() app.Violations {
 	counted := c
 	if c.ShardingTotalCount < 1 || c.ShardingTotalCount > MaxShards {
 		bad = append(bad, app.Violate("shardingTotalCount", strconv.Itoa(c.ShardingTotalCount), "must be from 1 to %d", MaxShards))
-		counted.ShardingTotalCount = MaxShards // the parameters are judged all the same
+		counted.ShardingTotalCount = MaxShards // the parameters are still judged
 	}
 	parameters, wrong := shardingParameters(counted)
 	bad = append(bad, wrong...)

@@ -1,9 +1,9 @@
 // Package jobs says what a job is: which app runs it, when, in how many
 // shards, and what each shard gets.
 //
-// The room holds the fields of a job's document with the original's names and
+// The package holds the fields of a job's document with the original's names and
 // defaults, their checks, the sharding parameters, and the ids of tasks. When
-// a cron fires is jobs/cron's. It imports no room but app.
+// a cron fires is jobs/cron's. It imports no other package of this repository but app.
 package jobs
 
 import "github.com/elasticjob-go/elasticjob/app"

@@ -71,7 +71,7 @@ func TestOverridesApplyToACopy(t *testing.T) {
 	}
 }
 
-// All that is wrong is told at once, and nothing of what the run does not touch.
+// All that is wrong is reported at once, and nothing of what the run does not touch.
 func TestOverridesAreChecked(t *testing.T) {
 	t.Parallel()
 	job := jobs.Config{JobName: "bad name", Cron: "x", ShardingTotalCount: 2}

@@ -137,7 +137,7 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-// Rule L3: a call that was refused is told from one whose outcome is unknown,
+// Rule L3: a call that was refused is distinguished from one whose outcome is unknown,
 // and neither is sent again, on a new connection as on a kept one.
 func TestCallsAreSentOnce(t *testing.T) {
 	t.Parallel()

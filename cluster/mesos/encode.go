@@ -182,7 +182,7 @@ func agentID(id string) *mesos.AgentID {
 
 func ptr[T any](v T) *T { return &v }
 
-// optional is nil for "", which Mesos tells from a field that isn't there.
+// optional is nil for "", which Mesos distinguishes from a field that isn't there.
 func optional(s string) *string {
 	if s == "" {
 		return nil

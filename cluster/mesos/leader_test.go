@@ -123,7 +123,7 @@ func TestLeaderInZooKeeper(t *testing.T) {
 		"the lowest number leads":         testLowestLeads,
 		"a change ends the session":       testChangeEndsSession,
 		"nobody leads":                    testNobodyLeads,
-		"a new leader is told of":         testNewLeader,
+		"a new leader is reported":        testNewLeader,
 		"digest":                          testDigest,
 		"ZooKeeper away, session open":    testZooKeeperAway,
 		"ZooKeeper silent":                testZooKeeperSilent,
@@ -198,13 +198,13 @@ func testChangeEndsSession(t *testing.T, e *election) {
 func testNewLeader(t *testing.T, e *election) {
 	e.create(e.path, nil)
 	d := driver(t, mesos.Options{Masters: []string{e.address()}})
-	told := func() <-chan error {
+	reported := func() <-chan error {
 		done := make(chan error, 1)
 		go func() { done <- d.NewLeader(t.Context()) }()
 		return done
 	}
 	mustFail(t, d, "no Mesos master leads")
-	waits := told()
+	waits := reported()
 	m := newMaster(t)
 	m.subscribe = func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, "recovering", http.StatusServiceUnavailable)
@@ -218,9 +218,9 @@ func testNewLeader(t *testing.T, e *election) {
 	short, cancel := context.WithTimeout(t.Context(), 1200*time.Millisecond)
 	defer cancel()
 	if err := d.NewLeader(short); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("told of the leader that was tried: %v", err)
+		t.Errorf("reported the leader that was tried: %v", err)
 	}
-	waits = told()
+	waits = reported()
 	e.join(2, newMaster(t))
 	e.remove(first)
 	if err := <-waits; err != nil {

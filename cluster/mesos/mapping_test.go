@@ -19,7 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var update = flag.Bool("update", false, "write golden files anew: only with a new version of the mapping (rule X4)")
+var update = flag.Bool("update", false, "write golden files again: only with a new version of the mapping (rule X4)")
 
 func TestScalarsAreExact(t *testing.T) {
 	t.Parallel()

@@ -10,10 +10,10 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 )
 
-// reservation is what tells the reserved resources of one agent apart, in the form in which Mesos sends them to a
+// reservation is what distinguishes the reserved resources of one agent, in the form in which Mesos sends them to a
 // framework without the capability RESERVATION_REFINEMENT: a static one has a role only, a dynamic one in Resource.reservation
 // whatever its maker gave it. As JSON it is the key of cluster.Reserved. Keys are kept with executors and become a part
-// of their ExecutorInfo, so this form is frozen like that (rule X4). Principal and Labels are pointers since Mesos tells
+// of their ExecutorInfo, so this form is frozen like that (rule X4). Principal and Labels are pointers since Mesos distinguishes
 // a field that is empty from one that isn't there.
 type reservation struct {
 	Role      string   `json:"role"`

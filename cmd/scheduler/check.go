@@ -16,7 +16,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/wire/mesostls"
 )
 
-// What one machine may be told to have; far more than any has, and exact in thousandths.
+// What one machine may be configured to have; far more than any has, and exact in thousandths.
 const (
 	mostCPUs   = 1_000_000.0
 	mostMemory = 1_000_000_000.0

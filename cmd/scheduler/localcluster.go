@@ -61,7 +61,7 @@ func localClusterCommand() *cobra.Command {
 		Short: "Run a Mesos cluster of one machine, for trials and tests: a master and its agents, in one process",
 		Long: `local-cluster is what scheduler --local brings, as a process of its own: a master that speaks
 Mesos' v1 HTTP API, and agents. With --zk it stands for election as Mesos' masters do; a second
-one on the same path stands by, redirects to the first, and leads when that is gone. A
+one on the same path is a standby, redirects to the first, and leads when that is gone. A
 master that loses its leadership ends, with status 1, as Mesos': start it again. Agents
 register with whoever leads, so all processes of a cluster need the same --credentials.
 
@@ -133,7 +133,7 @@ func (f *clusterFlags) shared(flags *pflag.FlagSet) {
 	flags.StringVar(&f.reserved, "reserved", "", "what each agent offers besides, to frameworks of a role only, as in Mesos' --resources: cpus(ROLE):2;mem(ROLE):1024")
 	flags.StringVar(&f.credentials, "credentials", "", `file with the principal and secret that this cluster asks for, {"principal":…,"secret":…} (default: made once, in credentials.json of the data folder)`)
 	flags.BoolVar(&f.noCredentials, "no-credentials", false, "let everybody of this machine use the APIs")
-	flags.StringVar(&f.tlsCert, "tls-cert", "", "PEM file of the certificate, and those that signed it, with which https is spoken; plain http is taken all the same")
+	flags.StringVar(&f.tlsCert, "tls-cert", "", "PEM file of the certificate, and those that signed it, with which https is spoken; plain http is still taken")
 	flags.StringVar(&f.tlsKey, "tls-key", "", "PEM file of the certificate's key")
 	flags.BoolVar(&f.giveUp, "give-up-executors", false, "end the executors that an earlier run left behind, instead of finding them again")
 	flags.BoolVar(&f.endAll, "end-executors", false, "end executors and their tasks at SIGTERM and SIGINT, too")

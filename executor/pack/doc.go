@@ -76,7 +76,7 @@ func (e *Error) Error() string {
 	if e.Phase == Unpack {
 		verb = "unpack"
 	}
-	return fmt.Sprintf("%s %s: %v", verb, shown(e.URL), e.Err)
+	return fmt.Sprintf("%s %s: %v", verb, redact(e.URL), e.Err)
 }
 
 // Unwrap gives the cause.

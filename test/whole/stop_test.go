@@ -115,7 +115,7 @@ func TestStopTwice(t *testing.T) {
 	if err := os.WriteFile(m.LedgerPath+".go", nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	m.Until("it is over", func() string {
+	m.Until("it has ended", func() string {
 		if e := m.Execution(id); !e.Over() {
 			return fmt.Sprintf("%+v", e)
 		}
@@ -207,7 +207,7 @@ func TestFlagsFromEnvironment(t *testing.T) {
 	}
 }
 
-// TestBrokenRegistry: what isn't ours is left as it is, and named.
+// TestBrokenRegistry: a file of another program is left as it is, and named.
 func TestBrokenRegistry(t *testing.T) {
 	t.Parallel()
 	m := system.New(t, bin)

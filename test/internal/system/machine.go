@@ -151,7 +151,7 @@ func (m *Machine) Fails(cmd *exec.Cmd) (status int, said string) {
 	if err := cmd.Start(); err != nil {
 		m.Fatal(err)
 	}
-	timer := time.AfterFunc(Patience, func() { _ = cmd.Process.Kill() }) // then the status tells
+	timer := time.AfterFunc(Patience, func() { _ = cmd.Process.Kill() }) // then the status shows it
 	defer timer.Stop()
 	var exit *exec.ExitError
 	if err := cmd.Wait(); err != nil && !errors.As(err, &exit) {

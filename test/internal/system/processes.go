@@ -18,7 +18,7 @@ type Process struct {
 func (p Process) String() string { return fmt.Sprintf("process %d (%s)", p.PID, p.Command) }
 
 // Processes are those that live and have the data folder in their command line, environment or
-// working directory: the server, executors, their guards, and the processes of tasks.
+// working directory: the server, executors, their supervisors, and the processes of tasks.
 func (m *Machine) Processes() []Process {
 	m.Helper()
 	entries, err := os.ReadDir("/proc")
@@ -49,10 +49,10 @@ func (m *Machine) Executors() []int {
 	return m.named(func(command string) bool { return filepath.Base(command) == "executor" })
 }
 
-// Guards are the executors' guard processes.
-func (m *Machine) Guards() []int {
+// Supervisors are the executors' supervisor processes.
+func (m *Machine) Supervisors() []int {
 	m.Helper()
-	return m.named(func(command string) bool { return command == "executor guard" })
+	return m.named(func(command string) bool { return command == "executor supervisor" })
 }
 
 func (m *Machine) named(is func(command string) bool) []int {
@@ -84,7 +84,7 @@ func (m *Machine) Lives(pid int) bool {
 	return !strings.HasPrefix(state, "Z") && !strings.HasPrefix(state, "X")
 }
 
-// AgentAddress is where the executors, one of which must live, were told that their agent is.
+// AgentAddress is where the executors, one of which must live, were given as their agent's.
 func (m *Machine) AgentAddress() string {
 	m.Helper()
 	for _, pid := range m.Executors() {

@@ -19,19 +19,19 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// passedOn is a header that a follower adds, with its own address, so that no
+// forwardedBy is a header that a follower adds, with its own address, so that no
 // request goes round in circles.
-const passedOn = "X-Elasticjob-Passed-On"
+const forwardedBy = "X-Elasticjob-Forwarded-By"
 
 // dialLeader bounds how long a follower tries to reach the leader.
 const dialLeader = 2 * time.Second
 
-// messengers carry requests to the leader. Those that change something have a
+// leaderTransports carry requests to the leader. Those that change something have a
 // connection of their own: on one that was used before, Go's transport may send again what
 // broke, and a follower never repeats a write (rule T3).
-type messengers struct{ reads, writes *http.Transport }
+type leaderTransports struct{ reads, writes *http.Transport }
 
-func newMessengers() messengers {
+func newLeaderTransports() leaderTransports {
 	dialer := &net.Dialer{Timeout: dialLeader, KeepAlive: 15 * time.Second}
 	reads := &http.Transport{
 		DialContext: dialer.DialContext, DisableCompression: true,
@@ -39,17 +39,16 @@ func newMessengers() messengers {
 	}
 	writes := reads.Clone()
 	writes.DisableKeepAlives = true
-	return messengers{reads: reads, writes: writes}
+	return leaderTransports{reads: reads, writes: writes}
 }
 
-func (m messengers) close() {
+func (m leaderTransports) close() {
 	m.reads.CloseIdleConnections()
 	m.writes.CloseIdleConnections()
 }
 
-// led does a route's work where this server leads, and else passes the request on
-// to the leader.
-func (s *Server) led(r route, work gin.HandlerFunc) gin.HandlerFunc {
+// leaderOnly wraps the work of a route that only the leader does: a follower forwards the request to it.
+func (s *Server) leaderOnly(r route, work gin.HandlerFunc) gin.HandlerFunc {
 	if r.local {
 		return work
 	}
@@ -58,12 +57,12 @@ func (s *Server) led(r route, work gin.HandlerFunc) gin.HandlerFunc {
 			work(c)
 			return
 		}
-		s.passOn(c, work, r.raw != nil)
+		s.forward(c, work, r.raw != nil)
 	}
 }
 
 const (
-	// leaderLook is how often it is looked whether the leader that a request was passed on to leads still.
+	// leaderLook is how often a waiting follower checks whether the leader of its request still leads.
 	leaderLook = 50 * time.Millisecond
 	// lastAnswer is how long one that leads no more may take to answer a change that it was sent
 	// before: it usually has, and its word is better than none.
@@ -75,10 +74,10 @@ var (
 	errNoAnswer   = errors.New("no answer in time")
 )
 
-// passOn answers with what the leader answers. When the lead changes meanwhile, what
-// changes nothing, or has not been sent, goes to the next leader, which may be this server: then work
-// does it here. It lasts no longer than Options.PassingTimeout; the answer of a route that streams may.
-func (s *Server) passOn(c *gin.Context, work gin.HandlerFunc, streams bool) {
+// forward answers with what the leader answers. When the lead changes meanwhile, a request that
+// changes nothing, or that was not sent yet, goes to the next leader. That may be this server: then work
+// answers it here. All of it takes at most Options.ForwardTimeout, but for the answer of a route that streams.
+func (s *Server) forward(c *gin.Context, work gin.HandlerFunc, streams bool) {
 	// Whole, before anything is sent: it is small, and so a client that breaks off changes nothing.
 	body, err := io.ReadAll(c.Request.Body)
 	if err != nil && !errors.As(err, new(*http.MaxBytesError)) {
@@ -92,7 +91,7 @@ func (s *Server) passOn(c *gin.Context, work gin.HandlerFunc, streams bool) {
 		c.Set(unmeasured, true)
 		_ = http.NewResponseController(c.Writer).SetReadDeadline(time.Time{}) // it is read already
 	}
-	patience, cancel := context.WithTimeout(c.Request.Context(), s.opts.PassingTimeout)
+	patience, cancel := context.WithTimeout(c.Request.Context(), s.opts.ForwardTimeout)
 	defer cancel()
 	for address := ""; ; {
 		var here bool
@@ -106,8 +105,8 @@ func (s *Server) passOn(c *gin.Context, work gin.HandlerFunc, streams bool) {
 		if err != nil {
 			break
 		}
-		p := passing{server: s, c: c, address: address, body: body, streams: streams}
-		err = p.pass(patience)
+		p := forwarding{server: s, c: c, address: address, body: body, streams: streams}
+		err = p.send(patience)
 		if err == nil || p.sent.Load() && !isRead(c.Request.Method) || patience.Err() != nil || !s.otherLeads(address) {
 			break
 		}
@@ -123,7 +122,7 @@ func (s *Server) otherLeads(address string) bool {
 	return ok && leader.Address != address
 }
 
-// nextLeader is the address to pass a request on to, or says that this server leads itself, or why nobody
+// nextLeader is the address to forward a request to, or says that this server leads itself, or why nobody
 // can be asked. After one that leads no more, it waits for the next one.
 func (s *Server) nextLeader(ctx context.Context, r *http.Request, before string) (address string, here bool, err error) {
 	if before == "" {
@@ -155,8 +154,8 @@ var errNoNext error = &failure{status: http.StatusServiceUnavailable, code: "no_
 var errServerEnds error = &failure{status: http.StatusServiceUnavailable, code: "leader_unreachable",
 	message: "this server is ending: ask another one", undone: true}
 
-// passing is one try to pass a request on to one leader.
-type passing struct {
+// forwarding is one try to forward a request to one leader.
+type forwarding struct {
 	server  *Server
 	c       *gin.Context
 	address string
@@ -166,9 +165,9 @@ type passing struct {
 	failed  error
 }
 
-// pass gives the leader's answer to the client, or, when there is none, an error: then nothing was
+// send gives the leader's answer to the client, or, when there is none, an error: then nothing was
 // answered yet. When an answer breaks off, the connection to the client does.
-func (p *passing) pass(patience context.Context) error {
+func (p *forwarding) send(patience context.Context) error {
 	s := p.server
 	ctx, drop := context.WithCancelCause(p.c.Request.Context())
 	defer drop(nil)
@@ -183,9 +182,9 @@ func (p *passing) pass(patience context.Context) error {
 		GotConn: func(httptrace.GotConnInfo) { p.sent.Store(true) },
 	}))
 	request.Body, request.ContentLength, request.TransferEncoding = io.NopCloser(bytes.NewReader(p.body)), int64(len(p.body)), nil
-	transport := s.messengers.reads
+	transport := s.transports.reads
 	if !isRead(request.Method) {
-		transport = s.messengers.writes
+		transport = s.transports.writes
 	}
 	proxy := &httputil.ReverseProxy{
 		Transport: transport, FlushInterval: -1,
@@ -193,7 +192,7 @@ func (p *passing) pass(patience context.Context) error {
 			out.Out.URL.Scheme, out.Out.URL.Host, out.Out.Host = "http", p.address, p.address
 			out.Out.URL.RawQuery = out.In.URL.RawQuery // wrong ones too: the leader says what is wrong
 			out.Out.Header.Del("Origin")               // was looked at here
-			out.Out.Header.Set(passedOn, cmp.Or(s.opts.Advertise, "unknown"))
+			out.Out.Header.Set(forwardedBy, cmp.Or(s.opts.Advertise, "unknown"))
 		},
 		ModifyResponse: func(answer *http.Response) error {
 			if err := p.refusedToken(answer); err != nil {
@@ -212,9 +211,9 @@ func (p *passing) pass(patience context.Context) error {
 	return p.failed
 }
 
-// watch drops what is under way when it takes too long, when the lead has changed, and, of
-// output that is followed, when this server ends.
-func (p *passing) watch(patience context.Context, drop context.CancelCauseFunc, begun, over <-chan struct{}) {
+// watch cancels the request when it takes too long, when the lead has changed, and, where output
+// is followed, when this server ends.
+func (p *forwarding) watch(patience context.Context, drop context.CancelCauseFunc, begun, over <-chan struct{}) {
 	ending, late := p.server.ending.Done(), patience.Done()
 	if !p.streams {
 		ending = nil
@@ -254,21 +253,21 @@ func (p *passing) watch(patience context.Context, drop context.CancelCauseFunc, 
 }
 
 // refusedToken is why the leader refuses a token that this server took, if it does.
-func (p *passing) refusedToken(answer *http.Response) error {
+func (p *forwarding) refusedToken(answer *http.Response) error {
 	if answer.StatusCode != http.StatusUnauthorized || p.server.opts.Token == "" {
 		return nil
 	}
-	p.server.log.Error("the leader refuses a token that this server takes: their --api-token-file differ; give all servers the same one", "leader", p.address)
+	p.server.log.Error("token refused by the leader, accepted by this server: give all servers the same --api-token-file", "leader", p.address)
 	return &failure{status: http.StatusServiceUnavailable, code: "token_differs", undone: true, message: fmt.Sprintf(
 		"this server takes the token, and the leader at %s does not: their --api-token-file must hold the same token", p.address)}
 }
 
-// whoLeads is the address to pass a request on to, or why there is none.
+// whoLeads is the address to forward a request to, or why there is none.
 func (s *Server) whoLeads(r *http.Request) (string, error) {
 	notNow := func(code, format string, args ...any) (string, error) {
 		return "", &failure{status: http.StatusServiceUnavailable, code: code, message: fmt.Sprintf(format, args...), undone: true}
 	}
-	if from := r.Header.Get(passedOn); from != "" {
+	if from := r.Header.Get(forwardedBy); from != "" {
 		return notNow("not_leading", "the server at %s took this one for the leader, which it is not: try again", quoted(from))
 	}
 	leader, ok := s.opts.Scheduler.Leader()
@@ -282,7 +281,7 @@ func (s *Server) whoLeads(r *http.Request) (string, error) {
 }
 
 // failure says what it means that the leader gave no answer. Only a write that may have reached it is in doubt.
-func (p *passing) failure(ctx context.Context, err error) error {
+func (p *forwarding) failure(ctx context.Context, err error) error {
 	if known := new(failure); errors.As(err, &known) {
 		return err
 	}
@@ -298,7 +297,7 @@ func (p *passing) failure(ctx context.Context, err error) error {
 		return err
 	case errors.Is(err, errNoAnswer) && read:
 		return &failure{status: http.StatusServiceUnavailable, code: "timeout", message: fmt.Sprintf(
-			"the leader at %s did not answer within %s: try again; if that lasts, look whether it still runs: another server takes its place when its ZooKeeper session ends", p.address, p.server.opts.PassingTimeout)}
+			"the leader at %s did not answer within %s: try again; if that lasts, look whether it still runs: another server takes its place when its ZooKeeper session ends", p.address, p.server.opts.ForwardTimeout)}
 	}
 	return &failure{status: http.StatusServiceUnavailable, code: "leader_unreachable", undone: true, message: fmt.Sprintf(
 		"the leader at %s gave no answer: try again; if that lasts, look at the leader's --advertise (%v)", p.address, err)}

@@ -33,7 +33,7 @@ func TestCheckListen(t *testing.T) {
 // gets through, whatever the route, and nothing is changed.
 func TestOnlyThisMachineIsAnswered(t *testing.T) {
 	t.Parallel()
-	b := newBrain()
+	b := newFakeScheduler()
 	server := start(t, api.Options{Scheduler: b})
 	at := strings.TrimPrefix(server.URL, "http://")
 	for _, c := range []struct {
@@ -75,7 +75,7 @@ func TestOnlyThisMachineIsAnswered(t *testing.T) {
 // The token may come as Authorization: Bearer or in the header of the original's clients.
 func TestTokenHeaders(t *testing.T) {
 	t.Parallel()
-	server := start(t, api.Options{Scheduler: newBrain(), Token: "right"})
+	server := start(t, api.Options{Scheduler: newFakeScheduler(), Token: "right"})
 	for _, c := range []struct {
 		headers []string
 		code    string // "" is let in

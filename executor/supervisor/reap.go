@@ -1,4 +1,4 @@
-package guard
+package supervisor
 
 import (
 	"syscall"
@@ -10,9 +10,10 @@ import (
 // reapAtOnce bounds how many children are reaped while others wait for the lock.
 const reapAtOnce = 4096
 
-// reap waits for children, whoever's they were, for ever. All that have ended by then are reaped under one lock, and
-// looked at together: a task that forks without end leaves thousands behind, and one look at a time at all
-// children would let the list grow for as long as it lasts.
+// reap waits for children and reaps them, as long as the process lives. The supervisor is a subreaper, so its children are
+// the main processes of tasks and whatever these have orphaned. All children that have ended by then are reaped under one
+// lock, and their tasks are examined together: a task that forks without end leaves thousands of orphans, and an examination of all
+// children for each of them would be slower than the task forks.
 func (s *server) reap() {
 	for {
 		switch _, err := peek(0); err {
@@ -27,11 +28,12 @@ func (s *server) reap() {
 	}
 }
 
-// reapEnded reaps the children that have ended. Called with mu held.
+// reapEnded reaps the children that have ended. It is called with mu held, so that no signal can go to a pid that
+// was freed here and that the kernel has given to another process.
 func (s *server) reapEnded() {
 	ended := false
 	for range reapAtOnce {
-		// The zombie stays until its group is signalled, so that the number is still ours.
+		// The zombie stays until its group is signalled, so that the kernel gives its pid to nobody else.
 		pid, err := peek(unix.WNOHANG)
 		if err != nil || pid == 0 {
 			break
@@ -55,7 +57,7 @@ func (s *server) reapEnded() {
 	if !ended {
 		return
 	}
-	s.endWhatIsOver()
+	s.reportEnded()
 	if len(s.ending) > 0 {
 		select {
 		case s.toSweep <- struct{}{}:
@@ -64,20 +66,20 @@ func (s *server) reapEnded() {
 	}
 }
 
-// endWhatIsOver reports the end of each process that is ending and of which nothing is left, and gives what is left of
-// the others. Called with mu held.
-func (s *server) endWhatIsOver() map[*process][]int {
+// reportEnded reports the end of each task whose main process was reaped and of which no other process is left. It
+// returns the processes that are left of the others. It is called with mu held.
+func (s *server) reportEnded() map[*process][]int {
 	left := s.leftovers()
 	for p := range s.ending {
 		if len(left[p]) == 0 {
-			s.over(p)
+			s.report(p)
 		}
 	}
 	return left
 }
 
-// over reports the end of p. Called with mu held.
-func (s *server) over(p *process) {
+// report sends the end of p to the executor. It is called with mu held.
+func (s *server) report(p *process) {
 	if p.timer != nil {
 		p.timer.Stop()
 	}
@@ -86,20 +88,21 @@ func (s *server) over(p *process) {
 	s.send(event{ID: p.id, Exit: &p.exit})
 }
 
-// How long the sweeper waits for something to end until it looks again, and how long it rests after each look, so that
-// what ends by the thousand is looked at once.
+// sweepAgain is how long the sweeper waits for a child to end before it looks again. It rests for sweepRest after each look,
+// so that thousands of children that end in the meantime cost one look.
 const (
 	sweepAgain = 20 * time.Millisecond
 	sweepRest  = time.Millisecond
 )
 
-// sweep kills what main processes left behind, and reports their ends when nothing is left, for ever. After
-// a kill, what handles SIGTERM has the rest of its grace for it. It kills in each round, whatever was reaped meanwhile.
+// sweep kills the processes that a main process left behind, and reports its end when none is left. After a
+// kill on request, processes that handle SIGTERM keep the rest of their grace. Each round kills again, whatever was reaped in
+// between: a fork bomb would otherwise keep the sweeper waiting for ever.
 func (s *server) sweep() {
 	for range s.toSweep {
 		for {
 			s.mu.Lock()
-			left := s.endWhatIsOver()
+			left := s.reportEnded()
 			wait := sweepAgain
 			for p := range s.ending {
 				if grace := time.Until(p.killAt); p.killed && grace > 0 {
@@ -124,17 +127,18 @@ func (s *server) sweep() {
 	}
 }
 
-// killTree kills a child, and its process group if that is its own or ours to kill: one signal reaches all of a group,
-// and none of them can fork on its way out.
-func killTree(pid, ours int) {
-	if group, err := syscall.Getpgid(pid); err == nil && (group == pid || group == ours) {
+// killTree kills a child, and its process group if that is the child's own the task's: one signal reaches all of a group,
+// and none of its processes can fork before it dies.
+func killTree(pid, tasks int) {
+	if group, err := syscall.Getpgid(pid); err == nil && (group == pid || group == tasks) {
 		_ = syscall.Kill(-group, syscall.SIGKILL)
 	}
 	_ = syscall.Kill(pid, syscall.SIGKILL)
 }
 
-// leftovers lists the guard's children that came from processes that are ending: those of their group,
-// those with their mark or marker, and, if nothing else runs, all. Called with mu held.
+// leftovers lists, by task, the orphans of tasks whose main process has ended. An orphan belongs to a task whose process
+// group, mark or marker it has. When no other task runs, it belongs to the one that is left, even if it has shed all three. It is called
+// with mu held.
 func (s *server) leftovers() map[*process][]int {
 	if len(s.ending) == 0 {
 		return nil
@@ -158,7 +162,7 @@ func (s *server) leftovers() map[*process][]int {
 	return left
 }
 
-// killAll ends when the guard has no child any more, and so no descendant.
+// killAll kills all children, and returns when there is none, and so no descendant.
 func (s *server) killAll() {
 	for {
 		if _, err := peek(unix.WNOHANG); err == syscall.ECHILD {
@@ -187,10 +191,10 @@ func killChildren() {
 	}
 }
 
-// KillChildren kills what a guard left behind that was killed: every child of this process with its group, and what becomes
-// its child by that, until there is none or patience is over. It kills in each round, so that children that end one after the
-// other don't keep it from that. It gives the ids of what is left. It is for a process that has no other
-// children than those that it inherited, once Close has returned.
+// KillChildren kills the processes that a killed supervisor left behind: every child of this process with its group, and the
+// orphans that this process inherits from them, until there is none or patience has run out. It returns the pids that are
+// left. Each round kills again, since a child can fork until it is reaped. The calling process must have no
+// other children than those that it inherited, and Close must have returned.
 func (c *Client) KillChildren(patience time.Duration) (left []int) {
 	group := groupOf(c.PID())
 	defer group.remove()

@@ -1,4 +1,4 @@
-package guard
+package supervisor
 
 import (
 	"errors"
@@ -12,15 +12,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// group is a cgroup of version 2 that the guard and all of its descendants are in: whatever else these shed, one write
+// group is a cgroup of version 2 that the supervisor and all of its descendants are in: whatever else these shed, one write
 // kills all of them at once, which no chain of forks outruns. It lies below the cgroup that the executor was started in,
-// where that may be changed (see ownGroup); elsewhere there is none, and the zero group stands for that. One
+// where that may be changed (see ownGroup); on other machines there is none, and the zero group stands for that. One
 // for each task would also be possible, and was measured: starting a process in it takes half a millisecond more.
 type group struct{ folder string }
 
 const groupPrefix = "elasticjob-"
 
-// groupOf is the group of the guard with that pid, if it has one.
+// groupOf is the group of the supervisor with that pid, if it has one.
 func groupOf(pid int) group {
 	own := ownGroup()
 	if own == "" {
@@ -33,7 +33,7 @@ func groupOf(pid int) group {
 	return group{folder}
 }
 
-// joinGroup makes a group of this process, and removes those of guards that are gone.
+// joinGroup makes a group of this process, and removes those of supervisors that are gone.
 func joinGroup() group {
 	own := ownGroup()
 	if own == "" {

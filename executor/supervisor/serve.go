@@ -1,4 +1,4 @@
-package guard
+package supervisor
 
 import (
 	"encoding/gob"
@@ -16,11 +16,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Descriptor is where the guard finds its socket.
+// Descriptor is where the supervisor finds its socket.
 const Descriptor = 3
 
-// Serve is the guard. It returns when the executor has closed the socket, or
-// died, and none of the guard's descendants is left. It must be called from
+// Serve is the supervisor. It returns when the executor has closed the socket, or
+// died, and none of the supervisor's descendants is left. It must be called from
 // main, in a process that does nothing else: it reaps every child.
 func Serve() error {
 	// It does one thing at a time. With more, each start and end would wake another thread.
@@ -77,10 +77,10 @@ type server struct {
 	processes map[uint64]*process
 	byPID     map[int]*process
 	ending    map[*process]bool // their main process was reaped, and something of them is left
-	changed   chan struct{}     // closed and replaced whenever something was reaped, or a grace is over
+	changed   chan struct{}     // closed and replaced whenever something was reaped, or a grace has ended
 
-	started chan struct{} // tells the reaper that there is a child again
-	toSweep chan struct{} // tells the sweeper that something is ending
+	started chan struct{} // wakes the reaper when there is a child again
+	toSweep chan struct{} // wakes the sweeper when something is ending
 }
 
 type process struct {
@@ -166,7 +166,7 @@ func (s *server) start(id uint64, spec *Spec) {
 	}
 }
 
-// openOutput opens a regular file and nothing else: tasks can reach where others' output goes. The guard does one
+// openOutput opens a regular file and nothing else: tasks can reach where others' output goes. The supervisor does one
 // thing at a time, so it must not wait at a pipe for somebody to read from it.
 func openOutput(path string) (int, error) {
 	const flags = syscall.O_WRONLY | syscall.O_CREAT | syscall.O_APPEND | syscall.O_CLOEXEC | syscall.O_NOFOLLOW | syscall.O_NONBLOCK
@@ -234,7 +234,7 @@ func (s *server) kill(id uint64, grace time.Duration) {
 }
 
 // signal reaches the main process and its group; the rest follows when the
-// main process is over. Called with mu held.
+// main process has ended. Called with mu held.
 func (s *server) signal(p *process, sig syscall.Signal) {
 	if s.byPID[p.pid] != p {
 		return // reaped: its pid may be somebody else's
@@ -245,7 +245,7 @@ func (s *server) signal(p *process, sig syscall.Signal) {
 	}
 }
 
-// wake tells all who wait for a change. Called with mu held.
+// wake wakes all goroutines that wait for a change. Called with mu held.
 func (s *server) wake() {
 	close(s.changed)
 	s.changed = make(chan struct{})

@@ -1,38 +1,38 @@
-// Package guard starts the processes of tasks and sees to it that none of them
+// Package supervisor starts the processes of tasks and sees to it that none of them
 // outlives the executor (rule X7).
 //
-// A guard is a small process of its own, one per executor: [Serve] runs in it,
+// A supervisor is a small process of its own, one per executor: [Serve] runs in it,
 // [Client] talks to it over a socket that only the two of them hold.
 //
-//	executor ── Start, Kill ──▶ guard ── fork, exec ──▶ task (own process group)
-//	         ◀─ started, over ──       ◀── wait ───────
+//	executor ── Start, Kill ───▶ supervisor ── fork, exec ──▶ task (own process group)
+//	         ◀─ started, ended ──            ◀── wait ───────
 //
-// The guard is the parent of every task and a subreaper: whatever a task leaves
-// behind becomes the guard's child, so it can be found and killed, even if it
+// The supervisor is the parent of every task and a subreaper: whatever a task leaves
+// behind becomes the supervisor's child, so it can be found and killed, even if it
 // left the process group or the session. What belongs to which task is known by
 // the process group, by a marker in the environment ([Spec.Marker]), and by a resource
 // limit that goes on from process to process; a process that has shed all three is
 // killed when no task runs any more. When the socket
-// closes, however the executor ended, the guard kills all of its
+// closes, however the executor ended, the supervisor kills all of its
 // descendants and ends.
 //
-// Tasks run as the guard's user, so they can do to it what they like. One that stops
+// Tasks run as the supervisor's user, so they can do to it what they like. One that stops
 // it finds it continued. One that kills it ends all tasks with it, at once: the
 // executor, which inherits what they left behind, kills that ([Client.KillChildren]) and ends with [ErrLost].
 //
-// Where the executor may make a cgroup of version 2, the guard and all of its descendants are in one of their own, and one
+// Where the executor may make a cgroup of version 2, the supervisor and all of its descendants are in one of their own, and one
 // write to it kills them all.
 //
 // Tasks stay in the executor's session, where the agent finds them.
-package guard
+package supervisor
 
 import (
 	"errors"
 	"time"
 )
 
-// ErrLost is returned when the guard itself has ended; so have its tasks.
-var ErrLost = errors.New("the guard process has ended")
+// ErrLost is returned when the supervisor itself has ended; so have its tasks.
+var ErrLost = errors.New("the supervisor process has ended")
 
 // Spec says what to start.
 type Spec struct {
@@ -58,7 +58,7 @@ type Exit struct {
 	Status int
 	// Signal is the signal that ended it, or 0.
 	Signal int
-	// Killed tells that Kill was called before it ended.
+	// Killed says that Kill was called before it ended.
 	Killed bool
 	// At is when it ended.
 	At time.Time
@@ -76,6 +76,6 @@ type event struct {
 	PID   int    // started
 	Op    string // what failed at the start
 	Errno int
-	Exit  *Exit // over, and nothing of it left
+	Exit  *Exit // it has ended, and nothing of it is left
 	At    time.Time
 }

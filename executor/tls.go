@@ -30,14 +30,14 @@ const (
 
 const sslPrefix = "LIBPROCESS_SSL_"
 
-// trust is what the environment says of TLS, in Mesos' variables and ours.
-type trust struct {
+// tlsEnvironment is what the environment says of TLS, in Mesos' variables and ours.
+type tlsEnvironment struct {
 	getenv func(string) string
 	errs   []error
 }
 
 // setting is a variable of Mesos, also under its name before Mesos 1.0.
-func (t *trust) setting(name string) string {
+func (t *tlsEnvironment) setting(name string) string {
 	if value := t.getenv(sslPrefix + name); value != "" {
 		return value
 	}
@@ -45,7 +45,7 @@ func (t *trust) setting(name string) string {
 }
 
 // on reports what a switch of Mesos says, and whether it says anything.
-func (t *trust) on(name string) (on, said bool) {
+func (t *tlsEnvironment) on(name string) (on, said bool) {
 	switch value := t.setting(name); strings.ToLower(value) {
 	case "":
 		return false, false
@@ -59,7 +59,7 @@ func (t *trust) on(name string) (on, said bool) {
 	}
 }
 
-func (t *trust) any(names ...string) (on, said bool) {
+func (t *tlsEnvironment) any(names ...string) (on, said bool) {
 	for _, name := range names {
 		thisOn, thisSaid := t.on(name)
 		on, said = on || thisOn, said || thisSaid
@@ -70,7 +70,7 @@ func (t *trust) any(names ...string) (on, said bool) {
 // config is nil for an agent that speaks no TLS. As with Mesos' own executors the agent's certificate is
 // checked when LIBPROCESS_SSL_VERIFY_SERVER_CERT says so; besides, when a CA is given and
 // it isn't said that nothing is to be checked. The endpoint is host:port.
-func (t *trust) config(endpoint string) (*tls.Config, error) {
+func (t *tlsEnvironment) config(endpoint string) (*tls.Config, error) {
 	if on, _ := t.on("ENABLED"); !on {
 		return nil, errors.Join(t.errs...)
 	}
@@ -92,7 +92,7 @@ func (t *trust) config(endpoint string) (*tls.Config, error) {
 
 // roots are the CAs' certificates, nil for the system's; given tells that somebody named one. A file that
 // can't be read matters only if nothing else is there: the agent's files are those of another user.
-func (t *trust) roots() (pool *x509.CertPool, given bool) {
+func (t *tlsEnvironment) roots() (pool *x509.CertPool, given bool) {
 	ours, file, dir := t.getenv(CAVariable), t.setting("CA_FILE"), t.setting("CA_DIR")
 	given = ours != "" || file != "" || dir != ""
 	pool = x509.NewCertPool()
@@ -143,7 +143,7 @@ type peer struct {
 	lookup bool
 }
 
-func (t *trust) peer(endpoint string, roots *x509.CertPool) peer {
+func (t *tlsEnvironment) peer(endpoint string, roots *x509.CertPool) peer {
 	p := peer{roots: roots, host: endpoint, lookup: t.setting("HOSTNAME_VALIDATION_SCHEME") != "openssl"}
 	if host, _, err := net.SplitHostPort(endpoint); err == nil {
 		p.host = host

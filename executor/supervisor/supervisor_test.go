@@ -1,4 +1,4 @@
-package guard_test
+package supervisor_test
 
 import (
 	"errors"
@@ -15,13 +15,13 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/elasticjob-go/elasticjob/executor/guard"
+	"github.com/elasticjob-go/elasticjob/executor/supervisor"
 )
 
-// TestMain lets the test binary be the guard as well.
+// TestMain lets the test binary be the supervisor as well.
 func TestMain(m *testing.M) {
-	if len(os.Args) == 2 && os.Args[1] == "guard" {
-		if err := guard.Serve(); err != nil {
+	if len(os.Args) == 2 && os.Args[1] == "supervisor" {
+		if err := supervisor.Serve(); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -30,13 +30,13 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-func launch(t testing.TB) *guard.Client {
+func launch(t testing.TB) *supervisor.Client {
 	t.Helper()
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	client, err := guard.Launch(exe, "guard")
+	client, err := supervisor.Launch(exe, "supervisor")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,15 +44,15 @@ func launch(t testing.TB) *guard.Client {
 	return client
 }
 
-func shell(dir, id, script string) guard.Spec {
-	return guard.Spec{
+func shell(dir, id, script string) supervisor.Spec {
+	return supervisor.Spec{
 		Path: "/bin/sh", Args: []string{"sh", "-c", script},
 		Env: []string{"PATH=/usr/bin:/bin", "TASK=" + id}, Marker: "TASK", Dir: dir,
 		Stdout: filepath.Join(dir, id+".out"), Stderr: filepath.Join(dir, id+".err"),
 	}
 }
 
-func start(t testing.TB, client *guard.Client, spec guard.Spec) *guard.Process {
+func start(t testing.TB, client *supervisor.Client, spec supervisor.Spec) *supervisor.Process {
 	t.Helper()
 	process, err := client.Start(spec)
 	if err != nil {
@@ -61,7 +61,7 @@ func start(t testing.TB, client *guard.Client, spec guard.Spec) *guard.Process {
 	return process
 }
 
-func wait(t testing.TB, process *guard.Process) guard.Exit {
+func wait(t testing.TB, process *supervisor.Process) supervisor.Exit {
 	t.Helper()
 	select {
 	case <-process.Done():
@@ -70,7 +70,7 @@ func wait(t testing.TB, process *guard.Process) guard.Exit {
 	}
 	exit, ok := process.Exit()
 	if !ok {
-		t.Fatalf("the guard was lost")
+		t.Fatalf("the supervisor was lost")
 	}
 	return exit
 }
@@ -141,7 +141,7 @@ func TestStartFails(t *testing.T) {
 	spec := shell(t.TempDir(), "t", "")
 	spec.Path = "/nonexistent"
 	_, err := client.Start(spec)
-	var failed *guard.StartError
+	var failed *supervisor.StartError
 	if !errors.As(err, &failed) || failed.Op != "exec" || failed.Errno != syscall.ENOENT {
 		t.Errorf("missing program: %v", err)
 	}
@@ -153,7 +153,7 @@ func TestStartFails(t *testing.T) {
 }
 
 // TestPipeInThePlaceOfOutput: a task can put a pipe, link or folder where another's output will go. That one isn't
-// started; the guard doesn't wait for anybody to read, and goes on with the others.
+// started; the supervisor doesn't wait for anybody to read, and goes on with the others.
 func TestPipeInThePlaceOfOutput(t *testing.T) {
 	t.Parallel()
 	client, dir := launch(t), t.TempDir()
@@ -188,7 +188,7 @@ func TestPipeInThePlaceOfOutput(t *testing.T) {
 			}()
 			select {
 			case err := <-done:
-				var failed *guard.StartError
+				var failed *supervisor.StartError
 				if !errors.As(err, &failed) || failed.Errno != test.want {
 					t.Errorf("%s as %s: %v", name, stream, err)
 				}
@@ -196,7 +196,7 @@ func TestPipeInThePlaceOfOutput(t *testing.T) {
 				if fd, err := syscall.Open(path, syscall.O_RDONLY|syscall.O_NONBLOCK, 0); err == nil {
 					defer func() { _ = syscall.Close(fd) }() // it can go on
 				}
-				t.Fatalf("%s as %s: the guard hangs", name, stream)
+				t.Fatalf("%s as %s: the supervisor hangs", name, stream)
 			}
 		}
 	}
@@ -206,7 +206,7 @@ func TestPipeInThePlaceOfOutput(t *testing.T) {
 	wait(t, other)
 }
 
-// TestOutputBlocks: tasks get plain files, not ones for which the guard's caution holds.
+// TestOutputBlocks: tasks get plain files, not ones for which the supervisor's caution holds.
 func TestOutputBlocks(t *testing.T) {
 	t.Parallel()
 	client, dir := launch(t), t.TempDir()
@@ -324,7 +324,7 @@ func TestX7Leftovers(t *testing.T) {
 	other := start(t, client, shell(dir, "other", `echo $$; exec sleep 1000`))
 	otherChild := start(t, client, shell(dir, "other2", `setsid sh -c 'echo $$; exec sleep 1000' & sleep 1000`))
 	content(t, filepath.Join(dir, "other.out"))
-	foreign := number(t, content(t, filepath.Join(dir, "other2.out")))
+	unrelated := number(t, content(t, filepath.Join(dir, "other2.out")))
 	for name, script := range map[string]string{
 		"child":    `sh -c 'echo $$; exec sleep 1000' & while [ ! -s child.out ]; do sleep 0.01; done`,
 		"setsid":   `setsid sh -c 'echo $$; exec sleep 1000' & while [ ! -s setsid.out ]; do sleep 0.01; done`,
@@ -339,13 +339,13 @@ func TestX7Leftovers(t *testing.T) {
 			t.Errorf("%s: process %d is left", name, left)
 		}
 	}
-	if !alive(other.PID) || !alive(foreign) || !alive(otherChild.PID) {
+	if !alive(other.PID) || !alive(unrelated) || !alive(otherChild.PID) {
 		t.Error("another task was hit")
 	}
 	if err := client.Close(); err != nil {
 		t.Error(err)
 	}
-	mustEnd(t, other.PID, foreign, otherChild.PID)
+	mustEnd(t, other.PID, unrelated, otherChild.PID)
 }
 
 // TestX7MarksLost: what sheds all that we know it by lives until no other task is left.
@@ -357,8 +357,8 @@ func TestX7MarksLost(t *testing.T) {
 	mustEnd(t, number(t, content(t, filepath.Join(dir, "t.out"))))
 }
 
-// TestX7GuardStopped: a guard that a task has stopped goes on.
-func TestX7GuardStopped(t *testing.T) {
+// TestX7SupervisorStopped: a supervisor that a task has stopped goes on.
+func TestX7SupervisorStopped(t *testing.T) {
 	t.Parallel()
 	client, dir := launch(t), t.TempDir()
 	for range 10 {
@@ -368,8 +368,8 @@ func TestX7GuardStopped(t *testing.T) {
 	}
 }
 
-// TestX7GuardKilled: even the guard's own death takes the tasks with it.
-func TestX7GuardKilled(t *testing.T) {
+// TestX7SupervisorKilled: even the supervisor's own death takes the tasks with it.
+func TestX7SupervisorKilled(t *testing.T) {
 	t.Parallel()
 	client, dir := launch(t), t.TempDir()
 	process := start(t, client, shell(dir, "t", `echo up; exec sleep 1000`))
@@ -383,7 +383,7 @@ func TestX7GuardKilled(t *testing.T) {
 	}
 	mustEnd(t, process.PID)
 	<-client.Lost()
-	if _, err := client.Start(shell(dir, "t2", "")); !errors.Is(err, guard.ErrLost) {
+	if _, err := client.Start(shell(dir, "t2", "")); !errors.Is(err, supervisor.ErrLost) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -410,7 +410,7 @@ func TestManyAtOnce(t *testing.T) {
 
 func BenchmarkRoundTrip(b *testing.B) {
 	client, dir := launch(b), b.TempDir()
-	spec := guard.Spec{Path: "/bin/true", Args: []string{"true"}, Env: []string{"T=1"}, Marker: "T", Dir: dir,
+	spec := supervisor.Spec{Path: "/bin/true", Args: []string{"true"}, Env: []string{"T=1"}, Marker: "T", Dir: dir,
 		Stdout: filepath.Join(dir, "out"), Stderr: filepath.Join(dir, "err")}
 	b.Run("one", func(b *testing.B) {
 		for b.Loop() {
@@ -443,7 +443,7 @@ func running(script string) (n int) {
 	return n
 }
 
-// TestForkChains: what forks without end is ended with its task, while other tasks go on, and its end is told when
+// TestForkChains: what forks without end is ended with its task, while other tasks go on, and its end is reported when
 // nothing of it is left: each of twenty chains is one process at a time, whose parent is gone, and a thousand a second.
 func TestForkChains(t *testing.T) {
 	for name, setsid := range map[string]string{"in the group": "", "in other sessions": "setsid"} {
@@ -454,7 +454,7 @@ func TestForkChains(t *testing.T) {
 			process := start(t, client, shell(dir, "chains", fmt.Sprintf("i=0; while [ $i -lt 20 ]; do %s sh -c 'f() { f & }; f' %s & i=$((i+1)); done; echo up; exec sleep 1000", setsid, script)))
 			content(t, filepath.Join(dir, "chains.out"))
 			for range 20 {
-				wait(t, start(t, client, shell(dir, "quick", "exit 0"))) // the guard has time for others
+				wait(t, start(t, client, shell(dir, "quick", "exit 0"))) // the supervisor has time for others
 			}
 			if err := process.Kill(50 * time.Millisecond); err != nil {
 				t.Fatal(err)

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-const hidden = "xxxxx"
+const redacted = "xxxxx"
 
-// shown is an address as it may be told: without a password, without what else stands there if it can't be parsed, and
+// redact is an address as it may be logged and reported: without a password, without what else stands there if it can't be parsed, and
 // without its query, which in signed URLs is as good as a password.
-func shown(address string) string {
+func redact(address string) string {
 	u, err := url.Parse(address)
 	if err == nil && u.Opaque == "" && (u.Host != "" || !strings.Contains(address, "@") || u.Scheme == "file") {
 		if u.RawQuery != "" || u.ForceQuery {
@@ -26,7 +26,7 @@ func shown(address string) string {
 		if user, _, ok := strings.Cut(rest, ":"); ok && before != "" {
 			before += user + ":"
 		}
-		address = before + hidden + address[i:]
+		address = before + redacted + address[i:]
 	}
 	if before, _, ok := strings.Cut(address, "?"); ok {
 		return before + "?…"

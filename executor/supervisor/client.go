@@ -1,4 +1,4 @@
-package guard
+package supervisor
 
 import (
 	"encoding/gob"
@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Client is the executor's end of a guard. Its methods may be called from any goroutine.
+// Client is the executor's end of a supervisor. Its methods may be called from any goroutine.
 type Client struct {
 	command *exec.Cmd
 	conn    net.Conn
@@ -44,18 +44,18 @@ type Process struct {
 	exit    Exit
 }
 
-// Launch starts a guard by running the program exe with args; that program must
-// call [Serve]. The guard gets an empty environment and a process group of its own.
+// Launch starts a supervisor by running the program exe with args; that program must
+// call [Serve]. The supervisor gets an empty environment and a process group of its own.
 func Launch(exe string, args ...string) (*Client, error) {
 	ours, theirs, err := socketpair()
 	if err != nil {
-		return nil, fmt.Errorf("start guard: %w", err)
+		return nil, fmt.Errorf("start supervisor: %w", err)
 	}
 	defer func() { _ = theirs.Close() }()
 	conn, err := net.FileConn(ours)
 	_ = ours.Close()
 	if err != nil {
-		return nil, fmt.Errorf("start guard: %w", err)
+		return nil, fmt.Errorf("start supervisor: %w", err)
 	}
 	command := exec.Command(exe, args...)
 	command.Args[0] = "executor"
@@ -65,7 +65,7 @@ func Launch(exe string, args ...string) (*Client, error) {
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := command.Start(); err != nil {
 		_ = conn.Close()
-		return nil, fmt.Errorf("start guard: %w", err)
+		return nil, fmt.Errorf("start supervisor: %w", err)
 	}
 	c := &Client{
 		command: command, conn: conn, lost: make(chan struct{}),
@@ -77,15 +77,15 @@ func Launch(exe string, args ...string) (*Client, error) {
 	return c, nil
 }
 
-// wakeUp continues a guard that was stopped: no task would end any more.
+// wakeUp continues a supervisor that was stopped: no task would end any more.
 func (c *Client) wakeUp() {
-	// The kernel tells a parent when a child stops.
-	told := make(chan os.Signal, 1)
-	signal.Notify(told, syscall.SIGCHLD)
-	defer signal.Stop(told)
+	// The kernel signals a parent when a child stops.
+	stopped := make(chan os.Signal, 1)
+	signal.Notify(stopped, syscall.SIGCHLD)
+	defer signal.Stop(stopped)
 	for {
 		select {
-		case <-told:
+		case <-stopped:
 			_ = c.command.Process.Signal(syscall.SIGCONT)
 		case <-c.lost:
 			return
@@ -93,7 +93,7 @@ func (c *Client) wakeUp() {
 	}
 }
 
-// Inherit makes this process the one that gets what a guard leaves behind that was killed.
+// Inherit makes this process the one that gets what a supervisor leaves behind that was killed.
 func Inherit() error {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("become subreaper: %w", err)
@@ -106,13 +106,13 @@ func socketpair() (ours, theirs *os.File, err error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("make a socket pair: %w", err)
 	}
-	return os.NewFile(uintptr(fds[0]), "guard"), os.NewFile(uintptr(fds[1]), "executor"), nil
+	return os.NewFile(uintptr(fds[0]), "supervisor"), os.NewFile(uintptr(fds[1]), "executor"), nil
 }
 
-// PID is the guard's own process id.
+// PID is the supervisor's own process id.
 func (c *Client) PID() int { return c.command.Process.Pid }
 
-// Lost is closed when the guard has ended.
+// Lost is closed when the supervisor has ended.
 func (c *Client) Lost() <-chan struct{} { return c.lost }
 
 // Start starts a process and returns as soon as it runs. An error of the
@@ -155,10 +155,10 @@ func (p *Process) Kill(grace time.Duration) error {
 	return p.client.send(request{ID: p.id, Grace: grace})
 }
 
-// Done is closed when the process is over and nothing of it is left.
+// Done is closed when the process has ended and nothing of it is left.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Exit says how it ended, once Done is closed. If the guard was lost first, ok is false.
+// Exit says how it ended, once Done is closed. If the supervisor was lost first, ok is false.
 func (p *Process) Exit() (exit Exit, ok bool) {
 	<-p.done
 	return p.exit, !p.exit.At.IsZero()
@@ -215,7 +215,7 @@ func (c *Client) read() {
 	close(c.lost)
 }
 
-// Close kills all that is left of all tasks, at once, and returns when nothing is, or when the guard is lost. It may be
+// Close kills all that is left of all tasks, at once, and returns when nothing is, or when the supervisor is lost. It may be
 // called again, and gives the same answer.
 func (c *Client) Close() error { return c.close() }
 
@@ -227,7 +227,7 @@ func (c *Client) end() error {
 	err := c.command.Wait()
 	_ = c.conn.Close()
 	if err != nil {
-		return fmt.Errorf("end of guard: %w", err)
+		return fmt.Errorf("end of supervisor: %w", err)
 	}
 	return nil
 }

@@ -50,11 +50,11 @@ func hostOnly(hostport string) string {
 	return hostport
 }
 
-// guard refuses what a web page makes the browser of this machine's user send.
+// checkOrigin refuses what a web page makes the browser of this machine's user send.
 // A page whose name was rebound to 127.0.0.1 sends its own name as Host; any
 // other page's requests carry its Origin, or, where a browser sends none, Sec-Fetch-Site. Where a token is demanded any Host will do: a page
-// can't know the token. The address that this server tells others is its name too.
-func (s *Server) guard(r *http.Request) error {
+// can't know the token. The address that this server advertises is its name too.
+func (s *Server) checkOrigin(r *http.Request) error {
 	host := hostOnly(r.Host)
 	if s.opts.Token == "" && !isLoopback(host) && (s.opts.Advertise == "" || !strings.EqualFold(host, hostOnly(s.opts.Advertise))) {
 		return &failure{status: http.StatusForbidden, code: "host_not_allowed", message: fmt.Sprintf(
@@ -73,7 +73,7 @@ func (s *Server) guard(r *http.Request) error {
 		r.Host, quoted(strings.Join(origins, ", ")))}
 }
 
-// checkToken demands the token, in a time that tells nothing of it.
+// checkToken demands the token, in a time that reveals nothing about it.
 func (s *Server) checkToken(r *http.Request) error {
 	if s.opts.Token == "" {
 		return nil

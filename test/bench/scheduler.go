@@ -16,9 +16,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler"
 )
 
-// brain measures the scheduler alone: a real registry, 100,000 jobs, and 10,000
+// measureScheduler measures the scheduler alone: a real registry, 100,000 jobs, and 10,000
 // pretended agents whose tasks end at once.
-func brain(ctx context.Context, _ string, d time.Duration, r *results) (err error) {
+func measureScheduler(ctx context.Context, _ string, d time.Duration, r *results) (err error) {
 	dir, err := os.MkdirTemp("", "elasticjob-bench-")
 	if err != nil {
 		return err
@@ -35,19 +35,19 @@ func brain(ctx context.Context, _ string, d time.Duration, r *results) (err erro
 	pretend := &pretended{agents: 10_000}
 	s := scheduler.New(scheduler.Options{Registry: reg, Driver: pretend, Core: scheduler.DefaultCoreOptions(), Advertise: "bench"})
 	working, stop := context.WithCancel(ctx)
-	led := make(chan error, 1)
+	ended := make(chan error, 1)
 	begin := time.Now()
-	go func() { led <- s.Lead(working) }()
+	go func() { ended <- s.Lead(working) }()
 	for !s.Health().Subscribed {
 		if err := wait(ctx, time.Millisecond); err != nil {
 			stop()
-			return errors.Join(err, <-led, reg.Close())
+			return errors.Join(err, <-ended, reg.Close())
 		}
 	}
 	fmt.Printf("  leads with %d jobs after %.1f s\n", manyJobs, time.Since(begin).Seconds())
 	measured := launches(ctx, s, d, r)
 	stop()
-	return errors.Join(measured, <-led, reg.Close())
+	return errors.Join(measured, <-ended, reg.Close())
 }
 
 // launches keeps 100 jobs of 100 shards running as fast as they go.

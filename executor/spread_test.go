@@ -22,7 +22,7 @@ func TestFoldersApart(t *testing.T) {
 	}
 	before := flags()
 	for range 2 { // the second time it is there
-		if err := makeApart(parent, "many"); err != nil {
+		if err := makeSpread(parent, "many"); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -36,7 +36,7 @@ func TestFoldersApart(t *testing.T) {
 	if after := flags(); after != before {
 		t.Errorf("flags of the parent were %x and are %x", before, after)
 	}
-	if err := makeApart(filepath.Join(parent, "none"), "many"); err == nil {
+	if err := makeSpread(filepath.Join(parent, "none"), "many"); err == nil {
 		t.Error("made in a folder that isn't there")
 	}
 }

@@ -9,20 +9,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// topDirectory is FS_TOPDIR_FL, chattr +T: what is in the folder isn't related and should be spread apart.
+// topDirectory is FS_TOPDIR_FL, chattr +T: the allocator spreads the folder's subdirectories over the block groups.
 const topDirectory = 0x20000
 
-// makeApart makes a folder for many short-lived files, if it isn't there.
+// makeSpread makes a folder for many short-lived files, if it isn't there.
 //
 // When ext4 makes a file, it looks for an inode in the folder's block group, one by one, past all that were freed
 // in the last minutes: where many files come and go, up to a millisecond for each. So such a folder gets a
 // group where few others are, for itself and all that will be made in it.
-func makeApart(parent, name string) error {
+func makeSpread(parent, name string) error {
 	path := filepath.Join(parent, name)
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	defer spreadApart(parent)()
+	defer markTop(parent)()
 	// The group is chosen by the name too.
 	temporary, err := os.MkdirTemp(parent, name+"-")
 	if err != nil {
@@ -31,8 +31,8 @@ func makeApart(parent, name string) error {
 	return errors.Join(os.Chmod(temporary, 0o755), os.Rename(temporary, path))
 }
 
-// spreadApart sets the mark on a folder, where there is such a thing, until reset is called.
-func spreadApart(path string) (reset func()) {
+// markTop sets the mark on a folder, where there is such a thing, until reset is called.
+func markTop(path string) (reset func()) {
 	dir, err := os.Open(path)
 	if err != nil {
 		return func() {}

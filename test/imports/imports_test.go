@@ -1,4 +1,4 @@
-package arrows
+package imports
 
 import (
 	"bytes"
@@ -16,7 +16,7 @@ import (
 // root is the repository's folder, seen from this one.
 const root = "../.."
 
-func TestImportsFollowTheOrderOfRooms(t *testing.T) {
+func TestImportsFollowTheLayout(t *testing.T) {
 	t.Parallel()
 	watch(t)
 	packages := list(t)
@@ -48,26 +48,26 @@ func TestWhatTheRulesRefuse(t *testing.T) {
 		reaches string // beside imports
 		want    string // a part of the only sentence; none if empty
 	}{
-		"down":                        {from: "api", imports: module + "/scheduler"},
-		"down to a room's interface":  {from: "scheduler", imports: module + "/registry"},
-		"to one's own part":           {from: "executor", imports: module + "/executor/pack"},
-		"from a part to its room":     {from: "registry/zookeeper", imports: module + "/registry"},
-		"cmd puts together":           {from: "cmd/scheduler", imports: module + "/cluster/local"},
-		"a test's package":            {from: "test/whole", imports: module + "/cluster/local"},
-		"up":                          {from: "wire", imports: module + "/executor", want: "wire imports executor: imports go down the list of rooms only, and executor stands above wire"},
-		"from a part up":              {from: "registry/embedded", imports: module + "/scheduler", want: "scheduler stands above registry"},
-		"jobs know apps only":         {from: "jobs/cron", imports: module + "/wire", want: "jobs imports no other room but app"},
-		"app knows nobody":            {from: "app", imports: module + "/registry", want: "app imports no other room"},
-		"offers know jobs and apps":   {from: "offers", imports: module + "/cluster", want: "offers imports no other room but jobs, app"},
-		"apps know no jobs":           {from: "app", imports: module + "/jobs", want: "jobs stands above app"},
-		"only cmd puts together":      {from: "api", imports: module + "/registry/embedded", want: "only cmd/* puts rooms together"},
-		"executor and scheduler":      {from: "executor/pack", imports: module + "/scheduler", reaches: module + "/scheduler", want: "scheduler stands above executor"},
-		"a library's home":            {from: "cluster", imports: mesos, want: "github.com/mesos/mesos-go is used in cluster/mesos, cluster/local, executor only"},
-		"a library through a room":    {from: "scheduler/sim", imports: module + "/cluster/mesos", reaches: mesos, want: "scheduler/sim → cluster/mesos → " + mesos},
-		"suites are for tests":        {from: "registry/embedded", imports: module + "/registry/registrytest", want: "imported by _test.go files only"},
-		"examples stand for users":    {from: "examples/demo", imports: module + "/app", want: "import no room"},
-		"nothing of the tests' world": {from: "api", imports: module + "/test/whole", want: "is for no room"},
-		"a room that has no place":    {from: "misc", imports: "fmt", want: "misc is in no room"},
+		"down":                            {from: "api", imports: module + "/scheduler"},
+		"down to an interface":            {from: "scheduler", imports: module + "/registry"},
+		"to one's own part":               {from: "executor", imports: module + "/executor/pack"},
+		"from a subpackage to its parent": {from: "registry/zookeeper", imports: module + "/registry"},
+		"cmd puts together":               {from: "cmd/scheduler", imports: module + "/cluster/local"},
+		"a test's package":                {from: "test/whole", imports: module + "/cluster/local"},
+		"up":                              {from: "wire", imports: module + "/executor", want: "wire imports executor: imports go down the layout only, and executor stands above wire"},
+		"from a part up":                  {from: "registry/embedded", imports: module + "/scheduler", want: "scheduler stands above registry"},
+		"jobs know apps only":             {from: "jobs/cron", imports: module + "/wire", want: "jobs imports no other package but app"},
+		"app knows nobody":                {from: "app", imports: module + "/registry", want: "app imports no other package"},
+		"offers know jobs and apps":       {from: "offers", imports: module + "/cluster", want: "offers imports no other package but jobs, app"},
+		"apps know no jobs":               {from: "app", imports: module + "/jobs", want: "jobs stands above app"},
+		"only cmd puts together":          {from: "api", imports: module + "/registry/embedded", want: "only cmd/* puts packages together"},
+		"executor and scheduler":          {from: "executor/pack", imports: module + "/scheduler", reaches: module + "/scheduler", want: "scheduler stands above executor"},
+		"a library's home":                {from: "cluster", imports: mesos, want: "github.com/mesos/mesos-go is used in cluster/mesos, cluster/local, executor only"},
+		"a library through a package":     {from: "scheduler/sim", imports: module + "/cluster/mesos", reaches: mesos, want: "scheduler/sim → cluster/mesos → " + mesos},
+		"suites are for tests":            {from: "registry/embedded", imports: module + "/registry/registrytest", want: "imported by _test.go files only"},
+		"examples stand for users":        {from: "examples/demo", imports: module + "/app", want: "import no package"},
+		"nothing of the tests' world":     {from: "api", imports: module + "/test/whole", want: "is for no package"},
+		"a package that has no place":     {from: "misc", imports: "fmt", want: "misc is not in the layout"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -1,4 +1,4 @@
-package guard
+package supervisor
 
 import (
 	"os"
@@ -11,7 +11,7 @@ import (
 // limits go on to whatever a process starts, and nobody changes this one but on purpose.
 type marks struct{ base, hard uint64 }
 
-// ownMarks differ from those of another guard, which may be a task's descendant.
+// ownMarks differ from those of another supervisor, which may be a task's descendant.
 // They are zero if the resource is limited here already.
 func ownMarks() marks {
 	const high = 1 << 60
@@ -34,7 +34,7 @@ func (m marks) next(id uint64) uint64 {
 	return mark
 }
 
-// hasMark tells whether a process has the mark. Of one that belongs to another user it can't be told.
+// hasMark reports whether a process has the mark. Of one that belongs to another user nobody knows.
 func hasMark(pid int, mark uint64) bool {
 	var limit unix.Rlimit
 	return mark != 0 && unix.Prlimit(pid, unix.RLIMIT_RTTIME, nil, &limit) == nil && limit.Cur == mark

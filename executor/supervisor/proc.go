@@ -1,4 +1,4 @@
-package guard
+package supervisor
 
 import (
 	"bytes"
@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// peek gives the pid of a child that is over, and leaves it to be reaped. With
+// peek gives the pid of a child that has ended, and leaves it to be reaped. With
 // WNOHANG it gives 0 if all of them run.
 func peek(options int) (int, error) {
 	// The C structure's first words on 64-bit Linux; x/sys hides all but the first three.
@@ -87,7 +87,7 @@ func childrenByParent() []int {
 	return list
 }
 
-// hasVariable tells whether a process was started with the variable (NAME=value).
+// hasVariable reports whether a process was started with the variable (NAME=value).
 func hasVariable(pid int, variable string) bool {
 	if variable == "" {
 		return false

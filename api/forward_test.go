@@ -15,16 +15,16 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler"
 )
 
-// follower serves a brain that does not lead and knows a leader's address.
+// follower serves a scheduler that does not lead and knows a leader's address.
 func follower(t *testing.T, leader string, opts api.Options) string {
 	t.Helper()
-	b := newBrain()
-	b.health = scheduler.Health{Detail: "it stands by"}
+	b := newFakeScheduler()
+	b.health = scheduler.Health{Detail: "it is a standby"}
 	b.leader = scheduler.LeaderView{Address: leader, Term: 7, Since: noon}
 	return followerOf(t, b, opts)
 }
 
-func followerOf(t *testing.T, b *brain, opts api.Options) string {
+func followerOf(t *testing.T, b *fakeScheduler, opts api.Options) string {
 	t.Helper()
 	opts.Scheduler, opts.Advertise = b, "follower:1"
 	return serveUntilEnd(t, opts)
@@ -75,7 +75,7 @@ func addressOf(url string) string { return strings.TrimPrefix(url, "http://") }
 
 func TestAFollowerAnswersAsTheLeaderDoes(t *testing.T) {
 	t.Parallel()
-	b := newBrain()
+	b := newFakeScheduler()
 	leader := serveUntilEnd(t, api.Options{Scheduler: b})
 	here := follower(t, addressOf(leader), api.Options{})
 	for _, r := range []struct{ method, path, body string }{
@@ -129,11 +129,11 @@ func TestWhoLeads(t *testing.T) {
 	alone := follower(t, "", api.Options{})
 	for _, path := range []string{"/api/leader", "/readyz", "/api/app/list"} {
 		answer, text := ask(t, "GET", alone+path, "")
-		if e := readError(t, answer, text); answer.StatusCode != 503 || answer.Header.Get("Retry-After") == "" || !strings.Contains(e.Error.Message, "it stands by") {
+		if e := readError(t, answer, text); answer.StatusCode != 503 || answer.Header.Get("Retry-After") == "" || !strings.Contains(e.Error.Message, "it is a standby") {
 			t.Errorf("%s: %d %s", path, answer.StatusCode, text)
 		}
 	}
-	// This server itself, which has not begun or is over.
+	// This server itself, which has not begun or has ended.
 	itself := follower(t, "follower:1", api.Options{})
 	for _, path := range []string{"/readyz", "/api/app/list"} {
 		if answer, text := ask(t, "GET", itself+path, ""); answer.StatusCode != 503 {
@@ -142,18 +142,18 @@ func TestWhoLeads(t *testing.T) {
 	}
 }
 
-// TestWhatChangedNothingIsSaidOfChangesOnly: who only asks is not told of changes; what this server knows of the lead may
+// TestWhatChangedNothingIsSaidOfChangesOnly: a read is not answered with words about changes; what this server knows of the lead may
 // speak of other changes than the request's.
 func TestWhatChangedNothingIsSaidOfChangesOnly(t *testing.T) {
 	t.Parallel()
-	b := newBrain()
-	b.health = scheduler.Health{Detail: "commit the state: may have been done: the term is over"}
+	b := newFakeScheduler()
+	b.health = scheduler.Health{Detail: "commit the state: may have been done: the term has ended"}
 	alone := followerOf(t, b, api.Options{})
 	gone := follower(t, "127.0.0.1:1", api.Options{})
-	here := serveUntilEnd(t, api.Options{Scheduler: newBrain()})
+	here := serveUntilEnd(t, api.Options{Scheduler: newFakeScheduler()})
 	for _, test := range []struct{ method, url, body, want string }{
-		{"GET", alone + "/api/app/list", "", "nobody leads now: try again. The last that this server knows: commit the state: may have been done: the term is over"},
-		{"POST", alone + "/api/job/j/trigger", "", "this request changed nothing: nobody leads now: try again. The last that this server knows: commit the state: may have been done: the term is over"},
+		{"GET", alone + "/api/app/list", "", "nobody leads now: try again. The last that this server knows: commit the state: may have been done: the term has ended"},
+		{"POST", alone + "/api/job/j/trigger", "", "this request changed nothing: nobody leads now: try again. The last that this server knows: commit the state: may have been done: the term has ended"},
 		{"GET", gone + "/api/app/list", "", "the leader at 127.0.0.1:1 gave no answer: try again"},
 		{"POST", gone + "/api/job/j/trigger", "", "this request changed nothing: the leader at 127.0.0.1:1 gave no answer: try again"},
 		{"POST", here + "/api/app", "{}", "this request changed nothing: appName: is missing"},
@@ -180,7 +180,7 @@ func TestNoRequestGoesRoundInCircles(t *testing.T) {
 // the follower's end ends it.
 func TestOutputIsFollowedThroughAFollower(t *testing.T) {
 	t.Parallel()
-	b, f := newBrain(), &files{}
+	b, f := newFakeScheduler(), &files{}
 	b.place("t1", true)
 	f.set(stdout, "one\n")
 	leader := serveUntilEnd(t, api.Options{Scheduler: b, Logs: f})
@@ -240,7 +240,7 @@ func TestAnArtifactThatIsNotHereComesFromTheLeader(t *testing.T) {
 		w.Header().Set("Cache-Control", "public, immutable")
 		_, _ = io.WriteString(w, "binary")
 	})
-	leader := serveUntilEnd(t, api.Options{Scheduler: newBrain(), Artifacts: artifacts})
+	leader := serveUntilEnd(t, api.Options{Scheduler: newFakeScheduler(), Artifacts: artifacts})
 	here := follower(t, addressOf(leader), api.Options{Artifacts: http.NotFoundHandler(), HasArtifact: func(string) bool { return false }})
 	answer, text := ask(t, "GET", here+"/artifacts/there", "")
 	if answer.StatusCode != 200 || text != "binary" || answer.Header.Get("Cache-Control") != "public, immutable" {
@@ -254,7 +254,7 @@ func TestAnArtifactThatIsNotHereComesFromTheLeader(t *testing.T) {
 func TestATokenIsDemanded(t *testing.T) {
 	t.Parallel()
 	const token = "s3cret-token"
-	b := newBrain()
+	b := newFakeScheduler()
 	leader := serveUntilEnd(t, api.Options{Scheduler: b, Token: token})
 	here := follower(t, addressOf(leader), api.Options{Token: token})
 	for _, url := range []string{leader, here} {

@@ -1,4 +1,4 @@
-package arrows
+package imports
 
 import (
 	"fmt"
@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// module is the path that all rooms' import paths begin with.
+// module is the path that all import paths of this repository begin with.
 const module = "github.com/elasticjob-go/elasticjob"
 
-// order is the list of rooms from the top to the bottom: a room imports only
-// rooms that stand further down. A room's own parts (folders in its folder) count
-// as the room: within one, Go's refusal of cycles is enough.
+// order is the layout from the top to the bottom: a package imports only
+// packages that stand further down. Subpackages count
+// as their parent: within one, Go's refusal of cycles is enough.
 var order = []string{
 	"cmd/scheduler", "cmd/executor", "cmd/elasticjob",
 	"sdk", "client",
@@ -27,10 +27,10 @@ var order = []string{
 	"migrations",
 }
 
-// outside are the folders that are no rooms: nothing may import from them.
+// outside are the folders that are not part of the product: nothing may import from them.
 var outside = []string{"test", "examples", "tools"}
 
-// only lists, for rooms that know few others, which these are.
+// only lists, for packages that may import few others, which these are.
 var only = map[string][]string{
 	"offers": {"jobs", "app"},
 	"jobs":   {"app"},
@@ -59,7 +59,7 @@ var home = map[string][]string{
 	"github.com/robfig/cron/v3":           {"jobs/cron"},
 }
 
-// never says what a room must not reach, be it through other rooms.
+// never says what a package must not reach, not even through other packages.
 var never = map[string][]string{
 	"scheduler": {
 		"github.com/mesos/mesos-go", "github.com/gogo/protobuf", "github.com/go-zookeeper/zk",
@@ -94,14 +94,14 @@ func check(packages []pkg) []string {
 				broken = append(broken, fmt.Sprintf("%s imports %s: %s", from, strings.TrimPrefix(path, module+"/"), why))
 			}
 		}
-		if roomOf(from) == "" && !isOutside(from) {
-			broken = append(broken, fmt.Sprintf("%s is in no room: give its room a place in the table order of test/arrows/rules.go", from))
+		if packageOf(from) == "" && !isOutside(from) {
+			broken = append(broken, fmt.Sprintf("%s is not in the layout: give it a place in the table order of test/imports/rules.go", from))
 		}
-		for _, forbidden := range never[roomOf(from)] {
+		for _, forbidden := range never[packageOf(from)] {
 			for _, path := range p.Deps {
 				if in(path, forbidden) {
-					broken = append(broken, fmt.Sprintf("%s reaches %s (%s): %s must not, be it through other rooms",
-						from, path, strings.Join(chain(byPath, p.ImportPath, path), " → "), roomOf(from)))
+					broken = append(broken, fmt.Sprintf("%s reaches %s (%s): %s must not, not even through other packages",
+						from, path, strings.Join(chain(byPath, p.ImportPath, path), " → "), packageOf(from)))
 					break
 				}
 			}
@@ -117,29 +117,29 @@ func refuse(from, path string) string {
 	if !ours {
 		return refuseLibrary(from, path)
 	}
-	source, target := roomOf(from), roomOf(to)
+	source, target := packageOf(from), packageOf(to)
 	switch {
 	case isOutside(from):
-		return "examples stand for users: they talk to the server over HTTP and import no room"
+		return "examples stand for users: they talk to the server over HTTP and import no package"
 	case isOutside(to):
-		return "what is under test/, examples/ and tools/ is for no room"
+		return "what is under test/, examples/ and tools/ is for no package"
 	case source == target:
 		if strings.HasSuffix(to, "test") {
 			return "a suite for tests is imported by _test.go files only"
 		}
 		return ""
 	case slices.Index(order, target) < slices.Index(order, source):
-		return fmt.Sprintf("imports go down the list of rooms only, and %s stands above %s", target, source)
+		return fmt.Sprintf("imports go down the layout only, and %s stands above %s", target, source)
 	}
 	if allowed, few := only[source]; few && !slices.Contains(allowed, target) {
 		if len(allowed) == 0 {
-			return source + " imports no other room"
+			return source + " imports no other package"
 		}
-		return fmt.Sprintf("%s imports no other room but %s", source, strings.Join(allowed, ", "))
+		return fmt.Sprintf("%s imports no other package but %s", source, strings.Join(allowed, ", "))
 	}
 	for _, part := range assembled {
 		if in(to, part) && !strings.HasPrefix(from, "cmd/") {
-			return "only cmd/* puts rooms together: use an interface and let it be passed in"
+			return "only cmd/* puts packages together: use an interface and let it be passed in"
 		}
 	}
 	if strings.HasSuffix(to, "test") {
@@ -157,11 +157,11 @@ func refuseLibrary(from, path string) string {
 	return ""
 }
 
-// roomOf is the room that a package belongs to, or "".
-func roomOf(path string) string {
-	for _, room := range order {
-		if in(path, room) {
-			return room
+// packageOf is the entry of order that a path belongs to, or "".
+func packageOf(path string) string {
+	for _, p := range order {
+		if in(path, p) {
+			return p
 		}
 	}
 	return ""
