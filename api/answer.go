@@ -15,7 +15,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/document"
 	"github.com/elasticjob-go/elasticjob/scheduler"
 )
 
@@ -24,7 +24,7 @@ type failure struct {
 	status  int
 	code    string
 	message string
-	fields  app.Violations
+	fields  document.Violations
 	// retryAfter, if not 0, is sent in the header of that name.
 	retryAfter time.Duration
 	// undone is set when a change that the request may ask for was surely not begun, which its message then says.
@@ -61,8 +61,8 @@ var kinds = map[scheduler.Kind]struct {
 func asFailure(r *http.Request, err error) *failure {
 	var (
 		known      *failure
-		syntax     *app.SyntaxError
-		violations app.Violations
+		syntax     *document.SyntaxError
+		violations document.Violations
 		tooLarge   *http.MaxBytesError
 		refused    *scheduler.Error
 		silent     *unreachable
@@ -140,9 +140,9 @@ func internal(id string) *failure {
 
 type errorBody struct {
 	Error struct {
-		Code    string         `json:"code"`
-		Message string         `json:"message"`
-		Fields  app.Violations `json:"fields"`
+		Code    string              `json:"code"`
+		Message string              `json:"message"`
+		Fields  document.Violations `json:"fields"`
 	} `json:"error"`
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/document"
 	"github.com/elasticjob-go/elasticjob/scheduler"
 )
 
@@ -40,8 +41,8 @@ func (s *Server) checkApp(c app.Config, notes []string, err error) (app.Config, 
 }
 
 // checked joins what could not be read with the rules that the rest breaks.
-func checked[C any](c C, notes []string, err error, rules app.Violations) (C, []string, error) {
-	unread, ok := err.(app.Violations)
+func checked[C any](c C, notes []string, err error, rules document.Violations) (C, []string, error) {
+	unread, ok := err.(document.Violations)
 	if err != nil && !ok {
 		return c, nil, err
 	}

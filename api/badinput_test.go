@@ -15,14 +15,14 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/api"
-	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/document"
 	"github.com/elasticjob-go/elasticjob/scheduler"
 )
 
 type answeredError struct {
 	Error struct {
 		Code, Message string
-		Fields        app.Violations
+		Fields        document.Violations
 	}
 }
 
@@ -216,7 +216,7 @@ func TestSchedulerErrors(t *testing.T) {
 		{refuse(scheduler.Conflict, "busy", "busy"), 409, "busy", "busy"},
 		{fmt.Errorf("wrapped: %w", refuse(scheduler.Unavailable, "", "no leader")), 503, "unavailable", "no leader"},
 		{refuse(scheduler.OutcomeUnknown, "x", "the change may have been done"), 503, "outcome_unknown", "may have been done"},
-		{&scheduler.Error{Kind: scheduler.Invalid, Message: "bad", Violations: app.Violations{{Field: "f", Value: "v", Message: "m"}}}, 422, "invalid", `"field":"f"`},
+		{&scheduler.Error{Kind: scheduler.Invalid, Message: "bad", Violations: document.Violations{{Field: "f", Value: "v", Message: "m"}}}, 422, "invalid", `"field":"f"`},
 		{fmt.Errorf("call: %w", context.DeadlineExceeded), 503, "outcome_unknown", "may have been done"},
 		{errors.New("secret internals"), 500, "internal", "its log tells more"},
 		{&scheduler.Error{Kind: 99, Message: "secret internals"}, 500, "internal", "its log tells more"},

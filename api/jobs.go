@@ -6,6 +6,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/document"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/scheduler"
 )
@@ -162,7 +163,7 @@ func (s *Server) overrides(c *gin.Context, job string) (jobs.Overrides, error) {
 		return jobs.Overrides{}, err
 	}
 	own, err := jobs.DecodeOverrides(body)
-	unread, ok := err.(app.Violations)
+	unread, ok := err.(document.Violations)
 	if !ok {
 		return own, err // nil, or no object at all
 	}

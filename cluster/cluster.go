@@ -13,36 +13,21 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/elasticjob-go/elasticjob/resources"
 )
 
 // ErrGone is wrapped by the errors of reading a task's files when the agent
 // no longer keeps them.
 var ErrGone = errors.New("no longer kept")
 
-// Resources is an amount of CPU and memory in thousandths of a CPU and of a
-// megabyte, the precision of Mesos' scalars.
-type Resources struct {
-	CPUMilli int64 `json:"cpuMilli"`
-	MemMilli int64 `json:"memMilli"`
-}
-
-// Plus is the sum of r and o.
-func (r Resources) Plus(o Resources) Resources {
-	return Resources{CPUMilli: r.CPUMilli + o.CPUMilli, MemMilli: r.MemMilli + o.MemMilli}
-}
-
-// Minus is r less o; a part may become negative.
-func (r Resources) Minus(o Resources) Resources {
-	return Resources{CPUMilli: r.CPUMilli - o.CPUMilli, MemMilli: r.MemMilli - o.MemMilli}
-}
-
 // Reserved is the part of some resources that belongs to one reservation of our role on an agent. A cluster takes a task
 // only if its resources name exactly the reservations of the offer that they are taken from.
 type Reserved struct {
 	// Key distinguishes reservations, those with other labels or another maker too. A driver makes and reads it; to
 	// everybody else it is opaque. It is kept in the registry.
-	Key       string    `json:"key"`
-	Resources Resources `json:"resources"`
+	Key       string           `json:"key"`
+	Resources resources.Amount `json:"resources"`
 }
 
 // Framework is who subscribes.
@@ -128,7 +113,7 @@ type Accept struct {
 // TaskLaunch is one task to launch.
 type TaskLaunch struct {
 	TaskID, Name string
-	Resources    Resources
+	Resources    resources.Amount
 	// Reserved is what of Resources is taken from reservations; the rest is unreserved.
 	Reserved []Reserved
 	Executor Executor
@@ -142,11 +127,11 @@ type TaskLaunch struct {
 type Executor struct {
 	// Version is the version of the mapping to ExecutorInfo: 3 for new ones. Of version 1 the fields behind BinaryURI
 	// are not looked at, of version 2 Reserved is not.
-	Version   int       `json:"v"`
-	ID        string    `json:"id"`
-	Framework string    `json:"framework"`
-	Name      string    `json:"name"`
-	Resources Resources `json:"resources"`
+	Version   int              `json:"v"`
+	ID        string           `json:"id"`
+	Framework string           `json:"framework"`
+	Name      string           `json:"name"`
+	Resources resources.Amount `json:"resources"`
 	// Command is run by the agent, without a shell: Command[0] is the program, in the sandbox.
 	Command []string `json:"command"`
 	// BinaryURI is fetched into the sandbox, executable and cached.
@@ -182,7 +167,7 @@ type Offer struct {
 	// AgentURL is the agent's own address: "http://host:port".
 	AgentURL string
 	// Resources is all that the framework's tasks can use, reserved for our role or not; nothing that is revocable or shared.
-	Resources Resources
+	Resources resources.Amount
 	// Reserved is the part of Resources that is reserved for our role, each reservation once, in the order of keys.
 	Reserved []Reserved
 	// ExecutorIDs are our executors that the master knew on the agent when it

@@ -3,9 +3,9 @@ package scheduler
 import (
 	"testing"
 
-	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/resources"
 )
 
 // needsTwoAgents is a job whose three shards of 3 CPUs start together: one agent of 5 or 8 has not enough room.
@@ -15,7 +15,7 @@ func needsTwoAgents(j *jobs.Config) { j.CPUCount = 3 }
 func offerOf(session int64, id, agent string, cpus float64) Event {
 	return Told{Session: session, Event: cluster.Offers{Offers: []cluster.Offer{{
 		ID: id, AgentID: agent, Hostname: agent, AgentURL: "http://" + agent + ":5051",
-		Resources: cluster.Resources(app.NewResources(cpus, 8192)),
+		Resources: resources.New(cpus, 8192),
 	}}}}
 }
 

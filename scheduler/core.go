@@ -13,6 +13,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/jobs/cron"
 	"github.com/elasticjob-go/elasticjob/offers"
+	"github.com/elasticjob-go/elasticjob/resources"
 )
 
 // Core holds one term's state and decides. It is pure: time, randomness and
@@ -137,9 +138,9 @@ func (r taskRef) shard() *shard { return &r.exec.Shards[r.index] }
 type agentState struct {
 	id, host, url string
 	// capacity is the most ever seen free plus used by us.
-	capacity app.Resources
+	capacity resources.Amount
 	// room is capacity, measured again when a turn without a launch says that it was thought too large (rule L2).
-	room app.Resources
+	room resources.Amount
 	// registered is set when this very master has had it in this session.
 	registered bool
 	// hereSince and hereSeen are the first and the last of the signs, in this session, that it is

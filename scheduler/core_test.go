@@ -13,6 +13,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/resources"
 )
 
 // stage plays a cluster by hand around one core: it keeps what is written and
@@ -164,7 +165,7 @@ func (s *stage) offer(agent string, cpus, mem float64, executors ...string) Deci
 	s.offerN++
 	return s.step(s.told(cluster.Offers{Offers: []cluster.Offer{{
 		ID: fmt.Sprintf("O%d", s.offerN), AgentID: agent, Hostname: agent, AgentURL: "http://" + agent + ":5051",
-		Resources: cluster.Resources(app.NewResources(cpus, mem)), ExecutorIDs: executors,
+		Resources: resources.New(cpus, mem), ExecutorIDs: executors,
 	}}}))
 }
 

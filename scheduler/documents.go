@@ -76,8 +76,8 @@ func (c *Core) writeJob(cfg jobs.Config) []byte {
 	return encode(cfg)
 }
 
-// document is what was read of an entry.
-type document struct {
+// loadedDocument is what was read of an entry.
+type loadedDocument struct {
 	path    string
 	version int64
 	app     app.Config
@@ -88,9 +88,9 @@ type document struct {
 
 // readDocuments reads the documents among the entries, each by itself and so on all
 // processors: of 100,000 jobs they are most of the work of a new leader.
-func (c *Core) readDocuments(entries []registry.Entry) []document {
-	out := make([]document, len(entries))
-	read := func(part []registry.Entry, out []document) {
+func (c *Core) readDocuments(entries []registry.Entry) []loadedDocument {
+	out := make([]loadedDocument, len(entries))
+	read := func(part []registry.Entry, out []loadedDocument) {
 		for i, e := range part {
 			d := &out[i]
 			d.path, d.version = e.Path, e.Version

@@ -149,7 +149,7 @@ func (c *Core) loadOther(e registry.Entry, dir string, chunks map[string][]shard
 	return err
 }
 
-func (c *Core) loadApp(name string, d document) {
+func (c *Core) loadApp(name string, d loadedDocument) {
 	if d.err != nil {
 		c.faulty[d.path] = fault{why: d.err.Error(), version: d.version, since: c.now}
 		return
@@ -157,7 +157,7 @@ func (c *Core) loadApp(name string, d document) {
 	c.apps[name] = &appState{name: name, cfg: d.app, version: d.version, notes: d.notes, kind: executorKind(d.app), jobs: map[string]*jobState{}, starts: map[string]*startTrouble{}}
 }
 
-func (c *Core) loadJob(name string, d document) {
+func (c *Core) loadJob(name string, d loadedDocument) {
 	j := c.jobOrTombstone(name)
 	if d.err != nil {
 		c.faulty[d.path] = fault{why: d.err.Error(), version: d.version, since: c.now}

@@ -21,6 +21,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/registry"
 	"github.com/elasticjob-go/elasticjob/registry/embedded"
+	"github.com/elasticjob-go/elasticjob/resources"
 	"github.com/elasticjob-go/elasticjob/scheduler"
 )
 
@@ -80,7 +81,7 @@ func (s *fakeSession) offer() {
 	s.offers++
 	s.tell(cluster.Offers{Offers: []cluster.Offer{{
 		ID: fmt.Sprintf("O%d", s.offers), AgentID: "S1", Hostname: "h1", AgentURL: "http://h1:5051",
-		Resources: cluster.Resources{CPUMilli: 8000, MemMilli: 8_192_000},
+		Resources: resources.Amount{CPUMilli: 8000, MemMilli: 8_192_000},
 	}}})
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/resources"
 )
 
 // A good neighbour (promise 6): offers are asked for when they are needed, and given back when not.
@@ -162,7 +163,7 @@ func TestAnAgentWhoseMaintenanceIsOverIsUsedAgain(t *testing.T) {
 		s.app()
 		s.job(oneShard)
 		s.trigger()
-		o := cluster.Offer{ID: "O1", AgentID: "S1", Hostname: "h", Resources: cluster.Resources{CPUMilli: 8000, MemMilli: 8_000_000}, Unavailable: s.now.Add(test.begins)}
+		o := cluster.Offer{ID: "O1", AgentID: "S1", Hostname: "h", Resources: resources.Amount{CPUMilli: 8000, MemMilli: 8_000_000}, Unavailable: s.now.Add(test.begins)}
 		if test.over != 0 {
 			o.AvailableAgain = s.now.Add(test.over)
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/offers"
+	"github.com/elasticjob-go/elasticjob/resources"
 )
 
 // broken says what in the core contradicts itself, if anything does.
@@ -20,7 +21,7 @@ func (s *stage) broken() string {
 	c := s.core
 	type acc struct {
 		n    int
-		used app.Resources
+		used resources.Amount
 	}
 	on := map[string]*acc{}
 	for id, e := range c.executions {
@@ -242,7 +243,7 @@ func playOdd(t *testing.T, seed uint64) {
 			var list []cluster.Offer
 			for range 1 + r.IntN(3) {
 				s.offerN++
-				o := cluster.Offer{ID: fmt.Sprint("O", s.offerN-r.IntN(2)), AgentID: agent(), Hostname: pick("", "h"), Resources: cluster.Resources{CPUMilli: int64(r.IntN(9000) - 500), MemMilli: int64(r.IntN(9_000_000) - 10000)}}
+				o := cluster.Offer{ID: fmt.Sprint("O", s.offerN-r.IntN(2)), AgentID: agent(), Hostname: pick("", "h"), Resources: resources.Amount{CPUMilli: int64(r.IntN(9000) - 500), MemMilli: int64(r.IntN(9_000_000) - 10000)}}
 				for _, x := range sortedKeys(s.core.executors) {
 					if s.core.executors[x].Agent == o.AgentID && r.IntN(5) > 0 {
 						o.ExecutorIDs = append(o.ExecutorIDs, x)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/resources"
 )
 
 // What real Mesos does otherwise than one would think: removed frameworks, filters, ExecutorInfo, old answers.
@@ -541,7 +542,7 @@ func TestOffersOfAgentsAboutToGoAreNotAskedForAgain(t *testing.T) {
 	s.job()
 	s.trigger()
 	s.until(time.Second)
-	s.step(s.told(cluster.Offers{Offers: []cluster.Offer{{ID: "O", AgentID: "S1", Resources: cluster.Resources{CPUMilli: 4000, MemMilli: 4_000_000}, Unavailable: s.now.Add(time.Minute)}}}))
+	s.step(s.told(cluster.Offers{Offers: []cluster.Offer{{ID: "O", AgentID: "S1", Resources: resources.Amount{CPUMilli: 4000, MemMilli: 4_000_000}, Unavailable: s.now.Add(time.Minute)}}}))
 	if len(calls[CallDecline](s.last)) != 1 {
 		t.Fatalf("%+v", s.last.Calls)
 	}

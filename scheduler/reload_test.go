@@ -12,6 +12,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/resources"
 )
 
 // edited has somebody else write an entry, or, with no value, delete it.
@@ -206,7 +207,7 @@ func TestMaintenanceKeepsNewTasksAway(t *testing.T) {
 	offer := func(agent string, begins time.Duration) {
 		s.offerN++
 		s.step(s.told(cluster.Offers{Offers: []cluster.Offer{{ID: fmt.Sprintf("O%d", s.offerN), AgentID: agent, Hostname: agent, AgentURL: "http://" + agent,
-			Resources: cluster.Resources(app.NewResources(8, 8000)), Unavailable: s.now.Add(begins)}}}))
+			Resources: resources.New(8, 8000), Unavailable: s.now.Add(begins)}}}))
 	}
 	offer("S1", 30*time.Minute)
 	x, err := s.core.Explain("my_job", s.now)

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/resources"
 )
 
 // reservation keeps agents for one execution that waited long: no later one is placed on them, so that they drain
@@ -79,7 +79,7 @@ func (c *Core) measureAgain(agents map[string]bool) {
 		for _, x := range c.executorsOn[id] {
 			runs = append(runs, x.Info.ID)
 		}
-		c.agent(id).room = app.Resources{}
+		c.agent(id).room = resources.Amount{}
 		c.growCapacity(id, runs)
 	}
 }

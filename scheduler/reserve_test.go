@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/resources"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
 
@@ -26,7 +26,7 @@ func TestL2AJobThatNeedsMuchRoomRunsInACrowdedCluster(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("%d jobs want %d, runs take %s", test.large, test.wants, test.takes), func(t *testing.T) {
 			t.Parallel()
-			p := newPretendedCluster(t, 1, app.NewResources(19.1, 64000), 40+test.large, func(i int, j *jobs.Config) {
+			p := newPretendedCluster(t, 1, resources.New(19.1, 64000), 40+test.large, func(i int, j *jobs.Config) {
 				j.Cron, j.CPUCount = "* * * * * ?", 1
 				if i >= 40 {
 					j.JobName, j.Cron, j.ShardingTotalCount = fmt.Sprint("large_", i), "0 0/10 * * * ?", test.wants

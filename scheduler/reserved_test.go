@@ -10,10 +10,11 @@ import (
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/resources"
 )
 
 func part(key string, cpus, mem float64) cluster.Reserved {
-	return cluster.Reserved{Key: key, Resources: cluster.Resources(app.NewResources(cpus, mem))}
+	return cluster.Reserved{Key: key, Resources: resources.New(cpus, mem)}
 }
 
 // offerReserved offers resources of which some are reserved.
@@ -22,7 +23,7 @@ func (s *stage) offerReserved(cpus, mem float64, executors []string, parts ...cl
 	s.offerN++
 	s.step(s.told(cluster.Offers{Offers: []cluster.Offer{{
 		ID: "R" + string(rune('a'+s.offerN)), AgentID: "S1", Hostname: "S1", AgentURL: "http://S1:5051",
-		Resources: cluster.Resources(app.NewResources(cpus, mem)), Reserved: parts, ExecutorIDs: executors,
+		Resources: resources.New(cpus, mem), Reserved: parts, ExecutorIDs: executors,
 	}}}))
 }
 

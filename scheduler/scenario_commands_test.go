@@ -13,6 +13,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/resources"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
 
@@ -264,7 +265,7 @@ func (s *scene) cmdOffer(w *words) error {
 	in, err := time.ParseDuration(goes)
 	s.offerN++
 	s.tell(s.step(s.told(cluster.Offers{Offers: []cluster.Offer{{ID: fmt.Sprintf("O%d", s.offerN), AgentID: agent, Hostname: agent, AgentURL: "http://" + agent + ":5051",
-		Resources: cluster.Resources(app.NewResources(cpus, mem)), ExecutorIDs: runs, Unavailable: s.now.Add(in)}}})))
+		Resources: resources.New(cpus, mem), ExecutorIDs: runs, Unavailable: s.now.Add(in)}}})))
 	return err
 }
 

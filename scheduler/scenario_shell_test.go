@@ -20,6 +20,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/resources"
 	"github.com/elasticjob-go/elasticjob/test/scenario"
 )
 
@@ -95,7 +96,7 @@ var shellCommands = map[string]func(*shell, *words){
 	"offer": func(s *shell, w *words) {
 		s.offers++
 		s.session.events <- cluster.Offers{Offers: []cluster.Offer{{ID: fmt.Sprint("O", s.offers), AgentID: w.next(), Hostname: "h", AgentURL: "http://h:5051",
-			Resources: cluster.Resources{CPUMilli: 8000, MemMilli: 8_192_000}}}}
+			Resources: resources.Amount{CPUMilli: 8000, MemMilli: 8_192_000}}}}
 	},
 	"update": func(s *shell, w *words) {
 		id := s.ids[w.next()]

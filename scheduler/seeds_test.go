@@ -10,6 +10,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/resources"
 )
 
 // What long runs of the simulated worlds found, as short stories; docs/faults.md names the seeds.
@@ -338,7 +339,7 @@ func TestL2ATurnInVainDoesNotMakeAgentsSmallerForExplain(t *testing.T) {
 	s.app()
 	s.job(oneShard, func(j *jobs.Config) { j.CPUCount = 4 })
 	s.offer("S1", 8, 8192)
-	s.core.agents["S1"].room = app.Resources{}
+	s.core.agents["S1"].room = resources.Amount{}
 	s.core.measureAgain(map[string]bool{"S1": true})
 	if c := s.core.agents["S1"]; c.capacity.CPUMilli != 8000 {
 		t.Fatalf("%+v: the most that was ever seen is 8 CPUs", c)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/document"
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
@@ -180,7 +181,7 @@ type Error struct {
 	// Code is a stable word for programs, e.g. "job_not_found".
 	Code       string
 	Message    string
-	Violations app.Violations
+	Violations document.Violations
 	// RetryAfter, with TooSoon, is how long to wait before asking again.
 	RetryAfter time.Duration
 }

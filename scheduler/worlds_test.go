@@ -10,6 +10,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/resources"
 )
 
 // What the simulated worlds of scheduler/sim found, as short stories.
@@ -137,7 +138,7 @@ func TestF5NoPrefixOfAWriteHasTwoLaunchedExecutions(t *testing.T) {
 		t.Fatalf("%s sorts after %s: the test shows nothing", next, first)
 	}
 	d := s.step(
-		s.told(cluster.Offers{Offers: []cluster.Offer{{ID: "O", AgentID: "S1", Resources: cluster.Resources{CPUMilli: 7000, MemMilli: 8_000_000}, ExecutorIDs: []string{l[0].Executor.ID}}}}),
+		s.told(cluster.Offers{Offers: []cluster.Offer{{ID: "O", AgentID: "S1", Resources: resources.Amount{CPUMilli: 7000, MemMilli: 8_000_000}, ExecutorIDs: []string{l[0].Executor.ID}}}}),
 		s.told(cluster.Update{TaskID: l[0].TaskID, AgentID: "S1", ExecutorID: l[0].Executor.ID, State: cluster.Finished, Source: cluster.FromExecutor, UUID: []byte("u")}))
 	var order []string
 	for _, w := range d.Writes {

@@ -12,6 +12,7 @@ import (
 	"github.com/mesos/mesos-go/api/v1/lib/scheduler"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/resources"
 )
 
 // The words of Mesos' ERROR events that rules speak of.
@@ -107,13 +108,13 @@ func agentURL(u *mesos.URL, tls bool) string {
 // usable sums what the framework's tasks may use, and says what of it is reserved: for our role, since it is offered to us.
 // Nothing that is revocable or shared counts, and nothing in the form of frameworks with RESERVATION_REFINEMENT, which
 // no master sends to us.
-func usable(resources []mesos.Resource) (total cluster.Resources, reserved []cluster.Reserved) {
-	for i := range resources {
-		r := &resources[i]
+func usable(offered []mesos.Resource) (total resources.Amount, reserved []cluster.Reserved) {
+	for i := range offered {
+		r := &offered[i]
 		if r.Scalar == nil || r.Revocable != nil || r.Shared != nil || len(r.Reservations) > 0 {
 			continue
 		}
-		var amount cluster.Resources
+		var amount resources.Amount
 		milli := int64(math.Round(r.Scalar.Value * 1000))
 		switch r.Name {
 		case "cpus":

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/resources"
 )
 
 // master is one run of a Mesos master, as far as one framework sees it.
@@ -36,13 +36,13 @@ type known struct {
 	epoch     int // of the agent's connection
 	connected bool
 	executors map[string]cluster.Executor
-	other     app.Resources // what another framework uses
+	other     resources.Amount // what another framework uses
 }
 
 // mtask is a task as the master knows it.
 type mtask struct {
 	id, agent, executor string
-	res                 app.Resources
+	res                 resources.Amount
 	reserved            []cluster.Reserved // of res
 	state               cluster.State      // of the last update passed on
 	latest              cluster.State      // of the newest that the agent has
@@ -340,7 +340,7 @@ func (m *master) register(a *agent) {
 			}
 			continue
 		}
-		mt := &mtask{id: id, agent: a.id, executor: t.launch.Executor.ID, res: app.Resources(t.launch.Resources), reserved: t.launch.Reserved, state: t.told, latest: t.state}
+		mt := &mtask{id: id, agent: a.id, executor: t.launch.Executor.ID, res: t.launch.Resources, reserved: t.launch.Reserved, state: t.told, latest: t.state}
 		m.tasks[id] = mt
 		if wasUnknown && !over(t.state) {
 			m.say(cluster.Update{TaskID: id, AgentID: a.id, ExecutorID: mt.executor, State: t.state, Reason: cluster.ReasonAgentReregistered, Message: "Unknown agent reregistered"})

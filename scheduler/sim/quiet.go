@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/resources"
 	"github.com/elasticjob-go/elasticjob/scheduler"
 )
 
@@ -23,7 +23,7 @@ func (w *world) quiesce() {
 		a.heal()
 	}
 	for _, k := range w.master.agents {
-		k.other = app.Resources{}
+		k.other = resources.Amount{}
 	}
 	w.master.allocate(time.Millisecond)
 	for _, l := range w.leaders {

@@ -13,6 +13,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/registry/embedded"
+	"github.com/elasticjob-go/elasticjob/resources"
 	"github.com/elasticjob-go/elasticjob/scheduler"
 )
 
@@ -111,7 +112,7 @@ func (p *pretended) offer(agent string) cluster.Offer {
 	defer p.mu.Unlock()
 	p.offers++
 	return cluster.Offer{ID: fmt.Sprintf("O%d", p.offers), AgentID: agent, Hostname: agent, AgentURL: "http://127.0.0.1:1",
-		Resources: cluster.Resources{CPUMilli: 8000, MemMilli: 8_000_000}}
+		Resources: resources.Amount{CPUMilli: 8000, MemMilli: 8_000_000}}
 }
 
 func (s *pretendedSession) tell(e cluster.Event) {

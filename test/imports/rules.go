@@ -18,13 +18,14 @@ var order = []string{
 	"api", "web",
 	"auth", "notify",
 	"scheduler",
-	"offers", "jobs", "app",
+	"offers", "jobs", "app", "document",
 	"cluster",
 	"executor",
 	"wire",
 	"registry",
 	"history",
 	"migrations",
+	"resources",
 }
 
 // outside are the folders that are not part of the product: nothing may import from them.
@@ -32,10 +33,12 @@ var outside = []string{"test", "examples", "tools"}
 
 // only lists, for packages that may import few others, which these are.
 var only = map[string][]string{
-	"offers": {"jobs", "app"},
-	"jobs":   {"app"},
-	"app":    {},
-	"wire":   {},
+	"offers":    {"resources"},
+	"jobs":      {"app", "document", "resources"},
+	"app":       {"document", "resources"},
+	"document":  {},
+	"wire":      {},
+	"resources": {},
 }
 
 // assembled are the packages that only cmd/* may import, and they themselves their
@@ -57,6 +60,7 @@ var home = map[string][]string{
 	"github.com/jmoiron/sqlx":             {"history"},
 	"github.com/spf13/cobra":              {"cmd/scheduler", "cmd/executor", "cmd/elasticjob"},
 	"github.com/robfig/cron/v3":           {"jobs/cron"},
+	"go.yaml.in/yaml/v3":                  {"document"},
 }
 
 // never says what a package must not reach, not even through other packages.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/cluster/mesos"
+	"github.com/elasticjob-go/elasticjob/resources"
 )
 
 // neighbour is the other framework: it wants resources for one task at a time.
@@ -110,9 +111,9 @@ func (n *neighbour) offered(ctx context.Context, o cluster.Offer) error {
 	id := fmt.Sprintf("%s-%d", n.name, n.tasks)
 	// An executor that never registers keeps its task's resources until it ends.
 	err := n.session.Accept(ctx, cluster.Accept{AgentID: o.AgentID, OfferIDs: []string{o.ID}, Tasks: []cluster.TaskLaunch{{
-		TaskID: id, Name: id, Resources: cluster.Resources{CPUMilli: want - executorCPUs, MemMilli: 32_000},
+		TaskID: id, Name: id, Resources: resources.Amount{CPUMilli: want - executorCPUs, MemMilli: 32_000},
 		Executor: cluster.Executor{
-			Version: 2, ID: id, Framework: n.name, Name: id, Resources: cluster.Resources{CPUMilli: executorCPUs, MemMilli: 32_000},
+			Version: 2, ID: id, Framework: n.name, Name: id, Resources: resources.Amount{CPUMilli: executorCPUs, MemMilli: 32_000},
 			Command: []string{"./sleep", fmt.Sprint(n.takes.Seconds())}, BinaryURI: "file:///bin/sleep",
 		},
 	}}})

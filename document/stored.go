@@ -1,4 +1,4 @@
-package app
+package document
 
 import (
 	"bytes"
@@ -88,7 +88,7 @@ func entriesOf(doc []byte) ([]entry, error) {
 	}
 	trimmed := bytes.TrimLeft(doc, " \t\r\n\ufeff")
 	if len(trimmed) > 0 && trimmed[0] == '{' {
-		if err := boundJSON(trimmed); err != nil {
+		if err := boundBraces(trimmed); err != nil {
 			return nil, err
 		}
 		given, err := parseObject(trimmed)
@@ -99,9 +99,6 @@ func entriesOf(doc []byte) ([]entry, error) {
 			return yaml, nil
 		}
 		return nil, fmt.Errorf("neither JSON nor YAML: %w", err)
-	}
-	if given, ok := parseLines(doc); ok {
-		return given, nil
 	}
 	return parseYAML(doc)
 }
@@ -272,7 +269,7 @@ func (s *Schema[C]) EncodeYAML(c C) []byte {
 			}
 			slices.Sort(keys)
 			for _, k := range keys {
-				b = appendText(append(b, "  "...), k)
+				b = appendName(append(b, "  "...), k)
 				b = append(appendText(append(b, ": "...), x[k]), '\n')
 			}
 		}

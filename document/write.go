@@ -1,4 +1,4 @@
-package app
+package document
 
 import (
 	"fmt"
@@ -17,6 +17,17 @@ func appendText(b []byte, text string) []byte {
 	b = append(b, '\'')
 	b = append(b, strings.ReplaceAll(text, "'", "''")...)
 	return append(b, '\'')
+}
+
+// longestName is less than what YAML allows for a name before a colon in one line, which is 1024.
+const longestName = 1000
+
+// appendName writes a name of a map, up to its colon.
+func appendName(b []byte, name string) []byte {
+	if written := appendText(nil, name); len(written) > longestName {
+		return append(append(append(b, "? "...), written...), "\n  "...)
+	}
+	return appendText(b, name)
 }
 
 // appendDoubleQuoted writes all that is not printable as YAML's escapes, which are not Go's.
@@ -54,3 +65,25 @@ func looksTyped(text string) bool {
 	return !isLetter(text[0]) && text[0] != '/' && strings.Trim(text, "0123456789abcdefABCDEFxXoO+-._:TtZz ") == "" ||
 		strings.HasPrefix(strings.ToLower(text), ".inf") || strings.HasPrefix(strings.ToLower(text), ".nan")
 }
+
+// isPlain reports whether a text without quotes means itself in every dialect of YAML.
+func isPlain(text string) bool {
+	if text == "" {
+		return false
+	}
+	switch c := text[0]; {
+	case isLetter(c), isDigit(c), c == '/', c == '_', c == '.' && len(text) > 1 && text[1] != '.', (c == '-' || c == '+') && len(text) > 1 && isDigit(text[1]):
+	default:
+		return false
+	}
+	if last := text[len(text)-1]; last == ':' || last == ' ' {
+		return false
+	}
+	return !strings.Contains(text, ": ") && !strings.Contains(text, " #") && !strings.ContainsFunc(text, isControl)
+}
+
+func isControl(r rune) bool {
+	return r < ' ' || r >= 0x7f && r < 0xa0 || r == 0x2028 || r == 0x2029 || r == 0xfeff || r == utf8.RuneError
+}
+func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
+func isDigit(c byte) bool  { return c >= '0' && c <= '9' }

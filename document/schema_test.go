@@ -1,4 +1,4 @@
-package app_test
+package document_test
 
 import (
 	"testing"
@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/document"
 )
 
 func TestMustSchemaRefusesMistakes(t *testing.T) {
@@ -19,9 +20,9 @@ func TestMustSchemaRefusesMistakes(t *testing.T) {
 		Count int    `json:"count" default:"1.5"`
 	}
 	tests := map[string]func(){
-		"a type that no document can hold": func() { app.MustSchema[wrongType]("name", nil) },
-		"a default of another type":        func() { app.MustSchema[wrongDefault]("name", nil) },
-		"no identity":                      func() { app.MustSchema[app.Config]("nam", nil) },
+		"a type that no document can hold": func() { document.MustSchema[wrongType]("name", nil) },
+		"a default of another type":        func() { document.MustSchema[wrongDefault]("name", nil) },
+		"no identity":                      func() { document.MustSchema[app.Config]("nam", nil) },
 	}
 	for name, build := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -38,16 +39,16 @@ func TestMustSchemaRefusesMistakes(t *testing.T) {
 
 func TestSchemaFields(t *testing.T) {
 	t.Parallel()
-	type document struct {
+	type counted struct {
 		Name  string            `json:"name"`
 		Count int               `json:"count,omitempty" default:"3"`
 		Map   map[string]string `json:"map"`
 	}
-	s := app.MustSchema[document]("name", nil)
+	s := document.MustSchema[counted]("name", nil)
 	if diff := cmp.Diff([]string{"name", "count", "map"}, s.Fields()); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff(document{Count: 3}, s.Default()); diff != "" {
+	if diff := cmp.Diff(counted{Count: 3}, s.Default()); diff != "" {
 		t.Error(diff)
 	}
 }

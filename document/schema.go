@@ -1,4 +1,12 @@
-package app
+// Package document reads and writes the documents of apps and jobs: JSON from people, strictly, with all
+// violations in one answer, and YAML or JSON from a registry, as ElasticJob-Cloud wrote it.
+//
+//	struct with tags ──MustSchema──▶ Schema ── Decode ──────▶ from the API
+//	                                        ── DecodeStored ─▶ from the registry
+//	                                        ── EncodeYAML ──▶ to the registry
+//
+// What the fields mean, and their rules, are matters of the packages app and jobs. It imports no other package of this repository.
+package document
 
 import (
 	"bytes"
@@ -43,17 +51,17 @@ func MustSchema[C any](identity string, ignored map[string]string) *Schema[C] {
 		f := field{name: name, at: i, omitEmpty: options == "omitempty", zero: reflect.New(t.Field(i).Type).Elem()}
 		if text, given := t.Field(i).Tag.Lookup("default"); given {
 			if bad := readValue(name, []byte(text), f.zero); len(bad) > 0 {
-				panic("app: default of " + name + ": " + bad.Error())
+				panic("document: default of " + name + ": " + bad.Error())
 			}
 		} else if !isReadable(f.zero) {
-			panic("app: " + name + " has a type that no document can hold")
+			panic("document: " + name + " has a type that no document can hold")
 		}
 		s.fields = append(s.fields, f)
 	}
 	s.sorted = slices.Clone(s.fields)
 	slices.SortFunc(s.sorted, func(a, b field) int { return strings.Compare(a.name, b.name) })
 	if identity != "" && s.find(identity) == nil {
-		panic("app: no field " + identity)
+		panic("document: no field " + identity)
 	}
 	return s
 }
