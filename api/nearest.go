@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/elasticjob-go/elasticjob/document"
+	"github.com/elasticjob-go/elasticjob/spelling"
 )
 
 // nearestRoute is the route that was most likely meant with a path that has none: one of the same method with a word
@@ -75,10 +75,10 @@ func sameLength(given, wanted []string) (distance int, near bool) {
 			distance++ // so that a literal that matches wins
 			continue
 		case given[i] != word:
-			if word == "api" || given[i] == "api" || document.Nearest(given[i], []string{word}) == "" {
+			if word == "api" || given[i] == "api" || spelling.Nearest(given[i], []string{word}) == "" {
 				return 0, false
 			}
-			distance += 2 * document.LetterDistance(given[i], word)
+			distance += 2 * spelling.Distance(given[i], word)
 		}
 		near = near || word != "api"
 	}

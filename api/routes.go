@@ -133,13 +133,6 @@ func noQuery(r *http.Request) error {
 	return q.err()
 }
 
-// ReservedAppNames are the names that no app may have: routes of the API have
-// them in the place of an app's name [D05].
-func ReservedAppNames() []string { return reservedNames((&Server{}).routes(), "appName") }
-
-// ReservedJobNames are the names that no job may have, for the same reason [D05].
-func ReservedJobNames() []string { return reservedNames((&Server{}).routes(), "jobName") }
-
 // reservedNames are the literal segments that stand where other routes have the
 // variable, after the same literals; whatever the method, so that a name stays
 // usable when routes are added to its neighbours.

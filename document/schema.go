@@ -5,7 +5,7 @@
 //	                                        ── DecodeStored ─▶ from the registry
 //	                                        ── EncodeYAML ──▶ to the registry
 //
-// What the fields mean, and their rules, are matters of the packages app and jobs. It imports no other package of this repository.
+// What the fields mean, and their rules, are matters of the packages app and jobs. Of this repository it imports spelling alone.
 package document
 
 import (
@@ -16,6 +16,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/elasticjob-go/elasticjob/spelling"
 )
 
 // Schema reads JSON documents of type C strictly. Everything about a field is
@@ -208,3 +210,11 @@ func (s *Schema[C]) CheckText(c C) Violations {
 }
 
 func isNull(raw json.RawMessage) bool { return bytes.Equal(raw, []byte("null")) }
+
+// unknown says that there is no field of this name, and which one is nearest.
+func (s *Schema[C]) unknown(name string) string {
+	if near := spelling.Nearest(name, s.Fields()); near != "" {
+		return "unknown field; did you mean " + near + "?"
+	}
+	return "unknown field; known are " + strings.Join(s.Fields(), ", ")
+}

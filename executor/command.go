@@ -15,6 +15,7 @@ import (
 	"syscall"
 
 	"github.com/elasticjob-go/elasticjob/executor/supervisor"
+	"github.com/elasticjob-go/elasticjob/spelling"
 )
 
 // findCommand says what to start for a command's words: the first names a file in
@@ -156,7 +157,7 @@ func near(root, name string) string {
 		if len(files) < 5 {
 			files = append(files, inside)
 		}
-		if distance := editDistance(base, strings.ToLower(path.Base(inside))); distance <= max(1, len(base)/4) {
+		if distance := spelling.Distance(base, strings.ToLower(path.Base(inside))); distance <= max(1, len(base)/4) {
 			found = append(found, candidate{inside, distance})
 		}
 		return nil
@@ -173,23 +174,4 @@ func near(root, name string) string {
 		return "; it holds " + strings.Join(files, ", ") + map[bool]string{true: ", …"}[seen > 6]
 	}
 	return ""
-}
-
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			diagonal, row[j+1] = row[j+1], min(diagonal+cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/elasticjob-go/elasticjob/document"
+	"github.com/elasticjob-go/elasticjob/spelling"
 )
 
 const envPrefix = "ELASTICJOB_"
@@ -110,7 +110,7 @@ func misspelt(env map[string]string, ours []string) []string {
 		if !prefixed || slices.Contains(bare, rest) || slices.Contains(others, rest) {
 			continue
 		}
-		if near := document.Nearest(rest, bare); near != "" {
+		if near := spelling.Nearest(rest, bare); near != "" {
 			notes = append(notes, fmt.Sprintf("the environment variable %s has no effect; the nearest that has one is %s%s", name, envPrefix, near))
 		}
 	}

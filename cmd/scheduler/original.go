@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/elasticjob-go/elasticjob/document"
+	"github.com/elasticjob-go/elasticjob/spelling"
 )
 
 // originalKey is one key of ElasticJob-Cloud's conf/elasticjob-cloud-scheduler.properties.
@@ -134,7 +134,7 @@ func keyNames() []string {
 }
 
 func unknownKey(path string, p property) error {
-	if near := document.Nearest(p.key, keyNames()); near != "" {
+	if near := spelling.Nearest(p.key, keyNames()); near != "" {
 		return fmt.Errorf("--config %s, line %d: unknown key %q; the nearest known one is %s", path, p.line, p.key, near)
 	}
 	return fmt.Errorf("--config %s, line %d: unknown key %q, and no known one is like it: remove the line", path, p.line, p.key)

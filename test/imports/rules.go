@@ -26,6 +26,7 @@ var order = []string{
 	"history",
 	"migrations",
 	"resources",
+	"spelling",
 }
 
 // outside are the folders that are not part of the product: nothing may import from them.
@@ -36,9 +37,10 @@ var only = map[string][]string{
 	"offers":    {"resources"},
 	"jobs":      {"app", "document", "resources"},
 	"app":       {"document", "resources"},
-	"document":  {},
+	"document":  {"spelling"},
 	"wire":      {},
 	"resources": {},
+	"spelling":  {},
 }
 
 // assembled are the packages that only cmd/* may import, and they themselves their

@@ -4,9 +4,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
+
+	"github.com/elasticjob-go/elasticjob/test/internal/child"
 )
 
 // Process is one that has to do with a data folder.
@@ -21,22 +22,13 @@ func (p Process) String() string { return fmt.Sprintf("process %d (%s)", p.PID, 
 // working directory: the server, executors, their supervisors, and the processes of tasks.
 func (m *Machine) Processes() []Process {
 	m.Helper()
-	entries, err := os.ReadDir("/proc")
+	pids, err := child.Using(m.Dir)
 	if err != nil {
 		m.Fatal(err)
 	}
-	var found []Process
-	for _, entry := range entries {
-		pid, err := strconv.Atoi(entry.Name())
-		if err != nil || pid == os.Getpid() {
-			continue
-		}
-		// What can't be read has ended, or is another user's.
-		dir := filepath.Join("/proc", entry.Name())
-		command, _ := os.ReadFile(filepath.Join(dir, "cmdline"))
-		environ, _ := os.ReadFile(filepath.Join(dir, "environ"))
-		cwd, _ := os.Readlink(filepath.Join(dir, "cwd"))
-		if strings.Contains(string(command)+string(environ)+cwd, m.Dir) {
+	found := make([]Process, 0, len(pids))
+	for _, pid := range pids {
+		if command, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)); err == nil { // else it has ended
 			found = append(found, Process{pid, strings.TrimSpace(strings.ReplaceAll(string(command), "\x00", " "))})
 		}
 	}

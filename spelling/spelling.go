@@ -1,14 +1,8 @@
-package document
+// Package spelling finds the name that was probably meant with one that is not known: a field, a flag, a route or a
+// file. It imports no other package of this repository.
+package spelling
 
 import "strings"
-
-// unknown says that there is no field of this name, and which one is nearest.
-func (s *Schema[C]) unknown(name string) string {
-	if near := Nearest(name, s.Fields()); near != "" {
-		return "unknown field; did you mean " + near + "?"
-	}
-	return "unknown field; known are " + strings.Join(s.Fields(), ", ")
-}
 
 // Nearest is the candidate that differs from name in the fewest letters, or
 // "" when more than a third of the letters of the longer of the two would have
@@ -23,7 +17,7 @@ func Nearest(name string, candidates []string) string {
 		if max(len(name)-len(other), len(other)-len(name)) > most {
 			continue
 		}
-		d := LetterDistance(name, other)
+		d := Distance(name, other)
 		if d <= most && (best == "" || d < fewest) {
 			best, fewest = candidate, d
 		}
@@ -31,9 +25,9 @@ func Nearest(name string, candidates []string) string {
 	return best
 }
 
-// LetterDistance is the number of letters to insert, remove or replace to get
+// Distance is the number of letters to insert, remove or replace to get
 // from a to b (Levenshtein). What is beyond 64 letters of either counts as different.
-func LetterDistance(a, b string) int {
+func Distance(a, b string) int {
 	const most = 64
 	extra := max(0, len(a)-most) + max(0, len(b)-most)
 	a, b = a[:min(len(a), most)], b[:min(len(b), most)]
