@@ -19,7 +19,7 @@ func (s *Server) faulty(c *gin.Context) (any, error) {
 	return out, err
 }
 
-// What a request is about, as far as it names it: "app" or "job", and the name.
+// These keys of a request's context hold what it is about, as far as it names it: "app" or "job", and the name.
 const askedWhat, askedName = "asked what", "asked name"
 
 func isAbout(c *gin.Context, what, name string) {

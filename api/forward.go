@@ -61,13 +61,8 @@ func (s *Server) leaderOnly(r route, work gin.HandlerFunc) gin.HandlerFunc {
 	}
 }
 
-const (
-	// leaderLook is how often a waiting follower checks whether the leader of its request still leads.
-	leaderLook = 50 * time.Millisecond
-	// lastAnswer is how long one that leads no more may take to answer a change that it was sent
-	// before: it usually has, and its word is better than none.
-	lastAnswer = 500 * time.Millisecond
-)
+// leaderLook is how often a waiting follower checks whether the leader of its request still leads.
+const leaderLook = 50 * time.Millisecond
 
 var (
 	errOtherLeads = errors.New("meanwhile another server leads")
@@ -191,7 +186,7 @@ func (p *forwarding) send(patience context.Context) error {
 		Rewrite: func(out *httputil.ProxyRequest) {
 			out.Out.URL.Scheme, out.Out.URL.Host, out.Out.Host = "http", p.address, p.address
 			out.Out.URL.RawQuery = out.In.URL.RawQuery // wrong ones too: the leader says what is wrong
-			out.Out.Header.Del("Origin")               // was looked at here
+			out.Out.Header.Del("Origin")               // was checked here
 			out.Out.Header.Set(forwardedBy, cmp.Or(s.opts.Advertise, "unknown"))
 		},
 		ModifyResponse: func(answer *http.Response) error {
@@ -243,7 +238,7 @@ func (p *forwarding) watch(patience context.Context, drop context.CancelCauseFun
 			switch {
 			case grace != nil || !p.server.otherLeads(p.address):
 			case p.sent.Load() && !isRead(p.c.Request.Method):
-				grace = time.After(lastAnswer)
+				grace = time.After(p.server.opts.LastAnswer)
 			default:
 				drop(errOtherLeads)
 				return

@@ -35,7 +35,7 @@ func segments(path string) []string { return strings.Split(strings.Trim(path, "/
 
 // pathDistance compares segment by segment. One of the path's may be missing or too many; every other is a variable's, or
 // that of the template but for a letter in three. A word that is missing at the end counts more: which one of many would be
-// a guess. Near are only those that share a word beside "api".
+// a guess. Only those that share a word besides "api" are near.
 func pathDistance(given, wanted []string) (distance int, near bool) {
 	const aSegment = 4 // what a missing one, or one too many, counts
 	switch len(wanted) - len(given) {

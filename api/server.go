@@ -51,9 +51,12 @@ type Options struct {
 	// ForwardTimeout bounds a request that is forwarded to the leader, one that streams until its
 	// answer begins. Default 15 s, less than clients usually wait.
 	ForwardTimeout time.Duration
+	// LastAnswer is how long a former leader may take to answer a change that it was sent while it led. Default
+	// 500 ms: it usually has the answer, and an answer is better than none.
+	LastAnswer time.Duration
 	// ShutdownGrace is how long Serve waits for requests at its end. Default 10 s.
 	ShutdownGrace time.Duration
-	// FollowEvery is how often output is looked for. Default 200 ms.
+	// FollowEvery is how often the agent is asked for more output. Default 200 ms.
 	FollowEvery time.Duration
 }
 
@@ -85,7 +88,7 @@ var quietRouter = sync.OnceFunc(func() { gin.SetMode(gin.ReleaseMode) })
 func New(opts Options) *Server {
 	quietRouter()
 	for at, standard := range map[*time.Duration]time.Duration{
-		&opts.RequestTimeout: 30 * time.Second, &opts.ForwardTimeout: 15 * time.Second, &opts.ShutdownGrace: 10 * time.Second, &opts.FollowEvery: 200 * time.Millisecond,
+		&opts.RequestTimeout: 30 * time.Second, &opts.ForwardTimeout: 15 * time.Second, &opts.LastAnswer: 500 * time.Millisecond, &opts.ShutdownGrace: 10 * time.Second, &opts.FollowEvery: 200 * time.Millisecond,
 	} {
 		if *at <= 0 {
 			*at = standard

@@ -12,7 +12,7 @@ import (
 )
 
 // Config is one app's document. Names and defaults are the original's (contract
-// 1.3); fields marked "ours" are additions. The tags are all that says how the
+// 1.3); fields marked "added" are not among them. The tags are all that says how the
 // document is read: see document.Schema.
 type Config struct {
 	// AppName is the unique name, by the pattern of CheckName.
@@ -30,7 +30,7 @@ type Config struct {
 	AppCacheEnable bool `json:"appCacheEnable" default:"true"`
 	// EventTraceSamplingCount thins the history of daemon jobs; 0 records all.
 	EventTraceSamplingCount int `json:"eventTraceSamplingCount"`
-	// AppSHA256 (ours) is the package's checksum in hex, or empty.
+	// AppSHA256 (added) is the package's checksum in hex, or empty.
 	AppSHA256 string `json:"appSHA256,omitempty"`
 }
 

@@ -126,7 +126,7 @@ type TaskLaunch struct {
 // differs from that of the running executor of that id (rule X4). It is kept in the registry.
 type Executor struct {
 	// Version is the version of the mapping to ExecutorInfo: 3 for new ones. Of version 1 the fields behind BinaryURI
-	// are not looked at, of version 2 Reserved is not.
+	// are ignored, in version 2 Reserved is.
 	Version   int              `json:"v"`
 	ID        string           `json:"id"`
 	Framework string           `json:"framework"`

@@ -10,14 +10,14 @@ import (
 // somebody else leaves in a registry is bounded here, so that none
 // costs a leader more than some 300 ms or 150 MB: those of the original stay far below.
 const (
-	// maxStoredBytes is of any document: the default limit of a node of ZooKeeper.
+	// maxStoredBytes bounds any document: it is the default limit of a node of ZooKeeper.
 	maxStoredBytes = 1 << 20
 	// maxFields is more than any document that the API takes can hold.
 	maxFields = 1 << 16
-	// maxDepth is of maps and lists in each other; those of a document that can be
+	// maxDepth bounds how deep maps and lists are nested; those of a document that can be
 	// used are two deep.
 	maxDepth = 16
-	// maxNodes is of a document with its aliases written out.
+	// maxNodes bounds a document with its aliases written out.
 	maxNodes = 4 * maxFields
 )
 

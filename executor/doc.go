@@ -10,7 +10,7 @@
 // Rules X5 to X7 say what happens when the agent goes away, comes back, or doesn't
 // know us, and when we die: see session.go and package supervisor.
 //
-// What fails in a task, such as a package that can't be fetched, fails that task
+// A failure in a task, such as a package that can't be fetched, fails that task
 // with the reason, and nothing else. Packages, output and the time that fetching takes
 // are bounded, by defaults or as arguments and environment say: see limits.go for the names.
 //

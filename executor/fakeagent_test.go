@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -110,7 +111,11 @@ func newAgentOver(t testing.TB, secure *tls.Config, work string, options ...opti
 	if err := os.MkdirAll(a.sandbox, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	a.listen("127.0.0.1:0")
+	host := "127.0.0.1" // as in certificates
+	if secure == nil {
+		host = ownHost()
+	}
+	a.listen(host + ":0")
 	var err error
 	if a.log, err = os.Create(filepath.Join(a.sandbox, "stderr")); err != nil {
 		t.Fatal(err)
@@ -185,6 +190,15 @@ func inSession(session int) []int {
 		}
 	}
 	return left
+}
+
+var hosts atomic.Uint32
+
+// ownHost is an address of this machine that no other test of this process uses: an agent that goes away and
+// comes back finds its port free, as neither another listener nor the near end of a connection can have taken it.
+func ownHost() string {
+	n := hosts.Add(1)
+	return fmt.Sprintf("127.%d.%d.%d", 1+os.Getpid()%200, 1+n/250, 1+n%250)
 }
 
 func (a *fakeAgent) listen(address string) {

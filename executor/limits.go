@@ -17,7 +17,7 @@ import (
 //	package-download     4GiB    size of the file
 //	package-bytes        16GiB   size of all that is unpacked
 //	package-files        200000  number of entries, folders included
-//	package-ratio        250     bytes unpacked per byte, looked at above 64 MiB
+//	package-ratio        250     bytes unpacked per byte, checked above 64 MiB
 //	package-path         1024    length of a path in bytes
 //	package-depth        64      number of a path's components
 //	package-first-byte   10s     how long a server may take until it has sent a package's first byte

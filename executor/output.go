@@ -20,7 +20,7 @@ type OutputLimits struct {
 	// Tasks and Bytes say how many ended tasks' folders are kept, and how large they may be together.
 	Tasks int
 	Bytes int64
-	// Every is how often sizes are looked at.
+	// Every is how often sizes are checked.
 	Every time.Duration
 }
 
@@ -151,7 +151,7 @@ func (o *outputs) folder(number string) (string, error) {
 		}
 		_ = pack.RemoveTree(used)
 	}
-	// What lies there already is a task's doing, and so may be what is in it.
+	// A task made what lies there already, and may have put anything into it.
 	return path, remake(path)
 }
 

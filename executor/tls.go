@@ -16,7 +16,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/wire/mesostls"
 )
 
-// What the scheduler sets in the ExecutorInfo, for a cluster of which it knows that agents speak TLS.
+// The scheduler sets these in the ExecutorInfo when it knows that the cluster's agents speak TLS.
 const (
 	// CAVariable holds the certificates, as PEM, that the agent's is checked with; or SystemCA.
 	CAVariable = "ELASTICJOB_MESOS_CA"
@@ -132,7 +132,7 @@ func (t *tlsEnvironment) roots() (pool *x509.CertPool, given bool) {
 	return nil, given
 }
 
-// peer is the agent whose certificate is looked at.
+// peer is the agent whose certificate is checked.
 type peer struct {
 	roots *x509.CertPool
 	// host is what is connected to, an IP as a rule; names are what it is called besides.

@@ -242,7 +242,7 @@ type workPool struct {
 const workPools = 4
 
 // take gives a folder with what is in root. The state is that of the package; an empty one is a package of this task alone.
-// What it gives back must be called when no process is left in it, with the name under which it is kept, or "".
+// The returned function must be called when no process is left in the folder, with the name under which it is kept, or "".
 func (f *workFolders) take(root, state string) (path string, release func(keepAs string), err error) {
 	pool, err := f.pool(root, state)
 	if err != nil {

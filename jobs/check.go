@@ -28,9 +28,9 @@ type CheckOptions struct {
 const (
 	MaxShards  = 10_000
 	MaxRetries = 100
-	// MaxDocumentBytes is of the whole document as JSON.
+	// MaxDocumentBytes bounds the whole document as JSON.
 	MaxDocumentBytes = 512 << 10
-	// MaxParameterBytes is of what one shard is given as JSON, job parameter and
+	// MaxParameterBytes bounds what one shard is given as JSON, job parameter and
 	// sharding parameter together, and of one variable of env: a process can't
 	// be started with an argument or variable of 128 KiB or more.
 	MaxParameterBytes = 64 << 10

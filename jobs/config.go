@@ -21,7 +21,7 @@ const (
 )
 
 // Config is one job's document. Names and defaults are the original's
-// (contract 2.2), one per field [D24]; fields marked "ours" are additions. The
+// (contract 2.2), one per field [D24]; fields marked "added" are not among them. The
 // tags are all that says how the document is read: see document.Schema.
 type Config struct {
 	// JobName is the unique name, by the pattern of app.CheckName; it never changes.
@@ -53,11 +53,11 @@ type Config struct {
 	// original's clients.
 	JobExecutorServiceHandlerType string `json:"jobExecutorServiceHandlerType,omitempty"`
 	JobErrorHandlerType           string `json:"jobErrorHandlerType,omitempty"`
-	// TimeZone (ours) is the IANA zone of the cron; empty is the server's.
+	// TimeZone (added) is the IANA zone of the cron; empty is the server's.
 	TimeZone string `json:"timeZone,omitempty"`
-	// MaxRetries (ours) is how often a shard that failed by itself is run again. 0 to 100.
+	// MaxRetries (added) is how often a shard that failed by itself is run again. 0 to 100.
 	MaxRetries int `json:"maxRetries,omitempty"`
-	// Env (ours) is added to the environment of the job's processes.
+	// Env (added) is added to the environment of the job's processes.
 	Env map[string]string `json:"env,omitempty"`
 }
 

@@ -339,7 +339,7 @@ func requestHeader(c *Credentials) http.Header {
 }
 
 // answered turns an answer that is not the wished one into an error, and ends it.
-// What a gateway in between says of a master that didn't answer it says nothing about the
+// The answer of a gateway in between for a master that didn't answer it says nothing about the
 // call; any other 4xx or 5xx, and the 307 of a master that doesn't lead, is a no.
 func answered(resp *http.Response) error {
 	text, _ := io.ReadAll(io.LimitReader(resp.Body, 4<<10))

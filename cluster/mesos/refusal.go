@@ -22,7 +22,7 @@ import (
 var ErrNoMaster = errors.New("this is no Mesos master")
 
 // refusedEvent is a master's no that comes as the event ERROR, at the beginning of a
-// stream: Mesos answers 200 before it has looked at role and user. To callers it is both a
+// stream: Mesos answers 200 before it has checked role and user. To callers it is both a
 // FrameworkError and a *cluster.Refused with status 403.
 type refusedEvent struct {
 	event   cluster.FrameworkError

@@ -46,7 +46,7 @@ type config struct {
 	configFile      string
 	checkConfig     bool
 
-	// What the files hold, and what is to be said about settings without effect.
+	// These are the contents of files, and the notes about settings without effect.
 	token, zkDigest secret
 	credentials     *mesos.Credentials
 	tls             *tls.Config

@@ -270,7 +270,7 @@ func (p parts) tellStop(c config) {
 func (p parts) endTasks(c config) error {
 	fmt.Fprintln(p.out, "ending all tasks; a second Ctrl-C leaves them running, and the next start finds them again")
 	err := within(c.killGrace+15*time.Second, p.scheduler.Drain)
-	// What the scheduler could not end, the agent does.
+	// The agent ends what the scheduler could not.
 	return errors.Join(err, within(c.killGrace+10*time.Second, p.machine.EndExecutors))
 }
 

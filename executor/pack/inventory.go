@@ -107,8 +107,8 @@ func takeInventory(ctx context.Context, dir string) (inventory, error) {
 }
 
 const (
-	// fewEntries is how large a package may be to be looked at before each use. A larger one, for which that takes
-	// longer than a third of a millisecond, is looked at so often that it takes a share of one processor at most.
+	// fewEntries is how large a package may be to be checked before each use. A larger one, for which that takes
+	// longer than a third of a millisecond, is checked so often that it takes a share of one processor at most.
 	fewEntries = 250
 	shareOf    = 20
 )

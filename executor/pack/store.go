@@ -76,7 +76,7 @@ type entry struct {
 	note    string    // for those who waited
 	sum     string    // of what was fetched
 	due     time.Time // when the server is to be asked again; zero: never
-	seen    time.Time // until then it counts as looked at
+	seen    time.Time // until then it counts as checked
 	list    []sight   // what was seen of it when it was as it should be
 	err     error
 	waiting int

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// ratioFrom is how much may be unpacked before the ratio is looked at.
+// ratioFrom is how much may be unpacked before the ratio is checked.
 const ratioFrom = 64 << 20
 
 // target is the folder that a package is unpacked into. Every write goes
