@@ -124,7 +124,7 @@ func (l *ledger) queue(id string, r *record) {
 	l.work.Signal()
 }
 
-// take waits for an update to send and hands it to the caller, who must give its outcome to settle.
+// take waits for an update to send and hands it to the caller, who must give its outcome to sendDone.
 // It is false when the ledger was closed.
 func (l *ledger) take() (update, bool) {
 	l.mu.Lock()
@@ -152,9 +152,9 @@ func (l *ledger) take() (update, bool) {
 	}
 }
 
-// settle takes the outcome of sending an update; nil means that the agent has it. Any other update is queued
+// sendDone takes the outcome of sending an update; nil means that the agent has it. Any other update is queued
 // again later. The result is true if the error differs from that of the last try, so that each is logged once.
-func (l *ledger) settle(u update, err error) (news bool) {
+func (l *ledger) sendDone(u update, err error) (news bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	r := l.tasks[u.task]

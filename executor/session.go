@@ -220,7 +220,7 @@ func (s *session) send(ctx context.Context) {
 			return
 		}
 		err := s.agent.update(ctx, u)
-		if s.ledger.settle(u, err) && ctx.Err() == nil {
+		if s.ledger.sendDone(u, err) && ctx.Err() == nil {
 			s.log.Warn("update not accepted; it will be sent again", "task", u.task, "error", err)
 		}
 	}

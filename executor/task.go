@@ -22,8 +22,8 @@ import (
 // defaultGrace is for tasks that name none.
 const defaultGrace = 5 * time.Second
 
-// settles is how long a process runs before it is reported as running.
-const settles = 25 * time.Millisecond
+// shortTask is how long a process runs before it is reported as running.
+const shortTask = 25 * time.Millisecond
 
 // task is one attempt at one shard, from its launch to its last update.
 type task struct {
@@ -149,11 +149,11 @@ func (t *task) begin() (exit supervisor.Exit, release func(), err error) {
 	// A process that ends at once is reported by its end alone, which has its start time too. Each update is work for
 	// the agent, the master and the scheduler, while other tasks wait to
 	// be started. A task that is lost in this moment counts as begun (rule E1).
-	settle := time.NewTimer(settles)
-	defer settle.Stop()
+	timer := time.NewTimer(shortTask)
+	defer timer.Stop()
 	select {
 	case <-process.Done():
-	case <-settle.C:
+	case <-timer.C:
 		t.report(running, "process "+strconv.Itoa(process.PID)+" runs", t.status)
 	}
 	exit, ok := process.Exit()

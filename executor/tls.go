@@ -90,7 +90,7 @@ func (t *tlsEnvironment) config(endpoint string) (*tls.Config, error) {
 	return config, errors.Join(t.errs...)
 }
 
-// roots are the CAs' certificates, nil for the system's; given tells that somebody named one. A file that
+// roots are the CAs' certificates, nil for the system's; given says that somebody named one. A file that
 // can't be read matters only if nothing else is there: the agent's files are those of another user.
 func (t *tlsEnvironment) roots() (pool *x509.CertPool, given bool) {
 	ours, file, dir := t.getenv(CAVariable), t.setting("CA_FILE"), t.setting("CA_DIR")

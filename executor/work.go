@@ -17,7 +17,7 @@ import (
 // Every attempt works in a folder of its own, in which it finds its package: what it writes there neither reaches the
 // package, which others use, nor another attempt. The folder is made of real folders and of links to the package's files, so it
 // costs no copy. Links, and not hard links: a write through those would reach the package's own file, and each of them
-// changes the time that tells such a write.
+// changes the time that shows such a write.
 //
 // Most tasks leave the folder as it was. It is given to a later one then, since making and removing many files is slow.
 

@@ -175,10 +175,10 @@ func (s *Store) whole(ctx context.Context, name string) (state string, ok bool) 
 // tellChanged keeps what is known of a change for the tasks that wait for the package to be fetched again.
 func (s *Store) tellChanged(name, text string) {
 	s.mu.Lock()
-	_, told := s.changes[name]
+	_, reported := s.changes[name]
 	s.changes[name] = text
 	s.mu.Unlock()
-	if !told {
+	if !reported {
 		s.log.Warn("changed package discarded from the cache: it will be fetched again", "content", name, "change", text)
 	}
 }

@@ -289,8 +289,8 @@ func TestIdleExecutorIsShutDown(t *testing.T) {
 	m.OnceEach()
 }
 
-// TestIdleExecutorMakesRoom: one that would stay is shut down at once when a waiting shard needs its resources (X9).
-func TestIdleExecutorMakesRoom(t *testing.T) {
+// TestIdleExecutorFreesResources: one that would stay is shut down at once when a waiting shard needs its resources (X9).
+func TestIdleExecutorFreesResources(t *testing.T) {
 	m := start(t, "--executor-idle", "1h")
 	m.App("a", only(":"), system.Doc{"cpuCount": 2})
 	m.Job("a", "a", nil)

@@ -274,7 +274,7 @@ func (m *Machine) end() {
 var markedGone = regexp.MustCompile(`(?m)^.*"level":"ERROR".*the agent has been marked gone.*\n`)
 
 // fileLost is what a server says whose registry's file somebody has removed or cut, as it should.
-var fileLost = regexp.MustCompile(`(?m)^.*"level":"ERROR".*(the registry can't be used|nothing is stored any more).*\n`)
+var fileLost = regexp.MustCompile(`(?m)^.*"level":"ERROR".*(the registry can't be used|registry lost).*\n`)
 
 // Until looks for what is wanted until look returns "", and fails after [Patience] with what
 // look said last.
