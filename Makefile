@@ -16,7 +16,7 @@ FUZZTIME ?= 60s
 SEEDS ?= 2000
 
 # What make soak does: for so long, with so seeded choices (0: others each time), on
-# mesos (the one of MESOS_HOME), local-cluster (ours, as processes) or local (one server with --local).
+# mesos (the one of MESOS_HOME), local-cluster (cluster/local as processes) or local (one server with --local).
 DURATION ?= 10m
 SEED     ?= 0
 ON       ?= mesos
@@ -53,7 +53,7 @@ build: ## put the programs into bin/
 
 # -count=1: some tests build and run the programs, which go's cache of results does not see.
 .PHONY: test
-test: prepare lint arrows ## lint, then all tests with the race detector; installs gcc and ZooKeeper if it may
+test: prepare lint imports ## lint, then all tests with the race detector; installs gcc and ZooKeeper if it may
 	@failed=; \
 	run() { echo "$$*"; "$$@" || failed=yes; }; \
 	run $(GO) test ./scheduler/sim -sim.seeds $(WORLDS); \
@@ -95,9 +95,9 @@ lint: ## gofmt, go vet, staticcheck
 	$(STATICCHECK) ./...
 	$(STATICCHECK) -tags soak ./test/soak
 
-.PHONY: arrows
-arrows: ## check which room imports which
-	$(GO) test ./test/arrows
+.PHONY: imports
+imports: ## check which package imports which
+	$(GO) test ./test/imports
 
 .PHONY: sim
 sim: ## play SEEDS (2000) simulated worlds

@@ -17,7 +17,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/document"
 )
 
 // failure is an error that knows its answer.
@@ -25,8 +25,8 @@ type failure struct {
 	status  int
 	code    string
 	message string
-	fields  app.Violations
-	// retryAfter, if not 0, is told in the header of that name.
+	fields  document.Violations
+	// retryAfter, if not 0, is sent in the header of that name.
 	retryAfter time.Duration
 	// undone is set when a change that the request may ask for was surely not begun, which its message then says.
 	undone bool
@@ -62,8 +62,8 @@ var kinds = map[core.Kind]struct {
 func asFailure(r *http.Request, err error) *failure {
 	var (
 		known      *failure
-		syntax     *app.SyntaxError
-		violations app.Violations
+		syntax     *document.SyntaxError
+		violations document.Violations
 		tooLarge   *http.MaxBytesError
 		refused    *core.Error
 		silent     *unreachable
@@ -71,9 +71,9 @@ func asFailure(r *http.Request, err error) *failure {
 	switch {
 	case errors.As(err, &known):
 		if known.undone && !isRead(r.Method) {
-			told := *known
-			told.message = "this request changed nothing: " + known.message
-			return &told
+			unchanged := *known
+			unchanged.message = "this request changed nothing: " + known.message
+			return &unchanged
 		}
 		return known
 	case errors.As(err, &tooLarge):
@@ -110,7 +110,7 @@ func asFailure(r *http.Request, err error) *failure {
 func isRead(method string) bool { return method == http.MethodGet || method == http.MethodHead }
 
 // fail answers with an error. What nobody foresaw is logged under an id, and
-// only the id is told.
+// only the id is sent.
 func fail(w http.ResponseWriter, r *http.Request, log *slog.Logger, err error) {
 	f := asFailure(r, err)
 	if f == nil {
@@ -141,9 +141,9 @@ func internal(id string) *failure {
 
 type errorBody struct {
 	Error struct {
-		Code    string         `json:"code"`
-		Message string         `json:"message"`
-		Fields  app.Violations `json:"fields"`
+		Code    string              `json:"code"`
+		Message string              `json:"message"`
+		Fields  document.Violations `json:"fields"`
 	} `json:"error"`
 }
 

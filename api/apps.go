@@ -9,6 +9,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/document"
 )
 
 // appAnswer is what a command on an app is answered with: the document's own
@@ -41,8 +42,8 @@ func (s *Server) checkApp(c app.Config, notes []string, err error) (app.Config, 
 }
 
 // checked joins what could not be read with the rules that the rest breaks.
-func checked[C any](c C, notes []string, err error, rules app.Violations) (C, []string, error) {
-	unread, ok := err.(app.Violations)
+func checked[C any](c C, notes []string, err error, rules document.Violations) (C, []string, error) {
+	unread, ok := err.(document.Violations)
 	if err != nil && !ok {
 		return c, nil, err
 	}
@@ -81,7 +82,7 @@ func (s *Server) updateApp(c *gin.Context) (any, error) {
 		return changed, err
 	})
 	if err != nil {
-		return nil, err // notes are not ours yet: the change may still be running
+		return nil, err // notes must not be read yet: the change may still be running
 	}
 	return answerApp(view, notes), nil
 }

@@ -17,13 +17,13 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
 
 	"github.com/elasticjob-go/elasticjob/api"
-	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/document"
 )
 
 type answeredError struct {
 	Error struct {
 		Code, Message string
-		Fields        app.Violations
+		Fields        document.Violations
 	}
 }
 
@@ -45,7 +45,7 @@ func readError(t *testing.T, answer *http.Response, text string) answeredError {
 // TestBadInputChangesNothing is promise 5.
 func TestBadInputChangesNothing(t *testing.T) {
 	t.Parallel()
-	b := newBrain()
+	b := newFakeScheduler()
 	server := start(t, api.Options{Scheduler: b})
 	call(t, server, "POST", "/api/app", appDocument)
 	call(t, server, "POST", "/api/app", swap(appDocument, "my_app", "off"))
@@ -171,7 +171,7 @@ func TestBadInputChangesNothing(t *testing.T) {
 // TestAllViolationsAtOnce: what cannot be read and what breaks rules, together.
 func TestAllViolationsAtOnce(t *testing.T) {
 	t.Parallel()
-	server := start(t, api.Options{Scheduler: newBrain()})
+	server := start(t, api.Options{Scheduler: newFakeScheduler()})
 	answer, text := call(t, server, "POST", "/api/job/register", `{"jobName":"-","appName":7,"cron":"x","cpuCount":-1,"memoryMb":3,"shardingTotalCount":1.5}`)
 	var fields []string
 	for _, f := range readError(t, answer, text).Error.Fields {
@@ -187,7 +187,7 @@ func TestAllViolationsAtOnce(t *testing.T) {
 // TestChunkedBodyIsBounded: without a Content-Length, too.
 func TestChunkedBodyIsBounded(t *testing.T) {
 	t.Parallel()
-	b := newBrain()
+	b := newFakeScheduler()
 	server := start(t, api.Options{Scheduler: b})
 	r, err := http.NewRequestWithContext(t.Context(), "POST", server.URL+"/api/app", io.MultiReader(bytes.NewReader(make([]byte, 2<<20))))
 	if err != nil {
@@ -217,12 +217,12 @@ func TestSchedulerErrors(t *testing.T) {
 		{refuse(core.Conflict, "busy", "busy"), 409, "busy", "busy"},
 		{fmt.Errorf("wrapped: %w", refuse(core.Unavailable, "", "no leader")), 503, "unavailable", "no leader"},
 		{refuse(core.OutcomeUnknown, "x", "the change may have been done"), 503, "outcome_unknown", "may have been done"},
-		{&core.Error{Kind: core.Invalid, Message: "bad", Violations: app.Violations{{Field: "f", Value: "v", Message: "m"}}}, 422, "invalid", `"field":"f"`},
+		{&core.Error{Kind: core.Invalid, Message: "bad", Violations: document.Violations{{Field: "f", Value: "v", Message: "m"}}}, 422, "invalid", `"field":"f"`},
 		{fmt.Errorf("call: %w", context.DeadlineExceeded), 503, "outcome_unknown", "may have been done"},
 		{errors.New("secret internals"), 500, "internal", "its log tells more"},
 		{&core.Error{Kind: 99, Message: "secret internals"}, 500, "internal", "its log tells more"},
 	} {
-		b := newBrain()
+		b := newFakeScheduler()
 		b.failWith = c.err
 		var logged bytes.Buffer
 		server := start(t, api.Options{Scheduler: b, Logger: slog.New(slog.NewTextHandler(&logged, nil))})
@@ -246,7 +246,7 @@ func TestSchedulerErrors(t *testing.T) {
 // TestSilentScheduler: a request ends in time, and a reader may try again.
 func TestSilentScheduler(t *testing.T) {
 	t.Parallel()
-	b := newBrain()
+	b := newFakeScheduler()
 	b.explain = func(ctx context.Context, _ string) (core.Explanation, error) {
 		<-ctx.Done()
 		return core.Explanation{}, ctx.Err()
@@ -260,7 +260,7 @@ func TestSilentScheduler(t *testing.T) {
 
 func TestPanicIsAnswered(t *testing.T) {
 	t.Parallel()
-	b := newBrain()
+	b := newFakeScheduler()
 	b.explain = func(context.Context, string) (core.Explanation, error) { panic("secret internals") }
 	var logged bytes.Buffer
 	server := start(t, api.Options{Scheduler: b, Logger: slog.New(slog.NewTextHandler(&logged, nil))})

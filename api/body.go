@@ -10,7 +10,7 @@ import (
 // maxBody is the most that a request's body may hold, in bytes.
 const maxBody = 1 << 20
 
-// What is read of a body that is too large, and thrown away, before it is answered.
+// These bound what is read of a body that is too large, and thrown away, before the answer.
 const (
 	discardMost = 64 << 20
 	discardTime = 10 * time.Second

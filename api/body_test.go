@@ -18,7 +18,7 @@ import (
 // before it sends is spared the sending.
 func TestTooLargeABodyIsAnswered(t *testing.T) {
 	t.Parallel()
-	server := start(t, api.Options{Scheduler: newBrain()})
+	server := start(t, api.Options{Scheduler: newFakeScheduler()})
 	address := strings.TrimPrefix(server.URL, "http://")
 	const large = 40 << 20 // more than two sockets hold
 	chunk := fmt.Sprintf("%x\r\n%s\r\n", 1<<20, bytes.Repeat([]byte{' '}, 1<<20))

@@ -33,7 +33,7 @@ func swap(text, old, now string) string { return strings.Replace(text, old, now,
 // and in that of 3.0.1, against one server, in order.
 func TestDocumentedCurlLines(t *testing.T) {
 	t.Parallel()
-	server := start(t, api.Options{Scheduler: newBrain()})
+	server := start(t, api.Options{Scheduler: newFakeScheduler()})
 	for _, step := range []struct {
 		method, path, body string
 		want               string
@@ -113,7 +113,7 @@ func TestDocumentedCurlLines(t *testing.T) {
 // TestStoredDocumentCanBeSentBack shows that what GET gives, PUT takes.
 func TestStoredDocumentCanBeSentBack(t *testing.T) {
 	t.Parallel()
-	server := start(t, api.Options{Scheduler: newBrain()})
+	server := start(t, api.Options{Scheduler: newFakeScheduler()})
 	call(t, server, "POST", "/api/app", appDocument)
 	call(t, server, "POST", "/api/job/register", jobDocument)
 	for get, put := range map[string]string{"/api/app/my_app": "/api/app", "/api/job/jobs/my_job": "/api/job/update"} {
@@ -136,7 +136,7 @@ func TestReservedNames(t *testing.T) {
 	if diff := cmp.Diff([]string{"deregister", "events", "jobs", "register", "statistics", "tasks", "trigger", "update"}, api.ReservedJobNames()); diff != "" {
 		t.Error(diff)
 	}
-	b := newBrain()
+	b := newFakeScheduler()
 	server := start(t, api.Options{Scheduler: b})
 	call(t, server, "POST", "/api/app", appDocument)
 	before := b.changed()
@@ -158,7 +158,7 @@ func TestReservedNames(t *testing.T) {
 // TestPathVariablesAreDecoded [D02].
 func TestPathVariablesAreDecoded(t *testing.T) {
 	t.Parallel()
-	b := newBrain()
+	b := newFakeScheduler()
 	server := start(t, api.Options{Scheduler: b})
 	call(t, server, "POST", "/api/app", appDocument)
 	if answer, text := call(t, server, "GET", "/api/app/my%5Fapp", ""); answer.StatusCode != http.StatusOK || text != appStored+"\n" {
@@ -174,7 +174,7 @@ func TestPathVariablesAreDecoded(t *testing.T) {
 
 func TestHeadWorksWhereGetDoes(t *testing.T) {
 	t.Parallel()
-	b := newBrain()
+	b := newFakeScheduler()
 	b.place("t1", true)
 	f := &files{}
 	f.set("/sandbox/tasks/1/stdout", "hello")
@@ -189,7 +189,7 @@ func TestHeadWorksWhereGetDoes(t *testing.T) {
 
 func TestFrontPage(t *testing.T) {
 	t.Parallel()
-	server := start(t, api.Options{Scheduler: newBrain(), Version: "1.2.3"})
+	server := start(t, api.Options{Scheduler: newFakeScheduler(), Version: "1.2.3"})
 	answer, text := call(t, server, "GET", "/", "")
 	if !strings.HasPrefix(answer.Header.Get("Content-Type"), "text/plain") || strings.Count(text, "\ncurl ") != 3 ||
 		!strings.Contains(text, "1.2.3") || !strings.Contains(text, "curl "+server.URL+"/api/app/list") {
@@ -202,7 +202,7 @@ func TestArtifactsAreServedAsIs(t *testing.T) {
 	artifacts := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		http.ServeContent(w, r, "executor", noon, strings.NewReader("binary of "+r.URL.Path))
 	})
-	server := start(t, api.Options{Scheduler: newBrain(), Artifacts: artifacts})
+	server := start(t, api.Options{Scheduler: newFakeScheduler(), Artifacts: artifacts})
 	if _, text := call(t, server, "GET", "/artifacts/executor-linux-amd64", ""); text != "binary of /artifacts/executor-linux-amd64" {
 		t.Error(text)
 	}
@@ -214,7 +214,7 @@ func TestArtifactsAreServedAsIs(t *testing.T) {
 // TestReadiness tells what is missing.
 func TestReadiness(t *testing.T) {
 	t.Parallel()
-	b := newBrain()
+	b := newFakeScheduler()
 	b.health = scheduler.Health{Leading: true, Detail: "the cluster's events do not come in; subscribing again"}
 	server := start(t, api.Options{Scheduler: b})
 	answer, text := call(t, server, "GET", "/readyz", "")
@@ -227,7 +227,7 @@ func TestReadiness(t *testing.T) {
 	}
 }
 
-// TestDocumentFieldsAreAllAnswered guards against a field that the answer hides,
+// TestDocumentFieldsAreAllAnswered detects a field that the answer hides,
 // as an embedded one of the same name would.
 func TestDocumentFieldsAreAllAnswered(t *testing.T) {
 	t.Parallel()

@@ -1,17 +1,17 @@
-// Package api is the scheduler's REST interface. It is the only room that knows
+// Package api is the scheduler's REST interface. It is the only package that knows
 // HTTP servers: it turns requests into calls of the Scheduler interface, and
 // what comes back into JSON.
 //
 // The way of a request:
 //
-//	guard     Host, Origin and token, body at most 1 MiB                guard.go
+//	admit     Host, Origin and token, body at most 1 MiB                access.go
 //	route     the table of all routes, in both forms of the original    routes.go
-//	pass on   to the leader, where this server isn't it                 follow.go
+//	forward   to the leader, where this server isn't it                 forward.go
 //	read      query, name in the path, document in the body             request.go
 //	call      Scheduler, or Logs for output of tasks                    apps.go jobs.go work.go logs.go operate.go
 //	answer    JSON, or the one form that all errors have                answer.go
 //
-// A document is read by the room that owns it (app, jobs), and its rules are
+// A document is read by the package that owns it (app, jobs), and its rules are
 // checked here, before anything is changed; the reserved names among these
 // rules are computed from the route table [D05]. A change of a stored document
 // is a function that the scheduler calls with the newest version.
@@ -24,13 +24,13 @@
 // it can, and its fields break rules (all of them are listed), 404, 405, 409,
 // 410, 413, 415 as HTTP means them, 401 the token is missing or wrong, 403 it comes from
 // outside this machine, 429 the same was asked a moment ago, 500
-// a fault of ours with an id that is in the log, 503 not now. A 503 with the code
+// a fault of this server with an id that is in the log, 503 not now. A 503 with the code
 // outcome_unknown means that the change may have been done (rule T3).
 //
-// Of several servers one leads. The others pass requests on to it, each change once: what was
-// sent and not answered may have been done, and the client is told so. When the lead changes meanwhile, the
-// one that is left is no longer waited for. What a route
-// table row marks as local every server answers itself.
+// Of several servers one leads. The others forward requests to it, each change once: a change that was
+// sent and not answered may have been done, and the answer says so. When the lead changes meanwhile, a
+// follower stops waiting for the former leader. Routes that the table marks as local are
+// answered by every server itself.
 //
 // As long as there are no users, who may connect may do everything: without a token the server
 // serves loopback addresses only (CheckListen), and refuses requests that a web

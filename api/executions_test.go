@@ -12,10 +12,10 @@ import (
 	"github.com/elasticjob-go/elasticjob/api"
 )
 
-// What a list's parameters mean, and that all wrong ones are told at once.
+// What a list's parameters mean, and that all wrong ones are reported at once.
 func TestListsOfExecutions(t *testing.T) {
 	t.Parallel()
-	b := newBrain()
+	b := newFakeScheduler()
 	server := start(t, api.Options{Scheduler: b, Now: func() time.Time { return noon }})
 	call(t, server, "POST", "/api/app", appDocument)
 	call(t, server, "POST", "/api/job/register", jobDocument)

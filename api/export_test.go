@@ -8,3 +8,10 @@ func RouteNames() []string {
 	}
 	return names
 }
+
+// ReservedAppNames are the names that no app may have: routes of the API have
+// them in the place of an app's name [D05].
+func ReservedAppNames() []string { return reservedNames((&Server{}).routes(), "appName") }
+
+// ReservedJobNames are the names that no job may have, for the same reason [D05].
+func ReservedJobNames() []string { return reservedNames((&Server{}).routes(), "jobName") }

@@ -26,8 +26,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// brain is a scheduler that remembers documents and counts changes.
-type brain struct {
+// fakeScheduler is a scheduler that remembers documents and counts changes.
+type fakeScheduler struct {
 	mu       sync.Mutex
 	apps     map[string]core.AppView
 	jobs     map[string]core.JobView
@@ -48,8 +48,8 @@ type brain struct {
 	resigned bool
 }
 
-func newBrain() *brain {
-	return &brain{apps: map[string]core.AppView{}, jobs: map[string]core.JobView{}, keys: map[string]string{},
+func newFakeScheduler() *fakeScheduler {
+	return &fakeScheduler{apps: map[string]core.AppView{}, jobs: map[string]core.JobView{}, keys: map[string]string{},
 		places: map[string]core.LogPlace{}, health: scheduler.Health{Leading: true, Subscribed: true}}
 }
 
@@ -58,7 +58,7 @@ func refuse(kind core.Kind, code, format string, args ...any) error {
 }
 
 // change runs one change under the lock; one that fails changes nothing.
-func change[V any](b *brain, do func() (V, error)) (V, error) {
+func change[V any](b *fakeScheduler, do func() (V, error)) (V, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.failWith != nil {
@@ -72,13 +72,13 @@ func change[V any](b *brain, do func() (V, error)) (V, error) {
 	return v, err
 }
 
-func (b *brain) changed() int {
+func (b *fakeScheduler) changed() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.changes
 }
 
-func find[V any](b *brain, in map[string]V, what, name string) (V, error) {
+func find[V any](b *fakeScheduler, in map[string]V, what, name string) (V, error) {
 	v, ok := in[name]
 	if !ok {
 		return v, refuse(core.NotFound, what+"_not_found", "there is no %s %q", what, name)
@@ -86,7 +86,7 @@ func find[V any](b *brain, in map[string]V, what, name string) (V, error) {
 	return v, nil
 }
 
-func (b *brain) Apps(context.Context) ([]core.AppView, error) {
+func (b *fakeScheduler) Apps(context.Context) ([]core.AppView, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var all []core.AppView
@@ -96,13 +96,13 @@ func (b *brain) Apps(context.Context) ([]core.AppView, error) {
 	return all, nil
 }
 
-func (b *brain) App(_ context.Context, name string) (core.AppView, error) {
+func (b *fakeScheduler) App(_ context.Context, name string) (core.AppView, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return find(b, b.apps, "app", name)
 }
 
-func (b *brain) RegisterApp(_ context.Context, c app.Config) (core.AppView, error) {
+func (b *fakeScheduler) RegisterApp(_ context.Context, c app.Config) (core.AppView, error) {
 	return change(b, func() (core.AppView, error) {
 		if _, ok := b.apps[c.AppName]; ok {
 			return core.AppView{}, refuse(core.Conflict, "app_exists", "app '%s' already existed.", c.AppName)
@@ -112,7 +112,7 @@ func (b *brain) RegisterApp(_ context.Context, c app.Config) (core.AppView, erro
 	})
 }
 
-func (b *brain) UpdateApp(_ context.Context, name string, alter func(app.Config) (app.Config, error)) (core.AppView, error) {
+func (b *fakeScheduler) UpdateApp(_ context.Context, name string, alter func(app.Config) (app.Config, error)) (core.AppView, error) {
 	return change(b, func() (core.AppView, error) {
 		v, err := find(b, b.apps, "app", name)
 		if err != nil {
@@ -126,7 +126,7 @@ func (b *brain) UpdateApp(_ context.Context, name string, alter func(app.Config)
 	})
 }
 
-func (b *brain) SetAppDisabled(_ context.Context, name string, disabled bool) (core.AppView, error) {
+func (b *fakeScheduler) SetAppDisabled(_ context.Context, name string, disabled bool) (core.AppView, error) {
 	return change(b, func() (core.AppView, error) {
 		v, err := find(b, b.apps, "app", name)
 		if err == nil {
@@ -137,7 +137,7 @@ func (b *brain) SetAppDisabled(_ context.Context, name string, disabled bool) (c
 	})
 }
 
-func (b *brain) DeleteApp(_ context.Context, name string, withJobs bool) (core.AppView, error) {
+func (b *fakeScheduler) DeleteApp(_ context.Context, name string, withJobs bool) (core.AppView, error) {
 	return change(b, func() (core.AppView, error) {
 		v, err := find(b, b.apps, "app", name)
 		if err != nil {
@@ -158,7 +158,7 @@ func (b *brain) DeleteApp(_ context.Context, name string, withJobs bool) (core.A
 	})
 }
 
-func (b *brain) Jobs(context.Context) ([]core.JobView, error) {
+func (b *fakeScheduler) Jobs(context.Context) ([]core.JobView, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var all []core.JobView
@@ -168,13 +168,13 @@ func (b *brain) Jobs(context.Context) ([]core.JobView, error) {
 	return all, nil
 }
 
-func (b *brain) Job(_ context.Context, name string) (core.JobView, error) {
+func (b *fakeScheduler) Job(_ context.Context, name string) (core.JobView, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return find(b, b.jobs, "job", name)
 }
 
-func (b *brain) RegisterJob(_ context.Context, c jobs.Config) (core.JobView, error) {
+func (b *fakeScheduler) RegisterJob(_ context.Context, c jobs.Config) (core.JobView, error) {
 	return change(b, func() (core.JobView, error) {
 		owner, err := find(b, b.apps, "app", c.AppName)
 		switch _, exists := b.jobs[c.JobName]; {
@@ -190,7 +190,7 @@ func (b *brain) RegisterJob(_ context.Context, c jobs.Config) (core.JobView, err
 	})
 }
 
-func (b *brain) UpdateJob(_ context.Context, name string, alter func(jobs.Config) (jobs.Config, error)) (core.JobView, error) {
+func (b *fakeScheduler) UpdateJob(_ context.Context, name string, alter func(jobs.Config) (jobs.Config, error)) (core.JobView, error) {
 	return change(b, func() (core.JobView, error) {
 		v, err := find(b, b.jobs, "job", name)
 		if err != nil {
@@ -204,7 +204,7 @@ func (b *brain) UpdateJob(_ context.Context, name string, alter func(jobs.Config
 	})
 }
 
-func (b *brain) SetJobDisabled(_ context.Context, name string, disabled bool) (core.JobView, error) {
+func (b *fakeScheduler) SetJobDisabled(_ context.Context, name string, disabled bool) (core.JobView, error) {
 	return change(b, func() (core.JobView, error) {
 		v, err := find(b, b.jobs, "job", name)
 		if err == nil {
@@ -215,7 +215,7 @@ func (b *brain) SetJobDisabled(_ context.Context, name string, disabled bool) (c
 	})
 }
 
-func (b *brain) DeregisterJob(_ context.Context, name string) (core.JobView, error) {
+func (b *fakeScheduler) DeregisterJob(_ context.Context, name string) (core.JobView, error) {
 	return change(b, func() (core.JobView, error) {
 		v, err := find(b, b.jobs, "job", name)
 		delete(b.jobs, name)
@@ -223,7 +223,7 @@ func (b *brain) DeregisterJob(_ context.Context, name string) (core.JobView, err
 	})
 }
 
-func (b *brain) TriggerWith(_ context.Context, job, key string, own jobs.Overrides) (string, error) {
+func (b *fakeScheduler) TriggerWith(_ context.Context, job, key string, own jobs.Overrides) (string, error) {
 	return change(b, func() (string, error) {
 		v, err := find(b, b.jobs, "job", job)
 		if err != nil {
@@ -246,7 +246,7 @@ func (b *brain) TriggerWith(_ context.Context, job, key string, own jobs.Overrid
 	})
 }
 
-func (b *brain) Explain(ctx context.Context, job string) (core.Explanation, error) {
+func (b *fakeScheduler) Explain(ctx context.Context, job string) (core.Explanation, error) {
 	if b.explain != nil {
 		return b.explain(ctx, job)
 	}
@@ -258,7 +258,7 @@ func (b *brain) Explain(ctx context.Context, job string) (core.Explanation, erro
 
 var noon = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 
-func (b *brain) Execution(_ context.Context, id string) (core.ExecutionView, error) {
+func (b *fakeScheduler) Execution(_ context.Context, id string) (core.ExecutionView, error) {
 	if id != "exec-1" {
 		return core.ExecutionView{}, refuse(core.NotFound, "execution_not_found", "there is no execution %q", id)
 	}
@@ -268,7 +268,7 @@ func (b *brain) Execution(_ context.Context, id string) (core.ExecutionView, err
 			Agent: "a1", TaskID: "t1", StartTime: &noon, CompleteTime: &noon, ExitStatus: &status, FailureCause: "boom", PackageSHA256: "0e1b"}}}, nil
 }
 
-func (b *brain) Executions(_ context.Context, f core.ExecutionFilter) ([]core.ExecutionSummary, error) {
+func (b *fakeScheduler) Executions(_ context.Context, f core.ExecutionFilter) ([]core.ExecutionSummary, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if _, err := find(b, b.jobs, "job", f.Job); err != nil && f.Known {
@@ -282,20 +282,20 @@ func (b *brain) Executions(_ context.Context, f core.ExecutionFilter) ([]core.Ex
 		Reason: "shard 0 failed", StartTime: &noon, CompleteTime: &noon, Shards: map[core.State]int{core.Failed: 1}}}, nil
 }
 
-func (b *brain) RunningTasks(context.Context) ([]core.TaskView, error) {
+func (b *fakeScheduler) RunningTasks(context.Context) ([]core.TaskView, error) {
 	return []core.TaskView{{TaskID: "my_job@-@2@-@READY@-@S0@-@u", JobName: "my_job", Item: 2, Type: "READY", Agent: "S0",
 		ExecutionID: "exec-1", State: core.Running}}, nil
 }
 
-func (b *brain) ReadyJobs(context.Context) ([]core.ReadyView, error) {
+func (b *fakeScheduler) ReadyJobs(context.Context) ([]core.ReadyView, error) {
 	return []core.ReadyView{{JobName: "my_job", Times: 2}}, nil
 }
 
-func (b *brain) FailoverShards(context.Context) ([]core.FailoverView, error) {
+func (b *fakeScheduler) FailoverShards(context.Context) ([]core.FailoverView, error) {
 	return []core.FailoverView{{JobName: "my_job", Item: 1, OriginalTaskID: "old"}}, nil
 }
 
-func (b *brain) ForgetTask(_ context.Context, id string) error {
+func (b *fakeScheduler) ForgetTask(_ context.Context, id string) error {
 	_, err := change(b, func() (int, error) {
 		b.forgot = append(b.forgot, id)
 		return 0, nil
@@ -303,7 +303,7 @@ func (b *brain) ForgetTask(_ context.Context, id string) error {
 	return err
 }
 
-func (b *brain) KillTask(_ context.Context, id string) error {
+func (b *fakeScheduler) KillTask(_ context.Context, id string) error {
 	_, err := change(b, func() (int, error) {
 		if id == "over" {
 			return 0, refuse(core.Conflict, "task_ended", "task %q has ended as FINISHED", id)
@@ -314,7 +314,7 @@ func (b *brain) KillTask(_ context.Context, id string) error {
 	return err
 }
 
-func (b *brain) KillExecution(_ context.Context, id string) error {
+func (b *fakeScheduler) KillExecution(_ context.Context, id string) error {
 	_, err := change(b, func() (int, error) {
 		if id == "none" {
 			return 0, refuse(core.NotFound, "execution_not_found", "there is no execution %q", id)
@@ -325,7 +325,7 @@ func (b *brain) KillExecution(_ context.Context, id string) error {
 	return err
 }
 
-func (b *brain) LogPlace(_ context.Context, id string) (core.LogPlace, error) {
+func (b *fakeScheduler) LogPlace(_ context.Context, id string) (core.LogPlace, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.resigned {
@@ -338,20 +338,20 @@ func (b *brain) LogPlace(_ context.Context, id string) (core.LogPlace, error) {
 	return place, err
 }
 
-func (b *brain) place(id string, live bool) {
+func (b *fakeScheduler) place(id string, live bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.places[id] = core.LogPlace{AgentURL: "http://agent:5051", Dir: "/sandbox/tasks/1", Live: live}
 }
 
-func (b *brain) Reconcile(context.Context, bool) error {
+func (b *fakeScheduler) Reconcile(context.Context, bool) error {
 	if b.gap > 0 {
 		return &core.Error{Kind: core.TooSoon, Code: "too_soon", Message: "asked a moment ago", RetryAfter: b.gap}
 	}
 	return nil
 }
 
-func (b *brain) Sandboxes(_ context.Context, app string) ([]core.SandboxView, error) {
+func (b *fakeScheduler) Sandboxes(_ context.Context, app string) ([]core.SandboxView, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	_, err := find(b, b.apps, "app", app)
@@ -361,22 +361,22 @@ func (b *brain) Sandboxes(_ context.Context, app string) ([]core.SandboxView, er
 	return []core.SandboxView{{Hostname: "h1", Path: "/slaves/S1/runs/latest"}}, nil
 }
 
-func (b *brain) Leader() (scheduler.LeaderView, bool) {
+func (b *fakeScheduler) Leader() (scheduler.LeaderView, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.leader, b.leader.Address != ""
 }
 
-func (b *brain) Health() scheduler.Health {
+func (b *fakeScheduler) Health() scheduler.Health {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.health
 }
 
-func (b *brain) Stats() core.Stats { return b.stats }
+func (b *fakeScheduler) Stats() core.Stats { return b.stats }
 
 // follows makes it see another leader; with leads it is that itself.
-func (b *brain) follows(address string, leads bool) {
+func (b *fakeScheduler) follows(address string, leads bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.leader = scheduler.LeaderView{Address: address, Term: b.leader.Term + 1, Since: noon, Self: leads}
@@ -384,7 +384,7 @@ func (b *brain) follows(address string, leads bool) {
 }
 
 // resign makes it know of no task any more.
-func (b *brain) resign() {
+func (b *fakeScheduler) resign() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.resigned = true
@@ -395,7 +395,7 @@ type files struct {
 	mu    sync.Mutex
 	texts map[string]string
 	err   error
-	reads chan struct{} // if not nil, told of each read
+	reads chan struct{} // if not nil, receives each read
 }
 
 func (f *files) set(path, text string) {
@@ -440,7 +440,7 @@ func (f *files) Size(_ context.Context, _, path string) (int64, error) {
 	return int64(len(text)), err
 }
 
-// start serves the API on a loopback port until the test is over.
+// start serves the API on a loopback port until the test ends.
 func start(t *testing.T, opts api.Options) *httptest.Server {
 	t.Helper()
 	if opts.Logs == nil {

@@ -11,15 +11,15 @@ import (
 // faulty lists the documents in the registry that can't be used ([D15]).
 func (s *Server) faulty(c *gin.Context) (any, error) {
 	views, err := s.opts.Scheduler.FaultyDocuments(c.Request.Context())
-	told := make([]core.FaultyView, len(views))
+	out := make([]core.FaultyView, len(views))
 	for i, view := range views {
 		view.Path = s.opts.RegistryRoot + view.Path
-		told[i] = view
+		out[i] = view
 	}
-	return told, err
+	return out, err
 }
 
-// What a request is about, as far as it names it: "app" or "job", and the name.
+// These keys of a request's context hold what it is about, as far as it names it: "app" or "job", and the name.
 const askedWhat, askedName = "asked what", "asked name"
 
 func isAbout(c *gin.Context, what, name string) {

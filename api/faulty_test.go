@@ -11,9 +11,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/api"
 )
 
-// withFaults is a brain that has found documents which can't be used.
+// withFaults is a scheduler that has found documents which can't be used.
 type withFaults struct {
-	*brain
+	*fakeScheduler
 	found []core.FaultyView
 }
 
@@ -22,7 +22,9 @@ func (b withFaults) FaultyDocuments(context.Context) ([]core.FaultyView, error) 
 }
 
 // FaultyDocuments finds none.
-func (b *brain) FaultyDocuments(context.Context) ([]core.FaultyView, error) { return nil, nil }
+func (b *fakeScheduler) FaultyDocuments(context.Context) ([]core.FaultyView, error) {
+	return nil, nil
+}
 
 func TestD15FaultyDocumentsAreListed(t *testing.T) {
 	t.Parallel()
@@ -36,18 +38,18 @@ func TestD15FaultyDocumentsAreListed(t *testing.T) {
 		{found, "/ej", `[{"path":"/ej/config/job/a","kind":"job","name":"a","reason":"its jobName is \"b\"","since":"2026-05-01T12:00:00Z","lastGood":true}]`},
 		{found, "", `[{"path":"/config/job/a","kind":"job","name":"a","reason":"its jobName is \"b\"","since":"2026-05-01T12:00:00Z","lastGood":true}]`},
 	} {
-		server := start(t, api.Options{Scheduler: withFaults{newBrain(), test.found}, Logs: &files{}, RegistryRoot: test.root})
+		server := start(t, api.Options{Scheduler: withFaults{newFakeScheduler(), test.found}, Logs: &files{}, RegistryRoot: test.root})
 		if _, body := call(t, server, "GET", "/api/operate/faulty", ""); strings.TrimSpace(body) != test.want {
 			t.Errorf("got %s\nwant %s", body, test.want)
 		}
 	}
 }
 
-// Who asks for what can't be used is told so, not that it isn't there; what isn't there is still said not to be.
+// A request for a document that can't be used is answered with that, not with 404; an absent one is still answered with 404.
 func TestD15WhatIsFaultyIsNotSaidToBeMissing(t *testing.T) {
 	t.Parallel()
 	found := []core.FaultyView{{Path: "/config/job/bj", Kind: "job", Name: "bj", Reason: "no YAML"}, {Path: "/config/app/ba", Kind: "app", Name: "ba", Reason: "no JSON"}}
-	server := start(t, api.Options{Scheduler: withFaults{newBrain(), found}, Logs: &files{}, RegistryRoot: "/ej"})
+	server := start(t, api.Options{Scheduler: withFaults{newFakeScheduler(), found}, Logs: &files{}, RegistryRoot: "/ej"})
 	const job, app = `the job \"bj\" is in the registry and can't be used: /ej/config/job/bj: no YAML; GET /api/operate/faulty`, `the app \"ba\" is in the registry and can't be used: /ej/config/app/ba: no JSON; GET /api/operate/faulty`
 	for _, test := range []struct{ method, path, body, code, want string }{
 		{"GET", "/api/job/jobs/bj", "", "job_not_found", job},

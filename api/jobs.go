@@ -8,6 +8,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/document"
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
@@ -59,7 +60,7 @@ func (s *Server) updateJob(c *gin.Context) (any, error) {
 		return changed, err
 	})
 	if err != nil {
-		return nil, err // notes are not ours yet: the change may still be running
+		return nil, err // notes must not be read yet: the change may still be running
 	}
 	return answerJob(view, notes), nil
 }
@@ -153,7 +154,7 @@ func (s *Server) trigger(named jobNamed, ownSettings bool) handler {
 	}
 }
 
-// overrides reads the body of a trigger. What can't be read is told together with the rules that the rest breaks.
+// overrides reads the body of a trigger. What can't be read is reported together with the rules that the rest breaks.
 func (s *Server) overrides(c *gin.Context, job string) (jobs.Overrides, error) {
 	if c.Request.ContentLength == 0 {
 		return jobs.Overrides{}, nil // no body is of no type either
@@ -163,7 +164,7 @@ func (s *Server) overrides(c *gin.Context, job string) (jobs.Overrides, error) {
 		return jobs.Overrides{}, err
 	}
 	own, err := jobs.DecodeOverrides(body)
-	unread, ok := err.(app.Violations)
+	unread, ok := err.(document.Violations)
 	if !ok {
 		return own, err // nil, or no object at all
 	}

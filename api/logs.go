@@ -25,7 +25,7 @@ const (
 )
 
 // logs sends a task's output as it is and, with follow, as it comes, until the
-// task is over or the client has gone. When it ends before, because reading fails, the server
+// task has ended or the client has gone. When it ends before, because reading fails, the server
 // ends or no longer leads, the connection breaks, so that nobody takes it for all.
 func (s *Server) logs(c *gin.Context) {
 	l, err := s.openLog(c)
@@ -35,7 +35,7 @@ func (s *Server) logs(c *gin.Context) {
 	if err != nil {
 		var silent *unreachable
 		if errors.As(err, &silent) {
-			s.log.WarnContext(c.Request.Context(), "output of a task cannot be read", "task", silent.task, "agent", silent.agent, "error", silent.cause)
+			s.log.WarnContext(c.Request.Context(), "task output not read", "task", silent.task, "agent", silent.agent, "error", silent.cause)
 		}
 		fail(c.Writer, c.Request, s.log, err)
 		return
@@ -82,7 +82,7 @@ func (s *Server) logs(c *gin.Context) {
 			if failures++; failures < logTries && !leadsNoMore(err) {
 				continue
 			}
-			s.log.WarnContext(c.Request.Context(), "output of a task broke off", "task", l.taskID, "error", err)
+			s.log.WarnContext(c.Request.Context(), "task output cut off", "task", l.taskID, "error", err)
 			breakOff(out)
 		}
 	}

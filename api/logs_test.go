@@ -18,7 +18,7 @@ const stdout, stderr = "/sandbox/tasks/1/stdout", "/sandbox/tasks/1/stderr"
 
 func TestLogs(t *testing.T) {
 	t.Parallel()
-	b, f := newBrain(), &files{}
+	b, f := newFakeScheduler(), &files{}
 	b.place("over", false)
 	b.place("live", true)
 	long := strings.Repeat("0123456789abcdef", 20_000) // several pages
@@ -33,7 +33,7 @@ func TestLogs(t *testing.T) {
 		{"?stream=stderr&offset=3", "input\n\xff"},
 		{"?offset=320000", ""},
 		{"?offset=9223372036854775807", ""},
-		{"?follow=true&offset=160000", long[160000:]}, // the task is over
+		{"?follow=true&offset=160000", long[160000:]}, // the task has ended
 		{"?follow=false", long},
 	} {
 		for _, task := range []string{"over", "live"} {
@@ -50,7 +50,7 @@ func TestLogs(t *testing.T) {
 
 func TestLogsThatCannotBeRead(t *testing.T) {
 	t.Parallel()
-	b, f := newBrain(), &files{}
+	b, f := newFakeScheduler(), &files{}
 	b.place("over", false)
 	b.place("live", true)
 	broken := &files{err: errors.New("connection refused by 10.1.2.3")}
@@ -118,7 +118,7 @@ func line(t *testing.T, r *bufio.Reader, want string) {
 
 func TestFollowUntilTheTaskEnds(t *testing.T) {
 	t.Parallel()
-	b, f := newBrain(), &files{}
+	b, f := newFakeScheduler(), &files{}
 	b.queued = "t1"
 	server := start(t, api.Options{Scheduler: b, Logs: f})
 	if answer, text := call(t, server, "GET", "/api/task/t1/logs", ""); answer.StatusCode != 503 || answer.Header.Get("Retry-After") == "" {
@@ -143,7 +143,7 @@ func TestFollowUntilTheTaskEnds(t *testing.T) {
 // TestFollowSurvivesAnAgentsRestart, and ends when its files are collected.
 func TestFollowSurvivesAnAgentsRestart(t *testing.T) {
 	t.Parallel()
-	b := newBrain()
+	b := newFakeScheduler()
 	f := &files{reads: make(chan struct{})}
 	b.place("t1", true)
 	f.set(stdout, "one\n")
@@ -185,7 +185,7 @@ func TestFollowSurvivesAnAgentsRestart(t *testing.T) {
 // TestBrokenOffOutputIsNotTakenForAll: the client must see that something is missing.
 func TestBrokenOffOutputIsNotTakenForAll(t *testing.T) {
 	t.Parallel()
-	b, f := newBrain(), &files{}
+	b, f := newFakeScheduler(), &files{}
 	b.place("t1", true)
 	f.set(stdout, "one\n")
 	server := start(t, api.Options{Scheduler: b, Logs: f, Logger: slog.New(slog.DiscardHandler)})
@@ -202,7 +202,7 @@ func TestBrokenOffOutputIsNotTakenForAll(t *testing.T) {
 // TestFollowEndsWithItsClient: nothing reads on for one who has gone.
 func TestFollowEndsWithItsClient(t *testing.T) {
 	t.Parallel()
-	b, f := newBrain(), &files{}
+	b, f := newFakeScheduler(), &files{}
 	b.place("t1", true)
 	f.set(stdout, "one\n")
 	server := start(t, api.Options{Scheduler: b, Logs: f})

@@ -12,7 +12,7 @@ import (
 
 // newMetrics makes the handler of /metrics and the histogram of our own
 // requests, in a registry of their own.
-func newMetrics(brain Scheduler) (http.Handler, *prometheus.HistogramVec) {
+func newMetrics(of Scheduler) (http.Handler, *prometheus.HistogramVec) {
 	registry := prometheus.NewRegistry()
 	durations := prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name:    "elasticjob_http_request_duration_seconds",
@@ -23,13 +23,13 @@ func newMetrics(brain Scheduler) (http.Handler, *prometheus.HistogramVec) {
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		durations,
-		brainCollector{brain},
+		schedulerCollector{of},
 	)
 	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{}), durations
 }
 
-// brainCollector takes one picture of the scheduler's statistics per scrape.
-type brainCollector struct{ brain Scheduler }
+// schedulerCollector takes one picture of the scheduler's statistics per scrape.
+type schedulerCollector struct{ scheduler Scheduler }
 
 // series is one number of the statistics.
 type series struct {
@@ -93,7 +93,7 @@ func jobDesc(name, help string, more ...string) *prometheus.Desc {
 	return prometheus.NewDesc("elasticjob_job_"+name, help, append([]string{"job"}, more...), nil)
 }
 
-// Numbers of single jobs, of as many as the scheduler is told to keep numbers of.
+// Numbers of single jobs, of as many as --job-metrics allows.
 var (
 	jobLastSuccess  = jobDesc("last_success_timestamp_seconds", "When the job's last run that finished ended, in seconds since 1970.")
 	jobLastDuration = jobDesc("last_duration_seconds", "How long the job's last run took, from its first process to its last one's end.")
@@ -122,7 +122,7 @@ var fireDelay = prometheus.NewDesc("elasticjob_fire_delay_seconds",
 	"Time from a fire to the commit of its launch.", nil, nil)
 
 // Describe implements prometheus.Collector.
-func (b brainCollector) Describe(out chan<- *prometheus.Desc) {
+func (b schedulerCollector) Describe(out chan<- *prometheus.Desc) {
 	for _, s := range allSeries {
 		out <- s.desc
 	}
@@ -133,8 +133,8 @@ func (b brainCollector) Describe(out chan<- *prometheus.Desc) {
 }
 
 // Collect implements prometheus.Collector.
-func (b brainCollector) Collect(out chan<- prometheus.Metric) {
-	now := b.brain.Stats()
+func (b schedulerCollector) Collect(out chan<- prometheus.Metric) {
+	now := b.scheduler.Stats()
 	for _, s := range allSeries {
 		out <- prometheus.MustNewConstMetric(s.desc, s.kind, s.value(now))
 	}

@@ -6,14 +6,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
-
 	"github.com/elasticjob-go/elasticjob/api"
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
 )
 
 func TestMetrics(t *testing.T) {
 	t.Parallel()
-	b, f := newBrain(), &files{}
+	b, f := newFakeScheduler(), &files{}
 	b.stats = core.Stats{Leading: true, Term: 7, Jobs: 3, Fires: 12, TasksLost: 2, JobsWithoutMetrics: 4,
 		OfJobs:         []core.JobStats{{Job: "a.job", LastSuccess: noon, LastDuration: 1500 * time.Millisecond, Finished: 3, Failed: 2}, {Job: "new", Killed: 1}},
 		FireDelayCount: 5, FireDelaySum: 1.5,

@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/spelling"
 )
 
 // nearestRoute is the route that was most likely meant with a path that has none: one of the same method with a word
@@ -35,7 +35,7 @@ func segments(path string) []string { return strings.Split(strings.Trim(path, "/
 
 // pathDistance compares segment by segment. One of the path's may be missing or too many; every other is a variable's, or
 // that of the template but for a letter in three. A word that is missing at the end counts more: which one of many would be
-// a guess. Near are only those that share a word beside "api".
+// a guess. Only those that share a word besides "api" are near.
 func pathDistance(given, wanted []string) (distance int, near bool) {
 	const aSegment = 4 // what a missing one, or one too many, counts
 	switch len(wanted) - len(given) {
@@ -75,10 +75,10 @@ func sameLength(given, wanted []string) (distance int, near bool) {
 			distance++ // so that a literal that matches wins
 			continue
 		case given[i] != word:
-			if word == "api" || given[i] == "api" || app.Nearest(given[i], []string{word}) == "" {
+			if word == "api" || given[i] == "api" || spelling.Nearest(given[i], []string{word}) == "" {
 				return 0, false
 			}
-			distance += 2 * app.LetterDistance(given[i], word)
+			distance += 2 * spelling.Distance(given[i], word)
 		}
 		near = near || word != "api"
 	}

@@ -10,7 +10,7 @@ import (
 // A path that has no route is answered with the one that was meant, and with none rather than an absurd one.
 func TestNearestRoute(t *testing.T) {
 	t.Parallel()
-	server := start(t, api.Options{Scheduler: newBrain()})
+	server := start(t, api.Options{Scheduler: newFakeScheduler()})
 	for given, want := range map[string]string{
 		"POST /api/job/regster":            "POST /api/job/register",
 		"GET /api/apps/list":               "GET /api/app/list",

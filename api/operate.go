@@ -33,7 +33,7 @@ func (s *Server) reconcile(explicit bool) handler {
 }
 
 // sandbox lists where an app's executors keep their files ([D21]: from what offers
-// and updates told, no agent is asked).
+// and updates reported, no agent is asked).
 func (s *Server) sandbox(c *gin.Context) (any, error) {
 	q, err := readQuery(c.Request, []string{"appName"})
 	if err == nil {

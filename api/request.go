@@ -16,6 +16,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/document"
 )
 
 // readBody reads a whole body of a content type that our routes take. What curl
@@ -115,7 +116,7 @@ func bodyJobName(c *gin.Context) (string, error) {
 // query reads the values of a query string and collects what is wrong with them.
 type query struct {
 	values url.Values
-	bad    app.Violations
+	bad    document.Violations
 }
 
 // readQuery refuses what a route does not know and what is given twice.
@@ -149,7 +150,7 @@ func sortedKeys(values url.Values) []string {
 }
 
 func (q *query) refuse(name, format string, args ...any) {
-	q.bad = append(q.bad, app.Violate(name, q.values.Get(name), format, args...))
+	q.bad = append(q.bad, document.Violate(name, q.values.Get(name), format, args...))
 }
 
 // flag is a boolean that is false when absent.

@@ -27,7 +27,7 @@ type route struct {
 }
 
 // routes is the table of all routes: those of contract 1.3 to 1.5 in the
-// documented form and in that of 3.0.1, then ours. HEAD goes wherever GET goes.
+// documented form and in that of 3.0.1, then the new ones. HEAD goes wherever GET goes.
 func (s *Server) routes() []route {
 	const get, post, put, del = http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete
 	return []route{
@@ -92,7 +92,7 @@ func (s *Server) register(table []route) {
 		if work == nil {
 			work = s.answering(r)
 		}
-		work = s.led(r, work)
+		work = s.leaderOnly(r, work)
 		s.open[path] = r.open
 		s.engine.Handle(r.method, path, work)
 		if r.method == http.MethodGet {
@@ -132,13 +132,6 @@ func noQuery(r *http.Request) error {
 	}
 	return q.err()
 }
-
-// ReservedAppNames are the names that no app may have: routes of the API have
-// them in the place of an app's name [D05].
-func ReservedAppNames() []string { return reservedNames((&Server{}).routes(), "appName") }
-
-// ReservedJobNames are the names that no job may have, for the same reason [D05].
-func ReservedJobNames() []string { return reservedNames((&Server{}).routes(), "jobName") }
 
 // reservedNames are the literal segments that stand where other routes have the
 // variable, after the same literals; whatever the method, so that a name stays

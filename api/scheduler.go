@@ -10,7 +10,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler"
 )
 
-// Scheduler is what the API needs from the brain; *scheduler.Scheduler has it.
+// Scheduler is what the API needs from the scheduler; *scheduler.Scheduler has it.
 // Failures are *scheduler.Error, the context's, or anything else, which is
 // answered as a fault of the server. A method that changes something returns
 // after the commit. Change functions may run more than once, and what they
@@ -43,7 +43,7 @@ type Scheduler interface {
 	RunningTasks(ctx context.Context) ([]core.TaskView, error)
 	ReadyJobs(ctx context.Context) ([]core.ReadyView, error)
 	FailoverShards(ctx context.Context) ([]core.FailoverView, error)
-	// ForgetTask is the operator's word that a task is over (rule E5).
+	// ForgetTask is the operator's word that a task has ended (rule E5).
 	ForgetTask(ctx context.Context, taskID string) error
 	// KillTask and KillExecution end one of them, while its job goes on. They return when that is committed.
 	KillTask(ctx context.Context, taskID string) error

@@ -42,7 +42,7 @@ func await(t *testing.T, what string, ended <-chan error) error {
 // TestShutdownEndsFollowersAndWaitsForTheRest.
 func TestShutdownEndsFollowersAndWaitsForTheRest(t *testing.T) {
 	t.Parallel()
-	b, f := newBrain(), &files{}
+	b, f := newFakeScheduler(), &files{}
 	b.place("t1", true)
 	f.set(stdout, "one\n")
 	begun, finish := make(chan struct{}), make(chan struct{})
@@ -88,7 +88,7 @@ func TestShutdownEndsFollowersAndWaitsForTheRest(t *testing.T) {
 // TestShutdownHasADeadline: a request that does not end is cut off, and waited for.
 func TestShutdownHasADeadline(t *testing.T) {
 	t.Parallel()
-	b := newBrain()
+	b := newFakeScheduler()
 	begun, over := make(chan struct{}), make(chan struct{})
 	b.explain = func(ctx context.Context, _ string) (core.Explanation, error) {
 		close(begun)
@@ -125,7 +125,7 @@ func TestServeRefusesOtherMachines(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := api.New(api.Options{Scheduler: newBrain()}).Serve(t.Context(), l); err == nil || !strings.Contains(err.Error(), "other machines") {
+	if err := api.New(api.Options{Scheduler: newFakeScheduler()}).Serve(t.Context(), l); err == nil || !strings.Contains(err.Error(), "other machines") {
 		t.Error(err)
 	}
 	if _, err := l.Accept(); err == nil {
@@ -140,7 +140,7 @@ func TestServeTellsOfALostListener(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = l.Close()
-	if err := api.New(api.Options{Scheduler: newBrain()}).Serve(t.Context(), l); err == nil {
+	if err := api.New(api.Options{Scheduler: newFakeScheduler()}).Serve(t.Context(), l); err == nil {
 		t.Error("no error")
 	}
 }

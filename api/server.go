@@ -39,21 +39,24 @@ type Options struct {
 	RegistryRoot string
 	// AllowFile accepts apps with file URLs: everything runs on this machine.
 	AllowFile bool
-	// Version is told on the front page and by /healthz.
+	// Version is shown on the front page and by /healthz.
 	Version string
-	// Now tells whether a cron still fires; nil is time.Now.
+	// Now decides whether a cron still fires; nil is time.Now.
 	Now func() time.Time
 	// Zone is that of crons whose job names none; nil is UTC.
 	Zone *time.Location
 
 	// RequestTimeout bounds a request that does not follow output. Default 30 s.
 	RequestTimeout time.Duration
-	// PassingTimeout bounds a request that is passed on to the leader, one that streams until its
+	// ForwardTimeout bounds a request that is forwarded to the leader, one that streams until its
 	// answer begins. Default 15 s, less than clients usually wait.
-	PassingTimeout time.Duration
+	ForwardTimeout time.Duration
+	// LastAnswer is how long a former leader may take to answer a change that it was sent while it led. Default
+	// 500 ms: it usually has the answer, and an answer is better than none.
+	LastAnswer time.Duration
 	// ShutdownGrace is how long Serve waits for requests at its end. Default 10 s.
 	ShutdownGrace time.Duration
-	// FollowEvery is how often output is looked for. Default 200 ms.
+	// FollowEvery is how often the agent is asked for more output. Default 200 ms.
 	FollowEvery time.Duration
 }
 
@@ -67,7 +70,7 @@ type Server struct {
 	open      map[string]bool   // the router's paths that need no token
 	names     map[string][]string
 
-	messengers messengers
+	transports leaderTransports
 
 	metrics   http.Handler
 	durations *prometheus.HistogramVec
@@ -78,14 +81,14 @@ type Server struct {
 }
 
 // quietRouter takes gin's process-wide mode off its default, in which it prints
-// every route to standard output. It is all that this room sets globally.
+// every route to standard output. It is all that this package sets globally.
 var quietRouter = sync.OnceFunc(func() { gin.SetMode(gin.ReleaseMode) })
 
 // New makes a Server. It starts nothing.
 func New(opts Options) *Server {
 	quietRouter()
 	for at, standard := range map[*time.Duration]time.Duration{
-		&opts.RequestTimeout: 30 * time.Second, &opts.PassingTimeout: 15 * time.Second, &opts.ShutdownGrace: 10 * time.Second, &opts.FollowEvery: 200 * time.Millisecond,
+		&opts.RequestTimeout: 30 * time.Second, &opts.ForwardTimeout: 15 * time.Second, &opts.LastAnswer: 500 * time.Millisecond, &opts.ShutdownGrace: 10 * time.Second, &opts.FollowEvery: 200 * time.Millisecond,
 	} {
 		if *at <= 0 {
 			*at = standard
@@ -98,7 +101,7 @@ func New(opts Options) *Server {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
 	s := &Server{opts: opts, log: opts.Logger, engine: gin.New(), templates: map[string]string{}, open: map[string]bool{},
-		messengers: newMessengers()}
+		transports: newLeaderTransports()}
 	s.ending, s.endFollowers = context.WithCancel(context.Background())
 	s.metrics, s.durations = newMetrics(opts.Scheduler)
 	s.table = s.routes()
@@ -150,7 +153,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 			return errors.Join(err, l.Close())
 		}
 	}
-	defer s.messengers.close()
+	defer s.transports.close()
 	requests, cutOff := context.WithCancel(context.WithoutCancel(ctx))
 	defer cutOff()
 	server := &http.Server{
@@ -248,7 +251,7 @@ func (s *Server) admit(c *gin.Context) {
 	h := c.Writer.Header()
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "no-store")
-	err := s.guard(c.Request)
+	err := s.checkOrigin(c.Request)
 	if err == nil && !s.open[c.FullPath()] {
 		err = s.checkToken(c.Request)
 	}
@@ -276,8 +279,8 @@ func (s *Server) noMethod(c *gin.Context) {
 }
 
 func (s *Server) artifact(c *gin.Context) {
-	if s.opts.HasArtifact != nil && !s.opts.HasArtifact(c.Param("name")) && c.GetHeader(passedOn) == "" && !s.opts.Scheduler.Health().Leading {
-		s.passOn(c, s.artifact, true)
+	if s.opts.HasArtifact != nil && !s.opts.HasArtifact(c.Param("name")) && c.GetHeader(forwardedBy) == "" && !s.opts.Scheduler.Health().Leading {
+		s.forward(c, s.artifact, true)
 		return
 	}
 	if s.opts.Artifacts == nil {
@@ -309,7 +312,7 @@ func (s *Server) health(status string) health {
 func (s *Server) healthz(*gin.Context) (any, error) { return s.health("ok"), nil }
 
 // readyz says whether it can do its work now: a leader, when the cluster's events
-// come in, a follower, when there is a leader to pass requests on to.
+// come in, a follower, when there is a leader to forward requests to.
 func (s *Server) readyz(*gin.Context) (any, error) {
 	h := s.health("ready")
 	follows := !h.Leading && h.Leader != "" && h.Leader != s.opts.Advertise

@@ -15,7 +15,7 @@ type metaInfo struct {
 	ShardingItems []int  `json:"shardingItems"`
 }
 
-// taskContext is the original's, with what is ours at its end.
+// taskContext is the original's, with the new fields at its end.
 type taskContext struct {
 	ID          string     `json:"id"`
 	MetaInfo    metaInfo   `json:"metaInfo"`

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/elasticjob-go/elasticjob/document"
 )
 
 // CheckOptions is what the rules of an app depend on besides its document.
@@ -35,16 +37,16 @@ const (
 var namePattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
 
 // Check returns all rules that the document breaks [D12].
-func (c Config) Check(opts CheckOptions) Violations {
+func (c Config) Check(opts CheckOptions) document.Violations {
 	bad := CheckName("appName", c.AppName, opts.Reserved)
 	bad = append(bad, checkURL("appURL", c.AppURL, opts.AllowFile)...)
 	bad = append(bad, CheckCommand("bootstrapScript", c.BootstrapScript)...)
 	bad = append(bad, CheckAmounts(c.CPUCount, c.MemoryMB)...)
 	if c.EventTraceSamplingCount < 0 {
-		bad = append(bad, Violate("eventTraceSamplingCount", strconv.Itoa(c.EventTraceSamplingCount), "must be 0 (all events) or more"))
+		bad = append(bad, document.Violate("eventTraceSamplingCount", strconv.Itoa(c.EventTraceSamplingCount), "must be 0 (all events) or more"))
 	}
 	if sum, err := hex.DecodeString(c.AppSHA256); c.AppSHA256 != "" && (err != nil || len(sum) != 32) {
-		bad = append(bad, Violate("appSHA256", c.AppSHA256, "must be 64 hex digits, as sha256sum prints them, or empty"))
+		bad = append(bad, document.Violate("appSHA256", c.AppSHA256, "must be 64 hex digits, as sha256sum prints them, or empty"))
 	}
 	return bad.And(schema.CheckText(c))
 }
@@ -52,38 +54,38 @@ func (c Config) Check(opts CheckOptions) Violations {
 // CheckName checks the name of an app or a job: `[A-Za-z0-9][A-Za-z0-9._-]{0,99}`
 // and not reserved, since it becomes part of paths and ids. A nil reserved
 // reserves none.
-func CheckName(field, name string, reserved func(string) bool) Violations {
+func CheckName(field, name string, reserved func(string) bool) document.Violations {
 	switch {
 	case name == "":
-		return Violations{Violate(field, name, "is missing; give a name such as my-job")}
+		return document.Violations{document.Violate(field, name, "is missing; give a name such as my-job")}
 	case !namePattern.MatchString(name):
-		return Violations{Violate(field, name, "must be 1 to 100 letters, digits, '.', '_' or '-', beginning with a letter or digit")}
+		return document.Violations{document.Violate(field, name, "must be 1 to 100 letters, digits, '.', '_' or '-', beginning with a letter or digit")}
 	case reserved != nil && reserved(name):
-		return Violations{Violate(field, name, "is reserved: a route of the API has this name; choose another")}
+		return document.Violations{document.Violate(field, name, "is reserved: a route of the API has this name; choose another")}
 	}
 	return nil
 }
 
 // CheckCommand checks a command line by the rules of SplitCommand.
-func CheckCommand(field, line string) Violations {
+func CheckCommand(field, line string) document.Violations {
 	if strings.TrimSpace(line) == "" {
-		return Violations{Violate(field, line, "is missing; give the command to run, such as bin/start.sh")}
+		return document.Violations{document.Violate(field, line, "is missing; give the command to run, such as bin/start.sh")}
 	}
 	if len(line) > MaxCommandBytes {
-		return Violations{Violate(field, line, "is longer than %d bytes; put it into a script of the package", MaxCommandBytes)}
+		return document.Violations{document.Violate(field, line, "is longer than %d bytes; put it into a script of the package", MaxCommandBytes)}
 	}
 	if _, err := SplitCommand(line); err != nil {
-		return Violations{Violate(field, line, "%s", err.Error())}
+		return document.Violations{document.Violate(field, line, "%s", err.Error())}
 	}
 	return nil
 }
 
 // CheckAmounts checks cpuCount and memoryMB.
-func CheckAmounts(cpuCount, memoryMB float64) Violations {
-	var bad Violations
+func CheckAmounts(cpuCount, memoryMB float64) document.Violations {
+	var bad document.Violations
 	check := func(field string, value, low, high float64) {
 		if !(value >= low && value <= high) { // so that NaN is refused
-			bad = append(bad, Violate(field, number(value), "must be from %s to %s", number(low), number(high)))
+			bad = append(bad, document.Violate(field, number(value), "must be from %s to %s", number(low), number(high)))
 		}
 	}
 	check("cpuCount", cpuCount, MinCPUCount, MaxCPUCount)
@@ -98,9 +100,9 @@ func number(value float64) string {
 	return strconv.FormatFloat(value, 'g', -1, 64)
 }
 
-func checkURL(field, text string, allowFile bool) Violations {
-	wrong := func(format string, args ...any) Violations {
-		return Violations{Violate(field, maskUser(text), format, args...)}
+func checkURL(field, text string, allowFile bool) document.Violations {
+	wrong := func(format string, args ...any) document.Violations {
+		return document.Violations{document.Violate(field, maskUser(text), format, args...)}
 	}
 	if text == "" {
 		return wrong("is missing; say where the package is, such as http://host/my-job.tar.gz")

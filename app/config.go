@@ -1,15 +1,19 @@
 // Package app says what an app is: a package that the cluster's agents fetch,
 // the script that starts it, and the CPU and memory that its executor takes.
 //
-// The room holds the fields of an app's document with the original's names and
-// defaults, their checks, and the reading of documents from people, which
-// jobs shares: every violation is reported at once, with field, value and rule.
-// It imports no other room.
+// The package holds the fields of an app's document with the original's names and
+// defaults, and their checks: every violation is reported at once, with field, value and rule.
+// Package document reads them.
 package app
 
+import (
+	"github.com/elasticjob-go/elasticjob/document"
+	"github.com/elasticjob-go/elasticjob/resources"
+)
+
 // Config is one app's document. Names and defaults are the original's (contract
-// 1.3); fields marked "ours" are additions. The tags are all that says how the
-// document is read: see Schema.
+// 1.3); fields marked "added" are not among them. The tags are all that says how the
+// document is read: see document.Schema.
 type Config struct {
 	// AppName is the unique name, by the pattern of CheckName.
 	AppName string `json:"appName"`
@@ -26,31 +30,31 @@ type Config struct {
 	AppCacheEnable bool `json:"appCacheEnable" default:"true"`
 	// EventTraceSamplingCount thins the history of daemon jobs; 0 records all.
 	EventTraceSamplingCount int `json:"eventTraceSamplingCount"`
-	// AppSHA256 (ours) is the package's checksum in hex, or empty.
+	// AppSHA256 (added) is the package's checksum in hex, or empty.
 	AppSHA256 string `json:"appSHA256,omitempty"`
 }
 
-var schema = MustSchema[Config]("appName", nil)
+var schema = document.MustSchema[Config]("appName", nil)
 
 // Default returns a document with the defaults of the original (contract 1.3).
 func Default() Config { return schema.Default() }
 
 // Decode merges the fields that a JSON object gives into base: Default() to
 // create an app, the stored document to change one; null sets a field's
-// default. Errors are those of Schema.Decode. The document still has to pass
+// default. Errors are those of document.Schema.Decode. The document still has to pass
 // Check.
 func Decode(body []byte, base Config) (Config, []string, error) { return schema.Decode(body, base) }
 
 // DecodeStored reads an app's document from a registry, in YAML as the original writes
-// it or in JSON; see Schema.DecodeStored.
+// it or in JSON; see document.Schema.DecodeStored.
 func DecodeStored(doc []byte) (Config, []string, error) { return schema.DecodeStored(doc) }
 
-// EncodeYAML writes an app's document as the original does; see Schema.EncodeYAML.
+// EncodeYAML writes an app's document as the original does; see document.Schema.EncodeYAML.
 func EncodeYAML(c Config) []byte { return schema.EncodeYAML(c) }
 
 // Name reads just the app's name from a document, to find what a PUT is about.
-// Errors are those of Schema.Name.
+// Errors are those of document.Schema.Name.
 func Name(body []byte) (string, error) { return schema.Name(body) }
 
 // Resources is what the app's executor takes on an agent.
-func (c Config) Resources() Resources { return NewResources(c.CPUCount, c.MemoryMB) }
+func (c Config) Resources() resources.Amount { return resources.New(c.CPUCount, c.MemoryMB) }

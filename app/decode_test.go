@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"reflect"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/document"
 )
 
 const quickStart = `{"appName":"my_app","appURL":"http://127.0.0.1:8080/my-job.tar.gz","cpuCount":0.1,"memoryMB":64.0,"bootstrapScript":"bin/start.sh","appCacheEnable":true,"eventTraceSamplingCount":0}`
@@ -23,9 +25,9 @@ func stored() app.Config {
 	}
 }
 
-func violations(t *testing.T, err error) app.Violations {
+func violations(t *testing.T, err error) document.Violations {
 	t.Helper()
-	var bad app.Violations
+	var bad document.Violations
 	if !errors.As(err, &bad) {
 		t.Fatalf("got error %v, want Violations", err)
 	}
@@ -97,7 +99,7 @@ func TestDecodeSyntax(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			got, _, err := app.Decode([]byte(test.body), stored())
-			var syntax *app.SyntaxError
+			var syntax *document.SyntaxError
 			if !errors.As(err, &syntax) || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("got %v, want a SyntaxError with %q", err, test.want)
 			}
@@ -209,7 +211,7 @@ func TestName(t *testing.T) {
 			t.Errorf("%s: %v", body, bad)
 		}
 	}
-	var syntax *app.SyntaxError
+	var syntax *document.SyntaxError
 	if _, err := app.Name([]byte(`{`)); !errors.As(err, &syntax) {
 		t.Errorf("got %v", err)
 	}
@@ -272,8 +274,8 @@ func FuzzDecode(f *testing.F) {
 	f.Add("{\"a\xff\"")
 	f.Fuzz(func(t *testing.T, body string) {
 		got, _, err := app.Decode([]byte(body), app.Default())
-		var syntax *app.SyntaxError
-		var bad app.Violations
+		var syntax *document.SyntaxError
+		var bad document.Violations
 		switch {
 		case errors.As(err, &syntax):
 			if syntax.Line < 1 || syntax.Column < 1 {
@@ -288,4 +290,23 @@ func FuzzDecode(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestDecodeStoredAppsOfTheOriginal(t *testing.T) {
+	t.Parallel()
+	want := app.Default()
+	want.AppName, want.AppURL, want.BootstrapScript = "test_app", "http://localhost/app.jar", "bin/start.sh"
+	for _, file := range []string{"testdata/app-3.0.1.yaml", "testdata/app-2.1.5.json"} {
+		doc, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, notes, err := app.DecodeStored(doc)
+		if err != nil || len(notes) > 0 || got != want {
+			t.Errorf("%s: %+v, %v, %v", file, got, notes, err)
+		}
+		if strings.HasSuffix(file, ".yaml") && string(app.EncodeYAML(got)) != string(doc) {
+			t.Errorf("we write it as\n%s", app.EncodeYAML(got))
+		}
+	}
 }

@@ -1,10 +1,10 @@
-// Package cluster is what the brain needs from a cluster, as an interface and
+// Package cluster is what the scheduler core needs from a cluster, as an interface and
 // its types. cluster/mesos implements it over the Mesos v1 scheduler API;
 // nothing here knows Mesos' own types.
 //
 // A Driver makes Sessions. A Session is one subscription: events come out of
 // it in the cluster's order until it ends, and it never heals itself; the
-// brain decides when to subscribe again (rule T6). Calls are sent once, with no
+// scheduler decides when to subscribe again (rule T6). Calls are sent once, with no
 // retry (rule L3): their error means that the outcome is unknown unless it
 // is a *Refused.
 package cluster
@@ -13,36 +13,21 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/elasticjob-go/elasticjob/resources"
 )
 
 // ErrGone is wrapped by the errors of reading a task's files when the agent
 // no longer keeps them.
 var ErrGone = errors.New("no longer kept")
 
-// Resources is an amount of CPU and memory in thousandths of a CPU and of a
-// megabyte, the precision of Mesos' scalars.
-type Resources struct {
-	CPUMilli int64 `json:"cpuMilli"`
-	MemMilli int64 `json:"memMilli"`
-}
-
-// Plus is the sum of r and o.
-func (r Resources) Plus(o Resources) Resources {
-	return Resources{CPUMilli: r.CPUMilli + o.CPUMilli, MemMilli: r.MemMilli + o.MemMilli}
-}
-
-// Minus is r less o; a part may become negative.
-func (r Resources) Minus(o Resources) Resources {
-	return Resources{CPUMilli: r.CPUMilli - o.CPUMilli, MemMilli: r.MemMilli - o.MemMilli}
-}
-
 // Reserved is the part of some resources that belongs to one reservation of our role on an agent. A cluster takes a task
 // only if its resources name exactly the reservations of the offer that they are taken from.
 type Reserved struct {
-	// Key tells reservations apart, those with other labels or another maker too. A driver makes and reads it; to
+	// Key distinguishes reservations, those with other labels or another maker too. A driver makes and reads it; to
 	// everybody else it is opaque. It is kept in the registry.
-	Key       string    `json:"key"`
-	Resources Resources `json:"resources"`
+	Key       string           `json:"key"`
+	Resources resources.Amount `json:"resources"`
 }
 
 // Framework is who subscribes.
@@ -128,7 +113,7 @@ type Accept struct {
 // TaskLaunch is one task to launch.
 type TaskLaunch struct {
 	TaskID, Name string
-	Resources    Resources
+	Resources    resources.Amount
 	// Reserved is what of Resources is taken from reservations; the rest is unreserved.
 	Reserved []Reserved
 	Executor Executor
@@ -141,12 +126,12 @@ type TaskLaunch struct {
 // differs from that of the running executor of that id (rule X4). It is kept in the registry.
 type Executor struct {
 	// Version is the version of the mapping to ExecutorInfo: 3 for new ones. Of version 1 the fields behind BinaryURI
-	// are not looked at, of version 2 Reserved is not.
-	Version   int       `json:"v"`
-	ID        string    `json:"id"`
-	Framework string    `json:"framework"`
-	Name      string    `json:"name"`
-	Resources Resources `json:"resources"`
+	// are ignored, in version 2 Reserved is.
+	Version   int              `json:"v"`
+	ID        string           `json:"id"`
+	Framework string           `json:"framework"`
+	Name      string           `json:"name"`
+	Resources resources.Amount `json:"resources"`
 	// Command is run by the agent, without a shell: Command[0] is the program, in the sandbox.
 	Command []string `json:"command"`
 	// BinaryURI is fetched into the sandbox, executable and cached.
@@ -162,7 +147,7 @@ type Executor struct {
 	Reserved []Reserved `json:"reserved,omitempty"`
 }
 
-// Event is what a session tells: one of the types below.
+// Event is what a session reports: one of the types below.
 type Event interface{ event() }
 
 // Subscribed is a session's first event.
@@ -181,22 +166,22 @@ type Offer struct {
 	ID, AgentID, Hostname string
 	// AgentURL is the agent's own address: "http://host:port".
 	AgentURL string
-	// Resources is all that tasks of ours can use, reserved for our role or not; nothing that is revocable or shared.
-	Resources Resources
+	// Resources is all that the framework's tasks can use, reserved for our role or not; nothing that is revocable or shared.
+	Resources resources.Amount
 	// Reserved is the part of Resources that is reserved for our role, each reservation once, in the order of keys.
 	Reserved []Reserved
 	// ExecutorIDs are our executors that the master knew on the agent when it
 	// made the offer (rule X3).
 	ExecutorIDs []string
 	// Unavailable is when the agent's maintenance begins, zero when none is planned;
-	// AvailableAgain when it is to be over, zero when that is not said.
+	// AvailableAgain when it is planned to end, zero when that is not said.
 	Unavailable, AvailableAgain time.Time
 }
 
 // Rescind takes an offer back.
 type Rescind struct{ OfferID string }
 
-// Failure tells that an agent was removed, or, with ExecutorID, that an
+// Failure reports that an agent was removed, or, with ExecutorID, that an
 // executor ended; Status is then its wait status.
 type Failure struct {
 	AgentID, ExecutorID string
@@ -230,7 +215,7 @@ type Update struct {
 	UnreachableSince time.Time
 }
 
-// Heartbeat tells that the session lives.
+// Heartbeat shows that the session lives.
 type Heartbeat struct{}
 
 func (Subscribed) event()     {}
@@ -262,7 +247,7 @@ const (
 	Unknown        State = "UNKNOWN"
 )
 
-// Terminal reports whether a task in this state, told by its agent, is over.
+// Terminal reports whether a task in this state, reported by its agent, has ended.
 // GONE, UNKNOWN and UNREACHABLE have rules of their own.
 func (s State) Terminal() bool {
 	switch s {
@@ -272,7 +257,7 @@ func (s State) Terminal() bool {
 	return false
 }
 
-// Source is who told an update.
+// Source is who sent an update.
 type Source string
 
 // The sources of updates.

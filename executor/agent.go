@@ -27,7 +27,7 @@ type assignment struct {
 	raw         mesos.TaskInfo
 }
 
-// eventKind is what an agent tells.
+// eventKind is what an agent sends.
 type eventKind int
 
 const (

@@ -3,6 +3,8 @@ package executor_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	mesos "github.com/mesos/mesos-go/api/v1/lib"
@@ -50,11 +52,14 @@ func TestE1OneWordIsEnough(t *testing.T) {
 	a.mu.Unlock()
 	a.stop()
 	a.listen(a.address)
-	a.until("acknowledgements", func() bool { return len(a.acked) == 5 })
+	a.until("acknowledgements", func() bool {
+		return !slices.ContainsFunc(a.updates, func(u mesos.TaskStatus) bool { return !a.acked[string(u.UUID)] })
+	})
 	a.launch(taskOf("heard", url))
 	a.await("heard", mesos.TASK_FINISHED)
 	for id, want := range map[string]string{"fetches": "STARTING STARTING FINISHED", "unheard": "STARTING FINISHED", "heard": "FINISHED"} {
-		if got := a.states(id); got != want {
+		// On a busy machine a process that ends at once may be seen to run.
+		if got := strings.ReplaceAll(a.states(id), "RUNNING ", ""); got != want {
 			t.Errorf("%s: %s, expected %s", id, got, want)
 		}
 	}

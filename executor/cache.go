@@ -40,7 +40,7 @@ func openStore(config Config, log *slog.Logger) (*pack.Store, error) {
 	dir := config.Cache
 	if err := makeOwn(dir); err != nil {
 		dir = ownCache(config.Sandbox)
-		log.Warn("packages are cached in the sandbox, for this executor only: the folder that executors of this user share on this agent can't be used",
+		log.Warn("shared package cache not usable: packages are cached in the sandbox, for this executor only",
 			"cache", dir, "error", err)
 	}
 	return pack.Open(dir, filepath.Join(config.Sandbox, "packages"), config.Package, log)

@@ -14,7 +14,8 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/elasticjob-go/elasticjob/executor/guard"
+	"github.com/elasticjob-go/elasticjob/executor/supervisor"
+	"github.com/elasticjob-go/elasticjob/spelling"
 )
 
 // findCommand says what to start for a command's words: the first names a file in
@@ -89,7 +90,7 @@ func shebang(file string) ([]string, bool) {
 }
 
 // explainStart says why the system refused to start a file.
-func explainStart(file, name string, refused *guard.StartError) error {
+func explainStart(file, name string, refused *supervisor.StartError) error {
 	if refused.Op != "exec" {
 		switch refused.Errno {
 		case syscall.ENXIO, syscall.ELOOP, syscall.EISDIR:
@@ -117,7 +118,7 @@ func explainStart(file, name string, refused *guard.StartError) error {
 	case syscall.E2BIG:
 		what = "the arguments or the environment are too long; one may have 128 KiB"
 	case syscall.EAGAIN, syscall.ENOMEM:
-		what = "the agent has no room for another process: " + what
+		what = "the agent allows no more processes: " + what
 	}
 	return fmt.Errorf("start command %q: %s", name, what)
 }
@@ -156,7 +157,7 @@ func near(root, name string) string {
 		if len(files) < 5 {
 			files = append(files, inside)
 		}
-		if distance := editDistance(base, strings.ToLower(path.Base(inside))); distance <= max(1, len(base)/4) {
+		if distance := spelling.Distance(base, strings.ToLower(path.Base(inside))); distance <= max(1, len(base)/4) {
 			found = append(found, candidate{inside, distance})
 		}
 		return nil
@@ -173,23 +174,4 @@ func near(root, name string) string {
 		return "; it holds " + strings.Join(files, ", ") + map[bool]string{true: ", …"}[seen > 6]
 	}
 	return ""
-}
-
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			diagonal, row[j+1] = row[j+1], min(diagonal+cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

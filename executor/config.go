@@ -13,7 +13,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/executor/pack"
 )
 
-// Config is what an agent tells an executor that it starts.
+// Config is what an agent passes to an executor that it starts.
 type Config struct {
 	// Agent is the agent's URL: http://host:port, or https with TLS.
 	Agent string
@@ -27,7 +27,7 @@ type Config struct {
 	AgentSandbox string
 	// Token is sent as bearer token, if not empty.
 	Token string
-	// Checkpoint tells that the agent will know us after a restart; without it, the
+	// Checkpoint says that the agent will know us after a restart; without it, the
 	// executor ends when the agent goes.
 	Checkpoint bool
 	// Recovery is how long an agent may be away before all tasks are stopped (rule X6).
@@ -36,8 +36,8 @@ type Config struct {
 	BackoffMax time.Duration
 	// ShutdownGrace is how long after SHUTDOWN the agent kills us.
 	ShutdownGrace time.Duration
-	// Guard is the command line of the guard process (rule X7).
-	Guard []string
+	// Supervisor is the command line of the supervisor process (rule X7).
+	Supervisor []string
 	// Cache is the folder for packages, shared by the agent's executors of this user. Where it
 	// can't be used, one in the sandbox is.
 	Cache string
@@ -80,7 +80,7 @@ func FromEnvironment(getenv func(string) string) (Config, error) {
 		return d
 	}
 	scheme := "http"
-	secure, err := (&trust{getenv: getenv}).config(getenv("MESOS_AGENT_ENDPOINT"))
+	secure, err := (&tlsEnvironment{getenv: getenv}).config(getenv("MESOS_AGENT_ENDPOINT"))
 	if err != nil {
 		problems = append(problems, err)
 	}

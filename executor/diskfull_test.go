@@ -28,7 +28,7 @@ func smallDisk(t *testing.T) (dir, limit string) {
 	return dir, ""
 }
 
-// TestDiskFull: who fills the disk fails with that reason; the executor stays, and all goes on when there is room.
+// TestDiskFull: who fills the disk fails with that reason; the executor stays, and all goes on when there is space.
 func TestDiskFull(t *testing.T) {
 	t.Parallel()
 	work, limit := smallDisk(t)
@@ -70,11 +70,11 @@ func diskFull(t *testing.T, work, limit string) {
 	}
 	a.mustGoOn(t)
 
-	// While one holds all the room, others may fail, but say why; then it goes on.
+	// While one holds all the space, others may fail, but say why; then it goes on.
 	a.launch(taskOf("hog", script(t, limit+`head -c 100000000 /dev/zero >$TMPDIR/x; echo full >&2; exec sleep 1000`)))
 	a.await("hog", mesos.TASK_RUNNING)
 	eventually(t, "a full disk", func() bool { return diskUse(filepath.Join(a.sandbox, "tmp")) > 15<<20 })
-	unlucky := taskOf("unlucky", script(t, `echo needs room; head -c 1000000 /dev/zero >$TMPDIR/x`))
+	unlucky := taskOf("unlucky", script(t, `echo needs space; head -c 1000000 /dev/zero >$TMPDIR/x`))
 	a.launch(unlucky)
 	a.untilOver("unlucky")
 	a.kill("hog")
@@ -86,12 +86,12 @@ func diskFull(t *testing.T, work, limit string) {
 func (a *fakeAgent) untilOver(id string) {
 	a.t.Helper()
 	a.until("end of "+id, func() bool {
-		told := a.told(id)
-		return len(told) > 0 && told[len(told)-1].GetState() >= mesos.TASK_FINISHED && told[len(told)-1].GetState() <= mesos.TASK_KILLED
+		states := a.statesOf(id)
+		return len(states) > 0 && states[len(states)-1].GetState() >= mesos.TASK_FINISHED && states[len(states)-1].GetState() <= mesos.TASK_KILLED
 	})
 }
 
-// mustGoOn shows that the executor runs tasks, and that there is room for them.
+// mustGoOn shows that the executor runs tasks, and that there is space for them.
 func (a *fakeAgent) mustGoOn(t *testing.T) {
 	t.Helper()
 	eventually(t, "the disk is freed", func() bool {

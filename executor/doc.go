@@ -2,15 +2,15 @@
 // executor per app; it lives as long as the scheduler wants it to, and runs any number of
 // tasks at once.
 //
-//	agent ──LAUNCH──▶ ledger (what is known, what was told and not yet acknowledged)
-//	                    │ task: fetch (pack) ─▶ find the command ─▶ start (guard) ─▶ wait
+//	agent ──LAUNCH──▶ ledger (tasks that are known, updates that are not acknowledged)
+//	                    │ task: fetch (pack) ─▶ find the command ─▶ start (supervisor) ─▶ wait
 //	agent ◀─UPDATE──  ledger ◀─ STARTING, RUNNING, FINISHED | FAILED | KILLED
 //
-// The talk with the agent is Mesos' v1 executor API: agent.go alone knows its types.
+// The agent is spoken to over Mesos' v1 executor API: agent.go alone knows its types.
 // Rules X5 to X7 say what happens when the agent goes away, comes back, or doesn't
-// know us, and when we die: see session.go and package guard.
+// know us, and when we die: see session.go and package supervisor.
 //
-// What fails in a task, such as a package that can't be fetched, fails that task
+// A failure in a task, such as a package that can't be fetched, fails that task
 // with the reason, and nothing else. Packages, output and the time that fetching takes
 // are bounded, by defaults or as arguments and environment say: see limits.go for the names.
 //
@@ -18,10 +18,10 @@
 //
 // An agent that speaks TLS is one for which LIBPROCESS_SSL_ENABLED is set: by the scheduler in the ExecutorInfo, with
 // the CA's certificates in ELASTICJOB_MESOS_CA and the agent's name in ELASTICJOB_AGENT_HOSTNAME, or by the agent's operator in
-// --executor_environment_variables, with the names that libprocess knows (trust.go). A certificate is
+// --executor_environment_variables, with the names that libprocess knows (tls.go). A certificate is
 // good if it is for the agent's IP or one of its names. A certificate of our own comes from the agent only.
 //
-// Addresses of packages are told without passwords and without their query, which may be a signature (pack/shown.go).
+// Addresses of packages are logged and reported without passwords and without their query, which may be a signature (pack/redact.go).
 //
 // Packages are cached in the agent's work folder, for each user in a folder of its own, or in the sandbox where the user
 // can't write there (cache.go). Each task works in a folder of its own that shows its package (work.go).
@@ -31,15 +31,15 @@
 // Tasks run as the executor's user and without a control group of their own, so one that
 // means harm can do to the executor, and to the app's other tasks on this agent, what that user can:
 //
-//   - Kill the guard or the executor: all tasks of this executor end, with that reason if the
+//   - Kill the supervisor or the executor: all tasks of this executor end, with that reason if the
 //     executor lives to tell it. What had left the executor's session is killed too, unless
-//     both are killed at once; what had not is the agent's to kill. A stopped guard is continued; a stopped executor isn't.
+//     both are killed at once; what had not is the agent's to kill. A stopped supervisor is continued; a stopped executor isn't.
 //   - Shed the group, the session, the marker in the environment and the resource limit by which its
 //     processes are known: such a process is found only when no other task of this executor runs.
 //   - Take memory and processes without bound but the container's and the user's: a fork bomb is killed
 //     when its task ends or is killed, not before.
 //   - Fill the disk while it runs. Output is cut within milliseconds, but a fast writer can be tens of
-//     megabytes ahead, and more on a busy machine. What a task writes elsewhere isn't
+//     megabytes ahead, and more on a busy machine. What a task writes in other places isn't
 //     bounded; its TMPDIR and its working folder go when it ends.
 //   - Change files of the executor's user, other tasks' output and kept packages among them. Of a kept package it is
 //     noticed before the next use, and the package replaced (pack/inventory.go); not, by another executor, if the records

@@ -13,7 +13,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/wire"
 )
 
-// taskVariable is also how the guard knows a task's processes.
+// taskVariable is also how the supervisor knows a task's processes.
 const taskVariable = "ELASTICJOB_TASK_ID"
 
 // environment is a process's environment. It is built from nothing: not a

@@ -71,7 +71,7 @@ func TestFinishedTask(t *testing.T) {
 	task.Env = map[string]string{"OWN": "yes", "LANG": "de_DE.UTF-8", "ELASTICJOB_TASK_ID": "forged"}
 	task.Package.Cache = false
 	task.Command = []string{"sh", "-c", `echo "$# $0"; echo err >&2; cat; pwd; ls; env >env.out; cat env.out; sleep 0.2`}
-	a.launch(task) // long enough to be told of as running
+	a.launch(task) // long enough to be reported as running
 	_, status := a.await("t1", mesos.TASK_FINISHED)
 	if got := a.states("t1"); got != "STARTING STARTING RUNNING FINISHED" {
 		t.Errorf("states: %s", got)
@@ -361,7 +361,7 @@ func TestX5AgentAwayAndBack(t *testing.T) {
 	}
 }
 
-// TestX6Refused: an agent that doesn't know us means that our tasks may run elsewhere.
+// TestX6Refused: an agent that doesn't know us means that its tasks may run on other agents.
 func TestX6Refused(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t)
@@ -445,17 +445,17 @@ func TestIdleEndsAtOnce(t *testing.T) {
 	}
 }
 
-// TestGuardDies: the executor can't go on without its guard.
-func TestGuardDies(t *testing.T) {
+// TestSupervisorDies: the executor can't go on without its supervisor.
+func TestSupervisorDies(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t)
 	a.launch(taskOf("t", script(t, `echo $PPID; exec sleep 1000`)))
 	_, status := a.await("t", mesos.TASK_RUNNING)
-	guard, err := strconv.Atoi(strings.TrimSpace(a.read(status.Dir + "/stdout")))
+	supervisor, err := strconv.Atoi(strings.TrimSpace(a.read(status.Dir + "/stdout")))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := syscall.Kill(guard, syscall.SIGKILL); err != nil {
+	if err := syscall.Kill(supervisor, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
 	if status := a.exit(); status != 1 {
@@ -480,7 +480,7 @@ func TestTaskStopsTheExecutor(t *testing.T) {
 	a.await("t", mesos.TASK_KILLED)
 }
 
-// TestMemory: an executor and its guard stay small.
+// TestMemory: an executor and its supervisor stay small.
 func TestMemory(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t)

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -110,7 +111,11 @@ func newAgentOver(t testing.TB, secure *tls.Config, work string, options ...opti
 	if err := os.MkdirAll(a.sandbox, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	a.listen("127.0.0.1:0")
+	host := "127.0.0.1" // as in certificates
+	if secure == nil {
+		host = ownHost()
+	}
+	a.listen(host + ":0")
 	var err error
 	if a.log, err = os.Create(filepath.Join(a.sandbox, "stderr")); err != nil {
 		t.Fatal(err)
@@ -185,6 +190,15 @@ func inSession(session int) []int {
 		}
 	}
 	return left
+}
+
+var hosts atomic.Uint32
+
+// ownHost is an address of this machine that no other test of this process uses: an agent that goes away and
+// comes back finds its port free, as neither another listener nor the near end of a connection can have taken it.
+func ownHost() string {
+	n := hosts.Add(1)
+	return fmt.Sprintf("127.%d.%d.%d", 1+os.Getpid()%200, 1+n/250, 1+n%250)
 }
 
 func (a *fakeAgent) listen(address string) {
@@ -334,8 +348,8 @@ func (a *fakeAgent) kill(id string) {
 	a.event(mesosexec.Event{Type: mesosexec.Event_KILL, Kill: &mesosexec.Event_Kill{TaskID: mesos.TaskID{Value: id}}})
 }
 
-// told gives a task's states in the order that they came, repeated ones once.
-func (a *fakeAgent) told(id string) []mesos.TaskStatus {
+// statesOf gives a task's states in the order that they came, repeated ones once.
+func (a *fakeAgent) statesOf(id string) []mesos.TaskStatus {
 	var list []mesos.TaskStatus
 	seen := map[string]bool{}
 	for _, u := range a.updates {
@@ -351,7 +365,7 @@ func (a *fakeAgent) states(id string) string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	var names []string
-	for _, u := range a.told(id) {
+	for _, u := range a.statesOf(id) {
 		names = append(names, strings.TrimPrefix(u.GetState().String(), "TASK_"))
 	}
 	return strings.Join(names, " ")
@@ -362,7 +376,7 @@ func (a *fakeAgent) await(id string, state mesos.TaskState) (mesos.TaskStatus, w
 	a.t.Helper()
 	var found mesos.TaskStatus
 	a.until(fmt.Sprintf("%v of task %s", state, id), func() bool {
-		for _, u := range a.told(id) {
+		for _, u := range a.statesOf(id) {
 			terminal := u.GetState() >= mesos.TASK_FINISHED && u.GetState() <= mesos.TASK_KILLED
 			if terminal && u.GetState() != state {
 				a.t.Fatalf("task %s is %v: %s: %s", id, u.GetState(), u.GetMessage(), u.GetData())

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// state is a task's state as told to the agent.
+// state is a task's state as reported to the agent.
 type state int
 
 const (
@@ -39,8 +39,18 @@ type update struct {
 // remembered is how many ended tasks' ids are kept, so that a LAUNCH of one is ignored.
 const remembered = 10_000
 
-// ledger knows which tasks there are and what of them the agent hasn't acknowledged (rule X5).
-// Updates of one task leave in order, one at a time.
+// ledger holds the executor's tasks and every update of them that was not acknowledged (rule X5). SUBSCRIBE names all of
+// these to an agent that has restarted: an update that it leaves out would be lost.
+//
+// Under mu, three things hold:
+//   - Updates of one task leave in the order in which they were reported, one at a time: busy is set while one is on its
+//     way. Otherwise RUNNING could reach the agent after FINISHED.
+//   - A task's id is in ready at most once (queued), and only while the task has an unsent update, none of its updates is on
+//     its way, and no retry timer runs.
+//   - Only an acknowledgement removes an update. A sent one has reached the agent, but perhaps not the scheduler, so it is
+//     kept for the next SUBSCRIBE.
+//
+// While the agent is away (online is false), updates are queued; connect lets them leave.
 type ledger struct {
 	mu      sync.Mutex
 	work    *sync.Cond // there may be something to take
@@ -48,11 +58,11 @@ type ledger struct {
 	tasks   map[string]*record
 	ended   map[string]bool
 	order   []string // of ended
-	ready   []string // tasks with something to send that nobody sends
+	ready   []string // tasks with an update to send
 	online  bool
 	closed  bool
 	number  uint64
-	heard   bool // an update was acknowledged
+	heard   bool // the scheduler has acknowledged an update
 }
 
 type record struct {
@@ -62,10 +72,10 @@ type record struct {
 	busy       bool
 	queued     bool
 
-	// Of the update that comes next, while the agent refuses it.
+	// These are about the next update, while the agent refuses it.
 	refusals int
-	answer   string
-	retry    *time.Timer // nil unless that is waited for
+	answer   string      // the agent's last refusal
+	retry    *time.Timer // nil, or runs until the update is queued again
 }
 
 // How long an update that the agent refused waits: twice as long each time.
@@ -80,7 +90,7 @@ func newLedger() *ledger {
 	return l
 }
 
-// add tells whether the task is new.
+// add reports whether the task is new.
 func (l *ledger) add(a assignment) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -114,7 +124,7 @@ func (l *ledger) queue(id string, r *record) {
 	l.work.Signal()
 }
 
-// take waits for an update to send and hands it to the caller, who must give its outcome to settle.
+// take waits for an update to send and hands it to the caller, who must give its outcome to sendDone.
 // It is false when the ledger was closed.
 func (l *ledger) take() (update, bool) {
 	l.mu.Lock()
@@ -142,9 +152,9 @@ func (l *ledger) take() (update, bool) {
 	}
 }
 
-// settle says what came of sending the update; nil means that the agent has it. An update that it hasn't is handed out
-// again later. The answer is news if it isn't that of the time before.
-func (l *ledger) settle(u update, err error) (news bool) {
+// sendDone takes the outcome of sending an update; nil means that the agent has it. Any other update is queued
+// again later. The result is true if the error differs from that of the last try, so that each is logged once.
+func (l *ledger) sendDone(u update, err error) (news bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	r := l.tasks[u.task]
@@ -190,7 +200,7 @@ func (r *record) forgive() {
 	r.retry, r.refusals, r.answer = nil, 0, ""
 }
 
-// retryNow hands out at once what waits for its time. Called with mu held.
+// retryNow queues the updates that wait for a retry timer. It is called with mu held.
 func (l *ledger) retryNow() {
 	for id, r := range l.tasks {
 		r.forgive()
@@ -227,7 +237,7 @@ func (l *ledger) unacknowledged() ([]assignment, []update) {
 	return tasks, updates
 }
 
-// connect begins to hand out updates; those that SUBSCRIBE named are with the agent.
+// connect lets updates leave. The agent has those that SUBSCRIBE named, so they are not sent again.
 func (l *ledger) connect(named []update) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -261,7 +271,7 @@ func (l *ledger) acknowledge(id string, uuid []byte) {
 			continue
 		}
 		if u.delivered != nil {
-			close(u.delivered) // the answer to the call was lost
+			close(u.delivered) // the agent has it, though its answer to the call was lost
 		}
 		l.heard = true
 		r.silent, r.assignment = false, assignment{}
@@ -294,7 +304,7 @@ func (l *ledger) remember(id string) {
 	}
 }
 
-// flush sends what is left at once, and waits until all updates are acknowledged, the agent is away, or ctx ends.
+// flush sends the remaining updates at once, and waits until all are acknowledged, the agent is away, or ctx ends.
 func (l *ledger) flush(ctx context.Context) {
 	stop := context.AfterFunc(ctx, func() {
 		l.mu.Lock()
@@ -317,7 +327,7 @@ func (l *ledger) flush(ctx context.Context) {
 	}
 }
 
-// close ends all takes.
+// close makes every take return false.
 func (l *ledger) close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -38,12 +38,12 @@ func TestRefusedUpdate(t *testing.T) {
 		for i, answer := range []string{"a", "a", "b", "b", "b", "a", "a", "a", "a"} {
 			u, waited := take("refused")
 			waits = append(waits, waited)
-			news = append(news, l.settle(u, errors.New(answer)))
+			news = append(news, l.sendDone(u, errors.New(answer)))
 			if i == 4 {
 				// Of another task, meanwhile.
 				l.report(update{task: "other", uuid: [16]byte{2}, state: running})
 				u, waited := take("other")
-				if waited != 0 || l.settle(u, nil) {
+				if waited != 0 || l.sendDone(u, nil) {
 					t.Errorf("another task's update: after %v", waited)
 				}
 			}
@@ -62,22 +62,22 @@ func TestRefusedUpdate(t *testing.T) {
 		if waited != 0 {
 			t.Errorf("after a subscription: %v", waited)
 		}
-		l.settle(u, errors.New("a"))
+		l.sendDone(u, errors.New("a"))
 		if u, waited = take("refused"); waited != firstRetry {
 			t.Errorf("after that: %v", waited)
 		}
 		for range 5 {
-			l.settle(u, errors.New("a"))
+			l.sendDone(u, errors.New("a"))
 			u, _ = take("refused")
 		}
-		l.settle(u, errors.New("a"))
+		l.sendDone(u, errors.New("a"))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		go l.flush(ctx)
 		if u, waited = take("refused"); waited != 0 {
 			t.Errorf("at the end: %v", waited)
 		}
-		l.settle(u, nil)
+		l.sendDone(u, nil)
 		l.acknowledge("refused", u.uuid[:])
 		l.acknowledge("other", []byte{2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0})
 		synctest.Wait()

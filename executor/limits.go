@@ -17,7 +17,7 @@ import (
 //	package-download     4GiB    size of the file
 //	package-bytes        16GiB   size of all that is unpacked
 //	package-files        200000  number of entries, folders included
-//	package-ratio        250     bytes unpacked per byte, looked at above 64 MiB
+//	package-ratio        250     bytes unpacked per byte, checked above 64 MiB
 //	package-path         1024    length of a path in bytes
 //	package-depth        64      number of a path's components
 //	package-first-byte   10s     how long a server may take until it has sent a package's first byte
@@ -27,7 +27,7 @@ import (
 //	package-fetch-time   1h      how long a download may take, its tries together
 //	package-unpack-time  15m     how long unpacking may take
 //	package-tries        4       how often a transfer is begun or resumed
-//	processes           4096    a task's processes and threads; see package guard for where it holds
+//	processes           4096    a task's processes and threads; see package supervisor for where it holds
 //	output-file          32MiB   size at which stdout and stderr are rotated
 //	output-tasks         1000    how many ended tasks' output is kept
 //	output-bytes         1GiB    how large that may be together

@@ -15,12 +15,12 @@ import (
 // OutputLimits bound what tasks' output may take on the disk.
 type OutputLimits struct {
 	// File is the size, in bytes, at which stdout or stderr is rotated: its end goes to
-	// stdout.1, which is replaced, and the file begins anew.
+	// stdout.1, which is replaced, and the file begins empty.
 	File int64
 	// Tasks and Bytes say how many ended tasks' folders are kept, and how large they may be together.
 	Tasks int
 	Bytes int64
-	// Every is how often sizes are looked at.
+	// Every is how often sizes are checked.
 	Every time.Duration
 }
 
@@ -97,7 +97,7 @@ func (o *outputs) end(number string) {
 	for _, f := range remove {
 		if !o.keepSpare(f) {
 			if err := pack.RemoveTree(filepath.Join(o.sandbox, tasksFolder, f.number)); err != nil {
-				o.log.Warn("can't remove old output", "error", err)
+				o.log.Warn("old output not removed", "error", err)
 			}
 		}
 	}
@@ -109,7 +109,7 @@ func (o *outputs) shorten(number string) {
 		path := o.file(number, stream)
 		if sizeOf(path) > o.limits.File {
 			if err := keepEnd(path, o.limits.File); err != nil {
-				o.log.Warn("can't shorten output", "file", path, "error", err)
+				o.log.Warn("output not shortened", "file", path, "error", err)
 			}
 		}
 	}
@@ -151,7 +151,7 @@ func (o *outputs) folder(number string) (string, error) {
 		}
 		_ = pack.RemoveTree(used)
 	}
-	// What lies there already is a task's doing, and so may be what is in it.
+	// A task made what lies there already, and may have put anything into it.
 	return path, remake(path)
 }
 
@@ -233,7 +233,7 @@ func (o *outputs) look(w *watched, often time.Duration) {
 		}
 		w.sizes[i] = 0
 		if err := rotate(path, o.limits.File); err != nil {
-			o.log.Warn("output is lost: it can't be rotated", "file", path, "error", err)
+			o.log.Warn("output not rotated, and lost", "file", path, "error", err)
 		}
 	}
 }

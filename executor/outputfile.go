@@ -82,11 +82,11 @@ func sizeOfAll(dir string) (bytes int64) {
 	return bytes
 }
 
-// diskFull tells whether there is no room any more for what tasks write, their last words included.
+// diskFull reports whether the disk has no space left for what tasks write, their last words included.
 func (o *outputs) diskFull() bool {
-	const room = 64 << 10
+	const reserve = 64 << 10
 	var disk syscall.Statfs_t
-	return syscall.Statfs(o.sandbox, &disk) == nil && disk.Bavail*uint64(disk.Bsize) < room
+	return syscall.Statfs(o.sandbox, &disk) == nil && disk.Bavail*uint64(disk.Bsize) < reserve
 }
 
 // contents are what is in a folder of output.
@@ -133,7 +133,7 @@ func emptied(dir string) bool {
 	return true
 }
 
-// rotate copies the file's end to path.1 and empties it, the latter also when there is no room for a
+// rotate copies the file's end to path.1 and empties it, the latter also when there is no space for a
 // copy. Its writers append, so they go on at its new end. What they write between the copy and the cut is lost.
 func rotate(path string, limit int64) error {
 	f, err := openOwn(path, os.O_RDWR)

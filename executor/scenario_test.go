@@ -25,12 +25,12 @@ import (
 // of the executor below it, up to an empty line. The commands:
 //
 //	begin [recovery=DURATION]          a new agent and its executor
-//	launch TASK [quits]                a task that waits to be told to end, or that ends at once
+//	launch TASK [quits]                a task that waits to be ended, or that ends at once
 //	kill TASK, finish TASK             the agent kills it; it ends by itself
 //	agent deaf|hears                   it acknowledges nothing; it does again
 //	agent away|back|refuses 503|400    its connections break; it takes new ones; it answers SUBSCRIBE so
 //	executor killed                    with SIGKILL
-//	await TASK STATE                   until the agent was told
+//	await TASK STATE                   until the agent has that update
 //	await subscription, await tries    until the executor has subscribed, or tried to again and again
 //	await end                          until the executor has ended
 //	processes                          how many of the executor's tasks run
@@ -178,7 +178,7 @@ func (s *scene) refuse(status string) {
 // await waits for a state of a task, for its process too where it runs.
 func (s *scene) await(id, state string) {
 	s.agent.until(state+" of task "+id, func() bool {
-		return slices.ContainsFunc(s.agent.told(id), func(u mesos.TaskStatus) bool { return u.GetState().String() == "TASK_"+state })
+		return slices.ContainsFunc(s.agent.statesOf(id), func(u mesos.TaskStatus) bool { return u.GetState().String() == "TASK_"+state })
 	})
 	if state != "RUNNING" {
 		return
@@ -227,7 +227,7 @@ func (s *scene) Said() string {
 	}
 	slices.Sort(ids)
 	for _, id := range ids {
-		all := a.told(id)
+		all := a.statesOf(id)
 		if len(all) == s.updates[id] {
 			continue
 		}

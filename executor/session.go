@@ -10,8 +10,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/executor/guard"
 	"github.com/elasticjob-go/elasticjob/executor/pack"
+	"github.com/elasticjob-go/elasticjob/executor/supervisor"
 )
 
 // Ends of [Run] that aren't asked for. All tasks were stopped at once.
@@ -20,8 +20,8 @@ var (
 	ErrUnknown = errors.New("the agent doesn't know this executor; its tasks were stopped")
 	// ErrAway: the agent was away for longer than the recovery timeout, or at all without checkpoint (rule X6).
 	ErrAway = errors.New("no contact with the agent; all tasks were stopped")
-	// ErrGuard: the guard process ended.
-	ErrGuard = errors.New("the guard process ended; its tasks were stopped")
+	// ErrSupervisorEnded: the supervisor process ended.
+	ErrSupervisorEnded = errors.New("the supervisor process ended; its tasks were stopped")
 )
 
 // senders is how many updates are on their way at once, of different tasks.
@@ -30,7 +30,7 @@ const senders = 8
 // starters is how many processes are being prepared and started at once.
 const starters = 4
 
-// inheritance is how long the executor tries to kill what a guard left behind that was killed. Only a process that the
+// inheritance is how long the executor tries to kill what a supervisor left behind that was killed. Only a process that the
 // kernel can't end, such as one that waits for a dead disk, lives as long.
 const inheritance = 30 * time.Second
 
@@ -44,20 +44,20 @@ const (
 
 // session is one executor's life.
 type session struct {
-	config  Config
-	log     *slog.Logger
-	agent   *agentClient
-	guard   *guard.Client
-	store   *pack.Store
-	ledger  *ledger
-	outputs *outputs
-	base    environment
+	config     Config
+	log        *slog.Logger
+	agent      *agentClient
+	supervisor *supervisor.Client
+	store      *pack.Store
+	ledger     *ledger
+	outputs    *outputs
+	base       environment
 
 	temporaries temporaries
 	works       workFolders
 	starting    chan struct{} // holds one for each process that is being started
 
-	// orphaned is closed when the guard has ended and what it left behind was killed, but for processes in left.
+	// orphaned is closed when the supervisor has ended and what it left behind was killed, but for processes in left.
 	orphaned chan struct{}
 	left     []int
 
@@ -68,8 +68,8 @@ type session struct {
 	work   sync.WaitGroup // tasks
 }
 
-// Run is the executor: it returns when it was shut down by the agent or ctx ended,
-// with nil, its tasks killed with grace; or with one of the errors above. In each
+// Run is the executor. It returns nil when the agent shut it down or ctx ended, after its tasks were
+// killed with grace, or else one of the errors above. In each
 // case no process of a task is left. The process must have no children of its own.
 func Run(ctx context.Context, config Config, log *slog.Logger) (err error) {
 	store, err := openStore(config, log)
@@ -78,22 +78,22 @@ func Run(ctx context.Context, config Config, log *slog.Logger) (err error) {
 	}
 	defer store.Close()
 	for _, folder := range []string{tasksFolder, temporariesFolder, workFoldersFolder} {
-		if err := makeApart(config.Sandbox, folder); err != nil {
+		if err := makeSpread(config.Sandbox, folder); err != nil {
 			return fmt.Errorf("make the folder for tasks: %w", err)
 		}
 	}
-	if len(config.Guard) == 0 {
-		return errors.New("start guard: no command is configured")
+	if len(config.Supervisor) == 0 {
+		return errors.New("start supervisor: no command is configured")
 	}
-	if err := guard.Inherit(); err != nil {
+	if err := supervisor.Inherit(); err != nil {
 		return err
 	}
-	guardian, err := guard.Launch(config.Guard[0], config.Guard[1:]...)
+	supervised, err := supervisor.Launch(config.Supervisor[0], config.Supervisor[1:]...)
 	if err != nil {
 		return err
 	}
 	s := &session{
-		config: config, log: log, agent: newAgentClient(config), guard: guardian, store: store,
+		config: config, log: log, agent: newAgentClient(config), supervisor: supervised, store: store,
 		ledger: newLedger(), outputs: newOutputs(config.Sandbox, config.Output, log), base: baseEnvironment(), tasks: map[string]*task{},
 		temporaries: temporaries{dir: filepath.Join(config.Sandbox, temporariesFolder), log: log},
 		works: workFolders{
@@ -104,58 +104,58 @@ func Run(ctx context.Context, config Config, log *slog.Logger) (err error) {
 	background, stop := context.WithCancel(context.Background())
 	var helpers sync.WaitGroup
 	defer func() {
-		// In this order: no process is left, so all tasks end; then who serves them.
+		// The order matters: when no process is left, all tasks end; only then may the goroutines that serve them.
 		s.stopTasks()
-		_ = guardian.Close()
+		_ = supervised.Close()
 		s.work.Wait()
-		s.works.remove(s.works.dir) // sandboxes are kept for long, and links take room
+		s.works.remove(s.works.dir) // sandboxes are kept for long, and links take disk space
 		stop()
 		s.ledger.close()
 		helpers.Wait()
 		s.agent.http.CloseIdleConnections()
 	}()
 	helpers.Go(func() {
-		<-guardian.Lost()
-		_ = guardian.Close() // reaps it, so that all other children are what it left behind
-		s.left = guardian.KillChildren(inheritance)
+		<-supervised.Lost()
+		_ = supervised.Close() // reaps it, so that all other children are what it left behind
+		s.left = supervised.KillChildren(inheritance)
 		close(s.orphaned)
 	})
 	for range senders {
 		helpers.Go(func() { s.send(background) })
 	}
 	helpers.Go(func() { s.outputs.watch(background) })
-	told := make(chan struct{})
+	shutdown := make(chan struct{})
 	away := make(chan error, 1)
-	helpers.Go(func() { away <- s.listen(background, told) })
+	helpers.Go(func() { away <- s.listen(background, shutdown) })
 	if config.TLS != nil && config.TLS.VerifyConnection == nil {
-		log.Warn("the agent's certificate is not checked: no CA is known, and LIBPROCESS_SSL_VERIFY_SERVER_CERT does not ask for it")
+		log.Warn("agent's certificate not checked: no CA is known, and LIBPROCESS_SSL_VERIFY_SERVER_CERT does not ask for it")
 	}
-	log.Info("executor runs", "executor", config.ExecutorID, "agent", config.Agent, "sandbox", config.Sandbox, "pid", os.Getpid(), "guard", guardian.PID())
+	log.Info("executor started", "executor", config.ExecutorID, "agent", config.Agent, "sandbox", config.Sandbox, "pid", os.Getpid(), "supervisor", supervised.PID())
 
 	select {
 	case err := <-away:
 		return err
-	case <-guardian.Lost():
+	case <-supervised.Lost():
 		<-s.orphaned
 		s.stopTasks()
 		s.work.Wait()
 		s.flushAfter(time.Second)
-		return ErrGuard
-	case <-told:
-		log.Info("the agent shuts this executor down")
+		return ErrSupervisorEnded
+	case <-shutdown:
+		log.Info("shutdown requested by the agent")
 	case <-ctx.Done():
-		log.Info("asked to end", "reason", context.Cause(ctx))
+		log.Info("end requested", "reason", context.Cause(ctx))
 	}
 	s.drain()
 	return nil
 }
 
-// listen keeps a subscription. It closes told at SHUTDOWN, and returns when the tasks must be stopped at once (rule X6).
-func (s *session) listen(ctx context.Context, told chan struct{}) error {
+// listen keeps a subscription. It closes asked at SHUTDOWN, and returns when the tasks must be stopped at once (rule X6).
+func (s *session) listen(ctx context.Context, asked chan struct{}) error {
 	every := min(max(s.config.BackoffMax/4, 10*time.Millisecond), 500*time.Millisecond) // rule X5
 	patience := s.config.Recovery
 	lastSeen := time.Now()
-	once := sync.OnceFunc(func() { close(told) })
+	once := sync.OnceFunc(func() { close(asked) })
 	for first := true; ; {
 		tasks, updates := s.ledger.unacknowledged()
 		stream, err := s.agent.subscribe(ctx, tasks, updates)
@@ -165,18 +165,18 @@ func (s *session) listen(ctx context.Context, told chan struct{}) error {
 			err = s.follow(ctx, stream, once)
 			s.ledger.disconnect()
 			lastSeen, first = time.Now(), false
-			s.log.Warn("lost the agent", "error", err)
+			s.log.Warn("agent disconnected", "error", err)
 		}
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case errors.Is(err, errUnknown):
-			s.log.Error("the agent refuses this executor: stopping all tasks", "error", err)
+			s.log.Error("executor refused by the agent: all tasks stopped", "error", err)
 			return fmt.Errorf("%w: %w", ErrUnknown, err)
 		case !s.config.Checkpoint && !first,
 			!s.config.Checkpoint && time.Since(lastSeen) > answerWithin,
 			time.Since(lastSeen) > patience:
-			s.log.Error("no contact with the agent: stopping all tasks", "error", err, "for", time.Since(lastSeen).Round(time.Millisecond))
+			s.log.Error("agent out of reach: all tasks stopped", "error", err, "for", time.Since(lastSeen).Round(time.Millisecond))
 			return fmt.Errorf("%w: %w", ErrAway, err)
 		}
 		wait := time.NewTimer(every)
@@ -189,7 +189,7 @@ func (s *session) listen(ctx context.Context, told chan struct{}) error {
 }
 
 // follow handles events until the stream ends.
-func (s *session) follow(ctx context.Context, stream *subscription, told func()) error {
+func (s *session) follow(ctx context.Context, stream *subscription, onShutdown func()) error {
 	defer context.AfterFunc(ctx, stream.close)()
 	defer stream.close()
 	for {
@@ -205,9 +205,9 @@ func (s *session) follow(ctx context.Context, stream *subscription, told func())
 		case acknowledged:
 			s.ledger.acknowledge(e.id, e.uuid)
 		case shutdown:
-			told()
+			onShutdown()
 		case failed:
-			s.log.Error("the agent reports an error", "error", e.text)
+			s.log.Error("error received from the agent", "error", e.text)
 		}
 	}
 }
@@ -220,8 +220,8 @@ func (s *session) send(ctx context.Context) {
 			return
 		}
 		err := s.agent.update(ctx, u)
-		if s.ledger.settle(u, err) && ctx.Err() == nil {
-			s.log.Warn("an update wasn't taken; it will be sent again", "task", u.task, "error", err)
+		if s.ledger.sendDone(u, err) && ctx.Err() == nil {
+			s.log.Warn("update not accepted; it will be sent again", "task", u.task, "error", err)
 		}
 	}
 }
@@ -254,7 +254,7 @@ func (s *session) kill(id string, wait *time.Duration) {
 	t := s.tasks[id]
 	s.mu.Unlock()
 	if t == nil {
-		s.log.Info("kill of a task that doesn't run", "task", id)
+		s.log.Info("kill of an unknown task ignored", "task", id)
 		return
 	}
 	grace := t.grace()
@@ -283,8 +283,8 @@ func (s *session) stopTasks() {
 	}
 }
 
-// telling is the most that is kept of the agent's time for what there is to tell when all tasks have ended.
-const telling = 3 * time.Second
+// reporting is the most of the agent's time that is kept for the updates which follow when all tasks have ended.
+const reporting = 3 * time.Second
 
 // ShutdownGrace is what an agent is to be asked for, so that SHUTDOWN leaves tasks their own grace; 0 stands for
 // the default, as in wire.Task.
@@ -292,16 +292,16 @@ func ShutdownGrace(task time.Duration) time.Duration {
 	if task <= 0 {
 		task = defaultGrace
 	}
-	return task + telling + telling/2
+	return task + reporting + reporting/2
 }
 
 // timesOf divides the agent's time: by when we end, and how long tasks may take until SIGKILL.
 func timesOf(shutdownGrace time.Duration) (end, tasks time.Duration) {
-	end = shutdownGrace - min(shutdownGrace/10, telling/2)
-	return end, end - min(end/4, telling)
+	end = shutdownGrace - min(shutdownGrace/10, reporting/2)
+	return end, end - min(end/4, reporting)
 }
 
-// drain ends every task with grace, and tells what it can in the time that the agent gives.
+// drain ends every task with grace, and reports what it can in the time that the agent gives.
 func (s *session) drain() {
 	end, most := timesOf(s.config.ShutdownGrace)
 	deadline := time.Now().Add(end)

@@ -14,16 +14,16 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/elasticjob-go/elasticjob/executor/guard"
 	"github.com/elasticjob-go/elasticjob/executor/pack"
+	"github.com/elasticjob-go/elasticjob/executor/supervisor"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
 
 // defaultGrace is for tasks that name none.
 const defaultGrace = 5 * time.Second
 
-// settles is how long a process runs before it is told of as running.
-const settles = 25 * time.Millisecond
+// shortTask is how long a process runs before it is reported as running.
+const shortTask = 25 * time.Millisecond
 
 // task is one attempt at one shard, from its launch to its last update.
 type task struct {
@@ -39,7 +39,7 @@ type task struct {
 
 	mu      sync.Mutex
 	spec    wire.Task
-	process *guard.Process
+	process *supervisor.Process
 	why     string // killed, and why
 	wait    time.Duration
 }
@@ -71,12 +71,12 @@ func (t *task) kill(grace time.Duration, why string) {
 	t.cancel(errors.New(why))
 	if t.process != nil {
 		if err := t.process.Kill(t.wait); err != nil {
-			t.log.Warn("can't kill", "error", err)
+			t.log.Warn("kill failed", "error", err)
 		}
 	}
 }
 
-// failure is a task that ends without a process, or whose process can't be started.
+// failure is why a task ends without a process, or why its process can't be started.
 type failure struct {
 	phase       string
 	err         error
@@ -96,8 +96,8 @@ func (t *task) run() {
 	switch {
 	case err == nil:
 		t.ended(exit, why)
-	case errors.Is(err, guard.ErrLost):
-		// The end is told when nothing of the task is left, or it is said what is.
+	case errors.Is(err, supervisor.ErrLost):
+		// The end is reported when nothing of the task is left; else the report says what is.
 		<-t.session.orphaned
 		status := t.status
 		status.Phase, status.SupervisorLost = wire.PhaseRun, true
@@ -117,9 +117,10 @@ func (t *task) run() {
 	}
 }
 
-// begin goes all the way to the end of the process. The task's folders are given back by release,
-// which is for after the cause of its end was read.
-func (t *task) begin() (exit guard.Exit, release func(), err error) {
+// begin takes the task from its description to the end of its process. Rule E1 rests on the order of its steps: no process
+// is made before announce has returned, so a task that is lost without a word from announce never began.
+// Release gives the task's folders back. The caller calls it when it has read the cause of the end from them.
+func (t *task) begin() (exit supervisor.Exit, release func(), err error) {
 	release = func() {}
 	spec, err := wire.DecodeTask(t.data)
 	if err != nil {
@@ -145,19 +146,19 @@ func (t *task) begin() (exit guard.Exit, release func(), err error) {
 		return exit, release, err
 	}
 	t.status.StartTime = process.Started.UTC()
-	// A process that ends at once is told of by its end alone: its start time
-	// is in that, and each update is work for everybody, while others wait to
-	// be started. A task lost in this moment counts as begun (rule E1).
-	settle := time.NewTimer(settles)
-	defer settle.Stop()
+	// A process that ends at once is reported by its end alone, which has its start time too. Each update is work for
+	// the agent, the master and the scheduler, while other tasks wait to
+	// be started. A task that is lost in this moment counts as begun (rule E1).
+	timer := time.NewTimer(shortTask)
+	defer timer.Stop()
 	select {
 	case <-process.Done():
-	case <-settle.C:
+	case <-timer.C:
 		t.report(running, "process "+strconv.Itoa(process.PID)+" runs", t.status)
 	}
 	exit, ok := process.Exit()
 	if !ok {
-		return exit, release, guard.ErrLost
+		return exit, release, supervisor.ErrLost
 	}
 	return exit, release, nil
 }
@@ -169,10 +170,12 @@ func also(first, then func()) func() {
 	}
 }
 
-// announce holds the process back until the agent has a word of the task that says that it may begin: so one that is lost
-// without such a word never began, and the scheduler launches it again (rule E1). It is needed where the last word
-// was that the package is fetched, and until the scheduler has acknowledged anything of this executor: from then on what
-// is lost in silence counts as begun. Most tasks need none, and wait for nothing.
+// announce returns when the agent has an update which says that the task's process may begin. A task that is lost
+// without such an update never began, and the scheduler launches it again (rule E1).
+//
+// Two kinds of tasks need it: those whose last update said that the package is being fetched, and all tasks until the
+// scheduler has acknowledged an update of this executor. After that the scheduler takes a task that was lost
+// without any update for one that began. Most tasks are of neither kind and wait for nothing.
 func (t *task) announce(fetching bool) error {
 	if !fetching && t.session.ledger.wasHeard() {
 		return nil
@@ -187,7 +190,7 @@ func (t *task) announce(fetching bool) error {
 	}
 }
 
-// fetch gives the package, and whether it was told of as being fetched.
+// fetch gives the package, and whether it was reported as being fetched.
 func (t *task) fetch(p wire.Package) (ready pack.Package, fetching bool, err error) {
 	source := pack.Source{URL: p.URL, SHA256: p.SHA256, Cache: p.Cache}
 	if ready, ok := t.session.store.Ready(source); ok {
@@ -208,18 +211,18 @@ func (t *task) fetch(p wire.Package) (ready pack.Package, fetching bool, err err
 }
 
 // prepare says what to start: work is the task's working folder, which shows the package's folder root.
-func (t *task) prepare(spec wire.Task, root, work, temporary, output string) (guard.Spec, error) {
+func (t *task) prepare(spec wire.Task, root, work, temporary, output string) (supervisor.Spec, error) {
 	shard, err := shardContext(spec)
 	if err != nil {
-		return guard.Spec{}, err
+		return supervisor.Spec{}, err
 	}
 	env := t.session.base.of(spec, places{temporary: temporary, work: work, root: root}, shard)
 	path, args, err := findCommand(cmp.Or(root, work), spec.Command, env["PATH"])
 	if err != nil {
-		return guard.Spec{}, err
+		return supervisor.Spec{}, err
 	}
 	path, args = inView(root, work, path, args)
-	return guard.Spec{
+	return supervisor.Spec{
 		Path: path, Args: append(args, shard), Env: env.list(), Marker: taskVariable, Dir: work, Processes: t.session.config.Processes,
 		Stdout: filepath.Join(output, "stdout"), Stderr: filepath.Join(output, "stderr"),
 	}, nil
@@ -227,7 +230,7 @@ func (t *task) prepare(spec wire.Task, root, work, temporary, output string) (gu
 
 // start starts the process in a working folder that shows the package, if there is one. The task's folders are
 // given back by release.
-func (t *task) start(spec wire.Task, fetched pack.Package) (process *guard.Process, release func(), err error) {
+func (t *task) start(spec wire.Task, fetched pack.Package) (process *supervisor.Process, release func(), err error) {
 	release = func() {}
 	// Processes are started one by one anyhow. Those that wait for it have no folders yet: so
 	// many short tasks need few of them.
@@ -264,12 +267,12 @@ func (t *task) start(spec wire.Task, fetched pack.Package) (process *guard.Proce
 	return process, release, err
 }
 
-func (t *task) startUnlessKilled(start guard.Spec, spec wire.Task) (*guard.Process, error) {
+func (t *task) startUnlessKilled(start supervisor.Spec, spec wire.Task) (*supervisor.Process, error) {
 	if err := context.Cause(t.ctx); err != nil {
 		return nil, &failure{phase: wire.PhaseStart, err: err}
 	}
-	process, err := t.session.guard.Start(start)
-	var refused *guard.StartError
+	process, err := t.session.supervisor.Start(start)
+	var refused *supervisor.StartError
 	if errors.As(err, &refused) {
 		return nil, &failure{phase: wire.PhaseStart, err: explainStart(start.Path, spec.Command[0], refused)}
 	}
@@ -286,7 +289,7 @@ func (t *task) startUnlessKilled(start guard.Spec, spec wire.Task) (*guard.Proce
 }
 
 // ended reports how the process ended.
-func (t *task) ended(exit guard.Exit, why string) {
+func (t *task) ended(exit supervisor.Exit, why string) {
 	status := t.status
 	status.Phase = wire.PhaseRun
 	status.CompleteTime = exit.At.UTC()
@@ -314,7 +317,7 @@ func (t *task) ended(exit guard.Exit, why string) {
 	}
 }
 
-func exitText(exit guard.Exit) string {
+func exitText(exit supervisor.Exit) string {
 	if exit.Signal == 0 {
 		return "exit status " + strconv.Itoa(exit.Status)
 	}
@@ -338,7 +341,7 @@ func (t *task) report(s state, message string, status wire.Status) {
 func (t *task) tell(s state, message string, status wire.Status, delivered chan struct{}) {
 	data, err := status.Encode()
 	if err != nil {
-		t.log.Error("can't describe the task's state", "error", err)
+		t.log.Error("task status not encoded", "error", err)
 	}
 	t.session.ledger.report(update{task: t.id, uuid: uuid.New(), state: s, message: message, data: data, at: time.Now(), delivered: delivered})
 }

@@ -81,7 +81,7 @@ func remake(path string) error {
 func (t *temporaries) put(f temporary) {
 	if !f.untouched() {
 		if err := pack.RemoveTree(f.path); err != nil {
-			t.log.Warn("can't remove what a task left in its temporary folder", "error", err)
+			t.log.Warn("temporary folder of a task not emptied", "error", err)
 			return // not for anybody else
 		}
 	}
@@ -90,7 +90,7 @@ func (t *temporaries) put(f temporary) {
 	t.free = append(t.free, f)
 }
 
-// untouched tells whether f is an empty folder that all of its later users can use, and stamps it.
+// untouched reports whether f is an empty folder that all of its later users can use, and stamps it.
 func (f *temporary) untouched() bool {
 	info, err := os.Lstat(f.path)
 	if err != nil || !info.IsDir() || info.Mode().Perm() != temporaryMode {

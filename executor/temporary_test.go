@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// A folder is recognised as untouched by its time of change; what a task did to it is seen all the same.
+// A folder is recognised as untouched by its time of change; a task's changes to it are still seen.
 func TestTemporariesAreUsedAgainEmpty(t *testing.T) {
 	t.Parallel()
 	outside := t.TempDir()

@@ -17,7 +17,7 @@ import (
 // Every attempt works in a folder of its own, in which it finds its package: what it writes there neither reaches the
 // package, which others use, nor another attempt. The folder is made of real folders and of links to the package's files, so it
 // costs no copy. Links, and not hard links: a write through those would reach the package's own file, and each of them
-// changes the time that tells such a write.
+// changes the time that shows such a write.
 //
 // Most tasks leave the folder as it was. It is given to a later one then, since making and removing many files is slow.
 
@@ -88,7 +88,7 @@ type workFolder struct {
 	stamps []stamp
 }
 
-// untouched tells whether nothing was added to the folder, removed from it or exchanged in it.
+// untouched reports whether nothing was added to the folder, removed from it or exchanged in it.
 func (w *workFolder) untouched(v *view) bool {
 	if len(w.stamps) != len(v.folders) {
 		return false
@@ -242,7 +242,7 @@ type workPool struct {
 const workPools = 4
 
 // take gives a folder with what is in root. The state is that of the package; an empty one is a package of this task alone.
-// What it gives back must be called when no process is left in it, with the name under which it is kept, or "".
+// The returned function must be called when no process is left in the folder, with the name under which it is kept, or "".
 func (f *workFolders) take(root, state string) (path string, release func(keepAs string), err error) {
 	pool, err := f.pool(root, state)
 	if err != nil {
@@ -312,7 +312,7 @@ func (f *workFolders) put(pool *workPool, w workFolder, keepAs string) {
 	}
 	if touched {
 		if err := w.restore(pool.view); err != nil {
-			f.log.Warn("a task's working folder can't be made ready for another one", "folder", w.path, "error", err)
+			f.log.Warn("working folder not prepared for another task", "folder", w.path, "error", err)
 			f.remove(w.path)
 			return
 		}
@@ -331,7 +331,7 @@ func (f *workFolders) keepFailed(path, name string) {
 		err = os.Rename(path, to)
 	}
 	if err != nil {
-		f.log.Warn("a failed task's working folder can't be kept", "folder", path, "error", err)
+		f.log.Warn("working folder of a failed task not kept", "folder", path, "error", err)
 		f.remove(path)
 		return
 	}
@@ -349,6 +349,6 @@ func (f *workFolders) keepFailed(path, name string) {
 
 func (f *workFolders) remove(path string) {
 	if err := pack.RemoveTree(path); err != nil {
-		f.log.Warn("a task's working folder can't be removed", "folder", path, "error", err)
+		f.log.Warn("working folder of a task not removed", "folder", path, "error", err)
 	}
 }

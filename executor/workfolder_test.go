@@ -14,8 +14,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/executor/pack"
 )
 
-// shown lists what a folder holds, without following links.
-func shown(t *testing.T, dir string) map[string]string {
+// contentOf lists what a folder holds, without following links.
+func contentOf(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	found := map[string]string{}
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -89,7 +89,7 @@ func TestWorkFolderIsAsItShouldBe(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					if diff := cmp.Diff(want, shown(t, path)); diff != "" {
+					if diff := cmp.Diff(want, contentOf(t, path)); diff != "" {
 						t.Fatalf("round %d (-want +got):\n%s", i, diff)
 					}
 					if info, err := os.Lstat(path); err != nil || info.Mode() != fs.ModeDir|temporaryMode {
@@ -143,7 +143,7 @@ func TestLargePackageIsLinked(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]string{"run": root + "/run", "few": "d---------", "few/a": root + "/few/a", "few/deep": "d---------", "few/deep/b": root + "/few/deep/b", "many": root + "/many"}
-	if diff := cmp.Diff(want, shown(t, path)); diff != "" {
+	if diff := cmp.Diff(want, contentOf(t, path)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -11,13 +11,14 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/document"
 )
 
 // CheckOptions is what the rules of a job depend on besides its document.
 type CheckOptions struct {
 	// Reserved reports names that routes of the API take; nil reserves none.
 	Reserved func(name string) bool
-	// Now tells whether a cron still fires.
+	// Now decides whether a cron still fires.
 	Now time.Time
 	// Local is the zone of jobs that name none; nil is UTC.
 	Local *time.Location
@@ -27,9 +28,9 @@ type CheckOptions struct {
 const (
 	MaxShards  = 10_000
 	MaxRetries = 100
-	// MaxDocumentBytes is of the whole document as JSON.
+	// MaxDocumentBytes bounds the whole document as JSON.
 	MaxDocumentBytes = 512 << 10
-	// MaxParameterBytes is of what one shard is given as JSON, job parameter and
+	// MaxParameterBytes bounds what one shard is given as JSON, job parameter and
 	// sharding parameter together, and of one variable of env: a process can't
 	// be started with an argument or variable of 128 KiB or more.
 	MaxParameterBytes = 64 << 10
@@ -37,10 +38,10 @@ const (
 
 // Check returns all rules that the document breaks [D15], and notes: hints
 // about what is legal but may not be meant. Whether the app exists, and whether
-// any agent has room, is not said here.
-func (c Config) Check(opts CheckOptions) (app.Violations, []string) {
+// any agent has the resources, is not said here.
+func (c Config) Check(opts CheckOptions) (document.Violations, []string) {
 	var (
-		bad   app.Violations
+		bad   document.Violations
 		notes []string
 	)
 	bad = append(bad, app.CheckName("jobName", c.JobName, opts.Reserved)...)
@@ -56,24 +57,24 @@ func (c Config) Check(opts CheckOptions) (app.Violations, []string) {
 	bad = append(bad, handlers...)
 	notes = append(notes, handlerNotes...)
 	if c.MaxRetries < 0 || c.MaxRetries > MaxRetries {
-		bad = append(bad, app.Violate("maxRetries", strconv.Itoa(c.MaxRetries), "must be from 0 to %d", MaxRetries))
+		bad = append(bad, document.Violate("maxRetries", strconv.Itoa(c.MaxRetries), "must be from 0 to %d", MaxRetries))
 	}
 	bad = append(bad, c.checkEnv()...)
 	bad = bad.And(schema.CheckText(c))
 	return append(bad, c.checkSize()...), notes
 }
 
-func (c Config) checkSize() app.Violations {
+func (c Config) checkSize() document.Violations {
 	if whole, err := json.Marshal(c); err == nil && len(whole) > MaxDocumentBytes {
-		return app.Violations{app.Violate("", "", "the whole document must be at most %d KiB; put data into the package", MaxDocumentBytes>>10)}
+		return document.Violations{document.Violate("", "", "the whole document must be at most %d KiB; put data into the package", MaxDocumentBytes>>10)}
 	}
 	return nil
 }
 
-func (c Config) checkExecutionType() app.Violations {
+func (c Config) checkExecutionType() document.Violations {
 	const field = "jobExecutionType"
-	violate := func(message string) app.Violations {
-		return app.Violations{app.Violate(field, c.JobExecutionType, "%s", message)}
+	violate := func(message string) document.Violations {
+		return document.Violations{document.Violate(field, c.JobExecutionType, "%s", message)}
 	}
 	switch c.JobExecutionType {
 	case Transient:
@@ -88,15 +89,15 @@ func (c Config) checkExecutionType() app.Violations {
 }
 
 // checkTiming is about cron and timeZone.
-func (c Config) checkTiming(opts CheckOptions) (bad app.Violations, notes []string) {
+func (c Config) checkTiming(opts CheckOptions) (bad document.Violations, notes []string) {
 	if _, err := Zone(c, opts.Local); err != nil {
-		bad = append(bad, app.Violate("timeZone", c.TimeZone, "%s", err.Error()))
-		c.TimeZone = "" // the cron is judged all the same
+		bad = append(bad, document.Violate("timeZone", c.TimeZone, "%s", err.Error()))
+		c.TimeZone = "" // the cron is still judged
 	}
 	schedule, err := Schedule(c, opts.Local)
 	switch {
 	case err != nil:
-		bad = append(bad, app.Violate("cron", c.Cron, "%s", err.Error()))
+		bad = append(bad, document.Violate("cron", c.Cron, "%s", err.Error()))
 	case schedule == nil:
 		notes = append(notes, "no cron: the job runs on trigger only")
 	case schedule.Next(opts.Now).IsZero():
@@ -126,23 +127,23 @@ func sevenFields(cron string) string {
 	return text
 }
 
-func (c Config) checkShards() app.Violations {
-	var bad app.Violations
+func (c Config) checkShards() document.Violations {
+	var bad document.Violations
 	counted := c
 	if c.ShardingTotalCount < 1 || c.ShardingTotalCount > MaxShards {
-		bad = append(bad, app.Violate("shardingTotalCount", strconv.Itoa(c.ShardingTotalCount), "must be from 1 to %d", MaxShards))
-		counted.ShardingTotalCount = MaxShards // the parameters are judged all the same
+		bad = append(bad, document.Violate("shardingTotalCount", strconv.Itoa(c.ShardingTotalCount), "must be from 1 to %d", MaxShards))
+		counted.ShardingTotalCount = MaxShards // the parameters are still judged
 	}
 	parameters, wrong := shardingParameters(counted)
 	bad = append(bad, wrong...)
 	common := jsonBytes(c.JobParameter)
 	if common > MaxParameterBytes {
-		return append(bad, app.Violate("jobParameter", c.JobParameter,
+		return append(bad, document.Violate("jobParameter", c.JobParameter,
 			"must be at most %d KiB as JSON; put data into the package", MaxParameterBytes>>10))
 	}
 	for _, item := range slices.Sorted(maps.Keys(parameters)) {
 		if common+jsonBytes(parameters[item]) > MaxParameterBytes {
-			return append(bad, app.Violate("shardingItemParameters", parameters[item],
+			return append(bad, document.Violate("shardingItemParameters", parameters[item],
 				"the parameter of shard %d and jobParameter must be at most %d KiB together; put data into the package", item, MaxParameterBytes>>10))
 		}
 	}
@@ -159,7 +160,7 @@ func jsonBytes(text string) int {
 	return len(encoded)
 }
 
-func (c Config) checkProps() app.Violations {
+func (c Config) checkProps() document.Violations {
 	line, given := c.Props[PropScript]
 	if !given {
 		return nil
@@ -169,12 +170,12 @@ func (c Config) checkProps() app.Violations {
 
 // checkHandlers accepts what the original knows: jobs that came from there
 // must not need a change.
-func (c Config) checkHandlers() (bad app.Violations, notes []string) {
+func (c Config) checkHandlers() (bad document.Violations, notes []string) {
 	check := func(field, value string, known ...string) {
 		switch {
 		case value == "":
 		case !slices.Contains(known, value):
-			bad = append(bad, app.Violate(field, value, "must be one of %s, or left out", strings.Join(known, ", ")))
+			bad = append(bad, document.Violate(field, value, "must be one of %s, or left out", strings.Join(known, ", ")))
 		default:
 			notes = append(notes, field+" has no effect on packages and scripts")
 		}
@@ -187,19 +188,19 @@ func (c Config) checkHandlers() (bad app.Violations, notes []string) {
 var variablePattern = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // checkEnv leaves the values out of its violations: they may be secrets.
-func (c Config) checkEnv() app.Violations {
-	var bad app.Violations
+func (c Config) checkEnv() document.Violations {
+	var bad document.Violations
 	for _, name := range slices.Sorted(maps.Keys(c.Env)) {
 		field := "env." + name
 		switch {
 		case len(bad) == maxMessages:
 			return bad
 		case !variablePattern.MatchString(name):
-			bad = append(bad, app.Violate(field, "", "the name of a variable must be letters, digits and '_', not beginning with a digit"))
+			bad = append(bad, document.Violate(field, "", "the name of a variable must be letters, digits and '_', not beginning with a digit"))
 		case strings.HasPrefix(name, "ELASTICJOB_"), strings.HasPrefix(name, "MESOS_"):
-			bad = append(bad, app.Violate(field, "", "names that begin with ELASTICJOB_ or MESOS_ are the scheduler's own; choose another"))
+			bad = append(bad, document.Violate(field, "", "names that begin with ELASTICJOB_ or MESOS_ are the scheduler's own; choose another"))
 		case len(name)+len(c.Env[name]) > MaxParameterBytes:
-			bad = append(bad, app.Violate(field, "", "must be at most %d KiB; put data into the package", MaxParameterBytes>>10))
+			bad = append(bad, document.Violate(field, "", "must be at most %d KiB; put data into the package", MaxParameterBytes>>10))
 		}
 	}
 	return bad

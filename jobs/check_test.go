@@ -70,7 +70,7 @@ func TestCheck(t *testing.T) {
 		{"env with dash", func(c *config) { c.Env = map[string]string{"a-b": "hunter2"} }, "env.a-b", "letters, digits"},
 		{"env with digit", func(c *config) { c.Env = map[string]string{"1a": ""} }, "env.1a", "letters, digits"},
 		{"env without name", func(c *config) { c.Env = map[string]string{"": "x"} }, "env.", "letters, digits"},
-		{"env of ours", func(c *config) { c.Env = map[string]string{"ELASTICJOB_X": "1"} }, "env.ELASTICJOB_X", "the scheduler's own"},
+		{"reserved env", func(c *config) { c.Env = map[string]string{"ELASTICJOB_X": "1"} }, "env.ELASTICJOB_X", "the scheduler's own"},
 		{"env of Mesos", func(c *config) { c.Env = map[string]string{"MESOS_X": "1"} }, "env.MESOS_X", "the scheduler's own"},
 		{"env too long", func(c *config) { c.Env = map[string]string{"X": strings.Repeat("x", 70_000)} }, "env.X", "at most 64 KiB"},
 		{"env with NUL", func(c *config) { c.Env = map[string]string{"X": "hunter2\x00"} }, "env.X", "NUL"},

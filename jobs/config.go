@@ -1,12 +1,16 @@
 // Package jobs says what a job is: which app runs it, when, in how many
 // shards, and what each shard gets.
 //
-// The room holds the fields of a job's document with the original's names and
+// The package holds the fields of a job's document with the original's names and
 // defaults, their checks, the sharding parameters, and the ids of tasks. When
-// a cron fires is jobs/cron's. It imports no room but app.
+// a cron fires is jobs/cron's. Package document reads them.
 package jobs
 
-import "github.com/elasticjob-go/elasticjob/app"
+import (
+	"github.com/elasticjob-go/elasticjob/resources"
+
+	"github.com/elasticjob-go/elasticjob/document"
+)
 
 // Execution types of a job.
 const (
@@ -17,8 +21,8 @@ const (
 )
 
 // Config is one job's document. Names and defaults are the original's
-// (contract 2.2), one per field [D24]; fields marked "ours" are additions. The
-// tags are all that says how the document is read: see app.Schema.
+// (contract 2.2), one per field [D24]; fields marked "added" are not among them. The
+// tags are all that says how the document is read: see document.Schema.
 type Config struct {
 	// JobName is the unique name, by the pattern of app.CheckName; it never changes.
 	JobName string `json:"jobName"`
@@ -49,18 +53,18 @@ type Config struct {
 	// original's clients.
 	JobExecutorServiceHandlerType string `json:"jobExecutorServiceHandlerType,omitempty"`
 	JobErrorHandlerType           string `json:"jobErrorHandlerType,omitempty"`
-	// TimeZone (ours) is the IANA zone of the cron; empty is the server's.
+	// TimeZone (added) is the IANA zone of the cron; empty is the server's.
 	TimeZone string `json:"timeZone,omitempty"`
-	// MaxRetries (ours) is how often a shard that failed by itself is run again. 0 to 100.
+	// MaxRetries (added) is how often a shard that failed by itself is run again. 0 to 100.
 	MaxRetries int `json:"maxRetries,omitempty"`
-	// Env (ours) is added to the environment of the job's processes.
+	// Env (added) is added to the environment of the job's processes.
 	Env map[string]string `json:"env,omitempty"`
 }
 
 // PropScript is the property that holds a script job's command line.
 const PropScript = "script.command.line"
 
-var schema = app.MustSchema[Config]("jobName", map[string]string{
+var schema = document.MustSchema[Config]("jobName", map[string]string{
 	"monitorExecution":         "is ignored: executions are always watched",
 	"maxTimeDiffSeconds":       "is ignored: it is of ElasticJob-Lite",
 	"reconcileIntervalMinutes": "is ignored: the scheduler reconciles by itself",
@@ -88,20 +92,20 @@ func Default() Config { return schema.Default() }
 // Decode merges the fields that a JSON object gives into base: Default() to
 // register a job, the stored document to change one; null sets a field's
 // default. The original's older fields and those of ElasticJob-Lite give a
-// note each. Errors are those of app.Schema.Decode. The document still has to
+// note each. Errors are those of document.Schema.Decode. The document still has to
 // pass Check.
 func Decode(body []byte, base Config) (Config, []string, error) { return schema.Decode(body, base) }
 
 // DecodeStored reads a job's document from a registry, in YAML as the original writes
-// it or in JSON; see app.Schema.DecodeStored.
+// it or in JSON; see document.Schema.DecodeStored.
 func DecodeStored(doc []byte) (Config, []string, error) { return schema.DecodeStored(doc) }
 
-// EncodeYAML writes a job's document as the original does; see app.Schema.EncodeYAML.
+// EncodeYAML writes a job's document as the original does; see document.Schema.EncodeYAML.
 func EncodeYAML(c Config) []byte { return schema.EncodeYAML(c) }
 
 // Name reads just the job's name from a document, to find what a PUT is about.
-// Errors are those of app.Schema.Name.
+// Errors are those of document.Schema.Name.
 func Name(body []byte) (string, error) { return schema.Name(body) }
 
 // Resources is what one shard takes.
-func (c Config) Resources() app.Resources { return app.NewResources(c.CPUCount, c.MemoryMB) }
+func (c Config) Resources() resources.Amount { return resources.New(c.CPUCount, c.MemoryMB) }

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
-	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/document"
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
@@ -27,9 +27,9 @@ func stored() jobs.Config {
 	}
 }
 
-func violations(t *testing.T, err error) app.Violations {
+func violations(t *testing.T, err error) document.Violations {
 	t.Helper()
-	var bad app.Violations
+	var bad document.Violations
 	if !errors.As(err, &bad) {
 		t.Fatalf("got error %v, want Violations", err)
 	}

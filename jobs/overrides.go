@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/document"
 )
 
 // Overrides are what one run of a job has of its own, instead of the job's: the body of a trigger.
@@ -26,17 +26,17 @@ type run struct {
 	Env                    map[string]string `json:"env,omitempty"`
 }
 
-var runSchema = app.MustSchema[run]("", nil)
+var runSchema = document.MustSchema[run]("", nil)
 
 // DecodeOverrides reads the body of a trigger; an empty one, {} and null values override nothing. Errors are those of
-// app.Schema.Decode: with Violations the rest can still be checked.
+// document.Schema.Decode: with Violations the rest can still be checked.
 func DecodeOverrides(body []byte) (Overrides, error) {
 	var o Overrides
 	if len(bytes.TrimSpace(body)) == 0 {
 		return o, nil
 	}
 	read, _, err := runSchema.Decode(body, run{})
-	if _, readable := err.(app.Violations); err != nil && !readable {
+	if _, readable := err.(document.Violations); err != nil && !readable {
 		return o, err
 	}
 	var given map[string]json.RawMessage
@@ -80,14 +80,14 @@ func (o Overrides) Apply(c Config) Config {
 }
 
 // Check returns all rules that the overridden fields break in a run of that job: those of the job's own fields.
-func (o Overrides) Check(c Config) app.Violations {
+func (o Overrides) Check(c Config) document.Violations {
 	if o.IsZero() {
 		return nil
 	}
 	c = o.Apply(c)
 	bad := append(c.checkShards(), c.checkEnv()...)
 	bad = append(bad.And(schema.CheckText(c)), c.checkSize()...)
-	return slices.DeleteFunc(bad, func(v app.Violation) bool {
+	return slices.DeleteFunc(bad, func(v document.Violation) bool {
 		field, _, _ := strings.Cut(v.Field, ".")
 		return field != "" && field != "env" && field != "jobParameter" && field != "shardingItemParameters"
 	})

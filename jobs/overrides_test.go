@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/document"
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
@@ -37,7 +37,7 @@ func TestDecodeOverrides(t *testing.T) {
 		`{"jobName":"my_job"}`: {"jobName"},
 	} {
 		_, err := jobs.DecodeOverrides([]byte(body))
-		var bad app.Violations
+		var bad document.Violations
 		if !errors.As(err, &bad) {
 			t.Errorf("%s: %v", body, err)
 		}
@@ -51,7 +51,7 @@ func TestDecodeOverrides(t *testing.T) {
 	}
 	for _, body := range []string{"my_job", `"my_job"`, "[]", "{", `{"jobParameter":"p"} x`, "3", "null"} {
 		_, err := jobs.DecodeOverrides([]byte(body))
-		var syntax *app.SyntaxError
+		var syntax *document.SyntaxError
 		if !errors.As(err, &syntax) {
 			t.Errorf("%s: %v", body, err)
 		}
@@ -71,7 +71,7 @@ func TestOverridesApplyToACopy(t *testing.T) {
 	}
 }
 
-// All that is wrong is told at once, and nothing of what the run does not touch.
+// All that is wrong is reported at once, and nothing of what the run does not touch.
 func TestOverridesAreChecked(t *testing.T) {
 	t.Parallel()
 	job := jobs.Config{JobName: "bad name", Cron: "x", ShardingTotalCount: 2}

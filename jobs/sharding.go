@@ -4,33 +4,33 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/document"
 )
 
 // ShardingParameters reads shardingItemParameters, such as "0=a,1=b", into the
 // parameter of each shard; shards without one are not in the map (contract
-// 2.3). The error is app.Violations with the original's messages where it has
+// 2.3). The error is document.Violations with the original's messages where it has
 // one; shards that do not exist or are named twice are refused [D27].
 func ShardingParameters(c Config) (map[int]string, error) {
 	parameters, bad := shardingParameters(c)
 	return parameters, bad.OrNil()
 }
 
-func shardingParameters(c Config) (map[int]string, app.Violations) {
+func shardingParameters(c Config) (map[int]string, document.Violations) {
 	parameters := map[int]string{}
 	text := c.ShardingItemParameters
 	if text == "" {
 		return parameters, nil
 	}
-	var bad app.Violations
+	var bad document.Violations
 	violate := func(format string, args ...any) {
-		bad = append(bad, app.Violate("shardingItemParameters", text, format, args...))
+		bad = append(bad, document.Violate("shardingItemParameters", text, format, args...))
 	}
 	for part := range strings.SplitSeq(text, ",") {
 		pieces := strings.Split(strings.TrimSpace(part), "=")
 		if len(pieces) != 2 || strings.TrimSpace(pieces[1]) == "" {
-			short := app.Violate("", text, "").Value
-			return nil, app.Violations{app.Violate("shardingItemParameters", text,
+			short := document.Violate("", text, "").Value
+			return nil, document.Violations{document.Violate("shardingItemParameters", text,
 				"Sharding item parameters '%s' format error, should be int=xx,int=xx", short)}
 		}
 		key, value := strings.TrimSpace(pieces[0]), strings.TrimSpace(pieces[1])
@@ -40,7 +40,7 @@ func shardingParameters(c Config) (map[int]string, app.Violations) {
 		case len(bad) == maxMessages:
 			return nil, bad
 		case err != nil:
-			violate("Sharding item parameters key '%s' is not an integer.", app.Violate("", key, "").Value)
+			violate("Sharding item parameters key '%s' is not an integer.", document.Violate("", key, "").Value)
 		case item < 0 || item >= c.ShardingTotalCount:
 			violate("shard %d does not exist: shardingTotalCount is %d, and shards are numbered from 0", item, c.ShardingTotalCount)
 		case doubled:

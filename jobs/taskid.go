@@ -26,7 +26,7 @@ const (
 )
 
 // TaskID is the id of one attempt to run one shard on one agent, built from its
-// parts and taken apart again, never by replacing text [D28].
+// parts and parsed again, never by replacing text [D28].
 type TaskID struct {
 	Job   string
 	Item  int
@@ -67,7 +67,7 @@ func (t TaskID) Validate() error {
 
 const uuidLetters = "0123456789abcdefABCDEF-"
 
-// ParseTaskID takes an id apart. Ids that TaskID.String did not make, such as
+// ParseTaskID parses an id. Ids that TaskID.String did not make, such as
 // another framework's, are an error and nothing worse.
 func ParseTaskID(id string) (TaskID, error) {
 	job, rest, ok1 := strings.Cut(id, idDelimiter)
@@ -76,11 +76,11 @@ func ParseTaskID(id string) (TaskID, error) {
 	// What an agent calls itself may hold the delimiter: its id ends at the last.
 	last := strings.LastIndex(rest, idDelimiter)
 	if !ok1 || !ok2 || !ok3 || last < 0 {
-		return TaskID{}, fmt.Errorf("task id %q is none of ours: it does not have the form job@-@item@-@type@-@agent@-@uuid", id)
+		return TaskID{}, fmt.Errorf("task id %q was not made by this scheduler: it does not have the form job@-@item@-@type@-@agent@-@uuid", id)
 	}
 	item, err := canonical(itemText)
 	if err != nil {
-		return TaskID{}, fmt.Errorf("task id %q is none of ours: item: %w", id, err)
+		return TaskID{}, fmt.Errorf("task id %q was not made by this scheduler: item: %w", id, err)
 	}
 	t := TaskID{Job: job, Item: int(item), Type: kind, Agent: rest[:last], UUID: rest[last+len(idDelimiter):]}
 	return t, t.Validate()
@@ -114,17 +114,17 @@ func (e ExecutorID) Validate() error {
 	return nil
 }
 
-// ParseExecutorID takes an id apart. Ids that ExecutorID.String did not make,
+// ParseExecutorID parses an id. Ids that ExecutorID.String did not make,
 // such as the original's without a generation, are an error.
 func ParseExecutorID(id string) (ExecutorID, error) {
 	name, rest, ok := strings.Cut(id, idDelimiter)
 	last := strings.LastIndex(rest, idDelimiter)
 	if !ok || last < 0 {
-		return ExecutorID{}, fmt.Errorf("executor id %q is none of ours: it does not have the form app@-@agent@-@n", id)
+		return ExecutorID{}, fmt.Errorf("executor id %q was not made by this scheduler: it does not have the form app@-@agent@-@n", id)
 	}
 	n, err := canonical(rest[last+len(idDelimiter):])
 	if err != nil {
-		return ExecutorID{}, fmt.Errorf("executor id %q is none of ours: generation: %w", id, err)
+		return ExecutorID{}, fmt.Errorf("executor id %q was not made by this scheduler: generation: %w", id, err)
 	}
 	e := ExecutorID{App: name, Agent: rest[:last], N: n}
 	return e, e.Validate()
@@ -133,7 +133,7 @@ func ParseExecutorID(id string) (ExecutorID, error) {
 func isName(name string) bool { return len(app.CheckName("", name, nil)) == 0 }
 
 // canonical reads a number that is written in the one way that we write it, so
-// that taking an id apart and building it again gives the same id.
+// that parsing an id and building it again gives the same id.
 func canonical(text string) (int64, error) {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < 0 || strconv.FormatInt(n, 10) != text {

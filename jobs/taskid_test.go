@@ -18,7 +18,7 @@ func agents() *rapid.Generator[string] {
 	)
 }
 
-// [D28]: ids are built from parts and taken apart again, whatever an agent or a
+// [D28]: ids are built from parts and parsed again, whatever an agent or a
 // job is called.
 func TestTaskIDRoundTrip(t *testing.T) {
 	t.Parallel()
@@ -85,7 +85,7 @@ func TestIDLength(t *testing.T) {
 }
 
 // Ids of others are an error and nothing worse [D28].
-func TestParseForeignIDs(t *testing.T) {
+func TestParseUnknownIDs(t *testing.T) {
 	t.Parallel()
 	for _, id := range []string{
 		"", "x", "@-@", "@-@@-@@-@@-@", "my_job@-@2", "my_job@-@2@-@READY@-@S0",

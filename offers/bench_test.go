@@ -4,18 +4,18 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/offers"
+	"github.com/elasticjob-go/elasticjob/resources"
 )
 
 // crowd is n agents of eight sizes, every third with an executor of each of some apps.
 func crowd(n int) []offers.Agent {
 	agents := make([]offers.Agent, n)
 	for i := range agents {
-		size := app.NewResources(float64(4+i%8), float64(4096+1024*(i%8)))
+		size := resources.New(float64(4+i%8), float64(4096+1024*(i%8)))
 		agents[i] = offers.Agent{
 			ID: fmt.Sprintf("S%d", i), Host: fmt.Sprintf("host-%d", i), Capacity: size,
-			Free: size.Minus(app.NewResources(float64(i%4), float64(i%5*512))), Executors: map[string]bool{},
+			Free: size.Minus(resources.New(float64(i%4), float64(i%5*512))), Executors: map[string]bool{},
 		}
 		if i%3 == 0 {
 			for k := range 4 {
@@ -26,12 +26,12 @@ func crowd(n int) []offers.Agent {
 	return agents
 }
 
-func queue(n, items int, shard app.Resources, together bool) []offers.Demand {
+func queue(n, items int, shard resources.Amount, together bool) []offers.Demand {
 	demands := make([]offers.Demand, n)
 	for i := range demands {
 		demands[i] = offers.Demand{
 			ID: fmt.Sprintf("e%d", i), Job: fmt.Sprintf("job-%d", i), App: fmt.Sprintf("app_%d", i%200), Together: together,
-			Shard: shard, Executor: fmt.Sprintf("app-%d", i%200), ExecutorSize: app.NewResources(0.1, 64),
+			Shard: shard, Executor: fmt.Sprintf("app-%d", i%200), ExecutorSize: resources.New(0.1, 64),
 			Avoid: map[string]string{fmt.Sprintf("S%d", i): "the package could not be fetched"},
 		}
 		for item := range items {
@@ -48,12 +48,12 @@ func BenchmarkMatch(b *testing.B) {
 		demands []offers.Demand
 		placed  int
 	}{
-		{"all of 1 shard placed", queue(1000, 1, app.NewResources(0.5, 128), true), 1000},
-		{"all of 10 shards placed", queue(1000, 10, app.NewResources(0.1, 32), true), 10_000},
-		{"none placed, no agent has room for a shard", queue(1000, 3, app.NewResources(10, 20_000), true), 0},
-		{"none placed, all agents have room for a few", queue(1000, 10_000, app.NewResources(1, 512), true), 0},
-		{"half placed, until nothing is left", queue(1000, 20, app.NewResources(0.5, 128), true), -1},
-		{"some shards placed, until nothing is left", queue(1000, 20, app.NewResources(0.5, 128), false), -1},
+		{"all of 1 shard placed", queue(1000, 1, resources.New(0.5, 128), true), 1000},
+		{"all of 10 shards placed", queue(1000, 10, resources.New(0.1, 32), true), 10_000},
+		{"none placed, no agent has room for a shard", queue(1000, 3, resources.New(10, 20_000), true), 0},
+		{"none placed, all agents have room for a few", queue(1000, 10_000, resources.New(1, 512), true), 0},
+		{"half placed, until nothing is left", queue(1000, 20, resources.New(0.5, 128), true), -1},
+		{"some shards placed, until nothing is left", queue(1000, 20, resources.New(0.5, 128), false), -1},
 	} {
 		agents := crowd(1000)
 		for strategy, name := range []string{"pack", "spread"} {

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/resources"
 )
 
 // Match places demands on agents, in the order of demands. It is pure and
@@ -33,11 +33,11 @@ type matcher struct {
 	strategy Strategy
 	result   Result
 
-	given    []int          // by agent: its index in agents
-	numbers  map[string]int // by agent id
-	books    []book         // by agent
-	free     app.Resources  // of all agents
-	capacity []app.Resources
+	given    []int            // by agent: its index in agents
+	numbers  map[string]int   // by agent id
+	books    []book           // by agent
+	free     resources.Amount // of all agents
+	capacity []resources.Amount
 	unknown  []bool // whether the capacity is just what is free now
 	// reservedFor is the only demand that may use the agent, if not empty; reserved are those agents.
 	reservedFor []string
@@ -58,7 +58,7 @@ type matcher struct {
 // book is what is looked up for every pair of demand and agent: side by side in
 // memory, and as little as can be.
 type book struct {
-	free app.Resources
+	free resources.Amount
 	// The stamp of the last demand that may not be placed on the agent, whose executor runs
 	// there, and for which one is to be started.
 	barred, running, started int32
@@ -71,7 +71,7 @@ type current struct {
 	*Demand
 	index int
 	// shard and executor are the sizes, with nothing below zero.
-	shard, executor app.Resources
+	shard, executor resources.Amount
 	perCPU, perMem  float64 // 1 / shard
 	kind            int
 	// stamp is a number of its own, which marks an agent in its book.
@@ -86,7 +86,7 @@ func newMatcher(demands []Demand, agents []Agent, strategy Strategy) *matcher {
 	m := &matcher{
 		demands: demands, agents: agents, strategy: strategy,
 		given: make([]int, n), numbers: make(map[string]int, n),
-		books: make([]book, n), capacity: make([]app.Resources, n), unknown: make([]bool, n),
+		books: make([]book, n), capacity: make([]resources.Amount, n), unknown: make([]bool, n),
 		reservedFor: make([]string, n), kinds: map[string]int{}, order: make([]int, n), fullness: make([]fullness, n),
 	}
 	items := 0
@@ -106,7 +106,7 @@ func newMatcher(demands []Demand, agents []Agent, strategy Strategy) *matcher {
 		a := &agents[i]
 		m.numbers[a.ID] = number
 		m.books[number].free = a.Free
-		m.free = m.free.Plus(largest(a.Free, app.Resources{}))
+		m.free = m.free.Plus(largest(a.Free, resources.Amount{}))
 		if m.reservedFor[number] = a.ReservedFor; a.ReservedFor != "" {
 			m.reserved = append(m.reserved, number)
 		}
@@ -168,7 +168,7 @@ func (m *matcher) match(index int) {
 func (m *matcher) take(index int) {
 	d := &m.now
 	d.Demand, d.index, d.stamp = &m.demands[index], index, int32(index+1)
-	d.shard, d.executor = largest(d.Shard, app.Resources{}), largest(d.ExecutorSize, app.Resources{})
+	d.shard, d.executor = largest(d.Shard, resources.Amount{}), largest(d.ExecutorSize, resources.Amount{})
 	d.perCPU, d.perMem = 1/float64(max(d.shard.CPUMilli, 1)), 1/float64(max(d.shard.MemMilli, 1))
 	d.kind = m.kinds[d.Executor]
 	for id := range d.Avoid {
@@ -187,9 +187,9 @@ func (m *matcher) take(index int) {
 }
 
 // once is what the demand's first shard on an agent pays beside itself: nothing where its executor runs.
-func (m *matcher) once(a int) app.Resources {
+func (m *matcher) once(a int) resources.Amount {
 	if b := &m.books[a]; b.running == m.now.stamp || b.started == m.now.stamp {
-		return app.Resources{}
+		return resources.Amount{}
 	}
 	return m.now.executor
 }
@@ -209,7 +209,7 @@ func (m *matcher) find() (takes []take, left int) {
 // Its loop, and that of survey, run for every pair of demand and agent: they are kept tight.
 func (m *matcher) findOn(agents []int, starts bool, left int) int {
 	d, stamp, shard := &m.now, m.now.stamp, m.now.shard
-	var once app.Resources
+	var once resources.Amount
 	if starts {
 		once = d.executor
 	}
@@ -282,6 +282,6 @@ func (m *matcher) place(a int, items []int) {
 }
 
 // largest is the larger of each part.
-func largest(a, b app.Resources) app.Resources {
-	return app.Resources{CPUMilli: max(a.CPUMilli, b.CPUMilli), MemMilli: max(a.MemMilli, b.MemMilli)}
+func largest(a, b resources.Amount) resources.Amount {
+	return resources.Amount{CPUMilli: max(a.CPUMilli, b.CPUMilli), MemMilli: max(a.MemMilli, b.MemMilli)}
 }

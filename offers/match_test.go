@@ -5,12 +5,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/offers"
+	"github.com/elasticjob-go/elasticjob/resources"
 )
 
 func agent(id string, cpus, memory float64, running ...string) offers.Agent {
-	a := offers.Agent{ID: id, Host: "h" + id[1:], Free: app.NewResources(cpus, memory), Executors: map[string]bool{}}
+	a := offers.Agent{ID: id, Host: "h" + id[1:], Free: resources.New(cpus, memory), Executors: map[string]bool{}}
 	for _, kind := range running {
 		a.Executors[kind] = true
 	}
@@ -18,7 +18,7 @@ func agent(id string, cpus, memory float64, running ...string) offers.Agent {
 }
 
 func of(capacityCPUs, capacityMemory float64, a offers.Agent) offers.Agent {
-	a.Capacity = app.NewResources(capacityCPUs, capacityMemory)
+	a.Capacity = resources.New(capacityCPUs, capacityMemory)
 	return a
 }
 
@@ -30,8 +30,8 @@ func reserved(id string, a offers.Agent) offers.Agent {
 // demand wants shards of my_app, with an executor of 1 CPU and 128 MB.
 func demand(id string, shards int, cpus, memory float64) offers.Demand {
 	d := offers.Demand{
-		ID: id, Job: "my_job", App: "my_app", Shard: app.NewResources(cpus, memory),
-		Executor: "my_app@-@1", ExecutorSize: app.NewResources(1, 128), Together: true,
+		ID: id, Job: "my_job", App: "my_app", Shard: resources.New(cpus, memory),
+		Executor: "my_app@-@1", ExecutorSize: resources.New(1, 128), Together: true,
 	}
 	for i := range shards {
 		d.Items = append(d.Items, i)
@@ -131,7 +131,7 @@ func TestMatch(t *testing.T) {
 			[]offers.Demand{without(demand("e1", 1, 1, 128), map[string]string{"S1": "broken", "S9": "gone"})}, []offers.Agent{agent("S1", 2, 256), agent("S2", 8, 8192)},
 			"e1: S2*=0", ""},
 		{"D57 two agents on one host are two",
-			[]offers.Demand{demand("e1", 2, 1, 128)}, []offers.Agent{{ID: "A", Host: "h", Free: app.NewResources(2, 256)}, {ID: "B", Host: "h", Free: app.NewResources(2, 256)}},
+			[]offers.Demand{demand("e1", 2, 1, 128)}, []offers.Agent{{ID: "A", Host: "h", Free: resources.New(2, 256)}, {ID: "B", Host: "h", Free: resources.New(2, 256)}},
 			"e1: A*=0 B*=1", ""},
 		{"exact to a thousandth",
 			[]offers.Demand{ofKind("b", demand("e0", 1, 0.001, 1)), demand("e1", 3, 0.1, 0.001)}, []offers.Agent{agent("S1", 1.3, 128.003)},
@@ -186,8 +186,8 @@ func TestReasons(t *testing.T) {
 			"no agent can ever hold one shard: it needs 64 CPU, 64 MB, and 1 CPU, 128 MB for the executor of my_app; the nearest, agent S1 (host h1), has 8 CPU, 8192 MB", true},
 		{"never is not said when an agent's capacity is unknown", demand("e1", 1, 64, 64), []offers.Agent{of(8, 8192, agent("S1", 1, 64)), agent("S2", 1, 64)},
 			"1 shard needs 64 CPU, 64 MB (and 1 CPU, 128 MB once per agent for the executor of my_app): 2 agents offer room for none; nearest to one more: agent S1 (host h1), short by 64 CPU and 128 MB", false},
-		{"no executor to pay, no host known", func() offers.Demand { d := demand("e1", 1, 1, 64); d.ExecutorSize = app.Resources{}; return d }(),
-			[]offers.Agent{{ID: "S1", Free: app.NewResources(2, 0)}},
+		{"no executor to pay, no host known", func() offers.Demand { d := demand("e1", 1, 1, 64); d.ExecutorSize = resources.Amount{}; return d }(),
+			[]offers.Agent{{ID: "S1", Free: resources.New(2, 0)}},
 			"1 shard needs 1 CPU, 64 MB: 1 agent offers room for none; nearest to one more: agent S1, short by 64 MB", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -8,14 +8,14 @@ package offers
 import (
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/resources"
 )
 
 // Offer is resources that one agent has free.
 type Offer struct {
 	ID, Agent, Host string
 	// Free is all of it; Reserved says what of Free is reserved for our role.
-	Free     app.Resources
+	Free     resources.Amount
 	Reserved []Reserved
 	// Received is when it came, for the rule that none is held for long.
 	Received time.Time
@@ -31,11 +31,11 @@ type Demand struct {
 	// Together demands all items or none: an execution's first launch (rule L1).
 	Together bool
 	// Shard is what each item takes.
-	Shard app.Resources
+	Shard resources.Amount
 	// Executor names the kind of executor that runs them (app and generation);
 	// agents that have one running need not pay ExecutorSize.
 	Executor     string
-	ExecutorSize app.Resources
+	ExecutorSize resources.Amount
 	// Avoid are agents not to use, each with the reason for people (rule L6).
 	Avoid map[string]string
 }
@@ -44,14 +44,14 @@ type Demand struct {
 type Agent struct {
 	ID, Host string
 	// Free is the sum of its offers.
-	Free app.Resources
+	Free resources.Amount
 	// Executors are the kinds of executor that run there and can take tasks.
 	Executors map[string]bool
 	// ReservedFor, if not empty, is the only demand that may be placed here (rule L2).
 	ReservedFor string
 	// Capacity is the most that was ever seen free or used by us here: a shard larger
 	// than that never fits. Zero when unknown.
-	Capacity app.Resources
+	Capacity resources.Amount
 }
 
 // Strategy is how agents are chosen, after those where the executor runs already. How full

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/resources"
 )
 
 // fullness is what agents are ordered by.
@@ -12,7 +12,7 @@ type fullness struct {
 	// share is what is free as a share of the capacity, of CPU and of memory, added up.
 	share float64
 	// free decides between equal shares: the smaller agent counts as fuller.
-	free app.Resources
+	free resources.Amount
 }
 
 func (m *matcher) fullnessOf(a int) fullness {

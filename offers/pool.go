@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/resources"
 )
 
 // Pool holds the offers at hand. The zero Pool is empty and ready to use. It
@@ -58,8 +58,8 @@ func (p *Pool) TakeAgent(agent string) []Offer {
 }
 
 // Free is what all offers of an agent hold together.
-func (p *Pool) Free(agent string) app.Resources {
-	var free app.Resources
+func (p *Pool) Free(agent string) resources.Amount {
+	var free resources.Amount
 	for id := range p.agents[agent] {
 		free = free.Plus(p.offers[id].Free)
 	}

@@ -9,8 +9,8 @@ import (
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 
-	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/offers"
+	"github.com/elasticjob-go/elasticjob/resources"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -18,7 +18,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
 func offer(id, agent, host string, cpus, memory float64, age time.Duration) offers.Offer {
-	return offers.Offer{ID: id, Agent: agent, Host: host, Free: app.NewResources(cpus, memory), Received: noon.Add(-age)}
+	return offers.Offer{ID: id, Agent: agent, Host: host, Free: resources.New(cpus, memory), Received: noon.Add(-age)}
 }
 
 func filled(all ...offers.Offer) *offers.Pool {
@@ -44,12 +44,12 @@ func TestPool(t *testing.T) {
 	o3 := offer("o3", "S2", "h1", 0.5, 64, 0)
 	p := filled(o3, o1, o2)
 	same(t, "agents", p.Agents(), []offers.Agent{
-		{ID: "S1", Host: "h1", Free: app.NewResources(2, 1024)},
-		{ID: "S2", Host: "h1", Free: app.NewResources(1.5, 576)},
+		{ID: "S1", Host: "h1", Free: resources.New(2, 1024)},
+		{ID: "S2", Host: "h1", Free: resources.New(1.5, 576)},
 	})
 	same(t, "offers", p.Len(), 3)
 	same(t, "old", p.OlderThan(noon), []offers.Offer{o2, o1})
-	same(t, "agents without the old", p.Agents(), []offers.Agent{{ID: "S2", Host: "h1", Free: app.NewResources(0.5, 64)}})
+	same(t, "agents without the old", p.Agents(), []offers.Agent{{ID: "S2", Host: "h1", Free: resources.New(0.5, 64)}})
 	p.Add(o1)
 	same(t, "taken", p.TakeAgent("S2"), []offers.Offer{o1, o3})
 	same(t, "taken again", p.TakeAgent("S2"), []offers.Offer(nil))
@@ -59,9 +59,9 @@ func TestPool(t *testing.T) {
 
 	p.Add(o1)
 	again := o1
-	again.Agent, again.Free = "S3", app.NewResources(4, 4)
+	again.Agent, again.Free = "S3", resources.New(4, 4)
 	p.Add(again)
-	same(t, "an id has one offer", p.Agents(), []offers.Agent{{ID: "S3", Host: "h1", Free: app.NewResources(4, 4)}})
+	same(t, "an id has one offer", p.Agents(), []offers.Agent{{ID: "S3", Host: "h1", Free: resources.New(4, 4)}})
 	o, there := p.Rescind("o1")
 	same(t, "rescinded", o, again)
 	same(t, "it was there", there, true)
@@ -120,11 +120,11 @@ func TestPoolAgreesWithAList(t *testing.T) {
 				}
 			},
 			"": func(t *rapid.T) {
-				sums := map[string]app.Resources{}
+				sums := map[string]resources.Amount{}
 				for _, o := range held {
 					sums[o.Agent] = sums[o.Agent].Plus(o.Free)
 				}
-				got := map[string]app.Resources{}
+				got := map[string]resources.Amount{}
 				last := ""
 				for _, a := range pool.Agents() {
 					if a.ID <= last {

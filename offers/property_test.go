@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
-	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/offers"
+	"github.com/elasticjob-go/elasticjob/resources"
 )
 
 // situation is what Match is asked. Sizes are small so that limits are met all the time.
@@ -24,9 +24,9 @@ type situation struct {
 	strategy offers.Strategy
 }
 
-func size(most int64) *rapid.Generator[app.Resources] {
-	return rapid.Custom(func(t *rapid.T) app.Resources {
-		return app.Resources{CPUMilli: rapid.Int64Range(0, most).Draw(t, "cpu"), MemMilli: rapid.Int64Range(0, most).Draw(t, "memory")}
+func size(most int64) *rapid.Generator[resources.Amount] {
+	return rapid.Custom(func(t *rapid.T) resources.Amount {
+		return resources.Amount{CPUMilli: rapid.Int64Range(0, most).Draw(t, "cpu"), MemMilli: rapid.Int64Range(0, most).Draw(t, "memory")}
 	})
 }
 
@@ -77,7 +77,7 @@ var situations = rapid.Custom(func(t *rapid.T) (s situation) {
 // ledger is an agent's books, kept the plainest way.
 type ledger struct {
 	*offers.Agent
-	left  app.Resources
+	left  resources.Amount
 	kinds map[string]bool
 }
 
@@ -98,7 +98,7 @@ func (l *ledger) usable(d offers.Demand) bool {
 }
 
 // price is what n shards take here.
-func (l *ledger) price(d offers.Demand, n int) app.Resources {
+func (l *ledger) price(d offers.Demand, n int) resources.Amount {
 	price := d.Shard.Times(n)
 	if !l.kinds[d.Executor] {
 		price = price.Plus(d.ExecutorSize)
@@ -248,7 +248,7 @@ func untrue(u offers.Unplaced, d offers.Demand, books []*ledger) error {
 	never := len(books) > 0
 	var usable, room, reserved, avoided int
 	for _, l := range books {
-		ever := app.Resources{CPUMilli: max(l.Capacity.CPUMilli, l.Free.CPUMilli), MemMilli: max(l.Capacity.MemMilli, l.Free.MemMilli)}
+		ever := resources.Amount{CPUMilli: max(l.Capacity.CPUMilli, l.Free.CPUMilli), MemMilli: max(l.Capacity.MemMilli, l.Free.MemMilli)}
 		if l.Capacity.IsZero() || l.price(d, 1).Fits(ever) {
 			never = false
 		}
@@ -305,7 +305,7 @@ func untrue(u offers.Unplaced, d offers.Demand, books []*ledger) error {
 			return fmt.Errorf("%s may not be used", m[8])
 		}
 		short := lacks(l, d)
-		if said := (app.Resources{CPUMilli: milli(m[10]), MemMilli: milli(m[11])}); said != short || short.IsZero() {
+		if said := (resources.Amount{CPUMilli: milli(m[10]), MemMilli: milli(m[11])}); said != short || short.IsZero() {
 			return fmt.Errorf("%s is short by %s", l.ID, short)
 		}
 		for _, other := range books {
@@ -329,9 +329,9 @@ func untrue(u offers.Unplaced, d offers.Demand, books []*ledger) error {
 }
 
 // lacks is what an agent is short of for one shard more than it has room for.
-func lacks(l *ledger, d offers.Demand) app.Resources {
+func lacks(l *ledger, d offers.Demand) resources.Amount {
 	short := l.price(d, l.room(d, len(d.Items))+1).Minus(l.left)
-	return app.Resources{CPUMilli: max(short.CPUMilli, 0), MemMilli: max(short.MemMilli, 0)}
+	return resources.Amount{CPUMilli: max(short.CPUMilli, 0), MemMilli: max(short.MemMilli, 0)}
 }
 
 // part checks one count of agents that may not be used, and its example.

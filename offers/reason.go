@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/resources"
 )
 
 // leave notes that items of the current demand wait, and why. What it says is
@@ -50,7 +50,7 @@ type survey struct {
 	// nearest is the usable agent that lacks least for one shard more than it can hold,
 	// short what it lacks, and much how much that is.
 	nearest int
-	short   app.Resources
+	short   resources.Amount
 	much    float64
 	// Agents that may not be used.
 	reserved, avoided group
@@ -97,7 +97,7 @@ func (m *matcher) survey(found bool) survey {
 			v.room += fit
 			shards += int64(fit)
 		}
-		short := app.Resources{CPUMilli: max(shards*d.shard.CPUMilli-free.CPUMilli, 0), MemMilli: max(shards*d.shard.MemMilli-free.MemMilli, 0)}
+		short := resources.Amount{CPUMilli: max(shards*d.shard.CPUMilli-free.CPUMilli, 0), MemMilli: max(shards*d.shard.MemMilli-free.MemMilli, 0)}
 		if much := d.much(short); much < v.much {
 			v.nearest, v.short, v.much = a, short, much
 		}
@@ -106,7 +106,7 @@ func (m *matcher) survey(found bool) survey {
 }
 
 // much makes an amount comparable: in shards of the demand.
-func (d *current) much(r app.Resources) float64 {
+func (d *current) much(r resources.Amount) float64 {
 	return float64(r.CPUMilli)*d.perCPU + float64(r.MemMilli)*d.perMem
 }
 
@@ -153,7 +153,7 @@ func (m *matcher) neverReason() string {
 	d := &m.now
 	nearest, least := 0, math.Inf(1)
 	for a := range m.capacity {
-		if much := m.now.much(largest(d.shard.Plus(d.executor).Minus(m.capacity[a]), app.Resources{})); much < least {
+		if much := m.now.much(largest(d.shard.Plus(d.executor).Minus(m.capacity[a]), resources.Amount{})); much < least {
 			nearest, least = a, much
 		}
 	}
@@ -208,8 +208,8 @@ func (m *matcher) appName() string {
 }
 
 // amounts names the parts that are not zero.
-func amounts(r app.Resources) string {
-	cpu, mem := app.Amount(r.CPUMilli)+" CPU", app.Amount(r.MemMilli)+" MB"
+func amounts(r resources.Amount) string {
+	cpu, mem := resources.Decimal(r.CPUMilli)+" CPU", resources.Decimal(r.MemMilli)+" MB"
 	switch {
 	case r.MemMilli == 0:
 		return cpu

@@ -4,14 +4,14 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/resources"
 )
 
 // Reserved is an amount that belongs to one reservation of our role.
 type Reserved struct {
 	// Key tells reservations apart and says nothing else here.
 	Key    string
-	Amount app.Resources
+	Amount resources.Amount
 }
 
 // Stock is what the offers of one agent hold, for taking it apart into what each executor and task gets: the matcher
@@ -41,11 +41,11 @@ func NewStock(of []Offer) *Stock {
 // can use what is reserved for it, every framework what is unreserved. Who keeps what it gets for longer takes first.
 //
 // That all which is taken is there is the matcher's to see to.
-func (s *Stock) Take(need app.Resources) []Reserved {
+func (s *Stock) Take(need resources.Amount) []Reserved {
 	var taken []Reserved
 	for i := range s.reserved {
 		have := &s.reserved[i]
-		part := app.Resources{CPUMilli: within(need.CPUMilli, have.Amount.CPUMilli), MemMilli: within(need.MemMilli, have.Amount.MemMilli)}
+		part := resources.Amount{CPUMilli: within(need.CPUMilli, have.Amount.CPUMilli), MemMilli: within(need.MemMilli, have.Amount.MemMilli)}
 		if part.IsZero() {
 			continue
 		}

@@ -7,31 +7,31 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/offers"
+	"github.com/elasticjob-go/elasticjob/resources"
 )
 
 func TestTake(t *testing.T) {
 	t.Parallel()
 	part := func(key string, cpus, mem float64) offers.Reserved {
-		return offers.Reserved{Key: key, Amount: app.NewResources(cpus, mem)}
+		return offers.Reserved{Key: key, Amount: resources.New(cpus, mem)}
 	}
 	for _, test := range []struct {
 		name  string
 		stock []offers.Offer
-		needs []app.Resources
+		needs []resources.Amount
 		want  [][]offers.Reserved
 	}{
-		{"nothing is reserved", []offers.Offer{{Free: app.NewResources(4, 4096)}}, []app.Resources{app.NewResources(1, 64)}, [][]offers.Reserved{nil}},
+		{"nothing is reserved", []offers.Offer{{Free: resources.New(4, 4096)}}, []resources.Amount{resources.New(1, 64)}, [][]offers.Reserved{nil}},
 		{"reserved first, the rest unreserved", []offers.Offer{{Reserved: []offers.Reserved{part("r", 1, 100)}}},
-			[]app.Resources{app.NewResources(0.6, 64), app.NewResources(0.6, 64), app.NewResources(0.6, 64)},
+			[]resources.Amount{resources.New(0.6, 64), resources.New(0.6, 64), resources.New(0.6, 64)},
 			[][]offers.Reserved{{part("r", 0.6, 64)}, {part("r", 0.4, 36)}, nil}},
 		{"each kind for itself", []offers.Offer{{Reserved: []offers.Reserved{part("cpus", 2, 0), part("mem", 0, 32)}}},
-			[]app.Resources{app.NewResources(1, 64)}, [][]offers.Reserved{{part("cpus", 1, 0), part("mem", 0, 32)}}},
+			[]resources.Amount{resources.New(1, 64)}, [][]offers.Reserved{{part("cpus", 1, 0), part("mem", 0, 32)}}},
 		{"several reservations, and offers", []offers.Offer{{Reserved: []offers.Reserved{part("b", 1, 0)}}, {Reserved: []offers.Reserved{part("a", 1, 0), part("b", 1, 0)}}},
-			[]app.Resources{app.NewResources(2.5, 0)}, [][]offers.Reserved{{part("a", 1, 0), part("b", 1.5, 0)}}},
+			[]resources.Amount{resources.New(2.5, 0)}, [][]offers.Reserved{{part("a", 1, 0), part("b", 1.5, 0)}}},
 		{"to a thousandth", []offers.Offer{{Reserved: []offers.Reserved{part("r", 0.001, 0.001)}}},
-			[]app.Resources{app.NewResources(0.002, 0.002)}, [][]offers.Reserved{{part("r", 0.001, 0.001)}}},
+			[]resources.Amount{resources.New(0.002, 0.002)}, [][]offers.Reserved{{part("r", 0.001, 0.001)}}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -49,11 +49,11 @@ func TestTake(t *testing.T) {
 // reservation gives more than it has, and the order of the offers makes no difference.
 func TestTakeIsExact(t *testing.T) {
 	t.Parallel()
-	amount := rapid.Custom(func(t *rapid.T) app.Resources {
-		return app.Resources{CPUMilli: rapid.Int64Range(0, 4000).Draw(t, "cpu"), MemMilli: rapid.Int64Range(0, 4000).Draw(t, "mem")}
+	amount := rapid.Custom(func(t *rapid.T) resources.Amount {
+		return resources.Amount{CPUMilli: rapid.Int64Range(0, 4000).Draw(t, "cpu"), MemMilli: rapid.Int64Range(0, 4000).Draw(t, "mem")}
 	})
 	rapid.Check(t, func(t *rapid.T) {
-		left, total := map[string]app.Resources{}, app.Resources{}
+		left, total := map[string]resources.Amount{}, resources.Amount{}
 		var of []offers.Offer
 		for i := range rapid.IntRange(0, 3).Draw(t, "offers") {
 			o := offers.Offer{ID: fmt.Sprint(i), Free: amount.Draw(t, "unreserved")}
@@ -64,7 +64,7 @@ func TestTakeIsExact(t *testing.T) {
 			}
 			of, total = append(of, o), total.Plus(o.Free)
 		}
-		reserved := app.Resources{}
+		reserved := resources.Amount{}
 		for _, a := range left {
 			reserved = reserved.Plus(a)
 		}

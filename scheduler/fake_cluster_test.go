@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/resources"
 )
 
 // fakeCluster is a driver whose one agent runs every task at once.
@@ -64,7 +65,7 @@ func (s *fakeSession) offer() {
 	s.offers++
 	s.send(cluster.Offers{Offers: []cluster.Offer{{
 		ID: fmt.Sprintf("O%d", s.offers), AgentID: "S1", Hostname: "h1", AgentURL: "http://h1:5051",
-		Resources: cluster.Resources{CPUMilli: 8000, MemMilli: 8_192_000},
+		Resources: resources.Amount{CPUMilli: 8000, MemMilli: 8_192_000},
 	}}})
 }
 

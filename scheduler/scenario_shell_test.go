@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/resources"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
 
 	"github.com/elasticjob-go/elasticjob/app"
@@ -95,7 +96,7 @@ var shellCommands = map[string]func(*shell, *scenario.Words){
 	"offer": func(s *shell, w *scenario.Words) {
 		s.offers++
 		s.session.events <- cluster.Offers{Offers: []cluster.Offer{{ID: fmt.Sprint("O", s.offers), AgentID: w.Next(), Hostname: "h", AgentURL: "http://h:5051",
-			Resources: cluster.Resources{CPUMilli: 8000, MemMilli: 8_192_000}}}}
+			Resources: resources.Amount{CPUMilli: 8000, MemMilli: 8_192_000}}}}
 	},
 	"update": func(s *shell, w *scenario.Words) {
 		id := s.ids[w.Next()]

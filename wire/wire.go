@@ -1,5 +1,5 @@
 // Package wire is what travels between scheduler and executor through Mesos:
-// the description of one task (TaskInfo.data) and what the executor tells of it
+// the description of one task (TaskInfo.data) and what the executor reports of it
 // (TaskStatus.data). Both are JSON with a version, so that executors and
 // schedulers of different age understand each other: a reader ignores fields
 // it does not know and refuses versions above its own.
@@ -51,7 +51,7 @@ type Package struct {
 	Cache bool `json:"cache"`
 }
 
-// Phases of a task that an executor tells in Status.
+// Phases of a task that an executor reports in Status.
 const (
 	PhaseFetch  = "FETCH"
 	PhaseUnpack = "UNPACK"
@@ -72,12 +72,12 @@ type Status struct {
 	Phase string `json:"phase,omitempty"`
 	// Unreachable is the host, with its port if the URL names one, that gave no answer when the package was to be fetched.
 	Unreachable string `json:"unreachable,omitempty"`
-	// SupervisorLost tells that the process which supervises the executor's tasks was killed, and this one with it. It
+	// SupervisorLost says that the process which supervises the executor's tasks was killed, and this one with it. It
 	// may have begun.
 	SupervisorLost bool `json:"supervisorLost,omitempty"`
 	// PackageSHA256 is the checksum, in hex, of the package that the task ran with, as it was fetched.
 	PackageSHA256 string `json:"packageSHA256,omitempty"`
-	// PackageNote tells that the package kept on the agent had been changed by somebody, so that it was fetched again for this task.
+	// PackageNote says that the package kept on the agent had been changed by somebody, so that it was fetched again for this task.
 	PackageNote string `json:"packageNote,omitempty"`
 	// ExitStatus is the process's exit status, or nil when it was never
 	// started or ended by a signal.
@@ -101,7 +101,7 @@ func (t Task) Encode() ([]byte, error) {
 	return data, nil
 }
 
-// DecodeTask reads a task description. A newer version than ours is an error
+// DecodeTask reads a task description. A newer version than this one is an error
 // that says so.
 func DecodeTask(data []byte) (Task, error) {
 	var t Task
@@ -124,7 +124,7 @@ func (s Status) Encode() ([]byte, error) {
 	return data, nil
 }
 
-// DecodeStatus reads what an executor told. Data of foreign executors is no
+// DecodeStatus reads what an executor reported. Data of other executors is no
 // error: it gives a zero Status and false.
 func DecodeStatus(data []byte) (Status, bool) {
 	var s Status

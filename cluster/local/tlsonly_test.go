@@ -16,6 +16,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/cluster/mesos"
 	"github.com/elasticjob-go/elasticjob/executor"
+	"github.com/elasticjob-go/elasticjob/resources"
 )
 
 // Where nothing but TLS is spoken, a framework and an executor that know the CA find their way: the executor has it
@@ -60,9 +61,9 @@ func TestClusterThatSpeaksTLSOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	launch := cluster.TaskLaunch{
-		TaskID: "one", Name: "long", Resources: cluster.Resources{CPUMilli: 100, MemMilli: 32_000},
+		TaskID: "one", Name: "long", Resources: resources.Amount{CPUMilli: 100, MemMilli: 32_000},
 		Executor: cluster.Executor{
-			Version: 2, ID: "ex", Framework: "tls", Name: "ex", Resources: cluster.Resources{CPUMilli: 100, MemMilli: 32_000},
+			Version: 2, ID: "ex", Framework: "tls", Name: "ex", Resources: resources.Amount{CPUMilli: 100, MemMilli: 32_000},
 			Command: []string{"./executor"}, BinaryURI: "file://" + self,
 			Environment: map[string]string{actAsExecutor: "1", executor.TLSVariable: "true", executor.CAVariable: string(ca)},
 		},

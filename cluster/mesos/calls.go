@@ -58,7 +58,7 @@ func (s *session) Reconcile(ctx context.Context, tasks []cluster.TaskRef) error 
 	return s.send(ctx, &scheduler.Call{Type: scheduler.Call_RECONCILE, Reconcile: &scheduler.Call_Reconcile{Tasks: refs}})
 }
 
-// Acknowledge tells the agent, through the master, that an update is committed.
+// Acknowledge confirms to the agent, through the master, that an update is committed.
 func (s *session) Acknowledge(ctx context.Context, a cluster.Ack) error {
 	return s.send(ctx, &scheduler.Call{Type: scheduler.Call_ACKNOWLEDGE, Acknowledge: &scheduler.Call_Acknowledge{
 		AgentID: mesos.AgentID{Value: a.AgentID},

@@ -15,11 +15,12 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/cluster/mesos"
+	"github.com/elasticjob-go/elasticjob/resources"
 )
 
 var testExecutor = cluster.Executor{
 	Version: 1, ID: "my_app@-@S0@-@1", Framework: framework, Name: "my_app",
-	Resources: cluster.Resources{CPUMilli: 100, MemMilli: 64_000},
+	Resources: resources.Amount{CPUMilli: 100, MemMilli: 64_000},
 	Command:   []string{"./executor", "--name", "my_app"},
 	BinaryURI: "http://127.0.0.1:8899/artifacts/executor-linux-amd64-abc",
 }
@@ -27,7 +28,7 @@ var testExecutor = cluster.Executor{
 func launch(id string) cluster.TaskLaunch {
 	return cluster.TaskLaunch{
 		TaskID: id, Name: "my_job", Data: []byte(`{"v":1}`), Executor: testExecutor,
-		Resources: cluster.Resources{CPUMilli: 101, MemMilli: 32_001},
+		Resources: resources.Amount{CPUMilli: 101, MemMilli: 32_001},
 	}
 }
 
@@ -137,7 +138,7 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-// Rule L3: a call that was refused is told from one whose outcome is unknown,
+// Rule L3: a call that was refused is distinguished from one whose outcome is unknown,
 // and neither is sent again, on a new connection as on a kept one.
 func TestCallsAreSentOnce(t *testing.T) {
 	t.Parallel()

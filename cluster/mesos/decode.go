@@ -12,6 +12,7 @@ import (
 	"github.com/mesos/mesos-go/api/v1/lib/scheduler"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/resources"
 )
 
 // The words of Mesos' ERROR events that rules speak of.
@@ -20,7 +21,7 @@ const (
 	frameworkFailover = "Framework failed over"
 )
 
-// decodeEvent is nil for events that the core does not use: framework messages,
+// decodeEvent is nil for events that the scheduler does not need: framework messages,
 // operations, kinds that are newer than this code, and inverse offers. Those ask to have an agent
 // back for maintenance. The offers of that agent are rescinded and come again with
 // their unavailability, which is all that we need; and "accepting or declining an inverse
@@ -104,16 +105,16 @@ func agentURL(u *mesos.URL, tls bool) string {
 	return scheme + "://" + net.JoinHostPort(host, strconv.Itoa(int(u.Address.Port)))
 }
 
-// usable sums what tasks of ours may use, and says what of it is reserved: for our role, since it is offered to us.
+// usable sums what the framework's tasks may use, and says what of it is reserved: for our role, since it is offered to us.
 // Nothing that is revocable or shared counts, and nothing in the form of frameworks with RESERVATION_REFINEMENT, which
 // no master sends to us.
-func usable(resources []mesos.Resource) (total cluster.Resources, reserved []cluster.Reserved) {
-	for i := range resources {
-		r := &resources[i]
+func usable(offered []mesos.Resource) (total resources.Amount, reserved []cluster.Reserved) {
+	for i := range offered {
+		r := &offered[i]
 		if r.Scalar == nil || r.Revocable != nil || r.Shared != nil || len(r.Reservations) > 0 {
 			continue
 		}
-		var amount cluster.Resources
+		var amount resources.Amount
 		milli := int64(math.Round(r.Scalar.Value * 1000))
 		switch r.Name {
 		case "cpus":

@@ -31,10 +31,10 @@
 //
 // # Ends and refusals
 //
-// A session never heals itself; when to subscribe again is the core's (rule T6). Its Err tells
-// apart why it ended: the stream broke, the master was silent for five heartbeats
+// A session never heals itself; the scheduler decides when to subscribe again (rule T6). Its Err
+// distinguishes why it ended: the stream broke, the master was silent for five heartbeats
 // (ErrSilent), it leads no longer (ErrNotLeading), or it said ERROR: framework removed, failed over, or else.
-// What Subscribe's errors mean for an operator, and which flag to look at, is in refusal.go.
+// refusal.go says what Subscribe's errors mean for an operator, and which flag to check.
 //
 // # Sent once (rule L3)
 //

@@ -122,7 +122,7 @@ func (t Timeouts) orDefault() Timeouts {
 
 // Subscribe opens the stream at the leading master and waits for SUBSCRIBED.
 //
-// With ZooKeeper it asks there who leads, each time anew, and fails when nobody does. The
+// With ZooKeeper it asks there who leads, each time, and fails when nobody does. The
 // session ends with ErrNotLeading as soon as ZooKeeper names another.
 //
 // With a list it tries the masters in turn until one, or the leader that it
@@ -339,7 +339,7 @@ func requestHeader(c *Credentials) http.Header {
 }
 
 // answered turns an answer that is not the wished one into an error, and ends it.
-// What a gateway in between says of a master that didn't answer it tells nothing about the
+// The answer of a gateway in between for a master that didn't answer it says nothing about the
 // call; any other 4xx or 5xx, and the 307 of a master that doesn't lead, is a no.
 func answered(resp *http.Response) error {
 	text, _ := io.ReadAll(io.LimitReader(resp.Body, 4<<10))

@@ -11,6 +11,7 @@ import (
 	"github.com/mesos/mesos-go/api/v1/lib/scheduler"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/resources"
 )
 
 // executorVersion is the latest mapping from cluster.Executor to ExecutorInfo.
@@ -140,7 +141,7 @@ func sameExecutor(a, b *cluster.Executor) bool {
 
 // scalars leaves the role to its default, "*", as an unreserved offer's is. An
 // amount of zero is left out, since Mesos calls it invalid.
-func scalars(r cluster.Resources) []mesos.Resource {
+func scalars(r resources.Amount) []mesos.Resource {
 	resources := make([]mesos.Resource, 0, 2)
 	values := &struct {
 		kind      mesos.Value_Type
@@ -182,7 +183,7 @@ func agentID(id string) *mesos.AgentID {
 
 func ptr[T any](v T) *T { return &v }
 
-// optional is nil for "", which Mesos tells from a field that isn't there.
+// optional is nil for "", which Mesos distinguishes from a field that isn't there.
 func optional(s string) *string {
 	if s == "" {
 		return nil

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/resources"
 )
 
 func BenchmarkEncodeAccept100(b *testing.B) { benchmarkEncode(b, nil) }
@@ -12,8 +13,8 @@ func BenchmarkEncodeAccept100(b *testing.B) { benchmarkEncode(b, nil) }
 // Each task has a part of two reservations.
 func BenchmarkEncodeAcceptReserved100(b *testing.B) {
 	benchmarkEncode(b, []cluster.Reserved{
-		{Key: `{"role":"batch","dynamic":true,"principal":"ops","labels":[{"key":"k","value":"one"}]}`, Resources: cluster.Resources{CPUMilli: 10}},
-		{Key: `{"role":"batch"}`, Resources: cluster.Resources{CPUMilli: 20, MemMilli: 1_000}},
+		{Key: `{"role":"batch","dynamic":true,"principal":"ops","labels":[{"key":"k","value":"one"}]}`, Resources: resources.Amount{CPUMilli: 10}},
+		{Key: `{"role":"batch"}`, Resources: resources.Amount{CPUMilli: 20, MemMilli: 1_000}},
 	})
 }
 
@@ -23,7 +24,7 @@ func benchmarkEncode(b *testing.B, reserved []cluster.Reserved) {
 	for i := range 100 {
 		accept.Tasks = append(accept.Tasks, cluster.TaskLaunch{
 			TaskID: fmt.Sprintf("my_job@-@%d@-@READY@-@S0@-@6b1e9a5c-2f3f-4d8e-9a59-0f5f3a3b7c11", i),
-			Name:   "my_job", Reserved: reserved, Resources: cluster.Resources{CPUMilli: 100, MemMilli: 64_000}, Data: make([]byte, 388),
+			Name:   "my_job", Reserved: reserved, Resources: resources.Amount{CPUMilli: 100, MemMilli: 64_000}, Data: make([]byte, 388),
 			Executor: cluster.Executor{
 				Version: executorVersion, ID: "my_app@-@S0@-@1", Framework: "elasticjob-1", Name: "my_app",
 				Command: []string{"./executor"}, BinaryURI: "http://127.0.0.1:8899/artifacts/executor-linux-amd64-abc",

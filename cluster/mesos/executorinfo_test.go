@@ -15,6 +15,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/cluster/mesos"
+	"github.com/elasticjob-go/elasticjob/resources"
 )
 
 // Keys of reservations, as offers give them.
@@ -34,8 +35,8 @@ func TestExecutorInfoIsFrozen(t *testing.T) {
 	bare.Version = 2
 	third := second
 	third.Version, third.Reserved = 3, []cluster.Reserved{
-		{Key: staticKey, Resources: cluster.Resources{CPUMilli: 20}},
-		{Key: dynamicKey, Resources: cluster.Resources{CPUMilli: 30, MemMilli: 8_000}},
+		{Key: staticKey, Resources: resources.Amount{CPUMilli: 20}},
+		{Key: dynamicKey, Resources: resources.Amount{CPUMilli: 30, MemMilli: 8_000}},
 	}
 	unreserved := second
 	unreserved.Version = 3

@@ -62,7 +62,7 @@ type detector struct {
 	conn   *zkConn // nil before the first question
 	closed bool
 
-	// reading makes questions one at a time, and guards what follows.
+	// reading makes questions one at a time, and protects the fields below.
 	reading sync.Mutex
 	known   bool          // the server knows our credentials
 	watch   chan struct{} // closed when the children changed; nil when no watch is out
@@ -80,7 +80,7 @@ func (d *detector) leader(ctx context.Context) (leader, error) {
 	defer cancel()
 	for {
 		l, err := d.ask(ctx)
-		if !passing(err) {
+		if !transient(err) {
 			return l, err
 		}
 		select {
@@ -91,9 +91,9 @@ func (d *detector) leader(ctx context.Context) (leader, error) {
 	}
 }
 
-// passing reports whether asking once more is likely to help: the connection broke
+// transient reports whether asking once more is likely to help: the connection broke
 // under the question, or the master went between the two reads.
-func passing(err error) bool {
+func transient(err error) bool {
 	var broken *net.OpError
 	return !errors.Is(err, errSilent) && (errors.As(err, &broken) || errors.Is(err, io.EOF) ||
 		errors.Is(err, zk.ErrConnectionClosed) || errors.Is(err, zk.ErrSessionExpired) || errors.Is(err, errVanished))

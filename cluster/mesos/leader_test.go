@@ -218,7 +218,7 @@ func testNewLeader(t *testing.T, e *election) {
 	short, cancel := context.WithTimeout(t.Context(), 1200*time.Millisecond)
 	defer cancel()
 	if err := d.NewLeader(short); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("a report of the leader that was tried: %v", err)
+		t.Errorf("reported the leader that was tried: %v", err)
 	}
 	waits = reported()
 	e.join(2, newMaster(t))

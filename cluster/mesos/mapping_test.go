@@ -16,10 +16,11 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/cluster/mesos"
+	"github.com/elasticjob-go/elasticjob/resources"
 	"github.com/google/go-cmp/cmp"
 )
 
-var update = flag.Bool("update", false, "write golden files anew: only with a new version of the mapping (rule X4)")
+var update = flag.Bool("update", false, "write golden files again: only with a new version of the mapping (rule X4)")
 
 func TestScalarsAreExact(t *testing.T) {
 	t.Parallel()
@@ -28,7 +29,7 @@ func TestScalarsAreExact(t *testing.T) {
 	amounts := []int64{1, 3, 7, 100, 101, 333, 999, 1001, 64_000, 123_456_789}
 	for _, a := range amounts {
 		task := launch("t1")
-		task.Resources = cluster.Resources{CPUMilli: a, MemMilli: a}
+		task.Resources = resources.Amount{CPUMilli: a, MemMilli: a}
 		if err := s.Accept(t.Context(), cluster.Accept{AgentID: "S0", OfferIDs: []string{"o1"}, Tasks: []cluster.TaskLaunch{task}}); err != nil {
 			t.Fatal(err)
 		}
@@ -239,11 +240,11 @@ func TestEventsBeyondTheRecordings(t *testing.T) {
 			}, {URL: &mesosapi.URL{Scheme: "http", Address: mesosapi.Address{IP: ptr("::1"), Hostname: ptr("agent.example"), Port: 5051}}}, {}}}},
 			cluster.Offers{Offers: []cluster.Offer{{
 				ID: "o1", AgentID: "S0", Hostname: "agent", AgentURL: "https://agent.example:5051",
-				Resources: cluster.Resources{CPUMilli: 35_301, MemMilli: 503},
+				Resources: resources.Amount{CPUMilli: 35_301, MemMilli: 503},
 				Reserved: []cluster.Reserved{
-					{Key: `{"role":"batch","dynamic":true,"principal":"ops","labels":[{"key":"k","value":"one"},{"key":"bare"}]}`, Resources: cluster.Resources{CPUMilli: 2000}},
-					{Key: `{"role":"batch","dynamic":true}`, Resources: cluster.Resources{CPUMilli: 1000}},
-					{Key: `{"role":"batch"}`, Resources: cluster.Resources{CPUMilli: 32_001, MemMilli: 500}},
+					{Key: `{"role":"batch","dynamic":true,"principal":"ops","labels":[{"key":"k","value":"one"},{"key":"bare"}]}`, Resources: resources.Amount{CPUMilli: 2000}},
+					{Key: `{"role":"batch","dynamic":true}`, Resources: resources.Amount{CPUMilli: 1000}},
+					{Key: `{"role":"batch"}`, Resources: resources.Amount{CPUMilli: 32_001, MemMilli: 500}},
 				},
 				ExecutorIDs: []string{"e1", "e2"}, Unavailable: start,
 			}, {AgentURL: "http://[::1]:5051"}, {}}},

@@ -22,7 +22,7 @@ import (
 var ErrNoMaster = errors.New("this is no Mesos master")
 
 // refusedEvent is a master's no that comes as the event ERROR, at the beginning of a
-// stream: Mesos answers 200 before it has looked at role and user. To callers it is both a
+// stream: Mesos answers 200 before it has checked role and user. To callers it is both a
 // FrameworkError and a *cluster.Refused with status 403.
 type refusedEvent struct {
 	event   cluster.FrameworkError
@@ -73,7 +73,7 @@ func hint(err error, master *url.URL, f cluster.Framework, given *Credentials) s
 	case has("does not match principal"):
 		return fmt.Sprintf("--mesos-principal is %q: leave it out, or make it the principal of --mesos-credentials-file", f.Principal)
 	case has("changing framework's principal"):
-		return fmt.Sprintf("framework %s is another principal's, and Mesos never gives a framework to principal %q: start with the former principal (--mesos-credentials-file, --mesos-principal); or, once nothing of ours runs any more, "+
+		return fmt.Sprintf("framework %s is another principal's, and Mesos never gives a framework to principal %q: start with the former principal (--mesos-credentials-file, --mesos-principal); or, once none of its tasks runs any more, "+
 			"tear that framework down in Mesos (POST /master/teardown), and the next start registers a new one", f.ID, f.Principal)
 	case has("root_submissions", "user '"):
 		return fmt.Sprintf("tasks would run as user %q, see --mesos-user (default: who started this server): name another, or let the master allow this one", f.User)
@@ -138,13 +138,13 @@ func subscribeAnswer(resp *http.Response) error {
 	return err
 }
 
-// inJSON tells answers of other programs' APIs, such as a scheduler's, from those of Mesos.
+// inJSON distinguishes answers of other programs' APIs, such as a scheduler's, from those of Mesos.
 func inJSON(resp *http.Response) bool {
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	return kind == "application/json"
 }
 
-// webPage tells answers for people from those of Mesos, which are plain text.
+// webPage distinguishes answers for people from those of Mesos, which are plain text.
 func webPage(resp *http.Response) bool {
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	return kind == "text/html"

@@ -70,7 +70,7 @@ func TestRefusalsSayWhatToDo(t *testing.T) {
 		"user root": {
 			event: "User 'root' is not allowed to run frameworks without --root_submissions set", status: 403, words: []string{"--mesos-user"},
 		},
-		"elsewhere in the web": {subscribe: html(404), status: 404, noMaster: true, words: []string{"no Mesos master", "--mesos"}},
+		"another web server":   {subscribe: html(404), status: 404, noMaster: true, words: []string{"no Mesos master", "--mesos"}},
 		"a page that says yes": {subscribe: html(200), noMaster: true, words: []string{"no Mesos master"}},
 		"a page that says no":  {subscribe: html(403), status: 403, noMaster: true, words: []string{"web page", ": It & that works! It & that works! It & that works! It & that works! It & that w… ("}},
 		"another JSON API":     {subscribe: inJSON(401, `{"error":{"code":"token_missing"}}`), credentials: given, status: 401, noMaster: true, words: []string{"JSON", "--mesos"}},

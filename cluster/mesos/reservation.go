@@ -8,12 +8,13 @@ import (
 	mesos "github.com/mesos/mesos-go/api/v1/lib"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/resources"
 )
 
-// reservation is what tells the reserved resources of one agent apart, in the form in which Mesos sends them to a
+// reservation is what distinguishes the reserved resources of one agent, in the form in which Mesos sends them to a
 // framework without the capability RESERVATION_REFINEMENT: a static one has a role only, a dynamic one in Resource.reservation
 // whatever its maker gave it. As JSON it is the key of cluster.Reserved. Keys are kept with executors and become a part
-// of their ExecutorInfo, so this form is frozen like that (rule X4). Principal and Labels are pointers since Mesos tells
+// of their ExecutorInfo, so this form is frozen like that (rule X4). Principal and Labels are pointers since Mesos distinguishes
 // a field that is empty from one that isn't there.
 type reservation struct {
 	Role      string   `json:"role"`
@@ -97,7 +98,7 @@ func (all *reservations) read(key string) (*reservation, error) {
 }
 
 // addReserved adds an amount of a reservation to those of an offer, which have few.
-func addReserved(all []cluster.Reserved, key string, amount cluster.Resources) []cluster.Reserved {
+func addReserved(all []cluster.Reserved, key string, amount resources.Amount) []cluster.Reserved {
 	for i := range all {
 		if all[i].Key == key {
 			all[i].Resources = all[i].Resources.Plus(amount)
@@ -109,7 +110,7 @@ func addReserved(all []cluster.Reserved, key string, amount cluster.Resources) [
 
 // resourcesOf writes total down, of which reserved is a part: what is reserved first, in its order, then the unreserved
 // rest. Amounts of zero are left out, since Mesos calls them invalid. Without reservations it is scalars.
-func (all *reservations) resourcesOf(total cluster.Resources, reserved []cluster.Reserved) ([]mesos.Resource, error) {
+func (all *reservations) resourcesOf(total resources.Amount, reserved []cluster.Reserved) ([]mesos.Resource, error) {
 	if len(reserved) == 0 {
 		return scalars(total), nil
 	}

@@ -8,6 +8,7 @@ import (
 	mesos "github.com/mesos/mesos-go/api/v1/lib"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/resources"
 )
 
 // TestAReservationIsNamedAsItWasOffered: what an offer says of a reservation comes back exactly, or the master finds
@@ -43,9 +44,9 @@ func TestAReservationIsNamedAsItWasOffered(t *testing.T) {
 func TestANeedIsSplitAsItIsSaid(t *testing.T) {
 	t.Parallel()
 	const static, dynamic = `{"role":"batch"}`, `{"role":"batch","dynamic":true}`
-	sent, err := new(reservations).resourcesOf(cluster.Resources{CPUMilli: 1500, MemMilli: 64_000}, []cluster.Reserved{
-		{Key: static, Resources: cluster.Resources{CPUMilli: 1000}},
-		{Key: dynamic, Resources: cluster.Resources{CPUMilli: 100, MemMilli: 64_000}},
+	sent, err := new(reservations).resourcesOf(resources.Amount{CPUMilli: 1500, MemMilli: 64_000}, []cluster.Reserved{
+		{Key: static, Resources: resources.Amount{CPUMilli: 1000}},
+		{Key: dynamic, Resources: resources.Amount{CPUMilli: 100, MemMilli: 64_000}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -66,13 +67,13 @@ func TestANeedIsSplitAsItIsSaid(t *testing.T) {
 func TestAReservationThatCannotBeNamedIsRefused(t *testing.T) {
 	t.Parallel()
 	for _, reserved := range []cluster.Reserved{
-		{Key: "batch", Resources: cluster.Resources{CPUMilli: 1}},
-		{Key: "", Resources: cluster.Resources{CPUMilli: 1}},
-		{Key: `{"role":"batch","refined":true}`, Resources: cluster.Resources{CPUMilli: 1}},
-		{Key: `{"role":"batch"}`, Resources: cluster.Resources{CPUMilli: 101}},
-		{Key: `{"role":"batch"}`, Resources: cluster.Resources{CPUMilli: -1}},
+		{Key: "batch", Resources: resources.Amount{CPUMilli: 1}},
+		{Key: "", Resources: resources.Amount{CPUMilli: 1}},
+		{Key: `{"role":"batch","refined":true}`, Resources: resources.Amount{CPUMilli: 1}},
+		{Key: `{"role":"batch"}`, Resources: resources.Amount{CPUMilli: 101}},
+		{Key: `{"role":"batch"}`, Resources: resources.Amount{CPUMilli: -1}},
 	} {
-		task := cluster.TaskLaunch{TaskID: "t1", Resources: cluster.Resources{CPUMilli: 100}, Reserved: []cluster.Reserved{reserved}}
+		task := cluster.TaskLaunch{TaskID: "t1", Resources: resources.Amount{CPUMilli: 100}, Reserved: []cluster.Reserved{reserved}}
 		task.Executor = cluster.Executor{Version: 3, ID: "e", Command: []string{"./executor"}}
 		if _, err := acceptCall(cluster.Accept{Tasks: []cluster.TaskLaunch{task}}); err == nil || !strings.Contains(err.Error(), "task t1") {
 			t.Errorf("%+v: %v", reserved, err)

@@ -30,7 +30,7 @@ const missedHeartbeats = 5
 const defaultHeartbeat = 15 * time.Second
 
 // session is one subscription. One goroutine reads the stream into a buffered
-// channel. When the core is so slow that the channel is full, the reader waits
+// channel. When the scheduler is so slow that the channel is full, the reader waits
 // and TCP holds the master back: no event is lost, memory is bounded, and calls, which have
 // connections of their own, go on. The heartbeat watch stands still while the reader waits.
 //
@@ -94,7 +94,7 @@ func (s *session) subscribed(limit time.Duration) (cluster.Subscribed, error) {
 
 // start hands the first event out and the stream to its goroutine, beside which another may run.
 func (s *session) start(first cluster.Subscribed, beside func(*session)) {
-	s.log.Info("mesos session open", "framework", s.framework, "run_of_master", first.MasterID)
+	s.log.Info("mesos session opened", "framework", s.framework, "run_of_master", first.MasterID)
 	s.events <- first
 	if beside != nil {
 		s.beside.Go(func() { beside(s) })
@@ -132,7 +132,7 @@ func (s *session) deliver() error {
 	}
 }
 
-// read returns the next event that the core knows; others only show that the
+// read returns the next event that the scheduler knows of; others only show that the
 // master lives. The watch runs while it waits.
 func (s *session) read() (cluster.Event, error) {
 	for {
@@ -152,12 +152,12 @@ func (s *session) read() (cluster.Event, error) {
 		if event := decodeEvent(&e, s.tls); event != nil {
 			return event, nil
 		}
-		s.log.Debug("mesos event passed over", "type", e.Type.String())
+		s.log.Debug("mesos event ignored", "type", e.Type.String())
 	}
 }
 
-// lookAnyhow is how often ZooKeeper is asked who leads though it told of no change: while the
-// connection to it was made anew, one may have been missed.
+// lookAnyhow is how often ZooKeeper is asked who leads though it reported no change: while the
+// connection to it was made again, one may have been missed.
 const lookAnyhow = 30 * time.Second
 
 // follow ends the session when ZooKeeper no longer names its master. While ZooKeeper

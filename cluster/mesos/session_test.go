@@ -229,7 +229,7 @@ func TestHeartbeatWatch(t *testing.T) {
 		p := newPipes()
 		m := serveMaster(t, p)
 		s := subscribe(t, mesos.Options{Masters: []string{m.url}, Dial: p.Dial})
-		for range 20 { // any event shows life, also one that the core does not see
+		for range 20 { // any event shows life, also one that the scheduler does not get
 			time.Sleep(74 * time.Second)
 			m.send(scheduler.Event{Type: scheduler.Event_INVERSE_OFFERS})
 		}
@@ -324,7 +324,7 @@ func TestMastersThatDoNotAnswerKeepUsFromNoOther(t *testing.T) {
 	}
 }
 
-// A core that reads nothing can still call, and afterwards misses nothing.
+// A scheduler that reads nothing can still call, and afterwards misses nothing.
 func TestSlowReader(t *testing.T) {
 	t.Parallel()
 	m := newMaster(t)

@@ -79,7 +79,7 @@ func TestClientCertificates(t *testing.T) {
 		t.Fatal(err)
 	}
 	mustFail(t, driver(t, mesos.Options{Masters: []string{secure.URL}, TLS: without}), "--mesos-cert-file", "--mesos-key-file")
-	// A key that is gone later is told as such.
+	// A key that is gone later is reported as such.
 	if err := os.Remove(key); err != nil {
 		t.Fatal(err)
 	}

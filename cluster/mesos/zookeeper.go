@@ -125,7 +125,7 @@ func (r *rotation) Next() (server string, round bool) {
 	return server, round
 }
 
-// Connected tells that the last one answered.
+// Connected says that the last one answered.
 func (r *rotation) Connected() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 	"syscall"
 
 	"github.com/elasticjob-go/elasticjob/executor"
-	"github.com/elasticjob-go/elasticjob/executor/guard"
+	"github.com/elasticjob-go/elasticjob/executor/supervisor"
 )
 
 // version is set when a release is built.
@@ -26,9 +26,9 @@ func main() {
 func run() int {
 	if len(os.Args) > 1 {
 		switch os.Args[1] {
-		case "guard":
-			if err := guard.Serve(); err != nil {
-				fmt.Fprintln(os.Stderr, "executor guard:", err)
+		case "supervisor":
+			if err := supervisor.Serve(); err != nil {
+				fmt.Fprintln(os.Stderr, "executor supervisor:", err)
 				return 1
 			}
 			return 0
@@ -52,16 +52,16 @@ func run() int {
 		return 2
 	}
 	// The program itself, even if its file was replaced since.
-	config.Guard = []string{"/proc/self/exe", "guard"}
+	config.Supervisor = []string{"/proc/self/exe", "supervisor"}
 	syscall.Umask(0o022)
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
 	if err := executor.Run(ctx, config, log); err != nil {
-		log.Error("executor ends", "error", err)
+		log.Error("executor ended", "error", err)
 		return 1
 	}
-	log.Info("executor ends")
+	log.Info("executor ended")
 	return 0
 }
 

@@ -16,7 +16,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/wire/mesostls"
 )
 
-// What one machine may be told to have; far more than any has, and exact in thousandths.
+// These are the most that one machine may be configured to have: far more than any has, and exact in thousandths.
 const (
 	mostCPUs   = 1_000_000.0
 	mostMemory = 1_000_000_000.0
@@ -107,7 +107,7 @@ func (s *settings) checkTLS(bad *complaints) {
 	files := c.mesosFiles
 	switch {
 	case (files.cert == "") != (files.key == ""):
-		bad.add("--mesos-cert-file and --mesos-key-file belong together: a certificate is of no use without its key")
+		bad.add("--mesos-cert-file and --mesos-key-file belong together: a certificate does nothing without its key")
 		return
 	case files.ca == "" && files.cert != "":
 		bad.add("%s has no effect without --mesos-ca-file, which says that the cluster speaks TLS", s.said("mesos-cert-file"))

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/spelling"
 )
 
 const envPrefix = "ELASTICJOB_"
@@ -73,7 +73,7 @@ func (s *settings) refuseEmptyVariables(env map[string]string) error {
 }
 
 // fromEnvironment sets the flags that the command line left out, and notes variables that look like one of
-// ours and are none.
+// this program's and are none.
 func (s *settings) fromEnvironment(env map[string]string) error {
 	var errs []error
 	ours := variables(s.flags)
@@ -98,7 +98,7 @@ var others = []string{
 	"JOB_PARAMETER", "EXECUTION_SOURCE", "FIRE_TIME", "EXECUTION_ID", "ATTEMPT", "MESOS_CA", "AGENT_HOSTNAME",
 }
 
-// misspelt tells of variables that nearly have the name of one of ours.
+// misspelt reports variables that nearly have the name of a known one.
 func misspelt(env map[string]string, ours []string) []string {
 	bare := make([]string, len(ours))
 	for i, name := range ours {
@@ -110,7 +110,7 @@ func misspelt(env map[string]string, ours []string) []string {
 		if !prefixed || slices.Contains(bare, rest) || slices.Contains(others, rest) {
 			continue
 		}
-		if near := app.Nearest(rest, bare); near != "" {
+		if near := spelling.Nearest(rest, bare); near != "" {
 			notes = append(notes, fmt.Sprintf("the environment variable %s has no effect; the nearest that has one is %s%s", name, envPrefix, near))
 		}
 	}

@@ -13,10 +13,10 @@ import (
 )
 
 // failpointVariable arms a failure point, as name or name:n. It is for tests
-// only: no flag and no request sets it. docs/development.md tells of it.
+// only: no flag and no request sets it. docs/development.md describes it.
 const failpointVariable = "ELASTICJOB_FAILPOINT"
 
-// failpoint is what ends this process, as kill -9 does, at the n-th passing of
+// failpoint is what ends this process, as kill -9 does, when it reaches for the n-th time
 // a point; nil for an empty text.
 func failpoint(text string) (func(name string), error) {
 	if text == "" {

@@ -46,7 +46,7 @@ type config struct {
 	configFile      string
 	checkConfig     bool
 
-	// What the files hold, and what is to be told of settings without effect.
+	// These are the contents of files, and the notes about settings without effect.
 	token, zkDigest secret
 	credentials     *mesos.Credentials
 	tls             *tls.Config
@@ -59,7 +59,7 @@ type config struct {
 type mesosFiles struct{ credentials, ca, cert, key string }
 
 var (
-	// errUsage marks errors of the command line that were told already.
+	// errUsage marks errors of the command line that were printed already.
 	errUsage = errors.New("usage")
 	// errLogged marks errors that are in the log already.
 	errLogged = errors.New("logged")
@@ -85,7 +85,7 @@ On a Mesos cluster, two or three of these, anywhere; one leads, and any of them 
     --listen HOST:8899 --api-token-file FILE
 
 With --mesos and without --zk the state is kept in a file of --data-dir: then there is one server,
-and nobody stands by.
+and there is no standby.
 
 Every flag can also be set in the environment: --data-dir as ` + envPrefix + `DATA_DIR, and so on. --config
 reads ElasticJob-Cloud's properties file; with it, environment variables with the names of its keys count as well.
@@ -140,14 +140,14 @@ func (c *config) flags(f *pflag.FlagSet) {
 	f.Float64Var(&c.localMemory, "local-memory", defaultMemory(), "with --local: memory on offer, in MB")
 	f.BoolVar(&c.giveUpExecutors, "give-up-executors", false, "with --local: end the executors that an earlier run left behind, instead of finding them again")
 	f.StringVar(&c.executorDir, "executor-dir", "", "folder of the executor binaries, executor or executor-<os>-<arch> (default: the folder of this program)")
-	f.DurationVar(&c.executorIdle, "executor-idle", 5*time.Minute, "how long an executor is kept with nothing to do, unless others wait for its room; 0 ends it after each run")
+	f.DurationVar(&c.executorIdle, "executor-idle", 5*time.Minute, "how long an executor is kept with nothing to do, unless others wait for its resources; 0 ends it after each run")
 	f.DurationVar(&c.killGrace, "kill-grace", 5*time.Second, "time between SIGTERM and SIGKILL for a task that is to end")
 	f.StringSliceVar(&c.executorLimits, "executor-limit", nil, "a bound of executors that start from now on, as name=value, repeated or separated by commas:\n"+
 		"package-download 4GiB, package-bytes 16GiB, package-files 200000, package-ratio 250, package-path 1024,\n"+
 		"package-depth 64, package-first-byte 10s, package-check 30s, package-stall 1m, package-rate 1KiB,\n"+
 		"package-fetch-time 1h, package-unpack-time 15m, package-tries 4,\n"+
 		"output-file 32MiB, output-tasks 1000, output-bytes 1GiB, keep-failed 0 are the defaults")
-	f.DurationVar(&c.reconcile, "reconcile-interval", 10*time.Minute, "how often the cluster is asked what it knows of our tasks, beside what it tells by itself")
+	f.DurationVar(&c.reconcile, "reconcile-interval", 10*time.Minute, "how often the cluster is asked what it knows of our tasks, beside what it reports by itself")
 	f.StringVar(&c.timeZone, "time-zone", "Local", "zone of crons whose job names none: an IANA name, or Local for this machine's")
 	f.BoolVar(&c.spread, "spread", false, "place shards on the emptiest agents instead of filling the fullest")
 	f.IntVar(&c.jobMetrics, "job-metrics", 1000, "of how many jobs /metrics has numbers of their own: those that are the first to end a run; 0: of none")

@@ -36,7 +36,7 @@ func checkFolder(path string) error {
 
 // writable says why nothing can be made in a folder.
 func writable(folder string) error {
-	// There the superuser may do anything, and still can make nothing; others are told the same.
+	// There the superuser may do anything, and still can make nothing; others get the same error.
 	var system unix.Statfs_t
 	if err := unix.Statfs(folder, &system); err == nil && (system.Type == unix.PROC_SUPER_MAGIC || system.Type == unix.SYSFS_MAGIC) {
 		return fmt.Errorf("%s is the kernel's, and holds no files of others", folder)

@@ -13,7 +13,7 @@ func parseLevel(text string) (slog.Level, error) {
 	return level, err
 }
 
-// newLogger writes to w: text on a terminal, JSON otherwise, unless told.
+// newLogger writes to w: text on a terminal, JSON otherwise, unless a format is given.
 func newLogger(c config, w *os.File) *slog.Logger {
 	level, err := parseLevel(c.logLevel)
 	if err != nil {

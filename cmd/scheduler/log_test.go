@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// What the cluster of --local does is told at DEBUG, and what goes wrong in it as loudly as ever.
+// What the cluster of --local does is logged at DEBUG, and its errors at their own level.
 func TestAPartIsQuieter(t *testing.T) {
 	t.Parallel()
 	for level, want := range map[slog.Level]string{

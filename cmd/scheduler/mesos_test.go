@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// What executors are told of TLS: that it is spoken, and the CA; never a key.
+// What executors learn about TLS: that it is spoken, and the CA; never a key.
 func TestExecutorsGetTheCA(t *testing.T) {
 	t.Parallel()
 	known := httptest.NewTLSServer(nil)

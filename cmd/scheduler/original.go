@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/spelling"
 )
 
 // originalKey is one key of ElasticJob-Cloud's conf/elasticjob-cloud-scheduler.properties.
@@ -26,7 +26,7 @@ type originalKey struct {
 
 const (
 	noTrace = "has no effect: history in SQL is not built yet"
-	noUsers = "has no effect: there are no users yet; --api-token-file FILE guards the API"
+	noUsers = "has no effect: there are no users yet; --api-token-file FILE protects the API"
 )
 
 // originalKeys are all of them (contract 7); hostname and http_port become
@@ -76,7 +76,7 @@ func isBool(text string) error {
 type given struct{ value, where string }
 
 // readOriginal reads the file and, over it, the environment variables that have the keys'
-// very names, as the original does. All that is wrong is told at once.
+// very names, as the original does. All that is wrong is reported at once.
 func readOriginal(path string, env map[string]string) (values map[string]given, notes []string, err error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -134,7 +134,7 @@ func keyNames() []string {
 }
 
 func unknownKey(path string, p property) error {
-	if near := app.Nearest(p.key, keyNames()); near != "" {
+	if near := spelling.Nearest(p.key, keyNames()); near != "" {
 		return fmt.Errorf("--config %s, line %d: unknown key %q; the nearest known one is %s", path, p.line, p.key, near)
 	}
 	return fmt.Errorf("--config %s, line %d: unknown key %q, and no known one is like it: remove the line", path, p.line, p.key)
@@ -188,7 +188,7 @@ func (s *settings) fromOriginal(env map[string]string) error {
 }
 
 // addresses makes hostname and http_port the address to listen on, unless
-// --listen says another, and the one that others are told.
+// --listen says another, and the one that is advertised.
 func (s *settings) addresses(values map[string]given, set func(flag, value, where string)) {
 	host, port := values["hostname"], values["http_port"]
 	if host.value == "" && port.value == "" {

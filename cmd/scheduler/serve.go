@@ -36,17 +36,17 @@ func serve(ctx context.Context, c config, out io.Writer) error {
 	if err == nil {
 		return nil
 	}
-	log.Error("this server ends", "error", err)
+	log.Error("server ended", "error", err)
 	return errLogged
 }
 
-// assemble puts the rooms together and runs them until ctx ends or something fails.
+// assemble puts the packages together and runs them until ctx ends or something fails.
 func assemble(ctx context.Context, c config, log *slog.Logger, out io.Writer) (err error) {
 	for _, note := range c.notes {
-		log.Warn("a setting: " + note)
+		log.Warn("setting noted: " + note)
 	}
 	if c.failpoint != nil {
-		log.Warn("a failure point is armed: this process will kill itself", "variable", failpointVariable)
+		log.Warn("failure point armed: this process will kill itself", "variable", failpointVariable)
 	}
 	if err := os.MkdirAll(c.dataDir, 0o700); err != nil {
 		return fmt.Errorf("make the data folder: %w; name another with --data-dir", err)
@@ -92,7 +92,7 @@ func assemble(ctx context.Context, c config, log *slog.Logger, out io.Writer) (e
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	brain := scheduler.New(scheduler.Options{
+	sched := scheduler.New(scheduler.Options{
 		Registry: reg, Driver: driver, Advertise: address, Logger: log, Point: c.failpoint,
 		RefusedMost: c.refusedMost(),
 		Framework:   framework(c, address), Core: coreOptions(c, zone, "http://"+address+"/artifacts/"+executors.own),
@@ -100,10 +100,10 @@ func assemble(ctx context.Context, c config, log *slog.Logger, out io.Writer) (e
 	files := mesos.NewFiles(mesos.FilesOptions{Credentials: c.credentials, TLS: c.tls})
 	defer files.Close()
 	web := api.New(api.Options{
-		Scheduler: brain, Logs: files, Artifacts: executors, HasArtifact: executors.has, Logger: log, AllowFile: c.local,
+		Scheduler: sched, Logs: files, Artifacts: executors, HasArtifact: executors.has, Logger: log, AllowFile: c.local,
 		Version: version, Zone: zone, Token: string(c.token), Advertise: address, RegistryRoot: c.registryRoot(),
 	})
-	return run(ctx, c, parts{brain: brain, web: web, listener: listener, machine: machine, log: log, out: out})
+	return run(ctx, c, parts{scheduler: sched, web: web, listener: listener, machine: machine, log: log, out: out})
 }
 
 // registryRoot is the node of ZooKeeper below which everything is, empty without one.
@@ -118,7 +118,7 @@ func (c *config) registryRoot() string {
 	return root
 }
 
-// refusedMost is how long a leader whom Mesos only refuses keeps the lead. Where nobody can stand by,
+// refusedMost is how long a leader whom Mesos only refuses keeps the lead. Where there can be no standby,
 // it goes on trying.
 func (c *config) refusedMost() time.Duration {
 	if c.zk == "" {
@@ -186,39 +186,39 @@ func coreOptions(c config, zone *time.Location, binary string) core.Options {
 	return o
 }
 
-// parts are the rooms that run.
+// parts are the components that run.
 type parts struct {
-	brain    *scheduler.Scheduler
-	web      *api.Server
-	listener net.Listener
-	machine  *local.Cluster // nil without --local
-	log      *slog.Logger
-	out      io.Writer
+	scheduler *scheduler.Scheduler
+	web       *api.Server
+	listener  net.Listener
+	machine   *local.Cluster // nil without --local
+	log       *slog.Logger
+	out       io.Writer
 }
 
 // run runs everything until ctx ends or a part fails. Then, on this machine,
 // tasks and executors are ended first (rule O4); on a cluster they go on. The lead is given up
-// before the API ends: until then requests are passed on to the next leader.
+// before the API ends: until then requests are forwarded to the next leader.
 func run(ctx context.Context, c config, p parts) error {
 	leading, stopLeading := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopLeading()
 	serving, stopServing := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopServing()
-	lead := p.brain.Stand
+	lead := p.scheduler.Stand
 	if c.zk == "" {
-		lead = p.brain.Lead // a file has no election to stand for again
+		lead = p.scheduler.Lead // a file has no election to stand for again
 	}
-	led, served := make(chan error, 1), make(chan error, 1)
-	go func() { led <- lead(leading) }()
+	leadEnded, served := make(chan error, 1), make(chan error, 1)
+	go func() { leadEnded <- lead(leading) }()
 	go func() { served <- p.web.Serve(serving, p.listener) }()
 	fmt.Fprintf(p.out, "elasticjob listens on http://%s (curl it for what to do next); its data is in %s, its process is %d, its log (%s, from level %s) goes to standard error; Ctrl-C ends it\n",
 		p.listener.Addr(), c.dataDir, os.Getpid(), logFormat(c, os.Stderr), c.logLevel)
 
 	var errs []error
 	select {
-	case err := <-led:
+	case err := <-leadEnded:
 		errs = append(errs, fmt.Errorf("the scheduler can't go on: %w", err))
-		led <- nil
+		leadEnded <- nil
 		if errors.Is(err, embedded.ErrFileLost) {
 			errs = append(errs, p.outlive(ctx, served))
 		}
@@ -232,11 +232,11 @@ func run(ctx context.Context, c config, p parts) error {
 		}
 	}
 	stopLeading()
-	errs = append(errs, <-led)
+	errs = append(errs, <-leadEnded)
 	stopServing()
 	err := errors.Join(append(errs, <-served)...)
 	if err == nil {
-		p.log.Info("stopped")
+		p.log.Info("server stopped")
 	}
 	return err
 }
@@ -244,7 +244,7 @@ func run(ctx context.Context, c config, p parts) error {
 // outlive keeps the server up whose registry's file is lost: it answers everybody with what is to be done, its tasks run
 // on, and what was in a removed file can be saved as long as the process runs. It returns when ctx ends.
 func (p parts) outlive(ctx context.Context, served chan error) error {
-	p.log.Error("nothing is stored any more: this server answers no change, launches nothing, and waits to be stopped")
+	p.log.Error("registry lost: this server accepts no change, launches nothing, and waits to be stopped")
 	select {
 	case err := <-served:
 		served <- nil
@@ -258,21 +258,21 @@ func (p parts) outlive(ctx context.Context, served chan error) error {
 func (p parts) tellStop(c config) {
 	switch {
 	case p.machine != nil:
-		p.log.Info("asked to stop: ending all tasks")
+		p.log.Info("stop requested: all tasks are ended")
 	case c.zk == "":
-		p.log.Info("asked to stop: tasks on the cluster go on, and the next start goes on with them")
-	case p.brain.Health().Leading:
-		p.log.Info("asked to stop: handing over; tasks on the cluster go on")
+		p.log.Info("stop requested: tasks on the cluster keep running, and the next start finds them again")
+	case p.scheduler.Health().Leading:
+		p.log.Info("stop requested: the lead is handed over, tasks on the cluster keep running")
 	default:
-		p.log.Info("asked to stop: this server does not lead, nothing is to be handed over")
+		p.log.Info("stop requested: this server does not lead, so nothing is handed over")
 	}
 }
 
 // endTasks ends all tasks and executors of this machine.
 func (p parts) endTasks(c config) error {
 	fmt.Fprintln(p.out, "ending all tasks; a second Ctrl-C leaves them running, and the next start finds them again")
-	err := within(c.killGrace+15*time.Second, p.brain.Drain)
-	// What the scheduler could not end, the agent does.
+	err := within(c.killGrace+15*time.Second, p.scheduler.Drain)
+	// The agent ends what the scheduler could not.
 	return errors.Join(err, within(c.killGrace+10*time.Second, p.machine.EndExecutors))
 }
 

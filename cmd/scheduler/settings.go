@@ -26,7 +26,7 @@ func newSettings(c *config, flags *pflag.FlagSet) *settings {
 	return s
 }
 
-// set sets a flag from elsewhere than the command line.
+// set sets a flag from another source than the command line.
 func (s *settings) set(flag, value, where string) error {
 	if err := s.flags.Set(flag, value); err != nil {
 		return err

@@ -298,7 +298,7 @@ func TestWhatIsEmptyIsRefused(t *testing.T) {
 	}
 }
 
-// TestNotes are what is warned of at the start and told by --check-config, none of which is refused.
+// TestNotes are what is warned of at the start and printed by --check-config, none of which is refused.
 func TestNotes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

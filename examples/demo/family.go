@@ -57,7 +57,7 @@ func (f *family) start(cmd *exec.Cmd) error {
 	return nil
 }
 
-// reap takes leave of adopted children that are over.
+// reap reaps adopted children that have ended.
 func (f *family) reap() {
 	f.mu.Lock()
 	defer f.mu.Unlock()

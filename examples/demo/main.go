@@ -31,7 +31,7 @@ type options struct {
 }
 
 func main() {
-	// The server is told when the thread that started it ends: keep this one.
+	// The server gets a signal when the thread that started it ends: keep this one.
 	runtime.LockOSThread()
 	var o options
 	flag.StringVar(&o.scheduler, "scheduler", "bin/scheduler", "the server's program, with the executor beside it")

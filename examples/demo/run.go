@@ -16,10 +16,10 @@ type run struct {
 	states map[int]string // of its shards
 }
 
-// tell turns the server's words into ours.
+// tell turns the server's words into those of a sentence.
 var tell = map[string]string{
 	"NORMAL_TRIGGER": "fired by its cron", "TRIGGER": "triggered", "MISFIRE": "fired late: the run before it took longer",
-	"RUNNING": "runs", "FINISHED": "finished", "FAILED": "failed", "KILLED": "was killed", "LOST": "was lost", "TIMED_OUT": "ran out of time",
+	"RUNNING": "runs", "FINISHED": "finished", "FAILED": "failed", "KILLED": "was killed", "LOST": "was lost",
 }
 
 // show writes what is new about an execution.

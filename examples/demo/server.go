@@ -18,7 +18,7 @@ type server struct {
 	family                   *family
 
 	cmd    *exec.Cmd
-	exited chan struct{} // closed when cmd is over
+	exited chan struct{} // closed when cmd has ended
 	err    error         // of cmd, once exited is closed
 }
 

@@ -88,7 +88,7 @@ func (w *watcher) look(ctx context.Context) error {
 }
 
 // find looks for executions of a job: those under way, and those that a fire has
-// made since the last look, as they may be over already.
+// made since the last look, as they may have ended already.
 func (w *watcher) find(ctx context.Context, job string) error {
 	now, soon, err := w.api.runs(ctx, job)
 	if err != nil {

@@ -41,7 +41,7 @@ func serve(listen, folder string) error {
 		Addr:              listen,
 		ReadHeaderTimeout: 10 * time.Second,
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			slog.Info("asked for", "path", r.URL.Path, "by", r.RemoteAddr)
+			slog.Info("file served", "path", r.URL.Path, "by", r.RemoteAddr)
 			files.ServeHTTP(w, r)
 		}),
 	}

@@ -26,7 +26,7 @@ type Limits struct {
 	Bytes int64
 	// Files is the number of entries, implied folders included.
 	Files int
-	// Ratio is how many bytes one byte of the archive may become, looked at above 64 MiB.
+	// Ratio is how many bytes one byte of the archive may become, checked above 64 MiB.
 	Ratio int64
 	// Name is the length of a path in bytes, Depth the number of its components.
 	Name, Depth int
@@ -76,7 +76,7 @@ func (e *Error) Error() string {
 	if e.Phase == Unpack {
 		verb = "unpack"
 	}
-	return fmt.Sprintf("%s %s: %v", verb, shown(e.URL), e.Err)
+	return fmt.Sprintf("%s %s: %v", verb, redact(e.URL), e.Err)
 }
 
 // Unwrap gives the cause.

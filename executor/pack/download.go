@@ -112,7 +112,7 @@ func (d *downloader) get(ctx context.Context, u *url.URL, to *os.File, known ver
 			if waitErr := d.wait(ctx, 250*time.Millisecond<<(try-1)); waitErr != nil {
 				var late unanswered
 				if errors.As(waitErr, &late) {
-					waitErr = unanswered{err} // which says more than that time is over
+					waitErr = unanswered{err} // which says more than that the time ran out
 				}
 				return "", version{}, waitErr
 			}
@@ -252,10 +252,10 @@ const maxRedirects = 10
 // checkRedirect follows redirections on the network only; no try would change where they lead.
 func checkRedirect(request *http.Request, via []*http.Request) error {
 	if len(via) > maxRedirects {
-		return permanent{fmt.Errorf("more than %d redirections, the last one to %.200s", maxRedirects, shown(request.URL.String()))}
+		return permanent{fmt.Errorf("more than %d redirections, the last one to %.200s", maxRedirects, redact(request.URL.String()))}
 	}
 	if request.URL.Scheme != "http" && request.URL.Scheme != "https" {
-		return permanent{fmt.Errorf("the server redirects to %.200s; only http and https are followed", shown(request.URL.String()))}
+		return permanent{fmt.Errorf("the server redirects to %.200s; only http and https are followed", redact(request.URL.String()))}
 	}
 	return nil
 }
@@ -301,7 +301,7 @@ func (t *transfer) copy(body io.Reader, alive func()) error {
 			}
 			_, _ = t.sum.Write(buffer[:n]) // a hash never fails
 			if now := time.Now(); now.After(t.next) {
-				t.progress(shown(t.url.String()), t.done, t.total)
+				t.progress(redact(t.url.String()), t.done, t.total)
 				t.next = now.Add(progressEvery)
 			}
 		}

@@ -71,7 +71,7 @@ func (t *target) decompress(r *bufio.Reader) (plain *bufio.Reader, name string, 
 	return r, "", func() {}, nil
 }
 
-// isTar tells whether r begins with a tar header, of whatever age: its checksum must be right.
+// isTar reports whether r begins with a tar header, of whatever age: its checksum must be right.
 func isTar(r *bufio.Reader) bool {
 	head, err := r.Peek(block)
 	if err != nil {
@@ -121,8 +121,8 @@ func checkWindow(r *bufio.Reader) error {
 	return nil
 }
 
-// foreign names archives that aren't supported, by how they begin.
-func foreign(head []byte) string {
+// unsupported names archives that aren't supported, by how they begin.
+func unsupported(head []byte) string {
 	for _, f := range []struct{ name, magic string }{
 		{"a 7z archive", "7z\xbc\xaf\x27\x1c"}, {"a rar archive", "Rar!\x1a\x07"}, {"lz4 data", "\x04\x22\x4d\x18"},
 		{"lzip data", "LZIP"}, {"data of compress (.Z)", "\x1f\x9d"}, {"an ar archive or Debian package", "!<arch>\n"},
@@ -135,7 +135,7 @@ func foreign(head []byte) string {
 	return ""
 }
 
-// archiveName tells whether a name promises an archive.
+// archiveName reports whether a name promises an archive.
 func archiveName(name string) bool {
 	name = strings.ToLower(name)
 	return slices.ContainsFunc([]string{".tar", ".tgz", ".tbz", ".tbz2", ".txz", ".tzst", ".zip", ".gz", ".bz2", ".xz", ".zst"},

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Kept packages lie where a task, whoever makes room or a cleaner of old files can change and remove what is in them:
+// Kept packages lie where a task, an operator or a cleaner of old files can change and remove what is in them:
 // tasks run as the executor's user, and often that is root, whom no permission stops. So there is an inventory of each,
 // which is compared before each use. A package that isn't as it was unpacked is fetched again and replaced.
 
@@ -48,7 +48,7 @@ func see(path string) (sight, error) {
 	return sight{path: path, inode: stat.Ino, mode: stat.Mode, size: stat.Size, modified: stat.Mtim, changing: stat.Ctim}, nil
 }
 
-// same tells whether all entries are as they were seen. It reads no folder, and so takes a fraction of an inventory's time.
+// same reports whether all entries are as they were seen. It reads no folder, and so takes a fraction of an inventory's time.
 func same(list []sight) bool {
 	for i := range list {
 		if now, err := see(list[i].path); err != nil || now != list[i] {
@@ -107,13 +107,13 @@ func takeInventory(ctx context.Context, dir string) (inventory, error) {
 }
 
 const (
-	// fewEntries is how large a package may be to be looked at before each use. A larger one, for which that takes
-	// longer than a third of a millisecond, is looked at so often that it takes a share of one processor at most.
+	// fewEntries is how large a package may be to be checked before each use. A larger one, for which that takes
+	// longer than a third of a millisecond, is checked so often that it takes a share of one processor at most.
 	fewEntries = 250
 	shareOf    = 20
 )
 
-// intact tells whether a package that was handed out is still as it was unpacked, and, if not, what is known of it.
+// intact reports whether a package that was handed out is still as it was unpacked, and, if not, what is known of it.
 func (s *Store) intact(e *entry) (bool, string) {
 	if e.state == "" {
 		return true, "" // of one task alone
@@ -154,12 +154,12 @@ func changeText(found inventory, err error) string {
 
 func (s *Store) recordOf(name string) string { return filepath.Join(s.dir, "whole", name) }
 
-// whole tells whether a kept package is as its inventory says. One of an earlier release, which let jobs write into
+// whole reports whether a kept package is as its inventory says. One of an earlier release, which let jobs write into
 // it, has none.
 func (s *Store) whole(ctx context.Context, name string) (state string, ok bool) {
 	var want inventory
 	if !readRecord(s.recordOf(name), &want) || want.Digest == "" {
-		s.log.Info("a package in the cache has no inventory: it will be fetched again", "content", name)
+		s.log.Info("cached package without inventory discarded: it will be fetched again", "content", name)
 		return "", false
 	}
 	found, err := takeInventory(ctx, s.content(name))
@@ -175,10 +175,10 @@ func (s *Store) whole(ctx context.Context, name string) (state string, ok bool) 
 // tellChanged keeps what is known of a change for the tasks that wait for the package to be fetched again.
 func (s *Store) tellChanged(name, text string) {
 	s.mu.Lock()
-	_, told := s.changes[name]
+	_, reported := s.changes[name]
 	s.changes[name] = text
 	s.mu.Unlock()
-	if !told {
-		s.log.Warn("a package in the cache was changed: it will be fetched again", "content", name, "change", text)
+	if !reported {
+		s.log.Warn("changed package discarded from the cache: it will be fetched again", "content", name, "change", text)
 	}
 }

@@ -136,27 +136,27 @@ func (s *Store) place(name, unpacked string) error {
 		return nil
 	}
 	// Not every file system can do that.
-	if grave := s.discard(name); grave != "" {
-		defer s.remove(grave)
+	if trash := s.discard(name); trash != "" {
+		defer s.remove(trash)
 	}
 	return os.Rename(unpacked, content)
 }
 
 // discard takes a kept package's name from it, and gives the folder that is to be removed then. So a
 // half of it never counts as a package, even if this process is killed meanwhile.
-func (s *Store) discard(name string) (grave string) {
-	grave, err := os.MkdirTemp(filepath.Join(s.dir, "tmp"), "old-")
+func (s *Store) discard(name string) (trash string) {
+	trash, err := os.MkdirTemp(filepath.Join(s.dir, "tmp"), "old-")
 	if err == nil {
-		content, to := s.content(name), filepath.Join(grave, "package")
+		content, to := s.content(name), filepath.Join(trash, "package")
 		if err = os.Rename(content, to); errors.Is(err, fs.ErrPermission) {
 			_ = os.Chmod(content, 0o700) // a task has closed it
 			err = os.Rename(content, to)
 		}
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		s.log.Warn("can't remove a package from the cache", "content", name, "error", err)
-		return grave
+		s.log.Warn("package not removed from the cache", "content", name, "error", err)
+		return trash
 	}
 	_ = os.Remove(s.recordOf(name))
-	return grave
+	return trash
 }

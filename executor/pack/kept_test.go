@@ -147,7 +147,7 @@ func TestChangedPackageIsReplaced(t *testing.T) {
 				}
 				if gone := name == "the whole cache" || name == "the package" || name == "a pipe in its place"; same || !gone {
 					if !strings.Contains(after.Note, test.told) {
-						t.Errorf("told: %q", after.Note)
+						t.Errorf("note: %q", after.Note)
 					}
 				}
 				if diff := cmp.Diff(whole, tree(t, after.Dir)); diff != "" {

@@ -385,10 +385,6 @@ func TestFetchFails(t *testing.T) {
 		switch r.URL.Path {
 		case "/busy":
 			w.WriteHeader(http.StatusServiceUnavailable)
-		case "/stalled":
-			w.Header().Set("Content-Length", "100")
-			_ = http.NewResponseController(w).Flush()
-			<-r.Context().Done()
 		case "/endless":
 			for r.Context().Err() == nil {
 				if _, err := w.Write(make([]byte, 1000)); err != nil {
@@ -401,7 +397,7 @@ func TestFetchFails(t *testing.T) {
 	}))
 	defer server.Close()
 	limits := pack.Defaults()
-	limits.Tries, limits.Download, limits.Stall = 2, 5000, 200*time.Millisecond
+	limits.Tries, limits.Download = 2, 5000
 	store := open(t, t.TempDir(), limits)
 	for _, test := range []struct {
 		url, want string
@@ -409,7 +405,6 @@ func TestFetchFails(t *testing.T) {
 	}{
 		{server.URL + "/gone", "404 Not Found", 1},
 		{server.URL + "/busy", "503 Service Unavailable", 2},
-		{server.URL + "/stalled", "stalled", 2},
 		{server.URL + "/endless", "more than the 5000 bytes", 1},
 		{"http://127.0.0.1:1/x", "connection refused", 0},
 		{"ftp://host/x", `scheme "ftp" isn't supported`, 0},
@@ -426,6 +421,39 @@ func TestFetchFails(t *testing.T) {
 		if got := requests.Load(); got != test.requests {
 			t.Errorf("%s: %d requests, want %d", test.url, got, test.requests)
 		}
+	}
+}
+
+// TestStall: a transfer that brings nothing for too long is broken off, and tried again.
+func TestStall(t *testing.T) {
+	t.Parallel()
+	var answered atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Length", "100")
+		_, _ = io.WriteString(w, "#!")
+		_ = http.NewResponseController(w).Flush()
+		answered.Add(1)
+		<-r.Context().Done()
+	}))
+	defer server.Close()
+	limits := pack.Defaults()
+	limits.Tries, limits.Stall = 100, 200*time.Millisecond
+	store := open(t, t.TempDir(), limits)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	go func() {
+		defer cancel()
+		for end := time.Now().Add(20 * time.Second); answered.Load() < 2 && time.Now().Before(end); {
+			<-time.After(time.Millisecond)
+		}
+	}()
+	_, err := store.Get(ctx, pack.Source{URL: server.URL + "/job.sh", Cache: true})
+	if err == nil || answered.Load() < 2 {
+		t.Errorf("%v after %d answers", err, answered.Load())
+	}
+	limits.Tries = 1
+	if _, err := open(t, t.TempDir(), limits).Get(context.Background(), pack.Source{URL: server.URL + "/job.sh"}); err == nil || !strings.Contains(err.Error(), "stalled") {
+		t.Errorf("one try: %v", err)
 	}
 }
 

@@ -14,7 +14,20 @@ import (
 	"time"
 )
 
-// origin is what a file below urls holds.
+// All executors of one agent and user share a folder of packages and know nothing of each other. They coordinate by advisory
+// locks on the files in its folder locks; the kernel releases them when a process dies, so a crash leaves none behind:
+//
+//   - url-KEY is held exclusively while a URL is fetched or its server is asked for a newer version. So each package
+//     is downloaded once, and the executors that wait find it kept.
+//   - content-NAME is held shared by each process that uses a content, until Close, and exclusively by the one that removes it. So no
+//     package is removed under a task.
+//
+// A URL's lock is taken before a content's. prune only tries content locks and never waits, so there is no deadlock.
+//
+// A content becomes visible by one rename, when it is complete and sealed. Whatever an executor had not finished when it died lies in
+// tmp, under an exclusive lock of its own, and prune removes it once that lock is free.
+
+// origin is the record of a URL, in a file of the folder urls: what it named when its server was last asked.
 type origin struct {
 	URL     string  `json:"url"`
 	Version version `json:"version"`
@@ -40,6 +53,8 @@ func (s *Store) shared(ctx context.Context, source Source) (string, error) {
 	}
 	defer func() { _ = lock.Close() }()
 
+	// The lock of the content is taken before the server is asked: the answer may be that nothing has changed, and until
+	// then nobody may remove what is kept.
 	known := s.origin(key)
 	if known.Content != "" && !s.use(ctx, known.Content) {
 		known = origin{}
@@ -74,15 +89,15 @@ func (s *Store) shared(ctx context.Context, source Source) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	record := origin{URL: shown(source.URL), Version: got, SHA256: sum, Content: name}
+	record := origin{URL: redact(source.URL), Version: got, SHA256: sum, Content: name}
 	if err := writeRecord(work, filepath.Join(s.dir, "urls", key), record); err != nil {
-		s.log.Warn("the package is here but will be fetched again", "url", record.URL, "error", err)
+		s.log.Warn("record of a fetched package not written: it will be fetched again", "url", record.URL, "error", err)
 	}
 	return name, nil
 }
 
-// atLeastKept gives what was last fetched from a URL whose server gives no answer now, since it may well be the same still. A server
-// that says that there is no such package is believed.
+// atLeastKept returns the package that was last fetched from a URL whose server gives no answer now, since that is probably still
+// the current one. A server that answers that there is no such package is believed.
 func (s *Store) atLeastKept(source Source, known origin, err error) (string, error) {
 	var failed *Error
 	if known.Content == "" || !errors.As(err, &failed) || failed.Unreachable == "" || s.check(source, known.SHA256) != nil {
@@ -91,7 +106,7 @@ func (s *Store) atLeastKept(source Source, known origin, err error) (string, err
 	s.mu.Lock()
 	s.silent[source.URL] = true
 	s.mu.Unlock()
-	s.log.Warn("the package in the cache is used, since its server gives no answer: whether it is the newest is not known", "url", shown(source.URL), "sha256", known.SHA256, "error", err)
+	s.log.Warn("cached package used, as its server gives no answer: a newer one may exist", "url", redact(source.URL), "sha256", known.SHA256, "error", err)
 	return known.Content, nil
 }
 
@@ -189,7 +204,7 @@ func (s *Store) keep(ctx context.Context, source Source, file, sum, work string)
 		return fail(err)
 	}
 	if err := writeRecord(work, s.recordOf(name), found); err != nil {
-		s.log.Warn("the next executor will fetch the package again: its inventory can't be written", "content", name, "error", err)
+		s.log.Warn("inventory of a package not written: the next executor will fetch it again", "content", name, "error", err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -205,10 +220,10 @@ func (s *Store) origin(key string) origin {
 	return o
 }
 
-// errHeld is a lock that another executor has for longer than anything takes: it is frozen.
+// errHeld says that another executor has held a lock for longer than any fetch may take: it is frozen.
 var errHeld = errors.New("another executor on this agent has been fetching or removing this package for too long")
 
-// patience is how long a lock is waited for: for as long as a fetch may take, and some more.
+// patience is how long lock waits: a little longer than a fetch may take.
 func (s *Store) patience() time.Duration {
 	defaults := Defaults()
 	return cmp.Or(s.limits.Transfer, defaults.Transfer) + cmp.Or(s.limits.Unpacking, defaults.Unpacking) + 5*time.Minute
@@ -238,7 +253,7 @@ func (s *Store) lock(ctx context.Context, name string) (*os.File, error) {
 	}
 }
 
-// use marks a content as used by this process until Close. It tells whether it is there and as it was unpacked.
+// use marks a content as used by this process until Close. It reports whether it is there and as it was unpacked.
 func (s *Store) use(ctx context.Context, name string) bool {
 	if info, err := os.Lstat(s.content(name)); err != nil || !info.IsDir() {
 		return false
@@ -282,7 +297,7 @@ func (s *Store) tryHold(name string) bool {
 		if err == nil && lost == nil && os.SameFile(ours, now) {
 			return true
 		}
-		_ = held.Close() // somebody has removed the locks, so ours tells nobody anything
+		_ = held.Close() // somebody has removed the locks, so this one means nothing to anybody
 		delete(s.inUse, name)
 	}
 	f, err := openPlain(path, os.O_RDWR|os.O_CREATE)
@@ -299,7 +314,7 @@ func (s *Store) tryHold(name string) bool {
 	return true
 }
 
-// prune removes what no process uses and none has used since before.
+// prune removes the contents that no process uses and none has used since before, and what killed executors left in tmp.
 func (s *Store) prune(before time.Time) {
 	contents, _ := os.ReadDir(filepath.Join(s.dir, "content"))
 	for _, content := range contents {
@@ -312,14 +327,14 @@ func (s *Store) prune(before time.Time) {
 		if err != nil {
 			continue
 		}
-		grave := ""
+		trash := ""
 		if syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil {
-			s.log.Info("removing an unused package from the cache", "content", content.Name())
-			grave = s.discard(content.Name())
+			s.log.Info("unused package removed from the cache", "content", content.Name())
+			trash = s.discard(content.Name())
 		}
 		_ = lock.Close()
-		if grave != "" {
-			s.remove(grave)
+		if trash != "" {
+			s.remove(trash)
 		}
 	}
 	leftovers, _ := os.ReadDir(filepath.Join(s.dir, "tmp"))
@@ -328,8 +343,8 @@ func (s *Store) prune(before time.Time) {
 	}
 }
 
-// removeLeftover removes what an executor had under way when it was killed: nobody holds its
-// lock any more. A folder of the last minute may be one that isn't locked yet.
+// removeLeftover removes the folder of a fetch that was cut off: nobody holds its lock any more. A folder of the last minute is
+// left, since its owner may not have locked it yet.
 func (s *Store) removeLeftover(path string) {
 	info, err := os.Lstat(path)
 	if err != nil || time.Since(info.ModTime()) < time.Minute {
@@ -337,7 +352,7 @@ func (s *Store) removeLeftover(path string) {
 	}
 	folder, err := openPlain(path, os.O_RDONLY)
 	if err != nil {
-		s.remove(path) // nothing of ours
+		s.remove(path) // no name that this package made
 		return
 	}
 	defer func() { _ = folder.Close() }()
@@ -348,7 +363,7 @@ func (s *Store) removeLeftover(path string) {
 
 func (s *Store) remove(dir string) {
 	if err := RemoveTree(dir); err != nil {
-		s.log.Warn("can't remove a folder", "folder", dir, "error", err)
+		s.log.Warn("folder not removed", "folder", dir, "error", err)
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 )
 
 // A package whose server hangs holds its task's CPU and memory for as long as it is waited for. So a server that doesn't
-// answer is told apart, for the scheduler to try it with few tasks (rule L8), and one that sends next to nothing is given up.
+// answer is an error of its own, for the scheduler to try it with few tasks (rule L8), and one that sends next to nothing is given up.
 
 // unanswered is a failure for which the server, or what is at its address, is to blame: it may well be back later.
 type unanswered struct{ error }
@@ -44,7 +44,7 @@ func unreachable(host string, err error) string {
 	return ""
 }
 
-// pace tells when a transfer brings less than is wanted.
+// pace detects when a transfer brings less than is wanted.
 type pace struct {
 	limits Limits
 	since  time.Time

@@ -76,7 +76,7 @@ type entry struct {
 	note    string    // for those who waited
 	sum     string    // of what was fetched
 	due     time.Time // when the server is to be asked again; zero: never
-	seen    time.Time // until then it counts as looked at
+	seen    time.Time // until then it counts as checked
 	list    []sight   // what was seen of it when it was as it should be
 	err     error
 	waiting int
@@ -106,7 +106,7 @@ func Open(dir, private string, limits Limits, log *slog.Logger) (*Store, error) 
 			IdleConnTimeout:     10 * time.Second,
 		}},
 		progress: func(url string, done, total int64) {
-			log.Info("fetching package", "url", url, "bytes", done, "of", total)
+			log.Info("package fetch in progress", "url", url, "bytes", done, "of", total)
 		},
 		wait: func(ctx context.Context, d time.Duration) error {
 			timer := time.NewTimer(d)
@@ -253,7 +253,7 @@ func (s *Store) Get(ctx context.Context, source Source) (Package, error) {
 func (s *Store) kept(ctx context.Context, source Source) (entry, error) {
 	name, err := s.shared(ctx, source)
 	if errors.Is(err, errHeld) {
-		s.log.Warn("fetching the package for this executor alone", "url", shown(source.URL), "reason", err)
+		s.log.Warn("package fetched for this executor alone", "url", redact(source.URL), "reason", err)
 		own, err := s.alone(ctx, source)
 		if err != nil {
 			return entry{}, err
@@ -300,7 +300,7 @@ func (s *Store) alone(ctx context.Context, source Source) (Package, error) {
 	}
 	if err == nil {
 		if protectErr := protectAll(filepath.Join(dir, "package")); protectErr != nil {
-			err = &Error{Phase: Unpack, URL: shown(source.URL), Err: protectErr}
+			err = &Error{Phase: Unpack, URL: redact(source.URL), Err: protectErr}
 		}
 	}
 	if err != nil {
@@ -318,7 +318,7 @@ func (s *Store) fetch(ctx context.Context, source Source, to string, known versi
 	}
 	f, err := os.OpenFile(to, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
-		return "", version{}, &Error{Phase: Fetch, URL: shown(source.URL), Err: err}
+		return "", version{}, &Error{Phase: Fetch, URL: redact(source.URL), Err: err}
 	}
 	begun := time.Now()
 	sum, got, err := s.download.get(ctx, u, f, known)
@@ -328,15 +328,15 @@ func (s *Store) fetch(ctx context.Context, source Source, to string, known versi
 	}
 	if err != nil {
 		if errors.Is(err, errUnchanged) {
-			s.log.Info("package is unchanged", "url", shown(source.URL))
+			s.log.Info("package unchanged", "url", redact(source.URL))
 			return "", version{}, err
 		}
 		if cause := context.Cause(ctx); cause != nil {
 			return "", version{}, cause
 		}
-		return "", version{}, &Error{Phase: Fetch, URL: shown(source.URL), Unreachable: unreachable(u.Host, err), Err: err}
+		return "", version{}, &Error{Phase: Fetch, URL: redact(source.URL), Unreachable: unreachable(u.Host, err), Err: err}
 	}
-	s.log.Info("fetched package", "url", shown(source.URL), "bytes", info.Size(), "took", time.Since(begun).Round(time.Millisecond), "sha256", sum)
+	s.log.Info("package fetched", "url", redact(source.URL), "bytes", info.Size(), "took", time.Since(begun).Round(time.Millisecond), "sha256", sum)
 	return sum, got, nil
 }
 

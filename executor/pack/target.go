@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// ratioFrom is how much may be unpacked before the ratio is looked at.
+// ratioFrom is how much may be unpacked before the ratio is checked.
 const ratioFrom = 64 << 20
 
 // target is the folder that a package is unpacked into. Every write goes
@@ -112,7 +112,7 @@ func (t *target) folder(name string) error {
 	return t.mkdir(name)
 }
 
-// replace makes room for an entry whose name was there before: the last one wins.
+// replace removes what stands in the way of an entry whose name was there before: the last one wins.
 func (t *target) replace(name string) error {
 	if name == "." {
 		return errors.New("has the package's own folder as its name")
@@ -196,7 +196,7 @@ func (t *target) symlink(name, to string) error {
 	return t.root.Symlink(to, name)
 }
 
-// inside tells whether a link stays in the package, by its text alone.
+// inside reports whether a link stays in the package, by its text alone.
 func inside(name, to string) bool {
 	if to == "" || path.IsAbs(to) || strings.ContainsRune(to, 0) {
 		return false
@@ -206,7 +206,7 @@ func inside(name, to string) bool {
 }
 
 // checkLinks follows every link when all is there: links of links can lead out
-// although each of them, by its text, doesn't, and one can lie elsewhere than its
+// although each of them, by its text, doesn't, and one can lie in another folder than its
 // entry's name said. One that leads nowhere within the package is harmless.
 func (t *target) checkLinks() error {
 	if !t.links {

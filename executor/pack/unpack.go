@@ -86,7 +86,7 @@ func (t *target) unpack(r *bufio.Reader, f *os.File, size int64, name string) er
 		}
 		return fmt.Errorf("%s data that holds no tar archive", compression)
 	}
-	if kind := foreign(head); kind != "" {
+	if kind := unsupported(head); kind != "" {
 		return fmt.Errorf("this is %s, which isn't supported; tar (plain, gz, bz2, xz, zst) and zip are", kind)
 	}
 	if archiveName(name) {

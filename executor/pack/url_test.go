@@ -207,7 +207,7 @@ func TestURL(t *testing.T) {
 			want: "redirects to file:///etc/passwd; only http and https", requests: 1},
 		{name: "redirection to ftp", answer: func(w http.ResponseWriter, r request) { http.Redirect(w, r.Request, "ftp://h/x", http.StatusFound) }, want: "only http and https", requests: 1},
 		{name: "wrong sum", answer: whole(longScript), sum: strings.Repeat("ab", 32), want: "but the app says abab", requests: 1},
-		{name: "compressed archive, told as encoding", path: "/p.tgz", answer: func(w http.ResponseWriter, r request) {
+		{name: "compressed archive, sent as encoding", path: "/p.tgz", answer: func(w http.ResponseWriter, r request) {
 			w.Header().Set("Content-Encoding", "gzip")
 			_, _ = io.WriteString(w, zipped)
 		}, content: "x"},
@@ -356,7 +356,7 @@ func TestFileURL(t *testing.T) {
 	}
 }
 
-// TestSecretsInURLs: a password is not told.
+// TestSecretsInURLs: a password is not reported.
 func TestSecretsInURLs(t *testing.T) {
 	t.Parallel()
 	store := open(t, t.TempDir(), pack.Limits{Tries: 1})

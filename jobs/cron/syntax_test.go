@@ -100,7 +100,7 @@ func TestSyntaxErrors(t *testing.T) {
 		{"0 0 0 ? * */8", 11, "day of week", "*/8", "the step is at most 7"},
 		{"0 0 0 ? * MON-FRI/2", 11, "day of week", "MON-FRI/2", "a step needs numbers before it, as in 2/2"},
 
-		// Both day fields, and "?" elsewhere.
+		// Both day fields, and "?" in other fields.
 		{"0 0 0 ? * ?", 11, "day of week", "?", `one of day of month and day of week is "?", not both`},
 		{"0 0 0 * * *", 11, "day of week", "*", oneDay},
 		{"0 0 0 1 * MON", 11, "day of week", "MON", oneDay},

@@ -138,7 +138,7 @@ func (t *Timetable) plan(g *group, after time.Time) {
 	}
 }
 
-// groupKey tells groups apart. Zones are known by their names.
+// groupKey identifies a group. Zones are known by their names.
 type groupKey struct{ expression, zone string }
 
 // group is the names of one expression in one zone.

@@ -13,6 +13,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/offers"
+	"github.com/elasticjob-go/elasticjob/resources"
 )
 
 // TestNoAnswerOfTheMasterBreaksTheCore plays what no master should: offers of agents without an id, twice or with
@@ -142,7 +143,7 @@ func playAdversarialMaster(t *testing.T, seed uint64) {
 			var list []cluster.Offer
 			for range 1 + r.IntN(3) {
 				s.offerN++
-				o := cluster.Offer{ID: fmt.Sprint("O", s.offerN-r.IntN(2)), AgentID: agent(), Hostname: pick("", "h"), Resources: cluster.Resources{CPUMilli: int64(r.IntN(9000) - 500), MemMilli: int64(r.IntN(9_000_000) - 10000)}}
+				o := cluster.Offer{ID: fmt.Sprint("O", s.offerN-r.IntN(2)), AgentID: agent(), Hostname: pick("", "h"), Resources: resources.Amount{CPUMilli: int64(r.IntN(9000) - 500), MemMilli: int64(r.IntN(9_000_000) - 10000)}}
 				for _, x := range sortedKeys(s.core.executors) {
 					if s.core.executors[x].Agent == o.AgentID && r.IntN(5) > 0 {
 						o.ExecutorIDs = append(o.ExecutorIDs, x)

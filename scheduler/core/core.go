@@ -11,6 +11,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/jobs/cron"
 	"github.com/elasticjob-go/elasticjob/offers"
+	"github.com/elasticjob-go/elasticjob/resources"
 )
 
 // Core holds one term's state and decides. It is pure: time, randomness and
@@ -134,9 +135,9 @@ func (r taskRef) shard() *shard { return &r.exec.Shards[r.index] }
 type agentState struct {
 	id, host, url string
 	// capacity is the most ever seen free plus used by us.
-	capacity app.Resources
+	capacity resources.Amount
 	// reservable is capacity, measured again when a reservation ended without a launch: it was estimated too high (rule L2).
-	reservable app.Resources
+	reservable resources.Amount
 	// registered is set when this very master has had it in this session.
 	registered bool
 	// registeredSince and registeredSeen are the first and the last of the signs, in this session, that it is

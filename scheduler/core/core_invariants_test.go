@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/resources"
 )
 
 // contradiction says what in the core contradicts itself, if anything does.
@@ -12,7 +12,7 @@ func (s *stage) contradiction() string {
 	c := s.core
 	type acc struct {
 		n    int
-		used app.Resources
+		used resources.Amount
 	}
 	on := map[string]*acc{}
 	for id, e := range c.executions {

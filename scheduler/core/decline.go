@@ -4,9 +4,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/offers"
+	"github.com/elasticjob-go/elasticjob/resources"
 )
 
 // What waits for room that is not there needs no offers held for it (promise 6): Mesos adds what
@@ -17,7 +17,7 @@ import (
 
 // want is what shards wait for room for; all that want the same fit or fail together.
 type want struct {
-	shard, executor app.Resources
+	shard, executor resources.Amount
 	executorKey     string
 	together        int // shards that start together, else 1
 }
@@ -191,4 +191,4 @@ func (c *Core) reviveForGangs() {
 
 // nothingForUs reports whether an offer has nothing that a task could use, such as one
 // whose CPU and memory are revocable.
-func nothingForUs(o cluster.Offer) bool { return o.Resources == cluster.Resources{} }
+func nothingForUs(o cluster.Offer) bool { return o.Resources == resources.Amount{} }

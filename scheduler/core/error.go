@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/document"
 )
 
 // Kind of an Error, for status codes.
@@ -34,7 +34,7 @@ type Error struct {
 	// Code is a stable word for programs, e.g. "job_not_found".
 	Code       string
 	Message    string
-	Violations app.Violations
+	Violations document.Violations
 	// RetryAfter, with TooSoon, is how long to wait before asking again.
 	RetryAfter time.Duration
 }

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/offers"
+	"github.com/elasticjob-go/elasticjob/resources"
 )
 
 // executorRecord is an executor that was started, or is about to be.
@@ -31,9 +31,9 @@ type executorRecord struct {
 	Closing  bool      `json:"closing,omitempty"`
 	ClosedAt time.Time `json:"closedAt,omitzero"`
 
-	tasks   int           // live tasks on it
-	used    app.Resources // by those tasks
-	pending int           // unanswered ACCEPTs that name it
+	tasks   int              // live tasks on it
+	used    resources.Amount // by those tasks
+	pending int              // unanswered ACCEPTs that name it
 	// sentWith is the last ACCEPT that named it. confirmed: after that was answered the
 	// cluster reported a task of it, so the executors that an offer names now are those that run (rule X3).
 	sentWith   int64
@@ -67,7 +67,7 @@ func (c *Core) executorFor(agentID string, d *demand) *executorRecord {
 		App: d.with.App.AppName, Key: d.executorKey, Agent: agentID, Role: role(c.opt.Role),
 		Info: cluster.Executor{
 			Version: 3, ID: id, Framework: c.frameworkID, Name: "elasticjob executor of " + d.with.App.AppName,
-			Resources: cluster.Resources(d.with.App.Resources()),
+			Resources: d.with.App.Resources(),
 			Command:   c.opt.ExecutorCommand, BinaryURI: c.opt.ExecutorBinary,
 			User: c.opt.ExecutorUser, ShutdownGrace: c.opt.ExecutorShutdown,
 		},
@@ -289,7 +289,7 @@ func resendDue(now, sent time.Time, first, most time.Duration, tries int) bool {
 // the first waiting demands fit, or all that start together (rule X9: at once when
 // a waiting shard needs the room). agents are those with something on offer.
 func (c *Core) evictForDemand(agents []offers.Agent, waiting []demand) {
-	free := make(map[string]app.Resources, len(agents))
+	free := make(map[string]resources.Amount, len(agents))
 	for _, a := range agents {
 		free[a.ID] = a.Free
 	}
@@ -317,9 +317,9 @@ func (c *Core) evictForDemand(agents []offers.Agent, waiting []demand) {
 			for _, x := range c.executorsOn[agentID] {
 				switch {
 				case x.Key == d.executorKey && !x.Closing:
-					executor = app.Resources{}
+					executor = resources.Amount{}
 				case x.tasks == 0 && x.pending == 0 && c.evictable(x, d, waiting[:i]):
-					room = room.Plus(app.Resources(x.Info.Resources))
+					room = room.Plus(x.Info.Resources)
 					idle = append(idle, x)
 				}
 			}

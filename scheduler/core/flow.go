@@ -4,7 +4,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/offers"
 )
@@ -84,7 +83,7 @@ func (c *Core) offered(e cluster.Offers) {
 			empty = append(empty, offers.Offer{ID: o.ID})
 			continue
 		}
-		c.pool.Add(offers.Offer{ID: o.ID, Agent: o.AgentID, Host: o.Hostname, Free: app.Resources(o.Resources), Reserved: reservedOf(o), Received: c.now})
+		c.pool.Add(offers.Offer{ID: o.ID, Agent: o.AgentID, Host: o.Hostname, Free: o.Resources, Reserved: reservedOf(o), Received: c.now})
 		c.matchAgain = true
 	}
 	for _, agent := range sortedKeys(named) {
@@ -101,7 +100,7 @@ func (c *Core) growCapacity(agentID string, runs []string) {
 	for _, x := range c.executorsOn[agentID] {
 		free = free.Plus(x.used)
 		if x.tasks > 0 || slices.Contains(runs, x.Info.ID) {
-			free = free.Plus(app.Resources(x.Info.Resources))
+			free = free.Plus(x.Info.Resources)
 		}
 	}
 	a.capacity, a.reservable = a.capacity.Max(free), a.reservable.Max(free)

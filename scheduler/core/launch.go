@@ -9,6 +9,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/offers"
+	"github.com/elasticjob-go/elasticjob/resources"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
 
@@ -202,7 +203,7 @@ func (c *Core) launchShard(d *demand, item int, agentID string, x *executorRecor
 	need := d.with.Job.Resources()
 	return cluster.TaskLaunch{
 		TaskID: id, Name: jobs.TaskID{Job: e.Job, Item: item, Type: kind, Agent: agentID}.Name(),
-		Resources: cluster.Resources(need), Reserved: takeReserved(stock, need), Executor: x.Info, Data: c.describe(e, s, id),
+		Resources: need, Reserved: takeReserved(stock, need), Executor: x.Info, Data: c.describe(e, s, id),
 	}
 }
 
@@ -265,7 +266,7 @@ type unoffered struct {
 func (c *Core) notOnOffer(onOffer []offers.Agent) unoffered { return unoffered{c: c, onOffer: onOffer} }
 
 // holder is one that could hold so much if all else left it, or "".
-func (e *unoffered) holder(need app.Resources) string {
+func (e *unoffered) holder(need resources.Amount) string {
 	if !e.found {
 		e.found = true
 		on := make(map[string]bool, len(e.onOffer))

@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/resources"
 )
 
 func TestMaintenanceKeepsNewTasksAway(t *testing.T) {
@@ -20,7 +20,7 @@ func TestMaintenanceKeepsNewTasksAway(t *testing.T) {
 	offer := func(agent string, begins time.Duration) {
 		s.offerN++
 		s.step(s.clusterEvent(cluster.Offers{Offers: []cluster.Offer{{ID: fmt.Sprintf("O%d", s.offerN), AgentID: agent, Hostname: agent, AgentURL: "http://" + agent,
-			Resources: cluster.Resources(app.NewResources(8, 8000)), Unavailable: s.now.Add(begins)}}}))
+			Resources: resources.New(8, 8000), Unavailable: s.now.Add(begins)}}}))
 	}
 	offer("S1", 30*time.Minute)
 	x, err := s.core.Explain("my_job")
@@ -57,7 +57,7 @@ func TestAnAgentWhoseMaintenanceIsOverIsUsedAgain(t *testing.T) {
 		s.app()
 		s.job(oneShard)
 		s.trigger()
-		o := cluster.Offer{ID: "O1", AgentID: "S1", Hostname: "h", Resources: cluster.Resources{CPUMilli: 8000, MemMilli: 8_000_000}, Unavailable: s.now.Add(test.begins)}
+		o := cluster.Offer{ID: "O1", AgentID: "S1", Hostname: "h", Resources: resources.Amount{CPUMilli: 8000, MemMilli: 8_000_000}, Unavailable: s.now.Add(test.begins)}
 		if test.ends != 0 {
 			o.AvailableAgain = s.now.Add(test.ends)
 		}
@@ -76,7 +76,7 @@ func TestOffersOfAgentsAboutToGoAreNotAskedForAgain(t *testing.T) {
 	s.job()
 	s.trigger()
 	s.until(time.Second)
-	s.step(s.clusterEvent(cluster.Offers{Offers: []cluster.Offer{{ID: "O", AgentID: "S1", Resources: cluster.Resources{CPUMilli: 4000, MemMilli: 4_000_000}, Unavailable: s.now.Add(time.Minute)}}}))
+	s.step(s.clusterEvent(cluster.Offers{Offers: []cluster.Offer{{ID: "O", AgentID: "S1", Resources: resources.Amount{CPUMilli: 4000, MemMilli: 4_000_000}, Unavailable: s.now.Add(time.Minute)}}}))
 	if len(calls[CallDecline](s.last)) != 1 {
 		t.Fatalf("%+v", s.last.Calls)
 	}

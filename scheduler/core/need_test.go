@@ -7,6 +7,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/resources"
 )
 
 // A job of six shards every five seconds needs one of twenty agents, for a moment. All else is
@@ -134,7 +135,7 @@ func TestNoREVIVEStormForFiresThatHaveNoRoom(t *testing.T) {
 		if n := len(calls[CallRevive](s.last)); n > 0 {
 			revived += n
 			s.step(s.clusterEvent(cluster.Offers{Offers: []cluster.Offer{{ID: fmt.Sprint("P", s.now.UnixNano()), AgentID: "S1", Hostname: "S1", AgentURL: "http://S1:5051",
-				Resources: cluster.Resources{CPUMilli: 2000, MemMilli: 8_000_000}}}}))
+				Resources: resources.Amount{CPUMilli: 2000, MemMilli: 8_000_000}}}}))
 		}
 	}
 	if revived > 20 {

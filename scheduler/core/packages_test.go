@@ -10,13 +10,14 @@ import (
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/resources"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
 
 // 200 jobs whose package's host accepts and never answers, and one healthy job each second, in a cluster with room for 60 shards.
 func TestL8AHostThatHangsStopsNoOtherJob(t *testing.T) {
 	t.Parallel()
-	p := newSimulatedCluster(t, 4, app.NewResources(16, 64000), 201, func(i int, j *jobs.Config) {
+	p := newSimulatedCluster(t, 4, resources.New(16, 64000), 201, func(i int, j *jobs.Config) {
 		j.Cron, j.CPUCount = "* * * * * ?", 1
 		if i > 0 {
 			j.JobName, j.AppName, j.Misfire = fmt.Sprint("hangs_", i), "hanging_app", i%2 == 0

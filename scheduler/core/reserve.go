@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/resources"
 )
 
 // reservation keeps agents for one execution that waited long: no later one is placed on them, so that they drain
@@ -78,7 +78,7 @@ func (c *Core) measureAgain(agents map[string]bool) {
 		for _, x := range c.executorsOn[id] {
 			runs = append(runs, x.Info.ID)
 		}
-		c.agent(id).reservable = app.Resources{}
+		c.agent(id).reservable = resources.Amount{}
 		c.growCapacity(id, runs)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/resources"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
 
@@ -26,7 +27,7 @@ func TestL2AJobThatNeedsMuchRoomRunsInACrowdedCluster(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("%d jobs want %d, runs take %s", test.large, test.wants, test.takes), func(t *testing.T) {
 			t.Parallel()
-			p := newSimulatedCluster(t, 1, app.NewResources(19.1, 64000), 40+test.large, func(i int, j *jobs.Config) {
+			p := newSimulatedCluster(t, 1, resources.New(19.1, 64000), 40+test.large, func(i int, j *jobs.Config) {
 				j.Cron, j.CPUCount = "* * * * * ?", 1
 				if i >= 40 {
 					j.JobName, j.Cron, j.ShardingTotalCount = fmt.Sprint("large_", i), "0 0/10 * * * ?", test.wants
@@ -254,7 +255,7 @@ func TestL2AnUnusedReservationKeepsTheCapacityThatExplainShows(t *testing.T) {
 	s.app()
 	s.job(oneShard, func(j *jobs.Config) { j.CPUCount = 4 })
 	s.offer("S1", 8, 8192)
-	s.core.agents["S1"].reservable = app.Resources{}
+	s.core.agents["S1"].reservable = resources.Amount{}
 	s.core.measureAgain(map[string]bool{"S1": true})
 	if c := s.core.agents["S1"]; c.capacity.CPUMilli != 8000 {
 		t.Fatalf("%+v: the most that was ever seen is 8 CPUs", c)

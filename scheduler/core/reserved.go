@@ -3,9 +3,9 @@ package core
 import (
 	"slices"
 
-	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/offers"
+	"github.com/elasticjob-go/elasticjob/resources"
 )
 
 // What is reserved for our role is used first (rule L7). Offers, capacities and matches count with the sums of reserved and
@@ -20,20 +20,20 @@ func reservedOf(o cluster.Offer) []offers.Reserved {
 	}
 	out := make([]offers.Reserved, len(o.Reserved))
 	for i, r := range o.Reserved {
-		out[i] = offers.Reserved{Key: r.Key, Amount: app.Resources(r.Resources)}
+		out[i] = offers.Reserved{Key: r.Key, Amount: r.Resources}
 	}
 	return out
 }
 
 // takeReserved takes need out of stock and says what of it is reserved.
-func takeReserved(stock *offers.Stock, need app.Resources) []cluster.Reserved {
+func takeReserved(stock *offers.Stock, need resources.Amount) []cluster.Reserved {
 	parts := stock.Take(need)
 	if len(parts) == 0 {
 		return nil
 	}
 	out := make([]cluster.Reserved, len(parts))
 	for i, r := range parts {
-		out[i] = cluster.Reserved{Key: r.Key, Resources: cluster.Resources(r.Amount)}
+		out[i] = cluster.Reserved{Key: r.Key, Resources: r.Amount}
 	}
 	return out
 }
@@ -46,7 +46,7 @@ func (c *Core) executorsFor(agentID string, ds []demand, placed []offers.Placeme
 		newest := c.executorN
 		x := c.executorFor(agentID, &ds[p.Demand])
 		if c.executorN != newest { // it was made just now
-			x.Info.Reserved = takeReserved(stock, app.Resources(x.Info.Resources))
+			x.Info.Reserved = takeReserved(stock, x.Info.Resources)
 		}
 		if x.sentWith == 0 && !slices.Contains(started, x) {
 			started = append(started, x)

@@ -10,10 +10,11 @@ import (
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/resources"
 )
 
 func part(key string, cpus, mem float64) cluster.Reserved {
-	return cluster.Reserved{Key: key, Resources: cluster.Resources(app.NewResources(cpus, mem))}
+	return cluster.Reserved{Key: key, Resources: resources.New(cpus, mem)}
 }
 
 // TestL7WhatIsReservedIsUsedFirst: the executor takes of it before the tasks do, and a shard runs that fits neither what is
@@ -95,6 +96,6 @@ func (s *stage) offerReserved(cpus, mem float64, executors []string, parts ...cl
 	s.offerN++
 	s.step(s.clusterEvent(cluster.Offers{Offers: []cluster.Offer{{
 		ID: "R" + string(rune('a'+s.offerN)), AgentID: "S1", Hostname: "S1", AgentURL: "http://S1:5051",
-		Resources: cluster.Resources(app.NewResources(cpus, mem)), Reserved: parts, ExecutorIDs: executors,
+		Resources: resources.New(cpus, mem), Reserved: parts, ExecutorIDs: executors,
 	}}}))
 }

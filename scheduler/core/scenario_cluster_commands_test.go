@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/resources"
 	"github.com/elasticjob-go/elasticjob/test/scenario"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
@@ -33,7 +33,7 @@ func (s *scene) cmdOffer(w *scenario.Words) error {
 	in, err := time.ParseDuration(goes)
 	s.offerN++
 	s.report(s.step(s.clusterEvent(cluster.Offers{Offers: []cluster.Offer{{ID: fmt.Sprintf("O%d", s.offerN), AgentID: agent, Hostname: agent, AgentURL: "http://" + agent + ":5051",
-		Resources: cluster.Resources(app.NewResources(cpus, mem)), ExecutorIDs: runs, Unavailable: s.wall().Add(in)}}})))
+		Resources: resources.New(cpus, mem), ExecutorIDs: runs, Unavailable: s.wall().Add(in)}}})))
 	return err
 }
 

@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/resources"
 )
 
 // needsTwoAgents is a job whose three shards of 3 CPUs start together: one agent of 5 or 8 has not enough room.
@@ -191,6 +191,6 @@ func TestT6TheFirstNeedOfANewLeaderRevives(t *testing.T) {
 func offerOf(session int64, id, agent string, cpus float64) Event {
 	return ClusterEvent{Session: session, Event: cluster.Offers{Offers: []cluster.Offer{{
 		ID: id, AgentID: agent, Hostname: agent, AgentURL: "http://" + agent + ":5051",
-		Resources: cluster.Resources(app.NewResources(cpus, 8192)),
+		Resources: resources.New(cpus, 8192),
 	}}}}
 }

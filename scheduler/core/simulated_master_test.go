@@ -11,6 +11,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/resources"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
 
@@ -37,15 +38,15 @@ type simulatedMaster struct {
 
 type simulatedAgent struct {
 	id            string
-	free          app.Resources            // what no task and no executor uses
-	offers        map[string]app.Resources // of that: what is on offer, by offer
-	filtered      app.Resources            // so much of it is not offered
-	filteredUntil time.Time                // until then
+	free          resources.Amount            // what no task and no executor uses
+	offers        map[string]resources.Amount // of that: what is on offer, by offer
+	filtered      resources.Amount            // so much of it is not offered
+	filteredUntil time.Time                   // until then
 	executors     map[string]bool
 }
 
 // unoffered is what is free and not on offer.
-func (a *simulatedAgent) unoffered() app.Resources {
+func (a *simulatedAgent) unoffered() resources.Amount {
 	left := a.free
 	for _, o := range a.offers {
 		left = left.Minus(o)
@@ -54,8 +55,8 @@ func (a *simulatedAgent) unoffered() app.Resources {
 }
 
 // takeBack ends offers, with a filter for what of them is not used.
-func (a *simulatedAgent) takeBack(ids []string, used app.Resources, until time.Time) {
-	var back app.Resources
+func (a *simulatedAgent) takeBack(ids []string, used resources.Amount, until time.Time) {
+	var back resources.Amount
 	for _, id := range ids {
 		back = back.Plus(a.offers[id])
 		delete(a.offers, id)
@@ -88,7 +89,7 @@ func (p *simulatedMaster) run(d time.Duration) {
 		for len(p.ends) > 0 && !p.ends[0].at.After(p.now) {
 			t := p.ends[0]
 			p.ends = p.ends[1:]
-			t.agent.free = t.agent.free.Plus(app.Resources(t.task.Resources))
+			t.agent.free = t.agent.free.Plus(t.task.Resources)
 			u := cluster.Update{TaskID: t.task.TaskID, AgentID: t.agent.id, ExecutorID: t.task.Executor.ID, State: cluster.Finished, Source: cluster.FromExecutor, UUID: []byte(t.task.TaskID + "f"), Timestamp: p.now}
 			status := wire.Status{StartTime: t.since, CompleteTime: p.now}
 			if strings.HasPrefix(t.task.TaskID, p.hangs) && p.hangs != "" {
@@ -143,7 +144,7 @@ func (p *simulatedMaster) allocate() {
 		p.offered++
 		id := fmt.Sprintf("O%d", p.offered)
 		a.offers[id] = free
-		made = append(made, cluster.Offer{ID: id, AgentID: a.id, Hostname: a.id, AgentURL: "http://" + a.id, Resources: cluster.Resources(free), ExecutorIDs: sortedKeys(a.executors)})
+		made = append(made, cluster.Offer{ID: id, AgentID: a.id, Hostname: a.id, AgentURL: "http://" + a.id, Resources: free, ExecutorIDs: sortedKeys(a.executors)})
 	}
 	if len(made) > 0 {
 		p.send(cluster.Offers{Offers: made})
@@ -166,7 +167,7 @@ func (p *simulatedMaster) take(call Call) {
 		for _, a := range p.agents {
 			for _, id := range call.Offers {
 				if _, there := a.offers[id]; there {
-					a.takeBack([]string{id}, app.Resources{}, p.now.Add(call.Refuse))
+					a.takeBack([]string{id}, resources.Amount{}, p.now.Add(call.Refuse))
 				}
 			}
 		}
@@ -187,17 +188,17 @@ func (p *simulatedMaster) take(call Call) {
 	}
 }
 
-var executorSize = app.NewResources(0.1, 32)
+var executorSize = resources.New(0.1, 32)
 
 func (p *simulatedMaster) accept(a *simulatedAgent, call CallAccept) {
 	p.inbox = append(p.inbox, AcceptAnswered{Session: p.core.session.number, Seq: call.Seq, OK: true})
-	var used app.Resources
+	var used resources.Amount
 	for _, t := range call.Accept.Tasks {
 		if !a.executors[t.Executor.ID] {
 			a.executors[t.Executor.ID] = true
 			used = used.Plus(executorSize)
 		}
-		used = used.Plus(app.Resources(t.Resources))
+		used = used.Plus(t.Resources)
 		p.tasks++
 		if p.launched != nil {
 			p.launched(t.TaskID)
@@ -226,18 +227,18 @@ func newSimulatedMaster(b testing.TB, cron func(i int) string) *simulatedMaster 
 // newSimulatedJobs has so many jobs of one small shard each, changed by change, and agents with much room.
 func newSimulatedJobs(b testing.TB, n int, change func(i int, j *jobs.Config)) *simulatedMaster {
 	b.Helper()
-	p := newSimulatedCluster(b, 20, app.NewResources(16, 16000), n, change)
+	p := newSimulatedCluster(b, 20, resources.New(16, 16000), n, change)
 	p.run(10 * time.Second) // it has subscribed and settled
 	p.held, p.tasks, p.revived = 0, 0, 0
 	return p
 }
 
 // newSimulatedCluster has so many agents of that size, and has not begun.
-func newSimulatedCluster(b testing.TB, agents int, size app.Resources, n int, change func(i int, j *jobs.Config)) *simulatedMaster {
+func newSimulatedCluster(b testing.TB, agents int, size resources.Amount, n int, change func(i int, j *jobs.Config)) *simulatedMaster {
 	b.Helper()
 	p := &simulatedMaster{answers: 10 * time.Millisecond, takes: 5 * time.Second, core: New(DefaultOptions()), rnd: rand.NewPCG(1, 2), now: time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC), suppressed: true}
 	for i := range agents {
-		p.agents = append(p.agents, &simulatedAgent{id: fmt.Sprintf("S%02d", i), free: size, offers: map[string]app.Resources{}, executors: map[string]bool{}})
+		p.agents = append(p.agents, &simulatedAgent{id: fmt.Sprintf("S%02d", i), free: size, offers: map[string]resources.Amount{}, executors: map[string]bool{}})
 	}
 	a := app.Default()
 	a.AppName, a.AppURL, a.BootstrapScript, a.CPUCount, a.MemoryMB = "my_app", "http://127.0.0.1/p.tar", "run", 0.1, 32
@@ -276,7 +277,7 @@ func (p *simulatedMaster) squeeze(b testing.TB, change func(*jobs.Config)) {
 			p.send(cluster.Rescind{OfferID: id})
 		}
 		clear(a.offers)
-		a.free = app.NewResources(4, 16000)
+		a.free = resources.New(4, 16000)
 	}
 	p.inbox = append(p.inbox, TriggerRequested{Token: 2, Job: "squeezed"})
 	p.held, p.tasks = 0, 0

@@ -10,6 +10,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/resources"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
 
@@ -191,7 +192,7 @@ func (s *stage) offer(agent string, cpus, mem float64, executors ...string) Deci
 	s.offerN++
 	return s.step(s.clusterEvent(cluster.Offers{Offers: []cluster.Offer{{
 		ID: fmt.Sprintf("O%d", s.offerN), AgentID: agent, Hostname: agent, AgentURL: "http://" + agent + ":5051",
-		Resources: cluster.Resources(app.NewResources(cpus, mem)), ExecutorIDs: executors,
+		Resources: resources.New(cpus, mem), ExecutorIDs: executors,
 	}}}))
 }
 

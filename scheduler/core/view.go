@@ -8,6 +8,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/resources"
 )
 
 // App returns an app, or an *Error.
@@ -81,7 +82,7 @@ func (c *Core) notesOf(j *jobState) []string {
 // shards, which start together (rule L1); or "".
 func (c *Core) neverFitsNote(job jobs.Config, a app.Config) string {
 	need := job.Resources().Plus(a.Resources())
-	var most app.Resources
+	var most resources.Amount
 	seen, room := false, 0
 	for _, ag := range c.agents {
 		if ag.capacity.IsZero() {

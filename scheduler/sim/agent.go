@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/resources"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
 
@@ -14,7 +14,7 @@ type agent struct {
 	w     *world
 	id    string
 	host  string
-	total app.Resources
+	total resources.Amount
 	// reserved is what of total is reserved for our role.
 	reserved []cluster.Reserved
 
@@ -75,7 +75,7 @@ func (w *world) addAgent(host string, size int) *agent {
 		host = fmt.Sprintf("host%d", w.agentNo)
 	}
 	a := &agent{w: w, id: fmt.Sprintf("S%d", w.agentNo), host: host, up: true, executors: map[string]*executor{}, tasks: map[string]*task{}, executorLost: -time.Hour}
-	a.total = []app.Resources{app.NewResources(2, 2048), app.NewResources(4, 8192), app.NewResources(16, 16384)}[size]
+	a.total = []resources.Amount{resources.New(2, 2048), resources.New(4, 8192), resources.New(16, 16384)}[size]
 	a.reserved = reservedOf(a)
 	w.agents = append(w.agents, a)
 	a.connect(w.between(time.Millisecond, 2*time.Second))

@@ -6,23 +6,23 @@ import (
 	"slices"
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/resources"
 )
 
 type offer struct {
 	id, agent string
-	res       app.Resources
+	res       resources.Amount
 	reserved  []cluster.Reserved // of res
 }
 
 type filter struct {
-	res   app.Resources
+	res   resources.Amount
 	until time.Duration
 }
 
 // used is what tasks, executors, offers and others take of an agent.
-func (m *master) used(id string) app.Resources {
+func (m *master) used(id string) resources.Amount {
 	k := m.agents[id]
 	sum := k.other
 	for _, t := range m.tasks {
@@ -31,7 +31,7 @@ func (m *master) used(id string) app.Resources {
 		}
 	}
 	for _, x := range k.executors {
-		sum = sum.Plus(app.Resources(x.Resources))
+		sum = sum.Plus(x.Resources)
 	}
 	for _, o := range m.offers {
 		if o.agent == id {
@@ -81,7 +81,7 @@ func (m *master) makeOffers() {
 		o := &offer{id: fmt.Sprintf("offer-%d", w.offerNo), agent: id, res: free, reserved: m.reservedFree(id)}
 		m.offers[o.id] = o
 		made = append(made, cluster.Offer{ID: o.id, AgentID: id, Hostname: k.a.host, AgentURL: "http://" + k.a.host + ":5051",
-			Resources: cluster.Resources(free), Reserved: o.reserved, ExecutorIDs: sorted(k.executors), Unavailable: k.a.unavailable})
+			Resources: free, Reserved: o.reserved, ExecutorIDs: sorted(k.executors), Unavailable: k.a.unavailable})
 		if !k.a.unavailable.IsZero() {
 			w.count(AgentAboutToGo)
 		}
@@ -110,7 +110,7 @@ func (m *master) decline(ids []string, refuse time.Duration) {
 	}
 }
 
-func (m *master) refuse(agentID string, res app.Resources, d time.Duration) {
+func (m *master) refuse(agentID string, res resources.Amount, d time.Duration) {
 	if d > 0 && !res.IsZero() {
 		m.filters[agentID] = filter{res: res, until: m.w.now + d}
 	}
@@ -127,7 +127,7 @@ func (m *master) revive() {
 func (m *master) accept(a cluster.Accept) {
 	w := m.w
 	k := m.agents[a.AgentID]
-	free, good, stock := app.Resources{}, k != nil && k.connected, &stock{}
+	free, good, stock := resources.Amount{}, k != nil && k.connected, &stock{}
 	for _, id := range a.OfferIDs {
 		o := m.offers[id]
 		if o == nil || o.agent != a.AgentID {
@@ -168,11 +168,11 @@ func (m *master) accept(a cluster.Accept) {
 			}
 			w.started[t.Executor.ID] = true
 			w.roles[t.Executor.ID] = m.role
-			free = free.Minus(app.Resources(t.Executor.Resources))
+			free = free.Minus(t.Executor.Resources)
 			k.executors[t.Executor.ID] = t.Executor
 		}
-		free = free.Minus(app.Resources(t.Resources))
-		m.tasks[t.TaskID] = &mtask{id: t.TaskID, agent: a.AgentID, executor: t.Executor.ID, res: app.Resources(t.Resources), reserved: t.Reserved, state: cluster.Staging, latest: cluster.Staging}
+		free = free.Minus(t.Resources)
+		m.tasks[t.TaskID] = &mtask{id: t.TaskID, agent: a.AgentID, executor: t.Executor.ID, res: t.Resources, reserved: t.Reserved, state: cluster.Staging, latest: cluster.Staging}
 		if runs && w.dice(ExecutorCrashAtLaunch) {
 			if x := k.a.executors[t.Executor.ID]; x != nil && k.a.online() {
 				k.a.end(x, cluster.ReasonExecutorTerminated, "Executor terminated", 1280)
@@ -186,7 +186,7 @@ func (m *master) accept(a cluster.Accept) {
 
 // invalid says why the master rejects a task; for what a correct framework never
 // does, that is a failure of the world too.
-func (m *master) invalid(k *known, t cluster.TaskLaunch, free app.Resources, started bool) string {
+func (m *master) invalid(k *known, t cluster.TaskLaunch, free resources.Amount, started bool) string {
 	w := m.w
 	if w.dice(MasterRejects) {
 		return "the master does not like it"
@@ -195,9 +195,9 @@ func (m *master) invalid(k *known, t cluster.TaskLaunch, free app.Resources, sta
 		w.fail("L5 a repeated launch has a new task id", "task %s is launched a second time", t.TaskID)
 		return "Task has duplicate ID"
 	}
-	need := app.Resources(t.Resources)
+	need := t.Resources
 	if x, ok := k.executors[t.Executor.ID]; !ok {
-		need = need.Plus(app.Resources(t.Executor.Resources))
+		need = need.Plus(t.Executor.Resources)
 	} else if !sameExecutor(x, t.Executor) {
 		w.fail("X4 ExecutorInfo is kept byte for byte", "executor %s on %s: %+v, launched with %+v", t.Executor.ID, k.a.id, x, t.Executor)
 		return notCompatible

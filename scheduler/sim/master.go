@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/resources"
 )
 
 // master is one run of a Mesos master, as far as one framework sees it.
@@ -32,7 +32,7 @@ type master struct {
 // mtask is a task as the master knows it.
 type mtask struct {
 	id, agent, executor string
-	res                 app.Resources
+	res                 resources.Amount
 	reserved            []cluster.Reserved // of res
 	state               cluster.State      // of the last update passed on
 	latest              cluster.State      // of the newest that the agent has

@@ -3,8 +3,8 @@ package sim
 import (
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/resources"
 )
 
 // known is a registered agent.
@@ -13,7 +13,7 @@ type known struct {
 	epoch     int // of the agent's connection
 	connected bool
 	executors map[string]cluster.Executor
-	other     app.Resources // what another framework uses
+	other     resources.Amount // what another framework uses
 }
 
 // register takes an agent in, for the first time or again, with its tasks.
@@ -69,7 +69,7 @@ func (m *master) register(a *agent) {
 			}
 			continue
 		}
-		mt := &mtask{id: id, agent: a.id, executor: t.launch.Executor.ID, res: app.Resources(t.launch.Resources), reserved: t.launch.Reserved, state: t.reported, latest: t.state}
+		mt := &mtask{id: id, agent: a.id, executor: t.launch.Executor.ID, res: t.launch.Resources, reserved: t.launch.Reserved, state: t.reported, latest: t.state}
 		m.tasks[id] = mt
 		if wasUnknown && !ended(t.state) {
 			m.say(cluster.Update{TaskID: id, AgentID: a.id, ExecutorID: mt.executor, State: t.state, Reason: cluster.ReasonAgentReregistered, Message: "Unknown agent reregistered"})

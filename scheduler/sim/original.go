@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/resources"
 )
 
 // theirFramework is the framework id that the original left.
@@ -84,14 +84,14 @@ func (w *world) leave(a *agent, remembered bool) {
 	for n := range w.rng.IntN(3) {
 		job, _ := pick(w, w.users.jobs)
 		item := w.rng.IntN(3)
-		x := &executor{ready: true, info: cluster.Executor{ID: fmt.Sprintf("app%d@-@%s", n, a.id), Framework: theirFramework, Resources: cluster.Resources(app.NewResources(0.05, 32))}}
+		x := &executor{ready: true, info: cluster.Executor{ID: fmt.Sprintf("app%d@-@%s", n, a.id), Framework: theirFramework, Resources: resources.New(0.05, 32)}}
 		if a.executors[x.info.ID] != nil {
 			continue
 		}
 		a.executors[x.info.ID] = x
 		id := fmt.Sprintf("%s@-@%d@-@READY@-@%s@-@bbbbbbbb-0000-4000-8000-%012d", job, item, a.id, n)
 		t := &task{a: a, executor: x.info.ID, state: cluster.Running, reported: cluster.Running,
-			launch: cluster.TaskLaunch{TaskID: id, Executor: x.info, Resources: cluster.Resources(app.NewResources(0.05, 32))}}
+			launch: cluster.TaskLaunch{TaskID: id, Executor: x.info, Resources: resources.New(0.05, 32)}}
 		t.process = &process{task: id, job: job, item: item, agent: a.id, ofOriginal: true, failover: true, wasAway: !remembered}
 		a.tasks[id] = t
 		if w.rng.IntN(2) == 0 {

@@ -4,9 +4,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/resources"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
-
-	"github.com/elasticjob-go/elasticjob/app"
 )
 
 // planFault has one of this world's planned faults happen, and plans the next.
@@ -180,9 +179,9 @@ func (w *world) happens(f Fault) bool {
 		}
 		w.master.rescind(a.id)
 		free := a.total.Minus(w.master.used(a.id)).Minus(sum(w.master.reservedFree(a.id)))
-		k.other = k.other.Plus(app.Resources{CPUMilli: max(free.CPUMilli/2, 0), MemMilli: max(free.MemMilli/2, 0)})
+		k.other = k.other.Plus(resources.Amount{CPUMilli: max(free.CPUMilli/2, 0), MemMilli: max(free.MemMilli/2, 0)})
 		w.after(w.between(time.Second, time.Minute), func() {
-			k.other = app.Resources{}
+			k.other = resources.Amount{}
 			w.master.allocate(time.Millisecond)
 		})
 	case FrameworkRemoved:

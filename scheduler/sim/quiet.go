@@ -4,9 +4,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/resources"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
-
-	"github.com/elasticjob-go/elasticjob/app"
 )
 
 // quiesce ends the faults: from here on, all that can run has to end.
@@ -24,7 +23,7 @@ func (w *world) quiesce() {
 		a.heal()
 	}
 	for _, k := range w.master.agents {
-		k.other = app.Resources{}
+		k.other = resources.Amount{}
 	}
 	w.master.allocate(time.Millisecond)
 	for _, l := range w.leaders {

@@ -3,8 +3,8 @@ package sim
 import (
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/resources"
 )
 
 // reservedOf gives every third agent reservations for our role: of one that gives CPU only, of one that gives memory only,
@@ -14,14 +14,14 @@ func reservedOf(a *agent) []cluster.Reserved {
 		return nil
 	}
 	part := func(key string, cpus, memory int64) cluster.Reserved {
-		return cluster.Reserved{Key: key, Resources: cluster.Resources{CPUMilli: a.total.CPUMilli * cpus / 100, MemMilli: a.total.MemMilli * memory / 100}}
+		return cluster.Reserved{Key: key, Resources: resources.Amount{CPUMilli: a.total.CPUMilli * cpus / 100, MemMilli: a.total.MemMilli * memory / 100}}
 	}
 	return []cluster.Reserved{part("a", 13, 0), part("b", 7, 11), part("c", 0, 23)}
 }
 
-func sum(parts []cluster.Reserved) (total app.Resources) {
+func sum(parts []cluster.Reserved) (total resources.Amount) {
 	for _, p := range parts {
-		total = total.Plus(app.Resources(p.Resources))
+		total = total.Plus(p.Resources)
 	}
 	return total
 }
@@ -53,7 +53,7 @@ func (m *master) reservedFree(id string) []cluster.Reserved {
 	}
 	var some []cluster.Reserved
 	for _, p := range left {
-		if p.Resources != (cluster.Resources{}) {
+		if p.Resources != (resources.Amount{}) {
 			some = append(some, p)
 		}
 	}
@@ -62,27 +62,27 @@ func (m *master) reservedFree(id string) []cluster.Reserved {
 
 // stock is what the offers of an ACCEPT still have, by reservation; "" is what is unreserved.
 type stock struct {
-	left  map[string]cluster.Resources
-	taken cluster.Resources // of the unreserved
+	left  map[string]resources.Amount
+	taken resources.Amount // of the unreserved
 	// disturbed is set when not all was taken that was meant to be.
 	disturbed bool
 }
 
 func (s *stock) add(o *offer) {
 	if s.left == nil {
-		s.left = map[string]cluster.Resources{}
+		s.left = map[string]resources.Amount{}
 	}
-	s.left[""] = s.left[""].Plus(cluster.Resources(o.res.Minus(sum(o.reserved))))
+	s.left[""] = s.left[""].Plus(o.res.Minus(sum(o.reserved)))
 	for _, p := range o.reserved {
 		s.left[p.Key] = s.left[p.Key].Plus(p.Resources)
 	}
 }
 
 // take takes an amount as its parts say, and reports whether it was there.
-func (s *stock) take(total cluster.Resources, parts []cluster.Reserved) bool {
-	rest := total.Minus(cluster.Resources(sum(parts)))
+func (s *stock) take(total resources.Amount, parts []cluster.Reserved) bool {
+	rest := total.Minus(sum(parts))
 	there := true
-	one := func(key string, amount cluster.Resources) {
+	one := func(key string, amount resources.Amount) {
 		s.left[key] = s.left[key].Minus(amount)
 		there = there && amount.CPUMilli >= 0 && amount.MemMilli >= 0 && s.left[key].CPUMilli >= 0 && s.left[key].MemMilli >= 0
 	}
@@ -112,7 +112,7 @@ func (m *master) misnamed(k *known, t cluster.TaskLaunch, s *stock, started bool
 
 // check: nothing unreserved was taken while there is some reserved.
 func (s *stock) check(w *world, a cluster.Accept) {
-	var reserved cluster.Resources
+	var reserved resources.Amount
 	for key, left := range s.left {
 		if key != "" {
 			reserved = reserved.Plus(left)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/resources"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
 
 	"github.com/elasticjob-go/elasticjob/app"
@@ -21,8 +22,8 @@ type users struct {
 	keys    int
 	keyed   map[string]string // job and key → execution
 	big     bool
-	room    app.Resources // of the smallest agent
-	n       int           // agents
+	room    resources.Amount // of the smallest agent
+	n       int              // agents
 }
 
 func newUsers(w *world) *users {
@@ -203,7 +204,7 @@ func (u *users) job(name string) jobs.Config {
 	}
 	perAgent := (cfg.ShardingTotalCount + u.n - 1) / u.n
 	// The room beside the largest executor, shared by as many shards as one agent has to take.
-	most := u.room.Minus(app.NewResources(0.5, 256))
+	most := u.room.Minus(resources.New(0.5, 256))
 	cpu := float64(most.CPUMilli/int64(perAgent)) / 1000
 	mem := float64(most.MemMilli/int64(perAgent)/1000) - 1
 	cfg.CPUCount, cfg.MemoryMB = cpu, mem

@@ -6,14 +6,14 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/resources"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
 
-	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/offers"
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
-// core measures decisions alone, which need no disk and no process: what a fire costs
+// coreSteps measures decisions alone, which need no disk and no process: what a fire costs
 // with few and with many jobs, and the matching of demands with agents.
 func coreSteps(ctx context.Context, _ string, _ time.Duration, r *results) error {
 	if err := fires(ctx, r); err != nil {
@@ -88,23 +88,23 @@ func matches(ctx context.Context, r *results) error {
 	const runs = 9
 	agents := make([]offers.Agent, 1000)
 	for i := range agents {
-		size := app.NewResources(float64(4+i%8), float64(4096+1024*(i%8)))
+		size := resources.New(float64(4+i%8), float64(4096+1024*(i%8)))
 		agents[i] = offers.Agent{ID: fmt.Sprintf("S%d", i), Host: fmt.Sprintf("host-%d", i), Capacity: size,
-			Free: size.Minus(app.NewResources(float64(i%4), float64(i%5*512))), Executors: map[string]bool{}}
+			Free: size.Minus(resources.New(float64(i%4), float64(i%5*512))), Executors: map[string]bool{}}
 	}
 	for _, kind := range []struct {
 		name   string
 		shards int
-		shard  app.Resources
+		shard  resources.Amount
 	}{
-		{"all placed", 10, app.NewResources(0.1, 32)},
-		{"some placed, until nothing is left", 20, app.NewResources(0.5, 128)},
-		{"none placed", 10_000, app.NewResources(1, 512)},
+		{"all placed", 10, resources.New(0.1, 32)},
+		{"some placed, until nothing is left", 20, resources.New(0.5, 128)},
+		{"none placed", 10_000, resources.New(1, 512)},
 	} {
 		demands := make([]offers.Demand, 1000)
 		for i := range demands {
 			demands[i] = offers.Demand{ID: fmt.Sprintf("e%d", i), Job: fmt.Sprintf("job-%d", i), App: fmt.Sprintf("app_%d", i%200), Together: true,
-				Shard: kind.shard, Executor: fmt.Sprintf("app-%d", i%200), ExecutorSize: app.NewResources(0.1, 64), Items: make([]int, kind.shards)}
+				Shard: kind.shard, Executor: fmt.Sprintf("app-%d", i%200), ExecutorSize: resources.New(0.1, 64), Items: make([]int, kind.shards)}
 			for item := range kind.shards {
 				demands[i].Items[item] = item
 			}

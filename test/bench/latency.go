@@ -88,7 +88,7 @@ func memory(s *server) error {
 	fmt.Printf("  resident: server %.0f MB", megabytes(u))
 	for _, pid := range s.executors() {
 		if u, err := usageOf(pid); err == nil {
-			fmt.Printf(", executor or its guard %.0f MB", megabytes(u))
+			fmt.Printf(", executor or its supervisor %.0f MB", megabytes(u))
 		}
 	}
 	fmt.Println()
@@ -106,7 +106,7 @@ func (s *server) memoryTargets(r *results) error {
 	r.atMost("resident: server with 1,000 jobs", " MB", 100, megabytes(u))
 	for _, pid := range s.executors() {
 		if u, err := usageOf(pid); err == nil {
-			r.atMost("resident: executor or its guard", " MB", 30, megabytes(u))
+			r.atMost("resident: executor or its supervisor", " MB", 30, megabytes(u))
 		}
 	}
 	return memory(s)

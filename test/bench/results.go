@@ -36,7 +36,7 @@ func (r *results) add(what, unit, bound string, limit float64, runs []float64, h
 
 func (r *results) print(w io.Writer) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	write := func(cells ...string) { _, _ = fmt.Fprintln(table, strings.Join(cells, "\t")) } // told by Flush
+	write := func(cells ...string) { _, _ = fmt.Fprintln(table, strings.Join(cells, "\t")) } // Flush reports it
 	write("what", "measured", "wanted", "held")
 	for _, row := range r.rows {
 		write(row.what, row.measured, row.wanted, map[bool]string{true: "yes", false: "no"}[row.held])

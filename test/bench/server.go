@@ -158,7 +158,7 @@ func writeTar(path, name, script string) error {
 // usage is what a process has used so far.
 type usage struct {
 	cpu    time.Duration
-	reaped time.Duration // of children that are over
+	reaped time.Duration // of children that have ended
 	rss    int64         // bytes
 }
 

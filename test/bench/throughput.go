@@ -53,7 +53,7 @@ func throughput(ctx context.Context, bin string, d time.Duration, r *results) er
 		}
 		server, executors, scripts := per(func(w work) time.Duration { return w.server }),
 			per(func(w work) time.Duration { return w.executors }), per(func(w work) time.Duration { return w.scripts })
-		fmt.Printf("  CPU per shard, ms: server %.2f, executor and guard %.2f, fork to end of script %.2f, all %.2f\n",
+		fmt.Printf("  CPU per shard, ms: server %.2f, executor and supervisor %.2f, fork to end of script %.2f, all %.2f\n",
 			server, executors, scripts, server+executors+scripts)
 		r.atLeast("shards a second of a /bin/sh script, asked for 500", "/s", 0.998*jobs*shards, rate)
 		r.atMost("CPU time of a shard, its script included", " ms", 4, server+executors+scripts)

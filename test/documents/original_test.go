@@ -16,7 +16,7 @@ import (
 const root = "../.."
 
 // TestOriginalNamesTestsThatExist: docs/original.md has a row for each defect, in order; a row that promises something names a
-// test, the tests that it names are there, and what it tells of as not built yet is not.
+// test, the tests that it names are there, and what it names as not built yet is not.
 func TestOriginalNamesTestsThatExist(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(filepath.Join(root, "docs/original.md"))
@@ -81,7 +81,7 @@ var missing = map[string]struct{ folder, file, text string }{
 
 var notBuilt = regexp.MustCompile(`ot built yet: ([A-Za-z ]+)`)
 
-// stale says what is wrong with a row that tells of something as not built yet: it is there, or nobody knows what it is.
+// stale says what is wrong with a row that names something as not built yet: it is there, or nobody knows what it is.
 func stale(here string) string {
 	for _, found := range notBuilt.FindAllStringSubmatch(here, -1) {
 		what, known := missing[found[1]]

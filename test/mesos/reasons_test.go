@@ -104,7 +104,7 @@ var reasons = []reason{
 		provoke: func(_ *testing.T, c *system.Cluster) string {
 			h := hold(c)
 			// In this order: each of the two continues the other, unless it is stopped itself.
-			for _, pid := range append(c.Executors(), c.Guards()...) {
+			for _, pid := range append(c.Executors(), c.Supervisors()...) {
 				if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 					c.Fatal(err)
 				}

@@ -8,20 +8,21 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/cluster/mesos"
+	"github.com/elasticjob-go/elasticjob/resources"
 )
 
-// neighbour is the other framework: it wants room for one task at a time.
+// neighbour is the other framework: it wants resources for one task at a time.
 type neighbour struct {
 	options
 	session cluster.Session
 	name    string
 	tasks   int
-	wanted  time.Time // when it began to want room; zero while it doesn't
-	ends    time.Time // when it wants room again
+	wanted  time.Time // when it began to want resources; zero while it doesn't
+	ends    time.Time // when it wants resources again
 	waits   []time.Duration
 }
 
-// beNeighbour subscribes, and wants room again and again until ctx ends. It gives how long it waited each time; a
+// beNeighbour subscribes, and wants resources again and again until ctx ends. It gives how long it waited each time; a
 // wish that is still open counts with the time that it waited so far, if that is longer than the longest.
 func beNeighbour(ctx context.Context, o options) ([]time.Duration, error) {
 	driver, err := mesos.New(mesos.Options{Masters: []string{o.master}})
@@ -71,7 +72,7 @@ func (n *neighbour) live(ctx context.Context) error {
 	}
 }
 
-// unless is nil when the measurement is over: then calls are cut off.
+// unless is nil when the measurement has ended: then calls are cut off.
 func (n *neighbour) unless(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return nil
@@ -108,11 +109,11 @@ func (n *neighbour) offered(ctx context.Context, o cluster.Offer) error {
 	n.ends = time.Now().Add(n.takes + time.Duration(rand.Int64N(int64(2*n.pause)+1)))
 	n.tasks++
 	id := fmt.Sprintf("%s-%d", n.name, n.tasks)
-	// An executor that never registers keeps its task's room until it ends.
+	// An executor that never registers keeps its task's resources until it ends.
 	err := n.session.Accept(ctx, cluster.Accept{AgentID: o.AgentID, OfferIDs: []string{o.ID}, Tasks: []cluster.TaskLaunch{{
-		TaskID: id, Name: id, Resources: cluster.Resources{CPUMilli: want - executorCPUs, MemMilli: 32_000},
+		TaskID: id, Name: id, Resources: resources.Amount{CPUMilli: want - executorCPUs, MemMilli: 32_000},
 		Executor: cluster.Executor{
-			Version: 2, ID: id, Framework: n.name, Name: id, Resources: cluster.Resources{CPUMilli: executorCPUs, MemMilli: 32_000},
+			Version: 2, ID: id, Framework: n.name, Name: id, Resources: resources.Amount{CPUMilli: executorCPUs, MemMilli: 32_000},
 			Command: []string{"./sleep", fmt.Sprint(n.takes.Seconds())}, BinaryURI: "file:///bin/sleep",
 		},
 	}}})

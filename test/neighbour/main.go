@@ -1,9 +1,9 @@
 // Command neighbour measures, on a Mesos that runs, what a framework's offers cost the others of
 // the cluster (promise 6): which share of the time it holds offers, how many CPUs these
-// are beside those that it uses, and how long another framework waits for room.
+// are beside those that it uses, and how long another framework waits for resources.
 //
-// It subscribes as a framework of its own, wants room for one task every now and then, launches a
-// process that keeps the room for a while, and asks the master all the time who holds what.
+// It subscribes as a framework of its own, wants resources for one task every now and then, launches a
+// process that keeps them for a while, and asks the master all the time who holds what.
 // It changes nothing else, and its framework is torn down at the end.
 package main
 
@@ -31,7 +31,7 @@ func main() {
 	flag.DurationVar(&o.lasts, "for", time.Minute, "how long to measure")
 	flag.DurationVar(&o.sample, "sample", 40*time.Millisecond, "mean time between two questions to the master")
 	flag.Float64Var(&o.cpus, "wants", 0, "CPUs of each task of the neighbour; 0 for no neighbour")
-	flag.DurationVar(&o.takes, "takes", time.Second, "how long such a task keeps its room")
+	flag.DurationVar(&o.takes, "takes", time.Second, "how long such a task keeps its resources")
 	flag.DurationVar(&o.pause, "pause", time.Second, "mean time between such a task's end and the next wish")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

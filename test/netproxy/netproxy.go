@@ -29,7 +29,7 @@ const (
 // forever is a budget of bytes that doesn't end.
 const forever = -1
 
-// Proxy passes connections on to a target.
+// Proxy forwards connections to a target.
 type Proxy struct {
 	listener net.Listener
 	target   string
@@ -44,7 +44,7 @@ type Proxy struct {
 	links   map[*link]struct{}
 }
 
-// Start begins to pass connections on to the target, "host:port", which need not be up.
+// Start begins to forward connections to the target, "host:port", which need not be up.
 func Start(t testing.TB, target string) *Proxy {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -76,7 +76,7 @@ func (p *Proxy) Cut() {
 }
 
 // Blackhole keeps connections open, accepts new ones and passes nothing on. What comes
-// meanwhile is passed on after Heal, as TCP does when a network heals in time.
+// meanwhile is forwarded after Heal, as TCP does when a network heals in time.
 func (p *Proxy) Blackhole() { p.set(blackhole) }
 
 // Heal ends Cut, Blackhole, Delay and DropAfter. Connections that were reset or
@@ -228,7 +228,7 @@ func (l *link) run() {
 	both.Go(func() { l.toTarget.run(l.toClient.to) })
 	both.Go(func() { l.toClient.run(l.toTarget.to) })
 	both.Wait()
-	_ = l.toTarget.to.Close() // both ends were passed on: no reset
+	_ = l.toTarget.to.Close() // both ends were forwarded: no reset
 	_ = l.toClient.to.Close()
 }
 
@@ -248,7 +248,7 @@ func abort(c *net.TCPConn) {
 	_ = c.Close()
 }
 
-// pump passes one direction on. Reading is apart from writing, so that a delay holds
+// pump forwards one direction. Reading and writing are separate, so that a delay holds
 // nothing else up.
 type pump struct {
 	link   *link
@@ -303,7 +303,7 @@ func (p *pump) read(from *net.TCPConn, queue chan<- chunk) {
 	}
 }
 
-// write reports whether all was passed on.
+// write reports whether all was forwarded.
 func (p *pump) write(queue <-chan chunk) bool {
 	for c := range queue {
 		if wait := time.Until(c.due); wait > 0 {

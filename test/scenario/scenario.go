@@ -9,7 +9,7 @@
 //	ACCEPT O1 of S1
 //
 // A test package brings the commands and says what is seen. With the flag -update the
-// files are written anew with what is seen now. Read what changed before it is kept: a
+// files are rewritten with what is seen now. Read what changed before it is kept: a
 // file is right only if it shows its rule.
 package scenario
 
@@ -24,7 +24,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var update = flag.Bool("update", false, "write scenarios anew with what is seen now")
+var update = flag.Bool("update", false, "rewrite scenarios with what is seen now")
 
 // Scene is what the lines of one file direct.
 type Scene interface {
@@ -63,7 +63,7 @@ func Play(t *testing.T, pattern string, begin func(t *testing.T, run func(testin
 				return
 			}
 			if diff := cmp.Diff(strings.Split(string(text), "\n"), strings.Split(now, "\n")); diff != "" {
-				t.Errorf("%s goes otherwise (- file, + now; go test -run %s -update writes it anew):\n%s", file, test, diff)
+				t.Errorf("%s differs (- file, + now; go test -run %s -update rewrites it):\n%s", file, test, diff)
 			}
 		})
 	}

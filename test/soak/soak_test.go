@@ -18,7 +18,7 @@ import (
 var (
 	seed     = flag.Uint64("soak.seed", 0, "which random choices are made; 0 for others each time")
 	duration = flag.Duration("soak.duration", 10*time.Minute, "how long things are broken")
-	kind     = flag.String("soak.on", "mesos", "mesos, local-cluster (ours, as processes) or local (one server with --local)")
+	kind     = flag.String("soak.on", "mesos", "mesos, local-cluster (cluster/local as processes) or local (one server with --local)")
 )
 
 var bin system.Binaries
@@ -55,7 +55,7 @@ type fault struct {
 	do   func()
 }
 
-// run breaks things at random until the time is over, and checks the ledger.
+// run breaks things at random until the time has run out, and checks the ledger.
 func (s *soak) run(faults []fault) {
 	s.Helper()
 	reported := time.Now()

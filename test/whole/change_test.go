@@ -48,7 +48,7 @@ func TestDisableAndEnable(t *testing.T) {
 					t.Errorf("next fires of a disabled job: %v", x.NextFires)
 				}
 				m.Refused(409, "job_disabled", "POST", "/api/job/crons/trigger", "")
-				m.Until("what ran of crons is over", func() string {
+				m.Until("the fires of crons have ended", func() string {
 					if x := m.Explain("crons"); len(x.Running) > 0 {
 						return fmt.Sprintf("%+v", x)
 					}
@@ -137,7 +137,7 @@ while [ -e "$HOLD" ]; do sleep 0.1; done; echo "$ELASTICJOB_JOB_PARAMETER $ELAST
 }
 
 // TestDeregisterAndRegisterAgain is rule K2: the new job's first execution waits until the old one's tasks
-// are over.
+// have ended.
 func TestDeregisterAndRegisterAgain(t *testing.T) {
 	m := start(t, "--kill-grace", "3s", "--executor-idle", "1h")
 	m.App("a", system.Files{"bin/start.sh": system.Ledger, "bin/deaf.sh": script(`trap '' TERM; exec 9>"$LEDGER.j.0"; flock 9; touch "$LEDGER.up"; while :; do sleep 0.1; done`)}, nil)
@@ -289,8 +289,8 @@ func TestIdleExecutorIsShutDown(t *testing.T) {
 	m.OnceEach()
 }
 
-// TestIdleExecutorMakesRoom: one that would stay is shut down at once when a waiting shard needs its room (X9).
-func TestIdleExecutorMakesRoom(t *testing.T) {
+// TestIdleExecutorFreesResources: one that would stay is shut down at once when a waiting shard needs its resources (X9).
+func TestIdleExecutorFreesResources(t *testing.T) {
 	m := start(t, "--executor-idle", "1h")
 	m.App("a", only(":"), system.Doc{"cpuCount": 2})
 	m.Job("a", "a", nil)

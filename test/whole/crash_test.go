@@ -192,7 +192,7 @@ func TestRunningTasksAreFoundAgain(t *testing.T) {
 	m.OnceEach()
 }
 
-// TestExecutorKilled: with failover a shard that is lost runs again (E2), without it is over, and the
+// TestExecutorKilled: with failover a shard that is lost runs again (E2), without it has ended, and the
 // reason says what happened. Nothing of the task outlives its executor (X7).
 func TestExecutorKilled(t *testing.T) {
 	for _, test := range []struct {
@@ -200,7 +200,7 @@ func TestExecutorKilled(t *testing.T) {
 		kill func(m *system.Machine)
 	}{
 		{"executor", func(m *system.Machine) { m.KillProcess(m.Executors()[0]) }},
-		{"supervisor", func(m *system.Machine) { m.KillProcess(m.Guards()[0]) }},
+		{"supervisor", func(m *system.Machine) { m.KillProcess(m.Supervisors()[0]) }},
 		{"executor while the server is down", func(m *system.Machine) {
 			m.Kill()
 			m.KillProcess(m.Executors()[0])
@@ -269,7 +269,7 @@ func TestExecutorKilled(t *testing.T) {
 	}
 }
 
-// TestExecutorKilledAsATaskBegins: a task whose executor is killed in its first milliseconds, before anybody was told of
+// TestExecutorKilledAsATaskBegins: a task whose executor is killed in its first milliseconds, before anybody has heard of
 // it, has begun: without failover it is not run again (E1).
 func TestExecutorKilledAsATaskBegins(t *testing.T) {
 	for _, test := range []struct{ name, kills string }{
@@ -308,7 +308,7 @@ func TestExecutorKilledAsATaskBegins(t *testing.T) {
 }
 
 // TestExecutorStopped: a task that stops its executor and the supervisor beside it can still be ended (K3): the agent ends the
-// executor, and the shard is told as killed.
+// executor, and the shard is reported as killed.
 func TestExecutorStopped(t *testing.T) {
 	m := start(t)
 	m.App("stops", only(script(`sleep 0.1; kill -STOP $PPID $(ps -o ppid= $PPID); exec sleep 1000`)), nil)
@@ -317,7 +317,7 @@ func TestExecutorStopped(t *testing.T) {
 	m.AwaitShards(id, "RUNNING")
 	m.Until("both are stopped again and again", func() string {
 		// Each of the two continues the other, unless it is stopped itself.
-		for _, pid := range append(m.Executors(), m.Guards()...) {
+		for _, pid := range append(m.Executors(), m.Supervisors()...) {
 			if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 				return err.Error()
 			}

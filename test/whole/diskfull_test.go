@@ -11,7 +11,7 @@ import (
 )
 
 // TestDiskFull: a task fills the disk that the data folder is on. It fails with that reason. The server goes on, and
-// no other job loses a fire: they run while the disk is full, or as soon as there is room. Only root can mount a
+// no other job loses a fire: they run while the disk is full, or as soon as there is space. Only root can mount a
 // small disk (TestAsRootDiskFull); for anybody else the task meets a limit of its own instead.
 func TestDiskFull(t *testing.T) {
 	t.Parallel()

@@ -55,9 +55,9 @@ func TestHostileTasks(t *testing.T) {
 	starts, _ := m.Ran()
 	fires(len(starts) + 2)
 	m.OK("POST", "/api/job/good/disable", "")
-	m.Until("only the server, executors and guards run", func() string {
+	m.Until("only the server, executors and supervisors run", func() string {
 		for _, p := range m.Processes() {
-			if p.PID != m.ServerPID() && !slices.Contains(m.Executors(), p.PID) && !slices.Contains(m.Guards(), p.PID) {
+			if p.PID != m.ServerPID() && !slices.Contains(m.Executors(), p.PID) && !slices.Contains(m.Supervisors(), p.PID) {
 				return p.String()
 			}
 		}

@@ -12,7 +12,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// TestLogs reads a task's output while it runs and when it is over.
+// TestLogs reads a task's output while it runs and when it has ended.
 func TestLogs(t *testing.T) {
 	m := start(t, "--executor-idle", "0")
 	path, release := m.Hold()
@@ -45,7 +45,7 @@ func TestLogs(t *testing.T) {
 		"": whole, "follow=true": whole, "stream=stderr": "wrong\n", "offset=6": "last ü\n", "offset=14": "", "offset=99&follow=true": "",
 	} {
 		if got := m.Logs(task, query); got != want {
-			t.Errorf("logs?%s when it is over: %q, want %q", query, got, want)
+			t.Errorf("logs?%s when it has ended: %q, want %q", query, got, want)
 		}
 	}
 	for query, field := range map[string]string{"stream=stdin": "stream", "offset=-1": "offset", "offset=x": "offset", "follow=perhaps": "follow", "tail=1": "tail"} {

@@ -12,7 +12,7 @@ import (
 )
 
 // TestRegistryFileIsLost: somebody removes or cuts the registry's file under a running server. It takes no change from
-// then on, says what to do, and the next start begins nothing anew beside what is left. With a copy all goes on.
+// then on, says what to do, and the next start starts nothing new beside what is left. With a copy all goes on.
 func TestRegistryFileIsLost(t *testing.T) {
 	t.Parallel()
 	t.Run("removed", func(t *testing.T) {

@@ -51,7 +51,7 @@ func TestL8PackageHostHangs(t *testing.T) {
 	})
 }
 
-// TestExecutorsShareOneBinary: an executor that starts for each run takes no room for its binary, and the sandboxes of those
+// TestExecutorsShareOneBinary: an executor that starts for each run takes no disk space for its binary, and the sandboxes of those
 // that ended are bounded.
 func TestExecutorsShareOneBinary(t *testing.T) {
 	const kept = 50

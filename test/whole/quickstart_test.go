@@ -71,7 +71,7 @@ func TestQuickStart(t *testing.T) {
 	m.Stop()
 }
 
-// TestCronFiresOnTheSecond looks at what the processes were told, not at what is planned (rules F1, F9).
+// TestCronFiresOnTheSecond looks at what the processes were given, not at what is planned (rules F1, F9).
 func TestCronFiresOnTheSecond(t *testing.T) {
 	m := start(t)
 	quickStart(m, writes)
@@ -106,7 +106,7 @@ func TestDocumentedForms(t *testing.T) {
 	m := start(t)
 	m.Packages.Serve("/my-job.tar.gz", system.Tar(m, "my-job", only(`:`)))
 	app := strings.Replace(quickApp, "127.0.0.1:8080", m.Packages.Host(), 1)
-	job := strings.Replace(quickJob, `"cron":"0/5 * * * * * ?",`, "", 1) // so that it runs when it is told to
+	job := strings.Replace(quickJob, `"cron":"0/5 * * * * * ?",`, "", 1) // so that it runs when it is triggered
 	storedApp := strings.Replace(strings.Replace(`{"appName":"my_app","appURL":"http://127.0.0.1:8080/my-job.tar.gz","bootstrapScript":"bin/start.sh","cpuCount":0.1,"memoryMB":64,"appCacheEnable":true,"eventTraceSamplingCount":0}`,
 		"127.0.0.1:8080", m.Packages.Host(), 1), "\n", "", -1)
 	for _, step := range []struct{ method, path, body, want string }{

@@ -130,7 +130,7 @@ func TestUpgrade(t *testing.T) {
 	m.OnceEach()
 }
 
-// TestAnythingKilledAgainAndAgain kills executors, guards and the server in any order under jobs with
+// TestAnythingKilledAgainAndAgain kills executors, supervisors and the server in any order under jobs with
 // failover: what is lost runs again until it has run, and never while the lost one still does.
 func TestAnythingKilledAgainAndAgain(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
@@ -142,14 +142,14 @@ func TestAnythingKilledAgainAndAgain(t *testing.T) {
 	kills := map[string]int{}
 	for range 18 {
 		<-time.After(time.Duration(random.IntN(1500)) * time.Millisecond) // the moment, not a wait for something
-		what := []string{"server", "executor", "guard", "server and executor"}[random.IntN(4)]
+		what := []string{"server", "executor", "supervisor", "server and executor"}[random.IntN(4)]
 		kills[what]++
 		if strings.Contains(what, "server") {
 			m.Kill()
 		}
 		pids := m.Executors()
-		if what == "guard" {
-			pids = m.Guards()
+		if what == "supervisor" {
+			pids = m.Supervisors()
 		}
 		if what != "server" {
 			for _, pid := range pids {

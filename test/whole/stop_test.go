@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -115,7 +116,7 @@ func TestStopTwice(t *testing.T) {
 	if err := os.WriteFile(m.LedgerPath+".go", nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	m.Until("it is over", func() string {
+	m.Until("it has ended", func() string {
 		if e := m.Execution(id); !e.Over() {
 			return fmt.Sprintf("%+v", e)
 		}
@@ -207,7 +208,7 @@ func TestFlagsFromEnvironment(t *testing.T) {
 	}
 }
 
-// TestBrokenRegistry: what isn't ours is left as it is, and named.
+// TestBrokenRegistry: a file of another program is left as it is, and named.
 func TestBrokenRegistry(t *testing.T) {
 	t.Parallel()
 	m := system.New(t, bin)
@@ -240,19 +241,15 @@ func TestAgentPortTaken(t *testing.T) {
 	agent := m.AgentAddress()
 	m.Kill()
 	executor := m.Executors()[0]
-	taken, err := net.Listen("tcp", agent)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = taken.Close() }()
+	holder := hold(t, agent)
 	_, port, err := net.SplitHostPort(agent)
 	if err != nil {
 		t.Fatal(err)
 	}
 
 	status, said := m.Fails(m.Command())
-	if status != 1 || !strings.Contains(said, port) || !strings.Contains(said, fmt.Sprintf("pid %d ", os.Getpid())) || !strings.Contains(said, "--give-up-executors") {
-		t.Errorf("agent's port taken: status %d, %s, want 1, port %s and pid %d", status, said, port, os.Getpid())
+	if status != 1 || !strings.Contains(said, port) || !strings.Contains(said, fmt.Sprintf("pid %d ", holder)) || !strings.Contains(said, "--give-up-executors") {
+		t.Errorf("agent's port taken: status %d, %s, want 1, port %s and pid %d", status, said, port, holder)
 	}
 	if !m.Lives(executor) {
 		t.Error("the executor was ended although nobody asked for it")
@@ -267,4 +264,30 @@ func TestAgentPortTaken(t *testing.T) {
 	m.Started(again, 2)
 	m.Stop()
 	m.Ran()
+}
+
+// hold lets a process listen on an address, and gives its pid. It is one that starts no others: of a listener of this process
+// each child would have a copy until it is its own program, and be named instead.
+func hold(t *testing.T, address string) int {
+	t.Helper()
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = listener.Close() }()
+	file, err := listener.(*net.TCPListener).File()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = file.Close() }()
+	cmd := exec.Command("sleep", "1000")
+	cmd.ExtraFiles = []*os.File{file}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	return cmd.Process.Pid
 }

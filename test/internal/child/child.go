@@ -76,7 +76,7 @@ func (p *Process) Kill() {
 }
 
 // ListensAt reports whether the socket that listens at the port is this process's:
-// another server might answer at a port that ours could not get.
+// another server might answer at a port that this one could not get.
 func (p *Process) ListensAt(port int) bool {
 	var sockets []string
 	for _, table := range []string{"tcp", "tcp6"} {

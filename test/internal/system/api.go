@@ -26,7 +26,7 @@ func (m *Machine) Try(method, path, body string, headers ...string) (Answer, err
 	return send(m.client, method, m.server.url+path, body, headers)
 }
 
-// Async sends a request whose answer may never come; the channel closes when it is over.
+// Async sends a request whose answer may never come; the channel closes when it has ended.
 func (m *Machine) Async(method, path string, headers ...string) <-chan struct{} {
 	url, over := m.server.url+path, make(chan struct{})
 	go func() {

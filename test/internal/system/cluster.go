@@ -21,11 +21,11 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/zkserver"
 )
 
-// Cluster is servers that stand by for each other, with real ZooKeeper servers and a Mesos, all processes
+// Cluster is several servers, one of which leads, with real ZooKeeper servers and a Mesos, all processes
 // of their own. The methods of its Machine speak to the server chosen with Via.
 type Cluster struct {
 	*Machine
-	// ZooKeepers are the ensemble, ZK what servers are told of it; a test may put a proxy there.
+	// ZooKeepers are the ensemble, ZK what servers get as its address; a test may put a proxy there.
 	ZooKeepers []*zkserver.Server
 	ZK         string
 	// Mesos is the cluster that jobs run on, Masters the address that servers get; a test may put a proxy there.

@@ -1,5 +1,5 @@
 // Package system runs the whole system for tests, from outside: the binaries that
-// users get, as processes of their own, spoken to over HTTP only. It imports no room.
+// users get, as processes of their own, spoken to over HTTP only. It imports no package of the product.
 //
 //	Build ──▶ Binaries ──▶ New ──▶ Machine: one data folder, one package server, one ledger
 //	                                 │ Start, Kill, Stop: the server, as often as wanted

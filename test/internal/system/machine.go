@@ -151,7 +151,7 @@ func (m *Machine) Fails(cmd *exec.Cmd) (status int, said string) {
 	if err := cmd.Start(); err != nil {
 		m.Fatal(err)
 	}
-	timer := time.AfterFunc(Patience, func() { _ = cmd.Process.Kill() }) // then the status tells
+	timer := time.AfterFunc(Patience, func() { _ = cmd.Process.Kill() }) // then the status shows it
 	defer timer.Stop()
 	var exit *exec.ExitError
 	if err := cmd.Wait(); err != nil && !errors.As(err, &exit) {
@@ -274,7 +274,7 @@ func (m *Machine) end() {
 var markedGone = regexp.MustCompile(`(?m)^.*"level":"ERROR".*the agent has been marked gone.*\n`)
 
 // fileLost is what a server says whose registry's file somebody has removed or cut, as it should.
-var fileLost = regexp.MustCompile(`(?m)^.*"level":"ERROR".*(the registry can't be used|nothing is stored any more).*\n`)
+var fileLost = regexp.MustCompile(`(?m)^.*"level":"ERROR".*(the registry can't be used|registry lost).*\n`)
 
 // Until looks for what is wanted until look returns "", and fails after [Patience] with what
 // look said last.

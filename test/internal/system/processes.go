@@ -4,9 +4,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
+
+	"github.com/elasticjob-go/elasticjob/test/internal/child"
 )
 
 // Process is one that has to do with a data folder.
@@ -18,25 +19,16 @@ type Process struct {
 func (p Process) String() string { return fmt.Sprintf("process %d (%s)", p.PID, p.Command) }
 
 // Processes are those that live and have the data folder in their command line, environment or
-// working directory: the server, executors, their guards, and the processes of tasks.
+// working directory: the server, executors, their supervisors, and the processes of tasks.
 func (m *Machine) Processes() []Process {
 	m.Helper()
-	entries, err := os.ReadDir("/proc")
+	pids, err := child.Using(m.Dir)
 	if err != nil {
 		m.Fatal(err)
 	}
-	var found []Process
-	for _, entry := range entries {
-		pid, err := strconv.Atoi(entry.Name())
-		if err != nil || pid == os.Getpid() {
-			continue
-		}
-		// What can't be read has ended, or is another user's.
-		dir := filepath.Join("/proc", entry.Name())
-		command, _ := os.ReadFile(filepath.Join(dir, "cmdline"))
-		environ, _ := os.ReadFile(filepath.Join(dir, "environ"))
-		cwd, _ := os.Readlink(filepath.Join(dir, "cwd"))
-		if strings.Contains(string(command)+string(environ)+cwd, m.Dir) {
+	found := make([]Process, 0, len(pids))
+	for _, pid := range pids {
+		if command, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)); err == nil { // else it has ended
 			found = append(found, Process{pid, strings.TrimSpace(strings.ReplaceAll(string(command), "\x00", " "))})
 		}
 	}
@@ -49,10 +41,10 @@ func (m *Machine) Executors() []int {
 	return m.named(func(command string) bool { return filepath.Base(command) == "executor" })
 }
 
-// Guards are the executors' guard processes.
-func (m *Machine) Guards() []int {
+// Supervisors are the executors' supervisor processes.
+func (m *Machine) Supervisors() []int {
 	m.Helper()
-	return m.named(func(command string) bool { return command == "executor guard" })
+	return m.named(func(command string) bool { return command == "executor supervisor" })
 }
 
 func (m *Machine) named(is func(command string) bool) []int {
@@ -84,7 +76,7 @@ func (m *Machine) Lives(pid int) bool {
 	return !strings.HasPrefix(state, "Z") && !strings.HasPrefix(state, "X")
 }
 
-// AgentAddress is where the executors, one of which must live, were told that their agent is.
+// AgentAddress is where the executors, one of which must live, were given as their agent's.
 func (m *Machine) AgentAddress() string {
 	m.Helper()
 	for _, pid := range m.Executors() {

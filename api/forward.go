@@ -1,0 +1,314 @@
+package api
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"net/http/httputil"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/gin-gonic/gin"
+)
+
+// forwardedBy is a header that a follower adds, with its own address, so that no
+// request goes round in circles.
+const forwardedBy = "X-Elasticjob-Forwarded-By"
+
+// dialLeader bounds how long a follower tries to reach the leader.
+const dialLeader = 2 * time.Second
+
+// leaderTransports carry requests to the leader. Those that change something have a
+// connection of their own: on one that was used before, Go's transport may send again what
+// broke, and a follower never repeats a write (rule T3).
+type leaderTransports struct{ reads, writes *http.Transport }
+
+func newLeaderTransports() leaderTransports {
+	dialer := &net.Dialer{Timeout: dialLeader, KeepAlive: 15 * time.Second}
+	reads := &http.Transport{
+		DialContext: dialer.DialContext, DisableCompression: true,
+		MaxIdleConnsPerHost: 32, IdleConnTimeout: 30 * time.Second,
+	}
+	writes := reads.Clone()
+	writes.DisableKeepAlives = true
+	return leaderTransports{reads: reads, writes: writes}
+}
+
+func (m leaderTransports) close() {
+	m.reads.CloseIdleConnections()
+	m.writes.CloseIdleConnections()
+}
+
+// leaderOnly wraps the work of a route that only the leader does: a follower forwards the request to it.
+func (s *Server) leaderOnly(r route, work gin.HandlerFunc) gin.HandlerFunc {
+	if r.local {
+		return work
+	}
+	return func(c *gin.Context) {
+		if s.opts.Scheduler.Health().Leading {
+			work(c)
+			return
+		}
+		s.forward(c, work, r.raw != nil)
+	}
+}
+
+// leaderLook is how often a waiting follower checks whether the leader of its request still leads.
+const leaderLook = 50 * time.Millisecond
+
+var (
+	errOtherLeads = errors.New("meanwhile another server leads")
+	errNoAnswer   = errors.New("no answer in time")
+)
+
+// forward answers with what the leader answers. When the lead changes meanwhile, a request that
+// changes nothing, or that was not sent yet, goes to the next leader. That may be this server: then work
+// answers it here. All of it takes at most Options.ForwardTimeout, but for the answer of a route that streams.
+func (s *Server) forward(c *gin.Context, work gin.HandlerFunc, streams bool) {
+	// Whole, before anything is sent: it is small, and so a client that breaks off changes nothing.
+	body, err := io.ReadAll(c.Request.Body)
+	if err != nil && !errors.As(err, new(*http.MaxBytesError)) {
+		err = badRequest("body_incomplete", "the body did not arrive whole: %v", err)
+	}
+	if err != nil {
+		fail(c.Writer, c.Request, s.log, err)
+		return
+	}
+	if streams {
+		c.Set(unmeasured, true)
+		_ = http.NewResponseController(c.Writer).SetReadDeadline(time.Time{}) // it is read already
+	}
+	patience, cancel := context.WithTimeout(c.Request.Context(), s.opts.ForwardTimeout)
+	defer cancel()
+	for address := ""; ; {
+		var here bool
+		address, here, err = s.nextLeader(patience, c.Request, address)
+		if here {
+			cancel()
+			c.Request.Body = io.NopCloser(bytes.NewReader(body))
+			work(c)
+			return
+		}
+		if err != nil {
+			break
+		}
+		p := forwarding{server: s, c: c, address: address, body: body, streams: streams}
+		err = p.send(patience)
+		if err == nil || p.sent.Load() && !isRead(c.Request.Method) || patience.Err() != nil || !s.otherLeads(address) {
+			break
+		}
+	}
+	if err != nil {
+		fail(c.Writer, c.Request, s.log, err)
+	}
+}
+
+// otherLeads reports whether another server than the one at an address is seen to lead.
+func (s *Server) otherLeads(address string) bool {
+	leader, ok := s.opts.Scheduler.Leader()
+	return ok && leader.Address != address
+}
+
+// nextLeader is the address to forward a request to, or says that this server leads itself, or why nobody
+// can be asked. After one that leads no more, it waits for the next one.
+func (s *Server) nextLeader(ctx context.Context, r *http.Request, before string) (address string, here bool, err error) {
+	if before == "" {
+		address, err = s.whoLeads(r)
+		return address, false, err
+	}
+	tick := time.NewTicker(leaderLook)
+	defer tick.Stop()
+	for {
+		if s.opts.Scheduler.Health().Leading {
+			return "", true, nil
+		}
+		if address, err = s.whoLeads(r); err == nil && address != before {
+			return address, false, nil
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return "", false, cmp.Or(err, errNoNext)
+		case <-s.ending.Done():
+			return "", false, errServerEnds
+		}
+	}
+}
+
+var errNoNext error = &failure{status: http.StatusServiceUnavailable, code: "no_leader",
+	message: "the lead is changing: try again", undone: true}
+
+var errServerEnds error = &failure{status: http.StatusServiceUnavailable, code: "leader_unreachable",
+	message: "this server is ending: ask another one", undone: true}
+
+// forwarding is one try to forward a request to one leader.
+type forwarding struct {
+	server  *Server
+	c       *gin.Context
+	address string
+	body    []byte
+	streams bool
+	sent    atomic.Bool // there was a connection: the leader may have got it
+	failed  error
+}
+
+// send gives the leader's answer to the client, or, when there is none, an error: then nothing was
+// answered yet. When an answer breaks off, the connection to the client does.
+func (p *forwarding) send(patience context.Context) error {
+	s := p.server
+	ctx, drop := context.WithCancelCause(p.c.Request.Context())
+	defer drop(nil)
+	begun := make(chan struct{}) // closed when the answer has begun
+	over := make(chan struct{})
+	var watch sync.WaitGroup
+	watch.Go(func() { p.watch(patience, drop, begun, over) })
+	defer watch.Wait()
+	defer close(over)
+
+	request := p.c.Request.WithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GotConn: func(httptrace.GotConnInfo) { p.sent.Store(true) },
+	}))
+	request.Body, request.ContentLength, request.TransferEncoding = io.NopCloser(bytes.NewReader(p.body)), int64(len(p.body)), nil
+	transport := s.transports.reads
+	if !isRead(request.Method) {
+		transport = s.transports.writes
+	}
+	proxy := &httputil.ReverseProxy{
+		Transport: transport, FlushInterval: -1,
+		Rewrite: func(out *httputil.ProxyRequest) {
+			out.Out.URL.Scheme, out.Out.URL.Host, out.Out.Host = "http", p.address, p.address
+			out.Out.URL.RawQuery = out.In.URL.RawQuery // wrong ones too: the leader says what is wrong
+			out.Out.Header.Del("Origin")               // was checked here
+			out.Out.Header.Set(forwardedBy, cmp.Or(s.opts.Advertise, "unknown"))
+		},
+		ModifyResponse: func(answer *http.Response) error {
+			if err := p.refusedToken(answer); err != nil {
+				return err
+			}
+			close(begun)
+			for name := range answer.Header {
+				p.c.Writer.Header().Del(name) // the leader's word counts
+			}
+			return nil
+		},
+		ErrorHandler: func(_ http.ResponseWriter, _ *http.Request, err error) { p.failed = p.failure(ctx, err) },
+		ErrorLog:     slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+	}
+	proxy.ServeHTTP(&patientWriter{ResponseWriter: p.c.Writer, line: http.NewResponseController(p.c.Writer)}, request)
+	return p.failed
+}
+
+// watch cancels the request when it takes too long, when the lead has changed, and, where output
+// is followed, when this server ends.
+func (p *forwarding) watch(patience context.Context, drop context.CancelCauseFunc, begun, over <-chan struct{}) {
+	ending, late := p.server.ending.Done(), patience.Done()
+	if !p.streams {
+		ending = nil
+	}
+	tick := time.NewTicker(leaderLook)
+	defer tick.Stop()
+	var grace <-chan time.Time
+	for {
+		select {
+		case <-over:
+			return
+		case <-begun:
+			begun = nil
+			if p.streams {
+				late = nil
+			}
+		case <-ending:
+			drop(errServerEnds)
+			return
+		case <-late:
+			drop(errNoAnswer)
+			return
+		case <-grace:
+			drop(errOtherLeads)
+			return
+		case <-tick.C:
+			switch {
+			case grace != nil || !p.server.otherLeads(p.address):
+			case p.sent.Load() && !isRead(p.c.Request.Method):
+				grace = time.After(p.server.opts.LastAnswer)
+			default:
+				drop(errOtherLeads)
+				return
+			}
+		}
+	}
+}
+
+// refusedToken is why the leader refuses a token that this server took, if it does.
+func (p *forwarding) refusedToken(answer *http.Response) error {
+	if answer.StatusCode != http.StatusUnauthorized || p.server.opts.Token == "" {
+		return nil
+	}
+	p.server.log.Error("token refused by the leader, accepted by this server: give all servers the same --api-token-file", "leader", p.address)
+	return &failure{status: http.StatusServiceUnavailable, code: "token_differs", undone: true, message: fmt.Sprintf(
+		"this server takes the token, and the leader at %s does not: their --api-token-file must hold the same token", p.address)}
+}
+
+// whoLeads is the address to forward a request to, or why there is none.
+func (s *Server) whoLeads(r *http.Request) (string, error) {
+	notNow := func(code, format string, args ...any) (string, error) {
+		return "", &failure{status: http.StatusServiceUnavailable, code: code, message: fmt.Sprintf(format, args...), undone: true}
+	}
+	if from := r.Header.Get(forwardedBy); from != "" {
+		return notNow("not_leading", "the server at %s took this one for the leader, which it is not: try again", quoted(from))
+	}
+	leader, ok := s.opts.Scheduler.Leader()
+	switch {
+	case !ok:
+		return notNow("no_leader", "nobody leads now: try again. The last that this server knows: %s", cmp.Or(s.opts.Scheduler.Health().Detail, "waiting for an election"))
+	case leader.Self || leader.Address == s.opts.Advertise:
+		return notNow("not_leading", "the leader's address is this server's own, %s, and this server does not lead: it is just taking over or giving up the lead, or an earlier run of it led a moment ago: try again. If that lasts, another server has the same --advertise", s.opts.Advertise)
+	}
+	return leader.Address, nil
+}
+
+// failure says what it means that the leader gave no answer. Only a write that may have reached it is in doubt.
+func (p *forwarding) failure(ctx context.Context, err error) error {
+	if known := new(failure); errors.As(err, &known) {
+		return err
+	}
+	if cause := context.Cause(ctx); cause != nil {
+		err = cause
+	}
+	read := isRead(p.c.Request.Method)
+	switch {
+	case p.sent.Load() && !read:
+		return &failure{status: http.StatusServiceUnavailable, code: "outcome_unknown", message: fmt.Sprintf(
+			"the leader at %s did not answer, and the change may have been done: look before you send it again (%v)", p.address, err)}
+	case errors.Is(err, errOtherLeads), errors.Is(err, errServerEnds):
+		return err
+	case errors.Is(err, errNoAnswer) && read:
+		return &failure{status: http.StatusServiceUnavailable, code: "timeout", message: fmt.Sprintf(
+			"the leader at %s did not answer within %s: try again; if that lasts, look whether it still runs: another server takes its place when its ZooKeeper session ends", p.address, p.server.opts.ForwardTimeout)}
+	}
+	return &failure{status: http.StatusServiceUnavailable, code: "leader_unreachable", undone: true, message: fmt.Sprintf(
+		"the leader at %s gave no answer: try again; if that lasts, look at the leader's --advertise (%v)", p.address, err)}
+}
+
+// patientWriter gives the client some time for each piece of an answer, however
+// long all of it takes.
+type patientWriter struct {
+	http.ResponseWriter
+	line *http.ResponseController
+}
+
+func (w *patientWriter) Write(b []byte) (int, error) {
+	_ = w.line.SetWriteDeadline(time.Now().Add(logStall))
+	return w.ResponseWriter.Write(b)
+}
+
+// Unwrap lets http.ResponseController flush what is below.
+func (w *patientWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

@@ -1,0 +1,198 @@
+package document
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"strconv"
+	"unicode/utf8"
+)
+
+// SyntaxError says that a body is no JSON object, where, and what was found.
+type SyntaxError struct {
+	// Line and Column count characters from 1.
+	Line, Column int
+	Message      string
+}
+
+// Error is a sentence for the one who sent the body.
+func (e *SyntaxError) Error() string {
+	return fmt.Sprintf("the body is no JSON object: line %d, column %d: %s", e.Line, e.Column, e.Message)
+}
+
+type member struct {
+	name string
+	raw  json.RawMessage
+}
+
+// parseObject splits a body into its members, in order and with repetitions.
+func parseObject(body []byte) ([]member, error) {
+	at := func(offset int, message string) error {
+		before := body[:offset]
+		line := bytes.Count(before, []byte("\n")) + 1
+		column := utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:]) + 1
+		return &SyntaxError{Line: line, Column: column, Message: message}
+	}
+	if offset := firstNotUTF8(body); offset >= 0 {
+		return nil, at(offset, "this byte is not UTF-8")
+	}
+	trimmed := bytes.TrimLeft(body, " \t\r\n")
+	start := len(body) - len(trimmed)
+	if len(trimmed) == 0 {
+		return nil, at(start, `the body is empty; send an object such as {"name": "value"}`)
+	}
+	var whole json.RawMessage
+	if err := json.Unmarshal(body, &whole); err != nil {
+		var syntax *json.SyntaxError
+		if !errors.As(err, &syntax) {
+			return nil, at(0, err.Error())
+		}
+		if syntax.Error() == "unexpected end of JSON input" {
+			return nil, at(len(body), "the body ends in the middle of a value")
+		}
+		return nil, at(max(0, min(int(syntax.Offset)-1, len(body))), syntax.Error())
+	}
+	if trimmed[0] != '{' {
+		return nil, at(start, "an object is expected, found "+describe(trimmed))
+	}
+	members, err := splitObject(trimmed)
+	if err != nil {
+		return nil, at(start, err.Error())
+	}
+	return members, nil
+}
+
+func firstNotUTF8(body []byte) int {
+	for i := 0; i < len(body); {
+		r, size := utf8.DecodeRune(body[i:])
+		if r == utf8.RuneError && size == 1 {
+			return i
+		}
+		i += size
+	}
+	return -1
+}
+
+// splitObject reads an object that is known to be valid JSON.
+func splitObject(object []byte) ([]member, error) {
+	dec := json.NewDecoder(bytes.NewReader(object))
+	if _, err := dec.Token(); err != nil {
+		return nil, err
+	}
+	var members []member
+	for dec.More() {
+		name, err := dec.Token()
+		if err != nil {
+			return nil, err
+		}
+		m := member{name: fmt.Sprint(name)}
+		if err := dec.Decode(&m.raw); err != nil {
+			return nil, err
+		}
+		members = append(members, m)
+	}
+	return members, nil
+}
+
+func isReadable(into reflect.Value) bool {
+	switch into.Addr().Interface().(type) {
+	case *string, *bool, *float64, *int, *map[string]string:
+		return true
+	}
+	return false
+}
+
+// readValue reads the JSON value of a field into an addressable value. What it
+// accepts is strict: no number in a string, no fraction for an integer.
+func readValue(name string, raw json.RawMessage, into reflect.Value) Violations {
+	wrong := func(expected string) Violations {
+		return Violations{Violate(name, string(raw), "%s is expected, found %s", expected, describe(raw))}
+	}
+	isNumber := raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9'
+	switch p := into.Addr().Interface().(type) {
+	case *string:
+		if json.Unmarshal(raw, p) != nil {
+			return wrong("a string")
+		}
+	case *bool:
+		if json.Unmarshal(raw, p) != nil {
+			return wrong("true or false")
+		}
+	case *float64:
+		if !isNumber {
+			return wrong("a number")
+		}
+		n, err := strconv.ParseFloat(string(raw), 64)
+		if err != nil {
+			return Violations{Violate(name, string(raw), "the number is too large")}
+		}
+		*p = n
+	case *int:
+		if !isNumber {
+			return wrong("a whole number")
+		}
+		// 3.0 and 3e2 are whole, too: many languages write all numbers so.
+		n, err := strconv.ParseFloat(string(raw), 64)
+		switch {
+		case err != nil || n < math.MinInt32 || n > math.MaxInt32:
+			return Violations{Violate(name, string(raw), "the number is too large")}
+		case n != math.Trunc(n):
+			return Violations{Violate(name, string(raw), "a whole number is expected, found a fraction")}
+		}
+		*p = int(n)
+	case *map[string]string:
+		if raw[0] != '{' {
+			return Violations{Violate(name, "", "an object of strings is expected, found %s", describe(raw))}
+		}
+		return readMap(name, raw, p)
+	}
+	return nil
+}
+
+// readMap, like its caller, leaves values out of violations: they may be secrets.
+func readMap(name string, raw json.RawMessage, into *map[string]string) Violations {
+	members, err := splitObject(raw)
+	if err != nil {
+		return Violations{Violate(name, "", "%s", err.Error())}
+	}
+	var bad Violations
+	read := make(map[string]string, len(members))
+	for _, m := range members {
+		path := name + "." + m.name
+		var value string
+		if _, repeated := read[m.name]; repeated {
+			bad = append(bad, Violate(path, "", "is given more than once"))
+		} else if m.raw[0] != '"' || json.Unmarshal(m.raw, &value) != nil {
+			bad = append(bad, Violate(path, "", "a string is expected, found %s", describe(m.raw)))
+		}
+		read[m.name] = value
+	}
+	if len(bad) > maxStrays {
+		bad = append(bad[:maxStrays], Violate(name, "", "%s wrong", moreOf(len(bad)-maxStrays, "entry is", "entries are")))
+	}
+	if len(read) > 0 {
+		*into = read
+	}
+	return bad
+}
+
+// describe names the type of a JSON value for people.
+func describe(raw json.RawMessage) string {
+	switch raw[0] {
+	case '"':
+		return "a string"
+	case '{':
+		return "an object"
+	case '[':
+		return "an array"
+	case 't', 'f':
+		return "a boolean"
+	case 'n':
+		return "null"
+	default:
+		return "a number"
+	}
+}

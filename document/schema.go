@@ -1,0 +1,220 @@
+// Package document reads and writes the documents of apps and jobs: JSON from people, strictly, with all
+// violations in one answer, and YAML or JSON from a registry, as ElasticJob-Cloud wrote it.
+//
+//	struct with tags ──MustSchema──▶ Schema ── Decode ──────▶ from the API
+//	                                        ── DecodeStored ─▶ from the registry
+//	                                        ── EncodeYAML ──▶ to the registry
+//
+// What the fields mean, and their rules, are matters of the packages app and jobs. Of this repository it imports spelling alone.
+package document
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/elasticjob-go/elasticjob/spelling"
+)
+
+// Schema reads JSON documents of type C strictly. Everything about a field is
+// said by the struct C itself: its name by the json tag, its type by the Go
+// type (string, float64, int, bool or map[string]string), its default by the
+// tag "default", written as JSON; without one it is the zero value. A Schema
+// never changes and may be used by several goroutines.
+type Schema[C any] struct {
+	identity string
+	fields   []field
+	sorted   []field // by name
+	ignored  map[string]string
+}
+
+type field struct {
+	name string
+	at   int // index in the struct
+	// omitEmpty leaves it out of YAML where it says nothing.
+	omitEmpty bool
+	zero      reflect.Value
+}
+
+// MustSchema builds the schema of C. Identity is the json name of the string
+// field that names a document and never changes, empty for documents without a name; ignored holds fields that are
+// accepted without effect, each with a note that says what to do instead. It is
+// for package variables: it panics when C has a field of another type, a
+// default that cannot be read, or no identity.
+func MustSchema[C any](identity string, ignored map[string]string) *Schema[C] {
+	s := &Schema[C]{identity: identity, ignored: ignored}
+	t := reflect.TypeFor[C]()
+	for i := range t.NumField() {
+		name, options, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
+		f := field{name: name, at: i, omitEmpty: options == "omitempty", zero: reflect.New(t.Field(i).Type).Elem()}
+		if text, given := t.Field(i).Tag.Lookup("default"); given {
+			if bad := readValue(name, []byte(text), f.zero); len(bad) > 0 {
+				panic("document: default of " + name + ": " + bad.Error())
+			}
+		} else if !isReadable(f.zero) {
+			panic("document: " + name + " has a type that no document can hold")
+		}
+		s.fields = append(s.fields, f)
+	}
+	s.sorted = slices.Clone(s.fields)
+	slices.SortFunc(s.sorted, func(a, b field) int { return strings.Compare(a.name, b.name) })
+	if identity != "" && s.find(identity) == nil {
+		panic("document: no field " + identity)
+	}
+	return s
+}
+
+// Default is a document in which no field was given.
+func (s *Schema[C]) Default() C {
+	var c C
+	into := reflect.ValueOf(&c).Elem()
+	for _, f := range s.fields {
+		into.Field(f.at).Set(f.zero)
+	}
+	return c
+}
+
+// Fields are the names of all fields that have an effect, in order.
+func (s *Schema[C]) Fields() []string {
+	names := make([]string, len(s.fields))
+	for i, f := range s.fields {
+		names[i] = f.name
+	}
+	return names
+}
+
+func (s *Schema[C]) find(name string) *field {
+	for i := range s.fields {
+		if s.fields[i].name == name {
+			return &s.fields[i]
+		}
+	}
+	return nil
+}
+
+// Decode merges the fields that the JSON object in body gives into base; null
+// sets a field's default, a given map replaces the whole map. Base is not
+// changed. The notes say which fields were ignored.
+//
+// The error is a *SyntaxError when body is no JSON object, or else Violations
+// with all fields that are unknown, given twice, of the wrong type or out of
+// their type's range, or that would change the name of a base that has one.
+// With Violations the returned document holds everything else, so that the
+// rules of the other fields can be checked for the same answer (Violations.And).
+func (s *Schema[C]) Decode(body []byte, base C) (C, []string, error) {
+	given, err := parseObject(body)
+	if err != nil {
+		return base, nil, err
+	}
+	merged := base
+	into := reflect.ValueOf(&merged).Elem()
+	var (
+		bad    Violations
+		notes  []string
+		strays int
+		seen   = make(map[string]bool, len(given))
+	)
+	for _, m := range given {
+		f := s.find(m.name)
+		note, ignored := s.ignored[m.name]
+		switch {
+		case seen[m.name] || f == nil && !ignored:
+			if strays++; strays > maxStrays {
+				continue
+			}
+			message := "is given more than once"
+			if !seen[m.name] {
+				message = s.unknown(m.name)
+			}
+			bad = append(bad, Violate(m.name, string(m.raw), "%s", message))
+		case f != nil:
+			bad = append(bad, s.merge(f, m.raw, into)...)
+		default:
+			notes = append(notes, m.name+" "+note)
+		}
+		seen[m.name] = true
+	}
+	if strays > maxStrays {
+		bad = append(bad, Violate("", "", "%s unknown or given more than once", moreOf(strays-maxStrays, "field is", "fields are")))
+	}
+	return merged, notes, bad.OrNil()
+}
+
+// maxStrays bounds the answer to a large document of fields that we don't have.
+const maxStrays = 50
+
+func (s *Schema[C]) merge(f *field, raw json.RawMessage, into reflect.Value) Violations {
+	old := into.Field(f.at)
+	value := reflect.New(old.Type()).Elem()
+	if isNull(raw) {
+		value.Set(f.zero)
+	} else if bad := readValue(f.name, raw, value); len(bad) > 0 {
+		return bad
+	}
+	if f.name == s.identity && !old.IsZero() && value.String() != old.String() {
+		return Violations{Violate(f.name, value.String(),
+			"cannot be changed: this is the document of %q; create one of the new name instead", old.String())}
+	}
+	old.Set(value)
+	return nil
+}
+
+// Name reads just the identity field of the JSON object in body. The error is
+// a *SyntaxError, or Violations when the field is missing or no string.
+func (s *Schema[C]) Name(body []byte) (string, error) {
+	given, err := parseObject(body)
+	if err != nil {
+		return "", err
+	}
+	f := s.find(s.identity)
+	name := reflect.New(f.zero.Type()).Elem()
+	at := slices.IndexFunc(given, func(m member) bool { return m.name == s.identity })
+	if at < 0 || isNull(given[at].raw) {
+		return "", Violations{Violate(s.identity, "", "is missing: it says what to change")}
+	}
+	if bad := readValue(s.identity, given[at].raw, name); len(bad) > 0 {
+		return "", bad
+	}
+	return name.String(), nil
+}
+
+// CheckText refuses strings that no process could be given: with a NUL
+// character, or not UTF-8. Documents read from JSON are always UTF-8; stored
+// ones may not be.
+func (s *Schema[C]) CheckText(c C) Violations {
+	var bad Violations
+	check := func(name, value string) {
+		if strings.ContainsRune(value, 0) {
+			bad = append(bad, Violate(name, "", "must not hold a NUL character: processes cannot be given one"))
+		} else if !utf8.ValidString(value) {
+			bad = append(bad, Violate(name, "", "is not UTF-8 text"))
+		}
+	}
+	values := reflect.ValueOf(c)
+	for _, f := range s.fields {
+		switch v := values.Field(f.at).Interface().(type) {
+		case string:
+			check(f.name, v)
+		case map[string]string:
+			for _, key := range slices.Sorted(maps.Keys(v)) {
+				check(f.name, key)
+				check(f.name+"."+key, v[key])
+			}
+		}
+	}
+	return bad
+}
+
+func isNull(raw json.RawMessage) bool { return bytes.Equal(raw, []byte("null")) }
+
+// unknown says that there is no field of this name, and which one is nearest.
+func (s *Schema[C]) unknown(name string) string {
+	if near := spelling.Nearest(name, s.Fields()); near != "" {
+		return "unknown field; did you mean " + near + "?"
+	}
+	return "unknown field; known are " + strings.Join(s.Fields(), ", ")
+}

@@ -1,0 +1,81 @@
+package document
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Violation is one rule that a document breaks: which field, the value as it
+// was given (shortened), and what would be right.
+type Violation struct {
+	Field   string `json:"field"`
+	Value   string `json:"value"`
+	Message string `json:"message"`
+}
+
+// Violate makes a Violation with the value, and a field's name that someone
+// made up, shortened to about 80 bytes.
+func Violate(field, value, format string, args ...any) Violation {
+	return Violation{Field: shorten(field), Value: shorten(value), Message: fmt.Sprintf(format, args...)}
+}
+
+const shortValue = 80
+
+func shorten(s string) string {
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	if len(s) <= shortValue {
+		return s
+	}
+	end := shortValue
+	for !utf8.RuneStart(s[end]) {
+		end--
+	}
+	return s[:end] + "…"
+}
+
+// Violations is all that is wrong with one document. It is an error when it
+// is not empty.
+type Violations []Violation
+
+// Error lists all violations in one line.
+func (v Violations) Error() string {
+	parts := make([]string, len(v))
+	for i, one := range v {
+		parts[i] = strings.TrimPrefix(one.Field+": "+one.Message, ": ")
+	}
+	return strings.Join(parts, "; ")
+}
+
+// OrNil returns v as an error, or nil when nothing is violated.
+func (v Violations) OrNil() error {
+	if len(v) == 0 {
+		return nil
+	}
+	return v
+}
+
+// And is v with those of more that are about other fields: what Decode could
+// not read is not judged a second time by Check.
+func (v Violations) And(more Violations) Violations {
+	all := slices.Clone(v)
+	for _, m := range more {
+		named := func(one Violation) bool {
+			whole, _, _ := strings.Cut(one.Field, ".")
+			return one.Field == m.Field || whole == m.Field
+		}
+		if !slices.ContainsFunc(v, named) {
+			all = append(all, m)
+		}
+	}
+	return all
+}
+
+// moreOf is how many more there are of what is not listed: "1 more field is" or "3 more fields are".
+func moreOf(n int, one, many string) string {
+	if n == 1 {
+		return "1 more " + one
+	}
+	return fmt.Sprintf("%d more %s", n, many)
+}

@@ -1,0 +1,112 @@
+package document
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// parseYAML reads any YAML document that is one map.
+func parseYAML(doc []byte) ([]entry, error) {
+	if at := firstNotUTF8(doc); at >= 0 {
+		return nil, errors.New("byte " + strconv.Itoa(at+1) + " is not UTF-8")
+	}
+	root, err := onlyNode(doc)
+	if err != nil {
+		return nil, err
+	}
+	whole, err := new(yamlReader).read("", root, 0)
+	if err != nil {
+		return nil, err
+	}
+	if !whole.isMap {
+		found := whole.other
+		if found == "" {
+			found = strconv.Quote(shortText(whole.value.text))
+		}
+		return nil, fmt.Errorf("it is %s, and not fields as in memoryMB: 64, one in each line", found)
+	}
+	return whole.fields, nil
+}
+
+// onlyNode is the one document of a stream that is not empty.
+func onlyNode(doc []byte) (*yaml.Node, error) {
+	var found *yaml.Node
+	for decoder := yaml.NewDecoder(bytes.NewReader(doc)); ; {
+		var one yaml.Node
+		err := decoder.Decode(&one)
+		switch {
+		case errors.Is(err, io.EOF) && found == nil:
+			return nil, errors.New("it is empty")
+		case errors.Is(err, io.EOF):
+			return found, nil
+		case err != nil:
+			return nil, fmt.Errorf("no YAML: %.150s", strings.ToValidUTF8(strings.TrimPrefix(err.Error(), "yaml: "), ""))
+		}
+		root := one.Content[0]
+		if root.Kind == yaml.ScalarNode && root.Value == "" && root.Style == 0 {
+			continue // nothing stands between two marks
+		}
+		if found != nil {
+			return nil, errors.New("it holds more than one document")
+		}
+		found = root
+	}
+}
+
+// yamlReader counts the nodes that it reads: aliases make few bytes many nodes, or without end.
+type yamlReader struct{ nodes int }
+
+func (r *yamlReader) read(name string, n *yaml.Node, depth int) (entry, error) {
+	e := entry{name: name}
+	if r.nodes++; depth > maxDepth || r.nodes > maxNodes {
+		return e, errTooDeep
+	}
+	switch n.Kind {
+	case yaml.AliasNode:
+		return r.read(name, n.Alias, depth+1)
+	case yaml.SequenceNode:
+		e.other = "a list"
+	case yaml.MappingNode:
+		return r.readMap(e, n.Content, depth)
+	default:
+		// Java's class tags say nothing that the field does not say; only !!str does, of a text without quotes.
+		quoted := n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) != 0
+		e.value = scalar{n.Value, !quoted && !(n.Style&yaml.TaggedStyle != 0 && n.ShortTag() == "!!str")}
+	}
+	return e, nil
+}
+
+// readMap reads the fields of a map, whose keys and values alternate in content.
+func (r *yamlReader) readMap(e entry, content []*yaml.Node, depth int) (entry, error) {
+	e.isMap, e.fields = true, make([]entry, 0, len(content)/2)
+	seen := make(map[string]bool, len(content)/2)
+	for i := 0; i+1 < len(content); i += 2 {
+		if content[i].ShortTag() == "!!merge" {
+			return e, errMerge
+		}
+		key, err := r.read("", content[i], depth+1)
+		if err != nil {
+			return e, err
+		}
+		if key.isMap || key.other != "" {
+			return e, errors.New("a field's name is no text")
+		}
+		name := key.value.text
+		if seen[name] {
+			return e, fmt.Errorf("field %s is given more than once", shortText(name))
+		}
+		seen[name] = true
+		inner, err := r.read(name, content[i+1], depth+1)
+		if err != nil {
+			return e, err
+		}
+		e.fields = append(e.fields, inner)
+	}
+	return e, nil
+}

@@ -1,0 +1,233 @@
+package supervisor
+
+import (
+	"encoding/gob"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"os/signal"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Client is the executor's end of a supervisor. Its methods may be called from any goroutine.
+type Client struct {
+	command *exec.Cmd
+	conn    net.Conn
+	reader  sync.WaitGroup
+	lost    chan struct{}
+	close   func() error
+
+	sendMu  sync.Mutex
+	encoder *gob.Encoder
+
+	mu        sync.Mutex
+	last      uint64
+	processes map[uint64]*Process
+	ended     bool
+}
+
+// Process is one task's main process, with all that came of it.
+type Process struct {
+	// PID and Started hold from the return of Start on.
+	PID     int
+	Started time.Time
+
+	client  *Client
+	id      uint64
+	started chan error
+	done    chan struct{}
+	exit    Exit
+}
+
+// Launch starts a supervisor by running the program exe with args; that program must
+// call [Serve]. The supervisor gets an empty environment and a process group of its own.
+func Launch(exe string, args ...string) (*Client, error) {
+	ours, theirs, err := socketpair()
+	if err != nil {
+		return nil, fmt.Errorf("start supervisor: %w", err)
+	}
+	defer func() { _ = theirs.Close() }()
+	conn, err := net.FileConn(ours)
+	_ = ours.Close()
+	if err != nil {
+		return nil, fmt.Errorf("start supervisor: %w", err)
+	}
+	command := exec.Command(exe, args...)
+	command.Args[0] = "executor"
+	command.Env = []string{}
+	command.Stderr = os.Stderr
+	command.ExtraFiles = []*os.File{theirs} // becomes descriptor 3
+	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := command.Start(); err != nil {
+		_ = conn.Close()
+		return nil, fmt.Errorf("start supervisor: %w", err)
+	}
+	c := &Client{
+		command: command, conn: conn, lost: make(chan struct{}),
+		encoder: gob.NewEncoder(conn), processes: map[uint64]*Process{},
+	}
+	c.close = sync.OnceValue(c.end)
+	c.reader.Go(c.read)
+	c.reader.Go(c.wakeUp)
+	return c, nil
+}
+
+// wakeUp continues a supervisor that was stopped: no task would end any more.
+func (c *Client) wakeUp() {
+	// The kernel signals a parent when a child stops.
+	stopped := make(chan os.Signal, 1)
+	signal.Notify(stopped, syscall.SIGCHLD)
+	defer signal.Stop(stopped)
+	for {
+		select {
+		case <-stopped:
+			_ = c.command.Process.Signal(syscall.SIGCONT)
+		case <-c.lost:
+			return
+		}
+	}
+}
+
+// Inherit makes this process the one that gets what a supervisor leaves behind that was killed.
+func Inherit() error {
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("become subreaper: %w", err)
+	}
+	return nil
+}
+
+func socketpair() (ours, theirs *os.File, err error) {
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, nil, fmt.Errorf("make a socket pair: %w", err)
+	}
+	return os.NewFile(uintptr(fds[0]), "supervisor"), os.NewFile(uintptr(fds[1]), "executor"), nil
+}
+
+// PID is the supervisor's own process id.
+func (c *Client) PID() int { return c.command.Process.Pid }
+
+// Lost is closed when the supervisor has ended.
+func (c *Client) Lost() <-chan struct{} { return c.lost }
+
+// Start starts a process and returns as soon as it runs. An error of the
+// system is a [*StartError].
+func (c *Client) Start(spec Spec) (*Process, error) {
+	p := &Process{client: c, started: make(chan error, 1), done: make(chan struct{})}
+	c.mu.Lock()
+	if c.ended {
+		c.mu.Unlock()
+		return nil, ErrLost
+	}
+	c.last++
+	p.id = c.last
+	c.processes[p.id] = p
+	c.mu.Unlock()
+	if err := c.send(request{ID: p.id, Start: &spec}); err != nil {
+		return nil, err
+	}
+	if err := <-p.started; err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// StartError says which step of a start failed.
+type StartError struct {
+	// Op is "exec", or what was done to the output files.
+	Op    string
+	Errno syscall.Errno
+}
+
+func (e *StartError) Error() string { return e.Op + ": " + e.Errno.Error() }
+
+// Unwrap gives the system's error number.
+func (e *StartError) Unwrap() error { return e.Errno }
+
+// Kill sends SIGTERM to the process group and, after grace, SIGKILL to all that
+// is left of the task. It doesn't wait. A later call can shorten the grace.
+func (p *Process) Kill(grace time.Duration) error {
+	return p.client.send(request{ID: p.id, Grace: grace})
+}
+
+// Done is closed when the process has ended and nothing of it is left.
+func (p *Process) Done() <-chan struct{} { return p.done }
+
+// Exit says how it ended, once Done is closed. If the supervisor was lost first, ok is false.
+func (p *Process) Exit() (exit Exit, ok bool) {
+	<-p.done
+	return p.exit, !p.exit.At.IsZero()
+}
+
+func (c *Client) send(r request) error {
+	c.sendMu.Lock()
+	defer c.sendMu.Unlock()
+	if err := c.encoder.Encode(r); err != nil {
+		return fmt.Errorf("%w (%v)", ErrLost, err)
+	}
+	return nil
+}
+
+func (c *Client) read() {
+	decoder := gob.NewDecoder(c.conn)
+	for {
+		var e event
+		if err := decoder.Decode(&e); err != nil {
+			break
+		}
+		c.mu.Lock()
+		p := c.processes[e.ID]
+		if e.Exit != nil || e.Op != "" {
+			delete(c.processes, e.ID)
+		}
+		c.mu.Unlock()
+		if p == nil {
+			continue
+		}
+		switch {
+		case e.Op != "":
+			p.started <- &StartError{Op: e.Op, Errno: syscall.Errno(e.Errno)}
+		case e.Exit != nil:
+			p.exit = *e.Exit
+			close(p.done)
+		default:
+			p.PID, p.Started = e.PID, e.At
+			p.started <- nil
+		}
+	}
+	c.mu.Lock()
+	c.ended = true
+	left := c.processes
+	c.processes = nil
+	c.mu.Unlock()
+	for _, p := range left {
+		select {
+		case p.started <- ErrLost:
+		default:
+		}
+		close(p.done)
+	}
+	close(c.lost)
+}
+
+// Close kills all that is left of all tasks, at once, and returns when nothing is, or when the supervisor is lost. It may be
+// called again, and gives the same answer.
+func (c *Client) Close() error { return c.close() }
+
+func (c *Client) end() error {
+	if unixConn, ok := c.conn.(*net.UnixConn); ok {
+		_ = unixConn.CloseWrite()
+	}
+	c.reader.Wait()
+	err := c.command.Wait()
+	_ = c.conn.Close()
+	if err != nil {
+		return fmt.Errorf("end of supervisor: %w", err)
+	}
+	return nil
+}

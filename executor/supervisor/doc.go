@@ -1,0 +1,81 @@
+// Package supervisor starts the processes of tasks and sees to it that none of them
+// outlives the executor (rule X7).
+//
+// A supervisor is a small process of its own, one per executor: [Serve] runs in it,
+// [Client] talks to it over a socket that only the two of them hold.
+//
+//	executor ── Start, Kill ───▶ supervisor ── fork, exec ──▶ task (own process group)
+//	         ◀─ started, ended ──            ◀── wait ───────
+//
+// The supervisor is the parent of every task and a subreaper: whatever a task leaves
+// behind becomes the supervisor's child, so it can be found and killed, even if it
+// left the process group or the session. What belongs to which task is known by
+// the process group, by a marker in the environment ([Spec.Marker]), and by a resource
+// limit that goes on from process to process; a process that has shed all three is
+// killed when no task runs any more. When the socket
+// closes, however the executor ended, the supervisor kills all of its
+// descendants and ends.
+//
+// Tasks run as the supervisor's user, so they can do to it what they like. One that stops
+// it finds it continued. One that kills it ends all tasks with it, at once: the
+// executor, which inherits what they left behind, kills that ([Client.KillChildren]) and ends with [ErrLost].
+//
+// Where the executor may make a cgroup of version 2, the supervisor and all of its descendants are in one of their own, and one
+// write to it kills them all.
+//
+// Tasks stay in the executor's session, where the agent finds them.
+package supervisor
+
+import (
+	"errors"
+	"time"
+)
+
+// ErrLost is returned when the supervisor itself has ended; so have its tasks.
+var ErrLost = errors.New("the supervisor process has ended")
+
+// Spec says what to start.
+type Spec struct {
+	// Path is the program, absolute; Args begins with its own name, as for execve.
+	Path string
+	Args []string
+	// Env is the whole environment; nothing is added.
+	Env []string
+	// Marker is the name of a variable in Env by whose value the task's processes are known.
+	Marker string
+	// Dir is the working directory.
+	Dir string
+	// Processes bounds the task's processes and threads, by the limit of its user; 0 does not. Root's are
+	// not bounded.
+	Processes int
+	// Stdout and Stderr are files that are made, or appended to.
+	Stdout, Stderr string
+}
+
+// Exit is how a task's main process ended.
+type Exit struct {
+	// Status is the exit status, or -1 after a signal.
+	Status int
+	// Signal is the signal that ended it, or 0.
+	Signal int
+	// Killed says that Kill was called before it ended.
+	Killed bool
+	// At is when it ended.
+	At time.Time
+}
+
+// request and event are what goes over the socket, as gob.
+type request struct {
+	ID    uint64
+	Start *Spec
+	Grace time.Duration // of a kill
+}
+
+type event struct {
+	ID    uint64
+	PID   int    // started
+	Op    string // what failed at the start
+	Errno int
+	Exit  *Exit // it has ended, and nothing of it is left
+	At    time.Time
+}

@@ -1,0 +1,79 @@
+package supervisor
+
+import (
+	"bytes"
+	"math"
+	"os"
+	"strconv"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// userLimit bounds a task's processes: as a limit of the resource that counts all processes and
+// threads of a user on the machine, set to those that there are and so many more. Root has no such limit.
+type userLimit struct {
+	hard    uint64
+	others  int // of the user, when they were last counted
+	counted time.Time
+}
+
+// countEvery is how long a count of the user's processes is good for.
+const countEvery = 5 * time.Second
+
+func newUserLimit() *userLimit {
+	var limit unix.Rlimit
+	if os.Getuid() == 0 || unix.Getrlimit(unix.RLIMIT_NPROC, &limit) != nil {
+		return nil
+	}
+	return &userLimit{hard: limit.Max}
+}
+
+// set bounds what this process starts from now on. 0 stands for no bound but that of the user.
+func (l *userLimit) set(processes int, now time.Time) {
+	if l == nil {
+		return
+	}
+	soft := l.hard
+	if processes > 0 {
+		if now.Sub(l.counted) >= countEvery {
+			l.others, l.counted = threadsOf(os.Getuid()), now
+		}
+		soft = min(soft, uint64(l.others+processes))
+	}
+	_ = unix.Setrlimit(unix.RLIMIT_NPROC, &unix.Rlimit{Cur: soft, Max: l.hard})
+}
+
+// threadsOf counts a user's threads, as the kernel does.
+func threadsOf(uid int) int {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return math.MaxInt32 // what can't be counted is not bounded
+	}
+	n := 0
+	for _, entry := range entries {
+		if _, err := strconv.Atoi(entry.Name()); err != nil {
+			continue
+		}
+		info, err := os.Stat("/proc/" + entry.Name())
+		if err != nil {
+			continue
+		}
+		if owner, ok := info.Sys().(*syscall.Stat_t); !ok || int(owner.Uid) != uid {
+			continue
+		}
+		stat, err := os.ReadFile("/proc/" + entry.Name() + "/stat")
+		if err != nil {
+			continue
+		}
+		// pid (name) state …, of which the 18th is the number of threads; the name may hold anything.
+		after := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+		if len(after) > 17 {
+			if threads, err := strconv.Atoi(string(after[17])); err == nil {
+				n += threads
+			}
+		}
+	}
+	return n
+}

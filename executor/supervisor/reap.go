@@ -1,0 +1,217 @@
+package supervisor
+
+import (
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// reapAtOnce bounds how many children are reaped while others wait for the lock.
+const reapAtOnce = 4096
+
+// reap waits for children and reaps them, as long as the process lives. The supervisor is a subreaper, so its children are
+// the main processes of tasks and whatever these have orphaned. All children that have ended by then are reaped under one
+// lock, and their tasks are examined together: a task that forks without end leaves thousands of orphans, and an examination of all
+// children for each of them would be slower than the task forks.
+func (s *server) reap() {
+	for {
+		switch _, err := peek(0); err {
+		case nil:
+			s.mu.Lock()
+			s.reapEnded()
+			s.wake()
+			s.mu.Unlock()
+		case syscall.ECHILD:
+			<-s.started
+		}
+	}
+}
+
+// reapEnded reaps the children that have ended. It is called with mu held, so that no signal can go to a pid that
+// was freed here and that the kernel has given to another process.
+func (s *server) reapEnded() {
+	ended := false
+	for range reapAtOnce {
+		// The zombie stays until its group is signalled, so that the kernel gives its pid to nobody else.
+		pid, err := peek(unix.WNOHANG)
+		if err != nil || pid == 0 {
+			break
+		}
+		p := s.byPID[pid]
+		if p != nil && !p.killed {
+			_ = syscall.Kill(-pid, syscall.SIGKILL)
+		}
+		var status syscall.WaitStatus
+		if reaped, err := syscall.Wait4(pid, &status, syscall.WNOHANG, nil); p == nil || err != nil || reaped != pid {
+			continue
+		}
+		delete(s.byPID, pid)
+		p.exit = Exit{Status: status.ExitStatus(), Killed: p.killed, At: time.Now()}
+		if status.Signaled() {
+			p.exit.Signal = int(status.Signal())
+		}
+		s.ending[p] = true
+		ended = true
+	}
+	if !ended {
+		return
+	}
+	s.reportEnded()
+	if len(s.ending) > 0 {
+		select {
+		case s.toSweep <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// reportEnded reports the end of each task whose main process was reaped and of which no other process is left. It
+// returns the processes that are left of the others. It is called with mu held.
+func (s *server) reportEnded() map[*process][]int {
+	left := s.leftovers()
+	for p := range s.ending {
+		if len(left[p]) == 0 {
+			s.report(p)
+		}
+	}
+	return left
+}
+
+// report sends the end of p to the executor. It is called with mu held.
+func (s *server) report(p *process) {
+	if p.timer != nil {
+		p.timer.Stop()
+	}
+	delete(s.processes, p.id)
+	delete(s.ending, p)
+	s.send(event{ID: p.id, Exit: &p.exit})
+}
+
+// sweepAgain is how long the sweeper waits for a child to end before it looks again. It rests for sweepRest after each look,
+// so that thousands of children that end in the meantime cost one look.
+const (
+	sweepAgain = 20 * time.Millisecond
+	sweepRest  = time.Millisecond
+)
+
+// sweep kills the processes that a main process left behind, and reports its end when none is left. After a
+// kill on request, processes that handle SIGTERM keep the rest of their grace. Each round kills again, whatever was reaped in
+// between: a fork bomb would otherwise keep the sweeper waiting for ever.
+func (s *server) sweep() {
+	for range s.toSweep {
+		for {
+			s.mu.Lock()
+			left := s.reportEnded()
+			wait := sweepAgain
+			for p := range s.ending {
+				if grace := time.Until(p.killAt); p.killed && grace > 0 {
+					wait = min(wait, grace)
+					continue
+				}
+				for _, pid := range left[p] {
+					killTree(pid, p.pid)
+				}
+			}
+			done, changed := len(s.ending) == 0, s.changed
+			s.mu.Unlock()
+			if done {
+				break
+			}
+			<-time.After(sweepRest)
+			select {
+			case <-changed:
+			case <-time.After(wait):
+			}
+		}
+	}
+}
+
+// killTree kills a child, and its process group if that is the child's own the task's: one signal reaches all of a group,
+// and none of its processes can fork before it dies.
+func killTree(pid, tasks int) {
+	if group, err := syscall.Getpgid(pid); err == nil && (group == pid || group == tasks) {
+		_ = syscall.Kill(-group, syscall.SIGKILL)
+	}
+	_ = syscall.Kill(pid, syscall.SIGKILL)
+}
+
+// leftovers lists, by task, the orphans of tasks whose main process has ended. An orphan belongs to a task whose process
+// group, mark or marker it has. When no other task runs, it belongs to the one that is left, even if it has shed all three. It is called
+// with mu held.
+func (s *server) leftovers() map[*process][]int {
+	if len(s.ending) == 0 {
+		return nil
+	}
+	left := map[*process][]int{}
+	for _, pid := range orphans() {
+		if s.byPID[pid] != nil {
+			continue
+		}
+		group, err := syscall.Getpgid(pid)
+		if err != nil {
+			continue
+		}
+		for p := range s.ending {
+			if group == p.pid || hasMark(pid, p.mark) || hasVariable(pid, p.marker) || len(s.processes) == 1 {
+				left[p] = append(left[p], pid)
+				break
+			}
+		}
+	}
+	return left
+}
+
+// killAll kills all children, and returns when there is none, and so no descendant.
+func (s *server) killAll() {
+	for {
+		if _, err := peek(unix.WNOHANG); err == syscall.ECHILD {
+			return
+		}
+		s.mu.Lock()
+		s.group.kill()
+		killChildren()
+		changed := s.changed
+		s.mu.Unlock()
+		select {
+		case <-changed:
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}
+
+// killChildren kills all children of this process with their groups, but not its own group.
+func killChildren() {
+	own := syscall.Getpgrp()
+	for _, pid := range children() {
+		if group, err := syscall.Getpgid(pid); err == nil && group != own {
+			_ = syscall.Kill(-group, syscall.SIGKILL)
+		}
+		_ = syscall.Kill(pid, syscall.SIGKILL)
+	}
+}
+
+// KillChildren kills the processes that a killed supervisor left behind: every child of this process with its group, and the
+// orphans that this process inherits from them, until there is none or patience has run out. It returns the pids that are
+// left. Each round kills again, since a child can fork until it is reaped. The calling process must have no
+// other children than those that it inherited, and Close must have returned.
+func (c *Client) KillChildren(patience time.Duration) (left []int) {
+	group := groupOf(c.PID())
+	defer group.remove()
+	for end := time.Now().Add(patience); ; <-time.After(time.Millisecond) {
+		group.kill()
+		killChildren()
+		for range reapAtOnce {
+			pid, err := unix.Wait4(-1, nil, unix.WNOHANG, nil)
+			if err == unix.ECHILD {
+				return nil
+			}
+			if pid <= 0 {
+				break
+			}
+		}
+		if !time.Now().Before(end) {
+			return children()
+		}
+	}
+}

@@ -1,0 +1,252 @@
+package supervisor
+
+import (
+	"encoding/gob"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Descriptor is where the supervisor finds its socket.
+const Descriptor = 3
+
+// Serve is the supervisor. It returns when the executor has closed the socket, or
+// died, and none of the supervisor's descendants is left. It must be called from
+// main, in a process that does nothing else: it reaps every child.
+func Serve() error {
+	// It does one thing at a time. With more, each start and end would wake another thread.
+	runtime.GOMAXPROCS(1)
+	// Orphans become children of the process's first thread. Tasks are forked on another
+	// one, so that the list of the first thread's children is a list of orphans.
+	runtime.LockOSThread()
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("become subreaper: %w", err)
+	}
+	// Handled and not ignored: an ignored signal would stay ignored in tasks.
+	ignored := make(chan os.Signal, 1)
+	signal.Notify(ignored, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT)
+
+	closeOnExec()
+	socket := os.NewFile(Descriptor, "executor")
+	null, err := syscall.Open(os.DevNull, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("open %s: %w", os.DevNull, err)
+	}
+	s := &server{
+		null: null, marks: ownMarks(), group: joinGroup(), limit: newUserLimit(), encoder: gob.NewEncoder(socket),
+		processes: map[uint64]*process{}, byPID: map[int]*process{}, ending: map[*process]bool{},
+		started: make(chan struct{}, 1), changed: make(chan struct{}), toSweep: make(chan struct{}, 1),
+	}
+	go s.reap()
+	go s.sweep()
+	go continueParent(os.Getppid())
+	end := make(chan error)
+	go func() {
+		runtime.LockOSThread() // tasks die with the thread that forked them (Pdeathsig)
+		end <- s.listen(socket)
+	}()
+	err = <-end
+	s.group = s.group.leave()
+	s.killAll()
+	s.group.remove()
+	return err
+}
+
+type server struct {
+	null  int
+	marks marks
+	limit *userLimit // nil for root
+
+	group group
+
+	sendMu  sync.Mutex
+	encoder *gob.Encoder
+
+	// mu is held while a process is forked and entered, and while one is reaped
+	// or signalled: so no signal goes to a pid that was given to somebody else.
+	mu        sync.Mutex
+	processes map[uint64]*process
+	byPID     map[int]*process
+	ending    map[*process]bool // their main process was reaped, and something of them is left
+	changed   chan struct{}     // closed and replaced whenever something was reaped, or a grace has ended
+
+	started chan struct{} // wakes the reaper when there is a child again
+	toSweep chan struct{} // wakes the sweeper when something is ending
+}
+
+type process struct {
+	id     uint64
+	pid    int
+	marker string // NAME=value
+	mark   uint64
+	killed bool
+	killAt time.Time
+	timer  *time.Timer
+	exit   Exit
+}
+
+func (s *server) listen(socket io.Reader) error {
+	decoder := gob.NewDecoder(socket)
+	for {
+		var r request
+		err := decoder.Decode(&r)
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read from executor: %w", err)
+		}
+		if r.Start != nil {
+			s.start(r.ID, r.Start)
+		} else {
+			s.kill(r.ID, r.Grace)
+		}
+	}
+}
+
+func (s *server) send(e event) {
+	s.sendMu.Lock()
+	defer s.sendMu.Unlock()
+	_ = s.encoder.Encode(e) // an executor that is gone is noticed by the reader
+}
+
+func (s *server) start(id uint64, spec *Spec) {
+	fail := func(op string, err error) {
+		var errno syscall.Errno
+		if !errors.As(err, &errno) {
+			errno = syscall.EINVAL
+		}
+		s.send(event{ID: id, Op: op, Errno: int(errno)})
+	}
+	stdout, err := openOutput(spec.Stdout)
+	if err != nil {
+		fail("open "+spec.Stdout, err)
+		return
+	}
+	defer func() { _ = syscall.Close(stdout) }()
+	stderr, err := openOutput(spec.Stderr)
+	if err != nil {
+		fail("open "+spec.Stderr, err)
+		return
+	}
+	defer func() { _ = syscall.Close(stderr) }()
+
+	p := &process{id: id, marker: markerOf(spec)}
+	s.mu.Lock()
+	p.mark = s.marks.next(id)
+	s.limit.set(spec.Processes, time.Now())
+	p.pid, err = syscall.ForkExec(spec.Path, spec.Args, &syscall.ProcAttr{
+		Dir: spec.Dir, Env: spec.Env,
+		Files: []uintptr{uintptr(s.null), uintptr(stdout), uintptr(stderr)},
+		Sys:   &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL},
+	})
+	if err != nil {
+		s.mu.Unlock()
+		fail("exec", err)
+		return
+	}
+	at := time.Now()
+	s.processes[id] = p
+	s.byPID[p.pid] = p
+	// Under the lock, so that it can't be overtaken by the news of its end.
+	s.send(event{ID: id, PID: p.pid, At: at})
+	s.mu.Unlock()
+	select {
+	case s.started <- struct{}{}:
+	default:
+	}
+}
+
+// openOutput opens a regular file and nothing else: tasks can reach where others' output goes. The supervisor does one
+// thing at a time, so it must not wait at a pipe for somebody to read from it.
+func openOutput(path string) (int, error) {
+	const flags = syscall.O_WRONLY | syscall.O_CREAT | syscall.O_APPEND | syscall.O_CLOEXEC | syscall.O_NOFOLLOW | syscall.O_NONBLOCK
+	fd, err := syscall.Open(path, flags, 0o644)
+	if err != nil {
+		return -1, err // ENXIO for a pipe that nobody reads from
+	}
+	var info syscall.Stat_t
+	err = syscall.Fstat(fd, &info)
+	if err == nil && info.Mode&syscall.S_IFMT != syscall.S_IFREG {
+		err = syscall.ENXIO
+	}
+	if err == nil {
+		err = syscall.SetNonblock(fd, false) // the task gets this very descriptor
+	}
+	if err != nil {
+		_ = syscall.Close(fd)
+		return -1, err
+	}
+	return fd, nil
+}
+
+func markerOf(spec *Spec) string {
+	if spec.Marker == "" {
+		return ""
+	}
+	for _, variable := range spec.Env {
+		if strings.HasPrefix(variable, spec.Marker+"=") {
+			return variable
+		}
+	}
+	return ""
+}
+
+func (s *server) kill(id uint64, grace time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := s.processes[id]
+	if p == nil {
+		return
+	}
+	at := time.Now().Add(grace)
+	if p.killed && !at.Before(p.killAt) {
+		return
+	}
+	first := !p.killed
+	p.killed, p.killAt = true, at
+	if p.timer != nil {
+		p.timer.Stop()
+	}
+	if grace <= 0 {
+		s.signal(p, syscall.SIGKILL)
+		s.wake()
+		return
+	}
+	if first {
+		s.signal(p, syscall.SIGTERM)
+	}
+	p.timer = time.AfterFunc(grace, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.signal(p, syscall.SIGKILL)
+		s.wake()
+	})
+}
+
+// signal reaches the main process and its group; the rest follows when the
+// main process has ended. Called with mu held.
+func (s *server) signal(p *process, sig syscall.Signal) {
+	if s.byPID[p.pid] != p {
+		return // reaped: its pid may be somebody else's
+	}
+	_ = syscall.Kill(-p.pid, sig)
+	if group, err := syscall.Getpgid(p.pid); err == nil && group != p.pid {
+		_ = syscall.Kill(p.pid, sig)
+	}
+}
+
+// wake wakes all goroutines that wait for a change. Called with mu held.
+func (s *server) wake() {
+	close(s.changed)
+	s.changed = make(chan struct{})
+}

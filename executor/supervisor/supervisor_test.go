@@ -1,0 +1,474 @@
+package supervisor_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/elasticjob-go/elasticjob/executor/supervisor"
+)
+
+// TestMain lets the test binary be the supervisor as well.
+func TestMain(m *testing.M) {
+	if len(os.Args) == 2 && os.Args[1] == "supervisor" {
+		if err := supervisor.Serve(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	goleak.VerifyTestMain(m)
+}
+
+func launch(t testing.TB) *supervisor.Client {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := supervisor.Launch(exe, "supervisor")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = client.Close() })
+	return client
+}
+
+func shell(dir, id, script string) supervisor.Spec {
+	return supervisor.Spec{
+		Path: "/bin/sh", Args: []string{"sh", "-c", script},
+		Env: []string{"PATH=/usr/bin:/bin", "TASK=" + id}, Marker: "TASK", Dir: dir,
+		Stdout: filepath.Join(dir, id+".out"), Stderr: filepath.Join(dir, id+".err"),
+	}
+}
+
+func start(t testing.TB, client *supervisor.Client, spec supervisor.Spec) *supervisor.Process {
+	t.Helper()
+	process, err := client.Start(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return process
+}
+
+func wait(t testing.TB, process *supervisor.Process) supervisor.Exit {
+	t.Helper()
+	select {
+	case <-process.Done():
+	case <-time.After(20 * time.Second):
+		t.Fatalf("process %d isn't over after 20 s", process.PID)
+	}
+	exit, ok := process.Exit()
+	if !ok {
+		t.Fatalf("the supervisor was lost")
+	}
+	return exit
+}
+
+// content waits for a file that ends in a line end.
+func content(t testing.TB, path string) string {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); <-time.After(2 * time.Millisecond) {
+		if data, err := os.ReadFile(path); err == nil && strings.HasSuffix(string(data), "\n") {
+			return strings.TrimSpace(string(data))
+		}
+	}
+	t.Fatalf("nothing in %s", path)
+	return ""
+}
+
+func alive(pid int) bool {
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return false
+	}
+	_, after, _ := strings.Cut(string(stat), ") ")
+	return !strings.HasPrefix(after, "Z")
+}
+
+func mustEnd(t testing.TB, pids ...int) {
+	t.Helper()
+	for _, pid := range pids {
+		for deadline := time.Now().Add(10 * time.Second); alive(pid); <-time.After(2 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				_ = syscall.Kill(pid, syscall.SIGKILL)
+				t.Fatalf("process %d is left", pid)
+			}
+		}
+	}
+}
+
+func number(t testing.TB, text string) int {
+	t.Helper()
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func TestExit(t *testing.T) {
+	t.Parallel()
+	client := launch(t)
+	for _, test := range []struct {
+		script         string
+		status, signal int
+	}{
+		{"exit 0", 0, 0},
+		{"exit 7", 7, 0},
+		{"kill -SEGV $$", -1, int(syscall.SIGSEGV)},
+	} {
+		exit := wait(t, start(t, client, shell(t.TempDir(), "t", test.script)))
+		if exit.Status != test.status || exit.Signal != test.signal || exit.Killed {
+			t.Errorf("%s: %+v", test.script, exit)
+		}
+	}
+}
+
+func TestStartFails(t *testing.T) {
+	t.Parallel()
+	client := launch(t)
+	spec := shell(t.TempDir(), "t", "")
+	spec.Path = "/nonexistent"
+	_, err := client.Start(spec)
+	var failed *supervisor.StartError
+	if !errors.As(err, &failed) || failed.Op != "exec" || failed.Errno != syscall.ENOENT {
+		t.Errorf("missing program: %v", err)
+	}
+	spec = shell(t.TempDir(), "t", "")
+	spec.Stdout = "/nonexistent/out"
+	if _, err = client.Start(spec); !errors.As(err, &failed) || failed.Op != "open /nonexistent/out" {
+		t.Errorf("missing output folder: %v", err)
+	}
+}
+
+// TestPipeInThePlaceOfOutput: a task can put a pipe, link or folder where another's output will go. That one isn't
+// started; the supervisor doesn't wait for anybody to read, and goes on with the others.
+func TestPipeInThePlaceOfOutput(t *testing.T) {
+	t.Parallel()
+	client, dir := launch(t), t.TempDir()
+	other := start(t, client, shell(dir, "other", "exec sleep 1000"))
+	pipe := func(path string) error { return syscall.Mkfifo(path, 0o644) }
+	for name, test := range map[string]struct {
+		put  func(path string) error
+		want syscall.Errno
+	}{
+		"pipe": {pipe, syscall.ENXIO},
+		"pipe that is read": {func(path string) error {
+			if err := pipe(path); err != nil {
+				return err
+			}
+			fd, err := syscall.Open(path, syscall.O_RDONLY|syscall.O_NONBLOCK|syscall.O_CLOEXEC, 0)
+			t.Cleanup(func() { _ = syscall.Close(fd) })
+			return err
+		}, syscall.ENXIO},
+		"link":   {func(path string) error { return os.Symlink(filepath.Join(dir, "other.out"), path) }, syscall.ELOOP},
+		"folder": {func(path string) error { return os.Mkdir(path, 0o755) }, syscall.EISDIR},
+	} {
+		for _, stream := range []string{"out", "err"} {
+			spec := shell(dir, name+" "+stream, "echo hi")
+			path := filepath.Join(dir, name+" "+stream+"."+stream)
+			if err := test.put(path); err != nil {
+				t.Fatal(err)
+			}
+			done := make(chan error, 1)
+			go func() {
+				_, err := client.Start(spec)
+				done <- err
+			}()
+			select {
+			case err := <-done:
+				var failed *supervisor.StartError
+				if !errors.As(err, &failed) || failed.Errno != test.want {
+					t.Errorf("%s as %s: %v", name, stream, err)
+				}
+			case <-time.After(10 * time.Second):
+				if fd, err := syscall.Open(path, syscall.O_RDONLY|syscall.O_NONBLOCK, 0); err == nil {
+					defer func() { _ = syscall.Close(fd) }() // it can go on
+				}
+				t.Fatalf("%s as %s: the supervisor hangs", name, stream)
+			}
+		}
+	}
+	if err := other.Kill(0); err != nil {
+		t.Fatal(err)
+	}
+	wait(t, other)
+}
+
+// TestOutputBlocks: tasks get plain files, not ones for which the supervisor's caution holds.
+func TestOutputBlocks(t *testing.T) {
+	t.Parallel()
+	client, dir := launch(t), t.TempDir()
+	wait(t, start(t, client, shell(dir, "flags", "grep ^flags /proc/self/fdinfo/1 >&2; grep ^flags /proc/self/fdinfo/2 >&2")))
+	for line := range strings.Lines(content(t, filepath.Join(dir, "flags.err"))) {
+		flags, err := strconv.ParseInt(strings.TrimSpace(strings.TrimPrefix(line, "flags:")), 8, 64)
+		if err != nil || flags&syscall.O_NONBLOCK != 0 || flags&syscall.O_APPEND == 0 {
+			t.Errorf("%q %v", line, err)
+		}
+	}
+}
+
+func TestSurroundings(t *testing.T) {
+	t.Parallel()
+	client, dir := launch(t), t.TempDir()
+	wait(t, start(t, client, shell(dir, "t", "pwd; env; cat; exec ls /proc/self/fd")))
+	out := content(t, filepath.Join(dir, "t.out"))
+	want := dir + "\nPATH=/usr/bin:/bin\nTASK=t\nPWD=" + dir + "\n0\n1\n2\n3" // 3 is ls's own
+	if sorted(out) != sorted(want) {
+		t.Errorf("got %q", out)
+	}
+}
+
+func sorted(lines string) string {
+	return strings.Join(slices.Sorted(strings.SplitSeq(lines, "\n")), "\n")
+}
+
+// TestX7SameSession shows that a task has its own group but our session.
+func TestX7SameSession(t *testing.T) {
+	t.Parallel()
+	client, dir := launch(t), t.TempDir()
+	process := start(t, client, shell(dir, "t", "echo up; exec sleep 1000"))
+	content(t, filepath.Join(dir, "t.out"))
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", process.PID))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, after, _ := strings.Cut(string(stat), ") ")
+	fields := strings.Fields(after) // state ppid pgrp session
+	own, err := os.ReadFile("/proc/self/stat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, ownAfter, _ := strings.Cut(string(own), ") ")
+	if fields[1] != strconv.Itoa(client.PID()) || fields[2] != strconv.Itoa(process.PID) || fields[3] != strings.Fields(ownAfter)[3] {
+		t.Errorf("ppid, pgrp, session: %v", fields[1:4])
+	}
+}
+
+func TestKill(t *testing.T) {
+	t.Parallel()
+	client := launch(t)
+	t.Run("SIGTERM is enough", func(t *testing.T) {
+		t.Parallel()
+		dir := t.TempDir()
+		process := start(t, client, shell(dir, "k1", `trap 'echo bye; exit 3' TERM; echo up; while :; do sleep 0.01; done`))
+		content(t, filepath.Join(dir, "k1.out"))
+		if err := process.Kill(time.Minute); err != nil {
+			t.Fatal(err)
+		}
+		if exit := wait(t, process); exit.Status != 3 || !exit.Killed {
+			t.Errorf("%+v", exit)
+		}
+	})
+	t.Run("SIGTERM ignored", func(t *testing.T) {
+		t.Parallel()
+		dir := t.TempDir()
+		process := start(t, client, shell(dir, "k2", `trap '' TERM; sh -c 'trap "" TERM; echo $$; exec sleep 1000' & wait`))
+		child := number(t, content(t, filepath.Join(dir, "k2.out")))
+		begun := time.Now()
+		if err := process.Kill(50 * time.Millisecond); err != nil {
+			t.Fatal(err)
+		}
+		if exit := wait(t, process); exit.Signal != 9 || !exit.Killed || time.Since(begun) < 50*time.Millisecond {
+			t.Errorf("%+v after %v", exit, time.Since(begun))
+		}
+		mustEnd(t, process.PID, child)
+	})
+	t.Run("a child has the grace when the shell above it dies", func(t *testing.T) {
+		t.Parallel()
+		dir := t.TempDir()
+		process := start(t, client, shell(dir, "k3", `sh -c 'trap "sleep 0.1; echo saved; exit" TERM; echo up; while :; do sleep 0.01; done' & wait`))
+		content(t, filepath.Join(dir, "k3.out"))
+		if err := process.Kill(time.Minute); err != nil {
+			t.Fatal(err)
+		}
+		if exit := wait(t, process); exit.Signal != int(syscall.SIGTERM) {
+			t.Errorf("%+v", exit)
+		}
+		if out := content(t, filepath.Join(dir, "k3.out")); !strings.Contains(out, "saved") {
+			t.Errorf("got %q", out)
+		}
+	})
+	t.Run("grace shortened", func(t *testing.T) {
+		t.Parallel()
+		dir := t.TempDir()
+		process := start(t, client, shell(dir, "k4", `trap '' TERM; echo up; while :; do sleep 0.01; done`))
+		content(t, filepath.Join(dir, "k4.out"))
+		for _, grace := range []time.Duration{time.Hour, 0} {
+			if err := process.Kill(grace); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if exit := wait(t, process); exit.Signal != 9 {
+			t.Errorf("%+v", exit)
+		}
+	})
+}
+
+// TestX7Leftovers shows that nothing of a task is left when its end is reported,
+// and that others are left alone.
+func TestX7Leftovers(t *testing.T) {
+	t.Parallel()
+	client, dir := launch(t), t.TempDir()
+	other := start(t, client, shell(dir, "other", `echo $$; exec sleep 1000`))
+	otherChild := start(t, client, shell(dir, "other2", `setsid sh -c 'echo $$; exec sleep 1000' & sleep 1000`))
+	content(t, filepath.Join(dir, "other.out"))
+	unrelated := number(t, content(t, filepath.Join(dir, "other2.out")))
+	for name, script := range map[string]string{
+		"child":    `sh -c 'echo $$; exec sleep 1000' & while [ ! -s child.out ]; do sleep 0.01; done`,
+		"setsid":   `setsid sh -c 'echo $$; exec sleep 1000' & while [ ! -s setsid.out ]; do sleep 0.01; done`,
+		"daemon":   `(setsid sh -c '(trap "" TERM HUP; echo $(exec sh -c "echo \$PPID"); sleep 1000; sleep 1000) & exit' &) ; while [ ! -s daemon.out ]; do sleep 0.01; done`,
+		"bare":     `setsid env -i /bin/sh -c 'cd /; echo $$; exec /bin/sleep 1000 >&2' & while [ ! -s bare.out ]; do sleep 0.01; done`,
+		"exit bad": `setsid sh -c 'echo $$; exec sleep 1000' & while [ ! -s "exit bad.out" ]; do sleep 0.01; done; kill -9 $$`,
+	} {
+		process := start(t, client, shell(dir, name, script))
+		wait(t, process)
+		left := number(t, content(t, filepath.Join(dir, name+".out")))
+		if alive(left) {
+			t.Errorf("%s: process %d is left", name, left)
+		}
+	}
+	if !alive(other.PID) || !alive(unrelated) || !alive(otherChild.PID) {
+		t.Error("another task was hit")
+	}
+	if err := client.Close(); err != nil {
+		t.Error(err)
+	}
+	mustEnd(t, other.PID, unrelated, otherChild.PID)
+}
+
+// TestX7MarksLost: what sheds all that we know it by lives until no other task is left.
+func TestX7MarksLost(t *testing.T) {
+	t.Parallel()
+	client, dir := launch(t), t.TempDir()
+	process := start(t, client, shell(dir, "t", `setsid env -i prlimit --rttime=unlimited /bin/sh -c 'echo $$; exec /bin/sleep 1000' & while [ ! -s t.out ]; do sleep 0.01; done`))
+	wait(t, process)
+	mustEnd(t, number(t, content(t, filepath.Join(dir, "t.out"))))
+}
+
+// TestX7SupervisorStopped: a supervisor that a task has stopped goes on.
+func TestX7SupervisorStopped(t *testing.T) {
+	t.Parallel()
+	client, dir := launch(t), t.TempDir()
+	for range 10 {
+		if exit := wait(t, start(t, client, shell(dir, "t", "kill -STOP $PPID; exit 4"))); exit.Status != 4 {
+			t.Errorf("%+v", exit)
+		}
+	}
+}
+
+// TestX7SupervisorKilled: even the supervisor's own death takes the tasks with it.
+func TestX7SupervisorKilled(t *testing.T) {
+	t.Parallel()
+	client, dir := launch(t), t.TempDir()
+	process := start(t, client, shell(dir, "t", `echo up; exec sleep 1000`))
+	content(t, filepath.Join(dir, "t.out"))
+	if err := syscall.Kill(client.PID(), syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	<-process.Done()
+	if _, ok := process.Exit(); ok {
+		t.Error("an exit was made up")
+	}
+	mustEnd(t, process.PID)
+	<-client.Lost()
+	if _, err := client.Start(shell(dir, "t2", "")); !errors.Is(err, supervisor.ErrLost) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestManyAtOnce(t *testing.T) {
+	t.Parallel()
+	client, dir := launch(t), t.TempDir()
+	var all sync.WaitGroup
+	for i := range 200 {
+		all.Go(func() {
+			process, err := client.Start(shell(dir, strconv.Itoa(i), "exit "+strconv.Itoa(i%100)))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			<-process.Done()
+			if exit, ok := process.Exit(); !ok || exit.Status != i%100 {
+				t.Errorf("%d: %+v %v", i, exit, ok)
+			}
+		})
+	}
+	all.Wait()
+}
+
+func BenchmarkRoundTrip(b *testing.B) {
+	client, dir := launch(b), b.TempDir()
+	spec := supervisor.Spec{Path: "/bin/true", Args: []string{"true"}, Env: []string{"T=1"}, Marker: "T", Dir: dir,
+		Stdout: filepath.Join(dir, "out"), Stderr: filepath.Join(dir, "err")}
+	b.Run("one", func(b *testing.B) {
+		for b.Loop() {
+			<-start(b, client, spec).Done()
+		}
+	})
+	b.Run("parallel", func(b *testing.B) {
+		b.SetParallelism(16)
+		b.RunParallel(func(pb *testing.PB) {
+			for pb.Next() {
+				process, err := client.Start(spec)
+				if err != nil {
+					b.Error(err)
+					return
+				}
+				<-process.Done()
+			}
+		})
+	})
+}
+
+// running counts the processes that run the script.
+func running(script string) (n int) {
+	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, file := range files {
+		if line, err := os.ReadFile(file); err == nil && strings.Contains(string(line), script) {
+			n++
+		}
+	}
+	return n
+}
+
+// TestForkChains: what forks without end is ended with its task, while other tasks go on, and its end is reported when
+// nothing of it is left: each of twenty chains is one process at a time, whose parent is gone, and a thousand a second.
+func TestForkChains(t *testing.T) {
+	for name, setsid := range map[string]string{"in the group": "", "in other sessions": "setsid"} {
+		t.Run(name, func(t *testing.T) {
+			client, dir := launch(t), t.TempDir()
+			script := "chain-" + dir
+			other := start(t, client, shell(dir, "other", "exec sleep 1000"))
+			process := start(t, client, shell(dir, "chains", fmt.Sprintf("i=0; while [ $i -lt 20 ]; do %s sh -c 'f() { f & }; f' %s & i=$((i+1)); done; echo up; exec sleep 1000", setsid, script)))
+			content(t, filepath.Join(dir, "chains.out"))
+			for range 20 {
+				wait(t, start(t, client, shell(dir, "quick", "exit 0"))) // the supervisor has time for others
+			}
+			if err := process.Kill(50 * time.Millisecond); err != nil {
+				t.Fatal(err)
+			}
+			wait(t, process)
+			if n := running(script); n > 0 {
+				t.Errorf("%d processes are left", n)
+			}
+			if !alive(other.PID) {
+				t.Error("another task was hit")
+			}
+			if err := client.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}

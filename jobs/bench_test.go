@@ -1,0 +1,22 @@
+package jobs_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/elasticjob-go/elasticjob/jobs"
+)
+
+// One job's document as ElasticJob-Cloud writes it. A new leader reads as many as there are jobs, on all processors.
+func BenchmarkDecodeStored(b *testing.B) {
+	doc, err := os.ReadFile("testdata/job-3.0.1.yaml")
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, _, err := jobs.DecodeStored(doc); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,82 @@
+// Package resources is the arithmetic of CPU and memory, exact to the precision of Mesos. Apps, jobs, offers and
+// the cluster share its one type. It imports no other package of this repository.
+package resources
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+)
+
+// Amount is an amount of CPU and memory in thousandths of a CPU and of a
+// megabyte: Mesos rounds every scalar to three decimals, so sums of these
+// integers agree exactly with what the master adds up.
+type Amount struct {
+	CPUMilli int64 `json:"cpuMilli"`
+	MemMilli int64 `json:"memMilli"`
+}
+
+// New rounds cpus and megabytes to the nearest thousandth.
+func New(cpus, memoryMB float64) Amount {
+	return Amount{CPUMilli: int64(math.Round(cpus * 1000)), MemMilli: int64(math.Round(memoryMB * 1000))}
+}
+
+// Plus returns the sum of r and o.
+func (r Amount) Plus(o Amount) Amount {
+	return Amount{CPUMilli: r.CPUMilli + o.CPUMilli, MemMilli: r.MemMilli + o.MemMilli}
+}
+
+// Minus returns r less o; a part may become negative.
+func (r Amount) Minus(o Amount) Amount {
+	return Amount{CPUMilli: r.CPUMilli - o.CPUMilli, MemMilli: r.MemMilli - o.MemMilli}
+}
+
+// Max is the larger of each.
+func (r Amount) Max(o Amount) Amount {
+	return Amount{CPUMilli: max(r.CPUMilli, o.CPUMilli), MemMilli: max(r.MemMilli, o.MemMilli)}
+}
+
+// Times returns n times r.
+func (r Amount) Times(n int) Amount {
+	return Amount{CPUMilli: r.CPUMilli * int64(n), MemMilli: r.MemMilli * int64(n)}
+}
+
+// Fits reports whether r is within free in every part.
+func (r Amount) Fits(free Amount) bool {
+	return r.CPUMilli <= free.CPUMilli && r.MemMilli <= free.MemMilli
+}
+
+// Holds is how many of o are within r together, at most so many. A part that o has nothing of
+// counts only if r is below zero there: then it holds none.
+func (r Amount) Holds(o Amount, most int) int {
+	if !o.Fits(r) {
+		return 0
+	}
+	n := int64(most)
+	if o.CPUMilli > 0 {
+		n = min(n, r.CPUMilli/o.CPUMilli)
+	}
+	if o.MemMilli > 0 {
+		n = min(n, r.MemMilli/o.MemMilli)
+	}
+	return int(n)
+}
+
+// IsZero reports whether both parts are zero.
+func (r Amount) IsZero() bool { return r == Amount{} }
+
+// CPUs is the amount of CPU as Mesos and people write it.
+func (r Amount) CPUs() float64 { return float64(r.CPUMilli) / 1000 }
+
+// MemoryMB is the amount of memory in megabytes.
+func (r Amount) MemoryMB() float64 { return float64(r.MemMilli) / 1000 }
+
+// String writes r for people: "0.1 CPU, 64 MB".
+func (r Amount) String() string {
+	return fmt.Sprintf("%s CPU, %s MB", Decimal(r.CPUMilli), Decimal(r.MemMilli))
+}
+
+// Decimal writes thousandths as a decimal number without trailing zeros.
+func Decimal(milli int64) string {
+	return strconv.FormatFloat(float64(milli)/1000, 'f', -1, 64)
+}

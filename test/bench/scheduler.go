@@ -1,0 +1,169 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
+
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/registry/embedded"
+	"github.com/elasticjob-go/elasticjob/resources"
+	"github.com/elasticjob-go/elasticjob/scheduler"
+)
+
+// measureScheduler measures the scheduler alone: a real registry, 100,000 jobs, and 10,000
+// pretended agents whose tasks end at once.
+func measureScheduler(ctx context.Context, _ string, d time.Duration, r *results) (err error) {
+	dir, err := os.MkdirTemp("", "elasticjob-bench-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	path := filepath.Join(dir, "registry.db")
+	if err := fill(ctx, path); err != nil {
+		return err
+	}
+	reg, err := embedded.Open(path, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return err
+	}
+	pretend := &pretended{agents: 10_000}
+	s := scheduler.New(scheduler.Options{Registry: reg, Driver: pretend, Core: core.DefaultOptions(), Advertise: "bench"})
+	working, stop := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	begin := time.Now()
+	go func() { ended <- s.Lead(working) }()
+	for !s.Health().Subscribed {
+		if err := wait(ctx, time.Millisecond); err != nil {
+			stop()
+			return errors.Join(err, <-ended, reg.Close())
+		}
+	}
+	fmt.Printf("  leads with %d jobs after %.1f s\n", manyJobs, time.Since(begin).Seconds())
+	measured := launches(ctx, s, d, r)
+	stop()
+	return errors.Join(measured, <-ended, reg.Close())
+}
+
+// launches keeps 100 jobs of 100 shards running as fast as they go.
+func launches(ctx context.Context, s *scheduler.Scheduler, d time.Duration, r *results) error {
+	const running, shards = 100, 100
+	for i := range running {
+		j := jobs.Default()
+		j.JobName, j.AppName, j.JobExecutionType = fmt.Sprintf("load_%d", i), "my_app", jobs.Transient
+		j.ShardingTotalCount, j.CPUCount, j.MemoryMB, j.Misfire = shards, 0.01, 1, true
+		if _, err := s.RegisterJob(ctx, j); err != nil {
+			return err
+		}
+	}
+	before := s.Stats()
+	begin := time.Now()
+	for i := 0; time.Since(begin) < d; i = (i + 1) % running {
+		_, err := s.Trigger(ctx, fmt.Sprintf("load_%d", i), "")
+		var full *core.Error
+		if err != nil && !(errors.As(err, &full) && full.Kind == core.Conflict) {
+			return err
+		}
+	}
+	after, took := s.Stats(), time.Since(begin)
+	rate := float64(after.TasksLaunched-before.TasksLaunched) / took.Seconds()
+	fmt.Printf("  10,000 agents: %.0f launches a second over %s, %d commits\n", rate, took.Round(time.Second), after.Commits-before.Commits)
+	r.atLeast("launches a second of the scheduler alone, 100,000 jobs, 10,000 agents", "/s", 5000, rate)
+	return nil
+}
+
+// pretended is a cluster of agents that have 8 CPUs each and run nothing.
+type pretended struct {
+	agents int
+	mu     sync.Mutex
+	offers int
+}
+
+type pretendedSession struct {
+	c      *pretended
+	events chan cluster.Event
+	once   sync.Once
+	ended  chan struct{}
+}
+
+func (p *pretended) Subscribe(_ context.Context, f cluster.Framework) (cluster.Session, error) {
+	s := &pretendedSession{c: p, events: make(chan cluster.Event, 1<<20), ended: make(chan struct{})}
+	s.tell(cluster.Subscribed{FrameworkID: f.ID, MasterID: "pretended"})
+	s.offerAll()
+	return s, nil
+}
+
+func (s *pretendedSession) offerAll() {
+	var all cluster.Offers
+	for i := range s.c.agents {
+		all.Offers = append(all.Offers, s.c.offer(fmt.Sprintf("agent-%05d", i)))
+	}
+	s.tell(all)
+}
+
+func (p *pretended) offer(agent string) cluster.Offer {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.offers++
+	return cluster.Offer{ID: fmt.Sprintf("O%d", p.offers), AgentID: agent, Hostname: agent, AgentURL: "http://127.0.0.1:1",
+		Resources: resources.Amount{CPUMilli: 8000, MemMilli: 8_000_000}}
+}
+
+func (s *pretendedSession) tell(e cluster.Event) {
+	select {
+	case s.events <- e:
+	case <-s.ended:
+	}
+}
+
+func (s *pretendedSession) Accept(_ context.Context, a cluster.Accept) error {
+	for _, state := range []cluster.State{cluster.Running, cluster.Finished} {
+		for _, t := range a.Tasks {
+			s.tell(cluster.Update{TaskID: t.TaskID, AgentID: a.AgentID, ExecutorID: t.Executor.ID, State: state, Source: cluster.FromExecutor,
+				UUID: []byte(t.TaskID + string(state)), Timestamp: time.Now()})
+		}
+	}
+	o := s.c.offer(a.AgentID)
+	for _, t := range a.Tasks {
+		o.ExecutorIDs = append(o.ExecutorIDs, t.Executor.ID)
+	}
+	s.tell(cluster.Offers{Offers: []cluster.Offer{o}})
+	return nil
+}
+
+func (s *pretendedSession) Revive(context.Context) error {
+	s.offerAll()
+	return nil
+}
+
+func (s *pretendedSession) Events() <-chan cluster.Event { return s.events }
+
+func (s *pretendedSession) Err() error { return nil }
+
+func (s *pretendedSession) Decline(context.Context, []string, time.Duration) error { return nil }
+
+func (s *pretendedSession) Kill(context.Context, cluster.Kill) error { return nil }
+
+func (s *pretendedSession) Shutdown(context.Context, string, string) error { return nil }
+
+func (s *pretendedSession) Reconcile(context.Context, []cluster.TaskRef) error { return nil }
+
+func (s *pretendedSession) Acknowledge(context.Context, cluster.Ack) error { return nil }
+
+func (s *pretendedSession) Suppress(context.Context) error { return nil }
+
+func (s *pretendedSession) Close() error {
+	s.once.Do(func() {
+		close(s.ended)
+		close(s.events)
+	})
+	return nil
+}

@@ -1,0 +1,129 @@
+package imports
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// root is the repository's folder, seen from this one.
+const root = "../.."
+
+func TestImportsFollowTheLayout(t *testing.T) {
+	t.Parallel()
+	watch(t)
+	packages := list(t)
+	for _, sentence := range check(packages) {
+		t.Error(sentence)
+	}
+	seen := 0
+	for _, p := range packages {
+		if in(p.ImportPath, module) {
+			seen++
+		}
+	}
+	if seen < 10 {
+		t.Errorf("go list named %d packages of this module: the check saw too little to say anything", seen)
+	}
+}
+
+func TestWhatTheRulesRefuse(t *testing.T) {
+	t.Parallel()
+	const mesos = "github.com/mesos/mesos-go/api/v1/lib"
+	// The rules on what is reached need to know what leads where.
+	world := []pkg{
+		{ImportPath: module + "/cluster/mesos", Imports: []string{mesos}, Deps: []string{mesos}},
+		{ImportPath: mesos},
+	}
+	for name, tc := range map[string]struct {
+		from    string
+		imports string
+		reaches string // beside imports
+		want    string // a part of the only sentence; none if empty
+	}{
+		"down":                            {from: "api", imports: module + "/scheduler"},
+		"down to an interface":            {from: "scheduler", imports: module + "/registry"},
+		"to one's own part":               {from: "executor", imports: module + "/executor/pack"},
+		"from a subpackage to its parent": {from: "registry/zookeeper", imports: module + "/registry"},
+		"cmd puts together":               {from: "cmd/scheduler", imports: module + "/cluster/local"},
+		"a test's package":                {from: "test/whole", imports: module + "/cluster/local"},
+		"up":                              {from: "wire", imports: module + "/executor", want: "wire imports executor: imports go down the layout only, and executor stands above wire"},
+		"from a part up":                  {from: "registry/embedded", imports: module + "/scheduler", want: "scheduler stands above registry"},
+		"jobs know few":                   {from: "jobs/cron", imports: module + "/wire", want: "jobs imports no other package but app, document, resources"},
+		"document knows few":              {from: "document", imports: module + "/registry", want: "document imports no other package but spelling"},
+		"spelling is below all":           {from: "spelling", imports: module + "/resources", want: "resources stands above spelling"},
+		"offers know resources only":      {from: "offers", imports: module + "/cluster", want: "offers imports no other package but resources"},
+		"apps know no jobs":               {from: "app", imports: module + "/jobs", want: "jobs stands above app"},
+		"only cmd puts together":          {from: "api", imports: module + "/registry/embedded", want: "only cmd/* puts packages together"},
+		"executor and scheduler":          {from: "executor/pack", imports: module + "/scheduler", reaches: module + "/scheduler", want: "scheduler stands above executor"},
+		"a library's home":                {from: "cluster", imports: mesos, want: "github.com/mesos/mesos-go is used in cluster/mesos, cluster/local, executor only"},
+		"a library through a package":     {from: "scheduler/sim", imports: module + "/cluster/mesos", reaches: mesos, want: "scheduler/sim → cluster/mesos → " + mesos},
+		"suites are for tests":            {from: "registry/embedded", imports: module + "/registry/registrytest", want: "imported by _test.go files only"},
+		"examples stand for users":        {from: "examples/demo", imports: module + "/app", want: "import no package"},
+		"nothing of the tests' world":     {from: "api", imports: module + "/test/whole", want: "is for no package"},
+		"a package that has no place":     {from: "misc", imports: "fmt", want: "misc is not in the layout"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			deps := []string{tc.imports}
+			if tc.reaches != "" {
+				deps = append(deps, tc.reaches)
+			}
+			got := strings.Join(check(append([]pkg{{ImportPath: module + "/" + tc.from, Imports: []string{tc.imports}, Deps: deps}}, world...)), "\n")
+			if tc.want == "" && got != "" || !strings.Contains(got, tc.want) {
+				t.Errorf("check says %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+// list asks go list for every package of the module and all that they reach.
+func list(t *testing.T) []pkg {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", "-json=ImportPath,Imports,Deps", "./...")
+	cmd.Dir = root
+	var out, complaints bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &complaints
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("go list: %v\n%s", err, complaints.String())
+	}
+	var packages []pkg
+	for dec := json.NewDecoder(&out); ; {
+		var p pkg
+		err := dec.Decode(&p)
+		if errors.Is(err, io.EOF) {
+			return packages
+		}
+		if err != nil {
+			t.Fatalf("read what go list says: %v", err)
+		}
+		packages = append(packages, p)
+	}
+}
+
+// watch looks at every source file, so that go test runs this test again when
+// one changes: it can't know what go list reads.
+func watch(t *testing.T) {
+	t.Helper()
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && strings.HasPrefix(d.Name(), ".") && path != root:
+			return fs.SkipDir
+		case strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go"):
+			_, err = os.Stat(path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatalf("look at the sources: %v", err)
+	}
+}

@@ -1,0 +1,204 @@
+package imports
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// module is the path that all import paths of this repository begin with.
+const module = "github.com/elasticjob-go/elasticjob"
+
+// order is the layout from the top to the bottom: a package imports only
+// packages that stand further down. Subpackages count
+// as their parent: within one, Go's refusal of cycles is enough.
+var order = []string{
+	"cmd/scheduler", "cmd/executor", "cmd/elasticjob",
+	"sdk", "client",
+	"api", "web",
+	"auth", "notify",
+	"scheduler",
+	"offers", "jobs", "app", "document",
+	"cluster",
+	"executor",
+	"wire",
+	"registry",
+	"history",
+	"migrations",
+	"resources",
+	"spelling",
+}
+
+// outside are the folders that are not part of the product: nothing may import from them.
+var outside = []string{"test", "examples", "tools"}
+
+// only lists, for packages that may import few others, which these are.
+var only = map[string][]string{
+	"offers":    {"resources"},
+	"jobs":      {"app", "document", "resources"},
+	"app":       {"document", "resources"},
+	"document":  {"spelling"},
+	"wire":      {},
+	"resources": {},
+	"spelling":  {},
+}
+
+// assembled are the packages that only cmd/* may import, and they themselves their
+// own parts: whoever else needs one, needs an interface of his own.
+var assembled = []string{
+	"api", "web", "client", "sdk", "executor",
+	"cluster/mesos", "cluster/local",
+	"registry/embedded", "registry/zookeeper",
+}
+
+// home says in which packages, with their parts, a library may be imported.
+var home = map[string][]string{
+	"github.com/gin-gonic/gin":            {"api"},
+	"github.com/prometheus/client_golang": {"api"},
+	"github.com/mesos/mesos-go":           {"cluster/mesos", "cluster/local", "executor"},
+	"github.com/gogo/protobuf":            {"cluster/mesos", "cluster/local", "executor"},
+	"github.com/go-zookeeper/zk":          {"registry/zookeeper", "cluster/mesos"},
+	"go.etcd.io/bbolt":                    {"registry/embedded"},
+	"github.com/jmoiron/sqlx":             {"history"},
+	"github.com/spf13/cobra":              {"cmd/scheduler", "cmd/executor", "cmd/elasticjob"},
+	"github.com/robfig/cron/v3":           {"jobs/cron"},
+	"go.yaml.in/yaml/v3":                  {"document"},
+}
+
+// never says what a package must not reach, not even through other packages.
+var never = map[string][]string{
+	"scheduler": {
+		"github.com/mesos/mesos-go", "github.com/gogo/protobuf", "github.com/go-zookeeper/zk",
+		"github.com/gin-gonic/gin", "github.com/jmoiron/sqlx", "go.etcd.io/bbolt",
+		module + "/cluster/mesos", module + "/cluster/local", module + "/registry/embedded", module + "/registry/zookeeper",
+	},
+	"executor": {module + "/scheduler"},
+	"client":   {"github.com/gin-gonic/gin"},
+}
+
+// pkg is what go list says of one package, its tests left out.
+type pkg struct {
+	ImportPath string
+	Imports    []string
+	Deps       []string // all that it reaches
+}
+
+// check returns one sentence per broken rule, naming the import and the rule.
+func check(packages []pkg) []string {
+	var broken []string
+	byPath := make(map[string]pkg, len(packages))
+	for _, p := range packages {
+		byPath[p.ImportPath] = p
+	}
+	for _, p := range packages {
+		from, ours := strings.CutPrefix(p.ImportPath, module+"/")
+		if !ours || in(from, "test") {
+			continue
+		}
+		for _, path := range p.Imports {
+			if why := refuse(from, path); why != "" {
+				broken = append(broken, fmt.Sprintf("%s imports %s: %s", from, strings.TrimPrefix(path, module+"/"), why))
+			}
+		}
+		if packageOf(from) == "" && !isOutside(from) {
+			broken = append(broken, fmt.Sprintf("%s is not in the layout: give it a place in the table order of test/imports/rules.go", from))
+		}
+		for _, forbidden := range never[packageOf(from)] {
+			for _, path := range p.Deps {
+				if in(path, forbidden) {
+					broken = append(broken, fmt.Sprintf("%s reaches %s (%s): %s must not, not even through other packages",
+						from, path, strings.Join(chain(byPath, p.ImportPath, path), " → "), packageOf(from)))
+					break
+				}
+			}
+		}
+	}
+	slices.Sort(broken)
+	return broken
+}
+
+// refuse says why a package may not import a path, or nothing.
+func refuse(from, path string) string {
+	to, ours := strings.CutPrefix(path, module+"/")
+	if !ours {
+		return refuseLibrary(from, path)
+	}
+	source, target := packageOf(from), packageOf(to)
+	switch {
+	case isOutside(from):
+		return "examples stand for users: they talk to the server over HTTP and import no package"
+	case isOutside(to):
+		return "what is under test/, examples/ and tools/ is for no package"
+	case source == target:
+		if strings.HasSuffix(to, "test") {
+			return "a suite for tests is imported by _test.go files only"
+		}
+		return ""
+	case slices.Index(order, target) < slices.Index(order, source):
+		return fmt.Sprintf("imports go down the layout only, and %s stands above %s", target, source)
+	}
+	if allowed, few := only[source]; few && !slices.Contains(allowed, target) {
+		if len(allowed) == 0 {
+			return source + " imports no other package"
+		}
+		return fmt.Sprintf("%s imports no other package but %s", source, strings.Join(allowed, ", "))
+	}
+	for _, part := range assembled {
+		if in(to, part) && !strings.HasPrefix(from, "cmd/") {
+			return "only cmd/* puts packages together: use an interface and let it be passed in"
+		}
+	}
+	if strings.HasSuffix(to, "test") {
+		return "a suite for tests is imported by _test.go files only"
+	}
+	return ""
+}
+
+func refuseLibrary(from, path string) string {
+	for library, homes := range home {
+		if in(path, library) && !slices.ContainsFunc(homes, func(h string) bool { return in(from, h) }) && !isOutside(from) {
+			return fmt.Sprintf("%s is used in %s only, so that its types stay there", library, strings.Join(homes, ", "))
+		}
+	}
+	return ""
+}
+
+// packageOf is the entry of order that a path belongs to, or "".
+func packageOf(path string) string {
+	for _, p := range order {
+		if in(path, p) {
+			return p
+		}
+	}
+	return ""
+}
+
+func isOutside(path string) bool {
+	return slices.ContainsFunc(outside, func(folder string) bool { return in(path, folder) })
+}
+
+// in reports whether path is root or lies below it.
+func in(path, root string) bool { return path == root || strings.HasPrefix(path, root+"/") }
+
+// chain is a shortest way of imports from one package to another.
+func chain(byPath map[string]pkg, from, to string) []string {
+	came := map[string]string{from: ""}
+	for queue := []string{from}; len(queue) > 0; queue = queue[1:] {
+		at := queue[0]
+		if at == to {
+			var way []string
+			for ; at != ""; at = came[at] {
+				way = append(way, strings.TrimPrefix(at, module+"/"))
+			}
+			slices.Reverse(way)
+			return way
+		}
+		for _, next := range byPath[at].Imports {
+			if _, seen := came[next]; !seen {
+				came[next] = at
+				queue = append(queue, next)
+			}
+		}
+	}
+	return []string{from, "…", to}
+}
