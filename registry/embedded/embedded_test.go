@@ -64,8 +64,8 @@ func lead(t testing.TB, path string) (*embedded.Registry, registry.Term) {
 	return r, term
 }
 
-// bigEntries of 100 kB are in each commit of commitForever: it would not fit one request of ZooKeeper.
-const bigEntries = 12
+// bigEntries of 100 kB are in each commit of commitForever.
+const bigEntries = 6
 
 // commitForever commits entries together and prints each commit's number once it is acknowledged.
 func commitForever(path string) error {

@@ -7,13 +7,11 @@ import (
 	"math/rand/v2"
 	"net"
 	"slices"
+	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/go-zookeeper/zk"
-
-	"github.com/elasticjob-go/elasticjob/registry"
 )
 
 // client is one session with ZooKeeper. Since the library opens another session by itself when one has
@@ -37,8 +35,9 @@ type client struct {
 	// lastHeard is when the latest request left that was answered. Servers count a session's time
 	// from a request's arrival, so not from before, however late the answer comes.
 	lastHeard time.Time
-	cause     error // why lost is closed
-	trouble   error // why the last try to reach a server failed; nil while one answers
+	granted   time.Duration // the session timeout, which servers bound
+	cause     error         // why lost is closed
+	trouble   error         // why the last try to reach a server failed; nil while one answers
 	raw       net.Conn
 	address   string // of raw
 
@@ -48,12 +47,12 @@ type client struct {
 
 // dial makes a client that connects by itself; it does not wait for it.
 func dial(p *place, brief bool, seen func(zk.Event)) (*client, error) {
-	c := &client{place: p, brief: brief, seen: seen, joined: make(chan struct{}), lost: make(chan struct{})}
+	c := &client{place: p, granted: p.SessionTimeout, brief: brief, seen: seen, joined: make(chan struct{}), lost: make(chan struct{})}
 	c.ctx, c.stop = context.WithCancel(context.Background())
 	servers := slices.Clone(p.servers)
 	rand.Shuffle(len(servers), func(i, j int) { servers[i], servers[j] = servers[j], servers[i] })
 	c.hosts = &hosts{servers: servers, ctx: c.ctx}
-	conn, events, err := zk.Connect(servers, p.SessionTimeout, zk.WithLogInfo(false), zk.WithLogger(libraryLog{c}),
+	conn, events, err := zk.Connect(servers, p.SessionTimeout, zk.WithLogger(libraryLog{c}),
 		zk.WithDialer(c.dial), zk.WithHostProvider(c.hosts), zk.WithEventCallback(c.event))
 	if err != nil {
 		c.stop()
@@ -69,15 +68,21 @@ func dial(p *place, brief bool, seen func(zk.Event)) (*client, error) {
 	return c, nil
 }
 
-// libraryLog takes what the library logs, which is errors only: it is the only place that says why there is no session.
+// libraryLog takes what the library logs: nothing else shows why there is no session, nor for how long a session was granted.
 type libraryLog struct{ *client }
 
 func (l libraryLog) Printf(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	l.place.Logger.Debug("zk: " + text)
-	if l.ctx.Err() == nil {
-		l.mu.Lock()
-		defer l.mu.Unlock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if strings.HasPrefix(format, "authenticated: id=%d, timeout=%d") && len(args) == 2 {
+		if milliseconds, ok := args[1].(int32); ok {
+			l.granted = time.Duration(milliseconds) * time.Millisecond
+		}
+	}
+	failed := func(what string) bool { return strings.HasPrefix(format, what) }
+	if l.ctx.Err() == nil && slices.ContainsFunc([]string{"failed to connect", "authentication failed", "recv loop terminated"}, failed) {
 		l.trouble = fmt.Errorf("%s: %s (is it a ZooKeeper server, and one of a majority?)", l.address, text)
 	}
 }
@@ -187,7 +192,7 @@ func (c *client) livesUntil() time.Time {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.lastHeard.Add(c.place.SessionTimeout)
+	return c.lastHeard.Add(c.granted)
 }
 
 // pingEvery is how often a server is asked for a sign of life.
@@ -199,6 +204,8 @@ func (c *client) probe() error {
 	_, _, err := c.Exists("/")
 	if err == nil || answered(err) {
 		c.answeredSince(left)
+	}
+	if err == nil {
 		c.hosts.answered()
 		c.mu.Lock()
 		c.trouble = nil
@@ -239,7 +246,7 @@ func (c *client) watchSilence() {
 			return
 		}
 		select {
-		case <-time.After(left):
+		case <-time.After(min(left, pingEvery)): // what is granted may be known later than the session
 		case <-c.ctx.Done():
 			return
 		}
@@ -334,75 +341,3 @@ func (c *client) abandon() {
 		}
 	})
 }
-
-// prepare makes the folders that are always there.
-func (c *client) prepare() error {
-	p := c.place
-	if p.chroot != "" {
-		there, _, err := c.Exists(p.chroot)
-		if err != nil {
-			return p.explain("look for", p.chroot, err)
-		}
-		if !there {
-			return fmt.Errorf("%w: there is no node %s in ZooKeeper, which the address %s names as chroot: make it (zkCli.sh create %s), or correct the address",
-				registry.ErrUnusable, p.chroot, p.Servers, p.chroot)
-		}
-	}
-	for _, path := range append([]string{electionPath, entriesPath, stagedPath}, edited...) {
-		if err := c.make(p.full(path)); err != nil {
-			return err
-		}
-	}
-	// A wrong digest is found here, and not in the middle of the term's beginning.
-	if _, _, err := c.Get(p.full(entriesPath)); err != nil {
-		return p.explain("read", p.full(entriesPath), err)
-	}
-	return nil
-}
-
-// make makes a node, and before it its parents, where they are missing.
-func (c *client) make(full string) error {
-	there, _, err := c.Exists(full)
-	if err != nil {
-		return c.place.explain("look for", full, err)
-	}
-	if there {
-		return nil
-	}
-	if above := folderOf(full); above != c.place.chroot {
-		if err := c.make(above); err != nil {
-			return err
-		}
-	}
-	_, err = c.Create(full, []byte{}, 0, c.place.acl)
-	if err != nil && !errors.Is(err, zk.ErrNodeExists) {
-		return c.place.explain("make the node", full, err)
-	}
-	return nil
-}
-
-// parallel runs n pieces of work, so many at a time, until the first error.
-func parallel(ctx context.Context, atOnce, n int, work func(ctx context.Context, i int) error) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for range min(atOnce, n) {
-		wg.Go(func() {
-			for i := int(next.Add(1)) - 1; i < n && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
-				if err := work(ctx, i); err != nil {
-					cancel(err)
-				}
-			}
-		})
-	}
-	wg.Wait()
-	return context.Cause(ctx)
-}
-
-// How many requests are under way at the same time: for what somebody waits for, where more are no faster, and for what is
-// done beside that.
-const (
-	foreground = 64
-	background = 4
-)

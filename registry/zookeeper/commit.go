@@ -55,17 +55,25 @@ func (t *term) Commit(ctx context.Context, writes []registry.Write) error {
 
 // commit plans on what is known, and again on what is so when ZooKeeper refuses. t.writing is held.
 func (t *term) commit(ctx context.Context, writes []registry.Write) error {
-	fresh := map[string]bool{} // what was looked up for this commit
+	fresh := map[string]nodeState{} // what was looked up for this commit
 	for range replans {
 		if err := t.fetchStats(ctx, writes, fresh); err != nil {
 			return err
 		}
+		unknown := false // an edit by hand that was noticed just now
 		p := plan(writes, func(path string) nodeState {
-			n, _ := t.known.at(path)
+			if n, ok := fresh[path]; ok {
+				return n
+			}
+			n, ok := t.known.at(path)
+			unknown = unknown || !ok
 			return n
 		})
+		if unknown {
+			continue
+		}
 		if p.conflict != "" {
-			if fresh[p.conflict] {
+			if _, looked := fresh[p.conflict]; looked {
 				return t.refuse(p.conflict)
 			}
 			t.known.forget(p.conflict)
@@ -100,26 +108,30 @@ func replannable(err error) bool {
 }
 
 // fetchStats looks up the writes' entries of which nothing is known.
-func (t *term) fetchStats(ctx context.Context, writes []registry.Write, fresh map[string]bool) error {
+func (t *term) fetchStats(ctx context.Context, writes []registry.Write, fresh map[string]nodeState) error {
 	var missing []string
 	for _, w := range writes {
-		if _, ok := t.known.at(w.Path); !ok && !fresh[w.Path] {
+		_, looked := fresh[w.Path]
+		if _, ok := t.known.at(w.Path); !ok && !looked {
 			missing = append(missing, w.Path)
-			fresh[w.Path] = true
+			fresh[w.Path] = nodeState{}
 		}
 	}
-	return parallel(ctx, foreground, len(missing), func(ctx context.Context, i int) error {
+	found := make([]nodeState, len(missing))
+	err := parallel(ctx, foreground, len(missing), func(ctx context.Context, i int) error {
 		stat, err := t.stat(ctx, nodeOf(missing[i]))
-		switch {
-		case err == nil:
-			t.known.set(missing[i], nodeState{there: true, version: stat.Version, state: stateOf(stat)})
-		case errors.Is(err, zk.ErrNoNode):
-			t.known.set(missing[i], nodeState{})
-		default:
+		if err == nil {
+			found[i] = nodeState{there: true, version: stat.Version, state: stateOf(stat)}
+		} else if !errors.Is(err, zk.ErrNoNode) {
 			return err
 		}
+		t.known.set(missing[i], found[i])
 		return nil
 	})
+	for i, path := range missing {
+		fresh[path] = found[i]
+	}
+	return err
 }
 
 // keepKnown keeps what a commit has made. Without results, versions are not sure.

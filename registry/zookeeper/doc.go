@@ -18,10 +18,8 @@
 // refused, and when no request that left within the session timeout was answered; with nothing else. To know the latter,
 // each session asks for a node every second. Servers count
 // a session's time from when a request arrives, so we count from before it was sent: answers that come late, or are read
-// late, lengthen no term, and it ends here before ZooKeeper can give the lead to another. That holds as long as the servers grant
-// the session timeout that is asked for: maxSessionTimeout, 40 s by default, must not be smaller. Were it smaller, a
-// leader cut off from ZooKeeper might for the difference repeat calls to the cluster that it had committed; the fence would still
-// refuse its every write, and nothing new is done without one.
+// late, lengthen no term, and it ends here before ZooKeeper can give the lead to another.
+// The timeout that counts is the one that the servers grant, which may be shorter than what is asked for.
 //
 // # Reading
 //

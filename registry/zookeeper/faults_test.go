@@ -145,6 +145,20 @@ func TestSilenceEndsTheTerm(t *testing.T) {
 	}
 }
 
+// T1: servers may grant a shorter session than the one that is asked for, and end it then.
+func TestSilenceCountsByTheSessionThatIsGranted(t *testing.T) {
+	t.Parallel()
+	server := zkserver.Start(t) // which grants 10 s at most
+	_, term := lead(t, zookeeper.Options{Servers: server.Address(), Namespace: namespace(), SessionTimeout: 2 * patience})
+	server.Pause()
+	select {
+	case <-term.Done():
+	case <-time.After(patience):
+		t.Fatal("the term goes on without ZooKeeper, whose session has ended")
+	}
+	server.Resume()
+}
+
 func testLostConnectionEndsNoTerm(t *testing.T, server *zkserver.Server) {
 	t.Parallel()
 	cable := newCable()

@@ -22,7 +22,7 @@ type Options struct {
 	// at its ends; it may be nested and is made when missing.
 	Namespace string
 	// SessionTimeout is the silence after which a leader is taken for dead, 10 s
-	// when zero. It must not be longer than maxSessionTimeout of the servers, 20 of their ticks.
+	// when zero. ZooKeeper bounds it to between 2 and 20 of its ticks.
 	SessionTimeout time.Duration
 	// Digest is "user:password" or nothing. With it, all nodes are made for that user only.
 	Digest string

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/go-zookeeper/zk"
 
@@ -231,3 +232,29 @@ func (l *lister) read(ctx context.Context) ([]registry.Entry, error) {
 	})
 	return l.found, err
 }
+
+// parallel runs n pieces of work, so many at a time, until the first error.
+func parallel(ctx context.Context, atOnce, n int, work func(ctx context.Context, i int) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range min(atOnce, n) {
+		wg.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
+				if err := work(ctx, i); err != nil {
+					cancel(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return context.Cause(ctx)
+}
+
+// How many requests are under way at the same time: for what somebody waits for, where more are no faster, and for what is
+// done beside that.
+const (
+	foreground = 64
+	background = 4
+)
