@@ -13,7 +13,7 @@ import (
 	"github.com/mesos/mesos-go/api/v1/lib"
 )
 
-// Rule O3, and the recording of a restart: the executor goes on, and the
+// Rule O3: over a restart of the agent the executor goes on, and the
 // master hears of nothing but the agent that is back.
 func TestRestart(t *testing.T) {
 	t.Parallel()
