@@ -155,7 +155,7 @@ const (
 
 func (s State) terminal() bool {
 	switch s {
-	case Finished, Failed, Killed, Lost, TimedOut:
+	case Finished, Failed, Killed, Lost:
 		return true
 	}
 	return false

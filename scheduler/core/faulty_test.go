@@ -64,7 +64,7 @@ func TestD15WhatMayNotBeReadStopsNothingElse(t *testing.T) {
 	if x := s.explain("shut"); x.State != "READY" {
 		t.Errorf("%+v", x)
 	}
-	for _, path := range []string{"/brain/mark", "/brain/execution/x", "/ha/framework_id", "/config/job", "/state/disable/job"} {
+	for _, path := range []string{"/scheduler/fire-cursor", "/scheduler/execution/x", "/ha/framework_id", "/config/job", "/state/disable/job"} {
 		if _, err := s.loadClosed(path); err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), accessDenied) {
 			t.Errorf("%s: %v", path, err)
 		}

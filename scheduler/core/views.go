@@ -28,7 +28,6 @@ const (
 	Running   State = "RUNNING"
 	Finished  State = "FINISHED"
 	Failed    State = "FAILED"
-	TimedOut  State = "TIMED_OUT"
 	Killed    State = "KILLED"
 	Lost      State = "LOST"
 )

@@ -20,12 +20,12 @@ const (
 	pathJobs        = "/config/job"
 	pathAppDisabled = "/state/disable/app"
 	pathJobDisabled = "/state/disable/job"
-	pathJobState    = "/brain/job"
-	pathExecution   = "/brain/execution"
-	pathShards      = "/brain/shards"
-	pathExecutor    = "/brain/executor"
-	pathOrphan      = "/brain/ghost"
-	pathCursor      = "/brain/mark"
+	pathJobState    = "/scheduler/job"
+	pathExecution   = "/scheduler/execution"
+	pathShards      = "/scheduler/shards"
+	pathExecutor    = "/scheduler/executor"
+	pathOrphan      = "/scheduler/orphan"
+	pathCursor      = "/scheduler/fire-cursor"
 )
 
 // record is an execution as committed.
@@ -62,7 +62,7 @@ type shardRecord struct {
 
 func terminal(s core.State) bool {
 	switch s {
-	case core.Finished, core.Failed, core.Killed, core.Lost, core.TimedOut:
+	case core.Finished, core.Failed, core.Killed, core.Lost:
 		return true
 	}
 	return false

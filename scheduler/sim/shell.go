@@ -75,7 +75,7 @@ func (w *world) campaign(delay time.Duration) {
 		l.seen = has
 		w.check.documentsLoaded()
 		l.loadedAt, l.loadedWall = w.now, w.wall()
-		if err := l.core.Load(w.wall(), core.Stored{Entries: w.store.listAs(has, "/config", "/state", "/ha", "/brain")}); err != nil {
+		if err := l.core.Load(w.wall(), core.Stored{Entries: w.store.listAs(has, "/config", "/state", "/ha", "/scheduler")}); err != nil {
 			w.fail("what a leader left can be loaded", "%v", err)
 			return
 		}
