@@ -1,11 +1,10 @@
-// Package scheduler makes fires of jobs, matches shards that
-// are due to what the cluster offers, launches them, follows them to their
-// end, and knows a reason for everything that waits or fails.
+// Package scheduler is the shell around the core (scheduler/core): it stands for election, takes what has happened to the
+// core, commits what it decided, and only then lets the effects out.
 //
-//	cron fires, API commands, offers, status updates, leadership
+//	cron fires, API requests, offers, status updates, leadership
 //	                     │ events
 //	                     ▼
-//	Core.Step(now, rnd, events) → Decision       pure: no I/O, no clock
+//	core.Step(now, rnd, events) → Decision       pure: no I/O, no clock
 //	                     │ writes
 //	                     ▼
 //	registry.Term.Commit                         one atomic, fenced write
@@ -13,10 +12,8 @@
 //	                     ▼
 //	calls to the cluster, acknowledgements, replies
 //
-// Core (core.go and the files named after its concerns) holds one term's state
-// in memory and decides; it starts no goroutine and knows no socket, so that
-// scheduler/sim can play weeks of faults in seconds. Scheduler (scheduler.go,
-// lead.go, term.go, loop.go, inbox.go, edits.go, dispatcher.go) is the thin shell around it: it stands for
-// election, waits for events, commits, and lets the effects out. The rules that the comments name (F1, L3, E5, …) are
-// explained in docs/rules.md.
+// scheduler.go and operator.go have the requests, lead.go and term.go election and the begin of a term, loop.go the loop and what a
+// crash between any two of its steps leads to, inbox.go what waits for the next step, gate.go who may read meanwhile,
+// dispatcher.go the calls to the cluster, edits.go what people change in the registry by hand. The rules that comments name (F1, L3, E5, …)
+// are explained in docs/rules.md.
 package scheduler

@@ -104,7 +104,7 @@ func DefaultOptions() Options {
 	}
 }
 
-// backoff doubles from first to most with the number of tries before (0 for the first).
+// Backoff doubles from first to most with the number of tries before (0 for the first).
 func Backoff(first, most time.Duration, tries int) time.Duration {
 	d := first
 	for ; tries > 0 && d < most; tries-- {

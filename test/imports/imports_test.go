@@ -52,6 +52,7 @@ func TestWhatTheRulesRefuse(t *testing.T) {
 		"down to an interface":            {from: "scheduler", imports: module + "/registry"},
 		"to one's own part":               {from: "executor", imports: module + "/executor/pack"},
 		"from a subpackage to its parent": {from: "registry/zookeeper", imports: module + "/registry"},
+		"pure":                            {from: "scheduler/core", imports: "sync", want: "scheduler/core is pure"},
 		"cmd puts together":               {from: "cmd/scheduler", imports: module + "/cluster/local"},
 		"a test's package":                {from: "test/whole", imports: module + "/cluster/local"},
 		"up":                              {from: "wire", imports: module + "/executor", want: "wire imports executor: imports go down the layout only, and executor stands above wire"},
