@@ -38,7 +38,7 @@ func TestATriggerRunsToItsEnd(t *testing.T) {
 	}
 }
 
-func TestL3AnAcceptWithoutAnswerMeansSubscribingAnew(t *testing.T) {
+func TestL3AnAcceptWithoutAnswerMeansSubscribingAgain(t *testing.T) {
 	t.Parallel()
 	c := &fakeCluster{lose: true}
 	l := lead(t, c)

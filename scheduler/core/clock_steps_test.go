@@ -24,7 +24,7 @@ func newStageOfTenCrons(t *testing.T, change ...func(*jobs.Config)) *stage {
 }
 
 // A clock that is an hour ahead opens a missed window, and is set right while the core crosses that window.
-func TestF4AGapOfAClockThatWasAheadIsNotFinished(t *testing.T) {
+func TestF4AMissedWindowOfAClockThatWasAheadIsNotFinished(t *testing.T) {
 	t.Parallel()
 	s := newStageOfTenCrons(t)
 	s.until(time.Minute)
@@ -120,7 +120,7 @@ func TestF2AJobRegisteredAfterTheClockSteppedBackFiresFromThenOn(t *testing.T) {
 	}
 }
 
-func TestL2TheTurnComesThoughTheClockSteppedBack(t *testing.T) {
+func TestL2TheReservationComesThoughTheClockSteppedBack(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.app()

@@ -46,7 +46,7 @@ func TestOffersGoWithTheirAgent(t *testing.T) {
 }
 
 // A change may make a shard fit that did not fit before: the core matches it again, and drops the old reason.
-func TestAChangedJobIsMatchedAnew(t *testing.T) {
+func TestAChangedJobIsMatchedAgain(t *testing.T) {
 	t.Parallel()
 	for _, cpus := range []float64{100, 8} {
 		s := newStage(t)

@@ -8,7 +8,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
-func TestE5AGhostSeenAliveBlocksEvenWithFailover(t *testing.T) {
+func TestE5AnOrphanSeenAliveBlocksEvenWithFailover(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	l := s.runJob(oneShard, withFailover)
@@ -32,7 +32,7 @@ func TestE5AGhostSeenAliveBlocksEvenWithFailover(t *testing.T) {
 	}
 }
 
-func TestE5AGhostSeenAliveHoldsItsShardUntilItsAgentIsAwayForTwoMinutesAgain(t *testing.T) {
+func TestE5AnOrphanSeenAliveHoldsItsShardUntilItsAgentIsAwayForTwoMinutesAgain(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	l := s.runJob(oneShard, withFailover)
@@ -61,7 +61,7 @@ func TestE5AGhostSeenAliveHoldsItsShardUntilItsAgentIsAwayForTwoMinutesAgain(t *
 }
 
 // The master's answer about a task under another framework id says nothing about the task.
-func TestE5AnAnswerUnderAnotherFrameworkIDReleasesNoGhost(t *testing.T) {
+func TestE5AnAnswerUnderAnotherFrameworkIDReleasesNoOrphan(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	l := s.startOn("S1", func(*jobs.Config) {})
@@ -89,7 +89,7 @@ func TestE5AnAnswerUnderAnotherFrameworkIDReleasesNoGhost(t *testing.T) {
 	}
 }
 
-func TestAShardThatAGhostHoldsHasNoOffersHeld(t *testing.T) {
+func TestAShardThatAnOrphanBlocksHasNoOffersHeld(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.startOn("S1", func(j *jobs.Config) { j.Failover = true })

@@ -199,7 +199,7 @@ func TestL2AnIdleExecutorIsPartOfItsAgent(t *testing.T) {
 	}
 }
 
-func TestL2ATurnThatLaunchedNothingMeasuresItsAgentsAgain(t *testing.T) {
+func TestL2AReservationThatLaunchedNothingMeasuresItsAgentsAgain(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.app()
