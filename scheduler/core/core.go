@@ -31,7 +31,7 @@ type Core struct {
 	roundOffers int64 // offers received when the round began
 	items       []int // 0, 1, 2, …
 	tasks       map[string]taskRef
-	orphans     map[string]*orphan
+	orphans     orphans
 	executors   map[string]*executorRecord
 	// executorsOn are the same by agent; closing those that are to go.
 	executorsOn map[string][]*executorRecord
@@ -42,11 +42,6 @@ type Core struct {
 	schedules   map[string]*cron.Schedule
 	timers      timers
 	ended       history
-	// orphansByJob are the orphans that block a shard, by job and task id.
-	orphansByJob map[string]map[string]*orphan
-	// orphansByAgent are the ids of orphans of removed frameworks by agent, of which some may have been removed since. It is
-	// built when it is needed, and nil before.
-	orphansByAgent map[string][]string
 
 	cursor              fireCursor
 	loadedStartFailures []loadedStartFailure
@@ -154,7 +149,7 @@ func New(opt Options) *Core {
 		opt:  opt,
 		apps: map[string]*appState{}, jobs: map[string]*jobState{},
 		executions: map[string]*execution{}, tasks: map[string]taskRef{},
-		orphans: map[string]*orphan{}, orphansByJob: map[string]map[string]*orphan{},
+		orphans:   newOrphans(),
 		executors: map[string]*executorRecord{}, executorsOn: map[string][]*executorRecord{}, closing: map[string]*executorRecord{}, agents: map[string]*agentState{},
 		pool: offers.NewPool(), timetable: cron.NewTimetable(), schedules: map[string]*cron.Schedule{},
 		lastReservation: map[string]time.Time{}, accepts: map[int64]*sentAccept{},
@@ -293,7 +288,7 @@ func (c *Core) nextWake() time.Duration {
 		earlier(at)
 		earlier(later(at.Add(-c.lead()), c.now))
 	}
-	if len(c.tasks)+len(c.orphans) > 0 {
+	if len(c.tasks)+len(c.orphans.byID) > 0 {
 		earlier(c.nextSweep)
 	}
 	if (c.missed != nil || c.due != nil) && !c.behindNoted || c.matchAgain {

@@ -36,7 +36,7 @@ func (s *stage) contradiction() string {
 				}
 				on[sh.Executor].n++
 				on[sh.Executor].used = on[sh.Executor].used.Plus(e.Settings.Job.Resources())
-				if o := c.orphanOf(e.Job, sh.Item); o != nil && !o.Alive && !e.Settings.Job.Failover && o.Framework != "" {
+				if o := c.orphans.of(e.Job, sh.Item); o != nil && !o.Alive && !e.Settings.Job.Failover && o.Framework != "" {
 					return "live beside a blocking orphan " + sh.TaskID
 				}
 			}
@@ -97,9 +97,9 @@ func (s *stage) contradiction() string {
 	if !slices.IsSortedFunc(c.launchable, func(a, b *execution) int { return launchKeyCompare(a.launchKey, b.launchKey) }) {
 		return "launchable out of order"
 	}
-	for job, of := range c.orphansByJob {
+	for job, of := range c.orphans.blocking {
 		for id, o := range of {
-			if c.orphans[id] != o || !o.Blocks || o.Job != job {
+			if c.orphans.byID[id] != o || !o.Blocks || o.Job != job {
 				return "an orphan blocks that does not exist " + id
 			}
 		}
@@ -123,8 +123,8 @@ func (s *stage) everything() string {
 		e.Shards = nil
 		out += "ended " + string(encode(&e)) + string(encode(sh)) + "\n"
 	}
-	for _, id := range sortedKeys(c.orphans) {
-		out += string(encode(c.orphans[id])) + "\n"
+	for _, id := range sortedKeys(c.orphans.byID) {
+		out += string(encode(c.orphans.byID[id])) + "\n"
 	}
 	for _, id := range sortedKeys(c.executors) {
 		out += string(encode(c.executors[id])) + "\n"

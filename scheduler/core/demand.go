@@ -3,7 +3,6 @@ package core
 import (
 	"slices"
 
-	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/offers"
 )
 
@@ -42,7 +41,7 @@ func (c *Core) demands() (ds []demand, more bool) {
 			d.with, d.executorKey = e.Settings, e.prepare().executorKey
 			for i := range e.Shards {
 				s := &e.Shards[i]
-				if s.State == Waiting && !s.NotBefore.After(c.now) && c.orphanOf(e.Job, s.Item) == nil {
+				if s.State == Waiting && !s.NotBefore.After(c.now) && c.orphans.of(e.Job, s.Item) == nil {
 					items = append(items, s.Item)
 				}
 			}
@@ -90,46 +89,5 @@ func (c *Core) itemsUpTo(n int) []int {
 
 // canLaunch reports whether the first execution of a job's queue may be launched.
 func (c *Core) canLaunch(j *jobState) bool {
-	return j != nil && j.cfg != nil && c.inactive(j) == active && c.orphanAmong(j.cfg) == nil
-}
-
-// orphanOf returns an earlier attempt of a shard that may still run and so
-// blocks the next (rule E5), or nil.
-func (c *Core) orphanOf(job string, item int) *orphan {
-	return firstOrphan(c.orphansByJob[job], func(g *orphan) bool { return g.Item == item })
-}
-
-// orphanAmong returns one of any shard that a job has now, or nil.
-func (c *Core) orphanAmong(cfg *jobs.Config) *orphan {
-	return firstOrphan(c.orphansByJob[cfg.JobName], func(g *orphan) bool { return g.Item < cfg.ShardingTotalCount })
-}
-
-func firstOrphan(of map[string]*orphan, match func(*orphan) bool) (first *orphan) {
-	for _, g := range of {
-		if match(g) && (first == nil || g.TaskID < first.TaskID) {
-			first = g
-		}
-	}
-	return first
-}
-
-// block makes an orphan hold back later attempts of its shard.
-func (c *Core) block(g *orphan) {
-	c.needChanged()
-	of := c.orphansByJob[g.Job]
-	if of == nil {
-		of = map[string]*orphan{}
-		c.orphansByJob[g.Job] = of
-	}
-	of[g.TaskID] = g
-}
-
-// unblock lets the shard of an orphan that blocked it be launched again.
-func (c *Core) unblock(g *orphan) {
-	c.needChanged()
-	delete(c.orphansByJob[g.Job], g.TaskID)
-	if len(c.orphansByJob[g.Job]) == 0 {
-		delete(c.orphansByJob, g.Job)
-	}
-	c.matchAgain = true
+	return j != nil && j.cfg != nil && c.inactive(j) == active && c.orphans.among(j.name, j.cfg.ShardingTotalCount) == nil
 }

@@ -242,9 +242,7 @@ func (c *Core) sweepTasks() {
 			delete(c.agents, id)
 		}
 	}
-	for _, id := range sortedKeys(c.orphans) {
-		c.sweepOrphan(c.orphans[id])
-	}
+	c.sweepOrphans()
 	c.askAboutFormerAgents()
 }
 
@@ -301,26 +299,3 @@ func (c *Core) sweepTask(ref taskRef) {
 // stagedSweeps is how often a task must have been found staged by this leader
 // before it is killed for that: its next update may be on its way.
 const stagedSweeps = 6
-
-// abandon ends an attempt that may still run and keeps it as an orphan (rule E5).
-func (c *Core) abandon(ref taskRef, why string) {
-	e, s := ref.exec, ref.shard()
-	o := c.newOrphan(ref)
-	o.Blocks = !e.Settings.Job.Failover
-	c.addOrphan(o)
-	c.note(Note{Kind: NoteOrphan, Job: e.Job, Execution: e.ID, Task: s.TaskID, Detail: why, Problem: true})
-	s.Cause = why
-	c.endAttempt(ref, outcomeLost)
-	delete(c.tasks, o.TaskID)
-}
-
-// forget removes an orphan because an operator says that it has ended (rule E5).
-func (c *Core) forget(f ForgetRequested) {
-	var err *Error
-	if o := c.orphans[f.TaskID]; o != nil {
-		c.removeOrphan(o)
-	} else {
-		err = Errorf(NotFound, "task_not_abandoned", "task %q was not abandoned; GET /api/job/{jobName}/explain names those that were", f.TaskID)
-	}
-	c.out.Replies = append(c.out.Replies, Reply{Token: f.Token, Err: err})
-}

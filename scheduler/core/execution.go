@@ -267,26 +267,3 @@ func (k launchKey) before(o launchKey) bool {
 	}
 	return k.id < o.id
 }
-
-// orphan is an abandoned attempt that may still run (rule E5).
-type orphan struct {
-	TaskID    string    `json:"taskId"`
-	Job       string    `json:"job"`
-	Item      int       `json:"item"`
-	Agent     string    `json:"agent"`
-	Execution string    `json:"execution"`
-	Since     time.Time `json:"since"`
-	// Blocks is set when no later attempt of the shard may start until it has ended.
-	Blocks bool `json:"blocks,omitempty"`
-	// Alive is set while it blocks only because it was seen alive, although its
-	// job has failover.
-	Alive bool `json:"alive,omitempty"`
-	// Away is since when the agent of one seen alive is away again, if it is.
-	Away time.Time `json:"away,omitzero"`
-	// Framework is the id that it ran under, "" in old records; RemovedBy is the master that
-	// removed it, "" while it is ours (rule T7).
-	Framework string `json:"framework,omitempty"`
-	RemovedBy string `json:"removedBy,omitempty"`
-
-	known bool // the cluster reported anything of it in this session
-}

@@ -176,7 +176,7 @@ func (c *Core) anyWaiting() (waits, hopeless bool) {
 		}
 		for i := range e.Shards {
 			s := &e.Shards[i]
-			if s.State == Waiting && c.orphanOf(e.Job, s.Item) == nil && !s.NotBefore.After(c.now) {
+			if s.State == Waiting && c.orphans.of(e.Job, s.Item) == nil && !s.NotBefore.After(c.now) {
 				return true, hopeless
 			}
 		}

@@ -1,7 +1,6 @@
 package core
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
@@ -57,32 +56,17 @@ func (c *Core) frameworkRemoved(by string) {
 			c.orphanUnknownTask(c.takeover.unknown[id])
 		}
 	}
-	for _, id := range sortedKeys(c.orphans) {
-		if g := c.orphans[id]; g.Framework == "" || g.Framework == old {
-			g.Framework, g.RemovedBy = old, by
-			c.dirty.orphan(id)
+	for _, o := range c.orphans.sorted() {
+		if o.Framework == old {
+			c.orphans.change(o, func(o *orphan) { o.RemovedBy = by })
 		}
 	}
-	c.frameworkID, c.orphansByAgent = "", nil
+	c.frameworkID = ""
+	c.orphans.frameworkChanged()
 	for _, id := range sortedKeys(c.executors) {
 		c.dropExecutor(c.executors[id])
 	}
 	c.ensureFramework()
-}
-
-// newOrphan remembers an attempt that may still run.
-func (c *Core) newOrphan(ref taskRef) *orphan {
-	s := ref.shard()
-	return &orphan{TaskID: s.TaskID, Job: ref.exec.Job, Item: s.Item, Agent: s.Agent, Execution: ref.exec.ID, Since: c.now, Framework: c.frameworkID}
-}
-
-// addOrphan takes an orphan in, and lets it block its shard.
-func (c *Core) addOrphan(g *orphan) {
-	c.orphans[g.TaskID], c.orphansByAgent = g, nil
-	c.dirty.orphan(g.TaskID)
-	if g.Blocks {
-		c.block(g)
-	}
 }
 
 // orphanUnknownTask remembers a task of another scheduler that may still run, if its id names a shard.
@@ -92,17 +76,11 @@ func (c *Core) orphanUnknownTask(f *unknownTask) {
 	}
 }
 
-// ofFormerFramework reports whether an orphan ran under a framework id that was removed.
-func (c *Core) ofFormerFramework(g *orphan) bool {
-	return g.Framework != "" && g.Framework != c.frameworkID
-}
-
 // masterOfRemoved notes which master it was that has removed a framework.
 func (c *Core) masterOfRemoved() {
-	for _, id := range sortedKeys(c.orphans) {
-		if g := c.orphans[id]; g.RemovedBy == removedByUnknown {
-			g.RemovedBy = c.session.masterID
-			c.dirty.orphan(id)
+	for _, o := range c.orphans.sorted() {
+		if o.RemovedBy == removedByUnknown {
+			c.orphans.change(o, func(o *orphan) { o.RemovedBy = c.session.masterID })
 		}
 	}
 }
@@ -116,8 +94,7 @@ func (c *Core) askAboutFormerAgents() {
 	}
 	var refs []cluster.TaskRef
 	asked := map[string]bool{}
-	for _, id := range sortedKeys(c.orphans) {
-		g := c.orphans[id]
+	for _, g := range c.orphans.sorted() {
 		if !c.ofFormerFramework(g) || asked[g.Agent] {
 			continue
 		}
@@ -141,13 +118,15 @@ func (c *Core) agentAnswered(agentID string, u cluster.Update) {
 	case cluster.Gone:
 		c.agentStillRegistered(agentID)
 	case cluster.GoneByOperator: // an operator's word
-		c.eachFormerOrphanOn(agentID, c.removeOrphan)
+		for _, o := range c.orphans.formerOn(agentID, c.frameworkID) {
+			c.removeOrphan(o)
+		}
 	case cluster.Unreachable, cluster.Unknown:
 		c.agent(agentID).registeredSince = time.Time{}
-		c.eachFormerOrphanOn(agentID, func(g *orphan) {
+		for _, g := range c.orphans.formerOn(agentID, c.frameworkID) {
 			g.known = true
 			c.orphanAway(g)
-		})
+		}
 	}
 }
 
@@ -155,7 +134,7 @@ func (c *Core) agentAnswered(agentID string, u cluster.Update) {
 // been so for long enough: to be found away by the master if its connection broke just when it was
 // told, to be told again, and to end the executors.
 func (c *Core) agentStillRegistered(agentID string) {
-	if len(c.orphans) == 0 {
+	if len(c.orphans.byID) == 0 {
 		return
 	}
 	a := c.agent(agentID)
@@ -163,46 +142,17 @@ func (c *Core) agentStillRegistered(agentID string) {
 		a.registeredSince = c.now
 	}
 	a.registeredSeen = c.now
-	c.eachFormerOrphanOn(agentID, func(g *orphan) {
+	for _, g := range c.orphans.formerOn(agentID, c.frameworkID) {
 		g.known = true
 		c.orphanAlive(g)
 		// Another master may know nothing of the removal, and so may its agents.
 		if g.RemovedBy == c.session.masterID && c.now.Sub(a.registeredSince) >= c.removedWait() {
 			c.removeOrphan(g)
 		}
-	})
+	}
 }
 
 // removedWait is how long an agent must have been registered for the tasks of a removed framework to be over.
 func (c *Core) removedWait() time.Duration {
 	return c.opt.RemovedWait + max(c.opt.KillGrace, c.opt.ExecutorShutdown)
-}
-
-// eachFormerOrphanOn are those of removed frameworks on an agent.
-func (c *Core) eachFormerOrphanOn(agentID string, do func(*orphan)) {
-	if c.orphansByAgent == nil {
-		c.orphansByAgent = map[string][]string{}
-		for _, id := range sortedKeys(c.orphans) {
-			if g := c.orphans[id]; c.ofFormerFramework(g) {
-				c.orphansByAgent[g.Agent] = append(c.orphansByAgent[g.Agent], id)
-			}
-		}
-	}
-	for _, id := range c.orphansByAgent[agentID] {
-		if g := c.orphans[id]; g != nil {
-			do(g)
-		}
-	}
-}
-
-// orphanReason says what a shard waits for that an orphan blocks.
-func (c *Core) orphanReason(g *orphan) string {
-	forget := fmt.Sprintf("POST /api/task/%s/forget if you know that it has ended", g.TaskID)
-	switch {
-	case !c.ofFormerFramework(g):
-		return fmt.Sprintf("task %s was abandoned on agent %s and may still run; its end is waited for, or %s", g.TaskID, g.Agent, forget)
-	case c.session.open && g.RemovedBy != c.session.masterID:
-		return fmt.Sprintf("task %s ran under framework %s, which was removed, and may still run on agent %s: the master that removed it leads no more, and another does not know of it; %s", g.TaskID, g.Framework, g.Agent, forget)
-	}
-	return fmt.Sprintf("task %s ran under framework %s, which was removed, and may still be ending: it counts as ended when agent %s has been registered with the master for %s; or %s", g.TaskID, g.Framework, g.Agent, c.removedWait(), forget)
 }

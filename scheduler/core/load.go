@@ -69,10 +69,7 @@ func (c *Core) Load(wall time.Time, stored Stored) error {
 			var g orphan
 			if err = json.Unmarshal(e.Value, &g); err == nil {
 				c.clampLoaded(0, &g.Since, &g.Away)
-				c.orphans[name] = &g
-				if g.Blocks {
-					c.block(&g)
-				}
+				c.orphans.restore(&g)
 			}
 		case pathStartFailure:
 			err = c.loadStartFailure(e)

@@ -159,7 +159,7 @@ func (c *Core) upcoming(upTo time.Time) (ds []offers.Demand, at []time.Time, all
 		var first time.Time
 		for i := range e.Shards {
 			s := &e.Shards[i]
-			if s.State != Waiting || e.KillReason != "" || !s.NotBefore.After(c.now) || s.NotBefore.After(upTo) || c.orphanOf(e.Job, s.Item) != nil {
+			if s.State != Waiting || e.KillReason != "" || !s.NotBefore.After(c.now) || s.NotBefore.After(upTo) || c.orphans.of(e.Job, s.Item) != nil {
 				continue
 			}
 			items = append(items, s.Item)

@@ -13,7 +13,7 @@ func TestE5AnOrphanSeenAliveBlocksEvenWithFailover(t *testing.T) {
 	s := newStage(t)
 	l := s.runJob(oneShard, withFailover)
 	s.unreachable(l[0])
-	for len(s.core.orphans) == 0 {
+	for len(s.core.orphans.byID) == 0 {
 		s.after(30 * time.Second)
 	}
 	d := s.update(l[0], cluster.Running, fromMaster(cluster.ReasonAgentReregistered))
@@ -38,7 +38,7 @@ func TestE5AnOrphanSeenAliveHoldsItsShardUntilItsAgentIsAwayForTwoMinutesAgain(t
 	l := s.runJob(oneShard, withFailover)
 	s.unreachable(l[0])
 	s.until(3 * time.Minute)
-	if len(s.core.orphans) != 1 {
+	if len(s.core.orphans.byID) != 1 {
 		t.Fatal("the attempt was not abandoned")
 	}
 	s.update(l[0], cluster.Running, fromMaster(cluster.ReasonReconciliation))
@@ -80,8 +80,8 @@ func TestE5AnAnswerUnderAnotherFrameworkIDReleasesNoOrphan(t *testing.T) {
 	}
 	s.step(ReconcileRequested{Token: 2, Explicit: true})
 	s.until(5 * time.Minute)
-	if len(s.core.orphans) != 1 || s.core.orphanOf("my_job", 0) == nil {
-		t.Fatalf("orphans %v", s.core.orphans)
+	if len(s.core.orphans.byID) != 1 || s.core.orphans.of("my_job", 0) == nil {
+		t.Fatalf("orphans %v", s.core.orphans.byID)
 	}
 	s.trigger()
 	if _, launched := s.launchedWithin(5*time.Minute, "S1", cluster.Gone); !launched {

@@ -27,7 +27,6 @@ type dirtySet struct {
 	execs                      map[string]*execution
 	gone                       []*execution
 	executors                  map[string]bool
-	orphans                    map[string]bool
 	keys                       map[string]bool
 	starts                     map[string]bool
 	imported                   []string // entries of the original that became ours
@@ -35,12 +34,11 @@ type dirtySet struct {
 }
 
 func (d *dirtySet) reset() {
-	*d = dirtySet{jobs: map[string]bool{}, execs: map[string]*execution{}, executors: map[string]bool{}, orphans: map[string]bool{}, keys: map[string]bool{}, starts: map[string]bool{}}
+	*d = dirtySet{jobs: map[string]bool{}, execs: map[string]*execution{}, executors: map[string]bool{}, keys: map[string]bool{}, starts: map[string]bool{}}
 }
 
 func (d *dirtySet) job(name string)    { d.jobs[name] = true }
 func (d *dirtySet) executor(id string) { d.executors[id] = true }
-func (d *dirtySet) orphan(id string)   { d.orphans[id] = true }
 
 func (d *dirtySet) header(e *execution) {
 	e.dirty = true
@@ -82,7 +80,8 @@ func (c *Core) write() {
 	if d.counter {
 		raw(pathCounter, strconv.AppendInt(nil, c.executorN, 10))
 	}
-	writeRecords(d.orphans, c.orphans, pathOrphan, put, remove)
+	writeRecords(c.orphans.changed, c.orphans.byID, pathOrphan, put, remove)
+	clear(c.orphans.changed)
 	writeRecords(d.executors, c.executors, pathExecutor, put, remove)
 	writeRecords(d.keys, c.keys, pathKey, put, remove)
 	for _, key := range sortedKeys(d.starts) {

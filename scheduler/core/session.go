@@ -88,8 +88,8 @@ func (c *Core) sessionBegan(e SessionBegan) {
 		s := ref.shard()
 		s.known, s.acceptSeq, s.killSent, s.killTry = false, 0, time.Time{}, 0
 	}
-	for _, g := range c.orphans {
-		g.known = false
+	for _, o := range c.orphans.byID {
+		o.known = false
 	}
 	c.takeover.begin()
 	c.matchAgain = true
@@ -243,9 +243,9 @@ func (c *Core) askAbout(want func(*shard) bool) int {
 		}
 	}
 	n := len(refs)
-	for _, id := range sortedKeys(c.orphans) {
-		if g := c.orphans[id]; !c.ofFormerFramework(g) {
-			refs = append(refs, cluster.TaskRef{TaskID: id, AgentID: g.Agent})
+	for _, o := range c.orphans.sorted() {
+		if !c.ofFormerFramework(o) {
+			refs = append(refs, cluster.TaskRef{TaskID: o.TaskID, AgentID: o.Agent})
 		}
 	}
 	c.reconcile(refs)

@@ -45,7 +45,7 @@ func (c *Core) update(u cluster.Update) {
 		c.agentAnswered(agent, u)
 		return
 	}
-	if g := c.orphans[u.TaskID]; g != nil {
+	if g := c.orphans.byID[u.TaskID]; g != nil {
 		if !c.ofFormerFramework(g) { // what is said of it under this id says nothing
 			c.updateOrphan(g, u)
 		}
@@ -329,75 +329,5 @@ func (c *Core) unknownTask(u cluster.Update) {
 		}
 		c.note(Note{Kind: kind, Task: u.TaskID, Detail: "on agent " + u.AgentID, Problem: true})
 		c.call(CallKill{cluster.Kill{TaskID: u.TaskID, AgentID: u.AgentID, Grace: c.opt.KillGrace}})
-	}
-}
-
-// updateOrphan: an orphan is seen alive, or has ended (rule E5). One seen
-// alive blocks even with failover until it has ended or its agent is away again for as
-// long as E4 asks: till then no agent counts as unreachable, and promise 2 has no exception.
-func (c *Core) updateOrphan(g *orphan, u cluster.Update) {
-	g.known = true
-	switch u.State {
-	case cluster.Unreachable:
-		c.orphanAway(g)
-	case cluster.Unknown:
-		if a := c.agents[g.Agent]; a != nil && a.registered {
-			c.removeOrphan(g)
-			return
-		}
-		c.orphanAway(g)
-	case cluster.Staging, cluster.Starting, cluster.Running, cluster.Killing:
-		c.orphanAlive(g)
-		c.call(CallKill{cluster.Kill{TaskID: g.TaskID, AgentID: g.Agent, Grace: c.opt.KillGrace}})
-	default:
-		if u.State.Terminal() {
-			c.removeOrphan(g)
-		}
-	}
-}
-
-// orphanAlive notes that an orphan of a job with failover is known to be alive.
-func (c *Core) orphanAlive(g *orphan) {
-	if !g.Away.IsZero() {
-		g.Away = time.Time{}
-		c.dirty.orphan(g.TaskID)
-	}
-	if g.Blocks {
-		return
-	}
-	g.Alive, g.Blocks = true, true
-	c.dirty.orphan(g.TaskID)
-	c.block(g)
-}
-
-// orphanAway notes that the agent of an orphan that was alive is away again.
-func (c *Core) orphanAway(g *orphan) {
-	if g.Alive && g.Away.IsZero() {
-		g.Away = c.now
-		c.dirty.orphan(g.TaskID)
-	}
-}
-
-// sweepOrphan lets one go that is too old, and the shard of one whose agent is away for long (rules E4, E5).
-func (c *Core) sweepOrphan(g *orphan) {
-	if c.now.Sub(g.Since) > c.opt.OrphanKept {
-		c.removeOrphan(g)
-		return
-	}
-	if g.Away.IsZero() || !c.session.open || !g.known {
-		return
-	}
-	if c.now.Sub(g.Away) >= c.opt.UnreachableFailover {
-		g.Alive, g.Blocks, g.Away = false, false, time.Time{}
-		c.dirty.orphan(g.TaskID)
-		c.unblock(g)
-	}
-}
-
-func (c *Core) removeOrphan(g *orphan) {
-	delete(c.orphans, g.TaskID)
-	c.dirty.orphan(g.TaskID)
-	if g.Blocks {
-		c.unblock(g)
 	}
 }

@@ -221,7 +221,7 @@ func (c *Core) waitReason(j *jobState, e *execution) string {
 	if why := c.inactiveReason(j); why != "" {
 		return why
 	}
-	if g := c.orphanAmong(j.cfg); g != nil {
+	if g := c.orphans.among(j.name, j.cfg.ShardingTotalCount); g != nil {
 		return c.orphanReason(g)
 	}
 	return c.placeReason(e)
@@ -231,7 +231,7 @@ func (c *Core) shardWaitReason(e *execution, s *shard) string {
 	if e.KillReason != "" {
 		return e.KillReason
 	}
-	if g := c.orphanOf(e.Job, s.Item); g != nil {
+	if g := c.orphans.of(e.Job, s.Item); g != nil {
 		why := c.orphanReason(g)
 		if s.Cause != "" {
 			why += "; the last attempt: " + s.Cause
