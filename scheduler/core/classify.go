@@ -22,7 +22,7 @@ const (
 )
 
 // classify says what a terminal update means for an attempt. heard is whether an update of the attempt's executor,
-// about any of its tasks, was committed before (executorRecord.Heard).
+// about any of its tasks, was committed before (executor.Heard).
 func classify(s *attempt, u cluster.Update, heard bool) outcome {
 	began := mayHaveBegun(s, u, heard)
 	switch u.State {

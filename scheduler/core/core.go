@@ -32,10 +32,7 @@ type Core struct {
 	items       []int // 0, 1, 2, …
 	tasks       map[string]taskRef
 	orphans     orphans
-	executors   map[string]*executorRecord
-	// executorsOn are the same by agent; closing those that are to go.
-	executorsOn map[string][]*executorRecord
-	closing     map[string]*executorRecord
+	executors   executors
 	agents      map[string]*agentState
 	pool        *offers.Pool
 	timetable   *cron.Timetable
@@ -50,7 +47,6 @@ type Core struct {
 	maintained       map[string]bool // agents with maintenance planned
 	missed           *missedWindow
 	due              *dueBatch
-	executorN        int64
 	imported         []importEntry     // what the original left waiting
 	ourFrame         string            // the framework id that is marked as ours
 	questions        map[string]string // about invented tasks → the agent that each is about
@@ -150,7 +146,7 @@ func New(opt Options) *Core {
 		apps: map[string]*appState{}, jobs: map[string]*jobState{},
 		executions: map[string]*execution{}, tasks: map[string]taskRef{},
 		orphans:   newOrphans(),
-		executors: map[string]*executorRecord{}, executorsOn: map[string][]*executorRecord{}, closing: map[string]*executorRecord{}, agents: map[string]*agentState{},
+		executors: newExecutors(), agents: map[string]*agentState{},
 		pool: offers.NewPool(), timetable: cron.NewTimetable(), schedules: map[string]*cron.Schedule{},
 		lastReservation: map[string]time.Time{}, accepts: map[int64]*sentAccept{},
 		unreachableHosts: map[string]*startFailure{},

@@ -80,7 +80,7 @@ func (s *stage) contradiction() string {
 			return "task misfiled " + id
 		}
 	}
-	for id, x := range c.executors {
+	for id, x := range c.executors.byID {
 		a := on[id]
 		if a == nil {
 			a = &acc{}
@@ -126,14 +126,14 @@ func (s *stage) everything() string {
 	for _, id := range sortedKeys(c.orphans.byID) {
 		out += string(encode(c.orphans.byID[id])) + "\n"
 	}
-	for _, id := range sortedKeys(c.executors) {
-		out += string(encode(c.executors[id])) + "\n"
+	for _, id := range sortedKeys(c.executors.byID) {
+		out += string(encode(c.executors.byID[id])) + "\n"
 	}
 	for _, id := range sortedKeys(c.jobs) {
 		j := c.jobs[id]
 		out += fmt.Sprintln(id, j.isStored, j.since, j.disabled, j.cfg != nil, j.schedule != nil)
 	}
-	out += fmt.Sprintln(c.cursor, c.executorN, c.frameworkID, c.keys)
+	out += fmt.Sprintln(c.cursor, c.executors.counter, c.frameworkID, c.keys)
 	for _, id := range sortedKeys(c.apps) {
 		out += fmt.Sprintln(id, c.apps[id].executorKey, c.apps[id].disabled)
 	}

@@ -87,7 +87,7 @@ func (c *Core) recordUnplaced(ds []demand, unplaced []offers.Unplaced, more bool
 }
 
 // leaveLeftover: an ACCEPT leaves the rest of its agent to a filter.
-func (c *Core) leaveLeftover(started []*executorRecord) {
+func (c *Core) leaveLeftover(started []*executor) {
 	f := &c.flow
 	f.revivedFor = time.Time{} // what was held for fires to come may be used up
 	c.needChanged()
@@ -95,7 +95,7 @@ func (c *Core) leaveLeftover(started []*executorRecord) {
 	for _, left := range []map[want]time.Time{f.unplaced, f.unplacing} {
 		for w := range left {
 			someWait = true
-			cheaper = cheaper || slices.ContainsFunc(started, func(x *executorRecord) bool { return x.Key == w.executorKey })
+			cheaper = cheaper || slices.ContainsFunc(started, func(x *executor) bool { return x.Key == w.executorKey })
 		}
 	}
 	if someWait && !cheaper {
@@ -109,7 +109,7 @@ func (c *Core) leaveLeftover(started []*executorRecord) {
 func (c *Core) heldUntil(a offers.Agent) (until time.Time) {
 	for w, since := range c.flow.unplaced {
 		need := w.shard
-		if !slices.ContainsFunc(c.executorsOn[a.ID], func(x *executorRecord) bool { return x.Key == w.executorKey && !x.Closing }) {
+		if !slices.ContainsFunc(c.executors.onAgent[a.ID], func(x *executor) bool { return x.Key == w.executorKey && !x.Closing }) {
 			need = need.Plus(w.executor)
 		}
 		if !need.Fits(a.Free) {

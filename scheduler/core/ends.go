@@ -66,20 +66,20 @@ func (c *Core) endAttempt(ref taskRef, how outcome) {
 			c.completeShard(ref, Failed)
 			return
 		}
-		if x := c.executors[s.Executor]; x != nil && x.ran && s.Errors > 1 {
+		if x := c.executors.byID[s.Executor]; x != nil && x.ran && s.Errors > 1 {
 			c.closeExecutor(x) // it may be for the executor, in words that we don't know
 		}
 		c.requeue(ref, s.Type, s.Errors-1)
 	case outcomeExecutorInfoMismatch:
 		// No fault of the job: the executor runs, but the master compares what it was started
 		// with, our role included, and will refuse every task for it.
-		if x := c.executors[s.Executor]; x != nil {
+		if x := c.executors.byID[s.Executor]; x != nil {
 			c.note(Note{Kind: NoteExecutor, Detail: s.Executor + " takes no more tasks: the master has another ExecutorInfo of it; a new one is started", Problem: true})
 			c.closeExecutor(x)
 		}
 		c.requeue(ref, s.Type, s.Attempt-1)
 	case outcomeExecutorStartFailed:
-		if x := c.executors[s.Executor]; x != nil && x.Info.BinaryURI != c.opt.ExecutorBinary {
+		if x := c.executors.byID[s.Executor]; x != nil && x.Info.BinaryURI != c.opt.ExecutorBinary {
 			// It was to be fetched from another leader's address: that blames no
 			// agent, and a new generation is fetched from ours (rules L6, X4).
 			c.closeExecutor(x)
@@ -168,10 +168,8 @@ func (c *Core) wakeMatch(at time.Time) {
 
 // releaseTask takes a task off its executor's account.
 func (c *Core) releaseTask(e *execution, s *shard) {
-	if x := c.executors[s.Executor]; x != nil {
-		x.tasks--
-		x.used = x.used.Minus(e.Settings.Job.Resources())
-		x.idleSince = c.now
+	if x := c.executors.byID[s.Executor]; x != nil {
+		x.release(e.Settings.Job.Resources(), c.now)
 		c.checkIdle(x)
 	}
 	c.flow.taskEnded = true
@@ -238,7 +236,7 @@ func (c *Core) sweepTasks() {
 		}
 	}
 	for id, a := range c.agents {
-		if !a.registered && c.now.Sub(a.lastSeen) > agentKept && len(c.executorsOn[id]) == 0 {
+		if !a.registered && c.now.Sub(a.lastSeen) > agentKept && len(c.executors.onAgent[id]) == 0 {
 			delete(c.agents, id)
 		}
 	}

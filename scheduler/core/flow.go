@@ -65,7 +65,7 @@ func (c *Core) offered(e cluster.Offers) {
 		c.stats.OffersReceived++
 		a := c.agent(o.AgentID)
 		if !a.registered { // it is back: what was said to it meanwhile was lost
-			for _, x := range c.executorsOn[o.AgentID] {
+			for _, x := range c.executors.onAgent[o.AgentID] {
 				x.shutdownSent, x.shutdownTry = time.Time{}, 0
 			}
 		}
@@ -97,7 +97,7 @@ func (c *Core) offered(e cluster.Offers) {
 // used there by us, by the executors that its offer names as well: it is at least so large.
 func (c *Core) growCapacity(agentID string, runs []string) {
 	a, free := c.agent(agentID), c.pool.Free(agentID)
-	for _, x := range c.executorsOn[agentID] {
+	for _, x := range c.executors.onAgent[agentID] {
 		free = free.Plus(x.used)
 		if x.tasks > 0 || slices.Contains(runs, x.Info.ID) {
 			free = free.Plus(x.Info.Resources)

@@ -63,8 +63,8 @@ func (c *Core) frameworkRemoved(by string) {
 	}
 	c.frameworkID = ""
 	c.orphans.frameworkChanged()
-	for _, id := range sortedKeys(c.executors) {
-		c.dropExecutor(c.executors[id])
+	for _, x := range c.executors.sorted() {
+		c.dropExecutor(x)
 	}
 	c.ensureFramework()
 }

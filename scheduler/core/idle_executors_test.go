@@ -31,8 +31,8 @@ func TestX9TwoAppsDoNotWaitForEachOthersIdleExecutors(t *testing.T) {
 	}
 	s.offer("S1", 2.5, 8192, idle...)
 	s.until(time.Second)
-	if x := s.core.executors[idle[1]]; !x.Closing || s.core.executors[idle[0]].Closing {
-		t.Fatalf("the first that waits is to get the room of the second's idle executor: closing %v, %v", s.core.executors[idle[0]].Closing, x.Closing)
+	if x := s.core.executors.byID[idle[1]]; !x.Closing || s.core.executors.byID[idle[0]].Closing {
+		t.Fatalf("the first that waits is to get the room of the second's idle executor: closing %v, %v", s.core.executors.byID[idle[0]].Closing, x.Closing)
 	}
 	s.step(s.clusterEvent(cluster.Failure{AgentID: "S1", ExecutorID: idle[1]}))
 	s.offer("S1", 3, 8192, idle[0])
@@ -93,7 +93,7 @@ func TestX9RoomIsMadeBehindWhatCannotBeHelped(t *testing.T) {
 		}
 		s.until(2 * time.Second)
 	}
-	if !s.core.executors[idle].Closing {
+	if !s.core.executors.byID[idle].Closing {
 		x, _ := s.core.Explain("small")
 		t.Errorf("the idle executor stays; small waits: %+v", x.Waiting)
 	}

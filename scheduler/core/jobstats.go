@@ -97,7 +97,7 @@ func (c *Core) loadJobStats() {
 func (c *Core) Stats() Stats {
 	s := c.stats
 	s.Leading, s.Subscribed = true, c.session.open
-	s.Apps, s.ExecutorsRunning, s.OffersHeld = len(c.apps), len(c.executors), c.pool.Len()
+	s.Apps, s.ExecutorsRunning, s.OffersHeld = len(c.apps), len(c.executors.byID), c.pool.Len()
 	s.FireDelayBuckets = slices.Clone(s.FireDelayBuckets)
 	for _, j := range c.jobs {
 		if j.cfg != nil {

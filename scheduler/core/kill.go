@@ -55,7 +55,7 @@ func (c *Core) sendKill(s *shard) {
 // sweeps are counted, since this process may have stood still meanwhile. An executor whose agent is away is not silent:
 // nobody can hear it.
 func (c *Core) endSilentExecutor(s *shard) {
-	x, a := c.executors[s.Executor], c.agents[s.Agent]
+	x, a := c.executors.byID[s.Executor], c.agents[s.Agent]
 	if x == nil || x.silent || x.pending > 0 || a == nil || !a.registered || !s.Unreachable.IsZero() || s.Seen < seenStarting || s.acceptSeq != 0 {
 		return
 	}
@@ -98,8 +98,8 @@ func (c *Core) beginDrain() {
 			c.killExecution(e, shutdownReason)
 		}
 	}
-	for _, id := range sortedKeys(c.executors) {
-		c.closeExecutor(c.executors[id])
+	for _, x := range c.executors.sorted() {
+		c.closeExecutor(x)
 	}
 }
 
@@ -124,7 +124,7 @@ func (c *Core) finishDrain() {
 	if !c.draining {
 		return
 	}
-	live := len(c.executors)
+	live := len(c.executors.byID)
 	for _, ref := range c.tasks {
 		if ref.shard().live() {
 			live++

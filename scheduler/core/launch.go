@@ -112,7 +112,7 @@ func (c *Core) agentsOnOffer() []offers.Agent {
 		out = append(out, a)
 	}
 	for i := range out {
-		for _, x := range c.executorsOn[out[i].ID] {
+		for _, x := range c.executors.onAgent[out[i].ID] {
 			if x.Closing {
 				continue
 			}
@@ -144,8 +144,7 @@ func (c *Core) accept(agent offers.Agent, ds []demand, placed []offers.Placement
 			x.pending++
 			x.confirmed, x.sentWith = false, c.acceptSeq
 		}
-		x.tasks++
-		x.used = x.used.Plus(d.with.Job.Resources())
+		x.take(d.with.Job.Resources())
 		c.beginLaunch(d)
 		launch := c.launchShard(d, p.Item, agent.ID, x, stock)
 		sent.tasks = append(sent.tasks, launch.TaskID)
@@ -184,7 +183,7 @@ func (c *Core) countDelay(seconds float64) {
 }
 
 // launchShard makes the next attempt of a shard.
-func (c *Core) launchShard(d *demand, item int, agentID string, x *executorRecord, stock *offers.Stock) cluster.TaskLaunch {
+func (c *Core) launchShard(d *demand, item int, agentID string, x *executor, stock *offers.Stock) cluster.TaskLaunch {
 	e := d.exec
 	s := &e.Shards[item]
 	kind := jobs.TaskReady

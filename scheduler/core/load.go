@@ -59,11 +59,11 @@ func (c *Core) Load(wall time.Time, stored Stored) error {
 				execs = append(execs, &x)
 			}
 		case pathExecutor:
-			var x executorRecord
+			var x executor
 			if err = json.Unmarshal(e.Value, &x); err == nil {
 				x.idleSince, x.ran = c.now, true
 				c.clampLoaded(0, &x.ClosedAt)
-				c.addExecutor(&x)
+				c.executors.restore(&x)
 			}
 		case pathOrphan:
 			var g orphan
@@ -143,7 +143,7 @@ func (c *Core) loadOther(e registry.Entry, dir string, chunks map[string][]shard
 	case e.Path == pathCursor:
 		return json.Unmarshal(e.Value, &c.cursor)
 	case e.Path == pathCounter:
-		c.executorN, err = strconv.ParseInt(string(e.Value), 10, 64)
+		c.executors.counter, err = strconv.ParseInt(string(e.Value), 10, 64)
 	case e.Path == pathFramework:
 		c.frameworkID = strings.TrimSpace(string(e.Value))
 	case e.Path == pathOurFramework:
@@ -261,8 +261,7 @@ func (c *Core) joinLoaded(execs []*execution, chunks map[string][]shard) error {
 	for _, id := range sortedKeys(c.keys) {
 		c.forgetKeyLater(id, c.keys[id])
 	}
-	for _, id := range sortedKeys(c.executors) {
-		x := c.executors[id]
+	for _, x := range c.executors.sorted() {
 		if x.Role != role(c.opt.Role) {
 			c.closeExecutor(x) // the master would compare it with one of our role, and refuse tasks for it (rule X1)
 		}
@@ -282,9 +281,8 @@ func (c *Core) takeUp(e *execution) {
 			c.tasks[s.TaskID] = taskRef{e, i}
 		}
 		if s.live() {
-			if x := c.executors[s.Executor]; x != nil {
-				x.tasks++
-				x.used = x.used.Plus(e.Settings.Job.Resources())
+			if x := c.executors.byID[s.Executor]; x != nil {
+				x.take(e.Settings.Job.Resources())
 			}
 			if a := c.agent(s.Agent); a.url == "" {
 				a.url = s.AgentURL

@@ -21,24 +21,22 @@ type jobRecord struct {
 
 // dirtySet is what a step changed and has to write.
 type dirtySet struct {
-	cursor, counter, framework bool
-	ourFramework               bool
-	jobs                       map[string]bool
-	execs                      map[string]*execution
-	gone                       []*execution
-	executors                  map[string]bool
-	keys                       map[string]bool
-	starts                     map[string]bool
-	imported                   []string // entries of the original that became ours
-	oldFramework               string
+	cursor, framework bool
+	ourFramework      bool
+	jobs              map[string]bool
+	execs             map[string]*execution
+	gone              []*execution
+	keys              map[string]bool
+	starts            map[string]bool
+	imported          []string // entries of the original that became ours
+	oldFramework      string
 }
 
 func (d *dirtySet) reset() {
-	*d = dirtySet{jobs: map[string]bool{}, execs: map[string]*execution{}, executors: map[string]bool{}, keys: map[string]bool{}, starts: map[string]bool{}}
+	*d = dirtySet{jobs: map[string]bool{}, execs: map[string]*execution{}, keys: map[string]bool{}, starts: map[string]bool{}}
 }
 
-func (d *dirtySet) job(name string)    { d.jobs[name] = true }
-func (d *dirtySet) executor(id string) { d.executors[id] = true }
+func (d *dirtySet) job(name string) { d.jobs[name] = true }
 
 func (d *dirtySet) header(e *execution) {
 	e.dirty = true
@@ -77,12 +75,14 @@ func (c *Core) write() {
 	if d.framework {
 		raw(pathFramework, []byte(c.frameworkID))
 	}
-	if d.counter {
-		raw(pathCounter, strconv.AppendInt(nil, c.executorN, 10))
+	if c.executors.counterChanged {
+		raw(pathCounter, strconv.AppendInt(nil, c.executors.counter, 10))
+		c.executors.counterChanged = false
 	}
 	writeRecords(c.orphans.changed, c.orphans.byID, pathOrphan, put, remove)
 	clear(c.orphans.changed)
-	writeRecords(d.executors, c.executors, pathExecutor, put, remove)
+	writeRecords(c.executors.changed, c.executors.byID, pathExecutor, put, remove)
+	clear(c.executors.changed)
 	writeRecords(d.keys, c.keys, pathKey, put, remove)
 	for _, key := range sortedKeys(d.starts) {
 		if t := c.startFailureAt(key); t != nil {

@@ -25,7 +25,7 @@ func (r *reservation) expired(now time.Time, beyond time.Duration) bool {
 // noteDrained looks whether a task is left on the reserved agents.
 func (c *Core) noteDrained(r *reservation) {
 	for id := range r.agents {
-		for _, x := range c.executorsOn[id] {
+		for _, x := range c.executors.onAgent[id] {
 			if x.tasks > 0 {
 				r.drained = time.Time{}
 				return
@@ -75,7 +75,7 @@ func (c *Core) measureAgain(agents map[string]bool) {
 			continue
 		}
 		var runs []string
-		for _, x := range c.executorsOn[id] {
+		for _, x := range c.executors.onAgent[id] {
 			runs = append(runs, x.Info.ID)
 		}
 		c.agent(id).reservable = resources.Amount{}

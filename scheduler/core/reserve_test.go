@@ -194,7 +194,7 @@ func TestL2AnIdleExecutorIsPartOfItsAgent(t *testing.T) {
 	s.restart()
 	s.triggerJob("other_job")
 	s.offer("S1", 4, 8192, idle)
-	if x := s.core.executors[idle]; !x.Closing {
+	if x := s.core.executors.byID[idle]; !x.Closing {
 		t.Fatal("a shard that fits an agent without its idle executor does not get that room")
 	}
 }

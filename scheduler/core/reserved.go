@@ -40,12 +40,11 @@ func takeReserved(stock *offers.Stock, need resources.Amount) []cluster.Reserved
 
 // executorsFor is the executor of each placement on an agent, and those that this ACCEPT is the first to name since the
 // term began. New ones take their part of the stock before any task does: they hold it for longest.
-func (c *Core) executorsFor(agentID string, ds []demand, placed []offers.Placement, stock *offers.Stock) (runs, started []*executorRecord) {
-	runs = make([]*executorRecord, len(placed))
+func (c *Core) executorsFor(agentID string, ds []demand, placed []offers.Placement, stock *offers.Stock) (runs, started []*executor) {
+	runs = make([]*executor, len(placed))
 	for i, p := range placed {
-		newest := c.executorN
-		x := c.executorFor(agentID, &ds[p.Demand])
-		if c.executorN != newest { // it was made just now
+		x, made := c.executorFor(agentID, &ds[p.Demand])
+		if made {
 			x.Info.Reserved = takeReserved(stock, x.Info.Resources)
 		}
 		if x.sentWith == 0 && !slices.Contains(started, x) {

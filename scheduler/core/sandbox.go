@@ -33,7 +33,7 @@ func (c *Core) frameworkOf(kept, executorID string) string {
 	if kept != "" {
 		return kept
 	}
-	if x := c.executors[executorID]; x != nil {
+	if x := c.executors.byID[executorID]; x != nil {
 		return x.Info.Framework
 	}
 	return c.frameworkID
@@ -52,9 +52,9 @@ func (c *Core) learnSandbox(s *shard, st wire.Status) (changed bool) {
 	if s.WorkDir != workDir || s.Container != container {
 		s.WorkDir, s.Container, changed = workDir, container, true
 	}
-	if x := c.executors[s.Executor]; x != nil && x.Sandbox != st.Sandbox {
+	if x := c.executors.byID[s.Executor]; x != nil && x.Sandbox != st.Sandbox {
 		x.Sandbox = st.Sandbox
-		c.dirty.executor(s.Executor)
+		c.executors.touch(x)
 	}
 	return changed
 }
@@ -75,14 +75,13 @@ func (c *Core) Sandboxes(app string) ([]SandboxView, error) {
 		return nil, appNotFound(app)
 	}
 	out := []SandboxView{}
-	for _, id := range sortedKeys(c.executors) {
-		x := c.executors[id]
+	for _, x := range c.executors.sorted() {
 		if x.App != app {
 			continue
 		}
 		v := SandboxView{Path: x.Sandbox}
 		if v.Path == "" {
-			v.Path = latestSandbox(x.Info.Framework, id)
+			v.Path = latestSandbox(x.Info.Framework, x.Info.ID)
 		}
 		if a := c.agents[x.Agent]; a != nil {
 			v.Hostname = a.host

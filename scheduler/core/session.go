@@ -77,8 +77,7 @@ func (c *Core) sessionBegan(e SessionBegan) {
 	}
 	clear(c.questions)
 	c.masterOfRemoved()
-	for _, id := range sortedKeys(c.executors) {
-		x := c.executors[id]
+	for _, x := range c.executors.sorted() {
 		// No ACCEPT of this session names it yet and those before are voided, so
 		// the offers to come name it if it runs (rule X3).
 		x.pending, x.confirmed, x.shutdownSent, x.shutdownTry = 0, true, time.Time{}, 0
@@ -93,7 +92,7 @@ func (c *Core) sessionBegan(e SessionBegan) {
 	}
 	c.takeover.begin()
 	c.matchAgain = true
-	if c.executorN > 0 {
+	if c.executors.counter > 0 {
 		// One whose record went while its SHUTDOWN was lost is found in the offers of this session, if those of the last
 		// one, or of the last leader, did not come any more (rule X3).
 		c.reviveToProbe()
@@ -274,7 +273,7 @@ func (c *Core) acceptAnswered(a AcceptAnswered) {
 	}
 	delete(c.accepts, a.Seq)
 	for _, id := range sent.executors {
-		if x := c.executors[id]; x != nil {
+		if x := c.executors.byID[id]; x != nil {
 			x.pending--
 			x.confirmed = false
 			c.checkIdle(x)
@@ -309,7 +308,7 @@ func (c *Core) failure(f cluster.Failure) {
 		return
 	}
 	c.note(Note{Kind: NoteExecutor, Detail: fmt.Sprintf("%s ended (wait status %d)", f.ExecutorID, f.Status)})
-	if x := c.executors[f.ExecutorID]; x != nil {
+	if x := c.executors.byID[f.ExecutorID]; x != nil {
 		if x.pending > 0 || x.tasks > 0 {
 			// An ACCEPT that was on its way has the agent start it once more under
 			// this id: the record stays until what was launched has ended (X1, X2).

@@ -27,14 +27,14 @@ func (c *Core) update(u cluster.Update) {
 		// that a registered agent does not have.
 		c.agentRegistered(c.agent(u.AgentID))
 	}
-	if x := c.executors[u.ExecutorID]; x != nil && len(u.UUID) > 0 {
+	if x := c.executors.byID[u.ExecutorID]; x != nil && len(u.UUID) > 0 {
 		x.lastUpdate, x.ran, x.unanswered = c.now, true, 0
 		if u.Source == cluster.FromExecutor && !x.Heard {
 			x.Heard = true
-			c.dirty.executor(x.Info.ID)
+			c.executors.touch(x)
 		}
 	}
-	if x := c.executors[u.ExecutorID]; x != nil && u.Source != cluster.FromMaster && x.pending == 0 {
+	if x := c.executors.byID[u.ExecutorID]; x != nil && u.Source != cluster.FromMaster && x.pending == 0 {
 		// Only a task of its last ACCEPT: what is reported of older ones, and the offers
 		// after that, may have been on their way since before that ACCEPT (rule X3).
 		if ref, ok := c.tasks[u.TaskID]; ok && ref.shard().sentWith == x.sentWith {
@@ -193,7 +193,7 @@ func (c *Core) terminal(ref taskRef, u cluster.Update) {
 			return
 		}
 	}
-	if x := c.executors[s.Executor]; x != nil && u.Source == cluster.FromAgent && u.Reason == cluster.ReasonExecutorTerminated {
+	if x := c.executors.byID[s.Executor]; x != nil && u.Source == cluster.FromAgent && u.Reason == cluster.ReasonExecutorTerminated {
 		c.closeExecutor(x) // FAILURE may get lost (rules X1, X3)
 		if u.State != cluster.Dropped && len(u.UUID) > 0 && x.pending == 0 && s.sentWith != 0 && s.sentWith == x.sentWith {
 			x.ended = true
@@ -204,7 +204,7 @@ func (c *Core) terminal(ref taskRef, u cluster.Update) {
 	}
 	c.readEnd(s, u)
 	if st, ok := wire.DecodeStatus(u.Data); ok && u.Source == cluster.FromExecutor {
-		if x := c.executors[s.Executor]; x != nil && st.SupervisorLost {
+		if x := c.executors.byID[s.Executor]; x != nil && st.SupervisorLost {
 			c.closeExecutor(x) // it ends, and would take with it what is launched on it now
 		}
 		c.learnPackage(ref, st)

@@ -1,0 +1,80 @@
+package core
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/elasticjob-go/elasticjob/offers"
+	"github.com/elasticjob-go/elasticjob/resources"
+)
+
+// evictForDemand shuts idle executors of other apps down where that lets a shard of
+// the first waiting demands fit, or all that start together (rule X9: at once when
+// a waiting shard needs the room). agents are those with something on offer.
+func (c *Core) evictForDemand(agents []offers.Agent, waiting []demand) {
+	free := make(map[string]resources.Amount, len(agents))
+	for _, a := range agents {
+		free[a.ID] = a.Free
+	}
+	if len(waiting) == 0 || len(c.executors.byID) == len(c.executors.closing) {
+		return
+	}
+	agentIDs := slices.Sorted(maps.Keys(c.agents))
+	for i := range waiting[:min(len(waiting), max(evictPairs/(len(agentIDs)+1), evictForFirst))] {
+		d := &waiting[i]
+		want := 1
+		if d.Together {
+			want = len(d.Items)
+		}
+		have, most := 0, 0
+		var first []*executor // idle ones of the first agent where their end helps
+		for _, agentID := range agentIDs {
+			if c.inMaintenance(c.agents[agentID]) {
+				continue
+			}
+			if r := c.reservation; r != nil && r.agents[agentID] && r.exec != d.ID {
+				continue
+			}
+			size, space := d.ExecutorSize, free[agentID]
+			var idle []*executor
+			for _, x := range c.executors.onAgent[agentID] {
+				switch {
+				case x.Key == d.executorKey && !x.Closing:
+					size = resources.Amount{}
+				case x.tasks == 0 && x.pending == 0 && c.evictable(x, d, waiting[:i]):
+					space = space.Plus(x.Info.Resources)
+					idle = append(idle, x)
+				}
+			}
+			now, then := free[agentID].Minus(size).Holds(d.Shard, want), space.Minus(size).Holds(d.Shard, want)
+			have, most = have+now, most+then
+			if then > now && first == nil {
+				first = idle
+			}
+		}
+		if have >= want || most < want {
+			continue
+		}
+		for _, x := range first {
+			c.closeExecutor(x)
+		}
+		return // one agent at a time: what comes free is offered, and matched
+	}
+}
+
+// Executors are evicted for at least so many of the first demands, and for more if with all agents
+// they are fewer than so many pairs to look at.
+const (
+	evictForFirst = 10
+	evictPairs    = 100_000
+)
+
+// evictable reports whether an idle executor may be evicted for a demand: if none of those
+// before it could use it, or the agent is reserved for the demand. Were it kept for those
+// behind as well, two apps could wait for each other's executors for ever.
+func (c *Core) evictable(x *executor, d *demand, before []demand) bool {
+	if r := c.reservation; r != nil && r.exec == d.ID && r.agents[x.Agent] {
+		return true
+	}
+	return !slices.ContainsFunc(before, func(o demand) bool { return o.executorKey == x.Key })
+}

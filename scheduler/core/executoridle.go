@@ -1,0 +1,115 @@
+package core
+
+import (
+	"slices"
+	"time"
+)
+
+// checkIdle looks at an executor when it may have nothing to do soon (rule X9).
+func (c *Core) checkIdle(x *executor) {
+	if x.tasks > 0 || x.pending > 0 || x.Closing {
+		return
+	}
+	at := x.idleSince.Add(c.opt.ExecutorIdle)
+	if c.obsolete(x) {
+		at = c.now
+	}
+	if x.lookingAt.Equal(at) {
+		return
+	}
+	c.lookIdle(x, at)
+}
+
+// lookIdle has the executor looked at then, and at no other time.
+func (c *Core) lookIdle(x *executor, at time.Time) {
+	x.lookingAt = at
+	id := x.Info.ID
+	c.timers.at(at, func(now time.Time) { c.idleLook(id, at, now) })
+}
+
+func (c *Core) idleLook(id string, at, now time.Time) {
+	x := c.executors.byID[id]
+	if x == nil || !x.lookingAt.Equal(at) {
+		return // another look has taken its place
+	}
+	x.lookingAt = time.Time{}
+	if x.Closing || x.tasks > 0 || x.pending > 0 {
+		return
+	}
+	if x.idleSince.Add(c.opt.ExecutorIdle).After(now) && !c.obsolete(x) {
+		c.checkIdle(x)
+		return
+	}
+	if until := c.appBusyUntil(x); !until.IsZero() {
+		c.lookIdle(x, until)
+		return
+	}
+	c.closeExecutor(x)
+}
+
+// obsolete reports whether nothing will run on an executor any more: its app was deleted
+// (rule K2) or changed (rule X1), and no shard waits to be run again with what
+// it has (rule F7). There is no use in keeping it idle.
+func (c *Core) obsolete(x *executor) bool {
+	a := c.apps[x.App]
+	if a == nil {
+		return true
+	}
+	if a.executorKey == x.Key {
+		return false
+	}
+	for _, j := range a.jobs {
+		if len(j.queue) == 0 || !j.queue[0].launched() || j.queue[0].prepare().executorKey != x.Key {
+			continue
+		}
+		if slices.ContainsFunc(j.queue[0].Shards, func(s shard) bool { return s.State == Waiting }) {
+			return false
+		}
+	}
+	return true
+}
+
+// checkObsolete looks at an app's executors after it has changed.
+func (c *Core) checkObsolete(appName string) {
+	for _, x := range c.executors.sorted() {
+		if x.App == appName {
+			c.checkIdle(x)
+		}
+	}
+}
+
+// appBusyUntil is zero when the executor's app has neither a run nor a fire
+// due within the idle time; else when to look again.
+func (c *Core) appBusyUntil(x *executor) time.Time {
+	a := c.apps[x.App]
+	if a == nil || a.executorKey != x.Key {
+		return time.Time{}
+	}
+	again := c.now.Add(max(c.opt.ExecutorIdle, time.Second))
+	soon := c.wall.Add(c.opt.ExecutorIdle)
+	if c.opt.ExecutorIdle > 0 && a.nextDue.After(c.wall) && !a.nextDue.After(soon) {
+		return again
+	}
+	// One look at all jobs serves all executors of the app until its next fire.
+	known := a.nextDue.After(soon)
+	var next time.Time
+	for _, j := range a.jobs {
+		// A job that may not launch, such as one that an orphan blocks (rule E5), keeps no executor.
+		if len(j.queue) > 0 && !j.queue[0].unplaced.never && (j.queue[0].launched() || c.canLaunch(j)) {
+			return again
+		}
+		if known || c.opt.ExecutorIdle == 0 || j.schedule == nil || c.inactive(j) != active {
+			continue
+		}
+		if at := j.schedule.Next(c.wall); !at.IsZero() && (next.IsZero() || at.Before(next)) {
+			next = at
+		}
+	}
+	if !known {
+		a.nextDue = next
+	}
+	if next.IsZero() || next.After(soon) {
+		return time.Time{}
+	}
+	return again
+}

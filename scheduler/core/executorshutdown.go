@@ -1,0 +1,56 @@
+package core
+
+import (
+	"time"
+)
+
+// shutDownClosing sends SHUTDOWN to closing executors that have no live task, or are silent, and
+// no unanswered ACCEPT, again until they are gone (rules X2, K3).
+func (c *Core) shutDownClosing() {
+	if !c.session.open {
+		return
+	}
+	for _, id := range sortedKeys(c.executors.closing) {
+		x := c.executors.closing[id]
+		if x.ended && x.tasks == 0 && x.pending == 0 {
+			c.dropExecutor(x)
+			continue
+		}
+		if x.tasks > 0 && !x.silent || x.pending > 0 || !resendDue(c.now, x.shutdownSent, c.opt.ResendFirst, c.opt.ResendMost, x.shutdownTry) {
+			continue
+		}
+		if settled := x.lastUpdate.Add(ackSettles); settled.After(c.now) {
+			c.wakeAt(settled)
+			continue
+		}
+		if x.shutdownTry >= shutdownTries && x.tasks == 0 {
+			// Its end got lost, or its agent is away. The next offer of its agent
+			// names it if it lives on (rule X3); until there is one, it may.
+			c.reviveToProbe()
+			here := c.agents[x.Agent] != nil && c.agents[x.Agent].registered
+			if here || c.draining || c.now.Sub(x.ClosedAt) >= awayKept {
+				c.dropExecutor(x)
+				continue
+			}
+		}
+		x.shutdownSent = c.now
+		x.shutdownTry++
+		c.call(CallShutdown{ExecutorID: id, AgentID: x.Agent})
+		c.wakeAt(c.now.Add(Backoff(c.opt.ResendFirst, c.opt.ResendMost, x.shutdownTry-1)))
+	}
+}
+
+// awayKept is how long a closing executor of an agent that is away is kept in mind. One
+// that comes back later is ended when we next have an offer of its agent.
+const awayKept = time.Hour
+
+// shutdownTries is how often SHUTDOWN is repeated, for some six minutes in all.
+const shutdownTries = 8
+
+// ackSettles is how long an executor's last update must be acknowledged before
+// SHUTDOWN leaves: calls can overtake each other (rule X2).
+const ackSettles = 50 * time.Millisecond
+
+func resendDue(now, sent time.Time, first, most time.Duration, tries int) bool {
+	return sent.IsZero() || now.Sub(sent) >= Backoff(first, most, tries-1)
+}
