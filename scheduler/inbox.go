@@ -14,7 +14,7 @@ import (
 type inbox struct {
 	mu      sync.Mutex
 	events  []core.Event
-	changes []*change
+	changes []core.ChangeRequested
 	closed  bool
 	ready   chan struct{}
 	later   *time.Timer // rings for events that can wait a moment
@@ -44,6 +44,11 @@ func (b *inbox) put(e core.Event) bool {
 	if b.closed {
 		return false
 	}
+	if ch, ok := e.(core.ChangeRequested); ok {
+		b.changes = append(b.changes, ch) // each has a step of its own
+		b.ring()
+		return true
+	}
 	b.events = append(b.events, e)
 	switch {
 	case !canLinger(e):
@@ -54,17 +59,6 @@ func (b *inbox) put(e core.Event) bool {
 	return true
 }
 
-func (b *inbox) putChange(c *change) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.closed {
-		return false
-	}
-	b.changes = append(b.changes, c)
-	b.ring()
-	return true
-}
-
 func (b *inbox) ring() {
 	select {
 	case b.ready <- struct{}{}:
@@ -72,7 +66,7 @@ func (b *inbox) ring() {
 	}
 }
 
-func (b *inbox) take() ([]core.Event, []*change) {
+func (b *inbox) take() ([]core.Event, []core.ChangeRequested) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.later != nil {
@@ -91,7 +85,7 @@ func (b *inbox) take() ([]core.Event, []*change) {
 }
 
 // shut takes all that waits, and lets nothing more in.
-func (b *inbox) shut() ([]core.Event, []*change) {
+func (b *inbox) shut() ([]core.Event, []core.ChangeRequested) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.closed = true

@@ -73,14 +73,6 @@ func newTermRunner(s *Scheduler, term registry.Term, c *core.Core, began time.Ti
 	return r
 }
 
-// change is a request to change the configuration.
-type change struct {
-	make func(*core.Core) (core.Planned, error)
-	// seen, after the commit, sees what it has made of the core.
-	seen func(*core.Core)
-	done chan error
-}
-
 // scrapePatience is how long a scrape waits for the moment between two steps.
 const scrapePatience = 50 * time.Millisecond
 
@@ -136,23 +128,23 @@ func (r *termRunner) run(ctx context.Context) error {
 		}
 		events, changes := r.inbox.take()
 		edits := r.readExternalEdits(ctx)
-		wake, err := r.step(ctx, append(events, edits...))
+		d, err := r.step(ctx, append(events, edits...))
 		if err == nil {
 			r.logExternalEdits(edits)
 		}
 		for _, ch := range changes {
 			if err != nil || ctx.Err() != nil {
-				ch.done <- notMade()
+				r.reply(core.Reply{Token: ch.Token, Err: notMade()})
 				continue
 			}
-			wake, err = r.apply(ctx, ch)
+			d, err = r.change(ctx, ch)
 		}
 		if err != nil {
 			return err
 		}
 		timer.Stop()
-		if wake > 0 {
-			timer.Reset(max(wake-r.elapsed(), 0))
+		if d.Wake > 0 {
+			timer.Reset(max(d.Wake-r.elapsed(), 0))
 		}
 	}
 }
@@ -177,14 +169,14 @@ func (r *termRunner) hasEnded() bool {
 }
 
 // step lets the core decide, commits, and then lets the effects out.
-func (r *termRunner) step(ctx context.Context, events []core.Event) (time.Duration, error) {
+func (r *termRunner) step(ctx context.Context, events []core.Event) (core.Decision, error) {
 	r.gate.begin()
 	d := r.core.Step(r.now(), r.rnd, events)
 	err := r.commit(ctx, d.Writes, d.Fenced)
 	r.failed.Store(err != nil)
 	r.gate.end()
 	if err != nil {
-		return 0, err
+		return core.Decision{}, err
 	}
 	r.notes.write(time.Now(), d.Notes)
 	for _, call := range d.Calls {
@@ -197,7 +189,7 @@ func (r *termRunner) step(ctx context.Context, events []core.Event) (time.Durati
 		r.isDrain = true
 		close(r.drained)
 	}
-	return d.Wake, nil
+	return d, nil
 }
 
 // commit makes the step's writes in one commit, whatever their number and size (rule T5).
@@ -233,53 +225,51 @@ func (r *termRunner) write(ctx context.Context, writes []registry.Write) error {
 	return err
 }
 
-// apply commits a change of configuration alone, then lets the core see it
+// change has the core plan a change of configuration, commits it alone, and then lets the core see it
 // (rule T4). A conflict ends no term: the document is read again.
-func (r *termRunner) apply(ctx context.Context, ch *change) (time.Duration, error) {
-	p, err := ch.make(r.core)
+func (r *termRunner) change(ctx context.Context, ch core.ChangeRequested) (core.Decision, error) {
+	d, err := r.step(ctx, []core.Event{ch})
 	if err != nil {
-		ch.done <- err
-		return r.step(ctx, nil)
+		r.reply(core.Reply{Token: ch.Token, Err: notMade()})
+		return d, err
 	}
+	if len(d.Change) == 0 {
+		return d, nil // it was refused, and answered
+	}
+	refuse := func(err *core.Error) { r.reply(core.Reply{Token: ch.Token, Err: err}) }
 	// All in one commit: a part of a change must not be there without the rest.
-	err = r.write(ctx, p.Writes)
+	err = r.write(ctx, d.Change)
 	var conflict *registry.Conflict
 	switch {
 	case errors.As(err, &conflict):
 		events, err := r.reload(ctx, conflict.Path)
 		if err != nil {
-			ch.done <- core.Errorf(core.Unavailable, "term_over", "the change was not made: %v", err)
-			return 0, err
+			refuse(core.Errorf(core.Unavailable, "term_ended", "the change was not made: %v", err))
+			return d, err
 		}
-		wake, err := r.step(ctx, events)
-		if err == nil {
+		if d, err = r.step(ctx, events); err == nil {
 			r.logExternalEdits(events)
 		}
-		ch.done <- core.Errorf(core.Conflict, "changed_meanwhile", "%s was changed by somebody else meanwhile; read it again and repeat the change", conflict.Path)
-		return wake, err
+		refuse(core.Errorf(core.Conflict, "changed_meanwhile", "%s was changed by somebody else meanwhile; read it again and repeat the change", conflict.Path))
+		return d, err
 	case errors.Is(err, registry.ErrTooLarge):
-		ch.done <- core.Errorf(core.Invalid, "too_large", "a document of the change is too large to be stored; make it smaller")
-		return r.step(ctx, nil)
+		refuse(core.Errorf(core.Invalid, "too_large", "a document of the change is too large to be stored; make it smaller"))
+		return d, nil
 	case isLost(err) && !errors.Is(err, registry.ErrOutcomeUnknown):
-		ch.done <- notStored(err)
-		return 0, err
+		refuse(notStored(err))
+		return d, err
 	case err != nil && !errors.Is(err, registry.ErrTermEnded) && !errors.Is(err, registry.ErrOutcomeUnknown):
-		ch.done <- core.Errorf(core.Unavailable, "not_stored", "the change was not made: %v", err)
-		return r.step(ctx, nil)
+		refuse(core.Errorf(core.Unavailable, "not_stored", "the change was not made: %v", err))
+		return d, nil
 	case err != nil:
-		ch.done <- core.Errorf(core.OutcomeUnknown, "term_over", "the change may have been done; look again when a leader is back: %v", err)
-		return 0, err
+		refuse(core.Errorf(core.OutcomeUnknown, "term_ended", "the change may have been done; look again when a leader is back: %v", err))
+		return d, err
 	}
 	r.s.opt.Point(pointConfigCommitted)
-	wake, err := r.step(ctx, p.Events)
-	if err != nil {
-		ch.done <- core.Errorf(core.OutcomeUnknown, "term_over", "the change was stored; the next leader acts on it: %v", err)
-		return wake, err
+	if d, err = r.step(ctx, []core.Event{core.ChangeCommitted{Token: ch.Token}}); err != nil {
+		refuse(core.Errorf(core.OutcomeUnknown, "term_ended", "the change was stored; the next leader acts on it: %v", err))
 	}
-	// Seen here and now: a moment later the core may have gone on, or the term be over.
-	ch.seen(r.core)
-	ch.done <- nil
-	return wake, nil
+	return d, err
 }
 
 // reload reads a document that somebody else has changed, and says what that means
@@ -313,48 +303,17 @@ func (r *termRunner) end(handOver bool) {
 func (r *termRunner) refuseWaiting() {
 	events, changes := r.inbox.shut()
 	for _, ch := range changes {
-		ch.done <- notMade()
+		events = append(events, ch)
 	}
 	for _, e := range events {
-		switch e := e.(type) {
-		case core.TriggerRequested:
-			r.reply(core.Reply{Token: e.Token, Err: notMade()})
-		case core.ForgetRequested:
-			r.reply(core.Reply{Token: e.Token, Err: notMade()})
-		case core.KillRequested:
-			r.reply(core.Reply{Token: e.Token, Err: notMade()})
-		case core.ReconcileRequested:
-			r.reply(core.Reply{Token: e.Token, Err: notMade()})
+		if q, ok := e.(core.Request); ok {
+			r.reply(core.Reply{Token: q.RequestToken(), Err: notMade()})
 		}
 	}
 }
 
-// committed hands a configuration change to the loop, waits for its commit, and returns
-// what view makes of the core right after it, whatever has become of the term since.
-func committed[V any](ctx context.Context, s *Scheduler, plan func(*core.Core) (core.Planned, error), view func(*core.Core) (V, error)) (V, error) {
-	var none, v V
-	var unseen error
-	r, err := s.current()
-	if err != nil {
-		return none, err
-	}
-	ch := &change{make: plan, seen: func(c *core.Core) { v, unseen = view(c) }, done: make(chan error, 1)}
-	if !r.inbox.putChange(ch) {
-		return none, notMade()
-	}
-	select {
-	case err := <-ch.done:
-		if err != nil {
-			return none, err
-		}
-		return v, unseen
-	case <-ctx.Done():
-		return none, core.Errorf(core.OutcomeUnknown, "gave_up", "nobody waits for the answer any more; the change may have been done")
-	}
-}
-
-// ask hands an event to the loop and waits for the reply with its token.
-func (s *Scheduler) ask(ctx context.Context, event func(token uint64) core.Event) (core.Reply, error) {
+// ask hands a request to the loop and waits for the reply with its token.
+func (s *Scheduler) ask(ctx context.Context, request func(token uint64) core.Request) (core.Reply, error) {
 	r, err := s.current()
 	if err != nil {
 		return core.Reply{}, err
@@ -370,7 +329,7 @@ func (s *Scheduler) ask(ctx context.Context, event func(token uint64) core.Event
 		delete(r.asks, token)
 		r.askMu.Unlock()
 	}()
-	if !r.inbox.put(event(token)) {
+	if !r.inbox.put(request(token)) {
 		return core.Reply{}, notMade()
 	}
 	given := func(reply core.Reply) (core.Reply, error) {

@@ -24,7 +24,7 @@ func (s *Scheduler) Reconcile(ctx context.Context, explicit bool) error {
 	if err := s.mayReconcile(); err != nil {
 		return err
 	}
-	_, err = s.ask(ctx, func(token uint64) core.Event { return core.ReconcileRequested{Token: token, Explicit: explicit} })
+	_, err = s.ask(ctx, func(token uint64) core.Request { return core.ReconcileRequested{Token: token, Explicit: explicit} })
 	return err
 }
 

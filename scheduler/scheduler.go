@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -147,34 +148,54 @@ func (s *Scheduler) App(ctx context.Context, name string) (core.AppView, error) 
 
 // RegisterApp adds an app. cfg must have been checked.
 func (s *Scheduler) RegisterApp(ctx context.Context, cfg app.Config) (core.AppView, error) {
-	return s.changeApp(ctx, "app registered", cfg.AppName, func(c *core.Core) (core.Planned, error) { return c.PlanRegisterApp(cfg) })
+	return s.changeApp(ctx, "app registered", core.RegisterApp{Config: cfg})
 }
 
-// UpdateApp replaces an app's document by what change makes of it. change runs
-// between two steps: it must be quick and must not call the Scheduler.
+// UpdateApp replaces an app's document by what change makes of it. change is called again when somebody else has changed the
+// document meanwhile.
 func (s *Scheduler) UpdateApp(ctx context.Context, name string, change func(app.Config) (app.Config, error)) (core.AppView, error) {
-	return s.changeApp(ctx, "app updated", name, func(c *core.Core) (core.Planned, error) { return c.PlanUpdateApp(name, change) })
+	return again(func() (core.AppView, error) {
+		old, err := s.App(ctx, name)
+		if err != nil {
+			return old, err
+		}
+		cfg, err := change(old.Config)
+		if err != nil {
+			return old, err
+		}
+		return s.changeApp(ctx, "app updated", core.UpdateApp{Config: cfg, Version: old.Version})
+	})
+}
+
+// again repeats a change of a document that has changed since it was read.
+func again[V any](change func() (V, error)) (V, error) {
+	const most = 100 // each time somebody else has changed it
+	for tries := 1; ; tries++ {
+		v, err := change()
+		var stale *core.Error
+		if tries == most || !errors.As(err, &stale) || stale.Code != core.StaleVersion {
+			return v, err
+		}
+	}
 }
 
 // SetAppDisabled disables or enables an app (rule F6).
 func (s *Scheduler) SetAppDisabled(ctx context.Context, name string, disabled bool) (core.AppView, error) {
-	return s.changeApp(ctx, "app "+ableText(disabled), name, func(c *core.Core) (core.Planned, error) { return c.PlanDisableApp(name, disabled) })
+	return s.changeApp(ctx, "app "+ableText(disabled), core.DisableApp{Name: name, Disabled: disabled})
 }
 
 // DeleteApp deletes an app, and its jobs if withJobs is set. It returns the app as it was.
 func (s *Scheduler) DeleteApp(ctx context.Context, name string, withJobs bool) (core.AppView, error) {
-	var old core.AppView
-	return logged[core.AppView](s, "app deleted", "app", name)(committed(ctx, s, func(c *core.Core) (p core.Planned, err error) {
-		// One whose document can't be used has no view, and can be deleted.
-		if old, err = c.App(name); err != nil {
-			old = core.AppView{Config: app.Config{AppName: name}}
-		}
-		return c.PlanDeleteApp(name, withJobs)
-	}, func(*core.Core) (core.AppView, error) { return old, nil }))
+	return s.changeApp(ctx, "app deleted", core.DeleteApp{Name: name, WithJobs: withJobs})
 }
 
-func (s *Scheduler) changeApp(ctx context.Context, what, name string, make func(*core.Core) (core.Planned, error)) (core.AppView, error) {
-	return logged[core.AppView](s, what, "app", name)(committed(ctx, s, make, func(c *core.Core) (core.AppView, error) { return c.App(name) }))
+// changeApp asks for a change of an app, and logs one that was made.
+func (s *Scheduler) changeApp(ctx context.Context, what string, ch core.Change) (core.AppView, error) {
+	reply, err := s.ask(ctx, func(token uint64) core.Request { return core.ChangeRequested{Token: token, Change: ch} })
+	if err == nil {
+		s.opt.Logger.Info(what, "app", reply.App.Config.AppName)
+	}
+	return reply.App, err
 }
 
 func ableText(disabled bool) string {
@@ -182,16 +203,6 @@ func ableText(disabled bool) string {
 		return "disabled"
 	}
 	return "enabled"
-}
-
-// logged returns what a change came to, and logs one that was made.
-func logged[V any](s *Scheduler, what, kind, name string) func(V, error) (V, error) {
-	return func(v V, err error) (V, error) {
-		if err == nil {
-			s.opt.Logger.Info(what, kind, name)
-		}
-		return v, err
-	}
 }
 
 // Jobs lists all jobs, by name.
@@ -206,33 +217,44 @@ func (s *Scheduler) Job(ctx context.Context, name string) (core.JobView, error) 
 
 // RegisterJob adds a job. cfg must have been checked.
 func (s *Scheduler) RegisterJob(ctx context.Context, cfg jobs.Config) (core.JobView, error) {
-	return s.changeJob(ctx, "job registered", cfg.JobName, func(c *core.Core) (core.Planned, error) { return c.PlanRegisterJob(cfg) })
+	return s.changeJob(ctx, "job registered", core.RegisterJob{Config: cfg})
 }
 
 // UpdateJob replaces a job's document by what change makes of it; see UpdateApp.
 func (s *Scheduler) UpdateJob(ctx context.Context, name string, change func(jobs.Config) (jobs.Config, error)) (core.JobView, error) {
-	return s.changeJob(ctx, "job updated", name, func(c *core.Core) (core.Planned, error) { return c.PlanUpdateJob(name, change) })
+	return again(func() (core.JobView, error) {
+		old, err := s.Job(ctx, name)
+		if missing := (*core.Error)(nil); errors.As(err, &missing) && missing.Kind == core.NotFound {
+			return s.changeJob(ctx, "job updated", core.UpdateJob{Config: jobs.Config{JobName: name}}) // its refusal is the answer
+		}
+		if err != nil {
+			return old, err
+		}
+		cfg, err := change(old.Config)
+		if err != nil {
+			return old, err
+		}
+		return s.changeJob(ctx, "job updated", core.UpdateJob{Config: cfg, Version: old.Version})
+	})
 }
 
 // SetJobDisabled disables or enables a job (rule F6).
 func (s *Scheduler) SetJobDisabled(ctx context.Context, name string, disabled bool) (core.JobView, error) {
-	return s.changeJob(ctx, "job "+ableText(disabled), name, func(c *core.Core) (core.Planned, error) { return c.PlanDisableJob(name, disabled) })
+	return s.changeJob(ctx, "job "+ableText(disabled), core.DisableJob{Name: name, Disabled: disabled})
 }
 
 // DeregisterJob removes a job and returns it as it was (rule K2).
 func (s *Scheduler) DeregisterJob(ctx context.Context, name string) (core.JobView, error) {
-	old := core.JobView{}
-	return logged[core.JobView](s, "job deregistered", "job", name)(committed(ctx, s, func(c *core.Core) (p core.Planned, err error) {
-		// One whose document can't be used has no view, and can be removed.
-		if old, err = c.Job(name); err != nil {
-			old = core.JobView{Config: jobs.Config{JobName: name}}
-		}
-		return c.PlanDeregisterJob(name)
-	}, func(*core.Core) (core.JobView, error) { return old, nil }))
+	return s.changeJob(ctx, "job deregistered", core.DeregisterJob{Name: name})
 }
 
-func (s *Scheduler) changeJob(ctx context.Context, what, name string, make func(*core.Core) (core.Planned, error)) (core.JobView, error) {
-	return logged[core.JobView](s, what, "job", name)(committed(ctx, s, make, func(c *core.Core) (core.JobView, error) { return c.Job(name) }))
+// changeJob asks for a change of a job, and logs one that was made.
+func (s *Scheduler) changeJob(ctx context.Context, what string, ch core.Change) (core.JobView, error) {
+	reply, err := s.ask(ctx, func(token uint64) core.Request { return core.ChangeRequested{Token: token, Change: ch} })
+	if err == nil {
+		s.opt.Logger.Info(what, "job", reply.Job.Config.JobName)
+	}
+	return reply.Job, err
 }
 
 // Trigger asks for an execution now and returns its id once it is committed.
@@ -244,7 +266,7 @@ func (s *Scheduler) Trigger(ctx context.Context, job, idempotencyKey string) (st
 // TriggerWith is Trigger for an execution with settings of its own. They are checked as the job's are; what is wrong with
 // them is answered as Invalid.
 func (s *Scheduler) TriggerWith(ctx context.Context, job, idempotencyKey string, own jobs.Overrides) (string, error) {
-	reply, err := s.ask(ctx, func(token uint64) core.Event {
+	reply, err := s.ask(ctx, func(token uint64) core.Request {
 		return core.TriggerRequested{Token: token, Job: job, Key: idempotencyKey, Overrides: own}
 	})
 	return reply.ExecutionID, err
@@ -252,7 +274,7 @@ func (s *Scheduler) TriggerWith(ctx context.Context, job, idempotencyKey string,
 
 // ForgetTask removes an orphan because an operator says that it has ended (rule E5).
 func (s *Scheduler) ForgetTask(ctx context.Context, taskID string) error {
-	_, err := s.ask(ctx, func(token uint64) core.Event { return core.ForgetRequested{Token: token, TaskID: taskID} })
+	_, err := s.ask(ctx, func(token uint64) core.Request { return core.ForgetRequested{Token: token, TaskID: taskID} })
 	return err
 }
 
@@ -263,13 +285,13 @@ func (s *Scheduler) FaultyDocuments(ctx context.Context) ([]core.FaultyView, err
 
 // KillTask ends a task on the cluster; its job and the other shards of its execution go on.
 func (s *Scheduler) KillTask(ctx context.Context, taskID string) error {
-	_, err := s.ask(ctx, func(token uint64) core.Event { return core.KillRequested{Token: token, TaskID: taskID} })
+	_, err := s.ask(ctx, func(token uint64) core.Request { return core.KillRequested{Token: token, TaskID: taskID} })
 	return err
 }
 
 // KillExecution ends what runs of an execution and what waits of it; its job goes on.
 func (s *Scheduler) KillExecution(ctx context.Context, id string) error {
-	_, err := s.ask(ctx, func(token uint64) core.Event { return core.KillRequested{Token: token, ExecutionID: id} })
+	_, err := s.ask(ctx, func(token uint64) core.Request { return core.KillRequested{Token: token, ExecutionID: id} })
 	return err
 }
 

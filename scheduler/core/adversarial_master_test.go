@@ -102,9 +102,9 @@ func playAdversarialMaster(t *testing.T, seed uint64) {
 		case 0, 1:
 			a := app.Default()
 			a.AppName, a.AppURL, a.BootstrapScript, a.CPUCount, a.MemoryMB = appNames[r.IntN(2)], "http://127.0.0.1/p.tar"+strconv.Itoa(r.IntN(2)), "bin/start.sh", 0.5, 128
-			if p, err := s.core.PlanRegisterApp(a); err == nil {
+			if p, err := s.core.planRegisterApp(a); err == nil {
 				s.apply(p, nil)
-			} else if p, err := s.core.PlanUpdateApp(a.AppName, func(app.Config) (app.Config, error) { return a, nil }); err == nil && r.IntN(3) == 0 {
+			} else if p, err := s.core.planUpdateApp(a.AppName, func(app.Config) (app.Config, error) { return a, nil }); err == nil && r.IntN(3) == 0 {
 				s.apply(p, nil)
 			}
 			check("app")
@@ -113,24 +113,24 @@ func playAdversarialMaster(t *testing.T, seed uint64) {
 			j.JobName, j.AppName, j.JobExecutionType, j.ShardingTotalCount, j.CPUCount, j.MemoryMB = jobNames[r.IntN(5)], appNames[r.IntN(2)], jobs.Transient, 1+r.IntN(4), []float64{0.5, 1, 6, 50}[r.IntN(4)], 64
 			j.Failover, j.Misfire, j.MaxRetries = r.IntN(2) == 0, r.IntN(2) == 0, r.IntN(2)
 			j.Cron = []string{"", "0/5 * * * * ?", "0/1 * * * * ?", "0 * * * * ?"}[r.IntN(4)]
-			if p, err := s.core.PlanRegisterJob(j); err == nil {
+			if p, err := s.core.planRegisterJob(j); err == nil {
 				s.apply(p, nil)
-			} else if p, err := s.core.PlanUpdateJob(j.JobName, func(jobs.Config) (jobs.Config, error) { return j, nil }); err == nil && r.IntN(3) == 0 {
+			} else if p, err := s.core.planUpdateJob(j.JobName, func(jobs.Config) (jobs.Config, error) { return j, nil }); err == nil && r.IntN(3) == 0 {
 				s.apply(p, nil)
 			}
 			check("job")
 		case 5:
-			var p Planned
+			var p planned
 			var err error
 			switch r.IntN(6) {
 			case 0:
-				p, err = s.core.PlanDeregisterJob(jobNames[r.IntN(5)])
+				p, err = s.core.planDeregisterJob(jobNames[r.IntN(5)])
 			case 1:
-				p, err = s.core.PlanDeleteApp(appNames[r.IntN(2)], true)
+				p, err = s.core.planDeleteApp(appNames[r.IntN(2)], true)
 			case 2, 3:
-				p, err = s.core.PlanDisableApp(appNames[r.IntN(2)], r.IntN(3) == 0)
+				p, err = s.core.planDisableApp(appNames[r.IntN(2)], r.IntN(3) == 0)
 			default:
-				p, err = s.core.PlanDisableJob(jobNames[r.IntN(5)], r.IntN(3) == 0)
+				p, err = s.core.planDisableJob(jobNames[r.IntN(5)], r.IntN(3) == 0)
 			}
 			if err == nil {
 				s.apply(p, nil)

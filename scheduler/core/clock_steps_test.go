@@ -77,8 +77,8 @@ func TestF2FiresThatWereMadeAheadAreNotMadeAgain(t *testing.T) {
 	}
 	s.skew = 0
 	s.step()
-	s.apply(s.core.PlanDisableJob("j0", true))
-	s.apply(s.core.PlanDisableJob("j0", false))
+	s.apply(s.core.planDisableJob("j0", true))
+	s.apply(s.core.planDisableJob("j0", false))
 	if now := s.core.jobs["j0"].since; now.Before(since) {
 		t.Errorf("fires are made from %s on, and were made up to %s", now, since)
 	}
@@ -248,7 +248,7 @@ func TestK1AKillIsRepeatedThoughTheClockSteppedBack(t *testing.T) {
 	s := newStage(t)
 	s.runJob(oneShard)
 	s.now = s.now.Add(time.Hour)
-	s.apply(s.core.PlanDisableJob("my_job", true))
+	s.apply(s.core.planDisableJob("my_job", true))
 	s.skew += -time.Hour
 	n := 0
 	for range 60 {

@@ -61,16 +61,19 @@ type Core struct {
 	acceptSeq       int64
 	accepts         map[int64]*sentAccept
 	draining        bool
-	keys            map[string]time.Time // executions that were triggered with an Idempotency-Key, and when
-	loading         bool
-	dirty           dirtySet
-	matchAgain      bool
-	nextSweep       time.Time
-	behindNoted     bool
-	faulty          map[string]fault // documents that can't be used, by path
-	marked          map[string]bool  // disabled marks that are there, by path
-	stats           Stats
-	jobStats        jobStats
+	// planned is the change of configuration that is being committed, for the request with plannedToken.
+	planned      *planned
+	plannedToken uint64
+	keys         map[string]time.Time // executions that were triggered with an Idempotency-Key, and when
+	loading      bool
+	dirty        dirtySet
+	matchAgain   bool
+	nextSweep    time.Time
+	behindNoted  bool
+	faulty       map[string]fault // documents that can't be used, by path
+	marked       map[string]bool  // disabled marks that are there, by path
+	stats        Stats
+	jobStats     jobStats
 
 	clock clock
 	// now is the clock's time in the term, which never goes back; wall is the wall clock's, which fires are made by.
@@ -193,6 +196,10 @@ func (c *Core) handle(e Event) {
 		c.appChanged(e)
 	case JobChanged:
 		c.jobChanged(e)
+	case ChangeRequested:
+		c.requestChange(e)
+	case ChangeCommitted:
+		c.changeCommitted(e)
 	case TriggerRequested:
 		c.trigger(e)
 	case MarkChanged:

@@ -108,7 +108,7 @@ func TestTheSameEventsGiveTheSameDecisions(t *testing.T) {
 			s.job(oneShard, func(j *jobs.Config) { j.JobName = name })
 			s.triggerJob(name)
 		}
-		s.apply(s.core.PlanDisableApp("my_app", true))
+		s.apply(s.core.planDisableApp("my_app", true))
 		var order []string
 		for e := range s.core.ended.all() {
 			order = append(order, e.Job)

@@ -52,6 +52,22 @@ type DocumentFaulty struct {
 	Version   int64
 }
 
+// Request is an event that somebody waits for: a Reply with its token answers it, unless the term ends before.
+type Request interface {
+	Event
+	RequestToken() uint64
+}
+
+// ChangeRequested asks for a change of configuration. There may be one among the events of a step. The reply is an *Error, or,
+// after ChangeCommitted, the view of what has changed, or of what was removed as it was.
+type ChangeRequested struct {
+	Token  uint64
+	Change Change
+}
+
+// ChangeCommitted reports that Decision.Change of the request with that token was committed.
+type ChangeCommitted struct{ Token uint64 }
+
 // TriggerRequested asks for an execution now. The reply with the same token has
 // its id or an *Error.
 type TriggerRequested struct {
@@ -129,6 +145,8 @@ type AcceptAnswered struct {
 func (AppChanged) coreEvent()         {}
 func (JobChanged) coreEvent()         {}
 func (MarkChanged) coreEvent()        {}
+func (ChangeRequested) coreEvent()    {}
+func (ChangeCommitted) coreEvent()    {}
 func (ReconcileRequested) coreEvent() {}
 func (DocumentFaulty) coreEvent()     {}
 func (TriggerRequested) coreEvent()   {}
@@ -141,6 +159,21 @@ func (MasterChanged) coreEvent()      {}
 func (ClusterEvent) coreEvent()       {}
 func (AcceptAnswered) coreEvent()     {}
 
+// RequestToken is the token of the reply.
+func (e ChangeRequested) RequestToken() uint64 { return e.Token }
+
+// RequestToken is the token of the reply.
+func (e TriggerRequested) RequestToken() uint64 { return e.Token }
+
+// RequestToken is the token of the reply.
+func (e ForgetRequested) RequestToken() uint64 { return e.Token }
+
+// RequestToken is the token of the reply.
+func (e KillRequested) RequestToken() uint64 { return e.Token }
+
+// RequestToken is the token of the reply.
+func (e ReconcileRequested) RequestToken() uint64 { return e.Token }
+
 // Decision is what a step decided. Writes come first, in one commit, which is all or nothing, before anything else leaves
 // (write, then act; rule T5).
 type Decision struct {
@@ -148,6 +181,9 @@ type Decision struct {
 	// Fenced is set when a fenced commit must come before the calls even if there is
 	// nothing to write (rule T6).
 	Fenced bool
+	// Change, if not empty, is the change of configuration that was requested. It is committed alone, after all else has left;
+	// then ChangeCommitted tells the core, or the caller answers the request (rule T4).
+	Change []registry.Write
 	// Calls go to the present session, in this order; calls of different kinds
 	// may overtake each other.
 	Calls []Call
@@ -214,6 +250,8 @@ func (CallSuppress) coreCall()    {}
 type Reply struct {
 	Token       uint64
 	ExecutionID string
+	App         AppView
+	Job         JobView
 	Err         *Error
 }
 

@@ -15,7 +15,7 @@ func TestAFinishedRunHasNoReason(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(*stage){
 		"stop":    func(s *stage) { s.step(Drain{}) },
-		"disable": func(s *stage) { s.apply(s.core.PlanDisableJob("my_job", true)) },
+		"disable": func(s *stage) { s.apply(s.core.planDisableJob("my_job", true)) },
 	} {
 		s := newStage(t)
 		s.app()

@@ -190,7 +190,7 @@ func TestD15AFaultyDocumentStopsNothingElse(t *testing.T) {
 		if err != nil || x.State != "FAULTY" || len(x.Notes) == 0 {
 			t.Fatalf("explain %s: %+v, %v", name, x, err)
 		}
-		s.apply(s.core.PlanDeregisterJob(name))
+		s.apply(s.core.planDeregisterJob(name))
 		if _, err := s.core.Explain(name); err == nil {
 			t.Fatalf("%s is still there", name)
 		}

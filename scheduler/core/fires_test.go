@@ -55,7 +55,7 @@ func TestF6DisableKillsAndEnableStartsClean(t *testing.T) {
 	s.until(7 * time.Second)
 	l := s.accepted()
 	s.run(l)
-	s.apply(s.core.PlanDisableJob("my_job", true))
+	s.apply(s.core.planDisableJob("my_job", true))
 	if got := calls[CallKill](s.last); len(got) != 3 {
 		t.Fatalf("%d kills, want 3", len(got))
 	}
@@ -70,7 +70,7 @@ func TestF6DisableKillsAndEnableStartsClean(t *testing.T) {
 		t.Fatalf("%d executions left", n)
 	}
 	s.until(time.Minute)
-	s.apply(s.core.PlanDisableJob("my_job", false))
+	s.apply(s.core.planDisableJob("my_job", false))
 	if n := len(s.core.executions); n != 0 {
 		t.Fatalf("enable made %d executions of the time while it was disabled", n)
 	}
@@ -84,7 +84,7 @@ func TestK2TheFirstFireOfANewJobWaitsForTheTasksOfTheRemovedOne(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	l := s.runJob(everyFiveSeconds)
-	s.apply(s.core.PlanDeregisterJob("my_job"))
+	s.apply(s.core.planDeregisterJob("my_job"))
 	s.job(everyFiveSeconds)
 	s.until(6 * time.Second)
 	x := s.explain("my_job")

@@ -116,7 +116,7 @@ func TestOffersForAFireThatWillNotBeGoBack(t *testing.T) {
 	if s.core.pool.Len() != 1 {
 		t.Fatal("the offer is not held for the fire in 50 ms")
 	}
-	s.apply(s.core.PlanDisableJob("my_job", true))
+	s.apply(s.core.planDisableJob("my_job", true))
 	if s.core.pool.Len() != 0 || len(calls[CallDecline](s.last)) != 1 || len(calls[CallSuppress](s.last)) != 1 {
 		t.Errorf("the job is disabled: %+v", s.last.Calls)
 	}

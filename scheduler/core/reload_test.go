@@ -62,7 +62,7 @@ func TestChangesFromOutsideAreTakenOver(t *testing.T) {
 		if !s.core.jobs["my_job"].disabled || !strings.Contains(strings.Join(s.core.notesOf(s.core.jobs["my_job"]), ";"), "last good") {
 			t.Error("a disabled mark set from outside does not disable, or mends a document")
 		}
-		s.apply(s.core.PlanDisableJob("my_job", false))
+		s.apply(s.core.planDisableJob("my_job", false))
 		if !strings.Contains(notes(), "last good") {
 			t.Error("enabling mends a document")
 		}
@@ -106,7 +106,7 @@ func TestYAMLDocumentsAreWrittenAsTheOriginalDoes(t *testing.T) {
 	s.restart()
 	s.app()
 	s.job(func(c *jobs.Config) { c.Cron = "0 0 3 * * ?" })
-	s.apply(s.core.PlanDisableJob("my_job", true))
+	s.apply(s.core.planDisableJob("my_job", true))
 	for path, want := range map[string]string{
 		"/config/app/my_app":        "appCacheEnable: true\nappName: my_app\nappURL: http://127.0.0.1/p.tar\nbootstrapScript: bin/start.sh\ncpuCount: 0.5\neventTraceSamplingCount: 0\nmemoryMB: 128.0\n",
 		"/config/job/my_job":        "appName: my_app\ncpuCount: 1.0\ncron: 0 0 3 * * ?\ndescription: ''\nfailover: false\njobExecutionType: TRANSIENT\njobName: my_job\njobParameter: ''\nmemoryMB: 64.0\nmisfire: false\nshardingItemParameters: ''\nshardingTotalCount: 3\n",

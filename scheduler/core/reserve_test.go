@@ -309,7 +309,7 @@ func TestL2AReasonGoesWithItsReservation(t *testing.T) {
 		t.Fatalf("explain: %s", reason())
 	}
 	s.core.pool.Clear()
-	s.apply(s.core.PlanDisableJob("big", true))
+	s.apply(s.core.planDisableJob("big", true))
 	if strings.Contains(reason(), "reserved") {
 		t.Errorf("the reservation has ended, explain says: %s", reason())
 	}

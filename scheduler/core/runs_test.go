@@ -70,7 +70,7 @@ func TestExecutionsAreListed(t *testing.T) {
 		t.Error("a job of which nothing is known has a list")
 	}
 	// A deregistered job's runs are still listed.
-	s.apply(s.core.PlanDeregisterJob("other"))
+	s.apply(s.core.planDeregisterJob("other"))
 	if list, err := s.core.Executions(ExecutionFilter{Job: "other", Known: true, Limit: 1}); err != nil || len(list) != 1 || list[0].State != Killed {
 		t.Errorf("%+v, %v", list, err)
 	}
@@ -176,14 +176,14 @@ func TestJobsHaveNumbersOfTheirOwn(t *testing.T) {
 	if again := of()["my_job"]; !again.LastSuccess.Equal(got.LastSuccess) || again.LastDuration != got.LastDuration || again.Finished != 0 {
 		t.Errorf("after a restart %+v", again)
 	}
-	s.apply(s.core.PlanDisableJob("other", true)) // which ends what waits of it
+	s.apply(s.core.planDisableJob("other", true)) // which ends what waits of it
 	if n := s.core.Stats().JobsWithoutMetrics; len(of()) != 1 || n != 1 {
 		t.Errorf("%+v, and %d without", of(), n)
 	}
-	s.apply(s.core.PlanDeregisterJob("my_job"))
-	s.apply(s.core.PlanDisableJob("other", false))
+	s.apply(s.core.planDeregisterJob("my_job"))
+	s.apply(s.core.planDisableJob("other", false))
 	s.triggerJob("other")
-	s.apply(s.core.PlanDisableJob("other", true))
+	s.apply(s.core.planDisableJob("other", true))
 	if n := s.core.Stats().JobsWithoutMetrics; of()["other"].Killed != 1 || len(of()) != 1 || n != 0 {
 		t.Errorf("%+v, and %d without", of(), n)
 	}

@@ -44,7 +44,7 @@ var scenarioCommands = map[string]func(*scene, *scenario.Words) error{
 	"change":     (*scene).cmdChange,
 	"disable":    func(s *scene, w *scenario.Words) error { return s.cmdDisable(w, true) },
 	"enable":     func(s *scene, w *scenario.Words) error { return s.cmdDisable(w, false) },
-	"deregister": func(s *scene, w *scenario.Words) error { return s.planned(s.core.PlanDeregisterJob(w.Next())) },
+	"deregister": func(s *scene, w *scenario.Words) error { return s.planned(s.core.planDeregisterJob(w.Next())) },
 	"delete":     (*scene).cmdDelete,
 	"trigger": func(s *scene, w *scenario.Words) error {
 		own, err := jobs.DecodeOverrides([]byte(w.Option("own", "")))

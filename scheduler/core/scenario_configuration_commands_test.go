@@ -12,7 +12,7 @@ import (
 )
 
 // planned does a change of configuration, or says why it is refused.
-func (s *scene) planned(p Planned, err error) error {
+func (s *scene) planned(p planned, err error) error {
 	if refused := (*Error)(nil); errors.As(err, &refused) {
 		s.say("refused (%s): %s", refused.Code, refused.Message)
 		return nil
@@ -20,8 +20,8 @@ func (s *scene) planned(p Planned, err error) error {
 	if err != nil {
 		return err
 	}
-	together := make([]string, len(p.Writes))
-	for i, w := range p.Writes {
+	together := make([]string, len(p.writes))
+	for i, w := range p.writes {
 		together[i] = "put " + w.Path
 		if w.Delete {
 			together[i] = "delete " + w.Path
@@ -52,29 +52,29 @@ func changeJob(w *scenario.Words, j jobs.Config) jobs.Config {
 func (s *scene) cmdApp(w *scenario.Words) error {
 	a := app.Default()
 	a.AppName, a.AppURL, a.BootstrapScript, a.CPUCount, a.MemoryMB = w.Next(), "http://127.0.0.1/p.tar", "bin/start.sh", 0.5, 128
-	return s.planned(s.core.PlanRegisterApp(changeApp(w, a)))
+	return s.planned(s.core.planRegisterApp(changeApp(w, a)))
 }
 
 func (s *scene) cmdJob(w *scenario.Words) error {
 	j := jobs.Default()
 	j.JobName, j.AppName, j.JobExecutionType, j.ShardingTotalCount, j.CPUCount, j.MemoryMB = w.Next(), "my_app", jobs.Transient, 1, 1, 64
-	return s.planned(s.core.PlanRegisterJob(changeJob(w, j)))
+	return s.planned(s.core.planRegisterJob(changeJob(w, j)))
 }
 
 func (s *scene) cmdChange(w *scenario.Words) error {
 	what, name := w.Next(), w.Next()
 	if what == "app" {
-		return s.planned(s.core.PlanUpdateApp(name, func(a app.Config) (app.Config, error) { return changeApp(w, a), nil }))
+		return s.planned(s.core.planUpdateApp(name, func(a app.Config) (app.Config, error) { return changeApp(w, a), nil }))
 	}
-	return s.planned(s.core.PlanUpdateJob(name, func(j jobs.Config) (jobs.Config, error) { return changeJob(w, j), nil }))
+	return s.planned(s.core.planUpdateJob(name, func(j jobs.Config) (jobs.Config, error) { return changeJob(w, j), nil }))
 }
 
 func (s *scene) cmdDisable(w *scenario.Words, disabled bool) error {
 	what, name := w.Next(), w.Next()
 	if what == "app" {
-		return s.planned(s.core.PlanDisableApp(name, disabled))
+		return s.planned(s.core.planDisableApp(name, disabled))
 	}
-	return s.planned(s.core.PlanDisableJob(name, disabled))
+	return s.planned(s.core.planDisableJob(name, disabled))
 }
 
 func (s *scene) cmdDelete(w *scenario.Words) error {
@@ -83,5 +83,5 @@ func (s *scene) cmdDelete(w *scenario.Words) error {
 	}
 	name := w.Next()
 	withJobs := len(w.List) > 0 && w.Next() == "with-jobs"
-	return s.planned(s.core.PlanDeleteApp(name, withJobs))
+	return s.planned(s.core.planDeleteApp(name, withJobs))
 }

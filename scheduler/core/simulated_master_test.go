@@ -266,11 +266,11 @@ func (p *simulatedMaster) squeeze(b testing.TB, change func(*jobs.Config)) {
 	j := *p.core.jobs["job_000"].cfg
 	j.JobName, j.Cron, j.Failover = "squeezed", "", false
 	change(&j)
-	plan, err := p.core.PlanRegisterJob(j)
+	plan, err := p.core.planRegisterJob(j)
 	if err != nil {
 		b.Fatal(err)
 	}
-	p.inbox = append(p.inbox, append(plan.Events, TriggerRequested{Token: 1, Job: "job_000"})...)
+	p.inbox = append(p.inbox, append(plan.events, TriggerRequested{Token: 1, Job: "job_000"})...)
 	p.run(time.Minute)
 	for _, a := range p.agents {
 		for _, id := range sortedKeys(a.offers) {

@@ -148,19 +148,19 @@ func (s *stage) until(d time.Duration) {
 	s.step()
 }
 
-func (s *stage) apply(p Planned, err error) {
+func (s *stage) apply(p planned, err error) {
 	s.t.Helper()
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	for _, w := range p.Writes {
+	for _, w := range p.writes {
 		if w.Delete {
 			delete(s.stored, w.Path)
 		} else {
 			s.stored[w.Path] = w.Value
 		}
 	}
-	s.step(p.Events...)
+	s.step(p.events...)
 }
 
 func (s *stage) app(change ...func(*app.Config)) {
@@ -170,7 +170,7 @@ func (s *stage) app(change ...func(*app.Config)) {
 	for _, f := range change {
 		f(&a)
 	}
-	s.apply(s.core.PlanRegisterApp(a))
+	s.apply(s.core.planRegisterApp(a))
 }
 
 func (s *stage) job(change ...func(*jobs.Config)) {
@@ -180,7 +180,7 @@ func (s *stage) job(change ...func(*jobs.Config)) {
 	for _, f := range change {
 		f(&j)
 	}
-	s.apply(s.core.PlanRegisterJob(j))
+	s.apply(s.core.planRegisterJob(j))
 }
 
 func (s *stage) clusterEvent(e cluster.Event) Event {
@@ -371,7 +371,7 @@ func (s *stage) triggerJob(name string) Decision {
 // updateJob changes the document of a job.
 func (s *stage) updateJob(name string, change func(*jobs.Config)) {
 	s.t.Helper()
-	s.apply(s.core.PlanUpdateJob(name, func(j jobs.Config) (jobs.Config, error) {
+	s.apply(s.core.planUpdateJob(name, func(j jobs.Config) (jobs.Config, error) {
 		change(&j)
 		return j, nil
 	}))

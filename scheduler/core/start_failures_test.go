@@ -59,7 +59,7 @@ func TestF8FailedStartsSurviveALeader(t *testing.T) {
 	if after == nil || after.Tries != before.Tries || !after.Since.Equal(before.Since) {
 		t.Fatalf("the new leader knows %+v of %+v", after, before)
 	}
-	s.apply(s.core.PlanUpdateApp("my_app", func(a app.Config) (app.Config, error) { a.BootstrapScript = "bin/other.sh"; return a, nil }))
+	s.apply(s.core.planUpdateApp("my_app", func(a app.Config) (app.Config, error) { a.BootstrapScript = "bin/other.sh"; return a, nil }))
 	if len(s.core.apps["my_app"].starts) > 0 || s.stored["/scheduler/start-failure/my_app@-@S1"] != nil {
 		t.Error("a changed app is kept off the agent for what the old one did")
 	}

@@ -17,7 +17,7 @@ func (c *Core) App(name string) (AppView, error) {
 	if a == nil {
 		return AppView{}, appNotFound(name)
 	}
-	v := AppView{Config: a.cfg, Disabled: a.disabled, Notes: slices.Clone(a.notes)}
+	v := AppView{Config: a.cfg, Disabled: a.disabled, Version: a.version, Notes: slices.Clone(a.notes)}
 	if f := c.faulty[under(pathApps, name)]; f.why != "" {
 		v.Notes = append(v.Notes, fmt.Sprintf("what is now at %s in the registry can't be used, the last good document is in force: %s", under(pathApps, name), f.why))
 	}
@@ -40,7 +40,7 @@ func (c *Core) Job(name string) (JobView, error) {
 	if j == nil || j.cfg == nil {
 		return JobView{}, jobNotFound(name)
 	}
-	return JobView{Config: *j.cfg, Disabled: j.disabled, Notes: c.notesOf(j)}, nil
+	return JobView{Config: *j.cfg, Disabled: j.disabled, Version: j.version, Notes: c.notesOf(j)}, nil
 }
 
 // Jobs returns all jobs, by name, without notes.

@@ -36,6 +36,8 @@ const (
 type AppView struct {
 	Config   app.Config
 	Disabled bool
+	// Version is the document's; UpdateApp names it.
+	Version int64
 	// Notes are hints for the one who wrote it, e.g. ignored fields.
 	Notes []string
 }
@@ -44,6 +46,7 @@ type AppView struct {
 type JobView struct {
 	Config   jobs.Config
 	Disabled bool
+	Version  int64
 	Notes    []string
 }
 

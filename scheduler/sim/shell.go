@@ -43,9 +43,9 @@ type leader struct {
 
 // request is a change of configuration.
 type request struct {
-	name string
-	plan func(*core.Core) (core.Planned, error)
-	done func(error)
+	name   string
+	change core.Change
+	done   func(error)
 }
 
 // campaign makes a new leader after a delay, in a new term.
@@ -146,28 +146,42 @@ func (l *leader) apply(requests []*request) {
 	}
 	r, rest := requests[0], requests[1:]
 	next := func() { l.apply(rest) }
-	p, err := r.plan(l.core)
-	if err != nil {
-		r.done(err)
-		l.step(nil, next)
-		return
-	}
-	l.busy = true
-	l.commit(p.Writes, false, func(err error) {
-		var conflict *registry.Conflict
-		switch {
-		case errors.As(err, &conflict):
-			l.w.count(EditConflicts)
-			r.done(err)
-			l.step(l.reload(conflict.Path), next)
-		case err != nil:
-			l.endTerm()
-		case l.w.dice(CrashAfterConfig):
-			l.crash("between a change and its step")
-		default:
-			l.step(p.Events, func() { r.done(nil); next() })
+	l.token++
+	token := l.token
+	var answer core.Reply
+	l.asks[token] = func(reply core.Reply) { answer = reply }
+	l.stepDecided([]core.Event{core.ChangeRequested{Token: token, Change: r.change}}, func(d *core.Decision) {
+		if len(d.Change) == 0 {
+			r.done(asError(answer.Err))
+			next()
+			return
 		}
+		l.busy = true
+		l.commit(d.Change, false, func(err error) {
+			var conflict *registry.Conflict
+			switch {
+			case errors.As(err, &conflict):
+				l.w.count(EditConflicts)
+				delete(l.asks, token)
+				r.done(err)
+				l.step(l.reload(conflict.Path), next)
+			case err != nil:
+				l.endTerm()
+			case l.w.dice(CrashAfterConfig):
+				l.crash("between a change and its step")
+			default:
+				l.step([]core.Event{core.ChangeCommitted{Token: token}}, func() { r.done(nil); next() })
+			}
+		})
 	})
+}
+
+// asError is the error of an answer, if it has one.
+func asError(e *core.Error) error {
+	if e == nil {
+		return nil
+	}
+	return e
 }
 
 // reload reads a document that somebody else has changed, on this process's
@@ -198,6 +212,11 @@ func (l *leader) noticed(path string, index int64) {
 
 // step lets the core decide, commits, and then lets the effects out.
 func (l *leader) step(events []core.Event, then func()) {
+	l.stepDecided(events, func(*core.Decision) { then() })
+}
+
+// stepDecided is step, and then goes on with what was decided.
+func (l *leader) stepDecided(events []core.Event, then func(*core.Decision)) {
 	w := l.w
 	l.busy = true
 	w.steps++
@@ -233,7 +252,7 @@ func (l *leader) step(events []core.Event, then func()) {
 				})
 			}
 			l.drained = l.drained || d.Drained
-			then()
+			then(&d)
 			if l.waits() {
 				l.poke()
 			}

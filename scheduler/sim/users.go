@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -78,19 +79,17 @@ func (u *users) wish() {
 		u.disableJob(name, true)
 		w.after(w.between(0, 30*time.Second), func() { u.disableJob(name, false) })
 	case n < 82:
-		u.ask("deregister "+name, func(c *core.Core) (core.Planned, error) { return c.PlanDeregisterJob(name) })
+		u.ask("deregister "+name, core.DeregisterJob{Name: name})
 		w.after(w.between(0, 20*time.Second), func() { u.registerJob(name) })
 	case n < 88:
-		u.ask("update app "+appName, func(c *core.Core) (core.Planned, error) {
-			return c.PlanUpdateApp(appName, func(app.Config) (app.Config, error) { return u.app(appName), nil })
-		})
+		if old, ok := u.viewApp(appName); ok {
+			u.ask("update app "+appName, core.UpdateApp{Config: u.app(appName), Version: old.Version})
+		}
 	case n < 91:
 		u.disableApp(appName, true)
 		w.after(w.between(0, 30*time.Second), func() { u.disableApp(appName, false) })
 	case n < 93:
-		u.ask("delete app "+appName, func(c *core.Core) (core.Planned, error) {
-			return c.PlanDeleteApp(appName, w.rng.IntN(2) == 0)
-		})
+		u.ask("delete app "+appName, core.DeleteApp{Name: appName, WithJobs: w.rng.IntN(2) == 0})
 		w.after(w.between(0, 20*time.Second), func() { u.registerApp(appName) })
 	case n < 95:
 		u.registerApp(appName)
@@ -133,19 +132,53 @@ func (u *users) kill() {
 }
 
 func (u *users) updateJob(name string) {
-	u.ask("update job "+name, func(c *core.Core) (core.Planned, error) {
-		return c.PlanUpdateJob(name, func(old jobs.Config) (jobs.Config, error) {
-			cfg := u.job(name)
-			if u.w.rng.IntN(2) == 0 {
-				cfg.Cron = old.Cron
-			}
-			return cfg, nil
-		})
+	cfg, keep := u.job(name), u.w.rng.IntN(2) == 0
+	u.changeJob(name, func(old jobs.Config) jobs.Config {
+		if keep {
+			cfg.Cron = old.Cron
+		}
+		return cfg
 	})
 }
 
+// changeJob has the leader replace a job's document, and tries again if it has changed meanwhile.
+func (u *users) changeJob(name string, change func(jobs.Config) jobs.Config) {
+	old, ok := u.viewJob(name)
+	if !ok {
+		return
+	}
+	u.askAnd("update job "+name, core.UpdateJob{Config: change(old.Config), Version: old.Version}, func(err error) {
+		if stale := (*core.Error)(nil); errors.As(err, &stale) && stale.Code == core.StaleVersion {
+			u.changeJob(name, change)
+		}
+	})
+}
+
+// viewJob is a job as the leader shows it, if there is one.
+func (u *users) viewJob(name string) (core.JobView, bool) {
+	l := u.w.leading
+	if l == nil || l.dead {
+		return core.JobView{}, false
+	}
+	v, err := l.core.Job(name)
+	return v, err == nil
+}
+
+// viewApp is an app as the leader shows it, if there is one.
+func (u *users) viewApp(name string) (core.AppView, bool) {
+	l := u.w.leading
+	if l == nil || l.dead {
+		return core.AppView{}, false
+	}
+	v, err := l.core.App(name)
+	return v, err == nil
+}
+
 // ask hands a request to the leader; without one it is refused.
-func (u *users) ask(name string, plan func(*core.Core) (core.Planned, error)) {
+func (u *users) ask(name string, change core.Change) { u.askAnd(name, change, func(error) {}) }
+
+// askAnd does something with the answer.
+func (u *users) askAnd(name string, change core.Change, then func(error)) {
 	l := u.w.leading
 	if l == nil || l.dead {
 		return
@@ -153,17 +186,18 @@ func (u *users) ask(name string, plan func(*core.Core) (core.Planned, error)) {
 	if u.w.trace.on() {
 		u.w.trace.add("a user: %s", name)
 	}
-	l.requests = append(l.requests, &request{name: name, plan: plan, done: func(err error) {
+	l.requests = append(l.requests, &request{name: name, change: change, done: func(err error) {
 		if u.w.trace.on() {
 			u.w.trace.add("a user is answered about %s: %v", name, err)
 		}
+		then(err)
 	}})
 	l.poke()
 }
 
 func (u *users) registerApp(name string) {
 	cfg := u.app(name)
-	u.ask("register app "+name, func(c *core.Core) (core.Planned, error) { return c.PlanRegisterApp(cfg) })
+	u.ask("register app "+name, core.RegisterApp{Config: cfg})
 }
 
 func (u *users) app(name string) app.Config {
@@ -178,7 +212,7 @@ func (u *users) app(name string) app.Config {
 
 func (u *users) registerJob(name string) {
 	cfg := u.job(name)
-	u.ask("register job "+name, func(c *core.Core) (core.Planned, error) { return c.PlanRegisterJob(cfg) })
+	u.ask("register job "+name, core.RegisterJob{Config: cfg})
 }
 
 var crons = []string{"* * * * * ?", "*/5 * * * * ?", "*/5 * * * * ?", "0/10 * * * * ?", "0/10 * * * * ?", "0/30 * * * * ?", "0 * * * * ?", "0 * * * * ?", "0 */5 * * * ?", "0 0 12 * * ?", "", ""}
@@ -224,11 +258,11 @@ func (u *users) job(name string) jobs.Config {
 const neverCPUs = 1000
 
 func (u *users) disableJob(name string, disabled bool) {
-	u.ask(fmt.Sprintf("disable %s: %v", name, disabled), func(c *core.Core) (core.Planned, error) { return c.PlanDisableJob(name, disabled) })
+	u.ask(fmt.Sprintf("disable %s: %v", name, disabled), core.DisableJob{Name: name, Disabled: disabled})
 }
 
 func (u *users) disableApp(name string, disabled bool) {
-	u.ask(fmt.Sprintf("disable app %s: %v", name, disabled), func(c *core.Core) (core.Planned, error) { return c.PlanDisableApp(name, disabled) })
+	u.ask(fmt.Sprintf("disable app %s: %v", name, disabled), core.DisableApp{Name: name, Disabled: disabled})
 }
 
 // trigger asks once.
@@ -283,11 +317,9 @@ func (u *users) stop() {
 	}
 	for _, name := range u.jobs {
 		u.disableJob(name, false)
-		u.ask("no cron for "+name, func(c *core.Core) (core.Planned, error) {
-			return c.PlanUpdateJob(name, func(old jobs.Config) (jobs.Config, error) {
-				old.Cron = ""
-				return old, nil
-			})
+		u.changeJob(name, func(old jobs.Config) jobs.Config {
+			old.Cron = ""
+			return old
 		})
 	}
 }

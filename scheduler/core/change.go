@@ -1,0 +1,303 @@
+package core
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/registry"
+)
+
+// Change is a change of configuration that somebody asks for: one of the types below. They are data: what was merged into a
+// document was merged before, and Version says into which.
+type Change interface {
+	// plan checks the change against what the core knows.
+	plan(c *Core) (planned, error)
+}
+
+// RegisterApp adds an app. Config must have been checked.
+type RegisterApp struct{ Config app.Config }
+
+// UpdateApp replaces an app's document, of which Version is the one that Config was made from. If that has changed
+// meanwhile, the answer is an *Error with the code StaleVersion.
+type UpdateApp struct {
+	Config  app.Config
+	Version int64
+}
+
+// DisableApp sets or removes an app's disabled mark (rule F6).
+type DisableApp struct {
+	Name     string
+	Disabled bool
+}
+
+// DeleteApp deletes an app, with its jobs if asked to, all in one commit ([D13]).
+type DeleteApp struct {
+	Name     string
+	WithJobs bool
+}
+
+// RegisterJob adds a job. Config must have been checked.
+type RegisterJob struct{ Config jobs.Config }
+
+// UpdateJob replaces a job's document; see UpdateApp.
+type UpdateJob struct {
+	Config  jobs.Config
+	Version int64
+}
+
+// DisableJob sets or removes a job's disabled mark (rule F6).
+type DisableJob struct {
+	Name     string
+	Disabled bool
+}
+
+// DeregisterJob removes a job (rule K2).
+type DeregisterJob struct{ Name string }
+
+// StaleVersion is the code of the error that answers a change of a document that has changed since it was read.
+const StaleVersion = "stale_version"
+
+// planned is a change of configuration, checked against what the core knows:
+// writes are committed alone, version-checked, then events are stepped with (rule T4).
+type planned struct {
+	writes []registry.Write
+	events []Event
+	// app and job are what the request is answered with; the views of the names below if they are nil.
+	app              *AppView
+	job              *JobView
+	appName, jobName string
+}
+
+// requestChange plans a change. Its writes leave with the decision; what they lead to waits for ChangeCommitted.
+func (c *Core) requestChange(e ChangeRequested) {
+	p, err := e.Change.plan(c)
+	if err != nil {
+		c.out.Replies = append(c.out.Replies, Reply{Token: e.Token, Err: asError(err)})
+		return
+	}
+	c.planned, c.plannedToken = &p, e.Token
+	c.out.Change = p.writes
+}
+
+// asError is an error of a request for its answer.
+func asError(err error) *Error {
+	if e := (*Error)(nil); errors.As(err, &e) {
+		return e
+	}
+	return Errorf(Invalid, "invalid", "%v", err)
+}
+
+// changeCommitted lets the core see a change that was committed, and answers the request.
+func (c *Core) changeCommitted(e ChangeCommitted) {
+	p := c.planned
+	if p == nil || c.plannedToken != e.Token {
+		return
+	}
+	c.planned = nil
+	for _, event := range p.events {
+		c.handle(event)
+	}
+	reply := Reply{Token: e.Token}
+	switch {
+	case p.app != nil:
+		reply.App = *p.app
+	case p.job != nil:
+		reply.Job = *p.job
+	case p.appName != "":
+		reply.App, _ = c.App(p.appName)
+	default:
+		reply.Job, _ = c.Job(p.jobName)
+	}
+	c.out.Replies = append(c.out.Replies, reply)
+}
+
+func (p *planned) put(path string, value []byte, version int64, isNew bool) {
+	cond := registry.AtVersion(version)
+	if isNew {
+		cond = registry.Absent()
+	}
+	p.writes = append(p.writes, registry.Write{Path: path, Value: value, If: cond})
+}
+
+func (p *planned) remove(path string, version int64) {
+	p.writes = append(p.writes, registry.Write{Path: path, Delete: true, If: registry.AtVersion(version)})
+}
+
+// markDisabled puts or removes a disabled mark, whose value is the name.
+func (p *planned) markDisabled(dir, name string, disabled bool) {
+	p.writes = append(p.writes, registry.Write{Path: under(dir, name), Value: []byte(name), Delete: !disabled})
+}
+
+// putNew writes a document that is not there yet, or replaces one that can't be
+// used, and returns its version afterwards.
+func (c *Core) putNew(p *planned, path string, value []byte) int64 {
+	if f, ok := c.faulty[path]; ok {
+		p.put(path, value, f.version, false)
+		return f.version + 1
+	}
+	p.put(path, value, 0, true)
+	return 0
+}
+
+func (ch RegisterApp) plan(c *Core) (planned, error) {
+	cfg := ch.Config
+	p := planned{appName: cfg.AppName}
+	if c.apps[cfg.AppName] != nil {
+		return p, Errorf(Conflict, "app_exists", "app '%s' already existed.", cfg.AppName)
+	}
+	version := c.putNew(&p, under(pathApps, cfg.AppName), c.writeApp(cfg))
+	p.markDisabled(pathAppDisabled, cfg.AppName, false)
+	p.events = append(p.events, AppChanged{Name: cfg.AppName, Config: &cfg, Version: version})
+	return p, nil
+}
+
+func (ch UpdateApp) plan(c *Core) (planned, error) {
+	cfg, name := ch.Config, ch.Config.AppName
+	p := planned{appName: name}
+	a := c.apps[name]
+	switch {
+	case a == nil:
+		return p, appNotFound(name)
+	case a.version != ch.Version:
+		return p, Errorf(Conflict, StaleVersion, "app %q has changed since it was read; read it again and repeat the change", name)
+	}
+	p.put(under(pathApps, name), c.writeApp(cfg), a.version, false)
+	p.events = append(p.events, AppChanged{Name: name, Config: &cfg, Version: a.version + 1, Disabled: a.disabled})
+	return p, nil
+}
+
+func (ch DisableApp) plan(c *Core) (planned, error) {
+	name, disabled := ch.Name, ch.Disabled
+	p := planned{appName: name}
+	a := c.apps[name]
+	if a == nil {
+		return p, appNotFound(name)
+	}
+	p.markDisabled(pathAppDisabled, name, disabled)
+	cfg := a.cfg
+	p.events = append(p.events, AppChanged{Name: name, Config: &cfg, Version: a.version, Disabled: disabled, Notes: a.notes, MarkOnly: true})
+	return p, nil
+}
+
+func (ch DeleteApp) plan(c *Core) (planned, error) {
+	name := ch.Name
+	// One whose document can't be used has no view, and can be deleted.
+	old, err := c.App(name)
+	if err != nil {
+		old = AppView{Config: app.Config{AppName: name}}
+	}
+	p := planned{app: &old}
+	path := under(pathApps, name)
+	a, f := c.apps[name], c.faulty[path]
+	if a == nil && !c.hasFault(path) {
+		return p, appNotFound(name)
+	}
+	users, version := c.jobsOf(name), f.version
+	if a != nil {
+		version = a.version
+	}
+	if len(users) > 0 && !ch.WithJobs {
+		return p, appInUse(name, users)
+	}
+	for _, jobName := range users {
+		c.planRemoveJob(&p, c.jobs[jobName])
+	}
+	p.remove(path, version)
+	p.markDisabled(pathAppDisabled, name, false)
+	p.events = append(p.events, AppChanged{Name: name})
+	return p, nil
+}
+
+// jobsOf names the jobs of an app, also of one whose document can't be used.
+func (c *Core) jobsOf(appName string) []string {
+	if a := c.apps[appName]; a != nil {
+		return sortedKeys(a.jobs)
+	}
+	var names []string
+	for name, j := range c.jobs {
+		if j.cfg != nil && j.cfg.AppName == appName {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+func (ch RegisterJob) plan(c *Core) (planned, error) {
+	cfg := ch.Config
+	p := planned{jobName: cfg.JobName}
+	if j := c.jobs[cfg.JobName]; j != nil && j.cfg != nil {
+		return p, Errorf(Conflict, "job_exists", "Job '%s' already existed.", cfg.JobName)
+	}
+	a := c.apps[cfg.AppName]
+	if a == nil {
+		return p, Errorf(NotFound, "app_not_found", "Register app '%s' firstly. There is no such app: POST it to /api/app, then register the job again", cfg.AppName)
+	}
+	if a.disabled {
+		return p, Errorf(Conflict, "app_disabled", "app %q is disabled: enable it (POST /api/app/%s/enable), then register the job again", a.name, a.name)
+	}
+	version := c.putNew(&p, under(pathJobs, cfg.JobName), c.writeJob(cfg))
+	p.markDisabled(pathJobDisabled, cfg.JobName, false)
+	p.events = append(p.events, JobChanged{Name: cfg.JobName, Config: &cfg, Version: version})
+	return p, nil
+}
+
+func (ch UpdateJob) plan(c *Core) (planned, error) {
+	cfg, name := ch.Config, ch.Config.JobName
+	p := planned{jobName: name}
+	j := c.jobs[name]
+	if j == nil || j.cfg == nil {
+		return p, Errorf(NotFound, "job_not_found", "Cannot found job '%s', please register first.", name)
+	}
+	if j.version != ch.Version {
+		return p, Errorf(Conflict, StaleVersion, "job %q has changed since it was read; read it again and repeat the change", name)
+	}
+	if c.apps[cfg.AppName] == nil {
+		return p, Errorf(NotFound, "app_not_found", "Register app '%s' firstly. There is no such app: POST it to /api/app, then update the job again", cfg.AppName)
+	}
+	p.put(under(pathJobs, name), c.writeJob(cfg), j.version, false)
+	p.events = append(p.events, JobChanged{Name: name, Config: &cfg, Version: j.version + 1, Disabled: j.disabled})
+	return p, nil
+}
+
+func (ch DisableJob) plan(c *Core) (planned, error) {
+	name, disabled := ch.Name, ch.Disabled
+	p := planned{jobName: name}
+	j := c.jobs[name]
+	if j == nil || j.cfg == nil {
+		return p, jobNotFound(name)
+	}
+	p.markDisabled(pathJobDisabled, name, disabled)
+	p.events = append(p.events, JobChanged{Name: name, Config: j.cfg, Version: j.version, Disabled: disabled, Notes: j.notes, MarkOnly: true})
+	return p, nil
+}
+
+func (ch DeregisterJob) plan(c *Core) (planned, error) {
+	name := ch.Name
+	// One whose document can't be used has no view, and can be removed.
+	old, err := c.Job(name)
+	if err != nil {
+		old = JobView{Config: jobs.Config{JobName: name}}
+	}
+	p := planned{job: &old}
+	j := c.jobs[name]
+	switch {
+	case c.hasFault(under(pathJobs, name)):
+		p.remove(under(pathJobs, name), c.faulty[under(pathJobs, name)].version)
+		p.markDisabled(pathJobDisabled, name, false)
+		p.events = append(p.events, JobChanged{Name: name})
+	case j == nil || j.cfg == nil:
+		return p, jobNotFound(name)
+	default:
+		c.planRemoveJob(&p, j)
+	}
+	return p, nil
+}
+
+func (c *Core) planRemoveJob(p *planned, j *jobState) {
+	p.remove(under(pathJobs, j.name), j.version)
+	p.markDisabled(pathJobDisabled, j.name, false)
+	p.events = append(p.events, JobChanged{Name: j.name})
+}
