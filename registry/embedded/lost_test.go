@@ -184,6 +184,36 @@ func TestDamagedPagesAreReported(t *testing.T) {
 	}
 }
 
+// A branch whose first key is greater than those below it ends no process either: bbolt finds it in a goroutine of its own.
+func TestDamagedBranchesAreReported(t *testing.T) {
+	t.Parallel()
+	r, _, path := filled(t, 3000)
+	must(t, r.Close())
+	whole, err := os.ReadFile(path)
+	must(t, err)
+	damagedBranches := 0
+	for page := 2 * 4096; page+4096 <= len(whole); page += 4096 {
+		header := whole[page : page+16]
+		if native.Uint64(header) != uint64(page/4096) || native.Uint16(header[8:]) != branchPage {
+			continue
+		}
+		content := bytes.Clone(whole)
+		first := content[page+16:]
+		key := first[native.Uint32(first):][:native.Uint32(first[4:])]
+		key[0] |= 0x80
+		must(t, os.WriteFile(path, content, 0o600))
+		if err := useAll(t, path); err != nil {
+			damagedBranches++
+			if text := err.Error(); strings.Contains(text, "goroutine") || !strings.Contains(text, "bring back a copy") {
+				t.Errorf("page %d: %v", page/4096, err)
+			}
+		}
+	}
+	if damagedBranches == 0 {
+		t.Error("no branch in use was damaged")
+	}
+}
+
 // useAll opens, reads and writes.
 func useAll(t *testing.T, path string) error {
 	r, err := Open(path, nil)

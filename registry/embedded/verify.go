@@ -81,10 +81,11 @@ func newVerifier(f io.ReaderAt) (*verifier, error) {
 // bucket checks the tree below a page. Its keys are between those of the pages above.
 func (v *verifier) bucket(root uint64, path []uint64) error {
 	var last []byte
-	return v.tree(root, path, &last)
+	return v.tree(root, path, nil, &last)
 }
 
-func (v *verifier) tree(id uint64, path []uint64, last *[]byte) error {
+// tree checks a page and those below it. least is the key that the page above has for it: none of its own is below that.
+func (v *verifier) tree(id uint64, path []uint64, least []byte, last *[]byte) error {
 	bad := func(format string, args ...any) error {
 		return damaged(fmt.Sprintf("page %d: ", id) + fmt.Sprintf(format, args...))
 	}
@@ -117,11 +118,11 @@ func (v *verifier) tree(id uint64, path []uint64, last *[]byte) error {
 	if native.Uint64(page) != id {
 		return bad("says that it is page %d", native.Uint64(page))
 	}
-	return v.page(page, append(path, id), last, bad)
+	return v.page(page, append(path, id), least, last, bad)
 }
 
 // page checks a page, which may be that of a small bucket in its parent's leaf.
-func (v *verifier) page(page []byte, path []uint64, last *[]byte, bad func(string, ...any) error) error {
+func (v *verifier) page(page []byte, path []uint64, least []byte, last *[]byte, bad func(string, ...any) error) error {
 	if len(page) < pageHeader {
 		return bad("too short")
 	}
@@ -144,29 +145,29 @@ func (v *verifier) page(page []byte, path []uint64, last *[]byte, bad func(strin
 				return bad("the key of child %d is behind the end", i)
 			}
 			key := page[uint64(at)+pos : uint64(at)+pos+size]
-			if i > 0 && bytes.Compare(key, *last) <= 0 {
+			if i > 0 && bytes.Compare(key, *last) <= 0 || i == 0 && bytes.Compare(key, least) < 0 {
 				return bad("keys are out of order")
 			}
-			if err := v.tree(native.Uint64(e[8:]), path, last); err != nil {
+			if err := v.tree(native.Uint64(e[8:]), path, key, last); err != nil {
 				return err
 			}
 			continue
 		}
-		if err := v.leaf(page, at, e, path, last, bad); err != nil {
+		if err := v.leaf(page, at, e, path, least, last, bad); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (v *verifier) leaf(page []byte, at int, e []byte, path []uint64, last *[]byte, bad func(string, ...any) error) error {
+func (v *verifier) leaf(page []byte, at int, e []byte, path []uint64, least []byte, last *[]byte, bad func(string, ...any) error) error {
 	kind, pos, size, value := native.Uint32(e), uint64(native.Uint32(e[4:])), uint64(native.Uint32(e[8:])), uint64(native.Uint32(e[12:]))
 	from := uint64(at) + pos
 	if from+size+value > uint64(len(page)) {
 		return bad("an entry is behind the end")
 	}
 	key := page[from : from+size]
-	if size == 0 || *last != nil && bytes.Compare(key, *last) <= 0 {
+	if size == 0 || *last != nil && bytes.Compare(key, *last) <= 0 || bytes.Compare(key, least) < 0 {
 		return bad("keys are out of order")
 	}
 	*last = bytes.Clone(key)
@@ -183,5 +184,5 @@ func (v *verifier) leaf(page []byte, at int, e []byte, path []uint64, last *[]by
 		return v.bucket(root, path)
 	}
 	var inside []byte
-	return v.page(stored[bucketBytes:], path, &inside, bad)
+	return v.page(stored[bucketBytes:], path, nil, &inside, bad)
 }
