@@ -42,7 +42,7 @@ func read[T any](ctx context.Context, s *Scheduler, f func(*core.Core) (T, error
 	}
 	defer r.gate.sem.Release(1)
 	if r.failed.Load() {
-		return none, core.Errorf(core.Unavailable, "term_over", "the term has ended: try again shortly")
+		return none, core.Errorf(core.Unavailable, "term_ended", "the term has ended: try again shortly")
 	}
 	return f(r.core)
 }

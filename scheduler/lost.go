@@ -19,7 +19,7 @@ func notStored(err error) *core.Error {
 
 // notMade answers who came too late for the term.
 func notMade() *core.Error {
-	return core.Errorf(core.Unavailable, "term_over", "the term has ended; the change was not made: try again shortly")
+	return core.Errorf(core.Unavailable, "term_ended", "the term has ended; the change was not made: try again shortly")
 }
 
 // endedMeanwhile answers a request that waited as the term ended.
@@ -27,7 +27,7 @@ func endedMeanwhile(term registry.Term) *core.Error {
 	if err := term.Err(); isLost(err) {
 		return core.Errorf(core.OutcomeUnknown, "registry_lost", "the request may have been done: %v", err)
 	}
-	return core.Errorf(core.OutcomeUnknown, "term_over", "the term ended; the request may have been done: repeat it with the same Idempotency-Key, or look first")
+	return core.Errorf(core.OutcomeUnknown, "term_ended", "the term ended; the request may have been done: repeat it with the same Idempotency-Key, or look first")
 }
 
 // notLeading answers who asks where no term is.

@@ -130,7 +130,7 @@ func (s *Scheduler) Drain(ctx context.Context) error {
 	case <-r.drained:
 		return nil
 	case <-r.ended:
-		return core.Errorf(core.Unavailable, "term_over", "the term ended while tasks were being ended")
+		return core.Errorf(core.Unavailable, "term_ended", "the term ended while tasks were being ended")
 	case <-ctx.Done():
 		return fmt.Errorf("end all tasks and executors: some are left: %w", ctx.Err())
 	}
