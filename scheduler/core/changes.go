@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/app"
-	"github.com/elasticjob-go/elasticjob/jobs"
-	"github.com/elasticjob-go/elasticjob/jobs/cron"
 )
 
 // appChanged takes a committed change of an app (rule T4).
@@ -109,7 +107,7 @@ func (c *Core) applyJobState(j *jobState) {
 	j.schedule = nil
 	if j.cfg != nil {
 		want.Schedule = j.cfg.Cron + " " + j.cfg.TimeZone
-		s, err := c.schedule(*j.cfg)
+		s, err := c.fires.schedule(*j.cfg, c.opt.Zone)
 		if err != nil {
 			c.note(Note{Kind: NoteFaulty, Job: j.name, Problem: true, Detail: err.Error()})
 		}
@@ -118,7 +116,7 @@ func (c *Core) applyJobState(j *jobState) {
 	switch {
 	case c.isFaulty(j):
 		// What runs has its settings and goes on; what waits, waits ([D15]).
-		c.timetable.Remove(j.name)
+		c.fires.timetable.Remove(j.name)
 		return
 	case j.cfg == nil:
 		c.killExecutionsOf(j, "the job was deregistered")
@@ -126,7 +124,7 @@ func (c *Core) applyJobState(j *jobState) {
 		c.killExecutionsOf(j, c.inactiveReason(j))
 	}
 	if j.cfg == nil {
-		c.timetable.Remove(j.name)
+		c.fires.timetable.Remove(j.name)
 		c.jobStats.forget(j.name)
 		if j.isStored {
 			c.dirty.job(j.name)
@@ -150,9 +148,9 @@ func (c *Core) applyJobState(j *jobState) {
 		if !c.loading && j.since.After(from) {
 			from = j.since // its own group has nothing to catch up
 		}
-		c.timetable.Set(j.name, j.schedule, from)
+		c.fires.timetable.Set(j.name, j.schedule, from)
 	} else {
-		c.timetable.Remove(j.name)
+		c.fires.timetable.Remove(j.name)
 	}
 	c.checkOverrides(j)
 	c.headOfQueue(j)
@@ -174,26 +172,6 @@ func (c *Core) checkOverrides(j *jobState) {
 		}
 	}
 }
-
-// schedule parses a job's cron. Many jobs share few crons, so parsed ones are
-// kept; they never change.
-func (c *Core) schedule(cfg jobs.Config) (*cron.Schedule, error) {
-	key := cfg.Cron + "\x00" + cfg.TimeZone
-	if s, ok := c.schedules[key]; ok {
-		return s, nil
-	}
-	s, err := jobs.Schedule(cfg, c.opt.Zone)
-	if err != nil {
-		return nil, fmt.Errorf("the cron of job %q can't be used: %w", cfg.JobName, err)
-	}
-	if len(c.schedules) >= schedulesKept {
-		clear(c.schedules)
-	}
-	c.schedules[key] = s
-	return s, nil
-}
-
-const schedulesKept = 10_000
 
 // killExecutionsOf ends what waits of a job and wants what runs killed (rule F6).
 func (c *Core) killExecutionsOf(j *jobState, reason string) {

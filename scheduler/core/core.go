@@ -35,18 +35,14 @@ type Core struct {
 	executors   executors
 	agents      map[string]*agentState
 	pool        *offers.Pool
-	timetable   *cron.Timetable
-	schedules   map[string]*cron.Schedule
+	fires       fires
 	timers      timers
 	ended       history
 
-	cursor              fireCursor
 	loadedStartFailures []loadedStartFailure
 	// unreachableHosts are those that packages could not be fetched from.
 	unreachableHosts map[string]*startFailure
-	maintained       map[string]bool // agents with maintenance planned
-	missed           *missedWindow
-	due              *dueBatch
+	maintained       map[string]bool   // agents with maintenance planned
 	imported         []importEntry     // what the original left waiting
 	ourFrame         string            // the framework id that is marked as ours
 	questions        map[string]string // about invented tasks → the agent that each is about
@@ -69,7 +65,6 @@ type Core struct {
 	dirty        dirtySet
 	matchAgain   bool
 	nextSweep    time.Time
-	behindNoted  bool
 	faulty       map[string]fault // documents that can't be used, by path
 	marked       map[string]bool  // disabled marks that are there, by path
 	stats        Stats
@@ -150,7 +145,7 @@ func New(opt Options) *Core {
 		executions: map[string]*execution{}, tasks: map[string]taskRef{},
 		orphans:   newOrphans(),
 		executors: newExecutors(), agents: map[string]*agentState{},
-		pool: offers.NewPool(), timetable: cron.NewTimetable(), schedules: map[string]*cron.Schedule{},
+		pool: offers.NewPool(), fires: newFires(),
 		lastReservation: map[string]time.Time{}, accepts: map[int64]*sentAccept{},
 		unreachableHosts: map[string]*startFailure{},
 		ended:            newHistory(), jobStats: newJobStats(opt.JobMetrics),
@@ -286,7 +281,7 @@ func (c *Core) nextWake() time.Duration {
 	if t, ok := c.timers.next(); ok {
 		earlier(t)
 	}
-	if t, ok := c.nextFire(); ok && !c.behindNoted {
+	if t, ok := c.fires.next(); ok && !c.fires.behind {
 		at := c.inTerm(t)
 		earlier(at)
 		earlier(later(at.Add(-c.lead()), c.now))
@@ -294,11 +289,11 @@ func (c *Core) nextWake() time.Duration {
 	if len(c.tasks)+len(c.orphans.byID) > 0 {
 		earlier(c.nextSweep)
 	}
-	if (c.missed != nil || c.due != nil) && !c.behindNoted || c.matchAgain {
+	if (c.fires.missed != nil || c.fires.due != nil) && !c.fires.behind || c.matchAgain {
 		earlier(c.now)
 	}
-	if c.behindNoted {
-		earlier(c.inTerm(c.cursor.Time))
+	if c.fires.behind {
+		earlier(c.inTerm(c.fires.cursor.Time))
 	}
 	earlier(c.flow.wake)
 	earlier(c.takeover.wake())

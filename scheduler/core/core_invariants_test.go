@@ -133,7 +133,7 @@ func (s *stage) everything() string {
 		j := c.jobs[id]
 		out += fmt.Sprintln(id, j.isStored, j.since, j.disabled, j.cfg != nil, j.schedule != nil)
 	}
-	out += fmt.Sprintln(c.cursor, c.executors.counter, c.frameworkID, c.keys)
+	out += fmt.Sprintln(c.fires.cursor, c.executors.counter, c.frameworkID, c.keys)
 	for _, id := range sortedKeys(c.apps) {
 		out += fmt.Sprintln(id, c.apps[id].executorKey, c.apps[id].disabled)
 	}

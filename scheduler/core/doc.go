@@ -8,15 +8,16 @@
 //
 // Where to look:
 //
-//   - Fires: fires.go (cursor, missed windows, queues), clock.go (the two clocks), changes.go (when a job fires from)
+//   - Fires: fires.go (cursor, missed windows), queue.go (which wait and which are dropped), trigger.go, clock.go (the two clocks),
+//     changes.go (when a job fires from)
 //   - Placement: demand.go (what is to be placed), launch.go (matching and ACCEPT), reserve.go (rule L2), need.go, flow.go and decline.go
 //     (which offers are held, asked for and declined), startfailures.go and packages.go (where nothing is placed for a while)
 //   - Attempts: update.go (status updates), classify.go (what an end means), ends.go (what follows from it), kill.go and
 //     killrequest.go
-//   - Executors: executors.go
-//   - Orphans: formerframework.go, update.go
+//   - Executors: executors.go (all of them), executoridle.go, executorshutdown.go, evict.go
+//   - Orphans: orphans.go, formerframework.go (those of removed frameworks)
 //   - Subscription: session.go (sessions, reconciliation), takeover.go (another scheduler's framework id)
-//   - Configuration: plan.go (changes by request), reload.go (external edits), faulty.go, inactive.go, documents.go
+//   - Configuration: change.go (changes by request), reload.go (external edits), faulty.go, inactive.go, documents.go
 //   - Store: records.go (what is written), load.go (what a term begins with), importing.go (the original's queues), history.go
 //   - Reasons and views: view.go, runs.go, views.go, error.go
 package core

@@ -187,7 +187,7 @@ func (c *Core) anyWaiting() (waits, hopeless bool) {
 // refuseFor is how long the resources of declined offers may stay away: until
 // a little before they are needed.
 func (c *Core) refuseFor() time.Duration {
-	next, fires := c.nextFire()
+	next, fires := c.fires.next()
 	if !fires {
 		return c.opt.RefuseMost
 	}

@@ -141,7 +141,7 @@ func splitPath(path string) (dir, name string) {
 func (c *Core) loadOther(e registry.Entry, dir string, chunks map[string][]shard) (err error) {
 	switch {
 	case e.Path == pathCursor:
-		return json.Unmarshal(e.Value, &c.cursor)
+		return json.Unmarshal(e.Value, &c.fires.cursor)
 	case e.Path == pathCounter:
 		c.executors.counter, err = strconv.ParseInt(string(e.Value), 10, 64)
 	case e.Path == pathFramework:
@@ -313,8 +313,8 @@ func launchKeyCompare(a, b launchKey) int {
 // fireFrom is the moment after which a schedule's first fire is looked for:
 // the cursor, and its own second again while not all jobs that fire in it are done.
 func (c *Core) fireFrom() time.Time {
-	if c.cursor.Time.IsZero() {
+	if c.fires.cursor.Time.IsZero() {
 		return c.wall
 	}
-	return c.cursor.Time.Add(-time.Second)
+	return c.fires.cursor.Time.Add(-time.Second)
 }

@@ -41,19 +41,19 @@ func TestF3AWeekWithoutALeaderIsCrossedInSmallSteps(t *testing.T) {
 	c, now := hourlyJobs(t, 10_000, opt)
 	now = now.Add(7 * 24 * time.Hour)
 	steps := 0
-	for c.missed != nil || c.due != nil || steps == 0 {
+	for c.fires.missed != nil || c.fires.due != nil || steps == 0 {
 		steps++
 		before := len(c.executions)
 		left := 0
-		if c.missed != nil {
-			left = len(c.missed.names)
+		if c.fires.missed != nil {
+			left = len(c.fires.missed.names)
 		}
 		d := c.Step(Now{Wall: now}, rand.NewPCG(1, 2), nil)
 		if made := len(c.executions) - before; made > opt.FiresPerStep+opt.QueuedFires {
 			t.Fatalf("step %d made %d executions", steps, made)
 		}
-		if c.missed != nil && left > 0 && left-len(c.missed.names) > opt.FiresPerStep {
-			t.Fatalf("step %d looked at %d jobs", steps, left-len(c.missed.names))
+		if c.fires.missed != nil && left > 0 && left-len(c.fires.missed.names) > opt.FiresPerStep {
+			t.Fatalf("step %d looked at %d jobs", steps, left-len(c.fires.missed.names))
 		}
 		if len(d.Notes) > 3*(opt.FiresPerStep+opt.QueuedFires) {
 			t.Fatalf("step %d has %d notes", steps, len(d.Notes))

@@ -147,7 +147,7 @@ func (c *Core) findNeed() {
 // too much of it. A fire whose job still runs then makes no demand: it is dropped, or waits for that run's end.
 // Shards that start together are demanded one by one, so that some of the room is held while the rest is still on its way.
 func (c *Core) upcoming(upTo time.Time) (ds []offers.Demand, at []time.Time, all bool) {
-	if c.due != nil && !c.inTerm(c.due.at).After(upTo) { // later than that after the clock was set back
+	if c.fires.due != nil && !c.inTerm(c.fires.due.at).After(upTo) { // later than that after the clock was set back
 		return nil, nil, true // it is being made, in this step and the next ones
 	}
 	maintained := c.agentsInMaintenance()
@@ -175,12 +175,12 @@ func (c *Core) upcoming(upTo time.Time) (ds []offers.Demand, at []time.Time, all
 		}
 	}
 	looked := 0
-	all = c.timetable.Soon(c.onWall(upTo), func(name string, fire time.Time) bool {
+	all = c.fires.timetable.Soon(c.onWall(upTo), func(name string, fire time.Time) bool {
 		if looked++; looked > fewFires {
 			return true
 		}
 		j := c.jobs[name]
-		if j == nil || !fire.After(j.since) || c.cursor.covers(fire, name) {
+		if j == nil || !fire.After(j.since) || c.fires.cursor.covers(fire, name) {
 			return false // it is not made again, such as after the clock was set back
 		}
 		if !c.canLaunch(j) || len(j.queue) > 0 && !onlyEnding(j.queue) {

@@ -21,15 +21,15 @@ type jobRecord struct {
 
 // dirtySet is what a step changed and has to write.
 type dirtySet struct {
-	cursor, framework bool
-	ourFramework      bool
-	jobs              map[string]bool
-	execs             map[string]*execution
-	gone              []*execution
-	keys              map[string]bool
-	starts            map[string]bool
-	imported          []string // entries of the original that became ours
-	oldFramework      string
+	framework    bool
+	ourFramework bool
+	jobs         map[string]bool
+	execs        map[string]*execution
+	gone         []*execution
+	keys         map[string]bool
+	starts       map[string]bool
+	imported     []string // entries of the original that became ours
+	oldFramework string
 }
 
 func (d *dirtySet) reset() {
@@ -104,8 +104,9 @@ func (c *Core) write() {
 			remove(under(pathJobState, name))
 		}
 	}
-	if d.cursor {
-		put(pathCursor, c.cursor)
+	if c.fires.cursorChanged {
+		c.fires.cursorChanged = false
+		put(pathCursor, c.fires.cursor)
 	}
 	for _, e := range d.gone {
 		if !e.stored || c.executions[e.ID] != nil {

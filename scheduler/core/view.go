@@ -121,13 +121,13 @@ func (c *Core) Explain(name string) (Explanation, error) {
 		return Explanation{}, jobNotFound(name)
 	}
 	x := Explanation{JobName: name, Notes: c.notesOf(j), NextFires: []time.Time{}, Waiting: []WaitingView{}, Running: []RunningView{}}
-	if c.behindNoted {
-		x.Notes = append(x.Notes, fmt.Sprintf("the clock is behind the last fires made; none are made until it has passed %s", c.cursor.Time.Format(time.RFC3339)))
+	if c.fires.behind {
+		x.Notes = append(x.Notes, fmt.Sprintf("the clock is behind the last fires made; none are made until it has passed %s", c.fires.cursor.Time.Format(time.RFC3339)))
 	}
 	if j.schedule != nil && c.inactive(j) == active {
 		at := c.wall
-		if c.cursor.Time.After(at) {
-			at = c.cursor.Time
+		if c.fires.cursor.Time.After(at) {
+			at = c.fires.cursor.Time
 		}
 		for range 5 {
 			if at = j.schedule.Next(at); at.IsZero() {
