@@ -110,7 +110,7 @@ func (m *Master) Register(_ context.Context, r link.Registration) (link.Session,
 		t.recover(s)
 		if !remembered {
 			status := t.status(reason, mesos.REASON_AGENT_REREGISTERED)
-			status.State = &t.latest
+			status.State = t.latest.Enum() // not of t, which goes on while this is sent
 			f.send(update(status))
 		}
 		if link.Terminal(t.latest) {
