@@ -86,7 +86,7 @@ func BenchmarkUpdate(b *testing.B) {
 		e.Shards[i] = shard{Item: i, State: Running, attempt: attempt{TaskID: fmt.Sprintf("my_job@-@%d@-@READY@-@S0@-@0f8e1a2b-0000-4000-8000-000000000001", i), Agent: "S0", Executor: "my_app@-@S0@-@1", Launched: e.Fire}}
 	}
 	c := New(DefaultOptions())
-	c.executions[e.ID] = e
+	c.executions.open[e.ID] = e
 	for b.Loop() {
 		c.dirty.shard(e, 7)
 		c.write()

@@ -93,7 +93,7 @@ func TestFetchingIsReportedOnce(t *testing.T) {
 	l := s.accepted()[0]
 	report := func(uuid string, data []byte) bool {
 		s.update(l, cluster.Starting, func(u *cluster.Update) { u.UUID, u.Data = []byte(uuid), data })
-		ref := s.core.tasks[l.TaskID]
+		ref := s.core.executions.tasks[l.TaskID]
 		return ref.shard().Fetching
 	}
 	if !report("1", fetching) || report("2", begins) || report("1", fetching) {

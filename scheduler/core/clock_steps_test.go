@@ -115,7 +115,7 @@ func TestF2AJobRegisteredAfterTheClockSteppedBackFiresFromThenOn(t *testing.T) {
 	if _, err := s.core.Execution("other@20261121T090000Z"); err != nil {
 		t.Errorf("a job of the same cron, registered when the clock was ahead, keeps it from its fires: %v", err)
 	}
-	if s.core.executions["my_job@20261121T090000Z"] != nil {
+	if s.core.executions.open["my_job@20261121T090000Z"] != nil {
 		t.Error("a job fired for a time before it was registered")
 	}
 }
@@ -220,7 +220,7 @@ func TestL2OffersAreAskedForThoughTheClockSteppedBackInABackoff(t *testing.T) {
 	s.restart()
 	s.until(time.Second)
 	if s.core.flow.suppressed {
-		t.Fatalf("no offers are asked for what waits: %s", s.core.shardWaitReason(s.core.launchable[0], &s.core.launchable[0].Shards[0]))
+		t.Fatalf("no offers are asked for what waits: %s", s.core.shardWaitReason(s.core.executions.launchable[0], &s.core.executions.launchable[0].Shards[0]))
 	}
 	if s.offer("S1", 8, 8192); len(s.accepted()) != 1 {
 		t.Error("it is not launched")

@@ -3,7 +3,6 @@ package core
 import (
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/app"
@@ -23,21 +22,17 @@ type Core struct {
 	apps map[string]*appState
 	jobs map[string]*jobState
 
-	executions map[string]*execution
-	// launchable are executions with shards to place, in order (rule L2's queue).
-	launchable []*execution
+	executions executions
 	// matchedUpTo is where the next match goes on, zero at the top.
 	matchedUpTo launchKey
 	roundOffers int64 // offers received when the round began
 	items       []int // 0, 1, 2, …
-	tasks       map[string]taskRef
 	orphans     orphans
 	executors   executors
 	agents      map[string]*agentState
 	pool        *offers.Pool
 	fires       fires
 	timers      timers
-	ended       history
 
 	loadedStartFailures []loadedStartFailure
 	// unreachableHosts are those that packages could not be fetched from.
@@ -142,14 +137,14 @@ func New(opt Options) *Core {
 	c := &Core{
 		opt:  opt,
 		apps: map[string]*appState{}, jobs: map[string]*jobState{},
-		executions: map[string]*execution{}, tasks: map[string]taskRef{},
-		orphans:   newOrphans(),
-		executors: newExecutors(), agents: map[string]*agentState{},
+		executions: newExecutions(),
+		orphans:    newOrphans(),
+		executors:  newExecutors(), agents: map[string]*agentState{},
 		pool: offers.NewPool(), fires: newFires(),
 		lastReservation: map[string]time.Time{}, accepts: map[int64]*sentAccept{},
 		unreachableHosts: map[string]*startFailure{},
-		ended:            newHistory(), jobStats: newJobStats(opt.JobMetrics),
-		faulty: map[string]fault{}, marked: map[string]bool{}, maintained: map[string]bool{}, keys: map[string]time.Time{}, questions: map[string]string{},
+		jobStats:         newJobStats(opt.JobMetrics),
+		faulty:           map[string]fault{}, marked: map[string]bool{}, maintained: map[string]bool{}, keys: map[string]time.Time{}, questions: map[string]string{},
 	}
 	c.dirty.reset()
 	c.stats.FireDelayBuckets = make([]int64, len(FireDelayBounds()))
@@ -286,7 +281,7 @@ func (c *Core) nextWake() time.Duration {
 		earlier(at)
 		earlier(later(at.Add(-c.lead()), c.now))
 	}
-	if len(c.tasks)+len(c.orphans.byID) > 0 {
+	if len(c.executions.tasks)+len(c.orphans.byID) > 0 {
 		earlier(c.nextSweep)
 	}
 	if (c.fires.missed != nil || c.fires.due != nil) && !c.fires.behind || c.matchAgain {
@@ -335,34 +330,11 @@ func (c *Core) addLaunchable(e *execution) {
 		if e.launchKey == key {
 			return
 		}
-		c.removeLaunchable(e)
+		c.executions.removeLaunchable(e)
 	}
 	if !e.launched() {
 		e.unplaced.never = false // its job may have changed while it was not the next
 	}
-	e.launchKey, e.launchable = key, true
-	i, _ := slices.BinarySearchFunc(c.launchable, key, compareLaunch)
-	c.launchable = slices.Insert(c.launchable, i, e)
+	c.executions.insertLaunchable(e, key)
 	c.matchAgain = true
-}
-
-func (c *Core) removeLaunchable(e *execution) {
-	if !e.launchable {
-		return
-	}
-	i, ok := slices.BinarySearchFunc(c.launchable, e.launchKey, compareLaunch)
-	if ok {
-		c.launchable = slices.Delete(c.launchable, i, i+1)
-	}
-	e.launchable = false
-}
-
-func compareLaunch(e *execution, k launchKey) int {
-	switch {
-	case e.launchKey.before(k):
-		return -1
-	case k.before(e.launchKey):
-		return 1
-	}
-	return 0
 }

@@ -15,7 +15,7 @@ func (s *stage) contradiction() string {
 		used resources.Amount
 	}
 	on := map[string]*acc{}
-	for id, e := range c.executions {
+	for id, e := range c.executions.open {
 		if e.ID != id || e.Ended > 0 {
 			return "execution " + id + " ended or misfiled"
 		}
@@ -28,7 +28,7 @@ func (s *stage) contradiction() string {
 			}
 			waiting = waiting || sh.State == Waiting
 			if sh.live() {
-				if r, ok := c.tasks[sh.TaskID]; !ok || r.exec != e || r.index != i {
+				if r, ok := c.executions.tasks[sh.TaskID]; !ok || r.exec != e || r.index != i {
 					return "live task not indexed " + sh.TaskID
 				}
 				if on[sh.Executor] == nil {
@@ -61,7 +61,7 @@ func (s *stage) contradiction() string {
 	for _, j := range c.jobs {
 		n := 0
 		for _, e := range j.queue {
-			if c.executions[e.ID] != e {
+			if c.executions.open[e.ID] != e {
 				return "queue holds an ended execution " + e.ID
 			}
 			if e.launched() && (e.KillReason == "" || e.KillReason == shutdownReason) {
@@ -75,8 +75,8 @@ func (s *stage) contradiction() string {
 			return "a removed job is kept without reason " + j.name
 		}
 	}
-	for id, r := range c.tasks {
-		if r.shard().TaskID != id || c.executions[r.exec.ID] != r.exec {
+	for id, r := range c.executions.tasks {
+		if r.shard().TaskID != id || c.executions.open[r.exec.ID] != r.exec {
 			return "task misfiled " + id
 		}
 	}
@@ -89,12 +89,12 @@ func (s *stage) contradiction() string {
 			return fmt.Sprintf("executor %s: %d tasks, counted %d; used %v %v; pending %d", id, a.n, x.tasks, a.used, x.used, x.pending)
 		}
 	}
-	for _, e := range c.launchable {
-		if !e.launchable || c.executions[e.ID] != e {
+	for _, e := range c.executions.launchable {
+		if !e.launchable || c.executions.open[e.ID] != e {
 			return "launchable and ended " + e.ID
 		}
 	}
-	if !slices.IsSortedFunc(c.launchable, func(a, b *execution) int { return launchKeyCompare(a.launchKey, b.launchKey) }) {
+	if !slices.IsSortedFunc(c.executions.launchable, func(a, b *execution) int { return launchKeyCompare(a.launchKey, b.launchKey) }) {
 		return "launchable out of order"
 	}
 	for job, of := range c.orphans.blocking {
@@ -111,14 +111,14 @@ func (s *stage) contradiction() string {
 func (s *stage) everything() string {
 	out := ""
 	c := s.core
-	for _, id := range sortedKeys(c.executions) {
-		e := *c.executions[id]
+	for _, id := range sortedKeys(c.executions.open) {
+		e := *c.executions.open[id]
 		sh := e.Shards
 		e.Shards = nil
 		out += string(encode(&e)) + string(encode(sh)) + "\n"
 	}
-	for _, id := range sortedKeys(c.ended.byID) {
-		e := *c.ended.byID[id]
+	for _, id := range sortedKeys(c.executions.ended.byID) {
+		e := *c.executions.ended.byID[id]
 		sh := e.Shards
 		e.Shards = nil
 		out += "ended " + string(encode(&e)) + string(encode(sh)) + "\n"

@@ -110,7 +110,7 @@ func TestTheSameEventsGiveTheSameDecisions(t *testing.T) {
 		}
 		s.apply(s.core.planDisableApp("my_app", true))
 		var order []string
-		for e := range s.core.ended.all() {
+		for e := range s.core.executions.ended.all() {
 			order = append(order, e.Job)
 		}
 		if i == 0 {

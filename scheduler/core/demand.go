@@ -24,10 +24,10 @@ func (c *Core) demands() (ds []demand, more bool) {
 		c.roundOffers = c.stats.OffersReceived
 	}
 	if c.matchedUpTo != (launchKey{}) {
-		from, _ = slices.BinarySearchFunc(c.launchable, c.matchedUpTo, compareLaunch)
+		from, _ = slices.BinarySearchFunc(c.executions.launchable, c.matchedUpTo, compareLaunch)
 		c.matchedUpTo = launchKey{}
 	}
-	for _, e := range c.launchable[from:] {
+	for _, e := range c.executions.launchable[from:] {
 		if len(ds) >= c.opt.DemandsPerStep {
 			c.matchedUpTo = e.launchKey
 			return ds, true

@@ -148,7 +148,7 @@ func (c *Core) requeue(ref taskRef, source Source, tries int) {
 	if s.live() {
 		c.releaseTask(e, s)
 	}
-	delete(c.tasks, s.TaskID)
+	delete(c.executions.tasks, s.TaskID)
 	s.State, s.Type = Waiting, source
 	s.WaitSince = c.now
 	s.NotBefore = c.now.Add(Backoff(c.opt.BackoffFirst, c.opt.BackoffMost, tries))
@@ -190,16 +190,12 @@ func (c *Core) endExecution(e *execution) {
 	default:
 		c.stats.ExecutionsFailed++
 	}
-	c.removeLaunchable(e)
-	delete(c.executions, e.ID)
-	for i := range e.Shards {
-		delete(c.tasks, e.Shards[i].TaskID)
-	}
-	c.ended.seq++
-	e.Ended, e.EndedAt, e.endedAt = c.ended.seq, c.wall, c.now
+	c.executions.end(e)
+	c.executions.ended.seq++
+	e.Ended, e.EndedAt, e.endedAt = c.executions.ended.seq, c.wall, c.now
 	c.dirty.header(e)
 	c.countRun(e)
-	c.ended.add(e)
+	c.executions.ended.add(e)
 	if !e.Dropped { // else its drop has been reported
 		c.note(Note{Kind: NoteExecutionEnded, Job: e.Job, Execution: e.ID, Detail: string(state) + endText(e), Problem: state == Failed})
 	}
@@ -230,8 +226,8 @@ func (c *Core) sweepTasks() {
 		return
 	}
 	c.nextSweep = c.now.Add(sweepEvery)
-	for _, id := range sortedKeys(c.tasks) {
-		if ref, ok := c.tasks[id]; ok && ref.shard().live() {
+	for _, id := range sortedKeys(c.executions.tasks) {
+		if ref, ok := c.executions.tasks[id]; ok && ref.shard().live() {
 			c.sweepTask(ref)
 		}
 	}

@@ -91,10 +91,10 @@ func TestX1AnExecutorThatTheMasterKnowsOtherwiseIsReplaced(t *testing.T) {
 		if len(refused) != 2 || len(again) != 2 || again[0].Executor.ID == x || again[1].Executor.ID != again[0].Executor.ID {
 			t.Fatalf("refused %d, then %+v", len(refused), again)
 		}
-		if n := s.core.tasks[again[0].TaskID].shard().Errors; n > 0 {
+		if n := s.core.executions.tasks[again[0].TaskID].shard().Errors; n > 0 {
 			t.Errorf("%d errors are counted", n)
 		}
-		if len(calls[CallShutdown](s.last))+len(calls[CallKill](s.last)) > 0 || s.core.tasks[first.TaskID].shard().State != Running {
+		if len(calls[CallShutdown](s.last))+len(calls[CallKill](s.last)) > 0 || s.core.executions.tasks[first.TaskID].shard().State != Running {
 			t.Errorf("the task on it is touched: %+v", s.last.Calls)
 		}
 		s.update(first, cluster.Finished)
@@ -125,7 +125,7 @@ func TestX1AnExecutorOfAnotherRoleIsNotUsedAgain(t *testing.T) {
 		if len(l) != 1 || (l[0].Executor.ID == first.Executor.ID) != tt.same {
 			t.Errorf("role %q, then %q: launched %+v", tt.before, tt.now, l)
 		}
-		if ref := s.core.tasks[first.TaskID]; ref.shard().State != Running || len(calls[CallShutdown](s.last)) > 0 {
+		if ref := s.core.executions.tasks[first.TaskID]; ref.shard().State != Running || len(calls[CallShutdown](s.last)) > 0 {
 			t.Errorf("role %q, then %q: what ran on it is touched", tt.before, tt.now)
 		}
 	}

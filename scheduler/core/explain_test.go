@@ -90,7 +90,7 @@ func TestReasonCountsWhatWeUseOurselves(t *testing.T) {
 		s.update(one, cluster.Running, fromMaster(cluster.ReasonReconciliation))
 	}
 	s.offer("S1", 1.5, 1024, l[0].Executor.ID)
-	for _, e := range s.core.launchable {
+	for _, e := range s.core.executions.launchable {
 		if e.unplaced.never {
 			t.Fatalf("3 CPUs would fit the agent of 8 that is busy with our own tasks; reason %q", e.unplaced.why)
 		}

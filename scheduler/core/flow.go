@@ -157,7 +157,7 @@ func (c *Core) manageOffers() {
 // anyWaiting reports whether something could be launched if there were room, and
 // whether something waits that fits no agent: for that none is held.
 func (c *Core) anyWaiting() (waits, hopeless bool) {
-	for _, e := range c.launchable {
+	for _, e := range c.executions.launchable {
 		if e.KillReason != "" {
 			continue
 		}

@@ -32,8 +32,8 @@ func (c *Core) frameworkRemoved(by string) {
 	old := c.frameworkID
 	c.dirty.oldFramework = old
 	c.keepFramework()
-	for _, id := range sortedKeys(c.tasks) {
-		ref, ok := c.tasks[id]
+	for _, id := range sortedKeys(c.executions.tasks) {
+		ref, ok := c.executions.tasks[id]
 		if !ok || !ref.shard().live() {
 			continue
 		}
@@ -49,7 +49,7 @@ func (c *Core) frameworkRemoved(by string) {
 		c.note(Note{Kind: NoteOrphan, Job: g.Job, Execution: g.Execution, Task: id, Detail: "its framework was removed, which its agent, " + g.Agent + ", may still have to hear", Problem: true})
 		s.Cause = why
 		c.endAttempt(ref, outcomeLost)
-		delete(c.tasks, id)
+		delete(c.executions.tasks, id)
 	}
 	if c.takeover != nil {
 		for _, id := range sortedKeys(c.takeover.unknown) {

@@ -127,7 +127,7 @@ func (c *Core) importID(job string) string {
 }
 
 func (c *Core) importExecution(j *jobState, e *execution) {
-	c.executions[e.ID] = e
+	c.executions.open[e.ID] = e
 	j.queue = append(j.queue, e)
 	c.dirty.header(e)
 	c.note(Note{Kind: NoteExecutionMade, Job: j.name, Execution: e.ID, Detail: string(e.Source) + ", which waited in the original's queue"})

@@ -83,7 +83,7 @@ func (s *JobStats) last(e *execution) {
 
 // loadJobStats takes what the history has of last runs; a new leader counts from 0.
 func (c *Core) loadJobStats() {
-	for e := range c.ended.all() {
+	for e := range c.executions.ended.all() {
 		if j := c.jobs[e.Job]; j == nil || j.cfg == nil || e.Dropped {
 			continue
 		}
@@ -104,14 +104,14 @@ func (c *Core) Stats() Stats {
 			s.Jobs++
 		}
 	}
-	for _, e := range c.executions {
+	for _, e := range c.executions.open {
 		if e.launched() {
 			s.ExecutionsRunning++
 		} else {
 			s.ExecutionsWaiting++
 		}
 	}
-	for _, ref := range c.tasks {
+	for _, ref := range c.executions.tasks {
 		if ref.shard().live() {
 			s.TasksRunning++
 		}

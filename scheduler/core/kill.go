@@ -79,8 +79,8 @@ func (c *Core) resendKills() {
 		return
 	}
 	c.session.killsLookedAt = c.now
-	for _, id := range sortedKeys(c.tasks) {
-		s := c.tasks[id].shard()
+	for _, id := range sortedKeys(c.executions.tasks) {
+		s := c.executions.tasks[id].shard()
 		if !s.live() || s.KillSince.IsZero() {
 			continue
 		}
@@ -93,8 +93,8 @@ func (c *Core) resendKills() {
 // beginDrain begins the end of everything on the cluster (rule O4).
 func (c *Core) beginDrain() {
 	c.draining = true
-	for _, id := range sortedKeys(c.executions) {
-		if e := c.executions[id]; e != nil && e.launched() {
+	for _, id := range sortedKeys(c.executions.open) {
+		if e := c.executions.open[id]; e != nil && e.launched() {
 			c.killExecution(e, shutdownReason)
 		}
 	}
@@ -125,7 +125,7 @@ func (c *Core) finishDrain() {
 		return
 	}
 	live := len(c.executors.byID)
-	for _, ref := range c.tasks {
+	for _, ref := range c.executions.tasks {
 		if ref.shard().live() {
 			live++
 		}

@@ -22,9 +22,9 @@ func (c *Core) killRequested(k KillRequested) {
 }
 
 func (c *Core) killExecutionByID(id string) *Error {
-	e := c.executions[id]
+	e := c.executions.open[id]
 	if e == nil {
-		if old := c.ended.byID[id]; old != nil {
+		if old := c.executions.ended.byID[id]; old != nil {
 			return Errorf(Conflict, "execution_ended", "execution %q has ended as %s: there is nothing of it to kill", id, old.state())
 		}
 		return Errorf(NotFound, "execution_not_found", "there is no execution %q; GET /api/executions?state=WAITING,RUNNING lists those that can be killed", id)
@@ -36,9 +36,9 @@ func (c *Core) killExecutionByID(id string) *Error {
 }
 
 func (c *Core) killTaskByID(id string) *Error {
-	ref, known := c.tasks[id]
+	ref, known := c.executions.tasks[id]
 	if !known {
-		if old := c.ended.tasks[id]; old.exec != nil {
+		if old := c.executions.ended.tasks[id]; old.exec != nil {
 			return taskEnded(id, old.shard().State)
 		}
 		return c.noTaskToKill(id)

@@ -25,7 +25,7 @@ func (c *Core) launch() {
 		return
 	}
 	c.matchAgain = false
-	if c.draining || c.takeover != nil || !c.session.open || len(c.launchable) == 0 {
+	if c.draining || c.takeover != nil || !c.session.open || len(c.executions.launchable) == 0 {
 		return
 	}
 	ds, more := c.demands()
@@ -80,7 +80,7 @@ func (c *Core) matchSome(ds []demand, more bool) {
 			continue
 		}
 		if !slices.ContainsFunc(e.Shards, func(s shard) bool { return s.State == Waiting }) {
-			c.removeLaunchable(e)
+			c.executions.removeLaunchable(e)
 		} else {
 			c.addLaunchable(e)
 		}
@@ -195,7 +195,7 @@ func (c *Core) launchShard(d *demand, item int, agentID string, x *executor, sto
 	s.Attempt++
 	s.attempt = attempt{TaskID: id, Agent: agentID, AgentURL: c.agents[agentID].url, Executor: x.Info.ID,
 		Launched: c.now, acceptSeq: c.acceptSeq, sentWith: c.acceptSeq}
-	c.tasks[id] = taskRef{e, item}
+	c.executions.tasks[id] = taskRef{e, item}
 	c.dirty.shard(e, item)
 	c.stats.TasksLaunched++
 	c.note(Note{Kind: NoteTaskLaunched, Job: e.Job, Execution: e.ID, Task: id, Detail: "on agent " + agentID})

@@ -217,14 +217,14 @@ func (c *Core) joinLoaded(execs []*execution, chunks map[string][]shard) error {
 			ended = append(ended, e)
 			continue
 		}
-		c.executions[e.ID] = e
+		c.executions.open[e.ID] = e
 		j := c.jobOrRemoved(e.Job)
 		j.queue = append(j.queue, e)
 	}
 	slices.SortFunc(ended, func(a, b *execution) int { return int(a.Ended - b.Ended) })
 	for _, e := range ended {
-		c.ended.seq = e.Ended
-		c.ended.add(e)
+		c.executions.ended.seq = e.Ended
+		c.executions.ended.add(e)
 	}
 	c.loadJobStats()
 	c.joinStartFailures()
@@ -246,8 +246,8 @@ func (c *Core) joinLoaded(execs []*execution, chunks map[string][]shard) error {
 			}
 		}
 	}
-	for _, id := range sortedKeys(c.executions) {
-		c.takeUp(c.executions[id])
+	for _, id := range sortedKeys(c.executions.open) {
+		c.takeUp(c.executions.open[id])
 	}
 	for _, name := range sortedKeys(c.jobs) {
 		if j := c.jobs[name]; j != nil {
@@ -278,7 +278,7 @@ func (c *Core) takeUp(e *execution) {
 	for i := range e.Shards {
 		s := &e.Shards[i]
 		if s.TaskID != "" && s.State != Waiting {
-			c.tasks[s.TaskID] = taskRef{e, i}
+			c.executions.tasks[s.TaskID] = taskRef{e, i}
 		}
 		if s.live() {
 			if x := c.executors.byID[s.Executor]; x != nil {

@@ -151,7 +151,7 @@ func (c *Core) upcoming(upTo time.Time) (ds []offers.Demand, at []time.Time, all
 		return nil, nil, true // it is being made, in this step and the next ones
 	}
 	maintained := c.agentsInMaintenance()
-	for _, e := range c.launchable {
+	for _, e := range c.executions.launchable {
 		if !e.launched() {
 			break // those with shards to repeat come first
 		}

@@ -148,7 +148,7 @@ func (c *Core) abandon(ref taskRef, why string) {
 	c.note(Note{Kind: NoteOrphan, Job: e.Job, Execution: e.ID, Task: s.TaskID, Detail: why, Problem: true})
 	s.Cause = why
 	c.endAttempt(ref, outcomeLost)
-	delete(c.tasks, o.TaskID)
+	delete(c.executions.tasks, o.TaskID)
 }
 
 // newOrphan is what is kept of an attempt that may still run.

@@ -111,12 +111,12 @@ func TestRUnknownToItsAgentMeansGone(t *testing.T) {
 	s.restart()
 	answer := cluster.Update{TaskID: l.TaskID, AgentID: "S1", State: cluster.Unknown, Source: cluster.FromMaster, Reason: cluster.ReasonReconciliation, Message: "Reconciliation: Task is unknown"}
 	s.step(s.clusterEvent(answer))
-	if len(s.core.executions) != 1 {
+	if len(s.core.executions.open) != 1 {
 		t.Fatal("an agent that is not registered counts as away, and its task has not ended")
 	}
 	answer.Message = "Reconciliation: Task is unknown to the agent"
 	s.step(s.clusterEvent(answer))
-	if len(s.core.executions) != 0 {
+	if len(s.core.executions.open) != 0 {
 		t.Error("its execution is still open")
 	}
 }
@@ -132,7 +132,7 @@ func TestATimeThatJSONCannotHoldIsNow(t *testing.T) {
 	s.restart()
 	s.until(time.Minute)
 	s.update(l[0], cluster.Finished)
-	if n := len(s.core.executions); n != 0 {
+	if n := len(s.core.executions.open); n != 0 {
 		t.Errorf("%d executions go on", n)
 	}
 }

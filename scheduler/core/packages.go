@@ -109,7 +109,7 @@ func (c *Core) packageWait(a *appState, id string) packageWait {
 	case t == nil:
 	case t.packageUntil().After(c.now):
 		return packageWait{failure: t}
-	case t.probe != "" && t.probe != id && c.executions[t.probe] != nil:
+	case t.probe != "" && t.probe != id && c.executions.open[t.probe] != nil:
 		return packageWait{failure: t, probe: t.probe}
 	}
 	return packageWait{}

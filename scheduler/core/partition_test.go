@@ -48,7 +48,7 @@ func TestE2E4EachPartitionAwareState(t *testing.T) {
 			}
 			s.update(l, c.state, fromMaster(reason), func(u *cluster.Update) { u.UnreachableSince = since })
 			left := func() (lost, waiting bool) {
-				for e := range s.core.ended.all() {
+				for e := range s.core.executions.ended.all() {
 					lost = lost || e.Shards[0].State == Lost
 				}
 				return lost, len(s.core.FailoverShards()) == 1

@@ -15,7 +15,7 @@ func executionID(job string, fire time.Time) string {
 // enqueueFire applies the queue rule to a fire of a cron (rule F5).
 func (c *Core) enqueueFire(j *jobState, at time.Time, source Source) {
 	id := executionID(j.name, at)
-	if c.executions[id] != nil || c.ended.byID[id] != nil {
+	if c.executions.known(id) {
 		return
 	}
 	if len(j.queue) > 0 && !onlyEnding(j.queue) {
@@ -46,7 +46,7 @@ func onlyEnding(queue []*execution) bool {
 // queueLimit is how many fires of one job may wait: fewer when so many of all jobs do that their number would
 // outgrow the memory. Each job has room for one.
 func (c *Core) queueLimit() int {
-	return min(max(c.opt.OpenExecutions-len(c.executions), 1), c.opt.QueuedFires)
+	return min(max(c.opt.OpenExecutions-len(c.executions.open), 1), c.opt.QueuedFires)
 }
 
 // dropOldestFire makes room in a full queue: the oldest fire of the cron that
@@ -73,7 +73,7 @@ func (c *Core) dropOldestFire(j *jobState) {
 	detail := fmt.Sprintf("%d fires wait already", waiting)
 	e.KillReason = fmt.Sprintf("dropped: more than %d fires of the job were waiting", c.opt.QueuedFires)
 	if most < c.opt.QueuedFires {
-		detail = fmt.Sprintf("%d executions of all jobs are open", len(c.executions))
+		detail = fmt.Sprintf("%d executions of all jobs are open", len(c.executions.open))
 		e.KillReason = fmt.Sprintf("dropped: more than %d executions of all jobs were open", c.opt.OpenExecutions)
 	}
 	why := fmt.Sprintf("%s; the oldest, of %s, is dropped", detail, e.Fire.Format(time.RFC3339))
@@ -84,7 +84,7 @@ func (c *Core) dropOldestFire(j *jobState) {
 
 // enqueue adds an execution to its job's queue, in order of fire time.
 func (c *Core) enqueue(j *jobState, e *execution) {
-	c.executions[e.ID] = e
+	c.executions.open[e.ID] = e
 	c.needChanged()
 	i := len(j.queue)
 	for i > 0 && !j.queue[i-1].launched() && e.Fire.Before(j.queue[i-1].Fire) {
@@ -94,7 +94,7 @@ func (c *Core) enqueue(j *jobState, e *execution) {
 	c.dirty.header(e)
 	c.note(Note{Kind: NoteExecutionMade, Job: j.name, Execution: e.ID, Detail: string(e.Source)})
 	if i == 0 && len(j.queue) > 1 {
-		c.removeLaunchable(j.queue[1])
+		c.executions.removeLaunchable(j.queue[1])
 	}
 	c.headOfQueue(j)
 }

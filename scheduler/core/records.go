@@ -60,7 +60,7 @@ func (d *dirtySet) shard(e *execution, index int) {
 // write turns what the step has changed into the writes of one commit, which is all or nothing (rule T5).
 func (c *Core) write() {
 	d := &c.dirty
-	d.gone = append(d.gone, c.ended.trim(c.now, c.opt.EndedKept)...)
+	d.gone = append(d.gone, c.executions.ended.trim(c.now, c.opt.EndedKept)...)
 	var w []registry.Write
 	raw := func(path string, value []byte) { w = append(w, registry.Write{Path: path, Value: value}) }
 	put := func(path string, v any) { raw(path, encode(v)) }
@@ -92,7 +92,7 @@ func (c *Core) write() {
 		}
 	}
 	for _, id := range sortedKeys(d.execs) {
-		if e := d.execs[id]; c.ended.byID[id] == e || c.executions[id] == e {
+		if e := d.execs[id]; c.executions.ended.byID[id] == e || c.executions.open[id] == e {
 			c.writeExecution(e, raw)
 		}
 	}
@@ -109,7 +109,7 @@ func (c *Core) write() {
 		put(pathCursor, c.fires.cursor)
 	}
 	for _, e := range d.gone {
-		if !e.stored || c.executions[e.ID] != nil {
+		if !e.stored || c.executions.open[e.ID] != nil {
 			continue // the id lives again
 		}
 		remove(under(pathExecution, e.ID))

@@ -45,7 +45,7 @@ func (c *Core) expireReservation() {
 	if r == nil {
 		return
 	}
-	e := c.executions[r.exec]
+	e := c.executions.open[r.exec]
 	c.noteDrained(r)
 	waits := e != nil && e.launchable && !e.launched() && c.canLaunch(c.jobs[e.Job])
 	if waits && !r.expired(c.now, c.opt.ReserveBeyond) {
@@ -58,7 +58,7 @@ func (c *Core) expireReservation() {
 	c.reservation = nil
 	c.reviveRefused()
 	c.reserve()
-	for _, other := range c.launchable {
+	for _, other := range c.executions.launchable {
 		if other.unplaced.reserved {
 			other.unplaced.why = "" // it is true no more, whenever the next match is
 		}
@@ -99,14 +99,14 @@ func (c *Core) reserve() {
 		return
 	}
 	for id := range c.lastReservation {
-		if c.executions[id] == nil {
+		if c.executions.open[id] == nil {
 			delete(c.lastReservation, id)
 		}
 	}
 	var best *execution
 	var agents map[string]bool
 	looked := 0
-	for _, e := range c.launchable {
+	for _, e := range c.executions.launchable {
 		if e.launched() {
 			continue // single shards need no room of their own
 		}
@@ -143,12 +143,12 @@ const longestRunAmong = 1000
 // longestRun is the longest time that a shard on one of the agents was seen to run, until now if it still runs: by then
 // all that runs there should have ended.
 func (c *Core) longestRun(agents map[string]bool) (longest time.Duration) {
-	for _, ref := range c.tasks {
+	for _, ref := range c.executions.tasks {
 		if s := ref.shard(); s.live() && agents[s.Agent] && s.Unreachable.IsZero() {
 			longest = max(longest, c.now.Sub(s.Launched))
 		}
 	}
-	for e := range c.ended.newest(longestRunAmong) {
+	for e := range c.executions.ended.newest(longestRunAmong) {
 		for i := range e.Shards {
 			// How long a lost one ran is not known.
 			if s := &e.Shards[i]; agents[s.Agent] && !s.Start.IsZero() && (s.State == Finished || s.State == Failed) {

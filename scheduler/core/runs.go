@@ -37,7 +37,7 @@ type ExecutionFilter struct {
 
 // Executions lists runs that live or are kept, the newest fire first.
 func (c *Core) Executions(f ExecutionFilter) ([]ExecutionSummary, error) {
-	if f.Known && c.jobs[f.Job] == nil && c.ended.jobs[f.Job] == nil {
+	if f.Known && c.jobs[f.Job] == nil && c.executions.ended.jobs[f.Job] == nil {
 		return nil, jobNotFound(f.Job)
 	}
 	var picked []*execution
@@ -71,10 +71,10 @@ func (c *Core) Executions(f ExecutionFilter) ([]ExecutionSummary, error) {
 // eachExecution looks at all executions that live or are kept, of one job if it is named.
 func (c *Core) eachExecution(job string, look func(*execution)) {
 	if job == "" {
-		for _, e := range c.executions {
+		for _, e := range c.executions.open {
 			look(e)
 		}
-		for e := range c.ended.all() {
+		for e := range c.executions.ended.all() {
 			look(e)
 		}
 		return
@@ -84,7 +84,7 @@ func (c *Core) eachExecution(job string, look func(*execution)) {
 			look(e)
 		}
 	}
-	if of := c.ended.jobs[job]; of != nil {
+	if of := c.executions.ended.jobs[job]; of != nil {
 		for i := range of.rings {
 			for _, e := range of.rings[i].list {
 				look(e)
@@ -153,7 +153,7 @@ func firesView(count int64, last time.Time, why string) *FiresView {
 // explainPast says what came of a job's runs so far.
 func (c *Core) explainPast(x *Explanation, j *jobState) {
 	pick := func(among ...result) *ExecutionSummary {
-		e := c.ended.lastOf(j.name, among...)
+		e := c.executions.ended.lastOf(j.name, among...)
 		if e == nil {
 			return nil
 		}

@@ -113,7 +113,7 @@ func TestTheNewestOfManyAreListed(t *testing.T) {
 	start := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
 	for i := range 5000 {
 		id := fmt.Sprintf("job%d@x", i)
-		c.executions[id] = &execution{ID: id, Job: id, Fire: start.Add(time.Duration(i*7919%5000) * time.Second)}
+		c.executions.open[id] = &execution{ID: id, Job: id, Fire: start.Add(time.Duration(i*7919%5000) * time.Second)}
 	}
 	list, err := c.Executions(ExecutionFilter{Limit: 3})
 	if err != nil || len(list) != 3 || !list[0].FireTime.Equal(start.Add(4999*time.Second)) || !list[2].FireTime.Equal(start.Add(4997*time.Second)) {

@@ -238,7 +238,7 @@ func (s *scene) reportExplanation(x Explanation) {
 // all that live.
 func (s *scene) reportExecutions(job string) {
 	var ids []string
-	for e := range s.core.ended.all() {
+	for e := range s.core.executions.ended.all() {
 		if e.Job == job {
 			ids = append(ids, e.ID)
 		}

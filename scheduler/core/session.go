@@ -83,7 +83,7 @@ func (c *Core) sessionBegan(e SessionBegan) {
 		x.pending, x.confirmed, x.shutdownSent, x.shutdownTry = 0, true, time.Time{}, 0
 		c.checkIdle(x)
 	}
-	for _, ref := range c.tasks {
+	for _, ref := range c.executions.tasks {
 		s := ref.shard()
 		s.known, s.acceptSeq, s.killSent, s.killTry = false, 0, time.Time{}, 0
 	}
@@ -154,10 +154,10 @@ func (c *Core) keepFramework() {
 			c.dirty.shard(ref.exec, ref.index)
 		}
 	}
-	for _, ref := range c.tasks {
+	for _, ref := range c.executions.tasks {
 		keep(ref)
 	}
-	for _, ref := range c.ended.tasks {
+	for _, ref := range c.executions.ended.tasks {
 		keep(ref)
 	}
 }
@@ -223,8 +223,8 @@ func (c *Core) askAboutAgentsBack() {
 	}
 	c.session.agentBack = false
 	var refs []cluster.TaskRef
-	for _, id := range sortedKeys(c.tasks) {
-		s := c.tasks[id].shard()
+	for _, id := range sortedKeys(c.executions.tasks) {
+		s := c.executions.tasks[id].shard()
 		if a := c.agents[s.Agent]; s.live() && s.acceptSeq == 0 && !s.Unreachable.IsZero() && a != nil && a.registered {
 			refs = append(refs, cluster.TaskRef{TaskID: s.TaskID, AgentID: s.Agent})
 		}
@@ -236,8 +236,8 @@ func (c *Core) askAboutAgentsBack() {
 // is under way is not named (rule L4).
 func (c *Core) askAbout(want func(*shard) bool) int {
 	var refs []cluster.TaskRef
-	for _, id := range sortedKeys(c.tasks) {
-		if s := c.tasks[id].shard(); s.live() && s.acceptSeq == 0 && want(s) {
+	for _, id := range sortedKeys(c.executions.tasks) {
+		if s := c.executions.tasks[id].shard(); s.live() && s.acceptSeq == 0 && want(s) {
 			refs = append(refs, cluster.TaskRef{TaskID: s.TaskID, AgentID: s.Agent})
 		}
 	}
@@ -280,7 +280,7 @@ func (c *Core) acceptAnswered(a AcceptAnswered) {
 		}
 	}
 	for _, id := range sent.tasks {
-		ref, ok := c.tasks[id]
+		ref, ok := c.executions.tasks[id]
 		if !ok || ref.shard().acceptSeq != a.Seq {
 			continue
 		}

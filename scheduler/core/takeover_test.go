@@ -154,7 +154,7 @@ func TestTheOriginalsQueuesAreTakenOverOnce(t *testing.T) {
 	s.storeOriginal(nodes)
 	s.restart()
 	check(t, s)
-	ended := slices.IndexFunc(slices.Collect(s.core.ended.all()), func(e *execution) bool { return e.Job == "disabled_job" && e.state() == Killed })
+	ended := slices.IndexFunc(slices.Collect(s.core.executions.ended.all()), func(e *execution) bool { return e.Job == "disabled_job" && e.state() == Killed })
 	if ended < 0 {
 		t.Error("what waited of a disabled job does not end as killed (rule F6)")
 	}

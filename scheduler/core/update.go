@@ -37,7 +37,7 @@ func (c *Core) update(u cluster.Update) {
 	if x := c.executors.byID[u.ExecutorID]; x != nil && u.Source != cluster.FromMaster && x.pending == 0 {
 		// Only a task of its last ACCEPT: what is reported of older ones, and the offers
 		// after that, may have been on their way since before that ACCEPT (rule X3).
-		if ref, ok := c.tasks[u.TaskID]; ok && ref.shard().sentWith == x.sentWith {
+		if ref, ok := c.executions.tasks[u.TaskID]; ok && ref.shard().sentWith == x.sentWith {
 			x.confirmed = true
 		}
 	}
@@ -51,7 +51,7 @@ func (c *Core) update(u cluster.Update) {
 		}
 		return
 	}
-	ref, ok := c.tasks[u.TaskID]
+	ref, ok := c.executions.tasks[u.TaskID]
 	if !ok {
 		if c.takeover != nil {
 			c.takeoverUpdate(u)
@@ -324,7 +324,7 @@ func (c *Core) unknownTask(u cluster.Update) {
 	switch u.State {
 	case cluster.Staging, cluster.Starting, cluster.Running, cluster.Killing:
 		kind := NoteUnknownTask
-		if id, err := jobs.ParseTaskID(u.TaskID); c.ended.tasks[u.TaskID].exec != nil || err == nil && c.jobs[id.Job] != nil {
+		if id, err := jobs.ParseTaskID(u.TaskID); c.executions.ended.tasks[u.TaskID].exec != nil || err == nil && c.jobs[id.Job] != nil {
 			kind = NoteFormerTask
 		}
 		c.note(Note{Kind: kind, Task: u.TaskID, Detail: "on agent " + u.AgentID, Problem: true})

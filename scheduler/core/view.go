@@ -270,9 +270,9 @@ func (c *Core) placeReason(e *execution) string {
 
 // Execution returns an execution that lives or is among the last ended ones.
 func (c *Core) Execution(id string) (ExecutionView, error) {
-	e := c.executions[id]
+	e := c.executions.open[id]
 	if e == nil {
-		e = c.ended.byID[id]
+		e = c.executions.ended.byID[id]
 	}
 	if e == nil {
 		return ExecutionView{}, Errorf(NotFound, "execution_not_found", "there is no execution %q; GET /api/executions lists those that are kept: %s", id, c.keptText())
@@ -312,10 +312,10 @@ func viewShard(s *shard) ShardView {
 
 // LogPlace says where a task's output is.
 func (c *Core) LogPlace(taskID string) (LogPlace, error) {
-	ref, live := c.tasks[taskID]
+	ref, live := c.executions.tasks[taskID]
 	if !live {
 		var ok bool
-		if ref, ok = c.ended.tasks[taskID]; !ok {
+		if ref, ok = c.executions.ended.tasks[taskID]; !ok {
 			return LogPlace{}, Errorf(NotFound, "task_not_found", "there is no task %q; tasks are kept as long as their executions: %s", taskID, c.keptText())
 		}
 	}
@@ -336,8 +336,8 @@ func (c *Core) LogPlace(taskID string) (LogPlace, error) {
 // RunningTasks lists the tasks on the cluster, by id.
 func (c *Core) RunningTasks() []TaskView {
 	out := []TaskView{}
-	for _, id := range sortedKeys(c.tasks) {
-		ref := c.tasks[id]
+	for _, id := range sortedKeys(c.executions.tasks) {
+		ref := c.executions.tasks[id]
 		s := ref.shard()
 		if !s.live() {
 			continue
@@ -354,7 +354,7 @@ func (c *Core) RunningTasks() []TaskView {
 // ReadyJobs lists the jobs with executions that wait, and how many.
 func (c *Core) ReadyJobs() []ReadyView {
 	times := map[string]int{}
-	for _, e := range c.executions {
+	for _, e := range c.executions.open {
 		if !e.launched() {
 			times[e.Job]++
 		}
@@ -370,7 +370,7 @@ func (c *Core) ReadyJobs() []ReadyView {
 // task was lost.
 func (c *Core) FailoverShards() []FailoverView {
 	out := []FailoverView{}
-	for _, e := range c.launchable {
+	for _, e := range c.executions.launchable {
 		for i := range e.Shards {
 			if s := &e.Shards[i]; s.State == Waiting && s.Type == FailoverSource {
 				out = append(out, FailoverView{JobName: e.Job, Item: s.Item, OriginalTaskID: s.TaskID})
