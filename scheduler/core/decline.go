@@ -9,13 +9,12 @@ import (
 	"github.com/elasticjob-go/elasticjob/resources"
 )
 
-// What waits for room that is not there needs no offers held for it (promise 6): Mesos adds what
-// comes free on an agent to what was declined of it, and offers the sum. So after a match all is given
-// back that nothing that waits can use, with filters that grow while nothing changes, and
-// asked for again when something else begins to wait. An execution that would starve that way gets a
-// reservation (rule L2).
+// Shards that wait for resources which no agent has free need no offers held for them (promise 6): Mesos adds the
+// resources that become free on an agent to those that were declined of it, and offers the sum. So, after a match, every
+// offer that no waiting shard can use is declined, with filters that grow while nothing changes, and offers are
+// revived when a shard with another demand begins to wait. An execution that would starve that way gets a reservation (rule L2).
 
-// want is what shards wait for room for; all that want the same fit or fail together.
+// want is what a waiting shard asks of an agent. Shards with equal wants fit or fail together.
 type want struct {
 	shard, executor resources.Amount
 	executorKey     string
@@ -30,14 +29,14 @@ func wantOf(d *demand) want {
 	return w
 }
 
-// declineBackoffs are the filters for what nothing that waits can use, one after the other.
+// declineBackoffs are the filters of offers that no waiting shard can use, one after the other.
 var declineBackoffs = [...]time.Duration{time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second}
 
 const (
-	// partHeld is how long what can take some of the shards that only start together is held,
-	// once a match has left it: with a REVIVE all that is free comes at once.
+	// partHeld is how long an offer is held that can take some, but not all, of the shards that only start together:
+	// a REVIVE brings all free resources at once, so the others would be there by then.
 	partHeld = 20 * time.Millisecond
-	// gangReviveEvery is how often the ends of tasks have all be offered at once for those.
+	// gangReviveEvery is the least time between two REVIVEs that the ends of tasks cause for such shards.
 	gangReviveEvery = time.Second
 )
 
@@ -47,7 +46,7 @@ func (c *Core) reviveRefused() {
 	c.flow.refused = false
 }
 
-// detectNewDemand looks whether something waits that did not at the last match.
+// detectNewDemand revives declined offers if a shard waits whose want the last match did not know.
 func (c *Core) detectNewDemand(ds []demand) {
 	if !c.flow.refused {
 		return
@@ -61,7 +60,7 @@ func (c *Core) detectNewDemand(ds []demand) {
 	}
 }
 
-// recordUnplaced takes in what a match could not place, of which a round can have several.
+// recordUnplaced records the wants that a match could not place. A round can have several matches.
 func (c *Core) recordUnplaced(ds []demand, unplaced []offers.Unplaced, more bool) {
 	f := &c.flow
 	if f.unplacing == nil {
@@ -86,10 +85,10 @@ func (c *Core) recordUnplaced(ds []demand, unplaced []offers.Unplaced, more bool
 	}
 }
 
-// leaveLeftover: an ACCEPT leaves the rest of its agent to a filter.
+// leaveLeftover notes that an ACCEPT leaves the rest of its agent's resources behind a filter.
 func (c *Core) leaveLeftover(started []*executor) {
 	f := &c.flow
-	f.revivedFor = time.Time{} // what was held for fires to come may be used up
+	f.revivedFor = time.Time{} // the ACCEPT may have used what was held for future fires
 	c.needChanged()
 	someWait, cheaper := false, false
 	for _, left := range []map[want]time.Time{f.unplaced, f.unplacing} {
@@ -99,13 +98,13 @@ func (c *Core) leaveLeftover(started []*executor) {
 		}
 	}
 	if someWait && !cheaper {
-		f.refused = true // they did not fit
+		f.refused = true // the waiting shards did not fit the rest
 		return
 	}
 	f.filtered = true
 }
 
-// heldUntil is when an agent's offers are given back that a match has left.
+// heldUntil is when the offers of an agent are declined that a match has left unused.
 func (c *Core) heldUntil(a offers.Agent) (until time.Time) {
 	for w, since := range c.flow.unplaced {
 		need := w.shard
@@ -124,17 +123,17 @@ func (c *Core) heldUntil(a offers.Agent) (until time.Time) {
 	return until
 }
 
-// declineUnusable declines, after a match, what nothing that waits can use, and a little later
-// what can take some shards of what only fits as a whole. What fires to come need is held beside that.
+// declineUnusable declines, after a match, the offers that no waiting shard can use, and a little later
+// those that can take only some of the shards that start together. Offers that future fires need are held.
 func (c *Core) declineUnusable() {
 	f := &c.flow
-	gone := c.tooOld() // also while a round goes on: it may go on for long
+	gone := c.tooOld() // also in the middle of a round, which may last long
 	if c.matchAgain || c.matchedUpTo != (launchKey{}) {
 		if len(gone) > 0 {
 			f.refused = true
 			c.decline(gone, declineBackoffs[f.declineBackoff])
 		}
-		return // the round goes on
+		return // the round has not ended
 	}
 	for _, a := range c.pool.Agents() {
 		if f.need.needs(a.ID) || c.reservation != nil && c.reservation.agents[a.ID] {
@@ -165,8 +164,8 @@ func (c *Core) flowAt(at time.Time) {
 	}
 }
 
-// reviveForGangs has all be offered at once when a task has ended and shards wait that only start
-// together: its agent is offered by itself, since it has more than was declined; those beside it are not.
+// reviveForGangs revives when a task has ended while shards wait that only start together. Mesos offers the agent of
+// that task by itself, since it has more than was declined, but not the agents beside it, whose filters still hold.
 func (c *Core) reviveForGangs() {
 	f := &c.flow
 	ended := f.taskEnded && f.refused

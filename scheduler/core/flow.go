@@ -11,23 +11,23 @@ import (
 // flowState is what the master was last called for about offers in this session: REVIVE, SUPPRESS, filters.
 type flowState struct {
 	suppressed bool
-	// filtered is set when something was declined since the last REVIVE that can be used when
-	// something waits: its resources stay away until their filter ends. refused is set
-	// when we declined what did not help those that wait.
+	// filtered is set when something was declined since the last REVIVE that a shard could use once it waits: those
+	// resources are not offered until their filter ends. refused is set when something was declined that the
+	// waiting shards could not use.
 	filtered, refused bool
 	revivedAt         time.Time
-	// need is which offers are held ahead; revivedFor is up to which moment the last REVIVE was sent for it.
+	// need is which offers are held ahead; revivedFor is the moment up to which the last REVIVE was sent for it.
 	need       need
 	revivedFor time.Time
 	wake       time.Time
 	// probeUntil keeps SUPPRESS back: the next offers are to show which executors run.
 	probeUntil time.Time
-	// unplaced is what the last match left waiting, and since when; unplacing the same of
-	// the round under way. declineBackoff is how long the filters have become, and declineBackoffGrew when they last did.
+	// unplaced are the wants that the last round could not place, and since when; unplacing those of
+	// the present round. declineBackoff is how long the filters have become, and declineBackoffGrew when they last did.
 	unplaced, unplacing map[want]time.Time
 	declineBackoff      int
 	declineBackoffGrew  time.Time
-	// taskEnded since all was offered at once for those that start together, which was at together.
+	// taskEnded is set when a task has ended since the last REVIVE for shards that start together, which was at together.
 	taskEnded bool
 	together  time.Time
 	nextLook  time.Time // when this step's look at the offers wants the next
@@ -46,7 +46,7 @@ func (c *Core) reviveToProbe() {
 	c.wakeAt(c.flow.probeUntil)
 }
 
-// reviveNow has all that is free be offered, whatever was declined.
+// reviveNow makes the master offer all free resources, also those that were declined.
 func (c *Core) reviveNow() {
 	f := &c.flow
 	f.suppressed, f.filtered, f.refused = false, false, false
@@ -55,7 +55,7 @@ func (c *Core) reviveNow() {
 	c.call(CallRevive{})
 }
 
-// offered takes new offers in and believes what they say of executors.
+// offered takes in new offers, and what they show of executors.
 func (c *Core) offered(e cluster.Offers) {
 	c.timing.answered(c.now, c.opt.OfferAhead)
 	c.needChanged()
@@ -64,7 +64,7 @@ func (c *Core) offered(e cluster.Offers) {
 	for _, o := range e.Offers {
 		c.stats.OffersReceived++
 		a := c.agent(o.AgentID)
-		if !a.registered { // it is back: what was said to it meanwhile was lost
+		if !a.registered { // it is back: calls to it meanwhile were lost
 			for _, x := range c.executors.onAgent[o.AgentID] {
 				x.shutdownSent, x.shutdownTry = time.Time{}, 0
 			}
@@ -93,8 +93,8 @@ func (c *Core) offered(e cluster.Offers) {
 	c.decline(empty, c.opt.RefuseMost)
 }
 
-// growCapacity remembers the most that was ever seen free on an agent plus
-// used there by us, by the executors that its offer names as well: it is at least so large.
+// growCapacity remembers the most that was ever seen of an agent: its free resources and those in use by this framework,
+// the executors that its offer names included. The agent has at least so much.
 func (c *Core) growCapacity(agentID string, runs []string) {
 	a, free := c.agent(agentID), c.pool.Free(agentID)
 	for _, x := range c.executors.onAgent[agentID] {
@@ -106,8 +106,8 @@ func (c *Core) growCapacity(agentID string, runs []string) {
 	a.capacity, a.reservable = a.capacity.Max(free), a.reservable.Max(free)
 }
 
-// manageOffers holds what is needed before it could be had again (see need) and gives back the rest. Offers
-// are held for at most OfferHold unless they are reserved, and suppressed while nothing waits and nothing is needed.
+// manageOffers holds the offers that are needed before they could be offered again (see need) and declines the others. An
+// offer is held for at most OfferHold unless it is reserved, and offers are suppressed while no shard waits and none is needed.
 func (c *Core) manageOffers() {
 	if !c.session.open {
 		c.flow.wake = time.Time{}
@@ -120,7 +120,7 @@ func (c *Core) manageOffers() {
 	wanted := waits || c.flow.need.some && !idle
 	c.flow.nextLook = time.Time{}
 	if !waits {
-		c.reviveRefused() // when it is needed, as all that was declined
+		c.reviveRefused() // as all that was declined, when it is needed
 		c.flow.unplaced, c.flow.unplacing, c.flow.declineBackoff = nil, nil, 0
 	}
 	if wanted {
@@ -135,7 +135,7 @@ func (c *Core) manageOffers() {
 		c.revive(waits)
 	} else {
 		c.declineUsable(c.allOffers(), c.refuseFor())
-		// What fits no agent seen so far waits for another one to be offered.
+		// A shard that fits no agent seen so far waits for another agent to be offered.
 		probing := c.flow.probeUntil.After(c.now)
 		if !c.flow.suppressed && !hopeless && !probing {
 			c.flow.suppressed = true
@@ -154,8 +154,8 @@ func (c *Core) manageOffers() {
 	}
 }
 
-// anyWaiting reports whether something could be launched if there were room, and
-// whether something waits that fits no agent: for that none is held.
+// anyWaiting reports whether a shard could be launched if an agent had the resources, and
+// whether one waits that fits no agent: no offer is held for that one.
 func (c *Core) anyWaiting() (waits, hopeless bool) {
 	for _, e := range c.executions.launchable {
 		if e.KillReason != "" {
@@ -184,8 +184,8 @@ func (c *Core) anyWaiting() (waits, hopeless bool) {
 	return false, hopeless
 }
 
-// refuseFor is how long the resources of declined offers may stay away: until
-// a little before they are needed.
+// refuseFor is the filter of declined offers: their resources may stay away until
+// a little before the next fire needs them.
 func (c *Core) refuseFor() time.Duration {
 	next, fires := c.fires.next()
 	if !fires {
@@ -222,7 +222,7 @@ func (c *Core) declineUsable(gone []offers.Offer, refuse time.Duration) {
 	c.decline(gone, refuse)
 }
 
-// decline gives offers back that nobody will want again soon.
+// decline declines offers with a filter of at least declineAtLeast.
 func (c *Core) decline(gone []offers.Offer, refuse time.Duration) {
 	if len(gone) == 0 {
 		return
@@ -238,8 +238,8 @@ func (c *Core) decline(gone []offers.Offer, refuse time.Duration) {
 // declineAtLeast is the least filter: it lets another framework have the resources first.
 const declineAtLeast = time.Second
 
-// revive asks for offers if something keeps them away: when something waits, and once for each fire to come that the offers
-// at hand have no room for.
+// revive sends REVIVE if a filter or SUPPRESS keeps offers away that are needed: for shards that wait, and once for each
+// future fire that the offers at hand can't take.
 func (c *Core) revive(waits bool) {
 	f := &c.flow
 	short := f.need.shortFor.After(f.revivedFor)
@@ -249,7 +249,7 @@ func (c *Core) revive(waits bool) {
 	if !f.suppressed && !f.filtered || !waits && !short {
 		return
 	}
-	every := reviveAtLeast // somebody waits
+	every := reviveAtLeast // a shard waits
 	if !waits {
 		every = c.reviveEvery()
 	}

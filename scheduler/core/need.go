@@ -6,12 +6,11 @@ import (
 	"github.com/elasticjob-go/elasticjob/offers"
 )
 
-// Offers are held ahead only for what could not have them in time otherwise (promise 6). A REVIVE
-// has the master offer at once what is free, some milliseconds after it was asked, so an
-// offer that is given back now can be back by a moment that is known: backBy. What starts by itself
-// before that moment, fires of crons and shards whose backoff ends, needs the offers on which
-// Match would place it; all others go back at once, and when nothing starts before that
-// moment, none is held and SUPPRESS leaves the cluster to the other frameworks.
+// Offers are held ahead only for launches that could not have them in time otherwise (promise 6). The master answers
+// a REVIVE with offers of all free resources within milliseconds, so an offer that is declined now can be back by a
+// moment that is known: backBy. Launches that are due before that moment, which are fires of crons and shards whose backoff ends,
+// need the offers on which Match would place them. All other offers are declined at once, and when no launch is due before
+// that moment, none is held and SUPPRESS leaves the cluster to the other frameworks.
 
 // reviveTiming learns how long the master takes to answer a REVIVE with offers. It outlives
 // sessions, since masters of one cluster are much alike.
@@ -28,8 +27,8 @@ const (
 	// leadUnknown is the lead until the first answer: the interval at which a Mesos master
 	// allocates, unless its --allocation_interval says otherwise.
 	leadUnknown = time.Second
-	// leadMargin and leadFactor make a lead of an answer time: an answer that takes so many times as long
-	// as usual is still in time. leadLeast covers a commit that takes longer than usual.
+	// leadMargin and leadFactor turn an answer time into a lead: an answer that takes leadFactor times as long
+	// as usual still comes in time. leadLeast covers a commit that takes longer than usual.
 	leadMargin = 50 * time.Millisecond
 	leadFactor = 3
 	leadLeast  = 100 * time.Millisecond
@@ -80,7 +79,7 @@ func (c *Core) reviveEvery() time.Duration {
 // reviveAtLeast is the least time between any two REVIVEs.
 const reviveAtLeast = 100 * time.Millisecond
 
-// backBy is when offers that are given back now could be here again.
+// backBy is when offers that are declined now could be here again.
 func (c *Core) backBy() time.Time {
 	at := c.now
 	if again := c.flow.revivedAt.Add(c.reviveEvery()); again.After(at) {
@@ -89,22 +88,22 @@ func (c *Core) backBy() time.Time {
 	return at.Add(c.lead())
 }
 
-// need is which offers are held for what starts by itself, as it was last found out.
+// need is which offers are held for future launches, as findNeed last found out.
 type need struct {
 	// upTo is the moment up to which it was looked; second is the second of the wall clock that it is in.
 	upTo, second time.Time
-	// some is set when something starts before that; all when there is too much of it to be
-	// looked at, so that every offer is held.
+	// some is set when a launch is due before that; all when too many are to be looked at, so that
+	// every offer is held.
 	some, all bool
 	// agents are those whose offers are held for it.
 	agents map[string]bool
-	// shortFor is the latest fire for which the offers at hand have no room, zero when all have.
+	// shortFor is the latest fire that the offers at hand can't take, zero when they can take all.
 	shortFor time.Time
-	// stale is set by whatever can change the answer beside time.
+	// stale is set by every change but time that can change the answer.
 	stale bool
 }
 
-// needChanged has the next step find out again which offers are needed.
+// needChanged makes the next step find out again which offers are needed.
 func (c *Core) needChanged() { c.flow.need.stale = true }
 
 // findNeed finds out which offers are needed, unless that is known. Crons fire at whole seconds, so time alone changes
@@ -143,17 +142,17 @@ func (c *Core) findNeed() {
 	}
 }
 
-// upcoming are the demands of what starts by itself up to a moment, and when each does, or all when there is
-// too much of it. A fire whose job still runs then makes no demand: it is dropped, or waits for that run's end.
-// Shards that start together are demanded one by one, so that some of the room is held while the rest is still on its way.
+// upcoming are the demands of launches that are due up to a moment, and when each is due, or all when there are
+// too many. A fire whose job still runs then makes no demand: it is dropped, or waits for the end of that run.
+// Shards that start together are demanded one by one, so that some of the resources are held while the others are still on their way.
 func (c *Core) upcoming(upTo time.Time) (ds []offers.Demand, at []time.Time, all bool) {
 	if c.fires.due != nil && !c.inTerm(c.fires.due.at).After(upTo) { // later than that after the clock was set back
-		return nil, nil, true // it is being made, in this step and the next ones
+		return nil, nil, true // the batch is being made, in this step and the next ones
 	}
 	maintained := c.agentsInMaintenance()
 	for _, e := range c.executions.launchable {
 		if !e.launched() {
-			break // those with shards to repeat come first
+			break // executions with shards to requeue come first
 		}
 		var items []int
 		var first time.Time
@@ -181,7 +180,7 @@ func (c *Core) upcoming(upTo time.Time) (ds []offers.Demand, at []time.Time, all
 		}
 		j := c.jobs[name]
 		if j == nil || !fire.After(j.since) || c.fires.cursor.covers(fire, name) {
-			return false // it is not made again, such as after the clock was set back
+			return false // the fire was made already, and the clock was set back since
 		}
 		if !c.canLaunch(j) || len(j.queue) > 0 && !onlyEnding(j.queue) {
 			return false
@@ -200,10 +199,10 @@ func (c *Core) upcoming(upTo time.Time) (ds []offers.Demand, at []time.Time, all
 // fewFires bounds how many fires to come are looked at in one step.
 const fewFires = 1000
 
-// needs reports whether the offers of an agent are held for what starts by itself.
+// needs reports whether the offers of an agent are held for future launches.
 func (n *need) needs(agent string) bool { return n.all || n.agents[agent] }
 
-// takeSurplus takes out the offers that nothing which starts by itself will use, nor what they are reserved for.
+// takeSurplus takes out the offers that no future launch needs and that are not reserved.
 func (c *Core) takeSurplus() []offers.Offer {
 	var gone []offers.Offer
 	for _, a := range c.pool.Agents() {
