@@ -11,7 +11,8 @@
 //   - Fires: fires.go (cursor, missed windows), queue.go (which wait and which are dropped), trigger.go, clock.go (the two clocks),
 //     changes.go (when a job fires from)
 //   - Placement: demand.go (what is to be placed), launch.go (matching and ACCEPT), reserve.go (rule L2), need.go, flow.go and decline.go
-//     (which offers are held, asked for and declined), startfailures.go and packages.go (where nothing is placed for a while)
+//     (which offers are held, asked for and declined), startfailures.go, packages.go and maintenance.go (where nothing
+//     is placed for a while)
 //   - Executions: executions.go (all of them, with the indexes over them), execution.go (one, with its shards and attempts)
 //   - Attempts: update.go (status updates), classify.go (what an end means), ends.go (what follows from it), kill.go and
 //     killrequest.go
