@@ -213,6 +213,9 @@ type Update struct {
 	Timestamp time.Time
 	// UnreachableSince is set with Unreachable.
 	UnreachableSince time.Time
+	// ExecutorMismatch is set with Error when the cluster knows the task's executor with another ExecutorInfo: it will
+	// refuse every task for that executor (rule X1).
+	ExecutorMismatch bool
 }
 
 // Heartbeat shows that the session lives.

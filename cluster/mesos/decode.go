@@ -166,8 +166,17 @@ func decodeStatus(s *mesos.TaskStatus) cluster.Update {
 	if s.UnreachableTime != nil {
 		out.UnreachableSince = fromNanoseconds(s.UnreachableTime)
 	}
+	// What follows Mesos says in its message alone.
+	out.ExecutorMismatch = out.State == cluster.Error && strings.Contains(out.Message, "ExecutorInfo") && strings.Contains(out.Message, "not compatible")
+	if out.State == cluster.Unknown && out.Source == cluster.FromMaster && strings.Contains(out.Message, unknownToAgent) {
+		out.State = cluster.Gone
+	}
 	return out
 }
+
+// unknownToAgent is the master's message about a task that a registered agent does not have:
+// with the state GONE, and up to Mesos 1.4 with UNKNOWN.
+const unknownToAgent = "Task is unknown to the agent"
 
 func decodeFailure(f *scheduler.Event_Failure) cluster.Failure {
 	var out cluster.Failure

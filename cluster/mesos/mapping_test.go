@@ -323,3 +323,31 @@ func TestStatesOfLostTasks(t *testing.T) {
 		}
 	}
 }
+
+// What Mesos says in a message alone: that it has another ExecutorInfo of an executor, and, up to 1.4, that a registered agent
+// does not have a task, with the state UNKNOWN where later ones say GONE.
+func TestMessagesThatMeanMore(t *testing.T) {
+	t.Parallel()
+	m := newMaster(t)
+	s := subscribe(t, mesos.Options{Masters: []string{m.url}})
+	for _, tt := range []struct {
+		state    mesosapi.TaskState
+		message  string
+		want     cluster.State
+		mismatch bool
+	}{
+		{mesosapi.TASK_ERROR, "ExecutorInfo is not compatible with existing ExecutorInfo with same ExecutorID.\n------\nExisting ExecutorInfo:\n…", cluster.Error, true},
+		{mesosapi.TASK_ERROR, "Task has invalid ExecutorInfo (existing ExecutorInfo with same ExecutorID is not compatible).", cluster.Error, true},
+		{mesosapi.TASK_ERROR, "Task has duplicate ID", cluster.Error, false},
+		{mesosapi.TASK_UNKNOWN, "Reconciliation: Task is unknown to the agent", cluster.Gone, false},
+		{mesosapi.TASK_UNKNOWN, "Reconciliation: Task is unknown", cluster.Unknown, false},
+	} {
+		m.send(scheduler.Event{Type: scheduler.Event_UPDATE, Update: &scheduler.Event_Update{Status: mesosapi.TaskStatus{
+			TaskID: mesosapi.TaskID{Value: "t1"}, State: ptr(tt.state), Source: ptr(mesosapi.SOURCE_MASTER), Message: &tt.message,
+		}}})
+		want := cluster.Update{TaskID: "t1", State: tt.want, Source: cluster.FromMaster, Message: tt.message, ExecutorMismatch: tt.mismatch}
+		if diff := cmp.Diff(cluster.Event(want), next(t, s)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.message, diff)
+		}
+	}
+}

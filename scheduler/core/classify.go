@@ -1,8 +1,6 @@
 package core
 
 import (
-	"strings"
-
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
@@ -53,7 +51,7 @@ func classify(s *attempt, u cluster.Update, heard bool) outcome {
 		return outcomeLost
 	case cluster.Error:
 		if !began && len(u.UUID) == 0 {
-			if strings.Contains(u.Message, "ExecutorInfo") && strings.Contains(u.Message, "not compatible") {
+			if u.ExecutorMismatch {
 				return outcomeExecutorInfoMismatch
 			}
 			return outcomeRejected

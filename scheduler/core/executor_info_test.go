@@ -68,40 +68,35 @@ func TestX1AnExecutorThatEndedUnderTheLastLeaderIsNotUsedAgain(t *testing.T) {
 
 func TestX1AnExecutorThatTheMasterKnowsOtherwiseIsReplaced(t *testing.T) {
 	t.Parallel()
-	for _, message := range []string{
-		"ExecutorInfo is not compatible with existing ExecutorInfo with same ExecutorID.\n------\nExisting ExecutorInfo:\n…",
-		"Task has invalid ExecutorInfo (existing ExecutorInfo with same ExecutorID is not compatible).",
-	} {
-		s := newStage(t)
-		first := s.startOn("S1", func(*jobs.Config) {})
-		x := first.Executor.ID
-		s.job(func(j *jobs.Config) { j.JobName, j.ShardingTotalCount = "other_job", 2 })
-		s.triggerJob("other_job")
-		s.offer("S1", 4, 1000, x)
-		refused := s.accepted()
-		for _, l := range refused {
-			if l.Executor.ID != x {
-				t.Fatalf("launched on %s", l.Executor.ID)
-			}
-			s.update(l, cluster.Error, fromMaster(cluster.ReasonTaskInvalid), func(u *cluster.Update) { u.Message = message })
+	s := newStage(t)
+	first := s.startOn("S1", func(*jobs.Config) {})
+	x := first.Executor.ID
+	s.job(func(j *jobs.Config) { j.JobName, j.ShardingTotalCount = "other_job", 2 })
+	s.triggerJob("other_job")
+	s.offer("S1", 4, 1000, x)
+	refused := s.accepted()
+	for _, l := range refused {
+		if l.Executor.ID != x {
+			t.Fatalf("launched on %s", l.Executor.ID)
 		}
-		s.until(time.Second)
-		s.offer("S1", 4, 1000, x)
-		again := s.accepted()
-		if len(refused) != 2 || len(again) != 2 || again[0].Executor.ID == x || again[1].Executor.ID != again[0].Executor.ID {
-			t.Fatalf("refused %d, then %+v", len(refused), again)
-		}
-		if n := s.core.executions.tasks[again[0].TaskID].shard().Errors; n > 0 {
-			t.Errorf("%d errors are counted", n)
-		}
-		if len(calls[CallShutdown](s.last))+len(calls[CallKill](s.last)) > 0 || s.core.executions.tasks[first.TaskID].shard().State != Running {
-			t.Errorf("the task on it is touched: %+v", s.last.Calls)
-		}
-		s.update(first, cluster.Finished)
-		s.until(time.Second)
-		if c := s.core.executors.byID[x]; c == nil || !c.Closing || c.shutdownTry == 0 {
-			t.Errorf("with nothing left to do it does not get its SHUTDOWN: %+v", c)
-		}
+		s.update(l, cluster.Error, fromMaster(cluster.ReasonTaskInvalid), func(u *cluster.Update) { u.ExecutorMismatch = true })
+	}
+	s.until(time.Second)
+	s.offer("S1", 4, 1000, x)
+	again := s.accepted()
+	if len(refused) != 2 || len(again) != 2 || again[0].Executor.ID == x || again[1].Executor.ID != again[0].Executor.ID {
+		t.Fatalf("refused %d, then %+v", len(refused), again)
+	}
+	if n := s.core.executions.tasks[again[0].TaskID].shard().Errors; n > 0 {
+		t.Errorf("%d errors are counted", n)
+	}
+	if len(calls[CallShutdown](s.last))+len(calls[CallKill](s.last)) > 0 || s.core.executions.tasks[first.TaskID].shard().State != Running {
+		t.Errorf("the task on it is touched: %+v", s.last.Calls)
+	}
+	s.update(first, cluster.Finished)
+	s.until(time.Second)
+	if c := s.core.executors.byID[x]; c == nil || !c.Closing || c.shutdownTry == 0 {
+		t.Errorf("with nothing left to do it does not get its SHUTDOWN: %+v", c)
 	}
 }
 

@@ -103,24 +103,6 @@ func TestS5AnEndWhoseCauseNeverComesIsTaken(t *testing.T) {
 	}
 }
 
-// Mesos 1.4 says UNKNOWN where later ones say GONE.
-func TestRUnknownToItsAgentMeansGone(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	l := s.startOn("S1", func(*jobs.Config) {})
-	s.restart()
-	answer := cluster.Update{TaskID: l.TaskID, AgentID: "S1", State: cluster.Unknown, Source: cluster.FromMaster, Reason: cluster.ReasonReconciliation, Message: "Reconciliation: Task is unknown"}
-	s.step(s.clusterEvent(answer))
-	if len(s.core.executions.open) != 1 {
-		t.Fatal("an agent that is not registered counts as away, and its task has not ended")
-	}
-	answer.Message = "Reconciliation: Task is unknown to the agent"
-	s.step(s.clusterEvent(answer))
-	if len(s.core.executions.open) != 0 {
-		t.Error("its execution is still open")
-	}
-}
-
 // Such a time would be stored as null, and the next leader would lose the execution.
 func TestATimeThatJSONCannotHoldIsNow(t *testing.T) {
 	t.Parallel()

@@ -16,9 +16,6 @@ import (
 // Every update with a uuid is acknowledged, after the commit that holds its
 // consequence (S3).
 func (c *Core) update(u cluster.Update) {
-	if u.State == cluster.Unknown && u.Source == cluster.FromMaster && strings.Contains(u.Message, unknownToAgent) {
-		u.State = cluster.Gone
-	}
 	if len(u.UUID) > 0 {
 		c.call(CallAcknowledge{cluster.Ack{TaskID: u.TaskID, AgentID: u.AgentID, UUID: u.UUID}})
 	}
@@ -93,10 +90,6 @@ func (c *Core) update(u cluster.Update) {
 		// that the task is known, and nothing else [D67].
 	}
 }
-
-// unknownToAgent is what the master says of a task that a registered agent does not have:
-// with the state GONE, and up to Mesos 1.4 with UNKNOWN.
-const unknownToAgent = "Task is unknown to the agent"
 
 // alive: the task is on its agent. The order of states never goes back (S2).
 func (c *Core) alive(ref taskRef, u cluster.Update) {

@@ -157,7 +157,7 @@ func (m *master) accept(a cluster.Accept) {
 		}
 		if why != "" {
 			stock.disturbed = true
-			m.say(cluster.Update{TaskID: t.TaskID, AgentID: a.AgentID, State: cluster.Error, Reason: cluster.ReasonTaskInvalid, Message: why})
+			m.say(cluster.Update{TaskID: t.TaskID, AgentID: a.AgentID, State: cluster.Error, Reason: cluster.ReasonTaskInvalid, Message: why, ExecutorMismatch: why == notCompatible})
 			continue
 		}
 		_, runs := k.executors[t.Executor.ID]

@@ -123,7 +123,6 @@ const (
 	SilentExecutorEnded
 	RemovalForgotten
 	FiltersKept
-	UnknownToAgent
 	KillRequested
 	NumFaults
 )
@@ -148,7 +147,7 @@ var faultNames = [NumFaults]string{
 	"ACCEPT on an executor just gone", "launch for an executor just gone", "end reported without cause", "silence for a recovering agent", "UNKNOWN for a running task", "agent marked unreachable", "unreachable agent returns",
 	"task lost on the way", "task outlives its executor", "update sent again", "trigger repeated with its key", "many fires in one instant",
 	"fire finds its job running", "second process while the first is unreachable (failover) or forgotten", "drain", "orphan forgotten by an operator",
-	"task outlives its framework", "executor ends while it fetches", "executor ends before it reported a process", "executor that does not answer ended by its agent", "next master knows nothing of a removed framework", "filters outlive a leader", "UNKNOWN of a task that its agent does not have (Mesos 1.4)", "user kills a task or an execution",
+	"task outlives its framework", "executor ends while it fetches", "executor ends before it reported a process", "executor that does not answer ended by its agent", "next master knows nothing of a removed framework", "filters outlive a leader", "user kills a task or an execution",
 }
 
 func (f Fault) String() string { return faultNames[f] }

@@ -43,9 +43,6 @@ func (m *master) answer(taskID, agentID string) {
 		m.w.count(Silence)
 	case m.away[taskID] != "" || !m.unreachable[agentID].IsZero():
 		say(cluster.Unreachable, "Task is unreachable")
-	case m.agents[agentID] != nil && m.w.old:
-		m.w.count(UnknownToAgent)
-		say(cluster.Unknown, "Task is unknown to the agent")
 	case m.agents[agentID] != nil:
 		say(cluster.Gone, "Task is unknown to the agent")
 	default:

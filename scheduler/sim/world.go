@@ -127,7 +127,6 @@ type world struct {
 	started   map[string]bool   // executors that a master was asked to start
 	refused   map[string]bool   // executors that the master knows otherwise than we do
 	roles     map[string]string // of executors
-	old       bool              // Mesos 1.4
 	launched  int
 	kills     int
 	steps     int
@@ -162,7 +161,6 @@ func newWorld(cfg Config, t *tracer) *world {
 	if w.rng.IntN(4) == 0 {
 		w.opt.ExecutorIdle = 0
 	}
-	w.old = w.rng.IntN(8) == 0
 	w.mood()
 	w.master = newMaster(w, false)
 	for range 1 + w.rng.IntN(6) {
