@@ -19,10 +19,17 @@ func (c *Core) update(u cluster.Update) {
 	if len(u.UUID) > 0 {
 		c.call(CallAcknowledge{cluster.Ack{TaskID: u.TaskID, AgentID: u.AgentID, UUID: u.UUID}})
 	}
-	if u.AgentID != "" && (u.Source != cluster.FromMaster || u.State == cluster.Gone || u.Reason == cluster.ReasonAgentReregistered) {
-		// The master passes on what an agent says, and says GONE of a task
-		// that a registered agent does not have.
-		c.agentRegistered(c.agent(u.AgentID))
+	if u.AgentID != "" {
+		switch known := u.State == cluster.Gone && u.Reason == cluster.ReasonReconciliation; {
+		case u.Source != cluster.FromMaster, known, u.Reason == cluster.ReasonAgentReregistered:
+			// The master passes on what an agent says, and answers reconciliation with GONE for a task
+			// that a registered agent does not have.
+			c.agentRegistered(c.agent(u.AgentID))
+		case u.State == cluster.Gone:
+			// The agent was removed, or replaced at its address: what the master does not know of it from now on
+			// is no word of the agent, and its tasks may have begun (rule E1).
+			c.agent(u.AgentID).registered = false
+		}
 	}
 	if x := c.executors.byID[u.ExecutorID]; x != nil && len(u.UUID) > 0 {
 		x.lastUpdate, x.ran, x.unanswered = c.now, true, 0
