@@ -4,18 +4,18 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
 
 	"go.uber.org/goleak"
 
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -204,5 +204,29 @@ func TestAnIdempotencyKeyGivesTheSameExecution(t *testing.T) {
 	again, err := l.Trigger(t.Context(), "my_job", "key-1")
 	if err != nil || again != first {
 		t.Fatalf("%q, %v; want %q again", again, err, first)
+	}
+}
+
+// TestT4UpdatesAtTheSameTimeAllHold: each is made of the document that the one before has left, whoever comes first.
+func TestT4UpdatesAtTheSameTimeAllHold(t *testing.T) {
+	t.Parallel()
+	l := lead(t, &fakeCluster{})
+	l.publish(t)
+	const users = 20
+	var asked sync.WaitGroup
+	for range users {
+		asked.Go(func() {
+			_, err := l.UpdateJob(t.Context(), "my_job", func(j jobs.Config) (jobs.Config, error) {
+				j.Description += "x"
+				return j, nil
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	asked.Wait()
+	if v, err := l.Job(t.Context(), "my_job"); err != nil || v.Config.Description != strings.Repeat("x", users) {
+		t.Errorf("%q, %v", v.Config.Description, err)
 	}
 }

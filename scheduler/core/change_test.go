@@ -1,11 +1,61 @@
 package core
 
 import (
+	"testing"
+
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
-// What a test plans, it applies itself (stage.apply), or looks at.
+// TestT4AnUpdateOfADocumentThatHasChangedIsRefused: what was merged into an older document would undo what came between.
+func TestT4AnUpdateOfADocumentThatHasChangedIsRefused(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job()
+	a, err := s.core.App("my_app")
+	if err != nil {
+		t.Fatal(err)
+	}
+	j, err := s.core.Job("my_job")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, change := range map[string]Change{
+		"app": UpdateApp{Config: a.Config, Version: a.Version - 1},
+		"job": UpdateJob{Config: j.Config, Version: j.Version - 1},
+	} {
+		d := s.step(ChangeRequested{Token: 7, Change: change})
+		if len(d.Change) > 0 || len(d.Replies) != 1 || d.Replies[0].Token != 7 || d.Replies[0].Err == nil || d.Replies[0].Err.Code != StaleVersion {
+			t.Errorf("%s: %+v, %+v", name, d.Change, d.Replies)
+		}
+	}
+}
+
+// TestT4AChangeIsSeenOnlyAfterItsCommit, and then answered with what it has made.
+func TestT4AChangeIsSeenOnlyAfterItsCommit(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	j := jobs.Default()
+	j.JobName, j.AppName, j.JobExecutionType, j.ShardingTotalCount, j.CPUCount, j.MemoryMB = "my_job", "my_app", jobs.Transient, 1, 1, 64
+	d := s.step(ChangeRequested{Token: 7, Change: RegisterJob{j}})
+	if _, err := s.core.Job("my_job"); err == nil || len(d.Change) == 0 || len(d.Replies) > 0 {
+		t.Fatalf("before the commit: %v, %+v, %+v", err, d.Change, d.Replies)
+	}
+	if d = s.step(ChangeCommitted{Token: 6}); len(d.Replies) > 0 {
+		t.Fatalf("another request's commit is answered: %+v", d.Replies)
+	}
+	d = s.step(ChangeCommitted{Token: 7})
+	if len(d.Replies) != 1 || d.Replies[0].Err != nil || d.Replies[0].Job.Config.JobName != "my_job" {
+		t.Errorf("%+v", d.Replies)
+	}
+	if d = s.step(ChangeCommitted{Token: 7}); len(d.Replies) > 0 {
+		t.Errorf("answered twice: %+v", d.Replies)
+	}
+}
+
+// What other tests plan they apply themselves (stage.apply), or look at.
 
 func (c *Core) planRegisterApp(cfg app.Config) (planned, error)  { return RegisterApp{cfg}.plan(c) }
 func (c *Core) planRegisterJob(cfg jobs.Config) (planned, error) { return RegisterJob{cfg}.plan(c) }
