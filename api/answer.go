@@ -13,11 +13,10 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
-
 	"github.com/google/uuid"
 
 	"github.com/elasticjob-go/elasticjob/document"
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
 )
 
 // failure is an error that knows its answer.

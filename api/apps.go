@@ -4,12 +4,11 @@ import (
 	"context"
 	"slices"
 
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
-
 	"github.com/gin-gonic/gin"
 
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/document"
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
 )
 
 // appAnswer is what a command on an app is answered with: the document's own
@@ -82,7 +81,7 @@ func (s *Server) updateApp(c *gin.Context) (any, error) {
 		return changed, err
 	})
 	if err != nil {
-		return nil, err // notes must not be read yet: the change may still be running
+		return nil, err
 	}
 	return answerApp(view, notes), nil
 }

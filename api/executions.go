@@ -6,11 +6,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
-
 	"github.com/gin-gonic/gin"
 
 	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
 )
 
 // How many runs a list has: if it is not said, and at most.

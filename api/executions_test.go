@@ -5,11 +5,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
-
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/elasticjob-go/elasticjob/api"
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
 )
 
 // What a list's parameters mean, and that all wrong ones are reported at once.

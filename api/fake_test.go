@@ -13,8 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
-
 	"go.uber.org/goleak"
 
 	"github.com/elasticjob-go/elasticjob/api"
@@ -22,6 +20,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/scheduler"
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -6,9 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
-
 	"github.com/elasticjob-go/elasticjob/api"
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
 )
 
 // withFaults is a scheduler that has found documents which can't be used.

@@ -3,13 +3,12 @@ package api
 import (
 	"context"
 
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
-
 	"github.com/gin-gonic/gin"
 
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/document"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
 )
 
 // jobAnswer is what a command on a job is answered with.
@@ -60,7 +59,7 @@ func (s *Server) updateJob(c *gin.Context) (any, error) {
 		return changed, err
 	})
 	if err != nil {
-		return nil, err // notes must not be read yet: the change may still be running
+		return nil, err
 	}
 	return answerJob(view, notes), nil
 }

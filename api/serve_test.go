@@ -9,9 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
-
 	"github.com/elasticjob-go/elasticjob/api"
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
 )
 
 // serve runs Serve until stop; ended has what it returned.

@@ -7,9 +7,8 @@
 package jobs
 
 import (
-	"github.com/elasticjob-go/elasticjob/resources"
-
 	"github.com/elasticjob-go/elasticjob/document"
+	"github.com/elasticjob-go/elasticjob/resources"
 )
 
 // Execution types of a job.

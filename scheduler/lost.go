@@ -3,9 +3,8 @@ package scheduler
 import (
 	"errors"
 
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
-
 	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
 )
 
 // isLost reports whether a term ended because the registry can't be used any more: no other one will begin by itself.

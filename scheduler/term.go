@@ -8,9 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
-
 	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
 )
 
 // beginTerm stands for election and takes up what the last term left (rule T1:

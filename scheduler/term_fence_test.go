@@ -10,10 +10,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
-
 	"github.com/elasticjob-go/elasticjob/registry"
 	"github.com/elasticjob-go/elasticjob/scheduler"
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
 )
 
 // TestT2NoCallOfADeposedLeaderLeaves: what a leader has committed and not yet sent when its term ends stays unsent,

@@ -6,11 +6,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
-
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/jobs/cron"
 	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
 )
 
 // Where the scheduler core keeps what the checks read. They read what is committed, as

@@ -3,9 +3,8 @@ package sim
 import (
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
-
 	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
 )
 
 // session is one subscription as the shell sees it.

@@ -1,13 +1,10 @@
 package sim
 
 import (
-	"errors"
 	"math/rand/v2"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
-
-	"github.com/elasticjob-go/elasticjob/registry"
 )
 
 // leader is a process in its term: what scheduler/loop.go is, with crashes.
@@ -39,13 +36,6 @@ type leader struct {
 	seen       int64    // the index of the last write that this process knows of
 	changed    []string // paths that others changed, to be read again
 	cutUntil   time.Duration
-}
-
-// request is a change of configuration.
-type request struct {
-	name   string
-	change core.Change
-	done   func(error)
 }
 
 // campaign makes a new leader after a delay, in a new term.
@@ -134,54 +124,6 @@ func (l *leader) takeBatch() {
 	}
 	l.inbox, l.requests, l.changed = nil, nil, nil
 	l.step(events, func() { l.apply(requests) })
-}
-
-// apply makes the changes one after the other, then waits for more.
-func (l *leader) apply(requests []*request) {
-	if len(requests) == 0 {
-		if l.waits() {
-			l.poke()
-		}
-		return
-	}
-	r, rest := requests[0], requests[1:]
-	next := func() { l.apply(rest) }
-	l.token++
-	token := l.token
-	var answer core.Reply
-	l.asks[token] = func(reply core.Reply) { answer = reply }
-	l.stepDecided([]core.Event{core.ChangeRequested{Token: token, Change: r.change}}, func(d *core.Decision) {
-		if len(d.Change) == 0 {
-			r.done(asError(answer.Err))
-			next()
-			return
-		}
-		l.busy = true
-		l.commit(d.Change, false, func(err error) {
-			var conflict *registry.Conflict
-			switch {
-			case errors.As(err, &conflict):
-				l.w.count(EditConflicts)
-				delete(l.asks, token)
-				r.done(err)
-				l.step(l.reload(conflict.Path), next)
-			case err != nil:
-				l.endTerm()
-			case l.w.dice(CrashAfterConfig):
-				l.crash("between a change and its step")
-			default:
-				l.step([]core.Event{core.ChangeCommitted{Token: token}}, func() { r.done(nil); next() })
-			}
-		})
-	})
-}
-
-// asError is the error of an answer, if it has one.
-func asError(e *core.Error) error {
-	if e == nil {
-		return nil
-	}
-	return e
 }
 
 // reload reads a document that somebody else has changed, on this process's

@@ -5,9 +5,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
-
 	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
 )
 
 func showCall(c core.Call) string {

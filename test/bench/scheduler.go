@@ -10,13 +10,12 @@ import (
 	"sync"
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
-
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/registry/embedded"
 	"github.com/elasticjob-go/elasticjob/resources"
 	"github.com/elasticjob-go/elasticjob/scheduler"
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
 )
 
 // measureScheduler measures the scheduler alone: a real registry, 100,000 jobs, and 10,000
