@@ -74,7 +74,7 @@ type planned struct {
 func (c *Core) requestChange(e ChangeRequested) {
 	p, err := e.Change.plan(c)
 	if err != nil {
-		c.out.Replies = append(c.out.Replies, Reply{Token: e.Token, Err: asError(err)})
+		c.reply(Reply{Token: e.Token, Err: asError(err)})
 		return
 	}
 	c.planned, c.plannedToken = &p, e.Token
@@ -110,7 +110,7 @@ func (c *Core) changeCommitted(e ChangeCommitted) {
 	default:
 		reply.Job, _ = c.Job(p.jobName)
 	}
-	c.out.Replies = append(c.out.Replies, reply)
+	c.reply(reply)
 }
 
 func (p *planned) put(path string, value []byte, version int64, isNew bool) {

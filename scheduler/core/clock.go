@@ -26,6 +26,8 @@ type clock struct {
 	// the wall clock only when that was set, and not while it is adjusted by milliseconds, so that a moment is
 	// always shown as the same one.
 	ahead time.Duration
+	// now is the time of the term, wall the wall clock, both as of the present step.
+	now, wall time.Time
 }
 
 const (
@@ -37,27 +39,27 @@ const (
 )
 
 // setClock takes the time of a step, and reports whether the wall clock was set since the last one.
-func (c *Core) setClock(now Now) (set bool) {
-	c.wall, c.now = now.Wall.UTC(), c.clock.began.Add(now.Elapsed)
+func (c *clock) setClock(now Now) (set bool) {
+	c.wall, c.now = now.Wall.UTC(), c.began.Add(now.Elapsed)
 	ahead := c.wall.Sub(c.now)
-	if set = (ahead - c.clock.ahead).Abs() >= wallClockStep; set {
-		c.clock.ahead = ahead
+	if set = (ahead - c.ahead).Abs() >= wallClockStep; set {
+		c.ahead = ahead
 	}
 	return set
 }
 
 // inTerm is when, in the time of the term, the wall clock will show a moment, or has shown it, if it is not set meanwhile.
-func (c *Core) inTerm(wall time.Time) time.Time { return c.now.Add(wall.Sub(c.wall)) }
+func (c *clock) inTerm(wall time.Time) time.Time { return c.now.Add(wall.Sub(c.wall)) }
 
 // onWall is what the wall clock will show at a moment of the term, if it is not set meanwhile.
-func (c *Core) onWall(moment time.Time) time.Time { return c.wall.Add(moment.Sub(c.now)) }
+func (c *clock) onWall(moment time.Time) time.Time { return c.wall.Add(moment.Sub(c.now)) }
 
 // shown is a moment of the term for people, as they would read it from the wall clock.
-func (c *Core) shown(moment time.Time) time.Time { return moment.Add(c.clock.ahead) }
+func (c *clock) shown(moment time.Time) time.Time { return moment.Add(c.ahead) }
 
 // sinceReported is when something began, in the time of the term, of which another machine says by its own wall clock that it
 // began at reported; zero is for now. What lies ahead began now.
-func (c *Core) sinceReported(reported time.Time) time.Time {
+func (c *clock) sinceReported(reported time.Time) time.Time {
 	if reported.IsZero() || reported.After(c.wall) {
 		return c.now
 	}
@@ -67,7 +69,7 @@ func (c *Core) sinceReported(reported time.Time) time.Time {
 // clampLoaded takes moments of former terms that lie further ahead of this one's beginning than most for that beginning: the
 // wall clock was set back since they were stored. most is 0 for what has been, and for what is waited for as long as the wait
 // can be.
-func (c *Core) clampLoaded(most time.Duration, moments ...*time.Time) {
+func (c *clock) clampLoaded(most time.Duration, moments ...*time.Time) {
 	latest := c.now.Add(most)
 	for _, at := range moments {
 		if at.After(latest) {

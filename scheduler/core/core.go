@@ -1,7 +1,6 @@
 package core
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"time"
 
@@ -17,7 +16,7 @@ import (
 // events come in with Step, everything that is to happen comes out of it. It
 // must not be used concurrently.
 type Core struct {
-	opt Options
+	*step
 
 	apps map[string]*appState
 	jobs map[string]*jobState
@@ -32,7 +31,6 @@ type Core struct {
 	agents      map[string]*agentState
 	pool        *offers.Pool
 	fires       fires
-	timers      timers
 
 	loadedStartFailures []loadedStartFailure
 	// unreachableHosts are those that packages could not be fetched from.
@@ -62,14 +60,7 @@ type Core struct {
 	nextSweep    time.Time
 	faulty       map[string]fault // documents that can't be used, by path
 	marked       map[string]bool  // disabled marks that are there, by path
-	stats        Stats
 	jobStats     jobStats
-
-	clock clock
-	// now is the clock's time in the term, which never goes back; wall is the wall clock's, which fires are made by.
-	now, wall time.Time
-	rnd       rand.Source
-	out       Decision
 }
 
 // appState is an app and what the core knows of it.
@@ -135,7 +126,7 @@ type agentState struct {
 // New makes an empty core; Load fills it.
 func New(opt Options) *Core {
 	c := &Core{
-		opt:  opt,
+		step: &step{opt: opt},
 		apps: map[string]*appState{}, jobs: map[string]*jobState{},
 		executions: newExecutions(),
 		orphans:    newOrphans(),
@@ -236,18 +227,6 @@ func (c *Core) handleClusterEvent(e cluster.Event) {
 	}
 }
 
-func (c *Core) call(call Call)     { c.out.Calls = append(c.out.Calls, call) }
-func (c *Core) note(n Note)        { c.out.Notes = append(c.out.Notes, n) }
-func (c *Core) wakeAt(t time.Time) { c.timers.at(t, func(time.Time) {}) }
-
-// uuid makes a random version 4 UUID from the step's randomness.
-func (c *Core) uuid() string {
-	a, b := c.rnd.Uint64(), c.rnd.Uint64()
-	a = a&^0xf000 | 0x4000
-	b = b&^(0xc0<<56) | 0x80<<56
-	return fmt.Sprintf("%08x-%04x-%04x-%04x-%012x", a>>32, a>>16&0xffff, a&0xffff, b>>48, b&0xffffffffffff)
-}
-
 func (c *Core) ensureFramework() {
 	if c.frameworkID != "" {
 		return
@@ -297,7 +276,7 @@ func (c *Core) nextWake() time.Duration {
 		return 0
 	}
 	earlier(c.now.Add(wallClockEvery))
-	return max(at.Sub(c.clock.began), 1)
+	return max(at.Sub(c.began), 1)
 }
 
 // later is t if it is after now, else zero: a moment that has passed wakes nobody.

@@ -3,8 +3,6 @@ package core
 import (
 	"fmt"
 	"time"
-
-	"github.com/elasticjob-go/elasticjob/cluster"
 )
 
 // shutdownReason marks executions whose tasks a stopping server kills (rule O4).
@@ -46,7 +44,7 @@ func (c *Core) sendKill(s *shard) {
 	}
 	s.killSent = c.now
 	s.killTry++
-	c.call(CallKill{cluster.Kill{TaskID: s.TaskID, AgentID: s.Agent, Grace: c.opt.KillGrace}})
+	c.kill(s.TaskID, s.Agent)
 	c.wakeAt(c.now.Add(Backoff(c.opt.ResendFirst, c.opt.ResendMost, s.killTry-1)))
 }
 

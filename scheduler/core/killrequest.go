@@ -18,7 +18,7 @@ func (c *Core) killRequested(k KillRequested) {
 	} else {
 		err = c.killTaskByID(k.TaskID)
 	}
-	c.out.Replies = append(c.out.Replies, Reply{Token: k.Token, Err: err})
+	c.reply(Reply{Token: k.Token, Err: err})
 }
 
 func (c *Core) killExecutionByID(id string) *Error {

@@ -24,7 +24,7 @@ type Stored struct {
 // used or read is reported and left alone; the rest runs ([D15]). Only a state of the scheduler that
 // cannot be read is an error: going on could lose or double work.
 func (c *Core) Load(wall time.Time, stored Stored) error {
-	c.clock.began = wall.UTC()
+	c.began = wall.UTC()
 	c.setClock(Now{Wall: wall})
 	c.loading = true
 	defer func() { c.loading = false }()

@@ -183,7 +183,7 @@ func (c *Core) forget(f ForgetRequested) {
 	} else {
 		err = Errorf(NotFound, "task_not_abandoned", "task %q was not abandoned; GET /api/job/{jobName}/explain names those that were", f.TaskID)
 	}
-	c.out.Replies = append(c.out.Replies, Reply{Token: f.Token, Err: err})
+	c.reply(Reply{Token: f.Token, Err: err})
 }
 
 // updateOrphan takes a status update of an orphan (rule E5). One that is seen
@@ -202,7 +202,7 @@ func (c *Core) updateOrphan(o *orphan, u cluster.Update) {
 		c.orphanAway(o)
 	case cluster.Staging, cluster.Starting, cluster.Running, cluster.Killing:
 		c.orphanAlive(o)
-		c.call(CallKill{cluster.Kill{TaskID: o.TaskID, AgentID: o.Agent, Grace: c.opt.KillGrace}})
+		c.kill(o.TaskID, o.Agent)
 	default:
 		if u.State.Terminal() {
 			c.removeOrphan(o)

@@ -205,7 +205,7 @@ func (c *Core) reconcileRequested(e ReconcileRequested) {
 	default:
 		c.call(CallReconcile{})
 	}
-	c.out.Replies = append(c.out.Replies, reply)
+	c.reply(reply)
 }
 
 // agentRegistered notes that this very master has an agent. If it was away, the master may report nothing more of the tasks that it
@@ -249,16 +249,6 @@ func (c *Core) askAbout(want func(*shard) bool) int {
 	}
 	c.reconcile(refs)
 	return n
-}
-
-// reconcile asks about tasks, if there are any.
-func (c *Core) reconcile(refs []cluster.TaskRef) {
-	const most = 1000
-	for len(refs) > 0 {
-		part := refs[:min(most, len(refs))]
-		c.call(CallReconcile{part})
-		refs = refs[len(part):]
-	}
 }
 
 // acceptAnswered: answered 202, the tasks are with the master; refused, they

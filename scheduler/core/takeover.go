@@ -124,7 +124,7 @@ func (c *Core) killUnknownTask(f *unknownTask) {
 	if resendDue(c.now, f.killSent, c.opt.ResendFirst, c.opt.ResendMost, f.killTry) {
 		f.killSent = c.now
 		f.killTry++
-		c.call(CallKill{cluster.Kill{TaskID: f.id, AgentID: f.agent, Grace: c.opt.KillGrace}})
+		c.kill(f.id, f.agent)
 		c.wakeAt(c.now.Add(Backoff(c.opt.ResendFirst, c.opt.ResendMost, f.killTry-1)))
 	}
 }

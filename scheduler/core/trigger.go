@@ -8,12 +8,12 @@ import (
 
 // trigger makes an execution now, or refuses (rule F5: a trigger is never dropped).
 func (c *Core) trigger(t TriggerRequested) {
-	refuse := func(err *Error) { c.out.Replies = append(c.out.Replies, Reply{Token: t.Token, Err: err}) }
+	refuse := func(err *Error) { c.reply(Reply{Token: t.Token, Err: err}) }
 	id := executionID(t.Job, c.wall) + "-" + c.uuid()[:8]
 	if t.Key != "" {
 		id = keyedID(t.Job) + fingerprint(t.Key)
 		if _, known := c.keys[id]; known {
-			c.out.Replies = append(c.out.Replies, Reply{Token: t.Token, ExecutionID: id})
+			c.reply(Reply{Token: t.Token, ExecutionID: id})
 			return
 		}
 	}
@@ -66,7 +66,7 @@ func (c *Core) trigger(t TriggerRequested) {
 		e.Overrides = &t.Overrides
 	}
 	c.enqueue(j, e)
-	c.out.Replies = append(c.out.Replies, Reply{Token: t.Token, ExecutionID: id})
+	c.reply(Reply{Token: t.Token, ExecutionID: id})
 }
 
 // keyedID is the prefix of the ids of a job's executions that were triggered with an Idempotency-Key.

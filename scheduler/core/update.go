@@ -310,7 +310,7 @@ func (c *Core) afterTheEnd(ref taskRef, u cluster.Update) {
 	s := ref.shard()
 	switch {
 	case u.State == cluster.Staging, u.State == cluster.Starting, u.State == cluster.Running, u.State == cluster.Killing:
-		c.call(CallKill{cluster.Kill{TaskID: u.TaskID, AgentID: u.AgentID, Grace: c.opt.KillGrace}})
+		c.kill(u.TaskID, u.AgentID)
 	case len(u.UUID) > 0 && s.Cause == "" && s.State != Finished:
 		if st, ok := wire.DecodeStatus(u.Data); ok && st.Cause != "" {
 			s.Cause = shorten(st.Cause)
@@ -328,6 +328,6 @@ func (c *Core) unknownTask(u cluster.Update) {
 			kind = NoteFormerTask
 		}
 		c.note(Note{Kind: kind, Task: u.TaskID, Detail: "on agent " + u.AgentID, Problem: true})
-		c.call(CallKill{cluster.Kill{TaskID: u.TaskID, AgentID: u.AgentID, Grace: c.opt.KillGrace}})
+		c.kill(u.TaskID, u.AgentID)
 	}
 }
