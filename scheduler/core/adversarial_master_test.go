@@ -79,8 +79,8 @@ func playAdversarialMaster(t *testing.T, seed uint64) {
 			id, _ := jobs.ParseTaskID(l.TaskID)
 			u.TaskID, u.AgentID, u.ExecutorID = l.TaskID, id.Agent, l.Executor.ID
 		}
-		if asked := sortedKeys(s.core.questions); len(asked) > 0 && r.IntN(4) == 0 {
-			u.TaskID, u.AgentID = asked[0], s.core.questions[asked[0]]
+		if asked := sortedKeys(s.core.agents.questions); len(asked) > 0 && r.IntN(4) == 0 {
+			u.TaskID, u.AgentID = asked[0], s.core.agents.questions[asked[0]]
 		}
 		if tk := s.core.takeover; tk != nil && tk.question != "" && r.IntN(2) == 0 {
 			u.TaskID = tk.question

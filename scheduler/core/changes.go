@@ -22,14 +22,14 @@ func (c *Core) appChanged(e AppChanged) {
 		if a == nil {
 			return
 		}
-		c.forgetStartFailures(a)
+		c.starts.forgetApp(a.name)
 		delete(c.apps, e.Name)
 		c.applyJobStates(a)
 		c.checkObsolete(e.Name)
 		return
 	}
 	if a == nil {
-		a = &appState{name: e.Name, jobs: map[string]*jobState{}, starts: map[string]*startFailure{}}
+		a = &appState{name: e.Name, jobs: map[string]*jobState{}}
 		c.apps[e.Name] = a
 		for _, j := range c.jobs {
 			if j.cfg != nil && j.cfg.AppName == e.Name {
@@ -39,7 +39,7 @@ func (c *Core) appChanged(e AppChanged) {
 	}
 	kind := executorKey(*e.Config)
 	if kind != a.executorKey {
-		c.forgetStartFailures(a)
+		c.starts.forgetApp(a.name)
 		c.matchAgain = true
 	}
 	a.cfg, a.version, a.disabled, a.executorKey, a.notes = *e.Config, e.Version, e.Disabled, kind, e.Notes

@@ -9,7 +9,6 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/jobs/cron"
 	"github.com/elasticjob-go/elasticjob/offers"
-	"github.com/elasticjob-go/elasticjob/resources"
 )
 
 // Core holds one term's state and decides. It is pure: time, randomness and
@@ -28,19 +27,15 @@ type Core struct {
 	items       []int // 0, 1, 2, …
 	orphans     orphans
 	executors   executors
-	agents      map[string]*agentState
+	agents      agents
+	starts      startFailures
 	pool        *offers.Pool
 	fires       fires
 
-	loadedStartFailures []loadedStartFailure
-	// unreachableHosts are those that packages could not be fetched from.
-	unreachableHosts map[string]*startFailure
-	maintained       map[string]bool   // agents with maintenance planned
-	imported         []importEntry     // what the original left waiting
-	ourFrame         string            // the framework id that is marked as ours
-	questions        map[string]string // about invented tasks → the agent that each is about
-	takeover         *takeover         // while the framework id is another's (rule T8)
-	frameworkID      string
+	imported    []importEntry // what the original left waiting
+	ourFrame    string        // the framework id that is marked as ours
+	takeover    *takeover     // while the framework id is another's (rule T8)
+	frameworkID string
 
 	session         sessionState
 	flow            flowState
@@ -75,10 +70,6 @@ type appState struct {
 	// nextDue is when the next of its jobs fires, zero when it is not known.
 	nextDue time.Time
 	notes   []string // about its document
-	// starts are failed starts of its executors by agent (rule L6).
-	starts map[string]*startFailure
-	// fetched tells that a process of it began under this leader, and that no fetch of it has failed since.
-	fetched bool
 }
 
 // jobState is a job, or a removed job whose tasks have not all ended (rule K2).
@@ -106,23 +97,6 @@ type taskRef struct {
 
 func (r taskRef) shard() *shard { return &r.exec.Shards[r.index] }
 
-// agentState is what is known of an agent.
-type agentState struct {
-	id, host, url string
-	// capacity is the most ever seen free plus used by us.
-	capacity resources.Amount
-	// reservable is capacity, measured again when a reservation ended without a launch: it was estimated too high (rule L2).
-	reservable resources.Amount
-	// registered is set when this very master has had it in this session.
-	registered bool
-	// registeredSince and registeredSeen are the first and the last of the signs, in this session, that it is
-	// registered; question is the invented task that is reconciled to find that out (orphans of removed frameworks).
-	registeredSince, registeredSeen  time.Time
-	question                         string
-	maintenanceStart, maintenanceEnd time.Time // when its maintenance begins and ends; zero when the master named no time
-	lastSeen                         time.Time
-}
-
 // New makes an empty core; Load fills it.
 func New(opt Options) *Core {
 	c := &Core{
@@ -130,13 +104,13 @@ func New(opt Options) *Core {
 		apps: map[string]*appState{}, jobs: map[string]*jobState{},
 		executions: newExecutions(),
 		orphans:    newOrphans(),
-		executors:  newExecutors(), agents: map[string]*agentState{},
-		pool: offers.NewPool(), fires: newFires(),
+		executors:  newExecutors(),
+		pool:       offers.NewPool(), fires: newFires(),
 		lastReservation: map[string]time.Time{}, accepts: map[int64]*sentAccept{},
-		unreachableHosts: map[string]*startFailure{},
-		jobStats:         newJobStats(opt.JobMetrics),
-		faulty:           map[string]fault{}, marked: map[string]bool{}, maintained: map[string]bool{}, keys: map[string]time.Time{}, questions: map[string]string{},
+		jobStats: newJobStats(opt.JobMetrics),
+		faulty:   map[string]fault{}, marked: map[string]bool{}, keys: map[string]time.Time{},
 	}
+	c.agents, c.starts = newAgents(c.step), newStartFailures(c.step, &c.executions)
 	c.dirty.reset()
 	c.stats.FireDelayBuckets = make([]int64, len(FireDelayBounds()))
 	return c
@@ -285,16 +259,6 @@ func later(t, now time.Time) time.Time {
 		return t
 	}
 	return time.Time{}
-}
-
-func (c *Core) agent(id string) *agentState {
-	a := c.agents[id]
-	if a == nil {
-		a = &agentState{id: id}
-		c.agents[id] = a
-	}
-	a.lastSeen = c.now
-	return a
 }
 
 // addLaunchable puts an execution where launch looks for work, or moves it

@@ -18,7 +18,7 @@ type demand struct {
 // now, in the order of launchable, beginning behind those of the last call; more
 // is set when there are others behind these.
 func (c *Core) demands() (ds []demand, more bool) {
-	maintained := c.agentsInMaintenance()
+	maintained := c.agents.allInMaintenance()
 	from := 0
 	if c.matchedUpTo == (launchKey{}) {
 		c.roundOffers = c.stats.OffersReceived
@@ -58,11 +58,11 @@ func (c *Core) demands() (ds []demand, more bool) {
 			continue
 		}
 		a := c.apps[d.with.App.AppName]
-		if wait := c.packageWait(a, e.ID); wait.waits() {
-			e.unplaced = unplaced{matched: true, why: c.packageReason(wait)}
+		if wait := c.starts.wait(a, e.ID); wait.waits() {
+			e.unplaced = unplaced{matched: true, why: c.starts.waitReason(wait)}
 			continue
 		}
-		c.packageTried(a, e.ID)
+		c.starts.tried(a, e.ID)
 		d.Demand = c.demandOf(e.ID, d.with, d.executorKey, items, maintained)
 		d.Together = !e.launched()
 		ds = append(ds, d)
@@ -75,7 +75,7 @@ func (c *Core) demandOf(id string, with *settings, key string, items []int, main
 	return offers.Demand{
 		ID: id, Job: with.Job.JobName, App: with.App.AppName, Items: items,
 		Shard: with.Job.Resources(), ExecutorSize: with.App.Resources(), Executor: key,
-		Avoid: c.avoid(with.App.AppName, maintained),
+		Avoid: c.starts.avoid(with.App.AppName, maintained),
 	}
 }
 

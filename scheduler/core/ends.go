@@ -50,7 +50,7 @@ func (c *Core) endAttempt(ref taskRef, how outcome) {
 			return
 		}
 		// Agents that went away are no sign that the shard brings them down.
-		if a := c.agents[s.Agent]; a != nil && a.registered && s.Unreachable.IsZero() {
+		if c.agents.registered(s.Agent) && s.Unreachable.IsZero() {
 			s.Losses++
 		}
 		if s.Losses >= c.opt.MaxLosses {
@@ -87,7 +87,9 @@ func (c *Core) endAttempt(ref taskRef, how outcome) {
 			return
 		}
 		s.Starts++
-		c.recordStartFailure(ref)
+		if a := e.Settings.App.AppName; c.apps[a] != nil {
+			c.wakeMatch(c.starts.record(a, s.Agent, s.Executor, s.Cause))
+		}
 		if s.Starts >= c.opt.MaxStarts {
 			s.Cause = fmt.Sprintf("the app's executor did not start, %s; last on agent %s: %s", counted(s.Starts, "time"), s.Agent, s.Cause)
 			c.completeShard(ref, Failed)
@@ -161,8 +163,11 @@ func (c *Core) requeue(ref taskRef, source Source, tries int) {
 	c.timers.at(s.NotBefore.Add(-c.lead()), func(time.Time) { c.needChanged() })
 }
 
-// wakeMatch has the launch looked at again at a time.
+// wakeMatch has the launch looked at again at a time; the zero time is for never.
 func (c *Core) wakeMatch(at time.Time) {
+	if at.IsZero() {
+		return
+	}
 	c.timers.at(at, func(time.Time) { c.matchAgain = true })
 }
 
@@ -231,20 +236,12 @@ func (c *Core) sweepTasks() {
 			c.sweepTask(ref)
 		}
 	}
-	for id, a := range c.agents {
-		if !a.registered && c.now.Sub(a.lastSeen) > agentKept && len(c.executors.onAgent[id]) == 0 {
-			delete(c.agents, id)
-		}
-	}
+	c.agents.forgetOld(func(id string) bool { return len(c.executors.onAgent[id]) > 0 })
 	c.sweepOrphans()
 	c.askAboutFormerAgents()
 }
 
-const (
-	sweepEvery = 5 * time.Second
-	// agentKept is how long an agent that went away is remembered.
-	agentKept = time.Hour
-)
+const sweepEvery = 5 * time.Second
 
 func (c *Core) sweepTask(ref taskRef) {
 	e, s := ref.exec, ref.shard()

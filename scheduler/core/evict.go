@@ -1,7 +1,6 @@
 package core
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/elasticjob-go/elasticjob/offers"
@@ -19,7 +18,7 @@ func (c *Core) evictForDemand(agents []offers.Agent, waiting []demand) {
 	if len(waiting) == 0 || len(c.executors.byID) == len(c.executors.closing) {
 		return
 	}
-	agentIDs := slices.Sorted(maps.Keys(c.agents))
+	agentIDs := sortedKeys(c.agents.byID)
 	for i := range waiting[:min(len(waiting), max(evictPairs/(len(agentIDs)+1), evictForFirst))] {
 		d := &waiting[i]
 		want := 1
@@ -29,7 +28,7 @@ func (c *Core) evictForDemand(agents []offers.Agent, waiting []demand) {
 		have, most := 0, 0
 		var first []*executor // idle ones of the first agent where their end helps
 		for _, agentID := range agentIDs {
-			if c.inMaintenance(c.agents[agentID]) {
+			if c.agents.inMaintenance(agentID) {
 				continue
 			}
 			if r := c.reservation; r != nil && r.agents[agentID] && r.exec != d.ID {

@@ -153,7 +153,7 @@ func (c *Core) executorFor(agentID string, d *demand) (x *executor, started bool
 			User: c.opt.ExecutorUser, ShutdownGrace: c.opt.ExecutorShutdown,
 		},
 	}
-	if a := c.agents[agentID]; a != nil && c.opt.ExecutorEnvironment != nil {
+	if a := c.agents.byID[agentID]; a != nil && c.opt.ExecutorEnvironment != nil {
 		x.Info.Environment = c.opt.ExecutorEnvironment(a.host)
 	}
 	c.executors.add(x)

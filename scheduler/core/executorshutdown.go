@@ -27,8 +27,7 @@ func (c *Core) shutDownClosing() {
 			// Its end got lost, or its agent is away. The next offer of its agent
 			// names it if it lives on (rule X3); until there is one, it may.
 			c.reviveToProbe()
-			here := c.agents[x.Agent] != nil && c.agents[x.Agent].registered
-			if here || c.draining || c.now.Sub(x.ClosedAt) >= awayKept {
+			if c.agents.registered(x.Agent) || c.draining || c.now.Sub(x.ClosedAt) >= awayKept {
 				c.dropExecutor(x)
 				continue
 			}

@@ -63,17 +63,15 @@ func (c *Core) offered(e cluster.Offers) {
 	var empty []offers.Offer
 	for _, o := range e.Offers {
 		c.stats.OffersReceived++
-		a := c.agent(o.AgentID)
+		a := c.agents.see(o.AgentID)
 		if !a.registered { // it is back: calls to it meanwhile were lost
 			for _, x := range c.executors.onAgent[o.AgentID] {
 				x.shutdownSent, x.shutdownTry = time.Time{}, 0
 			}
 		}
-		c.agentRegistered(a)
-		a.host, a.maintenanceStart, a.maintenanceEnd = o.Hostname, o.Unavailable, o.AvailableAgain
-		if !o.Unavailable.IsZero() {
-			c.maintained[o.AgentID] = true
-		}
+		c.agents.register(a)
+		a.host = o.Hostname
+		c.agents.maintenance(a, o.Unavailable, o.AvailableAgain)
 		if o.AgentURL != "" {
 			a.url = o.AgentURL
 		}
@@ -96,14 +94,14 @@ func (c *Core) offered(e cluster.Offers) {
 // growCapacity remembers the most that was ever seen of an agent: its free resources and those in use by this framework,
 // the executors that its offer names included. The agent has at least so much.
 func (c *Core) growCapacity(agentID string, runs []string) {
-	a, free := c.agent(agentID), c.pool.Free(agentID)
+	free := c.pool.Free(agentID)
 	for _, x := range c.executors.onAgent[agentID] {
 		free = free.Plus(x.used)
 		if x.tasks > 0 || slices.Contains(runs, x.Info.ID) {
 			free = free.Plus(x.Info.Resources)
 		}
 	}
-	a.capacity, a.reservable = a.capacity.Max(free), a.reservable.Max(free)
+	c.agents.grow(agentID, free)
 }
 
 // manageOffers holds the offers that are needed before they could be offered again (see need) and declines the others. An
@@ -154,6 +152,15 @@ func (c *Core) manageOffers() {
 	}
 }
 
+// takeOffersInMaintenance takes out the offers of agents in maintenance, or close to it: nothing is placed there.
+func (c *Core) takeOffersInMaintenance() []offers.Offer {
+	var gone []offers.Offer
+	for _, id := range sortedKeys(c.agents.allInMaintenance()) {
+		gone = append(gone, c.pool.TakeAgent(id)...)
+	}
+	return gone
+}
+
 // anyWaiting reports whether a shard could be launched if an agent had the resources, and
 // whether one waits that fits no agent: no offer is held for that one.
 func (c *Core) anyWaiting() (waits, hopeless bool) {
@@ -165,7 +172,7 @@ func (c *Core) anyWaiting() (waits, hopeless bool) {
 			hopeless = true
 			continue
 		}
-		if c.packageWait(c.appOf(e), e.ID).waits() {
+		if c.starts.wait(c.appOf(e), e.ID).waits() {
 			continue
 		}
 		if !e.launched() {

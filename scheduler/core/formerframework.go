@@ -19,12 +19,8 @@ import (
 // removedByUnknown stands for the master that we subscribe with next: it has just said that the framework is removed.
 const removedByUnknown = "?"
 
-const (
-	// formerAgentsEvery is the interval at which it is asked whether the agents of such orphans are registered, and
-	// registeredGap how far apart two signs of it may be: with more, the agent may have been away meanwhile.
-	formerAgentsEvery = 20 * time.Second
-	registeredGap     = time.Minute
-)
+// formerAgentsEvery is the interval at which it is asked whether the agents of such orphans are registered.
+const formerAgentsEvery = 20 * time.Second
 
 // frameworkRemoved: the id was torn down, by that master, if it is known (rule T7).
 func (c *Core) frameworkRemoved(by string) {
@@ -99,12 +95,7 @@ func (c *Core) askAboutFormerAgents() {
 			continue
 		}
 		asked[g.Agent] = true
-		a := c.agent(g.Agent)
-		if a.question == "" {
-			a.question = "question-" + c.uuid()
-			c.questions[a.question] = g.Agent
-		}
-		refs = append(refs, cluster.TaskRef{TaskID: a.question, AgentID: g.Agent})
+		refs = append(refs, cluster.TaskRef{TaskID: c.agents.ask(g.Agent), AgentID: g.Agent})
 	}
 	if len(refs) > 0 {
 		s.agentsAskedAt = c.now
@@ -122,7 +113,7 @@ func (c *Core) agentAnswered(agentID string, u cluster.Update) {
 			c.removeOrphan(o)
 		}
 	case cluster.Unreachable, cluster.Unknown:
-		c.agent(agentID).registeredSince = time.Time{}
+		c.agents.see(agentID).registeredSince = time.Time{}
 		for _, g := range c.orphans.formerOn(agentID, c.frameworkID) {
 			g.known = true
 			c.orphanAway(g)
@@ -137,16 +128,12 @@ func (c *Core) agentStillRegistered(agentID string) {
 	if len(c.orphans.byID) == 0 {
 		return
 	}
-	a := c.agent(agentID)
-	if a.registeredSince.IsZero() || c.now.Sub(a.registeredSeen) > registeredGap {
-		a.registeredSince = c.now
-	}
-	a.registeredSeen = c.now
+	lasts := c.agents.stillRegistered(agentID)
 	for _, g := range c.orphans.formerOn(agentID, c.frameworkID) {
 		g.known = true
 		c.orphanAlive(g)
 		// Another master may know nothing of the removal, and so may its agents.
-		if g.RemovedBy == c.session.masterID && c.now.Sub(a.registeredSince) >= c.removedWait() {
+		if g.RemovedBy == c.session.masterID && lasts >= c.removedWait() {
 			c.removeOrphan(g)
 		}
 	}

@@ -58,3 +58,14 @@ func (c *Core) appMissingReason(name string) string {
 	}
 	return fmt.Sprintf("its app %q is not registered: register app %s with POST /api/app; until then nothing runs", name, name)
 }
+
+// appOf is the app that an execution runs, or will run, with; nil if it is not registered.
+func (c *Core) appOf(e *execution) *appState {
+	if e.launched() {
+		return c.apps[e.Settings.App.AppName]
+	}
+	if j := c.jobs[e.Job]; j != nil && j.cfg != nil {
+		return c.apps[j.cfg.AppName]
+	}
+	return nil
+}

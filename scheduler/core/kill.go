@@ -53,8 +53,8 @@ func (c *Core) sendKill(s *shard) {
 // sweeps are counted, since this process may have stood still meanwhile. An executor whose agent is away is not silent:
 // nobody can hear it.
 func (c *Core) endSilentExecutor(s *shard) {
-	x, a := c.executors.byID[s.Executor], c.agents[s.Agent]
-	if x == nil || x.silent || x.pending > 0 || a == nil || !a.registered || !s.Unreachable.IsZero() || s.Seen < seenStarting || s.acceptSeq != 0 {
+	x := c.executors.byID[s.Executor]
+	if x == nil || x.silent || x.pending > 0 || !c.agents.registered(s.Agent) || !s.Unreachable.IsZero() || s.Seen < seenStarting || s.acceptSeq != 0 {
 		return
 	}
 	if !x.sweptAt.Equal(c.nextSweep) {

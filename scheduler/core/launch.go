@@ -101,7 +101,7 @@ func (c *Core) agentsOnOffer() []offers.Agent {
 	agents := c.pool.Agents()
 	out := agents[:0]
 	for _, a := range agents {
-		st := c.agent(a.ID)
+		st := c.agents.see(a.ID)
 		if len(a.ID) > jobs.MaxAgentIDBytes {
 			continue // no task id could name it
 		}
@@ -193,7 +193,7 @@ func (c *Core) launchShard(d *demand, item int, agentID string, x *executor, sto
 	id := jobs.TaskID{Job: e.Job, Item: item, Type: kind, Agent: agentID, UUID: c.uuid()}.String()
 	s.State, s.NotBefore = Launching, time.Time{}
 	s.Attempt++
-	s.attempt = attempt{TaskID: id, Agent: agentID, AgentURL: c.agents[agentID].url, Executor: x.Info.ID,
+	s.attempt = attempt{TaskID: id, Agent: agentID, AgentURL: c.agents.byID[agentID].url, Executor: x.Info.ID,
 		Launched: c.now, acceptSeq: c.acceptSeq, sentWith: c.acceptSeq}
 	c.executions.tasks[id] = taskRef{e, item}
 	c.dirty.shard(e, item)
@@ -258,7 +258,7 @@ func (c *Core) describe(e *execution, s *shard, id string) []byte {
 type unoffered struct {
 	c       *Core
 	onOffer []offers.Agent
-	agents  []*agentState
+	agents  []*agent
 	found   bool
 }
 
@@ -272,8 +272,8 @@ func (e *unoffered) holder(need resources.Amount) string {
 		for _, o := range e.onOffer {
 			on[o.ID] = true
 		}
-		for _, id := range sortedKeys(e.c.agents) {
-			if a := e.c.agents[id]; !on[id] && a.registered && !e.c.inMaintenance(a) {
+		for _, id := range sortedKeys(e.c.agents.byID) {
+			if a := e.c.agents.byID[id]; !on[id] && a.registered && !e.c.agents.inMaintenance(id) {
 				e.agents = append(e.agents, a)
 			}
 		}

@@ -14,7 +14,7 @@ import (
 
 // Stored is all that a term finds in the registry.
 type Stored struct {
-	// Entries are sorted by path.
+	// Entries are in the order of Paths, and sorted below each: documents come first.
 	Entries []registry.Entry
 	// Documents are what ReadDocument made of each of them, in the same order. Load reads them itself if it is nil.
 	Documents []Document
@@ -72,7 +72,9 @@ func (c *Core) Load(wall time.Time, stored Stored) error {
 				c.orphans.restore(&g)
 			}
 		case pathStartFailure:
-			err = c.loadStartFailure(e)
+			var until time.Time // the apps are known: documents come first
+			until, err = c.starts.restore(e, func(name string) bool { return c.apps[name] != nil })
+			c.wakeMatch(until)
 		case pathKey:
 			var at time.Time
 			if err = json.Unmarshal(e.Value, &at); err == nil {
@@ -163,7 +165,7 @@ func (c *Core) loadApp(name string, d Document) {
 		c.faulty[d.path] = fault{why: d.err.Error(), version: d.version, since: c.wall}
 		return
 	}
-	c.apps[name] = &appState{name: name, cfg: d.app, version: d.version, notes: d.notes, executorKey: executorKey(d.app), jobs: map[string]*jobState{}, starts: map[string]*startFailure{}}
+	c.apps[name] = &appState{name: name, cfg: d.app, version: d.version, notes: d.notes, executorKey: executorKey(d.app), jobs: map[string]*jobState{}}
 }
 
 func (c *Core) loadJob(name string, d Document) {
@@ -227,7 +229,6 @@ func (c *Core) joinLoaded(execs []*execution, chunks map[string][]shard) error {
 		c.executions.ended.add(e)
 	}
 	c.loadJobStats()
-	c.joinStartFailures()
 	c.importQueues()
 	for _, name := range sortedKeys(c.jobs) {
 		j := c.jobs[name]
@@ -284,7 +285,7 @@ func (c *Core) takeUp(e *execution) {
 			if x := c.executors.byID[s.Executor]; x != nil {
 				x.take(e.Settings.Job.Resources())
 			}
-			if a := c.agent(s.Agent); a.url == "" {
+			if a := c.agents.see(s.Agent); a.url == "" {
 				a.url = s.AgentURL
 			}
 		}

@@ -149,7 +149,7 @@ func (c *Core) upcoming(upTo time.Time) (ds []offers.Demand, at []time.Time, all
 	if c.fires.due != nil && !c.inTerm(c.fires.due.at).After(upTo) { // later than that after the clock was set back
 		return nil, nil, true // the batch is being made, in this step and the next ones
 	}
-	maintained := c.agentsInMaintenance()
+	maintained := c.agents.allInMaintenance()
 	for _, e := range c.executions.launchable {
 		if !e.launched() {
 			break // executions with shards to requeue come first
@@ -186,7 +186,7 @@ func (c *Core) upcoming(upTo time.Time) (ds []offers.Demand, at []time.Time, all
 			return false
 		}
 		a := c.apps[j.cfg.AppName]
-		if c.packageWait(a, name).waits() {
+		if c.starts.wait(a, name).waits() {
 			return false
 		}
 		with := &settings{App: a.cfg, Job: *j.cfg}

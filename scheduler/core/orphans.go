@@ -195,7 +195,7 @@ func (c *Core) updateOrphan(o *orphan, u cluster.Update) {
 	case cluster.Unreachable:
 		c.orphanAway(o)
 	case cluster.Unknown:
-		if a := c.agents[o.Agent]; a != nil && a.registered {
+		if c.agents.registered(o.Agent) {
 			c.removeOrphan(o)
 			return
 		}

@@ -27,13 +27,12 @@ type dirtySet struct {
 	execs        map[string]*execution
 	gone         []*execution
 	keys         map[string]bool
-	starts       map[string]bool
 	imported     []string // entries of the original that became ours
 	oldFramework string
 }
 
 func (d *dirtySet) reset() {
-	*d = dirtySet{jobs: map[string]bool{}, execs: map[string]*execution{}, keys: map[string]bool{}, starts: map[string]bool{}}
+	*d = dirtySet{jobs: map[string]bool{}, execs: map[string]*execution{}, keys: map[string]bool{}}
 }
 
 func (d *dirtySet) job(name string) { d.jobs[name] = true }
@@ -84,13 +83,14 @@ func (c *Core) write() {
 	writeRecords(c.executors.changed, c.executors.byID, pathExecutor, put, remove)
 	clear(c.executors.changed)
 	writeRecords(d.keys, c.keys, pathKey, put, remove)
-	for _, key := range sortedKeys(d.starts) {
-		if t := c.startFailureAt(key); t != nil {
+	for _, key := range sortedKeys(c.starts.changed) {
+		if t := c.starts.at(key); t != nil {
 			put(under(pathStartFailure, key), t)
 		} else {
 			remove(under(pathStartFailure, key))
 		}
 	}
+	clear(c.starts.changed)
 	for _, id := range sortedKeys(d.execs) {
 		if e := d.execs[id]; c.executions.ended.byID[id] == e || c.executions.open[id] == e {
 			c.writeExecution(e, raw)

@@ -78,7 +78,7 @@ func (c *Core) measureAgain(agents map[string]bool) {
 		for _, x := range c.executors.onAgent[id] {
 			runs = append(runs, x.Info.ID)
 		}
-		c.agent(id).reservable = resources.Amount{}
+		c.agents.see(id).reservable = resources.Amount{}
 		c.growCapacity(id, runs)
 	}
 }
@@ -117,7 +117,7 @@ func (c *Core) reserve() {
 			break
 		}
 		looked++
-		if e.unplaced.never || !e.unplaced.matched || !c.canLaunch(c.jobs[e.Job]) || c.packageWait(c.appOf(e), e.ID).waits() {
+		if e.unplaced.never || !e.unplaced.matched || !c.canLaunch(c.jobs[e.Job]) || c.starts.wait(c.appOf(e), e.ID).waits() {
 			continue
 		}
 		if best == nil || c.waitsSince(e).Before(c.waitsSince(best)) {
@@ -167,14 +167,14 @@ func (c *Core) agentsFor(e *execution) map[string]bool {
 		return nil
 	}
 	job, a := *j.cfg, c.apps[j.cfg.AppName].cfg
-	avoided := c.avoid(j.cfg.AppName, nil)
-	var all []*agentState
-	for _, id := range sortedKeys(c.agents) {
-		if ag := c.agents[id]; ag.registered && !c.inMaintenance(ag) && avoided[id] == "" {
+	avoided := c.starts.avoid(j.cfg.AppName, nil)
+	var all []*agent
+	for _, id := range sortedKeys(c.agents.byID) {
+		if ag := c.agents.byID[id]; ag.registered && !c.agents.inMaintenance(id) && avoided[id] == "" {
 			all = append(all, ag)
 		}
 	}
-	slices.SortStableFunc(all, func(x, y *agentState) int { return int(y.reservable.CPUMilli - x.reservable.CPUMilli) })
+	slices.SortStableFunc(all, func(x, y *agent) int { return int(y.reservable.CPUMilli - x.reservable.CPUMilli) })
 	need, shard := job.ShardingTotalCount, job.Resources()
 	picked := map[string]bool{}
 	for _, ag := range all {

@@ -255,9 +255,9 @@ func TestL2AnUnusedReservationKeepsTheCapacityThatExplainShows(t *testing.T) {
 	s.app()
 	s.job(oneShard, func(j *jobs.Config) { j.CPUCount = 4 })
 	s.offer("S1", 8, 8192)
-	s.core.agents["S1"].reservable = resources.Amount{}
+	s.core.agents.byID["S1"].reservable = resources.Amount{}
 	s.core.measureAgain(map[string]bool{"S1": true})
-	if c := s.core.agents["S1"]; c.capacity.CPUMilli != 8000 {
+	if c := s.core.agents.byID["S1"]; c.capacity.CPUMilli != 8000 {
 		t.Fatalf("%+v: the most that was ever seen is 8 CPUs", c)
 	}
 }
@@ -270,7 +270,7 @@ func TestL2NoReservationOnAnAgentThatIsAvoided(t *testing.T) {
 	l := s.start(8)
 	s.update(l[0], cluster.Failed, fromAgent(cluster.ReasonExecutorTerminated))
 	s.job(oneShard, func(j *jobs.Config) { j.JobName, j.CPUCount = "other", 3 })
-	s.core.apps["my_app"].starts["S1"].Tries = 9 // avoided for long
+	s.core.starts.byApp["my_app"]["S1"].Tries = 9 // avoided for long
 	s.triggerJob("other")
 	s.offer("S1", 8, 8192)
 	s.offer("S2", 2, 8192)

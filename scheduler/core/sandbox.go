@@ -1,6 +1,8 @@
 package core
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"strings"
 
@@ -59,6 +61,19 @@ func (c *Core) learnSandbox(s *shard, st wire.Status) (changed bool) {
 	return changed
 }
 
+// learnPackage keeps which package an attempt runs with, and reports whether that was news.
+func (c *Core) learnPackage(ref taskRef, st wire.Status) (changed bool) {
+	s := ref.shard()
+	if sum, err := hex.DecodeString(st.PackageSHA256); err != nil || len(sum) != sha256.Size || s.Package == st.PackageSHA256 {
+		return false
+	}
+	s.Package = st.PackageSHA256
+	if st.PackageNote != "" {
+		c.note(Note{Kind: NotePackageChanged, Job: ref.exec.Job, Execution: ref.exec.ID, Task: s.TaskID, Detail: "agent " + s.Agent + ": " + shorten(st.PackageNote), Problem: true})
+	}
+	return true
+}
+
 // sandboxOf is the sandbox that an attempt ran in, as its agent's files API takes it.
 func (c *Core) sandboxOf(s *shard) string {
 	framework := c.frameworkOf(s.Framework, s.Executor)
@@ -83,7 +98,7 @@ func (c *Core) Sandboxes(app string) ([]SandboxView, error) {
 		if v.Path == "" {
 			v.Path = latestSandbox(x.Info.Framework, x.Info.ID)
 		}
-		if a := c.agents[x.Agent]; a != nil {
+		if a := c.agents.byID[x.Agent]; a != nil {
 			v.Hostname = a.host
 		}
 		out = append(out, v)

@@ -24,7 +24,6 @@ type sessionState struct {
 	askAgainAt    time.Time // the next question about tasks not yet known
 	askTry        int
 	killsLookedAt time.Time
-	agentBack     bool      // an agent has registered since it was last asked about those that came back
 	agentsAskedAt time.Time // when it was last asked whether the agents of orphans of removed frameworks are registered
 }
 
@@ -72,10 +71,7 @@ func (c *Core) sessionBegan(e SessionBegan) {
 	// sees a framework's connection end, not when another subscriber takes over.
 	c.flow = flowState{filtered: true}
 	c.accepts = map[int64]*sentAccept{}
-	for _, a := range c.agents {
-		a.registered, a.registeredSince, a.question = false, time.Time{}, ""
-	}
-	clear(c.questions)
+	c.agents.sessionBegan()
 	c.masterOfRemoved()
 	for _, x := range c.executors.sorted() {
 		// No ACCEPT of this session names it yet and those before are voided, so
@@ -208,24 +204,16 @@ func (c *Core) reconcileRequested(e ReconcileRequested) {
 	c.reply(reply)
 }
 
-// agentRegistered notes that this very master has an agent. If it was away, the master may report nothing more of the tasks that it
-// called unreachable or unknown meanwhile: the agent may have come back without them. So they are asked about at once.
-func (c *Core) agentRegistered(a *agentState) {
-	if !a.registered {
-		a.registered, c.session.agentBack = true, true
-	}
-}
-
 // askAboutAgentsBack asks about tasks that count as unreachable though their agent is registered again.
 func (c *Core) askAboutAgentsBack() {
-	if !c.session.agentBack {
+	if !c.agents.back {
 		return
 	}
-	c.session.agentBack = false
+	c.agents.back = false
 	var refs []cluster.TaskRef
 	for _, id := range sortedKeys(c.executions.tasks) {
 		s := c.executions.tasks[id].shard()
-		if a := c.agents[s.Agent]; s.live() && s.acceptSeq == 0 && !s.Unreachable.IsZero() && a != nil && a.registered {
+		if s.live() && s.acceptSeq == 0 && !s.Unreachable.IsZero() && c.agents.registered(s.Agent) {
 			refs = append(refs, cluster.TaskRef{TaskID: s.TaskID, AgentID: s.Agent})
 		}
 	}
@@ -292,9 +280,7 @@ func (c *Core) failure(f cluster.Failure) {
 	c.needChanged()
 	if f.ExecutorID == "" {
 		c.pool.RemoveAgent(f.AgentID)
-		if a := c.agents[f.AgentID]; a != nil {
-			a.registered, a.registeredSince = false, time.Time{}
-		}
+		c.agents.remove(f.AgentID)
 		return
 	}
 	c.note(Note{Kind: NoteExecutor, Detail: fmt.Sprintf("%s ended (wait status %d)", f.ExecutorID, f.Status)})

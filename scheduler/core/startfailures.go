@@ -4,9 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"net/url"
 	"strings"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
@@ -22,136 +24,253 @@ type startFailure struct {
 	probe string // the execution that tries it now
 }
 
-// startBackoff bounds how long an app is kept off an agent (rule L6).
-const startBackoff = 5 * time.Minute
+const (
+	// startBackoff bounds how long an app is kept off an agent (rule L6).
+	startBackoff = 5 * time.Minute
+	// packageBackoff bounds the pause between two tries to fetch from an unreachable host. It is short, since a try costs little.
+	packageBackoff = time.Minute
+	// everyAgent stands in the place of an agent's id where an app's package could not be fetched: that is no agent's fault.
+	everyAgent = "*"
+)
 
-// until is when the app may be placed there again.
+// until is when the app may be placed there again, or its package be fetched again.
 func (t *startFailure) until() time.Time {
-	return t.Since.Add(Backoff(time.Second, startBackoff, t.Tries-1))
+	most := startBackoff
+	if t.Host != "" {
+		most = packageBackoff
+	}
+	return t.Since.Add(Backoff(time.Second, most, t.Tries-1))
+}
+
+// startFailures say where apps are not to be placed for a while.
+//
+// A host that accepts connections and never answers, or none at all, keeps every attempt whose package it has waiting for nothing,
+// with the attempt's CPU and memory, for as long as a fetch is given. So a host that was found unreachable gets no more room than
+// one execution at a time needs to find out whether it is back, with growing pauses (rule L8). An app that was fetched from
+// it before is tried only if a fetch of its own has failed since: it may be in the agents' caches.
+//
+// What was found out is kept with the app whose fetch failed, so that a new leader does not find it out again (rule F8).
+//
+// These hold between any two calls of its methods:
+//
+//   - byApp has, by agent, the failures of every app that has one, with everyAgent for a package that can't be fetched;
+//   - hosts has every failure of a package by its host, the same one for all apps with a package there;
+//   - changed has the key of every one that differs from what is stored, or is stored and was removed.
+type startFailures struct {
+	*step
+	executions *executions // to be read: whether one that tries a package still does
+	byApp      map[string]map[string]*startFailure
+	hosts      map[string]*startFailure
+	// fetched are the apps of which a process began under this leader, and no fetch has failed since.
+	fetched map[string]bool
+	changed map[string]bool
+}
+
+func newStartFailures(s *step, es *executions) startFailures {
+	return startFailures{step: s, executions: es, byApp: map[string]map[string]*startFailure{}, hosts: map[string]*startFailure{}, fetched: map[string]bool{}, changed: map[string]bool{}}
 }
 
 // startKey is where the start failures of an app on an agent are kept, below pathStartFailure.
 func startKey(appName, agent string) string { return appName + "@-@" + agent }
 
-// recordStartFailure keeps an app off an agent with growing delays (rule L6).
-func (c *Core) recordStartFailure(ref taskRef) {
-	s := ref.shard()
-	a := c.apps[ref.exec.Settings.App.AppName]
-	if a == nil {
-		return
+// at is what is kept under a key, or nil.
+func (f *startFailures) at(key string) *startFailure {
+	appName, agent, _ := strings.Cut(key, "@-@")
+	return f.byApp[appName][agent]
+}
+
+// put keeps a failure with an app, and until it is too old.
+func (f *startFailures) put(appName, agent string, t *startFailure) {
+	if f.byApp[appName] == nil {
+		f.byApp[appName] = map[string]*startFailure{}
 	}
-	t := a.starts[s.Agent]
+	f.byApp[appName][agent] = t
+	if t.Host != "" {
+		f.hosts[t.Host] = t
+	}
+	f.forgetLater(appName, agent, t)
+}
+
+// restore takes in one that is stored, if its app is registered, and returns until when it holds; else it is to be removed.
+func (f *startFailures) restore(e registry.Entry, registered func(appName string) bool) (until time.Time, err error) {
+	var t startFailure
+	if err := json.Unmarshal(e.Value, &t); err != nil {
+		return until, err
+	}
+	f.clampLoaded(0, &t.Since)
+	_, key := splitPath(e.Path)
+	appName, agent, _ := strings.Cut(key, "@-@")
+	if !registered(appName) {
+		f.changed[key] = true
+		return until, nil
+	}
+	f.put(appName, agent, &t)
+	return t.until(), nil
+}
+
+// record keeps an app off an agent where its executor did not start, with growing delays (rule L6). One start that failed is
+// one failure, however many tasks waited for it; only the first of them gets a time.
+func (f *startFailures) record(appName, agent, executorID, reason string) (until time.Time) {
+	t := f.byApp[appName][agent]
 	if t == nil {
 		t = &startFailure{}
-		a.starts[s.Agent] = t
 	}
-	if t.Executor == s.Executor {
-		return // one start that failed, however many tasks waited for it
+	if t.Executor == executorID {
+		return until
 	}
-	t.Executor, t.Since, t.Reason = s.Executor, c.now, s.Cause
+	t.Executor, t.Since, t.Reason = executorID, f.now, reason
 	t.Tries++
-	c.dirty.starts[startKey(a.name, s.Agent)] = true
-	c.wakeMatch(t.until())
-	c.forgetStartFailureLater(a.name, s.Agent, t)
+	f.changed[startKey(appName, agent)] = true
+	f.put(appName, agent, t)
+	return t.until()
 }
 
-// clearStartFailure: a task began on the agent, so its executor starts there.
-func (c *Core) clearStartFailure(ref taskRef) {
-	if a := c.apps[ref.exec.Settings.App.AppName]; a != nil && a.starts[ref.shard().Agent] != nil {
-		c.forgetStartFailure(a, ref.shard().Agent)
+// forget removes what is known against an app on an agent, if there is anything.
+func (f *startFailures) forget(appName, agent string) {
+	t := f.byApp[appName][agent]
+	if t == nil {
+		return
 	}
-}
-
-func (c *Core) forgetStartFailure(a *appState, agent string) {
-	if t := a.starts[agent]; t != nil && agent == everyAgent && c.unreachableHosts[t.Host] == t {
-		delete(c.unreachableHosts, t.Host)
+	if agent == everyAgent && f.hosts[t.Host] == t {
+		delete(f.hosts, t.Host)
 	}
-	delete(a.starts, agent)
-	c.dirty.starts[startKey(a.name, agent)] = true
-}
-
-// forgetStartFailures is for an app that was changed: what it fetches and starts is something else.
-func (c *Core) forgetStartFailures(a *appState) {
-	for agent := range a.starts {
-		c.forgetStartFailure(a, agent)
+	delete(f.byApp[appName], agent)
+	if len(f.byApp[appName]) == 0 {
+		delete(f.byApp, appName)
 	}
+	f.changed[startKey(appName, agent)] = true
 }
 
-// forgetStartFailureLater bounds how long an agent that may be gone for ever is remembered.
-func (c *Core) forgetStartFailureLater(appName, agent string, t *startFailure) {
-	c.timers.at(t.Since.Add(agentKept), func(now time.Time) {
-		switch a := c.apps[appName]; {
-		case a == nil || a.starts[agent] != t:
+// forgetApp is for an app that was changed or removed: what it fetches and starts is something else.
+func (f *startFailures) forgetApp(appName string) {
+	for agent := range f.byApp[appName] {
+		f.forget(appName, agent)
+	}
+	delete(f.fetched, appName)
+}
+
+// forgetLater bounds how long an agent that may be gone for ever is remembered.
+func (f *startFailures) forgetLater(appName, agent string, t *startFailure) {
+	f.timers.at(t.Since.Add(agentKept), func(now time.Time) {
+		switch {
+		case f.byApp[appName][agent] != t:
 		case now.Sub(t.Since) < agentKept: // it has failed again since
-			c.forgetStartFailureLater(appName, agent, t)
+			f.forgetLater(appName, agent, t)
 		default:
-			c.forgetStartFailure(a, agent)
+			f.forget(appName, agent)
 		}
 	})
 }
 
-func (c *Core) loadStartFailure(e registry.Entry) error {
-	var t startFailure
-	if err := json.Unmarshal(e.Value, &t); err != nil {
-		return err
-	}
-	c.clampLoaded(0, &t.Since)
-	_, key := splitPath(e.Path)
-	name, agent, _ := strings.Cut(key, "@-@")
-	c.loadedStartFailures = append(c.loadedStartFailures, loadedStartFailure{name, agent, &t})
-	return nil
-}
-
-type loadedStartFailure struct {
-	app, agent string
-	failure    *startFailure
-}
-
-// joinStartFailures gives loaded start failures to their apps.
-func (c *Core) joinStartFailures() {
-	for _, l := range c.loadedStartFailures {
-		a := c.apps[l.app]
-		if a == nil {
-			c.dirty.starts[startKey(l.app, l.agent)] = true
-			continue
-		}
-		a.starts[l.agent] = l.failure
-		if l.agent == everyAgent {
-			c.unreachableHosts[l.failure.Host] = l.failure
-			c.wakeMatch(l.failure.packageUntil())
-		} else {
-			c.wakeMatch(l.failure.until())
-		}
-		c.forgetStartFailureLater(l.app, l.agent, l.failure)
-	}
-	c.loadedStartFailures = nil
-}
-
-// startFailureAt finds what is kept under a key, or nil.
-func (c *Core) startFailureAt(key string) *startFailure {
-	name, agent, _ := strings.Cut(key, "@-@")
-	if a := c.apps[name]; a != nil {
-		return a.starts[agent]
-	}
-	return nil
-}
-
 // avoid is where an app is not to be placed, and why: where its executors did not start
 // (rule L6), and where maintenance begins soon: those are maintained.
-func (c *Core) avoid(appName string, maintained map[string]string) map[string]string {
-	a := c.apps[appName]
-	if a == nil || len(a.starts) == 0 {
+func (f *startFailures) avoid(appName string, maintained map[string]string) map[string]string {
+	of := f.byApp[appName]
+	if len(of) == 0 {
 		return maintained
 	}
 	out := map[string]string{}
-	for agent, t := range a.starts {
+	for agent, t := range of {
 		if agent == everyAgent {
-			continue // see packageWait
+			continue // see wait
 		}
-		if until := t.until(); until.After(c.now) {
-			out[agent] = fmt.Sprintf("the app's executor failed to start there %s, last: %s; tried again at %s", counted(t.Tries, "time"), t.Reason, c.shown(until).Format(time.TimeOnly))
+		if until := t.until(); until.After(f.now) {
+			out[agent] = fmt.Sprintf("the app's executor failed to start there %s, last: %s; tried again at %s", counted(t.Tries, "time"), t.Reason, f.shown(until).Format(time.TimeOnly))
 		}
 	}
 	maps.Copy(out, maintained)
 	return out
+}
+
+// packageHost is where an app's package is fetched from, "" for a URL without a host.
+func packageHost(packageURL string) string {
+	u, err := url.Parse(packageURL)
+	if err != nil {
+		return ""
+	}
+	return u.Host
+}
+
+// unreachable notes that an attempt of an execution, launched then, could not fetch its app's package because its host gave no
+// answer. Only the first attempt that finds that out gets a time until which it holds.
+func (f *startFailures) unreachable(a app.Config, execution string, launched time.Time, reason string) (until time.Time) {
+	host := packageHost(a.AppURL)
+	t := f.hosts[host]
+	if t == nil {
+		t = &startFailure{Host: host}
+	}
+	if launched.After(t.Since) || t.Tries == 0 { // else it had begun before that was known
+		t.Executor, t.Since, t.Reason, t.probe = execution, f.now, reason, ""
+		t.Tries++
+		until = t.until()
+	}
+	delete(f.fetched, a.AppName)
+	f.put(a.AppName, everyAgent, t)
+	f.changed[startKey(a.AppName, everyAgent)] = true
+	return until
+}
+
+// packageFetched notes that a process of an app began, so that its package was there, and reports whether that was doubted.
+func (f *startFailures) packageFetched(a app.Config) (doubted bool) {
+	f.fetched[a.AppName] = true
+	if len(f.hosts) == 0 {
+		return false
+	}
+	t := f.hosts[packageHost(a.AppURL)]
+	if t == nil {
+		return false
+	}
+	delete(f.hosts, t.Host)
+	for _, other := range sortedKeys(f.byApp) {
+		if f.byApp[other][everyAgent] == t {
+			f.forget(other, everyAgent)
+		}
+	}
+	return true
+}
+
+// host is what is known against fetching an app's package, or nil.
+func (f *startFailures) host(a *appState) *startFailure {
+	if a == nil || len(f.hosts) == 0 || f.fetched[a.name] {
+		return nil
+	}
+	return f.hosts[packageHost(a.cfg.AppURL)]
+}
+
+// packageWait is what an execution waits for whose package can't be fetched: failure is what is known of its host, and probe
+// the execution that tries it now, "" when the pause before the next try has not passed. The zero value is no wait.
+type packageWait struct {
+	failure *startFailure
+	probe   string
+}
+
+func (w packageWait) waits() bool { return w.failure != nil }
+
+// wait says whether an execution of an app waits because its package can't be fetched. When the pause has passed, one
+// execution at a time may try.
+func (f *startFailures) wait(a *appState, id string) packageWait {
+	t := f.host(a)
+	switch {
+	case t == nil:
+	case t.until().After(f.now):
+		return packageWait{failure: t}
+	case t.probe != "" && t.probe != id && f.executions.open[t.probe] != nil:
+		return packageWait{failure: t, probe: t.probe}
+	}
+	return packageWait{}
+}
+
+// waitReason is the same for people.
+func (f *startFailures) waitReason(w packageWait) string {
+	if w.probe == "" {
+		return fmt.Sprintf("its package can't be fetched: %s did not answer, %s; tried again at %s", w.failure.Host, counted(w.failure.Tries, "time"), f.shown(w.failure.until()).Format(time.TimeOnly))
+	}
+	return fmt.Sprintf("its package could not be fetched: %s did not answer, %s; execution %s tries it now", w.failure.Host, counted(w.failure.Tries, "time"), w.probe)
+}
+
+// tried notes that an execution, for which there is no wait, is the one that tries.
+func (f *startFailures) tried(a *appState, id string) {
+	if t := f.host(a); t != nil {
+		t.probe = id
+	}
 }

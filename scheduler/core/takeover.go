@@ -105,7 +105,7 @@ func (c *Core) takeOver() {
 		c.call(CallReconcile{refs})
 	}
 	if !t.through {
-		t.question = "question-" + c.uuid()
+		t.question = questionPrefix + c.uuid()
 		c.call(CallReconcile{})
 		c.call(CallReconcile{[]cluster.TaskRef{{TaskID: t.question}}})
 	}
@@ -138,13 +138,12 @@ func (c *Core) takeoverUpdate(u cluster.Update) {
 		t.through = t.answers >= roundsToKnow
 		return
 	}
-	if strings.HasPrefix(u.TaskID, "question-") {
+	if strings.HasPrefix(u.TaskID, questionPrefix) {
 		return
 	}
 	f := t.unknown[u.TaskID]
-	a := c.agents[u.AgentID]
 	switch {
-	case u.State == cluster.Unreachable, u.State == cluster.Unknown && (a == nil || !a.registered):
+	case u.State == cluster.Unreachable, u.State == cluster.Unknown && !c.agents.registered(u.AgentID):
 		if f == nil && u.State == cluster.Unknown {
 			return // it was reconciled by its id: it has ended, or its agent is gone for good
 		}

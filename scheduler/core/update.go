@@ -24,11 +24,11 @@ func (c *Core) update(u cluster.Update) {
 		case u.Source != cluster.FromMaster, known, u.Reason == cluster.ReasonAgentReregistered:
 			// The master passes on what an agent says, and answers reconciliation with GONE for a task
 			// that a registered agent does not have.
-			c.agentRegistered(c.agent(u.AgentID))
+			c.agents.register(c.agents.see(u.AgentID))
 		case u.State == cluster.Gone:
 			// The agent was removed, or replaced at its address: what the master does not know of it from now on
 			// is no word of the agent, and its tasks may have begun (rule E1).
-			c.agent(u.AgentID).registered = false
+			c.agents.see(u.AgentID).registered = false
 		}
 	}
 	if x := c.executors.byID[u.ExecutorID]; x != nil && len(u.UUID) > 0 {
@@ -45,7 +45,7 @@ func (c *Core) update(u cluster.Update) {
 			x.confirmed = true
 		}
 	}
-	if agent, ok := c.questions[u.TaskID]; ok {
+	if agent, ok := c.agents.questions[u.TaskID]; ok {
 		c.agentAnswered(agent, u)
 		return
 	}
@@ -134,7 +134,7 @@ func (c *Core) alive(ref taskRef, u cluster.Update) {
 		}
 	}
 	if s.Seen >= seenStarting {
-		c.clearStartFailure(ref)
+		c.starts.forget(ref.exec.Settings.App.AppName, s.Agent)
 	}
 	if s.Seen >= seenRunning {
 		c.packageFetched(ref)
@@ -172,7 +172,7 @@ func (c *Core) unreachable(ref taskRef, since time.Time) {
 // master has had the agent registered in this subscription.
 func (c *Core) unknown(ref taskRef, u cluster.Update) {
 	s := ref.shard()
-	if a := c.agents[s.Agent]; a != nil && a.registered {
+	if c.agents.registered(s.Agent) {
 		c.terminal(ref, u)
 		return
 	}
@@ -200,7 +200,7 @@ func (c *Core) terminal(ref taskRef, u cluster.Update) {
 		}
 	}
 	if u.Source == cluster.FromExecutor {
-		c.clearStartFailure(ref) // a short task is reported by its end alone
+		c.starts.forget(ref.exec.Settings.App.AppName, s.Agent) // a short task is reported by its end alone
 	}
 	c.readEnd(s, u)
 	if st, ok := wire.DecodeStatus(u.Data); ok && u.Source == cluster.FromExecutor {
@@ -229,6 +229,22 @@ func (c *Core) terminal(ref taskRef, u cluster.Update) {
 
 // refusedWithin is more than an executor takes to ask an agent that has just registered (rule X5).
 const refusedWithin = 5 * time.Second
+
+// packageFetched notes that a process of an attempt began, so that its package was there.
+func (c *Core) packageFetched(ref taskRef) {
+	if a := c.apps[ref.exec.Settings.App.AppName]; a != nil && c.starts.packageFetched(a.cfg) {
+		c.matchAgain = true
+	}
+}
+
+// packageUnreachable notes that an attempt could not fetch its package because host gave no answer. An app
+// that was changed since has another package.
+func (c *Core) packageUnreachable(ref taskRef, host string) {
+	s := ref.shard()
+	if a := c.apps[ref.exec.Settings.App.AppName]; a != nil && packageHost(a.cfg.AppURL) == host {
+		c.wakeMatch(c.starts.unreachable(a.cfg, ref.exec.ID, s.Launched, s.Cause))
+	}
+}
 
 // readEnd takes from a terminal update what people want to know.
 func (c *Core) readEnd(s *shard, u cluster.Update) {

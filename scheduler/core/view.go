@@ -84,7 +84,7 @@ func (c *Core) neverFitsNote(job jobs.Config, a app.Config) string {
 	need := job.Resources().Plus(a.Resources())
 	var most resources.Amount
 	seen, room := false, 0
-	for _, ag := range c.agents {
+	for _, ag := range c.agents.byID {
 		if ag.capacity.IsZero() {
 			continue
 		}

@@ -1,0 +1,164 @@
+package core
+
+import (
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/resources"
+)
+
+// agent is what is known of an agent.
+type agent struct {
+	id, host, url string
+	// capacity is the most ever seen free plus used by us.
+	capacity resources.Amount
+	// reservable is capacity, measured again when a reservation ended without a launch: it was estimated too high (rule L2).
+	reservable resources.Amount
+	// registered is set when this very master has had it in this session.
+	registered bool
+	// registeredSince and registeredSeen are the first and the last of the signs, in this session, that it is
+	// registered; question is the invented task that is reconciled to find that out (orphans of removed frameworks).
+	registeredSince, registeredSeen  time.Time
+	question                         string
+	maintenanceStart, maintenanceEnd time.Time // when its maintenance begins and ends; zero when the master named no time
+	lastSeen                         time.Time
+}
+
+// agents are all that were seen. These hold between any two calls of its methods:
+//
+//   - maintained has the id of every one with maintenanceStart;
+//   - questions has, by the task that was invented for it, the id of every one with a question.
+type agents struct {
+	*step
+	byID       map[string]*agent
+	maintained map[string]bool
+	questions  map[string]string
+	// back is set when one has registered, until it is asked about the tasks of those that came back.
+	back bool
+}
+
+func newAgents(s *step) agents {
+	return agents{step: s, byID: map[string]*agent{}, maintained: map[string]bool{}, questions: map[string]string{}}
+}
+
+// see is the agent of that id, seen now.
+func (as *agents) see(id string) *agent {
+	a := as.byID[id]
+	if a == nil {
+		a = &agent{id: id}
+		as.byID[id] = a
+	}
+	a.lastSeen = as.now
+	return a
+}
+
+// registered reports whether this very master has had the agent in this session, and has not removed it since.
+func (as *agents) registered(id string) bool { return as.byID[id] != nil && as.byID[id].registered }
+
+// register notes that this very master has an agent. If it was away, the master may report nothing more of the tasks that it
+// called unreachable or unknown meanwhile: the agent may have come back without them. So they are asked about at once.
+func (as *agents) register(a *agent) {
+	if !a.registered {
+		a.registered, as.back = true, true
+	}
+}
+
+// remove notes that the master has removed an agent.
+func (as *agents) remove(id string) {
+	if a := as.byID[id]; a != nil {
+		a.registered, a.registeredSince = false, time.Time{}
+	}
+}
+
+// sessionBegan forgets what another master, or another session, said.
+func (as *agents) sessionBegan() {
+	for _, a := range as.byID {
+		a.registered, a.registeredSince, a.question = false, time.Time{}, ""
+	}
+	clear(as.questions)
+	as.back = false
+}
+
+// ask is a task to ask the master about, which nobody has launched: what it answers says whether the agent is registered.
+func (as *agents) ask(id string) (question string) {
+	a := as.see(id)
+	if a.question == "" {
+		a.question = questionPrefix + as.uuid()
+		as.questions[a.question] = id
+	}
+	return a.question
+}
+
+// questionPrefix is what the ids of invented tasks begin with.
+const questionPrefix = "question-"
+
+// stillRegistered notes a sign that an agent is registered, and returns for how long it has been without a gap.
+func (as *agents) stillRegistered(id string) time.Duration {
+	a := as.see(id)
+	if a.registeredSince.IsZero() || as.now.Sub(a.registeredSeen) > registeredGap {
+		a.registeredSince = as.now
+	}
+	a.registeredSeen = as.now
+	return as.now.Sub(a.registeredSince)
+}
+
+// registeredGap is how far apart two signs may be that an agent is registered: with more, it may have been away meanwhile.
+const registeredGap = time.Minute
+
+// grow remembers the most that was ever seen of an agent.
+func (as *agents) grow(id string, seen resources.Amount) {
+	a := as.see(id)
+	a.capacity, a.reservable = a.capacity.Max(seen), a.reservable.Max(seen)
+}
+
+// forgetOld forgets agents that went away long ago, but those that are used.
+func (as *agents) forgetOld(used func(id string) bool) {
+	for id, a := range as.byID {
+		if !a.registered && as.now.Sub(a.lastSeen) > agentKept && !used(id) {
+			delete(as.byID, id)
+			delete(as.maintained, id)
+		}
+	}
+}
+
+// agentKept is how long an agent that went away is remembered.
+const agentKept = time.Hour
+
+// maintenance notes when an agent's maintenance begins and ends; zero is for a time that was not named.
+func (as *agents) maintenance(a *agent, begin, end time.Time) {
+	a.maintenanceStart, a.maintenanceEnd = begin, end
+	if !begin.IsZero() {
+		as.maintained[a.id] = true
+	}
+}
+
+// maintenanceSoon is how long before an agent's maintenance nothing new is placed there.
+const maintenanceSoon = time.Hour
+
+// inMaintenance reports whether an agent's maintenance has begun or begins soon.
+func (as *agents) inMaintenance(id string) bool {
+	a := as.byID[id]
+	return a != nil && !a.maintenanceStart.IsZero() && !a.maintenanceStart.After(as.wall.Add(maintenanceSoon)) &&
+		(a.maintenanceEnd.IsZero() || a.maintenanceEnd.After(as.wall)) // a schedule may stand long after its window
+}
+
+// allInMaintenance are the agents whose maintenance has begun or begins soon, with the reason for people.
+func (as *agents) allInMaintenance() map[string]string {
+	var out map[string]string
+	for id := range as.maintained {
+		if !as.inMaintenance(id) {
+			continue
+		}
+		if out == nil {
+			out = map[string]string{}
+		}
+		a := as.byID[id]
+		out[id] = "its maintenance begins at " + a.maintenanceStart.UTC().Format(time.RFC3339)
+		if !a.maintenanceStart.After(as.wall) {
+			out[id] = "it is in maintenance since " + a.maintenanceStart.UTC().Format(time.RFC3339)
+		}
+		if !a.maintenanceEnd.IsZero() {
+			out[id] += ", until " + a.maintenanceEnd.UTC().Format(time.RFC3339)
+		}
+	}
+	return out
+}
