@@ -61,7 +61,7 @@ func BenchmarkFire(b *testing.B) {
 // BenchmarkRegister is a registration into 100,000 jobs.
 func BenchmarkRegister(b *testing.B) {
 	s := manyJobs(b, 100_000)
-	cfg := *s.core.jobs["my_job"].cfg
+	cfg := *s.core.config.jobs["my_job"].cfg
 	i := 0
 	for b.Loop() {
 		i++
@@ -106,8 +106,8 @@ func BenchmarkLoadYAML(b *testing.B) {
 	opt.Documents = YAMLDocuments
 	for b.Loop() {
 		c := New(opt)
-		if err := c.Load(time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC), stored); err != nil || len(c.faulty) > 0 {
-			b.Fatal(err, len(c.faulty))
+		if err := c.Load(time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC), stored); err != nil || len(c.config.faulty) > 0 {
+			b.Fatal(err, len(c.config.faulty))
 		}
 	}
 }

@@ -2,7 +2,6 @@ package core
 
 import (
 	"errors"
-	"slices"
 
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/jobs"
@@ -13,7 +12,7 @@ import (
 // document was merged before, and Version says into which.
 type Change interface {
 	// plan checks the change against what the core knows.
-	plan(c *Core) (planned, error)
+	plan(k *configuration) (planned, error)
 }
 
 // RegisterApp adds an app. Config must have been checked.
@@ -64,20 +63,23 @@ const StaleVersion = "stale_version"
 type planned struct {
 	writes []registry.Write
 	events []Event
-	// app and job are what the request is answered with; the views of the names below if they are nil.
-	app              *AppView
-	job              *JobView
+	// appName or jobName is what the request is answered with: its view after the change, or, when it is removed, before.
 	appName, jobName string
+	removed          bool
+	answer           Reply
 }
 
 // requestChange plans a change. Its writes leave with the decision; what they lead to waits for ChangeCommitted.
 func (c *Core) requestChange(e ChangeRequested) {
-	p, err := e.Change.plan(c)
+	p, err := e.Change.plan(&c.config)
 	if err != nil {
 		c.reply(Reply{Token: e.Token, Err: asError(err)})
 		return
 	}
-	c.planned, c.plannedToken = &p, e.Token
+	if p.removed {
+		p.answer = c.viewsOf(&p)
+	}
+	c.config.planned, c.config.plannedToken = &p, e.Token
 	c.out.Change = p.writes
 }
 
@@ -91,26 +93,34 @@ func asError(err error) *Error {
 
 // changeCommitted lets the core see a change that was committed, and answers the request.
 func (c *Core) changeCommitted(e ChangeCommitted) {
-	p := c.planned
-	if p == nil || c.plannedToken != e.Token {
+	p := c.config.planned
+	if p == nil || c.config.plannedToken != e.Token {
 		return
 	}
-	c.planned = nil
+	c.config.planned = nil
 	for _, event := range p.events {
 		c.handle(event)
 	}
-	reply := Reply{Token: e.Token}
-	switch {
-	case p.app != nil:
-		reply.App = *p.app
-	case p.job != nil:
-		reply.Job = *p.job
-	case p.appName != "":
-		reply.App, _ = c.App(p.appName)
-	default:
-		reply.Job, _ = c.Job(p.jobName)
+	if !p.removed {
+		p.answer = c.viewsOf(p)
 	}
-	c.reply(reply)
+	p.answer.Token = e.Token
+	c.reply(p.answer)
+}
+
+// viewsOf are the views of what a change is about. What has a document that can't be used has none: then it is the name.
+func (c *Core) viewsOf(p *planned) (r Reply) {
+	var err error
+	if p.appName != "" {
+		if r.App, err = c.App(p.appName); err != nil {
+			r.App.Config.AppName = p.appName
+		}
+		return r
+	}
+	if r.Job, err = c.Job(p.jobName); err != nil {
+		r.Job.Config.JobName = p.jobName
+	}
+	return r
 }
 
 func (p *planned) put(path string, value []byte, version int64, isNew bool) {
@@ -132,8 +142,8 @@ func (p *planned) markDisabled(dir, name string, disabled bool) {
 
 // putNew writes a document that is not there yet, or replaces one that can't be
 // used, and returns its version afterwards.
-func (c *Core) putNew(p *planned, path string, value []byte) int64 {
-	if f, ok := c.faulty[path]; ok {
+func (k *configuration) putNew(p *planned, path string, value []byte) int64 {
+	if f, ok := k.faulty[path]; ok {
 		p.put(path, value, f.version, false)
 		return f.version + 1
 	}
@@ -141,37 +151,37 @@ func (c *Core) putNew(p *planned, path string, value []byte) int64 {
 	return 0
 }
 
-func (ch RegisterApp) plan(c *Core) (planned, error) {
+func (ch RegisterApp) plan(k *configuration) (planned, error) {
 	cfg := ch.Config
 	p := planned{appName: cfg.AppName}
-	if c.apps[cfg.AppName] != nil {
+	if k.apps[cfg.AppName] != nil {
 		return p, Errorf(Conflict, "app_exists", "app '%s' already existed.", cfg.AppName)
 	}
-	version := c.putNew(&p, under(pathApps, cfg.AppName), c.writeApp(cfg))
+	version := k.putNew(&p, under(pathApps, cfg.AppName), k.writeApp(cfg))
 	p.markDisabled(pathAppDisabled, cfg.AppName, false)
 	p.events = append(p.events, AppChanged{Name: cfg.AppName, Config: &cfg, Version: version})
 	return p, nil
 }
 
-func (ch UpdateApp) plan(c *Core) (planned, error) {
+func (ch UpdateApp) plan(k *configuration) (planned, error) {
 	cfg, name := ch.Config, ch.Config.AppName
 	p := planned{appName: name}
-	a := c.apps[name]
+	a := k.apps[name]
 	switch {
 	case a == nil:
 		return p, appNotFound(name)
 	case a.version != ch.Version:
 		return p, Errorf(Conflict, StaleVersion, "app %q has changed since it was read; read it again and repeat the change", name)
 	}
-	p.put(under(pathApps, name), c.writeApp(cfg), a.version, false)
+	p.put(under(pathApps, name), k.writeApp(cfg), a.version, false)
 	p.events = append(p.events, AppChanged{Name: name, Config: &cfg, Version: a.version + 1, Disabled: a.disabled})
 	return p, nil
 }
 
-func (ch DisableApp) plan(c *Core) (planned, error) {
+func (ch DisableApp) plan(k *configuration) (planned, error) {
 	name, disabled := ch.Name, ch.Disabled
 	p := planned{appName: name}
-	a := c.apps[name]
+	a := k.apps[name]
 	if a == nil {
 		return p, appNotFound(name)
 	}
@@ -181,20 +191,15 @@ func (ch DisableApp) plan(c *Core) (planned, error) {
 	return p, nil
 }
 
-func (ch DeleteApp) plan(c *Core) (planned, error) {
+func (ch DeleteApp) plan(k *configuration) (planned, error) {
 	name := ch.Name
-	// One whose document can't be used has no view, and can be deleted.
-	old, err := c.App(name)
-	if err != nil {
-		old = AppView{Config: app.Config{AppName: name}}
-	}
-	p := planned{app: &old}
+	p := planned{appName: name, removed: true}
 	path := under(pathApps, name)
-	a, f := c.apps[name], c.faulty[path]
-	if a == nil && !c.hasFault(path) {
+	a, f := k.apps[name], k.faulty[path]
+	if a == nil && !k.hasFault(path) {
 		return p, appNotFound(name)
 	}
-	users, version := c.jobsOf(name), f.version
+	users, version := k.jobsOf(name), f.version
 	if a != nil {
 		version = a.version
 	}
@@ -202,7 +207,7 @@ func (ch DeleteApp) plan(c *Core) (planned, error) {
 		return p, appInUse(name, users)
 	}
 	for _, jobName := range users {
-		c.planRemoveJob(&p, c.jobs[jobName])
+		k.planRemoveJob(&p, k.jobs[jobName])
 	}
 	p.remove(path, version)
 	p.markDisabled(pathAppDisabled, name, false)
@@ -210,62 +215,47 @@ func (ch DeleteApp) plan(c *Core) (planned, error) {
 	return p, nil
 }
 
-// jobsOf names the jobs of an app, also of one whose document can't be used.
-func (c *Core) jobsOf(appName string) []string {
-	if a := c.apps[appName]; a != nil {
-		return sortedKeys(a.jobs)
-	}
-	var names []string
-	for name, j := range c.jobs {
-		if j.cfg != nil && j.cfg.AppName == appName {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return names
-}
-
-func (ch RegisterJob) plan(c *Core) (planned, error) {
+func (ch RegisterJob) plan(k *configuration) (planned, error) {
 	cfg := ch.Config
 	p := planned{jobName: cfg.JobName}
-	if j := c.jobs[cfg.JobName]; j != nil && j.cfg != nil {
+	if j := k.jobs[cfg.JobName]; j != nil && j.cfg != nil {
 		return p, Errorf(Conflict, "job_exists", "Job '%s' already existed.", cfg.JobName)
 	}
-	a := c.apps[cfg.AppName]
+	a := k.apps[cfg.AppName]
 	if a == nil {
 		return p, Errorf(NotFound, "app_not_found", "Register app '%s' firstly. There is no such app: POST it to /api/app, then register the job again", cfg.AppName)
 	}
 	if a.disabled {
 		return p, Errorf(Conflict, "app_disabled", "app %q is disabled: enable it (POST /api/app/%s/enable), then register the job again", a.name, a.name)
 	}
-	version := c.putNew(&p, under(pathJobs, cfg.JobName), c.writeJob(cfg))
+	version := k.putNew(&p, under(pathJobs, cfg.JobName), k.writeJob(cfg))
 	p.markDisabled(pathJobDisabled, cfg.JobName, false)
 	p.events = append(p.events, JobChanged{Name: cfg.JobName, Config: &cfg, Version: version})
 	return p, nil
 }
 
-func (ch UpdateJob) plan(c *Core) (planned, error) {
+func (ch UpdateJob) plan(k *configuration) (planned, error) {
 	cfg, name := ch.Config, ch.Config.JobName
 	p := planned{jobName: name}
-	j := c.jobs[name]
+	j := k.jobs[name]
 	if j == nil || j.cfg == nil {
 		return p, Errorf(NotFound, "job_not_found", "Cannot found job '%s', please register first.", name)
 	}
 	if j.version != ch.Version {
 		return p, Errorf(Conflict, StaleVersion, "job %q has changed since it was read; read it again and repeat the change", name)
 	}
-	if c.apps[cfg.AppName] == nil {
+	if k.apps[cfg.AppName] == nil {
 		return p, Errorf(NotFound, "app_not_found", "Register app '%s' firstly. There is no such app: POST it to /api/app, then update the job again", cfg.AppName)
 	}
-	p.put(under(pathJobs, name), c.writeJob(cfg), j.version, false)
+	p.put(under(pathJobs, name), k.writeJob(cfg), j.version, false)
 	p.events = append(p.events, JobChanged{Name: name, Config: &cfg, Version: j.version + 1, Disabled: j.disabled})
 	return p, nil
 }
 
-func (ch DisableJob) plan(c *Core) (planned, error) {
+func (ch DisableJob) plan(k *configuration) (planned, error) {
 	name, disabled := ch.Name, ch.Disabled
 	p := planned{jobName: name}
-	j := c.jobs[name]
+	j := k.jobs[name]
 	if j == nil || j.cfg == nil {
 		return p, jobNotFound(name)
 	}
@@ -274,29 +264,24 @@ func (ch DisableJob) plan(c *Core) (planned, error) {
 	return p, nil
 }
 
-func (ch DeregisterJob) plan(c *Core) (planned, error) {
+func (ch DeregisterJob) plan(k *configuration) (planned, error) {
 	name := ch.Name
-	// One whose document can't be used has no view, and can be removed.
-	old, err := c.Job(name)
-	if err != nil {
-		old = JobView{Config: jobs.Config{JobName: name}}
-	}
-	p := planned{job: &old}
-	j := c.jobs[name]
+	p := planned{jobName: name, removed: true}
+	j := k.jobs[name]
 	switch {
-	case c.hasFault(under(pathJobs, name)):
-		p.remove(under(pathJobs, name), c.faulty[under(pathJobs, name)].version)
+	case k.hasFault(under(pathJobs, name)):
+		p.remove(under(pathJobs, name), k.faulty[under(pathJobs, name)].version)
 		p.markDisabled(pathJobDisabled, name, false)
 		p.events = append(p.events, JobChanged{Name: name})
 	case j == nil || j.cfg == nil:
 		return p, jobNotFound(name)
 	default:
-		c.planRemoveJob(&p, j)
+		k.planRemoveJob(&p, j)
 	}
 	return p, nil
 }
 
-func (c *Core) planRemoveJob(p *planned, j *jobState) {
+func (k *configuration) planRemoveJob(p *planned, j *jobState) {
 	p.remove(under(pathJobs, j.name), j.version)
 	p.markDisabled(pathJobDisabled, j.name, false)
 	p.events = append(p.events, JobChanged{Name: j.name})

@@ -57,18 +57,18 @@ func TestT4AChangeIsSeenOnlyAfterItsCommit(t *testing.T) {
 
 // What other tests plan they apply themselves (stage.apply), or look at.
 
-func (c *Core) planRegisterApp(cfg app.Config) (planned, error)  { return RegisterApp{cfg}.plan(c) }
-func (c *Core) planRegisterJob(cfg jobs.Config) (planned, error) { return RegisterJob{cfg}.plan(c) }
+func (c *Core) planRegisterApp(cfg app.Config) (planned, error)  { return RegisterApp{cfg}.plan(&c.config) }
+func (c *Core) planRegisterJob(cfg jobs.Config) (planned, error) { return RegisterJob{cfg}.plan(&c.config) }
 func (c *Core) planDisableApp(name string, off bool) (planned, error) {
-	return DisableApp{name, off}.plan(c)
+	return DisableApp{name, off}.plan(&c.config)
 }
 func (c *Core) planDisableJob(name string, off bool) (planned, error) {
-	return DisableJob{name, off}.plan(c)
+	return DisableJob{name, off}.plan(&c.config)
 }
 func (c *Core) planDeleteApp(name string, jobs bool) (planned, error) {
-	return DeleteApp{name, jobs}.plan(c)
+	return DeleteApp{name, jobs}.plan(&c.config)
 }
-func (c *Core) planDeregisterJob(name string) (planned, error) { return DeregisterJob{name}.plan(c) }
+func (c *Core) planDeregisterJob(name string) (planned, error) { return DeregisterJob{name}.plan(&c.config) }
 
 func (c *Core) planUpdateApp(name string, change func(app.Config) (app.Config, error)) (planned, error) {
 	v, err := c.App(name)
@@ -79,17 +79,17 @@ func (c *Core) planUpdateApp(name string, change func(app.Config) (app.Config, e
 	if err != nil {
 		return planned{}, err
 	}
-	return UpdateApp{cfg, v.Version}.plan(c)
+	return UpdateApp{cfg, v.Version}.plan(&c.config)
 }
 
 func (c *Core) planUpdateJob(name string, change func(jobs.Config) (jobs.Config, error)) (planned, error) {
 	v, err := c.Job(name)
 	if err != nil {
-		return UpdateJob{Config: jobs.Config{JobName: name}}.plan(c)
+		return UpdateJob{Config: jobs.Config{JobName: name}}.plan(&c.config)
 	}
 	cfg, err := change(v.Config)
 	if err != nil {
 		return planned{}, err
 	}
-	return UpdateJob{cfg, v.Version}.plan(c)
+	return UpdateJob{cfg, v.Version}.plan(&c.config)
 }

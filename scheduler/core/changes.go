@@ -8,49 +8,31 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/registry"
 )
 
 // appChanged takes a committed change of an app (rule T4).
 func (c *Core) appChanged(e AppChanged) {
 	c.needChanged()
-	if !e.MarkOnly {
-		delete(c.faulty, under(pathApps, e.Name))
+	a, jobs, other := c.config.appChanged(e)
+	if other {
+		c.starts.forgetApp(e.Name)
+		c.matchAgain = c.matchAgain || a != nil
 	}
-	c.mark(under(pathAppDisabled, e.Name), e.Disabled)
-	a := c.apps[e.Name]
-	if e.Config == nil {
-		if a == nil {
-			return
-		}
-		c.starts.forgetApp(a.name)
-		delete(c.apps, e.Name)
-		c.applyJobStates(a)
-		c.checkObsolete(e.Name)
-		return
-	}
-	if a == nil {
-		a = &appState{name: e.Name, jobs: map[string]*jobState{}}
-		c.apps[e.Name] = a
-		for _, j := range c.jobs {
-			if j.cfg != nil && j.cfg.AppName == e.Name {
-				a.jobs[j.name] = j
-			}
-		}
-	}
-	kind := executorKey(*e.Config)
-	if kind != a.executorKey {
-		c.starts.forgetApp(a.name)
-		c.matchAgain = true
-	}
-	a.cfg, a.version, a.disabled, a.executorKey, a.notes = *e.Config, e.Version, e.Disabled, kind, e.Notes
-	c.applyJobStates(a)
+	c.applyJobStates(jobs)
 	c.checkObsolete(e.Name)
 }
 
-func (c *Core) applyJobStates(a *appState) {
-	for _, name := range sortedKeys(a.jobs) {
-		c.applyJobState(a.jobs[name])
+func (c *Core) applyJobStates(jobs []*jobState) {
+	for _, j := range jobs {
+		c.applyJobState(j)
 	}
+}
+
+// markChanged takes a disabled mark that an external edit has set or removed (rule F6).
+func (c *Core) markChanged(e MarkChanged) {
+	c.needChanged()
+	c.applyJobStates(c.config.markChanged(e))
 }
 
 // executorKey names the executors that can run an app's tasks: a changed
@@ -69,40 +51,19 @@ func fingerprint(text string) string {
 // jobChanged takes a committed change of a job (rule T4).
 func (c *Core) jobChanged(e JobChanged) {
 	c.needChanged()
-	if !e.MarkOnly {
-		delete(c.faulty, under(pathJobs, e.Name))
+	if j := c.config.jobChanged(e); j != nil {
+		c.applyJobState(j)
 	}
-	c.mark(under(pathJobDisabled, e.Name), e.Disabled)
-	j := c.jobs[e.Name]
-	if j == nil {
-		if e.Config == nil {
-			return
-		}
-		j = &jobState{name: e.Name}
-		c.jobs[e.Name] = j
-	}
-	if old := j.cfg; old != nil && (e.Config == nil || e.Config.AppName != old.AppName) {
-		if a := c.apps[old.AppName]; a != nil {
-			delete(a.jobs, j.name)
-		}
-	}
-	j.cfg, j.version, j.disabled, j.notes = e.Config, e.Version, e.Disabled, e.Notes
-	if j.cfg != nil {
-		if a := c.apps[j.cfg.AppName]; a != nil {
-			a.jobs[j.name] = j
-		}
-	}
-	c.applyJobState(j)
 }
 
 // applyJobState makes the core's state of a job follow its documents and disabled marks. It
 // compares with what was stored, not with what was in memory, so that a leader
 // that finds a change of which it saw only the document does the same (rule T4).
 func (c *Core) applyJobState(j *jobState) {
-	if j.cfg != nil && c.apps[j.cfg.AppName] != nil {
-		c.apps[j.cfg.AppName].nextDue = time.Time{}
+	if j.cfg != nil && c.config.apps[j.cfg.AppName] != nil {
+		c.config.apps[j.cfg.AppName].nextDue = time.Time{}
 	}
-	inactive := c.inactive(j) != active
+	inactive := c.config.inactive(j) != active
 	want := jobRecord{Inactive: inactive}
 	j.schedule = nil
 	if j.cfg != nil {
@@ -114,23 +75,23 @@ func (c *Core) applyJobState(j *jobState) {
 		j.schedule = s
 	}
 	switch {
-	case c.isFaulty(j):
+	case c.config.isFaulty(j):
 		// What runs has its settings and goes on; what waits, waits ([D15]).
 		c.fires.timetable.Remove(j.name)
 		return
 	case j.cfg == nil:
 		c.killExecutionsOf(j, "the job was deregistered")
 	case inactive:
-		c.killExecutionsOf(j, c.inactiveReason(j))
+		c.killExecutionsOf(j, c.config.inactiveReason(j))
 	}
 	if j.cfg == nil {
 		c.fires.timetable.Remove(j.name)
 		c.jobStats.forget(j.name)
 		if j.isStored {
-			c.dirty.job(j.name)
+			c.config.touch(j)
 			j.isStored, j.stored, j.since = false, jobRecord{}, time.Time{}
 		}
-		c.removeEndedJob(j)
+		c.config.removeEndedJob(j)
 		return
 	}
 	if !j.isStored || j.stored.Schedule != want.Schedule || j.stored.Inactive != want.Inactive {
@@ -141,7 +102,7 @@ func (c *Core) applyJobState(j *jobState) {
 		}
 		want.Since, want.Fires = j.since, j.stored.Fires
 		j.stored, j.isStored = want, true
-		c.dirty.job(j.name)
+		c.config.touch(j)
 	}
 	if j.schedule != nil && !inactive {
 		from := c.fireFrom()
@@ -173,58 +134,15 @@ func (c *Core) checkOverrides(j *jobState) {
 	}
 }
 
+// Reloaded says what an external edit means for the core: the events to step with. See configuration.reloaded.
+func (c *Core) Reloaded(path string, entry registry.Entry, found bool) []Event {
+	return c.config.reloaded(path, entry, found)
+}
+
 // killExecutionsOf ends what waits of a job and wants what runs killed (rule F6).
 func (c *Core) killExecutionsOf(j *jobState, reason string) {
 	for _, e := range append([]*execution(nil), j.queue...) {
 		c.killExecution(e, reason)
-	}
-}
-
-// fault is what is wrong with a document in the registry ([D15]).
-type fault struct {
-	why     string
-	version int64
-	since   time.Time // as far as this leader knows
-}
-
-func (c *Core) hasFault(path string) bool { return c.faulty[path].why != "" }
-
-// documentFaulty takes the word that somebody left a document that can't be
-// used. The last good one stays in force.
-func (c *Core) documentFaulty(e DocumentFaulty) {
-	c.note(Note{Kind: NoteFaulty, Detail: e.Path + ": " + e.Why, Problem: true})
-	since := c.wall
-	if f, ok := c.faulty[e.Path]; ok {
-		since = f.since
-	}
-	c.faulty[e.Path] = fault{e.Why, e.Version, since}
-	dir, name := splitPath(e.Path)
-	switch dir {
-	case pathApps:
-		if a := c.apps[name]; a != nil {
-			a.version = e.Version
-		}
-	case pathJobs:
-		if j := c.jobs[name]; j != nil {
-			j.version = e.Version
-		} else {
-			c.jobOrRemoved(name) // explain answers for it
-		}
-	}
-}
-
-// isFaulty reports whether the job's document, or its app's, can't be used.
-func (c *Core) isFaulty(j *jobState) bool {
-	if j.cfg == nil {
-		return c.hasFault(under(pathJobs, j.name))
-	}
-	return c.apps[j.cfg.AppName] == nil && c.hasFault(under(pathApps, j.cfg.AppName))
-}
-
-// removeEndedJob forgets a removed job whose executions have ended (rule K2).
-func (c *Core) removeEndedJob(j *jobState) {
-	if j.cfg == nil && len(j.queue) == 0 && !c.isFaulty(j) {
-		delete(c.jobs, j.name)
 	}
 }
 

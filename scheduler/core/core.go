@@ -4,10 +4,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/cluster"
-	"github.com/elasticjob-go/elasticjob/jobs"
-	"github.com/elasticjob-go/elasticjob/jobs/cron"
 	"github.com/elasticjob-go/elasticjob/offers"
 )
 
@@ -16,21 +13,19 @@ import (
 // must not be used concurrently.
 type Core struct {
 	*step
-
-	apps map[string]*appState
-	jobs map[string]*jobState
-
+	config     configuration
 	executions executions
+	agents     agents
+	starts     startFailures
+	executors  executors
+	orphans    orphans
+	fires      fires
+
 	// matchedUpTo is where the next match goes on, zero at the top.
 	matchedUpTo launchKey
 	roundOffers int64 // offers received when the round began
 	items       []int // 0, 1, 2, …
-	orphans     orphans
-	executors   executors
-	agents      agents
-	starts      startFailures
 	pool        *offers.Pool
-	fires       fires
 
 	imported    []importEntry // what the original left waiting
 	ourFrame    string        // the framework id that is marked as ours
@@ -45,49 +40,12 @@ type Core struct {
 	acceptSeq       int64
 	accepts         map[int64]*sentAccept
 	draining        bool
-	// planned is the change of configuration that is being committed, for the request with plannedToken.
-	planned      *planned
-	plannedToken uint64
-	keys         map[string]time.Time // executions that were triggered with an Idempotency-Key, and when
-	loading      bool
-	dirty        dirtySet
-	matchAgain   bool
-	nextSweep    time.Time
-	faulty       map[string]fault // documents that can't be used, by path
-	marked       map[string]bool  // disabled marks that are there, by path
-	jobStats     jobStats
-}
-
-// appState is an app and what the core knows of it.
-type appState struct {
-	name     string
-	cfg      app.Config
-	version  int64
-	disabled bool
-	// executorKey names the executors that can run its tasks: app and fingerprint.
-	executorKey string
-	jobs        map[string]*jobState
-	// nextDue is when the next of its jobs fires, zero when it is not known.
-	nextDue time.Time
-	notes   []string // about its document
-}
-
-// jobState is a job, or a removed job whose tasks have not all ended (rule K2).
-type jobState struct {
-	name string
-	// cfg is nil for a removed job.
-	cfg      *jobs.Config
-	version  int64
-	disabled bool
-	schedule *cron.Schedule
-	since    time.Time // rule F2
-	notes    []string  // about its document
-	stored   jobRecord
-	isStored bool
-	// countsWritten is when stored.Fires was written for the counts' sake.
-	countsWritten time.Time
-	// queue holds the executions in order; the first one runs or is the next to.
-	queue []*execution
+	keys            map[string]time.Time // executions that were triggered with an Idempotency-Key, and when
+	loading         bool
+	dirty           dirtySet
+	matchAgain      bool
+	nextSweep       time.Time
+	jobStats        jobStats
 }
 
 type taskRef struct {
@@ -100,17 +58,19 @@ func (r taskRef) shard() *shard { return &r.exec.Shards[r.index] }
 // New makes an empty core; Load fills it.
 func New(opt Options) *Core {
 	c := &Core{
-		step: &step{opt: opt},
-		apps: map[string]*appState{}, jobs: map[string]*jobState{},
+		step:       &step{opt: opt},
 		executions: newExecutions(),
 		orphans:    newOrphans(),
 		executors:  newExecutors(),
-		pool:       offers.NewPool(), fires: newFires(),
+		fires:      newFires(),
+
+		pool:            offers.NewPool(),
 		lastReservation: map[string]time.Time{}, accepts: map[int64]*sentAccept{},
 		jobStats: newJobStats(opt.JobMetrics),
-		faulty:   map[string]fault{}, marked: map[string]bool{}, keys: map[string]time.Time{},
+		keys:     map[string]time.Time{},
 	}
-	c.agents, c.starts = newAgents(c.step), newStartFailures(c.step, &c.executions)
+	c.config, c.agents = newConfiguration(c.step), newAgents(c.step)
+	c.starts = newStartFailures(c.step, &c.executions)
 	c.dirty.reset()
 	c.stats.FireDelayBuckets = make([]int64, len(FireDelayBounds()))
 	return c
@@ -162,7 +122,7 @@ func (c *Core) handle(e Event) {
 	case ReconcileRequested:
 		c.reconcileRequested(e)
 	case DocumentFaulty:
-		c.documentFaulty(e)
+		c.config.documentFaulty(e)
 	case ForgetRequested:
 		c.forget(e)
 	case KillRequested:

@@ -50,15 +50,15 @@ func (s *stage) contradiction() string {
 		if e.launched() && waiting && !e.launchable {
 			return "waits and is not launchable " + id
 		}
-		j := c.jobs[e.Job]
+		j := c.config.jobs[e.Job]
 		if j == nil || !slices.Contains(j.queue, e) {
 			return "not in a queue " + id
 		}
-		if !e.launched() && j.queue[0] == e && j.cfg != nil && !e.launchable && !c.isFaulty(j) {
+		if !e.launched() && j.queue[0] == e && j.cfg != nil && !e.launchable && !c.config.isFaulty(j) {
 			return "head is not launchable " + id
 		}
 	}
-	for _, j := range c.jobs {
+	for _, j := range c.config.jobs {
 		n := 0
 		for _, e := range j.queue {
 			if c.executions.open[e.ID] != e {
@@ -71,7 +71,7 @@ func (s *stage) contradiction() string {
 		if n > 1 {
 			return "two run of " + j.name
 		}
-		if j.cfg == nil && len(j.queue) == 0 && !c.isFaulty(j) {
+		if j.cfg == nil && len(j.queue) == 0 && !c.config.isFaulty(j) {
 			return "a removed job is kept without reason " + j.name
 		}
 	}
@@ -129,13 +129,13 @@ func (s *stage) everything() string {
 	for _, id := range sortedKeys(c.executors.byID) {
 		out += string(encode(c.executors.byID[id])) + "\n"
 	}
-	for _, id := range sortedKeys(c.jobs) {
-		j := c.jobs[id]
+	for _, id := range sortedKeys(c.config.jobs) {
+		j := c.config.jobs[id]
 		out += fmt.Sprintln(id, j.isStored, j.since, j.disabled, j.cfg != nil, j.schedule != nil)
 	}
 	out += fmt.Sprintln(c.fires.cursor, c.executors.counter, c.frameworkID, c.keys)
-	for _, id := range sortedKeys(c.apps) {
-		out += fmt.Sprintln(id, c.apps[id].executorKey, c.apps[id].disabled)
+	for _, id := range sortedKeys(c.config.apps) {
+		out += fmt.Sprintln(id, c.config.apps[id].executorKey, c.config.apps[id].disabled)
 	}
 	return out
 }

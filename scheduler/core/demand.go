@@ -46,18 +46,18 @@ func (c *Core) demands() (ds []demand, more bool) {
 				}
 			}
 		} else {
-			j := c.jobs[e.Job]
+			j := c.config.jobs[e.Job]
 			if !c.canLaunch(j) {
 				continue
 			}
-			a := c.apps[j.cfg.AppName]
+			a := c.config.apps[j.cfg.AppName]
 			d.with, d.executorKey = &settings{App: a.cfg, Job: e.settingsOf(*j.cfg)}, a.executorKey
 			items = c.itemsUpTo(j.cfg.ShardingTotalCount)
 		}
 		if len(items) == 0 {
 			continue
 		}
-		a := c.apps[d.with.App.AppName]
+		a := c.config.apps[d.with.App.AppName]
 		if wait := c.starts.wait(a, e.ID); wait.waits() {
 			e.unplaced = unplaced{matched: true, why: c.starts.waitReason(wait)}
 			continue
@@ -89,5 +89,5 @@ func (c *Core) itemsUpTo(n int) []int {
 
 // canLaunch reports whether the first execution of a job's queue may be launched.
 func (c *Core) canLaunch(j *jobState) bool {
-	return j != nil && j.cfg != nil && c.inactive(j) == active && c.orphans.among(j.name, j.cfg.ShardingTotalCount) == nil
+	return j != nil && j.cfg != nil && c.config.inactive(j) == active && c.orphans.among(j.name, j.cfg.ShardingTotalCount) == nil
 }

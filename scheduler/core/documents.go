@@ -60,15 +60,15 @@ func readDocument[C any](format DocumentFormat, e registry.Entry, cfg C, decode 
 	return decode(e.Value)
 }
 
-func (c *Core) writeApp(cfg app.Config) []byte {
-	if c.opt.Documents == YAMLDocuments {
+func (k *configuration) writeApp(cfg app.Config) []byte {
+	if k.opt.Documents == YAMLDocuments {
 		return app.EncodeYAML(cfg)
 	}
 	return encode(cfg)
 }
 
-func (c *Core) writeJob(cfg jobs.Config) []byte {
-	if c.opt.Documents == YAMLDocuments {
+func (k *configuration) writeJob(cfg jobs.Config) []byte {
+	if k.opt.Documents == YAMLDocuments {
 		return jobs.EncodeYAML(cfg)
 	}
 	return encode(cfg)

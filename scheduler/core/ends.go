@@ -87,7 +87,7 @@ func (c *Core) endAttempt(ref taskRef, how outcome) {
 			return
 		}
 		s.Starts++
-		if a := e.Settings.App.AppName; c.apps[a] != nil {
+		if a := e.Settings.App.AppName; c.config.apps[a] != nil {
 			c.wakeMatch(c.starts.record(a, s.Agent, s.Executor, s.Cause))
 		}
 		if s.Starts >= c.opt.MaxStarts {
@@ -204,7 +204,7 @@ func (c *Core) endExecution(e *execution) {
 	if !e.Dropped { // else its drop has been reported
 		c.note(Note{Kind: NoteExecutionEnded, Job: e.Job, Execution: e.ID, Detail: string(state) + endText(e), Problem: state == Failed})
 	}
-	if j := c.jobs[e.Job]; j != nil {
+	if j := c.config.jobs[e.Job]; j != nil {
 		for i, q := range j.queue {
 			if q == e {
 				j.queue = append(j.queue[:i], j.queue[i+1:]...)
@@ -212,7 +212,7 @@ func (c *Core) endExecution(e *execution) {
 			}
 		}
 		c.headOfQueue(j)
-		c.removeEndedJob(j)
+		c.config.removeEndedJob(j)
 	}
 }
 

@@ -51,7 +51,7 @@ func (c *Core) idleLook(id string, at, now time.Time) {
 // (rule K2) or changed (rule X1), and no shard waits to be run again with what
 // it has (rule F7). There is no use in keeping it idle.
 func (c *Core) obsolete(x *executor) bool {
-	a := c.apps[x.App]
+	a := c.config.apps[x.App]
 	if a == nil {
 		return true
 	}
@@ -81,7 +81,7 @@ func (c *Core) checkObsolete(appName string) {
 // appBusyUntil is zero when the executor's app has neither a run nor a fire
 // due within the idle time; else when to look again.
 func (c *Core) appBusyUntil(x *executor) time.Time {
-	a := c.apps[x.App]
+	a := c.config.apps[x.App]
 	if a == nil || a.executorKey != x.Key {
 		return time.Time{}
 	}
@@ -98,7 +98,7 @@ func (c *Core) appBusyUntil(x *executor) time.Time {
 		if len(j.queue) > 0 && !j.queue[0].unplaced.never && (j.queue[0].launched() || c.canLaunch(j)) {
 			return again
 		}
-		if known || c.opt.ExecutorIdle == 0 || j.schedule == nil || c.inactive(j) != active {
+		if known || c.opt.ExecutorIdle == 0 || j.schedule == nil || c.config.inactive(j) != active {
 			continue
 		}
 		if at := j.schedule.Next(c.wall); !at.IsZero() && (next.IsZero() || at.Before(next)) {

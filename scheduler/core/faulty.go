@@ -23,14 +23,14 @@ type FaultyView struct {
 
 // FaultyDocuments lists all documents in the registry that can't be used, by path.
 func (c *Core) FaultyDocuments() []FaultyView {
-	out := make([]FaultyView, 0, len(c.faulty))
-	for _, path := range sortedKeys(c.faulty) {
-		f := c.faulty[path]
+	out := make([]FaultyView, 0, len(c.config.faulty))
+	for _, path := range sortedKeys(c.config.faulty) {
+		f := c.config.faulty[path]
 		dir, name := splitPath(path)
 		v := FaultyView{Path: path, Kind: "job", Name: name, Reason: f.why, Since: f.since.Truncate(time.Millisecond)}
-		switch j := c.jobs[name]; {
+		switch j := c.config.jobs[name]; {
 		case dir == pathApps:
-			v.Kind, v.LastGood = "app", c.apps[name] != nil
+			v.Kind, v.LastGood = "app", c.config.apps[name] != nil
 		case dir == pathAppDisabled:
 			v.Kind = "app"
 		case dir == pathJobs && j != nil:
@@ -47,10 +47,10 @@ func markUnreadable(e registry.Entry) error {
 }
 
 // unreadableMarks are notes on the disabled marks of a job and its app.
-func (c *Core) unreadableMarks(j *jobState) (notes []string) {
+func (k *configuration) unreadableMarks(j *jobState) (notes []string) {
 	for _, path := range []string{under(pathJobDisabled, j.name), under(pathAppDisabled, j.cfg.AppName)} {
-		if c.hasFault(path) {
-			notes = append(notes, path+": "+c.faulty[path].why)
+		if k.hasFault(path) {
+			notes = append(notes, path+": "+k.faulty[path].why)
 		}
 	}
 	return notes

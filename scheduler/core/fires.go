@@ -162,8 +162,8 @@ func (c *Core) nextDueBatch() bool {
 
 func (c *Core) openMissedWindow(upto time.Time) {
 	g := &missedWindow{upto: upto}
-	for name, j := range c.jobs {
-		if j.schedule != nil && c.inactive(j) == active {
+	for name, j := range c.config.jobs {
+		if j.schedule != nil && c.config.inactive(j) == active {
 			g.names = append(g.names, name)
 		}
 	}
@@ -183,8 +183,8 @@ func (c *Core) crossMissedWindow(budget int) (used int) {
 		name := g.names[0]
 		g.names = g.names[1:]
 		used++
-		j := c.jobs[name]
-		if j == nil || j.schedule == nil || c.inactive(j) != active {
+		j := c.config.jobs[name]
+		if j == nil || j.schedule == nil || c.config.inactive(j) != active {
 			continue
 		}
 		from := c.fires.cursor.Time
@@ -209,9 +209,9 @@ func (c *Core) crossMissedWindow(budget int) (used int) {
 			}
 			used += len(missed)
 			j.since = g.upto
-			c.dirty.job(name)
+			c.config.touch(j)
 		}
-		c.countMissed(j, detail)
+		c.config.countMissed(j, detail)
 		c.note(Note{Kind: NoteFiresMissed, Job: name, Detail: detail})
 	}
 	c.fires.timetable.Skip(g.upto)
@@ -225,8 +225,8 @@ func (c *Core) fireDueBatch(budget int) int {
 	p := c.fires.due
 	n := min(budget, len(p.names))
 	for _, name := range p.names[:n] {
-		j := c.jobs[name]
-		if j == nil || j.cfg == nil || c.inactive(j) != active || !p.at.After(j.since) || c.fires.cursor.covers(p.at, name) {
+		j := c.config.jobs[name]
+		if j == nil || j.cfg == nil || c.config.inactive(j) != active || !p.at.After(j.since) || c.fires.cursor.covers(p.at, name) {
 			continue
 		}
 		c.stats.Fires++

@@ -172,11 +172,11 @@ func (c *Core) anyWaiting() (waits, hopeless bool) {
 			hopeless = true
 			continue
 		}
-		if c.starts.wait(c.appOf(e), e.ID).waits() {
+		if c.starts.wait(c.config.appOf(e), e.ID).waits() {
 			continue
 		}
 		if !e.launched() {
-			if j := c.jobs[e.Job]; c.canLaunch(j) {
+			if j := c.config.jobs[e.Job]; c.canLaunch(j) {
 				return true, hopeless
 			}
 			continue

@@ -85,14 +85,14 @@ func (c *Core) leaveEntry(e importEntry, err error, left map[string]bool) {
 
 // importable says why entries of a job can't be run.
 func (c *Core) importable(job string) error {
-	j := c.jobs[job]
+	j := c.config.jobs[job]
 	switch {
-	case c.hasFault(under(pathJobs, job)):
-		return fmt.Errorf("the job's document can't be used: %s", c.faulty[under(pathJobs, job)].why)
+	case c.config.hasFault(under(pathJobs, job)):
+		return fmt.Errorf("the job's document can't be used: %s", c.config.faulty[under(pathJobs, job)].why)
 	case j == nil || j.cfg == nil:
 		return fmt.Errorf("there is no job %q", job)
-	case c.apps[j.cfg.AppName] == nil:
-		return fmt.Errorf("%s", c.inactiveReason(j))
+	case c.config.apps[j.cfg.AppName] == nil:
+		return fmt.Errorf("%s", c.config.inactiveReason(j))
 	}
 	return nil
 }
@@ -106,7 +106,7 @@ func (c *Core) importReady(e importEntry) error {
 	if err != nil || times < 1 {
 		return fmt.Errorf("%q is no number of runs", e.value)
 	}
-	j, source := c.jobs[e.job], Misfired
+	j, source := c.config.jobs[e.job], Misfired
 	if !j.cfg.Misfire {
 		times, source = 1, NormalTrigger
 	}
@@ -136,9 +136,9 @@ func (c *Core) importExecution(j *jobState, e *execution) {
 // importFailover makes one execution of the shards of a job that were lost. The others of
 // it came to their end under the original.
 func (c *Core) importFailover(job string, entries []importEntry, left map[string]bool) {
-	j := c.jobs[job]
+	j := c.config.jobs[job]
 	e := &execution{ID: c.importID(job) + "-failover", Job: job, Fire: c.importMoment(), Source: FailoverSource, Made: c.now,
-		Settings: &settings{App: c.apps[j.cfg.AppName].cfg, Job: *j.cfg}}
+		Settings: &settings{App: c.config.apps[j.cfg.AppName].cfg, Job: *j.cfg}}
 	e.Shards = make([]shard, j.cfg.ShardingTotalCount)
 	for i := range e.Shards {
 		e.Shards[i] = shard{Item: i, State: Finished, attempt: attempt{Complete: c.importMoment()}}

@@ -15,16 +15,16 @@ const (
 )
 
 // inactive says why a job makes no fires, or that it is active.
-func (c *Core) inactive(j *jobState) inactivity {
+func (k *configuration) inactive(j *jobState) inactivity {
 	switch {
-	case j.cfg == nil && c.hasFault(under(pathJobs, j.name)):
+	case j.cfg == nil && k.hasFault(under(pathJobs, j.name)):
 		return jobFaulty
 	case j.cfg == nil:
 		return jobRemoved
 	case j.disabled:
 		return jobDisabled
 	}
-	switch a := c.apps[j.cfg.AppName]; {
+	switch a := k.apps[j.cfg.AppName]; {
 	case a == nil:
 		return appMissing
 	case a.disabled:
@@ -34,17 +34,17 @@ func (c *Core) inactive(j *jobState) inactivity {
 }
 
 // inactiveReason is the same for people, and "" for a job that is active.
-func (c *Core) inactiveReason(j *jobState) string {
-	switch c.inactive(j) {
+func (k *configuration) inactiveReason(j *jobState) string {
+	switch k.inactive(j) {
 	case jobFaulty:
 		path := under(pathJobs, j.name)
-		return "its document " + path + " can't be used: " + c.faulty[path].why
+		return "its document " + path + " can't be used: " + k.faulty[path].why
 	case jobRemoved:
 		return "the job is deregistered"
 	case jobDisabled:
 		return "the job is disabled"
 	case appMissing:
-		return c.appMissingReason(j.cfg.AppName)
+		return k.appMissingReason(j.cfg.AppName)
 	case appDisabled:
 		return fmt.Sprintf("its app %q is disabled", j.cfg.AppName)
 	}
@@ -52,20 +52,20 @@ func (c *Core) inactiveReason(j *jobState) string {
 }
 
 // appMissingReason says why a job has no app, and what to do.
-func (c *Core) appMissingReason(name string) string {
-	if f := c.faulty[under(pathApps, name)]; f.why != "" {
+func (k *configuration) appMissingReason(name string) string {
+	if f := k.faulty[under(pathApps, name)]; f.why != "" {
 		return fmt.Sprintf("the document of its app %q in the registry can't be used; correct it, or register app %s again with POST /api/app: %s", name, name, f.why)
 	}
 	return fmt.Sprintf("its app %q is not registered: register app %s with POST /api/app; until then nothing runs", name, name)
 }
 
 // appOf is the app that an execution runs, or will run, with; nil if it is not registered.
-func (c *Core) appOf(e *execution) *appState {
+func (k *configuration) appOf(e *execution) *appState {
 	if e.launched() {
-		return c.apps[e.Settings.App.AppName]
+		return k.apps[e.Settings.App.AppName]
 	}
-	if j := c.jobs[e.Job]; j != nil && j.cfg != nil {
-		return c.apps[j.cfg.AppName]
+	if j := k.jobs[e.Job]; j != nil && j.cfg != nil {
+		return k.apps[j.cfg.AppName]
 	}
 	return nil
 }

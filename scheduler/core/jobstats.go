@@ -52,7 +52,7 @@ func (m *jobStats) forget(job string) {
 
 // countRun counts the end of an execution with its job.
 func (c *Core) countRun(e *execution) {
-	j := c.jobs[e.Job]
+	j := c.config.jobs[e.Job]
 	if j == nil || j.cfg == nil || e.Dropped {
 		return
 	}
@@ -84,7 +84,7 @@ func (s *JobStats) last(e *execution) {
 // loadJobStats takes what the history has of last runs; a new leader counts from 0.
 func (c *Core) loadJobStats() {
 	for e := range c.executions.ended.all() {
-		if j := c.jobs[e.Job]; j == nil || j.cfg == nil || e.Dropped {
+		if j := c.config.jobs[e.Job]; j == nil || j.cfg == nil || e.Dropped {
 			continue
 		}
 		if s := c.jobStats.of(e.Job); s != nil {
@@ -97,9 +97,9 @@ func (c *Core) loadJobStats() {
 func (c *Core) Stats() Stats {
 	s := c.stats
 	s.Leading, s.Subscribed = true, c.session.open
-	s.Apps, s.ExecutorsRunning, s.OffersHeld = len(c.apps), len(c.executors.byID), c.pool.Len()
+	s.Apps, s.ExecutorsRunning, s.OffersHeld = len(c.config.apps), len(c.executors.byID), c.pool.Len()
 	s.FireDelayBuckets = slices.Clone(s.FireDelayBuckets)
-	for _, j := range c.jobs {
+	for _, j := range c.config.jobs {
 		if j.cfg != nil {
 			s.Jobs++
 		}

@@ -52,7 +52,7 @@ func (c *Core) Load(wall time.Time, stored Stored) error {
 		case pathJobs:
 			c.loadJob(name, d)
 		case pathAppDisabled, pathJobDisabled:
-			c.mark(e.Path, true)
+			c.config.mark(e.Path, true)
 		case pathExecution:
 			var x execution
 			if err = json.Unmarshal(e.Value, &x); err == nil {
@@ -73,7 +73,7 @@ func (c *Core) Load(wall time.Time, stored Stored) error {
 			}
 		case pathStartFailure:
 			var until time.Time // the apps are known: documents come first
-			until, err = c.starts.restore(e, func(name string) bool { return c.apps[name] != nil })
+			until, err = c.starts.restore(e, func(name string) bool { return c.config.apps[name] != nil })
 			c.wakeMatch(until)
 		case pathKey:
 			var at time.Time
@@ -84,7 +84,7 @@ func (c *Core) Load(wall time.Time, stored Stored) error {
 		case pathJobState:
 			var r jobRecord
 			if err = json.Unmarshal(e.Value, &r); err == nil {
-				j := c.jobOrRemoved(name)
+				j := c.config.jobOrRemoved(name)
 				j.stored, j.isStored, j.since = r, true, r.Since
 			}
 		default:
@@ -101,11 +101,11 @@ func (c *Core) Load(wall time.Time, stored Stored) error {
 		c.takeover = newTakeover()
 		c.note(Note{Kind: NoteTakeover, Detail: "the framework id " + c.frameworkID + " is another scheduler's: nothing is launched until the tasks that it left have ended"})
 	}
-	for name, a := range c.apps {
-		a.disabled = c.marked[under(pathAppDisabled, name)]
+	for name, a := range c.config.apps {
+		a.disabled = c.config.marked[under(pathAppDisabled, name)]
 	}
-	for name, j := range c.jobs {
-		j.disabled = c.marked[under(pathJobDisabled, name)]
+	for name, j := range c.config.jobs {
+		j.disabled = c.config.marked[under(pathJobDisabled, name)]
 	}
 	return c.joinLoaded(execs, chunks)
 }
@@ -115,8 +115,8 @@ func (c *Core) loadUnreadable(e registry.Entry, dir string) error {
 	const disabled, state = "/state/disable", "/state/"
 	switch {
 	case dir == pathAppDisabled || dir == pathJobDisabled:
-		c.mark(e.Path, true)
-		c.faulty[e.Path] = fault{why: markUnreadable(e).Error(), version: e.Version, since: c.wall} // reported with the documents
+		c.config.mark(e.Path, true)
+		c.config.faulty[e.Path] = fault{why: markUnreadable(e).Error(), version: e.Version, since: c.wall} // reported with the documents
 	case strings.HasPrefix(e.Path, state) && !strings.HasPrefix(e.Path, disabled):
 		c.note(Note{Kind: NoteFaulty, Detail: e.Path + ": what the original left there can't be read, and is left alone; the next leader looks again: " + e.Unreadable, Problem: true})
 	default:
@@ -162,35 +162,26 @@ func (c *Core) loadOther(e registry.Entry, dir string, chunks map[string][]shard
 
 func (c *Core) loadApp(name string, d Document) {
 	if d.err != nil {
-		c.faulty[d.path] = fault{why: d.err.Error(), version: d.version, since: c.wall}
+		c.config.faulty[d.path] = fault{why: d.err.Error(), version: d.version, since: c.wall}
 		return
 	}
-	c.apps[name] = &appState{name: name, cfg: d.app, version: d.version, notes: d.notes, executorKey: executorKey(d.app), jobs: map[string]*jobState{}}
+	c.config.apps[name] = &appState{name: name, cfg: d.app, version: d.version, notes: d.notes, executorKey: executorKey(d.app), jobs: map[string]*jobState{}}
 }
 
 func (c *Core) loadJob(name string, d Document) {
-	j := c.jobOrRemoved(name)
+	j := c.config.jobOrRemoved(name)
 	if d.err != nil {
-		c.faulty[d.path] = fault{why: d.err.Error(), version: d.version, since: c.wall}
+		c.config.faulty[d.path] = fault{why: d.err.Error(), version: d.version, since: c.wall}
 		return
 	}
 	j.cfg, j.version, j.notes = d.job, d.version, d.notes
 }
 
-func (c *Core) jobOrRemoved(name string) *jobState {
-	j := c.jobs[name]
-	if j == nil {
-		j = &jobState{name: name}
-		c.jobs[name] = j
-	}
-	return j
-}
-
 // joinLoaded puts executions, shards and tasks together and lets every job
 // follow its documents.
 func (c *Core) joinLoaded(execs []*execution, chunks map[string][]shard) error {
-	for _, path := range sortedKeys(c.faulty) {
-		c.note(Note{Kind: NoteFaulty, Detail: path + ": " + c.faulty[path].why, Problem: true})
+	for _, path := range sortedKeys(c.config.faulty) {
+		c.note(Note{Kind: NoteFaulty, Detail: path + ": " + c.config.faulty[path].why, Problem: true})
 	}
 	var ended []*execution
 	for _, e := range execs {
@@ -220,7 +211,7 @@ func (c *Core) joinLoaded(execs []*execution, chunks map[string][]shard) error {
 			continue
 		}
 		c.executions.open[e.ID] = e
-		j := c.jobOrRemoved(e.Job)
+		j := c.config.jobOrRemoved(e.Job)
 		j.queue = append(j.queue, e)
 	}
 	slices.SortFunc(ended, func(a, b *execution) int { return int(a.Ended - b.Ended) })
@@ -230,8 +221,8 @@ func (c *Core) joinLoaded(execs []*execution, chunks map[string][]shard) error {
 	}
 	c.loadJobStats()
 	c.importQueues()
-	for _, name := range sortedKeys(c.jobs) {
-		j := c.jobs[name]
+	for _, name := range sortedKeys(c.config.jobs) {
+		j := c.config.jobs[name]
 		slices.SortStableFunc(j.queue, func(a, b *execution) int {
 			if a.launched() != b.launched() {
 				if a.launched() {
@@ -242,7 +233,7 @@ func (c *Core) joinLoaded(execs []*execution, chunks map[string][]shard) error {
 			return launchKeyCompare(launchKey{fire: a.Fire, id: a.ID}, launchKey{fire: b.Fire, id: b.ID})
 		})
 		if j.cfg != nil {
-			if a := c.apps[j.cfg.AppName]; a != nil {
+			if a := c.config.apps[j.cfg.AppName]; a != nil {
 				a.jobs[name] = j
 			}
 		}
@@ -250,10 +241,10 @@ func (c *Core) joinLoaded(execs []*execution, chunks map[string][]shard) error {
 	for _, id := range sortedKeys(c.executions.open) {
 		c.takeUp(c.executions.open[id])
 	}
-	for _, name := range sortedKeys(c.jobs) {
-		if j := c.jobs[name]; j != nil {
-			if !j.isStored && j.cfg == nil && len(j.queue) == 0 && !c.isFaulty(j) {
-				delete(c.jobs, name)
+	for _, name := range sortedKeys(c.config.jobs) {
+		if j := c.config.jobs[name]; j != nil {
+			if !j.isStored && j.cfg == nil && len(j.queue) == 0 && !c.config.isFaulty(j) {
+				delete(c.config.jobs, name)
 				continue
 			}
 			c.applyJobState(j)

@@ -178,14 +178,14 @@ func (c *Core) upcoming(upTo time.Time) (ds []offers.Demand, at []time.Time, all
 		if looked++; looked > fewFires {
 			return true
 		}
-		j := c.jobs[name]
+		j := c.config.jobs[name]
 		if j == nil || !fire.After(j.since) || c.fires.cursor.covers(fire, name) {
 			return false // the fire was made already, and the clock was set back since
 		}
 		if !c.canLaunch(j) || len(j.queue) > 0 && !onlyEnding(j.queue) {
 			return false
 		}
-		a := c.apps[j.cfg.AppName]
+		a := c.config.apps[j.cfg.AppName]
 		if c.starts.wait(a, name).waits() {
 			return false
 		}

@@ -21,7 +21,7 @@ func (c *Core) enqueueFire(j *jobState, at time.Time, source Source) {
 	if len(j.queue) > 0 && !onlyEnding(j.queue) {
 		if !j.cfg.Misfire {
 			why := fmt.Sprintf("the fire of %s found execution %s %s; without misfire it is dropped", at.Format(time.RFC3339), j.queue[0].ID, j.queue[0].state())
-			c.countDropped(j, why)
+			c.config.countDropped(j, why)
 			c.note(Note{Kind: NoteFireDropped, Job: j.name, Detail: why})
 			return
 		}
@@ -77,7 +77,7 @@ func (c *Core) dropOldestFire(j *jobState) {
 		e.KillReason = fmt.Sprintf("dropped: more than %d executions of all jobs were open", c.opt.OpenExecutions)
 	}
 	why := fmt.Sprintf("%s; the oldest, of %s, is dropped", detail, e.Fire.Format(time.RFC3339))
-	c.countDropped(j, why)
+	c.config.countDropped(j, why)
 	c.note(Note{Kind: NoteFireDropped, Job: j.name, Execution: e.ID, Detail: why})
 	c.endExecution(e)
 }

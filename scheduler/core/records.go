@@ -5,25 +5,14 @@ import (
 	"encoding/json"
 	"slices"
 	"strconv"
-	"time"
 
 	"github.com/elasticjob-go/elasticjob/registry"
 )
-
-// jobRecord is what is kept of a job beside its document (rule F2).
-type jobRecord struct {
-	Schedule string    `json:"schedule"`
-	Inactive bool      `json:"off,omitempty"`
-	Since    time.Time `json:"since"`
-	// Fires are those that became no run.
-	Fires fireCounts `json:"fires,omitzero"`
-}
 
 // dirtySet is what a step changed and has to write.
 type dirtySet struct {
 	framework    bool
 	ourFramework bool
-	jobs         map[string]bool
 	execs        map[string]*execution
 	gone         []*execution
 	keys         map[string]bool
@@ -32,10 +21,8 @@ type dirtySet struct {
 }
 
 func (d *dirtySet) reset() {
-	*d = dirtySet{jobs: map[string]bool{}, execs: map[string]*execution{}, keys: map[string]bool{}}
+	*d = dirtySet{execs: map[string]*execution{}, keys: map[string]bool{}}
 }
-
-func (d *dirtySet) job(name string) { d.jobs[name] = true }
 
 func (d *dirtySet) header(e *execution) {
 	e.dirty = true
@@ -96,14 +83,15 @@ func (c *Core) write() {
 			c.writeExecution(e, raw)
 		}
 	}
-	for _, name := range sortedKeys(d.jobs) {
-		if j := c.jobs[name]; j != nil && j.cfg != nil {
+	for _, name := range sortedKeys(c.config.changed) {
+		if j := c.config.jobs[name]; j != nil && j.cfg != nil {
 			j.stored.Since = j.since
 			put(under(pathJobState, name), j.stored)
 		} else {
 			remove(under(pathJobState, name))
 		}
 	}
+	clear(c.config.changed)
 	if c.fires.cursorChanged {
 		c.fires.cursorChanged = false
 		put(pathCursor, c.fires.cursor)

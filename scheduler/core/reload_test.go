@@ -24,16 +24,16 @@ func TestChangesFromOutsideAreTakenOver(t *testing.T) {
 		if events := s.edit(path, own, 0); events != nil {
 			t.Errorf("our own commit, reported again, changes something: %+v", events)
 		}
-		since := s.core.jobs["my_job"].since
+		since := s.core.config.jobs["my_job"].since
 		s.now = s.now.Add(time.Minute)
 		s.edit(path, own, 1)
-		if j := s.core.jobs["my_job"]; j.version != 1 || !j.since.Equal(since) {
+		if j := s.core.config.jobs["my_job"]; j.version != 1 || !j.since.Equal(since) {
 			t.Error("the same content in a new version changes only the version (rule F2)")
 		}
 		// YAML by hand, whatever we write ourselves: a new cron counts from now.
 		byHand := "jobName: my_job\nappName: my_app\njobExecutionType: TRANSIENT\ncron: 0 0 4 * * ?   # an hour later\nshardingTotalCount: 2\ncpuCount: 1\nmemoryMB: 64\njobType: SCRIPT\n"
 		s.edit(path, byHand, 2)
-		j := s.core.jobs["my_job"]
+		j := s.core.config.jobs["my_job"]
 		if j.cfg.Cron != "0 0 4 * * ?" || j.cfg.ShardingTotalCount != 2 || !j.since.Equal(s.now) {
 			t.Errorf("not applied: %+v", j.cfg)
 		}
@@ -59,7 +59,7 @@ func TestChangesFromOutsideAreTakenOver(t *testing.T) {
 			t.Errorf("explain: %s", notes())
 		}
 		s.edit("/state/disable/job/my_job", "my_job", 0)
-		if !s.core.jobs["my_job"].disabled || !strings.Contains(strings.Join(s.core.notesOf(s.core.jobs["my_job"]), ";"), "last good") {
+		if !s.core.config.jobs["my_job"].disabled || !strings.Contains(strings.Join(s.core.notesOf(s.core.config.jobs["my_job"]), ";"), "last good") {
 			t.Error("a disabled mark set from outside does not disable, or mends a document")
 		}
 		s.apply(s.core.planDisableJob("my_job", false))
@@ -78,19 +78,19 @@ func TestChangesFromOutsideAreTakenOver(t *testing.T) {
 		// A disabled mark may come before its document.
 		s.edit("/state/disable/job/my_job", "my_job", 0)
 		s.edit(path, byHand, 0)
-		if j := s.core.jobs["my_job"]; j == nil || !j.disabled {
+		if j := s.core.config.jobs["my_job"]; j == nil || !j.disabled {
 			t.Error("the disabled mark that was there first is not seen")
 		}
 		s.edit("/state/disable/job/my_job", "", 0)
-		if s.core.jobs["my_job"].disabled {
+		if s.core.config.jobs["my_job"].disabled {
 			t.Error("a removed disabled mark does not enable")
 		}
 		s.edit("/state/disable/app/my_app", "my_app", 0)
-		if why := s.core.inactiveReason(s.core.jobs["my_job"]); !strings.Contains(why, "is disabled") {
+		if why := s.core.config.inactiveReason(s.core.config.jobs["my_job"]); !strings.Contains(why, "is disabled") {
 			t.Errorf("a disabled app: %s", why)
 		}
 		s.edit("/config/app/my_app", "", 0)
-		if why := s.core.inactiveReason(s.core.jobs["my_job"]); !strings.Contains(why, "not registered") {
+		if why := s.core.config.inactiveReason(s.core.config.jobs["my_job"]); !strings.Contains(why, "not registered") {
 			t.Errorf("a deleted app: %s", why)
 		}
 		if events := s.core.Reloaded("/config/app/nobody", registry.Entry{}, false); events != nil {

@@ -47,7 +47,7 @@ func (c *Core) expireReservation() {
 	}
 	e := c.executions.open[r.exec]
 	c.noteDrained(r)
-	waits := e != nil && e.launchable && !e.launched() && c.canLaunch(c.jobs[e.Job])
+	waits := e != nil && e.launchable && !e.launched() && c.canLaunch(c.config.jobs[e.Job])
 	if waits && !r.expired(c.now, c.opt.ReserveBeyond) {
 		return
 	}
@@ -117,7 +117,7 @@ func (c *Core) reserve() {
 			break
 		}
 		looked++
-		if e.unplaced.never || !e.unplaced.matched || !c.canLaunch(c.jobs[e.Job]) || c.starts.wait(c.appOf(e), e.ID).waits() {
+		if e.unplaced.never || !e.unplaced.matched || !c.canLaunch(c.config.jobs[e.Job]) || c.starts.wait(c.config.appOf(e), e.ID).waits() {
 			continue
 		}
 		if best == nil || c.waitsSince(e).Before(c.waitsSince(best)) {
@@ -162,11 +162,11 @@ func (c *Core) longestRun(agents map[string]bool) (longest time.Duration) {
 // agentsFor picks agents that would hold all shards of an execution if they were
 // empty, or nil.
 func (c *Core) agentsFor(e *execution) map[string]bool {
-	j := c.jobs[e.Job]
-	if j == nil || j.cfg == nil || c.apps[j.cfg.AppName] == nil {
+	j := c.config.jobs[e.Job]
+	if j == nil || j.cfg == nil || c.config.apps[j.cfg.AppName] == nil {
 		return nil
 	}
-	job, a := *j.cfg, c.apps[j.cfg.AppName].cfg
+	job, a := *j.cfg, c.config.apps[j.cfg.AppName].cfg
 	avoided := c.starts.avoid(j.cfg.AppName, nil)
 	var all []*agent
 	for _, id := range sortedKeys(c.agents.byID) {

@@ -37,7 +37,7 @@ type ExecutionFilter struct {
 
 // Executions lists runs that live or are kept, the newest fire first.
 func (c *Core) Executions(f ExecutionFilter) ([]ExecutionSummary, error) {
-	if f.Known && c.jobs[f.Job] == nil && c.executions.ended.jobs[f.Job] == nil {
+	if f.Known && c.config.jobs[f.Job] == nil && c.executions.ended.jobs[f.Job] == nil {
 		return nil, jobNotFound(f.Job)
 	}
 	var picked []*execution
@@ -79,7 +79,7 @@ func (c *Core) eachExecution(job string, look func(*execution)) {
 		}
 		return
 	}
-	if j := c.jobs[job]; j != nil {
+	if j := c.config.jobs[job]; j != nil {
 		for _, e := range j.queue {
 			look(e)
 		}
@@ -99,7 +99,7 @@ func (c *Core) summary(e *execution) ExecutionSummary {
 		v.Reason = e.reason()
 		t := e.complete().UTC().Truncate(time.Millisecond)
 		v.CompleteTime = &t
-	} else if j := c.jobs[e.Job]; j != nil && !e.launched() {
+	} else if j := c.config.jobs[e.Job]; j != nil && !e.launched() {
 		v.Reason = c.waitReason(j, e)
 	}
 	if at := e.begin(); !at.IsZero() {

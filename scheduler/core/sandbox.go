@@ -86,7 +86,7 @@ func (c *Core) sandboxOf(s *shard) string {
 // Sandboxes lists where the executors of an app keep their files, by executor id, or
 // returns an *Error.
 func (c *Core) Sandboxes(app string) ([]SandboxView, error) {
-	if c.apps[app] == nil {
+	if c.config.apps[app] == nil {
 		return nil, appNotFound(app)
 	}
 	out := []SandboxView{}

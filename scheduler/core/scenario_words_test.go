@@ -247,7 +247,7 @@ func (s *scene) reportExecutions(job string) {
 		s.say("(%d that ended before)", older)
 		ids = ids[older:]
 	}
-	if j := s.core.jobs[job]; j != nil {
+	if j := s.core.config.jobs[job]; j != nil {
 		for _, e := range j.queue {
 			ids = append(ids, e.ID)
 		}

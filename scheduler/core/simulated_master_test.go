@@ -263,7 +263,7 @@ func newSimulatedCluster(b testing.TB, agents int, size resources.Amount, n int,
 // a job wait that does not fit into the rest.
 func (p *simulatedMaster) squeeze(b testing.TB, change func(*jobs.Config)) {
 	b.Helper()
-	j := *p.core.jobs["job_000"].cfg
+	j := *p.core.config.jobs["job_000"].cfg
 	j.JobName, j.Cron, j.Failover = "squeezed", "", false
 	change(&j)
 	plan, err := p.core.planRegisterJob(j)

@@ -17,7 +17,7 @@ func (c *Core) trigger(t TriggerRequested) {
 			return
 		}
 	}
-	j := c.jobs[t.Job]
+	j := c.config.jobs[t.Job]
 	if j == nil || j.cfg == nil {
 		refuse(jobNotFound(t.Job))
 		return
@@ -26,8 +26,8 @@ func (c *Core) trigger(t TriggerRequested) {
 		refuse(Errorf(Conflict, "daemon_trigger", "Daemon job '%s' cannot support trigger.", t.Job))
 		return
 	}
-	if why := c.inactiveReason(j); why != "" {
-		if j.disabled || c.apps[j.cfg.AppName] != nil { // else the reason itself says what to do
+	if why := c.config.inactiveReason(j); why != "" {
+		if j.disabled || c.config.apps[j.cfg.AppName] != nil { // else the reason itself says what to do
 			why += "; enable it first"
 		}
 		refuse(Errorf(Conflict, "job_disabled", "job %q cannot be triggered: %s", t.Job, why))

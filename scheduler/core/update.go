@@ -232,7 +232,7 @@ const refusedWithin = 5 * time.Second
 
 // packageFetched notes that a process of an attempt began, so that its package was there.
 func (c *Core) packageFetched(ref taskRef) {
-	if a := c.apps[ref.exec.Settings.App.AppName]; a != nil && c.starts.packageFetched(a.cfg) {
+	if a := c.config.apps[ref.exec.Settings.App.AppName]; a != nil && c.starts.packageFetched(a.cfg) {
 		c.matchAgain = true
 	}
 }
@@ -241,7 +241,7 @@ func (c *Core) packageFetched(ref taskRef) {
 // that was changed since has another package.
 func (c *Core) packageUnreachable(ref taskRef, host string) {
 	s := ref.shard()
-	if a := c.apps[ref.exec.Settings.App.AppName]; a != nil && packageHost(a.cfg.AppURL) == host {
+	if a := c.config.apps[ref.exec.Settings.App.AppName]; a != nil && packageHost(a.cfg.AppURL) == host {
 		c.wakeMatch(c.starts.unreachable(a.cfg, ref.exec.ID, s.Launched, s.Cause))
 	}
 }
@@ -340,7 +340,7 @@ func (c *Core) unknownTask(u cluster.Update) {
 	switch u.State {
 	case cluster.Staging, cluster.Starting, cluster.Running, cluster.Killing:
 		kind := NoteUnknownTask
-		if id, err := jobs.ParseTaskID(u.TaskID); c.executions.ended.tasks[u.TaskID].exec != nil || err == nil && c.jobs[id.Job] != nil {
+		if id, err := jobs.ParseTaskID(u.TaskID); c.executions.ended.tasks[u.TaskID].exec != nil || err == nil && c.config.jobs[id.Job] != nil {
 			kind = NoteFormerTask
 		}
 		c.note(Note{Kind: kind, Task: u.TaskID, Detail: "on agent " + u.AgentID, Problem: true})

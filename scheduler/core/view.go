@@ -13,12 +13,12 @@ import (
 
 // App returns an app, or an *Error.
 func (c *Core) App(name string) (AppView, error) {
-	a := c.apps[name]
+	a := c.config.apps[name]
 	if a == nil {
 		return AppView{}, appNotFound(name)
 	}
 	v := AppView{Config: a.cfg, Disabled: a.disabled, Version: a.version, Notes: slices.Clone(a.notes)}
-	if f := c.faulty[under(pathApps, name)]; f.why != "" {
+	if f := c.config.faulty[under(pathApps, name)]; f.why != "" {
 		v.Notes = append(v.Notes, fmt.Sprintf("what is now at %s in the registry can't be used, the last good document is in force: %s", under(pathApps, name), f.why))
 	}
 	return v, nil
@@ -26,9 +26,9 @@ func (c *Core) App(name string) (AppView, error) {
 
 // Apps returns all apps, by name.
 func (c *Core) Apps() []AppView {
-	out := make([]AppView, 0, len(c.apps))
-	for _, name := range sortedKeys(c.apps) {
-		a := c.apps[name]
+	out := make([]AppView, 0, len(c.config.apps))
+	for _, name := range sortedKeys(c.config.apps) {
+		a := c.config.apps[name]
 		out = append(out, AppView{Config: a.cfg, Disabled: a.disabled})
 	}
 	return out
@@ -36,7 +36,7 @@ func (c *Core) Apps() []AppView {
 
 // Job returns a job with what people should know of it, or an *Error.
 func (c *Core) Job(name string) (JobView, error) {
-	j := c.jobs[name]
+	j := c.config.jobs[name]
 	if j == nil || j.cfg == nil {
 		return JobView{}, jobNotFound(name)
 	}
@@ -45,9 +45,9 @@ func (c *Core) Job(name string) (JobView, error) {
 
 // Jobs returns all jobs, by name, without notes.
 func (c *Core) Jobs() []JobView {
-	out := make([]JobView, 0, len(c.jobs))
-	for _, name := range sortedKeys(c.jobs) {
-		if j := c.jobs[name]; j.cfg != nil {
+	out := make([]JobView, 0, len(c.config.jobs))
+	for _, name := range sortedKeys(c.config.jobs) {
+		if j := c.config.jobs[name]; j.cfg != nil {
 			out = append(out, JobView{Config: *j.cfg, Disabled: j.disabled})
 		}
 	}
@@ -57,16 +57,16 @@ func (c *Core) Jobs() []JobView {
 // notesOf are hints about a job that is accepted as it is.
 func (c *Core) notesOf(j *jobState) []string {
 	notes := slices.Clone(j.notes)
-	a := c.apps[j.cfg.AppName]
+	a := c.config.apps[j.cfg.AppName]
 	if a == nil {
-		notes = append(notes, c.appMissingReason(j.cfg.AppName))
+		notes = append(notes, c.config.appMissingReason(j.cfg.AppName))
 	}
 	for _, path := range []string{under(pathJobs, j.name), under(pathApps, j.cfg.AppName)} {
-		if f := c.faulty[path]; f.why != "" && (a != nil || path == under(pathJobs, j.name)) {
+		if f := c.config.faulty[path]; f.why != "" && (a != nil || path == under(pathJobs, j.name)) {
 			notes = append(notes, fmt.Sprintf("what is now at %s in the registry can't be used, the last good document is in force: %s", path, f.why))
 		}
 	}
-	notes = append(notes, c.unreadableMarks(j)...)
+	notes = append(notes, c.config.unreadableMarks(j)...)
 	if j.schedule != nil && j.schedule.Next(c.wall).IsZero() {
 		notes = append(notes, fmt.Sprintf("cron %q never fires (again): the job runs on trigger only", j.cfg.Cron))
 	}
@@ -109,9 +109,9 @@ func (c *Core) neverFitsNote(job jobs.Config, a app.Config) string {
 
 // Explain says of a job what it is doing and why.
 func (c *Core) Explain(name string) (Explanation, error) {
-	j := c.jobs[name]
-	if j != nil && c.isFaulty(j) {
-		x := Explanation{JobName: name, State: "FAULTY", Notes: []string{c.inactiveReason(j)}, NextFires: []time.Time{}, Waiting: []WaitingView{}, Running: []RunningView{}}
+	j := c.config.jobs[name]
+	if j != nil && c.config.isFaulty(j) {
+		x := Explanation{JobName: name, State: "FAULTY", Notes: []string{c.config.inactiveReason(j)}, NextFires: []time.Time{}, Waiting: []WaitingView{}, Running: []RunningView{}}
 		for _, e := range j.queue {
 			c.explainExecution(&x, j, e)
 		}
@@ -124,7 +124,7 @@ func (c *Core) Explain(name string) (Explanation, error) {
 	if c.fires.behind {
 		x.Notes = append(x.Notes, fmt.Sprintf("the clock is behind the last fires made; none are made until it has passed %s", c.fires.cursor.Time.Format(time.RFC3339)))
 	}
-	if j.schedule != nil && c.inactive(j) == active {
+	if j.schedule != nil && c.config.inactive(j) == active {
 		at := c.wall
 		if c.fires.cursor.Time.After(at) {
 			at = c.fires.cursor.Time
@@ -152,7 +152,7 @@ func (c *Core) Explain(name string) (Explanation, error) {
 }
 
 func (c *Core) jobState(j *jobState, x *Explanation) string {
-	a := c.apps[j.cfg.AppName]
+	a := c.config.apps[j.cfg.AppName]
 	switch {
 	case j.disabled:
 		return "DISABLED"
@@ -218,7 +218,7 @@ func (c *Core) waitReason(j *jobState, e *execution) string {
 		}
 		return fmt.Sprintf("execution %s of the job is %s; a job runs one at a time", first.ID, strings.ToLower(string(first.state())))
 	}
-	if why := c.inactiveReason(j); why != "" {
+	if why := c.config.inactiveReason(j); why != "" {
 		return why
 	}
 	if g := c.orphans.among(j.name, j.cfg.ShardingTotalCount); g != nil {
@@ -280,7 +280,7 @@ func (c *Core) Execution(id string) (ExecutionView, error) {
 	v := ExecutionView{ExecutionID: e.ID, JobName: e.Job, FireTime: e.Fire.UTC(), Source: e.Source, State: e.state(), Shards: []ShardView{}}
 	if v.State.terminal() {
 		v.Reason = e.reason()
-	} else if j := c.jobs[e.Job]; j != nil && !e.launched() {
+	} else if j := c.config.jobs[e.Job]; j != nil && !e.launched() {
 		v.Reason = c.waitReason(j, e)
 		if j.cfg != nil {
 			for i := range j.cfg.ShardingTotalCount {

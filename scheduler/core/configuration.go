@@ -1,0 +1,208 @@
+package core
+
+import (
+	"slices"
+	"time"
+)
+
+// configuration is what people have registered: apps and jobs as their documents and marks in the registry say, and
+// what is stored of each job beside them. These hold between any two calls of its methods:
+//
+//   - apps has every app with a document that can be used, and each of them all its jobs;
+//   - jobs has every job with a document, or whose tasks have not all ended (rule K2), or whose document can't be used;
+//   - marked has the path of every disabled mark, faulty that of every document or mark that can't be used;
+//   - changed has the name of every job whose record differs from what is stored, or is stored and was removed.
+type configuration struct {
+	*step
+	apps    map[string]*appState
+	jobs    map[string]*jobState
+	marked  map[string]bool
+	faulty  map[string]fault
+	changed map[string]bool
+	// planned is the change that is being committed, for the request with plannedToken.
+	planned      *planned
+	plannedToken uint64
+}
+
+func newConfiguration(s *step) configuration {
+	return configuration{step: s, apps: map[string]*appState{}, jobs: map[string]*jobState{}, marked: map[string]bool{}, faulty: map[string]fault{}, changed: map[string]bool{}}
+}
+
+// touch has a job's record be written.
+func (k *configuration) touch(j *jobState) { k.changed[j.name] = true }
+
+// appChanged follows a committed change of an app, and returns the app as it is now, nil when it is no more; jobs
+// are its jobs, by name, and other is set when its executors are others from now on.
+func (k *configuration) appChanged(e AppChanged) (a *appState, jobs []*jobState, other bool) {
+	if !e.MarkOnly {
+		delete(k.faulty, under(pathApps, e.Name))
+	}
+	k.mark(under(pathAppDisabled, e.Name), e.Disabled)
+	a = k.apps[e.Name]
+	if e.Config == nil {
+		if a == nil {
+			return nil, nil, false
+		}
+		delete(k.apps, e.Name)
+		return nil, a.sortedJobs(), true
+	}
+	if a == nil {
+		a = k.addApp(e.Name)
+	}
+	key := executorKey(*e.Config)
+	other = key != a.executorKey
+	a.cfg, a.version, a.disabled, a.executorKey, a.notes = *e.Config, e.Version, e.Disabled, key, e.Notes
+	return a, a.sortedJobs(), other
+}
+
+// addApp adds an app, to which the jobs that name it belong from now on.
+func (k *configuration) addApp(name string) *appState {
+	a := &appState{name: name, jobs: map[string]*jobState{}}
+	k.apps[name] = a
+	for _, j := range k.jobs {
+		if j.cfg != nil && j.cfg.AppName == name {
+			a.jobs[j.name] = j
+		}
+	}
+	return a
+}
+
+func (a *appState) sortedJobs() []*jobState {
+	out := make([]*jobState, 0, len(a.jobs))
+	for _, name := range sortedKeys(a.jobs) {
+		out = append(out, a.jobs[name])
+	}
+	return out
+}
+
+// jobChanged follows a committed change of a job, and returns it; nil for the removal of one that is not there.
+func (k *configuration) jobChanged(e JobChanged) *jobState {
+	if !e.MarkOnly {
+		delete(k.faulty, under(pathJobs, e.Name))
+	}
+	k.mark(under(pathJobDisabled, e.Name), e.Disabled)
+	if e.Config == nil && k.jobs[e.Name] == nil {
+		return nil
+	}
+	j := k.jobOrRemoved(e.Name)
+	if old := j.cfg; old != nil && (e.Config == nil || e.Config.AppName != old.AppName) {
+		if a := k.apps[old.AppName]; a != nil {
+			delete(a.jobs, j.name)
+		}
+	}
+	j.cfg, j.version, j.disabled, j.notes = e.Config, e.Version, e.Disabled, e.Notes
+	k.join(j)
+	return j
+}
+
+// join gives a job to its app.
+func (k *configuration) join(j *jobState) {
+	if j.cfg == nil {
+		return
+	}
+	if a := k.apps[j.cfg.AppName]; a != nil {
+		a.jobs[j.name] = j
+	}
+}
+
+// markChanged follows a disabled mark that an external edit has set or removed (rule F6), and returns the
+// jobs that it concerns. A mark may be there before its document is.
+func (k *configuration) markChanged(e MarkChanged) []*jobState {
+	k.mark(e.Path, e.Disabled)
+	delete(k.faulty, e.Path) // the event about one that can't be read follows
+	dir, name := splitPath(e.Path)
+	if dir == pathAppDisabled {
+		if a := k.apps[name]; a != nil && a.disabled != e.Disabled {
+			a.disabled = e.Disabled
+			return a.sortedJobs()
+		}
+		return nil
+	}
+	if j := k.jobs[name]; j != nil && j.disabled != e.Disabled {
+		j.disabled = e.Disabled
+		return []*jobState{j}
+	}
+	return nil
+}
+
+// fault is what is wrong with a document in the registry ([D15]).
+type fault struct {
+	why     string
+	version int64
+	since   time.Time // as far as this leader knows
+}
+
+func (k *configuration) hasFault(path string) bool { return k.faulty[path].why != "" }
+
+// documentFaulty takes the word that somebody left a document that can't be
+// used. The last good one stays in force.
+func (k *configuration) documentFaulty(e DocumentFaulty) {
+	k.note(Note{Kind: NoteFaulty, Detail: e.Path + ": " + e.Why, Problem: true})
+	since := k.wall
+	if f, ok := k.faulty[e.Path]; ok {
+		since = f.since
+	}
+	k.faulty[e.Path] = fault{e.Why, e.Version, since}
+	dir, name := splitPath(e.Path)
+	switch dir {
+	case pathApps:
+		if a := k.apps[name]; a != nil {
+			a.version = e.Version
+		}
+	case pathJobs:
+		if j := k.jobs[name]; j != nil {
+			j.version = e.Version
+		} else {
+			k.jobOrRemoved(name) // explain answers for it
+		}
+	}
+}
+
+// isFaulty reports whether the job's document, or its app's, can't be used.
+func (k *configuration) isFaulty(j *jobState) bool {
+	if j.cfg == nil {
+		return k.hasFault(under(pathJobs, j.name))
+	}
+	return k.apps[j.cfg.AppName] == nil && k.hasFault(under(pathApps, j.cfg.AppName))
+}
+
+// removeEndedJob forgets a removed job whose executions have ended (rule K2).
+func (k *configuration) removeEndedJob(j *jobState) {
+	if j.cfg == nil && len(j.queue) == 0 && !k.isFaulty(j) {
+		delete(k.jobs, j.name)
+	}
+}
+
+// jobsOf names the jobs of an app, also of one whose document can't be used.
+func (k *configuration) jobsOf(appName string) []string {
+	if a := k.apps[appName]; a != nil {
+		return sortedKeys(a.jobs)
+	}
+	var names []string
+	for name, j := range k.jobs {
+		if j.cfg != nil && j.cfg.AppName == appName {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+func (k *configuration) jobOrRemoved(name string) *jobState {
+	j := k.jobs[name]
+	if j == nil {
+		j = &jobState{name: name}
+		k.jobs[name] = j
+	}
+	return j
+}
+
+// mark remembers which disabled marks are in the registry.
+func (k *configuration) mark(path string, disabled bool) {
+	if disabled {
+		k.marked[path] = true
+		return
+	}
+	delete(k.marked, path)
+	delete(k.faulty, path)
+}
