@@ -82,7 +82,7 @@ func playAdversarialMaster(t *testing.T, seed uint64) {
 		if asked := sortedKeys(s.core.agents.questions); len(asked) > 0 && r.IntN(4) == 0 {
 			u.TaskID, u.AgentID = asked[0], s.core.agents.questions[asked[0]]
 		}
-		if tk := s.core.takeover; tk != nil && tk.question != "" && r.IntN(2) == 0 {
+		if tk := s.core.subscription.takeover; tk != nil && tk.question != "" && r.IntN(2) == 0 {
 			u.TaskID = tk.question
 		}
 		u.Source = []cluster.Source{cluster.FromExecutor, cluster.FromAgent, cluster.FromMaster, ""}[r.IntN(4)]
@@ -169,11 +169,11 @@ func playAdversarialMaster(t *testing.T, seed uint64) {
 			var ev []Event
 			for _, a := range s.accepts {
 				if r.IntN(5) > 0 {
-					ev = append(ev, AcceptAnswered{Session: s.core.session.number, Seq: a.Seq, OK: r.IntN(5) > 0, Message: "m"})
+					ev = append(ev, AcceptAnswered{Session: s.core.subscription.number, Seq: a.Seq, OK: r.IntN(5) > 0, Message: "m"})
 				}
 			}
 			s.accepts = nil
-			ev = append(ev, AcceptAnswered{Session: s.core.session.number, Seq: int64(r.IntN(50)), OK: true})
+			ev = append(ev, AcceptAnswered{Session: s.core.subscription.number, Seq: int64(r.IntN(50)), OK: true})
 			s.step(ev...)
 			check("answered")
 		case 24:
@@ -186,7 +186,7 @@ func playAdversarialMaster(t *testing.T, seed uint64) {
 		case 25:
 			switch r.IntN(8) {
 			case 0:
-				s.step(SessionEnded{Session: s.core.session.number, Reason: "x", Removed: r.IntN(3) == 0})
+				s.step(SessionEnded{Session: s.core.subscription.number, Reason: "x", Removed: r.IntN(3) == 0})
 				check("ended")
 			case 1:
 				s.setClock(time.Duration(r.IntN(40)-20) * time.Minute)

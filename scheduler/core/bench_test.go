@@ -88,7 +88,7 @@ func BenchmarkUpdate(b *testing.B) {
 	c := New(DefaultOptions())
 	c.executions.open[e.ID] = e
 	for b.Loop() {
-		c.dirty.shard(e, 7)
+		c.executions.touchShard(e, 7)
 		c.write()
 	}
 }

@@ -57,8 +57,12 @@ func TestT4AChangeIsSeenOnlyAfterItsCommit(t *testing.T) {
 
 // What other tests plan they apply themselves (stage.apply), or look at.
 
-func (c *Core) planRegisterApp(cfg app.Config) (planned, error)  { return RegisterApp{cfg}.plan(&c.config) }
-func (c *Core) planRegisterJob(cfg jobs.Config) (planned, error) { return RegisterJob{cfg}.plan(&c.config) }
+func (c *Core) planRegisterApp(cfg app.Config) (planned, error) {
+	return RegisterApp{cfg}.plan(&c.config)
+}
+func (c *Core) planRegisterJob(cfg jobs.Config) (planned, error) {
+	return RegisterJob{cfg}.plan(&c.config)
+}
 func (c *Core) planDisableApp(name string, off bool) (planned, error) {
 	return DisableApp{name, off}.plan(&c.config)
 }
@@ -68,7 +72,9 @@ func (c *Core) planDisableJob(name string, off bool) (planned, error) {
 func (c *Core) planDeleteApp(name string, jobs bool) (planned, error) {
 	return DeleteApp{name, jobs}.plan(&c.config)
 }
-func (c *Core) planDeregisterJob(name string) (planned, error) { return DeregisterJob{name}.plan(&c.config) }
+func (c *Core) planDeregisterJob(name string) (planned, error) {
+	return DeregisterJob{name}.plan(&c.config)
+}
 
 func (c *Core) planUpdateApp(name string, change func(app.Config) (app.Config, error)) (planned, error) {
 	v, err := c.App(name)

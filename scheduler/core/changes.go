@@ -86,7 +86,7 @@ func (c *Core) applyJobState(j *jobState) {
 	}
 	if j.cfg == nil {
 		c.fires.timetable.Remove(j.name)
-		c.jobStats.forget(j.name)
+		c.ofJobs.forget(j.name)
 		if j.isStored {
 			c.config.touch(j)
 			j.isStored, j.stored, j.since = false, jobRecord{}, time.Time{}
@@ -106,7 +106,7 @@ func (c *Core) applyJobState(j *jobState) {
 	}
 	if j.schedule != nil && !inactive {
 		from := c.fireFrom()
-		if !c.loading && j.since.After(from) {
+		if !c.fires.loading && j.since.After(from) {
 			from = j.since // its own group has nothing to catch up
 		}
 		c.fires.timetable.Set(j.name, j.schedule, from)

@@ -31,6 +31,18 @@ func newConfiguration(s *step) configuration {
 // touch has a job's record be written.
 func (k *configuration) touch(j *jobState) { k.changed[j.name] = true }
 
+func (k *configuration) write(r *records) {
+	for _, name := range sortedKeys(k.changed) {
+		if j := k.jobs[name]; j != nil && j.cfg != nil {
+			j.stored.Since = j.since
+			r.put(under(pathJobState, name), j.stored)
+		} else {
+			r.remove(under(pathJobState, name))
+		}
+	}
+	clear(k.changed)
+}
+
 // appChanged follows a committed change of an app, and returns the app as it is now, nil when it is no more; jobs
 // are its jobs, by name, and other is set when its executors are others from now on.
 func (k *configuration) appChanged(e AppChanged) (a *appState, jobs []*jobState, other bool) {

@@ -13,13 +13,15 @@ import (
 // must not be used concurrently.
 type Core struct {
 	*step
-	config     configuration
-	executions executions
-	agents     agents
-	starts     startFailures
-	executors  executors
-	orphans    orphans
-	fires      fires
+	config       configuration
+	executions   executions
+	agents       agents
+	starts       startFailures
+	executors    executors
+	orphans      orphans
+	fires        fires
+	subscription subscription
+	imports      imports
 
 	// matchedUpTo is where the next match goes on, zero at the top.
 	matchedUpTo launchKey
@@ -27,12 +29,6 @@ type Core struct {
 	items       []int // 0, 1, 2, …
 	pool        *offers.Pool
 
-	imported    []importEntry // what the original left waiting
-	ourFrame    string        // the framework id that is marked as ours
-	takeover    *takeover     // while the framework id is another's (rule T8)
-	frameworkID string
-
-	session         sessionState
 	flow            flowState
 	timing          reviveTiming
 	reservation     *reservation
@@ -40,12 +36,7 @@ type Core struct {
 	acceptSeq       int64
 	accepts         map[int64]*sentAccept
 	draining        bool
-	keys            map[string]time.Time // executions that were triggered with an Idempotency-Key, and when
-	loading         bool
-	dirty           dirtySet
 	matchAgain      bool
-	nextSweep       time.Time
-	jobStats        jobStats
 }
 
 type taskRef struct {
@@ -58,20 +49,18 @@ func (r taskRef) shard() *shard { return &r.exec.Shards[r.index] }
 // New makes an empty core; Load fills it.
 func New(opt Options) *Core {
 	c := &Core{
-		step:       &step{opt: opt},
-		executions: newExecutions(),
-		orphans:    newOrphans(),
-		executors:  newExecutors(),
-		fires:      newFires(),
+		step:      &step{opt: opt, ofJobs: newJobStats(opt.JobMetrics)},
+		orphans:   newOrphans(),
+		executors: newExecutors(),
+		fires:     newFires(),
 
 		pool:            offers.NewPool(),
 		lastReservation: map[string]time.Time{}, accepts: map[int64]*sentAccept{},
-		jobStats: newJobStats(opt.JobMetrics),
-		keys:     map[string]time.Time{},
 	}
+	c.executions = newExecutions(c.step)
+	c.subscription.step = c.step
 	c.config, c.agents = newConfiguration(c.step), newAgents(c.step)
 	c.starts = newStartFailures(c.step, &c.executions)
-	c.dirty.reset()
 	c.stats.FireDelayBuckets = make([]int64, len(FireDelayBounds()))
 	return c
 }
@@ -134,13 +123,13 @@ func (c *Core) handle(e Event) {
 	case SessionEnded:
 		c.sessionEnded(e)
 	case MasterChanged:
-		if s := &c.session; s.number == e.Session && !s.open && !s.asked {
+		if s := &c.subscription; s.number == e.Session && !s.open && !s.asked {
 			s.notUntil = c.now
 		}
 	case AcceptAnswered:
 		c.acceptAnswered(e)
 	case ClusterEvent:
-		if e.Session == c.session.number && c.session.open {
+		if e.Session == c.subscription.number && c.subscription.open {
 			c.handleClusterEvent(e.Event)
 		}
 	}
@@ -162,18 +151,18 @@ func (c *Core) handleClusterEvent(e cluster.Event) {
 }
 
 func (c *Core) ensureFramework() {
-	if c.frameworkID != "" {
+	if c.subscription.frameworkID != "" {
 		return
 	}
-	if c.takeover != nil {
-		c.dirty.imported = append(c.dirty.imported, c.takeover.running...)
-		c.takeover = nil
+	if c.subscription.takeover != nil {
+		c.imports.done = append(c.imports.done, c.subscription.takeover.running...)
+		c.subscription.takeover = nil
 	}
 	// Ours from the first: committed before it is used, so that no crash
 	// leaves a framework that nobody knows (rule T7).
-	c.frameworkID = ownFramework + c.uuid()
-	c.ourFrame = c.frameworkID
-	c.dirty.framework = true
+	c.subscription.frameworkID = ownFramework + c.uuid()
+	c.subscription.ours = c.subscription.frameworkID
+	c.subscription.idChanged = true
 }
 
 // ownFramework is the prefix of the framework ids that this scheduler makes; Mesos makes none like that.
@@ -195,7 +184,7 @@ func (c *Core) nextWake() time.Duration {
 		earlier(later(at.Add(-c.lead()), c.now))
 	}
 	if len(c.executions.tasks)+len(c.orphans.byID) > 0 {
-		earlier(c.nextSweep)
+		earlier(c.executions.nextSweep)
 	}
 	if (c.fires.missed != nil || c.fires.due != nil) && !c.fires.behind || c.matchAgain {
 		earlier(c.now)
@@ -204,8 +193,8 @@ func (c *Core) nextWake() time.Duration {
 		earlier(c.inTerm(c.fires.cursor.Time))
 	}
 	earlier(c.flow.wake)
-	earlier(c.takeover.wake())
-	earlier(c.session.wake())
+	earlier(c.subscription.takeover.wake())
+	earlier(c.subscription.wake())
 	if at.IsZero() {
 		return 0
 	}

@@ -133,7 +133,7 @@ func (s *stage) everything() string {
 		j := c.config.jobs[id]
 		out += fmt.Sprintln(id, j.isStored, j.since, j.disabled, j.cfg != nil, j.schedule != nil)
 	}
-	out += fmt.Sprintln(c.fires.cursor, c.executors.counter, c.frameworkID, c.keys)
+	out += fmt.Sprintln(c.fires.cursor, c.executors.counter, c.subscription.frameworkID, c.executions.keys)
 	for _, id := range sortedKeys(c.config.apps) {
 		out += fmt.Sprintln(id, c.config.apps[id].executorKey, c.config.apps[id].disabled)
 	}

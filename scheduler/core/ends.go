@@ -108,7 +108,7 @@ func (c *Core) completeShard(ref taskRef, state State) {
 		s.Complete = c.wall
 	}
 	s.Unreachable, s.EndUnclear, s.KillSince, s.NotBefore, s.acceptSeq = time.Time{}, time.Time{}, time.Time{}, time.Time{}, 0
-	c.dirty.shard(e, ref.index)
+	c.executions.touchShard(e, ref.index)
 	if live {
 		c.releaseTask(e, s)
 		c.countEnd(state)
@@ -155,7 +155,7 @@ func (c *Core) requeue(ref taskRef, source Source, tries int) {
 	s.WaitSince = c.now
 	s.NotBefore = c.now.Add(Backoff(c.opt.BackoffFirst, c.opt.BackoffMost, tries))
 	s.attempt = s.past()
-	c.dirty.shard(e, ref.index)
+	c.executions.touchShard(e, ref.index)
 	c.liftShutdown(e)
 	c.addLaunchable(e)
 	c.wakeMatch(s.NotBefore)
@@ -198,7 +198,7 @@ func (c *Core) endExecution(e *execution) {
 	c.executions.end(e)
 	c.executions.ended.seq++
 	e.Ended, e.EndedAt, e.endedAt = c.executions.ended.seq, c.wall, c.now
-	c.dirty.header(e)
+	c.executions.touch(e)
 	c.countRun(e)
 	c.executions.ended.add(e)
 	if !e.Dropped { // else its drop has been reported
@@ -227,10 +227,10 @@ func endText(e *execution) string {
 // table's STAGING row, and at orphans (E5), every few seconds. All of these count from
 // committed moments (F8).
 func (c *Core) sweepTasks() {
-	if c.now.Before(c.nextSweep) {
+	if c.now.Before(c.executions.nextSweep) {
 		return
 	}
-	c.nextSweep = c.now.Add(sweepEvery)
+	c.executions.nextSweep = c.now.Add(sweepEvery)
 	for _, id := range sortedKeys(c.executions.tasks) {
 		if ref, ok := c.executions.tasks[id]; ok && ref.shard().live() {
 			c.sweepTask(ref)
@@ -245,7 +245,7 @@ const sweepEvery = 5 * time.Second
 
 func (c *Core) sweepTask(ref taskRef) {
 	e, s := ref.exec, ref.shard()
-	if !c.session.open || !s.known {
+	if !c.subscription.open || !s.known {
 		return // what an earlier session reported must be reported again before an attempt is abandoned
 	}
 	if !s.KillSince.IsZero() {

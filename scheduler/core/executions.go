@@ -1,6 +1,9 @@
 package core
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // executions are all that are open, with the indexes over them, and those that ended and are kept. These hold between any two
 // steps:
@@ -10,14 +13,41 @@ import "slices"
 //   - launchable is sorted by launchKey and has exactly those with launchable set: the launched ones that have a shard
 //     to place, and of each job the first in its queue that was not launched.
 type executions struct {
+	*step
 	open       map[string]*execution
 	tasks      map[string]taskRef
 	launchable []*execution
 	ended      history
+	// changed has, by id, every execution that differs from what is stored.
+	changed map[string]*execution
+	// keys has by id, as long as it is remembered, when an execution was triggered with an Idempotency-Key (rule T3).
+	keys        map[string]time.Time
+	changedKeys map[string]bool
+	nextSweep   time.Time // the next look at the timeouts of all tasks
 }
 
-func newExecutions() executions {
-	return executions{open: map[string]*execution{}, tasks: map[string]taskRef{}, ended: newHistory()}
+func newExecutions(s *step) executions {
+	return executions{step: s, open: map[string]*execution{}, tasks: map[string]taskRef{}, ended: newHistory(), changed: map[string]*execution{}, keys: map[string]time.Time{}, changedKeys: map[string]bool{}}
+}
+
+// touch has an execution be written without its chunks of shards.
+func (es *executions) touch(e *execution) {
+	e.dirty = true
+	es.changed[e.ID] = e
+}
+
+// touchShard marks one shard of an execution as changed.
+func (es *executions) touchShard(e *execution, index int) {
+	e.Shards[index].encoded = nil
+	es.changed[e.ID] = e
+	if len(e.Shards) <= inlineShards {
+		e.dirty = true
+		return
+	}
+	if e.dirtyChunks == nil {
+		e.dirtyChunks = map[int]bool{}
+	}
+	e.dirtyChunks[index/chunkShards] = true
 }
 
 // known reports whether an execution of that id is open, or has ended and is kept.
@@ -56,4 +86,42 @@ func compareLaunch(e *execution, k launchKey) int {
 		return 1
 	}
 	return 0
+}
+
+// keysKept is how long an Idempotency-Key is remembered.
+const keysKept = 24 * time.Hour
+
+// keepKey remembers a key, by the execution that it made, until it is old (rule T3).
+func (es *executions) keepKey(id string, at time.Time) {
+	es.keys[id] = at
+	es.changedKeys[id] = true
+	es.forgetKeyLater(id, at)
+}
+
+func (es *executions) forgetKeyLater(id string, at time.Time) {
+	es.timers.at(at.Add(keysKept), func(time.Time) {
+		delete(es.keys, id)
+		es.changedKeys[id] = true
+	})
+}
+
+// write adds what has changed, and removes what the history has no place for any more.
+func (es *executions) write(r *records) {
+	gone := es.ended.trim(es.now, es.opt.EndedKept)
+	putChanged(r, pathKey, es.keys, es.changedKeys)
+	for _, id := range sortedKeys(es.changed) {
+		if e := es.changed[id]; es.ended.byID[id] == e || es.open[id] == e {
+			e.write(r)
+		}
+	}
+	clear(es.changed)
+	for _, e := range gone {
+		if !e.stored || es.open[e.ID] != nil {
+			continue // the id lives again
+		}
+		r.remove(under(pathExecution, e.ID))
+		for i := range e.storedChunks {
+			r.remove(chunkPath(e.ID, i))
+		}
+	}
 }

@@ -3,6 +3,7 @@ package core
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
@@ -135,6 +136,14 @@ func (es *executors) sorted() []*executor {
 	return out
 }
 
+func (es *executors) write(r *records) {
+	if es.counterChanged {
+		r.raw(pathCounter, strconv.AppendInt(nil, es.counter, 10))
+		es.counterChanged = false
+	}
+	putChanged(r, pathExecutor, es.byID, es.changed)
+}
+
 // executorFor is the executor of the demand's kind on an agent, a new one if
 // there is none (rule X1: with a new n from a counter that never goes back).
 func (c *Core) executorFor(agentID string, d *demand) (x *executor, started bool) {
@@ -147,7 +156,7 @@ func (c *Core) executorFor(agentID string, d *demand) (x *executor, started bool
 	x = &executor{
 		App: d.with.App.AppName, Key: d.executorKey, Agent: agentID, Role: role(c.opt.Role),
 		Info: cluster.Executor{
-			Version: 3, ID: id, Framework: c.frameworkID, Name: "elasticjob executor of " + d.with.App.AppName,
+			Version: 3, ID: id, Framework: c.subscription.frameworkID, Name: "elasticjob executor of " + d.with.App.AppName,
 			Resources: d.with.App.Resources(),
 			Command:   c.opt.ExecutorCommand, BinaryURI: c.opt.ExecutorBinary,
 			User: c.opt.ExecutorUser, ShutdownGrace: c.opt.ExecutorShutdown,
@@ -189,7 +198,7 @@ func (c *Core) dropExecutor(x *executor) {
 // (rule X3).
 func (c *Core) checkExecutorsOnOffer(o cluster.Offer) {
 	for _, id := range o.ExecutorIDs {
-		if x := c.executors.byID[id]; x == nil && c.takeover == nil {
+		if x := c.executors.byID[id]; x == nil && c.subscription.takeover == nil {
 			c.note(Note{Kind: NoteExecutor, Detail: fmt.Sprintf("%s runs on agent %s and is not in our records: shut down", id, o.AgentID), Problem: true})
 			c.call(CallShutdown{ExecutorID: id, AgentID: o.AgentID})
 		}

@@ -7,7 +7,7 @@ import (
 // shutDownClosing sends SHUTDOWN to closing executors that have no live task, or are silent, and
 // no unanswered ACCEPT, again until they are gone (rules X2, K3).
 func (c *Core) shutDownClosing() {
-	if !c.session.open {
+	if !c.subscription.open {
 		return
 	}
 	for _, id := range sortedKeys(c.executors.closing) {

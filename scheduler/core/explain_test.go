@@ -145,7 +145,7 @@ func TestExplainSaysThatWhatRunsMayBeOld(t *testing.T) {
 	if noted() {
 		t.Error("said while subscribed")
 	}
-	s.step(SessionEnded{Session: s.core.session.number, Reason: "connection refused"})
+	s.step(SessionEnded{Session: s.core.subscription.number, Reason: "connection refused"})
 	if !noted() {
 		t.Error("not said without a subscription")
 	}

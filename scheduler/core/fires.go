@@ -51,10 +51,19 @@ type fires struct {
 	due    *dueBatch
 	// behind is set while the wall clock is behind the cursor (rule F4).
 	behind bool
+	// loading is set while a term is loaded. Jobs with the same cron then share a group, which has their missed fires to catch up.
+	loading bool
 }
 
 func newFires() fires {
 	return fires{timetable: cron.NewTimetable(), schedules: map[string]*cron.Schedule{}}
+}
+
+func (f *fires) write(r *records) {
+	if f.cursorChanged {
+		r.put(pathCursor, f.cursor)
+		f.cursorChanged = false
+	}
 }
 
 // next is when the next fires are due.

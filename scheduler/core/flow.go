@@ -107,12 +107,12 @@ func (c *Core) growCapacity(agentID string, runs []string) {
 // manageOffers holds the offers that are needed before they could be offered again (see need) and declines the others. An
 // offer is held for at most OfferHold unless it is reserved, and offers are suppressed while no shard waits and none is needed.
 func (c *Core) manageOffers() {
-	if !c.session.open {
+	if !c.subscription.open {
 		c.flow.wake = time.Time{}
 		return
 	}
 	waits, hopeless := c.anyWaiting()
-	idle := c.draining || c.takeover != nil
+	idle := c.draining || c.subscription.takeover != nil
 	waits, hopeless = waits && !idle, hopeless && !idle
 	c.findNeed()
 	wanted := waits || c.flow.need.some && !idle

@@ -25,8 +25,8 @@ const formerAgentsEvery = 20 * time.Second
 // frameworkRemoved: the id was torn down, by that master, if it is known (rule T7).
 func (c *Core) frameworkRemoved(by string) {
 	const why = "the master removed the framework, and with it all its tasks"
-	old := c.frameworkID
-	c.dirty.oldFramework = old
+	old := c.subscription.frameworkID
+	c.subscription.removedID = old
 	c.keepFramework()
 	for _, id := range sortedKeys(c.executions.tasks) {
 		ref, ok := c.executions.tasks[id]
@@ -47,9 +47,9 @@ func (c *Core) frameworkRemoved(by string) {
 		c.endAttempt(ref, outcomeLost)
 		delete(c.executions.tasks, id)
 	}
-	if c.takeover != nil {
-		for _, id := range sortedKeys(c.takeover.unknown) {
-			c.orphanUnknownTask(c.takeover.unknown[id])
+	if c.subscription.takeover != nil {
+		for _, id := range sortedKeys(c.subscription.takeover.unknown) {
+			c.orphanUnknownTask(c.subscription.takeover.unknown[id])
 		}
 	}
 	for _, o := range c.orphans.sorted() {
@@ -57,7 +57,7 @@ func (c *Core) frameworkRemoved(by string) {
 			c.orphans.change(o, func(o *orphan) { o.RemovedBy = by })
 		}
 	}
-	c.frameworkID = ""
+	c.subscription.frameworkID = ""
 	c.orphans.frameworkChanged()
 	for _, x := range c.executors.sorted() {
 		c.dropExecutor(x)
@@ -68,7 +68,7 @@ func (c *Core) frameworkRemoved(by string) {
 // orphanUnknownTask remembers a task of another scheduler that may still run, if its id names a shard.
 func (c *Core) orphanUnknownTask(f *unknownTask) {
 	if id, err := jobs.ParseTaskID(f.id); err == nil {
-		c.addOrphan(&orphan{TaskID: f.id, Job: id.Job, Item: id.Item, Agent: f.agent, Since: c.now, Blocks: true, Framework: c.frameworkID})
+		c.addOrphan(&orphan{TaskID: f.id, Job: id.Job, Item: id.Item, Agent: f.agent, Since: c.now, Blocks: true, Framework: c.subscription.frameworkID})
 	}
 }
 
@@ -76,7 +76,7 @@ func (c *Core) orphanUnknownTask(f *unknownTask) {
 func (c *Core) masterOfRemoved() {
 	for _, o := range c.orphans.sorted() {
 		if o.RemovedBy == removedByUnknown {
-			c.orphans.change(o, func(o *orphan) { o.RemovedBy = c.session.masterID })
+			c.orphans.change(o, func(o *orphan) { o.RemovedBy = c.subscription.masterID })
 		}
 	}
 }
@@ -84,7 +84,7 @@ func (c *Core) masterOfRemoved() {
 // askAboutFormerAgents asks whether the agents of orphans of removed frameworks are registered, by a
 // question about a task that is invented.
 func (c *Core) askAboutFormerAgents() {
-	s := &c.session
+	s := &c.subscription
 	if !s.open || c.now.Before(s.agentsAskedAt.Add(formerAgentsEvery)) {
 		return
 	}
@@ -109,12 +109,12 @@ func (c *Core) agentAnswered(agentID string, u cluster.Update) {
 	case cluster.Gone:
 		c.agentStillRegistered(agentID)
 	case cluster.GoneByOperator: // an operator's word
-		for _, o := range c.orphans.formerOn(agentID, c.frameworkID) {
+		for _, o := range c.orphans.formerOn(agentID, c.subscription.frameworkID) {
 			c.removeOrphan(o)
 		}
 	case cluster.Unreachable, cluster.Unknown:
 		c.agents.see(agentID).registeredSince = time.Time{}
-		for _, g := range c.orphans.formerOn(agentID, c.frameworkID) {
+		for _, g := range c.orphans.formerOn(agentID, c.subscription.frameworkID) {
 			g.known = true
 			c.orphanAway(g)
 		}
@@ -129,11 +129,11 @@ func (c *Core) agentStillRegistered(agentID string) {
 		return
 	}
 	lasts := c.agents.stillRegistered(agentID)
-	for _, g := range c.orphans.formerOn(agentID, c.frameworkID) {
+	for _, g := range c.orphans.formerOn(agentID, c.subscription.frameworkID) {
 		g.known = true
 		c.orphanAlive(g)
 		// Another master may know nothing of the removal, and so may its agents.
-		if g.RemovedBy == c.session.masterID && lasts >= c.removedWait() {
+		if g.RemovedBy == c.subscription.masterID && lasts >= c.removedWait() {
 			c.removeOrphan(g)
 		}
 	}

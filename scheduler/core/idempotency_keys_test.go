@@ -35,7 +35,7 @@ func TestT3ARepeatedKeyWritesWhatItAccepts(t *testing.T) {
 		t.Fatalf("after a restart: %+v", d.Replies)
 	}
 	s.until(25 * time.Hour)
-	if len(s.core.keys) != 0 {
+	if len(s.core.executions.keys) != 0 {
 		t.Fatal("keys are kept for ever")
 	}
 }

@@ -18,6 +18,19 @@ type importEntry struct {
 	path, job, item, value string
 }
 
+// imports are the entries of the original: those found when the term was loaded, and those that became ours.
+type imports struct {
+	found []importEntry
+	done  []string
+}
+
+func (m *imports) write(r *records) {
+	for _, path := range m.done {
+		r.remove(path)
+	}
+	m.done = nil
+}
+
 // loadQueue takes an entry below /state/ready, /state/failover or /state/running.
 // What only holds a job's entries together has no value.
 func (c *Core) loadQueue(e registry.Entry) bool {
@@ -27,7 +40,7 @@ func (c *Core) loadQueue(e registry.Entry) bool {
 			continue
 		}
 		job, item, _ := strings.Cut(rest, "/")
-		c.imported = append(c.imported, importEntry{e.Path, job, item, string(e.Value)})
+		c.imports.found = append(c.imports.found, importEntry{e.Path, job, item, string(e.Value)})
 		return true
 	}
 	return false
@@ -35,8 +48,8 @@ func (c *Core) loadQueue(e registry.Entry) bool {
 
 // importQueues makes executions of what the original left.
 func (c *Core) importQueues() {
-	entries := c.imported
-	c.imported = nil
+	entries := c.imports.found
+	c.imports.found = nil
 	lost := map[string][]importEntry{}
 	var folders []string
 	left := map[string]bool{} // jobs of which an entry stays
@@ -66,10 +79,10 @@ func (c *Core) importQueues() {
 	for _, path := range folders {
 		switch {
 		case left[path]:
-		case c.takeover != nil && strings.HasPrefix(path, pathRunning+"/"):
-			c.takeover.running = append(c.takeover.running, path)
+		case c.subscription.takeover != nil && strings.HasPrefix(path, pathRunning+"/"):
+			c.subscription.takeover.running = append(c.subscription.takeover.running, path)
 		default:
-			c.dirty.imported = append(c.dirty.imported, path)
+			c.imports.done = append(c.imports.done, path)
 		}
 	}
 }
@@ -117,7 +130,7 @@ func (c *Core) importReady(e importEntry) error {
 	for n := range times {
 		c.importExecution(j, &execution{ID: fmt.Sprintf("%s-%03d", c.importID(e.job), n+1), Job: e.job, Fire: c.importMoment(), Source: source, Made: c.now})
 	}
-	c.dirty.imported = append(c.dirty.imported, e.path)
+	c.imports.done = append(c.imports.done, e.path)
 	return nil
 }
 
@@ -129,7 +142,7 @@ func (c *Core) importID(job string) string {
 func (c *Core) importExecution(j *jobState, e *execution) {
 	c.executions.open[e.ID] = e
 	j.queue = append(j.queue, e)
-	c.dirty.header(e)
+	c.executions.touch(e)
 	c.note(Note{Kind: NoteExecutionMade, Job: j.name, Execution: e.ID, Detail: string(e.Source) + ", which waited in the original's queue"})
 }
 
@@ -158,13 +171,13 @@ func (c *Core) importFailover(job string, entries []importEntry, left map[string
 		s.State, s.Type, s.Attempt, s.TaskID, s.Complete, s.WaitSince = Waiting, FailoverSource, 1, entry.value, time.Time{}, c.now
 		s.Cause = "lost under the former scheduler"
 		e.shardsOpen++
-		c.dirty.imported = append(c.dirty.imported, entry.path)
+		c.imports.done = append(c.imports.done, entry.path)
 	}
 	if e.shardsOpen == 0 {
 		return
 	}
 	for i := range e.Shards {
-		c.dirty.shard(e, i)
+		c.executions.touchShard(e, i)
 	}
 	c.importExecution(j, e)
 }
@@ -172,11 +185,11 @@ func (c *Core) importFailover(job string, entries []importEntry, left map[string
 // importRunning: a task of a daemon of the original is another's (rule T8). Under a
 // framework id that this scheduler made there can be none.
 func (c *Core) importRunning(e importEntry) {
-	if c.takeover == nil {
-		c.dirty.imported = append(c.dirty.imported, e.path)
+	if c.subscription.takeover == nil {
+		c.imports.done = append(c.imports.done, e.path)
 		return
 	}
-	c.takeover.running = append(c.takeover.running, e.path)
+	c.subscription.takeover.running = append(c.subscription.takeover.running, e.path)
 	if e.value == "" {
 		return
 	}
@@ -184,5 +197,5 @@ func (c *Core) importRunning(e importEntry) {
 	if id, err := jobs.ParseTaskID(e.value); err == nil {
 		f.agent = id.Agent
 	}
-	c.takeover.unknown[f.id] = f
+	c.subscription.takeover.unknown[f.id] = f
 }

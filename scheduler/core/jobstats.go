@@ -56,7 +56,7 @@ func (c *Core) countRun(e *execution) {
 	if j == nil || j.cfg == nil || e.Dropped {
 		return
 	}
-	s := c.jobStats.of(e.Job)
+	s := c.ofJobs.of(e.Job)
 	if s == nil {
 		return
 	}
@@ -87,7 +87,7 @@ func (c *Core) loadJobStats() {
 		if j := c.config.jobs[e.Job]; j == nil || j.cfg == nil || e.Dropped {
 			continue
 		}
-		if s := c.jobStats.of(e.Job); s != nil {
+		if s := c.ofJobs.of(e.Job); s != nil {
 			s.last(e)
 		}
 	}
@@ -96,7 +96,7 @@ func (c *Core) loadJobStats() {
 // Stats returns counters and gauges.
 func (c *Core) Stats() Stats {
 	s := c.stats
-	s.Leading, s.Subscribed = true, c.session.open
+	s.Leading, s.Subscribed = true, c.subscription.open
 	s.Apps, s.ExecutorsRunning, s.OffersHeld = len(c.config.apps), len(c.executors.byID), c.pool.Len()
 	s.FireDelayBuckets = slices.Clone(s.FireDelayBuckets)
 	for _, j := range c.config.jobs {
@@ -116,8 +116,8 @@ func (c *Core) Stats() Stats {
 			s.TasksRunning++
 		}
 	}
-	s.JobsWithoutMetrics = len(c.jobStats.leftOut)
-	for _, of := range c.jobStats.byJob {
+	s.JobsWithoutMetrics = len(c.ofJobs.leftOut)
+	for _, of := range c.ofJobs.byJob {
 		s.OfJobs = append(s.OfJobs, *of)
 	}
 	return s

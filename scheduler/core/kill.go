@@ -21,7 +21,7 @@ func (c *Core) killExecution(e *execution, reason string) {
 	}
 	if e.KillReason == "" || e.KillReason == shutdownReason {
 		e.KillReason = reason
-		c.dirty.header(e)
+		c.executions.touch(e)
 	}
 	for i := range e.Shards {
 		s := &e.Shards[i]
@@ -31,7 +31,7 @@ func (c *Core) killExecution(e *execution, reason string) {
 			c.completeShard(taskRef{e, i}, Killed)
 		case s.live() && s.KillSince.IsZero():
 			s.KillSince = c.now
-			c.dirty.shard(e, i)
+			c.executions.touchShard(e, i)
 			c.sendKill(s)
 		}
 	}
@@ -39,7 +39,7 @@ func (c *Core) killExecution(e *execution, reason string) {
 
 // sendKill sends a kill, unless the task's ACCEPT is still under way (rule L4).
 func (c *Core) sendKill(s *shard) {
-	if s.acceptSeq != 0 || !c.session.open {
+	if s.acceptSeq != 0 || !c.subscription.open {
 		return
 	}
 	s.killSent = c.now
@@ -57,8 +57,8 @@ func (c *Core) endSilentExecutor(s *shard) {
 	if x == nil || x.silent || x.pending > 0 || !c.agents.registered(s.Agent) || !s.Unreachable.IsZero() || s.Seen < seenStarting || s.acceptSeq != 0 {
 		return
 	}
-	if !x.sweptAt.Equal(c.nextSweep) {
-		x.sweptAt = c.nextSweep
+	if !x.sweptAt.Equal(c.executions.nextSweep) {
+		x.sweptAt = c.executions.nextSweep
 		x.unanswered++
 	}
 	if time.Duration(x.unanswered)*sweepEvery <= c.opt.KillGrace+c.opt.KillAnswer {
@@ -73,10 +73,10 @@ func (c *Core) endSilentExecutor(s *shard) {
 // resendKills repeats wanted kills with backoff: the master forgets kills of
 // unreachable tasks, and drops them while an agent is away (K1).
 func (c *Core) resendKills() {
-	if !c.session.open || c.now.Before(c.session.killsLookedAt.Add(c.opt.ResendFirst/2)) {
+	if !c.subscription.open || c.now.Before(c.subscription.killsLookedAt.Add(c.opt.ResendFirst/2)) {
 		return
 	}
-	c.session.killsLookedAt = c.now
+	c.subscription.killsLookedAt = c.now
 	for _, id := range sortedKeys(c.executions.tasks) {
 		s := c.executions.tasks[id].shard()
 		if !s.live() || s.KillSince.IsZero() {
@@ -113,7 +113,7 @@ func (c *Core) liftShutdown(e *execution) {
 		}
 	}
 	e.KillReason = ""
-	c.dirty.header(e)
+	c.executions.touch(e)
 	c.matchAgain = true
 }
 

@@ -49,7 +49,7 @@ func (c *Core) killTaskByID(id string) *Error {
 	}
 	c.note(Note{Kind: NoteKillRequested, Job: e.Job, Execution: e.ID, Task: id})
 	s.KillReason = killedOnRequest
-	c.dirty.shard(e, ref.index)
+	c.executions.touchShard(e, ref.index)
 	if s.KillSince.IsZero() {
 		s.KillSince = c.now
 		c.sendKill(s)

@@ -25,7 +25,7 @@ func (c *Core) launch() {
 		return
 	}
 	c.matchAgain = false
-	if c.draining || c.takeover != nil || !c.session.open || len(c.executions.launchable) == 0 {
+	if c.draining || c.subscription.takeover != nil || !c.subscription.open || len(c.executions.launchable) == 0 {
 		return
 	}
 	ds, more := c.demands()
@@ -165,10 +165,10 @@ func (c *Core) beginLaunch(d *demand) {
 	e.Shards = make([]shard, d.with.Job.ShardingTotalCount)
 	for i := range e.Shards {
 		e.Shards[i] = shard{Item: i, State: Waiting, Type: e.Source}
-		c.dirty.shard(e, i)
+		c.executions.touchShard(e, i)
 	}
 	e.shardsOpen = len(e.Shards)
-	c.dirty.header(e)
+	c.executions.touch(e)
 	c.countDelay(max(c.wall.Sub(e.Fire), 0).Seconds())
 }
 
@@ -196,7 +196,7 @@ func (c *Core) launchShard(d *demand, item int, agentID string, x *executor, sto
 	s.attempt = attempt{TaskID: id, Agent: agentID, AgentURL: c.agents.byID[agentID].url, Executor: x.Info.ID,
 		Launched: c.now, acceptSeq: c.acceptSeq, sentWith: c.acceptSeq}
 	c.executions.tasks[id] = taskRef{e, item}
-	c.dirty.shard(e, item)
+	c.executions.touchShard(e, item)
 	c.stats.TasksLaunched++
 	c.note(Note{Kind: NoteTaskLaunched, Job: e.Job, Execution: e.ID, Task: id, Detail: "on agent " + agentID})
 	need := d.with.Job.Resources()

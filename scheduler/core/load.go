@@ -26,8 +26,8 @@ type Stored struct {
 func (c *Core) Load(wall time.Time, stored Stored) error {
 	c.began = wall.UTC()
 	c.setClock(Now{Wall: wall})
-	c.loading = true
-	defer func() { c.loading = false }()
+	c.fires.loading = true
+	defer func() { c.fires.loading = false }()
 	chunks := map[string][]shard{}
 	var execs []*execution
 	var damage []error
@@ -79,7 +79,7 @@ func (c *Core) Load(wall time.Time, stored Stored) error {
 			var at time.Time
 			if err = json.Unmarshal(e.Value, &at); err == nil {
 				c.clampLoaded(0, &at)
-				c.keys[name] = at
+				c.executions.keys[name] = at
 			}
 		case pathJobState:
 			var r jobRecord
@@ -97,9 +97,9 @@ func (c *Core) Load(wall time.Time, stored Stored) error {
 	if len(damage) > 0 {
 		return allOf(damage)
 	}
-	if c.frameworkID != "" && c.frameworkID != c.ourFrame && !strings.HasPrefix(c.frameworkID, ownFramework) {
-		c.takeover = newTakeover()
-		c.note(Note{Kind: NoteTakeover, Detail: "the framework id " + c.frameworkID + " is another scheduler's: nothing is launched until the tasks that it left have ended"})
+	if c.subscription.frameworkID != "" && c.subscription.frameworkID != c.subscription.ours && !strings.HasPrefix(c.subscription.frameworkID, ownFramework) {
+		c.subscription.takeover = newTakeover()
+		c.note(Note{Kind: NoteTakeover, Detail: "the framework id " + c.subscription.frameworkID + " is another scheduler's: nothing is launched until the tasks that it left have ended"})
 	}
 	for name, a := range c.config.apps {
 		a.disabled = c.config.marked[under(pathAppDisabled, name)]
@@ -147,9 +147,9 @@ func (c *Core) loadOther(e registry.Entry, dir string, chunks map[string][]shard
 	case e.Path == pathCounter:
 		c.executors.counter, err = strconv.ParseInt(string(e.Value), 10, 64)
 	case e.Path == pathFramework:
-		c.frameworkID = strings.TrimSpace(string(e.Value))
+		c.subscription.frameworkID = strings.TrimSpace(string(e.Value))
 	case e.Path == pathOurFramework:
-		c.ourFrame = string(e.Value)
+		c.subscription.ours = string(e.Value)
 	case c.loadQueue(e):
 	case strings.HasPrefix(dir, pathShards+"/"):
 		var part []shard
@@ -250,8 +250,8 @@ func (c *Core) joinLoaded(execs []*execution, chunks map[string][]shard) error {
 			c.applyJobState(j)
 		}
 	}
-	for _, id := range sortedKeys(c.keys) {
-		c.forgetKeyLater(id, c.keys[id])
+	for _, id := range sortedKeys(c.executions.keys) {
+		c.executions.forgetKeyLater(id, c.executions.keys[id])
 	}
 	for _, x := range c.executors.sorted() {
 		if x.Role != role(c.opt.Role) {

@@ -139,6 +139,8 @@ func (os *orphans) formerOn(agent, present string) (out []*orphan) {
 // frameworkChanged forgets what was indexed by the present framework id.
 func (os *orphans) frameworkChanged() { os.former = nil }
 
+func (os *orphans) write(r *records) { putChanged(r, pathOrphan, os.byID, os.changed) }
+
 // abandon ends an attempt that may still run and keeps it as an orphan (rule E5).
 func (c *Core) abandon(ref taskRef, why string) {
 	e, s := ref.exec, ref.shard()
@@ -154,7 +156,7 @@ func (c *Core) abandon(ref taskRef, why string) {
 // newOrphan is what is kept of an attempt that may still run.
 func (c *Core) newOrphan(ref taskRef) *orphan {
 	s := ref.shard()
-	return &orphan{TaskID: s.TaskID, Job: ref.exec.Job, Item: s.Item, Agent: s.Agent, Execution: ref.exec.ID, Since: c.now, Framework: c.frameworkID}
+	return &orphan{TaskID: s.TaskID, Job: ref.exec.Job, Item: s.Item, Agent: s.Agent, Execution: ref.exec.ID, Since: c.now, Framework: c.subscription.frameworkID}
 }
 
 func (c *Core) addOrphan(o *orphan) {
@@ -241,7 +243,7 @@ func (c *Core) sweepOrphans() {
 		switch {
 		case c.now.Sub(o.Since) > c.opt.OrphanKept:
 			c.removeOrphan(o)
-		case o.Away.IsZero() || !c.session.open || !o.known:
+		case o.Away.IsZero() || !c.subscription.open || !o.known:
 		case c.now.Sub(o.Away) >= c.opt.UnreachableFailover:
 			c.orphans.change(o, func(o *orphan) { o.Alive, o.Blocks, o.Away = false, false, time.Time{} })
 			c.shardUnblocked()
@@ -250,7 +252,7 @@ func (c *Core) sweepOrphans() {
 }
 
 // ofFormerFramework reports whether an orphan ran under a framework id that was removed.
-func (c *Core) ofFormerFramework(o *orphan) bool { return o.Framework != c.frameworkID }
+func (c *Core) ofFormerFramework(o *orphan) bool { return o.Framework != c.subscription.frameworkID }
 
 // orphanReason says what a shard waits for that an orphan blocks.
 func (c *Core) orphanReason(o *orphan) string {
@@ -258,7 +260,7 @@ func (c *Core) orphanReason(o *orphan) string {
 	switch {
 	case !c.ofFormerFramework(o):
 		return fmt.Sprintf("task %s was abandoned on agent %s and may still run; its end is waited for, or %s", o.TaskID, o.Agent, forget)
-	case c.session.open && o.RemovedBy != c.session.masterID:
+	case c.subscription.open && o.RemovedBy != c.subscription.masterID:
 		return fmt.Sprintf("task %s ran under framework %s, which was removed, and may still run on agent %s: the master that removed it leads no more, and another does not know of it; %s", o.TaskID, o.Framework, o.Agent, forget)
 	}
 	return fmt.Sprintf("task %s ran under framework %s, which was removed, and may still be ending: it counts as ended when agent %s has been registered with the master for %s; or %s", o.TaskID, o.Framework, o.Agent, c.removedWait(), forget)

@@ -91,7 +91,7 @@ func (c *Core) enqueue(j *jobState, e *execution) {
 		i--
 	}
 	j.queue = slices.Insert(j.queue, i, e)
-	c.dirty.header(e)
+	c.executions.touch(e)
 	c.note(Note{Kind: NoteExecutionMade, Job: j.name, Execution: e.ID, Detail: string(e.Source)})
 	if i == 0 && len(j.queue) > 1 {
 		c.executions.removeLaunchable(j.queue[1])

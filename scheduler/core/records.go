@@ -4,123 +4,47 @@ import (
 	"bytes"
 	"encoding/json"
 	"slices"
-	"strconv"
 
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
-// dirtySet is what a step changed and has to write.
-type dirtySet struct {
-	framework    bool
-	ourFramework bool
-	execs        map[string]*execution
-	gone         []*execution
-	keys         map[string]bool
-	imported     []string // entries of the original that became ours
-	oldFramework string
+// records are the writes of one commit, which is all or nothing (rule T5). Every part adds those of its own state.
+type records struct{ writes []registry.Write }
+
+func (r *records) raw(path string, value []byte) {
+	r.writes = append(r.writes, registry.Write{Path: path, Value: value})
 }
 
-func (d *dirtySet) reset() {
-	*d = dirtySet{execs: map[string]*execution{}, keys: map[string]bool{}}
+func (r *records) put(path string, v any) { r.raw(path, encode(v)) }
+
+func (r *records) remove(path string) {
+	r.writes = append(r.writes, registry.Write{Path: path, Delete: true})
 }
 
-func (d *dirtySet) header(e *execution) {
-	e.dirty = true
-	d.execs[e.ID] = e
-}
-
-// shard marks one shard of an execution as changed.
-func (d *dirtySet) shard(e *execution, index int) {
-	e.Shards[index].encoded = nil
-	d.execs[e.ID] = e
-	if len(e.Shards) <= inlineShards {
-		e.dirty = true
-		return
-	}
-	if e.dirtyChunks == nil {
-		e.dirtyChunks = map[int]bool{}
-	}
-	e.dirtyChunks[index/chunkShards] = true
-}
-
-// write turns what the step has changed into the writes of one commit, which is all or nothing (rule T5).
-func (c *Core) write() {
-	d := &c.dirty
-	d.gone = append(d.gone, c.executions.ended.trim(c.now, c.opt.EndedKept)...)
-	var w []registry.Write
-	raw := func(path string, value []byte) { w = append(w, registry.Write{Path: path, Value: value}) }
-	put := func(path string, v any) { raw(path, encode(v)) }
-	remove := func(path string) { w = append(w, registry.Write{Path: path, Delete: true}) }
-
-	if d.oldFramework != "" {
-		put(under(pathOldFramework, d.oldFramework), c.wall)
-	}
-	if d.framework || d.ourFramework {
-		raw(pathOurFramework, []byte(c.ourFrame))
-	}
-	if d.framework {
-		raw(pathFramework, []byte(c.frameworkID))
-	}
-	if c.executors.counterChanged {
-		raw(pathCounter, strconv.AppendInt(nil, c.executors.counter, 10))
-		c.executors.counterChanged = false
-	}
-	writeRecords(c.orphans.changed, c.orphans.byID, pathOrphan, put, remove)
-	clear(c.orphans.changed)
-	writeRecords(c.executors.changed, c.executors.byID, pathExecutor, put, remove)
-	clear(c.executors.changed)
-	writeRecords(d.keys, c.keys, pathKey, put, remove)
-	for _, key := range sortedKeys(c.starts.changed) {
-		if t := c.starts.at(key); t != nil {
-			put(under(pathStartFailure, key), t)
-		} else {
-			remove(under(pathStartFailure, key))
-		}
-	}
-	clear(c.starts.changed)
-	for _, id := range sortedKeys(d.execs) {
-		if e := d.execs[id]; c.executions.ended.byID[id] == e || c.executions.open[id] == e {
-			c.writeExecution(e, raw)
-		}
-	}
-	for _, name := range sortedKeys(c.config.changed) {
-		if j := c.config.jobs[name]; j != nil && j.cfg != nil {
-			j.stored.Since = j.since
-			put(under(pathJobState, name), j.stored)
-		} else {
-			remove(under(pathJobState, name))
-		}
-	}
-	clear(c.config.changed)
-	if c.fires.cursorChanged {
-		c.fires.cursorChanged = false
-		put(pathCursor, c.fires.cursor)
-	}
-	for _, e := range d.gone {
-		if !e.stored || c.executions.open[e.ID] != nil {
-			continue // the id lives again
-		}
-		remove(under(pathExecution, e.ID))
-		for i := range e.storedChunks {
-			remove(chunkPath(e.ID, i))
-		}
-	}
-	for _, path := range d.imported {
-		remove(path)
-	}
-	d.reset()
-	c.out.Writes = w
-}
-
-// writeRecords writes the changed records that are there, and removes those that are not.
-func writeRecords[R any](changed map[string]bool, records map[string]R, dir string, put func(string, any), remove func(string)) {
+// putChanged writes the changed ones of what is kept below a path, and removes those that are no more. None is changed then.
+func putChanged[R any](r *records, dir string, kept map[string]R, changed map[string]bool) {
 	for _, id := range sortedKeys(changed) {
-		if r, ok := records[id]; ok {
-			put(under(dir, id), r)
+		if v, ok := kept[id]; ok {
+			r.put(under(dir, id), v)
 		} else {
-			remove(under(dir, id))
+			r.remove(under(dir, id))
 		}
 	}
+	clear(changed)
+}
+
+// write has every part add what it has changed to the commit.
+func (c *Core) write() {
+	var r records
+	c.subscription.write(&r)
+	c.executors.write(&r)
+	c.orphans.write(&r)
+	c.starts.write(&r)
+	c.executions.write(&r)
+	c.config.write(&r)
+	c.fires.write(&r)
+	c.imports.write(&r)
+	c.out.Writes = r.writes
 }
 
 // encode writes a record. All records are made of what JSON can hold, so there
@@ -179,17 +103,18 @@ func appendShards(b []byte, shards []shard) []byte {
 	return append(b, ']')
 }
 
-func (c *Core) writeExecution(e *execution, put func(string, []byte)) {
+// write adds what of an execution has changed.
+func (e *execution) write(r *records) {
 	if e.chunks() > 0 {
 		for _, i := range sortedKeys(e.dirtyChunks) {
-			put(chunkPath(e.ID, i), appendShards(nil, e.Shards[i*chunkShards:min((i+1)*chunkShards, len(e.Shards))]))
+			r.raw(chunkPath(e.ID, i), appendShards(nil, e.Shards[i*chunkShards:min((i+1)*chunkShards, len(e.Shards))]))
 			e.storedChunks = max(e.storedChunks, i+1)
 		}
 		clear(e.dirtyChunks)
 	}
 	if e.dirty {
 		e.Chunks = e.chunks()
-		put(under(pathExecution, e.ID), e.encodeHeader())
+		r.raw(under(pathExecution, e.ID), e.encodeHeader())
 		e.Chunks = 0
 		e.stored, e.dirty = true, false
 	}

@@ -95,7 +95,7 @@ func (c *Core) waitsSince(e *execution) time.Time {
 // reserve gives the oldest execution that waited long, may be launched and would fit the agents seen
 // the agents that it needs, one at a time.
 func (c *Core) reserve() {
-	if c.reservation != nil || c.draining || c.takeover != nil || !c.session.open {
+	if c.reservation != nil || c.draining || c.subscription.takeover != nil || !c.subscription.open {
 		return
 	}
 	for id := range c.lastReservation {

@@ -38,7 +38,7 @@ func (c *Core) frameworkOf(kept, executorID string) string {
 	if x := c.executors.byID[executorID]; x != nil {
 		return x.Info.Framework
 	}
-	return c.frameworkID
+	return c.subscription.frameworkID
 }
 
 // learnSandbox keeps where a task writes, and reports whether that was news. A path that is not a run of the attempt's

@@ -165,7 +165,7 @@ func (s *scene) cmdRestart(w *scenario.Words) error {
 	if err := s.cmdCrash(w); err != nil {
 		return err
 	}
-	return s.steps(SessionBegan{Session: s.core.session.number, MasterID: "master-1"})
+	return s.steps(SessionBegan{Session: s.core.subscription.number, MasterID: "master-1"})
 }
 
 // mutable are the calls that a scenario can leave out because it is not about them.

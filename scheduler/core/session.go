@@ -8,8 +8,35 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 )
 
-// sessionState is the subscription.
-type sessionState struct {
+// subscription is what this scheduler is to the cluster: its framework id, and the session that is open or tried.
+type subscription struct {
+	*step
+	session
+	frameworkID string
+	// ours is the framework id that is marked as made by this scheduler, or taken over; takeover is set while the framework id
+	// is still another scheduler's (rule T8).
+	ours     string
+	takeover *takeover
+	// What is to be written: the framework id, the mark, and an id that was removed.
+	idChanged, oursChanged bool
+	removedID              string
+}
+
+func (s *subscription) write(r *records) {
+	if s.removedID != "" {
+		r.put(under(pathOldFramework, s.removedID), s.wall)
+	}
+	if s.idChanged || s.oursChanged {
+		r.raw(pathOurFramework, []byte(s.ours))
+	}
+	if s.idChanged {
+		r.raw(pathFramework, []byte(s.frameworkID))
+	}
+	s.removedID, s.idChanged, s.oursChanged = "", false, false
+}
+
+// session is one subscription, or the try to make one.
+type session struct {
 	number   int64
 	open     bool
 	asked    bool // SUBSCRIBE is under way
@@ -27,7 +54,7 @@ type sessionState struct {
 	agentsAskedAt time.Time // when it was last asked whether the agents of orphans of removed frameworks are registered
 }
 
-func (s *sessionState) wake() time.Time {
+func (s *session) wake() time.Time {
 	if s.open {
 		if s.askAgainAt.IsZero() || s.reconcileAt.Before(s.askAgainAt) {
 			return s.reconcileAt
@@ -43,21 +70,21 @@ func (s *sessionState) wake() time.Time {
 // subscribe asks for a session when there is none (rule T6: right after a
 // fenced commit; thrown out while the term holds: again, with backoff).
 func (c *Core) subscribe() {
-	s := &c.session
+	s := &c.subscription
 	if s.open || s.asked || c.now.Before(s.notUntil) {
 		return
 	}
 	s.number++
 	s.asked = true
 	c.out.Fenced = true
-	c.call(CallSubscribe{Session: s.number, FrameworkID: c.frameworkID})
+	c.call(CallSubscribe{Session: s.number, FrameworkID: c.subscription.frameworkID})
 }
 
 // sessionBegan: forget all offers, ask about all live tasks, send wanted kills
 // and shutdowns again (rule T6). ACCEPTs of the old stream can't arrive any more:
 // they are voided (L3, L4).
 func (c *Core) sessionBegan(e SessionBegan) {
-	if e.Session != c.session.number {
+	if e.Session != c.subscription.number {
 		return
 	}
 	// A process that slept between its commit and SUBSCRIBE may be deposed by now, and
@@ -65,7 +92,7 @@ func (c *Core) sessionBegan(e SessionBegan) {
 	// end. If the term still holds after SUBSCRIBED, this session is the term's own.
 	c.out.Fenced = true
 	c.stats.Subscriptions++
-	c.session = sessionState{number: e.Session, open: true, tries: c.session.tries, masterID: e.MasterID, began: c.now, reconcileAt: c.now}
+	c.subscription.session = session{number: e.Session, open: true, tries: c.subscription.tries, masterID: e.MasterID, began: c.now, reconcileAt: c.now}
 	c.pool.Clear()
 	// What the last leader declined may still be filtered: Mesos forgets filters only when it
 	// sees a framework's connection end, not when another subscriber takes over.
@@ -86,7 +113,7 @@ func (c *Core) sessionBegan(e SessionBegan) {
 	for _, o := range c.orphans.byID {
 		o.known = false
 	}
-	c.takeover.begin()
+	c.subscription.takeover.begin()
 	c.matchAgain = true
 	if c.executors.counter > 0 {
 		// One whose record went while its SHUTDOWN was lost is found in the offers of this session, if those of the last
@@ -97,10 +124,10 @@ func (c *Core) sessionBegan(e SessionBegan) {
 }
 
 func (c *Core) sessionEnded(e SessionEnded) {
-	if e.Session != c.session.number {
+	if e.Session != c.subscription.number {
 		return
 	}
-	s := &c.session
+	s := &c.subscription
 	lived := s.open && c.now.Sub(s.began) > c.opt.SubscribeMost
 	if lived {
 		s.tries = 0
@@ -146,8 +173,8 @@ func alike(a, b string) bool {
 func (c *Core) keepFramework() {
 	keep := func(ref taskRef) {
 		if s := ref.shard(); s.Framework == "" && s.Dir != "" {
-			s.Framework = c.frameworkID
-			c.dirty.shard(ref.exec, ref.index)
+			s.Framework = c.subscription.frameworkID
+			c.executions.touchShard(ref.exec, ref.index)
 		}
 	}
 	for _, ref := range c.executions.tasks {
@@ -162,7 +189,7 @@ func (c *Core) keepFramework() {
 // SUBSCRIBED and every 10 minutes, about those it has not reported with growing
 // intervals.
 func (c *Core) reconcileDue() {
-	s := &c.session
+	s := &c.subscription
 	if !s.open {
 		return
 	}
@@ -194,7 +221,7 @@ func (c *Core) reconcileDue() {
 func (c *Core) reconcileRequested(e ReconcileRequested) {
 	reply := Reply{Token: e.Token}
 	switch {
-	case !c.session.open:
+	case !c.subscription.open:
 		reply.Err = Errorf(Unavailable, "not_subscribed", "there is no subscription to the cluster; every subscription begins with reconciliation")
 	case e.Explicit:
 		c.askAbout(func(*shard) bool { return true })
@@ -242,7 +269,7 @@ func (c *Core) askAbout(want func(*shard) bool) int {
 // acceptAnswered: answered 202, the tasks are with the master; refused, they
 // never were (rules L3, L4).
 func (c *Core) acceptAnswered(a AcceptAnswered) {
-	if a.Session != c.session.number || !c.session.open {
+	if a.Session != c.subscription.number || !c.subscription.open {
 		return // voided already
 	}
 	sent := c.accepts[a.Seq]

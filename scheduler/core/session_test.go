@@ -24,17 +24,17 @@ func TestT6OffersEndWithTheirSession(t *testing.T) {
 		},
 		"before SUBSCRIBED, on the same stream": func(s *stage) {
 			s.unsubscribe()
-			s.step(offerOf(s.core.session.number, "O77", "S2", 5))
-			s.step(SessionBegan{Session: s.core.session.number, MasterID: "master-1"})
+			s.step(offerOf(s.core.subscription.number, "O77", "S2", 5))
+			s.step(SessionBegan{Session: s.core.subscription.number, MasterID: "master-1"})
 		},
 		"of the session that ended, delivered late": func(s *stage) {
-			old := s.core.session.number
+			old := s.core.subscription.number
 			s.resubscribe()
 			s.step(offerOf(old, "O77", "S2", 5))
 		},
 		"before a second SUBSCRIBED of one session": func(s *stage) {
 			s.offer("S2", 5, 8192)
-			s.step(SessionBegan{Session: s.core.session.number, MasterID: "master-1"})
+			s.step(SessionBegan{Session: s.core.subscription.number, MasterID: "master-1"})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -74,15 +74,15 @@ func TestNothingIsHeldWithoutASession(t *testing.T) {
 			t.Errorf("%d offers are held %s", held, when)
 		}
 	}
-	s.step(SessionEnded{Session: s.core.session.number, Reason: "the stream broke"})
+	s.step(SessionEnded{Session: s.core.subscription.number, Reason: "the stream broke"})
 	none("after the end of the session")
-	s.step(offerOf(s.core.session.number, "O77", "S2", 5))
+	s.step(offerOf(s.core.subscription.number, "O77", "S2", 5))
 	none("that came after the end of the session")
 	for len(calls[CallSubscribe](s.last)) == 0 {
 		s.now = s.wake()
 		s.step()
 	}
-	s.step(offerOf(s.core.session.number, "O78", "S2", 5))
+	s.step(offerOf(s.core.subscription.number, "O78", "S2", 5))
 	none("that came before SUBSCRIBED")
 }
 
@@ -113,12 +113,12 @@ func TestAnotherMasterIsTriedAtOnce(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	for range 5 { // the pauses have grown
-		s.step(SessionEnded{Session: s.core.session.number, Reason: "connection refused"})
+		s.step(SessionEnded{Session: s.core.subscription.number, Reason: "connection refused"})
 		for len(calls[CallSubscribe](s.last)) == 0 {
 			s.after(time.Second)
 		}
 	}
-	tried := s.core.session.number
+	tried := s.core.subscription.number
 	s.step(SessionEnded{Session: tried, Reason: "connection refused"})
 	if d := s.step(MasterChanged{Session: tried - 1}); len(calls[CallSubscribe](d)) != 0 {
 		t.Error("old news ended the pause")
@@ -136,7 +136,7 @@ func TestAnOutageIsLoggedNowAndThen(t *testing.T) {
 	s := newStage(t)
 	logged := 0
 	fail := func(reason string) {
-		s.step(SessionEnded{Session: s.core.session.number, Reason: reason})
+		s.step(SessionEnded{Session: s.core.subscription.number, Reason: reason})
 		for _, n := range s.last.Notes {
 			if n.Kind == NoteSession {
 				logged++

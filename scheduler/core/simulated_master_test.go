@@ -128,7 +128,7 @@ func (p *simulatedMaster) run(d time.Duration) {
 }
 
 func (p *simulatedMaster) send(e cluster.Event) {
-	p.inbox = append(p.inbox, ClusterEvent{Session: p.core.session.number, Event: e})
+	p.inbox = append(p.inbox, ClusterEvent{Session: p.core.subscription.number, Event: e})
 }
 
 func (p *simulatedMaster) allocate() {
@@ -191,7 +191,7 @@ func (p *simulatedMaster) take(call Call) {
 var executorSize = resources.New(0.1, 32)
 
 func (p *simulatedMaster) accept(a *simulatedAgent, call CallAccept) {
-	p.inbox = append(p.inbox, AcceptAnswered{Session: p.core.session.number, Seq: call.Seq, OK: true})
+	p.inbox = append(p.inbox, AcceptAnswered{Session: p.core.subscription.number, Seq: call.Seq, OK: true})
 	var used resources.Amount
 	for _, t := range call.Accept.Tasks {
 		if !a.executors[t.Executor.ID] {

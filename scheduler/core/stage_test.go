@@ -184,7 +184,7 @@ func (s *stage) job(change ...func(*jobs.Config)) {
 }
 
 func (s *stage) clusterEvent(e cluster.Event) Event {
-	return ClusterEvent{Session: s.core.session.number, Event: e}
+	return ClusterEvent{Session: s.core.subscription.number, Event: e}
 }
 
 func (s *stage) offer(agent string, cpus, mem float64, executors ...string) Decision {
@@ -203,7 +203,7 @@ func (s *stage) accepted() []cluster.TaskLaunch {
 	var answers []Event
 	for _, c := range s.accepts {
 		launches = append(launches, c.Accept.Tasks...)
-		answers = append(answers, AcceptAnswered{Session: s.core.session.number, Seq: c.Seq, OK: true})
+		answers = append(answers, AcceptAnswered{Session: s.core.subscription.number, Seq: c.Seq, OK: true})
 	}
 	s.accepts = nil
 	if len(answers) > 0 {
@@ -306,7 +306,7 @@ func (s *stage) unreachable(l cluster.TaskLaunch) {
 // unsubscribe ends the session, and lets the core ask for the next.
 func (s *stage) unsubscribe() {
 	s.t.Helper()
-	s.step(SessionEnded{Session: s.core.session.number, Reason: "the stream broke"})
+	s.step(SessionEnded{Session: s.core.subscription.number, Reason: "the stream broke"})
 	for len(calls[CallSubscribe](s.last)) == 0 {
 		s.now = s.wake()
 		s.step()
@@ -322,7 +322,7 @@ func (s *stage) resubscribe() {
 // subscribedAgain answers the SUBSCRIBE that is open.
 func (s *stage) subscribedAgain() {
 	s.t.Helper()
-	s.step(SessionBegan{Session: s.core.session.number, MasterID: "master-1"})
+	s.step(SessionBegan{Session: s.core.subscription.number, MasterID: "master-1"})
 }
 
 // startOn has one shard run on an agent, and returns its launch.

@@ -162,6 +162,17 @@ func (f *startFailures) forgetLater(appName, agent string, t *startFailure) {
 	})
 }
 
+func (f *startFailures) write(r *records) {
+	for _, key := range sortedKeys(f.changed) {
+		if t := f.at(key); t != nil {
+			r.put(under(pathStartFailure, key), t)
+		} else {
+			r.remove(under(pathStartFailure, key))
+		}
+	}
+	clear(f.changed)
+}
+
 // avoid is where an app is not to be placed, and why: where its executors did not start
 // (rule L6), and where maintenance begins soon: those are maintained.
 func (f *startFailures) avoid(appName string, maintained map[string]string) map[string]string {

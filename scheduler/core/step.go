@@ -17,6 +17,7 @@ type step struct {
 	rnd    rand.Source
 	out    Decision
 	stats  Stats
+	ofJobs jobStats // the part of stats that is kept for single jobs
 }
 
 func (s *step) call(call Call)     { s.out.Calls = append(s.out.Calls, call) }

@@ -77,11 +77,11 @@ func (t *takeover) reason() string {
 
 // takeOver asks and kills until the framework id is free of what another left.
 func (c *Core) takeOver() {
-	t := c.takeover
+	t := c.subscription.takeover
 	if t == nil {
 		return
 	}
-	if !c.session.open {
+	if !c.subscription.open {
 		t.askAt = time.Time{}
 		return
 	}
@@ -115,7 +115,7 @@ func (c *Core) takeOver() {
 // (rules E4, E5).
 func (c *Core) killUnknownTask(f *unknownTask) {
 	if !f.unreachable.IsZero() && c.now.Sub(f.unreachable) >= c.opt.UnreachableLost {
-		delete(c.takeover.unknown, f.id)
+		delete(c.subscription.takeover.unknown, f.id)
 		detail := "a task of another scheduler; its agent does not answer"
 		c.orphanUnknownTask(f)
 		c.note(Note{Kind: NoteOrphan, Task: f.id, Detail: detail, Problem: true})
@@ -131,7 +131,7 @@ func (c *Core) killUnknownTask(f *unknownTask) {
 
 // takeoverUpdate takes an update of a task that is not ours.
 func (c *Core) takeoverUpdate(u cluster.Update) {
-	t := c.takeover
+	t := c.subscription.takeover
 	if u.TaskID == t.question {
 		t.question, t.askAt, t.tries = "", time.Time{}, 0
 		t.answers++
@@ -169,18 +169,18 @@ func (c *Core) takeoverUpdate(u cluster.Update) {
 
 func (c *Core) addUnknownTask(u cluster.Update) *unknownTask {
 	f := &unknownTask{id: u.TaskID, agent: u.AgentID}
-	c.takeover.unknown[u.TaskID] = f
+	c.subscription.takeover.unknown[u.TaskID] = f
 	c.note(Note{Kind: NoteUnknownTask, Task: u.TaskID, Detail: "another scheduler left it on agent " + u.AgentID + "; launching waits until it has ended", Problem: true})
 	return f
 }
 
 // takenOver makes the framework id ours.
 func (c *Core) takenOver() {
-	c.dirty.imported = append(c.dirty.imported, c.takeover.running...)
-	c.takeover = nil
-	c.ourFrame = c.frameworkID
-	c.dirty.ourFramework = true
-	c.note(Note{Kind: NoteTakeover, Detail: "the framework id " + c.frameworkID + " is taken over: no task of another scheduler is left under it"})
+	c.imports.done = append(c.imports.done, c.subscription.takeover.running...)
+	c.subscription.takeover = nil
+	c.subscription.ours = c.subscription.frameworkID
+	c.subscription.oursChanged = true
+	c.note(Note{Kind: NoteTakeover, Detail: "the framework id " + c.subscription.frameworkID + " is taken over: no task of another scheduler is left under it"})
 	c.matchAgain = true
 	c.reviveToProbe() // its executors are shut down now (rule X3)
 }

@@ -19,8 +19,8 @@ func TestT8AFormerFrameworkIsTakenOverBeforeAnythingIsLaunched(t *testing.T) {
 	s := newStage(t)
 	s.storeOriginal(map[string]string{"/ha/framework_id": formerFramework, "/state/ready/plain_job": "1"})
 	s.restart()
-	if s.core.frameworkID != formerFramework {
-		t.Fatalf("subscribed as %s", s.core.frameworkID)
+	if s.core.subscription.frameworkID != formerFramework {
+		t.Fatalf("subscribed as %s", s.core.subscription.frameworkID)
 	}
 	all := calls[CallReconcile](s.last)
 	if len(all) < 3 || len(all[len(all)-2].Tasks) != 0 || len(s.questions()) != 1 {
@@ -106,7 +106,7 @@ func TestT8AFormerTaskThatIsUnreachableIsAbandoned(t *testing.T) {
 	s.step(s.clusterEvent(cluster.Update{TaskID: former, AgentID: "S1", State: cluster.Unreachable, Source: cluster.FromMaster, Reason: cluster.ReasonReconciliation, UnreachableSince: s.now.Add(-time.Minute)}))
 	s.answer(s.nextQuestion())
 	s.until(9 * time.Minute)
-	if s.core.takeover != nil {
+	if s.core.subscription.takeover != nil {
 		t.Fatal("not taken over after the task was unreachable for ten minutes")
 	}
 	if s.core.orphans.byID[former] == nil || s.stored["/state/running/plain_job/plain_job@-@1"] != nil || s.stored["/state/running/plain_job"] != nil {
@@ -222,6 +222,6 @@ func (s *stage) answer(question string) Decision {
 // nextQuestion answers the question that is open, and returns the next.
 func (s *stage) nextQuestion() string {
 	s.t.Helper()
-	s.answer(s.core.takeover.question)
-	return s.core.takeover.question
+	s.answer(s.core.subscription.takeover.question)
+	return s.core.subscription.takeover.question
 }

@@ -12,7 +12,7 @@ func (c *Core) trigger(t TriggerRequested) {
 	id := executionID(t.Job, c.wall) + "-" + c.uuid()[:8]
 	if t.Key != "" {
 		id = keyedID(t.Job) + fingerprint(t.Key)
-		if _, known := c.keys[id]; known {
+		if _, known := c.executions.keys[id]; known {
 			c.reply(Reply{Token: t.Token, ExecutionID: id})
 			return
 		}
@@ -58,7 +58,7 @@ func (c *Core) trigger(t TriggerRequested) {
 		return
 	}
 	if t.Key != "" {
-		c.keepKey(id, c.now)
+		c.executions.keepKey(id, c.now)
 	}
 	c.stats.Triggers++
 	e := &execution{ID: id, Job: t.Job, Fire: c.wall.Truncate(time.Millisecond), Source: Triggered, Made: c.now}
@@ -71,20 +71,3 @@ func (c *Core) trigger(t TriggerRequested) {
 
 // keyedID is the prefix of the ids of a job's executions that were triggered with an Idempotency-Key.
 func keyedID(job string) string { return job + "@key-" }
-
-// keysKept is how long an Idempotency-Key is remembered.
-const keysKept = 24 * time.Hour
-
-// keepKey remembers a key, by the execution that it made, until it is old (rule T3).
-func (c *Core) keepKey(id string, at time.Time) {
-	c.keys[id] = at
-	c.dirty.keys[id] = true
-	c.forgetKeyLater(id, at)
-}
-
-func (c *Core) forgetKeyLater(id string, at time.Time) {
-	c.timers.at(at.Add(keysKept), func(time.Time) {
-		delete(c.keys, id)
-		c.dirty.keys[id] = true
-	})
-}

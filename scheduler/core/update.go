@@ -57,7 +57,7 @@ func (c *Core) update(u cluster.Update) {
 	}
 	ref, ok := c.executions.tasks[u.TaskID]
 	if !ok {
-		if c.takeover != nil {
+		if c.subscription.takeover != nil {
 			c.takeoverUpdate(u)
 			return
 		}
@@ -84,7 +84,7 @@ func (c *Core) update(u cluster.Update) {
 		}
 		if !s.Away {
 			s.Away = true
-			c.dirty.shard(ref.exec, ref.index)
+			c.executions.touchShard(ref.exec, ref.index)
 		}
 		c.unreachable(ref, c.sinceReported(since))
 	case cluster.Unknown:
@@ -141,7 +141,7 @@ func (c *Core) alive(ref taskRef, u cluster.Update) {
 	}
 	if changed {
 		s.UUID = u.UUID
-		c.dirty.shard(ref.exec, ref.index)
+		c.executions.touchShard(ref.exec, ref.index)
 	}
 	if !s.KillSince.IsZero() {
 		c.sendKill(s) // K1: at every sign of the task
@@ -164,7 +164,7 @@ func (c *Core) unreachable(ref taskRef, since time.Time) {
 		return
 	}
 	s.Unreachable = since
-	c.dirty.shard(ref.exec, ref.index)
+	c.executions.touchShard(ref.exec, ref.index)
 	c.note(Note{Kind: NoteTaskUnreachable, Job: ref.exec.Job, Execution: ref.exec.ID, Task: s.TaskID, Detail: "agent " + s.Agent + " does not answer", Problem: true})
 }
 
@@ -188,7 +188,7 @@ func (c *Core) terminal(ref taskRef, u cluster.Update) {
 		default:
 			if s.EndUnclear.IsZero() {
 				s.EndUnclear, s.EndState = c.now, string(u.State)
-				c.dirty.shard(ref.exec, ref.index)
+				c.executions.touchShard(ref.exec, ref.index)
 			}
 			return
 		}
@@ -330,7 +330,7 @@ func (c *Core) afterTheEnd(ref taskRef, u cluster.Update) {
 	case len(u.UUID) > 0 && s.Cause == "" && s.State != Finished:
 		if st, ok := wire.DecodeStatus(u.Data); ok && st.Cause != "" {
 			s.Cause = shorten(st.Cause)
-			c.dirty.shard(ref.exec, ref.index)
+			c.executions.touchShard(ref.exec, ref.index)
 		}
 	}
 }

@@ -140,10 +140,10 @@ func (c *Core) Explain(name string) (Explanation, error) {
 		c.explainExecution(&x, j, e)
 	}
 	c.explainPast(&x, j)
-	if len(x.Running) > 0 && !c.session.open {
+	if len(x.Running) > 0 && !c.subscription.open {
 		note := "running tasks are shown as they were last known: the scheduler has no connection to the cluster"
-		if c.session.reason != "" {
-			note += ": " + c.session.reason
+		if c.subscription.reason != "" {
+			note += ": " + c.subscription.reason
 		}
 		x.Notes = append(x.Notes, note)
 	}
@@ -253,13 +253,13 @@ func (c *Core) placeReason(e *execution) string {
 	switch {
 	case c.draining:
 		return "the scheduler is stopping"
-	case c.takeover != nil:
-		return c.takeover.reason()
-	case !c.session.open:
-		if c.session.reason == "" {
+	case c.subscription.takeover != nil:
+		return c.subscription.takeover.reason()
+	case !c.subscription.open:
+		if c.subscription.reason == "" {
 			return "the scheduler is connecting to the cluster"
 		}
-		return "the scheduler has no connection to the cluster: " + c.session.reason
+		return "the scheduler has no connection to the cluster: " + c.subscription.reason
 	case e.unplaced.why != "":
 		return e.unplaced.why
 	case c.pool.Len() == 0:
