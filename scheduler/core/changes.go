@@ -13,11 +13,11 @@ import (
 
 // appChanged takes a committed change of an app (rule T4).
 func (c *Core) appChanged(e AppChanged) {
-	c.needChanged()
+	c.flow.needChanged()
 	a, jobs, other := c.config.appChanged(e)
 	if other {
 		c.starts.forgetApp(e.Name)
-		c.matchAgain = c.matchAgain || a != nil
+		c.placement.again = c.placement.again || a != nil
 	}
 	c.applyJobStates(jobs)
 	c.checkObsolete(e.Name)
@@ -31,7 +31,7 @@ func (c *Core) applyJobStates(jobs []*jobState) {
 
 // markChanged takes a disabled mark that an external edit has set or removed (rule F6).
 func (c *Core) markChanged(e MarkChanged) {
-	c.needChanged()
+	c.flow.needChanged()
 	c.applyJobStates(c.config.markChanged(e))
 }
 
@@ -50,7 +50,7 @@ func fingerprint(text string) string {
 
 // jobChanged takes a committed change of a job (rule T4).
 func (c *Core) jobChanged(e JobChanged) {
-	c.needChanged()
+	c.flow.needChanged()
 	if j := c.config.jobChanged(e); j != nil {
 		c.applyJobState(j)
 	}
@@ -117,7 +117,7 @@ func (c *Core) applyJobState(j *jobState) {
 	c.headOfQueue(j)
 	if len(j.queue) > 0 && !j.queue[0].launched() {
 		j.queue[0].unplaced = unplaced{} // it may take something else now
-		c.matchAgain = true
+		c.placement.again = true
 	}
 }
 

@@ -131,12 +131,12 @@ func TestL2TheReservationComesThoughTheClockSteppedBack(t *testing.T) {
 	s.offer("S1", 4, 8192)
 	s.setClock(-3 * time.Hour)
 	for range 5 {
-		if s.core.pool.Free("S1").IsZero() {
+		if s.core.flow.held.Free("S1").IsZero() {
 			s.offer("S1", 4, 8192)
 		}
 		s.until(8 * time.Second)
 	}
-	if s.core.reservation == nil {
+	if s.core.placement.reservation == nil {
 		t.Fatal("no agent is reserved for an execution that waits for 40 s")
 	}
 }
@@ -189,12 +189,12 @@ func TestL2AClockThatSteppedBackHoldsNoOffer(t *testing.T) {
 	s.after(3 * time.Hour)
 	s.trigger()
 	s.offer("S1", 2, 8192)
-	if s.core.pool.Len() == 0 {
+	if s.core.flow.held.Len() == 0 {
 		t.Fatal("the offer is not held for what waits")
 	}
 	s.setClock(-3 * time.Hour)
 	s.until(s.opt.OfferHold + 2*time.Second)
-	if n := s.core.pool.Len(); n > 0 {
+	if n := s.core.flow.held.Len(); n > 0 {
 		t.Fatalf("%d offers that nobody can use are held on", n)
 	}
 }

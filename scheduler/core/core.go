@@ -23,20 +23,9 @@ type Core struct {
 	subscription subscription
 	imports      imports
 
-	// matchedUpTo is where the next match goes on, zero at the top.
-	matchedUpTo launchKey
-	roundOffers int64 // offers received when the round began
-	items       []int // 0, 1, 2, …
-	pool        *offers.Pool
-
-	flow            flowState
-	timing          reviveTiming
-	reservation     *reservation
-	lastReservation map[string]time.Time // when the last reservation of an execution ended without a launch
-	acceptSeq       int64
-	accepts         map[int64]*sentAccept
-	draining        bool
-	matchAgain      bool
+	placement placement
+	flow      offerFlow
+	draining  bool
 }
 
 type taskRef struct {
@@ -53,14 +42,13 @@ func New(opt Options) *Core {
 		orphans:   newOrphans(),
 		executors: newExecutors(),
 		fires:     newFires(),
-
-		pool:            offers.NewPool(),
-		lastReservation: map[string]time.Time{}, accepts: map[int64]*sentAccept{},
 	}
 	c.executions = newExecutions(c.step)
 	c.subscription.step = c.step
 	c.config, c.agents = newConfiguration(c.step), newAgents(c.step)
 	c.starts = newStartFailures(c.step, &c.executions)
+	c.placement = newPlacement(c.step)
+	c.flow = offerFlow{step: c.step, held: offers.NewPool()}
 	c.stats.FireDelayBuckets = make([]int64, len(FireDelayBounds()))
 	return c
 }
@@ -140,8 +128,8 @@ func (c *Core) handleClusterEvent(e cluster.Event) {
 	case cluster.Offers:
 		c.offered(e)
 	case cluster.Rescind:
-		c.pool.Rescind(e.OfferID)
-		c.needChanged()
+		c.flow.held.Rescind(e.OfferID)
+		c.flow.needChanged()
 	case cluster.Update:
 		c.stats.StatusUpdates++
 		c.update(e)
@@ -181,12 +169,12 @@ func (c *Core) nextWake() time.Duration {
 	if t, ok := c.fires.next(); ok && !c.fires.behind {
 		at := c.inTerm(t)
 		earlier(at)
-		earlier(later(at.Add(-c.lead()), c.now))
+		earlier(later(at.Add(-c.flow.lead()), c.now))
 	}
 	if len(c.executions.tasks)+len(c.orphans.byID) > 0 {
 		earlier(c.executions.nextSweep)
 	}
-	if (c.fires.missed != nil || c.fires.due != nil) && !c.fires.behind || c.matchAgain {
+	if (c.fires.missed != nil || c.fires.due != nil) && !c.fires.behind || c.placement.again {
 		earlier(c.now)
 	}
 	if c.fires.behind {
@@ -228,5 +216,5 @@ func (c *Core) addLaunchable(e *execution) {
 		e.unplaced.never = false // its job may have changed while it was not the next
 	}
 	c.executions.insertLaunchable(e, key)
-	c.matchAgain = true
+	c.placement.again = true
 }

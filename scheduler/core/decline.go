@@ -41,28 +41,27 @@ const (
 )
 
 // reviveRefused makes the next REVIVE bring back what was declined because nothing could use it: something has changed.
-func (c *Core) reviveRefused() {
-	c.flow.filtered = c.flow.filtered || c.flow.refused
-	c.flow.refused = false
+func (f *offerFlow) reviveRefused() {
+	f.filtered = f.filtered || f.refused
+	f.refused = false
 }
 
 // detectNewDemand revives declined offers if a shard waits whose want the last match did not know.
-func (c *Core) detectNewDemand(ds []demand) {
-	if !c.flow.refused {
+func (f *offerFlow) detectNewDemand(ds []demand) {
+	if !f.refused {
 		return
 	}
 	for i := range ds {
 		w := wantOf(&ds[i])
-		if _, known := c.flow.unplaced[w]; !known && c.flow.unplacing[w].IsZero() {
-			c.reviveRefused()
+		if _, known := f.unplaced[w]; !known && f.unplacing[w].IsZero() {
+			f.reviveRefused()
 			return
 		}
 	}
 }
 
 // recordUnplaced records the wants that a match could not place. A round can have several matches.
-func (c *Core) recordUnplaced(ds []demand, unplaced []offers.Unplaced, more bool) {
-	f := &c.flow
+func (f *offerFlow) recordUnplaced(ds []demand, unplaced []offers.Unplaced, more bool) {
 	if f.unplacing == nil {
 		f.unplacing = map[want]time.Time{}
 	}
@@ -76,7 +75,7 @@ func (c *Core) recordUnplaced(ds []demand, unplaced []offers.Unplaced, more bool
 			f.declineBackoff = 0
 		}
 		if !known {
-			since = c.now
+			since = f.now
 		}
 		f.unplacing[w] = since
 	}
@@ -86,10 +85,9 @@ func (c *Core) recordUnplaced(ds []demand, unplaced []offers.Unplaced, more bool
 }
 
 // leaveLeftover notes that an ACCEPT leaves the rest of its agent's resources behind a filter.
-func (c *Core) leaveLeftover(started []*executor) {
-	f := &c.flow
+func (f *offerFlow) leaveLeftover(started []*executor) {
 	f.revivedFor = time.Time{} // the ACCEPT may have used what was held for future fires
-	c.needChanged()
+	f.needChanged()
 	someWait, cheaper := false, false
 	for _, left := range []map[want]time.Time{f.unplaced, f.unplacing} {
 		for w := range left {
@@ -105,16 +103,16 @@ func (c *Core) leaveLeftover(started []*executor) {
 }
 
 // heldUntil is when the offers of an agent are declined that a match has left unused.
-func (c *Core) heldUntil(a offers.Agent) (until time.Time) {
-	for w, since := range c.flow.unplaced {
+func (f *offerFlow) heldUntil(a offers.Agent, runs func(agent, executorKey string) bool) (until time.Time) {
+	for w, since := range f.unplaced {
 		need := w.shard
-		if !slices.ContainsFunc(c.executors.onAgent[a.ID], func(x *executor) bool { return x.Key == w.executorKey && !x.Closing }) {
+		if !runs(a.ID, w.executorKey) {
 			need = need.Plus(w.executor)
 		}
 		if !need.Fits(a.Free) {
 			continue
 		}
-		for _, t := range []time.Time{c.pool.Oldest(a.ID).Add(partHeld), since.Add(c.opt.OfferHold)} {
+		for _, t := range []time.Time{f.held.Oldest(a.ID).Add(partHeld), since.Add(f.opt.OfferHold)} {
 			if t.After(until) {
 				until = t
 			}
@@ -125,25 +123,24 @@ func (c *Core) heldUntil(a offers.Agent) (until time.Time) {
 
 // declineUnusable declines, after a match, the offers that no waiting shard can use, and a little later
 // those that can take only some of the shards that start together. Offers that future fires need are held.
-func (c *Core) declineUnusable() {
-	f := &c.flow
-	gone := c.tooOld() // also in the middle of a round, which may last long
-	if c.matchAgain || c.matchedUpTo != (launchKey{}) {
+func (f *offerFlow) declineUnusable(o outlook) {
+	gone := f.tooOld(o.reservation) // also in the middle of a round, which may last long
+	if o.roundOpen {
 		if len(gone) > 0 {
 			f.refused = true
-			c.decline(gone, declineBackoffs[f.declineBackoff])
+			f.decline(gone, declineBackoffs[f.declineBackoff])
 		}
 		return // the round has not ended
 	}
-	for _, a := range c.pool.Agents() {
-		if f.need.needs(a.ID) || c.reservation != nil && c.reservation.agents[a.ID] {
+	for _, a := range f.held.Agents() {
+		if f.need.needs(a.ID) || o.reservation.holds(a.ID) {
 			continue
 		}
-		if until := c.heldUntil(a); until.After(c.now) {
-			c.flowAt(until)
+		if until := f.heldUntil(a, o.runs); until.After(f.now) {
+			f.flowAt(until)
 			continue
 		}
-		gone = append(gone, c.pool.TakeAgent(a.ID)...)
+		gone = append(gone, f.held.TakeAgent(a.ID)...)
 	}
 	if len(gone) == 0 {
 		return
@@ -151,23 +148,22 @@ func (c *Core) declineUnusable() {
 	last := len(declineBackoffs) - 1
 	filter := declineBackoffs[f.declineBackoff]
 	f.refused = true
-	c.decline(gone, filter)
-	if !f.declineBackoffGrew.Add(filter).After(c.now) {
-		f.declineBackoff, f.declineBackoffGrew = min(f.declineBackoff+1, last), c.now
+	f.decline(gone, filter)
+	if !f.declineBackoffGrew.Add(filter).After(f.now) {
+		f.declineBackoff, f.declineBackoffGrew = min(f.declineBackoff+1, last), f.now
 	}
 }
 
 // flowAt has the offers looked at again at a time.
-func (c *Core) flowAt(at time.Time) {
-	if c.flow.nextLook.IsZero() || at.Before(c.flow.nextLook) {
-		c.flow.nextLook = at
+func (f *offerFlow) flowAt(at time.Time) {
+	if f.nextLook.IsZero() || at.Before(f.nextLook) {
+		f.nextLook = at
 	}
 }
 
 // reviveForGangs revives when a task has ended while shards wait that only start together. Mesos offers the agent of
 // that task by itself, since it has more than was declined, but not the agents beside it, whose filters still hold.
-func (c *Core) reviveForGangs() {
-	f := &c.flow
+func (f *offerFlow) reviveForGangs() {
 	ended := f.taskEnded && f.refused
 	f.taskEnded = false
 	if !ended {
@@ -177,13 +173,13 @@ func (c *Core) reviveForGangs() {
 		if w.together == 1 {
 			continue
 		}
-		if next := f.together.Add(gangReviveEvery); next.After(c.now) {
+		if next := f.together.Add(gangReviveEvery); next.After(f.now) {
 			f.taskEnded = true
-			c.flowAt(next)
+			f.flowAt(next)
 			return
 		}
-		f.together = c.now
-		c.reviveRefused()
+		f.together = f.now
+		f.reviveRefused()
 		return
 	}
 }

@@ -20,16 +20,16 @@ type demand struct {
 func (c *Core) demands() (ds []demand, more bool) {
 	maintained := c.agents.allInMaintenance()
 	from := 0
-	if c.matchedUpTo == (launchKey{}) {
-		c.roundOffers = c.stats.OffersReceived
+	if c.placement.upTo == (launchKey{}) {
+		c.placement.roundOffers = c.stats.OffersReceived
 	}
-	if c.matchedUpTo != (launchKey{}) {
-		from, _ = slices.BinarySearchFunc(c.executions.launchable, c.matchedUpTo, compareLaunch)
-		c.matchedUpTo = launchKey{}
+	if c.placement.upTo != (launchKey{}) {
+		from, _ = slices.BinarySearchFunc(c.executions.launchable, c.placement.upTo, compareLaunch)
+		c.placement.upTo = launchKey{}
 	}
 	for _, e := range c.executions.launchable[from:] {
 		if len(ds) >= c.opt.DemandsPerStep {
-			c.matchedUpTo = e.launchKey
+			c.placement.upTo = e.launchKey
 			return ds, true
 		}
 		if e.KillReason != "" {
@@ -52,7 +52,7 @@ func (c *Core) demands() (ds []demand, more bool) {
 			}
 			a := c.config.apps[j.cfg.AppName]
 			d.with, d.executorKey = &settings{App: a.cfg, Job: e.settingsOf(*j.cfg)}, a.executorKey
-			items = c.itemsUpTo(j.cfg.ShardingTotalCount)
+			items = c.placement.itemsUpTo(j.cfg.ShardingTotalCount)
 		}
 		if len(items) == 0 {
 			continue
@@ -77,14 +77,6 @@ func (c *Core) demandOf(id string, with *settings, key string, items []int, main
 		Shard: with.Job.Resources(), ExecutorSize: with.App.Resources(), Executor: key,
 		Avoid: c.starts.avoid(with.App.AppName, maintained),
 	}
-}
-
-// itemsUpTo is 0 to n-1; demands only read it, so all share one list.
-func (c *Core) itemsUpTo(n int) []int {
-	for len(c.items) < n {
-		c.items = append(c.items, len(c.items))
-	}
-	return c.items[:n:n]
 }
 
 // canLaunch reports whether the first execution of a job's queue may be launched.

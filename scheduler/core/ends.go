@@ -88,7 +88,7 @@ func (c *Core) endAttempt(ref taskRef, how outcome) {
 		}
 		s.Starts++
 		if a := e.Settings.App.AppName; c.config.apps[a] != nil {
-			c.wakeMatch(c.starts.record(a, s.Agent, s.Executor, s.Cause))
+			c.placement.wakeAt(c.starts.record(a, s.Agent, s.Executor, s.Cause))
 		}
 		if s.Starts >= c.opt.MaxStarts {
 			s.Cause = fmt.Sprintf("the app's executor did not start, %s; last on agent %s: %s", counted(s.Starts, "time"), s.Agent, s.Cause)
@@ -158,17 +158,9 @@ func (c *Core) requeue(ref taskRef, source Source, tries int) {
 	c.executions.touchShard(e, ref.index)
 	c.liftShutdown(e)
 	c.addLaunchable(e)
-	c.wakeMatch(s.NotBefore)
-	c.needChanged()
-	c.timers.at(s.NotBefore.Add(-c.lead()), func(time.Time) { c.needChanged() })
-}
-
-// wakeMatch has the launch looked at again at a time; the zero time is for never.
-func (c *Core) wakeMatch(at time.Time) {
-	if at.IsZero() {
-		return
-	}
-	c.timers.at(at, func(time.Time) { c.matchAgain = true })
+	c.placement.wakeAt(s.NotBefore)
+	c.flow.needChanged()
+	c.timers.at(s.NotBefore.Add(-c.flow.lead()), func(time.Time) { c.flow.needChanged() })
 }
 
 // releaseTask takes a task off its executor's account.
@@ -178,13 +170,13 @@ func (c *Core) releaseTask(e *execution, s *shard) {
 		c.checkIdle(x)
 	}
 	c.flow.taskEnded = true
-	c.matchAgain = true
+	c.placement.again = true
 }
 
 // endExecution files an execution among the ended ones and lets the next of
 // its job begin.
 func (c *Core) endExecution(e *execution) {
-	c.needChanged()
+	c.flow.needChanged()
 	state := e.state()
 	switch {
 	case e.Dropped: // counted with the fires that became no run

@@ -31,7 +31,7 @@ func (c *Core) evictForDemand(agents []offers.Agent, waiting []demand) {
 			if c.agents.inMaintenance(agentID) {
 				continue
 			}
-			if r := c.reservation; r != nil && r.agents[agentID] && r.exec != d.ID {
+			if r := c.placement.reservation; r.holds(agentID) && r.exec != d.ID {
 				continue
 			}
 			size, space := d.ExecutorSize, free[agentID]
@@ -72,7 +72,7 @@ const (
 // before it could use it, or the agent is reserved for the demand. Were it kept for those
 // behind as well, two apps could wait for each other's executors for ever.
 func (c *Core) evictable(x *executor, d *demand, before []demand) bool {
-	if r := c.reservation; r != nil && r.exec == d.ID && r.agents[x.Agent] {
+	if r := c.placement.reservation; r.holds(x.Agent) && r.exec == d.ID {
 		return true
 	}
 	return !slices.ContainsFunc(before, func(o demand) bool { return o.executorKey == x.Key })

@@ -127,6 +127,11 @@ func (es *executors) remove(x *executor) {
 	es.touch(x)
 }
 
+// takesTasks reports whether an executor of a key is on an agent and takes tasks.
+func (es *executors) takesTasks(agent, key string) bool {
+	return slices.ContainsFunc(es.onAgent[agent], func(x *executor) bool { return x.Key == key && !x.Closing })
+}
+
 // sorted are all of them, by id.
 func (es *executors) sorted() []*executor {
 	out := make([]*executor, 0, len(es.byID))
@@ -189,9 +194,9 @@ func (c *Core) heard(s *shard) bool {
 // dropExecutor forgets an executor that is gone. If it should live on unseen,
 // the next offer of its agent names it, and it is shut down (rule X3).
 func (c *Core) dropExecutor(x *executor) {
-	c.needChanged()
+	c.flow.needChanged()
 	c.executors.remove(x)
-	c.matchAgain = true
+	c.placement.again = true
 }
 
 // checkExecutorsOnOffer compares our records with the executors that an offer names

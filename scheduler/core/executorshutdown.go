@@ -26,7 +26,7 @@ func (c *Core) shutDownClosing() {
 		if x.shutdownTry >= shutdownTries && x.tasks == 0 {
 			// Its end got lost, or its agent is away. The next offer of its agent
 			// names it if it lives on (rule X3); until there is one, it may.
-			c.reviveToProbe()
+			c.flow.reviveToProbe()
 			if c.agents.registered(x.Agent) || c.draining || c.now.Sub(x.ClosedAt) >= awayKept {
 				c.dropExecutor(x)
 				continue

@@ -147,7 +147,7 @@ func (c *Core) wallClockSet() {
 	if c.fires.missed != nil && c.fires.missed.upto.After(c.wall) {
 		c.fires.missed = nil
 	}
-	c.needChanged()
+	c.flow.needChanged()
 	c.flow.revivedFor = time.Time{}
 }
 
@@ -241,7 +241,7 @@ func (c *Core) fireDueBatch(budget int) int {
 		c.stats.Fires++
 		c.enqueueFire(j, p.at, NormalTrigger)
 	}
-	c.needChanged()
+	c.flow.needChanged()
 	m := fireCursor{Time: p.at}
 	if n < len(p.names) {
 		m.Job = p.names[n-1]

@@ -1,14 +1,21 @@
 package core
 
 import (
-	"slices"
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/offers"
 )
 
-// flowState is what the master was last called for about offers in this session: REVIVE, SUPPRESS, filters.
+// offerFlow is what the master offers, and what it was last called for about offers in this session: REVIVE, SUPPRESS,
+// filters. It holds the offers that are needed, and declines all others, so that other frameworks get them (promise 6).
+type offerFlow struct {
+	*step
+	held   *offers.Pool
+	timing reviveTiming
+	flowState
+}
+
+// flowState is what ends with a session.
 type flowState struct {
 	suppressed bool
 	// filtered is set when something was declined since the last REVIVE that a shard could use once it waits: those
@@ -33,183 +40,115 @@ type flowState struct {
 	nextLook  time.Time // when this step's look at the offers wants the next
 }
 
-// probeFor is long enough for a master's next round of offers.
-const probeFor = 5 * time.Second
-
-// reviveToProbe asks for offers only to see which executors they name (rule X3), once in a step for all.
-func (c *Core) reviveToProbe() {
-	if c.flow.revivedAt.Equal(c.now) {
-		return
-	}
-	c.flow.probeUntil = c.now.Add(probeFor)
-	c.reviveNow()
-	c.wakeAt(c.flow.probeUntil)
+// sessionBegan forgets the offers and calls of the last session. What the last leader declined may still be filtered: Mesos forgets
+// filters only when it sees a framework's connection end, not when another subscriber takes over.
+func (f *offerFlow) sessionBegan() {
+	f.held.Clear()
+	f.flowState = flowState{filtered: true}
 }
 
-// reviveNow makes the master offer all free resources, also those that were declined.
-func (c *Core) reviveNow() {
-	f := &c.flow
-	f.suppressed, f.filtered, f.refused = false, false, false
-	f.revivedAt, f.revivedFor = c.now, f.need.upTo
-	c.timing.asked(c.now)
-	c.call(CallRevive{})
-}
-
-// offered takes in new offers, and what they show of executors.
-func (c *Core) offered(e cluster.Offers) {
-	c.timing.answered(c.now, c.opt.OfferAhead)
-	c.needChanged()
-	named := map[string][]string{} // executors, by agent
-	var empty []offers.Offer
-	for _, o := range e.Offers {
-		c.stats.OffersReceived++
-		a := c.agents.see(o.AgentID)
-		if !a.registered { // it is back: calls to it meanwhile were lost
-			for _, x := range c.executors.onAgent[o.AgentID] {
-				x.shutdownSent, x.shutdownTry = time.Time{}, 0
-			}
-		}
-		c.agents.register(a)
-		a.host = o.Hostname
-		c.agents.maintenance(a, o.Unavailable, o.AvailableAgain)
-		if o.AgentURL != "" {
-			a.url = o.AgentURL
-		}
-		c.checkExecutorsOnOffer(o)
-		named[o.AgentID] = o.ExecutorIDs
-		if nothingForUs(o) {
-			empty = append(empty, offers.Offer{ID: o.ID})
-			continue
-		}
-		c.pool.Add(offers.Offer{ID: o.ID, Agent: o.AgentID, Host: o.Hostname, Free: o.Resources, Reserved: reservedOf(o), Received: c.now})
-		c.matchAgain = true
-	}
-	for _, agent := range sortedKeys(named) {
-		c.growCapacity(agent, named[agent])
-		c.agentStillRegistered(agent)
-	}
-	c.decline(empty, c.opt.RefuseMost)
-}
-
-// growCapacity remembers the most that was ever seen of an agent: its free resources and those in use by this framework,
-// the executors that its offer names included. The agent has at least so much.
-func (c *Core) growCapacity(agentID string, runs []string) {
-	free := c.pool.Free(agentID)
-	for _, x := range c.executors.onAgent[agentID] {
-		free = free.Plus(x.used)
-		if x.tasks > 0 || slices.Contains(runs, x.Info.ID) {
-			free = free.Plus(x.Info.Resources)
-		}
-	}
-	c.agents.grow(agentID, free)
-}
-
-// manageOffers holds the offers that are needed before they could be offered again (see need) and declines the others. An
-// offer is held for at most OfferHold unless it is reserved, and offers are suppressed while no shard waits and none is needed.
-func (c *Core) manageOffers() {
-	if !c.subscription.open {
-		c.flow.wake = time.Time{}
-		return
-	}
-	waits, hopeless := c.anyWaiting()
-	idle := c.draining || c.subscription.takeover != nil
-	waits, hopeless = waits && !idle, hopeless && !idle
-	c.findNeed()
-	wanted := waits || c.flow.need.some && !idle
-	c.flow.nextLook = time.Time{}
-	if !waits {
-		c.reviveRefused() // as all that was declined, when it is needed
-		c.flow.unplaced, c.flow.unplacing, c.flow.declineBackoff = nil, nil, 0
-	}
-	if wanted {
-		c.decline(c.takeOffersInMaintenance(), c.opt.RefuseMost)
-		if waits {
-			c.declineUnusable()
-			c.reviveForGangs()
-		} else {
-			c.declineUsable(c.tooOld(), 0)
-			c.declineUsable(c.takeSurplus(), c.opt.OfferHold)
-		}
-		c.revive(waits)
-	} else {
-		c.declineUsable(c.allOffers(), c.refuseFor())
-		// A shard that fits no agent seen so far waits for another agent to be offered.
-		probing := c.flow.probeUntil.After(c.now)
-		if !c.flow.suppressed && !hopeless && !probing {
-			c.flow.suppressed = true
-			c.call(CallSuppress{})
-		}
-	}
-	switch wake := c.flow.wake; {
-	case c.pool.Len() == 0:
-		c.flow.wake = time.Time{}
-	case wake.IsZero() || !wake.After(c.now):
-		// Often enough that none is held for much longer than OfferHold.
-		c.flow.wake = c.now.Add(c.opt.OfferHold / 5)
-	}
-	if at := c.flow.nextLook; !at.IsZero() && (c.flow.wake.IsZero() || at.Before(c.flow.wake)) {
-		c.flow.wake = at
-	}
-}
-
-// takeOffersInMaintenance takes out the offers of agents in maintenance, or close to it: nothing is placed there.
-func (c *Core) takeOffersInMaintenance() []offers.Offer {
-	var gone []offers.Offer
-	for _, id := range sortedKeys(c.agents.allInMaintenance()) {
-		gone = append(gone, c.pool.TakeAgent(id)...)
+// takeAgents takes out the offers of agents.
+func (f *offerFlow) takeAgents(ids []string) (gone []offers.Offer) {
+	for _, id := range ids {
+		gone = append(gone, f.held.TakeAgent(id)...)
 	}
 	return gone
 }
 
-// anyWaiting reports whether a shard could be launched if an agent had the resources, and
-// whether one waits that fits no agent: no offer is held for that one.
-func (c *Core) anyWaiting() (waits, hopeless bool) {
-	for _, e := range c.executions.launchable {
-		if e.KillReason != "" {
-			continue
+// outlook is what the flow of offers depends on.
+type outlook struct {
+	// waits is set when a shard could be launched if an agent had the resources, hopeless when one waits that fits no
+	// agent, idle when nothing is to be launched whatever waits.
+	waits, hopeless, idle bool
+	// roundOpen is set while not all that waits has seen the offers at hand.
+	roundOpen bool
+	// nextFire is when the next fire of a cron is due by the wall clock, zero when there is none.
+	nextFire    time.Time
+	reservation *reservation
+	// maintained are the agents where nothing is placed because of their maintenance.
+	maintained map[string]string
+	// runs reports whether an executor of a key runs on an agent and takes tasks.
+	runs func(agent, executorKey string) bool
+}
+
+// manage holds the offers that are needed before they could be offered again (see need) and declines the others. An
+// offer is held for at most OfferHold unless it is reserved, and offers are suppressed while no shard waits and none is needed.
+func (f *offerFlow) manage(o outlook) {
+	waits, hopeless := o.waits && !o.idle, o.hopeless && !o.idle
+	f.nextLook = time.Time{}
+	if !waits {
+		f.reviveRefused() // as all that was declined, when it is needed
+		f.unplaced, f.unplacing, f.declineBackoff = nil, nil, 0
+	}
+	if waits || f.need.some && !o.idle {
+		f.decline(f.takeAgents(sortedKeys(o.maintained)), f.opt.RefuseMost)
+		if waits {
+			f.declineUnusable(o)
+			f.reviveForGangs()
+		} else {
+			f.declineUsable(f.tooOld(o.reservation), 0)
+			f.declineUsable(f.takeSurplus(o.reservation), f.opt.OfferHold)
 		}
-		if e.unplaced.never {
-			hopeless = true
-			continue
-		}
-		if c.starts.wait(c.config.appOf(e), e.ID).waits() {
-			continue
-		}
-		if !e.launched() {
-			if j := c.config.jobs[e.Job]; c.canLaunch(j) {
-				return true, hopeless
-			}
-			continue
-		}
-		for i := range e.Shards {
-			s := &e.Shards[i]
-			if s.State == Waiting && c.orphans.of(e.Job, s.Item) == nil && !s.NotBefore.After(c.now) {
-				return true, hopeless
-			}
+		f.revive(waits)
+	} else {
+		f.declineUsable(f.all(), f.refuseFor(o.nextFire))
+		// A shard that fits no agent seen so far waits for another agent to be offered.
+		probing := f.probeUntil.After(f.now)
+		if !f.suppressed && !hopeless && !probing {
+			f.suppressed = true
+			f.call(CallSuppress{})
 		}
 	}
-	return false, hopeless
+	switch {
+	case f.held.Len() == 0:
+		f.wake = time.Time{}
+	case f.wake.IsZero() || !f.wake.After(f.now):
+		// Often enough that none is held for much longer than OfferHold.
+		f.wake = f.now.Add(f.opt.OfferHold / 5)
+	}
+	if at := f.nextLook; !at.IsZero() && (f.wake.IsZero() || at.Before(f.wake)) {
+		f.wake = at
+	}
+}
+
+// probeFor is long enough for a master's next round of offers.
+const probeFor = 5 * time.Second
+
+// reviveToProbe asks for offers only to see which executors they name (rule X3), once in a step for all.
+func (f *offerFlow) reviveToProbe() {
+	if f.revivedAt.Equal(f.now) {
+		return
+	}
+	f.probeUntil = f.now.Add(probeFor)
+	f.reviveNow()
+	f.wakeAt(f.probeUntil)
+}
+
+// reviveNow makes the master offer all free resources, also those that were declined.
+func (f *offerFlow) reviveNow() {
+	f.suppressed, f.filtered, f.refused = false, false, false
+	f.revivedAt, f.revivedFor = f.now, f.need.upTo
+	f.timing.asked(f.now)
+	f.call(CallRevive{})
 }
 
 // refuseFor is the filter of declined offers: their resources may stay away until
 // a little before the next fire needs them.
-func (c *Core) refuseFor() time.Duration {
-	next, fires := c.fires.next()
-	if !fires {
-		return c.opt.RefuseMost
+func (f *offerFlow) refuseFor(nextFire time.Time) time.Duration {
+	if nextFire.IsZero() {
+		return f.opt.RefuseMost
 	}
-	return min(max(next.Add(-c.lead()).Sub(c.wall), declineAtLeast), c.opt.RefuseMost)
+	return min(max(nextFire.Add(-f.lead()).Sub(f.wall), declineAtLeast), f.opt.RefuseMost)
 }
 
-func (c *Core) tooOld() []offers.Offer {
-	old := c.pool.OlderThan(c.now.Add(-c.opt.OfferHold))
-	if c.reservation == nil {
-		return old
-	}
+// tooOld takes out the offers that were held for OfferHold, but not those that are reserved: they are held for the execution that
+// they are reserved for, though not from one reservation to the next (rule L2).
+func (f *offerFlow) tooOld(r *reservation) []offers.Offer {
+	old := f.held.OlderThan(f.now.Add(-f.opt.OfferHold))
 	gone := old[:0]
 	for _, o := range old {
-		if c.reservation.agents[o.Agent] && o.Received.After(c.reservation.since.Add(-c.opt.OfferHold)) {
-			c.pool.Add(o) // held for the one it is reserved for, but not from one reservation to the next (rule L2)
+		if r.holds(o.Agent) && o.Received.After(r.since.Add(-f.opt.OfferHold)) {
+			f.held.Add(o)
 		} else {
 			gone = append(gone, o)
 		}
@@ -217,20 +156,18 @@ func (c *Core) tooOld() []offers.Offer {
 	return gone
 }
 
-func (c *Core) allOffers() []offers.Offer {
-	return c.pool.OlderThan(c.now.Add(time.Hour))
-}
+func (f *offerFlow) all() []offers.Offer { return f.held.OlderThan(f.now.Add(time.Hour)) }
 
 // declineUsable declines offers that a waiting shard could use, when none waits.
-func (c *Core) declineUsable(gone []offers.Offer, refuse time.Duration) {
+func (f *offerFlow) declineUsable(gone []offers.Offer, refuse time.Duration) {
 	if len(gone) > 0 && refuse > 0 {
-		c.flow.filtered = true
+		f.filtered = true
 	}
-	c.decline(gone, refuse)
+	f.decline(gone, refuse)
 }
 
 // decline declines offers with a filter of at least declineAtLeast.
-func (c *Core) decline(gone []offers.Offer, refuse time.Duration) {
+func (f *offerFlow) decline(gone []offers.Offer, refuse time.Duration) {
 	if len(gone) == 0 {
 		return
 	}
@@ -238,8 +175,8 @@ func (c *Core) decline(gone []offers.Offer, refuse time.Duration) {
 	for i, o := range gone {
 		ids[i] = o.ID
 	}
-	c.stats.OffersDeclined += int64(len(ids))
-	c.call(CallDecline{Offers: ids, Refuse: max(refuse, declineAtLeast)})
+	f.stats.OffersDeclined += int64(len(ids))
+	f.call(CallDecline{Offers: ids, Refuse: max(refuse, declineAtLeast)})
 }
 
 // declineAtLeast is the least filter: it lets another framework have the resources first.
@@ -247,22 +184,21 @@ const declineAtLeast = time.Second
 
 // revive sends REVIVE if a filter or SUPPRESS keeps offers away that are needed: for shards that wait, and once for each
 // future fire that the offers at hand can't take.
-func (c *Core) revive(waits bool) {
-	f := &c.flow
+func (f *offerFlow) revive(waits bool) {
 	short := f.need.shortFor.After(f.revivedFor)
 	if short {
-		c.reviveRefused()
+		f.reviveRefused()
 	}
 	if !f.suppressed && !f.filtered || !waits && !short {
 		return
 	}
 	every := reviveAtLeast // a shard waits
 	if !waits {
-		every = c.reviveEvery()
+		every = f.reviveEvery()
 	}
-	if again := f.revivedAt.Add(every); c.now.Before(again) {
-		c.wakeAt(again)
+	if again := f.revivedAt.Add(every); f.now.Before(again) {
+		f.wakeAt(again)
 		return
 	}
-	c.reviveNow()
+	f.reviveNow()
 }

@@ -97,7 +97,7 @@ func (c *Core) loadJobStats() {
 func (c *Core) Stats() Stats {
 	s := c.stats
 	s.Leading, s.Subscribed = true, c.subscription.open
-	s.Apps, s.ExecutorsRunning, s.OffersHeld = len(c.config.apps), len(c.executors.byID), c.pool.Len()
+	s.Apps, s.ExecutorsRunning, s.OffersHeld = len(c.config.apps), len(c.executors.byID), c.flow.held.Len()
 	s.FireDelayBuckets = slices.Clone(s.FireDelayBuckets)
 	for _, j := range c.config.jobs {
 		if j.cfg != nil {

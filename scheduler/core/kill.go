@@ -114,7 +114,7 @@ func (c *Core) liftShutdown(e *execution) {
 	}
 	e.KillReason = ""
 	c.executions.touch(e)
-	c.matchAgain = true
+	c.placement.again = true
 }
 
 // finishDrain reports when no task and no executor is left on the cluster.

@@ -30,7 +30,7 @@ func (c *Core) killExecutionByID(id string) *Error {
 		return Errorf(NotFound, "execution_not_found", "there is no execution %q; GET /api/executions?state=WAITING,RUNNING lists those that can be killed", id)
 	}
 	c.note(Note{Kind: NoteKillRequested, Job: e.Job, Execution: id})
-	c.needChanged()
+	c.flow.needChanged()
 	c.killExecution(e, killedOnRequest)
 	return nil
 }

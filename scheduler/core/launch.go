@@ -13,24 +13,19 @@ import (
 	"github.com/elasticjob-go/elasticjob/wire"
 )
 
-// sentAccept is an ACCEPT under way: what it named.
-type sentAccept struct {
-	tasks, executors []string
-}
-
 // launch matches what waits to what is on offer and launches what fits.
 func (c *Core) launch() {
 	c.expireReservation()
-	if !c.matchAgain {
+	if !c.placement.again {
 		return
 	}
-	c.matchAgain = false
+	c.placement.again = false
 	if c.draining || c.subscription.takeover != nil || !c.subscription.open || len(c.executions.launchable) == 0 {
 		return
 	}
 	ds, more := c.demands()
-	c.detectNewDemand(ds)
-	if c.pool.Len() == 0 {
+	c.flow.detectNewDemand(ds)
+	if c.flow.held.Len() == 0 {
 		// The reasons of the last match stay. Idle executors may hold all
 		// there is, so that nothing is ever offered.
 		c.evictForDemand(nil, ds)
@@ -42,8 +37,8 @@ func (c *Core) launch() {
 	c.matchSome(ds, more)
 	c.reserve()
 	// Those at the top have not seen what was offered while the round went on.
-	missed := !more && c.roundOffers != c.stats.OffersReceived
-	c.matchAgain = c.matchAgain || (more || missed) && c.pool.Len() > 0
+	missed := !more && c.placement.roundOffers != c.stats.OffersReceived
+	c.placement.again = c.placement.again || (more || missed) && c.flow.held.Len() > 0
 }
 
 // matchSome matches demands and launches what is placed.
@@ -66,7 +61,7 @@ func (c *Core) matchSome(ds []demand, more bool) {
 		e := ds[u.Demand].exec
 		e.unplaced.why, e.unplaced.never, e.unplaced.reserved = u.Reason, u.Never, u.Reserved
 	}
-	c.recordUnplaced(ds, result.Unplaced, more)
+	c.flow.recordUnplaced(ds, result.Unplaced, more)
 	byAgent := map[int][]offers.Placement{}
 	for _, p := range result.Placements {
 		byAgent[p.Agent] = append(byAgent[p.Agent], p)
@@ -85,7 +80,7 @@ func (c *Core) matchSome(ds []demand, more bool) {
 			c.addLaunchable(e)
 		}
 	}
-	c.matchAgain = false
+	c.placement.again = false
 	var left []demand
 	for _, u := range result.Unplaced {
 		if !u.Never {
@@ -98,7 +93,7 @@ func (c *Core) matchSome(ds []demand, more bool) {
 // agentsOnOffer is the pool as Match wants it: what is free, and which
 // executors run where.
 func (c *Core) agentsOnOffer() []offers.Agent {
-	agents := c.pool.Agents()
+	agents := c.flow.held.Agents()
 	out := agents[:0]
 	for _, a := range agents {
 		st := c.agents.see(a.ID)
@@ -106,7 +101,7 @@ func (c *Core) agentsOnOffer() []offers.Agent {
 			continue // no task id could name it
 		}
 		a.Capacity = st.capacity
-		if r := c.reservation; r != nil && r.agents[a.ID] {
+		if r := c.placement.reservation; r.holds(a.ID) {
 			a.ReservedFor = r.exec
 		}
 		out = append(out, a)
@@ -128,10 +123,10 @@ func (c *Core) agentsOnOffer() []offers.Agent {
 // accept launches placements on one agent, in one ACCEPT that uses all its
 // offers (rule L3).
 func (c *Core) accept(agent offers.Agent, ds []demand, placed []offers.Placement) {
-	c.acceptSeq++
+	c.placement.acceptSeq++
 	sent := &sentAccept{}
 	call := cluster.Accept{AgentID: agent.ID, Refuse: c.opt.OfferHold}
-	taken := c.pool.TakeAgent(agent.ID)
+	taken := c.flow.held.TakeAgent(agent.ID)
 	for i := range taken {
 		call.OfferIDs = append(call.OfferIDs, taken[i].ID)
 	}
@@ -142,7 +137,7 @@ func (c *Core) accept(agent offers.Agent, ds []demand, placed []offers.Placement
 		if !slices.Contains(sent.executors, x.Info.ID) {
 			sent.executors = append(sent.executors, x.Info.ID)
 			x.pending++
-			x.confirmed, x.sentWith = false, c.acceptSeq
+			x.confirmed, x.sentWith = false, c.placement.acceptSeq
 		}
 		x.take(d.with.Job.Resources())
 		c.beginLaunch(d)
@@ -150,9 +145,9 @@ func (c *Core) accept(agent offers.Agent, ds []demand, placed []offers.Placement
 		sent.tasks = append(sent.tasks, launch.TaskID)
 		call.Tasks = append(call.Tasks, launch)
 	}
-	c.leaveLeftover(started) // which stays away for call.Refuse
-	c.accepts[c.acceptSeq] = sent
-	c.call(CallAccept{Seq: c.acceptSeq, Accept: call})
+	c.flow.leaveLeftover(started) // which stays away for call.Refuse
+	c.placement.accepts[c.placement.acceptSeq] = sent
+	c.call(CallAccept{Seq: c.placement.acceptSeq, Accept: call})
 }
 
 // beginLaunch copies the settings at an execution's first launch (rule F7).
@@ -194,7 +189,7 @@ func (c *Core) launchShard(d *demand, item int, agentID string, x *executor, sto
 	s.State, s.NotBefore = Launching, time.Time{}
 	s.Attempt++
 	s.attempt = attempt{TaskID: id, Agent: agentID, AgentURL: c.agents.byID[agentID].url, Executor: x.Info.ID,
-		Launched: c.now, acceptSeq: c.acceptSeq, sentWith: c.acceptSeq}
+		Launched: c.now, acceptSeq: c.placement.acceptSeq, sentWith: c.placement.acceptSeq}
 	c.executions.tasks[id] = taskRef{e, item}
 	c.executions.touchShard(e, item)
 	c.stats.TasksLaunched++

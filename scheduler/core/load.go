@@ -74,7 +74,7 @@ func (c *Core) Load(wall time.Time, stored Stored) error {
 		case pathStartFailure:
 			var until time.Time // the apps are known: documents come first
 			until, err = c.starts.restore(e, func(name string) bool { return c.config.apps[name] != nil })
-			c.wakeMatch(until)
+			c.placement.wakeAt(until)
 		case pathKey:
 			var at time.Time
 			if err = json.Unmarshal(e.Value, &at); err == nil {
@@ -283,7 +283,7 @@ func (c *Core) takeUp(e *execution) {
 	}
 	for i := range e.Shards {
 		if s := &e.Shards[i]; s.State == Waiting && s.NotBefore.After(c.now) {
-			c.wakeMatch(s.NotBefore)
+			c.placement.wakeAt(s.NotBefore)
 		}
 	}
 	c.liftShutdown(e)

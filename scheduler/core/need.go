@@ -63,29 +63,29 @@ func (t *reviveTiming) answered(now time.Time, most time.Duration) {
 }
 
 // lead is how long before resources are needed REVIVE is to be sent.
-func (c *Core) lead() time.Duration {
-	if !c.timing.known {
-		return min(leadUnknown, c.opt.OfferAhead)
+func (f *offerFlow) lead() time.Duration {
+	if !f.timing.known {
+		return min(leadUnknown, f.opt.OfferAhead)
 	}
-	return min(max(leadFactor*c.timing.answer+leadMargin, leadLeast), c.opt.OfferAhead)
+	return min(max(leadFactor*f.timing.answer+leadMargin, leadLeast), f.opt.OfferAhead)
 }
 
 // reviveEvery is the least time between two REVIVEs for what is still to come. In a large cluster, where each makes
 // thousands of offers, it is longer, so that the master spends at most a quarter of its time on them.
-func (c *Core) reviveEvery() time.Duration {
-	return min(max(4*c.timing.answer, reviveAtLeast), c.opt.OfferAhead)
+func (f *offerFlow) reviveEvery() time.Duration {
+	return min(max(4*f.timing.answer, reviveAtLeast), f.opt.OfferAhead)
 }
 
 // reviveAtLeast is the least time between any two REVIVEs.
 const reviveAtLeast = 100 * time.Millisecond
 
 // backBy is when offers that are declined now could be here again.
-func (c *Core) backBy() time.Time {
-	at := c.now
-	if again := c.flow.revivedAt.Add(c.reviveEvery()); again.After(at) {
+func (f *offerFlow) backBy() time.Time {
+	at := f.now
+	if again := f.revivedAt.Add(f.reviveEvery()); again.After(at) {
 		at = again
 	}
-	return at.Add(c.lead())
+	return at.Add(f.lead())
 }
 
 // need is which offers are held for future launches, as findNeed last found out.
@@ -104,34 +104,34 @@ type need struct {
 }
 
 // needChanged makes the next step find out again which offers are needed.
-func (c *Core) needChanged() { c.flow.need.stale = true }
+func (f *offerFlow) needChanged() { f.need.stale = true }
 
-// findNeed finds out which offers are needed, unless that is known. Crons fire at whole seconds, so time alone changes
-// the answer only when another second comes into view.
-func (c *Core) findNeed() {
-	n, upTo := &c.flow.need, c.backBy()
-	if second := c.onWall(upTo).Truncate(time.Second); n.stale || !second.Equal(n.second) {
-		*n = need{upTo: upTo, second: second}
-		if c.flow.revivedFor.After(upTo) {
-			c.flow.revivedFor = upTo // the lead has become shorter: what came for later fires goes back
-		}
-	} else {
-		return
+// needKnown reports whether it is known which offers are needed up to a moment, unless something changes before it. Crons fire at whole
+// seconds, so time alone changes the answer only when another second comes into view.
+func (f *offerFlow) needKnown(upTo time.Time) bool {
+	second := f.onWall(upTo).Truncate(time.Second)
+	if !f.need.stale && second.Equal(f.need.second) {
+		return true
 	}
-	ds, at, all := c.upcoming(upTo)
-	n.some, n.all = all || len(ds) > 0, all
-	if all {
-		n.shortFor = upTo
-		if c.pool.Len() > 0 {
-			n.shortFor = time.Time{}
-		}
+	f.need = need{upTo: upTo, second: second}
+	if f.revivedFor.After(upTo) {
+		f.revivedFor = upTo // the lead has become shorter: what came for later fires goes back
 	}
-	if all || len(ds) == 0 {
-		return
+	return false
+}
+
+// holdAll has all offers be held: so many launches are due that it is not looked which ones they need.
+func (f *offerFlow) holdAll() {
+	f.need.some, f.need.all = true, true
+	if f.held.Len() == 0 {
+		f.need.shortFor = f.need.upTo
 	}
-	n.agents = map[string]bool{}
-	agents := c.agentsOnOffer()
-	result := offers.Match(ds, agents, c.opt.Strategy)
+}
+
+// holdFor has those offers be held on which a match has placed what is due; at is when each demand is.
+func (f *offerFlow) holdFor(result offers.Result, agents []offers.Agent, at []time.Time) {
+	n := &f.need
+	n.some, n.agents = true, map[string]bool{}
 	for _, p := range result.Placements {
 		n.agents[agents[p.Agent].ID] = true
 	}
@@ -142,74 +142,17 @@ func (c *Core) findNeed() {
 	}
 }
 
-// upcoming are the demands of launches that are due up to a moment, and when each is due, or all when there are
-// too many. A fire whose job still runs then makes no demand: it is dropped, or waits for the end of that run.
-// Shards that start together are demanded one by one, so that some of the resources are held while the others are still on their way.
-func (c *Core) upcoming(upTo time.Time) (ds []offers.Demand, at []time.Time, all bool) {
-	if c.fires.due != nil && !c.inTerm(c.fires.due.at).After(upTo) { // later than that after the clock was set back
-		return nil, nil, true // the batch is being made, in this step and the next ones
-	}
-	maintained := c.agents.allInMaintenance()
-	for _, e := range c.executions.launchable {
-		if !e.launched() {
-			break // executions with shards to requeue come first
-		}
-		var items []int
-		var first time.Time
-		for i := range e.Shards {
-			s := &e.Shards[i]
-			if s.State != Waiting || e.KillReason != "" || !s.NotBefore.After(c.now) || s.NotBefore.After(upTo) || c.orphans.of(e.Job, s.Item) != nil {
-				continue
-			}
-			items = append(items, s.Item)
-			if first.IsZero() || s.NotBefore.Before(first) {
-				first = s.NotBefore
-			}
-		}
-		if len(items) > 0 {
-			ds, at = append(ds, c.demandOf(e.ID, e.Settings, e.prepare().executorKey, items, maintained)), append(at, first)
-		}
-		if len(ds) >= fewFires {
-			return nil, nil, true
-		}
-	}
-	looked := 0
-	all = c.fires.timetable.Soon(c.onWall(upTo), func(name string, fire time.Time) bool {
-		if looked++; looked > fewFires {
-			return true
-		}
-		j := c.config.jobs[name]
-		if j == nil || !fire.After(j.since) || c.fires.cursor.covers(fire, name) {
-			return false // the fire was made already, and the clock was set back since
-		}
-		if !c.canLaunch(j) || len(j.queue) > 0 && !onlyEnding(j.queue) {
-			return false
-		}
-		a := c.config.apps[j.cfg.AppName]
-		if c.starts.wait(a, name).waits() {
-			return false
-		}
-		with := &settings{App: a.cfg, Job: *j.cfg}
-		ds, at = append(ds, c.demandOf(name, with, a.executorKey, c.itemsUpTo(j.cfg.ShardingTotalCount), maintained)), append(at, c.inTerm(fire))
-		return false
-	})
-	return ds, at, all
-}
-
-// fewFires bounds how many fires to come are looked at in one step.
-const fewFires = 1000
-
 // needs reports whether the offers of an agent are held for future launches.
 func (n *need) needs(agent string) bool { return n.all || n.agents[agent] }
 
 // takeSurplus takes out the offers that no future launch needs and that are not reserved.
-func (c *Core) takeSurplus() []offers.Offer {
+func (f *offerFlow) takeSurplus(r *reservation) []offers.Offer {
 	var gone []offers.Offer
-	for _, a := range c.pool.Agents() {
-		if c.flow.need.needs(a.ID) || c.reservation != nil && c.reservation.agents[a.ID] {
+	for _, a := range f.held.Agents() {
+		if f.need.needs(a.ID) || r.holds(a.ID) {
 			continue
 		}
-		gone = append(gone, c.pool.TakeAgent(a.ID)...)
+		gone = append(gone, f.held.TakeAgent(a.ID)...)
 	}
 	return gone
 }

@@ -79,7 +79,7 @@ func TestAnOfferOfNothingIsGivenBackAtOnce(t *testing.T) {
 	s.job()
 	s.trigger()
 	s.step(s.clusterEvent(cluster.Offers{Offers: []cluster.Offer{{ID: "O", AgentID: "S1"}}}))
-	if d := calls[CallDecline](s.last); len(d) != 1 || d[0].Refuse != s.opt.RefuseMost || s.core.pool.Len() > 0 {
+	if d := calls[CallDecline](s.last); len(d) != 1 || d[0].Refuse != s.opt.RefuseMost || s.core.flow.held.Len() > 0 {
 		t.Errorf("%+v", d)
 	}
 	revives := 0
@@ -115,7 +115,7 @@ func (s *scarceCluster) play(d time.Duration) {
 			s.step()
 		}
 		for _, a := range []string{"S1", "S2", "S3"} {
-			mine := s.core.pool.Free(a)
+			mine := s.core.flow.held.Free(a)
 			if !mine.IsZero() {
 				s.held[a] += tick
 			} else if (s.revived || i%20 == 0) && !s.now.Before(s.filters[a]) && !s.core.flow.suppressed {
@@ -133,7 +133,7 @@ func (s *scarceCluster) hear() {
 		case CallDecline:
 			s.declines++
 			for _, a := range []string{"S1", "S2", "S3"} {
-				if s.core.pool.Free(a).IsZero() && !s.now.Before(s.filters[a]) {
+				if s.core.flow.held.Free(a).IsZero() && !s.now.Before(s.filters[a]) {
 					s.filters[a] = s.now.Add(call.Refuse)
 				}
 			}
@@ -217,7 +217,7 @@ func TestL1TheEndOfATaskHasAllOfferedAtOnceForWhatStartsTogether(t *testing.T) {
 	s.until(20 * time.Second)
 	s.offer("S1", 1.5, 2000, l[0].Executor.ID)
 	s.until(8 * time.Second)
-	if s.core.pool.Len() > 0 {
+	if s.core.flow.held.Len() > 0 {
 		t.Fatal("what does not help is held")
 	}
 	s.update(l[0], cluster.Finished)

@@ -161,7 +161,7 @@ func (c *Core) newOrphan(ref taskRef) *orphan {
 
 func (c *Core) addOrphan(o *orphan) {
 	c.orphans.add(o)
-	c.needChanged()
+	c.flow.needChanged()
 }
 
 func (c *Core) removeOrphan(o *orphan) {
@@ -173,8 +173,8 @@ func (c *Core) removeOrphan(o *orphan) {
 
 // shardUnblocked has the shard of an orphan that blocked it be looked at again.
 func (c *Core) shardUnblocked() {
-	c.needChanged()
-	c.matchAgain = true
+	c.flow.needChanged()
+	c.placement.again = true
 }
 
 // forget removes an orphan because an operator says that it has ended (rule E5).
@@ -225,7 +225,7 @@ func (c *Core) orphanAlive(o *orphan) {
 		}
 	})
 	if !blocked {
-		c.needChanged()
+		c.flow.needChanged()
 	}
 }
 

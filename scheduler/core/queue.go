@@ -85,7 +85,7 @@ func (c *Core) dropOldestFire(j *jobState) {
 // enqueue adds an execution to its job's queue, in order of fire time.
 func (c *Core) enqueue(j *jobState, e *execution) {
 	c.executions.open[e.ID] = e
-	c.needChanged()
+	c.flow.needChanged()
 	i := len(j.queue)
 	for i > 0 && !j.queue[i-1].launched() && e.Fire.Before(j.queue[i-1].Fire) {
 		i--

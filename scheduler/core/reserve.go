@@ -17,6 +17,9 @@ type reservation struct {
 	since, until, drained time.Time
 }
 
+// holds reports whether an agent is reserved; a nil reservation holds none.
+func (r *reservation) holds(agent string) bool { return r != nil && r.agents[agent] }
+
 // expired reports whether the reservation has had its time.
 func (r *reservation) expired(now time.Time, beyond time.Duration) bool {
 	return !now.Before(r.until) || !r.drained.IsZero() && !now.Before(r.drained.Add(beyond))
@@ -34,14 +37,14 @@ func (c *Core) noteDrained(r *reservation) {
 	}
 	if r.drained.IsZero() {
 		r.drained = c.now
-		c.wakeMatch(c.now.Add(c.opt.ReserveBeyond))
+		c.placement.wakeAt(c.now.Add(c.opt.ReserveBeyond))
 	}
 }
 
 // expireReservation ends a reservation whose execution was launched or may not be launched any more, or whose agents did not drain in
 // time. What they have free is for the next reservation, if there is one: it begins in the same step, before anything is placed.
 func (c *Core) expireReservation() {
-	r := c.reservation
+	r := c.placement.reservation
 	if r == nil {
 		return
 	}
@@ -53,17 +56,17 @@ func (c *Core) expireReservation() {
 	}
 	if waits {
 		c.measureAgain(r.agents)
-		c.lastReservation[r.exec] = c.now
+		c.placement.lastReservation[r.exec] = c.now
 	}
-	c.reservation = nil
-	c.reviveRefused()
+	c.placement.reservation = nil
+	c.flow.reviveRefused()
 	c.reserve()
 	for _, other := range c.executions.launchable {
 		if other.unplaced.reserved {
 			other.unplaced.why = "" // it is true no more, whenever the next match is
 		}
 	}
-	c.matchAgain = true
+	c.placement.again = true
 }
 
 // measureAgain takes agents for as large as they look now: a reservation that launched nothing
@@ -71,7 +74,7 @@ func (c *Core) expireReservation() {
 // that we still count, since the master frees what an agent reports as ended.
 func (c *Core) measureAgain(agents map[string]bool) {
 	for _, id := range sortedKeys(agents) {
-		if c.pool.Free(id).IsZero() {
+		if c.flow.held.Free(id).IsZero() {
 			continue
 		}
 		var runs []string
@@ -86,7 +89,7 @@ func (c *Core) measureAgain(agents map[string]bool) {
 // waitsSince is by what those who wait for a reservation are ordered: their age. Who had one that ended without a launch comes after
 // those that waited by then, and before all that came later.
 func (c *Core) waitsSince(e *execution) time.Time {
-	if last := c.lastReservation[e.ID]; last.After(e.Made) {
+	if last := c.placement.lastReservation[e.ID]; last.After(e.Made) {
 		return last
 	}
 	return e.Made
@@ -95,12 +98,12 @@ func (c *Core) waitsSince(e *execution) time.Time {
 // reserve gives the oldest execution that waited long, may be launched and would fit the agents seen
 // the agents that it needs, one at a time.
 func (c *Core) reserve() {
-	if c.reservation != nil || c.draining || c.subscription.takeover != nil || !c.subscription.open {
+	if c.placement.reservation != nil || c.draining || c.subscription.takeover != nil || !c.subscription.open {
 		return
 	}
-	for id := range c.lastReservation {
+	for id := range c.placement.lastReservation {
 		if c.executions.open[id] == nil {
-			delete(c.lastReservation, id)
+			delete(c.placement.lastReservation, id)
 		}
 	}
 	var best *execution
@@ -112,7 +115,7 @@ func (c *Core) reserve() {
 		}
 		if wait := e.Made.Add(c.opt.ReserveAfter); wait.After(c.now) {
 			if looked == 0 {
-				c.wakeMatch(wait)
+				c.placement.wakeAt(wait)
 			}
 			break
 		}
@@ -132,9 +135,9 @@ func (c *Core) reserve() {
 	if best == nil {
 		return
 	}
-	c.reservation = &reservation{exec: best.ID, agents: agents, since: c.now, until: c.now.Add(c.longestRun(agents) + c.opt.ReserveBeyond)}
-	c.wakeMatch(c.reservation.until)
-	c.reviveRefused()
+	c.placement.reservation = &reservation{exec: best.ID, agents: agents, since: c.now, until: c.now.Add(c.longestRun(agents) + c.opt.ReserveBeyond)}
+	c.placement.wakeAt(c.placement.reservation.until)
+	c.flow.reviveRefused()
 }
 
 // longestRunAmong is how many of the last executions longestRun looks at.

@@ -71,17 +71,17 @@ func TestL2WhatWasDrainedIsForTheNextReservation(t *testing.T) {
 	s.offer("S1", 8, 8192)
 	s.triggerJob("large")
 	s.step(s.clusterEvent(cluster.Rescind{OfferID: "O1"}))
-	for s.core.reservation == nil {
-		if s.core.pool.Len() == 0 {
+	for s.core.placement.reservation == nil {
+		if s.core.flow.held.Len() == 0 {
 			s.offer("S1", 4, 8192) // another framework has the rest
 		}
 		s.until(time.Second)
 	}
-	first := *s.core.reservation
+	first := *s.core.placement.reservation
 	s.triggerJob("small")
 	s.accepts = nil
 	for s.now.Before(first.until.Add(-time.Second)) {
-		if s.core.pool.Len() == 0 {
+		if s.core.flow.held.Len() == 0 {
 			s.offer("S1", 4, 8192)
 		}
 		s.until(time.Second)
@@ -116,11 +116,11 @@ func TestL2NoReservationForAnExecutionThatMayNotBeLaunched(t *testing.T) {
 		t.Fatalf("%+v, %v: want an execution that waits for its orphan", x, err)
 	}
 	for range 60 {
-		if s.core.pool.Len() == 0 {
+		if s.core.flow.held.Len() == 0 {
 			s.offer("S3", 2, 8192)
 		}
 		s.until(time.Second)
-		if r := s.core.reservation; r != nil {
+		if r := s.core.placement.reservation; r != nil {
 			t.Fatalf("%+v is for an execution that may not be launched", r)
 		}
 	}
@@ -141,22 +141,22 @@ func TestL2AReservationEndsAMinuteAfterItsAgentsAreDrained(t *testing.T) {
 	s.triggerJob("large")
 	var began time.Time
 	for range 300 {
-		if s.core.pool.Len() == 0 {
+		if s.core.flow.held.Len() == 0 {
 			s.offer("S1", 4, 8192, l[0].Executor.ID) // another framework has the rest
 		}
 		s.until(time.Second)
-		switch r := s.core.reservation; {
+		switch r := s.core.placement.reservation; {
 		case r == nil:
 		case began.IsZero():
 			began = r.since
 		case !r.since.Equal(began):
 			return // another one has begun
 		}
-		if !began.IsZero() && s.core.reservation == nil {
+		if !began.IsZero() && s.core.placement.reservation == nil {
 			return
 		}
 	}
-	t.Errorf("reserved since %s: %+v", began, s.core.reservation)
+	t.Errorf("reserved since %s: %+v", began, s.core.placement.reservation)
 }
 
 func TestL2AnExecutionThatNeverFitsGetsNoReservation(t *testing.T) {
@@ -175,7 +175,7 @@ func TestL2AnExecutionThatNeverFitsGetsNoReservation(t *testing.T) {
 		s.until(10 * time.Second)
 	}
 	s.offer("S1", 2, 2048)
-	if r := s.core.reservation; r == nil || s.core.executions.open[r.exec].Job != "big" {
+	if r := s.core.placement.reservation; r == nil || s.core.executions.open[r.exec].Job != "big" {
 		t.Fatalf("reservation %+v, want one for big", r)
 	}
 }
@@ -212,18 +212,18 @@ func TestL2AReservationThatLaunchedNothingMeasuresItsAgentsAgain(t *testing.T) {
 	s.finish(l)
 	s.triggerJob("big")
 	for range 20 {
-		if s.core.pool.Free("S1").IsZero() {
+		if s.core.flow.held.Free("S1").IsZero() {
 			s.offer("S1", 7.5, 8192, l[0].Executor.ID)
 		}
-		if s.core.pool.Free("S2").IsZero() {
+		if s.core.flow.held.Free("S2").IsZero() {
 			s.offer("S2", 4, 8192) // another framework has the rest
 		}
 		s.until(10 * time.Second)
-		if r := s.core.reservation; r != nil && r.agents["S1"] && r.agents["S2"] {
+		if r := s.core.placement.reservation; r != nil && r.agents["S1"] && r.agents["S2"] {
 			return
 		}
 	}
-	t.Fatalf("for 200 s only %+v was reserved, which can't hold both shards", s.core.reservation)
+	t.Fatalf("for 200 s only %+v was reserved, which can't hold both shards", s.core.placement.reservation)
 }
 
 func TestL2WhatNeverFittedIsLookedAtAgainWhenItIsTheNext(t *testing.T) {
@@ -277,7 +277,7 @@ func TestL2NoReservationOnAnAgentThatIsAvoided(t *testing.T) {
 	s.until(31 * time.Second)
 	s.offer("S1", 8, 8192)
 	s.until(time.Second)
-	if r := s.core.reservation; r != nil && r.agents["S1"] {
+	if r := s.core.placement.reservation; r != nil && r.agents["S1"] {
 		t.Errorf("S1 is reserved for %s, which may not use it", r.exec)
 	}
 }
@@ -294,7 +294,7 @@ func TestL2AReasonGoesWithItsReservation(t *testing.T) {
 	s.offer("S1", 2, 8000)
 	s.until(31 * time.Second)
 	s.offer("S1", 2, 8000)
-	if s.core.reservation == nil {
+	if s.core.placement.reservation == nil {
 		t.Fatal("no reservation")
 	}
 	s.triggerJob("small")
@@ -308,7 +308,7 @@ func TestL2AReasonGoesWithItsReservation(t *testing.T) {
 	if !strings.Contains(reason(), "reserved for execution big") {
 		t.Fatalf("explain: %s", reason())
 	}
-	s.core.pool.Clear()
+	s.core.flow.held.Clear()
 	s.apply(s.core.planDisableJob("big", true))
 	if strings.Contains(reason(), "reserved") {
 		t.Errorf("the reservation has ended, explain says: %s", reason())

@@ -93,11 +93,8 @@ func (c *Core) sessionBegan(e SessionBegan) {
 	c.out.Fenced = true
 	c.stats.Subscriptions++
 	c.subscription.session = session{number: e.Session, open: true, tries: c.subscription.tries, masterID: e.MasterID, began: c.now, reconcileAt: c.now}
-	c.pool.Clear()
-	// What the last leader declined may still be filtered: Mesos forgets filters only when it
-	// sees a framework's connection end, not when another subscriber takes over.
-	c.flow = flowState{filtered: true}
-	c.accepts = map[int64]*sentAccept{}
+	c.flow.sessionBegan()
+	c.placement.sessionBegan()
 	c.agents.sessionBegan()
 	c.masterOfRemoved()
 	for _, x := range c.executors.sorted() {
@@ -114,11 +111,10 @@ func (c *Core) sessionBegan(e SessionBegan) {
 		o.known = false
 	}
 	c.subscription.takeover.begin()
-	c.matchAgain = true
 	if c.executors.counter > 0 {
 		// One whose record went while its SHUTDOWN was lost is found in the offers of this session, if those of the last
 		// one, or of the last leader, did not come any more (rule X3).
-		c.reviveToProbe()
+		c.flow.reviveToProbe()
 	}
 	c.note(Note{Kind: NoteSession, Detail: "subscribed to master " + e.MasterID})
 }
@@ -140,7 +136,7 @@ func (c *Core) sessionEnded(e SessionEnded) {
 	}
 	news := s.tries <= triesLogged || !alike(s.reason, e.Reason) || c.now.Sub(s.loggedAt) >= logAgainAfter
 	s.open, s.asked, s.reason = false, false, e.Reason
-	c.pool.Clear()
+	c.flow.held.Clear()
 	if news {
 		s.loggedAt = c.now
 		c.note(Note{Kind: NoteSession, Problem: true, Detail: fmt.Sprintf("no subscription: %s; next try in %s", e.Reason, s.notUntil.Sub(c.now).Round(time.Millisecond))})
@@ -272,11 +268,10 @@ func (c *Core) acceptAnswered(a AcceptAnswered) {
 	if a.Session != c.subscription.number || !c.subscription.open {
 		return // voided already
 	}
-	sent := c.accepts[a.Seq]
+	sent := c.placement.answered(a.Seq)
 	if sent == nil {
 		return
 	}
-	delete(c.accepts, a.Seq)
 	for _, id := range sent.executors {
 		if x := c.executors.byID[id]; x != nil {
 			x.pending--
@@ -304,9 +299,9 @@ func (c *Core) acceptAnswered(a AcceptAnswered) {
 
 // failure: an agent was removed, or an executor ended.
 func (c *Core) failure(f cluster.Failure) {
-	c.needChanged()
+	c.flow.needChanged()
 	if f.ExecutorID == "" {
-		c.pool.RemoveAgent(f.AgentID)
+		c.flow.held.RemoveAgent(f.AgentID)
 		c.agents.remove(f.AgentID)
 		return
 	}

@@ -181,6 +181,6 @@ func (c *Core) takenOver() {
 	c.subscription.ours = c.subscription.frameworkID
 	c.subscription.oursChanged = true
 	c.note(Note{Kind: NoteTakeover, Detail: "the framework id " + c.subscription.frameworkID + " is taken over: no task of another scheduler is left under it"})
-	c.matchAgain = true
-	c.reviveToProbe() // its executors are shut down now (rule X3)
+	c.placement.again = true
+	c.flow.reviveToProbe() // its executors are shut down now (rule X3)
 }

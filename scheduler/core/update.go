@@ -223,7 +223,7 @@ func (c *Core) terminal(ref taskRef, u cluster.Update) {
 		// A new agent has registered at the address of the task's. Its executors may live, but they are refused when they ask
 		// the new one to let them in, and end their tasks (rule X6): until then the next attempt waits (promise 2).
 		s.NotBefore = c.now.Add(c.opt.KillGrace + refusedWithin)
-		c.wakeMatch(s.NotBefore)
+		c.placement.wakeAt(s.NotBefore)
 	}
 }
 
@@ -233,7 +233,7 @@ const refusedWithin = 5 * time.Second
 // packageFetched notes that a process of an attempt began, so that its package was there.
 func (c *Core) packageFetched(ref taskRef) {
 	if a := c.config.apps[ref.exec.Settings.App.AppName]; a != nil && c.starts.packageFetched(a.cfg) {
-		c.matchAgain = true
+		c.placement.again = true
 	}
 }
 
@@ -242,7 +242,7 @@ func (c *Core) packageFetched(ref taskRef) {
 func (c *Core) packageUnreachable(ref taskRef, host string) {
 	s := ref.shard()
 	if a := c.config.apps[ref.exec.Settings.App.AppName]; a != nil && packageHost(a.cfg.AppURL) == host {
-		c.wakeMatch(c.starts.unreachable(a.cfg, ref.exec.ID, s.Launched, s.Cause))
+		c.placement.wakeAt(c.starts.unreachable(a.cfg, ref.exec.ID, s.Launched, s.Cause))
 	}
 }
 

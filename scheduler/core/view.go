@@ -262,7 +262,7 @@ func (c *Core) placeReason(e *execution) string {
 		return "the scheduler has no connection to the cluster: " + c.subscription.reason
 	case e.unplaced.why != "":
 		return e.unplaced.why
-	case c.pool.Len() == 0:
+	case c.flow.held.Len() == 0:
 		return "the cluster has offered nothing yet; offers are asked for"
 	}
 	return "it is about to be placed"

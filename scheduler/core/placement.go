@@ -1,0 +1,63 @@
+package core
+
+import (
+	"time"
+)
+
+// placement is where shards are to go: the round of matches under way, the reservation, and the ACCEPTs that have no answer yet.
+type placement struct {
+	*step
+	// again is set when a match may place something: something has changed since the last one.
+	again bool
+	// upTo is where the next match of the round goes on, zero at the top; roundOffers is how many offers had been
+	// received when the round began.
+	upTo        launchKey
+	roundOffers int64
+	// reservation is nil while there is none; lastReservation is when the last one of an execution ended without a launch.
+	reservation     *reservation
+	lastReservation map[string]time.Time
+	// accepts are the ACCEPTs of this session that have no answer; acceptSeq is the number of the last one.
+	accepts   map[int64]*sentAccept
+	acceptSeq int64
+	items     []int // 0, 1, 2, …
+}
+
+// sentAccept is an ACCEPT under way: what it named.
+type sentAccept struct {
+	tasks, executors []string
+}
+
+func newPlacement(s *step) placement {
+	return placement{step: s, lastReservation: map[string]time.Time{}, accepts: map[int64]*sentAccept{}}
+}
+
+// wakeAt has a match be made at a time; the zero time is for never.
+func (p *placement) wakeAt(at time.Time) {
+	if !at.IsZero() {
+		p.timers.at(at, func(time.Time) { p.again = true })
+	}
+}
+
+// sessionBegan voids the ACCEPTs of the last session: they can't arrive any more (rules L3, L4).
+func (p *placement) sessionBegan() {
+	p.accepts = map[int64]*sentAccept{}
+	p.again = true
+}
+
+// roundOpen reports whether not all that waits has seen the offers at hand.
+func (p *placement) roundOpen() bool { return p.again || p.upTo != (launchKey{}) }
+
+// answered takes out the ACCEPT of that number, nil if it was voided.
+func (p *placement) answered(seq int64) *sentAccept {
+	sent := p.accepts[seq]
+	delete(p.accepts, seq)
+	return sent
+}
+
+// itemsUpTo is 0 to n-1; demands only read it, so all share one list.
+func (p *placement) itemsUpTo(n int) []int {
+	for len(p.items) < n {
+		p.items = append(p.items, len(p.items))
+	}
+	return p.items[:n:n]
+}
