@@ -1,8 +1,6 @@
 package core
 
 import (
-	"errors"
-
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/registry"
@@ -57,71 +55,6 @@ type DeregisterJob struct{ Name string }
 
 // StaleVersion is the code of the error that answers a change of a document that has changed since it was read.
 const StaleVersion = "stale_version"
-
-// planned is a change of configuration, checked against what the core knows:
-// writes are committed alone, version-checked, then events are stepped with (rule T4).
-type planned struct {
-	writes []registry.Write
-	events []Event
-	// appName or jobName is what the request is answered with: its view after the change, or, when it is removed, before.
-	appName, jobName string
-	removed          bool
-	answer           Reply
-}
-
-// requestChange plans a change. Its writes leave with the decision; what they lead to waits for ChangeCommitted.
-func (c *Core) requestChange(e ChangeRequested) {
-	p, err := e.Change.plan(&c.config)
-	if err != nil {
-		c.reply(Reply{Token: e.Token, Err: asError(err)})
-		return
-	}
-	if p.removed {
-		p.answer = c.viewsOf(&p)
-	}
-	c.config.planned, c.config.plannedToken = &p, e.Token
-	c.out.Change = p.writes
-}
-
-// asError is an error of a request for its answer.
-func asError(err error) *Error {
-	if e := (*Error)(nil); errors.As(err, &e) {
-		return e
-	}
-	return Errorf(Invalid, "invalid", "%v", err)
-}
-
-// changeCommitted lets the core see a change that was committed, and answers the request.
-func (c *Core) changeCommitted(e ChangeCommitted) {
-	p := c.config.planned
-	if p == nil || c.config.plannedToken != e.Token {
-		return
-	}
-	c.config.planned = nil
-	for _, event := range p.events {
-		c.handle(event)
-	}
-	if !p.removed {
-		p.answer = c.viewsOf(p)
-	}
-	p.answer.Token = e.Token
-	c.reply(p.answer)
-}
-
-// viewsOf are the views of what a change is about. What has a document that can't be used has none: then it is the name.
-func (c *Core) viewsOf(p *planned) (r Reply) {
-	var err error
-	if p.appName != "" {
-		if r.App, err = c.App(p.appName); err != nil {
-			r.App.Config.AppName = p.appName
-		}
-		return r
-	}
-	if r.Job, err = c.Job(p.jobName); err != nil {
-		r.Job.Config.JobName = p.jobName
-	}
-	return r
-}
 
 func (p *planned) put(path string, value []byte, version int64, isNew bool) {
 	cond := registry.AtVersion(version)

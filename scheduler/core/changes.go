@@ -1,13 +1,10 @@
 package core
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
@@ -33,19 +30,6 @@ func (c *Core) applyJobStates(jobs []*jobState) {
 func (c *Core) markChanged(e MarkChanged) {
 	c.flow.needChanged()
 	c.applyJobStates(c.config.markChanged(e))
-}
-
-// executorKey names the executors that can run an app's tasks: a changed
-// package, script or size makes another kind, and so another generation
-// (rule X1, [D14]).
-func executorKey(a app.Config) string {
-	text, _ := json.Marshal([]any{a.AppURL, a.AppSHA256, a.BootstrapScript, a.Resources(), a.AppCacheEnable})
-	return a.AppName + "@" + fingerprint(string(text))
-}
-
-func fingerprint(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(sum[:8])
 }
 
 // jobChanged takes a committed change of a job (rule T4).
@@ -105,7 +89,7 @@ func (c *Core) applyJobState(j *jobState) {
 		c.config.touch(j)
 	}
 	if j.schedule != nil && !inactive {
-		from := c.fireFrom()
+		from := c.fires.from(c.wall)
 		if !c.fires.loading && j.since.After(from) {
 			from = j.since // its own group has nothing to catch up
 		}
@@ -146,23 +130,48 @@ func (c *Core) killExecutionsOf(j *jobState, reason string) {
 	}
 }
 
-func jobNotFound(name string) *Error {
-	return Errorf(NotFound, "job_not_found", "there is no job %q; GET /api/job/jobs lists all", name)
-}
-
-func appNotFound(name string) *Error {
-	return Errorf(NotFound, "app_not_found", "there is no app %q; GET /api/app/list lists all", name)
-}
-
-// appInUse says why an app with jobs cannot be deleted.
-func appInUse(name string, jobNames []string) *Error {
-	return Errorf(Conflict, "app_has_jobs", "app %q has %s (%s): deregister them first, or delete with ?jobs=true", name, counted(len(jobNames), "job"), someNames(jobNames))
-}
-
-func someNames(names []string) string {
-	const most = 10
-	if len(names) <= most {
-		return fmt.Sprintf("%q", names)
+// requestChange plans a change. Its writes leave with the decision; what they lead to waits for ChangeCommitted.
+func (c *Core) requestChange(e ChangeRequested) {
+	p, err := e.Change.plan(&c.config)
+	if err != nil {
+		c.reply(Reply{Token: e.Token, Err: asError(err)})
+		return
 	}
-	return fmt.Sprintf("%q and %d more", names[:most], len(names)-most)
+	if p.removed {
+		p.answer = c.viewsOf(&p)
+	}
+	c.config.planned, c.config.plannedToken = &p, e.Token
+	c.out.Change = p.writes
+}
+
+// asError is an error of a request for its answer.
+func asError(err error) *Error {
+	if e := (*Error)(nil); errors.As(err, &e) {
+		return e
+	}
+	return Errorf(Invalid, "invalid", "%v", err)
+}
+
+// answerChange answers the request for a change that was committed, and that the core has seen.
+func (c *Core) answerChange(p *planned, token uint64) {
+	if !p.removed {
+		p.answer = c.viewsOf(p)
+	}
+	p.answer.Token = token
+	c.reply(p.answer)
+}
+
+// viewsOf are the views of what a change is about. What has a document that can't be used has none: then it is the name.
+func (c *Core) viewsOf(p *planned) (r Reply) {
+	var err error
+	if p.appName != "" {
+		if r.App, err = c.App(p.appName); err != nil {
+			r.App.Config.AppName = p.appName
+		}
+		return r
+	}
+	if r.Job, err = c.Job(p.jobName); err != nil {
+		r.Job.Config.JobName = p.jobName
+	}
+	return r
 }

@@ -3,6 +3,8 @@ package core
 import (
 	"slices"
 	"time"
+
+	"github.com/elasticjob-go/elasticjob/registry"
 )
 
 // configuration is what people have registered: apps and jobs as their documents and marks in the registry say, and
@@ -41,6 +43,16 @@ func (k *configuration) write(r *records) {
 		}
 	}
 	clear(k.changed)
+}
+
+// committed takes out the change that is being committed for the request with that token, nil if there is none.
+func (k *configuration) committed(token uint64) *planned {
+	p := k.planned
+	if p == nil || k.plannedToken != token {
+		return nil
+	}
+	k.planned = nil
+	return p
 }
 
 // appChanged follows a committed change of an app, and returns the app as it is now, nil when it is no more; jobs
@@ -217,4 +229,36 @@ func (k *configuration) mark(path string, disabled bool) {
 	}
 	delete(k.marked, path)
 	delete(k.faulty, path)
+}
+
+// planned is a change of configuration, checked against what the core knows:
+// writes are committed alone, version-checked, then events are stepped with (rule T4).
+type planned struct {
+	writes []registry.Write
+	events []Event
+	// appName or jobName is what the request is answered with: its view after the change, or, when it is removed, before.
+	appName, jobName string
+	removed          bool
+	answer           Reply
+}
+
+func (k *configuration) countDropped(j *jobState, why string) {
+	k.stats.FiresDropped++
+	j.stored.Fires.Dropped++
+	j.stored.Fires.LastDropped, j.stored.Fires.DroppedWhy = k.wall, why
+	k.fireCountsChanged(j)
+}
+
+func (k *configuration) countMissed(j *jobState, why string) {
+	k.stats.FiresMissed++
+	j.stored.Fires.Missed++
+	j.stored.Fires.LastMissed, j.stored.Fires.MissedWhy = k.wall, why
+	k.fireCountsChanged(j)
+}
+
+func (k *configuration) fireCountsChanged(j *jobState) {
+	if j.isStored && k.now.Sub(j.countsWritten) >= fireCountsEvery {
+		j.countsWritten = k.now
+		k.touch(j)
+	}
 }

@@ -4,22 +4,13 @@ import (
 	"slices"
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/offers"
-	"github.com/elasticjob-go/elasticjob/resources"
 )
 
 // Shards that wait for resources which no agent has free need no offers held for them (promise 6): Mesos adds the
 // resources that become free on an agent to those that were declined of it, and offers the sum. So, after a match, every
 // offer that no waiting shard can use is declined, with filters that grow while nothing changes, and offers are
 // revived when a shard with another demand begins to wait. An execution that would starve that way gets a reservation (rule L2).
-
-// want is what a waiting shard asks of an agent. Shards with equal wants fit or fail together.
-type want struct {
-	shard, executor resources.Amount
-	executorKey     string
-	together        int // shards that start together, else 1
-}
 
 func wantOf(d *demand) want {
 	w := want{shard: d.Shard, executor: d.ExecutorSize, executorKey: d.executorKey, together: 1}
@@ -184,6 +175,51 @@ func (f *offerFlow) reviveForGangs() {
 	}
 }
 
-// nothingForUs reports whether an offer has nothing that a task could use, such as one
-// whose CPU and memory are revocable.
-func nothingForUs(o cluster.Offer) bool { return o.Resources == resources.Amount{} }
+// tooOld takes out the offers that were held for OfferHold, but not those that are reserved: they are held for the execution that
+// they are reserved for, though not from one reservation to the next (rule L2).
+func (f *offerFlow) tooOld(r *reservation) []offers.Offer {
+	old := f.held.OlderThan(f.now.Add(-f.opt.OfferHold))
+	gone := old[:0]
+	for _, o := range old {
+		if r.holds(o.Agent) && o.Received.After(r.since.Add(-f.opt.OfferHold)) {
+			f.held.Add(o)
+		} else {
+			gone = append(gone, o)
+		}
+	}
+	return gone
+}
+
+func (f *offerFlow) all() []offers.Offer { return f.held.OlderThan(f.now.Add(time.Hour)) }
+
+// takeAgents takes out the offers of agents.
+func (f *offerFlow) takeAgents(ids []string) (gone []offers.Offer) {
+	for _, id := range ids {
+		gone = append(gone, f.held.TakeAgent(id)...)
+	}
+	return gone
+}
+
+// declineUsable declines offers that a waiting shard could use, when none waits.
+func (f *offerFlow) declineUsable(gone []offers.Offer, refuse time.Duration) {
+	if len(gone) > 0 && refuse > 0 {
+		f.filtered = true
+	}
+	f.decline(gone, refuse)
+}
+
+// decline declines offers with a filter of at least declineAtLeast.
+func (f *offerFlow) decline(gone []offers.Offer, refuse time.Duration) {
+	if len(gone) == 0 {
+		return
+	}
+	ids := make([]string, len(gone))
+	for i, o := range gone {
+		ids[i] = o.ID
+	}
+	f.stats.OffersDeclined += int64(len(ids))
+	f.call(CallDecline{Offers: ids, Refuse: max(refuse, declineAtLeast)})
+}
+
+// declineAtLeast is the least filter: it lets another framework have the resources first.
+const declineAtLeast = time.Second

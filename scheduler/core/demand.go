@@ -6,14 +6,6 @@ import (
 	"github.com/elasticjob-go/elasticjob/offers"
 )
 
-// demand is a Demand and the execution that it is made of.
-type demand struct {
-	offers.Demand
-	exec        *execution
-	with        *settings
-	executorKey string
-}
-
 // demands are the next DemandsPerStep executions with shards that can be launched
 // now, in the order of launchable, beginning behind those of the last call; more
 // is set when there are others behind these.
@@ -82,4 +74,15 @@ func (c *Core) demandOf(id string, with *settings, key string, items []int, main
 // canLaunch reports whether the first execution of a job's queue may be launched.
 func (c *Core) canLaunch(j *jobState) bool {
 	return j != nil && j.cfg != nil && c.config.inactive(j) == active && c.orphans.among(j.name, j.cfg.ShardingTotalCount) == nil
+}
+
+// appOf is the app that an execution runs, or will run, with; nil if it is not registered.
+func (k *configuration) appOf(e *execution) *appState {
+	if e.launched() {
+		return k.apps[e.Settings.App.AppName]
+	}
+	if j := k.jobs[e.Job]; j != nil && j.cfg != nil {
+		return k.apps[j.cfg.AppName]
+	}
+	return nil
 }

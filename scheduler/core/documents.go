@@ -11,16 +11,6 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
-// DocumentFormat is the form of documents of apps and jobs in the registry.
-type DocumentFormat int
-
-const (
-	// JSONDocuments are ours, and ElasticJob-Cloud 2.x's.
-	JSONDocuments DocumentFormat = iota
-	// YAMLDocuments are as ElasticJob-Cloud 3.x reads and writes them.
-	YAMLDocuments
-)
-
 // readApp reads an app's document from the registry, in either form. Documents were
 // checked when they came in; what somebody else wrote there is checked here. Names that
 // routes of the API have taken since are no reason not to run a job.

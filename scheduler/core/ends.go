@@ -3,8 +3,6 @@ package core
 import (
 	"fmt"
 	"time"
-
-	"github.com/elasticjob-go/elasticjob/cluster"
 )
 
 // endAttempt ends the present attempt of a shard: the shard has ended with it, or waits
@@ -129,19 +127,6 @@ func causeOf(s *shard) string {
 	return ": " + s.Cause
 }
 
-func (c *Core) countEnd(state State) {
-	switch state {
-	case Finished:
-		c.stats.TasksFinished++
-	case Killed:
-		c.stats.TasksKilled++
-	case Lost:
-		c.stats.TasksLost++
-	default:
-		c.stats.TasksFailed++
-	}
-}
-
 // requeue puts a shard back to wait for another attempt, after a delay that
 // grows with the number of tries before.
 func (c *Core) requeue(ref taskRef, source Source, tries int) {
@@ -215,70 +200,37 @@ func endText(e *execution) string {
 	return ""
 }
 
-// sweepTasks looks at every live task for the timeouts of rules E4, S5 and the
-// table's STAGING row, and at orphans (E5), every few seconds. All of these count from
-// committed moments (F8).
-func (c *Core) sweepTasks() {
-	if c.now.Before(c.executions.nextSweep) {
+// liftShutdown makes what a stopped server left behind launchable again, once
+// nothing of it is on the cluster any more.
+func (c *Core) liftShutdown(e *execution) {
+	if c.draining || e.KillReason != shutdownReason {
 		return
 	}
-	c.executions.nextSweep = c.now.Add(sweepEvery)
-	for _, id := range sortedKeys(c.executions.tasks) {
-		if ref, ok := c.executions.tasks[id]; ok && ref.shard().live() {
-			c.sweepTask(ref)
+	for i := range e.Shards {
+		if e.Shards[i].live() {
+			return
 		}
 	}
-	c.agents.forgetOld(func(id string) bool { return len(c.executors.onAgent[id]) > 0 })
-	c.sweepOrphans()
-	c.askAboutFormerAgents()
+	e.KillReason = ""
+	c.executions.touch(e)
+	c.placement.again = true
 }
 
-const sweepEvery = 5 * time.Second
-
-func (c *Core) sweepTask(ref taskRef) {
-	e, s := ref.exec, ref.shard()
-	if !c.subscription.open || !s.known {
-		return // what an earlier session reported must be reported again before an attempt is abandoned
-	}
-	if !s.KillSince.IsZero() {
-		c.endSilentExecutor(s)
-	}
+// endKilledShard ends a shard of which a kill was asked for by its task's id, and reports whether it was one. Neither
+// failover nor the stop of a server runs it again.
+func (c *Core) endKilledShard(ref taskRef, how outcome) bool {
+	s := ref.shard()
 	switch {
-	case !s.EndUnclear.IsZero():
-		if c.now.Sub(s.EndUnclear) >= c.opt.EndUnclear {
-			u := cluster.Update{TaskID: s.TaskID, AgentID: s.Agent, State: cluster.State(s.EndState), Source: cluster.FromAgent,
-				Message: "the cluster said so, and its agent never sent why"}
-			c.readEnd(s, u)
-			c.endAttempt(ref, classify(&s.attempt, u, c.heard(s)))
-		}
-	case !s.Unreachable.IsZero():
-		wait, gone := c.opt.UnreachableLost, c.now.Sub(s.Unreachable)
-		if e.Settings.Job.Failover {
-			wait = c.opt.UnreachableFailover
-		}
-		if gone >= wait {
-			c.abandon(ref, fmt.Sprintf("agent %s was unreachable for %s", s.Agent, gone.Round(time.Second)))
-		}
-	case s.Seen < seenStarting && s.acceptSeq == 0 && !s.Launched.IsZero():
-		// Silence needs no timer: it means that an agent is still to come
-		// back. A task known to be staged must get on.
-		if s.Seen < seenStaging {
-			return
-		}
-		if s.staged++; s.staged < stagedSweeps {
-			return
-		}
-		switch since := c.now.Sub(s.Launched); {
-		case since >= c.opt.StagingKill && s.killSent.IsZero():
-			c.sendKill(s)
-			c.call(CallReconcile{[]cluster.TaskRef{{TaskID: s.TaskID, AgentID: s.Agent}}})
-		case since >= c.opt.StagingLost && c.now.Sub(s.killSent) >= c.opt.StagingLost-c.opt.StagingKill:
-			s.stuckStaging = true
-			c.unreachable(ref, c.now)
-		}
+	case s.KillReason == "":
+		return false
+	case how == outcomeFinished:
+		c.completeShard(ref, Finished)
+	default:
+		s.Cause = s.KillReason
+		c.completeShard(ref, Killed)
 	}
+	return true
 }
 
-// stagedSweeps is how often a task must have been found staged by this leader
-// before it is killed for that: its next update may be on its way.
-const stagedSweeps = 6
+// shutdownReason marks executions whose tasks a stopping server kills (rule O4).
+const shutdownReason = "lost by shutdown of the scheduler"

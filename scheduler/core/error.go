@@ -44,3 +44,24 @@ func (e *Error) Error() string { return e.Message }
 func Errorf(kind Kind, code, format string, args ...any) *Error {
 	return &Error{Kind: kind, Code: code, Message: fmt.Sprintf(format, args...)}
 }
+
+func jobNotFound(name string) *Error {
+	return Errorf(NotFound, "job_not_found", "there is no job %q; GET /api/job/jobs lists all", name)
+}
+
+func appNotFound(name string) *Error {
+	return Errorf(NotFound, "app_not_found", "there is no app %q; GET /api/app/list lists all", name)
+}
+
+// appInUse says why an app with jobs cannot be deleted.
+func appInUse(name string, jobNames []string) *Error {
+	return Errorf(Conflict, "app_has_jobs", "app %q has %s (%s): deregister them first, or delete with ?jobs=true", name, counted(len(jobNames), "job"), someNames(jobNames))
+}
+
+func someNames(names []string) string {
+	const most = 10
+	if len(names) <= most {
+		return fmt.Sprintf("%q", names)
+	}
+	return fmt.Sprintf("%q and %d more", names[:most], len(names)-most)
+}

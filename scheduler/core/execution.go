@@ -3,6 +3,9 @@ package core
 import (
 	"cmp"
 	"container/list"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -266,4 +269,95 @@ func (k launchKey) before(o launchKey) bool {
 		return k.fire.Before(o.fire)
 	}
 	return k.id < o.id
+}
+
+type taskRef struct {
+	exec  *execution
+	index int
+}
+
+func (r taskRef) shard() *shard { return &r.exec.Shards[r.index] }
+
+// prepared is what all tasks of an execution share.
+type prepared struct {
+	executorKey string
+	command     []string
+	parameters  map[int]string
+}
+
+// prepare reads the settings of an execution once, not for each of its shards.
+func (e *execution) prepare() *prepared {
+	if e.prepared != nil {
+		return e.prepared
+	}
+	line := e.Settings.App.BootstrapScript
+	if own := e.Settings.Job.Props[jobs.PropScript]; own != "" {
+		line = own
+	}
+	// Both were checked at registration. What somebody else wrote into the
+	// registry is left to the executor, which says what it looked for.
+	command, err := app.SplitCommand(line)
+	if err != nil {
+		command = []string{line}
+	}
+	parameters, err := jobs.ShardingParameters(e.Settings.Job)
+	if err != nil {
+		parameters = nil
+	}
+	e.prepared = &prepared{executorKey: executorKey(e.Settings.App), command: command, parameters: parameters}
+	return e.prepared
+}
+
+// killedReason says which shards of an execution were killed though the execution as a whole was not, or "".
+func (e *execution) killedReason() string {
+	var first *shard
+	killed := 0
+	for i := range e.Shards {
+		if s := &e.Shards[i]; s.State == Killed {
+			killed++
+			if first == nil {
+				first = s
+			}
+		}
+	}
+	if killed == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d of %d shards were killed; item %d: %s", killed, len(e.Shards), first.Item, first.Cause)
+}
+
+// executorKey names the executors that can run an app's tasks: a changed
+// package, script or size makes another kind, and so another generation
+// (rule X1, [D14]).
+func executorKey(a app.Config) string {
+	text, _ := json.Marshal([]any{a.AppURL, a.AppSHA256, a.BootstrapScript, a.Resources(), a.AppCacheEnable})
+	return a.AppName + "@" + fingerprint(string(text))
+}
+
+func fingerprint(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:8])
+}
+
+// begin is when the first process of an execution began that is known, or zero.
+func (e *execution) begin() (first time.Time) {
+	for i := range e.Shards {
+		if at := e.Shards[i].Start; !at.IsZero() && (first.IsZero() || at.Before(first)) {
+			first = at
+		}
+	}
+	return first
+}
+
+// complete is when the last process of an execution that ended had ended, or, if it had none, when it ended.
+func (e *execution) complete() (last time.Time) {
+	for i := range e.Shards {
+		if s := &e.Shards[i]; !s.Start.IsZero() && s.Complete.After(last) {
+			last = s.Complete
+		}
+	}
+	if last.IsZero() {
+		return e.EndedAt
+	}
+	return last
 }

@@ -1,13 +1,11 @@
 package core
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
-	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/resources"
 )
 
@@ -149,78 +147,10 @@ func (es *executors) write(r *records) {
 	putChanged(r, pathExecutor, es.byID, es.changed)
 }
 
-// executorFor is the executor of the demand's kind on an agent, a new one if
-// there is none (rule X1: with a new n from a counter that never goes back).
-func (c *Core) executorFor(agentID string, d *demand) (x *executor, started bool) {
-	for _, x := range c.executors.onAgent[agentID] {
-		if x.Key == d.executorKey && !x.Closing {
-			return x, false
-		}
-	}
-	id := jobs.ExecutorID{App: d.with.App.AppName, Agent: agentID, N: c.executors.number()}.String()
-	x = &executor{
-		App: d.with.App.AppName, Key: d.executorKey, Agent: agentID, Role: role(c.opt.Role),
-		Info: cluster.Executor{
-			Version: 3, ID: id, Framework: c.subscription.frameworkID, Name: "elasticjob executor of " + d.with.App.AppName,
-			Resources: d.with.App.Resources(),
-			Command:   c.opt.ExecutorCommand, BinaryURI: c.opt.ExecutorBinary,
-			User: c.opt.ExecutorUser, ShutdownGrace: c.opt.ExecutorShutdown,
-		},
-	}
-	if a := c.agents.byID[agentID]; a != nil && c.opt.ExecutorEnvironment != nil {
-		x.Info.Environment = c.opt.ExecutorEnvironment(a.host)
-	}
-	c.executors.add(x)
-	return x, true
-}
-
 // role is a role as records have it.
 func role(name string) string {
 	if name == "*" {
 		return ""
 	}
 	return name
-}
-
-// closeExecutor commits that an executor is to go (rule X2).
-func (c *Core) closeExecutor(x *executor) { c.executors.close(x, c.now) }
-
-// heard reports whether the executor of an attempt was heard. Of one without a record nothing is known.
-func (c *Core) heard(s *shard) bool {
-	x := c.executors.byID[s.Executor]
-	return x == nil || x.Heard
-}
-
-// dropExecutor forgets an executor that is gone. If it should live on unseen,
-// the next offer of its agent names it, and it is shut down (rule X3).
-func (c *Core) dropExecutor(x *executor) {
-	c.flow.needChanged()
-	c.executors.remove(x)
-	c.placement.again = true
-}
-
-// checkExecutorsOnOffer compares our records with the executors that an offer names
-// (rule X3).
-func (c *Core) checkExecutorsOnOffer(o cluster.Offer) {
-	for _, id := range o.ExecutorIDs {
-		if x := c.executors.byID[id]; x == nil && c.subscription.takeover == nil {
-			c.note(Note{Kind: NoteExecutor, Detail: fmt.Sprintf("%s runs on agent %s and is not in our records: shut down", id, o.AgentID), Problem: true})
-			c.call(CallShutdown{ExecutorID: id, AgentID: o.AgentID})
-		}
-	}
-	for _, x := range slices.Clone(c.executors.onAgent[o.AgentID]) {
-		if x.pending > 0 || slices.Contains(o.ExecutorIDs, x.Info.ID) {
-			continue
-		}
-		switch {
-		case x.tasks == 0:
-			// All its ACCEPTs were dealt with before this offer was made, whatever became
-			// of them; if it is there, a later offer names it.
-			c.dropExecutor(x)
-		case x.confirmed:
-			// It was there and is gone, and what ends its tasks is on its way. Its record stays until
-			// they have ended: as long as one of them may live, nobody may take the executor for an unknown one.
-			c.closeExecutor(x)
-		}
-	}
 }

@@ -91,7 +91,7 @@ func (c *Core) askAboutFormerAgents() {
 	var refs []cluster.TaskRef
 	asked := map[string]bool{}
 	for _, g := range c.orphans.sorted() {
-		if !c.ofFormerFramework(g) || asked[g.Agent] {
+		if !c.subscription.isFormer(g) || asked[g.Agent] {
 			continue
 		}
 		asked[g.Agent] = true
@@ -139,7 +139,36 @@ func (c *Core) agentStillRegistered(agentID string) {
 	}
 }
 
-// removedWait is how long an agent must have been registered for the tasks of a removed framework to be over.
-func (c *Core) removedWait() time.Duration {
-	return c.opt.RemovedWait + max(c.opt.KillGrace, c.opt.ExecutorShutdown)
+// keepFramework writes down under which id finished tasks ran, for the places of their output.
+func (c *Core) keepFramework() {
+	keep := func(ref taskRef) {
+		if s := ref.shard(); s.Framework == "" && s.Dir != "" {
+			s.Framework = c.subscription.frameworkID
+			c.executions.touchShard(ref.exec, ref.index)
+		}
+	}
+	for _, ref := range c.executions.tasks {
+		keep(ref)
+	}
+	for _, ref := range c.executions.ended.tasks {
+		keep(ref)
+	}
 }
+
+func (c *Core) ensureFramework() {
+	if c.subscription.frameworkID != "" {
+		return
+	}
+	if c.subscription.takeover != nil {
+		c.imports.done = append(c.imports.done, c.subscription.takeover.running...)
+		c.subscription.takeover = nil
+	}
+	// Ours from the first: committed before it is used, so that no crash
+	// leaves a framework that nobody knows (rule T7).
+	c.subscription.frameworkID = ownFramework + c.uuid()
+	c.subscription.ours = c.subscription.frameworkID
+	c.subscription.idChanged = true
+}
+
+// ownFramework is the prefix of the framework ids that this scheduler makes; Mesos makes none like that.
+const ownFramework = "elasticjob-"

@@ -2,7 +2,6 @@ package core
 
 import (
 	"container/list"
-	"fmt"
 	"iter"
 	"slices"
 	"time"
@@ -57,12 +56,6 @@ const (
 	ringShards    = 50_000
 	historyShards = 1_000_000
 )
-
-// keptText says which executions that ended are kept.
-func (c *Core) keptText() string {
-	return fmt.Sprintf("of each job the last %d that finished, %d that failed and %d that were killed, and %d of all jobs",
-		ringSizes[resultFinished], ringSizes[resultFailed], ringSizes[resultKilled], c.opt.EndedKept)
-}
 
 func newHistory() history {
 	return history{byID: map[string]*execution{}, tasks: map[string]taskRef{}, jobs: map[string]*jobHistory{}}

@@ -13,24 +13,6 @@ import (
 // What waits in the original's queues (contract 3) becomes executions of ours: the commit that writes them
 // deletes the original's entries.
 
-// importEntry is an entry of the original's queues.
-type importEntry struct {
-	path, job, item, value string
-}
-
-// imports are the entries of the original: those found when the term was loaded, and those that became ours.
-type imports struct {
-	found []importEntry
-	done  []string
-}
-
-func (m *imports) write(r *records) {
-	for _, path := range m.done {
-		r.remove(path)
-	}
-	m.done = nil
-}
-
 // loadQueue takes an entry below /state/ready, /state/failover or /state/running.
 // What only holds a job's entries together has no value.
 func (c *Core) loadQueue(e registry.Entry) bool {

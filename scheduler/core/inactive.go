@@ -58,14 +58,3 @@ func (k *configuration) appMissingReason(name string) string {
 	}
 	return fmt.Sprintf("its app %q is not registered: register app %s with POST /api/app; until then nothing runs", name, name)
 }
-
-// appOf is the app that an execution runs, or will run, with; nil if it is not registered.
-func (k *configuration) appOf(e *execution) *appState {
-	if e.launched() {
-		return k.apps[e.Settings.App.AppName]
-	}
-	if j := k.jobs[e.Job]; j != nil && j.cfg != nil {
-		return k.apps[j.cfg.AppName]
-	}
-	return nil
-}

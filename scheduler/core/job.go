@@ -64,24 +64,3 @@ type fireCounts struct {
 
 // fireCountsEvery is how often the counts of a job are written at most.
 const fireCountsEvery = time.Minute
-
-func (k *configuration) countDropped(j *jobState, why string) {
-	k.stats.FiresDropped++
-	j.stored.Fires.Dropped++
-	j.stored.Fires.LastDropped, j.stored.Fires.DroppedWhy = k.wall, why
-	k.fireCountsChanged(j)
-}
-
-func (k *configuration) countMissed(j *jobState, why string) {
-	k.stats.FiresMissed++
-	j.stored.Fires.Missed++
-	j.stored.Fires.LastMissed, j.stored.Fires.MissedWhy = k.wall, why
-	k.fireCountsChanged(j)
-}
-
-func (k *configuration) fireCountsChanged(j *jobState) {
-	if j.isStored && k.now.Sub(j.countsWritten) >= fireCountsEvery {
-		j.countsWritten = k.now
-		k.touch(j)
-	}
-}

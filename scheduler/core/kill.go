@@ -1,13 +1,5 @@
 package core
 
-import (
-	"fmt"
-	"time"
-)
-
-// shutdownReason marks executions whose tasks a stopping server kills (rule O4).
-const shutdownReason = "lost by shutdown of the scheduler"
-
 // killExecution ends what waits of an execution at once, and wants what runs
 // of it killed (rule K1: committed first, sent again until it has ended).
 func (c *Core) killExecution(e *execution, reason string) {
@@ -48,28 +40,6 @@ func (c *Core) sendKill(s *shard) {
 	c.wakeAt(c.now.Add(Backoff(c.opt.ResendFirst, c.opt.ResendMost, s.killTry-1)))
 }
 
-// endSilentExecutor has the agent end an executor that does not answer a kill (rule K3): one that was stopped, or hangs. What else
-// runs on it is lost, as with any other end of an executor. It is called for a task whose kill is wanted, at each sweep:
-// sweeps are counted, since this process may have stood still meanwhile. An executor whose agent is away is not silent:
-// nobody can hear it.
-func (c *Core) endSilentExecutor(s *shard) {
-	x := c.executors.byID[s.Executor]
-	if x == nil || x.silent || x.pending > 0 || !c.agents.registered(s.Agent) || !s.Unreachable.IsZero() || s.Seen < seenStarting || s.acceptSeq != 0 {
-		return
-	}
-	if !x.sweptAt.Equal(c.executions.nextSweep) {
-		x.sweptAt = c.executions.nextSweep
-		x.unanswered++
-	}
-	if time.Duration(x.unanswered)*sweepEvery <= c.opt.KillGrace+c.opt.KillAnswer {
-		return
-	}
-	x.silent = true
-	c.closeExecutor(x)
-	c.note(Note{Kind: NoteExecutor, Task: s.TaskID, Problem: true,
-		Detail: fmt.Sprintf("%s on agent %s does not answer the kill of its task: its agent is asked to end it with all its tasks", x.Info.ID, s.Agent)})
-}
-
 // resendKills repeats wanted kills with backoff: the master forgets kills of
 // unreachable tasks, and drops them while an agent is away (K1).
 func (c *Core) resendKills() {
@@ -99,22 +69,6 @@ func (c *Core) beginDrain() {
 	for _, x := range c.executors.sorted() {
 		c.closeExecutor(x)
 	}
-}
-
-// liftShutdown makes what a stopped server left behind launchable again, once
-// nothing of it is on the cluster any more.
-func (c *Core) liftShutdown(e *execution) {
-	if c.draining || e.KillReason != shutdownReason {
-		return
-	}
-	for i := range e.Shards {
-		if e.Shards[i].live() {
-			return
-		}
-	}
-	e.KillReason = ""
-	c.executions.touch(e)
-	c.placement.again = true
 }
 
 // finishDrain reports when no task and no executor is left on the cluster.

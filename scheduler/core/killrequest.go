@@ -1,8 +1,6 @@
 package core
 
 import (
-	"fmt"
-
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
@@ -76,38 +74,4 @@ func (c *Core) noTaskToKill(id string) *Error {
 		}
 	}
 	return Errorf(NotFound, "task_not_found", "there is no task %q; GET /api/job/tasks/running lists those that can be killed", id)
-}
-
-// endKilledShard ends a shard of which a kill was asked for by its task's id, and reports whether it was one. Neither
-// failover nor the stop of a server runs it again.
-func (c *Core) endKilledShard(ref taskRef, how outcome) bool {
-	s := ref.shard()
-	switch {
-	case s.KillReason == "":
-		return false
-	case how == outcomeFinished:
-		c.completeShard(ref, Finished)
-	default:
-		s.Cause = s.KillReason
-		c.completeShard(ref, Killed)
-	}
-	return true
-}
-
-// killedReason says which shards of an execution were killed though the execution as a whole was not, or "".
-func (e *execution) killedReason() string {
-	var first *shard
-	killed := 0
-	for i := range e.Shards {
-		if s := &e.Shards[i]; s.State == Killed {
-			killed++
-			if first == nil {
-				first = s
-			}
-		}
-	}
-	if killed == 0 {
-		return ""
-	}
-	return fmt.Sprintf("%d of %d shards were killed; item %d: %s", killed, len(e.Shards), first.Item, first.Cause)
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/offers"
@@ -167,16 +166,6 @@ func (c *Core) beginLaunch(d *demand) {
 	c.countDelay(max(c.wall.Sub(e.Fire), 0).Seconds())
 }
 
-func (c *Core) countDelay(seconds float64) {
-	c.stats.FireDelayCount++
-	c.stats.FireDelaySum += seconds
-	for i, bound := range FireDelayBounds() {
-		if seconds <= bound {
-			c.stats.FireDelayBuckets[i]++
-		}
-	}
-}
-
 // launchShard makes the next attempt of a shard.
 func (c *Core) launchShard(d *demand, item int, agentID string, x *executor, stock *offers.Stock) cluster.TaskLaunch {
 	e := d.exec
@@ -199,36 +188,6 @@ func (c *Core) launchShard(d *demand, item int, agentID string, x *executor, sto
 		TaskID: id, Name: jobs.TaskID{Job: e.Job, Item: item, Type: kind, Agent: agentID}.Name(),
 		Resources: need, Reserved: takeReserved(stock, need), Executor: x.Info, Data: c.describe(e, s, id),
 	}
-}
-
-// prepared is what all tasks of an execution share.
-type prepared struct {
-	executorKey string
-	command     []string
-	parameters  map[int]string
-}
-
-// prepare reads the settings of an execution once, not for each of its shards.
-func (e *execution) prepare() *prepared {
-	if e.prepared != nil {
-		return e.prepared
-	}
-	line := e.Settings.App.BootstrapScript
-	if own := e.Settings.Job.Props[jobs.PropScript]; own != "" {
-		line = own
-	}
-	// Both were checked at registration. What somebody else wrote into the
-	// registry is left to the executor, which says what it looked for.
-	command, err := app.SplitCommand(line)
-	if err != nil {
-		command = []string{line}
-	}
-	parameters, err := jobs.ShardingParameters(e.Settings.Job)
-	if err != nil {
-		parameters = nil
-	}
-	e.prepared = &prepared{executorKey: executorKey(e.Settings.App), command: command, parameters: parameters}
-	return e.prepared
 }
 
 // describe is what the executor gets of a task.

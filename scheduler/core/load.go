@@ -135,11 +135,6 @@ func allOf(damage []error) error {
 	return errors.Join(damage...)
 }
 
-func splitPath(path string) (dir, name string) {
-	i := strings.LastIndexByte(path, '/')
-	return path[:i], path[i+1:]
-}
-
 func (c *Core) loadOther(e registry.Entry, dir string, chunks map[string][]shard) (err error) {
 	switch {
 	case e.Path == pathCursor:
@@ -300,13 +295,4 @@ func launchKeyCompare(a, b launchKey) int {
 		return 1
 	}
 	return 0
-}
-
-// fireFrom is the moment after which a schedule's first fire is looked for:
-// the cursor, and its own second again while not all jobs that fire in it are done.
-func (c *Core) fireFrom() time.Time {
-	if c.fires.cursor.Time.IsZero() {
-		return c.wall
-	}
-	return c.fires.cursor.Time.Add(-time.Second)
 }

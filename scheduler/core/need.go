@@ -12,17 +12,6 @@ import (
 // need the offers on which Match would place them. All other offers are declined at once, and when no launch is due before
 // that moment, none is held and SUPPRESS leaves the cluster to the other frameworks.
 
-// reviveTiming learns how long the master takes to answer a REVIVE with offers. It outlives
-// sessions, since masters of one cluster are much alike.
-type reviveTiming struct {
-	// answer is the time from REVIVE to the first offers, an average in which late answers weigh more than early ones.
-	answer time.Duration
-	// known is set when there was an answer.
-	known bool
-	// askedAt is when the REVIVE was sent that no offers have answered yet; else zero.
-	askedAt time.Time
-}
-
 const (
 	// leadUnknown is the lead until the first answer: the interval at which a Mesos master
 	// allocates, unless its --allocation_interval says otherwise.
@@ -86,21 +75,6 @@ func (f *offerFlow) backBy() time.Time {
 		at = again
 	}
 	return at.Add(f.lead())
-}
-
-// need is which offers are held for future launches, as findNeed last found out.
-type need struct {
-	// upTo is the moment up to which it was looked; second is the second of the wall clock that it is in.
-	upTo, second time.Time
-	// some is set when a launch is due before that; all when too many are to be looked at, so that
-	// every offer is held.
-	some, all bool
-	// agents are those whose offers are held for it.
-	agents map[string]bool
-	// shortFor is the latest fire that the offers at hand can't take, zero when they can take all.
-	shortFor time.Time
-	// stale is set by every change but time that can change the answer.
-	stale bool
 }
 
 // needChanged makes the next step find out again which offers are needed.

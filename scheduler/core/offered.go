@@ -1,11 +1,13 @@
 package core
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/offers"
+	"github.com/elasticjob-go/elasticjob/resources"
 )
 
 // offered takes in new offers, and what they show of executors.
@@ -42,19 +44,6 @@ func (c *Core) offered(e cluster.Offers) {
 		c.agentStillRegistered(agent)
 	}
 	c.flow.decline(empty, c.opt.RefuseMost)
-}
-
-// growCapacity remembers the most that was ever seen of an agent: its free resources and those in use by this framework,
-// the executors that its offer names included. The agent has at least so much.
-func (c *Core) growCapacity(agentID string, runs []string) {
-	free := c.flow.held.Free(agentID)
-	for _, x := range c.executors.onAgent[agentID] {
-		free = free.Plus(x.used)
-		if x.tasks > 0 || slices.Contains(runs, x.Info.ID) {
-			free = free.Plus(x.Info.Resources)
-		}
-	}
-	c.agents.grow(agentID, free)
 }
 
 // manageOffers holds what is needed of the offers and declines the others.
@@ -174,3 +163,103 @@ func (c *Core) anyWaiting() (waits, hopeless bool) {
 	}
 	return false, hopeless
 }
+
+// checkExecutorsOnOffer compares our records with the executors that an offer names
+// (rule X3).
+func (c *Core) checkExecutorsOnOffer(o cluster.Offer) {
+	for _, id := range o.ExecutorIDs {
+		if x := c.executors.byID[id]; x == nil && c.subscription.takeover == nil {
+			c.note(Note{Kind: NoteExecutor, Detail: fmt.Sprintf("%s runs on agent %s and is not in our records: shut down", id, o.AgentID), Problem: true})
+			c.call(CallShutdown{ExecutorID: id, AgentID: o.AgentID})
+		}
+	}
+	for _, x := range slices.Clone(c.executors.onAgent[o.AgentID]) {
+		if x.pending > 0 || slices.Contains(o.ExecutorIDs, x.Info.ID) {
+			continue
+		}
+		switch {
+		case x.tasks == 0:
+			// All its ACCEPTs were dealt with before this offer was made, whatever became
+			// of them; if it is there, a later offer names it.
+			c.dropExecutor(x)
+		case x.confirmed:
+			// It was there and is gone, and what ends its tasks is on its way. Its record stays until
+			// they have ended: as long as one of them may live, nobody may take the executor for an unknown one.
+			c.closeExecutor(x)
+		}
+	}
+}
+
+// acceptAnswered: answered 202, the tasks are with the master; refused, they
+// never were (rules L3, L4).
+func (c *Core) acceptAnswered(a AcceptAnswered) {
+	if a.Session != c.subscription.number || !c.subscription.open {
+		return // voided already
+	}
+	sent := c.placement.answered(a.Seq)
+	if sent == nil {
+		return
+	}
+	for _, id := range sent.executors {
+		if x := c.executors.byID[id]; x != nil {
+			x.pending--
+			x.confirmed = false
+			c.checkIdle(x)
+		}
+	}
+	for _, id := range sent.tasks {
+		ref, ok := c.executions.tasks[id]
+		if !ok || ref.shard().acceptSeq != a.Seq {
+			continue
+		}
+		s := ref.shard()
+		s.acceptSeq = 0
+		switch {
+		case !s.live():
+		case !a.OK:
+			s.Cause = "the master refused the launch: " + a.Message
+			c.endAttempt(ref, outcomeNeverStarted)
+		case !s.KillSince.IsZero():
+			c.sendKill(s)
+		}
+	}
+}
+
+// failure: an agent was removed, or an executor ended.
+func (c *Core) failure(f cluster.Failure) {
+	c.flow.needChanged()
+	if f.ExecutorID == "" {
+		c.flow.held.RemoveAgent(f.AgentID)
+		c.agents.remove(f.AgentID)
+		return
+	}
+	c.note(Note{Kind: NoteExecutor, Detail: fmt.Sprintf("%s ended (wait status %d)", f.ExecutorID, f.Status)})
+	if x := c.executors.byID[f.ExecutorID]; x != nil {
+		if x.pending > 0 || x.tasks > 0 {
+			// An ACCEPT that was on its way has the agent start it once more under
+			// this id: the record stays until what was launched has ended (X1, X2).
+			c.closeExecutor(x)
+			return
+		}
+		c.dropExecutor(x)
+	}
+}
+
+func (c *Core) handleClusterEvent(e cluster.Event) {
+	switch e := e.(type) {
+	case cluster.Offers:
+		c.offered(e)
+	case cluster.Rescind:
+		c.flow.held.Rescind(e.OfferID)
+		c.flow.needChanged()
+	case cluster.Update:
+		c.stats.StatusUpdates++
+		c.update(e)
+	case cluster.Failure:
+		c.failure(e)
+	}
+}
+
+// nothingForUs reports whether an offer has nothing that a task could use, such as one
+// whose CPU and memory are revocable.
+func nothingForUs(o cluster.Offer) bool { return o.Resources == resources.Amount{} }

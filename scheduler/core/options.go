@@ -112,3 +112,13 @@ func Backoff(first, most time.Duration, tries int) time.Duration {
 	}
 	return min(d, most)
 }
+
+// DocumentFormat is the form of documents of apps and jobs in the registry.
+type DocumentFormat int
+
+const (
+	// JSONDocuments are ours, and ElasticJob-Cloud 2.x's.
+	JSONDocuments DocumentFormat = iota
+	// YAMLDocuments are as ElasticJob-Cloud 3.x reads and writes them.
+	YAMLDocuments
+)

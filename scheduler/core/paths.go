@@ -1,6 +1,9 @@
 package core
 
-import "strconv"
+import (
+	"strconv"
+	"strings"
+)
 
 // Where things are in the registry. Documents, marks and the framework id are
 // where the original keeps them (contract 3); what waits in its
@@ -46,3 +49,8 @@ const (
 	// them fits one commit.
 	causeBytes = 2000
 )
+
+func splitPath(path string) (dir, name string) {
+	i := strings.LastIndexByte(path, '/')
+	return path[:i], path[i+1:]
+}

@@ -2,6 +2,8 @@ package core
 
 import (
 	"time"
+
+	"github.com/elasticjob-go/elasticjob/offers"
 )
 
 // placement is where shards are to go: the round of matches under way, the reservation, and the ACCEPTs that have no answer yet.
@@ -60,4 +62,30 @@ func (p *placement) itemsUpTo(n int) []int {
 		p.items = append(p.items, len(p.items))
 	}
 	return p.items[:n:n]
+}
+
+// reservation keeps agents for one execution that waited long: no later one is placed on them, so that they drain
+// (rule L2).
+type reservation struct {
+	exec   string
+	agents map[string]bool
+	// since is when it began; until is when what ran on the agents by then must be over. drained is since when no task of
+	// ours is on them, zero while there is one: then there is nothing more to wait for, whatever until says.
+	since, until, drained time.Time
+}
+
+// holds reports whether an agent is reserved; a nil reservation holds none.
+func (r *reservation) holds(agent string) bool { return r != nil && r.agents[agent] }
+
+// expired reports whether the reservation has had its time.
+func (r *reservation) expired(now time.Time, beyond time.Duration) bool {
+	return !now.Before(r.until) || !r.drained.IsZero() && !now.Before(r.drained.Add(beyond))
+}
+
+// demand is a Demand and the execution that it is made of.
+type demand struct {
+	offers.Demand
+	exec        *execution
+	with        *settings
+	executorKey string
 }

@@ -33,20 +33,6 @@ func putChanged[R any](r *records, dir string, kept map[string]R, changed map[st
 	clear(changed)
 }
 
-// write has every part add what it has changed to the commit.
-func (c *Core) write() {
-	var r records
-	c.subscription.write(&r)
-	c.executors.write(&r)
-	c.orphans.write(&r)
-	c.starts.write(&r)
-	c.executions.write(&r)
-	c.config.write(&r)
-	c.fires.write(&r)
-	c.imports.write(&r)
-	c.out.Writes = r.writes
-}
-
 // encode writes a record. All records are made of what JSON can hold, so there
 // is no error; HTML is not escaped, which would make causes six times as long.
 func encode(v any) []byte {
@@ -124,13 +110,4 @@ func (e *execution) write(r *records) {
 			e.Shards[i].encoded = nil
 		}
 	}
-}
-
-func sortedKeys[K interface{ ~string | ~int }, V any](m map[K]V) []K {
-	keys := make([]K, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }

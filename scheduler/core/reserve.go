@@ -7,24 +7,6 @@ import (
 	"github.com/elasticjob-go/elasticjob/resources"
 )
 
-// reservation keeps agents for one execution that waited long: no later one is placed on them, so that they drain
-// (rule L2).
-type reservation struct {
-	exec   string
-	agents map[string]bool
-	// since is when it began; until is when what ran on the agents by then must be over. drained is since when no task of
-	// ours is on them, zero while there is one: then there is nothing more to wait for, whatever until says.
-	since, until, drained time.Time
-}
-
-// holds reports whether an agent is reserved; a nil reservation holds none.
-func (r *reservation) holds(agent string) bool { return r != nil && r.agents[agent] }
-
-// expired reports whether the reservation has had its time.
-func (r *reservation) expired(now time.Time, beyond time.Duration) bool {
-	return !now.Before(r.until) || !r.drained.IsZero() && !now.Before(r.drained.Add(beyond))
-}
-
 // noteDrained looks whether a task is left on the reserved agents.
 func (c *Core) noteDrained(r *reservation) {
 	for id := range r.agents {
@@ -193,4 +175,17 @@ func (c *Core) agentsFor(e *execution) map[string]bool {
 		return nil
 	}
 	return picked
+}
+
+// growCapacity remembers the most that was ever seen of an agent: its free resources and those in use by this framework,
+// the executors that its offer names included. The agent has at least so much.
+func (c *Core) growCapacity(agentID string, runs []string) {
+	free := c.flow.held.Free(agentID)
+	for _, x := range c.executors.onAgent[agentID] {
+		free = free.Plus(x.used)
+		if x.tasks > 0 || slices.Contains(runs, x.Info.ID) {
+			free = free.Plus(x.Info.Resources)
+		}
+	}
+	c.agents.grow(agentID, free)
 }

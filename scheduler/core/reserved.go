@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/offers"
 	"github.com/elasticjob-go/elasticjob/resources"
 )
@@ -53,4 +54,29 @@ func (c *Core) executorsFor(agentID string, ds []demand, placed []offers.Placeme
 		runs[i] = x
 	}
 	return runs, started
+}
+
+// executorFor is the executor of the demand's kind on an agent, a new one if
+// there is none (rule X1: with a new n from a counter that never goes back).
+func (c *Core) executorFor(agentID string, d *demand) (x *executor, started bool) {
+	for _, x := range c.executors.onAgent[agentID] {
+		if x.Key == d.executorKey && !x.Closing {
+			return x, false
+		}
+	}
+	id := jobs.ExecutorID{App: d.with.App.AppName, Agent: agentID, N: c.executors.number()}.String()
+	x = &executor{
+		App: d.with.App.AppName, Key: d.executorKey, Agent: agentID, Role: role(c.opt.Role),
+		Info: cluster.Executor{
+			Version: 3, ID: id, Framework: c.subscription.frameworkID, Name: "elasticjob executor of " + d.with.App.AppName,
+			Resources: d.with.App.Resources(),
+			Command:   c.opt.ExecutorCommand, BinaryURI: c.opt.ExecutorBinary,
+			User: c.opt.ExecutorUser, ShutdownGrace: c.opt.ExecutorShutdown,
+		},
+	}
+	if a := c.agents.byID[agentID]; a != nil && c.opt.ExecutorEnvironment != nil {
+		x.Info.Environment = c.opt.ExecutorEnvironment(a.host)
+	}
+	c.executors.add(x)
+	return x, true
 }

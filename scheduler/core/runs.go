@@ -1,26 +1,11 @@
 package core
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
 )
-
-// ExecutionSummary is one run of a job in a list: ExecutionView without its shards.
-type ExecutionSummary struct {
-	ExecutionID string    `json:"executionId"`
-	JobName     string    `json:"jobName"`
-	FireTime    time.Time `json:"fireTime"`
-	Source      Source    `json:"source"`
-	State       State     `json:"state"`
-	// Reason says what a run that waits is waiting for, and why one that ended is not FINISHED.
-	Reason string `json:"reason"`
-	// StartTime is when its first process began, CompleteTime when its last shard had ended.
-	StartTime    *time.Time `json:"startTime"`
-	CompleteTime *time.Time `json:"completeTime"`
-	// Shards are how many of its shards are in which state; none before they are launched.
-	Shards map[State]int `json:"shards"`
-}
 
 // ExecutionFilter says which executions a list is to have. The zero value is for all.
 type ExecutionFilter struct {
@@ -112,37 +97,6 @@ func (c *Core) summary(e *execution) ExecutionSummary {
 	return v
 }
 
-// begin is when the first process of an execution began that is known, or zero.
-func (e *execution) begin() (first time.Time) {
-	for i := range e.Shards {
-		if at := e.Shards[i].Start; !at.IsZero() && (first.IsZero() || at.Before(first)) {
-			first = at
-		}
-	}
-	return first
-}
-
-// complete is when the last process of an execution that ended had ended, or, if it had none, when it ended.
-func (e *execution) complete() (last time.Time) {
-	for i := range e.Shards {
-		if s := &e.Shards[i]; !s.Start.IsZero() && s.Complete.After(last) {
-			last = s.Complete
-		}
-	}
-	if last.IsZero() {
-		return e.EndedAt
-	}
-	return last
-}
-
-// FiresView are fires of a job that became no run.
-type FiresView struct {
-	Count int64 `json:"count"`
-	// Last is when it last happened, Reason what was the matter.
-	Last   time.Time `json:"last"`
-	Reason string    `json:"reason"`
-}
-
 func firesView(count int64, last time.Time, why string) *FiresView {
 	if count == 0 {
 		return nil
@@ -165,4 +119,10 @@ func (c *Core) explainPast(x *Explanation, j *jobState) {
 	f := &j.stored.Fires
 	x.DroppedFires = firesView(f.Dropped, f.LastDropped, f.DroppedWhy)
 	x.MissedFires = firesView(f.Missed, f.LastMissed, f.MissedWhy)
+}
+
+// keptText says which executions that ended are kept.
+func (c *Core) keptText() string {
+	return fmt.Sprintf("of each job the last %d that finished, %d that failed and %d that were killed, and %d of all jobs",
+		ringSizes[resultFinished], ringSizes[resultFailed], ringSizes[resultKilled], c.opt.EndedKept)
 }

@@ -8,65 +8,6 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 )
 
-// subscription is what this scheduler is to the cluster: its framework id, and the session that is open or tried.
-type subscription struct {
-	*step
-	session
-	frameworkID string
-	// ours is the framework id that is marked as made by this scheduler, or taken over; takeover is set while the framework id
-	// is still another scheduler's (rule T8).
-	ours     string
-	takeover *takeover
-	// What is to be written: the framework id, the mark, and an id that was removed.
-	idChanged, oursChanged bool
-	removedID              string
-}
-
-func (s *subscription) write(r *records) {
-	if s.removedID != "" {
-		r.put(under(pathOldFramework, s.removedID), s.wall)
-	}
-	if s.idChanged || s.oursChanged {
-		r.raw(pathOurFramework, []byte(s.ours))
-	}
-	if s.idChanged {
-		r.raw(pathFramework, []byte(s.frameworkID))
-	}
-	s.removedID, s.idChanged, s.oursChanged = "", false, false
-}
-
-// session is one subscription, or the try to make one.
-type session struct {
-	number   int64
-	open     bool
-	asked    bool // SUBSCRIBE is under way
-	notUntil time.Time
-	tries    int
-	began    time.Time
-	masterID string
-	reason   string // why there is none
-	loggedAt time.Time
-
-	reconcileAt   time.Time // the next periodic reconciliation
-	askAgainAt    time.Time // the next question about tasks not yet known
-	askTry        int
-	killsLookedAt time.Time
-	agentsAskedAt time.Time // when it was last asked whether the agents of orphans of removed frameworks are registered
-}
-
-func (s *session) wake() time.Time {
-	if s.open {
-		if s.askAgainAt.IsZero() || s.reconcileAt.Before(s.askAgainAt) {
-			return s.reconcileAt
-		}
-		return s.askAgainAt
-	}
-	if s.asked {
-		return time.Time{}
-	}
-	return s.notUntil
-}
-
 // subscribe asks for a session when there is none (rule T6: right after a
 // fenced commit; thrown out while the term holds: again, with backoff).
 func (c *Core) subscribe() {
@@ -165,22 +106,6 @@ func alike(a, b string) bool {
 	return wordsOf(a) == wordsOf(b)
 }
 
-// keepFramework writes down under which id finished tasks ran, for the places of their output.
-func (c *Core) keepFramework() {
-	keep := func(ref taskRef) {
-		if s := ref.shard(); s.Framework == "" && s.Dir != "" {
-			s.Framework = c.subscription.frameworkID
-			c.executions.touchShard(ref.exec, ref.index)
-		}
-	}
-	for _, ref := range c.executions.tasks {
-		keep(ref)
-	}
-	for _, ref := range c.executions.ended.tasks {
-		keep(ref)
-	}
-}
-
 // reconcileDue asks the master about tasks: about all of them at every
 // SUBSCRIBED and every 10 minutes, about those it has not reported with growing
 // intervals.
@@ -254,65 +179,10 @@ func (c *Core) askAbout(want func(*shard) bool) int {
 	}
 	n := len(refs)
 	for _, o := range c.orphans.sorted() {
-		if !c.ofFormerFramework(o) {
+		if !c.subscription.isFormer(o) {
 			refs = append(refs, cluster.TaskRef{TaskID: o.TaskID, AgentID: o.Agent})
 		}
 	}
 	c.reconcile(refs)
 	return n
-}
-
-// acceptAnswered: answered 202, the tasks are with the master; refused, they
-// never were (rules L3, L4).
-func (c *Core) acceptAnswered(a AcceptAnswered) {
-	if a.Session != c.subscription.number || !c.subscription.open {
-		return // voided already
-	}
-	sent := c.placement.answered(a.Seq)
-	if sent == nil {
-		return
-	}
-	for _, id := range sent.executors {
-		if x := c.executors.byID[id]; x != nil {
-			x.pending--
-			x.confirmed = false
-			c.checkIdle(x)
-		}
-	}
-	for _, id := range sent.tasks {
-		ref, ok := c.executions.tasks[id]
-		if !ok || ref.shard().acceptSeq != a.Seq {
-			continue
-		}
-		s := ref.shard()
-		s.acceptSeq = 0
-		switch {
-		case !s.live():
-		case !a.OK:
-			s.Cause = "the master refused the launch: " + a.Message
-			c.endAttempt(ref, outcomeNeverStarted)
-		case !s.KillSince.IsZero():
-			c.sendKill(s)
-		}
-	}
-}
-
-// failure: an agent was removed, or an executor ended.
-func (c *Core) failure(f cluster.Failure) {
-	c.flow.needChanged()
-	if f.ExecutorID == "" {
-		c.flow.held.RemoveAgent(f.AgentID)
-		c.agents.remove(f.AgentID)
-		return
-	}
-	c.note(Note{Kind: NoteExecutor, Detail: fmt.Sprintf("%s ended (wait status %d)", f.ExecutorID, f.Status)})
-	if x := c.executors.byID[f.ExecutorID]; x != nil {
-		if x.pending > 0 || x.tasks > 0 {
-			// An ACCEPT that was on its way has the agent start it once more under
-			// this id: the record stays until what was launched has ended (X1, X2).
-			c.closeExecutor(x)
-			return
-		}
-		c.dropExecutor(x)
-	}
 }

@@ -1,79 +1,17 @@
 package core
 
 import (
-	"fmt"
 	"strings"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
 )
 
-// takeover is the time between the first subscription with a framework id that we did
-// not make and the end of the last task that another scheduler left under it (rule T8):
-// nothing is launched, since no one knows yet what runs.
-//
-// Implicit reconciliation has no last answer, so a question about an invented task
-// follows it: events keep their order. The master answers it only when no agent is
-// still to come back. What it reported before may have missed an agent, so all is asked
-// once more after the first answer; with the second one it is through.
-type takeover struct {
-	question string // the invented task of the last round
-	answers  int
-	through  bool
-	askAt    time.Time
-	tries    int
-	unknown  map[string]*unknownTask
-	running  []string // entries of the original that name running tasks
-}
-
-// unknownTask is a task of another scheduler under our framework id.
-type unknownTask struct {
-	id, agent   string
-	unreachable time.Time
-	killSent    time.Time
-	killTry     int
-}
-
 // askMost bounds the interval of questions while the master is silent.
 const askMost = time.Minute
 
 // roundsToKnow is how many questions must have been answered.
 const roundsToKnow = 2
-
-func newTakeover() *takeover { return &takeover{unknown: map[string]*unknownTask{}} }
-
-// begin starts the questions again with a new subscription.
-func (t *takeover) begin() {
-	if t == nil {
-		return
-	}
-	t.question, t.answers, t.through, t.askAt, t.tries = "", 0, false, time.Time{}, 0
-	for _, f := range t.unknown {
-		f.killSent, f.killTry = time.Time{}, 0
-	}
-}
-
-func (t *takeover) wake() time.Time {
-	if t == nil {
-		return time.Time{}
-	}
-	return t.askAt
-}
-
-// reason says what launching waits for.
-func (t *takeover) reason() string {
-	why := "nothing is launched yet: the framework id is another scheduler's, "
-	if len(t.unknown) == 0 {
-		return why + "and the master has not reported yet all tasks that run under it (it is silent until all agents are back)"
-	}
-	ids := sortedKeys(t.unknown)
-	const most = 3
-	more := ""
-	if len(ids) > most {
-		more, ids = fmt.Sprintf(" and %d more", len(ids)-most), ids[:most]
-	}
-	return why + "and tasks that it left are being ended first: " + strings.Join(ids, ", ") + more
-}
 
 // takeOver asks and kills until the framework id is free of what another left.
 func (c *Core) takeOver() {

@@ -3,9 +3,7 @@ package core
 import (
 	"bytes"
 	"fmt"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
@@ -50,7 +48,7 @@ func (c *Core) update(u cluster.Update) {
 		return
 	}
 	if g := c.orphans.byID[u.TaskID]; g != nil {
-		if !c.ofFormerFramework(g) { // what is said of it under this id says nothing
+		if !c.subscription.isFormer(g) { // what is said of it under this id says nothing
 			c.updateOrphan(g, u)
 		}
 		return
@@ -271,22 +269,6 @@ func (c *Core) readEnd(s *shard, u cluster.Update) {
 		s.Cause = describeEnd(u)
 	}
 	s.Cause = shorten(s.Cause)
-}
-
-// shorten keeps of a long cause its beginning, which says what happened, and its end,
-// which is the end of a task's output.
-func shorten(cause string) string {
-	if over := len(cause) - causeBytes; over > 0 {
-		head := causeBytes / 4
-		cause = strings.ToValidUTF8(cause[:head], "") + "…" + strings.ToValidUTF8(cause[head+over:], "")
-	}
-	// What JSON writes as six letters would make records too large for a commit.
-	return strings.Map(func(r rune) rune {
-		if r == utf8.RuneError || r < ' ' && r != '\n' && r != '\t' {
-			return '?'
-		}
-		return r
-	}, cause)
 }
 
 // describeEnd says what the cluster reported of an end.

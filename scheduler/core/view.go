@@ -380,3 +380,15 @@ func (c *Core) FailoverShards() []FailoverView {
 	slices.SortStableFunc(out, func(a, b FailoverView) int { return strings.Compare(a.JobName, b.JobName) })
 	return out
 }
+
+// orphanReason says what a shard waits for that an orphan blocks.
+func (c *Core) orphanReason(o *orphan) string {
+	forget := fmt.Sprintf("POST /api/task/%s/forget if you know that it has ended", o.TaskID)
+	switch {
+	case !c.subscription.isFormer(o):
+		return fmt.Sprintf("task %s was abandoned on agent %s and may still run; its end is waited for, or %s", o.TaskID, o.Agent, forget)
+	case c.subscription.open && o.RemovedBy != c.subscription.masterID:
+		return fmt.Sprintf("task %s ran under framework %s, which was removed, and may still run on agent %s: the master that removed it leads no more, and another does not know of it; %s", o.TaskID, o.Framework, o.Agent, forget)
+	}
+	return fmt.Sprintf("task %s ran under framework %s, which was removed, and may still be ending: it counts as ended when agent %s has been registered with the master for %s; or %s", o.TaskID, o.Framework, o.Agent, c.removedWait(), forget)
+}

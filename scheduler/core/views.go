@@ -180,3 +180,38 @@ type Stats struct {
 func FireDelayBounds() []float64 {
 	return []float64{0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30, 120}
 }
+
+// JobStats are one job's numbers for metrics.
+type JobStats struct {
+	Job string
+	// LastSuccess is when its last run that finished ended, zero if none is known.
+	LastSuccess time.Time
+	// LastDuration is how long the last run of it took that had a process, from its first process to its end; 0 if none is known.
+	LastDuration time.Duration
+	// Finished, Failed and Killed count its runs since this leader's term began.
+	Finished, Failed, Killed int64
+}
+
+// ExecutionSummary is one run of a job in a list: ExecutionView without its shards.
+type ExecutionSummary struct {
+	ExecutionID string    `json:"executionId"`
+	JobName     string    `json:"jobName"`
+	FireTime    time.Time `json:"fireTime"`
+	Source      Source    `json:"source"`
+	State       State     `json:"state"`
+	// Reason says what a run that waits is waiting for, and why one that ended is not FINISHED.
+	Reason string `json:"reason"`
+	// StartTime is when its first process began, CompleteTime when its last shard had ended.
+	StartTime    *time.Time `json:"startTime"`
+	CompleteTime *time.Time `json:"completeTime"`
+	// Shards are how many of its shards are in which state; none before they are launched.
+	Shards map[State]int `json:"shards"`
+}
+
+// FiresView are fires of a job that became no run.
+type FiresView struct {
+	Count int64 `json:"count"`
+	// Last is when it last happened, Reason what was the matter.
+	Last   time.Time `json:"last"`
+	Reason string    `json:"reason"`
+}

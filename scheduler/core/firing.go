@@ -1,0 +1,235 @@
+package core
+
+import (
+	"fmt"
+	"sort"
+	"time"
+)
+
+// makeFires makes what is due, at most FiresPerStep.
+func (c *Core) makeFires() {
+	if c.fires.cursor.Time.IsZero() {
+		c.fires.advance(fireCursor{Time: c.wall.Truncate(time.Second), Job: lastName})
+	}
+	if c.clockBehind() {
+		return
+	}
+	budget := c.opt.FiresPerStep
+	for budget > 0 {
+		if c.fires.missed != nil {
+			budget -= c.crossMissedWindow(budget)
+			continue
+		}
+		if c.fires.due == nil && !c.nextDueBatch() {
+			return
+		}
+		if c.fires.missed == nil {
+			budget -= c.fireDueBatch(budget)
+		}
+	}
+}
+
+// clockBehind reports whether the wall clock is behind the fire cursor: no fires are
+// made until it has passed it (rule F4).
+func (c *Core) clockBehind() bool {
+	behind := c.fires.cursor.Time.Sub(c.wall)
+	if behind <= time.Second {
+		c.fires.behind = false
+		return false
+	}
+	if !c.fires.behind {
+		c.fires.behind = true
+		c.note(Note{Kind: NoteClock, Problem: true, Detail: fmt.Sprintf(
+			"the clock is %s behind the last fires made; none are made until it has passed %s", behind.Round(time.Second), c.fires.cursor.Time.Format(time.RFC3339))})
+	}
+	return true
+}
+
+// wallClockSet follows a wall clock that was set. Of a missed window that reaches beyond the present, as far as the clock was
+// ahead, the end must not become the cursor: no fires would be made until then (rule F4).
+func (c *Core) wallClockSet() {
+	if c.fires.missed != nil && c.fires.missed.upto.After(c.wall) {
+		c.fires.missed = nil
+	}
+	c.flow.needChanged()
+	c.flow.revivedFor = time.Time{}
+}
+
+// nextDueBatch takes the next moment with fires, or opens a missed window before it.
+func (c *Core) nextDueBatch() bool {
+	next, ok := c.fires.timetable.NextAt()
+	if !ok || next.After(c.wall) {
+		return false
+	}
+	if old := c.wall.Add(-c.opt.Late).Truncate(time.Second); next.Before(old) {
+		c.openMissedWindow(old)
+		return true
+	}
+	at, names, ok := c.fires.timetable.Pop(c.wall)
+	if !ok {
+		return false
+	}
+	c.fires.due = &dueBatch{at: at.UTC(), names: names}
+	return true
+}
+
+func (c *Core) openMissedWindow(upto time.Time) {
+	g := &missedWindow{upto: upto}
+	for name, j := range c.config.jobs {
+		if j.schedule != nil && c.config.inactive(j) == active {
+			g.names = append(g.names, name)
+		}
+	}
+	sort.Strings(g.names)
+	c.fires.missed = g
+}
+
+// crossMissedWindow looks at jobs for what they missed and returns how much of the budget that took: one for each job and one for each
+// fire. Each job's since moves to the end of the missed window with its fires, so that a
+// crash in the middle makes none of them twice.
+func (c *Core) crossMissedWindow(budget int) (used int) {
+	g := c.fires.missed
+	for len(g.names) > 0 {
+		if used >= budget {
+			return used
+		}
+		name := g.names[0]
+		g.names = g.names[1:]
+		used++
+		j := c.config.jobs[name]
+		if j == nil || j.schedule == nil || c.config.inactive(j) != active {
+			continue
+		}
+		from := c.fires.cursor.Time
+		if !c.fires.cursor.covers(from, name) {
+			from = from.Add(-time.Second) // the cursor stands inside this batch
+		}
+		if j.since.After(from) {
+			from = j.since
+		}
+		if !g.upto.After(from) {
+			continue
+		}
+		if first := j.schedule.Next(from); first.IsZero() || first.After(g.upto) {
+			continue
+		}
+		detail := fmt.Sprintf("none of the fires after %s up to %s were made in time; without misfire they are dropped", from.Format(time.RFC3339), g.upto.Format(time.RFC3339))
+		if j.cfg.Misfire {
+			missed := j.schedule.Latest(from, g.upto, c.queueLimit())
+			detail = fmt.Sprintf("none of the fires after %s up to %s were made in time; the newest %d run now", from.Format(time.RFC3339), g.upto.Format(time.RFC3339), len(missed))
+			for _, at := range missed {
+				c.enqueueFire(j, at.UTC(), Misfired)
+			}
+			used += len(missed)
+			j.since = g.upto
+			c.config.touch(j)
+		}
+		c.config.countMissed(j, detail)
+		c.note(Note{Kind: NoteFiresMissed, Job: name, Detail: detail})
+	}
+	c.fires.timetable.Skip(g.upto)
+	c.fires.advance(fireCursor{Time: g.upto, Job: lastName})
+	c.fires.missed = nil
+	return used + 1
+}
+
+// fireDueBatch makes fires of the due batch and returns how many jobs it looked at.
+func (c *Core) fireDueBatch(budget int) int {
+	p := c.fires.due
+	n := min(budget, len(p.names))
+	for _, name := range p.names[:n] {
+		j := c.config.jobs[name]
+		if j == nil || j.cfg == nil || c.config.inactive(j) != active || !p.at.After(j.since) || c.fires.cursor.covers(p.at, name) {
+			continue
+		}
+		c.stats.Fires++
+		c.enqueueFire(j, p.at, NormalTrigger)
+	}
+	c.flow.needChanged()
+	m := fireCursor{Time: p.at}
+	if n < len(p.names) {
+		m.Job = p.names[n-1]
+		p.names = p.names[n:]
+	} else {
+		m.Job = lastName
+		c.fires.due = nil
+	}
+	c.fires.advance(m)
+	return max(n, 1)
+}
+
+// executionID of a cron's fire derives from job and time, so that a fire is
+// made at most once (rule F2).
+func executionID(job string, fire time.Time) string {
+	return job + "@" + fire.UTC().Format("20060102T150405Z")
+}
+
+// enqueueFire applies the queue rule to a fire of a cron (rule F5).
+func (c *Core) enqueueFire(j *jobState, at time.Time, source Source) {
+	id := executionID(j.name, at)
+	if c.executions.known(id) {
+		return
+	}
+	if len(j.queue) > 0 && !onlyEnding(j.queue) {
+		if !j.cfg.Misfire {
+			why := fmt.Sprintf("the fire of %s found execution %s %s; without misfire it is dropped", at.Format(time.RFC3339), j.queue[0].ID, j.queue[0].state())
+			c.config.countDropped(j, why)
+			c.note(Note{Kind: NoteFireDropped, Job: j.name, Detail: why})
+			return
+		}
+		source = Misfired
+		c.dropOldestFire(j)
+	}
+	c.enqueue(j, &execution{ID: id, Job: j.name, Fire: at, Source: source, Made: c.now})
+}
+
+// onlyEnding reports whether all that is in a queue are tasks of a deregistered
+// job of the name that are being ended: the first fire of the new one waits for
+// them (rule K2).
+func onlyEnding(queue []*execution) bool {
+	for _, e := range queue {
+		if !e.launched() || e.KillReason == "" {
+			return false
+		}
+	}
+	return true
+}
+
+// queueLimit is how many fires of one job may wait: fewer when so many of all jobs do that their number would
+// outgrow the memory. Each job has room for one.
+func (c *Core) queueLimit() int {
+	return min(max(c.opt.OpenExecutions-len(c.executions.open), 1), c.opt.QueuedFires)
+}
+
+// dropOldestFire makes room in a full queue: the oldest fire of the cron that
+// waits goes; triggers are never dropped.
+func (c *Core) dropOldestFire(j *jobState) {
+	waiting, oldest := 0, -1
+	for i, e := range j.queue {
+		if e.launched() {
+			continue
+		}
+		if e.Source == Triggered {
+			continue
+		}
+		if waiting++; oldest < 0 {
+			oldest = i
+		}
+	}
+	most := c.queueLimit()
+	if waiting < most {
+		return
+	}
+	e := j.queue[oldest]
+	e.Dropped = true
+	detail := fmt.Sprintf("%d fires wait already", waiting)
+	e.KillReason = fmt.Sprintf("dropped: more than %d fires of the job were waiting", c.opt.QueuedFires)
+	if most < c.opt.QueuedFires {
+		detail = fmt.Sprintf("%d executions of all jobs are open", len(c.executions.open))
+		e.KillReason = fmt.Sprintf("dropped: more than %d executions of all jobs were open", c.opt.OpenExecutions)
+	}
+	why := fmt.Sprintf("%s; the oldest, of %s, is dropped", detail, e.Fire.Format(time.RFC3339))
+	c.config.countDropped(j, why)
+	c.note(Note{Kind: NoteFireDropped, Job: j.name, Execution: e.ID, Detail: why})
+	c.endExecution(e)
+}

@@ -1,0 +1,19 @@
+package core
+
+// importEntry is an entry of the original's queues.
+type importEntry struct {
+	path, job, item, value string
+}
+
+// imports are the entries of the original: those found when the term was loaded, and those that became ours.
+type imports struct {
+	found []importEntry
+	done  []string
+}
+
+func (m *imports) write(r *records) {
+	for _, path := range m.done {
+		r.remove(path)
+	}
+	m.done = nil
+}

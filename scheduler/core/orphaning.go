@@ -1,0 +1,122 @@
+package core
+
+import (
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/cluster"
+)
+
+// abandon ends an attempt that may still run and keeps it as an orphan (rule E5).
+func (c *Core) abandon(ref taskRef, why string) {
+	e, s := ref.exec, ref.shard()
+	o := c.newOrphan(ref)
+	o.Blocks = !e.Settings.Job.Failover
+	c.addOrphan(o)
+	c.note(Note{Kind: NoteOrphan, Job: e.Job, Execution: e.ID, Task: s.TaskID, Detail: why, Problem: true})
+	s.Cause = why
+	c.endAttempt(ref, outcomeLost)
+	delete(c.executions.tasks, o.TaskID)
+}
+
+// newOrphan is what is kept of an attempt that may still run.
+func (c *Core) newOrphan(ref taskRef) *orphan {
+	s := ref.shard()
+	return &orphan{TaskID: s.TaskID, Job: ref.exec.Job, Item: s.Item, Agent: s.Agent, Execution: ref.exec.ID, Since: c.now, Framework: c.subscription.frameworkID}
+}
+
+func (c *Core) addOrphan(o *orphan) {
+	c.orphans.add(o)
+	c.flow.needChanged()
+}
+
+func (c *Core) removeOrphan(o *orphan) {
+	c.orphans.remove(o)
+	if o.Blocks {
+		c.shardUnblocked()
+	}
+}
+
+// shardUnblocked has the shard of an orphan that blocked it be looked at again.
+func (c *Core) shardUnblocked() {
+	c.flow.needChanged()
+	c.placement.again = true
+}
+
+// forget removes an orphan because an operator says that it has ended (rule E5).
+func (c *Core) forget(f ForgetRequested) {
+	var err *Error
+	if o := c.orphans.byID[f.TaskID]; o != nil {
+		c.removeOrphan(o)
+	} else {
+		err = Errorf(NotFound, "task_not_abandoned", "task %q was not abandoned; GET /api/job/{jobName}/explain names those that were", f.TaskID)
+	}
+	c.reply(Reply{Token: f.Token, Err: err})
+}
+
+// updateOrphan takes a status update of an orphan (rule E5). One that is seen
+// alive blocks its shard even with failover until it has ended or its agent is away again for as
+// long as E4 asks: till then no agent counts as unreachable, and promise 2 has no exception.
+func (c *Core) updateOrphan(o *orphan, u cluster.Update) {
+	o.known = true
+	switch u.State {
+	case cluster.Unreachable:
+		c.orphanAway(o)
+	case cluster.Unknown:
+		if c.agents.registered(o.Agent) {
+			c.removeOrphan(o)
+			return
+		}
+		c.orphanAway(o)
+	case cluster.Staging, cluster.Starting, cluster.Running, cluster.Killing:
+		c.orphanAlive(o)
+		c.kill(o.TaskID, o.Agent)
+	default:
+		if u.State.Terminal() {
+			c.removeOrphan(o)
+		}
+	}
+}
+
+// orphanAlive notes that an orphan is known to be alive.
+func (c *Core) orphanAlive(o *orphan) {
+	if o.Away.IsZero() && o.Blocks {
+		return
+	}
+	blocked := o.Blocks
+	c.orphans.change(o, func(o *orphan) {
+		o.Away = time.Time{}
+		if !blocked {
+			o.Alive, o.Blocks = true, true
+		}
+	})
+	if !blocked {
+		c.flow.needChanged()
+	}
+}
+
+// orphanAway notes that the agent of an orphan that was seen alive is away again.
+func (c *Core) orphanAway(o *orphan) {
+	if o.Alive && o.Away.IsZero() {
+		c.orphans.change(o, func(o *orphan) { o.Away = c.now })
+	}
+}
+
+// sweepOrphans removes those that are too old, and unblocks the shards of those whose agent is away for long
+// (rules E4, E5).
+func (c *Core) sweepOrphans() {
+	for _, o := range c.orphans.sorted() {
+		switch {
+		case c.now.Sub(o.Since) > c.opt.OrphanKept:
+			c.removeOrphan(o)
+		case o.Away.IsZero() || !c.subscription.open || !o.known:
+		case c.now.Sub(o.Away) >= c.opt.UnreachableFailover:
+			c.orphans.change(o, func(o *orphan) { o.Alive, o.Blocks, o.Away = false, false, time.Time{} })
+			c.shardUnblocked()
+		}
+	}
+}
+
+// removedWait is how long an agent must have been registered for the tasks of a removed framework to be over.
+func (c *Core) removedWait() time.Duration {
+	return c.opt.RemovedWait + max(c.opt.KillGrace, c.opt.ExecutorShutdown)
+}

@@ -1,0 +1,98 @@
+package core
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/cluster"
+)
+
+// sweepTasks looks at every live task for the timeouts of rules E4, S5 and the
+// table's STAGING row, and at orphans (E5), every few seconds. All of these count from
+// committed moments (F8).
+func (c *Core) sweepTasks() {
+	if c.now.Before(c.executions.nextSweep) {
+		return
+	}
+	c.executions.nextSweep = c.now.Add(sweepEvery)
+	for _, id := range sortedKeys(c.executions.tasks) {
+		if ref, ok := c.executions.tasks[id]; ok && ref.shard().live() {
+			c.sweepTask(ref)
+		}
+	}
+	c.agents.forgetOld(func(id string) bool { return len(c.executors.onAgent[id]) > 0 })
+	c.sweepOrphans()
+	c.askAboutFormerAgents()
+}
+
+const sweepEvery = 5 * time.Second
+
+func (c *Core) sweepTask(ref taskRef) {
+	e, s := ref.exec, ref.shard()
+	if !c.subscription.open || !s.known {
+		return // what an earlier session reported must be reported again before an attempt is abandoned
+	}
+	if !s.KillSince.IsZero() {
+		c.endSilentExecutor(s)
+	}
+	switch {
+	case !s.EndUnclear.IsZero():
+		if c.now.Sub(s.EndUnclear) >= c.opt.EndUnclear {
+			u := cluster.Update{TaskID: s.TaskID, AgentID: s.Agent, State: cluster.State(s.EndState), Source: cluster.FromAgent,
+				Message: "the cluster said so, and its agent never sent why"}
+			c.readEnd(s, u)
+			c.endAttempt(ref, classify(&s.attempt, u, c.heard(s)))
+		}
+	case !s.Unreachable.IsZero():
+		wait, gone := c.opt.UnreachableLost, c.now.Sub(s.Unreachable)
+		if e.Settings.Job.Failover {
+			wait = c.opt.UnreachableFailover
+		}
+		if gone >= wait {
+			c.abandon(ref, fmt.Sprintf("agent %s was unreachable for %s", s.Agent, gone.Round(time.Second)))
+		}
+	case s.Seen < seenStarting && s.acceptSeq == 0 && !s.Launched.IsZero():
+		// Silence needs no timer: it means that an agent is still to come
+		// back. A task known to be staged must get on.
+		if s.Seen < seenStaging {
+			return
+		}
+		if s.staged++; s.staged < stagedSweeps {
+			return
+		}
+		switch since := c.now.Sub(s.Launched); {
+		case since >= c.opt.StagingKill && s.killSent.IsZero():
+			c.sendKill(s)
+			c.call(CallReconcile{[]cluster.TaskRef{{TaskID: s.TaskID, AgentID: s.Agent}}})
+		case since >= c.opt.StagingLost && c.now.Sub(s.killSent) >= c.opt.StagingLost-c.opt.StagingKill:
+			s.stuckStaging = true
+			c.unreachable(ref, c.now)
+		}
+	}
+}
+
+// stagedSweeps is how often a task must have been found staged by this leader
+// before it is killed for that: its next update may be on its way.
+const stagedSweeps = 6
+
+// endSilentExecutor has the agent end an executor that does not answer a kill (rule K3): one that was stopped, or hangs. What else
+// runs on it is lost, as with any other end of an executor. It is called for a task whose kill is wanted, at each sweep:
+// sweeps are counted, since this process may have stood still meanwhile. An executor whose agent is away is not silent:
+// nobody can hear it.
+func (c *Core) endSilentExecutor(s *shard) {
+	x := c.executors.byID[s.Executor]
+	if x == nil || x.silent || x.pending > 0 || !c.agents.registered(s.Agent) || !s.Unreachable.IsZero() || s.Seen < seenStarting || s.acceptSeq != 0 {
+		return
+	}
+	if !x.sweptAt.Equal(c.executions.nextSweep) {
+		x.sweptAt = c.executions.nextSweep
+		x.unanswered++
+	}
+	if time.Duration(x.unanswered)*sweepEvery <= c.opt.KillGrace+c.opt.KillAnswer {
+		return
+	}
+	x.silent = true
+	c.closeExecutor(x)
+	c.note(Note{Kind: NoteExecutor, Task: s.TaskID, Problem: true,
+		Detail: fmt.Sprintf("%s on agent %s does not answer the kill of its task: its agent is asked to end it with all its tasks", x.Info.ID, s.Agent)})
+}
