@@ -18,60 +18,73 @@ func (c *Core) update(u cluster.Update) {
 		c.call(CallAcknowledge{cluster.Ack{TaskID: u.TaskID, AgentID: u.AgentID, UUID: u.UUID}})
 	}
 	if u.AgentID != "" {
-		switch known := u.State == cluster.Gone && u.Reason == cluster.ReasonReconciliation; {
-		case u.Source != cluster.FromMaster, known, u.Reason == cluster.ReasonAgentReregistered:
-			// The master passes on what an agent says, and answers reconciliation with GONE for a task
-			// that a registered agent does not have.
-			c.agents.register(c.agents.see(u.AgentID))
-		case u.State == cluster.Gone:
-			// The agent was removed, or replaced at its address: what the master does not know of it from now on
-			// is no word of the agent, and its tasks may have begun (rule E1).
-			c.agents.see(u.AgentID).registered = false
-		}
+		c.learnAgent(u)
 	}
-	if x := c.executors.byID[u.ExecutorID]; x != nil && len(u.UUID) > 0 {
+	if x := c.executors.byID[u.ExecutorID]; x != nil {
+		c.learnExecutor(x, u)
+	}
+	ref, open := c.executions.tasks[u.TaskID]
+	agent, asked := c.agents.questions[u.TaskID]
+	orphan := c.orphans.byID[u.TaskID]
+	switch {
+	case asked:
+		c.agentAnswered(agent, u)
+	case orphan != nil:
+		if !c.subscription.isFormer(orphan) { // what is said of it under this id says nothing
+			c.updateOrphan(orphan, u)
+		}
+	case open:
+		c.updateAttempt(ref, u)
+	case c.subscription.takeover != nil:
+		c.takeoverUpdate(u)
+	default:
+		c.unknownTask(u)
+	}
+}
+
+// learnAgent takes from an update whether its agent is registered.
+func (c *Core) learnAgent(u cluster.Update) {
+	switch known := u.State == cluster.Gone && u.Reason == cluster.ReasonReconciliation; {
+	case u.Source != cluster.FromMaster, known, u.Reason == cluster.ReasonAgentReregistered:
+		// The master passes on what an agent says, and answers reconciliation with GONE for a task
+		// that a registered agent does not have.
+		c.agents.register(c.agents.see(u.AgentID))
+	case u.State == cluster.Gone:
+		// The agent was removed, or replaced at its address: what the master does not know of it from now on
+		// is no word of the agent, and its tasks may have begun (rule E1).
+		c.agents.see(u.AgentID).registered = false
+	}
+}
+
+// learnExecutor takes from an update that its executor lives, or lived.
+func (c *Core) learnExecutor(x *executor, u cluster.Update) {
+	if len(u.UUID) > 0 {
 		x.lastUpdate, x.ran, x.unanswered = c.now, true, 0
 		if u.Source == cluster.FromExecutor && !x.Heard {
 			x.Heard = true
 			c.executors.touch(x)
 		}
 	}
-	if x := c.executors.byID[u.ExecutorID]; x != nil && u.Source != cluster.FromMaster && x.pending == 0 {
+	if u.Source != cluster.FromMaster && x.pending == 0 {
 		// Only a task of its last ACCEPT: what is reported of older ones, and the offers
 		// after that, may have been on their way since before that ACCEPT (rule X3).
 		if ref, ok := c.executions.tasks[u.TaskID]; ok && ref.shard().sentWith == x.sentWith {
 			x.confirmed = true
 		}
 	}
-	if agent, ok := c.agents.questions[u.TaskID]; ok {
-		c.agentAnswered(agent, u)
-		return
-	}
-	if g := c.orphans.byID[u.TaskID]; g != nil {
-		if !c.subscription.isFormer(g) { // what is said of it under this id says nothing
-			c.updateOrphan(g, u)
-		}
-		return
-	}
-	ref, ok := c.executions.tasks[u.TaskID]
-	if !ok {
-		if c.subscription.takeover != nil {
-			c.takeoverUpdate(u)
-			return
-		}
-		c.unknownTask(u)
-		return
-	}
+}
+
+// updateAttempt applies an update of a task of an open execution.
+func (c *Core) updateAttempt(ref taskRef, u cluster.Update) {
 	s := ref.shard()
 	if s.State.terminal() {
 		c.afterTheEnd(ref, u)
 		return
 	}
+	s.known = true
 	if len(u.UUID) > 0 && bytes.Equal(u.UUID, s.UUID) {
-		s.known = true
 		return // S1
 	}
-	s.known = true
 	switch u.State {
 	case cluster.Staging, cluster.Starting, cluster.Running, cluster.Killing:
 		c.alive(ref, u)
