@@ -28,7 +28,7 @@ type agent struct {
 //   - maintained has the id of every one with maintenanceStart;
 //   - questions has, by the task that was invented for it, the id of every one with a question.
 type agents struct {
-	*step
+	*shared
 	byID       map[string]*agent
 	maintained map[string]bool
 	questions  map[string]string
@@ -36,8 +36,8 @@ type agents struct {
 	back bool
 }
 
-func newAgents(s *step) agents {
-	return agents{step: s, byID: map[string]*agent{}, maintained: map[string]bool{}, questions: map[string]string{}}
+func newAgents(s *shared) agents {
+	return agents{shared: s, byID: map[string]*agent{}, maintained: map[string]bool{}, questions: map[string]string{}}
 }
 
 // see is the agent of that id, seen now.

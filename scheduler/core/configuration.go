@@ -15,7 +15,7 @@ import (
 //   - marked has the path of every disabled mark, faulty that of every document or mark that can't be used;
 //   - changed has the name of every job whose record differs from what is stored, or is stored and was removed.
 type configuration struct {
-	*step
+	*shared
 	apps    map[string]*appState
 	jobs    map[string]*jobState
 	marked  map[string]bool
@@ -26,8 +26,8 @@ type configuration struct {
 	plannedToken uint64
 }
 
-func newConfiguration(s *step) configuration {
-	return configuration{step: s, apps: map[string]*appState{}, jobs: map[string]*jobState{}, marked: map[string]bool{}, faulty: map[string]fault{}, changed: map[string]bool{}}
+func newConfiguration(s *shared) configuration {
+	return configuration{shared: s, apps: map[string]*appState{}, jobs: map[string]*jobState{}, marked: map[string]bool{}, faulty: map[string]fault{}, changed: map[string]bool{}}
 }
 
 // touch has a job's record be written.

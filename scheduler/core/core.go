@@ -8,7 +8,7 @@ import (
 // events come in with Step, everything that is to happen comes out of it. It
 // must not be used concurrently.
 type Core struct {
-	*step
+	*shared
 	config       configuration
 	executions   executions
 	agents       agents
@@ -21,23 +21,24 @@ type Core struct {
 
 	placement placement
 	flow      offerFlow
-	draining  bool
+	// draining is set from Drain on: everything on the cluster is ended, and nothing launched (rule O4).
+	draining bool
 }
 
 // New makes an empty core; Load fills it.
 func New(opt Options) *Core {
 	c := &Core{
-		step:      &step{opt: opt, ofJobs: newJobStats(opt.JobMetrics)},
+		shared:    &shared{opt: opt, ofJobs: newJobStats(opt.JobMetrics)},
 		orphans:   newOrphans(),
 		executors: newExecutors(),
 		fires:     newFires(),
 	}
-	c.executions = newExecutions(c.step)
-	c.subscription.step = c.step
-	c.config, c.agents = newConfiguration(c.step), newAgents(c.step)
-	c.starts = newStartFailures(c.step, &c.executions)
-	c.placement = newPlacement(c.step)
-	c.flow = offerFlow{step: c.step, held: offers.NewPool()}
+	c.executions = newExecutions(c.shared)
+	c.subscription.shared = c.shared
+	c.config, c.agents = newConfiguration(c.shared), newAgents(c.shared)
+	c.starts = newStartFailures(c.shared, &c.executions)
+	c.placement = newPlacement(c.shared)
+	c.flow = offerFlow{shared: c.shared, held: offers.NewPool()}
 	c.stats.FireDelayBuckets = make([]int64, len(FireDelayBounds()))
 	return c
 }

@@ -6,20 +6,36 @@
 // to that), and the same events with the same randomness give the same decisions, byte for byte. So scheduler/sim can play
 // weeks of faults in seconds, and a world that fails can be played again.
 //
-// Where to look:
+// # Parts
 //
-//   - Fires: fires.go (cursor, missed windows), queue.go (which wait and which are dropped), trigger.go, clock.go (the two clocks),
-//     changes.go (when a job fires from)
-//   - Placement: demand.go (what is to be placed), launch.go (matching and ACCEPT), reserve.go (rule L2), need.go, flow.go and decline.go
-//     (which offers are held, asked for and declined), startfailures.go, packages.go and maintenance.go (where nothing
-//     is placed for a while)
-//   - Executions: executions.go (all of them, with the indexes over them), execution.go (one, with its shards and attempts)
-//   - Attempts: update.go (status updates), classify.go (what an end means), ends.go (what follows from it), kill.go and
-//     killrequest.go
-//   - Executors: executors.go (all of them), executoridle.go, executorshutdown.go, evict.go
-//   - Orphans: orphans.go, formerframework.go (those of removed frameworks)
-//   - Subscription: session.go (sessions, reconciliation), takeover.go (another scheduler's framework id)
-//   - Configuration: change.go (changes by request), reload.go (external edits), faulty.go, inactive.go, documents.go
-//   - Store: records.go (what is written), load.go (what a term begins with), importing.go (the original's queues), history.go
-//   - Reasons and views: view.go, runs.go, views.go, error.go
+// A Core is made of parts. Each is a type that owns its state, says what always holds of it, keeps what of it is to be written, and
+// changes no other part; a method of Core is where several parts meet.
+//
+//	configuration   apps and jobs: documents, disabled marks, what can't be used    configuration.go, job.go
+//	executions      open ones, their tasks, their order; what has ended             executions.go, execution.go, history.go
+//	fires           crons, and how far their fires were made                        fires.go
+//	agents          what is known of each: registered, capacity, maintenance        agents.go
+//	startFailures   where an app is not placed for a while                          startfailures.go
+//	executors       started or about to be; which are closing                       executors.go
+//	orphans         abandoned attempts that may still run                           orphans.go
+//	placement       the round of matches, the reservation, ACCEPTs without answer   placement.go
+//	offerFlow       offers held, asked for and declined                             offerflow.go, flow.go, decline.go, need.go
+//	subscription    framework id, session, takeover of another's id                 subscription.go
+//	imports         what the original left in its queues                            imports.go
+//	shared          options, clocks, timers, and the decision that is being made    shared.go, clock.go, timers.go
+//
+// # Where what happens
+//
+//	step by step    step.go: Step is the list; event.go has what goes in and comes out
+//	fires           makefires.go (due batches, missed windows, the queue rule), trigger.go, queue.go
+//	placement       demand.go (what may be placed), launch.go (match and ACCEPT), startexecutor.go, reserve.go (rule L2), evict.go
+//	reports         reports.go (offers, answers of ACCEPTs, failures), update.go (status updates)
+//	attempts        classify.go (what an end means), ends.go (what follows from it), sweep.go (timeouts), kill.go, killrequest.go
+//	executors       executoridle.go, executorshutdown.go
+//	orphans         orphaned.go, formerframework.go (those of removed frameworks)
+//	subscription    session.go (sessions, reconciliation), takeover.go
+//	configuration   change.go (what a change by request would write), changed.go (what follows from a change), reload.go (external
+//	                edits), inactive.go (why a job is not run), faulty.go, documents.go
+//	store           records.go (one commit of what all parts have changed), load.go (what a term begins with), importing.go
+//	people          view.go, runs.go, views.go, stats.go, error.go
 package core

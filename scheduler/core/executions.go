@@ -13,7 +13,7 @@ import (
 //   - launchable is sorted by launchKey and has exactly those with launchable set: the launched ones that have a shard
 //     to place, and of each job the first in its queue that was not launched.
 type executions struct {
-	*step
+	*shared
 	open       map[string]*execution
 	tasks      map[string]taskRef
 	launchable []*execution
@@ -26,8 +26,8 @@ type executions struct {
 	nextSweep   time.Time // the next look at the timeouts of all tasks
 }
 
-func newExecutions(s *step) executions {
-	return executions{step: s, open: map[string]*execution{}, tasks: map[string]taskRef{}, ended: newHistory(), changed: map[string]*execution{}, keys: map[string]time.Time{}, changedKeys: map[string]bool{}}
+func newExecutions(s *shared) executions {
+	return executions{shared: s, open: map[string]*execution{}, tasks: map[string]taskRef{}, ended: newHistory(), changed: map[string]*execution{}, keys: map[string]time.Time{}, changedKeys: map[string]bool{}}
 }
 
 // touch has an execution be written without its chunks of shards.

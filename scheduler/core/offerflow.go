@@ -10,7 +10,7 @@ import (
 // offerFlow is what the master offers, and what it was last called for about offers in this session: REVIVE, SUPPRESS,
 // filters. It holds the offers that are needed, and declines all others, so that other frameworks get them (promise 6).
 type offerFlow struct {
-	*step
+	*shared
 	held   *offers.Pool
 	timing reviveTiming
 	flowState

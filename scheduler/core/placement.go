@@ -8,7 +8,7 @@ import (
 
 // placement is where shards are to go: the round of matches under way, the reservation, and the ACCEPTs that have no answer yet.
 type placement struct {
-	*step
+	*shared
 	// again is set when a match may place something: something has changed since the last one.
 	again bool
 	// upTo is where the next match of the round goes on, zero at the top; roundOffers is how many offers had been
@@ -29,8 +29,8 @@ type sentAccept struct {
 	tasks, executors []string
 }
 
-func newPlacement(s *step) placement {
-	return placement{step: s, lastReservation: map[string]time.Time{}, accepts: map[int64]*sentAccept{}}
+func newPlacement(s *shared) placement {
+	return placement{shared: s, lastReservation: map[string]time.Time{}, accepts: map[int64]*sentAccept{}}
 }
 
 // wakeAt has a match be made at a time; the zero time is for never.

@@ -57,7 +57,7 @@ func (t *startFailure) until() time.Time {
 //   - hosts has every failure of a package by its host, the same one for all apps with a package there;
 //   - changed has the key of every one that differs from what is stored, or is stored and was removed.
 type startFailures struct {
-	*step
+	*shared
 	executions *executions // to be read: whether one that tries a package still does
 	byApp      map[string]map[string]*startFailure
 	hosts      map[string]*startFailure
@@ -66,8 +66,8 @@ type startFailures struct {
 	changed map[string]bool
 }
 
-func newStartFailures(s *step, es *executions) startFailures {
-	return startFailures{step: s, executions: es, byApp: map[string]map[string]*startFailure{}, hosts: map[string]*startFailure{}, fetched: map[string]bool{}, changed: map[string]bool{}}
+func newStartFailures(s *shared, es *executions) startFailures {
+	return startFailures{shared: s, executions: es, byApp: map[string]map[string]*startFailure{}, hosts: map[string]*startFailure{}, fetched: map[string]bool{}, changed: map[string]bool{}}
 }
 
 // startKey is where the start failures of an app on an agent are kept, below pathStartFailure.

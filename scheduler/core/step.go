@@ -1,49 +1,137 @@
 package core
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"time"
-
-	"github.com/elasticjob-go/elasticjob/cluster"
 )
 
-// step is what the core and its parts share while they decide: what time it is, what people have set, and what was decided so
-// far. Every part has it. A part asks for an effect here, and changes no state but its own.
-type step struct {
-	opt Options
-	clock
-	timers timers
-	rnd    rand.Source
-	out    Decision
-	stats  Stats
-	ofJobs jobStats // the part of stats that is kept for single jobs
+// Step takes what happened and says what is to be done. rnd gives the ids. The caller commits Writes, then
+// lets the rest out (see Decision).
+func (c *Core) Step(now Now, rnd rand.Source, events []Event) Decision {
+	c.rnd = rnd
+	if c.setClock(now) {
+		c.wallClockSet()
+	}
+	c.ensureFramework()
+	for _, e := range events {
+		c.handle(e)
+	}
+	c.timers.run(c.now)
+	c.sweepTasks()
+	c.makeFires()
+	c.subscribe()
+	c.reconcileDue()
+	c.takeOver()
+	c.resendKills()
+	c.launch()
+	c.shutDownClosing()
+	c.manageOffers()
+	c.finishDrain()
+	c.write()
+	c.out.Wake = c.nextWake()
+	out := c.out
+	c.out = Decision{}
+	return out
 }
 
-func (s *step) call(call Call)     { s.out.Calls = append(s.out.Calls, call) }
-func (s *step) note(n Note)        { s.out.Notes = append(s.out.Notes, n) }
-func (s *step) reply(r Reply)      { s.out.Replies = append(s.out.Replies, r) }
-func (s *step) wakeAt(t time.Time) { s.timers.at(t, func(time.Time) {}) }
-
-// kill asks for the end of a task.
-func (s *step) kill(taskID, agentID string) {
-	s.call(CallKill{cluster.Kill{TaskID: taskID, AgentID: agentID, Grace: s.opt.KillGrace}})
-}
-
-// reconcile asks about tasks, if there are any.
-func (s *step) reconcile(refs []cluster.TaskRef) {
-	const most = 1000
-	for len(refs) > 0 {
-		part := refs[:min(most, len(refs))]
-		s.call(CallReconcile{part})
-		refs = refs[len(part):]
+func (c *Core) handle(e Event) {
+	switch e := e.(type) {
+	case AppChanged:
+		c.appChanged(e)
+	case JobChanged:
+		c.jobChanged(e)
+	case ChangeRequested:
+		c.requestChange(e)
+	case ChangeCommitted:
+		if p := c.config.committed(e.Token); p != nil {
+			for _, event := range p.events {
+				c.handle(event)
+			}
+			c.answerChange(p, e.Token)
+		}
+	case TriggerRequested:
+		c.trigger(e)
+	case MarkChanged:
+		c.markChanged(e)
+	case ReconcileRequested:
+		c.reconcileRequested(e)
+	case DocumentFaulty:
+		c.config.documentFaulty(e)
+	case ForgetRequested:
+		c.forget(e)
+	case KillRequested:
+		c.killRequested(e)
+	case Drain:
+		c.beginDrain()
+	case SessionBegan:
+		c.sessionBegan(e)
+	case SessionEnded:
+		c.sessionEnded(e)
+	case MasterChanged:
+		if s := &c.subscription; s.number == e.Session && !s.open && !s.asked {
+			s.notUntil = c.now
+		}
+	case AcceptAnswered:
+		c.acceptAnswered(e)
+	case ClusterEvent:
+		if e.Session == c.subscription.number && c.subscription.open {
+			c.handleClusterEvent(e.Event)
+		}
 	}
 }
 
-// uuid makes a random version 4 UUID from the step's randomness.
-func (s *step) uuid() string {
-	a, b := s.rnd.Uint64(), s.rnd.Uint64()
-	a = a&^0xf000 | 0x4000
-	b = b&^(0xc0<<56) | 0x80<<56
-	return fmt.Sprintf("%08x-%04x-%04x-%04x-%012x", a>>32, a>>16&0xffff, a&0xffff, b>>48, b&0xffffffffffff)
+func (c *Core) nextWake() time.Duration {
+	var at time.Time
+	earlier := func(t time.Time) {
+		if !t.IsZero() && (at.IsZero() || t.Before(at)) {
+			at = t
+		}
+	}
+	if t, ok := c.timers.next(); ok {
+		earlier(t)
+	}
+	if t, ok := c.fires.next(); ok && !c.fires.behind {
+		at := c.inTerm(t)
+		earlier(at)
+		earlier(later(at.Add(-c.flow.lead()), c.now))
+	}
+	if len(c.executions.tasks)+len(c.orphans.byID) > 0 {
+		earlier(c.executions.nextSweep)
+	}
+	if (c.fires.missed != nil || c.fires.due != nil) && !c.fires.behind || c.placement.again {
+		earlier(c.now)
+	}
+	if c.fires.behind {
+		earlier(c.inTerm(c.fires.cursor.Time))
+	}
+	earlier(c.flow.wake)
+	earlier(c.subscription.takeover.wake())
+	earlier(c.subscription.wake())
+	if at.IsZero() {
+		return 0
+	}
+	earlier(c.now.Add(wallClockEvery))
+	return max(at.Sub(c.began), 1)
+}
+
+// later is t if it is after now, else zero: a moment that has passed wakes nobody.
+func later(t, now time.Time) time.Time {
+	if t.After(now) {
+		return t
+	}
+	return time.Time{}
+}
+
+// write has every part add what it has changed to the commit.
+func (c *Core) write() {
+	var r records
+	c.subscription.write(&r)
+	c.executors.write(&r)
+	c.orphans.write(&r)
+	c.starts.write(&r)
+	c.executions.write(&r)
+	c.config.write(&r)
+	c.fires.write(&r)
+	c.imports.write(&r)
+	c.out.Writes = r.writes
 }

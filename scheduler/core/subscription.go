@@ -8,7 +8,7 @@ import (
 
 // subscription is what this scheduler is to the cluster: its framework id, and the session that is open or tried.
 type subscription struct {
-	*step
+	*shared
 	session
 	frameworkID string
 	// ours is the framework id that is marked as made by this scheduler, or taken over; takeover is set while the framework id

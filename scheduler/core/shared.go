@@ -1,0 +1,49 @@
+package core
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/cluster"
+)
+
+// shared is what the core and its parts share: what time it is, what people have set, and what was decided so
+// far. Every part has it. A part asks for an effect here, and changes no state but its own.
+type shared struct {
+	opt Options
+	clock
+	timers timers
+	rnd    rand.Source
+	out    Decision
+	stats  Stats
+	ofJobs jobStats // the part of stats that is kept for single jobs
+}
+
+func (s *shared) call(call Call)     { s.out.Calls = append(s.out.Calls, call) }
+func (s *shared) note(n Note)        { s.out.Notes = append(s.out.Notes, n) }
+func (s *shared) reply(r Reply)      { s.out.Replies = append(s.out.Replies, r) }
+func (s *shared) wakeAt(t time.Time) { s.timers.at(t, func(time.Time) {}) }
+
+// kill asks for the end of a task.
+func (s *shared) kill(taskID, agentID string) {
+	s.call(CallKill{cluster.Kill{TaskID: taskID, AgentID: agentID, Grace: s.opt.KillGrace}})
+}
+
+// reconcile asks about tasks, if there are any.
+func (s *shared) reconcile(refs []cluster.TaskRef) {
+	const most = 1000
+	for len(refs) > 0 {
+		part := refs[:min(most, len(refs))]
+		s.call(CallReconcile{part})
+		refs = refs[len(part):]
+	}
+}
+
+// uuid makes a random version 4 UUID from the step's randomness.
+func (s *shared) uuid() string {
+	a, b := s.rnd.Uint64(), s.rnd.Uint64()
+	a = a&^0xf000 | 0x4000
+	b = b&^(0xc0<<56) | 0x80<<56
+	return fmt.Sprintf("%08x-%04x-%04x-%04x-%012x", a>>32, a>>16&0xffff, a&0xffff, b>>48, b&0xffffffffffff)
+}
