@@ -25,7 +25,7 @@ type agent struct {
 
 // agents are all that were seen. These hold between any two calls of its methods:
 //
-//   - maintained has the id of every one with maintenanceStart;
+//   - maintained has at least the ids of those with maintenanceStart;
 //   - questions has, by the task that was invented for it, the id of every one with a question.
 type agents struct {
 	*shared

@@ -101,7 +101,7 @@ func (c *Core) applyJobState(j *jobState) {
 	c.headOfQueue(j)
 	if len(j.queue) > 0 && !j.queue[0].launched() {
 		j.queue[0].unplaced = unplaced{} // it may take something else now
-		c.placement.again = true
+		c.placement.changed()
 	}
 }
 

@@ -45,6 +45,41 @@ func (k *configuration) write(r *records) {
 	clear(k.changed)
 }
 
+// loadApp takes in the document of an app as it was found.
+func (k *configuration) loadApp(name string, d Document) {
+	if d.err != nil {
+		k.addFault(d.path, d.err, d.version)
+		return
+	}
+	k.apps[name] = &appState{name: name, cfg: d.app, version: d.version, notes: d.notes, executorKey: executorKey(d.app), jobs: map[string]*jobState{}}
+}
+
+// loadJob takes in the document of a job as it was found.
+func (k *configuration) loadJob(name string, d Document) {
+	j := k.jobOrRemoved(name)
+	if d.err != nil {
+		k.addFault(d.path, d.err, d.version)
+		return
+	}
+	j.cfg, j.version, j.notes = d.job, d.version, d.notes
+}
+
+// loaded joins what was loaded: jobs to their apps, and marks to both.
+func (k *configuration) loaded() {
+	for name, a := range k.apps {
+		a.disabled = k.marked[under(pathAppDisabled, name)]
+	}
+	for name, j := range k.jobs {
+		j.disabled = k.marked[under(pathJobDisabled, name)]
+		k.join(j)
+	}
+}
+
+// addFault notes that what is found at a path can't be used.
+func (k *configuration) addFault(path string, why error, version int64) {
+	k.faulty[path] = fault{why: why.Error(), version: version, since: k.wall}
+}
+
 // committed takes out the change that is being committed for the request with that token, nil if there is none.
 func (k *configuration) committed(token uint64) *planned {
 	p := k.planned

@@ -104,6 +104,56 @@ func (s *stage) contradiction() string {
 			}
 		}
 	}
+	return contradictionOfParts(c)
+}
+
+// contradictionOfParts holds the indexes of the smaller parts against what they index.
+func contradictionOfParts(c *Core) string {
+	for name, j := range c.config.jobs {
+		if j.name != name {
+			return "a job is misfiled " + name
+		}
+		if j.cfg != nil && c.config.apps[j.cfg.AppName] != nil && c.config.apps[j.cfg.AppName].jobs[name] != j {
+			return "an app lacks its job " + name
+		}
+	}
+	for name, a := range c.config.apps {
+		for jobName, j := range a.jobs {
+			if c.config.jobs[jobName] != j || j.cfg == nil || j.cfg.AppName != name {
+				return "an app has another's job " + jobName
+			}
+		}
+	}
+	for host, t := range c.starts.hosts {
+		if t.Host != host {
+			return "a start failure is misfiled " + host
+		}
+	}
+	for name, of := range c.starts.byApp {
+		if len(of) == 0 || c.config.apps[name] == nil {
+			return "start failures are kept without reason " + name
+		}
+		for agent, t := range of {
+			if (agent == everyAgent) != (t.Host != "") || t.Host != "" && c.starts.hosts[t.Host] != t {
+				return "a start failure is not indexed " + startKey(name, agent)
+			}
+		}
+	}
+	for id, a := range c.agents.byID {
+		if a.id != id || !a.maintenanceStart.IsZero() && !c.agents.maintained[id] {
+			return "an agent's maintenance is not indexed " + id
+		}
+		if a.question != "" && c.agents.questions[a.question] != id {
+			return "an agent's question is not indexed " + id
+		}
+	}
+	for agent, of := range c.executors.onAgent {
+		for _, x := range of {
+			if x.Agent != agent || c.executors.byID[x.Info.ID] != x || (c.executors.closing[x.Info.ID] == x) != x.Closing {
+				return "an executor is misfiled " + x.Info.ID
+			}
+		}
+	}
 	return ""
 }
 

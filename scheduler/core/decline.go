@@ -77,8 +77,7 @@ func (f *offerFlow) recordUnplaced(ds []demand, unplaced []offers.Unplaced, more
 
 // leaveLeftover notes that an ACCEPT leaves the rest of its agent's resources behind a filter.
 func (f *offerFlow) leaveLeftover(started []*executor) {
-	f.revivedFor = time.Time{} // the ACCEPT may have used what was held for future fires
-	f.needChanged()
+	f.asWithoutRevive() // the ACCEPT may have used what was held for future fires
 	someWait, cheaper := false, false
 	for _, left := range []map[want]time.Time{f.unplaced, f.unplacing} {
 		for w := range left {
@@ -151,6 +150,9 @@ func (f *offerFlow) flowAt(at time.Time) {
 		f.nextLook = at
 	}
 }
+
+// taskHasEnded notes that resources became free somewhere.
+func (f *offerFlow) taskHasEnded() { f.taskEnded = true }
 
 // reviveForGangs revives when a task has ended while shards wait that only start together. Mesos offers the agent of
 // that task by itself, since it has more than was declined, but not the agents beside it, whose filters still hold.

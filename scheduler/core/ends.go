@@ -2,6 +2,7 @@ package core
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -135,7 +136,7 @@ func (c *Core) requeue(ref taskRef, source Source, tries int) {
 	if s.live() {
 		c.releaseTask(e, s)
 	}
-	delete(c.executions.tasks, s.TaskID)
+	c.executions.forgetTask(s.TaskID)
 	s.State, s.Type = Waiting, source
 	s.WaitSince = c.now
 	s.NotBefore = c.now.Add(Backoff(c.opt.BackoffFirst, c.opt.BackoffMost, tries))
@@ -154,8 +155,8 @@ func (c *Core) releaseTask(e *execution, s *shard) {
 		x.release(e.Settings.Job.Resources(), c.now)
 		c.checkIdle(x)
 	}
-	c.flow.taskEnded = true
-	c.placement.again = true
+	c.flow.taskHasEnded()
+	c.placement.changed()
 }
 
 // endExecution files an execution among the ended ones and lets the next of
@@ -173,21 +174,12 @@ func (c *Core) endExecution(e *execution) {
 		c.stats.ExecutionsFailed++
 	}
 	c.executions.end(e)
-	c.executions.ended.seq++
-	e.Ended, e.EndedAt, e.endedAt = c.executions.ended.seq, c.wall, c.now
-	c.executions.touch(e)
 	c.countRun(e)
-	c.executions.ended.add(e)
 	if !e.Dropped { // else its drop has been reported
 		c.note(Note{Kind: NoteExecutionEnded, Job: e.Job, Execution: e.ID, Detail: string(state) + endText(e), Problem: state == Failed})
 	}
 	if j := c.config.jobs[e.Job]; j != nil {
-		for i, q := range j.queue {
-			if q == e {
-				j.queue = append(j.queue[:i], j.queue[i+1:]...)
-				break
-			}
-		}
+		j.queue = slices.DeleteFunc(j.queue, func(q *execution) bool { return q == e })
 		c.headOfQueue(j)
 		c.config.removeEndedJob(j)
 	}
@@ -213,7 +205,7 @@ func (c *Core) liftShutdown(e *execution) {
 	}
 	e.KillReason = ""
 	c.executions.touch(e)
-	c.placement.again = true
+	c.placement.changed()
 }
 
 // endKilledShard ends a shard of which a kill was asked for by its task's id, and reports whether it was one. Neither

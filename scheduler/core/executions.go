@@ -53,13 +53,29 @@ func (es *executions) touchShard(e *execution, index int) {
 // known reports whether an execution of that id is open, or has ended and is kept.
 func (es *executions) known(id string) bool { return es.open[id] != nil || es.ended.byID[id] != nil }
 
-// end takes an execution out of the open ones, with its tasks.
+// add opens an execution.
+func (es *executions) add(e *execution) {
+	es.open[e.ID] = e
+	es.touch(e)
+}
+
+// begin indexes the task of a shard's present attempt.
+func (es *executions) begin(ref taskRef) { es.tasks[ref.shard().TaskID] = ref }
+
+// forgetTask takes a task out of the index: its attempt has ended, and another one of its shard may come.
+func (es *executions) forgetTask(id string) { delete(es.tasks, id) }
+
+// end files an execution among the ended ones, with its tasks.
 func (es *executions) end(e *execution) {
 	es.removeLaunchable(e)
 	delete(es.open, e.ID)
 	for i := range e.Shards {
 		delete(es.tasks, e.Shards[i].TaskID)
 	}
+	es.ended.seq++
+	e.Ended, e.EndedAt, e.endedAt = es.ended.seq, es.wall, es.now
+	es.touch(e)
+	es.ended.add(e)
 }
 
 func (es *executions) insertLaunchable(e *execution, key launchKey) {

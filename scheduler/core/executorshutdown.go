@@ -68,5 +68,5 @@ func (c *Core) heard(s *shard) bool {
 func (c *Core) dropExecutor(x *executor) {
 	c.flow.needChanged()
 	c.executors.remove(x)
-	c.placement.again = true
+	c.placement.changed()
 }

@@ -26,7 +26,6 @@ const formerAgentsEvery = 20 * time.Second
 func (c *Core) frameworkRemoved(by string) {
 	const why = "the master removed the framework, and with it all its tasks"
 	old := c.subscription.frameworkID
-	c.subscription.removedID = old
 	c.keepFramework()
 	for _, id := range sortedKeys(c.executions.tasks) {
 		ref, ok := c.executions.tasks[id]
@@ -45,7 +44,7 @@ func (c *Core) frameworkRemoved(by string) {
 		c.note(Note{Kind: NoteOrphan, Job: g.Job, Execution: g.Execution, Task: id, Detail: "its framework was removed, which its agent, " + g.Agent + ", may still have to hear", Problem: true})
 		s.Cause = why
 		c.endAttempt(ref, outcomeLost)
-		delete(c.executions.tasks, id)
+		c.executions.forgetTask(id)
 	}
 	if c.subscription.takeover != nil {
 		for _, id := range sortedKeys(c.subscription.takeover.unknown) {
@@ -57,7 +56,7 @@ func (c *Core) frameworkRemoved(by string) {
 			c.orphans.change(o, func(o *orphan) { o.RemovedBy = by })
 		}
 	}
-	c.subscription.frameworkID = ""
+	c.subscription.removed()
 	c.orphans.frameworkChanged()
 	for _, x := range c.executors.sorted() {
 		c.dropExecutor(x)
@@ -155,20 +154,11 @@ func (c *Core) keepFramework() {
 	}
 }
 
+// ensureFramework sees to it that there is a framework id.
 func (c *Core) ensureFramework() {
 	if c.subscription.frameworkID != "" {
 		return
 	}
-	if c.subscription.takeover != nil {
-		c.imports.done = append(c.imports.done, c.subscription.takeover.running...)
-		c.subscription.takeover = nil
-	}
-	// Ours from the first: committed before it is used, so that no crash
-	// leaves a framework that nobody knows (rule T7).
-	c.subscription.frameworkID = ownFramework + c.uuid()
-	c.subscription.ours = c.subscription.frameworkID
-	c.subscription.idChanged = true
+	c.imports.took(c.subscription.endTakeover()...)
+	c.subscription.makeID()
 }
-
-// ownFramework is the prefix of the framework ids that this scheduler makes; Mesos makes none like that.
-const ownFramework = "elasticjob-"

@@ -64,7 +64,7 @@ func (c *Core) importQueues() {
 		case c.subscription.takeover != nil && strings.HasPrefix(path, pathRunning+"/"):
 			c.subscription.takeover.running = append(c.subscription.takeover.running, path)
 		default:
-			c.imports.done = append(c.imports.done, path)
+			c.imports.took(path)
 		}
 	}
 }
@@ -112,7 +112,7 @@ func (c *Core) importReady(e importEntry) error {
 	for n := range times {
 		c.importExecution(j, &execution{ID: fmt.Sprintf("%s-%03d", c.importID(e.job), n+1), Job: e.job, Fire: c.importMoment(), Source: source, Made: c.now})
 	}
-	c.imports.done = append(c.imports.done, e.path)
+	c.imports.took(e.path)
 	return nil
 }
 
@@ -122,9 +122,8 @@ func (c *Core) importID(job string) string {
 }
 
 func (c *Core) importExecution(j *jobState, e *execution) {
-	c.executions.open[e.ID] = e
+	c.executions.add(e)
 	j.queue = append(j.queue, e)
-	c.executions.touch(e)
 	c.note(Note{Kind: NoteExecutionMade, Job: j.name, Execution: e.ID, Detail: string(e.Source) + ", which waited in the original's queue"})
 }
 
@@ -153,7 +152,7 @@ func (c *Core) importFailover(job string, entries []importEntry, left map[string
 		s.State, s.Type, s.Attempt, s.TaskID, s.Complete, s.WaitSince = Waiting, FailoverSource, 1, entry.value, time.Time{}, c.now
 		s.Cause = "lost under the former scheduler"
 		e.shardsOpen++
-		c.imports.done = append(c.imports.done, entry.path)
+		c.imports.took(entry.path)
 	}
 	if e.shardsOpen == 0 {
 		return
@@ -168,7 +167,7 @@ func (c *Core) importFailover(job string, entries []importEntry, left map[string
 // framework id that this scheduler made there can be none.
 func (c *Core) importRunning(e importEntry) {
 	if c.subscription.takeover == nil {
-		c.imports.done = append(c.imports.done, e.path)
+		c.imports.took(e.path)
 		return
 	}
 	c.subscription.takeover.running = append(c.subscription.takeover.running, e.path)

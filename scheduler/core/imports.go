@@ -11,6 +11,9 @@ type imports struct {
 	done  []string
 }
 
+// took notes entries that became ours: the commit that writes what they became removes them.
+func (m *imports) took(paths ...string) { m.done = append(m.done, paths...) }
+
 func (m *imports) write(r *records) {
 	for _, path := range m.done {
 		r.remove(path)

@@ -179,7 +179,7 @@ func (c *Core) launchShard(d *demand, item int, agentID string, x *executor, sto
 	s.Attempt++
 	s.attempt = attempt{TaskID: id, Agent: agentID, AgentURL: c.agents.byID[agentID].url, Executor: x.Info.ID,
 		Launched: c.now, acceptSeq: c.placement.acceptSeq, sentWith: c.placement.acceptSeq}
-	c.executions.tasks[id] = taskRef{e, item}
+	c.executions.begin(taskRef{e, item})
 	c.executions.touchShard(e, item)
 	c.stats.TasksLaunched++
 	c.note(Note{Kind: NoteTaskLaunched, Job: e.Job, Execution: e.ID, Task: id, Detail: "on agent " + agentID})

@@ -48,9 +48,9 @@ func (c *Core) Load(wall time.Time, stored Stored) error {
 		}
 		switch dir {
 		case pathApps:
-			c.loadApp(name, d)
+			c.config.loadApp(name, d)
 		case pathJobs:
-			c.loadJob(name, d)
+			c.config.loadJob(name, d)
 		case pathAppDisabled, pathJobDisabled:
 			c.config.mark(e.Path, true)
 		case pathExecution:
@@ -101,12 +101,7 @@ func (c *Core) Load(wall time.Time, stored Stored) error {
 		c.subscription.takeover = newTakeover()
 		c.note(Note{Kind: NoteTakeover, Detail: "the framework id " + c.subscription.frameworkID + " is another scheduler's: nothing is launched until the tasks that it left have ended"})
 	}
-	for name, a := range c.config.apps {
-		a.disabled = c.config.marked[under(pathAppDisabled, name)]
-	}
-	for name, j := range c.config.jobs {
-		j.disabled = c.config.marked[under(pathJobDisabled, name)]
-	}
+	c.config.loaded()
 	return c.joinLoaded(execs, chunks)
 }
 
@@ -116,7 +111,7 @@ func (c *Core) loadUnreadable(e registry.Entry, dir string) error {
 	switch {
 	case dir == pathAppDisabled || dir == pathJobDisabled:
 		c.config.mark(e.Path, true)
-		c.config.faulty[e.Path] = fault{why: markUnreadable(e).Error(), version: e.Version, since: c.wall} // reported with the documents
+		c.config.addFault(e.Path, markUnreadable(e), e.Version) // reported with the documents
 	case strings.HasPrefix(e.Path, state) && !strings.HasPrefix(e.Path, disabled):
 		c.note(Note{Kind: NoteFaulty, Detail: e.Path + ": what the original left there can't be read, and is left alone; the next leader looks again: " + e.Unreadable, Problem: true})
 	default:
@@ -153,23 +148,6 @@ func (c *Core) loadOther(e registry.Entry, dir string, chunks map[string][]shard
 		}
 	}
 	return err
-}
-
-func (c *Core) loadApp(name string, d Document) {
-	if d.err != nil {
-		c.config.faulty[d.path] = fault{why: d.err.Error(), version: d.version, since: c.wall}
-		return
-	}
-	c.config.apps[name] = &appState{name: name, cfg: d.app, version: d.version, notes: d.notes, executorKey: executorKey(d.app), jobs: map[string]*jobState{}}
-}
-
-func (c *Core) loadJob(name string, d Document) {
-	j := c.config.jobOrRemoved(name)
-	if d.err != nil {
-		c.config.faulty[d.path] = fault{why: d.err.Error(), version: d.version, since: c.wall}
-		return
-	}
-	j.cfg, j.version, j.notes = d.job, d.version, d.notes
 }
 
 // joinLoaded puts executions, shards and tasks together and lets every job
@@ -227,11 +205,6 @@ func (c *Core) joinLoaded(execs []*execution, chunks map[string][]shard) error {
 			}
 			return launchKeyCompare(launchKey{fire: a.Fire, id: a.ID}, launchKey{fire: b.Fire, id: b.ID})
 		})
-		if j.cfg != nil {
-			if a := c.config.apps[j.cfg.AppName]; a != nil {
-				a.jobs[name] = j
-			}
-		}
 	}
 	for _, id := range sortedKeys(c.executions.open) {
 		c.takeUp(c.executions.open[id])
@@ -265,7 +238,7 @@ func (c *Core) takeUp(e *execution) {
 	for i := range e.Shards {
 		s := &e.Shards[i]
 		if s.TaskID != "" && s.State != Waiting {
-			c.executions.tasks[s.TaskID] = taskRef{e, i}
+			c.executions.begin(taskRef{e, i})
 		}
 		if s.live() {
 			if x := c.executors.byID[s.Executor]; x != nil {

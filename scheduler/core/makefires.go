@@ -51,8 +51,7 @@ func (c *Core) wallClockSet() {
 	if c.fires.missed != nil && c.fires.missed.upto.After(c.wall) {
 		c.fires.missed = nil
 	}
-	c.flow.needChanged()
-	c.flow.revivedFor = time.Time{}
+	c.flow.asWithoutRevive()
 }
 
 // nextDueBatch takes the next moment with fires, or opens a missed window before it.

@@ -80,6 +80,12 @@ func (f *offerFlow) backBy() time.Time {
 // needChanged makes the next step find out again which offers are needed.
 func (f *offerFlow) needChanged() { f.need.stale = true }
 
+// asWithoutRevive has REVIVE be sent again for fires to come, if the offers at hand can't take them: they, or the fires, are others now.
+func (f *offerFlow) asWithoutRevive() {
+	f.revivedFor = time.Time{}
+	f.needChanged()
+}
+
 // needKnown reports whether it is known which offers are needed up to a moment, unless something changes before it. Crons fire at whole
 // seconds, so time alone changes the answer only when another second comes into view.
 func (f *offerFlow) needKnown(upTo time.Time) bool {

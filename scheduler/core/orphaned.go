@@ -15,7 +15,7 @@ func (c *Core) abandon(ref taskRef, why string) {
 	c.note(Note{Kind: NoteOrphan, Job: e.Job, Execution: e.ID, Task: s.TaskID, Detail: why, Problem: true})
 	s.Cause = why
 	c.endAttempt(ref, outcomeLost)
-	delete(c.executions.tasks, o.TaskID)
+	c.executions.forgetTask(o.TaskID)
 }
 
 // newOrphan is what is kept of an attempt that may still run.
@@ -39,7 +39,7 @@ func (c *Core) removeOrphan(o *orphan) {
 // shardUnblocked has the shard of an orphan that blocked it be looked at again.
 func (c *Core) shardUnblocked() {
 	c.flow.needChanged()
-	c.placement.again = true
+	c.placement.changed()
 }
 
 // forget removes an orphan because an operator says that it has ended (rule E5).

@@ -33,6 +33,9 @@ func newPlacement(s *shared) placement {
 	return placement{shared: s, lastReservation: map[string]time.Time{}, accepts: map[int64]*sentAccept{}}
 }
 
+// changed has a match be made in this step: something may be placed now that could not be before.
+func (p *placement) changed() { p.again = true }
+
 // wakeAt has a match be made at a time; the zero time is for never.
 func (p *placement) wakeAt(at time.Time) {
 	if !at.IsZero() {

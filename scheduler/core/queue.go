@@ -6,14 +6,13 @@ import (
 
 // enqueue adds an execution to its job's queue, in order of fire time.
 func (c *Core) enqueue(j *jobState, e *execution) {
-	c.executions.open[e.ID] = e
+	c.executions.add(e)
 	c.flow.needChanged()
 	i := len(j.queue)
 	for i > 0 && !j.queue[i-1].launched() && e.Fire.Before(j.queue[i-1].Fire) {
 		i--
 	}
 	j.queue = slices.Insert(j.queue, i, e)
-	c.executions.touch(e)
 	c.note(Note{Kind: NoteExecutionMade, Job: j.name, Execution: e.ID, Detail: string(e.Source)})
 	if i == 0 && len(j.queue) > 1 {
 		c.executions.removeLaunchable(j.queue[1])
@@ -49,5 +48,5 @@ func (c *Core) addLaunchable(e *execution) {
 		e.unplaced.never = false // its job may have changed while it was not the next
 	}
 	c.executions.insertLaunchable(e, key)
-	c.placement.again = true
+	c.placement.changed()
 }

@@ -37,7 +37,7 @@ func (c *Core) offered(e cluster.Offers) {
 			continue
 		}
 		c.flow.held.Add(offers.Offer{ID: o.ID, Agent: o.AgentID, Host: o.Hostname, Free: o.Resources, Reserved: reservedOf(o), Received: c.now})
-		c.placement.again = true
+		c.placement.changed()
 	}
 	for _, agent := range sortedKeys(named) {
 		c.growCapacity(agent, named[agent])

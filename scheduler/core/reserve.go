@@ -48,7 +48,7 @@ func (c *Core) expireReservation() {
 			other.unplaced.why = "" // it is true no more, whenever the next match is
 		}
 	}
-	c.placement.again = true
+	c.placement.changed()
 }
 
 // measureAgain takes agents for as large as they look now: a reservation that launched nothing

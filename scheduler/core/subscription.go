@@ -20,6 +20,28 @@ type subscription struct {
 	removedID              string
 }
 
+// ownFramework is the prefix of the framework ids that this scheduler makes; Mesos makes none like that.
+const ownFramework = "elasticjob-"
+
+// makeID makes a framework id. It is ours from the first: committed before it is used, so that no crash
+// leaves a framework that nobody knows (rule T7).
+func (s *subscription) makeID() {
+	s.frameworkID = ownFramework + s.uuid()
+	s.ours, s.idChanged = s.frameworkID, true
+}
+
+// removed notes that the framework id was torn down: another one is to be made.
+func (s *subscription) removed() { s.removedID, s.frameworkID = s.frameworkID, "" }
+
+// endTakeover ends a takeover, if there is one, and returns the original's entries of running tasks: they are done with.
+func (s *subscription) endTakeover() (running []string) {
+	if s.takeover != nil {
+		running = s.takeover.running
+	}
+	s.takeover = nil
+	return running
+}
+
 func (s *subscription) write(r *records) {
 	if s.removedID != "" {
 		r.put(under(pathOldFramework, s.removedID), s.wall)

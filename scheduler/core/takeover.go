@@ -114,11 +114,9 @@ func (c *Core) addUnknownTask(u cluster.Update) *unknownTask {
 
 // takenOver makes the framework id ours.
 func (c *Core) takenOver() {
-	c.imports.done = append(c.imports.done, c.subscription.takeover.running...)
-	c.subscription.takeover = nil
-	c.subscription.ours = c.subscription.frameworkID
-	c.subscription.oursChanged = true
+	c.imports.took(c.subscription.endTakeover()...)
+	c.subscription.ours, c.subscription.oursChanged = c.subscription.frameworkID, true
 	c.note(Note{Kind: NoteTakeover, Detail: "the framework id " + c.subscription.frameworkID + " is taken over: no task of another scheduler is left under it"})
-	c.placement.again = true
+	c.placement.changed()
 	c.flow.reviveToProbe() // its executors are shut down now (rule X3)
 }

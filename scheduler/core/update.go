@@ -244,7 +244,7 @@ const refusedWithin = 5 * time.Second
 // packageFetched notes that a process of an attempt began, so that its package was there.
 func (c *Core) packageFetched(ref taskRef) {
 	if a := c.config.apps[ref.exec.Settings.App.AppName]; a != nil && c.starts.packageFetched(a.cfg) {
-		c.placement.again = true
+		c.placement.changed()
 	}
 }
 
