@@ -29,6 +29,7 @@
 //	step by step    step.go: Step is the list; event.go has what goes in and comes out
 //	fires           makefires.go (due batches, missed windows, the queue rule), trigger.go, queue.go
 //	placement       demand.go (what may be placed), launch.go (match and ACCEPT), startexecutor.go, reserve.go (rule L2), evict.go
+//	                outlook.go (what the flow of offers depends on)
 //	reports         reports.go (offers, answers of ACCEPTs, failures), update.go (status updates)
 //	attempts        classify.go (what an end means), ends.go (what follows from it), sweep.go (timeouts), kill.go, killrequest.go
 //	executors       executoridle.go, executorshutdown.go

@@ -63,6 +63,17 @@ type need struct {
 	stale bool
 }
 
+// reviveTiming learns how long the master takes to answer a REVIVE with offers. It outlives
+// sessions, since masters of one cluster are much alike.
+type reviveTiming struct {
+	// answer is the time from REVIVE to the first offers, an average in which late answers weigh more than early ones.
+	answer time.Duration
+	// known is set when there was an answer.
+	known bool
+	// askedAt is when the REVIVE was sent that no offers have answered yet; else zero.
+	askedAt time.Time
+}
+
 // outlook is what the flow of offers depends on.
 type outlook struct {
 	// waits is set when a shard could be launched if an agent had the resources, hopeless when one waits that fits no
@@ -77,15 +88,4 @@ type outlook struct {
 	maintained map[string]string
 	// runs reports whether an executor of a key runs on an agent and takes tasks.
 	runs func(agent, executorKey string) bool
-}
-
-// reviveTiming learns how long the master takes to answer a REVIVE with offers. It outlives
-// sessions, since masters of one cluster are much alike.
-type reviveTiming struct {
-	// answer is the time from REVIVE to the first offers, an average in which late answers weigh more than early ones.
-	answer time.Duration
-	// known is set when there was an answer.
-	known bool
-	// askedAt is when the REVIVE was sent that no offers have answered yet; else zero.
-	askedAt time.Time
 }

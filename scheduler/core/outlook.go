@@ -1,0 +1,125 @@
+package core
+
+import (
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/offers"
+)
+
+// manageOffers holds what is needed of the offers and declines the others.
+func (c *Core) manageOffers() {
+	if !c.subscription.open {
+		c.flow.wake = time.Time{}
+		return
+	}
+	c.findNeed()
+	o := outlook{
+		idle: c.draining || c.subscription.takeover != nil, roundOpen: c.placement.roundOpen(), reservation: c.placement.reservation,
+		maintained: c.agents.allInMaintenance(), runs: c.executors.takesTasks,
+	}
+	o.waits, o.hopeless = c.anyWaiting()
+	o.nextFire, _ = c.fires.next()
+	c.flow.manage(o)
+}
+
+// anyWaiting reports whether a shard could be launched if an agent had the resources, and
+// whether one waits that fits no agent: no offer is held for that one.
+func (c *Core) anyWaiting() (waits, hopeless bool) {
+	for _, e := range c.executions.launchable {
+		if e.KillReason != "" {
+			continue
+		}
+		if e.unplaced.never {
+			hopeless = true
+			continue
+		}
+		if c.starts.wait(c.config.appOf(e), e.ID).waits() {
+			continue
+		}
+		if !e.launched() {
+			if j := c.config.jobs[e.Job]; c.canLaunch(j) {
+				return true, hopeless
+			}
+			continue
+		}
+		for i := range e.Shards {
+			s := &e.Shards[i]
+			if s.State == Waiting && c.orphans.of(e.Job, s.Item) == nil && !s.NotBefore.After(c.now) {
+				return true, hopeless
+			}
+		}
+	}
+	return false, hopeless
+}
+
+// findNeed finds out which offers are needed, unless that is known.
+func (c *Core) findNeed() {
+	upTo := c.flow.backBy()
+	if c.flow.needKnown(upTo) {
+		return
+	}
+	switch ds, at, all := c.upcoming(upTo); {
+	case all:
+		c.flow.holdAll()
+	case len(ds) > 0:
+		agents := c.agentsOnOffer()
+		c.flow.holdFor(offers.Match(ds, agents, c.opt.Strategy), agents, at)
+	}
+}
+
+// upcoming are the demands of launches that are due up to a moment, and when each is due, or all when there are
+// too many. A fire whose job still runs then makes no demand: it is dropped, or waits for the end of that run.
+// Shards that start together are demanded one by one, so that some of the resources are held while the others are still on their way.
+func (c *Core) upcoming(upTo time.Time) (ds []offers.Demand, at []time.Time, all bool) {
+	if c.fires.due != nil && !c.inTerm(c.fires.due.at).After(upTo) { // later than that after the clock was set back
+		return nil, nil, true // the batch is being made, in this step and the next ones
+	}
+	maintained := c.agents.allInMaintenance()
+	for _, e := range c.executions.launchable {
+		if !e.launched() {
+			break // executions with shards to requeue come first
+		}
+		var items []int
+		var first time.Time
+		for i := range e.Shards {
+			s := &e.Shards[i]
+			if s.State != Waiting || e.KillReason != "" || !s.NotBefore.After(c.now) || s.NotBefore.After(upTo) || c.orphans.of(e.Job, s.Item) != nil {
+				continue
+			}
+			items = append(items, s.Item)
+			if first.IsZero() || s.NotBefore.Before(first) {
+				first = s.NotBefore
+			}
+		}
+		if len(items) > 0 {
+			ds, at = append(ds, c.demandOf(e.ID, e.Settings, e.prepare().executorKey, items, maintained)), append(at, first)
+		}
+		if len(ds) >= fewFires {
+			return nil, nil, true
+		}
+	}
+	looked := 0
+	all = c.fires.timetable.Soon(c.onWall(upTo), func(name string, fire time.Time) bool {
+		if looked++; looked > fewFires {
+			return true
+		}
+		j := c.config.jobs[name]
+		if j == nil || !fire.After(j.since) || c.fires.cursor.covers(fire, name) {
+			return false // the fire was made already, and the clock was set back since
+		}
+		if !c.canLaunch(j) || len(j.queue) > 0 && !onlyEnding(j.queue) {
+			return false
+		}
+		a := c.config.apps[j.cfg.AppName]
+		if c.starts.wait(a, name).waits() {
+			return false
+		}
+		with := &settings{App: a.cfg, Job: *j.cfg}
+		ds, at = append(ds, c.demandOf(name, with, a.executorKey, c.placement.itemsUpTo(j.cfg.ShardingTotalCount), maintained)), append(at, c.inTerm(fire))
+		return false
+	})
+	return ds, at, all
+}
+
+// fewFires bounds how many fires to come are looked at in one step.
+const fewFires = 1000
