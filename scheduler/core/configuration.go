@@ -20,21 +20,21 @@ type configuration struct {
 	jobs    map[string]*jobState
 	marked  map[string]bool
 	faulty  map[string]fault
-	changed map[string]bool
+	changed changes
 	// planned is the change that is being committed, for the request with plannedToken.
 	planned      *planned
 	plannedToken uint64
 }
 
 func newConfiguration(s *shared) configuration {
-	return configuration{shared: s, apps: map[string]*appState{}, jobs: map[string]*jobState{}, marked: map[string]bool{}, faulty: map[string]fault{}, changed: map[string]bool{}}
+	return configuration{shared: s, apps: map[string]*appState{}, jobs: map[string]*jobState{}, marked: map[string]bool{}, faulty: map[string]fault{}}
 }
 
 // touch has a job's record be written.
-func (k *configuration) touch(j *jobState) { k.changed[j.name] = true }
+func (k *configuration) touch(j *jobState) { k.changed.add(j.name) }
 
 func (k *configuration) write(r *records) {
-	for _, name := range sortedKeys(k.changed) {
+	for _, name := range k.changed.take() {
 		if j := k.jobs[name]; j != nil && j.cfg != nil {
 			j.stored.Since = j.since
 			r.put(under(pathJobState, name), j.stored)
@@ -42,7 +42,6 @@ func (k *configuration) write(r *records) {
 			r.remove(under(pathJobState, name))
 		}
 	}
-	clear(k.changed)
 }
 
 // loadApp takes in the document of an app as it was found.

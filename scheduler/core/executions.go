@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
@@ -18,28 +19,28 @@ type executions struct {
 	tasks      map[string]taskRef
 	launchable []*execution
 	ended      history
-	// changed has, by id, every execution that differs from what is stored.
-	changed map[string]*execution
+	// changed has the id of every execution that differs from what is stored.
+	changed changes
 	// keys has by id, as long as it is remembered, when an execution was triggered with an Idempotency-Key (rule T3).
 	keys        map[string]time.Time
-	changedKeys map[string]bool
+	changedKeys changes
 	nextSweep   time.Time // the next look at the timeouts of all tasks
 }
 
 func newExecutions(s *shared) executions {
-	return executions{shared: s, open: map[string]*execution{}, tasks: map[string]taskRef{}, ended: newHistory(), changed: map[string]*execution{}, keys: map[string]time.Time{}, changedKeys: map[string]bool{}}
+	return executions{shared: s, open: map[string]*execution{}, tasks: map[string]taskRef{}, ended: newHistory(), keys: map[string]time.Time{}}
 }
 
 // touch has an execution be written without its chunks of shards.
 func (es *executions) touch(e *execution) {
 	e.dirty = true
-	es.changed[e.ID] = e
+	es.changed.add(e.ID)
 }
 
 // touchShard marks one shard of an execution as changed.
 func (es *executions) touchShard(e *execution, index int) {
 	e.Shards[index].encoded = nil
-	es.changed[e.ID] = e
+	es.changed.add(e.ID)
 	if len(e.Shards) <= inlineShards {
 		e.dirty = true
 		return
@@ -110,27 +111,26 @@ const keysKept = 24 * time.Hour
 // keepKey remembers a key, by the execution that it made, until it is old (rule T3).
 func (es *executions) keepKey(id string, at time.Time) {
 	es.keys[id] = at
-	es.changedKeys[id] = true
+	es.changedKeys.add(id)
 	es.forgetKeyLater(id, at)
 }
 
 func (es *executions) forgetKeyLater(id string, at time.Time) {
 	es.timers.at(at.Add(keysKept), func(time.Time) {
 		delete(es.keys, id)
-		es.changedKeys[id] = true
+		es.changedKeys.add(id)
 	})
 }
 
 // write adds what has changed, and removes what the history has no place for any more.
 func (es *executions) write(r *records) {
 	gone := es.ended.trim(es.now, es.opt.EndedKept)
-	putChanged(r, pathKey, es.keys, es.changedKeys)
-	for _, id := range sortedKeys(es.changed) {
-		if e := es.changed[id]; es.ended.byID[id] == e || es.open[id] == e {
+	putChanged(r, pathKey, es.keys, &es.changedKeys)
+	for _, id := range es.changed.take() {
+		if e := cmp.Or(es.open[id], es.ended.byID[id]); e != nil {
 			e.write(r)
 		}
 	}
-	clear(es.changed)
 	for _, e := range gone {
 		if !e.stored || es.open[e.ID] != nil {
 			continue // the id lives again

@@ -72,14 +72,14 @@ type executors struct {
 	byID    map[string]*executor
 	onAgent map[string][]*executor
 	closing map[string]*executor
-	changed map[string]bool
+	changed changes
 	// counter is the last number that an executor's id was given. It never goes back (rule X1).
 	counter        int64
 	counterChanged bool
 }
 
 func newExecutors() executors {
-	return executors{byID: map[string]*executor{}, onAgent: map[string][]*executor{}, closing: map[string]*executor{}, changed: map[string]bool{}}
+	return executors{byID: map[string]*executor{}, onAgent: map[string][]*executor{}, closing: map[string]*executor{}}
 }
 
 // restore takes in one that is stored.
@@ -104,7 +104,7 @@ func (es *executors) number() int64 {
 }
 
 // touch has one be written.
-func (es *executors) touch(x *executor) { es.changed[x.Info.ID] = true }
+func (es *executors) touch(x *executor) { es.changed.add(x.Info.ID) }
 
 // close commits that one is to go (rule X2).
 func (es *executors) close(x *executor, now time.Time) {
@@ -144,7 +144,7 @@ func (es *executors) write(r *records) {
 		r.raw(pathCounter, strconv.AppendInt(nil, es.counter, 10))
 		es.counterChanged = false
 	}
-	putChanged(r, pathExecutor, es.byID, es.changed)
+	putChanged(r, pathExecutor, es.byID, &es.changed)
 }
 
 // role is a role as records have it.

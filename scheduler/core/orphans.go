@@ -36,11 +36,11 @@ type orphans struct {
 	byID     map[string]*orphan
 	blocking map[string]map[string]*orphan
 	former   map[string][]string
-	changed  map[string]bool
+	changed  changes
 }
 
 func newOrphans() orphans {
-	return orphans{byID: map[string]*orphan{}, blocking: map[string]map[string]*orphan{}, changed: map[string]bool{}}
+	return orphans{byID: map[string]*orphan{}, blocking: map[string]map[string]*orphan{}}
 }
 
 // restore takes in one that is stored.
@@ -51,13 +51,13 @@ func (os *orphans) restore(o *orphan) {
 
 func (os *orphans) add(o *orphan) {
 	os.restore(o)
-	os.changed[o.TaskID] = true
+	os.changed.add(o.TaskID)
 }
 
 func (os *orphans) remove(o *orphan) {
 	delete(os.byID, o.TaskID)
 	os.unindex(o)
-	os.changed[o.TaskID] = true
+	os.changed.add(o.TaskID)
 }
 
 // change lets fn change one, and keeps the indexes true.
@@ -65,7 +65,7 @@ func (os *orphans) change(o *orphan, fn func(*orphan)) {
 	os.unindex(o)
 	fn(o)
 	os.index(o)
-	os.changed[o.TaskID] = true
+	os.changed.add(o.TaskID)
 }
 
 func (os *orphans) index(o *orphan) {
@@ -136,4 +136,4 @@ func (os *orphans) formerOn(agent, present string) (out []*orphan) {
 // frameworkChanged forgets what was indexed by the present framework id.
 func (os *orphans) frameworkChanged() { os.former = nil }
 
-func (os *orphans) write(r *records) { putChanged(r, pathOrphan, os.byID, os.changed) }
+func (os *orphans) write(r *records) { putChanged(r, pathOrphan, os.byID, &os.changed) }

@@ -63,11 +63,11 @@ type startFailures struct {
 	hosts      map[string]*startFailure
 	// fetched are the apps of which a process began under this leader, and no fetch has failed since.
 	fetched map[string]bool
-	changed map[string]bool
+	changed changes
 }
 
 func newStartFailures(s *shared, es *executions) startFailures {
-	return startFailures{shared: s, executions: es, byApp: map[string]map[string]*startFailure{}, hosts: map[string]*startFailure{}, fetched: map[string]bool{}, changed: map[string]bool{}}
+	return startFailures{shared: s, executions: es, byApp: map[string]map[string]*startFailure{}, hosts: map[string]*startFailure{}, fetched: map[string]bool{}}
 }
 
 // startKey is where the start failures of an app on an agent are kept, below pathStartFailure.
@@ -101,7 +101,7 @@ func (f *startFailures) restore(e registry.Entry, registered func(appName string
 	_, key := splitPath(e.Path)
 	appName, agent, _ := strings.Cut(key, "@-@")
 	if !registered(appName) {
-		f.changed[key] = true
+		f.changed.add(key)
 		return until, nil
 	}
 	f.put(appName, agent, &t)
@@ -120,7 +120,7 @@ func (f *startFailures) record(appName, agent, executorID, reason string) (until
 	}
 	t.Executor, t.Since, t.Reason = executorID, f.now, reason
 	t.Tries++
-	f.changed[startKey(appName, agent)] = true
+	f.changed.add(startKey(appName, agent))
 	f.put(appName, agent, t)
 	return t.until()
 }
@@ -138,7 +138,7 @@ func (f *startFailures) forget(appName, agent string) {
 	if len(f.byApp[appName]) == 0 {
 		delete(f.byApp, appName)
 	}
-	f.changed[startKey(appName, agent)] = true
+	f.changed.add(startKey(appName, agent))
 }
 
 // forgetApp is for an app that was changed or removed: what it fetches and starts is something else.
@@ -163,14 +163,13 @@ func (f *startFailures) forgetLater(appName, agent string, t *startFailure) {
 }
 
 func (f *startFailures) write(r *records) {
-	for _, key := range sortedKeys(f.changed) {
+	for _, key := range f.changed.take() {
 		if t := f.at(key); t != nil {
 			r.put(under(pathStartFailure, key), t)
 		} else {
 			r.remove(under(pathStartFailure, key))
 		}
 	}
-	clear(f.changed)
 }
 
 // avoid is where an app is not to be placed, and why: where its executors did not start
@@ -217,7 +216,7 @@ func (f *startFailures) unreachable(a app.Config, execution string, launched tim
 	}
 	delete(f.fetched, a.AppName)
 	f.put(a.AppName, everyAgent, t)
-	f.changed[startKey(a.AppName, everyAgent)] = true
+	f.changed.add(startKey(a.AppName, everyAgent))
 	return until
 }
 
