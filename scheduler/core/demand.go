@@ -3,6 +3,8 @@ package core
 import (
 	"slices"
 
+	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/offers"
 )
 
@@ -55,7 +57,7 @@ func (c *Core) demands() (ds []demand, more bool) {
 			continue
 		}
 		c.starts.tried(a, e.ID)
-		d.Demand = c.demandOf(e.ID, d.with, d.executorKey, items, maintained)
+		d.Demand = c.demandOf(e.ID, &d.with.App, &d.with.Job, d.executorKey, items, maintained)
 		d.Together = !e.launched()
 		ds = append(ds, d)
 	}
@@ -63,11 +65,11 @@ func (c *Core) demands() (ds []demand, more bool) {
 }
 
 // demandOf is what Match is to know of shards of one job with those settings; id names what they belong to.
-func (c *Core) demandOf(id string, with *settings, key string, items []int, maintained map[string]string) offers.Demand {
+func (c *Core) demandOf(id string, a *app.Config, j *jobs.Config, key string, items []int, maintained map[string]string) offers.Demand {
 	return offers.Demand{
-		ID: id, Job: with.Job.JobName, App: with.App.AppName, Items: items,
-		Shard: with.Job.Resources(), ExecutorSize: with.App.Resources(), Executor: key,
-		Avoid: c.starts.avoid(with.App.AppName, maintained),
+		ID: id, Job: j.JobName, App: a.AppName, Items: items,
+		Shard: j.Resources(), ExecutorSize: a.Resources(), Executor: key,
+		Avoid: c.starts.avoid(a.AppName, maintained),
 	}
 }
 

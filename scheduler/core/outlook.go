@@ -92,17 +92,17 @@ func (c *Core) upcoming(upTo time.Time) (ds []offers.Demand, at []time.Time, all
 			}
 		}
 		if len(items) > 0 {
-			ds, at = append(ds, c.demandOf(e.ID, e.Settings, e.prepare().executorKey, items, maintained)), append(at, first)
+			ds, at = append(ds, c.demandOf(e.ID, &e.Settings.App, &e.Settings.Job, e.prepare().executorKey, items, maintained)), append(at, first)
 		}
 		if len(ds) >= fewFires {
 			return nil, nil, true
 		}
 	}
-	looked := 0
-	all = c.fires.timetable.Soon(c.onWall(upTo), func(name string, fire time.Time) bool {
-		if looked++; looked > fewFires {
-			return true
-		}
+	due := 0
+	if c.fires.timetable.Soon(c.onWall(upTo), func(string, time.Time) bool { due++; return due > fewFires }) {
+		return nil, nil, true
+	}
+	c.fires.timetable.Soon(c.onWall(upTo), func(name string, fire time.Time) bool {
 		j := c.config.jobs[name]
 		if j == nil || !fire.After(j.since) || c.fires.cursor.covers(fire, name) {
 			return false // the fire was made already, and the clock was set back since
@@ -114,11 +114,10 @@ func (c *Core) upcoming(upTo time.Time) (ds []offers.Demand, at []time.Time, all
 		if c.starts.wait(a, name).waits() {
 			return false
 		}
-		with := &settings{App: a.cfg, Job: *j.cfg}
-		ds, at = append(ds, c.demandOf(name, with, a.executorKey, c.placement.itemsUpTo(j.cfg.ShardingTotalCount), maintained)), append(at, c.inTerm(fire))
+		ds, at = append(ds, c.demandOf(name, &a.cfg, j.cfg, a.executorKey, c.placement.itemsUpTo(j.cfg.ShardingTotalCount), maintained)), append(at, c.inTerm(fire))
 		return false
 	})
-	return ds, at, all
+	return ds, at, false
 }
 
 // fewFires bounds how many fires to come are looked at in one step.
