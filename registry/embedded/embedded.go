@@ -94,7 +94,7 @@ func Open(path string, log *slog.Logger) (*Registry, error) {
 	if err := r.openFile(); err != nil {
 		return nil, err
 	}
-	if err := r.announce(""); err != nil {
+	if err := announce(path); err != nil {
 		return nil, errors.Join(fmt.Errorf("open the registry %s: %w", path, err), r.db.Close())
 	}
 	r.reserveSpace()
@@ -275,9 +275,6 @@ func (r *Registry) Campaign(ctx context.Context, who string) (registry.Term, err
 	}
 	r.current = &term{registry: r, number: number, done: make(chan struct{})}
 	r.leader = registry.Leader{Term: number, Address: who, Since: time.Now()}
-	if err := r.announce(who); err != nil {
-		r.log.Warn("can't say who holds the registry", "file", r.path, "err", err)
-	}
 	r.log.Info("term began", "term", number, "who", who)
 	return r.current, nil
 }
