@@ -11,12 +11,10 @@ import (
 // faulty lists the documents in the registry that can't be used ([D15]).
 func (s *Server) faulty(c *gin.Context) (any, error) {
 	views, err := s.opts.Scheduler.FaultyDocuments(c.Request.Context())
-	out := make([]core.FaultyView, len(views))
-	for i, view := range views {
-		view.Path = s.opts.RegistryRoot + view.Path
-		out[i] = view
-	}
-	return out, err
+	return each(views, err, func(v core.FaultyView) core.FaultyView {
+		v.Path = s.opts.RegistryRoot + v.Path
+		return v
+	})
 }
 
 // These keys of a request's context hold what it is about, as far as it names it: "app" or "job", and the name.

@@ -126,16 +126,14 @@ type log struct {
 }
 
 func (s *Server) openLog(c *gin.Context) (*log, error) {
-	q, err := readQuery(c.Request, []string{"stream", "offset", "follow"})
-	if err != nil {
-		return nil, err
-	}
+	q := readQuery(c.Request, "stream", "offset", "follow")
 	l := &log{scheduler: s.opts.Scheduler, files: s.opts.Logs,
 		stream: q.choice("stream", "stdout", "stderr"), offset: q.offset("offset"), follow: q.flag("follow")}
 	if err := q.err(); err != nil {
 		return nil, err
 	}
-	l.taskID, err = pathValue(c, "taskId")
+	id, err := pathValue(c, "taskId")
+	l.taskID = id
 	return l, err
 }
 

@@ -35,18 +35,16 @@ func (s *Server) reconcile(explicit bool) handler {
 // sandbox lists where an app's executors keep their files ([D21]: from what offers
 // and updates reported, no agent is asked).
 func (s *Server) sandbox(c *gin.Context) (any, error) {
-	q, err := readQuery(c.Request, []string{"appName"})
-	if err == nil {
-		err = q.err()
-	}
-	if err != nil {
+	q := readQuery(c.Request, "appName")
+	if err := q.err(); err != nil {
 		return nil, err
 	}
 	name := q.values.Get("appName")
 	if name == "" {
 		return nil, badRequest("app_name_missing", "Lack param 'appName': say of which app, as in /api/operate/sandbox?appName=my_app")
 	}
-	if name, err = known(c, "app", name); err != nil {
+	name, err := known(c, "app", name)
+	if err != nil {
 		return nil, err
 	}
 	views, err := s.opts.Scheduler.Sandboxes(c.Request.Context(), name)

@@ -18,6 +18,10 @@ import (
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
 )
 
 // Options are what a Server needs, and its times; a zero time means the default.
@@ -62,13 +66,14 @@ type Options struct {
 
 // Server is the REST API: an http.Handler, and Serve to run it on a listener.
 type Server struct {
-	opts      Options
-	log       *slog.Logger
-	engine    *gin.Engine
-	table     []route
-	templates map[string]string // the router's paths to the table's
-	open      map[string]bool   // the router's paths that need no token
-	names     map[string][]string
+	opts   Options
+	log    *slog.Logger
+	engine *gin.Engine
+	table  []route
+	byPath map[string]route // one of the routes of each of the router's paths
+	names  map[string][]string
+	apps   documents[app.Config, core.AppView]
+	jobs   documents[jobs.Config, core.JobView]
 
 	transports leaderTransports
 
@@ -100,10 +105,11 @@ func New(opts Options) *Server {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{opts: opts, log: opts.Logger, engine: gin.New(), templates: map[string]string{}, open: map[string]bool{},
+	s := &Server{opts: opts, log: opts.Logger, engine: gin.New(), byPath: map[string]route{},
 		transports: newLeaderTransports()}
 	s.ending, s.endFollowers = context.WithCancel(context.Background())
 	s.metrics, s.durations = newMetrics(opts.Scheduler)
+	s.apps, s.jobs = s.newApps(), s.newJobs()
 	s.table = s.routes()
 	s.names = map[string][]string{"appName": reservedNames(s.table, "appName"), "jobName": reservedNames(s.table, "jobName")}
 
@@ -209,10 +215,7 @@ func (s *Server) observe(c *gin.Context) {
 }
 
 func (s *Server) template(c *gin.Context) string {
-	if t, ok := s.templates[c.FullPath()]; ok {
-		return t
-	}
-	return "none"
+	return cmp.Or(s.byPath[c.FullPath()].path, "none")
 }
 
 // methodLabel keeps what clients invent out of the metrics.
@@ -252,7 +255,7 @@ func (s *Server) admit(c *gin.Context) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "no-store")
 	err := s.checkOrigin(c.Request)
-	if err == nil && !s.open[c.FullPath()] {
+	if err == nil && !s.byPath[c.FullPath()].open {
 		err = s.checkToken(c.Request)
 	}
 	if err == nil && c.Request.ContentLength > maxBody {

@@ -28,12 +28,10 @@ type taskContext struct {
 
 func (s *Server) runningTasks(c *gin.Context) (any, error) {
 	views, err := s.opts.Scheduler.RunningTasks(c.Request.Context())
-	list := make([]taskContext, len(views))
-	for i, v := range views {
-		list[i] = taskContext{ID: v.TaskID, MetaInfo: metaInfo{v.JobName, []int{v.Item}}, Type: v.Type,
+	return each(views, err, func(v core.TaskView) taskContext {
+		return taskContext{ID: v.TaskID, MetaInfo: metaInfo{v.JobName, []int{v.Item}}, Type: v.Type,
 			SlaveID: v.Agent, ExecutionID: v.ExecutionID, State: v.State}
-	}
-	return list, err
+	})
 }
 
 // readyJob has its number as text, as the original writes it.
@@ -44,11 +42,7 @@ type readyJob struct {
 
 func (s *Server) readyJobs(c *gin.Context) (any, error) {
 	views, err := s.opts.Scheduler.ReadyJobs(c.Request.Context())
-	list := make([]readyJob, len(views))
-	for i, v := range views {
-		list[i] = readyJob{v.JobName, strconv.Itoa(v.Times)}
-	}
-	return list, err
+	return each(views, err, func(v core.ReadyView) readyJob { return readyJob{v.JobName, strconv.Itoa(v.Times)} })
 }
 
 type failoverShard struct {
@@ -58,15 +52,13 @@ type failoverShard struct {
 
 func (s *Server) failoverShards(c *gin.Context) (any, error) {
 	views, err := s.opts.Scheduler.FailoverShards(c.Request.Context())
-	list := make([]failoverShard, len(views))
-	for i, v := range views {
-		list[i] = failoverShard{metaInfo{v.JobName, []int{v.Item}}, v.OriginalTaskID}
-	}
-	return list, err
+	return each(views, err, func(v core.FailoverView) failoverShard {
+		return failoverShard{metaInfo{v.JobName, []int{v.Item}}, v.OriginalTaskID}
+	})
 }
 
 func (s *Server) explain(c *gin.Context) (any, error) {
-	name, err := jobName(c)
+	name, err := pathName("job")(c)
 	if err != nil {
 		return nil, err
 	}
