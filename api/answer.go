@@ -33,12 +33,35 @@ type failure struct {
 
 func (f *failure) Error() string { return f.message }
 
+func failed(status int, code, format string, args ...any) *failure {
+	return &failure{status: status, code: code, message: fmt.Sprintf(format, args...)}
+}
+
 func badRequest(code, format string, args ...any) error {
-	return &failure{status: http.StatusBadRequest, code: code, message: fmt.Sprintf(format, args...)}
+	return failed(http.StatusBadRequest, code, format, args...)
 }
 
 func notFound(code, format string, args ...any) error {
-	return &failure{status: http.StatusNotFound, code: code, message: fmt.Sprintf(format, args...)}
+	return failed(http.StatusNotFound, code, format, args...)
+}
+
+func unavailable(code, format string, args ...any) *failure {
+	return failed(http.StatusServiceUnavailable, code, format, args...)
+}
+
+// notBegun is unavailable where a change that the request may ask for was surely not begun.
+func notBegun(code, format string, args ...any) *failure {
+	f := unavailable(code, format, args...)
+	f.undone = true
+	return f
+}
+
+// refusal is what the scheduler refused a request with, zero for any other error.
+func refusal(err error) core.Error {
+	if refused := new(core.Error); errors.As(err, &refused) {
+		return *refused
+	}
+	return core.Error{}
 }
 
 // kinds gives each kind of the scheduler's errors its status and, for an error
@@ -78,7 +101,7 @@ func asFailure(r *http.Request, err error) *failure {
 	case errors.As(err, &tooLarge):
 		return errTooLarge
 	case errors.As(err, &syntax):
-		return &failure{status: http.StatusBadRequest, code: "bad_json", message: syntax.Error()}
+		return failed(http.StatusBadRequest, "bad_json", "%s", syntax)
 	case errors.As(err, &violations):
 		return asFailure(r, &failure{status: http.StatusUnprocessableEntity, code: "invalid",
 			message: violations.Error(), fields: violations, undone: true})
@@ -93,14 +116,13 @@ func asFailure(r *http.Request, err error) *failure {
 		}
 		return f
 	case errors.As(err, &silent):
-		return &failure{status: http.StatusServiceUnavailable, code: "agent_unreachable", message: fmt.Sprintf(
-			"the agent at %s, which keeps the output of task %s, did not give it: try again", silent.agent, quoted(silent.task))}
+		return unavailable("agent_unreachable",
+			"the agent at %s, which keeps the output of task %s, did not give it: try again", silent.agent, quoted(silent.task))
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		if isRead(r.Method) {
-			return &failure{status: http.StatusServiceUnavailable, code: "timeout", message: "the scheduler did not answer in time: try again"}
+			return unavailable("timeout", "the scheduler did not answer in time: try again")
 		}
-		return &failure{status: http.StatusServiceUnavailable, code: "outcome_unknown",
-			message: "the scheduler did not answer in time, and the change may have been done: look before you send it again"}
+		return unavailable("outcome_unknown", "the scheduler did not answer in time, and the change may have been done: look before you send it again")
 	}
 	return nil
 }
@@ -134,8 +156,7 @@ func fail(w http.ResponseWriter, r *http.Request, log *slog.Logger, err error) {
 }
 
 func internal(id string) *failure {
-	return &failure{status: http.StatusInternalServerError, code: "internal",
-		message: "a fault of this server; its log tells more under the id " + id}
+	return failed(http.StatusInternalServerError, "internal", "a fault of this server; its log tells more under the id %s", id)
 }
 
 type errorBody struct {

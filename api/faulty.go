@@ -1,11 +1,9 @@
 package api
 
 import (
-	"errors"
+	"github.com/gin-gonic/gin"
 
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
-
-	"github.com/gin-gonic/gin"
 )
 
 // faulty lists the documents in the registry that can't be used ([D15]).
@@ -29,8 +27,8 @@ func isAbout(c *gin.Context, what, name string) {
 // can't be used.
 func (s *Server) orFaulty(c *gin.Context, err error) error {
 	what, name := c.GetString(askedWhat), c.GetString(askedName)
-	var refused *core.Error
-	if !errors.As(err, &refused) || refused.Kind != core.NotFound || refused.Code != what+"_not_found" {
+	refused := refusal(err)
+	if refused.Kind != core.NotFound || refused.Code != what+"_not_found" {
 		return err
 	}
 	views, failed := s.opts.Scheduler.FaultyDocuments(c.Request.Context())

@@ -78,7 +78,8 @@ func (s *Server) logs(c *gin.Context) {
 		case isGone(err):
 			return
 		default:
-			if failures++; failures < logTries && !leadsNoMore(err) {
+			// A server that leads no more can't know how the task goes.
+			if failures++; failures < logTries && refusal(err).Code != "not_leading" {
 				continue
 			}
 			s.log.WarnContext(c.Request.Context(), "task output cut off", "task", l.taskID, "error", err)
@@ -91,12 +92,6 @@ func (s *Server) logs(c *gin.Context) {
 func breakOff(out *http.ResponseController) {
 	_ = out.Flush() // what there is
 	panic(http.ErrAbortHandler)
-}
-
-// leadsNoMore reports that this server can't know any more how a task goes.
-func leadsNoMore(err error) bool {
-	var refused *core.Error
-	return errors.As(err, &refused) && refused.Code == "not_leading"
 }
 
 // wait reports whether to go on after the next tick.
@@ -142,7 +137,7 @@ func (s *Server) openLog(c *gin.Context) (*log, error) {
 func (l *log) next(ctx context.Context) error {
 	l.page = nil
 	place, err := l.scheduler.LogPlace(ctx, l.taskID)
-	if l.follow && notYet(err) {
+	if l.follow && refusal(err).Code == "no_output_yet" { // the task has not begun: who follows it waits for that
 		l.place = core.LogPlace{Live: true}
 		return nil
 	}
@@ -155,8 +150,7 @@ func (l *log) next(ctx context.Context) error {
 	case err == nil, errors.Is(err, cluster.ErrGone) && place.Live:
 		return nil
 	case errors.Is(err, cluster.ErrGone):
-		return &failure{status: http.StatusGone, code: "log_gone",
-			message: fmt.Sprintf("the %s of task %s is no longer kept by its agent", l.stream, quoted(l.taskID))}
+		return failed(http.StatusGone, "log_gone", "the %s of task %s is no longer kept by its agent", l.stream, quoted(l.taskID))
 	case ctx.Err() != nil:
 		return err
 	}
@@ -212,17 +206,9 @@ func (u *unreachable) Error() string {
 
 func (u *unreachable) Unwrap() error { return u.cause }
 
-// notYet reports that a task has no output because it has not begun; who
-// follows it waits for that.
-func notYet(err error) bool {
-	var refused *core.Error
-	return errors.As(err, &refused) && refused.Code == "no_output_yet"
-}
-
 // isGone reports errors that say that there is nothing more to come.
 func isGone(err error) bool {
 	var known *failure
-	var refused *core.Error
-	return errors.As(err, &known) && known.status == http.StatusGone ||
-		errors.As(err, &refused) && (refused.Kind == core.LogGone || refused.Kind == core.NotFound)
+	kind := refusal(err).Kind
+	return errors.As(err, &known) && known.status == http.StatusGone || kind == core.LogGone || kind == core.NotFound
 }

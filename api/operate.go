@@ -2,7 +2,6 @@ package api
 
 import (
 	"cmp"
-	"net/http"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -19,8 +18,7 @@ type leader struct {
 func (s *Server) leader(*gin.Context) (any, error) {
 	l, ok := s.opts.Scheduler.Leader()
 	if !ok {
-		return nil, &failure{status: http.StatusServiceUnavailable, code: "no_leader",
-			message: "nobody is known to lead: " + cmp.Or(s.opts.Scheduler.Health().Detail, "waiting for an election")}
+		return nil, unavailable("no_leader", "nobody is known to lead: %s", cmp.Or(s.opts.Scheduler.Health().Detail, "waiting for an election"))
 	}
 	return leader{Address: l.Address, Term: l.Term, Since: l.Since.UTC(), Self: l.Self}, nil
 }

@@ -3,7 +3,6 @@ package api
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"maps"
 	"mime"
@@ -25,26 +24,25 @@ import (
 func readBody(c *gin.Context) ([]byte, error) {
 	if given := c.GetHeader("Content-Type"); given != "" {
 		kind, _, err := mime.ParseMediaType(given)
-		switch {
-		case err == nil && slices.Contains([]string{"application/json", "text/plain", "application/x-www-form-urlencoded"}, kind):
-		default:
-			return nil, &failure{status: http.StatusUnsupportedMediaType, code: "content_type_not_supported",
-				message: fmt.Sprintf("the body must be JSON: send the header Content-Type: application/json, not %s", quoted(given))}
+		if err != nil || !slices.Contains([]string{"application/json", "text/plain", "application/x-www-form-urlencoded"}, kind) {
+			return nil, failed(http.StatusUnsupportedMediaType, "content_type_not_supported",
+				"the body must be JSON: send the header Content-Type: application/json, not %s", quoted(given))
 		}
 	}
 	if given := c.GetHeader("Content-Encoding"); given != "" && given != "identity" {
-		return nil, &failure{status: http.StatusUnsupportedMediaType, code: "content_encoding_not_supported",
-			message: fmt.Sprintf("the body must not be compressed; its Content-Encoding is %s", quoted(given))}
+		return nil, failed(http.StatusUnsupportedMediaType, "content_encoding_not_supported",
+			"the body must not be compressed; its Content-Encoding is %s", quoted(given))
 	}
-	body, err := io.ReadAll(c.Request.Body)
-	var tooLarge *http.MaxBytesError
-	switch {
-	case errors.As(err, &tooLarge):
-		return nil, errTooLarge
-	case err != nil:
-		return nil, badRequest("body_incomplete", "the body did not arrive whole: %v", err)
+	return wholeBody(c.Request)
+}
+
+// wholeBody reads a body to its end.
+func wholeBody(r *http.Request) ([]byte, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil && !errors.As(err, new(*http.MaxBytesError)) {
+		err = badRequest("body_incomplete", "the body did not arrive whole: %v", err)
 	}
-	return body, nil
+	return body, err
 }
 
 // bodyName reads a name that is a body of its own: a JSON string or the bare word.

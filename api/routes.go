@@ -63,11 +63,11 @@ func (s *Server) routes() []route {
 		{method: get, path: "/api/job/statistics/{kind}/{of}/{period}", answer: notBuilt, query: true},
 
 		{method: get, path: "/api/executions", answer: s.executions, query: true},
-		{method: get, path: "/api/execution/{executionId}", answer: s.execution},
-		{method: post, path: "/api/execution/{executionId}/kill", answer: s.killExecution},
+		{method: get, path: "/api/execution/{executionId}", answer: withID("executionId", s.execution)},
+		{method: post, path: "/api/execution/{executionId}/kill", answer: withID("executionId", s.killExecution)},
 		{method: get, path: "/api/task/{taskId}/logs", raw: s.logs},
-		{method: post, path: "/api/task/{taskId}/kill", answer: s.killTask},
-		{method: post, path: "/api/task/{taskId}/forget", answer: s.forgetTask},
+		{method: post, path: "/api/task/{taskId}/kill", answer: withID("taskId", s.killTask)},
+		{method: post, path: "/api/task/{taskId}/forget", answer: withID("taskId", s.forgetTask)},
 
 		{method: post, path: "/api/operate/reconcile/explicit", answer: s.reconcile(true)},
 		{method: post, path: "/api/operate/reconcile/implicit", answer: s.reconcile(false)},

@@ -276,9 +276,8 @@ func (s *Server) noRoute(c *gin.Context) {
 }
 
 func (s *Server) noMethod(c *gin.Context) {
-	fail(c.Writer, c.Request, s.log, &failure{status: http.StatusMethodNotAllowed, code: "method_not_allowed",
-		message: fmt.Sprintf("%s is not a method of %s; allowed are %s",
-			c.Request.Method, quoted(c.Request.URL.Path), c.Writer.Header().Get("Allow"))})
+	fail(c.Writer, c.Request, s.log, failed(http.StatusMethodNotAllowed, "method_not_allowed",
+		"%s is not a method of %s; allowed are %s", c.Request.Method, quoted(c.Request.URL.Path), c.Writer.Header().Get("Allow")))
 }
 
 func (s *Server) artifact(c *gin.Context) {
@@ -320,8 +319,7 @@ func (s *Server) readyz(*gin.Context) (any, error) {
 	h := s.health("ready")
 	follows := !h.Leading && h.Leader != "" && h.Leader != s.opts.Advertise
 	if !follows && !(h.Leading && h.Subscribed) {
-		return nil, &failure{status: http.StatusServiceUnavailable, code: "not_ready",
-			message: cmp.Or(h.Detail, "the scheduler cannot do its work yet")}
+		return nil, unavailable("not_ready", "%s", cmp.Or(h.Detail, "the scheduler cannot do its work yet"))
 	}
 	return h, nil
 }

@@ -1,12 +1,13 @@
 package api
 
 import (
+	"context"
 	"net/http"
 	"strconv"
 
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
-
 	"github.com/gin-gonic/gin"
+
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
 )
 
 // metaInfo is how the original writes which shard of which job.
@@ -67,12 +68,19 @@ func (s *Server) explain(c *gin.Context) (any, error) {
 	return e, err
 }
 
-func (s *Server) execution(c *gin.Context) (any, error) {
-	id, err := pathValue(c, "executionId")
-	if err != nil {
-		return nil, err
+// withID makes a handler of what has an id in the path.
+func withID(variable string, do func(ctx context.Context, id string) (any, error)) handler {
+	return func(c *gin.Context) (any, error) {
+		id, err := pathValue(c, variable)
+		if err != nil {
+			return nil, err
+		}
+		return do(c.Request.Context(), id)
 	}
-	v, err := s.opts.Scheduler.Execution(c.Request.Context(), id)
+}
+
+func (s *Server) execution(ctx context.Context, id string) (any, error) {
+	v, err := s.opts.Scheduler.Execution(ctx, id)
 	v.Shards = orEmpty(v.Shards)
 	return v, err
 }
@@ -82,12 +90,8 @@ type forgotten struct {
 	Forgotten bool   `json:"forgotten"`
 }
 
-func (s *Server) forgetTask(c *gin.Context) (any, error) {
-	id, err := pathValue(c, "taskId")
-	if err != nil {
-		return nil, err
-	}
-	return forgotten{TaskID: id, Forgotten: true}, s.opts.Scheduler.ForgetTask(c.Request.Context(), id)
+func (s *Server) forgetTask(ctx context.Context, id string) (any, error) {
+	return forgotten{TaskID: id, Forgotten: true}, s.opts.Scheduler.ForgetTask(ctx, id)
 }
 
 // killing is the answer to a kill: the wish is kept, and the end follows.
@@ -97,24 +101,16 @@ type killing struct {
 	Killing     bool   `json:"killing"`
 }
 
-func (s *Server) killTask(c *gin.Context) (any, error) {
-	id, err := pathValue(c, "taskId")
-	if err != nil {
-		return nil, err
-	}
-	return killing{TaskID: id, Killing: true}, s.opts.Scheduler.KillTask(c.Request.Context(), id)
+func (s *Server) killTask(ctx context.Context, id string) (any, error) {
+	return killing{TaskID: id, Killing: true}, s.opts.Scheduler.KillTask(ctx, id)
 }
 
-func (s *Server) killExecution(c *gin.Context) (any, error) {
-	id, err := pathValue(c, "executionId")
-	if err != nil {
-		return nil, err
-	}
-	return killing{ExecutionID: id, Killing: true}, s.opts.Scheduler.KillExecution(c.Request.Context(), id)
+func (s *Server) killExecution(ctx context.Context, id string) (any, error) {
+	return killing{ExecutionID: id, Killing: true}, s.opts.Scheduler.KillExecution(ctx, id)
 }
 
 // notBuilt answers routes of the original that this version does not have.
 func notBuilt(*gin.Context) (any, error) {
-	return nil, &failure{status: http.StatusNotImplemented, code: "not_built",
-		message: "the original's event and statistics routes are not built yet; executions are at /api/execution/{executionId}, numbers at /metrics"}
+	return nil, failed(http.StatusNotImplemented, "not_built",
+		"the original's event and statistics routes are not built yet; executions are at /api/execution/{executionId}, numbers at /metrics")
 }
