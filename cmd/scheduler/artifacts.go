@@ -1,11 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"net/http"
 	"os"
@@ -43,15 +42,15 @@ func findExecutors(dir, keep string) (*artifacts, error) {
 		return nil, fmt.Errorf("find the executor in %s: %w", dir, err)
 	}
 	for platform, path := range candidates(dir, own, found) {
-		sum, err := checksum(path)
+		program, err := os.ReadFile(path)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		if err != nil {
 			return nil, fmt.Errorf("read the executor: %w", err)
 		}
-		name := platform + "-" + sum
-		if err := copyOnce(path, filepath.Join(keep, name), sum); err != nil {
+		name := fmt.Sprintf("%s-%x", platform, sha256.Sum256(program))
+		if err := keepProgram(filepath.Join(keep, name), program); err != nil {
 			return nil, fmt.Errorf("keep the executor: %w", err)
 		}
 		if platform == own {
@@ -74,41 +73,21 @@ func candidates(dir, own string, found []string) map[string]string {
 	return out
 }
 
-func checksum(path string) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return "", fmt.Errorf("%s: %w", path, err)
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
-}
-
-// copyOnce copies a program unless the copy is there, whole: a disk may have lost some of it.
-func copyOnce(from, to, sum string) error {
-	if there, err := checksum(to); err == nil && there == sum {
+// keepProgram writes a program unless it is there, whole: a disk may have lost some of it.
+func keepProgram(path string, program []byte) error {
+	if there, err := os.ReadFile(path); err == nil && bytes.Equal(there, program) {
 		return nil
 	}
-	in, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	out, err := os.CreateTemp(filepath.Dir(to), ".new-*")
+	out, err := os.CreateTemp(filepath.Dir(path), ".new-*")
 	if err != nil {
 		return err
 	}
 	defer os.Remove(out.Name())
-	if _, err = io.Copy(out, in); err == nil {
-		err = errors.Join(out.Chmod(0o755), out.Sync())
-	}
-	if err = errors.Join(err, out.Close()); err != nil {
+	_, err = out.Write(program)
+	if err = errors.Join(err, out.Chmod(0o755), out.Sync(), out.Close()); err != nil {
 		return err
 	}
-	return os.Rename(out.Name(), to)
+	return os.Rename(out.Name(), path)
 }
 
 // ServeHTTP serves /artifacts/{name}.

@@ -16,25 +16,25 @@ import (
 	"github.com/elasticjob-go/elasticjob/wire/mesostls"
 )
 
-// These are the most that one machine may be configured to have: far more than any has, and exact in thousandths.
-const (
-	mostCPUs   = 1_000_000.0
-	mostMemory = 1_000_000_000.0
-
-	// mostJobMetrics is as many jobs as a cluster is made for.
-	mostJobMetrics = 100_000
-
-	someCPUs   = "0.01 to 1,000,000"
-	someMemory = "32 to 1,000,000,000 (MB)"
-)
-
-// plain is a number as people write it, without an exponent.
-func plain(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
+// mostJobMetrics is as many jobs as a cluster is made for.
+const mostJobMetrics = 100_000
 
 // complaints collect what is wrong.
 type complaints []error
 
 func (b *complaints) add(format string, args ...any) { *b = append(*b, fmt.Errorf(format, args...)) }
+
+// checkMachine refuses less than a machine or an agent can use, and more than any has, which would not be exact in
+// thousandths. NaN is in no range.
+func (b *complaints) checkMachine(flags string, cpus, memory float64) {
+	plain := func(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
+	if !(cpus >= 0.01 && cpus <= 1_000_000) {
+		b.add("%scpus %s: want 0.01 to 1,000,000", flags, plain(cpus))
+	}
+	if !(memory >= 32 && memory <= 1_000_000_000) {
+		b.add("%smemory %s: want 32 to 1,000,000,000 (MB)", flags, plain(memory))
+	}
+}
 
 // check refuses what is wrong or contradicts, all of it at once, and reads the
 // files of secrets.
@@ -168,11 +168,7 @@ func (c *config) mesosOptions() mesos.Options {
 func (s *settings) checkZooKeeper(bad *complaints) {
 	c := s.config
 	if c.zkDigestFile != "" {
-		found, err := readSecret(c.zkDigestFile)
-		if err != nil {
-			bad.add("%s: %w", s.said("zk-digest-file"), err)
-		}
-		c.zkDigest = found
+		c.zkDigest = s.readSecret(bad, "zk-digest-file", c.zkDigestFile)
 	}
 	if user, password, ok := strings.Cut(string(c.zkDigest), ":"); c.zkDigest != "" && (!ok || user == "" || password == "") {
 		bad.add("%s: want user:password", s.said("zk-digest-file"))
@@ -220,6 +216,14 @@ func checkServers(text string) error {
 	return nil
 }
 
+func (s *settings) readSecret(bad *complaints, flag, path string) secret {
+	found, err := readSecret(path)
+	if err != nil {
+		bad.add("%s: %w", s.said(flag), err)
+	}
+	return found
+}
+
 // safeToken is the length of a token, in characters, from which on it is not warned of.
 const safeToken = 16
 
@@ -227,12 +231,8 @@ const safeToken = 16
 func (s *settings) checkAddresses(bad *complaints) {
 	c := s.config
 	if c.tokenFile != "" {
-		found, err := readSecret(c.tokenFile)
-		if err != nil {
-			bad.add("%s: %w", s.said("api-token-file"), err)
-		}
-		c.token = found
-		if err == nil && len(found) < safeToken {
+		c.token = s.readSecret(bad, "api-token-file", c.tokenFile)
+		if c.token != "" && len(c.token) < safeToken {
 			c.notes = append(c.notes, fmt.Sprintf("the token in %s has fewer than %d characters, and can be guessed: openssl rand -hex 32 makes a better one", c.tokenFile, safeToken))
 		}
 	}
@@ -261,12 +261,8 @@ func (s *settings) checkAddresses(bad *complaints) {
 }
 
 func (c *config) checkRest(bad *complaints) {
-	// NaN is in no range.
-	if c.local && !(c.localCPUs >= 0.01 && c.localCPUs <= mostCPUs) {
-		bad.add("--local-cpus %s: want %s", plain(c.localCPUs), someCPUs)
-	}
-	if c.local && !(c.localMemory >= 32 && c.localMemory <= mostMemory) {
-		bad.add("--local-memory %s: want %s", plain(c.localMemory), someMemory)
+	if c.local {
+		bad.checkMachine("--local-", c.localCPUs, c.localMemory)
 	}
 	if c.dataDir == "" {
 		bad.add("--data-dir: no home folder is known here; name a folder")
@@ -290,12 +286,5 @@ func (c *config) checkRest(bad *complaints) {
 	if _, err := time.LoadLocation(c.timeZone); err != nil {
 		bad.add("--time-zone %q: no such zone; use an IANA name such as Europe/Berlin, or Local", c.timeZone)
 	}
-	if _, err := parseLevel(c.logLevel); err != nil {
-		bad.add("--log-level %q: want debug, info, warn or error", c.logLevel)
-	}
-	switch c.logFormat {
-	case "auto", "text", "json":
-	default:
-		bad.add("--log-format %q: want text, json or auto", c.logFormat)
-	}
+	c.log.check(bad)
 }

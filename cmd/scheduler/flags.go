@@ -41,8 +41,7 @@ type config struct {
 	timeZone        string
 	jobMetrics      int
 	spread          bool
-	logLevel        string
-	logFormat       string
+	log             logging
 	configFile      string
 	checkConfig     bool
 
@@ -151,8 +150,7 @@ func (c *config) flags(f *pflag.FlagSet) {
 	f.StringVar(&c.timeZone, "time-zone", "Local", "zone of crons whose job names none: an IANA name, or Local for this machine's")
 	f.BoolVar(&c.spread, "spread", false, "place shards on the emptiest agents instead of filling the fullest")
 	f.IntVar(&c.jobMetrics, "job-metrics", 1000, "of how many jobs /metrics has numbers of their own: those that are the first to end a run; 0: of none")
-	f.StringVar(&c.logLevel, "log-level", "info", "debug, info, warn or error")
-	f.StringVar(&c.logFormat, "log-format", "auto", "text, json, or auto: text on a terminal, json otherwise")
+	c.log.flags(f)
 	f.StringVar(&c.configFile, "config", "", "read this conf/elasticjob-cloud-scheduler.properties of an ElasticJob-Cloud")
 	f.BoolVar(&c.checkConfig, "check-config", false, "check flags, environment and files, print what would be in force, and end; nothing is connected to or changed")
 }

@@ -15,7 +15,7 @@ func TestAPartIsQuieter(t *testing.T) {
 		slog.LevelDebug: "DEBUG detail,DEBUG started,WARN warned,ERROR failed",
 	} {
 		var text bytes.Buffer
-		log := slog.New(quieter{newHandler("text", false, &text, level)}).With("part", "agent").WithGroup("g")
+		log := slog.New(quieter{newHandler("text", &text, level)}).With("part", "agent").WithGroup("g")
 		log.Debug("detail")
 		log.Info("started")
 		log.Warn("warned")

@@ -371,7 +371,7 @@ func TestDurationsAreReadable(t *testing.T) {
 	t.Parallel()
 	for format, want := range map[string]string{"json": `"in":"10s"`, "text": "in=10s"} {
 		var out strings.Builder
-		slog.New(newHandler(format, false, &out, slog.LevelInfo)).Info("again", "in", 10*time.Second)
+		slog.New(newHandler(format, &out, slog.LevelInfo)).Info("again", "in", 10*time.Second)
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%s: %s", format, out.String())
 		}
