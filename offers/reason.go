@@ -88,16 +88,16 @@ func (m *matcher) survey(found bool) survey {
 		if b.running != d.stamp && b.started != d.stamp {
 			free = free.Minus(d.executor)
 		}
-		shards := int64(1)
+		shards := 1
 		if d.Together {
 			fit := int(b.room)
 			if !found {
 				fit = free.Holds(d.shard, len(d.Items))
 			}
 			v.room += fit
-			shards += int64(fit)
+			shards += fit
 		}
-		short := resources.Amount{CPUMilli: max(shards*d.shard.CPUMilli-free.CPUMilli, 0), MemMilli: max(shards*d.shard.MemMilli-free.MemMilli, 0)}
+		short := d.shard.Times(shards).Minus(free).Max(resources.Amount{})
 		if much := d.much(short); much < v.much {
 			v.nearest, v.short, v.much = a, short, much
 		}
@@ -153,7 +153,7 @@ func (m *matcher) neverReason() string {
 	d := &m.now
 	nearest, least := 0, math.Inf(1)
 	for a := range m.capacity {
-		if much := m.now.much(largest(d.shard.Plus(d.executor).Minus(m.capacity[a]), resources.Amount{})); much < least {
+		if much := m.now.much(d.shard.Plus(d.executor).Minus(m.capacity[a]).Max(resources.Amount{})); much < least {
 			nearest, least = a, much
 		}
 	}

@@ -12,7 +12,7 @@ func Parse(expr string, zone *time.Location) (*Schedule, error) {
 	if zone == nil {
 		zone = time.UTC
 	}
-	s := &Schedule{text: strings.TrimSpace(expr), zone: zone}
+	s := &Schedule{zone: zone}
 	if err := s.read(expr); err != nil {
 		return nil, err
 	}

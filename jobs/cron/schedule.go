@@ -11,8 +11,7 @@ var _ cron.Schedule = (*Schedule)(nil)
 // Schedule is the set of instants an expression fires at in its zone. It
 // doesn't change: everything on it may be called from everywhere at once.
 type Schedule struct {
-	text string
-	// canonical is text in capital letters with single blanks.
+	// canonical is the expression in capital letters with single blanks.
 	canonical string
 	zone      *time.Location
 
@@ -22,12 +21,6 @@ type Schedule struct {
 	// bothPasses is set when a doubled hour counts twice.
 	bothPasses bool
 }
-
-// String is the expression as it was given, without blanks around it.
-func (s *Schedule) String() string { return s.text }
-
-// Zone is where the expression is meant, never nil.
-func (s *Schedule) Zone() *time.Location { return s.zone }
 
 const (
 	secondsOfMinute = 60

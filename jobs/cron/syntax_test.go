@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -174,16 +175,14 @@ func TestSyntaxErrorIsASentence(t *testing.T) {
 	}
 }
 
-func TestTextAndZone(t *testing.T) {
+func TestBlanksAndNoZone(t *testing.T) {
 	t.Parallel()
 	s, err := cron.Parse("\t0  0 12 ? jan  mon-FRI\n", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := s.String(), "0  0 12 ? jan  mon-FRI"; got != want {
-		t.Errorf("String() = %q, want %q", got, want)
-	}
-	if got := s.Zone().String(); got != "UTC" {
-		t.Errorf("Zone() of a nil zone = %s, want UTC", got)
+	begin := time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
+	if got := s.Next(begin); got != begin.Add(12*time.Hour) {
+		t.Errorf("after %v it fires at %v", begin, got)
 	}
 }

@@ -192,13 +192,10 @@ func (m *members) remove(name string) {
 // inOrder is all names, sorted.
 func (m *members) inOrder() []string {
 	if len(m.gone) > 0 {
-		left := make([]string, 0, len(m.sorted)-len(m.gone))
-		for _, name := range m.sorted {
-			if _, gone := m.gone[name]; !gone {
-				left = append(left, name)
-			}
-		}
-		m.sorted = left
+		m.sorted = slices.DeleteFunc(slices.Clone(m.sorted), func(name string) bool {
+			_, gone := m.gone[name]
+			return gone
+		})
 	}
 	if len(m.added) > 0 {
 		m.sorted = merge(m.sorted, slices.Sorted(maps.Keys(m.added)))
