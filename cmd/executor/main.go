@@ -43,11 +43,10 @@ func run() int {
 		fmt.Fprintln(os.Stderr, "To try ElasticJob on this machine run `scheduler --local`, publish an app and register a job: the scheduler brings the executor along.")
 		return 2
 	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "executor:", err)
-		return 2
+	if err == nil {
+		err = config.Arguments(os.Args[1:])
 	}
-	if err := config.Arguments(os.Args[1:]); err != nil {
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "executor:", err)
 		return 2
 	}

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -32,20 +31,24 @@ func findExecutors(dir, keep string) (*artifacts, error) {
 		}
 		dir = filepath.Dir(self)
 	}
-	own := "executor-" + runtime.GOOS + "-" + runtime.GOARCH
-	a := &artifacts{dir: keep}
 	if err := os.MkdirAll(keep, 0o700); err != nil {
 		return nil, fmt.Errorf("keep executors: %w", err)
 	}
-	found, err := filepath.Glob(filepath.Join(dir, "executor-*-*"))
+	programs, err := os.ReadDir(dir)
 	if err != nil {
-		return nil, fmt.Errorf("find the executor in %s: %w", dir, err)
+		return nil, fmt.Errorf("find the executor: %w; name its folder with --executor-dir", err)
 	}
-	for platform, path := range candidates(dir, own, found) {
-		program, err := os.ReadFile(path)
-		if errors.Is(err, fs.ErrNotExist) {
+	own := "executor-" + runtime.GOOS + "-" + runtime.GOARCH
+	a := &artifacts{dir: keep}
+	for _, file := range programs { // sorted by name: executor comes before the one that names this platform, which counts
+		platform := file.Name()
+		if platform == "executor" {
+			platform = own
+		}
+		if !strings.HasPrefix(platform, "executor-") || strings.Count(platform, "-") != 2 {
 			continue
 		}
+		program, err := os.ReadFile(filepath.Join(dir, file.Name()))
 		if err != nil {
 			return nil, fmt.Errorf("read the executor: %w", err)
 		}
@@ -63,28 +66,23 @@ func findExecutors(dir, keep string) (*artifacts, error) {
 	return a, nil
 }
 
-func candidates(dir, own string, found []string) map[string]string {
-	out := map[string]string{own: filepath.Join(dir, "executor")}
-	for _, path := range found {
-		if name := filepath.Base(path); strings.Count(name, "-") == 2 {
-			out[name] = path
-		}
-	}
-	return out
-}
-
 // keepProgram writes a program unless it is there, whole: a disk may have lost some of it.
 func keepProgram(path string, program []byte) error {
 	if there, err := os.ReadFile(path); err == nil && bytes.Equal(there, program) {
 		return nil
 	}
+	return writeWhole(path, program, 0o755)
+}
+
+// writeWhole writes a file that nobody ever sees half of.
+func writeWhole(path string, content []byte, mode os.FileMode) error {
 	out, err := os.CreateTemp(filepath.Dir(path), ".new-*")
 	if err != nil {
 		return err
 	}
 	defer os.Remove(out.Name())
-	_, err = out.Write(program)
-	if err = errors.Join(err, out.Chmod(0o755), out.Sync(), out.Close()); err != nil {
+	_, err = out.Write(content)
+	if err = errors.Join(err, out.Chmod(mode), out.Sync(), out.Close()); err != nil {
 		return err
 	}
 	return os.Rename(out.Name(), path)

@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -219,31 +220,21 @@ func runLocalCluster(ctx context.Context, f clusterFlags, out io.Writer) (err er
 	fmt.Fprint(out, f.next(cluster, secretFile))
 
 	ready, stopWaiting := context.WithCancel(ctx)
-	registered := make(chan error, 1)
-	go func() { registered <- cluster.Ready(ready) }()
-	waiting := registered
-	defer func() {
-		stopWaiting()
-		if waiting != nil {
-			<-waiting
+	var waiting sync.WaitGroup
+	waiting.Go(func() {
+		if cluster.Ready(ready) == nil && opts.Agents > 0 {
+			fmt.Fprintln(out, "ready: all agents of this process have registered")
 		}
-	}()
+	})
+	defer waiting.Wait()
+	defer stopWaiting()
 	end := f.endAll
-	for {
-		select {
-		case err := <-waiting:
-			waiting = nil
-			if err == nil && opts.Agents > 0 {
-				fmt.Fprintln(out, "ready: all agents of this process have registered")
-			}
-			continue
-		case err := <-cluster.Failed():
-			return err
-		case <-usr1:
-			end = true
-		case <-ctx.Done():
-		}
-		break
+	select {
+	case err := <-cluster.Failed():
+		return err
+	case <-usr1:
+		end = true
+	case <-ctx.Done():
 	}
 	if !end {
 		fmt.Fprintln(out, "ending; executors and their tasks go on, and are found again at the next start")
@@ -261,17 +252,7 @@ func keepCredentials(f clusterFlags, own *local.Credentials) (string, error) {
 	path := filepath.Join(f.DataDir, "credentials.json")
 	content, err := json.Marshal(map[string]string{"principal": own.Principal, "secret": own.Secret})
 	if err == nil {
-		// Nobody may ever read half of it, nor may another user read it at all.
-		err = os.Remove(path + ".new")
-		if errors.Is(err, os.ErrNotExist) {
-			err = nil
-		}
-	}
-	if err == nil {
-		err = os.WriteFile(path+".new", append(content, '\n'), 0o600)
-	}
-	if err == nil {
-		err = os.Rename(path+".new", path)
+		err = writeWhole(path, append(content, '\n'), 0o600)
 	}
 	if err != nil {
 		return "", fmt.Errorf("write the credentials for schedulers: %w", err)
