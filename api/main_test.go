@@ -4,6 +4,8 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -62,4 +64,14 @@ func call(t *testing.T, server *httptest.Server, method, path, body string, head
 		t.Fatal(err)
 	}
 	return answer, string(text)
+}
+
+// oneArtifact is the only one that a server has.
+func oneArtifact(t *testing.T, name string) func(string) (string, bool) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(file, []byte("binary of "+name), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return func(asked string) (string, bool) { return file, asked == name }
 }

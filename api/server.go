@@ -28,11 +28,9 @@ import (
 type Options struct {
 	Scheduler Scheduler
 	Logs      Logs
-	// Artifacts serves /artifacts/{name}, with the whole path; nil serves none.
-	Artifacts http.Handler
-	// HasArtifact says whether Artifacts has that name; what it has not is asked of the leader. Nil: all.
-	HasArtifact func(name string) bool
-	Logger      *slog.Logger
+	// Artifact finds the file of /artifacts/{name}, whose content never changes; when it has none the leader is asked. Nil has none.
+	Artifact func(name string) (file string, ok bool)
+	Logger   *slog.Logger
 	// Token, if not empty, is what every request must bring as Authorization: Bearer, but those
 	// for health, artifacts and the front page. Without it, loopback addresses alone are served.
 	Token string
@@ -101,6 +99,9 @@ func New(opts Options) *Server {
 	}
 	if opts.Now == nil {
 		opts.Now = time.Now
+	}
+	if opts.Artifact == nil {
+		opts.Artifact = func(string) (string, bool) { return "", false }
 	}
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
@@ -281,18 +282,21 @@ func (s *Server) noMethod(c *gin.Context) {
 }
 
 func (s *Server) artifact(c *gin.Context) {
-	if s.opts.HasArtifact != nil && !s.opts.HasArtifact(c.Param("name")) && c.GetHeader(forwardedBy) == "" && !s.opts.Scheduler.Health().Leading {
+	file, ok := s.opts.Artifact(c.Param("name"))
+	switch {
+	case ok:
+		line := http.NewResponseController(c.Writer) // large files over slow lines
+		_ = line.SetReadDeadline(time.Time{})
+		_ = line.SetWriteDeadline(time.Now().Add(time.Hour))
+		c.Header("Content-Type", "application/octet-stream")
+		c.Header("Cache-Control", "public, immutable, max-age=31536000")
+		http.ServeFile(c.Writer, c.Request, file)
+	case c.GetHeader(forwardedBy) == "" && !s.opts.Scheduler.Health().Leading:
 		s.forward(c, s.artifact, true)
-		return
+	default:
+		fail(c.Writer, c.Request, s.log, notFound("artifact_not_found",
+			"there is no artifact %s here: the server that made it has it below its --data-dir, in the folder artifacts", quoted(c.Param("name"))))
 	}
-	if s.opts.Artifacts == nil {
-		fail(c.Writer, c.Request, s.log, notFound("no_artifacts", "this server has no artifacts"))
-		return
-	}
-	line := http.NewResponseController(c.Writer) // large files over slow lines
-	_ = line.SetReadDeadline(time.Time{})
-	_ = line.SetWriteDeadline(time.Now().Add(time.Hour))
-	s.opts.Artifacts.ServeHTTP(c.Writer, c.Request)
 }
 
 type health struct {

@@ -67,20 +67,16 @@ func (c Config) checkSize() document.Violations {
 }
 
 func (c Config) checkExecutionType() document.Violations {
-	const field = "jobExecutionType"
-	violate := func(message string) document.Violations {
-		return document.Violations{document.Violate(field, c.JobExecutionType, "%s", message)}
-	}
+	message := "must be " + Transient
 	switch c.JobExecutionType {
 	case Transient:
 		return nil
 	case Daemon:
-		return violate("daemon jobs are not supported by this version yet; use " + Transient)
+		message = "daemon jobs are not supported by this version yet; use " + Transient
 	case "":
-		return violate("is missing; give " + Transient + " (runs and ends) or " + Daemon + " (stays)")
-	default:
-		return violate("must be " + Transient + " or " + Daemon)
+		message = "is missing; give " + Transient
 	}
+	return document.Violations{document.Violate("jobExecutionType", c.JobExecutionType, "%s", message)}
 }
 
 // checkTiming is about cron and timeZone.

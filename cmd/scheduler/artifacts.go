@@ -5,14 +5,13 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
 )
 
-// artifacts serves the executor binaries to the agents' fetcher, under names
+// artifacts are the executor binaries for the agents' fetcher, under names
 // that hold their content: executor-<os>-<arch>-<sha256>. They are copies, so
 // that a new build on disk changes nothing under a name, and executors that an
 // earlier build described can still be fetched (rule X4).
@@ -88,23 +87,12 @@ func writeWhole(path string, content []byte, mode os.FileMode) error {
 	return os.Rename(out.Name(), path)
 }
 
-// ServeHTTP serves /artifacts/{name}.
-func (a *artifacts) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	name := strings.TrimPrefix(r.URL.Path, "/artifacts/")
-	if !a.has(name) {
-		http.NotFound(w, r)
-		return
-	}
-	w.Header().Set("Content-Type", "application/octet-stream")
-	w.Header().Set("Cache-Control", "public, immutable, max-age=31536000")
-	http.ServeFile(w, r, filepath.Join(a.dir, name))
-}
-
-// has reports whether there is an artifact of that name here.
-func (a *artifacts) has(name string) bool {
+// file finds an artifact by its name.
+func (a *artifacts) file(name string) (path string, ok bool) {
 	if filepath.Base(name) != name || !strings.HasPrefix(name, "executor-") {
-		return false
+		return "", false
 	}
-	_, err := os.Stat(filepath.Join(a.dir, name))
-	return err == nil
+	path = filepath.Join(a.dir, name)
+	_, err := os.Stat(path)
+	return path, err == nil
 }

@@ -269,8 +269,11 @@ func (c *config) checkRest(bad *complaints) {
 	} else if err := checkFolder(c.dataDir); err != nil {
 		bad.add("--data-dir %s: %w; name another folder", c.dataDir, err)
 	}
-	if c.executorIdle < 0 || c.killGrace < 0 {
-		bad.add("--executor-idle and --kill-grace can't be negative")
+	if c.executorIdle < 0 {
+		bad.add("--executor-idle %s: want 0s or more", c.executorIdle)
+	}
+	if c.killGrace < 0 {
+		bad.add("--kill-grace %s: want 0s or more", c.killGrace)
 	}
 	if c.reconcile < time.Minute || c.reconcile > 24*time.Hour {
 		bad.add("--reconcile-interval %s: want 1m to 24h", c.reconcile)

@@ -91,7 +91,6 @@ reads ElasticJob-Cloud's properties file; with it, environment variables with th
 What counts is, in this order: the flag, ` + envPrefix + `…, the environment variable of the key's name, the file, the default.
 A flag or ` + envPrefix + `… that is given and empty is refused; empty keys and variables of their names count as not given.`,
 		Version:       version,
-		Args:          cobra.NoArgs,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		PreRunE: func(cmd *cobra.Command, _ []string) error {
@@ -105,10 +104,7 @@ A flag or ` + envPrefix + `… that is given and empty is refused; empty keys an
 			return serve(cmd.Context(), c, os.Stdout)
 		},
 	}
-	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		fmt.Fprintf(os.Stderr, "scheduler: %v\nscheduler --help lists all flags.\n", badFlag(err))
-		return errUsage
-	})
+	refuseBadFlags(cmd)
 	c.flags(cmd.Flags())
 	cmd.CompletionOptions.HiddenDefaultCmd = true
 	cmd.AddCommand(localClusterCommand(), localAgentCommand())
@@ -144,7 +140,7 @@ func (c *config) flags(f *pflag.FlagSet) {
 	f.StringSliceVar(&c.executorLimits, "executor-limit", nil, "a bound of executors that start from now on, as name=value, repeated or separated by commas:\n"+
 		"package-download 4GiB, package-bytes 16GiB, package-files 200000, package-ratio 250, package-path 1024,\n"+
 		"package-depth 64, package-first-byte 10s, package-check 30s, package-stall 1m, package-rate 1KiB,\n"+
-		"package-fetch-time 1h, package-unpack-time 15m, package-tries 4,\n"+
+		"package-fetch-time 1h, package-unpack-time 15m, package-tries 4, processes 4096,\n"+
 		"output-file 32MiB, output-tasks 1000, output-bytes 1GiB, keep-failed 0 are the defaults")
 	f.DurationVar(&c.reconcile, "reconcile-interval", 10*time.Minute, "how often the cluster is asked what it knows of our tasks, beside what it reports by itself")
 	f.StringVar(&c.timeZone, "time-zone", "Local", "zone of crons whose job names none: an IANA name, or Local for this machine's")

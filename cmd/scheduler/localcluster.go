@@ -59,7 +59,7 @@ frameworks and agents; with in_memory it remembers nothing.
 Operators' calls (POST /api/v1, with the credentials): GET_AGENTS, MARK_AGENT_GONE, TEARDOWN.
 The agents are at 127.0.0.1, 127.0.0.2 and so on, hostname and ip alike. For maintenance, roles, quotas and
 reservations, and for masters that stand by for each other, take a real Mesos.`,
-		Args: cobra.NoArgs, SilenceErrors: true, SilenceUsage: true,
+		SilenceErrors: true, SilenceUsage: true,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runLocalCluster(cmd.Context(), f, os.Stdout) },
 	}
 	flags := clusterCommandFlags(cmd)
@@ -87,7 +87,7 @@ no agent for a real Mesos master. Whenever it loses its master it registers agai
 SIGTERM, SIGINT and kill -9 leave its executors and their tasks running; the next start on the same
 folder finds them again. SIGUSR1 ends them first, and so do SIGTERM and SIGINT with
 --end-executors.`,
-		Args: cobra.NoArgs, SilenceErrors: true, SilenceUsage: true,
+		SilenceErrors: true, SilenceUsage: true,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runLocalCluster(cmd.Context(), f, os.Stdout) },
 	}
 	flags := clusterCommandFlags(cmd)
@@ -99,10 +99,7 @@ folder finds them again. SIGUSR1 ends them first, and so do SIGTERM and SIGINT w
 }
 
 func clusterCommandFlags(cmd *cobra.Command) *pflag.FlagSet {
-	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		fmt.Fprintf(os.Stderr, "scheduler: %v\n%s --help lists all flags.\n", badFlag(err), cmd.CommandPath())
-		return errUsage
-	})
+	refuseBadFlags(cmd)
 	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error { return refuseEmpty(cmd.Flags()) }
 	cmd.Flags().SortFlags = false
 	return cmd.Flags()

@@ -99,7 +99,7 @@ func assemble(ctx context.Context, c config, log *slog.Logger, out io.Writer) (e
 	files := mesos.NewFiles(mesos.FilesOptions{Credentials: c.credentials, TLS: c.tls})
 	defer files.Close()
 	web := api.New(api.Options{
-		Scheduler: sched, Logs: files, Artifacts: executors, HasArtifact: executors.has, Logger: log, AllowFile: c.local,
+		Scheduler: sched, Logs: files, Artifact: executors.file, Logger: log, AllowFile: c.local,
 		Version: version, Zone: zone, Token: string(c.token), Advertise: address, RegistryRoot: c.registryRoot(),
 	})
 	return run(ctx, c, parts{scheduler: sched, web: web, listener: listener, machine: machine, log: log, out: out})

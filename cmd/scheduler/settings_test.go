@@ -252,8 +252,26 @@ func TestWhatIsEmptyIsRefused(t *testing.T) {
 	if err := refuseEmpty(flags); err == nil || !strings.Contains(err.Error(), "--credentials is empty") {
 		t.Errorf("local-cluster: %v", err)
 	}
-	if err := badFlag(flags.Parse([]string{"--cpus", ""})); err == nil || err.Error() != "--cpus is empty: give it a value, or leave it out" {
+	if err := badFlag(flags, flags.Parse([]string{"--cpus", ""})); err == nil || err.Error() != "--cpus is empty: give it a value, or leave it out" {
 		t.Errorf("a number: %v", err)
+	}
+}
+
+func TestFlagsThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	for want, args := range map[string][]string{
+		"unknown flag: --listn; did you mean --listen?":                  {"--listn", "x"},
+		"unknown flag: --xyzzy":                                          {"--xyzzy"},
+		`--kill-grace "5": want a time with its unit, such as 30s or 5m`: {"--kill-grace", "5"},
+		`--local-cpus "many": want a number`:                             {"--local-cpus", "many"},
+		`--job-metrics "1.5": want a whole number`:                       {"--job-metrics", "1.5"},
+		`--local "perhaps": want true or false`:                          {"--local=perhaps"},
+	} {
+		flags := pflag.NewFlagSet("scheduler", pflag.ContinueOnError)
+		new(config).flags(flags)
+		if err := badFlag(flags, flags.Parse(args)); err == nil || err.Error() != want {
+			t.Errorf("%q: %v, want %s", args, err, want)
+		}
 	}
 }
 
