@@ -176,19 +176,17 @@ func (m *matcher) noneUsable(v survey) string {
 // others says why agents may not be used, with one agent of each kind as the example.
 func (m *matcher) others(v survey) string {
 	var parts []string
-	if a := v.reserved.first; v.reserved.agents == 1 {
-		parts = append(parts, fmt.Sprintf("%s is reserved for execution %s", m.name(a), m.reservedFor[a]))
-	} else if v.reserved.agents > 1 {
-		parts = append(parts, fmt.Sprintf("%d agents are reserved, such as %s for execution %s", v.reserved.agents, m.name(a), m.reservedFor[a]))
-	}
-	if v.avoided.agents > 0 {
-		a := v.avoided.first
-		subject := m.name(a) + " is avoided"
-		if v.avoided.agents > 1 {
-			subject = fmt.Sprintf("%d agents are avoided, such as %s", v.avoided.agents, m.name(a))
+	add := func(g group, what, why string) {
+		subject := m.name(g.first) + " is " + what
+		if g.agents > 1 {
+			subject = fmt.Sprintf("%d agents are %s, such as %s", g.agents, what, m.name(g.first))
 		}
-		parts = append(parts, subject+": "+m.now.Avoid[m.agents[m.given[a]].ID])
+		if g.agents > 0 {
+			parts = append(parts, subject+why)
+		}
 	}
+	add(v.reserved, "reserved", " for execution "+m.reservedFor[v.reserved.first])
+	add(v.avoided, "avoided", ": "+m.now.Avoid[m.agents[m.given[v.avoided.first]].ID])
 	return strings.Join(parts, "; ")
 }
 
