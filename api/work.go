@@ -85,28 +85,24 @@ func (s *Server) execution(ctx context.Context, id string) (any, error) {
 	return v, err
 }
 
-type forgotten struct {
-	TaskID    string `json:"taskId"`
-	Forgotten bool   `json:"forgotten"`
+// wish is the answer to a kill, which is kept, so that the end follows, and to the word that a task has ended.
+type wish struct {
+	TaskID      string `json:"taskId,omitempty"`
+	ExecutionID string `json:"executionId,omitempty"`
+	Forgotten   bool   `json:"forgotten,omitempty"`
+	Killing     bool   `json:"killing,omitempty"`
 }
 
 func (s *Server) forgetTask(ctx context.Context, id string) (any, error) {
-	return forgotten{TaskID: id, Forgotten: true}, s.opts.Scheduler.ForgetTask(ctx, id)
-}
-
-// killing is the answer to a kill: the wish is kept, and the end follows.
-type killing struct {
-	TaskID      string `json:"taskId,omitempty"`
-	ExecutionID string `json:"executionId,omitempty"`
-	Killing     bool   `json:"killing"`
+	return wish{TaskID: id, Forgotten: true}, s.opts.Scheduler.ForgetTask(ctx, id)
 }
 
 func (s *Server) killTask(ctx context.Context, id string) (any, error) {
-	return killing{TaskID: id, Killing: true}, s.opts.Scheduler.KillTask(ctx, id)
+	return wish{TaskID: id, Killing: true}, s.opts.Scheduler.KillTask(ctx, id)
 }
 
 func (s *Server) killExecution(ctx context.Context, id string) (any, error) {
-	return killing{ExecutionID: id, Killing: true}, s.opts.Scheduler.KillExecution(ctx, id)
+	return wish{ExecutionID: id, Killing: true}, s.opts.Scheduler.KillExecution(ctx, id)
 }
 
 // notBuilt answers routes of the original that this version does not have.

@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"syscall"
 
 	"github.com/elasticjob-go/elasticjob/executor"
@@ -17,7 +16,7 @@ import (
 )
 
 // version is set when a release is built.
-var version = ""
+var version = "dev"
 
 func main() {
 	os.Exit(run())
@@ -33,7 +32,7 @@ func run() int {
 			}
 			return 0
 		case "--version":
-			fmt.Println("executor", versionText())
+			fmt.Println("executor", version)
 			return 0
 		}
 	}
@@ -62,14 +61,4 @@ func run() int {
 	}
 	log.Info("executor ended")
 	return 0
-}
-
-func versionText() string {
-	if version != "" {
-		return version
-	}
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-		return info.Main.Version
-	}
-	return "(unknown)"
 }
