@@ -99,7 +99,7 @@ func asFailure(r *http.Request, err error) *failure {
 		}
 		return known
 	case errors.As(err, &tooLarge):
-		return errTooLarge
+		return asFailure(r, errTooLarge)
 	case errors.As(err, &syntax):
 		return failed(http.StatusBadRequest, "bad_json", "%s", syntax)
 	case errors.As(err, &violations):
