@@ -66,7 +66,7 @@ func (b *fakeScheduler) changed() int {
 	return b.changes
 }
 
-func find[V any](b *fakeScheduler, in map[string]V, what, name string) (V, error) {
+func find[V any](in map[string]V, what, name string) (V, error) {
 	v, ok := in[name]
 	if !ok {
 		return v, refuse(core.NotFound, what+"_not_found", "there is no %s %q", what, name)
@@ -74,20 +74,41 @@ func find[V any](b *fakeScheduler, in map[string]V, what, name string) (V, error
 	return v, nil
 }
 
-func (b *fakeScheduler) Apps(context.Context) ([]core.AppView, error) {
+func one[V any](b *fakeScheduler, in map[string]V, what, name string) (V, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	var all []core.AppView
-	for _, name := range slices.Sorted(maps.Keys(b.apps)) {
-		all = append(all, b.apps[name])
-	}
-	return all, nil
+	return find(in, what, name)
 }
 
-func (b *fakeScheduler) App(_ context.Context, name string) (core.AppView, error) {
+func all[V any](b *fakeScheduler, in map[string]V) ([]V, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return find(b, b.apps, "app", name)
+	var list []V
+	for _, name := range slices.Sorted(maps.Keys(in)) {
+		list = append(list, in[name])
+	}
+	return list, nil
+}
+
+// alter changes an app or job that is there.
+func alter[V any](b *fakeScheduler, in map[string]V, what, name string, do func(v *V) error) (V, error) {
+	return change(b, func() (V, error) {
+		v, err := find(in, what, name)
+		if err != nil {
+			return v, err
+		}
+		if err := do(&v); err != nil {
+			return v, fmt.Errorf("change %s %s: %w", what, name, err)
+		}
+		in[name] = v
+		return v, nil
+	})
+}
+
+func (b *fakeScheduler) Apps(context.Context) ([]core.AppView, error) { return all(b, b.apps) }
+
+func (b *fakeScheduler) App(_ context.Context, name string) (core.AppView, error) {
+	return one(b, b.apps, "app", name)
 }
 
 func (b *fakeScheduler) RegisterApp(_ context.Context, c app.Config) (core.AppView, error) {
@@ -100,34 +121,23 @@ func (b *fakeScheduler) RegisterApp(_ context.Context, c app.Config) (core.AppVi
 	})
 }
 
-func (b *fakeScheduler) UpdateApp(_ context.Context, name string, alter func(app.Config) (app.Config, error)) (core.AppView, error) {
-	return change(b, func() (core.AppView, error) {
-		v, err := find(b, b.apps, "app", name)
-		if err != nil {
-			return v, err
-		}
-		if v.Config, err = alter(v.Config); err != nil {
-			return v, fmt.Errorf("update app %s: %w", name, err)
-		}
-		b.apps[name] = v
-		return v, nil
+func (b *fakeScheduler) UpdateApp(_ context.Context, name string, do func(app.Config) (app.Config, error)) (core.AppView, error) {
+	return alter(b, b.apps, "app", name, func(v *core.AppView) (err error) {
+		v.Config, err = do(v.Config)
+		return err
 	})
 }
 
 func (b *fakeScheduler) SetAppDisabled(_ context.Context, name string, disabled bool) (core.AppView, error) {
-	return change(b, func() (core.AppView, error) {
-		v, err := find(b, b.apps, "app", name)
-		if err == nil {
-			v.Disabled = disabled
-			b.apps[name] = v
-		}
-		return v, err
+	return alter(b, b.apps, "app", name, func(v *core.AppView) error {
+		v.Disabled = disabled
+		return nil
 	})
 }
 
 func (b *fakeScheduler) DeleteApp(_ context.Context, name string, withJobs bool) (core.AppView, error) {
 	return change(b, func() (core.AppView, error) {
-		v, err := find(b, b.apps, "app", name)
+		v, err := find(b.apps, "app", name)
 		if err != nil {
 			return v, err
 		}
@@ -146,25 +156,15 @@ func (b *fakeScheduler) DeleteApp(_ context.Context, name string, withJobs bool)
 	})
 }
 
-func (b *fakeScheduler) Jobs(context.Context) ([]core.JobView, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	var all []core.JobView
-	for _, name := range slices.Sorted(maps.Keys(b.jobs)) {
-		all = append(all, b.jobs[name])
-	}
-	return all, nil
-}
+func (b *fakeScheduler) Jobs(context.Context) ([]core.JobView, error) { return all(b, b.jobs) }
 
 func (b *fakeScheduler) Job(_ context.Context, name string) (core.JobView, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return find(b, b.jobs, "job", name)
+	return one(b, b.jobs, "job", name)
 }
 
 func (b *fakeScheduler) RegisterJob(_ context.Context, c jobs.Config) (core.JobView, error) {
 	return change(b, func() (core.JobView, error) {
-		owner, err := find(b, b.apps, "app", c.AppName)
+		owner, err := find(b.apps, "app", c.AppName)
 		switch _, exists := b.jobs[c.JobName]; {
 		case err != nil:
 			return core.JobView{}, err
@@ -178,34 +178,23 @@ func (b *fakeScheduler) RegisterJob(_ context.Context, c jobs.Config) (core.JobV
 	})
 }
 
-func (b *fakeScheduler) UpdateJob(_ context.Context, name string, alter func(jobs.Config) (jobs.Config, error)) (core.JobView, error) {
-	return change(b, func() (core.JobView, error) {
-		v, err := find(b, b.jobs, "job", name)
-		if err != nil {
-			return v, err
-		}
-		if v.Config, err = alter(v.Config); err != nil {
-			return v, fmt.Errorf("update job %s: %w", name, err)
-		}
-		b.jobs[name] = v
-		return v, nil
+func (b *fakeScheduler) UpdateJob(_ context.Context, name string, do func(jobs.Config) (jobs.Config, error)) (core.JobView, error) {
+	return alter(b, b.jobs, "job", name, func(v *core.JobView) (err error) {
+		v.Config, err = do(v.Config)
+		return err
 	})
 }
 
 func (b *fakeScheduler) SetJobDisabled(_ context.Context, name string, disabled bool) (core.JobView, error) {
-	return change(b, func() (core.JobView, error) {
-		v, err := find(b, b.jobs, "job", name)
-		if err == nil {
-			v.Disabled = disabled
-			b.jobs[name] = v
-		}
-		return v, err
+	return alter(b, b.jobs, "job", name, func(v *core.JobView) error {
+		v.Disabled = disabled
+		return nil
 	})
 }
 
 func (b *fakeScheduler) DeregisterJob(_ context.Context, name string) (core.JobView, error) {
 	return change(b, func() (core.JobView, error) {
-		v, err := find(b, b.jobs, "job", name)
+		v, err := find(b.jobs, "job", name)
 		delete(b.jobs, name)
 		return v, err
 	})

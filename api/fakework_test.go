@@ -10,7 +10,7 @@ import (
 
 func (b *fakeScheduler) TriggerWith(_ context.Context, job, key string, own jobs.Overrides) (string, error) {
 	return change(b, func() (string, error) {
-		v, err := find(b, b.jobs, "job", job)
+		v, err := find(b.jobs, "job", job)
 		if err != nil {
 			return "", err
 		}
@@ -37,7 +37,7 @@ func (b *fakeScheduler) Explain(ctx context.Context, job string) (core.Explanati
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	_, err := find(b, b.jobs, "job", job)
+	_, err := find(b.jobs, "job", job)
 	return core.Explanation{JobName: job, State: "ON_TRIGGER"}, err
 }
 
@@ -54,7 +54,7 @@ func (b *fakeScheduler) Execution(_ context.Context, id string) (core.ExecutionV
 func (b *fakeScheduler) Executions(_ context.Context, f core.ExecutionFilter) ([]core.ExecutionSummary, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if _, err := find(b, b.jobs, "job", f.Job); err != nil && f.Known {
+	if _, err := find(b.jobs, "job", f.Job); err != nil && f.Known {
 		return nil, err
 	}
 	b.filters = append(b.filters, f)
@@ -114,7 +114,7 @@ func (b *fakeScheduler) LogPlace(_ context.Context, id string) (core.LogPlace, e
 	if b.resigned {
 		return core.LogPlace{}, refuse(core.Unavailable, "not_leading", "no leader here")
 	}
-	place, err := find(b, b.places, "task", id)
+	place, err := find(b.places, "task", id)
 	if err != nil && id == b.queued {
 		err = refuse(core.Unavailable, "no_output_yet", "task %q has no output yet", id)
 	}
@@ -137,7 +137,7 @@ func (b *fakeScheduler) Reconcile(context.Context, bool) error {
 func (b *fakeScheduler) Sandboxes(_ context.Context, app string) ([]core.SandboxView, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	_, err := find(b, b.apps, "app", app)
+	_, err := find(b.apps, "app", app)
 	if err != nil {
 		return nil, err
 	}
