@@ -29,9 +29,16 @@ type failure struct {
 	retryAfter time.Duration
 	// undone is set when a change that the request may ask for was surely not begun, which its message then says.
 	undone bool
+	// cause, if not nil, is for the log alone.
+	cause error
 }
 
-func (f *failure) Error() string { return f.message }
+func (f *failure) Error() string {
+	if f.cause != nil {
+		return f.message + ": " + f.cause.Error()
+	}
+	return f.message
+}
 
 func failed(status int, code, format string, args ...any) *failure {
 	return &failure{status: status, code: code, message: fmt.Sprintf(format, args...)}
@@ -88,7 +95,6 @@ func asFailure(r *http.Request, err error) *failure {
 		violations document.Violations
 		tooLarge   *http.MaxBytesError
 		refused    *core.Error
-		silent     *unreachable
 	)
 	switch {
 	case errors.As(err, &known):
@@ -115,9 +121,6 @@ func asFailure(r *http.Request, err error) *failure {
 			f.code = refused.Code
 		}
 		return f
-	case errors.As(err, &silent):
-		return unavailable("agent_unreachable",
-			"the agent at %s, which keeps the output of task %s, did not give it: try again", silent.agent, quoted(silent.task))
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		if isRead(r.Method) {
 			return unavailable("timeout", "the scheduler did not answer in time: try again")

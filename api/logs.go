@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"time"
 
@@ -32,9 +31,8 @@ func (s *Server) logs(c *gin.Context) {
 		err = l.next(c.Request.Context())
 	}
 	if err != nil {
-		var silent *unreachable
-		if errors.As(err, &silent) {
-			s.log.WarnContext(c.Request.Context(), "task output not read", "task", silent.task, "agent", silent.agent, "error", silent.cause)
+		if silent := new(failure); errors.As(err, &silent) && silent.cause != nil {
+			s.log.WarnContext(c.Request.Context(), "task output not read", "task", l.taskID, "agent", l.place.AgentURL, "error", silent.cause)
 		}
 		fail(c.Writer, c.Request, s.log, err)
 		return
@@ -154,7 +152,10 @@ func (l *log) next(ctx context.Context) error {
 	case ctx.Err() != nil:
 		return err
 	}
-	return &unreachable{agent: place.AgentURL, task: l.taskID, cause: err}
+	silent := unavailable("agent_unreachable",
+		"the agent at %s, which keeps the output of task %s, did not give it: try again", place.AgentURL, quoted(l.taskID))
+	silent.cause = err
+	return silent
 }
 
 func (l *log) readPage(ctx context.Context, path string) error {
@@ -193,18 +194,6 @@ func (l *log) rewind(ctx context.Context, path string) error {
 	}
 	return err
 }
-
-// unreachable says that an agent did not give what it should have.
-type unreachable struct {
-	agent, task string
-	cause       error
-}
-
-func (u *unreachable) Error() string {
-	return fmt.Sprintf("read the output of task %s from the agent at %s: %v", quoted(u.task), u.agent, u.cause)
-}
-
-func (u *unreachable) Unwrap() error { return u.cause }
 
 // isGone reports errors that say that there is nothing more to come.
 func isGone(err error) bool {

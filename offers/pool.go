@@ -109,14 +109,9 @@ func (p *Pool) Agents() []Agent {
 	agents := make([]Agent, 0, len(p.agents))
 	for _, id := range slices.Sorted(maps.Keys(p.agents)) {
 		a := Agent{ID: id}
-		last := ""
 		for offer := range p.agents[id] {
 			o := p.offers[offer]
-			a.Free = a.Free.Plus(o.Free)
-			// Offers of one agent name one host; if not, the answer is still always the same.
-			if last == "" || offer < last {
-				a.Host, last = o.Host, offer
-			}
+			a.Host, a.Free = o.Host, a.Free.Plus(o.Free)
 		}
 		agents = append(agents, a)
 	}

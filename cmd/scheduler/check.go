@@ -89,7 +89,7 @@ func (s *settings) checkMesos(bad *complaints) {
 		default:
 			c.credentials, c.principal = found, found.User
 			if w := found.Warning(); w != "" {
-				c.notes = append(c.notes, w)
+				s.note("%s", w)
 			}
 		}
 	}
@@ -126,7 +126,7 @@ func (s *settings) checkTLS(bad *complaints) {
 			return
 		}
 		if info, err := os.Stat(files.key); err == nil && info.Mode().Perm()&0o077 != 0 {
-			c.notes = append(c.notes, fmt.Sprintf("others can read %s, which holds a private key: chmod 600 %s", files.key, files.key))
+			s.note("others can read %s, which holds a private key: chmod 600 %s", files.key, files.key)
 		}
 	}
 	c.tls = found
@@ -135,8 +135,8 @@ func (s *settings) checkTLS(bad *complaints) {
 		bad.add("%s: %w", s.said("mesos-ca-file"), err)
 	}
 	if c.executorCA == executor.SystemCA {
-		c.notes = append(c.notes, fmt.Sprintf("%s is too large to be handed to executors (more than %d KB): they check their agent with the CAs of their own machine and its LIBPROCESS_SSL_CA_FILE; "+
-			"a file with nothing but the cluster's CA would do", files.ca, mostCA>>10))
+		s.note("%s is too large to be handed to executors (more than %d KB): they check their agent with the CAs of their own machine and its LIBPROCESS_SSL_CA_FILE; "+
+			"a file with nothing but the cluster's CA would do", files.ca, mostCA>>10)
 	}
 }
 
@@ -233,7 +233,7 @@ func (s *settings) checkAddresses(bad *complaints) {
 	if c.tokenFile != "" {
 		c.token = s.readSecret(bad, "api-token-file", c.tokenFile)
 		if c.token != "" && len(c.token) < safeToken {
-			c.notes = append(c.notes, fmt.Sprintf("the token in %s has fewer than %d characters, and can be guessed: openssl rand -hex 32 makes a better one", c.tokenFile, safeToken))
+			s.note("the token in %s has fewer than %d characters, and can be guessed: openssl rand -hex 32 makes a better one", c.tokenFile, safeToken)
 		}
 	}
 	if err := api.CheckListen(c.listen, c.tokenFile != ""); err != nil {
