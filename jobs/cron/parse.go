@@ -6,8 +6,9 @@ import (
 )
 
 // Parse reads an expression of Quartz's dialect (see the package comment) that
-// is meant in a zone; nil is UTC. Every error is a *SyntaxError. An expression
-// that never fires, or never again, is no error: its Next is the zero time.
+// is meant in a zone; nil is UTC. An error is a sentence that says where the
+// text is wrong, and what would be right. An expression that never fires, or
+// never again, is no error: its Next is the zero time.
 func Parse(expr string, zone *time.Location) (*Schedule, error) {
 	if zone == nil {
 		zone = time.UTC
@@ -20,7 +21,7 @@ func Parse(expr string, zone *time.Location) (*Schedule, error) {
 }
 
 // read fills s from an expression's fields.
-func (s *Schedule) read(expr string) *SyntaxError {
+func (s *Schedule) read(expr string) error {
 	all := tokens(expr)
 	if len(all) < years {
 		end := token{expr: expr, at: len(expr)}
@@ -59,7 +60,7 @@ func (s *Schedule) read(expr string) *SyntaxError {
 	return s.readYears(token{text: "*"})
 }
 
-func (s *Schedule) readYears(t token) *SyntaxError {
+func (s *Schedule) readYears(t token) error {
 	if t.text == "?" {
 		t.text = "*"
 	}
@@ -74,9 +75,9 @@ func (s *Schedule) readYears(t token) *SyntaxError {
 }
 
 // readDays reads the two day fields, of which one decides.
-func (s *Schedule) readDays(all []token) *SyntaxError {
+func (s *Schedule) readDays(all []token) error {
 	inMonth, inWeek := all[dayOfMonth], all[dayOfWeek]
-	var err *SyntaxError
+	var err error
 	switch {
 	case inMonth.text == "?" && inWeek.text == "?":
 		return inWeek.wrong(fields[dayOfWeek].name, "one of day of month and day of week is \"?\", not both")
@@ -99,7 +100,7 @@ func (s *Schedule) readDays(all []token) *SyntaxError {
 	return err
 }
 
-func readDayOfMonth(t token) (dayRule, *SyntaxError) {
+func readDayOfMonth(t token) (dayRule, error) {
 	f := fields[dayOfMonth]
 	text, nearest := strings.CutSuffix(t.text, "W")
 	offset, fromLast := strings.CutPrefix(text, "L-")
@@ -133,7 +134,7 @@ func readDayOfMonth(t token) (dayRule, *SyntaxError) {
 	return one.itself(), nil
 }
 
-func readDayOfWeek(t token) (dayRule, *SyntaxError) {
+func readDayOfWeek(t token) (dayRule, error) {
 	f := fields[dayOfWeek]
 	if t.text == "L" {
 		return onWeekdays(1 << f.max), nil
