@@ -30,11 +30,7 @@ func (s *Schedule) read(expr string) error {
 	if len(all) > columns {
 		return all[columns].wrong("", "there are at most seven fields, and the seventh is the year")
 	}
-	canonical := make([]string, len(all))
-	for i, t := range all {
-		canonical[i] = t.text
-	}
-	s.canonical = strings.Join(canonical, " ")
+	s.canonical = strings.Join(strings.Fields(capitals(expr)), " ")
 
 	for column, into := range [...]*set{seconds: &s.seconds, minutes: &s.minutes, hours: &s.hours, months: &s.months} {
 		if into == nil {
