@@ -40,15 +40,7 @@ func isLoopback(host string) bool {
 }
 
 // hostOnly takes the port and the brackets off a Host header.
-func hostOnly(hostport string) string {
-	if host, _, err := net.SplitHostPort(hostport); err == nil {
-		return host
-	}
-	if strings.HasPrefix(hostport, "[") && strings.HasSuffix(hostport, "]") {
-		return hostport[1 : len(hostport)-1]
-	}
-	return hostport
-}
+func hostOnly(hostport string) string { return (&url.URL{Host: hostport}).Hostname() }
 
 // checkOrigin refuses what a web page makes the browser of this machine's user send.
 // A page whose name was rebound to 127.0.0.1 sends its own name as Host; any

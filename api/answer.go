@@ -10,8 +10,8 @@ import (
 	"math"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/google/uuid"
 
@@ -212,11 +212,7 @@ func orEmpty[S ~[]E, E any](list S) S {
 func quoted(text string) string {
 	const most = 100
 	if len(text) > most {
-		cut := most
-		for cut > 0 && !utf8.RuneStart(text[cut]) {
-			cut--
-		}
-		return strconv.Quote(text[:cut]) + "…"
+		return strconv.Quote(strings.ToValidUTF8(text[:most], "")) + "…" // without half a character at its end
 	}
 	return strconv.Quote(text)
 }
