@@ -90,21 +90,17 @@ var quietRouter = sync.OnceFunc(func() { gin.SetMode(gin.ReleaseMode) })
 // New makes a Server. It starts nothing.
 func New(opts Options) *Server {
 	quietRouter()
-	for at, standard := range map[*time.Duration]time.Duration{
-		&opts.RequestTimeout: 30 * time.Second, &opts.ForwardTimeout: 15 * time.Second, &opts.LastAnswer: 500 * time.Millisecond, &opts.ShutdownGrace: 10 * time.Second, &opts.FollowEvery: 200 * time.Millisecond,
-	} {
-		if *at <= 0 {
-			*at = standard
-		}
-	}
+	opts.RequestTimeout = cmp.Or(opts.RequestTimeout, 30*time.Second)
+	opts.ForwardTimeout = cmp.Or(opts.ForwardTimeout, 15*time.Second)
+	opts.LastAnswer = cmp.Or(opts.LastAnswer, 500*time.Millisecond)
+	opts.ShutdownGrace = cmp.Or(opts.ShutdownGrace, 10*time.Second)
+	opts.FollowEvery = cmp.Or(opts.FollowEvery, 200*time.Millisecond)
+	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
 	if opts.Artifact == nil {
 		opts.Artifact = func(string) (string, bool) { return "", false }
-	}
-	if opts.Logger == nil {
-		opts.Logger = slog.New(slog.DiscardHandler)
 	}
 	s := &Server{opts: opts, log: opts.Logger, engine: gin.New(), byPath: map[string]route{},
 		transports: newLeaderTransports()}
