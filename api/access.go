@@ -40,15 +40,7 @@ func isLoopback(host string) bool {
 }
 
 // hostOnly takes the port and the brackets off a Host header.
-func hostOnly(hostport string) string {
-	if host, _, err := net.SplitHostPort(hostport); err == nil {
-		return host
-	}
-	if strings.HasPrefix(hostport, "[") && strings.HasSuffix(hostport, "]") {
-		return hostport[1 : len(hostport)-1]
-	}
-	return hostport
-}
+func hostOnly(hostport string) string { return (&url.URL{Host: hostport}).Hostname() }
 
 // checkOrigin refuses what a web page makes the browser of this machine's user send.
 // A page whose name was rebound to 127.0.0.1 sends its own name as Host; any
@@ -57,20 +49,20 @@ func hostOnly(hostport string) string {
 func (s *Server) checkOrigin(r *http.Request) error {
 	host := hostOnly(r.Host)
 	if s.opts.Token == "" && !isLoopback(host) && (s.opts.Advertise == "" || !strings.EqualFold(host, hostOnly(s.opts.Advertise))) {
-		return &failure{status: http.StatusForbidden, code: "host_not_allowed", message: fmt.Sprintf(
-			"this server answers requests to this machine only: the Host header must be localhost, 127.0.0.1 or [::1], with any port, and is %s", quoted(r.Host))}
+		return failed(http.StatusForbidden, "host_not_allowed",
+			"this server answers requests to this machine only: the Host header must be localhost, 127.0.0.1 or [::1], with any port, and is %s", quoted(r.Host))
 	}
 	if strings.EqualFold(r.Header.Get("Sec-Fetch-Site"), "cross-site") {
-		return &failure{status: http.StatusForbidden, code: "origin_not_allowed", message: "this server takes no requests from pages of other sites: " +
-			"the browser says with Sec-Fetch-Site: cross-site that it comes from one"}
+		return failed(http.StatusForbidden, "origin_not_allowed", "this server takes no requests from pages of other sites: "+
+			"the browser says with Sec-Fetch-Site: cross-site that it comes from one")
 	}
 	origins := r.Header.Values("Origin")
 	if len(origins) == 0 || len(origins) == 1 && sameOrigin(origins[0], r.Host) {
 		return nil
 	}
-	return &failure{status: http.StatusForbidden, code: "origin_not_allowed", message: fmt.Sprintf(
+	return failed(http.StatusForbidden, "origin_not_allowed",
 		"this server takes no requests from pages of other sites: the Origin header, if there is one, must be http://%s, and is %s",
-		r.Host, quoted(strings.Join(origins, ", ")))}
+		r.Host, quoted(strings.Join(origins, ", ")))
 }
 
 // checkToken demands the token, in a time that reveals nothing about it.
@@ -87,9 +79,9 @@ func (s *Server) checkToken(r *http.Request) error {
 	}
 	how := "send the header Authorization: Bearer TOKEN with what is in the file that the server was given with --api-token-file"
 	if _, other, _ := strings.Cut(r.Header.Get("Authorization"), " "); len(given) > 0 || strings.TrimSpace(other) != "" {
-		return &failure{status: http.StatusUnauthorized, code: "bad_token", message: "that is not this server's token: " + how}
+		return failed(http.StatusUnauthorized, "bad_token", "that is not this server's token: %s", how)
 	}
-	return &failure{status: http.StatusUnauthorized, code: "token_missing", message: "this server asks for a token: " + how}
+	return failed(http.StatusUnauthorized, "token_missing", "this server asks for a token: %s", how)
 }
 
 // givenTokens are what a request brings for a token: as Authorization: Bearer, or in the header of the original's clients,

@@ -10,8 +10,8 @@ import (
 	"math"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/google/uuid"
 
@@ -29,16 +29,46 @@ type failure struct {
 	retryAfter time.Duration
 	// undone is set when a change that the request may ask for was surely not begun, which its message then says.
 	undone bool
+	// cause, if not nil, is for the log alone.
+	cause error
 }
 
-func (f *failure) Error() string { return f.message }
+func (f *failure) Error() string {
+	if f.cause != nil {
+		return f.message + ": " + f.cause.Error()
+	}
+	return f.message
+}
+
+func failed(status int, code, format string, args ...any) *failure {
+	return &failure{status: status, code: code, message: fmt.Sprintf(format, args...)}
+}
 
 func badRequest(code, format string, args ...any) error {
-	return &failure{status: http.StatusBadRequest, code: code, message: fmt.Sprintf(format, args...)}
+	return failed(http.StatusBadRequest, code, format, args...)
 }
 
 func notFound(code, format string, args ...any) error {
-	return &failure{status: http.StatusNotFound, code: code, message: fmt.Sprintf(format, args...)}
+	return failed(http.StatusNotFound, code, format, args...)
+}
+
+func unavailable(code, format string, args ...any) *failure {
+	return failed(http.StatusServiceUnavailable, code, format, args...)
+}
+
+// notBegun is unavailable where a change that the request may ask for was surely not begun.
+func notBegun(code, format string, args ...any) *failure {
+	f := unavailable(code, format, args...)
+	f.undone = true
+	return f
+}
+
+// refusal is what the scheduler refused a request with, zero for any other error.
+func refusal(err error) core.Error {
+	if refused := new(core.Error); errors.As(err, &refused) {
+		return *refused
+	}
+	return core.Error{}
 }
 
 // kinds gives each kind of the scheduler's errors its status and, for an error
@@ -65,7 +95,6 @@ func asFailure(r *http.Request, err error) *failure {
 		violations document.Violations
 		tooLarge   *http.MaxBytesError
 		refused    *core.Error
-		silent     *unreachable
 	)
 	switch {
 	case errors.As(err, &known):
@@ -76,9 +105,9 @@ func asFailure(r *http.Request, err error) *failure {
 		}
 		return known
 	case errors.As(err, &tooLarge):
-		return errTooLarge
+		return asFailure(r, errTooLarge)
 	case errors.As(err, &syntax):
-		return &failure{status: http.StatusBadRequest, code: "bad_json", message: syntax.Error()}
+		return failed(http.StatusBadRequest, "bad_json", "%s", syntax)
 	case errors.As(err, &violations):
 		return asFailure(r, &failure{status: http.StatusUnprocessableEntity, code: "invalid",
 			message: violations.Error(), fields: violations, undone: true})
@@ -92,15 +121,11 @@ func asFailure(r *http.Request, err error) *failure {
 			f.code = refused.Code
 		}
 		return f
-	case errors.As(err, &silent):
-		return &failure{status: http.StatusServiceUnavailable, code: "agent_unreachable", message: fmt.Sprintf(
-			"the agent at %s, which keeps the output of task %s, did not give it: try again", silent.agent, quoted(silent.task))}
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		if isRead(r.Method) {
-			return &failure{status: http.StatusServiceUnavailable, code: "timeout", message: "the scheduler did not answer in time: try again"}
+			return unavailable("timeout", "the scheduler did not answer in time: try again")
 		}
-		return &failure{status: http.StatusServiceUnavailable, code: "outcome_unknown",
-			message: "the scheduler did not answer in time, and the change may have been done: look before you send it again"}
+		return unavailable("outcome_unknown", "the scheduler did not answer in time, and the change may have been done: look before you send it again")
 	}
 	return nil
 }
@@ -134,8 +159,7 @@ func fail(w http.ResponseWriter, r *http.Request, log *slog.Logger, err error) {
 }
 
 func internal(id string) *failure {
-	return &failure{status: http.StatusInternalServerError, code: "internal",
-		message: "a fault of this server; its log tells more under the id " + id}
+	return failed(http.StatusInternalServerError, "internal", "a fault of this server; its log tells more under the id %s", id)
 }
 
 type errorBody struct {
@@ -167,6 +191,15 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	_, _ = w.Write(body.Bytes()) // the client may have gone
 }
 
+// each is the list of the answers for some views, "[]" in JSON when there are none.
+func each[V, A any](views []V, err error, answer func(V) A) (any, error) {
+	list := make([]A, len(views))
+	for i, v := range views {
+		list[i] = answer(v)
+	}
+	return list, err
+}
+
 // orEmpty makes a missing list "[]" in JSON.
 func orEmpty[S ~[]E, E any](list S) S {
 	if list == nil {
@@ -179,11 +212,7 @@ func orEmpty[S ~[]E, E any](list S) S {
 func quoted(text string) string {
 	const most = 100
 	if len(text) > most {
-		cut := most
-		for cut > 0 && !utf8.RuneStart(text[cut]) {
-			cut--
-		}
-		return strconv.Quote(text[:cut]) + "…"
+		return strconv.Quote(strings.ToValidUTF8(text[:most], "")) + "…" // without half a character at its end
 	}
 	return strconv.Quote(text)
 }

@@ -141,7 +141,7 @@ func TestBadInputChangesNothing(t *testing.T) {
 		"no route app":      {"GET", "/api/apps/list", "", "", 404, "no_route", []string{"GET /api/app/list"}},
 		"no api":            {"GET", "/job/jobs", "", "", 404, "no_route", []string{"GET /api/job/jobs"}},
 		"no route at all":   {"GET", "/coffee", "", "", 404, "no_route", []string{"docs/api.md"}},
-		"no artifacts":      {"GET", "/artifacts/x", "", "", 404, "no_artifacts", nil},
+		"no artifacts":      {"GET", "/artifacts/x", "", "", 404, "artifact_not_found", nil},
 		"not built":         {"GET", "/api/job/events/executions?page=1", "", "", 501, "not_built", nil},
 	} {
 		headers := []string{asJSON}

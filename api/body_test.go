@@ -48,7 +48,7 @@ func TestTooLargeABodyIsAnswered(t *testing.T) {
 				t.Fatalf("it got no answer: %v", err)
 			}
 			text, err := io.ReadAll(answer.Body)
-			if err != nil || answer.StatusCode != http.StatusRequestEntityTooLarge || !bytes.Contains(text, []byte("body_too_large")) {
+			if err != nil || answer.StatusCode != http.StatusRequestEntityTooLarge || !bytes.Contains(text, []byte(`"body_too_large","message":"this request changed nothing: `)) {
 				t.Errorf("%d %s, %v", answer.StatusCode, text, err)
 			}
 		})

@@ -199,14 +199,11 @@ func TestFrontPage(t *testing.T) {
 
 func TestArtifactsAreServedAsIs(t *testing.T) {
 	t.Parallel()
-	artifacts := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		http.ServeContent(w, r, "executor", noon, strings.NewReader("binary of "+r.URL.Path))
-	})
-	server := start(t, api.Options{Scheduler: newFakeScheduler(), Artifacts: artifacts})
-	if _, text := call(t, server, "GET", "/artifacts/executor-linux-amd64", ""); text != "binary of /artifacts/executor-linux-amd64" {
-		t.Error(text)
+	server := start(t, api.Options{Scheduler: newFakeScheduler(), Artifact: oneArtifact(t, "there")})
+	if answer, text := call(t, server, "GET", "/artifacts/there", ""); text != "binary of there" || !strings.Contains(answer.Header.Get("Cache-Control"), "immutable") {
+		t.Error(text, answer.Header)
 	}
-	if answer, text := call(t, server, "GET", "/artifacts/x", "", "Range: bytes=7-8"); answer.StatusCode != http.StatusPartialContent || text != "of" {
+	if answer, text := call(t, server, "GET", "/artifacts/there", "", "Range: bytes=7-8"); answer.StatusCode != http.StatusPartialContent || text != "of" {
 		t.Error(answer.StatusCode, text)
 	}
 }

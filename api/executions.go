@@ -25,10 +25,7 @@ var executionStates = []string{
 
 // executions lists runs of all jobs.
 func (s *Server) executions(c *gin.Context) (any, error) {
-	q, err := readQuery(c.Request, []string{"job", "state", "since", "limit"})
-	if err != nil {
-		return nil, err
-	}
+	q := readQuery(c.Request, "job", "state", "since", "limit")
 	f := core.ExecutionFilter{Job: q.values.Get("job")}
 	if q.values.Has("job") && len(app.CheckName("job", f.Job, nil)) > 0 {
 		q.refuse("job", "no job can have that name: names are 1 to 100 letters, digits, '.', '_' or '-', beginning with a letter or digit")
@@ -38,15 +35,11 @@ func (s *Server) executions(c *gin.Context) (any, error) {
 
 // jobExecutions lists the runs of one job.
 func (s *Server) jobExecutions(c *gin.Context) (any, error) {
-	name, err := jobName(c)
+	name, err := pathName("job")(c)
 	if err != nil {
 		return nil, err
 	}
-	q, err := readQuery(c.Request, []string{"state", "since", "limit"})
-	if err != nil {
-		return nil, err
-	}
-	return s.listExecutions(c, q, core.ExecutionFilter{Job: name, Known: true})
+	return s.listExecutions(c, readQuery(c.Request, "state", "since", "limit"), core.ExecutionFilter{Job: name, Known: true})
 }
 
 // listExecutions reads what both lists take, and gives the list.
@@ -62,45 +55,39 @@ func (s *Server) listExecutions(c *gin.Context, q *query, f core.ExecutionFilter
 }
 
 // states are one or more states of runs, separated by commas; none when absent.
-func (q *query) states(name string) (states []core.State) {
-	if !q.values.Has(name) {
-		return nil
-	}
-	for word := range strings.SplitSeq(q.values.Get(name), ",") {
-		word = strings.ToUpper(strings.TrimSpace(word))
-		if !slices.Contains(executionStates, word) {
-			q.refuse(name, "must be one or more of %s, separated by commas", strings.Join(executionStates, ", "))
-			return nil
+func (q *query) states(name string) []core.State {
+	read := func(text string) (states []core.State, err error) {
+		for word := range strings.SplitSeq(text, ",") {
+			word = strings.ToUpper(strings.TrimSpace(word))
+			if !slices.Contains(executionStates, word) {
+				return nil, errNoValue
+			}
+			states = append(states, core.State(word))
 		}
-		states = append(states, core.State(word))
+		return states, nil
 	}
-	return states
+	return param(q, name, nil, read, "must be one or more of %s, separated by commas", strings.Join(executionStates, ", "))
 }
 
 // moment is a time, or how long before now it was; zero when absent.
 func (q *query) moment(name string, now time.Time) time.Time {
-	if !q.values.Has(name) {
-		return time.Time{}
+	read := func(text string) (time.Time, error) {
+		if ago, err := time.ParseDuration(text); err == nil && ago >= 0 {
+			return now.Add(-ago), nil
+		}
+		return time.Parse(time.RFC3339, text)
 	}
-	text := q.values.Get(name)
-	if ago, err := time.ParseDuration(text); err == nil && ago >= 0 {
-		return now.Add(-ago)
-	}
-	at, err := time.Parse(time.RFC3339, text)
-	if err != nil {
-		q.refuse(name, "must be a time such as 2026-05-01T12:00:00Z (a + in it written as %%2B), or how long ago, such as 30m or 24h")
-	}
-	return at
+	return param(q, name, time.Time{}, read, "must be a time such as 2026-05-01T12:00:00Z (a + in it written as %%2B), or how long ago, such as 30m or 24h")
 }
 
 // number is a whole number from least to most; otherwise when absent.
 func (q *query) number(name string, otherwise, least, most int) int {
-	if !q.values.Has(name) {
-		return otherwise
+	read := func(text string) (int, error) {
+		n, err := strconv.Atoi(text)
+		if n < least || n > most {
+			err = errNoValue
+		}
+		return n, err
 	}
-	n, err := strconv.Atoi(q.values.Get(name))
-	if err != nil || n < least || n > most {
-		q.refuse(name, "must be a whole number from %d to %d", least, most)
-	}
-	return n
+	return param(q, name, otherwise, read, "must be a whole number from %d to %d", least, most)
 }

@@ -1,22 +1,18 @@
 package api
 
 import (
-	"errors"
+	"github.com/gin-gonic/gin"
 
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
-
-	"github.com/gin-gonic/gin"
 )
 
 // faulty lists the documents in the registry that can't be used ([D15]).
 func (s *Server) faulty(c *gin.Context) (any, error) {
 	views, err := s.opts.Scheduler.FaultyDocuments(c.Request.Context())
-	out := make([]core.FaultyView, len(views))
-	for i, view := range views {
-		view.Path = s.opts.RegistryRoot + view.Path
-		out[i] = view
-	}
-	return out, err
+	return each(views, err, func(v core.FaultyView) core.FaultyView {
+		v.Path = s.opts.RegistryRoot + v.Path
+		return v
+	})
 }
 
 // These keys of a request's context hold what it is about, as far as it names it: "app" or "job", and the name.
@@ -31,8 +27,8 @@ func isAbout(c *gin.Context, what, name string) {
 // can't be used.
 func (s *Server) orFaulty(c *gin.Context, err error) error {
 	what, name := c.GetString(askedWhat), c.GetString(askedName)
-	var refused *core.Error
-	if !errors.As(err, &refused) || refused.Kind != core.NotFound || refused.Code != what+"_not_found" {
+	refused := refusal(err)
+	if refused.Kind != core.NotFound || refused.Code != what+"_not_found" {
 		return err
 	}
 	views, failed := s.opts.Scheduler.FaultyDocuments(c.Request.Context())

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -74,10 +73,7 @@ var (
 // answers it here. All of it takes at most Options.ForwardTimeout, but for the answer of a route that streams.
 func (s *Server) forward(c *gin.Context, work gin.HandlerFunc, streams bool) {
 	// Whole, before anything is sent: it is small, and so a client that breaks off changes nothing.
-	body, err := io.ReadAll(c.Request.Body)
-	if err != nil && !errors.As(err, new(*http.MaxBytesError)) {
-		err = badRequest("body_incomplete", "the body did not arrive whole: %v", err)
-	}
+	body, err := wholeBody(c.Request)
 	if err != nil {
 		fail(c.Writer, c.Request, s.log, err)
 		return
@@ -143,11 +139,10 @@ func (s *Server) nextLeader(ctx context.Context, r *http.Request, before string)
 	}
 }
 
-var errNoNext error = &failure{status: http.StatusServiceUnavailable, code: "no_leader",
-	message: "the lead is changing: try again", undone: true}
-
-var errServerEnds error = &failure{status: http.StatusServiceUnavailable, code: "leader_unreachable",
-	message: "this server is ending: ask another one", undone: true}
+var (
+	errNoNext     error = notBegun("no_leader", "the lead is changing: try again")
+	errServerEnds error = notBegun("leader_unreachable", "this server is ending: ask another one")
+)
 
 // forwarding is one try to forward a request to one leader.
 type forwarding struct {
@@ -253,24 +248,20 @@ func (p *forwarding) refusedToken(answer *http.Response) error {
 		return nil
 	}
 	p.server.log.Error("token refused by the leader, accepted by this server: give all servers the same --api-token-file", "leader", p.address)
-	return &failure{status: http.StatusServiceUnavailable, code: "token_differs", undone: true, message: fmt.Sprintf(
-		"this server takes the token, and the leader at %s does not: their --api-token-file must hold the same token", p.address)}
+	return notBegun("token_differs", "this server takes the token, and the leader at %s does not: their --api-token-file must hold the same token", p.address)
 }
 
 // whoLeads is the address to forward a request to, or why there is none.
 func (s *Server) whoLeads(r *http.Request) (string, error) {
-	notNow := func(code, format string, args ...any) (string, error) {
-		return "", &failure{status: http.StatusServiceUnavailable, code: code, message: fmt.Sprintf(format, args...), undone: true}
-	}
 	if from := r.Header.Get(forwardedBy); from != "" {
-		return notNow("not_leading", "the server at %s took this one for the leader, which it is not: try again", quoted(from))
+		return "", notBegun("not_leading", "the server at %s took this one for the leader, which it is not: try again", quoted(from))
 	}
 	leader, ok := s.opts.Scheduler.Leader()
 	switch {
 	case !ok:
-		return notNow("no_leader", "nobody leads now: try again. The last that this server knows: %s", cmp.Or(s.opts.Scheduler.Health().Detail, "waiting for an election"))
+		return "", notBegun("no_leader", "nobody leads now: try again. The last that this server knows: %s", cmp.Or(s.opts.Scheduler.Health().Detail, "waiting for an election"))
 	case leader.Self || leader.Address == s.opts.Advertise:
-		return notNow("not_leading", "the leader's address is this server's own, %s, and this server does not lead: it is just taking over or giving up the lead, or an earlier run of it led a moment ago: try again. If that lasts, another server has the same --advertise", s.opts.Advertise)
+		return "", notBegun("not_leading", "the leader's address is this server's own, %s, and this server does not lead: it is just taking over or giving up the lead, or an earlier run of it led a moment ago: try again. If that lasts, another server has the same --advertise", s.opts.Advertise)
 	}
 	return leader.Address, nil
 }
@@ -286,16 +277,15 @@ func (p *forwarding) failure(ctx context.Context, err error) error {
 	read := isRead(p.c.Request.Method)
 	switch {
 	case p.sent.Load() && !read:
-		return &failure{status: http.StatusServiceUnavailable, code: "outcome_unknown", message: fmt.Sprintf(
-			"the leader at %s did not answer, and the change may have been done: look before you send it again (%v)", p.address, err)}
+		return unavailable("outcome_unknown",
+			"the leader at %s did not answer, and the change may have been done: look before you send it again (%v)", p.address, err)
 	case errors.Is(err, errOtherLeads), errors.Is(err, errServerEnds):
 		return err
 	case errors.Is(err, errNoAnswer) && read:
-		return &failure{status: http.StatusServiceUnavailable, code: "timeout", message: fmt.Sprintf(
-			"the leader at %s did not answer within %s: try again; if that lasts, look whether it still runs: another server takes its place when its ZooKeeper session ends", p.address, p.server.opts.ForwardTimeout)}
+		return unavailable("timeout",
+			"the leader at %s did not answer within %s: try again; if that lasts, look whether it still runs: another server takes its place when its ZooKeeper session ends", p.address, p.server.opts.ForwardTimeout)
 	}
-	return &failure{status: http.StatusServiceUnavailable, code: "leader_unreachable", undone: true, message: fmt.Sprintf(
-		"the leader at %s gave no answer: try again; if that lasts, look at the leader's --advertise (%v)", p.address, err)}
+	return notBegun("leader_unreachable", "the leader at %s gave no answer: try again; if that lasts, look at the leader's --advertise (%v)", p.address, err)
 }
 
 // patientWriter gives the client some time for each piece of an answer, however

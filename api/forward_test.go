@@ -232,22 +232,15 @@ func TestAWriteIsNeverSentTwice(t *testing.T) {
 // TestAnArtifactThatIsNotHereComesFromTheLeader.
 func TestAnArtifactThatIsNotHereComesFromTheLeader(t *testing.T) {
 	t.Parallel()
-	artifacts := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path != "/artifacts/there" {
-			http.NotFound(w, r)
-			return
-		}
-		w.Header().Set("Cache-Control", "public, immutable")
-		_, _ = io.WriteString(w, "binary")
-	})
-	leader := serveUntilEnd(t, api.Options{Scheduler: newFakeScheduler(), Artifacts: artifacts})
-	here := follower(t, addressOf(leader), api.Options{Artifacts: http.NotFoundHandler(), HasArtifact: func(string) bool { return false }})
+	leader := serveUntilEnd(t, api.Options{Scheduler: newFakeScheduler(), Artifact: oneArtifact(t, "there")})
+	here := follower(t, addressOf(leader), api.Options{})
 	answer, text := ask(t, "GET", here+"/artifacts/there", "")
-	if answer.StatusCode != 200 || text != "binary" || answer.Header.Get("Cache-Control") != "public, immutable" {
+	if answer.StatusCode != 200 || text != "binary of there" || !strings.Contains(answer.Header.Get("Cache-Control"), "immutable") {
 		t.Errorf("%d %s %v", answer.StatusCode, text, answer.Header)
 	}
-	if answer, _ := ask(t, "GET", here+"/artifacts/none", ""); answer.StatusCode != 404 {
-		t.Errorf("%d", answer.StatusCode)
+	answer, text = ask(t, "GET", here+"/artifacts/none", "")
+	if e := readError(t, answer, text); answer.StatusCode != 404 || e.Error.Code != "artifact_not_found" {
+		t.Errorf("%d %s", answer.StatusCode, text)
 	}
 }
 
@@ -268,7 +261,7 @@ func TestATokenIsDemanded(t *testing.T) {
 			{"GET", "/api/app/list", "Bearer wrong", 401, "bad_token"}, {"GET", "/api/app/list", "Basic " + token, 401, "bad_token"},
 			{"GET", "/api/app/list", "Bearer " + token + "x", 401, "bad_token"}, {"GET", "/api/app/list", "Bearer ", 401, "token_missing"},
 			{"GET", "/api/app/list", "Bearer " + token, 200, ""}, {"GET", "/api/app/list", "bearer  " + token, 200, ""}, {"GET", "/metrics", "Bearer " + token, 200, ""},
-			{"GET", "/healthz", "", 200, ""}, {"GET", "/readyz", "", 200, ""}, {"GET", "/", "", 200, ""}, {"GET", "/artifacts/none", "", 404, "no_artifacts"},
+			{"GET", "/healthz", "", 200, ""}, {"GET", "/readyz", "", 200, ""}, {"GET", "/", "", 200, ""}, {"GET", "/artifacts/none", "", 404, "artifact_not_found"},
 		} {
 			answer, text := ask(t, c.method, url+c.path, "", "Authorization: "+c.authorization)
 			var e answeredError

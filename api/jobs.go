@@ -1,86 +1,40 @@
 package api
 
 import (
-	"context"
-
 	"github.com/gin-gonic/gin"
 
-	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/document"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
 )
 
-// jobAnswer is what a command on a job is answered with.
 type jobAnswer struct {
 	jobs.Config
 	Disabled bool     `json:"disabled"`
 	Notes    []string `json:"notes,omitempty"`
 }
 
-func answerJob(view core.JobView, read []string) any {
-	return jobAnswer{Config: view.Config, Disabled: view.Disabled, Notes: joinNotes(read, view.Notes)}
-}
-
-func (s *Server) checkJob(c jobs.Config, notes []string, err error) (jobs.Config, []string, error) {
-	rules, hints := c.Check(jobs.CheckOptions{Reserved: s.reserved("jobName"), Now: s.opts.Now(), Local: s.opts.Zone})
-	return checked(c, append(notes, hints...), err, rules)
-}
-
-func (s *Server) registerJob(c *gin.Context) (any, error) {
-	body, err := readBody(c)
-	if err != nil {
-		return nil, err
+// newJobs are the routes of jobs.
+func (s *Server) newJobs() documents[jobs.Config, core.JobView] {
+	of := s.opts.Scheduler
+	return documents[jobs.Config, core.JobView]{
+		kind: "job", initial: jobs.Default(), nameIn: jobs.Name,
+		read: func(body []byte, base jobs.Config) (jobs.Config, []string, error) {
+			c, notes, err := jobs.Decode(body, base)
+			rules, hints := c.Check(jobs.CheckOptions{Reserved: s.reserved("jobName"), Now: s.opts.Now(), Local: s.opts.Zone})
+			return checked(c, append(notes, hints...), err, rules)
+		},
+		add: of.RegisterJob, change: of.UpdateJob, all: of.Jobs, one: of.Job, setDisabled: of.SetJobDisabled,
+		config: func(v core.JobView) jobs.Config { return v.Config },
+		answer: func(v core.JobView, read []string) any {
+			return jobAnswer{Config: v.Config, Disabled: v.Disabled, Notes: joinNotes(read, v.Notes)}
+		},
 	}
-	config, notes, err := s.checkJob(jobs.Decode(body, jobs.Default()))
-	if err != nil {
-		return nil, err
-	}
-	view, err := s.opts.Scheduler.RegisterJob(c.Request.Context(), config)
-	return answerJob(view, notes), err
-}
-
-func (s *Server) updateJob(c *gin.Context) (any, error) {
-	body, err := readBody(c)
-	if err != nil {
-		return nil, err
-	}
-	name, err := jobs.Name(body)
-	if err != nil {
-		return nil, err
-	}
-	if err := app.CheckName("jobName", name, nil).OrNil(); err != nil {
-		return nil, err
-	}
-	isAbout(c, "job", name)
-	var notes []string
-	view, err := s.opts.Scheduler.UpdateJob(c.Request.Context(), name, func(stored jobs.Config) (changed jobs.Config, err error) {
-		changed, notes, err = s.checkJob(jobs.Decode(body, stored))
-		return changed, err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return answerJob(view, notes), nil
-}
-
-func (s *Server) listJobs(c *gin.Context) (any, error) {
-	views, err := s.opts.Scheduler.Jobs(c.Request.Context())
-	list := make([]jobs.Config, len(views))
-	for i, view := range views {
-		list[i] = view.Config
-	}
-	return list, err
-}
-
-func (s *Server) getJob(c *gin.Context) (any, error) {
-	view, err := s.findJob(c)
-	return view.Config, err
 }
 
 // isJobDisabled is true, as in the original, if the job or its app is.
 func (s *Server) isJobDisabled(c *gin.Context) (any, error) {
-	view, err := s.findJob(c)
+	view, err := s.jobs.find(c)
 	if err != nil || view.Disabled {
 		return view.Disabled, err
 	}
@@ -88,39 +42,8 @@ func (s *Server) isJobDisabled(c *gin.Context) (any, error) {
 	return owner.Disabled, err
 }
 
-func (s *Server) findJob(c *gin.Context) (core.JobView, error) {
-	name, err := jobName(c)
-	if err != nil {
-		return core.JobView{}, err
-	}
-	return s.opts.Scheduler.Job(c.Request.Context(), name)
-}
-
-// jobNamed says which job a request is about: jobName or bodyJobName.
-type jobNamed func(c *gin.Context) (string, error)
-
-func (s *Server) setJobDisabled(disabled bool) handler {
-	return jobCommand(jobName, func(ctx context.Context, name string) (core.JobView, error) {
-		return s.opts.Scheduler.SetJobDisabled(ctx, name, disabled)
-	})
-}
-
-func (s *Server) deregisterJob(named jobNamed) handler {
-	return jobCommand(named, func(ctx context.Context, name string) (core.JobView, error) {
-		return s.opts.Scheduler.DeregisterJob(ctx, name)
-	})
-}
-
-// jobCommand is a handler that does something to the job that is named.
-func jobCommand(named jobNamed, do func(ctx context.Context, name string) (core.JobView, error)) handler {
-	return func(c *gin.Context) (any, error) {
-		name, err := named(c)
-		if err != nil {
-			return nil, err
-		}
-		view, err := do(c.Request.Context(), name)
-		return answerJob(view, nil), err
-	}
+func (s *Server) deregisterJob(name naming) handler {
+	return func(c *gin.Context) (any, error) { return s.jobs.command(name, s.opts.Scheduler.DeregisterJob)(c) }
 }
 
 // triggered is the answer to a trigger: the way to follow its run [D18].
@@ -132,13 +55,13 @@ type triggered struct {
 const maxKey = 200
 
 // trigger asks for a run. With ownSettings the body says what the run has instead of the job's settings.
-func (s *Server) trigger(named jobNamed, ownSettings bool) handler {
+func (s *Server) trigger(name naming, ownSettings bool) handler {
 	return func(c *gin.Context) (any, error) {
 		key := c.GetHeader("Idempotency-Key")
 		if len(key) > maxKey {
 			return nil, badRequest("bad_idempotency_key", "the Idempotency-Key header has %d characters; %d are the most", len(key), maxKey)
 		}
-		name, err := named(c)
+		name, err := name(c)
 		if err != nil {
 			return nil, err
 		}

@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"time"
 
@@ -32,9 +31,8 @@ func (s *Server) logs(c *gin.Context) {
 		err = l.next(c.Request.Context())
 	}
 	if err != nil {
-		var silent *unreachable
-		if errors.As(err, &silent) {
-			s.log.WarnContext(c.Request.Context(), "task output not read", "task", silent.task, "agent", silent.agent, "error", silent.cause)
+		if silent := new(failure); errors.As(err, &silent) && silent.cause != nil {
+			s.log.WarnContext(c.Request.Context(), "task output not read", "task", l.taskID, "agent", l.place.AgentURL, "error", silent.cause)
 		}
 		fail(c.Writer, c.Request, s.log, err)
 		return
@@ -78,7 +76,8 @@ func (s *Server) logs(c *gin.Context) {
 		case isGone(err):
 			return
 		default:
-			if failures++; failures < logTries && !leadsNoMore(err) {
+			// A server that leads no more can't know how the task goes.
+			if failures++; failures < logTries && refusal(err).Code != "not_leading" {
 				continue
 			}
 			s.log.WarnContext(c.Request.Context(), "task output cut off", "task", l.taskID, "error", err)
@@ -91,12 +90,6 @@ func (s *Server) logs(c *gin.Context) {
 func breakOff(out *http.ResponseController) {
 	_ = out.Flush() // what there is
 	panic(http.ErrAbortHandler)
-}
-
-// leadsNoMore reports that this server can't know any more how a task goes.
-func leadsNoMore(err error) bool {
-	var refused *core.Error
-	return errors.As(err, &refused) && refused.Code == "not_leading"
 }
 
 // wait reports whether to go on after the next tick.
@@ -126,16 +119,14 @@ type log struct {
 }
 
 func (s *Server) openLog(c *gin.Context) (*log, error) {
-	q, err := readQuery(c.Request, []string{"stream", "offset", "follow"})
-	if err != nil {
-		return nil, err
-	}
+	q := readQuery(c.Request, "stream", "offset", "follow")
 	l := &log{scheduler: s.opts.Scheduler, files: s.opts.Logs,
 		stream: q.choice("stream", "stdout", "stderr"), offset: q.offset("offset"), follow: q.flag("follow")}
 	if err := q.err(); err != nil {
 		return nil, err
 	}
-	l.taskID, err = pathValue(c, "taskId")
+	id, err := pathValue(c, "taskId")
+	l.taskID = id
 	return l, err
 }
 
@@ -144,7 +135,7 @@ func (s *Server) openLog(c *gin.Context) (*log, error) {
 func (l *log) next(ctx context.Context) error {
 	l.page = nil
 	place, err := l.scheduler.LogPlace(ctx, l.taskID)
-	if l.follow && notYet(err) {
+	if l.follow && refusal(err).Code == "no_output_yet" { // the task has not begun: who follows it waits for that
 		l.place = core.LogPlace{Live: true}
 		return nil
 	}
@@ -157,12 +148,14 @@ func (l *log) next(ctx context.Context) error {
 	case err == nil, errors.Is(err, cluster.ErrGone) && place.Live:
 		return nil
 	case errors.Is(err, cluster.ErrGone):
-		return &failure{status: http.StatusGone, code: "log_gone",
-			message: fmt.Sprintf("the %s of task %s is no longer kept by its agent", l.stream, quoted(l.taskID))}
+		return failed(http.StatusGone, "log_gone", "the %s of task %s is no longer kept by its agent", l.stream, quoted(l.taskID))
 	case ctx.Err() != nil:
 		return err
 	}
-	return &unreachable{agent: place.AgentURL, task: l.taskID, cause: err}
+	silent := unavailable("agent_unreachable",
+		"the agent at %s, which keeps the output of task %s, did not give it: try again", place.AgentURL, quoted(l.taskID))
+	silent.cause = err
+	return silent
 }
 
 func (l *log) readPage(ctx context.Context, path string) error {
@@ -202,29 +195,9 @@ func (l *log) rewind(ctx context.Context, path string) error {
 	return err
 }
 
-// unreachable says that an agent did not give what it should have.
-type unreachable struct {
-	agent, task string
-	cause       error
-}
-
-func (u *unreachable) Error() string {
-	return fmt.Sprintf("read the output of task %s from the agent at %s: %v", quoted(u.task), u.agent, u.cause)
-}
-
-func (u *unreachable) Unwrap() error { return u.cause }
-
-// notYet reports that a task has no output because it has not begun; who
-// follows it waits for that.
-func notYet(err error) bool {
-	var refused *core.Error
-	return errors.As(err, &refused) && refused.Code == "no_output_yet"
-}
-
 // isGone reports errors that say that there is nothing more to come.
 func isGone(err error) bool {
 	var known *failure
-	var refused *core.Error
-	return errors.As(err, &known) && known.status == http.StatusGone ||
-		errors.As(err, &refused) && (refused.Kind == core.LogGone || refused.Kind == core.NotFound)
+	kind := refusal(err).Kind
+	return errors.As(err, &known) && known.status == http.StatusGone || kind == core.LogGone || kind == core.NotFound
 }

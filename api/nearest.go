@@ -2,6 +2,7 @@ package api
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/elasticjob-go/elasticjob/spelling"
@@ -38,6 +39,11 @@ func segments(path string) []string { return strings.Split(strings.Trim(path, "/
 // a guess. Only those that share a word besides "api" are near.
 func pathDistance(given, wanted []string) (distance int, near bool) {
 	const aSegment = 4 // what a missing one, or one too many, counts
+	consider := func(d int, ok bool) {
+		if d += aSegment; ok && (!near || d < distance) {
+			distance, near = d, true
+		}
+	}
 	switch len(wanted) - len(given) {
 	case 0:
 		return sameLength(given, wanted)
@@ -47,23 +53,17 @@ func pathDistance(given, wanted []string) (distance int, near bool) {
 			if i == len(wanted)-1 {
 				d++
 			}
-			if ok && (!near || d+aSegment < distance) {
-				distance, near = d+aSegment, true
-			}
+			consider(d, ok)
 		}
 	case -1:
 		for i := range given {
-			if d, ok := sameLength(without(given, i), wanted); ok && (!near || d+aSegment < distance) {
-				distance, near = d+aSegment, true
-			}
+			consider(sameLength(without(given, i), wanted))
 		}
 	}
 	return distance, near
 }
 
-func without(list []string, i int) []string {
-	return append(append([]string(nil), list[:i]...), list[i+1:]...)
-}
+func without(list []string, i int) []string { return slices.Delete(slices.Clone(list), i, i+1) }
 
 func sameLength(given, wanted []string) (distance int, near bool) {
 	for i, word := range wanted {

@@ -2,7 +2,6 @@ package api
 
 import (
 	"cmp"
-	"net/http"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -19,8 +18,7 @@ type leader struct {
 func (s *Server) leader(*gin.Context) (any, error) {
 	l, ok := s.opts.Scheduler.Leader()
 	if !ok {
-		return nil, &failure{status: http.StatusServiceUnavailable, code: "no_leader",
-			message: "nobody is known to lead: " + cmp.Or(s.opts.Scheduler.Health().Detail, "waiting for an election")}
+		return nil, unavailable("no_leader", "nobody is known to lead: %s", cmp.Or(s.opts.Scheduler.Health().Detail, "waiting for an election"))
 	}
 	return leader{Address: l.Address, Term: l.Term, Since: l.Since.UTC(), Self: l.Self}, nil
 }
@@ -35,18 +33,16 @@ func (s *Server) reconcile(explicit bool) handler {
 // sandbox lists where an app's executors keep their files ([D21]: from what offers
 // and updates reported, no agent is asked).
 func (s *Server) sandbox(c *gin.Context) (any, error) {
-	q, err := readQuery(c.Request, []string{"appName"})
-	if err == nil {
-		err = q.err()
-	}
-	if err != nil {
+	q := readQuery(c.Request, "appName")
+	if err := q.err(); err != nil {
 		return nil, err
 	}
 	name := q.values.Get("appName")
 	if name == "" {
 		return nil, badRequest("app_name_missing", "Lack param 'appName': say of which app, as in /api/operate/sandbox?appName=my_app")
 	}
-	if name, err = known(c, "app", name); err != nil {
+	name, err := known(c, "app", name)
+	if err != nil {
 		return nil, err
 	}
 	views, err := s.opts.Scheduler.Sandboxes(c.Request.Context(), name)

@@ -3,8 +3,8 @@ package api
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
+	"maps"
 	"mime"
 	"net/http"
 	"net/url"
@@ -24,26 +24,25 @@ import (
 func readBody(c *gin.Context) ([]byte, error) {
 	if given := c.GetHeader("Content-Type"); given != "" {
 		kind, _, err := mime.ParseMediaType(given)
-		switch {
-		case err == nil && slices.Contains([]string{"application/json", "text/plain", "application/x-www-form-urlencoded"}, kind):
-		default:
-			return nil, &failure{status: http.StatusUnsupportedMediaType, code: "content_type_not_supported",
-				message: fmt.Sprintf("the body must be JSON: send the header Content-Type: application/json, not %s", quoted(given))}
+		if err != nil || !slices.Contains([]string{"application/json", "text/plain", "application/x-www-form-urlencoded"}, kind) {
+			return nil, failed(http.StatusUnsupportedMediaType, "content_type_not_supported",
+				"the body must be JSON: send the header Content-Type: application/json, not %s", quoted(given))
 		}
 	}
 	if given := c.GetHeader("Content-Encoding"); given != "" && given != "identity" {
-		return nil, &failure{status: http.StatusUnsupportedMediaType, code: "content_encoding_not_supported",
-			message: fmt.Sprintf("the body must not be compressed; its Content-Encoding is %s", quoted(given))}
+		return nil, failed(http.StatusUnsupportedMediaType, "content_encoding_not_supported",
+			"the body must not be compressed; its Content-Encoding is %s", quoted(given))
 	}
-	body, err := io.ReadAll(c.Request.Body)
-	var tooLarge *http.MaxBytesError
-	switch {
-	case errors.As(err, &tooLarge):
-		return nil, errTooLarge
-	case err != nil:
-		return nil, badRequest("body_incomplete", "the body did not arrive whole: %v", err)
+	return wholeBody(c.Request)
+}
+
+// wholeBody reads a body to its end.
+func wholeBody(r *http.Request) ([]byte, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil && !errors.As(err, new(*http.MaxBytesError)) {
+		err = badRequest("body_incomplete", "the body did not arrive whole: %v", err)
 	}
-	return body, nil
+	return body, err
 }
 
 // bodyName reads a name that is a body of its own: a JSON string or the bare word.
@@ -88,20 +87,18 @@ func known(c *gin.Context, what, name string) (string, error) {
 	return name, nil
 }
 
-func appName(c *gin.Context) (string, error) {
-	name, err := pathValue(c, "appName")
-	if err != nil {
-		return "", err
-	}
-	return known(c, "app", name)
-}
+// naming finds the name of the app or job that a request is about.
+type naming func(c *gin.Context) (string, error)
 
-func jobName(c *gin.Context) (string, error) {
-	name, err := pathValue(c, "jobName")
-	if err != nil {
-		return "", err
+// pathName finds it in the path: in appName or jobName.
+func pathName(kind string) naming {
+	return func(c *gin.Context) (string, error) {
+		name, err := pathValue(c, kind+"Name")
+		if err != nil {
+			return "", err
+		}
+		return known(c, kind, name)
 	}
-	return known(c, "job", name)
 }
 
 // bodyJobName is the name of a job that is the whole body.
@@ -116,17 +113,16 @@ func bodyJobName(c *gin.Context) (string, error) {
 // query reads the values of a query string and collects what is wrong with them.
 type query struct {
 	values url.Values
+	// unread says why the string could not be read, bad which of its values break rules.
+	unread error
 	bad    document.Violations
 }
 
 // readQuery refuses what a route does not know and what is given twice.
-func readQuery(r *http.Request, names []string) (*query, error) {
+func readQuery(r *http.Request, names ...string) *query {
 	values, err := url.ParseQuery(r.URL.RawQuery)
-	if err != nil {
-		return nil, badRequest("bad_query", "the query is not encoded right: %v", err)
-	}
-	q := &query{values: values}
-	for _, name := range sortedKeys(values) {
+	q := &query{values: values, unread: err}
+	for _, name := range slices.Sorted(maps.Keys(values)) {
 		switch {
 		case slices.Contains(names, name) && len(values[name]) > 1:
 			q.refuse(name, "is given %d times", len(values[name]))
@@ -137,62 +133,60 @@ func readQuery(r *http.Request, names []string) (*query, error) {
 			q.refuse(name, "unknown parameter; this route takes %s", strings.Join(names, ", "))
 		}
 	}
-	return q, nil
-}
-
-func sortedKeys(values url.Values) []string {
-	keys := make([]string, 0, len(values))
-	for key := range values {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	return keys
+	return q
 }
 
 func (q *query) refuse(name, format string, args ...any) {
 	q.bad = append(q.bad, document.Violate(name, q.values.Get(name), format, args...))
 }
 
+// param reads a parameter; what is absent is otherwise, what can't be read breaks the rule.
+func param[T any](q *query, name string, otherwise T, read func(text string) (T, error), rule string, args ...any) T {
+	if !q.values.Has(name) {
+		return otherwise
+	}
+	value, err := read(q.values.Get(name))
+	if err != nil {
+		q.refuse(name, rule, args...)
+	}
+	return value
+}
+
 // flag is a boolean that is false when absent.
 func (q *query) flag(name string) bool {
-	if !q.values.Has(name) {
-		return false
-	}
-	set, err := strconv.ParseBool(q.values.Get(name))
-	if err != nil {
-		q.refuse(name, "must be true or false")
-	}
-	return set
+	return param(q, name, false, strconv.ParseBool, "must be true or false")
 }
 
 // offset is a number of bytes that is 0 when absent.
 func (q *query) offset(name string) int64 {
-	if !q.values.Has(name) {
-		return 0
+	read := func(text string) (int64, error) {
+		n, err := strconv.ParseUint(text, 10, 63)
+		return int64(n), err
 	}
-	n, err := strconv.ParseInt(q.values.Get(name), 10, 64)
-	if err != nil || n < 0 {
-		q.refuse(name, "must be a number of bytes, 0 or more")
-	}
-	return n
+	return param(q, name, 0, read, "must be a number of bytes, 0 or more")
 }
+
+// errNoValue says that a text is none of what a parameter may be.
+var errNoValue = errors.New("no value of the parameter")
 
 // choice is one of several words, the first when absent.
 func (q *query) choice(name string, words ...string) string {
-	if !q.values.Has(name) {
-		return words[0]
+	read := func(text string) (string, error) {
+		if !slices.Contains(words, text) {
+			return "", errNoValue
+		}
+		return text, nil
 	}
-	word := q.values.Get(name)
-	if !slices.Contains(words, word) {
-		q.refuse(name, "must be one of %s", strings.Join(words, ", "))
-	}
-	return word
+	return param(q, name, words[0], read, "must be one of %s", strings.Join(words, ", "))
 }
 
 // err is all that was refused.
 func (q *query) err() error {
-	if len(q.bad) == 0 {
-		return nil
+	switch {
+	case q.unread != nil:
+		return badRequest("bad_query", "the query is not encoded right: %v", q.unread)
+	case len(q.bad) > 0:
+		return &failure{status: http.StatusBadRequest, code: "bad_query", message: "the query: " + q.bad.Error(), fields: q.bad}
 	}
-	return &failure{status: http.StatusBadRequest, code: "bad_query", message: "the query: " + q.bad.Error(), fields: q.bad}
+	return nil
 }

@@ -31,28 +31,28 @@ type route struct {
 func (s *Server) routes() []route {
 	const get, post, put, del = http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete
 	return []route{
-		{method: post, path: "/api/app", answer: s.registerApp},
-		{method: put, path: "/api/app", answer: s.updateApp},
-		{method: get, path: "/api/app/list", answer: s.listApps},
-		{method: get, path: "/api/app/{appName}", answer: s.getApp},
+		{method: post, path: "/api/app", answer: s.apps.register},
+		{method: put, path: "/api/app", answer: s.apps.update},
+		{method: get, path: "/api/app/list", answer: s.apps.list},
+		{method: get, path: "/api/app/{appName}", answer: s.apps.get},
 		{method: del, path: "/api/app/{appName}", answer: s.deleteApp, query: true},
 		{method: get, path: "/api/app/{appName}/disable", answer: s.isAppDisabled},
-		{method: post, path: "/api/app/{appName}/disable", answer: s.setAppDisabled(true)},
-		{method: post, path: "/api/app/{appName}/enable", answer: s.setAppDisabled(false)},
-		{method: del, path: "/api/app/{appName}/disable", answer: s.setAppDisabled(false)},
+		{method: post, path: "/api/app/{appName}/disable", answer: s.apps.disable(true)},
+		{method: post, path: "/api/app/{appName}/enable", answer: s.apps.disable(false)},
+		{method: del, path: "/api/app/{appName}/disable", answer: s.apps.disable(false)},
 
-		{method: post, path: "/api/job/register", answer: s.registerJob},
-		{method: put, path: "/api/job/update", answer: s.updateJob},
+		{method: post, path: "/api/job/register", answer: s.jobs.register},
+		{method: put, path: "/api/job/update", answer: s.jobs.update},
 		{method: del, path: "/api/job/deregister", answer: s.deregisterJob(bodyJobName)},
-		{method: del, path: "/api/job/{jobName}/deregister", answer: s.deregisterJob(jobName)},
+		{method: del, path: "/api/job/{jobName}/deregister", answer: s.deregisterJob(pathName("job"))},
 		{method: get, path: "/api/job/{jobName}/disable", answer: s.isJobDisabled},
-		{method: post, path: "/api/job/{jobName}/disable", answer: s.setJobDisabled(true)},
-		{method: post, path: "/api/job/{jobName}/enable", answer: s.setJobDisabled(false)},
-		{method: del, path: "/api/job/{jobName}/disable", answer: s.setJobDisabled(false)},
+		{method: post, path: "/api/job/{jobName}/disable", answer: s.jobs.disable(true)},
+		{method: post, path: "/api/job/{jobName}/enable", answer: s.jobs.disable(false)},
+		{method: del, path: "/api/job/{jobName}/disable", answer: s.jobs.disable(false)},
 		{method: post, path: "/api/job/trigger", answer: s.trigger(bodyJobName, false)},
-		{method: post, path: "/api/job/{jobName}/trigger", answer: s.trigger(jobName, true)},
-		{method: get, path: "/api/job/jobs", answer: s.listJobs},
-		{method: get, path: "/api/job/jobs/{jobName}", answer: s.getJob},
+		{method: post, path: "/api/job/{jobName}/trigger", answer: s.trigger(pathName("job"), true)},
+		{method: get, path: "/api/job/jobs", answer: s.jobs.list},
+		{method: get, path: "/api/job/jobs/{jobName}", answer: s.jobs.get},
 		{method: get, path: "/api/job/tasks/running", answer: s.runningTasks},
 		{method: get, path: "/api/job/tasks/ready", answer: s.readyJobs},
 		{method: get, path: "/api/job/tasks/failover", answer: s.failoverShards},
@@ -63,11 +63,11 @@ func (s *Server) routes() []route {
 		{method: get, path: "/api/job/statistics/{kind}/{of}/{period}", answer: notBuilt, query: true},
 
 		{method: get, path: "/api/executions", answer: s.executions, query: true},
-		{method: get, path: "/api/execution/{executionId}", answer: s.execution},
-		{method: post, path: "/api/execution/{executionId}/kill", answer: s.killExecution},
+		{method: get, path: "/api/execution/{executionId}", answer: withID("executionId", s.execution)},
+		{method: post, path: "/api/execution/{executionId}/kill", answer: withID("executionId", s.killExecution)},
 		{method: get, path: "/api/task/{taskId}/logs", raw: s.logs},
-		{method: post, path: "/api/task/{taskId}/kill", answer: s.killTask},
-		{method: post, path: "/api/task/{taskId}/forget", answer: s.forgetTask},
+		{method: post, path: "/api/task/{taskId}/kill", answer: withID("taskId", s.killTask)},
+		{method: post, path: "/api/task/{taskId}/forget", answer: withID("taskId", s.forgetTask)},
 
 		{method: post, path: "/api/operate/reconcile/explicit", answer: s.reconcile(true)},
 		{method: post, path: "/api/operate/reconcile/implicit", answer: s.reconcile(false)},
@@ -87,13 +87,12 @@ func (s *Server) routes() []route {
 func (s *Server) register(table []route) {
 	for _, r := range table {
 		path := strings.NewReplacer("{", ":", "}", "").Replace(r.path)
-		s.templates[path] = r.path
+		s.byPath[path] = r
 		work := r.raw
 		if work == nil {
 			work = s.answering(r)
 		}
 		work = s.leaderOnly(r, work)
-		s.open[path] = r.open
 		s.engine.Handle(r.method, path, work)
 		if r.method == http.MethodGet {
 			s.engine.Handle(http.MethodHead, path, work)
@@ -108,7 +107,7 @@ func (s *Server) answering(r route) gin.HandlerFunc {
 		defer cancel()
 		c.Request = c.Request.WithContext(ctx)
 		if !r.query {
-			if err := noQuery(c.Request); err != nil {
+			if err := readQuery(c.Request).err(); err != nil {
 				fail(c.Writer, c.Request, s.log, err)
 				return
 			}
@@ -120,17 +119,6 @@ func (s *Server) answering(r route) gin.HandlerFunc {
 		}
 		writeJSON(c.Writer, http.StatusOK, value)
 	}
-}
-
-func noQuery(r *http.Request) error {
-	if r.URL.RawQuery == "" {
-		return nil
-	}
-	q, err := readQuery(r, nil)
-	if err != nil {
-		return err
-	}
-	return q.err()
 }
 
 // reservedNames are the literal segments that stand where other routes have the

@@ -10,7 +10,7 @@ import (
 )
 
 // Scheduler is what the API needs from the scheduler; *scheduler.Scheduler has it.
-// Failures are *scheduler.Error, the context's, or anything else, which is
+// Failures are *core.Error, the context's, or anything else, which is
 // answered as a fault of the server. A method that changes something returns
 // after the commit. Change functions may run more than once, and what they
 // fail with comes back wrapped.
@@ -31,7 +31,7 @@ type Scheduler interface {
 	SetJobDisabled(ctx context.Context, name string, disabled bool) (core.JobView, error)
 	DeregisterJob(ctx context.Context, name string) (core.JobView, error)
 
-	// Trigger accepts a run. A repeated idempotency key gives the execution of
+	// TriggerWith accepts a run. A repeated idempotency key gives the execution of
 	// the first call; an empty one is none. own holds for this run alone; what is wrong with it is Invalid.
 	TriggerWith(ctx context.Context, job, idempotencyKey string, own jobs.Overrides) (executionID string, err error)
 	Explain(ctx context.Context, job string) (core.Explanation, error)

@@ -18,17 +18,19 @@ import (
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
 )
 
 // Options are what a Server needs, and its times; a zero time means the default.
 type Options struct {
 	Scheduler Scheduler
 	Logs      Logs
-	// Artifacts serves /artifacts/{name}, with the whole path; nil serves none.
-	Artifacts http.Handler
-	// HasArtifact says whether Artifacts has that name; what it has not is asked of the leader. Nil: all.
-	HasArtifact func(name string) bool
-	Logger      *slog.Logger
+	// Artifact finds the file of /artifacts/{name}, whose content never changes; when it has none the leader is asked. Nil has none.
+	Artifact func(name string) (file string, ok bool)
+	Logger   *slog.Logger
 	// Token, if not empty, is what every request must bring as Authorization: Bearer, but those
 	// for health, artifacts and the front page. Without it, loopback addresses alone are served.
 	Token string
@@ -62,13 +64,14 @@ type Options struct {
 
 // Server is the REST API: an http.Handler, and Serve to run it on a listener.
 type Server struct {
-	opts      Options
-	log       *slog.Logger
-	engine    *gin.Engine
-	table     []route
-	templates map[string]string // the router's paths to the table's
-	open      map[string]bool   // the router's paths that need no token
-	names     map[string][]string
+	opts   Options
+	log    *slog.Logger
+	engine *gin.Engine
+	table  []route
+	byPath map[string]route // one of the routes of each of the router's paths
+	names  map[string][]string
+	apps   documents[app.Config, core.AppView]
+	jobs   documents[jobs.Config, core.JobView]
 
 	transports leaderTransports
 
@@ -87,23 +90,23 @@ var quietRouter = sync.OnceFunc(func() { gin.SetMode(gin.ReleaseMode) })
 // New makes a Server. It starts nothing.
 func New(opts Options) *Server {
 	quietRouter()
-	for at, standard := range map[*time.Duration]time.Duration{
-		&opts.RequestTimeout: 30 * time.Second, &opts.ForwardTimeout: 15 * time.Second, &opts.LastAnswer: 500 * time.Millisecond, &opts.ShutdownGrace: 10 * time.Second, &opts.FollowEvery: 200 * time.Millisecond,
-	} {
-		if *at <= 0 {
-			*at = standard
-		}
-	}
+	opts.RequestTimeout = cmp.Or(opts.RequestTimeout, 30*time.Second)
+	opts.ForwardTimeout = cmp.Or(opts.ForwardTimeout, 15*time.Second)
+	opts.LastAnswer = cmp.Or(opts.LastAnswer, 500*time.Millisecond)
+	opts.ShutdownGrace = cmp.Or(opts.ShutdownGrace, 10*time.Second)
+	opts.FollowEvery = cmp.Or(opts.FollowEvery, 200*time.Millisecond)
+	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
-	if opts.Logger == nil {
-		opts.Logger = slog.New(slog.DiscardHandler)
+	if opts.Artifact == nil {
+		opts.Artifact = func(string) (string, bool) { return "", false }
 	}
-	s := &Server{opts: opts, log: opts.Logger, engine: gin.New(), templates: map[string]string{}, open: map[string]bool{},
+	s := &Server{opts: opts, log: opts.Logger, engine: gin.New(), byPath: map[string]route{},
 		transports: newLeaderTransports()}
 	s.ending, s.endFollowers = context.WithCancel(context.Background())
 	s.metrics, s.durations = newMetrics(opts.Scheduler)
+	s.apps, s.jobs = s.newApps(), s.newJobs()
 	s.table = s.routes()
 	s.names = map[string][]string{"appName": reservedNames(s.table, "appName"), "jobName": reservedNames(s.table, "jobName")}
 
@@ -209,10 +212,7 @@ func (s *Server) observe(c *gin.Context) {
 }
 
 func (s *Server) template(c *gin.Context) string {
-	if t, ok := s.templates[c.FullPath()]; ok {
-		return t
-	}
-	return "none"
+	return cmp.Or(s.byPath[c.FullPath()].path, "none")
 }
 
 // methodLabel keeps what clients invent out of the metrics.
@@ -252,7 +252,7 @@ func (s *Server) admit(c *gin.Context) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "no-store")
 	err := s.checkOrigin(c.Request)
-	if err == nil && !s.open[c.FullPath()] {
+	if err == nil && !s.byPath[c.FullPath()].open {
 		err = s.checkToken(c.Request)
 	}
 	if err == nil && c.Request.ContentLength > maxBody {
@@ -273,24 +273,26 @@ func (s *Server) noRoute(c *gin.Context) {
 }
 
 func (s *Server) noMethod(c *gin.Context) {
-	fail(c.Writer, c.Request, s.log, &failure{status: http.StatusMethodNotAllowed, code: "method_not_allowed",
-		message: fmt.Sprintf("%s is not a method of %s; allowed are %s",
-			c.Request.Method, quoted(c.Request.URL.Path), c.Writer.Header().Get("Allow"))})
+	fail(c.Writer, c.Request, s.log, failed(http.StatusMethodNotAllowed, "method_not_allowed",
+		"%s is not a method of %s; allowed are %s", c.Request.Method, quoted(c.Request.URL.Path), c.Writer.Header().Get("Allow")))
 }
 
 func (s *Server) artifact(c *gin.Context) {
-	if s.opts.HasArtifact != nil && !s.opts.HasArtifact(c.Param("name")) && c.GetHeader(forwardedBy) == "" && !s.opts.Scheduler.Health().Leading {
+	file, ok := s.opts.Artifact(c.Param("name"))
+	switch {
+	case ok:
+		line := http.NewResponseController(c.Writer) // large files over slow lines
+		_ = line.SetReadDeadline(time.Time{})
+		_ = line.SetWriteDeadline(time.Now().Add(time.Hour))
+		c.Header("Content-Type", "application/octet-stream")
+		c.Header("Cache-Control", "public, immutable, max-age=31536000")
+		http.ServeFile(c.Writer, c.Request, file)
+	case c.GetHeader(forwardedBy) == "" && !s.opts.Scheduler.Health().Leading:
 		s.forward(c, s.artifact, true)
-		return
+	default:
+		fail(c.Writer, c.Request, s.log, notFound("artifact_not_found",
+			"there is no artifact %s here: the server that made it has it below its --data-dir, in the folder artifacts", quoted(c.Param("name"))))
 	}
-	if s.opts.Artifacts == nil {
-		fail(c.Writer, c.Request, s.log, notFound("no_artifacts", "this server has no artifacts"))
-		return
-	}
-	line := http.NewResponseController(c.Writer) // large files over slow lines
-	_ = line.SetReadDeadline(time.Time{})
-	_ = line.SetWriteDeadline(time.Now().Add(time.Hour))
-	s.opts.Artifacts.ServeHTTP(c.Writer, c.Request)
 }
 
 type health struct {
@@ -317,8 +319,7 @@ func (s *Server) readyz(*gin.Context) (any, error) {
 	h := s.health("ready")
 	follows := !h.Leading && h.Leader != "" && h.Leader != s.opts.Advertise
 	if !follows && !(h.Leading && h.Subscribed) {
-		return nil, &failure{status: http.StatusServiceUnavailable, code: "not_ready",
-			message: cmp.Or(h.Detail, "the scheduler cannot do its work yet")}
+		return nil, unavailable("not_ready", "%s", cmp.Or(h.Detail, "the scheduler cannot do its work yet"))
 	}
 	return h, nil
 }

@@ -1,12 +1,13 @@
 package api
 
 import (
+	"context"
 	"net/http"
 	"strconv"
 
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
-
 	"github.com/gin-gonic/gin"
+
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
 )
 
 // metaInfo is how the original writes which shard of which job.
@@ -28,12 +29,10 @@ type taskContext struct {
 
 func (s *Server) runningTasks(c *gin.Context) (any, error) {
 	views, err := s.opts.Scheduler.RunningTasks(c.Request.Context())
-	list := make([]taskContext, len(views))
-	for i, v := range views {
-		list[i] = taskContext{ID: v.TaskID, MetaInfo: metaInfo{v.JobName, []int{v.Item}}, Type: v.Type,
+	return each(views, err, func(v core.TaskView) taskContext {
+		return taskContext{ID: v.TaskID, MetaInfo: metaInfo{v.JobName, []int{v.Item}}, Type: v.Type,
 			SlaveID: v.Agent, ExecutionID: v.ExecutionID, State: v.State}
-	}
-	return list, err
+	})
 }
 
 // readyJob has its number as text, as the original writes it.
@@ -44,11 +43,7 @@ type readyJob struct {
 
 func (s *Server) readyJobs(c *gin.Context) (any, error) {
 	views, err := s.opts.Scheduler.ReadyJobs(c.Request.Context())
-	list := make([]readyJob, len(views))
-	for i, v := range views {
-		list[i] = readyJob{v.JobName, strconv.Itoa(v.Times)}
-	}
-	return list, err
+	return each(views, err, func(v core.ReadyView) readyJob { return readyJob{v.JobName, strconv.Itoa(v.Times)} })
 }
 
 type failoverShard struct {
@@ -58,15 +53,13 @@ type failoverShard struct {
 
 func (s *Server) failoverShards(c *gin.Context) (any, error) {
 	views, err := s.opts.Scheduler.FailoverShards(c.Request.Context())
-	list := make([]failoverShard, len(views))
-	for i, v := range views {
-		list[i] = failoverShard{metaInfo{v.JobName, []int{v.Item}}, v.OriginalTaskID}
-	}
-	return list, err
+	return each(views, err, func(v core.FailoverView) failoverShard {
+		return failoverShard{metaInfo{v.JobName, []int{v.Item}}, v.OriginalTaskID}
+	})
 }
 
 func (s *Server) explain(c *gin.Context) (any, error) {
-	name, err := jobName(c)
+	name, err := pathName("job")(c)
 	if err != nil {
 		return nil, err
 	}
@@ -75,54 +68,45 @@ func (s *Server) explain(c *gin.Context) (any, error) {
 	return e, err
 }
 
-func (s *Server) execution(c *gin.Context) (any, error) {
-	id, err := pathValue(c, "executionId")
-	if err != nil {
-		return nil, err
+// withID makes a handler of what has an id in the path.
+func withID(variable string, do func(ctx context.Context, id string) (any, error)) handler {
+	return func(c *gin.Context) (any, error) {
+		id, err := pathValue(c, variable)
+		if err != nil {
+			return nil, err
+		}
+		return do(c.Request.Context(), id)
 	}
-	v, err := s.opts.Scheduler.Execution(c.Request.Context(), id)
+}
+
+func (s *Server) execution(ctx context.Context, id string) (any, error) {
+	v, err := s.opts.Scheduler.Execution(ctx, id)
 	v.Shards = orEmpty(v.Shards)
 	return v, err
 }
 
-type forgotten struct {
-	TaskID    string `json:"taskId"`
-	Forgotten bool   `json:"forgotten"`
-}
-
-func (s *Server) forgetTask(c *gin.Context) (any, error) {
-	id, err := pathValue(c, "taskId")
-	if err != nil {
-		return nil, err
-	}
-	return forgotten{TaskID: id, Forgotten: true}, s.opts.Scheduler.ForgetTask(c.Request.Context(), id)
-}
-
-// killing is the answer to a kill: the wish is kept, and the end follows.
-type killing struct {
+// wish is the answer to a kill, which is kept, so that the end follows, and to the word that a task has ended.
+type wish struct {
 	TaskID      string `json:"taskId,omitempty"`
 	ExecutionID string `json:"executionId,omitempty"`
-	Killing     bool   `json:"killing"`
+	Forgotten   bool   `json:"forgotten,omitempty"`
+	Killing     bool   `json:"killing,omitempty"`
 }
 
-func (s *Server) killTask(c *gin.Context) (any, error) {
-	id, err := pathValue(c, "taskId")
-	if err != nil {
-		return nil, err
-	}
-	return killing{TaskID: id, Killing: true}, s.opts.Scheduler.KillTask(c.Request.Context(), id)
+func (s *Server) forgetTask(ctx context.Context, id string) (any, error) {
+	return wish{TaskID: id, Forgotten: true}, s.opts.Scheduler.ForgetTask(ctx, id)
 }
 
-func (s *Server) killExecution(c *gin.Context) (any, error) {
-	id, err := pathValue(c, "executionId")
-	if err != nil {
-		return nil, err
-	}
-	return killing{ExecutionID: id, Killing: true}, s.opts.Scheduler.KillExecution(c.Request.Context(), id)
+func (s *Server) killTask(ctx context.Context, id string) (any, error) {
+	return wish{TaskID: id, Killing: true}, s.opts.Scheduler.KillTask(ctx, id)
+}
+
+func (s *Server) killExecution(ctx context.Context, id string) (any, error) {
+	return wish{ExecutionID: id, Killing: true}, s.opts.Scheduler.KillExecution(ctx, id)
 }
 
 // notBuilt answers routes of the original that this version does not have.
 func notBuilt(*gin.Context) (any, error) {
-	return nil, &failure{status: http.StatusNotImplemented, code: "not_built",
-		message: "the original's event and statistics routes are not built yet; executions are at /api/execution/{executionId}, numbers at /metrics"}
+	return nil, failed(http.StatusNotImplemented, "not_built",
+		"the original's event and statistics routes are not built yet; executions are at /api/execution/{executionId}, numbers at /metrics")
 }

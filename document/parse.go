@@ -99,7 +99,7 @@ func splitObject(object []byte) ([]member, error) {
 
 func isReadable(into reflect.Value) bool {
 	switch into.Addr().Interface().(type) {
-	case *string, *bool, *float64, *int, *map[string]string:
+	case *string, **string, *bool, *float64, *int, *map[string]string:
 		return true
 	}
 	return false
@@ -117,6 +117,12 @@ func readValue(name string, raw json.RawMessage, into reflect.Value) Violations 
 		if json.Unmarshal(raw, p) != nil {
 			return wrong("a string")
 		}
+	case **string:
+		text := reflect.New(into.Type().Elem())
+		if bad := readValue(name, raw, text.Elem()); len(bad) > 0 {
+			return bad
+		}
+		into.Set(text)
 	case *bool:
 		if json.Unmarshal(raw, p) != nil {
 			return wrong("true or false")

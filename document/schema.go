@@ -22,7 +22,8 @@ import (
 
 // Schema reads JSON documents of type C strictly. Everything about a field is
 // said by the struct C itself: its name by the json tag, its type by the Go
-// type (string, float64, int, bool or map[string]string), its default by the
+// type (string, float64, int, bool or map[string]string; *string where a text that is not given
+// differs from an empty one, which is never stored), its default by the
 // tag "default", written as JSON; without one it is the zero value. A Schema
 // never changes and may be used by several goroutines.
 type Schema[C any] struct {

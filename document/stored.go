@@ -2,6 +2,7 @@ package document
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -14,37 +15,50 @@ import (
 // A stored document is one from a registry that people and the original write to, too:
 // YAML as ElasticJob-Cloud 3.x writes it (contract 2.1), or JSON as 2.x did and we do.
 
-// scalar is a value as it was written; plain means without quotes, so that its
-// text may stand for a number, a boolean or nothing.
-type scalar struct {
-	text  string
-	plain bool
-}
-
-func (v scalar) isNull() bool {
-	if !v.plain {
-		return false
-	}
-	switch v.text {
-	case "", "~", "null", "Null", "NULL":
-		return true
-	}
-	return false
-}
-
-// isNeutral reports whether a value of a field without effect says nothing.
-func (v scalar) isNeutral() bool {
-	return v.isNull() || v.text == "" || v.plain && (v.text == "false" || v.text == "0" || v.text == "-1")
-}
-
-// entry is one field of a stored document: a scalar, a map of scalars, or what no
+// entry is one field of a stored document: a scalar, a map of scalars, or a list, which no
 // field can hold.
 type entry struct {
-	name   string
-	value  scalar
-	isMap  bool
+	name string
+	kind entryKind
+	// text is a scalar as it was written; plain means without quotes, so that it
+	// may stand for a number, a boolean or nothing.
+	text   string
+	plain  bool
 	fields []entry
-	other  string // what it is, such as "a list"
+}
+
+type entryKind int
+
+const (
+	isScalar entryKind = iota
+	isMap
+	isList
+)
+
+// found says what the entry is, for people.
+func (e *entry) found() string {
+	switch e.kind {
+	case isMap:
+		return "a map"
+	case isList:
+		return "a list"
+	default:
+		return strconv.Quote(shorten(e.text, shortStored))
+	}
+}
+
+func (e *entry) isNull() bool { return e.kind == isScalar && e.plain && isNullWord(e.text) }
+
+func isNullWord(text string) bool {
+	return slices.Contains([]string{"", "~", "null", "Null", "NULL"}, text)
+}
+
+// isNeutral reports whether a field without effect says nothing.
+func (e *entry) isNeutral() bool {
+	if e.kind != isScalar {
+		return e.kind == isMap && len(e.fields) == 0
+	}
+	return e.text == "" || e.plain && (isNullWord(e.text) || e.text == "false" || e.text == "0" || e.text == "-1")
 }
 
 // DecodeStored reads a whole document from the registry, YAML or JSON, with the defaults for
@@ -62,19 +76,10 @@ func (s *Schema[C]) DecodeStored(doc []byte) (C, []string, error) {
 	var notes []string
 	for i := range given {
 		e := &given[i]
-		f := s.find(e.name)
-		if f != nil {
+		if f := s.find(e.name); f != nil {
 			bad = append(bad, setStored(e, into.Field(f.at))...)
-			continue
-		}
-		if !e.isMap && e.other == "" && e.value.isNeutral() || e.isMap && len(e.fields) == 0 {
-			continue
-		}
-		note, known := s.ignored[e.name]
-		if !known {
-			note = "is not a field that is known here: it has no effect"
-		}
-		if len(notes) < maxStrays {
+		} else if !e.isNeutral() && len(notes) < maxStrays {
+			note := cmp.Or(s.ignored[e.name], "is not a field that is known here: it has no effect")
 			notes = append(notes, e.name+" "+note)
 		}
 	}
@@ -110,30 +115,30 @@ func jsonEntries(given []member, depth int) ([]entry, error) {
 	seen := make(map[string]bool, len(given))
 	for _, m := range given {
 		if seen[m.name] {
-			return nil, fmt.Errorf("field %s is given more than once", shortText(m.name))
+			return nil, fmt.Errorf("field %s is given more than once", shorten(m.name, shortStored))
 		}
 		seen[m.name] = true
 		e := entry{name: m.name}
 		switch m.raw[0] {
 		case '"':
-			if err := json.Unmarshal(m.raw, &e.value.text); err != nil {
-				return nil, fmt.Errorf("field %s: %w", shortText(m.name), err)
+			if err := json.Unmarshal(m.raw, &e.text); err != nil {
+				return nil, fmt.Errorf("field %s: %w", shorten(m.name, shortStored), err)
 			}
 		case '{':
-			if e.isMap = true; depth > 0 {
+			if e.kind = isMap; depth > 0 {
 				break
 			}
 			inner, err := splitObject(m.raw)
 			if err != nil {
-				return nil, fmt.Errorf("field %s: %w", shortText(m.name), err)
+				return nil, fmt.Errorf("field %s: %w", shorten(m.name, shortStored), err)
 			}
 			if e.fields, err = jsonEntries(inner, depth+1); err != nil {
-				return nil, fmt.Errorf("in %s: %w", shortText(m.name), err)
+				return nil, fmt.Errorf("in %s: %w", shorten(m.name, shortStored), err)
 			}
 		case '[':
-			e.other = "a list"
+			e.kind = isList
 		default:
-			e.value = scalar{string(m.raw), true}
+			e.text, e.plain = string(m.raw), true
 		}
 		out = append(out, e)
 	}
@@ -143,45 +148,37 @@ func jsonEntries(given []member, depth int) ([]entry, error) {
 // setStored sets a field to what was stored; nothing leaves its default.
 func setStored(e *entry, into reflect.Value) Violations {
 	wrong := func(expected string) Violations {
-		found := e.other
-		switch {
-		case e.isMap:
-			found = "a map"
-		case found == "":
-			found = strconv.Quote(shortText(e.value.text))
-		}
-		return Violations{Violate(e.name, "", "%s is expected, found %s", expected, found)}
+		return Violations{Violate(e.name, "", "%s is expected, found %s", expected, e.found())}
 	}
-	if !e.isMap && e.other == "" && e.value.isNull() {
+	if e.isNull() {
 		return nil
 	}
-	isScalar := !e.isMap && e.other == ""
 	switch p := into.Addr().Interface().(type) {
 	case *string:
-		if !isScalar {
+		if e.kind != isScalar {
 			return wrong("a string")
 		}
-		*p = e.value.text
+		*p = e.text
 	case *bool:
-		b, ok := yamlBool(e.value.text)
-		if !isScalar || !ok {
+		b, ok := yamlBool(e.text)
+		if e.kind != isScalar || !ok {
 			return wrong("true or false")
 		}
 		*p = b
 	case *float64:
-		n, err := strconv.ParseFloat(strings.ReplaceAll(e.value.text, "_", ""), 64)
-		if !isScalar || err != nil {
+		n, err := strconv.ParseFloat(strings.ReplaceAll(e.text, "_", ""), 64)
+		if e.kind != isScalar || err != nil {
 			return wrong("a number")
 		}
 		*p = n
 	case *int:
-		n, ok := yamlInt(e.value.text)
-		if !isScalar || !ok {
+		n, ok := yamlInt(e.text)
+		if e.kind != isScalar || !ok {
 			return wrong("a whole number")
 		}
 		*p = n
 	case *map[string]string:
-		if !e.isMap {
+		if e.kind != isMap {
 			return wrong("a map of strings")
 		}
 		return setStoredMap(e, p)
@@ -194,11 +191,10 @@ func setStoredMap(e *entry, into *map[string]string) Violations {
 	var bad Violations
 	read := make(map[string]string, len(e.fields))
 	for i := range e.fields {
-		switch f := &e.fields[i]; {
-		case f.isMap || f.other != "":
+		if f := &e.fields[i]; f.kind != isScalar {
 			bad = append(bad, Violate(e.name+"."+f.name, "", "a string is expected"))
-		case !f.value.isNull():
-			read[f.name] = f.value.text
+		} else if !f.isNull() {
+			read[f.name] = f.text
 		}
 	}
 	if len(read) > 0 {
@@ -207,13 +203,8 @@ func setStoredMap(e *entry, into *map[string]string) Violations {
 	return bad
 }
 
-func shortText(text string) string {
-	const most = 40
-	if len(text) > most {
-		return strings.ToValidUTF8(text[:most], "") + "…"
-	}
-	return text
-}
+// shortStored is how much is shown of a name or value of a stored document.
+const shortStored = 40
 
 // yamlBool knows the words of YAML 1.1.
 func yamlBool(text string) (value, ok bool) {
@@ -238,50 +229,4 @@ func yamlInt(text string) (int, bool) {
 		return 0, false
 	}
 	return int(f), true
-}
-
-// EncodeYAML writes a document as the original does: block style, sorted by name, what is
-// nothing left out. The original does not know our own fields and refuses documents that
-// hold one, so these are left out where they say nothing.
-func (s *Schema[C]) EncodeYAML(c C) []byte {
-	var b []byte
-	values := reflect.ValueOf(c)
-	for _, f := range s.sorted {
-		v := values.Field(f.at)
-		if f.omitEmpty && (v.IsZero() || v.Kind() == reflect.Map && v.Len() == 0) {
-			continue
-		}
-		b = append(append(b, f.name...), ':')
-		switch x := v.Interface().(type) {
-		case string:
-			b = append(appendText(append(b, ' '), x), '\n')
-		case bool:
-			b = append(strconv.AppendBool(append(b, ' '), x), '\n')
-		case int:
-			b = append(strconv.AppendInt(append(b, ' '), int64(x), 10), '\n')
-		case float64:
-			b = append(append(append(b, ' '), javaDouble(x)...), '\n')
-		case map[string]string:
-			b = append(b, '\n')
-			keys := make([]string, 0, len(x))
-			for k := range x {
-				keys = append(keys, k)
-			}
-			slices.Sort(keys)
-			for _, k := range keys {
-				b = appendName(append(b, "  "...), k)
-				b = append(appendText(append(b, ": "...), x[k]), '\n')
-			}
-		}
-	}
-	return b
-}
-
-// javaDouble writes a number so that it is one with a fraction.
-func javaDouble(x float64) string {
-	text := strconv.FormatFloat(x, 'f', -1, 64)
-	if !strings.Contains(text, ".") {
-		text += ".0"
-	}
-	return text
 }

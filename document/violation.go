@@ -15,24 +15,25 @@ type Violation struct {
 	Message string `json:"message"`
 }
 
+// shortValue is how much of a value a Violation shows, in bytes.
+const shortValue = 80
+
 // Violate makes a Violation with the value, and a field's name that someone
 // made up, shortened to about 80 bytes.
 func Violate(field, value, format string, args ...any) Violation {
-	return Violation{Field: shorten(field), Value: shorten(value), Message: fmt.Sprintf(format, args...)}
+	return Violation{Field: shorten(field, shortValue), Value: shorten(value, shortValue), Message: fmt.Sprintf(format, args...)}
 }
 
-const shortValue = 80
-
-func shorten(s string) string {
-	s = strings.ToValidUTF8(s, "\uFFFD")
-	if len(s) <= shortValue {
-		return s
+// shorten cuts a text to at most so many bytes, between two characters.
+func shorten(text string, most int) string {
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	if len(text) <= most {
+		return text
 	}
-	end := shortValue
-	for !utf8.RuneStart(s[end]) {
-		end--
+	for !utf8.RuneStart(text[most]) {
+		most--
 	}
-	return s[:end] + "…"
+	return text[:most] + "…"
 }
 
 // Violations is all that is wrong with one document. It is an error when it

@@ -1,89 +1,89 @@
 package document
 
 import (
-	"fmt"
+	"bytes"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
 	"strings"
-	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
 )
 
-// appendText writes a text so that YAML 1.1 and 1.2 read it as just that text.
-func appendText(b []byte, text string) []byte {
-	switch {
-	case text != "" && isPlain(text) && !looksTyped(text):
-		return append(b, text...)
-	case strings.ContainsFunc(text, isControl):
-		return appendDoubleQuoted(b, text)
-	}
-	b = append(b, '\'')
-	b = append(b, strings.ReplaceAll(text, "'", "''")...)
-	return append(b, '\'')
-}
-
-// longestName is less than what YAML allows for a name before a colon in one line, which is 1024.
-const longestName = 1000
-
-// appendName writes a name of a map, up to its colon.
-func appendName(b []byte, name string) []byte {
-	if written := appendText(nil, name); len(written) > longestName {
-		return append(append(append(b, "? "...), written...), "\n  "...)
-	}
-	return appendText(b, name)
-}
-
-// appendDoubleQuoted writes all that is not printable as YAML's escapes, which are not Go's.
-func appendDoubleQuoted(b []byte, text string) []byte {
-	b = append(b, '"')
-	for _, r := range text {
-		switch {
-		case r == '"' || r == '\\':
-			b = append(b, '\\', byte(r))
-		case r == '\n':
-			b = append(b, '\\', 'n')
-		case r == '\t':
-			b = append(b, '\\', 't')
-		case r == '\r':
-			b = append(b, '\\', 'r')
-		case isControl(r):
-			b = fmt.Appendf(b, `\u%04x`, r)
-		default:
-			b = utf8.AppendRune(b, r)
+// EncodeYAML writes a document as the original does: block style, sorted by name, what is
+// nothing left out. The original does not know our own fields and refuses documents that
+// hold one, so these are left out where they say nothing.
+func (s *Schema[C]) EncodeYAML(c C) []byte {
+	whole := &yaml.Node{Kind: yaml.MappingNode}
+	values := reflect.ValueOf(c)
+	for _, f := range s.sorted {
+		v := values.Field(f.at)
+		if f.omitEmpty && (v.IsZero() || v.Kind() == reflect.Map && v.Len() == 0) {
+			continue
 		}
+		whole.Content = append(whole.Content, textNode(f.name), valueNode(v.Interface()))
 	}
-	return append(b, '"')
+	var out bytes.Buffer
+	encoder := yaml.NewEncoder(&out)
+	encoder.SetIndent(2)
+	_ = encoder.Encode(whole) // it fails only for texts that are not UTF-8, and there are none
+	_ = encoder.Close()
+	return out.Bytes()
 }
 
-// looksTyped reports whether a plain text may be read as something else than a
+// valueNode is the value of a field, which has one of the types that a document can hold.
+func valueNode(value any) *yaml.Node {
+	switch x := value.(type) {
+	case bool:
+		return &yaml.Node{Kind: yaml.ScalarNode, Value: strconv.FormatBool(x)}
+	case int:
+		return &yaml.Node{Kind: yaml.ScalarNode, Value: strconv.Itoa(x)}
+	case float64:
+		return &yaml.Node{Kind: yaml.ScalarNode, Value: javaDouble(x)}
+	case map[string]string:
+		entries := &yaml.Node{Kind: yaml.MappingNode}
+		for _, name := range slices.Sorted(maps.Keys(x)) {
+			entries.Content = append(entries.Content, textNode(name), textNode(x[name]))
+		}
+		return entries
+	default:
+		return textNode(value.(string))
+	}
+}
+
+// textNode is a text in the style in which YAML 1.1, which the original reads, and 1.2 read it as just that text.
+func textNode(text string) *yaml.Node {
+	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: strings.ToValidUTF8(text, "\uFFFD")}
+	switch {
+	case strings.ContainsAny(text, "\n\r\u0085\u2028\u2029"):
+		n.Style = yaml.DoubleQuotedStyle // other styles break the line
+	case looksTyped(text):
+		n.Style = yaml.SingleQuotedStyle
+	}
+	return n
+}
+
+// looksTyped reports whether a text without quotes may be read as something else than a
 // string: a number, date or time, or a word such as no.
 func looksTyped(text string) bool {
-	if _, isBool := yamlBool(text); isBool || (scalar{text, true}).isNull() {
+	if _, isBool := yamlBool(text); isBool || isNullWord(text) {
 		return true
 	}
 	switch text {
-	case "y", "Y", "n", "N", "=":
+	case "y", "Y", "n", "N", "=", "<<":
 		return true
 	}
-	return !isLetter(text[0]) && text[0] != '/' && strings.Trim(text, "0123456789abcdefABCDEFxXoO+-._:TtZz ") == "" ||
-		strings.HasPrefix(strings.ToLower(text), ".inf") || strings.HasPrefix(strings.ToLower(text), ".nan")
+	lower := strings.ToLower(text)
+	return strings.HasPrefix(lower, ".inf") || strings.HasPrefix(lower, ".nan") ||
+		strings.ContainsAny(text[:1], "0123456789.+-") && strings.Trim(lower, "0123456789abcdefxo+-._:tz ") == ""
 }
 
-// isPlain reports whether a text without quotes means itself in every dialect of YAML.
-func isPlain(text string) bool {
-	if text == "" {
-		return false
+// javaDouble writes a number so that it is one with a fraction.
+func javaDouble(x float64) string {
+	text := strconv.FormatFloat(x, 'f', -1, 64)
+	if !strings.Contains(text, ".") {
+		text += ".0"
 	}
-	switch c := text[0]; {
-	case isLetter(c), isDigit(c), c == '/', c == '_', c == '.' && len(text) > 1 && text[1] != '.', (c == '-' || c == '+') && len(text) > 1 && isDigit(text[1]):
-	default:
-		return false
-	}
-	if last := text[len(text)-1]; last == ':' || last == ' ' {
-		return false
-	}
-	return !strings.Contains(text, ": ") && !strings.Contains(text, " #") && !strings.ContainsFunc(text, isControl)
+	return text
 }
-
-func isControl(r rune) bool {
-	return r < ' ' || r >= 0x7f && r < 0xa0 || r == 0x2028 || r == 0x2029 || r == 0xfeff || r == utf8.RuneError
-}
-func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
-func isDigit(c byte) bool  { return c >= '0' && c <= '9' }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -14,7 +13,7 @@ import (
 // parseYAML reads any YAML document that is one map.
 func parseYAML(doc []byte) ([]entry, error) {
 	if at := firstNotUTF8(doc); at >= 0 {
-		return nil, errors.New("byte " + strconv.Itoa(at+1) + " is not UTF-8")
+		return nil, fmt.Errorf("byte %d is not UTF-8", at+1)
 	}
 	root, err := onlyNode(doc)
 	if err != nil {
@@ -24,12 +23,8 @@ func parseYAML(doc []byte) ([]entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !whole.isMap {
-		found := whole.other
-		if found == "" {
-			found = strconv.Quote(shortText(whole.value.text))
-		}
-		return nil, fmt.Errorf("it is %s, and not fields as in memoryMB: 64, one in each line", found)
+	if whole.kind != isMap {
+		return nil, fmt.Errorf("it is %s, and not fields as in memoryMB: 64, one in each line", whole.found())
 	}
 	return whole.fields, nil
 }
@@ -71,20 +66,20 @@ func (r *yamlReader) read(name string, n *yaml.Node, depth int) (entry, error) {
 	case yaml.AliasNode:
 		return r.read(name, n.Alias, depth+1)
 	case yaml.SequenceNode:
-		e.other = "a list"
+		e.kind = isList
 	case yaml.MappingNode:
 		return r.readMap(e, n.Content, depth)
 	default:
 		// Java's class tags say nothing that the field does not say; only !!str does, of a text without quotes.
 		quoted := n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) != 0
-		e.value = scalar{n.Value, !quoted && !(n.Style&yaml.TaggedStyle != 0 && n.ShortTag() == "!!str")}
+		e.text, e.plain = n.Value, !quoted && !(n.Style&yaml.TaggedStyle != 0 && n.ShortTag() == "!!str")
 	}
 	return e, nil
 }
 
 // readMap reads the fields of a map, whose keys and values alternate in content.
 func (r *yamlReader) readMap(e entry, content []*yaml.Node, depth int) (entry, error) {
-	e.isMap, e.fields = true, make([]entry, 0, len(content)/2)
+	e.kind, e.fields = isMap, make([]entry, 0, len(content)/2)
 	seen := make(map[string]bool, len(content)/2)
 	for i := 0; i+1 < len(content); i += 2 {
 		if content[i].ShortTag() == "!!merge" {
@@ -94,12 +89,12 @@ func (r *yamlReader) readMap(e entry, content []*yaml.Node, depth int) (entry, e
 		if err != nil {
 			return e, err
 		}
-		if key.isMap || key.other != "" {
+		if key.kind != isScalar {
 			return e, errors.New("a field's name is no text")
 		}
-		name := key.value.text
+		name := key.text
 		if seen[name] {
-			return e, fmt.Errorf("field %s is given more than once", shortText(name))
+			return e, fmt.Errorf("field %s is given more than once", shorten(name, shortStored))
 		}
 		seen[name] = true
 		inner, err := r.read(name, content[i+1], depth+1)

@@ -40,28 +40,23 @@ const (
 // about what is legal but may not be meant. Whether the app exists, and whether
 // any agent has the resources, is not said here.
 func (c Config) Check(opts CheckOptions) (document.Violations, []string) {
-	var (
-		bad   document.Violations
-		notes []string
-	)
-	bad = append(bad, app.CheckName("jobName", c.JobName, opts.Reserved)...)
-	bad = append(bad, app.CheckName("appName", c.AppName, nil)...)
-	bad = append(bad, c.checkExecutionType()...)
-	timing, timingNotes := c.checkTiming(opts)
-	bad = append(bad, timing...)
-	notes = append(notes, timingNotes...)
-	bad = append(bad, c.checkShards()...)
-	bad = append(bad, app.CheckAmounts(c.CPUCount, c.MemoryMB)...)
-	bad = append(bad, c.checkProps()...)
+	timing, notes := c.checkTiming(opts)
 	handlers, handlerNotes := c.checkHandlers()
-	bad = append(bad, handlers...)
-	notes = append(notes, handlerNotes...)
+	bad := slices.Concat(
+		app.CheckName("jobName", c.JobName, opts.Reserved),
+		app.CheckName("appName", c.AppName, nil),
+		c.checkExecutionType(),
+		timing,
+		c.checkShards(),
+		app.CheckAmounts(c.CPUCount, c.MemoryMB),
+		c.checkProps(),
+		handlers,
+	)
 	if c.MaxRetries < 0 || c.MaxRetries > MaxRetries {
 		bad = append(bad, document.Violate("maxRetries", strconv.Itoa(c.MaxRetries), "must be from 0 to %d", MaxRetries))
 	}
-	bad = append(bad, c.checkEnv()...)
-	bad = bad.And(schema.CheckText(c))
-	return append(bad, c.checkSize()...), notes
+	bad = append(bad, c.checkEnv()...).And(schema.CheckText(c))
+	return append(bad, c.checkSize()...), append(notes, handlerNotes...)
 }
 
 func (c Config) checkSize() document.Violations {
@@ -72,20 +67,16 @@ func (c Config) checkSize() document.Violations {
 }
 
 func (c Config) checkExecutionType() document.Violations {
-	const field = "jobExecutionType"
-	violate := func(message string) document.Violations {
-		return document.Violations{document.Violate(field, c.JobExecutionType, "%s", message)}
-	}
+	message := "must be " + Transient
 	switch c.JobExecutionType {
 	case Transient:
 		return nil
 	case Daemon:
-		return violate("daemon jobs are not supported by this version yet; use " + Transient)
+		message = "daemon jobs are not supported by this version yet; use " + Transient
 	case "":
-		return violate("is missing; give " + Transient + " (runs and ends) or " + Daemon + " (stays)")
-	default:
-		return violate("must be " + Transient + " or " + Daemon)
+		message = "is missing; give " + Transient
 	}
+	return document.Violations{document.Violate("jobExecutionType", c.JobExecutionType, "%s", message)}
 }
 
 // checkTiming is about cron and timeZone.

@@ -2,7 +2,6 @@ package jobs
 
 import (
 	"bytes"
-	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -19,41 +18,15 @@ type Overrides struct {
 	Env map[string]string `json:"env,omitempty"`
 }
 
-// run is the document of a trigger as the schema reads it: strict about names and types, as for a job.
-type run struct {
-	JobParameter           string            `json:"jobParameter"`
-	ShardingItemParameters string            `json:"shardingItemParameters"`
-	Env                    map[string]string `json:"env,omitempty"`
-}
-
-var runSchema = document.MustSchema[run]("", nil)
+var overridesSchema = document.MustSchema[Overrides]("", nil)
 
 // DecodeOverrides reads the body of a trigger; an empty one, {} and null values override nothing. Errors are those of
 // document.Schema.Decode: with Violations the rest can still be checked.
 func DecodeOverrides(body []byte) (Overrides, error) {
-	var o Overrides
 	if len(bytes.TrimSpace(body)) == 0 {
-		return o, nil
+		return Overrides{}, nil
 	}
-	read, _, err := runSchema.Decode(body, run{})
-	if _, readable := err.(document.Violations); err != nil && !readable {
-		return o, err
-	}
-	var given map[string]json.RawMessage
-	if json.Unmarshal(body, &given) != nil {
-		return o, err // no object: the schema has said so
-	}
-	has := func(name string) bool {
-		raw, there := given[name]
-		return there && string(raw) != "null"
-	}
-	if has("jobParameter") {
-		o.JobParameter = &read.JobParameter
-	}
-	if has("shardingItemParameters") {
-		o.ShardingItemParameters = &read.ShardingItemParameters
-	}
-	o.Env = read.Env
+	o, _, err := overridesSchema.Decode(body, Overrides{})
 	return o, err
 }
 

@@ -1,7 +1,9 @@
 package jobs
 
 import (
+	"fmt"
 	"time"
+	_ "time/tzdata" // what a zone's name means must not depend on the machine
 
 	"github.com/elasticjob-go/elasticjob/jobs/cron"
 )
@@ -15,4 +17,24 @@ func Schedule(c Config, local *time.Location) (*cron.Schedule, error) {
 		return nil, err
 	}
 	return cron.Parse(c.Cron, zone)
+}
+
+// Zone returns the time zone of the job's cron: the one it names, by IANA's
+// name, or local, the server's, when it names none [D25]; a nil local is UTC.
+func Zone(c Config, local *time.Location) (*time.Location, error) {
+	switch {
+	case c.TimeZone == "" && local == nil:
+		return time.UTC, nil
+	case c.TimeZone == "":
+		return local, nil
+	}
+	// These two would mean another zone on each machine.
+	if c.TimeZone == "Local" || c.TimeZone == "localtime" {
+		return nil, fmt.Errorf("%q is no zone of its own; name one, such as Europe/Berlin, or leave it out for the server's", c.TimeZone)
+	}
+	zone, err := time.LoadLocation(c.TimeZone)
+	if err != nil {
+		return nil, fmt.Errorf("unknown time zone %q; use a name of the IANA database, such as Asia/Shanghai or Etc/GMT-8 (which is UTC+8)", c.TimeZone)
+	}
+	return zone, nil
 }

@@ -45,45 +45,22 @@ func (t TaskID) Name() string {
 	return strings.Join([]string{t.Job, strconv.Itoa(t.Item), t.Type, t.Agent}, idDelimiter)
 }
 
-// Validate says why Mesos, or ParseTaskID, would refuse the id; nil when they
-// take it. Ids with a good job name, an item below 10,000, a UUID and an agent
-// id of up to MaxAgentIDBytes are always good.
-func (t TaskID) Validate() error {
-	switch {
-	case !isName(t.Job):
-		return fmt.Errorf("task id %q: %q is no job name", t, t.Job)
-	case t.Item < 0:
-		return fmt.Errorf("task id %q: item %d is negative", t, t.Item)
-	case t.Type != TaskReady && t.Type != TaskFailover:
-		return fmt.Errorf("task id %q: type %q is neither %s nor %s", t, t.Type, TaskReady, TaskFailover)
-	case t.UUID == "" || strings.Trim(t.UUID, uuidLetters) != "":
-		return fmt.Errorf("task id %q: %q is no UUID", t, t.UUID)
-	}
-	if err := checkAgent(t.Agent, len(t.String())); err != nil {
-		return fmt.Errorf("task id %q: %w", t, err)
-	}
-	return nil
-}
-
 const uuidLetters = "0123456789abcdefABCDEF-"
 
-// ParseTaskID parses an id. Ids that TaskID.String did not make, such as
+// ParseTaskID parses an id. Ids that TaskID.String did not make of good parts, such as
 // another framework's, are an error and nothing worse.
 func ParseTaskID(id string) (TaskID, error) {
-	job, rest, ok1 := strings.Cut(id, idDelimiter)
-	itemText, rest, ok2 := strings.Cut(rest, idDelimiter)
-	kind, rest, ok3 := strings.Cut(rest, idDelimiter)
-	// What an agent calls itself may hold the delimiter: its id ends at the last.
-	last := strings.LastIndex(rest, idDelimiter)
-	if !ok1 || !ok2 || !ok3 || last < 0 {
+	job, rest, _ := strings.Cut(id, idDelimiter)
+	item, rest, _ := strings.Cut(rest, idDelimiter)
+	kind, rest, _ := strings.Cut(rest, idDelimiter)
+	agent, uuid := cutLast(rest)
+	n, err := strconv.Atoi(item)
+	t := TaskID{Job: job, Item: n, Type: kind, Agent: agent, UUID: uuid}
+	if err != nil || n < 0 || t.String() != id || !isID(job, agent, id) ||
+		kind != TaskReady && kind != TaskFailover || uuid == "" || strings.Trim(uuid, uuidLetters) != "" {
 		return TaskID{}, fmt.Errorf("task id %q was not made by this scheduler: it does not have the form job@-@item@-@type@-@agent@-@uuid", id)
 	}
-	item, err := canonical(itemText)
-	if err != nil {
-		return TaskID{}, fmt.Errorf("task id %q was not made by this scheduler: item: %w", id, err)
-	}
-	t := TaskID{Job: job, Item: int(item), Type: kind, Agent: rest[:last], UUID: rest[last+len(idDelimiter):]}
-	return t, t.Validate()
+	return t, nil
 }
 
 // ExecutorID is the id of one generation of an app's executor on an agent. N
@@ -99,59 +76,30 @@ func (e ExecutorID) String() string {
 	return strings.Join([]string{e.App, e.Agent, strconv.FormatInt(e.N, 10)}, idDelimiter)
 }
 
-// Validate says why Mesos, or ParseExecutorID, would refuse the id; nil when
-// they take it.
-func (e ExecutorID) Validate() error {
-	switch {
-	case !isName(e.App):
-		return fmt.Errorf("executor id %q: %q is no app name", e, e.App)
-	case e.N < 0:
-		return fmt.Errorf("executor id %q: generation %d is negative", e, e.N)
-	}
-	if err := checkAgent(e.Agent, len(e.String())); err != nil {
-		return fmt.Errorf("executor id %q: %w", e, err)
-	}
-	return nil
-}
-
-// ParseExecutorID parses an id. Ids that ExecutorID.String did not make,
+// ParseExecutorID parses an id. Ids that ExecutorID.String did not make of good parts,
 // such as the original's without a generation, are an error.
 func ParseExecutorID(id string) (ExecutorID, error) {
-	name, rest, ok := strings.Cut(id, idDelimiter)
-	last := strings.LastIndex(rest, idDelimiter)
-	if !ok || last < 0 {
+	name, rest, _ := strings.Cut(id, idDelimiter)
+	agent, number := cutLast(rest)
+	n, err := strconv.ParseInt(number, 10, 64)
+	e := ExecutorID{App: name, Agent: agent, N: n}
+	if err != nil || n < 0 || e.String() != id || !isID(name, agent, id) {
 		return ExecutorID{}, fmt.Errorf("executor id %q was not made by this scheduler: it does not have the form app@-@agent@-@n", id)
 	}
-	n, err := canonical(rest[last+len(idDelimiter):])
-	if err != nil {
-		return ExecutorID{}, fmt.Errorf("executor id %q was not made by this scheduler: generation: %w", id, err)
-	}
-	e := ExecutorID{App: name, Agent: rest[:last], N: n}
-	return e, e.Validate()
+	return e, nil
 }
 
-func isName(name string) bool { return len(app.CheckName("", name, nil)) == 0 }
-
-// canonical reads a number that is written in the one way that we write it, so
-// that parsing an id and building it again gives the same id.
-func canonical(text string) (int64, error) {
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || n < 0 || strconv.FormatInt(n, 10) != text {
-		return 0, fmt.Errorf("%q is no number", text)
+// cutLast cuts at the last delimiter: what an agent calls itself may hold others.
+func cutLast(text string) (before, after string) {
+	last := strings.LastIndex(text, idDelimiter)
+	if last < 0 {
+		return "", text
 	}
-	return n, nil
+	return text[:last], text[last+len(idDelimiter):]
 }
 
-// checkAgent has Mesos's rules of ids.
-func checkAgent(agent string, whole int) error {
+// isID has Mesos's rules of ids, and ours of the names in them.
+func isID(name, agent, whole string) bool {
 	isBad := func(r rune) bool { return r < ' ' || r == 0x7f || r == '/' || r == '\\' }
-	switch {
-	case agent == "":
-		return fmt.Errorf("the agent's id is missing")
-	case strings.ContainsFunc(agent, isBad):
-		return fmt.Errorf("the agent's id %q holds a slash or a control character, which Mesos refuses", agent)
-	case whole > maxIDBytes:
-		return fmt.Errorf("it has %d bytes, Mesos allows %d", whole, maxIDBytes)
-	}
-	return nil
+	return len(app.CheckName("", name, nil)) == 0 && agent != "" && !strings.ContainsFunc(agent, isBad) && len(whole) <= maxIDBytes
 }

@@ -106,11 +106,11 @@ func newMatcher(demands []Demand, agents []Agent, strategy Strategy) *matcher {
 		a := &agents[i]
 		m.numbers[a.ID] = number
 		m.books[number].free = a.Free
-		m.free = m.free.Plus(largest(a.Free, resources.Amount{}))
+		m.free = m.free.Plus(a.Free.Max(resources.Amount{}))
 		if m.reservedFor[number] = a.ReservedFor; a.ReservedFor != "" {
 			m.reserved = append(m.reserved, number)
 		}
-		m.capacity[number], m.unknown[number] = largest(a.Capacity, a.Free), a.Capacity.IsZero()
+		m.capacity[number], m.unknown[number] = a.Capacity.Max(a.Free), a.Capacity.IsZero()
 		for kind, runs := range a.Executors {
 			if k, asked := m.kinds[kind]; asked && runs {
 				m.runs[k] = append(m.runs[k], number)
@@ -140,26 +140,24 @@ func (m *matcher) match(index int) {
 		m.leave(m.notNow(d.Items, true))
 		return
 	}
-	next := 0
-	switch m.strategy {
-	case Spread:
+	placed := d.Items[:len(d.Items)-left]
+	if m.strategy == Spread {
 		beside := 0
 		for _, t := range takes {
 			if m.books[t.agent].running == d.stamp {
 				beside += t.shards
 			}
 		}
-		m.spread(false, d.Items[:beside])
-		m.spread(true, d.Items[beside:len(d.Items)-left])
-		next = len(d.Items) - left
-	default:
+		m.spread(false, placed[:beside])
+		m.spread(true, placed[beside:])
+	} else {
 		for _, t := range takes {
-			m.place(t.agent, d.Items[next:next+t.shards])
-			next += t.shards
+			m.place(t.agent, placed[:t.shards])
+			placed = placed[t.shards:]
 		}
 	}
 	if left > 0 {
-		m.leave(m.notNow(d.Items[next:], true))
+		m.leave(m.notNow(d.Items[len(d.Items)-left:], true))
 	}
 }
 
@@ -168,7 +166,7 @@ func (m *matcher) match(index int) {
 func (m *matcher) take(index int) {
 	d := &m.now
 	d.Demand, d.index, d.stamp = &m.demands[index], index, int32(index+1)
-	d.shard, d.executor = largest(d.Shard, resources.Amount{}), largest(d.ExecutorSize, resources.Amount{})
+	d.shard, d.executor = d.Shard.Max(resources.Amount{}), d.ExecutorSize.Max(resources.Amount{})
 	d.perCPU, d.perMem = 1/float64(max(d.shard.CPUMilli, 1)), 1/float64(max(d.shard.MemMilli, 1))
 	d.kind = m.kinds[d.Executor]
 	for id := range d.Avoid {
@@ -266,22 +264,14 @@ func (m *matcher) spread(starts bool, items []int) {
 // place puts items on an agent that has room for them.
 func (m *matcher) place(a int, items []int) {
 	d, b := &m.now, &m.books[a]
-	once := m.once(a)
-	starts := b.running != d.stamp && b.started != d.stamp
-	if starts {
+	taken := m.once(a).Plus(d.shard.Times(len(items)))
+	if b.running != d.stamp && b.started != d.stamp {
 		b.started = d.stamp
 		m.runs[d.kind] = append(m.runs[d.kind], a)
 	}
 	for _, item := range items {
-		m.result.Placements = append(m.result.Placements, Placement{Demand: d.index, Item: item, Agent: m.given[a], StartsExecutor: starts})
-		starts = false
+		m.result.Placements = append(m.result.Placements, Placement{Demand: d.index, Item: item, Agent: m.given[a]})
 	}
-	taken := once.Plus(d.shard.Times(len(items)))
 	b.free, m.free = b.free.Minus(taken), m.free.Minus(taken)
 	m.reorder(a)
-}
-
-// largest is the larger of each part.
-func largest(a, b resources.Amount) resources.Amount {
-	return resources.Amount{CPUMilli: max(a.CPUMilli, b.CPUMilli), MemMilli: max(a.MemMilli, b.MemMilli)}
 }

@@ -48,6 +48,7 @@ func without(d offers.Demand, avoid map[string]string) offers.Demand { d.Avoid =
 // shown writes a result as "e1: 0,1>S1* 2>S2 | 3 wait": a star marks a new executor.
 func shown(r offers.Result, demands []offers.Demand, agents []offers.Agent) string {
 	var lines []string
+	started := map[string]bool{} // executors, by kind and agent
 	for i, d := range demands {
 		line := d.ID + ":"
 		last := -1
@@ -55,13 +56,14 @@ func shown(r offers.Result, demands []offers.Demand, agents []offers.Agent) stri
 			if p.Demand != i {
 				continue
 			}
-			if p.Agent == last && !p.StartsExecutor {
+			if p.Agent == last {
 				line += "," + fmt.Sprint(p.Item)
 				continue
 			}
 			last = p.Agent
 			line += " " + agents[p.Agent].ID
-			if p.StartsExecutor {
+			if at := fmt.Sprint(d.Executor, p.Agent); !agents[p.Agent].Executors[d.Executor] && !started[at] {
+				started[at] = true
 				line += "*"
 			}
 			line += "=" + fmt.Sprint(p.Item)

@@ -2,7 +2,7 @@
 //
 // Pool holds the offers at hand, by agent. Match is a pure function from
 // demands and agents to placements and reasons: what it places fits exactly,
-// what it does not place has a true reason. It imports no room but app.
+// what it does not place has a true reason. Of this repository it imports resources alone.
 package offers
 
 import (
@@ -68,9 +68,6 @@ const (
 // Placement puts one item of Demands[Demand] on Agents[Agent].
 type Placement struct {
 	Demand, Item, Agent int
-	// StartsExecutor marks the first placement that needs a new executor of
-	// its kind on its agent; ExecutorSize is paid with it.
-	StartsExecutor bool
 }
 
 // Result is what Match decided.

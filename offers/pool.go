@@ -9,7 +9,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/resources"
 )
 
-// Pool holds the offers at hand. The zero Pool is empty and ready to use. It
+// Pool holds the offers at hand. It
 // is not safe for concurrent use. Whatever it returns is in the order of agent id, then offer id.
 type Pool struct {
 	offers map[string]Offer
@@ -18,14 +18,11 @@ type Pool struct {
 }
 
 // NewPool returns an empty pool.
-func NewPool() *Pool { return &Pool{} }
+func NewPool() *Pool { return &Pool{offers: map[string]Offer{}, agents: map[string]map[string]bool{}} }
 
 // Add puts an offer in; one with an id that is there already replaces it.
 func (p *Pool) Add(o Offer) {
 	p.Rescind(o.ID)
-	if p.offers == nil {
-		p.offers, p.agents = map[string]Offer{}, map[string]map[string]bool{}
-	}
 	p.offers[o.ID] = o
 	if p.agents[o.Agent] == nil {
 		p.agents[o.Agent] = map[string]bool{}
@@ -98,7 +95,7 @@ func (p *Pool) OlderThan(t time.Time) []Offer {
 }
 
 // Clear forgets all offers, as after every SUBSCRIBED (rule T6).
-func (p *Pool) Clear() { p.offers, p.agents = nil, nil }
+func (p *Pool) Clear() { *p = *NewPool() }
 
 // Len is the number of offers.
 func (p *Pool) Len() int { return len(p.offers) }
@@ -109,14 +106,9 @@ func (p *Pool) Agents() []Agent {
 	agents := make([]Agent, 0, len(p.agents))
 	for _, id := range slices.Sorted(maps.Keys(p.agents)) {
 		a := Agent{ID: id}
-		last := ""
 		for offer := range p.agents[id] {
 			o := p.offers[offer]
-			a.Free = a.Free.Plus(o.Free)
-			// Offers of one agent name one host; if not, the answer is still always the same.
-			if last == "" || offer < last {
-				a.Host, last = o.Host, offer
-			}
+			a.Host, a.Free = o.Host, a.Free.Plus(o.Free)
 		}
 		agents = append(agents, a)
 	}

@@ -73,7 +73,7 @@ func TestPool(t *testing.T) {
 	same(t, "after clear", p.Agents(), []offers.Agent(nil))
 	p.Add(o2)
 	same(t, "clear is not the end", p.Len(), 1)
-	same(t, "the zero pool", new(offers.Pool).OlderThan(noon), []offers.Offer(nil))
+	same(t, "an empty pool", offers.NewPool().OlderThan(noon), []offers.Offer(nil))
 }
 
 // TestPoolAgreesWithAList plays random calls and compares with a plain list of offers.

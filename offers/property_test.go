@@ -156,10 +156,7 @@ func TestMatchKeepsItsPromises(t *testing.T) {
 				if !l.usable(d) {
 					t.Fatalf("L2, L6: %s is on %s, which it may not use", d.ID, l.ID)
 				}
-				if p.StartsExecutor == l.kinds[d.Executor] {
-					t.Fatalf("D54: %s item %d on %s: starts executor %v, it runs %v", d.ID, p.Item, l.ID, p.StartsExecutor, l.kinds[d.Executor])
-				}
-				if p.StartsExecutor && beside > len(items) {
+				if !l.kinds[d.Executor] && beside > len(items) {
 					t.Fatalf("%s starts an executor on %s with room for %d beside running ones", d.ID, l.ID, beside)
 				}
 				for _, other := range books {
@@ -364,7 +361,7 @@ func TestMatchIsPure(t *testing.T) {
 		shuffled := rapid.Permutation(s.agents).Draw(t, "shuffled")
 		second := offers.Match(s.demands, shuffled, s.strategy)
 		same := func(p offers.Placement, agents []offers.Agent) string {
-			return fmt.Sprintf("%d %d %s %v", p.Demand, p.Item, agents[p.Agent].ID, p.StartsExecutor)
+			return fmt.Sprintf("%d %d %s", p.Demand, p.Item, agents[p.Agent].ID)
 		}
 		if !slices.EqualFunc(first.Placements, second.Placements, func(a, b offers.Placement) bool { return same(a, s.agents) == same(b, shuffled) }) {
 			t.Fatalf("placements depend on the order of agents: %v and %v", first.Placements, second.Placements)

@@ -88,16 +88,16 @@ func (m *matcher) survey(found bool) survey {
 		if b.running != d.stamp && b.started != d.stamp {
 			free = free.Minus(d.executor)
 		}
-		shards := int64(1)
+		shards := 1
 		if d.Together {
 			fit := int(b.room)
 			if !found {
 				fit = free.Holds(d.shard, len(d.Items))
 			}
 			v.room += fit
-			shards += int64(fit)
+			shards += fit
 		}
-		short := resources.Amount{CPUMilli: max(shards*d.shard.CPUMilli-free.CPUMilli, 0), MemMilli: max(shards*d.shard.MemMilli-free.MemMilli, 0)}
+		short := d.shard.Times(shards).Minus(free).Max(resources.Amount{})
 		if much := d.much(short); much < v.much {
 			v.nearest, v.short, v.much = a, short, much
 		}
@@ -153,7 +153,7 @@ func (m *matcher) neverReason() string {
 	d := &m.now
 	nearest, least := 0, math.Inf(1)
 	for a := range m.capacity {
-		if much := m.now.much(largest(d.shard.Plus(d.executor).Minus(m.capacity[a]), resources.Amount{})); much < least {
+		if much := m.now.much(d.shard.Plus(d.executor).Minus(m.capacity[a]).Max(resources.Amount{})); much < least {
 			nearest, least = a, much
 		}
 	}
@@ -176,19 +176,17 @@ func (m *matcher) noneUsable(v survey) string {
 // others says why agents may not be used, with one agent of each kind as the example.
 func (m *matcher) others(v survey) string {
 	var parts []string
-	if a := v.reserved.first; v.reserved.agents == 1 {
-		parts = append(parts, fmt.Sprintf("%s is reserved for execution %s", m.name(a), m.reservedFor[a]))
-	} else if v.reserved.agents > 1 {
-		parts = append(parts, fmt.Sprintf("%d agents are reserved, such as %s for execution %s", v.reserved.agents, m.name(a), m.reservedFor[a]))
-	}
-	if v.avoided.agents > 0 {
-		a := v.avoided.first
-		subject := m.name(a) + " is avoided"
-		if v.avoided.agents > 1 {
-			subject = fmt.Sprintf("%d agents are avoided, such as %s", v.avoided.agents, m.name(a))
+	add := func(g group, what, why string) {
+		subject := m.name(g.first) + " is " + what
+		if g.agents > 1 {
+			subject = fmt.Sprintf("%d agents are %s, such as %s", g.agents, what, m.name(g.first))
 		}
-		parts = append(parts, subject+": "+m.now.Avoid[m.agents[m.given[a]].ID])
+		if g.agents > 0 {
+			parts = append(parts, subject+why)
+		}
 	}
+	add(v.reserved, "reserved", " for execution "+m.reservedFor[v.reserved.first])
+	add(v.avoided, "avoided", ": "+m.now.Avoid[m.agents[m.given[v.avoided.first]].ID])
 	return strings.Join(parts, "; ")
 }
 

@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"syscall"
 
 	"github.com/elasticjob-go/elasticjob/executor"
@@ -17,7 +16,7 @@ import (
 )
 
 // version is set when a release is built.
-var version = ""
+var version = "dev"
 
 func main() {
 	os.Exit(run())
@@ -33,7 +32,7 @@ func run() int {
 			}
 			return 0
 		case "--version":
-			fmt.Println("executor", versionText())
+			fmt.Println("executor", version)
 			return 0
 		}
 	}
@@ -43,11 +42,10 @@ func run() int {
 		fmt.Fprintln(os.Stderr, "To try ElasticJob on this machine run `scheduler --local`, publish an app and register a job: the scheduler brings the executor along.")
 		return 2
 	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "executor:", err)
-		return 2
+	if err == nil {
+		err = config.Arguments(os.Args[1:])
 	}
-	if err := config.Arguments(os.Args[1:]); err != nil {
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "executor:", err)
 		return 2
 	}
@@ -63,14 +61,4 @@ func run() int {
 	}
 	log.Info("executor ended")
 	return 0
-}
-
-func versionText() string {
-	if version != "" {
-		return version
-	}
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-		return info.Main.Version
-	}
-	return "(unknown)"
 }

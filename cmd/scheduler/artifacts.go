@@ -1,20 +1,17 @@
 package main
 
 import (
+	"bytes"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"net/http"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
 )
 
-// artifacts serves the executor binaries to the agents' fetcher, under names
+// artifacts are the executor binaries for the agents' fetcher, under names
 // that hold their content: executor-<os>-<arch>-<sha256>. They are copies, so
 // that a new build on disk changes nothing under a name, and executors that an
 // earlier build described can still be fetched (rule X4).
@@ -33,25 +30,29 @@ func findExecutors(dir, keep string) (*artifacts, error) {
 		}
 		dir = filepath.Dir(self)
 	}
-	own := "executor-" + runtime.GOOS + "-" + runtime.GOARCH
-	a := &artifacts{dir: keep}
 	if err := os.MkdirAll(keep, 0o700); err != nil {
 		return nil, fmt.Errorf("keep executors: %w", err)
 	}
-	found, err := filepath.Glob(filepath.Join(dir, "executor-*-*"))
+	programs, err := os.ReadDir(dir)
 	if err != nil {
-		return nil, fmt.Errorf("find the executor in %s: %w", dir, err)
+		return nil, fmt.Errorf("find the executor: %w; name its folder with --executor-dir", err)
 	}
-	for platform, path := range candidates(dir, own, found) {
-		sum, err := checksum(path)
-		if errors.Is(err, fs.ErrNotExist) {
+	own := "executor-" + runtime.GOOS + "-" + runtime.GOARCH
+	a := &artifacts{dir: keep}
+	for _, file := range programs { // sorted by name: executor comes before the one that names this platform, which counts
+		platform := file.Name()
+		if platform == "executor" {
+			platform = own
+		}
+		if !strings.HasPrefix(platform, "executor-") || strings.Count(platform, "-") != 2 {
 			continue
 		}
+		program, err := os.ReadFile(filepath.Join(dir, file.Name()))
 		if err != nil {
 			return nil, fmt.Errorf("read the executor: %w", err)
 		}
-		name := platform + "-" + sum
-		if err := copyOnce(path, filepath.Join(keep, name), sum); err != nil {
+		name := fmt.Sprintf("%s-%x", platform, sha256.Sum256(program))
+		if err := keepProgram(filepath.Join(keep, name), program); err != nil {
 			return nil, fmt.Errorf("keep the executor: %w", err)
 		}
 		if platform == own {
@@ -64,70 +65,34 @@ func findExecutors(dir, keep string) (*artifacts, error) {
 	return a, nil
 }
 
-func candidates(dir, own string, found []string) map[string]string {
-	out := map[string]string{own: filepath.Join(dir, "executor")}
-	for _, path := range found {
-		if name := filepath.Base(path); strings.Count(name, "-") == 2 {
-			out[name] = path
-		}
-	}
-	return out
-}
-
-func checksum(path string) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return "", fmt.Errorf("%s: %w", path, err)
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
-}
-
-// copyOnce copies a program unless the copy is there, whole: a disk may have lost some of it.
-func copyOnce(from, to, sum string) error {
-	if there, err := checksum(to); err == nil && there == sum {
+// keepProgram writes a program unless it is there, whole: a disk may have lost some of it.
+func keepProgram(path string, program []byte) error {
+	if there, err := os.ReadFile(path); err == nil && bytes.Equal(there, program) {
 		return nil
 	}
-	in, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	out, err := os.CreateTemp(filepath.Dir(to), ".new-*")
+	return writeWhole(path, program, 0o755)
+}
+
+// writeWhole writes a file that nobody ever sees half of.
+func writeWhole(path string, content []byte, mode os.FileMode) error {
+	out, err := os.CreateTemp(filepath.Dir(path), ".new-*")
 	if err != nil {
 		return err
 	}
 	defer os.Remove(out.Name())
-	if _, err = io.Copy(out, in); err == nil {
-		err = errors.Join(out.Chmod(0o755), out.Sync())
-	}
-	if err = errors.Join(err, out.Close()); err != nil {
+	_, err = out.Write(content)
+	if err = errors.Join(err, out.Chmod(mode), out.Sync(), out.Close()); err != nil {
 		return err
 	}
-	return os.Rename(out.Name(), to)
+	return os.Rename(out.Name(), path)
 }
 
-// ServeHTTP serves /artifacts/{name}.
-func (a *artifacts) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	name := strings.TrimPrefix(r.URL.Path, "/artifacts/")
-	if !a.has(name) {
-		http.NotFound(w, r)
-		return
-	}
-	w.Header().Set("Content-Type", "application/octet-stream")
-	w.Header().Set("Cache-Control", "public, immutable, max-age=31536000")
-	http.ServeFile(w, r, filepath.Join(a.dir, name))
-}
-
-// has reports whether there is an artifact of that name here.
-func (a *artifacts) has(name string) bool {
+// file finds an artifact by its name.
+func (a *artifacts) file(name string) (path string, ok bool) {
 	if filepath.Base(name) != name || !strings.HasPrefix(name, "executor-") {
-		return false
+		return "", false
 	}
-	_, err := os.Stat(filepath.Join(a.dir, name))
-	return err == nil
+	path = filepath.Join(a.dir, name)
+	_, err := os.Stat(path)
+	return path, err == nil
 }

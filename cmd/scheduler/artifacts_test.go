@@ -1,8 +1,6 @@
 package main
 
 import (
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"testing"
@@ -24,12 +22,11 @@ func TestACopyOfTheExecutorThatWasDamagedIsMadeAnew(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w := httptest.NewRecorder()
-		a.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/artifacts/"+a.own, nil))
-		if got := w.Body.String(); w.Code != http.StatusOK || got != program {
-			t.Errorf("status %d, %q", w.Code, got)
+		file, ok := a.file(a.own)
+		if got, err := os.ReadFile(file); !ok || err != nil || string(got) != program {
+			t.Errorf("%v, %q, %v", ok, got, err)
 		}
-		if err := damage(filepath.Join(keep, a.own)); err != nil {
+		if err := damage(file); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -39,5 +36,10 @@ func TestACopyOfTheExecutorThatWasDamagedIsMadeAnew(t *testing.T) {
 	}
 	if there, err := os.ReadFile(filepath.Join(keep, a.own)); err != nil || string(there) != program {
 		t.Errorf("%q, %v", there, err)
+	}
+	for _, name := range []string{"", "executor", "executor-", "../executor-x", "executor-/../x", a.own + "x"} {
+		if file, ok := a.file(name); ok {
+			t.Errorf("%q is the file %s", name, file)
+		}
 	}
 }

@@ -16,25 +16,25 @@ import (
 	"github.com/elasticjob-go/elasticjob/wire/mesostls"
 )
 
-// These are the most that one machine may be configured to have: far more than any has, and exact in thousandths.
-const (
-	mostCPUs   = 1_000_000.0
-	mostMemory = 1_000_000_000.0
-
-	// mostJobMetrics is as many jobs as a cluster is made for.
-	mostJobMetrics = 100_000
-
-	someCPUs   = "0.01 to 1,000,000"
-	someMemory = "32 to 1,000,000,000 (MB)"
-)
-
-// plain is a number as people write it, without an exponent.
-func plain(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
+// mostJobMetrics is as many jobs as a cluster is made for.
+const mostJobMetrics = 100_000
 
 // complaints collect what is wrong.
 type complaints []error
 
 func (b *complaints) add(format string, args ...any) { *b = append(*b, fmt.Errorf(format, args...)) }
+
+// checkMachine refuses less than a machine or an agent can use, and more than any has, which would not be exact in
+// thousandths. NaN is in no range.
+func (b *complaints) checkMachine(flags string, cpus, memory float64) {
+	plain := func(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
+	if !(cpus >= 0.01 && cpus <= 1_000_000) {
+		b.add("%scpus %s: want 0.01 to 1,000,000", flags, plain(cpus))
+	}
+	if !(memory >= 32 && memory <= 1_000_000_000) {
+		b.add("%smemory %s: want 32 to 1,000,000,000 (MB)", flags, plain(memory))
+	}
+}
 
 // check refuses what is wrong or contradicts, all of it at once, and reads the
 // files of secrets.
@@ -89,7 +89,7 @@ func (s *settings) checkMesos(bad *complaints) {
 		default:
 			c.credentials, c.principal = found, found.User
 			if w := found.Warning(); w != "" {
-				c.notes = append(c.notes, w)
+				s.note("%s", w)
 			}
 		}
 	}
@@ -126,7 +126,7 @@ func (s *settings) checkTLS(bad *complaints) {
 			return
 		}
 		if info, err := os.Stat(files.key); err == nil && info.Mode().Perm()&0o077 != 0 {
-			c.notes = append(c.notes, fmt.Sprintf("others can read %s, which holds a private key: chmod 600 %s", files.key, files.key))
+			s.note("others can read %s, which holds a private key: chmod 600 %s", files.key, files.key)
 		}
 	}
 	c.tls = found
@@ -135,8 +135,8 @@ func (s *settings) checkTLS(bad *complaints) {
 		bad.add("%s: %w", s.said("mesos-ca-file"), err)
 	}
 	if c.executorCA == executor.SystemCA {
-		c.notes = append(c.notes, fmt.Sprintf("%s is too large to be handed to executors (more than %d KB): they check their agent with the CAs of their own machine and its LIBPROCESS_SSL_CA_FILE; "+
-			"a file with nothing but the cluster's CA would do", files.ca, mostCA>>10))
+		s.note("%s is too large to be handed to executors (more than %d KB): they check their agent with the CAs of their own machine and its LIBPROCESS_SSL_CA_FILE; "+
+			"a file with nothing but the cluster's CA would do", files.ca, mostCA>>10)
 	}
 }
 
@@ -168,11 +168,7 @@ func (c *config) mesosOptions() mesos.Options {
 func (s *settings) checkZooKeeper(bad *complaints) {
 	c := s.config
 	if c.zkDigestFile != "" {
-		found, err := readSecret(c.zkDigestFile)
-		if err != nil {
-			bad.add("%s: %w", s.said("zk-digest-file"), err)
-		}
-		c.zkDigest = found
+		c.zkDigest = s.readSecret(bad, "zk-digest-file", c.zkDigestFile)
 	}
 	if user, password, ok := strings.Cut(string(c.zkDigest), ":"); c.zkDigest != "" && (!ok || user == "" || password == "") {
 		bad.add("%s: want user:password", s.said("zk-digest-file"))
@@ -220,6 +216,14 @@ func checkServers(text string) error {
 	return nil
 }
 
+func (s *settings) readSecret(bad *complaints, flag, path string) secret {
+	found, err := readSecret(path)
+	if err != nil {
+		bad.add("%s: %w", s.said(flag), err)
+	}
+	return found
+}
+
 // safeToken is the length of a token, in characters, from which on it is not warned of.
 const safeToken = 16
 
@@ -227,13 +231,9 @@ const safeToken = 16
 func (s *settings) checkAddresses(bad *complaints) {
 	c := s.config
 	if c.tokenFile != "" {
-		found, err := readSecret(c.tokenFile)
-		if err != nil {
-			bad.add("%s: %w", s.said("api-token-file"), err)
-		}
-		c.token = found
-		if err == nil && len(found) < safeToken {
-			c.notes = append(c.notes, fmt.Sprintf("the token in %s has fewer than %d characters, and can be guessed: openssl rand -hex 32 makes a better one", c.tokenFile, safeToken))
+		c.token = s.readSecret(bad, "api-token-file", c.tokenFile)
+		if c.token != "" && len(c.token) < safeToken {
+			s.note("the token in %s has fewer than %d characters, and can be guessed: openssl rand -hex 32 makes a better one", c.tokenFile, safeToken)
 		}
 	}
 	if err := api.CheckListen(c.listen, c.tokenFile != ""); err != nil {
@@ -261,20 +261,19 @@ func (s *settings) checkAddresses(bad *complaints) {
 }
 
 func (c *config) checkRest(bad *complaints) {
-	// NaN is in no range.
-	if c.local && !(c.localCPUs >= 0.01 && c.localCPUs <= mostCPUs) {
-		bad.add("--local-cpus %s: want %s", plain(c.localCPUs), someCPUs)
-	}
-	if c.local && !(c.localMemory >= 32 && c.localMemory <= mostMemory) {
-		bad.add("--local-memory %s: want %s", plain(c.localMemory), someMemory)
+	if c.local {
+		bad.checkMachine("--local-", c.localCPUs, c.localMemory)
 	}
 	if c.dataDir == "" {
 		bad.add("--data-dir: no home folder is known here; name a folder")
 	} else if err := checkFolder(c.dataDir); err != nil {
 		bad.add("--data-dir %s: %w; name another folder", c.dataDir, err)
 	}
-	if c.executorIdle < 0 || c.killGrace < 0 {
-		bad.add("--executor-idle and --kill-grace can't be negative")
+	if c.executorIdle < 0 {
+		bad.add("--executor-idle %s: want 0s or more", c.executorIdle)
+	}
+	if c.killGrace < 0 {
+		bad.add("--kill-grace %s: want 0s or more", c.killGrace)
 	}
 	if c.reconcile < time.Minute || c.reconcile > 24*time.Hour {
 		bad.add("--reconcile-interval %s: want 1m to 24h", c.reconcile)
@@ -290,12 +289,5 @@ func (c *config) checkRest(bad *complaints) {
 	if _, err := time.LoadLocation(c.timeZone); err != nil {
 		bad.add("--time-zone %q: no such zone; use an IANA name such as Europe/Berlin, or Local", c.timeZone)
 	}
-	if _, err := parseLevel(c.logLevel); err != nil {
-		bad.add("--log-level %q: want debug, info, warn or error", c.logLevel)
-	}
-	switch c.logFormat {
-	case "auto", "text", "json":
-	default:
-		bad.add("--log-format %q: want text, json or auto", c.logFormat)
-	}
+	c.log.check(bad)
 }

@@ -35,33 +35,7 @@ func variables(flags *pflag.FlagSet) map[string]string {
 	return out
 }
 
-// refuseEmpty refuses flags that the command line gives without a value, as a script does whose own
-// variable is not set: taken as left out, --zk "" would silently be a server without ZooKeeper.
-func refuseEmpty(flags *pflag.FlagSet) error {
-	var errs []error
-	flags.Visit(func(f *pflag.Flag) {
-		list, isList := f.Value.(pflag.SliceValue)
-		if f.Value.String() == "" || isList && len(list.GetSlice()) == 0 {
-			errs = append(errs, isEmpty("--"+f.Name))
-		}
-	})
-	return errors.Join(errs...)
-}
-
-func isEmpty(what string) error {
-	return fmt.Errorf("%s is empty: give it a value, or leave it out", what)
-}
-
-// badFlag is what to say of a flag that could not be read.
-func badFlag(err error) error {
-	var bad *pflag.InvalidValueError
-	if errors.As(err, &bad) && bad.GetValue() == "" {
-		return isEmpty("--" + bad.GetFlag().Name)
-	}
-	return err
-}
-
-// refuseEmptyVariables does the same for our environment variables, also for those that a flag overrides.
+// refuseEmptyVariables does what refuseEmpty does for our environment variables, also for those that a flag overrides.
 func (s *settings) refuseEmptyVariables(env map[string]string) error {
 	var errs []error
 	for _, name := range slices.Sorted(maps.Values(variables(s.flags))) {

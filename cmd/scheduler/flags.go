@@ -41,8 +41,7 @@ type config struct {
 	timeZone        string
 	jobMetrics      int
 	spread          bool
-	logLevel        string
-	logFormat       string
+	log             logging
 	configFile      string
 	checkConfig     bool
 
@@ -92,7 +91,6 @@ reads ElasticJob-Cloud's properties file; with it, environment variables with th
 What counts is, in this order: the flag, ` + envPrefix + `…, the environment variable of the key's name, the file, the default.
 A flag or ` + envPrefix + `… that is given and empty is refused; empty keys and variables of their names count as not given.`,
 		Version:       version,
-		Args:          cobra.NoArgs,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		PreRunE: func(cmd *cobra.Command, _ []string) error {
@@ -106,10 +104,7 @@ A flag or ` + envPrefix + `… that is given and empty is refused; empty keys an
 			return serve(cmd.Context(), c, os.Stdout)
 		},
 	}
-	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		fmt.Fprintf(os.Stderr, "scheduler: %v\nscheduler --help lists all flags.\n", badFlag(err))
-		return errUsage
-	})
+	refuseBadFlags(cmd)
 	c.flags(cmd.Flags())
 	cmd.CompletionOptions.HiddenDefaultCmd = true
 	cmd.AddCommand(localClusterCommand(), localAgentCommand())
@@ -145,14 +140,13 @@ func (c *config) flags(f *pflag.FlagSet) {
 	f.StringSliceVar(&c.executorLimits, "executor-limit", nil, "a bound of executors that start from now on, as name=value, repeated or separated by commas:\n"+
 		"package-download 4GiB, package-bytes 16GiB, package-files 200000, package-ratio 250, package-path 1024,\n"+
 		"package-depth 64, package-first-byte 10s, package-check 30s, package-stall 1m, package-rate 1KiB,\n"+
-		"package-fetch-time 1h, package-unpack-time 15m, package-tries 4,\n"+
+		"package-fetch-time 1h, package-unpack-time 15m, package-tries 4, processes 4096,\n"+
 		"output-file 32MiB, output-tasks 1000, output-bytes 1GiB, keep-failed 0 are the defaults")
 	f.DurationVar(&c.reconcile, "reconcile-interval", 10*time.Minute, "how often the cluster is asked what it knows of our tasks, beside what it reports by itself")
 	f.StringVar(&c.timeZone, "time-zone", "Local", "zone of crons whose job names none: an IANA name, or Local for this machine's")
 	f.BoolVar(&c.spread, "spread", false, "place shards on the emptiest agents instead of filling the fullest")
 	f.IntVar(&c.jobMetrics, "job-metrics", 1000, "of how many jobs /metrics has numbers of their own: those that are the first to end a run; 0: of none")
-	f.StringVar(&c.logLevel, "log-level", "info", "debug, info, warn or error")
-	f.StringVar(&c.logFormat, "log-format", "auto", "text, json, or auto: text on a terminal, json otherwise")
+	c.log.flags(f)
 	f.StringVar(&c.configFile, "config", "", "read this conf/elasticjob-cloud-scheduler.properties of an ElasticJob-Cloud")
 	f.BoolVar(&c.checkConfig, "check-config", false, "check flags, environment and files, print what would be in force, and end; nothing is connected to or changed")
 }

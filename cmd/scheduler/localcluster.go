@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -14,6 +15,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -27,23 +29,14 @@ import (
 
 // clusterFlags are those of local-cluster and local-agent.
 type clusterFlags struct {
-	listen         string
-	master, ip     string
-	dataDir        string
-	agents         int
-	cpus, memory   float64
-	noCredentials  bool
-	credentials    string
-	tlsCert        string
-	tlsKey         string
-	registry       string
-	pingTimeout    time.Duration
-	maxPings       int
-	reregister     time.Duration
-	heartbeat      time.Duration
-	giveUp, endAll bool
-	logLevel       string
-	logFormat      string
+	local.Options
+	ip          string
+	credentials string
+	tlsCert     string
+	tlsKey      string
+	registry    string
+	endAll      bool
+	log         logging
 }
 
 const registryFile, registryInMemory = "file", "in_memory"
@@ -66,19 +59,19 @@ frameworks and agents; with in_memory it remembers nothing.
 Operators' calls (POST /api/v1, with the credentials): GET_AGENTS, MARK_AGENT_GONE, TEARDOWN.
 The agents are at 127.0.0.1, 127.0.0.2 and so on, hostname and ip alike. For maintenance, roles, quotas and
 reservations, and for masters that stand by for each other, take a real Mesos.`,
-		Args: cobra.NoArgs, SilenceErrors: true, SilenceUsage: true,
+		SilenceErrors: true, SilenceUsage: true,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runLocalCluster(cmd.Context(), f, os.Stdout) },
 	}
 	flags := clusterCommandFlags(cmd)
-	flags.StringVar(&f.listen, "listen", "127.0.0.1:5050", "address of the master's API: an IPv4 address of this machine only")
-	flags.IntVar(&f.agents, "agents", 1, "how many agents run in this process; 0 for a master alone, see local-agent")
+	flags.StringVar(&f.Listen, "listen", "127.0.0.1:5050", "address of the master's API: an IPv4 address of this machine only")
+	flags.IntVar(&f.Agents, "agents", 1, "how many agents run in this process; 0 for a master alone, see local-agent")
 	flags.StringVar(&f.tlsCert, "tls-cert", "", "PEM file of the certificate, and those that signed it: https is spoken then, and nothing else; all agents are in this process")
 	flags.StringVar(&f.tlsKey, "tls-key", "", "PEM file of the certificate's key")
 	flags.StringVar(&f.registry, "registry", registryFile, "what the master remembers after a restart: file, or in_memory for nothing")
-	flags.DurationVar(&f.pingTimeout, "agent-ping-timeout", master.DefaultAgentPingTimeout, "how long an agent has to answer a ping")
-	flags.IntVar(&f.maxPings, "max-agent-ping-timeouts", master.DefaultMaxAgentPingTimeouts, "after how many missed pings an agent is unreachable")
-	flags.DurationVar(&f.reregister, "agent-reregister-timeout", master.DefaultAgentReregisterTimeout, "how long agents have to come back after the master's restart")
-	flags.DurationVar(&f.heartbeat, "heartbeat", master.DefaultHeartbeat, "interval of the heartbeats to frameworks")
+	flags.DurationVar(&f.AgentPingTimeout, "agent-ping-timeout", master.DefaultAgentPingTimeout, "how long an agent has to answer a ping")
+	flags.IntVar(&f.MaxAgentPingTimeouts, "max-agent-ping-timeouts", master.DefaultMaxAgentPingTimeouts, "after how many missed pings an agent is unreachable")
+	flags.DurationVar(&f.AgentReregisterTimeout, "agent-reregister-timeout", master.DefaultAgentReregisterTimeout, "how long agents have to come back after the master's restart")
+	flags.DurationVar(&f.Heartbeat, "heartbeat", master.DefaultHeartbeat, "interval of the heartbeats to frameworks")
 	f.shared(flags)
 	return cmd
 }
@@ -94,22 +87,19 @@ no agent for a real Mesos master. Whenever it loses its master it registers agai
 SIGTERM, SIGINT and kill -9 leave its executors and their tasks running; the next start on the same
 folder finds them again. SIGUSR1 ends them first, and so do SIGTERM and SIGINT with
 --end-executors.`,
-		Args: cobra.NoArgs, SilenceErrors: true, SilenceUsage: true,
+		SilenceErrors: true, SilenceUsage: true,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runLocalCluster(cmd.Context(), f, os.Stdout) },
 	}
 	flags := clusterCommandFlags(cmd)
-	flags.StringVar(&f.master, "master", "http://127.0.0.1:5050", "the local-cluster's master: http://host:port")
+	flags.StringVar(&f.Join, "master", "http://127.0.0.1:5050", "the local-cluster's master: http://host:port")
 	flags.StringVar(&f.ip, "ip", "127.0.0.1", "the agent's address, an IPv4 address of this machine only; its hostname, too")
 	f.shared(flags)
-	f.agents = 1
+	f.Agents = 1
 	return cmd
 }
 
 func clusterCommandFlags(cmd *cobra.Command) *pflag.FlagSet {
-	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		fmt.Fprintf(os.Stderr, "scheduler: %v\n%s --help lists all flags.\n", badFlag(err), cmd.CommandPath())
-		return errUsage
-	})
+	refuseBadFlags(cmd)
 	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error { return refuseEmpty(cmd.Flags()) }
 	cmd.Flags().SortFlags = false
 	return cmd.Flags()
@@ -117,99 +107,81 @@ func clusterCommandFlags(cmd *cobra.Command) *pflag.FlagSet {
 
 // shared are the flags of both commands.
 func (f *clusterFlags) shared(flags *pflag.FlagSet) {
-	flags.StringVar(&f.dataDir, "data-dir", "", "folder of all that is kept; each process has its own (required)")
-	flags.Float64Var(&f.cpus, "cpus", 0, "CPUs that each agent offers (default: this machine's, divided among the agents)")
-	flags.Float64Var(&f.memory, "memory", 0, "memory that each agent offers, in MB (default: three quarters of this machine's, divided among the agents)")
+	flags.StringVar(&f.DataDir, "data-dir", "", "folder of all that is kept; each process has its own (required)")
+	flags.Float64Var(&f.CPUs, "cpus", 0, "CPUs that each agent offers (default: this machine's, divided among the agents)")
+	flags.Float64Var(&f.MemoryMB, "memory", 0, "memory that each agent offers, in MB (default: three quarters of this machine's, divided among the agents)")
 	flags.StringVar(&f.credentials, "credentials", "", `file with the principal and secret that this cluster asks for, {"principal":…,"secret":…} (default: made once, in credentials.json of the data folder)`)
-	flags.BoolVar(&f.noCredentials, "no-credentials", false, "let everybody of this machine use the APIs")
-	flags.BoolVar(&f.giveUp, "give-up-executors", false, "end the executors that an earlier run left behind, instead of finding them again")
+	flags.BoolVar(&f.NoCredentials, "no-credentials", false, "let everybody of this machine use the APIs")
+	flags.BoolVar(&f.GiveUpExecutors, "give-up-executors", false, "end the executors that an earlier run left behind, instead of finding them again")
 	flags.BoolVar(&f.endAll, "end-executors", false, "end executors and their tasks at SIGTERM and SIGINT, too")
-	flags.StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error")
-	flags.StringVar(&f.logFormat, "log-format", "auto", "text, json, or auto: text on a terminal, json otherwise")
+	f.log.flags(flags)
 }
 
 // options are the cluster's, or all that is wrong with the flags.
 func (f *clusterFlags) options(log *slog.Logger) (local.Options, error) {
-	var errs []error
-	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	o := local.Options{
-		DataDir: f.dataDir, Listen: f.listen, Join: f.master,
-		Agents: f.agents, CPUs: f.cpus, MemoryMB: f.memory, GiveUpExecutors: f.giveUp, NoCredentials: f.noCredentials,
-		InMemoryRegistry: f.registry == registryInMemory, Heartbeat: f.heartbeat,
-		AgentPingTimeout: f.pingTimeout, MaxAgentPingTimeouts: f.maxPings, AgentReregisterTimeout: f.reregister, Logger: log,
-	}
-	if f.agents == 0 {
+	var bad complaints
+	o := f.Options
+	o.Logger, o.InMemoryRegistry = log, f.registry == registryInMemory
+	if f.Agents == 0 {
 		o.Agents = -1
 	}
-	if f.dataDir == "" {
-		bad("--data-dir: name a folder for what is kept")
+	if f.DataDir == "" {
+		bad.add("--data-dir: name a folder for what is kept")
 	}
-	if f.master == "" {
-		if err := checkMachineAddress(f.listen); err != nil {
-			bad("--listen %w", err)
-		}
-		if f.pingTimeout <= 0 || f.maxPings <= 0 || f.reregister <= 0 || f.heartbeat <= 0 {
-			bad("--agent-ping-timeout, --max-agent-ping-timeouts, --agent-reregister-timeout and --heartbeat must be more than 0")
-		}
-		if f.registry != registryFile && f.registry != registryInMemory {
-			bad("--registry %q: want file or in_memory", f.registry)
-		}
-		if f.agents < 0 || f.agents > 100 {
-			bad("--agents %d: want 0 to 100", f.agents)
-		}
+	if f.Join == "" {
+		f.checkMaster(&bad)
 	} else {
 		ip, err := netip.ParseAddr(f.ip)
 		if err != nil || !ip.Is4() || !ip.IsLoopback() {
-			bad("--ip %q: want an IPv4 address of this machine only, such as 127.0.0.2", f.ip)
+			bad.add("--ip %q: want an IPv4 address of this machine only, such as 127.0.0.2", f.ip)
 		}
 		o.AgentIP = ip
-		if !strings.HasPrefix(f.master, "http://") {
-			bad("--master %q: want http://host:port", f.master)
+		if !strings.HasPrefix(f.Join, "http://") {
+			bad.add("--master %q: want http://host:port", f.Join)
 		}
 	}
-	share := float64(max(f.agents, 1))
-	if o.CPUs == 0 {
-		o.CPUs = float64(runtime.NumCPU()) / share
-	}
-	if o.MemoryMB == 0 {
-		o.MemoryMB = float64(int(defaultMemory() / share))
-	}
-	// NaN is in no range.
-	if !(o.CPUs >= 0.01 && o.CPUs <= mostCPUs) {
-		bad("--cpus %s: want %s", plain(f.cpus), someCPUs)
-	}
-	if !(o.MemoryMB >= 32 && o.MemoryMB <= mostMemory) {
-		bad("--memory %s: want %s", plain(f.memory), someMemory)
-	}
-	if f.noCredentials && f.credentials != "" {
-		bad("--no-credentials and --credentials contradict each other")
+	share := float64(max(f.Agents, 1))
+	o.CPUs = cmp.Or(f.CPUs, float64(runtime.NumCPU())/share)
+	o.MemoryMB = cmp.Or(f.MemoryMB, float64(int(defaultMemory()/share)))
+	bad.checkMachine("--", o.CPUs, o.MemoryMB)
+	if f.NoCredentials && f.credentials != "" {
+		bad.add("--no-credentials and --credentials contradict each other")
 	} else if f.credentials != "" {
 		read, err := mesos.ReadCredentials(f.credentials)
 		if err != nil {
-			bad("--credentials: %w", err)
+			bad.add("--credentials: %w", err)
 		} else {
 			o.Secret = &local.Credentials{Principal: read.User, Secret: read.Secret}
 		}
 	}
 	switch {
 	case (f.tlsCert == "") != (f.tlsKey == ""):
-		bad("--tls-cert and --tls-key belong together")
+		bad.add("--tls-cert and --tls-key belong together")
 	case f.tlsCert != "":
 		pair, err := tls.LoadX509KeyPair(f.tlsCert, f.tlsKey)
 		if err != nil {
-			bad("--tls-cert and --tls-key: %w", err)
+			bad.add("--tls-cert and --tls-key: %w", err)
 		}
 		o.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
 	}
-	if _, err := parseLevel(f.logLevel); err != nil {
-		bad("--log-level %q: want debug, info, warn or error", f.logLevel)
+	f.log.check(&bad)
+	return o, errors.Join(bad...)
+}
+
+// checkMaster refuses what no master can have.
+func (f *clusterFlags) checkMaster(bad *complaints) {
+	if err := checkMachineAddress(f.Listen); err != nil {
+		bad.add("--listen %w", err)
 	}
-	switch f.logFormat {
-	case "auto", "text", "json":
-	default:
-		bad("--log-format %q: want text, json or auto", f.logFormat)
+	if f.AgentPingTimeout <= 0 || f.MaxAgentPingTimeouts <= 0 || f.AgentReregisterTimeout <= 0 || f.Heartbeat <= 0 {
+		bad.add("--agent-ping-timeout, --max-agent-ping-timeouts, --agent-reregister-timeout and --heartbeat must be more than 0")
 	}
-	return o, errors.Join(errs...)
+	if f.registry != registryFile && f.registry != registryInMemory {
+		bad.add("--registry %q: want file or in_memory", f.registry)
+	}
+	if f.Agents < 0 || f.Agents > 100 {
+		bad.add("--agents %d: want 0 to 100", f.Agents)
+	}
 }
 
 // checkMachineAddress wants IPv4, which is all that Mesos' MasterInfo can hold, and of this machine.
@@ -226,9 +198,7 @@ const endPatience = 2 * time.Minute
 
 // runLocalCluster runs until ctx ends, SIGUSR1 comes or the cluster can't go on.
 func runLocalCluster(ctx context.Context, f clusterFlags, out io.Writer) (err error) {
-	level, _ := parseLevel(f.logLevel) // refused by options
-	log := slog.New(newHandler(f.logFormat, isTerminal(os.Stderr), os.Stderr, level))
-	opts, err := f.options(log)
+	opts, err := f.options(f.log.logger(os.Stderr))
 	if err != nil {
 		return err
 	}
@@ -239,11 +209,7 @@ func runLocalCluster(ctx context.Context, f clusterFlags, out io.Writer) (err er
 	if err != nil {
 		return err
 	}
-	defer func() {
-		end, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-		defer cancel()
-		err = errors.Join(err, cluster.Close(end))
-	}()
+	defer closing(&err, func() error { return within(5*time.Second, cluster.Close) })
 	secretFile, err := keepCredentials(f, cluster.Credentials())
 	if err != nil {
 		return err
@@ -251,40 +217,28 @@ func runLocalCluster(ctx context.Context, f clusterFlags, out io.Writer) (err er
 	fmt.Fprint(out, f.next(cluster, secretFile))
 
 	ready, stopWaiting := context.WithCancel(ctx)
-	registered := make(chan error, 1)
-	go func() { registered <- cluster.Ready(ready) }()
-	waiting := registered
-	defer func() {
-		stopWaiting()
-		if waiting != nil {
-			<-waiting
+	var waiting sync.WaitGroup
+	waiting.Go(func() {
+		if cluster.Ready(ready) == nil && opts.Agents > 0 {
+			fmt.Fprintln(out, "ready: all agents of this process have registered")
 		}
-	}()
+	})
+	defer waiting.Wait()
+	defer stopWaiting()
 	end := f.endAll
-	for {
-		select {
-		case err := <-waiting:
-			waiting = nil
-			if err == nil && opts.Agents > 0 {
-				fmt.Fprintln(out, "ready: all agents of this process have registered")
-			}
-			continue
-		case err := <-cluster.Failed():
-			return err
-		case <-usr1:
-			end = true
-		case <-ctx.Done():
-		}
-		break
+	select {
+	case err := <-cluster.Failed():
+		return err
+	case <-usr1:
+		end = true
+	case <-ctx.Done():
 	}
 	if !end {
 		fmt.Fprintln(out, "ending; executors and their tasks go on, and are found again at the next start")
 		return nil
 	}
 	fmt.Fprintln(out, "ending all executors and their tasks")
-	patience, cancel := context.WithTimeout(context.Background(), endPatience)
-	defer cancel()
-	return cluster.EndExecutors(patience)
+	return within(endPatience, cluster.EndExecutors)
 }
 
 // keepCredentials writes what schedulers are to be given where they find it.
@@ -292,20 +246,10 @@ func keepCredentials(f clusterFlags, own *local.Credentials) (string, error) {
 	if own == nil || f.credentials != "" {
 		return f.credentials, nil
 	}
-	path := filepath.Join(f.dataDir, "credentials.json")
+	path := filepath.Join(f.DataDir, "credentials.json")
 	content, err := json.Marshal(map[string]string{"principal": own.Principal, "secret": own.Secret})
 	if err == nil {
-		// Nobody may ever read half of it, nor may another user read it at all.
-		err = os.Remove(path + ".new")
-		if errors.Is(err, os.ErrNotExist) {
-			err = nil
-		}
-	}
-	if err == nil {
-		err = os.WriteFile(path+".new", append(content, '\n'), 0o600)
-	}
-	if err == nil {
-		err = os.Rename(path+".new", path)
+		err = writeWhole(path, append(content, '\n'), 0o600)
 	}
 	if err != nil {
 		return "", fmt.Errorf("write the credentials for schedulers: %w", err)
@@ -316,15 +260,15 @@ func keepCredentials(f clusterFlags, own *local.Credentials) (string, error) {
 // next says what runs and what to do with it.
 func (f *clusterFlags) next(cluster *local.Cluster, secretFile string) string {
 	var b strings.Builder
-	if f.master != "" {
-		fmt.Fprintf(&b, "local agent: %s, of the master %s; its data is in %s\n", cluster.AgentURL(), f.master, f.dataDir)
+	if f.Join != "" {
+		fmt.Fprintf(&b, "local agent: %s, of the master %s; its data is in %s\n", cluster.AgentURL(), f.Join, f.DataDir)
 		return b.String()
 	}
-	agents := fmt.Sprint(f.agents, " agents")
-	if f.agents == 1 {
+	agents := fmt.Sprint(f.Agents, " agents")
+	if f.Agents == 1 {
 		agents = "1 agent"
 	}
-	fmt.Fprintf(&b, "local cluster: the master is %s, with %s; its data is in %s\n", cluster.MasterURL(), agents, f.dataDir)
+	fmt.Fprintf(&b, "local cluster: the master is %s, with %s; its data is in %s\n", cluster.MasterURL(), agents, f.DataDir)
 	where := cluster.MasterURL()
 	more, agentMore := "", ""
 	if f.tlsCert != "" {
@@ -334,13 +278,13 @@ func (f *clusterFlags) next(cluster *local.Cluster, secretFile string) string {
 		more += " --mesos-credentials-file " + secretFile
 		agentMore = " --credentials " + secretFile
 	}
-	if f.noCredentials {
+	if f.NoCredentials {
 		agentMore = " --no-credentials"
 	}
 	fmt.Fprintf(&b, "start a scheduler:    scheduler --mesos %s%s\n", where, more)
 	if f.tlsCert == "" {
 		fmt.Fprintf(&b, "start another agent:  scheduler local-agent --master %s%s --data-dir %s\n", where, agentMore,
-			filepath.Join(filepath.Dir(filepath.Clean(f.dataDir)), "agent-of-"+where[strings.LastIndex(where, ":")+1:]))
+			filepath.Join(filepath.Dir(filepath.Clean(f.DataDir)), "agent-of-"+where[strings.LastIndex(where, ":")+1:]))
 	}
 	fmt.Fprintf(&b, "end it with Ctrl-C: executors go on; kill -USR1 %d ends them first\n", os.Getpid())
 	return b.String()

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/cluster/local"
 	"github.com/elasticjob-go/elasticjob/cluster/mesos"
 )
 
@@ -199,8 +200,11 @@ func TestLocalClusterFlagsThatAreRefused(t *testing.T) {
 	t.Parallel()
 	good := func() clusterFlags {
 		return clusterFlags{
-			listen: "127.0.0.1:5050", dataDir: t.TempDir(), agents: 2, registry: registryFile, logLevel: "info", logFormat: "auto",
-			pingTimeout: time.Second, maxPings: 5, reregister: time.Minute, heartbeat: time.Second,
+			Options: local.Options{
+				Listen: "127.0.0.1:5050", DataDir: t.TempDir(), Agents: 2,
+				AgentPingTimeout: time.Second, MaxAgentPingTimeouts: 5, AgentReregisterTimeout: time.Minute, Heartbeat: time.Second,
+			},
+			registry: registryFile, log: logging{level: "info", format: "auto"},
 		}
 	}
 	f := good()
@@ -208,20 +212,20 @@ func TestLocalClusterFlagsThatAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, change := range map[string]func(*clusterFlags){
-		"--listen":      func(f *clusterFlags) { f.listen = "0.0.0.0:5050" },
-		"--data-dir":    func(f *clusterFlags) { f.dataDir = "" },
+		"--listen":      func(f *clusterFlags) { f.Listen = "0.0.0.0:5050" },
+		"--data-dir":    func(f *clusterFlags) { f.DataDir = "" },
 		"--registry":    func(f *clusterFlags) { f.registry = "etcd" },
-		"--agents":      func(f *clusterFlags) { f.agents = -1 },
-		"--cpus":        func(f *clusterFlags) { f.cpus = -1 },
-		"--memory":      func(f *clusterFlags) { f.memory = 1 },
+		"--agents":      func(f *clusterFlags) { f.Agents = -1 },
+		"--cpus":        func(f *clusterFlags) { f.CPUs = -1 },
+		"--memory":      func(f *clusterFlags) { f.MemoryMB = 1 },
 		"--credentials": func(f *clusterFlags) { f.credentials = "/no/such/file" },
-		"contradict":    func(f *clusterFlags) { f.credentials, f.noCredentials = "/no/such/file", true },
-		"--ip":          func(f *clusterFlags) { f.master, f.ip = "http://127.0.0.1:5050", "10.0.0.1" },
-		"--master":      func(f *clusterFlags) { f.master, f.ip = "127.0.0.1:5050", "127.0.0.1" },
+		"contradict":    func(f *clusterFlags) { f.credentials, f.NoCredentials = "/no/such/file", true },
+		"--ip":          func(f *clusterFlags) { f.Join, f.ip = "http://127.0.0.1:5050", "10.0.0.1" },
+		"--master":      func(f *clusterFlags) { f.Join, f.ip = "127.0.0.1:5050", "127.0.0.1" },
 		"--tls-key":     func(f *clusterFlags) { f.tlsCert = "/no/such/file" },
 		"--tls-cert":    func(f *clusterFlags) { f.tlsCert, f.tlsKey = "/no/such/file", "/no/such/file" },
-		"--log-level":   func(f *clusterFlags) { f.logLevel = "loud" },
-		"more than 0":   func(f *clusterFlags) { f.pingTimeout = 0 },
+		"--log-level":   func(f *clusterFlags) { f.log.level = "loud" },
+		"more than 0":   func(f *clusterFlags) { f.AgentPingTimeout = 0 },
 	} {
 		f := good()
 		change(&f)

@@ -5,40 +5,52 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"slices"
+
+	"github.com/spf13/pflag"
 )
 
-func parseLevel(text string) (slog.Level, error) {
-	var level slog.Level
-	err := level.UnmarshalText([]byte(text))
-	return level, err
+// logging is how a command logs.
+type logging struct{ level, format string }
+
+func (l *logging) flags(f *pflag.FlagSet) {
+	f.StringVar(&l.level, "log-level", "info", "debug, info, warn or error")
+	f.StringVar(&l.format, "log-format", "auto", "text, json, or auto: text on a terminal, json otherwise")
 }
 
-// newLogger writes to w: text on a terminal, JSON otherwise, unless a format is given.
-func newLogger(c config, w *os.File) *slog.Logger {
-	level, err := parseLevel(c.logLevel)
-	if err != nil {
-		level = slog.LevelInfo // refused by check already
+func (l logging) check(bad *complaints) {
+	if err := new(slog.Level).UnmarshalText([]byte(l.level)); err != nil {
+		bad.add("--log-level %q: want debug, info, warn or error", l.level)
 	}
-	return slog.New(newHandler(c.logFormat, isTerminal(w), w, level))
+	if !slices.Contains([]string{"auto", "text", "json"}, l.format) {
+		bad.add("--log-format %q: want text, json or auto", l.format)
+	}
 }
 
-func newHandler(format string, terminal bool, w io.Writer, level slog.Level) slog.Handler {
+// logger writes to w: text on a terminal, JSON otherwise, unless a format is given.
+func (l logging) logger(w *os.File) *slog.Logger {
+	var level slog.Level                     // INFO
+	_ = level.UnmarshalText([]byte(l.level)) // refused by check
+	return slog.New(newHandler(l.formatOn(w), w, level))
+}
+
+// formatOn is the format that logger writes to w.
+func (l logging) formatOn(w *os.File) string {
+	switch {
+	case l.format != "auto":
+		return l.format
+	case isTerminal(w):
+		return "text"
+	}
+	return "json"
+}
+
+func newHandler(format string, w io.Writer, level slog.Level) slog.Handler {
 	opts := &slog.HandlerOptions{Level: level, ReplaceAttr: readable}
-	if format == "text" || format == "auto" && terminal {
+	if format == "text" {
 		return slog.NewTextHandler(w, opts)
 	}
 	return slog.NewJSONHandler(w, opts)
-}
-
-// logFormat is how newLogger writes to w.
-func logFormat(c config, w *os.File) string {
-	if c.logFormat == "auto" && !isTerminal(w) {
-		return "json"
-	}
-	if c.logFormat == "auto" {
-		return "text"
-	}
-	return c.logFormat
 }
 
 // quieter writes what is at INFO at DEBUG: what a part does is worth a line for those who look into it, and in the way of

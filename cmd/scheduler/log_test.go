@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"time"
 )
 
 // What the cluster of --local does is logged at DEBUG, and its errors at their own level.
@@ -15,7 +16,7 @@ func TestAPartIsQuieter(t *testing.T) {
 		slog.LevelDebug: "DEBUG detail,DEBUG started,WARN warned,ERROR failed",
 	} {
 		var text bytes.Buffer
-		log := slog.New(quieter{newHandler("text", false, &text, level)}).With("part", "agent").WithGroup("g")
+		log := slog.New(quieter{newHandler("text", &text, level)}).With("part", "agent").WithGroup("g")
 		log.Debug("detail")
 		log.Info("started")
 		log.Warn("warned")
@@ -30,6 +31,18 @@ func TestAPartIsQuieter(t *testing.T) {
 		}
 		if strings.Join(got, ",") != want {
 			t.Errorf("from %s: %q, want %q", level, got, want)
+		}
+	}
+}
+
+// TestDurationsAreReadable in both forms of the log.
+func TestDurationsAreReadable(t *testing.T) {
+	t.Parallel()
+	for format, want := range map[string]string{"json": `"in":"10s"`, "text": "in=10s"} {
+		var out strings.Builder
+		slog.New(newHandler(format, &out, slog.LevelInfo)).Info("again", "in", 10*time.Second)
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%s: %s", format, out.String())
 		}
 	}
 }

@@ -75,19 +75,24 @@ func isBool(text string) error {
 // given is a value and where it was given.
 type given struct{ value, where string }
 
+func (s *settings) note(format string, args ...any) {
+	s.config.notes = append(s.config.notes, fmt.Sprintf(format, args...))
+}
+
 // readOriginal reads the file and, over it, the environment variables that have the keys'
 // very names, as the original does. All that is wrong is reported at once.
-func readOriginal(path string, env map[string]string) (values map[string]given, notes []string, err error) {
+func (s *settings) readOriginal(env map[string]string) (map[string]given, error) {
+	path := s.config.configFile
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return nil, nil, fmt.Errorf("--config: %w", err)
+		return nil, fmt.Errorf("--config: %w", err)
 	}
 	properties, err := parseProperties(text)
 	if err != nil {
-		return nil, nil, fmt.Errorf("--config %s: %w", path, err)
+		return nil, fmt.Errorf("--config %s: %w", path, err)
 	}
 	var errs []error
-	values = map[string]given{}
+	values := map[string]given{}
 	lines := map[string]int{}
 	for _, p := range properties {
 		if !slices.Contains(keyNames(), p.key) {
@@ -95,23 +100,20 @@ func readOriginal(path string, env map[string]string) (values map[string]given, 
 			continue
 		}
 		if before := lines[p.key]; before > 0 { // of several the last counts, as in Java
-			notes = append(notes, fmt.Sprintf("%s in %s, line %d counts, and the one in line %d has no effect", p.key, path, p.line, before))
+			s.note("%s in %s, line %d counts, and the one in line %d has no effect", p.key, path, p.line, before)
 		}
 		values[p.key], lines[p.key] = given{p.value, fmt.Sprintf("%s in %s, line %d", p.key, path, p.line)}, p.line
 	}
 	if values["zk_digest"].value != "" {
 		if info, err := os.Stat(path); err == nil && info.Mode().Perm()&0o077 != 0 {
-			notes = append(notes, fmt.Sprintf("others can read %s (mode %s), which holds a password, zk_digest: chmod 600 it", path, info.Mode().Perm()))
+			s.note("others can read %s (mode %s), which holds a password, zk_digest: chmod 600 it", path, info.Mode().Perm())
 		}
 	}
 	for _, k := range originalKeys {
 		if value := env[k.name]; value != "" {
 			values[k.name] = given{value, "the environment variable " + k.name}
 		}
-		g, ok := values[k.name]
-		if !ok {
-			continue
-		}
+		g := values[k.name]
 		if k.name != "zk_digest" { // a password may end in a space
 			g.value = strings.TrimSpace(g.value)
 			values[k.name] = g
@@ -122,7 +124,7 @@ func readOriginal(path string, env map[string]string) (values map[string]given, 
 			}
 		}
 	}
-	return values, notes, errors.Join(errs...)
+	return values, errors.Join(errs...)
 }
 
 func keyNames() []string {
@@ -142,9 +144,7 @@ func unknownKey(path string, p property) error {
 
 // fromOriginal sets what neither the command line nor our environment variables have set.
 func (s *settings) fromOriginal(env map[string]string) error {
-	path := s.config.configFile
-	values, notes, err := readOriginal(path, env)
-	s.config.notes = append(s.config.notes, notes...)
+	values, err := s.readOriginal(env)
 	if err != nil {
 		return err
 	}
@@ -166,14 +166,14 @@ func (s *settings) fromOriginal(env map[string]string) error {
 			set(k.flag, g.value, g.where)
 		}
 		if k.note != "" && g.value != "true" {
-			s.config.notes = append(s.config.notes, g.where+" "+k.note)
+			s.note("%s %s", g.where, k.note)
 		}
 	}
 	if g := values["reconcile_interval_minutes"]; g.value != "" {
 		if n, _ := strconv.Atoi(g.value); n > 0 {
 			set("reconcile-interval", g.value+"m", g.where)
 		} else {
-			s.config.notes = append(s.config.notes, g.where+" has no effect: reconciliation is always on; --reconcile-interval says how often")
+			s.note("%s has no effect: reconciliation is always on; --reconcile-interval says how often", g.where)
 		}
 	}
 	if g := values["zk_digest"]; g.value != "" && s.sources["zk-digest-file"] == "" {
@@ -182,7 +182,7 @@ func (s *settings) fromOriginal(env map[string]string) error {
 	}
 	s.addresses(values, set)
 	if s.sources["zk"] == "" && s.sources["mesos"] != "" {
-		errs = append(errs, fmt.Errorf("--config %s has no zk_servers: add that line, or --zk", path))
+		errs = append(errs, fmt.Errorf("--config %s has no zk_servers: add that line, or --zk", s.config.configFile))
 	}
 	return errors.Join(errs...)
 }

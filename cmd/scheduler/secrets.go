@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -42,20 +41,12 @@ func readSecret(path string) (secret, error) {
 	if err != nil {
 		return "", err
 	}
-	word, err := oneWord(string(text))
-	if err != nil {
-		return "", fmt.Errorf("%s %w", path, err)
-	}
-	return secret(word), nil
-}
-
-func oneWord(text string) (string, error) {
-	word := strings.TrimSpace(text)
+	word := strings.TrimSpace(string(text))
 	if word == "" {
-		return "", errors.New("is empty")
+		return "", fmt.Errorf("%s is empty", path)
 	}
 	if strings.ContainsFunc(word, func(r rune) bool { return r > unicode.MaxASCII || r <= ' ' || r == 0x7f }) {
-		return "", errors.New("must hold one word of visible ASCII characters, and holds more")
+		return "", fmt.Errorf("%s must hold one word of visible ASCII characters, and holds more", path)
 	}
-	return word, nil
+	return secret(word), nil
 }

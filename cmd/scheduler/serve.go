@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"net"
 	"os"
 	"os/user"
+	"path"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -30,7 +32,7 @@ const failoverTimeout = 7 * 24 * time.Hour
 
 // serve runs a server until ctx ends or something fails, which is logged.
 func serve(ctx context.Context, c config, out io.Writer) error {
-	log := newLogger(c, os.Stderr)
+	log := c.log.logger(os.Stderr)
 	err := assemble(ctx, c, log, out)
 	if err == nil {
 		return nil
@@ -59,13 +61,11 @@ func assemble(ctx context.Context, c config, log *slog.Logger, out io.Writer) (e
 	if err != nil {
 		return err
 	}
-	address := c.advertise
-	if address == "" {
-		address = listener.Addr().String()
-	}
+	defer listener.Close() // the API closes it, too, once it serves
+	address := cmp.Or(c.advertise, listener.Addr().String())
 	executors, err := findExecutors(c.executorDir, filepath.Join(c.dataDir, "artifacts"))
 	if err != nil {
-		return errors.Join(err, listener.Close())
+		return err
 	}
 	var machine *local.Cluster
 	if c.local {
@@ -74,7 +74,7 @@ func assemble(ctx context.Context, c config, log *slog.Logger, out io.Writer) (e
 			GiveUpExecutors: c.giveUpExecutors, Logger: slog.New(quieter{log.Handler()}),
 		})
 		if err != nil {
-			return errors.Join(err, listener.Close())
+			return err
 		}
 		c.mesos = machine.MasterURL()
 		own := machine.Credentials()
@@ -85,11 +85,11 @@ func assemble(ctx context.Context, c config, log *slog.Logger, out io.Writer) (e
 	reach.Logger = log
 	driver, err := mesos.New(reach)
 	if err != nil {
-		return errors.Join(err, listener.Close())
+		return err
 	}
 	zone, err := time.LoadLocation(c.timeZone)
 	if err != nil {
-		return errors.Join(err, listener.Close())
+		return err
 	}
 	sched := scheduler.New(scheduler.Options{
 		Registry: reg, Driver: driver, Advertise: address, Logger: log, Point: c.failpoint,
@@ -99,7 +99,7 @@ func assemble(ctx context.Context, c config, log *slog.Logger, out io.Writer) (e
 	files := mesos.NewFiles(mesos.FilesOptions{Credentials: c.credentials, TLS: c.tls})
 	defer files.Close()
 	web := api.New(api.Options{
-		Scheduler: sched, Logs: files, Artifacts: executors, HasArtifact: executors.has, Logger: log, AllowFile: c.local,
+		Scheduler: sched, Logs: files, Artifact: executors.file, Logger: log, AllowFile: c.local,
 		Version: version, Zone: zone, Token: string(c.token), Advertise: address, RegistryRoot: c.registryRoot(),
 	})
 	return run(ctx, c, parts{scheduler: sched, web: web, listener: listener, machine: machine, log: log, out: out})
@@ -110,11 +110,8 @@ func (c *config) registryRoot() string {
 	if c.zk == "" {
 		return ""
 	}
-	root := "/" + strings.Trim(c.zkNamespace, "/")
-	if _, chroot, _ := strings.Cut(c.zk, "/"); chroot != "" {
-		root = "/" + chroot + root
-	}
-	return root
+	_, chroot, _ := strings.Cut(c.zk, "/")
+	return path.Join("/", chroot, c.zkNamespace)
 }
 
 // refusedMost is how long a leader whom Mesos only refuses keeps the lead. Where there can be no standby,
@@ -211,7 +208,7 @@ func run(ctx context.Context, c config, p parts) error {
 	go func() { leadEnded <- lead(leading) }()
 	go func() { served <- p.web.Serve(serving, p.listener) }()
 	fmt.Fprintf(p.out, "elasticjob listens on http://%s (curl it for what to do next); its data is in %s, its process is %d, its log (%s, from level %s) goes to standard error; Ctrl-C ends it\n",
-		p.listener.Addr(), c.dataDir, os.Getpid(), logFormat(c, os.Stderr), c.logLevel)
+		p.listener.Addr(), c.dataDir, os.Getpid(), c.log.formatOn(os.Stderr), c.log.level)
 
 	var errs []error
 	select {

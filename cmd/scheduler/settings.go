@@ -29,7 +29,7 @@ func newSettings(c *config, flags *pflag.FlagSet) *settings {
 // set sets a flag from another source than the command line.
 func (s *settings) set(flag, value, where string) error {
 	if err := s.flags.Set(flag, value); err != nil {
-		return err
+		return badValue(err)
 	}
 	s.sources[flag] = where
 	return nil

@@ -1,57 +1,16 @@
 package main
 
 import (
-	"errors"
-	"log/slog"
-	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
 
 	"github.com/elasticjob-go/elasticjob/executor"
 )
-
-func TestPropertiesAreReadAsJavaDoes(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string][]property{
-		"":                                    nil,
-		"# a comment\\\n! another\n\n \t\f\n": nil,
-		"a=1":                                 {{"a", "1", 1}},
-		"a=1\r\nb:2\rc 3":                     {{"a", "1", 1}, {"b", "2", 2}, {"c", "3", 3}},
-		"  a  =  1 ":                          {{"a", "1 ", 1}},
-		"a":                                   {{"a", "", 1}},
-		"a=":                                  {{"a", "", 1}},
-		"a = = 1":                             {{"a", "= 1", 1}},
-		"a : b=c":                             {{"a", "b=c", 1}},
-		"zk=h1:2181,\\\n   h2:2181\nb=1":      {{"zk", "h1:2181,h2:2181", 1}, {"b", "1", 3}},
-		"a=1\\\\\nb=2":                        {{"a", `1\`, 1}, {"b", "2", 2}},
-		"a=1\\":                               {{"a", "1", 1}},
-		"a=x\\\n# no comment":                 {{"a", "x# no comment", 1}},
-		`k\=e\:y\ =v`:                         {{"k=e:y ", "v", 1}},
-		`a=\t\n\r\f\q\\`:                      {{"a", "\t\n\r\fq\\", 1}},
-		`a=\u0041\u00e4`:                      {{"a", "Aä", 1}},
-		"a=\xe4":                              {{"a", "ä", 1}},
-	} {
-		got, err := parseProperties([]byte(text))
-		if err != nil {
-			t.Errorf("%q: %v", text, err)
-		}
-		if diff := cmp.Diff(want, got, cmp.AllowUnexported(property{})); diff != "" {
-			t.Errorf("%q: (- want, + got)\n%s", text, diff)
-		}
-	}
-	for _, text := range []string{"\n\na=\\u00g0", `a=\u12`, `\u=1`} {
-		if _, err := parseProperties([]byte(text)); err == nil || !strings.Contains(err.Error(), "line ") {
-			t.Errorf("%q: %v", text, err)
-		}
-	}
-}
 
 // world is what a command line meets.
 type world struct {
@@ -293,8 +252,26 @@ func TestWhatIsEmptyIsRefused(t *testing.T) {
 	if err := refuseEmpty(flags); err == nil || !strings.Contains(err.Error(), "--credentials is empty") {
 		t.Errorf("local-cluster: %v", err)
 	}
-	if err := badFlag(flags.Parse([]string{"--cpus", ""})); err == nil || err.Error() != "--cpus is empty: give it a value, or leave it out" {
+	if err := badFlag(flags, flags.Parse([]string{"--cpus", ""})); err == nil || err.Error() != "--cpus is empty: give it a value, or leave it out" {
 		t.Errorf("a number: %v", err)
+	}
+}
+
+func TestFlagsThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	for want, args := range map[string][]string{
+		"unknown flag: --listn; did you mean --listen?":                  {"--listn", "x"},
+		"unknown flag: --xyzzy":                                          {"--xyzzy"},
+		`--kill-grace "5": want a time with its unit, such as 30s or 5m`: {"--kill-grace", "5"},
+		`--local-cpus "many": want a number`:                             {"--local-cpus", "many"},
+		`--job-metrics "1.5": want a whole number`:                       {"--job-metrics", "1.5"},
+		`--local "perhaps": want true or false`:                          {"--local=perhaps"},
+	} {
+		flags := pflag.NewFlagSet("scheduler", pflag.ContinueOnError)
+		new(config).flags(flags)
+		if err := badFlag(flags, flags.Parse(args)); err == nil || err.Error() != want {
+			t.Errorf("%q: %v, want %s", args, err, want)
+		}
 	}
 }
 
@@ -343,99 +320,6 @@ func TestNotes(t *testing.T) {
 		}
 		if strings.Contains(strings.Join(s.config.notes, ""), "hush") {
 			t.Errorf("it shows a secret: %q", s.config.notes)
-		}
-	}
-}
-
-func TestFailurePoints(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]string{"": "", "before-commit": "", "after-ack:3": "", "none": "no such failure point", "before-commit:0": "name:n", "before-commit:x": "name:n"} {
-		at, err := failpoint(text)
-		switch {
-		case want != "" && (err == nil || !strings.Contains(err.Error(), want)), want == "" && err != nil, (at != nil) != (text != "" && want == ""):
-			t.Errorf("%q: %v", text, err)
-		}
-	}
-	at, err := failpoint("after-ack:3")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for range 2 {
-		at("after-ack")
-		at("before-ack")
-	} // the third would end this process
-}
-
-// TestDurationsAreReadable in both forms of the log.
-func TestDurationsAreReadable(t *testing.T) {
-	t.Parallel()
-	for format, want := range map[string]string{"json": `"in":"10s"`, "text": "in=10s"} {
-		var out strings.Builder
-		slog.New(newHandler(format, false, &out, slog.LevelInfo)).Info("again", "in", 10*time.Second)
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("%s: %s", format, out.String())
-		}
-	}
-}
-
-// TestAFatalErrorIsToldOnce: as text before the log has begun, in the log from then on.
-func TestAFatalErrorIsToldOnce(t *testing.T) {
-	t.Parallel()
-	taken, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = taken.Close() })
-	for name, test := range map[string]struct {
-		args  []string
-		begin string
-		want  string
-	}{
-		"before": {[]string{"--local", "--time-zone", "Nowhere/Land"}, "scheduler: ", "no such zone"},
-		"after":  {[]string{"--local", "--listen", taken.Addr().String(), "--data-dir", t.TempDir()}, "{", "the address is taken"},
-	} {
-		p := startProgram(t, test.args...)
-		var exit *exec.ExitError
-		if err := p.wait(); !errors.As(err, &exit) || exit.ExitCode() != 1 {
-			t.Errorf("%s: it ended with %v", name, err)
-		}
-		told := p.log.String()
-		if strings.Count(told, test.want) != 1 {
-			t.Errorf("%s: it says\n%s", name, told)
-		}
-		for line := range strings.Lines(told) {
-			if !strings.HasPrefix(line, test.begin) {
-				t.Errorf("%s: it says %s", name, line)
-			}
-		}
-	}
-}
-
-func TestRegistryRoot(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		config
-		want string
-	}{
-		{config{zkNamespace: "n"}, ""},
-		{config{zk: "h:1,h2:2", zkNamespace: "n"}, "/n"},
-		{config{zk: "h:1,h2:2/some/folder", zkNamespace: "/n/m/"}, "/some/folder/n/m"},
-	} {
-		if got := c.registryRoot(); got != c.want {
-			t.Errorf("%q %q: %q, want %q", c.zk, c.zkNamespace, got, c.want)
-		}
-	}
-}
-
-// With ZooKeeper's usual tick of 2 s, a session that is asked for ends within the given time and a second.
-func TestSessionsEndInTime(t *testing.T) {
-	t.Parallel()
-	for given, want := range map[time.Duration]time.Duration{
-		10 * time.Second: 8500 * time.Millisecond, time.Minute: 58500 * time.Millisecond, 5 * time.Second: 4 * time.Second,
-		4 * time.Second: 4 * time.Second, 2 * time.Second: 2 * time.Second, // a server with shorter ticks gives it
-	} {
-		if got := sessionOf(given); got != want {
-			t.Errorf("%s: %s, want %s", given, got, want)
 		}
 	}
 }

@@ -72,15 +72,7 @@ func monthOf(year, m int) month {
 
 // civilDay counts days since 1970-01-01.
 func civilDay(year, m, day int) int64 {
-	return floorDiv(time.Date(year, time.Month(m), day, 0, 0, 0, 0, time.UTC).Unix(), secondsOfDay)
-}
-
-func floorDiv(a, b int64) int64 {
-	q := a / b
-	if a%b < 0 {
-		q--
-	}
-	return q
+	return time.Date(year, time.Month(m), day, 0, 0, 0, 0, time.UTC).Unix() / secondsOfDay
 }
 
 // weekdayOf is the weekday of a day, which may lie outside the month.

@@ -3,7 +3,7 @@
 // next.
 //
 // Text goes in at one end: Parse turns an expression and a zone into a
-// Schedule, or into a SyntaxError that says where the text is wrong and which
+// Schedule, or into an error that says where the text is wrong and which
 // rule it breaks. A Schedule answers Next and Latest by arithmetic on sets of
 // field values, never by stepping through seconds, so an expression that
 // fires once in four years, or never, costs about as much as one of every

@@ -137,7 +137,7 @@ func (s span) each(f field, add func(n int)) {
 }
 
 // list reads a field's comma-separated entries.
-func (f field) list(t token) ([]span, *SyntaxError) {
+func (f field) list(t token) ([]span, error) {
 	var all []span
 	for _, entry := range t.entries() {
 		if entry.text == "" {
@@ -153,7 +153,7 @@ func (f field) list(t token) ([]span, *SyntaxError) {
 }
 
 // span reads "*", "a" or "a-b", each with or without a step.
-func (f field) span(t token) (span, *SyntaxError) {
+func (f field) span(t token) (span, error) {
 	base, stepText, stepped := strings.Cut(t.text, "/")
 	s := span{step: 1}
 	if stepped {
@@ -207,7 +207,7 @@ func (f field) span(t token) (span, *SyntaxError) {
 	return s, nil
 }
 
-func (f field) checkStep(t token, step int) *SyntaxError {
+func (f field) checkStep(t token, step int) error {
 	if step > f.maxStep() {
 		return t.wrong(f.name, "the step is at most %d", f.maxStep())
 	}
@@ -215,7 +215,7 @@ func (f field) checkStep(t token, step int) *SyntaxError {
 }
 
 // unknown says which rule an entry breaks that isn't made of values.
-func (f field) unknown(t token) *SyntaxError {
+func (f field) unknown(t token) error {
 	text, rule := t.text, "values are "+f.values()
 	before := strings.TrimRight(text, "LW")
 	_, _, valued := f.value(before)

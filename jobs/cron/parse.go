@@ -6,13 +6,14 @@ import (
 )
 
 // Parse reads an expression of Quartz's dialect (see the package comment) that
-// is meant in a zone; nil is UTC. Every error is a *SyntaxError. An expression
-// that never fires, or never again, is no error: its Next is the zero time.
+// is meant in a zone; nil is UTC. An error is a sentence that says where the
+// text is wrong, and what would be right. An expression that never fires, or
+// never again, is no error: its Next is the zero time.
 func Parse(expr string, zone *time.Location) (*Schedule, error) {
 	if zone == nil {
 		zone = time.UTC
 	}
-	s := &Schedule{text: strings.TrimSpace(expr), zone: zone}
+	s := &Schedule{zone: zone}
 	if err := s.read(expr); err != nil {
 		return nil, err
 	}
@@ -20,7 +21,7 @@ func Parse(expr string, zone *time.Location) (*Schedule, error) {
 }
 
 // read fills s from an expression's fields.
-func (s *Schedule) read(expr string) *SyntaxError {
+func (s *Schedule) read(expr string) error {
 	all := tokens(expr)
 	if len(all) < years {
 		end := token{expr: expr, at: len(expr)}
@@ -29,11 +30,7 @@ func (s *Schedule) read(expr string) *SyntaxError {
 	if len(all) > columns {
 		return all[columns].wrong("", "there are at most seven fields, and the seventh is the year")
 	}
-	canonical := make([]string, len(all))
-	for i, t := range all {
-		canonical[i] = t.text
-	}
-	s.canonical = strings.Join(canonical, " ")
+	s.canonical = strings.Join(strings.Fields(capitals(expr)), " ")
 
 	for column, into := range [...]*set{seconds: &s.seconds, minutes: &s.minutes, hours: &s.hours, months: &s.months} {
 		if into == nil {
@@ -59,7 +56,7 @@ func (s *Schedule) read(expr string) *SyntaxError {
 	return s.readYears(token{text: "*"})
 }
 
-func (s *Schedule) readYears(t token) *SyntaxError {
+func (s *Schedule) readYears(t token) error {
 	if t.text == "?" {
 		t.text = "*"
 	}
@@ -74,9 +71,9 @@ func (s *Schedule) readYears(t token) *SyntaxError {
 }
 
 // readDays reads the two day fields, of which one decides.
-func (s *Schedule) readDays(all []token) *SyntaxError {
+func (s *Schedule) readDays(all []token) error {
 	inMonth, inWeek := all[dayOfMonth], all[dayOfWeek]
-	var err *SyntaxError
+	var err error
 	switch {
 	case inMonth.text == "?" && inWeek.text == "?":
 		return inWeek.wrong(fields[dayOfWeek].name, "one of day of month and day of week is \"?\", not both")
@@ -99,7 +96,7 @@ func (s *Schedule) readDays(all []token) *SyntaxError {
 	return err
 }
 
-func readDayOfMonth(t token) (dayRule, *SyntaxError) {
+func readDayOfMonth(t token) (dayRule, error) {
 	f := fields[dayOfMonth]
 	text, nearest := strings.CutSuffix(t.text, "W")
 	offset, fromLast := strings.CutPrefix(text, "L-")
@@ -133,7 +130,7 @@ func readDayOfMonth(t token) (dayRule, *SyntaxError) {
 	return one.itself(), nil
 }
 
-func readDayOfWeek(t token) (dayRule, *SyntaxError) {
+func readDayOfWeek(t token) (dayRule, error) {
 	f := fields[dayOfWeek]
 	if t.text == "L" {
 		return onWeekdays(1 << f.max), nil

@@ -11,8 +11,7 @@ var _ cron.Schedule = (*Schedule)(nil)
 // Schedule is the set of instants an expression fires at in its zone. It
 // doesn't change: everything on it may be called from everywhere at once.
 type Schedule struct {
-	text string
-	// canonical is text in capital letters with single blanks.
+	// canonical is the expression in capital letters with single blanks.
 	canonical string
 	zone      *time.Location
 
@@ -22,12 +21,6 @@ type Schedule struct {
 	// bothPasses is set when a doubled hour counts twice.
 	bothPasses bool
 }
-
-// String is the expression as it was given, without blanks around it.
-func (s *Schedule) String() string { return s.text }
-
-// Zone is where the expression is meant, never nil.
-func (s *Schedule) Zone() *time.Location { return s.zone }
 
 const (
 	secondsOfMinute = 60
@@ -122,11 +115,11 @@ func (p period) showsAgain(at int64) bool {
 // wallFrom is the first wall time that matches the fields and is at or after
 // the given one; both are written as the instant that shows it in UTC.
 func (s *Schedule) wallFrom(from int64) (int64, bool) {
-	day := floorDiv(from, secondsOfDay)
 	year, m, d := time.Unix(from, 0).UTC().Date()
 	if s.firesOn(year, int(m), d) {
-		if second, ok := s.secondFrom(int(from - day*secondsOfDay)); ok {
-			return day*secondsOfDay + int64(second), true
+		now := int(from % secondsOfDay) // it is not negative: nothing fires before 1970
+		if second, ok := s.secondFrom(now); ok {
+			return from + int64(second-now), true
 		}
 	}
 	day, ok := s.dayFrom(year, int(m), d+1)
@@ -191,12 +184,6 @@ func (s *Schedule) secondFrom(second int) (int, bool) {
 // It costs about as much as a few times n calls of Next, however many fires
 // lie between: it looks at windows that grow backwards from until.
 func (s *Schedule) Latest(after, until time.Time, n int) []time.Time {
-	if n <= 0 || !after.Before(until) {
-		return nil
-	}
-	if first := s.Next(after); first.IsZero() || first.After(until) {
-		return nil
-	}
 	lowest := max(after.Unix(), civilDay(firstYear-1, 1, 1)*secondsOfDay)
 	to := min(until.Unix(), civilDay(lastYear+2, 1, 1)*secondsOfDay)
 	var newest []int64 // newest first

@@ -6,34 +6,6 @@ import (
 	"unicode/utf8"
 )
 
-// SyntaxError says what is wrong with the text of an expression.
-type SyntaxError struct {
-	// Expr is the whole expression as given.
-	Expr string
-	// Pos is the column of Token in Expr in characters, counted from 1. Where
-	// something is missing it is the column where that should stand.
-	Pos int
-	// Field is the name of the field, as in "day of month"; empty for a token
-	// behind the last field.
-	Field string
-	// Token is the part of Expr that is wrong; empty where something is missing.
-	Token string
-	// Rule says what would be right.
-	Rule string
-}
-
-// Error is one sentence with position, token and rule.
-func (e *SyntaxError) Error() string {
-	field := ""
-	if e.Field != "" {
-		field = " in " + e.Field
-	}
-	if e.Token == "" {
-		return fmt.Sprintf("cron %q, column %d: something is missing%s: %s", shorten(e.Expr), e.Pos, field, e.Rule)
-	}
-	return fmt.Sprintf("cron %q, column %d: %q is wrong%s: %s", shorten(e.Expr), e.Pos, shorten(e.Token), field, e.Rule)
-}
-
 // shorten keeps a sentence a sentence when somebody sends a book.
 func shorten(s string) string {
 	const most = 100
@@ -52,15 +24,17 @@ type token struct {
 	text string
 }
 
-// wrong is the error that t breaks a rule of the field named.
-func (t token) wrong(field, rule string, args ...any) *SyntaxError {
-	return &SyntaxError{
-		Expr:  t.expr,
-		Pos:   utf8.RuneCountInString(t.expr[:t.at]) + 1,
-		Field: field,
-		Token: t.expr[t.at : t.at+len(t.text)],
-		Rule:  fmt.Sprintf(rule, args...),
+// wrong says in one sentence where t breaks a rule of the field named; there is no field behind the last.
+func (t token) wrong(field, rule string, args ...any) error {
+	what := "something is missing"
+	if t.text != "" {
+		what = fmt.Sprintf("%q is wrong", shorten(t.expr[t.at:t.at+len(t.text)]))
 	}
+	if field != "" {
+		what += " in " + field
+	}
+	column := utf8.RuneCountInString(t.expr[:t.at]) + 1
+	return fmt.Errorf("cron %q, column %d: %s: %s", shorten(t.expr), column, what, fmt.Sprintf(rule, args...))
 }
 
 // tokens splits expr at blanks.

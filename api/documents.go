@@ -1,0 +1,124 @@
+package api
+
+import (
+	"context"
+	"slices"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/document"
+)
+
+// documents answers the routes that apps and jobs have alike. C is the document, V is
+// what the scheduler says of one.
+type documents[C, V any] struct {
+	kind string // "app" or "job"
+	// read merges a body into base and applies all rules to the result.
+	read   func(body []byte, base C) (C, []string, error)
+	nameIn func(body []byte) (string, error)
+	// initial is what a new document is before anything is given.
+	initial C
+
+	add         func(context.Context, C) (V, error)
+	change      func(context.Context, string, func(C) (C, error)) (V, error)
+	all         func(context.Context) ([]V, error)
+	one         func(context.Context, string) (V, error)
+	setDisabled func(context.Context, string, bool) (V, error)
+
+	config func(V) C
+	// answer is what a command is answered with: the document's own fields, and what is not part of it. The notes
+	// of reading the document come before those of the view.
+	answer func(view V, notes []string) any
+}
+
+func (d *documents[C, V]) register(c *gin.Context) (any, error) {
+	body, err := readBody(c)
+	if err != nil {
+		return nil, err
+	}
+	config, notes, err := d.read(body, d.initial)
+	if err != nil {
+		return nil, err
+	}
+	view, err := d.add(c.Request.Context(), config)
+	return d.answer(view, notes), err
+}
+
+func (d *documents[C, V]) update(c *gin.Context) (any, error) {
+	body, err := readBody(c)
+	if err != nil {
+		return nil, err
+	}
+	name, err := d.nameIn(body)
+	if err != nil {
+		return nil, err
+	}
+	if err := app.CheckName(d.kind+"Name", name, nil).OrNil(); err != nil {
+		return nil, err
+	}
+	isAbout(c, d.kind, name)
+	var notes []string
+	view, err := d.change(c.Request.Context(), name, func(stored C) (changed C, err error) {
+		changed, notes, err = d.read(body, stored)
+		return changed, err
+	})
+	return d.answer(view, notes), err
+}
+
+func (d *documents[C, V]) list(c *gin.Context) (any, error) {
+	views, err := d.all(c.Request.Context())
+	return each(views, err, d.config)
+}
+
+func (d *documents[C, V]) get(c *gin.Context) (any, error) {
+	view, err := d.find(c)
+	return d.config(view), err
+}
+
+func (d *documents[C, V]) find(c *gin.Context) (view V, err error) {
+	name, err := pathName(d.kind)(c)
+	if err != nil {
+		return view, err
+	}
+	return d.one(c.Request.Context(), name)
+}
+
+// disable makes the handler that disables or enables.
+func (d *documents[C, V]) disable(disabled bool) handler {
+	return d.command(pathName(d.kind), func(ctx context.Context, name string) (V, error) {
+		return d.setDisabled(ctx, name, disabled)
+	})
+}
+
+// command is a handler that does something to the app or job that is named.
+func (d *documents[C, V]) command(name naming, do func(ctx context.Context, name string) (V, error)) handler {
+	return func(c *gin.Context) (any, error) {
+		name, err := name(c)
+		if err != nil {
+			return nil, err
+		}
+		view, err := do(c.Request.Context(), name)
+		return d.answer(view, nil), err
+	}
+}
+
+// checked joins what could not be read with the rules that the rest breaks.
+func checked[C any](c C, notes []string, err error, rules document.Violations) (C, []string, error) {
+	unread, ok := err.(document.Violations)
+	if err != nil && !ok {
+		return c, nil, err
+	}
+	return c, notes, unread.And(rules).OrNil()
+}
+
+// joinNotes has each note once: the scheduler may repeat what a check found.
+func joinNotes(read, more []string) []string {
+	var all []string
+	for _, note := range slices.Concat(read, more) {
+		if !slices.Contains(all, note) {
+			all = append(all, note)
+		}
+	}
+	return all
+}

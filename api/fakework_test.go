@@ -1,0 +1,145 @@
+package api_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
+)
+
+func (b *fakeScheduler) TriggerWith(_ context.Context, job, key string, own jobs.Overrides) (string, error) {
+	return change(b, func() (string, error) {
+		v, err := find(b.jobs, "job", job)
+		if err != nil {
+			return "", err
+		}
+		if v.Disabled {
+			return "", refuse(core.Conflict, "job_disabled", "job %q is disabled", job)
+		}
+		if bad := own.Check(v.Config); len(bad) > 0 {
+			return "", &core.Error{Kind: core.Invalid, Code: "invalid", Message: "this request changed nothing: " + bad.Error(), Violations: bad}
+		}
+		b.own = append(b.own, own)
+		if key == "" {
+			return "exec-" + job, nil
+		}
+		if b.keys[key] == "" {
+			b.keys[key] = fmt.Sprintf("exec-%s-%d", job, len(b.keys))
+		}
+		return b.keys[key], nil
+	})
+}
+
+func (b *fakeScheduler) Explain(ctx context.Context, job string) (core.Explanation, error) {
+	if b.explain != nil {
+		return b.explain(ctx, job)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	_, err := find(b.jobs, "job", job)
+	return core.Explanation{JobName: job, State: "ON_TRIGGER"}, err
+}
+
+func (b *fakeScheduler) Execution(_ context.Context, id string) (core.ExecutionView, error) {
+	if id != "exec-1" {
+		return core.ExecutionView{}, refuse(core.NotFound, "execution_not_found", "there is no execution %q", id)
+	}
+	status := 3
+	return core.ExecutionView{ExecutionID: id, JobName: "my_job", FireTime: noon, Source: core.NormalTrigger,
+		State: core.Failed, Reason: "shard 0 failed", Shards: []core.ShardView{{State: core.Failed, Attempt: 1,
+			Agent: "a1", TaskID: "t1", StartTime: &noon, CompleteTime: &noon, ExitStatus: &status, FailureCause: "boom", PackageSHA256: "0e1b"}}}, nil
+}
+
+func (b *fakeScheduler) Executions(_ context.Context, f core.ExecutionFilter) ([]core.ExecutionSummary, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if _, err := find(b.jobs, "job", f.Job); err != nil && f.Known {
+		return nil, err
+	}
+	b.filters = append(b.filters, f)
+	if f.Job == "never_ran" {
+		return nil, nil
+	}
+	return []core.ExecutionSummary{{ExecutionID: "exec-1", JobName: "my_job", FireTime: noon, Source: core.NormalTrigger, State: core.Failed,
+		Reason: "shard 0 failed", StartTime: &noon, CompleteTime: &noon, Shards: map[core.State]int{core.Failed: 1}}}, nil
+}
+
+func (b *fakeScheduler) RunningTasks(context.Context) ([]core.TaskView, error) {
+	return []core.TaskView{{TaskID: "my_job@-@2@-@READY@-@S0@-@u", JobName: "my_job", Item: 2, Type: "READY", Agent: "S0",
+		ExecutionID: "exec-1", State: core.Running}}, nil
+}
+
+func (b *fakeScheduler) ReadyJobs(context.Context) ([]core.ReadyView, error) {
+	return []core.ReadyView{{JobName: "my_job", Times: 2}}, nil
+}
+
+func (b *fakeScheduler) FailoverShards(context.Context) ([]core.FailoverView, error) {
+	return []core.FailoverView{{JobName: "my_job", Item: 1, OriginalTaskID: "old"}}, nil
+}
+
+func (b *fakeScheduler) ForgetTask(_ context.Context, id string) error {
+	_, err := change(b, func() (int, error) {
+		b.forgot = append(b.forgot, id)
+		return 0, nil
+	})
+	return err
+}
+
+func (b *fakeScheduler) KillTask(_ context.Context, id string) error {
+	_, err := change(b, func() (int, error) {
+		if id == "over" {
+			return 0, refuse(core.Conflict, "task_ended", "task %q has ended as FINISHED", id)
+		}
+		b.killed = append(b.killed, "task "+id)
+		return 0, nil
+	})
+	return err
+}
+
+func (b *fakeScheduler) KillExecution(_ context.Context, id string) error {
+	_, err := change(b, func() (int, error) {
+		if id == "none" {
+			return 0, refuse(core.NotFound, "execution_not_found", "there is no execution %q", id)
+		}
+		b.killed = append(b.killed, "execution "+id)
+		return 0, nil
+	})
+	return err
+}
+
+func (b *fakeScheduler) LogPlace(_ context.Context, id string) (core.LogPlace, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.resigned {
+		return core.LogPlace{}, refuse(core.Unavailable, "not_leading", "no leader here")
+	}
+	place, err := find(b.places, "task", id)
+	if err != nil && id == b.queued {
+		err = refuse(core.Unavailable, "no_output_yet", "task %q has no output yet", id)
+	}
+	return place, err
+}
+
+func (b *fakeScheduler) place(id string, live bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.places[id] = core.LogPlace{AgentURL: "http://agent:5051", Dir: "/sandbox/tasks/1", Live: live}
+}
+
+func (b *fakeScheduler) Reconcile(context.Context, bool) error {
+	if b.gap > 0 {
+		return &core.Error{Kind: core.TooSoon, Code: "too_soon", Message: "asked a moment ago", RetryAfter: b.gap}
+	}
+	return nil
+}
+
+func (b *fakeScheduler) Sandboxes(_ context.Context, app string) ([]core.SandboxView, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	_, err := find(b.apps, "app", app)
+	if err != nil {
+		return nil, err
+	}
+	return []core.SandboxView{{Hostname: "h1", Path: "/slaves/S1/runs/latest"}}, nil
+}

@@ -1,0 +1,77 @@
+package api_test
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/elasticjob-go/elasticjob/api"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// start serves the API on a loopback port until the test ends.
+func start(t *testing.T, opts api.Options) *httptest.Server {
+	t.Helper()
+	if opts.Logs == nil {
+		opts.Logs = &files{}
+	}
+	if opts.Now == nil {
+		opts.Now = func() time.Time { return noon }
+	}
+	if opts.FollowEvery == 0 {
+		opts.FollowEvery = time.Millisecond
+	}
+	server := httptest.NewServer(api.New(opts))
+	t.Cleanup(server.Close)
+	t.Cleanup(server.Client().CloseIdleConnections)
+	return server
+}
+
+// call sends a request and reads the whole answer. Headers are "Name: value".
+func call(t *testing.T, server *httptest.Server, method, path, body string, headers ...string) (*http.Response, string) {
+	t.Helper()
+	var reader io.Reader
+	if body != "" {
+		reader = strings.NewReader(body)
+	}
+	r, err := http.NewRequestWithContext(t.Context(), method, server.URL+path, reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, h := range headers {
+		name, value, _ := strings.Cut(h, ": ")
+		if name == "Host" {
+			r.Host = value
+		} else {
+			r.Header.Set(name, value)
+		}
+	}
+	answer, err := server.Client().Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = answer.Body.Close() }()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer, string(text)
+}
+
+// oneArtifact is the only one that a server has.
+func oneArtifact(t *testing.T, name string) func(string) (string, bool) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(file, []byte("binary of "+name), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return func(asked string) (string, bool) { return file, asked == name }
+}
