@@ -106,7 +106,7 @@ func BenchmarkTimetablePop(b *testing.B) {
 				tt.Pop(noon.AddDate(100, 0, 0))
 			}
 		})
-		b.Run(fmt.Sprintf("of %d jobs in one group that changes each time", jobs), func(b *testing.B) {
+		b.Run(fmt.Sprintf("of %d jobs in one group that has changed", jobs), func(b *testing.B) {
 			tt, s := cron.NewTimetable(), mustParse(b, "* * * * * ?", nil)
 			for _, i := range rand.New(rand.NewPCG(1, 2)).Perm(jobs) {
 				tt.Set(fmt.Sprintf("job-%06d", i), s, noon)

@@ -2,6 +2,7 @@ package cron
 
 import (
 	"container/heap"
+	"maps"
 	"slices"
 	"time"
 )
@@ -46,11 +47,8 @@ func (t *Timetable) Set(name string, s *Schedule, after time.Time) {
 	} else if after.Before(g.after) {
 		t.plan(g, after) // the clock has stepped back since the group was planned
 	}
+	g.members.add(name)
 	t.names[name] = g
-	g.came = append(g.came, name)
-	if g.count++; len(g.came) > 2*g.count+100 {
-		t.inOrder(g) // names that came and left again and again
-	}
 }
 
 // Remove forgets a name; one that isn't known is fine.
@@ -60,8 +58,8 @@ func (t *Timetable) Remove(name string) {
 		return
 	}
 	delete(t.names, name)
-	g.left = true
-	if g.count--; g.count > 0 {
+	g.members.remove(name)
+	if g.members.count() > 0 {
 		return
 	}
 	delete(t.groups, g.key)
@@ -91,7 +89,7 @@ func (t *Timetable) soonBelow(place int, limit int64, found func(name string, at
 		return false
 	}
 	at := time.Unix(t.due[place].next, 0).UTC()
-	return slices.ContainsFunc(t.inOrder(t.due[place]), func(name string) bool { return found(name, at) }) ||
+	return slices.ContainsFunc(t.due[place].members.inOrder(), func(name string) bool { return found(name, at) }) ||
 		t.soonBelow(2*place+1, limit, found) || t.soonBelow(2*place+2, limit, found)
 }
 
@@ -111,7 +109,7 @@ func (t *Timetable) Pop(now time.Time) (at time.Time, names []string, ok bool) {
 	var lists [][]string
 	for len(t.due) > 0 && t.due[0].next == at.Unix() {
 		g := t.due[0]
-		lists = append(lists, t.inOrder(g))
+		lists = append(lists, g.members.inOrder())
 		t.plan(g, at)
 	}
 	return at, slices.Clip(mergeAll(lists)), true
@@ -140,21 +138,6 @@ func (t *Timetable) plan(g *group, after time.Time) {
 	}
 }
 
-// inOrder is all names of a group, sorted. They are sorted when they are asked for, and only those that came since.
-func (t *Timetable) inOrder(g *group) []string {
-	if len(g.came) == 0 && !g.left {
-		return g.sorted
-	}
-	slices.Sort(g.came)
-	names := merge(g.sorted, g.came)
-	if g.left { // a name that left and came back is here twice
-		gone := func(name string) bool { return t.names[name] != g }
-		names = slices.Compact(slices.DeleteFunc(slices.Clone(names), gone))
-	}
-	g.sorted, g.came, g.left = names, nil, false
-	return names
-}
-
 // groupKey identifies a group. Zones are known by their names.
 type groupKey struct{ expression, zone string }
 
@@ -162,11 +145,7 @@ type groupKey struct{ expression, zone string }
 type group struct {
 	key      groupKey
 	schedule *Schedule
-	count    int
-	// sorted are the names as they were when they were last asked for. They are given away, so they are
-	// replaced and never changed. Since then some came, perhaps to leave again, and some may have left.
-	sorted, came []string
-	left         bool
+	members  members
 	// next is the instant the group fires at, in seconds since 1970: its first after a moment.
 	next  int64
 	after time.Time
@@ -175,6 +154,55 @@ type group struct {
 }
 
 const unplanned = -1
+
+// members is a set of names that gives them sorted without sorting them each
+// time: changes wait beside the sorted names until those are asked for.
+type members struct {
+	// sorted is given away, so it is replaced and never changed.
+	sorted      []string
+	added, gone map[string]struct{}
+}
+
+func (m *members) count() int { return len(m.sorted) + len(m.added) - len(m.gone) }
+
+// add puts in a name that isn't there.
+func (m *members) add(name string) {
+	if _, ok := m.gone[name]; ok {
+		delete(m.gone, name)
+		return
+	}
+	if m.added == nil {
+		m.added = make(map[string]struct{})
+	}
+	m.added[name] = struct{}{}
+}
+
+// remove takes out a name that is there.
+func (m *members) remove(name string) {
+	if _, ok := m.added[name]; ok {
+		delete(m.added, name)
+		return
+	}
+	if m.gone == nil {
+		m.gone = make(map[string]struct{})
+	}
+	m.gone[name] = struct{}{}
+}
+
+// inOrder is all names, sorted.
+func (m *members) inOrder() []string {
+	if len(m.gone) > 0 {
+		m.sorted = slices.DeleteFunc(slices.Clone(m.sorted), func(name string) bool {
+			_, gone := m.gone[name]
+			return gone
+		})
+	}
+	if len(m.added) > 0 {
+		m.sorted = merge(m.sorted, slices.Sorted(maps.Keys(m.added)))
+	}
+	m.added, m.gone = nil, nil
+	return m.sorted
+}
 
 // mergeAll merges sorted lists by pairs, so that each name is copied about as
 // often as the number of lists can be halved. It uses lists up.
