@@ -1,11 +1,8 @@
 package core
 
 import (
-	"errors"
 	"fmt"
 	"time"
-
-	"github.com/elasticjob-go/elasticjob/registry"
 )
 
 // appChanged takes a committed change of an app (rule T4).
@@ -118,11 +115,6 @@ func (c *Core) checkOverrides(j *jobState) {
 	}
 }
 
-// Reloaded says what an external edit means for the core: the events to step with. See configuration.reloaded.
-func (c *Core) Reloaded(path string, entry registry.Entry, found bool) []Event {
-	return c.config.reloaded(path, entry, found)
-}
-
 // killExecutionsOf ends what waits of a job and wants what runs killed (rule F6).
 func (c *Core) killExecutionsOf(j *jobState, reason string) {
 	for _, e := range append([]*execution(nil), j.queue...) {
@@ -142,14 +134,6 @@ func (c *Core) requestChange(e ChangeRequested) {
 	}
 	c.config.planned, c.config.plannedToken = &p, e.Token
 	c.out.Change = p.writes
-}
-
-// asError is an error of a request for its answer.
-func asError(err error) *Error {
-	if e := (*Error)(nil); errors.As(err, &e) {
-		return e
-	}
-	return Errorf(Invalid, "invalid", "%v", err)
 }
 
 // answerChange answers the request for a change that was committed, and that the core has seen.

@@ -296,3 +296,14 @@ func (k *configuration) fireCountsChanged(j *jobState) {
 		k.touch(j)
 	}
 }
+
+// appOf is the app that an execution runs, or will run, with; nil if it is not registered.
+func (k *configuration) appOf(e *execution) *appState {
+	if e.launched() {
+		return k.apps[e.Settings.App.AppName]
+	}
+	if j := k.jobs[e.Job]; j != nil && j.cfg != nil {
+		return k.apps[j.cfg.AppName]
+	}
+	return nil
+}

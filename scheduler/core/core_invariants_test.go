@@ -94,7 +94,7 @@ func (s *stage) contradiction() string {
 			return "launchable and ended " + e.ID
 		}
 	}
-	if !slices.IsSortedFunc(c.executions.launchable, func(a, b *execution) int { return launchKeyCompare(a.launchKey, b.launchKey) }) {
+	if !slices.IsSortedFunc(c.executions.launchable, func(a, b *execution) int { return compareLaunchKeys(a.launchKey, b.launchKey) }) {
 		return "launchable out of order"
 	}
 	for job, of := range c.orphans.blocking {

@@ -31,13 +31,13 @@ const (
 	gangReviveEvery = time.Second
 )
 
-// reviveRefused makes the next REVIVE bring back what was declined because nothing could use it: something has changed.
-func (f *offerFlow) reviveRefused() {
+// wantRefusedBack has the next REVIVE bring back what was declined because nothing could use it: something has changed.
+func (f *offerFlow) wantRefusedBack() {
 	f.filtered = f.filtered || f.refused
 	f.refused = false
 }
 
-// detectNewDemand revives declined offers if a shard waits whose want the last match did not know.
+// detectNewDemand has declined offers be brought back if a shard waits whose want the last match did not know.
 func (f *offerFlow) detectNewDemand(ds []demand) {
 	if !f.refused {
 		return
@@ -45,7 +45,7 @@ func (f *offerFlow) detectNewDemand(ds []demand) {
 	for i := range ds {
 		w := wantOf(&ds[i])
 		if _, known := f.unplaced[w]; !known && f.unplacing[w].IsZero() {
-			f.reviveRefused()
+			f.wantRefusedBack()
 			return
 		}
 	}
@@ -77,7 +77,7 @@ func (f *offerFlow) recordUnplaced(ds []demand, unplaced []offers.Unplaced, more
 
 // leaveLeftover notes that an ACCEPT leaves the rest of its agent's resources behind a filter.
 func (f *offerFlow) leaveLeftover(started []*executor) {
-	f.asWithoutRevive() // the ACCEPT may have used what was held for future fires
+	f.forgetRevivedFor() // the ACCEPT may have used what was held for future fires
 	someWait, cheaper := false, false
 	for _, left := range []map[want]time.Time{f.unplaced, f.unplacing} {
 		for w := range left {
@@ -154,9 +154,9 @@ func (f *offerFlow) flowAt(at time.Time) {
 // taskHasEnded notes that resources became free somewhere.
 func (f *offerFlow) taskHasEnded() { f.taskEnded = true }
 
-// reviveForGangs revives when a task has ended while shards wait that only start together. Mesos offers the agent of
+// wantBackForGangs has declined offers be brought back when a task has ended while shards wait that only start together. Mesos offers the agent of
 // that task by itself, since it has more than was declined, but not the agents beside it, whose filters still hold.
-func (f *offerFlow) reviveForGangs() {
+func (f *offerFlow) wantBackForGangs() {
 	ended := f.taskEnded && f.refused
 	f.taskEnded = false
 	if !ended {
@@ -172,7 +172,7 @@ func (f *offerFlow) reviveForGangs() {
 			return
 		}
 		f.together = f.now
-		f.reviveRefused()
+		f.wantRefusedBack()
 		return
 	}
 }
@@ -202,7 +202,8 @@ func (f *offerFlow) takeAgents(ids []string) (gone []offers.Offer) {
 	return gone
 }
 
-// declineUsable declines offers that a waiting shard could use, when none waits.
+// declineUsable declines offers that a waiting shard could use, when none waits. What has the least filter alone, with refuse 0, is
+// offered again before a REVIVE would bring it.
 func (f *offerFlow) declineUsable(gone []offers.Offer, refuse time.Duration) {
 	if len(gone) > 0 && refuse > 0 {
 		f.filtered = true

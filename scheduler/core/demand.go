@@ -77,14 +77,3 @@ func (c *Core) demandOf(id string, a *app.Config, j *jobs.Config, key string, it
 func (c *Core) canLaunch(j *jobState) bool {
 	return j != nil && j.cfg != nil && c.config.inactive(j) == active && c.orphans.among(j.name, j.cfg.ShardingTotalCount) == nil
 }
-
-// appOf is the app that an execution runs, or will run, with; nil if it is not registered.
-func (k *configuration) appOf(e *execution) *appState {
-	if e.launched() {
-		return k.apps[e.Settings.App.AppName]
-	}
-	if j := k.jobs[e.Job]; j != nil && j.cfg != nil {
-		return k.apps[j.cfg.AppName]
-	}
-	return nil
-}

@@ -8,8 +8,8 @@
 //
 // # Parts
 //
-// A Core is made of parts. Each is a type that owns its state, says what always holds of it, keeps what of it is to be written, and
-// changes no other part; a method of Core is where several parts meet.
+// A Core is made of parts. Each is a type that owns its state and changes no other part; where it has indexes it says what always
+// holds of them, and where it is stored it keeps what of it is to be written. A method of Core is where several parts meet.
 //
 //	configuration   apps and jobs: documents, disabled marks, what can't be used    configuration.go, job.go
 //	executions      open ones, their tasks, their order; what has ended             executions.go, execution.go, history.go
@@ -28,15 +28,18 @@
 //
 //	step by step    step.go: Step is the list; event.go has what goes in and comes out
 //	fires           makefires.go (due batches, missed windows, the queue rule), trigger.go, queue.go
-//	placement       demand.go (what may be placed), launch.go (match and ACCEPT), startexecutor.go, reserve.go (rule L2), evict.go
+//	placement       demand.go (what may be placed), launch.go (match and ACCEPT), startexecutor.go, reserve.go (rule L2), evict.go,
+//	                rolereserved.go (rule L7)
 //	                outlook.go (what the flow of offers depends on)
 //	reports         reports.go (offers, answers of ACCEPTs, failures), update.go (status updates)
-//	attempts        classify.go (what an end means), ends.go (what follows from it), sweep.go (timeouts), kill.go, killrequest.go
+//	attempts        classify.go (what an end means), ends.go (what follows from it), sweep.go (timeouts), kill.go, killrequest.go,
+//	                drain.go, sandbox.go (where output is)
 //	executors       executoridle.go, executorshutdown.go
-//	orphans         orphaned.go, formerframework.go (those of removed frameworks)
+//	orphans         abandon.go, formerframework.go (those of removed frameworks)
 //	subscription    session.go (sessions, reconciliation), takeover.go
 //	configuration   change.go (what a change by request would write), changed.go (what follows from a change), reload.go (external
 //	                edits), inactive.go (why a job is not run), faulty.go, documents.go
-//	store           records.go (one commit of what all parts have changed), load.go (what a term begins with), importing.go
-//	people          view.go, runs.go, views.go, stats.go, error.go
+//	store           step.go (Core.write: one commit of what all parts have changed), records.go, load.go (what a term begins with),
+//	                importing.go
+//	people          queries.go, runs.go, views.go, stats.go, jobstats.go, error.go
 package core

@@ -43,7 +43,8 @@ func (c *Core) endAttempt(ref taskRef, how outcome) {
 			return
 		}
 		c.completeShard(ref, Failed)
-	case outcomeLost, outcomeKilled:
+	case outcomeKilled: // of an attempt whose kill is wanted, which is dealt with above
+	case outcomeLost:
 		if !job.Failover {
 			c.completeShard(ref, Lost)
 			return
@@ -132,7 +133,7 @@ func causeOf(s *shard) string {
 // grows with the number of tries before.
 func (c *Core) requeue(ref taskRef, source Source, tries int) {
 	e, s := ref.exec, ref.shard()
-	c.note(Note{Kind: NoteTaskRepeated, Job: e.Job, Execution: e.ID, Task: s.TaskID, Detail: s.Cause, Problem: true})
+	c.note(Note{Kind: NoteShardRequeued, Job: e.Job, Execution: e.ID, Task: s.TaskID, Detail: s.Cause, Problem: true})
 	if s.live() {
 		c.releaseTask(e, s)
 	}
@@ -192,22 +193,6 @@ func endText(e *execution) string {
 	return ""
 }
 
-// liftShutdown makes what a stopped server left behind launchable again, once
-// nothing of it is on the cluster any more.
-func (c *Core) liftShutdown(e *execution) {
-	if c.draining || e.KillReason != shutdownReason {
-		return
-	}
-	for i := range e.Shards {
-		if e.Shards[i].live() {
-			return
-		}
-	}
-	e.KillReason = ""
-	c.executions.touch(e)
-	c.placement.changed()
-}
-
 // endKilledShard ends a shard of which a kill was asked for by its task's id, and reports whether it was one. Neither
 // failover nor the stop of a server runs it again.
 func (c *Core) endKilledShard(ref taskRef, how outcome) bool {
@@ -226,3 +211,19 @@ func (c *Core) endKilledShard(ref taskRef, how outcome) bool {
 
 // shutdownReason marks executions whose tasks a stopping server kills (rule O4).
 const shutdownReason = "lost by shutdown of the scheduler"
+
+// liftShutdown makes what a stopped server left behind launchable again, once
+// nothing of it is on the cluster any more.
+func (c *Core) liftShutdown(e *execution) {
+	if c.draining || e.KillReason != shutdownReason {
+		return
+	}
+	for i := range e.Shards {
+		if e.Shards[i].live() {
+			return
+		}
+	}
+	e.KillReason = ""
+	c.executions.touch(e)
+	c.placement.changed()
+}

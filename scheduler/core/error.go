@@ -1,6 +1,7 @@
 package core
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -64,4 +65,12 @@ func someNames(names []string) string {
 		return fmt.Sprintf("%q", names)
 	}
 	return fmt.Sprintf("%q and %d more", names[:most], len(names)-most)
+}
+
+// asError is an error of a request for its answer.
+func asError(err error) *Error {
+	if e := (*Error)(nil); errors.As(err, &e) {
+		return e
+	}
+	return Errorf(Invalid, "invalid", "%v", err)
 }

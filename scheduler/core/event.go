@@ -58,7 +58,7 @@ type Request interface {
 	RequestToken() uint64
 }
 
-// ChangeRequested asks for a change of configuration. There may be one among the events of a step. The reply is an *Error, or,
+// ChangeRequested asks for a change of configuration. At most one may be among the events of a step. The reply is an *Error, or,
 // after ChangeCommitted, the view of what has changed, or of what was removed as it was.
 type ChangeRequested struct {
 	Token  uint64
@@ -266,7 +266,7 @@ const (
 	NoteExecutionEnded  NoteKind = "execution ended"
 	NoteTaskLaunched    NoteKind = "task launched"
 	NoteTaskEnded       NoteKind = "task ended"
-	NoteTaskRepeated    NoteKind = "shard requeued"
+	NoteShardRequeued   NoteKind = "shard requeued"
 	NoteTaskUnreachable NoteKind = "task unreachable"
 	NoteKillRequested   NoteKind = "kill requested"
 	NotePackageChanged  NoteKind = "package on an agent changed"

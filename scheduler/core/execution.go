@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/app"
@@ -27,7 +28,7 @@ type execution struct {
 	Job    string    `json:"job"`
 	Fire   time.Time `json:"fire"`
 	Source Source    `json:"source"`
-	// Made is when it began to wait; its order among executions of one fire time.
+	// Made is when it began to wait: who has waited longest gets the reservation (rule L2).
 	Made     time.Time `json:"made"`
 	Settings *settings `json:"settings,omitempty"`
 	// Overrides are what the run has instead of its job's settings, until these are copied with its first launch.
@@ -50,7 +51,7 @@ type execution struct {
 	dirty        bool
 	dirtyChunks  map[int]bool
 	unplaced     unplaced
-	launchable   bool // in Core.launchable
+	launchable   bool // in executions.launchable
 	launchKey    launchKey
 	prepared     *prepared // what all its tasks share
 	shardsOpen   int       // shards that are not terminal
@@ -261,16 +262,6 @@ const (
 	classReady
 )
 
-func (k launchKey) before(o launchKey) bool {
-	if k.class != o.class {
-		return k.class < o.class
-	}
-	if !k.fire.Equal(o.fire) {
-		return k.fire.Before(o.fire)
-	}
-	return k.id < o.id
-}
-
 type taskRef struct {
 	exec  *execution
 	index int
@@ -360,4 +351,9 @@ func (e *execution) complete() (last time.Time) {
 		return e.EndedAt
 	}
 	return last
+}
+
+// compareLaunchKeys is by class, then by fire time, then by id.
+func compareLaunchKeys(a, b launchKey) int {
+	return cmp.Or(cmp.Compare(a.class, b.class), a.fire.Compare(b.fire), strings.Compare(a.id, b.id))
 }

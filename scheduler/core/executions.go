@@ -11,8 +11,9 @@ import (
 //
 //   - open has, by id, every execution that has not ended, and ended every one that is kept of those that have;
 //   - tasks has every live attempt of an open execution by its task's id, and no task of one that ended;
-//   - launchable is sorted by launchKey and has exactly those with launchable set: the launched ones that have a shard
-//     to place, and of each job the first in its queue that was not launched.
+//   - launchable is sorted by launchKey and has exactly those with launchable set: at least every launched one that has a shard
+//     to place, and the head of each job's queue if it was not launched and the job's document can be used. What else is in it
+//     has nothing to place, and is passed over.
 type executions struct {
 	*shared
 	open       map[string]*execution
@@ -95,15 +96,7 @@ func (es *executions) removeLaunchable(e *execution) {
 	e.launchable = false
 }
 
-func compareLaunch(e *execution, k launchKey) int {
-	switch {
-	case e.launchKey.before(k):
-		return -1
-	case k.before(e.launchKey):
-		return 1
-	}
-	return 0
-}
+func compareLaunch(e *execution, k launchKey) int { return compareLaunchKeys(e.launchKey, k) }
 
 // keysKept is how long an Idempotency-Key is remembered.
 const keysKept = 24 * time.Hour

@@ -106,7 +106,7 @@ func (es *executors) number() int64 {
 // touch has one be written.
 func (es *executors) touch(x *executor) { es.changed.add(x.Info.ID) }
 
-// close commits that one is to go (rule X2).
+// close marks one as closing: SHUTDOWN leaves once that is committed (rule X2).
 func (es *executors) close(x *executor, now time.Time) {
 	if !x.Closing {
 		x.Closing, x.ClosedAt = true, now
@@ -153,4 +153,10 @@ func role(name string) string {
 		return ""
 	}
 	return name
+}
+
+// heard reports whether an executor was heard. Of one without a record nothing is known.
+func (es *executors) heard(id string) bool {
+	x := es.byID[id]
+	return x == nil || x.Heard
 }

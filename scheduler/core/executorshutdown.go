@@ -50,18 +50,8 @@ const shutdownTries = 8
 // SHUTDOWN leaves: calls can overtake each other (rule X2).
 const ackSettles = 50 * time.Millisecond
 
-func resendDue(now, sent time.Time, first, most time.Duration, tries int) bool {
-	return sent.IsZero() || now.Sub(sent) >= Backoff(first, most, tries-1)
-}
-
-// closeExecutor commits that an executor is to go (rule X2).
+// closeExecutor marks an executor as closing (rule X2).
 func (c *Core) closeExecutor(x *executor) { c.executors.close(x, c.now) }
-
-// heard reports whether the executor of an attempt was heard. Of one without a record nothing is known.
-func (c *Core) heard(s *shard) bool {
-	x := c.executors.byID[s.Executor]
-	return x == nil || x.Heard
-}
 
 // dropExecutor forgets an executor that is gone. If it should live on unseen,
 // the next offer of its agent names it, and it is shut down (rule X3).

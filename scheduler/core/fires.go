@@ -8,8 +8,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs/cron"
 )
 
-// fireCursor is how far fires have been made: all up to Time, and of those at Time
-// the ones of jobs up to Job by name (rule F1).
+// fireCursor is how far fires have been made: all before Time, and those at Time of the jobs
+// up to Job by name (rule F1).
 type fireCursor struct {
 	Time time.Time `json:"time"`
 	Job  string    `json:"job,omitempty"`

@@ -17,14 +17,14 @@ func (f *offerFlow) manage(o outlook) {
 	waits, hopeless := o.waits && !o.idle, o.hopeless && !o.idle
 	f.nextLook = time.Time{}
 	if !waits {
-		f.reviveRefused() // as all that was declined, when it is needed
+		f.wantRefusedBack() // as all that was declined, when it is needed
 		f.unplaced, f.unplacing, f.declineBackoff = nil, nil, 0
 	}
 	if waits || f.need.some && !o.idle {
 		f.decline(f.takeAgents(sortedKeys(o.maintained)), f.opt.RefuseMost)
 		if waits {
 			f.declineUnusable(o)
-			f.reviveForGangs()
+			f.wantBackForGangs()
 		} else {
 			f.declineUsable(f.tooOld(o.reservation), 0)
 			f.declineUsable(f.takeSurplus(o.reservation), f.opt.OfferHold)
@@ -86,7 +86,7 @@ func (f *offerFlow) refuseFor(nextFire time.Time) time.Duration {
 func (f *offerFlow) revive(waits bool) {
 	short := f.need.shortFor.After(f.revivedFor)
 	if short {
-		f.reviveRefused()
+		f.wantRefusedBack()
 	}
 	if !f.suppressed && !f.filtered || !waits && !short {
 		return

@@ -92,7 +92,7 @@ func (c *Core) importable(job string) error {
 	return nil
 }
 
-// importReady makes the runs that wait of a job: its counter with misfire, else one.
+// importReady makes the runs of a job that wait: as many as its counter says with misfire, else one.
 func (c *Core) importReady(e importEntry) error {
 	if err := c.importable(e.job); err != nil {
 		return err

@@ -203,7 +203,7 @@ func (c *Core) joinLoaded(execs []*execution, chunks map[string][]shard) error {
 				}
 				return 1
 			}
-			return launchKeyCompare(launchKey{fire: a.Fire, id: a.ID}, launchKey{fire: b.Fire, id: b.ID})
+			return compareLaunchKeys(launchKey{fire: a.Fire, id: a.ID}, launchKey{fire: b.Fire, id: b.ID})
 		})
 	}
 	for _, id := range sortedKeys(c.executions.open) {
@@ -258,14 +258,4 @@ func (c *Core) takeUp(e *execution) {
 	if e.launched() && slices.ContainsFunc(e.Shards, func(s shard) bool { return s.State == Waiting }) {
 		c.addLaunchable(e)
 	}
-}
-
-func launchKeyCompare(a, b launchKey) int {
-	switch {
-	case a.before(b):
-		return -1
-	case b.before(a):
-		return 1
-	}
-	return 0
 }

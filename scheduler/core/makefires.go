@@ -51,7 +51,7 @@ func (c *Core) wallClockSet() {
 	if c.fires.missed != nil && c.fires.missed.upto.After(c.wall) {
 		c.fires.missed = nil
 	}
-	c.flow.asWithoutRevive()
+	c.flow.forgetRevivedFor()
 }
 
 // nextDueBatch takes the next moment with fires, or opens a missed window before it.
@@ -84,8 +84,8 @@ func (c *Core) openMissedWindow(upto time.Time) {
 }
 
 // crossMissedWindow looks at jobs for what they missed and returns how much of the budget that took: one for each job and one for each
-// fire. Each job's since moves to the end of the missed window with its fires, so that a
-// crash in the middle makes none of them twice.
+// fire. The since of a job with misfire moves to the end of the missed window with its fires, so that a
+// crash in the middle makes none of them twice; without misfire none is made.
 func (c *Core) crossMissedWindow(budget int) (used int) {
 	g := c.fires.missed
 	for len(g.names) > 0 {

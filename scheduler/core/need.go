@@ -80,8 +80,8 @@ func (f *offerFlow) backBy() time.Time {
 // needChanged makes the next step find out again which offers are needed.
 func (f *offerFlow) needChanged() { f.need.stale = true }
 
-// asWithoutRevive has REVIVE be sent again for fires to come, if the offers at hand can't take them: they, or the fires, are others now.
-func (f *offerFlow) asWithoutRevive() {
+// forgetRevivedFor forgets for which fires REVIVE was sent, since the offers or the fires have changed.
+func (f *offerFlow) forgetRevivedFor() {
 	f.revivedFor = time.Time{}
 	f.needChanged()
 }

@@ -122,3 +122,7 @@ const (
 	// YAMLDocuments are as ElasticJob-Cloud 3.x reads and writes them.
 	YAMLDocuments
 )
+
+func resendDue(now, sent time.Time, first, most time.Duration, tries int) bool {
+	return sent.IsZero() || now.Sub(sent) >= Backoff(first, most, tries-1)
+}

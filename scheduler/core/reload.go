@@ -108,3 +108,8 @@ func EditOf(e Event) (Edit, bool) {
 	}
 	return Edit{}, false
 }
+
+// Reloaded says what an external edit means for the core: the events to step with. See configuration.reloaded.
+func (c *Core) Reloaded(path string, entry registry.Entry, found bool) []Event {
+	return c.config.reloaded(path, entry, found)
+}

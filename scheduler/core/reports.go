@@ -91,7 +91,9 @@ func (c *Core) checkExecutorsOnOffer(o cluster.Offer) {
 // whose CPU and memory are revocable.
 func nothingForUs(o cluster.Offer) bool { return o.Resources == resources.Amount{} }
 
-// failure: an agent was removed, or an executor ended.
+// failure takes the word that an agent was removed, or that an executor ended. The tasks of an agent end by updates of their own
+// (update.go) or by time-outs (sweep.go), and its executors stay until they are idle or their SHUTDOWN was repeated often
+// enough (executorshutdown.go).
 func (c *Core) failure(f cluster.Failure) {
 	c.flow.needChanged()
 	if f.ExecutorID == "" {

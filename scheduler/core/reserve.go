@@ -41,7 +41,7 @@ func (c *Core) expireReservation() {
 		c.placement.lastReservation[r.exec] = c.now
 	}
 	c.placement.reservation = nil
-	c.flow.reviveRefused()
+	c.flow.wantRefusedBack()
 	c.reserve()
 	for _, other := range c.executions.launchable {
 		if other.unplaced.reserved {
@@ -77,8 +77,8 @@ func (c *Core) waitsSince(e *execution) time.Time {
 	return e.Made
 }
 
-// reserve gives the oldest execution that waited long, may be launched and would fit the agents seen
-// the agents that it needs, one at a time.
+// reserve picks the execution that has waited longest, if it may be launched and the agents seen could hold it, and
+// reserves those agents for it. Only one execution has a reservation at a time.
 func (c *Core) reserve() {
 	if c.placement.reservation != nil || c.draining || c.subscription.takeover != nil || !c.subscription.open {
 		return
@@ -119,7 +119,7 @@ func (c *Core) reserve() {
 	}
 	c.placement.reservation = &reservation{exec: best.ID, agents: agents, since: c.now, until: c.now.Add(c.longestRun(agents) + c.opt.ReserveBeyond)}
 	c.placement.wakeAt(c.placement.reservation.until)
-	c.flow.reviveRefused()
+	c.flow.wantRefusedBack()
 }
 
 // longestRunAmong is how many of the last executions longestRun looks at.

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// ExecutionFilter says which executions a list is to have. The zero value is for all.
+// ExecutionFilter says which executions a list is to have. Job, States and Since leave nothing out when they are empty.
 type ExecutionFilter struct {
 	Job string
 	// Known refuses a job of which nothing is known.
@@ -16,7 +16,7 @@ type ExecutionFilter struct {
 	States []State
 	// Since leaves out what was fired before.
 	Since time.Time
-	// Limit is how many are listed at most: the newest by fire time. 0 is for none.
+	// Limit is how many are listed at most: the newest by fire time. It must be set: with 0 there are none.
 	Limit int
 }
 

@@ -1,8 +1,6 @@
 package core
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"strings"
 
@@ -59,19 +57,6 @@ func (c *Core) learnSandbox(s *shard, st wire.Status) (changed bool) {
 		c.executors.touch(x)
 	}
 	return changed
-}
-
-// learnPackage keeps which package an attempt runs with, and reports whether that was news.
-func (c *Core) learnPackage(ref taskRef, st wire.Status) (changed bool) {
-	s := ref.shard()
-	if sum, err := hex.DecodeString(st.PackageSHA256); err != nil || len(sum) != sha256.Size || s.Package == st.PackageSHA256 {
-		return false
-	}
-	s.Package = st.PackageSHA256
-	if st.PackageNote != "" {
-		c.note(Note{Kind: NotePackageChanged, Job: ref.exec.Job, Execution: ref.exec.ID, Task: s.TaskID, Detail: "agent " + s.Agent + ": " + shorten(st.PackageNote), Problem: true})
-	}
-	return true
 }
 
 // sandboxOf is the sandbox that an attempt ran in, as its agent's files API takes it.

@@ -9,7 +9,7 @@ import (
 )
 
 // shared is what the core and its parts share: what time it is, what people have set, and what was decided so
-// far. Every part has it. A part asks for an effect here, and changes no state but its own.
+// far. Parts that need some of it have it. A part asks for an effect here, and changes no state but its own.
 type shared struct {
 	opt Options
 	clock

@@ -54,7 +54,7 @@ func (t *startFailure) until() time.Time {
 // These hold between any two calls of its methods:
 //
 //   - byApp has, by agent, the failures of every app that has one, with everyAgent for a package that can't be fetched;
-//   - hosts has every failure of a package by its host, the same one for all apps with a package there;
+//   - hosts has every failure to fetch a package by its host, which all apps have that tried to fetch from there;
 //   - changed has the key of every one that differs from what is stored, or is stored and was removed.
 type startFailures struct {
 	*shared
@@ -104,8 +104,15 @@ func (f *startFailures) restore(e registry.Entry, registered func(appName string
 		f.changed.add(key)
 		return until, nil
 	}
-	f.put(appName, agent, &t)
-	return t.until(), nil
+	kept := &t
+	if known := f.hosts[t.Host]; known != nil { // another app has a package there: what was found out last holds for all
+		if t.Since.After(known.Since) {
+			*known = t
+		}
+		kept = known
+	}
+	f.put(appName, agent, kept)
+	return kept.until(), nil
 }
 
 // record keeps an app off an agent where its executor did not start, with growing delays (rule L6). One start that failed is
@@ -131,14 +138,24 @@ func (f *startFailures) forget(appName, agent string) {
 	if t == nil {
 		return
 	}
-	if agent == everyAgent && f.hosts[t.Host] == t {
-		delete(f.hosts, t.Host)
-	}
 	delete(f.byApp[appName], agent)
 	if len(f.byApp[appName]) == 0 {
 		delete(f.byApp, appName)
 	}
+	if agent == everyAgent && !f.anyWith(t) {
+		delete(f.hosts, t.Host)
+	}
 	f.changed.add(startKey(appName, agent))
+}
+
+// anyWith reports whether a failure to fetch a package is kept with any app.
+func (f *startFailures) anyWith(t *startFailure) bool {
+	for _, of := range f.byApp {
+		if of[everyAgent] == t {
+			return true
+		}
+	}
+	return false
 }
 
 // forgetApp is for an app that was changed or removed: what it fetches and starts is something else.
@@ -230,7 +247,6 @@ func (f *startFailures) packageFetched(a app.Config) (doubted bool) {
 	if t == nil {
 		return false
 	}
-	delete(f.hosts, t.Host)
 	for _, other := range sortedKeys(f.byApp) {
 		if f.byApp[other][everyAgent] == t {
 			f.forget(other, everyAgent)

@@ -8,8 +8,8 @@ import (
 )
 
 // sweepTasks looks at every live task for the timeouts of rules E4, S5 and the
-// table's STAGING row, and at orphans (E5), every few seconds. All of these count from
-// committed moments (F8).
+// table's STAGING row, and at orphans (E5), every few seconds. E4, S5 and E5 count from committed moments (F8); a staged
+// task must have been found so by this leader, too.
 func (c *Core) sweepTasks() {
 	if c.now.Before(c.executions.nextSweep) {
 		return
@@ -41,7 +41,7 @@ func (c *Core) sweepTask(ref taskRef) {
 			u := cluster.Update{TaskID: s.TaskID, AgentID: s.Agent, State: cluster.State(s.EndState), Source: cluster.FromAgent,
 				Message: "the cluster said so, and its agent never sent why"}
 			c.readEnd(s, u)
-			c.endAttempt(ref, classify(&s.attempt, u, c.heard(s)))
+			c.endAttempt(ref, classify(&s.attempt, u, c.executors.heard(s.Executor)))
 		}
 	case !s.Unreachable.IsZero():
 		wait, gone := c.opt.UnreachableLost, c.now.Sub(s.Unreachable)

@@ -2,6 +2,8 @@ package core
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"time"
 
@@ -52,7 +54,7 @@ func (c *Core) learnAgent(u cluster.Update) {
 	case u.State == cluster.Gone:
 		// The agent was removed, or replaced at its address: what the master does not know of it from now on
 		// is no word of the agent, and its tasks may have begun (rule E1).
-		c.agents.see(u.AgentID).registered = false
+		c.agents.remove(u.AgentID)
 	}
 }
 
@@ -229,7 +231,7 @@ func (c *Core) terminal(ref taskRef, u cluster.Update) {
 	if u.State == cluster.Unreachable || u.State == cluster.Unknown {
 		s.Complete = c.wall
 	}
-	c.endAttempt(ref, classify(&s.attempt, u, c.heard(s)))
+	c.endAttempt(ref, classify(&s.attempt, u, c.executors.heard(s.Executor)))
 	if u.Reason == cluster.ReasonAgentRemoved && s.State == Waiting {
 		// A new agent has registered at the address of the task's. Its executors may live, but they are refused when they ask
 		// the new one to let them in, and end their tasks (rule X6): until then the next attempt waits (promise 2).
@@ -341,4 +343,17 @@ func (c *Core) unknownTask(u cluster.Update) {
 		c.note(Note{Kind: kind, Task: u.TaskID, Detail: "on agent " + u.AgentID, Problem: true})
 		c.kill(u.TaskID, u.AgentID)
 	}
+}
+
+// learnPackage keeps which package an attempt runs with, and reports whether that was news.
+func (c *Core) learnPackage(ref taskRef, st wire.Status) (changed bool) {
+	s := ref.shard()
+	if sum, err := hex.DecodeString(st.PackageSHA256); err != nil || len(sum) != sha256.Size || s.Package == st.PackageSHA256 {
+		return false
+	}
+	s.Package = st.PackageSHA256
+	if st.PackageNote != "" {
+		c.note(Note{Kind: NotePackageChanged, Job: ref.exec.Job, Execution: ref.exec.ID, Task: s.TaskID, Detail: "agent " + s.Agent + ": " + shorten(st.PackageNote), Problem: true})
+	}
+	return true
 }

@@ -7,31 +7,6 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
-// Source says what asked for an execution, or for a repeated attempt.
-type Source string
-
-// Sources of executions and attempts, with the original's names.
-const (
-	NormalTrigger  Source = "NORMAL_TRIGGER"
-	Triggered      Source = "TRIGGER"
-	Misfired       Source = "MISFIRE"
-	FailoverSource Source = "FAILOVER"
-)
-
-// State of an execution or of a shard.
-type State string
-
-// States. An execution is WAITING, RUNNING, FINISHED, FAILED or KILLED.
-const (
-	Waiting   State = "WAITING"
-	Launching State = "LAUNCHING"
-	Running   State = "RUNNING"
-	Finished  State = "FINISHED"
-	Failed    State = "FAILED"
-	Killed    State = "KILLED"
-	Lost      State = "LOST"
-)
-
 // AppView is an app as people see it.
 type AppView struct {
 	Config   app.Config
@@ -124,7 +99,7 @@ type TaskView struct {
 	State       State
 }
 
-// ReadyView is a job that waits for resources and how many runs wait.
+// ReadyView is a job with runs that have not begun, and how many.
 type ReadyView struct {
 	JobName string
 	Times   int
@@ -154,7 +129,7 @@ type SandboxView struct {
 	Path     string `json:"path"`
 }
 
-// Stats are counters since the process started and gauges of now, for metrics.
+// Stats are counters since this leader's term began and gauges of now, for metrics.
 type Stats struct {
 	Leading, Subscribed                                            bool
 	Term                                                           int64
@@ -165,7 +140,7 @@ type Stats struct {
 	TasksLaunched, TasksFinished, TasksFailed, TasksKilled         int64
 	TasksLost, OffersReceived, OffersDeclined, StatusUpdates       int64
 	Commits, CommitsFailed, Subscriptions                          int64
-	// FireDelay is the time from a fire to its launch's commit: how many, and
+	// FireDelay is the time from a fire to the step that launches it: how many, and
 	// the sum of seconds, and counts at or below FireDelayBounds.
 	FireDelayCount   int64
 	FireDelaySum     float64

@@ -1,0 +1,28 @@
+package core
+
+// beginDrain begins the end of everything on the cluster (rule O4).
+func (c *Core) beginDrain() {
+	c.draining = true
+	for _, id := range sortedKeys(c.executions.open) {
+		if e := c.executions.open[id]; e != nil && e.launched() {
+			c.killExecution(e, shutdownReason)
+		}
+	}
+	for _, x := range c.executors.sorted() {
+		c.closeExecutor(x)
+	}
+}
+
+// finishDrain reports when no task and no executor is left on the cluster.
+func (c *Core) finishDrain() {
+	if !c.draining {
+		return
+	}
+	live := len(c.executors.byID)
+	for _, ref := range c.executions.tasks {
+		if ref.shard().live() {
+			live++
+		}
+	}
+	c.out.Drained = live == 0
+}
