@@ -34,6 +34,14 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster/local/master"
 )
 
+// What Options means by zero: Mesos' own intervals.
+const (
+	DefaultAgentPingTimeout       = master.DefaultAgentPingTimeout
+	DefaultMaxAgentPingTimeouts   = master.DefaultMaxAgentPingTimeouts
+	DefaultAgentReregisterTimeout = master.DefaultAgentReregisterTimeout
+	DefaultHeartbeat              = master.DefaultHeartbeat
+)
+
 // Options of a cluster.
 type Options struct {
 	// DataDir is the cluster's own folder. It is made when it is missing.
@@ -61,11 +69,11 @@ type Options struct {
 	TLS *tls.Config
 	// InMemoryRegistry makes the master forget everything with the process.
 	InMemoryRegistry bool
-	// When the master gives an agent up; as in Mesos when zero.
+	// When the master gives an agent up; the defaults above when zero.
 	AgentPingTimeout       time.Duration
 	MaxAgentPingTimeouts   int
 	AgentReregisterTimeout time.Duration
-	// Heartbeat is the interval of the master's HEARTBEAT events; 15 s when zero.
+	// Heartbeat is the interval of the master's HEARTBEAT events; DefaultHeartbeat when zero.
 	Heartbeat time.Duration
 	// Logger is required.
 	Logger *slog.Logger
