@@ -101,7 +101,7 @@ func Start(ctx context.Context, options Options, master link.Upstream) (*Agent, 
 	if err != nil {
 		return nil, fmt.Errorf("start the agent: %w", err)
 	}
-	fetch, err := fetcher.New(fetcher.Options{CacheDir: filepath.Join(options.DataDir, "fetch-cache")})
+	fetch, err := fetcher.New(filepath.Join(options.DataDir, "fetch-cache"))
 	if err != nil {
 		return nil, fmt.Errorf("start the agent: %w", err)
 	}

@@ -90,9 +90,9 @@ func TestExecutorEnds(t *testing.T) {
 		info.Command = &mesos.CommandInfo{Value: &command}
 		return info
 	}
-	extract := true
+	executable := true
 	missing := shell("ex", "true")
-	missing.Command.URIs = []mesos.CommandInfo_URI{{Value: "file:///no/such/file", Extract: &extract}}
+	missing.Command.URIs = []mesos.CommandInfo_URI{{Value: "file:///no/such/file", Executable: &executable}}
 	noShell := testExecutorInfo("ex")
 	nowhere := "./not-there"
 	noShell.Command.Value = &nowhere
