@@ -105,7 +105,7 @@ func Start(ctx context.Context, options Options, master link.Upstream) (*Agent, 
 	if err != nil {
 		return nil, fmt.Errorf("start the agent: %w", err)
 	}
-	boxes, err := openSandboxes(options, id)
+	boxes, err := openSandboxes(options)
 	if err != nil {
 		return nil, fmt.Errorf("start the agent: %w", err)
 	}
