@@ -74,34 +74,30 @@ func (m *Master) teardown(id string) (status int, text string) {
 func (m *Master) markGone(id string) (status int, text string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	a, lost := m.agents[id], m.lost[id]
+	record, known := m.registry.Agents[id]
 	switch {
 	case m.closed:
 		return http.StatusServiceUnavailable, errClosed.Error()
-	case m.registry.isGone(id):
+	case record.Gone:
 		return http.StatusOK, ""
-	case a == nil && !m.away[id] && m.unreachable[id].IsZero():
+	case !known:
 		return http.StatusNotFound, fmt.Sprintf("Agent '%s' not found", id)
 	}
-	if err := m.registry.markGone(id); err != nil {
+	if err := m.registry.setAgent(id, agentRecord{Gone: true}); err != nil {
 		return http.StatusInternalServerError, err.Error()
 	}
 	m.log.Warn("agent marked gone", "agent", id)
-	delete(m.away, id)
-	delete(m.unreachable, id)
-	delete(m.lost, id)
-	switch {
-	case a != nil:
+	if a := m.agents[id]; a != nil {
 		for id := range m.frameworks {
 			a.orders.Push(link.Order{ShutdownFramework: id})
 		}
 		m.removeAgent(a, mesos.TASK_GONE_BY_OPERATOR, mesos.REASON_AGENT_REMOVED_BY_OPERATOR, goneMessage, nil)
-	case lost != nil:
-		for _, had := range lost.had {
-			if f := m.frameworks[had.framework]; f != nil {
-				f.sendLost(had.task, mesos.TASK_GONE_BY_OPERATOR, mesos.REASON_AGENT_REMOVED_BY_OPERATOR, goneMessage, nil)
-			}
+	}
+	for _, had := range m.lost[id] {
+		if f := m.frameworks[had.framework]; f != nil {
+			f.sendLost(had.task, mesos.TASK_GONE_BY_OPERATOR, mesos.REASON_AGENT_REMOVED_BY_OPERATOR, goneMessage, nil)
 		}
 	}
+	delete(m.lost, id)
 	return http.StatusOK, ""
 }
