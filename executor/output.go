@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"maps"
+	"os"
 	"path/filepath"
 	"sync"
 	"syscall"
@@ -153,6 +154,20 @@ func (o *outputs) folder(number string) (string, error) {
 	}
 	// A task made what lies there already, and may have put anything into it.
 	return path, remake(path)
+}
+
+// remake makes an empty folder in the place of whatever lies there.
+func remake(path string) error {
+	if os.Mkdir(path, folderMode) == nil {
+		return nil // it is new
+	}
+	if err := pack.RemoveTree(path); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), folderMode); err != nil {
+		return err
+	}
+	return os.Mkdir(path, folderMode)
 }
 
 // watched is a running task's output as it was seen last.

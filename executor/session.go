@@ -53,7 +53,7 @@ type session struct {
 	outputs    *outputs
 	base       environment
 
-	temporaries temporaries
+	temporaries workFolders
 	works       workFolders
 	starting    chan struct{} // holds one for each process that is being started
 
@@ -95,7 +95,7 @@ func Run(ctx context.Context, config Config, log *slog.Logger) (err error) {
 	s := &session{
 		config: config, log: log, agent: newAgentClient(config), supervisor: supervised, store: store,
 		ledger: newLedger(), outputs: newOutputs(config.Sandbox, config.Output, log), base: baseEnvironment(), tasks: map[string]*task{},
-		temporaries: temporaries{dir: filepath.Join(config.Sandbox, temporariesFolder), log: log},
+		temporaries: workFolders{dir: filepath.Join(config.Sandbox, temporariesFolder), log: log},
 		works: workFolders{
 			dir: filepath.Join(config.Sandbox, workFoldersFolder), kept: filepath.Join(config.Sandbox, failedFolder), keep: config.KeepFailed, log: log,
 		},

@@ -242,11 +242,11 @@ func (t *task) start(spec wire.Task, fetched pack.Package) (process *supervisor.
 		return nil, release, &failure{phase: wire.PhaseStart, err: err}
 	}
 	release = t.session.outputs.add(t.number)
-	temporary, giveBack, err := t.session.temporaries.take()
+	temporary, giveBack, err := t.session.temporaries.take("", "")
 	if err != nil {
 		return nil, release, &failure{phase: wire.PhaseStart, err: err}
 	}
-	release = also(giveBack, release)
+	release = also(func() { giveBack("") }, release)
 	if len(spec.Command) == 0 {
 		return nil, release, &failure{phase: wire.PhaseStart, err: errors.New("the app has no command to run")}
 	}
