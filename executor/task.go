@@ -106,14 +106,14 @@ func (t *task) run() {
 			status.Cause += fmt.Sprintf("; processes %v of its tasks can't be killed and are left on the agent", left)
 		}
 		t.log.Error("task failed", "error", err)
-		t.over(failedState, status.Cause, status)
+		t.report(failedState, status.Cause, status)
 	case why != "":
-		t.over(killed, why+" before its process was started", t.status)
+		t.report(killed, why+" before its process was started", t.status)
 	case errors.As(err, &failed):
 		status := t.status
 		status.Phase, status.Cause, status.Unreachable = failed.phase, readable(failed.Error(), causeLength), failed.unreachable
 		t.log.Warn("task failed", "phase", failed.phase, "error", failed)
-		t.over(failedState, readable(failed.Error(), messageLength), status)
+		t.report(failedState, readable(failed.Error(), messageLength), status)
 	}
 }
 
@@ -301,11 +301,11 @@ func (t *task) ended(exit supervisor.Exit, why string) {
 	switch {
 	case exit.Killed:
 		status.Cause = why
-		t.over(killed, why+": "+exitText(exit), status)
+		t.report(killed, why+": "+exitText(exit), status)
 	case exit.Status == 0:
 		status.Phase = ""
 		t.log.Debug("task finished")
-		t.over(finished, "exit status 0", status)
+		t.report(finished, "exit status 0", status)
 	default:
 		text := exitText(exit)
 		if t.session.outputs.diskFull() {
@@ -313,7 +313,7 @@ func (t *task) ended(exit supervisor.Exit, why string) {
 		}
 		status.Cause = t.session.outputs.cause(t.number, text)
 		t.log.Warn("task failed", "error", text)
-		t.over(failedState, text, status)
+		t.report(failedState, text, status)
 	}
 }
 
@@ -326,11 +326,6 @@ func exitText(exit supervisor.Exit) string {
 		text += ", which this executor didn't send: possibly out of memory, at the limit of the container that all tasks of the app share on this agent"
 	}
 	return text
-}
-
-// over reports the last state.
-func (t *task) over(s state, message string, status wire.Status) {
-	t.report(s, message, status)
 }
 
 func (t *task) report(s state, message string, status wire.Status) {
