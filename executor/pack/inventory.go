@@ -115,7 +115,7 @@ const (
 
 // intact reports whether a package that was handed out is still as it was unpacked, and, if not, what is known of it.
 func (s *Store) intact(e *entry) (bool, string) {
-	if e.state == "" {
+	if e.State == "" {
 		return true, "" // of one task alone
 	}
 	begun := time.Now()
@@ -125,8 +125,8 @@ func (s *Store) intact(e *entry) (bool, string) {
 	if seen || same(list) {
 		return true, ""
 	}
-	found, err := takeInventory(context.Background(), e.dir)
-	if err != nil || found.Digest != e.state {
+	found, err := takeInventory(context.Background(), e.Dir)
+	if err != nil || found.Digest != e.State {
 		return false, changeText(found, err)
 	}
 	s.mu.Lock()

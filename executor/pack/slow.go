@@ -35,15 +35,6 @@ func noAnswer(err error) error {
 	return err
 }
 
-// unreachable is the host to name in an error of a fetch, or "".
-func unreachable(host string, err error) string {
-	var silent unanswered
-	if errors.As(err, &silent) {
-		return host
-	}
-	return ""
-}
-
 // pace detects when a transfer brings less than is wanted.
 type pace struct {
 	limits Limits
