@@ -156,7 +156,7 @@ func (a *Agent) Refused(ctx context.Context) error {
 // Handler serves the executor API and the files API. It may be called at any time after Start.
 func (a *Agent) Handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("/api/v1/executor", a.serveCall)
+	mux.HandleFunc("POST /api/v1/executor", a.serveCall)
 	mux.Handle("/files/read", a.options.Credentials.Guard(apihttp.RealmFiles, http.HandlerFunc(a.sandboxes.serveRead)))
 	return mux
 }

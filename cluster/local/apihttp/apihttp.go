@@ -3,7 +3,7 @@
 //
 // A handler goes through it in Mesos' order:
 //
-//	if !apihttp.ReadCall(w, r, &call) { return }            // method, media type, syntax
+//	if !apihttp.ReadCall(w, r, &call) { return }            // media type, syntax
 //	...                                                     // validate the call: Answer(w, 400, ...)
 //	codec := apihttp.Negotiate(r)                           // only where the answer has a body
 //	stream := apihttp.NewStream(w, codec, headers)          // SUBSCRIBE
@@ -35,23 +35,11 @@ const (
 )
 
 // ReadCall reads the call that r carries into call, in JSON or protobuf by its Content-Type. When that fails, it answers as Mesos
-// does (405, 400, 415, 413) and returns false.
+// does (400, 415, 413) and returns false.
 func ReadCall(w http.ResponseWriter, r *http.Request, call encoding.Unmarshaler) bool {
-	if r.Method != http.MethodPost {
-		w.Header().Set("Allow", http.MethodPost)
-		Answer(w, http.StatusMethodNotAllowed, fmt.Sprintf(
-			"405 Method Not Allowed. Expecting one of { 'POST' }, but received '%s'.", r.Method))
-		return false
-	}
 	media := r.Header.Get("Content-Type")
-	switch media {
-	case mediaJSON, mediaProtobuf:
-	case "":
-		Answer(w, http.StatusBadRequest, "Expecting 'Content-Type' to be present")
-		return false
-	default:
-		Answer(w, http.StatusUnsupportedMediaType,
-			"Expecting 'Content-Type' of application/json or application/x-protobuf")
+	if media != mediaJSON && media != mediaProtobuf {
+		Answer(w, http.StatusUnsupportedMediaType, "Expecting 'Content-Type' of application/json or application/x-protobuf")
 		return false
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxBody))

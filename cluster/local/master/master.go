@@ -170,8 +170,8 @@ func (m *Master) Close() error {
 func (m *Master) Handler() http.Handler {
 	mux := http.NewServeMux()
 	for _, prefix := range []string{"", "/master"} {
-		mux.Handle(prefix+"/api/v1/scheduler", m.opts.Credentials.Guard(apihttp.RealmScheduler, http.HandlerFunc(m.serveScheduler)))
-		mux.Handle(prefix+"/api/v1", m.opts.Credentials.Guard(apihttp.RealmOperator, http.HandlerFunc(m.serveOperator)))
+		mux.Handle("POST "+prefix+"/api/v1/scheduler", m.opts.Credentials.Guard(apihttp.RealmScheduler, http.HandlerFunc(m.serveScheduler)))
+		mux.Handle("POST "+prefix+"/api/v1", m.opts.Credentials.Guard(apihttp.RealmOperator, http.HandlerFunc(m.serveOperator)))
 		mux.HandleFunc("GET "+prefix+"/health", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
 	}
 	return mux

@@ -24,7 +24,7 @@ func (m *Master) serveOperator(w http.ResponseWriter, r *http.Request) {
 	if !apihttp.ReadCall(w, r, &call) {
 		return
 	}
-	status, text := http.StatusNotImplemented, call.Type.String()+" is not implemented by the local master"
+	status, text := http.StatusNotImplemented, "The local master implements GET_AGENTS, MARK_AGENT_GONE and TEARDOWN, with what belongs to them"
 	switch {
 	case call.Type == master.Call_GET_AGENTS:
 		w.Header().Set("Content-Type", "application/json")
@@ -34,8 +34,6 @@ func (m *Master) serveOperator(w http.ResponseWriter, r *http.Request) {
 		status, text = m.markGone(call.MarkAgentGone.AgentID.Value)
 	case call.Teardown != nil && call.Type == master.Call_TEARDOWN:
 		status, text = m.teardown(call.Teardown.FrameworkID.Value)
-	case call.Type == master.Call_MARK_AGENT_GONE || call.Type == master.Call_TEARDOWN || call.Type == master.Call_UNKNOWN:
-		status, text = http.StatusBadRequest, "Failed to validate master::Call: Expecting a type, and what belongs to it, to be present"
 	}
 	apihttp.Answer(w, status, text)
 }
