@@ -20,7 +20,7 @@ import (
 	"time"
 )
 
-// Limits bound what a package may take. The zero value of a field means no limit.
+// Limits bound what a package may take. All of them are positive; Defaults are the ones to begin with.
 type Limits struct {
 	// Download is the size of the file, in bytes.
 	Download int64

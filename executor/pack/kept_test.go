@@ -267,7 +267,7 @@ func BenchmarkReady(b *testing.B) {
 				b.Fatal(err)
 			}
 			limits := pack.Defaults()
-			limits.Check = 0
+			limits.Check = time.Hour
 			store := open(b, b.TempDir(), limits)
 			source := pack.Source{URL: "file://" + file, Cache: true}
 			get(b, store, source)

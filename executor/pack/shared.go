@@ -1,7 +1,6 @@
 package pack
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -112,7 +111,7 @@ const afterSilence = 4
 
 // nextCheck is when the server of a package is to be asked whether it has a new one; never if the source says what it is.
 func (s *Store) nextCheck(source Source, found content) time.Time {
-	if s.limits.Check <= 0 || source.exact() {
+	if source.exact() {
 		return time.Time{}
 	}
 	every := s.limits.Check
@@ -196,11 +195,8 @@ func (s *Store) origin(key string) origin {
 // errHeld says that another executor has held a lock for longer than any fetch may take: it is frozen.
 var errHeld = errors.New("another executor on this agent has been fetching or removing this package for too long")
 
-// patience is how long lock waits: a little longer than a fetch may take.
-func (s *Store) patience() time.Duration {
-	defaults := Defaults()
-	return cmp.Or(s.limits.Transfer, defaults.Transfer) + cmp.Or(s.limits.Unpacking, defaults.Unpacking) + 5*time.Minute
-}
+// patience is how much longer lock waits than a fetch may take.
+const patience = 5 * time.Minute
 
 // lock waits for an exclusive lock. Closing the file gives it back; so does the death of the process.
 func (s *Store) lock(ctx context.Context, name string) (*os.File, error) {
@@ -208,9 +204,9 @@ func (s *Store) lock(ctx context.Context, name string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, s.patience(), errHeld)
+	ctx, cancel := context.WithTimeoutCause(ctx, s.limits.Transfer+s.limits.Unpacking+patience, errHeld)
 	defer cancel()
-	for wait := time.Millisecond; ; wait = min(2*wait, 100*time.Millisecond) {
+	for pause := time.Millisecond; ; pause = min(2*pause, 100*time.Millisecond) {
 		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		if err == nil {
 			return f, nil
@@ -219,7 +215,7 @@ func (s *Store) lock(ctx context.Context, name string) (*os.File, error) {
 			_ = f.Close()
 			return nil, fmt.Errorf("lock %s: %w", f.Name(), err)
 		}
-		if err := s.download.wait(ctx, wait); err != nil {
+		if err := wait(ctx, pause); err != nil {
 			_ = f.Close()
 			return nil, err
 		}
@@ -250,7 +246,7 @@ func (s *Store) hold(ctx context.Context, name string) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, removing, errHeld)
 	defer cancel()
 	for !s.tryHold(name) {
-		if err := s.download.wait(ctx, 10*time.Millisecond); err != nil {
+		if err := wait(ctx, 10*time.Millisecond); err != nil {
 			return err
 		}
 	}

@@ -45,9 +45,6 @@ type pace struct {
 // slow counts n bytes.
 func (p *pace) slow(n int) error {
 	p.bytes += int64(n)
-	if p.limits.Rate <= 0 || p.limits.RateOver <= 0 {
-		return nil
-	}
 	took := time.Since(p.since)
 	if took < p.limits.RateOver {
 		return nil

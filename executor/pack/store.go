@@ -104,19 +104,7 @@ func Open(dir, private string, limits Limits, log *slog.Logger) (*Store, error) 
 			DisableCompression:  true,
 			IdleConnTimeout:     10 * time.Second,
 		}},
-		progress: func(url string, done, total int64) {
-			log.Info("package fetch in progress", "url", url, "bytes", done, "of", total)
-		},
-		wait: func(ctx context.Context, d time.Duration) error {
-			timer := time.NewTimer(d)
-			defer timer.Stop()
-			select {
-			case <-timer.C:
-				return nil
-			case <-ctx.Done():
-				return context.Cause(ctx)
-			}
-		},
+		log: log,
 	}
 	s.prune(time.Now().Add(-unusedFor))
 	return s, nil

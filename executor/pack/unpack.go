@@ -37,11 +37,8 @@ func UnpackFile(ctx context.Context, file, dir, name string, limits Limits) erro
 		return err
 	}
 	defer func() { _ = root.Close() }()
-	if limits.Unpacking > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, limits.Unpacking, fmt.Errorf("not unpacked within %v", limits.Unpacking))
-		defer cancel()
-	}
+	ctx, cancel := context.WithTimeoutCause(ctx, limits.Unpacking, fmt.Errorf("not unpacked within %v", limits.Unpacking))
+	defer cancel()
 	source := &counter{ctx: ctx, r: f}
 	t := &target{root: root, limits: limits, source: source, folders: map[string]bool{}}
 	err = t.unpack(bufio.NewReaderSize(source, 64<<10), f, info.Size(), name)
