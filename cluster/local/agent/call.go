@@ -119,7 +119,7 @@ func (a *Agent) serveSubscribe(w http.ResponseWriter, r *http.Request, call *exe
 	}
 	defer a.work.Done()
 	defer a.disconnected(call, s)
-	stream, err := apihttp.NewStream(w, apihttp.Negotiate(r), nil)
+	stream, err := apihttp.NewStream(w, r, nil)
 	if err == nil {
 		err = stream.Serve(r.Context(), s, heartbeat, &executor.Event{Type: executor.Event_HEARTBEAT})
 	}

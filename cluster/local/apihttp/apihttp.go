@@ -5,8 +5,7 @@
 //
 //	if !apihttp.ReadCall(w, r, &call) { return }            // media type, syntax
 //	...                                                     // validate the call: Answer(w, 400, ...)
-//	codec := apihttp.Negotiate(r)                           // only where the answer has a body
-//	stream := apihttp.NewStream(w, codec, headers)          // SUBSCRIBE
+//	stream := apihttp.NewStream(w, r, headers)              // SUBSCRIBE
 //	apihttp.Answer(w, http.StatusAccepted, "")              // any other call
 //
 // Status codes, headers and texts are those that Mesos 1.12 sends.
@@ -19,10 +18,8 @@ import (
 	"io"
 	"net/http"
 	"strconv"
-	"strings"
 
 	"github.com/mesos/mesos-go/api/v1/lib/encoding"
-	"github.com/mesos/mesos-go/api/v1/lib/encoding/codecs"
 )
 
 // MaxBody is the largest call that is read, in bytes; a larger one is answered with 413.
@@ -62,14 +59,6 @@ func ReadCall(w http.ResponseWriter, r *http.Request, call encoding.Unmarshaler)
 		return false
 	}
 	return true
-}
-
-// Negotiate picks the codec of the answer by the Accept header: protobuf where it is named, else JSON.
-func Negotiate(r *http.Request) encoding.Codec {
-	if strings.Contains(r.Header.Get("Accept"), mediaProtobuf) {
-		return codecs.ByMediaType[codecs.MediaTypeProtobuf]
-	}
-	return codecs.ByMediaType[codecs.MediaTypeJSON]
 }
 
 // Answer answers with a status and Mesos' text for it. With 202 and no text a call was understood, and what follows from it comes as

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/mesos/mesos-go/api/v1/lib/encoding"
-	"github.com/mesos/mesos-go/api/v1/lib/encoding/codecs"
 	"github.com/mesos/mesos-go/api/v1/lib/recordio"
 	"github.com/mesos/mesos-go/api/v1/lib/scheduler"
 	"go.uber.org/goleak"
@@ -79,7 +78,7 @@ func TestLargeCallsAreRefused(t *testing.T) {
 	}
 }
 
-func TestNegotiate(t *testing.T) {
+func TestMediaTypeOfAStream(t *testing.T) {
 	t.Parallel()
 	for accept, want := range map[string]string{
 		"": "application/json", "*/*": "application/json", "application/json": "application/json",
@@ -87,8 +86,14 @@ func TestNegotiate(t *testing.T) {
 	} {
 		r := httptest.NewRequest(http.MethodPost, "/", nil)
 		r.Header.Set("Accept", accept)
-		if got := Negotiate(r); string(got.Type) != want {
-			t.Errorf("%q: %s", accept, got.Type)
+		w := httptest.NewRecorder()
+		s, err := NewStream(w, r, nil)
+		if err == nil {
+			err = s.Send(t.Context(), &scheduler.Event{Type: scheduler.Event_HEARTBEAT})
+		}
+		got := w.Header().Get("Content-Type")
+		if isJSON := strings.HasSuffix(w.Body.String(), "\n{\"type\":\"HEARTBEAT\"}"); err != nil || got != want || isJSON != (want == "application/json") {
+			t.Errorf("%q: %s %q, %v", accept, got, w.Body, err)
 		}
 	}
 }
@@ -98,7 +103,12 @@ func serve(t *testing.T, do func(http.ResponseWriter, *http.Request)) *http.Resp
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(do))
 	t.Cleanup(server.Close)
-	response, err := server.Client().Get(server.URL)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Accept", "application/x-protobuf")
+	response, err := server.Client().Do(request)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +123,7 @@ func TestServe(t *testing.T) {
 	events.Push(heartbeat)
 	served := make(chan error, 1)
 	response := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		s, err := NewStream(w, codecs.ByMediaType[codecs.MediaTypeProtobuf], http.Header{"X-More": {"y"}})
+		s, err := NewStream(w, r, http.Header{"X-More": {"y"}})
 		if err != nil {
 			t.Error(err)
 		}
@@ -154,7 +164,7 @@ func TestSendGivesUpOnAReaderThatDoesNotRead(t *testing.T) {
 	t.Parallel()
 	result := make(chan error, 2)
 	response := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		s, err := NewStream(w, codecs.ByMediaType[codecs.MediaTypeProtobuf], nil)
+		s, err := NewStream(w, r, nil)
 		if err != nil {
 			t.Error(err)
 		}

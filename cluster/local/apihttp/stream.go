@@ -6,11 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/mesos/mesos-go/api/v1/lib/encoding"
-	"github.com/mesos/mesos-go/api/v1/lib/encoding/codecs"
 
 	"github.com/elasticjob-go/elasticjob/cluster/local/queue"
 )
@@ -22,17 +23,15 @@ type Stream struct {
 	marshal func(encoding.Marshaler) ([]byte, error)
 }
 
-// NewStream answers 200 with codec's media type and the given headers, and flushes them, so that the subscriber knows that it is
-// heard before the first event.
-func NewStream(w http.ResponseWriter, codec encoding.Codec, headers http.Header) (*Stream, error) {
-	s := &Stream{w: w, control: http.NewResponseController(w), marshal: encoding.Marshaler.Marshal}
-	if codec.Type == codecs.MediaTypeJSON {
-		s.marshal = func(m encoding.Marshaler) ([]byte, error) { return json.Marshal(m) }
+// NewStream answers 200 with the given headers, in protobuf where the Accept header of r names it, else in JSON, and flushes them, so
+// that the subscriber knows that it is heard before the first event.
+func NewStream(w http.ResponseWriter, r *http.Request, headers http.Header) (*Stream, error) {
+	s, media := &Stream{w: w, control: http.NewResponseController(w), marshal: encoding.Marshaler.Marshal}, mediaProtobuf
+	if !strings.Contains(r.Header.Get("Accept"), mediaProtobuf) {
+		s.marshal, media = func(m encoding.Marshaler) ([]byte, error) { return json.Marshal(m) }, mediaJSON
 	}
-	for name, values := range headers {
-		w.Header()[name] = values
-	}
-	w.Header().Set("Content-Type", codec.Type.ContentType())
+	maps.Copy(w.Header(), headers)
+	w.Header().Set("Content-Type", media)
 	w.WriteHeader(http.StatusOK)
 	if err := s.control.Flush(); err != nil {
 		return nil, fmt.Errorf("open an event stream: %w", err)

@@ -28,17 +28,17 @@ import (
 type Fetcher struct {
 	cache  *cache
 	client *http.Client
-	stall  time.Duration // ends a download that brings nothing for so long
 }
+
+// patience is how long a download may take. The scheduler that serves its executor is on this machine.
+const patience = time.Minute
 
 // New makes a fetcher and its empty cache folder. The folder belongs to the fetcher alone and is emptied, as Mesos does: a URI's
 // content is kept no longer than one run of the agent.
 func New(cacheDir string) (*Fetcher, error) {
-	f := &Fetcher{stall: time.Minute}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.ResponseHeaderTimeout = f.stall
 	transport.RegisterProtocol("file", http.NewFileTransportFS(os.DirFS("/")))
-	f.client = &http.Client{Transport: transport}
+	f := &Fetcher{client: &http.Client{Transport: transport, Timeout: patience}}
 	var err error
 	f.cache, err = newCache(cacheDir, f.download)
 	return f, err
@@ -95,12 +95,8 @@ func place(program *os.File, path string) error {
 	return errors.Join(err, file.Close())
 }
 
-var errStalled = errors.New("nothing came for too long")
-
 // download writes the content of uri to w.
 func (f *Fetcher) download(ctx context.Context, uri string, w io.Writer) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, uri, nil)
 	if err != nil {
 		return err
@@ -117,22 +113,9 @@ func (f *Fetcher) download(ctx context.Context, uri string, w io.Writer) error {
 	if response.StatusCode != http.StatusOK {
 		return fmt.Errorf("answered %s", response.Status)
 	}
-	stall := time.AfterFunc(f.stall, func() { cancel(errStalled) })
-	defer stall.Stop()
-	_, err = io.Copy(w, readerFunc(func(p []byte) (int, error) {
-		n, err := response.Body.Read(p)
-		stall.Reset(f.stall)
-		return n, err
-	}))
-	if cause := context.Cause(ctx); err != nil && errors.Is(cause, errStalled) {
-		return fmt.Errorf("%w (%v)", errStalled, f.stall)
-	}
+	_, err = io.Copy(w, response.Body)
 	return err
 }
-
-type readerFunc func([]byte) (int, error)
-
-func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
 // outputName is where uri goes in the sandbox: its output file, or else the last part of the URI, as Mesos takes it (a query
 // belongs to it).

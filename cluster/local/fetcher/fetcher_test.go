@@ -237,8 +237,8 @@ func TestStalledDownloadEnds(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	f := newTestFetcher(t)
-	f.stall = 50 * time.Millisecond
-	if err := f.Fetch(t.Context(), uri(server.URL+"/x"), t.TempDir()); !errors.Is(err, errStalled) {
+	f.client.Timeout = 50 * time.Millisecond
+	if err := f.Fetch(t.Context(), uri(server.URL+"/x"), t.TempDir()); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("error is %v", err)
 	}
 }

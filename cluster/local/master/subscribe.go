@@ -57,7 +57,7 @@ func (m *Master) serveSubscribe(w http.ResponseWriter, r *http.Request, call *sc
 		return
 	}
 	defer m.unsubscribed(s)
-	stream, err := apihttp.NewStream(w, apihttp.Negotiate(r), http.Header{streamID: {s.id}})
+	stream, err := apihttp.NewStream(w, r, http.Header{streamID: {s.id}})
 	if err == nil {
 		err = stream.Serve(ctx, s.events, m.opts.Heartbeat, heartbeat)
 	}
