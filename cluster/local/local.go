@@ -90,8 +90,10 @@ type Cluster struct {
 	secrets *secrets       // nil without credentials
 	address netip.AddrPort // the master's
 	members []member
-	servers []*http.Server
-	serving sync.WaitGroup
+	// listeners are bound by listen, and served from then on by the servers.
+	listeners []net.Listener
+	servers   []*http.Server
+	serving   sync.WaitGroup
 
 	// open ends with Close; the goroutines of background end with it.
 	open       context.Context
@@ -136,20 +138,17 @@ func (c *Cluster) start(ctx context.Context) error {
 			return err
 		}
 	}
-	listeners, err := listen(opts)
+	masterAt, agentsAt, err := c.listen()
 	if err != nil {
 		return err
 	}
-	if listeners.master != nil {
-		if err := c.lead(listeners.master); err != nil {
-			return errors.Join(err, listeners.close())
+	if masterAt != nil {
+		if err := c.lead(masterAt); err != nil {
+			return err
 		}
 	}
-	for i, at := range listeners.agents {
+	for i, at := range agentsAt {
 		if err := c.join(ctx, i, at); err != nil {
-			for _, later := range listeners.agents[i+1:] {
-				err = errors.Join(err, later.Close())
-			}
 			return err
 		}
 	}
@@ -266,6 +265,9 @@ func (c *Cluster) Close(ctx context.Context) error {
 		cancel()
 	}
 	c.serving.Wait()
+	for _, l := range c.listeners {
+		_ = l.Close() // those that were served are closed by now
+	}
 	if c.lock != nil {
 		errs = append(errs, unlockFolder(c.lock))
 	}
