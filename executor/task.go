@@ -181,7 +181,7 @@ func (t *task) announce(fetching bool) error {
 		return nil
 	}
 	delivered := make(chan struct{})
-	t.tell(starting, "the process is being started", t.status, delivered)
+	t.deliver(starting, "the process is being started", t.status, delivered)
 	select {
 	case <-delivered:
 		return nil
@@ -329,11 +329,11 @@ func exitText(exit supervisor.Exit) string {
 }
 
 func (t *task) report(s state, message string, status wire.Status) {
-	t.tell(s, message, status, nil)
+	t.deliver(s, message, status, nil)
 }
 
-// tell reports a state, and closes delivered, unless that is nil, when the agent has the report.
-func (t *task) tell(s state, message string, status wire.Status, delivered chan struct{}) {
+// deliver reports a state, and closes delivered, unless that is nil, when the agent has the report.
+func (t *task) deliver(s state, message string, status wire.Status, delivered chan struct{}) {
 	data, err := status.Encode()
 	if err != nil {
 		t.log.Error("task status not encoded", "error", err)

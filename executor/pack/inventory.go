@@ -167,13 +167,13 @@ func (s *Store) whole(ctx context.Context, name string) (state string, ok bool) 
 		return found.Digest, true
 	}
 	if ctx.Err() == nil {
-		s.tellChanged(name, changeText(found, err))
+		s.noteChange(name, changeText(found, err))
 	}
 	return "", false
 }
 
-// tellChanged keeps what is known of a change for the tasks that wait for the package to be fetched again.
-func (s *Store) tellChanged(name, text string) {
+// noteChange keeps what is known of a change for the tasks that wait for the package to be fetched again.
+func (s *Store) noteChange(name, text string) {
 	s.mu.Lock()
 	_, reported := s.changes[name]
 	s.changes[name] = text

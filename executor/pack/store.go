@@ -170,12 +170,12 @@ func (s *Store) Ready(source Source) (Package, bool) {
 	current := s.forget(source, e)
 	s.mu.Unlock()
 	if current && !ok {
-		s.tellChanged(e.name, change)
+		s.noteChange(e.name, change)
 	}
 	return Package{}, false
 }
 
-// forget makes the next task that wants the package look for it anew. It reports whether nobody has done so before, and is
+// forget makes the next task that wants the package look for it again. It reports whether nobody has done so before, and is
 // called with mu held.
 func (s *Store) forget(source Source, e *entry) bool {
 	current := s.entries[source] == e
