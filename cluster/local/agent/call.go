@@ -119,11 +119,7 @@ func (a *Agent) serveSubscribe(w http.ResponseWriter, r *http.Request, call *exe
 	}
 	defer a.work.Done()
 	defer a.disconnected(call, s)
-	stream, err := apihttp.NewStream(w, r, nil)
-	if err == nil {
-		err = stream.Serve(r.Context(), s, heartbeat, &executor.Event{Type: executor.Event_HEARTBEAT})
-	}
-	if err != nil {
+	if err := apihttp.Stream(r.Context(), w, r, nil, s, heartbeat, &executor.Event{Type: executor.Event_HEARTBEAT}); err != nil {
 		a.log.Debug("subscription of an executor ended", "executor", call.ExecutorID.Value, "error", err)
 	}
 }

@@ -5,7 +5,7 @@
 //
 //	if !apihttp.ReadCall(w, r, &call) { return }            // media type, syntax
 //	...                                                     // validate the call: Answer(w, 400, ...)
-//	stream := apihttp.NewStream(w, r, headers)              // SUBSCRIBE
+//	apihttp.Stream(ctx, w, r, headers, events, …)           // SUBSCRIBE
 //	apihttp.Answer(w, http.StatusAccepted, "")              // any other call
 //
 // Status codes, headers and texts are those that Mesos 1.12 sends.
