@@ -125,6 +125,10 @@ func (c *Cluster) start(ctx context.Context) error {
 	if opts.TLS != nil && opts.Join != "" {
 		return errors.New("with TLS, master and agents are in one process: agents reach a master of another process by plain HTTP")
 	}
+	var err error
+	if opts.DataDir, err = filepath.Abs(opts.DataDir); err != nil {
+		return err
+	}
 	if err := os.MkdirAll(opts.DataDir, 0o700); err != nil {
 		return err
 	}

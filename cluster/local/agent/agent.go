@@ -85,9 +85,7 @@ type framework struct {
 // subscribed again or was given up: at once when there is none, at most ReregistrationTimeout later otherwise. For that, Handler
 // must be served from now on. ctx bounds Start only, in which GiveUpExecutors waits until all executors are dead.
 func Start(ctx context.Context, options Options, master link.Upstream) (*Agent, error) {
-	if err := options.complete(); err != nil {
-		return nil, err
-	}
+	options.complete()
 	boot, err := bootID()
 	if err != nil {
 		return nil, fmt.Errorf("start the agent: %w", err)

@@ -162,7 +162,7 @@ func testOptions(t *testing.T) Options {
 	t.Helper()
 	dir := t.TempDir()
 	return Options{
-		DataDir: filepath.Join(dir, "data"), WorkDir: filepath.Join(dir, "work"), CPUs: 8, MemMB: 8192,
+		DataDir: filepath.Join(dir, "data"), WorkDir: filepath.Join(dir, "work"), IP: "127.0.0.1", CPUs: 8, MemMB: 8192,
 		ReregistrationTimeout: 5 * time.Second, ShutdownGrace: patience,
 		Logger: slog.New(slog.NewTextHandler(testWriter{t}, &slog.HandlerOptions{Level: slog.LevelWarn})),
 	}
