@@ -80,7 +80,7 @@ func mustBeSound(t *testing.T, dir string, limits pack.Limits) {
 		case d.Type().IsRegular():
 			bytes += info.Size()
 		}
-		if mode := info.Mode(); mode.Perm() != 0o755 && mode.Perm() != 0o644 || mode&(fs.ModeSetuid|fs.ModeSetgid|fs.ModeSticky) != 0 {
+		if mode := info.Mode(); !d.IsDir() && mode.Perm() != 0o555 && mode.Perm() != 0o444 || d.IsDir() && mode.Perm() != 0o755 || mode&(fs.ModeSetuid|fs.ModeSetgid|fs.ModeSticky) != 0 {
 			t.Errorf("%q has mode %v", path, mode)
 		}
 		return nil

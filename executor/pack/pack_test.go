@@ -166,12 +166,12 @@ func TestFormats(t *testing.T) {
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if diff := cmp.Diff(map[string]string{"run.sh": "-rwxr-xr-x " + body}, tree(t, dir)); diff != "" {
+		if diff := cmp.Diff(map[string]string{"run.sh": "-r-xr-xr-x " + body}, tree(t, dir)); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
 	dir, err := unpack(t, []byte(body), pack.Defaults())
-	if diff := cmp.Diff(map[string]string{"job.sh": "-rwxr-xr-x " + body}, tree(t, dir)); err != nil || diff != "" {
+	if diff := cmp.Diff(map[string]string{"job.sh": "-r-xr-xr-x " + body}, tree(t, dir)); err != nil || diff != "" {
 		t.Errorf("single file: %v %s", err, diff)
 	}
 }
@@ -194,8 +194,8 @@ func TestTree(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]string{
-		"bin": "drwxr-xr-x", "bin/a": "-rwxr-xr-x new", "data": "drwxr-xr-x", "data/deep": "drwxr-xr-x", "data/deep/x": "-rw-r--r-- x",
-		"now": "-> data/deep", "data/deep/y": "-rw-r--r-- y", "bin/up": "-> ../data/deep/x", "nowhere": "-> later", "hard": "-rw-r--r-- x",
+		"bin": "drwxr-xr-x", "bin/a": "-r-xr-xr-x new", "data": "drwxr-xr-x", "data/deep": "drwxr-xr-x", "data/deep/x": "-r--r--r-- x",
+		"now": "-> data/deep", "data/deep/y": "-r--r--r-- y", "bin/up": "-> ../data/deep/x", "nowhere": "-> later", "hard": "-r--r--r-- x",
 	}
 	if diff := cmp.Diff(want, tree(t, dir)); diff != "" {
 		t.Error(diff)

@@ -47,7 +47,7 @@ type Package struct {
 //	whole/…                   a package's inventory, taken when it was unpacked
 //	tmp/…                     what is under way, or being removed
 //
-// Files of a kept package lose their write bits, since tasks share them. A package that was changed, or removed, is
+// Files of a package have no write bits, since tasks share them; folders have, so that the cache can be removed with rm. A package that was changed, or removed, is
 // fetched again: see inventory.go.
 type Store struct {
 	dir      string // shared, for Cache
@@ -284,11 +284,6 @@ func (s *Store) alone(ctx context.Context, source Source) (Package, error) {
 	sum, _, err := s.fetch(ctx, source, file, version{})
 	if err == nil {
 		err = s.unpack(ctx, source, file, unpacked)
-	}
-	if err == nil {
-		if err = protectAll(unpacked); err != nil {
-			err = unpackError{err}
-		}
 	}
 	if err != nil {
 		s.remove(dir)

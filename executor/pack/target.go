@@ -136,11 +136,11 @@ func (t *target) file(name string, mode os.FileMode, content io.Reader) error {
 	if err != nil {
 		return err
 	}
-	mode &= 0o777
+	// Nobody may write to it: tasks share packages.
 	if mode&0o111 != 0 {
-		mode = 0o755
+		mode = 0o555
 	} else {
-		mode = 0o644
+		mode = 0o444
 	}
 	// Most names are new: replace is asked only when one isn't.
 	f, err := t.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
