@@ -19,7 +19,10 @@ import (
 // Stream answers a SUBSCRIBE, r, with events in RecordIO frames: what is queued, and the heartbeat at its intervals, until the queue is
 // closed or ctx ends. The events are in protobuf where the Accept header names it, else in JSON. The headers are sent before the
 // first event, so that the subscriber knows that it is heard.
-func Stream(ctx context.Context, w http.ResponseWriter, r *http.Request, headers http.Header, events *queue.Queue[encoding.Marshaler], interval time.Duration, heartbeat encoding.Marshaler) error {
+func Stream(
+	ctx context.Context, w http.ResponseWriter, r *http.Request, headers http.Header,
+	events *queue.Queue[encoding.Marshaler], interval time.Duration, heartbeat encoding.Marshaler,
+) error {
 	s, media := &stream{w: w, control: http.NewResponseController(w), marshal: encoding.Marshaler.Marshal}, mediaProtobuf
 	if !strings.Contains(r.Header.Get("Accept"), mediaProtobuf) {
 		s.marshal, media = func(m encoding.Marshaler) ([]byte, error) { return json.Marshal(m) }, mediaJSON
