@@ -22,30 +22,9 @@ import (
 
 // assignment is a task as the agent hands it over.
 type assignment struct {
-	id, agentID string
-	data        []byte
-	raw         mesos.TaskInfo
-}
-
-// eventKind is what an agent sends.
-type eventKind int
-
-const (
-	other eventKind = iota // nothing for us, such as heartbeats
-	launch
-	kill
-	acknowledged
-	shutdown
-	failed
-)
-
-type agentEvent struct {
-	kind eventKind
-	task assignment     // launch
-	id   string         // task of kill and acknowledged
-	uuid []byte         // acknowledged
-	wait *time.Duration // kill: the grace that overrides the task's own
-	text string         // failed
+	id   string
+	data []byte
+	raw  mesos.TaskInfo
 }
 
 // Answers to a call that aren't 2xx.
@@ -141,43 +120,55 @@ func (a *agentClient) subscribe(ctx context.Context, tasks []assignment, updates
 func (s *subscription) close() { _ = s.body.Close() }
 
 // next waits for an event. Any error ends the subscription.
-func (s *subscription) next() (agentEvent, error) {
+func (s *subscription) next() (*executor.Event, error) {
 	frame, err := s.frames.ReadFrame()
 	if err != nil {
-		return agentEvent{}, fmt.Errorf("read event: %w", err)
+		return nil, fmt.Errorf("read event: %w", err)
 	}
 	var e executor.Event
 	if err := e.Unmarshal(frame); err != nil {
-		return agentEvent{}, fmt.Errorf("decode event: %w", err)
+		return nil, fmt.Errorf("decode event: %w", err)
 	}
+	return &e, nil
+}
+
+// obey does what an event asks. Other events than these, such as heartbeats, ask nothing.
+func (s *session) obey(e *executor.Event, shutdown func()) {
 	switch {
 	case e.Type == executor.Event_LAUNCH && e.Launch != nil:
 		t := e.Launch.Task
-		return agentEvent{kind: launch, task: assignment{id: t.TaskID.Value, agentID: t.AgentID.Value, data: t.Data, raw: t}}, nil
+		s.launch(assignment{id: t.TaskID.Value, data: t.Data, raw: t})
 	case e.Type == executor.Event_KILL && e.Kill != nil:
-		event := agentEvent{kind: kill, id: e.Kill.TaskID.Value}
-		if p := e.Kill.KillPolicy; p != nil && p.GracePeriod != nil {
-			wait := time.Duration(p.GracePeriod.Nanoseconds)
-			event.wait = &wait
+		var grace *time.Duration
+		if named := e.Kill.GetKillPolicy().GetGracePeriod(); named != nil {
+			d := time.Duration(named.Nanoseconds)
+			grace = &d
 		}
-		return event, nil
+		s.kill(e.Kill.TaskID.Value, grace)
 	case e.Type == executor.Event_ACKNOWLEDGED && e.Acknowledged != nil:
-		return agentEvent{kind: acknowledged, id: e.Acknowledged.TaskID.Value, uuid: e.Acknowledged.UUID}, nil
+		s.ledger.acknowledge(e.Acknowledged.TaskID.Value, e.Acknowledged.UUID)
 	case e.Type == executor.Event_SHUTDOWN:
-		return agentEvent{kind: shutdown}, nil
+		shutdown()
 	case e.Type == executor.Event_ERROR && e.Error != nil:
-		return agentEvent{kind: failed, text: e.Error.Message}, nil
+		s.log.Error("error received from the agent", "error", e.Error.Message)
 	}
-	return agentEvent{}, nil
 }
 
-var mesosStates = map[state]mesos.TaskState{
-	starting: mesos.TASK_STARTING, running: mesos.TASK_RUNNING,
-	finished: mesos.TASK_FINISHED, failedState: mesos.TASK_FAILED, killed: mesos.TASK_KILLED,
-}
+// state is a task's state as reported to the agent.
+type state mesos.TaskState
+
+const (
+	starting    = state(mesos.TASK_STARTING)
+	running     = state(mesos.TASK_RUNNING)
+	finished    = state(mesos.TASK_FINISHED)
+	failedState = state(mesos.TASK_FAILED)
+	killed      = state(mesos.TASK_KILLED)
+)
+
+func (s state) terminal() bool { return s != starting && s != running }
 
 func (a *agentClient) status(u update) mesos.TaskStatus {
-	taskState, source := mesosStates[u.state], mesos.SOURCE_EXECUTOR
+	taskState, source := mesos.TaskState(u.state), mesos.SOURCE_EXECUTOR
 	timestamp := float64(u.at.UnixNano()) / 1e9
 	return mesos.TaskStatus{
 		TaskID: mesos.TaskID{Value: u.task}, State: &taskState, Source: &source,

@@ -18,8 +18,8 @@ type Config struct {
 	// Agent is the agent's URL: http://host:port, or https with TLS.
 	Agent string
 	// TLS is nil for an agent that speaks plain HTTP.
-	TLS                              *tls.Config
-	FrameworkID, ExecutorID, AgentID string
+	TLS                     *tls.Config
+	FrameworkID, ExecutorID string
 	// Sandbox is the executor's folder, absolute.
 	Sandbox string
 	// AgentSandbox is the same folder as the agent names it, absolute. It differs from Sandbox in a container with a
@@ -92,7 +92,6 @@ func FromEnvironment(getenv func(string) string) (Config, error) {
 		TLS:           secure,
 		FrameworkID:   required("MESOS_FRAMEWORK_ID"),
 		ExecutorID:    required("MESOS_EXECUTOR_ID"),
-		AgentID:       getenv("MESOS_SLAVE_ID"),
 		Sandbox:       getenv("MESOS_SANDBOX"),
 		AgentSandbox:  getenv("MESOS_DIRECTORY"),
 		Token:         getenv("MESOS_EXECUTOR_AUTHENTICATION_TOKEN"),

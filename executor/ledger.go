@@ -8,19 +8,6 @@ import (
 	"time"
 )
 
-// state is a task's state as reported to the agent.
-type state int
-
-const (
-	starting state = iota
-	running
-	finished
-	failedState
-	killed
-)
-
-func (s state) terminal() bool { return s >= finished }
-
 // update is one report of a task. Its uuid is how the agent acknowledges it.
 type update struct {
 	task    string

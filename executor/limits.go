@@ -38,35 +38,36 @@ type setting struct {
 }
 
 func (c *Config) settings() []setting {
-	size := func(name string, to *int64) setting {
-		return setting{name, func(text string) error { return set(to, text, parseSize) }}
-	}
-	count := func(name string, to *int) setting {
-		return setting{name, func(text string) error { return set(to, text, parseCount) }}
-	}
-	duration := func(name string, to *time.Duration) setting {
-		return setting{name, func(text string) error { return set(to, text, parseWait) }}
-	}
 	return []setting{
-		size("package-download", &c.Package.Download),
-		size("package-bytes", &c.Package.Bytes),
-		count("package-files", &c.Package.Files),
-		size("package-ratio", &c.Package.Ratio),
-		count("package-path", &c.Package.Name),
-		count("package-depth", &c.Package.Depth),
-		duration("package-first-byte", &c.Package.FirstByte),
-		duration("package-check", &c.Package.Check),
-		duration("package-stall", &c.Package.Stall),
-		size("package-rate", &c.Package.Rate),
-		duration("package-fetch-time", &c.Package.Transfer),
-		duration("package-unpack-time", &c.Package.Unpacking),
-		count("package-tries", &c.Package.Tries),
-		count("processes", &c.Processes),
-		size("output-file", &c.Output.File),
-		count("output-tasks", &c.Output.Tasks),
-		size("output-bytes", &c.Output.Bytes),
-		{"keep-failed", func(text string) error { return set(&c.KeepFailed, text, parseNumber) }},
+		bound("package-download", &c.Package.Download, parseSize),
+		bound("package-bytes", &c.Package.Bytes, parseSize),
+		bound("package-files", &c.Package.Files, parseCount),
+		bound("package-ratio", &c.Package.Ratio, parseSize),
+		bound("package-path", &c.Package.Name, parseCount),
+		bound("package-depth", &c.Package.Depth, parseCount),
+		bound("package-first-byte", &c.Package.FirstByte, parseWait),
+		bound("package-check", &c.Package.Check, parseWait),
+		bound("package-stall", &c.Package.Stall, parseWait),
+		bound("package-rate", &c.Package.Rate, parseSize),
+		bound("package-fetch-time", &c.Package.Transfer, parseWait),
+		bound("package-unpack-time", &c.Package.Unpacking, parseWait),
+		bound("package-tries", &c.Package.Tries, parseCount),
+		bound("processes", &c.Processes, parseCount),
+		bound("output-file", &c.Output.File, parseSize),
+		bound("output-tasks", &c.Output.Tasks, parseCount),
+		bound("output-bytes", &c.Output.Bytes, parseSize),
+		bound("keep-failed", &c.KeepFailed, parseNumber),
 	}
+}
+
+func bound[T any](name string, to *T, parse func(string) (T, error)) setting {
+	return setting{name, func(text string) error {
+		value, err := parse(text)
+		if err == nil {
+			*to = value
+		}
+		return err
+	}}
 }
 
 // limits reads what the environment says of them, and gives all that is wrong with it.
@@ -117,14 +118,6 @@ func (c *Config) Limit(text string) error {
 	return settings[i].set(value)
 }
 
-func set[T any](to *T, text string, parse func(string) (T, error)) error {
-	value, err := parse(text)
-	if err == nil {
-		*to = value
-	}
-	return err
-}
-
 // parseSize reads a positive number of bytes.
 func parseSize(text string) (int64, error) {
 	unit := int64(1)
@@ -142,11 +135,11 @@ func parseSize(text string) (int64, error) {
 }
 
 func parseCount(text string) (int, error) {
-	n, err := strconv.ParseInt(text, 10, 32)
-	if err != nil || n <= 0 {
+	n, err := parseNumber(text)
+	if err != nil || n == 0 {
 		return 0, errors.New("a positive whole number is wanted")
 	}
-	return int(n), nil
+	return n, nil
 }
 
 // parseNumber reads a number that may be 0.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"maps"
+	"os"
 	"path/filepath"
 	"sync"
 	"syscall"
@@ -36,13 +37,13 @@ type outputs struct {
 	limits  OutputLimits
 	log     *slog.Logger
 
-	mu    sync.Mutex
-	live  map[string]bool
-	fresh []string      // live, and not yet seen by watch
-	begun chan struct{} // of size 1: something is fresh
-	ended []folder      // oldest first
-	spare []string      // no longer kept, to be used again
-	bytes int64         // of ended
+	mu       sync.Mutex
+	live     map[string]bool
+	fresh    []string      // live, and not yet seen by watch
+	begun    chan struct{} // of size 1: something is fresh
+	ended    []folder      // oldest first
+	reusable []string      // no longer kept, to be used again
+	bytes    int64         // of ended
 }
 
 type folder struct {
@@ -95,7 +96,7 @@ func (o *outputs) end(number string) {
 	}
 	o.mu.Unlock()
 	for _, f := range remove {
-		if !o.keepSpare(f) {
+		if !o.keepForReuse(f) {
 			if err := pack.RemoveTree(filepath.Join(o.sandbox, tasksFolder, f.number)); err != nil {
 				o.log.Warn("old output not removed", "error", err)
 			}
@@ -115,23 +116,23 @@ func (o *outputs) shorten(number string) {
 	}
 }
 
-// File systems are slow when many files come and go (see makeApart), so folders to be removed are used
+// File systems are slow when many files come and go (see makeSpread), so folders to be removed are used
 // again, as many as a burst of tasks may need.
 const (
-	spares    = 1024
-	spareSize = 64 << 10
+	mostReusable = 1024
+	reusableSize = 64 << 10
 )
 
-func (o *outputs) keepSpare(f folder) bool {
-	if f.bytes > spareSize || !f.plain {
+func (o *outputs) keepForReuse(f folder) bool {
+	if f.bytes > reusableSize || !f.plain {
 		return false
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if len(o.spare) >= spares {
+	if len(o.reusable) >= mostReusable {
 		return false
 	}
-	o.spare = append(o.spare, f.number)
+	o.reusable = append(o.reusable, f.number)
 	return true
 }
 
@@ -140,8 +141,8 @@ func (o *outputs) folder(number string) (string, error) {
 	path := filepath.Join(o.sandbox, tasksFolder, number)
 	o.mu.Lock()
 	old := ""
-	if len(o.spare) > 0 {
-		old, o.spare = o.spare[0], o.spare[1:]
+	if len(o.reusable) > 0 {
+		old, o.reusable = o.reusable[0], o.reusable[1:]
 	}
 	o.mu.Unlock()
 	if old != "" {
@@ -153,6 +154,20 @@ func (o *outputs) folder(number string) (string, error) {
 	}
 	// A task made what lies there already, and may have put anything into it.
 	return path, remake(path)
+}
+
+// remake makes an empty folder in the place of whatever lies there.
+func remake(path string) error {
+	if os.Mkdir(path, folderMode) == nil {
+		return nil // it is new
+	}
+	if err := pack.RemoveTree(path); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), folderMode); err != nil {
+		return err
+	}
+	return os.Mkdir(path, folderMode)
 }
 
 // watched is a running task's output as it was seen last.

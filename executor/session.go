@@ -53,7 +53,7 @@ type session struct {
 	outputs    *outputs
 	base       environment
 
-	temporaries temporaries
+	temporaries workFolders
 	works       workFolders
 	starting    chan struct{} // holds one for each process that is being started
 
@@ -95,7 +95,7 @@ func Run(ctx context.Context, config Config, log *slog.Logger) (err error) {
 	s := &session{
 		config: config, log: log, agent: newAgentClient(config), supervisor: supervised, store: store,
 		ledger: newLedger(), outputs: newOutputs(config.Sandbox, config.Output, log), base: baseEnvironment(), tasks: map[string]*task{},
-		temporaries: temporaries{dir: filepath.Join(config.Sandbox, temporariesFolder), log: log},
+		temporaries: workFolders{dir: filepath.Join(config.Sandbox, temporariesFolder), log: log},
 		works: workFolders{
 			dir: filepath.Join(config.Sandbox, workFoldersFolder), kept: filepath.Join(config.Sandbox, failedFolder), keep: config.KeepFailed, log: log,
 		},
@@ -197,18 +197,7 @@ func (s *session) follow(ctx context.Context, stream *subscription, onShutdown f
 		if err != nil {
 			return err
 		}
-		switch e.kind {
-		case launch:
-			s.launch(e.task)
-		case kill:
-			s.kill(e.id, e.wait)
-		case acknowledged:
-			s.ledger.acknowledge(e.id, e.uuid)
-		case shutdown:
-			onShutdown()
-		case failed:
-			s.log.Error("error received from the agent", "error", e.text)
-		}
+		s.obey(e, onShutdown)
 	}
 }
 
@@ -237,7 +226,7 @@ func (s *session) launch(a assignment) {
 	s.number++
 	t := newTask(s, a, s.number)
 	if s.closed {
-		t.over(killed, "the executor is shutting down", t.status)
+		t.report(killed, "the executor is shutting down", t.status)
 		return
 	}
 	s.tasks[a.id] = t
@@ -249,7 +238,8 @@ func (s *session) launch(a assignment) {
 	})
 }
 
-func (s *session) kill(id string, wait *time.Duration) {
+// kill ends a task, with its own grace unless the agent names another.
+func (s *session) kill(id string, grace *time.Duration) {
 	s.mu.Lock()
 	t := s.tasks[id]
 	s.mu.Unlock()
@@ -257,11 +247,11 @@ func (s *session) kill(id string, wait *time.Duration) {
 		s.log.Info("kill of an unknown task ignored", "task", id)
 		return
 	}
-	grace := t.grace()
-	if wait != nil {
-		grace = *wait
+	wait := t.grace()
+	if grace != nil {
+		wait = *grace
 	}
-	t.kill(grace, "killed on request")
+	t.kill(wait, "killed on request")
 }
 
 // all gives the tasks and lets no more begin.

@@ -106,14 +106,14 @@ func (t *task) run() {
 			status.Cause += fmt.Sprintf("; processes %v of its tasks can't be killed and are left on the agent", left)
 		}
 		t.log.Error("task failed", "error", err)
-		t.over(failedState, status.Cause, status)
+		t.report(failedState, status.Cause, status)
 	case why != "":
-		t.over(killed, why+" before its process was started", t.status)
+		t.report(killed, why+" before its process was started", t.status)
 	case errors.As(err, &failed):
 		status := t.status
 		status.Phase, status.Cause, status.Unreachable = failed.phase, readable(failed.Error(), causeLength), failed.unreachable
 		t.log.Warn("task failed", "phase", failed.phase, "error", failed)
-		t.over(failedState, readable(failed.Error(), messageLength), status)
+		t.report(failedState, readable(failed.Error(), messageLength), status)
 	}
 }
 
@@ -181,7 +181,7 @@ func (t *task) announce(fetching bool) error {
 		return nil
 	}
 	delivered := make(chan struct{})
-	t.tell(starting, "the process is being started", t.status, delivered)
+	t.deliver(starting, "the process is being started", t.status, delivered)
 	select {
 	case <-delivered:
 		return nil
@@ -242,11 +242,11 @@ func (t *task) start(spec wire.Task, fetched pack.Package) (process *supervisor.
 		return nil, release, &failure{phase: wire.PhaseStart, err: err}
 	}
 	release = t.session.outputs.add(t.number)
-	temporary, giveBack, err := t.session.temporaries.take()
+	temporary, giveBack, err := t.session.temporaries.take("", "")
 	if err != nil {
 		return nil, release, &failure{phase: wire.PhaseStart, err: err}
 	}
-	release = also(giveBack, release)
+	release = also(func() { giveBack("") }, release)
 	if len(spec.Command) == 0 {
 		return nil, release, &failure{phase: wire.PhaseStart, err: errors.New("the app has no command to run")}
 	}
@@ -301,11 +301,11 @@ func (t *task) ended(exit supervisor.Exit, why string) {
 	switch {
 	case exit.Killed:
 		status.Cause = why
-		t.over(killed, why+": "+exitText(exit), status)
+		t.report(killed, why+": "+exitText(exit), status)
 	case exit.Status == 0:
 		status.Phase = ""
 		t.log.Debug("task finished")
-		t.over(finished, "exit status 0", status)
+		t.report(finished, "exit status 0", status)
 	default:
 		text := exitText(exit)
 		if t.session.outputs.diskFull() {
@@ -313,7 +313,7 @@ func (t *task) ended(exit supervisor.Exit, why string) {
 		}
 		status.Cause = t.session.outputs.cause(t.number, text)
 		t.log.Warn("task failed", "error", text)
-		t.over(failedState, text, status)
+		t.report(failedState, text, status)
 	}
 }
 
@@ -328,17 +328,12 @@ func exitText(exit supervisor.Exit) string {
 	return text
 }
 
-// over reports the last state.
-func (t *task) over(s state, message string, status wire.Status) {
-	t.report(s, message, status)
-}
-
 func (t *task) report(s state, message string, status wire.Status) {
-	t.tell(s, message, status, nil)
+	t.deliver(s, message, status, nil)
 }
 
-// tell reports a state, and closes delivered, unless that is nil, when the agent has the report.
-func (t *task) tell(s state, message string, status wire.Status, delivered chan struct{}) {
+// deliver reports a state, and closes delivered, unless that is nil, when the agent has the report.
+func (t *task) deliver(s state, message string, status wire.Status, delivered chan struct{}) {
 	data, err := status.Encode()
 	if err != nil {
 		t.log.Error("task status not encoded", "error", err)

@@ -31,17 +31,17 @@ func TestTemporariesAreUsedAgainEmpty(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			pool := temporaries{dir: filepath.Join(t.TempDir(), "tmp"), log: slog.New(slog.DiscardHandler)}
+			pool := workFolders{dir: filepath.Join(t.TempDir(), "tmp"), log: slog.New(slog.DiscardHandler)}
 			begin := time.Now()
 			for i := 0; i < 3 || time.Since(begin) < 2*settled; i++ { // so that folders without and with a stamp are met
 				for range 2 { // spoilt while it is in use, and by another task when it isn't
-					path, release, err := pool.take()
+					path, release, err := pool.take("", "")
 					if err != nil {
 						t.Fatal(err)
 					}
 					info, err := os.Lstat(path)
 					entries, unread := os.ReadDir(path)
-					if err != nil || unread != nil || !info.IsDir() || info.Mode().Perm() != temporaryMode || len(entries) != 0 {
+					if err != nil || unread != nil || !info.IsDir() || info.Mode().Perm() != folderMode || len(entries) != 0 {
 						t.Fatalf("round %d: given %v with %v, %v, %v", i, info, entries, err, unread)
 					}
 					if i%2 == 0 {
@@ -49,7 +49,7 @@ func TestTemporariesAreUsedAgainEmpty(t *testing.T) {
 							t.Fatal(err)
 						}
 					}
-					release()
+					release("")
 					if i%3 == 0 {
 						if _, err := os.Lstat(path); err == nil {
 							if err := spoil(path); err != nil {

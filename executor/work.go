@@ -19,7 +19,11 @@ import (
 // costs no copy. Links, and not hard links: a write through those would reach the package's own file, and each of them
 // changes the time that shows such a write.
 //
-// Most tasks leave the folder as it was. It is given to a later one then, since making and removing many files is slow.
+// Most tasks leave the folder as it was. It is given to a later one then, since making and removing many files is slow. A folder for
+// TMPDIR is a working folder without a package.
+
+// folderMode is that of the folders that tasks are given.
+const folderMode = 0o755
 
 // view is what a working folder is made of, by real folder: what lies in it, with the target of each link, "" for a folder.
 type view struct {
@@ -128,13 +132,13 @@ func realFolder(path string) (fs.FileInfo, error) {
 		}
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		if err := os.MkdirAll(path, temporaryMode); err != nil {
+		if err := os.MkdirAll(path, folderMode); err != nil {
 			return nil, err
 		}
 		return os.Lstat(path)
 	}
-	if err == nil && info.Mode().Perm() != temporaryMode {
-		if err := os.Chmod(path, temporaryMode); err != nil {
+	if err == nil && info.Mode().Perm() != folderMode {
+		if err := os.Chmod(path, folderMode); err != nil {
 			return nil, err
 		}
 		return os.Lstat(path)
@@ -217,7 +221,7 @@ func (t *task) keepAs() string {
 	return t.number
 }
 
-// workFolders are the working folders of an executor's tasks.
+// workFolders are the working folders, or those for TMPDIR, of an executor's tasks.
 type workFolders struct {
 	dir  string // of the folders in use, and of those that wait to be
 	kept string // of those of failed tasks
@@ -325,7 +329,7 @@ func (f *workFolders) put(pool *workPool, w workFolder, keepAs string) {
 // keepFailed keeps the folder of a failed task, and removes the oldest beyond the bound.
 func (f *workFolders) keepFailed(path, name string) {
 	to := filepath.Join(f.kept, name)
-	err := os.MkdirAll(f.kept, temporaryMode)
+	err := os.MkdirAll(f.kept, folderMode)
 	if err == nil {
 		_ = pack.RemoveTree(to) // which is a task's doing
 		err = os.Rename(path, to)

@@ -92,7 +92,7 @@ func TestWorkFolderIsAsItShouldBe(t *testing.T) {
 					if diff := cmp.Diff(want, contentOf(t, path)); diff != "" {
 						t.Fatalf("round %d (-want +got):\n%s", i, diff)
 					}
-					if info, err := os.Lstat(path); err != nil || info.Mode() != fs.ModeDir|temporaryMode {
+					if info, err := os.Lstat(path); err != nil || info.Mode() != fs.ModeDir|folderMode {
 						t.Fatal(info, err)
 					}
 					if i%2 == 0 {

@@ -34,6 +34,14 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster/local/master"
 )
 
+// What Options means by zero: Mesos' own intervals.
+const (
+	DefaultAgentPingTimeout       = master.DefaultAgentPingTimeout
+	DefaultMaxAgentPingTimeouts   = master.DefaultMaxAgentPingTimeouts
+	DefaultAgentReregisterTimeout = master.DefaultAgentReregisterTimeout
+	DefaultHeartbeat              = master.DefaultHeartbeat
+)
+
 // Options of a cluster.
 type Options struct {
 	// DataDir is the cluster's own folder. It is made when it is missing.
@@ -61,11 +69,11 @@ type Options struct {
 	TLS *tls.Config
 	// InMemoryRegistry makes the master forget everything with the process.
 	InMemoryRegistry bool
-	// When the master gives an agent up; as in Mesos when zero.
+	// When the master gives an agent up; the defaults above when zero.
 	AgentPingTimeout       time.Duration
 	MaxAgentPingTimeouts   int
 	AgentReregisterTimeout time.Duration
-	// Heartbeat is the interval of the master's HEARTBEAT events; 15 s when zero.
+	// Heartbeat is the interval of the master's HEARTBEAT events; DefaultHeartbeat when zero.
 	Heartbeat time.Duration
 	// Logger is required.
 	Logger *slog.Logger
@@ -82,8 +90,10 @@ type Cluster struct {
 	secrets *secrets       // nil without credentials
 	address netip.AddrPort // the master's
 	members []member
-	servers []*http.Server
-	serving sync.WaitGroup
+	// listeners are bound by listen, and served from then on by the servers.
+	listeners []net.Listener
+	servers   []*http.Server
+	serving   sync.WaitGroup
 
 	// open ends with Close; the goroutines of background end with it.
 	open       context.Context
@@ -115,6 +125,10 @@ func (c *Cluster) start(ctx context.Context) error {
 	if opts.TLS != nil && opts.Join != "" {
 		return errors.New("with TLS, master and agents are in one process: agents reach a master of another process by plain HTTP")
 	}
+	var err error
+	if opts.DataDir, err = filepath.Abs(opts.DataDir); err != nil {
+		return err
+	}
 	if err := os.MkdirAll(opts.DataDir, 0o700); err != nil {
 		return err
 	}
@@ -128,20 +142,17 @@ func (c *Cluster) start(ctx context.Context) error {
 			return err
 		}
 	}
-	listeners, err := listen(opts)
+	masterAt, agentsAt, err := c.listen()
 	if err != nil {
 		return err
 	}
-	if listeners.master != nil {
-		if err := c.lead(listeners.master); err != nil {
-			return errors.Join(err, listeners.close())
+	if masterAt != nil {
+		if err := c.lead(masterAt); err != nil {
+			return err
 		}
 	}
-	for i, at := range listeners.agents {
+	for i, at := range agentsAt {
 		if err := c.join(ctx, i, at); err != nil {
-			for _, later := range listeners.agents[i+1:] {
-				err = errors.Join(err, later.Close())
-			}
 			return err
 		}
 	}
@@ -258,6 +269,9 @@ func (c *Cluster) Close(ctx context.Context) error {
 		cancel()
 	}
 	c.serving.Wait()
+	for _, l := range c.listeners {
+		_ = l.Close() // those that were served are closed by now
+	}
 	if c.lock != nil {
 		errs = append(errs, unlockFolder(c.lock))
 	}

@@ -65,7 +65,7 @@ func (c *Cluster) join(ctx context.Context, i int, at net.Listener) error {
 		Credentials: c.Credentials(), ExecutorKey: c.secrets.key(),
 	}, upstream)
 	if err != nil {
-		return errors.Join(err, at.Close())
+		return err
 	}
 	c.members = append(c.members, member{started, c.scheme() + at.Addr().String()})
 	c.serve(at, started.Handler())

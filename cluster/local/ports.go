@@ -31,34 +31,14 @@ type ports struct {
 	Agents []int `json:"agents,omitempty"`
 }
 
-// listeners are those of a cluster; master is nil without one.
-type listeners struct {
-	master net.Listener
-	agents []net.Listener
-}
-
-func (l *listeners) close() error {
-	var errs []error
-	for _, each := range append(slices.Clone(l.agents), l.master) {
-		if each != nil {
-			errs = append(errs, each.Close())
-		}
-	}
-	return errors.Join(errs...)
-}
-
 // listen binds the ports of the last run, or chooses them. Executors know their agent's, so it changes only when they are given up;
-// the master's is kept where possible.
-func listen(opts *Options) (l listeners, err error) {
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, l.close())
-		}
-	}()
+// the master's is kept where possible. The master's listener is nil where agents join another one. Close closes what it has bound.
+func (c *Cluster) listen() (master net.Listener, agents []net.Listener, err error) {
+	opts := &c.opts
 	path := filepath.Join(opts.DataDir, "ports.json")
 	now, err := readPorts(path)
 	if err != nil {
-		return l, err
+		return nil, nil, err
 	}
 	for i := range opts.agents() {
 		if i == len(now.Agents) {
@@ -66,18 +46,19 @@ func listen(opts *Options) (l listeners, err error) {
 		}
 		agent, err := listenAgent(opts, opts.agentIP(i), now.Agents[i])
 		if err != nil {
-			return l, err
+			return nil, nil, err
 		}
-		l.agents = append(l.agents, agent)
+		c.listeners, agents = append(c.listeners, agent), append(agents, agent)
 		now.Agents[i] = port(agent)
 	}
 	if opts.Join == "" {
-		if l.master, err = listenMaster(opts, now.Master); err != nil {
-			return l, err
+		if master, err = listenMaster(opts, now.Master); err != nil {
+			return nil, nil, err
 		}
-		now.Master = port(l.master)
+		c.listeners = append(c.listeners, master)
+		now.Master = port(master)
 	}
-	return l, writePorts(path, now)
+	return master, agents, writePorts(path, now)
 }
 
 // freeing is how long a port is waited for: a process that was just being started when the last run ended may hold a copy of its

@@ -23,7 +23,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/elasticjob-go/elasticjob/cluster/local"
-	"github.com/elasticjob-go/elasticjob/cluster/local/master"
 	"github.com/elasticjob-go/elasticjob/cluster/mesos"
 )
 
@@ -68,10 +67,10 @@ reservations, and for masters that stand by for each other, take a real Mesos.`,
 	flags.StringVar(&f.tlsCert, "tls-cert", "", "PEM file of the certificate, and those that signed it: https is spoken then, and nothing else; all agents are in this process")
 	flags.StringVar(&f.tlsKey, "tls-key", "", "PEM file of the certificate's key")
 	flags.StringVar(&f.registry, "registry", registryFile, "what the master remembers after a restart: file, or in_memory for nothing")
-	flags.DurationVar(&f.AgentPingTimeout, "agent-ping-timeout", master.DefaultAgentPingTimeout, "how long an agent has to answer a ping")
-	flags.IntVar(&f.MaxAgentPingTimeouts, "max-agent-ping-timeouts", master.DefaultMaxAgentPingTimeouts, "after how many missed pings an agent is unreachable")
-	flags.DurationVar(&f.AgentReregisterTimeout, "agent-reregister-timeout", master.DefaultAgentReregisterTimeout, "how long agents have to come back after the master's restart")
-	flags.DurationVar(&f.Heartbeat, "heartbeat", master.DefaultHeartbeat, "interval of the heartbeats to frameworks")
+	flags.DurationVar(&f.AgentPingTimeout, "agent-ping-timeout", local.DefaultAgentPingTimeout, "how long an agent has to answer a ping")
+	flags.IntVar(&f.MaxAgentPingTimeouts, "max-agent-ping-timeouts", local.DefaultMaxAgentPingTimeouts, "after how many missed pings an agent is unreachable")
+	flags.DurationVar(&f.AgentReregisterTimeout, "agent-reregister-timeout", local.DefaultAgentReregisterTimeout, "how long agents have to come back after the master's restart")
+	flags.DurationVar(&f.Heartbeat, "heartbeat", local.DefaultHeartbeat, "interval of the heartbeats to frameworks")
 	f.shared(flags)
 	return cmd
 }

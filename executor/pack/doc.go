@@ -14,11 +14,13 @@
 package pack
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"time"
 )
 
-// Limits bound what a package may take. The zero value of a field means no limit.
+// Limits bound what a package may take. All of them are positive; Defaults are the ones to begin with.
 type Limits struct {
 	// Download is the size of the file, in bytes.
 	Download int64
@@ -81,3 +83,28 @@ func (e *Error) Error() string {
 
 // Unwrap gives the cause.
 func (e *Error) Unwrap() error { return e.Err }
+
+// unpackError is an error of what follows the fetch.
+type unpackError struct{ error }
+
+func (e unpackError) Unwrap() error { return e.error }
+
+// explain makes an error an [*Error], or the context's cause if that has ended.
+func explain(ctx context.Context, source Source, err error) error {
+	if err == nil {
+		return nil
+	}
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
+	}
+	explained := &Error{Phase: Fetch, URL: source.URL, Err: err}
+	var unpacking unpackError
+	var silent unanswered
+	switch {
+	case errors.As(err, &unpacking):
+		explained.Phase = Unpack
+	case errors.As(err, &silent):
+		explained.Unreachable = source.parsed().Host
+	}
+	return explained
+}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"os"
@@ -42,12 +43,11 @@ type permanent struct{ error }
 
 func (p permanent) Unwrap() error { return p.error }
 
-// downloader fetches files. Progress is called about every five seconds.
+// downloader fetches files, and logs about every five seconds how far it is.
 type downloader struct {
-	client   *http.Client
-	limits   Limits
-	progress func(url string, done, total int64)
-	wait     func(context.Context, time.Duration) error
+	client *http.Client
+	limits Limits
+	log    *slog.Logger
 }
 
 // parse checks an address. Its error says what is allowed.
@@ -86,11 +86,8 @@ func baseName(u *url.URL) string {
 // version. If the server says that known still holds, the error is errUnchanged.
 func (d *downloader) get(ctx context.Context, u *url.URL, to *os.File, known version) (string, version, error) {
 	t := &transfer{downloader: d, url: u, to: to, sum: sha256.New(), known: known, next: time.Now().Add(progressEvery)}
-	if d.limits.Transfer > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, d.limits.Transfer, fmt.Errorf("not fetched within %v", d.limits.Transfer))
-		defer cancel()
-	}
+	ctx, cancel := context.WithTimeoutCause(ctx, d.limits.Transfer, fmt.Errorf("not fetched within %v", d.limits.Transfer))
+	defer cancel()
 	if u.Scheme == "file" {
 		err := t.copyFile(ctx)
 		if cause := context.Cause(ctx); cause != nil {
@@ -100,16 +97,14 @@ func (d *downloader) get(ctx context.Context, u *url.URL, to *os.File, known ver
 	}
 	ctx, silent := context.WithCancelCause(ctx)
 	defer silent(nil)
-	if d.limits.FirstByte > 0 {
-		t.first = time.AfterFunc(d.limits.FirstByte, func() {
-			silent(unanswered{fmt.Errorf("the server sent nothing of it within %v", d.limits.FirstByte)})
-		})
-		defer t.first.Stop()
-	}
+	t.first = time.AfterFunc(d.limits.FirstByte, func() {
+		silent(unanswered{fmt.Errorf("the server sent nothing of it within %v", d.limits.FirstByte)})
+	})
+	defer t.first.Stop()
 	var err error
-	for try := range max(d.limits.Tries, 1) {
+	for try := range d.limits.Tries {
 		if try > 0 {
-			if waitErr := d.wait(ctx, 250*time.Millisecond<<(try-1)); waitErr != nil {
+			if waitErr := wait(ctx, 250*time.Millisecond<<(try-1)); waitErr != nil {
 				var late unanswered
 				if errors.As(waitErr, &late) {
 					waitErr = unanswered{err} // which says more than that the time ran out
@@ -132,6 +127,18 @@ func (d *downloader) get(ctx context.Context, u *url.URL, to *os.File, known ver
 	return hex.EncodeToString(t.sum.Sum(nil)), t.got, err
 }
 
+// wait waits for so long, or until ctx ends: then it returns the cause.
+func wait(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
 const progressEvery = 5 * time.Second
 
 // transfer is one download with its resumptions.
@@ -145,7 +152,7 @@ type transfer struct {
 	done  int64
 	total int64
 	next  time.Time
-	first *time.Timer // until the first byte; nil without such a limit
+	first *time.Timer // until the first byte; nil for a file of this machine
 }
 
 var errStall = errors.New("the transfer stalled")
@@ -173,9 +180,6 @@ func (t *transfer) once(ctx context.Context) error {
 		}
 	}
 	stall := time.AfterFunc(t.limits.Stall, func() { cancel(errStall) })
-	if t.limits.Stall <= 0 {
-		stall.Stop()
-	}
 	defer stall.Stop()
 	response, err := t.client.Do(request)
 	if err != nil {
@@ -262,7 +266,7 @@ func checkRedirect(request *http.Request, via []*http.Request) error {
 
 // restart begins at the first byte.
 func (t *transfer) restart(response *http.Response) error {
-	if response.ContentLength > t.limits.Download && t.limits.Download > 0 {
+	if response.ContentLength > t.limits.Download {
 		return permanent{fmt.Errorf("the package has %d bytes; %d are allowed", response.ContentLength, t.limits.Download)}
 	}
 	if err := t.to.Truncate(0); err != nil {
@@ -289,11 +293,9 @@ func (t *transfer) copy(body io.Reader, alive func()) error {
 			if err := pace.slow(n); err != nil {
 				return permanent{err}
 			}
-			if t.limits.Stall > 0 {
-				alive()
-			}
+			alive()
 			t.done += int64(n)
-			if t.limits.Download > 0 && t.done > t.limits.Download {
+			if t.done > t.limits.Download {
 				return permanent{fmt.Errorf("the package has more than the %d bytes that are allowed", t.limits.Download)}
 			}
 			if _, err := t.to.Write(buffer[:n]); err != nil {
@@ -301,7 +303,7 @@ func (t *transfer) copy(body io.Reader, alive func()) error {
 			}
 			_, _ = t.sum.Write(buffer[:n]) // a hash never fails
 			if now := time.Now(); now.After(t.next) {
-				t.progress(redact(t.url.String()), t.done, t.total)
+				t.log.Info("package fetch in progress", "url", redact(t.url.String()), "bytes", t.done, "of", t.total)
 				t.next = now.Add(progressEvery)
 			}
 		}
@@ -334,7 +336,7 @@ func (t *transfer) copyFile(ctx context.Context) error {
 		return errUnchanged
 	}
 	t.total = info.Size()
-	if t.limits.Download > 0 && t.total > t.limits.Download {
+	if t.total > t.limits.Download {
 		return fmt.Errorf("the package has %d bytes; %d are allowed", t.total, t.limits.Download)
 	}
 	return t.copy(&counter{ctx: ctx, r: file}, func() {})

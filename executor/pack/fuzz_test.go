@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -80,7 +81,11 @@ func mustBeSound(t *testing.T, dir string, limits pack.Limits) {
 		case d.Type().IsRegular():
 			bytes += info.Size()
 		}
-		if mode := info.Mode(); mode.Perm() != 0o755 && mode.Perm() != 0o644 || mode&(fs.ModeSetuid|fs.ModeSetgid|fs.ModeSticky) != 0 {
+		allowed := []fs.FileMode{0o555, 0o444}
+		if d.IsDir() {
+			allowed = []fs.FileMode{0o755}
+		}
+		if mode := info.Mode(); !slices.Contains(allowed, mode.Perm()) || mode&(fs.ModeSetuid|fs.ModeSetgid|fs.ModeSticky) != 0 {
 			t.Errorf("%q has mode %v", path, mode)
 		}
 		return nil

@@ -115,7 +115,7 @@ const (
 
 // intact reports whether a package that was handed out is still as it was unpacked, and, if not, what is known of it.
 func (s *Store) intact(e *entry) (bool, string) {
-	if e.state == "" {
+	if e.State == "" {
 		return true, "" // of one task alone
 	}
 	begun := time.Now()
@@ -125,8 +125,8 @@ func (s *Store) intact(e *entry) (bool, string) {
 	if seen || same(list) {
 		return true, ""
 	}
-	found, err := takeInventory(context.Background(), e.dir)
-	if err != nil || found.Digest != e.state {
+	found, err := takeInventory(context.Background(), e.Dir)
+	if err != nil || found.Digest != e.State {
 		return false, changeText(found, err)
 	}
 	s.mu.Lock()
@@ -167,13 +167,13 @@ func (s *Store) whole(ctx context.Context, name string) (state string, ok bool) 
 		return found.Digest, true
 	}
 	if ctx.Err() == nil {
-		s.tellChanged(name, changeText(found, err))
+		s.noteChange(name, changeText(found, err))
 	}
 	return "", false
 }
 
-// tellChanged keeps what is known of a change for the tasks that wait for the package to be fetched again.
-func (s *Store) tellChanged(name, text string) {
+// noteChange keeps what is known of a change for the tasks that wait for the package to be fetched again.
+func (s *Store) noteChange(name, text string) {
 	s.mu.Lock()
 	_, reported := s.changes[name]
 	s.changes[name] = text

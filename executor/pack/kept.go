@@ -14,9 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// seal makes a package ready to be kept: it takes the write bits from all files, sees to it that all is on the disk,
-// so that no power cut can leave empty files under a good name, and takes its inventory. Folders keep their write
-// bits, so that the cache can be removed with rm.
+// seal makes a package ready to be kept: it sees to it that all is on the disk, so that no power cut can leave empty files under a
+// good name, and takes its inventory.
 func seal(ctx context.Context, dir string) (inventory, error) {
 	const few = 64 // above that, one call for the whole file system is cheaper
 	var paths []string
@@ -29,9 +28,11 @@ func seal(ctx context.Context, dir string) (inventory, error) {
 		}
 		if d.IsDir() || d.Type().IsRegular() {
 			paths = append(paths, path)
-			paths = paths[:min(len(paths), few+1)]
 		}
-		return protect(path, d)
+		if len(paths) > few {
+			return filepath.SkipAll
+		}
+		return nil
 	})
 	if err != nil {
 		return inventory{}, err
@@ -47,28 +48,6 @@ func seal(ctx context.Context, dir string) (inventory, error) {
 		return inventory{}, err
 	}
 	return takeInventory(ctx, dir)
-}
-
-// protect takes the write bits from a regular file.
-func protect(path string, d fs.DirEntry) error {
-	if !d.Type().IsRegular() {
-		return nil
-	}
-	info, err := d.Info()
-	if err != nil {
-		return err
-	}
-	return os.Chmod(path, info.Mode().Perm()&^0o222)
-}
-
-// protectAll does so with all files of a package that is not kept.
-func protectAll(dir string) error {
-	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		return protect(path, d)
-	})
 }
 
 func withFile(path string, do func(*os.File) error) error {

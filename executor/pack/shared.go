@@ -1,7 +1,6 @@
 package pack
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -35,36 +34,40 @@ type origin struct {
 	Content string  `json:"content"`
 }
 
-// shared finds or makes the package in the shared folder, and gives the name of its content.
-func (s *Store) shared(ctx context.Context, source Source) (string, error) {
-	fail := func(err error) (string, error) {
-		return "", &Error{Phase: Fetch, URL: source.URL, Err: err}
-	}
+// content is a package in the shared folder that this process uses.
+type content struct {
+	name  string
+	state string // its inventory's digest
+	// version is what its server says of it; silent says that it gave no answer when it was last asked.
+	version version
+	silent  bool
+}
+
+// shared finds or makes the package in the shared folder.
+func (s *Store) shared(ctx context.Context, source Source) (content, error) {
 	if err := s.makeFolders(0o700); err != nil { // somebody may have removed all
-		return fail(err)
+		return content{}, err
 	}
 	key := keyOf(source.URL)
 	lock, err := s.lock(ctx, "url-"+key)
-	if errors.Is(err, errHeld) {
-		return "", err
-	}
 	if err != nil {
-		return fail(err)
+		return content{}, err
 	}
 	defer func() { _ = lock.Close() }()
 
 	// The lock of the content is taken before the server is asked: the answer may be that nothing has changed, and until
 	// then nobody may remove what is kept.
-	known := s.origin(key)
-	if known.Content != "" && !s.use(ctx, known.Content) {
-		known = origin{}
+	last := s.origin(key)
+	known, ok := s.use(ctx, last.Content)
+	if ok {
+		known.version = last.Version
 	}
-	if name, ok := s.certain(ctx, source); ok {
-		return name, nil // nothing to ask
+	if certain, ok := s.certain(ctx, source); ok {
+		return certain, nil // nothing to ask
 	}
 	work, err := os.MkdirTemp(filepath.Join(s.dir, "tmp"), "fetch-")
 	if err != nil {
-		return fail(err)
+		return content{}, err
 	}
 	defer s.remove(work)
 	if held, err := os.Open(work); err == nil {
@@ -72,42 +75,30 @@ func (s *Store) shared(ctx context.Context, source Source) (string, error) {
 		defer func() { _ = held.Close() }()
 	}
 	file := filepath.Join(work, "download")
-	sum, got, err := s.fetch(ctx, source, file, known.Version)
-	if errors.Is(err, errUnchanged) {
-		if err := s.check(source, known.SHA256); err != nil {
-			return "", err
-		}
-		return known.Content, nil
+	sum, got, err := s.fetch(ctx, source, file, known.version)
+	var silent unanswered
+	switch {
+	case errors.Is(err, errUnchanged):
+		return known, source.check(last.SHA256)
+	case errors.As(err, &silent) && known.name != "" && source.check(last.SHA256) == nil:
+		// The package that was last fetched from there is probably still the current one. A server that answers that there is no
+		// such package is believed.
+		s.log.Warn("cached package used, as its server gives no answer: a newer one may exist", "url", redact(source.URL), "sha256", last.SHA256, "error", err)
+		known.silent = true
+		return known, nil
+	case err != nil:
+		return content{}, err
 	}
+	found, err := s.keep(ctx, source, file, sum, work)
 	if err != nil {
-		return s.atLeastKept(source, known, err)
+		return content{}, unpackError{err}
 	}
-	if err := s.check(source, sum); err != nil {
-		return "", err
-	}
-	name, err := s.keep(ctx, source, file, sum, work)
-	if err != nil {
-		return "", err
-	}
-	record := origin{URL: redact(source.URL), Version: got, SHA256: sum, Content: name}
+	found.version = got
+	record := origin{URL: redact(source.URL), Version: got, SHA256: sum, Content: found.name}
 	if err := writeRecord(work, filepath.Join(s.dir, "urls", key), record); err != nil {
 		s.log.Warn("record of a fetched package not written: it will be fetched again", "url", record.URL, "error", err)
 	}
-	return name, nil
-}
-
-// atLeastKept returns the package that was last fetched from a URL whose server gives no answer now, since that is probably still
-// the current one. A server that answers that there is no such package is believed.
-func (s *Store) atLeastKept(source Source, known origin, err error) (string, error) {
-	var failed *Error
-	if known.Content == "" || !errors.As(err, &failed) || failed.Unreachable == "" || s.check(source, known.SHA256) != nil {
-		return "", err
-	}
-	s.mu.Lock()
-	s.silent[source.URL] = true
-	s.mu.Unlock()
-	s.log.Warn("cached package used, as its server gives no answer: a newer one may exist", "url", redact(source.URL), "sha256", known.SHA256, "error", err)
-	return known.Content, nil
+	return found, nil
 }
 
 // withoutVersion is how many times longer than another one a package is used whose server sends no version with it: to
@@ -119,43 +110,37 @@ const withoutVersion = 20
 const afterSilence = 4
 
 // nextCheck is when the server of a package is to be asked whether it has a new one; never if the source says what it is.
-func (s *Store) nextCheck(source Source) time.Time {
-	if s.limits.Check <= 0 || len(source.SHA256) == hex.EncodedLen(sha256.Size) {
+func (s *Store) nextCheck(source Source, found content) time.Time {
+	if source.exact() {
 		return time.Time{}
 	}
 	every := s.limits.Check
-	if !s.origin(keyOf(source.URL)).Version.known() {
+	if !found.version.known() {
 		every *= withoutVersion
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.silent[source.URL] {
-		delete(s.silent, source.URL)
+	if found.silent {
 		every = max(every, afterSilence*s.limits.Check)
 	}
 	return time.Now().Add(every)
 }
 
+// exact reports whether the source names the content by its sum.
+func (source Source) exact() bool { return len(source.SHA256) == hex.EncodedLen(sha256.Size) }
+
 // certain finds the content by the sum that a source names.
-func (s *Store) certain(ctx context.Context, source Source) (string, bool) {
-	if len(source.SHA256) != hex.EncodedLen(sha256.Size) {
-		return "", false
+func (s *Store) certain(ctx context.Context, source Source) (content, bool) {
+	if !source.exact() {
+		return content{}, false
 	}
-	return s.have(ctx, strings.ToLower(source.SHA256), source.URL)
+	return s.have(ctx, strings.ToLower(source.SHA256), source)
 }
 
 // have finds a content by its sum, as an archive or as a single file of the URL's name.
-func (s *Store) have(ctx context.Context, sum, address string) (string, bool) {
-	names := []string{sum}
-	if u, err := parse(address); err == nil {
-		names = append(names, single(sum, baseName(u)))
+func (s *Store) have(ctx context.Context, sum string, source Source) (content, bool) {
+	if found, ok := s.use(ctx, sum); ok {
+		return found, true
 	}
-	for _, name := range names {
-		if filepath.Base(name) == name && s.use(ctx, name) {
-			return name, true
-		}
-	}
-	return "", false
+	return s.use(ctx, single(sum, baseName(source.parsed())))
 }
 
 // single names the content that is one file. A long name goes by its hash: the names of contents, and of their locks,
@@ -171,29 +156,19 @@ func single(sum, file string) string {
 func (s *Store) content(name string) string { return filepath.Join(s.dir, "content", name) }
 
 // keep unpacks a file into the shared folder, unless its content is there, and marks it used.
-func (s *Store) keep(ctx context.Context, source Source, file, sum, work string) (string, error) {
-	fail := func(err error) (string, error) {
-		return "", &Error{Phase: Unpack, URL: source.URL, Err: err}
-	}
-	u, err := parse(source.URL)
-	if err != nil {
-		return fail(err)
-	}
-	if name, ok := s.have(ctx, sum, source.URL); ok {
-		return name, nil
+func (s *Store) keep(ctx context.Context, source Source, file, sum, work string) (content, error) {
+	if found, ok := s.have(ctx, sum, source); ok {
+		return found, nil
 	}
 	unpacked := filepath.Join(work, "package")
 	if err := s.unpack(ctx, source, file, unpacked); err != nil {
-		return "", err
+		return content{}, err
 	}
-	name := sum
-	if entries, err := os.ReadDir(unpacked); err == nil && len(entries) == 1 && entries[0].Name() == baseName(u) && entries[0].Type().IsRegular() {
-		name = single(sum, baseName(u))
+	name, base := sum, baseName(source.parsed())
+	if entries, err := os.ReadDir(unpacked); err == nil && len(entries) == 1 && entries[0].Name() == base && entries[0].Type().IsRegular() {
+		name = single(sum, base)
 	}
-	found, err := seal(ctx, unpacked)
-	if cause := context.Cause(ctx); cause != nil {
-		return "", cause
-	}
+	sealed, err := seal(ctx, unpacked)
 	if err == nil {
 		err = s.hold(ctx, name)
 	}
@@ -201,20 +176,17 @@ func (s *Store) keep(ctx context.Context, source Source, file, sum, work string)
 		err = s.place(name, unpacked)
 	}
 	if err != nil {
-		return fail(err)
+		return content{}, err
 	}
-	if err := writeRecord(work, s.recordOf(name), found); err != nil {
+	if err := writeRecord(work, s.recordOf(name), sealed); err != nil {
 		s.log.Warn("inventory of a package not written: the next executor will fetch it again", "content", name, "error", err)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.states[name] = found.Digest
-	return name, nil
+	return content{name: name, state: sealed.Digest}, nil
 }
 
 func (s *Store) origin(key string) origin {
 	var o origin
-	if !readRecord(filepath.Join(s.dir, "urls", key), &o) || o.Content != filepath.Base(o.Content) {
+	if !readRecord(filepath.Join(s.dir, "urls", key), &o) {
 		return origin{}
 	}
 	return o
@@ -223,11 +195,8 @@ func (s *Store) origin(key string) origin {
 // errHeld says that another executor has held a lock for longer than any fetch may take: it is frozen.
 var errHeld = errors.New("another executor on this agent has been fetching or removing this package for too long")
 
-// patience is how long lock waits: a little longer than a fetch may take.
-func (s *Store) patience() time.Duration {
-	defaults := Defaults()
-	return cmp.Or(s.limits.Transfer, defaults.Transfer) + cmp.Or(s.limits.Unpacking, defaults.Unpacking) + 5*time.Minute
-}
+// patience is how much longer lock waits than a fetch may take.
+const patience = 5 * time.Minute
 
 // lock waits for an exclusive lock. Closing the file gives it back; so does the death of the process.
 func (s *Store) lock(ctx context.Context, name string) (*os.File, error) {
@@ -235,9 +204,9 @@ func (s *Store) lock(ctx context.Context, name string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, s.patience(), errHeld)
+	ctx, cancel := context.WithTimeoutCause(ctx, s.limits.Transfer+s.limits.Unpacking+patience, errHeld)
 	defer cancel()
-	for wait := time.Millisecond; ; wait = min(2*wait, 100*time.Millisecond) {
+	for pause := time.Millisecond; ; pause = min(2*pause, 100*time.Millisecond) {
 		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		if err == nil {
 			return f, nil
@@ -246,7 +215,7 @@ func (s *Store) lock(ctx context.Context, name string) (*os.File, error) {
 			_ = f.Close()
 			return nil, fmt.Errorf("lock %s: %w", f.Name(), err)
 		}
-		if err := s.download.wait(ctx, wait); err != nil {
+		if err := wait(ctx, pause); err != nil {
 			_ = f.Close()
 			return nil, err
 		}
@@ -254,24 +223,21 @@ func (s *Store) lock(ctx context.Context, name string) (*os.File, error) {
 }
 
 // use marks a content as used by this process until Close. It reports whether it is there and as it was unpacked.
-func (s *Store) use(ctx context.Context, name string) bool {
-	if info, err := os.Lstat(s.content(name)); err != nil || !info.IsDir() {
-		return false
-	}
-	if !s.tryHold(name) {
-		return false // it is being removed
-	}
-	if info, err := os.Lstat(s.content(name)); err != nil || !info.IsDir() {
-		return false
+func (s *Store) use(ctx context.Context, name string) (content, bool) {
+	// One that is being removed can't be held; one that was removed before that isn't there.
+	if name == "" || filepath.Base(name) != name || !s.isThere(name) || !s.tryHold(name) || !s.isThere(name) {
+		return content{}, false
 	}
 	state, ok := s.whole(ctx, name)
 	if !ok {
-		return false
+		return content{}, false
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.states[name] = state
-	return true
+	return content{name: name, state: state}, true
+}
+
+func (s *Store) isThere(name string) bool {
+	info, err := os.Lstat(s.content(name))
+	return err == nil && info.IsDir()
 }
 
 // hold takes the shared lock of a content, so that nobody removes it.
@@ -280,7 +246,7 @@ func (s *Store) hold(ctx context.Context, name string) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, removing, errHeld)
 	defer cancel()
 	for !s.tryHold(name) {
-		if err := s.download.wait(ctx, 10*time.Millisecond); err != nil {
+		if err := wait(ctx, 10*time.Millisecond); err != nil {
 			return err
 		}
 	}

@@ -35,15 +35,6 @@ func noAnswer(err error) error {
 	return err
 }
 
-// unreachable is the host to name in an error of a fetch, or "".
-func unreachable(host string, err error) string {
-	var silent unanswered
-	if errors.As(err, &silent) {
-		return host
-	}
-	return ""
-}
-
 // pace detects when a transfer brings less than is wanted.
 type pace struct {
 	limits Limits
@@ -54,9 +45,6 @@ type pace struct {
 // slow counts n bytes.
 func (p *pace) slow(n int) error {
 	p.bytes += int64(n)
-	if p.limits.Rate <= 0 || p.limits.RateOver <= 0 {
-		return nil
-	}
 	took := time.Since(p.since)
 	if took < p.limits.RateOver {
 		return nil

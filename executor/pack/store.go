@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -46,7 +47,7 @@ type Package struct {
 //	whole/…                   a package's inventory, taken when it was unpacked
 //	tmp/…                     what is under way, or being removed
 //
-// Files of a kept package lose their write bits, since tasks share them. A package that was changed, or removed, is
+// Files of a package have no write bits, since tasks share them; folders have, so that the cache can be removed with rm. A package that was changed, or removed, is
 // fetched again: see inventory.go.
 type Store struct {
 	dir      string // shared, for Cache
@@ -60,27 +61,25 @@ type Store struct {
 	mu      sync.Mutex
 	entries map[Source]*entry
 	inUse   map[string]*os.File // shared locks, by name of content
-	states  map[string]string   // the inventories' digests, by name of content
 	changes map[string]string   // contents that were found changed, for those who wait for them
-	silent  map[string]bool     // URLs whose server gave no answer when it was last asked
 	number  int
-	own     []func() // to be called by Close
 }
 
 // entry is one source's fetch, shared by all who want it.
 type entry struct {
-	done    chan struct{}
-	dir     string
-	name    string    // of the content; empty if dir is private
-	state   string    // its inventory's digest
-	note    string    // for those who waited
-	sum     string    // of what was fetched
+	cancel context.CancelFunc
+	done   chan struct{}
+
+	// These are set before done is closed.
+	Package           // its note is for those who waited
+	name    string    // of the content; empty if Dir is private
 	due     time.Time // when the server is to be asked again; zero: never
+	err     error
+
+	// These are guarded by the store's mutex.
+	waiting int
 	seen    time.Time // until then it counts as checked
 	list    []sight   // what was seen of it when it was as it should be
-	err     error
-	waiting int
-	cancel  context.CancelFunc
 }
 
 // unusedFor is how long a package is kept that no executor uses.
@@ -91,7 +90,7 @@ const unusedFor = 7 * 24 * time.Hour
 func Open(dir, private string, limits Limits, log *slog.Logger) (*Store, error) {
 	s := &Store{
 		dir: dir, private: private, limits: limits, log: log, entries: map[Source]*entry{},
-		inUse: map[string]*os.File{}, states: map[string]string{}, changes: map[string]string{}, silent: map[string]bool{},
+		inUse: map[string]*os.File{}, changes: map[string]string{},
 	}
 	if err := s.makeFolders(0o755); err != nil {
 		return nil, err
@@ -105,19 +104,7 @@ func Open(dir, private string, limits Limits, log *slog.Logger) (*Store, error) 
 			DisableCompression:  true,
 			IdleConnTimeout:     10 * time.Second,
 		}},
-		progress: func(url string, done, total int64) {
-			log.Info("package fetch in progress", "url", url, "bytes", done, "of", total)
-		},
-		wait: func(ctx context.Context, d time.Duration) error {
-			timer := time.NewTimer(d)
-			defer timer.Stop()
-			select {
-			case <-timer.C:
-				return nil
-			case <-ctx.Done():
-				return context.Cause(ctx)
-			}
-		},
+		log: log,
 	}
 	s.prune(time.Now().Add(-unusedFor))
 	return s, nil
@@ -151,10 +138,7 @@ func (s *Store) Close() {
 		_ = lock.Close()
 	}
 	clear(s.inUse)
-	for _, remove := range s.own {
-		remove()
-	}
-	s.own = nil
+	s.remove(s.private)
 }
 
 // Ready gives the package at once if it is here already, and as it was unpacked.
@@ -178,18 +162,27 @@ func (s *Store) Ready(source Source) (Package, bool) {
 	}
 	ok, change := s.intact(e)
 	if ok && (e.due.IsZero() || time.Now().Before(e.due)) {
-		return Package{Dir: e.dir, SHA256: e.sum, State: e.state, Release: func() {}}, true
+		ready := e.Package
+		ready.Note = ""
+		return ready, true
 	}
 	s.mu.Lock()
+	current := s.forget(source, e)
+	s.mu.Unlock()
+	if current && !ok {
+		s.noteChange(e.name, change)
+	}
+	return Package{}, false
+}
+
+// forget makes the next task that wants the package look for it again. It reports whether nobody has done so before, and is
+// called with mu held.
+func (s *Store) forget(source Source, e *entry) bool {
 	current := s.entries[source] == e
 	if current {
 		delete(s.entries, source)
 	}
-	s.mu.Unlock()
-	if current && !ok {
-		s.tellChanged(e.name, change)
-	}
-	return Package{}, false
+	return current
 }
 
 // Get brings the package here, or waits for another task's fetch of it. The error is an
@@ -199,7 +192,8 @@ func (s *Store) Get(ctx context.Context, source Source) (Package, error) {
 		return Package{}, &Error{Phase: Fetch, URL: source.URL, Err: err}
 	}
 	if !source.Cache {
-		return s.alone(ctx, source)
+		alone, err := s.alone(ctx, source)
+		return alone, explain(ctx, source, err)
 	}
 	if ready, ok := s.Ready(source); ok {
 		return ready, nil
@@ -212,71 +206,68 @@ func (s *Store) Get(ctx context.Context, source Source) (Package, error) {
 		e = &entry{done: make(chan struct{}), cancel: cancel}
 		s.entries[source] = e
 		s.fetches.Go(func() {
-			found, err := s.kept(shared, source)
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			e.dir, e.name, e.state, e.note, e.sum, e.due, e.err = found.dir, found.name, found.state, found.note, found.sum, found.due, err
-			if err != nil && s.entries[source] == e {
-				delete(s.entries, source) // the next task tries again
+			defer cancel()
+			defer close(e.done)
+			if e.err = explain(shared, source, s.kept(shared, source, e)); e.err != nil {
+				s.mu.Lock()
+				defer s.mu.Unlock()
+				s.forget(source, e) // the next task tries again
 			}
-			cancel()
-			close(e.done)
 		})
 	}
 	e.waiting++
 	s.mu.Unlock()
 	select {
 	case <-e.done:
+		return e.Package, e.err
 	case <-ctx.Done():
-		s.mu.Lock()
-		e.waiting--
-		if e.waiting == 0 {
-			select {
-			case <-e.done:
-			default:
-				e.cancel()
-				if s.entries[source] == e {
-					delete(s.entries, source)
-				}
-			}
-		}
-		s.mu.Unlock()
+		s.leave(source, e)
 		return Package{}, context.Cause(ctx)
 	}
-	if e.err != nil {
-		return Package{}, e.err
+}
+
+// leave ends a fetch that nobody waits for any more.
+func (s *Store) leave(source Source, e *entry) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e.waiting--
+	if e.waiting > 0 {
+		return
 	}
-	return Package{Dir: e.dir, SHA256: e.sum, State: e.state, Note: e.note, Release: func() {}}, nil
+	select {
+	case <-e.done:
+	default:
+		e.cancel()
+		s.forget(source, e)
+	}
 }
 
 // kept finds or makes the package in the shared folder, or where another executor holds that up, a copy of our own.
-func (s *Store) kept(ctx context.Context, source Source) (entry, error) {
-	name, err := s.shared(ctx, source)
+func (s *Store) kept(ctx context.Context, source Source, e *entry) error {
+	found, err := s.shared(ctx, source)
 	if errors.Is(err, errHeld) {
 		s.log.Warn("package fetched for this executor alone", "url", redact(source.URL), "reason", err)
 		own, err := s.alone(ctx, source)
 		if err != nil {
-			return entry{}, err
+			return err
 		}
-		s.mu.Lock()
-		s.own = append(s.own, own.Release)
-		s.mu.Unlock()
-		found, err := seal(ctx, own.Dir)
+		sealed, err := seal(ctx, own.Dir)
 		if err != nil {
-			return entry{}, &Error{Phase: Unpack, URL: source.URL, Err: err}
+			return unpackError{err}
 		}
-		return entry{dir: own.Dir, state: found.Digest, sum: own.SHA256}, nil
+		e.Package = Package{Dir: own.Dir, SHA256: own.SHA256, State: sealed.Digest, Release: func() {}}
+		return nil
 	}
 	if err != nil {
-		return entry{}, err
+		return err
 	}
-	due := s.nextCheck(source)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	note := s.changes[name]
-	delete(s.changes, name)
-	sum, _, _ := strings.Cut(name, "+")
-	return entry{dir: s.content(name), name: name, state: s.states[name], note: note, sum: sum, due: due}, nil
+	sum, _, _ := strings.Cut(found.name, "+")
+	e.name, e.due = found.name, s.nextCheck(source, found)
+	e.Package = Package{Dir: s.content(found.name), SHA256: sum, State: found.state, Note: s.changes[found.name], Release: func() {}}
+	delete(s.changes, found.name)
+	return nil
 }
 
 // alone fetches for one task alone.
@@ -287,82 +278,68 @@ func (s *Store) alone(ctx context.Context, source Source) (Package, error) {
 	s.mu.Unlock()
 	_ = RemoveTree(dir) // which a task may have made
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return Package{}, &Error{Phase: Fetch, URL: source.URL, Err: err}
+		return Package{}, err
 	}
-	remove := func() { s.remove(dir) }
-	file := filepath.Join(dir, "download")
+	file, unpacked := filepath.Join(dir, "download"), filepath.Join(dir, "package")
 	sum, _, err := s.fetch(ctx, source, file, version{})
 	if err == nil {
-		err = s.check(source, sum)
-	}
-	if err == nil {
-		err = s.unpack(ctx, source, file, filepath.Join(dir, "package"))
-	}
-	if err == nil {
-		if protectErr := protectAll(filepath.Join(dir, "package")); protectErr != nil {
-			err = &Error{Phase: Unpack, URL: redact(source.URL), Err: protectErr}
-		}
+		err = s.unpack(ctx, source, file, unpacked)
 	}
 	if err != nil {
-		remove()
+		s.remove(dir)
 		return Package{}, err
 	}
 	_ = os.Remove(file)
-	return Package{Dir: filepath.Join(dir, "package"), SHA256: sum, Release: remove}, nil
+	return Package{Dir: unpacked, SHA256: sum, Release: func() { s.remove(dir) }}, nil
 }
 
-func (s *Store) fetch(ctx context.Context, source Source, to string, known version) (string, version, error) {
-	u, err := parse(source.URL)
-	if err != nil {
-		return "", version{}, &Error{Phase: Fetch, URL: source.URL, Err: err}
-	}
+// fetch downloads a package, unless it is still the known version: then the error is errUnchanged. Its sum is the one that the
+// source asks for.
+func (s *Store) fetch(ctx context.Context, source Source, to string, known version) (sum string, got version, err error) {
 	f, err := os.OpenFile(to, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
-		return "", version{}, &Error{Phase: Fetch, URL: redact(source.URL), Err: err}
+		return "", version{}, err
 	}
 	begun := time.Now()
-	sum, got, err := s.download.get(ctx, u, f, known)
+	sum, got, err = s.download.get(ctx, source.parsed(), f, known)
 	info, statErr := f.Stat()
 	if closeErr := errors.Join(statErr, f.Close()); err == nil {
 		err = closeErr
 	}
-	if err != nil {
-		if errors.Is(err, errUnchanged) {
-			s.log.Info("package unchanged", "url", redact(source.URL))
-			return "", version{}, err
-		}
-		if cause := context.Cause(ctx); cause != nil {
-			return "", version{}, cause
-		}
-		return "", version{}, &Error{Phase: Fetch, URL: redact(source.URL), Unreachable: unreachable(u.Host, err), Err: err}
+	switch {
+	case errors.Is(err, errUnchanged):
+		s.log.Info("package unchanged", "url", redact(source.URL))
+		return "", version{}, err
+	case err != nil && ctx.Err() != nil:
+		return "", version{}, context.Cause(ctx)
+	case err != nil:
+		return "", version{}, err
 	}
 	s.log.Info("package fetched", "url", redact(source.URL), "bytes", info.Size(), "took", time.Since(begun).Round(time.Millisecond), "sha256", sum)
-	return sum, got, nil
+	return sum, got, source.check(sum)
 }
 
-func (s *Store) check(source Source, sum string) error {
+// check compares a package's sum with the one that the source names.
+func (source Source) check(sum string) error {
 	if source.SHA256 == "" || strings.EqualFold(source.SHA256, sum) {
 		return nil
 	}
-	return &Error{Phase: Fetch, URL: source.URL,
-		Err: fmt.Errorf("its sha256 is %s, but the app says %s: publish the app with the right sum, or the right package", sum, strings.ToLower(source.SHA256))}
+	return fmt.Errorf("its sha256 is %s, but the app says %s: publish the app with the right sum, or the right package", sum, strings.ToLower(source.SHA256))
+}
+
+// parsed is the address, which Get has checked.
+func (source Source) parsed() *url.URL {
+	u, _ := parse(source.URL)
+	return u
 }
 
 func (s *Store) unpack(ctx context.Context, source Source, file, dir string) error {
-	fail := func(err error) error { return &Error{Phase: Unpack, URL: source.URL, Err: err} }
-	u, err := parse(source.URL)
-	if err != nil {
-		return fail(err)
-	}
 	if err := os.Mkdir(dir, 0o755); err != nil {
-		return fail(err)
+		return unpackError{err}
 	}
 	defer debug.FreeOSMemory() // decoders take much, and then it is quiet again
-	if err := UnpackFile(ctx, file, dir, baseName(u), s.limits); err != nil {
-		if cause := context.Cause(ctx); cause != nil {
-			return cause
-		}
-		return fail(err)
+	if err := UnpackFile(ctx, file, dir, baseName(source.parsed()), s.limits); err != nil {
+		return unpackError{err}
 	}
 	return nil
 }

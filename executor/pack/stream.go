@@ -24,7 +24,7 @@ func broken(what string, err error) error {
 
 // ratio refuses n bytes if they came of too few.
 func (t *target) ratio(n int64) error {
-	if t.limits.Ratio > 0 && n > ratioFrom && n/t.limits.Ratio > t.source.n {
+	if n > ratioFrom && n/t.limits.Ratio > t.source.n {
 		return excess(fmt.Sprintf("the package unpacks to more than %d times its size", t.limits.Ratio))
 	}
 	return nil
@@ -69,7 +69,7 @@ func (d *decoded) Read(p []byte) (n int, err error) {
 	d.n += int64(n)
 	if err := d.t.ratio(d.n); err != nil {
 		d.err = err
-	} else if l := d.t.limits; l.Bytes > 0 && l.Files > 0 && d.n > l.Bytes+int64(l.Files+4)*besides {
+	} else if l := d.t.limits; d.n > l.Bytes+int64(l.Files+4)*besides {
 		d.err = excess(fmt.Sprintf("the package unpacks to more than %d bytes", l.Bytes))
 	}
 	return n, d.err
@@ -124,7 +124,7 @@ func (d *directoryReader) ReadAt(p []byte, offset int64) (int, error) {
 	d.bytes += int64(n)
 	d.next = offset + int64(n)
 	d.tail = bytes.Clone(seen[max(len(seen)-len(zipSignature)+1, 0):])
-	if d.limits.Files > 0 && d.entries > d.limits.Files {
+	if d.entries > d.limits.Files {
 		return 0, excess(fmt.Sprintf("more than %d files and folders", d.limits.Files))
 	}
 	if d.bytes > maxDirectory {

@@ -35,7 +35,7 @@ func (t *target) clean(name string) (string, error) {
 		return "", errors.New("name holds a zero byte")
 	case path.IsAbs(name):
 		return "", errors.New("absolute path")
-	case t.limits.Name > 0 && len(name) > t.limits.Name:
+	case len(name) > t.limits.Name:
 		return "", fmt.Errorf("path of %d bytes; %d are allowed", len(name), t.limits.Name)
 	}
 	parts := 0
@@ -48,7 +48,7 @@ func (t *target) clean(name string) (string, error) {
 		}
 		parts++
 	}
-	if t.limits.Depth > 0 && parts > t.limits.Depth {
+	if parts > t.limits.Depth {
 		return "", fmt.Errorf("path of %d components; %d are allowed", parts, t.limits.Depth)
 	}
 	return path.Clean(name), nil
@@ -56,7 +56,7 @@ func (t *target) clean(name string) (string, error) {
 
 func (t *target) count() error {
 	t.entries++
-	if t.limits.Files > 0 && t.entries > t.limits.Files {
+	if t.entries > t.limits.Files {
 		return excess(fmt.Sprintf("more than %d files and folders", t.limits.Files))
 	}
 	return t.source.ctx.Err()
@@ -136,11 +136,11 @@ func (t *target) file(name string, mode os.FileMode, content io.Reader) error {
 	if err != nil {
 		return err
 	}
-	mode &= 0o777
+	// Nobody may write to it: tasks share packages.
 	if mode&0o111 != 0 {
-		mode = 0o755
+		mode = 0o555
 	} else {
-		mode = 0o644
+		mode = 0o444
 	}
 	// Most names are new: replace is asked only when one isn't.
 	f, err := t.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
@@ -169,7 +169,7 @@ type limited struct {
 func (l *limited) Write(p []byte) (int, error) {
 	t := l.t
 	t.bytes += int64(len(p))
-	if t.limits.Bytes > 0 && t.bytes > t.limits.Bytes {
+	if t.bytes > t.limits.Bytes {
 		return 0, excess(fmt.Sprintf("the package unpacks to more than %d bytes", t.limits.Bytes))
 	}
 	if err := t.ratio(t.bytes); err != nil {

@@ -16,7 +16,7 @@ import (
 // UnpackFile unpacks the file into the folder dir, which must exist and be empty.
 // A file that is no archive is put there under the given name. Unpacking refuses what
 // has no place in a package: paths that are absolute or lead up, links out of the
-// package, devices and pipes, encrypted entries. Modes become 0755 or 0644, so set-user-id bits
+// package, devices and pipes, encrypted entries. Modes become 0555 or 0444, so set-user-id bits
 // are lost. Of entries with one name the last one wins, as with tar. After an
 // error the folder holds rubbish.
 func UnpackFile(ctx context.Context, file, dir, name string, limits Limits) error {
@@ -37,11 +37,8 @@ func UnpackFile(ctx context.Context, file, dir, name string, limits Limits) erro
 		return err
 	}
 	defer func() { _ = root.Close() }()
-	if limits.Unpacking > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, limits.Unpacking, fmt.Errorf("not unpacked within %v", limits.Unpacking))
-		defer cancel()
-	}
+	ctx, cancel := context.WithTimeoutCause(ctx, limits.Unpacking, fmt.Errorf("not unpacked within %v", limits.Unpacking))
+	defer cancel()
 	source := &counter{ctx: ctx, r: f}
 	t := &target{root: root, limits: limits, source: source, folders: map[string]bool{}}
 	err = t.unpack(bufio.NewReaderSize(source, 64<<10), f, info.Size(), name)

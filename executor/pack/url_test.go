@@ -359,7 +359,7 @@ func TestFileURL(t *testing.T) {
 // TestSecretsInURLs: a password is not reported.
 func TestSecretsInURLs(t *testing.T) {
 	t.Parallel()
-	store := open(t, t.TempDir(), pack.Limits{Tries: 1})
+	store := open(t, t.TempDir(), limitsWith(time.Hour))
 	for _, sum := range []string{"", "00"} {
 		_, err := store.Get(context.Background(), pack.Source{URL: "http://me:sesame@127.0.0.1:1/x", SHA256: sum})
 		if err == nil || strings.Contains(err.Error(), "sesame") || !strings.Contains(err.Error(), "me:xxxxx@") {

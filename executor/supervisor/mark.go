@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// marks tell whose a process is that has left its group and its session and dropped its environment.
+// marks show whose a process is that has left its group and its session and dropped its environment.
 // They are soft limits of a resource that only real-time processes use, too high to ever be felt:
 // limits go on to whatever a process starts, and nobody changes this one but on purpose.
 type marks struct{ base, hard uint64 }

@@ -1,7 +1,6 @@
 package supervisor
 
 import (
-	"bytes"
 	"math"
 	"os"
 	"strconv"
@@ -47,30 +46,22 @@ func (l *userLimit) set(processes int, now time.Time) {
 
 // threadsOf counts a user's threads, as the kernel does.
 func threadsOf(uid int) int {
-	entries, err := os.ReadDir("/proc")
-	if err != nil {
+	all := processes()
+	if len(all) == 0 {
 		return math.MaxInt32 // what can't be counted is not bounded
 	}
 	n := 0
-	for _, entry := range entries {
-		if _, err := strconv.Atoi(entry.Name()); err != nil {
-			continue
-		}
-		info, err := os.Stat("/proc/" + entry.Name())
+	for _, pid := range all {
+		info, err := os.Stat("/proc/" + strconv.Itoa(pid))
 		if err != nil {
 			continue
 		}
 		if owner, ok := info.Sys().(*syscall.Stat_t); !ok || int(owner.Uid) != uid {
 			continue
 		}
-		stat, err := os.ReadFile("/proc/" + entry.Name() + "/stat")
-		if err != nil {
-			continue
-		}
-		// pid (name) state …, of which the 18th is the number of threads; the name may hold anything.
-		after := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
-		if len(after) > 17 {
-			if threads, err := strconv.Atoi(string(after[17])); err == nil {
+		const threadsField = 17
+		if stat := statOf(pid); len(stat) > threadsField {
+			if threads, err := strconv.Atoi(stat[threadsField]); err == nil {
 				n += threads
 			}
 		}

@@ -1,9 +1,7 @@
 package supervisor
 
 import (
-	"bytes"
 	"os"
-	"strconv"
 	"syscall"
 	"time"
 )
@@ -17,20 +15,10 @@ const parentLook = 2 * time.Second
 func continueParent(pid int) {
 	stopped := false
 	for range time.Tick(parentLook) {
-		was := stopped
-		stopped = isStopped(pid)
+		was, stat := stopped, statOf(pid)
+		stopped = len(stat) > 0 && stat[0] == "T"
 		if was && stopped && os.Getppid() == pid {
 			_ = syscall.Kill(pid, syscall.SIGCONT)
 		}
 	}
-}
-
-func isStopped(pid int) bool {
-	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	if err != nil {
-		return false
-	}
-	// pid (name) state …; the name may hold anything.
-	after := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
-	return len(after) > 0 && string(after[0]) == "T"
 }

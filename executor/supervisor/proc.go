@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -63,28 +65,36 @@ func pids(data []byte) []int {
 
 // childrenByParent is for kernels without the list of children: it reads all of /proc.
 func childrenByParent() []int {
+	self := strconv.Itoa(os.Getpid())
+	return slices.DeleteFunc(processes(), func(pid int) bool {
+		stat := statOf(pid)
+		return len(stat) < 2 || stat[1] != self
+	})
+}
+
+// processes lists the pids of the machine.
+func processes() []int {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		return nil
 	}
-	self := os.Getpid()
 	var list []int
 	for _, entry := range entries {
-		pid, err := strconv.Atoi(entry.Name())
-		if err != nil {
-			continue
-		}
-		stat, err := os.ReadFile("/proc/" + entry.Name() + "/stat")
-		if err != nil {
-			continue
-		}
-		// pid (name) state parent …; the name may hold anything.
-		after := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
-		if len(after) > 1 && string(after[1]) == strconv.Itoa(self) {
+		if pid, err := strconv.Atoi(entry.Name()); err == nil {
 			list = append(list, pid)
 		}
 	}
 	return list
+}
+
+// statOf gives the fields of /proc/PID/stat that follow the process's name, which may hold anything: its state, its parent
+// and so on. There are none of a process that is gone.
+func statOf(pid int) []string {
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return nil
+	}
+	return strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 }
 
 // hasVariable reports whether a process was started with the variable (NAME=value).

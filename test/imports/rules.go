@@ -51,6 +51,9 @@ var assembled = []string{
 	"registry/embedded", "registry/zookeeper",
 }
 
+// closed are the packages whose own parts nothing outside of them imports.
+var closed = []string{"cluster/local"}
+
 // home says in which packages, with their parts, a library may be imported.
 var home = map[string][]string{
 	"github.com/gin-gonic/gin":            {"api"},
@@ -135,6 +138,8 @@ func refuse(from, path string) string {
 		return "examples stand for users: they talk to the server over HTTP and import no package"
 	case isOutside(to):
 		return "what is under test/, examples/ and tools/ is for no package"
+	case slices.ContainsFunc(closed, func(whole string) bool { return strings.HasPrefix(to, whole+"/") && !in(from, whole) }):
+		return "its parts are its own: import the package that they belong to"
 	case source == target:
 		if strings.HasSuffix(to, "test") {
 			return "a suite for tests is imported by _test.go files only"

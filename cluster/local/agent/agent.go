@@ -85,9 +85,7 @@ type framework struct {
 // subscribed again or was given up: at once when there is none, at most ReregistrationTimeout later otherwise. For that, Handler
 // must be served from now on. ctx bounds Start only, in which GiveUpExecutors waits until all executors are dead.
 func Start(ctx context.Context, options Options, master link.Upstream) (*Agent, error) {
-	if err := options.complete(); err != nil {
-		return nil, err
-	}
+	options.complete()
 	boot, err := bootID()
 	if err != nil {
 		return nil, fmt.Errorf("start the agent: %w", err)
@@ -101,11 +99,11 @@ func Start(ctx context.Context, options Options, master link.Upstream) (*Agent, 
 	if err != nil {
 		return nil, fmt.Errorf("start the agent: %w", err)
 	}
-	fetch, err := fetcher.New(fetcher.Options{CacheDir: filepath.Join(options.DataDir, "fetch-cache")})
+	fetch, err := fetcher.New(filepath.Join(options.DataDir, "fetch-cache"))
 	if err != nil {
 		return nil, fmt.Errorf("start the agent: %w", err)
 	}
-	boxes, err := openSandboxes(options, id)
+	boxes, err := openSandboxes(options)
 	if err != nil {
 		return nil, fmt.Errorf("start the agent: %w", err)
 	}
@@ -156,7 +154,7 @@ func (a *Agent) Refused(ctx context.Context) error {
 // Handler serves the executor API and the files API. It may be called at any time after Start.
 func (a *Agent) Handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("/api/v1/executor", a.serveCall)
+	mux.HandleFunc("POST /api/v1/executor", a.serveCall)
 	mux.Handle("/files/read", a.options.Credentials.Guard(apihttp.RealmFiles, http.HandlerFunc(a.sandboxes.serveRead)))
 	return mux
 }

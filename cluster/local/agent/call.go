@@ -55,26 +55,20 @@ func (a *Agent) serveCall(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// validate returns Mesos' words for what is wrong with a call.
+// validate says what is wrong with a call.
 func validate(call *executor.Call) string {
-	of := fmt.Sprintf("executor %s of framework %s", call.ExecutorID.Value, call.FrameworkID.Value)
 	status := call.GetUpdate().GetStatus()
 	switch {
-	case call.Type == executor.Call_UNKNOWN:
-		return "Expecting 'type' to be present"
-	case call.Type == executor.Call_SUBSCRIBE && call.Subscribe == nil:
-		return "Expecting 'subscribe' to be present"
+	case call.Type == executor.Call_UNKNOWN,
+		call.Type == executor.Call_SUBSCRIBE && call.Subscribe == nil, call.Type == executor.Call_UPDATE && call.Update == nil:
+		return "Expecting 'type', and what belongs to it, to be present"
 	case call.Type != executor.Call_UPDATE:
-	case call.Update == nil:
-		return "Expecting 'update' to be present"
 	case len(status.UUID) != 16:
 		return "Expecting 'uuid' to be present and valid"
 	case status.ExecutorID != nil && status.ExecutorID.Value != call.ExecutorID.Value:
 		return fmt.Sprintf("ExecutorID in Call: %s does not match ExecutorID in TaskStatus: %s", call.ExecutorID.Value, status.ExecutorID.Value)
-	case status.GetSource() != mesos.SOURCE_EXECUTOR:
-		return "Received Call from " + of + " with invalid source, expecting 'SOURCE_EXECUTOR'"
-	case status.GetState() == mesos.TASK_STAGING:
-		return "Received TASK_STAGING from " + of + " which is not allowed"
+	case status.GetSource() != mesos.SOURCE_EXECUTOR, status.GetState() == mesos.TASK_STAGING:
+		return "Expecting an executor's update, with 'SOURCE_EXECUTOR' and another state than TASK_STAGING"
 	}
 	return ""
 }
@@ -125,11 +119,7 @@ func (a *Agent) serveSubscribe(w http.ResponseWriter, r *http.Request, call *exe
 	}
 	defer a.work.Done()
 	defer a.disconnected(call, s)
-	stream, err := apihttp.NewStream(w, apihttp.Negotiate(r), nil)
-	if err == nil {
-		err = stream.Serve(r.Context(), s, heartbeat, &executor.Event{Type: executor.Event_HEARTBEAT})
-	}
-	if err != nil {
+	if err := apihttp.Stream(r.Context(), w, r, nil, s, heartbeat, &executor.Event{Type: executor.Event_HEARTBEAT}); err != nil {
 		a.log.Debug("subscription of an executor ended", "executor", call.ExecutorID.Value, "error", err)
 	}
 }

@@ -52,7 +52,7 @@ func TestCallsAreRefusedLikeMesos(t *testing.T) {
 		"unknown framework":        {call("SUBSCRIBE", "ex1", "no-such", `,"subscribe":{}`), 400, "Framework cannot be found"},
 		"unknown executor":         {call("SUBSCRIBE", "no-such", "fw-0002", `,"subscribe":{}`), 400, "Executor cannot be found"},
 		"update without uuid":      {call("UPDATE", "ex1", "fw-0002", update(ours)), 400, "Failed to validate Executor::Call: Expecting 'uuid' to be present and valid"},
-		"update with SOURCE_AGENT": {call("UPDATE", "ex1", "fw-0002", update(uuid+`,"source":"SOURCE_AGENT"`)), 400, "Failed to validate Executor::Call: Received Call from executor ex1 of framework fw-0002 with invalid source, expecting 'SOURCE_EXECUTOR'"},
+		"update with SOURCE_AGENT": {call("UPDATE", "ex1", "fw-0002", update(uuid+`,"source":"SOURCE_AGENT"`)), 400, "Failed to validate Executor::Call: Expecting an executor's update, with 'SOURCE_EXECUTOR' and another state than TASK_STAGING"},
 		"update for unknown task":  {call("UPDATE", "ex1", "fw-0002", update(uuid+ours)), 202, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

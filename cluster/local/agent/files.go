@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"os"
 	"path"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -17,19 +16,13 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster/local/apihttp"
 )
 
-// The agent's files API: /files/read. It serves the paths that Mesos 1.12 attaches for each executor run, and no other:
+// The agent's files API: /files/read. It serves what lies in the sandboxes of executor runs, and nothing else:
 //
-//	<work folder>/slaves/<agent>/frameworks/<framework>/executors/<executor>/runs/<container>
-//	<work folder>/slaves/<agent>/frameworks/<framework>/executors/<executor>/runs/latest
-//	/frameworks/<framework>/executors/<executor>/runs/latest
+//	<work folder>/slaves/<agent>/frameworks/<framework>/executors/<executor>/runs/<container>/…
 //
-// The third is Mesos' virtual path. It names no container: with one it is answered with 404, so a client that asks for the output
-// of a certain run has to know the absolute folder. All are served from the executor's start until its sandbox is removed, whether
-// or not the executor, or its framework, has ended. Nothing outside of sandboxes is served: each is opened as an os.Root of its
-// own, so a link that a job made leads nowhere.
-
-// latestRun stands for an executor's newest run.
-const latestRun = "latest"
+// A sandbox is served from the executor's start until it is removed, whether or not the executor, or its framework, has ended. Each
+// is opened as an os.Root of its own, so a link that a job made leads nowhere. Of Mesos' other names for a sandbox, which lead to
+// an executor's newest run, there is none.
 
 // readLimit is the most that one read returns: 16 pages.
 const readLimit = 64 << 10
@@ -38,27 +31,13 @@ var errDirectory = errors.New("is a directory")
 
 // open opens the sandbox that name leads into; rest is the way inside of it.
 func (s *sandboxes) open(name string) (sandbox *os.Root, rest string, err error) {
-	name = path.Clean("/" + name)
-	below, absolute := strings.CutPrefix(name, s.options.WorkDir+"/slaves/"+s.agent+"/")
-	below = strings.TrimPrefix(below, "/")
-	parts := strings.SplitN(below, "/", 7)
-	if len(parts) < 6 || parts[0] != "frameworks" || parts[2] != "executors" || parts[4] != "runs" {
+	below, found := strings.CutPrefix(path.Clean(name), s.options.WorkDir+"/")
+	parts := strings.SplitN(below, "/", 9)
+	if !found || len(parts) < 8 || parts[0] != "slaves" || parts[2] != "frameworks" || parts[4] != "executors" || parts[6] != "runs" {
 		return nil, "", fs.ErrNotExist
 	}
-	runs := filepath.Join("slaves", s.agent, "frameworks", parts[1], "executors", parts[3], "runs")
-	container := parts[5]
-	switch {
-	case container == latestRun:
-		target, err := s.root.Readlink(filepath.Join(runs, latestRun))
-		if container = filepath.Base(target); err != nil || !validID(container) || container == latestRun {
-			return nil, "", fs.ErrNotExist
-		}
-	case !absolute:
-		return nil, "", fs.ErrNotExist
-	}
-	rest = path.Clean(strings.Join(parts[6:], "/"))
-	sandbox, err = s.root.OpenRoot(filepath.Join(runs, container))
-	return sandbox, rest, err
+	sandbox, err = s.root.OpenRoot(path.Join(parts[:8]...))
+	return sandbox, path.Clean(strings.Join(parts[8:], "/")), err
 }
 
 // openFile opens a regular file in a sandbox.
@@ -156,16 +135,6 @@ func appendString(body []byte, text string) []byte {
 		switch c := text[i]; {
 		case c == '"' || c == '\\':
 			body = append(body, '\\', c)
-		case c == '\b':
-			body = append(body, `\b`...)
-		case c == '\f':
-			body = append(body, `\f`...)
-		case c == '\n':
-			body = append(body, `\n`...)
-		case c == '\r':
-			body = append(body, `\r`...)
-		case c == '\t':
-			body = append(body, `\t`...)
 		case c < 0x20:
 			body = fmt.Appendf(body, `\u%04X`, c)
 		default:

@@ -162,7 +162,7 @@ func testOptions(t *testing.T) Options {
 	t.Helper()
 	dir := t.TempDir()
 	return Options{
-		DataDir: filepath.Join(dir, "data"), WorkDir: filepath.Join(dir, "work"), CPUs: 8, MemMB: 8192,
+		DataDir: filepath.Join(dir, "data"), WorkDir: filepath.Join(dir, "work"), IP: "127.0.0.1", CPUs: 8, MemMB: 8192,
 		ReregistrationTimeout: 5 * time.Second, ShutdownGrace: patience,
 		Logger: slog.New(slog.NewTextHandler(testWriter{t}, &slog.HandlerOptions{Level: slog.LevelWarn})),
 	}
@@ -333,8 +333,14 @@ func (a *Agent) acknowledged(task string, uuid []byte) {
 	a.obey(&link.Order{Acknowledge: &link.Acknowledgement{Framework: "fw-0002", Task: task, UUID: uuid}})
 }
 
+// sandbox is that of the executor's only run so far.
 func (b *bench) sandbox(executor string) string {
-	return filepath.Join(b.options.WorkDir, "slaves", b.id, "frameworks", "fw-0002", "executors", executor, "runs", "latest")
+	b.t.Helper()
+	runs, err := filepath.Glob(b.sandboxOf("fw-0002", executor, "*"))
+	if err != nil || len(runs) != 1 {
+		b.t.Fatalf("the runs of %s are %v, %v", executor, runs, err)
+	}
+	return runs[0]
 }
 
 func (b *bench) waitForked(id string) {

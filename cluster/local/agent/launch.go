@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -22,11 +21,8 @@ const (
 	recoveryTimeout = 15 * time.Minute
 )
 
-// exited1 and killedEarly are the wait statuses of "exit 1" and of SIGKILL.
+// exited1 and killedEarly are the wait statuses of "exit 1", by which Mesos' containers end whose launch fails, and of SIGKILL.
 const exited1, killedEarly = 1 << 8, 9
-
-// errFetch and errExecute tell which step of a launch failed. With either, an executor's container ends with status 1 in Mesos.
-var errFetch, errExecute = errors.New("fetch"), errors.New("failed to execute")
 
 // launch makes the sandbox, fetches into it, and forks the executor. It runs without the agent's lock, and ends when ctx does.
 func (a *Agent) launch(ctx context.Context, ex *executorRun) {
@@ -54,18 +50,8 @@ func (a *Agent) launch(ctx context.Context, ex *executorRun) {
 		return
 	}
 	a.log.Warn("executor not launched", "executor", ex.id, "container", ex.container, "error", err)
-	complain(ex.sandbox, err)
-	status, message := exited1, ""
-	switch {
-	case errors.Is(err, errFetch):
-		message = fmt.Sprintf("Failed to fetch all URIs for container '%s': exited with status 1", ex.container)
-	case !errors.Is(err, errExecute):
-		status, message = unknownStatus, err.Error()
-	}
-	if message != "" {
-		ex.why = &cause{mesos.TASK_FAILED, mesos.REASON_CONTAINER_LAUNCH_FAILED, "Failed to launch container: " + message}
-	}
-	a.ended(ex, status)
+	ex.why = &cause{mesos.TASK_FAILED, mesos.REASON_CONTAINER_LAUNCH_FAILED, "Failed to launch container: " + err.Error()}
+	a.ended(ex, exited1)
 }
 
 func (a *Agent) prepareAndFork(ctx context.Context, ex *executorRun) (*watched, error) {
@@ -77,24 +63,24 @@ func (a *Agent) prepareAndFork(ctx context.Context, ex *executorRun) (*watched, 
 		command = &mesos.CommandInfo{}
 	}
 	if err := a.fetcher.Fetch(ctx, command.URIs, ex.sandbox); err != nil {
-		return nil, fmt.Errorf("%w: %w", errFetch, err)
+		return nil, err
 	}
 	p, err := a.programOf(ex, command)
-	if err == nil && ctx.Err() == nil {
-		var forked process
-		if forked, err = p.fork(); err == nil {
-			w, err := watch(forked)
-			if err != nil {
-				a.cleanUp(ctx, ex, forked) // what can't be watched is not left alone
-			}
-			return w, err
-		}
+	if err != nil {
+		return nil, fmt.Errorf("find the command %q: %w", command.GetValue(), err)
 	}
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	// Mesos' launcher has forked by then and exits with 1: the executor has ended.
-	return nil, fmt.Errorf("%w '%s': %w", errExecute, command.GetValue(), err)
+	forked, err := p.fork()
+	if err != nil {
+		return nil, fmt.Errorf("execute %q: %w", command.GetValue(), err)
+	}
+	w, err := watch(forked)
+	if err != nil {
+		a.cleanUp(ctx, ex, forked) // what can't be watched is not left alone
+	}
+	return w, err
 }
 
 // forked begins to watch a new executor.
@@ -173,16 +159,6 @@ func (a *Agent) environment(ex *executorRun, command *mesos.CommandInfo) []strin
 	// Last: it is the marker by which the executor is found again (rule O2).
 	set("MESOS_SANDBOX", ex.sandbox)
 	return env
-}
-
-// complain writes the reason of a failed launch where the executor's own complaints would be.
-func complain(sandbox string, reason error) {
-	file, err := output(filepath.Join(sandbox, "stderr"))
-	if err != nil {
-		return // without a sandbox there is nobody to read it
-	}
-	_, _ = fmt.Fprintln(file, reason)
-	_ = file.Close()
 }
 
 // mesosDuration writes d as Mesos reads it.

@@ -2,10 +2,8 @@ package agent
 
 import (
 	"cmp"
-	"fmt"
 	"log/slog"
 	"net"
-	"path/filepath"
 	"strconv"
 	"time"
 
@@ -16,15 +14,15 @@ import (
 
 // Options of an agent. Zero durations and counts mean Mesos' defaults.
 type Options struct {
-	// DataDir holds the agent's id and journals, WorkDir the sandboxes. They may be the same folder. One agent at a time may use
+	// DataDir holds the agent's id and journals, WorkDir the sandboxes. They are absolute, and may be the same folder. One agent at a time may use
 	// them; the caller sees to that.
 	DataDir, WorkDir string
-	// IP (default 127.0.0.1) and Port are where Handler is served, and what offers and executors name. The port must be the
+	// IP and Port are where Handler is served, and what offers and executors name. The port must be the
 	// same at every start, so that executors find their agent (rule O1).
 	IP   string
 	Port int
-	// CPUs and MemMB are offered. DiskMB is 10,000 by default.
-	CPUs, MemMB, DiskMB float64
+	// CPUs and MemMB are offered.
+	CPUs, MemMB float64
 	// GiveUpExecutors kills the executors of earlier runs before anything else and reports their tasks as gone.
 	GiveUpExecutors bool
 
@@ -34,6 +32,7 @@ type Options struct {
 	// for. It must be the same at every start: running executors keep their tokens.
 	ExecutorKey apihttp.TokenKey
 
+	// Logger is required.
 	Logger *slog.Logger
 
 	// RegistrationTimeout is how long a started executor has to subscribe: 1 minute.
@@ -48,24 +47,15 @@ type Options struct {
 	KeepFor       time.Duration
 }
 
-func (o *Options) complete() error {
+func (o *Options) complete() {
 	o.RegistrationTimeout = cmp.Or(o.RegistrationTimeout, time.Minute)
 	o.ReregistrationTimeout = cmp.Or(o.ReregistrationTimeout, 2*time.Second)
 	o.ShutdownGrace = cmp.Or(o.ShutdownGrace, 5*time.Second)
 	o.KeepFor, o.KeepSandboxes = cmp.Or(o.KeepFor, 7*24*time.Hour), cmp.Or(o.KeepSandboxes, 50)
-	o.DiskMB, o.IP = cmp.Or(o.DiskMB, 10_000), cmp.Or(o.IP, "127.0.0.1")
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
-	for _, dir := range []*string{&o.DataDir, &o.WorkDir} {
-		abs, err := filepath.Abs(*dir)
-		if err != nil {
-			return fmt.Errorf("start the agent: %w", err)
-		}
-		*dir = abs
-	}
-	return nil
 }
+
+// diskMB is offered, as no task takes any of it.
+const diskMB = 10_000
 
 // endpoint is the agent's address as executors get it.
 func (o *Options) endpoint() string { return net.JoinHostPort(o.IP, strconv.Itoa(o.Port)) }
@@ -77,6 +67,6 @@ func (o *Options) info(id string) mesos.AgentInfo {
 	}
 	return mesos.AgentInfo{
 		Hostname: o.IP, Port: &port, ID: &mesos.AgentID{Value: id},
-		Resources: []mesos.Resource{scalar("cpus", o.CPUs), scalar("mem", o.MemMB), scalar("disk", o.DiskMB)},
+		Resources: []mesos.Resource{scalar("cpus", o.CPUs), scalar("mem", o.MemMB), scalar("disk", diskMB)},
 	}
 }

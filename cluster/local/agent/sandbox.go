@@ -20,36 +20,28 @@ import (
 type sandboxes struct {
 	options Options
 	root    *os.Root // the work folder
-	agent   string
 	log     *slog.Logger
 	wake    chan struct{}
 	// making guards the folders above a run: one is not removed while another run is made in it.
 	making sync.Mutex
 }
 
-func openSandboxes(options Options, agent string) (*sandboxes, error) {
+func openSandboxes(options Options) (*sandboxes, error) {
 	root, err := os.OpenRoot(options.WorkDir)
 	if err != nil {
 		return nil, fmt.Errorf("open the work folder: %w", err)
 	}
-	return &sandboxes{options: options, root: root, agent: agent, log: options.Logger, wake: make(chan struct{}, 1)}, nil
+	return &sandboxes{options: options, root: root, log: options.Logger, wake: make(chan struct{}, 1)}, nil
 }
 
 func (s *sandboxes) close() error { return s.root.Close() }
 
-// create makes a run's folder and points "latest" to it.
+// create makes a run's folder.
 func (s *sandboxes) create(sandbox string) error {
 	s.making.Lock()
 	defer s.making.Unlock()
 	if err := os.MkdirAll(sandbox, 0o750); err != nil {
 		return fmt.Errorf("make a sandbox: %w", err)
-	}
-	latest := filepath.Join(filepath.Dir(sandbox), "latest")
-	if err := os.Symlink(filepath.Base(sandbox), latest+".new"); err != nil && !errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("point to the latest sandbox: %w", err)
-	}
-	if err := os.Rename(latest+".new", latest); err != nil {
-		return fmt.Errorf("point to the latest sandbox: %w", err)
 	}
 	return nil
 }
@@ -116,12 +108,6 @@ func (s *sandboxes) remove(run string) error {
 	}
 	s.making.Lock()
 	defer s.making.Unlock()
-	latest := filepath.Join(filepath.Dir(run), "latest")
-	if target, err := s.root.Readlink(latest); err == nil && filepath.Base(target) == filepath.Base(run) {
-		if err := s.root.Remove(latest); err != nil {
-			return err
-		}
-	}
 	// The folders above it, up to the agent's, as far as they are empty.
 	for dir := filepath.Dir(run); strings.Count(dir, string(filepath.Separator)) > 1; dir = filepath.Dir(dir) {
 		if s.root.Remove(dir) != nil {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -63,7 +64,7 @@ func runServer() {
 	if err != nil {
 		panic(err)
 	}
-	a, err := Start(context.Background(), Options{DataDir: order.DataDir, WorkDir: order.WorkDir, Port: order.Port}, &launcher{tasks: order.Tasks})
+	a, err := Start(context.Background(), Options{DataDir: order.DataDir, WorkDir: order.WorkDir, IP: "127.0.0.1", Port: order.Port, Logger: slog.New(slog.DiscardHandler)}, &launcher{tasks: order.Tasks})
 	if err != nil {
 		panic(err)
 	}

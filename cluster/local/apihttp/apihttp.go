@@ -3,10 +3,9 @@
 //
 // A handler goes through it in Mesos' order:
 //
-//	if !apihttp.ReadCall(w, r, &call) { return }            // method, media type, syntax
+//	if !apihttp.ReadCall(w, r, &call) { return }            // media type, syntax
 //	...                                                     // validate the call: Answer(w, 400, ...)
-//	codec := apihttp.Negotiate(r)                           // only where the answer has a body
-//	stream := apihttp.NewStream(w, codec, headers)          // SUBSCRIBE
+//	apihttp.Stream(ctx, w, r, headers, events, …)           // SUBSCRIBE
 //	apihttp.Answer(w, http.StatusAccepted, "")              // any other call
 //
 // Status codes, headers and texts are those that Mesos 1.12 sends.
@@ -19,10 +18,8 @@ import (
 	"io"
 	"net/http"
 	"strconv"
-	"strings"
 
 	"github.com/mesos/mesos-go/api/v1/lib/encoding"
-	"github.com/mesos/mesos-go/api/v1/lib/encoding/codecs"
 )
 
 // MaxBody is the largest call that is read, in bytes; a larger one is answered with 413.
@@ -35,23 +32,11 @@ const (
 )
 
 // ReadCall reads the call that r carries into call, in JSON or protobuf by its Content-Type. When that fails, it answers as Mesos
-// does (405, 400, 415, 413) and returns false.
+// does (400, 415, 413) and returns false.
 func ReadCall(w http.ResponseWriter, r *http.Request, call encoding.Unmarshaler) bool {
-	if r.Method != http.MethodPost {
-		w.Header().Set("Allow", http.MethodPost)
-		Answer(w, http.StatusMethodNotAllowed, fmt.Sprintf(
-			"405 Method Not Allowed. Expecting one of { 'POST' }, but received '%s'.", r.Method))
-		return false
-	}
 	media := r.Header.Get("Content-Type")
-	switch media {
-	case mediaJSON, mediaProtobuf:
-	case "":
-		Answer(w, http.StatusBadRequest, "Expecting 'Content-Type' to be present")
-		return false
-	default:
-		Answer(w, http.StatusUnsupportedMediaType,
-			"Expecting 'Content-Type' of application/json or application/x-protobuf")
+	if media != mediaJSON && media != mediaProtobuf {
+		Answer(w, http.StatusUnsupportedMediaType, "Expecting 'Content-Type' of application/json or application/x-protobuf")
 		return false
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxBody))
@@ -74,14 +59,6 @@ func ReadCall(w http.ResponseWriter, r *http.Request, call encoding.Unmarshaler)
 		return false
 	}
 	return true
-}
-
-// Negotiate picks the codec of the answer by the Accept header: protobuf where it is named, else JSON.
-func Negotiate(r *http.Request) encoding.Codec {
-	if strings.Contains(r.Header.Get("Accept"), mediaProtobuf) {
-		return codecs.ByMediaType[codecs.MediaTypeProtobuf]
-	}
-	return codecs.ByMediaType[codecs.MediaTypeJSON]
 }
 
 // Answer answers with a status and Mesos' text for it. With 202 and no text a call was understood, and what follows from it comes as

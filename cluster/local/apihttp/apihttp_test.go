@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/mesos/mesos-go/api/v1/lib/encoding"
-	"github.com/mesos/mesos-go/api/v1/lib/encoding/codecs"
 	"github.com/mesos/mesos-go/api/v1/lib/recordio"
 	"github.com/mesos/mesos-go/api/v1/lib/scheduler"
 	"go.uber.org/goleak"
@@ -79,7 +78,7 @@ func TestLargeCallsAreRefused(t *testing.T) {
 	}
 }
 
-func TestNegotiate(t *testing.T) {
+func TestMediaTypeOfAStream(t *testing.T) {
 	t.Parallel()
 	for accept, want := range map[string]string{
 		"": "application/json", "*/*": "application/json", "application/json": "application/json",
@@ -87,8 +86,13 @@ func TestNegotiate(t *testing.T) {
 	} {
 		r := httptest.NewRequest(http.MethodPost, "/", nil)
 		r.Header.Set("Accept", accept)
-		if got := Negotiate(r); string(got.Type) != want {
-			t.Errorf("%q: %s", accept, got.Type)
+		w := httptest.NewRecorder()
+		events := queue.New[encoding.Marshaler](0)
+		events.Close(&scheduler.Event{Type: scheduler.Event_HEARTBEAT})
+		err := Stream(t.Context(), w, r, nil, events, time.Minute, nil)
+		got := w.Header().Get("Content-Type")
+		if isJSON := strings.HasSuffix(w.Body.String(), "\n{\"type\":\"HEARTBEAT\"}"); err != nil || got != want || isJSON != (want == "application/json") {
+			t.Errorf("%q: %s %q, %v", accept, got, w.Body, err)
 		}
 	}
 }
@@ -98,7 +102,12 @@ func serve(t *testing.T, do func(http.ResponseWriter, *http.Request)) *http.Resp
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(do))
 	t.Cleanup(server.Close)
-	response, err := server.Client().Get(server.URL)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Accept", "application/x-protobuf")
+	response, err := server.Client().Do(request)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,11 +122,7 @@ func TestServe(t *testing.T) {
 	events.Push(heartbeat)
 	served := make(chan error, 1)
 	response := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		s, err := NewStream(w, codecs.ByMediaType[codecs.MediaTypeProtobuf], http.Header{"X-More": {"y"}})
-		if err != nil {
-			t.Error(err)
-		}
-		served <- s.Serve(r.Context(), events, time.Millisecond, heartbeat)
+		served <- Stream(r.Context(), w, r, http.Header{"X-More": {"y"}}, events, time.Millisecond, heartbeat)
 	})
 	if got := response.Header.Get("X-More") + response.Header.Get("Content-Type"); got != "yapplication/x-protobuf" {
 		t.Errorf("headers %v", response.Header)
@@ -150,19 +155,16 @@ func TestServe(t *testing.T) {
 	}
 }
 
-func TestSendGivesUpOnAReaderThatDoesNotRead(t *testing.T) {
+func TestStreamGivesUpOnAReaderThatDoesNotRead(t *testing.T) {
 	t.Parallel()
 	result := make(chan error, 2)
 	response := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		s, err := NewStream(w, codecs.ByMediaType[codecs.MediaTypeProtobuf], nil)
-		if err != nil {
-			t.Error(err)
-		}
 		large := &scheduler.Event{Type: scheduler.Event_ERROR, Error: &scheduler.Event_Error{Message: strings.Repeat("x", 32<<20)}}
 		ctx, cancel := context.WithCancel(r.Context())
 		defer time.AfterFunc(100*time.Millisecond, cancel).Stop()
-		sent := s.Send(ctx, large)
-		result <- sent
+		events := queue.New[encoding.Marshaler](0)
+		events.Push(large)
+		result <- Stream(ctx, w, r, nil, events, time.Minute, nil)
 	})
 	select {
 	case err := <-result:
@@ -170,7 +172,7 @@ func TestSendGivesUpOnAReaderThatDoesNotRead(t *testing.T) {
 			t.Fatalf("error %v", err)
 		}
 	case <-time.After(10 * time.Second):
-		t.Fatal("Send blocks")
+		t.Fatal("the stream blocks")
 	}
 	if _, err := recordio.NewReader(response.Body).ReadFrame(); err == nil {
 		t.Error("a frame that was cut off was read whole")

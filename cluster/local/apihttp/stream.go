@@ -6,69 +6,65 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/mesos/mesos-go/api/v1/lib/encoding"
-	"github.com/mesos/mesos-go/api/v1/lib/encoding/codecs"
 
 	"github.com/elasticjob-go/elasticjob/cluster/local/queue"
 )
 
-// Stream is the answer to a SUBSCRIBE: events in RecordIO frames. It is for one goroutine.
-type Stream struct {
-	w       http.ResponseWriter
-	control *http.ResponseController
-	marshal func(encoding.Marshaler) ([]byte, error)
-}
-
-// NewStream answers 200 with codec's media type and the given headers, and flushes them, so that the subscriber knows that it is
-// heard before the first event.
-func NewStream(w http.ResponseWriter, codec encoding.Codec, headers http.Header) (*Stream, error) {
-	s := &Stream{w: w, control: http.NewResponseController(w), marshal: encoding.Marshaler.Marshal}
-	if codec.Type == codecs.MediaTypeJSON {
-		s.marshal = func(m encoding.Marshaler) ([]byte, error) { return json.Marshal(m) }
+// Stream answers a SUBSCRIBE, r, with events in RecordIO frames: what is queued, and the heartbeat at its intervals, until the queue is
+// closed or ctx ends. The events are in protobuf where the Accept header names it, else in JSON. The headers are sent before the
+// first event, so that the subscriber knows that it is heard.
+func Stream(
+	ctx context.Context, w http.ResponseWriter, r *http.Request, headers http.Header,
+	events *queue.Queue[encoding.Marshaler], interval time.Duration, heartbeat encoding.Marshaler,
+) error {
+	s, media := &stream{w: w, control: http.NewResponseController(w), marshal: encoding.Marshaler.Marshal}, mediaProtobuf
+	if !strings.Contains(r.Header.Get("Accept"), mediaProtobuf) {
+		s.marshal, media = func(m encoding.Marshaler) ([]byte, error) { return json.Marshal(m) }, mediaJSON
 	}
-	for name, values := range headers {
-		w.Header()[name] = values
-	}
-	w.Header().Set("Content-Type", codec.Type.ContentType())
+	maps.Copy(w.Header(), headers)
+	w.Header().Set("Content-Type", media)
 	w.WriteHeader(http.StatusOK)
 	if err := s.control.Flush(); err != nil {
-		return nil, fmt.Errorf("open an event stream: %w", err)
+		return fmt.Errorf("open an event stream: %w", err)
 	}
-	return s, nil
-}
-
-// Serve sends what is queued, and the heartbeat at its intervals, until the queue is closed or ctx ends.
-func (s *Stream) Serve(ctx context.Context, events *queue.Queue[encoding.Marshaler], interval time.Duration, heartbeat encoding.Marshaler) error {
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
 	for {
 		queued, open := events.Take()
-		if len(queued) > 0 {
-			if err := s.Send(ctx, queued...); err != nil {
-				return err
-			}
-		}
-		if !open {
-			return nil
+		if err := s.send(ctx, queued...); err != nil || !open {
+			return err
 		}
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-events.Wake():
 		case <-ticker.C:
-			if err := s.Send(ctx, heartbeat); err != nil {
+			if err := s.send(ctx, heartbeat); err != nil {
 				return err
 			}
 		}
 	}
 }
 
-// Send writes the events in order and flushes once. It gives up when ctx ends while the subscriber does not read. After an error
+// stream is for one goroutine.
+type stream struct {
+	w       http.ResponseWriter
+	control *http.ResponseController
+	marshal func(encoding.Marshaler) ([]byte, error)
+}
+
+// send writes the events in order and flushes once. It gives up when ctx ends while the subscriber does not read. After an error
 // the stream is broken.
-func (s *Stream) Send(ctx context.Context, events ...encoding.Marshaler) error {
+func (s *stream) send(ctx context.Context, events ...encoding.Marshaler) error {
+	if len(events) == 0 {
+		return nil
+	}
 	var frames bytes.Buffer
 	for _, event := range events {
 		frame, err := s.marshal(event)

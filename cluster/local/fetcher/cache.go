@@ -2,57 +2,52 @@ package fetcher
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"sync"
-
-	"golang.org/x/sys/unix"
 )
 
-// cache keeps fetched files by URI, as long as the agent runs. One that is being fetched is waited for, so that a hundred executors
-// that start together make one download.
+// cache keeps fetched programs by URI, as long as the agent runs. One that is being fetched is waited for, so that a hundred
+// executors that start together make one download.
 type cache struct {
-	dir string
+	dir      string
+	download func(ctx context.Context, uri string, to io.Writer) error
 
 	mu      sync.Mutex
 	entries map[string]*entry
 }
 
-// entry is a file of the cache. What is below done is set when that is closed.
+// entry is a program of the cache, complete once done is closed.
 type entry struct {
-	uri, file string
-	done      chan struct{}
-	info      os.FileInfo // of the file, as it was complete
-	err       error
+	done chan struct{}
+	name string
+	info os.FileInfo // of the file, as it was complete
+	err  error
 }
 
-func newCache(dir string) (*cache, error) {
+func newCache(dir string, download func(context.Context, string, io.Writer) error) (*cache, error) {
 	if err := os.RemoveAll(dir); err != nil {
 		return nil, fmt.Errorf("empty the fetcher's cache: %w", err)
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("make the fetcher's cache: %w", err)
 	}
-	return &cache{dir: dir, entries: map[string]*entry{}}, nil
+	return &cache{dir: dir, download: download, entries: map[string]*entry{}}, nil
 }
 
-// get opens the cached content of uri, and fetches it first when there is none. A failed fetch fails for all who waited for it,
-// and is tried again by the next.
-func (c *cache) get(ctx context.Context, uri string, source func(context.Context, io.Writer) error) (*os.File, error) {
+// get opens the program of uri, and fetches it first when it is not there. A failed fetch fails for all who waited for it, and is
+// tried again by the next.
+func (c *cache) get(ctx context.Context, uri string) (*os.File, error) {
 	for {
 		c.mu.Lock()
 		e := c.entries[uri]
 		if e == nil {
-			sum := sha256.Sum256([]byte(uri))
-			e = &entry{uri: uri, file: filepath.Join(c.dir, hex.EncodeToString(sum[:])), done: make(chan struct{})}
+			e = &entry{done: make(chan struct{})}
 			c.entries[uri] = e
 			c.mu.Unlock()
-			return c.fill(ctx, e, source)
+			return c.fill(ctx, uri, e)
 		}
 		c.mu.Unlock()
 		select {
@@ -65,64 +60,73 @@ func (c *cache) get(ctx context.Context, uri string, source func(context.Context
 			if file, err := e.open(); err == nil {
 				return file, nil
 			}
-			c.forget(e)
+			c.forget(uri, e)
 		} else if !errors.Is(e.err, context.Canceled) {
 			return nil, e.err
 		}
 	}
 }
 
-// forget has an entry fetched again by whoever wants it next.
-func (c *cache) forget(e *entry) {
+// fill fetches an entry for all who wait for it.
+func (c *cache) fill(ctx context.Context, uri string, e *entry) (file *os.File, err error) {
+	defer close(e.done)
+	if file, err = c.fetch(ctx, uri); err == nil {
+		e.name = file.Name()
+		if e.info, err = file.Stat(); err != nil {
+			err = errors.Join(err, file.Close())
+		}
+	}
+	if e.err = err; err != nil {
+		c.forget(uri, e)
+		return nil, err
+	}
+	return file, nil
+}
+
+// forget makes whoever wants the program next fetch it again. Sandboxes keep their links to the file.
+func (c *cache) forget(uri string, e *entry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.entries[e.uri] == e {
-		delete(c.entries, e.uri)
+	if c.entries[uri] == e {
+		delete(c.entries, uri)
+		_ = os.Remove(e.name) // a failed fetch has left none
 	}
 }
 
-// fill fetches e beside its place and moves it there when it is whole.
-func (c *cache) fill(ctx context.Context, e *entry, source func(context.Context, io.Writer) error) (*os.File, error) {
-	var file *os.File
-	file, e.info, e.err = c.fetch(ctx, e, source)
-	if e.err != nil {
-		c.forget(e)
-	}
-	close(e.done)
-	return file, e.err
-}
-
-// fetch gives the file opened for reading only: one that is open for writing can't be executed.
-func (c *cache) fetch(ctx context.Context, e *entry, source func(context.Context, io.Writer) error) (_ *os.File, _ os.FileInfo, err error) {
-	file, err := os.CreateTemp(c.dir, "fetching-")
+// once fetches a program that is not kept: its file has no name of its own.
+func (c *cache) once(ctx context.Context, uri string) (*os.File, error) {
+	file, err := c.fetch(ctx, uri)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	if err = source(ctx, file); err == nil {
-		// Sandboxes may have links to it, which are to be executed and never written to.
+	return file, os.Remove(file.Name())
+}
+
+// fetch downloads a program, and opens it for reading only: one that is open for writing can't be executed.
+func (c *cache) fetch(ctx context.Context, uri string) (*os.File, error) {
+	file, err := os.CreateTemp(c.dir, "program-")
+	if err != nil {
+		return nil, err
+	}
+	err = c.download(ctx, uri, file)
+	if err == nil {
+		// Sandboxes have links to it, which are to be executed and never written to.
 		err = file.Chmod(0o555)
 	}
 	if err = errors.Join(err, file.Close()); err == nil {
-		err = os.Rename(file.Name(), e.file)
+		var program *os.File
+		if program, err = os.Open(file.Name()); err == nil {
+			return program, nil
+		}
 	}
-	if err != nil {
-		return nil, nil, errors.Join(err, os.Remove(file.Name()))
-	}
-	if file, err = os.Open(e.file); err != nil {
-		return nil, nil, err
-	}
-	info, err := file.Stat()
-	if err != nil {
-		return nil, nil, errors.Join(err, file.Close())
-	}
-	return file, info, nil
+	return nil, errors.Join(err, os.Remove(file.Name()))
 }
 
 var errChanged = errors.New("a file in the fetcher's cache was changed")
 
 // open opens a complete entry, unless somebody has changed its file: executors run as the agent's user.
 func (e *entry) open() (*os.File, error) {
-	file, err := os.Open(e.file)
+	file, err := os.Open(e.name)
 	if err != nil {
 		return nil, err
 	}
@@ -134,10 +138,4 @@ func (e *entry) open() (*os.File, error) {
 		return nil, errors.Join(err, file.Close())
 	}
 	return file, nil
-}
-
-// link makes one more name for an open file, so that it is not copied. It fails where the file has no name any more, since it was
-// fetched again, or the name would be on another file system.
-func link(file *os.File, name string) error {
-	return unix.Linkat(unix.AT_FDCWD, fmt.Sprintf("/proc/self/fd/%d", file.Fd()), unix.AT_FDCWD, name, unix.AT_SYMLINK_FOLLOW)
 }

@@ -12,8 +12,7 @@ import (
 // accept uses offers up. What of them no valid launch takes is free again, less the call's filter; a launch that is rejected is
 // reported as an update without uuid.
 func (m *Master) accept(f *framework, call *scheduler.Call_Accept) {
-	fault := m.invalidOffers(f, call.OfferIDs)
-	agentID, available := m.useOffers(f, call.OfferIDs)
+	agentID, available, fault := m.useOffers(f, call.OfferIDs)
 	if fault != "" {
 		for i := range call.Operations {
 			for _, task := range call.Operations[i].GetLaunch().GetTaskInfos() {
@@ -44,40 +43,25 @@ func (m *Master) accept(f *framework, call *scheduler.Call_Accept) {
 	m.wake()
 }
 
-func (m *Master) invalidOffers(f *framework, ids []mesos.OfferID) string {
+// useOffers forgets the framework's offers and makes what they held free; a valid launch takes it again. It returns what they held
+// on their agent, or the fault of one that the framework has not, or that is another agent's than the one before it.
+func (m *Master) useOffers(f *framework, ids []mesos.OfferID) (agentID string, held resources, fault string) {
 	if len(ids) == 0 {
-		return "No offers specified"
+		fault = "No offers specified"
 	}
-	seen := make(map[string]bool, len(ids))
-	for _, id := range ids {
-		o, first := m.offers[id.Value], m.offers[ids[0].Value]
-		switch {
-		case seen[id.Value]:
-			return fmt.Sprintf("Duplicate offer %s in offer list", id.Value)
-		case o == nil:
-			return fmt.Sprintf("Offer %s is no longer valid", id.Value)
-		case o.framework != f:
-			return fmt.Sprintf("Offer %s has invalid framework %s while framework %s is expected", id.Value, o.framework.id, f.id)
-		case first.agentID != o.agentID:
-			return fmt.Sprintf("Aggregated offers must belong to one single agent. Offer %s uses agent %s and agent %s", id.Value, o.agentID, first.agentID)
-		}
-		seen[id.Value] = true
-	}
-	return ""
-}
-
-// useOffers forgets the framework's offers and makes what they held free; a valid launch takes it again. It returns what the offers
-// of the last agent held.
-func (m *Master) useOffers(f *framework, ids []mesos.OfferID) (agentID string, held resources) {
 	for _, id := range ids {
 		o := m.offers[id.Value]
 		if o == nil || o.framework != f {
+			fault = fmt.Sprintf("Offer %s is no longer valid", id.Value)
 			continue
 		}
 		m.dropOffer(o)
+		if agentID != "" && agentID != o.agentID {
+			fault = fmt.Sprintf("Aggregated offers must belong to one single agent. Offer %s uses agent %s and agent %s", id.Value, o.agentID, agentID)
+		}
 		agentID, held = o.agentID, held.plus(o.resources)
 	}
-	return agentID, held
+	return agentID, held, fault
 }
 
 func (m *Master) reject(f *framework, task mesos.TaskInfo, state mesos.TaskState, message string, reason mesos.TaskStatus_Reason) {

@@ -53,7 +53,7 @@ func TestRejectedLaunches(t *testing.T) {
 	f := w.subscribed("")
 	for name, tt := range map[string]struct{ task, reason, message string }{
 		"no offer":         {command("t", a.id(), 0.1, 32), "REASON_INVALID_OFFERS", "Task launched with invalid offers: Offer no-such-offer is no longer valid"},
-		"too large":        {command("t", a.id(), 10000, 32), "REASON_TASK_INVALID", "Total resources {cpus:10000; mem:32} required by task and its executor is more than available {cpus:8; mem:8192; disk:10000}"},
+		"too large":        {command("t", a.id(), 10000, 32), "REASON_TASK_INVALID", "Total resources {cpus:10000; mem:32; disk:0} required by task and its executor is more than available {cpus:8; mem:8192; disk:10000}"},
 		"another agent":    {command("t", "no-such-agent", 0.1, 32), "REASON_TASK_INVALID", "Task uses invalid agent no-such-agent while agent " + a.id() + " is expected"},
 		"no executor":      {strings.Replace(command("t", a.id(), 0.1, 32), `,"executor"`, `,"command":{"value":"true"},"x"`, 1), "REASON_TASK_INVALID", "Task should have ExecutorInfo, and no CommandInfo: agents of this cluster have no executor of their own"},
 		"id with slashes":  {command("bad/../id", a.id(), 0.1, 32), "REASON_TASK_INVALID", "'bad/../id' contains invalid characters"},

@@ -3,9 +3,7 @@ package master
 import (
 	"fmt"
 	"net/http"
-	"strings"
 
-	"github.com/google/uuid"
 	"github.com/mesos/mesos-go/api/v1/lib"
 	"github.com/mesos/mesos-go/api/v1/lib/scheduler"
 
@@ -22,11 +20,7 @@ func (m *Master) serveScheduler(w http.ResponseWriter, r *http.Request) {
 	if !apihttp.ReadCall(w, r, &call) {
 		return
 	}
-	fault := malformed(&call)
-	if fault == "" && call.Type == scheduler.Call_SUBSCRIBE {
-		fault = m.otherPrincipal(call.Subscribe.FrameworkInfo)
-	}
-	if fault != "" {
+	if fault := m.malformed(&call); fault != "" {
 		apihttp.Answer(w, http.StatusBadRequest, "Failed to validate scheduler::Call: "+fault)
 		return
 	}
@@ -43,48 +37,28 @@ func (m *Master) serveScheduler(w http.ResponseWriter, r *http.Request) {
 	apihttp.Answer(w, status, text)
 }
 
-// otherPrincipal says in Mesos' words that a framework is not who it says. One that does not say it is made its credentials'
-// principal.
-func (m *Master) otherPrincipal(info *mesos.FrameworkInfo) string {
-	own := m.opts.Credentials
+// malformed says what a call lacks, or what is wrong with it.
+func (m *Master) malformed(call *scheduler.Call) string {
+	incomplete := map[scheduler.Call_Type]bool{
+		scheduler.Call_UNKNOWN: true, scheduler.Call_SUBSCRIBE: call.GetSubscribe().GetFrameworkInfo() == nil,
+		scheduler.Call_ACCEPT: call.Accept == nil, scheduler.Call_DECLINE: call.Decline == nil, scheduler.Call_KILL: call.Kill == nil,
+		scheduler.Call_SHUTDOWN: call.Shutdown == nil, scheduler.Call_ACKNOWLEDGE: call.Acknowledge == nil, scheduler.Call_RECONCILE: call.Reconcile == nil,
+	}[call.Type]
 	switch {
-	case own == nil:
-	case info.Principal == nil:
-		info.Principal = &own.Principal
-	case *info.Principal != own.Principal:
-		return fmt.Sprintf("Authenticated principal '%s' does not match principal '%s' set in `FrameworkInfo`", own.Principal, *info.Principal)
-	}
-	return ""
-}
-
-// malformed says in Mesos' words what a call lacks.
-func malformed(call *scheduler.Call) string {
-	missing := func(name string) string { return fmt.Sprintf("Expecting '%s' to be present", name) }
-	if _, known := scheduler.Call_Type_name[int32(call.Type)]; !known || call.Type == scheduler.Call_UNKNOWN {
-		return missing("type")
-	}
-	if call.Type == scheduler.Call_SUBSCRIBE {
-		if call.Subscribe == nil || call.Subscribe.FrameworkInfo == nil {
-			return missing("subscribe")
-		}
-		if call.Subscribe.FrameworkInfo.GetID().GetValue() != call.FrameworkID.GetValue() {
+	case incomplete:
+		return "Expecting 'type', and what belongs to it, to be present"
+	case call.Type == scheduler.Call_SUBSCRIBE:
+		info, own := call.Subscribe.FrameworkInfo, m.opts.Credentials
+		if info.GetID().GetValue() != call.FrameworkID.GetValue() {
 			return "'framework_id' differs from 'subscribe.framework_info.id'"
 		}
-		return ""
-	}
-	if call.FrameworkID == nil {
-		return missing("framework_id")
-	}
-	if present, needed := map[scheduler.Call_Type]bool{
-		scheduler.Call_ACCEPT: call.Accept != nil, scheduler.Call_DECLINE: call.Decline != nil, scheduler.Call_KILL: call.Kill != nil,
-		scheduler.Call_SHUTDOWN: call.Shutdown != nil, scheduler.Call_ACKNOWLEDGE: call.Acknowledge != nil, scheduler.Call_RECONCILE: call.Reconcile != nil,
-	}[call.Type]; needed && !present {
-		return missing(strings.ToLower(call.Type.String()))
-	}
-	if call.Type == scheduler.Call_ACKNOWLEDGE {
-		if _, err := uuid.FromBytes(call.Acknowledge.UUID); err != nil {
-			return "Not a valid UUID"
+		if named := info.GetPrincipal(); own != nil && named != "" && named != own.Principal {
+			return fmt.Sprintf("Authenticated principal '%s' does not match principal '%s' set in `FrameworkInfo`", own.Principal, named)
 		}
+	case call.FrameworkID == nil:
+		return "Expecting 'framework_id' to be present"
+	case call.Type == scheduler.Call_ACKNOWLEDGE && len(call.Acknowledge.UUID) != 16:
+		return "Not a valid UUID"
 	}
 	return ""
 }

@@ -22,7 +22,7 @@ func TestRefusedCallsAreAnsweredAsMesosDoes(t *testing.T) {
 		return h
 	}
 	inStream := jsonHeaders("Mesos-Stream-Id", f.stream)
-	validate := "Failed to validate scheduler::Call: "
+	const validate, incomplete = "Failed to validate scheduler::Call: ", "Expecting 'type', and what belongs to it, to be present"
 	for name, tt := range map[string]struct {
 		method, body string
 		headers      map[string]string
@@ -30,16 +30,16 @@ func TestRefusedCallsAreAnsweredAsMesosDoes(t *testing.T) {
 		text         string
 	}{
 		"no body":                          {"POST", "", jsonHeaders(), 400, "Failed to parse body into Call protobuf: "},
-		"missing type":                     {"POST", `{}`, jsonHeaders(), 400, validate + "Expecting 'type' to be present"},
+		"missing type":                     {"POST", `{}`, jsonHeaders(), 400, validate + incomplete},
 		"wrong content type":               {"POST", `{}`, map[string]string{"Content-Type": "text/plain"}, 415, "Expecting 'Content-Type' of application/json or application/x-protobuf"},
-		"no content type":                  {"POST", `{}`, nil, 400, "Expecting 'Content-Type' to be present"},
-		"subscribe without framework_info": {"POST", `{"type":"SUBSCRIBE"}`, jsonHeaders(), 400, validate + "Expecting 'subscribe' to be present"},
+		"no content type":                  {"POST", `{}`, nil, 415, "Expecting 'Content-Type' of application/json or application/x-protobuf"},
+		"subscribe without framework_info": {"POST", `{"type":"SUBSCRIBE"}`, jsonHeaders(), 400, validate + incomplete},
 		"never subscribed":                 {"POST", `{"type":"DECLINE","framework_id":{"value":"x"},"decline":{"offer_ids":[]}}`, jsonHeaders("Mesos-Stream-Id", "x"), 400, "Framework cannot be found"},
-		"GET":                              {"GET", "", nil, 405, "405 Method Not Allowed. Expecting one of { 'POST' }, but received 'GET'."},
+		"GET":                              {"GET", "", nil, 405, "Method Not Allowed"},
 		"no Mesos-Stream-Id":               {"POST", `{"type":"REVIVE",` + id + `}`, jsonHeaders(), 400, "All non-subscribe calls should include the 'Mesos-Stream-Id' header"},
 		"wrong Mesos-Stream-Id":            {"POST", `{"type":"REVIVE",` + id + `}`, jsonHeaders("Mesos-Stream-Id", "abc"), 400, "The stream ID 'abc' included in this request didn't match the stream ID currently associated with framework ID " + f.id},
 		"missing framework_id":             {"POST", `{"type":"REVIVE"}`, inStream, 400, validate + "Expecting 'framework_id' to be present"},
-		"accept without accept message":    {"POST", `{"type":"ACCEPT",` + id + `}`, inStream, 400, validate + "Expecting 'accept' to be present"},
+		"accept without accept message":    {"POST", `{"type":"ACCEPT",` + id + `}`, inStream, 400, validate + incomplete},
 		"uuid too short":                   {"POST", `{"type":"ACKNOWLEDGE",` + id + `,"acknowledge":{"agent_id":{"value":"a"},"task_id":{"value":"t"},"uuid":"YWJj"}}`, inStream, 400, validate + "Not a valid UUID"},
 		"two framework ids":                {"POST", `{"type":"SUBSCRIBE",` + id + `,"subscribe":{"framework_info":{"user":"root","name":"x","id":{"value":"other"}}}}`, jsonHeaders(), 400, validate + "'framework_id' differs from 'subscribe.framework_info.id'"},
 	} {

@@ -72,19 +72,25 @@ func (m *Master) rescind(a *agent) {
 
 // markUnreachable gives an agent up until it registers again.
 func (m *Master) markUnreachable(a *agent) {
-	at, why := time.Now(), "health check timed out"
-	if err := m.registry.markUnreachable(a.id, at); err != nil {
-		m.log.Error("unreachable agent noted in memory only", "agent", a.id, "error", err)
+	const why = "health check timed out"
+	since := m.noteUnreachable(a.id, why)
+	m.lost[a.id] = m.removeAgent(a, mesos.TASK_UNREACHABLE, mesos.REASON_AGENT_REMOVED, why, since)
+}
+
+// noteUnreachable writes down that an agent was given up, and returns when.
+func (m *Master) noteUnreachable(id, why string) *mesos.TimeInfo {
+	m.log.Warn("agent is unreachable", "agent", id, "reason", why)
+	record := agentRecord{Unreachable: time.Now()}
+	if err := m.registry.setAgent(id, record); err != nil {
+		m.log.Error("unreachable agent noted in memory only", "agent", id, "error", err)
+		m.registry.Agents[id] = record
 	}
-	m.log.Warn("agent is unreachable", "agent", a.id, "reason", why)
-	m.lost[a.id] = a
-	m.unreachable[a.id] = at
-	m.removeAgent(a, mesos.TASK_UNREACHABLE, mesos.REASON_AGENT_REMOVED, why, timeInfo(at))
+	return timeInfo(record.Unreachable)
 }
 
 // removeAgent reports to the frameworks their tasks on an agent, then their offers, then the agent. Its session ends, so that
-// it registers again, with all that it has, if it still can.
-func (m *Master) removeAgent(a *agent, state mesos.TaskState, reason mesos.TaskStatus_Reason, why string, since *mesos.TimeInfo) {
+// it registers again, with all that it has, if it still can. It returns the tasks.
+func (m *Master) removeAgent(a *agent, state mesos.TaskState, reason mesos.TaskStatus_Reason, why string, since *mesos.TimeInfo) (had []lostTask) {
 	delete(m.agents, a.id)
 	a.orders.Close()
 	for _, f := range m.frameworks {
@@ -94,7 +100,7 @@ func (m *Master) removeAgent(a *agent, state mesos.TaskState, reason mesos.TaskS
 			}
 			m.release(t)
 			delete(f.tasks, t.id)
-			a.had = append(a.had, lostTask{f.id, t})
+			had = append(had, lostTask{f.id, t})
 			f.sendLost(t, state, reason, why, since)
 		}
 		for _, e := range f.executors[a.id] {
@@ -105,6 +111,7 @@ func (m *Master) removeAgent(a *agent, state mesos.TaskState, reason mesos.TaskS
 	}
 	m.rescind(a)
 	m.sendFailure(a.id)
+	return had
 }
 
 // giveUpAway gives up the agents of the registry that did not come back. Whose tasks were there nobody knows.
@@ -114,16 +121,21 @@ func (m *Master) giveUpAway() {
 	if m.closed {
 		return
 	}
-	at := time.Now()
-	for id := range m.away {
-		if err := m.registry.markUnreachable(id, at); err != nil {
-			m.log.Error("unreachable agent noted in memory only", "agent", id, "error", err)
-		}
-		m.log.Warn("agent is unreachable", "agent", id, "reason", "did not reregister after master failover")
-		delete(m.away, id)
-		m.unreachable[id] = at
+	for _, id := range m.away() {
+		m.noteUnreachable(id, "did not reregister after master failover")
 		m.sendFailure(id)
 	}
+}
+
+// away lists the agents of the registry that have not registered with this master yet.
+func (m *Master) away() []string {
+	var ids []string
+	for id, record := range m.registry.Agents {
+		if record == (agentRecord{}) && m.agents[id] == nil {
+			ids = append(ids, id)
+		}
+	}
+	return ids
 }
 
 // lostTask is a task that was on an agent when it was given up.

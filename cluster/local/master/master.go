@@ -87,11 +87,8 @@ type Master struct {
 	frameworks map[string]*framework
 	agents     map[string]*agent
 	offers     map[string]*offer
-	// away are the agents of the registry that have not registered with this master yet.
-	away map[string]bool
-	// unreachable are the agents that were given up, and when; lost those of them that registered with this master.
-	unreachable   map[string]time.Time
-	lost          map[string]*agent
+	// lost are the tasks of the agents that registered with this master and were then given up.
+	lost          map[string][]lostTask
 	nextFramework int
 	nextOffer     int
 	nextTask      int
@@ -127,15 +124,7 @@ func Open(opts Options) (*Master, error) {
 		frameworks:    map[string]*framework{},
 		agents:        map[string]*agent{},
 		offers:        map[string]*offer{},
-		away:          map[string]bool{},
-		lost:          map[string]*agent{},
-		unreachable:   map[string]time.Time{},
-	}
-	for _, id := range registry.Agents {
-		m.away[id] = true
-	}
-	for id, at := range registry.Unreachable {
-		m.unreachable[id] = at
+		lost:          map[string][]lostTask{},
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -181,8 +170,8 @@ func (m *Master) Close() error {
 func (m *Master) Handler() http.Handler {
 	mux := http.NewServeMux()
 	for _, prefix := range []string{"", "/master"} {
-		mux.Handle(prefix+"/api/v1/scheduler", m.opts.Credentials.Guard(apihttp.RealmScheduler, http.HandlerFunc(m.serveScheduler)))
-		mux.Handle(prefix+"/api/v1", m.opts.Credentials.Guard(apihttp.RealmOperator, http.HandlerFunc(m.serveOperator)))
+		mux.Handle("POST "+prefix+"/api/v1/scheduler", m.opts.Credentials.Guard(apihttp.RealmScheduler, http.HandlerFunc(m.serveScheduler)))
+		mux.Handle("POST "+prefix+"/api/v1", m.opts.Credentials.Guard(apihttp.RealmOperator, http.HandlerFunc(m.serveOperator)))
 		mux.HandleFunc("GET "+prefix+"/health", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
 	}
 	return mux
@@ -238,8 +227,6 @@ type agent struct {
 	unanswered int
 	// disconnected agents are offered nothing until they register again.
 	disconnected bool
-	// had are the tasks that it had when it was given up.
-	had []lostTask
 }
 
 func (f *framework) send(event *scheduler.Event) {

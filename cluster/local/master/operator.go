@@ -24,7 +24,7 @@ func (m *Master) serveOperator(w http.ResponseWriter, r *http.Request) {
 	if !apihttp.ReadCall(w, r, &call) {
 		return
 	}
-	status, text := http.StatusNotImplemented, call.Type.String()+" is not implemented by the local master"
+	status, text := http.StatusNotImplemented, "The local master implements GET_AGENTS, MARK_AGENT_GONE and TEARDOWN, with what belongs to them"
 	switch {
 	case call.Type == master.Call_GET_AGENTS:
 		w.Header().Set("Content-Type", "application/json")
@@ -34,8 +34,6 @@ func (m *Master) serveOperator(w http.ResponseWriter, r *http.Request) {
 		status, text = m.markGone(call.MarkAgentGone.AgentID.Value)
 	case call.Teardown != nil && call.Type == master.Call_TEARDOWN:
 		status, text = m.teardown(call.Teardown.FrameworkID.Value)
-	case call.Type == master.Call_MARK_AGENT_GONE || call.Type == master.Call_TEARDOWN || call.Type == master.Call_UNKNOWN:
-		status, text = http.StatusBadRequest, "Failed to validate master::Call: Expecting a type, and what belongs to it, to be present"
 	}
 	apihttp.Answer(w, status, text)
 }
@@ -74,34 +72,30 @@ func (m *Master) teardown(id string) (status int, text string) {
 func (m *Master) markGone(id string) (status int, text string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	a, lost := m.agents[id], m.lost[id]
+	record, known := m.registry.Agents[id]
 	switch {
 	case m.closed:
 		return http.StatusServiceUnavailable, errClosed.Error()
-	case m.registry.isGone(id):
+	case record.Gone:
 		return http.StatusOK, ""
-	case a == nil && !m.away[id] && m.unreachable[id].IsZero():
+	case !known:
 		return http.StatusNotFound, fmt.Sprintf("Agent '%s' not found", id)
 	}
-	if err := m.registry.markGone(id); err != nil {
+	if err := m.registry.setAgent(id, agentRecord{Gone: true}); err != nil {
 		return http.StatusInternalServerError, err.Error()
 	}
 	m.log.Warn("agent marked gone", "agent", id)
-	delete(m.away, id)
-	delete(m.unreachable, id)
-	delete(m.lost, id)
-	switch {
-	case a != nil:
+	if a := m.agents[id]; a != nil {
 		for id := range m.frameworks {
 			a.orders.Push(link.Order{ShutdownFramework: id})
 		}
 		m.removeAgent(a, mesos.TASK_GONE_BY_OPERATOR, mesos.REASON_AGENT_REMOVED_BY_OPERATOR, goneMessage, nil)
-	case lost != nil:
-		for _, had := range lost.had {
-			if f := m.frameworks[had.framework]; f != nil {
-				f.sendLost(had.task, mesos.TASK_GONE_BY_OPERATOR, mesos.REASON_AGENT_REMOVED_BY_OPERATOR, goneMessage, nil)
-			}
+	}
+	for _, had := range m.lost[id] {
+		if f := m.frameworks[had.framework]; f != nil {
+			f.sendLost(had.task, mesos.TASK_GONE_BY_OPERATOR, mesos.REASON_AGENT_REMOVED_BY_OPERATOR, goneMessage, nil)
 		}
 	}
+	delete(m.lost, id)
 	return http.StatusOK, ""
 }

@@ -36,16 +36,16 @@ func (m *Master) reconcileTask(f *framework, id mesos.TaskID, agentID *mesos.Age
 	}
 	state, message := mesos.TASK_UNKNOWN, "Reconciliation: Task is unknown"
 	var since *mesos.TimeInfo
+	record, known := m.registry.Agents[agentID.GetValue()]
 	switch {
 	case agentID != nil && m.agents[agentID.Value] != nil:
 		state, message = mesos.TASK_GONE, "Reconciliation: Task is unknown to the agent"
-	case agentID != nil && m.away[agentID.Value], agentID == nil && len(m.away) > 0:
-		return
-	case agentID != nil && !m.unreachable[agentID.Value].IsZero():
-		state, message = mesos.TASK_UNREACHABLE, "Reconciliation: Task is unreachable"
-		since = timeInfo(m.unreachable[agentID.Value])
-	case agentID != nil && m.registry.isGone(agentID.Value):
+	case record.Gone:
 		state, message = mesos.TASK_GONE_BY_OPERATOR, "Reconciliation: Task is gone"
+	case !record.Unreachable.IsZero():
+		state, message, since = mesos.TASK_UNREACHABLE, "Reconciliation: Task is unreachable", timeInfo(record.Unreachable)
+	case known, agentID == nil && len(m.away()) > 0:
+		return
 	}
 	status := masterStatus(id.Value, state, message, mesos.REASON_RECONCILIATION)
 	status.AgentID, status.UnreachableTime = agentID, since

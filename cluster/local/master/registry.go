@@ -27,20 +27,23 @@ type kept struct {
 	Frameworks map[string][]byte `json:"frameworks"`
 	// Removed are the ids of frameworks that may not come back, oldest first.
 	Removed []string `json:"removed"`
-	// Agents are the ids of all agents that registered and were not given up.
-	Agents []string `json:"agents"`
-	// Unreachable are those that were given up, and when. The list is not bounded: there is one agent per data folder, and few
-	// folders.
-	Unreachable map[string]time.Time `json:"unreachable,omitempty"`
-	// Gone are those that an operator marked gone. They may not come back.
-	Gone []string `json:"gone,omitempty"`
+	// Agents are all that have registered, by id. Their number is not bounded: there is one per data folder, and few folders.
+	Agents map[string]agentRecord `json:"agents"`
+}
+
+// agentRecord is one agent's. An agent of which it says nothing is registered, or expected back.
+type agentRecord struct {
+	// Unreachable is when the agent was given up.
+	Unreachable time.Time `json:"unreachable,omitzero"`
+	// Gone says that an operator marked it gone. It may not come back.
+	Gone bool `json:"gone,omitempty"`
 }
 
 // keptRemoved bounds the file; an id is never made twice anyway.
 const keptRemoved = 1000
 
 func openRegistry(path string) (*registry, error) {
-	r := &registry{path: path}
+	r := &registry{path: path, kept: kept{Frameworks: map[string][]byte{}, Agents: map[string]agentRecord{}}}
 	if path != "" {
 		content, err := os.ReadFile(path)
 		if err == nil {
@@ -55,16 +58,7 @@ func openRegistry(path string) (*registry, error) {
 
 // change writes what do makes of the registry before it returns; when that fails, nothing has changed.
 func (r *registry) change(do func(*kept)) error {
-	next := kept{
-		Frameworks: maps.Clone(r.Frameworks), Removed: slices.Clone(r.Removed), Agents: slices.Clone(r.Agents),
-		Unreachable: maps.Clone(r.Unreachable), Gone: slices.Clone(r.Gone),
-	}
-	if next.Frameworks == nil {
-		next.Frameworks = map[string][]byte{}
-	}
-	if next.Unreachable == nil {
-		next.Unreachable = map[string]time.Time{}
-	}
+	next := kept{Frameworks: maps.Clone(r.Frameworks), Removed: slices.Clone(r.Removed), Agents: maps.Clone(r.Agents)}
 	do(&next)
 	if r.path != "" {
 		content, err := json.Marshal(next)
@@ -101,35 +95,9 @@ func (r *registry) removeFramework(id string) error {
 
 func (r *registry) isRemoved(id string) bool { return slices.Contains(r.Removed, id) }
 
-func (r *registry) addAgent(id string) error {
-	if slices.Contains(r.Agents, id) {
+func (r *registry) setAgent(id string, record agentRecord) error {
+	if before, had := r.Agents[id]; had && before == record {
 		return nil
 	}
-	return r.change(func(k *kept) {
-		delete(k.Unreachable, id)
-		k.Agents = append(k.Agents, id)
-	})
-}
-
-// markUnreachable moves an agent from those that are expected to those that were given up.
-func (r *registry) markUnreachable(id string, at time.Time) error {
-	return r.change(func(k *kept) {
-		k.drop(id)
-		k.Unreachable[id] = at
-	})
-}
-
-func (r *registry) isGone(id string) bool { return slices.Contains(r.Gone, id) }
-
-// markGone moves an agent to those that may not come back.
-func (r *registry) markGone(id string) error {
-	return r.change(func(k *kept) {
-		k.drop(id)
-		k.Gone = append(k.Gone, id)
-	})
-}
-
-func (k *kept) drop(agentID string) {
-	k.Agents = slices.DeleteFunc(k.Agents, func(a string) bool { return a == agentID })
-	delete(k.Unreachable, agentID)
+	return r.change(func(k *kept) { k.Agents[id] = record })
 }

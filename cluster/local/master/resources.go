@@ -10,7 +10,7 @@ import (
 // resourceNames are all that agents here have.
 var resourceNames = [...]string{"cpus", "mem", "disk"}
 
-const cpus, mem = 0, 1
+const cpus, mem, disk = 0, 1, 2
 
 // resources are amounts in thousandths, as exact as Mesos', in the order of resourceNames. What is neither reserved nor shared is
 // all that there is.
@@ -81,14 +81,6 @@ func (r resources) proto() []mesos.Resource {
 
 // String writes r as Mesos does.
 func (r resources) String() string {
-	text := ""
-	for i, name := range resourceNames {
-		if r[i] > 0 {
-			if text != "" {
-				text += "; "
-			}
-			text += fmt.Sprint(name, ":", float64(r[i])/1000)
-		}
-	}
-	return "{" + text + "}"
+	of := func(i int) float64 { return float64(r[i]) / 1000 }
+	return fmt.Sprintf("{cpus:%v; mem:%v; disk:%v}", of(cpus), of(mem), of(disk))
 }

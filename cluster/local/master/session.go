@@ -63,24 +63,23 @@ func (m *Master) Register(_ context.Context, r link.Registration) (link.Session,
 	id := info.GetID().GetValue()
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	record, had := m.registry.Agents[id]
 	switch {
 	case m.closed:
 		return nil, errClosed
 	case id == "":
 		return nil, errors.New("register an agent at the local master: its id is empty")
-	case m.registry.isGone(id):
+	case record.Gone:
 		return nil, link.ErrGone
 	}
-	if err := m.registry.addAgent(id); err != nil {
+	if err := m.registry.setAgent(id, agentRecord{}); err != nil {
 		return nil, err
 	}
 	known := m.agents[id] != nil
-	remembered, reason := known || m.away[id], "Unknown agent reregistered"
-	if !m.unreachable[id].IsZero() {
+	remembered, reason := had && record.Unreachable.IsZero(), "Unknown agent reregistered"
+	if !record.Unreachable.IsZero() {
 		reason = "Unreachable agent re-reregistered" // as Mesos spells it
 	}
-	delete(m.away, id)
-	delete(m.unreachable, id)
 	a := m.admit(id, info)
 
 	for _, f := range r.Frameworks {

@@ -57,10 +57,7 @@ func (m *Master) serveSubscribe(w http.ResponseWriter, r *http.Request, call *sc
 		return
 	}
 	defer m.unsubscribed(s)
-	stream, err := apihttp.NewStream(w, apihttp.Negotiate(r), http.Header{streamID: {s.id}})
-	if err == nil {
-		err = stream.Serve(ctx, s.events, m.opts.Heartbeat, heartbeat)
-	}
+	err := apihttp.Stream(ctx, w, r, http.Header{streamID: {s.id}}, s.events, m.opts.Heartbeat, heartbeat)
 	if err != nil && r.Context().Err() == nil {
 		m.log.Warn("subscriber dropped", "stream", s.id, "error", err)
 	}

@@ -39,13 +39,8 @@ func (m *Master) invalidTask(f *framework, a *agent, task *mesos.TaskInfo, avail
 
 // invalidExecutor returns what an executor takes: nothing if it runs.
 func (f *framework) invalidExecutor(a *agent, e *mesos.ExecutorInfo) (need resources, fault string) {
-	switch {
-	case e.Type != mesos.ExecutorInfo_CUSTOM:
-		return need, "'ExecutorInfo.type' must be 'CUSTOM'"
-	case e.Command == nil:
-		return need, "'ExecutorInfo.command' must be set for 'CUSTOM' executor"
-	case e.GetFrameworkID().GetValue() != f.id:
-		return need, fmt.Sprintf("ExecutorInfo has an invalid FrameworkID (Actual: %s vs Expected: %s)", e.GetFrameworkID().GetValue(), f.id)
+	if e.Type != mesos.ExecutorInfo_CUSTOM || e.Command == nil || e.GetFrameworkID().GetValue() != f.id {
+		return need, "ExecutorInfo should have the type 'CUSTOM', a command, and the framework's own ID"
 	}
 	if fault = invalidID(e.ExecutorID.Value); fault != "" {
 		return need, fault

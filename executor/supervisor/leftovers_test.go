@@ -1,0 +1,150 @@
+package supervisor_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/executor/supervisor"
+)
+
+// TestX7SameSession shows that a task has its own group but our session.
+func TestX7SameSession(t *testing.T) {
+	t.Parallel()
+	client, dir := launch(t), t.TempDir()
+	process := start(t, client, shell(dir, "t", "echo up; exec sleep 1000"))
+	content(t, filepath.Join(dir, "t.out"))
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", process.PID))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, after, _ := strings.Cut(string(stat), ") ")
+	fields := strings.Fields(after) // state ppid pgrp session
+	own, err := os.ReadFile("/proc/self/stat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, ownAfter, _ := strings.Cut(string(own), ") ")
+	if fields[1] != strconv.Itoa(client.PID()) || fields[2] != strconv.Itoa(process.PID) || fields[3] != strings.Fields(ownAfter)[3] {
+		t.Errorf("ppid, pgrp, session: %v", fields[1:4])
+	}
+}
+
+// TestX7Leftovers shows that nothing of a task is left when its end is reported,
+// and that others are left alone.
+func TestX7Leftovers(t *testing.T) {
+	t.Parallel()
+	client, dir := launch(t), t.TempDir()
+	other := start(t, client, shell(dir, "other", `echo $$; exec sleep 1000`))
+	otherChild := start(t, client, shell(dir, "other2", `setsid sh -c 'echo $$; exec sleep 1000' & sleep 1000`))
+	content(t, filepath.Join(dir, "other.out"))
+	unrelated := number(t, content(t, filepath.Join(dir, "other2.out")))
+	for name, script := range map[string]string{
+		"child":    `sh -c 'echo $$; exec sleep 1000' & while [ ! -s child.out ]; do sleep 0.01; done`,
+		"setsid":   `setsid sh -c 'echo $$; exec sleep 1000' & while [ ! -s setsid.out ]; do sleep 0.01; done`,
+		"daemon":   `(setsid sh -c '(trap "" TERM HUP; echo $(exec sh -c "echo \$PPID"); sleep 1000; sleep 1000) & exit' &) ; while [ ! -s daemon.out ]; do sleep 0.01; done`,
+		"bare":     `setsid env -i /bin/sh -c 'cd /; echo $$; exec /bin/sleep 1000 >&2' & while [ ! -s bare.out ]; do sleep 0.01; done`,
+		"exit bad": `setsid sh -c 'echo $$; exec sleep 1000' & while [ ! -s "exit bad.out" ]; do sleep 0.01; done; kill -9 $$`,
+	} {
+		process := start(t, client, shell(dir, name, script))
+		wait(t, process)
+		left := number(t, content(t, filepath.Join(dir, name+".out")))
+		if alive(left) {
+			t.Errorf("%s: process %d is left", name, left)
+		}
+	}
+	if !alive(other.PID) || !alive(unrelated) || !alive(otherChild.PID) {
+		t.Error("another task was hit")
+	}
+	if err := client.Close(); err != nil {
+		t.Error(err)
+	}
+	mustEnd(t, other.PID, unrelated, otherChild.PID)
+}
+
+// TestX7MarksLost: what sheds all that we know it by lives until no other task is left.
+func TestX7MarksLost(t *testing.T) {
+	t.Parallel()
+	client, dir := launch(t), t.TempDir()
+	process := start(t, client, shell(dir, "t", `setsid env -i prlimit --rttime=unlimited /bin/sh -c 'echo $$; exec /bin/sleep 1000' & while [ ! -s t.out ]; do sleep 0.01; done`))
+	wait(t, process)
+	mustEnd(t, number(t, content(t, filepath.Join(dir, "t.out"))))
+}
+
+// TestX7SupervisorStopped: a supervisor that a task has stopped goes on.
+func TestX7SupervisorStopped(t *testing.T) {
+	t.Parallel()
+	client, dir := launch(t), t.TempDir()
+	for range 10 {
+		if exit := wait(t, start(t, client, shell(dir, "t", "kill -STOP $PPID; exit 4"))); exit.Status != 4 {
+			t.Errorf("%+v", exit)
+		}
+	}
+}
+
+// TestX7SupervisorKilled: even the supervisor's own death takes the tasks with it.
+func TestX7SupervisorKilled(t *testing.T) {
+	t.Parallel()
+	client, dir := launch(t), t.TempDir()
+	process := start(t, client, shell(dir, "t", `echo up; exec sleep 1000`))
+	content(t, filepath.Join(dir, "t.out"))
+	if err := syscall.Kill(client.PID(), syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	<-process.Done()
+	if _, ok := process.Exit(); ok {
+		t.Error("an exit was made up")
+	}
+	mustEnd(t, process.PID)
+	<-client.Lost()
+	if _, err := client.Start(shell(dir, "t2", "")); !errors.Is(err, supervisor.ErrLost) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// running counts the processes that run the script.
+func running(script string) (n int) {
+	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, file := range files {
+		if line, err := os.ReadFile(file); err == nil && strings.Contains(string(line), script) {
+			n++
+		}
+	}
+	return n
+}
+
+// TestForkChains: what forks without end is ended with its task, while other tasks go on, and its end is reported when
+// nothing of it is left: each of twenty chains is one process at a time, whose parent is gone, and a thousand a second.
+func TestForkChains(t *testing.T) {
+	for name, setsid := range map[string]string{"in the group": "", "in other sessions": "setsid"} {
+		t.Run(name, func(t *testing.T) {
+			client, dir := launch(t), t.TempDir()
+			script := "chain-" + dir
+			other := start(t, client, shell(dir, "other", "exec sleep 1000"))
+			process := start(t, client, shell(dir, "chains", fmt.Sprintf("i=0; while [ $i -lt 20 ]; do %s sh -c 'f() { f & }; f' %s & i=$((i+1)); done; echo up; exec sleep 1000", setsid, script)))
+			content(t, filepath.Join(dir, "chains.out"))
+			for range 20 {
+				wait(t, start(t, client, shell(dir, "quick", "exit 0"))) // the supervisor has time for others
+			}
+			if err := process.Kill(50 * time.Millisecond); err != nil {
+				t.Fatal(err)
+			}
+			wait(t, process)
+			if n := running(script); n > 0 {
+				t.Errorf("%d processes are left", n)
+			}
+			if !alive(other.PID) {
+				t.Error("another task was hit")
+			}
+			if err := client.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
