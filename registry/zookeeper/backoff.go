@@ -2,9 +2,6 @@ package zookeeper
 
 import "time"
 
-// longestPause is the most that lies between tries, however many have failed.
-const longestPause = 5 * time.Second
-
 // backoff is how long to wait after failures in a row: first, then twice as long each time, up to most.
 // Of that between half and all is waited, so that many servers do not come back at the same moment.
 type backoff struct {

@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/zookeeper"
 )
 
 // candidate is one child of the election node, in the form of Curator's
@@ -70,12 +71,12 @@ func isOurs(guid string) bool {
 	return err == nil && id.Version() == 7
 }
 
-// lookStanding is how often a candidate looks who stands before it. It sets no watch: it would only save reads, and on a
-// session that outlives its connections the library may miss what watches report; see client.
+// lookStanding is how often a candidate looks who stands before it. It sets no watch: that would only save reads, and a
+// session with watches ends with its connection.
 const lookStanding = 100 * time.Millisecond
 
-// stand makes a candidate, reports that by made, and waits until it is the first. The node goes with the session.
-func (c *client) stand(ctx context.Context, who string, made func()) (candidate, error) {
+// stand makes a candidate, reports its name, and waits until it is the first. The node goes with the session.
+func (c *client) stand(ctx context.Context, who string, stands func(name string)) (candidate, error) {
 	guid, err := newGUID()
 	if err != nil {
 		return candidate{}, fmt.Errorf("make a candidate's id: %w", err)
@@ -83,11 +84,10 @@ func (c *client) stand(ctx context.Context, who string, made func()) (candidate,
 	folder := c.place.full(electionPath)
 	full := folder + "/" + candidatePrefix + guid + candidateInfix
 	node, err := c.Create(full, []byte(who), zk.FlagEphemeral|zk.FlagSequence, c.place.acl)
-	if err != nil && answered(err) {
+	if zookeeper.Answered(err) {
 		return candidate{}, c.place.explain("stand for election at", folder, err)
 	}
 	if err == nil {
-		made()
 		c.place.Logger.Debug("standing for election", "node", node)
 	}
 	for {
@@ -100,13 +100,14 @@ func (c *client) stand(ctx context.Context, who string, made func()) (candidate,
 		if own < 0 {
 			return candidate{}, errors.New("the candidate's node is not there: its making failed, or its session has ended")
 		}
+		stands(all[own].name)
 		if own == 0 {
 			return all[0], nil
 		}
 		select {
 		case <-time.After(lookStanding):
-		case <-c.lost:
-			return candidate{}, c.whyLost()
+		case <-c.Context().Done():
+			return candidate{}, context.Cause(c.Context())
 		case <-ctx.Done():
 			return candidate{}, ctx.Err()
 		}
@@ -157,23 +158,19 @@ func (c *client) begin(own candidate, who string, now time.Time, highest int64) 
 	p := c.place
 	for {
 		last, lastStat, err := c.Get(p.full(fencePath))
-		fresh := errors.Is(err, zk.ErrNoNode)
-		if err != nil && !fresh {
+		if err != nil {
 			return record, 0, p.explain("read", p.full(fencePath), err)
 		}
-		var before fence
-		if !fresh {
-			if before, err = readFence(last); err != nil {
-				return record, 0, fmt.Errorf("%w: %s: %w: set it to a term number above any earlier one and 0, as in %q",
-					registry.ErrUnusable, p.full(fencePath), err, "1000 0")
-			}
+		before, err := readFence(last)
+		if err != nil {
+			return record, 0, fmt.Errorf("%w: %s: %w: set it to a term number above any earlier one and 0, as in %q",
+				registry.ErrUnusable, p.full(fencePath), err, "1000 0")
 		}
 		old, recordStat, err := c.Get(p.full(recordPath))
-		noRecord := errors.Is(err, zk.ErrNoNode)
-		if err != nil && !noRecord {
+		if err != nil {
 			return record, 0, p.explain("read", p.full(recordPath), err)
 		}
-		if !noRecord && json.Unmarshal(old, &record) == nil && record.Candidate == own.name && record.Term == before.term && !fresh {
+		if json.Unmarshal(old, &record) == nil && record.Candidate == own.name && record.Term == before.term {
 			return record, lastStat.Version, nil // the answer to an earlier try got lost
 		}
 		// Both nodes have the number: one that somebody deleted brings no old number back.
@@ -186,27 +183,17 @@ func (c *client) begin(own candidate, who string, now time.Time, highest int64) 
 		if err != nil {
 			return record, 0, err
 		}
-		next := fence{term: record.Term}.bytes()
-		requests := []any{&zk.CheckVersionRequest{Path: p.full(electionPath + "/" + own.name), Version: -1}}
-		put := func(path string, value []byte, missing bool, stat *zk.Stat) {
-			if missing {
-				requests = append(requests, &zk.CreateRequest{Path: p.full(path), Data: value, Acl: p.acl})
-			} else {
-				requests = append(requests, &zk.SetDataRequest{Path: p.full(path), Data: value, Version: stat.Version})
-			}
-		}
-		put(fencePath, next, fresh, lastStat)
-		put(recordPath, value, noRecord, recordStat)
-		results, err := c.Multi(requests...)
+		results, err := c.Multi(
+			&zk.CheckVersionRequest{Path: p.full(electionPath + "/" + own.name), Version: -1},
+			&zk.SetDataRequest{Path: p.full(fencePath), Data: fence{term: record.Term}.bytes(), Version: lastStat.Version},
+			&zk.SetDataRequest{Path: p.full(recordPath), Data: value, Version: recordStat.Version})
 		switch {
-		case err == nil && fresh:
-			return record, 0, nil
 		case err == nil:
 			return record, results[1].Stat.Version, nil
-		case answered(err) && !(replannable(err) && firstFailed(results) > 0):
+		case zookeeper.Answered(err) && !(replannable(err) && firstFailed(results) > 0):
 			return record, 0, p.explain("begin a term at", p.full(fencePath), err)
 		}
-		if err := c.wait(c.ctx); err != nil {
+		if err := c.Pause(c.Context()); err != nil {
 			return record, 0, err
 		}
 	}

@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"sync"
 	"time"
 
 	"github.com/go-zookeeper/zk"
 
 	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/zookeeper"
 )
 
 // lookLeader is how often a follower looks who leads.
@@ -20,7 +20,8 @@ const lookLeader = 250 * time.Millisecond
 // follower knows who leads, from looks at the election and at /registry/term.
 // It has a session of its own for as long as the registry is open.
 type follower struct {
-	saw func(registry.Leader)
+	place *place
+	saw   func(registry.Leader)
 
 	mu     sync.Mutex
 	client *client
@@ -34,7 +35,7 @@ type follower struct {
 func (f *follower) leader() (l registry.Leader, candidate string, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.known, f.candidate, f.candidate != "" && time.Now().Before(f.client.livesUntil())
+	return f.known, f.candidate, f.candidate != "" && time.Now().Before(f.client.LivesUntil())
 }
 
 // trouble is why the last look was refused, and why the last try to reach a server failed, nil while one is reached.
@@ -42,7 +43,7 @@ func (f *follower) trouble() (refusal, silence error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.client != nil {
-		silence = f.client.whyTroubled()
+		silence = f.client.Trouble()
 	}
 	return f.refusal, silence
 }
@@ -62,83 +63,76 @@ func (f *follower) set(l registry.Leader, candidate string) {
 	f.known, f.candidate = l, candidate
 }
 
-// run follows until ctx ends, with a new client whenever the session is lost.
-func (f *follower) run(ctx context.Context, p *place) {
-	failures := backoff{first: 10 * pause, most: longestPause}
-	for ctx.Err() == nil {
-		err := f.session(ctx, p, failures.reset)
-		switch {
-		case ctx.Err() != nil:
-		case answered(err) && f.refused(err):
-			p.Logger.Warn("ZooKeeper refuses to show who leads: trying on", "servers", p.servers, "error", err)
-		default:
-			p.Logger.Debug("looking again who leads", "error", err)
+// run follows until ctx ends.
+func (f *follower) run(ctx context.Context) {
+	log := f.place.Logger
+	f.place.sessions(ctx, nil, f.follow, func(err error) {
+		if zookeeper.Answered(err) && f.refused(err) {
+			log.Warn("ZooKeeper refuses to show who leads: trying on", "servers", f.place.servers, "error", err)
+		} else {
+			log.Debug("looking again who leads", "error", err)
 		}
 		f.set(registry.Leader{}, "")
+	})
+}
+
+// follow looks who leads until the session ends or a look is refused.
+func (f *follower) follow(ctx context.Context, c *client, succeeded func()) error {
+	f.mu.Lock()
+	f.client = c
+	f.mu.Unlock()
+	if err := f.join(ctx, c); err != nil {
+		return err
+	}
+	tick := time.NewTicker(lookLeader)
+	defer tick.Stop()
+	for {
+		err := f.look(c)
+		if zookeeper.Answered(err) {
+			return err
+		}
+		if err == nil {
+			succeeded()
+			if f.refused(nil) {
+				f.place.Logger.Info("ZooKeeper shows again who leads")
+			}
+		}
 		select {
-		case <-ctx.Done():
-		case <-time.After(failures.next(rand.Float64())):
+		case <-tick.C:
+		case <-c.Context().Done():
+			return context.Cause(c.Context())
 		}
 	}
 }
 
-// session follows on a session of its own until that is lost or refused, or ctx ends, and reports each look that succeeded.
-func (f *follower) session(ctx context.Context, p *place, succeeded func()) error {
-	c, err := dial(p, false, nil)
-	if err != nil {
-		return err
-	}
-	defer c.close()
-	defer context.AfterFunc(ctx, c.abandon)()
-	f.mu.Lock()
-	f.client = c
-	f.mu.Unlock()
-	if err := c.join(ctx); err != nil {
-		return err
-	}
-	for {
-		switch err := f.look(c); {
-		case err == nil:
-			succeeded()
-			if f.refused(nil) {
-				p.Logger.Info("ZooKeeper shows again who leads")
-			}
-		case answered(err):
+// join waits for the session. The log says now and then what hinders it, for the candidate's and the watch's session too.
+func (f *follower) join(ctx context.Context, c *client) error {
+	for wait := min(complain, f.place.SessionTimeout) / 2; ; wait = complain {
+		soon, cancel := context.WithTimeout(ctx, wait)
+		err := c.join(soon)
+		cancel()
+		if ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded) {
 			return err
 		}
-		select {
-		case <-time.After(lookLeader):
-		case <-c.lost:
-			return c.whyLost()
-		case <-ctx.Done():
-			return ctx.Err()
-		}
+		f.place.Logger.Warn("can't reach ZooKeeper: trying on", "servers", f.place.servers, "error", c.Trouble())
 	}
 }
 
 // look looks who stands for election, and who has begun a term.
 func (f *follower) look(c *client) error {
-	path := c.place.full(electionPath)
+	path := f.place.full(electionPath)
 	standing, _, err := c.Children(path)
 	if err != nil && !errors.Is(err, zk.ErrNoNode) {
-		return c.lookRefused(path, err)
+		return f.place.explain("look who leads at", path, err)
 	}
-	var latest termRecord
-	path = c.place.full(recordPath)
+	path = f.place.full(recordPath)
 	value, _, err := c.Get(path)
 	if err != nil && !errors.Is(err, zk.ErrNoNode) {
-		return c.lookRefused(path, err)
+		return f.place.explain("look who leads at", path, err)
 	}
-	_ = json.Unmarshal(value, &latest)
+	var latest termRecord
+	_ = json.Unmarshal(value, &latest) // whatever else it holds names no leader
 	return f.judge(c, candidates(standing), latest)
-}
-
-// lookRefused explains a refusal; silence stays what it is.
-func (c *client) lookRefused(path string, err error) error {
-	if !answered(err) {
-		return err
-	}
-	return c.place.explain("look who leads at", path, err)
 }
 
 // judge says who leads: the first candidate, once it has begun a term. An original begins none.
@@ -152,14 +146,14 @@ func (f *follower) judge(c *client, all []candidate, now termRecord) error {
 	case isOurs(all[0].guid):
 		f.set(registry.Leader{}, "") // it is about to
 	default:
-		path := c.place.full(electionPath + "/" + all[0].name)
+		path := f.place.full(electionPath + "/" + all[0].name)
 		address, stat, err := c.Get(path)
 		if errors.Is(err, zk.ErrNoNode) {
 			f.set(registry.Leader{}, "") // the next look shows who does
 			return nil
 		}
 		if err != nil {
-			return c.lookRefused(path, err)
+			return f.place.explain("look who leads at", path, err)
 		}
 		f.set(registry.Leader{Address: string(address), Since: time.UnixMilli(stat.Ctime).UTC()}, all[0].name)
 	}

@@ -1,6 +1,7 @@
 package zookeeper
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -82,7 +83,7 @@ func checkWrites(writes []registry.Write) error {
 			return err
 		}
 		if !isPlace(w.Path) {
-			return badPlace(w.Path)
+			return fmt.Errorf("%w: %q is a folder of the original's layout, or no place in it", registry.ErrBadPath, w.Path)
 		}
 	}
 	return registry.CheckWrites(writes)

@@ -18,28 +18,35 @@ import (
 
 // get reads a node.
 func (t *term) get(ctx context.Context, node string) (value []byte, stat *zk.Stat, err error) {
-	err = t.ask(ctx, func() (err error) {
+	err = t.client.Ask(ctx, func() (err error) {
 		value, stat, err = t.client.Get(t.place.full(node))
 		return err
 	})
-	return value, stat, t.permitted("read", node, err)
+	if err != nil {
+		return nil, nil, t.permitted("read", node, err)
+	}
+	return value, stat, nil
 }
 
 // stat looks at a node without its value, for which nobody needs a permission, or returns zk.ErrNoNode.
 func (t *term) stat(ctx context.Context, node string) (stat *zk.Stat, err error) {
-	err = t.ask(ctx, func() error {
+	err = t.client.Ask(ctx, func() error {
 		there, s, err := t.client.Exists(t.place.full(node))
-		if stat = s; err == nil && !there {
-			err = zk.ErrNoNode
+		if err == nil && !there {
+			return zk.ErrNoNode
 		}
+		stat = s
 		return err
 	})
-	return stat, t.permitted("look for", node, err)
+	if err != nil {
+		return nil, t.permitted("look for", node, err)
+	}
+	return stat, nil
 }
 
 // children are the names below a node, none when it is not there.
 func (t *term) children(ctx context.Context, node string) (names []string, err error) {
-	err = t.ask(ctx, func() (err error) {
+	err = t.client.Ask(ctx, func() (err error) {
 		names, _, err = t.client.Children(t.place.full(node))
 		return err
 	})
@@ -61,13 +68,15 @@ func (t *term) entry(ctx context.Context, path string) (registry.Entry, error) {
 	switch {
 	case bad != nil && (err != nil || !isEdited(path)):
 		return registry.Entry{}, bad
-	case err != nil:
-		if errors.Is(err, zk.ErrNoNode) {
-			t.seen(path, nodeState{}, false)
-		}
+	case err != nil && !errors.Is(err, zk.ErrNoNode):
 		return registry.Entry{}, err
 	}
-	t.seen(path, nodeState{there: true, version: stat.Version, state: stateOf(stat)}, unreadable != "")
+	if t.known.read(path, stateOf(stat), unreadable != "") && isEdited(path) {
+		t.documents.recheck(path)
+	}
+	if err != nil {
+		return registry.Entry{}, err
+	}
 	e := registry.Entry{Path: path, Value: value, Version: int64(stat.Version), Unreadable: unreadable}
 	if bad != nil {
 		e.Unreadable = bad.Error() + ": delete the node with zkCli.sh, and make it again with a name that fits"
@@ -78,14 +87,6 @@ func (t *term) entry(ctx context.Context, path string) (registry.Entry, error) {
 	return e, nil
 }
 
-// seen keeps what a read showed, and has it compared with what the documents' watch saw.
-func (t *term) seen(path string, n nodeState, unreadable bool) {
-	t.known.set(path, n)
-	if isEdited(path) {
-		t.documents.read(path, unreadable)
-	}
-}
-
 // Get returns one entry as of the last commit.
 func (t *term) Get(ctx context.Context, path string) (found registry.Entry, err error) {
 	if err := checkPath(path); err != nil && (!strings.HasPrefix(path, "/") || !isEdited(path)) {
@@ -94,7 +95,7 @@ func (t *term) Get(ctx context.Context, path string) (found registry.Entry, err 
 	if !isPlace(path) {
 		return found, fmt.Errorf("get %s: %w", path, registry.ErrNotFound)
 	}
-	err = t.reading(ctx, func(ctx context.Context) (err error) {
+	err = t.reading(ctx, func() (err error) {
 		t.writing.RLock()
 		defer t.writing.RUnlock()
 		found, err = t.entry(ctx, path)
@@ -122,7 +123,7 @@ func (t *term) List(ctx context.Context, path string) ([]registry.Entry, error) 
 		}
 	}
 	var found []registry.Entry
-	err := t.reading(ctx, func(ctx context.Context) error {
+	err := t.reading(ctx, func() error {
 		t.writing.RLock()
 		defer t.writing.RUnlock()
 		l := lister{term: t, below: strings.TrimSuffix(path, "/") + "/"}
@@ -205,8 +206,7 @@ func (l *lister) take(area string, names []string, path func(name string) string
 	for _, name := range names {
 		all = append(all, path(name))
 	}
-	l.known.listed(area, all)
-	l.documents.compareAll(area)
+	l.known.list(area, all)
 	for _, p := range all {
 		if strings.HasPrefix(p, l.below) {
 			l.paths = append(l.paths, p)

@@ -25,8 +25,7 @@ type Registry struct {
 	mu      sync.Mutex
 	closed  bool
 	current *term
-	past    []string        // the candidates of our latest terms that have ended
-	stood   bool            // a candidate was made: the registry was usable once
+	stood   []string        // the latest candidates of this process
 	seen    registry.Leader // the latest leader that was seen
 
 	follower follower
@@ -44,8 +43,8 @@ func Open(o Options) (*Registry, error) {
 	r := &Registry{place: p, campaigning: make(chan struct{}, 1)}
 	r.campaigning <- struct{}{}
 	r.ctx, r.cancel = context.WithCancel(context.Background())
-	r.follower.saw = r.saw
-	r.owned.Go(func() { r.follower.run(r.ctx, p) })
+	r.follower.place, r.follower.saw = p, r.saw
+	r.owned.Go(func() { r.follower.run(r.ctx) })
 	return r, nil
 }
 
@@ -56,26 +55,15 @@ func (r *Registry) Leader() (registry.Leader, bool) {
 	current := r.current
 	r.mu.Unlock()
 	if current != nil && current.Err() == nil {
-		return current.leader, true
+		return current.record.leader(), true
 	}
 	l, candidate, ok := r.follower.leader()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !ok || slices.Contains(r.past, candidate) {
+	if !ok || slices.Contains(r.stood, candidate) {
 		return registry.Leader{}, false
 	}
 	return l, true
-}
-
-// pastMost is more terms of ours than a follower may be behind, or a ZooKeeper that was restored.
-const pastMost = 100
-
-// ended keeps that a term of ours has: followers may still show it, but it must not be shown as the leader by ourselves.
-func (r *Registry) ended(t *term) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.past = append(r.past, t.own.name)
-	r.past = r.past[max(0, len(r.past)-pastMost):]
 }
 
 // saw keeps the latest leader, and logs when term numbers have gone back.
@@ -138,7 +126,7 @@ func (r *Registry) Campaign(ctx context.Context, who string) (registry.Term, err
 		current.finish(fmt.Errorf("%w: this process stood for election again", registry.ErrTermEnded))
 	}
 	var said time.Time
-	failures := backoff{first: 5 * pause, most: longestPause}
+	failures := backoff{first: firstPause, most: longestPause}
 	for {
 		began := time.Now()
 		t, err := r.try(ctx, who)
@@ -181,17 +169,17 @@ func (r *Registry) try(ctx context.Context, who string) (_ *term, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(r.ctx, cancel)()
-	c, err := dial(r.place, false, nil)
+	c, err := r.place.connect(nil)
 	if err != nil {
 		return nil, err
 	}
 	defer func() {
 		if err != nil {
-			c.close()
+			c.Close()
 		}
 	}()
-	// A request that waits for a connection ends with the client.
-	defer context.AfterFunc(ctx, c.abandon)()
+	// A request that waits for a connection ends with the session.
+	defer context.AfterFunc(ctx, c.End)()
 	if err := c.join(ctx); err != nil {
 		return nil, err
 	}
@@ -207,7 +195,7 @@ func (r *Registry) try(ctx context.Context, who string) (_ *term, err error) {
 		return nil, err
 	}
 	r.saw(record.leader())
-	t := newTerm(r, c, own, record, version)
+	t := newTerm(c, own, record, version)
 	if err := t.recoverCommit(ctx); err != nil {
 		t.finish(err)
 		return nil, err
@@ -215,17 +203,24 @@ func (r *Registry) try(ctx context.Context, who string) (_ *term, err error) {
 	return r.lead(ctx, t)
 }
 
-// standing keeps that a candidate was made.
-func (r *Registry) standing() {
+// mostStood is more candidates of ours than a follower may be behind, or a ZooKeeper that was restored.
+const mostStood = 100
+
+// standing keeps that a candidate was made: the registry was usable once, and the candidate must not be shown as the leader
+// when its term has ended, least of all by ourselves.
+func (r *Registry) standing(candidate string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.stood = true
+	if !slices.Contains(r.stood, candidate) {
+		r.stood = append(r.stood, candidate)
+		r.stood = r.stood[max(0, len(r.stood)-mostStood):]
+	}
 }
 
 func (r *Registry) hasStood() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.stood
+	return len(r.stood) > 0
 }
 
 // lead makes the term that has begun the registry's.
@@ -242,7 +237,7 @@ func (r *Registry) lead(ctx context.Context, t *term) (_ *term, err error) {
 		t.finish(err)
 		return nil, err
 	}
-	r.place.Logger.Info("term began", "term", t.Number(), "who", t.leader.Address)
+	r.place.Logger.Info("term began", "term", t.Number(), "who", t.record.Address)
 	return t, nil
 }
 

@@ -1,0 +1,43 @@
+package zookeeper
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// One server that is lost makes nobody wait: only after a full round without an answer there are pauses, and a
+// session alone is no answer.
+func TestNextServerIsTriedAtOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := &rotation{servers: []string{"a", "b", "c"}, ctx: t.Context()}
+		var got []string
+		next := func() {
+			began := time.Now()
+			server, second := r.Next()
+			if second {
+				server += " after the library's second"
+			} else if took := time.Since(began); took > 0 {
+				server += fmt.Sprintf(" after %v", took)
+			}
+			got = append(got, server)
+			r.Connected()
+		}
+		next() // a answers, and is lost
+		r.answered()
+		for range 15 {
+			next()
+		}
+		r.answered()
+		next()
+		want := []string{"a", "b", "c", "a", "b after 100ms", "c", "a", "b after 200ms", "c", "a", "b after 400ms", "c", "a",
+			"b after the library's second", "c", "a", "b"}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("- wanted, + got\n%s", diff)
+		}
+	})
+}
