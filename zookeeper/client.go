@@ -25,6 +25,9 @@ type Options struct {
 	Digest string
 	// Watch, if not nil, takes what watches report, and must not block. The session ends with its connection then.
 	Watch func(zk.Event)
+	// GiveUp has the session end when each server was tried since the last answer, and none answered. Otherwise it goes on
+	// until ZooKeeper may have ended it.
+	GiveUp bool
 	// Logger gets what the library logs, at level debug.
 	Logger *slog.Logger
 	// Dial makes connections.
@@ -352,5 +355,8 @@ func (l libraryLog) Printf(format string, args ...any) {
 	failed := func(what string) bool { return strings.HasPrefix(format, what) }
 	if l.ctx.Err() == nil && slices.ContainsFunc([]string{"failed to connect", "authentication failed", "recv loop terminated"}, failed) {
 		l.trouble = fmt.Errorf("%s: %s (is it a ZooKeeper server, and one of a majority?)", l.address, strings.TrimSpace(text))
+		if l.opt.GiveUp && l.rotation.exhausted() {
+			l.end(l.trouble)
+		}
 	}
 }

@@ -75,3 +75,10 @@ func (r *rotation) answered() {
 	defer r.mu.Unlock()
 	r.tries = 0
 }
+
+// exhausted reports whether each server was tried since the last answer.
+func (r *rotation) exhausted() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.tries >= len(r.servers)
+}
