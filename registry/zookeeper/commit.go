@@ -41,9 +41,6 @@ func (t *term) Commit(ctx context.Context, writes []registry.Write) error {
 	}
 	t.writing.Lock()
 	defer t.writing.Unlock()
-	if err := t.learn(writes); err != nil {
-		return fail(err)
-	}
 	ops := plan(writes, t.known.isThere)
 	write := t.write
 	if sizeOf(t.place, ops) > t.place.mostBytes() {
@@ -61,28 +58,6 @@ func (t *term) Commit(ctx context.Context, writes []registry.Write) error {
 		return fail(fmt.Errorf("the folder of %s is gone: the next leader makes it again: %w", t.place.full(refused.node()), err))
 	}
 	return fail(t.permitted("write", refused.node(), err))
-}
-
-// learn looks which entries are there, of those where the writes' operations depend on it and nothing is known.
-func (t *term) learn(writes []registry.Write) error {
-	var unknown []string
-	for _, w := range writes {
-		if _, sure := t.known.isThere(w.Path); !sure && w.If.Any() {
-			unknown = append(unknown, w.Path)
-		}
-	}
-	err := parallel(t.ctx, foreground, len(unknown), func(ctx context.Context, i int) error {
-		stat, err := t.stat(ctx, nodeOf(unknown[i]))
-		if err != nil && !errors.Is(err, zk.ErrNoNode) {
-			return err
-		}
-		t.known.watched(unknown[i], stateOf(stat))
-		return nil
-	})
-	if ended := t.Err(); ended != nil {
-		return ended
-	}
-	return err
 }
 
 // awaitCommit waits for the end of a commit under way.
@@ -114,7 +89,7 @@ func isFence(err error) bool { return errors.Is(err, zk.ErrNoNode) || errors.Is(
 // send sends operations in one fenced Multi until the outcome is known. With an error, refused is the operation that
 // was refused, and nothing was done; or -1.
 func (t *term) send(ops []op) (refused int, err error) {
-	next := fence{t.Number(), t.commits + 1}
+	next := fence{t.Number(), t.commits + 1, t.own.name}
 	requests := []any{
 		&zk.CheckVersionRequest{Path: t.place.full(electionPath + "/" + t.own.name), Version: -1},
 		&zk.SetDataRequest{Path: t.place.full(fencePath), Data: next.bytes(), Version: t.fenceVersion},

@@ -58,9 +58,8 @@
 //	/ha/framework_id              Mesos framework id       leader, original         leader: start             never
 //	/ha/election/_c_{guid}-lock-{number}
 //	                              the candidate's address  each candidate           all candidates, followers the session's end
-//	/registry/fence               "{term} {commit}"        leader, in every commit  the next leader, rule T3  never
-//	/registry/term                JSON: term, address,     leader, at its begin,    followers                 never
-//	                              since, candidate         and when it was changed
+//	/registry/fence               "{term} {commit}         leader, in every commit  followers; the next      never
+//	                              {election node}"                                  leader, rule T3
 //	/registry/entries/{path}      any other entry: the     leader                   leader: start             by a commit
 //	                              scheduler's state
 //	/registry/staged/{commit}-{n} a part of a commit       leader                   leader; the next one      applied, or never named

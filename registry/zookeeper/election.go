@@ -3,7 +3,6 @@ package zookeeper
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -123,78 +122,67 @@ func (c *client) standing() ([]candidate, error) {
 	return candidates(children), nil
 }
 
-// termRecord is the value of /registry/term.
-type termRecord struct {
-	Term      int64     `json:"term"`
-	Address   string    `json:"address"`
-	Since     time.Time `json:"since"`
-	Candidate string    `json:"candidate"` // the election node that the term stands on
+// fence is the value of /registry/fence: the term, how many requests have committed something in it, and the election node that
+// it stands on.
+type fence struct {
+	term, commit int64
+	candidate    string
 }
 
-func (r termRecord) leader() registry.Leader {
-	return registry.Leader{Term: r.Term, Address: r.Address, Since: r.Since}
-}
-
-// is reports whether a node's value is the record.
-func (r termRecord) is(value []byte) bool {
-	var there termRecord
-	return json.Unmarshal(value, &there) == nil && there.Term == r.Term && there.Address == r.Address && there.Candidate == r.Candidate && there.Since.Equal(r.Since)
-}
-
-// fence is the value of /registry/fence: the term and how many requests have committed something in it.
-type fence struct{ term, commit int64 }
-
-func (f fence) bytes() []byte { return fmt.Appendf(nil, "%d %d", f.term, f.commit) }
+func (f fence) bytes() []byte { return fmt.Appendf(nil, "%d %d %s", f.term, f.commit, f.candidate) }
 
 func readFence(value []byte) (f fence, err error) {
-	if n, err := fmt.Sscanf(string(value), "%d %d", &f.term, &f.commit); err != nil || n != 2 || f.term < 0 || f.commit < 0 {
+	if n, _ := fmt.Sscanf(string(value), "%d %d %s", &f.term, &f.commit, &f.candidate); n < 2 || f.term < 0 || f.commit < 0 {
 		return f, fmt.Errorf("%q is no term and commit number", value)
 	}
 	return f, nil
 }
 
-// begin begins a term by one Multi that checks the election node (rule T1). Its number is above highest.
-func (c *client) begin(own candidate, who string, now time.Time, highest int64) (record termRecord, fenceVersion int32, err error) {
+// begin begins a term by one Multi that sets the election node, and so checks that it is there (rule T1). The term's number is above highest.
+func (c *client) begin(own candidate, who string, highest int64) (leader registry.Leader, fenceVersion int32, err error) {
 	p := c.place
+	node := p.full(electionPath + "/" + own.name)
 	for {
-		last, lastStat, err := c.Get(p.full(fencePath))
+		value, stat, err := c.Get(p.full(fencePath))
 		if err != nil {
-			return record, 0, p.explain("read", p.full(fencePath), err)
+			return leader, 0, p.explain("read", p.full(fencePath), err)
 		}
-		before, err := readFence(last)
+		before, err := readFence(value)
 		if err != nil {
-			return record, 0, fmt.Errorf("%w: %s: %w: set it to a term number above any earlier one and 0, as in %q",
+			return leader, 0, fmt.Errorf("%w: %s: %w: set it to a term number above any earlier one and 0, as in %q",
 				registry.ErrUnusable, p.full(fencePath), err, "1000 0")
 		}
-		old, recordStat, err := c.Get(p.full(recordPath))
-		if err != nil {
-			return record, 0, p.explain("read", p.full(recordPath), err)
+		if before.candidate == own.name { // the answer to an earlier try got lost
+			_, election, err := c.Get(node)
+			if err != nil {
+				return leader, 0, p.explain("read", node, err)
+			}
+			return leaderOf(before, who, election), stat.Version, nil
 		}
-		if json.Unmarshal(old, &record) == nil && record.Candidate == own.name && record.Term == before.term {
-			return record, lastStat.Version, nil // the answer to an earlier try got lost
-		}
-		// Both nodes have the number: one that somebody deleted brings no old number back.
-		if latest := max(before.term, record.Term); latest < highest {
+		if before.term < highest {
 			p.Logger.Warn("ZooKeeper went back: the last term in it is not the last that was there. Was it restored from an older copy, or its namespace emptied? What was done since that copy may be done again",
-				"term", latest, "before", highest)
+				"term", before.term, "before", highest)
 		}
-		record = termRecord{Term: max(before.term, record.Term, highest, 0) + 1, Address: who, Since: now.UTC(), Candidate: own.name}
-		value, err := json.Marshal(record)
-		if err != nil {
-			return record, 0, err
+		if before.term == 0 {
+			before.term = own.number // somebody may have deleted the fence: there were no more terms than candidates
 		}
+		next := fence{term: max(before.term, highest) + 1, candidate: own.name}
 		results, err := c.Multi(
-			&zk.CheckVersionRequest{Path: p.full(electionPath + "/" + own.name), Version: -1},
-			&zk.SetDataRequest{Path: p.full(fencePath), Data: fence{term: record.Term}.bytes(), Version: lastStat.Version},
-			&zk.SetDataRequest{Path: p.full(recordPath), Data: value, Version: recordStat.Version})
+			&zk.SetDataRequest{Path: node, Data: []byte(who), Version: -1},
+			&zk.SetDataRequest{Path: p.full(fencePath), Data: next.bytes(), Version: stat.Version})
 		switch {
 		case err == nil:
-			return record, results[1].Stat.Version, nil
+			return leaderOf(next, who, results[0].Stat), results[1].Stat.Version, nil
 		case zookeeper.Answered(err) && !(replannable(err) && firstFailed(results) > 0):
-			return record, 0, p.explain("begin a term at", p.full(fencePath), err)
+			return leader, 0, p.explain("begin a term at", p.full(fencePath), err)
 		}
 		if err := c.Pause(c.Context()); err != nil {
-			return record, 0, err
+			return leader, 0, err
 		}
 	}
+}
+
+// leaderOf is who leads in the term of a fence, by the election node, which was set when the term began.
+func leaderOf(f fence, address string, election *zk.Stat) registry.Leader {
+	return registry.Leader{Term: f.term, Address: address, Since: time.UnixMilli(election.Mtime).UTC()}
 }

@@ -2,7 +2,6 @@ package zookeeper
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -17,7 +16,7 @@ import (
 // lookLeader is how often a follower looks who leads.
 const lookLeader = 250 * time.Millisecond
 
-// follower knows who leads, from looks at the election and at /registry/term.
+// follower knows who leads, from looks at the election and at the fence.
 // It has a session of its own for as long as the registry is open.
 type follower struct {
 	place *place
@@ -118,44 +117,43 @@ func (f *follower) join(ctx context.Context, c *client) error {
 	}
 }
 
-// look looks who stands for election, and who has begun a term.
+// look looks who stands for election: the first candidate leads, once it has begun a term. An original begins none.
 func (f *follower) look(c *client) error {
-	path := f.place.full(electionPath)
-	standing, _, err := c.Children(path)
+	refused := func(path string, err error) error { return f.place.explain("look who leads at", path, err) }
+	all, err := c.standing()
 	if err != nil && !errors.Is(err, zk.ErrNoNode) {
-		return f.place.explain("look who leads at", path, err)
+		return err
 	}
-	path = f.place.full(recordPath)
+	if len(all) == 0 {
+		f.set(registry.Leader{}, "")
+		return nil
+	}
+	path := f.place.full(fencePath)
 	value, _, err := c.Get(path)
 	if err != nil && !errors.Is(err, zk.ErrNoNode) {
-		return f.place.explain("look who leads at", path, err)
+		return refused(path, err)
 	}
-	var latest termRecord
-	_ = json.Unmarshal(value, &latest) // whatever else it holds names no leader
-	return f.judge(c, candidates(standing), latest)
-}
-
-// judge says who leads: the first candidate, once it has begun a term. An original begins none.
-func (f *follower) judge(c *client, all []candidate, now termRecord) error {
-	switch {
-	case len(all) == 0:
-		f.set(registry.Leader{}, "")
-	case now.Candidate == all[0].name:
-		f.saw(now.leader())
-		f.set(now.leader(), now.Candidate)
-	case isOurs(all[0].guid):
+	now, _ := readFence(value) // whatever else it holds names no candidate
+	begun := now.candidate == all[0].name
+	if !begun && isOurs(all[0].guid) {
 		f.set(registry.Leader{}, "") // it is about to
-	default:
-		path := f.place.full(electionPath + "/" + all[0].name)
-		address, stat, err := c.Get(path)
-		if errors.Is(err, zk.ErrNoNode) {
-			f.set(registry.Leader{}, "") // the next look shows who does
-			return nil
-		}
-		if err != nil {
-			return f.place.explain("look who leads at", path, err)
-		}
-		f.set(registry.Leader{Address: string(address), Since: time.UnixMilli(stat.Ctime).UTC()}, all[0].name)
+		return nil
 	}
+	path = f.place.full(electionPath + "/" + all[0].name)
+	address, stat, err := c.Get(path)
+	switch {
+	case errors.Is(err, zk.ErrNoNode):
+		f.set(registry.Leader{}, "") // the next look shows who does
+		return nil
+	case err != nil:
+		return refused(path, err)
+	case !begun:
+		now.term = 0
+	}
+	leader := leaderOf(now, string(address), stat)
+	if begun {
+		f.saw(leader)
+	}
+	f.set(leader, all[0].name)
 	return nil
 }

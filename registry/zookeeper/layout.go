@@ -13,7 +13,6 @@ const (
 	electionPath = "/ha/election"
 	ownPath      = "/registry"
 	fencePath    = ownPath + "/fence"
-	recordPath   = ownPath + "/term"
 	entriesPath  = ownPath + "/entries" // every entry that has no place in the original's layout
 	stagedPath   = ownPath + "/staged"  // parts of commits that are too large for one request
 	namedPath    = ownPath + "/commit"  // the commit whose parts are being applied

@@ -97,26 +97,6 @@ func testOriginalsNodesAreEntriesAndItsFoldersAreNot(t *testing.T, server *zkser
 	}
 }
 
-// Somebody removes the fence, which ends the term; the next one begins with another and a higher number.
-func testFenceThatIsDeletedEndsTheTerm(t *testing.T, server *zkserver.Server) {
-	t.Parallel()
-	client := server.Client(t)
-	o := zookeeper.Options{Servers: server.Address(), Namespace: namespace()}
-	r, term := lead(t, o)
-	if err := client.Delete("/"+o.Namespace+"/registry/fence", -1); err != nil {
-		t.Fatal(err)
-	}
-	if err := term.Commit(t.Context(), nil); !errors.Is(err, registry.ErrTermEnded) {
-		t.Errorf("a commit without a fence: %v", err)
-	}
-	last := term.Number()
-	term = campaign(t, r, "x")
-	if term.Number() <= last {
-		t.Errorf("term %d came after term %d", term.Number(), last)
-	}
-	commit(t, term, put("/s/a", "x"))
-}
-
 func testHandEditsAreReportedAndHealed(t *testing.T, server *zkserver.Server) {
 	t.Parallel()
 	client := server.Client(t)

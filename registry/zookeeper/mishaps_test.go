@@ -114,37 +114,40 @@ func testTermNumbersThatGoBack(t *testing.T, server *zkserver.Server) {
 	}
 }
 
-// The node that shows followers who leads is written again when somebody deletes or garbles it.
-func testRecordOfTheLeaderIsKept(t *testing.T, server *zkserver.Server) {
+// A fence that somebody deletes or garbles ends the term, though nothing is committed; the next one begins with another, a higher
+// number, and is shown to followers.
+func testFenceThatIsChangedEndsTheTerm(t *testing.T, server *zkserver.Server) {
 	t.Parallel()
 	client := server.Client(t)
 	o := zookeeper.Options{Servers: server.Address(), Namespace: namespace()}
-	_, term := lead(t, o)
-	node := "/" + o.Namespace + "/registry/term"
-	whole, _, err := client.Get(node)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for range 2 {
-		if err := client.Delete(node, -1); err != nil {
-			t.Fatal(err)
-		}
-		kept := func() bool {
-			now, _, err := client.Get(node)
-			return err == nil && string(now) == string(whole)
-		}
-		eventually(t, "the node to be back", kept)
-		if _, err := client.Set(node, []byte("{garbled"), -1); err != nil {
-			t.Fatal(err)
-		}
-		eventually(t, "the node to be whole", kept)
-		commit(t, term, put("/s/mark", "1"))
-	}
+	r, term := lead(t, o)
 	follower := open(t, o)
-	eventually(t, "a follower to know the leader", func() bool {
-		l, ok := follower.Leader()
-		return ok && l.Term == term.Number()
-	})
+	node := "/" + o.Namespace + "/registry/fence"
+	for name, change := range map[string]func() error{
+		"deleted":   func() error { return client.Delete(node, -1) },
+		"another's": func() error { _, err := client.Set(node, fmt.Appendf(nil, "%d 7", term.Number()), -1); return err },
+	} {
+		for _, commits := range []bool{false, true} {
+			if err := change(); err != nil {
+				t.Fatal(err)
+			}
+			if commits {
+				if err := term.Commit(t.Context(), nil); !errors.Is(err, registry.ErrTermEnded) {
+					t.Errorf("%s: a commit: %v", name, err)
+				}
+			}
+			<-term.Done()
+			last := term.Number()
+			if term = campaign(t, r, "x"); term.Number() <= last {
+				t.Errorf("%s: term %d came after term %d", name, term.Number(), last)
+			}
+			commit(t, term, put("/s/a", "x"))
+			eventually(t, "a follower to know the leader", func() bool {
+				l, ok := follower.Leader()
+				return ok && l.Term == term.Number() && l.Address == "x"
+			})
+		}
+	}
 }
 
 // What was usable once is waited for: servers must not all exit while somebody restores ZooKeeper.

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"github.com/go-zookeeper/zk"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/elasticjob-go/elasticjob/registry"
 )
@@ -235,20 +235,14 @@ func (l *lister) read(ctx context.Context) ([]registry.Entry, error) {
 
 // parallel runs n pieces of work, so many at a time, until the first error.
 func parallel(ctx context.Context, atOnce, n int, work func(ctx context.Context, i int) error) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for range min(atOnce, n) {
-		wg.Go(func() {
-			for i := int(next.Add(1)) - 1; i < n && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
-				if err := work(ctx, i); err != nil {
-					cancel(err)
-				}
-			}
-		})
+	group, going := errgroup.WithContext(ctx)
+	group.SetLimit(atOnce)
+	for i := 0; i < n && going.Err() == nil; i++ {
+		group.Go(func() error { return work(going, i) })
 	}
-	wg.Wait()
+	if err := group.Wait(); err != nil {
+		return err
+	}
 	return context.Cause(ctx)
 }
 

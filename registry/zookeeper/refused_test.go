@@ -51,7 +51,7 @@ func testFollowerThatIsRefused(t *testing.T, server *zkserver.Server) {
 	client := server.Client(t)
 	o := zookeeper.Options{Servers: server.Address(), Namespace: namespace()}
 	_, term := lead(t, o)
-	node := "/" + o.Namespace + "/registry/term"
+	node := "/" + o.Namespace + "/registry/fence"
 	acl(t, client, node, false)
 	var d dials
 	log := &lines{}

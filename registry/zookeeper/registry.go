@@ -55,7 +55,7 @@ func (r *Registry) Leader() (registry.Leader, bool) {
 	current := r.current
 	r.mu.Unlock()
 	if current != nil && current.Err() == nil {
-		return current.record.leader(), true
+		return current.leader, true
 	}
 	l, candidate, ok := r.follower.leader()
 	r.mu.Lock()
@@ -190,12 +190,12 @@ func (r *Registry) try(ctx context.Context, who string) (_ *term, err error) {
 	if err != nil {
 		return nil, err
 	}
-	record, version, err := c.begin(own, who, time.Now(), r.highest())
+	leader, version, err := c.begin(own, who, r.highest())
 	if err != nil {
 		return nil, err
 	}
-	r.saw(record.leader())
-	t := newTerm(c, own, record, version)
+	r.saw(leader)
+	t := newTerm(c, own, leader, version)
 	if err := t.recoverCommit(ctx); err != nil {
 		t.finish(err)
 		return nil, err
@@ -237,7 +237,7 @@ func (r *Registry) lead(ctx context.Context, t *term) (_ *term, err error) {
 		t.finish(err)
 		return nil, err
 	}
-	r.place.Logger.Info("term began", "term", t.Number(), "who", t.record.Address)
+	r.place.Logger.Info("term began", "term", t.Number(), "who", t.leader.Address)
 	return t, nil
 }
 

@@ -80,7 +80,7 @@ func (c *client) prepare() error {
 				registry.ErrUnusable, p.chroot, p.Servers, p.chroot)
 		}
 	}
-	for _, path := range append([]string{electionPath, entriesPath, stagedPath, recordPath}, edited...) {
+	for _, path := range append([]string{electionPath, entriesPath, stagedPath}, edited...) {
 		if err := c.make(p.full(path), nil); err != nil {
 			return err
 		}

@@ -2,7 +2,6 @@ package zookeeper
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -11,7 +10,6 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/elasticjob-go/elasticjob/registry"
-	"github.com/elasticjob-go/elasticjob/zookeeper"
 )
 
 // term is one leader's time. It has one session from its candidacy to its end.
@@ -19,7 +17,7 @@ type term struct {
 	place     *place
 	client    *client
 	own       candidate
-	record    termRecord
+	leader    registry.Leader
 	known     *known
 	documents *documents
 
@@ -35,8 +33,8 @@ type term struct {
 	owned sync.WaitGroup
 }
 
-func newTerm(c *client, own candidate, record termRecord, version int32) *term {
-	t := &term{place: c.place, client: c, own: own, record: record, known: newKnown(), fenceVersion: version}
+func newTerm(c *client, own candidate, leader registry.Leader, version int32) *term {
+	t := &term{place: c.place, client: c, own: own, leader: leader, known: newKnown(), fenceVersion: version}
 	t.ctx, t.end = context.WithCancelCause(c.Context())
 	t.documents = newDocuments(t)
 	t.owned.Go(t.giveBack)
@@ -45,7 +43,7 @@ func newTerm(c *client, own candidate, record termRecord, version int32) *term {
 	return t
 }
 
-func (t *term) Number() int64         { return t.record.Term }
+func (t *term) Number() int64         { return t.leader.Term }
 func (t *term) Done() <-chan struct{} { return t.ctx.Done() }
 
 // Changed is not closed when the term ends.
@@ -69,12 +67,11 @@ func (t *term) giveBack() {
 // keepEvery is how often the nodes that the term stands on are looked at.
 const keepEvery = time.Second
 
-// keep ends the term when its election node goes, and writes /registry/term again when somebody has deleted or
-// changed it: followers would know no leader to the term's end.
+// keep ends the term when its election node goes, or the fence that names it: followers would know no leader while no commit
+// finds that out.
 func (t *term) keep() {
 	tick := time.NewTicker(keepEvery)
 	defer tick.Stop()
-	var complained time.Time
 	for {
 		select {
 		case <-tick.C:
@@ -84,32 +81,12 @@ func (t *term) keep() {
 		there, _, err := t.client.Exists(t.place.full(electionPath + "/" + t.own.name))
 		if err == nil && !there {
 			t.end(errors.New("the election node is gone: somebody else may lead"))
-			return
 		}
-		node := t.place.full(recordPath)
-		value, _, err := t.client.Get(node)
-		if errors.Is(err, zk.ErrNoNode) || err == nil && !t.record.is(value) {
-			if err = t.writeRecord(); err == nil {
-				t.place.Logger.Warn("somebody has changed the node that says who leads: it was written again", "node", node)
-			}
-		}
-		if zookeeper.Answered(err) && time.Since(complained) > complain {
-			complained = time.Now()
-			t.place.Logger.Warn("the node that says who leads can't be kept: followers may know no leader", "error", t.place.refused("keep", node, err))
+		value, _, err := t.client.Get(t.place.full(fencePath))
+		if now, bad := readFence(value); errors.Is(err, zk.ErrNoNode) || err == nil && (bad != nil || now.candidate != t.own.name) {
+			t.end(errors.New("the fence is gone, or another's: somebody else may lead"))
 		}
 	}
-}
-
-// writeRecord is a commit of the record alone.
-func (t *term) writeRecord() error {
-	value, err := json.Marshal(t.record)
-	if err != nil {
-		return err
-	}
-	t.writing.Lock()
-	defer t.writing.Unlock()
-	_, err = t.write(&[]op{{Kind: opSet, Node: recordPath, Value: value, Version: -1}})
-	return err
 }
 
 // finish ends the term, lets a commit under way come to its end, gives the session back
