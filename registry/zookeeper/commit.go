@@ -55,9 +55,9 @@ func (t *term) Commit(ctx context.Context, writes []registry.Write) error {
 	case refused.unmet(err):
 		return &registry.Conflict{Path: refused.Path}
 	case errors.Is(err, zk.ErrNoNode):
-		return fail(fmt.Errorf("the folder of %s is gone: the next leader makes it again: %w", t.place.full(refused.node()), err))
+		return fail(fmt.Errorf("the folder of %s is gone: the next leader makes it again: %w", t.place.full(nodeOf(refused.Path)), err))
 	}
-	return fail(t.permitted("write", refused.node(), err))
+	return fail(t.permitted("write", nodeOf(refused.Path), err))
 }
 
 // awaitCommit waits for the end of a commit under way.
@@ -155,9 +155,7 @@ func (t *term) committed(fence *zk.Stat, ops []op) {
 	t.commits++
 	t.fenceVersion = fence.Version
 	for i := range ops {
-		if o := &ops[i]; o.Path != "" {
-			t.known.wrote(o.Path, o.Kind, fence.Mzxid)
-		}
+		t.known.wrote(ops[i].Path, ops[i].Kind, fence.Mzxid)
 	}
 }
 

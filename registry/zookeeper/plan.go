@@ -20,10 +20,9 @@ const (
 
 // op is one operation of a Multi. Its fields are exported for gob: parts of large commits are stored.
 type op struct {
-	Kind opKind
-	// Path is the entry's; where it is empty, Node is a node of the registry itself.
-	Path, Node string
-	Value      []byte
+	Kind  opKind
+	Path  string // of an entry, or of a node of the registry itself
+	Value []byte
 	// Version is the version that the node must have, -1: any.
 	Version int32
 	// Conditional says that the write has a condition, which is what ZooKeeper refuses the operation for.
@@ -40,17 +39,9 @@ const (
 	aclBytes = 4 + 4 + 4 + len("world") + 4 + len("anyone")
 )
 
-// node is the node that the operation is about, below the namespace.
-func (o *op) node() string {
-	if o.Path == "" {
-		return o.Node
-	}
-	return nodeOf(o.Path)
-}
-
 // size is how many bytes of a request the operation takes.
 func (o *op) size(p *place) int {
-	size := len(p.root) + len(o.node()) + len(o.Value)
+	size := len(p.root) + len(nodeOf(o.Path)) + len(o.Value)
 	switch o.Kind {
 	case opCreate:
 		return size + createBytes
@@ -66,7 +57,7 @@ func (o *op) request(p *place) any {
 	if value == nil {
 		value = []byte{}
 	}
-	switch full := p.full(o.node()); o.Kind {
+	switch full := p.full(nodeOf(o.Path)); o.Kind {
 	case opCreate:
 		return &zk.CreateRequest{Path: full, Data: value, Acl: p.acl}
 	case opSet:

@@ -88,29 +88,27 @@ func (t *term) entry(ctx context.Context, path string) (registry.Entry, error) {
 }
 
 // Get returns one entry as of the last commit.
-func (t *term) Get(ctx context.Context, path string) (found registry.Entry, err error) {
+func (t *term) Get(ctx context.Context, path string) (registry.Entry, error) {
 	if err := checkPath(path); err != nil && (!strings.HasPrefix(path, "/") || !isEdited(path)) {
-		return found, err
+		return registry.Entry{}, err
 	}
 	if !isPlace(path) {
-		return found, fmt.Errorf("get %s: %w", path, registry.ErrNotFound)
+		return registry.Entry{}, fmt.Errorf("get %s: %w", path, registry.ErrNotFound)
 	}
-	err = t.reading(ctx, func() (err error) {
-		t.writing.RLock()
-		defer t.writing.RUnlock()
+	var found registry.Entry
+	err := t.reading(ctx, func() (err error) {
 		found, err = t.entry(ctx, path)
 		return err
 	})
 	switch {
-	case errors.Is(err, zk.ErrNoNode):
-		err = registry.ErrNotFound
+	case err == nil:
+		return found, nil
 	case errors.Is(err, registry.ErrBadPath):
 		return registry.Entry{}, err
+	case errors.Is(err, zk.ErrNoNode):
+		err = registry.ErrNotFound
 	}
-	if err != nil {
-		return registry.Entry{}, fmt.Errorf("get %s: %w", path, err)
-	}
-	return found, nil
+	return registry.Entry{}, fmt.Errorf("get %s: %w", path, err)
 }
 
 // List is of one moment for what only the leader writes: no commit happens
@@ -123,15 +121,11 @@ func (t *term) List(ctx context.Context, path string) ([]registry.Entry, error) 
 		}
 	}
 	var found []registry.Entry
-	err := t.reading(ctx, func() error {
-		t.writing.RLock()
-		defer t.writing.RUnlock()
+	err := t.reading(ctx, func() (err error) {
 		l := lister{term: t, below: strings.TrimSuffix(path, "/") + "/"}
-		if err := l.find(ctx); err != nil {
-			return err
+		if err = l.find(ctx); err == nil {
+			found, err = l.read(ctx)
 		}
-		var err error
-		found, err = l.read(ctx)
 		return err
 	})
 	if err != nil {
@@ -161,57 +155,49 @@ func (l *lister) find(ctx context.Context) error {
 			folders = append(folders, queue+"/"+job)
 		}
 	}
+	if !isReserved(strings.TrimSuffix(l.below, "/")) {
+		folders = append(folders, entriesPath)
+	}
 	for _, folder := range folders {
 		names, open, err := l.list(ctx, folder)
 		if err != nil {
 			return err
 		}
 		if open {
-			l.take(folder, names, func(name string) string { return folder + "/" + name })
+			l.take(folder, names)
 		}
 	}
 	if strings.HasPrefix(frameworkPath, l.below) {
 		l.paths = append(l.paths, frameworkPath)
 	}
-	if inOriginals(strings.TrimSuffix(l.below, "/")) {
-		return nil
-	}
-	names, err := l.children(ctx, entriesPath)
-	if err != nil {
-		return err
-	}
-	l.take(entriesPath, names, func(name string) string { return "/" + unescape.Replace(name) })
 	return nil
 }
 
 // list lists a folder that may have entries below the path; one that may not be listed is an entry itself.
 func (l *lister) list(ctx context.Context, folder string) (names []string, open bool, err error) {
-	if !overlap(folder+"/", l.below) {
+	inside := strings.HasPrefix(folder+"/", l.below) || strings.HasPrefix(l.below, folder+"/")
+	if !inside && folder != entriesPath {
 		return nil, false, nil
 	}
 	names, err = l.children(ctx, folder)
-	if errors.Is(err, zk.ErrNoAuth) && folder+"/" != l.below {
+	if errors.Is(err, zk.ErrNoAuth) && folder+"/" != l.below && folder != entriesPath {
 		l.found = append(l.found, registry.Entry{Path: folder, Unreadable: l.place.noPermission(l.place.full(folder))})
 		return nil, false, nil
 	}
 	return names, err == nil, err
 }
 
-// overlap reports whether one of two paths that end in slashes is in the other.
-func overlap(a, b string) bool { return strings.HasPrefix(a, b) || strings.HasPrefix(b, a) }
-
-// take takes the entries of an area, and keeps that they are all.
-func (l *lister) take(area string, names []string, path func(name string) string) {
+// take takes the entries of a folder, and keeps that they are all.
+func (l *lister) take(folder string, names []string) {
 	all := make([]string, 0, len(names))
 	for _, name := range names {
-		all = append(all, path(name))
-	}
-	l.known.list(area, all)
-	for _, p := range all {
-		if strings.HasPrefix(p, l.below) {
-			l.paths = append(l.paths, p)
+		path := pathOf(folder, name)
+		all = append(all, path)
+		if strings.HasPrefix(path, l.below) {
+			l.paths = append(l.paths, path)
 		}
 	}
+	l.known.list(folder, all)
 }
 
 // read reads the entries that were found.

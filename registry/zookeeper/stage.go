@@ -50,13 +50,13 @@ func (t *term) stage(ops *[]op) (refused *op, err error) {
 		if err := gob.NewEncoder(&value).Encode(part); err != nil {
 			return nil, err
 		}
-		refused, err = t.write(&[]op{{Kind: opCreate, Node: c.part(n), Value: value.Bytes(), Version: -1}})
+		refused, err = t.write(&[]op{{Kind: opCreate, Path: c.part(n), Value: value.Bytes(), Version: -1}})
 		if err != nil {
 			t.discard(c, n)
 			return refused, err
 		}
 	}
-	head = append([]op{{Kind: opCreate, Node: namedPath, Value: c.bytes(), Version: -1}}, head...)
+	head = append([]op{{Kind: opCreate, Path: namedPath, Value: c.bytes(), Version: -1}}, head...)
 	if refused, err = t.write(&head); err != nil {
 		t.discard(c, len(parts))
 		return refused, err
@@ -121,7 +121,7 @@ func (t *term) checkStaged(parts [][]op) (unmet *op, err error) {
 	var mu sync.Mutex
 	err = parallel(t.ctx, foreground, len(staged), func(ctx context.Context, i int) error {
 		o := staged[i]
-		stat, err := t.stat(ctx, o.node())
+		stat, err := t.stat(ctx, nodeOf(o.Path))
 		switch {
 		case o.Kind == opCreate && err == nil:
 			err = zk.ErrNodeExists
@@ -143,7 +143,7 @@ func (t *term) checkStaged(parts [][]op) (unmet *op, err error) {
 // discard removes the first parts of a commit that did not happen. What it can't remove the next term does.
 func (t *term) discard(c namedCommit, parts int) {
 	for n := range parts {
-		if _, err := t.write(&[]op{{Kind: opDelete, Node: c.part(n), Version: -1}}); err != nil {
+		if _, err := t.write(&[]op{{Kind: opDelete, Path: c.part(n), Version: -1}}); err != nil {
 			t.place.Logger.Debug("part of a commit not removed", "node", c.part(n), "error", err)
 		}
 	}
@@ -169,9 +169,9 @@ func (t *term) apply(c namedCommit, parts [][]op) error {
 		}
 		next := c
 		next.Applied++
-		ops := append([]op{{Kind: opDelete, Node: node, Version: -1}, {Kind: opSet, Node: namedPath, Value: next.bytes(), Version: -1}}, part...)
+		ops := append([]op{{Kind: opDelete, Path: node, Version: -1}, {Kind: opSet, Path: namedPath, Value: next.bytes(), Version: -1}}, part...)
 		if next.Applied == c.Parts {
-			ops[1] = op{Kind: opDelete, Node: namedPath, Version: -1}
+			ops[1] = op{Kind: opDelete, Path: namedPath, Version: -1}
 		}
 		if err := t.applyPart(ops); err != nil {
 			return err
@@ -192,7 +192,7 @@ func (t *term) applyPart(ops []op) error {
 		case t.Err() != nil:
 			return err
 		case refused != nil && (refused.unmet(err) || isEdited(refused.Path)):
-			t.place.Logger.Warn("a node was edited by hand during a commit: the edit stays", "node", t.place.full(refused.node()), "refused", err)
+			t.place.Logger.Warn("a node was edited by hand during a commit: the edit stays", "node", t.place.full(nodeOf(refused.Path)), "refused", err)
 			edited := refused.Path
 			ops = slices.DeleteFunc(ops, func(o op) bool { return o.Path == edited })
 			continue
@@ -200,7 +200,7 @@ func (t *term) applyPart(ops []op) error {
 		if time.Since(complained) > complain {
 			complained = time.Now()
 			if refused != nil {
-				err = t.permitted("write", refused.node(), err)
+				err = t.permitted("write", nodeOf(refused.Path), err)
 			}
 			t.place.Logger.Warn("a commit that has happened can't be applied: trying on, and nothing else is committed meanwhile", "error", err)
 		}
@@ -230,7 +230,7 @@ func (t *term) recoverCommit(ctx context.Context) error {
 	}
 	staged, err := t.children(ctx, stagedPath)
 	for _, name := range staged {
-		if _, err := t.write(&[]op{{Kind: opDelete, Node: stagedPath + "/" + name, Version: -1}}); err != nil {
+		if _, err := t.write(&[]op{{Kind: opDelete, Path: stagedPath + "/" + name, Version: -1}}); err != nil {
 			return err
 		}
 	}

@@ -116,13 +116,17 @@ func (t *term) Standby(ctx context.Context) bool {
 	return err == nil && len(standing) > 1
 }
 
-// reading runs what reads beside the caller, who can leave earlier by ctx. What was read after the term's end is
-// not returned: another term may have written since.
+// reading runs what reads between two commits, beside the caller, who can leave earlier by ctx. What was read after the term's
+// end is not returned: another term may have written since.
 func (t *term) reading(ctx context.Context, read func() error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	err := t.client.Do(ctx, read)
+	err := t.client.Do(ctx, func() error {
+		t.writing.RLock()
+		defer t.writing.RUnlock()
+		return read()
+	})
 	if ended := t.Err(); ended != nil {
 		return ended
 	}
