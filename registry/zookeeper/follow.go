@@ -37,14 +37,20 @@ func (f *follower) leader() (l registry.Leader, candidate string, ok bool) {
 	return f.known, f.candidate, f.candidate != "" && time.Now().Before(f.client.LivesUntil())
 }
 
-// trouble is why the last look was refused, and why the last try to reach a server failed, nil while one is reached.
-func (f *follower) trouble() (refusal, silence error) {
+// trouble is why the last look was refused, or why the last try to reach a server failed.
+func (f *follower) trouble() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.client != nil {
-		silence = f.client.Trouble()
+	if f.refusal != nil {
+		return fmt.Errorf("can't find out who leads from ZooKeeper at %s: %w", f.place.Servers, f.refusal)
 	}
-	return f.refusal, silence
+	if f.client == nil {
+		return nil
+	}
+	if silence := f.client.Trouble(); silence != nil {
+		return fmt.Errorf("can't reach ZooKeeper at %s: %w", f.place.Servers, silence)
+	}
+	return nil
 }
 
 // refused keeps why a look was, nil when it was not, and reports whether that is news.

@@ -23,7 +23,6 @@ type Registry struct {
 	campaigning chan struct{} // holds one token while nobody campaigns
 
 	mu      sync.Mutex
-	closed  bool
 	current *term
 	stood   []string        // the latest candidates of this process
 	seen    registry.Leader // the latest leader that was seen
@@ -90,16 +89,7 @@ func (r *Registry) highest() int64 {
 
 // Trouble says why ZooKeeper can't be reached at present, or refuses to show who leads; nil when neither is so. It
 // asks nobody.
-func (r *Registry) Trouble() error {
-	refusal, silence := r.follower.trouble()
-	switch {
-	case refusal != nil:
-		return fmt.Errorf("can't find out who leads from ZooKeeper at %s: %w", r.place.Servers, refusal)
-	case silence != nil:
-		return fmt.Errorf("can't reach ZooKeeper at %s: %w", r.place.Servers, silence)
-	}
-	return nil
-}
+func (r *Registry) Trouble() error { return r.follower.trouble() }
 
 // Campaign stands for election until it leads or ctx ends. It keeps trying while
 // ZooKeeper can't be reached, and says so in the log. A term of this registry that still
@@ -110,15 +100,17 @@ func (r *Registry) Campaign(ctx context.Context, who string) (registry.Term, err
 	fail := func(err error) (registry.Term, error) {
 		return nil, fmt.Errorf("stand for election in %s of ZooKeeper %s: %w", r.place.root, r.place.Servers, err)
 	}
-	if err := ctx.Err(); err != nil {
-		return fail(err)
-	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(r.ctx, func() { cancel(errClosed) })()
 	select {
 	case <-r.campaigning:
+		defer func() { r.campaigning <- struct{}{} }()
 	case <-ctx.Done():
-		return fail(ctx.Err())
 	}
-	defer func() { r.campaigning <- struct{}{} }()
+	if ctx.Err() != nil {
+		return fail(context.Cause(ctx))
+	}
 	r.mu.Lock()
 	current := r.current
 	r.mu.Unlock()
@@ -132,11 +124,10 @@ func (r *Registry) Campaign(ctx context.Context, who string) (registry.Term, err
 		t, err := r.try(ctx, who)
 		switch {
 		case err == nil:
+			r.place.Logger.Info("term began", "term", t.Number(), "who", who)
 			return t, nil
 		case ctx.Err() != nil:
-			return fail(ctx.Err())
-		case r.ctx.Err() != nil:
-			return fail(errClosed)
+			return fail(context.Cause(ctx))
 		case errors.Is(err, registry.ErrUnusable) && !r.hasStood():
 			return fail(err)
 		}
@@ -154,7 +145,6 @@ func (r *Registry) Campaign(ctx context.Context, who string) (registry.Term, err
 		select {
 		case <-time.After(wait):
 		case <-ctx.Done():
-		case <-r.ctx.Done():
 		}
 	}
 }
@@ -163,12 +153,6 @@ var errClosed = errors.New("the registry is closed")
 
 // try is one candidacy with a session of its own, which the term keeps.
 func (r *Registry) try(ctx context.Context, who string) (_ *term, err error) {
-	if r.ctx.Err() != nil {
-		return nil, errClosed
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer context.AfterFunc(r.ctx, cancel)()
 	c, err := r.place.connect(nil)
 	if err != nil {
 		return nil, err
@@ -196,11 +180,27 @@ func (r *Registry) try(ctx context.Context, who string) (_ *term, err error) {
 	}
 	r.saw(leader)
 	t := newTerm(c, own, leader, version)
-	if err := t.recoverCommit(ctx); err != nil {
+	if err = t.recoverCommit(ctx); err == nil {
+		err = r.lead(ctx, t)
+	}
+	if err != nil {
 		t.finish(err)
 		return nil, err
 	}
-	return r.lead(ctx, t)
+	return t, nil
+}
+
+// lead makes a term that has begun the registry's, unless nobody wants it any more.
+func (r *Registry) lead(ctx context.Context, t *term) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ctx.Err() != nil {
+		return errClosed
+	}
+	if ctx.Err() == nil {
+		r.current = t
+	}
+	return ctx.Err()
 }
 
 // mostStood is more candidates of ours than a follower may be behind, or a ZooKeeper that was restored.
@@ -223,31 +223,12 @@ func (r *Registry) hasStood() bool {
 	return len(r.stood) > 0
 }
 
-// lead makes the term that has begun the registry's.
-func (r *Registry) lead(ctx context.Context, t *term) (_ *term, err error) {
-	r.mu.Lock()
-	if err = ctx.Err(); r.closed {
-		err = errClosed
-	}
-	if err == nil {
-		r.current = t
-	}
-	r.mu.Unlock()
-	if err != nil {
-		t.finish(err)
-		return nil, err
-	}
-	r.place.Logger.Info("term began", "term", t.Number(), "who", t.leader.Address)
-	return t, nil
-}
-
 // Close ends the term, gives the session back and waits for everything.
 func (r *Registry) Close() error {
 	r.mu.Lock()
-	r.closed = true
+	r.cancel() // no term becomes the registry's after this
 	current := r.current
 	r.mu.Unlock()
-	r.cancel()
 	if current != nil {
 		current.finish(fmt.Errorf("%w: the registry was closed", registry.ErrTermEnded))
 	}
