@@ -287,27 +287,6 @@ func testDigestProtectsAllNodes(t *testing.T, server *zkserver.Server) {
 	}
 }
 
-// Rule T2: what ZooKeeper refuses for want of a permission is not written, and ends no term.
-func testNodesOfOthersEndNoTerm(t *testing.T, server *zkserver.Server) {
-	t.Parallel()
-	client := server.Client(t)
-	o := zookeeper.Options{Servers: server.Address(), Namespace: namespace()}
-	_, term := lead(t, o)
-	commit(t, term, put("/config/job/mine", "x"))
-	guarded := "/" + o.Namespace + "/config/job/guarded"
-	if _, err := client.Create(guarded, []byte("theirs"), 0, zk.WorldACL(zk.PermRead)); err != nil {
-		t.Fatal(err)
-	}
-	err := term.Commit(t.Context(), []registry.Write{put("/config/job/mine", "y"), put("/config/job/guarded", "ours")})
-	if err == nil || errors.Is(err, registry.ErrTermEnded) || !strings.Contains(err.Error(), "getAcl "+guarded) {
-		t.Errorf("%v", err)
-	}
-	if e, err := term.Get(t.Context(), "/config/job/mine"); err != nil || string(e.Value) != "x" {
-		t.Errorf("%q, %v", e.Value, err)
-	}
-	commit(t, term, put("/config/job/mine", "z"))
-}
-
 func testChroot(t *testing.T, server *zkserver.Server) {
 	t.Parallel()
 	client := server.Client(t)
