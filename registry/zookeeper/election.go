@@ -14,7 +14,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/elasticjob-go/elasticjob/registry"
-	"github.com/elasticjob-go/elasticjob/zookeeper"
 )
 
 // candidate is one child of the election node, in the form of Curator's
@@ -74,32 +73,30 @@ func isOurs(guid string) bool {
 // session with watches ends with its connection.
 const lookStanding = 100 * time.Millisecond
 
-// stand makes a candidate, reports its name, and waits until it is the first. The node goes with the session.
+// stand makes a candidate, reports its name, and waits until it is the first. The node goes with the session, also
+// when the answer to its making got lost.
 func (c *client) stand(ctx context.Context, who string, stands func(name string)) (candidate, error) {
 	guid, err := newGUID()
 	if err != nil {
 		return candidate{}, fmt.Errorf("make a candidate's id: %w", err)
 	}
 	folder := c.place.full(electionPath)
-	full := folder + "/" + candidatePrefix + guid + candidateInfix
-	node, err := c.Create(full, []byte(who), zk.FlagEphemeral|zk.FlagSequence, c.place.acl)
-	if zookeeper.Answered(err) {
+	node, err := c.Create(folder+"/"+candidatePrefix+guid+candidateInfix, []byte(who), zk.FlagEphemeral|zk.FlagSequence, c.place.acl)
+	if err != nil {
 		return candidate{}, c.place.explain("stand for election at", folder, err)
 	}
-	if err == nil {
-		c.place.Logger.Debug("standing for election", "node", node)
-	}
+	name := strings.TrimPrefix(node, folder+"/")
+	stands(name)
+	c.place.Logger.Debug("standing for election", "node", node)
 	for {
-		// An answer that got lost leaves a node that is found by its guid.
 		all, err := c.standing()
 		if err != nil {
 			return candidate{}, err
 		}
-		own := slices.IndexFunc(all, func(x candidate) bool { return x.guid == guid })
+		own := slices.IndexFunc(all, func(x candidate) bool { return x.name == name })
 		if own < 0 {
-			return candidate{}, errors.New("the candidate's node is not there: its making failed, or its session has ended")
+			return candidate{}, errors.New("the candidate's node is gone: somebody has deleted it, or its session has ended")
 		}
-		stands(all[own].name)
 		if own == 0 {
 			return all[0], nil
 		}
@@ -138,48 +135,34 @@ func readFence(value []byte) (f fence, err error) {
 	return f, nil
 }
 
-// begin begins a term by one Multi that sets the election node, and so checks that it is there (rule T1). The term's number is above highest.
+// begin begins a term by one Multi that sets the election node, and so checks that it is there (rule T1). The term's number is
+// above highest. After an error the candidate has to go: the term may have begun, and ends with its session.
 func (c *client) begin(own candidate, who string, highest int64) (leader registry.Leader, fenceVersion int32, err error) {
 	p := c.place
-	node := p.full(electionPath + "/" + own.name)
-	for {
-		value, stat, err := c.Get(p.full(fencePath))
-		if err != nil {
-			return leader, 0, p.explain("read", p.full(fencePath), err)
-		}
-		before, err := readFence(value)
-		if err != nil {
-			return leader, 0, fmt.Errorf("%w: %s: %w: set it to a term number above any earlier one and 0, as in %q",
-				registry.ErrUnusable, p.full(fencePath), err, "1000 0")
-		}
-		if before.candidate == own.name { // the answer to an earlier try got lost
-			_, election, err := c.Get(node)
-			if err != nil {
-				return leader, 0, p.explain("read", node, err)
-			}
-			return leaderOf(before, who, election), stat.Version, nil
-		}
-		if before.term < highest {
-			p.Logger.Warn("ZooKeeper went back: the last term in it is not the last that was there. Was it restored from an older copy, or its namespace emptied? What was done since that copy may be done again",
-				"term", before.term, "before", highest)
-		}
-		if before.term == 0 {
-			before.term = own.number // somebody may have deleted the fence: there were no more terms than candidates
-		}
-		next := fence{term: max(before.term, highest) + 1, candidate: own.name}
-		results, err := c.Multi(
-			&zk.SetDataRequest{Path: node, Data: []byte(who), Version: -1},
-			&zk.SetDataRequest{Path: p.full(fencePath), Data: next.bytes(), Version: stat.Version})
-		switch {
-		case err == nil:
-			return leaderOf(next, who, results[0].Stat), results[1].Stat.Version, nil
-		case zookeeper.Answered(err) && !(replannable(err) && firstFailed(results) > 0):
-			return leader, 0, p.explain("begin a term at", p.full(fencePath), err)
-		}
-		if err := c.Pause(c.Context()); err != nil {
-			return leader, 0, err
-		}
+	value, stat, err := c.Get(p.full(fencePath))
+	if err != nil {
+		return leader, 0, p.explain("read", p.full(fencePath), err)
 	}
+	before, err := readFence(value)
+	if err != nil {
+		return leader, 0, fmt.Errorf("%w: %s: %w: set it to a term number above any earlier one and 0, as in %q",
+			registry.ErrUnusable, p.full(fencePath), err, "1000 0")
+	}
+	if before.term < highest {
+		p.Logger.Warn("ZooKeeper went back: the last term in it is not the last that was there. Was it restored from an older copy, or its namespace emptied? What was done since that copy may be done again",
+			"term", before.term, "before", highest)
+	}
+	if before.term == 0 {
+		before.term = own.number // somebody may have deleted the fence: there were no more terms than candidates
+	}
+	next := fence{term: max(before.term, highest) + 1, candidate: own.name}
+	results, err := c.Multi(
+		&zk.SetDataRequest{Path: p.full(electionPath + "/" + own.name), Data: []byte(who), Version: -1},
+		&zk.SetDataRequest{Path: p.full(fencePath), Data: next.bytes(), Version: stat.Version})
+	if err != nil {
+		return leader, 0, p.explain("begin a term at", p.full(fencePath), err)
+	}
+	return leaderOf(next, who, results[0].Stat), results[1].Stat.Version, nil
 }
 
 // leaderOf is who leads in the term of a fence, by the election node, which was set when the term began.

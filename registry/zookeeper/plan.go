@@ -29,27 +29,13 @@ type op struct {
 	Conditional bool
 }
 
-// Bytes of operations in a request, beside path and value: each has a header of
-// 9 bytes, 4 for each length and 4 for version or flags.
-const (
-	deleteBytes = 9 + 4 + 4
-	setBytes    = deleteBytes + 4
-	createBytes = setBytes + aclBytes
-	// aclBytes is one rule for world:anyone, the longer one of both that are in use.
-	aclBytes = 4 + 4 + 4 + len("world") + 4 + len("anyone")
-)
+// opBytes is how many bytes of a request an operation takes at most, beside path and value: a header of 9 bytes, 4 for each length, 4
+// for version or flags, and the longer one of the two ACLs that are in use, world:anyone.
+const opBytes = 9 + 4 + 4 + 4 + 4 + 4 + 4 + len("world") + 4 + len("anyone")
 
-// size is how many bytes of a request the operation takes.
+// size is how many bytes of a request the operation takes at most.
 func (o *op) size(p *place) int {
-	size := len(p.root) + len(nodeOf(o.Path)) + len(o.Value)
-	switch o.Kind {
-	case opCreate:
-		return size + createBytes
-	case opSet:
-		return size + setBytes
-	default:
-		return size + deleteBytes
-	}
+	return opBytes + len(p.root) + len(nodeOf(o.Path)) + len(o.Value)
 }
 
 func (o *op) request(p *place) any {
@@ -67,7 +53,7 @@ func (o *op) request(p *place) any {
 	}
 }
 
-// sizeOf is how many bytes of a request the operations take.
+// sizeOf is how many bytes of a request the operations take at most.
 func sizeOf(p *place, ops []op) (size int) {
 	for i := range ops {
 		size += ops[i].size(p)

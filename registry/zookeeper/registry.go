@@ -211,10 +211,8 @@ const mostStood = 100
 func (r *Registry) standing(candidate string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !slices.Contains(r.stood, candidate) {
-		r.stood = append(r.stood, candidate)
-		r.stood = r.stood[max(0, len(r.stood)-mostStood):]
-	}
+	r.stood = append(r.stood, candidate)
+	r.stood = r.stood[max(0, len(r.stood)-mostStood):]
 }
 
 func (r *Registry) hasStood() bool {
