@@ -22,5 +22,6 @@
 // When a connection begins, the library sets all watches again that it still has, as of the last transaction that it
 // has seen. It reads that number without a lock, while answers on the new connection may already change it: a
 // number that is too new hides the changes before it. So a session with watches (Options.Watch) ends with its connection. The next one begins
-// with a look at everything, and no watch is ever carried over.
+// with a look at everything, and no watch is ever carried over. Watches are set when the session has lasted a moment; why is said in
+// registry/zookeeper, which alone has some.
 package zookeeper

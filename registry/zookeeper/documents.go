@@ -37,10 +37,13 @@ const (
 	// lookAtOnce is how many nodes are looked at between two looks at what has just changed.
 	lookAtOnce = 500
 	// probeEvery is how often unreadable nodes are looked at, and how old a session is when it sets its first watch.
-	// When a connection begins, the library goes through its watches, and where it finds one reads the last transaction's
-	// number, both beside answers that change that number without a lock. Nothing tells when it is through, a moment after the session has begun.
-	// Watches set before that are only set twice, which does no harm, but is a data race; and a change
-	// within the first second is found by the first look.
+	//
+	// When a connection begins, the library goes through the watches that it has, beside the goroutine that takes answers. Where
+	// it finds one, it reads the number of the last transaction, which that goroutine changes without a lock, and sets
+	// them all again. A session that ends with its connection has none then, unless its first one is set before the
+	// library has come so far. Watches that are set twice do no harm, but the read is a data race, and nothing tells
+	// when the library is through: a moment after the session has begun. So the first watch comes with the first
+	// probe. Nothing is lost by that: what changes meanwhile is found by the look that sets the watches.
 	probeEvery = time.Second
 	probeMost  = 500
 )
@@ -259,9 +262,9 @@ func (w *watcher) compare(paths []string, stats []*zk.Stat) error {
 			continue
 		}
 		select {
-		case w.changed <- path:
-		case <-w.ctx.Done():
-			return context.Cause(w.ctx)
+		case w.changed <- path: // also after the session's end: it counts as reported
+		case <-w.term.ctx.Done():
+			return w.term.Err()
 		}
 	}
 	return nil
