@@ -55,12 +55,11 @@ type Client struct {
 
 	ctx   context.Context // the session's
 	end   context.CancelCauseFunc
-	began chan struct{} // closed when the session has begun
-	begin func()        // closes it
 	ready chan struct{} // closed when a server has answered a request, or refused to, or the session has ended without
 	why   error         // no session: set before ready is closed
 
-	mu sync.Mutex
+	mu    sync.Mutex
+	begun bool
 	// lastHeard is when the latest request left that was answered.
 	lastHeard time.Time
 	granted   time.Duration // the session timeout, which servers bound
@@ -75,8 +74,7 @@ type Client struct {
 func Connect(o Options) (*Client, error) {
 	o.Servers = slices.Clone(o.Servers)
 	rand.Shuffle(len(o.Servers), func(i, j int) { o.Servers[i], o.Servers[j] = o.Servers[j], o.Servers[i] })
-	c := &Client{opt: o, granted: o.SessionTimeout, began: make(chan struct{}), ready: make(chan struct{})}
-	c.begin = sync.OnceFunc(func() { close(c.began) })
+	c := &Client{opt: o, granted: o.SessionTimeout, ready: make(chan struct{})}
 	c.ctx, c.end = context.WithCancelCause(context.Background())
 	c.rotation = &rotation{servers: o.Servers, ctx: c.ctx}
 	conn, events, err := zk.Connect(o.Servers, o.SessionTimeout, zk.WithLogger(libraryLog{c}),
@@ -156,11 +154,11 @@ func (c *Client) Pause(ctx context.Context) error {
 
 // LivesUntil is how long the session surely lives, if no server answers any more; zero before it has begun.
 func (c *Client) LivesUntil() time.Time {
-	if !c.hasBegun() {
-		return time.Time{}
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if !c.begun {
+		return time.Time{}
+	}
 	return c.lastHeard.Add(c.granted)
 }
 
@@ -256,39 +254,32 @@ func (c *Client) heard(left time.Time) {
 
 // watchSilence ends the session when no request that left within its timeout was answered: the servers may have ended it.
 func (c *Client) watchSilence() {
-	select {
-	case <-c.began:
-	case <-c.ctx.Done():
-		return
-	}
 	for {
-		left := time.Until(c.LivesUntil())
-		if left <= 0 {
+		wait := pause
+		if until := c.LivesUntil(); !until.IsZero() {
+			wait = min(time.Until(until), pingEvery) // what is granted may be known later than the session
+		}
+		if wait <= 0 {
 			c.end(errSilent)
 			return
 		}
 		select {
-		case <-time.After(min(left, pingEvery)): // what is granted may be known later than the session
+		case <-time.After(wait):
 		case <-c.ctx.Done():
 			return
 		}
 	}
 }
 
-func (c *Client) hasBegun() bool {
-	select {
-	case <-c.began:
-		return true
-	default:
-		return false
-	}
-}
+func (c *Client) hasBegun() bool { return !c.LivesUntil().IsZero() }
 
 // event takes the library's events. An expiry is told to it before the library asks for another session.
 func (c *Client) event(e zk.Event) {
 	switch {
 	case e.Type == zk.EventSession && e.State == zk.StateHasSession:
-		c.begin()
+		c.mu.Lock()
+		c.begun = true
+		c.mu.Unlock()
 	case e.Type == zk.EventSession && e.State == zk.StateExpired:
 		c.end(zk.ErrSessionExpired)
 	case e.Type == zk.EventSession && e.State == zk.StateDisconnected && c.opt.Watch != nil && c.hasBegun():

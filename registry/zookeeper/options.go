@@ -87,12 +87,7 @@ func newPlace(o Options) (*place, error) {
 }
 
 // full is where a path of the registry is in ZooKeeper.
-func (p *place) full(path string) string {
-	if path == "/" {
-		return p.root
-	}
-	return p.root + path
-}
+func (p *place) full(path string) string { return p.root + path }
 
 // user is who the digest names, never its password.
 func (p *place) user() string {
