@@ -203,17 +203,51 @@ func TestUnreachableServersAreTriedAndReported(t *testing.T) {
 	}
 }
 
-// T2: the loss of the election node is noticed by itself, not only by the next commit or by another's term: an idle
-// leader would be taken for one for ever, and requests sent to it.
-func testLostElectionNodeEndsAnIdleTerm(t *testing.T, server *zkserver.Server) {
+// T2: whatever takes the lead away ends the term by itself, not only with the next commit or with another's term: an idle
+// leader would be taken for one for ever, and requests sent to it. The next term has a higher number, and followers know it.
+func testEndsOfTerms(t *testing.T, server *zkserver.Server) {
 	t.Parallel()
-	o := zookeeper.Options{Servers: server.Address(), Namespace: namespace()}
-	r, term := lead(t, o)
-	dropCandidates(t, server.Client(t), o.Namespace)
-	eventually(t, "the end of the term", func() bool { return errors.Is(term.Err(), registry.ErrTermEnded) })
-	<-term.Done()
-	if l, ok := r.Leader(); ok {
-		t.Errorf("%+v is known to lead", l)
+	for name, strike := range map[string]func(s *scene){
+		"the election node goes":     func(s *scene) { dropCandidates(s, s.client, s.root[1:]) },
+		"the fence is deleted":       func(s *scene) { s.drop("/registry/fence") },
+		"the fence names nobody":     func(s *scene) { s.set("/registry/fence", fmt.Sprint(s.term.Number(), 7)) },
+		"the fence is another's":     func(s *scene) { s.set("/registry/fence", fmt.Sprint(s.term.Number(), 7, "_c_x-lock-1")) },
+		"the session expires":        (*scene).expire,
+		"all is deleted recursively": func(s *scene) { wipe(s, s.client, s.root) },
+	} {
+		for _, idle := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, idle %v", name, idle), func(t *testing.T) {
+				t.Parallel()
+				s := newScene(t, server, zookeeper.Options{})
+				follower := open(t, zookeeper.Options{Servers: server.Address(), Namespace: s.root[1:]})
+				strike(s)
+				if !idle {
+					if err := s.term.Commit(t.Context(), nil); !errors.Is(err, registry.ErrTermEnded) {
+						t.Errorf("a commit: %v", err)
+					}
+				}
+				select {
+				case <-s.term.Done():
+				case <-time.After(patience):
+					t.Fatal("the term goes on")
+				}
+				if err := s.term.Err(); !errors.Is(err, registry.ErrTermEnded) {
+					t.Errorf("the term's end: %v", err)
+				}
+				if l, ok := s.r.Leader(); ok {
+					t.Errorf("%+v is known to lead", l)
+				}
+				next := campaign(t, s.r, "127.0.0.1:2")
+				if next.Number() <= s.term.Number() {
+					t.Errorf("term %d came after term %d", next.Number(), s.term.Number())
+				}
+				commit(t, next, put("/s/a", "x"))
+				eventually(t, "a follower to know the leader", func() bool {
+					l, ok := follower.Leader()
+					return ok && l.Term == next.Number() && l.Address == "127.0.0.1:2" && time.Since(l.Since) < patience
+				})
+			})
+		}
 	}
 }
 

@@ -19,7 +19,7 @@ import (
 )
 
 // wipe deletes a node with all below it, while others may be making some.
-func wipe(t *testing.T, client *zk.Conn, path string) {
+func wipe(t testing.TB, client *zk.Conn, path string) {
 	t.Helper()
 	eventually(t, "to delete "+path, func() bool {
 		children, _, err := client.Children(path)
@@ -111,42 +111,6 @@ func testTermNumbersThatGoBack(t *testing.T, server *zkserver.Server) {
 	}
 	if !strings.Contains(log.String(), "the last term in it is not the last that was there") {
 		t.Error("the log does not mention the second time")
-	}
-}
-
-// A fence that somebody deletes or garbles ends the term, though nothing is committed; the next one begins with another, a higher
-// number, and is shown to followers.
-func testFenceThatIsChangedEndsTheTerm(t *testing.T, server *zkserver.Server) {
-	t.Parallel()
-	client := server.Client(t)
-	o := zookeeper.Options{Servers: server.Address(), Namespace: namespace()}
-	r, term := lead(t, o)
-	follower := open(t, o)
-	node := "/" + o.Namespace + "/registry/fence"
-	for name, change := range map[string]func() error{
-		"deleted":   func() error { return client.Delete(node, -1) },
-		"another's": func() error { _, err := client.Set(node, fmt.Appendf(nil, "%d 7", term.Number()), -1); return err },
-	} {
-		for _, commits := range []bool{false, true} {
-			if err := change(); err != nil {
-				t.Fatal(err)
-			}
-			if commits {
-				if err := term.Commit(t.Context(), nil); !errors.Is(err, registry.ErrTermEnded) {
-					t.Errorf("%s: a commit: %v", name, err)
-				}
-			}
-			<-term.Done()
-			last := term.Number()
-			if term = campaign(t, r, "x"); term.Number() <= last {
-				t.Errorf("%s: term %d came after term %d", name, term.Number(), last)
-			}
-			commit(t, term, put("/s/a", "x"))
-			eventually(t, "a follower to know the leader", func() bool {
-				l, ok := follower.Leader()
-				return ok && l.Term == term.Number() && l.Address == "x"
-			})
-		}
 	}
 }
 
