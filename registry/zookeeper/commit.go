@@ -47,9 +47,10 @@ func (t *term) Commit(ctx context.Context, writes []registry.Write) error {
 		write = t.stage
 	}
 	refused, err := write(&ops)
+	var conflict *registry.Conflict
 	switch {
-	case err == nil:
-		return nil
+	case err == nil || errors.As(err, &conflict):
+		return err
 	case refused == nil:
 		return fail(err)
 	case refused.unmet(err):

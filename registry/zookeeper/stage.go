@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -39,11 +38,11 @@ func (c namedCommit) part(n int) string { return fmt.Sprintf("%s/%s-%d", stagedP
 func (t *term) stage(ops *[]op) (refused *op, err error) {
 	head, parts := split(t.place, *ops)
 	c := namedCommit{Name: fmt.Sprintf("%d-%d", t.Number(), t.commits), Parts: len(parts)}
-	if unmet, err := t.checkStaged(parts); err != nil {
+	if err := t.checkStaged(parts); err != nil {
 		if _, ended := t.write(&[]op{}); ended != nil { // who is deposed learns that first
 			return nil, ended
 		}
-		return unmet, err
+		return nil, err
 	}
 	for n, part := range parts {
 		var value bytes.Buffer
@@ -104,9 +103,9 @@ func split(p *place, ops []op) (head []op, parts [][]op) {
 	return head, parts
 }
 
-// checkStaged looks at the entries of staged writes with a condition: the commit point does not check them. It returns
-// one whose condition does not hold, with what ZooKeeper would refuse it for.
-func (t *term) checkStaged(parts [][]op) (unmet *op, err error) {
+// checkStaged looks at the entries of staged writes with a condition, which the commit point does not check. Its error is
+// a *registry.Conflict where one does not hold.
+func (t *term) checkStaged(parts [][]op) error {
 	var staged []*op
 	asked := map[string]bool{}
 	for _, part := range parts {
@@ -118,26 +117,17 @@ func (t *term) checkStaged(parts [][]op) (unmet *op, err error) {
 			asked[o.Path] = true // later ones of the same entry depend on what this one makes
 		}
 	}
-	var mu sync.Mutex
-	err = parallel(t.ctx, foreground, len(staged), func(ctx context.Context, i int) error {
+	return parallel(t.ctx, foreground, len(staged), func(ctx context.Context, i int) error {
 		o := staged[i]
 		stat, err := t.stat(ctx, nodeOf(o.Path))
-		switch {
-		case o.Kind == opCreate && err == nil:
-			err = zk.ErrNodeExists
-		case o.Kind == opCreate && errors.Is(err, zk.ErrNoNode):
-			return nil
-		case err == nil && o.Version != stat.Version:
-			err = zk.ErrBadVersion
+		if err != nil && !errors.Is(err, zk.ErrNoNode) {
+			return err
 		}
-		if err != nil {
-			mu.Lock()
-			defer mu.Unlock()
-			unmet = o
+		if there := stat != nil; there != (o.Kind != opCreate) || there && stat.Version != o.Version {
+			return &registry.Conflict{Path: o.Path}
 		}
-		return err
+		return nil
 	})
-	return unmet, err
 }
 
 // discard removes the first parts of a commit that did not happen. What it can't remove the next term does.
