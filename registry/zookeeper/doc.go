@@ -60,8 +60,9 @@
 //	/state/running/{job}/{item}   task id                  the original (daemons)   leader, once              taken over
 //	/ha/framework_id              Mesos framework id       leader, original         leader: start             never
 //	/ha/election/_c_{guid}-lock-{number}
-//	                              the candidate's address  each candidate           all candidates, followers the session's end
-//	/registry/fence               "{term} {commit}         leader, in every commit  followers; the next      never
+//	                              the candidate's address  each candidate, again    all candidates,         the session's end
+//	                                                       when its term begins     followers
+//	/registry/fence               "{term} {commit}         leader, in every commit  followers; the next     never
 //	                              {election node}"                                  leader, rule T3
 //	/registry/entries/{path}      any other entry: the     leader                   leader: start             by a commit
 //	                              scheduler's state
