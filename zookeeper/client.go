@@ -232,7 +232,7 @@ func (c *Client) ping() error {
 	left := time.Now()
 	_, _, err := c.Exists("/")
 	if err == nil || Answered(err) {
-		c.heard(left)
+		c.answeredSince(left)
 	}
 	if err == nil {
 		c.rotation.answered()
@@ -243,8 +243,8 @@ func (c *Client) ping() error {
 	return err
 }
 
-// heard keeps that a server has answered a request that left then, or later.
-func (c *Client) heard(left time.Time) {
+// answeredSince keeps that a server has answered a request that left then, or later.
+func (c *Client) answeredSince(left time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if left.After(c.lastHeard) {
@@ -273,7 +273,7 @@ func (c *Client) watchSilence() {
 
 func (c *Client) hasBegun() bool { return !c.LivesUntil().IsZero() }
 
-// event takes the library's events. An expiry is told to it before the library asks for another session.
+// event takes the library's events. An expiry is reported before the library asks for another session.
 func (c *Client) event(e zk.Event) {
 	switch {
 	case e.Type == zk.EventSession && e.State == zk.StateHasSession:
@@ -292,7 +292,7 @@ func (c *Client) event(e zk.Event) {
 // dial is the library's Dialer.
 func (c *Client) dial(network, address string, timeout time.Duration) (net.Conn, error) {
 	if !c.hasBegun() {
-		c.heard(time.Now()) // the session begins later than this
+		c.answeredSince(time.Now()) // the session begins later than this
 	}
 	ctx, cancel := context.WithTimeout(c.ctx, timeout)
 	defer cancel()

@@ -163,7 +163,7 @@ func TestDoCanBeLeft(t *testing.T) {
 	}
 }
 
-// A server's answer is told from silence, also where the library has words for it only.
+// A server's answer is distinguished from silence, also where the library has words for it only.
 func TestAnswersAndSilence(t *testing.T) {
 	t.Parallel()
 	code := func(n int) error { return fmt.Errorf("unknown error: %v", zk.ErrCode(n)) }

@@ -47,7 +47,7 @@ func accept(t *testing.T, s cluster.Session) error {
 	return s.Accept(ctx, cluster.Accept{AgentID: "S0", OfferIDs: []string{"o1"}, Tasks: []cluster.TaskLaunch{launch("t1")}})
 }
 
-// Whatever ends a session, what came before is read, its reason is told, no call is sent afterwards, and a new one works when the
+// Whatever ends a session, what came before is read, its reason is known, no call is sent afterwards, and a new one works when the
 // network does.
 func TestEndsOfSessions(t *testing.T) {
 	t.Parallel()

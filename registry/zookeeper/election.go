@@ -55,7 +55,7 @@ func candidates(children []string) (found []candidate) {
 }
 
 // newGUID marks our candidates: Curator's are of version 4, so whoever looks knows
-// whether to expect a term of ours.
+// whether to expect a term from the candidate.
 func newGUID() (string, error) {
 	id, err := uuid.NewV7()
 	if err != nil {

@@ -64,7 +64,7 @@ func TestWhatIsNews(t *testing.T) {
 	}
 }
 
-// A path that nobody takes before the watch's session ends is reported all the same: the next session takes it for known.
+// A path that nobody takes before the watch's session ends is still reported: the next session takes it for known.
 func TestReportOutlivesTheSession(t *testing.T) {
 	t.Parallel()
 	ended, end := context.WithCancel(t.Context())

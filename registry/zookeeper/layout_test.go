@@ -198,7 +198,7 @@ func testOriginalThatLeadsKeepsUsWaiting(t *testing.T, server *zkserver.Server) 
 	original(t, client, root)
 	create(t, client, root+"/ha/election", "")
 	lock := root + "/ha/election/_c_5c2d7a1e-0b5c-4b52-9d0a-0c0f5a1b2c3d-lock-"
-	foreign, err := client.Create(lock, []byte("10.0.0.7:8899"), zk.FlagEphemeral|zk.FlagSequence, zk.WorldACL(zk.PermAll))
+	theirs, err := client.Create(lock, []byte("10.0.0.7:8899"), zk.FlagEphemeral|zk.FlagSequence, zk.WorldACL(zk.PermAll))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -229,7 +229,7 @@ func testOriginalThatLeadsKeepsUsWaiting(t *testing.T, server *zkserver.Server) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := client.Delete(foreign, -1); err != nil {
+	if err := client.Delete(theirs, -1); err != nil {
 		t.Fatal(err)
 	}
 	term := <-led
@@ -277,10 +277,10 @@ func testDigestProtectsAllNodes(t *testing.T, server *zkserver.Server) {
 		}
 	}
 	// What an installation without digest left can be read with one.
-	foreign := zookeeper.Options{Servers: server.Address(), Namespace: "open-" + namespace()}
-	original(t, anybody, "/"+foreign.Namespace)
-	foreign.Digest = "job:secret-word"
-	_, term = lead(t, foreign)
+	inherited := zookeeper.Options{Servers: server.Address(), Namespace: "open-" + namespace()}
+	original(t, anybody, "/"+inherited.Namespace)
+	inherited.Digest = "job:secret-word"
+	_, term = lead(t, inherited)
 	commit(t, term, put("/config/job/job", "new"), put("/config/job/job2", "new"))
 	if got := paths(t, term, "/config/job"); got != "/config/job/job /config/job/job2" {
 		t.Errorf("got %s", got)

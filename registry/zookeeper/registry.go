@@ -203,7 +203,7 @@ func (r *Registry) lead(ctx context.Context, t *term) error {
 	return ctx.Err()
 }
 
-// mostStood is more candidates of ours than a follower may be behind, or a ZooKeeper that was restored.
+// mostStood is more of our candidates than a follower may be behind, or a ZooKeeper that was restored.
 const mostStood = 100
 
 // standing keeps that a candidate was made: the registry was usable once, and the candidate must not be shown as the leader
