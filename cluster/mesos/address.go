@@ -3,9 +3,10 @@ package mesos
 import (
 	"errors"
 	"fmt"
-	"net"
 	"net/url"
 	"strings"
+
+	"github.com/elasticjob-go/elasticjob/zookeeper"
 )
 
 const zkScheme = "zk://"
@@ -98,16 +99,9 @@ func parseZK(address string) (*zkAddress, error) {
 	if strings.Contains(out.path, "//") || strings.ContainsAny(out.path, ", \t:") {
 		return bad("a bad path")
 	}
-	for server := range strings.SplitSeq(hosts, ",") {
-		if server == "" || strings.ContainsAny(server, " \t") {
-			return bad("a bad server")
-		}
-		if host, port, err := net.SplitHostPort(server); err != nil {
-			server = net.JoinHostPort(strings.Trim(server, "[]"), "2181")
-		} else if host == "" || port == "" {
-			return bad("a bad server")
-		}
-		out.servers = append(out.servers, server)
+	var err error
+	if out.servers, err = zookeeper.ParseServers(hosts); err != nil || strings.ContainsAny(hosts, " \t") {
+		return bad("a bad server")
 	}
 	return &out, nil
 }

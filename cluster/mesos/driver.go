@@ -123,7 +123,7 @@ func (t Timeouts) orDefault() Timeouts {
 // Subscribe opens the stream at the leading master and waits for SUBSCRIBED.
 //
 // With ZooKeeper it asks there who leads, each time, and fails when nobody does. The
-// session ends with ErrNotLeading as soon as ZooKeeper names another.
+// session ends with ErrNotLeading within half a second when ZooKeeper names another.
 //
 // With a list it tries the masters in turn until one, or the leader that it
 // names, lets us in; each has its share of the time that ctx leaves, and the next call goes on
@@ -184,7 +184,7 @@ func (d *Driver) subscribeAtLeader(ctx context.Context, f cluster.Framework, bod
 	return s, nil
 }
 
-// lookEvery is how often ZooKeeper is asked for a leader while there is no session.
+// lookEvery is how often ZooKeeper is asked who leads, by an open session and while there is none.
 const lookEvery = 500 * time.Millisecond
 
 // NewLeader waits until ZooKeeper names another leading master than the one that the last

@@ -1,6 +1,7 @@
 package mesos_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -46,33 +47,60 @@ func accept(t *testing.T, s cluster.Session) error {
 	return s.Accept(ctx, cluster.Accept{AgentID: "S0", OfferIDs: []string{"o1"}, Tasks: []cluster.TaskLaunch{launch("t1")}})
 }
 
-// Whatever the network does to a stream, the session ends, soon, and a new one works when the network does.
-func TestNetworkFaultsEndTheSession(t *testing.T) {
+// Whatever ends a session, what came before is read, its reason is known, no call is sent afterwards, and a new one works when the
+// network does.
+func TestEndsOfSessions(t *testing.T) {
 	t.Parallel()
+	over := func(fault func(*netproxy.Proxy)) func(*master, *netproxy.Proxy) {
+		return func(_ *master, p *netproxy.Proxy) { fault(p) }
+	}
+	says := func(message string) func(*master, *netproxy.Proxy) {
+		return func(m *master, _ *netproxy.Proxy) { m.send(failed(message), rescind("never read")) }
+	}
+	removed := cluster.FrameworkError{Message: "Framework has been removed", Removed: true}
+	failedOver := cluster.FrameworkError{Message: "Framework failed over", FailedOver: true}
+	other := cluster.FrameworkError{Message: "Something else"}
 	for name, tt := range map[string]struct {
-		fault     func(*netproxy.Proxy)
-		heartbeat float64
-		why       error
+		strike    func(*master, *netproxy.Proxy)
+		heartbeat float64       // 15 s when 0
+		last      cluster.Event // the last one that is read, after a RESCIND
+		why       error         // what the reason wraps; nil: anything but silence
 	}{
-		"cut":                    {(*netproxy.Proxy).Cut, 15, nil},
-		"nothing passes":         {(*netproxy.Proxy).Blackhole, 0.05, mesos.ErrSilent}, // after five missed heartbeats
-		"the master's side ends": {(*netproxy.Proxy).HalfClose, 15, io.ErrUnexpectedEOF},
-		"our side ends":          {(*netproxy.Proxy).HalfCloseToTarget, 15, nil},
-		"cut in an event":        {func(p *netproxy.Proxy) { p.DropAfter(3) }, 15, nil},
+		"the framework is removed":      {says(removed.Message), 0, removed, removed},
+		"the framework has failed over": {says(failedOver.Message), 0, failedOver, failedOver},
+		"another ERROR":                 {says(other.Message), 0, other, other},
+		"the master ends the stream":    {func(m *master, _ *netproxy.Proxy) { close(m.hangUp) }, 0, nil, io.EOF},
+		"an event is broken":            {func(m *master, _ *netproxy.Proxy) { m.frames <- []byte("4\n\xff\xff\xff\xff") }, 0, nil, nil},
+		"the network is cut":            {over((*netproxy.Proxy).Cut), 0, nil, nil},
+		"the network is cut in an event": {func(m *master, p *netproxy.Proxy) {
+			p.DropAfter(3)
+			m.send(rescind("o2"))
+		}, 0, nil, nil},
+		"nothing passes":         {over((*netproxy.Proxy).Blackhole), 0.05, nil, mesos.ErrSilent}, // after five missed heartbeats
+		"the master's side ends": {over((*netproxy.Proxy).HalfClose), 0, nil, io.ErrUnexpectedEOF},
+		"our side ends":          {over((*netproxy.Proxy).HalfCloseToTarget), 0, nil, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			m := newMaster(t)
-			p, d, s := through(t, m, tt.heartbeat)
-			tt.fault(p)
-			if strings.Contains(name, "event") {
-				m.send(rescind("o1"))
+			p, d, s := through(t, m, cmp.Or(tt.heartbeat, 15))
+			if err := s.Err(); err != nil {
+				t.Errorf("alive, Err is %v", err)
 			}
-			err := ended(t, s)
-			if tt.why != nil && !errors.Is(err, tt.why) || tt.why == nil && errors.Is(err, mesos.ErrSilent) {
+			m.send(rescind("o1"))
+			if got := next(t, s); got != (cluster.Rescind{OfferID: "o1"}) {
+				t.Errorf("got %v", got)
+			}
+			tt.strike(m, p)
+			if tt.last != nil {
+				if got := next(t, s); got != tt.last {
+					t.Errorf("the last event is %v", got)
+				}
+			}
+			if err := ended(t, s); tt.why != nil && !errors.Is(err, tt.why) || tt.why == nil && errors.Is(err, mesos.ErrSilent) {
 				t.Errorf("ended with %v", err)
 			}
-			if err := accept(t, s); err == nil || errors.As(err, new(*cluster.Refused)) {
+			if err := accept(t, s); err == nil || errors.As(err, new(*cluster.Refused)) || len(m.requests(scheduler.Call_ACCEPT)) > 0 {
 				t.Errorf("a call after the end: %v", err)
 			}
 			p.Heal()

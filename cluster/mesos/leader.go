@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"net/url"
@@ -16,6 +15,8 @@ import (
 	"time"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/elasticjob-go/elasticjob/zookeeper"
 )
 
 // ErrNotLeading is a session's Err when ZooKeeper says that its master leads no longer.
@@ -31,221 +32,151 @@ var (
 // "info_" are of masters before Mesos 0.24 and hold protobuf.
 const labelJSON = "json.info_"
 
-// retryDelay is the time between two looks for the leader of an open session while
-// ZooKeeper doesn't answer.
-const retryDelay = time.Second
+// zkSession is how long ZooKeeper keeps our session without us, as long as a Mesos
+// master's own detector has it. We keep nothing in ZooKeeper: it only bounds how late
+// a dead server is noticed.
+const zkSession = 10 * time.Second
 
 // leader is a master that leads, as ZooKeeper has it.
 type leader struct {
 	// node is the master's node; a master that registers again has another.
 	node string
 	url  *url.URL
-	// changed is closed when the answer may no longer hold.
-	changed <-chan struct{}
 }
 
 func (l leader) same(other leader) bool { return l.node == other.node && *l.url == *other.url }
 
+type dialer func(ctx context.Context, network, address string) (net.Conn, error)
+
 // detector finds the leading master in ZooKeeper. It remembers no answer: each
-// question is a read. All share one connection, made at the first question.
+// question is a read. All share one session, which begins at the first question, and again at one after it has ended.
 type detector struct {
 	at     zkAddress
 	scheme string
 	limit  time.Duration // of a question
 	dial   dialer
 	log    *slog.Logger
-	ctx    context.Context // ends dials, with Close
-	cancel context.CancelFunc
-	work   sync.WaitGroup
 
 	mu     sync.Mutex
-	conn   *zkConn // nil before the first question
+	client *zookeeper.Client // nil before the first question
 	closed bool
-
-	// reading makes questions one at a time, and protects the fields below.
-	reading sync.Mutex
-	known   bool          // the server knows our credentials
-	watch   chan struct{} // closed when the children changed; nil when no watch is out
+	old    sync.WaitGroup // sessions that have ended
 }
 
 func newDetector(at zkAddress, scheme string, limit time.Duration, dial dialer, log *slog.Logger) *detector {
-	d := &detector{at: at, scheme: scheme, limit: limit, dial: dial, log: log}
-	d.ctx, d.cancel = context.WithCancel(context.Background())
-	return d
+	return &detector{at: at, scheme: scheme, limit: limit, dial: dial, log: log}
 }
 
 // leader asks who leads. Its error wraps errNoLeader when ZooKeeper answered that nobody does.
 func (d *detector) leader(ctx context.Context) (leader, error) {
 	ctx, cancel := context.WithTimeout(ctx, d.limit)
 	defer cancel()
-	for {
-		l, err := d.ask(ctx)
-		if !transient(err) {
-			return l, err
-		}
-		select {
-		case <-ctx.Done():
-			return leader{}, err
-		case <-time.After(10 * time.Millisecond):
-		}
-	}
-}
-
-// transient reports whether asking once more is likely to help: the connection broke
-// under the question, or the master went between the two reads.
-func transient(err error) bool {
-	var broken *net.OpError
-	return !errors.Is(err, errSilent) && (errors.As(err, &broken) || errors.Is(err, io.EOF) ||
-		errors.Is(err, zk.ErrConnectionClosed) || errors.Is(err, zk.ErrSessionExpired) || errors.Is(err, errVanished))
-}
-
-var errVanished = errors.New("the leading master's node vanished")
-
-// ask reads in a goroutine of its own, since zk's calls know no context.
-func (d *detector) ask(ctx context.Context) (leader, error) {
-	conn, err := d.open()
+	c, err := d.session()
 	if err != nil {
 		return leader{}, err
 	}
-	type answer struct {
-		leader
-		err error
+	if err := c.Join(ctx); err != nil {
+		return leader{}, d.explain(c, err)
 	}
-	done := make(chan answer, 1)
-	go func() {
-		defer d.work.Done()
-		l, err := d.read(conn.Conn)
-		done <- answer{l, err}
-	}()
-	select {
-	case a := <-done:
-		if errors.Is(a.err, zk.ErrNoServer) {
-			a.err = d.silent(conn, a.err)
-		}
-		return a.leader, a.err
-	case <-ctx.Done():
-		return leader{}, d.silent(conn, context.Cause(ctx))
+	var found leader
+	err = c.Do(ctx, func() (err error) {
+		found, err = d.read(ctx, c)
+		return err
+	})
+	if err != nil {
+		return leader{}, d.explain(c, err)
 	}
+	return found, nil
 }
 
-func (d *detector) silent(conn *zkConn, err error) error {
-	if last := conn.lastError(); last != nil {
-		return fmt.Errorf("ZooKeeper at %s %w: %w: %w", &d.at, errSilent, err, last)
-	}
-	return fmt.Errorf("ZooKeeper at %s %w: %w", &d.at, errSilent, err)
-}
-
-// open connects, once, and counts a question in, for which work.Done is called.
-func (d *detector) open() (*zkConn, error) {
+// session is the one that lives, or a new one.
+func (d *detector) session() (_ *zookeeper.Client, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closed {
 		return nil, errClosed
 	}
-	if d.conn == nil {
-		conn, events, err := connectZK(d.ctx, d.at.servers, d.dial, d.log)
-		if err != nil {
-			return nil, fmt.Errorf("ZooKeeper at %s: %w", &d.at, err)
-		}
-		d.conn = conn
-		d.work.Go(func() { // until the connection's own goroutines are gone
-			for range events {
-				continue
-			}
+	if d.client != nil && d.client.Context().Err() != nil {
+		d.old.Go(d.client.Close)
+		d.client = nil
+	}
+	if d.client == nil {
+		d.client, err = zookeeper.Connect(zookeeper.Options{
+			Servers: d.at.servers, SessionTimeout: zkSession, Digest: d.at.credentials, GiveUp: true, Logger: d.log, Dial: d.dial,
 		})
 	}
-	d.work.Add(1)
-	return d.conn, nil
+	return d.client, err
 }
 
-func (d *detector) read(conn *zk.Conn) (leader, error) {
-	d.reading.Lock()
-	defer d.reading.Unlock()
-	if !d.known && d.at.credentials != "" {
-		if err := conn.AddAuth("digest", []byte(d.at.credentials)); err != nil {
-			return leader{}, d.explain(err)
+func (d *detector) read(ctx context.Context, c *zookeeper.Client) (leader, error) {
+	for {
+		var children []string
+		err := c.Ask(ctx, func() (err error) {
+			children, _, err = c.Children(d.at.path)
+			return err
+		})
+		if err != nil {
+			return leader{}, err
 		}
-		d.known = true
+		node, err := leading(children)
+		if err != nil {
+			return leader{}, fmt.Errorf("%w: %s in ZooKeeper %w", errNoLeader, &d.at, err)
+		}
+		var data []byte
+		err = c.Ask(ctx, func() (err error) {
+			data, _, err = c.Get(d.at.path + "/" + node)
+			return err
+		})
+		if errors.Is(err, zk.ErrNoNode) { // it went between the two reads
+			if err := c.Pause(ctx); err != nil {
+				return leader{}, err
+			}
+			continue
+		}
+		if err != nil {
+			return leader{}, err
+		}
+		to, err := masterURL(data, d.scheme)
+		if err != nil {
+			return leader{}, fmt.Errorf("the leading master's node %s of %s does not hold what Mesos writes: %w", node, &d.at, err)
+		}
+		return leader{node: node, url: to}, nil
 	}
-	children, changed, err := d.children(conn)
-	if err != nil {
-		return leader{}, d.explain(err)
-	}
-	node, err := leading(children)
-	if err != nil {
-		return leader{}, fmt.Errorf("%w: %s in ZooKeeper %w", errNoLeader, &d.at, err)
-	}
-	data, _, err := conn.Get(d.at.path + "/" + node)
-	if errors.Is(err, zk.ErrNoNode) {
-		return leader{}, fmt.Errorf("%w: %s of %s", errVanished, node, &d.at)
-	}
-	if err != nil {
-		return leader{}, d.explain(err)
-	}
-	to, err := masterURL(data, d.scheme)
-	if err != nil {
-		return leader{}, fmt.Errorf("the leading master's node %s of %s does not hold what Mesos writes: %w", node, &d.at, err)
-	}
-	return leader{node: node, url: to, changed: changed}, nil
 }
 
-// children reads them, and sees to a watch that was set before: what changes
-// after the read closes changed. One watch serves all sessions until it fires.
-func (d *detector) children(conn *zk.Conn) ([]string, <-chan struct{}, error) {
-	if d.watch != nil {
-		select {
-		case <-d.watch:
-		default:
-			children, _, err := conn.Children(d.at.path)
-			return children, d.watch, err
-		}
-	}
-	children, _, fired, err := conn.ChildrenW(d.at.path)
-	if err != nil {
-		return nil, nil, err
-	}
-	changed := make(chan struct{})
-	d.watch = changed
-	d.work.Go(func() { // Add is in order with Close's Wait: the question that runs this is counted
-		defer close(changed)
-		select {
-		case <-fired:
-		case <-d.ctx.Done():
-		}
-	})
-	return children, changed, nil
-}
-
-// explain says what ZooKeeper's no means here.
-func (d *detector) explain(err error) error {
+// explain says what a session's error means here.
+func (d *detector) explain(c *zookeeper.Client, err error) error {
 	switch {
-	case errors.Is(err, zk.ErrNoServer):
-		return err // whose reason the connection knows
 	case errors.Is(err, zk.ErrNoNode):
 		return fmt.Errorf("%w: ZooKeeper has no node %s: no master has registered there yet, or the path of %s is wrong", errNoLeader, d.at.path, &d.at)
 	case errors.Is(err, zk.ErrNoAuth) && d.at.credentials == "":
 		return fmt.Errorf("ZooKeeper does not let us read %s: give the user that the masters have, as zk://user:password@…: %w", &d.at, err)
 	case errors.Is(err, zk.ErrNoAuth), errors.Is(err, zk.ErrAuthFailed):
 		return fmt.Errorf("ZooKeeper does not let the given user read %s: check user and password: %w", &d.at, err)
-	default:
+	case zookeeper.Answered(err):
 		return fmt.Errorf("ZooKeeper at %s: %w", &d.at, err)
+	case c.Context().Err() != nil:
+		return fmt.Errorf("ZooKeeper at %s %w: %w", &d.at, errSilent, context.Cause(c.Context()))
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		if why := c.Trouble(); why != nil {
+			err = fmt.Errorf("%w: %w", err, why)
+		}
+		return fmt.Errorf("ZooKeeper at %s %w: %w", &d.at, errSilent, err)
+	default:
+		return err
 	}
 }
 
-// close ends the connection and waits for all goroutines: a second, when ZooKeeper doesn't answer.
+// close ends the session and waits for all goroutines: a second or two, when ZooKeeper doesn't answer.
 func (d *detector) close() {
 	d.mu.Lock()
 	d.closed = true
-	conn := d.conn
+	client := d.client
 	d.mu.Unlock()
-	if conn != nil {
-		conn.Close()
+	if client != nil {
+		client.Close()
 	}
-	d.cancel()
-	if conn != nil {
-		conn.cut()
-	}
-	d.work.Wait()
+	d.old.Wait()
 }
 
 // leading is the child of the master that leads: of those with JSON, the one with the

@@ -156,18 +156,13 @@ func (s *session) read() (cluster.Event, error) {
 	}
 }
 
-// lookAnyhow is how often ZooKeeper is asked who leads though it reported no change: while the
-// connection to it was made again, one may have been missed.
-const lookAnyhow = 30 * time.Second
-
 // follow ends the session when ZooKeeper no longer names its master. While ZooKeeper
 // doesn't say, the session goes on: a master that has lost it ends by itself.
 func (s *session) follow(d *detector, mine leader) {
-	look := time.NewTicker(lookAnyhow)
+	look := time.NewTicker(lookEvery)
 	defer look.Stop()
 	for {
 		select {
-		case <-mine.changed:
 		case <-look.C:
 		case <-s.ctx.Done():
 			return
@@ -175,22 +170,14 @@ func (s *session) follow(d *detector, mine leader) {
 		now, err := d.leader(s.ctx)
 		switch {
 		case err == nil && now.same(mine):
-			mine = now
 		case err == nil:
 			s.cancel(fmt.Errorf("%w: %s does, by ZooKeeper", ErrNotLeading, now.url.Host))
-			return
 		case errors.Is(err, errNoLeader):
 			s.cancel(fmt.Errorf("%w: %w", ErrNotLeading, err))
-			return
 		case errors.Is(err, errClosed):
 			return
 		default:
 			s.log.Debug("mesos leader unknown", "error", err)
-			select {
-			case <-time.After(retryDelay):
-			case <-s.ctx.Done():
-				return
-			}
 		}
 	}
 }

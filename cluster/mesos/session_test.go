@@ -16,9 +16,10 @@ import (
 	mesosapi "github.com/mesos/mesos-go/api/v1/lib"
 	"github.com/mesos/mesos-go/api/v1/lib/scheduler"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/cluster/mesos"
-	"github.com/google/go-cmp/cmp"
 )
 
 func TestSubscribeTellsWhoWeAre(t *testing.T) {
@@ -170,57 +171,6 @@ func TestSubscribeStopsWithItsContext(t *testing.T) {
 	if n := len(m.requests(scheduler.Call_SUBSCRIBE)); n != 1 {
 		t.Errorf("%d SUBSCRIBE", n)
 	}
-}
-
-func TestErrorEventEndsTheSession(t *testing.T) {
-	t.Parallel()
-	for message, want := range map[string]cluster.FrameworkError{
-		"Framework has been removed": {Message: "Framework has been removed", Removed: true},
-		"Framework failed over":      {Message: "Framework failed over", FailedOver: true},
-		"Something else":             {Message: "Something else"},
-	} {
-		m := newMaster(t)
-		s := subscribe(t, mesos.Options{Masters: []string{m.url}})
-		m.send(rescind("o1"), failed(message), rescind("never read"))
-		if got := next(t, s); got != (cluster.Rescind{OfferID: "o1"}) {
-			t.Errorf("%s: got %v before", message, got)
-		}
-		if got := next(t, s); got != want {
-			t.Errorf("%s: got %v", message, got)
-		}
-		var failed cluster.FrameworkError
-		if err := ended(t, s); !errors.As(err, &failed) || failed != want {
-			t.Errorf("%s: ended with %v", message, err)
-		}
-		if err := s.Suppress(t.Context()); err == nil || len(m.requests(scheduler.Call_SUPPRESS)) != 0 {
-			t.Errorf("%s: a call after the end: %v", message, err)
-		}
-	}
-}
-
-func TestStreamEndEndsTheSession(t *testing.T) {
-	t.Parallel()
-	m := newMaster(t)
-	s := subscribe(t, mesos.Options{Masters: []string{m.url}})
-	if err := s.Err(); err != nil {
-		t.Errorf("alive, Err is %v", err)
-	}
-	close(m.hangUp)
-	if err := ended(t, s); !errors.Is(err, io.EOF) {
-		t.Errorf("ended with %v", err)
-	}
-}
-
-func TestBrokenEventEndsTheSession(t *testing.T) {
-	t.Parallel()
-	m := newMaster(t)
-	s := subscribe(t, mesos.Options{Masters: []string{m.url}})
-	m.send(rescind("o1"))
-	m.frames <- []byte("4\n\xff\xff\xff\xff")
-	if got := next(t, s); got != (cluster.Rescind{OfferID: "o1"}) {
-		t.Errorf("got %v", got)
-	}
-	_ = ended(t, s)
 }
 
 func TestHeartbeatWatch(t *testing.T) {

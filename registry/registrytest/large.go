@@ -93,6 +93,7 @@ func cutCommits(t *testing.T, s Store) {
 		for n, cut := 1, true; cut; n++ {
 			r, arm := s.Cut(t)
 			term := campaign(t, r)
+			list(t, term, "/") // as a leader does first
 			e, err := term.Get(t.Context(), "/config/job/large")
 			if err != nil {
 				t.Fatal(err)

@@ -9,16 +9,15 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/zookeeper"
 )
 
 const (
-	// replans bounds how often a commit is planned again because people edit the
+	// refits bounds how often, beyond once for each operation, a commit is changed to fit what is there, because people edit the
 	// very nodes that it is about.
-	replans = 20
-	// mostTries of one request, and a session's time, are enough; so are fewer that took longest sessions
-	// together: a server whose disk hangs keeps the session alive and answers no write.
-	mostTries = 10
-	longest   = 2
+	refits = 20
+	// longest sessions are enough for one request: a server whose disk hangs keeps the session alive and answers no write.
+	longest = 2
 	// wireLimit is ZooKeeper's jute.maxbuffer unless it was set: no request is longer.
 	wireLimit = 0xfffff
 	// frameBytes is room for what a request has beside its operations: headers, the
@@ -42,116 +41,24 @@ func (t *term) Commit(ctx context.Context, writes []registry.Write) error {
 	}
 	t.writing.Lock()
 	defer t.writing.Unlock()
-	if err := t.Err(); err != nil {
-		return fail(err)
+	ops := plan(writes, t.known.isThere)
+	write := t.write
+	if sizeOf(t.place, ops) > t.place.mostBytes() {
+		write = t.stage
 	}
-	err := t.commit(ctx, writes)
+	refused, err := write(&ops)
 	var conflict *registry.Conflict
-	if err == nil || errors.As(err, &conflict) {
+	switch {
+	case err == nil || errors.As(err, &conflict):
 		return err
+	case refused == nil:
+		return fail(err)
+	case refused.unmet(err):
+		return &registry.Conflict{Path: refused.Path}
+	case errors.Is(err, zk.ErrNoNode):
+		return fail(fmt.Errorf("the folder of %s is gone: the next leader makes it again: %w", t.place.full(nodeOf(refused.Path)), err))
 	}
-	return fail(err)
-}
-
-// commit plans on what is known, and again on what is so when ZooKeeper refuses. t.writing is held.
-func (t *term) commit(ctx context.Context, writes []registry.Write) error {
-	fresh := map[string]nodeState{} // what was looked up for this commit
-	for range replans {
-		if err := t.fetchStats(ctx, writes, fresh); err != nil {
-			return err
-		}
-		unknown := false // an edit by hand that was noticed just now
-		p := plan(writes, func(path string) nodeState {
-			if n, ok := fresh[path]; ok {
-				return n
-			}
-			n, ok := t.known.at(path)
-			unknown = unknown || !ok
-			return n
-		})
-		if unknown {
-			continue
-		}
-		if p.conflict != "" {
-			if _, looked := fresh[p.conflict]; looked {
-				return t.refuse(p.conflict)
-			}
-			t.known.forget(p.conflict)
-			continue
-		}
-		send := t.send
-		if sizeOf(t.place, p.ops) > t.place.mostBytes() {
-			send = t.stage
-		}
-		refused, results, err := send(p.ops)
-		switch {
-		case err == nil:
-			t.keepKnown(p, results)
-			return nil
-		case refused == nil:
-			return err
-		case !replannable(err) || refused.Path == "":
-			return t.permitted("write", refused.node(), err)
-		}
-		t.known.forget(refused.Path)
-		delete(fresh, refused.Path)
-	}
-	if len(writes) == 0 {
-		return errors.New("its nodes change faster than it can be planned")
-	}
-	return &registry.Conflict{Path: writes[0].Path}
-}
-
-// replannable reports whether a refused operation may only have been planned wrongly.
-func replannable(err error) bool {
-	return errors.Is(err, zk.ErrNoNode) || errors.Is(err, zk.ErrNodeExists) || errors.Is(err, zk.ErrBadVersion)
-}
-
-// fetchStats looks up the writes' entries of which nothing is known.
-func (t *term) fetchStats(ctx context.Context, writes []registry.Write, fresh map[string]nodeState) error {
-	var missing []string
-	for _, w := range writes {
-		_, looked := fresh[w.Path]
-		if _, ok := t.known.at(w.Path); !ok && !looked {
-			missing = append(missing, w.Path)
-			fresh[w.Path] = nodeState{}
-		}
-	}
-	found := make([]nodeState, len(missing))
-	err := parallel(ctx, foreground, len(missing), func(ctx context.Context, i int) error {
-		stat, err := t.stat(ctx, nodeOf(missing[i]))
-		if err == nil {
-			found[i] = nodeState{there: true, version: stat.Version, state: stateOf(stat)}
-		} else if !errors.Is(err, zk.ErrNoNode) {
-			return err
-		}
-		t.known.set(missing[i], found[i])
-		return nil
-	})
-	for i, path := range missing {
-		fresh[path] = found[i]
-	}
-	return err
-}
-
-// keepKnown keeps what a commit has made. Without results, versions are not sure.
-func (t *term) keepKnown(p planned, results *done) {
-	for path, n := range p.after {
-		if results == nil {
-			t.known.forget(path)
-			continue
-		}
-		n.state.mzxid = results.zxid
-		t.known.set(path, n)
-	}
-	if results == nil || len(results.answers) != len(p.ops) {
-		return
-	}
-	for i, o := range p.ops {
-		if stat := results.answers[i].Stat; o.Kind == opSet && stat != nil && p.after[o.Path].there {
-			t.known.set(o.Path, nodeState{there: true, version: stat.Version, state: stateOf(stat)})
-		}
-	}
+	return fail(t.permitted("write", nodeOf(refused.Path), err))
 }
 
 // awaitCommit waits for the end of a commit under way.
@@ -160,23 +67,16 @@ func (t *term) awaitCommit() {
 	defer t.writing.RUnlock()
 }
 
-// refuse reports a conflict, but only to a leader: one who is not learns that first.
-func (t *term) refuse(path string) error {
-	for {
-		_, err := t.client.Multi(
-			&zk.CheckVersionRequest{Path: t.place.full(electionPath + "/" + t.own.name), Version: -1},
-			&zk.CheckVersionRequest{Path: t.place.full(fencePath), Version: t.fenceVersion})
-		switch {
-		case err == nil:
-			return &registry.Conflict{Path: path}
-		case isFence(err):
-			t.end(errFenced)
-			return t.Err()
-		case answered(err):
-			return t.permitted("check", electionPath, err)
+// write sends operations, after it has changed those that it finds planned on what is not so. One that is refused for
+// another reason is returned with its error; then nothing was done.
+func (t *term) write(ops *[]op) (refused *op, err error) {
+	for most := len(*ops) + refits; ; most-- {
+		at, err := t.send(*ops)
+		if at < 0 {
+			return nil, err
 		}
-		if err := t.wait(context.Background()); err != nil {
-			return err
+		if most == 0 || !refit(ops, at, err) {
+			return &(*ops)[at], err
 		}
 	}
 }
@@ -187,16 +87,10 @@ var errFenced = errors.New("ZooKeeper refused the fence: another leader has take
 // because of, say, a quota.
 func isFence(err error) bool { return errors.Is(err, zk.ErrNoNode) || errors.Is(err, zk.ErrBadVersion) }
 
-// done is what a Multi has done: its transaction, and the answers to its operations unless they got lost.
-type done struct {
-	zxid    int64
-	answers []zk.MultiResponse
-}
-
-// send sends operations in one fenced Multi until the outcome is known. An operation that was refused is
-// returned with its error; then nothing was done.
-func (t *term) send(ops []op) (refused *op, results *done, err error) {
-	next := fence{t.leader.Term, t.commits + 1}
+// send sends operations in one fenced Multi until the outcome is known. With an error, refused is the operation that
+// was refused, and nothing was done; or -1.
+func (t *term) send(ops []op) (refused int, err error) {
+	next := fence{t.Number(), t.commits + 1, t.own.name}
 	requests := []any{
 		&zk.CheckVersionRequest{Path: t.place.full(electionPath + "/" + t.own.name), Version: -1},
 		&zk.SetDataRequest{Path: t.place.full(fencePath), Data: next.bytes(), Version: t.fenceVersion},
@@ -204,32 +98,27 @@ func (t *term) send(ops []op) (refused *op, results *done, err error) {
 	for i := range ops {
 		requests = append(requests, ops[i].request(t.place))
 	}
-	committed := func(fence *zk.Stat, answers []zk.MultiResponse) (*op, *done, error) {
-		t.commits++
-		t.fenceVersion = fence.Version
-		return nil, &done{zxid: fence.Mzxid, answers: answers}, nil
-	}
 	unsure := false // an earlier try may have been done
-	began, tries := time.Now(), 0
-	ended := func(why error) (*op, *done, error) {
+	ended := func(why error) (int, error) {
 		t.end(why)
 		if unsure {
-			return nil, nil, fmt.Errorf("%w: %w", registry.ErrOutcomeUnknown, t.Err())
+			return -1, fmt.Errorf("%w: %w", registry.ErrOutcomeUnknown, t.Err())
 		}
-		return nil, nil, t.Err()
+		return -1, t.Err()
 	}
-	for {
+	for began := time.Now(); ; {
 		if err := t.Err(); err != nil {
 			return ended(err)
 		}
 		results, err := t.client.Multi(requests...)
 		if err == nil {
-			return committed(results[1].Stat, results[2:])
+			t.committed(results[1].Stat, ops)
+			return -1, nil
 		}
-		if answered(err) {
+		if zookeeper.Answered(err) {
 			failed := firstFailed(results)
 			if failed >= 2 {
-				return &ops[failed-2], nil, err
+				return failed - 2, err
 			}
 			if failed == 0 && isFence(err) {
 				return ended(errFenced)
@@ -241,28 +130,33 @@ func (t *term) send(ops []op) (refused *op, results *done, err error) {
 				unsure = true
 				return ended(readErr)
 			case shown:
-				return committed(stat, nil)
+				t.committed(stat, ops)
+				return -1, nil
 			case failed >= 0 && isFence(err):
 				return ended(errFenced)
 			}
-			return nil, nil, t.permitted("write", fencePath, err)
+			return -1, t.permitted("write", fencePath, err)
 		}
 		unsure = true
-		tries++
-		tried := time.Since(began)
-		switch {
-		case errors.Is(err, zk.ErrSessionExpired):
-			return ended(err)
-		case tries > mostTries && tried > t.place.SessionTimeout, tried > longest*t.place.SessionTimeout:
+		if tried := time.Since(began); tried > longest*t.place.SessionTimeout {
 			if errors.Is(err, zk.ErrConnectionClosed) {
 				err = fmt.Errorf("is jute.maxbuffer of the servers smaller than %d? %w", wireLimit, err)
 			}
-			return ended(fmt.Errorf("no answer in %d tries and %s to a request of %d bytes; does a disk of ZooKeeper hang? %w", tries, tried.Round(time.Second), sizeOf(t.place, ops), err))
+			return ended(fmt.Errorf("no answer in %s to a request of %d bytes; does a disk of ZooKeeper hang? %w", tried.Round(time.Second), sizeOf(t.place, ops), err))
 		}
 		t.place.Logger.Debug("a commit got no answer: asking again (rule T3)", "term", next.term, "commit", next.commit, "error", err)
-		if err := t.wait(context.Background()); err != nil {
+		if err := t.pause(); err != nil {
 			return ended(err)
 		}
+	}
+}
+
+// committed keeps what a Multi has done, which has left the fence so.
+func (t *term) committed(fence *zk.Stat, ops []op) {
+	t.commits++
+	t.fenceVersion = fence.Version
+	for i := range ops {
+		t.known.wrote(ops[i].Path, ops[i].Kind, fence.Mzxid)
 	}
 }
 
@@ -278,7 +172,7 @@ func firstFailed(results []zk.MultiResponse) int {
 
 // shows reports whether the fence shows the term and commit.
 func (t *term) shows(f fence) (yes bool, stat *zk.Stat, err error) {
-	value, stat, err := t.get(context.Background(), fencePath)
+	value, stat, err := t.get(t.ctx, fencePath)
 	if errors.Is(err, zk.ErrNoNode) {
 		return false, nil, nil
 	}

@@ -1,5 +1,5 @@
 // Package zookeeper is the registry in ZooKeeper, for several schedulers of
-// which one leads. It uses go-zookeeper/zk as it is.
+// which one leads.
 //
 // # Terms
 //
@@ -9,17 +9,20 @@
 // end. A commit is one Multi that checks the election node, sets the fence from its last version
 // and makes the writes (rule T2), so ZooKeeper itself refuses whoever is not the leader any more. An
 // answer that got lost is asked for by sending the same again: the fence shows
-// whether it was done (rule T3). The library opens a new session by itself when one has expired;
-// what that may then still send is refused by the check of the election node, which
-// went with the old session. Any other refusal of a commit, such as a quota's, means that nothing was written,
+// whether it was done (rule T3). Any other refusal of a commit, such as a quota's, means that nothing was written,
 // and the term goes on. A commit that is too large for one Multi is staged, named by one, and applied (rule T5); see term.stage.
 //
+//	writes ─► plan ─► operations ─► write ─► send ─► Multi: election node, fence, operations
+//	            ▲                     ▲ one that was planned wrongly   │
+//	            │                     └── refit ◄──────────────────────┤ refused
+//	          known ◄──────────────────────────────────────────────────┘ done
+//
+// A condition of a write is an operation's version, for ZooKeeper to check. Whether an operation without one creates or sets a node is
+// planned on what the term knows (known); where that is wrong, ZooKeeper refuses the Multi, and the refusal shows what is so.
+//
 // A term ends with its session, with its election node, when the fence is
-// refused, and when no request that left within the session timeout was answered; with nothing else. To know the latter,
-// each session asks for a node every second. Servers count
-// a session's time from when a request arrives, so we count from before it was sent: answers that come late, or are read
-// late, lengthen no term, and it ends here before ZooKeeper can give the lead to another.
-// The timeout that counts is the one that the servers grant, which may be shorter than what is asked for.
+// refused or another's, and with nothing else. When a session ends is said in package zookeeper: it is over here before
+// ZooKeeper can give the lead to another.
 //
 // # Reading
 //
@@ -27,8 +30,8 @@
 // list is of one moment, since no commit happens meanwhile and nobody else writes, but for documents and marks.
 //
 // Beside the term's session there is one that looks at the election several times a second for as long as the registry is open, for
-// Leader, and while a term lasts one that watches the documents and disabled marks, for Changed. That one ends with its connection, and is
-// followed by another: what happened between the two is found by a look, and no watch is ever carried over.
+// Leader: the first candidate leads once the fence names it. And while a term lasts there is one that watches the documents and
+// disabled marks, for Changed.
 //
 // A node that may not be read is one entry that says so (Entry.Unreadable); its version comes from
 // exists, for which nobody needs a permission, so it can be deleted where its parent's ACL lets us.
@@ -57,10 +60,10 @@
 //	/state/running/{job}/{item}   task id                  the original (daemons)   leader, once              taken over
 //	/ha/framework_id              Mesos framework id       leader, original         leader: start             never
 //	/ha/election/_c_{guid}-lock-{number}
-//	                              the candidate's address  each candidate           all candidates, followers the session's end
-//	/registry/fence               "{term} {commit}"        leader, in every commit  the next leader, rule T3  never
-//	/registry/term                JSON: term, address,     leader, at its begin,    followers                 never
-//	                              since, candidate         and when it was changed
+//	                              the candidate's address  each candidate, again    all candidates,         the session's end
+//	                                                       when its term begins     followers
+//	/registry/fence               "{term} {commit}         leader, in every commit  followers; the next     never
+//	                              {election node}"                                  leader, rule T3
 //	/registry/entries/{path}      any other entry: the     leader                   leader: start             by a commit
 //	                              scheduler's state
 //	/registry/staged/{commit}-{n} a part of a commit       leader                   leader; the next one      applied, or never named

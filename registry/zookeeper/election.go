@@ -3,7 +3,6 @@ package zookeeper
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -56,7 +55,7 @@ func candidates(children []string) (found []candidate) {
 }
 
 // newGUID marks our candidates: Curator's are of version 4, so whoever looks knows
-// whether to expect a term of ours.
+// whether to expect a term from the candidate.
 func newGUID() (string, error) {
 	id, err := uuid.NewV7()
 	if err != nil {
@@ -70,43 +69,41 @@ func isOurs(guid string) bool {
 	return err == nil && id.Version() == 7
 }
 
-// lookStanding is how often a candidate looks who stands before it. It sets no watch: it would only save reads, and on a
-// session that outlives its connections the library may miss what watches report; see client.
+// lookStanding is how often a candidate looks who stands before it. It sets no watch: that would only save reads, and a
+// session with watches ends with its connection.
 const lookStanding = 100 * time.Millisecond
 
-// stand makes a candidate, reports that by made, and waits until it is the first. The node goes with the session.
-func (c *client) stand(ctx context.Context, who string, made func()) (candidate, error) {
+// stand makes a candidate, reports its name, and waits until it is the first. The node goes with the session, also
+// when the answer to its making got lost.
+func (c *client) stand(ctx context.Context, who string, stands func(name string)) (candidate, error) {
 	guid, err := newGUID()
 	if err != nil {
 		return candidate{}, fmt.Errorf("make a candidate's id: %w", err)
 	}
 	folder := c.place.full(electionPath)
-	full := folder + "/" + candidatePrefix + guid + candidateInfix
-	node, err := c.Create(full, []byte(who), zk.FlagEphemeral|zk.FlagSequence, c.place.acl)
-	if err != nil && answered(err) {
+	node, err := c.Create(folder+"/"+candidatePrefix+guid+candidateInfix, []byte(who), zk.FlagEphemeral|zk.FlagSequence, c.place.acl)
+	if err != nil {
 		return candidate{}, c.place.explain("stand for election at", folder, err)
 	}
-	if err == nil {
-		made()
-		c.place.Logger.Debug("standing for election", "node", node)
-	}
+	name := strings.TrimPrefix(node, folder+"/")
+	stands(name)
+	c.place.Logger.Debug("standing for election", "node", node)
 	for {
-		// An answer that got lost leaves a node that is found by its guid.
 		all, err := c.standing()
 		if err != nil {
 			return candidate{}, err
 		}
-		own := slices.IndexFunc(all, func(x candidate) bool { return x.guid == guid })
+		own := slices.IndexFunc(all, func(x candidate) bool { return x.name == name })
 		if own < 0 {
-			return candidate{}, errors.New("the candidate's node is not there: its making failed, or its session has ended")
+			return candidate{}, errors.New("the candidate's node is gone: somebody has deleted it, or its session has ended")
 		}
 		if own == 0 {
 			return all[0], nil
 		}
 		select {
 		case <-time.After(lookStanding):
-		case <-c.lost:
-			return candidate{}, c.whyLost()
+		case <-c.Context().Done():
+			return candidate{}, context.Cause(c.Context())
 		case <-ctx.Done():
 			return candidate{}, ctx.Err()
 		}
@@ -122,92 +119,53 @@ func (c *client) standing() ([]candidate, error) {
 	return candidates(children), nil
 }
 
-// termRecord is the value of /registry/term.
-type termRecord struct {
-	Term      int64     `json:"term"`
-	Address   string    `json:"address"`
-	Since     time.Time `json:"since"`
-	Candidate string    `json:"candidate"` // the election node that the term stands on
+// fence is the value of /registry/fence: the term, how many requests have committed something in it, and the election node that
+// it stands on.
+type fence struct {
+	term, commit int64
+	candidate    string
 }
 
-func (r termRecord) leader() registry.Leader {
-	return registry.Leader{Term: r.Term, Address: r.Address, Since: r.Since}
-}
-
-// is reports whether a node's value is the record.
-func (r termRecord) is(value []byte) bool {
-	var there termRecord
-	return json.Unmarshal(value, &there) == nil && there.Term == r.Term && there.Address == r.Address && there.Candidate == r.Candidate && there.Since.Equal(r.Since)
-}
-
-// fence is the value of /registry/fence: the term and how many requests have committed something in it.
-type fence struct{ term, commit int64 }
-
-func (f fence) bytes() []byte { return fmt.Appendf(nil, "%d %d", f.term, f.commit) }
+func (f fence) bytes() []byte { return fmt.Appendf(nil, "%d %d %s", f.term, f.commit, f.candidate) }
 
 func readFence(value []byte) (f fence, err error) {
-	if n, err := fmt.Sscanf(string(value), "%d %d", &f.term, &f.commit); err != nil || n != 2 || f.term < 0 || f.commit < 0 {
+	if n, _ := fmt.Sscanf(string(value), "%d %d %s", &f.term, &f.commit, &f.candidate); n < 2 || f.term < 0 || f.commit < 0 {
 		return f, fmt.Errorf("%q is no term and commit number", value)
 	}
 	return f, nil
 }
 
-// begin begins a term by one Multi that checks the election node (rule T1). Its number is above highest.
-func (c *client) begin(own candidate, who string, now time.Time, highest int64) (record termRecord, fenceVersion int32, err error) {
+// begin begins a term by one Multi that sets the election node, and so checks that it is there (rule T1). The term's number is
+// above highest. After an error the candidate has to go: the term may have begun, and ends with its session.
+func (c *client) begin(own candidate, who string, highest int64) (leader registry.Leader, fenceVersion int32, err error) {
 	p := c.place
-	for {
-		last, lastStat, err := c.Get(p.full(fencePath))
-		fresh := errors.Is(err, zk.ErrNoNode)
-		if err != nil && !fresh {
-			return record, 0, p.explain("read", p.full(fencePath), err)
-		}
-		var before fence
-		if !fresh {
-			if before, err = readFence(last); err != nil {
-				return record, 0, fmt.Errorf("%w: %s: %w: set it to a term number above any earlier one and 0, as in %q",
-					registry.ErrUnusable, p.full(fencePath), err, "1000 0")
-			}
-		}
-		old, recordStat, err := c.Get(p.full(recordPath))
-		noRecord := errors.Is(err, zk.ErrNoNode)
-		if err != nil && !noRecord {
-			return record, 0, p.explain("read", p.full(recordPath), err)
-		}
-		if !noRecord && json.Unmarshal(old, &record) == nil && record.Candidate == own.name && record.Term == before.term && !fresh {
-			return record, lastStat.Version, nil // the answer to an earlier try got lost
-		}
-		// Both nodes have the number: one that somebody deleted brings no old number back.
-		if latest := max(before.term, record.Term); latest < highest {
-			p.Logger.Warn("ZooKeeper went back: the last term in it is not the last that was there. Was it restored from an older copy, or its namespace emptied? What was done since that copy may be done again",
-				"term", latest, "before", highest)
-		}
-		record = termRecord{Term: max(before.term, record.Term, highest, 0) + 1, Address: who, Since: now.UTC(), Candidate: own.name}
-		value, err := json.Marshal(record)
-		if err != nil {
-			return record, 0, err
-		}
-		next := fence{term: record.Term}.bytes()
-		requests := []any{&zk.CheckVersionRequest{Path: p.full(electionPath + "/" + own.name), Version: -1}}
-		put := func(path string, value []byte, missing bool, stat *zk.Stat) {
-			if missing {
-				requests = append(requests, &zk.CreateRequest{Path: p.full(path), Data: value, Acl: p.acl})
-			} else {
-				requests = append(requests, &zk.SetDataRequest{Path: p.full(path), Data: value, Version: stat.Version})
-			}
-		}
-		put(fencePath, next, fresh, lastStat)
-		put(recordPath, value, noRecord, recordStat)
-		results, err := c.Multi(requests...)
-		switch {
-		case err == nil && fresh:
-			return record, 0, nil
-		case err == nil:
-			return record, results[1].Stat.Version, nil
-		case answered(err) && !(replannable(err) && firstFailed(results) > 0):
-			return record, 0, p.explain("begin a term at", p.full(fencePath), err)
-		}
-		if err := c.wait(c.ctx); err != nil {
-			return record, 0, err
-		}
+	value, stat, err := c.Get(p.full(fencePath))
+	if err != nil {
+		return leader, 0, p.explain("read", p.full(fencePath), err)
 	}
+	before, err := readFence(value)
+	if err != nil {
+		return leader, 0, fmt.Errorf("%w: %s: %w: set it to a term number above any earlier one and 0, as in %q",
+			registry.ErrUnusable, p.full(fencePath), err, "1000 0")
+	}
+	if before.term < highest {
+		p.Logger.Warn("ZooKeeper went back: the last term in it is not the last that was there. Was it restored from an older copy, or its namespace emptied? What was done since that copy may be done again",
+			"term", before.term, "before", highest)
+	}
+	if before.term == 0 {
+		before.term = own.number // somebody may have deleted the fence: there were no more terms than candidates
+	}
+	next := fence{term: max(before.term, highest) + 1, candidate: own.name}
+	results, err := c.Multi(
+		&zk.SetDataRequest{Path: p.full(electionPath + "/" + own.name), Data: []byte(who), Version: -1},
+		&zk.SetDataRequest{Path: p.full(fencePath), Data: next.bytes(), Version: stat.Version})
+	if err != nil {
+		return leader, 0, p.explain("begin a term at", p.full(fencePath), err)
+	}
+	return leaderOf(next, who, results[0].Stat), results[1].Stat.Version, nil
+}
+
+// leaderOf is who leads in the term of a fence, by the election node, which was set when the term began.
+func leaderOf(f fence, address string, election *zk.Stat) registry.Leader {
+	return registry.Leader{Term: f.term, Address: address, Since: time.UnixMilli(election.Mtime).UTC()}
 }

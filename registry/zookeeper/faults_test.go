@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -54,109 +55,37 @@ func testDeposedLeaderWritesNothing(t *testing.T, server *zkserver.Server) {
 	}
 }
 
-// T3: a commit whose answer got lost was done once; one that never arrived is sent again.
-func testCommitWithoutAnAnswerIsFoundOut(t *testing.T, server *zkserver.Server) {
+// T1: a term ends when no server has answered for the session timeout: the one that is granted, since servers may end the session then.
+func TestSilenceEndsTheTerm(t *testing.T) {
 	t.Parallel()
-	client := server.Client(t)
-	for _, arrives := range []bool{true, false} {
-		t.Run(fmt.Sprintf("request arrives %v", arrives), func(t *testing.T) {
+	for name, c := range map[string]struct{ asked, earliest time.Duration }{
+		"as it was asked for": {2 * time.Second, time.Second},
+		"as it is granted":    {20 * time.Second, 5 * time.Second}, // 10 s at most
+	} {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			cable := newCable()
-			o := zookeeper.Options{Servers: server.Address(), Namespace: namespace(), Dial: cable.dial}
-			r, term := lead(t, o)
-			for n := range 5 {
-				fence := "/" + o.Namespace + "/registry/fence"
-				before, _, err := client.Get(fence)
-				if err != nil {
-					t.Fatal(err)
-				}
-				cable.onMulti(func(p *plug, packet []byte) (int, error) {
-					resume := cable.freeze()
-					if arrives {
-						if _, err := p.Conn.Write(packet); err != nil {
-							t.Error(err)
-						}
-						eventually(t, "the server's commit", func() bool {
-							now, _, err := client.Get(fence)
-							return err == nil && string(now) != string(before)
-						})
-					}
-					_ = p.Conn.Close()
-					resume()
-					return 0, errCable
-				})
-				commit(t, term, put("/s/counter", fmt.Sprint(n)), put(fmt.Sprintf("/s/x/%d", n), ""))
-				if e, err := term.Get(t.Context(), "/s/counter"); err != nil || e.Version != int64(n) || string(e.Value) != fmt.Sprint(n) {
-					t.Errorf("commit %d: the counter is %q at version %d (%v)", n, e.Value, e.Version, err)
-				}
+			server := zkserver.Start(t)
+			r, term := lead(t, zookeeper.Options{Servers: server.Address(), Namespace: namespace(), SessionTimeout: c.asked})
+			server.Pause()
+			began := time.Now()
+			select {
+			case <-term.Done():
+			case <-time.After(patience):
+				t.Fatal("the term goes on without ZooKeeper, whose session has ended")
 			}
-			commit(t, term, registry.Write{Path: "/s/counter", Value: []byte("x"), If: registry.AtVersion(4)})
-			if err := term.Err(); err != nil {
-				t.Errorf("the term ended: %v", err)
+			if took := time.Since(began); took < c.earliest {
+				t.Errorf("the term ended after %v", took)
 			}
-			if l, ok := r.Leader(); !ok || l.Term != term.Number() {
-				t.Errorf("the leader is %+v (%v)", l, ok)
+			if l, ok := r.Leader(); ok {
+				t.Errorf("%+v is known to lead", l)
+			}
+			server.Resume()
+			next := campaign(t, r, "127.0.0.1:8899")
+			if next.Number() <= term.Number() {
+				t.Errorf("term %d came after %d", next.Number(), term.Number())
 			}
 		})
 	}
-}
-
-// T3: when the session goes with the answer, the outcome stays unknown and the term is over.
-func testSessionThatEndsInACommit(t *testing.T, server *zkserver.Server) {
-	t.Parallel()
-	cable := newCable()
-	o := zookeeper.Options{Servers: server.Address(), Namespace: namespace(), Dial: cable.dial}
-	_, term := lead(t, o)
-	cable.onMulti(func(p *plug, _ []byte) (int, error) {
-		for _, session := range cable.sessions() {
-			expire(t, server.Address(), session)
-		}
-		_ = p.Conn.Close()
-		return 0, errCable
-	})
-	err := term.Commit(t.Context(), []registry.Write{put("/a", "x")})
-	if !errors.Is(err, registry.ErrTermEnded) || !errors.Is(err, registry.ErrOutcomeUnknown) {
-		t.Errorf("got %v, want %v and %v", err, registry.ErrTermEnded, registry.ErrOutcomeUnknown)
-	}
-}
-
-func TestSilenceEndsTheTerm(t *testing.T) {
-	t.Parallel()
-	server := zkserver.Start(t)
-	o := zookeeper.Options{Servers: server.Address(), Namespace: namespace(), SessionTimeout: 2 * time.Second}
-	r, term := lead(t, o)
-	server.Pause()
-	began := time.Now()
-	select {
-	case <-term.Done():
-	case <-time.After(patience):
-		t.Fatal("the term goes on without ZooKeeper")
-	}
-	if took := time.Since(began); took < time.Second || took > 4*time.Second {
-		t.Errorf("the term ended after %v, want 2 s", took)
-	}
-	if l, ok := r.Leader(); ok {
-		t.Errorf("%+v is known to lead", l)
-	}
-	server.Resume()
-	next := campaign(t, r, "127.0.0.1:8899")
-	if next.Number() <= term.Number() {
-		t.Errorf("term %d came after %d", next.Number(), term.Number())
-	}
-}
-
-// T1: servers may grant a shorter session than the one that is asked for, and end it then.
-func TestSilenceCountsByTheSessionThatIsGranted(t *testing.T) {
-	t.Parallel()
-	server := zkserver.Start(t) // which grants 10 s at most
-	_, term := lead(t, zookeeper.Options{Servers: server.Address(), Namespace: namespace(), SessionTimeout: 2 * patience})
-	server.Pause()
-	select {
-	case <-term.Done():
-	case <-time.After(patience):
-		t.Fatal("the term goes on without ZooKeeper, whose session has ended")
-	}
-	server.Resume()
 }
 
 func testLostConnectionEndsNoTerm(t *testing.T, server *zkserver.Server) {
@@ -271,5 +200,118 @@ func TestUnreachableServersAreTriedAndReported(t *testing.T) {
 	}
 	if strings.Contains(log.String(), "secret-word") {
 		t.Error("the log has the digest's password")
+	}
+}
+
+// T2: whatever takes the lead away ends the term by itself, not only with the next commit or with another's term: an idle
+// leader would be taken for one for ever, and requests sent to it. The next term has a higher number, and followers know it.
+func testEndsOfTerms(t *testing.T, server *zkserver.Server) {
+	t.Parallel()
+	for name, strike := range map[string]func(s *scene){
+		"the election node goes":     func(s *scene) { dropCandidates(s, s.client, s.root[1:]) },
+		"the fence is deleted":       func(s *scene) { s.drop("/registry/fence") },
+		"the fence names nobody":     func(s *scene) { s.set("/registry/fence", fmt.Sprint(s.term.Number(), 7)) },
+		"the fence is another's":     func(s *scene) { s.set("/registry/fence", fmt.Sprint(s.term.Number(), 7, "_c_x-lock-1")) },
+		"the session expires":        (*scene).expire,
+		"all is deleted recursively": func(s *scene) { wipe(s, s.client, s.root) },
+	} {
+		for _, idle := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, idle %v", name, idle), func(t *testing.T) {
+				t.Parallel()
+				s := newScene(t, server, zookeeper.Options{})
+				follower := open(t, zookeeper.Options{Servers: server.Address(), Namespace: s.root[1:]})
+				strike(s)
+				if !idle {
+					if err := s.term.Commit(t.Context(), nil); !errors.Is(err, registry.ErrTermEnded) {
+						t.Errorf("a commit: %v", err)
+					}
+				}
+				select {
+				case <-s.term.Done():
+				case <-time.After(patience):
+					t.Fatal("the term goes on")
+				}
+				if err := s.term.Err(); !errors.Is(err, registry.ErrTermEnded) {
+					t.Errorf("the term's end: %v", err)
+				}
+				if l, ok := s.r.Leader(); ok {
+					t.Errorf("%+v is known to lead", l)
+				}
+				next := campaign(t, s.r, "127.0.0.1:2")
+				if next.Number() <= s.term.Number() {
+					t.Errorf("term %d came after term %d", next.Number(), s.term.Number())
+				}
+				commit(t, next, put("/s/a", "x"))
+				eventually(t, "a follower to know the leader", func() bool {
+					l, ok := follower.Leader()
+					return ok && l.Term == next.Number() && l.Address == "127.0.0.1:2" && time.Since(l.Since) < patience
+				})
+			})
+		}
+	}
+}
+
+// T1: after the loss of its session a term reads nothing any more: the library goes on with another session, perhaps at
+// a server that lags, and what it shows may be older than what the term has committed.
+func testReadsEndWithTheSession(t *testing.T, server *zkserver.Server) {
+	t.Parallel()
+	for range 5 {
+		cable := newCable()
+		o := zookeeper.Options{Servers: server.Address(), Namespace: namespace(), Dial: cable.dial}
+		_, term := lead(t, o)
+		commit(t, term, put("/s/mark", "mine"))
+		resume := cable.freeze()
+		for _, session := range cable.sessions() {
+			expire(t, server.Address(), session)
+		}
+		var reads sync.WaitGroup
+		for range 50 {
+			reads.Go(func() {
+				if e, err := term.Get(t.Context(), "/s/mark"); !errors.Is(err, registry.ErrTermEnded) {
+					t.Errorf("a read after the loss of the session: %q, %v", e.Value, err)
+				}
+			})
+		}
+		resume()
+		reads.Wait()
+	}
+}
+
+// T1: a candidate that has lost its election node, as after a long pause, begins no term: another leads by then.
+func testCandidateWithoutItsNodeDeposesNobody(t *testing.T, server *zkserver.Server) {
+	t.Parallel()
+	client, cable := server.Client(t), newCable()
+	o := zookeeper.Options{Servers: server.Address(), Namespace: namespace()}
+	var term registry.Term
+	next := open(t, o)
+	with := o
+	with.Dial = cable.dial
+	late := open(t, with)
+	cable.onMulti(func(p *plug, packet []byte) (int, error) {
+		dropCandidates(t, client, o.Namespace)
+		term = campaign(t, next, "127.0.0.1:2")
+		return p.Conn.Write(packet)
+	})
+	led := make(chan registry.Term, 1)
+	go func() {
+		term, err := late.Campaign(t.Context(), "127.0.0.1:1")
+		if err != nil {
+			t.Error(err)
+		}
+		led <- term
+	}()
+	eventually(t, "it to stand behind the one that leads", func() bool {
+		names, _, err := client.Children("/" + o.Namespace + "/ha/election")
+		return len(led) > 0 || err == nil && len(names) == 2
+	})
+	commit(t, term, put("/s/mark", "1"))
+	if err := term.Err(); err != nil || len(led) > 0 {
+		t.Fatalf("the leader was deposed: %v", err)
+	}
+	if err := term.Resign(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if after := <-led; after == nil || after.Number() <= term.Number() {
+		t.Errorf("term %v came after %d", after, term.Number())
 	}
 }

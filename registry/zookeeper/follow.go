@@ -2,25 +2,25 @@ package zookeeper
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"sync"
 	"time"
 
 	"github.com/go-zookeeper/zk"
 
 	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/zookeeper"
 )
 
 // lookLeader is how often a follower looks who leads.
 const lookLeader = 250 * time.Millisecond
 
-// follower knows who leads, from looks at the election and at /registry/term.
+// follower knows who leads, from looks at the election and at the fence.
 // It has a session of its own for as long as the registry is open.
 type follower struct {
-	saw func(registry.Leader)
+	place *place
+	saw   func(registry.Leader)
 
 	mu     sync.Mutex
 	client *client
@@ -34,17 +34,23 @@ type follower struct {
 func (f *follower) leader() (l registry.Leader, candidate string, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.known, f.candidate, f.candidate != "" && time.Now().Before(f.client.livesUntil())
+	return f.known, f.candidate, f.candidate != "" && time.Now().Before(f.client.LivesUntil())
 }
 
-// trouble is why the last look was refused, and why the last try to reach a server failed, nil while one is reached.
-func (f *follower) trouble() (refusal, silence error) {
+// trouble is why the last look was refused, or why the last try to reach a server failed.
+func (f *follower) trouble() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.client != nil {
-		silence = f.client.whyTroubled()
+	if f.refusal != nil {
+		return fmt.Errorf("can't find out who leads from ZooKeeper at %s: %w", f.place.Servers, f.refusal)
 	}
-	return f.refusal, silence
+	if f.client == nil {
+		return nil
+	}
+	if silence := f.client.Trouble(); silence != nil {
+		return fmt.Errorf("can't reach ZooKeeper at %s: %w", f.place.Servers, silence)
+	}
+	return nil
 }
 
 // refused keeps why a look was, nil when it was not, and reports whether that is news.
@@ -62,106 +68,98 @@ func (f *follower) set(l registry.Leader, candidate string) {
 	f.known, f.candidate = l, candidate
 }
 
-// run follows until ctx ends, with a new client whenever the session is lost.
-func (f *follower) run(ctx context.Context, p *place) {
-	failures := backoff{first: 10 * pause, most: longestPause}
-	for ctx.Err() == nil {
-		err := f.session(ctx, p, failures.reset)
-		switch {
-		case ctx.Err() != nil:
-		case answered(err) && f.refused(err):
-			p.Logger.Warn("ZooKeeper refuses to show who leads: trying on", "servers", p.servers, "error", err)
-		default:
-			p.Logger.Debug("looking again who leads", "error", err)
+// run follows until ctx ends.
+func (f *follower) run(ctx context.Context) {
+	log := f.place.Logger
+	f.place.sessions(ctx, nil, f.follow, func(err error) {
+		if zookeeper.Answered(err) && f.refused(err) {
+			log.Warn("ZooKeeper refuses to show who leads: trying on", "servers", f.place.servers, "error", err)
+		} else {
+			log.Debug("looking again who leads", "error", err)
 		}
 		f.set(registry.Leader{}, "")
-		select {
-		case <-ctx.Done():
-		case <-time.After(failures.next(rand.Float64())):
-		}
-	}
+	})
 }
 
-// session follows on a session of its own until that is lost or refused, or ctx ends, and reports each look that succeeded.
-func (f *follower) session(ctx context.Context, p *place, succeeded func()) error {
-	c, err := dial(p, false, nil)
-	if err != nil {
-		return err
-	}
-	defer c.close()
-	defer context.AfterFunc(ctx, c.abandon)()
+// follow looks who leads until the session ends or a look is refused.
+func (f *follower) follow(ctx context.Context, c *client, succeeded func()) error {
 	f.mu.Lock()
 	f.client = c
 	f.mu.Unlock()
-	if err := c.join(ctx); err != nil {
+	if err := f.join(ctx, c); err != nil {
 		return err
 	}
+	tick := time.NewTicker(lookLeader)
+	defer tick.Stop()
 	for {
-		switch err := f.look(c); {
-		case err == nil:
-			succeeded()
-			if f.refused(nil) {
-				p.Logger.Info("ZooKeeper shows again who leads")
-			}
-		case answered(err):
+		err := f.look(c)
+		if zookeeper.Answered(err) {
 			return err
 		}
+		if err == nil {
+			succeeded()
+			if f.refused(nil) {
+				f.place.Logger.Info("ZooKeeper shows again who leads")
+			}
+		}
 		select {
-		case <-time.After(lookLeader):
-		case <-c.lost:
-			return c.whyLost()
-		case <-ctx.Done():
-			return ctx.Err()
+		case <-tick.C:
+		case <-c.Context().Done():
+			return context.Cause(c.Context())
 		}
 	}
 }
 
-// look looks who stands for election, and who has begun a term.
-func (f *follower) look(c *client) error {
-	path := c.place.full(electionPath)
-	standing, _, err := c.Children(path)
-	if err != nil && !errors.Is(err, zk.ErrNoNode) {
-		return c.lookRefused(path, err)
+// join waits for the session. The log says now and then what hinders it, for the candidate's and the watch's session too.
+func (f *follower) join(ctx context.Context, c *client) error {
+	for wait := min(complain, f.place.SessionTimeout) / 2; ; wait = complain {
+		soon, cancel := context.WithTimeout(ctx, wait)
+		err := c.join(soon)
+		cancel()
+		if ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded) {
+			return err
+		}
+		f.place.Logger.Warn("can't reach ZooKeeper: trying on", "servers", f.place.servers, "error", c.Trouble())
 	}
-	var latest termRecord
-	path = c.place.full(recordPath)
-	value, _, err := c.Get(path)
-	if err != nil && !errors.Is(err, zk.ErrNoNode) {
-		return c.lookRefused(path, err)
-	}
-	_ = json.Unmarshal(value, &latest)
-	return f.judge(c, candidates(standing), latest)
 }
 
-// lookRefused explains a refusal; silence stays what it is.
-func (c *client) lookRefused(path string, err error) error {
-	if !answered(err) {
+// look looks who stands for election: the first candidate leads, once it has begun a term. An original begins none.
+func (f *follower) look(c *client) error {
+	refused := func(path string, err error) error { return f.place.explain("look who leads at", path, err) }
+	all, err := c.standing()
+	if err != nil && !errors.Is(err, zk.ErrNoNode) {
 		return err
 	}
-	return c.place.explain("look who leads at", path, err)
-}
-
-// judge says who leads: the first candidate, once it has begun a term. An original begins none.
-func (f *follower) judge(c *client, all []candidate, now termRecord) error {
-	switch {
-	case len(all) == 0:
+	if len(all) == 0 {
 		f.set(registry.Leader{}, "")
-	case now.Candidate == all[0].name:
-		f.saw(now.leader())
-		f.set(now.leader(), now.Candidate)
-	case isOurs(all[0].guid):
-		f.set(registry.Leader{}, "") // it is about to
-	default:
-		path := c.place.full(electionPath + "/" + all[0].name)
-		address, stat, err := c.Get(path)
-		if errors.Is(err, zk.ErrNoNode) {
-			f.set(registry.Leader{}, "") // the next look shows who does
-			return nil
-		}
-		if err != nil {
-			return c.lookRefused(path, err)
-		}
-		f.set(registry.Leader{Address: string(address), Since: time.UnixMilli(stat.Ctime).UTC()}, all[0].name)
+		return nil
 	}
+	path := f.place.full(fencePath)
+	value, _, err := c.Get(path)
+	if err != nil && !errors.Is(err, zk.ErrNoNode) {
+		return refused(path, err)
+	}
+	now, _ := readFence(value) // whatever else it holds names no candidate
+	begun := now.candidate == all[0].name
+	if !begun && isOurs(all[0].guid) {
+		f.set(registry.Leader{}, "") // it is about to
+		return nil
+	}
+	path = f.place.full(electionPath + "/" + all[0].name)
+	address, stat, err := c.Get(path)
+	switch {
+	case errors.Is(err, zk.ErrNoNode):
+		f.set(registry.Leader{}, "") // the next look shows who does
+		return nil
+	case err != nil:
+		return refused(path, err)
+	case !begun:
+		now.term = 0
+	}
+	leader := leaderOf(now, string(address), stat)
+	if begun {
+		f.saw(leader)
+	}
+	f.set(leader, all[0].name)
 	return nil
 }

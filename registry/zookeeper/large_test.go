@@ -43,18 +43,29 @@ func testLargeCommits(t *testing.T, server *zkserver.Server) {
 	for _, c := range []struct {
 		name   string
 		writes []registry.Write
-		left   int // entries
+		edited *registry.Write // of them: somebody has edited its document, beyond what the commit point can check itself
+		left   int             // entries
 	}{
-		{"10,000 jobs come", register, 3 * jobs},
-		{"an app goes with 10,000 jobs", deregister, jobs},
-		{"their states go", each(jobs, func(i int) registry.Write { return registry.Write{Path: "/s/job/" + job(i), Delete: true} }), 0},
+		{"10,000 jobs come", register, nil, 3 * jobs},
+		{"an app goes with 10,000 jobs", deregister, &deregister[jobs-1], jobs},
+		{"their states go", each(jobs, func(i int) registry.Write { return registry.Write{Path: "/s/job/" + job(i), Delete: true} }), nil, 0},
 		{"an execution of 10,000 shards", append(each(100, func(i int) registry.Write {
 			return put(fmt.Sprintf("/s/shards/e/%d", i), strings.Repeat("c", 100*2_000))
-		}), put("/s/execution/e", "header")), 101},
+		}), put("/s/execution/e", "header")), nil, 101},
 		{"it goes", append(each(100, func(i int) registry.Write {
 			return registry.Write{Path: fmt.Sprintf("/s/shards/e/%d", i), Delete: true}
-		}), registry.Write{Path: "/s/execution/e", Delete: true}), 0},
+		}), registry.Write{Path: "/s/execution/e", Delete: true}), nil, 0},
 	} {
+		if c.edited != nil {
+			if _, err := client.Set("/"+o.Namespace+c.edited.Path, []byte("by hand"), -1); err != nil {
+				t.Fatal(err)
+			}
+			var conflict *registry.Conflict
+			if err := term.Commit(t.Context(), c.writes); !errors.As(err, &conflict) || conflict.Path != c.edited.Path {
+				t.Errorf("%s: got %v, want a conflict at %s", c.name, err, c.edited.Path)
+			}
+			c.edited.If = registry.AtVersion(1)
+		}
 		began := time.Now()
 		commit(t, term, c.writes...)
 		t.Logf("%s: %d writes in %v", c.name, len(c.writes), time.Since(began).Round(time.Millisecond))

@@ -1,6 +1,7 @@
 package zookeeper
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -12,7 +13,6 @@ const (
 	electionPath = "/ha/election"
 	ownPath      = "/registry"
 	fencePath    = ownPath + "/fence"
-	recordPath   = ownPath + "/term"
 	entriesPath  = ownPath + "/entries" // every entry that has no place in the original's layout
 	stagedPath   = ownPath + "/staged"  // parts of commits that are too large for one request
 	namedPath    = ownPath + "/commit"  // the commit whose parts are being applied
@@ -29,8 +29,8 @@ var edited = []string{"/config/app", "/config/job", "/state/disable/app", "/stat
 // queues are folders of the original that have a folder for each job.
 var queues = []string{"/state/failover", "/state/running"}
 
-// originals are the parts of the tree in which only the original's places are entries.
-var originals = append([]string{"/config", "/ha", "/state/disable", readyPath}, queues...)
+// reserved are the parts of the tree in which only the original's places are entries.
+var reserved = append([]string{"/config", "/ha", "/state/disable", readyPath, ownPath}, queues...)
 
 // isEdited reports whether the path is an entry of a folder that people may change.
 func isEdited(path string) bool { return slices.Contains(edited, folderOf(path)) }
@@ -41,13 +41,13 @@ func isOriginal(path string) bool {
 	return slices.Contains(edited, folder) || folder == readyPath || path == frameworkPath || slices.Contains(queues, folderOf(folder))
 }
 
-// inOriginals reports whether the path is in a part of the tree that is the original's.
-func inOriginals(path string) bool {
-	return slices.ContainsFunc(originals, func(part string) bool { return path == part || strings.HasPrefix(path, part+"/") })
+// isReserved reports whether the path is in a part of the tree that is the original's, or the registry's own.
+func isReserved(path string) bool {
+	return slices.ContainsFunc(reserved, func(part string) bool { return path == part || strings.HasPrefix(path, part+"/") })
 }
 
 // isPlace reports whether an entry can be at the path.
-func isPlace(path string) bool { return isOriginal(path) || !inOriginals(path) }
+func isPlace(path string) bool { return isOriginal(path) || !isReserved(path) }
 
 // area is the folder whose list shows whether the path is there: one of the original's, or the folder of all other entries.
 func area(path string) string {
@@ -64,12 +64,20 @@ var (
 	unescape = strings.NewReplacer("~0", "~", "~1", "/")
 )
 
-// nodeOf is where the entry at a path is kept, below the namespace.
+// nodeOf is where the entry at a path is kept, below the namespace. The registry's own nodes are where they are.
 func nodeOf(path string) string {
-	if isOriginal(path) {
+	if isOriginal(path) || strings.HasPrefix(path, ownPath+"/") {
 		return path
 	}
 	return entriesPath + "/" + escape.Replace(path[1:])
+}
+
+// pathOf is the path of the entry that a node of a folder is.
+func pathOf(folder, name string) string {
+	if folder == entriesPath {
+		return "/" + unescape.Replace(name)
+	}
+	return folder + "/" + name
 }
 
 // folderOf is the path above a path; that of the topmost is empty.
@@ -82,7 +90,7 @@ func checkWrites(writes []registry.Write) error {
 			return err
 		}
 		if !isPlace(w.Path) {
-			return badPlace(w.Path)
+			return fmt.Errorf("%w: %q is a folder of the layout, or no place in it", registry.ErrBadPath, w.Path)
 		}
 	}
 	return registry.CheckWrites(writes)

@@ -19,7 +19,7 @@ import (
 )
 
 // wipe deletes a node with all below it, while others may be making some.
-func wipe(t *testing.T, client *zk.Conn, path string) {
+func wipe(t testing.TB, client *zk.Conn, path string) {
 	t.Helper()
 	eventually(t, "to delete "+path, func() bool {
 		children, _, err := client.Children(path)
@@ -114,39 +114,6 @@ func testTermNumbersThatGoBack(t *testing.T, server *zkserver.Server) {
 	}
 }
 
-// The node that shows followers who leads is written again when somebody deletes or garbles it.
-func testRecordOfTheLeaderIsKept(t *testing.T, server *zkserver.Server) {
-	t.Parallel()
-	client := server.Client(t)
-	o := zookeeper.Options{Servers: server.Address(), Namespace: namespace()}
-	_, term := lead(t, o)
-	node := "/" + o.Namespace + "/registry/term"
-	whole, _, err := client.Get(node)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for range 2 {
-		if err := client.Delete(node, -1); err != nil {
-			t.Fatal(err)
-		}
-		kept := func() bool {
-			now, _, err := client.Get(node)
-			return err == nil && string(now) == string(whole)
-		}
-		eventually(t, "the node to be back", kept)
-		if _, err := client.Set(node, []byte("{garbled"), -1); err != nil {
-			t.Fatal(err)
-		}
-		eventually(t, "the node to be whole", kept)
-		commit(t, term, put("/s/mark", "1"))
-	}
-	follower := open(t, o)
-	eventually(t, "a follower to know the leader", func() bool {
-		l, ok := follower.Leader()
-		return ok && l.Term == term.Number()
-	})
-}
-
 // What was usable once is waited for: servers must not all exit while somebody restores ZooKeeper.
 func testChrootThatIsGoneForAMoment(t *testing.T, server *zkserver.Server) {
 	t.Parallel()
@@ -174,39 +141,6 @@ func testChrootThatIsGoneForAMoment(t *testing.T, server *zkserver.Server) {
 	if err := <-led; err != nil {
 		t.Error(err)
 	}
-}
-
-// A refusal for whatever reason changes nothing, says what to do, and ends no term.
-func testQuota(t *testing.T, server *zkserver.Server) {
-	t.Parallel()
-	client := server.Client(t)
-	o := zookeeper.Options{Servers: server.Address(), Namespace: namespace()}
-	_, term := lead(t, o)
-	root := "/" + o.Namespace
-	commit(t, term, put("/config/app/a", "A"))
-	quota := "/zookeeper/quota" + root
-	create(t, client, "/zookeeper/quota/tests", "")
-	create(t, client, quota, "")
-	create(t, client, quota+"/zookeeper_limits", "count=-1,bytes=-1;countHardLimit=1;byteHardLimit=-1")
-	create(t, client, quota+"/zookeeper_stats", "count=20,bytes=200")
-	began := time.Now()
-	err := term.Commit(t.Context(), []registry.Write{put("/config/app/b", "B")})
-	if err == nil || errors.Is(err, registry.ErrTermEnded) || errors.Is(err, registry.ErrOutcomeUnknown) {
-		t.Fatalf("got %v", err)
-	}
-	for _, part := range []string{root + "/config/app/b", "-125", "listquota " + root, "setquota"} {
-		if !strings.Contains(err.Error(), part) {
-			t.Errorf("the error does not name %q: %v", part, err)
-		}
-	}
-	if took := time.Since(began); took > 2*time.Second {
-		t.Errorf("the refusal took %v", took)
-	}
-	if got := paths(t, term, "/config"); got != "/config/app/a" {
-		t.Errorf("there are %s", got)
-	}
-	wipe(t, client, quota)
-	commit(t, term, put("/config/app/b", "B"))
 }
 
 // A node whose path can be no entry's is one that says so, until it is deleted.
@@ -388,30 +322,5 @@ func testLateAnswersLengthenNoTerm(t *testing.T, server *zkserver.Server) {
 	campaign(t, open(t, o), "127.0.0.1:2")
 	if old.Err() == nil {
 		t.Error("two terms at the same time")
-	}
-}
-
-// A server that keeps the session alive and answers no write, as when its disk hangs, is not waited for as long as it is asked again:
-// nobody knows what became of the commit, and others wait for the answer.
-func testWritesWithoutAnswerEndTheTerm(t *testing.T, server *zkserver.Server) {
-	t.Parallel()
-	cable := newCable()
-	_, term := lead(t, zookeeper.Options{Servers: server.Address(), Namespace: namespace(), Dial: cable.dial, SessionTimeout: 2 * time.Second})
-	commit(t, term, put("/config/job/a", "x"))
-	var tries atomic.Int64
-	var swallow func(*plug, []byte) (int, error)
-	swallow = func(p *plug, packet []byte) (int, error) {
-		tries.Add(1)
-		cable.onMulti(swallow)
-		time.AfterFunc(1200*time.Millisecond, func() { _ = p.Conn.Close() }) // no answer comes
-		return len(packet), nil
-	}
-	cable.onMulti(swallow)
-	err := term.Commit(t.Context(), []registry.Write{put("/config/job/a", "y")})
-	if !errors.Is(err, registry.ErrTermEnded) || !errors.Is(err, registry.ErrOutcomeUnknown) || !strings.Contains(err.Error(), "does a disk of ZooKeeper hang?") {
-		t.Errorf("%v", err)
-	}
-	if n := tries.Load(); n < 2 || n > 6 {
-		t.Errorf("it was sent %d times", n)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/zookeeper"
 )
 
 // Options say which ZooKeeper, and where in it.
@@ -53,16 +54,9 @@ func newPlace(o Options) (*place, error) {
 			return unusable("the chroot of the ZooKeeper address %q: %v", o.Servers, err)
 		}
 	}
-	for server := range strings.SplitSeq(hosts, ",") {
-		server = strings.TrimSpace(server)
-		host, port, err := net.SplitHostPort(server)
-		if err != nil {
-			host, port = strings.Trim(server, "[]"), "2181"
-		}
-		if host == "" || port == "" || strings.ContainsAny(host, " \t") {
-			return unusable("%q is no ZooKeeper address: give it as h1:2181,h2:2181 with an optional /chroot", o.Servers)
-		}
-		p.servers = append(p.servers, net.JoinHostPort(host, port))
+	var err error
+	if p.servers, err = zookeeper.ParseServers(hosts); err != nil {
+		return unusable("%q is no ZooKeeper address: give it as h1:2181,h2:2181 with an optional /chroot", o.Servers)
 	}
 	if err := checkPath("/" + o.Namespace); err != nil {
 		return unusable("the namespace %q: %v", o.Namespace, err)
@@ -93,12 +87,7 @@ func newPlace(o Options) (*place, error) {
 }
 
 // full is where a path of the registry is in ZooKeeper.
-func (p *place) full(path string) string {
-	if path == "/" {
-		return p.root
-	}
-	return p.root + path
-}
+func (p *place) full(path string) string { return p.root + path }
 
 // user is who the digest names, never its password.
 func (p *place) user() string {

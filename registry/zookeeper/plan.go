@@ -1,7 +1,9 @@
 package zookeeper
 
 import (
-	"fmt"
+	"errors"
+	"math"
+	"slices"
 
 	"github.com/go-zookeeper/zk"
 
@@ -18,45 +20,22 @@ const (
 
 // op is one operation of a Multi. Its fields are exported for gob: parts of large commits are stored.
 type op struct {
-	Kind opKind
-	// Path is the entry's; where it is empty, Node is a node of the registry itself.
-	Path, Node string
-	Value      []byte
-	// Version is the version that the node must have, -1: any. Only writes with a condition have one.
+	Kind  opKind
+	Path  string // of an entry, or of a node of the registry itself
+	Value []byte
+	// Version is the version that the node must have, -1: any.
 	Version int32
-	// Conditional says that the write has a condition, so it must not be made where that no longer holds.
+	// Conditional says that the write has a condition, which is what ZooKeeper refuses the operation for.
 	Conditional bool
 }
 
-// Bytes of operations in a request, beside path and value: each has a header of
-// 9 bytes, 4 for each length and 4 for version or flags.
-const (
-	deleteBytes = 9 + 4 + 4
-	setBytes    = deleteBytes + 4
-	createBytes = setBytes + aclBytes
-	// aclBytes is one rule for world:anyone, the longer one of both that are in use.
-	aclBytes = 4 + 4 + 4 + len("world") + 4 + len("anyone")
-)
+// opBytes is how many bytes of a request an operation takes at most, beside path and value: a header of 9 bytes, 4 for each length, 4
+// for version or flags, and the longer one of the two ACLs that are in use, world:anyone.
+const opBytes = 9 + 4 + 4 + 4 + 4 + 4 + 4 + len("world") + 4 + len("anyone")
 
-// node is the node that the operation is about, below the namespace.
-func (o *op) node() string {
-	if o.Path == "" {
-		return o.Node
-	}
-	return nodeOf(o.Path)
-}
-
-// size is how many bytes of a request the operation takes.
+// size is how many bytes of a request the operation takes at most.
 func (o *op) size(p *place) int {
-	size := len(p.root) + len(o.node()) + len(o.Value)
-	switch o.Kind {
-	case opCreate:
-		return size + createBytes
-	case opSet:
-		return size + setBytes
-	default:
-		return size + deleteBytes
-	}
+	return opBytes + len(p.root) + len(nodeOf(o.Path)) + len(o.Value)
 }
 
 func (o *op) request(p *place) any {
@@ -64,7 +43,7 @@ func (o *op) request(p *place) any {
 	if value == nil {
 		value = []byte{}
 	}
-	switch full := p.full(o.node()); o.Kind {
+	switch full := p.full(nodeOf(o.Path)); o.Kind {
 	case opCreate:
 		return &zk.CreateRequest{Path: full, Data: value, Acl: p.acl}
 	case opSet:
@@ -74,7 +53,7 @@ func (o *op) request(p *place) any {
 	}
 }
 
-// sizeOf is how many bytes of a request the operations take.
+// sizeOf is how many bytes of a request the operations take at most.
 func sizeOf(p *place, ops []op) (size int) {
 	for i := range ops {
 		size += ops[i].size(p)
@@ -82,51 +61,73 @@ func sizeOf(p *place, ops []op) (size int) {
 	return size
 }
 
-// planned is what writes come to.
-type planned struct {
-	ops   []op
-	after map[string]nodeState // what the operations make of the entries
-	// conflict is the first path whose condition does not hold.
-	conflict string
-}
-
-// plan turns writes into operations, in their order, from what is known of the entries. It is pure: ZooKeeper refuses a plan
-// on wrong knowledge as a whole.
-func plan(writes []registry.Write, look func(path string) nodeState) planned {
-	p := planned{after: map[string]nodeState{}}
+// plan turns writes into operations, in their order. A condition becomes the operation that ZooKeeper refuses where it does
+// not hold. What has none depends on whether the entry is there, of which isThere may be wrong; see refit.
+func plan(writes []registry.Write, isThere func(path string) (there, sure bool)) (ops []op) {
+	after := map[string]bool{} // whether the entries that were written are there then
 	for _, w := range writes {
-		n, ok := p.after[w.Path]
-		if !ok {
-			n = look(w.Path)
+		there, sure := after[w.Path]
+		if !sure {
+			there, sure = isThere(w.Path)
 		}
-		if !w.If.Met(n.there, int64(n.version)) {
-			p.conflict = w.Path
-			return p
-		}
-		o := op{Path: w.Path, Value: w.Value, Version: -1, Conditional: !w.If.Any()}
-		if o.Conditional {
-			o.Version = n.version
+		after[w.Path] = !w.Delete
+		o := op{Kind: opSet, Path: w.Path, Value: w.Value, Version: -1, Conditional: !w.If.Any()}
+		version, atVersion := w.If.Version()
+		if atVersion {
+			o.Version = nodeVersion(version)
 		}
 		switch {
-		case w.Delete && !n.there:
+		case w.Delete && w.If.WantsAbsent():
+			create := o
+			create.Kind, create.Value = opCreate, nil
+			o.Kind, o.Value = opDelete, nil
+			ops = append(ops, create)
+		case w.Delete && !atVersion && sure && !there:
 			continue
 		case w.Delete:
 			o.Kind, o.Value = opDelete, nil
-			n = nodeState{}
-		case n.there:
-			o.Kind = opSet
-			n.version++
-		default:
+		case w.If.WantsAbsent() || !atVersion && !there:
 			o.Kind = opCreate
-			n = nodeState{there: true}
 		}
-		p.ops = append(p.ops, o)
-		p.after[w.Path] = n
+		ops = append(ops, o)
 	}
-	return p
+	return ops
 }
 
-// badPlace says that no entry can be at a path.
-func badPlace(path string) error {
-	return fmt.Errorf("%w: %q is a folder of the original's layout, or no place in it", registry.ErrBadPath, path)
+// nodeVersion is a version as ZooKeeper has it. One that no node can have is never met.
+func nodeVersion(version int64) int32 {
+	if version < 0 || version > math.MaxInt32 {
+		return math.MaxInt32
+	}
+	return int32(version)
+}
+
+// replannable reports whether an operation was refused because of what is there, or isn't.
+func replannable(err error) bool {
+	return errors.Is(err, zk.ErrNoNode) || errors.Is(err, zk.ErrNodeExists) || errors.Is(err, zk.ErrBadVersion)
+}
+
+// unmet reports whether an operation was refused because its condition does not hold. A node that can't be made because
+// there is no folder for it shows nothing of that.
+func (o *op) unmet(why error) bool {
+	return o.Conditional && replannable(why) && !(o.Kind == opCreate && errors.Is(why, zk.ErrNoNode))
+}
+
+// refit changes the operation that was refused, or drops it, where it has no condition and the refusal has shown
+// whether its node is there. It reports whether it did.
+func refit(ops *[]op, refused int, why error) bool {
+	o := &(*ops)[refused]
+	switch {
+	case o.Conditional:
+		return false
+	case o.Kind == opSet && errors.Is(why, zk.ErrNoNode):
+		o.Kind = opCreate
+	case o.Kind == opCreate && errors.Is(why, zk.ErrNodeExists):
+		o.Kind = opSet
+	case o.Kind == opDelete && errors.Is(why, zk.ErrNoNode):
+		*ops = slices.Delete(*ops, refused, refused+1)
+	default:
+		return false
+	}
+	return true
 }

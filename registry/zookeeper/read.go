@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"github.com/go-zookeeper/zk"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/elasticjob-go/elasticjob/registry"
 )
@@ -18,28 +18,35 @@ import (
 
 // get reads a node.
 func (t *term) get(ctx context.Context, node string) (value []byte, stat *zk.Stat, err error) {
-	err = t.ask(ctx, func() (err error) {
+	err = t.client.Ask(ctx, func() (err error) {
 		value, stat, err = t.client.Get(t.place.full(node))
 		return err
 	})
-	return value, stat, t.permitted("read", node, err)
+	if err != nil {
+		return nil, nil, t.permitted("read", node, err)
+	}
+	return value, stat, nil
 }
 
 // stat looks at a node without its value, for which nobody needs a permission, or returns zk.ErrNoNode.
 func (t *term) stat(ctx context.Context, node string) (stat *zk.Stat, err error) {
-	err = t.ask(ctx, func() error {
+	err = t.client.Ask(ctx, func() error {
 		there, s, err := t.client.Exists(t.place.full(node))
-		if stat = s; err == nil && !there {
-			err = zk.ErrNoNode
+		if err == nil && !there {
+			return zk.ErrNoNode
 		}
+		stat = s
 		return err
 	})
-	return stat, t.permitted("look for", node, err)
+	if err != nil {
+		return nil, t.permitted("look for", node, err)
+	}
+	return stat, nil
 }
 
 // children are the names below a node, none when it is not there.
 func (t *term) children(ctx context.Context, node string) (names []string, err error) {
-	err = t.ask(ctx, func() (err error) {
+	err = t.client.Ask(ctx, func() (err error) {
 		names, _, err = t.client.Children(t.place.full(node))
 		return err
 	})
@@ -61,13 +68,15 @@ func (t *term) entry(ctx context.Context, path string) (registry.Entry, error) {
 	switch {
 	case bad != nil && (err != nil || !isEdited(path)):
 		return registry.Entry{}, bad
-	case err != nil:
-		if errors.Is(err, zk.ErrNoNode) {
-			t.seen(path, nodeState{}, false)
-		}
+	case err != nil && !errors.Is(err, zk.ErrNoNode):
 		return registry.Entry{}, err
 	}
-	t.seen(path, nodeState{there: true, version: stat.Version, state: stateOf(stat)}, unreadable != "")
+	if t.known.read(path, stateOf(stat), unreadable != "") && isEdited(path) {
+		t.documents.recheck(path)
+	}
+	if err != nil {
+		return registry.Entry{}, err
+	}
 	e := registry.Entry{Path: path, Value: value, Version: int64(stat.Version), Unreadable: unreadable}
 	if bad != nil {
 		e.Unreadable = bad.Error() + ": delete the node with zkCli.sh, and make it again with a name that fits"
@@ -78,38 +87,28 @@ func (t *term) entry(ctx context.Context, path string) (registry.Entry, error) {
 	return e, nil
 }
 
-// seen keeps what a read showed, and has it compared with what the documents' watch saw.
-func (t *term) seen(path string, n nodeState, unreadable bool) {
-	t.known.set(path, n)
-	if isEdited(path) {
-		t.documents.read(path, unreadable)
-	}
-}
-
 // Get returns one entry as of the last commit.
-func (t *term) Get(ctx context.Context, path string) (found registry.Entry, err error) {
+func (t *term) Get(ctx context.Context, path string) (registry.Entry, error) {
 	if err := checkPath(path); err != nil && (!strings.HasPrefix(path, "/") || !isEdited(path)) {
-		return found, err
+		return registry.Entry{}, err
 	}
 	if !isPlace(path) {
-		return found, fmt.Errorf("get %s: %w", path, registry.ErrNotFound)
+		return registry.Entry{}, fmt.Errorf("get %s: %w", path, registry.ErrNotFound)
 	}
-	err = t.reading(ctx, func(ctx context.Context) (err error) {
-		t.writing.RLock()
-		defer t.writing.RUnlock()
+	var found registry.Entry
+	err := t.reading(ctx, func() (err error) {
 		found, err = t.entry(ctx, path)
 		return err
 	})
 	switch {
-	case errors.Is(err, zk.ErrNoNode):
-		err = registry.ErrNotFound
+	case err == nil:
+		return found, nil
 	case errors.Is(err, registry.ErrBadPath):
 		return registry.Entry{}, err
+	case errors.Is(err, zk.ErrNoNode):
+		err = registry.ErrNotFound
 	}
-	if err != nil {
-		return registry.Entry{}, fmt.Errorf("get %s: %w", path, err)
-	}
-	return found, nil
+	return registry.Entry{}, fmt.Errorf("get %s: %w", path, err)
 }
 
 // List is of one moment for what only the leader writes: no commit happens
@@ -122,15 +121,11 @@ func (t *term) List(ctx context.Context, path string) ([]registry.Entry, error) 
 		}
 	}
 	var found []registry.Entry
-	err := t.reading(ctx, func(ctx context.Context) error {
-		t.writing.RLock()
-		defer t.writing.RUnlock()
+	err := t.reading(ctx, func() (err error) {
 		l := lister{term: t, below: strings.TrimSuffix(path, "/") + "/"}
-		if err := l.find(ctx); err != nil {
-			return err
+		if err = l.find(ctx); err == nil {
+			found, err = l.read(ctx)
 		}
-		var err error
-		found, err = l.read(ctx)
 		return err
 	})
 	if err != nil {
@@ -160,58 +155,49 @@ func (l *lister) find(ctx context.Context) error {
 			folders = append(folders, queue+"/"+job)
 		}
 	}
+	if !isReserved(strings.TrimSuffix(l.below, "/")) {
+		folders = append(folders, entriesPath)
+	}
 	for _, folder := range folders {
 		names, open, err := l.list(ctx, folder)
 		if err != nil {
 			return err
 		}
 		if open {
-			l.take(folder, names, func(name string) string { return folder + "/" + name })
+			l.take(folder, names)
 		}
 	}
 	if strings.HasPrefix(frameworkPath, l.below) {
 		l.paths = append(l.paths, frameworkPath)
 	}
-	if inOriginals(strings.TrimSuffix(l.below, "/")) {
-		return nil
-	}
-	names, err := l.children(ctx, entriesPath)
-	if err != nil {
-		return err
-	}
-	l.take(entriesPath, names, func(name string) string { return "/" + unescape.Replace(name) })
 	return nil
 }
 
 // list lists a folder that may have entries below the path; one that may not be listed is an entry itself.
 func (l *lister) list(ctx context.Context, folder string) (names []string, open bool, err error) {
-	if !overlap(folder+"/", l.below) {
+	inside := strings.HasPrefix(folder+"/", l.below) || strings.HasPrefix(l.below, folder+"/")
+	if !inside && folder != entriesPath {
 		return nil, false, nil
 	}
 	names, err = l.children(ctx, folder)
-	if errors.Is(err, zk.ErrNoAuth) && folder+"/" != l.below {
+	if errors.Is(err, zk.ErrNoAuth) && folder+"/" != l.below && folder != entriesPath {
 		l.found = append(l.found, registry.Entry{Path: folder, Unreadable: l.place.noPermission(l.place.full(folder))})
 		return nil, false, nil
 	}
 	return names, err == nil, err
 }
 
-// overlap reports whether one of two paths that end in slashes is in the other.
-func overlap(a, b string) bool { return strings.HasPrefix(a, b) || strings.HasPrefix(b, a) }
-
-// take takes the entries of an area, and keeps that they are all.
-func (l *lister) take(area string, names []string, path func(name string) string) {
+// take takes the entries of a folder, and keeps that they are all.
+func (l *lister) take(folder string, names []string) {
 	all := make([]string, 0, len(names))
 	for _, name := range names {
-		all = append(all, path(name))
-	}
-	l.known.listed(area, all)
-	l.documents.compareAll(area)
-	for _, p := range all {
-		if strings.HasPrefix(p, l.below) {
-			l.paths = append(l.paths, p)
+		path := pathOf(folder, name)
+		all = append(all, path)
+		if strings.HasPrefix(path, l.below) {
+			l.paths = append(l.paths, path)
 		}
 	}
+	l.known.list(folder, all)
 }
 
 // read reads the entries that were found.
@@ -235,20 +221,14 @@ func (l *lister) read(ctx context.Context) ([]registry.Entry, error) {
 
 // parallel runs n pieces of work, so many at a time, until the first error.
 func parallel(ctx context.Context, atOnce, n int, work func(ctx context.Context, i int) error) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for range min(atOnce, n) {
-		wg.Go(func() {
-			for i := int(next.Add(1)) - 1; i < n && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
-				if err := work(ctx, i); err != nil {
-					cancel(err)
-				}
-			}
-		})
+	group, going := errgroup.WithContext(ctx)
+	group.SetLimit(atOnce)
+	for i := 0; i < n && going.Err() == nil; i++ {
+		group.Go(func() error { return work(going, i) })
 	}
-	wg.Wait()
+	if err := group.Wait(); err != nil {
+		return err
+	}
 	return context.Cause(ctx)
 }
 

@@ -4,26 +4,36 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net"
 	"testing"
+	"time"
 
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
-// TestReadAfterTheLossIsNotTrusted, however it went: the session is lost, and nobody has come to end the term yet. The
-// library may have read on a new session, from a server that lags.
+// TestReadAfterTheLossIsNotTrusted, however it went: the session has ended, and nobody has come to end the term yet.
 func TestReadAfterTheLossIsNotTrusted(t *testing.T) {
 	t.Parallel()
-	p := &place{Options: Options{Logger: slog.New(slog.DiscardHandler)}}
-	c := &client{place: p, lost: make(chan struct{})}
-	term := &term{registry: &Registry{place: p}, place: p, client: c, done: make(chan struct{}), stopped: func() {}}
-	err := term.reading(t.Context(), func(context.Context) error {
-		c.lose(errSilent)
+	nowhere := func(ctx context.Context, _, _ string) (net.Conn, error) {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	p := &place{Options: Options{SessionTimeout: time.Second, Logger: slog.New(slog.DiscardHandler), Dial: nowhere}, servers: []string{"127.0.0.1:1"}}
+	c, err := p.connect(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	term := &term{place: p, client: c}
+	term.ctx, term.end = context.WithCancelCause(c.Context())
+	err = term.reading(t.Context(), func() error {
+		c.End()
 		return nil
 	})
-	if !errors.Is(err, registry.ErrTermEnded) || !errors.Is(err, errSilent) {
-		t.Errorf("a read during which the session was lost: %v", err)
+	if !errors.Is(err, registry.ErrTermEnded) {
+		t.Errorf("a read during which the session ended: %v", err)
 	}
-	if err := term.reading(t.Context(), func(context.Context) error { return nil }); !errors.Is(err, registry.ErrTermEnded) {
+	if err := term.reading(t.Context(), func() error { return nil }); !errors.Is(err, registry.ErrTermEnded) {
 		t.Errorf("a read after that: %v", err)
 	}
 }

@@ -23,10 +23,8 @@ type Registry struct {
 	campaigning chan struct{} // holds one token while nobody campaigns
 
 	mu      sync.Mutex
-	closed  bool
 	current *term
-	past    []string        // the candidates of our latest terms that have ended
-	stood   bool            // a candidate was made: the registry was usable once
+	stood   []string        // the latest candidates of this process
 	seen    registry.Leader // the latest leader that was seen
 
 	follower follower
@@ -44,8 +42,8 @@ func Open(o Options) (*Registry, error) {
 	r := &Registry{place: p, campaigning: make(chan struct{}, 1)}
 	r.campaigning <- struct{}{}
 	r.ctx, r.cancel = context.WithCancel(context.Background())
-	r.follower.saw = r.saw
-	r.owned.Go(func() { r.follower.run(r.ctx, p) })
+	r.follower.place, r.follower.saw = p, r.saw
+	r.owned.Go(func() { r.follower.run(r.ctx) })
 	return r, nil
 }
 
@@ -61,21 +59,10 @@ func (r *Registry) Leader() (registry.Leader, bool) {
 	l, candidate, ok := r.follower.leader()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !ok || slices.Contains(r.past, candidate) {
+	if !ok || slices.Contains(r.stood, candidate) {
 		return registry.Leader{}, false
 	}
 	return l, true
-}
-
-// pastMost is more terms of ours than a follower may be behind, or a ZooKeeper that was restored.
-const pastMost = 100
-
-// ended keeps that a term of ours has: followers may still show it, but it must not be shown as the leader by ourselves.
-func (r *Registry) ended(t *term) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.past = append(r.past, t.own.name)
-	r.past = r.past[max(0, len(r.past)-pastMost):]
 }
 
 // saw keeps the latest leader, and logs when term numbers have gone back.
@@ -102,16 +89,7 @@ func (r *Registry) highest() int64 {
 
 // Trouble says why ZooKeeper can't be reached at present, or refuses to show who leads; nil when neither is so. It
 // asks nobody.
-func (r *Registry) Trouble() error {
-	refusal, silence := r.follower.trouble()
-	switch {
-	case refusal != nil:
-		return fmt.Errorf("can't find out who leads from ZooKeeper at %s: %w", r.place.Servers, refusal)
-	case silence != nil:
-		return fmt.Errorf("can't reach ZooKeeper at %s: %w", r.place.Servers, silence)
-	}
-	return nil
-}
+func (r *Registry) Trouble() error { return r.follower.trouble() }
 
 // Campaign stands for election until it leads or ctx ends. It keeps trying while
 // ZooKeeper can't be reached, and says so in the log. A term of this registry that still
@@ -122,15 +100,17 @@ func (r *Registry) Campaign(ctx context.Context, who string) (registry.Term, err
 	fail := func(err error) (registry.Term, error) {
 		return nil, fmt.Errorf("stand for election in %s of ZooKeeper %s: %w", r.place.root, r.place.Servers, err)
 	}
-	if err := ctx.Err(); err != nil {
-		return fail(err)
-	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(r.ctx, func() { cancel(errClosed) })()
 	select {
 	case <-r.campaigning:
+		defer func() { r.campaigning <- struct{}{} }()
 	case <-ctx.Done():
-		return fail(ctx.Err())
 	}
-	defer func() { r.campaigning <- struct{}{} }()
+	if ctx.Err() != nil {
+		return fail(context.Cause(ctx))
+	}
 	r.mu.Lock()
 	current := r.current
 	r.mu.Unlock()
@@ -138,17 +118,16 @@ func (r *Registry) Campaign(ctx context.Context, who string) (registry.Term, err
 		current.finish(fmt.Errorf("%w: this process stood for election again", registry.ErrTermEnded))
 	}
 	var said time.Time
-	failures := backoff{first: 5 * pause, most: longestPause}
+	failures := backoff{first: firstPause, most: longestPause}
 	for {
 		began := time.Now()
 		t, err := r.try(ctx, who)
 		switch {
 		case err == nil:
+			r.place.Logger.Info("term began", "term", t.Number(), "who", who)
 			return t, nil
 		case ctx.Err() != nil:
-			return fail(ctx.Err())
-		case r.ctx.Err() != nil:
-			return fail(errClosed)
+			return fail(context.Cause(ctx))
 		case errors.Is(err, registry.ErrUnusable) && !r.hasStood():
 			return fail(err)
 		}
@@ -166,7 +145,6 @@ func (r *Registry) Campaign(ctx context.Context, who string) (registry.Term, err
 		select {
 		case <-time.After(wait):
 		case <-ctx.Done():
-		case <-r.ctx.Done():
 		}
 	}
 }
@@ -175,23 +153,17 @@ var errClosed = errors.New("the registry is closed")
 
 // try is one candidacy with a session of its own, which the term keeps.
 func (r *Registry) try(ctx context.Context, who string) (_ *term, err error) {
-	if r.ctx.Err() != nil {
-		return nil, errClosed
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer context.AfterFunc(r.ctx, cancel)()
-	c, err := dial(r.place, false, nil)
+	c, err := r.place.connect(nil)
 	if err != nil {
 		return nil, err
 	}
 	defer func() {
 		if err != nil {
-			c.close()
+			c.Close()
 		}
 	}()
-	// A request that waits for a connection ends with the client.
-	defer context.AfterFunc(ctx, c.abandon)()
+	// A request that waits for a connection ends with the session.
+	defer context.AfterFunc(ctx, c.End)()
 	if err := c.join(ctx); err != nil {
 		return nil, err
 	}
@@ -202,57 +174,59 @@ func (r *Registry) try(ctx context.Context, who string) (_ *term, err error) {
 	if err != nil {
 		return nil, err
 	}
-	record, version, err := c.begin(own, who, time.Now(), r.highest())
+	leader, version, err := c.begin(own, who, r.highest())
 	if err != nil {
 		return nil, err
 	}
-	r.saw(record.leader())
-	t := newTerm(r, c, own, record, version)
-	if err := t.recoverCommit(ctx); err != nil {
+	r.saw(leader)
+	t := newTerm(c, own, leader, version)
+	if err = t.recoverCommit(ctx); err == nil {
+		err = r.lead(ctx, t)
+	}
+	if err != nil {
 		t.finish(err)
 		return nil, err
 	}
-	return r.lead(ctx, t)
+	return t, nil
 }
 
-// standing keeps that a candidate was made.
-func (r *Registry) standing() {
+// lead makes a term that has begun the registry's, unless nobody wants it any more.
+func (r *Registry) lead(ctx context.Context, t *term) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.stood = true
+	if r.ctx.Err() != nil {
+		return errClosed
+	}
+	if ctx.Err() == nil {
+		r.current = t
+	}
+	return ctx.Err()
+}
+
+// mostStood is more of our candidates than a follower may be behind, or a ZooKeeper that was restored.
+const mostStood = 100
+
+// standing keeps that a candidate was made: the registry was usable once, and the candidate must not be shown as the leader
+// when its term has ended, least of all by ourselves.
+func (r *Registry) standing(candidate string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.stood = append(r.stood, candidate)
+	r.stood = r.stood[max(0, len(r.stood)-mostStood):]
 }
 
 func (r *Registry) hasStood() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.stood
-}
-
-// lead makes the term that has begun the registry's.
-func (r *Registry) lead(ctx context.Context, t *term) (_ *term, err error) {
-	r.mu.Lock()
-	if err = ctx.Err(); r.closed {
-		err = errClosed
-	}
-	if err == nil {
-		r.current = t
-	}
-	r.mu.Unlock()
-	if err != nil {
-		t.finish(err)
-		return nil, err
-	}
-	r.place.Logger.Info("term began", "term", t.Number(), "who", t.leader.Address)
-	return t, nil
+	return len(r.stood) > 0
 }
 
 // Close ends the term, gives the session back and waits for everything.
 func (r *Registry) Close() error {
 	r.mu.Lock()
-	r.closed = true
+	r.cancel() // no term becomes the registry's after this
 	current := r.current
 	r.mu.Unlock()
-	r.cancel()
 	if current != nil {
 		current.finish(fmt.Errorf("%w: the registry was closed", registry.ErrTermEnded))
 	}

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -34,32 +35,35 @@ func (c namedCommit) part(n int) string { return fmt.Sprintf("%s/%s-%d", stagedP
 // request. They are about 5,000 with the longest names, and 10,000 with usual ones. Those beyond that are looked up
 // just before; a document that somebody edits between that look and the application keeps the edit, as if it had been
 // made after the commit.
-func (t *term) stage(ops []op) (refused *op, results *done, err error) {
-	head, parts := split(t.place, ops)
-	c := namedCommit{Name: fmt.Sprintf("%d-%d", t.leader.Term, t.commits), Parts: len(parts)}
+func (t *term) stage(ops *[]op) (refused *op, err error) {
+	head, parts := split(t.place, *ops)
+	c := namedCommit{Name: fmt.Sprintf("%d-%d", t.Number(), t.commits), Parts: len(parts)}
 	if err := t.checkStaged(parts); err != nil {
-		return nil, nil, err
+		if _, ended := t.write(&[]op{}); ended != nil { // who is deposed learns that first
+			return nil, ended
+		}
+		return nil, err
 	}
 	for n, part := range parts {
 		var value bytes.Buffer
 		if err := gob.NewEncoder(&value).Encode(part); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		refused, _, err = t.send([]op{{Kind: opCreate, Node: c.part(n), Value: value.Bytes()}})
+		refused, err = t.write(&[]op{{Kind: opCreate, Path: c.part(n), Value: value.Bytes(), Version: -1}})
 		if err != nil {
 			t.discard(c, n)
-			return refused, nil, err
+			return refused, err
 		}
 	}
-	refused, results, err = t.send(append([]op{{Kind: opCreate, Node: namedPath, Value: c.bytes()}}, head...))
-	if err != nil {
+	head = append([]op{{Kind: opCreate, Path: namedPath, Value: c.bytes(), Version: -1}}, head...)
+	if refused, err = t.write(&head); err != nil {
 		t.discard(c, len(parts))
-		return refused, nil, err
+		return refused, err
 	}
 	if err := t.apply(c, parts); err != nil {
-		return nil, nil, fmt.Errorf("%w: the next leader finishes the commit: %w", registry.ErrOutcomeUnknown, err)
+		return nil, fmt.Errorf("%w: the next leader finishes the commit: %w", registry.ErrOutcomeUnknown, err)
 	}
-	return nil, &done{zxid: results.zxid}, nil
+	return nil, nil
 }
 
 func (c namedCommit) bytes() []byte {
@@ -99,7 +103,8 @@ func split(p *place, ops []op) (head []op, parts [][]op) {
 	return head, parts
 }
 
-// checkStaged looks at the entries of staged writes with a condition: the commit point does not check them.
+// checkStaged looks at the entries of staged writes with a condition, which the commit point does not check. Its error is
+// a *registry.Conflict where one does not hold.
 func (t *term) checkStaged(parts [][]op) error {
 	var staged []*op
 	asked := map[string]bool{}
@@ -112,23 +117,23 @@ func (t *term) checkStaged(parts [][]op) error {
 			asked[o.Path] = true // later ones of the same entry depend on what this one makes
 		}
 	}
-	return parallel(context.Background(), foreground, len(staged), func(ctx context.Context, i int) error {
+	return parallel(t.ctx, foreground, len(staged), func(ctx context.Context, i int) error {
 		o := staged[i]
-		stat, err := t.stat(ctx, o.node())
-		if errors.Is(err, zk.ErrNoNode) {
-			stat, err = nil, nil
+		stat, err := t.stat(ctx, nodeOf(o.Path))
+		if err != nil && !errors.Is(err, zk.ErrNoNode) {
+			return err
 		}
-		if err == nil && (stat == nil) != (o.Kind == opCreate) || stat != nil && o.Version >= 0 && o.Version != stat.Version {
-			return t.refuse(o.Path)
+		if there := stat != nil; there != (o.Kind != opCreate) || there && stat.Version != o.Version {
+			return &registry.Conflict{Path: o.Path}
 		}
-		return err
+		return nil
 	})
 }
 
 // discard removes the first parts of a commit that did not happen. What it can't remove the next term does.
 func (t *term) discard(c namedCommit, parts int) {
 	for n := range parts {
-		if _, _, err := t.send([]op{{Kind: opDelete, Node: c.part(n), Version: -1}}); err != nil {
+		if _, err := t.write(&[]op{{Kind: opDelete, Path: c.part(n), Version: -1}}); err != nil {
 			t.place.Logger.Debug("part of a commit not removed", "node", c.part(n), "error", err)
 		}
 	}
@@ -142,7 +147,7 @@ func (t *term) apply(c namedCommit, parts [][]op) error {
 		if parts != nil {
 			part = parts[c.Applied]
 		} else {
-			value, _, err := t.get(context.Background(), node)
+			value, _, err := t.get(t.ctx, node)
 			if err == nil {
 				err = gob.NewDecoder(bytes.NewReader(value)).Decode(&part)
 			} else if !errors.Is(err, zk.ErrNoNode) {
@@ -154,9 +159,9 @@ func (t *term) apply(c namedCommit, parts [][]op) error {
 		}
 		next := c
 		next.Applied++
-		ops := append([]op{{Kind: opDelete, Node: node, Version: -1}, {Kind: opSet, Node: namedPath, Value: next.bytes(), Version: -1}}, part...)
+		ops := append([]op{{Kind: opDelete, Path: node, Version: -1}, {Kind: opSet, Path: namedPath, Value: next.bytes(), Version: -1}}, part...)
 		if next.Applied == c.Parts {
-			ops[1] = op{Kind: opDelete, Node: namedPath, Version: -1}
+			ops[1] = op{Kind: opDelete, Path: namedPath, Version: -1}
 		}
 		if err := t.applyPart(ops); err != nil {
 			return err
@@ -165,58 +170,34 @@ func (t *term) apply(c namedCommit, parts [][]op) error {
 	return nil
 }
 
-// applyPart applies operations that have to be made. Where somebody has edited a node by hand since they were planned
-// they are made to fit.
+// applyPart applies operations that have to be made. What somebody has edited by hand since they were planned
+// stays.
 func (t *term) applyPart(ops []op) error {
 	var complained time.Time
 	for {
-		refused, _, err := t.send(ops)
+		refused, err := t.write(&ops)
 		switch {
 		case err == nil:
 			return nil
-		case refused != nil && refused.Path != "" && t.fit(refused, err, &ops):
-			continue
 		case t.Err() != nil:
 			return err
+		case refused != nil && (refused.unmet(err) || isEdited(refused.Path)):
+			t.place.Logger.Warn("a node was edited by hand during a commit: the edit stays", "node", t.place.full(nodeOf(refused.Path)), "refused", err)
+			edited := refused.Path
+			ops = slices.DeleteFunc(ops, func(o op) bool { return o.Path == edited })
+			continue
 		}
 		if time.Since(complained) > complain {
 			complained = time.Now()
 			if refused != nil {
-				err = t.permitted("write", refused.Node, err)
+				err = t.permitted("write", nodeOf(refused.Path), err)
 			}
 			t.place.Logger.Warn("a commit that has happened can't be applied: trying on, and nothing else is committed meanwhile", "error", err)
 		}
-		if err := t.wait(context.Background()); err != nil {
+		if err := t.pause(); err != nil {
 			return err
 		}
 	}
-}
-
-// fit changes or drops an operation that was refused, and reports whether that helps.
-func (t *term) fit(refused *op, why error, ops *[]op) bool {
-	switch {
-	case refused.Conditional && replannable(why), isEdited(refused.Path) && !replannable(why),
-		refused.Kind == opDelete && errors.Is(why, zk.ErrNoNode):
-		t.place.Logger.Warn("a node was edited by hand during a commit: the edit stays", "node", t.place.full(refused.node()), "refused", why)
-		*ops = without(*ops, refused)
-	case refused.Kind == opSet && errors.Is(why, zk.ErrNoNode):
-		refused.Kind = opCreate
-	case refused.Kind == opCreate && errors.Is(why, zk.ErrNodeExists):
-		refused.Kind, refused.Version = opSet, -1
-	default:
-		return false
-	}
-	t.known.forget(refused.Path)
-	return true
-}
-
-func without(ops []op, one *op) (rest []op) {
-	for i := range ops {
-		if &ops[i] != one {
-			rest = append(rest, ops[i])
-		}
-	}
-	return rest
 }
 
 // recoverCommit finishes a commit that an earlier term has named, and removes parts that none names.
@@ -239,7 +220,7 @@ func (t *term) recoverCommit(ctx context.Context) error {
 	}
 	staged, err := t.children(ctx, stagedPath)
 	for _, name := range staged {
-		if _, _, err := t.send([]op{{Kind: opDelete, Node: stagedPath + "/" + name, Version: -1}}); err != nil && !errors.Is(err, zk.ErrNoNode) {
+		if _, err := t.write(&[]op{{Kind: opDelete, Path: stagedPath + "/" + name, Version: -1}}); err != nil {
 			return err
 		}
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 // acl lets or does not let anybody read a node.
-func acl(t *testing.T, client *zk.Conn, path string, readable bool) {
+func acl(t testing.TB, client *zk.Conn, path string, readable bool) {
 	t.Helper()
 	perms := int32(zk.PermAdmin | zk.PermWrite | zk.PermCreate | zk.PermDelete)
 	if readable {

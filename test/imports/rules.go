@@ -25,6 +25,7 @@ var order = []string{
 	"registry",
 	"history",
 	"migrations",
+	"zookeeper",
 	"resources",
 	"spelling",
 }
@@ -39,6 +40,7 @@ var only = map[string][]string{
 	"app":       {"document", "resources"},
 	"document":  {"spelling"},
 	"wire":      {},
+	"zookeeper": {},
 	"resources": {},
 	"spelling":  {},
 }
@@ -60,7 +62,7 @@ var home = map[string][]string{
 	"github.com/prometheus/client_golang": {"api"},
 	"github.com/mesos/mesos-go":           {"cluster/mesos", "cluster/local", "executor"},
 	"github.com/gogo/protobuf":            {"cluster/mesos", "cluster/local", "executor"},
-	"github.com/go-zookeeper/zk":          {"registry/zookeeper", "cluster/mesos"},
+	"github.com/go-zookeeper/zk":          {"zookeeper", "registry/zookeeper", "cluster/mesos"},
 	"go.etcd.io/bbolt":                    {"registry/embedded"},
 	"github.com/jmoiron/sqlx":             {"history"},
 	"github.com/spf13/cobra":              {"cmd/scheduler", "cmd/executor", "cmd/elasticjob"},
@@ -73,7 +75,7 @@ var never = map[string][]string{
 	"scheduler": {
 		"github.com/mesos/mesos-go", "github.com/gogo/protobuf", "github.com/go-zookeeper/zk",
 		"github.com/gin-gonic/gin", "github.com/jmoiron/sqlx", "go.etcd.io/bbolt",
-		module + "/cluster/mesos", module + "/cluster/local", module + "/registry/embedded", module + "/registry/zookeeper",
+		module + "/cluster/mesos", module + "/cluster/local", module + "/registry/embedded", module + "/registry/zookeeper", module + "/zookeeper",
 	},
 	"executor": {module + "/scheduler"},
 	"client":   {"github.com/gin-gonic/gin"},

@@ -1,0 +1,217 @@
+package zookeeper_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/registry/zookeeper"
+	"github.com/elasticjob-go/elasticjob/test/zkserver"
+)
+
+// scene is a term whose connections go over a cable, and somebody beside it who may do with its nodes what he likes.
+type scene struct {
+	*testing.T
+	server *zkserver.Server
+	client *zk.Conn
+	cable  *cable
+	root   string // the namespace's node
+	r      *zookeeper.Registry
+	term   registry.Term
+}
+
+func newScene(t *testing.T, server *zkserver.Server, o zookeeper.Options) *scene {
+	t.Helper()
+	s := &scene{T: t, server: server, client: server.Client(t), cable: newCable()}
+	o.Servers, o.Namespace, o.Dial = server.Address(), namespace(), s.cable.dial
+	s.root = "/" + o.Namespace
+	s.r, s.term = lead(t, o)
+	return s
+}
+
+// set changes a node by hand.
+func (s *scene) set(path, value string) {
+	if _, err := s.client.Set(s.root+path, []byte(value), -1); err != nil {
+		s.Errorf("set %s: %v", path, err)
+	}
+}
+
+// drop deletes a node by hand.
+func (s *scene) drop(path string) {
+	if err := s.client.Delete(s.root+path, -1); err != nil {
+		s.Errorf("delete %s: %v", path, err)
+	}
+}
+
+// fence is the fence's value.
+func (s *scene) fence() string {
+	value, _, err := s.client.Get(s.root + "/registry/fence")
+	if err != nil {
+		s.Errorf("get the fence: %v", err)
+	}
+	return string(value)
+}
+
+// expire ends the registry's sessions without a word to it.
+func (s *scene) expire() {
+	for _, session := range s.cable.sessions() {
+		expire(s, s.server.Address(), session)
+	}
+}
+
+// way is what becomes of a request: lost, passed on, or both.
+type way func(s *scene, p *plug, packet []byte) (int, error)
+
+func pass(_ *scene, p *plug, packet []byte) (int, error) { return p.Conn.Write(packet) }
+
+// lost breaks the connection under a request.
+func lost(_ *scene, p *plug, _ []byte) (int, error) {
+	_ = p.Conn.Close()
+	return 0, errCable
+}
+
+// first does something while the request is on its way.
+func first(do func(s *scene), then way) way {
+	return func(s *scene, p *plug, packet []byte) (int, error) {
+		do(s)
+		return then(s, p, packet)
+	}
+}
+
+// answerLost lets the request arrive, and its answer not.
+func answerLost(s *scene, p *plug, packet []byte) (int, error) {
+	resume := s.cable.freeze()
+	defer resume()
+	before := s.fence()
+	if _, err := p.Conn.Write(packet); err != nil {
+		s.Error(err)
+	}
+	eventually(s, "the server's commit", func() bool { return s.fence() != before })
+	return lost(s, p, packet)
+}
+
+// hang is a server that keeps the session alive and answers no write, as when its disk hangs.
+func hang(s *scene, p *plug, packet []byte) (int, error) {
+	s.cable.onMulti(func(p *plug, packet []byte) (int, error) { return hang(s, p, packet) })
+	time.AfterFunc(1200*time.Millisecond, func() { _ = p.Conn.Close() })
+	return len(packet), nil
+}
+
+// quota lets the namespace have no more nodes than it has.
+func quota(s *scene) {
+	folder := "/zookeeper/quota" + s.root
+	create(s, s.client, "/zookeeper/quota/tests", "")
+	create(s, s.client, folder, "")
+	create(s, s.client, folder+"/zookeeper_limits", "count=-1,bytes=-1;countHardLimit=1;byteHardLimit=-1")
+	create(s, s.client, folder+"/zookeeper_stats", "count=20,bytes=200")
+}
+
+// Rules T2, T3, T4: whatever happens to a commit on its way, it is done once or not at all, and what is said of it is so.
+func testCommitFaults(t *testing.T, server *zkserver.Server) {
+	t.Parallel()
+	// Each commit puts /s/mark, and this, which is /config/job/a unless it has another path.
+	ours := registry.Write{Value: []byte("ours")}
+	atVersion, absent, deleted := ours, ours, registry.Write{Delete: true, If: registry.AtVersion(0)}
+	atVersion.If, absent.If = registry.AtVersion(0), registry.Absent()
+	edited := first(func(s *scene) { s.set("/config/job/a", "by hand") }, pass)
+	other := func(s *scene) { s.set("/registry/fence", "1 77") } // as after a restored copy: the election node is there still
+	for name, c := range map[string]struct {
+		session  time.Duration
+		before   func(s *scene)
+		way      way
+		write    registry.Write
+		done     bool
+		ends     bool // the term
+		unknown  bool // whether it was done
+		conflict bool // at write's path
+		says     []string
+	}{
+		"its answer is lost":                   {way: answerLost, write: ours, done: true},
+		"it is lost":                           {way: lost, write: ours, done: true},
+		"the session ends":                     {way: first((*scene).expire, lost), write: ours, ends: true, unknown: true},
+		"another commits first":                {way: first(other, pass), write: ours, ends: true},
+		"another commits first, and it's lost": {way: first(other, lost), write: ours, ends: true, unknown: true},
+		"a disk hangs":                         {session: 2 * time.Second, way: hang, write: ours, ends: true, unknown: true, says: []string{"does a disk of ZooKeeper hang?"}},
+
+		// T4: a condition is ZooKeeper's to check, not only ours: somebody may edit a node before the commit arrives.
+		"a version is another":            {way: edited, write: atVersion, conflict: true},
+		"a version is another, to delete": {way: edited, write: deleted, conflict: true},
+		"what has a version is gone":      {way: first(func(s *scene) { s.drop("/config/job/a") }, pass), write: atVersion, conflict: true},
+		"what must not be there is": {
+			before: func(s *scene) { commit(s, s.term, registry.Write{Path: "/config/job/a", Delete: true}) },
+			way:    first(func(s *scene) { create(s, s.client, s.root+"/config/job/a", "by hand") }, pass), write: absent, conflict: true,
+		},
+
+		// A refusal for whatever reason changes nothing, says what to do, and ends no term.
+		"a quota is exceeded": {before: quota, write: put("/config/job/new", "ours"),
+			says: []string{"/config/job/new", "-125", "listquota /tests/", "setquota"}},
+		"a node is somebody else's": {before: func(s *scene) {
+			if _, err := s.client.SetACL(s.root+"/config/job/a", zk.WorldACL(zk.PermRead), -1); err != nil {
+				s.Error(err)
+			}
+		}, write: ours, says: []string{"/config/job/a", "getAcl"}},
+		"a folder is gone": {before: func(s *scene) { s.drop("/config/app") }, write: put("/config/app/a", "ours"),
+			says: []string{"/config/app/a", "the next leader makes it again"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newScene(t, server, zookeeper.Options{SessionTimeout: c.session})
+			commit(t, s.term, put("/s/mark", "0"), put("/config/job/a", "1"))
+			paths(t, s.term, "/") // as a leader does: all of it is known now
+			if c.before != nil {
+				c.before(s)
+			}
+			if c.write.Path == "" {
+				c.write.Path = "/config/job/a"
+			}
+			rounds := 1
+			if c.done {
+				rounds = 5
+			}
+			for n := range rounds {
+				if c.way != nil {
+					s.cable.onMulti(func(p *plug, packet []byte) (int, error) { return c.way(s, p, packet) })
+				}
+				err := s.term.Commit(t.Context(), []registry.Write{put("/s/mark", fmt.Sprint(n+1)), c.write})
+				var conflict *registry.Conflict
+				if (err == nil) != c.done || errors.Is(err, registry.ErrTermEnded) != c.ends || errors.Is(err, registry.ErrOutcomeUnknown) != c.unknown ||
+					errors.As(err, &conflict) != c.conflict || c.conflict && conflict.Path != c.write.Path {
+					t.Fatalf("commit %d: %v", n, err)
+				}
+				for _, part := range c.says {
+					if !strings.Contains(err.Error(), part) {
+						t.Errorf("the error does not say %q: %v", part, err)
+					}
+				}
+			}
+			want := 0
+			if c.done {
+				want = rounds
+			}
+			if value, stat, err := s.client.Get(entryNode(s.root[1:], "/s/mark")); err != nil || string(value) != fmt.Sprint(want) || int(stat.Version) != want {
+				t.Errorf("the mark is %q at version %d (%v), want %d", value, stat.Version, err, want)
+			}
+			if value, _, err := s.client.Get(s.root + c.write.Path); string(value) == "ours" != c.done {
+				t.Errorf("what is written beside it is %q (%v)", value, err)
+			}
+			if c.ends {
+				eventually(t, "the end of the term", func() bool { return s.term.Err() != nil })
+				return
+			}
+			if c.conflict && c.before == nil {
+				if value, _, err := s.client.Get(s.root + c.write.Path); err == nil && string(value) != "by hand" {
+					t.Errorf("the edit was overwritten: %q", value)
+				}
+			}
+			commit(t, s.term, registry.Write{Path: "/s/mark", Value: []byte("after"), If: registry.AtVersion(int64(want))})
+			if l, ok := s.r.Leader(); !ok || l.Term != s.term.Number() {
+				t.Errorf("the leader is %+v (%v)", l, ok)
+			}
+		})
+	}
+}

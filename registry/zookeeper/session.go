@@ -1,0 +1,138 @@
+package zookeeper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/zookeeper"
+)
+
+const (
+	// firstPause and longestPause are between tries, by how many have failed in a row.
+	firstPause   = 200 * time.Millisecond
+	longestPause = 5 * time.Second
+	// complain is how often the log says what goes on failing.
+	complain = 10 * time.Second
+)
+
+// client is a session in the registry's place.
+type client struct {
+	*zookeeper.Client
+	place *place
+}
+
+// connect begins to open a session; watch is nil, or takes what watches report.
+func (p *place) connect(watch func(zk.Event)) (*client, error) {
+	c, err := zookeeper.Connect(zookeeper.Options{
+		Servers: p.servers, SessionTimeout: p.SessionTimeout, Digest: p.Digest, Watch: watch, Logger: p.Logger, Dial: p.Dial,
+	})
+	return &client{c, p}, err
+}
+
+// join waits for the session.
+func (c *client) join(ctx context.Context) error {
+	err := c.Join(ctx)
+	if zookeeper.Answered(err) {
+		return c.place.explain("talk to", "/", err)
+	}
+	return err
+}
+
+// sessions has work done on one session after the other until ctx ends. Work calls succeeded when
+// a session has shown to be good; failed hears why each one ended.
+func (p *place) sessions(ctx context.Context, watch func(zk.Event), work func(ctx context.Context, c *client, succeeded func()) error, failed func(error)) {
+	failures := backoff{first: firstPause, most: longestPause}
+	for ctx.Err() == nil {
+		c, err := p.connect(watch)
+		if err == nil {
+			stop := context.AfterFunc(ctx, c.End) // a request that waits for a connection ends with the session
+			err = work(ctx, c, failures.reset)
+			stop()
+			c.Close()
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		failed(err)
+		select {
+		case <-time.After(failures.next(rand.Float64())):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// backoff is how long to wait after failures in a row: first, then twice as long each time, up to most.
+// Of that between half and all is waited, so that many servers do not come back at the same moment.
+type backoff struct {
+	first, most time.Duration
+	failures    int
+}
+
+// next is the pause after one more failure; random is from 0 to 1.
+func (b *backoff) next(random float64) time.Duration {
+	wait := b.first
+	for n := 0; n < b.failures && wait < b.most; n++ {
+		wait *= 2
+	}
+	b.failures++
+	wait = min(wait, b.most)
+	return wait/2 + time.Duration(random*float64(wait/2))
+}
+
+// reset says that a try succeeded.
+func (b *backoff) reset() { b.failures = 0 }
+
+// prepare makes the nodes that are always there.
+func (c *client) prepare() error {
+	p := c.place
+	if p.chroot != "" {
+		there, _, err := c.Exists(p.chroot)
+		if err != nil {
+			return p.explain("look for", p.chroot, err)
+		}
+		if !there {
+			return fmt.Errorf("%w: there is no node %s in ZooKeeper, which the address %s names as chroot: make it (zkCli.sh create %s), or correct the address",
+				registry.ErrUnusable, p.chroot, p.Servers, p.chroot)
+		}
+	}
+	for _, path := range append([]string{electionPath, entriesPath, stagedPath}, edited...) {
+		if err := c.make(p.full(path), nil); err != nil {
+			return err
+		}
+	}
+	if err := c.make(p.full(fencePath), fence{}.bytes()); err != nil {
+		return err
+	}
+	// A wrong digest is found here, and not in the middle of the term's beginning.
+	if _, _, err := c.Get(p.full(entriesPath)); err != nil {
+		return p.explain("read", p.full(entriesPath), err)
+	}
+	return nil
+}
+
+// make makes a node, and before it its parents, where they are missing.
+func (c *client) make(full string, value []byte) error {
+	there, _, err := c.Exists(full)
+	if err != nil {
+		return c.place.explain("look for", full, err)
+	}
+	if there {
+		return nil
+	}
+	if above := folderOf(full); above != c.place.chroot {
+		if err := c.make(above, nil); err != nil {
+			return err
+		}
+	}
+	_, err = c.Create(full, value, 0, c.place.acl)
+	if err != nil && !errors.Is(err, zk.ErrNodeExists) {
+		return c.place.explain("make the node", full, err)
+	}
+	return nil
+}
