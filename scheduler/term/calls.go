@@ -2,6 +2,7 @@ package term
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
@@ -120,8 +121,15 @@ func (m *Machine) acceptAnswered(session, seq int64, err error) {
 	}
 }
 
-// drop ends the present session for all calls: those that wait are forgotten.
+// drop ends the present session for all calls: those that wait are forgotten, and those that were to leave now.
 func (m *Machine) drop() {
 	m.present = nil
 	m.subscribed = false
+	m.effects = slices.DeleteFunc(m.effects, func(e Effect) bool {
+		call, is := e.(Call)
+		if is {
+			delete(m.underWay, call.ID)
+		}
+		return is
+	})
 }

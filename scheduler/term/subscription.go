@@ -13,6 +13,9 @@ import (
 // Options.RefusedMost.
 var ErrRefused = errors.New("the cluster has refused this server")
 
+// ErrUnsubscribed is wrapped by the error of a term that was ended for a standby, because there was no subscription for long.
+var ErrUnsubscribed = errors.New("there was no subscription to the cluster")
+
 // subscription is what is known of the tries to subscribe, of which there is one at a time.
 type subscription struct {
 	opened     int64 // the last session that was open
@@ -134,7 +137,7 @@ func (m *Machine) countOutage(err error) {
 func (m *Machine) StandbyWaits() {
 	if m.unsubscribed.set {
 		lasts := m.unsubscribed.lasts(m.now.Elapsed)
-		m.abdicate(fmt.Errorf("there was no subscription to the cluster for %s, and this server abdicates for a standby: %w", lasts.Round(time.Second), m.unsubscribedBy))
+		m.abdicate(fmt.Errorf("%w for %s, and this server abdicates for a standby: %w", ErrUnsubscribed, lasts.Round(time.Second), m.unsubscribedBy))
 	}
 }
 
