@@ -107,15 +107,17 @@ func (l *leader) tell(input func(*term.Machine)) {
 	})
 }
 
-// request asks as somebody does through the API; answered, if not nil, is told the answer. It returns the request's token.
+// request asks as somebody does through the API; answered, if not nil, is told the answer.
 func (l *leader) request(ask func(token uint64) core.Request, answered func(core.Reply)) {
 	l.token++
 	q := ask(l.token)
 	if answered == nil {
 		answered = func(core.Reply) {}
 	}
-	l.asks[q.RequestToken()] = answered
-	l.tell(func(m *term.Machine) { m.Request(q) })
+	l.tell(func(m *term.Machine) {
+		l.asks[q.RequestToken()] = answered
+		m.Request(q)
+	})
 }
 
 // poke plans the machine's next turn. What comes by then is taken together.
