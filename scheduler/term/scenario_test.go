@@ -216,16 +216,21 @@ func paths(writes []registry.Write) string {
 	return scenario.Shorten(list)
 }
 
+// task is a task's name.
+func (s *scene) task(id string) string {
+	parsed, err := jobs.ParseTaskID(id)
+	if err != nil {
+		return err.Error()
+	}
+	return s.words.Called(id, fmt.Sprintf("%s/%d#", parsed.Job, parsed.Item))
+}
+
 func (s *scene) showCall(call core.Call) string {
 	switch c := call.(type) {
 	case core.CallAccept:
 		var tasks []string
 		for _, t := range c.Accept.Tasks {
-			id, err := jobs.ParseTaskID(t.TaskID)
-			if err != nil {
-				return err.Error()
-			}
-			tasks = append(tasks, s.words.Called(t.TaskID, fmt.Sprintf("%s/%d#", id.Job, id.Item)))
+			tasks = append(tasks, s.task(t.TaskID))
 		}
 		return fmt.Sprintf("ACCEPT on %s: launch %s", c.Accept.AgentID, strings.Join(tasks, ", "))
 	case core.CallKill:
@@ -237,7 +242,7 @@ func (s *scene) showCall(call core.Call) string {
 	case core.CallReconcile:
 		var tasks []string
 		for _, t := range c.Tasks {
-			tasks = append(tasks, t.TaskID)
+			tasks = append(tasks, s.task(t.TaskID))
 		}
 		return "RECONCILE " + cmp.Or(strings.Join(tasks, ", "), "everything")
 	}
