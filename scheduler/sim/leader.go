@@ -139,11 +139,12 @@ func (l *leader) turn() {
 func (l *leader) perform(effects []term.Effect) {
 	w := l.w
 	for i, e := range effects {
-		if leaves(e) && (w.dice(CrashBetweenEffects) || w.dice(before(e))) {
+		before, after, seen := crashesAt(e)
+		if seen && (w.dice(CrashBetweenEffects) || w.dice(before)) {
 			l.crash("between effects")
 			return
 		}
-		if leaves(e) && w.dice(PauseBetweenEffects) {
+		if seen && w.dice(PauseBetweenEffects) {
 			l.pause()
 			l.run(func() {
 				l.do(e)
@@ -154,7 +155,7 @@ func (l *leader) perform(effects []term.Effect) {
 		if l.do(e); l.dead {
 			return
 		}
-		if w.dice(behind(e)) {
+		if w.dice(after) {
 			l.crash("right after an effect")
 			return
 		}
@@ -181,50 +182,26 @@ func (l *leader) planWake() {
 	}
 }
 
-// leaves reports whether an effect is seen outside of the process, beside its commits.
-func leaves(e term.Effect) bool {
-	switch e.(type) {
-	case term.Call, term.Subscribe, term.Answer:
-		return true
-	}
-	return false
-}
-
-// before is the crash that may come just before an effect.
-func before(e term.Effect) Fault {
+// crashesAt are the crashes that may come just before and just after an effect that is seen outside of the process, beside its
+// commits; false for others.
+func crashesAt(e term.Effect) (before, after Fault, seen bool) {
 	switch e := e.(type) {
 	case term.Answer:
-		return CrashBeforeReply
+		return CrashBeforeReply, NumFaults, true
 	case term.Subscribe:
-		return CrashBeforeSubscribe
+		return CrashBeforeSubscribe, NumFaults, true
 	case term.Call:
 		switch e.Call.(type) {
 		case core.CallAccept:
-			return CrashBeforeAccept
+			return CrashBeforeAccept, CrashAfterAccept, true
 		case core.CallAcknowledge:
-			return CrashBeforeAck
+			return CrashBeforeAck, CrashAfterAck, true
 		case core.CallKill:
-			return CrashBeforeKill
+			return CrashBeforeKill, CrashAfterKill, true
 		}
+		return NumFaults, NumFaults, true
 	}
-	return NumFaults
-}
-
-// behind is the crash that may come just after an effect.
-func behind(e term.Effect) Fault {
-	call, ok := e.(term.Call)
-	if !ok {
-		return NumFaults
-	}
-	switch call.Call.(type) {
-	case core.CallAccept:
-		return CrashAfterAccept
-	case core.CallAcknowledge:
-		return CrashAfterAck
-	case core.CallKill:
-		return CrashAfterKill
-	}
-	return NumFaults
+	return NumFaults, NumFaults, false
 }
 
 func (l *leader) do(e term.Effect) {
