@@ -88,7 +88,10 @@ func (m *Machine) startNext(p *sessionQueues, q *callQueue) {
 
 // Called answers a Call: nil when the cluster has taken it. Any error ends the session.
 func (m *Machine) Called(id int64, err error) {
-	sent := m.underWay[id]
+	sent, known := m.underWay[id]
+	if !known {
+		return
+	}
 	delete(m.underWay, id)
 	p := sent.of
 	accept, isAccept := sent.call.(core.CallAccept)

@@ -42,7 +42,7 @@ func (s *since) lasts(now time.Duration) time.Duration {
 	return now - s.at
 }
 
-// Subscribed reports whether the cluster's events come in; Outage why the last session ended or could not begin, "" before that.
+// Subscribed reports whether the cluster's events come in.
 func (m *Machine) Subscribed() bool { return m.subscribed }
 
 // Outage says why the last session ended or could not begin, "" before that.
