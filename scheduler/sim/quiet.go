@@ -59,6 +59,12 @@ func (w *world) settle() {
 		l.stop("it was drained")
 		return
 	}
+	if edit := w.check.unknownEdit(); edit != "" && w.check.crons() { // what users do at last would have it read again
+		if w.now-w.quietSince > 5*time.Minute {
+			w.fail("D15 every edit is read", "%s after the faults stopped: %s", w.now-w.quietSince, edit)
+		}
+		return
+	}
 	if w.check.crons() {
 		if w.crowded() {
 			w.check.starved()
