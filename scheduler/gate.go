@@ -28,6 +28,11 @@ func (t stateGate) begin() { _ = t.sem.Acquire(context.Background(), wholeGate) 
 
 func (t stateGate) end() { t.sem.Release(wholeGate) }
 
+// enter waits until nothing is stepped or committed, and then keeps the loop out until leave.
+func (t stateGate) enter(ctx context.Context) error { return t.sem.Acquire(ctx, 1) }
+
+func (t stateGate) leave() { t.sem.Release(1) }
+
 // read runs f on the core of this process's term between two steps; what it sees is committed.
 func read[T any](ctx context.Context, s *Scheduler, f func(*core.Core) (T, error)) (T, error) {
 	var none T
@@ -37,11 +42,11 @@ func read[T any](ctx context.Context, s *Scheduler, f func(*core.Core) (T, error
 	}
 	ctx, cancel := context.WithTimeout(ctx, readPatience)
 	defer cancel()
-	if r.gate.sem.Acquire(ctx, 1) != nil {
+	if r.gate.enter(ctx) != nil {
 		return none, core.Errorf(core.Unavailable, "registry_silent", "the registry has not answered the leader's last commit yet, so nobody knows what holds; try again shortly")
 	}
-	defer r.gate.sem.Release(1)
-	if r.failed.Load() {
+	defer r.gate.leave()
+	if r.over.Load() {
 		return none, core.Errorf(core.Unavailable, "term_ended", "the term has ended: try again shortly")
 	}
 	return f(r.core)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/registry"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/term"
 )
 
 // Lead stands for election, leads one term and returns when that ends: nil when ctx
@@ -22,7 +23,7 @@ func (s *Scheduler) Lead(ctx context.Context) error {
 
 // ErrRefused is wrapped by what Lead and Stand return when the cluster has refused this scheduler
 // for Options.RefusedMost. The leader has abdicated then.
-var ErrRefused = errors.New("the cluster has refused this server")
+var ErrRefused = term.ErrRefused
 
 // lead reports with Lead's error how long the term lasted, 0 when it came to none.
 func (s *Scheduler) lead(ctx context.Context) (lasted time.Duration, err error) {
@@ -39,8 +40,6 @@ func (s *Scheduler) lead(ctx context.Context) (lasted time.Duration, err error) 
 	began := time.Now()
 	s.set(r, "")
 	err = r.run(ctx)
-	s.ended(err)
-	r.end(err == nil)
 	return time.Since(began), err
 }
 

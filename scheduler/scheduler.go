@@ -15,6 +15,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/registry"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/term"
 )
 
 // Options are what a Scheduler is made of.
@@ -39,30 +40,6 @@ type Options struct {
 	// may be called concurrently.
 	Point func(name string)
 }
-
-// Points are the names that Options.Point is called with, each before or after what its name says.
-// A test that ends the process there shows what the next leader makes of it.
-func Points() []string {
-	return []string{
-		pointTermBegun, pointBeforeCommit, pointAfterCommit, pointConfigCommitted, pointBeforeSubscribe, pointAfterSubscribe,
-		pointBeforeAccept, pointAfterAccept, pointBeforeAck, pointAfterAck, pointBeforeKill, pointBeforeResign,
-	}
-}
-
-const (
-	pointTermBegun       = "term-begun"
-	pointBeforeCommit    = "before-commit"
-	pointAfterCommit     = "after-commit"
-	pointConfigCommitted = "config-committed"
-	pointBeforeSubscribe = "before-subscribe"
-	pointAfterSubscribe  = "after-subscribe"
-	pointBeforeAccept    = "before-accept"
-	pointAfterAccept     = "after-accept"
-	pointBeforeAck       = "before-ack"
-	pointAfterAck        = "after-ack"
-	pointBeforeKill      = "before-kill"
-	pointBeforeResign    = "before-resign"
-)
 
 // Scheduler answers requests and, while it leads, runs a Core. All methods may
 // be called concurrently. Failed requests give an *Error.
@@ -117,6 +94,25 @@ func (s *Scheduler) current() (*termRunner, error) {
 	return s.runner, nil
 }
 
+// notLeading answers who asks where no term is.
+func (s *Scheduler) notLeading() *core.Error {
+	if s.lost {
+		return core.Errorf(core.Unavailable, "registry_lost", "no change is taken and nothing is launched: %s", s.why)
+	}
+	return core.Errorf(core.Unavailable, "not_leading", "no leader here: %s; try again shortly", s.why)
+}
+
+// ended keeps why a term has ended. A registry that can't be used any more lets no other one begin by itself; its error says what
+// to do, and so it is the answer to requests.
+func (s *Scheduler) ended(err error) {
+	s.set(nil, "its term has ended")
+	if errors.Is(err, registry.ErrUnusable) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.lost, s.why = true, err.Error()
+	}
+}
+
 // Drain ends all tasks and executors on the cluster and returns when nothing is left, or
 // when ctx ends (rule O4). Nothing new is launched from then on.
 func (s *Scheduler) Drain(ctx context.Context) error {
@@ -124,7 +120,7 @@ func (s *Scheduler) Drain(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.inbox.put(core.Drain{})
+	r.inbox.put((*term.Machine).Drain)
 	select {
 	case <-r.drained:
 		return nil
@@ -364,8 +360,8 @@ func (s *Scheduler) Health() Health {
 	h := Health{Leading: true, Subscribed: r.subscribed.Load()}
 	if !h.Subscribed {
 		h.Detail = "no subscription to the cluster; it is tried again with growing intervals"
-		if why := r.dispatcher.outage.Load(); why != nil {
-			h.Detail += ": " + *why
+		if why := r.outage.Load().(string); why != "" {
+			h.Detail += ": " + why
 		}
 	}
 	return h

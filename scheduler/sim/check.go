@@ -10,7 +10,6 @@ import (
 // says when a rule is broken.
 type checker struct {
 	w          *world
-	decoder    *decoder
 	execs      map[string]*execRecord // in the registry
 	early      map[string]*execRecord // chunks that no header names
 	ever       map[string]bool        // executions that ever were
@@ -47,7 +46,7 @@ type shardOf struct {
 }
 
 func newChecker(w *world) *checker {
-	return &checker{w: w, decoder: newDecoder(), execs: map[string]*execRecord{}, early: map[string]*execRecord{}, ever: map[string]bool{}, jobs: map[string]*jobMirror{}, live: map[string]string{},
+	return &checker{w: w, execs: map[string]*execRecord{}, early: map[string]*execRecord{}, ever: map[string]bool{}, jobs: map[string]*jobMirror{}, live: map[string]string{},
 		orphans: map[string]string{}, removedBy: map[string]string{}, alive: map[string]bool{}, executors: map[string]bool{}, askedToEnd: map[string]bool{}, infos: map[string]cluster.Executor{},
 		liveSince: map[string]time.Duration{}, promises: map[string]bool{}, killed: map[string]bool{}, endNoted: map[string]bool{}, running: map[shardOf][]*process{}, begun: map[string]map[int]*process{}, killsOn: map[string]map[string]time.Duration{}, ofOriginal: map[*process]bool{}}
 }

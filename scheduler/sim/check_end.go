@@ -96,6 +96,19 @@ func (c *checker) left() string {
 	return ""
 }
 
+// unknownEdit says which document the leader does not know as it is, though it was told of all edits.
+func (c *checker) unknownEdit() string {
+	for _, name := range c.w.users.jobs {
+		for _, dir := range []string{pathJobs, pathJobDisabled} {
+			entry, there := c.w.store.entries[dir+"/"+name]
+			if l := c.w.leading; l != nil && len(l.core.Reloaded(dir+"/"+name, entry, there)) > 0 {
+				return fmt.Sprintf("the leader does not know %s/%s as it is", dir, name)
+			}
+		}
+	}
+	return ""
+}
+
 func (c *checker) nothingDue() bool {
 	for _, e := range c.execs {
 		if e.Ended == 0 {

@@ -48,7 +48,7 @@ func (c *checker) cursorMoved(to time.Time, upTo string) {
 func (c *checker) periodic() {
 	w := c.w
 	l := w.leading
-	if l == nil || l.dead || l.paused || l.busy {
+	if l == nil || l.dead || l.paused || l.out.committing {
 		return
 	}
 	c.heldLong(l)

@@ -5,14 +5,21 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/scheduler/term"
 )
 
-// commit makes one commit, all or nothing (rule T5), with its own luck (rule T3).
-func (l *leader) commit(writes []registry.Write, fenced bool, done func(error)) {
+// commit makes one commit, all or nothing (rule T5), with its own luck (rule T3), unless the process crashes before it.
+func (l *leader) commit(c term.Commit) {
 	w := l.w
-	if len(writes) == 0 && !fenced {
-		done(nil)
+	if !c.Change && len(c.Writes) > 0 && w.dice(CrashBeforeCommit) {
+		l.crash("before its commit")
 		return
+	}
+	if w.cfg.Bug == ActsFirst {
+		l.tell(func(m *term.Machine) {
+			l.out.committing = false
+			m.Committed(nil)
+		})
 	}
 	wait := w.between(200*time.Microsecond, 10*time.Millisecond)
 	if cut := l.cutUntil - w.now; cut > 0 {
@@ -22,27 +29,27 @@ func (l *leader) commit(writes []registry.Write, fenced bool, done func(error)) 
 		wait = w.between(100*time.Millisecond, 5*time.Second)
 	}
 	l.soon(wait, func() {
-		again := func() { l.soon(w.between(time.Millisecond, 4*time.Second), func() { l.try(writes, done) }) }
+		again := func() {
+			l.soon(w.between(time.Millisecond, 4*time.Second), func() { l.committed(c, l.write(c.Writes)) })
+		}
 		switch {
 		case w.dice(CommitUnknownNotDone):
 			again()
 		case w.dice(CommitUnknownDone):
-			err := l.write(writes)
+			err := l.write(c.Writes)
 			// Sent again, the conflict shows our own term and number: it had happened.
-			l.soon(w.between(time.Millisecond, 4*time.Second), func() { l.tried(err, done) })
+			l.soon(w.between(time.Millisecond, 4*time.Second), func() { l.committed(c, err) })
 		case w.dice(CommitLostWithTerm):
 			if w.rng.IntN(2) == 0 {
-				_ = l.write(writes)
+				_ = l.write(c.Writes)
 			}
 			l.expire()
-			done(registry.ErrOutcomeUnknown)
+			l.committed(c, registry.ErrOutcomeUnknown)
 		default:
-			l.try(writes, done)
+			l.committed(c, l.write(c.Writes))
 		}
 	})
 }
-
-func (l *leader) try(writes []registry.Write, done func(error)) { l.tried(l.write(writes), done) }
 
 // write is one commit as the registry takes it. Its answer, a conflict too, says
 // how far the session's server has come.
@@ -55,9 +62,75 @@ func (l *leader) write(writes []registry.Write) error {
 	return err
 }
 
-func (l *leader) tried(err error, done func(error)) {
-	if errors.Is(err, registry.ErrTermEnded) {
-		l.w.count(DeposedLeaderWrote)
+// committed is the answer to a commit. The process may crash before it sees it.
+func (l *leader) committed(c term.Commit, err error) {
+	w := l.w
+	conflict := (*registry.Conflict)(nil)
+	switch {
+	case errors.Is(err, registry.ErrTermEnded):
+		w.count(DeposedLeaderWrote)
+	case errors.As(err, &conflict):
+		w.count(EditConflicts)
+	case err == nil && c.Change && w.dice(CrashAfterConfig):
+		l.crash("between a change and its step")
+		return
+	case err == nil && !c.Change && len(c.Writes) > 0 && w.dice(CrashAfterCommit):
+		l.crash("after its commit, before all effects")
+		return
 	}
-	done(err)
+	if w.cfg.Bug == ActsFirst { // it has long been told that all is well
+		if err != nil {
+			l.die("its term has ended")
+		}
+		return
+	}
+	if err == nil && !c.Change {
+		w.check.afterDecision(l)
+	}
+	l.tell(func(m *term.Machine) {
+		l.out.deciding, l.out.committing = false, false
+		m.Committed(err)
+	})
+}
+
+// read reads documents that somebody else has changed. Some can't be read at present.
+func (l *leader) read(paths []string) {
+	w := l.w
+	l.soon(w.between(200*time.Microsecond, 5*time.Millisecond), func() {
+		read := make([]term.Document, len(paths))
+		for i, path := range paths {
+			read[i] = l.document(path)
+			if w.dice(ReadFails) {
+				read[i].Err = errors.New("no answer")
+			}
+		}
+		l.tell(func(m *term.Machine) {
+			w.check.documentsRead(l, read)
+			m.DocumentsRead(read)
+		})
+	})
+}
+
+// document reads a path on this process's session: its server may lag, but not behind what the session has seen.
+func (l *leader) document(path string) term.Document {
+	w := l.w
+	index := max(l.seen, w.store.had(w.between(0, mostLag)))
+	if w.cfg.Bug == ReloadsAnywhere {
+		index = w.store.had(mostLag)
+	}
+	entry, there := w.store.as(path, index)
+	if seen, _ := w.store.as(path, l.seen); index < l.seen && l.term == w.store.term && seen.Version != entry.Version {
+		w.fail("T4 a reload sees the write that it conflicted with", "%s is read as of version %d, and version %d was seen already", path, entry.Version, seen.Version)
+	}
+	doc := term.Document{Path: path, Entry: entry}
+	if !there {
+		doc.Err = registry.ErrNotFound
+	}
+	return doc
+}
+
+// noticed reports to the process that somebody else has changed a path.
+func (l *leader) noticed(path string, index int64) {
+	l.run(func() { l.seen = max(l.seen, index) })
+	l.tell(func(m *term.Machine) { m.Changed(path) })
 }

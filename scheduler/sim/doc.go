@@ -1,11 +1,11 @@
-// Package sim plays the scheduler core in a simulated world with seeded faults: the real
-// scheduler.Core, and around it models of the registry, the shell with its
-// leaders, a Mesos master with agents, executors and processes, and users.
+// Package sim plays leader terms in a simulated world with seeded faults: the real core, in the machine (scheduler/term) that the real
+// shell drives too, and around it models of the registry, of processes that crash and pause, of a Mesos master with agents, executors
+// and their processes, and of users.
 //
 // Everything is driven by one seed and one queue of events in virtual time.
 // There is no goroutine and no real clock, so a seed plays the same world every
 // time: a run that fails is played again to get its trace.
 //
-// What must hold is checked at every decision, commit, call and start of a process,
+// What must hold is checked at every decision, commit, effect and start of a process,
 // and once more after the faults have stopped and all that can run has ended.
 package sim

@@ -2,11 +2,13 @@ package sim
 
 import (
 	"encoding/json"
+	"errors"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/registry"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/term"
 )
 
 // edit changes the registry behind the leader's back, as people do with zkCli.
@@ -62,7 +64,7 @@ func (u *users) write(path string, value []byte) {
 	index := w.store.index
 	w.after(w.between(time.Millisecond, time.Second), func() {
 		if l := w.leading; l != nil {
-			l.run(func() { l.noticed(path, index) })
+			l.noticed(path, index)
 		}
 	})
 }
@@ -88,6 +90,16 @@ func (c *checker) documentsLoaded() {
 	}
 	for _, e := range c.w.store.list(pathJobs) {
 		c.documentRead(e.Path, e, true)
+	}
+}
+
+// documentsRead: what a leader has read holds from here on. What a deposed one reads is nobody's.
+func (c *checker) documentsRead(l *leader, read []term.Document) {
+	for _, doc := range read {
+		missing := errors.Is(doc.Err, registry.ErrNotFound)
+		if l.term == c.w.store.term && (doc.Err == nil || missing) {
+			c.documentRead(doc.Path, doc.Entry, !missing)
+		}
 	}
 }
 
@@ -139,20 +151,17 @@ func (w *world) forgetSome(l *leader) bool {
 			return false
 		}
 	}
-	l.token++
-	token := l.token
-	l.asks[token] = func(r core.Reply) {
+	if given {
+		w.forgotten[task] = true
+	}
+	l.request(func(token uint64) core.Request { return core.ForgetRequested{Token: token, TaskID: task} }, func(r core.Reply) {
 		switch {
 		case r.Err == nil && w.check.live[task] != "":
 			w.fail("E5 only what was abandoned is forgotten", "task %s is live", task)
 		case r.Err != nil && !given:
 			w.count(ForgetRefused)
 		}
-	}
-	if given {
-		w.forgotten[task] = true
-	}
-	l.put(core.ForgetRequested{Token: token, TaskID: task})
+	})
 	return true
 }
 

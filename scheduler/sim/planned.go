@@ -54,7 +54,7 @@ func (w *world) happens(f Fault) bool {
 			return false
 		}
 		l.expire()
-		w.after(w.between(time.Millisecond, 3*time.Second), func() { l.run(l.endTerm) })
+		w.after(w.between(time.Millisecond, 3*time.Second), l.endTerm)
 	case StaleSubscriber:
 		if !leads || l.session == nil {
 			return false
@@ -94,8 +94,8 @@ func (w *world) happens(f Fault) bool {
 		if !leads {
 			return false
 		}
-		l.token++
-		l.put(core.ReconcileRequested{Token: l.token, Explicit: w.rng.IntN(2) == 0})
+		explicit := w.rng.IntN(2) == 0
+		l.request(func(token uint64) core.Request { return core.ReconcileRequested{Token: token, Explicit: explicit} }, nil)
 	case OperatorForgets:
 		return leads && w.forgetSome(l)
 	case RoleChanged:
@@ -105,10 +105,20 @@ func (w *world) happens(f Fault) bool {
 		if w.opt.Role = "blue"; l.role == "blue" {
 			w.opt.Role = "*"
 		}
-		l.die("restarts with another role")
+		l.stop("it restarts with another role")
 	case SessionCut:
 		if w.master.stream == nil {
 			return false
+		}
+		w.master.stream.breaks("the connection broke")
+	case ClusterRefuses, ClusterAway:
+		if w.master.stream == nil {
+			return false
+		}
+		if f == ClusterRefuses {
+			w.refusesUntil = w.now + w.between(5*time.Second, 4*time.Minute)
+		} else {
+			w.awayUntil = w.now + w.between(10*time.Second, 8*time.Minute)
 		}
 		w.master.stream.breaks("the connection broke")
 	case MasterFailoverEmpty, MasterFailoverMemory:

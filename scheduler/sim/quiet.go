@@ -6,11 +6,13 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/resources"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/term"
 )
 
 // quiesce ends the faults: from here on, all that can run has to end.
 func (w *world) quiesce() {
 	w.calm = true
+	w.refusesUntil, w.awayUntil = 0, 0
 	w.trace.add("the faults stop")
 	for _, a := range slices.Clone(w.agents) {
 		a.unavailable = time.Time{}
@@ -54,7 +56,13 @@ func (w *world) settle() {
 		w.check.nothingLeft("drained (rule O4)")
 		w.count(Drained)
 		l.drained = false
-		l.die("was drained")
+		l.stop("it was drained")
+		return
+	}
+	if edit := w.check.unknownEdit(); edit != "" && w.check.crons() { // what users do at last would have it read again
+		if w.now-w.quietSince > 5*time.Minute {
+			w.fail("D15 every edit is read", "%s after the faults stopped: %s", w.now-w.quietSince, edit)
+		}
 		return
 	}
 	if w.check.crons() {
@@ -90,7 +98,7 @@ func (w *world) longestWait() time.Duration {
 // drain asks for the end of everything (rule O4).
 func (w *world) drain() {
 	if l := w.leading; l != nil && !l.dead {
-		l.put(core.Drain{})
+		l.tell((*term.Machine).Drain)
 	}
 }
 
@@ -103,7 +111,7 @@ func (w *world) forgetOrphans(l *leader) {
 		nobodyKnows := by != "" && by != w.master.id
 		if a == nil || a.lost || nobodyKnows && (a.tasks[task] == nil || !a.tasks[task].running()) {
 			w.count(Forgotten)
-			l.put(core.ForgetRequested{TaskID: task})
+			l.request(func(token uint64) core.Request { return core.ForgetRequested{Token: token, TaskID: task} }, nil)
 		}
 	}
 }

@@ -168,9 +168,6 @@ func (c *checker) take(wr *registry.Write) {
 		return err == nil
 	}
 	read := func(v any) bool { return readable(json.Unmarshal(wr.Value, v)) }
-	if wr.Delete {
-		c.decoder.forget(wr.Path)
-	}
 	switch {
 	case wr.Path == pathCursor:
 		var m struct {
@@ -183,7 +180,8 @@ func (c *checker) take(wr *registry.Write) {
 	case dir == pathExecution && wr.Delete:
 		c.executionGone(name)
 	case dir == pathExecution:
-		if r, err := c.decoder.record(wr.Path, wr.Value); readable(err) {
+		var r record
+		if read(&r) {
 			c.execution(r)
 		}
 	case strings.HasPrefix(dir, pathShards+"/"):
@@ -197,7 +195,8 @@ func (c *checker) take(wr *registry.Write) {
 			}
 			return
 		}
-		if part, err := c.decoder.chunk(wr.Path, wr.Value); readable(err) {
+		var part []shardRecord
+		if read(&part) {
 			c.chunk(id, wr.Path, part)
 		}
 	case dir == pathOrphan && wr.Delete:

@@ -1,171 +1,148 @@
 package sim
 
 import (
+	"errors"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/term"
 )
 
-// session is one subscription as the shell sees it.
+// session is one subscription as the process sees it.
 type session struct {
-	l             *leader
-	number        int64
-	stream        *stream
-	flow, command callQueue
-	accepts       map[string]*callQueue // by agent
-	acks          [4]callQueue
-	nextAck       int
-	ended         bool
+	l      *leader
+	number int64
+	stream *stream
+	ended  bool
 	// arrived is the last ACCEPT of each agent that the master got.
 	arrived map[string]int64
 }
 
-// callQueue is a queue of calls of which one is under way.
-type callQueue struct {
-	queue []func(answered func())
-	busy  bool
-}
+// callTimeout is how long an answer to a call is waited for.
+const callTimeout = 10 * time.Second
 
-func (l *leader) send(call core.Call) {
+// send sends a call. It may be lost, or its answer; the master may refuse it.
+func (l *leader) send(c term.Call) {
 	w := l.w
 	if w.trace.on() {
-		w.trace.add("leader %d calls %s", l.no, showCall(call))
+		w.trace.add("leader %d calls %s", l.no, showCall(c.Call))
 	}
-	if c, ok := call.(core.CallSubscribe); ok {
-		l.subscribe(c)
-		return
+	answered := false
+	answer := func(after time.Duration, err error) {
+		l.soon(after, func() {
+			if answered {
+				return
+			}
+			answered = true
+			w.check.callAnswered(l, c)
+			l.tell(func(m *term.Machine) { m.Called(c.ID, err) })
+		})
 	}
 	s := l.session
-	if s == nil {
+	if s == nil || s.ended || s.number != c.Session {
+		answer(0, errors.New("the session has ended"))
 		return
 	}
-	switch c := call.(type) {
-	case core.CallAccept:
-		s.accept(c)
-	case core.CallDecline:
-		s.enqueue(&s.flow, func(m *master) { m.decline(c.Offers, c.Refuse) })
-	case core.CallRevive:
-		s.enqueue(&s.flow, func(m *master) { m.revive() })
-	case core.CallSuppress:
-		s.enqueue(&s.flow, func(m *master) { m.suppressed = true })
-	case core.CallKill:
-		s.enqueue(&s.command, func(m *master) { m.kill(c.Kill) })
-	case core.CallShutdown:
-		s.enqueue(&s.command, func(m *master) { m.shutdown(c.ExecutorID, c.AgentID) })
-	case core.CallReconcile:
-		s.enqueue(&s.command, func(m *master) { m.reconcile(c.Tasks) })
-	case core.CallAcknowledge:
-		s.nextAck = (s.nextAck + 1) % len(s.acks)
-		s.enqueue(&s.acks[s.nextAck], func(m *master) { m.acknowledge(c.Ack) })
+	if w.cfg.Bug == AnswersCallsItself {
+		answer(0, nil)
 	}
-}
-
-func (s *session) enqueue(q *callQueue, act func(*master)) {
-	s.enqueueCall(q, func(answered func()) { s.transmit(act, CallLost, 0, answered) })
-}
-
-func (s *session) enqueueCall(q *callQueue, call func(answered func())) {
-	q.queue = append(q.queue, call)
-	if !q.busy {
-		s.drive(q)
+	late := max(s.stream.slowUntil-w.now, 0)
+	answerLate := time.Duration(0)
+	lost := CallLost
+	if _, isAccept := c.Call.(core.CallAccept); isAccept {
+		lost = AcceptLost
+		if w.dice(AcceptLate) {
+			late += w.between(50*time.Millisecond, 4*time.Second)
+		}
+		if w.dice(AcceptAnsweredLate) {
+			answerLate = w.between(50*time.Millisecond, 6*time.Second)
+		}
+	} else if w.dice(CallAnsweredLate) {
+		answerLate = w.between(50*time.Millisecond, 12*time.Second)
 	}
-}
-
-func (s *session) drive(q *callQueue) {
-	if len(q.queue) == 0 || s.ended {
-		q.busy, q.queue = false, nil
-		return
-	}
-	q.busy = true
-	call := q.queue[0]
-	q.queue = q.queue[1:]
-	call(func() { s.drive(q) })
-}
-
-// transmit sends one request. It may be lost, or its answer; both end the
-// session, as a refusal does.
-func (s *session) transmit(act func(*master), lost Fault, late time.Duration, answered func()) {
-	l, w := s.l, s.l.w
-	m := s.stream.m
 	if s.stream.silent {
-		return // no answer, and nothing arrives, until the heartbeats are missed
+		answer(callTimeout, errors.New("no answer"))
+		return // nothing arrives
 	}
-	late += max(s.stream.slowUntil-w.now, 0)
 	if w.dice(lost) {
-		l.soon(w.between(10*time.Millisecond, 10*time.Second), func() { s.end("a call had no answer", false) })
+		answer(w.between(10*time.Millisecond, callTimeout), errors.New("the connection broke"))
 		if w.rng.IntN(2) == 0 {
 			return // it never arrives; otherwise it does, whatever the caller believes
 		}
 		late += w.between(0, 2*time.Second)
 	}
-	w.after(w.latency()+late, func() {
-		if w.master != m {
-			l.soon(w.latency(), func() { s.end("the master is gone", false) })
-			return
-		}
-		if m.stream != s.stream {
+	late += w.latency()
+	if late+answerLate > callTimeout-time.Second {
+		answer(callTimeout, errors.New("no answer"))
+	}
+	m := s.stream.m
+	w.after(late, func() {
+		switch {
+		case w.master != m:
+			answer(w.latency(), errors.New("the master is gone"))
+		case m.stream != s.stream:
 			w.count(CallOnOldStream)
-			l.soon(w.latency(), func() { s.end("the stream is not the present one", false) })
-			return
+			answer(w.latency(), &cluster.Refused{Status: 403, Message: "the stream is not the present one"})
+		case w.dice(CallRefused):
+			answer(w.latency(), &cluster.Refused{Status: 503, Message: "not now"})
+		default:
+			s.arrives(m, c.Call)
+			answer(w.latency()+answerLate, nil)
 		}
-		act(m)
-		w.after(w.latency(), func() { l.run(answered) })
 	})
 }
 
-// accept sends an ACCEPT when the one before for the same agent was answered (rule L3).
-func (s *session) accept(c core.CallAccept) {
-	q := s.accepts[c.Accept.AgentID]
-	if q == nil {
-		q = &callQueue{}
-		s.accepts[c.Accept.AgentID] = q
-	}
-	s.enqueueCall(q, func(answered func()) { s.transmitAccept(c, answered) })
-}
-
-func (s *session) transmitAccept(c core.CallAccept, answered func()) {
-	w := s.l.w
-	var late time.Duration
-	if w.dice(AcceptLate) {
-		late = w.between(50*time.Millisecond, 4*time.Second)
-	}
-	answer := func() {
-		if !s.ended {
-			s.l.put(core.AcceptAnswered{Session: s.number, Seq: c.Seq, OK: true})
-			answered()
-		}
-	}
-	if w.dice(AcceptAnsweredLate) {
-		on := answer
-		answer = func() { s.l.soon(w.between(50*time.Millisecond, 6*time.Second), on) }
-	}
-	s.transmit(func(m *master) {
+// arrives is a call as the master takes it.
+func (s *session) arrives(m *master, call core.Call) {
+	switch c := call.(type) {
+	case core.CallAccept:
 		if last := s.arrived[c.Accept.AgentID]; c.Seq < last {
-			w.fail("L3 ACCEPTs for one agent keep their order", "%d on %s arrives after %d", c.Seq, c.Accept.AgentID, last)
+			s.l.w.fail("L3 ACCEPTs for one agent keep their order", "%d on %s arrives after %d", c.Seq, c.Accept.AgentID, last)
 		}
 		s.arrived[c.Accept.AgentID] = c.Seq
 		m.accept(c.Accept)
-	}, AcceptLost, late, answer)
+	case core.CallDecline:
+		m.decline(c.Offers, c.Refuse)
+	case core.CallRevive:
+		m.revive()
+	case core.CallSuppress:
+		m.suppressed = true
+	case core.CallKill:
+		m.kill(c.Kill)
+	case core.CallShutdown:
+		m.shutdown(c.ExecutorID, c.AgentID)
+	case core.CallReconcile:
+		m.reconcile(c.Tasks)
+	case core.CallAcknowledge:
+		m.acknowledge(c.Ack)
+	}
 }
 
 // subscribe opens a session.
-func (l *leader) subscribe(c core.CallSubscribe) {
+func (l *leader) subscribe(c term.Subscribe) {
 	w := l.w
-	s := &session{l: l, number: c.Session, accepts: map[string]*callQueue{}, arrived: map[string]int64{}}
-	s.stream = &stream{w: w, sess: s}
-	failed := func(why string, removed bool) {
-		l.put(core.SessionEnded{Session: c.Session, Reason: why, Removed: removed})
+	if w.trace.on() {
+		w.trace.add("leader %d calls SUBSCRIBE %d as %s", l.no, c.Session, c.FrameworkID)
 	}
-	if w.dice(SubscribeFails) {
-		l.soon(w.between(time.Millisecond, 10*time.Second), func() { failed("no connection", false) })
+	failed := func(after time.Duration, err error) {
+		l.soon(after, func() { l.tell(func(m *term.Machine) { m.SessionEnded(c.Session, err) }) })
+	}
+	switch {
+	case w.now < w.refusesUntil:
+		failed(w.latency(), &cluster.Refused{Status: 401, Message: "who are you"})
+		return
+	case w.now < w.awayUntil || w.dice(SubscribeFails):
+		failed(w.between(time.Millisecond, 10*time.Second), errors.New("no connection"))
 		return
 	}
+	s := &session{l: l, number: c.Session, arrived: map[string]int64{}}
+	s.stream = &stream{w: w, sess: s}
 	w.after(w.latency(), func() {
 		m := w.master
 		if w.removed[c.FrameworkID] {
 			m.removeAgain()
-			l.soon(w.latency(), func() { failed("Framework has been removed", true) })
+			failed(w.latency(), cluster.FrameworkError{Message: "Framework has been removed", Removed: true})
 			return
 		}
 		w.streams++
@@ -173,6 +150,7 @@ func (l *leader) subscribe(c core.CallSubscribe) {
 		s.stream.dead = l.dead
 		if !l.dead {
 			l.session = s
+			l.tell(func(m *term.Machine) { m.Opened(c.Session) })
 		}
 		m.subscribe(s.stream, c.FrameworkID)
 		if l.dead {
@@ -186,13 +164,9 @@ func (s *session) deliver(e cluster.Event) {
 	if s.ended {
 		return
 	}
-	switch e := e.(type) {
-	case cluster.Subscribed:
-		s.l.put(core.SessionBegan{Session: s.number, MasterID: e.MasterID})
-	case cluster.FrameworkError:
+	s.l.tell(func(m *term.Machine) { m.ClusterEvent(s.number, e) })
+	if e, ok := e.(cluster.FrameworkError); ok {
 		s.end(e.Message, e.Removed)
-	default:
-		s.l.put(core.ClusterEvent{Session: s.number, Event: e})
 	}
 }
 
@@ -203,21 +177,18 @@ func (s *session) end(why string, removed bool) {
 	}
 	s.ended = true
 	l := s.l
+	w := l.w
 	if l.session == s {
 		l.session = nil
 	}
-	if l.w.trace.on() {
-		l.w.trace.add("leader %d: session %d ends: %s", l.no, s.number, why)
+	if w.trace.on() {
+		w.trace.add("leader %d: session %d ends: %s", l.no, s.number, why)
 	}
 	s.stream.cutOff()
-	l.put(core.SessionEnded{Session: s.number, Reason: why, Removed: removed})
-	if w := l.w; w.cfg.Seed%2 == 0 { // ZooKeeper says who leads, and is looked at
-		w.after(time.Second, func() {
-			if !l.dead {
-				l.put(core.MasterChanged{Session: s.number})
-			}
-		})
-	}
+	l.tell(func(m *term.Machine) {
+		w.check.sessionEnded(l, s.number)
+		m.SessionEnded(s.number, cluster.FrameworkError{Message: why, Removed: removed})
+	})
 }
 
 // stream is the connection on which the master sends events, in order.

@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
@@ -110,11 +109,11 @@ func (u *users) kill() {
 	}
 	w.count(KillRequested)
 	id := w.check.live[task]
-	l.token++
-	ask := core.KillRequested{Token: l.token, TaskID: task}
+	ask := core.KillRequested{TaskID: task}
+	var answered func(core.Reply)
 	if w.rng.IntN(2) == 0 {
-		ask = core.KillRequested{Token: l.token, ExecutionID: id}
-		l.asks[l.token] = func(r core.Reply) {
+		ask = core.KillRequested{ExecutionID: id}
+		answered = func(r core.Reply) {
 			if r.Err == nil && w.check.execs[id] != nil {
 				w.check.killed[id] = true
 			}
@@ -124,9 +123,10 @@ func (u *users) kill() {
 		w.trace.add("a user kills %+v", ask)
 	}
 	w.after(w.between(0, 3*time.Second), func() {
-		if !l.dead {
-			l.put(ask)
-		}
+		l.request(func(token uint64) core.Request {
+			ask.Token = token
+			return ask
+		}, answered)
 	})
 }
 
@@ -146,8 +146,8 @@ func (u *users) changeJob(name string, change func(jobs.Config) jobs.Config) {
 	if !ok {
 		return
 	}
-	u.askAnd("update job "+name, core.UpdateJob{Config: change(old.Config), Version: old.Version}, func(err error) {
-		if stale := (*core.Error)(nil); errors.As(err, &stale) && stale.Code == core.StaleVersion {
+	u.askAnd("update job "+name, core.UpdateJob{Config: change(old.Config), Version: old.Version}, func(err *core.Error) {
+		if err != nil && err.Code == core.StaleVersion {
 			u.changeJob(name, change)
 		}
 	})
@@ -174,10 +174,10 @@ func (u *users) viewApp(name string) (core.AppView, bool) {
 }
 
 // ask hands a request to the leader; without one it is refused.
-func (u *users) ask(name string, change core.Change) { u.askAnd(name, change, func(error) {}) }
+func (u *users) ask(name string, change core.Change) { u.askAnd(name, change, func(*core.Error) {}) }
 
 // askAnd does something with the answer.
-func (u *users) askAnd(name string, change core.Change, then func(error)) {
+func (u *users) askAnd(name string, change core.Change, then func(*core.Error)) {
 	l := u.w.leading
 	if l == nil || l.dead {
 		return
@@ -185,13 +185,12 @@ func (u *users) askAnd(name string, change core.Change, then func(error)) {
 	if u.w.trace.on() {
 		u.w.trace.add("a user: %s", name)
 	}
-	l.requests = append(l.requests, &request{name: name, change: change, done: func(err error) {
+	l.request(func(token uint64) core.Request { return core.ChangeRequested{Token: token, Change: change} }, func(r core.Reply) {
 		if u.w.trace.on() {
-			u.w.trace.add("a user is answered about %s: %v", name, err)
+			u.w.trace.add("a user is answered about %s: %v", name, r.Err)
 		}
-		then(err)
-	}})
-	l.poke()
+		then(r.Err)
+	})
 }
 
 func (u *users) registerApp(name string) {
@@ -274,18 +273,15 @@ func (u *users) triggerWith(job, key string, done func(core.Reply)) {
 	if l == nil || l.dead {
 		return
 	}
-	l.token++
-	token := l.token
 	if u.w.trace.on() {
 		u.w.trace.add("a user triggers %s, key %q", job, key)
 	}
-	l.asks[token] = func(r core.Reply) {
+	l.request(func(token uint64) core.Request { return core.TriggerRequested{Token: token, Job: job, Key: key} }, func(r core.Reply) {
 		if r.Err == nil {
 			u.w.check.promised(r.ExecutionID)
 		}
 		done(r)
-	}
-	l.put(core.TriggerRequested{Token: token, Job: job, Key: key})
+	})
 }
 
 // triggerSurely asks again with the same key until it is answered.

@@ -36,6 +36,8 @@ const (
 	ReadsFirst
 	// ActsFirst: effects leave before the commit.
 	ActsFirst
+	// AnswersCallsItself: a call counts as answered when it leaves, so that the next of its queue may overtake it (rule L3).
+	AnswersCallsItself
 	// ReloadsAnywhere: a document is read again from a server that may lag behind
 	// the commit whose conflict asked for it (rule T4).
 	ReloadsAnywhere
@@ -132,6 +134,9 @@ type world struct {
 	steps     int
 	print     uint64
 
+	refusedMost             time.Duration
+	refusesUntil, awayUntil time.Duration // the master does not let the framework in, or can't be reached
+
 	calm       bool // no faults any more
 	ended      bool
 	failure    *Failure
@@ -161,6 +166,7 @@ func newWorld(cfg Config, t *tracer) *world {
 	if w.rng.IntN(4) == 0 {
 		w.opt.ExecutorIdle = 0
 	}
+	w.refusedMost = []time.Duration{0, time.Minute}[w.rng.IntN(2)]
 	w.mood()
 	w.master = newMaster(w, false)
 	for range 1 + w.rng.IntN(6) {

@@ -84,8 +84,11 @@ var never = map[string][]string{
 // pure are packages that decide and do nothing else: no I/O, no clock of their own, no goroutine, no log. They import none of
 // what those would need.
 var pure = map[string][]string{
-	"scheduler/core": {"context", "crypto/rand", "io/fs", "log", "log/slog", "net", "net/http", "os", "os/exec", "sync", "sync/atomic", "syscall"},
+	"scheduler/core": impure,
+	"scheduler/term": impure,
 }
+
+var impure = []string{"context", "crypto/rand", "io/fs", "log", "log/slog", "net", "net/http", "os", "os/exec", "sync", "sync/atomic", "syscall"}
 
 // pkg is what go list says of one package, its tests left out.
 type pkg struct {

@@ -1,4 +1,4 @@
-package scheduler
+package scheduler_test
 
 import (
 	"cmp"
@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
-	"math/rand/v2"
 	"strings"
 	"sync"
 	"testing"
@@ -17,8 +15,6 @@ import (
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
-	"github.com/elasticjob-go/elasticjob/registry"
-	"github.com/elasticjob-go/elasticjob/resources"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
 	"github.com/elasticjob-go/elasticjob/test/scenario"
 )
@@ -30,10 +26,15 @@ import (
 func TestShellScenarios(t *testing.T) {
 	t.Parallel()
 	scenario.Play(t, "testdata/shell/*.txt", func(t *testing.T, run func(testing.TB, scenario.Scene)) {
-		synctest.Test(t, func(t *testing.T) {
-			s := newShell(t)
-			defer s.end()
-			run(t, s)
+		onStage(t, func(s *stage) {
+			s.cluster.agent = false
+			s.opt.Point = nil
+		}, func(t *testing.T, s *stage) {
+			scene := &shell{stage: s}
+			scene.ctx, s.stop = context.WithCancel(t.Context())
+			run(t, scene)
+			s.stop()
+			scene.running.Wait()
 		})
 	})
 }
@@ -56,32 +57,32 @@ var shellCommands = map[string]func(*shell, *scenario.Words){
 		a := app.Default()
 		a.AppName, a.AppURL, a.BootstrapScript, a.CPUCount, a.MemoryMB = w.Next(), "http://127.0.0.1/p.tar", "bin/start.sh", 0.5, 128
 		s.ask(func(ctx context.Context) (string, error) {
-			_, err := s.scheduler.RegisterApp(ctx, a)
+			_, err := s.RegisterApp(ctx, a)
 			return "done", err
 		})
 	},
 	"job": func(s *shell, w *scenario.Words) {
 		j := shellJob(w.Next())
 		s.ask(func(ctx context.Context) (string, error) {
-			_, err := s.scheduler.RegisterJob(ctx, j)
+			_, err := s.RegisterJob(ctx, j)
 			return "done", err
 		})
 	},
 	"trigger": func(s *shell, w *scenario.Words) {
 		job, key := w.Next(), w.Option("key", "")
-		s.ask(func(ctx context.Context) (string, error) { return s.scheduler.Trigger(ctx, job, key) })
+		s.ask(func(ctx context.Context) (string, error) { return s.Trigger(ctx, job, key) })
 	},
 	"disable": func(s *shell, w *scenario.Words) {
 		job := w.Next()
 		s.ask(func(ctx context.Context) (string, error) {
-			_, err := s.scheduler.SetJobDisabled(ctx, job, true)
+			_, err := s.SetJobDisabled(ctx, job, true)
 			return "done", err
 		})
 	},
 	"change": func(s *shell, w *scenario.Words) {
 		job, parameter := w.Next(), w.Option("parameter", "")
 		s.ask(func(ctx context.Context) (string, error) {
-			_, err := s.scheduler.UpdateJob(ctx, job, func(j jobs.Config) (jobs.Config, error) {
+			_, err := s.UpdateJob(ctx, job, func(j jobs.Config) (jobs.Config, error) {
 				j.JobParameter = parameter
 				return j, nil
 			})
@@ -89,24 +90,15 @@ var shellCommands = map[string]func(*shell, *scenario.Words){
 		})
 	},
 	"show": func(s *shell, w *scenario.Words) {
-		j, err := s.scheduler.Job(context.Background(), w.Next())
-		s.say("parameter %q, %v", j.Config.JobParameter, err)
+		j, err := s.Job(context.Background(), w.Next())
+		s.diary.say("parameter %q, %v", j.Config.JobParameter, err)
 	},
-	"offer": func(s *shell, w *scenario.Words) {
-		s.offers++
-		s.session.events <- cluster.Offers{Offers: []cluster.Offer{{ID: fmt.Sprint("O", s.offers), AgentID: w.Next(), Hostname: "h", AgentURL: "http://h:5051",
-			Resources: resources.Amount{CPUMilli: 8000, MemMilli: 8_192_000}}}}
-	},
-	"update": func(s *shell, w *scenario.Words) {
-		id := s.ids[w.Next()]
-		s.offers++
-		s.session.events <- cluster.Update{TaskID: id, AgentID: "S1", State: cluster.State(w.Next()), Source: cluster.FromExecutor,
-			UUID: fmt.Append(nil, "u", s.offers), Timestamp: time.Now()}
-	},
+	"offer":  func(s *shell, w *scenario.Words) { s.cluster.offer(w.Next()) },
+	"update": func(s *shell, w *scenario.Words) { s.cluster.update(s.cluster.ids[w.Next()], cluster.State(w.Next())) },
 	"edit":   (*shell).edit,
-	"commit": func(s *shell, w *scenario.Words) { s.registry.next = strings.Join(w.List, " "); w.List = nil },
+	"commit": func(s *shell, w *scenario.Words) { s.registry.answerNext(strings.Join(w.List, " ")); w.List = nil },
 	"cut":    func(s *shell, _ *scenario.Words) { s.registry.lose("the session is gone") },
-	"depose": func(s *shell, _ *scenario.Words) { s.registry.depose() },
+	"depose": func(s *shell, _ *scenario.Words) { s.registry.depose(false) },
 	"wait":   func(_ *shell, w *scenario.Words) { time.Sleep(w.Duration()) },
 }
 
@@ -116,62 +108,20 @@ func shellJob(name string) jobs.Config {
 	return j
 }
 
-// shell is a stage for the real loop. All of it is in a synctest bubble: calls of
-// one command are heard in an order of their own, whatever goroutine makes them.
+// shell is a stage with a scheduler whose users wait for their answers beside each other. Calls of one command are heard in an order of
+// their own, whatever goroutine makes them.
 type shell struct {
-	words     *scenario.Names
-	scheduler *Scheduler
-	registry  *scriptedRegistry
-	session   *scriptedSession
-	ids       map[string]string
-	offers    int
-	stop      context.CancelFunc
-	running   sync.WaitGroup
-
-	mu  sync.Mutex
-	out strings.Builder
-}
-
-func newShell(t *testing.T) *shell {
-	s := &shell{words: scenario.NewNames(), ids: map[string]string{}}
-	s.registry = &scriptedRegistry{s: s, entries: map[string]registry.Entry{}}
-	s.scheduler = New(Options{Registry: s.registry, Driver: scriptedDriver{s}, Core: core.DefaultOptions(), Random: rand.NewPCG(1, 2), Logger: slog.New(slog.DiscardHandler)})
-	var ctx context.Context
-	ctx, s.stop = context.WithCancel(t.Context())
-	s.registry.ctx = ctx
-	return s
-}
-
-func (s *shell) end() {
-	s.stop()
-	s.running.Wait()
-}
-
-func (s *shell) say(format string, args ...any) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.out.WriteString(s.words.InWords(fmt.Sprintf(format, args...)) + "\n")
-}
-
-// inWords and called are those of its words, which the shell's goroutines share.
-func (s *shell) inWords(text string) string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.words.InWords(text)
-}
-
-func (s *shell) called(id, prefix string) string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.words.Called(id, prefix)
+	*stage
+	ctx     context.Context
+	running sync.WaitGroup
 }
 
 // Said returns and forgets what was said.
 func (s *shell) Said() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	text := s.out.String()
-	s.out.Reset()
+	s.diary.mu.Lock()
+	defer s.diary.mu.Unlock()
+	text := s.diary.out.String()
+	s.diary.out.Reset()
 	return text
 }
 
@@ -196,9 +146,9 @@ const settles = 50 * time.Millisecond
 
 func (s *shell) lead() {
 	s.running.Go(func() {
-		err := s.scheduler.Lead(s.registry.ctx)
-		if s.registry.ctx.Err() == nil {
-			s.say("the term has ended: %v", err)
+		err := s.Lead(s.ctx)
+		if s.ctx.Err() == nil {
+			s.diary.say("the term has ended: %v", err)
 		}
 	})
 }
@@ -206,13 +156,13 @@ func (s *shell) lead() {
 // ask asks as a user does, and says what the answer is.
 func (s *shell) ask(request func(context.Context) (string, error)) {
 	s.running.Go(func() {
-		answer, err := request(s.registry.ctx)
+		answer, err := request(s.ctx)
 		time.Sleep(10 * time.Millisecond)
 		if refused := (*core.Error)(nil); errors.As(err, &refused) {
-			s.say("the user is answered (%d): %s", statusOf[refused.Kind], refused.Message)
+			s.diary.say("the user is answered (%d): %s", statusOf[refused.Kind], refused.Message)
 			return
 		}
-		s.say("the user is answered: %s", cmp.Or(answer, fmt.Sprint(err)))
+		s.diary.say("the user is answered: %s", cmp.Or(answer, fmt.Sprint(err)))
 	})
 }
 
@@ -229,5 +179,5 @@ func (s *shell) edit(w *scenario.Words) {
 	j.JobParameter = w.Option("parameter", "")
 	data, err := json.Marshal(j)
 	w.Err = errors.Join(w.Err, err)
-	s.registry.put("/config/job/"+j.JobName, data)
+	s.registry.edit("/config/job/"+j.JobName, data, false)
 }

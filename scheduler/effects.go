@@ -1,0 +1,222 @@
+package scheduler
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/term"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// do begins what the machine wants done. It never waits.
+func (r *termRunner) do(e term.Effect) {
+	switch e := e.(type) {
+	case term.Commit:
+		r.work.Go(func() {
+			err := r.commit(e)
+			r.inbox.put(func(m *term.Machine) { m.Committed(err) })
+		})
+	case term.Read:
+		r.work.Go(func() {
+			read := r.read(e.Paths)
+			r.inbox.put(func(m *term.Machine) { m.DocumentsRead(read) })
+		})
+	case term.Call:
+		if s, ok := r.sessions[e.Session]; ok {
+			r.work.Go(func() { r.call(s, e) })
+		}
+	case term.Subscribe:
+		r.unwatch()
+		r.work.Go(func() { r.subscribe(e) })
+	case term.CloseSession:
+		if s, ok := r.sessions[e.Session]; ok {
+			s.drop()
+			r.work.Go(func() { r.closeSession(s.Session) })
+		}
+	case term.WatchMaster:
+		r.watchMaster(e.Session)
+	case term.AskStandby:
+		r.work.Go(r.askStandby)
+	case term.Answer:
+		r.reply(e.Reply)
+	case term.Notes:
+		r.notes.write(time.Now(), e)
+	case term.Log:
+		level := slog.LevelInfo
+		if e.Problem {
+			level = slog.LevelWarn
+		}
+		r.s.opt.Logger.Log(r.ctx, level, e.Message, e.Attrs...)
+	case term.Drained:
+		close(r.drained)
+	case term.Ended:
+		r.s.ended(e.Err)
+		close(r.ended)
+	}
+}
+
+// slowCommit is how long a commit may take before it is logged.
+const slowCommit = 2 * time.Second
+
+// commit makes one commit, whatever the number and size of its writes (rule T5). One that has begun is finished even while
+// the process is asked to stop: its outcome would be unknown otherwise.
+func (r *termRunner) commit(c term.Commit) error {
+	if !c.Change {
+		r.s.opt.Point(pointBeforeCommit)
+	}
+	r.commits.Add(1)
+	began := time.Now()
+	late := time.AfterFunc(slowCommit, func() {
+		r.s.opt.Logger.Warn("the registry has not answered a commit yet: until it does, nothing is launched and nobody answered; look at its disk and its load",
+			"writes", len(c.Writes), "waited", slowCommit)
+	})
+	err := r.term.Commit(context.Background(), c.Writes)
+	if !late.Stop() {
+		r.s.opt.Logger.Warn("slow commit ended", "took", time.Since(began).Round(time.Millisecond), "done", err == nil)
+	}
+	switch {
+	case err != nil && !c.Change:
+		r.commitsFailed.Add(1)
+	case err == nil && c.Change:
+		r.s.opt.Point(pointConfigCommitted)
+	case err == nil:
+		r.s.opt.Point(pointAfterCommit)
+	}
+	return err
+}
+
+// readsAtOnce is how many documents are read at a time.
+const readsAtOnce = 16
+
+func (r *termRunner) read(paths []string) []term.Document {
+	found := make([]term.Document, len(paths))
+	var group errgroup.Group
+	group.SetLimit(readsAtOnce)
+	for i, path := range paths {
+		group.Go(func() error {
+			entry, err := r.term.Get(r.ctx, path)
+			found[i] = term.Document{Path: path, Entry: entry, Err: err}
+			return nil
+		})
+	}
+	_ = group.Wait() // never an error
+	return found
+}
+
+const callTimeout = 10 * time.Second
+
+// call sends a call, unless its session or the term has ended: the next leader finds that it was not sent (rule E1).
+func (r *termRunner) call(s openSession, c term.Call) {
+	ctx, cancel := context.WithTimeout(s.ctx, callTimeout)
+	defer cancel()
+	before, after := pointsOf(c.Call)
+	r.point(before)
+	err := ctx.Err()
+	if err == nil {
+		err = send(ctx, s, c.Call)
+		r.point(after)
+	}
+	r.inbox.put(func(m *term.Machine) { m.Called(c.ID, err) })
+}
+
+func send(ctx context.Context, s openSession, call core.Call) error {
+	switch c := call.(type) {
+	case core.CallAccept:
+		return s.Accept(ctx, c.Accept)
+	case core.CallDecline:
+		return s.Decline(ctx, c.Offers, c.Refuse)
+	case core.CallKill:
+		return s.Kill(ctx, c.Kill)
+	case core.CallShutdown:
+		return s.Shutdown(ctx, c.ExecutorID, c.AgentID)
+	case core.CallReconcile:
+		return s.Reconcile(ctx, c.Tasks)
+	case core.CallAcknowledge:
+		return s.Acknowledge(ctx, c.Ack)
+	case core.CallRevive:
+		return s.Revive(ctx)
+	default:
+		return s.Suppress(ctx)
+	}
+}
+
+// subscribe opens a session and forwards its events until it ends.
+func (r *termRunner) subscribe(c term.Subscribe) {
+	f := r.s.opt.Framework
+	f.ID = c.FrameworkID
+	ctx, cancel := context.WithTimeout(r.ctx, callTimeout)
+	defer cancel()
+	r.s.opt.Point(pointBeforeSubscribe)
+	if r.ctx.Err() != nil {
+		return
+	}
+	s, err := r.s.opt.Driver.Subscribe(ctx, f)
+	r.s.opt.Point(pointAfterSubscribe)
+	if err != nil {
+		r.inbox.put(func(m *term.Machine) { m.SessionEnded(c.Session, err) })
+		return
+	}
+	defer context.AfterFunc(r.ctx, func() { r.closeSession(s) })()
+	calls, drop := context.WithCancel(r.ctx)
+	defer drop()
+	r.inbox.put(func(m *term.Machine) {
+		r.sessions[c.Session] = openSession{s, calls, drop}
+		m.Opened(c.Session)
+	})
+	for e := range s.Events() {
+		r.inbox.put(func(m *term.Machine) { m.ClusterEvent(c.Session, e) })
+	}
+	err = s.Err()
+	r.closeSession(s)
+	r.inbox.put(func(m *term.Machine) {
+		delete(r.sessions, c.Session)
+		m.SessionEnded(c.Session, err)
+	})
+}
+
+func (r *termRunner) closeSession(s cluster.Session) {
+	if err := s.Close(); err != nil {
+		r.s.opt.Logger.Debug("close a session", "error", err)
+	}
+}
+
+// leaderWatcher is a driver that can report when another master leads.
+type leaderWatcher interface {
+	// NewLeader waits until another master leads than the one that the last Subscribe tried,
+	// and returns nil then; else when ctx ends.
+	NewLeader(ctx context.Context) error
+}
+
+// watchMaster reports another master, until the next try to subscribe.
+func (r *termRunner) watchMaster(session int64) {
+	driver, ok := r.s.opt.Driver.(leaderWatcher)
+	if !ok {
+		return
+	}
+	ctx, cancel := context.WithCancel(r.ctx)
+	r.unwatch()
+	r.unwatch = cancel
+	r.work.Go(func() {
+		defer cancel()
+		if driver.NewLeader(ctx) == nil {
+			r.inbox.put(func(m *term.Machine) { m.MasterChanged(session) })
+		}
+	})
+}
+
+// askStandby asks a registry that knows of standbys whether there is one.
+func (r *termRunner) askStandby() {
+	registered, ok := r.term.(interface{ Standby(context.Context) bool })
+	if !ok {
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.ctx, callTimeout)
+	defer cancel()
+	if registered.Standby(ctx) {
+		r.inbox.put((*term.Machine).StandbyWaits)
+	}
+}

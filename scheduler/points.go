@@ -1,0 +1,47 @@
+package scheduler
+
+import "github.com/elasticjob-go/elasticjob/scheduler/core"
+
+// Points are the names that Options.Point is called with, each before or after what its name says.
+// A test that ends the process there shows what the next leader makes of it.
+func Points() []string {
+	return []string{
+		pointTermBegun, pointBeforeCommit, pointAfterCommit, pointConfigCommitted, pointBeforeSubscribe, pointAfterSubscribe,
+		pointBeforeAccept, pointAfterAccept, pointBeforeAck, pointAfterAck, pointBeforeKill, pointBeforeResign,
+	}
+}
+
+const (
+	pointTermBegun       = "term-begun"
+	pointBeforeCommit    = "before-commit"
+	pointAfterCommit     = "after-commit"
+	pointConfigCommitted = "config-committed"
+	pointBeforeSubscribe = "before-subscribe"
+	pointAfterSubscribe  = "after-subscribe"
+	pointBeforeAccept    = "before-accept"
+	pointAfterAccept     = "after-accept"
+	pointBeforeAck       = "before-ack"
+	pointAfterAck        = "after-ack"
+	pointBeforeKill      = "before-kill"
+	pointBeforeResign    = "before-resign"
+)
+
+// point passes a point, if there is one.
+func (r *termRunner) point(name string) {
+	if name != "" {
+		r.s.opt.Point(name)
+	}
+}
+
+// pointsOf are those before and after a call, "" for none.
+func pointsOf(call core.Call) (before, after string) {
+	switch call.(type) {
+	case core.CallAccept:
+		return pointBeforeAccept, pointAfterAccept
+	case core.CallAcknowledge:
+		return pointBeforeAck, pointAfterAck
+	case core.CallKill:
+		return pointBeforeKill, ""
+	}
+	return "", ""
+}

@@ -1,0 +1,100 @@
+package sim
+
+import (
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/term"
+)
+
+// outgoing is what the checks know of what a leader has let out.
+type outgoing struct {
+	deciding   bool            // what was decided last is not committed
+	committing bool            // a commit is not answered
+	ended      bool            // the leader was told that its term has ended
+	closed     int64           // the last session that it has closed, or was told to have ended
+	underWay   map[string]bool // the call queues with a call that is not answered
+	acks       int             // acknowledgements that are not answered
+}
+
+// acksAtOnce is how many acknowledgements may be under way.
+const acksAtOnce = 4
+
+// queueOf is the queue of a call that leaves only after the one before it was answered, "" for none.
+func queueOf(call core.Call) string {
+	switch c := call.(type) {
+	case core.CallAccept:
+		return "ACCEPT on " + c.Accept.AgentID
+	case core.CallKill, core.CallShutdown, core.CallReconcile:
+		return "commands"
+	case core.CallAcknowledge:
+		return ""
+	}
+	return "flow"
+}
+
+// effect looks at what a leader lets out.
+func (c *checker) effect(l *leader, e term.Effect) {
+	out := &l.out
+	switch e := e.(type) {
+	case term.Decided:
+		out.deciding = len(e.Decision.Writes) > 0 || e.Decision.Fenced
+	case term.Commit:
+		if out.committing {
+			c.w.fail("T2 one commit is under way at a time", "leader %d begins another", l.no)
+		}
+		out.committing = true
+	case term.CloseSession:
+		c.sessionEnded(l, e.Session)
+	case term.Subscribe:
+		if out.ended {
+			c.w.fail("T2 nothing leaves after the end of the term", "leader %d subscribes", l.no)
+		}
+	case term.Answer:
+		if e.Err == nil && out.deciding {
+			c.w.fail("write, then act", "leader %d answers request %d before the commit", l.no, e.Token)
+		}
+		if e.Token > l.token || l.asks[e.Token] == nil {
+			c.w.fail("a request is answered once", "leader %d answers request %d again", l.no, e.Token)
+		}
+	case term.Call:
+		c.callLeaves(l, e)
+	}
+}
+
+func (c *checker) callLeaves(l *leader, call term.Call) {
+	out, queue := &l.out, queueOf(call.Call)
+	switch {
+	case out.ended:
+		c.w.fail("T2 nothing leaves after the end of the term", "leader %d calls %s", l.no, showCall(call.Call))
+	case call.Session <= out.closed:
+		c.w.fail("L3 nothing leaves in a session that has ended", "leader %d calls %s in session %d", l.no, showCall(call.Call), call.Session)
+	case queue == "":
+		if out.acks++; out.acks > acksAtOnce {
+			c.w.fail("few acknowledgements are under way at once", "leader %d sends %d", l.no, out.acks)
+		}
+	case out.underWay[queue]:
+		c.w.fail("L3 a call leaves after the one before it was answered", "leader %d calls %s", l.no, showCall(call.Call))
+	default:
+		out.underWay[queue] = true
+	}
+	c.leaves(l, call.Call)
+}
+
+// callAnswered: the leader is told how a call went.
+func (c *checker) callAnswered(l *leader, call term.Call) {
+	switch queue := queueOf(call.Call); {
+	case call.Session <= l.out.closed: // its queues have ended with it
+	case queue == "":
+		l.out.acks--
+	default:
+		delete(l.out.underWay, queue)
+	}
+}
+
+// sessionEnded: a leader closes a session, or is told that it has ended.
+func (c *checker) sessionEnded(l *leader, session int64) {
+	if session > l.out.closed {
+		l.out.closed = session
+		clear(l.out.underWay)
+		l.out.acks = 0
+	}
+}

@@ -1,0 +1,352 @@
+package sim
+
+import (
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/term"
+)
+
+// leader is a process in its term: the machine that the shell drives too, with a registry, a cluster and clocks that have faults, and
+// crashes and pauses between any two of its effects.
+type leader struct {
+	w       *world
+	no      int
+	term    int64
+	role    string
+	core    *core.Core
+	machine *term.Machine
+
+	planned    bool // a turn is
+	wakeNo     int
+	dead       bool
+	paused     bool
+	held       []func() // what waits for the end of the pause
+	began      time.Duration
+	loadedAt   time.Duration // the world's time and the wall clock's when the core was loaded
+	loadedWall time.Time
+	lastPause  time.Duration
+	session    *session // the last that was opened, until it has ended
+	token      uint64
+	asks       map[uint64]func(core.Reply)
+	watch      watch
+	out        outgoing
+	drained    bool
+	seen       int64 // the index of the last write that this process knows of
+	cutUntil   time.Duration
+}
+
+// campaign makes a new leader after a delay, in a new term.
+func (w *world) campaign(delay time.Duration) {
+	w.after(delay, func() {
+		if l := w.leading; l != nil && !l.dead && l.term == w.store.term && !l.paused {
+			return
+		}
+		// The session is with a server that lags; the term's write has it catch up (rule T1).
+		has := w.store.had(w.between(0, mostLag))
+		if has < w.store.index {
+			w.count(ServerLagged)
+		}
+		if w.cfg.Bug != ReadsFirst {
+			has = w.store.index
+		}
+		w.store.term++
+		l := &leader{w: w, no: len(w.leaders) + 1, term: w.store.term, role: w.opt.Role, began: w.now, lastPause: -time.Hour, asks: map[uint64]func(core.Reply){},
+			out: outgoing{underWay: map[string]bool{}}}
+		l.watch.reset()
+		w.leaders = append(w.leaders, l)
+		w.leading = l
+		l.core = core.New(w.opt)
+		l.machine = term.New(l.core, rand.NewPCG(w.cfg.Seed, uint64(len(w.leaders))+76), term.Options{RefusedMost: w.refusedMost})
+		if w.trace.on() {
+			w.trace.add("leader %d begins term %d", l.no, l.term)
+		}
+		l.seen = has
+		w.check.documentsLoaded()
+		l.loadedAt, l.loadedWall = w.now, w.wall()
+		if err := l.core.Load(w.wall(), core.Stored{Entries: w.store.listAs(has, "/config", "/state", "/ha", "/scheduler")}); err != nil {
+			w.fail("what a leader left can be loaded", "%v", err)
+			return
+		}
+		l.poke()
+	})
+}
+
+// clocks are what the process reads from its clocks.
+func (l *leader) clocks() core.Now {
+	return core.Now{Wall: l.w.wall(), Elapsed: l.w.now - l.loadedAt}
+}
+
+// termTime is the time that its core reckons in.
+func (l *leader) termTime() time.Time { return l.loadedWall.Add(l.w.now - l.loadedAt) }
+
+// soon does something in the leader's process, unless it is dead by then.
+func (l *leader) soon(d time.Duration, do func()) {
+	l.w.after(d, func() { l.run(do) })
+}
+
+func (l *leader) run(do func()) {
+	switch {
+	case l.dead:
+	case l.paused:
+		l.held = append(l.held, do)
+	default:
+		do()
+	}
+}
+
+// tell hands an input to the machine.
+func (l *leader) tell(input func(*term.Machine)) {
+	l.run(func() {
+		l.machine.Tick(l.clocks())
+		input(l.machine)
+		l.poke()
+	})
+}
+
+// request asks as somebody does through the API; answered, if not nil, is told the answer.
+func (l *leader) request(ask func(token uint64) core.Request, answered func(core.Reply)) {
+	l.token++
+	q := ask(l.token)
+	if answered == nil {
+		answered = func(core.Reply) {}
+	}
+	l.tell(func(m *term.Machine) {
+		l.asks[q.RequestToken()] = answered
+		m.Request(q)
+	})
+}
+
+// poke plans the machine's next turn. What comes by then is taken together.
+func (l *leader) poke() {
+	if !l.planned {
+		l.planned = true
+		l.soon(l.w.between(10*time.Microsecond, time.Millisecond), l.turn)
+	}
+}
+
+func (l *leader) turn() {
+	l.planned = false
+	l.machine.Tick(l.clocks())
+	l.perform(l.machine.Ready())
+}
+
+// perform does what the machine wants done, one effect after the other, unless the process crashes between two of them. A pause
+// does not change their order.
+func (l *leader) perform(effects []term.Effect) {
+	w := l.w
+	for i, e := range effects {
+		before, after, seen := crashesAt(e)
+		if seen && (w.dice(CrashBetweenEffects) || w.dice(before)) {
+			l.crash("between effects")
+			return
+		}
+		if seen && w.dice(PauseBetweenEffects) {
+			l.pause()
+			l.run(func() {
+				l.do(e)
+				l.perform(effects[i+1:])
+			})
+			return
+		}
+		if l.do(e); l.dead {
+			return
+		}
+		if w.dice(after) {
+			l.crash("right after an effect")
+			return
+		}
+	}
+	if l.machine.Done() {
+		if len(l.asks) > 0 {
+			w.fail("every request is answered", "leader %d has ended with %d of them open", l.no, len(l.asks))
+		}
+		l.die("its term has ended")
+		return
+	}
+	l.planWake()
+}
+
+func (l *leader) planWake() {
+	if at, ok := l.machine.Wake(); ok {
+		l.wakeNo++
+		no := l.wakeNo
+		l.soon(at-l.clocks().Elapsed, func() {
+			if no == l.wakeNo && !l.planned {
+				l.turn()
+			}
+		})
+	}
+}
+
+// crashesAt are the crashes that may come just before and just after an effect that is seen outside of the process, beside its
+// commits; false for others.
+func crashesAt(e term.Effect) (before, after Fault, seen bool) {
+	switch e := e.(type) {
+	case term.Answer:
+		return CrashBeforeReply, NumFaults, true
+	case term.Subscribe:
+		return CrashBeforeSubscribe, NumFaults, true
+	case term.Call:
+		switch e.Call.(type) {
+		case core.CallAccept:
+			return CrashBeforeAccept, CrashAfterAccept, true
+		case core.CallAcknowledge:
+			return CrashBeforeAck, CrashAfterAck, true
+		case core.CallKill:
+			return CrashBeforeKill, CrashAfterKill, true
+		}
+		return NumFaults, NumFaults, true
+	}
+	return NumFaults, NumFaults, false
+}
+
+func (l *leader) do(e term.Effect) {
+	w := l.w
+	w.check.effect(l, e)
+	switch e := e.(type) {
+	case term.Decided:
+		w.steps++
+		w.check.decided(l, e.Events, e.Decision)
+		if !l.out.deciding {
+			w.check.afterDecision(l)
+		}
+	case term.Commit:
+		l.commit(e)
+	case term.Read:
+		l.read(e.Paths)
+	case term.Call:
+		l.send(e)
+	case term.Subscribe:
+		l.subscribe(e)
+	case term.CloseSession:
+		if s := l.session; s != nil && s.number == e.Session {
+			s.end("it was closed", false)
+		}
+	case term.WatchMaster:
+		if w.cfg.Seed%2 == 0 { // ZooKeeper says who leads, and is looked at
+			l.soon(time.Second, func() { l.tell(func(m *term.Machine) { m.MasterChanged(e.Session) }) })
+		}
+	case term.AskStandby:
+		if w.cfg.Seed%4 < 2 {
+			l.soon(w.latency(), func() { l.tell((*term.Machine).StandbyWaits) })
+		}
+	case term.Answer:
+		if answered := l.asks[e.Token]; answered != nil {
+			delete(l.asks, e.Token)
+			answered(e.Reply)
+		}
+	case term.Drained:
+		l.drained = true
+	case term.Ended:
+		switch {
+		case e.Err == nil:
+			w.count(HandedOver)
+		case errors.Is(e.Err, term.ErrRefused):
+			w.count(AbdicatedRefused)
+		case errors.Is(e.Err, term.ErrUnsubscribed):
+			w.count(AbdicatedForStandby)
+		}
+	}
+}
+
+// endTerm tells the process that its term has ended.
+func (l *leader) endTerm() {
+	l.tell(func(m *term.Machine) {
+		l.out.ended = true
+		m.TermEnded(registry.ErrTermEnded)
+	})
+}
+
+// stop is an operator who stops the process, for why.
+func (l *leader) stop(why string) {
+	if l.w.trace.on() {
+		l.w.trace.add("leader %d is stopped: %s", l.no, why)
+	}
+	l.tell((*term.Machine).Stop)
+}
+
+// expire is the loss of the registry's session.
+func (l *leader) expire() {
+	if l.w.store.term == l.term {
+		l.w.store.term++ // nobody's: the fence refuses the old term
+	}
+}
+
+func (l *leader) crash(where string) {
+	if !l.dead {
+		l.w.kills++
+	}
+	l.die("crashed " + where)
+}
+
+func (l *leader) die(why string) {
+	w := l.w
+	if l.dead {
+		return
+	}
+	if w.trace.on() {
+		w.trace.add("leader %d is gone: %s", l.no, why)
+	}
+	l.dead = true
+	if l.session != nil {
+		l.session.stream.cutOff()
+		l.session = nil
+	}
+	if w.leading == l {
+		w.campaign(w.between(100*time.Millisecond, 20*time.Second))
+	}
+}
+
+// pause stops the process for a while, as a long collection of garbage or a
+// stopped machine does; its registry session may run out meanwhile.
+func (l *leader) pause() {
+	if l.paused || l.dead {
+		return
+	}
+	w := l.w
+	l.paused, l.lastPause = true, w.now
+	d := w.between(100*time.Millisecond, 40*time.Second)
+	if w.trace.on() {
+		w.trace.add("leader %d is paused for %s", l.no, d)
+	}
+	if d > 5*time.Second {
+		w.after(w.between(4*time.Second, d+2*time.Second), func() {
+			if !l.dead && w.leading == l && w.store.term == l.term {
+				l.expire()
+				w.leading = nil
+				w.campaign(w.between(0, time.Second))
+			}
+		})
+	}
+	w.after(d, l.resume)
+}
+
+func (l *leader) resume() {
+	if l.dead || !l.paused {
+		return
+	}
+	w := l.w
+	if w.trace.on() {
+		w.trace.add("leader %d wakes up", l.no)
+	}
+	if l.term != w.store.term {
+		w.count(DeposedLeaderWoke)
+	}
+	l.paused, l.lastPause = false, w.now
+	held := l.held
+	l.held = nil
+	for i, do := range held {
+		if l.dead {
+			return
+		}
+		if l.paused {
+			l.held = append(l.held, held[i:]...)
+			return
+		}
+		do()
+	}
+}

@@ -1,0 +1,224 @@
+package scheduler_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler"
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/test/scenario"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// stage is a scheduler over a registry and a cluster that do as a test says. All of it is in a synctest bubble.
+type stage struct {
+	*scheduler.Scheduler
+	opt      scheduler.Options
+	registry *scriptedRegistry
+	cluster  *scriptedCluster
+	diary    *diary
+	log      *logged
+	stop     context.CancelFunc
+	ended    chan error // what Lead or Stand returned, once it has
+	end      func()     // stop, and wait for that
+}
+
+// onStage plays a test with a scheduler that set, if not nil, has prepared.
+func onStage(t *testing.T, set func(*stage), play func(t *testing.T, s *stage)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t)
+		s.cluster.agent = true
+		if set != nil {
+			set(s)
+		}
+		s.Scheduler = scheduler.New(s.opt)
+		defer func() { s.end() }()
+		play(t, s)
+	})
+}
+
+// leading is onStage with one that leads and has an app and a job of three shards.
+func leading(t *testing.T, set func(*stage), play func(t *testing.T, s *stage)) {
+	t.Helper()
+	t.Parallel()
+	onStage(t, set, func(t *testing.T, s *stage) {
+		s.start(t, s.Lead)
+		eventually(t, "it leads and is subscribed", func() bool { return s.Health().Subscribed })
+		publish(t, s.Scheduler)
+		play(t, s)
+	})
+}
+
+func newStage(t *testing.T) *stage {
+	d, log := &diary{names: scenario.NewNames()}, &logged{}
+	s := &stage{registry: newRegistry(d), cluster: newCluster(d), diary: d, log: log, stop: func() {}, end: func() {}, ended: make(chan error, 1)}
+	s.opt = scheduler.Options{Registry: s.registry, Driver: s.cluster, Core: core.DefaultOptions(), Advertise: "me:1", Random: rand.NewPCG(1, 2),
+		Logger: slog.New(slog.NewTextHandler(log, nil)), Point: d.note}
+	return s
+}
+
+// start runs Lead or Stand until stop.
+func (s *stage) start(t *testing.T, lead func(context.Context) error) {
+	ctx, cancel := context.WithCancel(t.Context())
+	s.stop = cancel
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		s.ended <- lead(ctx)
+	}()
+	s.end = func() {
+		cancel()
+		<-done
+	}
+}
+
+// another is a second scheduler with the same registry and cluster.
+func (s *stage) another(who string) *stage {
+	other := *s
+	other.opt.Advertise, other.opt.Random = who, rand.NewPCG(3, 4)
+	other.Scheduler, other.ended = scheduler.New(other.opt), make(chan error, 1)
+	return &other
+}
+
+// eventually waits, in the bubble's time, for what comes true.
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for began := time.Now(); time.Since(began) < 5*time.Minute; {
+		synctest.Wait()
+		if ok() {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatalf("it never came true: %s", what)
+}
+
+func publish(t *testing.T, l *scheduler.Scheduler) {
+	t.Helper()
+	a := app.Default()
+	a.AppName, a.AppURL, a.BootstrapScript, a.CPUCount = "my_app", "http://127.0.0.1/p.tar", "run", 0.1
+	if _, err := l.RegisterApp(t.Context(), a); err != nil {
+		t.Fatal(err)
+	}
+	j := jobs.Default()
+	j.JobName, j.AppName, j.JobExecutionType, j.ShardingTotalCount, j.CPUCount, j.MemoryMB = "my_job", "my_app", jobs.Transient, 3, 0.1, 32
+	if _, err := l.RegisterJob(t.Context(), j); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// runToEnd triggers the job and waits for the execution's end.
+func runToEnd(t *testing.T, l *scheduler.Scheduler) core.ExecutionView {
+	t.Helper()
+	id, err := l.Trigger(t.Context(), "my_job", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var v core.ExecutionView
+	eventually(t, "the execution ends", func() bool {
+		v, err = l.Execution(t.Context(), id)
+		return err == nil && v.State != core.Waiting && v.State != core.Running
+	})
+	return v
+}
+
+// refused is the error of a request as the scheduler's own, or nil.
+func refused(err error) *core.Error {
+	var e *core.Error
+	errors.As(err, &e)
+	return e
+}
+
+// diary is what has happened, in order. Random ids are in words.
+type diary struct {
+	mu    sync.Mutex
+	names *scenario.Names
+	out   strings.Builder // for scenarios
+	lines []string
+}
+
+func (d *diary) say(format string, args ...any) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	line := d.names.InWords(fmt.Sprintf(format, args...))
+	d.lines = append(d.lines, line)
+	d.out.WriteString(line + "\n")
+}
+
+// note adds a line that scenarios do not show.
+func (d *diary) note(line string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.lines = append(d.lines, line)
+}
+
+func (d *diary) inWords(text string) string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.names.InWords(text)
+}
+
+func (d *diary) called(id, prefix string) string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.names.Called(id, prefix)
+}
+
+// all are all lines.
+func (d *diary) all() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.lines)
+}
+
+// count is how many lines begin so.
+func (d *diary) count(prefix string) (n int) {
+	for _, line := range d.all() {
+		if strings.HasPrefix(line, prefix) {
+			n++
+		}
+	}
+	return n
+}
+
+// logged is a log that can be looked into.
+type logged struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *logged) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(b)
+}
+
+func (l *logged) has(text string) bool { return l.count(text) > 0 }
+
+func (l *logged) count(text string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Count(l.text.String(), text)
+}
+
+func (l *logged) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}

@@ -1,0 +1,138 @@
+package term
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
+)
+
+// calls are the calls to the cluster. Calls of one queue keep their order, for each leaves when the one before was answered. The ACCEPTs
+// for one agent have a queue of their own: if a later one arrived first, and the executor that both name ended in between, the
+// earlier one would start it once more, unknown to us. A call whose outcome is unknown ends the session: what it meant is
+// found out by subscribing again and reconciling (rule L3).
+type calls struct {
+	present  *sessionQueues // nil while there is no session
+	underWay map[int64]sentCall
+	lastCall int64
+}
+
+// sessionQueues are the call queues of one session; they end with it, and what waits in them is dropped.
+type sessionQueues struct {
+	session int64
+	flow    callQueue             // DECLINE, REVIVE, SUPPRESS
+	command callQueue             // KILL, SHUTDOWN, RECONCILE
+	accepts map[string]*callQueue // by agent; only those with an ACCEPT under way
+	acks    [ackQueues]callQueue
+	nextAck int
+}
+
+// ackQueues is how many acknowledgements are under way at once; their order does not matter.
+const ackQueues = 4
+
+type callQueue struct {
+	waiting []core.Call
+	busy    bool // one is under way
+}
+
+type sentCall struct {
+	of    *sessionQueues
+	queue *callQueue
+	call  core.Call
+}
+
+func (p *sessionQueues) queueOf(call core.Call) *callQueue {
+	switch c := call.(type) {
+	case core.CallAccept:
+		q := p.accepts[c.Accept.AgentID]
+		if q == nil {
+			q = &callQueue{}
+			p.accepts[c.Accept.AgentID] = q
+		}
+		return q
+	case core.CallAcknowledge:
+		p.nextAck = (p.nextAck + 1) % ackQueues
+		return &p.acks[p.nextAck]
+	case core.CallKill, core.CallShutdown, core.CallReconcile:
+		return &p.command
+	default:
+		return &p.flow
+	}
+}
+
+// call has a call leave after those before it in its queue. Without a session it is dropped: the core is told of the session's end.
+func (m *Machine) call(call core.Call) {
+	if c, ok := call.(core.CallSubscribe); ok {
+		m.subscribe(c)
+		return
+	}
+	if p := m.present; p != nil {
+		q := p.queueOf(call)
+		q.waiting = append(q.waiting, call)
+		m.startNext(p, q)
+	}
+}
+
+func (m *Machine) startNext(p *sessionQueues, q *callQueue) {
+	if q.busy || len(q.waiting) == 0 {
+		return
+	}
+	call := q.waiting[0]
+	q.waiting = q.waiting[1:]
+	q.busy = true
+	m.lastCall++
+	m.underWay[m.lastCall] = sentCall{p, q, call}
+	m.do(Call{ID: m.lastCall, Session: p.session, Call: call})
+}
+
+// Called answers a Call: nil when the cluster has taken it. Any error ends the session.
+func (m *Machine) Called(id int64, err error) {
+	sent, known := m.underWay[id]
+	if !known {
+		return
+	}
+	delete(m.underWay, id)
+	p := sent.of
+	accept, isAccept := sent.call.(core.CallAccept)
+	if isAccept {
+		m.acceptAnswered(p.session, accept.Seq, err)
+	}
+	switch {
+	case m.present != p:
+	case err != nil:
+		m.drop()
+		m.do(Log{Problem: true, Message: "call to the cluster failed; subscribing again", Attrs: []any{"error", err}})
+		m.do(CloseSession{p.session})
+	default:
+		sent.queue.busy = false
+		m.startNext(p, sent.queue)
+		if isAccept && !sent.queue.busy {
+			delete(p.accepts, accept.Accept.AgentID)
+		}
+	}
+}
+
+// acceptAnswered tells the core the outcome of an ACCEPT, if it is known.
+func (m *Machine) acceptAnswered(session, seq int64, err error) {
+	var refused *cluster.Refused
+	switch {
+	case err == nil:
+		m.event(core.AcceptAnswered{Session: session, Seq: seq, OK: true})
+	case errors.As(err, &refused):
+		m.event(core.AcceptAnswered{Session: session, Seq: seq, Message: refused.Message})
+	}
+}
+
+// drop ends the present session for all calls: those that wait are forgotten, and those that were to leave now.
+func (m *Machine) drop() {
+	m.present = nil
+	m.subscribed = false
+	m.effects = slices.DeleteFunc(m.effects, func(e Effect) bool {
+		call, is := e.(Call)
+		if is {
+			delete(m.underWay, call.ID)
+		}
+		return is
+	})
+}

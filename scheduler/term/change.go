@@ -1,0 +1,66 @@
+package term
+
+import (
+	"errors"
+
+	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
+)
+
+// change has the core plan a change of configuration, commits that alone, so that no part of it is there without the rest, and
+// then lets the core see it (rule T4).
+func (m *Machine) change(ch core.ChangeRequested) {
+	m.step([]core.Event{ch}, func(d *core.Decision, err error) {
+		switch {
+		case err != nil:
+			m.refuse(ch.Token, NotMade())
+		case len(d.Change) > 0: // else it was refused, and answered
+			m.commit(Commit{Writes: d.Change, Change: true}, func(err error) { m.changeCommitted(ch, err) })
+		}
+	})
+}
+
+func (m *Machine) changeCommitted(ch core.ChangeRequested, err error) {
+	conflict := (*registry.Conflict)(nil)
+	unknown := errors.Is(err, registry.ErrOutcomeUnknown)
+	switch {
+	case err == nil:
+		m.step([]core.Event{core.ChangeCommitted{Token: ch.Token}}, func(_ *core.Decision, err error) {
+			if err != nil {
+				m.refuse(ch.Token, core.Errorf(core.OutcomeUnknown, "term_ended", "the change was stored; the next leader acts on it: %v", err))
+			}
+		})
+	case errors.As(err, &conflict):
+		m.changeConflicts(ch, conflict.Path)
+	case errors.Is(err, registry.ErrTooLarge):
+		m.refuse(ch.Token, core.Errorf(core.Invalid, "too_large", "a document of the change is too large to be stored; make it smaller"))
+	case isLost(err) && !unknown:
+		m.refuse(ch.Token, core.Errorf(core.Unavailable, "registry_lost", "the change was not made: %v", err))
+		m.fail(err)
+	case unknown || errors.Is(err, registry.ErrTermEnded):
+		m.refuse(ch.Token, core.Errorf(core.OutcomeUnknown, "term_ended", "the change may have been done; look again when a leader is back: %v", err))
+		m.fail(err)
+	default: // such as a missing permission: nothing was written, and the term goes on
+		m.refuse(ch.Token, core.Errorf(core.Unavailable, "not_stored", "the change was not made: %v", err))
+	}
+}
+
+// changeConflicts reads the document that somebody else has changed, so that the requester, who is told, finds it as it is. A conflict
+// ends no term.
+func (m *Machine) changeConflicts(ch core.ChangeRequested, path string) {
+	m.do(Read{[]string{path}})
+	m.onRead = func(read []Document) {
+		edits, err := m.reloaded(read[0])
+		if err != nil {
+			m.refuse(ch.Token, core.Errorf(core.Unavailable, "term_ended", "the change was not made: %v", err))
+			m.fail(err)
+			return
+		}
+		m.step(edits, func(_ *core.Decision, err error) {
+			if err == nil {
+				m.logExternalEdits(edits)
+			}
+			m.refuse(ch.Token, core.Errorf(core.Conflict, "changed_meanwhile", "%s was changed by somebody else meanwhile; read it again and repeat the change", path))
+		})
+	}
+}

@@ -1,0 +1,136 @@
+package term
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
+)
+
+// externalEdits are the paths that somebody else may have changed in the registry.
+// A path that is reported many times before it is read is read once.
+type externalEdits struct {
+	waiting   []string
+	isWaiting map[string]bool
+	tried     map[string]int // how often it could not be read
+	later     []laterEdits   // in the order of time
+}
+
+// laterEdits are paths that could not be read, and when they are tried again.
+type laterEdits struct {
+	at    time.Duration
+	paths []string
+}
+
+// editsPerStep paths are read again before one step, so that even 100,000 of them keep no fire waiting for more than a few milliseconds;
+// and after a failure so much later, each time twice as much up to the most.
+const (
+	editsPerStep   = 128
+	editRetryFirst = 500 * time.Millisecond
+	editRetryMost  = time.Minute
+)
+
+func newExternalEdits() externalEdits {
+	return externalEdits{isWaiting: map[string]bool{}, tried: map[string]int{}}
+}
+
+func (f *externalEdits) add(paths ...string) {
+	for _, path := range paths {
+		if !f.isWaiting[path] {
+			f.isWaiting[path] = true
+			f.waiting = append(f.waiting, path)
+		}
+	}
+}
+
+// take returns the next paths to read.
+func (f *externalEdits) take(now time.Duration) []string {
+	for len(f.later) > 0 && f.later[0].at <= now {
+		f.add(f.later[0].paths...)
+		f.later = f.later[1:]
+	}
+	n := min(len(f.waiting), editsPerStep)
+	paths := slices.Clone(f.waiting[:n])
+	f.waiting = f.waiting[n:]
+	if len(f.waiting) == 0 {
+		f.waiting = nil
+	}
+	for _, path := range paths {
+		delete(f.isWaiting, path)
+	}
+	return paths
+}
+
+// retry takes back paths that could not be read, and returns after which pause they are tried again.
+func (f *externalEdits) retry(now time.Duration, paths []string) time.Duration {
+	tries := 0
+	for _, path := range paths {
+		tries = max(tries, f.tried[path])
+		f.tried[path]++
+	}
+	pause := core.Backoff(editRetryFirst, editRetryMost, tries)
+	at := now + pause
+	after := slices.IndexFunc(f.later, func(l laterEdits) bool { return l.at > at })
+	if after < 0 {
+		after = len(f.later)
+	}
+	f.later = slices.Insert(f.later, after, laterEdits{at, paths})
+	return pause
+}
+
+// Document is what was found at a path, with the registry's error.
+type Document struct {
+	Path  string
+	Entry registry.Entry
+	Err   error
+}
+
+// DocumentsRead answers a Read.
+func (m *Machine) DocumentsRead(read []Document) {
+	then := m.onRead
+	m.onRead, m.answered = nil, func() { then(read) }
+}
+
+// editsRead says what external edits mean for the core. Those that could not be read are tried again later, and hinder no other.
+func (m *Machine) editsRead(read []Document) []core.Event {
+	var found []core.Event
+	var failed []string
+	var failure error
+	for _, doc := range read {
+		events, err := m.reloaded(doc)
+		if err != nil {
+			failed, failure = append(failed, doc.Path), err
+			continue
+		}
+		delete(m.edits.tried, doc.Path)
+		found = append(found, events...)
+	}
+	if failure != nil {
+		pause := m.edits.retry(m.now.Elapsed, failed)
+		if !m.ends {
+			m.do(Log{Problem: true, Message: "external edit not readable yet", Attrs: []any{"paths", len(failed), "again", pause, "error", failure}})
+		}
+	}
+	return found
+}
+
+// reloaded says what a document that was read again means for the core. What is no path can't be there.
+func (m *Machine) reloaded(doc Document) ([]core.Event, error) {
+	missing := errors.Is(doc.Err, registry.ErrNotFound) || errors.Is(doc.Err, registry.ErrBadPath)
+	if doc.Err != nil && !missing {
+		return nil, fmt.Errorf("read %s again: %w", doc.Path, doc.Err)
+	}
+	return m.core.Reloaded(doc.Path, doc.Entry, !missing), nil
+}
+
+// logExternalEdits logs the external edits that are in force now. The core reports those that can't be used (NoteFaulty).
+func (m *Machine) logExternalEdits(edits []core.Event) {
+	for _, e := range edits {
+		if edit, ok := core.EditOf(e); ok {
+			m.do(Log{Message: "external edit applied", Attrs: []any{"path", edit.Path, "edit", edit.What, edit.Kind, edit.Name}})
+		}
+	}
+}

@@ -1,0 +1,82 @@
+package term
+
+import (
+	"fmt"
+
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
+)
+
+// beginRound steps with all that has come. What somebody else may have changed in the registry is read first: between two steps, so
+// that what is read is never older than this term's last commit.
+func (m *Machine) beginRound() {
+	m.begun = true
+	m.inRound = len(m.changes)
+	paths := m.edits.take(m.now.Elapsed)
+	if len(paths) == 0 {
+		m.stepAll(nil)
+		return
+	}
+	m.do(Read{paths})
+	m.onRead = func(read []Document) { m.stepAll(m.editsRead(read)) }
+}
+
+func (m *Machine) stepAll(edits []core.Event) {
+	events := append(m.takeEvents(), edits...)
+	m.step(events, func(_ *core.Decision, err error) {
+		if err == nil {
+			m.logExternalEdits(edits)
+			return
+		}
+		for _, e := range events {
+			if q, ok := e.(core.Request); ok {
+				m.refuse(q.RequestToken(), endedMeanwhile(err))
+			}
+		}
+	})
+}
+
+// step lets the core decide, and has the effects follow the commit of what it decided: write, then act. then is told of the effects'
+// decision, or why there are none.
+func (m *Machine) step(events []core.Event, then func(*core.Decision, error)) {
+	d := m.core.Step(m.now, m.rnd, events)
+	m.wake = d.Wake
+	m.uncommitted = true
+	m.do(Decided{events, &d})
+	committed := func(err error) {
+		m.uncommitted = false
+		if err != nil {
+			m.fail(fmt.Errorf("commit the scheduler's state: %w", err))
+			then(nil, err)
+			return
+		}
+		m.do(Notes(d.Notes))
+		for _, call := range d.Calls {
+			m.call(call)
+		}
+		for _, reply := range d.Replies {
+			m.answer(reply)
+		}
+		if d.Drained && !m.drained {
+			m.drained = true
+			m.do(Drained{})
+		}
+		then(&d, nil)
+	}
+	if len(d.Writes) == 0 && !d.Fenced {
+		committed(nil)
+		return
+	}
+	m.commit(Commit{Writes: d.Writes}, committed)
+}
+
+func (m *Machine) commit(c Commit, then func(error)) {
+	m.onCommitted = then
+	m.do(c)
+}
+
+// Committed answers a Commit. After an error that is no answer to a change of configuration the term ends: what the core decided is
+// not true, or nobody knows.
+func (m *Machine) Committed(err error) {
+	then := m.onCommitted
+	m.onCommitted, m.answered = nil, func() { then(err) }
+}

@@ -1,0 +1,148 @@
+package term
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
+)
+
+// ErrRefused is wrapped by the error of a term that was ended because the cluster did nothing but refuse this scheduler for
+// Options.RefusedMost.
+var ErrRefused = errors.New("the cluster has refused this server")
+
+// ErrUnsubscribed is wrapped by the error of a term that was ended for a standby, because there was no subscription for long.
+var ErrUnsubscribed = errors.New("there was no subscription to the cluster")
+
+// subscription is what is known of the tries to subscribe, of which there is one at a time.
+type subscription struct {
+	opened     int64 // the last session that was open
+	subscribed bool  // its events come in
+	outage     string
+	// framework is the ERROR event that ended the session, if one did.
+	framework cluster.FrameworkError
+	// Since when SUBSCRIBE is only refused, and since when there is no session for whatever reason.
+	refused, unsubscribed since
+	unsubscribedBy        error
+}
+
+// since is a time in the term, or none.
+type since struct {
+	at  time.Duration
+	set bool
+}
+
+// lasts begins with the first call.
+func (s *since) lasts(now time.Duration) time.Duration {
+	if !s.set {
+		*s = since{now, true}
+	}
+	return now - s.at
+}
+
+// Subscribed reports whether the cluster's events come in.
+func (m *Machine) Subscribed() bool { return m.subscribed }
+
+// Outage says why the last session ended or could not begin, "" before that.
+func (m *Machine) Outage() string { return m.outage }
+
+func (m *Machine) subscribe(c core.CallSubscribe) {
+	if !m.lost {
+		m.do(Subscribe{Session: c.Session, FrameworkID: c.FrameworkID})
+	}
+}
+
+// Opened reports that Subscribe has opened a session.
+func (m *Machine) Opened(session int64) {
+	m.refused, m.framework = since{}, cluster.FrameworkError{}
+	m.opened = session
+	if !m.lost {
+		m.present = &sessionQueues{session: session, accepts: map[string]*callQueue{}}
+	}
+}
+
+// ClusterEvent reports an event of a session, in the session's order.
+func (m *Machine) ClusterEvent(session int64, e cluster.Event) {
+	switch e := e.(type) {
+	case cluster.Subscribed:
+		m.unsubscribed = since{}
+		m.subscribed = m.present != nil && m.present.session == session
+		m.event(core.SessionBegan{Session: session, MasterID: e.MasterID})
+	case cluster.FrameworkError:
+		m.framework = e
+	case cluster.Heartbeat:
+	default:
+		m.event(core.ClusterEvent{Session: session, Event: e})
+	}
+}
+
+// SessionEnded reports that a session has ended, after all of its events, or that Subscribe could not open it. err says why.
+func (m *Machine) SessionEnded(session int64, err error) {
+	ended := core.SessionEnded{Session: session, Reason: m.framework.Message, Removed: m.framework.Removed}
+	if m.opened != session || ended.Reason == "" {
+		ended.Removed = removed(err)
+		if err != nil {
+			ended.Reason = err.Error()
+		}
+	}
+	if m.opened != session {
+		m.countRefusal(err)
+		m.countOutage(err)
+	}
+	if m.present != nil && m.present.session == session {
+		m.drop()
+	}
+	m.outage = ended.Reason
+	m.event(ended)
+	if !m.lost {
+		m.do(WatchMaster{session})
+	}
+}
+
+// MasterChanged reports that another master leads than the one that was tried last.
+func (m *Machine) MasterChanged(session int64) { m.event(core.MasterChanged{Session: session}) }
+
+// countRefusal abdicates when the cluster has done nothing but refuse this framework for too long:
+// another scheduler may be let in.
+func (m *Machine) countRefusal(err error) {
+	var refused *cluster.Refused
+	most := m.opt.RefusedMost
+	if most == 0 || !errors.As(err, &refused) || refused.Status < 400 || refused.Status > 499 || removed(err) {
+		m.refused = since{}
+		return
+	}
+	if lasts := m.refused.lasts(m.now.Elapsed); lasts >= most {
+		m.abdicate(fmt.Errorf("%w for %s, and this server abdicates for another one: %w; change that, then start this server again",
+			ErrRefused, lasts.Round(time.Second), err))
+	}
+}
+
+// unsubscribedMost is how long a leader without a session keeps the lead from a standby that
+// may reach the cluster from where it runs.
+const unsubscribedMost = 3 * time.Minute
+
+// countOutage abdicates after that. Where there is no standby, or can be none, the lead is kept: requests
+// are still answered.
+func (m *Machine) countOutage(err error) {
+	lasts := m.unsubscribed.lasts(m.now.Elapsed)
+	m.unsubscribedBy = err
+	if lasts >= unsubscribedMost && !removed(err) && !m.lost {
+		m.do(AskStandby{})
+	}
+}
+
+// StandbyWaits answers AskStandby when there is a standby.
+func (m *Machine) StandbyWaits() {
+	if m.unsubscribed.set {
+		lasts := m.unsubscribed.lasts(m.now.Elapsed)
+		m.abdicate(fmt.Errorf("%w for %s, and this server abdicates for a standby: %w", ErrUnsubscribed, lasts.Round(time.Second), m.unsubscribedBy))
+	}
+}
+
+// removed reports whether a failed subscription means that the framework id was torn down.
+func removed(err error) bool {
+	var fe cluster.FrameworkError
+	return errors.As(err, &fe) && fe.Removed
+}
