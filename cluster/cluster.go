@@ -1,5 +1,5 @@
 // Package cluster is what the scheduler core needs from a cluster, as an interface and
-// its types. cluster/mesos implements it over the Mesos v1 scheduler API;
+// its types: offers of resources, tasks that are launched on them by executors, reports of what became of each. cluster/mesos implements it over the Mesos v1 scheduler API;
 // nothing here knows Mesos' own types.
 //
 // A Driver makes Sessions. A Session is one subscription: events come out of
@@ -59,18 +59,22 @@ type Session interface {
 	Events() <-chan Event
 	// Err is nil while the session lives.
 	Err() error
-	// Accept launches tasks on the offers of one agent, in one call, sent once.
-	Accept(ctx context.Context, a Accept) error
+	// Launch launches tasks on the offers of one agent, in one call, sent once (Mesos: ACCEPT).
+	Launch(ctx context.Context, l Launch) error
 	// Decline gives offers back and asks not to see their resources for refuse.
 	Decline(ctx context.Context, offers []string, refuse time.Duration) error
+	// Kill asks for the end of a task. The cluster may forget it, so it is asked again until the end is reported.
 	Kill(ctx context.Context, k Kill) error
-	// Shutdown ends an executor.
-	Shutdown(ctx context.Context, executorID, agentID string) error
+	// EndExecutor ends an executor with all its tasks (Mesos: SHUTDOWN).
+	EndExecutor(ctx context.Context, executorID, agentID string) error
 	// Reconcile asks for the state of the tasks; with none, of all.
 	Reconcile(ctx context.Context, tasks []TaskRef) error
+	// Acknowledge takes note of an update with a uuid; until then the cluster repeats it.
 	Acknowledge(ctx context.Context, a Ack) error
-	Revive(ctx context.Context) error
-	Suppress(ctx context.Context) error
+	// RequestOffers asks for offers of all that is free, whatever was declined before (Mesos: REVIVE).
+	RequestOffers(ctx context.Context) error
+	// StopOffers asks for no offers until RequestOffers (Mesos: SUPPRESS).
+	StopOffers(ctx context.Context) error
 	// Close ends the session and waits for its goroutines. The framework and its
 	// tasks stay (failover).
 	Close() error
@@ -101,8 +105,8 @@ type Ack struct {
 	UUID            []byte
 }
 
-// Accept uses offers of one agent to launch tasks there.
-type Accept struct {
+// Launch uses offers of one agent to launch tasks there.
+type Launch struct {
 	AgentID  string
 	OfferIDs []string
 	Tasks    []TaskLaunch
@@ -204,8 +208,9 @@ type Update struct {
 	TaskID, AgentID, ExecutorID string
 	State                       State
 	Source                      Source
-	// Reason and Message are the cluster's own words, e.g. REASON_RECONCILIATION.
-	Reason, Message string
+	Reason                      Reason
+	// Message is the cluster's own sentence, for people.
+	Message string
 	// UUID is empty for updates that need no acknowledgement.
 	UUID []byte
 	// Data is wire.Status, encoded, from our executor.
@@ -270,17 +275,20 @@ const (
 	FromExecutor Source = "EXECUTOR"
 )
 
-// Reasons that rules speak of.
+// Reason is why a task's state changed, as a word of the cluster; "" when it gave none.
+type Reason string
+
+// The reasons that rules speak of, with the names of Mesos without their prefix "REASON_". A driver passes others as they are.
 const (
-	ReasonReconciliation        = "REASON_RECONCILIATION"
-	ReasonExecutorTerminated    = "REASON_EXECUTOR_TERMINATED"
-	ReasonKilledDuringLaunch    = "REASON_TASK_KILLED_DURING_LAUNCH"
-	ReasonContainerLaunchFailed = "REASON_CONTAINER_LAUNCH_FAILED"
-	ReasonContainerMemory       = "REASON_CONTAINER_LIMITATION_MEMORY"
-	ReasonContainerDisk         = "REASON_CONTAINER_LIMITATION_DISK"
-	ReasonInvalidOffers         = "REASON_INVALID_OFFERS"
-	ReasonTaskInvalid           = "REASON_TASK_INVALID"
-	ReasonAgentRemoved          = "REASON_AGENT_REMOVED"
-	ReasonAgentDraining         = "REASON_AGENT_DRAINING"
-	ReasonAgentReregistered     = "REASON_AGENT_REREGISTERED"
+	ReasonReconciliation        Reason = "RECONCILIATION"
+	ReasonExecutorTerminated    Reason = "EXECUTOR_TERMINATED"
+	ReasonKilledDuringLaunch    Reason = "TASK_KILLED_DURING_LAUNCH"
+	ReasonContainerLaunchFailed Reason = "CONTAINER_LAUNCH_FAILED"
+	ReasonContainerMemory       Reason = "CONTAINER_LIMITATION_MEMORY"
+	ReasonContainerDisk         Reason = "CONTAINER_LIMITATION_DISK"
+	ReasonInvalidOffers         Reason = "INVALID_OFFERS"
+	ReasonTaskInvalid           Reason = "TASK_INVALID"
+	ReasonAgentRemoved          Reason = "AGENT_REMOVED"
+	ReasonAgentDraining         Reason = "AGENT_DRAINING"
+	ReasonAgentReregistered     Reason = "AGENT_REREGISTERED"
 )

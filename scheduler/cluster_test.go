@@ -128,7 +128,7 @@ func (t *scriptedSession) call(ctx context.Context, place time.Duration, format 
 	return nil
 }
 
-func (t *scriptedSession) Accept(ctx context.Context, a cluster.Accept) error {
+func (t *scriptedSession) Launch(ctx context.Context, a cluster.Launch) error {
 	var tasks []string
 	for _, l := range a.Tasks {
 		parsed, err := jobs.ParseTaskID(l.TaskID)
@@ -158,7 +158,7 @@ func (t *scriptedSession) Kill(ctx context.Context, k cluster.Kill) error {
 	return t.call(ctx, 2, "KILL %s", k.TaskID)
 }
 
-func (t *scriptedSession) Shutdown(ctx context.Context, id, agent string) error {
+func (t *scriptedSession) EndExecutor(ctx context.Context, id, agent string) error {
 	err := t.call(ctx, 3, "SHUTDOWN %s on %s", id, agent)
 	if err == nil && t.c.agent {
 		t.send(cluster.Failure{AgentID: agent, ExecutorID: id})
@@ -192,11 +192,11 @@ func (t *scriptedSession) Decline(ctx context.Context, _ []string, _ time.Durati
 	return t.call(ctx, 6, "DECLINE")
 }
 
-func (t *scriptedSession) Revive(ctx context.Context) error {
+func (t *scriptedSession) RequestOffers(ctx context.Context) error {
 	if t.c.agent {
 		t.c.offer("S1")
 	}
 	return t.call(ctx, 7, "REVIVE")
 }
 
-func (t *scriptedSession) Suppress(ctx context.Context) error { return t.call(ctx, 8, "SUPPRESS") }
+func (t *scriptedSession) StopOffers(ctx context.Context) error { return t.call(ctx, 8, "SUPPRESS") }

@@ -125,22 +125,22 @@ func (r *termRunner) call(s openSession, c term.Call) {
 
 func send(ctx context.Context, s openSession, call core.Call) error {
 	switch c := call.(type) {
-	case core.CallAccept:
-		return s.Accept(ctx, c.Accept)
+	case core.CallLaunch:
+		return s.Launch(ctx, c.Launch)
 	case core.CallDecline:
 		return s.Decline(ctx, c.Offers, c.Refuse)
 	case core.CallKill:
 		return s.Kill(ctx, c.Kill)
-	case core.CallShutdown:
-		return s.Shutdown(ctx, c.ExecutorID, c.AgentID)
+	case core.CallEndExecutor:
+		return s.EndExecutor(ctx, c.ExecutorID, c.AgentID)
 	case core.CallReconcile:
 		return s.Reconcile(ctx, c.Tasks)
 	case core.CallAcknowledge:
 		return s.Acknowledge(ctx, c.Ack)
-	case core.CallRevive:
-		return s.Revive(ctx)
+	case core.CallRequestOffers:
+		return s.RequestOffers(ctx)
 	default:
-		return s.Suppress(ctx)
+		return s.StopOffers(ctx)
 	}
 }
 

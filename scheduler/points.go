@@ -36,7 +36,7 @@ func (r *termRunner) point(name string) {
 // pointsOf are those before and after a call, "" for none.
 func pointsOf(call core.Call) (before, after string) {
 	switch call.(type) {
-	case core.CallAccept:
+	case core.CallLaunch:
 		return pointBeforeAccept, pointAfterAccept
 	case core.CallAcknowledge:
 		return pointBeforeAck, pointAfterAck

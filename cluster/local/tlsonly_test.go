@@ -76,7 +76,7 @@ func TestClusterThatSpeaksTLSOnly(t *testing.T) {
 				if !strings.HasPrefix(e.Offers[0].AgentURL, "https://") {
 					t.Errorf("the agent is at %s", e.Offers[0].AgentURL)
 				}
-				err := session.Accept(ctx, cluster.Accept{AgentID: e.Offers[0].AgentID, OfferIDs: []string{e.Offers[0].ID}, Tasks: []cluster.TaskLaunch{launch}, Refuse: time.Hour})
+				err := session.Launch(ctx, cluster.Launch{AgentID: e.Offers[0].AgentID, OfferIDs: []string{e.Offers[0].ID}, Tasks: []cluster.TaskLaunch{launch}, Refuse: time.Hour})
 				if err != nil {
 					t.Fatal(err)
 				}

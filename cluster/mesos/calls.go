@@ -15,8 +15,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 )
 
-// Accept launches tasks on offers of one agent.
-func (s *session) Accept(ctx context.Context, a cluster.Accept) error {
+// Launch launches tasks on offers of one agent.
+func (s *session) Launch(ctx context.Context, a cluster.Launch) error {
 	call, err := acceptCall(a)
 	if err != nil {
 		return &cluster.Refused{Message: "ACCEPT not sent: " + err.Error()}
@@ -42,7 +42,7 @@ func (s *session) Kill(ctx context.Context, k cluster.Kill) error {
 }
 
 // Shutdown ends an executor.
-func (s *session) Shutdown(ctx context.Context, executorID, agentID string) error {
+func (s *session) EndExecutor(ctx context.Context, executorID, agentID string) error {
 	return s.send(ctx, &scheduler.Call{Type: scheduler.Call_SHUTDOWN, Shutdown: &scheduler.Call_Shutdown{
 		ExecutorID: mesos.ExecutorID{Value: executorID},
 		AgentID:    mesos.AgentID{Value: agentID},
@@ -68,12 +68,12 @@ func (s *session) Acknowledge(ctx context.Context, a cluster.Ack) error {
 }
 
 // Revive asks for offers again, whatever was declined.
-func (s *session) Revive(ctx context.Context) error {
+func (s *session) RequestOffers(ctx context.Context) error {
 	return s.send(ctx, &scheduler.Call{Type: scheduler.Call_REVIVE, Revive: &scheduler.Call_Revive{}})
 }
 
 // Suppress asks for no offers until Revive.
-func (s *session) Suppress(ctx context.Context) error {
+func (s *session) StopOffers(ctx context.Context) error {
 	return s.send(ctx, &scheduler.Call{Type: scheduler.Call_SUPPRESS, Suppress: &scheduler.Call_Suppress{}})
 }
 

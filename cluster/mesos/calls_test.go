@@ -64,7 +64,7 @@ func TestCalls(t *testing.T) {
 	}{
 		"accept": {
 			func(ctx context.Context) error {
-				return s.Accept(ctx, cluster.Accept{
+				return s.Launch(ctx, cluster.Launch{
 					AgentID: "S0", OfferIDs: []string{"o1", "o2"}, Tasks: []cluster.TaskLaunch{launch("t1")}, Refuse: 1500 * time.Millisecond,
 				})
 			},
@@ -96,7 +96,7 @@ func TestCalls(t *testing.T) {
 			scheduler.Call{Type: scheduler.Call_KILL, Kill: &scheduler.Call_Kill{TaskID: mesosapi.TaskID{Value: "t1"}}},
 		},
 		"shutdown": {
-			func(ctx context.Context) error { return s.Shutdown(ctx, "e1", "S0") },
+			func(ctx context.Context) error { return s.EndExecutor(ctx, "e1", "S0") },
 			scheduler.Call{Type: scheduler.Call_SHUTDOWN, Shutdown: &scheduler.Call_Shutdown{
 				ExecutorID: mesosapi.ExecutorID{Value: "e1"}, AgentID: mesosapi.AgentID{Value: "S0"},
 			}},
@@ -121,8 +121,8 @@ func TestCalls(t *testing.T) {
 				TaskID: mesosapi.TaskID{Value: "t1"}, AgentID: mesosapi.AgentID{Value: "S0"}, UUID: []byte("0123456789abcdef"),
 			}},
 		},
-		"revive":   {s.Revive, scheduler.Call{Type: scheduler.Call_REVIVE, Revive: &scheduler.Call_Revive{}}},
-		"suppress": {s.Suppress, scheduler.Call{Type: scheduler.Call_SUPPRESS, Suppress: &scheduler.Call_Suppress{}}},
+		"revive":   {s.RequestOffers, scheduler.Call{Type: scheduler.Call_REVIVE, Revive: &scheduler.Call_Revive{}}},
+		"suppress": {s.StopOffers, scheduler.Call{Type: scheduler.Call_SUPPRESS, Suppress: &scheduler.Call_Suppress{}}},
 	}
 	for name, tt := range tests {
 		before := len(m.requests(tt.want.Type))
@@ -177,11 +177,11 @@ func TestCallsAreSentOnce(t *testing.T) {
 				}
 				s := subscribe(t, mesos.Options{Masters: []string{m.url}})
 				if kept {
-					if err := s.Revive(t.Context()); err != nil {
+					if err := s.RequestOffers(t.Context()); err != nil {
 						t.Fatal(err)
 					}
 				}
-				err := s.Accept(t.Context(), cluster.Accept{AgentID: "S0", OfferIDs: []string{"o1"}, Tasks: []cluster.TaskLaunch{launch("t1")}})
+				err := s.Launch(t.Context(), cluster.Launch{AgentID: "S0", OfferIDs: []string{"o1"}, Tasks: []cluster.TaskLaunch{launch("t1")}})
 				var refused *cluster.Refused
 				switch {
 				case err == nil:
@@ -220,7 +220,7 @@ func TestMasterWithoutKeepAlive(t *testing.T) {
 	}
 	s := subscribe(t, mesos.Options{Masters: []string{m.url}})
 	for i := range 20 {
-		if err := s.Revive(t.Context()); err != nil {
+		if err := s.RequestOffers(t.Context()); err != nil {
 			t.Fatalf("call %d: %v", i, err)
 		}
 	}
@@ -241,7 +241,7 @@ func TestOldStreamIsRefused(t *testing.T) {
 	}
 	s := subscribe(t, mesos.Options{Masters: []string{m.url}})
 	var refused *cluster.Refused
-	if err := s.Revive(t.Context()); !errors.As(err, &refused) || refused.Status != 400 ||
+	if err := s.RequestOffers(t.Context()); !errors.As(err, &refused) || refused.Status != 400 ||
 		!strings.HasPrefix(refused.Message, "The stream ID 'stale' included in this request didn't match") {
 		t.Errorf("error %v", err)
 	}
@@ -254,7 +254,7 @@ func TestCallStopsWithItsContext(t *testing.T) {
 	s := subscribe(t, mesos.Options{Masters: []string{m.url}})
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	if err := s.Revive(ctx); !errors.Is(err, context.DeadlineExceeded) {
+	if err := s.RequestOffers(ctx); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("error %v", err)
 	}
 	if err := s.Err(); err != nil {
@@ -273,7 +273,7 @@ func TestImpossibleCallsAreNotSent(t *testing.T) {
 		task := launch("t1")
 		change(&task.Executor)
 		var refused *cluster.Refused
-		err := s.Accept(t.Context(), cluster.Accept{AgentID: "S0", OfferIDs: []string{"o1"}, Tasks: []cluster.TaskLaunch{launch("t0"), task}})
+		err := s.Launch(t.Context(), cluster.Launch{AgentID: "S0", OfferIDs: []string{"o1"}, Tasks: []cluster.TaskLaunch{launch("t0"), task}})
 		if !errors.As(err, &refused) || refused.Status != 0 {
 			t.Errorf("%s: error %v", name, err)
 		}
@@ -296,7 +296,7 @@ func TestConcurrentCalls(t *testing.T) {
 		wg.Go(func() {
 			for i := range each {
 				id := fmt.Sprintf("%d-%d", w, i)
-				if err := s.Accept(t.Context(), cluster.Accept{AgentID: "S0", OfferIDs: []string{id}, Tasks: []cluster.TaskLaunch{launch(id)}}); err != nil {
+				if err := s.Launch(t.Context(), cluster.Launch{AgentID: "S0", OfferIDs: []string{id}, Tasks: []cluster.TaskLaunch{launch(id)}}); err != nil {
 					t.Error(err)
 				}
 			}
@@ -335,7 +335,7 @@ func TestCallsMeetTheEnd(t *testing.T) {
 		for range 8 {
 			wg.Go(func() {
 				for s.Err() == nil {
-					_ = s.Revive(t.Context())
+					_ = s.RequestOffers(t.Context())
 				}
 			})
 		}
@@ -350,7 +350,7 @@ func TestCallsMeetTheEnd(t *testing.T) {
 func BenchmarkAccept100(b *testing.B) {
 	s, closeAll := benchSession(b)
 	defer closeAll()
-	accept := cluster.Accept{AgentID: "S0", OfferIDs: []string{"o1"}}
+	accept := cluster.Launch{AgentID: "S0", OfferIDs: []string{"o1"}}
 	for i := range 100 {
 		task := launch(fmt.Sprintf("my_job@-@%d@-@READY@-@S0@-@6b1e9a5c-2f3f-4d8e-9a59-0f5f3a3b7c11", i))
 		task.Data = []byte(strings.Repeat("x", 388))
@@ -358,7 +358,7 @@ func BenchmarkAccept100(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := s.Accept(context.Background(), accept); err != nil {
+		if err := s.Launch(context.Background(), accept); err != nil {
 			b.Fatal(err)
 		}
 	}

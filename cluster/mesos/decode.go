@@ -152,7 +152,7 @@ func decodeStatus(s *mesos.TaskStatus) cluster.Update {
 		out.Source = cluster.Source(strings.TrimPrefix(s.Source.String(), "SOURCE_"))
 	}
 	if s.Reason != nil {
-		out.Reason = s.Reason.String()
+		out.Reason = cluster.Reason(strings.TrimPrefix(s.Reason.String(), "REASON_"))
 	}
 	if s.AgentID != nil {
 		out.AgentID = s.AgentID.Value

@@ -41,7 +41,7 @@ func subscribeCall(f cluster.Framework) *scheduler.Call {
 	return call
 }
 
-func acceptCall(a cluster.Accept) (*scheduler.Call, error) {
+func acceptCall(a cluster.Launch) (*scheduler.Call, error) {
 	tasks := make([]mesos.TaskInfo, len(a.Tasks))
 	var last *mesos.ExecutorInfo
 	var known reservations

@@ -20,7 +20,7 @@ func BenchmarkEncodeAcceptReserved100(b *testing.B) {
 
 func benchmarkEncode(b *testing.B, reserved []cluster.Reserved) {
 	b.Helper()
-	accept := cluster.Accept{AgentID: "S0", OfferIDs: []string{"o1"}}
+	accept := cluster.Launch{AgentID: "S0", OfferIDs: []string{"o1"}}
 	for i := range 100 {
 		accept.Tasks = append(accept.Tasks, cluster.TaskLaunch{
 			TaskID: fmt.Sprintf("my_job@-@%d@-@READY@-@S0@-@6b1e9a5c-2f3f-4d8e-9a59-0f5f3a3b7c11", i),

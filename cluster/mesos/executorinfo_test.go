@@ -72,7 +72,7 @@ func isFrozen(t *testing.T, executor cluster.Executor, golden string) {
 		return task
 	}
 	for range 2 {
-		if err := s.Accept(t.Context(), cluster.Accept{AgentID: "S0", OfferIDs: []string{"o1"}, Tasks: []cluster.TaskLaunch{launch("t1"), launch("t2")}}); err != nil {
+		if err := s.Launch(t.Context(), cluster.Launch{AgentID: "S0", OfferIDs: []string{"o1"}, Tasks: []cluster.TaskLaunch{launch("t1"), launch("t2")}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -111,7 +111,7 @@ func TestExecutorInfoOfVersion2(t *testing.T) {
 	task.Executor.Environment = map[string]string{"B": "2", "A": "1"}
 	other.Executor = task.Executor
 	other.Executor.Environment = map[string]string{"B": "2", "A": "other"} // an executor of its own
-	if err := s.Accept(t.Context(), cluster.Accept{AgentID: "S0", OfferIDs: []string{"o1"}, Tasks: []cluster.TaskLaunch{task, other}}); err != nil {
+	if err := s.Launch(t.Context(), cluster.Launch{AgentID: "S0", OfferIDs: []string{"o1"}, Tasks: []cluster.TaskLaunch{task, other}}); err != nil {
 		t.Fatal(err)
 	}
 	sent := m.requests(scheduler.Call_ACCEPT)[0].call.Accept.Operations[0].Launch.TaskInfos

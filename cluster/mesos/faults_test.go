@@ -44,7 +44,7 @@ func accept(t *testing.T, s cluster.Session) error {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	defer cancel()
-	return s.Accept(ctx, cluster.Accept{AgentID: "S0", OfferIDs: []string{"o1"}, Tasks: []cluster.TaskLaunch{launch("t1")}})
+	return s.Launch(ctx, cluster.Launch{AgentID: "S0", OfferIDs: []string{"o1"}, Tasks: []cluster.TaskLaunch{launch("t1")}})
 }
 
 // Whatever ends a session, what came before is read, its reason is known, no call is sent afterwards, and a new one works when the

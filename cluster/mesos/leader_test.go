@@ -148,7 +148,7 @@ func testLowestLeads(t *testing.T, e *election) {
 	e.join(9, first)
 	// One server of the list is down.
 	s := open(t, driver(t, mesos.Options{Masters: []string{"zk://127.0.0.1:1," + e.server + e.path}}))
-	if err := s.Revive(t.Context()); err != nil {
+	if err := s.RequestOffers(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if n := len(first.requests(scheduler.Call_REVIVE)); n != 1 {
@@ -175,7 +175,7 @@ func testChangeEndsSession(t *testing.T, e *election) {
 		t.Errorf("ended with %v", err)
 	}
 	s = open(t, d)
-	if err := s.Revive(t.Context()); err != nil {
+	if err := s.RequestOffers(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if n := len(second.requests(scheduler.Call_REVIVE)); n != 1 {

@@ -30,7 +30,7 @@ func TestScalarsAreExact(t *testing.T) {
 	for _, a := range amounts {
 		task := launch("t1")
 		task.Resources = resources.Amount{CPUMilli: a, MemMilli: a}
-		if err := s.Accept(t.Context(), cluster.Accept{AgentID: "S0", OfferIDs: []string{"o1"}, Tasks: []cluster.TaskLaunch{task}}); err != nil {
+		if err := s.Launch(t.Context(), cluster.Launch{AgentID: "S0", OfferIDs: []string{"o1"}, Tasks: []cluster.TaskLaunch{task}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -180,7 +180,7 @@ func expected(t *testing.T, recorded map[string]any) cluster.Event {
 	case "UPDATE":
 		out := cluster.Update{
 			TaskID: str("update.status.task_id.value"), AgentID: str("update.status.agent_id.value"),
-			ExecutorID: str("update.status.executor_id.value"), Message: str("update.status.message"), Reason: str("update.status.reason"),
+			ExecutorID: str("update.status.executor_id.value"), Message: str("update.status.message"), Reason: cluster.Reason(strings.TrimPrefix(str("update.status.reason"), "REASON_")),
 			State:     cluster.State(strings.TrimPrefix(str("update.status.state"), "TASK_")),
 			Source:    cluster.Source(strings.TrimPrefix(str("update.status.source"), "SOURCE_")),
 			Timestamp: time.UnixMicro(int64(num("update.status.timestamp")*1e6 + 0.5)).UTC(),

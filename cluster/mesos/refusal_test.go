@@ -146,7 +146,7 @@ func TestTLS(t *testing.T) {
 	}
 	given := &mesos.Credentials{User: "ejc", Secret: "hunter2"}
 	s := open(t, driver(t, mesos.Options{Masters: []string{secure.URL}, TLS: config, Credentials: given}))
-	if err := s.Revive(t.Context()); err != nil {
+	if err := s.RequestOffers(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if got := m.requests(scheduler.Call_REVIVE); len(got) != 1 || got[0].header.Get("Authorization") == "" {

@@ -75,7 +75,7 @@ func TestAReservationThatCannotBeNamedIsRefused(t *testing.T) {
 	} {
 		task := cluster.TaskLaunch{TaskID: "t1", Resources: resources.Amount{CPUMilli: 100}, Reserved: []cluster.Reserved{reserved}}
 		task.Executor = cluster.Executor{Version: 3, ID: "e", Command: []string{"./executor"}}
-		if _, err := acceptCall(cluster.Accept{Tasks: []cluster.TaskLaunch{task}}); err == nil || !strings.Contains(err.Error(), "task t1") {
+		if _, err := acceptCall(cluster.Launch{Tasks: []cluster.TaskLaunch{task}}); err == nil || !strings.Contains(err.Error(), "task t1") {
 			t.Errorf("%+v: %v", reserved, err)
 		}
 	}

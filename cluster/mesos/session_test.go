@@ -85,7 +85,7 @@ func TestSubscribeFollowsRedirectsWithoutScheme(t *testing.T) {
 		w.WriteHeader(http.StatusTemporaryRedirect)
 	}
 	s := subscribe(t, mesos.Options{Masters: []string{"http://127.0.0.1:1", follower.url}})
-	if err := s.Revive(t.Context()); err != nil {
+	if err := s.RequestOffers(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if got := leader.requests(scheduler.Call_REVIVE); len(got) != 1 || got[0].path != "/master/api/v1/scheduler" {
@@ -284,7 +284,7 @@ func TestSlowReader(t *testing.T) {
 		m.send(rescind(fmt.Sprint(i)))
 	}
 	for range 10 {
-		if err := s.Revive(t.Context()); err != nil {
+		if err := s.RequestOffers(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -319,7 +319,7 @@ func TestCloseStopsEverything(t *testing.T) {
 	}
 	s := subscribe(t, mesos.Options{Masters: []string{m.url}})
 	answered := make(chan error, 1)
-	go func() { answered <- s.Revive(context.Background()) }()
+	go func() { answered <- s.RequestOffers(context.Background()) }()
 	<-reached
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
@@ -327,7 +327,7 @@ func TestCloseStopsEverything(t *testing.T) {
 	if err := <-answered; !errors.Is(err, mesos.ErrClosed) {
 		t.Errorf("the call under way: %v", err)
 	}
-	if err := s.Suppress(t.Context()); !errors.Is(err, mesos.ErrClosed) {
+	if err := s.StopOffers(t.Context()); !errors.Is(err, mesos.ErrClosed) {
 		t.Errorf("a call after Close: %v", err)
 	}
 	if err := ended(t, s); !errors.Is(err, mesos.ErrClosed) {

@@ -65,8 +65,8 @@ func playAdversarialMaster(t *testing.T, seed uint64) {
 		if len(s.last.Calls) > 2000 {
 			t.Fatalf("seed %d: %d calls in a step after %s", seed, len(s.last.Calls), what)
 		}
-		for _, c := range calls[CallAccept](s.last) {
-			for _, l := range c.Accept.Tasks {
+		for _, c := range calls[CallLaunch](s.last) {
+			for _, l := range c.Launch.Tasks {
 				launches = append(launches, l)
 				execs = append(execs, l.Executor.ID)
 			}
@@ -86,7 +86,7 @@ func playAdversarialMaster(t *testing.T, seed uint64) {
 			u.TaskID = tk.question
 		}
 		u.Source = []cluster.Source{cluster.FromExecutor, cluster.FromAgent, cluster.FromMaster, ""}[r.IntN(4)]
-		u.Reason = []string{"", cluster.ReasonReconciliation, cluster.ReasonExecutorTerminated, cluster.ReasonAgentReregistered, cluster.ReasonContainerMemory}[r.IntN(5)]
+		u.Reason = []cluster.Reason{"", cluster.ReasonReconciliation, cluster.ReasonExecutorTerminated, cluster.ReasonAgentReregistered, cluster.ReasonContainerMemory}[r.IntN(5)]
 		if r.IntN(2) == 0 {
 			u.UUID = []byte{byte(r.IntN(256)), byte(r.IntN(256))}
 		}
@@ -169,11 +169,11 @@ func playAdversarialMaster(t *testing.T, seed uint64) {
 			var ev []Event
 			for _, a := range s.accepts {
 				if r.IntN(5) > 0 {
-					ev = append(ev, AcceptAnswered{Session: s.core.subscription.number, Seq: a.Seq, OK: r.IntN(5) > 0, Message: "m"})
+					ev = append(ev, LaunchAnswered{Session: s.core.subscription.number, Seq: a.Seq, OK: r.IntN(5) > 0, Message: "m"})
 				}
 			}
 			s.accepts = nil
-			ev = append(ev, AcceptAnswered{Session: s.core.subscription.number, Seq: int64(r.IntN(50)), OK: true})
+			ev = append(ev, LaunchAnswered{Session: s.core.subscription.number, Seq: int64(r.IntN(50)), OK: true})
 			s.step(ev...)
 			check("answered")
 		case 24:

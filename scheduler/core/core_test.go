@@ -85,7 +85,7 @@ func TestL1FirstLaunchIsNotSplit(t *testing.T) {
 	s.job()
 	id := s.trigger()
 	s.offer("S1", 3.4, 8192)
-	if got := calls[CallAccept](s.last); len(got) != 0 {
+	if got := calls[CallLaunch](s.last); len(got) != 0 {
 		t.Fatalf("launched %+v with 3.4 CPUs; 3 shards of 1 and an executor of 0.5 need 3.5", got)
 	}
 	if v := s.execution(id); !strings.Contains(v.Reason, "0.1 CPU") {

@@ -132,10 +132,10 @@ type ClusterEvent struct {
 	Event   cluster.Event
 }
 
-// AcceptAnswered is the outcome of an ACCEPT. OK: answered 202, the master has it.
+// LaunchAnswered is the outcome of an ACCEPT. OK: answered 202, the master has it.
 // Not OK: it was refused and had no effect. An unknown outcome is never reported:
 // the session ends instead (rule L3).
-type AcceptAnswered struct {
+type LaunchAnswered struct {
 	Session int64
 	Seq     int64
 	OK      bool
@@ -157,7 +157,7 @@ func (SessionBegan) coreEvent()       {}
 func (SessionEnded) coreEvent()       {}
 func (MasterChanged) coreEvent()      {}
 func (ClusterEvent) coreEvent()       {}
-func (AcceptAnswered) coreEvent()     {}
+func (LaunchAnswered) coreEvent()     {}
 
 // RequestToken is the token of the reply.
 func (e ChangeRequested) RequestToken() uint64 { return e.Token }
@@ -206,10 +206,10 @@ type CallSubscribe struct {
 	FrameworkID string
 }
 
-// CallAccept launches tasks; AcceptAnswered with the same Seq is its outcome.
-type CallAccept struct {
+// CallLaunch launches tasks; LaunchAnswered with the same Seq is its outcome.
+type CallLaunch struct {
 	Seq    int64
-	Accept cluster.Accept
+	Launch cluster.Launch
 }
 
 // CallDecline gives offers back.
@@ -221,8 +221,8 @@ type CallDecline struct {
 // CallKill asks for a task's end.
 type CallKill struct{ Kill cluster.Kill }
 
-// CallShutdown ends an executor.
-type CallShutdown struct{ ExecutorID, AgentID string }
+// CallEndExecutor ends an executor.
+type CallEndExecutor struct{ ExecutorID, AgentID string }
 
 // CallReconcile asks for the state of tasks, of all when Tasks is empty.
 type CallReconcile struct{ Tasks []cluster.TaskRef }
@@ -230,21 +230,21 @@ type CallReconcile struct{ Tasks []cluster.TaskRef }
 // CallAcknowledge acknowledges a status update.
 type CallAcknowledge struct{ Ack cluster.Ack }
 
-// CallRevive and CallSuppress ask for offers and for none.
-type CallRevive struct{}
+// CallRequestOffers and CallStopOffers ask for offers and for none.
+type CallRequestOffers struct{}
 
-// CallSuppress asks for no offers.
-type CallSuppress struct{}
+// CallStopOffers asks for no offers.
+type CallStopOffers struct{}
 
-func (CallSubscribe) coreCall()   {}
-func (CallAccept) coreCall()      {}
-func (CallDecline) coreCall()     {}
-func (CallKill) coreCall()        {}
-func (CallShutdown) coreCall()    {}
-func (CallReconcile) coreCall()   {}
-func (CallAcknowledge) coreCall() {}
-func (CallRevive) coreCall()      {}
-func (CallSuppress) coreCall()    {}
+func (CallSubscribe) coreCall()     {}
+func (CallLaunch) coreCall()        {}
+func (CallDecline) coreCall()       {}
+func (CallKill) coreCall()          {}
+func (CallEndExecutor) coreCall()   {}
+func (CallReconcile) coreCall()     {}
+func (CallAcknowledge) coreCall()   {}
+func (CallRequestOffers) coreCall() {}
+func (CallStopOffers) coreCall()    {}
 
 // Reply answers the request with the token.
 type Reply struct {

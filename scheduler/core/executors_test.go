@@ -22,7 +22,7 @@ func TestX2AnExecutorStartedAgainByALateAcceptIsNotShutDownWithItsTasks(t *testi
 		t.Fatalf("launched %v, want one task on the same executor", again)
 	}
 	s.run(again)
-	if d := s.offer("S1", 6, 8000, l[0].Executor.ID); len(calls[CallShutdown](d)) > 0 {
+	if d := s.offer("S1", 6, 8000, l[0].Executor.ID); len(calls[CallEndExecutor](d)) > 0 {
 		t.Fatal("SHUTDOWN for an executor that runs one of our tasks")
 	}
 	s.finish(again)
@@ -63,7 +63,7 @@ func TestX2AnExecutorOnAnAgentThatIsAwayIsEndedWhenItComesBack(t *testing.T) {
 		t.Fatal("the executor is forgotten while nobody knows whether it lives")
 	}
 	// A look at the offers finds the agent back, and the executor alive.
-	if d := s.offer("S1", 7, 8192, x); len(calls[CallShutdown](d)) != 1 {
+	if d := s.offer("S1", 7, 8192, x); len(calls[CallEndExecutor](d)) != 1 {
 		t.Fatalf("no SHUTDOWN when its agent is back: %+v", d.Calls)
 	}
 	s.offer("S1", 8, 8192)
@@ -91,11 +91,11 @@ func TestX3WhatComesLateFromBeforeAnAcceptTellsNothingOfIt(t *testing.T) {
 	s.update(first[0], cluster.Failed, fromAgent(cluster.ReasonExecutorTerminated))
 	s.step(s.clusterEvent(cluster.Failure{AgentID: "S1", ExecutorID: x, Status: 9}))
 	s.offer("S1", 8, 8192)
-	if d := s.offer("S1", 6, 8192, x); len(calls[CallShutdown](d)) > 0 {
+	if d := s.offer("S1", 6, 8192, x); len(calls[CallEndExecutor](d)) > 0 {
 		t.Fatal("SHUTDOWN for an executor whose last ACCEPT has a live task (X2)")
 	}
 	s.run(second)
-	if d := s.offer("S1", 6, 8192, x); len(calls[CallShutdown](d)) > 0 {
+	if d := s.offer("S1", 6, 8192, x); len(calls[CallEndExecutor](d)) > 0 {
 		t.Fatal("SHUTDOWN for an executor with a running task (X2)")
 	}
 	s.finish(second)
@@ -114,7 +114,7 @@ func TestX3OffersFromBeforeAnAcceptSayNothing(t *testing.T) {
 	s.job()
 	s.trigger()
 	s.offer("S1", 4, 8192)
-	first := s.accepts[0].Accept.Tasks
+	first := s.accepts[0].Launch.Tasks
 	s.run(first)
 	s.finish(first)
 	s.trigger()
@@ -129,7 +129,7 @@ func TestX3OffersFromBeforeAnAcceptSayNothing(t *testing.T) {
 		}
 	}
 	d := s.offer("S1", 1, 8192, first[0].Executor.ID)
-	if got := calls[CallShutdown](d); len(got) > 0 {
+	if got := calls[CallEndExecutor](d); len(got) > 0 {
 		t.Errorf("an executor with tasks is shut down: %+v", got)
 	}
 }

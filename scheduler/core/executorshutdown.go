@@ -34,7 +34,7 @@ func (c *Core) shutDownClosing() {
 		}
 		x.shutdownSent = c.now
 		x.shutdownTry++
-		c.call(CallShutdown{ExecutorID: id, AgentID: x.Agent})
+		c.call(CallEndExecutor{ExecutorID: id, AgentID: x.Agent})
 		c.wakeAt(c.now.Add(Backoff(c.opt.ResendFirst, c.opt.ResendMost, x.shutdownTry-1)))
 	}
 }

@@ -36,7 +36,7 @@ func (f *offerFlow) manage(o outlook) {
 		probing := f.probeUntil.After(f.now)
 		if !f.suppressed && !hopeless && !probing {
 			f.suppressed = true
-			f.call(CallSuppress{})
+			f.call(CallStopOffers{})
 		}
 	}
 	switch {
@@ -69,7 +69,7 @@ func (f *offerFlow) reviveNow() {
 	f.suppressed, f.filtered, f.refused = false, false, false
 	f.revivedAt, f.revivedFor = f.now, f.need.upTo
 	f.timing.asked(f.now)
-	f.call(CallRevive{})
+	f.call(CallRequestOffers{})
 }
 
 // refuseFor is the filter of declined offers: their resources may stay away until

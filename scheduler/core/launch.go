@@ -124,7 +124,7 @@ func (c *Core) agentsOnOffer() []offers.Agent {
 func (c *Core) accept(agent offers.Agent, ds []demand, placed []offers.Placement) {
 	c.placement.acceptSeq++
 	sent := &sentAccept{}
-	call := cluster.Accept{AgentID: agent.ID, Refuse: c.opt.OfferHold}
+	call := cluster.Launch{AgentID: agent.ID, Refuse: c.opt.OfferHold}
 	taken := c.flow.held.TakeAgent(agent.ID)
 	for i := range taken {
 		call.OfferIDs = append(call.OfferIDs, taken[i].ID)
@@ -146,7 +146,7 @@ func (c *Core) accept(agent offers.Agent, ds []demand, placed []offers.Placement
 	}
 	c.flow.leaveLeftover(started) // which stays away for call.Refuse
 	c.placement.accepts[c.placement.acceptSeq] = sent
-	c.call(CallAccept{Seq: c.placement.acceptSeq, Accept: call})
+	c.call(CallLaunch{Seq: c.placement.acceptSeq, Launch: call})
 }
 
 // beginLaunch copies the settings at an execution's first launch (rule F7).

@@ -35,7 +35,7 @@ func TestMaintenanceKeepsNewTasksAway(t *testing.T) {
 		t.Errorf("begun: %s", x.Waiting[0].Reason)
 	}
 	offer("S2", 2*time.Hour)
-	if len(s.accepts) != 1 || s.accepts[0].Accept.AgentID != "S2" {
+	if len(s.accepts) != 1 || s.accepts[0].Launch.AgentID != "S2" {
 		t.Error("maintenance that is hours away keeps tasks off")
 	}
 }
@@ -62,7 +62,7 @@ func TestAnAgentWhoseMaintenanceIsOverIsUsedAgain(t *testing.T) {
 			o.AvailableAgain = s.now.Add(test.ends)
 		}
 		d := s.step(s.clusterEvent(cluster.Offers{Offers: []cluster.Offer{o}}))
-		if used := len(calls[CallAccept](d)) > 0; used != test.used {
+		if used := len(calls[CallLaunch](d)) > 0; used != test.used {
 			t.Errorf("%s: used %v", name, used)
 		}
 	}
@@ -82,7 +82,7 @@ func TestOffersOfAgentsAboutToGoAreNotAskedForAgain(t *testing.T) {
 	}
 	for range 20 {
 		s.until(100 * time.Millisecond)
-		if len(calls[CallRevive](s.last)) > 0 {
+		if len(calls[CallRequestOffers](s.last)) > 0 {
 			t.Fatal("they are asked for again")
 		}
 	}

@@ -117,7 +117,7 @@ func TestOffersForAFireThatWillNotBeGoBack(t *testing.T) {
 		t.Fatal("the offer is not held for the fire in 50 ms")
 	}
 	s.apply(s.core.planDisableJob("my_job", true))
-	if s.core.flow.held.Len() != 0 || len(calls[CallDecline](s.last)) != 1 || len(calls[CallSuppress](s.last)) != 1 {
+	if s.core.flow.held.Len() != 0 || len(calls[CallDecline](s.last)) != 1 || len(calls[CallStopOffers](s.last)) != 1 {
 		t.Errorf("the job is disabled: %+v", s.last.Calls)
 	}
 }
@@ -132,7 +132,7 @@ func TestNoREVIVEStormForFiresThatHaveNoRoom(t *testing.T) {
 	revived := 0
 	for range 6000 {
 		s.until(10 * time.Millisecond)
-		if n := len(calls[CallRevive](s.last)); n > 0 {
+		if n := len(calls[CallRequestOffers](s.last)); n > 0 {
 			revived += n
 			s.step(s.clusterEvent(cluster.Offers{Offers: []cluster.Offer{{ID: fmt.Sprint("P", s.now.UnixNano()), AgentID: "S1", Hostname: "S1", AgentURL: "http://S1:5051",
 				Resources: resources.Amount{CPUMilli: 2000, MemMilli: 8_000_000}}}}))

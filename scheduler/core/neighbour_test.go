@@ -26,12 +26,12 @@ func TestOffersAreNotRevivedAgainForMoreOfTheSame(t *testing.T) {
 	s.until(10 * time.Second)
 	revived := 0
 	look := func(d Decision) {
-		n := len(calls[CallRevive](d))
+		n := len(calls[CallRequestOffers](d))
 		if revived += n; n == 0 {
 			return
 		}
 		for _, a := range agents {
-			revived += len(calls[CallRevive](s.offer(a, 1, 1000)))
+			revived += len(calls[CallRequestOffers](s.offer(a, 1, 1000)))
 		}
 	}
 	for i := range 200 {
@@ -85,7 +85,7 @@ func TestExecutorsOfALostAgentAreLookedForTogether(t *testing.T) {
 	s.step(s.clusterEvent(cluster.Failure{AgentID: "S1"}))
 	for range 3600 {
 		s.after(time.Second)
-		if n := len(calls[CallRevive](s.last)); n > 1 {
+		if n := len(calls[CallRequestOffers](s.last)); n > 1 {
 			t.Fatalf("%d REVIVE at once", n)
 		}
 	}
@@ -120,7 +120,7 @@ func TestNoOfferIsHeldForAFireThatWillBeDropped(t *testing.T) {
 	}
 	// Once it has ended, offers are held for the next fire.
 	s.finish(l)
-	if len(calls[CallRevive](s.last)) == 0 && s.core.flow.held.Len() == 0 {
+	if len(calls[CallRequestOffers](s.last)) == 0 && s.core.flow.held.Len() == 0 {
 		t.Error("nothing is revived for the next fire")
 	}
 }

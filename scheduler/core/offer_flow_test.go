@@ -21,7 +21,7 @@ func TestWhatNeverFitsHoldsNoOffer(t *testing.T) {
 	if len(declined) != 1 || declined[0].Refuse < 10*time.Second {
 		t.Fatalf("declined %+v, want the offer, for long", declined)
 	}
-	if len(calls[CallSuppress](d)) > 0 {
+	if len(calls[CallStopOffers](d)) > 0 {
 		t.Fatal("SUPPRESS: a larger agent that comes would not be seen")
 	}
 }
@@ -56,10 +56,10 @@ func TestAChangedJobIsMatchedAgain(t *testing.T) {
 		s.offer("S1", 4, 8192)
 		s.until(time.Second)
 		s.updateJob("my_job", func(j *jobs.Config) { j.CPUCount = 1 })
-		revived := len(calls[CallRevive](s.last))
+		revived := len(calls[CallRequestOffers](s.last))
 		for range 10 {
 			s.until(100 * time.Millisecond)
-			revived += len(calls[CallRevive](s.last))
+			revived += len(calls[CallRequestOffers](s.last))
 		}
 		if revived == 0 {
 			t.Errorf("%v CPU: nothing is revived", cpus)
@@ -85,7 +85,7 @@ func TestAnOfferOfNothingIsGivenBackAtOnce(t *testing.T) {
 	revives := 0
 	for end := s.now.Add(5 * time.Second); s.now.Before(end); {
 		s.until(50 * time.Millisecond)
-		revives += len(calls[CallRevive](s.last))
+		revives += len(calls[CallRequestOffers](s.last))
 	}
 	if revives > 1 {
 		t.Errorf("%d REVIVEs bring it back", revives)
@@ -137,7 +137,7 @@ func (s *scarceCluster) hear() {
 					s.filters[a] = s.now.Add(call.Refuse)
 				}
 			}
-		case CallRevive:
+		case CallRequestOffers:
 			clear(s.filters)
 			s.revived = true
 		}
@@ -221,7 +221,7 @@ func TestL1TheEndOfATaskHasAllOfferedAtOnceForWhatStartsTogether(t *testing.T) {
 		t.Fatal("what does not help is held")
 	}
 	s.update(l[0], cluster.Finished)
-	if len(calls[CallRevive](s.last)) != 1 {
+	if len(calls[CallRequestOffers](s.last)) != 1 {
 		t.Errorf("nothing is asked for: %+v", s.last.Calls)
 	}
 }

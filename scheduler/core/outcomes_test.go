@@ -65,8 +65,8 @@ func TestE2OnlyLossesOnAgentsThatStayedCount(t *testing.T) {
 
 func TestS5AnEndWithoutCauseIsWaitedFor(t *testing.T) {
 	t.Parallel()
-	for _, reason := range []string{cluster.ReasonReconciliation, cluster.ReasonAgentReregistered} {
-		t.Run(reason, func(t *testing.T) {
+	for _, reason := range []cluster.Reason{cluster.ReasonReconciliation, cluster.ReasonAgentReregistered} {
+		t.Run(string(reason), func(t *testing.T) {
 			t.Parallel()
 			s := newStage(t)
 			s.app()

@@ -44,7 +44,7 @@ func TestE2E4EachPartitionAwareState(t *testing.T) {
 			}
 			reason := cluster.ReasonReconciliation
 			if c.state == cluster.Lost {
-				reason = "REASON_SLAVE_DISCONNECTED" // as an answer it would have no cause in it (rule S5)
+				reason = "AGENT_DISCONNECTED" // as an answer it would have no cause in it (rule S5)
 			}
 			s.update(l, c.state, fromMaster(reason), func(u *cluster.Update) { u.UnreachableSince = since })
 			left := func() (lost, waiting bool) {

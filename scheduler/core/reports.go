@@ -67,7 +67,7 @@ func (c *Core) checkExecutorsOnOffer(o cluster.Offer) {
 	for _, id := range o.ExecutorIDs {
 		if x := c.executors.byID[id]; x == nil && c.subscription.takeover == nil {
 			c.note(Note{Kind: NoteExecutor, Detail: fmt.Sprintf("%s runs on agent %s and is not in our records: shut down", id, o.AgentID), Problem: true})
-			c.call(CallShutdown{ExecutorID: id, AgentID: o.AgentID})
+			c.call(CallEndExecutor{ExecutorID: id, AgentID: o.AgentID})
 		}
 	}
 	for _, x := range slices.Clone(c.executors.onAgent[o.AgentID]) {
@@ -115,7 +115,7 @@ func (c *Core) failure(f cluster.Failure) {
 
 // acceptAnswered: answered 202, the tasks are with the master; refused, they
 // never were (rules L3, L4).
-func (c *Core) acceptAnswered(a AcceptAnswered) {
+func (c *Core) acceptAnswered(a LaunchAnswered) {
 	if a.Session != c.subscription.number || !c.subscription.open {
 		return // voided already
 	}

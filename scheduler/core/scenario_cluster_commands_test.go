@@ -46,9 +46,9 @@ func (s *scene) cmdAccept(w *scenario.Words) error {
 	for _, c := range s.accepts {
 		switch how {
 		case "answered":
-			answers = append(answers, AcceptAnswered{Session: session, Seq: c.Seq, OK: true})
+			answers = append(answers, LaunchAnswered{Session: session, Seq: c.Seq, OK: true})
 		case "refused":
-			answers = append(answers, AcceptAnswered{Session: session, Seq: c.Seq, Message: "refused"})
+			answers = append(answers, LaunchAnswered{Session: session, Seq: c.Seq, Message: "refused"})
 		}
 	}
 	if how == "lost" {
@@ -84,7 +84,7 @@ func (s *scene) cmdUpdate(w *scenario.Words) error {
 		u.AgentID, u.ExecutorID = parsed.Agent, l.Executor.ID
 	}
 	if reason := w.Option("reason", ""); reason != "" {
-		u.Reason = "REASON_" + reason
+		u.Reason = cluster.Reason(reason)
 	}
 	switch from := w.Option("from", "executor"); from {
 	case "executor":
@@ -155,11 +155,11 @@ func (s *scene) cmdAnswered(w *scenario.Words) error {
 			return fmt.Errorf("nothing was asked about agent %s", agent)
 		}
 		return s.steps(s.clusterEvent(cluster.Update{TaskID: question, AgentID: agent, State: state, Source: cluster.FromMaster,
-			Reason: "REASON_RECONCILIATION", Timestamp: s.wall()}))
+			Reason: cluster.ReasonReconciliation, Timestamp: s.wall()}))
 	}
 	if s.core.subscription.takeover == nil || s.core.subscription.takeover.question == "" {
 		return errors.New("no question is open")
 	}
 	return s.steps(s.clusterEvent(cluster.Update{TaskID: s.core.subscription.takeover.question, State: cluster.Unknown, Source: cluster.FromMaster,
-		Reason: "REASON_RECONCILIATION", Timestamp: s.wall()}))
+		Reason: cluster.ReasonReconciliation, Timestamp: s.wall()}))
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"time"
 
@@ -168,16 +169,14 @@ func (s *scene) cmdRestart(w *scenario.Words) error {
 	return s.steps(SessionBegan{Session: s.core.subscription.number, MasterID: "master-1"})
 }
 
-// mutable are the calls that a scenario can leave out because it is not about them.
-var mutable = []Call{CallReconcile{}, CallRevive{}, CallSuppress{}, CallDecline{}}
-
 func (s *scene) cmdMute(w *scenario.Words) error {
 	for len(w.List) > 0 {
 		name := w.Next()
-		if !slices.ContainsFunc(mutable, func(c Call) bool { return callName(c) == name }) {
+		call, ok := mutable[name]
+		if !ok {
 			return fmt.Errorf("the calls %s can't be muted", name)
 		}
-		s.muted[name] = true
+		s.muted[reflect.TypeOf(call)] = true
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package core
 import (
 	"cmp"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -26,7 +27,7 @@ type scene struct {
 	lastUUID map[string][]byte
 	updates  int
 	// muted are the calls that are left out until the next begin.
-	muted map[string]bool
+	muted map[reflect.Type]bool
 }
 
 func newScene(t *testing.T) *scene {
@@ -42,7 +43,7 @@ func (s *scene) begin(t *testing.T) {
 	s.stage = newStage(t)
 	s.names = scenario.NewNames()
 	s.tasks, s.lastUUID, s.updates = map[string]cluster.TaskLaunch{}, map[string][]byte{}, 0
-	s.muted = map[string]bool{}
+	s.muted = map[reflect.Type]bool{}
 }
 
 // Said returns and forgets what was said.
@@ -62,8 +63,8 @@ func (s *scene) say(format string, args ...any) {
 // report says what was decided, in the order in which it leaves.
 func (s *scene) report(d Decision) {
 	started := map[string]bool{}
-	for _, c := range calls[CallAccept](d) {
-		for _, l := range c.Accept.Tasks {
+	for _, c := range calls[CallLaunch](d) {
+		for _, l := range c.Launch.Tasks {
 			task, err := wire.DecodeTask(l.Data)
 			if err != nil {
 				s.t.Fatal(err)
@@ -77,7 +78,7 @@ func (s *scene) report(d Decision) {
 	}
 	s.reportWrites(d)
 	for _, c := range d.Calls {
-		if !s.muted[callName(c)] {
+		if !s.muted[reflect.TypeOf(c)] {
 			s.reportCall(c, started)
 		}
 	}
@@ -132,20 +133,17 @@ func (s *scene) reportWrites(d Decision) {
 	}
 }
 
-// callName is what a scenario calls a call, such as DECLINE.
-func callName(c Call) string {
-	_, name, _ := strings.Cut(fmt.Sprintf("%T", c), ".Call")
-	return strings.ToUpper(name)
-}
+// mutable are the calls that a scenario can leave out because it is not about them, by Mesos' names for them.
+var mutable = map[string]Call{"RECONCILE": CallReconcile{}, "REVIVE": CallRequestOffers{}, "SUPPRESS": CallStopOffers{}, "DECLINE": CallDecline{}}
 
 func (s *scene) reportCall(c Call, started map[string]bool) {
 	switch c := c.(type) {
 	case CallSubscribe:
 		s.say("SUBSCRIBE as %s", c.FrameworkID)
-	case CallAccept:
-		s.say("ACCEPT %s of %s", strings.Join(c.Accept.OfferIDs, ", "), c.Accept.AgentID)
-		for i, l := range c.Accept.Tasks {
-			if n := len(c.Accept.Tasks); n > 6 && i > 1 && i < n-1 {
+	case CallLaunch:
+		s.say("ACCEPT %s of %s", strings.Join(c.Launch.OfferIDs, ", "), c.Launch.AgentID)
+		for i, l := range c.Launch.Tasks {
+			if n := len(c.Launch.Tasks); n > 6 && i > 1 && i < n-1 {
 				if i == 2 {
 					s.say("  … %d more …", n-3)
 				}
@@ -157,7 +155,7 @@ func (s *scene) reportCall(c Call, started map[string]bool) {
 		s.say("DECLINE %s for %s", strings.Join(c.Offers, ", "), c.Refuse)
 	case CallKill:
 		s.say("KILL %s on %s", c.Kill.TaskID, c.Kill.AgentID)
-	case CallShutdown:
+	case CallEndExecutor:
 		s.say("SHUTDOWN %s on %s", c.ExecutorID, c.AgentID)
 	case CallReconcile:
 		list := make([]string, len(c.Tasks))
@@ -168,9 +166,9 @@ func (s *scene) reportCall(c Call, started map[string]bool) {
 		s.say("RECONCILE %s", cmp.Or(scenario.Shorten(list), "everything"))
 	case CallAcknowledge:
 		s.say("ACKNOWLEDGE %s", c.Ack.TaskID)
-	case CallRevive:
+	case CallRequestOffers:
 		s.say("REVIVE")
-	case CallSuppress:
+	case CallStopOffers:
 		s.say("SUPPRESS")
 	default:
 		s.t.Fatalf("no words for %T", c)

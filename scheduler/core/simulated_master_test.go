@@ -156,9 +156,9 @@ func (p *simulatedMaster) take(call Call) {
 	case CallSubscribe:
 		p.suppressed = false
 		p.inbox = append(p.inbox, SessionBegan{Session: call.Session, MasterID: "m"})
-	case CallSuppress:
+	case CallStopOffers:
 		p.suppressed, p.revivedAt = true, time.Time{}
-	case CallRevive:
+	case CallRequestOffers:
 		p.suppressed, p.revivedAt, p.revived = false, p.now, p.revived+1
 		for _, a := range p.agents {
 			a.filteredUntil = time.Time{}
@@ -171,13 +171,13 @@ func (p *simulatedMaster) take(call Call) {
 				}
 			}
 		}
-	case CallAccept:
+	case CallLaunch:
 		for _, a := range p.agents {
-			if a.id == call.Accept.AgentID {
+			if a.id == call.Launch.AgentID {
 				p.accept(a, call)
 			}
 		}
-	case CallShutdown:
+	case CallEndExecutor:
 		for _, a := range p.agents {
 			if a.id == call.AgentID && a.executors[call.ExecutorID] {
 				delete(a.executors, call.ExecutorID)
@@ -190,10 +190,10 @@ func (p *simulatedMaster) take(call Call) {
 
 var executorSize = resources.New(0.1, 32)
 
-func (p *simulatedMaster) accept(a *simulatedAgent, call CallAccept) {
-	p.inbox = append(p.inbox, AcceptAnswered{Session: p.core.subscription.number, Seq: call.Seq, OK: true})
+func (p *simulatedMaster) accept(a *simulatedAgent, call CallLaunch) {
+	p.inbox = append(p.inbox, LaunchAnswered{Session: p.core.subscription.number, Seq: call.Seq, OK: true})
 	var used resources.Amount
-	for _, t := range call.Accept.Tasks {
+	for _, t := range call.Launch.Tasks {
 		if !a.executors[t.Executor.ID] {
 			a.executors[t.Executor.ID] = true
 			used = used.Plus(executorSize)
@@ -206,7 +206,7 @@ func (p *simulatedMaster) accept(a *simulatedAgent, call CallAccept) {
 		p.ends = append(p.ends, simulatedTask{p.now, p.now.Add(p.takes), a, t})
 	}
 	a.free = a.free.Minus(used)
-	a.takeBack(call.Accept.OfferIDs, used, p.now.Add(call.Accept.Refuse))
+	a.takeBack(call.Launch.OfferIDs, used, p.now.Add(call.Launch.Refuse))
 }
 
 // statusData is what an executor adds to an update.

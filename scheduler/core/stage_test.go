@@ -30,7 +30,7 @@ type stage struct {
 	last          Decision
 	offerN        int
 	// accepts are the ACCEPTs that were not answered yet.
-	accepts []CallAccept
+	accepts []CallLaunch
 }
 
 // fails has a task fail with exit status 3, after a minute.
@@ -108,7 +108,7 @@ func (s *stage) step(events ...Event) Decision {
 			s.stored[w.Path] = w.Value
 		}
 	}
-	s.accepts = append(s.accepts, calls[CallAccept](s.last)...)
+	s.accepts = append(s.accepts, calls[CallLaunch](s.last)...)
 	return s.last
 }
 
@@ -202,8 +202,8 @@ func (s *stage) accepted() []cluster.TaskLaunch {
 	var launches []cluster.TaskLaunch
 	var answers []Event
 	for _, c := range s.accepts {
-		launches = append(launches, c.Accept.Tasks...)
-		answers = append(answers, AcceptAnswered{Session: s.core.subscription.number, Seq: c.Seq, OK: true})
+		launches = append(launches, c.Launch.Tasks...)
+		answers = append(answers, LaunchAnswered{Session: s.core.subscription.number, Seq: c.Seq, OK: true})
 	}
 	s.accepts = nil
 	if len(answers) > 0 {
@@ -262,11 +262,11 @@ func newStage(t *testing.T) *stage {
 	return s
 }
 
-func fromMaster(reason string) func(*cluster.Update) {
+func fromMaster(reason cluster.Reason) func(*cluster.Update) {
 	return func(u *cluster.Update) { u.Source, u.Reason, u.UUID = cluster.FromMaster, reason, nil }
 }
 
-func fromAgent(reason string) func(*cluster.Update) {
+func fromAgent(reason cluster.Reason) func(*cluster.Update) {
 	return func(u *cluster.Update) { u.Source, u.Reason = cluster.FromAgent, reason }
 }
 

@@ -71,7 +71,7 @@ func (c *Core) handle(e Event) {
 		if s := &c.subscription; s.number == e.Session && !s.open && !s.asked {
 			s.notUntil = c.now
 		}
-	case AcceptAnswered:
+	case LaunchAnswered:
 		c.acceptAnswered(e)
 	case ClusterEvent:
 		if e.Session == c.subscription.number && c.subscription.open {

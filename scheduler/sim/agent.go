@@ -206,7 +206,7 @@ func (a *agent) kill(id string, grace time.Duration) {
 				break
 			}
 		}
-		a.takes(t, pendingUpdate{state: cluster.Killed, source: cluster.FromAgent, reason: "REASON_TASK_KILLED_DURING_LAUNCH", message: "Killed before delivery to the executor"})
+		a.takes(t, pendingUpdate{state: cluster.Killed, source: cluster.FromAgent, reason: cluster.ReasonKilledDuringLaunch, message: "Killed before delivery to the executor"})
 		if len(x.queued) == 0 {
 			a.end(x, cluster.ReasonExecutorTerminated, "nothing to run", 0)
 		}

@@ -124,7 +124,7 @@ func (m *master) revive() {
 }
 
 // accept launches tasks on offers.
-func (m *master) accept(a cluster.Accept) {
+func (m *master) accept(a cluster.Launch) {
 	w := m.w
 	k := m.agents[a.AgentID]
 	free, good, stock := resources.Amount{}, k != nil && k.connected, &stock{}

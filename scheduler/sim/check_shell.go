@@ -21,9 +21,9 @@ const acksAtOnce = 4
 // queueOf is the queue of a call that leaves only after the one before it was answered, "" for none.
 func queueOf(call core.Call) string {
 	switch c := call.(type) {
-	case core.CallAccept:
-		return "ACCEPT on " + c.Accept.AgentID
-	case core.CallKill, core.CallShutdown, core.CallReconcile:
+	case core.CallLaunch:
+		return "ACCEPT on " + c.Launch.AgentID
+	case core.CallKill, core.CallEndExecutor, core.CallReconcile:
 		return "commands"
 	case core.CallAcknowledge:
 		return ""

@@ -55,7 +55,7 @@ func (c *checker) decided(l *leader, events []core.Event, d *core.Decision) {
 				clear(v.held)
 				v.session = -1
 			}
-		case core.AcceptAnswered:
+		case core.LaunchAnswered:
 			for _, id := range v.accepts[e.Seq] {
 				delete(v.outstanding, id)
 			}
@@ -147,8 +147,8 @@ func (c *checker) clusterEvent(l *leader, e cluster.Event) {
 func (c *checker) called(l *leader, call core.Call) {
 	w, v := c.w, &l.watch
 	switch call := call.(type) {
-	case core.CallAccept:
-		a := call.Accept
+	case core.CallLaunch:
+		a := call.Launch
 		if at := v.leaving[a.AgentID]; !at.IsZero() && at.Sub(w.wall()) < 30*time.Minute {
 			w.fail("nothing new is placed on an agent about to go", "ACCEPT %d on %s, which goes at %s", call.Seq, a.AgentID, at)
 		}
@@ -217,8 +217,8 @@ func (c *checker) endIsCommitted(u cluster.Update) {
 
 // leaves looks at a call as it leaves.
 func (c *checker) leaves(l *leader, call core.Call) {
-	if a, ok := call.(core.CallAccept); ok {
-		for _, t := range a.Accept.Tasks {
+	if a, ok := call.(core.CallLaunch); ok {
+		for _, t := range a.Launch.Tasks {
 			if old, ok := c.infos[t.Executor.ID]; ok && !sameExecutor(old, t.Executor) {
 				c.w.fail("X4 ExecutorInfo is kept byte for byte", "%+v, then %+v", old, t.Executor)
 			}

@@ -38,7 +38,7 @@ func (a *agent) executorReady(x *executor) {
 	x.ready = true
 	for _, id := range x.missed {
 		if t := a.tasks[id]; t != nil {
-			a.takes(t, pendingUpdate{state: cluster.Dropped, source: cluster.FromAgent, reason: "REASON_SLAVE_RESTARTED", message: "Task launched during agent restart"})
+			a.takes(t, pendingUpdate{state: cluster.Dropped, source: cluster.FromAgent, reason: "AGENT_RESTARTED", message: "Task launched during agent restart"})
 		}
 	}
 	queued := x.queued
@@ -196,7 +196,7 @@ func (a *agent) processEnds(t *task) {
 }
 
 // end is the end of an executor, with its tasks.
-func (a *agent) end(x *executor, reason, message string, status int) {
+func (a *agent) end(x *executor, reason cluster.Reason, message string, status int) {
 	w := a.w
 	if x.dead {
 		return

@@ -192,7 +192,7 @@ func crashesAt(e term.Effect) (before, after Fault, seen bool) {
 		return CrashBeforeSubscribe, NumFaults, true
 	case term.Call:
 		switch e.Call.(type) {
-		case core.CallAccept:
+		case core.CallLaunch:
 			return CrashBeforeAccept, CrashAfterAccept, true
 		case core.CallAcknowledge:
 			return CrashBeforeAck, CrashAfterAck, true

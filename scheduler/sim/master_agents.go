@@ -87,7 +87,7 @@ func (m *master) replaced(k *known) {
 		if t := m.tasks[tid]; t.agent == id {
 			delete(m.tasks, tid)
 			if !ended(t.latest) {
-				m.say(cluster.Update{TaskID: tid, AgentID: id, State: cluster.Gone, Reason: "REASON_SLAVE_REMOVED", Message: "a new agent registered at the same address"})
+				m.say(cluster.Update{TaskID: tid, AgentID: id, State: cluster.Gone, Reason: cluster.ReasonAgentRemoved, Message: "a new agent registered at the same address"})
 			}
 		}
 	}
@@ -129,7 +129,7 @@ func (m *master) markUnreachable(a *agent) {
 			continue
 		}
 		m.away[id] = a.id
-		m.say(cluster.Update{TaskID: id, AgentID: a.id, ExecutorID: t.executor, State: cluster.Unreachable, Reason: "REASON_SLAVE_REMOVED", UnreachableSince: w.wall()})
+		m.say(cluster.Update{TaskID: id, AgentID: a.id, ExecutorID: t.executor, State: cluster.Unreachable, Reason: cluster.ReasonAgentRemoved, UnreachableSince: w.wall()})
 	}
 	m.rescind(a.id)
 	if !w.dice(FailureLost) {

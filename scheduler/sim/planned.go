@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/resources"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
 )
@@ -168,11 +169,11 @@ func (w *world) happens(f Fault) bool {
 		}
 		switch f {
 		case ExecutorOverMemory:
-			a.end(a.executors[id], "REASON_CONTAINER_LIMITATION_MEMORY", "Memory limit exceeded", 9)
+			a.end(a.executors[id], cluster.ReasonContainerMemory, "Memory limit exceeded", 9)
 		case ExecutorDiskFull:
-			a.end(a.executors[id], "REASON_CONTAINER_LIMITATION_DISK", "Disk usage exceeds quota", 9)
+			a.end(a.executors[id], cluster.ReasonContainerDisk, "Disk usage exceeds quota", 9)
 		default:
-			a.end(a.executors[id], "REASON_EXECUTOR_TERMINATED", "Executor terminated", 1280)
+			a.end(a.executors[id], cluster.ReasonExecutorTerminated, "Executor terminated", 1280)
 		}
 	case ClockForward:
 		w.skew += []time.Duration{w.between(time.Second, 30*time.Second), w.between(time.Minute, 3*time.Hour)}[w.rng.IntN(2)]

@@ -111,7 +111,7 @@ func (m *master) misnamed(k *known, t cluster.TaskLaunch, s *stock, started bool
 }
 
 // check: nothing unreserved was taken while there is some reserved.
-func (s *stock) check(w *world, a cluster.Accept) {
+func (s *stock) check(w *world, a cluster.Launch) {
 	var reserved resources.Amount
 	for key, left := range s.left {
 		if key != "" {

@@ -50,7 +50,7 @@ func (l *leader) send(c term.Call) {
 	late := max(s.stream.slowUntil-w.now, 0)
 	answerLate := time.Duration(0)
 	lost := CallLost
-	if _, isAccept := c.Call.(core.CallAccept); isAccept {
+	if _, isAccept := c.Call.(core.CallLaunch); isAccept {
 		lost = AcceptLost
 		if w.dice(AcceptLate) {
 			late += w.between(50*time.Millisecond, 4*time.Second)
@@ -96,21 +96,21 @@ func (l *leader) send(c term.Call) {
 // arrives is a call as the master takes it.
 func (s *session) arrives(m *master, call core.Call) {
 	switch c := call.(type) {
-	case core.CallAccept:
-		if last := s.arrived[c.Accept.AgentID]; c.Seq < last {
-			s.l.w.fail("L3 ACCEPTs for one agent keep their order", "%d on %s arrives after %d", c.Seq, c.Accept.AgentID, last)
+	case core.CallLaunch:
+		if last := s.arrived[c.Launch.AgentID]; c.Seq < last {
+			s.l.w.fail("L3 ACCEPTs for one agent keep their order", "%d on %s arrives after %d", c.Seq, c.Launch.AgentID, last)
 		}
-		s.arrived[c.Accept.AgentID] = c.Seq
-		m.accept(c.Accept)
+		s.arrived[c.Launch.AgentID] = c.Seq
+		m.accept(c.Launch)
 	case core.CallDecline:
 		m.decline(c.Offers, c.Refuse)
-	case core.CallRevive:
+	case core.CallRequestOffers:
 		m.revive()
-	case core.CallSuppress:
+	case core.CallStopOffers:
 		m.suppressed = true
 	case core.CallKill:
 		m.kill(c.Kill)
-	case core.CallShutdown:
+	case core.CallEndExecutor:
 		m.shutdown(c.ExecutorID, c.AgentID)
 	case core.CallReconcile:
 		m.reconcile(c.Tasks)

@@ -11,12 +11,12 @@ import (
 
 func showCall(c core.Call) string {
 	switch c := c.(type) {
-	case core.CallAccept:
+	case core.CallLaunch:
 		var tasks []string
-		for _, t := range c.Accept.Tasks {
+		for _, t := range c.Launch.Tasks {
 			tasks = append(tasks, t.TaskID+" on "+t.Executor.ID)
 		}
-		return fmt.Sprintf("ACCEPT %d on %s, %v: %s", c.Seq, c.Accept.AgentID, c.Accept.OfferIDs, strings.Join(tasks, ", "))
+		return fmt.Sprintf("ACCEPT %d on %s, %v: %s", c.Seq, c.Launch.AgentID, c.Launch.OfferIDs, strings.Join(tasks, ", "))
 	case core.CallKill:
 		return "KILL " + c.Kill.TaskID
 	case core.CallAcknowledge:

@@ -10,7 +10,7 @@ import (
 type pendingUpdate struct {
 	state   cluster.State
 	source  cluster.Source
-	reason  string
+	reason  cluster.Reason
 	message string
 	phase   string
 }
@@ -107,7 +107,7 @@ func (a *agent) acknowledged(taskID string, uuid []byte) {
 }
 
 // drop reports a task that the agent does not have.
-func (a *agent) drop(id, reason, message string) {
+func (a *agent) drop(id string, reason cluster.Reason, message string) {
 	t := &task{a: a, launch: cluster.TaskLaunch{TaskID: id}, state: cluster.Staging, reported: cluster.Staging}
 	a.tasks[id] = t
 	a.takes(t, pendingUpdate{state: cluster.Dropped, source: cluster.FromAgent, reason: reason, message: message})

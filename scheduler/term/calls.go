@@ -44,17 +44,17 @@ type sentCall struct {
 
 func (p *sessionQueues) queueOf(call core.Call) *callQueue {
 	switch c := call.(type) {
-	case core.CallAccept:
-		q := p.accepts[c.Accept.AgentID]
+	case core.CallLaunch:
+		q := p.accepts[c.Launch.AgentID]
 		if q == nil {
 			q = &callQueue{}
-			p.accepts[c.Accept.AgentID] = q
+			p.accepts[c.Launch.AgentID] = q
 		}
 		return q
 	case core.CallAcknowledge:
 		p.nextAck = (p.nextAck + 1) % ackQueues
 		return &p.acks[p.nextAck]
-	case core.CallKill, core.CallShutdown, core.CallReconcile:
+	case core.CallKill, core.CallEndExecutor, core.CallReconcile:
 		return &p.command
 	default:
 		return &p.flow
@@ -94,7 +94,7 @@ func (m *Machine) Called(id int64, err error) {
 	}
 	delete(m.underWay, id)
 	p := sent.of
-	accept, isAccept := sent.call.(core.CallAccept)
+	accept, isAccept := sent.call.(core.CallLaunch)
 	if isAccept {
 		m.acceptAnswered(p.session, accept.Seq, err)
 	}
@@ -108,7 +108,7 @@ func (m *Machine) Called(id int64, err error) {
 		sent.queue.busy = false
 		m.startNext(p, sent.queue)
 		if isAccept && !sent.queue.busy {
-			delete(p.accepts, accept.Accept.AgentID)
+			delete(p.accepts, accept.Launch.AgentID)
 		}
 	}
 }
@@ -118,9 +118,9 @@ func (m *Machine) acceptAnswered(session, seq int64, err error) {
 	var refused *cluster.Refused
 	switch {
 	case err == nil:
-		m.event(core.AcceptAnswered{Session: session, Seq: seq, OK: true})
+		m.event(core.LaunchAnswered{Session: session, Seq: seq, OK: true})
 	case errors.As(err, &refused):
-		m.event(core.AcceptAnswered{Session: session, Seq: seq, Message: refused.Message})
+		m.event(core.LaunchAnswered{Session: session, Seq: seq, Message: refused.Message})
 	}
 }
 

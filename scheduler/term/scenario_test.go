@@ -227,17 +227,17 @@ func (s *scene) task(id string) string {
 
 func (s *scene) showCall(call core.Call) string {
 	switch c := call.(type) {
-	case core.CallAccept:
+	case core.CallLaunch:
 		var tasks []string
-		for _, t := range c.Accept.Tasks {
+		for _, t := range c.Launch.Tasks {
 			tasks = append(tasks, s.task(t.TaskID))
 		}
-		return fmt.Sprintf("ACCEPT on %s: launch %s", c.Accept.AgentID, strings.Join(tasks, ", "))
+		return fmt.Sprintf("ACCEPT on %s: launch %s", c.Launch.AgentID, strings.Join(tasks, ", "))
 	case core.CallKill:
 		return "KILL " + c.Kill.TaskID
 	case core.CallAcknowledge:
 		return "ACKNOWLEDGE " + string(c.Ack.UUID) + " of " + c.Ack.TaskID
-	case core.CallShutdown:
+	case core.CallEndExecutor:
 		return "SHUTDOWN " + c.ExecutorID
 	case core.CallReconcile:
 		var tasks []string

@@ -123,7 +123,7 @@ func (s *pretendedSession) tell(e cluster.Event) {
 	}
 }
 
-func (s *pretendedSession) Accept(_ context.Context, a cluster.Accept) error {
+func (s *pretendedSession) Launch(_ context.Context, a cluster.Launch) error {
 	for _, state := range []cluster.State{cluster.Running, cluster.Finished} {
 		for _, t := range a.Tasks {
 			s.tell(cluster.Update{TaskID: t.TaskID, AgentID: a.AgentID, ExecutorID: t.Executor.ID, State: state, Source: cluster.FromExecutor,
@@ -138,7 +138,7 @@ func (s *pretendedSession) Accept(_ context.Context, a cluster.Accept) error {
 	return nil
 }
 
-func (s *pretendedSession) Revive(context.Context) error {
+func (s *pretendedSession) RequestOffers(context.Context) error {
 	s.offerAll()
 	return nil
 }
@@ -151,13 +151,13 @@ func (s *pretendedSession) Decline(context.Context, []string, time.Duration) err
 
 func (s *pretendedSession) Kill(context.Context, cluster.Kill) error { return nil }
 
-func (s *pretendedSession) Shutdown(context.Context, string, string) error { return nil }
+func (s *pretendedSession) EndExecutor(context.Context, string, string) error { return nil }
 
 func (s *pretendedSession) Reconcile(context.Context, []cluster.TaskRef) error { return nil }
 
 func (s *pretendedSession) Acknowledge(context.Context, cluster.Ack) error { return nil }
 
-func (s *pretendedSession) Suppress(context.Context) error { return nil }
+func (s *pretendedSession) StopOffers(context.Context) error { return nil }
 
 func (s *pretendedSession) Close() error {
 	s.once.Do(func() {

@@ -30,7 +30,7 @@ type reason struct {
 
 var reasons = []reason{
 	{
-		name: "executor killed", state: "LOST", cause: []string{"REASON_EXECUTOR_TERMINATED"},
+		name: "executor killed", state: "LOST", cause: []string{"EXECUTOR_TERMINATED"},
 		provoke: func(_ *testing.T, c *system.Cluster) string {
 			h := hold(c)
 			for _, pid := range c.Executors() {
@@ -40,19 +40,19 @@ var reasons = []reason{
 		},
 	},
 	{
-		name: "executor ends at its start", state: "FAILED", cause: []string{"did not start, 5 times", "REASON_EXECUTOR_TERMINATED"}, explain: "failed to start",
+		name: "executor ends at its start", state: "FAILED", cause: []string{"did not start, 5 times", "EXECUTOR_TERMINATED"}, explain: "failed to start",
 		server:  func(t *testing.T) []string { return []string{"--executor-dir", executorDir(t, "exit 7")} },
 		provoke: runOnce,
 	},
 	{
-		name: "executor never registers", state: "FAILED", cause: []string{"did not start, 5 times", "REASON_EXECUTOR_REGISTRATION_TIMEOUT"}, explain: "failed to start",
+		name: "executor never registers", state: "FAILED", cause: []string{"did not start, 5 times", "EXECUTOR_REGISTRATION_TIMEOUT"}, explain: "failed to start",
 		// The time counts from before the fetch, which a busy machine takes a while for.
 		realOnly: true, setup: system.Setup{AgentArgs: []string{"--executor_registration_timeout=2secs", "--executor_shutdown_grace_period=1secs"}},
 		server:  func(t *testing.T) []string { return []string{"--executor-dir", executorDir(t, "exec sleep 1000")} },
 		provoke: runOnce,
 	},
 	{
-		name: "executor can't be fetched", state: "FAILED", cause: []string{"did not start, 5 times", "REASON_CONTAINER_LAUNCH_FAILED", "fetch"}, explain: "failed to start",
+		name: "executor can't be fetched", state: "FAILED", cause: []string{"did not start, 5 times", "CONTAINER_LAUNCH_FAILED", "fetch"}, explain: "failed to start",
 		server:  func(*testing.T) []string { return []string{"--advertise", "127.0.0.1:9"} },
 		provoke: runOnce,
 	},
@@ -79,7 +79,7 @@ var reasons = []reason{
 		},
 	},
 	{
-		name: "user may not run tasks", state: "FAILED", cause: []string{"REASON_TASK_UNAUTHORIZED", "uthorized"},
+		name: "user may not run tasks", state: "FAILED", cause: []string{"TASK_UNAUTHORIZED", "uthorized"},
 		realOnly: true, setup: system.Setup{MasterArgs: []string{`--acls={"run_tasks":[{"principals":{"type":"ANY"},"users":{"type":"NONE"}}]}`}},
 		provoke: runOnce,
 	},
@@ -100,7 +100,7 @@ var reasons = []reason{
 		},
 	},
 	{
-		name: "executor doesn't come back to its agent", state: "LOST", cause: []string{"REASON_EXECUTOR_REREGISTRATION_TIMEOUT"},
+		name: "executor doesn't come back to its agent", state: "LOST", cause: []string{"EXECUTOR_REREGISTRATION_TIMEOUT"},
 		provoke: func(_ *testing.T, c *system.Cluster) string {
 			h := hold(c)
 			// In this order: each of the two continues the other, unless it is stopped itself.
@@ -115,7 +115,7 @@ var reasons = []reason{
 		},
 	},
 	{
-		name: "agent without what it kept", realOnly: true, state: "LOST", cause: []string{"REASON_AGENT_REMOVED", "a new agent registered at the same address"},
+		name: "agent without what it kept", realOnly: true, state: "LOST", cause: []string{"AGENT_REMOVED", "a new agent registered at the same address"},
 		// On a busy machine it is away for longer than pings are waited for otherwise, and then it is unreachable.
 		setup: system.Setup{MasterArgs: []string{"--max_agent_ping_timeouts=40"}},
 		provoke: func(_ *testing.T, c *system.Cluster) string {
@@ -203,7 +203,7 @@ func TestReasons(t *testing.T) {
 }
 
 // TestOfferTakenBack launches with an offer that the master takes back before the launch reaches it: the master drops the
-// launch with REASON_INVALID_OFFERS, and the shard runs on another agent.
+// launch with INVALID_OFFERS, and the shard runs on another agent.
 func TestOfferTakenBack(t *testing.T) {
 	both(t, system.Setup{Agents: 2}, func(t *testing.T, c *system.Cluster) {
 		proxy := netproxy.Start(t, c.Mesos.MasterAddress(1))
@@ -226,7 +226,7 @@ func TestOfferTakenBack(t *testing.T) {
 		if e := c.Await(id, "FINISHED"); e.Shards[0].Agent == agent {
 			t.Errorf("%+v ran on an agent that is gone", e)
 		}
-		if log := c.ServerLog(1); !strings.Contains(log, "REASON_INVALID_OFFERS") {
+		if log := c.ServerLog(1); !strings.Contains(log, "INVALID_OFFERS") {
 			t.Errorf("the log does not tell why it was launched twice:\n%s", log)
 		}
 		c.OnceEach()

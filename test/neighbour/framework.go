@@ -45,7 +45,7 @@ func beNeighbour(ctx context.Context, o options) ([]time.Duration, error) {
 }
 
 func (n *neighbour) live(ctx context.Context) error {
-	if err := n.session.Suppress(ctx); err != nil {
+	if err := n.session.StopOffers(ctx); err != nil {
 		return err
 	}
 	for {
@@ -58,7 +58,7 @@ func (n *neighbour) live(ctx context.Context) error {
 			return nil
 		case <-again:
 			n.wanted = time.Now()
-			if err := n.session.Revive(ctx); err != nil {
+			if err := n.session.RequestOffers(ctx); err != nil {
 				return n.unless(ctx, err)
 			}
 		case e, open := <-n.session.Events():
@@ -110,7 +110,7 @@ func (n *neighbour) offered(ctx context.Context, o cluster.Offer) error {
 	n.tasks++
 	id := fmt.Sprintf("%s-%d", n.name, n.tasks)
 	// An executor that never registers keeps its task's resources until it ends.
-	err := n.session.Accept(ctx, cluster.Accept{AgentID: o.AgentID, OfferIDs: []string{o.ID}, Tasks: []cluster.TaskLaunch{{
+	err := n.session.Launch(ctx, cluster.Launch{AgentID: o.AgentID, OfferIDs: []string{o.ID}, Tasks: []cluster.TaskLaunch{{
 		TaskID: id, Name: id, Resources: resources.Amount{CPUMilli: want - executorCPUs, MemMilli: 32_000},
 		Executor: cluster.Executor{
 			Version: 2, ID: id, Framework: n.name, Name: id, Resources: resources.Amount{CPUMilli: executorCPUs, MemMilli: 32_000},
@@ -120,5 +120,5 @@ func (n *neighbour) offered(ctx context.Context, o cluster.Offer) error {
 	if err != nil {
 		return err
 	}
-	return n.session.Suppress(ctx)
+	return n.session.StopOffers(ctx)
 }
