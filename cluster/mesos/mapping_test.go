@@ -309,7 +309,7 @@ func TestStatesOfLostTasks(t *testing.T) {
 			TaskID: mesosapi.TaskID{Value: "t1"}, State: ptr(tt.state),
 			Source: ptr(mesosapi.SOURCE_MASTER), Reason: ptr(mesosapi.REASON_AGENT_REMOVED),
 		}
-		want := cluster.Update{TaskID: "t1", State: tt.want, Source: cluster.FromMaster, Reason: "REASON_AGENT_REMOVED"}
+		want := cluster.Update{TaskID: "t1", State: tt.want, Source: cluster.FromMaster, Reason: cluster.ReasonAgentRemoved}
 		if tt.state == mesosapi.TASK_UNREACHABLE || tt.state == mesosapi.TASK_LOST { // with the time since when, to the nanosecond
 			status.UnreachableTime = &mesosapi.TimeInfo{Nanoseconds: since.UnixNano()}
 			want.UnreachableSince = since
