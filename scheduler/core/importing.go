@@ -10,7 +10,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
-// What waits in the original's queues (contract 3) becomes executions of ours: the commit that writes them
+// What waits in the original's queues becomes our executions: the commit that writes them
 // deletes the original's entries.
 
 // loadQueue takes an entry below /state/ready, /state/failover or /state/running.

@@ -6,7 +6,7 @@ import (
 )
 
 // Where things are in the registry. Documents, marks and the framework id are
-// where the original keeps them (contract 3); what waits in its
+// where the original keeps them; what waits in its
 // queues is read once; all that is under /scheduler is this scheduler's own.
 const (
 	pathApps         = "/config/app"

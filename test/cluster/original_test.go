@@ -29,7 +29,7 @@ var originals = []struct{ path, value string }{
 }
 
 // TestOriginalNamespace points servers at the namespace of an ElasticJob-Cloud 3.0.1: its apps, jobs, marks and queues are read as they
-// are, its script jobs run, and what can't run says why (rule T8, contract 3).
+// are, its script jobs run, and what can't run says why (rule T8).
 func TestOriginalNamespace(t *testing.T) {
 	t.Parallel()
 	c := system.NewCluster(t, bin, 1, nil)

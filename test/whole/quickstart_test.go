@@ -101,7 +101,7 @@ func TestCronFiresOnTheSecond(t *testing.T) {
 	m.OnceEach()
 }
 
-// TestDocumentedForms plays the other forms of contract 1.3 and 1.4 against the real server.
+// TestDocumentedForms plays the other forms of the routes that the original documents against the real server.
 func TestDocumentedForms(t *testing.T) {
 	m := start(t)
 	m.Packages.Serve("/my-job.tar.gz", system.Tar(m, "my-job", only(`:`)))
