@@ -54,16 +54,7 @@ func candidates(children []string) (found []candidate) {
 	return found
 }
 
-// newGUID marks our candidates: Curator's are of version 4, so whoever looks knows
-// whether to expect a term from the candidate.
-func newGUID() (string, error) {
-	id, err := uuid.NewV7()
-	if err != nil {
-		return "", err
-	}
-	return id.String(), nil
-}
-
+// isOurs reports whether a candidate will begin a term: ours have ids of version 7, Curator's of version 4.
 func isOurs(guid string) bool {
 	id, err := uuid.Parse(guid)
 	return err == nil && id.Version() == 7
@@ -76,12 +67,12 @@ const lookStanding = 100 * time.Millisecond
 // stand makes a candidate, reports its name, and waits until it is the first. The node goes with the session, also
 // when the answer to its making got lost.
 func (c *client) stand(ctx context.Context, who string, stands func(name string)) (candidate, error) {
-	guid, err := newGUID()
+	guid, err := uuid.NewV7()
 	if err != nil {
 		return candidate{}, fmt.Errorf("make a candidate's id: %w", err)
 	}
 	folder := c.place.full(electionPath)
-	node, err := c.Create(folder+"/"+candidatePrefix+guid+candidateInfix, []byte(who), zk.FlagEphemeral|zk.FlagSequence, c.place.acl)
+	node, err := c.Create(folder+"/"+candidatePrefix+guid.String()+candidateInfix, []byte(who), zk.FlagEphemeral|zk.FlagSequence, c.place.acl)
 	if err != nil {
 		return candidate{}, c.place.explain("stand for election at", folder, err)
 	}

@@ -118,7 +118,7 @@ func (r *Registry) Campaign(ctx context.Context, who string) (registry.Term, err
 		current.finish(fmt.Errorf("%w: this process stood for election again", registry.ErrTermEnded))
 	}
 	var said time.Time
-	failures := backoff{first: firstPause, most: longestPause}
+	var failures backoff
 	for {
 		began := time.Now()
 		t, err := r.try(ctx, who)
