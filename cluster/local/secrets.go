@@ -63,11 +63,7 @@ func openSecrets(path string) (*secrets, error) {
 
 func makeSecrets(path string) (*secrets, error) {
 	s := &secrets{Principal: principal, Secret: random(), ExecutorKey: random()}
-	content, err := json.Marshal(s)
-	if err == nil {
-		err = wholefile.Write(path, content)
-	}
-	if err != nil {
+	if err := wholefile.Write(path, s); err != nil {
 		return nil, fmt.Errorf("keep the credentials for the next run: %w", err)
 	}
 	return s, nil

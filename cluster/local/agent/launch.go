@@ -130,10 +130,6 @@ func (a *Agent) environment(ex *executorRun, command *mesos.CommandInfo) []strin
 	a.mu.Lock() // each launch brings a new description of the framework
 	o, f := &a.options, ex.framework.info
 	a.mu.Unlock()
-	grace := o.ShutdownGrace
-	if own := ex.info.GetShutdownGracePeriod(); own != nil {
-		grace = time.Duration(own.Nanoseconds)
-	}
 	set("PATH", cmp.Or(os.Getenv("PATH"), "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"))
 	set("LIBPROCESS_IP", o.IP)
 	set("LIBPROCESS_PORT", "0")
@@ -144,7 +140,7 @@ func (a *Agent) environment(ex *executorRun, command *mesos.CommandInfo) []strin
 	set("MESOS_SLAVE_PID", "slave(1)@"+o.endpoint())
 	set("MESOS_AGENT_ENDPOINT", o.endpoint())
 	set("MESOS_HTTP_COMMAND_EXECUTOR", "0")
-	set("MESOS_EXECUTOR_SHUTDOWN_GRACE_PERIOD", mesosDuration(grace))
+	set("MESOS_EXECUTOR_SHUTDOWN_GRACE_PERIOD", mesosDuration(a.graceOf(ex)))
 	set("MESOS_CHECKPOINT", "1") // every framework's executors outlive their agent
 	set("MESOS_RECOVERY_TIMEOUT", mesosDuration(recoveryTimeout))
 	set("MESOS_SUBSCRIPTION_BACKOFF_MAX", mesosDuration(o.ReregistrationTimeout))

@@ -172,7 +172,7 @@ func (a *Agent) killTask(kill *link.Kill) {
 	case t.over() || t.ex.state == terminating || t.ex.state == terminated:
 	case !t.sent:
 		a.fail(t, cause{mesos.TASK_KILLED, mesos.REASON_TASK_KILLED_DURING_LAUNCH, "Killed before delivery to the executor"})
-		if ex := t.ex; ex.state == running && !ex.everSent && !ex.hasQueued() {
+		if ex := t.ex; ex.state == running && !ex.everSent && len(ex.queued()) == 0 {
 			a.shutdown(ex)
 		}
 	default:

@@ -218,27 +218,16 @@ type program struct {
 
 // fork starts the program in a session of its own, with files as its output and nothing as its input. It is not waited for.
 func (p program) fork() (process, error) {
-	stdin, err := os.Open(os.DevNull)
-	if err != nil {
-		return process{}, err
+	attr := &os.ProcAttr{Dir: p.dir, Env: p.env, Sys: &syscall.SysProcAttr{Setsid: true}}
+	for _, name := range []string{os.DevNull, filepath.Join(p.dir, "stdout"), filepath.Join(p.dir, "stderr")} {
+		file, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o644)
+		if err != nil {
+			return process{}, err
+		}
+		defer file.Close()
+		attr.Files = append(attr.Files, file)
 	}
-	defer stdin.Close()
-	stdout, err := output(filepath.Join(p.dir, "stdout"))
-	if err != nil {
-		return process{}, err
-	}
-	defer stdout.Close()
-	stderr, err := output(filepath.Join(p.dir, "stderr"))
-	if err != nil {
-		return process{}, err
-	}
-	defer stderr.Close()
-	child, err := start(p.path, p.argv, &os.ProcAttr{
-		Dir:   p.dir,
-		Env:   p.env,
-		Files: []*os.File{stdin, stdout, stderr},
-		Sys:   &syscall.SysProcAttr{Setsid: true},
-	})
+	child, err := start(p.path, p.argv, attr)
 	if err != nil {
 		return process{}, err
 	}
@@ -263,8 +252,4 @@ func start(path string, argv []string, attr *os.ProcAttr) (*os.Process, error) {
 			return child, err
 		}
 	}
-}
-
-func output(name string) (*os.File, error) {
-	return os.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 }
