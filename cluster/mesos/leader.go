@@ -43,8 +43,6 @@ type leader struct {
 	url  *url.URL
 }
 
-func (l leader) same(other leader) bool { return l.node == other.node && *l.url == *other.url }
-
 // detector finds the leading master in ZooKeeper. It remembers no answer: each
 // question is a read. All share one session, which begins at the first question, and again at one after it has ended.
 type detector struct {

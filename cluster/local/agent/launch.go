@@ -65,14 +65,14 @@ func (a *Agent) prepareAndFork(ctx context.Context, ex *executorRun) (*watched, 
 	if err := a.fetcher.Fetch(ctx, command.URIs, ex.sandbox); err != nil {
 		return nil, err
 	}
-	p, err := a.programOf(ex, command)
+	path, argv, err := programOf(command)
 	if err != nil {
 		return nil, fmt.Errorf("find the command %q: %w", command.GetValue(), err)
 	}
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	forked, err := p.fork()
+	forked, err := fork(path, argv, a.environment(ex, command), ex.sandbox, a.boot)
 	if err != nil {
 		return nil, fmt.Errorf("execute %q: %w", command.GetValue(), err)
 	}
@@ -104,19 +104,18 @@ func (a *Agent) forked(ex *executorRun, w *watched) {
 
 // programOf is what is executed: sh -c for a shell command, else the command's value with its arguments, the first of which is the
 // program's own name.
-func (a *Agent) programOf(ex *executorRun, command *mesos.CommandInfo) (program, error) {
-	p := program{path: command.GetValue(), argv: command.Arguments, dir: ex.sandbox, boot: a.boot, env: a.environment(ex, command)}
-	var err error
+func programOf(command *mesos.CommandInfo) (path string, argv []string, err error) {
+	path, argv = command.GetValue(), command.Arguments
 	switch {
 	case command.Shell == nil || *command.Shell:
-		p.path, p.argv = "/bin/sh", []string{"sh", "-c", command.GetValue()}
-	case !strings.Contains(p.path, "/"):
-		p.path, err = exec.LookPath(p.path)
+		return "/bin/sh", []string{"sh", "-c", path}, nil
+	case len(argv) == 0:
+		argv = []string{path}
 	}
-	if len(p.argv) == 0 {
-		p.argv = []string{command.GetValue()}
+	if !strings.Contains(path, "/") {
+		path, err = exec.LookPath(path)
 	}
-	return p, err
+	return path, argv, err
 }
 
 // environment is what Mesos gives an executor: of the agent's own environment only PATH, then the agent's variables, then the
