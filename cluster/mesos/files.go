@@ -49,34 +49,29 @@ func (f *Files) Read(ctx context.Context, agentURL, path string, offset int64, l
 	if offset < 0 || length < 0 {
 		return nil, fmt.Errorf("read %s: offset %d and length %d must not be negative", path, offset, length)
 	}
-	chunk, err := f.read(ctx, agentURL, path, offset, min(length, maxRead))
+	data, at, err := f.read(ctx, agentURL, path, offset, min(length, maxRead))
 	if err != nil {
 		return nil, fmt.Errorf("read %s of agent %s: %w", path, agentURL, err)
 	}
-	if len(chunk.data) > 0 && chunk.offset != offset {
-		return nil, fmt.Errorf("read %s of agent %s: asked for offset %d, got %d", path, agentURL, offset, chunk.offset)
+	if len(data) > 0 && at != offset {
+		return nil, fmt.Errorf("read %s of agent %s: asked for offset %d, got %d", path, agentURL, offset, at)
 	}
-	return chunk.data, nil
+	return data, nil
 }
 
 // Size is the file's length in bytes, now.
 func (f *Files) Size(ctx context.Context, agentURL, path string) (int64, error) {
-	chunk, err := f.read(ctx, agentURL, path, -1, 0) // Mesos answers offset -1 with the end
+	_, end, err := f.read(ctx, agentURL, path, -1, 0) // Mesos answers offset -1 with the end
 	if err != nil {
 		return 0, fmt.Errorf("size of %s of agent %s: %w", path, agentURL, err)
 	}
-	return chunk.offset, nil
+	return end, nil
 }
 
-type chunk struct {
-	data   []byte
-	offset int64
-}
-
-func (f *Files) read(ctx context.Context, agentURL, path string, offset int64, length int) (chunk, error) {
+func (f *Files) read(ctx context.Context, agentURL, path string, offset int64, length int) (data []byte, at int64, err error) {
 	u, err := baseURL(agentURL)
 	if err != nil {
-		return chunk{}, err
+		return nil, 0, err
 	}
 	u.Path = "/files/read"
 	u.RawQuery = url.Values{
@@ -85,7 +80,7 @@ func (f *Files) read(ctx context.Context, agentURL, path string, offset int64, l
 	req := (&http.Request{Method: http.MethodGet, URL: u, Host: u.Host, Header: f.header}).WithContext(ctx)
 	resp, err := f.transport.RoundTrip(req)
 	if err != nil {
-		return chunk{}, err
+		return nil, 0, err
 	}
 	switch resp.StatusCode {
 	case http.StatusOK:
@@ -93,29 +88,29 @@ func (f *Files) read(ctx context.Context, agentURL, path string, offset int64, l
 		// A byte takes at most six in JSON: \u001f.
 		body, err := io.ReadAll(io.LimitReader(resp.Body, 6*int64(length)+1024))
 		if err != nil {
-			return chunk{}, err
+			return nil, 0, err
 		}
 		return parseChunk(body)
 	case http.StatusNotFound:
 		discard(resp)
-		return chunk{}, cluster.ErrGone
+		return nil, 0, cluster.ErrGone
 	default:
-		return chunk{}, answered(resp)
+		return nil, 0, answered(resp)
 	}
 }
 
-func parseChunk(body []byte) (chunk, error) {
+func parseChunk(body []byte) (data []byte, offset int64, err error) {
 	var answer struct {
 		Data   json.RawMessage `json:"data"`
 		Offset int64           `json:"offset"`
 	}
 	if err := json.Unmarshal(body, &answer); err != nil {
-		return chunk{}, fmt.Errorf("the agent's answer: %w", err)
+		return nil, 0, fmt.Errorf("the agent's answer: %w", err)
 	}
 	if !bytes.HasPrefix(answer.Data, []byte(`"`)) {
-		return chunk{}, errors.New(`the agent's answer: "data" is not a string`)
+		return nil, 0, errors.New(`the agent's answer: "data" is not a string`)
 	}
-	return chunk{data: unquote(answer.Data[1 : len(answer.Data)-1]), offset: answer.Offset}, nil
+	return unquote(answer.Data[1 : len(answer.Data)-1]), answer.Offset, nil
 }
 
 // escapes are those of a JSON string that stand beside each other: a character may be a pair of them.

@@ -69,7 +69,8 @@ type Agent struct {
 	awaited    map[*executorRun]bool // what recovery still waits for
 	frameworks map[string]*framework
 	ending     bool          // EndAll was called: nothing is launched any more
-	idle       chan struct{} // closed when, then, no executor is left
+	idle       chan struct{} // closed when, then, no executor is left, by
+	closeIdle  func()
 }
 
 // framework is what the agent knows of one.
@@ -114,6 +115,7 @@ func Start(ctx context.Context, options Options, master link.Upstream) (*Agent, 
 		awaited:    map[*executorRun]bool{},
 		frameworks: map[string]*framework{},
 	}
+	a.closeIdle = sync.OnceFunc(func() { close(a.idle) })
 	a.ctx, a.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	a.joined, a.registered = context.WithCancelCause(context.WithoutCancel(ctx))
 	if err := a.recover(ctx); err != nil {
@@ -206,12 +208,8 @@ func (a *Agent) noteIdle() {
 	}
 	left := false
 	a.eachExecutor(func(ex *executorRun) { left = left || ex.state != terminated })
-	select {
-	case <-a.idle:
-	default:
-		if !left {
-			close(a.idle)
-		}
+	if !left {
+		a.closeIdle()
 	}
 }
 

@@ -44,24 +44,20 @@ func (a *Agent) launch(ctx context.Context, ex *executorRun) {
 	switch {
 	case err == nil:
 		a.forked(ex, w)
-		return
 	case ctx.Err() != nil:
 		a.ended(ex, killedEarly)
-		return
+	default:
+		a.log.Warn("executor not launched", "executor", ex.id, "container", ex.container, "error", err)
+		ex.why = &cause{mesos.TASK_FAILED, mesos.REASON_CONTAINER_LAUNCH_FAILED, "Failed to launch container: " + err.Error()}
+		a.ended(ex, exited1)
 	}
-	a.log.Warn("executor not launched", "executor", ex.id, "container", ex.container, "error", err)
-	ex.why = &cause{mesos.TASK_FAILED, mesos.REASON_CONTAINER_LAUNCH_FAILED, "Failed to launch container: " + err.Error()}
-	a.ended(ex, exited1)
 }
 
 func (a *Agent) prepareAndFork(ctx context.Context, ex *executorRun) (*watched, error) {
 	if err := a.sandboxes.create(ex.sandbox); err != nil {
 		return nil, err
 	}
-	command := ex.info.GetCommand()
-	if command == nil {
-		command = &mesos.CommandInfo{}
-	}
+	command := cmp.Or(ex.info.GetCommand(), &mesos.CommandInfo{})
 	if err := a.fetcher.Fetch(ctx, command.URIs, ex.sandbox); err != nil {
 		return nil, err
 	}

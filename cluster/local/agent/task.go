@@ -2,6 +2,7 @@ package agent
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 	"time"
 
@@ -176,17 +177,10 @@ func (a *Agent) complete(ex *executorRun, status *mesos.TaskStatus) {
 	status.Source = mesos.SOURCE_EXECUTOR.Enum()
 	status.AgentID = &mesos.AgentID{Value: a.id}
 	status.ExecutorID = &mesos.ExecutorID{Value: ex.id}
-	if status.Timestamp == nil {
-		status.Timestamp = a.timestamp()
-	}
+	status.Timestamp = cmp.Or(status.Timestamp, a.timestamp())
+	status.ContainerStatus = cmp.Or(status.ContainerStatus, &mesos.ContainerStatus{})
 	container := status.ContainerStatus
-	if container == nil {
-		container = &mesos.ContainerStatus{}
-		status.ContainerStatus = container
-	}
-	if container.ContainerID == nil {
-		container.ContainerID = &mesos.ContainerID{Value: ex.container}
-	}
+	container.ContainerID = cmp.Or(container.ContainerID, &mesos.ContainerID{Value: ex.container})
 	if ex.proc != nil && container.ExecutorPID == nil {
 		pid := uint32(ex.proc.PID)
 		container.ExecutorPID = &pid

@@ -85,9 +85,6 @@ func (m *Master) allocate(now time.Time) time.Time {
 			candidates = append(candidates, f)
 		}
 	}
-	if len(candidates) == 0 {
-		return next
-	}
 	for _, id := range slices.Sorted(maps.Keys(m.agents)) {
 		a := m.agents[id]
 		if a.disconnected || a.free().scarce() {
