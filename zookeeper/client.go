@@ -300,9 +300,6 @@ func (c *Client) dial(network, address string, timeout time.Duration) (net.Conn,
 	}
 	ctx, cancel := context.WithTimeout(c.ctx, timeout)
 	defer cancel()
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
 	raw, err := c.opt.Dial(ctx, network, address)
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -14,7 +14,8 @@ import (
 // heals is registry.ErrUnusable. The path is ZooKeeper's.
 func (p *place) explain(doing, path string, err error) error {
 	refused := p.refused(doing, path, err)
-	if zookeeper.Code(err) == zookeeper.CodeWantsSASL || errors.Is(err, zk.ErrNoAuth) || errors.Is(err, zk.ErrAuthFailed) || errors.Is(err, zk.ErrInvalidACL) {
+	denied := errors.Is(err, zk.ErrNoAuth) || errors.Is(err, zk.ErrAuthFailed) || errors.Is(err, zk.ErrInvalidACL)
+	if denied || zookeeper.Code(err) == zookeeper.CodeWantsSASL {
 		return fmt.Errorf("%w: %w (check --zk-digest-file)", registry.ErrUnusable, refused)
 	}
 	return refused

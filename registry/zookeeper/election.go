@@ -20,7 +20,6 @@ import (
 // LeaderSelector: _c_<guid>-lock-<10 digits>. The lowest number leads.
 type candidate struct {
 	name   string
-	guid   string
 	number int64
 }
 
@@ -29,25 +28,15 @@ const (
 	candidateInfix  = "-lock-"
 )
 
-// readCandidate reads a child's name; false: it takes no part.
-func readCandidate(name string) (candidate, bool) {
-	i := strings.LastIndex(name, "lock-")
-	if i < 0 {
-		return candidate{}, false
-	}
-	number, err := strconv.ParseInt(name[i+len("lock-"):], 10, 64)
-	if err != nil {
-		return candidate{}, false
-	}
-	guid := strings.TrimSuffix(strings.TrimPrefix(name[:i], candidatePrefix), "-")
-	return candidate{name, guid, number}, true
-}
-
-// candidates are those who stand, the leading one first.
+// candidates are those who stand, the leading one first. A child with another name takes no part.
 func candidates(children []string) (found []candidate) {
 	for _, name := range children {
-		if c, ok := readCandidate(name); ok {
-			found = append(found, c)
+		i := strings.LastIndex(name, "lock-")
+		if i < 0 {
+			continue
+		}
+		if number, err := strconv.ParseInt(name[i+len("lock-"):], 10, 64); err == nil {
+			found = append(found, candidate{name, number})
 		}
 	}
 	slices.SortFunc(found, func(a, b candidate) int { return cmp.Compare(a.number, b.number) })
@@ -55,7 +44,8 @@ func candidates(children []string) (found []candidate) {
 }
 
 // isOurs reports whether a candidate will begin a term: ours have ids of version 7, Curator's of version 4.
-func isOurs(guid string) bool {
+func (c candidate) isOurs() bool {
+	guid, _, _ := strings.Cut(strings.TrimPrefix(c.name, candidatePrefix), candidateInfix)
 	id, err := uuid.Parse(guid)
 	return err == nil && id.Version() == 7
 }
