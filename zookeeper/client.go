@@ -50,8 +50,7 @@ const (
 // session.
 type Client struct {
 	*zk.Conn
-	opt      Options
-	rotation *rotation
+	opt Options
 
 	ctx   context.Context // the session's
 	end   context.CancelCauseFunc
@@ -66,6 +65,8 @@ type Client struct {
 	trouble   error         // why the last try to reach a server failed; nil while one answers
 	raw       net.Conn
 	address   string // of raw
+	next      int    // the server that is tried next
+	tries     int    // since the last answer
 
 	work sync.WaitGroup
 }
@@ -76,9 +77,8 @@ func Connect(o Options) (*Client, error) {
 	rand.Shuffle(len(o.Servers), func(i, j int) { o.Servers[i], o.Servers[j] = o.Servers[j], o.Servers[i] })
 	c := &Client{opt: o, granted: o.SessionTimeout, ready: make(chan struct{})}
 	c.ctx, c.end = context.WithCancelCause(context.Background())
-	c.rotation = &rotation{servers: o.Servers, ctx: c.ctx}
 	conn, events, err := zk.Connect(o.Servers, o.SessionTimeout, zk.WithLogger(libraryLog{c}),
-		zk.WithDialer(c.dial), zk.WithHostProvider(c.rotation), zk.WithEventCallback(c.event))
+		zk.WithDialer(c.dial), zk.WithHostProvider(rotation{c}), zk.WithEventCallback(c.event))
 	if err != nil {
 		c.end(err)
 		return nil, fmt.Errorf("connect to ZooKeeper: %w", err)
@@ -235,12 +235,16 @@ func (c *Client) ping() error {
 		c.answeredSince(left)
 	}
 	if err == nil {
-		c.rotation.answered()
-		c.mu.Lock()
-		c.trouble = nil
-		c.mu.Unlock()
+		c.reached()
 	}
 	return err
+}
+
+// reached keeps that a server has answered as it should.
+func (c *Client) reached() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.trouble, c.tries = nil, 0
 }
 
 // answeredSince keeps that a server has answered a request that left then, or later.
@@ -296,9 +300,6 @@ func (c *Client) dial(network, address string, timeout time.Duration) (net.Conn,
 	}
 	ctx, cancel := context.WithTimeout(c.ctx, timeout)
 	defer cancel()
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
 	raw, err := c.opt.Dial(ctx, network, address)
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -346,7 +347,7 @@ func (l libraryLog) Printf(format string, args ...any) {
 	failed := func(what string) bool { return strings.HasPrefix(format, what) }
 	if l.ctx.Err() == nil && slices.ContainsFunc([]string{"failed to connect", "authentication failed", "recv loop terminated"}, failed) {
 		l.trouble = fmt.Errorf("%s: %s (is it a ZooKeeper server, and one of a majority?)", l.address, strings.TrimSpace(text))
-		if l.opt.GiveUp && l.rotation.exhausted() {
+		if l.opt.GiveUp && l.tries >= len(l.opt.Servers) {
 			l.end(l.trouble)
 		}
 	}

@@ -1,11 +1,9 @@
 package zookeeper
 
 import (
-	"context"
 	"fmt"
 	"net"
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -25,32 +23,25 @@ func ParseServers(list string) (servers []string, err error) {
 	return servers, nil
 }
 
-// rotation is the order in which the library tries servers. Names are looked up at each
+// rotation is the order in which the library tries a client's servers. Names are looked up at each
 // try, since addresses change while a process runs for months.
-type rotation struct {
-	servers []string
-	ctx     context.Context
-
-	mu    sync.Mutex
-	next  int
-	tries int // since the last answer
-}
+type rotation struct{ *Client }
 
 // Init is for providers that look names up at the start.
-func (r *rotation) Init([]string) error { return nil }
+func (r rotation) Init([]string) error { return nil }
 
 // Len is how many servers there are.
-func (r *rotation) Len() int { return len(r.servers) }
+func (r rotation) Len() int { return len(r.opt.Servers) }
 
 // Next is the next server, and whether the library waits a second before it tries it. When all
 // servers were tried and none answered, the first pauses are shorter than that: a
 // session that lives must not end for want of a try. The first server after one that answered is tried at once, and so
 // are the others of a round. Next may wait, since only its caller needs the lock that the library holds.
-func (r *rotation) Next() (server string, wait bool) {
+func (r rotation) Next() (server string, wait bool) {
 	r.mu.Lock()
-	server = r.servers[r.next%len(r.servers)]
-	round := r.tries / len(r.servers)
-	again := r.tries > 0 && r.tries%len(r.servers) == 0
+	server = r.opt.Servers[r.next%r.Len()]
+	round := r.tries / r.Len()
+	again := r.tries > 0 && r.tries%r.Len() == 0
 	r.next++
 	r.tries++
 	r.mu.Unlock()
@@ -67,18 +58,4 @@ func (r *rotation) Next() (server string, wait bool) {
 }
 
 // Connected is called at a session, which says little: some peers grant one and hang up.
-func (r *rotation) Connected() {}
-
-// answered says that the server has answered a request.
-func (r *rotation) answered() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.tries = 0
-}
-
-// exhausted reports whether each server was tried since the last answer.
-func (r *rotation) exhausted() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.tries >= len(r.servers)
-}
+func (r rotation) Connected() {}

@@ -14,7 +14,7 @@ import (
 func TestNextServerIsTriedAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := &rotation{servers: []string{"a", "b", "c"}, ctx: t.Context()}
+		r := rotation{&Client{opt: Options{Servers: []string{"a", "b", "c"}}, ctx: t.Context()}}
 		var got []string
 		next := func() {
 			began := time.Now()
@@ -28,11 +28,11 @@ func TestNextServerIsTriedAtOnce(t *testing.T) {
 			r.Connected()
 		}
 		next() // a answers, and is lost
-		r.answered()
+		r.reached()
 		for range 15 {
 			next()
 		}
-		r.answered()
+		r.reached()
 		next()
 		want := []string{"a", "b", "c", "a", "b after 100ms", "c", "a", "b after 200ms", "c", "a", "b after 400ms", "c", "a",
 			"b after the library's second", "c", "a", "b"}

@@ -95,11 +95,7 @@ type Cluster struct {
 	servers   []*http.Server
 	serving   sync.WaitGroup
 
-	// open ends with Close; the goroutines of background end with it.
-	open       context.Context
-	stop       context.CancelFunc
-	background sync.WaitGroup
-	failed     chan error
+	failed chan error
 
 	master *master.Master // nil where agents join another one
 	links  *link.Server
@@ -110,7 +106,6 @@ type Cluster struct {
 // are errors that name who is in the way.
 func Start(ctx context.Context, opts Options) (*Cluster, error) {
 	c := &Cluster{opts: opts, log: opts.Logger, failed: make(chan error, 1)}
-	c.open, c.stop = context.WithCancel(context.WithoutCancel(ctx))
 	if err := c.start(ctx); err != nil {
 		// What was started is ended even when ctx is what ended.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
@@ -251,11 +246,9 @@ func (c *Cluster) EndExecutors(ctx context.Context) error {
 // found again by the next Start.
 func (c *Cluster) Close(ctx context.Context) error {
 	var errs []error
-	c.stop()
 	for _, m := range c.members {
 		errs = append(errs, m.agent.Close(ctx))
 	}
-	c.background.Wait()
 	if c.master != nil {
 		c.links.Close()
 		errs = append(errs, c.master.Close())

@@ -2,7 +2,6 @@ package local
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/cluster/local/agent"
 	"github.com/elasticjob-go/elasticjob/cluster/local/link"
+	"golang.org/x/sync/errgroup"
 )
 
 // member is one of the cluster's agents.
@@ -55,44 +55,31 @@ func (c *Cluster) join(ctx context.Context, i int, at net.Listener) error {
 		log = log.With("number", i+1)
 	}
 	var upstream link.Upstream = c.master
+	var failed chan<- error // nil: a cluster with a master of its own goes on without an agent
 	if opts.Join != "" {
-		upstream = link.NewClient(opts.Join, c.Credentials())
+		upstream, failed = link.NewClient(opts.Join, c.Credentials()), c.failed
 	}
 	ip := opts.agentIP(i)
 	started, err := agent.Start(ctx, agent.Options{
 		DataDir: opts.folder("agent", i), WorkDir: opts.folder("work", i),
 		IP: ip, Port: port(at), CPUs: opts.CPUs, MemMB: opts.MemoryMB, GiveUpExecutors: opts.GiveUpExecutors, Logger: log,
-		Credentials: c.Credentials(), ExecutorKey: c.secrets.key(),
+		Credentials: c.Credentials(), ExecutorKey: c.secrets.key(), Failed: failed,
 	}, upstream)
 	if err != nil {
 		return err
 	}
 	c.members = append(c.members, member{started, c.scheme() + at.Addr().String()})
 	c.serve(at, started.Handler())
-	if opts.Join != "" {
-		c.background.Go(func() {
-			if err := started.Refused(c.open); err != nil {
-				select {
-				case c.failed <- err:
-				default: // one reason is enough
-				}
-			}
-		})
-	}
 	return nil
 }
 
 // await is the first agent's failure to end something, of all agents.
 func (c *Cluster) await(ctx context.Context, what string, each func(*agent.Agent, context.Context) error) error {
-	done := make(chan error, len(c.members))
+	var group errgroup.Group
 	for _, m := range c.members {
-		go func() { done <- each(m.agent, ctx) }()
+		group.Go(func() error { return each(m.agent, ctx) })
 	}
-	var errs []error
-	for range c.members {
-		errs = append(errs, <-done)
-	}
-	if err := errors.Join(errs...); err != nil {
+	if err := group.Wait(); err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
 	return nil

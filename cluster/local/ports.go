@@ -58,7 +58,10 @@ func (c *Cluster) listen() (master net.Listener, agents []net.Listener, err erro
 		c.listeners = append(c.listeners, master)
 		now.Master = port(master)
 	}
-	return master, agents, writePorts(path, now)
+	if err := wholefile.Write(path, now); err != nil {
+		return nil, nil, fmt.Errorf("keep the ports for the next run: %w", err)
+	}
+	return master, agents, nil
 }
 
 // freeing is how long a port is waited for: a process that was just being started when the last run ended may hold a copy of its
@@ -138,15 +141,4 @@ func readPorts(path string) (ports, error) {
 		return p, fmt.Errorf("read the ports of the last run in %s: %w; remove it, and others are chosen: executors of the last run that still run are then given up", path, err)
 	}
 	return p, nil
-}
-
-func writePorts(path string, p ports) error {
-	content, err := json.Marshal(p)
-	if err == nil {
-		err = wholefile.Write(path, content)
-	}
-	if err != nil {
-		return fmt.Errorf("keep the ports for the next run: %w", err)
-	}
-	return nil
 }

@@ -48,12 +48,10 @@ func openSecrets(path string) (*secrets, error) {
 	switch {
 	case err != nil:
 		err = fmt.Errorf("%w; make it readable for who starts this", err)
-	case json.Unmarshal(content, &s) != nil:
-		err = errors.New("it is damaged; remove it, with --give-up-executors, for new ones")
 	case info.Mode().Perm()&0o077 != 0:
 		err = fmt.Errorf("others may read it (mode %04o); chmod it to 0600 if nobody has, or remove it, with --give-up-executors, for new ones", info.Mode().Perm())
-	case s.Principal == "" || s.Secret == "" || s.ExecutorKey == "":
-		err = errors.New("something is missing in it; remove it, with --give-up-executors, for new ones")
+	case json.Unmarshal(content, &s) != nil || s.Principal == "" || s.Secret == "" || s.ExecutorKey == "":
+		err = errors.New("it is damaged; remove it, with --give-up-executors, for new ones")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the credentials in %s: %w", path, err)
@@ -63,11 +61,7 @@ func openSecrets(path string) (*secrets, error) {
 
 func makeSecrets(path string) (*secrets, error) {
 	s := &secrets{Principal: principal, Secret: random(), ExecutorKey: random()}
-	content, err := json.Marshal(s)
-	if err == nil {
-		err = wholefile.Write(path, content)
-	}
-	if err != nil {
+	if err := wholefile.Write(path, s); err != nil {
 		return nil, fmt.Errorf("keep the credentials for the next run: %w", err)
 	}
 	return s, nil

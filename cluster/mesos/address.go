@@ -11,12 +11,6 @@ import (
 
 const zkScheme = "zk://"
 
-// addresses are Options.Masters, read: either masters or zk.
-type addresses struct {
-	masters []*url.URL
-	zk      *zkAddress
-}
-
 // zkAddress is where masters elect their leader: zk://[user:password@]host:port,…/path.
 type zkAddress struct {
 	servers []string
@@ -28,28 +22,28 @@ type zkAddress struct {
 // String leaves the credentials out.
 func (a *zkAddress) String() string { return zkScheme + strings.Join(a.servers, ",") + a.path }
 
-func parseAddresses(masters []string, tls bool) (addresses, error) {
+// parseAddresses reads Options.Masters: either urls or zk.
+func parseAddresses(masters []string, tls bool) (urls []*url.URL, zk *zkAddress, err error) {
 	if len(masters) == 0 {
-		return addresses{}, errors.New("no Mesos master given: name them as zk://host:port,…/mesos or http://host:port")
+		return nil, nil, errors.New("no Mesos master given: name them as zk://host:port,…/mesos or http://host:port")
 	}
 	if strings.HasPrefix(masters[0], zkScheme) {
 		// A list of flags may have been split at the address' own commas.
-		zk, err := parseZK(strings.Join(masters, ","))
-		return addresses{zk: zk}, err
+		zk, err = parseZK(strings.Join(masters, ","))
+		return nil, zk, err
 	}
-	var out addresses
 	for _, m := range masters {
 		u, err := baseURL(m)
 		if err != nil {
-			return addresses{}, fmt.Errorf("address of a Mesos master: %w or zk://host:port/mesos", err)
+			return nil, nil, fmt.Errorf("address of a Mesos master: %w or zk://host:port/mesos", err)
 		}
 		if tls && u.Scheme != "https" {
-			return addresses{}, fmt.Errorf("address of a Mesos master: %q is not https, but a CA is given for it", m)
+			return nil, nil, fmt.Errorf("address of a Mesos master: %q is not https, but a CA is given for it", m)
 		}
 		u.Path = schedulerPath
-		out.masters = append(out.masters, u)
+		urls = append(urls, u)
 	}
-	return out, nil
+	return urls, nil, nil
 }
 
 // baseURL parses "http://host:port". Its errors show no password.

@@ -85,10 +85,11 @@ func (s *session) send(ctx context.Context, call *scheduler.Call) error {
 	if err != nil {
 		return &cluster.Refused{Message: fmt.Sprintf("%s not sent: %v", call.Type, err)}
 	}
-	if !s.begin() {
+	s.calling.RLock()
+	defer s.calling.RUnlock()
+	if s.ctx.Err() != nil {
 		return fmt.Errorf("%s: the session has ended: %w", call.Type, s.Err())
 	}
-	defer s.calls.Done()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(s.ctx, cancel)()
@@ -105,17 +106,6 @@ func (s *session) send(ctx context.Context, call *scheduler.Call) error {
 		return nil
 	}
 	return fmt.Errorf("%s to %s: %w", call.Type, s.master.Host, answered(resp))
-}
-
-// begin counts a call in, unless the session has ended.
-func (s *session) begin() bool {
-	s.ending.RLock()
-	defer s.ending.RUnlock()
-	if s.ctx.Err() != nil {
-		return false
-	}
-	s.calls.Add(1)
-	return true
 }
 
 // newPost makes a request. GetBody lets the transport use another connection

@@ -45,7 +45,8 @@ func decodeEvent(e *scheduler.Event, tls bool) cluster.Event {
 	case e.Type == scheduler.Event_UPDATE && e.Update != nil:
 		return decodeStatus(&e.Update.Status)
 	case e.Type == scheduler.Event_FAILURE && e.Failure != nil:
-		return decodeFailure(e.Failure)
+		f := e.Failure
+		return cluster.Failure{AgentID: f.GetAgentID().GetValue(), ExecutorID: f.GetExecutorID().GetValue(), Status: int(f.GetStatus())}
 	case e.Type == scheduler.Event_ERROR && e.Error != nil:
 		message := e.Error.Message
 		return cluster.FrameworkError{
@@ -58,15 +59,13 @@ func decodeEvent(e *scheduler.Event, tls bool) cluster.Event {
 }
 
 func decodeSubscribed(s *scheduler.Event_Subscribed) cluster.Subscribed {
-	out := cluster.Subscribed{Heartbeat: defaultHeartbeat}
-	if s.FrameworkID != nil {
-		out.FrameworkID = s.FrameworkID.Value
+	out := cluster.Subscribed{
+		FrameworkID: s.GetFrameworkID().GetValue(),
+		MasterID:    s.GetMasterInfo().GetID(),
+		Heartbeat:   defaultHeartbeat,
 	}
-	if s.MasterInfo != nil {
-		out.MasterID = s.MasterInfo.ID
-	}
-	if seconds := s.HeartbeatIntervalSeconds; seconds != nil && *seconds > 0 && *seconds < 86400 {
-		out.Heartbeat = time.Duration(*seconds * float64(time.Second))
+	if seconds := s.GetHeartbeatIntervalSeconds(); seconds > 0 && seconds < 86400 {
+		out.Heartbeat = time.Duration(seconds * float64(time.Second))
 	}
 	return out
 }
@@ -139,10 +138,12 @@ func usable(offered []mesos.Resource) (total resources.Amount, reserved []cluste
 
 func decodeStatus(s *mesos.TaskStatus) cluster.Update {
 	out := cluster.Update{
-		TaskID:  s.TaskID.Value,
-		Message: s.GetMessage(),
-		UUID:    s.UUID,
-		Data:    s.Data,
+		TaskID:     s.TaskID.Value,
+		AgentID:    s.GetAgentID().GetValue(),
+		ExecutorID: s.GetExecutorID().GetValue(),
+		Message:    s.GetMessage(),
+		UUID:       s.UUID,
+		Data:       s.Data,
 	}
 	// The generated getters of unset enums answer with the first value, so the pointers are asked.
 	if s.State != nil {
@@ -153,12 +154,6 @@ func decodeStatus(s *mesos.TaskStatus) cluster.Update {
 	}
 	if s.Reason != nil {
 		out.Reason = cluster.Reason(strings.TrimPrefix(s.Reason.String(), "REASON_"))
-	}
-	if s.AgentID != nil {
-		out.AgentID = s.AgentID.Value
-	}
-	if s.ExecutorID != nil {
-		out.ExecutorID = s.ExecutorID.Value
 	}
 	if s.Timestamp != nil {
 		out.Timestamp = fromSeconds(*s.Timestamp)
@@ -177,20 +172,6 @@ func decodeStatus(s *mesos.TaskStatus) cluster.Update {
 // unknownToAgent is the master's message about a task that a registered agent does not have:
 // with the state GONE, and up to Mesos 1.4 with UNKNOWN.
 const unknownToAgent = "Task is unknown to the agent"
-
-func decodeFailure(f *scheduler.Event_Failure) cluster.Failure {
-	var out cluster.Failure
-	if f.AgentID != nil {
-		out.AgentID = f.AgentID.Value
-	}
-	if f.ExecutorID != nil {
-		out.ExecutorID = f.ExecutorID.Value
-	}
-	if f.Status != nil {
-		out.Status = int(*f.Status)
-	}
-	return out
-}
 
 // fromSeconds keeps microseconds, which is what the double of a present time holds.
 func fromSeconds(s float64) time.Time {

@@ -77,30 +77,32 @@ var _ cluster.Driver = (*Driver)(nil)
 
 // New checks the options; it connects to nothing.
 func New(opts Options) (*Driver, error) {
-	at, err := parseAddresses(opts.Masters, opts.TLS != nil)
+	masters, at, err := parseAddresses(opts.Masters, opts.TLS != nil)
 	if err != nil {
 		return nil, err
 	}
 	if opts.Queue < 0 {
 		return nil, fmt.Errorf("a queue of %d events is not possible", opts.Queue)
 	}
-	d := &Driver{masters: at.masters, opts: opts}
-	d.opts.Timeouts = opts.Timeouts.orDefault()
-	d.opts.Queue = cmp.Or(opts.Queue, defaultQueue)
-	if opts.Logger == nil {
-		d.opts.Logger = slog.New(slog.DiscardHandler)
-	}
-	if d.opts.Dial == nil {
-		d.opts.Dial = (&net.Dialer{Timeout: d.opts.Timeouts.Connect}).DialContext
-	}
-	if at.zk != nil {
-		scheme := "http"
-		if opts.TLS != nil {
-			scheme = "https"
-		}
-		d.zk = newDetector(*at.zk, scheme, d.opts.Timeouts.Answer, d.opts.Dial, d.opts.Logger)
+	opts.complete()
+	d := &Driver{masters: masters, opts: opts}
+	if at != nil {
+		d.zk = &detector{zkAddress: at, opts: &d.opts}
 	}
 	return d, nil
+}
+
+// complete sets what has a default.
+func (o *Options) complete() {
+	o.Timeouts.Connect = cmp.Or(o.Timeouts.Connect, 5*time.Second)
+	o.Timeouts.Answer = cmp.Or(o.Timeouts.Answer, 15*time.Second)
+	o.Queue = cmp.Or(o.Queue, defaultQueue)
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Dial == nil {
+		o.Dial = (&net.Dialer{Timeout: o.Timeouts.Connect}).DialContext
+	}
 }
 
 // Close ends the connection to ZooKeeper, if there is one, and waits for its goroutines. Nothing
@@ -111,13 +113,6 @@ func (d *Driver) Close() error {
 		d.zk.close()
 	}
 	return nil
-}
-
-func (t Timeouts) orDefault() Timeouts {
-	return Timeouts{
-		Connect: cmp.Or(t.Connect, 5*time.Second),
-		Answer:  cmp.Or(t.Answer, 15*time.Second),
-	}
 }
 
 // Subscribe opens the stream at the leading master and waits for SUBSCRIBED.
@@ -179,7 +174,7 @@ func (d *Driver) subscribeAtLeader(ctx context.Context, f cluster.Framework, bod
 	}
 	s, err := d.subscribeAt(ctx, l.url, body, func(s *session) { s.follow(d.zk, l) })
 	if err != nil {
-		return nil, fmt.Errorf("subscribe at %s, which leads by %s of %s: %w", l.url.Host, l.node, &d.zk.at, explain(err, l.url, f, d.opts.Credentials))
+		return nil, fmt.Errorf("subscribe at %s, which leads by %s of %s: %w", l.url.Host, l.node, d.zk, explain(err, l.url, f, d.opts.Credentials))
 	}
 	return s, nil
 }
@@ -227,7 +222,7 @@ func final(err error) bool {
 // runs beside, if not nil, until its end.
 func (d *Driver) subscribeAt(ctx context.Context, master *url.URL, body []byte, beside func(*session)) (_ *session, err error) {
 	streamCtx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	transport := newTransport(d.opts.Timeouts, d.opts.Dial, d.opts.TLS, maxConns)
+	transport := d.opts.newTransport(maxConns)
 	letGo := context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })
 	defer func() {
 		if err != nil {
@@ -257,7 +252,7 @@ func (d *Driver) subscribeAt(ctx context.Context, master *url.URL, body []byte, 
 // openStream sends SUBSCRIBE, follows redirects, and returns the leader's answer,
 // whose body is the stream, and its address.
 func (d *Driver) openStream(ctx context.Context, transport *http.Transport, master *url.URL, body []byte) (*http.Response, *url.URL, error) {
-	header := requestHeader(d.opts.Credentials)
+	header := requestHeader(d.opts.Credentials, mediaType)
 	for range maxRedirects + 1 {
 		resp, err := transport.RoundTrip(newPost(ctx, master, header, body))
 		if err != nil {
@@ -308,15 +303,15 @@ func checkStream(resp *http.Response) error {
 
 // newTransport makes a pool of connections. It goes through no proxy:
 // the masters' and agents' addresses are the cluster's own.
-func newTransport(t Timeouts, dial dialer, config *tls.Config, conns int) *http.Transport {
+func (o *Options) newTransport(conns int) *http.Transport {
 	var http1 http.Protocols
 	http1.SetHTTP1(true)
 	return &http.Transport{
-		DialContext:           dial,
-		TLSClientConfig:       config.Clone(),
+		DialContext:           o.Dial,
+		TLSClientConfig:       o.TLS.Clone(),
 		Protocols:             &http1,
-		TLSHandshakeTimeout:   t.Connect,
-		ResponseHeaderTimeout: t.Answer,
+		TLSHandshakeTimeout:   o.Timeouts.Connect,
+		ResponseHeaderTimeout: o.Timeouts.Answer,
 		MaxConnsPerHost:       conns,
 		MaxIdleConnsPerHost:   conns,
 		IdleConnTimeout:       90 * time.Second,
@@ -326,10 +321,10 @@ func newTransport(t Timeouts, dial dialer, config *tls.Config, conns int) *http.
 }
 
 // requestHeader is shared by many requests, and so never changed.
-func requestHeader(c *Credentials) http.Header {
+func requestHeader(c *Credentials, media string) http.Header {
 	h := http.Header{
-		"Content-Type": {mediaType},
-		"Accept":       {mediaType},
+		"Content-Type": {media},
+		"Accept":       {media},
 		"User-Agent":   {"elasticjob"},
 	}
 	if c != nil {
@@ -347,7 +342,7 @@ func answered(resp *http.Response) error {
 	message := strings.TrimSpace(string(text))
 	if message == "" {
 		message = resp.Status
-	} else if webPage(resp) || inJSON(resp) {
+	} else if kind := typeOf(resp); kind == webPage || kind == inJSON {
 		message = short(message)
 	}
 	switch status := resp.StatusCode; {

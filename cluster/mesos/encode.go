@@ -146,7 +146,9 @@ func scalars(r resources.Amount) []mesos.Resource {
 	values := &struct {
 		kind      mesos.Value_Type
 		cpus, mem mesos.Value_Scalar
-	}{mesos.SCALAR, fromMilli(r.CPUMilli), fromMilli(r.MemMilli)} // one allocation for all that is pointed to
+	}{kind: mesos.SCALAR} // one allocation for all that is pointed to
+	// The doubles next to the decimal fractions, as Mesos parses them.
+	values.cpus.Value, values.mem.Value = float64(r.CPUMilli)/1000, float64(r.MemMilli)/1000
 	if r.CPUMilli != 0 {
 		resources = append(resources, mesos.Resource{Name: "cpus", Type: &values.kind, Scalar: &values.cpus})
 	}
@@ -154,11 +156,6 @@ func scalars(r resources.Amount) []mesos.Resource {
 		resources = append(resources, mesos.Resource{Name: "mem", Type: &values.kind, Scalar: &values.mem})
 	}
 	return resources
-}
-
-// fromMilli is the double next to the decimal fraction, as Mesos parses it.
-func fromMilli(milli int64) mesos.Value_Scalar {
-	return mesos.Value_Scalar{Value: float64(milli) / 1000}
 }
 
 func offerIDs(ids []string) []mesos.OfferID {

@@ -1,35 +1,23 @@
 package mesos
 
 import (
+	"bytes"
 	"context"
-	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
+	"regexp"
+	"slices"
 	"strconv"
-	"unicode/utf16"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
 )
 
 // maxRead is more than an agent answers at once.
 const maxRead = 1 << 20
-
-// FilesOptions say how to reach the agents.
-type FilesOptions struct {
-	// Credentials, if not nil, are sent with every request.
-	Credentials *Credentials
-	// TLS, if not nil (see LoadTLS), is for agents whose URL is https.
-	TLS *tls.Config
-	// Timeouts bound what a caller's context doesn't.
-	Timeouts Timeouts
-	// Dial opens connections; nil means TCP.
-	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-}
 
 // Files reads the sandboxes that agents keep, over their /files/read. Its
 // methods may be called concurrently. Paths are absolute ones of the agent's host, which name a
@@ -41,20 +29,10 @@ type Files struct {
 	header    http.Header
 }
 
-// NewFiles connects to nothing yet.
-func NewFiles(opts FilesOptions) *Files {
-	timeouts, dial := opts.Timeouts.orDefault(), dialer(opts.Dial)
-	if dial == nil {
-		dial = (&net.Dialer{Timeout: timeouts.Connect}).DialContext
-	}
-	f := &Files{
-		transport: newTransport(timeouts, dial, opts.TLS, 16),
-		header:    http.Header{"Accept": {"application/json"}, "User-Agent": {"elasticjob"}},
-	}
-	if opts.Credentials != nil {
-		f.header.Set("Authorization", opts.Credentials.header())
-	}
-	return f
+// NewFiles connects to nothing yet. Of the options Masters, Queue and Logger are not used.
+func NewFiles(opts Options) *Files {
+	opts.complete()
+	return &Files{transport: opts.newTransport(16), header: requestHeader(opts.Credentials, inJSON)}
 }
 
 // Close gives idle connections back; reads that are under way go on.
@@ -71,34 +49,29 @@ func (f *Files) Read(ctx context.Context, agentURL, path string, offset int64, l
 	if offset < 0 || length < 0 {
 		return nil, fmt.Errorf("read %s: offset %d and length %d must not be negative", path, offset, length)
 	}
-	chunk, err := f.read(ctx, agentURL, path, offset, min(length, maxRead))
+	data, at, err := f.read(ctx, agentURL, path, offset, min(length, maxRead))
 	if err != nil {
 		return nil, fmt.Errorf("read %s of agent %s: %w", path, agentURL, err)
 	}
-	if len(chunk.data) > 0 && chunk.offset != offset {
-		return nil, fmt.Errorf("read %s of agent %s: asked for offset %d, got %d", path, agentURL, offset, chunk.offset)
+	if len(data) > 0 && at != offset {
+		return nil, fmt.Errorf("read %s of agent %s: asked for offset %d, got %d", path, agentURL, offset, at)
 	}
-	return chunk.data, nil
+	return data, nil
 }
 
 // Size is the file's length in bytes, now.
 func (f *Files) Size(ctx context.Context, agentURL, path string) (int64, error) {
-	chunk, err := f.read(ctx, agentURL, path, -1, 0) // Mesos answers offset -1 with the end
+	_, end, err := f.read(ctx, agentURL, path, -1, 0) // Mesos answers offset -1 with the end
 	if err != nil {
 		return 0, fmt.Errorf("size of %s of agent %s: %w", path, agentURL, err)
 	}
-	return chunk.offset, nil
+	return end, nil
 }
 
-type chunk struct {
-	data   []byte
-	offset int64
-}
-
-func (f *Files) read(ctx context.Context, agentURL, path string, offset int64, length int) (chunk, error) {
+func (f *Files) read(ctx context.Context, agentURL, path string, offset int64, length int) (data []byte, at int64, err error) {
 	u, err := baseURL(agentURL)
 	if err != nil {
-		return chunk{}, err
+		return nil, 0, err
 	}
 	u.Path = "/files/read"
 	u.RawQuery = url.Values{
@@ -107,7 +80,7 @@ func (f *Files) read(ctx context.Context, agentURL, path string, offset int64, l
 	req := (&http.Request{Method: http.MethodGet, URL: u, Host: u.Host, Header: f.header}).WithContext(ctx)
 	resp, err := f.transport.RoundTrip(req)
 	if err != nil {
-		return chunk{}, err
+		return nil, 0, err
 	}
 	switch resp.StatusCode {
 	case http.StatusOK:
@@ -115,76 +88,41 @@ func (f *Files) read(ctx context.Context, agentURL, path string, offset int64, l
 		// A byte takes at most six in JSON: \u001f.
 		body, err := io.ReadAll(io.LimitReader(resp.Body, 6*int64(length)+1024))
 		if err != nil {
-			return chunk{}, err
+			return nil, 0, err
 		}
 		return parseChunk(body)
 	case http.StatusNotFound:
 		discard(resp)
-		return chunk{}, cluster.ErrGone
+		return nil, 0, cluster.ErrGone
 	default:
-		return chunk{}, answered(resp)
+		return nil, 0, answered(resp)
 	}
 }
 
-func parseChunk(body []byte) (chunk, error) {
+func parseChunk(body []byte) (data []byte, offset int64, err error) {
 	var answer struct {
 		Data   json.RawMessage `json:"data"`
 		Offset int64           `json:"offset"`
 	}
 	if err := json.Unmarshal(body, &answer); err != nil {
-		return chunk{}, fmt.Errorf("the agent's answer: %w", err)
+		return nil, 0, fmt.Errorf("the agent's answer: %w", err)
 	}
-	data, err := unquote(answer.Data)
-	if err != nil {
-		return chunk{}, fmt.Errorf("the agent's answer: %w", err)
+	if !bytes.HasPrefix(answer.Data, []byte(`"`)) {
+		return nil, 0, errors.New(`the agent's answer: "data" is not a string`)
 	}
-	return chunk{data: data, offset: answer.Offset}, nil
+	return unquote(answer.Data[1 : len(answer.Data)-1]), answer.Offset, nil
 }
 
-// unquote resolves the escapes of a JSON string that encoding/json found to be
+// escapes are those of a JSON string that stand beside each other: a character may be a pair of them.
+var escapes = regexp.MustCompile(`(\\(u....|[^u]))+`)
+
+// unquote resolves the escapes in the text of a JSON string that encoding/json found to be
 // well-formed, and leaves all other bytes alone; encoding/json itself would
 // replace those that are no UTF-8, and then offsets were wrong as well.
-func unquote(quoted []byte) ([]byte, error) {
-	if len(quoted) < 2 || quoted[0] != '"' {
-		return nil, errors.New(`"data" is not a string`)
-	}
-	in := quoted[1 : len(quoted)-1]
-	out := make([]byte, 0, len(in))
-	for i := 0; i < len(in); i++ {
-		if in[i] != '\\' {
-			out = append(out, in[i])
-			continue
-		}
-		i++
-		switch in[i] {
-		case 'n':
-			out = append(out, '\n')
-		case 't':
-			out = append(out, '\t')
-		case 'r':
-			out = append(out, '\r')
-		case 'b':
-			out = append(out, '\b')
-		case 'f':
-			out = append(out, '\f')
-		case 'u':
-			r := hex4(in[i+1:])
-			i += 4
-			if utf16.IsSurrogate(r) && i+6 < len(in) && in[i+1] == '\\' && in[i+2] == 'u' {
-				if pair := utf16.DecodeRune(r, hex4(in[i+3:])); pair != '\uFFFD' {
-					r = pair
-					i += 6
-				}
-			}
-			out = append(out, string(r)...)
-		default: // quote, backslash, slash
-			out = append(out, in[i])
-		}
-	}
-	return out, nil
-}
-
-func hex4(b []byte) rune {
-	n, _ := strconv.ParseUint(string(b[:4]), 16, 16)
-	return rune(n)
+func unquote(in []byte) []byte {
+	return escapes.ReplaceAllFunc(in, func(escaped []byte) []byte {
+		var text string
+		_ = json.Unmarshal(slices.Concat([]byte(`"`), escaped, []byte(`"`)), &text) // well-formed
+		return []byte(text)
+	})
 }

@@ -57,7 +57,7 @@ func rawJSON(data []byte) []byte {
 	return out
 }
 
-func newFiles(t *testing.T, opts mesos.FilesOptions) *mesos.Files {
+func newFiles(t *testing.T, opts mesos.Options) *mesos.Files {
 	t.Helper()
 	f := mesos.NewFiles(opts)
 	t.Cleanup(f.Close)
@@ -75,7 +75,7 @@ func TestFilesAreReadWhole(t *testing.T) {
 	content = bytes.Repeat(content, 3)
 	for _, limit := range []int{1, 2, 3, 7, 1 << 16} {
 		url := agent(t, content, limit)
-		f := newFiles(t, mesos.FilesOptions{})
+		f := newFiles(t, mesos.Options{})
 		var got []byte
 		for {
 			data, err := f.Read(t.Context(), url, stdout, int64(len(got)), 1000)
@@ -111,7 +111,7 @@ func TestFilesUnderstandAllOfJSON(t *testing.T) {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			_, _ = fmt.Fprintf(w, `{ "offset": 0, "data": %s }`, text)
 		}))
-		got, err := newFiles(t, mesos.FilesOptions{}).Read(t.Context(), server.URL, stdout, 0, 100)
+		got, err := newFiles(t, mesos.Options{}).Read(t.Context(), server.URL, stdout, 0, 100)
 		if err != nil || string(got) != want {
 			t.Errorf("%s was read as %q, %v", text, got, err)
 		}
@@ -132,7 +132,7 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 		t.Cleanup(server.Close)
 		return server.URL
 	}
-	f := newFiles(t, mesos.FilesOptions{
+	f := newFiles(t, mesos.Options{
 		Credentials: &mesos.Credentials{User: "ejc", Secret: "hunter2"}, Timeouts: mesos.Timeouts{Answer: 5 * time.Second},
 	})
 	for name, tt := range map[string]struct {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"net/url"
 	"slices"
@@ -44,18 +43,11 @@ type leader struct {
 	url  *url.URL
 }
 
-func (l leader) same(other leader) bool { return l.node == other.node && *l.url == *other.url }
-
-type dialer func(ctx context.Context, network, address string) (net.Conn, error)
-
 // detector finds the leading master in ZooKeeper. It remembers no answer: each
 // question is a read. All share one session, which begins at the first question, and again at one after it has ended.
 type detector struct {
-	at     zkAddress
-	scheme string
-	limit  time.Duration // of a question
-	dial   dialer
-	log    *slog.Logger
+	*zkAddress
+	opts *Options
 
 	mu     sync.Mutex
 	client *zookeeper.Client // nil before the first question
@@ -63,13 +55,9 @@ type detector struct {
 	old    sync.WaitGroup // sessions that have ended
 }
 
-func newDetector(at zkAddress, scheme string, limit time.Duration, dial dialer, log *slog.Logger) *detector {
-	return &detector{at: at, scheme: scheme, limit: limit, dial: dial, log: log}
-}
-
 // leader asks who leads. Its error wraps errNoLeader when ZooKeeper answered that nobody does.
 func (d *detector) leader(ctx context.Context) (leader, error) {
-	ctx, cancel := context.WithTimeout(ctx, d.limit)
+	ctx, cancel := context.WithTimeout(ctx, d.opts.Timeouts.Answer)
 	defer cancel()
 	c, err := d.session()
 	if err != nil {
@@ -102,7 +90,7 @@ func (d *detector) session() (_ *zookeeper.Client, err error) {
 	}
 	if d.client == nil {
 		d.client, err = zookeeper.Connect(zookeeper.Options{
-			Servers: d.at.servers, SessionTimeout: zkSession, Digest: d.at.credentials, GiveUp: true, Logger: d.log, Dial: d.dial,
+			Servers: d.servers, SessionTimeout: zkSession, Digest: d.credentials, GiveUp: true, Logger: d.opts.Logger, Dial: d.opts.Dial,
 		})
 	}
 	return d.client, err
@@ -112,7 +100,7 @@ func (d *detector) read(ctx context.Context, c *zookeeper.Client) (leader, error
 	for {
 		var children []string
 		err := c.Ask(ctx, func() (err error) {
-			children, _, err = c.Children(d.at.path)
+			children, _, err = c.Children(d.path)
 			return err
 		})
 		if err != nil {
@@ -120,11 +108,11 @@ func (d *detector) read(ctx context.Context, c *zookeeper.Client) (leader, error
 		}
 		node, err := leading(children)
 		if err != nil {
-			return leader{}, fmt.Errorf("%w: %s in ZooKeeper %w", errNoLeader, &d.at, err)
+			return leader{}, fmt.Errorf("%w: %s in ZooKeeper %w", errNoLeader, d, err)
 		}
 		var data []byte
 		err = c.Ask(ctx, func() (err error) {
-			data, _, err = c.Get(d.at.path + "/" + node)
+			data, _, err = c.Get(d.path + "/" + node)
 			return err
 		})
 		if errors.Is(err, zk.ErrNoNode) { // it went between the two reads
@@ -136,9 +124,9 @@ func (d *detector) read(ctx context.Context, c *zookeeper.Client) (leader, error
 		if err != nil {
 			return leader{}, err
 		}
-		to, err := masterURL(data, d.scheme)
+		to, err := masterURL(data, d.opts.TLS != nil)
 		if err != nil {
-			return leader{}, fmt.Errorf("the leading master's node %s of %s does not hold what Mesos writes: %w", node, &d.at, err)
+			return leader{}, fmt.Errorf("the leading master's node %s of %s does not hold what Mesos writes: %w", node, d, err)
 		}
 		return leader{node: node, url: to}, nil
 	}
@@ -148,20 +136,20 @@ func (d *detector) read(ctx context.Context, c *zookeeper.Client) (leader, error
 func (d *detector) explain(c *zookeeper.Client, err error) error {
 	switch {
 	case errors.Is(err, zk.ErrNoNode):
-		return fmt.Errorf("%w: ZooKeeper has no node %s: no master has registered there yet, or the path of %s is wrong", errNoLeader, d.at.path, &d.at)
-	case errors.Is(err, zk.ErrNoAuth) && d.at.credentials == "":
-		return fmt.Errorf("ZooKeeper does not let us read %s: give the user that the masters have, as zk://user:password@…: %w", &d.at, err)
+		return fmt.Errorf("%w: ZooKeeper has no node %s: no master has registered there yet, or the path of %s is wrong", errNoLeader, d.path, d)
+	case errors.Is(err, zk.ErrNoAuth) && d.credentials == "":
+		return fmt.Errorf("ZooKeeper does not let us read %s: give the user that the masters have, as zk://user:password@…: %w", d, err)
 	case errors.Is(err, zk.ErrNoAuth), errors.Is(err, zk.ErrAuthFailed):
-		return fmt.Errorf("ZooKeeper does not let the given user read %s: check user and password: %w", &d.at, err)
+		return fmt.Errorf("ZooKeeper does not let the given user read %s: check user and password: %w", d, err)
 	case zookeeper.Answered(err):
-		return fmt.Errorf("ZooKeeper at %s: %w", &d.at, err)
+		return fmt.Errorf("ZooKeeper at %s: %w", d, err)
 	case c.Context().Err() != nil:
-		return fmt.Errorf("ZooKeeper at %s %w: %w", &d.at, errSilent, context.Cause(c.Context()))
+		return fmt.Errorf("ZooKeeper at %s %w: %w", d, errSilent, context.Cause(c.Context()))
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		if why := c.Trouble(); why != nil {
 			err = fmt.Errorf("%w: %w", err, why)
 		}
-		return fmt.Errorf("ZooKeeper at %s %w: %w", &d.at, errSilent, err)
+		return fmt.Errorf("ZooKeeper at %s %w: %w", d, errSilent, err)
 	default:
 		return err
 	}
@@ -213,7 +201,7 @@ func leading(children []string) (string, error) {
 }
 
 // masterURL reads a master's node. It prefers the IP address over the name as agentURL does.
-func masterURL(data []byte, scheme string) (*url.URL, error) {
+func masterURL(data []byte, tls bool) (*url.URL, error) {
 	var info struct {
 		Address struct {
 			Hostname, IP string
@@ -223,7 +211,10 @@ func masterURL(data []byte, scheme string) (*url.URL, error) {
 	if err := json.Unmarshal(data, &info); err != nil {
 		return nil, err
 	}
-	a := info.Address
+	a, scheme := info.Address, "http"
+	if tls {
+		scheme = "https"
+	}
 	host := preferred(scheme, a.IP, a.Hostname)
 	if host == "" || a.Port <= 0 || a.Port > 65535 {
 		return nil, errors.New("no address with ip and port")

@@ -57,14 +57,7 @@ func hint(err error, master *url.URL, f cluster.Framework, given *Credentials) s
 		return connectHint(err, master)
 	}
 	says := strings.ToLower(refused.Message)
-	has := func(words ...string) bool {
-		for _, w := range words {
-			if strings.Contains(says, w) {
-				return true
-			}
-		}
-		return false
-	}
+	has := func(words string) bool { return strings.Contains(says, words) }
 	switch {
 	case refused.Status == http.StatusUnauthorized && given == nil:
 		return "the master wants credentials: give our principal and secret with --mesos-credentials-file"
@@ -75,7 +68,7 @@ func hint(err error, master *url.URL, f cluster.Framework, given *Credentials) s
 	case has("changing framework's principal"):
 		return fmt.Sprintf("framework %s is another principal's, and Mesos never gives a framework to principal %q: start with the former principal (--mesos-credentials-file, --mesos-principal); or, once none of its tasks runs any more, "+
 			"tear that framework down in Mesos (POST /master/teardown), and the next start registers a new one", f.ID, f.Principal)
-	case has("root_submissions", "user '"):
+	case has("root_submissions"), has("user '"):
 		return fmt.Sprintf("tasks would run as user %q, see --mesos-user (default: who started this server): name another, or let the master allow this one", f.User)
 	case has("role"):
 		return fmt.Sprintf("--mesos-role is %q: the master must know the role (--roles) and let principal %q use it (--acls)", f.Role, f.Principal)
@@ -128,9 +121,9 @@ func subscribeAnswer(resp *http.Response) error {
 	switch {
 	case status == http.StatusNotFound, status == http.StatusMethodNotAllowed, status == http.StatusNotImplemented:
 		return fmt.Errorf("%w: it does not know %s and answers %d: %w", ErrNoMaster, schedulerPath, status, refused)
-	case inJSON(resp) && status < 500:
+	case typeOf(resp) == inJSON && status < 500:
 		return fmt.Errorf("%w: it answers %d in JSON, where a master uses plain text: %w", ErrNoMaster, status, refused)
-	case webPage(resp) && status < 500 && status != http.StatusUnauthorized:
+	case typeOf(resp) == webPage && status < 500 && status != http.StatusUnauthorized:
 		return fmt.Errorf("%w: it answers with a web page and status %d: %w", ErrNoMaster, status, refused)
 	case status == http.StatusBadRequest && strings.Contains(strings.ToLower(refused.Message), "https"):
 		return fmt.Errorf("it wants https://, with --mesos-ca-file: %w", refused)
@@ -138,16 +131,15 @@ func subscribeAnswer(resp *http.Response) error {
 	return err
 }
 
-// inJSON distinguishes answers of other programs' APIs, such as a scheduler's, from those of Mesos.
-func inJSON(resp *http.Response) bool {
-	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
-	return kind == "application/json"
-}
+// The types of answers of other programs' APIs, such as a scheduler's, and of those for people. Those of Mesos are plain text.
+const (
+	inJSON  = "application/json"
+	webPage = "text/html"
+)
 
-// webPage distinguishes answers for people from those of Mesos, which are plain text.
-func webPage(resp *http.Response) bool {
+func typeOf(resp *http.Response) string {
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
-	return kind == "text/html"
+	return kind
 }
 
 // tags matches HTML's, the last one perhaps cut off, and what browsers don't show of a page.

@@ -176,16 +176,16 @@ func TestFilesOverTLS(t *testing.T) {
 		t.Fatal(err)
 	}
 	given := &mesos.Credentials{User: "ejc", Secret: "hunter2"}
-	f := newFiles(t, mesos.FilesOptions{TLS: config, Credentials: given})
+	f := newFiles(t, mesos.Options{TLS: config, Credentials: given})
 	if data, err := f.Read(t.Context(), secure.URL, stdout, 0, 10); err != nil || string(data) != "hello" {
 		t.Errorf("read %q, %v", data, err)
 	}
 	var refused *cluster.Refused
-	_, err = newFiles(t, mesos.FilesOptions{TLS: config}).Read(t.Context(), secure.URL, stdout, 0, 10)
+	_, err = newFiles(t, mesos.Options{TLS: config}).Read(t.Context(), secure.URL, stdout, 0, 10)
 	if !errors.As(err, &refused) || refused.Status != http.StatusUnauthorized {
 		t.Errorf("without credentials: %v", err)
 	}
-	if _, err := newFiles(t, mesos.FilesOptions{Credentials: given}).Read(t.Context(), secure.URL, stdout, 0, 10); err == nil {
+	if _, err := newFiles(t, mesos.Options{Credentials: given}).Read(t.Context(), secure.URL, stdout, 0, 10); err == nil {
 		t.Error("an unknown CA was trusted")
 	}
 }

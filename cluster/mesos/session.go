@@ -54,15 +54,14 @@ type session struct {
 	done    chan struct{}
 	beside  sync.WaitGroup
 
-	// ending orders the beginning of calls against Close, which waits for them.
-	ending sync.RWMutex
-	calls  sync.WaitGroup
+	// calling is shared by calls under way. Close takes it for itself, and so waits for them.
+	calling sync.RWMutex
 }
 
 var _ cluster.Session = (*session)(nil)
 
 func newSession(ctx context.Context, cancel context.CancelCauseFunc, opts Options, transport *http.Transport, master *url.URL, resp *http.Response) *session {
-	header := requestHeader(opts.Credentials)
+	header := requestHeader(opts.Credentials, mediaType)
 	header.Set(streamHeader, resp.Header.Get(streamHeader))
 	return &session{
 		ctx: ctx, cancel: cancel, log: opts.Logger.With("master", master.Host), transport: transport,
@@ -169,7 +168,7 @@ func (s *session) follow(d *detector, mine leader) {
 		}
 		now, err := d.leader(s.ctx)
 		switch {
-		case err == nil && now.same(mine):
+		case err == nil && now.node == mine.node && *now.url == *mine.url:
 		case err == nil:
 			s.cancel(fmt.Errorf("%w: %s does, by ZooKeeper", ErrNotLeading, now.url.Host))
 		case errors.Is(err, errNoLeader):
@@ -192,10 +191,9 @@ func (s *session) Err() error { return context.Cause(s.ctx) }
 // Close ends the session. When it returns, its goroutine is gone and no
 // call is under way or will be sent. Closing twice does no harm.
 func (s *session) Close() error {
-	s.ending.Lock() // a call that begins after this sees the end
 	s.cancel(ErrClosed)
-	s.ending.Unlock()
-	s.calls.Wait()
+	s.calling.Lock() // a call that begins after this sees the end
+	defer s.calling.Unlock()
 	<-s.done
 	s.transport.CloseIdleConnections()
 	return nil

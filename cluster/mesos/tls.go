@@ -18,7 +18,7 @@ type TLSFiles struct {
 	Cert, Key string
 }
 
-// LoadTLS makes a TLS configuration, for Options.TLS and FilesOptions.TLS, that
+// LoadTLS makes a TLS configuration, for Options.TLS, that
 // trusts the certificates in CA and no others.
 func LoadTLS(files TLSFiles) (*tls.Config, error) {
 	pem, err := os.ReadFile(files.CA)

@@ -65,7 +65,7 @@ func TestClientCertificates(t *testing.T) {
 		t.Fatal(err)
 	}
 	open(t, driver(t, mesos.Options{Masters: []string{secure.URL}, TLS: config}))
-	if data, err := newFiles(t, mesos.FilesOptions{TLS: config}).Read(t.Context(), agent.URL, stdout, 0, 10); err != nil || string(data) != "hello" {
+	if data, err := newFiles(t, mesos.Options{TLS: config}).Read(t.Context(), agent.URL, stdout, 0, 10); err != nil || string(data) != "hello" {
 		t.Errorf("read %q, %v", data, err)
 	}
 	for range 2 {

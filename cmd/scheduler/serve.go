@@ -96,7 +96,7 @@ func assemble(ctx context.Context, c config, log *slog.Logger, out io.Writer) (e
 		RefusedMost: c.refusedMost(),
 		Framework:   framework(c, address), Core: coreOptions(c, zone, "http://"+address+"/artifacts/"+executors.own),
 	})
-	files := mesos.NewFiles(mesos.FilesOptions{Credentials: c.credentials, TLS: c.tls})
+	files := mesos.NewFiles(mesos.Options{Credentials: c.credentials, TLS: c.tls})
 	defer files.Close()
 	web := api.New(api.Options{
 		Scheduler: sched, Logs: files, Artifact: executors.file, Logger: log, AllowFile: c.local,

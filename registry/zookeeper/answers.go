@@ -13,17 +13,12 @@ import (
 // explain turns a refusal into a sentence that says what to do. What no time
 // heals is registry.ErrUnusable. The path is ZooKeeper's.
 func (p *place) explain(doing, path string, err error) error {
-	switch {
-	case zookeeper.Code(err) == zookeeper.CodeWantsSASL:
-		return fmt.Errorf("%w: %w", registry.ErrUnusable, p.refused(doing, path, err))
-	case errors.Is(err, zk.ErrNoAuth):
-		return fmt.Errorf("%w: %s %s: ZooKeeper gives no permission to %s: check --zk-digest-file, or the node's ACL with zkCli.sh getAcl %s: %w",
-			registry.ErrUnusable, doing, path, p.user(), path, err)
-	case errors.Is(err, zk.ErrAuthFailed), errors.Is(err, zk.ErrInvalidACL):
-		return fmt.Errorf("%w: %s %s: ZooKeeper does not accept %s: %w", registry.ErrUnusable, doing, path, p.user(), err)
-	default:
-		return p.refused(doing, path, err)
+	refused := p.refused(doing, path, err)
+	denied := errors.Is(err, zk.ErrNoAuth) || errors.Is(err, zk.ErrAuthFailed) || errors.Is(err, zk.ErrInvalidACL)
+	if denied || zookeeper.Code(err) == zookeeper.CodeWantsSASL {
+		return fmt.Errorf("%w: %w (check --zk-digest-file)", registry.ErrUnusable, refused)
 	}
+	return refused
 }
 
 // refused explains a refusal that is not of the whole registry. The path is ZooKeeper's.
@@ -31,8 +26,10 @@ func (p *place) refused(doing, path string, err error) error {
 	what := doing + " " + path
 	code := zookeeper.Code(err)
 	switch {
-	case errors.Is(err, zk.ErrNoAuth), errors.Is(err, zk.ErrInvalidACL):
+	case errors.Is(err, zk.ErrNoAuth):
 		return fmt.Errorf("%s: %s: %w", what, p.noPermission(path), err)
+	case errors.Is(err, zk.ErrAuthFailed), errors.Is(err, zk.ErrInvalidACL):
+		return fmt.Errorf("%s: ZooKeeper does not accept %s: %w", what, p.user(), err)
 	case code == zookeeper.CodeWantsSASL:
 		return fmt.Errorf("%s: ZooKeeper wants SASL, which is not supported (%w): take sessionRequireClientSASLAuth out of its servers' configuration, or let enforce.auth.schemes there have digest, and set --zk-digest-file",
 			what, err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -116,7 +117,7 @@ func (t *term) send(ops []op) (refused int, err error) {
 			return -1, nil
 		}
 		if zookeeper.Answered(err) {
-			failed := firstFailed(results)
+			failed := slices.IndexFunc(results, func(r zk.MultiResponse) bool { return r.Error != nil })
 			if failed >= 2 {
 				return failed - 2, err
 			}
@@ -158,16 +159,6 @@ func (t *term) committed(fence *zk.Stat, ops []op) {
 	for i := range ops {
 		t.known.wrote(ops[i].Path, ops[i].Kind, fence.Mzxid)
 	}
-}
-
-// firstFailed is the operation that a Multi failed at, or -1.
-func firstFailed(results []zk.MultiResponse) int {
-	for i, r := range results {
-		if r.Error != nil {
-			return i
-		}
-	}
-	return -1
 }
 
 // shows reports whether the fence shows the term and commit.

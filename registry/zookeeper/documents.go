@@ -3,6 +3,7 @@ package zookeeper
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -63,11 +64,8 @@ func (d *documents) run() {
 
 // complain warns of what hinders the looks at a folder, once for each reason. Nil is the end of it.
 func (d *documents) complain(folder string, why error) {
-	said := ""
-	if why != nil {
-		said = why.Error()
-	}
-	if said != "" && said != d.troubles[folder] {
+	said := fmt.Sprint(why)
+	if why != nil && said != d.troubles[folder] {
 		d.term.place.Logger.Warn("what others change there is not found out for now: trying on", "folder", folder, "error", why)
 	}
 	d.troubles[folder] = said
@@ -154,18 +152,12 @@ func (w *watcher) look() (nodes int, err error) {
 
 // lookAt looks at all nodes of a folder, and at those that were known to be there.
 func (w *watcher) lookAt(folder string, names []string) error {
-	there := make(map[string]bool, len(names))
-	paths := make([]string, 0, len(names))
+	paths := w.term.known.below(folder)
 	for _, name := range names {
-		there[folder+"/"+name] = true
 		paths = append(paths, folder+"/"+name)
 	}
-	for _, path := range w.term.known.below(folder) {
-		if !there[path] {
-			paths = append(paths, path)
-		}
-	}
-	for some := range slices.Chunk(paths, lookAtOnce) {
+	slices.Sort(paths)
+	for some := range slices.Chunk(slices.Compact(paths), lookAtOnce) {
 		if err := w.stats(some); err != nil {
 			return err
 		}

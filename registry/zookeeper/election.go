@@ -20,7 +20,6 @@ import (
 // LeaderSelector: _c_<guid>-lock-<10 digits>. The lowest number leads.
 type candidate struct {
 	name   string
-	guid   string
 	number int64
 }
 
@@ -29,42 +28,24 @@ const (
 	candidateInfix  = "-lock-"
 )
 
-// readCandidate reads a child's name; false: it takes no part.
-func readCandidate(name string) (candidate, bool) {
-	i := strings.LastIndex(name, "lock-")
-	if i < 0 {
-		return candidate{}, false
-	}
-	number, err := strconv.ParseInt(name[i+len("lock-"):], 10, 64)
-	if err != nil {
-		return candidate{}, false
-	}
-	guid := strings.TrimSuffix(strings.TrimPrefix(name[:i], candidatePrefix), "-")
-	return candidate{name, guid, number}, true
-}
-
-// candidates are those who stand, the leading one first.
+// candidates are those who stand, the leading one first. A child with another name takes no part.
 func candidates(children []string) (found []candidate) {
 	for _, name := range children {
-		if c, ok := readCandidate(name); ok {
-			found = append(found, c)
+		i := strings.LastIndex(name, "lock-")
+		if i < 0 {
+			continue
+		}
+		if number, err := strconv.ParseInt(name[i+len("lock-"):], 10, 64); err == nil {
+			found = append(found, candidate{name, number})
 		}
 	}
 	slices.SortFunc(found, func(a, b candidate) int { return cmp.Compare(a.number, b.number) })
 	return found
 }
 
-// newGUID marks our candidates: Curator's are of version 4, so whoever looks knows
-// whether to expect a term from the candidate.
-func newGUID() (string, error) {
-	id, err := uuid.NewV7()
-	if err != nil {
-		return "", err
-	}
-	return id.String(), nil
-}
-
-func isOurs(guid string) bool {
+// isOurs reports whether a candidate will begin a term: ours have ids of version 7, Curator's of version 4.
+func (c candidate) isOurs() bool {
+	guid, _, _ := strings.Cut(strings.TrimPrefix(c.name, candidatePrefix), candidateInfix)
 	id, err := uuid.Parse(guid)
 	return err == nil && id.Version() == 7
 }
@@ -76,12 +57,12 @@ const lookStanding = 100 * time.Millisecond
 // stand makes a candidate, reports its name, and waits until it is the first. The node goes with the session, also
 // when the answer to its making got lost.
 func (c *client) stand(ctx context.Context, who string, stands func(name string)) (candidate, error) {
-	guid, err := newGUID()
+	guid, err := uuid.NewV7()
 	if err != nil {
 		return candidate{}, fmt.Errorf("make a candidate's id: %w", err)
 	}
 	folder := c.place.full(electionPath)
-	node, err := c.Create(folder+"/"+candidatePrefix+guid+candidateInfix, []byte(who), zk.FlagEphemeral|zk.FlagSequence, c.place.acl)
+	node, err := c.Create(folder+"/"+candidatePrefix+guid.String()+candidateInfix, []byte(who), zk.FlagEphemeral|zk.FlagSequence, c.place.acl)
 	if err != nil {
 		return candidate{}, c.place.explain("stand for election at", folder, err)
 	}

@@ -92,11 +92,12 @@ func (f *follower) follow(ctx context.Context, c *client, succeeded func()) erro
 	tick := time.NewTicker(lookLeader)
 	defer tick.Stop()
 	for {
-		err := f.look(c)
+		leader, candidate, err := f.look(c)
 		if zookeeper.Answered(err) {
 			return err
 		}
 		if err == nil {
+			f.set(leader, candidate)
 			succeeded()
 			if f.refused(nil) {
 				f.place.Logger.Info("ZooKeeper shows again who leads")
@@ -124,42 +125,39 @@ func (f *follower) join(ctx context.Context, c *client) error {
 }
 
 // look looks who stands for election: the first candidate leads, once it has begun a term. An original begins none.
-func (f *follower) look(c *client) error {
+// The candidate is empty where nobody leads.
+func (f *follower) look(c *client) (leader registry.Leader, candidate string, err error) {
 	refused := func(path string, err error) error { return f.place.explain("look who leads at", path, err) }
 	all, err := c.standing()
-	if err != nil && !errors.Is(err, zk.ErrNoNode) {
-		return err
+	if errors.Is(err, zk.ErrNoNode) || err == nil && len(all) == 0 {
+		return leader, "", nil
 	}
-	if len(all) == 0 {
-		f.set(registry.Leader{}, "")
-		return nil
+	if err != nil {
+		return leader, "", err
 	}
 	path := f.place.full(fencePath)
 	value, _, err := c.Get(path)
 	if err != nil && !errors.Is(err, zk.ErrNoNode) {
-		return refused(path, err)
+		return leader, "", refused(path, err)
 	}
 	now, _ := readFence(value) // whatever else it holds names no candidate
 	begun := now.candidate == all[0].name
-	if !begun && isOurs(all[0].guid) {
-		f.set(registry.Leader{}, "") // it is about to
-		return nil
+	if !begun && all[0].isOurs() {
+		return leader, "", nil // it is about to
 	}
 	path = f.place.full(electionPath + "/" + all[0].name)
 	address, stat, err := c.Get(path)
 	switch {
 	case errors.Is(err, zk.ErrNoNode):
-		f.set(registry.Leader{}, "") // the next look shows who does
-		return nil
+		return leader, "", nil // the next look shows who does
 	case err != nil:
-		return refused(path, err)
+		return leader, "", refused(path, err)
 	case !begun:
 		now.term = 0
 	}
-	leader := leaderOf(now, string(address), stat)
+	leader = leaderOf(now, string(address), stat)
 	if begun {
 		f.saw(leader)
 	}
-	f.set(leader, all[0].name)
-	return nil
+	return leader, all[0].name, nil
 }

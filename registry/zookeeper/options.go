@@ -1,6 +1,7 @@
 package zookeeper
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -71,10 +72,7 @@ func newPlace(o Options) (*place, error) {
 		}
 		p.acl = zk.AuthACL(zk.PermAll)
 	}
-	if p.SessionTimeout == 0 {
-		p.SessionTimeout = 10 * time.Second
-	}
-	if p.SessionTimeout < 0 {
+	if p.SessionTimeout = cmp.Or(p.SessionTimeout, 10*time.Second); p.SessionTimeout < 0 {
 		return unusable("the session timeout %v is no time", p.SessionTimeout)
 	}
 	if p.Logger == nil {

@@ -102,15 +102,11 @@ func nodeVersion(version int64) int32 {
 	return int32(version)
 }
 
-// replannable reports whether an operation was refused because of what is there, or isn't.
-func replannable(err error) bool {
-	return errors.Is(err, zk.ErrNoNode) || errors.Is(err, zk.ErrNodeExists) || errors.Is(err, zk.ErrBadVersion)
-}
-
 // unmet reports whether an operation was refused because its condition does not hold. A node that can't be made because
 // there is no folder for it shows nothing of that.
 func (o *op) unmet(why error) bool {
-	return o.Conditional && replannable(why) && !(o.Kind == opCreate && errors.Is(why, zk.ErrNoNode))
+	noNode := errors.Is(why, zk.ErrNoNode) && o.Kind != opCreate
+	return o.Conditional && (noNode || errors.Is(why, zk.ErrNodeExists) || errors.Is(why, zk.ErrBadVersion))
 }
 
 // refit changes the operation that was refused, or drops it, where it has no condition and the refusal has shown

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/registry"
@@ -22,10 +23,11 @@ type Registry struct {
 
 	campaigning chan struct{} // holds one token while nobody campaigns
 
-	mu      sync.Mutex
-	current *term
-	stood   []string        // the latest candidates of this process
-	seen    registry.Leader // the latest leader that was seen
+	current atomic.Pointer[term] // set with mu held, so that Close misses none
+
+	mu    sync.Mutex
+	stood []string        // the latest candidates of this process
+	seen  registry.Leader // the latest leader that was seen
 
 	follower follower
 }
@@ -50,10 +52,7 @@ func Open(o Options) (*Registry, error) {
 // Leader is who leads by the election's nodes. Of an original that leads only the
 // address and since when it stands is known; its term is 0.
 func (r *Registry) Leader() (registry.Leader, bool) {
-	r.mu.Lock()
-	current := r.current
-	r.mu.Unlock()
-	if current != nil && current.Err() == nil {
+	if current := r.current.Load(); current != nil && current.Err() == nil {
 		return current.leader, true
 	}
 	l, candidate, ok := r.follower.leader()
@@ -111,14 +110,11 @@ func (r *Registry) Campaign(ctx context.Context, who string) (registry.Term, err
 	if ctx.Err() != nil {
 		return fail(context.Cause(ctx))
 	}
-	r.mu.Lock()
-	current := r.current
-	r.mu.Unlock()
-	if current != nil {
+	if current := r.current.Load(); current != nil {
 		current.finish(fmt.Errorf("%w: this process stood for election again", registry.ErrTermEnded))
 	}
 	var said time.Time
-	failures := backoff{first: firstPause, most: longestPause}
+	var failures backoff
 	for {
 		began := time.Now()
 		t, err := r.try(ctx, who)
@@ -198,7 +194,7 @@ func (r *Registry) lead(ctx context.Context, t *term) error {
 		return errClosed
 	}
 	if ctx.Err() == nil {
-		r.current = t
+		r.current.Store(t)
 	}
 	return ctx.Err()
 }
@@ -225,9 +221,8 @@ func (r *Registry) hasStood() bool {
 func (r *Registry) Close() error {
 	r.mu.Lock()
 	r.cancel() // no term becomes the registry's after this
-	current := r.current
 	r.mu.Unlock()
-	if current != nil {
+	if current := r.current.Load(); current != nil {
 		current.finish(fmt.Errorf("%w: the registry was closed", registry.ErrTermEnded))
 	}
 	<-r.campaigning // a campaign that just ends

@@ -47,7 +47,7 @@ func (c *client) join(ctx context.Context) error {
 // sessions has work done on one session after the other until ctx ends. Work calls succeeded when
 // a session has shown to be good; failed hears why each one ended.
 func (p *place) sessions(ctx context.Context, watch func(zk.Event), work func(ctx context.Context, c *client, succeeded func()) error, failed func(error)) {
-	failures := backoff{first: firstPause, most: longestPause}
+	var failures backoff
 	for ctx.Err() == nil {
 		c, err := p.connect(watch)
 		if err == nil {
@@ -67,26 +67,19 @@ func (p *place) sessions(ctx context.Context, watch func(zk.Event), work func(ct
 	}
 }
 
-// backoff is how long to wait after failures in a row: first, then twice as long each time, up to most.
-// Of that between half and all is waited, so that many servers do not come back at the same moment.
-type backoff struct {
-	first, most time.Duration
-	failures    int
-}
+// backoff is how long was waited at most after the last of failures in a row: firstPause, then twice as long each time, up to
+// longestPause. Of that between half and all is waited, so that many servers do not come back at the same moment.
+type backoff time.Duration
 
 // next is the pause after one more failure; random is from 0 to 1.
 func (b *backoff) next(random float64) time.Duration {
-	wait := b.first
-	for n := 0; n < b.failures && wait < b.most; n++ {
-		wait *= 2
-	}
-	b.failures++
-	wait = min(wait, b.most)
-	return wait/2 + time.Duration(random*float64(wait/2))
+	*b = min(max(2**b, backoff(firstPause)), backoff(longestPause))
+	half := time.Duration(*b / 2)
+	return half + time.Duration(random*float64(half))
 }
 
 // reset says that a try succeeded.
-func (b *backoff) reset() { b.failures = 0 }
+func (b *backoff) reset() { *b = 0 }
 
 // prepare makes the nodes that are always there.
 func (c *client) prepare() error {

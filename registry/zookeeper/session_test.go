@@ -13,7 +13,7 @@ func TestPausesDoubleUpToTheLongest(t *testing.T) {
 		0: {100 * time.Millisecond, 200 * time.Millisecond, 400 * time.Millisecond, 800 * time.Millisecond, 1600 * time.Millisecond, 2500 * time.Millisecond, 2500 * time.Millisecond},
 		1: {200 * time.Millisecond, 400 * time.Millisecond, 800 * time.Millisecond, 1600 * time.Millisecond, 3200 * time.Millisecond, 5 * time.Second, 5 * time.Second},
 	} {
-		b := backoff{first: 200 * time.Millisecond, most: longestPause}
+		var b backoff
 		for range 2 {
 			var got []time.Duration
 			for range want {

@@ -59,19 +59,18 @@ type Agent struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	work   sync.WaitGroup
-	// registered is closed by the first registration, refused when the master refuses the agent for good.
-	registered     chan struct{}
-	registeredOnce func()
-	refused        chan struct{}
+	// joined ends with the first registration, or with why the master refuses the agent for good.
+	joined     context.Context
+	registered context.CancelCauseFunc
 
 	mu         sync.Mutex
 	recovering bool
 	closed     bool
 	awaited    map[*executorRun]bool // what recovery still waits for
 	frameworks map[string]*framework
-	refusedBy  error
 	ending     bool          // EndAll was called: nothing is launched any more
-	idle       chan struct{} // closed when, then, no executor is left
+	idle       chan struct{} // closed when, then, no executor is left, by
+	closeIdle  func()
 }
 
 // framework is what the agent knows of one.
@@ -111,15 +110,14 @@ func Start(ctx context.Context, options Options, master link.Upstream) (*Agent, 
 		options: options, info: options.info(id), id: id, boot: boot,
 		log: options.Logger, fetcher: fetch, sandboxes: boxes,
 		master: master, news: queue.New[link.News](0),
-		registered: make(chan struct{}),
-		refused:    make(chan struct{}),
 		idle:       make(chan struct{}),
 		recovering: true,
 		awaited:    map[*executorRun]bool{},
 		frameworks: map[string]*framework{},
 	}
+	a.closeIdle = sync.OnceFunc(func() { close(a.idle) })
 	a.ctx, a.cancel = context.WithCancel(context.WithoutCancel(ctx))
-	a.registeredOnce = sync.OnceFunc(func() { close(a.registered) })
+	a.joined, a.registered = context.WithCancelCause(context.WithoutCancel(ctx))
 	if err := a.recover(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("start the agent: %w", err), a.Close(ctx))
 	}
@@ -130,24 +128,15 @@ func Start(ctx context.Context, options Options, master link.Upstream) (*Agent, 
 // Registered waits until the agent has recovered and registered.
 func (a *Agent) Registered(ctx context.Context) error {
 	select {
-	case <-a.registered:
+	case <-a.joined.Done():
+		if why := context.Cause(a.joined); !errors.Is(why, context.Canceled) {
+			return why
+		}
 		return nil
-	case <-a.refused:
-		return a.refusedBy
 	case <-a.ctx.Done():
 		return errors.New("wait for the agent's registration: it was closed first")
 	case <-ctx.Done():
 		return fmt.Errorf("wait for the agent's registration: %w", ctx.Err())
-	}
-}
-
-// Refused waits until the master refuses the agent for good, and returns why; nil when ctx ends first.
-func (a *Agent) Refused(ctx context.Context) error {
-	select {
-	case <-a.refused:
-		return a.refusedBy
-	case <-ctx.Done():
-		return nil
 	}
 }
 
@@ -219,12 +208,8 @@ func (a *Agent) noteIdle() {
 	}
 	left := false
 	a.eachExecutor(func(ex *executorRun) { left = left || ex.state != terminated })
-	select {
-	case <-a.idle:
-	default:
-		if !left {
-			close(a.idle)
-		}
+	if !left {
+		a.closeIdle()
 	}
 }
 
@@ -286,9 +271,5 @@ func loadID(dataDir string) (string, error) {
 		return "", fmt.Errorf("read the agent's id: %w; make it readable for who starts this", err)
 	}
 	kept.ID = uuid.NewString() + "-S0"
-	data, err := json.Marshal(kept)
-	if err != nil {
-		return "", err
-	}
-	return kept.ID, wholefile.Write(name, data)
+	return kept.ID, wholefile.Write(name, kept)
 }

@@ -161,7 +161,7 @@ func (a *Agent) subscribe(call *executor.Call, container string) (*session, answ
 		ex.session.Close()
 	}
 	ex.session = s
-	if !ex.everSent && !ex.hasQueued() {
+	if !ex.everSent && len(ex.queued()) == 0 {
 		// All its tasks were killed before it came: it would wait forever.
 		a.setState(ex, running)
 		a.shutdown(ex)
@@ -209,15 +209,13 @@ func (a *Agent) takeIn(ex *executorRun, brings *executor.Call_Subscribe) error {
 
 // sendQueued sends the tasks that waited for their executor.
 func (a *Agent) sendQueued(ex *executorRun) {
-	var waiting []*task
-	var ids []string
-	for _, t := range ex.inOrder() {
-		if !t.sent && !t.over() {
-			waiting, ids = append(waiting, t), append(ids, t.id)
-		}
-	}
+	waiting := ex.queued()
 	if len(waiting) == 0 {
 		return
+	}
+	var ids []string
+	for _, t := range waiting {
+		ids = append(ids, t.id)
 	}
 	if err := ex.journal.append(record{Kind: recSent, Tasks: ids}); err != nil {
 		// Sent but not recorded, it could be launched twice after a restart.

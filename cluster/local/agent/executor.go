@@ -2,6 +2,7 @@ package agent
 
 import (
 	"cmp"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -65,29 +66,20 @@ type cause struct {
 
 // inOrder lists the tasks: those that were sent first, then those that wait.
 func (ex *executorRun) inOrder() []*task {
-	tasks := make([]*task, 0, len(ex.tasks))
-	for _, t := range ex.tasks {
-		tasks = append(tasks, t)
-	}
-	slices.SortFunc(tasks, func(a, b *task) int {
-		if a.sent != b.sent {
-			if a.sent {
-				return -1
-			}
-			return 1
+	return slices.SortedFunc(maps.Values(ex.tasks), func(a, b *task) int {
+		switch {
+		case a.sent == b.sent:
+			return cmp.Compare(a.place, b.place)
+		case a.sent:
+			return -1
 		}
-		return cmp.Compare(a.place, b.place)
+		return 1
 	})
-	return tasks
 }
 
-func (ex *executorRun) hasQueued() bool {
-	for _, t := range ex.tasks {
-		if !t.sent && !t.over() {
-			return true
-		}
-	}
-	return false
+// queued lists the tasks that wait for their executor.
+func (ex *executorRun) queued() []*task {
+	return slices.DeleteFunc(ex.inOrder(), func(t *task) bool { return t.sent || t.over() })
 }
 
 func (ex *executorRun) send(events ...*executor.Event) {
@@ -128,16 +120,21 @@ func (a *Agent) killAfterGrace(ex *executorRun) {
 		ex.kill()
 		return
 	}
-	grace := a.options.ShutdownGrace
-	if own := ex.info.GetShutdownGracePeriod(); own != nil {
-		grace = time.Duration(own.Nanoseconds)
-	}
+	grace := a.graceOf(ex)
 	a.after(grace, func() {
 		if ex.state == terminating {
 			a.log.Info("executor killed that did not end in time", "executor", ex.id, "grace", grace)
 			ex.kill()
 		}
 	})
+}
+
+// graceOf is the time between an executor's SHUTDOWN and its SIGKILL.
+func (a *Agent) graceOf(ex *executorRun) time.Duration {
+	if own := ex.info.GetShutdownGracePeriod(); own != nil {
+		return time.Duration(own.Nanoseconds)
+	}
+	return a.options.ShutdownGrace
 }
 
 // kill ends the launch or the process. The rest of its session is killed by who watches it.

@@ -29,26 +29,20 @@ const readLimit = 64 << 10
 
 var errDirectory = errors.New("is a directory")
 
-// open opens the sandbox that name leads into; rest is the way inside of it.
-func (s *sandboxes) open(name string) (sandbox *os.Root, rest string, err error) {
+// openFile opens a regular file in a sandbox.
+func (s *sandboxes) openFile(name string) (*os.File, int64, error) {
 	below, found := strings.CutPrefix(path.Clean(name), s.options.WorkDir+"/")
 	parts := strings.SplitN(below, "/", 9)
 	if !found || len(parts) < 8 || parts[0] != "slaves" || parts[2] != "frameworks" || parts[4] != "executors" || parts[6] != "runs" {
-		return nil, "", fs.ErrNotExist
+		return nil, 0, fs.ErrNotExist
 	}
-	sandbox, err = s.root.OpenRoot(path.Join(parts[:8]...))
-	return sandbox, path.Clean(strings.Join(parts[8:], "/")), err
-}
-
-// openFile opens a regular file in a sandbox.
-func (s *sandboxes) openFile(name string) (*os.File, int64, error) {
-	sandbox, rest, err := s.open(name)
+	sandbox, err := s.root.OpenRoot(path.Join(parts[:8]...))
 	if err != nil {
 		return nil, 0, err
 	}
 	defer sandbox.Close()
 	// Without O_NONBLOCK a named pipe that a job made would block the reader.
-	file, err := sandbox.OpenFile(rest, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	file, err := sandbox.OpenFile(path.Clean(strings.Join(parts[8:], "/")), os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, 0, err
 	}

@@ -44,35 +44,31 @@ func (a *Agent) launch(ctx context.Context, ex *executorRun) {
 	switch {
 	case err == nil:
 		a.forked(ex, w)
-		return
 	case ctx.Err() != nil:
 		a.ended(ex, killedEarly)
-		return
+	default:
+		a.log.Warn("executor not launched", "executor", ex.id, "container", ex.container, "error", err)
+		ex.why = &cause{mesos.TASK_FAILED, mesos.REASON_CONTAINER_LAUNCH_FAILED, "Failed to launch container: " + err.Error()}
+		a.ended(ex, exited1)
 	}
-	a.log.Warn("executor not launched", "executor", ex.id, "container", ex.container, "error", err)
-	ex.why = &cause{mesos.TASK_FAILED, mesos.REASON_CONTAINER_LAUNCH_FAILED, "Failed to launch container: " + err.Error()}
-	a.ended(ex, exited1)
 }
 
 func (a *Agent) prepareAndFork(ctx context.Context, ex *executorRun) (*watched, error) {
 	if err := a.sandboxes.create(ex.sandbox); err != nil {
 		return nil, err
 	}
-	command := ex.info.GetCommand()
-	if command == nil {
-		command = &mesos.CommandInfo{}
-	}
+	command := cmp.Or(ex.info.GetCommand(), &mesos.CommandInfo{})
 	if err := a.fetcher.Fetch(ctx, command.URIs, ex.sandbox); err != nil {
 		return nil, err
 	}
-	p, err := a.programOf(ex, command)
+	path, argv, err := programOf(command)
 	if err != nil {
 		return nil, fmt.Errorf("find the command %q: %w", command.GetValue(), err)
 	}
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	forked, err := p.fork()
+	forked, err := fork(path, argv, a.environment(ex, command), ex.sandbox, a.boot)
 	if err != nil {
 		return nil, fmt.Errorf("execute %q: %w", command.GetValue(), err)
 	}
@@ -104,19 +100,18 @@ func (a *Agent) forked(ex *executorRun, w *watched) {
 
 // programOf is what is executed: sh -c for a shell command, else the command's value with its arguments, the first of which is the
 // program's own name.
-func (a *Agent) programOf(ex *executorRun, command *mesos.CommandInfo) (program, error) {
-	p := program{path: command.GetValue(), argv: command.Arguments, dir: ex.sandbox, boot: a.boot, env: a.environment(ex, command)}
-	var err error
+func programOf(command *mesos.CommandInfo) (path string, argv []string, err error) {
+	path, argv = command.GetValue(), command.Arguments
 	switch {
 	case command.Shell == nil || *command.Shell:
-		p.path, p.argv = "/bin/sh", []string{"sh", "-c", command.GetValue()}
-	case !strings.Contains(p.path, "/"):
-		p.path, err = exec.LookPath(p.path)
+		return "/bin/sh", []string{"sh", "-c", path}, nil
+	case len(argv) == 0:
+		argv = []string{path}
 	}
-	if len(p.argv) == 0 {
-		p.argv = []string{command.GetValue()}
+	if !strings.Contains(path, "/") {
+		path, err = exec.LookPath(path)
 	}
-	return p, err
+	return path, argv, err
 }
 
 // environment is what Mesos gives an executor: of the agent's own environment only PATH, then the agent's variables, then the
@@ -130,10 +125,6 @@ func (a *Agent) environment(ex *executorRun, command *mesos.CommandInfo) []strin
 	a.mu.Lock() // each launch brings a new description of the framework
 	o, f := &a.options, ex.framework.info
 	a.mu.Unlock()
-	grace := o.ShutdownGrace
-	if own := ex.info.GetShutdownGracePeriod(); own != nil {
-		grace = time.Duration(own.Nanoseconds)
-	}
 	set("PATH", cmp.Or(os.Getenv("PATH"), "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"))
 	set("LIBPROCESS_IP", o.IP)
 	set("LIBPROCESS_PORT", "0")
@@ -144,7 +135,7 @@ func (a *Agent) environment(ex *executorRun, command *mesos.CommandInfo) []strin
 	set("MESOS_SLAVE_PID", "slave(1)@"+o.endpoint())
 	set("MESOS_AGENT_ENDPOINT", o.endpoint())
 	set("MESOS_HTTP_COMMAND_EXECUTOR", "0")
-	set("MESOS_EXECUTOR_SHUTDOWN_GRACE_PERIOD", mesosDuration(grace))
+	set("MESOS_EXECUTOR_SHUTDOWN_GRACE_PERIOD", mesosDuration(a.graceOf(ex)))
 	set("MESOS_CHECKPOINT", "1") // every framework's executors outlive their agent
 	set("MESOS_RECOVERY_TIMEOUT", mesosDuration(recoveryTimeout))
 	set("MESOS_SUBSCRIPTION_BACKOFF_MAX", mesosDuration(o.ReregistrationTimeout))

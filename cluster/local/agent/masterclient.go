@@ -38,7 +38,7 @@ func (a *Agent) stayRegistered(ctx context.Context) {
 			wait = min(2*wait, lastRetry)
 		default:
 			logged, wait = "", firstRetry
-			a.registeredOnce()
+			a.registered(nil)
 			if err = a.converse(ctx, session); ctx.Err() == nil {
 				a.log.Warn("session with the master lost, registering again", "agent", a.id, "error", err)
 			}
@@ -55,8 +55,11 @@ func (a *Agent) stayRegistered(ctx context.Context) {
 func (a *Agent) refuse(err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.refusedBy = err
-	close(a.refused)
+	a.registered(err)
+	select {
+	case a.options.Failed <- err:
+	default: // one reason is enough, and perhaps nobody wants any
+	}
 	if errors.Is(err, link.ErrGone) {
 		for id := range a.frameworks {
 			a.shutdownFramework(id)

@@ -32,6 +32,8 @@ type Options struct {
 	// for. It must be the same at every start: running executors keep their tokens.
 	ExecutorKey apihttp.TokenKey
 
+	// Failed, if not nil, takes why the master has refused the agent for good. It is not waited for.
+	Failed chan<- error
 	// Logger is required.
 	Logger *slog.Logger
 

@@ -40,25 +40,20 @@ func (a *Agent) obey(o *link.Order) {
 func (a *Agent) runTasks(run *link.Run) {
 	f := a.framework(run.Framework.Of)
 	// What goes to one executor is recorded and sent in one go.
-	type batch struct {
-		ex    *executorRun
-		tasks []*task
-	}
-	var batches []*batch
-	of := map[*executorRun]*batch{}
+	var executors []*executorRun
+	tasks := map[*executorRun][]*task{}
 	for i := range run.Tasks {
 		ex, t := a.place(f, run.Tasks[i].Of)
 		if t == nil {
 			continue
 		}
-		if of[ex] == nil {
-			of[ex] = &batch{ex: ex}
-			batches = append(batches, of[ex])
+		if tasks[ex] == nil {
+			executors = append(executors, ex)
 		}
-		of[ex].tasks = append(of[ex].tasks, t)
+		tasks[ex] = append(tasks[ex], t)
 	}
-	for _, b := range batches {
-		a.deliver(b.ex, b.tasks)
+	for _, ex := range executors {
+		a.deliver(ex, tasks[ex])
 	}
 	a.forgetIfIdle(f)
 }
@@ -172,7 +167,7 @@ func (a *Agent) killTask(kill *link.Kill) {
 	case t.over() || t.ex.state == terminating || t.ex.state == terminated:
 	case !t.sent:
 		a.fail(t, cause{mesos.TASK_KILLED, mesos.REASON_TASK_KILLED_DURING_LAUNCH, "Killed before delivery to the executor"})
-		if ex := t.ex; ex.state == running && !ex.everSent && !ex.hasQueued() {
+		if ex := t.ex; ex.state == running && !ex.everSent && len(ex.queued()) == 0 {
 			a.shutdown(ex)
 		}
 	default:

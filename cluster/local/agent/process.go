@@ -207,38 +207,19 @@ func (w *watched) kill() {
 
 func (w *watched) close() error { return w.file.Close() }
 
-// program is what is to be executed.
-type program struct {
-	path string // of its file; one that is relative is so to dir
-	argv []string
-	env  []string
-	dir  string // where it works, and where stdout and stderr are
-	boot string
-}
-
-// fork starts the program in a session of its own, with files as its output and nothing as its input. It is not waited for.
-func (p program) fork() (process, error) {
-	stdin, err := os.Open(os.DevNull)
-	if err != nil {
-		return process{}, err
+// fork starts the program at path, which may be relative to dir, in a session of its own that works in dir, with the files stdout
+// and stderr there as its output and nothing as its input. It is not waited for.
+func fork(path string, argv, env []string, dir, boot string) (process, error) {
+	attr := &os.ProcAttr{Dir: dir, Env: env, Sys: &syscall.SysProcAttr{Setsid: true}}
+	for _, name := range []string{os.DevNull, filepath.Join(dir, "stdout"), filepath.Join(dir, "stderr")} {
+		file, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o644)
+		if err != nil {
+			return process{}, err
+		}
+		defer file.Close()
+		attr.Files = append(attr.Files, file)
 	}
-	defer stdin.Close()
-	stdout, err := output(filepath.Join(p.dir, "stdout"))
-	if err != nil {
-		return process{}, err
-	}
-	defer stdout.Close()
-	stderr, err := output(filepath.Join(p.dir, "stderr"))
-	if err != nil {
-		return process{}, err
-	}
-	defer stderr.Close()
-	child, err := start(p.path, p.argv, &os.ProcAttr{
-		Dir:   p.dir,
-		Env:   p.env,
-		Files: []*os.File{stdin, stdout, stderr},
-		Sys:   &syscall.SysProcAttr{Setsid: true},
-	})
+	child, err := start(path, argv, attr)
 	if err != nil {
 		return process{}, err
 	}
@@ -247,7 +228,7 @@ func (p program) fork() (process, error) {
 	if err != nil {
 		return process{}, errors.Join(fmt.Errorf("read the start time of the new process: %w", err), child.Kill())
 	}
-	forked := process{PID: child.Pid, Start: s.start, Boot: p.boot}
+	forked := process{PID: child.Pid, Start: s.start, Boot: boot}
 	return forked, child.Release()
 }
 
@@ -263,8 +244,4 @@ func start(path string, argv []string, attr *os.ProcAttr) (*os.Process, error) {
 			return child, err
 		}
 	}
-}
-
-func output(name string) (*os.File, error) {
-	return os.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 }

@@ -130,7 +130,7 @@ func TestKillDuringForkIsNotLost(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	p, err := program{path: "/bin/sleep", argv: []string{"sleep", "600"}, dir: dir, boot: b.boot}.fork()
+	p, err := fork("/bin/sleep", []string{"sleep", "600"}, nil, dir, b.boot)
 	if err != nil {
 		t.Fatal(err)
 	}

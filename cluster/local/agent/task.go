@@ -2,6 +2,7 @@ package agent
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 	"time"
 
@@ -91,18 +92,21 @@ func (t *task) snapshot() []record {
 	return records
 }
 
-// update records status, which is complete, and sends it when it is the oldest. Nothing has changed when it returns an error.
+// update records status, which is an executor's and complete, and reports it. Nothing has changed when it returns an error.
 func (a *Agent) update(t *task, status *mesos.TaskStatus) error {
-	if t.ex != nil {
-		if err := t.ex.journal.append(updateRecord(status)); err != nil {
-			return err
-		}
+	if err := t.ex.journal.append(updateRecord(status)); err != nil {
+		return err
 	}
+	a.report(t, status)
+	return nil
+}
+
+// report puts status into the task's stream, and sends it when it is the oldest.
+func (a *Agent) report(t *task, status *mesos.TaskStatus) {
 	t.take(status)
 	if len(t.pending) == 1 {
 		a.begin(t)
 	}
-	return nil
 }
 
 // begin sends the oldest update for the first time.
@@ -150,13 +154,10 @@ func (a *Agent) generated(t *task, why cause) *mesos.TaskStatus {
 // fail ends a task by an update of the agent. One that cannot be recorded is sent nevertheless.
 func (a *Agent) fail(t *task, why cause) {
 	status := a.generated(t, why)
-	if err := a.update(t, status); err != nil {
-		a.log.Error("update sent though it was not recorded", "task", t.id, "error", err)
-		t.take(status)
-		if len(t.pending) == 1 {
-			a.begin(t)
-		}
+	if t.ex != nil {
+		a.note(t.ex, updateRecord(status))
 	}
+	a.report(t, status)
 }
 
 // drop ends a task that comes to no executor.
@@ -176,17 +177,10 @@ func (a *Agent) complete(ex *executorRun, status *mesos.TaskStatus) {
 	status.Source = mesos.SOURCE_EXECUTOR.Enum()
 	status.AgentID = &mesos.AgentID{Value: a.id}
 	status.ExecutorID = &mesos.ExecutorID{Value: ex.id}
-	if status.Timestamp == nil {
-		status.Timestamp = a.timestamp()
-	}
+	status.Timestamp = cmp.Or(status.Timestamp, a.timestamp())
+	status.ContainerStatus = cmp.Or(status.ContainerStatus, &mesos.ContainerStatus{})
 	container := status.ContainerStatus
-	if container == nil {
-		container = &mesos.ContainerStatus{}
-		status.ContainerStatus = container
-	}
-	if container.ContainerID == nil {
-		container.ContainerID = &mesos.ContainerID{Value: ex.container}
-	}
+	container.ContainerID = cmp.Or(container.ContainerID, &mesos.ContainerID{Value: ex.container})
 	if ex.proc != nil && container.ExecutorPID == nil {
 		pid := uint32(ex.proc.PID)
 		container.ExecutorPID = &pid

@@ -122,8 +122,6 @@ func (c *cache) fetch(ctx context.Context, uri string) (*os.File, error) {
 	return nil, errors.Join(err, os.Remove(file.Name()))
 }
 
-var errChanged = errors.New("a file in the fetcher's cache was changed")
-
 // open opens a complete entry, unless somebody has changed its file: executors run as the agent's user.
 func (e *entry) open() (*os.File, error) {
 	file, err := os.Open(e.name)
@@ -132,7 +130,7 @@ func (e *entry) open() (*os.File, error) {
 	}
 	info, err := file.Stat()
 	if err == nil && (!os.SameFile(info, e.info) || info.Size() != e.info.Size() || !info.ModTime().Equal(e.info.ModTime())) {
-		err = errChanged
+		err = errors.New("a file in the fetcher's cache was changed")
 	}
 	if err != nil {
 		return nil, errors.Join(err, file.Close())

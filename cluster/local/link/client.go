@@ -35,15 +35,12 @@ func NewClient(master string, credentials *apihttp.Credentials) *Client {
 }
 
 // Register implements Upstream.
-func (c *Client) Register(ctx context.Context, r Registration) (Session, error) {
-	s, err := c.register(ctx, r)
-	if err != nil {
-		return nil, fmt.Errorf("register the agent at the master %s: %w", c.master, err)
-	}
-	return s, nil
-}
-
-func (c *Client) register(ctx context.Context, r Registration) (Session, error) {
+func (c *Client) Register(ctx context.Context, r Registration) (_ Session, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("register the agent at the master %s: %w", c.master, err)
+		}
+	}()
 	body, err := json.Marshal(r)
 	if err != nil {
 		return nil, err

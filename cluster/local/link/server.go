@@ -32,8 +32,8 @@ type Server struct {
 
 	ctx  context.Context
 	stop context.CancelFunc
-	mu   sync.Mutex // guards that no session begins after Close
-	open sync.WaitGroup
+	// open is shared by sessions. Close takes it for itself, and so waits for them.
+	open sync.RWMutex
 }
 
 // NewServer serves a master's agents. They take a session for broken that brings no order for the time of silence.
@@ -45,23 +45,19 @@ func NewServer(master Upstream, silence time.Duration, log *slog.Logger) *Server
 
 // Close ends all sessions and waits for their ends.
 func (s *Server) Close() {
-	s.mu.Lock()
 	s.stop()
-	s.mu.Unlock()
-	s.open.Wait()
+	s.open.Lock() // a session that begins after this sees the end
+	defer s.open.Unlock()
 }
 
 // ServeHTTP implements http.Handler, for registrations, which are sent to RegisterPath.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	s.mu.Lock()
+	s.open.RLock()
+	defer s.open.RUnlock()
 	if s.ctx.Err() != nil {
-		s.mu.Unlock()
 		apihttp.Answer(w, http.StatusServiceUnavailable, "The master is closing")
 		return
 	}
-	s.open.Add(1)
-	s.mu.Unlock()
-	defer s.open.Done()
 	var asked Registration
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, apihttp.MaxBody)).Decode(&asked); err != nil {
 		apihttp.Answer(w, http.StatusBadRequest, "Failed to read the registration: "+err.Error())

@@ -77,16 +77,16 @@ func (m *Master) launch(f *framework, a *agent, tasks []mesos.TaskInfo, availabl
 	for i := range tasks {
 		task := tasks[i]
 		complete(f, &task)
-		own, need, fault := m.invalidTask(f, a, &task, available)
+		need, fault := m.invalidTask(f, a, &task, available)
 		if fault != "" {
 			m.reject(f, task, mesos.TASK_ERROR, fault, mesos.REASON_TASK_INVALID)
 			continue
 		}
 		available = available.minus(need)
 		if f.executors[a.id][task.Executor.ExecutorID.Value] == nil {
-			m.addExecutor(f, a, *task.Executor, need.minus(own))
+			m.addExecutor(f, a, task.Executor)
 		}
-		m.addTask(f, a, &task, own)
+		m.addTask(f, a, &task)
 		run = append(run, link.Proto[mesos.TaskInfo]{Of: task})
 	}
 	if len(run) > 0 {

@@ -85,12 +85,9 @@ func (m *Master) allocate(now time.Time) time.Time {
 			candidates = append(candidates, f)
 		}
 	}
-	if len(candidates) == 0 {
-		return next
-	}
 	for _, id := range slices.Sorted(maps.Keys(m.agents)) {
 		a := m.agents[id]
-		if a.disconnected || a.free.scarce() {
+		if a.disconnected || a.free().scarce() {
 			continue
 		}
 		rand.Shuffle(len(candidates), func(i, j int) { candidates[i], candidates[j] = candidates[j], candidates[i] })
@@ -116,15 +113,11 @@ func (r resources) scarce() bool { return r[cpus] < leastCPUs && r[mem] < leastM
 
 // filtered says until when the framework does not want what is free of a; zero when it does. Filters that have ended are forgotten.
 func (f *framework) filtered(a *agent, now time.Time) time.Time {
-	held := f.filters[a.id]
-	if len(held) == 0 {
-		return time.Time{}
-	}
-	held = slices.DeleteFunc(held, func(x filter) bool { return !x.until.After(now) })
+	held := slices.DeleteFunc(f.filters[a.id], func(x filter) bool { return !x.until.After(now) })
 	f.filters[a.id] = held
 	var until time.Time
 	for _, x := range held {
-		if x.until.After(until) && x.refused.contains(a.free) {
+		if x.until.After(until) && x.refused.contains(a.free()) {
 			until = x.until
 		}
 	}
@@ -132,11 +125,10 @@ func (f *framework) filtered(a *agent, now time.Time) time.Time {
 }
 
 func (m *Master) offer(f *framework, a *agent) mesos.Offer {
-	o := &offer{id: fmt.Sprintf("%s-O%d", m.id, m.nextOffer), agentID: a.id, framework: f, resources: a.free}
+	o := &offer{id: fmt.Sprintf("%s-O%d", m.id, m.nextOffer), agentID: a.id, framework: f, resources: a.free()}
 	m.nextOffer++
 	m.offers[o.id] = o
-	f.offers[o.id] = o
-	a.take(o.resources)
+	a.used = a.used.plus(o.resources)
 
 	sent := mesos.Offer{
 		ID:          mesos.OfferID{Value: o.id},
@@ -161,17 +153,13 @@ func (m *Master) agentURL(info *mesos.AgentInfo) *mesos.URL {
 	return &mesos.URL{Scheme: scheme, Address: mesos.Address{Hostname: &ip, IP: &ip, Port: info.GetPort()}, Path: &path}
 }
 
-// take allocates free resources.
-func (a *agent) take(r resources) {
-	a.used = a.used.plus(r)
-	a.free = a.total.minus(a.used)
-}
+// free is what no task, executor or offer holds.
+func (a *agent) free() resources { return a.total.minus(a.used) }
 
 // giveBack makes resources of an agent free again.
 func (m *Master) giveBack(agentID string, r resources) {
 	if a := m.agents[agentID]; a != nil {
 		a.used = a.used.minus(r)
-		a.free = a.total.minus(a.used)
 		m.wake()
 	}
 }
@@ -180,13 +168,14 @@ func (m *Master) giveBack(agentID string, r resources) {
 func (m *Master) dropOffer(o *offer) {
 	m.giveBack(o.agentID, o.resources)
 	delete(m.offers, o.id)
-	delete(o.framework.offers, o.id)
 }
 
 // withdrawOffers takes all offers of a framework back without an event: it has gone, or it subscribes again.
 func (m *Master) withdrawOffers(f *framework) {
-	for _, o := range f.offers {
-		m.dropOffer(o)
+	for _, o := range m.offers {
+		if o.framework == f {
+			m.dropOffer(o)
+		}
 	}
 }
 

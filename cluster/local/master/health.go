@@ -60,12 +60,10 @@ func (m *Master) AgentTimeout() time.Duration {
 
 // rescind takes all offers of an agent back, and says so.
 func (m *Master) rescind(a *agent) {
-	for _, f := range m.frameworks {
-		for _, o := range f.offers {
-			if o.agentID == a.id {
-				m.dropOffer(o)
-				f.send(&scheduler.Event{Type: scheduler.Event_RESCIND, Rescind: &scheduler.Event_Rescind{OfferID: mesos.OfferID{Value: o.id}}})
-			}
+	for _, o := range m.offers {
+		if o.agentID == a.id {
+			m.dropOffer(o)
+			o.framework.send(&scheduler.Event{Type: scheduler.Event_RESCIND, Rescind: &scheduler.Event_Rescind{OfferID: mesos.OfferID{Value: o.id}}})
 		}
 	}
 }
@@ -90,7 +88,7 @@ func (m *Master) noteUnreachable(id, why string) *mesos.TimeInfo {
 
 // removeAgent reports to the frameworks their tasks on an agent, then their offers, then the agent. Its session ends, so that
 // it registers again, with all that it has, if it still can. It returns the tasks.
-func (m *Master) removeAgent(a *agent, state mesos.TaskState, reason mesos.TaskStatus_Reason, why string, since *mesos.TimeInfo) (had []lostTask) {
+func (m *Master) removeAgent(a *agent, state mesos.TaskState, reason mesos.TaskStatus_Reason, why string, since *mesos.TimeInfo) (had []*task) {
 	delete(m.agents, a.id)
 	a.orders.Close()
 	for _, f := range m.frameworks {
@@ -98,13 +96,9 @@ func (m *Master) removeAgent(a *agent, state mesos.TaskState, reason mesos.TaskS
 			if t.agentID != a.id {
 				continue
 			}
-			m.release(t)
 			delete(f.tasks, t.id)
-			had = append(had, lostTask{f.id, t})
-			f.sendLost(t, state, reason, why, since)
-		}
-		for _, e := range f.executors[a.id] {
-			m.giveBack(a.id, e.resources)
+			had = append(had, t)
+			t.sendLost(state, reason, why, since)
 		}
 		delete(f.executors, a.id)
 		delete(f.filters, a.id)
@@ -138,17 +132,11 @@ func (m *Master) away() []string {
 	return ids
 }
 
-// lostTask is a task that was on an agent when it was given up.
-type lostTask struct {
-	framework string
-	task      *task
-}
-
-// sendLost reports to a framework the state of its task on an agent that was given up.
-func (f *framework) sendLost(t *task, state mesos.TaskState, reason mesos.TaskStatus_Reason, why string, since *mesos.TimeInfo) {
+// sendLost reports to its framework the state of a task on an agent that was given up.
+func (t *task) sendLost(state mesos.TaskState, reason mesos.TaskStatus_Reason, why string, since *mesos.TimeInfo) {
 	status := t.status(why, reason)
 	status.State, status.ContainerStatus, status.UnreachableTime = &state, nil, since
-	f.send(update(status))
+	t.framework.send(update(status))
 }
 
 func (m *Master) sendFailure(agentID string) {

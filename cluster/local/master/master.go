@@ -88,7 +88,7 @@ type Master struct {
 	agents     map[string]*agent
 	offers     map[string]*offer
 	// lost are the tasks of the agents that registered with this master and were then given up.
-	lost          map[string][]lostTask
+	lost          map[string][]*task
 	nextFramework int
 	nextOffer     int
 	nextTask      int
@@ -124,7 +124,7 @@ func Open(opts Options) (*Master, error) {
 		frameworks:    map[string]*framework{},
 		agents:        map[string]*agent{},
 		offers:        map[string]*offer{},
-		lost:          map[string][]lostTask{},
+		lost:          map[string][]*task{},
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -191,19 +191,14 @@ type framework struct {
 	suppressed bool
 	// filters holds, by agent, what the framework does not want to see.
 	filters map[string][]filter
-	offers  map[string]*offer
 	tasks   map[string]*task
 	// executors are by agent and id.
-	executors map[string]map[string]*executor
-}
-
-type executor struct {
-	info      mesos.ExecutorInfo
-	resources resources
+	executors map[string]map[string]*mesos.ExecutorInfo
 }
 
 type task struct {
 	id, agentID string
+	framework   *framework
 	executor    *mesos.ExecutorInfo
 	// resources are none once they were given back.
 	resources resources
@@ -221,8 +216,8 @@ type agent struct {
 	info mesos.AgentInfo
 	// orders are those of its session, which has ended when they are closed.
 	orders *queue.Queue[link.Order]
-	// total is what it has, used what tasks, executors and offers hold, free what is left.
-	total, used, free resources
+	// total is what it has, used what tasks, executors and offers hold.
+	total, used resources
 	// unanswered counts the pings since the last answer.
 	unanswered int
 	// disconnected agents are offered nothing until they register again.
@@ -240,9 +235,8 @@ func (m *Master) addFramework(info mesos.FrameworkInfo) *framework {
 		id:        info.GetID().Value,
 		info:      info,
 		filters:   map[string][]filter{},
-		offers:    map[string]*offer{},
 		tasks:     map[string]*task{},
-		executors: map[string]map[string]*executor{},
+		executors: map[string]map[string]*mesos.ExecutorInfo{},
 	}
 	m.frameworks[f.id] = f
 	return f
@@ -288,7 +282,7 @@ func (m *Master) removeFramework(f *framework) error {
 	}
 	for agentID, executors := range f.executors {
 		for _, e := range executors {
-			m.giveBack(agentID, e.resources)
+			m.giveBack(agentID, amount(e.Resources))
 		}
 	}
 	for _, a := range m.agents {

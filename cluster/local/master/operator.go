@@ -91,10 +91,8 @@ func (m *Master) markGone(id string) (status int, text string) {
 		}
 		m.removeAgent(a, mesos.TASK_GONE_BY_OPERATOR, mesos.REASON_AGENT_REMOVED_BY_OPERATOR, goneMessage, nil)
 	}
-	for _, had := range m.lost[id] {
-		if f := m.frameworks[had.framework]; f != nil {
-			f.sendLost(had.task, mesos.TASK_GONE_BY_OPERATOR, mesos.REASON_AGENT_REMOVED_BY_OPERATOR, goneMessage, nil)
-		}
+	for _, t := range m.lost[id] {
+		t.sendLost(mesos.TASK_GONE_BY_OPERATOR, mesos.REASON_AGENT_REMOVED_BY_OPERATOR, goneMessage, nil)
 	}
 	delete(m.lost, id)
 	return http.StatusOK, ""

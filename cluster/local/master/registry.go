@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"reflect"
 	"slices"
 	"time"
 
@@ -60,12 +61,8 @@ func openRegistry(path string) (*registry, error) {
 func (r *registry) change(do func(*kept)) error {
 	next := kept{Frameworks: maps.Clone(r.Frameworks), Removed: slices.Clone(r.Removed), Agents: maps.Clone(r.Agents)}
 	do(&next)
-	if r.path != "" {
-		content, err := json.Marshal(next)
-		if err == nil {
-			err = wholefile.Write(r.path, content)
-		}
-		if err != nil {
+	if r.path != "" && !reflect.DeepEqual(next, r.kept) {
+		if err := wholefile.Write(r.path, next); err != nil {
 			return fmt.Errorf("write the local master's registry %s: %w", r.path, err)
 		}
 	}
@@ -78,9 +75,6 @@ func (r *registry) addFramework(info *mesos.FrameworkInfo) error {
 	encoded, err := info.Marshal()
 	if err != nil {
 		return fmt.Errorf("encode framework %s: %w", id, err)
-	}
-	if before, had := r.Frameworks[id]; had && string(before) == string(encoded) {
-		return nil
 	}
 	return r.change(func(k *kept) { k.Frameworks[id] = encoded })
 }
@@ -96,8 +90,5 @@ func (r *registry) removeFramework(id string) error {
 func (r *registry) isRemoved(id string) bool { return slices.Contains(r.Removed, id) }
 
 func (r *registry) setAgent(id string, record agentRecord) error {
-	if before, had := r.Agents[id]; had && before == record {
-		return nil
-	}
 	return r.change(func(k *kept) { k.Agents[id] = record })
 }

@@ -43,6 +43,12 @@ func parse(sent []mesos.Resource) (sum resources, fault string) {
 	return sum, ""
 }
 
+// amount adds up resources that are valid: they were launched, or are an agent's.
+func amount(valid []mesos.Resource) resources {
+	sum, _ := parse(valid)
+	return sum
+}
+
 func (r resources) plus(other resources) resources {
 	for i := range r {
 		r[i] += other[i]

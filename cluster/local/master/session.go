@@ -91,8 +91,7 @@ func (m *Master) Register(_ context.Context, r link.Registration) (link.Session,
 	}
 	for _, e := range r.Executors {
 		if f := m.frameworks[e.Of.GetFrameworkID().GetValue()]; f != nil && f.executors[id][e.Of.ExecutorID.Value] == nil {
-			need, _ := parse(e.Of.Resources) // it was valid when it was launched
-			m.addExecutor(f, a, e.Of, need)
+			m.addExecutor(f, a, &e.Of)
 		}
 	}
 	for i := range r.Tasks {
@@ -103,8 +102,7 @@ func (m *Master) Register(_ context.Context, r link.Registration) (link.Session,
 		}
 		t := f.tasks[s.Task.Of.TaskID.Value]
 		if t == nil {
-			need, _ := parse(s.Task.Of.Resources) // it was valid when it was launched
-			t = m.addTask(f, a, &s.Task.Of, need)
+			t = m.addTask(f, a, &s.Task.Of)
 		}
 		t.recover(s)
 		if !remembered {
@@ -134,13 +132,11 @@ const mostOrders = 100_000
 
 // admit makes the agent one that is offered, in place of the one that it was before.
 func (m *Master) admit(id string, info mesos.AgentInfo) *agent {
-	total, _ := parse(info.Resources) // an agent of this cluster has nothing else
-	a := &agent{id: id, info: info, total: total, free: total, orders: queue.New[link.Order](mostOrders)}
+	a := &agent{id: id, info: info, total: amount(info.Resources), orders: queue.New[link.Order](mostOrders)}
 	delete(m.lost, id)
 	if before := m.agents[id]; before != nil {
 		before.orders.Close()
 		a.used = before.used
-		a.free = a.total.minus(a.used)
 	}
 	m.agents[id] = a
 	return a
@@ -172,7 +168,7 @@ func (m *Master) dropMissing(a *agent, r *link.Registration) {
 		for id, e := range f.executors[a.id] {
 			if !executors[key{f.id, id}] {
 				delete(f.executors[a.id], id)
-				m.giveBack(a.id, e.resources)
+				m.giveBack(a.id, amount(e.Resources))
 			}
 		}
 	}
@@ -186,22 +182,22 @@ func (t *task) recover(s *link.TaskState) {
 	}
 }
 
-func (m *Master) addExecutor(f *framework, a *agent, info mesos.ExecutorInfo, need resources) {
+func (m *Master) addExecutor(f *framework, a *agent, info *mesos.ExecutorInfo) {
 	if f.executors[a.id] == nil {
-		f.executors[a.id] = map[string]*executor{}
+		f.executors[a.id] = map[string]*mesos.ExecutorInfo{}
 	}
-	f.executors[a.id][info.ExecutorID.Value] = &executor{info, need}
-	a.take(need)
+	f.executors[a.id][info.ExecutorID.Value] = info
+	a.used = a.used.plus(amount(info.Resources))
 }
 
-func (m *Master) addTask(f *framework, a *agent, info *mesos.TaskInfo, need resources) *task {
+func (m *Master) addTask(f *framework, a *agent, info *mesos.TaskInfo) *task {
 	m.nextTask++
 	t := &task{
-		id: info.TaskID.Value, agentID: a.id, resources: need, executor: info.Executor,
+		id: info.TaskID.Value, agentID: a.id, framework: f, executor: info.Executor, resources: amount(info.Resources),
 		reported: mesos.TASK_STAGING, latest: mesos.TASK_STAGING, order: m.nextTask,
 	}
 	f.tasks[t.id] = t
-	a.take(t.resources)
+	a.used = a.used.plus(t.resources)
 	return t
 }
 
@@ -233,8 +229,7 @@ func (m *Master) update(a *agent, u *link.StatusUpdate) {
 	}
 	if f.executors[a.id][t.executor.ExecutorID.Value] == nil && !link.Terminal(t.latest) {
 		// The one that it was launched on has ended: it runs in a new one.
-		need, _ := parse(t.executor.Resources) // it was valid when it was launched
-		m.addExecutor(f, a, *t.executor, need)
+		m.addExecutor(f, a, t.executor)
 	}
 }
 
@@ -248,9 +243,9 @@ func (m *Master) executorEnded(a *agent, ended *link.ExecutorEnded) {
 		return
 	}
 	delete(f.executors[a.id], ended.Executor.Executor)
-	m.giveBack(a.id, e.resources)
+	m.giveBack(a.id, amount(e.Resources))
 	status := int32(ended.WaitStatus)
 	f.send(&scheduler.Event{Type: scheduler.Event_FAILURE, Failure: &scheduler.Event_Failure{
-		AgentID: &mesos.AgentID{Value: a.id}, ExecutorID: &e.info.ExecutorID, Status: &status,
+		AgentID: &mesos.AgentID{Value: a.id}, ExecutorID: &e.ExecutorID, Status: &status,
 	}})
 }

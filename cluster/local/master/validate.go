@@ -12,29 +12,30 @@ const longestID = 255
 
 // invalidTask says in Mesos' words why a task cannot be launched with what is available; when it can, need is what the task takes,
 // and its executor if that does not run yet.
-func (m *Master) invalidTask(f *framework, a *agent, task *mesos.TaskInfo, available resources) (own, need resources, fault string) {
+func (m *Master) invalidTask(f *framework, a *agent, task *mesos.TaskInfo, available resources) (need resources, fault string) {
 	id := task.TaskID.Value
 	if fault = invalidID(id); fault != "" {
-		return own, need, fault
+		return need, fault
 	}
 	switch {
 	case f.tasks[id] != nil:
-		return own, need, "Task has duplicate ID: " + id
+		return need, "Task has duplicate ID: " + id
 	case task.AgentID.Value != a.id:
-		return own, need, fmt.Sprintf("Task uses invalid agent %s while agent %s is expected", task.AgentID.Value, a.id)
+		return need, fmt.Sprintf("Task uses invalid agent %s while agent %s is expected", task.AgentID.Value, a.id)
 	case len(task.Resources) == 0:
-		return own, need, "Task uses no resources"
+		return need, "Task uses no resources"
 	case task.Executor == nil || task.Command != nil:
-		return own, need, "Task should have ExecutorInfo, and no CommandInfo: agents of this cluster have no executor of their own"
+		return need, "Task should have ExecutorInfo, and no CommandInfo: agents of this cluster have no executor of their own"
 	}
-	if own, fault = parse(task.Resources); fault != "" {
-		return own, need, fault
+	own, fault := parse(task.Resources)
+	if fault != "" {
+		return need, fault
 	}
 	executors, fault := f.invalidExecutor(a, task.Executor)
 	if need = own.plus(executors); fault == "" && !available.contains(need) {
 		fault = fmt.Sprintf("Total resources %s required by task and its executor is more than available %s", need, available)
 	}
-	return own, need, fault
+	return need, fault
 }
 
 // invalidExecutor returns what an executor takes: nothing if it runs.
@@ -49,8 +50,8 @@ func (f *framework) invalidExecutor(a *agent, e *mesos.ExecutorInfo) (need resou
 		return need, fault
 	}
 	if running := f.executors[a.id][e.ExecutorID.Value]; running != nil {
-		if !running.info.Equal(e) {
-			fault = fmt.Sprintf("ExecutorInfo is not compatible with existing ExecutorInfo with same ExecutorID.\nExisting ExecutorInfo:\n%v\nExecutorInfo:\n%v", &running.info, e)
+		if !running.Equal(e) {
+			fault = fmt.Sprintf("ExecutorInfo is not compatible with existing ExecutorInfo with same ExecutorID.\nExisting ExecutorInfo:\n%v\nExecutorInfo:\n%v", running, e)
 		}
 		need = resources{}
 	}

@@ -3,14 +3,19 @@
 package wholefile
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 )
 
-// Write makes content durable under path, readable for its owner only, or leaves what was there.
-func Write(path string, content []byte) error {
+// Write makes value durable under path, as JSON and readable for its owner only, or leaves what was there.
+func Write(path string, value any) error {
+	content, err := json.Marshal(value)
+	if err != nil {
+		return fmt.Errorf("encode %s: %w", path, err)
+	}
 	temp, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)

@@ -3,6 +3,7 @@ package wholefile
 import (
 	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
 )
 
@@ -11,12 +12,12 @@ func TestWrite(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "kept.json")
 	for _, content := range []string{"first", "second, which is longer", ""} {
-		if err := Write(path, []byte(content)); err != nil {
+		if err := Write(path, content); err != nil {
 			t.Fatal(err)
 		}
 		got, err := os.ReadFile(path)
 		info, failed := os.Stat(path)
-		if err != nil || failed != nil || string(got) != content || info.Mode().Perm() != 0o600 {
+		if err != nil || failed != nil || string(got) != strconv.Quote(content) || info.Mode().Perm() != 0o600 {
 			t.Errorf("%q, %v, %v, want %q for its owner", got, info, err, content)
 		}
 	}
@@ -33,7 +34,7 @@ func TestWriteThatFails(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(path, "in"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := Write(path, []byte("x")); err == nil {
+	if err := Write(path, "x"); err == nil {
 		t.Error("a folder was replaced")
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
