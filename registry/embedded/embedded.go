@@ -121,15 +121,12 @@ func (r *Registry) openFile() (err error) {
 	if err != nil {
 		return fail(err)
 	}
-	faulted, err := guarded(func() error {
-		return r.db.Update(func(tx *bolt.Tx) error {
-			for _, name := range [][]byte{entriesBucket, leaderBucket} {
-				if _, err := tx.CreateBucketIfNotExists(name); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
+	faulted, err := r.update(func(tx *bolt.Tx) error {
+		_, err := tx.CreateBucketIfNotExists(entriesBucket)
+		if err == nil {
+			_, err = tx.CreateBucketIfNotExists(leaderBucket)
+		}
+		return err
 	})
 	if faulted {
 		r.closeFiles()
@@ -241,30 +238,20 @@ func (r *Registry) Leader() (registry.Leader, bool) {
 // Campaign begins the next term at once, by a fenced write (rule T1), and ends
 // the one before: whoever has the file leads.
 func (r *Registry) Campaign(ctx context.Context, who string) (registry.Term, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, fmt.Errorf("begin a term in %s: %w", r.path, err)
-	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if err := r.usable(); err != nil {
-		return nil, fmt.Errorf("begin a term in %s: %w", r.path, err)
+	err := ctx.Err()
+	if err == nil {
+		err = r.usable()
 	}
-	if err := r.look(); err != nil {
+	if err != nil {
 		return nil, fmt.Errorf("begin a term in %s: %w", r.path, err)
 	}
 	var number int64
-	faulted, err := guarded(func() error {
-		tx, err := r.db.Begin(true)
-		if err != nil {
-			return err
-		}
+	faulted, err := r.update(func(tx *bolt.Tx) error {
 		leader := tx.Bucket(leaderBucket)
 		number = numberAt(leader, termKey) + 1
-		err = errors.Join(putNumber(leader, termKey, number), putNumber(leader, commitKey, 0), leader.Put(whoKey, []byte(who)))
-		if err != nil {
-			return errors.Join(err, tx.Rollback())
-		}
-		return tx.Commit()
+		return errors.Join(putNumber(leader, termKey, number), putNumber(leader, commitKey, 0), leader.Put(whoKey, []byte(who)))
 	})
 	if err != nil {
 		err = r.breakDown(err, faulted)
@@ -281,10 +268,13 @@ func (r *Registry) Campaign(ctx context.Context, who string) (registry.Term, err
 
 // usable says why nothing can be done. r.mu is held.
 func (r *Registry) usable() error {
-	if r.closed {
+	switch {
+	case r.closed:
 		return errors.New("the registry is closed")
+	case r.broken != nil:
+		return r.broken
 	}
-	return r.broken
+	return r.look()
 }
 
 // breakDown ends all use after a failed write, and says why it failed: because the file is lost, or as bbolt says. r.mu

@@ -28,9 +28,7 @@ func (r *Registry) watch(every time.Duration) {
 			return
 		}
 		r.mu.Lock()
-		if r.usable() == nil {
-			_ = r.look()
-		}
+		_ = r.usable()
 		r.mu.Unlock()
 	}
 }
