@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
 	"syscall"
@@ -36,6 +37,8 @@ type task struct {
 
 	ctx    context.Context // ends at a kill
 	cancel context.CancelCauseFunc
+
+	releases []func() // give back what the task uses, the last one first
 
 	mu      sync.Mutex
 	spec    wire.Task
@@ -76,23 +79,18 @@ func (t *task) kill(grace time.Duration, why string) {
 	}
 }
 
-// failure is why a task ends without a process, or why its process can't be started.
-type failure struct {
-	phase       string
-	err         error
-	unreachable string // the package's host, if it gave no answer
-}
-
-func (f *failure) Error() string { return f.err.Error() }
-
 func (t *task) run() {
 	defer t.cancel(nil)
-	exit, release, err := t.begin()
-	defer release()
+	exit, err := t.begin()
+	// Only when the cause of the end has been read from the task's folders.
+	defer func() {
+		for _, release := range slices.Backward(t.releases) {
+			release()
+		}
+	}()
 	t.mu.Lock()
 	why := t.why
 	t.mu.Unlock()
-	var failed *failure
 	switch {
 	case err == nil:
 		t.ended(exit, why)
@@ -109,22 +107,24 @@ func (t *task) run() {
 		t.report(failedState, status.Cause, status)
 	case why != "":
 		t.report(killed, why+" before its process was started", t.status)
-	case errors.As(err, &failed):
+	default:
 		status := t.status
-		status.Phase, status.Cause, status.Unreachable = failed.phase, readable(failed.Error(), causeLength), failed.unreachable
-		t.log.Warn("task failed", "phase", failed.phase, "error", failed)
-		t.report(failedState, readable(failed.Error(), messageLength), status)
+		status.Phase, status.Cause = wire.PhaseStart, readable(err.Error(), causeLength)
+		var failed *pack.Error
+		if errors.As(err, &failed) {
+			status.Phase, status.Unreachable = string(failed.Phase), failed.Unreachable
+		}
+		t.log.Warn("task failed", "phase", status.Phase, "error", err)
+		t.report(failedState, readable(err.Error(), messageLength), status)
 	}
 }
 
 // begin takes the task from its description to the end of its process. Rule E1 rests on the order of its steps: no process
 // is made before announce has returned, so a task that is lost without a word from announce never began.
-// Release gives the task's folders back. The caller calls it when it has read the cause of the end from them.
-func (t *task) begin() (exit supervisor.Exit, release func(), err error) {
-	release = func() {}
+func (t *task) begin() (supervisor.Exit, error) {
 	spec, err := wire.DecodeTask(t.data)
 	if err != nil {
-		return exit, release, &failure{phase: wire.PhaseStart, err: err}
+		return supervisor.Exit{}, err
 	}
 	t.mu.Lock()
 	t.spec = spec
@@ -133,41 +133,32 @@ func (t *task) begin() (exit supervisor.Exit, release func(), err error) {
 	fetching := false
 	if spec.Package.URL != "" {
 		if fetched, fetching, err = t.fetch(spec.Package); err != nil {
-			return exit, release, err
+			return supervisor.Exit{}, err
 		}
-		release, t.status.PackageSHA256, t.status.PackageNote = fetched.Release, fetched.SHA256, fetched.Note
+		t.releases = append(t.releases, fetched.Release)
+		t.status.PackageSHA256, t.status.PackageNote = fetched.SHA256, fetched.Note
 	}
 	if err := t.announce(fetching); err != nil {
-		return exit, release, err
+		return supervisor.Exit{}, err
 	}
-	process, giveBack, err := t.start(spec, fetched)
-	release = also(giveBack, release)
+	process, err := t.start(spec, fetched)
 	if err != nil {
-		return exit, release, err
+		return supervisor.Exit{}, err
 	}
 	t.status.StartTime = process.Started.UTC()
 	// A process that ends at once is reported by its end alone, which has its start time too. Each update is work for
 	// the agent, the master and the scheduler, while other tasks wait to
 	// be started. A task that is lost in this moment counts as begun (rule E1).
-	timer := time.NewTimer(shortTask)
-	defer timer.Stop()
 	select {
 	case <-process.Done():
-	case <-timer.C:
+	case <-time.After(shortTask):
 		t.report(running, "process "+strconv.Itoa(process.PID)+" runs", t.status)
 	}
 	exit, ok := process.Exit()
 	if !ok {
-		return exit, release, supervisor.ErrLost
+		return exit, supervisor.ErrLost
 	}
-	return exit, release, nil
-}
-
-func also(first, then func()) func() {
-	return func() {
-		first()
-		then()
-	}
+	return exit, nil
 }
 
 // announce returns when the agent has an update which says that the task's process may begin. A task that is lost
@@ -186,7 +177,7 @@ func (t *task) announce(fetching bool) error {
 	case <-delivered:
 		return nil
 	case <-t.ctx.Done():
-		return &failure{phase: wire.PhaseStart, err: context.Cause(t.ctx)}
+		return context.Cause(t.ctx)
 	}
 }
 
@@ -199,15 +190,8 @@ func (t *task) fetch(p wire.Package) (ready pack.Package, fetching bool, err err
 	status := t.status
 	status.Phase = wire.PhaseFetch
 	t.report(starting, "fetching the package", status)
-	fetched, err := t.session.store.Get(t.ctx, source)
-	var failed *pack.Error
-	if errors.As(err, &failed) {
-		return pack.Package{}, true, &failure{phase: string(failed.Phase), err: failed, unreachable: failed.Unreachable}
-	}
-	if err != nil {
-		return pack.Package{}, true, &failure{phase: wire.PhaseFetch, err: err}
-	}
-	return fetched, true, nil
+	ready, err = t.session.store.Get(t.ctx, source)
+	return ready, true, err
 }
 
 // prepare says what to start: work is the task's working folder, which shows the package's folder root.
@@ -228,10 +212,8 @@ func (t *task) prepare(spec wire.Task, root, work, temporary, output string) (su
 	}, nil
 }
 
-// start starts the process in a working folder that shows the package, if there is one. The task's folders are
-// given back by release.
-func (t *task) start(spec wire.Task, fetched pack.Package) (process *supervisor.Process, release func(), err error) {
-	release = func() {}
+// start starts the process in a working folder that shows the package, if there is one.
+func (t *task) start(spec wire.Task, fetched pack.Package) (*supervisor.Process, error) {
 	// Processes are started one by one anyhow. Those that wait for it have no folders yet: so
 	// many short tasks need few of them.
 	t.session.starting <- struct{}{}
@@ -239,16 +221,16 @@ func (t *task) start(spec wire.Task, fetched pack.Package) (process *supervisor.
 
 	output, err := t.session.outputs.folder(t.number)
 	if err != nil {
-		return nil, release, &failure{phase: wire.PhaseStart, err: err}
+		return nil, err
 	}
-	release = t.session.outputs.add(t.number)
+	t.releases = append(t.releases, t.session.outputs.add(t.number))
 	temporary, giveBack, err := t.session.temporaries.take("", "")
 	if err != nil {
-		return nil, release, &failure{phase: wire.PhaseStart, err: err}
+		return nil, err
 	}
-	release = also(func() { giveBack("") }, release)
+	t.releases = append(t.releases, func() { giveBack("") })
 	if len(spec.Command) == 0 {
-		return nil, release, &failure{phase: wire.PhaseStart, err: errors.New("the app has no command to run")}
+		return nil, errors.New("the app has no command to run")
 	}
 	root := ""
 	if fetched.Dir != "" {
@@ -256,25 +238,24 @@ func (t *task) start(spec wire.Task, fetched pack.Package) (process *supervisor.
 	}
 	work, putBack, err := t.session.works.take(root, fetched.State)
 	if err != nil {
-		return nil, release, &failure{phase: wire.PhaseStart, err: err}
+		return nil, err
 	}
-	release = also(func() { putBack(t.keepAs()) }, release)
+	t.releases = append(t.releases, func() { putBack(t.keepAs()) })
 	start, err := t.prepare(spec, root, work, temporary, output)
 	if err != nil {
-		return nil, release, &failure{phase: wire.PhaseStart, err: err}
+		return nil, err
 	}
-	process, err = t.startUnlessKilled(start, spec)
-	return process, release, err
+	return t.startUnlessKilled(start, spec)
 }
 
 func (t *task) startUnlessKilled(start supervisor.Spec, spec wire.Task) (*supervisor.Process, error) {
 	if err := context.Cause(t.ctx); err != nil {
-		return nil, &failure{phase: wire.PhaseStart, err: err}
+		return nil, err
 	}
 	process, err := t.session.supervisor.Start(start)
 	var refused *supervisor.StartError
 	if errors.As(err, &refused) {
-		return nil, &failure{phase: wire.PhaseStart, err: explainStart(start.Path, spec.Command[0], refused)}
+		return nil, explainStart(start.Path, spec.Command[0], refused)
 	}
 	if err != nil {
 		return nil, err
