@@ -207,7 +207,7 @@ func (t *task) prepare(spec wire.Task, root, work, temporary, output string) (su
 	}
 	path, args = inView(root, work, path, args)
 	return supervisor.Spec{
-		Path: path, Args: append(args, shard), Env: env.list(), Marker: taskVariable, Dir: work, Processes: t.session.config.Processes,
+		Path: path, Args: append(args, shard), Env: env.list(), Marker: taskVariable + "=" + spec.TaskID, Dir: work, Processes: t.session.config.Processes,
 		Stdout: filepath.Join(output, "stdout"), Stderr: filepath.Join(output, "stderr"),
 	}, nil
 }

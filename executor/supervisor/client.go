@@ -27,8 +27,7 @@ type Client struct {
 
 	mu        sync.Mutex
 	last      uint64
-	processes map[uint64]*Process
-	ended     bool
+	processes map[uint64]*Process // nil when the supervisor is lost
 }
 
 // Process is one task's main process, with all that came of it.
@@ -120,7 +119,7 @@ func (c *Client) Lost() <-chan struct{} { return c.lost }
 func (c *Client) Start(spec Spec) (*Process, error) {
 	p := &Process{client: c, started: make(chan error, 1), done: make(chan struct{})}
 	c.mu.Lock()
-	if c.ended {
+	if c.processes == nil {
 		c.mu.Unlock()
 		return nil, ErrLost
 	}
@@ -201,7 +200,6 @@ func (c *Client) read() {
 		}
 	}
 	c.mu.Lock()
-	c.ended = true
 	left := c.processes
 	c.processes = nil
 	c.mu.Unlock()
