@@ -1,8 +1,6 @@
 package executor
 
 import (
-	"bufio"
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -70,23 +68,30 @@ func asProgram(file string, info fs.FileInfo, words []string) (string, []string,
 
 // shebang reads a script's first line as the kernel does: a program and at most one argument.
 func shebang(file string) ([]string, bool) {
-	f, err := openRegular(file, os.O_RDONLY)
-	if err != nil {
-		return nil, false
-	}
-	defer func() { _ = f.Close() }()
-	line, err := bufio.NewReader(io.LimitReader(f, 256)).ReadString('\n')
-	if (err != nil && !errors.Is(err, io.EOF)) || !strings.HasPrefix(line, "#!") {
-		return nil, false
-	}
-	program, argument, _ := strings.Cut(strings.Trim(line[2:], " \t\n"), " ")
-	if program == "" {
+	line, ok := strings.CutPrefix(head(file), "#!")
+	line, _, _ = strings.Cut(line, "\n")
+	program, argument, _ := strings.Cut(strings.Trim(line, " \t"), " ")
+	if !ok || program == "" {
 		return nil, false
 	}
 	if argument = strings.TrimSpace(argument); argument != "" {
 		return []string{program, argument}, true
 	}
 	return []string{program}, true
+}
+
+// head is what a file begins with: as much as the kernel reads to see how it is run.
+func head(file string) string {
+	f, err := openRegular(file, os.O_RDONLY)
+	if err != nil {
+		return ""
+	}
+	defer func() { _ = f.Close() }()
+	text, err := io.ReadAll(io.LimitReader(f, 256))
+	if err != nil {
+		return ""
+	}
+	return string(text)
 }
 
 // explainStart says why the system refused to start a file.
@@ -112,7 +117,7 @@ func explainStart(file, name string, refused *supervisor.StartError) error {
 		what = "permission denied: the file isn't executable for this user, or lies on a file system mounted noexec"
 	case syscall.ENOEXEC:
 		what = "it is neither a program for this machine nor a script that begins with #!"
-		if head := firstBytes(file); bytes.HasPrefix(head, []byte("\x7fELF")) {
+		if strings.HasPrefix(head(file), "\x7fELF") {
 			what = "it is a program for another kind of machine"
 		}
 	case syscall.E2BIG:
@@ -121,17 +126,6 @@ func explainStart(file, name string, refused *supervisor.StartError) error {
 		what = "the agent allows no more processes: " + what
 	}
 	return fmt.Errorf("start command %q: %s", name, what)
-}
-
-func firstBytes(file string) []byte {
-	f, err := openRegular(file, os.O_RDONLY)
-	if err != nil {
-		return nil
-	}
-	defer func() { _ = f.Close() }()
-	head := make([]byte, 4)
-	n, _ := io.ReadFull(f, head)
-	return head[:n]
 }
 
 // near looks for what was perhaps meant.

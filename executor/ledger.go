@@ -53,8 +53,7 @@ type ledger struct {
 }
 
 type record struct {
-	assignment assignment
-	silent     bool // no update of it was acknowledged yet
+	assignment *assignment // until an update of it is acknowledged
 	updates    []update
 	busy       bool
 	queued     bool
@@ -84,7 +83,7 @@ func (l *ledger) add(a assignment) bool {
 	if l.tasks[a.id] != nil || l.ended[a.id] {
 		return false
 	}
-	l.tasks[a.id] = &record{assignment: a, silent: true}
+	l.tasks[a.id] = &record{assignment: &a}
 	return true
 }
 
@@ -214,8 +213,8 @@ func (l *ledger) unacknowledged() ([]assignment, []update) {
 	var tasks []assignment
 	var updates []update
 	for _, r := range l.tasks {
-		if r.silent {
-			tasks = append(tasks, r.assignment)
+		if r.assignment != nil {
+			tasks = append(tasks, *r.assignment)
 		}
 		updates = append(updates, r.updates...)
 	}
@@ -261,7 +260,7 @@ func (l *ledger) acknowledge(id string, uuid []byte) {
 			close(u.delivered) // the agent has it, though its answer to the call was lost
 		}
 		l.heard = true
-		r.silent, r.assignment = false, assignment{}
+		r.assignment = nil
 		r.updates = slices.Delete(r.updates, i, i+1)
 		r.forgive()
 		l.queue(id, r)
