@@ -131,19 +131,18 @@ func realFolder(path string) (fs.FileInfo, error) {
 			err = fs.ErrNotExist
 		}
 	}
-	if errors.Is(err, fs.ErrNotExist) {
-		if err := os.MkdirAll(path, folderMode); err != nil {
-			return nil, err
-		}
-		return os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		err = os.MkdirAll(path, folderMode)
+	case err == nil && info.Mode().Perm() == folderMode:
+		return info, nil
+	case err == nil:
+		err = os.Chmod(path, folderMode)
 	}
-	if err == nil && info.Mode().Perm() != folderMode {
-		if err := os.Chmod(path, folderMode); err != nil {
-			return nil, err
-		}
-		return os.Lstat(path)
+	if err != nil {
+		return nil, err
 	}
-	return info, err
+	return os.Lstat(path)
 }
 
 func restoreEntries(path string, want map[string]string) error {
@@ -154,15 +153,10 @@ func restoreEntries(path string, want map[string]string) error {
 	right := 0
 	for _, e := range found {
 		name := filepath.Join(path, e.Name())
-		if to, ok := want[e.Name()]; ok {
-			if to == "" && e.IsDir() {
-				right++
-				continue
-			}
-			if now, err := os.Readlink(name); to != "" && err == nil && now == to {
-				right++
-				continue
-			}
+		to, wanted := want[e.Name()]
+		if wanted && (to == "" && e.IsDir() || to != "" && leadsTo(name, to)) {
+			right++
+			continue
 		}
 		if err := pack.RemoveTree(name); err != nil {
 			return err
@@ -180,6 +174,11 @@ func restoreEntries(path string, want map[string]string) error {
 		}
 	}
 	return nil
+}
+
+func leadsTo(link, target string) bool {
+	to, err := os.Readlink(link)
+	return err == nil && to == target
 }
 
 // inView gives the paths of a command in the working folder instead of those in the package, so that what a program
@@ -306,7 +305,6 @@ func (f *workFolders) put(pool *workPool, w workFolder, keepAs string) {
 		f.keepFailed(w.path, keepAs)
 		return
 	}
-	touched := !w.untouched(pool.view)
 	f.mu.Lock()
 	again := slices.Contains(f.pools, pool)
 	f.mu.Unlock()
@@ -314,7 +312,7 @@ func (f *workFolders) put(pool *workPool, w workFolder, keepAs string) {
 		f.remove(w.path)
 		return
 	}
-	if touched {
+	if !w.untouched(pool.view) {
 		if err := w.restore(pool.view); err != nil {
 			f.log.Warn("working folder not prepared for another task", "folder", w.path, "error", err)
 			f.remove(w.path)

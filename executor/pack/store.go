@@ -310,8 +310,6 @@ func (s *Store) fetch(ctx context.Context, source Source, to string, known versi
 	case errors.Is(err, errUnchanged):
 		s.log.Info("package unchanged", "url", redact(source.URL))
 		return "", version{}, err
-	case err != nil && ctx.Err() != nil:
-		return "", version{}, context.Cause(ctx)
 	case err != nil:
 		return "", version{}, err
 	}

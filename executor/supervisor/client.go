@@ -46,10 +46,11 @@ type Process struct {
 // Launch starts a supervisor by running the program exe with args; that program must
 // call [Serve]. The supervisor gets an empty environment and a process group of its own.
 func Launch(exe string, args ...string) (*Client, error) {
-	ours, theirs, err := socketpair()
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
-		return nil, fmt.Errorf("start supervisor: %w", err)
+		return nil, fmt.Errorf("start supervisor: make a socket pair: %w", err)
 	}
+	ours, theirs := os.NewFile(uintptr(fds[0]), "supervisor"), os.NewFile(uintptr(fds[1]), "executor")
 	defer func() { _ = theirs.Close() }()
 	conn, err := net.FileConn(ours)
 	_ = ours.Close()
@@ -98,14 +99,6 @@ func Inherit() error {
 		return fmt.Errorf("become subreaper: %w", err)
 	}
 	return nil
-}
-
-func socketpair() (ours, theirs *os.File, err error) {
-	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return nil, nil, fmt.Errorf("make a socket pair: %w", err)
-	}
-	return os.NewFile(uintptr(fds[0]), "supervisor"), os.NewFile(uintptr(fds[1]), "executor"), nil
 }
 
 // PID is the supervisor's own process id.

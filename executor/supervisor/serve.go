@@ -124,27 +124,24 @@ func (s *server) start(id uint64, spec *Spec) {
 		}
 		s.send(event{ID: id, Op: op, Errno: int(errno)})
 	}
-	stdout, err := openOutput(spec.Stdout)
-	if err != nil {
-		fail("open "+spec.Stdout, err)
-		return
+	files := []uintptr{uintptr(s.null)}
+	for _, path := range []string{spec.Stdout, spec.Stderr} {
+		fd, err := openOutput(path)
+		if err != nil {
+			fail("open "+path, err)
+			return
+		}
+		defer func() { _ = syscall.Close(fd) }()
+		files = append(files, uintptr(fd))
 	}
-	defer func() { _ = syscall.Close(stdout) }()
-	stderr, err := openOutput(spec.Stderr)
-	if err != nil {
-		fail("open "+spec.Stderr, err)
-		return
-	}
-	defer func() { _ = syscall.Close(stderr) }()
-
 	p := &process{id: id, marker: spec.Marker}
 	s.mu.Lock()
 	p.mark = s.marks.next(id)
 	s.limit.set(spec.Processes, time.Now())
+	var err error
 	p.pid, err = syscall.ForkExec(spec.Path, spec.Args, &syscall.ProcAttr{
-		Dir: spec.Dir, Env: spec.Env,
-		Files: []uintptr{uintptr(s.null), uintptr(stdout), uintptr(stderr)},
-		Sys:   &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL},
+		Dir: spec.Dir, Env: spec.Env, Files: files,
+		Sys: &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL},
 	})
 	if err != nil {
 		s.mu.Unlock()

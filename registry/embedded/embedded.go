@@ -94,16 +94,13 @@ func Open(path string, log *slog.Logger) (*Registry, error) {
 	if err := r.openFile(); err != nil {
 		return nil, err
 	}
-	if err := announce(path); err != nil {
-		return nil, errors.Join(fmt.Errorf("open the registry %s: %w", path, err), r.db.Close())
-	}
 	r.reserveSpace()
 	r.owned.Go(func() { r.watch(lookEvery) })
 	log.Info("registry open", "file", path, "took", time.Since(began))
 	return r, nil
 }
 
-// openFile opens the file with its buckets there and its name on disk.
+// openFile opens the file with its buckets there and its name on disk, and says who holds it.
 func (r *Registry) openFile() (err error) {
 	path := r.path
 	fail := func(err error) error { return fmt.Errorf("open the registry %s: %w", path, err) }
@@ -140,6 +137,9 @@ func (r *Registry) openFile() (err error) {
 	}
 	if err == nil {
 		r.opened, err = r.held().Stat()
+	}
+	if err == nil {
+		err = announce(path)
 	}
 	if err != nil {
 		return fail(errors.Join(err, r.db.Close()))
