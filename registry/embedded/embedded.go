@@ -277,17 +277,18 @@ func (r *Registry) usable() error {
 	return r.look()
 }
 
-// breakDown ends all use after a failed write, and says why it failed: because the file is lost, or as bbolt says. r.mu
-// is held.
+// breakDown ends all use after a failed write or pages that can't be read, and says why it failed: because the file is lost, or as
+// bbolt says. r.mu is held.
 func (r *Registry) breakDown(cause error, faulted bool) error {
-	if faulted {
-		r.fault(cause)
+	r.faulted = r.faulted || faulted
+	switch {
+	case r.broken != nil, r.look() != nil:
 		return r.broken
+	case faulted:
+		r.fail(cause)
+	default:
+		r.fail(fmt.Errorf("an earlier write failed, so what is on disk is not known until it is opened again: %w", cause))
 	}
-	if lost := r.look(); lost != nil {
-		return lost
-	}
-	r.fail(fmt.Errorf("an earlier write failed, so what is on disk is not known until it is opened again: %w", cause))
 	return cause
 }
 

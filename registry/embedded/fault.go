@@ -44,18 +44,7 @@ func (r *Registry) view(read func(entries *bolt.Bucket) error) error {
 	if faulted {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.fault(err)
+		_ = r.breakDown(err, faulted)
 	}
 	return err
-}
-
-// fault ends all use of the registry, after pages that can't be read. r.mu is held.
-func (r *Registry) fault(err error) {
-	r.faulted = true
-	if r.broken != nil {
-		return
-	}
-	if lost := r.look(); lost == nil {
-		r.fail(err)
-	}
 }
