@@ -130,13 +130,10 @@ func explainStart(file, name string, refused *supervisor.StartError) error {
 
 // near looks for what was perhaps meant.
 func near(root, name string) string {
-	type candidate struct {
-		name     string
-		distance int
-	}
-	var found []candidate
 	base := strings.ToLower(path.Base(name))
-	seen, files := 0, []string{}
+	distance := func(file string) int { return spelling.Distance(base, strings.ToLower(path.Base(file))) }
+	var found, files []string
+	seen := 0
 	_ = filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
 		if seen++; err != nil || seen > 5000 {
 			return filepath.SkipAll
@@ -151,19 +148,15 @@ func near(root, name string) string {
 		if len(files) < 5 {
 			files = append(files, inside)
 		}
-		if distance := spelling.Distance(base, strings.ToLower(path.Base(inside))); distance <= max(1, len(base)/4) {
-			found = append(found, candidate{inside, distance})
+		if distance(inside) <= max(1, len(base)/4) {
+			found = append(found, inside)
 		}
 		return nil
 	})
-	slices.SortStableFunc(found, func(a, b candidate) int { return a.distance - b.distance })
+	slices.SortStableFunc(found, func(a, b string) int { return distance(a) - distance(b) })
 	switch {
 	case len(found) > 0:
-		names := []string{}
-		for _, c := range found[:min(3, len(found))] {
-			names = append(names, c.name)
-		}
-		return "; near it: " + strings.Join(names, ", ")
+		return "; near it: " + strings.Join(found[:min(3, len(found))], ", ")
 	case len(files) > 0:
 		return "; it holds " + strings.Join(files, ", ") + map[bool]string{true: ", …"}[seen > 6]
 	}

@@ -102,7 +102,7 @@ func (l *ledger) report(u update) {
 }
 
 func (l *ledger) queue(id string, r *record) {
-	if r.busy || r.queued || r.retry != nil || !slices.ContainsFunc(r.updates, func(u update) bool { return !u.sent }) {
+	if r.busy || r.queued || r.retry != nil || !slices.ContainsFunc(r.updates, unsent) {
 		return
 	}
 	r.queued = true
@@ -110,32 +110,30 @@ func (l *ledger) queue(id string, r *record) {
 	l.work.Signal()
 }
 
+func unsent(u update) bool { return !u.sent }
+
 // take waits for an update to send and hands it to the caller, who must give its outcome to sendDone.
 // It is false when the ledger was closed.
 func (l *ledger) take() (update, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for {
-		for l.online && len(l.ready) > 0 && !l.closed {
-			id := l.ready[0]
-			l.ready = l.ready[1:]
-			r := l.tasks[id]
-			if r == nil {
-				continue
-			}
-			r.queued = false
-			for _, u := range r.updates {
-				if !u.sent {
-					r.busy = true
-					return u, true
-				}
-			}
+	for !l.closed {
+		if !l.online || len(l.ready) == 0 {
+			l.work.Wait()
+			continue
 		}
-		if l.closed {
-			return update{}, false
+		r := l.tasks[l.ready[0]]
+		l.ready = l.ready[1:]
+		if r == nil {
+			continue
 		}
-		l.work.Wait()
+		r.queued = false
+		if i := slices.IndexFunc(r.updates, unsent); i >= 0 {
+			r.busy = true
+			return r.updates[i], true
+		}
 	}
+	return update{}, false
 }
 
 // sendDone takes the outcome of sending an update; nil means that the agent has it. Any other update is queued
@@ -252,23 +250,22 @@ func (l *ledger) acknowledge(id string, uuid []byte) {
 	if r == nil {
 		return
 	}
-	for i, u := range r.updates {
-		if string(u.uuid[:]) != string(uuid) {
-			continue
-		}
-		if u.delivered != nil {
-			close(u.delivered) // the agent has it, though its answer to the call was lost
-		}
-		l.heard = true
-		r.assignment = nil
-		r.updates = slices.Delete(r.updates, i, i+1)
-		r.forgive()
-		l.queue(id, r)
-		if u.state.terminal() {
-			delete(l.tasks, id)
-			l.remember(id)
-		}
-		break
+	i := slices.IndexFunc(r.updates, func(u update) bool { return string(u.uuid[:]) == string(uuid) })
+	if i < 0 {
+		return
+	}
+	u := r.updates[i]
+	if u.delivered != nil {
+		close(u.delivered) // the agent has it, though its answer to the call was lost
+	}
+	l.heard = true
+	r.assignment = nil
+	r.updates = slices.Delete(r.updates, i, i+1)
+	r.forgive()
+	l.queue(id, r)
+	if u.state.terminal() {
+		delete(l.tasks, id)
+		l.remember(id)
 	}
 	l.changed.Broadcast()
 }

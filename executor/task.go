@@ -35,7 +35,7 @@ type task struct {
 	number  string
 	status  wire.Status // what every update says
 
-	ctx    context.Context // ends at a kill
+	ctx    context.Context // ends at a kill, with why it was killed
 	cancel context.CancelCauseFunc
 
 	releases []func() // give back what the task uses, the last one first
@@ -43,8 +43,7 @@ type task struct {
 	mu      sync.Mutex
 	spec    wire.Task
 	process *supervisor.Process
-	why     string // killed, and why
-	wait    time.Duration
+	wait    time.Duration // the grace of a kill
 }
 
 func newTask(s *session, a assignment, number int) *task {
@@ -67,8 +66,8 @@ func (t *task) grace() time.Duration {
 func (t *task) kill(grace time.Duration, why string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.why == "" {
-		t.why, t.wait = why, grace
+	if t.ctx.Err() == nil {
+		t.wait = grace
 	}
 	t.wait = min(t.wait, grace)
 	t.cancel(errors.New(why))
@@ -88,9 +87,7 @@ func (t *task) run() {
 			release()
 		}
 	}()
-	t.mu.Lock()
-	why := t.why
-	t.mu.Unlock()
+	why := context.Cause(t.ctx)
 	switch {
 	case err == nil:
 		t.ended(exit, why)
@@ -105,8 +102,8 @@ func (t *task) run() {
 		}
 		t.log.Error("task failed", "error", err)
 		t.report(failedState, status.Cause, status)
-	case why != "":
-		t.report(killed, why+" before its process was started", t.status)
+	case why != nil:
+		t.report(killed, why.Error()+" before its process was started", t.status)
 	default:
 		status := t.status
 		status.Phase, status.Cause = wire.PhaseStart, readable(err.Error(), causeLength)
@@ -183,7 +180,7 @@ func (t *task) announce(fetching bool) error {
 
 // fetch gives the package, and whether it was reported as being fetched.
 func (t *task) fetch(p wire.Package) (ready pack.Package, fetching bool, err error) {
-	source := pack.Source{URL: p.URL, SHA256: p.SHA256, Cache: p.Cache}
+	source := pack.Source(p)
 	if ready, ok := t.session.store.Ready(source); ok {
 		return ready, false, nil
 	}
@@ -263,14 +260,14 @@ func (t *task) startUnlessKilled(start supervisor.Spec, spec wire.Task) (*superv
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.process = process
-	if t.why != "" {
+	if t.ctx.Err() != nil {
 		_ = process.Kill(t.wait) // killed in between
 	}
 	return process, nil
 }
 
 // ended reports how the process ended.
-func (t *task) ended(exit supervisor.Exit, why string) {
+func (t *task) ended(exit supervisor.Exit, why error) {
 	status := t.status
 	status.Phase = wire.PhaseRun
 	status.CompleteTime = exit.At.UTC()
@@ -281,8 +278,8 @@ func (t *task) ended(exit supervisor.Exit, why string) {
 	}
 	switch {
 	case exit.Killed:
-		status.Cause = why
-		t.report(killed, why+": "+exitText(exit), status)
+		status.Cause = why.Error()
+		t.report(killed, status.Cause+": "+exitText(exit), status)
 	case exit.Status == 0:
 		status.Phase = ""
 		t.log.Debug("task finished")

@@ -207,13 +207,10 @@ func inView(root, work, path string, args []string) (string, []string) {
 // keepAs is the name under which the task's working folder is kept if so many failed ones are to be: "" if it hasn't
 // failed. It is asked when no process of the task is left.
 func (t *task) keepAs() string {
-	t.mu.Lock()
-	process := t.process
-	t.mu.Unlock()
-	if process == nil {
+	if t.process == nil {
 		return "" // nothing was written
 	}
-	exit, ok := process.Exit()
+	exit, ok := t.process.Exit()
 	if ok && (exit.Killed || exit.Status == 0 && exit.Signal == 0) {
 		return ""
 	}

@@ -303,14 +303,11 @@ func (s *Store) fetch(ctx context.Context, source Source, to string, known versi
 	begun := time.Now()
 	sum, got, err = s.download.get(ctx, source.parsed(), f, known)
 	info, statErr := f.Stat()
-	if closeErr := errors.Join(statErr, f.Close()); err == nil {
-		err = closeErr
-	}
-	switch {
-	case errors.Is(err, errUnchanged):
+	err = errors.Join(err, statErr, f.Close())
+	if errors.Is(err, errUnchanged) {
 		s.log.Info("package unchanged", "url", redact(source.URL))
-		return "", version{}, err
-	case err != nil:
+	}
+	if err != nil {
 		return "", version{}, err
 	}
 	s.log.Info("package fetched", "url", redact(source.URL), "bytes", info.Size(), "took", time.Since(begun).Round(time.Millisecond), "sha256", sum)
