@@ -114,8 +114,6 @@ func (a *agentClient) subscribe(ctx context.Context, tasks []assignment, updates
 	return &subscription{body: response.Body, frames: recordio.NewReader(response.Body)}, nil
 }
 
-func (s *subscription) close() { _ = s.body.Close() }
-
 // next waits for an event. Any error ends the subscription.
 func (s *subscription) next() (*executor.Event, error) {
 	frame, err := s.frames.ReadFrame()

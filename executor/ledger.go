@@ -265,7 +265,12 @@ func (l *ledger) acknowledge(id string, uuid []byte) {
 	l.queue(id, r)
 	if u.state.terminal() {
 		delete(l.tasks, id)
-		l.remember(id)
+		l.ended[id] = true
+		l.order = append(l.order, id)
+		if len(l.order) > remembered {
+			delete(l.ended, l.order[0])
+			l.order = l.order[1:]
+		}
 	}
 	l.changed.Broadcast()
 }
@@ -276,15 +281,6 @@ func (l *ledger) wasHeard() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.heard
-}
-
-func (l *ledger) remember(id string) {
-	l.ended[id] = true
-	l.order = append(l.order, id)
-	if len(l.order) > remembered {
-		delete(l.ended, l.order[0])
-		l.order = l.order[1:]
-	}
 }
 
 // flush sends the remaining updates at once, and waits until all are acknowledged, the agent is away, or ctx ends.

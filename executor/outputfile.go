@@ -2,6 +2,7 @@ package executor
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -190,10 +191,7 @@ func copyEnd(source *os.File, to string, limit int64) error {
 // cause is why a task failed: the end of its stderr, or of its stdout if that is empty, after what happened.
 func (o *outputs) cause(number, what string) string {
 	for _, stream := range []string{"stderr", "stdout"} {
-		end := o.tail(o.file(number, stream))
-		if end == "" {
-			end = o.tail(o.file(number, stream+".1"))
-		}
+		end := cmp.Or(o.tail(o.file(number, stream)), o.tail(o.file(number, stream+".1")))
 		if end != "" {
 			return withReason(what, end) + "; end of " + stream + ":\n" + end
 		}

@@ -189,7 +189,7 @@ func (s *session) listen(ctx context.Context, asked chan struct{}) error {
 
 // follow handles events until the stream ends, as it does with the context of subscribe.
 func (s *session) follow(stream *subscription, onShutdown func()) error {
-	defer stream.close()
+	defer func() { _ = stream.body.Close() }()
 	for {
 		e, err := stream.next()
 		if err != nil {

@@ -109,7 +109,7 @@ func (t *task) run() {
 		status.Phase, status.Cause = wire.PhaseStart, readable(err.Error(), causeLength)
 		var failed *pack.Error
 		if errors.As(err, &failed) {
-			status.Phase, status.Unreachable = string(failed.Phase), failed.Unreachable
+			status.Phase, status.Unreachable = failed.Phase, failed.Unreachable
 		}
 		t.log.Warn("task failed", "phase", status.Phase, "error", err)
 		t.report(failedState, readable(err.Error(), messageLength), status)

@@ -49,8 +49,8 @@ func viewOf(root string) (*view, error) {
 			}
 		}
 		if dir != "" && seen+len(found) > viewEntries {
-			parent, name := split(dir)
-			v.entries[parent][name] = filepath.Join(root, dir)
+			parent, name := filepath.Split(dir)
+			v.entries[strings.TrimSuffix(parent, "/")][name] = filepath.Join(root, dir)
 			continue
 		}
 		seen += len(found)
@@ -77,13 +77,6 @@ func viewOf(root string) (*view, error) {
 		}
 	}
 	return v, nil
-}
-
-func split(inside string) (parent, name string) {
-	if parent = filepath.Dir(inside); parent == "." {
-		parent = ""
-	}
-	return parent, filepath.Base(inside)
 }
 
 // workFolder is a working folder with the stamps of its real folders, in the view's order, from when all was as it should be.

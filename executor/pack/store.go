@@ -14,6 +14,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/elasticjob-go/elasticjob/wire"
 )
 
 // Source is a package as a task names it.
@@ -189,7 +191,7 @@ func (s *Store) forget(source Source, e *entry) bool {
 // [*Error], or the context's cause.
 func (s *Store) Get(ctx context.Context, source Source) (Package, error) {
 	if _, err := parse(source.URL); err != nil {
-		return Package{}, &Error{Phase: Fetch, URL: source.URL, Err: err}
+		return Package{}, &Error{Phase: wire.PhaseFetch, URL: source.URL, Err: err}
 	}
 	if !source.Cache {
 		alone, err := s.alone(ctx, source)
