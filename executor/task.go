@@ -191,24 +191,6 @@ func (t *task) fetch(p wire.Package) (ready pack.Package, fetching bool, err err
 	return ready, true, err
 }
 
-// prepare says what to start: work is the task's working folder, which shows the package's folder root.
-func (t *task) prepare(spec wire.Task, root, work, temporary, output string) (supervisor.Spec, error) {
-	shard, err := shardContext(spec)
-	if err != nil {
-		return supervisor.Spec{}, err
-	}
-	env := t.session.base.of(spec, places{temporary: temporary, work: work, root: root}, shard)
-	path, args, err := findCommand(cmp.Or(root, work), spec.Command, env["PATH"])
-	if err != nil {
-		return supervisor.Spec{}, err
-	}
-	path, args = inView(root, work, path, args)
-	return supervisor.Spec{
-		Path: path, Args: append(args, shard), Env: env.list(), Marker: taskVariable + "=" + spec.TaskID, Dir: work, Processes: t.session.config.Processes,
-		Stdout: filepath.Join(output, "stdout"), Stderr: filepath.Join(output, "stderr"),
-	}, nil
-}
-
 // start starts the process in a working folder that shows the package, if there is one.
 func (t *task) start(spec wire.Task, fetched pack.Package) (*supervisor.Process, error) {
 	// Processes are started one by one anyhow. Those that wait for it have no folders yet: so
@@ -238,21 +220,31 @@ func (t *task) start(spec wire.Task, fetched pack.Package) (*supervisor.Process,
 		return nil, err
 	}
 	t.releases = append(t.releases, func() { putBack(t.keepAs()) })
-	start, err := t.prepare(spec, root, work, temporary, output)
+	return t.startIn(places{temporary: temporary, work: work, root: root}, output, spec)
+}
+
+// startIn starts the process in its folders, unless the task was killed meanwhile.
+func (t *task) startIn(at places, output string, spec wire.Task) (*supervisor.Process, error) {
+	shard, err := shardContext(spec)
 	if err != nil {
 		return nil, err
 	}
-	return t.startUnlessKilled(start, spec)
-}
-
-func (t *task) startUnlessKilled(start supervisor.Spec, spec wire.Task) (*supervisor.Process, error) {
+	env := t.session.base.of(spec, at, shard)
+	path, args, err := findCommand(cmp.Or(at.root, at.work), spec.Command, env["PATH"])
+	if err != nil {
+		return nil, err
+	}
 	if err := context.Cause(t.ctx); err != nil {
 		return nil, err
 	}
-	process, err := t.session.supervisor.Start(start)
+	path, args = inView(at.root, at.work, path, args)
+	process, err := t.session.supervisor.Start(supervisor.Spec{
+		Path: path, Args: append(args, shard), Env: env.list(), Marker: taskVariable + "=" + spec.TaskID, Dir: at.work,
+		Processes: t.session.config.Processes, Stdout: filepath.Join(output, "stdout"), Stderr: filepath.Join(output, "stderr"),
+	})
 	var refused *supervisor.StartError
 	if errors.As(err, &refused) {
-		return nil, explainStart(start.Path, spec.Command[0], refused)
+		return nil, explainStart(path, spec.Command[0], refused)
 	}
 	if err != nil {
 		return nil, err
