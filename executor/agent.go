@@ -27,11 +27,8 @@ type assignment struct {
 	raw  mesos.TaskInfo
 }
 
-// Answers to a call that aren't 2xx.
-var (
-	errUnknown     = errors.New("the agent doesn't know this executor") // 400
-	errUnavailable = errors.New("the agent isn't ready")                // 503 and the like
-)
+// errUnknown is the answer 400 to a call.
+var errUnknown = errors.New("the agent doesn't know this executor")
 
 const mediaType = "application/x-protobuf"
 
@@ -88,11 +85,11 @@ func (a *agentClient) call(ctx context.Context, call *executor.Call) (*http.Resp
 	}
 	text, _ := io.ReadAll(io.LimitReader(response.Body, 1000))
 	_ = response.Body.Close()
-	kind := errUnavailable
+	err = errors.New("the agent isn't ready") // 503 and the like
 	if response.StatusCode == http.StatusBadRequest {
-		kind = errUnknown
+		err = errUnknown
 	}
-	return nil, fmt.Errorf("%w: %s: %s", kind, response.Status, strings.TrimSpace(string(text)))
+	return nil, fmt.Errorf("%w: %s: %s", err, response.Status, strings.TrimSpace(string(text)))
 }
 
 // subscription is the stream of an agent's events.
@@ -116,8 +113,6 @@ func (a *agentClient) subscribe(ctx context.Context, tasks []assignment, updates
 	}
 	return &subscription{body: response.Body, frames: recordio.NewReader(response.Body)}, nil
 }
-
-func (s *subscription) close() { _ = s.body.Close() }
 
 // next waits for an event. Any error ends the subscription.
 func (s *subscription) next() (*executor.Event, error) {

@@ -1,8 +1,6 @@
 package executor
 
 import (
-	"bufio"
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -70,23 +68,30 @@ func asProgram(file string, info fs.FileInfo, words []string) (string, []string,
 
 // shebang reads a script's first line as the kernel does: a program and at most one argument.
 func shebang(file string) ([]string, bool) {
-	f, err := openRegular(file, os.O_RDONLY)
-	if err != nil {
-		return nil, false
-	}
-	defer func() { _ = f.Close() }()
-	line, err := bufio.NewReader(io.LimitReader(f, 256)).ReadString('\n')
-	if (err != nil && !errors.Is(err, io.EOF)) || !strings.HasPrefix(line, "#!") {
-		return nil, false
-	}
-	program, argument, _ := strings.Cut(strings.Trim(line[2:], " \t\n"), " ")
-	if program == "" {
+	line, ok := strings.CutPrefix(head(file), "#!")
+	line, _, _ = strings.Cut(line, "\n")
+	program, argument, _ := strings.Cut(strings.Trim(line, " \t"), " ")
+	if !ok || program == "" {
 		return nil, false
 	}
 	if argument = strings.TrimSpace(argument); argument != "" {
 		return []string{program, argument}, true
 	}
 	return []string{program}, true
+}
+
+// head is what a file begins with: as much as the kernel reads to see how it is run.
+func head(file string) string {
+	f, err := openRegular(file, os.O_RDONLY)
+	if err != nil {
+		return ""
+	}
+	defer func() { _ = f.Close() }()
+	text, err := io.ReadAll(io.LimitReader(f, 256))
+	if err != nil {
+		return ""
+	}
+	return string(text)
 }
 
 // explainStart says why the system refused to start a file.
@@ -112,7 +117,7 @@ func explainStart(file, name string, refused *supervisor.StartError) error {
 		what = "permission denied: the file isn't executable for this user, or lies on a file system mounted noexec"
 	case syscall.ENOEXEC:
 		what = "it is neither a program for this machine nor a script that begins with #!"
-		if head := firstBytes(file); bytes.HasPrefix(head, []byte("\x7fELF")) {
+		if strings.HasPrefix(head(file), "\x7fELF") {
 			what = "it is a program for another kind of machine"
 		}
 	case syscall.E2BIG:
@@ -123,26 +128,12 @@ func explainStart(file, name string, refused *supervisor.StartError) error {
 	return fmt.Errorf("start command %q: %s", name, what)
 }
 
-func firstBytes(file string) []byte {
-	f, err := openRegular(file, os.O_RDONLY)
-	if err != nil {
-		return nil
-	}
-	defer func() { _ = f.Close() }()
-	head := make([]byte, 4)
-	n, _ := io.ReadFull(f, head)
-	return head[:n]
-}
-
 // near looks for what was perhaps meant.
 func near(root, name string) string {
-	type candidate struct {
-		name     string
-		distance int
-	}
-	var found []candidate
 	base := strings.ToLower(path.Base(name))
-	seen, files := 0, []string{}
+	distance := func(file string) int { return spelling.Distance(base, strings.ToLower(path.Base(file))) }
+	var found, files []string
+	seen := 0
 	_ = filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
 		if seen++; err != nil || seen > 5000 {
 			return filepath.SkipAll
@@ -157,19 +148,15 @@ func near(root, name string) string {
 		if len(files) < 5 {
 			files = append(files, inside)
 		}
-		if distance := spelling.Distance(base, strings.ToLower(path.Base(inside))); distance <= max(1, len(base)/4) {
-			found = append(found, candidate{inside, distance})
+		if distance(inside) <= max(1, len(base)/4) {
+			found = append(found, inside)
 		}
 		return nil
 	})
-	slices.SortStableFunc(found, func(a, b candidate) int { return a.distance - b.distance })
+	slices.SortStableFunc(found, func(a, b string) int { return distance(a) - distance(b) })
 	switch {
 	case len(found) > 0:
-		names := []string{}
-		for _, c := range found[:min(3, len(found))] {
-			names = append(names, c.name)
-		}
-		return "; near it: " + strings.Join(names, ", ")
+		return "; near it: " + strings.Join(found[:min(3, len(found))], ", ")
 	case len(files) > 0:
 		return "; it holds " + strings.Join(files, ", ") + map[bool]string{true: ", …"}[seen > 6]
 	}

@@ -1,6 +1,7 @@
 package executor
 
 import (
+	"cmp"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -93,7 +94,6 @@ func FromEnvironment(getenv func(string) string) (Config, error) {
 		FrameworkID:   required("MESOS_FRAMEWORK_ID"),
 		ExecutorID:    required("MESOS_EXECUTOR_ID"),
 		Sandbox:       getenv("MESOS_SANDBOX"),
-		AgentSandbox:  getenv("MESOS_DIRECTORY"),
 		Token:         getenv("MESOS_EXECUTOR_AUTHENTICATION_TOKEN"),
 		Recovery:      duration("MESOS_RECOVERY_TIMEOUT", 15*time.Minute),
 		BackoffMax:    duration("MESOS_SUBSCRIPTION_BACKOFF_MAX", 2*time.Second),
@@ -103,15 +103,12 @@ func FromEnvironment(getenv func(string) string) (Config, error) {
 		Processes:     4096,
 	}
 	problems = append(problems, c.limits(getenv)...)
-	if checkpoint := getenv("MESOS_CHECKPOINT"); checkpoint == "1" || strings.EqualFold(checkpoint, "true") {
-		c.Checkpoint = true
-	}
+	checkpoint := getenv("MESOS_CHECKPOINT")
+	c.Checkpoint = checkpoint == "1" || strings.EqualFold(checkpoint, "true")
 	if c.Sandbox == "" {
 		c.Sandbox = required("MESOS_DIRECTORY")
 	}
-	if c.AgentSandbox == "" {
-		c.AgentSandbox = c.Sandbox
-	}
+	c.AgentSandbox = cmp.Or(getenv("MESOS_DIRECTORY"), c.Sandbox)
 	if !filepath.IsAbs(c.Sandbox) {
 		problems = append(problems, fmt.Errorf("the sandbox %q is no absolute path", c.Sandbox))
 	}

@@ -53,8 +53,7 @@ type ledger struct {
 }
 
 type record struct {
-	assignment assignment
-	silent     bool // no update of it was acknowledged yet
+	assignment *assignment // until an update of it is acknowledged
 	updates    []update
 	busy       bool
 	queued     bool
@@ -84,7 +83,7 @@ func (l *ledger) add(a assignment) bool {
 	if l.tasks[a.id] != nil || l.ended[a.id] {
 		return false
 	}
-	l.tasks[a.id] = &record{assignment: a, silent: true}
+	l.tasks[a.id] = &record{assignment: &a}
 	return true
 }
 
@@ -103,7 +102,7 @@ func (l *ledger) report(u update) {
 }
 
 func (l *ledger) queue(id string, r *record) {
-	if r.busy || r.queued || r.retry != nil || !slices.ContainsFunc(r.updates, func(u update) bool { return !u.sent }) {
+	if r.busy || r.queued || r.retry != nil || !slices.ContainsFunc(r.updates, unsent) {
 		return
 	}
 	r.queued = true
@@ -111,32 +110,30 @@ func (l *ledger) queue(id string, r *record) {
 	l.work.Signal()
 }
 
+func unsent(u update) bool { return !u.sent }
+
 // take waits for an update to send and hands it to the caller, who must give its outcome to sendDone.
 // It is false when the ledger was closed.
 func (l *ledger) take() (update, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for {
-		for l.online && len(l.ready) > 0 && !l.closed {
-			id := l.ready[0]
-			l.ready = l.ready[1:]
-			r := l.tasks[id]
-			if r == nil {
-				continue
-			}
-			r.queued = false
-			for _, u := range r.updates {
-				if !u.sent {
-					r.busy = true
-					return u, true
-				}
-			}
+	for !l.closed {
+		if !l.online || len(l.ready) == 0 {
+			l.work.Wait()
+			continue
 		}
-		if l.closed {
-			return update{}, false
+		r := l.tasks[l.ready[0]]
+		l.ready = l.ready[1:]
+		if r == nil {
+			continue
 		}
-		l.work.Wait()
+		r.queued = false
+		if i := slices.IndexFunc(r.updates, unsent); i >= 0 {
+			r.busy = true
+			return r.updates[i], true
+		}
 	}
+	return update{}, false
 }
 
 // sendDone takes the outcome of sending an update; nil means that the agent has it. Any other update is queued
@@ -214,8 +211,8 @@ func (l *ledger) unacknowledged() ([]assignment, []update) {
 	var tasks []assignment
 	var updates []update
 	for _, r := range l.tasks {
-		if r.silent {
-			tasks = append(tasks, r.assignment)
+		if r.assignment != nil {
+			tasks = append(tasks, *r.assignment)
 		}
 		updates = append(updates, r.updates...)
 	}
@@ -253,23 +250,27 @@ func (l *ledger) acknowledge(id string, uuid []byte) {
 	if r == nil {
 		return
 	}
-	for i, u := range r.updates {
-		if string(u.uuid[:]) != string(uuid) {
-			continue
+	i := slices.IndexFunc(r.updates, func(u update) bool { return string(u.uuid[:]) == string(uuid) })
+	if i < 0 {
+		return
+	}
+	u := r.updates[i]
+	if u.delivered != nil {
+		close(u.delivered) // the agent has it, though its answer to the call was lost
+	}
+	l.heard = true
+	r.assignment = nil
+	r.updates = slices.Delete(r.updates, i, i+1)
+	r.forgive()
+	l.queue(id, r)
+	if u.state.terminal() {
+		delete(l.tasks, id)
+		l.ended[id] = true
+		l.order = append(l.order, id)
+		if len(l.order) > remembered {
+			delete(l.ended, l.order[0])
+			l.order = l.order[1:]
 		}
-		if u.delivered != nil {
-			close(u.delivered) // the agent has it, though its answer to the call was lost
-		}
-		l.heard = true
-		r.silent, r.assignment = false, assignment{}
-		r.updates = slices.Delete(r.updates, i, i+1)
-		r.forgive()
-		l.queue(id, r)
-		if u.state.terminal() {
-			delete(l.tasks, id)
-			l.remember(id)
-		}
-		break
 	}
 	l.changed.Broadcast()
 }
@@ -280,15 +281,6 @@ func (l *ledger) wasHeard() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.heard
-}
-
-func (l *ledger) remember(id string) {
-	l.ended[id] = true
-	l.order = append(l.order, id)
-	if len(l.order) > remembered {
-		delete(l.ended, l.order[0])
-		l.order = l.order[1:]
-	}
 }
 
 // flush sends the remaining updates at once, and waits until all are acknowledged, the agent is away, or ctx ends.

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -38,9 +39,8 @@ type outputs struct {
 	log     *slog.Logger
 
 	mu       sync.Mutex
-	live     map[string]bool
-	fresh    []string      // live, and not yet seen by watch
-	begun    chan struct{} // of size 1: something is fresh
+	live     map[string]*watched
+	begun    chan struct{} // of size 1: something has been added to live
 	ended    []folder      // oldest first
 	reusable []string      // no longer kept, to be used again
 	bytes    int64         // of ended
@@ -54,7 +54,7 @@ type folder struct {
 var streams = []string{"stdout", "stderr"}
 
 func newOutputs(sandbox string, limits OutputLimits, log *slog.Logger) *outputs {
-	return &outputs{sandbox: sandbox, limits: limits, log: log, live: map[string]bool{}, begun: make(chan struct{}, 1)}
+	return &outputs{sandbox: sandbox, limits: limits, log: log, live: map[string]*watched{}, begun: make(chan struct{}, 1)}
 }
 
 func (o *outputs) file(number, name string) string {
@@ -65,8 +65,9 @@ func (o *outputs) file(number, name string) string {
 func (o *outputs) add(number string) (end func()) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.live[number] = true
-	o.fresh = append(o.fresh, number)
+	o.live[number] = &watched{
+		paths: [2]string{o.file(number, streams[0]), o.file(number, streams[1])}, every: o.often(), due: time.Now().Add(o.often()),
+	}
 	select {
 	case o.begun <- struct{}{}:
 	default:
@@ -170,7 +171,7 @@ func remake(path string) error {
 	return os.Mkdir(path, folderMode)
 }
 
-// watched is a running task's output as it was seen last.
+// watched is a running task's output as it was seen last. Only watch uses it once it is in live.
 type watched struct {
 	paths [2]string // of streams
 	sizes [2]int64
@@ -178,56 +179,46 @@ type watched struct {
 	due   time.Time
 }
 
+// often is how often a task is looked at that is new, or whose output grows fast.
+func (o *outputs) often() time.Duration {
+	return min(max(o.limits.Every/20, time.Millisecond), o.limits.Every)
+}
+
 // watch rotates what grows too large, until ctx ends. It looks at a task often when it is new
 // or its output grows fast, then less and less.
 func (o *outputs) watch(ctx context.Context) {
-	often := min(max(o.limits.Every/20, time.Millisecond), o.limits.Every)
-	tasks := map[string]*watched{}
-	var next time.Time // of the earliest of them
-	timer := time.NewTimer(often)
+	var next time.Time // when the earliest task is due; zero without any
+	timer := time.NewTimer(o.often())
 	defer timer.Stop()
 	for {
 		select {
 		case <-timer.C:
-			next = o.lookAtDue(tasks, often)
+			next = o.lookAtDue()
 		case <-o.begun:
-			due := time.Now().Add(often)
-			if len(tasks) == 0 || due.Before(next) {
+			if due := time.Now().Add(o.often()); next.IsZero() || due.Before(next) {
 				next = due
-			}
-			for _, number := range o.takeFresh() {
-				tasks[number] = &watched{paths: [2]string{o.file(number, streams[0]), o.file(number, streams[1])}, every: often, due: due}
 			}
 		case <-ctx.Done():
 			return
 		}
-		if len(tasks) > 0 {
+		if !next.IsZero() {
 			timer.Reset(max(time.Until(next), time.Millisecond))
 		}
 	}
 }
 
-func (o *outputs) takeFresh() []string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	fresh := o.fresh
-	o.fresh = nil
-	return fresh
-}
-
-// lookAtDue forgets those that have ended, and says when the next one is due.
-func (o *outputs) lookAtDue(tasks map[string]*watched, often time.Duration) (next time.Time) {
+// lookAtDue looks at the tasks that are due, and says when the next one is; zero if no task runs.
+func (o *outputs) lookAtDue() (next time.Time) {
 	now := time.Now()
 	o.mu.Lock()
-	maps.DeleteFunc(tasks, func(number string, _ *watched) bool { return !o.live[number] })
+	tasks := slices.Collect(maps.Values(o.live))
 	o.mu.Unlock()
-	next = now.Add(o.limits.Every)
 	for _, w := range tasks {
-		if !w.due.After(now.Add(often / 2)) {
-			o.look(w, often)
+		if !w.due.After(now.Add(o.often() / 2)) {
+			o.look(w)
 			w.due = now.Add(w.every)
 		}
-		if w.due.Before(next) {
+		if next.IsZero() || w.due.Before(next) {
 			next = w.due
 		}
 	}
@@ -235,12 +226,12 @@ func (o *outputs) lookAtDue(tasks map[string]*watched, often time.Duration) (nex
 }
 
 // look rotates what is too large, and says when to look again.
-func (o *outputs) look(w *watched, often time.Duration) {
+func (o *outputs) look(w *watched) {
 	w.every = min(2*w.every, o.limits.Every)
 	for i, path := range w.paths {
 		size := sizeOf(path)
 		if size-w.sizes[i] > o.limits.File/4 {
-			w.every = often
+			w.every = o.often()
 		}
 		w.sizes[i] = size
 		if size <= o.limits.File {

@@ -1,6 +1,8 @@
 package executor
 
 import (
+	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -157,13 +159,19 @@ func keepEnd(path string, limit int64) error {
 	return os.Rename(path+".new", path)
 }
 
+// endOf reads the last bytes that a file has now.
+func endOf(f *os.File, limit int64) (io.Reader, error) {
+	size, err := f.Seek(0, io.SeekEnd)
+	if err == nil {
+		_, err = f.Seek(max(size-limit, 0), io.SeekStart)
+	}
+	return io.LimitReader(f, limit), err // the kernel copies from this one by itself
+}
+
 // copyEnd leaves nothing behind when it fails.
 func copyEnd(source *os.File, to string, limit int64) error {
-	size, err := source.Seek(0, io.SeekEnd)
+	end, err := endOf(source, limit)
 	if err != nil {
-		return err
-	}
-	if _, err := source.Seek(max(size-limit, 0), io.SeekStart); err != nil {
 		return err
 	}
 	if err := os.RemoveAll(to); err != nil {
@@ -173,7 +181,7 @@ func copyEnd(source *os.File, to string, limit int64) error {
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(target, io.LimitReader(source, limit))
+	_, err = io.Copy(target, end)
 	if err = errors.Join(err, target.Close()); err != nil {
 		_ = os.Remove(to)
 	}
@@ -183,10 +191,7 @@ func copyEnd(source *os.File, to string, limit int64) error {
 // cause is why a task failed: the end of its stderr, or of its stdout if that is empty, after what happened.
 func (o *outputs) cause(number, what string) string {
 	for _, stream := range []string{"stderr", "stdout"} {
-		end := o.tail(o.file(number, stream))
-		if end == "" {
-			end = o.tail(o.file(number, stream+".1"))
-		}
+		end := cmp.Or(o.tail(o.file(number, stream)), o.tail(o.file(number, stream+".1")))
 		if end != "" {
 			return withReason(what, end) + "; end of " + stream + ":\n" + end
 		}
@@ -200,21 +205,17 @@ func (o *outputs) tail(path string) string {
 		return ""
 	}
 	defer func() { _ = f.Close() }()
-	size, err := f.Seek(0, io.SeekEnd)
-	if err != nil {
-		return ""
-	}
 	const enough = 4 * causeLength
-	_, err = f.Seek(max(size-enough, 0), io.SeekStart)
+	end, err := endOf(f, enough)
 	if err != nil {
 		return ""
 	}
-	data, err := io.ReadAll(io.LimitReader(f, enough))
+	data, err := io.ReadAll(end)
 	if err != nil {
 		return ""
 	}
-	for len(data) > 0 && size > enough && !utf8.RuneStart(data[0]) {
-		data = data[1:]
+	if len(data) == enough { // perhaps cut in a character
+		data = bytes.TrimLeftFunc(data, func(r rune) bool { return r == utf8.RuneError })
 	}
 	return readable(string(data), causeLength)
 }

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -105,7 +107,7 @@ func Run(ctx context.Context, config Config, log *slog.Logger) (err error) {
 	var helpers sync.WaitGroup
 	defer func() {
 		// The order matters: when no process is left, all tasks end; only then may the goroutines that serve them.
-		s.stopTasks()
+		s.killAll(0, "the executor ended")
 		_ = supervised.Close()
 		s.work.Wait()
 		s.works.remove(s.works.dir) // sandboxes are kept for long, and links take disk space
@@ -137,7 +139,7 @@ func Run(ctx context.Context, config Config, log *slog.Logger) (err error) {
 		return err
 	case <-supervised.Lost():
 		<-s.orphaned
-		s.stopTasks()
+		s.killAll(0, "the executor ended")
 		s.work.Wait()
 		s.flushAfter(time.Second)
 		return ErrSupervisorEnded
@@ -153,7 +155,6 @@ func Run(ctx context.Context, config Config, log *slog.Logger) (err error) {
 // listen keeps a subscription. It closes asked at SHUTDOWN, and returns when the tasks must be stopped at once (rule X6).
 func (s *session) listen(ctx context.Context, asked chan struct{}) error {
 	every := min(max(s.config.BackoffMax/4, 10*time.Millisecond), 500*time.Millisecond) // rule X5
-	patience := s.config.Recovery
 	lastSeen := time.Now()
 	once := sync.OnceFunc(func() { close(asked) })
 	for first := true; ; {
@@ -162,7 +163,7 @@ func (s *session) listen(ctx context.Context, asked chan struct{}) error {
 		if err == nil {
 			s.log.Info("subscribed", "unacknowledged tasks", len(tasks), "unacknowledged updates", len(updates))
 			s.ledger.connect(updates)
-			err = s.follow(ctx, stream, once)
+			err = s.follow(stream, once)
 			s.ledger.disconnect()
 			lastSeen, first = time.Now(), false
 			s.log.Warn("agent disconnected", "error", err)
@@ -175,23 +176,20 @@ func (s *session) listen(ctx context.Context, asked chan struct{}) error {
 			return fmt.Errorf("%w: %w", ErrUnknown, err)
 		case !s.config.Checkpoint && !first,
 			!s.config.Checkpoint && time.Since(lastSeen) > answerWithin,
-			time.Since(lastSeen) > patience:
+			time.Since(lastSeen) > s.config.Recovery:
 			s.log.Error("agent out of reach: all tasks stopped", "error", err, "for", time.Since(lastSeen).Round(time.Millisecond))
 			return fmt.Errorf("%w: %w", ErrAway, err)
 		}
-		wait := time.NewTimer(every)
 		select {
-		case <-wait.C:
+		case <-time.After(every):
 		case <-ctx.Done():
 		}
-		wait.Stop()
 	}
 }
 
-// follow handles events until the stream ends.
-func (s *session) follow(ctx context.Context, stream *subscription, onShutdown func()) error {
-	defer context.AfterFunc(ctx, stream.close)()
-	defer stream.close()
+// follow handles events until the stream ends, as it does with the context of subscribe.
+func (s *session) follow(stream *subscription, onShutdown func()) error {
+	defer func() { _ = stream.body.Close() }()
 	for {
 		e, err := stream.next()
 		if err != nil {
@@ -254,22 +252,14 @@ func (s *session) kill(id string, grace *time.Duration) {
 	t.kill(wait, "killed on request")
 }
 
-// all gives the tasks and lets no more begin.
-func (s *session) all() []*task {
+// killAll ends every task, with its own grace but no more than most, and lets no more begin.
+func (s *session) killAll(most time.Duration, why string) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.closed = true
-	tasks := make([]*task, 0, len(s.tasks))
-	for _, t := range s.tasks {
-		tasks = append(tasks, t)
-	}
-	return tasks
-}
-
-// stopTasks ends every task at once.
-func (s *session) stopTasks() {
-	for _, t := range s.all() {
-		t.kill(0, "the executor ended")
+	tasks := slices.Collect(maps.Values(s.tasks))
+	s.mu.Unlock()
+	for _, t := range tasks {
+		t.kill(min(t.grace(), most), why)
 	}
 }
 
@@ -295,19 +285,15 @@ func timesOf(shutdownGrace time.Duration) (end, tasks time.Duration) {
 func (s *session) drain() {
 	end, most := timesOf(s.config.ShutdownGrace)
 	deadline := time.Now().Add(end)
-	for _, t := range s.all() {
-		t.kill(min(t.grace(), most), "killed because the executor is shut down")
-	}
+	s.killAll(most, "killed because the executor is shut down")
 	ended := make(chan struct{})
 	go func() {
 		s.work.Wait()
 		close(ended)
 	}()
-	timer := time.NewTimer(end)
-	defer timer.Stop()
 	select {
 	case <-ended:
-	case <-timer.C:
+	case <-time.After(end):
 	}
 	s.flushAfter(max(time.Until(deadline), 100*time.Millisecond))
 }

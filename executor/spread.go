@@ -39,11 +39,11 @@ func markTop(path string) (reset func()) {
 	}
 	fd := int(dir.Fd())
 	flags, err := unix.IoctlGetUint32(fd, unix.FS_IOC_GETFLAGS)
-	if err != nil || flags&topDirectory != 0 || unix.IoctlSetPointerInt(fd, unix.FS_IOC_SETFLAGS, int(flags|topDirectory)) != nil {
-		return func() { _ = dir.Close() }
-	}
+	set := err == nil && flags&topDirectory == 0 && unix.IoctlSetPointerInt(fd, unix.FS_IOC_SETFLAGS, int(flags|topDirectory)) == nil
 	return func() {
-		_ = unix.IoctlSetPointerInt(fd, unix.FS_IOC_SETFLAGS, int(flags))
+		if set {
+			_ = unix.IoctlSetPointerInt(fd, unix.FS_IOC_SETFLAGS, int(flags))
+		}
 		_ = dir.Close()
 	}
 }

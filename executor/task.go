@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
 	"syscall"
@@ -34,14 +35,15 @@ type task struct {
 	number  string
 	status  wire.Status // what every update says
 
-	ctx    context.Context // ends at a kill
+	ctx    context.Context // ends at a kill, with why it was killed
 	cancel context.CancelCauseFunc
+
+	releases []func() // give back what the task uses, the last one first
 
 	mu      sync.Mutex
 	spec    wire.Task
 	process *supervisor.Process
-	why     string // killed, and why
-	wait    time.Duration
+	wait    time.Duration // the grace of a kill
 }
 
 func newTask(s *session, a assignment, number int) *task {
@@ -64,8 +66,8 @@ func (t *task) grace() time.Duration {
 func (t *task) kill(grace time.Duration, why string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.why == "" {
-		t.why, t.wait = why, grace
+	if t.ctx.Err() == nil {
+		t.wait = grace
 	}
 	t.wait = min(t.wait, grace)
 	t.cancel(errors.New(why))
@@ -76,23 +78,16 @@ func (t *task) kill(grace time.Duration, why string) {
 	}
 }
 
-// failure is why a task ends without a process, or why its process can't be started.
-type failure struct {
-	phase       string
-	err         error
-	unreachable string // the package's host, if it gave no answer
-}
-
-func (f *failure) Error() string { return f.err.Error() }
-
 func (t *task) run() {
 	defer t.cancel(nil)
-	exit, release, err := t.begin()
-	defer release()
-	t.mu.Lock()
-	why := t.why
-	t.mu.Unlock()
-	var failed *failure
+	exit, err := t.begin()
+	// Only when the cause of the end has been read from the task's folders.
+	defer func() {
+		for _, release := range slices.Backward(t.releases) {
+			release()
+		}
+	}()
+	why := context.Cause(t.ctx)
 	switch {
 	case err == nil:
 		t.ended(exit, why)
@@ -107,24 +102,26 @@ func (t *task) run() {
 		}
 		t.log.Error("task failed", "error", err)
 		t.report(failedState, status.Cause, status)
-	case why != "":
-		t.report(killed, why+" before its process was started", t.status)
-	case errors.As(err, &failed):
+	case why != nil:
+		t.report(killed, why.Error()+" before its process was started", t.status)
+	default:
 		status := t.status
-		status.Phase, status.Cause, status.Unreachable = failed.phase, readable(failed.Error(), causeLength), failed.unreachable
-		t.log.Warn("task failed", "phase", failed.phase, "error", failed)
-		t.report(failedState, readable(failed.Error(), messageLength), status)
+		status.Phase, status.Cause = wire.PhaseStart, readable(err.Error(), causeLength)
+		var failed *pack.Error
+		if errors.As(err, &failed) {
+			status.Phase, status.Unreachable = failed.Phase, failed.Unreachable
+		}
+		t.log.Warn("task failed", "phase", status.Phase, "error", err)
+		t.report(failedState, readable(err.Error(), messageLength), status)
 	}
 }
 
 // begin takes the task from its description to the end of its process. Rule E1 rests on the order of its steps: no process
 // is made before announce has returned, so a task that is lost without a word from announce never began.
-// Release gives the task's folders back. The caller calls it when it has read the cause of the end from them.
-func (t *task) begin() (exit supervisor.Exit, release func(), err error) {
-	release = func() {}
+func (t *task) begin() (supervisor.Exit, error) {
 	spec, err := wire.DecodeTask(t.data)
 	if err != nil {
-		return exit, release, &failure{phase: wire.PhaseStart, err: err}
+		return supervisor.Exit{}, err
 	}
 	t.mu.Lock()
 	t.spec = spec
@@ -133,41 +130,32 @@ func (t *task) begin() (exit supervisor.Exit, release func(), err error) {
 	fetching := false
 	if spec.Package.URL != "" {
 		if fetched, fetching, err = t.fetch(spec.Package); err != nil {
-			return exit, release, err
+			return supervisor.Exit{}, err
 		}
-		release, t.status.PackageSHA256, t.status.PackageNote = fetched.Release, fetched.SHA256, fetched.Note
+		t.releases = append(t.releases, fetched.Release)
+		t.status.PackageSHA256, t.status.PackageNote = fetched.SHA256, fetched.Note
 	}
 	if err := t.announce(fetching); err != nil {
-		return exit, release, err
+		return supervisor.Exit{}, err
 	}
-	process, giveBack, err := t.start(spec, fetched)
-	release = also(giveBack, release)
+	process, err := t.start(spec, fetched)
 	if err != nil {
-		return exit, release, err
+		return supervisor.Exit{}, err
 	}
 	t.status.StartTime = process.Started.UTC()
 	// A process that ends at once is reported by its end alone, which has its start time too. Each update is work for
 	// the agent, the master and the scheduler, while other tasks wait to
 	// be started. A task that is lost in this moment counts as begun (rule E1).
-	timer := time.NewTimer(shortTask)
-	defer timer.Stop()
 	select {
 	case <-process.Done():
-	case <-timer.C:
+	case <-time.After(shortTask):
 		t.report(running, "process "+strconv.Itoa(process.PID)+" runs", t.status)
 	}
 	exit, ok := process.Exit()
 	if !ok {
-		return exit, release, supervisor.ErrLost
+		return exit, supervisor.ErrLost
 	}
-	return exit, release, nil
-}
-
-func also(first, then func()) func() {
-	return func() {
-		first()
-		then()
-	}
+	return exit, nil
 }
 
 // announce returns when the agent has an update which says that the task's process may begin. A task that is lost
@@ -186,52 +174,25 @@ func (t *task) announce(fetching bool) error {
 	case <-delivered:
 		return nil
 	case <-t.ctx.Done():
-		return &failure{phase: wire.PhaseStart, err: context.Cause(t.ctx)}
+		return context.Cause(t.ctx)
 	}
 }
 
 // fetch gives the package, and whether it was reported as being fetched.
 func (t *task) fetch(p wire.Package) (ready pack.Package, fetching bool, err error) {
-	source := pack.Source{URL: p.URL, SHA256: p.SHA256, Cache: p.Cache}
+	source := pack.Source(p)
 	if ready, ok := t.session.store.Ready(source); ok {
 		return ready, false, nil
 	}
 	status := t.status
 	status.Phase = wire.PhaseFetch
 	t.report(starting, "fetching the package", status)
-	fetched, err := t.session.store.Get(t.ctx, source)
-	var failed *pack.Error
-	if errors.As(err, &failed) {
-		return pack.Package{}, true, &failure{phase: string(failed.Phase), err: failed, unreachable: failed.Unreachable}
-	}
-	if err != nil {
-		return pack.Package{}, true, &failure{phase: wire.PhaseFetch, err: err}
-	}
-	return fetched, true, nil
+	ready, err = t.session.store.Get(t.ctx, source)
+	return ready, true, err
 }
 
-// prepare says what to start: work is the task's working folder, which shows the package's folder root.
-func (t *task) prepare(spec wire.Task, root, work, temporary, output string) (supervisor.Spec, error) {
-	shard, err := shardContext(spec)
-	if err != nil {
-		return supervisor.Spec{}, err
-	}
-	env := t.session.base.of(spec, places{temporary: temporary, work: work, root: root}, shard)
-	path, args, err := findCommand(cmp.Or(root, work), spec.Command, env["PATH"])
-	if err != nil {
-		return supervisor.Spec{}, err
-	}
-	path, args = inView(root, work, path, args)
-	return supervisor.Spec{
-		Path: path, Args: append(args, shard), Env: env.list(), Marker: taskVariable, Dir: work, Processes: t.session.config.Processes,
-		Stdout: filepath.Join(output, "stdout"), Stderr: filepath.Join(output, "stderr"),
-	}, nil
-}
-
-// start starts the process in a working folder that shows the package, if there is one. The task's folders are
-// given back by release.
-func (t *task) start(spec wire.Task, fetched pack.Package) (process *supervisor.Process, release func(), err error) {
-	release = func() {}
+// start starts the process in a working folder that shows the package, if there is one.
+func (t *task) start(spec wire.Task, fetched pack.Package) (*supervisor.Process, error) {
 	// Processes are started one by one anyhow. Those that wait for it have no folders yet: so
 	// many short tasks need few of them.
 	t.session.starting <- struct{}{}
@@ -239,16 +200,16 @@ func (t *task) start(spec wire.Task, fetched pack.Package) (process *supervisor.
 
 	output, err := t.session.outputs.folder(t.number)
 	if err != nil {
-		return nil, release, &failure{phase: wire.PhaseStart, err: err}
+		return nil, err
 	}
-	release = t.session.outputs.add(t.number)
+	t.releases = append(t.releases, t.session.outputs.add(t.number))
 	temporary, giveBack, err := t.session.temporaries.take("", "")
 	if err != nil {
-		return nil, release, &failure{phase: wire.PhaseStart, err: err}
+		return nil, err
 	}
-	release = also(func() { giveBack("") }, release)
+	t.releases = append(t.releases, func() { giveBack("") })
 	if len(spec.Command) == 0 {
-		return nil, release, &failure{phase: wire.PhaseStart, err: errors.New("the app has no command to run")}
+		return nil, errors.New("the app has no command to run")
 	}
 	root := ""
 	if fetched.Dir != "" {
@@ -256,25 +217,34 @@ func (t *task) start(spec wire.Task, fetched pack.Package) (process *supervisor.
 	}
 	work, putBack, err := t.session.works.take(root, fetched.State)
 	if err != nil {
-		return nil, release, &failure{phase: wire.PhaseStart, err: err}
+		return nil, err
 	}
-	release = also(func() { putBack(t.keepAs()) }, release)
-	start, err := t.prepare(spec, root, work, temporary, output)
-	if err != nil {
-		return nil, release, &failure{phase: wire.PhaseStart, err: err}
-	}
-	process, err = t.startUnlessKilled(start, spec)
-	return process, release, err
+	t.releases = append(t.releases, func() { putBack(t.keepAs()) })
+	return t.startIn(places{temporary: temporary, work: work, root: root}, output, spec)
 }
 
-func (t *task) startUnlessKilled(start supervisor.Spec, spec wire.Task) (*supervisor.Process, error) {
-	if err := context.Cause(t.ctx); err != nil {
-		return nil, &failure{phase: wire.PhaseStart, err: err}
+// startIn starts the process in its folders, unless the task was killed meanwhile.
+func (t *task) startIn(at places, output string, spec wire.Task) (*supervisor.Process, error) {
+	shard, err := shardContext(spec)
+	if err != nil {
+		return nil, err
 	}
-	process, err := t.session.supervisor.Start(start)
+	env := t.session.base.of(spec, at, shard)
+	path, args, err := findCommand(cmp.Or(at.root, at.work), spec.Command, env["PATH"])
+	if err != nil {
+		return nil, err
+	}
+	if err := context.Cause(t.ctx); err != nil {
+		return nil, err
+	}
+	path, args = inView(at.root, at.work, path, args)
+	process, err := t.session.supervisor.Start(supervisor.Spec{
+		Path: path, Args: append(args, shard), Env: env.list(), Marker: taskVariable + "=" + spec.TaskID, Dir: at.work,
+		Processes: t.session.config.Processes, Stdout: filepath.Join(output, "stdout"), Stderr: filepath.Join(output, "stderr"),
+	})
 	var refused *supervisor.StartError
 	if errors.As(err, &refused) {
-		return nil, &failure{phase: wire.PhaseStart, err: explainStart(start.Path, spec.Command[0], refused)}
+		return nil, explainStart(path, spec.Command[0], refused)
 	}
 	if err != nil {
 		return nil, err
@@ -282,14 +252,14 @@ func (t *task) startUnlessKilled(start supervisor.Spec, spec wire.Task) (*superv
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.process = process
-	if t.why != "" {
+	if t.ctx.Err() != nil {
 		_ = process.Kill(t.wait) // killed in between
 	}
 	return process, nil
 }
 
 // ended reports how the process ended.
-func (t *task) ended(exit supervisor.Exit, why string) {
+func (t *task) ended(exit supervisor.Exit, why error) {
 	status := t.status
 	status.Phase = wire.PhaseRun
 	status.CompleteTime = exit.At.UTC()
@@ -300,8 +270,8 @@ func (t *task) ended(exit supervisor.Exit, why string) {
 	}
 	switch {
 	case exit.Killed:
-		status.Cause = why
-		t.report(killed, why+": "+exitText(exit), status)
+		status.Cause = why.Error()
+		t.report(killed, status.Cause+": "+exitText(exit), status)
 	case exit.Status == 0:
 		status.Phase = ""
 		t.log.Debug("task finished")

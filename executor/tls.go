@@ -44,25 +44,20 @@ func (t *tlsEnvironment) setting(name string) string {
 	return t.getenv("SSL_" + name)
 }
 
-// on reports what a switch of Mesos says, and whether it says anything.
-func (t *tlsEnvironment) on(name string) (on, said bool) {
-	switch value := t.setting(name); strings.ToLower(value) {
-	case "":
-		return false, false
-	case "1", "true":
-		return true, true
-	case "0", "false":
-		return false, true
-	default:
-		t.errs = append(t.errs, fmt.Errorf("%s%s is %q: want true or false", sslPrefix, name, value))
-		return false, true
-	}
-}
-
-func (t *tlsEnvironment) any(names ...string) (on, said bool) {
+// on reports whether one of these switches of Mesos is on, and whether any of them says anything.
+func (t *tlsEnvironment) on(names ...string) (on, said bool) {
 	for _, name := range names {
-		thisOn, thisSaid := t.on(name)
-		on, said = on || thisOn, said || thisSaid
+		value := t.setting(name)
+		switch strings.ToLower(value) {
+		case "":
+			continue
+		case "1", "true":
+			on = true
+		case "0", "false":
+		default:
+			t.errs = append(t.errs, fmt.Errorf("%s%s is %q: want true or false", sslPrefix, name, value))
+		}
+		said = true
 	}
 	return on, said
 }
@@ -79,8 +74,8 @@ func (t *tlsEnvironment) config(endpoint string) (*tls.Config, error) {
 	if cert, key := t.setting("CERT_FILE"), t.setting("KEY_FILE"); cert != "" && key != "" {
 		mesostls.Present(config, cert, key)
 	}
-	verify, said := t.any("VERIFY_SERVER_CERT", "VERIFY_CERT")
-	if required, _ := t.any("REQUIRE_CLIENT_CERT", "REQUIRE_CERT"); required {
+	verify, said := t.on("VERIFY_SERVER_CERT", "VERIFY_CERT")
+	if required, _ := t.on("REQUIRE_CLIENT_CERT", "REQUIRE_CERT"); required {
 		verify = true // as in Mesos
 	}
 	config.InsecureSkipVerify = true // what is checked is below

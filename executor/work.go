@@ -49,8 +49,8 @@ func viewOf(root string) (*view, error) {
 			}
 		}
 		if dir != "" && seen+len(found) > viewEntries {
-			parent, name := split(dir)
-			v.entries[parent][name] = filepath.Join(root, dir)
+			parent, name := filepath.Split(dir)
+			v.entries[strings.TrimSuffix(parent, "/")][name] = filepath.Join(root, dir)
 			continue
 		}
 		seen += len(found)
@@ -77,13 +77,6 @@ func viewOf(root string) (*view, error) {
 		}
 	}
 	return v, nil
-}
-
-func split(inside string) (parent, name string) {
-	if parent = filepath.Dir(inside); parent == "." {
-		parent = ""
-	}
-	return parent, filepath.Base(inside)
 }
 
 // workFolder is a working folder with the stamps of its real folders, in the view's order, from when all was as it should be.
@@ -131,19 +124,18 @@ func realFolder(path string) (fs.FileInfo, error) {
 			err = fs.ErrNotExist
 		}
 	}
-	if errors.Is(err, fs.ErrNotExist) {
-		if err := os.MkdirAll(path, folderMode); err != nil {
-			return nil, err
-		}
-		return os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		err = os.MkdirAll(path, folderMode)
+	case err == nil && info.Mode().Perm() == folderMode:
+		return info, nil
+	case err == nil:
+		err = os.Chmod(path, folderMode)
 	}
-	if err == nil && info.Mode().Perm() != folderMode {
-		if err := os.Chmod(path, folderMode); err != nil {
-			return nil, err
-		}
-		return os.Lstat(path)
+	if err != nil {
+		return nil, err
 	}
-	return info, err
+	return os.Lstat(path)
 }
 
 func restoreEntries(path string, want map[string]string) error {
@@ -154,15 +146,10 @@ func restoreEntries(path string, want map[string]string) error {
 	right := 0
 	for _, e := range found {
 		name := filepath.Join(path, e.Name())
-		if to, ok := want[e.Name()]; ok {
-			if to == "" && e.IsDir() {
-				right++
-				continue
-			}
-			if now, err := os.Readlink(name); to != "" && err == nil && now == to {
-				right++
-				continue
-			}
+		to, wanted := want[e.Name()]
+		if wanted && (to == "" && e.IsDir() || to != "" && leadsTo(name, to)) {
+			right++
+			continue
 		}
 		if err := pack.RemoveTree(name); err != nil {
 			return err
@@ -180,6 +167,11 @@ func restoreEntries(path string, want map[string]string) error {
 		}
 	}
 	return nil
+}
+
+func leadsTo(link, target string) bool {
+	to, err := os.Readlink(link)
+	return err == nil && to == target
 }
 
 // inView gives the paths of a command in the working folder instead of those in the package, so that what a program
@@ -208,13 +200,10 @@ func inView(root, work, path string, args []string) (string, []string) {
 // keepAs is the name under which the task's working folder is kept if so many failed ones are to be: "" if it hasn't
 // failed. It is asked when no process of the task is left.
 func (t *task) keepAs() string {
-	t.mu.Lock()
-	process := t.process
-	t.mu.Unlock()
-	if process == nil {
+	if t.process == nil {
 		return "" // nothing was written
 	}
-	exit, ok := process.Exit()
+	exit, ok := t.process.Exit()
 	if ok && (exit.Killed || exit.Status == 0 && exit.Signal == 0) {
 		return ""
 	}
@@ -306,7 +295,6 @@ func (f *workFolders) put(pool *workPool, w workFolder, keepAs string) {
 		f.keepFailed(w.path, keepAs)
 		return
 	}
-	touched := !w.untouched(pool.view)
 	f.mu.Lock()
 	again := slices.Contains(f.pools, pool)
 	f.mu.Unlock()
@@ -314,7 +302,7 @@ func (f *workFolders) put(pool *workPool, w workFolder, keepAs string) {
 		f.remove(w.path)
 		return
 	}
-	if touched {
+	if !w.untouched(pool.view) {
 		if err := w.restore(pool.view); err != nil {
 			f.log.Warn("working folder not prepared for another task", "folder", w.path, "error", err)
 			f.remove(w.path)

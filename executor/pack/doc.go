@@ -18,6 +18,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/elasticjob-go/elasticjob/wire"
 )
 
 // Limits bound what a package may take. All of them are positive; Defaults are the ones to begin with.
@@ -55,18 +57,9 @@ func Defaults() Limits {
 	}
 }
 
-// Phase is the part of the way that failed.
-type Phase string
-
-// Phases, as in wire.
-const (
-	Fetch  Phase = "FETCH"
-	Unpack Phase = "UNPACK"
-)
-
 // Error is a package that can't be had. Its text says what was done to which URL, without a password or a query in it, and why it failed.
 type Error struct {
-	Phase Phase
+	Phase string // wire.PhaseFetch or wire.PhaseUnpack
 	URL   string
 	// Unreachable is the URL's host, with its port if the URL names one, if nothing there gave an answer; else empty.
 	Unreachable string
@@ -75,7 +68,7 @@ type Error struct {
 
 func (e *Error) Error() string {
 	verb := "fetch"
-	if e.Phase == Unpack {
+	if e.Phase == wire.PhaseUnpack {
 		verb = "unpack"
 	}
 	return fmt.Sprintf("%s %s: %v", verb, redact(e.URL), e.Err)
@@ -97,12 +90,12 @@ func explain(ctx context.Context, source Source, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
 	}
-	explained := &Error{Phase: Fetch, URL: source.URL, Err: err}
+	explained := &Error{Phase: wire.PhaseFetch, URL: source.URL, Err: err}
 	var unpacking unpackError
 	var silent unanswered
 	switch {
 	case errors.As(err, &unpacking):
-		explained.Phase = Unpack
+		explained.Phase = wire.PhaseUnpack
 	case errors.As(err, &silent):
 		explained.Unreachable = source.parsed().Host
 	}

@@ -25,6 +25,10 @@ type version struct {
 	LastModified string `json:"lastModified,omitempty"`
 }
 
+func versionOf(h http.Header) version {
+	return version{ETag: h.Get("ETag"), LastModified: h.Get("Last-Modified")}
+}
+
 func (v version) known() bool { return v.ETag != "" || v.LastModified != "" }
 
 // validator is what goes with a Range, so that no two versions are mixed; weak marks don't do.
@@ -129,10 +133,8 @@ func (d *downloader) get(ctx context.Context, u *url.URL, to *os.File, known ver
 
 // wait waits for so long, or until ctx ends: then it returns the cause.
 func wait(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(d):
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
@@ -237,14 +239,10 @@ func (t *transfer) goesOn(header http.Header) error {
 		return fmt.Errorf("the server sends the range %.100q instead of the one from byte %d", part, t.done)
 	}
 	size, err := strconv.ParseInt(total, 10, 64)
-	changed := err == nil && t.total >= 0 && size != t.total
-	if tag := header.Get("ETag"); tag != "" && t.got.ETag != "" && tag != t.got.ETag {
-		changed = true
-	}
-	if date := header.Get("Last-Modified"); date != "" && t.got.LastModified != "" && date != t.got.LastModified {
-		changed = true
-	}
-	if changed {
+	differ := func(now, before string) bool { return now != "" && before != "" && now != before }
+	got := versionOf(header)
+	if err == nil && t.total >= 0 && size != t.total ||
+		differ(got.ETag, t.got.ETag) || differ(got.LastModified, t.got.LastModified) {
 		return errors.New("the package was changed while it was fetched")
 	}
 	return nil
@@ -269,15 +267,13 @@ func (t *transfer) restart(response *http.Response) error {
 	if response.ContentLength > t.limits.Download {
 		return permanent{fmt.Errorf("the package has %d bytes; %d are allowed", response.ContentLength, t.limits.Download)}
 	}
-	if err := t.to.Truncate(0); err != nil {
-		return permanent{err}
-	}
-	if _, err := t.to.Seek(0, io.SeekStart); err != nil {
+	_, err := t.to.Seek(0, io.SeekStart)
+	if err = errors.Join(err, t.to.Truncate(0)); err != nil {
 		return permanent{err}
 	}
 	t.sum.Reset()
 	t.done, t.total = 0, response.ContentLength
-	t.got = version{ETag: response.Header.Get("ETag"), LastModified: response.Header.Get("Last-Modified")}
+	t.got = versionOf(response.Header)
 	return nil
 }
 

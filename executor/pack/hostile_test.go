@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/elasticjob-go/elasticjob/executor/pack"
+	"github.com/elasticjob-go/elasticjob/wire"
 )
 
 // hostile is a package that somebody made in order to do harm, or by accident.
@@ -82,7 +83,7 @@ func (h hostile) get(t *testing.T, place string, source pack.Source) {
 		got.Release()
 	} else {
 		var failed *pack.Error
-		if !errors.As(err, &failed) || failed.Phase != pack.Unpack || !strings.Contains(err.Error(), h.want) || len(err.Error()) > 1000 {
+		if !errors.As(err, &failed) || failed.Phase != wire.PhaseUnpack || !strings.Contains(err.Error(), h.want) || len(err.Error()) > 1000 {
 			t.Fatalf("cache %v: got %v; want %q", source.Cache, err, h.want)
 		}
 		mustHold(t, filepath.Join(place, "cache", "content"), 0)

@@ -10,8 +10,6 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // Kept packages lie where a task, an operator or a cleaner of old files can change and remove what is in them:
@@ -37,21 +35,18 @@ type sight struct {
 	inode              uint64
 	mode               uint32
 	size               int64
-	modified, changing unix.Timespec
+	modified, changing syscall.Timespec
 }
 
-func see(path string) (sight, error) {
-	var stat unix.Stat_t
-	if err := unix.Lstat(path, &stat); err != nil {
-		return sight{}, err
-	}
-	return sight{path: path, inode: stat.Ino, mode: stat.Mode, size: stat.Size, modified: stat.Mtim, changing: stat.Ctim}, nil
+func sightOf(path string, stat *syscall.Stat_t) sight {
+	return sight{path: path, inode: stat.Ino, mode: stat.Mode, size: stat.Size, modified: stat.Mtim, changing: stat.Ctim}
 }
 
 // same reports whether all entries are as they were seen. It reads no folder, and so takes a fraction of an inventory's time.
 func same(list []sight) bool {
+	var now syscall.Stat_t
 	for i := range list {
-		if now, err := see(list[i].path); err != nil || now != list[i] {
+		if syscall.Lstat(list[i].path, &now) != nil || sightOf(list[i].path, &now) != list[i] {
 			return false
 		}
 	}
@@ -95,8 +90,7 @@ func takeInventory(ctx context.Context, dir string) (inventory, error) {
 		}
 		_, _ = digest.Write(line) // a hash never fails
 		if i.Entries <= fewEntries {
-			i.list = append(i.list, sight{path, stat.Ino, stat.Mode, stat.Size,
-				unix.Timespec{Sec: stat.Mtim.Sec, Nsec: stat.Mtim.Nsec}, unix.Timespec{Sec: stat.Ctim.Sec, Nsec: stat.Ctim.Nsec}})
+			i.list = append(i.list, sightOf(path, stat))
 		} else {
 			i.list = nil
 		}

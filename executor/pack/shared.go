@@ -57,21 +57,26 @@ func (s *Store) shared(ctx context.Context, source Source) (content, error) {
 
 	// The lock of the content is taken before the server is asked: the answer may be that nothing has changed, and until
 	// then nobody may remove what is kept.
-	last := s.origin(key)
+	record := filepath.Join(s.dir, "urls", key)
+	var last origin
+	if !readRecord(record, &last) {
+		last = origin{} // a half of it may have been read
+	}
 	known, ok := s.use(ctx, last.Content)
 	if ok {
 		known.version = last.Version
 	}
-	if certain, ok := s.certain(ctx, source); ok {
-		return certain, nil // nothing to ask
+	if source.exact() {
+		if certain, ok := s.have(ctx, strings.ToLower(source.SHA256), source); ok {
+			return certain, nil // nothing to ask
+		}
 	}
 	work, err := os.MkdirTemp(filepath.Join(s.dir, "tmp"), "fetch-")
 	if err != nil {
 		return content{}, err
 	}
 	defer s.remove(work)
-	if held, err := os.Open(work); err == nil {
-		_ = syscall.Flock(int(held.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) // see prune
+	if held, err := tryLock(work, os.O_RDONLY, syscall.LOCK_EX); err == nil { // see prune
 		defer func() { _ = held.Close() }()
 	}
 	file := filepath.Join(work, "download")
@@ -94,9 +99,9 @@ func (s *Store) shared(ctx context.Context, source Source) (content, error) {
 		return content{}, unpackError{err}
 	}
 	found.version = got
-	record := origin{URL: redact(source.URL), Version: got, SHA256: sum, Content: found.name}
-	if err := writeRecord(work, filepath.Join(s.dir, "urls", key), record); err != nil {
-		s.log.Warn("record of a fetched package not written: it will be fetched again", "url", record.URL, "error", err)
+	last = origin{URL: redact(source.URL), Version: got, SHA256: sum, Content: found.name}
+	if err := writeRecord(work, record, last); err != nil {
+		s.log.Warn("record of a fetched package not written: it will be fetched again", "url", last.URL, "error", err)
 	}
 	return found, nil
 }
@@ -126,14 +131,6 @@ func (s *Store) nextCheck(source Source, found content) time.Time {
 
 // exact reports whether the source names the content by its sum.
 func (source Source) exact() bool { return len(source.SHA256) == hex.EncodedLen(sha256.Size) }
-
-// certain finds the content by the sum that a source names.
-func (s *Store) certain(ctx context.Context, source Source) (content, bool) {
-	if !source.exact() {
-		return content{}, false
-	}
-	return s.have(ctx, strings.ToLower(source.SHA256), source)
-}
 
 // have finds a content by its sum, as an archive or as a single file of the URL's name.
 func (s *Store) have(ctx context.Context, sum string, source Source) (content, bool) {
@@ -184,14 +181,6 @@ func (s *Store) keep(ctx context.Context, source Source, file, sum, work string)
 	return content{name: name, state: sealed.Digest}, nil
 }
 
-func (s *Store) origin(key string) origin {
-	var o origin
-	if !readRecord(filepath.Join(s.dir, "urls", key), &o) {
-		return origin{}
-	}
-	return o
-}
-
 // errHeld says that another executor has held a lock for longer than any fetch may take: it is frozen.
 var errHeld = errors.New("another executor on this agent has been fetching or removing this package for too long")
 
@@ -200,26 +189,30 @@ const patience = 5 * time.Minute
 
 // lock waits for an exclusive lock. Closing the file gives it back; so does the death of the process.
 func (s *Store) lock(ctx context.Context, name string) (*os.File, error) {
-	f, err := openPlain(filepath.Join(s.dir, "locks", name), os.O_RDWR|os.O_CREATE)
-	if err != nil {
-		return nil, err
-	}
 	ctx, cancel := context.WithTimeoutCause(ctx, s.limits.Transfer+s.limits.Unpacking+patience, errHeld)
 	defer cancel()
 	for pause := time.Millisecond; ; pause = min(2*pause, 100*time.Millisecond) {
-		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-		if err == nil {
-			return f, nil
-		}
+		f, err := tryLock(filepath.Join(s.dir, "locks", name), os.O_RDWR|os.O_CREATE, syscall.LOCK_EX)
 		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
-			_ = f.Close()
-			return nil, fmt.Errorf("lock %s: %w", f.Name(), err)
+			return f, err
 		}
 		if err := wait(ctx, pause); err != nil {
-			_ = f.Close()
 			return nil, err
 		}
 	}
+}
+
+// tryLock opens a file and locks it, unless that has to wait.
+func tryLock(path string, flags, how int) (*os.File, error) {
+	f, err := openPlain(path, flags)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(f.Fd()), how|syscall.LOCK_NB); err != nil {
+		_ = f.Close()
+		return nil, fmt.Errorf("lock %s: %w", path, err)
+	}
+	return f, nil
 }
 
 // use marks a content as used by this process until Close. It reports whether it is there and as it was unpacked.
@@ -266,12 +259,8 @@ func (s *Store) tryHold(name string) bool {
 		_ = held.Close() // somebody has removed the locks, so this one means nothing to anybody
 		delete(s.inUse, name)
 	}
-	f, err := openPlain(path, os.O_RDWR|os.O_CREATE)
+	f, err := tryLock(path, os.O_RDWR|os.O_CREATE, syscall.LOCK_SH)
 	if err != nil {
-		return false
-	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB); err != nil {
-		_ = f.Close()
 		return false
 	}
 	now := time.Now()
@@ -289,15 +278,12 @@ func (s *Store) prune(before time.Time) {
 		if err != nil || info.ModTime().After(before) {
 			continue
 		}
-		lock, err := openPlain(path, os.O_RDWR)
+		lock, err := tryLock(path, os.O_RDWR, syscall.LOCK_EX)
 		if err != nil {
 			continue
 		}
-		trash := ""
-		if syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil {
-			s.log.Info("unused package removed from the cache", "content", content.Name())
-			trash = s.discard(content.Name())
-		}
+		s.log.Info("unused package removed from the cache", "content", content.Name())
+		trash := s.discard(content.Name())
 		_ = lock.Close()
 		if trash != "" {
 			s.remove(trash)

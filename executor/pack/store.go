@@ -14,6 +14,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/elasticjob-go/elasticjob/wire"
 )
 
 // Source is a package as a task names it.
@@ -189,7 +191,7 @@ func (s *Store) forget(source Source, e *entry) bool {
 // [*Error], or the context's cause.
 func (s *Store) Get(ctx context.Context, source Source) (Package, error) {
 	if _, err := parse(source.URL); err != nil {
-		return Package{}, &Error{Phase: Fetch, URL: source.URL, Err: err}
+		return Package{}, &Error{Phase: wire.PhaseFetch, URL: source.URL, Err: err}
 	}
 	if !source.Cache {
 		alone, err := s.alone(ctx, source)
@@ -303,16 +305,11 @@ func (s *Store) fetch(ctx context.Context, source Source, to string, known versi
 	begun := time.Now()
 	sum, got, err = s.download.get(ctx, source.parsed(), f, known)
 	info, statErr := f.Stat()
-	if closeErr := errors.Join(statErr, f.Close()); err == nil {
-		err = closeErr
-	}
-	switch {
-	case errors.Is(err, errUnchanged):
+	err = errors.Join(err, statErr, f.Close())
+	if errors.Is(err, errUnchanged) {
 		s.log.Info("package unchanged", "url", redact(source.URL))
-		return "", version{}, err
-	case err != nil && ctx.Err() != nil:
-		return "", version{}, context.Cause(ctx)
-	case err != nil:
+	}
+	if err != nil {
 		return "", version{}, err
 	}
 	s.log.Info("package fetched", "url", redact(source.URL), "bytes", info.Size(), "took", time.Since(begun).Round(time.Millisecond), "sha256", sum)

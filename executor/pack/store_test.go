@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/executor/pack"
+	"github.com/elasticjob-go/elasticjob/wire"
 )
 
 func open(t testing.TB, dir string, limits pack.Limits) *pack.Store {
@@ -193,7 +194,7 @@ func TestFetchFails(t *testing.T) {
 		requests.Store(0)
 		_, err := store.Get(context.Background(), pack.Source{URL: test.url, Cache: true})
 		var failed *pack.Error
-		if !errors.As(err, &failed) || failed.Phase != pack.Fetch || !strings.Contains(err.Error(), test.want) {
+		if !errors.As(err, &failed) || failed.Phase != wire.PhaseFetch || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v", test.url, err)
 		}
 		if got := requests.Load(); got != test.requests {

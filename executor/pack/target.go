@@ -153,11 +153,8 @@ func (t *target) file(name string, mode os.FileMode, content io.Reader) error {
 		}
 	}
 	_, err = io.Copy(&limited{t: t, w: f}, content)
-	if closeErr := f.Close(); err == nil {
-		err = closeErr
-	}
 	t.files++
-	return err
+	return errors.Join(err, f.Close())
 }
 
 // limited writes within the limits.

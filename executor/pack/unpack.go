@@ -164,21 +164,7 @@ func (t *target) zipEntry(entry *zip.File) error {
 		return errors.New("is encrypted; packages can't be")
 	case strings.HasSuffix(name, "/") || mode.IsDir():
 		return t.folder(name)
-	case mode&os.ModeSymlink != 0:
-		r, err := entry.Open()
-		if err != nil {
-			return err
-		}
-		defer func() { _ = r.Close() }()
-		link, err := io.ReadAll(io.LimitReader(r, 4097))
-		if err != nil {
-			return err
-		}
-		if len(link) > 4096 {
-			return errors.New("link of more than 4096 bytes")
-		}
-		return t.symlink(name, string(link))
-	case mode&os.ModeType != 0:
+	case mode&os.ModeType&^os.ModeSymlink != 0:
 		return errors.New("devices and named pipes have no place in a package")
 	}
 	r, err := entry.Open()
@@ -186,7 +172,17 @@ func (t *target) zipEntry(entry *zip.File) error {
 		return err
 	}
 	defer func() { _ = r.Close() }()
-	return t.file(name, mode, r)
+	if mode&os.ModeSymlink == 0 {
+		return t.file(name, mode, r)
+	}
+	link, err := io.ReadAll(io.LimitReader(r, 4097))
+	if err != nil {
+		return err
+	}
+	if len(link) > 4096 {
+		return errors.New("link of more than 4096 bytes")
+	}
+	return t.symlink(name, string(link))
 }
 
 // Root is the folder of an unpacked package in which its commands run: if the command's

@@ -27,8 +27,7 @@ type Client struct {
 
 	mu        sync.Mutex
 	last      uint64
-	processes map[uint64]*Process
-	ended     bool
+	processes map[uint64]*Process // nil when the supervisor is lost
 }
 
 // Process is one task's main process, with all that came of it.
@@ -47,10 +46,11 @@ type Process struct {
 // Launch starts a supervisor by running the program exe with args; that program must
 // call [Serve]. The supervisor gets an empty environment and a process group of its own.
 func Launch(exe string, args ...string) (*Client, error) {
-	ours, theirs, err := socketpair()
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
-		return nil, fmt.Errorf("start supervisor: %w", err)
+		return nil, fmt.Errorf("start supervisor: make a socket pair: %w", err)
 	}
+	ours, theirs := os.NewFile(uintptr(fds[0]), "supervisor"), os.NewFile(uintptr(fds[1]), "executor")
 	defer func() { _ = theirs.Close() }()
 	conn, err := net.FileConn(ours)
 	_ = ours.Close()
@@ -101,14 +101,6 @@ func Inherit() error {
 	return nil
 }
 
-func socketpair() (ours, theirs *os.File, err error) {
-	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return nil, nil, fmt.Errorf("make a socket pair: %w", err)
-	}
-	return os.NewFile(uintptr(fds[0]), "supervisor"), os.NewFile(uintptr(fds[1]), "executor"), nil
-}
-
 // PID is the supervisor's own process id.
 func (c *Client) PID() int { return c.command.Process.Pid }
 
@@ -120,7 +112,7 @@ func (c *Client) Lost() <-chan struct{} { return c.lost }
 func (c *Client) Start(spec Spec) (*Process, error) {
 	p := &Process{client: c, started: make(chan error, 1), done: make(chan struct{})}
 	c.mu.Lock()
-	if c.ended {
+	if c.processes == nil {
 		c.mu.Unlock()
 		return nil, ErrLost
 	}
@@ -201,7 +193,6 @@ func (c *Client) read() {
 		}
 	}
 	c.mu.Lock()
-	c.ended = true
 	left := c.processes
 	c.processes = nil
 	c.mu.Unlock()

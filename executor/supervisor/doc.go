@@ -41,7 +41,7 @@ type Spec struct {
 	Args []string
 	// Env is the whole environment; nothing is added.
 	Env []string
-	// Marker is the name of a variable in Env by whose value the task's processes are known.
+	// Marker is the variable in Env (NAME=value) by which the task's processes are known; empty without one.
 	Marker string
 	// Dir is the working directory.
 	Dir string

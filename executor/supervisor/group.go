@@ -50,12 +50,11 @@ func joinGroup() group {
 	if os.Mkdir(folder, 0o755) != nil {
 		return group{}
 	}
-	g := groupOf(os.Getpid())
-	if g == (group{}) || moveTo(folder) != nil {
-		_ = os.Remove(folder)
-		return group{}
+	if g := groupOf(os.Getpid()); g != (group{}) && moveTo(folder) == nil {
+		return g
 	}
-	return g
+	_ = os.Remove(folder)
+	return group{}
 }
 
 // moveTo moves this process into a cgroup.

@@ -30,37 +30,31 @@ func peek(options int) (int, error) {
 
 // orphans lists the children of the process's first thread: what tasks left behind.
 func orphans() []int {
-	self := strconv.Itoa(os.Getpid())
-	data, err := os.ReadFile("/proc/self/task/" + self + "/children")
-	if err != nil {
-		return childrenByParent()
-	}
-	return pids(data)
+	return childrenIn("/proc/self/task/" + strconv.Itoa(os.Getpid()) + "/children")
 }
 
 // children lists all children of this process.
 func children() []int {
-	files, err := filepath.Glob("/proc/self/task/[0-9]*/children")
-	if err != nil || len(files) == 0 {
-		return childrenByParent()
-	}
-	var all []int
-	for _, file := range files {
-		if data, err := os.ReadFile(file); err == nil { // the thread may be gone
-			all = append(all, pids(data)...)
-		}
-	}
-	return all
+	files, _ := filepath.Glob("/proc/self/task/[0-9]*/children") // the pattern is a good one
+	return childrenIn(files...)
 }
 
-func pids(data []byte) []int {
-	var list []int
-	for _, field := range bytes.Fields(data) {
-		if pid, err := strconv.Atoi(string(field)); err == nil {
-			list = append(list, pid)
+// childrenIn reads the kernel's lists of threads' children.
+func childrenIn(files ...string) (all []int) {
+	known := false
+	for _, file := range files {
+		data, err := os.ReadFile(file) // the thread may be gone
+		known = known || err == nil
+		for field := range bytes.FieldsSeq(data) {
+			if pid, err := strconv.Atoi(string(field)); err == nil {
+				all = append(all, pid)
+			}
 		}
 	}
-	return list
+	if !known {
+		return childrenByParent()
+	}
+	return all
 }
 
 // childrenByParent is for kernels without the list of children: it reads all of /proc.
@@ -73,15 +67,17 @@ func childrenByParent() []int {
 }
 
 // processes lists the pids of the machine.
-func processes() []int {
-	entries, err := os.ReadDir("/proc")
+func processes() []int { return numbersIn("/proc") }
+
+// numbersIn lists the entries of a folder of the kernel's that are numbers.
+func numbersIn(folder string) (list []int) {
+	entries, err := os.ReadDir(folder)
 	if err != nil {
 		return nil
 	}
-	var list []int
 	for _, entry := range entries {
-		if pid, err := strconv.Atoi(entry.Name()); err == nil {
-			list = append(list, pid)
+		if number, err := strconv.Atoi(entry.Name()); err == nil {
+			list = append(list, number)
 		}
 	}
 	return list
@@ -103,25 +99,13 @@ func hasVariable(pid int, variable string) bool {
 		return false
 	}
 	environ, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
-	if err != nil {
-		return false
-	}
-	for entry := range bytes.SplitSeq(environ, []byte{0}) {
-		if string(entry) == variable {
-			return true
-		}
-	}
-	return false
+	return err == nil && slices.Contains(strings.Split(string(environ), "\x00"), variable)
 }
 
 // closeOnExec keeps every descriptor that was inherited, the socket among them, from the tasks.
 func closeOnExec() {
-	entries, err := os.ReadDir("/proc/self/fd")
-	if err != nil {
-		return
-	}
-	for _, entry := range entries {
-		if fd, err := strconv.Atoi(entry.Name()); err == nil && fd > 2 {
+	for _, fd := range numbersIn("/proc/self/fd") {
+		if fd > 2 {
 			unix.CloseOnExec(fd)
 		}
 	}

@@ -8,12 +8,9 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // Descriptor is where the supervisor finds its socket.
@@ -28,8 +25,8 @@ func Serve() error {
 	// Orphans become children of the process's first thread. Tasks are forked on another
 	// one, so that the list of the first thread's children is a list of orphans.
 	runtime.LockOSThread()
-	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
-		return fmt.Errorf("become subreaper: %w", err)
+	if err := Inherit(); err != nil {
+		return err
 	}
 	// Handled and not ignored: an ignored signal would stay ignored in tasks.
 	ignored := make(chan os.Signal, 1)
@@ -127,27 +124,24 @@ func (s *server) start(id uint64, spec *Spec) {
 		}
 		s.send(event{ID: id, Op: op, Errno: int(errno)})
 	}
-	stdout, err := openOutput(spec.Stdout)
-	if err != nil {
-		fail("open "+spec.Stdout, err)
-		return
+	files := []uintptr{uintptr(s.null)}
+	for _, path := range []string{spec.Stdout, spec.Stderr} {
+		fd, err := openOutput(path)
+		if err != nil {
+			fail("open "+path, err)
+			return
+		}
+		defer func() { _ = syscall.Close(fd) }()
+		files = append(files, uintptr(fd))
 	}
-	defer func() { _ = syscall.Close(stdout) }()
-	stderr, err := openOutput(spec.Stderr)
-	if err != nil {
-		fail("open "+spec.Stderr, err)
-		return
-	}
-	defer func() { _ = syscall.Close(stderr) }()
-
-	p := &process{id: id, marker: markerOf(spec)}
+	p := &process{id: id, marker: spec.Marker}
 	s.mu.Lock()
 	p.mark = s.marks.next(id)
 	s.limit.set(spec.Processes, time.Now())
+	var err error
 	p.pid, err = syscall.ForkExec(spec.Path, spec.Args, &syscall.ProcAttr{
-		Dir: spec.Dir, Env: spec.Env,
-		Files: []uintptr{uintptr(s.null), uintptr(stdout), uintptr(stderr)},
-		Sys:   &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL},
+		Dir: spec.Dir, Env: spec.Env, Files: files,
+		Sys: &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL},
 	})
 	if err != nil {
 		s.mu.Unlock()
@@ -187,18 +181,6 @@ func openOutput(path string) (int, error) {
 		return -1, err
 	}
 	return fd, nil
-}
-
-func markerOf(spec *Spec) string {
-	if spec.Marker == "" {
-		return ""
-	}
-	for _, variable := range spec.Env {
-		if strings.HasPrefix(variable, spec.Marker+"=") {
-			return variable
-		}
-	}
-	return ""
 }
 
 func (s *server) kill(id uint64, grace time.Duration) {

@@ -47,7 +47,7 @@ func launch(t testing.TB) *supervisor.Client {
 func shell(dir, id, script string) supervisor.Spec {
 	return supervisor.Spec{
 		Path: "/bin/sh", Args: []string{"sh", "-c", script},
-		Env: []string{"PATH=/usr/bin:/bin", "TASK=" + id}, Marker: "TASK", Dir: dir,
+		Env: []string{"PATH=/usr/bin:/bin", "TASK=" + id}, Marker: "TASK=" + id, Dir: dir,
 		Stdout: filepath.Join(dir, id+".out"), Stderr: filepath.Join(dir, id+".err"),
 	}
 }
@@ -316,7 +316,7 @@ func TestManyAtOnce(t *testing.T) {
 
 func BenchmarkRoundTrip(b *testing.B) {
 	client, dir := launch(b), b.TempDir()
-	spec := supervisor.Spec{Path: "/bin/true", Args: []string{"true"}, Env: []string{"T=1"}, Marker: "T", Dir: dir,
+	spec := supervisor.Spec{Path: "/bin/true", Args: []string{"true"}, Env: []string{"T=1"}, Marker: "T=1", Dir: dir,
 		Stdout: filepath.Join(dir, "out"), Stderr: filepath.Join(dir, "err")}
 	b.Run("one", func(b *testing.B) {
 		for b.Loop() {

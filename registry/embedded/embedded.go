@@ -94,16 +94,13 @@ func Open(path string, log *slog.Logger) (*Registry, error) {
 	if err := r.openFile(); err != nil {
 		return nil, err
 	}
-	if err := announce(path); err != nil {
-		return nil, errors.Join(fmt.Errorf("open the registry %s: %w", path, err), r.db.Close())
-	}
 	r.reserveSpace()
 	r.owned.Go(func() { r.watch(lookEvery) })
 	log.Info("registry open", "file", path, "took", time.Since(began))
 	return r, nil
 }
 
-// openFile opens the file with its buckets there and its name on disk.
+// openFile opens the file with its buckets there and its name on disk, and says who holds it.
 func (r *Registry) openFile() (err error) {
 	path := r.path
 	fail := func(err error) error { return fmt.Errorf("open the registry %s: %w", path, err) }
@@ -121,15 +118,12 @@ func (r *Registry) openFile() (err error) {
 	if err != nil {
 		return fail(err)
 	}
-	faulted, err := guarded(func() error {
-		return r.db.Update(func(tx *bolt.Tx) error {
-			for _, name := range [][]byte{entriesBucket, leaderBucket} {
-				if _, err := tx.CreateBucketIfNotExists(name); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
+	faulted, err := r.update(func(tx *bolt.Tx) error {
+		_, err := tx.CreateBucketIfNotExists(entriesBucket)
+		if err == nil {
+			_, err = tx.CreateBucketIfNotExists(leaderBucket)
+		}
+		return err
 	})
 	if faulted {
 		r.closeFiles()
@@ -143,6 +137,9 @@ func (r *Registry) openFile() (err error) {
 	}
 	if err == nil {
 		r.opened, err = r.held().Stat()
+	}
+	if err == nil {
+		err = announce(path)
 	}
 	if err != nil {
 		return fail(errors.Join(err, r.db.Close()))
@@ -241,30 +238,20 @@ func (r *Registry) Leader() (registry.Leader, bool) {
 // Campaign begins the next term at once, by a fenced write (rule T1), and ends
 // the one before: whoever has the file leads.
 func (r *Registry) Campaign(ctx context.Context, who string) (registry.Term, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, fmt.Errorf("begin a term in %s: %w", r.path, err)
-	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if err := r.usable(); err != nil {
-		return nil, fmt.Errorf("begin a term in %s: %w", r.path, err)
+	err := ctx.Err()
+	if err == nil {
+		err = r.usable()
 	}
-	if err := r.look(); err != nil {
+	if err != nil {
 		return nil, fmt.Errorf("begin a term in %s: %w", r.path, err)
 	}
 	var number int64
-	faulted, err := guarded(func() error {
-		tx, err := r.db.Begin(true)
-		if err != nil {
-			return err
-		}
+	faulted, err := r.update(func(tx *bolt.Tx) error {
 		leader := tx.Bucket(leaderBucket)
 		number = numberAt(leader, termKey) + 1
-		err = errors.Join(putNumber(leader, termKey, number), putNumber(leader, commitKey, 0), leader.Put(whoKey, []byte(who)))
-		if err != nil {
-			return errors.Join(err, tx.Rollback())
-		}
-		return tx.Commit()
+		return errors.Join(putNumber(leader, termKey, number), putNumber(leader, commitKey, 0), leader.Put(whoKey, []byte(who)))
 	})
 	if err != nil {
 		err = r.breakDown(err, faulted)
@@ -281,23 +268,27 @@ func (r *Registry) Campaign(ctx context.Context, who string) (registry.Term, err
 
 // usable says why nothing can be done. r.mu is held.
 func (r *Registry) usable() error {
-	if r.closed {
+	switch {
+	case r.closed:
 		return errors.New("the registry is closed")
-	}
-	return r.broken
-}
-
-// breakDown ends all use after a failed write, and says why it failed: because the file is lost, or as bbolt says. r.mu
-// is held.
-func (r *Registry) breakDown(cause error, faulted bool) error {
-	if faulted {
-		r.fault(cause)
+	case r.broken != nil:
 		return r.broken
 	}
-	if lost := r.look(); lost != nil {
-		return lost
+	return r.look()
+}
+
+// breakDown ends all use after a failed write or pages that can't be read, and says why it failed: because the file is lost, or as
+// bbolt says. r.mu is held.
+func (r *Registry) breakDown(cause error, faulted bool) error {
+	r.faulted = r.faulted || faulted
+	switch {
+	case r.broken != nil, r.look() != nil:
+		return r.broken
+	case faulted:
+		r.fail(cause)
+	default:
+		r.fail(fmt.Errorf("an earlier write failed, so what is on disk is not known until it is opened again: %w", cause))
 	}
-	r.fail(fmt.Errorf("an earlier write failed, so what is on disk is not known until it is opened again: %w", cause))
 	return cause
 }
 

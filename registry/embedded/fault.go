@@ -3,6 +3,8 @@ package embedded
 import (
 	"fmt"
 	"runtime/debug"
+
+	bolt "go.etcd.io/bbolt"
 )
 
 // guarded does work on the file's pages, and makes an error of what bbolt panics at and of what the kernel answers with
@@ -18,24 +20,31 @@ func guarded(work func() error) (faulted bool, err error) {
 	return false, work()
 }
 
-// read reads the pages.
-func (r *Registry) read(work func() error) error {
-	faulted, err := guarded(work)
+// update makes all of the writes in one transaction, or none, and says whether a page could not be read. After that nothing is
+// rolled back, as by [bolt.DB.Update]: it would read all pages on a goroutine that nothing guards.
+func (r *Registry) update(writes func(*bolt.Tx) error) (faulted bool, err error) {
+	return guarded(func() error {
+		tx, err := r.db.Begin(true)
+		if err != nil {
+			return err
+		}
+		if err := writes(tx); err != nil {
+			_ = tx.Rollback() // bbolt's only error here is a transaction that has ended
+			return err
+		}
+		return tx.Commit()
+	})
+}
+
+// view reads the entries.
+func (r *Registry) view(read func(entries *bolt.Bucket) error) error {
+	faulted, err := guarded(func() error {
+		return r.db.View(func(tx *bolt.Tx) error { return read(tx.Bucket(entriesBucket)) })
+	})
 	if faulted {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.fault(err)
+		_ = r.breakDown(err, faulted)
 	}
 	return err
-}
-
-// fault ends all use of the registry, after pages that can't be read. r.mu is held.
-func (r *Registry) fault(err error) {
-	r.faulted = true
-	if r.broken != nil {
-		return
-	}
-	if lost := r.look(); lost == nil {
-		r.fail(err)
-	}
 }

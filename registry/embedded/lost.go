@@ -28,9 +28,7 @@ func (r *Registry) watch(every time.Duration) {
 			return
 		}
 		r.mu.Lock()
-		if r.usable() == nil {
-			_ = r.look()
-		}
+		_ = r.usable()
 		r.mu.Unlock()
 	}
 }
@@ -79,11 +77,10 @@ func (r *Registry) fail(why error) {
 // checkNew refuses to make a new registry where there was a registry: what a killed process leaves beside the file says so.
 func checkNew(path string) error {
 	info, err := os.Stat(path)
-	how := "is empty"
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		how = "is not there"
-	case err != nil || info.Size() > 0:
+	how := "is not there"
+	if err == nil && info.Size() == 0 {
+		how = "is empty"
+	} else if !errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if _, err := os.Stat(holderPath(path)); err != nil {

@@ -3,7 +3,6 @@ package embedded
 import (
 	"errors"
 	"math"
-	"os"
 
 	bolt "go.etcd.io/bbolt"
 	"golang.org/x/sys/unix"
@@ -27,7 +26,7 @@ func (r *Registry) reserveSpace() {
 	}
 	want := (used/growth + 2) * growth
 	if err == nil {
-		err = allocate(r.path, want)
+		err = unix.Fallocate(int(r.held().Fd()), unix.FALLOC_FL_KEEP_SIZE, 0, want)
 	}
 	switch {
 	case err == nil:
@@ -38,14 +37,4 @@ func (r *Registry) reserveSpace() {
 		r.unreserved = true
 		r.log.Warn("no space reserved for the registry: its writes fail when the disk is full; free some", "file", r.path, "bytes", want, "err", err)
 	}
-}
-
-// allocate gives a file its blocks up to a length, which it need not have.
-func allocate(path string, length int64) error {
-	f, err := os.OpenFile(path, os.O_WRONLY, 0)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = f.Close() }() // nothing was written
-	return unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_KEEP_SIZE, 0, length)
 }

@@ -112,9 +112,7 @@ func (t *term) view(ctx context.Context, read func(*bolt.Bucket) error) error {
 	if err := t.Err(); err != nil {
 		return err
 	}
-	return t.registry.read(func() error {
-		return t.registry.db.View(func(tx *bolt.Tx) error { return read(tx.Bucket(entriesBucket)) })
-	})
+	return t.registry.view(read)
 }
 
 // Commit writes, syncs and returns. A write that fails ends the term and the
@@ -136,23 +134,9 @@ func (t *term) Commit(ctx context.Context, writes []registry.Write) error {
 		return fmt.Errorf("%w: commit (writes: %d): %w", registry.ErrTermEnded, len(writes), err)
 	}
 	var conflict *registry.Conflict
-	faulted, err := guarded(func() error {
-		tx, err := r.db.Begin(true)
-		if err != nil {
-			return err
-		}
-		err = t.apply(tx, writes)
-		switch {
-		case errors.As(err, &conflict), errors.Is(err, registry.ErrTermEnded):
-			_ = tx.Rollback()
-			return err
-		case err != nil:
-			return errors.Join(err, tx.Rollback())
-		}
-		return tx.Commit()
-	})
+	faulted, err := r.update(func(tx *bolt.Tx) error { return t.apply(tx, writes) })
 	switch {
-	case conflict != nil && !faulted:
+	case errors.As(err, &conflict) && !faulted:
 		return conflict
 	case errors.Is(err, registry.ErrTermEnded) && !faulted:
 		t.end(err)

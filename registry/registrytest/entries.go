@@ -3,7 +3,6 @@ package registrytest
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -18,21 +17,16 @@ import (
 // wantGet expects exactly this entry.
 func wantGet(t *testing.T, term registry.Term, want registry.Entry) {
 	t.Helper()
-	got, err := term.Get(t.Context(), want.Path)
-	if err != nil {
-		t.Fatalf("get %s: %v", want.Path, err)
-	}
 	// Values are compared as a whole: byte by byte a large one takes seconds.
-	if diff := cmp.Diff(want, got, cmp.Comparer(bytes.Equal)); diff != "" {
+	if diff := cmp.Diff(want, get(t, term, want.Path), cmp.Comparer(bytes.Equal)); diff != "" {
 		t.Fatalf("get %s (-want +got):\n%s", want.Path, diff)
 	}
 }
 
 func wantAbsent(t *testing.T, term registry.Term, path string) {
 	t.Helper()
-	if e, err := term.Get(t.Context(), path); !errors.Is(err, registry.ErrNotFound) {
-		t.Fatalf("get %s: got %v and error %v, want %v", path, e, err, registry.ErrNotFound)
-	}
+	_, err := term.Get(t.Context(), path)
+	wantError(t, "get "+path, err, registry.ErrNotFound)
 }
 
 func wantList(t *testing.T, term registry.Term, path string, want ...registry.Entry) {
@@ -140,20 +134,14 @@ func copies(t *testing.T, s Store) {
 	for _, e := range list(t, term, "/a") {
 		copy(e.Value, "YYYYY")
 	}
-	e, err := term.Get(t.Context(), "/a/b")
-	if err != nil {
-		t.Fatal(err)
-	}
-	copy(e.Value, "ZZZZZ")
+	copy(get(t, term, "/a/b").Value, "ZZZZZ")
 	wantGet(t, term, entry("/a/b", "value", 0))
 }
 
 func limits(t *testing.T, s Store) {
 	_, term := s.lead(t)
 	err := term.Commit(t.Context(), []registry.Write{put("/small", "x"), put("/a", strings.Repeat("x", registry.MaxValue+1))})
-	if !errors.Is(err, registry.ErrTooLarge) {
-		t.Fatalf("got %v, want %v", err, registry.ErrTooLarge)
-	}
+	wantError(t, "commit of a large value", err, registry.ErrTooLarge)
 	if term.Err() != nil {
 		t.Fatalf("a large value ended the term: %v", term.Err())
 	}
@@ -168,20 +156,14 @@ func paths(t *testing.T, s Store) {
 	for _, bad := range []string{"", "a", "a/b", "//", "//a", "/a/", "/a//b", "/.", "/a/..", "/./a", "/a\x00b", "/a\nb", "/\xff",
 		"/" + strings.Repeat("x", 1024)} {
 		for _, w := range []registry.Write{put(bad, ""), del(bad)} {
-			if err := term.Commit(t.Context(), []registry.Write{put("/good", ""), w}); !errors.Is(err, registry.ErrBadPath) {
-				t.Fatalf("commit to %q: got %v, want %v", bad, err, registry.ErrBadPath)
-			}
+			wantError(t, "commit to "+bad, term.Commit(t.Context(), []registry.Write{put("/good", ""), w}), registry.ErrBadPath)
 		}
-		if _, err := term.Get(t.Context(), bad); !errors.Is(err, registry.ErrBadPath) {
-			t.Fatalf("get %q: got %v, want %v", bad, err, registry.ErrBadPath)
-		}
-		if _, err := term.List(t.Context(), bad); !errors.Is(err, registry.ErrBadPath) {
-			t.Fatalf("list %q: got %v, want %v", bad, err, registry.ErrBadPath)
-		}
+		_, err := term.Get(t.Context(), bad)
+		wantError(t, "get "+bad, err, registry.ErrBadPath)
+		_, err = term.List(t.Context(), bad)
+		wantError(t, "list "+bad, err, registry.ErrBadPath)
 	}
-	if err := term.Commit(t.Context(), []registry.Write{put("/", "")}); !errors.Is(err, registry.ErrBadPath) {
-		t.Fatalf("commit to the root: got %v, want %v", err, registry.ErrBadPath)
-	}
+	wantError(t, "commit to the root", term.Commit(t.Context(), []registry.Write{put("/", "")}), registry.ErrBadPath)
 	wantAbsent(t, term, "/good")
 	long := "/" + strings.Repeat("x", 1023)
 	commit(t, term, put(long, "v"), put("/...", ""), put("/ä b", ""))

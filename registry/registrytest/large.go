@@ -28,11 +28,8 @@ func large(round int, version int64) (writes []registry.Write) {
 // largeRound says which commit of large the entries are of, and fails when they are of more than one.
 func largeRound(t *testing.T, term registry.Term) (round int) {
 	t.Helper()
-	document, err := term.Get(t.Context(), "/config/job/large")
+	_, err := fmt.Sscan(string(get(t, term, "/config/job/large").Value), &round)
 	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := fmt.Sscan(string(document.Value), &round); err != nil {
 		t.Fatal(err)
 	}
 	found := list(t, term, "/large")
@@ -69,8 +66,8 @@ func largeCommits(t *testing.T, s Store) {
 	}
 	commit(t, term, large(2, 1)...)
 	wantGet(t, term, entry("/config/job/large", "2", 2))
-	if e, err := term.Get(t.Context(), "/large/00"); err != nil || e.Version != 1 {
-		t.Errorf("version %d (%v), want 1", e.Version, err)
+	if version := get(t, term, "/large/00").Version; version != 1 {
+		t.Errorf("version %d, want 1", version)
 	}
 	next := s.depose(t, r)
 	wantEnded(t, term.Commit(t.Context(), large(3, 2)))
@@ -85,37 +82,28 @@ func cutCommits(t *testing.T, s Store) {
 	term := campaign(t, first)
 	commit(t, term, put("/config/job/large", "0"))
 	commit(t, term, large(1, 0)...)
-	if err := first.Close(); err != nil {
-		t.Fatal(err)
-	}
+	closeRegistry(t, first)
 	done := 1
 	for _, arrives := range []bool{false, true} {
 		for n, cut := 1, true; cut; n++ {
 			r, arm := s.Cut(t)
 			term := campaign(t, r)
 			list(t, term, "/") // as a leader does first
-			e, err := term.Get(t.Context(), "/config/job/large")
-			if err != nil {
-				t.Fatal(err)
-			}
+			version := get(t, term, "/config/job/large").Version
 			struck := arm(n, arrives)
 			result := make(chan error, 1)
-			go func() { result <- term.Commit(t.Context(), large(done+1, e.Version)) }()
+			go func() { result <- term.Commit(t.Context(), large(done+1, version)) }()
 			select {
-			case err = <-result:
+			case err := <-result:
 				if cut = false; err != nil {
 					t.Fatalf("commit: %v", err)
 				}
 				if n < 5 {
 					t.Errorf("the commit took %d requests: it was not cut in its parts", n-1)
 				}
-				if err := r.Close(); err != nil {
-					t.Fatal(err)
-				}
+				closeRegistry(t, r)
 			case <-struck:
-				if err := r.Close(); err != nil {
-					t.Fatal(err)
-				}
+				closeRegistry(t, r)
 				wantEnded(t, <-result)
 			}
 			next := s.Open(t)
@@ -125,9 +113,7 @@ func cutCommits(t *testing.T, s Store) {
 			}
 			t.Logf("cut at request %d (arrives: %v): done %v", n, arrives, got == done+1)
 			done = got
-			if err := next.Close(); err != nil {
-				t.Fatal(err)
-			}
+			closeRegistry(t, next)
 		}
 	}
 }

@@ -73,12 +73,15 @@ func Run(t *testing.T, newStore func(t *testing.T) Store) {
 func (s Store) open(t *testing.T) registry.Registry {
 	t.Helper()
 	r := s.Open(t)
-	t.Cleanup(func() {
-		if err := r.Close(); err != nil {
-			t.Errorf("close: %v", err)
-		}
-	})
+	t.Cleanup(func() { closeRegistry(t, r) })
 	return r
+}
+
+func closeRegistry(t *testing.T, r registry.Registry) {
+	t.Helper()
+	if err := r.Close(); err != nil {
+		t.Errorf("close: %v", err)
+	}
 }
 
 // lead opens the store and begins a term.
@@ -144,12 +147,17 @@ func conflict(t *testing.T, term registry.Term, path string, writes ...registry.
 	}
 }
 
-// wantEnded expects an error that says that the term is wantEnded.
+func wantError(t *testing.T, what string, got, want error) {
+	t.Helper()
+	if !errors.Is(got, want) {
+		t.Fatalf("%q: got %v, want %v", what, got, want)
+	}
+}
+
+// wantEnded expects an error that says that the term has ended.
 func wantEnded(t *testing.T, err error) {
 	t.Helper()
-	if !errors.Is(err, registry.ErrTermEnded) {
-		t.Fatalf("got %v, want %v", err, registry.ErrTermEnded)
-	}
+	wantError(t, "use of an ended term", err, registry.ErrTermEnded)
 }
 
 // awaitEnd waits until the term knows that it has ended.
@@ -161,6 +169,15 @@ func awaitEnd(t *testing.T, term registry.Term) {
 		t.Fatal("the term doesn't know that it has ended")
 	}
 	wantEnded(t, term.Err())
+}
+
+func get(t *testing.T, term registry.Term, path string) registry.Entry {
+	t.Helper()
+	e, err := term.Get(t.Context(), path)
+	if err != nil {
+		t.Fatalf("get %s: %v", path, err)
+	}
+	return e
 }
 
 func list(t *testing.T, term registry.Term, path string) []registry.Entry {

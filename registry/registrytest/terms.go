@@ -36,9 +36,7 @@ func termNumbers(t *testing.T, s Store) {
 			t.Errorf("term %d began after term %d", second.Number(), first.Number())
 		}
 		last = second.Number()
-		if err := r.Close(); err != nil {
-			t.Fatalf("close: %v", err)
-		}
+		closeRegistry(t, r)
 	}
 }
 
@@ -101,17 +99,13 @@ func closed(t *testing.T, s Store) {
 	r := s.Open(t)
 	term := campaign(t, r)
 	commit(t, term, put("/a", "x"))
-	if err := r.Close(); err != nil {
-		t.Fatalf("close: %v", err)
-	}
+	closeRegistry(t, r)
 	awaitEnd(t, term)
 	wantEnded(t, term.Commit(t.Context(), []registry.Write{put("/a", "y")}))
 	if _, err := r.Campaign(t.Context(), "x"); err == nil {
 		t.Fatal("a closed registry began a term")
 	}
-	if err := r.Close(); err != nil {
-		t.Fatalf("a second close: %v", err)
-	}
+	closeRegistry(t, r)
 	_, term = s.lead(t)
 	wantGet(t, term, entry("/a", "x", 0))
 }
@@ -120,12 +114,9 @@ func cancelled(t *testing.T, s Store) {
 	r, term := s.lead(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := term.Commit(ctx, []registry.Write{put("/a", "x")}); !errors.Is(err, context.Canceled) {
-		t.Fatalf("commit: got %v, want %v", err, context.Canceled)
-	}
-	if _, err := r.Campaign(ctx, "x"); !errors.Is(err, context.Canceled) {
-		t.Fatalf("campaign: got %v, want %v", err, context.Canceled)
-	}
+	wantError(t, "commit", term.Commit(ctx, []registry.Write{put("/a", "x")}), context.Canceled)
+	_, err := r.Campaign(ctx, "x")
+	wantError(t, "campaign", err, context.Canceled)
 	if err := term.Err(); err != nil {
 		t.Fatalf("the term ended: %v", err)
 	}
@@ -134,32 +125,19 @@ func cancelled(t *testing.T, s Store) {
 }
 
 func durability(t *testing.T, s Store) {
-	want := map[string]registry.Entry{}
+	want := world{}
 	for round := range 3 {
 		r := s.Open(t)
 		term := campaign(t, r)
-		found := list(t, term, "/")
-		if len(found) != len(want) {
-			t.Fatalf("%d entries survived, want %d", len(found), len(want))
-		}
-		for _, e := range found {
-			if w := want[e.Path]; string(w.Value) != string(e.Value) || w.Version != e.Version {
-				t.Fatalf("%s survived as %q at version %d, want %q at %d", e.Path, e.Value, e.Version, w.Value, w.Version)
-			}
-		}
+		wantList(t, term, "/", want.below("/")...)
+		writes := make([]registry.Write, 0, 51)
 		for i := range 50 {
-			w := put(fmt.Sprintf("/d/%d", i*(round+1)), fmt.Sprint(round))
-			version := int64(0)
-			if before, there := want[w.Path]; there {
-				version = before.Version + 1
-			}
-			commit(t, term, w)
-			want[w.Path] = entry(w.Path, string(w.Value), version)
+			writes = append(writes, put(fmt.Sprintf("/d/%d", i*(round+1)), fmt.Sprint(round)))
 		}
-		commit(t, term, del("/d/0"))
-		delete(want, "/d/0")
-		if err := r.Close(); err != nil {
-			t.Fatalf("close: %v", err)
+		for _, write := range append(writes, del("/d/0")) {
+			commit(t, term, write)
+			want, _ = want.apply([]registry.Write{write})
 		}
+		closeRegistry(t, r)
 	}
 }
