@@ -152,9 +152,7 @@ func (a *agent) toMaster(lost Fault, do func(*master)) {
 // that ended just before is not started again (launch_executor of Mesos 1.5 on).
 func (a *agent) run(l cluster.TaskLaunch, startExecutor bool) {
 	w := a.w
-	if w.trace.on() {
-		w.trace.add("agent %s gets %s on %s", a.id, l.TaskID, l.Executor.ID)
-	}
+	w.trace.add("agent %s gets %s on %s", a.id, l.TaskID, l.Executor.ID)
 	if a.tasks[l.TaskID] != nil {
 		w.fail("L5 a repeated launch has a new task id", "agent %s gets task %s twice", a.id, l.TaskID)
 		return

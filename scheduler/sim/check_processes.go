@@ -38,9 +38,7 @@ func (c *checker) processBegins(p *process) {
 		}
 	}
 	c.running[key] = append(c.running[key], p)
-	if w.trace.on() {
-		w.trace.add("process of %s begins on %s", p.task, p.agent)
-	}
+	w.trace.add("process of %s begins on %s", p.task, p.agent)
 }
 
 // beginsOnce checks that what may have begun is not run again unless its job asked for that (rule E1). A machine that is
@@ -65,9 +63,7 @@ func (c *checker) processEnds(p *process) {
 	delete(c.ofOriginal, p)
 	key := shardOf{p.job, p.item}
 	c.running[key] = slices.DeleteFunc(c.running[key], func(o *process) bool { return o == p })
-	if c.w.trace.on() {
-		c.w.trace.add("process of %s ends", p.task)
-	}
+	c.w.trace.add("process of %s ends", p.task)
 }
 
 // shutdownArrives at an executor, which ends it with all its tasks.

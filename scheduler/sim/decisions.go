@@ -37,12 +37,7 @@ func (c *checker) decided(l *leader, events []core.Event, d *core.Decision) {
 	w, v := c.w, &l.watch
 	v.decidedAt = w.wall()
 	w.mixDecision(d)
-	if w.trace.on() {
-		w.trace.add("leader %d steps (%d) at %s with %d events: %s", l.no, w.steps, w.wall().Format("15:04:05.000"), len(events), showEvents(events))
-		for _, n := range d.Notes {
-			w.trace.add("  note %s job=%s exec=%s task=%s %s", n.Kind, n.Job, n.Execution, n.Task, n.Detail)
-		}
-	}
+	w.trace.add("leader %d steps (%d) at %s with %d events: %s", l.no, w.steps, w.wall().Format("15:04:05.000"), len(events), shown{events})
 	w.mixNumbers(len(events), len(d.Writes), len(d.Calls), len(d.Notes))
 	v.acks = v.acks[:0]
 	for _, e := range events {
@@ -80,6 +75,7 @@ func (c *checker) decided(l *leader, events []core.Event, d *core.Decision) {
 	}
 	fires := 0
 	for _, n := range d.Notes {
+		w.trace.add("  note %s job=%s exec=%s task=%s %s", n.Kind, n.Job, n.Execution, n.Task, n.Detail)
 		switch n.Kind {
 		case core.NoteExecutionMade:
 			fires++

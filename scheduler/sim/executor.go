@@ -201,9 +201,7 @@ func (a *agent) end(x *executor, reason, message string, status int) {
 	if x.dead {
 		return
 	}
-	if w.trace.on() {
-		w.trace.add("executor %s ends: %s", x.info.ID, message)
-	}
+	w.trace.add("executor %s ends: %s", x.info.ID, message)
 	x.dead = true
 	a.executorLost = w.now
 	if a.executors[x.info.ID] == x {

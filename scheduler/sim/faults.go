@@ -213,7 +213,5 @@ func (w *world) dice(f Fault) bool {
 func (w *world) count(f Fault) {
 	w.faults[f]++
 	w.mix(faultNames[f])
-	if w.trace.on() {
-		w.trace.add("! %s", faultNames[f])
-	}
+	w.trace.add("! %s", faultNames[f])
 }

@@ -31,9 +31,7 @@ func (a *agent) restart() {
 		return
 	}
 	a.up = true
-	if w.trace.on() {
-		w.trace.add("agent %s is up again", a.id)
-	}
+	w.trace.add("agent %s is up again", a.id)
 	for _, id := range sorted(a.executors) {
 		x := a.executors[id]
 		if w.now-a.downSince > 15*time.Minute || w.dice(ExecutorNotBack) {

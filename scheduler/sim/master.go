@@ -91,9 +91,7 @@ func (m *master) send(e cluster.Event) {
 	if m.stream == nil {
 		return
 	}
-	if m.w.trace.on() {
-		m.w.trace.add("%s sends %s", m.id, showEvent(e))
-	}
+	m.w.trace.add("%s sends %s", m.id, shown{e})
 	m.stream.send(e)
 }
 

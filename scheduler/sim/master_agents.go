@@ -20,9 +20,7 @@ type known struct {
 func (m *master) register(a *agent) {
 	w := m.w
 	wasUnknown := m.agents[a.id] == nil && !m.recovering[a.id]
-	if w.trace.on() {
-		w.trace.add("%s: agent %s registers", m.id, a.id)
-	}
+	w.trace.add("%s: agent %s registers", m.id, a.id)
 	delete(m.recovering, a.id)
 	if !m.unreachable[a.id].IsZero() {
 		w.count(UnreachableBack)

@@ -53,9 +53,7 @@ func (u *users) write(path string, value []byte) {
 		return
 	}
 	w.count(OperatorEdits)
-	if w.trace.on() {
-		w.trace.add("an operator writes %s %.300s", path, value)
-	}
+	w.trace.add("an operator writes %s %.300s", path, value)
 	if value == nil {
 		w.store.remove(path)
 	} else {

@@ -238,9 +238,7 @@ func (w *world) failover(memory bool) {
 	if !memory {
 		w.check.masterForgot()
 	}
-	if w.trace.on() {
-		w.trace.add("%s leads, with memory: %v", w.master.id, memory)
-	}
+	w.trace.add("%s leads, with memory: %v", w.master.id, memory)
 	slow := w.rng.IntN(3) == 0
 	for _, a := range w.agents {
 		a.with = nil

@@ -154,13 +154,7 @@ func (c *checker) committed(writes []registry.Write, decidedAt time.Time) {
 
 func (c *checker) take(wr *registry.Write) {
 	dir, name := splitPath(wr.Path)
-	if c.w.trace.on() {
-		if wr.Delete {
-			c.w.trace.add("  - %s", wr.Path)
-		} else {
-			c.w.trace.add("  = %s %.300s", wr.Path, wr.Value)
-		}
-	}
+	c.w.trace.add("  committed: %s, deleted %v, %.300s", wr.Path, wr.Delete, wr.Value)
 	readable := func(err error) bool {
 		if err != nil {
 			c.w.fail("what is written can be read", "%s: %v", wr.Path, err)

@@ -25,9 +25,7 @@ const callTimeout = 10 * time.Second
 // send sends a call. It may be lost, or its answer; the master may refuse it.
 func (l *leader) send(c term.Call) {
 	w := l.w
-	if w.trace.on() {
-		w.trace.add("leader %d calls %s", l.no, showCall(c.Call))
-	}
+	w.trace.add("leader %d calls %s", l.no, shown{c.Call})
 	answered := false
 	answer := func(after time.Duration, err error) {
 		l.soon(after, func() {
@@ -122,9 +120,7 @@ func (s *session) arrives(m *master, call core.Call) {
 // subscribe opens a session.
 func (l *leader) subscribe(c term.Subscribe) {
 	w := l.w
-	if w.trace.on() {
-		w.trace.add("leader %d calls SUBSCRIBE %d as %s", l.no, c.Session, c.FrameworkID)
-	}
+	w.trace.add("leader %d calls SUBSCRIBE %d as %s", l.no, c.Session, c.FrameworkID)
 	failed := func(after time.Duration, err error) {
 		l.soon(after, func() { l.tell(func(m *term.Machine) { m.SessionEnded(c.Session, err) }) })
 	}
@@ -181,9 +177,7 @@ func (s *session) end(why string, removed bool) {
 	if l.session == s {
 		l.session = nil
 	}
-	if w.trace.on() {
-		w.trace.add("leader %d: session %d ends: %s", l.no, s.number, why)
-	}
+	w.trace.add("leader %d: session %d ends: %s", l.no, s.number, why)
 	s.stream.cutOff()
 	l.tell(func(m *term.Machine) {
 		w.check.sessionEnded(l, s.number)

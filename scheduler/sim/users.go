@@ -119,9 +119,7 @@ func (u *users) kill() {
 			}
 		}
 	}
-	if w.trace.on() {
-		w.trace.add("a user kills %+v", ask)
-	}
+	w.trace.add("a user kills %+v", ask)
 	w.after(w.between(0, 3*time.Second), func() {
 		l.request(func(token uint64) core.Request {
 			ask.Token = token
@@ -182,13 +180,9 @@ func (u *users) askAnd(name string, change core.Change, then func(*core.Error)) 
 	if l == nil || l.dead {
 		return
 	}
-	if u.w.trace.on() {
-		u.w.trace.add("a user: %s", name)
-	}
+	u.w.trace.add("a user: %s", name)
 	l.request(func(token uint64) core.Request { return core.ChangeRequested{Token: token, Change: change} }, func(r core.Reply) {
-		if u.w.trace.on() {
-			u.w.trace.add("a user is answered about %s: %v", name, r.Err)
-		}
+		u.w.trace.add("a user is answered about %s: %v", name, r.Err)
 		then(r.Err)
 	})
 }
@@ -273,9 +267,7 @@ func (u *users) triggerWith(job, key string, done func(core.Reply)) {
 	if l == nil || l.dead {
 		return
 	}
-	if u.w.trace.on() {
-		u.w.trace.add("a user triggers %s, key %q", job, key)
-	}
+	u.w.trace.add("a user triggers %s, key %q", job, key)
 	l.request(func(token uint64) core.Request { return core.TriggerRequested{Token: token, Job: job, Key: key} }, func(r core.Reply) {
 		if r.Err == nil {
 			u.w.check.promised(r.ExecutionID)

@@ -82,15 +82,15 @@ func (f *Failure) Error() string {
 
 // Run plays a world. Its error, if any, is a *Failure.
 func Run(cfg Config) (Report, error) {
-	w := newWorld(cfg, newTracer(cfg.Trace, 0))
+	w := newWorld(cfg, &tracer{out: cfg.Trace})
 	w.play()
 	if w.failure == nil {
 		return w.report(), nil
 	}
 	// Once more, to see how it came to that.
-	again := newWorld(cfg, newTracer(nil, 400))
+	again := newWorld(cfg, &tracer{kept: 400})
 	again.play()
-	w.failure.Trace = again.trace.lines()
+	w.failure.Trace = again.trace.lines
 	if again.failure == nil || again.failure.Detail != w.failure.Detail {
 		w.failure.Detail += " (and the same seed played again went another way: something is not deterministic)"
 	}
