@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
@@ -69,17 +70,19 @@ type process struct {
 	forgotten  bool // its machine was started again, which lost what its agent knew of it
 }
 
-func (w *world) addAgent(host string, size int) *agent {
+// machines are the kinds of machines that agents are on.
+var machines = []resources.Amount{resources.New(2, 2048), resources.New(4, 8192), resources.New(16, 16384)}
+
+func (w *world) addAgent(host string, total resources.Amount) {
 	w.agentNo++
 	if host == "" {
 		host = fmt.Sprintf("host%d", w.agentNo)
 	}
-	a := &agent{w: w, id: fmt.Sprintf("S%d", w.agentNo), host: host, up: true, executors: map[string]*executor{}, tasks: map[string]*task{}, executorLost: -time.Hour}
-	a.total = []resources.Amount{resources.New(2, 2048), resources.New(4, 8192), resources.New(16, 16384)}[size]
+	a := &agent{w: w, id: fmt.Sprintf("S%d", w.agentNo), host: host, total: total, up: true,
+		executors: map[string]*executor{}, tasks: map[string]*task{}, executorLost: -time.Hour}
 	a.reserved = reservedOf(a)
 	w.agents = append(w.agents, a)
 	a.connect(w.between(time.Millisecond, 2*time.Second))
-	return a
 }
 
 func (w *world) agent(id string) *agent {
@@ -198,12 +201,7 @@ func (a *agent) kill(id string, grace time.Duration) {
 		return
 	}
 	if !x.ready {
-		for i, q := range x.queued {
-			if q == id {
-				x.queued = append(x.queued[:i], x.queued[i+1:]...)
-				break
-			}
-		}
+		x.queued = slices.DeleteFunc(x.queued, func(queued string) bool { return queued == id })
 		a.takes(t, pendingUpdate{state: cluster.Killed, source: cluster.FromAgent, reason: "REASON_TASK_KILLED_DURING_LAUNCH", message: "Killed before delivery to the executor"})
 		if len(x.queued) == 0 {
 			a.end(x, cluster.ReasonExecutorTerminated, "nothing to run", 0)
@@ -224,13 +222,12 @@ func (a *agent) kill(id string, grace time.Duration) {
 			return
 		}
 		t.killing = false
+		state, message := cluster.Killed, "killed"
 		if t.process != nil && w.rng.IntN(10) == 0 {
-			a.processEnds(t)
-			a.executorSays(t, cluster.Finished, "")
-			return
+			state, message = cluster.Finished, ""
 		}
 		a.processEnds(t)
-		a.executorSays(t, cluster.Killed, "killed")
+		a.executorSays(t, state, message)
 	})
 }
 

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
@@ -54,26 +55,28 @@ func newMaster(w *world, memory bool) *master {
 		for id := range old.agents {
 			m.recovering[id] = true
 		}
-		for id := range old.recovering {
-			m.recovering[id] = true
-		}
-		for id, at := range old.unreachable {
-			m.unreachable[id] = at
-		}
-		for _, id := range sorted(m.recovering) {
-			// Those that do not come back in time become unreachable.
-			w.after(10*time.Minute, func() {
-				if w.master == m && m.recovering[id] {
-					delete(m.recovering, id)
-					m.unreachable[id] = w.wall()
-					if a := w.agent(id); a != nil {
-						a.wasAway()
-					}
-				}
-			})
-		}
+		maps.Copy(m.recovering, old.recovering)
+		maps.Copy(m.unreachable, old.unreachable)
+		m.awaitAgents()
 	}
 	return m
+}
+
+// awaitAgents makes agents unreachable that do not come back in time.
+func (m *master) awaitAgents() {
+	w := m.w
+	w.after(10*time.Minute, func() {
+		if w.master != m {
+			return
+		}
+		for _, id := range sorted(m.recovering) {
+			delete(m.recovering, id)
+			m.unreachable[id] = w.wall()
+			if a := w.agent(id); a != nil {
+				a.wasAway()
+			}
+		}
+	})
 }
 
 // removeAgain ends what is left of frameworks that another master has removed: their failover

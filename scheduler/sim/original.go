@@ -53,18 +53,7 @@ func (w *world) original() {
 			w.after(w.between(time.Second, 15*time.Minute), a.heal)
 		}
 	}
-	m := w.master
-	w.after(10*time.Minute, func() {
-		for _, id := range sorted(m.recovering) {
-			if w.master == m {
-				delete(m.recovering, id)
-				m.unreachable[id] = w.wall()
-				if a := w.agent(id); a != nil {
-					a.wasAway()
-				}
-			}
-		}
-	})
+	w.master.awaitAgents()
 }
 
 // put stores a document that was there before us.

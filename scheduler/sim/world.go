@@ -170,7 +170,7 @@ func newWorld(cfg Config, t *tracer) *world {
 	w.mood()
 	w.master = newMaster(w, false)
 	for range 1 + w.rng.IntN(6) {
-		w.addAgent("", w.rng.IntN(3))
+		w.addAgent("", machines[w.rng.IntN(len(machines))])
 	}
 	w.users = newUsers(w)
 	if w.rng.IntN(8) == 0 && (w.cfg.Only == nil || slices.Contains(w.cfg.Only, ForeignFramework)) {
