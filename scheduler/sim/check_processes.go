@@ -48,11 +48,8 @@ func (c *checker) beginsOnce(p *process) {
 	if e == nil || e.Settings == nil {
 		return
 	}
-	if c.begun[p.exec] == nil {
-		c.begun[p.exec] = map[int]*process{}
-	}
-	old := c.begun[p.exec][p.item]
-	c.begun[p.exec][p.item] = p
+	old := e.begun[p.item]
+	e.begun[p.item] = p
 	if old == nil || old.ofOriginal || old.forgotten || p.failover || e.Settings.Job.MaxRetries > 0 || c.w.forgotten[old.task] {
 		return
 	}
@@ -81,8 +78,8 @@ func (c *checker) shutdownArrives(a *agent, x *executor) {
 
 // silent reports whether an executor had a kill to answer for as long as it is given.
 func (c *checker) silent(executorID string) bool {
-	for _, since := range c.killsOn[executorID] {
-		if c.w.now-since >= c.w.opt.KillGrace+c.w.opt.KillAnswer-time.Second { // what is committed is a little older
+	for _, kill := range c.kills {
+		if kill.executor == executorID && c.w.now-kill.since >= c.w.opt.KillGrace+c.w.opt.KillAnswer-time.Second { // what is committed is a little older
 			return true
 		}
 	}

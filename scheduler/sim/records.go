@@ -73,11 +73,13 @@ func live(s core.State) bool { return s == core.Launching || s == core.Running }
 type execRecord struct {
 	record
 	chunks map[string][]shardRecord
-	done   map[int]bool // items that were committed as finished
+	done   map[int]bool     // items that were committed as finished
+	begun  map[int]*process // the newest of each item
+	killed bool             // a requester was answered that it is
 }
 
 func newExecRecord(id string) *execRecord {
-	return &execRecord{record: record{ID: id}, chunks: map[string][]shardRecord{}, done: map[int]bool{}}
+	return &execRecord{record: record{ID: id}, chunks: map[string][]shardRecord{}, done: map[int]bool{}, begun: map[int]*process{}}
 }
 
 // all are its shards, wherever they are kept.

@@ -114,8 +114,8 @@ func (u *users) kill() {
 	if w.rng.IntN(2) == 0 {
 		ask = core.KillRequested{ExecutionID: id}
 		answered = func(r core.Reply) {
-			if r.Err == nil && w.check.execs[id] != nil {
-				w.check.killed[id] = true
+			if e := w.check.execs[id]; r.Err == nil && e != nil {
+				e.killed = true
 			}
 		}
 	}
