@@ -193,7 +193,7 @@ func (a *agent) kill(id string, grace time.Duration) {
 		a.drop(id, cluster.ReasonExecutorTerminated, "Cannot find executor")
 		return
 	}
-	if ended(t.state) || t.killing {
+	if t.state.Terminal() || t.killing {
 		return
 	}
 	x := a.executors[t.executor]
@@ -218,7 +218,7 @@ func (a *agent) kill(id string, grace time.Duration) {
 		wait = w.latency()
 	}
 	w.after(wait, func() {
-		if ended(t.state) || x.dead || a.lost {
+		if t.state.Terminal() || x.dead || a.lost {
 			return
 		}
 		t.killing = false

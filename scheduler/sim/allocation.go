@@ -24,7 +24,7 @@ type filter struct {
 // eachClaim goes through what our tasks, executors and offers have of an agent.
 func (m *master) eachClaim(id string, claim func(all resources.Amount, reserved []cluster.Reserved)) {
 	for _, t := range m.tasks {
-		if t.agent == id && !ended(t.latest) {
+		if t.agent == id && !t.latest.Terminal() {
 			claim(t.res, t.reserved)
 		}
 	}
@@ -44,8 +44,6 @@ func (m *master) used(id string) resources.Amount {
 	m.eachClaim(id, func(all resources.Amount, _ []cluster.Reserved) { sum = sum.Plus(all) })
 	return sum
 }
-
-func ended(s cluster.State) bool { return s.Terminal() }
 
 // allocate plans the next round of offers.
 func (m *master) allocate(d time.Duration) {

@@ -128,7 +128,7 @@ func (c *checker) nothingLeft(when string) {
 			t := a.tasks[id]
 			f := t.launch.Executor.Framework
 			// What a removed framework had is ended by its agent, within its grace.
-			if !ended(t.state) && f != theirFramework && !c.w.removed[f] {
+			if !t.state.Terminal() && f != theirFramework && !c.w.removed[f] {
 				c.w.fail("O4 nothing is left running", "%s: agent %s has task %s", when, a.id, id)
 			}
 		}

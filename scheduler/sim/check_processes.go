@@ -70,7 +70,7 @@ func (c *checker) shutdownArrives(a *agent, x *executor) {
 	}
 	for _, id := range sorted(a.tasks) {
 		t := a.tasks[id]
-		if t.executor == x.info.ID && !ended(t.state) && c.live[id] != "" {
+		if t.executor == x.info.ID && !t.state.Terminal() && c.live[id] != "" {
 			c.w.fail("X2 no SHUTDOWN for an executor with live tasks", "executor %s on %s has task %s", x.info.ID, a.id, id)
 		}
 	}

@@ -203,7 +203,7 @@ func (c *checker) afterDecision(l *leader) {
 
 // endIsCommitted: an acknowledgement of an end leaves only after the end is in the registry (S3).
 func (c *checker) endIsCommitted(u cluster.Update) {
-	if ended(u.State) && c.live[u.TaskID] != "" {
+	if u.State.Terminal() && c.live[u.TaskID] != "" {
 		c.w.fail("S3 an update is acknowledged after its consequence is committed", "task %s is %s, the registry has it as live", u.TaskID, u.State)
 	}
 }
@@ -240,11 +240,7 @@ func (c *checker) heldForNothing(l *leader, d *core.Decision) {
 		if j.cfg == nil || j.schedule == nil || j.off || !j.stored {
 			continue
 		}
-		from := c.cursor
-		if j.since.After(from) {
-			from = j.since
-		}
-		if next := j.schedule.Next(from.Add(-time.Second)); !next.IsZero() && !next.After(soon) {
+		if next := j.schedule.Next(latest(c.cursor, j.since).Add(-time.Second)); !next.IsZero() && !next.After(soon) {
 			return
 		}
 	}

@@ -44,7 +44,7 @@ func (a *agent) executorReady(x *executor) {
 	queued := x.queued
 	x.queued = nil
 	for _, id := range queued {
-		if t := a.tasks[id]; t != nil && !ended(t.state) {
+		if t := a.tasks[id]; t != nil && !t.state.Terminal() {
 			a.start(x, t)
 		}
 	}
@@ -74,7 +74,7 @@ func (a *agent) start(x *executor, t *task) {
 }
 
 func (a *agent) mayStart(x *executor, t *task) bool {
-	return !x.dead && !a.lost && !ended(t.state) && t.process == nil && !t.killing
+	return !x.dead && !a.lost && !t.state.Terminal() && t.process == nil && !t.killing
 }
 
 func (a *agent) fetch(x *executor, t *task) {
@@ -214,7 +214,7 @@ func (a *agent) end(x *executor, reason, message string, status int) {
 		}
 		t.pending = nil
 		switch {
-		case ended(t.state):
+		case t.state.Terminal():
 		case t.fetching:
 			w.count(EndedWhileFetching)
 		case t.process != nil && t.state == cluster.Staging:
@@ -231,7 +231,7 @@ func (a *agent) end(x *executor, reason, message string, status int) {
 				w.after(w.between(time.Millisecond, 150*time.Millisecond), func() { w.check.processEnds(p) })
 			}
 		}
-		if !ended(t.state) {
+		if !t.state.Terminal() {
 			a.takes(t, pendingUpdate{state: cluster.Failed, source: cluster.FromAgent, reason: reason, message: message})
 		}
 	}

@@ -1,7 +1,5 @@
 package sim
 
-import "slices"
-
 // Fault is a kind of fault.
 type Fault int
 
@@ -186,9 +184,6 @@ func (w *world) mood() {
 		on, often := w.rng.IntN(2) == 0, 1.0
 		if level > 0 && uint64(f)%8 == w.cfg.Seed%8 {
 			on, often = true, 4
-		}
-		if w.cfg.Only != nil {
-			on, level, often = slices.Contains(w.cfg.Only, f), 1, 1
 		}
 		if !on {
 			continue

@@ -272,6 +272,15 @@ func (l *leader) expire() {
 	}
 }
 
+// sessionEnds expires the session of a leader that still leads and does not hear of it. Another is elected.
+func (l *leader) sessionEnds() {
+	if w := l.w; !l.dead && w.leading == l && w.store.term == l.term {
+		l.expire()
+		w.leading = nil
+		w.campaign(w.between(0, time.Second))
+	}
+}
+
 func (l *leader) crash(where string) {
 	if !l.dead {
 		l.w.kills++
@@ -306,13 +315,7 @@ func (l *leader) pause() {
 	d := w.between(100*time.Millisecond, 40*time.Second)
 	w.trace.add("leader %d is paused for %s", l.no, d)
 	if d > 5*time.Second {
-		w.after(w.between(4*time.Second, d+2*time.Second), func() {
-			if !l.dead && w.leading == l && w.store.term == l.term {
-				l.expire()
-				w.leading = nil
-				w.campaign(w.between(0, time.Second))
-			}
-		})
+		w.after(w.between(4*time.Second, d+2*time.Second), l.sessionEnds)
 	}
 	w.after(d, l.resume)
 }

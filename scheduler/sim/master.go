@@ -181,7 +181,7 @@ func (m *master) shutdown(executorID, agentID string) {
 // acknowledge passes an acknowledgement on.
 func (m *master) acknowledge(ack cluster.Ack) {
 	t := m.tasks[ack.TaskID]
-	if t != nil && ended(t.state) && ended(t.latest) {
+	if t != nil && t.state.Terminal() && t.latest.Terminal() {
 		delete(m.tasks, ack.TaskID)
 	}
 	m.toAgent(ack.AgentID, AckLost, func(a *agent) { a.acknowledged(ack.TaskID, ack.UUID) })
@@ -193,11 +193,11 @@ func (m *master) update(a *agent, u cluster.Update, framework string, latest clu
 		return
 	}
 	if t := m.tasks[u.TaskID]; t != nil {
-		was := ended(t.latest)
+		was := t.latest.Terminal()
 		t.state = u.State
 		if !was {
 			t.latest = latest
-			if ended(latest) {
+			if latest.Terminal() {
 				m.allocate(m.w.between(time.Millisecond, 300*time.Millisecond))
 			}
 		}

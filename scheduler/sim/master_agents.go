@@ -51,7 +51,7 @@ func (m *master) register(a *agent) {
 	}
 	for _, id := range sorted(m.tasks) {
 		t := m.tasks[id]
-		if t.agent == a.id && a.tasks[id] == nil && !ended(t.latest) {
+		if t.agent == a.id && a.tasks[id] == nil && !t.latest.Terminal() {
 			// Lost on its way: the agent says so.
 			w.count(TaskLostOnTheWay)
 			a.drop(id, cluster.ReasonReconciliation, "Task unknown to the agent")
@@ -62,14 +62,14 @@ func (m *master) register(a *agent) {
 	for _, id := range sorted(a.tasks) {
 		t := a.tasks[id]
 		if of := t.launch.Executor.Framework; w.removed[of] {
-			if w.removedBy[of] != m && !ended(t.state) {
+			if w.removedBy[of] != m && !t.state.Terminal() {
 				w.count(RemovalForgotten)
 			}
 			continue
 		}
 		mt := &mtask{id: id, agent: a.id, executor: t.launch.Executor.ID, res: t.launch.Resources, reserved: t.launch.Reserved, state: t.reported, latest: t.state}
 		m.tasks[id] = mt
-		if wasUnknown && !ended(t.state) {
+		if wasUnknown && !t.state.Terminal() {
 			m.say(cluster.Update{TaskID: id, AgentID: a.id, ExecutorID: mt.executor, State: t.state, Reason: cluster.ReasonAgentReregistered, Message: "Unknown agent reregistered"})
 		}
 	}
@@ -84,7 +84,7 @@ func (m *master) replaced(k *known) {
 	for _, tid := range sorted(m.tasks) {
 		if t := m.tasks[tid]; t.agent == id {
 			delete(m.tasks, tid)
-			if !ended(t.latest) {
+			if !t.latest.Terminal() {
 				m.say(cluster.Update{TaskID: tid, AgentID: id, State: cluster.Gone, Reason: "REASON_SLAVE_REMOVED", Message: "a new agent registered at the same address"})
 			}
 		}
@@ -123,7 +123,7 @@ func (m *master) markUnreachable(a *agent) {
 			continue
 		}
 		delete(m.tasks, id)
-		if ended(t.latest) {
+		if t.latest.Terminal() {
 			continue
 		}
 		m.away[id] = a.id

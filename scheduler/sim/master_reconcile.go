@@ -21,7 +21,7 @@ func (m *master) reconcile(tasks []cluster.TaskRef) {
 
 func (m *master) sayState(t *mtask) {
 	m.say(cluster.Update{TaskID: t.id, AgentID: t.agent, ExecutorID: t.executor, State: t.state, Reason: cluster.ReasonReconciliation, Message: "Reconciliation: Latest task state"})
-	if ended(t.state) {
+	if t.state.Terminal() {
 		m.w.count(EndWithoutCause)
 	}
 }

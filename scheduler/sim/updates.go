@@ -35,7 +35,7 @@ func (a *agent) executorReports(t *task, u pendingUpdate) {
 
 // takes puts an update into the task's stream.
 func (a *agent) takes(t *task, p pendingUpdate) {
-	if ended(t.state) {
+	if t.state.Terminal() {
 		return
 	}
 	t.state = p.state
@@ -99,7 +99,7 @@ func (a *agent) acknowledged(taskID string, uuid []byte) {
 	}
 	t.updates = t.updates[1:]
 	t.retries = 0
-	if ended(state) {
+	if state.Terminal() {
 		delete(a.tasks, taskID)
 		return
 	}

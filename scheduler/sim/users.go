@@ -65,7 +65,7 @@ func (u *users) wish() {
 	appName, _ := pick(w, u.apps)
 	switch n := w.rng.IntN(100); {
 	case n < 35:
-		u.trigger(name, "")
+		u.trigger(name, "", func(core.Reply) {})
 	case n < 45:
 		u.keys++
 		u.triggerSurely(name, fmt.Sprintf("key%d", u.keys), 5)
@@ -80,7 +80,7 @@ func (u *users) wish() {
 		u.ask("deregister "+name, core.DeregisterJob{Name: name})
 		w.after(w.between(0, 20*time.Second), func() { u.registerJob(name) })
 	case n < 88:
-		if old, ok := u.viewApp(appName); ok {
+		if old, ok := view(u, (*core.Core).App, appName); ok {
 			u.ask("update app "+appName, core.UpdateApp{Config: u.app(appName), Version: old.Version})
 		}
 	case n < 91:
@@ -140,7 +140,7 @@ func (u *users) updateJob(name string) {
 
 // changeJob has the leader replace a job's document, and tries again if it has changed meanwhile.
 func (u *users) changeJob(name string, change func(jobs.Config) jobs.Config) {
-	old, ok := u.viewJob(name)
+	old, ok := view(u, (*core.Core).Job, name)
 	if !ok {
 		return
 	}
@@ -151,23 +151,13 @@ func (u *users) changeJob(name string, change func(jobs.Config) jobs.Config) {
 	})
 }
 
-// viewJob is a job as the leader shows it, if there is one.
-func (u *users) viewJob(name string) (core.JobView, bool) {
+// view is an app or a job as the leader shows it, if there is one.
+func view[T any](u *users, show func(*core.Core, string) (T, error), name string) (v T, ok bool) {
 	l := u.w.leading
 	if l == nil || l.dead {
-		return core.JobView{}, false
+		return v, false
 	}
-	v, err := l.core.Job(name)
-	return v, err == nil
-}
-
-// viewApp is an app as the leader shows it, if there is one.
-func (u *users) viewApp(name string) (core.AppView, bool) {
-	l := u.w.leading
-	if l == nil || l.dead {
-		return core.AppView{}, false
-	}
-	v, err := l.core.App(name)
+	v, err := show(l.core, name)
 	return v, err == nil
 }
 
@@ -188,8 +178,7 @@ func (u *users) askAnd(name string, change core.Change, then func(*core.Error)) 
 }
 
 func (u *users) registerApp(name string) {
-	cfg := u.app(name)
-	u.ask("register app "+name, core.RegisterApp{Config: cfg})
+	u.ask("register app "+name, core.RegisterApp{Config: u.app(name)})
 }
 
 func (u *users) app(name string) app.Config {
@@ -203,8 +192,7 @@ func (u *users) app(name string) app.Config {
 }
 
 func (u *users) registerJob(name string) {
-	cfg := u.job(name)
-	u.ask("register job "+name, core.RegisterJob{Config: cfg})
+	u.ask("register job "+name, core.RegisterJob{Config: u.job(name)})
 }
 
 var crons = []string{"* * * * * ?", "*/5 * * * * ?", "*/5 * * * * ?", "0/10 * * * * ?", "0/10 * * * * ?", "0/30 * * * * ?", "0 * * * * ?", "0 * * * * ?", "0 */5 * * * ?", "0 0 12 * * ?", "", ""}
@@ -258,11 +246,7 @@ func (u *users) disableApp(name string, disabled bool) {
 }
 
 // trigger asks once.
-func (u *users) trigger(job, key string) {
-	u.triggerWith(job, key, func(core.Reply) {})
-}
-
-func (u *users) triggerWith(job, key string, done func(core.Reply)) {
+func (u *users) trigger(job, key string, done func(core.Reply)) {
 	l := u.w.leading
 	if l == nil || l.dead {
 		return
@@ -279,7 +263,7 @@ func (u *users) triggerWith(job, key string, done func(core.Reply)) {
 // triggerSurely asks again with the same key until it is answered.
 func (u *users) triggerSurely(job, key string, tries int) {
 	answered := false
-	u.triggerWith(job, key, func(r core.Reply) {
+	u.trigger(job, key, func(r core.Reply) {
 		answered = true
 		if r.Err != nil {
 			return

@@ -4,11 +4,13 @@ import (
 	"container/heap"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strconv"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/registry"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
 )
 
@@ -22,8 +24,6 @@ type Config struct {
 	Trace io.Writer
 	// Bug, if set, is a fault of the shell that the checks must find.
 	Bug Bug
-	// Only, if not nil, are the faults that may happen; otherwise the seed decides.
-	Only []Fault
 }
 
 // Bug is a wrong order of the shell's steps, to show what the right one is for.
@@ -151,7 +151,7 @@ type world struct {
 func newWorld(cfg Config, t *tracer) *world {
 	w := &world{cfg: cfg, trace: t, rng: rand.New(rand.NewPCG(cfg.Seed, 0x5eed)), forgotten: map[string]bool{}, removed: map[string]bool{}, removedBy: map[string]*master{}, started: map[string]bool{}, refused: map[string]bool{}, roles: map[string]string{}, lastJump: -time.Hour}
 	t.now = func() time.Duration { return w.now }
-	w.store = newStore(func() time.Duration { return w.now })
+	w.store = &store{clock: t.now, entries: map[string]registry.Entry{}}
 	w.check = newChecker(w)
 	w.opt = core.DefaultOptions()
 	w.opt.ExecutorBinary = "http://leader/artifacts/executor"
@@ -173,7 +173,7 @@ func newWorld(cfg Config, t *tracer) *world {
 		w.addAgent("", machines[w.rng.IntN(len(machines))])
 	}
 	w.users = newUsers(w)
-	if w.rng.IntN(8) == 0 && (w.cfg.Only == nil || slices.Contains(w.cfg.Only, ForeignFramework)) {
+	if w.rng.IntN(8) == 0 {
 		w.original()
 	}
 	return w
@@ -321,10 +321,7 @@ func (q *eventQueue) Pop() any {
 }
 
 func sorted[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
+	keys := slices.AppendSeq(make([]string, 0, len(m)), maps.Keys(m))
 	slices.Sort(keys)
 	return keys
 }
