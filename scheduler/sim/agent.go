@@ -43,16 +43,15 @@ type task struct {
 	state     cluster.State // the newest that the agent knows
 	reported  cluster.State // of the last update passed on
 	updates   []cluster.Update
-	states    []cluster.State
 	forgotten bool // the machine rebooted, or its framework is gone
 	retries   int  // of the head; also distinguishes old timers from new ones
 	process   *process
 	killing   bool
 	fetching  bool
-	start     time.Time       // of its process
-	last      *process        // the newest that it had
-	wasAway   bool            // its agent was unreachable, or partitioned, while it was there
-	pending   []pendingUpdate // from the executor, while the agent is down
+	start     time.Time        // of its process
+	last      *process         // the newest that it had
+	wasAway   bool             // its agent was unreachable, or partitioned, while it was there
+	pending   []cluster.Update // from the executor, while the agent is down
 }
 
 // process is what a task runs; the ledger of these decides promise 2.
@@ -61,7 +60,6 @@ type process struct {
 	job, exec  string
 	item       int
 	agent      string
-	began      time.Duration
 	failover   bool // what its job asked for when it was launched
 	wasAway    bool // its agent was unreachable, or partitioned, while it ran
 	lingers    bool // its executor is dead, the guard is at it
@@ -202,7 +200,7 @@ func (a *agent) kill(id string, grace time.Duration) {
 	}
 	if !x.ready {
 		x.queued = slices.DeleteFunc(x.queued, func(queued string) bool { return queued == id })
-		a.takes(t, pendingUpdate{state: cluster.Killed, source: cluster.FromAgent, reason: "REASON_TASK_KILLED_DURING_LAUNCH", message: "Killed before delivery to the executor"})
+		a.takes(t, cluster.Update{State: cluster.Killed, Source: cluster.FromAgent, Reason: "REASON_TASK_KILLED_DURING_LAUNCH", Message: "Killed before delivery to the executor"})
 		if len(x.queued) == 0 {
 			a.end(x, cluster.ReasonExecutorTerminated, "nothing to run", 0)
 		}

@@ -162,11 +162,10 @@ func (m *master) accept(a cluster.Accept) {
 			continue
 		}
 		if !runs {
-			if w.started[t.Executor.ID] {
+			if _, again := w.roles[t.Executor.ID]; again {
 				stock.disturbed = true
 				w.count(ExecutorGoneAtAccept)
 			}
-			w.started[t.Executor.ID] = true
 			w.roles[t.Executor.ID] = m.role
 			free = free.Minus(t.Executor.Resources)
 			k.executors[t.Executor.ID] = t.Executor

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -15,10 +16,7 @@ func (c *checker) execution(r record) {
 		if c.ever[r.ID] {
 			w.fail("F2 a fire is made at most once", "execution %s is made again", r.ID)
 		}
-		e = c.early[r.ID]
-		if e == nil {
-			e = newExecRecord(r.ID)
-		}
+		e = cmp.Or(c.early[r.ID], newExecRecord(r.ID))
 		delete(c.early, r.ID)
 		c.execs[r.ID], c.ever[r.ID] = e, true
 	}
@@ -83,10 +81,7 @@ func (c *checker) execution(r record) {
 }
 
 func (c *checker) chunk(id, path string, part []shardRecord) {
-	e := c.execs[id]
-	if e == nil {
-		e = c.early[id] // not named by a header yet
-	}
+	e := cmp.Or(c.execs[id], c.early[id]) // the latter is not named by a header yet
 	if e == nil {
 		e = newExecRecord(id)
 		c.early[id] = e

@@ -38,7 +38,7 @@ func (a *agent) executorReady(x *executor) {
 	x.ready = true
 	for _, id := range x.missed {
 		if t := a.tasks[id]; t != nil {
-			a.takes(t, pendingUpdate{state: cluster.Dropped, source: cluster.FromAgent, reason: "REASON_SLAVE_RESTARTED", message: "Task launched during agent restart"})
+			a.takes(t, cluster.Update{State: cluster.Dropped, Source: cluster.FromAgent, Reason: "REASON_SLAVE_RESTARTED", Message: "Task launched during agent restart"})
 		}
 	}
 	queued := x.queued
@@ -79,7 +79,7 @@ func (a *agent) mayStart(x *executor, t *task) bool {
 
 func (a *agent) fetch(x *executor, t *task) {
 	w := a.w
-	a.executorReports(t, pendingUpdate{state: cluster.Starting, phase: wire.PhaseFetch})
+	a.executorReports(t, cluster.Starting, "", wire.PhaseFetch)
 	t.fetching = true
 	takes := w.between(time.Millisecond, 300*time.Millisecond)
 	if w.rng.IntN(4) == 0 {
@@ -128,9 +128,9 @@ func (a *agent) begin(x *executor, t *task) {
 		x.onceOn = append(x.onceOn, func() { a.begin(x, t) })
 		return
 	}
-	p := &process{task: t.launch.TaskID, job: t.wire.JobName, exec: t.wire.ExecutionID, item: t.wire.Item, agent: a.id, began: w.now}
+	p := &process{task: t.launch.TaskID, job: t.wire.JobName, exec: t.wire.ExecutionID, item: t.wire.Item, agent: a.id}
 	p.wasAway = t.wasAway || a.with == nil || a.with != w.master
-	p.removed = w.removed[t.launch.Executor.Framework]
+	p.removed = w.removed[t.launch.Executor.Framework] != nil
 	t.process, t.start, t.last = p, w.wall(), p
 	w.check.processBegins(p)
 	if w.dice(ExecutorCrashAtBegin) {
@@ -232,7 +232,7 @@ func (a *agent) end(x *executor, reason, message string, status int) {
 			}
 		}
 		if !t.state.Terminal() {
-			a.takes(t, pendingUpdate{state: cluster.Failed, source: cluster.FromAgent, reason: reason, message: message})
+			a.takes(t, cluster.Update{State: cluster.Failed, Source: cluster.FromAgent, Reason: reason, Message: message})
 		}
 	}
 	id := x.info.ID

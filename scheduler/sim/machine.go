@@ -92,7 +92,7 @@ func (a *agent) endRemoved() {
 	w := a.w
 	for _, id := range sorted(a.executors) {
 		x := a.executors[id]
-		if of := x.info.Framework; !w.removed[of] || w.removedBy[of] != a.with || x.ending {
+		if by := w.removed[x.info.Framework]; by == nil || by != a.with || x.ending {
 			continue
 		}
 		x.ending = true
@@ -108,7 +108,7 @@ func (a *agent) endRemoved() {
 func (a *agent) forgetRemoved() {
 	for _, id := range sorted(a.tasks) {
 		t := a.tasks[id]
-		if !a.w.removed[t.launch.Executor.Framework] {
+		if a.w.removed[t.launch.Executor.Framework] == nil {
 			continue
 		}
 		t.updates, t.forgotten = nil, true

@@ -83,7 +83,7 @@ func (m *master) awaitAgents() {
 // timeout has passed for this one too.
 func (m *master) removeAgain() {
 	for id := range m.w.removed {
-		m.w.removedBy[id] = m
+		m.w.removed[id] = m
 	}
 	for _, id := range sorted(m.agents) {
 		m.toAgent(id, NumFaults, (*agent).endRemoved)
@@ -189,7 +189,7 @@ func (m *master) acknowledge(ack cluster.Ack) {
 
 // update passes on what an agent reported, of a framework that it knows.
 func (m *master) update(a *agent, u cluster.Update, framework string, latest cluster.State) {
-	if m.agents[a.id] == nil || m.w.removed[framework] {
+	if m.agents[a.id] == nil || m.w.removed[framework] != nil {
 		return
 	}
 	if t := m.tasks[u.TaskID]; t != nil {

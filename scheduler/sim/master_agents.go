@@ -61,8 +61,8 @@ func (m *master) register(a *agent) {
 	}
 	for _, id := range sorted(a.tasks) {
 		t := a.tasks[id]
-		if of := t.launch.Executor.Framework; w.removed[of] {
-			if w.removedBy[of] != m && !t.state.Terminal() {
+		if by := w.removed[t.launch.Executor.Framework]; by != nil {
+			if by != m && !t.state.Terminal() {
 				w.count(RemovalForgotten)
 			}
 			continue

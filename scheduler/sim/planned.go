@@ -234,7 +234,7 @@ func (w *world) replace(a *agent, host string) {
 // removeFramework is an operator's teardown: all is killed.
 func (w *world) removeFramework() {
 	m := w.master
-	w.removed[m.fw], w.removedBy[m.fw] = true, m
+	w.removed[m.fw] = m
 	for _, a := range w.agents {
 		for _, t := range a.tasks {
 			if t.process != nil {

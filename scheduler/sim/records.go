@@ -31,7 +31,6 @@ const (
 type record struct {
 	ID       string    `json:"id"`
 	Job      string    `json:"job"`
-	Fire     time.Time `json:"fire"`
 	Made     time.Time `json:"made"`
 	Settings *struct {
 		Job struct {
@@ -47,11 +46,10 @@ type record struct {
 }
 
 type shardRecord struct {
-	Item    int        `json:"i"`
-	State   core.State `json:"s"`
-	TaskID  string     `json:"t"`
-	Attempt int        `json:"a"`
-	Cause   string     `json:"ca"`
+	Item   int        `json:"i"`
+	State  core.State `json:"s"`
+	TaskID string     `json:"t"`
+	Cause  string     `json:"ca"`
 
 	Executor  string    `json:"x"`
 	KillSince time.Time `json:"ks"`
@@ -60,11 +58,7 @@ type shardRecord struct {
 }
 
 func terminal(s core.State) bool {
-	switch s {
-	case core.Finished, core.Failed, core.Killed, core.Lost:
-		return true
-	}
-	return false
+	return s == core.Finished || s == core.Failed || s == core.Killed || s == core.Lost
 }
 
 func live(s core.State) bool { return s == core.Launching || s == core.Running }

@@ -136,13 +136,12 @@ func (l *leader) subscribe(c term.Subscribe) {
 	s.stream = &stream{w: w, sess: s}
 	w.after(w.latency(), func() {
 		m := w.master
-		if w.removed[c.FrameworkID] {
+		if w.removed[c.FrameworkID] != nil {
 			m.removeAgain()
 			failed(w.latency(), cluster.FrameworkError{Message: "Framework has been removed", Removed: true})
 			return
 		}
-		w.streams++
-		s.stream.m, s.stream.id, s.stream.open = m, w.streams, true
+		s.stream.m, s.stream.open = m, true
 		s.stream.dead = l.dead
 		if !l.dead {
 			l.session = s
@@ -190,7 +189,6 @@ type stream struct {
 	w    *world
 	m    *master
 	sess *session
-	id   int64
 	open bool // the master's side
 	dead bool // nothing arrives any more
 	last time.Duration

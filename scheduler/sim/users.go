@@ -1,7 +1,9 @@
 package sim
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/app"
@@ -35,12 +37,8 @@ func newUsers(w *world) *users {
 	for i := range 1 + w.rng.IntN(10) {
 		u.jobs = append(u.jobs, fmt.Sprintf("job%d", i))
 	}
-	u.room, u.n = w.agents[0].total, len(w.agents)
-	for _, a := range w.agents {
-		if a.total.CPUMilli < u.room.CPUMilli {
-			u.room = a.total
-		}
-	}
+	smallest := slices.MinFunc(w.agents, func(a, b *agent) int { return cmp.Compare(a.total.CPUMilli, b.total.CPUMilli) })
+	u.room, u.n = smallest.total, len(w.agents)
 	return u
 }
 
@@ -110,21 +108,19 @@ func (u *users) kill() {
 	w.count(KillRequested)
 	id := w.check.live[task]
 	ask := core.KillRequested{TaskID: task}
-	var answered func(core.Reply)
 	if w.rng.IntN(2) == 0 {
 		ask = core.KillRequested{ExecutionID: id}
-		answered = func(r core.Reply) {
-			if e := w.check.execs[id]; r.Err == nil && e != nil {
-				e.killed = true
-			}
-		}
 	}
 	w.trace.add("a user kills %+v", ask)
 	w.after(w.between(0, 3*time.Second), func() {
 		l.request(func(token uint64) core.Request {
 			ask.Token = token
 			return ask
-		}, answered)
+		}, func(r core.Reply) {
+			if e := w.check.execs[id]; ask.ExecutionID != "" && r.Err == nil && e != nil {
+				e.killed = true
+			}
+		})
 	})
 }
 

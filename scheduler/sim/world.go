@@ -123,12 +123,10 @@ type world struct {
 	check     *checker
 	moods     [NumFaults]float64
 	faults    [NumFaults]int
-	forgotten map[string]bool // tasks that an operator said have ended
-	removed   map[string]bool // framework ids that were torn down
-	removedBy map[string]*master
-	started   map[string]bool   // executors that a master was asked to start
-	refused   map[string]bool   // executors that the master knows otherwise than we do
-	roles     map[string]string // of executors
+	forgotten map[string]bool    // tasks that an operator said have ended
+	removed   map[string]*master // framework ids that were torn down → the master that did it last
+	refused   map[string]bool    // executors that the master knows otherwise than we do
+	roles     map[string]string  // of the executors that a master was asked to start
 	launched  int
 	kills     int
 	steps     int
@@ -143,13 +141,13 @@ type world struct {
 	lastJump   time.Duration
 	leaderless int // looks in a row that found no leader
 	uuids      uint64
-	streams    int64
 	offerNo    int64
 	quietSince time.Duration
 }
 
 func newWorld(cfg Config, t *tracer) *world {
-	w := &world{cfg: cfg, trace: t, rng: rand.New(rand.NewPCG(cfg.Seed, 0x5eed)), forgotten: map[string]bool{}, removed: map[string]bool{}, removedBy: map[string]*master{}, started: map[string]bool{}, refused: map[string]bool{}, roles: map[string]string{}, lastJump: -time.Hour}
+	w := &world{cfg: cfg, trace: t, rng: rand.New(rand.NewPCG(cfg.Seed, 0x5eed)),
+		forgotten: map[string]bool{}, removed: map[string]*master{}, refused: map[string]bool{}, roles: map[string]string{}, lastJump: -time.Hour}
 	t.now = func() time.Duration { return w.now }
 	w.store = &store{clock: t.now, entries: map[string]registry.Entry{}}
 	w.check = newChecker(w)
