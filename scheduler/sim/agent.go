@@ -163,7 +163,7 @@ func (a *agent) run(l cluster.TaskLaunch, startExecutor bool) {
 		w.fail("tasks are described so that an executor can read it", "%s: %v", l.TaskID, err)
 		return
 	}
-	w.launched++
+	w.report.Launched++
 	x := a.executors[l.Executor.ID]
 	if (x == nil || x.dead) && !startExecutor {
 		w.count(ExecutorGoneAtLaunch)

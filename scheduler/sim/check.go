@@ -26,10 +26,8 @@ type checker struct {
 	cursor     time.Time
 	decidedAt  time.Time // what the clock showed at the step of the last commit
 	running    map[shardOf][]*process
-	ofOriginal map[*process]bool     // of the original
-	kills      map[string]wantedKill // by task
-	processes  int
-	ended      int
+	ofOriginal map[*process]bool        // of the original
+	kills      map[string]wantedKill    // by task
 	waits      map[string]time.Duration // since when executions wait in a crowded, calm world
 	liveSince  map[string]time.Duration // tasks, as live
 	longest    time.Duration            // that a task was live

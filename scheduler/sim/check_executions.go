@@ -59,7 +59,7 @@ func (c *checker) execution(r record) {
 	j := c.job(r.Job)
 	if r.Ended > 0 {
 		if old.Ended == 0 {
-			c.ended++
+			w.report.Ended++
 			c.lastEnd = w.now
 			delete(j.open, r.ID)
 			j.lastOpen = w.now

@@ -8,7 +8,7 @@ import (
 // processBegins is where promise 2 is held or broken.
 func (c *checker) processBegins(p *process) {
 	w := c.w
-	c.processes++
+	w.report.Processes++
 	c.takenOver(p)
 	if e := c.execs[p.exec]; e != nil {
 		if e.Settings != nil {

@@ -206,7 +206,7 @@ func (w *world) dice(f Fault) bool {
 }
 
 func (w *world) count(f Fault) {
-	w.faults[f]++
-	w.mix(faultNames[f])
-	w.trace.add("! %s", faultNames[f])
+	w.report.Faults[f]++
+	w.mix("%s", f)
+	w.trace.add("! %s", f)
 }

@@ -207,7 +207,7 @@ func (l *leader) do(e term.Effect) {
 	w.check.effect(l, e)
 	switch e := e.(type) {
 	case term.Decided:
-		w.steps++
+		w.report.Steps++
 		w.check.decided(l, e.Events, e.Decision)
 		if !l.out.deciding {
 			w.check.afterDecision(l)
@@ -283,7 +283,7 @@ func (l *leader) sessionEnds() {
 
 func (l *leader) crash(where string) {
 	if !l.dead {
-		l.w.kills++
+		l.w.report.Kills++
 	}
 	l.die("crashed " + where)
 }
