@@ -42,7 +42,8 @@ func (c *checker) decided(l *leader, events []core.Event, d *core.Decision) {
 	w, v := c.w, &l.watch
 	v.decidedAt = w.wall()
 	w.mixDecision(events, d)
-	w.trace.add("leader %d steps (%d) at %s with %d events: %s", l.no, w.report.Steps, w.wall().Format("15:04:05.000"), len(events), shown{events})
+	clock := w.wall().Format("15:04:05.000")
+	w.trace.add("leader %d steps (%d) at %s with %d events: %s", l.no, w.report.Steps, clock, len(events), shown{events})
 	v.acks = v.acks[:0]
 	for _, e := range events {
 		switch e := e.(type) {

@@ -62,8 +62,7 @@ type Report struct {
 
 // Failure is a broken invariant. It is the error of Run.
 type Failure struct {
-	Seed      uint64
-	Steps     int
+	Config    Config
 	Step      int
 	At        time.Duration
 	Invariant string
@@ -74,7 +73,7 @@ type Failure struct {
 
 func (f *Failure) Error() string {
 	text := fmt.Sprintf("seed %d, step %d, %s into the world: %s: %s\nreplay: go test ./scheduler/sim -run TestWorlds -sim.seed=%d -sim.steps=%d\n",
-		f.Seed, f.Step, f.At, f.Invariant, f.Detail, f.Seed, f.Steps)
+		f.Config.Seed, f.Step, f.At, f.Invariant, f.Detail, f.Config.Seed, f.Config.Steps)
 	for _, line := range f.Trace {
 		text += line + "\n"
 	}
@@ -233,7 +232,7 @@ func (w *world) fail(invariant, format string, args ...any) {
 	if w.failure != nil {
 		return
 	}
-	w.failure = &Failure{Seed: w.cfg.Seed, Steps: w.cfg.Steps, Step: w.report.Steps, At: w.now, Invariant: invariant, Detail: fmt.Sprintf(format, args...)}
+	w.failure = &Failure{Config: w.cfg, Step: w.report.Steps, At: w.now, Invariant: invariant, Detail: fmt.Sprintf(format, args...)}
 	w.trace.add("FAILED: %s: %s", invariant, w.failure.Detail)
 }
 
