@@ -244,5 +244,3 @@ func (a *agent) end(x *executor, reason, message string, status int) {
 	}
 	a.toMaster(NumFaults, func(m *master) { m.executorEnded(a, id, status) })
 }
-
-func (t *task) running() bool { return t.process != nil }

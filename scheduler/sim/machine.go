@@ -114,7 +114,7 @@ func (a *agent) forgetRemoved() {
 		t.updates, t.forgotten = nil, true
 		if a.executors[t.executor] == nil {
 			delete(a.tasks, id)
-		} else if t.running() {
+		} else if t.process != nil {
 			a.w.count(TaskOutlivesFramework)
 		}
 	}

@@ -53,7 +53,7 @@ func (m *master) answer(taskID, agentID string) {
 		if a := m.w.agent(agentID); a != nil && strings.HasPrefix(taskID, "question-") {
 			a.wasAway() // asked for the agent's sake
 		} else if a != nil && a.tasks[taskID] != nil {
-			if a.tasks[taskID].running() {
+			if a.tasks[taskID].process != nil {
 				m.w.count(UnknownWhileRunning)
 			}
 			a.tasks[taskID].goesAway()
