@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
@@ -42,16 +43,15 @@ type task struct {
 	state     cluster.State // the newest that the agent knows
 	reported  cluster.State // of the last update passed on
 	updates   []cluster.Update
-	states    []cluster.State
 	forgotten bool // the machine rebooted, or its framework is gone
 	retries   int  // of the head; also distinguishes old timers from new ones
 	process   *process
 	killing   bool
 	fetching  bool
-	start     time.Time       // of its process
-	last      *process        // the newest that it had
-	wasAway   bool            // its agent was unreachable, or partitioned, while it was there
-	pending   []pendingUpdate // from the executor, while the agent is down
+	start     time.Time        // of its process
+	last      *process         // the newest that it had
+	wasAway   bool             // its agent was unreachable, or partitioned, while it was there
+	pending   []cluster.Update // from the executor, while the agent is down
 }
 
 // process is what a task runs; the ledger of these decides promise 2.
@@ -60,7 +60,6 @@ type process struct {
 	job, exec  string
 	item       int
 	agent      string
-	began      time.Duration
 	failover   bool // what its job asked for when it was launched
 	wasAway    bool // its agent was unreachable, or partitioned, while it ran
 	lingers    bool // its executor is dead, the guard is at it
@@ -69,17 +68,19 @@ type process struct {
 	forgotten  bool // its machine was started again, which lost what its agent knew of it
 }
 
-func (w *world) addAgent(host string, size int) *agent {
+// machines are the kinds of machines that agents are on.
+var machines = []resources.Amount{resources.New(2, 2048), resources.New(4, 8192), resources.New(16, 16384)}
+
+func (w *world) addAgent(host string, total resources.Amount) {
 	w.agentNo++
 	if host == "" {
 		host = fmt.Sprintf("host%d", w.agentNo)
 	}
-	a := &agent{w: w, id: fmt.Sprintf("S%d", w.agentNo), host: host, up: true, executors: map[string]*executor{}, tasks: map[string]*task{}, executorLost: -time.Hour}
-	a.total = []resources.Amount{resources.New(2, 2048), resources.New(4, 8192), resources.New(16, 16384)}[size]
+	a := &agent{w: w, id: fmt.Sprintf("S%d", w.agentNo), host: host, total: total, up: true,
+		executors: map[string]*executor{}, tasks: map[string]*task{}, executorLost: -time.Hour}
 	a.reserved = reservedOf(a)
 	w.agents = append(w.agents, a)
 	a.connect(w.between(time.Millisecond, 2*time.Second))
-	return a
 }
 
 func (w *world) agent(id string) *agent {
@@ -152,9 +153,7 @@ func (a *agent) toMaster(lost Fault, do func(*master)) {
 // that ended just before is not started again (launch_executor of Mesos 1.5 on).
 func (a *agent) run(l cluster.TaskLaunch, startExecutor bool) {
 	w := a.w
-	if w.trace.on() {
-		w.trace.add("agent %s gets %s on %s", a.id, l.TaskID, l.Executor.ID)
-	}
+	w.trace.add("agent %s gets %s on %s", a.id, l.TaskID, l.Executor.ID)
 	if a.tasks[l.TaskID] != nil {
 		w.fail("L5 a repeated launch has a new task id", "agent %s gets task %s twice", a.id, l.TaskID)
 		return
@@ -164,7 +163,7 @@ func (a *agent) run(l cluster.TaskLaunch, startExecutor bool) {
 		w.fail("tasks are described so that an executor can read it", "%s: %v", l.TaskID, err)
 		return
 	}
-	w.launched++
+	w.report.Launched++
 	x := a.executors[l.Executor.ID]
 	if (x == nil || x.dead) && !startExecutor {
 		w.count(ExecutorGoneAtLaunch)
@@ -192,7 +191,7 @@ func (a *agent) kill(id string, grace time.Duration) {
 		a.drop(id, cluster.ReasonExecutorTerminated, "Cannot find executor")
 		return
 	}
-	if ended(t.state) || t.killing {
+	if t.state.Terminal() || t.killing {
 		return
 	}
 	x := a.executors[t.executor]
@@ -200,13 +199,8 @@ func (a *agent) kill(id string, grace time.Duration) {
 		return
 	}
 	if !x.ready {
-		for i, q := range x.queued {
-			if q == id {
-				x.queued = append(x.queued[:i], x.queued[i+1:]...)
-				break
-			}
-		}
-		a.takes(t, pendingUpdate{state: cluster.Killed, source: cluster.FromAgent, reason: cluster.ReasonKilledDuringLaunch, message: "Killed before delivery to the executor"})
+		x.queued = slices.DeleteFunc(x.queued, func(queued string) bool { return queued == id })
+		a.takes(t, cluster.Update{State: cluster.Killed, Source: cluster.FromAgent, Reason: cluster.ReasonKilledDuringLaunch, Message: "Killed before delivery to the executor"})
 		if len(x.queued) == 0 {
 			a.end(x, cluster.ReasonExecutorTerminated, "nothing to run", 0)
 		}
@@ -222,17 +216,16 @@ func (a *agent) kill(id string, grace time.Duration) {
 		wait = w.latency()
 	}
 	w.after(wait, func() {
-		if ended(t.state) || x.dead || a.lost {
+		if t.state.Terminal() || x.dead || a.lost {
 			return
 		}
 		t.killing = false
+		state, message := cluster.Killed, "killed"
 		if t.process != nil && w.rng.IntN(10) == 0 {
-			a.processEnds(t)
-			a.executorSays(t, cluster.Finished, "")
-			return
+			state, message = cluster.Finished, ""
 		}
 		a.processEnds(t)
-		a.executorSays(t, cluster.Killed, "killed")
+		a.executorSays(t, state, message)
 	})
 }
 

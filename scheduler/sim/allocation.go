@@ -21,27 +21,29 @@ type filter struct {
 	until time.Duration
 }
 
-// used is what tasks, executors, offers and others take of an agent.
-func (m *master) used(id string) resources.Amount {
-	k := m.agents[id]
-	sum := k.other
+// eachClaim goes through what our tasks, executors and offers have of an agent.
+func (m *master) eachClaim(id string, claim func(all resources.Amount, reserved []cluster.Reserved)) {
 	for _, t := range m.tasks {
-		if t.agent == id && !ended(t.latest) {
-			sum = sum.Plus(t.res)
+		if t.agent == id && !t.latest.Terminal() {
+			claim(t.res, t.reserved)
 		}
 	}
-	for _, x := range k.executors {
-		sum = sum.Plus(x.Resources)
+	for _, x := range m.agents[id].executors {
+		claim(x.Resources, x.Reserved)
 	}
 	for _, o := range m.offers {
 		if o.agent == id {
-			sum = sum.Plus(o.res)
+			claim(o.res, o.reserved)
 		}
 	}
-	return sum
 }
 
-func ended(s cluster.State) bool { return s.Terminal() }
+// used is what tasks, executors, offers and others take of an agent.
+func (m *master) used(id string) resources.Amount {
+	sum := m.agents[id].other
+	m.eachClaim(id, func(all resources.Amount, _ []cluster.Reserved) { sum = sum.Plus(all) })
+	return sum
+}
 
 // allocate plans the next round of offers.
 func (m *master) allocate(d time.Duration) {
@@ -127,7 +129,7 @@ func (m *master) revive() {
 func (m *master) accept(a cluster.Launch) {
 	w := m.w
 	k := m.agents[a.AgentID]
-	free, good, stock := resources.Amount{}, k != nil && k.connected, &stock{}
+	free, good, stock := resources.Amount{}, k != nil && k.connected, &stock{left: map[string]resources.Amount{}}
 	for _, id := range a.OfferIDs {
 		o := m.offers[id]
 		if o == nil || o.agent != a.AgentID {
@@ -148,9 +150,8 @@ func (m *master) accept(a cluster.Launch) {
 	}
 	started := false
 	for _, t := range a.Tasks {
-		if _, runs := k.executors[t.Executor.ID]; !runs {
-			started = true
-		}
+		_, runs := k.executors[t.Executor.ID]
+		started = started || !runs
 		why := m.invalid(k, t, free, started)
 		if why == "" {
 			why = m.misnamed(k, t, stock, started)
@@ -160,13 +161,11 @@ func (m *master) accept(a cluster.Launch) {
 			m.say(cluster.Update{TaskID: t.TaskID, AgentID: a.AgentID, State: cluster.Error, Reason: cluster.ReasonTaskInvalid, Message: why, ExecutorMismatch: why == notCompatible})
 			continue
 		}
-		_, runs := k.executors[t.Executor.ID]
 		if !runs {
-			if w.started[t.Executor.ID] {
+			if _, again := w.roles[t.Executor.ID]; again {
 				stock.disturbed = true
 				w.count(ExecutorGoneAtAccept)
 			}
-			w.started[t.Executor.ID] = true
 			w.roles[t.Executor.ID] = m.role
 			free = free.Minus(t.Executor.Resources)
 			k.executors[t.Executor.ID] = t.Executor

@@ -21,22 +21,23 @@ type checker struct {
 	executors  map[string]bool   // → closing
 	askedToEnd map[string]bool   // executors whose end was committed or reported
 	infos      map[string]cluster.Executor
-	promises   map[string]bool
-	killed     map[string]bool // executions of which a requester was answered that they are killed
 	endNoted   map[string]bool // history has their end
 
 	cursor     time.Time
 	decidedAt  time.Time // what the clock showed at the step of the last commit
 	running    map[shardOf][]*process
-	ofOriginal map[*process]bool                   // of the original
-	killsOn    map[string]map[string]time.Duration // wanted kills by executor and task, since when
-	begun      map[string]map[int]*process         // the newest of each shard of an execution
-	processes  int
-	ended      int
+	ofOriginal map[*process]bool        // of the original
+	kills      map[string]wantedKill    // by task
 	waits      map[string]time.Duration // since when executions wait in a crowded, calm world
 	liveSince  map[string]time.Duration // tasks, as live
 	longest    time.Duration            // that a task was live
 	lastEnd    time.Duration
+}
+
+// wantedKill is the kill of a task that its executor has to answer.
+type wantedKill struct {
+	executor string
+	since    time.Duration
 }
 
 // shardOf names a shard of a job, whatever the execution.
@@ -48,5 +49,6 @@ type shardOf struct {
 func newChecker(w *world) *checker {
 	return &checker{w: w, execs: map[string]*execRecord{}, early: map[string]*execRecord{}, ever: map[string]bool{}, jobs: map[string]*jobMirror{}, live: map[string]string{},
 		orphans: map[string]string{}, removedBy: map[string]string{}, alive: map[string]bool{}, executors: map[string]bool{}, askedToEnd: map[string]bool{}, infos: map[string]cluster.Executor{},
-		liveSince: map[string]time.Duration{}, promises: map[string]bool{}, killed: map[string]bool{}, endNoted: map[string]bool{}, running: map[shardOf][]*process{}, begun: map[string]map[int]*process{}, killsOn: map[string]map[string]time.Duration{}, ofOriginal: map[*process]bool{}}
+		liveSince: map[string]time.Duration{}, endNoted: map[string]bool{},
+		running: map[shardOf][]*process{}, kills: map[string]wantedKill{}, ofOriginal: map[*process]bool{}}
 }

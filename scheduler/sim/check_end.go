@@ -128,12 +128,12 @@ func (c *checker) nothingLeft(when string) {
 			t := a.tasks[id]
 			f := t.launch.Executor.Framework
 			// What a removed framework had is ended by its agent, within its grace.
-			if !ended(t.state) && f != theirFramework && !c.w.removed[f] {
+			if !t.state.Terminal() && f != theirFramework && c.w.removed[f] == nil {
 				c.w.fail("O4 nothing is left running", "%s: agent %s has task %s", when, a.id, id)
 			}
 		}
 		for _, id := range sorted(a.executors) {
-			if f := a.executors[id].info.Framework; c.w.removed[f] || f == theirFramework || c.askedToEnd[id] {
+			if f := a.executors[id].info.Framework; c.w.removed[f] != nil || f == theirFramework || c.askedToEnd[id] {
 				continue // asked to end while its agent was away: the next offer names it (rule X3)
 			}
 			c.w.fail("O4 nothing is left running", "%s: agent %s has executor %s", when, a.id, id)

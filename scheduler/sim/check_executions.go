@@ -1,9 +1,9 @@
 package sim
 
 import (
+	"cmp"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
 )
@@ -16,10 +16,7 @@ func (c *checker) execution(r record) {
 		if c.ever[r.ID] {
 			w.fail("F2 a fire is made at most once", "execution %s is made again", r.ID)
 		}
-		e = c.early[r.ID]
-		if e == nil {
-			e = newExecRecord(r.ID)
-		}
+		e = cmp.Or(c.early[r.ID], newExecRecord(r.ID))
 		delete(c.early, r.ID)
 		c.execs[r.ID], c.ever[r.ID] = e, true
 	}
@@ -62,7 +59,7 @@ func (c *checker) execution(r record) {
 	j := c.job(r.Job)
 	if r.Ended > 0 {
 		if old.Ended == 0 {
-			c.ended++
+			w.report.Ended++
 			c.lastEnd = w.now
 			delete(j.open, r.ID)
 			j.lastOpen = w.now
@@ -84,10 +81,7 @@ func (c *checker) execution(r record) {
 }
 
 func (c *checker) chunk(id, path string, part []shardRecord) {
-	e := c.execs[id]
-	if e == nil {
-		e = c.early[id] // not named by a header yet
-	}
+	e := cmp.Or(c.execs[id], c.early[id]) // the latter is not named by a header yet
 	if e == nil {
 		e = newExecRecord(id)
 		c.early[id] = e
@@ -102,7 +96,7 @@ func (c *checker) shardsChanged(e *execRecord, was, now []shardRecord) {
 		if live(s.State) {
 			delete(c.live, s.TaskID)
 			if !slices.ContainsFunc(now, func(n shardRecord) bool { return n.TaskID == s.TaskID && live(n.State) }) {
-				c.killOver(s)
+				delete(c.kills, s.TaskID)
 			}
 			c.longest = max(c.longest, c.w.now-c.liveSince[s.TaskID])
 		}
@@ -110,7 +104,9 @@ func (c *checker) shardsChanged(e *execRecord, was, now []shardRecord) {
 	for i, s := range now {
 		if live(s.State) {
 			c.live[s.TaskID] = e.ID
-			c.killWanted(s)
+			if _, known := c.kills[s.TaskID]; !known && !s.KillSince.IsZero() {
+				c.kills[s.TaskID] = wantedKill{s.Executor, c.w.now}
+			}
 			if _, known := c.liveSince[s.TaskID]; !known {
 				c.liveSince[s.TaskID] = c.w.now
 			}
@@ -127,31 +123,12 @@ func (c *checker) shardsChanged(e *execRecord, was, now []shardRecord) {
 		if i < len(was) && was[i].KillReason != "" && (s.TaskID != was[i].TaskID || !live(s.State) && s.State != core.Killed && s.State != core.Finished) {
 			c.w.fail("K1 a shard that is to be killed is not run again", "execution %s, item %d: %s of task %s, now %s of task %s", e.ID, s.Item, was[i].State, was[i].TaskID, s.State, s.TaskID)
 		}
-		if i < len(was) && c.killed[e.ID] && (s.TaskID != was[i].TaskID || !terminal(was[i].State) && terminal(s.State) && s.State != core.Killed && s.State != core.Finished) {
+		if i < len(was) && e.killed && (s.TaskID != was[i].TaskID || !terminal(was[i].State) && terminal(s.State) && s.State != core.Killed && s.State != core.Finished) {
 			c.w.fail("K1 an execution that is to be killed is not run again", "execution %s, item %d: %s of task %s, now %s of task %s", e.ID, s.Item, was[i].State, was[i].TaskID, s.State, s.TaskID)
 		}
 		if i < len(was) && terminal(was[i].State) && was[i].State != s.State {
 			c.w.fail("S2 the first end is final", "execution %s, item %d: was %s, now %s", e.ID, s.Item, was[i].State, s.State)
 		}
-	}
-}
-
-func (c *checker) killWanted(s shardRecord) {
-	if s.KillSince.IsZero() {
-		return
-	}
-	if c.killsOn[s.Executor] == nil {
-		c.killsOn[s.Executor] = map[string]time.Duration{}
-	}
-	if _, known := c.killsOn[s.Executor][s.TaskID]; !known {
-		c.killsOn[s.Executor][s.TaskID] = c.w.now
-	}
-}
-
-func (c *checker) killOver(s shardRecord) {
-	delete(c.killsOn[s.Executor], s.TaskID)
-	if len(c.killsOn[s.Executor]) == 0 {
-		delete(c.killsOn, s.Executor)
 	}
 }
 
@@ -165,8 +142,6 @@ func (c *checker) executionGone(id string) {
 	}
 	delete(c.job(e.Job).open, id)
 	delete(c.execs, id)
-	delete(c.begun, id)
-	delete(c.killed, id)
 }
 
 // promised: a requester was answered that this execution was made.
@@ -174,5 +149,4 @@ func (c *checker) promised(id string) {
 	if c.execs[id] == nil && !c.ever[id] {
 		c.w.fail("nothing is lost", "a requester was answered with execution %s, which is not committed", id)
 	}
-	c.promises[id] = true
 }

@@ -1,6 +1,9 @@
 package sim
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // cursorMoved checks that fires up to this instant were made, or dropped for a reason.
 func (c *checker) cursorMoved(to time.Time, upTo string) {
@@ -12,7 +15,7 @@ func (c *checker) cursorMoved(to time.Time, upTo string) {
 	wall := c.decidedAt // the clock may have stepped since
 	for _, name := range sorted(c.jobs) {
 		j := c.jobs[name]
-		if j.cfg == nil || !j.stored || j.off || j.schedule == nil || j.cfg.Cron == "" {
+		if j.cfg == nil || !j.stored || j.off || j.schedule == nil {
 			j.checkedTo = to
 			continue
 		}
@@ -20,14 +23,8 @@ func (c *checker) cursorMoved(to time.Time, upTo string) {
 		if name > upTo {
 			upto = to.Add(-time.Millisecond) // the cursor stands inside this instant
 		}
-		from := j.checkedTo
-		if j.since.After(from) {
-			from = j.since
-		}
 		// Older than a minute is missed, not late (rule F3); and the cursor may stand inside its instant.
-		if late := wall.Add(-w.opt.Late + 10*time.Second); late.After(from) {
-			from = late
-		}
+		from := latest(j.checkedTo, j.since, wall.Add(-w.opt.Late+10*time.Second))
 		for at := j.schedule.Next(from); !at.IsZero() && !at.After(upto); at = j.schedule.Next(at) {
 			id := name + "@" + at.UTC().Format("20060102T150405Z")
 			switch {
@@ -38,11 +35,11 @@ func (c *checker) cursorMoved(to time.Time, upTo string) {
 				w.fail("F1 no fire is left out", "job %s (since %s): the fire of %s was not made; the cursor goes from %s to %s, the clock is %s", name, j.since, at, j.checkedTo, to, wall)
 			}
 		}
-		if upto.After(j.checkedTo) {
-			j.checkedTo = upto
-		}
+		j.checkedTo = latest(j.checkedTo, upto)
 	}
 }
+
+func latest(times ...time.Time) time.Time { return slices.MaxFunc(times, time.Time.Compare) }
 
 // periodic checks what must hold though nothing happens.
 func (c *checker) periodic() {
@@ -60,11 +57,7 @@ func (c *checker) periodic() {
 		if j.cfg == nil || j.schedule == nil || j.off || !j.stored {
 			continue
 		}
-		from := c.cursor
-		if j.since.After(from) {
-			from = j.since
-		}
-		if next := j.schedule.Next(from); !next.IsZero() && w.wall().Sub(next) > 15*time.Second {
+		if next := j.schedule.Next(latest(c.cursor, j.since)); !next.IsZero() && w.wall().Sub(next) > 15*time.Second {
 			w.fail("F1 fires are made in time", "job %s should have fired at %s, the cursor is %s, the clock %s", name, next, c.cursor, w.wall())
 		}
 	}

@@ -8,7 +8,7 @@ import (
 // processBegins is where promise 2 is held or broken.
 func (c *checker) processBegins(p *process) {
 	w := c.w
-	c.processes++
+	w.report.Processes++
 	c.takenOver(p)
 	if e := c.execs[p.exec]; e != nil {
 		if e.Settings != nil {
@@ -38,9 +38,7 @@ func (c *checker) processBegins(p *process) {
 		}
 	}
 	c.running[key] = append(c.running[key], p)
-	if w.trace.on() {
-		w.trace.add("process of %s begins on %s", p.task, p.agent)
-	}
+	w.trace.add("process of %s begins on %s", p.task, p.agent)
 }
 
 // beginsOnce checks that what may have begun is not run again unless its job asked for that (rule E1). A machine that is
@@ -50,11 +48,8 @@ func (c *checker) beginsOnce(p *process) {
 	if e == nil || e.Settings == nil {
 		return
 	}
-	if c.begun[p.exec] == nil {
-		c.begun[p.exec] = map[int]*process{}
-	}
-	old := c.begun[p.exec][p.item]
-	c.begun[p.exec][p.item] = p
+	old := e.begun[p.item]
+	e.begun[p.item] = p
 	if old == nil || old.ofOriginal || old.forgotten || p.failover || e.Settings.Job.MaxRetries > 0 || c.w.forgotten[old.task] {
 		return
 	}
@@ -65,9 +60,7 @@ func (c *checker) processEnds(p *process) {
 	delete(c.ofOriginal, p)
 	key := shardOf{p.job, p.item}
 	c.running[key] = slices.DeleteFunc(c.running[key], func(o *process) bool { return o == p })
-	if c.w.trace.on() {
-		c.w.trace.add("process of %s ends", p.task)
-	}
+	c.w.trace.add("process of %s ends", p.task)
 }
 
 // shutdownArrives at an executor, which ends it with all its tasks.
@@ -77,7 +70,7 @@ func (c *checker) shutdownArrives(a *agent, x *executor) {
 	}
 	for _, id := range sorted(a.tasks) {
 		t := a.tasks[id]
-		if t.executor == x.info.ID && !ended(t.state) && c.live[id] != "" {
+		if t.executor == x.info.ID && !t.state.Terminal() && c.live[id] != "" {
 			c.w.fail("X2 no SHUTDOWN for an executor with live tasks", "executor %s on %s has task %s", x.info.ID, a.id, id)
 		}
 	}
@@ -85,8 +78,9 @@ func (c *checker) shutdownArrives(a *agent, x *executor) {
 
 // silent reports whether an executor had a kill to answer for as long as it is given.
 func (c *checker) silent(executorID string) bool {
-	for _, since := range c.killsOn[executorID] {
-		if c.w.now-since >= c.w.opt.KillGrace+c.w.opt.KillAnswer-time.Second { // what is committed is a little older
+	given := c.w.opt.KillGrace + c.w.opt.KillAnswer - time.Second // what is committed is a little older
+	for _, kill := range c.kills {
+		if kill.executor == executorID && c.w.now-kill.since >= given {
 			return true
 		}
 	}

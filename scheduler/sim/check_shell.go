@@ -64,15 +64,15 @@ func (c *checker) callLeaves(l *leader, call term.Call) {
 	out, queue := &l.out, queueOf(call.Call)
 	switch {
 	case out.ended:
-		c.w.fail("T2 nothing leaves after the end of the term", "leader %d calls %s", l.no, showCall(call.Call))
+		c.w.fail("T2 nothing leaves after the end of the term", "leader %d calls %s", l.no, shown{call.Call})
 	case call.Session <= out.closed:
-		c.w.fail("L3 nothing leaves in a session that has ended", "leader %d calls %s in session %d", l.no, showCall(call.Call), call.Session)
+		c.w.fail("L3 nothing leaves in a session that has ended", "leader %d calls %s in session %d", l.no, shown{call.Call}, call.Session)
 	case queue == "":
 		if out.acks++; out.acks > acksAtOnce {
 			c.w.fail("few acknowledgements are under way at once", "leader %d sends %d", l.no, out.acks)
 		}
 	case out.underWay[queue]:
-		c.w.fail("L3 a call leaves after the one before it was answered", "leader %d calls %s", l.no, showCall(call.Call))
+		c.w.fail("L3 a call leaves after the one before it was answered", "leader %d calls %s", l.no, shown{call.Call})
 	default:
 		out.underWay[queue] = true
 	}

@@ -29,12 +29,9 @@ func (l *leader) commit(c term.Commit) {
 		wait = w.between(100*time.Millisecond, 5*time.Second)
 	}
 	l.soon(wait, func() {
-		again := func() {
-			l.soon(w.between(time.Millisecond, 4*time.Second), func() { l.committed(c, l.write(c.Writes)) })
-		}
 		switch {
 		case w.dice(CommitUnknownNotDone):
-			again()
+			l.soon(w.between(time.Millisecond, 4*time.Second), func() { l.committed(c, l.write(c.Writes)) })
 		case w.dice(CommitUnknownDone):
 			err := l.write(c.Writes)
 			// Sent again, the conflict shows our own term and number: it had happened.

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"bytes"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -13,11 +14,9 @@ import (
 
 // watch is what the checks know of one leader.
 type watch struct {
-	held        map[string]time.Duration // offers
-	on          map[string]string        // → agent
-	outstanding map[string]int64         // tasks of ACCEPTs without answer
-	accepts     map[int64][]string
-	seen        map[string]bool // tasks that the session reported
+	held        map[string]heldOffer
+	outstanding map[string]int64 // tasks → the ACCEPT that is not answered
+	seen        map[string]bool  // tasks that the session reported
 	session     int64
 	decidedAt   time.Time // what the clock showed at its last step
 	idle        int
@@ -28,22 +27,23 @@ type watch struct {
 	leaving     map[string]time.Time // agents with planned maintenance, and its begin
 }
 
+// heldOffer is an offer that the leader has neither used nor declined.
+type heldOffer struct {
+	agent string
+	since time.Duration
+}
+
 func (v *watch) reset() {
-	*v = watch{decidedAt: v.decidedAt, held: map[string]time.Duration{}, on: map[string]string{}, outstanding: map[string]int64{}, accepts: map[int64][]string{}, seen: map[string]bool{}, leaving: map[string]time.Time{}}
+	*v = watch{decidedAt: v.decidedAt, held: map[string]heldOffer{}, outstanding: map[string]int64{}, seen: map[string]bool{}, leaving: map[string]time.Time{}}
 }
 
 // decided looks at a decision before it is committed.
 func (c *checker) decided(l *leader, events []core.Event, d *core.Decision) {
 	w, v := c.w, &l.watch
 	v.decidedAt = w.wall()
-	w.mixDecision(d)
-	if w.trace.on() {
-		w.trace.add("leader %d steps (%d) at %s with %d events: %s", l.no, w.steps, w.wall().Format("15:04:05.000"), len(events), showEvents(events))
-		for _, n := range d.Notes {
-			w.trace.add("  note %s job=%s exec=%s task=%s %s", n.Kind, n.Job, n.Execution, n.Task, n.Detail)
-		}
-	}
-	w.mixNumbers(len(events), len(d.Writes), len(d.Calls), len(d.Notes))
+	w.mixDecision(events, d)
+	clock := w.wall().Format("15:04:05.000")
+	w.trace.add("leader %d steps (%d) at %s with %d events: %s", l.no, w.report.Steps, clock, len(events), shown{events})
 	v.acks = v.acks[:0]
 	for _, e := range events {
 		switch e := e.(type) {
@@ -56,10 +56,7 @@ func (c *checker) decided(l *leader, events []core.Event, d *core.Decision) {
 				v.session = -1
 			}
 		case core.LaunchAnswered:
-			for _, id := range v.accepts[e.Seq] {
-				delete(v.outstanding, id)
-			}
-			delete(v.accepts, e.Seq)
+			maps.DeleteFunc(v.outstanding, func(_ string, seq int64) bool { return seq == e.Seq })
 		case core.ForgetRequested:
 			delete(c.alive, e.TaskID) // an operator said that it has ended
 		case core.ClusterEvent:
@@ -80,6 +77,7 @@ func (c *checker) decided(l *leader, events []core.Event, d *core.Decision) {
 	}
 	fires := 0
 	for _, n := range d.Notes {
+		w.trace.add("  note %s job=%s exec=%s task=%s %s", n.Kind, n.Job, n.Execution, n.Task, n.Detail)
 		switch n.Kind {
 		case core.NoteExecutionMade:
 			fires++
@@ -111,7 +109,7 @@ func (c *checker) clusterEvent(l *leader, e cluster.Event) {
 	switch e := e.(type) {
 	case cluster.Offers:
 		for _, o := range e.Offers {
-			v.held[o.ID], v.on[o.ID] = c.w.now, o.AgentID
+			v.held[o.ID] = heldOffer{o.AgentID, c.w.now}
 			v.leaving[o.AgentID] = o.Unavailable
 		}
 	case cluster.Rescind:
@@ -136,11 +134,7 @@ func (c *checker) clusterEvent(l *leader, e cluster.Event) {
 			v.failures = append(v.failures, e.ExecutorID)
 			return
 		}
-		for id := range v.held { // its offers are void
-			if v.on[id] == e.AgentID {
-				delete(v.held, id)
-			}
-		}
+		maps.DeleteFunc(v.held, func(_ string, o heldOffer) bool { return o.agent == e.AgentID }) // they are void
 	}
 }
 
@@ -152,12 +146,7 @@ func (c *checker) called(l *leader, call core.Call) {
 		if at := v.leaving[a.AgentID]; !at.IsZero() && at.Sub(w.wall()) < 30*time.Minute {
 			w.fail("nothing new is placed on an agent about to go", "ACCEPT %d on %s, which goes at %s", call.Seq, a.AgentID, at)
 		}
-		for _, id := range a.OfferIDs {
-			if _, ok := v.held[id]; !ok {
-				w.fail("only offers that are held are used", "ACCEPT %d on %s uses %s", call.Seq, a.AgentID, id)
-			}
-			delete(v.held, id)
-		}
+		c.used(l, call, a.OfferIDs)
 		for _, t := range a.Tasks {
 			for orphan, alive := range c.alive {
 				if alive && sameShard(orphan, t.TaskID) && l.term == w.store.term { // a deposed leader's launch never leaves
@@ -168,21 +157,25 @@ func (c *checker) called(l *leader, call core.Call) {
 				v.reused = append(v.reused, t.TaskID+" on "+t.Executor.ID)
 			}
 			v.outstanding[t.TaskID] = call.Seq
-			v.accepts[call.Seq] = append(v.accepts[call.Seq], t.TaskID)
 		}
 	case core.CallDecline:
-		for _, id := range call.Offers {
-			if _, ok := v.held[id]; !ok {
-				w.fail("only offers that are held are used", "DECLINE of %s", id)
-			}
-			delete(v.held, id)
-		}
+		c.used(l, call, call.Offers)
 	case core.CallKill:
 		c.named(l, "KILL", call.Kill.TaskID)
 	case core.CallReconcile:
 		for _, t := range call.Tasks {
 			c.named(l, "RECONCILE", t.TaskID)
 		}
+	}
+}
+
+// used takes offers from those that are held.
+func (c *checker) used(l *leader, call core.Call, offers []string) {
+	for _, id := range offers {
+		if _, ok := l.watch.held[id]; !ok {
+			c.w.fail("only offers that are held are used", "%s uses %s", shown{call}, id)
+		}
+		delete(l.watch.held, id)
 	}
 }
 
@@ -210,7 +203,7 @@ func (c *checker) afterDecision(l *leader) {
 
 // endIsCommitted: an acknowledgement of an end leaves only after the end is in the registry (S3).
 func (c *checker) endIsCommitted(u cluster.Update) {
-	if ended(u.State) && c.live[u.TaskID] != "" {
+	if u.State.Terminal() && c.live[u.TaskID] != "" {
 		c.w.fail("S3 an update is acknowledged after its consequence is committed", "task %s is %s, the registry has it as live", u.TaskID, u.State)
 	}
 }
@@ -247,15 +240,12 @@ func (c *checker) heldForNothing(l *leader, d *core.Decision) {
 		if j.cfg == nil || j.schedule == nil || j.off || !j.stored {
 			continue
 		}
-		from := c.cursor
-		if j.since.After(from) {
-			from = j.since
-		}
-		if next := j.schedule.Next(from.Add(-time.Second)); !next.IsZero() && !next.After(soon) {
+		if next := j.schedule.Next(latest(c.cursor, j.since).Add(-time.Second)); !next.IsZero() && !next.After(soon) {
 			return
 		}
 	}
-	w.fail("no offer is held that nothing needs", "%s, from %s ago", sorted(l.watch.held)[0], w.now-l.watch.held[sorted(l.watch.held)[0]])
+	first := sorted(l.watch.held)[0]
+	w.fail("no offer is held that nothing needs", "%s, from %s ago", first, w.now-l.watch.held[first].since)
 }
 
 // heldLong checks that offers are not hoarded (promise 6).
@@ -266,8 +256,8 @@ func (c *checker) heldLong(l *leader) {
 	}
 	limit := w.opt.OfferHold + 8*time.Second // a slow commit may come between
 	long := false
-	for _, since := range l.watch.held {
-		long = long || w.now-since > limit
+	for _, o := range l.watch.held {
+		long = long || w.now-o.since > limit
 	}
 	if !long {
 		return
@@ -281,7 +271,7 @@ func (c *checker) heldLong(l *leader) {
 		}
 	}
 	for _, id := range sorted(l.watch.held) {
-		if age := w.now - l.watch.held[id]; age > limit {
+		if age := w.now - l.watch.held[id].since; age > limit {
 			w.fail("no offer is hoarded", "%s is held for %s", id, age)
 		}
 	}

@@ -38,13 +38,13 @@ func (a *agent) executorReady(x *executor) {
 	x.ready = true
 	for _, id := range x.missed {
 		if t := a.tasks[id]; t != nil {
-			a.takes(t, pendingUpdate{state: cluster.Dropped, source: cluster.FromAgent, reason: "AGENT_RESTARTED", message: "Task launched during agent restart"})
+			a.takes(t, cluster.Update{State: cluster.Dropped, Source: cluster.FromAgent, Reason: "AGENT_RESTARTED", Message: "Task launched during agent restart"})
 		}
 	}
 	queued := x.queued
 	x.queued = nil
 	for _, id := range queued {
-		if t := a.tasks[id]; t != nil && !ended(t.state) {
+		if t := a.tasks[id]; t != nil && !t.state.Terminal() {
 			a.start(x, t)
 		}
 	}
@@ -74,12 +74,12 @@ func (a *agent) start(x *executor, t *task) {
 }
 
 func (a *agent) mayStart(x *executor, t *task) bool {
-	return !x.dead && !a.lost && !ended(t.state) && t.process == nil && !t.killing
+	return !x.dead && !a.lost && !t.state.Terminal() && t.process == nil && !t.killing
 }
 
 func (a *agent) fetch(x *executor, t *task) {
 	w := a.w
-	a.executorReports(t, pendingUpdate{state: cluster.Starting, phase: wire.PhaseFetch})
+	a.executorReports(t, cluster.Starting, "", wire.PhaseFetch)
 	t.fetching = true
 	takes := w.between(time.Millisecond, 300*time.Millisecond)
 	if w.rng.IntN(4) == 0 {
@@ -128,9 +128,9 @@ func (a *agent) begin(x *executor, t *task) {
 		x.onceOn = append(x.onceOn, func() { a.begin(x, t) })
 		return
 	}
-	p := &process{task: t.launch.TaskID, job: t.wire.JobName, exec: t.wire.ExecutionID, item: t.wire.Item, agent: a.id, began: w.now}
+	p := &process{task: t.launch.TaskID, job: t.wire.JobName, exec: t.wire.ExecutionID, item: t.wire.Item, agent: a.id}
 	p.wasAway = t.wasAway || a.with == nil || a.with != w.master
-	p.removed = w.removed[t.launch.Executor.Framework]
+	p.removed = w.removed[t.launch.Executor.Framework] != nil
 	t.process, t.start, t.last = p, w.wall(), p
 	w.check.processBegins(p)
 	if w.dice(ExecutorCrashAtBegin) {
@@ -201,9 +201,7 @@ func (a *agent) end(x *executor, reason cluster.Reason, message string, status i
 	if x.dead {
 		return
 	}
-	if w.trace.on() {
-		w.trace.add("executor %s ends: %s", x.info.ID, message)
-	}
+	w.trace.add("executor %s ends: %s", x.info.ID, message)
 	x.dead = true
 	a.executorLost = w.now
 	if a.executors[x.info.ID] == x {
@@ -216,7 +214,7 @@ func (a *agent) end(x *executor, reason cluster.Reason, message string, status i
 		}
 		t.pending = nil
 		switch {
-		case ended(t.state):
+		case t.state.Terminal():
 		case t.fetching:
 			w.count(EndedWhileFetching)
 		case t.process != nil && t.state == cluster.Staging:
@@ -233,8 +231,8 @@ func (a *agent) end(x *executor, reason cluster.Reason, message string, status i
 				w.after(w.between(time.Millisecond, 150*time.Millisecond), func() { w.check.processEnds(p) })
 			}
 		}
-		if !ended(t.state) {
-			a.takes(t, pendingUpdate{state: cluster.Failed, source: cluster.FromAgent, reason: reason, message: message})
+		if !t.state.Terminal() {
+			a.takes(t, cluster.Update{State: cluster.Failed, Source: cluster.FromAgent, Reason: reason, Message: message})
 		}
 	}
 	id := x.info.ID
@@ -246,5 +244,3 @@ func (a *agent) end(x *executor, reason cluster.Reason, message string, status i
 	}
 	a.toMaster(NumFaults, func(m *master) { m.executorEnded(a, id, status) })
 }
-
-func (t *task) running() bool { return t.process != nil }

@@ -1,7 +1,5 @@
 package sim
 
-import "slices"
-
 // Fault is a kind of fault.
 type Fault int
 
@@ -187,9 +185,6 @@ func (w *world) mood() {
 		if level > 0 && uint64(f)%8 == w.cfg.Seed%8 {
 			on, often = true, 4
 		}
-		if w.cfg.Only != nil {
-			on, level, often = slices.Contains(w.cfg.Only, f), 1, 1
-		}
 		if !on {
 			continue
 		}
@@ -211,9 +206,7 @@ func (w *world) dice(f Fault) bool {
 }
 
 func (w *world) count(f Fault) {
-	w.faults[f]++
-	w.mix(faultNames[f])
-	if w.trace.on() {
-		w.trace.add("! %s", faultNames[f])
-	}
+	w.report.Faults[f]++
+	w.mix("%s", f)
+	w.trace.add("! %s", f)
 }

@@ -61,9 +61,7 @@ func (w *world) campaign(delay time.Duration) {
 		w.leading = l
 		l.core = core.New(w.opt)
 		l.machine = term.New(l.core, rand.NewPCG(w.cfg.Seed, uint64(len(w.leaders))+76), term.Options{RefusedMost: w.refusedMost})
-		if w.trace.on() {
-			w.trace.add("leader %d begins term %d", l.no, l.term)
-		}
+		w.trace.add("leader %d begins term %d", l.no, l.term)
 		l.seen = has
 		w.check.documentsLoaded()
 		l.loadedAt, l.loadedWall = w.now, w.wall()
@@ -209,7 +207,7 @@ func (l *leader) do(e term.Effect) {
 	w.check.effect(l, e)
 	switch e := e.(type) {
 	case term.Decided:
-		w.steps++
+		w.report.Steps++
 		w.check.decided(l, e.Events, e.Decision)
 		if !l.out.deciding {
 			w.check.afterDecision(l)
@@ -263,9 +261,7 @@ func (l *leader) endTerm() {
 
 // stop is an operator who stops the process, for why.
 func (l *leader) stop(why string) {
-	if l.w.trace.on() {
-		l.w.trace.add("leader %d is stopped: %s", l.no, why)
-	}
+	l.w.trace.add("leader %d is stopped: %s", l.no, why)
 	l.tell((*term.Machine).Stop)
 }
 
@@ -276,9 +272,18 @@ func (l *leader) expire() {
 	}
 }
 
+// sessionEnds expires the session of a leader that still leads and does not hear of it. Another is elected.
+func (l *leader) sessionEnds() {
+	if w := l.w; !l.dead && w.leading == l && w.store.term == l.term {
+		l.expire()
+		w.leading = nil
+		w.campaign(w.between(0, time.Second))
+	}
+}
+
 func (l *leader) crash(where string) {
 	if !l.dead {
-		l.w.kills++
+		l.w.report.Kills++
 	}
 	l.die("crashed " + where)
 }
@@ -288,9 +293,7 @@ func (l *leader) die(why string) {
 	if l.dead {
 		return
 	}
-	if w.trace.on() {
-		w.trace.add("leader %d is gone: %s", l.no, why)
-	}
+	w.trace.add("leader %d is gone: %s", l.no, why)
 	l.dead = true
 	if l.session != nil {
 		l.session.stream.cutOff()
@@ -310,17 +313,9 @@ func (l *leader) pause() {
 	w := l.w
 	l.paused, l.lastPause = true, w.now
 	d := w.between(100*time.Millisecond, 40*time.Second)
-	if w.trace.on() {
-		w.trace.add("leader %d is paused for %s", l.no, d)
-	}
+	w.trace.add("leader %d is paused for %s", l.no, d)
 	if d > 5*time.Second {
-		w.after(w.between(4*time.Second, d+2*time.Second), func() {
-			if !l.dead && w.leading == l && w.store.term == l.term {
-				l.expire()
-				w.leading = nil
-				w.campaign(w.between(0, time.Second))
-			}
-		})
+		w.after(w.between(4*time.Second, d+2*time.Second), l.sessionEnds)
 	}
 	w.after(d, l.resume)
 }
@@ -330,9 +325,7 @@ func (l *leader) resume() {
 		return
 	}
 	w := l.w
-	if w.trace.on() {
-		w.trace.add("leader %d wakes up", l.no)
-	}
+	w.trace.add("leader %d wakes up", l.no)
 	if l.term != w.store.term {
 		w.count(DeposedLeaderWoke)
 	}

@@ -31,9 +31,7 @@ func (a *agent) restart() {
 		return
 	}
 	a.up = true
-	if w.trace.on() {
-		w.trace.add("agent %s is up again", a.id)
-	}
+	w.trace.add("agent %s is up again", a.id)
 	for _, id := range sorted(a.executors) {
 		x := a.executors[id]
 		if w.now-a.downSince > 15*time.Minute || w.dice(ExecutorNotBack) {
@@ -94,7 +92,7 @@ func (a *agent) endRemoved() {
 	w := a.w
 	for _, id := range sorted(a.executors) {
 		x := a.executors[id]
-		if of := x.info.Framework; !w.removed[of] || w.removedBy[of] != a.with || x.ending {
+		if by := w.removed[x.info.Framework]; by == nil || by != a.with || x.ending {
 			continue
 		}
 		x.ending = true
@@ -110,13 +108,13 @@ func (a *agent) endRemoved() {
 func (a *agent) forgetRemoved() {
 	for _, id := range sorted(a.tasks) {
 		t := a.tasks[id]
-		if !a.w.removed[t.launch.Executor.Framework] {
+		if a.w.removed[t.launch.Executor.Framework] == nil {
 			continue
 		}
 		t.updates, t.forgotten = nil, true
 		if a.executors[t.executor] == nil {
 			delete(a.tasks, id)
-		} else if t.running() {
+		} else if t.process != nil {
 			a.w.count(TaskOutlivesFramework)
 		}
 	}

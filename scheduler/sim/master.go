@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
@@ -54,33 +55,35 @@ func newMaster(w *world, memory bool) *master {
 		for id := range old.agents {
 			m.recovering[id] = true
 		}
-		for id := range old.recovering {
-			m.recovering[id] = true
-		}
-		for id, at := range old.unreachable {
-			m.unreachable[id] = at
-		}
-		for _, id := range sorted(m.recovering) {
-			// Those that do not come back in time become unreachable.
-			w.after(10*time.Minute, func() {
-				if w.master == m && m.recovering[id] {
-					delete(m.recovering, id)
-					m.unreachable[id] = w.wall()
-					if a := w.agent(id); a != nil {
-						a.wasAway()
-					}
-				}
-			})
-		}
+		maps.Copy(m.recovering, old.recovering)
+		maps.Copy(m.unreachable, old.unreachable)
+		m.awaitAgents()
 	}
 	return m
+}
+
+// awaitAgents makes agents unreachable that do not come back in time.
+func (m *master) awaitAgents() {
+	w := m.w
+	w.after(10*time.Minute, func() {
+		if w.master != m {
+			return
+		}
+		for _, id := range sorted(m.recovering) {
+			delete(m.recovering, id)
+			m.unreachable[id] = w.wall()
+			if a := w.agent(id); a != nil {
+				a.wasAway()
+			}
+		}
+	})
 }
 
 // removeAgain ends what is left of frameworks that another master has removed: their failover
 // timeout has passed for this one too.
 func (m *master) removeAgain() {
 	for id := range m.w.removed {
-		m.w.removedBy[id] = m
+		m.w.removed[id] = m
 	}
 	for _, id := range sorted(m.agents) {
 		m.toAgent(id, NumFaults, (*agent).endRemoved)
@@ -91,9 +94,7 @@ func (m *master) send(e cluster.Event) {
 	if m.stream == nil {
 		return
 	}
-	if m.w.trace.on() {
-		m.w.trace.add("%s sends %s", m.id, showEvent(e))
-	}
+	m.w.trace.add("%s sends %s", m.id, shown{e})
 	m.stream.send(e)
 }
 
@@ -180,7 +181,7 @@ func (m *master) shutdown(executorID, agentID string) {
 // acknowledge passes an acknowledgement on.
 func (m *master) acknowledge(ack cluster.Ack) {
 	t := m.tasks[ack.TaskID]
-	if t != nil && ended(t.state) && ended(t.latest) {
+	if t != nil && t.state.Terminal() && t.latest.Terminal() {
 		delete(m.tasks, ack.TaskID)
 	}
 	m.toAgent(ack.AgentID, AckLost, func(a *agent) { a.acknowledged(ack.TaskID, ack.UUID) })
@@ -188,15 +189,15 @@ func (m *master) acknowledge(ack cluster.Ack) {
 
 // update passes on what an agent reported, of a framework that it knows.
 func (m *master) update(a *agent, u cluster.Update, framework string, latest cluster.State) {
-	if m.agents[a.id] == nil || m.w.removed[framework] {
+	if m.agents[a.id] == nil || m.w.removed[framework] != nil {
 		return
 	}
 	if t := m.tasks[u.TaskID]; t != nil {
-		was := ended(t.latest)
+		was := t.latest.Terminal()
 		t.state = u.State
 		if !was {
 			t.latest = latest
-			if ended(latest) {
+			if latest.Terminal() {
 				m.allocate(m.w.between(time.Millisecond, 300*time.Millisecond))
 			}
 		}

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"maps"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
@@ -20,18 +21,12 @@ type known struct {
 func (m *master) register(a *agent) {
 	w := m.w
 	wasUnknown := m.agents[a.id] == nil && !m.recovering[a.id]
-	if w.trace.on() {
-		w.trace.add("%s: agent %s registers", m.id, a.id)
-	}
+	w.trace.add("%s: agent %s registers", m.id, a.id)
 	delete(m.recovering, a.id)
 	if !m.unreachable[a.id].IsZero() {
 		w.count(UnreachableBack)
 		delete(m.unreachable, a.id)
-		for _, id := range sorted(m.away) {
-			if m.away[id] == a.id {
-				delete(m.away, id)
-			}
-		}
+		maps.DeleteFunc(m.away, func(_, agent string) bool { return agent == a.id })
 	}
 	k := m.agents[a.id]
 	if k == nil {
@@ -52,26 +47,26 @@ func (m *master) register(a *agent) {
 		}
 	}
 	for _, id := range sorted(m.tasks) {
-		t := m.tasks[id]
-		if t.agent == a.id && a.tasks[id] == nil && !ended(t.latest) {
-			// Lost on its way: the agent says so.
+		switch t := m.tasks[id]; {
+		case t.agent != a.id || a.tasks[id] != nil:
+		case t.latest.Terminal():
+			delete(m.tasks, id)
+		default: // lost on its way: the agent says so
 			w.count(TaskLostOnTheWay)
 			a.drop(id, cluster.ReasonReconciliation, "Task unknown to the agent")
-		} else if t.agent == a.id && a.tasks[id] == nil {
-			delete(m.tasks, id)
 		}
 	}
 	for _, id := range sorted(a.tasks) {
 		t := a.tasks[id]
-		if of := t.launch.Executor.Framework; w.removed[of] {
-			if w.removedBy[of] != m && !ended(t.state) {
+		if by := w.removed[t.launch.Executor.Framework]; by != nil {
+			if by != m && !t.state.Terminal() {
 				w.count(RemovalForgotten)
 			}
 			continue
 		}
 		mt := &mtask{id: id, agent: a.id, executor: t.launch.Executor.ID, res: t.launch.Resources, reserved: t.launch.Reserved, state: t.reported, latest: t.state}
 		m.tasks[id] = mt
-		if wasUnknown && !ended(t.state) {
+		if wasUnknown && !t.state.Terminal() {
 			m.say(cluster.Update{TaskID: id, AgentID: a.id, ExecutorID: mt.executor, State: t.state, Reason: cluster.ReasonAgentReregistered, Message: "Unknown agent reregistered"})
 		}
 	}
@@ -83,18 +78,24 @@ func (m *master) register(a *agent) {
 func (m *master) replaced(k *known) {
 	id := k.a.id
 	m.rescind(id)
-	for _, tid := range sorted(m.tasks) {
-		if t := m.tasks[tid]; t.agent == id {
-			delete(m.tasks, tid)
-			if !ended(t.latest) {
-				m.say(cluster.Update{TaskID: tid, AgentID: id, State: cluster.Gone, Reason: cluster.ReasonAgentRemoved, Message: "a new agent registered at the same address"})
+	for _, t := range m.forgetTasks(id) {
+		m.say(cluster.Update{TaskID: t.id, AgentID: id, State: cluster.Gone, Reason: cluster.ReasonAgentRemoved, Message: "a new agent registered at the same address"})
+	}
+	delete(m.agents, id)
+	m.sayFailed(cluster.Failure{AgentID: id})
+}
+
+// forgetTasks drops the tasks of an agent, and returns those that have not ended.
+func (m *master) forgetTasks(agentID string) (open []*mtask) {
+	for _, id := range sorted(m.tasks) {
+		if t := m.tasks[id]; t.agent == agentID {
+			delete(m.tasks, id)
+			if !t.latest.Terminal() {
+				open = append(open, t)
 			}
 		}
 	}
-	delete(m.agents, id)
-	if !m.w.dice(FailureLost) {
-		m.send(cluster.Failure{AgentID: id})
-	}
+	return open
 }
 
 // disconnected: the agent's connection broke, if it has no newer one.
@@ -119,21 +120,18 @@ func (m *master) markUnreachable(a *agent) {
 	delete(m.agents, a.id)
 	m.unreachable[a.id] = w.wall()
 	a.wasAway()
-	for _, id := range sorted(m.tasks) {
-		t := m.tasks[id]
-		if t.agent != a.id {
-			continue
-		}
-		delete(m.tasks, id)
-		if ended(t.latest) {
-			continue
-		}
-		m.away[id] = a.id
-		m.say(cluster.Update{TaskID: id, AgentID: a.id, ExecutorID: t.executor, State: cluster.Unreachable, Reason: cluster.ReasonAgentRemoved, UnreachableSince: w.wall()})
+	for _, t := range m.forgetTasks(a.id) {
+		m.away[t.id] = a.id
+		m.say(cluster.Update{TaskID: t.id, AgentID: a.id, ExecutorID: t.executor, State: cluster.Unreachable, Reason: cluster.ReasonAgentRemoved, UnreachableSince: w.wall()})
 	}
 	m.rescind(a.id)
-	if !w.dice(FailureLost) {
-		m.send(cluster.Failure{AgentID: a.id})
+	m.sayFailed(cluster.Failure{AgentID: a.id})
+}
+
+// sayFailed sends what Mesos sends at most once.
+func (m *master) sayFailed(f cluster.Failure) {
+	if !m.w.dice(FailureLost) {
+		m.send(f)
 	}
 }
 
@@ -145,8 +143,5 @@ func (m *master) executorEnded(a *agent, id string, status int) {
 	}
 	delete(k.executors, id)
 	m.allocate(m.w.between(time.Millisecond, 300*time.Millisecond))
-	if m.w.dice(FailureLost) {
-		return
-	}
-	m.send(cluster.Failure{AgentID: a.id, ExecutorID: id, Status: status})
+	m.sayFailed(cluster.Failure{AgentID: a.id, ExecutorID: id, Status: status})
 }

@@ -21,7 +21,7 @@ func (m *master) reconcile(tasks []cluster.TaskRef) {
 
 func (m *master) sayState(t *mtask) {
 	m.say(cluster.Update{TaskID: t.id, AgentID: t.agent, ExecutorID: t.executor, State: t.state, Reason: cluster.ReasonReconciliation, Message: "Reconciliation: Latest task state"})
-	if ended(t.state) {
+	if t.state.Terminal() {
 		m.w.count(EndWithoutCause)
 	}
 }
@@ -53,7 +53,7 @@ func (m *master) answer(taskID, agentID string) {
 		if a := m.w.agent(agentID); a != nil && strings.HasPrefix(taskID, "question-") {
 			a.wasAway() // asked for the agent's sake
 		} else if a != nil && a.tasks[taskID] != nil {
-			if a.tasks[taskID].running() {
+			if a.tasks[taskID].process != nil {
 				m.w.count(UnknownWhileRunning)
 			}
 			a.tasks[taskID].goesAway()

@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"encoding/json"
 	"errors"
 	"time"
 
@@ -20,29 +19,21 @@ func (u *users) edit(name string) {
 		w.after(w.between(0, 100*time.Millisecond), func() { u.disableJob(name, w.rng.IntN(2) == 0) })
 		w.after(w.between(0, 100*time.Millisecond), func() { u.updateJob(name) })
 	}
-	switch w.rng.IntN(7) {
-	case 0: // a write that changes nothing
-		if there {
-			u.write(path, e.Value)
-		}
-	case 1, 2:
-		cfg := u.job(name)
-		if data, err := json.Marshal(cfg); err == nil {
-			u.write(path, data)
-		}
-	case 3:
-		if there {
-			w.count(EditBreaks)
-			u.write(path, []byte(`{"jobName":"`+name+`","cron":"every day`))
-		}
-	case 4:
-		if there {
-			u.write(path, nil)
-		}
-	case 5:
+	switch n := w.rng.IntN(7); {
+	case n == 1, n == 2:
+		u.write(path, w.encode(u.job(name)))
+	case n == 5:
 		u.write(pathJobDisabled+"/"+name, []byte(name))
-	case 6:
+	case n == 6:
 		u.write(pathJobDisabled+"/"+name, nil)
+	case !there:
+	case n == 0: // a write that changes nothing
+		u.write(path, e.Value)
+	case n == 3:
+		w.count(EditBreaks)
+		u.write(path, []byte(`{"jobName":"`+name+`","cron":"every day`))
+	case n == 4:
+		u.write(path, nil)
 	}
 }
 
@@ -53,9 +44,7 @@ func (u *users) write(path string, value []byte) {
 		return
 	}
 	w.count(OperatorEdits)
-	if w.trace.on() {
-		w.trace.add("an operator writes %s %.300s", path, value)
-	}
+	w.trace.add("an operator writes %s %.300s", path, value)
 	if value == nil {
 		w.store.remove(path)
 	} else {
@@ -73,11 +62,8 @@ func (u *users) write(path string, value []byte) {
 func (u *users) repair() {
 	for _, name := range u.jobs {
 		e, there := u.w.store.entries[pathJobs+"/"+name]
-		if _, _, err := jobs.Decode(e.Value, jobs.Default()); !there || err == nil {
-			continue
-		}
-		if data, err := json.Marshal(u.job(name)); err == nil {
-			u.write(e.Path, data)
+		if _, _, err := jobs.Decode(e.Value, jobs.Default()); there && err != nil {
+			u.write(e.Path, u.w.encode(u.job(name)))
 		}
 	}
 }
@@ -165,21 +151,14 @@ func (w *world) forgetSome(l *leader) bool {
 	return true
 }
 
-// cutFromRegistry cuts the leader's connection: commits wait, and the session is
-// ends the term if it takes too long.
+// cutFromRegistry cuts the leader's connection: commits wait, and the end of the session ends the term if it takes too long.
 func (l *leader) cutFromRegistry(d time.Duration) {
 	w := l.w
 	l.cutUntil = w.now + d
 	if d < registrySession {
 		return
 	}
-	w.after(registrySession, func() {
-		if !l.dead && w.leading == l && w.store.term == l.term {
-			l.expire()
-			w.leading = nil
-			w.campaign(w.between(0, time.Second))
-		}
-	})
+	w.after(registrySession, l.sessionEnds)
 	l.soon(d, l.endTerm)
 }
 

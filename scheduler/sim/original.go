@@ -53,29 +53,22 @@ func (w *world) original() {
 			w.after(w.between(time.Second, 15*time.Minute), a.heal)
 		}
 	}
-	m := w.master
-	w.after(10*time.Minute, func() {
-		for _, id := range sorted(m.recovering) {
-			if w.master == m {
-				delete(m.recovering, id)
-				m.unreachable[id] = w.wall()
-				if a := w.agent(id); a != nil {
-					a.wasAway()
-				}
-			}
-		}
-	})
+	w.master.awaitAgents()
 }
 
 // put stores a document that was there before us.
 func (w *world) put(path string, document any) {
-	data, err := json.Marshal(document)
-	if err != nil {
-		w.fail("documents can be written", "%s: %v", path, err)
-		return
-	}
+	data := w.encode(document)
 	w.store.put(path, data)
 	w.check.take(&registry.Write{Path: path, Value: data})
+}
+
+func (w *world) encode(document any) []byte {
+	data, err := json.Marshal(document)
+	if err != nil {
+		w.fail("documents can be written", "%+v: %v", document, err)
+	}
+	return data
 }
 
 // leave has the original's tasks run on an agent. A master that knows of no agent can't

@@ -40,24 +40,29 @@ func (w *world) happens(f Fault) bool {
 	a, _ := pick(w, w.agents)
 	up := a != nil && a.online()
 	switch f {
-	case LeaderCrash:
+	case LeaderCrash, LeaderPause, RegistrySessionLost, StaleSubscriber, RegistryCut, OperatorReconciles, OperatorForgets, RoleChanged:
 		if !leads {
 			return false
 		}
+	case StreamSilent, StreamSlow, SessionCut, ClusterRefuses, ClusterAway:
+		if w.master.stream == nil {
+			return false
+		}
+	case MaintenanceWindow, AgentRestart, AgentPartition, HostReboot, ExecutorStopped, ExecutorCrash, ExecutorOverMemory, ExecutorDiskFull:
+		if !up {
+			return false
+		}
+	}
+	switch f {
+	case LeaderCrash:
 		l.crash("at some moment")
 	case LeaderPause:
-		if !leads {
-			return false
-		}
 		l.pause()
 	case RegistrySessionLost:
-		if !leads {
-			return false
-		}
 		l.expire()
 		w.after(w.between(time.Millisecond, 3*time.Second), l.endTerm)
 	case StaleSubscriber:
-		if !leads || l.session == nil {
+		if l.session == nil {
 			return false
 		}
 		// A call of a process that died: it takes the stream over and is gone.
@@ -67,21 +72,15 @@ func (w *world) happens(f Fault) bool {
 		w.master.subscribe(s.stream, w.master.fw)
 		s.stream.cutOff()
 	case RegistryCut:
-		if !leads {
-			return false
-		}
 		l.cutFromRegistry(w.between(time.Second, 15*time.Second))
 	case StreamSilent:
-		if w.master.stream == nil || w.master.stream.dead || w.master.stream.silent {
+		if w.master.stream.dead || w.master.stream.silent {
 			return false
 		}
 		s := w.master.stream
 		s.silent = true
 		s.sess.l.soon(w.between(60*time.Second, 75*time.Second), func() { s.sess.end("5 heartbeats were missed", false) })
 	case StreamSlow:
-		if w.master.stream == nil {
-			return false
-		}
 		w.master.stream.slowUntil = w.now + w.between(time.Second, 20*time.Second)
 	case ClockHourForward:
 		w.skew += time.Hour
@@ -90,32 +89,20 @@ func (w *world) happens(f Fault) bool {
 		w.skew -= time.Hour
 		w.lastJump = w.now
 	case MaintenanceWindow:
-		return up && w.maintain(a)
+		return w.maintain(a)
 	case OperatorReconciles:
-		if !leads {
-			return false
-		}
 		explicit := w.rng.IntN(2) == 0
 		l.request(func(token uint64) core.Request { return core.ReconcileRequested{Token: token, Explicit: explicit} }, nil)
 	case OperatorForgets:
-		return leads && w.forgetSome(l)
+		return w.forgetSome(l)
 	case RoleChanged:
-		if !leads {
-			return false
-		}
 		if w.opt.Role = "blue"; l.role == "blue" {
 			w.opt.Role = "*"
 		}
 		l.stop("it restarts with another role")
 	case SessionCut:
-		if w.master.stream == nil {
-			return false
-		}
 		w.master.stream.breaks("the connection broke")
 	case ClusterRefuses, ClusterAway:
-		if w.master.stream == nil {
-			return false
-		}
 		if f == ClusterRefuses {
 			w.refusesUntil = w.now + w.between(5*time.Second, 4*time.Minute)
 		} else {
@@ -125,15 +112,9 @@ func (w *world) happens(f Fault) bool {
 	case MasterFailoverEmpty, MasterFailoverMemory:
 		w.failover(f == MasterFailoverMemory)
 	case AgentRestart:
-		if !up {
-			return false
-		}
 		a.stop()
 		w.after([]time.Duration{w.between(time.Second, 10*time.Second), w.between(10*time.Second, 3*time.Minute), w.between(time.Minute, 20*time.Minute)}[w.rng.IntN(3)], a.restart)
 	case AgentPartition:
-		if !up {
-			return false
-		}
 		a.cut = true
 		a.disconnect()
 		w.after([]time.Duration{w.between(time.Second, 30*time.Second), w.between(time.Minute, 5*time.Minute), w.between(time.Minute, 30*time.Minute)}[w.rng.IntN(3)], a.heal)
@@ -146,34 +127,22 @@ func (w *world) happens(f Fault) bool {
 			w.after(w.between(5*time.Second, 5*time.Minute), func() { w.replace(a, a.host) })
 		}
 	case HostReboot:
-		if !up {
-			return false
-		}
 		a.reboot()
-	case ExecutorStopped:
-		if !up {
-			return false
-		}
+	case ExecutorStopped, ExecutorCrash, ExecutorOverMemory, ExecutorDiskFull:
 		id, ok := pick(w, sorted(a.executors))
-		if !ok || a.executors[id].dead || a.executors[id].stopped || !a.executors[id].ready {
-			return false
-		}
-		a.stopExecutor(a.executors[id])
-	case ExecutorCrash, ExecutorOverMemory, ExecutorDiskFull:
-		if !up {
-			return false
-		}
-		id, ok := pick(w, sorted(a.executors))
-		if !ok || a.executors[id].dead {
+		x := a.executors[id]
+		if !ok || x.dead || f == ExecutorStopped && (x.stopped || !x.ready) {
 			return false
 		}
 		switch f {
+		case ExecutorStopped:
+			a.stopExecutor(x)
 		case ExecutorOverMemory:
-			a.end(a.executors[id], cluster.ReasonContainerMemory, "Memory limit exceeded", 9)
+			a.end(x, cluster.ReasonContainerMemory, "Memory limit exceeded", 9)
 		case ExecutorDiskFull:
-			a.end(a.executors[id], cluster.ReasonContainerDisk, "Disk usage exceeds quota", 9)
+			a.end(x, cluster.ReasonContainerDisk, "Disk usage exceeds quota", 9)
 		default:
-			a.end(a.executors[id], cluster.ReasonExecutorTerminated, "Executor terminated", 1280)
+			a.end(x, cluster.ReasonExecutorTerminated, "Executor terminated", 1280)
 		}
 	case ClockForward:
 		w.skew += []time.Duration{w.between(time.Second, 30*time.Second), w.between(time.Minute, 3*time.Hour)}[w.rng.IntN(2)]
@@ -239,9 +208,7 @@ func (w *world) failover(memory bool) {
 	if !memory {
 		w.check.masterForgot()
 	}
-	if w.trace.on() {
-		w.trace.add("%s leads, with memory: %v", w.master.id, memory)
-	}
+	w.trace.add("%s leads, with memory: %v", w.master.id, memory)
 	slow := w.rng.IntN(3) == 0
 	for _, a := range w.agents {
 		a.with = nil
@@ -258,25 +225,16 @@ func (w *world) failover(memory bool) {
 
 // replace puts another agent, under a new id, in the place of a lost one.
 func (w *world) replace(a *agent, host string) {
-	for _, b := range w.agents {
-		if b == a {
-			w.agents = slices.DeleteFunc(w.agents, func(b *agent) bool { return b == a })
-			size := 0
-			for i, cpu := range []int64{2000, 4000, 16000} {
-				if a.total.CPUMilli == cpu {
-					size = i
-				}
-			}
-			w.addAgent(host, size)
-			return
-		}
+	if i := slices.Index(w.agents, a); i >= 0 {
+		w.agents = slices.Delete(w.agents, i, i+1)
+		w.addAgent(host, a.total)
 	}
 }
 
 // removeFramework is an operator's teardown: all is killed.
 func (w *world) removeFramework() {
 	m := w.master
-	w.removed[m.fw], w.removedBy[m.fw] = true, m
+	w.removed[m.fw] = m
 	for _, a := range w.agents {
 		for _, t := range a.tasks {
 			if t.process != nil {

@@ -109,7 +109,7 @@ func (w *world) forgetOrphans(l *leader) {
 		agentID := w.check.orphans[task]
 		a, by := w.agent(agentID), w.check.removedBy[task]
 		nobodyKnows := by != "" && by != w.master.id
-		if a == nil || a.lost || nobodyKnows && (a.tasks[task] == nil || !a.tasks[task].running()) {
+		if a == nil || a.lost || nobodyKnows && (a.tasks[task] == nil || a.tasks[task].process == nil) {
 			w.count(Forgotten)
 			l.request(func(token uint64) core.Request { return core.ForgetRequested{Token: token, TaskID: task} }, nil)
 		}

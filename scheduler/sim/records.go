@@ -31,7 +31,6 @@ const (
 type record struct {
 	ID       string    `json:"id"`
 	Job      string    `json:"job"`
-	Fire     time.Time `json:"fire"`
 	Made     time.Time `json:"made"`
 	Settings *struct {
 		Job struct {
@@ -47,11 +46,10 @@ type record struct {
 }
 
 type shardRecord struct {
-	Item    int        `json:"i"`
-	State   core.State `json:"s"`
-	TaskID  string     `json:"t"`
-	Attempt int        `json:"a"`
-	Cause   string     `json:"ca"`
+	Item   int        `json:"i"`
+	State  core.State `json:"s"`
+	TaskID string     `json:"t"`
+	Cause  string     `json:"ca"`
 
 	Executor  string    `json:"x"`
 	KillSince time.Time `json:"ks"`
@@ -60,11 +58,7 @@ type shardRecord struct {
 }
 
 func terminal(s core.State) bool {
-	switch s {
-	case core.Finished, core.Failed, core.Killed, core.Lost:
-		return true
-	}
-	return false
+	return s == core.Finished || s == core.Failed || s == core.Killed || s == core.Lost
 }
 
 func live(s core.State) bool { return s == core.Launching || s == core.Running }
@@ -73,11 +67,13 @@ func live(s core.State) bool { return s == core.Launching || s == core.Running }
 type execRecord struct {
 	record
 	chunks map[string][]shardRecord
-	done   map[int]bool // items that were committed as finished
+	done   map[int]bool     // items that were committed as finished
+	begun  map[int]*process // the newest of each item
+	killed bool             // a requester was answered that it is
 }
 
 func newExecRecord(id string) *execRecord {
-	return &execRecord{record: record{ID: id}, chunks: map[string][]shardRecord{}, done: map[int]bool{}}
+	return &execRecord{record: record{ID: id}, chunks: map[string][]shardRecord{}, done: map[int]bool{}, begun: map[int]*process{}}
 }
 
 // all are its shards, wherever they are kept.
@@ -154,13 +150,7 @@ func (c *checker) committed(writes []registry.Write, decidedAt time.Time) {
 
 func (c *checker) take(wr *registry.Write) {
 	dir, name := splitPath(wr.Path)
-	if c.w.trace.on() {
-		if wr.Delete {
-			c.w.trace.add("  - %s", wr.Path)
-		} else {
-			c.w.trace.add("  = %s %.300s", wr.Path, wr.Value)
-		}
-	}
+	c.w.trace.add("  committed: %s, deleted %v, %.300s", wr.Path, wr.Delete, wr.Value)
 	readable := func(err error) bool {
 		if err != nil {
 			c.w.fail("what is written can be read", "%s: %v", wr.Path, err)

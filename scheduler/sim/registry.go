@@ -32,10 +32,6 @@ type replaced struct {
 // mostLag is how far a server can be behind.
 const mostLag = 3 * time.Second
 
-func newStore(clock func() time.Duration) *store {
-	return &store{clock: clock, entries: map[string]registry.Entry{}}
-}
-
 // had is the index that a server which lags so much has come to.
 func (s *store) had(lag time.Duration) int64 {
 	for i := len(s.log) - 1; i >= 0; i-- {

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"slices"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
@@ -28,8 +29,8 @@ func sum(parts []cluster.Reserved) (total resources.Amount) {
 
 // reservedFree is what of an agent's reservations nobody has: our tasks, executors and offers only can.
 func (m *master) reservedFree(id string) []cluster.Reserved {
-	left := append([]cluster.Reserved(nil), m.agents[id].a.reserved...)
-	take := func(parts []cluster.Reserved) {
+	left := slices.Clone(m.agents[id].a.reserved)
+	m.eachClaim(id, func(_ resources.Amount, parts []cluster.Reserved) {
 		for _, p := range parts {
 			for i := range left {
 				if left[i].Key == p.Key {
@@ -37,27 +38,8 @@ func (m *master) reservedFree(id string) []cluster.Reserved {
 				}
 			}
 		}
-	}
-	for _, t := range m.tasks {
-		if t.agent == id && !ended(t.latest) {
-			take(t.reserved)
-		}
-	}
-	for _, x := range m.agents[id].executors {
-		take(x.Reserved)
-	}
-	for _, o := range m.offers {
-		if o.agent == id {
-			take(o.reserved)
-		}
-	}
-	var some []cluster.Reserved
-	for _, p := range left {
-		if p.Resources != (resources.Amount{}) {
-			some = append(some, p)
-		}
-	}
-	return some
+	})
+	return slices.DeleteFunc(left, func(p cluster.Reserved) bool { return p.Resources.IsZero() })
 }
 
 // stock is what the offers of an ACCEPT still have, by reservation; "" is what is unreserved.
@@ -69,9 +51,6 @@ type stock struct {
 }
 
 func (s *stock) add(o *offer) {
-	if s.left == nil {
-		s.left = map[string]resources.Amount{}
-	}
 	s.left[""] = s.left[""].Plus(o.res.Minus(sum(o.reserved)))
 	for _, p := range o.reserved {
 		s.left[p.Key] = s.left[p.Key].Plus(p.Resources)

@@ -25,9 +25,7 @@ const callTimeout = 10 * time.Second
 // send sends a call. It may be lost, or its answer; the master may refuse it.
 func (l *leader) send(c term.Call) {
 	w := l.w
-	if w.trace.on() {
-		w.trace.add("leader %d calls %s", l.no, showCall(c.Call))
-	}
+	w.trace.add("leader %d calls %s", l.no, shown{c.Call})
 	answered := false
 	answer := func(after time.Duration, err error) {
 		l.soon(after, func() {
@@ -122,9 +120,7 @@ func (s *session) arrives(m *master, call core.Call) {
 // subscribe opens a session.
 func (l *leader) subscribe(c term.Subscribe) {
 	w := l.w
-	if w.trace.on() {
-		w.trace.add("leader %d calls SUBSCRIBE %d as %s", l.no, c.Session, c.FrameworkID)
-	}
+	w.trace.add("leader %d calls SUBSCRIBE %d as %s", l.no, c.Session, c.FrameworkID)
 	failed := func(after time.Duration, err error) {
 		l.soon(after, func() { l.tell(func(m *term.Machine) { m.SessionEnded(c.Session, err) }) })
 	}
@@ -140,13 +136,12 @@ func (l *leader) subscribe(c term.Subscribe) {
 	s.stream = &stream{w: w, sess: s}
 	w.after(w.latency(), func() {
 		m := w.master
-		if w.removed[c.FrameworkID] {
+		if w.removed[c.FrameworkID] != nil {
 			m.removeAgain()
 			failed(w.latency(), cluster.FrameworkError{Message: "Framework has been removed", Removed: true})
 			return
 		}
-		w.streams++
-		s.stream.m, s.stream.id, s.stream.open = m, w.streams, true
+		s.stream.m, s.stream.open = m, true
 		s.stream.dead = l.dead
 		if !l.dead {
 			l.session = s
@@ -181,9 +176,7 @@ func (s *session) end(why string, removed bool) {
 	if l.session == s {
 		l.session = nil
 	}
-	if w.trace.on() {
-		w.trace.add("leader %d: session %d ends: %s", l.no, s.number, why)
-	}
+	w.trace.add("leader %d: session %d ends: %s", l.no, s.number, why)
 	s.stream.cutOff()
 	l.tell(func(m *term.Machine) {
 		w.check.sessionEnded(l, s.number)
@@ -196,7 +189,6 @@ type stream struct {
 	w    *world
 	m    *master
 	sess *session
-	id   int64
 	open bool // the master's side
 	dead bool // nothing arrives any more
 	last time.Duration

@@ -7,25 +7,20 @@ import (
 	"github.com/elasticjob-go/elasticjob/wire"
 )
 
-type pendingUpdate struct {
-	state   cluster.State
-	source  cluster.Source
-	reason  cluster.Reason
-	message string
-	phase   string
-}
-
 // executorSays is an update of the executor: kept while the agent is down.
 func (a *agent) executorSays(t *task, state cluster.State, message string) {
-	a.executorReports(t, pendingUpdate{state: state, message: message})
+	a.executorReports(t, state, message, "")
 }
 
-func (a *agent) executorReports(t *task, u pendingUpdate) {
-	u.source = cluster.FromExecutor
+func (a *agent) executorReports(t *task, state cluster.State, message, phase string) {
 	if x := a.executors[t.executor]; x != nil && x.stopped {
-		x.onceOn = append(x.onceOn, func() { a.executorReports(t, u) })
+		x.onceOn = append(x.onceOn, func() { a.executorReports(t, state, message, phase) })
 		return
 	}
+	s := wire.Status{Dir: "tasks/1", Cause: message, Phase: phase, StartTime: t.start, Sandbox: "/work/slaves/" + a.id + "/frameworks/" + t.launch.Executor.Framework +
+		"/executors/" + t.executor + "/runs/c-" + t.executor}
+	u := cluster.Update{State: state, Source: cluster.FromExecutor, Message: message}
+	u.Data, _ = s.Encode()
 	if !a.up {
 		t.pending = append(t.pending, u)
 		return
@@ -34,20 +29,14 @@ func (a *agent) executorReports(t *task, u pendingUpdate) {
 }
 
 // takes puts an update into the task's stream.
-func (a *agent) takes(t *task, p pendingUpdate) {
-	if ended(t.state) {
+func (a *agent) takes(t *task, u cluster.Update) {
+	if t.state.Terminal() {
 		return
 	}
-	t.state = p.state
-	u := cluster.Update{TaskID: t.launch.TaskID, AgentID: a.id, ExecutorID: t.executor, State: p.state, Source: p.source, Reason: p.reason, Message: p.message,
-		UUID: a.w.uuid(), Timestamp: a.w.wall()}
-	if p.source == cluster.FromExecutor {
-		s := wire.Status{Dir: "tasks/1", Cause: p.message, Phase: p.phase, StartTime: t.start, Sandbox: "/work/slaves/" + a.id + "/frameworks/" + t.launch.Executor.Framework +
-			"/executors/" + t.executor + "/runs/c-" + t.executor}
-		u.Data, _ = s.Encode()
-	}
+	t.state = u.State
+	u.TaskID, u.AgentID, u.ExecutorID = t.launch.TaskID, a.id, t.executor
+	u.UUID, u.Timestamp = a.w.uuid(), a.w.wall()
 	t.updates = append(t.updates, u)
-	t.states = append(t.states, p.state)
 	if len(t.updates) == 1 {
 		t.retries = 0
 		a.forward(t)
@@ -99,7 +88,7 @@ func (a *agent) acknowledged(taskID string, uuid []byte) {
 	}
 	t.updates = t.updates[1:]
 	t.retries = 0
-	if ended(state) {
+	if state.Terminal() {
 		delete(a.tasks, taskID)
 		return
 	}
@@ -110,5 +99,5 @@ func (a *agent) acknowledged(taskID string, uuid []byte) {
 func (a *agent) drop(id string, reason cluster.Reason, message string) {
 	t := &task{a: a, launch: cluster.TaskLaunch{TaskID: id}, state: cluster.Staging, reported: cluster.Staging}
 	a.tasks[id] = t
-	a.takes(t, pendingUpdate{state: cluster.Dropped, source: cluster.FromAgent, reason: reason, message: message})
+	a.takes(t, cluster.Update{State: cluster.Dropped, Source: cluster.FromAgent, Reason: reason, Message: message})
 }

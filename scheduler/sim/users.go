@@ -1,7 +1,9 @@
 package sim
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/app"
@@ -35,12 +37,8 @@ func newUsers(w *world) *users {
 	for i := range 1 + w.rng.IntN(10) {
 		u.jobs = append(u.jobs, fmt.Sprintf("job%d", i))
 	}
-	u.room, u.n = w.agents[0].total, len(w.agents)
-	for _, a := range w.agents {
-		if a.total.CPUMilli < u.room.CPUMilli {
-			u.room = a.total
-		}
-	}
+	smallest := slices.MinFunc(w.agents, func(a, b *agent) int { return cmp.Compare(a.total.CPUMilli, b.total.CPUMilli) })
+	u.room, u.n = smallest.total, len(w.agents)
 	return u
 }
 
@@ -65,7 +63,7 @@ func (u *users) wish() {
 	appName, _ := pick(w, u.apps)
 	switch n := w.rng.IntN(100); {
 	case n < 35:
-		u.trigger(name, "")
+		u.trigger(name, "", func(core.Reply) {})
 	case n < 45:
 		u.keys++
 		u.triggerSurely(name, fmt.Sprintf("key%d", u.keys), 5)
@@ -80,7 +78,7 @@ func (u *users) wish() {
 		u.ask("deregister "+name, core.DeregisterJob{Name: name})
 		w.after(w.between(0, 20*time.Second), func() { u.registerJob(name) })
 	case n < 88:
-		if old, ok := u.viewApp(appName); ok {
+		if old, ok := view(u, (*core.Core).App, appName); ok {
 			u.ask("update app "+appName, core.UpdateApp{Config: u.app(appName), Version: old.Version})
 		}
 	case n < 91:
@@ -110,23 +108,19 @@ func (u *users) kill() {
 	w.count(KillRequested)
 	id := w.check.live[task]
 	ask := core.KillRequested{TaskID: task}
-	var answered func(core.Reply)
 	if w.rng.IntN(2) == 0 {
 		ask = core.KillRequested{ExecutionID: id}
-		answered = func(r core.Reply) {
-			if r.Err == nil && w.check.execs[id] != nil {
-				w.check.killed[id] = true
-			}
-		}
 	}
-	if w.trace.on() {
-		w.trace.add("a user kills %+v", ask)
-	}
+	w.trace.add("a user kills %+v", ask)
 	w.after(w.between(0, 3*time.Second), func() {
 		l.request(func(token uint64) core.Request {
 			ask.Token = token
 			return ask
-		}, answered)
+		}, func(r core.Reply) {
+			if e := w.check.execs[id]; ask.ExecutionID != "" && r.Err == nil && e != nil {
+				e.killed = true
+			}
+		})
 	})
 }
 
@@ -142,7 +136,7 @@ func (u *users) updateJob(name string) {
 
 // changeJob has the leader replace a job's document, and tries again if it has changed meanwhile.
 func (u *users) changeJob(name string, change func(jobs.Config) jobs.Config) {
-	old, ok := u.viewJob(name)
+	old, ok := view(u, (*core.Core).Job, name)
 	if !ok {
 		return
 	}
@@ -153,23 +147,13 @@ func (u *users) changeJob(name string, change func(jobs.Config) jobs.Config) {
 	})
 }
 
-// viewJob is a job as the leader shows it, if there is one.
-func (u *users) viewJob(name string) (core.JobView, bool) {
+// view is an app or a job as the leader shows it, if there is one.
+func view[T any](u *users, show func(*core.Core, string) (T, error), name string) (v T, ok bool) {
 	l := u.w.leading
 	if l == nil || l.dead {
-		return core.JobView{}, false
+		return v, false
 	}
-	v, err := l.core.Job(name)
-	return v, err == nil
-}
-
-// viewApp is an app as the leader shows it, if there is one.
-func (u *users) viewApp(name string) (core.AppView, bool) {
-	l := u.w.leading
-	if l == nil || l.dead {
-		return core.AppView{}, false
-	}
-	v, err := l.core.App(name)
+	v, err := show(l.core, name)
 	return v, err == nil
 }
 
@@ -182,20 +166,15 @@ func (u *users) askAnd(name string, change core.Change, then func(*core.Error)) 
 	if l == nil || l.dead {
 		return
 	}
-	if u.w.trace.on() {
-		u.w.trace.add("a user: %s", name)
-	}
+	u.w.trace.add("a user: %s", name)
 	l.request(func(token uint64) core.Request { return core.ChangeRequested{Token: token, Change: change} }, func(r core.Reply) {
-		if u.w.trace.on() {
-			u.w.trace.add("a user is answered about %s: %v", name, r.Err)
-		}
+		u.w.trace.add("a user is answered about %s: %v", name, r.Err)
 		then(r.Err)
 	})
 }
 
 func (u *users) registerApp(name string) {
-	cfg := u.app(name)
-	u.ask("register app "+name, core.RegisterApp{Config: cfg})
+	u.ask("register app "+name, core.RegisterApp{Config: u.app(name)})
 }
 
 func (u *users) app(name string) app.Config {
@@ -209,8 +188,7 @@ func (u *users) app(name string) app.Config {
 }
 
 func (u *users) registerJob(name string) {
-	cfg := u.job(name)
-	u.ask("register job "+name, core.RegisterJob{Config: cfg})
+	u.ask("register job "+name, core.RegisterJob{Config: u.job(name)})
 }
 
 var crons = []string{"* * * * * ?", "*/5 * * * * ?", "*/5 * * * * ?", "0/10 * * * * ?", "0/10 * * * * ?", "0/30 * * * * ?", "0 * * * * ?", "0 * * * * ?", "0 */5 * * * ?", "0 0 12 * * ?", "", ""}
@@ -264,18 +242,12 @@ func (u *users) disableApp(name string, disabled bool) {
 }
 
 // trigger asks once.
-func (u *users) trigger(job, key string) {
-	u.triggerWith(job, key, func(core.Reply) {})
-}
-
-func (u *users) triggerWith(job, key string, done func(core.Reply)) {
+func (u *users) trigger(job, key string, done func(core.Reply)) {
 	l := u.w.leading
 	if l == nil || l.dead {
 		return
 	}
-	if u.w.trace.on() {
-		u.w.trace.add("a user triggers %s, key %q", job, key)
-	}
+	u.w.trace.add("a user triggers %s, key %q", job, key)
 	l.request(func(token uint64) core.Request { return core.TriggerRequested{Token: token, Job: job, Key: key} }, func(r core.Reply) {
 		if r.Err == nil {
 			u.w.check.promised(r.ExecutionID)
@@ -287,7 +259,7 @@ func (u *users) triggerWith(job, key string, done func(core.Reply)) {
 // triggerSurely asks again with the same key until it is answered.
 func (u *users) triggerSurely(job, key string, tries int) {
 	answered := false
-	u.triggerWith(job, key, func(r core.Reply) {
+	u.trigger(job, key, func(r core.Reply) {
 		answered = true
 		if r.Err != nil {
 			return

@@ -3,12 +3,15 @@ package sim
 import (
 	"container/heap"
 	"fmt"
+	"hash"
+	"hash/fnv"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"slices"
-	"strconv"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/registry"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
 )
 
@@ -22,8 +25,6 @@ type Config struct {
 	Trace io.Writer
 	// Bug, if set, is a fault of the shell that the checks must find.
 	Bug Bug
-	// Only, if not nil, are the faults that may happen; otherwise the seed decides.
-	Only []Fault
 }
 
 // Bug is a wrong order of the shell's steps, to show what the right one is for.
@@ -61,8 +62,7 @@ type Report struct {
 
 // Failure is a broken invariant. It is the error of Run.
 type Failure struct {
-	Seed      uint64
-	Steps     int
+	Config    Config
 	Step      int
 	At        time.Duration
 	Invariant string
@@ -73,7 +73,7 @@ type Failure struct {
 
 func (f *Failure) Error() string {
 	text := fmt.Sprintf("seed %d, step %d, %s into the world: %s: %s\nreplay: go test ./scheduler/sim -run TestWorlds -sim.seed=%d -sim.steps=%d\n",
-		f.Seed, f.Step, f.At, f.Invariant, f.Detail, f.Seed, f.Steps)
+		f.Config.Seed, f.Step, f.At, f.Invariant, f.Detail, f.Config.Seed, f.Config.Steps)
 	for _, line := range f.Trace {
 		text += line + "\n"
 	}
@@ -82,19 +82,20 @@ func (f *Failure) Error() string {
 
 // Run plays a world. Its error, if any, is a *Failure.
 func Run(cfg Config) (Report, error) {
-	w := newWorld(cfg, newTracer(cfg.Trace, 0))
+	w := newWorld(cfg, &tracer{out: cfg.Trace})
 	w.play()
+	w.report.Time, w.report.Print = w.now, w.print.Sum64()
 	if w.failure == nil {
-		return w.report(), nil
+		return w.report, nil
 	}
 	// Once more, to see how it came to that.
-	again := newWorld(cfg, newTracer(nil, 400))
+	again := newWorld(cfg, &tracer{kept: 400})
 	again.play()
-	w.failure.Trace = again.trace.lines()
+	w.failure.Trace = again.trace.lines
 	if again.failure == nil || again.failure.Detail != w.failure.Detail {
 		w.failure.Detail += " (and the same seed played again went another way: something is not deterministic)"
 	}
-	return w.report(), w.failure
+	return w.report, w.failure
 }
 
 // epoch is when worlds begin.
@@ -122,17 +123,12 @@ type world struct {
 	users     *users
 	check     *checker
 	moods     [NumFaults]float64
-	faults    [NumFaults]int
-	forgotten map[string]bool // tasks that an operator said have ended
-	removed   map[string]bool // framework ids that were torn down
-	removedBy map[string]*master
-	started   map[string]bool   // executors that a master was asked to start
-	refused   map[string]bool   // executors that the master knows otherwise than we do
-	roles     map[string]string // of executors
-	launched  int
-	kills     int
-	steps     int
-	print     uint64
+	forgotten map[string]bool    // tasks that an operator said have ended
+	removed   map[string]*master // framework ids that were torn down → the master that did it last
+	refused   map[string]bool    // executors that the master knows otherwise than we do
+	roles     map[string]string  // of the executors that a master was asked to start
+	print     hash.Hash64
+	report    Report
 
 	refusedMost             time.Duration
 	refusesUntil, awayUntil time.Duration // the master does not let the framework in, or can't be reached
@@ -143,15 +139,15 @@ type world struct {
 	lastJump   time.Duration
 	leaderless int // looks in a row that found no leader
 	uuids      uint64
-	streams    int64
 	offerNo    int64
 	quietSince time.Duration
 }
 
 func newWorld(cfg Config, t *tracer) *world {
-	w := &world{cfg: cfg, trace: t, rng: rand.New(rand.NewPCG(cfg.Seed, 0x5eed)), forgotten: map[string]bool{}, removed: map[string]bool{}, removedBy: map[string]*master{}, started: map[string]bool{}, refused: map[string]bool{}, roles: map[string]string{}, lastJump: -time.Hour}
+	w := &world{cfg: cfg, trace: t, rng: rand.New(rand.NewPCG(cfg.Seed, 0x5eed)), print: fnv.New64a(), report: Report{Seed: cfg.Seed},
+		forgotten: map[string]bool{}, removed: map[string]*master{}, refused: map[string]bool{}, roles: map[string]string{}, lastJump: -time.Hour}
 	t.now = func() time.Duration { return w.now }
-	w.store = newStore(func() time.Duration { return w.now })
+	w.store = &store{clock: t.now, entries: map[string]registry.Entry{}}
 	w.check = newChecker(w)
 	w.opt = core.DefaultOptions()
 	w.opt.ExecutorBinary = "http://leader/artifacts/executor"
@@ -170,10 +166,10 @@ func newWorld(cfg Config, t *tracer) *world {
 	w.mood()
 	w.master = newMaster(w, false)
 	for range 1 + w.rng.IntN(6) {
-		w.addAgent("", w.rng.IntN(3))
+		w.addAgent("", machines[w.rng.IntN(len(machines))])
 	}
 	w.users = newUsers(w)
-	if w.rng.IntN(8) == 0 && (w.cfg.Only == nil || slices.Contains(w.cfg.Only, ForeignFramework)) {
+	if w.rng.IntN(8) == 0 {
 		w.original()
 	}
 	return w
@@ -192,7 +188,7 @@ func (w *world) play() {
 		if n > 5_000_000 {
 			w.fail("the world ends", "after %d events it has not", n)
 		}
-		if !w.calm && (w.steps >= w.cfg.Steps || w.now > 48*time.Hour) {
+		if !w.calm && (w.report.Steps >= w.cfg.Steps || w.now > 48*time.Hour) {
 			w.quiesce()
 		}
 	}
@@ -236,60 +232,31 @@ func (w *world) fail(invariant, format string, args ...any) {
 	if w.failure != nil {
 		return
 	}
-	w.failure = &Failure{Seed: w.cfg.Seed, Steps: w.cfg.Steps, Step: w.steps, At: w.now, Invariant: invariant, Detail: fmt.Sprintf(format, args...)}
+	w.failure = &Failure{Config: w.cfg, Step: w.report.Steps, At: w.now, Invariant: invariant, Detail: fmt.Sprintf(format, args...)}
 	w.trace.add("FAILED: %s: %s", invariant, w.failure.Detail)
 }
 
-// mix adds to the fingerprint.
-func (w *world) mix(text string) { mix(w, text) }
-
-func mix[T string | []byte](w *world, text T) {
-	h := w.print ^ uint64(w.now)
-	for i := range len(text) {
-		h = (h ^ uint64(text[i])) * 1099511628211
-	}
-	w.print = h
+// mix adds to the fingerprint what happens, and when.
+func (w *world) mix(format string, args ...any) {
+	_, _ = fmt.Fprintf(w.print, format+" %d\n", append(args, w.now)...)
 }
 
 // mixDecision takes all that a step decided into the world's fingerprint, byte for byte.
-func (w *world) mixDecision(d *core.Decision) {
+func (w *world) mixDecision(events []core.Event, d *core.Decision) {
 	for i := range d.Writes {
-		w.mix(d.Writes[i].Path)
-		mix(w, d.Writes[i].Value)
+		w.mix("%s %s", d.Writes[i].Path, d.Writes[i].Value)
 	}
 	for _, call := range d.Calls {
-		w.mix(fmt.Sprintf("%T%+v", call, call))
+		w.mix("%T%+v", call, call)
 	}
 	for _, r := range d.Replies {
-		w.mix(r.ExecutionID)
-		if r.Err != nil {
-			w.mix(r.Err.Message)
-		}
+		w.mix("%s %v", r.ExecutionID, r.Err)
 	}
 	for i := range d.Notes {
 		n := &d.Notes[i]
-		w.mix(string(n.Kind))
-		w.mix(n.Job + n.Execution + n.Task)
-		w.mix(n.Detail)
+		w.mix("%s %s %s %s %s", n.Kind, n.Job, n.Execution, n.Task, n.Detail)
 	}
-	w.mixNumbers(int(d.Wake))
-}
-
-func (w *world) mixNumbers(numbers ...int) {
-	var room [64]byte
-	text := room[:0]
-	for i, n := range numbers {
-		if i > 0 {
-			text = append(text, ' ')
-		}
-		text = strconv.AppendInt(text, int64(n), 10)
-	}
-	mix(w, text)
-}
-
-func (w *world) report() Report {
-	return Report{Seed: w.cfg.Seed, Steps: w.steps, Time: w.now, Faults: w.faults, Kills: w.kills, Launched: w.launched,
-		Ended: w.check.ended, Processes: w.check.processes, Print: w.print}
+	w.mix("%d events, wakes at %d", len(events), d.Wake)
 }
 
 func (w *world) uuid() []byte {
@@ -321,10 +288,7 @@ func (q *eventQueue) Pop() any {
 }
 
 func sorted[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
+	keys := slices.AppendSeq(make([]string, 0, len(m)), maps.Keys(m))
 	slices.Sort(keys)
 	return keys
 }
