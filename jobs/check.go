@@ -55,7 +55,7 @@ func (c Config) Check(opts CheckOptions) (document.Violations, []string) {
 	if c.MaxRetries < 0 || c.MaxRetries > MaxRetries {
 		bad = append(bad, document.Violate("maxRetries", strconv.Itoa(c.MaxRetries), "must be from 0 to %d", MaxRetries))
 	}
-	bad = append(bad, c.checkEnv()...).And(schema.CheckText(c))
+	bad = append(bad, c.checkEnv()...).And(Schema.CheckText(c))
 	return append(bad, c.checkSize()...), append(notes, handlerNotes...)
 }
 

@@ -73,7 +73,7 @@ func (u *users) write(path string, value []byte) {
 func (u *users) repair() {
 	for _, name := range u.jobs {
 		e, there := u.w.store.entries[pathJobs+"/"+name]
-		if _, _, err := jobs.Decode(e.Value, jobs.Default()); !there || err == nil {
+		if _, _, err := jobs.Schema.Decode(e.Value, jobs.Default()); !there || err == nil {
 			continue
 		}
 		if data, err := json.Marshal(u.job(name)); err == nil {
@@ -111,7 +111,7 @@ func (c *checker) documentRead(path string, entry registry.Entry, there bool) {
 	}
 	if !there {
 		c.job(name).document(nil, c.w.opt.Zone)
-	} else if cfg, _, err := jobs.Decode(entry.Value, jobs.Default()); err == nil {
+	} else if cfg, _, err := jobs.Schema.Decode(entry.Value, jobs.Default()); err == nil {
 		c.job(name).document(&cfg, c.w.opt.Zone)
 	}
 }
