@@ -112,9 +112,6 @@ type span struct {
 	open bool
 }
 
-// always is set for the span of all hours.
-func (s span) always() bool { return s.open && s.start == 0 && s.step == 1 }
-
 // each calls add with every value of the span. A range whose end is before its
 // start goes round.
 func (s span) each(f field, add func(n int)) {
@@ -136,20 +133,21 @@ func (s span) each(f field, add func(n int)) {
 	}
 }
 
-// list reads a field's comma-separated entries.
-func (f field) list(t token) ([]span, error) {
-	var all []span
-	for _, entry := range t.entries() {
+// list calls add with every value of a field's comma-separated entries. It reports whether they are a single one that has all values.
+func (f field) list(t token, add func(n int)) (always bool, err error) {
+	entries := t.entries()
+	for _, entry := range entries {
 		if entry.text == "" {
-			return nil, entry.wrong(f.name, "between commas stands a value: %s", f.values())
+			return false, entry.wrong(f.name, "between commas stands a value: %s", f.values())
 		}
 		s, err := f.span(entry)
 		if err != nil {
-			return nil, err
+			return false, err
 		}
-		all = append(all, s)
+		s.each(f, add)
+		always = len(entries) == 1 && s.open && s.start == f.min && s.step == 1
 	}
-	return all, nil
+	return always, nil
 }
 
 // span reads "*", "a" or "a-b", each with or without a step.
