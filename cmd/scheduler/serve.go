@@ -175,7 +175,9 @@ func coreOptions(c config, zone *time.Location, binary string) core.Options {
 	if c.zk != "" {
 		o.Documents = core.YAMLDocuments // as ElasticJob-Cloud's, so that there is a way back
 	}
-	o.ExecutorCommand = append(o.ExecutorCommand, c.executorArguments()...)
+	for _, limit := range c.executorLimits {
+		o.ExecutorCommand = append(o.ExecutorCommand, "--"+limit)
+	}
 	if c.spread {
 		o.Strategy = offers.Spread
 	}
