@@ -125,7 +125,7 @@ func (c Config) checkShards() document.Violations {
 		bad = append(bad, document.Violate("shardingTotalCount", strconv.Itoa(c.ShardingTotalCount), "must be from 1 to %d", MaxShards))
 		counted.ShardingTotalCount = MaxShards // the parameters are still judged
 	}
-	parameters, wrong := shardingParameters(counted)
+	parameters, wrong := ShardingParameters(counted)
 	bad = append(bad, wrong...)
 	common := jsonBytes(c.JobParameter)
 	if common > MaxParameterBytes {
