@@ -58,10 +58,8 @@ frameworks and agents; with in_memory it remembers nothing.
 Operators' calls (POST /api/v1, with the credentials): GET_AGENTS, MARK_AGENT_GONE, TEARDOWN.
 The agents are at 127.0.0.1, 127.0.0.2 and so on, hostname and ip alike. For maintenance, roles, quotas and
 reservations, and for masters that stand by for each other, take a real Mesos.`,
-		SilenceErrors: true, SilenceUsage: true,
-		RunE: func(cmd *cobra.Command, _ []string) error { return runLocalCluster(cmd.Context(), f, os.Stdout) },
 	}
-	flags := clusterCommandFlags(cmd)
+	flags := f.command(cmd)
 	flags.StringVar(&f.Listen, "listen", "127.0.0.1:5050", "address of the master's API: an IPv4 address of this machine only")
 	flags.IntVar(&f.Agents, "agents", 1, "how many agents run in this process; 0 for a master alone, see local-agent")
 	flags.StringVar(&f.tlsCert, "tls-cert", "", "PEM file of the certificate, and those that signed it: https is spoken then, and nothing else; all agents are in this process")
@@ -86,10 +84,8 @@ no agent for a real Mesos master. Whenever it loses its master it registers agai
 SIGTERM, SIGINT and kill -9 leave its executors and their tasks running; the next start on the same
 folder finds them again. SIGUSR1 ends them first, and so do SIGTERM and SIGINT with
 --end-executors.`,
-		SilenceErrors: true, SilenceUsage: true,
-		RunE: func(cmd *cobra.Command, _ []string) error { return runLocalCluster(cmd.Context(), f, os.Stdout) },
 	}
-	flags := clusterCommandFlags(cmd)
+	flags := f.command(cmd)
 	flags.StringVar(&f.Join, "master", "http://127.0.0.1:5050", "the local-cluster's master: http://host:port")
 	flags.StringVar(&f.ip, "ip", "127.0.0.1", "the agent's address, an IPv4 address of this machine only; its hostname, too")
 	f.shared(flags)
@@ -97,8 +93,11 @@ folder finds them again. SIGUSR1 ends them first, and so do SIGTERM and SIGINT w
 	return cmd
 }
 
-func clusterCommandFlags(cmd *cobra.Command) *pflag.FlagSet {
+// command completes a command that runs what the flags say, and gives its flags.
+func (f *clusterFlags) command(cmd *cobra.Command) *pflag.FlagSet {
+	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	refuseBadFlags(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return runLocalCluster(cmd.Context(), *f, os.Stdout) }
 	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error { return refuseEmpty(cmd.Flags()) }
 	cmd.Flags().SortFlags = false
 	return cmd.Flags()

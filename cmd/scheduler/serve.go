@@ -161,10 +161,9 @@ func coreOptions(c config, zone *time.Location, binary string) core.Options {
 	o.Zone, o.ExecutorBinary, o.ExecutorIdle, o.KillGrace = zone, binary, c.executorIdle, c.killGrace
 	o.ReconcileEvery, o.Role, o.JobMetrics = c.reconcile, c.role, c.jobMetrics
 	o.ExecutorShutdown = executor.ShutdownGrace(c.killGrace)
-	if c.local {
+	if c.local { // its cluster runs everything as who started it
 		o.KillAnswer = localKillAnswer
-	}
-	if !c.local { // this machine's cluster runs everything as who started it
+	} else {
 		o.ExecutorUser = c.user()
 	}
 	if ca := c.executorCA; ca != "" {

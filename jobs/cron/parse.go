@@ -47,17 +47,11 @@ func (s *Schedule) read(expr string) error {
 	if err := s.readDays(all); err != nil {
 		return err
 	}
-	if len(all) == columns {
-		return s.readYears(all[years])
+	year := token{text: "*"}
+	if len(all) == columns && all[years].text != "?" {
+		year = all[years]
 	}
-	return s.readYears(token{text: "*"})
-}
-
-func (s *Schedule) readYears(t token) error {
-	if t.text == "?" {
-		t.text = "*"
-	}
-	_, err := fields[years].list(t, s.years.add)
+	_, err := fields[years].list(year, s.years.add)
 	return err
 }
 
