@@ -70,8 +70,8 @@ func (s *settings) checkPlace(bad *complaints) {
 	case !c.local && c.mesos == "" && !s.refused: // else the file may have said it
 		bad.add("say where jobs are to run: --local for this machine, or --mesos zk://host:2181/mesos or http://host:5050 for a cluster")
 	}
-	bad.unless(!c.local || c.zk == "", "%s and %s contradict each other: on one machine the state is kept in a file, and there is no election",
-		s.said("local"), s.said("zk"))
+	bad.unless(!c.local || c.zk == "",
+		"%s and %s contradict each other: on one machine the state is kept in a file, and there is no election", s.said("local"), s.said("zk"))
 	needs := func(present bool, what string, flags ...string) {
 		for _, flag := range flags {
 			bad.unless(present || s.sources[flag] == "", "%s has no effect without %s", s.said(flag), what)
@@ -121,19 +121,18 @@ func (s *settings) checkTLS(bad *complaints) {
 	case files.ca == "":
 		return
 	}
+	where := s.said("mesos-ca-file")
 	found, err := mesos.LoadTLS(mesos.TLSFiles{CA: files.ca})
+	if err == nil && files.cert != "" {
+		where = s.said("mesos-cert-file") + " and " + s.said("mesos-key-file")
+		found, err = mesos.LoadTLS(mesos.TLSFiles{CA: files.ca, Cert: files.cert, Key: files.key})
+	}
 	if err != nil {
-		bad.add("%s: %w", s.said("mesos-ca-file"), err)
+		bad.about(where, err)
 		return
 	}
-	if files.cert != "" {
-		if found, err = mesos.LoadTLS(mesos.TLSFiles{CA: files.ca, Cert: files.cert, Key: files.key}); err != nil {
-			bad.add("%s and %s: %w", s.said("mesos-cert-file"), s.said("mesos-key-file"), err)
-			return
-		}
-		if info, err := os.Stat(files.key); err == nil && info.Mode().Perm()&0o077 != 0 {
-			s.note("others can read %s, which holds a private key: chmod 600 %s", files.key, files.key)
-		}
+	if info, err := os.Stat(files.key); err == nil && info.Mode().Perm()&0o077 != 0 { // none without a key
+		s.note("others can read %s, which holds a private key: chmod 600 %s", files.key, files.key)
 	}
 	c.tls = found
 	c.executorCA, err = executorCA(files.ca)
