@@ -55,14 +55,6 @@ func (f field) values() string {
 	return fmt.Sprintf("%d to %d or %s to %s", f.min, f.max, f.names[0], f.names[len(f.names)-1])
 }
 
-// maxStep is the largest step behind "*" or a single value.
-func (f field) maxStep() int {
-	if f.column == years {
-		return maxYear
-	}
-	return f.max
-}
-
 // number reads digits only; what is too large to matter is read as too large.
 func number(s string) (n int, ok bool) {
 	if s == "" || strings.Trim(s, "0123456789") != "" {
@@ -205,9 +197,14 @@ func (f field) span(t token) (span, error) {
 	return s, nil
 }
 
+// checkStep refuses too large a step behind "*" or a single value.
 func (f field) checkStep(t token, step int) error {
-	if step > f.maxStep() {
-		return t.wrong(f.name, "the step is at most %d", f.maxStep())
+	most := f.max
+	if f.column == years {
+		most = maxYear
+	}
+	if step > most {
+		return t.wrong(f.name, "the step is at most %d", most)
 	}
 	return nil
 }
