@@ -163,17 +163,13 @@ func internal(id string) *failure {
 }
 
 type errorBody struct {
-	Error struct {
-		Code    string              `json:"code"`
-		Message string              `json:"message"`
-		Fields  document.Violations `json:"fields"`
-	} `json:"error"`
+	Code    string              `json:"code"`
+	Message string              `json:"message"`
+	Fields  document.Violations `json:"fields"`
 }
 
-func (f *failure) body() errorBody {
-	var b errorBody
-	b.Error.Code, b.Error.Message, b.Error.Fields = f.code, f.message, orEmpty(f.fields)
-	return b
+func (f *failure) body() map[string]errorBody {
+	return map[string]errorBody{"error": {f.code, f.message, orEmpty(f.fields)}}
 }
 
 // writeJSON sends v, one line, with a newline for people at a terminal.

@@ -6,28 +6,23 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/document"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
 )
-
-type appAnswer struct {
-	app.Config
-	Disabled bool     `json:"disabled"`
-	Notes    []string `json:"notes,omitempty"`
-}
 
 // newApps are the routes of apps.
 func (s *Server) newApps() documents[app.Config, core.AppView] {
 	of := s.opts.Scheduler
 	return documents[app.Config, core.AppView]{
-		kind: "app", initial: app.Default(), nameIn: app.Name,
-		read: func(body []byte, base app.Config) (app.Config, []string, error) {
-			c, notes, err := app.Decode(body, base)
-			return checked(c, notes, err, c.Check(app.CheckOptions{Reserved: s.reserved("appName"), AllowFile: s.opts.AllowFile}))
+		kind: "app", schema: app.Schema,
+		check: func(c app.Config) (document.Violations, []string) {
+			return c.Check(app.CheckOptions{Reserved: s.reserved("appName"), AllowFile: s.opts.AllowFile}), nil
 		},
 		add: of.RegisterApp, change: of.UpdateApp, all: of.Apps, one: of.App, setDisabled: of.SetAppDisabled,
 		config: func(v core.AppView) app.Config { return v.Config },
 		answer: func(v core.AppView, read []string) any {
-			return appAnswer{Config: v.Config, Disabled: v.Disabled, Notes: joinNotes(read, v.Notes)}
+			v.Notes = joinNotes(read, v.Notes)
+			return v
 		},
 	}
 }

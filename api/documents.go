@@ -13,12 +13,10 @@ import (
 // documents answers the routes that apps and jobs have alike. C is the document, V is
 // what the scheduler says of one.
 type documents[C, V any] struct {
-	kind string // "app" or "job"
-	// read merges a body into base and applies all rules to the result.
-	read   func(body []byte, base C) (C, []string, error)
-	nameIn func(body []byte) (string, error)
-	// initial is what a new document is before anything is given.
-	initial C
+	kind   string // "app" or "job"
+	schema *document.Schema[C]
+	// check applies all rules to what was read, and has notes on it.
+	check func(C) (document.Violations, []string)
 
 	add         func(context.Context, C) (V, error)
 	change      func(context.Context, string, func(C) (C, error)) (V, error)
@@ -37,7 +35,7 @@ func (d *documents[C, V]) register(c *gin.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	config, notes, err := d.read(body, d.initial)
+	config, notes, err := d.read(body, d.schema.Default())
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +48,7 @@ func (d *documents[C, V]) update(c *gin.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	name, err := d.nameIn(body)
+	name, err := d.schema.Name(body)
 	if err != nil {
 		return nil, err
 	}
@@ -103,13 +101,15 @@ func (d *documents[C, V]) command(name naming, do func(ctx context.Context, name
 	}
 }
 
-// checked joins what could not be read with the rules that the rest breaks.
-func checked[C any](c C, notes []string, err error, rules document.Violations) (C, []string, error) {
+// read merges a body into base, and joins what could not be read with the rules that the rest breaks.
+func (d *documents[C, V]) read(body []byte, base C) (C, []string, error) {
+	c, notes, err := d.schema.Decode(body, base)
 	unread, ok := err.(document.Violations)
 	if err != nil && !ok {
 		return c, nil, err
 	}
-	return c, notes, unread.And(rules).OrNil()
+	rules, hints := d.check(c)
+	return c, append(notes, hints...), unread.And(rules).OrNil()
 }
 
 // joinNotes has each note once: the scheduler may repeat what a check found.

@@ -160,13 +160,15 @@ type forwarding struct {
 func (p *forwarding) send(patience context.Context) error {
 	s := p.server
 	ctx, drop := context.WithCancelCause(p.c.Request.Context())
-	defer drop(nil)
-	begun := make(chan struct{}) // closed when the answer has begun
-	over := make(chan struct{})
+	beginsInTime := context.AfterFunc(patience, func() { drop(errNoAnswer) })
+	defer beginsInTime()
+	if p.streams {
+		defer context.AfterFunc(s.ending, func() { drop(errServerEnds) })()
+	}
 	var watch sync.WaitGroup
-	watch.Go(func() { p.watch(patience, drop, begun, over) })
+	watch.Go(func() { p.watch(ctx, drop) })
 	defer watch.Wait()
-	defer close(over)
+	defer drop(nil)
 
 	request := p.c.Request.WithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GotConn: func(httptrace.GotConnInfo) { p.sent.Store(true) },
@@ -188,7 +190,9 @@ func (p *forwarding) send(patience context.Context) error {
 			if err := p.refusedToken(answer); err != nil {
 				return err
 			}
-			close(begun)
+			if p.streams {
+				beginsInTime()
+			}
 			for name := range answer.Header {
 				p.c.Writer.Header().Del(name) // the leader's word counts
 			}
@@ -201,30 +205,14 @@ func (p *forwarding) send(patience context.Context) error {
 	return p.failed
 }
 
-// watch cancels the request when it takes too long, when the lead has changed, and, where output
-// is followed, when this server ends.
-func (p *forwarding) watch(patience context.Context, drop context.CancelCauseFunc, begun, over <-chan struct{}) {
-	ending, late := p.server.ending.Done(), patience.Done()
-	if !p.streams {
-		ending = nil
-	}
+// watch cancels the request when the lead has changed.
+func (p *forwarding) watch(ctx context.Context, drop context.CancelCauseFunc) {
 	tick := time.NewTicker(leaderLook)
 	defer tick.Stop()
 	var grace <-chan time.Time
 	for {
 		select {
-		case <-over:
-			return
-		case <-begun:
-			begun = nil
-			if p.streams {
-				late = nil
-			}
-		case <-ending:
-			drop(errServerEnds)
-			return
-		case <-late:
-			drop(errNoAnswer)
+		case <-ctx.Done():
 			return
 		case <-grace:
 			drop(errOtherLeads)

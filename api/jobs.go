@@ -8,26 +8,19 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
 )
 
-type jobAnswer struct {
-	jobs.Config
-	Disabled bool     `json:"disabled"`
-	Notes    []string `json:"notes,omitempty"`
-}
-
 // newJobs are the routes of jobs.
 func (s *Server) newJobs() documents[jobs.Config, core.JobView] {
 	of := s.opts.Scheduler
 	return documents[jobs.Config, core.JobView]{
-		kind: "job", initial: jobs.Default(), nameIn: jobs.Name,
-		read: func(body []byte, base jobs.Config) (jobs.Config, []string, error) {
-			c, notes, err := jobs.Decode(body, base)
-			rules, hints := c.Check(jobs.CheckOptions{Reserved: s.reserved("jobName"), Now: s.opts.Now(), Local: s.opts.Zone})
-			return checked(c, append(notes, hints...), err, rules)
+		kind: "job", schema: jobs.Schema,
+		check: func(c jobs.Config) (document.Violations, []string) {
+			return c.Check(jobs.CheckOptions{Reserved: s.reserved("jobName"), Now: s.opts.Now(), Local: s.opts.Zone})
 		},
 		add: of.RegisterJob, change: of.UpdateJob, all: of.Jobs, one: of.Job, setDisabled: of.SetJobDisabled,
 		config: func(v core.JobView) jobs.Config { return v.Config },
 		answer: func(v core.JobView, read []string) any {
-			return jobAnswer{Config: v.Config, Disabled: v.Disabled, Notes: joinNotes(read, v.Notes)}
+			v.Notes = joinNotes(read, v.Notes)
+			return v
 		},
 	}
 }

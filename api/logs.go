@@ -64,7 +64,11 @@ func (s *Server) logs(c *gin.Context) {
 			if out.Flush() != nil || c.Request.Context().Err() != nil {
 				return
 			}
-			if !s.wait(c.Request.Context(), tick) {
+			select {
+			case <-tick.C:
+			case <-c.Request.Context().Done():
+				breakOff(out)
+			case <-s.ending.Done():
 				breakOff(out)
 			}
 		}
@@ -90,17 +94,6 @@ func (s *Server) logs(c *gin.Context) {
 func breakOff(out *http.ResponseController) {
 	_ = out.Flush() // what there is
 	panic(http.ErrAbortHandler)
-}
-
-// wait reports whether to go on after the next tick.
-func (s *Server) wait(ctx context.Context, tick *time.Ticker) bool {
-	select {
-	case <-tick.C:
-		return true
-	case <-ctx.Done():
-	case <-s.ending.Done():
-	}
-	return false
 }
 
 // log is one reading of one stream of a task.

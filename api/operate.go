@@ -2,17 +2,9 @@ package api
 
 import (
 	"cmp"
-	"time"
 
 	"github.com/gin-gonic/gin"
 )
-
-type leader struct {
-	Address string    `json:"address"`
-	Term    int64     `json:"term"`
-	Since   time.Time `json:"since"`
-	Self    bool      `json:"self"`
-}
 
 // leader says who leads, as far as this server knows.
 func (s *Server) leader(*gin.Context) (any, error) {
@@ -20,7 +12,8 @@ func (s *Server) leader(*gin.Context) (any, error) {
 	if !ok {
 		return nil, unavailable("no_leader", "nobody is known to lead: %s", cmp.Or(s.opts.Scheduler.Health().Detail, "waiting for an election"))
 	}
-	return leader{Address: l.Address, Term: l.Term, Since: l.Since.UTC(), Self: l.Self}, nil
+	l.Since = l.Since.UTC()
+	return l, nil
 }
 
 // reconcile asks the cluster about our tasks now ([D20]: too soon is 429).

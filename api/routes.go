@@ -125,22 +125,20 @@ func (s *Server) answering(r route) gin.HandlerFunc {
 // variable, after the same literals; whatever the method, so that a name stays
 // usable when routes are added to its neighbours.
 func reservedNames(table []route, variable string) []string {
-	places := map[string]bool{}
-	for _, r := range table {
-		if before, _, found := strings.Cut(r.path, "{"+variable+"}"); found {
-			places[before] = true
-		}
-	}
 	var names []string
 	for _, r := range table {
-		for before := range places {
-			rest, found := strings.CutPrefix(r.path, before)
+		before, _, found := strings.Cut(r.path, "{"+variable+"}")
+		if !found {
+			continue
+		}
+		for _, other := range table {
+			rest, beside := strings.CutPrefix(other.path, before)
 			name, _, _ := strings.Cut(rest, "/")
-			if found && name != "" && name[0] != '{' && !slices.Contains(names, name) {
+			if beside && name != "" && name[0] != '{' {
 				names = append(names, name)
 			}
 		}
 	}
 	slices.Sort(names)
-	return names
+	return slices.Compact(names)
 }

@@ -48,7 +48,7 @@ func (c Config) Check(opts CheckOptions) document.Violations {
 	if sum, err := hex.DecodeString(c.AppSHA256); c.AppSHA256 != "" && (err != nil || len(sum) != 32) {
 		bad = append(bad, document.Violate("appSHA256", c.AppSHA256, "must be 64 hex digits, as sha256sum prints them, or empty"))
 	}
-	return bad.And(schema.CheckText(c))
+	return bad.And(Schema.CheckText(c))
 }
 
 // CheckName checks the name of an app or a job: `[A-Za-z0-9][A-Za-z0-9._-]{0,99}`

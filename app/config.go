@@ -34,27 +34,11 @@ type Config struct {
 	AppSHA256 string `json:"appSHA256,omitempty"`
 }
 
-var schema = document.MustSchema[Config]("appName", nil)
+// Schema reads and writes an app's document. What it reads still has to pass Check.
+var Schema = document.MustSchema[Config]("appName", nil)
 
 // Default returns a document with the defaults of the original (contract 1.3).
-func Default() Config { return schema.Default() }
-
-// Decode merges the fields that a JSON object gives into base: Default() to
-// create an app, the stored document to change one; null sets a field's
-// default. Errors are those of document.Schema.Decode. The document still has to pass
-// Check.
-func Decode(body []byte, base Config) (Config, []string, error) { return schema.Decode(body, base) }
-
-// DecodeStored reads an app's document from a registry, in YAML as the original writes
-// it or in JSON; see document.Schema.DecodeStored.
-func DecodeStored(doc []byte) (Config, []string, error) { return schema.DecodeStored(doc) }
-
-// EncodeYAML writes an app's document as the original does; see document.Schema.EncodeYAML.
-func EncodeYAML(c Config) []byte { return schema.EncodeYAML(c) }
-
-// Name reads just the app's name from a document, to find what a PUT is about.
-// Errors are those of document.Schema.Name.
-func Name(body []byte) (string, error) { return schema.Name(body) }
+func Default() Config { return Schema.Default() }
 
 // Resources is what the app's executor takes on an agent.
 func (c Config) Resources() resources.Amount { return resources.New(c.CPUCount, c.MemoryMB) }

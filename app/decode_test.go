@@ -36,7 +36,7 @@ func violations(t *testing.T, err error) document.Violations {
 
 func TestDecodeQuickStart(t *testing.T) {
 	t.Parallel()
-	got, notes, err := app.Decode([]byte(quickStart), app.Default())
+	got, notes, err := app.Schema.Decode([]byte(quickStart), app.Default())
 	if err != nil || len(notes) != 0 {
 		t.Fatal(notes, err)
 	}
@@ -51,7 +51,7 @@ func TestDecodeQuickStart(t *testing.T) {
 // [D10]: the documented partial update changes what it gives and nothing else.
 func TestDecodePartialUpdate(t *testing.T) {
 	t.Parallel()
-	got, _, err := app.Decode([]byte(`{"appName":"my_app","appCacheEnable":false,"eventTraceSamplingCount":5}`), stored())
+	got, _, err := app.Schema.Decode([]byte(`{"appName":"my_app","appCacheEnable":false,"eventTraceSamplingCount":5}`), stored())
 	want := stored()
 	want.AppCacheEnable, want.EventTraceSamplingCount = false, 5
 	if err != nil || got != want {
@@ -66,7 +66,7 @@ func TestDecodeDefaults(t *testing.T) {
 	}
 	base := stored()
 	base.AppCacheEnable = false
-	got, _, err := app.Decode([]byte(`{"cpuCount":null,"memoryMB":null,"appCacheEnable":null,"bootstrapScript":null}`), base)
+	got, _, err := app.Schema.Decode([]byte(`{"cpuCount":null,"memoryMB":null,"appCacheEnable":null,"bootstrapScript":null}`), base)
 	want := stored()
 	want.CPUCount, want.MemoryMB, want.BootstrapScript = 1, 128, ""
 	if err != nil || got != want {
@@ -98,7 +98,7 @@ func TestDecodeSyntax(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			got, _, err := app.Decode([]byte(test.body), stored())
+			got, _, err := app.Schema.Decode([]byte(test.body), stored())
 			var syntax *document.SyntaxError
 			if !errors.As(err, &syntax) || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("got %v, want a SyntaxError with %q", err, test.want)
@@ -143,7 +143,7 @@ func TestDecodeViolations(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.body, func(t *testing.T) {
 			t.Parallel()
-			_, _, err := app.Decode([]byte(test.body), stored())
+			_, _, err := app.Schema.Decode([]byte(test.body), stored())
 			bad := violations(t, err)
 			if len(bad) != 1 || bad[0].Field != test.field || bad[0].Value != test.value || !strings.HasPrefix(bad[0].Message, test.want) {
 				t.Errorf("got %+v, want %s %s %q", bad, test.field, test.value, test.want)
@@ -155,7 +155,7 @@ func TestDecodeViolations(t *testing.T) {
 func TestDecodeTakesWholeNumbersInAnyForm(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"300", "300.0", "3e2", "3.0E+2"} {
-		got, _, err := app.Decode([]byte(`{"eventTraceSamplingCount":`+text+`}`), stored())
+		got, _, err := app.Schema.Decode([]byte(`{"eventTraceSamplingCount":`+text+`}`), stored())
 		if err != nil || got.EventTraceSamplingCount != 300 {
 			t.Errorf("%s: got %d, %v", text, got.EventTraceSamplingCount, err)
 		}
@@ -166,7 +166,7 @@ func TestDecodeTakesWholeNumbersInAnyForm(t *testing.T) {
 // rules of the fields that could, none of them twice.
 func TestDecodeAndCheckTogether(t *testing.T) {
 	t.Parallel()
-	cfg, _, err := app.Decode([]byte(`{"appName":"a/b","appURL":7,"cpuCount":-1,"bootstrapScript":"x","colour":"red"}`), app.Default())
+	cfg, _, err := app.Schema.Decode([]byte(`{"appName":"a/b","appURL":7,"cpuCount":-1,"bootstrapScript":"x","colour":"red"}`), app.Default())
 	all := violations(t, err).And(cfg.Check(app.CheckOptions{}))
 	var fields []string
 	for _, v := range all {
@@ -189,7 +189,7 @@ func TestDecodeBoundsItsAnswer(t *testing.T) {
 			fmt.Fprintf(&body, `,"x%d":0`, i)
 		}
 		body.WriteString("}")
-		_, _, err := app.Decode([]byte(body.String()), app.Default())
+		_, _, err := app.Schema.Decode([]byte(body.String()), app.Default())
 		bad := violations(t, err)
 		if len(bad) != 51 || bad[50].Message != want {
 			t.Errorf("got %d violations, the last one %+v, want %s", len(bad), bad[len(bad)-1], want)
@@ -202,17 +202,17 @@ func TestDecodeBoundsItsAnswer(t *testing.T) {
 
 func TestName(t *testing.T) {
 	t.Parallel()
-	if name, err := app.Name([]byte(`{"cpuCount":"wrong","appName":"a"}`)); err != nil || name != "a" {
+	if name, err := app.Schema.Name([]byte(`{"cpuCount":"wrong","appName":"a"}`)); err != nil || name != "a" {
 		t.Errorf("got %q, %v", name, err)
 	}
 	for _, body := range []string{`{}`, `{"appName":null}`, `{"appName":5}`} {
-		_, err := app.Name([]byte(body))
+		_, err := app.Schema.Name([]byte(body))
 		if bad := violations(t, err); bad[0].Field != "appName" {
 			t.Errorf("%s: %v", body, bad)
 		}
 	}
 	var syntax *document.SyntaxError
-	if _, err := app.Name([]byte(`{`)); !errors.As(err, &syntax) {
+	if _, err := app.Schema.Name([]byte(`{`)); !errors.As(err, &syntax) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -244,7 +244,7 @@ func TestDecodeRoundTrip(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		want := configs().Draw(t, "config")
-		got, notes, err := app.Decode(encode(t, want), app.Default())
+		got, notes, err := app.Schema.Decode(encode(t, want), app.Default())
 		if err != nil || len(notes) > 0 || got != want {
 			t.Fatalf("got %+v, %v, %v; want %+v", got, notes, err, want)
 		}
@@ -261,7 +261,7 @@ func TestDecodeMergesOneField(t *testing.T) {
 		body := encode(t, map[string]any{name: reflect.ValueOf(other).Field(i).Interface()})
 		want := base
 		reflect.ValueOf(&want).Elem().Field(i).Set(reflect.ValueOf(other).Field(i))
-		got, _, err := app.Decode(body, base)
+		got, _, err := app.Schema.Decode(body, base)
 		if err != nil || got != want {
 			t.Fatalf("%s: got %+v, %v; want %+v", body, got, err, want)
 		}
@@ -273,7 +273,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add(`{"appName":null,"x":[{}],"cpuCount":1e400}`)
 	f.Add("{\"a\xff\"")
 	f.Fuzz(func(t *testing.T, body string) {
-		got, _, err := app.Decode([]byte(body), app.Default())
+		got, _, err := app.Schema.Decode([]byte(body), app.Default())
 		var syntax *document.SyntaxError
 		var bad document.Violations
 		switch {
@@ -285,7 +285,7 @@ func FuzzDecode(f *testing.F) {
 		case err != nil:
 			t.Errorf("another error: %v", err)
 		default:
-			if again, _, err := app.Decode(encode(t, got), app.Default()); err != nil || again != got {
+			if again, _, err := app.Schema.Decode(encode(t, got), app.Default()); err != nil || again != got {
 				t.Errorf("got %+v, then %+v, %v", got, again, err)
 			}
 		}
@@ -301,12 +301,12 @@ func TestDecodeStoredAppsOfTheOriginal(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, notes, err := app.DecodeStored(doc)
+		got, notes, err := app.Schema.DecodeStored(doc)
 		if err != nil || len(notes) > 0 || got != want {
 			t.Errorf("%s: %+v, %v, %v", file, got, notes, err)
 		}
-		if strings.HasSuffix(file, ".yaml") && string(app.EncodeYAML(got)) != string(doc) {
-			t.Errorf("we write it as\n%s", app.EncodeYAML(got))
+		if strings.HasSuffix(file, ".yaml") && string(app.Schema.EncodeYAML(got)) != string(doc) {
+			t.Errorf("we write it as\n%s", app.Schema.EncodeYAML(got))
 		}
 	}
 }

@@ -2,6 +2,7 @@ package document
 
 import (
 	"bytes"
+	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -35,10 +36,8 @@ func (s *Schema[C]) EncodeYAML(c C) []byte {
 // valueNode is the value of a field, which has one of the types that a document can hold.
 func valueNode(value any) *yaml.Node {
 	switch x := value.(type) {
-	case bool:
-		return &yaml.Node{Kind: yaml.ScalarNode, Value: strconv.FormatBool(x)}
-	case int:
-		return &yaml.Node{Kind: yaml.ScalarNode, Value: strconv.Itoa(x)}
+	case bool, int:
+		return &yaml.Node{Kind: yaml.ScalarNode, Value: fmt.Sprint(x)}
 	case float64:
 		return &yaml.Node{Kind: yaml.ScalarNode, Value: javaDouble(x)}
 	case map[string]string:

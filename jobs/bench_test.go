@@ -15,7 +15,7 @@ func BenchmarkDecodeStored(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, _, err := jobs.DecodeStored(doc); err != nil {
+		if _, _, err := jobs.Schema.DecodeStored(doc); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -55,7 +55,7 @@ func (c Config) Check(opts CheckOptions) (document.Violations, []string) {
 	if c.MaxRetries < 0 || c.MaxRetries > MaxRetries {
 		bad = append(bad, document.Violate("maxRetries", strconv.Itoa(c.MaxRetries), "must be from 0 to %d", MaxRetries))
 	}
-	bad = append(bad, c.checkEnv()...).And(schema.CheckText(c))
+	bad = append(bad, c.checkEnv()...).And(Schema.CheckText(c))
 	return append(bad, c.checkSize()...), append(notes, handlerNotes...)
 }
 
@@ -125,7 +125,7 @@ func (c Config) checkShards() document.Violations {
 		bad = append(bad, document.Violate("shardingTotalCount", strconv.Itoa(c.ShardingTotalCount), "must be from 1 to %d", MaxShards))
 		counted.ShardingTotalCount = MaxShards // the parameters are still judged
 	}
-	parameters, wrong := shardingParameters(counted)
+	parameters, wrong := ShardingParameters(counted)
 	bad = append(bad, wrong...)
 	common := jsonBytes(c.JobParameter)
 	if common > MaxParameterBytes {

@@ -63,7 +63,9 @@ type Config struct {
 // PropScript is the property that holds a script job's command line.
 const PropScript = "script.command.line"
 
-var schema = document.MustSchema[Config]("jobName", map[string]string{
+// Schema reads and writes a job's document. The original's older fields and those of ElasticJob-Lite give
+// a note each. What it reads still has to pass Check.
+var Schema = document.MustSchema[Config]("jobName", map[string]string{
 	"monitorExecution":         "is ignored: executions are always watched",
 	"maxTimeDiffSeconds":       "is ignored: it is of ElasticJob-Lite",
 	"reconcileIntervalMinutes": "is ignored: the scheduler reconciles by itself",
@@ -86,25 +88,7 @@ var schema = document.MustSchema[Config]("jobName", map[string]string{
 })
 
 // Default returns a document with the defaults of the original (contract 2.2).
-func Default() Config { return schema.Default() }
-
-// Decode merges the fields that a JSON object gives into base: Default() to
-// register a job, the stored document to change one; null sets a field's
-// default. The original's older fields and those of ElasticJob-Lite give a
-// note each. Errors are those of document.Schema.Decode. The document still has to
-// pass Check.
-func Decode(body []byte, base Config) (Config, []string, error) { return schema.Decode(body, base) }
-
-// DecodeStored reads a job's document from a registry, in YAML as the original writes
-// it or in JSON; see document.Schema.DecodeStored.
-func DecodeStored(doc []byte) (Config, []string, error) { return schema.DecodeStored(doc) }
-
-// EncodeYAML writes a job's document as the original does; see document.Schema.EncodeYAML.
-func EncodeYAML(c Config) []byte { return schema.EncodeYAML(c) }
-
-// Name reads just the job's name from a document, to find what a PUT is about.
-// Errors are those of document.Schema.Name.
-func Name(body []byte) (string, error) { return schema.Name(body) }
+func Default() Config { return Schema.Default() }
 
 // Resources is what one shard takes.
 func (c Config) Resources() resources.Amount { return resources.New(c.CPUCount, c.MemoryMB) }

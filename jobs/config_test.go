@@ -38,7 +38,7 @@ func violations(t *testing.T, err error) document.Violations {
 
 func TestDecodeQuickStart(t *testing.T) {
 	t.Parallel()
-	got, notes, err := jobs.Decode([]byte(quickStart), jobs.Default())
+	got, notes, err := jobs.Schema.Decode([]byte(quickStart), jobs.Default())
 	if err != nil || len(notes) != 0 {
 		t.Fatal(notes, err)
 	}
@@ -55,7 +55,7 @@ func TestDecodeUpdate(t *testing.T) {
 	base := stored()
 	base.Props = map[string]string{"a": "1", "b": "2"}
 	base.Env = map[string]string{"X": "1"}
-	got, _, err := jobs.Decode([]byte(`{"jobName":"my_job","cron":null,"props":{"c":"3"},"env":null,"failover":true}`), base)
+	got, _, err := jobs.Schema.Decode([]byte(`{"jobName":"my_job","cron":null,"props":{"c":"3"},"env":null,"failover":true}`), base)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +80,7 @@ func TestDecodeIgnoresOlderFields(t *testing.T) {
 	}
 	for _, value := range []string{`null`, `true`, `"SCRIPT"`, `-1`, `{"a":[1]}`} {
 		for _, name := range ignored {
-			got, notes, err := jobs.Decode([]byte(`{"`+name+`":`+value+`}`), stored())
+			got, notes, err := jobs.Schema.Decode([]byte(`{"`+name+`":`+value+`}`), stored())
 			if err != nil || len(notes) != 1 || !strings.HasPrefix(notes[0], name+" is ignored: ") {
 				t.Errorf("%s: notes %q, error %v", name, notes, err)
 			}
@@ -89,7 +89,7 @@ func TestDecodeIgnoresOlderFields(t *testing.T) {
 			}
 		}
 	}
-	_, notes, _ := jobs.Decode([]byte(`{"scriptCommandLine":"a.sh"}`), stored())
+	_, notes, _ := jobs.Schema.Decode([]byte(`{"scriptCommandLine":"a.sh"}`), stored())
 	if want := "scriptCommandLine is ignored: set props script.command.line instead"; notes[0] != want {
 		t.Errorf("got %q, want %q", notes[0], want)
 	}
@@ -98,7 +98,7 @@ func TestDecodeIgnoresOlderFields(t *testing.T) {
 // What the original's GET answers can be sent back as it is.
 func TestDecodeOriginalsAnswer(t *testing.T) {
 	t.Parallel()
-	got, notes, err := jobs.Decode([]byte(`{"appName":"my_app","cpuCount":0.1,"memoryMB":64.0,"jobExecutionType":"TRANSIENT","jobName":"my_job",
+	got, notes, err := jobs.Schema.Decode([]byte(`{"appName":"my_app","cpuCount":0.1,"memoryMB":64.0,"jobExecutionType":"TRANSIENT","jobName":"my_job",
 		"cron":"0/5 * * * * * ?","shardingTotalCount":3,"shardingItemParameters":null,"jobParameter":null,"failover":false,"misfire":false,
 		"monitorExecution":false,"maxTimeDiffSeconds":0,"reconcileIntervalMinutes":0,"jobShardingStrategyType":null,
 		"jobExecutorServiceHandlerType":null,"jobErrorHandlerType":null,"description":null,"props":{},"disabled":false,"overwrite":false}`), jobs.Default())
@@ -131,7 +131,7 @@ func TestDecodeViolations(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.body, func(t *testing.T) {
 			t.Parallel()
-			_, _, err := jobs.Decode([]byte(test.body), stored())
+			_, _, err := jobs.Schema.Decode([]byte(test.body), stored())
 			bad := violations(t, err)
 			if len(bad) != 1 || bad[0].Field != test.field || bad[0].Value != test.value || !strings.HasPrefix(bad[0].Message, test.want) {
 				t.Errorf("got %+v, want %s %s %q", bad, test.field, test.value, test.want)
@@ -142,10 +142,10 @@ func TestDecodeViolations(t *testing.T) {
 
 func TestName(t *testing.T) {
 	t.Parallel()
-	if name, err := jobs.Name([]byte(quickStart)); name != "my_job" || err != nil {
+	if name, err := jobs.Schema.Name([]byte(quickStart)); name != "my_job" || err != nil {
 		t.Errorf("got %q, %v", name, err)
 	}
-	_, err := jobs.Name([]byte(`{"appName":"a"}`))
+	_, err := jobs.Schema.Name([]byte(`{"appName":"a"}`))
 	if bad := violations(t, err); bad[0].Field != "jobName" {
 		t.Error(bad)
 	}
@@ -189,7 +189,7 @@ func TestDecodeRoundTrip(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		want := configs().Draw(t, "config")
-		got, notes, err := jobs.Decode(encode(t, want), jobs.Default())
+		got, notes, err := jobs.Schema.Decode(encode(t, want), jobs.Default())
 		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); err != nil || len(notes) > 0 || diff != "" {
 			t.Fatal(err, notes, diff)
 		}
@@ -206,7 +206,7 @@ func TestDecodeMergesOneField(t *testing.T) {
 		body := encode(t, map[string]any{name: reflect.ValueOf(other).Field(i).Interface()})
 		want := base
 		reflect.ValueOf(&want).Elem().Field(i).Set(reflect.ValueOf(other).Field(i))
-		got, _, err := jobs.Decode(body, base)
+		got, _, err := jobs.Schema.Decode(body, base)
 		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); err != nil || diff != "" {
 			t.Fatal(string(body), err, diff)
 		}

@@ -59,7 +59,7 @@ func (o Overrides) Check(c Config) document.Violations {
 	}
 	c = o.Apply(c)
 	bad := append(c.checkShards(), c.checkEnv()...)
-	bad = append(bad.And(schema.CheckText(c)), c.checkSize()...)
+	bad = append(bad.And(Schema.CheckText(c)), c.checkSize()...)
 	return slices.DeleteFunc(bad, func(v document.Violation) bool {
 		field, _, _ := strings.Cut(v.Field, ".")
 		return field != "" && field != "env" && field != "jobParameter" && field != "shardingItemParameters"

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 	_ "time/tzdata" // what a zone's name means must not depend on the machine
@@ -22,11 +23,8 @@ func Schedule(c Config, local *time.Location) (*cron.Schedule, error) {
 // Zone returns the time zone of the job's cron: the one it names, by IANA's
 // name, or local, the server's, when it names none [D25]; a nil local is UTC.
 func Zone(c Config, local *time.Location) (*time.Location, error) {
-	switch {
-	case c.TimeZone == "" && local == nil:
-		return time.UTC, nil
-	case c.TimeZone == "":
-		return local, nil
+	if c.TimeZone == "" {
+		return cmp.Or(local, time.UTC), nil
 	}
 	// These two would mean another zone on each machine.
 	if c.TimeZone == "Local" || c.TimeZone == "localtime" {

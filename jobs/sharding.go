@@ -9,14 +9,9 @@ import (
 
 // ShardingParameters reads shardingItemParameters, such as "0=a,1=b", into the
 // parameter of each shard; shards without one are not in the map (contract
-// 2.3). The error is document.Violations with the original's messages where it has
-// one; shards that do not exist or are named twice are refused [D27].
-func ShardingParameters(c Config) (map[int]string, error) {
-	parameters, bad := shardingParameters(c)
-	return parameters, bad.OrNil()
-}
-
-func shardingParameters(c Config) (map[int]string, document.Violations) {
+// 2.3). The violations have the original's messages where it has one; shards that do not exist or are named
+// twice are refused [D27]. There are no parameters then.
+func ShardingParameters(c Config) (map[int]string, document.Violations) {
 	parameters := map[int]string{}
 	text := c.ShardingItemParameters
 	if text == "" {

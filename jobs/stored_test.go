@@ -36,7 +36,7 @@ func TestDecodeStoredJobsOfTheOriginal(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, notes, err := DecodeStored(doc)
+		got, notes, err := Schema.DecodeStored(doc)
 		if err != nil {
 			t.Errorf("%s: %v", c.file, err)
 		}
@@ -53,13 +53,13 @@ func TestDecodeStoredJobsOfTheOriginal(t *testing.T) {
 			t.Errorf("%s: %v", c.file, bad)
 		}
 		// The way back: what we write differs only where it says nothing.
-		back, _, err := DecodeStored(EncodeYAML(got))
+		back, _, err := Schema.DecodeStored(Schema.EncodeYAML(got))
 		if err != nil || !cmp.Equal(back, got) {
-			t.Errorf("%s: written as\n%s\nit is read as %+v, %v", c.file, EncodeYAML(got), back, err)
+			t.Errorf("%s: written as\n%s\nit is read as %+v, %v", c.file, Schema.EncodeYAML(got), back, err)
 		}
 	}
 	const written = "appName: test_app\ncpuCount: 1.0\ncron: 0/30 * * * * ?\ndescription: ''\nfailover: true\njobExecutionType: TRANSIENT\njobName: test_job\njobParameter: ''\nmemoryMB: 128.0\nmisfire: true\nshardingItemParameters: ''\nshardingTotalCount: 10\n"
-	if got := string(EncodeYAML(common)); got != written {
+	if got := string(Schema.EncodeYAML(common)); got != written {
 		t.Errorf("written as\n%s", got)
 	}
 }

@@ -44,7 +44,7 @@ func (p *Pool) Rescind(id string) (Offer, bool) {
 	return o, true
 }
 
-// TakeAgent takes all offers of an agent out: an ACCEPT uses them together.
+// TakeAgent takes all offers of an agent out: an ACCEPT uses them together, and those of a lost agent are void.
 func (p *Pool) TakeAgent(agent string) []Offer {
 	taken := make([]Offer, 0, len(p.agents[agent]))
 	for _, id := range slices.Sorted(maps.Keys(p.agents[agent])) {
@@ -73,9 +73,6 @@ func (p *Pool) Oldest(agent string) time.Time {
 	}
 	return first
 }
-
-// RemoveAgent takes all offers of a lost agent out; they are void.
-func (p *Pool) RemoveAgent(agent string) []Offer { return p.TakeAgent(agent) }
 
 // OlderThan takes out, for declining, the offers that came before t.
 func (p *Pool) OlderThan(t time.Time) []Offer {

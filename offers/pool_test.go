@@ -55,7 +55,7 @@ func TestPool(t *testing.T) {
 	same(t, "taken again", p.TakeAgent("S2"), []offers.Offer(nil))
 	same(t, "offers of no agent", p.Len(), 0)
 	p.Add(o1)
-	same(t, "removed", p.RemoveAgent("S2"), []offers.Offer{o1})
+	same(t, "removed", p.TakeAgent("S2"), []offers.Offer{o1})
 
 	p.Add(o1)
 	again := o1

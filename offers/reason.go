@@ -26,7 +26,11 @@ func (m *matcher) notNow(waiting []int, tried bool) Unplaced {
 	v := m.survey(tried)
 	u.Reserved = v.reserved.agents > 0
 	if v.usable == 0 {
-		u.Reason = m.need(items) + ", but " + m.noneUsable(v)
+		none := "the only agent on offer may not be used: "
+		if n := len(m.agents); n > 1 {
+			none = fmt.Sprintf("none of the %d agents on offer may be used: ", n)
+		}
+		u.Reason = m.need(items) + ", but " + none + m.others(v)
 		return u
 	}
 	offering, possible := "agents offer", "none"
@@ -163,14 +167,6 @@ func (m *matcher) neverReason() string {
 	}
 	return fmt.Sprintf("no agent can ever hold one shard: it needs %s; the nearest, %s, has %s",
 		needs, m.name(nearest), m.capacity[nearest])
-}
-
-func (m *matcher) noneUsable(v survey) string {
-	n := len(m.agents)
-	if n == 1 {
-		return "the only agent on offer may not be used: " + m.others(v)
-	}
-	return fmt.Sprintf("none of the %d agents on offer may be used: %s", n, m.others(v))
 }
 
 // others says why agents may not be used, with one agent of each kind as the example.

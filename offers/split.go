@@ -1,7 +1,7 @@
 package offers
 
 import (
-	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/elasticjob-go/elasticjob/resources"
@@ -16,21 +16,14 @@ type Reserved struct {
 
 // Stock is what the offers of one agent hold, for taking it apart into what each executor and task gets: the matcher
 // counts with sums, but the cluster wants to know of each amount which reservation it is taken from.
-type Stock struct {
-	reserved []Reserved // in the order of keys
-}
+type Stock map[string]resources.Amount // by the key of the reservation
 
 // NewStock is what offers of one agent hold together.
-func NewStock(of []Offer) *Stock {
-	s := &Stock{}
+func NewStock(of []Offer) Stock {
+	s := Stock{}
 	for i := range of {
 		for _, r := range of[i].Reserved {
-			at, there := slices.BinarySearchFunc(s.reserved, r.Key, func(have Reserved, key string) int { return cmp.Compare(have.Key, key) })
-			if there {
-				s.reserved[at].Amount = s.reserved[at].Amount.Plus(r.Amount)
-			} else {
-				s.reserved = slices.Insert(s.reserved, at, r)
-			}
+			s[r.Key] = s[r.Key].Plus(r.Amount)
 		}
 	}
 	return s
@@ -41,16 +34,16 @@ func NewStock(of []Offer) *Stock {
 // can use what is reserved for it, every framework what is unreserved. Who keeps what it gets for longer takes first.
 //
 // That all which is taken is there is the matcher's to see to.
-func (s *Stock) Take(need resources.Amount) []Reserved {
+func (s Stock) Take(need resources.Amount) []Reserved {
 	var taken []Reserved
-	for i := range s.reserved {
-		have := &s.reserved[i]
-		part := resources.Amount{CPUMilli: within(need.CPUMilli, have.Amount.CPUMilli), MemMilli: within(need.MemMilli, have.Amount.MemMilli)}
+	for _, key := range slices.Sorted(maps.Keys(s)) {
+		have := s[key]
+		part := resources.Amount{CPUMilli: within(need.CPUMilli, have.CPUMilli), MemMilli: within(need.MemMilli, have.MemMilli)}
 		if part.IsZero() {
 			continue
 		}
-		have.Amount, need = have.Amount.Minus(part), need.Minus(part)
-		taken = append(taken, Reserved{have.Key, part})
+		s[key], need = have.Minus(part), need.Minus(part)
+		taken = append(taken, Reserved{key, part})
 	}
 	return taken
 }

@@ -5,11 +5,11 @@ import "time"
 // LeaderView is who leads, as far as this process knows.
 type LeaderView struct {
 	// Address is host:port, where others find the leader's API.
-	Address string
-	Term    int64
-	Since   time.Time
+	Address string    `json:"address"`
+	Term    int64     `json:"term"`
+	Since   time.Time `json:"since"`
 	// Self is set when this process is it, and has begun its work.
-	Self bool
+	Self bool `json:"self"`
 }
 
 // Health says whether this process can do its work.

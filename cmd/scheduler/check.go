@@ -24,16 +24,26 @@ type complaints []error
 
 func (b *complaints) add(format string, args ...any) { *b = append(*b, fmt.Errorf(format, args...)) }
 
+// unless adds a complaint where something does not hold.
+func (b *complaints) unless(ok bool, format string, args ...any) {
+	if !ok {
+		b.add(format, args...)
+	}
+}
+
+// about adds what is wrong with something, if anything is.
+func (b *complaints) about(what string, err error) {
+	if err != nil {
+		b.add("%s: %w", what, err)
+	}
+}
+
 // checkMachine refuses less than a machine or an agent can use, and more than any has, which would not be exact in
 // thousandths. NaN is in no range.
 func (b *complaints) checkMachine(flags string, cpus, memory float64) {
 	plain := func(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
-	if !(cpus >= 0.01 && cpus <= 1_000_000) {
-		b.add("%scpus %s: want 0.01 to 1,000,000", flags, plain(cpus))
-	}
-	if !(memory >= 32 && memory <= 1_000_000_000) {
-		b.add("%smemory %s: want 32 to 1,000,000,000 (MB)", flags, plain(memory))
-	}
+	b.unless(cpus >= 0.01 && cpus <= 1_000_000, "%scpus %s: want 0.01 to 1,000,000", flags, plain(cpus))
+	b.unless(memory >= 32 && memory <= 1_000_000_000, "%smemory %s: want 32 to 1,000,000,000 (MB)", flags, plain(memory))
 }
 
 // check refuses what is wrong or contradicts, all of it at once, and reads the
@@ -60,14 +70,11 @@ func (s *settings) checkPlace(bad *complaints) {
 	case !c.local && c.mesos == "" && !s.refused: // else the file may have said it
 		bad.add("say where jobs are to run: --local for this machine, or --mesos zk://host:2181/mesos or http://host:5050 for a cluster")
 	}
-	if c.local && c.zk != "" {
-		bad.add("%s and %s contradict each other: on one machine the state is kept in a file, and there is no election", s.said("local"), s.said("zk"))
-	}
+	bad.unless(!c.local || c.zk == "",
+		"%s and %s contradict each other: on one machine the state is kept in a file, and there is no election", s.said("local"), s.said("zk"))
 	needs := func(present bool, what string, flags ...string) {
 		for _, flag := range flags {
-			if !present && s.sources[flag] != "" {
-				bad.add("%s has no effect without %s", s.said(flag), what)
-			}
+			bad.unless(present || s.sources[flag] == "", "%s has no effect without %s", s.said(flag), what)
 		}
 	}
 	needs(c.mesos != "" || c.configFile != "", "--mesos", "mesos-role", "mesos-user")
@@ -95,9 +102,8 @@ func (s *settings) checkMesos(bad *complaints) {
 	}
 	s.checkTLS(bad)
 	if c.mesos != "" {
-		if _, err := mesos.New(c.mesosOptions()); err != nil {
-			bad.add("%s: %w", s.said("mesos"), err)
-		}
+		_, err := mesos.New(c.mesosOptions())
+		bad.about(s.said("mesos"), err)
 	}
 }
 
@@ -115,25 +121,22 @@ func (s *settings) checkTLS(bad *complaints) {
 	case files.ca == "":
 		return
 	}
+	where := s.said("mesos-ca-file")
 	found, err := mesos.LoadTLS(mesos.TLSFiles{CA: files.ca})
+	if err == nil && files.cert != "" {
+		where = s.said("mesos-cert-file") + " and " + s.said("mesos-key-file")
+		found, err = mesos.LoadTLS(mesos.TLSFiles{CA: files.ca, Cert: files.cert, Key: files.key})
+	}
 	if err != nil {
-		bad.add("%s: %w", s.said("mesos-ca-file"), err)
+		bad.about(where, err)
 		return
 	}
-	if files.cert != "" {
-		if found, err = mesos.LoadTLS(mesos.TLSFiles{CA: files.ca, Cert: files.cert, Key: files.key}); err != nil {
-			bad.add("%s and %s: %w", s.said("mesos-cert-file"), s.said("mesos-key-file"), err)
-			return
-		}
-		if info, err := os.Stat(files.key); err == nil && info.Mode().Perm()&0o077 != 0 {
-			s.note("others can read %s, which holds a private key: chmod 600 %s", files.key, files.key)
-		}
+	if info, err := os.Stat(files.key); err == nil && info.Mode().Perm()&0o077 != 0 { // none without a key
+		s.note("others can read %s, which holds a private key: chmod 600 %s", files.key, files.key)
 	}
 	c.tls = found
 	c.executorCA, err = executorCA(files.ca)
-	if err != nil {
-		bad.add("%s: %w", s.said("mesos-ca-file"), err)
-	}
+	bad.about(s.said("mesos-ca-file"), err)
 	if c.executorCA == executor.SystemCA {
 		s.note("%s is too large to be handed to executors (more than %d KB): they check their agent with the CAs of their own machine and its LIBPROCESS_SSL_CA_FILE; "+
 			"a file with nothing but the cluster's CA would do", files.ca, mostCA>>10)
@@ -170,21 +173,16 @@ func (s *settings) checkZooKeeper(bad *complaints) {
 	if c.zkDigestFile != "" {
 		c.zkDigest = s.readSecret(bad, "zk-digest-file", c.zkDigestFile)
 	}
-	if user, password, ok := strings.Cut(string(c.zkDigest), ":"); c.zkDigest != "" && (!ok || user == "" || password == "") {
-		bad.add("%s: want user:password", s.said("zk-digest-file"))
-	}
+	user, password, _ := strings.Cut(string(c.zkDigest), ":")
+	bad.unless(c.zkDigest == "" || user != "" && password != "", "%s: want user:password", s.said("zk-digest-file"))
 	if c.zk == "" {
 		return
 	}
-	if err := checkServers(c.zk); err != nil {
-		bad.add("%s: %w", s.said("zk"), err)
-	}
-	if name := strings.Trim(c.zkNamespace, "/"); name == "" || strings.Contains(name, "//") {
-		bad.add("%s %q: want the path of a node, such as elasticjob-cloud", s.said("zk-namespace"), c.zkNamespace)
-	}
-	if c.zkTimeout < time.Second || c.zkTimeout > 5*time.Minute {
-		bad.add("%s %s: want 1s to 5m", s.said("zk-session-timeout"), c.zkTimeout)
-	}
+	bad.about(s.said("zk"), checkServers(c.zk))
+	name := strings.Trim(c.zkNamespace, "/")
+	bad.unless(name != "" && !strings.Contains(name, "//"),
+		"%s %q: want the path of a node, such as elasticjob-cloud", s.said("zk-namespace"), c.zkNamespace)
+	bad.unless(c.zkTimeout >= time.Second && c.zkTimeout <= 5*time.Minute, "%s %s: want 1s to 5m", s.said("zk-session-timeout"), c.zkTimeout)
 }
 
 // checkServers says what is wrong with host:port,…[/chroot].
@@ -218,9 +216,7 @@ func checkServers(text string) error {
 
 func (s *settings) readSecret(bad *complaints, flag, path string) secret {
 	found, err := readSecret(path)
-	if err != nil {
-		bad.add("%s: %w", s.said(flag), err)
-	}
+	bad.about(s.said(flag), err)
 	return found
 }
 
@@ -236,9 +232,7 @@ func (s *settings) checkAddresses(bad *complaints) {
 			s.note("the token in %s has fewer than %d characters, and can be guessed: openssl rand -hex 32 makes a better one", c.tokenFile, safeToken)
 		}
 	}
-	if err := api.CheckListen(c.listen, c.tokenFile != ""); err != nil {
-		bad.add("%s: %w", s.said("listen"), err)
-	}
+	bad.about(s.said("listen"), api.CheckListen(c.listen, c.tokenFile != ""))
 	if c.advertise != "" {
 		host, port, err := net.SplitHostPort(c.advertise)
 		if err == nil && host == "" {
@@ -250,9 +244,7 @@ func (s *settings) checkAddresses(bad *complaints) {
 		if err == nil {
 			err = isPort(port)
 		}
-		if err != nil {
-			bad.add("%s %q: want host:port at which others find this server: %w", s.said("advertise"), c.advertise, err)
-		}
+		bad.about(fmt.Sprintf("%s %q: want host:port at which others find this server", s.said("advertise"), c.advertise), err)
 		return
 	}
 	if host, _, err := net.SplitHostPort(c.listen); err == nil && (host == "" || net.ParseIP(host).IsUnspecified()) {
@@ -269,25 +261,14 @@ func (c *config) checkRest(bad *complaints) {
 	} else if err := checkFolder(c.dataDir); err != nil {
 		bad.add("--data-dir %s: %w; name another folder", c.dataDir, err)
 	}
-	if c.executorIdle < 0 {
-		bad.add("--executor-idle %s: want 0s or more", c.executorIdle)
-	}
-	if c.killGrace < 0 {
-		bad.add("--kill-grace %s: want 0s or more", c.killGrace)
-	}
-	if c.reconcile < time.Minute || c.reconcile > 24*time.Hour {
-		bad.add("--reconcile-interval %s: want 1m to 24h", c.reconcile)
-	}
-	if c.jobMetrics < 0 || c.jobMetrics > mostJobMetrics {
-		bad.add("--job-metrics %d: want 0 to %d", c.jobMetrics, mostJobMetrics)
-	}
+	bad.unless(c.executorIdle >= 0, "--executor-idle %s: want 0s or more", c.executorIdle)
+	bad.unless(c.killGrace >= 0, "--kill-grace %s: want 0s or more", c.killGrace)
+	bad.unless(c.reconcile >= time.Minute && c.reconcile <= 24*time.Hour, "--reconcile-interval %s: want 1m to 24h", c.reconcile)
+	bad.unless(c.jobMetrics >= 0 && c.jobMetrics <= mostJobMetrics, "--job-metrics %d: want 0 to %d", c.jobMetrics, mostJobMetrics)
 	for _, limit := range c.executorLimits {
-		if err := new(executor.Config).Limit(limit); err != nil {
-			bad.add("--executor-limit %q: %w", limit, err)
-		}
+		bad.about(fmt.Sprintf("--executor-limit %q", limit), new(executor.Config).Limit(limit))
 	}
-	if _, err := time.LoadLocation(c.timeZone); err != nil {
-		bad.add("--time-zone %q: no such zone; use an IANA name such as Europe/Berlin, or Local", c.timeZone)
-	}
+	_, err := time.LoadLocation(c.timeZone)
+	bad.unless(err == nil, "--time-zone %q: no such zone; use an IANA name such as Europe/Berlin, or Local", c.timeZone)
 	c.log.check(bad)
 }

@@ -151,15 +151,6 @@ func (c *config) flags(f *pflag.FlagSet) {
 	f.BoolVar(&c.checkConfig, "check-config", false, "check flags, environment and files, print what would be in force, and end; nothing is connected to or changed")
 }
 
-// executorArguments are the limits as the executor takes them.
-func (c *config) executorArguments() []string {
-	args := make([]string, len(c.executorLimits))
-	for i, limit := range c.executorLimits {
-		args[i] = "--" + limit
-	}
-	return args
-}
-
 func defaultDataDir() string {
 	if dir := os.Getenv("XDG_DATA_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "elasticjob")

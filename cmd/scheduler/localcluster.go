@@ -58,10 +58,8 @@ frameworks and agents; with in_memory it remembers nothing.
 Operators' calls (POST /api/v1, with the credentials): GET_AGENTS, MARK_AGENT_GONE, TEARDOWN.
 The agents are at 127.0.0.1, 127.0.0.2 and so on, hostname and ip alike. For maintenance, roles, quotas and
 reservations, and for masters that stand by for each other, take a real Mesos.`,
-		SilenceErrors: true, SilenceUsage: true,
-		RunE: func(cmd *cobra.Command, _ []string) error { return runLocalCluster(cmd.Context(), f, os.Stdout) },
 	}
-	flags := clusterCommandFlags(cmd)
+	flags := f.command(cmd)
 	flags.StringVar(&f.Listen, "listen", "127.0.0.1:5050", "address of the master's API: an IPv4 address of this machine only")
 	flags.IntVar(&f.Agents, "agents", 1, "how many agents run in this process; 0 for a master alone, see local-agent")
 	flags.StringVar(&f.tlsCert, "tls-cert", "", "PEM file of the certificate, and those that signed it: https is spoken then, and nothing else; all agents are in this process")
@@ -86,10 +84,8 @@ no agent for a real Mesos master. Whenever it loses its master it registers agai
 SIGTERM, SIGINT and kill -9 leave its executors and their tasks running; the next start on the same
 folder finds them again. SIGUSR1 ends them first, and so do SIGTERM and SIGINT with
 --end-executors.`,
-		SilenceErrors: true, SilenceUsage: true,
-		RunE: func(cmd *cobra.Command, _ []string) error { return runLocalCluster(cmd.Context(), f, os.Stdout) },
 	}
-	flags := clusterCommandFlags(cmd)
+	flags := f.command(cmd)
 	flags.StringVar(&f.Join, "master", "http://127.0.0.1:5050", "the local-cluster's master: http://host:port")
 	flags.StringVar(&f.ip, "ip", "127.0.0.1", "the agent's address, an IPv4 address of this machine only; its hostname, too")
 	f.shared(flags)
@@ -97,8 +93,11 @@ folder finds them again. SIGUSR1 ends them first, and so do SIGTERM and SIGINT w
 	return cmd
 }
 
-func clusterCommandFlags(cmd *cobra.Command) *pflag.FlagSet {
+// command completes a command that runs what the flags say, and gives its flags.
+func (f *clusterFlags) command(cmd *cobra.Command) *pflag.FlagSet {
+	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	refuseBadFlags(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return runLocalCluster(cmd.Context(), *f, os.Stdout) }
 	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error { return refuseEmpty(cmd.Flags()) }
 	cmd.Flags().SortFlags = false
 	return cmd.Flags()
@@ -124,20 +123,14 @@ func (f *clusterFlags) options(log *slog.Logger) (local.Options, error) {
 	if f.Agents == 0 {
 		o.Agents = -1
 	}
-	if f.DataDir == "" {
-		bad.add("--data-dir: name a folder for what is kept")
-	}
+	bad.unless(f.DataDir != "", "--data-dir: name a folder for what is kept")
 	if f.Join == "" {
 		f.checkMaster(&bad)
 	} else {
 		ip, err := netip.ParseAddr(f.ip)
-		if err != nil || !ip.Is4() || !ip.IsLoopback() {
-			bad.add("--ip %q: want an IPv4 address of this machine only, such as 127.0.0.2", f.ip)
-		}
+		bad.unless(err == nil && ip.Is4() && ip.IsLoopback(), "--ip %q: want an IPv4 address of this machine only, such as 127.0.0.2", f.ip)
 		o.AgentIP = ip
-		if !strings.HasPrefix(f.Join, "http://") {
-			bad.add("--master %q: want http://host:port", f.Join)
-		}
+		bad.unless(strings.HasPrefix(f.Join, "http://"), "--master %q: want http://host:port", f.Join)
 	}
 	share := float64(max(f.Agents, 1))
 	o.CPUs = cmp.Or(f.CPUs, float64(runtime.NumCPU())/share)
@@ -147,9 +140,8 @@ func (f *clusterFlags) options(log *slog.Logger) (local.Options, error) {
 		bad.add("--no-credentials and --credentials contradict each other")
 	} else if f.credentials != "" {
 		read, err := mesos.ReadCredentials(f.credentials)
-		if err != nil {
-			bad.add("--credentials: %w", err)
-		} else {
+		bad.about("--credentials", err)
+		if err == nil {
 			o.Secret = &local.Credentials{Principal: read.User, Secret: read.Secret}
 		}
 	}
@@ -158,9 +150,7 @@ func (f *clusterFlags) options(log *slog.Logger) (local.Options, error) {
 		bad.add("--tls-cert and --tls-key belong together")
 	case f.tlsCert != "":
 		pair, err := tls.LoadX509KeyPair(f.tlsCert, f.tlsKey)
-		if err != nil {
-			bad.add("--tls-cert and --tls-key: %w", err)
-		}
+		bad.about("--tls-cert and --tls-key", err)
 		o.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
 	}
 	f.log.check(&bad)
@@ -169,27 +159,14 @@ func (f *clusterFlags) options(log *slog.Logger) (local.Options, error) {
 
 // checkMaster refuses what no master can have.
 func (f *clusterFlags) checkMaster(bad *complaints) {
-	if err := checkMachineAddress(f.Listen); err != nil {
-		bad.add("--listen %w", err)
-	}
-	if f.AgentPingTimeout <= 0 || f.MaxAgentPingTimeouts <= 0 || f.AgentReregisterTimeout <= 0 || f.Heartbeat <= 0 {
-		bad.add("--agent-ping-timeout, --max-agent-ping-timeouts, --agent-reregister-timeout and --heartbeat must be more than 0")
-	}
-	if f.registry != registryFile && f.registry != registryInMemory {
-		bad.add("--registry %q: want file or in_memory", f.registry)
-	}
-	if f.Agents < 0 || f.Agents > 100 {
-		bad.add("--agents %d: want 0 to 100", f.Agents)
-	}
-}
-
-// checkMachineAddress wants IPv4, which is all that Mesos' MasterInfo can hold, and of this machine.
-func checkMachineAddress(address string) error {
-	at, err := netip.ParseAddrPort(strings.Replace(address, "localhost:", "127.0.0.1:", 1))
-	if err != nil || !at.Addr().Is4() || !at.Addr().IsLoopback() {
-		return fmt.Errorf("%q: want 127.0.0.1:port: the cluster is for this machine only", address)
-	}
-	return nil
+	// IPv4 is all that Mesos' MasterInfo can hold.
+	at, err := netip.ParseAddrPort(strings.Replace(f.Listen, "localhost:", "127.0.0.1:", 1))
+	bad.unless(err == nil && at.Addr().Is4() && at.Addr().IsLoopback(),
+		"--listen %q: want 127.0.0.1:port: the cluster is for this machine only", f.Listen)
+	bad.unless(f.AgentPingTimeout > 0 && f.MaxAgentPingTimeouts > 0 && f.AgentReregisterTimeout > 0 && f.Heartbeat > 0,
+		"--agent-ping-timeout, --max-agent-ping-timeouts, --agent-reregister-timeout and --heartbeat must be more than 0")
+	bad.unless(f.registry == registryFile || f.registry == registryInMemory, "--registry %q: want file or in_memory", f.registry)
+	bad.unless(f.Agents >= 0 && f.Agents <= 100, "--agents %d: want 0 to 100", f.Agents)
 }
 
 // endPatience is how long executors may take to end: each says itself how long its tasks are given.

@@ -19,12 +19,9 @@ func (l *logging) flags(f *pflag.FlagSet) {
 }
 
 func (l logging) check(bad *complaints) {
-	if err := new(slog.Level).UnmarshalText([]byte(l.level)); err != nil {
-		bad.add("--log-level %q: want debug, info, warn or error", l.level)
-	}
-	if !slices.Contains([]string{"auto", "text", "json"}, l.format) {
-		bad.add("--log-format %q: want text, json or auto", l.format)
-	}
+	err := new(slog.Level).UnmarshalText([]byte(l.level))
+	bad.unless(err == nil, "--log-level %q: want debug, info, warn or error", l.level)
+	bad.unless(slices.Contains([]string{"auto", "text", "json"}, l.format), "--log-format %q: want text, json or auto", l.format)
 }
 
 // logger writes to w: text on a terminal, JSON otherwise, unless a format is given.

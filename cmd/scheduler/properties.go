@@ -93,14 +93,8 @@ func unescape(text string) (string, error) {
 			break
 		}
 		switch text[i] {
-		case 't':
-			out.WriteByte('\t')
-		case 'n':
-			out.WriteByte('\n')
-		case 'r':
-			out.WriteByte('\r')
-		case 'f':
-			out.WriteByte('\f')
+		case 't', 'n', 'r', 'f':
+			out.WriteByte("\t\n\r\f"[strings.IndexByte("tnrf", text[i])])
 		case 'u':
 			digits := text[i+1 : min(i+5, len(text))]
 			code, err := strconv.ParseUint(digits, 16, 16)

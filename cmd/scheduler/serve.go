@@ -161,10 +161,9 @@ func coreOptions(c config, zone *time.Location, binary string) core.Options {
 	o.Zone, o.ExecutorBinary, o.ExecutorIdle, o.KillGrace = zone, binary, c.executorIdle, c.killGrace
 	o.ReconcileEvery, o.Role, o.JobMetrics = c.reconcile, c.role, c.jobMetrics
 	o.ExecutorShutdown = executor.ShutdownGrace(c.killGrace)
-	if c.local {
+	if c.local { // its cluster runs everything as who started it
 		o.KillAnswer = localKillAnswer
-	}
-	if !c.local { // this machine's cluster runs everything as who started it
+	} else {
 		o.ExecutorUser = c.user()
 	}
 	if ca := c.executorCA; ca != "" {
@@ -175,7 +174,9 @@ func coreOptions(c config, zone *time.Location, binary string) core.Options {
 	if c.zk != "" {
 		o.Documents = core.YAMLDocuments // as ElasticJob-Cloud's, so that there is a way back
 	}
-	o.ExecutorCommand = append(o.ExecutorCommand, c.executorArguments()...)
+	for _, limit := range c.executorLimits {
+		o.ExecutorCommand = append(o.ExecutorCommand, "--"+limit)
+	}
 	if c.spread {
 		o.Strategy = offers.Spread
 	}

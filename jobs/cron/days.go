@@ -119,36 +119,34 @@ func onLastWeekday(weekday int) dayRule {
 	}
 }
 
-// dayOfMonthRule names one day of a month, which the month need not have: the 31st
-// of June is the day behind its last.
-type dayOfMonthRule func(m month) int
-
-func theDay(day int) dayOfMonthRule { return func(month) int { return day } }
-
-func lastDay(offset int) dayOfMonthRule {
-	return func(m month) int { return m.length - offset }
-}
-
-func (rule dayOfMonthRule) itself() dayRule {
-	return func(m month) set { return m.only(rule(m)) }
+// onDay fires on one day of a month, or on the weekday nearest to it. The month need not have the day: the 31st
+// of June is the day behind its last. Days that aren't positive count back from the last, which is 0.
+func onDay(day int, nearest bool) dayRule {
+	return func(m month) set {
+		at := day
+		if at <= 0 {
+			at += m.length
+		}
+		if nearest {
+			at = m.nearestWeekday(at)
+		}
+		return m.only(at)
+	}
 }
 
 // nearestWeekday is the nearest day from Monday to Friday within the month. A
 // day just outside the month may have its nearest weekday inside, as in Quartz.
-func (rule dayOfMonthRule) nearestWeekday() dayRule {
+func (m month) nearestWeekday(day int) int {
 	const sunday, saturday = 1, 7
-	return func(m month) set {
-		day := rule(m)
-		switch weekday := m.weekdayOf(day); {
-		case weekday == saturday && day == 1:
-			day += 2
-		case weekday == saturday:
-			day--
-		case weekday == sunday && day == m.length:
-			day -= 2
-		case weekday == sunday:
-			day++
-		}
-		return m.only(day)
+	switch weekday := m.weekdayOf(day); {
+	case weekday == saturday && day == 1:
+		return day + 2
+	case weekday == saturday:
+		return day - 1
+	case weekday == sunday && day == m.length:
+		return day - 2
+	case weekday == sunday:
+		return day + 1
 	}
+	return day
 }

@@ -55,14 +55,6 @@ func (f field) values() string {
 	return fmt.Sprintf("%d to %d or %s to %s", f.min, f.max, f.names[0], f.names[len(f.names)-1])
 }
 
-// maxStep is the largest step behind "*" or a single value.
-func (f field) maxStep() int {
-	if f.column == years {
-		return maxYear
-	}
-	return f.max
-}
-
 // number reads digits only; what is too large to matter is read as too large.
 func number(s string) (n int, ok bool) {
 	if s == "" || strings.Trim(s, "0123456789") != "" {
@@ -112,9 +104,6 @@ type span struct {
 	open bool
 }
 
-// always is set for the span of all hours.
-func (s span) always() bool { return s.open && s.start == 0 && s.step == 1 }
-
 // each calls add with every value of the span. A range whose end is before its
 // start goes round.
 func (s span) each(f field, add func(n int)) {
@@ -136,20 +125,21 @@ func (s span) each(f field, add func(n int)) {
 	}
 }
 
-// list reads a field's comma-separated entries.
-func (f field) list(t token) ([]span, error) {
-	var all []span
-	for _, entry := range t.entries() {
+// list calls add with every value of a field's comma-separated entries. It reports whether they are a single one that has all values.
+func (f field) list(t token, add func(n int)) (always bool, err error) {
+	entries := t.entries()
+	for _, entry := range entries {
 		if entry.text == "" {
-			return nil, entry.wrong(f.name, "between commas stands a value: %s", f.values())
+			return false, entry.wrong(f.name, "between commas stands a value: %s", f.values())
 		}
 		s, err := f.span(entry)
 		if err != nil {
-			return nil, err
+			return false, err
 		}
-		all = append(all, s)
+		s.each(f, add)
+		always = len(entries) == 1 && s.open && s.start == f.min && s.step == 1
 	}
-	return all, nil
+	return always, nil
 }
 
 // span reads "*", "a" or "a-b", each with or without a step.
@@ -207,9 +197,14 @@ func (f field) span(t token) (span, error) {
 	return s, nil
 }
 
+// checkStep refuses too large a step behind "*" or a single value.
 func (f field) checkStep(t token, step int) error {
-	if step > f.maxStep() {
-		return t.wrong(f.name, "the step is at most %d", f.maxStep())
+	most := f.max
+	if f.column == years {
+		most = maxYear
+	}
+	if step > most {
+		return t.wrong(f.name, "the step is at most %d", most)
 	}
 	return nil
 }

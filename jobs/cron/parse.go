@@ -36,38 +36,23 @@ func (s *Schedule) read(expr string) error {
 		if into == nil {
 			continue
 		}
-		spans, err := fields[column].list(all[column])
+		always, err := fields[column].list(all[column], into.add)
 		if err != nil {
 			return err
 		}
-		for _, sp := range spans {
-			sp.each(fields[column], into.add)
-		}
 		if column == hours {
-			s.bothPasses = len(spans) == 1 && spans[0].always()
+			s.bothPasses = always
 		}
 	}
 	if err := s.readDays(all); err != nil {
 		return err
 	}
-	if len(all) == columns {
-		return s.readYears(all[years])
+	year := token{text: "*"}
+	if len(all) == columns && all[years].text != "?" {
+		year = all[years]
 	}
-	return s.readYears(token{text: "*"})
-}
-
-func (s *Schedule) readYears(t token) error {
-	if t.text == "?" {
-		t.text = "*"
-	}
-	spans, err := fields[years].list(t)
-	if err != nil {
-		return err
-	}
-	for _, sp := range spans {
-		sp.each(fields[years], s.years.add)
-	}
-	return nil
+	_, err := fields[years].list(year, s.years.add)
+	return err
 }
 
 // readDays reads the two day fields, of which one decides.
@@ -101,33 +86,25 @@ func readDayOfMonth(t token) (dayRule, error) {
 	text, nearest := strings.CutSuffix(t.text, "W")
 	offset, fromLast := strings.CutPrefix(text, "L-")
 	listed := strings.Contains(text, ",")
-	var one dayOfMonthRule
 	switch {
 	case text == "L":
-		one = lastDay(0)
+		return onDay(0, nearest), nil
 	case fromLast && !listed:
 		n, ok := number(offset)
 		if !ok || n > 30 {
 			return nil, f.unknown(t)
 		}
-		one = lastDay(n)
+		return onDay(-n, nearest), nil
 	case nearest && !listed:
 		n, _, ok := f.value(text)
 		if !ok {
 			return nil, f.unknown(t)
 		}
-		one = theDay(n)
-	default:
-		spans, err := f.list(t)
-		if err != nil {
-			return nil, err
-		}
-		return onDays(union(f, spans)), nil
+		return onDay(n, true), nil
 	}
-	if nearest {
-		return one.nearestWeekday(), nil
-	}
-	return one.itself(), nil
+	var days set
+	_, err := f.list(t, days.add)
+	return onDays(days), err
 }
 
 func readDayOfWeek(t token) (dayRule, error) {
@@ -148,17 +125,7 @@ func readDayOfWeek(t token) (dayRule, error) {
 		}
 		return onNthWeekday(weekday, n), nil
 	}
-	spans, err := f.list(t)
-	if err != nil {
-		return nil, err
-	}
-	return onWeekdays(union(f, spans)), nil
-}
-
-func union(f field, spans []span) set {
-	var all set
-	for _, sp := range spans {
-		sp.each(f, all.add)
-	}
-	return all
+	var days set
+	_, err := f.list(t, days.add)
+	return onWeekdays(days), err
 }

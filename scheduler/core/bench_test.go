@@ -97,10 +97,10 @@ func BenchmarkUpdate(b *testing.B) {
 func BenchmarkLoadYAML(b *testing.B) {
 	a, j := app.Default(), jobs.Default()
 	a.AppName, a.AppURL, a.BootstrapScript = "my_app", "http://127.0.0.1/p.tar", "run"
-	stored := Stored{Entries: []registry.Entry{{Path: under(pathApps, a.AppName), Value: app.EncodeYAML(a)}}}
+	stored := Stored{Entries: []registry.Entry{{Path: under(pathApps, a.AppName), Value: app.Schema.EncodeYAML(a)}}}
 	for i := range 100_000 {
 		j.JobName, j.AppName, j.JobExecutionType, j.Cron, j.ShardingTotalCount, j.CPUCount, j.MemoryMB = fmt.Sprintf("job_%06d", i), a.AppName, jobs.Transient, fmt.Sprintf("%d %d 3 * * ?", i%60, i/60%60), 1, 0.1, 32
-		stored.Entries = append(stored.Entries, registry.Entry{Path: under(pathJobs, j.JobName), Value: jobs.EncodeYAML(j)})
+		stored.Entries = append(stored.Entries, registry.Entry{Path: under(pathJobs, j.JobName), Value: jobs.Schema.EncodeYAML(j)})
 	}
 	opt := DefaultOptions()
 	opt.Documents = YAMLDocuments

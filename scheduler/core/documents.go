@@ -15,7 +15,7 @@ import (
 // checked when they came in; what somebody else wrote there is checked here. Names that
 // routes of the API have taken since are no reason not to run a job.
 func readApp(opt *Options, name string, e registry.Entry) (app.Config, []string, error) {
-	cfg, notes, err := readDocument(opt.Documents, e, app.Default(), app.DecodeStored)
+	cfg, notes, err := readDocument(opt.Documents, e, app.Default(), app.Schema.DecodeStored)
 	if err != nil {
 		return cfg, nil, err
 	}
@@ -27,7 +27,7 @@ func readApp(opt *Options, name string, e registry.Entry) (app.Config, []string,
 
 // readJob reads a job's document from the registry; see readApp.
 func readJob(opt *Options, name string, e registry.Entry, wall time.Time) (jobs.Config, []string, error) {
-	cfg, notes, err := readDocument(opt.Documents, e, jobs.Default(), jobs.DecodeStored)
+	cfg, notes, err := readDocument(opt.Documents, e, jobs.Default(), jobs.Schema.DecodeStored)
 	if err != nil {
 		return cfg, nil, err
 	}
@@ -52,14 +52,14 @@ func readDocument[C any](format DocumentFormat, e registry.Entry, cfg C, decode 
 
 func (k *configuration) writeApp(cfg app.Config) []byte {
 	if k.opt.Documents == YAMLDocuments {
-		return app.EncodeYAML(cfg)
+		return app.Schema.EncodeYAML(cfg)
 	}
 	return encode(cfg)
 }
 
 func (k *configuration) writeJob(cfg jobs.Config) []byte {
 	if k.opt.Documents == YAMLDocuments {
-		return jobs.EncodeYAML(cfg)
+		return jobs.Schema.EncodeYAML(cfg)
 	}
 	return encode(cfg)
 }

@@ -291,10 +291,7 @@ func (e *execution) prepare() *prepared {
 	if err != nil {
 		command = []string{line}
 	}
-	parameters, err := jobs.ShardingParameters(e.Settings.Job)
-	if err != nil {
-		parameters = nil
-	}
+	parameters, _ := jobs.ShardingParameters(e.Settings.Job)
 	e.prepared = &prepared{executorKey: executorKey(e.Settings.App), command: command, parameters: parameters}
 	return e.prepared
 }

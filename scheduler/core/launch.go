@@ -167,7 +167,7 @@ func (c *Core) beginLaunch(d *demand) {
 }
 
 // launchShard makes the next attempt of a shard.
-func (c *Core) launchShard(d *demand, item int, agentID string, x *executor, stock *offers.Stock) cluster.TaskLaunch {
+func (c *Core) launchShard(d *demand, item int, agentID string, x *executor, stock offers.Stock) cluster.TaskLaunch {
 	e := d.exec
 	s := &e.Shards[item]
 	kind := jobs.TaskReady

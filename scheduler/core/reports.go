@@ -97,7 +97,7 @@ func nothingForUs(o cluster.Offer) bool { return o.Resources == resources.Amount
 func (c *Core) failure(f cluster.Failure) {
 	c.flow.needChanged()
 	if f.ExecutorID == "" {
-		c.flow.held.RemoveAgent(f.AgentID)
+		c.flow.held.TakeAgent(f.AgentID)
 		c.agents.remove(f.AgentID)
 		return
 	}

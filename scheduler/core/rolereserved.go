@@ -24,7 +24,7 @@ func reservedOf(o cluster.Offer) []offers.Reserved {
 }
 
 // takeReserved takes need out of stock and says what of it is reserved.
-func takeReserved(stock *offers.Stock, need resources.Amount) []cluster.Reserved {
+func takeReserved(stock offers.Stock, need resources.Amount) []cluster.Reserved {
 	parts := stock.Take(need)
 	if len(parts) == 0 {
 		return nil

@@ -10,7 +10,7 @@ import (
 
 // executorsFor is the executor of each placement on an agent, and those that this ACCEPT is the first to name since the
 // term began. New ones take their part of the stock before any task does: they hold it for longest.
-func (c *Core) executorsFor(agentID string, ds []demand, placed []offers.Placement, stock *offers.Stock) (runs, started []*executor) {
+func (c *Core) executorsFor(agentID string, ds []demand, placed []offers.Placement, stock offers.Stock) (runs, started []*executor) {
 	runs = make([]*executor, len(placed))
 	for i, p := range placed {
 		x, made := c.executorFor(agentID, &ds[p.Demand])

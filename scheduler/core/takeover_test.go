@@ -189,12 +189,12 @@ func (s *stage) storeOriginal(nodes map[string]string) {
 	s.stored = map[string][]byte{}
 	a := app.Default()
 	a.AppName, a.AppURL, a.BootstrapScript, a.CPUCount = "test_app", "http://localhost/app.jar", "bin/start.sh", 0.5
-	s.stored["/config/app/test_app"] = app.EncodeYAML(a)
+	s.stored["/config/app/test_app"] = app.Schema.EncodeYAML(a)
 	for _, name := range []string{"misfire_job", "plain_job", "disabled_job"} {
 		j := jobs.Default()
 		j.JobName, j.AppName, j.JobExecutionType, j.Cron = name, "test_app", jobs.Transient, "0 0 3 * * ?"
 		j.ShardingTotalCount, j.CPUCount, j.MemoryMB, j.Misfire, j.Failover = 3, 1, 64, name == "misfire_job", true
-		s.stored["/config/job/"+name] = jobs.EncodeYAML(j)
+		s.stored["/config/job/"+name] = jobs.Schema.EncodeYAML(j)
 	}
 	s.stored["/state/disable/job/disabled_job"] = []byte("disabled_job")
 	for path, value := range nodes {

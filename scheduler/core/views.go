@@ -9,20 +9,20 @@ import (
 
 // AppView is an app as people see it.
 type AppView struct {
-	Config   app.Config
-	Disabled bool
+	app.Config
+	Disabled bool `json:"disabled"`
 	// Version is the document's; UpdateApp names it.
-	Version int64
+	Version int64 `json:"-"`
 	// Notes are hints for the one who wrote it, e.g. ignored fields.
-	Notes []string
+	Notes []string `json:"notes,omitempty"`
 }
 
 // JobView is a job as people see it.
 type JobView struct {
-	Config   jobs.Config
-	Disabled bool
-	Version  int64
-	Notes    []string
+	jobs.Config
+	Disabled bool     `json:"disabled"`
+	Version  int64    `json:"-"`
+	Notes    []string `json:"notes,omitempty"`
 }
 
 // ShardView is one shard of an execution.

@@ -226,8 +226,8 @@ func (c *checker) leaves(l *leader, call core.Call) {
 // heldForNothing checks that a decision after which nothing waits, and nothing starts by itself for a while, holds no offer.
 func (c *checker) heldForNothing(l *leader, d *core.Decision) {
 	w := c.w
-	if len(l.watch.held) == 0 || !c.nothingDue() || w.now-w.lastJump < time.Minute {
-		return
+	if len(l.watch.held) == 0 || !c.nothingDue() || w.now-w.lastJump < time.Minute || l.term != w.store.term {
+		return // a deposed leader knows nothing of what its successor has removed
 	}
 	for i := range d.Writes {
 		if !d.Writes[i].Delete {

@@ -62,7 +62,7 @@ func (u *users) write(path string, value []byte) {
 func (u *users) repair() {
 	for _, name := range u.jobs {
 		e, there := u.w.store.entries[pathJobs+"/"+name]
-		if _, _, err := jobs.Decode(e.Value, jobs.Default()); there && err != nil {
+		if _, _, err := jobs.Schema.Decode(e.Value, jobs.Default()); there && err != nil {
 			u.write(e.Path, u.w.encode(u.job(name)))
 		}
 	}
@@ -97,7 +97,7 @@ func (c *checker) documentRead(path string, entry registry.Entry, there bool) {
 	}
 	if !there {
 		c.job(name).document(nil, c.w.opt.Zone)
-	} else if cfg, _, err := jobs.Decode(entry.Value, jobs.Default()); err == nil {
+	} else if cfg, _, err := jobs.Schema.Decode(entry.Value, jobs.Default()); err == nil {
 		c.job(name).document(&cfg, c.w.opt.Zone)
 	}
 }

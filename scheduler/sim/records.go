@@ -210,7 +210,7 @@ func (c *checker) take(wr *registry.Write) {
 	case dir == pathJobs && wr.Delete:
 		c.job(name).document(nil, c.w.opt.Zone)
 	case dir == pathJobs:
-		if cfg, _, err := jobs.Decode(wr.Value, jobs.Default()); readable(err) {
+		if cfg, _, err := jobs.Schema.Decode(wr.Value, jobs.Default()); readable(err) {
 			c.job(name).document(&cfg, c.w.opt.Zone)
 		}
 	case dir == pathJobState && wr.Delete:
