@@ -245,6 +245,10 @@ func (s *scene) showCall(call core.Call) string {
 			tasks = append(tasks, s.task(t.TaskID))
 		}
 		return "RECONCILE " + cmp.Or(strings.Join(tasks, ", "), "everything")
+	case core.CallRequestOffers:
+		return "REVIVE"
+	case core.CallStopOffers:
+		return "SUPPRESS"
 	}
 	return strings.ToUpper(strings.TrimPrefix(strings.SplitN(fmt.Sprintf("%T", call), " ", 2)[0], "core.Call"))
 }
