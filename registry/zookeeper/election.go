@@ -52,7 +52,7 @@ func (c candidate) isOurs() bool {
 
 // lookStanding is how often a candidate looks who stands before it. It sets no watch: that would only save reads, and a
 // session with watches ends with its connection.
-const lookStanding = 100 * time.Millisecond
+const lookStanding = 20 * time.Millisecond
 
 // stand makes a candidate, reports its name, and waits until it is the first. The node goes with the session, also
 // when the answer to its making got lost.

@@ -203,7 +203,7 @@ func (l *lister) take(folder string, names []string) {
 // read reads the entries that were found.
 func (l *lister) read(ctx context.Context) ([]registry.Entry, error) {
 	var mu sync.Mutex
-	err := parallel(ctx, foreground, len(l.paths), func(ctx context.Context, i int) error {
+	err := parallel(ctx, reads, len(l.paths), func(ctx context.Context, i int) error {
 		e, err := l.entry(ctx, l.paths[i])
 		if errors.Is(err, zk.ErrNoNode) || errors.Is(err, registry.ErrBadPath) {
 			return nil // gone since, or made by somebody who knows no escapes
@@ -232,9 +232,9 @@ func parallel(ctx context.Context, atOnce, n int, work func(ctx context.Context,
 	return context.Cause(ctx)
 }
 
-// How many requests are under way at the same time: for what somebody waits for, where more are no faster, and for what is
-// done beside that.
+// How many requests are under way at the same time. Of small reads that somebody waits for there are many: 100,000 jobs take 11.5 s
+// with 16, 10 s with 64 and 9.1 s with 512, and a server takes 1,000 by default.
 const (
-	foreground = 64
-	background = 4
+	reads      = 512
+	background = 4 // what is done beside that
 )

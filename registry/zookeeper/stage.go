@@ -117,7 +117,7 @@ func (t *term) checkStaged(parts [][]op) error {
 			asked[o.Path] = true // later ones of the same entry depend on what this one makes
 		}
 	}
-	return parallel(t.ctx, foreground, len(staged), func(ctx context.Context, i int) error {
+	return parallel(t.ctx, reads, len(staged), func(ctx context.Context, i int) error {
 		o := staged[i]
 		stat, err := t.stat(ctx, nodeOf(o.Path))
 		if err != nil && !errors.Is(err, zk.ErrNoNode) {
