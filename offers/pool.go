@@ -105,7 +105,7 @@ func (p *Pool) Agents() []Agent {
 		a := Agent{ID: id}
 		for offer := range p.agents[id] {
 			o := p.offers[offer]
-			a.Host, a.Free = o.Host, a.Free.Plus(o.Free)
+			a.Host, a.Free = max(a.Host, o.Host), a.Free.Plus(o.Free) // offers of one agent name one host; if not, still always the same
 		}
 		agents = append(agents, a)
 	}
