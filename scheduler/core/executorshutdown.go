@@ -35,7 +35,7 @@ func (c *Core) shutDownClosing() {
 		x.shutdownSent = c.now
 		x.shutdownTry++
 		c.call(CallEndExecutor{ExecutorID: id, AgentID: x.Agent})
-		c.wakeAt(c.now.Add(Backoff(c.opt.ResendFirst, c.opt.ResendMost, x.shutdownTry-1)))
+		c.wakeToResend(x.shutdownTry)
 	}
 }
 

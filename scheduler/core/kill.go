@@ -37,7 +37,7 @@ func (c *Core) sendKill(s *shard) {
 	s.killSent = c.now
 	s.killTry++
 	c.kill(s.TaskID, s.Agent)
-	c.wakeAt(c.now.Add(Backoff(c.opt.ResendFirst, c.opt.ResendMost, s.killTry-1)))
+	c.wakeToResend(s.killTry)
 }
 
 // resendKills repeats wanted kills with backoff: the master forgets kills of

@@ -25,6 +25,16 @@ func (s *shared) note(n Note)        { s.out.Notes = append(s.out.Notes, n) }
 func (s *shared) reply(r Reply)      { s.out.Replies = append(s.out.Replies, r) }
 func (s *shared) wakeAt(t time.Time) { s.timers.at(t, func(time.Time) {}) }
 
+// resendTogether is how far apart two moments are at least at which something is to be sent again: each that was answered
+// meanwhile would wake the core for nothing.
+const resendTogether = 250 * time.Millisecond
+
+// wakeToResend has a step when what was sent just now, for the tries-th time, is to be sent again, or a little later.
+func (s *shared) wakeToResend(tries int) {
+	due := s.now.Add(Backoff(s.opt.ResendFirst, s.opt.ResendMost, tries-1))
+	s.wakeAt(due.Add(resendTogether - 1).Truncate(resendTogether))
+}
+
 // kill asks for the end of a task.
 func (s *shared) kill(taskID, agentID string) {
 	s.call(CallKill{cluster.Kill{TaskID: taskID, AgentID: agentID, Grace: s.opt.KillGrace}})

@@ -63,7 +63,7 @@ func (c *Core) killUnknownTask(f *unknownTask) {
 		f.killSent = c.now
 		f.killTry++
 		c.kill(f.id, f.agent)
-		c.wakeAt(c.now.Add(Backoff(c.opt.ResendFirst, c.opt.ResendMost, f.killTry-1)))
+		c.wakeToResend(f.killTry)
 	}
 }
 

@@ -1,0 +1,39 @@
+package core
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/jobs"
+)
+
+// Kills of many tasks that were asked for one after the other don't wake the core one after the other once they are answered.
+func TestK1AnsweredKillsWakeNobody(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	const shards = 200
+	s.job(func(c *jobs.Config) { c.ShardingTotalCount, c.CPUCount, c.MemoryMB = shards, 0.01, 1 })
+	s.trigger()
+	s.offer("S1", 80, 81920)
+	launches := s.accepted()
+	s.run(launches)
+	for i, l := range launches {
+		s.now = s.now.Add(time.Millisecond)
+		s.step(KillRequested{Token: uint64(i), TaskID: l.TaskID})
+	}
+	for _, l := range launches {
+		s.update(l, cluster.Killed)
+	}
+	end, steps := s.now.Add(10*time.Second), 0
+	for s.now.Before(end) {
+		d := s.core.Step(s.clocks(), rand.NewPCG(1, 2), nil)
+		s.now = s.core.began.Add(max(d.Wake, s.core.now.Sub(s.core.began)+time.Microsecond))
+		steps++
+	}
+	if steps > shards/4 {
+		t.Errorf("%d steps in 10 s with nothing to do", steps)
+	}
+}
