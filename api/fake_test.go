@@ -114,7 +114,7 @@ func (b *fakeScheduler) App(_ context.Context, name string) (core.AppView, error
 func (b *fakeScheduler) RegisterApp(_ context.Context, c app.Config) (core.AppView, error) {
 	return change(b, func() (core.AppView, error) {
 		if _, ok := b.apps[c.AppName]; ok {
-			return core.AppView{}, refuse(core.Conflict, "app_exists", "app '%s' already existed.", c.AppName)
+			return core.AppView{}, refuse(core.Conflict, "app_exists", "app '%s' already existed. PUT /api/app changes it", c.AppName)
 		}
 		b.apps[c.AppName] = core.AppView{Config: c}
 		return b.apps[c.AppName], nil
@@ -171,7 +171,7 @@ func (b *fakeScheduler) RegisterJob(_ context.Context, c jobs.Config) (core.JobV
 		case owner.Disabled:
 			return core.JobView{}, refuse(core.Conflict, "app_disabled", "app %q is disabled", c.AppName)
 		case exists:
-			return core.JobView{}, refuse(core.Conflict, "job_exists", "Job '%s' already existed.", c.JobName)
+			return core.JobView{}, refuse(core.Conflict, "job_exists", "Job '%s' already existed. PUT /api/job/update changes it", c.JobName)
 		}
 		b.jobs[c.JobName] = core.JobView{Config: c}
 		return b.jobs[c.JobName], nil

@@ -47,7 +47,7 @@ func serveUntilEnd(t *testing.T, opts api.Options) string {
 	return url
 }
 
-// ask sends a request without keeping the connection.
+// ask sends a request, without keeping the connection, and reads the whole answer. Headers are "Name: value".
 func ask(t *testing.T, method, url, body string, headers ...string) (*http.Response, string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
@@ -55,8 +55,11 @@ func ask(t *testing.T, method, url, body string, headers ...string) (*http.Respo
 		t.Fatal(err)
 	}
 	for _, h := range headers {
-		name, value, _ := strings.Cut(h, ": ")
-		r.Header.Set(name, value)
+		if name, value, _ := strings.Cut(h, ": "); name == "Host" {
+			r.Host = value
+		} else {
+			r.Header.Set(name, value)
+		}
 	}
 	r.Close = true
 	answer, err := http.DefaultTransport.RoundTrip(r)

@@ -1,12 +1,10 @@
 package api_test
 
 import (
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -35,35 +33,10 @@ func start(t *testing.T, opts api.Options) *httptest.Server {
 	return server
 }
 
-// call sends a request and reads the whole answer. Headers are "Name: value".
+// call sends a request to a server and reads the whole answer; see ask.
 func call(t *testing.T, server *httptest.Server, method, path, body string, headers ...string) (*http.Response, string) {
 	t.Helper()
-	var reader io.Reader
-	if body != "" {
-		reader = strings.NewReader(body)
-	}
-	r, err := http.NewRequestWithContext(t.Context(), method, server.URL+path, reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, h := range headers {
-		name, value, _ := strings.Cut(h, ": ")
-		if name == "Host" {
-			r.Host = value
-		} else {
-			r.Header.Set(name, value)
-		}
-	}
-	answer, err := server.Client().Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = answer.Body.Close() }()
-	text, err := io.ReadAll(answer.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return answer, string(text)
+	return ask(t, method, server.URL+path, body, headers...)
 }
 
 // oneArtifact is the only one that a server has.

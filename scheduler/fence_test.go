@@ -30,7 +30,7 @@ func TestT2NoCallOfADeposedLeaderLeaves(t *testing.T) {
 			var left []string
 			var hangs atomic.Bool
 			deposed := false
-			// note is told of calls with a context that is still good: others go nowhere.
+			// Calls with a context that is still good are reported to note: others go nowhere.
 			note := func(ctx context.Context, name string) error {
 				mu.Lock()
 				defer mu.Unlock()

@@ -88,7 +88,7 @@ func (ch RegisterApp) plan(k *configuration) (planned, error) {
 	cfg := ch.Config
 	p := planned{appName: cfg.AppName}
 	if k.apps[cfg.AppName] != nil {
-		return p, Errorf(Conflict, "app_exists", "app '%s' already existed.", cfg.AppName)
+		return p, Errorf(Conflict, "app_exists", "app '%s' already existed. PUT /api/app changes it", cfg.AppName)
 	}
 	version := k.putNew(&p, under(pathApps, cfg.AppName), k.writeApp(cfg))
 	p.markDisabled(pathAppDisabled, cfg.AppName, false)
@@ -152,7 +152,7 @@ func (ch RegisterJob) plan(k *configuration) (planned, error) {
 	cfg := ch.Config
 	p := planned{jobName: cfg.JobName}
 	if j := k.jobs[cfg.JobName]; j != nil && j.cfg != nil {
-		return p, Errorf(Conflict, "job_exists", "Job '%s' already existed.", cfg.JobName)
+		return p, Errorf(Conflict, "job_exists", "Job '%s' already existed. PUT /api/job/update changes it", cfg.JobName)
 	}
 	a := k.apps[cfg.AppName]
 	if a == nil {

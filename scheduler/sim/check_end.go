@@ -96,7 +96,7 @@ func (c *checker) left() string {
 	return ""
 }
 
-// unknownEdit says which document the leader does not know as it is, though it was told of all edits.
+// unknownEdit says which document the leader does not know as it is, though all edits were reported to it.
 func (c *checker) unknownEdit() string {
 	for _, name := range c.w.users.jobs {
 		for _, dir := range []string{pathJobs, pathJobDisabled} {

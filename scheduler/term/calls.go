@@ -61,7 +61,7 @@ func (p *sessionQueues) queueOf(call core.Call) *callQueue {
 	}
 }
 
-// call has a call leave after those before it in its queue. Without a session it is dropped: the core is told of the session's end.
+// call has a call leave after those before it in its queue. Without a session it is dropped: the session's end is reported to the core.
 func (m *Machine) call(call core.Call) {
 	if c, ok := call.(core.CallSubscribe); ok {
 		m.subscribe(c)

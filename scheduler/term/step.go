@@ -35,8 +35,8 @@ func (m *Machine) stepAll(edits []core.Event) {
 	})
 }
 
-// step lets the core decide, and has the effects follow the commit of what it decided: write, then act. then is told of the effects'
-// decision, or why there are none.
+// step lets the core decide, and has the effects follow the commit of what it decided: write, then act. then gets
+// the decision once its effects are on their way, or why there are none.
 func (m *Machine) step(events []core.Event, then func(*core.Decision, error)) {
 	d := m.core.Step(m.now, m.rnd, events)
 	m.wake = d.Wake

@@ -157,7 +157,7 @@ func TestEditedByHand(t *testing.T) {
 	edit("0 0 61 * * ?", "0 0 5 * * ?")
 	c.Until("the mended one is taken over", next("05:00"))
 	if x := c.Explain("edited"); strings.Contains(fmt.Sprint(x.Notes), "/config/job/edited") {
-		t.Errorf("the bad edit is still told of: %+v", x)
+		t.Errorf("the bad edit is still reported: %+v", x)
 	}
 	c.Create("/state/disable/job/edited", "edited")
 	c.Until("the mark is taken over", func() string {
