@@ -34,15 +34,15 @@ func TestExecutorsGetTheCA(t *testing.T) {
 		"plain": {[]string{"--mesos", "http://h:1"}, nil, ""},
 		"a CA, carelessly with its key": {
 			[]string{"--mesos", "https://h:1", "--mesos-ca-file", w.file(t, "ca", "# ours\n"+key+certificate, 0o600)},
-			map[string]string{"LIBPROCESS_SSL_ENABLED": "true", "ELASTICJOB_MESOS_CA": certificate, "ELASTICJOB_AGENT_HOSTNAME": "agent.example"}, "",
+			map[string]string{"LIBPROCESS_SSL_ENABLED": "true", "ELASTICJOB_MESOS_CA": certificate}, "",
 		},
 		"a client certificate": {
 			[]string{"--mesos", "https://h:1", "--mesos-ca-file", w.file(t, "ca2", certificate, 0o600), "--mesos-cert-file", w.file(t, "cert", certificate, 0o600), "--mesos-key-file", keyFile},
-			map[string]string{"LIBPROCESS_SSL_ENABLED": "true", "ELASTICJOB_MESOS_CA": certificate, "ELASTICJOB_AGENT_HOSTNAME": "agent.example"}, "chmod 600 " + keyFile,
+			map[string]string{"LIBPROCESS_SSL_ENABLED": "true", "ELASTICJOB_MESOS_CA": certificate}, "chmod 600 " + keyFile,
 		},
 		"a bundle": {
 			[]string{"--mesos", "https://h:1", "--mesos-ca-file", big},
-			map[string]string{"LIBPROCESS_SSL_ENABLED": "true", "ELASTICJOB_MESOS_CA": "system", "ELASTICJOB_AGENT_HOSTNAME": "agent.example"}, "too large",
+			map[string]string{"LIBPROCESS_SSL_ENABLED": "true", "ELASTICJOB_MESOS_CA": "system"}, "too large",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -51,12 +51,12 @@ func TestExecutorsGetTheCA(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var got map[string]string
-			if environment := coreOptions(*s.config, time.UTC, "").ExecutorEnvironment; environment != nil {
-				got = environment("agent.example")
-			}
-			if diff := cmp.Diff(c.want, got); diff != "" {
+			got := coreOptions(*s.config, time.UTC, "")
+			if diff := cmp.Diff(c.want, got.ExecutorEnvironment); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if named := got.HostnameVariable == "ELASTICJOB_AGENT_HOSTNAME"; named != (c.want != nil) {
+				t.Errorf("the agent's hostname is given as %q", got.HostnameVariable)
 			}
 			var shown bytes.Buffer
 			if err := s.show(&shown); err != nil {

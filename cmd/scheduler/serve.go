@@ -167,9 +167,8 @@ func coreOptions(c config, zone *time.Location, binary string) core.Options {
 		o.ExecutorUser = c.user()
 	}
 	if ca := c.executorCA; ca != "" {
-		o.ExecutorEnvironment = func(hostname string) map[string]string {
-			return map[string]string{executor.TLSVariable: "true", executor.CAVariable: ca, executor.HostnameVariable: hostname}
-		}
+		o.ExecutorEnvironment = map[string]string{executor.TLSVariable: "true", executor.CAVariable: ca}
+		o.HostnameVariable = executor.HostnameVariable
 	}
 	if c.zk != "" {
 		o.Documents = core.YAMLDocuments // as ElasticJob-Cloud's, so that there is a way back

@@ -15,7 +15,7 @@ func TestX4UserAndEnvironmentAreThoseOfTheStart(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.opt.ExecutorUser, s.opt.ExecutorShutdown = "batch", 9500*time.Millisecond
-	s.opt.ExecutorEnvironment = func(hostname string) map[string]string { return map[string]string{"CA": "old", "HOST": hostname} }
+	s.opt.ExecutorEnvironment, s.opt.HostnameVariable = map[string]string{"CA": "old"}, "HOST"
 	s.restart()
 	s.app()
 	s.job(func(j *jobs.Config) { j.ShardingTotalCount = 1; j.Cron = "" })
@@ -37,7 +37,7 @@ func TestX4UserAndEnvironmentAreThoseOfTheStart(t *testing.T) {
 		t.Fatalf("started with %+v", first)
 	}
 	// Another CA or grace: the running executor is used on as it is.
-	s.opt.ExecutorEnvironment = func(string) map[string]string { return map[string]string{"CA": "new"} }
+	s.opt.ExecutorEnvironment = map[string]string{"CA": "new"}
 	s.opt.ExecutorShutdown = time.Minute
 	s.restart()
 	if diff := cmp.Diff(first, launch(first.ID)); diff != "" {

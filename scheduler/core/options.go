@@ -23,9 +23,10 @@ type Options struct {
 	ExecutorCommand []string
 	// ExecutorUser is who new executors run as; the framework's user when empty.
 	ExecutorUser string
-	// ExecutorEnvironment, if not nil, is what new executors on an agent of that hostname get in
-	// their environment. It gives the same for the same, and no secrets.
-	ExecutorEnvironment func(hostname string) map[string]string
+	// ExecutorEnvironment is what new executors get in their environment, and HostnameVariable, if not empty, names one variable more:
+	// it gets the hostname of the executor's agent. They hold no secrets.
+	ExecutorEnvironment map[string]string
+	HostnameVariable    string
 	// KillAnswer is how much longer than the grace an executor may take to report the end of a task that it was asked to
 	// kill, before it is ended from outside (rule K3). It is more than the 75 s that a master takes by default to find
 	// that an agent is away: until then that can't be distinguished from an executor that does not answer.

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
@@ -43,8 +44,11 @@ func (c *Core) executorFor(agentID string, d *demand) (x *executor, started bool
 			User: c.opt.ExecutorUser, ShutdownGrace: c.opt.ExecutorShutdown,
 		},
 	}
-	if a := c.agents.byID[agentID]; a != nil && c.opt.ExecutorEnvironment != nil {
-		x.Info.Environment = c.opt.ExecutorEnvironment(a.host)
+	if a, name := c.agents.byID[agentID], c.opt.HostnameVariable; a != nil && name != "" {
+		x.Info.Environment = map[string]string{name: a.host}
+		maps.Copy(x.Info.Environment, c.opt.ExecutorEnvironment)
+	} else {
+		x.Info.Environment = c.opt.ExecutorEnvironment
 	}
 	c.executors.add(x)
 	return x, true

@@ -4,11 +4,15 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"io"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -32,6 +36,45 @@ func TestImportsFollowTheLayout(t *testing.T) {
 	if seen < 10 {
 		t.Errorf("go list named %d packages of this module: the check saw too little to say anything", seen)
 	}
+}
+
+// A pure package begins nothing and asks no clock: what its imports don't show.
+func TestPurePackagesOnlyDecide(t *testing.T) {
+	t.Parallel()
+	for name := range pure {
+		files, err := filepath.Glob(filepath.Join(root, name, "*.go"))
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s: %d files, %v", name, len(files), err)
+		}
+		for _, path := range files {
+			if strings.HasSuffix(path, "_test.go") {
+				continue
+			}
+			fset := token.NewFileSet()
+			file, err := parser.ParseFile(fset, path, nil, parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for n := range ast.Preorder(file) {
+				if sentence := begins(n); sentence != "" {
+					t.Errorf("%s: %s is pure, and %s", fset.Position(n.Pos()), name, sentence)
+				}
+			}
+		}
+	}
+}
+
+// begins says what a node begins or asks that a pure package must not, or "".
+func begins(n ast.Node) string {
+	switch n := n.(type) {
+	case *ast.GoStmt:
+		return "starts a goroutine"
+	case *ast.SelectorExpr:
+		if from, ok := n.X.(*ast.Ident); ok && from.Name == "time" && slices.Contains([]string{"Now", "Since", "Until", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker", "Sleep"}, n.Sel.Name) {
+			return "asks a clock: time." + n.Sel.Name
+		}
+	}
+	return ""
 }
 
 func TestWhatTheRulesRefuse(t *testing.T) {
