@@ -42,7 +42,7 @@ type executor struct {
 	ran          bool      // it is known to have started, or of an earlier leader
 	unanswered   int       // sweeps since its last update that found it with a kill to answer
 	sweptAt      time.Time // the newest of them
-	silent       bool      // it did not answer a kill, and is ended with its tasks (rule K3)
+	silent       bool      // it has not answered a kill, and is ended with its tasks (rule K3)
 	idleSince    time.Time
 	lookingAt    time.Time
 	shutdownSent time.Time

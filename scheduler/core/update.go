@@ -62,9 +62,12 @@ func (c *Core) learnAgent(u cluster.Update) {
 func (c *Core) learnExecutor(x *executor, u cluster.Update) {
 	if len(u.UUID) > 0 {
 		x.lastUpdate, x.ran, x.unanswered = c.now, true, 0
-		if u.Source == cluster.FromExecutor && !x.Heard {
-			x.Heard = true
-			c.executors.touch(x)
+		if u.Source == cluster.FromExecutor {
+			x.silent = false // a SHUTDOWN that was lost is repeated only when its tasks have ended (rules K3, X2)
+			if !x.Heard {
+				x.Heard = true
+				c.executors.touch(x)
+			}
 		}
 	}
 	if u.Source != cluster.FromMaster && x.pending == 0 {
