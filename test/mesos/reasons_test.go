@@ -46,8 +46,8 @@ var reasons = []reason{
 	},
 	{
 		name: "executor never registers", state: "FAILED", cause: []string{"did not start, 5 times", "EXECUTOR_REGISTRATION_TIMEOUT"}, explain: "failed to start",
-		// The time counts from before the fetch, which a busy machine takes a while for.
-		realOnly: true, setup: system.Setup{AgentArgs: []string{"--executor_registration_timeout=2secs", "--executor_shutdown_grace_period=1secs"}},
+		// The time counts from before the fetch, which takes two seconds on a busy machine.
+		realOnly: true, setup: system.Setup{AgentArgs: []string{"--executor_registration_timeout=5secs", "--executor_shutdown_grace_period=1secs"}},
 		server:  func(t *testing.T) []string { return []string{"--executor-dir", executorDir(t, "exec sleep 1000")} },
 		provoke: runOnce,
 	},
