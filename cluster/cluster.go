@@ -223,6 +223,13 @@ type Update struct {
 	ExecutorMismatch bool
 }
 
+// Message is what an executor has sent to the scheduler. Messages may get lost, and have no order.
+type Message struct {
+	AgentID, ExecutorID string
+	// Data is wire.Report, encoded, from our executor.
+	Data []byte
+}
+
 // Heartbeat shows that the session lives.
 type Heartbeat struct{}
 
@@ -232,6 +239,7 @@ func (Rescind) event()        {}
 func (Failure) event()        {}
 func (FrameworkError) event() {}
 func (Update) event()         {}
+func (Message) event()        {}
 func (Heartbeat) event()      {}
 
 // State is a task's state, without Mesos' prefix "TASK_".

@@ -54,14 +54,18 @@ type Config struct {
 	JobErrorHandlerType           string `json:"jobErrorHandlerType,omitempty"`
 	// TimeZone (added) is the IANA zone of the cron; empty is the server's.
 	TimeZone string `json:"timeZone,omitempty"`
+	// TimeoutSeconds (added) is how long a run of a shard may take until it is killed and fails as timed out; 0 is for ever.
+	TimeoutSeconds int `json:"timeoutSeconds,omitempty"`
 	// MaxRetries (added) is how often a shard that failed by itself is run again. 0 to 100.
 	MaxRetries int `json:"maxRetries,omitempty"`
+	// RetryBackoffSeconds (added) is how long a shard that failed waits until it is run again; each time twice as long, up to
+	// a minute or, if longer, this. 0 is 200 milliseconds.
+	RetryBackoffSeconds int `json:"retryBackoffSeconds,omitempty"`
+	// KillGraceSeconds (added) is the time between SIGTERM and SIGKILL; 0 is the server's.
+	KillGraceSeconds int `json:"killGraceSeconds,omitempty"`
 	// Env (added) is added to the environment of the job's processes.
 	Env map[string]string `json:"env,omitempty"`
 }
-
-// PropScript is the property that holds a script job's command line.
-const PropScript = "script.command.line"
 
 // Schema reads and writes a job's document. The original's older fields and those of ElasticJob-Lite give
 // a note each. What it reads still has to pass Check.

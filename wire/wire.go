@@ -39,8 +39,56 @@ type Task struct {
 	Command []string `json:"command"`
 	// Env is the job's own environment.
 	Env map[string]string `json:"env,omitempty"`
+	// Props are the job's own properties; those that the scheduler or the executor reads, secrets among them, are left out.
+	Props map[string]string `json:"props,omitempty"`
 	// KillGraceMillis is the time between SIGTERM and SIGKILL.
 	KillGraceMillis int64 `json:"killGraceMillis"`
+	// HTTP is set for a job that is a request: it has neither package nor process.
+	HTTP *HTTP `json:"http,omitempty"`
+	// Daemon is set for a shard of a daemon job, which stays and is fired by its executor. FireTime and ExecutionID are then
+	// not of a run: each run has its own.
+	Daemon *Daemon `json:"daemon,omitempty"`
+}
+
+// HTTP is a request that is the whole of a job's run.
+type HTTP struct {
+	URL string `json:"url"`
+	// Method is in capitals; Data is the body of methods that have one.
+	Method      string `json:"method"`
+	Data        string `json:"data,omitempty"`
+	ContentType string `json:"contentType,omitempty"`
+	// The connection must stand within the one, and each part of the answer come within the other.
+	ConnectTimeoutMillis int64 `json:"connectTimeoutMillis"`
+	ReadTimeoutMillis    int64 `json:"readTimeoutMillis"`
+}
+
+// How many shards of a daemon job one executor runs at once (Daemon.Concurrency); "" sets no bound.
+const (
+	ConcurrencyCPU    = "CPU"           // twice the CPUs of its machine, as the original's
+	ConcurrencySingle = "SINGLE_THREAD" // one
+)
+
+// Daemon is when a daemon's shard is fired, and what its executor does about runs that are late, fail or take too long.
+type Daemon struct {
+	// Cron is in Quartz's dialect (jobs/cron), in the zone of that IANA name.
+	Cron     string `json:"cron"`
+	TimeZone string `json:"timeZone"`
+	// Misfire keeps up to 100 fires that find the shard running, to be run after it; without it they are dropped.
+	Misfire bool `json:"misfire,omitempty"`
+	// SamplingCount N has every Nth run reported; 0 and 1 every one. Runs that fail are always reported, and with Failover all.
+	SamplingCount int  `json:"samplingCount,omitempty"`
+	Failover      bool `json:"failover,omitempty"`
+	// Concurrency is "", ConcurrencyCPU or ConcurrencySingle.
+	Concurrency string `json:"concurrency,omitempty"`
+	// TimeoutMillis ends a run that takes longer; 0 sets no bound.
+	TimeoutMillis int64 `json:"timeoutMillis,omitempty"`
+	// A run that failed is run again MaxRetries times: RetryBackoffMillis later, then after twice that, and so on, at
+	// most a minute or, if longer, RetryBackoffMillis.
+	MaxRetries         int   `json:"maxRetries,omitempty"`
+	RetryBackoffMillis int64 `json:"retryBackoffMillis,omitempty"`
+	// Rerun is a fire that was cut off with the shard's last attempt, to be run at once with the source FAILOVER; zero
+	// without one.
+	Rerun time.Time `json:"rerun,omitzero"`
 }
 
 // Package is what the executor fetches before it runs a task.
@@ -89,7 +137,86 @@ type Status struct {
 	// StartTime and CompleteTime are the process's, zero when it never started.
 	StartTime    time.Time `json:"startTime,omitzero"`
 	CompleteTime time.Time `json:"completeTime,omitzero"`
+	// Run is set in an update of a daemon's shard that is about one of its runs: one that began, or ended. An update that ends
+	// the task has the run that it cut off.
+	Run *Run `json:"run,omitempty"`
+	// Totals count the runs of a daemon's attempt since it began; each of its updates has them.
+	Totals *Totals `json:"totals,omitempty"`
 }
+
+// States of a daemon's run.
+const (
+	RunRunning  = "RUNNING"
+	RunFinished = "FINISHED"
+	RunFailed   = "FAILED"
+	RunTimedOut = "TIMED_OUT"
+	RunKilled   = "KILLED" // cut off by the end of its task
+)
+
+// Run is one run of a daemon's shard.
+type Run struct {
+	// Fire is the cron's moment, or that of the run that is run again.
+	Fire time.Time `json:"fire"`
+	// Source is NORMAL_TRIGGER, MISFIRE or FAILOVER. Attempt counts from 1.
+	Source  string `json:"source"`
+	Attempt int    `json:"attempt"`
+	// State is one of the states of a run.
+	State    string    `json:"state"`
+	Start    time.Time `json:"start,omitzero"`
+	Complete time.Time `json:"complete,omitzero"`
+	// ExitStatus, Signal and Cause are as in Status. A resident process that goes on after its run has none of the first two.
+	ExitStatus *int   `json:"exitStatus,omitempty"`
+	Signal     string `json:"signal,omitempty"`
+	Cause      string `json:"cause,omitempty"`
+	// Sampled is set on every Nth run of the sampling: others are reported for another reason.
+	Sampled bool `json:"sampled,omitempty"`
+	// Retried is set when the run failed and will be run again: it is not the last word on its fire.
+	Retried bool `json:"retried,omitempty"`
+}
+
+// Totals count what became of the fires of a daemon's attempt.
+type Totals struct {
+	// Runs have ended, Failed of them failed or timed out. Skipped fires found the shard running and were dropped.
+	Runs    int64 `json:"runs"`
+	Failed  int64 `json:"failed"`
+	Skipped int64 `json:"skipped"`
+	// SkippedAt is the newest of the skipped fires.
+	SkippedAt time.Time `json:"skippedAt,omitzero"`
+}
+
+// Report is what an executor says of its tasks between updates, at most once a second and, while it has a daemon's shard, at
+// least every ReportEvery. It may get lost: nothing that must not be lost is in it.
+type Report struct {
+	Version int `json:"v"`
+	// Time is the executor's clock when it was sent.
+	Time time.Time `json:"time"`
+	// Tasks are those whose progress has changed, and all shards of daemons.
+	Tasks []TaskReport `json:"tasks,omitempty"`
+}
+
+// ReportEvery is how often an executor with a daemon's shard sends a Report at least.
+const ReportEvery = 10 * time.Second
+
+// TaskReport is one task's part of a Report.
+type TaskReport struct {
+	TaskID   string    `json:"taskId"`
+	Progress *Progress `json:"progress,omitempty"`
+	// Fire is that of the run under way of a daemon's shard, zero while it waits for the next, and Totals are its counts.
+	Fire   time.Time `json:"fire,omitzero"`
+	Totals *Totals   `json:"totals,omitempty"`
+}
+
+// Progress is how far a run has come, as its program says.
+type Progress struct {
+	// Fraction is from 0 to 1.
+	Fraction float64 `json:"fraction"`
+	// Message is of at most MaxProgressMessage bytes.
+	Message string    `json:"message,omitempty"`
+	At      time.Time `json:"at"`
+}
+
+// MaxProgressMessage bounds Progress.Message, in bytes.
+const MaxProgressMessage = 200
 
 // Encode writes t with the present version.
 func (t Task) Encode() ([]byte, error) {
@@ -132,4 +259,23 @@ func DecodeStatus(data []byte) (Status, bool) {
 		return Status{}, false
 	}
 	return s, true
+}
+
+// Encode writes r with the present version.
+func (r Report) Encode() ([]byte, error) {
+	r.Version = Version
+	data, err := json.Marshal(r)
+	if err != nil {
+		return nil, fmt.Errorf("describe report: %w", err)
+	}
+	return data, nil
+}
+
+// DecodeReport reads an executor's report. Data of other executors is no error: it gives a zero Report and false.
+func DecodeReport(data []byte) (Report, bool) {
+	var r Report
+	if len(data) == 0 || json.Unmarshal(data, &r) != nil || r.Version < 1 {
+		return Report{}, false
+	}
+	return r, true
 }

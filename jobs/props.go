@@ -1,0 +1,73 @@
+package jobs
+
+import (
+	"maps"
+	"strconv"
+	"strings"
+)
+
+// Properties that the scheduler or the executor reads.
+const (
+	// PropScript holds a script job's command line.
+	PropScript = "script.command.line"
+	// PropHTTPURL and PropHTTPURI, the original's real key, hold the address of an HTTP job.
+	PropHTTPURL            = "http.url"
+	PropHTTPURI            = "http.uri"
+	PropHTTPMethod         = "http.method"
+	PropHTTPData           = "http.data"
+	PropHTTPContentType    = "http.content.type"
+	PropHTTPConnectTimeout = "http.connect.timeout.milliseconds"
+	PropHTTPReadTimeout    = "http.read.timeout.milliseconds"
+)
+
+// Defaults of an HTTP job's timeouts, in milliseconds: the original's (contract 5.5).
+const (
+	DefaultHTTPConnectTimeout = 3000
+	DefaultHTTPReadTimeout    = 5000
+)
+
+// families are the beginnings of properties that have a meaning here; all others are a job's own.
+var families = []string{"script.", "http.", "streaming.", "email.", "wechat.", "dingtalk.", "webhook."}
+
+// OwnProps are the properties that are passed on to a job's program: its own, and those of streaming, which is for its SDK. No
+// others reach an agent: they may be secrets of error handlers.
+func (c Config) OwnProps() map[string]string {
+	own := maps.Clone(c.Props)
+	maps.DeleteFunc(own, func(name, _ string) bool {
+		for _, family := range families {
+			if family != "streaming." && strings.HasPrefix(name, family) {
+				return true
+			}
+		}
+		return false
+	})
+	return own
+}
+
+// HTTPRequest is the request that an HTTP job is.
+type HTTPRequest struct {
+	URL, Method, Data, ContentType string
+	// Timeouts in milliseconds.
+	ConnectTimeout, ReadTimeout int64
+}
+
+// HTTP is the request of an HTTP job, and false for every other job.
+func (c Config) HTTP() (HTTPRequest, bool) {
+	url := c.Props[PropHTTPURL]
+	if url == "" {
+		url = c.Props[PropHTTPURI]
+	}
+	if url == "" {
+		return HTTPRequest{}, false
+	}
+	millis := func(name string, byDefault int64) int64 {
+		if n, err := strconv.ParseInt(c.Props[name], 10, 64); err == nil && n > 0 {
+			return n
+		}
+		return byDefault
+	}
+	return HTTPRequest{
+		URL: url, Method: strings.ToUpper(c.Props[PropHTTPMethod]), Data: c.Props[PropHTTPData], ContentType: c.Props[PropHTTPContentType],
+		ConnectTimeout: millis(PropHTTPConnectTimeout, DefaultHTTPConnectTimeout), ReadTimeout: millis(PropHTTPReadTimeout, DefaultHTTPReadTimeout),
+	}, true
+}
