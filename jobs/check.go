@@ -67,14 +67,17 @@ func (c Config) checkSize() document.Violations {
 }
 
 func (c Config) checkExecutionType() document.Violations {
-	message := "must be " + Transient
+	message := fmt.Sprintf("must be %s or %s", Transient, Daemon)
 	switch c.JobExecutionType {
 	case Transient:
 		return nil
 	case Daemon:
-		message = "daemon jobs are not supported by this version yet; use " + Transient
+		if c.Cron != "" {
+			return nil
+		}
+		return document.Violations{document.Violate("cron", "", "is missing: a %s is fired by its cron", Daemon)}
 	case "":
-		message = "is missing; give " + Transient
+		message = fmt.Sprintf("is missing; give %s or %s", Transient, Daemon)
 	}
 	return document.Violations{document.Violate("jobExecutionType", c.JobExecutionType, "%s", message)}
 }

@@ -10,7 +10,7 @@ import (
 func (c *Core) abandon(ref taskRef, why string) {
 	e, s := ref.exec, ref.shard()
 	o := c.newOrphan(ref)
-	o.Blocks = !e.Settings.Job.Failover
+	o.Blocks = !e.reruns()
 	c.addOrphan(o)
 	c.note(Note{Kind: NoteOrphan, Job: e.Job, Execution: e.ID, Task: s.TaskID, Detail: why, Problem: true})
 	s.Cause = why

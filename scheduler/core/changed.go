@@ -49,6 +49,9 @@ func (c *Core) applyJobState(j *jobState) {
 	j.schedule = nil
 	if j.cfg != nil {
 		want.Schedule = j.cfg.Cron + " " + j.cfg.TimeZone
+		if j.isDaemon() {
+			want.Schedule += " daemon" // its fires are made elsewhere, as long as it is one
+		}
 		s, err := c.fires.schedule(*j.cfg, c.opt.Zone)
 		if err != nil {
 			c.note(Note{Kind: NoteFaulty, Job: j.name, Problem: true, Detail: err.Error()})
@@ -66,6 +69,7 @@ func (c *Core) applyJobState(j *jobState) {
 		c.killExecutionsOf(j, c.config.inactiveReason(j))
 	}
 	if j.cfg == nil {
+		c.daemons.look(j.name)
 		c.fires.timetable.Remove(j.name)
 		c.ofJobs.forget(j.name)
 		if j.isStored {
@@ -85,7 +89,7 @@ func (c *Core) applyJobState(j *jobState) {
 		j.stored, j.isStored = want, true
 		c.config.touch(j)
 	}
-	if j.schedule != nil && !inactive {
+	if j.firedHere() && !inactive {
 		from := c.fires.from(c.wall)
 		if !c.fires.loading && j.since.After(from) {
 			from = j.since // its own group has nothing to catch up
@@ -95,6 +99,7 @@ func (c *Core) applyJobState(j *jobState) {
 		c.fires.timetable.Remove(j.name)
 	}
 	c.checkOverrides(j)
+	c.daemons.look(j.name)
 	c.headOfQueue(j)
 	if len(j.queue) > 0 && !j.queue[0].launched() {
 		j.queue[0].unplaced = unplaced{} // it may take something else now

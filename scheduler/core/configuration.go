@@ -276,9 +276,9 @@ type planned struct {
 	answer           Reply
 }
 
-func (k *configuration) countDropped(j *jobState, why string) {
-	k.stats.FiresDropped++
-	j.stored.Fires.Dropped++
+func (k *configuration) countDropped(j *jobState, n int64, why string) {
+	k.stats.FiresDropped += n
+	j.stored.Fires.Dropped += n
 	j.stored.Fires.LastDropped, j.stored.Fires.DroppedWhy = k.wall, why
 	k.fireCountsChanged(j)
 }

@@ -18,6 +18,7 @@ type Core struct {
 	fires        fires
 	subscription subscription
 	imports      imports
+	daemons      daemons
 
 	placement placement
 	flow      offerFlow
@@ -36,6 +37,7 @@ func New(opt Options) *Core {
 	c.executions = newExecutions(c.shared)
 	c.subscription.shared = c.shared
 	c.config, c.agents = newConfiguration(c.shared), newAgents(c.shared)
+	c.daemons = newDaemons(c.shared)
 	c.starts = newStartFailures(c.shared, &c.executions)
 	c.placement = newPlacement(c.shared)
 	c.flow = offerFlow{shared: c.shared, held: offers.NewPool()}

@@ -10,10 +10,13 @@ import (
 // for another attempt.
 func (c *Core) endAttempt(ref taskRef, how outcome) {
 	e, s := ref.exec, ref.shard()
+	if e.daemon() {
+		c.daemonAttemptEnds(ref)
+	}
 	if c.endKilledShard(ref, how) {
 		return
 	}
-	if !s.KillSince.IsZero() && how != outcomeFinished && e.KillReason == shutdownReason && e.Settings.Job.Failover {
+	if !s.KillSince.IsZero() && (how != outcomeFinished || e.daemon()) && e.KillReason == shutdownReason && e.reruns() {
 		// Lost by shutdown: queued again for the next start (rule O4).
 		s.Cause = shutdownReason
 		c.requeue(ref, FailoverSource, 0)
@@ -32,12 +35,16 @@ func (c *Core) endAttempt(ref taskRef, how outcome) {
 		}
 		return
 	}
+	// A daemon's shard is tried for ever, with a growing delay: what keeps it from running may be mended, and explain says what it is.
+	mayRepeat := func(tries, most int) bool { return e.daemon() || tries < most }
 	job := &e.Settings.Job
 	switch how {
-	case outcomeFinished:
-		c.completeShard(ref, Finished)
-	case outcomeFailed:
-		if s.Fails < job.MaxRetries {
+	case outcomeFinished, outcomeFailed:
+		if how == outcomeFinished && !e.daemon() {
+			c.completeShard(ref, Finished)
+			return
+		}
+		if mayRepeat(s.Fails, job.MaxRetries) {
 			s.Fails++
 			c.requeue(ref, e.Source, s.Fails-1)
 			return
@@ -45,7 +52,7 @@ func (c *Core) endAttempt(ref taskRef, how outcome) {
 		c.completeShard(ref, Failed)
 	case outcomeKilled: // of an attempt whose kill is wanted, which is dealt with above
 	case outcomeLost:
-		if !job.Failover {
+		if !e.reruns() {
 			c.completeShard(ref, Lost)
 			return
 		}
@@ -53,7 +60,7 @@ func (c *Core) endAttempt(ref taskRef, how outcome) {
 		if c.agents.registered(s.Agent) && s.Unreachable.IsZero() {
 			s.Losses++
 		}
-		if s.Losses >= c.opt.MaxLosses {
+		if !mayRepeat(s.Losses, c.opt.MaxLosses) {
 			s.Cause = fmt.Sprintf("lost %s; last: %s", counted(s.Losses, "time"), s.Cause)
 			c.completeShard(ref, Failed)
 			return
@@ -62,7 +69,7 @@ func (c *Core) endAttempt(ref taskRef, how outcome) {
 	case outcomeNeverStarted:
 		c.requeue(ref, s.Type, s.Attempt-1)
 	case outcomeRejected:
-		if s.Errors++; s.Errors >= c.opt.MaxErrors {
+		if s.Errors++; !mayRepeat(s.Errors, c.opt.MaxErrors) {
 			c.completeShard(ref, Failed)
 			return
 		}
@@ -90,7 +97,7 @@ func (c *Core) endAttempt(ref taskRef, how outcome) {
 		if a := e.Settings.App.AppName; c.config.apps[a] != nil {
 			c.placement.wakeAt(c.starts.record(a, s.Agent, s.Executor, s.Cause))
 		}
-		if s.Starts >= c.opt.MaxStarts {
+		if !mayRepeat(s.Starts, c.opt.MaxStarts) {
 			s.Cause = fmt.Sprintf("the app's executor did not start, %s; last on agent %s: %s", counted(s.Starts, "time"), s.Agent, s.Cause)
 			c.completeShard(ref, Failed)
 			return
@@ -133,7 +140,7 @@ func causeOf(s *shard) string {
 // grows with the number of tries before.
 func (c *Core) requeue(ref taskRef, source Source, tries int) {
 	e, s := ref.exec, ref.shard()
-	c.note(Note{Kind: NoteShardRequeued, Job: e.Job, Execution: e.ID, Task: s.TaskID, Detail: s.Cause, Problem: true})
+	c.note(Note{Kind: NoteShardRequeued, Job: e.Job, Execution: e.ID, Task: s.TaskID, Detail: s.Cause, Problem: s.KillReason == ""})
 	if s.live() {
 		c.releaseTask(e, s)
 	}
@@ -153,7 +160,7 @@ func (c *Core) requeue(ref taskRef, source Source, tries int) {
 // releaseTask takes a task off its executor's account.
 func (c *Core) releaseTask(e *execution, s *shard) {
 	if x := c.executors.byID[s.Executor]; x != nil {
-		x.release(e.Settings.Job.Resources(), c.now)
+		x.release(e.needs(s), e.daemon(), c.now)
 		c.checkIdle(x)
 	}
 	c.flow.taskHasEnded()
@@ -179,6 +186,9 @@ func (c *Core) endExecution(e *execution) {
 	if !e.Dropped { // else its drop has been reported
 		c.note(Note{Kind: NoteExecutionEnded, Job: e.Job, Execution: e.ID, Detail: string(state) + endText(e), Problem: state == Failed})
 	}
+	if e.daemon() {
+		c.daemons.look(e.Job)
+	}
 	if j := c.config.jobs[e.Job]; j != nil {
 		j.queue = slices.DeleteFunc(j.queue, func(q *execution) bool { return q == e })
 		c.headOfQueue(j)
@@ -196,10 +206,13 @@ func endText(e *execution) string {
 // endKilledShard ends a shard of which a kill was asked for by its task's id, and reports whether it was one. Neither
 // failover nor the stop of a server runs it again.
 func (c *Core) endKilledShard(ref taskRef, how outcome) bool {
-	s := ref.shard()
+	e, s := ref.exec, ref.shard()
 	switch {
 	case s.KillReason == "":
 		return false
+	case e.daemon() && e.KillReason == "":
+		s.Cause = s.KillReason
+		c.requeue(ref, e.Source, 0)
 	case how == outcomeFinished:
 		c.completeShard(ref, Finished)
 	default:

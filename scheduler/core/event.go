@@ -267,6 +267,7 @@ const (
 	NoteTaskLaunched    NoteKind = "task launched"
 	NoteTaskEnded       NoteKind = "task ended"
 	NoteShardRequeued   NoteKind = "shard requeued"
+	NoteRunFailed       NoteKind = "daemon's run failed"
 	NoteTaskUnreachable NoteKind = "task unreachable"
 	NoteKillRequested   NoteKind = "kill requested"
 	NotePackageChanged  NoteKind = "package on an agent changed"

@@ -12,6 +12,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/resources"
 )
 
 // settings are what an execution runs with: copied when it first launches, and
@@ -61,6 +62,23 @@ type execution struct {
 	// ring and place are where history keeps it once it has ended.
 	ring  *ring
 	place *list.Element
+	// outdated are the items of a daemon's shards that may run with other settings than the present ones, in order.
+	outdated []int
+}
+
+// daemon reports whether it is the standing execution of a daemon job: its shards end only to be replaced, and its
+// settings are always the newest (rule X8).
+func (e *execution) daemon() bool { return e.Source == DaemonSource }
+
+// reruns reports whether a lost shard is run again (rule E2).
+func (e *execution) reruns() bool { return e.daemon() || e.Settings.Job.Failover }
+
+// needs is what the present attempt of a shard takes.
+func (e *execution) needs(s *shard) resources.Amount {
+	if e.daemon() {
+		return s.Need
+	}
+	return e.Settings.Job.Resources()
 }
 
 // shard is one part of an execution, with its present attempt, or its last one while it waits for another and
@@ -84,6 +102,8 @@ type shard struct {
 	Losses int `json:"nl,omitempty"`
 	Fails  int `json:"nf,omitempty"`
 	Starts int `json:"ns,omitempty"`
+	// Replacing is set on a daemon's shard from when it is killed for new settings until it runs well with them.
+	Replacing bool `json:"rp,omitempty"`
 
 	// encoded is the shard as it is stored, nil when it has changed since.
 	encoded []byte
@@ -128,6 +148,13 @@ type attempt struct {
 	// Package is the checksum of the package that it ran with, as its executor reported it.
 	Package string `json:"pk,omitempty"`
 
+	// Need is what a daemon's attempt takes, and Settings the fingerprint of what it was launched with: its execution's settings may
+	// have changed since.
+	Need     resources.Amount `json:"rs,omitzero"`
+	Settings string           `json:"sf,omitempty"`
+	// Drain is set while the kill that is wanted lets the run under way come to its end.
+	Drain bool `json:"dr,omitempty"`
+
 	// acceptSeq is the ACCEPT that was sent and not answered; 0 when it was
 	// answered or voided. An attempt loaded from the registry counts as voided
 	// with the first subscription (rule L4).
@@ -142,6 +169,8 @@ type attempt struct {
 	// staged counts the sweeps that found it staged; stuckStaging: it got no further, in spite of a kill.
 	staged       int
 	stuckStaging bool
+	// runningSince is when this leader heard that it runs, or took over.
+	runningSince time.Time
 }
 
 // past is what stays of an attempt that ended while its shard waits for the next: where it ran, where its

@@ -95,10 +95,10 @@ func (c *Core) appBusyUntil(x *executor) time.Time {
 	var next time.Time
 	for _, j := range a.jobs {
 		// A job that may not launch, such as one that an orphan blocks (rule E5), keeps no executor.
-		if len(j.queue) > 0 && !j.queue[0].unplaced.never && (j.queue[0].launched() || c.canLaunch(j)) {
+		if len(j.queue) > 0 && !j.queue[0].unplaced.never && (j.queue[0].busy() || c.canLaunch(j) && !j.queue[0].launched()) {
 			return again
 		}
-		if known || c.opt.ExecutorIdle == 0 || j.schedule == nil || c.config.inactive(j) != active {
+		if known || c.opt.ExecutorIdle == 0 || !j.firedHere() || c.config.inactive(j) != active {
 			continue
 		}
 		if at := j.schedule.Next(c.wall); !at.IsZero() && (next.IsZero() || at.Before(next)) {

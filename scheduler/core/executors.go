@@ -29,6 +29,7 @@ type executor struct {
 	ClosedAt time.Time `json:"closedAt,omitzero"`
 
 	tasks   int              // live tasks on it
+	daemons int              // those of them that are of daemons
 	used    resources.Amount // by those tasks
 	pending int              // unanswered ACCEPTs that name it
 	// sentWith is the last ACCEPT that named it. confirmed: after that was answered the
@@ -50,14 +51,20 @@ type executor struct {
 }
 
 // take adds a task to its account.
-func (x *executor) take(need resources.Amount) {
+func (x *executor) take(need resources.Amount, daemon bool) {
 	x.tasks++
+	if daemon {
+		x.daemons++
+	}
 	x.used = x.used.Plus(need)
 }
 
 // release takes a task off its account.
-func (x *executor) release(need resources.Amount, now time.Time) {
+func (x *executor) release(need resources.Amount, daemon bool, now time.Time) {
 	x.tasks--
+	if daemon {
+		x.daemons--
+	}
 	x.used = x.used.Minus(need)
 	x.idleSince = now
 }

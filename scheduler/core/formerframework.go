@@ -37,7 +37,7 @@ func (c *Core) frameworkRemoved(by string) {
 		// Even with failover it must have had its grace; but not longer than for its
 		// agent to count as away (rule E4).
 		g.Blocks = true
-		if ref.exec.Settings.Job.Failover {
+		if ref.exec.reruns() {
 			g.Alive, g.Away = true, s.Unreachable
 		}
 		c.addOrphan(g)

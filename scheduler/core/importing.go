@@ -44,7 +44,9 @@ func (c *Core) importQueues() {
 			folders = append(folders, e.path)
 			continue
 		case strings.HasPrefix(e.path, pathFailover+"/"):
-			if err = c.importable(e.job); err == nil {
+			if err = c.importable(e.job); err == nil && c.config.jobs[e.job].isDaemon() {
+				c.imports.took(e.path)
+			} else if err == nil {
 				lost[e.job] = append(lost[e.job], e)
 			}
 		default:
@@ -96,6 +98,10 @@ func (c *Core) importable(job string) error {
 func (c *Core) importReady(e importEntry) error {
 	if err := c.importable(e.job); err != nil {
 		return err
+	}
+	if c.config.jobs[e.job].isDaemon() {
+		c.imports.took(e.path) // it meant a shard to be placed, and all are
+		return nil
 	}
 	times, err := strconv.Atoi(strings.TrimSpace(e.value))
 	if err != nil || times < 1 {

@@ -21,8 +21,8 @@ func (c *Core) killExecution(e *execution, reason string) {
 		case s.State == Waiting && reason != shutdownReason:
 			s.Cause = reason
 			c.completeShard(taskRef{e, i}, Killed)
-		case s.live() && s.KillSince.IsZero():
-			s.KillSince = c.now
+		case s.live() && (s.KillSince.IsZero() || s.Drain):
+			s.KillSince, s.Drain = c.now, false
 			c.executions.touchShard(e, i)
 			c.sendKill(s)
 		}

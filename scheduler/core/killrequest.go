@@ -48,8 +48,8 @@ func (c *Core) killTaskByID(id string) *Error {
 	c.note(Note{Kind: NoteKillRequested, Job: e.Job, Execution: e.ID, Task: id})
 	s.KillReason = killedOnRequest
 	c.executions.touchShard(e, ref.index)
-	if s.KillSince.IsZero() {
-		s.KillSince = c.now
+	if s.KillSince.IsZero() || s.Drain {
+		s.KillSince, s.Drain = c.now, false
 		c.sendKill(s)
 	}
 	return nil

@@ -138,7 +138,7 @@ func (c *Core) accept(agent offers.Agent, ds []demand, placed []offers.Placement
 			x.pending++
 			x.confirmed, x.sentWith = false, c.placement.acceptSeq
 		}
-		x.take(d.with.Job.Resources())
+		x.take(d.with.Job.Resources(), d.exec.daemon())
 		c.beginLaunch(d)
 		launch := c.launchShard(d, p.Item, agent.ID, x, stock)
 		sent.tasks = append(sent.tasks, launch.TaskID)
@@ -163,7 +163,9 @@ func (c *Core) beginLaunch(d *demand) {
 	}
 	e.shardsOpen = len(e.Shards)
 	c.executions.touch(e)
-	c.countDelay(max(c.wall.Sub(e.Fire), 0).Seconds())
+	if !e.daemon() {
+		c.countDelay(max(c.wall.Sub(e.Fire), 0).Seconds())
+	}
 }
 
 // launchShard makes the next attempt of a shard.
@@ -179,11 +181,14 @@ func (c *Core) launchShard(d *demand, item int, agentID string, x *executor, sto
 	s.Attempt++
 	s.attempt = attempt{TaskID: id, Agent: agentID, AgentURL: c.agents.byID[agentID].url, Executor: x.Info.ID,
 		Launched: c.now, acceptSeq: c.placement.acceptSeq, sentWith: c.placement.acceptSeq}
+	need := d.with.Job.Resources()
+	if e.daemon() {
+		c.daemonLaunched(e, s)
+	}
 	c.executions.begin(taskRef{e, item})
 	c.executions.touchShard(e, item)
 	c.stats.TasksLaunched++
 	c.note(Note{Kind: NoteTaskLaunched, Job: e.Job, Execution: e.ID, Task: id, Detail: "on agent " + agentID})
-	need := d.with.Job.Resources()
 	return cluster.TaskLaunch{
 		TaskID: id, Name: jobs.TaskID{Job: e.Job, Item: item, Type: kind, Agent: agentID}.Name(),
 		Resources: need, Reserved: takeReserved(stock, need), Executor: x.Info, Data: c.describe(e, s, id),
@@ -192,11 +197,25 @@ func (c *Core) launchShard(d *demand, item int, agentID string, x *executor, sto
 
 // describe is what the executor gets of a task.
 func (c *Core) describe(e *execution, s *shard, id string) []byte {
+	t := c.taskOf(e, s.Item)
+	t.TaskID, t.Attempt, t.Source = id, s.Attempt, string(s.Type)
+	if t.Daemon != nil {
+		t.Daemon.Rerun = c.daemons.of(e.Job, s.Item).Rerun
+	}
+	data, err := t.Encode()
+	if err != nil {
+		// Strings, numbers and a time can all be written; this is for the reader.
+		data = fmt.Appendf(nil, `{"v":%d,"taskId":%q}`, wire.Version, id)
+	}
+	return data
+}
+
+// taskOf is what of a task's description is the same for all attempts with the present settings.
+func (c *Core) taskOf(e *execution, item int) wire.Task {
 	cfg, a, shared := &e.Settings.Job, &e.Settings.App, e.prepare()
 	t := wire.Task{
-		TaskID: id, ExecutionID: e.ID, JobName: e.Job, Item: s.Item, Total: len(e.Shards),
-		JobParameter: cfg.JobParameter, ShardingParameter: shared.parameters[s.Item],
-		Source: string(s.Type), FireTime: e.Fire.UTC(), Attempt: s.Attempt,
+		ExecutionID: e.ID, JobName: e.Job, Item: item, Total: len(e.Shards),
+		JobParameter: cfg.JobParameter, ShardingParameter: shared.parameters[item], FireTime: e.Fire.UTC(),
 		Package: wire.Package{URL: a.AppURL, SHA256: a.AppSHA256, Cache: a.AppCacheEnable},
 		Command: shared.command, Env: cfg.Env, Props: cfg.OwnProps(), KillGraceMillis: c.opt.KillGrace.Milliseconds(),
 	}
@@ -205,12 +224,10 @@ func (c *Core) describe(e *execution, s *shard, id string) []byte {
 			ConnectTimeoutMillis: r.ConnectTimeout, ReadTimeoutMillis: r.ReadTimeout}
 		t.Package, t.Command = wire.Package{}, nil
 	}
-	data, err := t.Encode()
-	if err != nil {
-		// Strings, numbers and a time can all be written; this is for the reader.
-		data = fmt.Appendf(nil, `{"v":%d,"taskId":%q}`, wire.Version, id)
+	if e.daemon() {
+		t.FireTime, t.Daemon = time.Time{}, c.daemonOf(cfg, a)
 	}
-	return data
+	return t
 }
 
 // unoffered are the agents that have nothing on offer. They are looked up when they are asked for first.

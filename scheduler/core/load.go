@@ -75,6 +75,11 @@ func (c *Core) Load(wall time.Time, stored Stored) error {
 			var until time.Time // the apps are known: documents come first
 			until, err = c.starts.restore(e, func(name string) bool { return c.config.apps[name] != nil })
 			c.placement.wakeAt(until)
+		case pathDaemonRuns:
+			var runs daemonRuns
+			if err = json.Unmarshal(e.Value, &runs); err == nil {
+				c.daemons.restore(name, &runs)
+			}
 		case pathKey:
 			var at time.Time
 			if err = json.Unmarshal(e.Value, &at); err == nil {
@@ -173,6 +178,7 @@ func (c *Core) joinLoaded(execs []*execution, chunks map[string][]shard) error {
 		c.clampLoaded(0, &e.Made, &e.endedAt)
 		for i := range e.Shards {
 			s := &e.Shards[i]
+			s.runningSince = c.now
 			c.clampLoaded(0, &s.Launched, &s.Unreachable, &s.EndUnclear, &s.KillSince, &s.WaitSince)
 			c.clampLoaded(c.opt.BackoffMost, &s.NotBefore)
 			if !e.Shards[i].State.terminal() {
@@ -235,6 +241,10 @@ func (c *Core) joinLoaded(execs []*execution, chunks map[string][]shard) error {
 
 // takeUp indexes a loaded execution's tasks and sets its waiting shards to work.
 func (c *Core) takeUp(e *execution) {
+	if e.daemon() && e.launched() {
+		c.outdateAll(e)
+		c.daemons.look(e.Job)
+	}
 	for i := range e.Shards {
 		s := &e.Shards[i]
 		if s.TaskID != "" && s.State != Waiting {
@@ -242,7 +252,7 @@ func (c *Core) takeUp(e *execution) {
 		}
 		if s.live() {
 			if x := c.executors.byID[s.Executor]; x != nil {
-				x.take(e.Settings.Job.Resources())
+				x.take(e.needs(s), e.daemon())
 			}
 			if a := c.agents.see(s.Agent); a.url == "" {
 				a.url = s.AgentURL

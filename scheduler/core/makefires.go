@@ -75,7 +75,7 @@ func (c *Core) nextDueBatch() bool {
 func (c *Core) openMissedWindow(upto time.Time) {
 	g := &missedWindow{upto: upto}
 	for name, j := range c.config.jobs {
-		if j.schedule != nil && c.config.inactive(j) == active {
+		if j.firedHere() && c.config.inactive(j) == active {
 			g.names = append(g.names, name)
 		}
 	}
@@ -96,7 +96,7 @@ func (c *Core) crossMissedWindow(budget int) (used int) {
 		g.names = g.names[1:]
 		used++
 		j := c.config.jobs[name]
-		if j == nil || j.schedule == nil || c.config.inactive(j) != active {
+		if j == nil || !j.firedHere() || c.config.inactive(j) != active {
 			continue
 		}
 		from := c.fires.cursor.Time
@@ -138,7 +138,7 @@ func (c *Core) fireDueBatch(budget int) int {
 	n := min(budget, len(p.names))
 	for _, name := range p.names[:n] {
 		j := c.config.jobs[name]
-		if j == nil || j.cfg == nil || c.config.inactive(j) != active || !p.at.After(j.since) || c.fires.cursor.covers(p.at, name) {
+		if j == nil || !j.firedHere() || c.config.inactive(j) != active || !p.at.After(j.since) || c.fires.cursor.covers(p.at, name) {
 			continue
 		}
 		c.stats.Fires++
@@ -172,7 +172,7 @@ func (c *Core) enqueueFire(j *jobState, at time.Time, source Source) {
 	if len(j.queue) > 0 && !onlyEnding(j.queue) {
 		if !j.cfg.Misfire {
 			why := fmt.Sprintf("the fire of %s found execution %s %s; without misfire it is dropped", at.Format(time.RFC3339), j.queue[0].ID, j.queue[0].state())
-			c.config.countDropped(j, why)
+			c.config.countDropped(j, 1, why)
 			c.note(Note{Kind: NoteFireDropped, Job: j.name, Detail: why})
 			return
 		}
@@ -228,7 +228,7 @@ func (c *Core) dropOldestFire(j *jobState) {
 		e.KillReason = fmt.Sprintf("dropped: more than %d executions of all jobs were open", c.opt.OpenExecutions)
 	}
 	why := fmt.Sprintf("%s; the oldest, of %s, is dropped", detail, e.Fire.Format(time.RFC3339))
-	c.config.countDropped(j, why)
+	c.config.countDropped(j, 1, why)
 	c.note(Note{Kind: NoteFireDropped, Job: j.name, Execution: e.ID, Detail: why})
 	c.endExecution(e)
 }

@@ -25,6 +25,7 @@ const (
 	pathJobState     = "/scheduler/job"
 	pathExecution    = "/scheduler/execution"
 	pathShards       = "/scheduler/shards"
+	pathDaemonRuns   = "/scheduler/daemon-runs"
 	pathExecutor     = "/scheduler/executor"
 	pathOrphan       = "/scheduler/orphan"
 	pathKey          = "/scheduler/idempotency-key"

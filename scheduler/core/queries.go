@@ -140,6 +140,7 @@ func (c *Core) Explain(name string) (Explanation, error) {
 		c.explainExecution(&x, j, e)
 	}
 	c.explainPast(&x, j)
+	c.explainDaemon(&x, j)
 	if len(x.Running) > 0 && !c.subscription.open {
 		note := "running tasks are shown as they were last known: the scheduler has no connection to the cluster"
 		if c.subscription.reason != "" {
@@ -216,6 +217,9 @@ func (c *Core) waitReason(j *jobState, e *execution) string {
 		if j.cfg != nil && first.launched() && first.Settings.Job.JobName == j.name && first.KillReason != "" {
 			return fmt.Sprintf("execution %s is being ended first (%s)", first.ID, first.KillReason)
 		}
+		if first.daemon() {
+			return fmt.Sprintf("execution %s of the job, which was a daemon, is being ended first", first.ID)
+		}
 		return fmt.Sprintf("execution %s of the job is %s; a job runs one at a time", first.ID, strings.ToLower(string(first.state())))
 	}
 	if why := c.config.inactiveReason(j); why != "" {
@@ -289,7 +293,9 @@ func (c *Core) Execution(id string) (ExecutionView, error) {
 		}
 	}
 	for i := range e.Shards {
-		v.Shards = append(v.Shards, viewShard(&e.Shards[i]))
+		shard := viewShard(&e.Shards[i])
+		shard.Daemon = c.viewDaemon(e, i)
+		v.Shards = append(v.Shards, shard)
 	}
 	return v, nil
 }

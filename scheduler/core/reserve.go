@@ -11,7 +11,7 @@ import (
 func (c *Core) noteDrained(r *reservation) {
 	for id := range r.agents {
 		for _, x := range c.executors.onAgent[id] {
-			if x.tasks > 0 {
+			if x.tasks > x.daemons { // daemons stay
 				r.drained = time.Time{}
 				return
 			}
@@ -129,12 +129,15 @@ const longestRunAmong = 1000
 // all that runs there should have ended.
 func (c *Core) longestRun(agents map[string]bool) (longest time.Duration) {
 	for _, ref := range c.executions.tasks {
-		if s := ref.shard(); s.live() && agents[s.Agent] && s.Unreachable.IsZero() {
+		if s := ref.shard(); s.live() && !ref.exec.daemon() && agents[s.Agent] && s.Unreachable.IsZero() {
 			longest = max(longest, c.now.Sub(s.Launched))
 		}
 	}
 	for e := range c.executions.ended.newest(longestRunAmong) {
 		for i := range e.Shards {
+			if e.daemon() {
+				break
+			}
 			// How long a lost one ran is not known.
 			if s := &e.Shards[i]; agents[s.Agent] && !s.Start.IsZero() && (s.State == Finished || s.State == Failed) {
 				longest = max(longest, s.Complete.Sub(s.Start))
@@ -153,6 +156,7 @@ func (c *Core) agentsFor(e *execution) map[string]bool {
 	}
 	job, a := *j.cfg, c.config.apps[j.cfg.AppName].cfg
 	avoided := c.starts.avoid(j.cfg.AppName, nil)
+	held := c.heldByDaemons()
 	var all []*agent
 	for _, id := range sortedKeys(c.agents.byID) {
 		if ag := c.agents.byID[id]; ag.registered && !c.agents.inMaintenance(id) && avoided[id] == "" {
@@ -166,7 +170,7 @@ func (c *Core) agentsFor(e *execution) map[string]bool {
 		if need <= 0 {
 			break
 		}
-		if n := ag.reservable.Minus(a.Resources()).Holds(shard, need); n > 0 {
+		if n := ag.reservable.Minus(held[ag.id]).Minus(a.Resources()).Holds(shard, need); n > 0 {
 			picked[ag.id] = true
 			need -= n
 		}

@@ -72,6 +72,27 @@ func (s *scene) taskID(name string) string {
 	return name
 }
 
+// daemonStatus adds what an executor says of the runs of a daemon's shard.
+func (s *scene) daemonStatus(w *scenario.Words, status *wire.Status) {
+	if run := w.Option("run", ""); run != "" {
+		state, ago, _ := strings.Cut(run, "@")
+		d, err := time.ParseDuration(ago)
+		if err != nil {
+			w.Err = err
+			return
+		}
+		began := s.wall().Add(-d)
+		status.Run = &wire.Run{Fire: began.Truncate(time.Second), Source: string(NormalTrigger), Attempt: 1, State: state, Start: began, Cause: status.Cause}
+		if state != wire.RunRunning {
+			status.Run.Complete = s.wall()
+		}
+	}
+	runs, failed, skipped := w.Number("runs", 0), w.Number("failed", 0), w.Number("skipped", 0)
+	if status.Run != nil || runs+failed+skipped > 0 {
+		status.Totals = &wire.Totals{Runs: int64(runs), Failed: int64(failed), Skipped: int64(skipped), SkippedAt: s.wall()}
+	}
+}
+
 func (s *scene) cmdUpdate(w *scenario.Words) error {
 	id := s.taskID(w.Next())
 	state := cluster.State(w.Next())
@@ -102,7 +123,8 @@ func (s *scene) cmdUpdate(w *scenario.Words) error {
 		status.ExitStatus = &exit
 	}
 	status.SupervisorLost = w.Option("supervisor", "") == "lost"
-	if status.Cause != "" || status.ExitStatus != nil || status.SupervisorLost {
+	s.daemonStatus(w, &status)
+	if status.Cause != "" || status.ExitStatus != nil || status.SupervisorLost || status.Totals != nil {
 		data, err := status.Encode()
 		if err != nil {
 			return err

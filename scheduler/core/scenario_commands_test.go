@@ -17,14 +17,14 @@ import (
 // scenarioCommands are the commands of scenarios, with the words that follow:
 //
 //	app NAME [cpus= mem= url= script=]     registers an app; change app changes it
-//	job NAME [app= shards= cpus= mem= cron= parameter= retries= failover= misfire=]
+//	job NAME [app= shards= cpus= mem= cron= parameter= retries= failover= misfire= type=]
 //	change app|job NAME …
 //	disable|enable app|job NAME, deregister JOB, delete app NAME [with-jobs]
 //	trigger JOB [key= own=JSON], forget TASK, drain
 //	kill task TASK, kill execution ID
 //	offer AGENT cpus= mem= [runs=EXECUTOR,…] [goes-in=DURATION], rescind OFFER
 //	accept answered|refused|lost           all ACCEPTs under way; lost ends the session
-//	update TASK STATE [from= reason= message= cause= exit= supervisor=lost] [again]
+//	update TASK STATE [from= reason= message= cause= exit= supervisor=lost run=STATE@SECONDS runs= failed= skipped=] [again]
 //	failure agent AGENT, failure executor EXECUTOR
 //	session ended [removed] [reason=], session began [master=]
 //	wait DURATION, clock ±DURATION         time passes; the wall clock is set

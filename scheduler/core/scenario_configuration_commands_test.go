@@ -46,6 +46,7 @@ func changeJob(w *scenario.Words, j jobs.Config) jobs.Config {
 	j.MaxRetries = int(w.Number("retries", float64(j.MaxRetries)))
 	j.Failover = w.Option("failover", strconv.FormatBool(j.Failover)) == "true"
 	j.Misfire = w.Option("misfire", strconv.FormatBool(j.Misfire)) == "true"
+	j.JobExecutionType = w.Option("type", j.JobExecutionType)
 	return j
 }
 

@@ -189,7 +189,12 @@ func (s *scene) launched(l cluster.TaskLaunch, started map[string]bool) string {
 		text += " from " + l.Executor.BinaryURI
 	}
 	if task.Attempt > 1 {
-		text += fmt.Sprintf(", attempt %d, %s, fired %s", task.Attempt, task.Source, task.FireTime.Format("15:04:05.999"))
+		text += fmt.Sprintf(", attempt %d, %s", task.Attempt, task.Source)
+		if task.Daemon == nil {
+			text += ", fired " + task.FireTime.Format("15:04:05.999")
+		} else if !task.Daemon.Rerun.IsZero() {
+			text += ", runs the fire of " + task.Daemon.Rerun.Format("15:04:05.999") + " again"
+		}
 	}
 	if task.JobParameter != "" {
 		text += fmt.Sprintf(", parameter %q", task.JobParameter)

@@ -9,6 +9,8 @@ const (
 	Triggered      Source = "TRIGGER"
 	Misfired       Source = "MISFIRE"
 	FailoverSource Source = "FAILOVER"
+	// DaemonSource is that of a daemon job's standing execution, which no fire has made.
+	DaemonSource Source = "DAEMON"
 )
 
 // State of an execution or of a shard.

@@ -5,7 +5,7 @@ import "slices"
 // countRun counts the end of an execution with its job.
 func (c *Core) countRun(e *execution) {
 	j := c.config.jobs[e.Job]
-	if j == nil || j.cfg == nil || e.Dropped {
+	if j == nil || j.cfg == nil || e.Dropped || e.daemon() { // runs of daemons are counted one by one
 		return
 	}
 	s := c.ofJobs.of(e.Job)
@@ -26,7 +26,7 @@ func (c *Core) countRun(e *execution) {
 // loadJobStats takes what the history has of last runs; a new leader counts from 0.
 func (c *Core) loadJobStats() {
 	for e := range c.executions.ended.all() {
-		if j := c.config.jobs[e.Job]; j == nil || j.cfg == nil || e.Dropped {
+		if j := c.config.jobs[e.Job]; j == nil || j.cfg == nil || e.Dropped || e.daemon() {
 			continue
 		}
 		if s := c.ofJobs.of(e.Job); s != nil {

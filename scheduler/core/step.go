@@ -19,6 +19,7 @@ func (c *Core) Step(now Now, rnd rand.Source, events []Event) Decision {
 	c.timers.run(c.now)
 	c.sweepTasks()
 	c.makeFires()
+	c.tendDaemons()
 	c.subscribe()
 	c.reconcileDue()
 	c.takeOver()
@@ -132,6 +133,7 @@ func (c *Core) write() {
 	c.executions.write(&r)
 	c.config.write(&r)
 	c.fires.write(&r)
+	c.daemons.write(&r)
 	c.imports.write(&r)
 	c.out.Writes = r.writes
 }

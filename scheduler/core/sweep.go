@@ -32,7 +32,7 @@ func (c *Core) sweepTask(ref taskRef) {
 	if !c.subscription.open || !s.known {
 		return // what an earlier session reported must be reported again before an attempt is abandoned
 	}
-	if !s.KillSince.IsZero() {
+	if !s.KillSince.IsZero() && !s.Drain {
 		c.endSilentExecutor(s)
 	}
 	switch {
@@ -45,7 +45,7 @@ func (c *Core) sweepTask(ref taskRef) {
 		}
 	case !s.Unreachable.IsZero():
 		wait, gone := c.opt.UnreachableLost, c.now.Sub(s.Unreachable)
-		if e.Settings.Job.Failover {
+		if e.reruns() {
 			wait = c.opt.UnreachableFailover
 		}
 		if gone >= wait {

@@ -142,11 +142,16 @@ func (c *Core) alive(ref taskRef, u cluster.Update) {
 		if !st.StartTime.IsZero() && !s.Start.Equal(st.StartTime) {
 			s.Start, changed = st.StartTime, true
 		}
+		c.learnRuns(ref, st)
 	}
 	if s.Seen >= seenRunning && s.State == Launching {
-		s.State, changed = Running, true
+		s.State, s.runningSince, changed = Running, c.now, true
 		if s.Start.IsZero() {
 			s.Start = c.timeOf(u)
+		}
+		c.daemonRunning(ref)
+		if s.Replacing {
+			c.daemons.look(ref.exec.Job)
 		}
 	}
 	if s.Seen >= seenStarting {
@@ -224,6 +229,7 @@ func (c *Core) terminal(ref taskRef, u cluster.Update) {
 			c.closeExecutor(x) // it ends, and would take with it what is launched on it now
 		}
 		c.learnPackage(ref, st)
+		c.learnRuns(ref, st)
 		switch {
 		case st.Unreachable != "":
 			c.packageUnreachable(ref, st.Unreachable)

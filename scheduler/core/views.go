@@ -38,6 +38,35 @@ type ShardView struct {
 	FailureCause string     `json:"failureCause"`
 	// PackageSHA256 is the checksum of the package that the attempt ran with, "" as long as that is not known.
 	PackageSHA256 string `json:"packageSHA256"`
+	// Daemon is what is known of the runs of a daemon's shard.
+	Daemon *DaemonView `json:"daemon,omitempty"`
+}
+
+// DaemonView is how a daemon's shard gets on. The counts are those of its present attempt.
+type DaemonView struct {
+	// NextFireTime is nil when its cron never fires again, or its job makes no fires.
+	NextFireTime *time.Time `json:"nextFireTime"`
+	// Running is the run under way, nil between runs; one that began just now may not have been reported yet.
+	Running *RunView `json:"running"`
+	LastRun *RunView `json:"lastRun"`
+	Runs    int64    `json:"runs"`
+	Failed  int64    `json:"failed"`
+	// Skipped fires found the shard running.
+	Skipped int64 `json:"skipped"`
+}
+
+// RunView is one run of a daemon's shard.
+type RunView struct {
+	FireTime     time.Time  `json:"fireTime"`
+	Source       string     `json:"source"`
+	Attempt      int        `json:"attempt"`
+	State        string     `json:"state"`
+	StartTime    time.Time  `json:"startTime"`
+	CompleteTime *time.Time `json:"completeTime"`
+	// DurationMillis is 0 while it runs.
+	DurationMillis int64  `json:"durationMillis"`
+	ExitStatus     *int   `json:"exitStatus"`
+	FailureCause   string `json:"failureCause"`
 }
 
 // ExecutionView is one run of a job.
@@ -140,6 +169,8 @@ type Stats struct {
 	TasksLaunched, TasksFinished, TasksFailed, TasksKilled         int64
 	TasksLost, OffersReceived, OffersDeclined, StatusUpdates       int64
 	Commits, CommitsFailed, Subscriptions                          int64
+	// DaemonRuns have ended, DaemonRunsFailed of them failed, as their executors counted them.
+	DaemonRuns, DaemonRunsFailed int64
 	// FireDelay is the time from a fire to the step that launches it: how many, and
 	// the sum of seconds, and counts at or below FireDelayBounds.
 	FireDelayCount   int64

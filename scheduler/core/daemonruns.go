@@ -1,0 +1,152 @@
+package core
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/wire"
+)
+
+// daemonRuns is what is known of the runs of a daemon's shard, over all its attempts.
+type daemonRuns struct {
+	// Open is the run under way, nil between runs. Short ones are reported by their end alone.
+	Open *wire.Run `json:"open,omitempty"`
+	// Last is the last that ended, LastFinished the last that did so well.
+	Last         *wire.Run `json:"last,omitempty"`
+	LastFinished *wire.Run `json:"lastFinished,omitempty"`
+	// Totals are those of the present attempt.
+	Totals wire.Totals `json:"totals,omitzero"`
+	// Rerun is a fire that was cut off and is to be run again, zero without one.
+	Rerun time.Time `json:"rerun,omitzero"`
+	// Down is when the last attempt ended, or the first was asked for; zero while one runs.
+	Down time.Time `json:"down,omitzero"`
+}
+
+// daemonLaunched makes the record of a shard's runs ready for its next attempt.
+func (c *Core) daemonLaunched(e *execution, s *shard) {
+	s.Need, s.Settings = e.Settings.Job.Resources(), c.settingsPrint(e, s.Item)
+	first := c.daemons.of(e.Job, s.Item) == nil
+	c.daemons.change(e.Job, s.Item, func(r *daemonRuns) {
+		r.Totals, r.Open = wire.Totals{}, nil
+		if first {
+			r.Down = e.Fire // since then it has waited to be placed
+		}
+	})
+}
+
+// learnRuns takes from an update of a daemon's task what it says of its runs. Totals and the order of runs make a repeated or
+// late update change nothing.
+func (c *Core) learnRuns(ref taskRef, st wire.Status) {
+	e, s := ref.exec, ref.shard()
+	r := c.daemons.of(e.Job, s.Item)
+	if !e.daemon() || r == nil {
+		return
+	}
+	if st.Totals != nil {
+		c.learnTotals(e.Job, s.Item, r, *st.Totals)
+	}
+	if st.Run == nil || r.Last != nil && !newerRun(st.Run, r.Last) {
+		return
+	}
+	run := *st.Run
+	run.Cause = shorten(run.Cause)
+	switch run.State {
+	case wire.RunRunning, wire.RunKilled: // the latter was cut off: the end of its attempt says by what
+		if r.Open == nil || newerRun(&run, r.Open) || run.State == wire.RunKilled {
+			c.daemons.change(e.Job, s.Item, func(r *daemonRuns) { r.Open = &run })
+		}
+		return
+	}
+	c.daemons.change(e.Job, s.Item, func(r *daemonRuns) {
+		r.Last, r.Open = &run, nil
+		if run.State == wire.RunFinished {
+			r.LastFinished = &run
+		}
+		if !run.Retried && r.Rerun.Equal(run.Fire) {
+			r.Rerun = time.Time{}
+		}
+	})
+	c.ofJobs.runEnded(e.Job, &run)
+	if run.State != wire.RunFinished {
+		c.note(Note{Kind: NoteRunFailed, Job: e.Job, Execution: executionID(e.Job, run.Fire), Task: s.TaskID, Problem: true,
+			Detail: fmt.Sprintf("item %d, the fire of %s: %s: %s", s.Item, run.Fire.UTC().Format(time.RFC3339), run.State, run.Cause)})
+	}
+}
+
+// newerRun reports whether a began after b: they are of one executor's clock, or of two of which the later one began after the
+// earlier had ended.
+func newerRun(a, b *wire.Run) bool { return a.Start.After(b.Start) }
+
+// learnTotals counts what has become of fires since the last report.
+func (c *Core) learnTotals(job string, item int, r *daemonRuns, now wire.Totals) {
+	was := r.Totals
+	if now == was || now.Runs < was.Runs || now.Failed < was.Failed || now.Skipped < was.Skipped {
+		return
+	}
+	c.daemons.change(job, item, func(r *daemonRuns) { r.Totals = now })
+	c.stats.DaemonRuns += now.Runs - was.Runs
+	c.stats.DaemonRunsFailed += now.Failed - was.Failed
+	c.ofJobs.countRuns(job, now.Runs-was.Runs, now.Failed-was.Failed)
+	if n := now.Skipped - was.Skipped; n > 0 {
+		if j := c.config.jobs[job]; j != nil {
+			c.config.countDropped(j, n, fmt.Sprintf("%s, the last of %s, found item %d running; without misfire they are dropped", counted(int(n), "fire"), now.SkippedAt.UTC().Format(time.RFC3339), item))
+		}
+	}
+}
+
+// daemonRunning counts the fires that a shard has missed since its last attempt ended (rule X8).
+func (c *Core) daemonRunning(ref taskRef) {
+	e, s := ref.exec, ref.shard()
+	r := c.daemons.of(e.Job, s.Item)
+	if !e.daemon() || r == nil || r.Down.IsZero() {
+		return
+	}
+	from, upto := r.Down, c.wall
+	c.daemons.change(e.Job, s.Item, func(r *daemonRuns) { r.Down = time.Time{} })
+	j := c.config.jobs[e.Job]
+	if j == nil || j.schedule == nil {
+		return
+	}
+	if j.since.After(from) {
+		from = j.since // it was disabled before, or had another cron (rule F2)
+	}
+	if !upto.After(from) {
+		return
+	}
+	if next := j.schedule.Next(from); next.IsZero() || next.After(upto) {
+		return
+	}
+	detail := fmt.Sprintf("item %d did not run from %s to %s: it missed the fires of that time", s.Item, from.UTC().Format(time.RFC3339), upto.UTC().Format(time.RFC3339))
+	c.config.countMissed(j, detail)
+	c.note(Note{Kind: NoteFiresMissed, Job: e.Job, Detail: detail})
+}
+
+// daemonAttemptEnds closes the run that the end of an attempt cut off. With failover it is run again, unless somebody asked for
+// its end. An attempt that ran well for a while has made good for the failures before it.
+func (c *Core) daemonAttemptEnds(ref taskRef) {
+	e, s := ref.exec, ref.shard()
+	if s.State == Running && c.now.Sub(s.runningSince) >= healthyAfter {
+		s.Fails, s.Losses, s.Errors, s.Starts = 0, 0, 0, 0
+	}
+	ended := e.KillReason != "" && e.KillReason != shutdownReason || s.KillReason == killedOnRequest
+	again := e.Settings.Job.Failover && !ended
+	c.daemons.change(e.Job, s.Item, func(r *daemonRuns) {
+		if r.Down.IsZero() {
+			r.Down = c.wall
+		}
+		if ended {
+			r.Rerun = time.Time{}
+		}
+		if cut := r.Open; cut != nil {
+			if again {
+				r.Rerun = cut.Fire
+			}
+			cut.State, cut.Complete, cut.Retried = wire.RunKilled, c.wall, again
+			if cut.Cause == "" {
+				cut.Cause = "cut off by the end of its task: " + s.Cause
+			}
+			r.Last, r.Open = cut, nil
+		}
+	})
+	c.daemons.look(e.Job)
+}

@@ -1,0 +1,253 @@
+package core
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/resources"
+	"github.com/elasticjob-go/elasticjob/wire"
+)
+
+// daemons are what is known of the runs of daemon jobs, which their executors make. The shards themselves belong to a job's
+// standing execution. These hold between any two steps:
+//
+//   - runs has a record for every shard of a daemon job that was ever launched, by daemonShard, and none of other jobs; items has each of
+//     those jobs;
+//   - due is empty: every job that was changed has been looked at.
+type daemons struct {
+	*shared
+	runs    map[string]*daemonRuns
+	changed changes
+	// items is, by job, the number of the last shard with a record, and one.
+	items map[string]int
+	// due are the jobs whose standing execution is to be looked at in this step.
+	due changes
+}
+
+func newDaemons(s *shared) daemons {
+	return daemons{shared: s, runs: map[string]*daemonRuns{}, items: map[string]int{}}
+}
+
+// look has a job's standing execution be looked at in this step.
+func (d *daemons) look(job string) { d.due.add(job) }
+
+func (d *daemons) lookAt(job string, at time.Time) {
+	d.timers.at(at, func(time.Time) { d.due.add(job) })
+}
+
+func (d *daemons) write(r *records) { putChanged(r, pathDaemonRuns, d.runs, &d.changed) }
+
+// daemonShard names a daemon's shard in the registry. Its runs are kept by job, not by execution: they are of interest when
+// the standing execution was replaced, too.
+func daemonShard(job string, item int) string { return job + "@" + strconv.Itoa(item) }
+
+// of are the runs of a shard, nil before its first launch.
+func (d *daemons) of(job string, item int) *daemonRuns { return d.runs[daemonShard(job, item)] }
+
+// restore takes in a record that is stored, and has its job be looked at: it may be no daemon any more.
+func (d *daemons) restore(key string, runs *daemonRuns) {
+	job, text, _ := strings.Cut(key, "@")
+	item, err := strconv.Atoi(text)
+	if err != nil {
+		return
+	}
+	d.runs[key] = runs
+	d.items[job] = max(d.items[job], item+1)
+	d.look(job)
+}
+
+// change lets fn change the runs of a shard.
+func (d *daemons) change(job string, item int, fn func(*daemonRuns)) {
+	key := daemonShard(job, item)
+	if d.runs[key] == nil {
+		d.runs[key] = &daemonRuns{}
+		d.items[job] = max(d.items[job], item+1)
+	}
+	fn(d.runs[key])
+	d.changed.add(key)
+}
+
+// forgetFrom forgets the runs of a job's shards from an item on: it has no more, or is no daemon.
+func (d *daemons) forgetFrom(job string, item int) {
+	for i := item; i < d.items[job]; i++ {
+		if key := daemonShard(job, i); d.runs[key] != nil {
+			delete(d.runs, key)
+			d.changed.add(key)
+		}
+	}
+	if item == 0 {
+		delete(d.items, job)
+	}
+}
+
+// tendDaemons sees to it that each daemon job that has changed has one standing execution with the settings of now.
+func (c *Core) tendDaemons() {
+	for _, name := range c.daemons.due.take() {
+		if j := c.config.jobs[name]; j != nil {
+			c.tendDaemon(j)
+		} else {
+			c.daemons.forgetFrom(name, 0)
+		}
+	}
+}
+
+func (c *Core) tendDaemon(j *jobState) {
+	e := j.standing()
+	switch {
+	case j.cfg == nil:
+		if !c.config.isFaulty(j) {
+			c.daemons.forgetFrom(j.name, 0)
+		}
+		return
+	case c.config.inactive(j) != active:
+		return // applyJobState has ended what there was
+	case !j.isDaemon():
+		if e != nil {
+			c.killExecution(e, "its job is no daemon any more")
+		}
+		c.daemons.forgetFrom(j.name, 0)
+		return
+	}
+	for _, w := range append([]*execution(nil), j.queue...) {
+		if !w.launched() && !w.daemon() {
+			c.killExecution(w, "its job has become a daemon, which is fired by its executors")
+		}
+	}
+	switch {
+	case c.draining, e != nil && e.KillReason != "":
+	case e == nil:
+		c.enqueue(j, &execution{ID: executionID(j.name, c.wall) + "-" + c.uuid()[:8], Job: j.name, Fire: c.wall.Truncate(time.Millisecond), Source: DaemonSource, Made: c.now})
+	case e.launched():
+		c.rollOut(j, e)
+	}
+}
+
+// healthyAfter is how long a daemon's shard must have been running with new settings before the next one is replaced.
+const healthyAfter = 10 * time.Second
+
+// replacedReason is why a shard is killed that is to have new settings.
+const replacedReason = "replaced by one with the changed settings of its job or app"
+
+// rollOut brings the settings of now to the shards of a standing execution, one at a time (rule X8): the next one is killed when the
+// last one has been running well for a while. One that does not come up stops it. Another number of shards would have two divisions
+// of the work at once: then all shards are ended first.
+func (c *Core) rollOut(j *jobState, e *execution) {
+	if n := j.cfg.ShardingTotalCount; n != len(e.Shards) {
+		c.killExecution(e, fmt.Sprintf("shardingTotalCount has changed from %d to %d: all shards are ended before the new ones begin", len(e.Shards), n))
+		return
+	}
+	c.daemons.forgetFrom(j.name, len(e.Shards)) // it may have had more
+	c.takeSettings(e, settings{App: c.config.apps[j.cfg.AppName].cfg, Job: *j.cfg})
+	for i := range e.Shards {
+		s := &e.Shards[i]
+		if !s.Replacing {
+			continue
+		}
+		switch until := s.runningSince.Add(healthyAfter); {
+		case s.State != Running || !s.KillSince.IsZero():
+			return
+		case c.isOutdated(e, s): // its settings have changed again: it is the next to be replaced
+		case until.After(c.now):
+			c.daemons.lookAt(j.name, until)
+			return
+		}
+		s.Replacing = false
+		c.executions.touchShard(e, i)
+	}
+	for ; len(e.outdated) > 0; e.outdated = e.outdated[1:] {
+		i := e.outdated[0]
+		s := &e.Shards[i]
+		if !s.live() || !c.isOutdated(e, s) {
+			continue // what waits takes the settings of now
+		}
+		if s.KillSince.IsZero() {
+			s.KillSince, s.KillReason, s.Replacing = c.now, replacedReason, true
+			c.executions.touchShard(e, i)
+			c.sendKill(s)
+		}
+		return
+	}
+}
+
+// takeSettings makes settings those of a standing execution, which all its launches from now on take.
+func (c *Core) takeSettings(e *execution, now settings) {
+	encoded := encode(now)
+	if e.settingsEncoded == nil {
+		e.settingsEncoded = encode(e.Settings)
+	}
+	if !bytes.Equal(encoded, e.settingsEncoded) {
+		e.Settings, e.settingsEncoded, e.prepared = &now, encoded, nil
+		e.unplaced = unplaced{}
+		c.executions.touch(e)
+		c.placement.changed()
+		c.flow.needChanged()
+		c.outdateAll(e)
+	}
+}
+
+// outdateAll has all shards of a standing execution be compared with its settings.
+func (c *Core) outdateAll(e *execution) { e.outdated = c.placement.itemsUpTo(len(e.Shards)) }
+
+// isOutdated reports whether a live shard runs with other settings than it would be launched with now, or on an executor that takes no
+// more tasks.
+func (c *Core) isOutdated(e *execution, s *shard) bool {
+	x := c.executors.byID[s.Executor]
+	return s.Settings != c.settingsPrint(e, s.Item) || x != nil && x.Closing
+}
+
+// settingsPrint is the fingerprint of all that a launch of a shard would have.
+func (c *Core) settingsPrint(e *execution, item int) string {
+	return fingerprint(string(encode([]any{c.taskOf(e, item), e.Settings.Job.Resources(), e.prepare().executorKey})))
+}
+
+// daemonOf is what an executor has to know to fire a daemon's shard.
+func (c *Core) daemonOf(cfg *jobs.Config, a *app.Config) *wire.Daemon {
+	zone, err := jobs.Zone(*cfg, c.opt.Zone)
+	if err != nil {
+		zone = time.UTC // its cron can't be read either
+	}
+	first := cmp.Or(time.Duration(cfg.RetryBackoffSeconds)*time.Second, c.opt.BackoffFirst)
+	return &wire.Daemon{
+		Cron: cfg.Cron, TimeZone: zone.String(), Misfire: cfg.Misfire, SamplingCount: a.EventTraceSamplingCount, Failover: cfg.Failover,
+		Concurrency: cfg.JobExecutorServiceHandlerType, TimeoutMillis: int64(cfg.TimeoutSeconds) * 1000,
+		MaxRetries: cfg.MaxRetries, RetryBackoffMillis: first.Milliseconds(),
+	}
+}
+
+// heldByDaemons is what daemons and their executors hold of each agent. No reservation can wait for its end (rule L2).
+func (c *Core) heldByDaemons() map[string]resources.Amount {
+	held := map[string]resources.Amount{}
+	for _, ref := range c.executions.tasks {
+		if s := ref.shard(); s.live() && ref.exec.daemon() {
+			held[s.Agent] = held[s.Agent].Plus(s.Need)
+		}
+	}
+	for agent := range held {
+		for _, x := range c.executors.onAgent[agent] {
+			if x.daemons > 0 {
+				held[agent] = held[agent].Plus(x.Info.Resources)
+			}
+		}
+	}
+	return held
+}
+
+// busy reports whether an execution was launched and its job's executors are to stay for it: a standing one needs those that
+// it runs on, and others only for shards that wait.
+func (e *execution) busy() bool {
+	if !e.daemon() {
+		return e.launched()
+	}
+	for i := range e.Shards {
+		if e.Shards[i].State == Waiting {
+			return true
+		}
+	}
+	return false
+}
