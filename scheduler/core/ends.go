@@ -210,7 +210,7 @@ func (c *Core) endKilledShard(ref taskRef, how outcome) bool {
 	switch {
 	case s.KillReason == "":
 		return false
-	case e.daemon() && e.KillReason == "":
+	case e.daemon() && (e.KillReason == "" || e.KillReason == shutdownReason):
 		s.Cause = s.KillReason
 		c.requeue(ref, e.Source, 0)
 	case how == outcomeFinished:

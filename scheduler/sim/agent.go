@@ -52,6 +52,9 @@ type task struct {
 	last      *process         // the newest that it had
 	wasAway   bool             // its agent was unreachable, or partitioned, while it was there
 	pending   []cluster.Update // from the executor, while the agent is down
+	run       *wire.Run        // the run under way of a daemon's shard
+	totals    wire.Totals      // of a daemon's shard
+	lastStart time.Time        // of a daemon's run
 }
 
 // process is what a task runs; the ledger of these decides promise 2.
@@ -164,6 +167,7 @@ func (a *agent) run(l cluster.TaskLaunch, startExecutor bool) {
 		return
 	}
 	w.report.Launched++
+	w.check.daemonLaunched(d)
 	x := a.executors[l.Executor.ID]
 	if (x == nil || x.dead) && !startExecutor {
 		w.count(ExecutorGoneAtLaunch)

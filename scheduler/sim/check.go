@@ -32,6 +32,9 @@ type checker struct {
 	liveSince  map[string]time.Duration // tasks, as live
 	longest    time.Duration            // that a task was live
 	lastEnd    time.Duration
+
+	runs map[string]runsRecord // of shards of daemons, by job@item
+	cut  map[string]time.Time  // fires that were cut off and are to be run again
 }
 
 // wantedKill is the kill of a task that its executor has to answer.
@@ -50,5 +53,6 @@ func newChecker(w *world) *checker {
 	return &checker{w: w, execs: map[string]*execRecord{}, early: map[string]*execRecord{}, ever: map[string]bool{}, jobs: map[string]*jobMirror{}, live: map[string]string{},
 		orphans: map[string]string{}, removedBy: map[string]string{}, alive: map[string]bool{}, executors: map[string]bool{}, askedToEnd: map[string]bool{}, infos: map[string]cluster.Executor{},
 		liveSince: map[string]time.Duration{}, endNoted: map[string]bool{},
+		runs: map[string]runsRecord{}, cut: map[string]time.Time{},
 		running: map[shardOf][]*process{}, kills: map[string]wantedKill{}, ofOriginal: map[*process]bool{}}
 }

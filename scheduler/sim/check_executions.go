@@ -29,6 +29,7 @@ func (c *checker) execution(r record) {
 		w.fail("F7 settings hold to the end", "execution %s lost them", r.ID)
 	}
 	was := e.Shards
+	e.failedOver = old.Settings != nil && old.Settings.Job.Failover
 	if r.Chunks == 0 {
 		for _, path := range sorted(e.chunks) { // of a write that was cut off
 			c.shardsChanged(e, e.chunks[path], nil)
@@ -37,6 +38,7 @@ func (c *checker) execution(r record) {
 	}
 	e.record = r
 	c.shardsChanged(e, was, r.Shards)
+	c.oneReplacedAtATime(e)
 	if r.Chunks > 0 && len(e.chunks) < r.Chunks {
 		w.fail("T5 the header is written last", "execution %s names %d chunks, %d are there", r.ID, r.Chunks, len(e.chunks))
 	}
@@ -89,6 +91,7 @@ func (c *checker) chunk(id, path string, part []shardRecord) {
 	was := e.chunks[path]
 	e.chunks[path] = part
 	c.shardsChanged(e, was, part)
+	c.oneReplacedAtATime(e)
 }
 
 func (c *checker) shardsChanged(e *execRecord, was, now []shardRecord) {
@@ -98,7 +101,11 @@ func (c *checker) shardsChanged(e *execRecord, was, now []shardRecord) {
 			if !slices.ContainsFunc(now, func(n shardRecord) bool { return n.TaskID == s.TaskID && live(n.State) }) {
 				delete(c.kills, s.TaskID)
 			}
-			c.longest = max(c.longest, c.w.now-c.liveSince[s.TaskID])
+			if e.daemon() {
+				c.attemptEnded(e, s)
+			} else {
+				c.longest = max(c.longest, c.w.now-c.liveSince[s.TaskID])
+			}
 		}
 	}
 	for i, s := range now {
@@ -120,7 +127,7 @@ func (c *checker) shardsChanged(e *execRecord, was, now []shardRecord) {
 		if s.State == core.Finished {
 			e.done[s.Item] = true
 		}
-		if i < len(was) && was[i].KillReason != "" && (s.TaskID != was[i].TaskID || !live(s.State) && s.State != core.Killed && s.State != core.Finished) {
+		if i < len(was) && was[i].KillReason != "" && !e.daemon() && (s.TaskID != was[i].TaskID || !live(s.State) && s.State != core.Killed && s.State != core.Finished) {
 			c.w.fail("K1 a shard that is to be killed is not run again", "execution %s, item %d: %s of task %s, now %s of task %s", e.ID, s.Item, was[i].State, was[i].TaskID, s.State, s.TaskID)
 		}
 		if i < len(was) && e.killed && (s.TaskID != was[i].TaskID || !terminal(was[i].State) && terminal(s.State) && s.State != core.Killed && s.State != core.Finished) {

@@ -66,7 +66,7 @@ func (c *checker) periodic() {
 // crons reports whether any job still has one, or is off. One without its app makes no fires.
 func (c *checker) crons() bool {
 	for _, j := range c.jobs {
-		if j.cfg == nil || j.cfg.Cron == "" && !j.off {
+		if j.cfg == nil || j.cfg.Cron == "" && !j.off || j.daemon() && j.cfg.JobName == c.w.kept && !j.off {
 			continue
 		}
 		if _, there := c.w.store.entries[pathApps+"/"+j.cfg.AppName]; there {

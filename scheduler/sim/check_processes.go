@@ -11,9 +11,7 @@ func (c *checker) processBegins(p *process) {
 	w.report.Processes++
 	c.takenOver(p)
 	if e := c.execs[p.exec]; e != nil {
-		if e.Settings != nil {
-			p.failover = e.Settings.Job.Failover
-		}
+		p.failover = e.failover()
 		switch {
 		case !e.done[p.item], w.forgotten[p.task]:
 		case p.failover && (p.wasAway || c.orphans[p.task] != ""):
@@ -45,7 +43,7 @@ func (c *checker) processBegins(p *process) {
 // started again with what its agent knew is beyond the rule where the agent was not seen to be away.
 func (c *checker) beginsOnce(p *process) {
 	e := c.execs[p.exec]
-	if e == nil || e.Settings == nil {
+	if e == nil || e.Settings == nil || e.daemon() {
 		return
 	}
 	old := e.begun[p.item]

@@ -281,7 +281,9 @@ func (c *checker) heldLong(l *leader) {
 func (c *checker) longestRun() time.Duration {
 	longest := c.longest
 	for id := range c.live {
-		longest = max(longest, c.w.now-c.liveSince[id])
+		if e := c.execs[c.live[id]]; e == nil || !e.daemon() { // daemons stay
+			longest = max(longest, c.w.now-c.liveSince[id])
+		}
 	}
 	return longest
 }

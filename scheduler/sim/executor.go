@@ -141,6 +141,10 @@ func (a *agent) begin(x *executor, t *task) {
 			a.executorSays(t, cluster.Running, "")
 		}
 	})
+	if t.wire.Daemon != nil {
+		a.fireDaemon(x, t, p)
+		return
+	}
 	lasts := w.between(time.Millisecond, 3*time.Second)
 	switch w.rng.IntN(8) {
 	case 0, 1:

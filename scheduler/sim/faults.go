@@ -130,6 +130,9 @@ const (
 	AbdicatedRefused
 	AbdicatedForStandby
 	HandedOver
+	DaemonUp
+	DaemonRunCutOff
+	DaemonReplaced
 	NumFaults
 )
 
@@ -156,7 +159,7 @@ var faultNames = [NumFaults]string{
 	"task lost on the way", "task outlives its executor", "update sent again", "trigger repeated with its key", "many fires in one instant",
 	"fire finds its job running", "second process while the first is unreachable (failover) or forgotten", "drain", "orphan forgotten by an operator",
 	"task outlives its framework", "executor ends while it fetches", "executor ends before it reported a process", "executor that does not answer ended by its agent", "next master knows nothing of a removed framework", "filters outlive a leader", "user kills a task or an execution",
-	"refused leader abdicates", "leader without a cluster abdicates for a standby", "leader stops and hands over",
+	"refused leader abdicates", "leader without a cluster abdicates for a standby", "leader stops and hands over", "daemon up at the end", "daemon's run cut off, and run again", "daemon's shard replaced for new settings",
 }
 
 func (f Fault) String() string { return faultNames[f] }

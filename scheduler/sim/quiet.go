@@ -73,6 +73,17 @@ func (w *world) settle() {
 		w.users.stop()
 	}
 	w.forgetOrphans(l)
+	if w.kept != "" && w.check.job(w.kept).daemon() {
+		if why := w.check.daemonDown(w.kept); why == "" {
+			w.count(DaemonUp)
+			w.users.ask("deregister "+w.kept, core.DeregisterJob{Name: w.kept})
+		} else if since := w.now - max(w.quietSince, w.check.lastEnd); since > time.Hour && since < time.Hour+time.Minute {
+			w.users.disableJob(w.kept, true) // larger shards may not fit beside the former ones: then all have to be placed anew
+		} else if limit := 2 * time.Hour; w.now-max(w.quietSince, w.check.lastEnd) > limit {
+			w.fail("X8 a daemon's shards come up, with the settings of now", "%s after the faults stopped or the last end: %s", limit, why)
+		}
+		return
+	}
 	open := w.check.open()
 	if open == "" && w.check.left() == "" {
 		w.ended = true

@@ -25,6 +25,7 @@ const (
 	pathExecutor    = "/scheduler/executor"
 	pathOrphan      = "/scheduler/orphan"
 	pathCursor      = "/scheduler/fire-cursor"
+	pathDaemonRuns  = "/scheduler/daemon-runs"
 )
 
 // record is an execution as committed.
@@ -32,6 +33,7 @@ type record struct {
 	ID       string    `json:"id"`
 	Job      string    `json:"job"`
 	Made     time.Time `json:"made"`
+	Source   string    `json:"source"`
 	Settings *struct {
 		Job struct {
 			Failover           bool `json:"failover"`
@@ -55,7 +57,14 @@ type shardRecord struct {
 	KillSince time.Time `json:"ks"`
 	// KillReason is set when its task was killed by id.
 	KillReason string `json:"kr"`
+	// Replacing is set while a daemon's shard is brought to new settings.
+	Replacing bool `json:"rp"`
 }
+
+func (r *record) daemon() bool { return r.Source == string(core.DaemonSource) }
+
+// failover reports whether the execution may have two attempts of a shard while one is unreachable.
+func (r *record) failover() bool { return r.daemon() || r.Settings != nil && r.Settings.Job.Failover }
 
 func terminal(s core.State) bool {
 	return s == core.Finished || s == core.Failed || s == core.Killed || s == core.Lost
@@ -70,6 +79,8 @@ type execRecord struct {
 	done   map[int]bool     // items that were committed as finished
 	begun  map[int]*process // the newest of each item
 	killed bool             // a requester was answered that it is
+	// failedOver is set when it had failover in the last commit but one.
+	failedOver bool
 }
 
 func newExecRecord(id string) *execRecord {
@@ -112,7 +123,7 @@ func (c *checker) job(name string) *jobMirror {
 // document is the one that the leader goes by from here on, or nil.
 func (j *jobMirror) document(cfg *jobs.Config, zone *time.Location) {
 	j.cfg, j.schedule = cfg, nil
-	if cfg != nil {
+	if cfg != nil && !j.daemon() {
 		j.schedule, _ = jobs.Schedule(*cfg, zone)
 	}
 }
@@ -196,6 +207,14 @@ func (c *checker) take(wr *registry.Write) {
 		var o struct{ Agent, RemovedBy string }
 		if read(&o) {
 			c.orphans[name], c.removedBy[name] = o.Agent, o.RemovedBy
+		}
+	case dir == pathDaemonRuns && wr.Delete:
+		delete(c.runs, name)
+		delete(c.cut, name)
+	case dir == pathDaemonRuns:
+		var r runsRecord
+		if read(&r) {
+			c.daemonRuns(name, r)
 		}
 	case dir == pathExecutor && wr.Delete:
 		delete(c.executors, name)

@@ -17,9 +17,13 @@ func (a *agent) executorReports(t *task, state cluster.State, message, phase str
 		x.onceOn = append(x.onceOn, func() { a.executorReports(t, state, message, phase) })
 		return
 	}
-	s := wire.Status{Dir: "tasks/1", Cause: message, Phase: phase, StartTime: t.start, Sandbox: "/work/slaves/" + a.id + "/frameworks/" + t.launch.Executor.Framework +
+	s := wire.Status{Run: t.cutOff(state), Totals: t.counts(), Dir: "tasks/1", Cause: message, Phase: phase, StartTime: t.start, Sandbox: "/work/slaves/" + a.id + "/frameworks/" + t.launch.Executor.Framework +
 		"/executors/" + t.executor + "/runs/c-" + t.executor}
-	u := cluster.Update{State: state, Source: cluster.FromExecutor, Message: message}
+	a.executorSends(t, cluster.Update{State: state, Source: cluster.FromExecutor, Message: message}, s)
+}
+
+// executorSends hands an update to the agent, or keeps it while that is down.
+func (a *agent) executorSends(t *task, u cluster.Update, s wire.Status) {
 	u.Data, _ = s.Encode()
 	if !a.up {
 		t.pending = append(t.pending, u)

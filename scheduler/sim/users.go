@@ -23,6 +23,7 @@ type users struct {
 	keys    int
 	keyed   map[string]string // job and key → execution
 	big     bool
+	daemons bool
 	room    resources.Amount // of the smallest agent
 	n       int              // agents
 }
@@ -31,6 +32,7 @@ func newUsers(w *world) *users {
 	u := &users{w: w, every: w.between(500*time.Millisecond, 20*time.Second), keyed: map[string]string{}, big: w.rng.IntN(8) == 0}
 	u.longest = []time.Duration{4 * time.Second, time.Minute, 10 * time.Minute}[w.rng.IntN(3)]
 	u.failing = []float64{0, 0.1, 0.5}[w.rng.IntN(3)]
+	u.daemons = w.rng.IntN(2) == 0 && w.cfg.Seed%32 != 3 // a crowded world must have room for what waits
 	for i := range 1 + w.rng.IntN(3) {
 		u.apps = append(u.apps, fmt.Sprintf("app%d", i))
 	}
@@ -127,7 +129,7 @@ func (u *users) kill() {
 func (u *users) updateJob(name string) {
 	cfg, keep := u.job(name), u.w.rng.IntN(2) == 0
 	u.changeJob(name, func(old jobs.Config) jobs.Config {
-		if keep {
+		if keep && (old.Cron != "" || cfg.JobExecutionType != jobs.Daemon) {
 			cfg.Cron = old.Cron
 		}
 		return cfg
@@ -200,6 +202,11 @@ func (u *users) job(name string) jobs.Config {
 	cfg.JobName, cfg.JobExecutionType = name, jobs.Transient
 	cfg.AppName, _ = pick(w, u.apps)
 	cfg.Cron, _ = pick(w, crons)
+	if u.daemons && w.rng.IntN(3) == 0 {
+		cfg.JobExecutionType = jobs.Daemon
+		cfg.Cron = cmp.Or(cfg.Cron, "0/10 * * * * ?")
+	}
+	cfg.JobParameter = fmt.Sprintf("v%d", w.rng.IntN(3))
 	cfg.Failover, cfg.Misfire = w.rng.IntN(2) == 0, w.rng.IntN(2) == 0
 	cfg.MaxRetries = w.rng.IntN(3)
 	if w.rng.IntN(4) > 0 {
@@ -277,15 +284,24 @@ func (u *users) triggerSurely(job, key string, tries int) {
 	})
 }
 
-// stop lets nothing new come: no cron any more, everything enabled.
+// stop lets nothing new come: no cron any more, everything enabled. Of the daemons one is kept, which must come up.
 func (u *users) stop() {
+	u.w.kept = u.w.check.daemonToKeep()
 	for _, name := range u.apps {
 		u.disableApp(name, false)
 	}
 	for _, name := range u.jobs {
 		u.disableJob(name, false)
+		if j := u.w.check.job(name); j.daemon() {
+			if name != u.w.kept {
+				u.ask("deregister "+name, core.DeregisterJob{Name: name})
+			}
+			continue
+		}
 		u.changeJob(name, func(old jobs.Config) jobs.Config {
-			old.Cron = ""
+			if old.JobExecutionType != jobs.Daemon { // it has become one just now
+				old.Cron = ""
+			}
 			return old
 		})
 	}

@@ -133,7 +133,8 @@ type world struct {
 	refusedMost             time.Duration
 	refusesUntil, awayUntil time.Duration // the master does not let the framework in, or can't be reached
 
-	calm       bool // no faults any more
+	kept       string // the daemon job that must come up before the world ends, "" for none
+	calm       bool   // no faults any more
 	ended      bool
 	failure    *Failure
 	lastJump   time.Duration

@@ -1,0 +1,141 @@
+package sim
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/wire"
+)
+
+// runsRecord is what is committed of the runs of a daemon's shard.
+type runsRecord struct {
+	Open, Last *wire.Run
+	Totals     wire.Totals
+}
+
+func (j *jobMirror) daemon() bool { return j.cfg != nil && j.cfg.JobExecutionType == jobs.Daemon }
+
+func runsKey(job string, item int) string { return job + "@" + strconv.Itoa(item) }
+
+// daemonRuns takes a committed record: a fire that was run again to its end is cut off no more.
+func (c *checker) daemonRuns(key string, r runsRecord) {
+	if r.Last != nil && r.Last.State != wire.RunKilled && r.Last.Fire.Equal(c.cut[key]) {
+		delete(c.cut, key)
+	}
+	c.runs[key] = r
+}
+
+// attemptEnded notes which fire the end of a daemon's attempt cut off, as far as that was committed before. What somebody asked to
+// end is not run again; nor, for sure, what has changed its mind about failover in the same commit.
+func (c *checker) attemptEnded(e *execRecord, s shardRecord) {
+	if s.Replacing {
+		c.w.count(DaemonReplaced)
+	}
+	key := runsKey(e.Job, s.Item)
+	switch open := c.runs[key].Open; {
+	case e.KillReason != "" && !strings.Contains(e.KillReason, "shutdown") || e.killed || s.KillReason == "killed on request":
+		delete(c.cut, key)
+	case open != nil && e.KillReason == "" && e.Settings != nil && e.Settings.Job.Failover && e.failedOver:
+		c.cut[key] = open.Fire
+	}
+}
+
+// daemonLaunched checks that the next attempt of a shard is told which fire was cut off.
+func (c *checker) daemonLaunched(t wire.Task) {
+	if t.Daemon == nil {
+		return
+	}
+	if cut := c.cut[runsKey(t.JobName, t.Item)]; !cut.IsZero() && t.Daemon.Failover && !t.Daemon.Rerun.Equal(cut) {
+		c.w.fail("X8 with failover a run that was cut off is run again", "job %s, item %d: the fire of %s was cut off, the next attempt is to run that of %s again", t.JobName, t.Item, cut, t.Daemon.Rerun)
+	}
+}
+
+// oneReplacedAtATime holds a change of settings to its pace.
+func (c *checker) oneReplacedAtATime(e *execRecord) {
+	if !e.daemon() {
+		return
+	}
+	replacing := 0
+	e.all(func(s shardRecord) {
+		if s.Replacing {
+			replacing++
+		}
+	})
+	if replacing > 1 {
+		c.w.fail("X8 changed settings come to one shard at a time", "execution %s: %d shards are being replaced", e.ID, replacing)
+	}
+}
+
+// daemonToKeep is a daemon job that can come up, or "".
+func (c *checker) daemonToKeep() string {
+	for _, name := range sorted(c.jobs) {
+		j := c.jobs[name]
+		if _, there := c.w.store.entries[pathApps+"/"+appOf(j)]; j.daemon() && there && j.cfg.CPUCount != neverCPUs {
+			return name
+		}
+	}
+	return ""
+}
+
+func appOf(j *jobMirror) string {
+	if j.cfg == nil {
+		return ""
+	}
+	return j.cfg.AppName
+}
+
+// daemonDown says what of a daemon job does not run as its document asks for, or "".
+func (c *checker) daemonDown(name string) string {
+	j := c.job(name)
+	up := map[int]bool{}
+	for _, id := range sorted(c.execs) {
+		e := c.execs[id]
+		if e.Job != name || e.Ended > 0 {
+			continue
+		}
+		if e.Settings == nil || !e.daemon() {
+			return fmt.Sprintf("execution %s is open%s", id, c.explained(name))
+		}
+		e.all(func(s shardRecord) {
+			up[s.Item] = s.State == core.Running && s.KillSince.IsZero() && c.runsAs(s, j.cfg)
+		})
+	}
+	for item := range j.cfg.ShardingTotalCount {
+		if !up[item] {
+			return fmt.Sprintf("item %d of job %s is not up%s", item, name, c.explained(name))
+		}
+	}
+	return ""
+}
+
+// runsAs reports whether a shard's task runs with the settings of a document, and whether all that it has reported is committed.
+func (c *checker) runsAs(s shardRecord, cfg *jobs.Config) bool {
+	for _, a := range c.w.agents {
+		t := a.tasks[s.TaskID]
+		if t == nil || t.process == nil || t.state != cluster.Running || len(t.updates) > 0 || len(t.pending) > 0 {
+			continue
+		}
+		if got := c.runs[runsKey(cfg.JobName, s.Item)].Totals; !sameCounts(got, t.totals) {
+			c.w.fail("X8 no run is lost or counted twice", "task %s has run as %+v, %+v is committed", s.TaskID, t.totals, got)
+		}
+		return t.wire.JobParameter == cfg.JobParameter && t.wire.Total == cfg.ShardingTotalCount && t.wire.Daemon.Cron == cfg.Cron &&
+			t.launch.Resources == cfg.Resources()
+	}
+	return false
+}
+
+// sameCounts leaves skipped fires out: they are told with the end of the next run.
+func sameCounts(a, b wire.Totals) bool { return a.Runs == b.Runs && a.Failed == b.Failed }
+
+func (c *checker) explained(job string) string {
+	if l := c.w.leading; l != nil && !l.dead {
+		if x, err := l.core.Explain(job); err == nil {
+			return fmt.Sprintf("; explain: %s %q waiting %+v running %+v", x.State, x.Notes, x.Waiting[:min(len(x.Waiting), 2)], x.Running[:min(len(x.Running), 2)])
+		}
+	}
+	return ""
+}

@@ -1,0 +1,104 @@
+package sim
+
+import (
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/wire"
+)
+
+// fireDaemon has a daemon's process run again and again, until its task ends. Runs are seldom, so that they don't fill the world.
+func (a *agent) fireDaemon(x *executor, t *task, p *process) {
+	w := a.w
+	if !w.calm && w.chance(w.users.failing) {
+		w.after(w.between(time.Second, w.users.longest), func() {
+			if t.process == p && !p.lingers && !t.killing && !w.calm {
+				a.processEnds(t)
+				a.executorSays(t, cluster.Failed, "the daemon's command can't be started")
+			}
+		})
+	}
+	if cut := t.wire.Daemon.Rerun; !cut.IsZero() {
+		w.count(DaemonRunCutOff)
+		a.runDaemon(x, t, p, wire.Run{Fire: cut, Source: "FAILOVER"})
+		return
+	}
+	a.nextRun(x, t, p)
+}
+
+func (a *agent) nextRun(x *executor, t *task, p *process) {
+	w := a.w
+	w.after(w.between(time.Second, time.Minute), func() {
+		a.runDaemon(x, t, p, wire.Run{Fire: w.wall().Truncate(time.Second), Source: "NORMAL_TRIGGER"})
+	})
+}
+
+func (a *agent) runDaemon(x *executor, t *task, p *process, run wire.Run) {
+	w := a.w
+	goesOn := func() bool { return t.process == p && !p.lingers && !t.killing && !t.state.Terminal() }
+	if !goesOn() {
+		return
+	}
+	if x.stopped {
+		x.onceOn = append(x.onceOn, func() { a.runDaemon(x, t, p, run) })
+		return
+	}
+	// Not before the last run: the machine's clock may have been set.
+	run.Attempt, run.State, run.Start = 1, wire.RunRunning, w.wall()
+	if !run.Start.After(t.lastStart) {
+		run.Start = t.lastStart.Add(time.Millisecond)
+	}
+	t.lastStart, t.run = run.Start, &run
+	if w.rng.IntN(4) == 0 {
+		t.totals.Skipped++
+		t.totals.SkippedAt = run.Fire
+	}
+	w.after(settles, func() {
+		if goesOn() && t.run == &run {
+			a.reportsRun(t, run)
+		}
+	})
+	w.after(w.between(time.Millisecond, 20*time.Second), func() {
+		if !goesOn() || t.run != &run {
+			return
+		}
+		t.run = nil
+		run.State, run.Complete = wire.RunFinished, run.Start.Add(time.Second)
+		if w.rng.IntN(8) == 0 {
+			run.State, run.Cause = wire.RunFailed, "exit status 1"
+			t.totals.Failed++
+		}
+		t.totals.Runs++
+		a.reportsRun(t, run)
+		a.nextRun(x, t, p)
+	})
+}
+
+// reportsRun is an update about a run.
+func (a *agent) reportsRun(t *task, run wire.Run) {
+	if x := a.executors[t.executor]; x != nil && x.stopped {
+		x.onceOn = append(x.onceOn, func() { a.reportsRun(t, run) })
+		return
+	}
+	totals := t.totals
+	a.executorSends(t, cluster.Update{State: cluster.Running, Source: cluster.FromExecutor}, wire.Status{Dir: "tasks/1", StartTime: t.start, Run: &run, Totals: &totals})
+}
+
+// cutOff is the run that the end of a daemon's task cuts off.
+func (t *task) cutOff(end cluster.State) *wire.Run {
+	if t.run == nil || !end.Terminal() {
+		return nil
+	}
+	run := *t.run
+	run.State = wire.RunKilled
+	return &run
+}
+
+// counts are those of a daemon's task, nil of other tasks.
+func (t *task) counts() *wire.Totals {
+	if t.wire.Daemon == nil {
+		return nil
+	}
+	totals := t.totals
+	return &totals
+}
