@@ -87,7 +87,7 @@ func assemble(ctx context.Context, c config, log *slog.Logger, out io.Writer) (e
 	if err != nil {
 		return err
 	}
-	zone, err := time.LoadLocation(c.timeZone)
+	zone, err := zone(c.timeZone)
 	if err != nil {
 		return err
 	}
