@@ -70,6 +70,8 @@ var allSeries = []series{
 	gauge("executors_running", "Executors that hold resources.", func(s stats) int { return s.ExecutorsRunning }),
 	gauge("offers_held", "Resource offers at hand.", func(s stats) int { return s.OffersHeld }),
 	counter("fires", "Fires that crons made.", func(s stats) int64 { return s.Fires }),
+	counter("daemon_runs", "Runs of daemons' shards that have ended, as their executors count them.", func(s stats) int64 { return s.DaemonRuns }),
+	counter("daemon_runs_failed", "Runs of daemons' shards that failed or timed out.", func(s stats) int64 { return s.DaemonRunsFailed }),
 	counter("fires_dropped", "Fires that found their job busy and were not kept (rule F5).", func(s stats) int64 { return s.FiresDropped }),
 	counter("fires_missed", "Fires that fell into a time without a leader and were not made up for (rule F3).", func(s stats) int64 { return s.FiresMissed }),
 	counter("triggers", "Runs that people or programs asked for.", func(s stats) int64 { return s.Triggers }),
