@@ -85,13 +85,14 @@ func (c Config) mapSecrets(value func(*property, string) string) Config {
 
 // WithoutNotifications is the document without the properties of its error handler: a run needs none of them.
 func (c Config) WithoutNotifications() Config {
-	c.Props = maps.Clone(c.Props)
-	maps.DeleteFunc(c.Props, func(name, _ string) bool {
-		f := familyOf(name)
-		return f != nil && f.handler != ""
-	})
-	if len(c.Props) == 0 {
-		c.Props = nil
+	own := make(map[string]string, len(c.Props))
+	for name, value := range c.Props {
+		if f := familyOf(name); f == nil || f.handler == "" {
+			own[name] = value
+		}
+	}
+	if len(own) < len(c.Props) {
+		c.Props = own
 	}
 	return c
 }

@@ -61,6 +61,7 @@ func (c *Core) applyJobState(j *jobState) {
 		c.fires.timetable.Remove(j.name)
 		return
 	case j.cfg == nil:
+		c.notifications.drop(j.name)
 		c.killExecutionsOf(j, "the job was deregistered")
 	case inactive:
 		c.killExecutionsOf(j, c.config.inactiveReason(j))
@@ -94,6 +95,7 @@ func (c *Core) applyJobState(j *jobState) {
 	} else {
 		c.fires.timetable.Remove(j.name)
 	}
+	c.sendNotification(j.name)
 	c.checkOverrides(j)
 	c.headOfQueue(j)
 	if len(j.queue) > 0 && !j.queue[0].launched() {

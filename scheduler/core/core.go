@@ -9,15 +9,16 @@ import (
 // must not be used concurrently.
 type Core struct {
 	*shared
-	config       configuration
-	executions   executions
-	agents       agents
-	starts       startFailures
-	executors    executors
-	orphans      orphans
-	fires        fires
-	subscription subscription
-	imports      imports
+	config        configuration
+	executions    executions
+	agents        agents
+	starts        startFailures
+	executors     executors
+	orphans       orphans
+	fires         fires
+	subscription  subscription
+	imports       imports
+	notifications notifications
 
 	placement placement
 	flow      offerFlow
@@ -38,6 +39,7 @@ func New(opt Options) *Core {
 	c.config, c.agents = newConfiguration(c.shared), newAgents(c.shared)
 	c.starts = newStartFailures(c.shared, &c.executions)
 	c.placement = newPlacement(c.shared)
+	c.notifications = newNotifications(c.shared)
 	c.flow = offerFlow{shared: c.shared, held: offers.NewPool()}
 	c.stats.FireDelayBuckets = make([]int64, len(FireDelayBounds()))
 	return c

@@ -28,6 +28,7 @@ const (
 	pathExecutor     = "/scheduler/executor"
 	pathOrphan       = "/scheduler/orphan"
 	pathKey          = "/scheduler/idempotency-key"
+	pathNotification = "/scheduler/notification"
 	pathOldFramework = "/scheduler/old-framework"
 )
 

@@ -73,6 +73,8 @@ func (c *Core) handle(e Event) {
 		}
 	case LaunchAnswered:
 		c.acceptAnswered(e)
+	case NotificationSent:
+		c.notificationSent(e)
 	case ClusterEvent:
 		if e.Session == c.subscription.number && c.subscription.open {
 			c.handleClusterEvent(e.Event)
@@ -133,5 +135,6 @@ func (c *Core) write() {
 	c.config.write(&r)
 	c.fires.write(&r)
 	c.imports.write(&r)
+	c.notifications.write(&r)
 	c.out.Writes = r.writes
 }
