@@ -24,16 +24,13 @@ const subjectByDefault = "ElasticJob error message"
 // mostMail is how long a mail's text may be.
 const mostMail = 64 << 10
 
-// Ports on which a server expects a client to begin without TLS, and to ask for it (STARTTLS).
-var startTLSPorts = []int{25, 587}
-
 func (s *Sender) email(ctx context.Context, n core.Notification) error {
 	message, err := mailOf(n)
 	if err != nil {
 		return fmt.Errorf("write the mail: %w", err)
 	}
 	host, port := n.Job.Props[jobs.PropEmailHost], n.Job.Props[jobs.PropEmailPort]
-	if err := sendMail(ctx, n.Job, host, port, message); err != nil {
+	if err := s.sendMail(ctx, n.Job, host, port, message); err != nil {
 		if ctx.Err() != nil {
 			err = errors.New("it takes too long")
 		}
@@ -60,13 +57,13 @@ func mailOf(n core.Notification) (*mail.Msg, error) {
 }
 
 // sendMail has one conversation with the server. The connection is ours, so that it ends with ctx whatever the server does.
-func sendMail(ctx context.Context, c jobs.Config, host, port string, message *mail.Msg) error {
+func (s *Sender) sendMail(ctx context.Context, c jobs.Config, host, port string, message *mail.Msg) error {
 	number, err := strconv.Atoi(port)
 	if err != nil {
 		return fmt.Errorf("the port is no number: %w", err)
 	}
 	encrypted := !strings.EqualFold(c.Props[jobs.PropEmailSSL], "false")
-	startTLS := encrypted && slices.Contains(startTLSPorts, number)
+	startTLS := encrypted && slices.Contains(s.startTLSPorts, number)
 	security := &tls.Config{ServerName: host, MinVersion: tls.VersionTLS12, InsecureSkipVerify: trusts(c.Props[jobs.PropEmailTrust], host)}
 	talk, end := context.WithCancel(ctx)
 	defer end()

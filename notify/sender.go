@@ -22,11 +22,13 @@ type handler func(ctx context.Context, n core.Notification) error
 type Sender struct {
 	now      func() time.Time
 	handlers map[string]handler
+	// startTLSPorts are where a mail server expects a client to begin without TLS, and to ask for it.
+	startTLSPorts []int
 }
 
 // New makes a Sender; now is the clock of signatures.
 func New(now func() time.Time) *Sender {
-	s := &Sender{now: now}
+	s := &Sender{now: now, startTLSPorts: []int{25, 587}}
 	s.handlers = map[string]handler{
 		jobs.HandlerEmail: s.email, jobs.HandlerWechat: s.wechat, jobs.HandlerDingtalk: s.dingtalk, jobs.HandlerWebhook: s.webhook,
 	}

@@ -95,7 +95,7 @@ func assemble(ctx context.Context, c config, log *slog.Logger, out io.Writer) (e
 	sched := scheduler.New(scheduler.Options{
 		Registry: reg, Driver: driver, Advertise: address, Logger: log, Point: c.failpoint,
 		RefusedMost: c.refusedMost(), Notifier: notify.New(time.Now),
-		Framework:   framework(c, address), Core: coreOptions(c, zone, "http://"+address+"/artifacts/"+executors.own),
+		Framework: framework(c, address), Core: coreOptions(c, zone, "http://"+address+"/artifacts/"+executors.own),
 	})
 	files := mesos.NewFiles(mesos.Options{Credentials: c.credentials, TLS: c.tls})
 	defer files.Close()
