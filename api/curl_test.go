@@ -127,6 +127,36 @@ func TestStoredDocumentCanBeSentBack(t *testing.T) {
 	}
 }
 
+// TestSecretsAreInNoAnswer [D90]: a document that was read and sent back keeps them.
+func TestSecretsAreInNoAnswer(t *testing.T) {
+	t.Parallel()
+	b := newFakeScheduler()
+	server := start(t, api.Options{Scheduler: b})
+	call(t, server, "POST", "/api/app", appDocument)
+	document := with(jobDocument, `"jobErrorHandlerType":"WEBHOOK","props":{"webhook.url":"https://h/x?key=hunter2","webhook.secret":"hunter2","a":"b"}`)
+	ask := func(method, path, body string) string {
+		answer, text := call(t, server, method, path, body)
+		if answer.StatusCode != http.StatusOK || strings.Contains(text, "hunter2") {
+			t.Errorf("%s %s: %d %s", method, path, answer.StatusCode, text)
+		}
+		return text
+	}
+	ask("POST", "/api/job/register", document)
+	ask("GET", "/api/job/jobs", "")
+	shown := ask("GET", "/api/job/jobs/my_job", "")
+	ask("PUT", "/api/job/update", swap(shown, `"a":"b"`, `"a":"c"`))
+	ask("POST", "/api/job/my_job/disable", "")
+	want := map[string]string{"webhook.url": "https://h/x?key=hunter2", "webhook.secret": "hunter2", "a": "c"}
+	if diff := cmp.Diff(want, b.jobs["my_job"].Props); diff != "" {
+		t.Error(diff)
+	}
+	shown = swap(shown, "my_job", "other")
+	if answer, text := call(t, server, "POST", "/api/job/register", shown); answer.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(text, "give the secret itself") {
+		t.Errorf("another job with hidden secrets: %d %s", answer.StatusCode, text)
+	}
+	ask("DELETE", "/api/job/my_job/deregister", "")
+}
+
 // TestReservedNames [D05]: no document gets a name that a route takes.
 func TestReservedNames(t *testing.T) {
 	t.Parallel()

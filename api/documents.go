@@ -17,6 +17,8 @@ type documents[C, V any] struct {
 	schema *document.Schema[C]
 	// check applies all rules to what was read, and has notes on it.
 	check func(C) (document.Violations, []string)
+	// keep takes secrets that answers hide, and that have come back so, from what is stored; nil where there are none.
+	keep func(given, stored C) C
 
 	add         func(context.Context, C) (V, error)
 	change      func(context.Context, string, func(C) (C, error)) (V, error)
@@ -107,6 +109,9 @@ func (d *documents[C, V]) read(body []byte, base C) (C, []string, error) {
 	unread, ok := err.(document.Violations)
 	if err != nil && !ok {
 		return c, nil, err
+	}
+	if d.keep != nil {
+		c = d.keep(c, base)
 	}
 	rules, hints := d.check(c)
 	return c, append(notes, hints...), unread.And(rules).OrNil()

@@ -17,9 +17,10 @@ func (s *Server) newJobs() documents[jobs.Config, core.JobView] {
 			return c.Check(jobs.CheckOptions{Reserved: s.reserved("jobName"), Now: s.opts.Now(), Local: s.opts.Zone})
 		},
 		add: of.RegisterJob, change: of.UpdateJob, all: of.Jobs, one: of.Job, setDisabled: of.SetJobDisabled,
-		config: func(v core.JobView) jobs.Config { return v.Config },
+		keep:   jobs.Config.KeepSecrets,
+		config: func(v core.JobView) jobs.Config { return v.Config.WithoutSecrets() },
 		answer: func(v core.JobView, read []string) any {
-			v.Notes = joinNotes(read, v.Notes)
+			v.Config, v.Notes = v.Config.WithoutSecrets(), joinNotes(read, v.Notes)
 			return v
 		},
 	}

@@ -28,6 +28,10 @@ type CheckOptions struct {
 const (
 	MaxShards  = 10_000
 	MaxRetries = 100
+	// MaxTimeoutSeconds is 30 days, MaxRetryBackoffSeconds a day, MaxKillGraceSeconds an hour.
+	MaxTimeoutSeconds      = 30 * 24 * 60 * 60
+	MaxRetryBackoffSeconds = 24 * 60 * 60
+	MaxKillGraceSeconds    = 60 * 60
 	// MaxDocumentBytes bounds the whole document as JSON.
 	MaxDocumentBytes = 512 << 10
 	// MaxParameterBytes bounds what one shard is given as JSON, job parameter and
@@ -41,6 +45,7 @@ const (
 // any agent has the resources, is not said here.
 func (c Config) Check(opts CheckOptions) (document.Violations, []string) {
 	timing, notes := c.checkTiming(opts)
+	props, propNotes := c.checkProps()
 	handlers, handlerNotes := c.checkHandlers()
 	bad := slices.Concat(
 		app.CheckName("jobName", c.JobName, opts.Reserved),
@@ -49,14 +54,22 @@ func (c Config) Check(opts CheckOptions) (document.Violations, []string) {
 		timing,
 		c.checkShards(),
 		app.CheckAmounts(c.CPUCount, c.MemoryMB),
-		c.checkProps(),
+		props,
 		handlers,
+		checkRange("timeoutSeconds", c.TimeoutSeconds, MaxTimeoutSeconds),
+		checkRange("maxRetries", c.MaxRetries, MaxRetries),
+		checkRange("retryBackoffSeconds", c.RetryBackoffSeconds, MaxRetryBackoffSeconds),
+		checkRange("killGraceSeconds", c.KillGraceSeconds, MaxKillGraceSeconds),
 	)
-	if c.MaxRetries < 0 || c.MaxRetries > MaxRetries {
-		bad = append(bad, document.Violate("maxRetries", strconv.Itoa(c.MaxRetries), "must be from 0 to %d", MaxRetries))
-	}
 	bad = append(bad, c.checkEnv()...).And(Schema.CheckText(c))
-	return append(bad, c.checkSize()...), append(notes, handlerNotes...)
+	return append(bad, c.checkSize()...), slices.Concat(notes, propNotes, handlerNotes)
+}
+
+func checkRange(field string, value, most int) document.Violations {
+	if value < 0 || value > most {
+		return document.Violations{document.Violate(field, strconv.Itoa(value), "must be from 0 to %d", most)}
+	}
+	return nil
 }
 
 func (c Config) checkSize() document.Violations {
@@ -69,13 +82,8 @@ func (c Config) checkSize() document.Violations {
 func (c Config) checkExecutionType() document.Violations {
 	message := fmt.Sprintf("must be %s or %s", Transient, Daemon)
 	switch c.JobExecutionType {
-	case Transient:
+	case Transient, Daemon:
 		return nil
-	case Daemon:
-		if c.Cron != "" {
-			return nil
-		}
-		return document.Violations{document.Violate("cron", "", "is missing: a %s is fired by its cron", Daemon)}
 	case "":
 		message = fmt.Sprintf("is missing; give %s or %s", Transient, Daemon)
 	}
@@ -92,8 +100,12 @@ func (c Config) checkTiming(opts CheckOptions) (bad document.Violations, notes [
 	switch {
 	case err != nil:
 		bad = append(bad, document.Violate("cron", c.Cron, "%s", err.Error()))
+	case schedule == nil && c.JobExecutionType == Daemon:
+		bad = append(bad, document.Violate("cron", "", "is missing: a job of type %s is fired by its cron, and can't be triggered", Daemon))
 	case schedule == nil:
 		notes = append(notes, "no cron: the job runs on trigger only")
+	case schedule.Next(opts.Now).IsZero() && c.JobExecutionType == Daemon:
+		notes = append(notes, fmt.Sprintf("cron %q never fires (again): the shards stay, and do nothing", c.Cron))
 	case schedule.Next(opts.Now).IsZero():
 		notes = append(notes, fmt.Sprintf("cron %q never fires (again): the job runs on trigger only", c.Cron))
 	}
@@ -152,31 +164,6 @@ func jsonBytes(text string) int {
 		return len(text)
 	}
 	return len(encoded)
-}
-
-func (c Config) checkProps() document.Violations {
-	line, given := c.Props[PropScript]
-	if !given {
-		return nil
-	}
-	return app.CheckCommand("props."+PropScript, line)
-}
-
-// checkHandlers accepts what the original knows: jobs that came from there
-// must not need a change.
-func (c Config) checkHandlers() (bad document.Violations, notes []string) {
-	check := func(field, value string, known ...string) {
-		switch {
-		case value == "":
-		case !slices.Contains(known, value):
-			bad = append(bad, document.Violate(field, value, "must be one of %s, or left out", strings.Join(known, ", ")))
-		default:
-			notes = append(notes, field+" has no effect on packages and scripts")
-		}
-	}
-	check("jobExecutorServiceHandlerType", c.JobExecutorServiceHandlerType, "CPU", "SINGLE_THREAD")
-	check("jobErrorHandlerType", c.JobErrorHandlerType, "LOG", "THROW", "IGNORE", "EMAIL", "WECHAT", "DINGTALK")
-	return bad, notes
 }
 
 var variablePattern = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)

@@ -39,7 +39,11 @@ func TestCheck(t *testing.T) {
 		{"no type", func(c *config) { c.JobExecutionType = "" }, "jobExecutionType", "is missing; give TRANSIENT or DAEMON"},
 		{"unknown type [D15]", func(c *config) { c.JobExecutionType = "transient" }, "jobExecutionType", "must be TRANSIENT or DAEMON"},
 		{"daemon", func(c *config) { c.JobExecutionType = jobs.Daemon }, "", ""},
-		{"daemon without cron", func(c *config) { c.JobExecutionType, c.Cron = jobs.Daemon, "" }, "cron", "is missing: a DAEMON is fired by its cron"},
+		{"daemon without cron", func(c *config) { c.JobExecutionType, c.Cron = jobs.Daemon, "" }, "cron", "is missing: a job of type DAEMON is fired by its cron"},
+		{"daemon of the past", func(c *config) { c.JobExecutionType, c.Cron = jobs.Daemon, "0 0 0 1 1 ? 2020" }, "", "the shards stay, and do nothing"},
+		{"daemon with a handler", func(c *config) {
+			c.JobExecutionType, c.JobExecutorServiceHandlerType = jobs.Daemon, jobs.ConcurrencyCPU
+		}, "", ""},
 		{"no cron", func(c *config) { c.Cron = "" }, "", "no cron: the job runs on trigger only"},
 		{"cron of the past", func(c *config) { c.Cron = "0 0 0 1 1 ? 2020" }, "", "never fires (again)"},
 		{"cron of a year", func(c *config) { c.Cron = "0 30 2 * * ? 2090" }, "", "is read as seconds 0, minutes 30, hours 2, day of month *, month *, day of week ?, year 2090"},
@@ -67,6 +71,13 @@ func TestCheck(t *testing.T) {
 		{"retries", func(c *config) { c.MaxRetries = 100 }, "", ""},
 		{"too many retries", func(c *config) { c.MaxRetries = 101 }, "maxRetries", "from 0 to 100"},
 		{"negative retries", func(c *config) { c.MaxRetries = -1 }, "maxRetries", "from 0 to 100"},
+		{"longest timeout", func(c *config) { c.TimeoutSeconds = 2_592_000 }, "", ""},
+		{"too long timeout", func(c *config) { c.TimeoutSeconds = 2_592_001 }, "timeoutSeconds", "from 0 to 2592000"},
+		{"negative timeout", func(c *config) { c.TimeoutSeconds = -1 }, "timeoutSeconds", "from 0 to 2592000"},
+		{"longest backoff", func(c *config) { c.RetryBackoffSeconds = 86_400 }, "", ""},
+		{"too long backoff", func(c *config) { c.RetryBackoffSeconds = 86_401 }, "retryBackoffSeconds", "from 0 to 86400"},
+		{"longest grace", func(c *config) { c.KillGraceSeconds = 3600 }, "", ""},
+		{"too long grace", func(c *config) { c.KillGraceSeconds = 3601 }, "killGraceSeconds", "from 0 to 3600"},
 		{"env", func(c *config) { c.Env = map[string]string{"_a1": "", "PATH": "/bin"} }, "", ""},
 		{"env with dash", func(c *config) { c.Env = map[string]string{"a-b": "hunter2"} }, "env.a-b", "letters, digits"},
 		{"env with digit", func(c *config) { c.Env = map[string]string{"1a": ""} }, "env.1a", "letters, digits"},
@@ -80,8 +91,8 @@ func TestCheck(t *testing.T) {
 		{"description with NUL", func(c *config) { c.Description = "\x00" }, "description", "NUL"},
 		{"handler", func(c *config) { c.JobExecutorServiceHandlerType = "SINGLE_THREAD" }, "", "jobExecutorServiceHandlerType has no effect"},
 		{"unknown handler", func(c *config) { c.JobExecutorServiceHandlerType = "GPU" }, "jobExecutorServiceHandlerType", "CPU, SINGLE_THREAD"},
-		{"error handler", func(c *config) { c.JobErrorHandlerType = "DINGTALK" }, "", "jobErrorHandlerType has no effect"},
-		{"unknown error handler", func(c *config) { c.JobErrorHandlerType = "FAX" }, "jobErrorHandlerType", "LOG, THROW, IGNORE, EMAIL, WECHAT, DINGTALK"},
+		{"error handler", func(c *config) { c.JobErrorHandlerType = "THROW" }, "", ""},
+		{"unknown error handler", func(c *config) { c.JobErrorHandlerType = "FAX" }, "jobErrorHandlerType", "LOG, THROW, IGNORE, EMAIL, WECHAT, DINGTALK, WEBHOOK"},
 		{"long parameter", func(c *config) { c.JobParameter = strings.Repeat("x", 65_534) }, "", ""},
 		{"too long parameter", func(c *config) { c.JobParameter = strings.Repeat("x", 65_535) }, "jobParameter", "at most 64 KiB"},
 		{"parameter too long as JSON", func(c *config) { c.JobParameter = strings.Repeat("\x01", 20_000) }, "jobParameter", "at most 64 KiB"},
@@ -127,7 +138,8 @@ func TestCheckSaysAllAtOnce(t *testing.T) {
 	t.Parallel()
 	c := jobs.Config{
 		Cron: "x", ShardingItemParameters: "a=b", Props: map[string]string{jobs.PropScript: "'"}, TimeZone: "x",
-		JobExecutorServiceHandlerType: "x", JobErrorHandlerType: "x", MaxRetries: -1, Env: map[string]string{"-": ""},
+		JobExecutorServiceHandlerType: "x", JobErrorHandlerType: "x", TimeoutSeconds: -1, MaxRetries: -1,
+		RetryBackoffSeconds: -1, KillGraceSeconds: -1, Env: map[string]string{"-": ""},
 	}
 	bad, _ := c.Check(options())
 	var fields []string
@@ -136,7 +148,8 @@ func TestCheckSaysAllAtOnce(t *testing.T) {
 	}
 	want := []string{
 		"jobName", "appName", "jobExecutionType", "timeZone", "cron", "shardingTotalCount", "shardingItemParameters",
-		"cpuCount", "memoryMB", "props.script.command.line", "jobExecutorServiceHandlerType", "jobErrorHandlerType", "maxRetries", "env.-",
+		"cpuCount", "memoryMB", "props.script.command.line", "jobExecutorServiceHandlerType", "jobErrorHandlerType", "timeoutSeconds", "maxRetries",
+		"retryBackoffSeconds", "killGraceSeconds", "env.-",
 	}
 	if diff := cmp.Diff(want, fields); diff != "" {
 		t.Error(diff)

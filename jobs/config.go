@@ -29,7 +29,7 @@ type Config struct {
 	AppName string `json:"appName"`
 	// JobExecutionType is Transient or Daemon.
 	JobExecutionType string `json:"jobExecutionType"`
-	// Cron is in Quartz's dialect (jobs/cron); empty: the job runs on trigger only.
+	// Cron is in Quartz's dialect (jobs/cron); empty: the job runs on trigger only. Daemons need one.
 	Cron string `json:"cron"`
 	// ShardingTotalCount is the number of shards, 1 to MaxShards.
 	ShardingTotalCount int `json:"shardingTotalCount"`
@@ -46,12 +46,12 @@ type Config struct {
 	Misfire bool `json:"misfire"`
 	// Description is for people.
 	Description string `json:"description"`
-	// Props holds script.command.line and other properties by name.
+	// Props are properties by name: those of the families that have a meaning here (script.command.line and others), and the job's own.
 	Props map[string]string `json:"props,omitempty"`
-	// JobExecutorServiceHandlerType and JobErrorHandlerType are kept for the
-	// original's clients.
+	// JobExecutorServiceHandlerType bounds how many shards of a daemon an executor runs at once (ConcurrencyCPU and others).
 	JobExecutorServiceHandlerType string `json:"jobExecutorServiceHandlerType,omitempty"`
-	JobErrorHandlerType           string `json:"jobErrorHandlerType,omitempty"`
+	// JobErrorHandlerType is what is done about runs that failed: HandlerLog and others.
+	JobErrorHandlerType string `json:"jobErrorHandlerType,omitempty"`
 	// TimeZone (added) is the IANA zone of the cron; empty is the server's.
 	TimeZone string `json:"timeZone,omitempty"`
 	// TimeoutSeconds (added) is how long a run of a shard may take until it is killed and fails as timed out; 0 is for ever.

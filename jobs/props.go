@@ -18,6 +18,8 @@ const (
 	PropHTTPContentType    = "http.content.type"
 	PropHTTPConnectTimeout = "http.connect.timeout.milliseconds"
 	PropHTTPReadTimeout    = "http.read.timeout.milliseconds"
+	// PropStreaming has a dataflow job fetch and process until there is nothing left.
+	PropStreaming = "streaming.process"
 )
 
 // Defaults of an HTTP job's timeouts, in milliseconds: the original's (contract 5.5).
@@ -26,20 +28,13 @@ const (
 	DefaultHTTPReadTimeout    = 5000
 )
 
-// families are the beginnings of properties that have a meaning here; all others are a job's own.
-var families = []string{"script.", "http.", "streaming.", "email.", "wechat.", "dingtalk.", "webhook."}
-
 // OwnProps are the properties that are passed on to a job's program: its own, and those of streaming, which is for its SDK. No
 // others reach an agent: they may be secrets of error handlers.
 func (c Config) OwnProps() map[string]string {
 	own := maps.Clone(c.Props)
 	maps.DeleteFunc(own, func(name, _ string) bool {
-		for _, family := range families {
-			if family != "streaming." && strings.HasPrefix(name, family) {
-				return true
-			}
-		}
-		return false
+		f := familyOf(name)
+		return f != nil && f.prefix != "streaming."
 	})
 	return own
 }

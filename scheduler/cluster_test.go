@@ -24,6 +24,8 @@ type scriptedCluster struct {
 	onCall      func(ctx context.Context, name string) error
 	// agent offers all of agent S1 at each subscription, ACCEPT and REVIVE, and runs tasks: up to their end, or, with holds, for ever.
 	agent, holds bool
+	// fails, if not empty, is how the names of jobs begin of which each task fails.
+	fails string
 
 	mu       sync.Mutex
 	session  *scriptedSession
@@ -146,7 +148,10 @@ func (t *scriptedSession) Launch(ctx context.Context, a cluster.Launch) error {
 	}
 	for _, l := range a.Tasks {
 		t.c.update(l.TaskID, cluster.Running)
-		if !t.c.holds {
+		switch {
+		case t.c.fails != "" && strings.HasPrefix(l.TaskID, t.c.fails):
+			t.c.update(l.TaskID, cluster.Failed)
+		case !t.c.holds:
 			t.c.update(l.TaskID, cluster.Finished)
 		}
 	}

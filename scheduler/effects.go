@@ -45,6 +45,8 @@ func (r *termRunner) do(e term.Effect) {
 		r.reply(e.Reply)
 	case term.Notes:
 		r.notes.write(time.Now(), e)
+	case term.Notify:
+		r.notify(e.Notification)
 	case term.Log:
 		level := slog.LevelInfo
 		if e.Problem {

@@ -37,6 +37,7 @@ type termRunner struct {
 	work     sync.WaitGroup
 	sessions map[int64]openSession // the loop's
 	unwatch  func()                // ends the look for another master
+	messages messages              // the loop's
 
 	subscribed             atomic.Bool
 	outage                 atomic.Value // a string: why the last session ended or could not begin

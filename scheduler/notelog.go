@@ -8,7 +8,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
 )
 
-// noteLog writes notes into the log. Of the kinds that can come for every job at once, fires that were missed or dropped, it
+// noteLog writes notes into the log. Of the kinds that can come for every job at once, fires that were missed or dropped and messages
+// that could not be sent, it
 // writes one line a second, and how many more there were with the next: a week without a leader is 100,000 of them.
 type noteLog struct {
 	log    *slog.Logger
@@ -25,7 +26,7 @@ type burst struct {
 const linesEvery = time.Second
 
 func newNoteLog(log *slog.Logger) *noteLog {
-	return &noteLog{log: log, bursts: map[core.NoteKind]*burst{core.NoteFiresMissed: {}, core.NoteFireDropped: {}}}
+	return &noteLog{log: log, bursts: map[core.NoteKind]*burst{core.NoteFiresMissed: {}, core.NoteFireDropped: {}, core.NoteNotification: {}}}
 }
 
 // write takes the notes of one step; now is any clock. It is for one goroutine.

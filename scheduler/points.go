@@ -7,7 +7,7 @@ import "github.com/elasticjob-go/elasticjob/scheduler/core"
 func Points() []string {
 	return []string{
 		pointTermBegun, pointBeforeCommit, pointAfterCommit, pointConfigCommitted, pointBeforeSubscribe, pointAfterSubscribe,
-		pointBeforeAccept, pointAfterAccept, pointBeforeAck, pointAfterAck, pointBeforeKill, pointBeforeResign,
+		pointBeforeAccept, pointAfterAccept, pointBeforeAck, pointAfterAck, pointBeforeKill, pointBeforeNotify, pointAfterNotify, pointBeforeResign,
 	}
 }
 
@@ -23,6 +23,8 @@ const (
 	pointBeforeAck       = "before-ack"
 	pointAfterAck        = "after-ack"
 	pointBeforeKill      = "before-kill"
+	pointBeforeNotify    = "before-notify"
+	pointAfterNotify     = "after-notify"
 	pointBeforeResign    = "before-resign"
 )
 

@@ -301,7 +301,10 @@ func TestTheLogTellsWhatPeopleChange(t *testing.T) {
 
 // TestPointsArePassed: a test that arms one gets there.
 func TestPointsArePassed(t *testing.T) {
-	leading(t, func(s *stage) { s.cluster.holds = true }, func(t *testing.T, s *stage) {
+	leading(t, func(s *stage) {
+		s.cluster.holds, s.cluster.fails, s.opt.Notifier = true, "bad", newPeople()
+	}, func(t *testing.T, s *stage) {
+		fail(t, s, "bad")
 		if _, err := s.Trigger(t.Context(), "my_job", ""); err != nil {
 			t.Fatal(err)
 		}

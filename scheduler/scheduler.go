@@ -32,6 +32,8 @@ type Options struct {
 	// Random gives ids; a fresh ChaCha8 if nil.
 	Random rand.Source
 	Logger *slog.Logger
+	// Notifier tells people of runs that failed; without one none is told, and the log says so.
+	Notifier Notifier
 	// RefusedMost, if not 0, is how long a leader keeps the lead while the cluster does nothing but
 	// refuse it (4xx): then Lead and Stand give it up and return ErrRefused, so that another
 	// scheduler, with other credentials, may lead.

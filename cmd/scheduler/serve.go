@@ -21,6 +21,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster/local"
 	"github.com/elasticjob-go/elasticjob/cluster/mesos"
 	"github.com/elasticjob-go/elasticjob/executor"
+	"github.com/elasticjob-go/elasticjob/notify"
 	"github.com/elasticjob-go/elasticjob/offers"
 	"github.com/elasticjob-go/elasticjob/registry/embedded"
 	"github.com/elasticjob-go/elasticjob/scheduler"
@@ -93,8 +94,8 @@ func assemble(ctx context.Context, c config, log *slog.Logger, out io.Writer) (e
 	}
 	sched := scheduler.New(scheduler.Options{
 		Registry: reg, Driver: driver, Advertise: address, Logger: log, Point: c.failpoint,
-		RefusedMost: c.refusedMost(),
-		Framework:   framework(c, address), Core: coreOptions(c, zone, "http://"+address+"/artifacts/"+executors.own),
+		RefusedMost: c.refusedMost(), Notifier: notify.New(time.Now),
+		Framework: framework(c, address), Core: coreOptions(c, zone, "http://"+address+"/artifacts/"+executors.own),
 	})
 	files := mesos.NewFiles(mesos.Options{Credentials: c.credentials, TLS: c.tls})
 	defer files.Close()

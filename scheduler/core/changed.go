@@ -64,6 +64,7 @@ func (c *Core) applyJobState(j *jobState) {
 		c.fires.timetable.Remove(j.name)
 		return
 	case j.cfg == nil:
+		c.notifications.drop(j.name)
 		c.killExecutionsOf(j, "the job was deregistered")
 	case inactive:
 		c.killExecutionsOf(j, c.config.inactiveReason(j))
@@ -98,6 +99,7 @@ func (c *Core) applyJobState(j *jobState) {
 	} else {
 		c.fires.timetable.Remove(j.name)
 	}
+	c.sendNotification(j.name)
 	c.checkOverrides(j)
 	c.daemons.look(j.name)
 	c.headOfQueue(j)

@@ -9,16 +9,17 @@ import (
 // must not be used concurrently.
 type Core struct {
 	*shared
-	config       configuration
-	executions   executions
-	agents       agents
-	starts       startFailures
-	executors    executors
-	orphans      orphans
-	fires        fires
-	subscription subscription
-	imports      imports
-	daemons      daemons
+	config        configuration
+	executions    executions
+	agents        agents
+	starts        startFailures
+	executors     executors
+	orphans       orphans
+	fires         fires
+	subscription  subscription
+	imports       imports
+	notifications notifications
+	daemons       daemons
 
 	placement placement
 	flow      offerFlow
@@ -40,6 +41,7 @@ func New(opt Options) *Core {
 	c.daemons = newDaemons(c.shared)
 	c.starts = newStartFailures(c.shared, &c.executions)
 	c.placement = newPlacement(c.shared)
+	c.notifications = newNotifications(c.shared)
 	c.flow = offerFlow{shared: c.shared, held: offers.NewPool()}
 	c.stats.FireDelayBuckets = make([]int64, len(FireDelayBounds()))
 	return c

@@ -67,9 +67,13 @@ func (c *Core) learnRuns(ref taskRef, st wire.Status) {
 		}
 	})
 	c.ofJobs.runEnded(e.Job, &run)
-	if run.State != wire.RunFinished {
-		c.note(Note{Kind: NoteRunFailed, Job: e.Job, Execution: executionID(e.Job, run.Fire), Task: s.TaskID, Problem: true,
-			Detail: fmt.Sprintf("item %d, the fire of %s: %s: %s", s.Item, run.Fire.UTC().Format(time.RFC3339), run.State, run.Cause)})
+	if run.State == wire.RunFinished {
+		return
+	}
+	c.note(Note{Kind: NoteRunFailed, Job: e.Job, Execution: executionID(e.Job, run.Fire), Task: s.TaskID, Problem: !c.ignoresFailures(e.Job),
+		Detail: fmt.Sprintf("item %d, the fire of %s: %s: %s", s.Item, run.Fire.UTC().Format(time.RFC3339), run.State, run.Cause)})
+	if !run.Retried {
+		c.reportFailure(e.Job, Failure{Execution: e.ID, Fire: run.Fire, Shards: []FailedShard{{Item: s.Item, State: State(run.State), TaskID: s.TaskID, Agent: s.Agent, Cause: run.Cause}}})
 	}
 }
 

@@ -45,7 +45,7 @@ func (c *Core) demands() (ds []demand, more bool) {
 				continue
 			}
 			a := c.config.apps[j.cfg.AppName]
-			d.with, d.executorKey = &settings{App: a.cfg, Job: e.settingsOf(*j.cfg)}, a.executorKey
+			d.with, d.executorKey = &settings{App: a.cfg, Job: e.settingsOf(j.cfg.WithoutNotifications())}, a.executorKey
 			items = c.placement.itemsUpTo(j.cfg.ShardingTotalCount)
 		}
 		if len(items) == 0 {

@@ -119,7 +119,8 @@ func (c *Core) completeShard(ref taskRef, state State) {
 	if live {
 		c.releaseTask(e, s)
 		c.countEnd(state)
-		c.note(Note{Kind: NoteTaskEnded, Job: e.Job, Execution: e.ID, Task: s.TaskID, Detail: string(state) + causeOf(s), Problem: state != Finished && state != Killed})
+		c.note(Note{Kind: NoteTaskEnded, Job: e.Job, Execution: e.ID, Task: s.TaskID, Detail: string(state) + causeOf(s),
+			Problem: state != Finished && state != Killed && !(state == Failed && c.ignoresFailures(e.Job))})
 	}
 	e.shardsOpen--
 	if e.shardsOpen == 0 {
@@ -183,8 +184,11 @@ func (c *Core) endExecution(e *execution) {
 	}
 	c.executions.end(e)
 	c.countRun(e)
+	if state == Failed {
+		c.reportFailure(e.Job, failureOf(e))
+	}
 	if !e.Dropped { // else its drop has been reported
-		c.note(Note{Kind: NoteExecutionEnded, Job: e.Job, Execution: e.ID, Detail: string(state) + endText(e), Problem: state == Failed})
+		c.note(Note{Kind: NoteExecutionEnded, Job: e.Job, Execution: e.ID, Detail: string(state) + endText(e), Problem: state == Failed && !c.ignoresFailures(e.Job)})
 	}
 	if e.daemon() {
 		c.daemons.look(e.Job)

@@ -191,6 +191,8 @@ type Decision struct {
 	Replies []Reply
 	// Notes are what happened, for log and history.
 	Notes []Note
+	// Notifications are what people are to be told, after the commit: one message under way for each job.
+	Notifications []Notification
 	// Wake is when the core wants to step again even if nothing happens, as a Now's Elapsed; 0 is for never.
 	Wake time.Duration
 	// Drained is set when, after Drain, no task and no executor of this framework is left on the cluster.
@@ -280,6 +282,7 @@ const (
 	NoteImport          NoteKind = "queue imported"
 	NoteClock           NoteKind = "clock set back"
 	NoteFaulty          NoteKind = "faulty document found"
+	NoteNotification    NoteKind = "notification failed"
 )
 
 // Note is one thing that happened, for people.

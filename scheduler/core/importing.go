@@ -138,7 +138,7 @@ func (c *Core) importExecution(j *jobState, e *execution) {
 func (c *Core) importFailover(job string, entries []importEntry, left map[string]bool) {
 	j := c.config.jobs[job]
 	e := &execution{ID: c.importID(job) + "-failover", Job: job, Fire: c.importMoment(), Source: FailoverSource, Made: c.now,
-		Settings: &settings{App: c.config.apps[j.cfg.AppName].cfg, Job: *j.cfg}}
+		Settings: &settings{App: c.config.apps[j.cfg.AppName].cfg, Job: j.cfg.WithoutNotifications()}}
 	e.Shards = make([]shard, j.cfg.ShardingTotalCount)
 	for i := range e.Shards {
 		e.Shards[i] = shard{Item: i, State: Finished, attempt: attempt{Complete: c.importMoment()}}

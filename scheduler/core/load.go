@@ -80,6 +80,11 @@ func (c *Core) Load(wall time.Time, stored Stored) error {
 			if err = json.Unmarshal(e.Value, &runs); err == nil {
 				c.daemons.restore(name, &runs)
 			}
+		case pathNotification:
+			var n pendingNotification
+			if err = json.Unmarshal(e.Value, &n); err == nil {
+				c.notifications.restore(name, &n)
+			}
 		case pathKey:
 			var at time.Time
 			if err = json.Unmarshal(e.Value, &at); err == nil {
@@ -223,6 +228,9 @@ func (c *Core) joinLoaded(execs []*execution, chunks map[string][]shard) error {
 			}
 			c.applyJobState(j)
 		}
+	}
+	for _, job := range sortedKeys(c.notifications.pending) {
+		c.timers.at(c.now, func(time.Time) { c.sendNotification(job) })
 	}
 	for _, id := range sortedKeys(c.executions.keys) {
 		c.executions.forgetKeyLater(id, c.executions.keys[id])

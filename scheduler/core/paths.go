@@ -29,6 +29,7 @@ const (
 	pathExecutor     = "/scheduler/executor"
 	pathOrphan       = "/scheduler/orphan"
 	pathKey          = "/scheduler/idempotency-key"
+	pathNotification = "/scheduler/notification"
 	pathOldFramework = "/scheduler/old-framework"
 )
 

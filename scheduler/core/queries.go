@@ -75,6 +75,9 @@ func (c *Core) notesOf(j *jobState) []string {
 			notes = append(notes, text)
 		}
 	}
+	if n := c.notifications.pending[j.name]; n != nil && n.problem != "" {
+		notes = append(notes, fmt.Sprintf("people could not be told of its failure %s by %s yet, %s tried: %s", n.Execution, j.cfg.JobErrorHandlerType, counted(n.tries, "time"), n.problem))
+	}
 	return notes
 }
 

@@ -17,7 +17,7 @@ import (
 // scenarioCommands are the commands of scenarios, with the words that follow:
 //
 //	app NAME [cpus= mem= url= script=]     registers an app; change app changes it
-//	job NAME [app= shards= cpus= mem= cron= parameter= retries= failover= misfire= type=]
+//	job NAME [app= shards= cpus= mem= cron= parameter= retries= failover= misfire= type= handler=]
 //	change app|job NAME …
 //	disable|enable app|job NAME, deregister JOB, delete app NAME [with-jobs]
 //	trigger JOB [key= own=JSON], forget TASK, drain
@@ -26,6 +26,7 @@ import (
 //	accept answered|refused|lost           all ACCEPTs under way; lost ends the session
 //	update TASK STATE [from= reason= message= cause= exit= supervisor=lost run=STATE@SECONDS runs= failed= skipped=] [again]
 //	failure agent AGENT, failure executor EXECUTOR
+//	notified JOB ok|PROBLEM                the outcome of its message under way
 //	session ended [removed] [reason=], session began [master=]
 //	wait DURATION, clock ±DURATION         time passes; the wall clock is set
 //	crash, restart [after=DURATION]        the next leader, without and with its SUBSCRIBED
@@ -63,9 +64,16 @@ var scenarioCommands = map[string]func(*scene, *scenario.Words) error{
 	"rescind": func(s *scene, w *scenario.Words) error {
 		return s.steps(s.clusterEvent(cluster.Rescind{OfferID: w.Next()}))
 	},
-	"accept":     (*scene).cmdAccept,
-	"update":     (*scene).cmdUpdate,
-	"failure":    (*scene).cmdFailure,
+	"accept":  (*scene).cmdAccept,
+	"update":  (*scene).cmdUpdate,
+	"failure": (*scene).cmdFailure,
+	"notified": func(s *scene, w *scenario.Words) error {
+		job, problem := w.Next(), w.Next()
+		if problem == "ok" {
+			problem = ""
+		}
+		return s.steps(NotificationSent{Job: job, Seq: s.core.notifications.lastSeq, Problem: problem})
+	},
 	"session":    (*scene).cmdSession,
 	"wait":       (*scene).cmdWait,
 	"clock":      (*scene).cmdClock,

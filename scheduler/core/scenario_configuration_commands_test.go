@@ -44,6 +44,9 @@ func changeJob(w *scenario.Words, j jobs.Config) jobs.Config {
 	j.ShardingTotalCount = int(w.Number("shards", float64(j.ShardingTotalCount)))
 	j.CPUCount, j.MemoryMB = w.Number("cpus", j.CPUCount), w.Number("mem", j.MemoryMB)
 	j.MaxRetries = int(w.Number("retries", float64(j.MaxRetries)))
+	if j.JobErrorHandlerType = w.Option("handler", j.JobErrorHandlerType); j.JobErrorHandlerType == jobs.HandlerWebhook {
+		j.Props = map[string]string{jobs.PropWebhookURL: "https://h/x?key=hunter2"}
+	}
 	j.Failover = w.Option("failover", strconv.FormatBool(j.Failover)) == "true"
 	j.Misfire = w.Option("misfire", strconv.FormatBool(j.Misfire)) == "true"
 	j.JobExecutionType = w.Option("type", j.JobExecutionType)

@@ -92,6 +92,10 @@ func (s *scene) report(d Decision) {
 			s.say("answer: done")
 		}
 	}
+	for _, n := range d.Notifications {
+		s.say("NOTIFY by %s: %s of %s failed, first item %d: %s; further failures: %d", n.Job.JobErrorHandlerType,
+			counted(n.FailedShards, "shard"), n.Execution, n.Shards[0].Item, n.Shards[0].Cause, n.Further)
+	}
 	alike := map[string]int{}
 	for _, n := range d.Notes {
 		of := fmt.Sprintf("%s, %s", n.Kind, n.Job)

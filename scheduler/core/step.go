@@ -74,6 +74,8 @@ func (c *Core) handle(e Event) {
 		}
 	case LaunchAnswered:
 		c.acceptAnswered(e)
+	case NotificationSent:
+		c.notificationSent(e)
 	case ClusterEvent:
 		if e.Session == c.subscription.number && c.subscription.open {
 			c.handleClusterEvent(e.Event)
@@ -135,5 +137,6 @@ func (c *Core) write() {
 	c.fires.write(&r)
 	c.daemons.write(&r)
 	c.imports.write(&r)
+	c.notifications.write(&r)
 	c.out.Writes = r.writes
 }

@@ -51,6 +51,9 @@ type Answer struct{ core.Reply }
 // Notes are for the log and the history, after each step.
 type Notes []core.Note
 
+// Notify has people be told of a job's failures. Notified answers it.
+type Notify struct{ core.Notification }
+
 // Log is a line for the log. Attrs are keys and values in turn.
 type Log struct {
 	Problem bool
@@ -74,6 +77,7 @@ func (WatchMaster) effect()  {}
 func (AskStandby) effect()   {}
 func (Answer) effect()       {}
 func (Notes) effect()        {}
+func (Notify) effect()       {}
 func (Log) effect()          {}
 func (Drained) effect()      {}
 func (Ended) effect()        {}

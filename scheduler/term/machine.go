@@ -78,6 +78,15 @@ func (m *Machine) Request(q core.Request) {
 // Drain asks for the end of everything on the cluster (rule O4).
 func (m *Machine) Drain() { m.event(core.Drain{}) }
 
+// Notified answers a Notify: nil when people were told.
+func (m *Machine) Notified(job string, seq int64, err error) {
+	sent := core.NotificationSent{Job: job, Seq: seq}
+	if err != nil {
+		sent.Problem = err.Error()
+	}
+	m.event(sent)
+}
+
 // Changed reports a path that somebody else may have changed in the registry.
 func (m *Machine) Changed(path string) { m.edits.add(path) }
 

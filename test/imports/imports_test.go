@@ -103,7 +103,7 @@ func TestWhatTheRulesRefuse(t *testing.T) {
 		"a test's package":                {from: "test/whole", imports: module + "/cluster/local"},
 		"up":                              {from: "wire", imports: module + "/executor", want: "wire imports executor: imports go down the layout only, and executor stands above wire"},
 		"from a part up":                  {from: "registry/embedded", imports: module + "/scheduler", want: "scheduler stands above registry"},
-		"jobs know few":                   {from: "jobs/cron", imports: module + "/wire", want: "jobs imports no other package but app, document, resources"},
+		"jobs know few":                   {from: "jobs/cron", imports: module + "/wire", want: "jobs imports no other package but app, document, resources, spelling"},
 		"document knows few":              {from: "document", imports: module + "/registry", want: "document imports no other package but spelling"},
 		"spelling is below all":           {from: "spelling", imports: module + "/resources", want: "resources stands above spelling"},
 		"offers know resources only":      {from: "offers", imports: module + "/cluster", want: "offers imports no other package but resources"},

@@ -36,7 +36,7 @@ var outside = []string{"test", "examples", "tools"}
 // only lists, for packages that may import few others, which these are.
 var only = map[string][]string{
 	"offers":    {"resources"},
-	"jobs":      {"app", "document", "resources"},
+	"jobs":      {"app", "document", "resources", "spelling"},
 	"app":       {"document", "resources"},
 	"document":  {"spelling"},
 	"wire":      {},
@@ -48,7 +48,7 @@ var only = map[string][]string{
 // assembled are the packages that only cmd/* may import, and they themselves their
 // own parts: whoever else needs one, needs an interface of his own.
 var assembled = []string{
-	"api", "web", "client", "sdk", "executor",
+	"api", "web", "client", "sdk", "executor", "notify",
 	"cluster/mesos", "cluster/local",
 	"registry/embedded", "registry/zookeeper",
 }
@@ -68,6 +68,7 @@ var home = map[string][]string{
 	"github.com/spf13/cobra":              {"cmd/scheduler", "cmd/executor", "cmd/elasticjob"},
 	"github.com/robfig/cron/v3":           {"jobs/cron"},
 	"go.yaml.in/yaml/v3":                  {"document"},
+	"github.com/wneessen/go-mail":         {"notify"},
 }
 
 // never says what a package must not reach, not even through other packages.

@@ -1,0 +1,272 @@
+package jobs
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"net/mail"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/document"
+	"github.com/elasticjob-go/elasticjob/spelling"
+)
+
+// family is all properties of one beginning. They have a meaning here; all others are a job's own.
+type family struct {
+	prefix string
+	// handler is the jobErrorHandlerType that they are of, "" if of none.
+	handler string
+	props   []property
+}
+
+// property is one that is known.
+type property struct {
+	name     string
+	required bool
+	// hidden says how much of the value is a secret.
+	hidden hidden
+	// rule says what is wrong with a value, "" if nothing is.
+	rule func(value string) string
+}
+
+// families have the original's properties (contract 5.5, 5.6); those of webhooks are added.
+var families = []family{
+	{"script.", "", []property{{PropScript, true, shown, isCommand}}},
+	{"http.", "", []property{
+		{PropHTTPURL, false, secretUser, isURL}, {PropHTTPURI, false, secretUser, isURL}, {PropHTTPMethod, true, shown, isMethod},
+		{PropHTTPData, false, shown, isAny}, {PropHTTPContentType, false, shown, isLine},
+		{PropHTTPConnectTimeout, false, shown, upTo(maxHTTPTimeout)}, {PropHTTPReadTimeout, false, shown, upTo(maxHTTPTimeout)},
+	}},
+	{"streaming.", "", []property{{PropStreaming, false, shown, isBool}}},
+	{"email.", HandlerEmail, []property{
+		{PropEmailHost, true, shown, isHost}, {PropEmailPort, true, shown, upTo(65535)}, {PropEmailUsername, true, shown, isAnyLine},
+		{PropEmailPassword, true, secret, isAnyLine}, {PropEmailFrom, true, shown, isAddress}, {PropEmailTo, true, shown, isAddresses},
+		{PropEmailCC, false, shown, isAddresses}, {PropEmailBCC, false, shown, isAddresses}, {PropEmailSubject, false, shown, isLine},
+		{PropEmailSSL, false, shown, isBool}, {PropEmailTrust, false, shown, isLine}, {"email.debug", false, shown, isBool},
+	}},
+	{"wechat.", HandlerWechat, []property{
+		{PropWechatWebhook, true, secretQuery, isURL}, {PropWechatConnectTimeout, false, shown, upTo(maxNotifyTimeout)}, {PropWechatReadTimeout, false, shown, upTo(maxNotifyTimeout)},
+	}},
+	{"dingtalk.", HandlerDingtalk, []property{
+		{PropDingtalkWebhook, true, secretQuery, isURL}, {PropDingtalkKeyword, false, shown, isLine}, {PropDingtalkSecret, false, secret, isLine},
+		{PropDingtalkConnectTimeout, false, shown, upTo(maxNotifyTimeout)}, {PropDingtalkReadTimeout, false, shown, upTo(maxNotifyTimeout)},
+	}},
+	{"webhook.", HandlerWebhook, []property{
+		{PropWebhookURL, true, secretQuery, isURL}, {PropWebhookSecret, false, secret, isLine},
+		{PropWebhookConnectTimeout, false, shown, upTo(maxNotifyTimeout)}, {PropWebhookReadTimeout, false, shown, upTo(maxNotifyTimeout)},
+	}},
+}
+
+// Bounds of timeouts in milliseconds. A message that takes longer than half a minute keeps others from being sent.
+const (
+	maxHTTPTimeout   = 24 * 60 * 60 * 1000
+	maxNotifyTimeout = 30 * 1000
+)
+
+func familyOf(name string) *family {
+	for i := range families {
+		if strings.HasPrefix(name, families[i].prefix) {
+			return &families[i]
+		}
+	}
+	return nil
+}
+
+func (f *family) find(name string) *property {
+	for i := range f.props {
+		if f.props[i].name == name {
+			return &f.props[i]
+		}
+	}
+	return nil
+}
+
+func (f *family) names() []string {
+	names := make([]string, len(f.props))
+	for i, p := range f.props {
+		names[i] = p.name
+	}
+	return names
+}
+
+// checkProps is about the properties of all families. No secret is in what it returns.
+func (c Config) checkProps() (bad document.Violations, notes []string) {
+	used := map[string]bool{} // families of which a property is given
+	for _, name := range slices.Sorted(maps.Keys(c.Props)) {
+		if len(bad) == maxMessages {
+			return bad, notes
+		}
+		f := familyOf(name)
+		if f == nil {
+			continue
+		}
+		used[f.prefix] = true
+		field, value, p := "props."+name, c.Props[name], f.find(name)
+		if p == nil { // its value is not shown: it may be a secret whose name has a mistake
+			bad = append(bad, document.Violate(field, "", "%s", f.unknown(name)))
+		} else if wrong := cmp.Or(placeholder(value, p), p.rule(value)); wrong != "" {
+			bad = append(bad, document.Violate(field, p.shown(value), "%s", wrong))
+		}
+	}
+	for i := range families {
+		f := &families[i]
+		if f.handler != "" && used[f.prefix] && f.handler != c.JobErrorHandlerType {
+			notes = append(notes, fmt.Sprintf("the properties %s* have no effect without jobErrorHandlerType %s", f.prefix, f.handler))
+		}
+		if f.handler == "" && used[f.prefix] || f.handler != "" && f.handler == c.JobErrorHandlerType {
+			bad = append(bad, c.missing(f)...)
+		}
+	}
+	return append(bad, c.checkHTTP(used)...), notes
+}
+
+func (f *family) unknown(name string) string {
+	known := "known are " + strings.Join(f.names(), ", ")
+	if near := spelling.Nearest(name, f.names()); near != "" {
+		return fmt.Sprintf("unknown property; did you mean %s? (%s)", near, known)
+	}
+	return "unknown property; " + known
+}
+
+// missing are the required properties that are not given, in the original's words.
+func (c Config) missing(f *family) (bad document.Violations) {
+	for _, p := range f.props {
+		if _, given := c.Props[p.name]; p.required && !given {
+			bad = append(bad, document.Violate("props."+p.name, "", "The property `%s` is required.", p.name))
+		}
+	}
+	return bad
+}
+
+// checkHTTP is about what several properties of an HTTP job say together.
+func (c Config) checkHTTP(used map[string]bool) (bad document.Violations) {
+	if !used["http."] {
+		return nil
+	}
+	violate := func(name, format string, args ...any) {
+		bad = append(bad, document.Violate("props."+name, "", format, args...))
+	}
+	if used["script."] {
+		violate(PropScript, "is of a script job and http.* of an HTTP job: a job is one of them; remove the other's properties")
+	}
+	address, hasURL := c.Props[PropHTTPURL]
+	same, hasURI := c.Props[PropHTTPURI]
+	switch {
+	case !hasURL && !hasURI:
+		violate(PropHTTPURL, "The property `%s` is required.", PropHTTPURL)
+	case hasURL && hasURI && address != same:
+		violate(PropHTTPURI, "differs from %s, and means the same; give one of them", PropHTTPURL)
+	}
+	method := strings.ToUpper(c.Props[PropHTTPMethod])
+	if _, given := c.Props[PropHTTPData]; given && slices.Contains(methods, method) && !slices.Contains(methodsWithBody, method) {
+		violate(PropHTTPData, "has no effect with the method %s, whose requests have no body; remove it, or use one of %s", method, strings.Join(methodsWithBody, ", "))
+	}
+	return bad
+}
+
+var (
+	methodsWithBody = []string{"POST", "PUT", "PATCH", "DELETE"}
+	methods         = append([]string{"GET", "HEAD", "OPTIONS"}, methodsWithBody...)
+)
+
+func isAny(string) string { return "" }
+
+func isCommand(value string) string {
+	if bad := app.CheckCommand("", value); len(bad) > 0 {
+		return bad[0].Message
+	}
+	return ""
+}
+
+// isAnyLine may be empty.
+func isAnyLine(value string) string {
+	if strings.ContainsFunc(value, unicode.IsControl) {
+		return "must not hold line breaks or other control characters"
+	}
+	return ""
+}
+
+func isLine(value string) string {
+	if strings.TrimSpace(value) == "" {
+		return "is empty; give a value, or leave it out"
+	}
+	return isAnyLine(value)
+}
+
+func isBool(value string) string {
+	if !strings.EqualFold(value, "true") && !strings.EqualFold(value, "false") {
+		return "must be true or false"
+	}
+	return ""
+}
+
+func isMethod(value string) string {
+	if !slices.Contains(methods, strings.ToUpper(value)) {
+		return "must be one of " + strings.Join(methods, ", ")
+	}
+	return ""
+}
+
+// upTo is the rule of whole numbers from 1 to most.
+func upTo(most int) func(string) string {
+	return func(value string) string {
+		if n, err := strconv.Atoi(value); err != nil || n < 1 || n > most {
+			return fmt.Sprintf("should be integer, from 1 to %d", most)
+		}
+		return ""
+	}
+}
+
+func isHost(value string) string {
+	if wrong := isLine(value); wrong != "" {
+		return wrong
+	}
+	if strings.ContainsAny(value, " /@?#") || strings.Count(value, ":") == 1 {
+		return "must be the name or address of a host, without a port or a scheme"
+	}
+	return ""
+}
+
+func isURL(value string) string {
+	if wrong := isLine(value); wrong != "" {
+		return wrong
+	}
+	u, err := url.Parse(value)
+	switch {
+	case len(value) > app.MaxURLBytes:
+		return fmt.Sprintf("is longer than %d bytes", app.MaxURLBytes)
+	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
+		return "must be a whole http or https URL, such as https://host/path"
+	case u.User != nil:
+		return "must not hold a user or password: everyone who may see the job would see them"
+	}
+	if port := u.Port(); port != "" {
+		return upTo(65535)(port)
+	}
+	return ""
+}
+
+func isAddress(value string) string {
+	if wrong := isLine(value); wrong != "" {
+		return wrong
+	}
+	if _, err := mail.ParseAddress(value); err != nil {
+		return "must be a mail address, such as ops@example.com"
+	}
+	return ""
+}
+
+func isAddresses(value string) string {
+	if wrong := isLine(value); wrong != "" {
+		return wrong
+	}
+	if _, err := mail.ParseAddressList(value); err != nil {
+		return "must be mail addresses with commas between them, such as ops@example.com,me@example.com"
+	}
+	return ""
+}

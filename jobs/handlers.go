@@ -1,0 +1,77 @@
+package jobs
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/elasticjob-go/elasticjob/document"
+)
+
+// Types of jobErrorHandlerType: what is done about a run that failed. Whatever it is, the run has failed [D81].
+const (
+	HandlerLog      = "LOG"    // it is logged; that is the default
+	HandlerThrow    = "THROW"  // the same
+	HandlerIgnore   = "IGNORE" // it is not logged as a problem
+	HandlerEmail    = "EMAIL"
+	HandlerWechat   = "WECHAT"
+	HandlerDingtalk = "DINGTALK"
+	HandlerWebhook  = "WEBHOOK" // added
+)
+
+// Types of jobExecutorServiceHandlerType: how many of a daemon's shards an executor runs at once; "" sets no bound.
+const (
+	ConcurrencyCPU    = "CPU"
+	ConcurrencySingle = "SINGLE_THREAD"
+)
+
+// Properties of error handlers.
+const (
+	PropEmailHost     = "email.host"
+	PropEmailPort     = "email.port"
+	PropEmailUsername = "email.username"
+	PropEmailPassword = "email.password"
+	PropEmailFrom     = "email.from"
+	PropEmailTo       = "email.to"
+	PropEmailCC       = "email.cc"
+	PropEmailBCC      = "email.bcc"
+	PropEmailSubject  = "email.subject"
+	PropEmailSSL      = "email.useSsl"
+	PropEmailTrust    = "email.ssl.trust"
+
+	PropWechatWebhook        = "wechat.webhook"
+	PropWechatConnectTimeout = "wechat.connectTimeoutMilliseconds"
+	PropWechatReadTimeout    = "wechat.readTimeoutMilliseconds"
+
+	PropDingtalkWebhook        = "dingtalk.webhook"
+	PropDingtalkKeyword        = "dingtalk.keyword"
+	PropDingtalkSecret         = "dingtalk.secret"
+	PropDingtalkConnectTimeout = "dingtalk.connectTimeoutMilliseconds"
+	PropDingtalkReadTimeout    = "dingtalk.readTimeoutMilliseconds"
+
+	PropWebhookURL            = "webhook.url"
+	PropWebhookSecret         = "webhook.secret"
+	PropWebhookConnectTimeout = "webhook.connectTimeoutMilliseconds"
+	PropWebhookReadTimeout    = "webhook.readTimeoutMilliseconds"
+)
+
+// Notifies reports whether people are told of runs of the job that failed, by a handler of the job's jobErrorHandlerType.
+func (c Config) Notifies() bool {
+	return slices.Contains([]string{HandlerEmail, HandlerWechat, HandlerDingtalk, HandlerWebhook}, c.JobErrorHandlerType)
+}
+
+// checkHandlers is about the types of the handlers. The original's are all known: jobs that came from there must not need a change.
+func (c Config) checkHandlers() (bad document.Violations, notes []string) {
+	check := func(field, value string, known ...string) {
+		if value != "" && !slices.Contains(known, value) {
+			bad = append(bad, document.Violate(field, value, "must be one of %s, or left out", strings.Join(known, ", ")))
+		}
+	}
+	const service = "jobExecutorServiceHandlerType"
+	check(service, c.JobExecutorServiceHandlerType, ConcurrencyCPU, ConcurrencySingle)
+	if c.JobExecutorServiceHandlerType != "" && len(bad) == 0 && c.JobExecutionType != Daemon {
+		notes = append(notes, service+" has no effect on jobs that are not "+Daemon)
+	}
+	check("jobErrorHandlerType", c.JobErrorHandlerType,
+		HandlerLog, HandlerThrow, HandlerIgnore, HandlerEmail, HandlerWechat, HandlerDingtalk, HandlerWebhook)
+	return bad, notes
+}

@@ -1,0 +1,87 @@
+package notify
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
+)
+
+// What a message may have in bytes: WeChat refuses more; DingTalk takes 20,000 with all that belongs to the request.
+const (
+	mostWechat   = 2048
+	mostDingtalk = 16 << 10
+)
+
+// The original's timeouts in milliseconds, of all handlers over HTTP.
+const (
+	connectByDefault = 3000
+	readByDefault    = 5000
+)
+
+func (s *Sender) wechat(ctx context.Context, n core.Notification) error {
+	return postText(ctx, n.Job.Props[jobs.PropWechatWebhook], text(n, mostWechat),
+		millis(n.Job, jobs.PropWechatConnectTimeout, connectByDefault), millis(n.Job, jobs.PropWechatReadTimeout, readByDefault))
+}
+
+func (s *Sender) dingtalk(ctx context.Context, n core.Notification) error {
+	address := n.Job.Props[jobs.PropDingtalkWebhook]
+	if secret := n.Job.Props[jobs.PropDingtalkSecret]; secret != "" {
+		separator := "?"
+		if strings.Contains(address, "?") {
+			separator = "&"
+		}
+		address += separator + signDingtalk(secret, s.now()).Encode()
+	}
+	return postText(ctx, address, n.Job.Props[jobs.PropDingtalkKeyword]+text(n, mostDingtalk),
+		millis(n.Job, jobs.PropDingtalkConnectTimeout, connectByDefault), millis(n.Job, jobs.PropDingtalkReadTimeout, readByDefault))
+}
+
+// signDingtalk is what DingTalk's robots want beside the token (contract 5.6).
+func signDingtalk(secret string, now time.Time) url.Values {
+	timestamp := strconv.FormatInt(now.UnixMilli(), 10)
+	sum := hmac.New(sha256.New, []byte(secret))
+	sum.Write([]byte(timestamp + "\n" + secret))
+	return url.Values{"timestamp": {timestamp}, "sign": {base64.StdEncoding.EncodeToString(sum.Sum(nil))}}
+}
+
+// postText sends a message of the form that both robots take. It has arrived when the answer is 200 with an errcode of 0.
+func postText(ctx context.Context, address, content string, connect, read time.Duration) error {
+	type text struct {
+		Content string `json:"content"`
+	}
+	body, err := json.Marshal(struct {
+		Type string `json:"msgtype"`
+		Text text   `json:"text"`
+	}{"text", text{content}})
+	if err != nil {
+		return fmt.Errorf("write the message: %w", err)
+	}
+	status, answer, err := post(ctx, request{address: address, body: body, connect: connect, read: read})
+	if err != nil {
+		return err
+	}
+	var result struct {
+		Code    *int   `json:"errcode"`
+		Message string `json:"errmsg"`
+	}
+	switch {
+	case status != http.StatusOK:
+		return fmt.Errorf("the robot answers %d: %s", status, cut(string(answer), shortAnswer))
+	case json.Unmarshal(answer, &result) != nil || result.Code == nil:
+		return fmt.Errorf("the robot's answer has no errcode: %s", cut(string(answer), shortAnswer))
+	case *result.Code != 0:
+		return fmt.Errorf("the robot refuses the message, errcode %d: %s", *result.Code, cut(result.Message, shortAnswer))
+	}
+	return nil
+}

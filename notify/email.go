@@ -1,0 +1,105 @@
+package notify
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"html"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/wneessen/go-mail"
+
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
+)
+
+// subjectByDefault is the original's.
+const subjectByDefault = "ElasticJob error message"
+
+// mostMail is how long a mail's text may be.
+const mostMail = 64 << 10
+
+func (s *Sender) email(ctx context.Context, n core.Notification) error {
+	message, err := mailOf(n)
+	if err != nil {
+		return fmt.Errorf("write the mail: %w", err)
+	}
+	host, port := n.Job.Props[jobs.PropEmailHost], n.Job.Props[jobs.PropEmailPort]
+	if err := s.sendMail(ctx, n.Job, host, port, message); err != nil {
+		if ctx.Err() != nil {
+			err = errors.New("it takes too long")
+		}
+		return fmt.Errorf("send mail by %s: %w", net.JoinHostPort(host, port), err)
+	}
+	return nil
+}
+
+func mailOf(n core.Notification) (*mail.Msg, error) {
+	m := mail.NewMsg()
+	p := n.Job.Props
+	errs := []error{m.From(p[jobs.PropEmailFrom]), m.ToFromString(p[jobs.PropEmailTo])}
+	if cc := p[jobs.PropEmailCC]; cc != "" {
+		errs = append(errs, m.CcFromString(cc))
+	}
+	if bcc := p[jobs.PropEmailBCC]; bcc != "" {
+		errs = append(errs, m.BccFromString(bcc))
+	}
+	m.Subject(cmp.Or(p[jobs.PropEmailSubject], subjectByDefault))
+	plain := text(n, mostMail)
+	m.SetBodyString(mail.TypeTextPlain, plain)
+	m.AddAlternativeString(mail.TypeTextHTML, "<html><body><pre>"+html.EscapeString(plain)+"</pre></body></html>\n")
+	return m, errors.Join(errs...)
+}
+
+// sendMail has one conversation with the server. The connection is ours, so that it ends with ctx whatever the server does.
+func (s *Sender) sendMail(ctx context.Context, c jobs.Config, host, port string, message *mail.Msg) error {
+	number, err := strconv.Atoi(port)
+	if err != nil {
+		return fmt.Errorf("the port is no number: %w", err)
+	}
+	encrypted := !strings.EqualFold(c.Props[jobs.PropEmailSSL], "false")
+	startTLS := encrypted && slices.Contains(s.startTLSPorts, number)
+	security := &tls.Config{ServerName: host, MinVersion: tls.VersionTLS12, InsecureSkipVerify: trusts(c.Props[jobs.PropEmailTrust], host)}
+	talk, end := context.WithCancel(ctx)
+	defer end()
+	dial := func(ctx context.Context, network, address string) (net.Conn, error) {
+		raw, err := (&net.Dialer{}).DialContext(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		context.AfterFunc(talk, func() { _ = raw.Close() }) // a second time if all went well
+		var conn net.Conn = &limited{raw, mostRead}
+		if encrypted && !startTLS {
+			conn = tls.Client(conn, security)
+		}
+		return conn, nil
+	}
+	policy := mail.NoTLS
+	auth := mail.WithOpportunisticSMTPAuth(mail.SMTPAuthSCRAMSHA256, mail.SMTPAuthSCRAMSHA1, mail.SMTPAuthCramMD5, mail.SMTPAuthPlainNoEnc, mail.SMTPAuthLoginNoEnc)
+	switch {
+	case startTLS:
+		policy, auth = mail.TLSMandatory, mail.WithSMTPAuth(mail.SMTPAuthAutoDiscover)
+	case encrypted: // from the first byte on; the library sees that from the connection
+		policy, auth = mail.TLSOpportunistic, mail.WithSMTPAuth(mail.SMTPAuthAutoDiscover)
+	}
+	options := []mail.Option{mail.WithPort(number), mail.WithTimeout(most), mail.WithTLSPolicy(policy), mail.WithTLSConfig(security), mail.WithDialContextFunc(dial)}
+	if user := c.Props[jobs.PropEmailUsername]; user != "" {
+		options = append(options, auth, mail.WithUsername(user), mail.WithPassword(c.Props[jobs.PropEmailPassword]))
+	}
+	client, err := mail.NewClient(host, options...)
+	if err != nil {
+		return fmt.Errorf("prepare: %w", err)
+	}
+	return client.DialAndSendWithContext(ctx, message)
+}
+
+// trusts reports whether email.ssl.trust, * or hosts with spaces between them, names the host: whatever certificate it has is taken.
+func trusts(list, host string) bool {
+	names := strings.Fields(list)
+	return slices.Contains(names, "*") || slices.Contains(names, host)
+}

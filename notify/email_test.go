@@ -1,0 +1,191 @@
+package notify_test
+
+import (
+	"context"
+	"crypto/tls"
+	"io"
+	"maps"
+	"mime"
+	"mime/multipart"
+	"mime/quotedprintable"
+	"net"
+	"net/http/httptest"
+	"net/mail"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/test/mailserver"
+)
+
+// certificate is one of 127.0.0.1 that nobody has signed.
+func certificate() *tls.Config {
+	s := httptest.NewUnstartedServer(nil)
+	s.StartTLS()
+	defer s.Close()
+	return &tls.Config{Certificates: s.TLS.Certificates}
+}
+
+func mailProps(s *mailserver.Server, more props) props {
+	p := props{
+		jobs.PropEmailHost: s.Host, jobs.PropEmailPort: s.Port, jobs.PropEmailUsername: "", jobs.PropEmailPassword: "",
+		jobs.PropEmailFrom: "Jobs <jobs@example.com>", jobs.PropEmailTo: "a@example.com, B <b@example.com>", jobs.PropEmailTrust: "other.example.com 127.0.0.1",
+	}
+	maps.Copy(p, more)
+	return p
+}
+
+// partsOf are the texts of a mail by their types.
+func partsOf(t *testing.T, m *mail.Message) props {
+	t.Helper()
+	_, params, err := mime.ParseMediaType(m.Header.Get("Content-Type"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts := props{}
+	for r := multipart.NewReader(m.Body, params["boundary"]); ; {
+		part, err := r.NextRawPart()
+		if err == io.EOF {
+			return parts
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(quotedprintable.NewReader(part))
+		if err != nil {
+			t.Fatal(err)
+		}
+		kind, _, _ := strings.Cut(part.Header.Get("Content-Type"), ";")
+		parts[kind] = strings.ReplaceAll(string(text), "\r\n", "\n")
+	}
+}
+
+func TestEmail(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		server mailserver.Options
+		props  props
+		start  bool // by STARTTLS
+	}{
+		"STARTTLS":                {mailserver.Options{TLS: certificate(), User: "me", Password: token}, props{}, true},
+		"TLS from the first byte": {mailserver.Options{TLS: certificate(), Implicit: true, User: "me", Password: token}, props{}, false},
+		"plain":                   {mailserver.Options{User: "me", Password: token}, props{jobs.PropEmailSSL: "false"}, false},
+		"without a user":          {mailserver.Options{}, props{jobs.PropEmailSSL: "FALSE"}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := mailserver.Start(t, test.server)
+			p := mailProps(server, test.props)
+			p[jobs.PropEmailUsername], p[jobs.PropEmailPassword] = test.server.User, test.server.Password
+			p[jobs.PropEmailCC], p[jobs.PropEmailBCC], p[jobs.PropEmailSubject] = "c@example.com,d@example.com", "e@example.com,f@example.com", "作业失败"
+			by := sender()
+			if port, err := strconv.Atoi(server.Port); err != nil {
+				t.Fatal(err)
+			} else if test.start {
+				by.StartTLSAt(port)
+			}
+			if err := by.Notify(t.Context(), failed(jobs.HandlerEmail, p)); err != nil {
+				t.Fatal(err)
+			}
+			got := <-server.Mails
+			to := []string{"TO:<a@example.com>", "TO:<b@example.com>", "TO:<c@example.com>", "TO:<d@example.com>", "TO:<e@example.com>", "TO:<f@example.com>"}
+			if !slices.Equal(got.To, to) || got.Encrypted != (test.server.TLS != nil) || got.Authenticated != (test.server.User != "") {
+				t.Errorf("came %+v", got)
+			}
+			m, err := mail.ReadMessage(strings.NewReader(got.Data))
+			if err != nil {
+				t.Fatal(err)
+			}
+			subject, err := new(mime.WordDecoder).DecodeHeader(m.Header.Get("Subject"))
+			if err != nil || subject != "作业失败" || m.Header.Get("Bcc") != "" || !strings.Contains(m.Header.Get("Cc"), "d@example.com") {
+				t.Errorf("%v, subject %q, header %v", err, subject, m.Header)
+			}
+			parts := partsOf(t, m)
+			if html := parts["text/html"]; !strings.Contains(html, "&lt;b&gt;北京&lt;/b&gt; is down") || strings.Contains(html, "<b>") {
+				t.Errorf("HTML: %s", html)
+			}
+			if parts["text/plain"] != wantText {
+				t.Errorf("text: %s", parts["text/plain"])
+			}
+		})
+	}
+}
+
+// Mail servers that are out of order are an error soon, which has no secret.
+func TestMailServersThatAreOutOfOrder(t *testing.T) {
+	t.Parallel()
+	withUser := props{jobs.PropEmailUsername: "me", jobs.PropEmailPassword: token}
+	plain := props{jobs.PropEmailSSL: "false"}
+	for name, test := range map[string]struct {
+		server mailserver.Options
+		props  []props
+		want   string
+	}{
+		"a certificate that nobody has signed": {mailserver.Options{TLS: certificate(), Implicit: true}, []props{{jobs.PropEmailTrust: "other.example.com"}}, "certificate"},
+		"no TLS where it must be":              {mailserver.Options{}, nil, "TLS"},
+		"a wrong password":                     {mailserver.Options{User: "me", Password: token + "!"}, []props{withUser, plain}, "the password ******"},
+		"no user where there must be one":      {mailserver.Options{User: "me", Password: "x"}, []props{plain}, "530"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := mailProps(mailserver.Start(t, test.server), nil)
+			for _, more := range test.props {
+				maps.Copy(p, more)
+			}
+			err := sender().Notify(t.Context(), failed(jobs.HandlerEmail, p))
+			if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), token) {
+				t.Errorf("got %v, want …%s…", err, test.want)
+			}
+		})
+	}
+}
+
+// A server that says nothing, or talks without end, is left when the time is over.
+func TestMailServersThatNeverComeToAnEnd(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		says string
+		want string
+	}{
+		"silent": {"", "it takes too long"},
+		"rude":   {strings.Repeat("220-and so on ", 1<<16), "more than 256 KiB"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			listener, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				conn, err := listener.Accept()
+				if err != nil {
+					return
+				}
+				defer conn.Close()
+				for err == nil && test.says != "" {
+					_, err = io.WriteString(conn, test.says)
+				}
+				_, _ = io.Copy(io.Discard, conn)
+			}()
+			defer func() {
+				_ = listener.Close()
+				<-done
+			}()
+			host, port, err := net.SplitHostPort(listener.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+			defer cancel()
+			err = sender().Notify(ctx, failed(jobs.HandlerEmail, mailProps(&mailserver.Server{Host: host, Port: port}, props{jobs.PropEmailSSL: "false"})))
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %v, want …%s…", err, test.want)
+			}
+		})
+	}
+}

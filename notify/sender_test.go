@@ -1,0 +1,216 @@
+package notify_test
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"go.uber.org/goleak"
+
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/notify"
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+type props = map[string]string
+
+// token is a secret that no error may have.
+const token = "hunter2-token"
+
+var now = time.Date(2026, 5, 1, 12, 0, 3, 0, time.UTC)
+
+func sender() *notify.Sender { return notify.New(func() time.Time { return now }) }
+
+// failed is a failure of two shards, of which one is named, and of three runs more.
+func failed(handler string, p props) core.Notification {
+	return core.Notification{
+		Job: jobs.Config{JobName: "my_job", JobErrorHandlerType: handler, Props: p},
+		Failure: core.Failure{Execution: "my_job@20260501T120000Z", Fire: now.Add(-3 * time.Second), FailedShards: 2, Shards: []core.FailedShard{
+			{Item: 2, State: core.Failed, TaskID: "my_job@-@2@-@READY@-@S1@-@u", Agent: "S1", Cause: "exit status 1; end of stderr:\n<b>北京</b> is down"},
+		}},
+		Further: 3,
+	}
+}
+
+// served is what an endpoint got.
+type served struct {
+	body   []byte
+	header http.Header
+	query  map[string][]string
+}
+
+// endpoint answers each request so, and gives what it got.
+func endpoint(t *testing.T, status int, answer string) (url string, got <-chan served) {
+	t.Helper()
+	came := make(chan served, 10)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		came <- served{body, r.Header, r.URL.Query()}
+		w.Header().Set("Location", "/elsewhere")
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, answer)
+	}))
+	t.Cleanup(s.Close)
+	return s.URL, came
+}
+
+// contentOf is the text of a message of the form that both robots take.
+func contentOf(t *testing.T, s served) string {
+	t.Helper()
+	var m struct {
+		Type string `json:"msgtype"`
+		Text struct{ Content string }
+	}
+	if err := json.Unmarshal(s.body, &m); err != nil || m.Type != "text" {
+		t.Fatalf("%s: %v", s.body, err)
+	}
+	return m.Text.Content
+}
+
+const wantText = `Job 'my_job' exception occur in job processing, caused by exit status 1; end of stderr:
+<b>北京</b> is down
+Execution my_job@20260501T120000Z, fired at 2026-05-01T12:00:00Z.
+Item 2 on agent S1: FAILED, as above.
+And 1 more of its shards.
+Further failures of this job since the last message: 3.
+`
+
+func TestWechat(t *testing.T) {
+	t.Parallel()
+	url, got := endpoint(t, 200, `{"errcode":0,"errmsg":"ok"}`)
+	n := failed(jobs.HandlerWechat, props{jobs.PropWechatWebhook: url + "/send?key=" + token})
+	if err := sender().Notify(t.Context(), n); err != nil {
+		t.Fatal(err)
+	}
+	s := <-got
+	if text := contentOf(t, s); text != wantText || s.query["key"][0] != token {
+		t.Errorf("%v\n%s", s.query, text)
+	}
+	n.Shards[0].Cause = strings.Repeat("北", 5000)
+	if err := sender().Notify(t.Context(), n); err != nil {
+		t.Fatal(err)
+	}
+	if text := contentOf(t, <-got); len(text) > 2048 || !utf8.ValidString(text) || !strings.Contains(text, "failures of this job since the last message: 3") {
+		t.Errorf("%d bytes: %s", len(text), text)
+	}
+}
+
+// The endpoint reckons the signature as DingTalk says that it does.
+func TestDingtalk(t *testing.T) {
+	t.Parallel()
+	url, got := endpoint(t, 200, `{"errcode":0,"errmsg":"ok"}`)
+	p := props{jobs.PropDingtalkWebhook: url + "/robot/send?access_token=" + token, jobs.PropDingtalkKeyword: "Alarm: "}
+	if err := sender().Notify(t.Context(), failed(jobs.HandlerDingtalk, p)); err != nil {
+		t.Fatal(err)
+	}
+	if s := <-got; contentOf(t, s) != "Alarm: "+wantText || s.query["sign"] != nil || s.query["access_token"][0] != token {
+		t.Errorf("without a secret: %v %s", s.query, s.body)
+	}
+	p[jobs.PropDingtalkSecret] = "SEC/+ secret"
+	if err := sender().Notify(t.Context(), failed(jobs.HandlerDingtalk, p)); err != nil {
+		t.Fatal(err)
+	}
+	s := <-got
+	stamp := strconv.FormatInt(now.UnixMilli(), 10)
+	mac := hmac.New(sha256.New, []byte("SEC/+ secret"))
+	_, _ = fmt.Fprintf(mac, "%s\n%s", stamp, "SEC/+ secret")
+	if s.query["timestamp"][0] != stamp || s.query["sign"][0] != base64.StdEncoding.EncodeToString(mac.Sum(nil)) || s.query["access_token"][0] != token {
+		t.Errorf("with a secret: %v", s.query)
+	}
+}
+
+func TestWebhook(t *testing.T) {
+	t.Parallel()
+	url, got := endpoint(t, 204, "")
+	p := props{jobs.PropWebhookURL: url, jobs.PropWebhookSecret: token}
+	if err := sender().Notify(t.Context(), failed(jobs.HandlerWebhook, p)); err != nil {
+		t.Fatal(err)
+	}
+	s := <-got
+	mac := hmac.New(sha256.New, []byte(token))
+	mac.Write(s.body)
+	if want := "sha256=" + hex.EncodeToString(mac.Sum(nil)); s.header.Get("X-Elasticjob-Signature") != want {
+		t.Errorf("signed %q, want %q", s.header.Get("X-Elasticjob-Signature"), want)
+	}
+	want := fmt.Sprintf(`{"timestamp":%d,"jobName":"my_job","executionId":"my_job@20260501T120000Z","fireTime":"2026-05-01T12:00:00Z",`+
+		`"shards":[{"item":2,"state":"FAILED","taskId":"my_job@-@2@-@READY@-@S1@-@u","agent":"S1","failureCause":"exit status 1; end of stderr:\n\u003cb\u003e北京\u003c/b\u003e is down"}],`+
+		`"failedShards":2,"furtherFailures":3,"text":"Job 'my_job'`, now.UnixMilli())
+	if !strings.HasPrefix(string(s.body), want) || s.header.Get("Content-Type") != "application/json; charset=utf-8" {
+		t.Errorf("got  %s\nwant %s", s.body, want)
+	}
+	delete(p, jobs.PropWebhookSecret)
+	if err := sender().Notify(t.Context(), failed(jobs.HandlerWebhook, p)); err != nil {
+		t.Fatal(err)
+	}
+	if s := <-got; s.header.Get("X-Elasticjob-Signature") != "" {
+		t.Error("signed with nothing")
+	}
+}
+
+// Endpoints that refuse, lead elsewhere, say nothing, never end or are not there: each is an error soon, which has no secret.
+func TestEndpointsThatAreOutOfOrder(t *testing.T) {
+	t.Parallel()
+	rude := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		for r.Context().Err() == nil {
+			if _, err := io.WriteString(w, strings.Repeat("x", 1<<20)); err != nil {
+				return
+			}
+		}
+	}))
+	t.Cleanup(rude.Close)
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { silent.Close() })
+	gone, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := gone.Close(); err != nil {
+		t.Fatal(err)
+	}
+	answers := func(status int, answer string) string {
+		url, _ := endpoint(t, status, answer)
+		return url
+	}
+	for name, test := range map[string]struct {
+		handler, url, want string
+	}{
+		"refuses":               {jobs.HandlerWebhook, answers(500, "no\n"), "the webhook answers 500: no"},
+		"leads elsewhere":       {jobs.HandlerWebhook, answers(302, ""), "no redirect is followed"},
+		"never ends":            {jobs.HandlerWechat, rude.URL, "the robot's answer has no errcode"},
+		"says nothing":          {jobs.HandlerWebhook, "http://" + silent.Addr().String(), "no answer within 600ms"},
+		"is not there":          {jobs.HandlerDingtalk, "http://" + gone.Addr().String(), "refused"},
+		"robot of another kind": {jobs.HandlerDingtalk, answers(200, "hello"), "has no errcode: hello"},
+		"robot that refuses":    {jobs.HandlerWechat, answers(200, `{"errcode":93000,"errmsg":"invalid webhook url `+token+`"}`), "errcode 93000: invalid webhook url ******"},
+		"robot in trouble":      {jobs.HandlerWechat, answers(502, "{}"), "answers 502"},
+		"nobody's handler":      {"FAX", "", `by a handler of type "FAX"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			family := strings.ToLower(test.handler)
+			err := sender().Notify(t.Context(), failed(test.handler, props{
+				family + ".webhook": test.url + "/?key=" + token, family + ".url": test.url + "/?key=" + token, family + ".secret": token,
+				family + ".connectTimeoutMilliseconds": "300", family + ".readTimeoutMilliseconds": "300",
+			}))
+			if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), token) {
+				t.Errorf("got %v, want …%s…", err, test.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,70 @@
+package notify
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
+)
+
+// SignatureHeader has, where the job has a webhook.secret, "sha256=" and the HMAC-SHA256 of the body in hex.
+const SignatureHeader = "X-Elasticjob-Signature"
+
+// webhookBody is what a webhook is sent. Timestamp is when, in milliseconds; it is signed with the rest, so a receiver can
+// refuse what is old. A message that comes twice has the same execution and count of further failures.
+type webhookBody struct {
+	Timestamp       int64          `json:"timestamp"`
+	Job             string         `json:"jobName"`
+	Execution       string         `json:"executionId"`
+	Fire            time.Time      `json:"fireTime"`
+	Shards          []webhookShard `json:"shards"`
+	FailedShards    int            `json:"failedShards"`
+	FurtherFailures int            `json:"furtherFailures"`
+	Text            string         `json:"text"`
+}
+
+type webhookShard struct {
+	Item   int        `json:"item"`
+	State  core.State `json:"state"`
+	TaskID string     `json:"taskId"`
+	Agent  string     `json:"agent"`
+	Cause  string     `json:"failureCause"`
+}
+
+func (s *Sender) webhook(ctx context.Context, n core.Notification) error {
+	b := webhookBody{
+		Timestamp: s.now().UnixMilli(), Job: n.Job.JobName, Execution: n.Execution, Fire: n.Fire.UTC(), Shards: []webhookShard{},
+		FailedShards: n.FailedShards, FurtherFailures: n.Further, Text: text(n, mostDingtalk),
+	}
+	for _, one := range n.Shards {
+		b.Shards = append(b.Shards, webhookShard{one.Item, one.State, one.TaskID, one.Agent, one.Cause})
+	}
+	body, err := json.Marshal(b)
+	if err != nil {
+		return fmt.Errorf("write the message: %w", err)
+	}
+	header := map[string]string{}
+	if secret := n.Job.Props[jobs.PropWebhookSecret]; secret != "" {
+		header[SignatureHeader] = sign(secret, body)
+	}
+	status, answer, err := post(ctx, request{
+		address: n.Job.Props[jobs.PropWebhookURL], body: body, header: header,
+		connect: millis(n.Job, jobs.PropWebhookConnectTimeout, connectByDefault), read: millis(n.Job, jobs.PropWebhookReadTimeout, readByDefault),
+	})
+	if err == nil && (status < 200 || status > 299) {
+		err = fmt.Errorf("the webhook answers %d: %s", status, cut(string(answer), shortAnswer))
+	}
+	return err
+}
+
+func sign(secret string, body []byte) string {
+	sum := hmac.New(sha256.New, []byte(secret))
+	sum.Write(body)
+	return "sha256=" + hex.EncodeToString(sum.Sum(nil))
+}

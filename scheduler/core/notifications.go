@@ -1,0 +1,233 @@
+package core
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/jobs"
+)
+
+// Failure is a run that failed: an execution, or one run of a daemon's shard.
+type Failure struct {
+	Execution string    `json:"execution"`
+	Fire      time.Time `json:"fire"`
+	// Shards are the first of those that failed, FailedShards is how many there are.
+	Shards       []FailedShard `json:"shards"`
+	FailedShards int           `json:"failedShards"`
+}
+
+// FailedShard is a shard of a run that failed, and why.
+type FailedShard struct {
+	Item   int    `json:"item"`
+	State  State  `json:"state"`
+	TaskID string `json:"taskId,omitempty"`
+	Agent  string `json:"agent,omitempty"`
+	Cause  string `json:"cause,omitempty"`
+}
+
+// Notification tells people of a job's newest failure. NotificationSent with the same Job and Seq is its outcome.
+type Notification struct {
+	Seq int64
+	// Job is the job as it is now, with the secrets of its handler: they are neither written nor logged.
+	Job jobs.Config
+	Failure
+	// Further is how many failures more there were since people were told last.
+	Further int
+}
+
+// NotificationSent is the outcome of a Notification: Problem is "" when people were told. After any other they may have been told, too.
+type NotificationSent struct {
+	Job     string
+	Seq     int64
+	Problem string
+}
+
+func (NotificationSent) coreEvent() {}
+
+const (
+	// notifyEvery is the least time between two messages about one job.
+	notifyEvery = time.Minute
+	// A message that could not be sent is tried again after so long, each time twice as long up to the most, and no more when it is old.
+	notifyFirst = time.Second
+	notifyMost  = 10 * time.Minute
+	notifyFor   = 24 * time.Hour
+	// failedShardsShown is how many of a run's failed shards a message names.
+	failedShardsShown = 5
+)
+
+// pendingNotification is what people are to be told of a job: one message, however many failures there are. It is written with
+// the result that it tells of and removed when it was sent, so that each failure is told of at least once.
+type pendingNotification struct {
+	Failure
+	Further int       `json:"further,omitempty"`
+	Since   time.Time `json:"since"` // the first of these failures
+
+	// seq is that of the message under way, 0 while there is none; told is how many failures it tells of.
+	seq  int64
+	told int
+	// How often it could not be sent, when it may be tried again, and what was the matter.
+	tries   int
+	after   time.Time
+	problem string
+}
+
+// notifications are what people are to be told, by job. These hold between any two calls of its methods:
+//
+//   - pending has at most one of each job; of each one that is not under way a timer is set for when it may be sent, or its
+//     job's document can't be used: then the document's change sends it;
+//   - sent has when people were told last, of the jobs of which that was less than notifyEvery ago.
+type notifications struct {
+	*shared
+	pending map[string]*pendingNotification
+	sent    map[string]time.Time
+	changed changes
+	lastSeq int64
+}
+
+func newNotifications(s *shared) notifications {
+	return notifications{shared: s, pending: map[string]*pendingNotification{}, sent: map[string]time.Time{}}
+}
+
+func (ns *notifications) restore(job string, n *pendingNotification) {
+	ns.clampLoaded(0, &n.Since)
+	ns.pending[job] = n
+}
+
+// add takes a failure that people are to be told of.
+func (ns *notifications) add(job string, f Failure) {
+	n := ns.pending[job]
+	if n == nil {
+		n = &pendingNotification{Since: ns.now}
+		ns.pending[job] = n
+	} else {
+		n.Further++
+	}
+	n.Failure = f
+	ns.changed.add(job)
+}
+
+func (ns *notifications) drop(job string) {
+	if ns.pending[job] != nil {
+		delete(ns.pending, job)
+		ns.changed.add(job)
+	}
+}
+
+// due is when a pending message may be sent.
+func (ns *notifications) due(job string) time.Time {
+	due := ns.pending[job].after
+	if told, ok := ns.sent[job]; ok && told.Add(notifyEvery).After(due) {
+		due = told.Add(notifyEvery)
+	}
+	return due
+}
+
+// answered takes the outcome of a message. What has come since it left stays pending.
+func (ns *notifications) answered(e NotificationSent) {
+	if e.Problem == "" {
+		ns.sent[e.Job] = ns.now
+	}
+	n := ns.pending[e.Job]
+	if n == nil || n.seq != e.Seq {
+		return // its job was deregistered meanwhile
+	}
+	n.seq = 0
+	if e.Problem == "" {
+		n.tries, n.after, n.problem, n.Since = 0, time.Time{}, "", ns.now
+		if n.Further -= n.told; n.Further < 0 {
+			ns.drop(e.Job)
+		}
+		ns.changed.add(e.Job)
+		return
+	}
+	n.tries++
+	n.after = ns.now.Add(Backoff(notifyFirst, notifyMost, n.tries-1))
+	n.problem = e.Problem
+	if ns.now.Sub(n.Since) < notifyFor {
+		ns.note(Note{Kind: NoteNotification, Job: e.Job, Execution: n.Execution, Problem: true,
+			Detail: fmt.Sprintf("it could not be sent, and is tried again at %s: %s", ns.shown(n.after).Format(time.TimeOnly), e.Problem)})
+		return
+	}
+	ns.note(Note{Kind: NoteNotification, Job: e.Job, Execution: n.Execution, Problem: true,
+		Detail: fmt.Sprintf("it could not be sent for %s and is given up, tried %s: %s", notifyFor, counted(n.tries, "time"), e.Problem)})
+	ns.drop(e.Job)
+}
+
+func (ns *notifications) write(r *records) {
+	putChanged(r, pathNotification, ns.pending, &ns.changed)
+}
+
+// reportFailure has people be told of a run that failed, if its job, as it is now, has a handler for that. Whoever ends a run calls it in
+// the step whose commit has the result. A daemon's run is one shard: its item, task, agent and cause, the fire, and the id of the
+// execution that the shard belongs to.
+func (c *Core) reportFailure(job string, f Failure) {
+	j := c.config.jobs[job]
+	if j == nil || j.cfg == nil || !j.cfg.Notifies() {
+		return
+	}
+	f.FailedShards = max(f.FailedShards, len(f.Shards))
+	f.Shards = f.Shards[:min(len(f.Shards), failedShardsShown)]
+	c.notifications.add(job, f)
+	c.sendNotification(job)
+}
+
+// sendNotification lets out what is pending of a job, as soon as it may.
+func (c *Core) sendNotification(job string) {
+	ns := &c.notifications
+	n := ns.pending[job]
+	if n == nil || n.seq != 0 {
+		return
+	}
+	j := c.config.jobs[job]
+	switch {
+	case j != nil && c.config.isFaulty(j) && j.cfg == nil:
+		return // it may have a handler again once it is mended
+	case j == nil || j.cfg == nil || !j.cfg.Notifies():
+		ns.drop(job)
+		return
+	}
+	if due := ns.due(job); due.After(c.now) {
+		c.timers.at(due, func(time.Time) { c.sendNotification(job) })
+		return
+	}
+	ns.lastSeq++
+	n.seq, n.told = ns.lastSeq, n.Further+1
+	c.out.Notifications = append(c.out.Notifications, Notification{Seq: n.seq, Job: *j.cfg, Failure: n.Failure, Further: n.Further})
+	c.out.Fenced = true // a deposed leader tells nobody
+}
+
+// notificationSent takes the outcome of a message.
+func (c *Core) notificationSent(e NotificationSent) {
+	ns := &c.notifications
+	ns.answered(e)
+	if _, told := ns.sent[e.Job]; told {
+		c.timers.at(c.now.Add(notifyEvery), func(now time.Time) {
+			if at, ok := ns.sent[e.Job]; ok && now.Sub(at) >= notifyEvery {
+				delete(ns.sent, e.Job)
+			}
+		})
+	}
+	c.sendNotification(e.Job)
+}
+
+// failureOf is what people are told of an execution that failed.
+func failureOf(e *execution) Failure {
+	f := Failure{Execution: e.ID, Fire: e.Fire}
+	for i := range e.Shards {
+		s := &e.Shards[i]
+		if s.State == Finished || s.State == Killed {
+			continue
+		}
+		f.FailedShards++
+		if len(f.Shards) < failedShardsShown {
+			f.Shards = append(f.Shards, FailedShard{Item: s.Item, State: s.State, TaskID: s.TaskID, Agent: s.Agent, Cause: s.Cause})
+		}
+	}
+	return f
+}
+
+// ignoresFailures reports whether a job's failures are no problem for its owner (jobErrorHandlerType IGNORE): they are not logged as one.
+func (c *Core) ignoresFailures(job string) bool {
+	j := c.config.jobs[job]
+	return j != nil && j.cfg != nil && j.cfg.JobErrorHandlerType == jobs.HandlerIgnore
+}

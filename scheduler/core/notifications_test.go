@@ -1,0 +1,144 @@
+package core
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/jobs"
+)
+
+// withWebhook has people told, with a secret.
+func withWebhook(j *jobs.Config) {
+	j.JobErrorHandlerType = jobs.HandlerWebhook
+	j.Props = map[string]string{jobs.PropWebhookURL: "https://h/x", jobs.PropWebhookSecret: "hunter2"}
+}
+
+// The secrets leave with the message alone: neither its record nor what a run is kept with has them.
+func TestN1SecretsStayInTheJobsDocument(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	l := s.runJob(oneShard, withWebhook)
+	d := s.update(l[0], cluster.Failed)
+	if len(d.Notifications) != 1 || d.Notifications[0].Job.Props[jobs.PropWebhookSecret] != "hunter2" || !d.Fenced {
+		t.Fatalf("people are told %+v, fenced %v", d.Notifications, d.Fenced)
+	}
+	for path, value := range s.stored {
+		if strings.Contains(string(value), "hunter2") && path != "/config/job/my_job" {
+			t.Errorf("a secret is in %s: %s", path, value)
+		}
+	}
+	for _, n := range d.Notes {
+		if strings.Contains(fmt.Sprint(n), "hunter2") {
+			t.Errorf("a secret is in a note: %+v", n)
+		}
+	}
+	if strings.Contains(string(l[0].Data), "hunter2") {
+		t.Errorf("a secret goes to the agent: %s", l[0].Data)
+	}
+}
+
+// A run of a daemon's shard is told of as an execution is.
+func TestN1ARunOfADaemon(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(withWebhook)
+	fire := s.now
+	s.core.reportFailure("my_job", Failure{Execution: "my_job@daemon", Fire: fire, Shards: []FailedShard{{Item: 2, State: Failed, Cause: "boom"}}})
+	got := s.step().Notifications
+	if len(got) != 1 || got[0].FailedShards != 1 || got[0].Shards[0].Cause != "boom" || !got[0].Fire.Equal(fire) {
+		t.Fatalf("people are told %+v", got)
+	}
+}
+
+// A message tells of few shards and counts the others, so that its record stays small.
+func TestN1FewShardsAreNamed(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	l := s.runJob(withWebhook, func(j *jobs.Config) { j.ShardingTotalCount = 7 })
+	for i := range 7 {
+		state := cluster.Failed
+		if i == 0 {
+			state = cluster.Finished
+		}
+		s.update(l[i], state)
+	}
+	n := s.last.Notifications
+	if len(n) != 1 || n[0].FailedShards != 6 || len(n[0].Shards) != failedShardsShown || n[0].Shards[0].Item != 1 {
+		t.Fatalf("people are told %+v", n)
+	}
+}
+
+// What can't be sent is given up after a day, and the log says so.
+func TestN2AMessageIsGivenUpAfterADay(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	l := s.runJob(oneShard, withWebhook)
+	began := s.now
+	d := s.update(l[0], cluster.Failed)
+	tries := 0
+	for len(s.core.notifications.pending) > 0 {
+		if len(d.Notifications) == 0 {
+			s.now = s.wake()
+			d = s.step()
+			continue
+		}
+		tries++
+		d = s.step(NotificationSent{Job: "my_job", Seq: d.Notifications[0].Seq, Problem: "no answer"})
+	}
+	if took := s.now.Sub(began); took < notifyFor || took > notifyFor+notifyMost || tries < 140 || tries > 170 {
+		t.Errorf("given up after %s and %d tries", took, tries)
+	}
+	if last := d.Notes[len(d.Notes)-1]; last.Kind != NoteNotification || !strings.Contains(last.Detail, "given up") {
+		t.Errorf("the log says %+v", last)
+	}
+	if _, there := s.stored["/scheduler/notification/my_job"]; there {
+		t.Error("its record stays")
+	}
+}
+
+// A job that was deregistered and registered again under its name is not told of too soon, nor by an old message's outcome.
+func TestN2ADeregisteredJob(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	l := s.runJob(oneShard, withWebhook)
+	old := s.update(l[0], cluster.Failed).Notifications[0]
+	s.apply(s.core.planDeregisterJob("my_job"))
+	if _, there := s.stored["/scheduler/notification/my_job"]; there {
+		t.Fatal("its record stays")
+	}
+	s.job(oneShard, withWebhook)
+	s.step(NotificationSent{Job: "my_job", Seq: old.Seq})
+	s.core.reportFailure("my_job", Failure{Shards: []FailedShard{{}}})
+	if d := s.step(); len(d.Notifications) > 0 {
+		t.Error("two messages within a minute")
+	}
+	s.now = s.now.Add(notifyEvery)
+	if d := s.step(); len(d.Notifications) != 1 {
+		t.Errorf("after a minute people are told %+v", d.Notifications)
+	}
+	if s.now = s.now.Add(2 * time.Minute); len(s.step().Notifications) > 0 {
+		t.Error("two messages under way")
+	}
+}
+
+// LOG and THROW have a failure logged as a problem, IGNORE has it logged; it is a failure in any case [D81].
+func TestErrorHandlersThatTellNobody(t *testing.T) {
+	t.Parallel()
+	for handler, problem := range map[string]bool{"": true, jobs.HandlerLog: true, jobs.HandlerThrow: true, jobs.HandlerIgnore: false} {
+		s := newStage(t)
+		l := s.runJob(oneShard, func(j *jobs.Config) { j.JobErrorHandlerType = handler })
+		d := s.update(l[0], cluster.Failed)
+		if len(d.Notes) != 2 || len(d.Notifications) > 0 {
+			t.Fatalf("%s: notes %+v, people are told %+v", handler, d.Notes, d.Notifications)
+		}
+		for _, n := range d.Notes {
+			if n.Problem != problem || !strings.HasPrefix(n.Detail, string(Failed)) {
+				t.Errorf("%s: %+v", handler, n)
+			}
+		}
+	}
+}

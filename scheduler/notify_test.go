@@ -1,0 +1,157 @@
+package scheduler_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
+)
+
+// people are told of failures, and remember it.
+type people struct {
+	// answer, if set, is asked what each message comes to; it may wait.
+	answer func(ctx context.Context, job string) error
+
+	mu       sync.Mutex
+	told     map[string]int // by job
+	underWay map[string]int // as well
+	most     int            // messages that were under way at once
+	twice    bool           // two of one job were
+}
+
+func newPeople() *people {
+	return &people{told: map[string]int{}, underWay: map[string]int{}}
+}
+
+func (p *people) Notify(ctx context.Context, n core.Notification) error {
+	job := n.Job.JobName
+	p.change(func() {
+		p.underWay[job]++
+		p.twice = p.twice || p.underWay[job] > 1
+		at := 0
+		for _, k := range p.underWay {
+			at += k
+		}
+		p.most = max(p.most, at)
+	})
+	defer p.change(func() { p.underWay[job]-- })
+	if p.answer != nil {
+		if err := p.answer(ctx, job); err != nil {
+			return err
+		}
+	}
+	p.change(func() { p.told[job]++ })
+	return nil
+}
+
+func (p *people) change(f func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	f()
+}
+
+func (p *people) of(job string) (told int) {
+	p.change(func() { told = p.told[job] })
+	return told
+}
+
+// fail registers a job that tells people, and has a run of it.
+func fail(t *testing.T, s *stage, name string) {
+	t.Helper()
+	j := jobs.Default()
+	j.JobName, j.AppName, j.JobExecutionType, j.ShardingTotalCount, j.CPUCount, j.MemoryMB = name, "my_app", jobs.Transient, 1, 0.1, 32
+	j.JobErrorHandlerType, j.Props = jobs.HandlerWebhook, map[string]string{jobs.PropWebhookURL: "https://h/x?key=hunter2"}
+	if _, err := s.RegisterJob(t.Context(), j); err != nil {
+		t.Fatal(err)
+	}
+	id, err := s.Trigger(t.Context(), name, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "a run fails", func() bool {
+		v, err := s.Execution(t.Context(), id)
+		return err == nil && v.State == core.Failed
+	})
+}
+
+// TestASlowMessageHoldsUpNobodyElses (N2): few are under way at once, one of each job.
+func TestASlowMessageHoldsUpNobodyElses(t *testing.T) {
+	p := newPeople()
+	p.answer = func(ctx context.Context, job string) error {
+		if strings.HasPrefix(job, "bad_slow") {
+			<-ctx.Done()
+			return fmt.Errorf("too slow: %w", ctx.Err())
+		}
+		return nil
+	}
+	leading(t, func(s *stage) { s.cluster.fails, s.opt.Notifier = "bad", p }, func(t *testing.T, s *stage) {
+		for n := range 4 {
+			fail(t, s, fmt.Sprint("bad_slow", n))
+		}
+		began := time.Now()
+		for n := range 20 {
+			fail(t, s, fmt.Sprint("bad", n))
+		}
+		synctest.Wait()
+		if took := time.Since(began); took > 10*time.Second {
+			t.Errorf("runs end %s late, though nothing is wrong but a message", took)
+		}
+		for n := range 20 {
+			if told := p.of(fmt.Sprint("bad", n)); told != 1 {
+				t.Errorf("of job bad%d people are told %d times", n, told)
+			}
+		}
+		for n := range 10 {
+			fail(t, s, fmt.Sprint("bad_slower", n))
+		}
+		eventually(t, "it is logged", func() bool { return s.log.has("too slow") })
+		p.change(func() {
+			if p.most != 8 || p.twice {
+				t.Errorf("%d messages were under way at once, two of one job: %v", p.most, p.twice)
+			}
+		})
+		if s.log.has("hunter2") {
+			t.Errorf("a secret is logged: %s", s.log)
+		}
+	})
+}
+
+// TestTheNextLeaderTells (N1): what nobody was told of when the leader stopped.
+func TestTheNextLeaderTells(t *testing.T) {
+	first, second := newPeople(), newPeople()
+	first.answer = func(ctx context.Context, _ string) error {
+		<-ctx.Done()
+		return errors.New("cut off")
+	}
+	leading(t, func(s *stage) { s.cluster.fails, s.opt.Notifier = "bad", first }, func(t *testing.T, s *stage) {
+		fail(t, s, "bad")
+		s.end()
+		if err := <-s.ended; err != nil {
+			t.Fatal(err)
+		}
+		s.opt.Notifier = second
+		next := s.another("next:1")
+		next.start(t, next.Lead)
+		defer func() { next.end() }()
+		eventually(t, "people are told", func() bool { return second.of("bad") == 1 })
+		time.Sleep(5 * time.Minute) // of the bubble's time
+		if told := second.of("bad"); told != 1 || first.of("bad") != 0 {
+			t.Errorf("people are told %d times", told)
+		}
+	})
+}
+
+// TestWithoutANotifier the log says that nobody is told, and the runs go on.
+func TestWithoutANotifier(t *testing.T) {
+	leading(t, func(s *stage) { s.cluster.fails = "bad" }, func(t *testing.T, s *stage) {
+		fail(t, s, "bad")
+		eventually(t, "it is logged", func() bool { return s.log.has("nothing to send messages with") })
+	})
+}
