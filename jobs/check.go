@@ -51,10 +51,8 @@ func (c Config) Check(opts CheckOptions) (document.Violations, []string) {
 		app.CheckAmounts(c.CPUCount, c.MemoryMB),
 		c.checkProps(),
 		handlers,
+		c.checkLimits(),
 	)
-	if c.MaxRetries < 0 || c.MaxRetries > MaxRetries {
-		bad = append(bad, document.Violate("maxRetries", strconv.Itoa(c.MaxRetries), "must be from 0 to %d", MaxRetries))
-	}
 	bad = append(bad, c.checkEnv()...).And(Schema.CheckText(c))
 	return append(bad, c.checkSize()...), append(notes, handlerNotes...)
 }

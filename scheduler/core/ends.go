@@ -10,7 +10,7 @@ import (
 // for another attempt.
 func (c *Core) endAttempt(ref taskRef, how outcome) {
 	e, s := ref.exec, ref.shard()
-	if c.endKilledShard(ref, how) {
+	if c.endKilledShard(ref, how) || c.endTimedOutShard(ref, how) {
 		return
 	}
 	if !s.KillSince.IsZero() && how != outcomeFinished && e.KillReason == shutdownReason && e.Settings.Job.Failover {
@@ -37,12 +37,7 @@ func (c *Core) endAttempt(ref taskRef, how outcome) {
 	case outcomeFinished:
 		c.completeShard(ref, Finished)
 	case outcomeFailed:
-		if s.Fails < job.MaxRetries {
-			s.Fails++
-			c.requeue(ref, e.Source, s.Fails-1)
-			return
-		}
-		c.completeShard(ref, Failed)
+		c.failShard(ref, Failed)
 	case outcomeKilled: // of an attempt whose kill is wanted, which is dealt with above
 	case outcomeLost:
 		if !job.Failover {
@@ -132,6 +127,11 @@ func causeOf(s *shard) string {
 // requeue puts a shard back to wait for another attempt, after a delay that
 // grows with the number of tries before.
 func (c *Core) requeue(ref taskRef, source Source, tries int) {
+	c.requeueAfter(ref, source, Backoff(c.opt.BackoffFirst, c.opt.BackoffMost, tries))
+}
+
+// requeueAfter is requeue with a delay of its own.
+func (c *Core) requeueAfter(ref taskRef, source Source, delay time.Duration) {
 	e, s := ref.exec, ref.shard()
 	c.note(Note{Kind: NoteShardRequeued, Job: e.Job, Execution: e.ID, Task: s.TaskID, Detail: s.Cause, Problem: true})
 	if s.live() {
@@ -140,7 +140,7 @@ func (c *Core) requeue(ref taskRef, source Source, tries int) {
 	c.executions.forgetTask(s.TaskID)
 	s.State, s.Type = Waiting, source
 	s.WaitSince = c.now
-	s.NotBefore = c.now.Add(Backoff(c.opt.BackoffFirst, c.opt.BackoffMost, tries))
+	s.NotBefore = c.now.Add(delay)
 	s.attempt = s.past()
 	c.executions.touchShard(e, ref.index)
 	c.liftShutdown(e)

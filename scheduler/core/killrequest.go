@@ -50,7 +50,7 @@ func (c *Core) killTaskByID(id string) *Error {
 	c.executions.touchShard(e, ref.index)
 	if s.KillSince.IsZero() {
 		s.KillSince = c.now
-		c.sendKill(s)
+		c.sendKill(ref)
 	}
 	return nil
 }

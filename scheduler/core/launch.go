@@ -198,7 +198,7 @@ func (c *Core) describe(e *execution, s *shard, id string) []byte {
 		JobParameter: cfg.JobParameter, ShardingParameter: shared.parameters[s.Item],
 		Source: string(s.Type), FireTime: e.Fire.UTC(), Attempt: s.Attempt,
 		Package: wire.Package{URL: a.AppURL, SHA256: a.AppSHA256, Cache: a.AppCacheEnable},
-		Command: shared.command, Env: cfg.Env, Props: cfg.OwnProps(), KillGraceMillis: c.opt.KillGrace.Milliseconds(),
+		Command: shared.command, Env: cfg.Env, Props: cfg.OwnProps(), KillGraceMillis: c.killGrace(e).Milliseconds(),
 	}
 	if r, ok := cfg.HTTP(); ok {
 		t.HTTP = &wire.HTTP{URL: r.URL, Method: r.Method, Data: r.Data, ContentType: r.ContentType,

@@ -44,6 +44,9 @@ func changeJob(w *scenario.Words, j jobs.Config) jobs.Config {
 	j.ShardingTotalCount = int(w.Number("shards", float64(j.ShardingTotalCount)))
 	j.CPUCount, j.MemoryMB = w.Number("cpus", j.CPUCount), w.Number("mem", j.MemoryMB)
 	j.MaxRetries = int(w.Number("retries", float64(j.MaxRetries)))
+	j.TimeoutSeconds = int(w.Number("timeout", float64(j.TimeoutSeconds)))
+	j.RetryBackoffSeconds = int(w.Number("backoff", float64(j.RetryBackoffSeconds)))
+	j.KillGraceSeconds = int(w.Number("grace", float64(j.KillGraceSeconds)))
 	j.Failover = w.Option("failover", strconv.FormatBool(j.Failover)) == "true"
 	j.Misfire = w.Option("misfire", strconv.FormatBool(j.Misfire)) == "true"
 	return j
