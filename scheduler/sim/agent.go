@@ -49,6 +49,7 @@ type task struct {
 	killing   bool
 	fetching  bool
 	start     time.Time        // of its process
+	exit      *int             // status, if it is reported
 	last      *process         // the newest that it had
 	wasAway   bool             // its agent was unreachable, or partitioned, while it was there
 	pending   []cluster.Update // from the executor, while the agent is down
@@ -212,8 +213,11 @@ func (a *agent) kill(id string, grace time.Duration) {
 	}
 	t.killing = true
 	wait := w.between(time.Millisecond, grace)
-	if t.process == nil {
+	switch {
+	case t.process == nil:
 		wait = w.latency()
+	case w.dice(TermIgnored):
+		wait = grace
 	}
 	w.after(wait, func() {
 		if t.state.Terminal() || x.dead || a.lost {
@@ -221,8 +225,13 @@ func (a *agent) kill(id string, grace time.Duration) {
 		}
 		t.killing = false
 		state, message := cluster.Killed, "killed"
-		if t.process != nil && w.rng.IntN(10) == 0 {
+		switch {
+		case t.process == nil:
+		case w.rng.IntN(10) == 0:
 			state, message = cluster.Finished, ""
+		case w.rng.IntN(10) == 0:
+			w.count(EndsWellInGrace)
+			t.exit = new(int)
 		}
 		a.processEnds(t)
 		a.executorSays(t, state, message)

@@ -32,12 +32,14 @@ type checker struct {
 	liveSince  map[string]time.Duration // tasks, as live
 	longest    time.Duration            // that a task was live
 	lastEnd    time.Duration
+	begunOff   []begun
 }
 
 // wantedKill is the kill of a task that its executor has to answer.
 type wantedKill struct {
 	executor string
 	since    time.Duration
+	grace    time.Duration
 }
 
 // shardOf names a shard of a job, whatever the execution.

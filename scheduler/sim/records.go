@@ -37,6 +37,8 @@ type record struct {
 			Failover           bool `json:"failover"`
 			ShardingTotalCount int  `json:"shardingTotalCount"`
 			MaxRetries         int  `json:"maxRetries"`
+			TimeoutSeconds     int  `json:"timeoutSeconds"`
+			KillGraceSeconds   int  `json:"killGraceSeconds"`
 		} `json:"job"`
 	} `json:"settings"`
 	Shards     []shardRecord `json:"shards"`
@@ -55,10 +57,17 @@ type shardRecord struct {
 	KillSince time.Time `json:"ks"`
 	// KillReason is set when its task was killed by id.
 	KillReason string `json:"kr"`
+
+	Type      core.Source `json:"y"`
+	NotBefore time.Time   `json:"nb"`
+	Fails     int         `json:"nf"`
+	// RunningAt and TimedOut are those of rule K4.
+	RunningAt time.Time `json:"ra"`
+	TimedOut  bool      `json:"to"`
 }
 
 func terminal(s core.State) bool {
-	return s == core.Finished || s == core.Failed || s == core.Killed || s == core.Lost
+	return s == core.Finished || s == core.Failed || s == core.Killed || s == core.Lost || s == core.TimedOut
 }
 
 func live(s core.State) bool { return s == core.Launching || s == core.Running }
@@ -94,6 +103,7 @@ type jobMirror struct {
 	schedule  *cron.Schedule
 	since     time.Time
 	off       bool
+	paused    bool
 	stored    bool // its state is there
 	checkedTo time.Time
 	lastOpen  time.Duration // when it last had an open execution
@@ -146,6 +156,7 @@ func (c *checker) committed(writes []registry.Write, decidedAt time.Time) {
 			}
 		}
 	}
+	c.nothingBeginsOff()
 }
 
 func (c *checker) take(wr *registry.Write) {
@@ -217,15 +228,16 @@ func (c *checker) take(wr *registry.Write) {
 		c.job(name).stored = false
 	case dir == pathJobState:
 		var s struct {
-			Off   bool
-			Since time.Time
+			Off    bool
+			Paused bool
+			Since  time.Time
 		}
 		if read(&s) {
 			j := c.job(name)
 			if !s.Since.Equal(j.since) && c.cursor.After(j.checkedTo) {
 				j.checkedTo = c.cursor // with the clock behind the cursor, since may lie before it (rule F4)
 			}
-			j.stored, j.off, j.since = true, s.Off, s.Since
+			j.stored, j.off, j.paused, j.since = true, s.Off, s.Paused, s.Since
 		}
 	}
 }
