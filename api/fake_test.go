@@ -173,7 +173,7 @@ func (b *fakeScheduler) RegisterJob(_ context.Context, c jobs.Config) (core.JobV
 		case exists:
 			return core.JobView{}, refuse(core.Conflict, "job_exists", "Job '%s' already existed. PUT /api/job/update changes it", c.JobName)
 		}
-		b.jobs[c.JobName] = core.JobView{Config: c}
+		b.jobs[c.JobName] = core.JobView{Config: c, State: core.JobEnabled}
 		return b.jobs[c.JobName], nil
 	})
 }
@@ -187,9 +187,28 @@ func (b *fakeScheduler) UpdateJob(_ context.Context, name string, do func(jobs.C
 
 func (b *fakeScheduler) SetJobDisabled(_ context.Context, name string, disabled bool) (core.JobView, error) {
 	return alter(b, b.jobs, "job", name, func(v *core.JobView) error {
-		v.Disabled = disabled
+		if v.Disabled, v.State = disabled, core.JobEnabled; disabled {
+			v.State = core.JobDisabled
+		}
 		return nil
 	})
+}
+
+func (b *fakeScheduler) SetJobPaused(_ context.Context, name string, paused bool) (core.JobView, error) {
+	return alter(b, b.jobs, "job", name, func(v *core.JobView) error {
+		if v.Disabled {
+			return refuse(core.Conflict, "job_disabled", "job %q is disabled", name)
+		}
+		v.State = core.JobEnabled
+		if paused {
+			v.State = core.JobPaused
+		}
+		return nil
+	})
+}
+
+func (b *fakeScheduler) ShutDownJob(ctx context.Context, name string) (core.JobView, error) {
+	return b.SetJobDisabled(ctx, name, true)
 }
 
 func (b *fakeScheduler) DeregisterJob(_ context.Context, name string) (core.JobView, error) {

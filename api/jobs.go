@@ -1,6 +1,8 @@
 package api
 
 import (
+	"context"
+
 	"github.com/gin-gonic/gin"
 
 	"github.com/elasticjob-go/elasticjob/document"
@@ -34,6 +36,17 @@ func (s *Server) isJobDisabled(c *gin.Context) (any, error) {
 	}
 	owner, err := s.opts.Scheduler.App(c.Request.Context(), view.Config.AppName)
 	return owner.Disabled, err
+}
+
+// pauseJob makes the handler that pauses a job or ends its pause.
+func (s *Server) pauseJob(paused bool) handler {
+	return s.jobs.command(pathName("job"), func(ctx context.Context, name string) (core.JobView, error) {
+		return s.opts.Scheduler.SetJobPaused(ctx, name, paused)
+	})
+}
+
+func (s *Server) shutDownJob(c *gin.Context) (any, error) {
+	return s.jobs.command(pathName("job"), s.opts.Scheduler.ShutDownJob)(c)
 }
 
 func (s *Server) deregisterJob(name naming) handler {

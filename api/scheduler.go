@@ -29,6 +29,10 @@ type Scheduler interface {
 	RegisterJob(ctx context.Context, c jobs.Config) (core.JobView, error)
 	UpdateJob(ctx context.Context, name string, change func(jobs.Config) (jobs.Config, error)) (core.JobView, error)
 	SetJobDisabled(ctx context.Context, name string, disabled bool) (core.JobView, error)
+	// SetJobPaused pauses a job or ends its pause. It fails with Conflict when the job is disabled.
+	SetJobPaused(ctx context.Context, name string, paused bool) (core.JobView, error)
+	// ShutDownJob disables a job, of which what was launched runs to its end.
+	ShutDownJob(ctx context.Context, name string) (core.JobView, error)
 	DeregisterJob(ctx context.Context, name string) (core.JobView, error)
 
 	// TriggerWith accepts a run. A repeated idempotency key gives the execution of

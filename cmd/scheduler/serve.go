@@ -268,7 +268,15 @@ func (p parts) tellStop(c config) {
 // endTasks ends all tasks and executors of this machine.
 func (p parts) endTasks(c config) error {
 	fmt.Fprintln(p.out, "ending all tasks; a second Ctrl-C leaves them running, and the next start finds them again")
-	err := within(c.killGrace+15*time.Second, p.scheduler.Drain)
+	// Jobs may have graces of their own. Their tasks have them now: the executors, which have only the server's to end (rule X4), are
+	// told to when no task is left (rule X2).
+	grace := c.killGrace
+	_ = within(time.Second, func(ctx context.Context) error { // without an answer the server's will do
+		longest, err := p.scheduler.LongestKillGrace(ctx)
+		grace = max(grace, longest)
+		return err
+	})
+	err := within(grace+15*time.Second, p.scheduler.Drain)
 	// The agent ends what the scheduler could not.
 	return errors.Join(err, within(c.killGrace+10*time.Second, p.machine.EndExecutors))
 }

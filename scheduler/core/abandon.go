@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
@@ -21,7 +22,8 @@ func (c *Core) abandon(ref taskRef, why string) {
 // newOrphan is what is kept of an attempt that may still run.
 func (c *Core) newOrphan(ref taskRef) *orphan {
 	s := ref.shard()
-	return &orphan{TaskID: s.TaskID, Job: ref.exec.Job, Item: s.Item, Agent: s.Agent, Execution: ref.exec.ID, Since: c.now, Framework: c.subscription.frameworkID}
+	return &orphan{TaskID: s.TaskID, Job: ref.exec.Job, Item: s.Item, Agent: s.Agent, Execution: ref.exec.ID, Since: c.now, Framework: c.subscription.frameworkID,
+		Grace: c.killGrace(ref.exec)}
 }
 
 func (c *Core) addOrphan(o *orphan) {
@@ -69,7 +71,7 @@ func (c *Core) updateOrphan(o *orphan, u cluster.Update) {
 		c.orphanAway(o)
 	case cluster.Staging, cluster.Starting, cluster.Running, cluster.Killing:
 		c.orphanAlive(o)
-		c.kill(o.TaskID, o.Agent)
+		c.kill(o.TaskID, o.Agent, cmp.Or(o.Grace, c.opt.KillGrace))
 	default:
 		if u.State.Terminal() {
 			c.removeOrphan(o)

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -112,6 +113,7 @@ func playAdversarialMaster(t *testing.T, seed uint64) {
 			j := jobs.Default()
 			j.JobName, j.AppName, j.JobExecutionType, j.ShardingTotalCount, j.CPUCount, j.MemoryMB = jobNames[r.IntN(5)], appNames[r.IntN(2)], jobs.Transient, 1+r.IntN(4), []float64{0.5, 1, 6, 50}[r.IntN(4)], 64
 			j.Failover, j.Misfire, j.MaxRetries = r.IntN(2) == 0, r.IntN(2) == 0, r.IntN(2)
+			j.TimeoutSeconds, j.RetryBackoffSeconds, j.KillGraceSeconds = []int{0, 1, 60}[r.IntN(3)], []int{0, 2, 300}[r.IntN(3)], []int{0, 1, 100}[r.IntN(3)]
 			j.Cron = []string{"", "0/5 * * * * ?", "0/1 * * * * ?", "0 * * * * ?"}[r.IntN(4)]
 			if p, err := s.core.planRegisterJob(j); err == nil {
 				s.apply(p, nil)
@@ -122,7 +124,12 @@ func playAdversarialMaster(t *testing.T, seed uint64) {
 		case 5:
 			var p planned
 			var err error
-			switch r.IntN(6) {
+			switch r.IntN(8) {
+			case 6:
+				s.step(PauseRequested{Token: 4, Job: jobNames[r.IntN(5)], Paused: r.IntN(2) == 0})
+				err = errors.New("planned nothing")
+			case 7:
+				p, err = s.core.planShutDownJob(jobNames[r.IntN(5)])
 			case 0:
 				p, err = s.core.planDeregisterJob(jobNames[r.IntN(5)])
 			case 1:

@@ -68,11 +68,6 @@ func (p *planned) remove(path string, version int64) {
 	p.writes = append(p.writes, registry.Write{Path: path, Delete: true, If: registry.AtVersion(version)})
 }
 
-// markDisabled puts or removes a disabled mark, whose value is the name.
-func (p *planned) markDisabled(dir, name string, disabled bool) {
-	p.writes = append(p.writes, registry.Write{Path: under(dir, name), Value: []byte(name), Delete: !disabled})
-}
-
 // putNew writes a document that is not there yet, or replaces one that can't be
 // used, and returns its version afterwards.
 func (k *configuration) putNew(p *planned, path string, value []byte) int64 {
@@ -91,7 +86,7 @@ func (ch RegisterApp) plan(k *configuration) (planned, error) {
 		return p, Errorf(Conflict, "app_exists", "app '%s' already existed. PUT /api/app changes it", cfg.AppName)
 	}
 	version := k.putNew(&p, under(pathApps, cfg.AppName), k.writeApp(cfg))
-	p.markDisabled(pathAppDisabled, cfg.AppName, false)
+	p.putMark(pathAppDisabled, cfg.AppName, notMarked)
 	p.events = append(p.events, AppChanged{Name: cfg.AppName, Config: &cfg, Version: version})
 	return p, nil
 }
@@ -118,7 +113,7 @@ func (ch DisableApp) plan(k *configuration) (planned, error) {
 	if a == nil {
 		return p, appNotFound(name)
 	}
-	p.markDisabled(pathAppDisabled, name, disabled)
+	p.putMark(pathAppDisabled, name, markWhen(disabled, false))
 	cfg := a.cfg
 	p.events = append(p.events, AppChanged{Name: name, Config: &cfg, Version: a.version, Disabled: disabled, Notes: a.notes, MarkOnly: true})
 	return p, nil
@@ -143,7 +138,7 @@ func (ch DeleteApp) plan(k *configuration) (planned, error) {
 		k.planRemoveJob(&p, k.jobs[jobName])
 	}
 	p.remove(path, version)
-	p.markDisabled(pathAppDisabled, name, false)
+	p.putMark(pathAppDisabled, name, notMarked)
 	p.events = append(p.events, AppChanged{Name: name})
 	return p, nil
 }
@@ -162,7 +157,7 @@ func (ch RegisterJob) plan(k *configuration) (planned, error) {
 		return p, Errorf(Conflict, "app_disabled", "app %q is disabled: enable it (POST /api/app/%s/enable), then register the job again", a.name, a.name)
 	}
 	version := k.putNew(&p, under(pathJobs, cfg.JobName), k.writeJob(cfg))
-	p.markDisabled(pathJobDisabled, cfg.JobName, false)
+	p.putMark(pathJobDisabled, cfg.JobName, notMarked)
 	p.events = append(p.events, JobChanged{Name: cfg.JobName, Config: &cfg, Version: version})
 	return p, nil
 }
@@ -181,7 +176,7 @@ func (ch UpdateJob) plan(k *configuration) (planned, error) {
 		return p, Errorf(NotFound, "app_not_found", "Register app '%s' firstly. There is no such app: POST it to /api/app, then update the job again", cfg.AppName)
 	}
 	p.put(under(pathJobs, name), k.writeJob(cfg), j.version, false)
-	p.events = append(p.events, JobChanged{Name: name, Config: &cfg, Version: j.version + 1, Disabled: j.disabled})
+	p.events = append(p.events, JobChanged{Name: name, Config: &cfg, Version: j.version + 1, Disabled: j.mark.disables(), Shutdown: j.mark == markedShutdown})
 	return p, nil
 }
 
@@ -192,7 +187,7 @@ func (ch DisableJob) plan(k *configuration) (planned, error) {
 	if j == nil || j.cfg == nil {
 		return p, jobNotFound(name)
 	}
-	p.markDisabled(pathJobDisabled, name, disabled)
+	p.putMark(pathJobDisabled, name, markWhen(disabled, false))
 	p.events = append(p.events, JobChanged{Name: name, Config: j.cfg, Version: j.version, Disabled: disabled, Notes: j.notes, MarkOnly: true})
 	return p, nil
 }
@@ -204,7 +199,7 @@ func (ch DeregisterJob) plan(k *configuration) (planned, error) {
 	switch {
 	case k.hasFault(under(pathJobs, name)):
 		p.remove(under(pathJobs, name), k.faulty[under(pathJobs, name)].version)
-		p.markDisabled(pathJobDisabled, name, false)
+		p.putMark(pathJobDisabled, name, notMarked)
 		p.events = append(p.events, JobChanged{Name: name})
 	case j == nil || j.cfg == nil:
 		return p, jobNotFound(name)
@@ -216,6 +211,6 @@ func (ch DeregisterJob) plan(k *configuration) (planned, error) {
 
 func (k *configuration) planRemoveJob(p *planned, j *jobState) {
 	p.remove(under(pathJobs, j.name), j.version)
-	p.markDisabled(pathJobDisabled, j.name, false)
+	p.putMark(pathJobDisabled, j.name, notMarked)
 	p.events = append(p.events, JobChanged{Name: j.name})
 }

@@ -69,6 +69,9 @@ func (c *Core) planDisableApp(name string, off bool) (planned, error) {
 func (c *Core) planDisableJob(name string, off bool) (planned, error) {
 	return DisableJob{name, off}.plan(&c.config)
 }
+func (c *Core) planShutDownJob(name string) (planned, error) {
+	return ShutDownJob{name}.plan(&c.config)
+}
 func (c *Core) planDeleteApp(name string, jobs bool) (planned, error) {
 	return DeleteApp{name, jobs}.plan(&c.config)
 }

@@ -44,8 +44,10 @@ func (c *Core) applyJobState(j *jobState) {
 	if j.cfg != nil && c.config.apps[j.cfg.AppName] != nil {
 		c.config.apps[j.cfg.AppName].nextDue = time.Time{}
 	}
-	inactive := c.config.inactive(j) != active
-	want := jobRecord{Inactive: inactive}
+	how := c.config.inactive(j)
+	inactive := how != active
+	// Whoever disables a job or shuts it down ends its pause: enabled, it starts clean (rule F6).
+	want := jobRecord{Inactive: inactive, Paused: j.stored.Paused && !j.mark.disables()}
 	j.schedule = nil
 	if j.cfg != nil {
 		want.Schedule = j.cfg.Cron + " " + j.cfg.TimeZone
@@ -66,6 +68,9 @@ func (c *Core) applyJobState(j *jobState) {
 	case j.cfg == nil:
 		c.notifications.drop(j.name)
 		c.killExecutionsOf(j, "the job was deregistered")
+	case how == jobPaused:
+	case how == jobShutDown:
+		c.endWaiting(j, c.config.inactiveReason(j))
 	case inactive:
 		c.killExecutionsOf(j, c.config.inactiveReason(j))
 	}
@@ -80,7 +85,7 @@ func (c *Core) applyJobState(j *jobState) {
 		c.config.removeEndedJob(j)
 		return
 	}
-	if !j.isStored || j.stored.Schedule != want.Schedule || j.stored.Inactive != want.Inactive {
+	if !j.isStored || j.stored.Schedule != want.Schedule || j.stored.Inactive != want.Inactive || j.stored.Paused != want.Paused {
 		// Registered, enabled, or its schedule changed: fires are made from now (rule F2).
 		// Never from an earlier moment than before: the clock may have been ahead, and the fires up to then are made.
 		if c.wall.After(j.since) {
@@ -102,6 +107,9 @@ func (c *Core) applyJobState(j *jobState) {
 	c.sendNotification(j.name)
 	c.checkOverrides(j)
 	c.daemons.look(j.name)
+	if j.isDaemon() {
+		c.placement.changed() // its shards may have been held back
+	}
 	c.headOfQueue(j)
 	if len(j.queue) > 0 && !j.queue[0].launched() {
 		j.queue[0].unplaced = unplaced{} // it may take something else now

@@ -12,13 +12,13 @@ import (
 //
 //   - apps has every app with a document that can be used, and each of them all its jobs;
 //   - jobs has every job with a document, or whose tasks have not all ended (rule K2), or whose document can't be used;
-//   - marked has the path of every disabled mark, faulty that of every document or mark that can't be used;
+//   - marked has every disabled mark by its path, faulty that of every document or mark that can't be used;
 //   - changed has the name of every job whose record differs from what is stored, or is stored and was removed.
 type configuration struct {
 	*shared
 	apps    map[string]*appState
 	jobs    map[string]*jobState
-	marked  map[string]bool
+	marked  map[string]mark
 	faulty  map[string]fault
 	changed changes
 	// planned is the change that is being committed, for the request with plannedToken.
@@ -27,7 +27,7 @@ type configuration struct {
 }
 
 func newConfiguration(s *shared) configuration {
-	return configuration{shared: s, apps: map[string]*appState{}, jobs: map[string]*jobState{}, marked: map[string]bool{}, faulty: map[string]fault{}}
+	return configuration{shared: s, apps: map[string]*appState{}, jobs: map[string]*jobState{}, marked: map[string]mark{}, faulty: map[string]fault{}}
 }
 
 // touch has a job's record be written.
@@ -66,10 +66,10 @@ func (k *configuration) loadJob(name string, d Document) {
 // loaded joins what was loaded: jobs to their apps, and marks to both.
 func (k *configuration) loaded() {
 	for name, a := range k.apps {
-		a.disabled = k.marked[under(pathAppDisabled, name)]
+		a.disabled = k.marked[under(pathAppDisabled, name)].disables()
 	}
 	for name, j := range k.jobs {
-		j.disabled = k.marked[under(pathJobDisabled, name)]
+		j.mark = k.marked[under(pathJobDisabled, name)]
 		k.join(j)
 	}
 }
@@ -95,7 +95,7 @@ func (k *configuration) appChanged(e AppChanged) (a *appState, jobs []*jobState,
 	if !e.MarkOnly {
 		delete(k.faulty, under(pathApps, e.Name))
 	}
-	k.mark(under(pathAppDisabled, e.Name), e.Disabled)
+	k.setMark(under(pathAppDisabled, e.Name), markWhen(e.Disabled, false))
 	a = k.apps[e.Name]
 	if e.Config == nil {
 		if a == nil {
@@ -138,7 +138,7 @@ func (k *configuration) jobChanged(e JobChanged) *jobState {
 	if !e.MarkOnly {
 		delete(k.faulty, under(pathJobs, e.Name))
 	}
-	k.mark(under(pathJobDisabled, e.Name), e.Disabled)
+	k.setMark(under(pathJobDisabled, e.Name), markWhen(e.Disabled, e.Shutdown))
 	if e.Config == nil && k.jobs[e.Name] == nil {
 		return nil
 	}
@@ -148,7 +148,7 @@ func (k *configuration) jobChanged(e JobChanged) *jobState {
 			delete(a.jobs, j.name)
 		}
 	}
-	j.cfg, j.version, j.disabled, j.notes = e.Config, e.Version, e.Disabled, e.Notes
+	j.cfg, j.version, j.mark, j.notes = e.Config, e.Version, markWhen(e.Disabled, e.Shutdown), e.Notes
 	k.join(j)
 	return j
 }
@@ -166,7 +166,8 @@ func (k *configuration) join(j *jobState) {
 // markChanged follows a disabled mark that an external edit has set or removed (rule F6), and returns the
 // jobs that it concerns. A mark may be there before its document is.
 func (k *configuration) markChanged(e MarkChanged) []*jobState {
-	k.mark(e.Path, e.Disabled)
+	now := markWhen(e.Disabled, e.Shutdown)
+	k.setMark(e.Path, now)
 	delete(k.faulty, e.Path) // the event about one that can't be read follows
 	dir, name := splitPath(e.Path)
 	if dir == pathAppDisabled {
@@ -176,8 +177,8 @@ func (k *configuration) markChanged(e MarkChanged) []*jobState {
 		}
 		return nil
 	}
-	if j := k.jobs[name]; j != nil && j.disabled != e.Disabled {
-		j.disabled = e.Disabled
+	if j := k.jobs[name]; j != nil && j.mark != now {
+		j.mark = now
 		return []*jobState{j}
 	}
 	return nil
@@ -253,16 +254,6 @@ func (k *configuration) jobOrRemoved(name string) *jobState {
 		k.jobs[name] = j
 	}
 	return j
-}
-
-// mark remembers which disabled marks are in the registry.
-func (k *configuration) mark(path string, disabled bool) {
-	if disabled {
-		k.marked[path] = true
-		return
-	}
-	delete(k.marked, path)
-	delete(k.faulty, path)
 }
 
 // planned is a change of configuration, checked against what the core knows:

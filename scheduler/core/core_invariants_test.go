@@ -181,7 +181,7 @@ func (s *stage) everything() string {
 	}
 	for _, id := range sortedKeys(c.config.jobs) {
 		j := c.config.jobs[id]
-		out += fmt.Sprintln(id, j.isStored, j.since, j.disabled, j.cfg != nil, j.schedule != nil)
+		out += fmt.Sprintln(id, j.isStored, j.since, j.mark, j.stored.Paused, j.cfg != nil, j.schedule != nil)
 	}
 	out += fmt.Sprintln(c.fires.cursor, c.executors.counter, c.subscription.frameworkID, c.executions.keys)
 	for _, id := range sortedKeys(c.config.apps) {

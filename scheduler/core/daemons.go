@@ -2,7 +2,6 @@ package core
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -105,6 +104,12 @@ func (c *Core) tendDaemon(j *jobState) {
 			c.daemons.forgetFrom(j.name, 0)
 		}
 		return
+	case e != nil && e.launched() && c.config.paused(j):
+		c.drainShards(e, "the job is paused")
+		return
+	case e != nil && e.launched() && c.config.inactive(j) == jobShutDown:
+		c.drainExecution(e, c.config.inactiveReason(j))
+		return
 	case c.config.inactive(j) != active:
 		return // applyJobState has ended what there was
 	case !j.isDaemon():
@@ -169,7 +174,7 @@ func (c *Core) rollOut(j *jobState, e *execution) {
 		if s.KillSince.IsZero() {
 			s.KillSince, s.KillReason, s.Replacing = c.now, replacedReason, true
 			c.executions.touchShard(e, i)
-			c.sendKill(s)
+			c.sendKill(taskRef{e, i})
 		}
 		return
 	}
@@ -212,7 +217,7 @@ func (c *Core) daemonOf(cfg *jobs.Config, a *app.Config) *wire.Daemon {
 	if err != nil {
 		zone = time.UTC // its cron can't be read either
 	}
-	first := cmp.Or(time.Duration(cfg.RetryBackoffSeconds)*time.Second, c.opt.BackoffFirst)
+	first, _ := c.retryBackoff(cfg)
 	return &wire.Daemon{
 		Cron: cfg.Cron, TimeZone: zone.String(), Misfire: cfg.Misfire, SamplingCount: a.EventTraceSamplingCount, Failover: cfg.Failover,
 		Concurrency: cfg.JobExecutorServiceHandlerType, TimeoutMillis: int64(cfg.TimeoutSeconds) * 1000,
@@ -250,4 +255,41 @@ func (e *execution) busy() bool {
 		}
 	}
 	return false
+}
+
+// drainGrace is the grace of a kill that lets the run under way of a daemon's shard come to its end: a run that takes longer is cut off.
+const drainGrace = 7 * 24 * time.Hour
+
+// drainShards has no more fires be made by the shards of a standing execution: each ends with the run under way. What a
+// pause has drained waits, and is placed again when the job is resumed (rule F10).
+func (c *Core) drainShards(e *execution, reason string) {
+	for i := range e.Shards {
+		if s := &e.Shards[i]; s.live() && s.KillSince.IsZero() {
+			s.KillSince, s.KillReason, s.Drain = c.now, reason, true
+			c.executions.touchShard(e, i)
+			c.sendKill(taskRef{e, i})
+		}
+	}
+}
+
+// drainExecution ends a standing execution, and lets the runs under way come to their end (rule F11).
+func (c *Core) drainExecution(e *execution, reason string) {
+	if e.KillReason != "" {
+		return
+	}
+	e.KillReason = reason
+	c.executions.touch(e)
+	c.drainShards(e, reason)
+	for i := range e.Shards {
+		if s := &e.Shards[i]; s.State == Waiting {
+			s.Cause = reason
+			c.completeShard(taskRef{e, i}, Killed)
+		}
+	}
+}
+
+// heldBack reports whether the waiting shards of a standing execution are not to be placed now: its job is paused, or can't be run.
+func (c *Core) heldBack(e *execution) bool {
+	j := c.config.jobs[e.Job]
+	return e.daemon() && (j == nil || c.config.inactive(j) != active)
 }

@@ -26,7 +26,7 @@ func (c *Core) demands() (ds []demand, more bool) {
 			c.placement.upTo = e.launchKey
 			return ds, true
 		}
-		if e.KillReason != "" {
+		if e.KillReason != "" || c.heldBack(e) {
 			continue
 		}
 		d := demand{exec: e}

@@ -13,7 +13,7 @@ func (c *Core) endAttempt(ref taskRef, how outcome) {
 	if e.daemon() {
 		c.daemonAttemptEnds(ref)
 	}
-	if c.endKilledShard(ref, how) {
+	if c.endKilledShard(ref, how) || c.endTimedOutShard(ref, how) {
 		return
 	}
 	if !s.KillSince.IsZero() && (how != outcomeFinished || e.daemon()) && e.KillReason == shutdownReason && e.reruns() {
@@ -37,19 +37,17 @@ func (c *Core) endAttempt(ref taskRef, how outcome) {
 	}
 	// A daemon's shard is tried for ever, with a growing delay: what keeps it from running may be mended, and explain says what it is.
 	mayRepeat := func(tries, most int) bool { return e.daemon() || tries < most }
-	job := &e.Settings.Job
 	switch how {
 	case outcomeFinished, outcomeFailed:
-		if how == outcomeFinished && !e.daemon() {
-			c.completeShard(ref, Finished)
-			return
-		}
-		if mayRepeat(s.Fails, job.MaxRetries) {
+		switch {
+		case e.daemon():
+			c.requeue(ref, e.Source, s.Fails)
 			s.Fails++
-			c.requeue(ref, e.Source, s.Fails-1)
-			return
+		case how == outcomeFinished:
+			c.completeShard(ref, Finished)
+		default:
+			c.failShard(ref, Failed)
 		}
-		c.completeShard(ref, Failed)
 	case outcomeKilled: // of an attempt whose kill is wanted, which is dealt with above
 	case outcomeLost:
 		if !e.reruns() {
@@ -140,6 +138,11 @@ func causeOf(s *shard) string {
 // requeue puts a shard back to wait for another attempt, after a delay that
 // grows with the number of tries before.
 func (c *Core) requeue(ref taskRef, source Source, tries int) {
+	c.requeueAfter(ref, source, Backoff(c.opt.BackoffFirst, c.opt.BackoffMost, tries))
+}
+
+// requeueAfter is requeue with a delay of its own.
+func (c *Core) requeueAfter(ref taskRef, source Source, delay time.Duration) {
 	e, s := ref.exec, ref.shard()
 	c.note(Note{Kind: NoteShardRequeued, Job: e.Job, Execution: e.ID, Task: s.TaskID, Detail: s.Cause, Problem: s.KillReason == ""})
 	if s.live() {
@@ -148,7 +151,7 @@ func (c *Core) requeue(ref taskRef, source Source, tries int) {
 	c.executions.forgetTask(s.TaskID)
 	s.State, s.Type = Waiting, source
 	s.WaitSince = c.now
-	s.NotBefore = c.now.Add(Backoff(c.opt.BackoffFirst, c.opt.BackoffMost, tries))
+	s.NotBefore = c.now.Add(delay)
 	s.attempt = s.past()
 	c.executions.touchShard(e, ref.index)
 	c.liftShutdown(e)

@@ -32,6 +32,8 @@ type JobChanged struct {
 	Config   *jobs.Config
 	Version  int64
 	Disabled bool
+	// Shutdown is set with Disabled when what was launched runs to its end (rule F11).
+	Shutdown bool
 	// Notes are hints about a document that somebody else wrote.
 	Notes []string
 	// MarkOnly: the document did not change, only its disabled mark.
@@ -43,6 +45,8 @@ type JobChanged struct {
 type MarkChanged struct {
 	Path     string
 	Disabled bool
+	// Shutdown is set with Disabled when what was launched runs to its end (rule F11).
+	Shutdown bool
 }
 
 // DocumentFaulty is an external edit that has left a document that can't be
@@ -91,6 +95,13 @@ type ForgetRequested struct {
 type KillRequested struct {
 	Token               uint64
 	TaskID, ExecutionID string
+}
+
+// PauseRequested asks for a job's pause, or for the end of it (rule F10). The reply is the job's view, or an *Error.
+type PauseRequested struct {
+	Token  uint64
+	Job    string
+	Paused bool
 }
 
 // ReconcileRequested asks for reconciliation now: of all live tasks, or, not explicit, of
@@ -152,6 +163,7 @@ func (DocumentFaulty) coreEvent()     {}
 func (TriggerRequested) coreEvent()   {}
 func (ForgetRequested) coreEvent()    {}
 func (KillRequested) coreEvent()      {}
+func (PauseRequested) coreEvent()     {}
 func (Drain) coreEvent()              {}
 func (SessionBegan) coreEvent()       {}
 func (SessionEnded) coreEvent()       {}
@@ -170,6 +182,9 @@ func (e ForgetRequested) RequestToken() uint64 { return e.Token }
 
 // RequestToken is the token of the reply.
 func (e KillRequested) RequestToken() uint64 { return e.Token }
+
+// RequestToken is the token of the reply.
+func (e PauseRequested) RequestToken() uint64 { return e.Token }
 
 // RequestToken is the token of the reply.
 func (e ReconcileRequested) RequestToken() uint64 { return e.Token }
@@ -272,6 +287,7 @@ const (
 	NoteRunFailed       NoteKind = "daemon's run failed"
 	NoteTaskUnreachable NoteKind = "task unreachable"
 	NoteKillRequested   NoteKind = "kill requested"
+	NoteTimedOut        NoteKind = "task timed out"
 	NotePackageChanged  NoteKind = "package on an agent changed"
 	NoteOrphan          NoteKind = "task orphaned"
 	NoteUnknownTask     NoteKind = "unknown task killed"

@@ -133,6 +133,8 @@ type attempt struct {
 	EndState   string    `json:"es,omitempty"`
 	KillSince  time.Time `json:"ks,omitzero"`  // rule K1: a wanted kill is state
 	KillReason string    `json:"kr,omitempty"` // set when its task was killed by id
+	RunningAt  time.Time `json:"ra,omitzero"`  // rule K4: when RUNNING was heard, kept for jobs with a timeout
+	TimedOut   bool      `json:"to,omitempty"` // rule K4: its kill is wanted because it ran for too long
 
 	// Seen is how far it was seen to go: 0 nothing, 1 staging, 2 starting, 3 running.
 	Seen int `json:"sn,omitempty"`
@@ -188,7 +190,7 @@ const (
 
 func (s State) terminal() bool {
 	switch s {
-	case Finished, Failed, Killed, Lost:
+	case Finished, Failed, Killed, Lost, TimedOut:
 		return true
 	}
 	return false

@@ -39,15 +39,17 @@ type executor struct {
 	lastUpdate time.Time
 	// ended: its agent reported that it ended with a task of its last ACCEPT, so nothing can have started it again since. Its
 	// record goes when no task of it is live.
-	ended        bool
-	ran          bool      // it is known to have started, or of an earlier leader
-	unanswered   int       // sweeps since its last update that found it with a kill to answer
-	sweptAt      time.Time // the newest of them
-	silent       bool      // it has not answered a kill, and is ended with its tasks (rule K3)
-	idleSince    time.Time
-	lookingAt    time.Time
-	shutdownSent time.Time
-	shutdownTry  int
+	ended      bool
+	ran        bool      // it is known to have started, or of an earlier leader
+	unanswered int       // sweeps since its last update that found it with a kill to answer
+	sweptAt    time.Time // the newest of them
+	// unansweredGrace is the longest grace of the kills that those sweeps found.
+	unansweredGrace time.Duration
+	silent          bool // it has not answered a kill, and is ended with its tasks (rule K3)
+	idleSince       time.Time
+	lookingAt       time.Time
+	shutdownSent    time.Time
+	shutdownTry     int
 }
 
 // take adds a task to its account.

@@ -12,6 +12,9 @@ const (
 	jobDisabled
 	appMissing
 	appDisabled
+	// jobShutDown and jobPaused leave what was launched alone (rules F10, F11).
+	jobShutDown
+	jobPaused
 )
 
 // inactive says why a job makes no fires, or that it is active.
@@ -21,7 +24,7 @@ func (k *configuration) inactive(j *jobState) inactivity {
 		return jobFaulty
 	case j.cfg == nil:
 		return jobRemoved
-	case j.disabled:
+	case j.mark == markedDisabled:
 		return jobDisabled
 	}
 	switch a := k.apps[j.cfg.AppName]; {
@@ -29,6 +32,10 @@ func (k *configuration) inactive(j *jobState) inactivity {
 		return appMissing
 	case a.disabled:
 		return appDisabled
+	case j.mark == markedShutdown:
+		return jobShutDown
+	case j.stored.Paused:
+		return jobPaused
 	}
 	return active
 }
@@ -47,6 +54,10 @@ func (k *configuration) inactiveReason(j *jobState) string {
 		return k.appMissingReason(j.cfg.AppName)
 	case appDisabled:
 		return fmt.Sprintf("its app %q is disabled", j.cfg.AppName)
+	case jobShutDown:
+		return "the job is shut down"
+	case jobPaused:
+		return fmt.Sprintf("the job is paused: POST /api/job/%s/resume", j.name)
 	}
 	return ""
 }

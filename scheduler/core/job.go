@@ -28,7 +28,7 @@ type jobState struct {
 	// cfg is nil for a removed job.
 	cfg      *jobs.Config
 	version  int64
-	disabled bool
+	mark     mark
 	schedule *cron.Schedule
 	since    time.Time // rule F2
 	notes    []string  // about its document
@@ -60,6 +60,8 @@ type jobRecord struct {
 	Schedule string    `json:"schedule"`
 	Inactive bool      `json:"off,omitempty"`
 	Since    time.Time `json:"since"`
+	// Paused is set from a pause to its end (rule F10).
+	Paused bool `json:"paused,omitempty"`
 	// Fires are those that became no run.
 	Fires fireCounts `json:"fires,omitzero"`
 }

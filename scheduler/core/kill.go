@@ -1,5 +1,7 @@
 package core
 
+import "time"
+
 // killExecution ends what waits of an execution at once, and wants what runs
 // of it killed (rule K1: committed first, sent again until it has ended).
 func (c *Core) killExecution(e *execution, reason string) {
@@ -24,19 +26,24 @@ func (c *Core) killExecution(e *execution, reason string) {
 		case s.live() && (s.KillSince.IsZero() || s.Drain):
 			s.KillSince, s.Drain = c.now, false
 			c.executions.touchShard(e, i)
-			c.sendKill(s)
+			c.sendKill(taskRef{e, i})
 		}
 	}
 }
 
 // sendKill sends a kill, unless the task's ACCEPT is still under way (rule L4).
-func (c *Core) sendKill(s *shard) {
+func (c *Core) sendKill(ref taskRef) {
+	s := ref.shard()
 	if s.acceptSeq != 0 || !c.subscription.open {
 		return
 	}
 	s.killSent = c.now
 	s.killTry++
-	c.kill(s.TaskID, s.Agent)
+	grace := c.killGrace(ref.exec)
+	if s.Drain {
+		grace += drainGrace
+	}
+	c.kill(s.TaskID, s.Agent, grace)
 	c.wakeToResend(s.killTry)
 }
 
@@ -48,12 +55,32 @@ func (c *Core) resendKills() {
 	}
 	c.subscription.killsLookedAt = c.now
 	for _, id := range sortedKeys(c.executions.tasks) {
-		s := c.executions.tasks[id].shard()
+		ref := c.executions.tasks[id]
+		s := ref.shard()
 		if !s.live() || s.KillSince.IsZero() {
 			continue
 		}
 		if resendDue(c.now, s.killSent, c.opt.ResendFirst, c.opt.ResendMost, s.killTry) {
-			c.sendKill(s)
+			c.sendKill(ref)
 		}
 	}
+}
+
+// killGrace is the time between SIGTERM and SIGKILL that the tasks of an execution have: their job's own, or the server's.
+func (c *Core) killGrace(e *execution) time.Duration {
+	if e != nil && e.launched() && e.Settings.Job.KillGraceSeconds > 0 {
+		return time.Duration(e.Settings.Job.KillGraceSeconds) * time.Second
+	}
+	return c.opt.KillGrace
+}
+
+// LongestKillGrace is the longest grace that any task on the cluster has, and at least the server's: so long the end of all may take.
+func (c *Core) LongestKillGrace() time.Duration {
+	longest := c.opt.KillGrace
+	for _, ref := range c.executions.tasks {
+		if ref.shard().live() {
+			longest = max(longest, c.killGrace(ref.exec))
+		}
+	}
+	return longest
 }

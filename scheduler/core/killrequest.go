@@ -50,7 +50,7 @@ func (c *Core) killTaskByID(id string) *Error {
 	c.executions.touchShard(e, ref.index)
 	if s.KillSince.IsZero() || s.Drain {
 		s.KillSince, s.Drain = c.now, false
-		c.sendKill(s)
+		c.sendKill(ref)
 	}
 	return nil
 }

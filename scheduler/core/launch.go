@@ -217,7 +217,7 @@ func (c *Core) taskOf(e *execution, item int) wire.Task {
 		ExecutionID: e.ID, JobName: e.Job, Item: item, Total: len(e.Shards),
 		JobParameter: cfg.JobParameter, ShardingParameter: shared.parameters[item], FireTime: e.Fire.UTC(),
 		Package: wire.Package{URL: a.AppURL, SHA256: a.AppSHA256, Cache: a.AppCacheEnable},
-		Command: shared.command, Env: cfg.Env, Props: cfg.OwnProps(), KillGraceMillis: c.opt.KillGrace.Milliseconds(),
+		Command: shared.command, Env: cfg.Env, Props: cfg.OwnProps(), KillGraceMillis: c.killGrace(e).Milliseconds(),
 	}
 	if r, ok := cfg.HTTP(); ok {
 		t.HTTP = &wire.HTTP{URL: r.URL, Method: r.Method, Data: r.Data, ContentType: r.ContentType,

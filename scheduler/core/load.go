@@ -52,7 +52,7 @@ func (c *Core) Load(wall time.Time, stored Stored) error {
 		case pathJobs:
 			c.config.loadJob(name, d)
 		case pathAppDisabled, pathJobDisabled:
-			c.config.mark(e.Path, true)
+			c.config.setMark(e.Path, markOf(e.Path, e.Value))
 		case pathExecution:
 			var x execution
 			if err = json.Unmarshal(e.Value, &x); err == nil {
@@ -120,7 +120,7 @@ func (c *Core) loadUnreadable(e registry.Entry, dir string) error {
 	const disabled, state = "/state/disable", "/state/"
 	switch {
 	case dir == pathAppDisabled || dir == pathJobDisabled:
-		c.config.mark(e.Path, true)
+		c.config.setMark(e.Path, markedDisabled)
 		c.config.addFault(e.Path, markUnreadable(e), e.Version) // reported with the documents
 	case strings.HasPrefix(e.Path, state) && !strings.HasPrefix(e.Path, disabled):
 		c.note(Note{Kind: NoteFaulty, Detail: e.Path + ": what the original left there can't be read, and is left alone; the next leader looks again: " + e.Unreadable, Problem: true})
@@ -184,8 +184,8 @@ func (c *Core) joinLoaded(execs []*execution, chunks map[string][]shard) error {
 		for i := range e.Shards {
 			s := &e.Shards[i]
 			s.runningSince = c.now
-			c.clampLoaded(0, &s.Launched, &s.Unreachable, &s.EndUnclear, &s.KillSince, &s.WaitSince)
-			c.clampLoaded(c.opt.BackoffMost, &s.NotBefore)
+			c.clampLoaded(0, &s.Launched, &s.Unreachable, &s.EndUnclear, &s.KillSince, &s.WaitSince, &s.RunningAt)
+			c.clampLoaded(c.longestDelay(e), &s.NotBefore)
 			if !e.Shards[i].State.terminal() {
 				e.shardsOpen++
 			}

@@ -23,6 +23,8 @@ type orphan struct {
 	// removed it, "" while it is the present one (rule T7).
 	Framework string `json:"framework"`
 	RemovedBy string `json:"removedBy,omitempty"`
+	// Grace is what its kills name, the server's if 0.
+	Grace time.Duration `json:"grace,omitempty"`
 
 	known bool // the cluster reported anything of it in this session
 }

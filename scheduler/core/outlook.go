@@ -79,6 +79,9 @@ func (c *Core) upcoming(upTo time.Time) (ds []offers.Demand, at []time.Time, all
 		if !e.launched() {
 			break // executions with shards to requeue come first
 		}
+		if c.heldBack(e) {
+			continue
+		}
 		var items []int
 		var first time.Time
 		for i := range e.Shards {

@@ -40,7 +40,7 @@ func (c *Core) Job(name string) (JobView, error) {
 	if j == nil || j.cfg == nil {
 		return JobView{}, jobNotFound(name)
 	}
-	return JobView{Config: *j.cfg, Disabled: j.disabled, Version: j.version, Notes: c.notesOf(j)}, nil
+	return JobView{Config: *j.cfg, Disabled: j.mark.disables(), State: j.state(), Version: j.version, Notes: c.notesOf(j)}, nil
 }
 
 // Jobs returns all jobs, by name, without notes.
@@ -48,7 +48,7 @@ func (c *Core) Jobs() []JobView {
 	out := make([]JobView, 0, len(c.config.jobs))
 	for _, name := range sortedKeys(c.config.jobs) {
 		if j := c.config.jobs[name]; j.cfg != nil {
-			out = append(out, JobView{Config: *j.cfg, Disabled: j.disabled})
+			out = append(out, JobView{Config: *j.cfg, Disabled: j.mark.disables(), State: j.state()})
 		}
 	}
 	return out
@@ -127,6 +127,9 @@ func (c *Core) Explain(name string) (Explanation, error) {
 	if c.fires.behind {
 		x.Notes = append(x.Notes, fmt.Sprintf("the clock is behind the last fires made; none are made until it has passed %s", c.fires.cursor.Time.Format(time.RFC3339)))
 	}
+	if c.config.paused(j) {
+		x.Notes = append(x.Notes, c.config.inactiveReason(j))
+	}
 	if j.schedule != nil && c.config.inactive(j) == active {
 		at := c.wall
 		if c.fires.cursor.Time.After(at) {
@@ -158,10 +161,12 @@ func (c *Core) Explain(name string) (Explanation, error) {
 func (c *Core) jobState(j *jobState, x *Explanation) string {
 	a := c.config.apps[j.cfg.AppName]
 	switch {
-	case j.disabled:
-		return "DISABLED"
+	case j.state() == JobDisabled:
+		return string(JobDisabled)
 	case a == nil || a.disabled:
 		return "APP_DISABLED"
+	case j.state() != JobEnabled:
+		return string(j.state())
 	case len(x.Running) > 0:
 		return "RUNNING"
 	case len(x.Waiting) > 0:
@@ -204,6 +209,10 @@ const explainItems = 1000
 
 func (c *Core) runningNote(s *shard) string {
 	switch {
+	case s.TimedOut:
+		return "it has run for longer than timeoutSeconds; its kill is requested since " + c.shown(s.KillSince).Format(time.RFC3339)
+	case s.Drain:
+		return "it ends with the run under way: " + s.KillReason
 	case !s.KillSince.IsZero():
 		return "its kill is requested since " + c.shown(s.KillSince).Format(time.RFC3339)
 	case !s.Unreachable.IsZero():
@@ -237,6 +246,9 @@ func (c *Core) waitReason(j *jobState, e *execution) string {
 func (c *Core) shardWaitReason(e *execution, s *shard) string {
 	if e.KillReason != "" {
 		return e.KillReason
+	}
+	if j := c.config.jobs[e.Job]; j != nil && c.heldBack(e) {
+		return c.config.inactiveReason(j)
 	}
 	if g := c.orphans.of(e.Job, s.Item); g != nil {
 		why := c.orphanReason(g)

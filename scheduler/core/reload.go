@@ -30,7 +30,7 @@ func (k *configuration) reloadedApp(path, name string, entry registry.Entry, fou
 		if a == nil && !k.hasFault(path) {
 			return nil
 		}
-		return []Event{AppChanged{Name: name, Disabled: k.marked[under(pathAppDisabled, name)]}}
+		return []Event{AppChanged{Name: name, Disabled: k.marked[under(pathAppDisabled, name)].disables()}}
 	}
 	cfg, notes, err := readApp(&k.opt, name, entry)
 	if err != nil {
@@ -39,7 +39,7 @@ func (k *configuration) reloadedApp(path, name string, entry registry.Entry, fou
 	if a != nil && a.version == entry.Version && a.cfg == cfg && !k.hasFault(path) {
 		return nil
 	}
-	return []Event{AppChanged{Name: name, Config: &cfg, Version: entry.Version, Disabled: k.marked[under(pathAppDisabled, name)], Notes: notes}}
+	return []Event{AppChanged{Name: name, Config: &cfg, Version: entry.Version, Disabled: k.marked[under(pathAppDisabled, name)].disables(), Notes: notes}}
 }
 
 func (k *configuration) reloadedJob(path, name string, entry registry.Entry, found bool) []Event {
@@ -48,7 +48,7 @@ func (k *configuration) reloadedJob(path, name string, entry registry.Entry, fou
 		if (j == nil || j.cfg == nil) && !k.hasFault(path) {
 			return nil
 		}
-		return []Event{JobChanged{Name: name, Disabled: k.marked[under(pathJobDisabled, name)]}}
+		return []Event{k.marking(JobChanged{Name: name})}
 	}
 	cfg, notes, err := readJob(&k.opt, name, entry, k.wall)
 	if err != nil {
@@ -57,13 +57,29 @@ func (k *configuration) reloadedJob(path, name string, entry registry.Entry, fou
 	if j != nil && j.cfg != nil && j.version == entry.Version && reflect.DeepEqual(*j.cfg, cfg) && !k.hasFault(path) {
 		return nil
 	}
-	return []Event{JobChanged{Name: name, Config: &cfg, Version: entry.Version, Disabled: k.marked[under(pathJobDisabled, name)], Notes: notes}}
+	return []Event{k.marking(JobChanged{Name: name, Config: &cfg, Version: entry.Version, Notes: notes})}
+}
+
+// marking is a change of a job's document that leaves its disabled mark as it is.
+func (k *configuration) marking(e JobChanged) JobChanged {
+	m := k.marked[under(pathJobDisabled, e.Name)]
+	e.Disabled, e.Shutdown = m.disables(), m == markedShutdown
+	return e
 }
 
 func (k *configuration) reloadedMark(path string, entry registry.Entry, found bool) (events []Event) {
 	readable := entry.Unreadable == ""
-	if k.marked[path] != found || readable && k.hasFault(path) {
-		events = append(events, MarkChanged{Path: path, Disabled: found})
+	now := notMarked
+	switch was := k.marked[path]; {
+	case found && readable:
+		now = markOf(path, entry.Value)
+	case found && was.disables():
+		now = was
+	case found:
+		now = markedDisabled
+	}
+	if k.marked[path] != now || readable && k.hasFault(path) {
+		events = append(events, MarkChanged{Path: path, Disabled: now.disables(), Shutdown: now == markedShutdown})
 	}
 	if !readable {
 		events = append(events, k.reloadedFault(path, entry, markUnreadable(entry))...)

@@ -59,7 +59,7 @@ func TestChangesFromOutsideAreTakenOver(t *testing.T) {
 			t.Errorf("explain: %s", notes())
 		}
 		s.edit("/state/disable/job/my_job", "my_job", 0)
-		if !s.core.config.jobs["my_job"].disabled || !strings.Contains(strings.Join(s.core.notesOf(s.core.config.jobs["my_job"]), ";"), "last good") {
+		if !s.core.config.jobs["my_job"].mark.disables() || !strings.Contains(strings.Join(s.core.notesOf(s.core.config.jobs["my_job"]), ";"), "last good") {
 			t.Error("a disabled mark set from outside does not disable, or mends a document")
 		}
 		s.apply(s.core.planDisableJob("my_job", false))
@@ -78,11 +78,11 @@ func TestChangesFromOutsideAreTakenOver(t *testing.T) {
 		// A disabled mark may come before its document.
 		s.edit("/state/disable/job/my_job", "my_job", 0)
 		s.edit(path, byHand, 0)
-		if j := s.core.config.jobs["my_job"]; j == nil || !j.disabled {
+		if j := s.core.config.jobs["my_job"]; j == nil || !j.mark.disables() {
 			t.Error("the disabled mark that was there first is not seen")
 		}
 		s.edit("/state/disable/job/my_job", "", 0)
-		if s.core.config.jobs["my_job"].disabled {
+		if s.core.config.jobs["my_job"].mark.disables() {
 			t.Error("a removed disabled mark does not enable")
 		}
 		s.edit("/state/disable/app/my_app", "my_app", 0)

@@ -143,7 +143,7 @@ func (c *Core) acceptAnswered(a LaunchAnswered) {
 			s.Cause = "the master refused the launch: " + a.Message
 			c.endAttempt(ref, outcomeNeverStarted)
 		case !s.KillSince.IsZero():
-			c.sendKill(s)
+			c.sendKill(ref)
 		}
 	}
 }

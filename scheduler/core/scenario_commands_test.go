@@ -17,9 +17,9 @@ import (
 // scenarioCommands are the commands of scenarios, with the words that follow:
 //
 //	app NAME [cpus= mem= url= script=]     registers an app; change app changes it
-//	job NAME [app= shards= cpus= mem= cron= parameter= retries= failover= misfire= type= handler=]
+//	job NAME [app= shards= cpus= mem= cron= parameter= retries= backoff= timeout= grace= failover= misfire= type= handler=]
 //	change app|job NAME …
-//	disable|enable app|job NAME, deregister JOB, delete app NAME [with-jobs]
+//	disable|enable app|job NAME, pause|resume|shutdown JOB, deregister JOB, delete app NAME [with-jobs]
 //	trigger JOB [key= own=JSON], forget TASK, drain
 //	kill task TASK, kill execution ID
 //	offer AGENT cpus= mem= [runs=EXECUTOR,…] [goes-in=DURATION], rescind OFFER
@@ -47,7 +47,12 @@ var scenarioCommands = map[string]func(*scene, *scenario.Words) error{
 	"disable":    func(s *scene, w *scenario.Words) error { return s.cmdDisable(w, true) },
 	"enable":     func(s *scene, w *scenario.Words) error { return s.cmdDisable(w, false) },
 	"deregister": func(s *scene, w *scenario.Words) error { return s.planned(s.core.planDeregisterJob(w.Next())) },
-	"delete":     (*scene).cmdDelete,
+	"pause": func(s *scene, w *scenario.Words) error {
+		return s.steps(PauseRequested{Token: 1, Job: w.Next(), Paused: true})
+	},
+	"resume":   func(s *scene, w *scenario.Words) error { return s.steps(PauseRequested{Token: 1, Job: w.Next()}) },
+	"shutdown": func(s *scene, w *scenario.Words) error { return s.planned(s.core.planShutDownJob(w.Next())) },
+	"delete":   (*scene).cmdDelete,
 	"trigger": func(s *scene, w *scenario.Words) error {
 		own, err := jobs.DecodeOverrides([]byte(w.Option("own", "")))
 		if err != nil {

@@ -47,6 +47,9 @@ func changeJob(w *scenario.Words, j jobs.Config) jobs.Config {
 	if j.JobErrorHandlerType = w.Option("handler", j.JobErrorHandlerType); j.JobErrorHandlerType == jobs.HandlerWebhook {
 		j.Props = map[string]string{jobs.PropWebhookURL: "https://h/x?key=hunter2"}
 	}
+	j.TimeoutSeconds = int(w.Number("timeout", float64(j.TimeoutSeconds)))
+	j.RetryBackoffSeconds = int(w.Number("backoff", float64(j.RetryBackoffSeconds)))
+	j.KillGraceSeconds = int(w.Number("grace", float64(j.KillGraceSeconds)))
 	j.Failover = w.Option("failover", strconv.FormatBool(j.Failover)) == "true"
 	j.Misfire = w.Option("misfire", strconv.FormatBool(j.Misfire)) == "true"
 	j.JobExecutionType = w.Option("type", j.JobExecutionType)

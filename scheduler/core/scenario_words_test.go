@@ -88,6 +88,8 @@ func (s *scene) report(d Decision) {
 			s.say("refused (%s): %s", r.Err.Code, r.Err.Message)
 		case r.ExecutionID != "":
 			s.say("answer: %s", r.ExecutionID)
+		case r.Job.State != "":
+			s.say("answer: %s is %s", r.Job.JobName, r.Job.State)
 		default:
 			s.say("answer: done")
 		}
@@ -158,7 +160,11 @@ func (s *scene) reportCall(c Call, started map[string]bool) {
 	case CallDecline:
 		s.say("DECLINE %s for %s", strings.Join(c.Offers, ", "), c.Refuse)
 	case CallKill:
-		s.say("KILL %s on %s", c.Kill.TaskID, c.Kill.AgentID)
+		grace := ""
+		if c.Kill.Grace != s.opt.KillGrace {
+			grace = fmt.Sprintf(" within %s", c.Kill.Grace)
+		}
+		s.say("KILL %s on %s%s", c.Kill.TaskID, c.Kill.AgentID, grace)
 	case CallEndExecutor:
 		s.say("SHUTDOWN %s on %s", c.ExecutorID, c.AgentID)
 	case CallReconcile:

@@ -35,9 +35,9 @@ func (s *shared) wakeToResend(tries int) {
 	s.wakeAt(due.Add(resendTogether - 1).Truncate(resendTogether))
 }
 
-// kill asks for the end of a task.
-func (s *shared) kill(taskID, agentID string) {
-	s.call(CallKill{cluster.Kill{TaskID: taskID, AgentID: agentID, Grace: s.opt.KillGrace}})
+// kill asks for the end of a task, with so much time between SIGTERM and SIGKILL.
+func (s *shared) kill(taskID, agentID string, grace time.Duration) {
+	s.call(CallKill{cluster.Kill{TaskID: taskID, AgentID: agentID, Grace: grace}})
 }
 
 // reconcile asks about tasks, if there are any.

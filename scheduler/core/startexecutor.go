@@ -41,7 +41,11 @@ func (c *Core) executorFor(agentID string, d *demand) (x *executor, started bool
 			Version: 3, ID: id, Framework: c.subscription.frameworkID, Name: "elasticjob executor of " + d.with.App.AppName,
 			Resources: d.with.App.Resources(),
 			Command:   c.opt.ExecutorCommand, BinaryURI: c.opt.ExecutorBinary,
-			User: c.opt.ExecutorUser, ShutdownGrace: c.opt.ExecutorShutdown,
+			User: c.opt.ExecutorUser,
+			// A job's own grace may be longer, and may come later, when this can't be changed any more (rule X4). It is enough:
+			// SHUTDOWN goes to executors whose tasks have ended, each with its own grace (rule X2), also when a server on one
+			// machine stops (O4); or to one that has not answered a kill for that grace and more (K3).
+			ShutdownGrace: c.opt.ExecutorShutdown,
 		},
 	}
 	if a, name := c.agents.byID[agentID], c.opt.HostnameVariable; a != nil && name != "" {

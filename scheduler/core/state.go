@@ -25,4 +25,5 @@ const (
 	Failed    State = "FAILED"
 	Killed    State = "KILLED"
 	Lost      State = "LOST"
+	TimedOut  State = "TIMED_OUT"
 )

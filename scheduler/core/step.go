@@ -62,6 +62,8 @@ func (c *Core) handle(e Event) {
 		c.forget(e)
 	case KillRequested:
 		c.killRequested(e)
+	case PauseRequested:
+		c.pauseRequested(e)
 	case Drain:
 		c.beginDrain()
 	case SessionBegan:

@@ -29,11 +29,12 @@ const sweepEvery = 5 * time.Second
 
 func (c *Core) sweepTask(ref taskRef) {
 	e, s := ref.exec, ref.shard()
+	c.watchTimeout(ref)
 	if !c.subscription.open || !s.known {
 		return // what an earlier session reported must be reported again before an attempt is abandoned
 	}
 	if !s.KillSince.IsZero() && !s.Drain {
-		c.endSilentExecutor(s)
+		c.endSilentExecutor(ref)
 	}
 	switch {
 	case !s.EndUnclear.IsZero():
@@ -62,7 +63,7 @@ func (c *Core) sweepTask(ref taskRef) {
 		}
 		switch since := c.now.Sub(s.Launched); {
 		case since >= c.opt.StagingKill && s.killSent.IsZero():
-			c.sendKill(s)
+			c.sendKill(ref)
 			c.call(CallReconcile{[]cluster.TaskRef{{TaskID: s.TaskID, AgentID: s.Agent}}})
 		case since >= c.opt.StagingLost && c.now.Sub(s.killSent) >= c.opt.StagingLost-c.opt.StagingKill:
 			s.stuckStaging = true
@@ -79,16 +80,22 @@ const stagedSweeps = 6
 // runs on it is lost, as with any other end of an executor. It is called for a task whose kill is wanted, at each sweep:
 // sweeps are counted, since this process may have stood still meanwhile. An executor whose agent is away is not silent:
 // nobody can hear it.
-func (c *Core) endSilentExecutor(s *shard) {
+func (c *Core) endSilentExecutor(ref taskRef) {
+	s := ref.shard()
 	x := c.executors.byID[s.Executor]
 	if x == nil || x.silent || x.pending > 0 || !c.agents.registered(s.Agent) || !s.Unreachable.IsZero() || s.Seen < seenStarting || s.acceptSeq != 0 {
 		return
 	}
 	if !x.sweptAt.Equal(c.executions.nextSweep) {
 		x.sweptAt = c.executions.nextSweep
-		x.unanswered++
+		if x.unanswered++; x.unanswered == 1 {
+			x.unansweredGrace = 0
+		}
 	}
-	if time.Duration(x.unanswered)*sweepEvery <= c.opt.KillGrace+c.opt.KillAnswer {
+	// Its tasks may have different graces. The longest of those that it was asked for since it was last heard is no shorter
+	// than that of the kill which it has had to answer for longest.
+	x.unansweredGrace = max(x.unansweredGrace, c.killGrace(ref.exec))
+	if time.Duration(x.unanswered)*sweepEvery <= x.unansweredGrace+c.opt.KillAnswer {
 		return
 	}
 	x.silent = true

@@ -26,8 +26,12 @@ func (c *Core) trigger(t TriggerRequested) {
 		refuse(Errorf(Conflict, "daemon_trigger", "Daemon job '%s' cannot support trigger.", t.Job))
 		return
 	}
+	if c.config.paused(j) {
+		refuse(Errorf(Conflict, "job_paused", "job %q cannot be triggered: %s", t.Job, c.config.inactiveReason(j)))
+		return
+	}
 	if why := c.config.inactiveReason(j); why != "" {
-		if j.disabled || c.config.apps[j.cfg.AppName] != nil { // else the reason itself says what to do
+		if j.mark.disables() || c.config.apps[j.cfg.AppName] != nil { // else the reason itself says what to do
 			why += "; enable it first"
 		}
 		refuse(Errorf(Conflict, "job_disabled", "job %q cannot be triggered: %s", t.Job, why))

@@ -158,6 +158,7 @@ func (c *Core) alive(ref taskRef, u cluster.Update) {
 		c.starts.forget(ref.exec.Settings.App.AppName, s.Agent)
 	}
 	if s.Seen >= seenRunning {
+		changed = c.beginTimeout(ref) || changed
 		c.packageFetched(ref)
 	}
 	if changed {
@@ -165,7 +166,7 @@ func (c *Core) alive(ref taskRef, u cluster.Update) {
 		c.executions.touchShard(ref.exec, ref.index)
 	}
 	if !s.KillSince.IsZero() {
-		c.sendKill(s) // K1: at every sign of the task
+		c.sendKill(ref) // K1: at every sign of the task
 	}
 }
 
@@ -244,7 +245,7 @@ func (c *Core) terminal(ref taskRef, u cluster.Update) {
 	if u.Reason == cluster.ReasonAgentRemoved && s.State == Waiting {
 		// A new agent has registered at the address of the task's. Its executors may live, but they are refused when they ask
 		// the new one to let them in, and end their tasks (rule X6): until then the next attempt waits (promise 2).
-		s.NotBefore = c.now.Add(c.opt.KillGrace + refusedWithin)
+		s.NotBefore = c.now.Add(c.killGrace(ref.exec) + refusedWithin)
 		c.placement.wakeAt(s.NotBefore)
 	}
 }
@@ -332,7 +333,7 @@ func (c *Core) afterTheEnd(ref taskRef, u cluster.Update) {
 	s := ref.shard()
 	switch {
 	case u.State == cluster.Staging, u.State == cluster.Starting, u.State == cluster.Running, u.State == cluster.Killing:
-		c.kill(u.TaskID, u.AgentID)
+		c.kill(u.TaskID, u.AgentID, c.killGrace(ref.exec))
 	case len(u.UUID) > 0 && s.Cause == "" && s.State != Finished:
 		if st, ok := wire.DecodeStatus(u.Data); ok && st.Cause != "" {
 			s.Cause = shorten(st.Cause)
@@ -345,12 +346,12 @@ func (c *Core) afterTheEnd(ref taskRef, u cluster.Update) {
 func (c *Core) unknownTask(u cluster.Update) {
 	switch u.State {
 	case cluster.Staging, cluster.Starting, cluster.Running, cluster.Killing:
-		kind := NoteUnknownTask
-		if id, err := jobs.ParseTaskID(u.TaskID); c.executions.ended.tasks[u.TaskID].exec != nil || err == nil && c.config.jobs[id.Job] != nil {
+		kind, ended := NoteUnknownTask, c.executions.ended.tasks[u.TaskID].exec
+		if id, err := jobs.ParseTaskID(u.TaskID); ended != nil || err == nil && c.config.jobs[id.Job] != nil {
 			kind = NoteFormerTask
 		}
 		c.note(Note{Kind: kind, Task: u.TaskID, Detail: "on agent " + u.AgentID, Problem: true})
-		c.kill(u.TaskID, u.AgentID)
+		c.kill(u.TaskID, u.AgentID, c.killGrace(ended))
 	}
 }
 

@@ -20,9 +20,11 @@ type AppView struct {
 // JobView is a job as people see it.
 type JobView struct {
 	jobs.Config
-	Disabled bool     `json:"disabled"`
-	Version  int64    `json:"-"`
-	Notes    []string `json:"notes,omitempty"`
+	Disabled bool `json:"disabled"`
+	// State says more than Disabled.
+	State   JobState `json:"state"`
+	Version int64    `json:"-"`
+	Notes   []string `json:"notes,omitempty"`
 }
 
 // ShardView is one shard of an execution.
@@ -101,7 +103,7 @@ type RunningView struct {
 // Explanation is a job's state with all reasons.
 type Explanation struct {
 	JobName string `json:"jobName"`
-	// State is one of DISABLED, APP_DISABLED, RUNNING, WAITING, READY (fires on its cron),
+	// State is one of DISABLED, APP_DISABLED, SHUTTING_DOWN, PAUSED, RUNNING, WAITING, READY (fires on its cron),
 	// ON_TRIGGER (no cron), NEVER (its cron never fires again) or FAULTY (its document can't be used).
 	State     string        `json:"state"`
 	Notes     []string      `json:"notes,omitempty"`

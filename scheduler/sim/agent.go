@@ -49,12 +49,14 @@ type task struct {
 	killing   bool
 	fetching  bool
 	start     time.Time        // of its process
+	exit      *int             // status, if it is reported
 	last      *process         // the newest that it had
 	wasAway   bool             // its agent was unreachable, or partitioned, while it was there
 	pending   []cluster.Update // from the executor, while the agent is down
 	run       *wire.Run        // the run under way of a daemon's shard
 	totals    wire.Totals      // of a daemon's shard
 	lastStart time.Time        // of a daemon's run
+	drained   func()           // is to be done when the run under way has ended, nil while its shard goes on
 }
 
 // process is what a task runs; the ledger of these decides promise 2.
@@ -214,10 +216,17 @@ func (a *agent) kill(id string, grace time.Duration) {
 		x.onceOn = append(x.onceOn, func() { a.kill(id, grace) })
 		return
 	}
+	if t.wire.Daemon != nil && grace > time.Hour && t.run != nil {
+		t.drained = func() { a.kill(id, time.Second) }
+		return
+	}
 	t.killing = true
 	wait := w.between(time.Millisecond, grace)
-	if t.process == nil {
+	switch {
+	case t.process == nil:
 		wait = w.latency()
+	case w.dice(TermIgnored):
+		wait = grace
 	}
 	w.after(wait, func() {
 		if t.state.Terminal() || x.dead || a.lost {
@@ -225,8 +234,13 @@ func (a *agent) kill(id string, grace time.Duration) {
 		}
 		t.killing = false
 		state, message := cluster.Killed, "killed"
-		if t.process != nil && w.rng.IntN(10) == 0 {
+		switch {
+		case t.process == nil:
+		case w.rng.IntN(10) == 0:
 			state, message = cluster.Finished, ""
+		case w.rng.IntN(10) == 0:
+			w.count(EndsWellInGrace)
+			t.exit = new(int)
 		}
 		a.processEnds(t)
 		a.executorSays(t, state, message)

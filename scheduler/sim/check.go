@@ -32,6 +32,7 @@ type checker struct {
 	liveSince  map[string]time.Duration // tasks, as live
 	longest    time.Duration            // that a task was live
 	lastEnd    time.Duration
+	begunOff   []begun
 
 	runs map[string]runsRecord // of shards of daemons, by job@item
 	cut  map[string]time.Time  // fires that were cut off and are to be run again
@@ -41,6 +42,7 @@ type checker struct {
 type wantedKill struct {
 	executor string
 	since    time.Duration
+	grace    time.Duration
 }
 
 // shardOf names a shard of a job, whatever the execution.

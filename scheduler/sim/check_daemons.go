@@ -116,6 +116,9 @@ func (c *checker) daemonDown(name string) string {
 func (c *checker) runsAs(s shardRecord, cfg *jobs.Config) bool {
 	for _, a := range c.w.agents {
 		t := a.tasks[s.TaskID]
+		if x := a.executors[s.Executor]; x == nil || x.stopped || len(x.onceOn) > 0 {
+			continue // it has not reported all
+		}
 		if t == nil || t.process == nil || t.state != cluster.Running || len(t.updates) > 0 || len(t.pending) > 0 {
 			continue
 		}

@@ -16,12 +16,17 @@ func (c *checker) execution(r record) {
 		if c.ever[r.ID] {
 			w.fail("F2 a fire is made at most once", "execution %s is made again", r.ID)
 		}
+		c.beginsOff(c.job(r.Job), &r, "made")
 		e = cmp.Or(c.early[r.ID], newExecRecord(r.ID))
 		delete(c.early, r.ID)
 		c.execs[r.ID], c.ever[r.ID] = e, true
 	}
 	old := e.record
 	first := old.Settings == nil && r.Settings != nil
+	if first {
+		c.beginsOff(c.job(r.Job), &r, "launched")
+	}
+	c.endsNothing(&old, &r)
 	if old.Ended > 0 && r.Ended != old.Ended {
 		w.fail("what ended has ended", "execution %s: end %d, now %d", r.ID, old.Ended, r.Ended)
 	}
@@ -112,11 +117,14 @@ func (c *checker) shardsChanged(e *execRecord, was, now []shardRecord) {
 		if live(s.State) {
 			c.live[s.TaskID] = e.ID
 			if _, known := c.kills[s.TaskID]; !known && !s.KillSince.IsZero() {
-				c.kills[s.TaskID] = wantedKill{s.Executor, c.w.now}
+				c.kills[s.TaskID] = wantedKill{s.Executor, c.w.now, c.killGrace(e)}
 			}
 			if _, known := c.liveSince[s.TaskID]; !known {
 				c.liveSince[s.TaskID] = c.w.now
 			}
+		}
+		if i < len(was) {
+			c.limits(e, was[i], s)
 		}
 		if s.State == core.Failed && strings.Contains(s.Cause, notCompatible) {
 			c.w.fail("X1 an executor that the master knows otherwise fails no shard", "execution %s, item %d: %s", e.ID, s.Item, s.Cause)

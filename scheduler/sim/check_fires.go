@@ -52,6 +52,7 @@ func (c *checker) periodic() {
 	if w.now-l.began < 20*time.Second || w.now-l.lastPause < 20*time.Second || w.now-w.lastJump < 20*time.Second || c.cursor.After(w.wall()) {
 		return
 	}
+	c.overdue(l)
 	for _, name := range sorted(c.jobs) {
 		j := c.jobs[name]
 		if j.cfg == nil || j.schedule == nil || j.off || !j.stored {

@@ -76,8 +76,8 @@ func (c *checker) shutdownArrives(a *agent, x *executor) {
 
 // silent reports whether an executor had a kill to answer for as long as it is given.
 func (c *checker) silent(executorID string) bool {
-	given := c.w.opt.KillGrace + c.w.opt.KillAnswer - time.Second // what is committed is a little older
 	for _, kill := range c.kills {
+		given := kill.grace + c.w.opt.KillAnswer - time.Second // what is committed is a little older
 		if kill.executor == executorID && c.w.now-kill.since >= given {
 			return true
 		}

@@ -70,6 +70,11 @@ func (a *agent) runDaemon(x *executor, t *task, p *process, run wire.Run) {
 		}
 		t.totals.Runs++
 		a.reportsRun(t, run)
+		if t.drained != nil {
+			w.count(DaemonDrained)
+			t.drained()
+			return
+		}
 		a.nextRun(x, t, p)
 	})
 }

@@ -86,7 +86,8 @@ const (
 	CallRefused
 	CallAnsweredLate
 	ReadFails
-	lastByChance = ReadFails
+	TermIgnored
+	lastByChance = TermIgnored
 )
 
 // Faults that follow from others.
@@ -130,9 +131,15 @@ const (
 	AbdicatedRefused
 	AbdicatedForStandby
 	HandedOver
+	JobPaused
+	JobShutDown
+	RunsAgainWhileOff
+	TaskTimedOut
+	EndsWellInGrace
 	DaemonUp
 	DaemonRunCutOff
 	DaemonReplaced
+	DaemonDrained
 	NumFaults
 )
 
@@ -151,7 +158,7 @@ var faultNames = [NumFaults]string{
 	"acknowledgement lost", "update lost", "update doubled", "update late", "FAILURE lost", "executor's exit not reported", "executor fails to start",
 	"package cannot be fetched", "executor does not survive an agent restart", "operator edits a document", "executor crashes as a task is on its way",
 	"task's process killed", "disk full in the sandbox", "master has another ExecutorInfo of an executor", "executor crashes as a process begins",
-	"master refuses a call", "call answered late", "document cannot be read",
+	"master refuses a call", "call answered late", "document cannot be read", "process ignores SIGTERM",
 	"a new leader's server lags behind the last commits", "framework id, queues and documents of the original", "task that the original left running", "queue of the original", "operator writes what cannot be used", "change conflicts with an operator's edit",
 	"a live task is not forgotten", "agent about to go is on offer",
 	"deposed leader tries to write", "deposed leader wakes up", "call on an old stream", "second subscriber takes over", "ACCEPT of a gone offer",
@@ -159,7 +166,9 @@ var faultNames = [NumFaults]string{
 	"task lost on the way", "task outlives its executor", "update sent again", "trigger repeated with its key", "many fires in one instant",
 	"fire finds its job running", "second process while the first is unreachable (failover) or forgotten", "drain", "orphan forgotten by an operator",
 	"task outlives its framework", "executor ends while it fetches", "executor ends before it reported a process", "executor that does not answer ended by its agent", "next master knows nothing of a removed framework", "filters outlive a leader", "user kills a task or an execution",
-	"refused leader abdicates", "leader without a cluster abdicates for a standby", "leader stops and hands over", "daemon up at the end", "daemon's run cut off, and run again", "daemon's shard replaced for new settings",
+	"refused leader abdicates", "leader without a cluster abdicates for a standby", "leader stops and hands over",
+	"user pauses a job", "user shuts a job down", "shard of a job that is paused or shut down runs again", "task runs for longer than its timeout", "process ends with status 0 after SIGTERM",
+	"daemon up at the end", "daemon's run cut off, and run again", "daemon's shard replaced for new settings", "daemon's shard ends with its run",
 }
 
 func (f Fault) String() string { return faultNames[f] }
@@ -171,7 +180,7 @@ var chances = map[Fault]float64{
 	AcceptLost: 0.01, AcceptLate: 0.05, AcceptAnsweredLate: 0.1, MasterRejects: 0.01, RunLost: 0.01, KillLost: 0.1, ShutdownLost: 0.2,
 	AckLost: 0.02, UpdateLost: 0.02, UpdateDoubled: 0.03, UpdateLate: 0.02, FailureLost: 0.3, ExitLost: 0.02, StartFails: 0.05, PackageFails: 0.02, ExecutorNotBack: 0.5,
 	OperatorEdits: 1, ExecutorCrashAtLaunch: 0.01, TaskProcessKilled: 0.02, SandboxFull: 0.01, ExecutorRefused: 0.01, ExecutorCrashAtBegin: 0.01,
-	CallRefused: 0.002, CallAnsweredLate: 0.05, ReadFails: 0.5,
+	CallRefused: 0.002, CallAnsweredLate: 0.05, ReadFails: 0.5, TermIgnored: 0.3,
 	CrashBeforeCommit: 0.003, CrashAfterCommit: 0.003, CrashBeforeAccept: 0.01, CrashAfterAccept: 0.01, CrashBeforeAck: 0.003, CrashAfterAck: 0.003,
 	CrashBeforeKill: 0.02, CrashAfterKill: 0.02, CrashBeforeSubscribe: 0.02, CrashBeforeReply: 0.02,
 }

@@ -23,7 +23,7 @@ func (u *users) edit(name string) {
 	case n == 1, n == 2:
 		u.write(path, w.encode(u.job(name)))
 	case n == 5:
-		u.write(pathJobDisabled+"/"+name, []byte(name))
+		u.write(pathJobDisabled+"/"+name, []byte([]string{name, "shutdown"}[w.rng.IntN(2)]))
 	case n == 6:
 		u.write(pathJobDisabled+"/"+name, nil)
 	case !there:

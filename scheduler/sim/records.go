@@ -39,6 +39,8 @@ type record struct {
 			Failover           bool `json:"failover"`
 			ShardingTotalCount int  `json:"shardingTotalCount"`
 			MaxRetries         int  `json:"maxRetries"`
+			TimeoutSeconds     int  `json:"timeoutSeconds"`
+			KillGraceSeconds   int  `json:"killGraceSeconds"`
 		} `json:"job"`
 	} `json:"settings"`
 	Shards     []shardRecord `json:"shards"`
@@ -59,6 +61,13 @@ type shardRecord struct {
 	KillReason string `json:"kr"`
 	// Replacing is set while a daemon's shard is brought to new settings.
 	Replacing bool `json:"rp"`
+
+	Type      core.Source `json:"y"`
+	NotBefore time.Time   `json:"nb"`
+	Fails     int         `json:"nf"`
+	// RunningAt and TimedOut are those of rule K4.
+	RunningAt time.Time `json:"ra"`
+	TimedOut  bool      `json:"to"`
 }
 
 func (r *record) daemon() bool { return r.Source == string(core.DaemonSource) }
@@ -67,7 +76,7 @@ func (r *record) daemon() bool { return r.Source == string(core.DaemonSource) }
 func (r *record) failover() bool { return r.daemon() || r.Settings != nil && r.Settings.Job.Failover }
 
 func terminal(s core.State) bool {
-	return s == core.Finished || s == core.Failed || s == core.Killed || s == core.Lost
+	return s == core.Finished || s == core.Failed || s == core.Killed || s == core.Lost || s == core.TimedOut
 }
 
 func live(s core.State) bool { return s == core.Launching || s == core.Running }
@@ -105,6 +114,7 @@ type jobMirror struct {
 	schedule  *cron.Schedule
 	since     time.Time
 	off       bool
+	paused    bool
 	stored    bool // its state is there
 	checkedTo time.Time
 	lastOpen  time.Duration // when it last had an open execution
@@ -157,6 +167,7 @@ func (c *checker) committed(writes []registry.Write, decidedAt time.Time) {
 			}
 		}
 	}
+	c.nothingBeginsOff()
 }
 
 func (c *checker) take(wr *registry.Write) {
@@ -236,15 +247,16 @@ func (c *checker) take(wr *registry.Write) {
 		c.job(name).stored = false
 	case dir == pathJobState:
 		var s struct {
-			Off   bool
-			Since time.Time
+			Off    bool
+			Paused bool
+			Since  time.Time
 		}
 		if read(&s) {
 			j := c.job(name)
 			if !s.Since.Equal(j.since) && c.cursor.After(j.checkedTo) {
 				j.checkedTo = c.cursor // with the clock behind the cursor, since may lie before it (rule F4)
 			}
-			j.stored, j.off, j.since = true, s.Off, s.Since
+			j.stored, j.off, j.paused, j.since = true, s.Off, s.Paused, s.Since
 		}
 	}
 }

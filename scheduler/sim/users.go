@@ -63,7 +63,7 @@ func (u *users) wish() {
 	w.after(w.between(0, 2*u.every), u.wish)
 	name, _ := pick(w, u.jobs)
 	appName, _ := pick(w, u.apps)
-	switch n := w.rng.IntN(100); {
+	switch n := w.rng.IntN(110); {
 	case n < 35:
 		u.trigger(name, "", func(core.Reply) {})
 	case n < 45:
@@ -93,8 +93,10 @@ func (u *users) wish() {
 		u.registerApp(appName)
 	case n < 97 && w.moods[OperatorEdits] > 0:
 		u.edit(name)
-	case n >= 97:
+	case n >= 97 && n < 100:
 		u.kill()
+	case n >= 100:
+		u.control(name)
 	}
 }
 
@@ -234,6 +236,7 @@ func (u *users) job(name string) jobs.Config {
 	default:
 		cfg.CPUCount, cfg.MemoryMB = max(cpu/8, 0.001), max(mem/8, 1)
 	}
+	u.limit(&cfg)
 	return cfg
 }
 
@@ -292,6 +295,7 @@ func (u *users) stop() {
 	}
 	for _, name := range u.jobs {
 		u.disableJob(name, false)
+		u.pauseJob(name, false)
 		if j := u.w.check.job(name); j.daemon() {
 			if name != u.w.kept {
 				u.ask("deregister "+name, core.DeregisterJob{Name: name})

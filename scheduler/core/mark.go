@@ -1,0 +1,61 @@
+package core
+
+import "github.com/elasticjob-go/elasticjob/registry"
+
+// mark is what the disabled mark of an app or a job says.
+type mark int
+
+const (
+	notMarked mark = iota
+	markedDisabled
+	// markedShutdown disables a job without killing what was launched of it (rule F11).
+	markedShutdown
+)
+
+// shutdownMark is the value of a mark that shuts its job down. One of any other value disables: the original writes the name.
+const shutdownMark = "shutdown"
+
+// disables reports whether an app or job with that mark makes no fires.
+func (m mark) disables() bool { return m != notMarked }
+
+func markWhen(disabled, shutdown bool) mark {
+	switch {
+	case disabled && shutdown:
+		return markedShutdown
+	case disabled:
+		return markedDisabled
+	}
+	return notMarked
+}
+
+// markOf reads a mark as it is stored at a path. An app has no other than a plain one.
+func markOf(path string, value []byte) mark {
+	dir, _ := splitPath(path)
+	return markWhen(true, dir == pathJobDisabled && string(value) == shutdownMark)
+}
+
+// value is what is stored as the mark of that name.
+func (m mark) value(name string) []byte {
+	switch {
+	case m == markedShutdown:
+		return []byte(shutdownMark)
+	case name == shutdownMark:
+		return []byte("disabled") // a job may be called so
+	}
+	return []byte(name)
+}
+
+// setMark remembers what the disabled mark at a path says.
+func (k *configuration) setMark(path string, m mark) {
+	if m.disables() {
+		k.marked[path] = m
+		return
+	}
+	delete(k.marked, path)
+	delete(k.faulty, path)
+}
+
+// putMark has a change put or remove a disabled mark.
+func (p *planned) putMark(dir, name string, m mark) {
+	p.writes = append(p.writes, registry.Write{Path: under(dir, name), Value: m.value(name), Delete: !m.disables()})
+}

@@ -1,0 +1,72 @@
+package core
+
+import (
+	"testing"
+
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/registry"
+)
+
+// TestF11MarksSetByHand disable a job, or shut it down, as requests do, whatever the job is called.
+func TestF11MarksSetByHand(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		job, value string
+		want       JobState
+		kills      int
+	}{
+		"as the original writes it":          {"my_job", "my_job", JobDisabled, 1},
+		"empty":                              {"my_job", "", JobDisabled, 1},
+		"a shutdown":                         {"my_job", "shutdown", JobShuttingDown, 0},
+		"a shutdown of one that is so named": {"shutdown", "shutdown", JobShuttingDown, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t)
+			s.app()
+			s.job(oneShard, func(j *jobs.Config) { j.JobName = c.job })
+			s.triggerJob(c.job)
+			s.offer("S1", 8, 8192)
+			s.run(s.accepted())
+			entry := registry.Entry{Path: under(pathJobDisabled, c.job), Value: []byte(c.value)}
+			d := s.step(s.core.Reloaded(entry.Path, entry, true)...)
+			view, err := s.core.Job(c.job)
+			if err != nil || view.State != c.want || !view.Disabled || len(calls[CallKill](d)) != c.kills {
+				t.Errorf("%s, disabled %v, %d kills, %v", view.State, view.Disabled, len(calls[CallKill](d)), err)
+			}
+			if again := s.core.Reloaded(entry.Path, entry, true); again != nil {
+				t.Errorf("reported again it changes something: %+v", again)
+			}
+			entry.Unreadable = "no permission"
+			s.step(s.core.Reloaded(entry.Path, entry, true)...)
+			if view, err = s.core.Job(c.job); err != nil || view.State != c.want {
+				t.Errorf("no longer readable: %s, %v", view.State, err)
+			}
+			s.stored[entry.Path] = []byte(c.value)
+			s.restart()
+			if view, err = s.core.Job(c.job); err != nil || view.State != c.want {
+				t.Errorf("for the next leader: %s, %v", view.State, err)
+			}
+			s.step(s.core.Reloaded(entry.Path, registry.Entry{}, false)...)
+			if view, err = s.core.Job(c.job); err != nil || view.Disabled {
+				t.Errorf("removed: %s, %v", view.State, err)
+			}
+		})
+	}
+}
+
+// TestF11AJobCalledShutdownIsDisabled though the value of its mark would be its name.
+func TestF11AJobCalledShutdownIsDisabled(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(oneShard, func(j *jobs.Config) { j.JobName = "shutdown" })
+	s.triggerJob("shutdown")
+	s.offer("S1", 8, 8192)
+	s.run(s.accepted())
+	s.apply(s.core.planDisableJob("shutdown", true))
+	s.restart()
+	if len(calls[CallKill](s.last)) != 1 {
+		t.Errorf("it is not killed: %+v", s.last.Calls)
+	}
+}

@@ -1,0 +1,53 @@
+package core
+
+// JobState is what people have asked of a job.
+type JobState string
+
+// States of a job. One that is shut down is SHUTTING_DOWN until what was launched of it has ended, and DISABLED then.
+const (
+	JobEnabled      JobState = "ENABLED"
+	JobPaused       JobState = "PAUSED"
+	JobShuttingDown JobState = "SHUTTING_DOWN"
+	JobDisabled     JobState = "DISABLED"
+)
+
+func (j *jobState) state() JobState {
+	switch {
+	case j.mark == markedShutdown && len(j.queue) > 0:
+		return JobShuttingDown
+	case j.mark.disables():
+		return JobDisabled
+	case j.stored.Paused:
+		return JobPaused
+	}
+	return JobEnabled
+}
+
+// paused reports whether nothing but its pause keeps a job from making fires (rule F10).
+func (k *configuration) paused(j *jobState) bool { return k.inactive(j) == jobPaused }
+
+// pauseRequested pauses a job, or ends its pause (rule F10). Both are a part of the job's own record. A pause keeps fires from being made,
+// and what waits from being launched, and touches nothing that was launched. When it ends, fires are made from then on (rule F2).
+func (c *Core) pauseRequested(p PauseRequested) {
+	j := c.config.jobs[p.Job]
+	switch {
+	case j == nil || j.cfg == nil:
+		c.reply(Reply{Token: p.Token, Err: jobNotFound(p.Job)})
+		return
+	case j.mark.disables():
+		what := "paused"
+		if !p.Paused {
+			what = "resumed"
+		}
+		c.reply(Reply{Token: p.Token, Err: Errorf(Conflict, "job_disabled", "job %q is disabled and can't be %s: POST /api/job/%s/enable lets it run again", j.name, what, j.name)})
+		return
+	case j.stored.Paused != p.Paused:
+		// The record is stored also while the job's app can't be used, when applyJobState changes nothing.
+		j.stored.Paused, j.isStored = p.Paused, true
+		c.config.touch(j)
+		c.flow.needChanged()
+		c.applyJobState(j)
+	}
+	view, _ := c.Job(j.name) // it has a document
+	c.reply(Reply{Token: p.Token, Job: view})
+}

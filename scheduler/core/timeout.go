@@ -1,0 +1,95 @@
+package core
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/jobs"
+)
+
+// timeout is how long a task of an execution may run, 0 for as long as it likes (rule K4). The runs of a daemon are timed by its
+// executor: its tasks have no end.
+func (e *execution) timeout() time.Duration {
+	if job := &e.Settings.Job; job.JobExecutionType != jobs.Daemon {
+		return time.Duration(job.TimeoutSeconds) * time.Second
+	}
+	return 0
+}
+
+// beginTimeout counts a task's timeout from now: RUNNING was heard. The moment is committed with what the update has changed,
+// so that a new leader goes on counting from it (rule F8). beginTimeout reports whether it is news.
+func (c *Core) beginTimeout(ref taskRef) bool {
+	s := ref.shard()
+	if !s.RunningAt.IsZero() || ref.exec.timeout() == 0 {
+		return false
+	}
+	s.RunningAt = c.now
+	c.watchTimeout(ref)
+	return true
+}
+
+// watchTimeout has a task be looked at when its time is over, if that comes before the next sweep, which calls it again. So there
+// are never more timers than tasks that are about to be killed, however many short tasks have a long timeout.
+func (c *Core) watchTimeout(ref taskRef) {
+	s := ref.shard()
+	if s.RunningAt.IsZero() || !s.KillSince.IsZero() {
+		return
+	}
+	at := s.RunningAt.Add(ref.exec.timeout())
+	if at.After(c.executions.nextSweep) {
+		return
+	}
+	id := s.TaskID
+	c.timers.at(at, func(time.Time) {
+		if ref, ok := c.executions.tasks[id]; ok {
+			c.killTimedOut(ref)
+		}
+	})
+}
+
+// killTimedOut wants a task killed that has run for too long, unless its kill is wanted already: then that reason holds (rule K1).
+func (c *Core) killTimedOut(ref taskRef) {
+	s := ref.shard()
+	if !s.live() || !s.KillSince.IsZero() || s.RunningAt.IsZero() || c.now.Before(s.RunningAt.Add(ref.exec.timeout())) {
+		return
+	}
+	s.TimedOut, s.KillSince = true, c.now
+	c.executions.touchShard(ref.exec, ref.index)
+	c.note(Note{Kind: NoteTimedOut, Job: ref.exec.Job, Execution: ref.exec.ID, Task: s.TaskID, Detail: "it has run for " + ref.exec.timeout().String(), Problem: true})
+	c.sendKill(ref)
+}
+
+// endTimedOutShard ends, or has run again, a shard whose attempt ran for too long, and reports whether it was one. What somebody
+// wanted to end meanwhile is killed instead. What was lost with its agent may have been so before its time was over, and is failed
+// over as ever (rule E2). A process that makes use of its grace to end with status 0 has finished.
+func (c *Core) endTimedOutShard(ref taskRef, how outcome) bool {
+	e, s := ref.exec, ref.shard()
+	switch {
+	case !s.TimedOut || e.KillReason != "" && e.KillReason != shutdownReason:
+		return false
+	case how == outcomeLost && e.Settings.Job.Failover && (!s.Unreachable.IsZero() || !c.agents.registered(s.Agent)):
+		if e.KillReason == "" {
+			s.TimedOut, s.KillSince = false, time.Time{}
+		}
+		return false
+	case how == outcomeFinished || s.Exit != nil && *s.Exit == 0:
+		c.completeShard(ref, Finished)
+	default:
+		s.Cause = shorten(c.timedOutCause(ref))
+		c.failShard(ref, TimedOut)
+	}
+	return true
+}
+
+// timedOutCause says how long the task ran and what the limit was, and then what was reported of its end.
+func (c *Core) timedOutCause(ref taskRef) string {
+	s := ref.shard()
+	text := fmt.Sprintf("timed out: it ran for %s, the job's timeoutSeconds is %d",
+		c.now.Sub(s.RunningAt).Round(100*time.Millisecond), ref.exec.Settings.Job.TimeoutSeconds)
+	end := strings.TrimPrefix(s.Cause, killedOnRequest) // its executor only knows that somebody asked for it
+	if end != "" && !strings.HasPrefix(end, ";") {
+		text += "; "
+	}
+	return text + end
+}

@@ -1,0 +1,149 @@
+package sim
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
+)
+
+// control pauses or resumes a job, or shuts it down, and mostly undoes that later.
+func (u *users) control(name string) {
+	w := u.w
+	later := w.between(0, 30*time.Second)
+	switch n := w.rng.IntN(10); {
+	case n < 5:
+		w.count(JobPaused)
+		u.pauseJob(name, true)
+		w.after(later, func() { u.pauseJob(name, false) })
+	case n < 6:
+		u.pauseJob(name, false)
+	default:
+		w.count(JobShutDown)
+		u.ask("shut down "+name, core.ShutDownJob{Name: name})
+		w.after(later, func() { u.disableJob(name, false) })
+	}
+}
+
+func (u *users) pauseJob(name string, paused bool) {
+	l := u.w.leading
+	if l == nil || l.dead {
+		return
+	}
+	u.w.trace.add("a user pauses %s: %v", name, paused)
+	l.request(func(token uint64) core.Request { return core.PauseRequested{Token: token, Job: name, Paused: paused} }, nil)
+}
+
+// limit gives some jobs a timeout, a retry backoff and a kill grace of their own.
+func (u *users) limit(cfg *jobs.Config) {
+	w := u.w
+	if w.rng.IntN(3) == 0 {
+		cfg.TimeoutSeconds = []int{1, 3, 20}[w.rng.IntN(3)]
+	}
+	if w.rng.IntN(3) == 0 {
+		cfg.RetryBackoffSeconds = []int{1, 5, 100}[w.rng.IntN(3)]
+	}
+	if w.rng.IntN(3) == 0 {
+		cfg.KillGraceSeconds = []int{1, 20, 40}[w.rng.IntN(3)]
+	}
+}
+
+// begun is an execution that a commit has made or launched while its job was off.
+type begun struct{ job, id, what string }
+
+// beginsOff remembers an execution that is made or launched while its job is off, until the whole commit is seen: the job may be on
+// after it. What is imported from the original's queues is not asked about its job.
+func (c *checker) beginsOff(j *jobMirror, r *record, what string) {
+	if j.stored && j.off && !strings.Contains(r.ID, "@import-") {
+		c.begunOff = append(c.begunOff, begun{r.Job, r.ID, what})
+	}
+}
+
+// nothingBeginsOff checks rules F6, F10 and F11 when a commit has been seen.
+func (c *checker) nothingBeginsOff() {
+	for _, b := range c.begunOff {
+		if j := c.job(b.job); j.stored && j.off {
+			c.w.fail("F10 nothing of a job that is paused, shut down or disabled is made or launched", "execution %s is %s, paused %v", b.id, b.what, j.paused)
+		}
+	}
+	c.begunOff = c.begunOff[:0]
+}
+
+// endsNothing checks that neither a pause nor a shutdown ends what was launched.
+func (c *checker) endsNothing(old, now *record) {
+	switch {
+	case now.KillReason == old.KillReason:
+	case strings.Contains(now.KillReason, "is paused"):
+		c.w.fail("F10 a pause ends nothing", "execution %s: %s", now.ID, now.KillReason)
+	case strings.Contains(now.KillReason, "is shut down") && old.Settings != nil && !now.daemon():
+		c.w.fail("F11 a shutdown kills nothing", "execution %s: %s", now.ID, now.KillReason)
+	}
+}
+
+// limits checks rules K4 and E6 of a shard of which a commit has changed something.
+func (c *checker) limits(e *execRecord, was, now shardRecord) {
+	w := c.w
+	tell := func(invariant string) {
+		w.fail(invariant, "execution %s, item %d: was %+v, now %+v", e.ID, now.Item, was, now)
+	}
+	sameTask := was.TaskID == now.TaskID
+	switch {
+	case was.TimedOut && !sameTask, now.State == core.TimedOut && was.State != core.TimedOut && !was.TimedOut:
+		tell("K4 what timed out was killed for it")
+	case was.TimedOut && !live(now.State):
+		switch now.State {
+		case core.TimedOut, core.Finished, core.Killed:
+		case core.Waiting:
+			if now.Fails != was.Fails+1 && now.Type != core.FailoverSource {
+				tell("K4 what timed out is run again as a failure")
+			}
+		default:
+			if !e.Settings.Job.Failover { // else it was lost too often
+				tell("K4 what timed out has timed out")
+			}
+		}
+	}
+	if !was.TimedOut && now.TimedOut && sameTask {
+		w.count(TaskTimedOut)
+	}
+	if e.Settings == nil {
+		return
+	}
+	if now.Fails > e.Settings.Job.MaxRetries && !e.daemon() {
+		tell("E6 no shard is run again more than maxRetries times")
+	}
+	if was.State == core.Waiting && now.State == core.Launching {
+		if w.lastJump < 0 && w.leading != nil && w.leading.termTime().Before(was.NotBefore) {
+			tell("E6 a shard waits for its backoff")
+		}
+		if j := c.job(e.Job); j.paused || j.off {
+			w.count(RunsAgainWhileOff)
+		}
+	}
+}
+
+// overdue checks that what has run for too long is being killed (rule K4).
+func (c *checker) overdue(l *leader) {
+	for _, id := range sorted(c.live) {
+		e := c.execs[c.live[id]]
+		if e == nil || e.Settings == nil || e.daemon() || e.Settings.Job.TimeoutSeconds == 0 {
+			continue
+		}
+		limit := time.Duration(e.Settings.Job.TimeoutSeconds)*time.Second + 15*time.Second
+		e.all(func(s shardRecord) {
+			if s.TaskID == id && !s.RunningAt.IsZero() && s.KillSince.IsZero() && l.termTime().Sub(s.RunningAt) > limit {
+				c.w.fail("K4 what has run for too long is killed", "%s runs since %s, its timeout is %s", id, s.RunningAt, fmt.Sprint(e.Settings.Job.TimeoutSeconds, " s"))
+			}
+		})
+	}
+}
+
+// killGrace is the time that the tasks of an execution have to end.
+func (c *checker) killGrace(e *execRecord) time.Duration {
+	if e.Settings != nil && e.Settings.Job.KillGraceSeconds > 0 {
+		return time.Duration(e.Settings.Job.KillGraceSeconds) * time.Second
+	}
+	return c.w.opt.KillGrace
+}
