@@ -279,6 +279,8 @@ const (
 	NoteImport          NoteKind = "queue imported"
 	NoteClock           NoteKind = "clock set back"
 	NoteFaulty          NoteKind = "faulty document found"
+	NoteAgentClock      NoteKind = "clock of an agent changed"
+	NoteExecutorQuiet   NoteKind = "reports of an executor changed"
 )
 
 // Note is one thing that happened, for people.

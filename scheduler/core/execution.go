@@ -142,6 +142,8 @@ type attempt struct {
 	// staged counts the sweeps that found it staged; stuckStaging: it got no further, in spite of a kill.
 	staged       int
 	stuckStaging bool
+	// progress is what its program said last, or nil; nothing is decided by it (executorreports.go).
+	progress *ProgressView
 }
 
 // past is what stays of an attempt that ended while its shard waits for the next: where it ran, where its

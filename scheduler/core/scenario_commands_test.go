@@ -25,6 +25,7 @@ import (
 //	offer AGENT cpus= mem= [runs=EXECUTOR,…] [goes-in=DURATION], rescind OFFER
 //	accept answered|refused|lost           all ACCEPTs under way; lost ends the session
 //	update TASK STATE [from= reason= message= cause= exit= supervisor=lost] [again]
+//	report EXECUTOR [clock=±DURATION] [from=AGENT] [TASK FRACTION [MESSAGE]]  a message of an executor whose clock is off by that
 //	failure agent AGENT, failure executor EXECUTOR
 //	session ended [removed] [reason=], session began [master=]
 //	wait DURATION, clock ±DURATION         time passes; the wall clock is set
@@ -65,6 +66,7 @@ var scenarioCommands = map[string]func(*scene, *scenario.Words) error{
 	},
 	"accept":     (*scene).cmdAccept,
 	"update":     (*scene).cmdUpdate,
+	"report":     (*scene).cmdReport,
 	"failure":    (*scene).cmdFailure,
 	"session":    (*scene).cmdSession,
 	"wait":       (*scene).cmdWait,

@@ -25,6 +25,15 @@ type JobView struct {
 	Notes    []string `json:"notes,omitempty"`
 }
 
+// ProgressView is how far a task has come, as its program said last.
+type ProgressView struct {
+	// Fraction is from 0 to 1.
+	Fraction float64 `json:"fraction"`
+	Message  string  `json:"message"`
+	// At is when it said so, by the clock of its agent.
+	At time.Time `json:"at"`
+}
+
 // ShardView is one shard of an execution.
 type ShardView struct {
 	Item         int        `json:"item"`
@@ -38,6 +47,8 @@ type ShardView struct {
 	FailureCause string     `json:"failureCause"`
 	// PackageSHA256 is the checksum of the package that the attempt ran with, "" as long as that is not known.
 	PackageSHA256 string `json:"packageSHA256"`
+	// Progress is nil for a task that is not on the cluster, or has said nothing.
+	Progress *ProgressView `json:"progress,omitempty"`
 }
 
 // ExecutionView is one run of a job.
@@ -67,6 +78,8 @@ type RunningView struct {
 	State       State     `json:"state"`
 	Agent       string    `json:"agent"`
 	Since       time.Time `json:"since"`
+	// Progress is nil while its program has said nothing of it.
+	Progress *ProgressView `json:"progress,omitempty"`
 }
 
 // Explanation is a job's state with all reasons.
@@ -97,6 +110,7 @@ type TaskView struct {
 	Agent       string
 	ExecutionID string
 	State       State
+	Progress    *ProgressView
 }
 
 // ReadyView is a job with runs that have not begun, and how many.
@@ -127,6 +141,10 @@ type LogPlace struct {
 type SandboxView struct {
 	Hostname string `json:"hostname"`
 	Path     string `json:"path"`
+	// LastReport is when this leader last got a report of the executor, nil if it got none.
+	LastReport *time.Time `json:"lastReport,omitempty"`
+	// Note says that the clock of its agent is off, "" while it is right.
+	Note string `json:"note,omitempty"`
 }
 
 // Stats are counters since this leader's term began and gauges of now, for metrics.
