@@ -84,7 +84,7 @@ func TestDocumentedCurlLines(t *testing.T) {
 		{"POST", "/api/app/my_app/disable", "", with(appStored, `"disabled":true`), nil},
 		{"GET", "/api/job/my_job/disable", "", "true", nil},
 		{"POST", "/api/app/my_app/enable", "", with(appStored, `"disabled":false`), nil},
-		{"GET", "/api/job/tasks/running", "", `[{"id":"my_job@-@2@-@READY@-@S0@-@u","metaInfo":{"jobName":"my_job","shardingItems":[2]},"type":"READY","slaveId":"S0","idle":false,"executionId":"exec-1","state":"RUNNING"}]`, nil},
+		{"GET", "/api/job/tasks/running", "", `[{"id":"my_job@-@2@-@READY@-@S0@-@u","metaInfo":{"jobName":"my_job","shardingItems":[2]},"type":"READY","slaveId":"S0","idle":false,"executionId":"exec-1","state":"RUNNING","progress":{"fraction":0.4,"message":"4000 of 10000 rows","at":"2026-05-01T12:00:00Z"}}]`, nil},
 		{"GET", "/api/job/tasks/ready", "", `[{"jobName":"my_job","times":"2"}]`, nil},
 		{"GET", "/api/job/tasks/failover", "", `[{"taskInfo":{"jobName":"my_job","shardingItems":[1]},"originalTaskId":"old"}]`, nil},
 		{"GET", "/api/job/my_job/explain", "", `{"jobName":"my_job","state":"ON_TRIGGER","nextFires":[],"waiting":[],"running":[]}`, nil},

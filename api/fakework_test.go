@@ -67,7 +67,7 @@ func (b *fakeScheduler) Executions(_ context.Context, f core.ExecutionFilter) ([
 
 func (b *fakeScheduler) RunningTasks(context.Context) ([]core.TaskView, error) {
 	return []core.TaskView{{TaskID: "my_job@-@2@-@READY@-@S0@-@u", JobName: "my_job", Item: 2, Type: "READY", Agent: "S0",
-		ExecutionID: "exec-1", State: core.Running}}, nil
+		ExecutionID: "exec-1", State: core.Running, Progress: &core.ProgressView{Fraction: 0.4, Message: "4000 of 10000 rows", At: noon}}}, nil
 }
 
 func (b *fakeScheduler) ReadyJobs(context.Context) ([]core.ReadyView, error) {

@@ -18,20 +18,21 @@ type metaInfo struct {
 
 // taskContext is the original's, with the new fields at its end.
 type taskContext struct {
-	ID          string     `json:"id"`
-	MetaInfo    metaInfo   `json:"metaInfo"`
-	Type        string     `json:"type"`
-	SlaveID     string     `json:"slaveId"`
-	Idle        bool       `json:"idle"`
-	ExecutionID string     `json:"executionId"`
-	State       core.State `json:"state"`
+	ID          string             `json:"id"`
+	MetaInfo    metaInfo           `json:"metaInfo"`
+	Type        string             `json:"type"`
+	SlaveID     string             `json:"slaveId"`
+	Idle        bool               `json:"idle"`
+	ExecutionID string             `json:"executionId"`
+	State       core.State         `json:"state"`
+	Progress    *core.ProgressView `json:"progress,omitempty"`
 }
 
 func (s *Server) runningTasks(c *gin.Context) (any, error) {
 	views, err := s.opts.Scheduler.RunningTasks(c.Request.Context())
 	return each(views, err, func(v core.TaskView) taskContext {
 		return taskContext{ID: v.TaskID, MetaInfo: metaInfo{v.JobName, []int{v.Item}}, Type: v.Type,
-			SlaveID: v.Agent, ExecutionID: v.ExecutionID, State: v.State}
+			SlaveID: v.Agent, ExecutionID: v.ExecutionID, State: v.State, Progress: v.Progress}
 	})
 }
 

@@ -79,6 +79,10 @@ func (t *task) kill(grace time.Duration, why string) {
 }
 
 func (t *task) run() {
+	if spec, err := wire.DecodeTask(t.data); err == nil && spec.HTTP != nil {
+		t.runRequest(spec)
+		return
+	}
 	defer t.cancel(nil)
 	exit, err := t.begin()
 	// Only when the cause of the end has been read from the task's folders.

@@ -254,6 +254,25 @@ func TestExecutorOutlivesTheServer(t *testing.T) {
 	s.update("two", "TASK_FAILED")
 }
 
+// A message goes all the way from an executor to its framework.
+func TestMessage(t *testing.T) {
+	t.Parallel()
+	c := begin(t, t.TempDir())
+	defer end(t, c)
+	s := subscribe(t, c.MasterURL())
+	s.next("SUBSCRIBED")
+	s.launch(custom(t, "one", "says"))
+	message := s.next("MESSAGE")["message"].(object)
+	if message["executor_id"].(object)["value"] != "ex" || message["agent_id"].(object)["value"] == "" || message["data"] != "b25l" {
+		t.Errorf("the message is %v", message)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), deadline)
+	defer cancel()
+	if err := c.EndExecutors(ctx); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestOneClusterPerFolder(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -17,7 +17,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/executor"
 )
 
-// runExecutor says RUNNING for each task, and FINISHED for those named "short", until SHUTDOWN.
+// runExecutor says RUNNING for each task, and FINISHED for those named "short", sends a message for those named "says", until SHUTDOWN.
 // A stream that breaks is opened again.
 func runExecutor() error {
 	again := time.NewTicker(100 * time.Millisecond)
@@ -111,6 +111,13 @@ func executorStream() (done bool, err error) {
 				return true, err
 			}
 		case "LAUNCH":
+			if event.Launch.Task.Name == "says" {
+				answer, err := post("MESSAGE", object{"data": base64.StdEncoding.EncodeToString([]byte(event.Launch.Task.TaskID.Value))})
+				if err != nil {
+					return true, err
+				}
+				answer.Body.Close()
+			}
 			states := []string{"TASK_RUNNING"}
 			if event.Launch.Task.Name == "short" {
 				states = append(states, "TASK_FINISHED")

@@ -21,8 +21,7 @@ const (
 	frameworkFailover = "Framework failed over"
 )
 
-// decodeEvent is nil for events that the scheduler does not need: framework messages,
-// operations, kinds that are newer than this code, and inverse offers. Those ask to have an agent
+// decodeEvent is nil for events that the scheduler does not need: operations, kinds that are newer than this code, and inverse offers. Those ask to have an agent
 // back for maintenance. The offers of that agent are rescinded and come again with
 // their unavailability, which is all that we need; and "accepting or declining an inverse
 // offer does not result in immediate changes in the maintenance schedule, or in the way Mesos
@@ -47,6 +46,9 @@ func decodeEvent(e *scheduler.Event, tls bool) cluster.Event {
 	case e.Type == scheduler.Event_FAILURE && e.Failure != nil:
 		f := e.Failure
 		return cluster.Failure{AgentID: f.GetAgentID().GetValue(), ExecutorID: f.GetExecutorID().GetValue(), Status: int(f.GetStatus())}
+	case e.Type == scheduler.Event_MESSAGE && e.Message != nil:
+		m := e.Message
+		return cluster.Message{AgentID: m.AgentID.Value, ExecutorID: m.ExecutorID.Value, Data: m.Data}
 	case e.Type == scheduler.Event_ERROR && e.Error != nil:
 		message := e.Error.Message
 		return cluster.FrameworkError{

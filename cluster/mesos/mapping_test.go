@@ -268,6 +268,12 @@ func TestEventsBeyondTheRecordings(t *testing.T) {
 			}},
 			cluster.Failure{AgentID: "S0", ExecutorID: "e1", Status: 1280},
 		},
+		"executor's message": {
+			scheduler.Event{Type: scheduler.Event_MESSAGE, Message: &scheduler.Event_Message{
+				AgentID: mesosapi.AgentID{Value: "S0"}, ExecutorID: mesosapi.ExecutorID{Value: "e1"}, Data: []byte{0, 0xff},
+			}},
+			cluster.Message{AgentID: "S0", ExecutorID: "e1", Data: []byte{0, 0xff}},
+		},
 		"after kinds of event that nobody needs": {
 			scheduler.Event{Type: 99}, // the heartbeat that follows is what comes
 			cluster.Heartbeat{},

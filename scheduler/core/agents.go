@@ -13,8 +13,10 @@ type agent struct {
 	capacity resources.Amount
 	// reservable is capacity, measured again when a reservation ended without a launch: it was estimated too high (rule L2).
 	reservable resources.Amount
-	// registered is set when this very master has had it in this session.
-	registered bool
+	// registered is set when this very master has had it in this session, since registeredAt.
+	registered   bool
+	registeredAt time.Time
+	clock        remoteClock
 	// registeredSince and registeredSeen are the first and the last of the signs, in this session, that it is
 	// registered; question is the invented task that is reconciled to find that out (orphans of removed frameworks).
 	registeredSince, registeredSeen  time.Time
@@ -58,7 +60,7 @@ func (as *agents) registered(id string) bool { return as.byID[id] != nil && as.b
 // called unreachable or unknown meanwhile: the agent may have come back without them. So they are asked about at once.
 func (as *agents) register(a *agent) {
 	if !a.registered {
-		a.registered, as.back = true, true
+		a.registered, a.registeredAt, as.back = true, as.now, true
 	}
 }
 

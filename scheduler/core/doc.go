@@ -32,7 +32,8 @@
 //	placement       demand.go (what may be placed), launch.go (match and ACCEPT), startexecutor.go, reserve.go (rule L2), evict.go,
 //	                rolereserved.go (rule L7)
 //	                outlook.go (what the flow of offers depends on)
-//	reports         reports.go (offers, answers of ACCEPTs, failures), update.go (status updates)
+//	reports         reports.go (offers, answers of ACCEPTs, failures), update.go (status updates), executorreports.go (progress and
+//	                health, which decide nothing)
 //	attempts        classify.go (what an end means), ends.go (what follows from it), sweep.go (timeouts), kill.go, killrequest.go,
 //	                drain.go, sandbox.go (where output is)
 //	executors       executoridle.go, executorshutdown.go

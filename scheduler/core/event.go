@@ -299,6 +299,8 @@ const (
 	NoteClock           NoteKind = "clock set back"
 	NoteFaulty          NoteKind = "faulty document found"
 	NoteNotification    NoteKind = "notification failed"
+	NoteAgentClock      NoteKind = "clock of an agent changed"
+	NoteExecutorQuiet   NoteKind = "reports of an executor changed"
 )
 
 // Note is one thing that happened, for people.

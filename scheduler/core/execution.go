@@ -173,6 +173,8 @@ type attempt struct {
 	stuckStaging bool
 	// runningSince is when this leader heard that it runs, or took over.
 	runningSince time.Time
+	// progress is what its program said last, or nil; nothing is decided by it (executorreports.go).
+	progress *ProgressView
 }
 
 // past is what stays of an attempt that ended while its shard waits for the next: where it ran, where its

@@ -50,6 +50,9 @@ type executor struct {
 	lookingAt       time.Time
 	shutdownSent    time.Time
 	shutdownTry     int
+	// reportedAt is when its last report came; quiet: it was noted that none came for too long (executorreports.go).
+	reportedAt time.Time
+	quiet      bool
 }
 
 // take adds a task to its account.

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -145,6 +146,7 @@ func (c *Core) Explain(name string) (Explanation, error) {
 	for _, e := range j.queue {
 		c.explainExecution(&x, j, e)
 	}
+	x.Notes = append(x.Notes, c.clockNotes(x.Running)...)
 	c.explainPast(&x, j)
 	c.explainDaemon(&x, j)
 	if len(x.Running) > 0 && !c.subscription.open {
@@ -196,8 +198,8 @@ func (c *Core) explainExecution(x *Explanation, j *jobState, e *execution) {
 		case s.State == Waiting:
 			x.Waiting = append(x.Waiting, WaitingView{ExecutionID: e.ID, Item: s.Item, Since: c.shown(s.WaitSince).Truncate(time.Millisecond), Reason: c.shardWaitReason(e, s)})
 		case s.live():
-			x.Running = append(x.Running, RunningView{ExecutionID: e.ID, Item: s.Item, TaskID: s.TaskID, State: s.State, Agent: s.Agent, Since: c.shown(s.Launched).Truncate(time.Millisecond)})
-			if why := c.runningNote(s); why != "" {
+			x.Running = append(x.Running, RunningView{ExecutionID: e.ID, Item: s.Item, TaskID: s.TaskID, State: s.State, Agent: s.Agent, Since: c.shown(s.Launched).Truncate(time.Millisecond), Progress: s.shownProgress()})
+			if why := cmp.Or(c.runningNote(s), c.quietNote(e, s)); why != "" {
 				x.Notes = append(x.Notes, fmt.Sprintf("item %d: %s", s.Item, why))
 			}
 		}
@@ -316,7 +318,7 @@ func (c *Core) Execution(id string) (ExecutionView, error) {
 }
 
 func viewShard(s *shard) ShardView {
-	v := ShardView{Item: s.Item, State: s.State, Attempt: s.Attempt, Agent: s.Agent, TaskID: s.TaskID, ExitStatus: s.Exit, PackageSHA256: s.Package}
+	v := ShardView{Item: s.Item, State: s.State, Attempt: s.Attempt, Agent: s.Agent, TaskID: s.TaskID, ExitStatus: s.Exit, PackageSHA256: s.Package, Progress: s.shownProgress()}
 	if s.State != Finished {
 		v.FailureCause = s.Cause
 	}
@@ -367,7 +369,7 @@ func (c *Core) RunningTasks() []TaskView {
 		if s.Type == FailoverSource {
 			kind = jobs.TaskFailover
 		}
-		out = append(out, TaskView{TaskID: id, JobName: ref.exec.Job, Item: s.Item, Type: string(kind), Agent: s.Agent, ExecutionID: ref.exec.ID, State: s.State})
+		out = append(out, TaskView{TaskID: id, JobName: ref.exec.Job, Item: s.Item, Type: string(kind), Agent: s.Agent, ExecutionID: ref.exec.ID, State: s.State, Progress: s.shownProgress()})
 	}
 	return out
 }

@@ -22,6 +22,8 @@ func (c *Core) handleClusterEvent(e cluster.Event) {
 		c.update(e)
 	case cluster.Failure:
 		c.failure(e)
+	case cluster.Message:
+		c.reported(e)
 	}
 }
 

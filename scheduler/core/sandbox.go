@@ -3,6 +3,7 @@ package core
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/elasticjob-go/elasticjob/wire"
 )
@@ -79,12 +80,16 @@ func (c *Core) Sandboxes(app string) ([]SandboxView, error) {
 		if x.App != app {
 			continue
 		}
-		v := SandboxView{Path: x.Sandbox}
+		v := SandboxView{Path: x.Sandbox, Note: c.clockNote(x.Agent)}
 		if v.Path == "" {
 			v.Path = latestSandbox(x.Info.Framework, x.Info.ID)
 		}
 		if a := c.agents.byID[x.Agent]; a != nil {
 			v.Hostname = a.host
+		}
+		if !x.reportedAt.IsZero() {
+			at := c.shown(x.reportedAt).UTC().Truncate(time.Millisecond)
+			v.LastReport = &at
 		}
 		out = append(out, v)
 	}

@@ -3,6 +3,7 @@ package core
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -144,6 +145,34 @@ func (s *scene) cmdUpdate(w *scenario.Words) error {
 		u.UnreachableSince = s.wall()
 	}
 	return s.steps(s.clusterEvent(u))
+}
+
+func (s *scene) cmdReport(w *scenario.Words) error {
+	id := s.names.IDs[w.Next()]
+	parsed, err := jobs.ParseExecutorID(id)
+	if err != nil {
+		return err
+	}
+	off, err := time.ParseDuration(w.Option("clock", "0s"))
+	if err != nil {
+		return err
+	}
+	r := wire.Report{Time: s.wall().Add(off)}
+	if len(w.List) > 0 {
+		t := wire.TaskReport{TaskID: s.taskID(w.Next()), Progress: &wire.Progress{At: s.wall()}}
+		if t.Progress.Fraction, err = strconv.ParseFloat(w.Next(), 64); err != nil {
+			return err
+		}
+		if len(w.List) > 0 {
+			t.Progress.Message = w.Next()
+		}
+		r.Tasks = append(r.Tasks, t)
+	}
+	data, err := r.Encode()
+	if err != nil {
+		return err
+	}
+	return s.steps(s.clusterEvent(cluster.Message{AgentID: w.Option("from", parsed.Agent), ExecutorID: id, Data: data}))
 }
 
 func (s *scene) cmdFailure(w *scenario.Words) error {

@@ -25,6 +25,7 @@ import (
 //	offer AGENT cpus= mem= [runs=EXECUTOR,…] [goes-in=DURATION], rescind OFFER
 //	accept answered|refused|lost           all ACCEPTs under way; lost ends the session
 //	update TASK STATE [from= reason= message= cause= exit= supervisor=lost run=STATE@SECONDS runs= failed= skipped=] [again]
+//	report EXECUTOR [clock=±DURATION] [from=AGENT] [TASK FRACTION [MESSAGE]]  a message of an executor whose clock is off by that
 //	failure agent AGENT, failure executor EXECUTOR
 //	notified JOB ok|PROBLEM                the outcome of its message under way
 //	session ended [removed] [reason=], session began [master=]
@@ -79,6 +80,7 @@ var scenarioCommands = map[string]func(*scene, *scenario.Words) error{
 		}
 		return s.steps(NotificationSent{Job: job, Seq: s.core.notifications.lastSeq, Problem: problem})
 	},
+	"report":     (*scene).cmdReport,
 	"session":    (*scene).cmdSession,
 	"wait":       (*scene).cmdWait,
 	"clock":      (*scene).cmdClock,

@@ -228,7 +228,11 @@ func (s *scene) reportExplanation(x Explanation) {
 		s.say("  waits: %s, %s: %s", first.ExecutionID, items, first.Reason)
 	}
 	for _, r := range x.Running {
-		s.say("  runs: %s, %s as %s", r.ExecutionID, r.State, r.TaskID)
+		progress := ""
+		if p := r.Progress; p != nil {
+			progress = fmt.Sprintf(", %g of it done: %s", p.Fraction, p.Message)
+		}
+		s.say("  runs: %s, %s as %s%s", r.ExecutionID, r.State, r.TaskID, progress)
 	}
 	for _, n := range x.Notes {
 		s.say("  note: %s", n)

@@ -33,6 +33,7 @@ func (c *Core) sweepTask(ref taskRef) {
 	if !c.subscription.open || !s.known {
 		return // what an earlier session reported must be reported again before an attempt is abandoned
 	}
+	c.noteQuiet(e, s)
 	if !s.KillSince.IsZero() && !s.Drain {
 		c.endSilentExecutor(ref)
 	}

@@ -27,6 +27,15 @@ type JobView struct {
 	Notes   []string `json:"notes,omitempty"`
 }
 
+// ProgressView is how far a task has come, as its program said last.
+type ProgressView struct {
+	// Fraction is from 0 to 1.
+	Fraction float64 `json:"fraction"`
+	Message  string  `json:"message"`
+	// At is when it said so, by the clock of its agent.
+	At time.Time `json:"at"`
+}
+
 // ShardView is one shard of an execution.
 type ShardView struct {
 	Item         int        `json:"item"`
@@ -42,6 +51,8 @@ type ShardView struct {
 	PackageSHA256 string `json:"packageSHA256"`
 	// Daemon is what is known of the runs of a daemon's shard.
 	Daemon *DaemonView `json:"daemon,omitempty"`
+	// Progress is nil for a task that is not on the cluster, or has said nothing.
+	Progress *ProgressView `json:"progress,omitempty"`
 }
 
 // DaemonView is how a daemon's shard gets on. The counts are those of its present attempt.
@@ -98,6 +109,8 @@ type RunningView struct {
 	State       State     `json:"state"`
 	Agent       string    `json:"agent"`
 	Since       time.Time `json:"since"`
+	// Progress is nil while its program has said nothing of it.
+	Progress *ProgressView `json:"progress,omitempty"`
 }
 
 // Explanation is a job's state with all reasons.
@@ -128,6 +141,7 @@ type TaskView struct {
 	Agent       string
 	ExecutionID string
 	State       State
+	Progress    *ProgressView
 }
 
 // ReadyView is a job with runs that have not begun, and how many.
@@ -158,6 +172,10 @@ type LogPlace struct {
 type SandboxView struct {
 	Hostname string `json:"hostname"`
 	Path     string `json:"path"`
+	// LastReport is when this leader last got a report of the executor, nil if it got none.
+	LastReport *time.Time `json:"lastReport,omitempty"`
+	// Note says that the clock of its agent is off, "" while it is right.
+	Note string `json:"note,omitempty"`
 }
 
 // Stats are counters since this leader's term began and gauges of now, for metrics.

@@ -31,7 +31,8 @@ type agent struct {
 	tasks        map[string]*task
 	executorLost time.Duration // when one last ended
 	downSince    time.Duration
-	unavailable  time.Time // when its maintenance begins, if some is planned
+	unavailable  time.Time     // when its maintenance begins, if some is planned
+	clockOff     time.Duration // of its clock, from the leaders'
 }
 
 // task is one attempt, with its stream of updates.
@@ -84,6 +85,9 @@ func (w *world) addAgent(host string, total resources.Amount) {
 	a := &agent{w: w, id: fmt.Sprintf("S%d", w.agentNo), host: host, total: total, up: true,
 		executors: map[string]*executor{}, tasks: map[string]*task{}, executorLost: -time.Hour}
 	a.reserved = reservedOf(a)
+	if w.rng.IntN(3) == 0 {
+		a.clockOff = w.between(-time.Minute, time.Minute)
+	}
 	w.agents = append(w.agents, a)
 	a.connect(w.between(time.Millisecond, 2*time.Second))
 }

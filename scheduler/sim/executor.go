@@ -154,6 +154,7 @@ func (a *agent) begin(x *executor, t *task) {
 	case 2:
 		lasts = w.between(time.Millisecond, settles)
 	}
+	a.reportsWhile(x, p, t, lasts)
 	w.after(lasts, func() {
 		if t.process != p || p.lingers {
 			return

@@ -87,7 +87,10 @@ const (
 	CallAnsweredLate
 	ReadFails
 	TermIgnored
-	lastByChance = TermIgnored
+	ReportLost
+	ReportLate
+	ReportGarbled
+	lastByChance = ReportGarbled
 )
 
 // Faults that follow from others.
@@ -159,6 +162,7 @@ var faultNames = [NumFaults]string{
 	"package cannot be fetched", "executor does not survive an agent restart", "operator edits a document", "executor crashes as a task is on its way",
 	"task's process killed", "disk full in the sandbox", "master has another ExecutorInfo of an executor", "executor crashes as a process begins",
 	"master refuses a call", "call answered late", "document cannot be read", "process ignores SIGTERM",
+	"executor's report lost", "executor's report late", "executor's report is garbage",
 	"a new leader's server lags behind the last commits", "framework id, queues and documents of the original", "task that the original left running", "queue of the original", "operator writes what cannot be used", "change conflicts with an operator's edit",
 	"a live task is not forgotten", "agent about to go is on offer",
 	"deposed leader tries to write", "deposed leader wakes up", "call on an old stream", "second subscriber takes over", "ACCEPT of a gone offer",
@@ -181,6 +185,7 @@ var chances = map[Fault]float64{
 	AckLost: 0.02, UpdateLost: 0.02, UpdateDoubled: 0.03, UpdateLate: 0.02, FailureLost: 0.3, ExitLost: 0.02, StartFails: 0.05, PackageFails: 0.02, ExecutorNotBack: 0.5,
 	OperatorEdits: 1, ExecutorCrashAtLaunch: 0.01, TaskProcessKilled: 0.02, SandboxFull: 0.01, ExecutorRefused: 0.01, ExecutorCrashAtBegin: 0.01,
 	CallRefused: 0.002, CallAnsweredLate: 0.05, ReadFails: 0.5, TermIgnored: 0.3,
+	ReportLost: 0.2, ReportLate: 0.2, ReportGarbled: 0.3,
 	CrashBeforeCommit: 0.003, CrashAfterCommit: 0.003, CrashBeforeAccept: 0.01, CrashAfterAccept: 0.01, CrashBeforeAck: 0.003, CrashAfterAck: 0.003,
 	CrashBeforeKill: 0.02, CrashAfterKill: 0.02, CrashBeforeSubscribe: 0.02, CrashBeforeReply: 0.02,
 }

@@ -23,6 +23,8 @@ type Config struct {
 	Steps int
 	// Trace, if not nil, gets every line of what happens.
 	Trace io.Writer
+	// Deaf removes what is in executors' reports before they arrive.
+	Deaf bool
 	// Bug, if set, is a fault of the shell that the checks must find.
 	Bug Bug
 }
@@ -255,6 +257,9 @@ func (w *world) mixDecision(events []core.Event, d *core.Decision) {
 	}
 	for i := range d.Notes {
 		n := &d.Notes[i]
+		if ofReports(n) {
+			continue
+		}
 		w.mix("%s %s %s %s %s", n.Kind, n.Job, n.Execution, n.Task, n.Detail)
 	}
 	w.mix("%d events, wakes at %d", len(events), d.Wake)

@@ -66,6 +66,7 @@ type Agent struct {
 	mu         sync.Mutex
 	recovering bool
 	closed     bool
+	inSession  bool                  // with the master; without it messages are dropped
 	awaited    map[*executorRun]bool // what recovery still waits for
 	frameworks map[string]*framework
 	ending     bool          // EndAll was called: nothing is launched any more

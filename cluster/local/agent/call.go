@@ -11,6 +11,7 @@ import (
 	"github.com/mesos/mesos-go/api/v1/lib/executor"
 
 	"github.com/elasticjob-go/elasticjob/cluster/local/apihttp"
+	"github.com/elasticjob-go/elasticjob/cluster/local/link"
 	"github.com/elasticjob-go/elasticjob/cluster/local/queue"
 )
 
@@ -47,8 +48,8 @@ func (a *Agent) serveCall(w http.ResponseWriter, r *http.Request) {
 		a.serveSubscribe(w, r, &call, container)
 	case executor.Call_HEARTBEAT:
 		apihttp.Answer(w, http.StatusAccepted, "")
-	case executor.Call_UPDATE:
-		answer := a.handleUpdate(&call, container)
+	case executor.Call_UPDATE, executor.Call_MESSAGE:
+		answer := a.handleReport(&call, container)
 		apihttp.Answer(w, answer.status, answer.text)
 	default:
 		apihttp.Answer(w, http.StatusNotImplemented, call.Type.String()+" is not implemented by the local agent")
@@ -60,7 +61,8 @@ func validate(call *executor.Call) string {
 	status := call.GetUpdate().GetStatus()
 	switch {
 	case call.Type == executor.Call_UNKNOWN,
-		call.Type == executor.Call_SUBSCRIBE && call.Subscribe == nil, call.Type == executor.Call_UPDATE && call.Update == nil:
+		call.Type == executor.Call_SUBSCRIBE && call.Subscribe == nil, call.Type == executor.Call_UPDATE && call.Update == nil,
+		call.Type == executor.Call_MESSAGE && call.Message == nil:
 		return "Expecting 'type', and what belongs to it, to be present"
 	case call.Type != executor.Call_UPDATE:
 	case len(status.UUID) != 16:
@@ -89,8 +91,8 @@ func (a *Agent) find(call *executor.Call, container string) (*executorRun, answe
 	return ex, answer{}
 }
 
-// handleUpdate does UPDATE.
-func (a *Agent) handleUpdate(call *executor.Call, container string) answer {
+// handleReport does UPDATE and MESSAGE.
+func (a *Agent) handleReport(call *executor.Call, container string) answer {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.recovering || a.closed {
@@ -103,11 +105,32 @@ func (a *Agent) handleUpdate(call *executor.Call, container string) answer {
 	if ex.state == registering {
 		return answer{http.StatusForbidden, "Executor is not subscribed"}
 	}
+	if call.Type == executor.Call_MESSAGE {
+		a.passOn(ex, call.Message.Data)
+		return answer{http.StatusAccepted, ""}
+	}
 	if err := a.fromExecutor(ex, call.Update.Status); err != nil {
 		a.log.Error("update refused", "task", call.Update.Status.TaskID.Value, "error", err)
 		return answer{http.StatusInternalServerError, "Failed to checkpoint the status update"}
 	}
 	return answer{http.StatusAccepted, ""}
+}
+
+// maxMessage bounds an executor's message: unlike updates, messages are not held back while the framework is slow. Mesos has no bound.
+const maxMessage = 1 << 20
+
+// passOn passes an executor's message on. As in Mesos it is lost while the agent is not registered with the master.
+func (a *Agent) passOn(ex *executorRun, data []byte) {
+	switch {
+	case !a.inSession:
+		a.log.Debug("message dropped, the agent is not registered", "executor", ex.id)
+	case len(data) > maxMessage:
+		a.log.Warn("message dropped, it is too large", "executor", ex.id, "bytes", len(data), "limit", maxMessage)
+	default:
+		a.news.Push(link.News{Message: &link.Message{
+			Executor: link.Executor{Framework: ex.framework.info.GetID().GetValue(), Executor: ex.id}, Data: data,
+		}})
+	}
 }
 
 func (a *Agent) serveSubscribe(w http.ResponseWriter, r *http.Request, call *executor.Call, container string) {

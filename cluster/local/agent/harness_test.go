@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -25,11 +26,12 @@ const patience = 15 * time.Second
 
 // report is one thing that the agent has report its master.
 type report struct {
-	kind   string // "register", "update", "ended"
+	kind   string // "register", "update", "ended", "message"
 	update reportedUpdate
 	still  link.Registration
 	id     string
 	status int
+	data   []byte
 }
 
 type reportedUpdate struct {
@@ -55,10 +57,20 @@ type fakeMaster struct {
 	more   chan struct{} // closed and renewed with each call
 	acks   func(mesos.TaskStatus) bool
 	orders *queue.Queue[link.Order]
+	away   bool // nobody can register
 }
 
 func newFakeMaster() *fakeMaster {
 	return &fakeMaster{more: make(chan struct{}), orders: queue.New[link.Order](0), acks: func(mesos.TaskStatus) bool { return true }}
+}
+
+// setAway makes the master one that cannot be reached, and one with a new session after that.
+func (m *fakeMaster) setAway(away bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.away = away; !away {
+		m.orders = queue.New[link.Order](0)
+	}
 }
 
 func (m *fakeMaster) note(c report) {
@@ -70,12 +82,21 @@ func (m *fakeMaster) note(c report) {
 func (m *fakeMaster) Register(_ context.Context, r link.Registration) (link.Session, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.away {
+		return nil, errors.New("the master is away")
+	}
 	m.note(report{kind: "register", still: r})
 	return m, nil
 }
 
-func (m *fakeMaster) Orders() ([]link.Order, error) { return m.orders.Next(context.Background()) }
-func (m *fakeMaster) Close()                        { m.orders.Close() }
+func (m *fakeMaster) Orders() ([]link.Order, error) { return m.session().Next(context.Background()) }
+func (m *fakeMaster) Close()                        { m.session().Close() }
+
+func (m *fakeMaster) session() *queue.Queue[link.Order] {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.orders
+}
 
 func (m *fakeMaster) Report(n link.News) error {
 	m.mu.Lock()
@@ -89,6 +110,8 @@ func (m *fakeMaster) Report(n link.News) error {
 		}
 	case n.Ended != nil:
 		m.note(report{kind: "ended", id: n.Ended.Executor.Executor, status: n.Ended.WaitStatus})
+	case n.Message != nil:
+		m.note(report{kind: "message", id: n.Message.Framework + "/" + n.Message.Executor.Executor, data: n.Message.Data})
 	}
 	return nil
 }

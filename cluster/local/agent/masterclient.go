@@ -38,7 +38,6 @@ func (a *Agent) stayRegistered(ctx context.Context) {
 			wait = min(2*wait, lastRetry)
 		default:
 			logged, wait = "", firstRetry
-			a.registered(nil)
 			if err = a.converse(ctx, session); ctx.Err() == nil {
 				a.log.Warn("session with the master lost, registering again", "agent", a.id, "error", err)
 			}
@@ -70,6 +69,9 @@ func (a *Agent) refuse(err error) {
 // converse carries orders and news until the session or ctx ends.
 func (a *Agent) converse(ctx context.Context, session link.Session) error {
 	ctx, cancel := context.WithCancelCause(ctx)
+	a.setInSession(true)
+	defer a.setInSession(false)
+	a.registered(nil)
 	var obeying sync.WaitGroup
 	defer obeying.Wait()
 	defer session.Close()
@@ -97,6 +99,12 @@ func (a *Agent) converse(ctx context.Context, session link.Session) error {
 			}
 		}
 	}
+}
+
+func (a *Agent) setInSession(is bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.inSession = is
 }
 
 // registration is what the agent has. When it registers again that includes all that it had to report so far, and to report it later

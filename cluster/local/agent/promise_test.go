@@ -85,7 +85,7 @@ func whatIsNotRecordedIsNotAcknowledged(t *testing.T) {
 	finished := testStatus("t1", "1", mesos.TASK_FINISHED)
 	update := &executor.Call{Type: executor.Call_UPDATE, Update: &executor.Call_Update{Status: finished}}
 	update.ExecutorID.Value, update.FrameworkID.Value = "ex1", "fw-0002"
-	if refused := a.handleUpdate(update, ""); refused.status != 500 {
+	if refused := a.handleReport(update, ""); refused.status != 500 {
 		t.Errorf("the update is answered with %+v", refused)
 	}
 	var err error
@@ -103,7 +103,7 @@ func whatIsNotRecordedIsNotAcknowledged(t *testing.T) {
 	if ex.journal.file, err = os.OpenFile(ex.journal.path, os.O_WRONLY|os.O_APPEND, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if refused := a.handleUpdate(update, ""); refused.status != 202 {
+	if refused := a.handleReport(update, ""); refused.status != 202 {
 		t.Fatalf("the update is answered with %+v", refused)
 	}
 	pass(0)

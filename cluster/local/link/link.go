@@ -130,9 +130,10 @@ type Acknowledgement struct {
 
 // News is what an agent reports to its master. One of its fields is set.
 type News struct {
-	Update *StatusUpdate  `json:",omitempty"`
-	Ended  *ExecutorEnded `json:",omitempty"`
-	Pong   bool           `json:",omitempty"`
+	Update  *StatusUpdate  `json:",omitempty"`
+	Ended   *ExecutorEnded `json:",omitempty"`
+	Message *Message       `json:",omitempty"`
+	Pong    bool           `json:",omitempty"`
 }
 
 // StatusUpdate is a task's update on its way to its framework. The same one may come again until it is acknowledged. Updates of one
@@ -151,6 +152,12 @@ type StatusUpdate struct {
 type ExecutorEnded struct {
 	Executor
 	WaitStatus int
+}
+
+// Message is what an executor has to say to its framework. Nobody sends it again when it is lost on its way.
+type Message struct {
+	Executor
+	Data []byte
 }
 
 // Terminal reports whether a task in that state has ended.

@@ -125,7 +125,7 @@ func TestBothSidesSayTheSame(t *testing.T) {
 
 	for _, n := range []News{
 		{Update: &StatusUpdate{Framework: "f", Status: status, Latest: mesos.TASK_FINISHED}},
-		{Ended: &ExecutorEnded{Executor: of, WaitStatus: 1280}}, {Pong: true},
+		{Ended: &ExecutorEnded{Executor: of, WaitStatus: 1280}}, {Pong: true}, {Message: &Message{Executor: of, Data: []byte{0, 0xff, '\n'}}},
 	} {
 		if err := session.Report(n); err != nil {
 			t.Fatal(err)

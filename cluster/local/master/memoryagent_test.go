@@ -127,3 +127,8 @@ func (a *memoryAgent) report(frameworkID, taskID string, state mesos.TaskState, 
 func (a *memoryAgent) ended(frameworkID, executorID string, status int) {
 	_ = a.session.Report(link.News{Ended: &link.ExecutorEnded{Executor: link.Executor{Framework: frameworkID, Executor: executorID}, WaitStatus: status}})
 }
+
+// message passes on what an executor has to say.
+func (a *memoryAgent) message(frameworkID, executorID string, data []byte) {
+	_ = a.session.Report(link.News{Message: &link.Message{Executor: link.Executor{Framework: frameworkID, Executor: executorID}, Data: data}})
+}

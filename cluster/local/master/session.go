@@ -51,6 +51,8 @@ func (s *session) Report(news link.News) error {
 		m.update(a, news.Update)
 	case news.Ended != nil:
 		m.executorEnded(a, news.Ended)
+	case news.Message != nil:
+		m.message(a, news.Message)
 	}
 	return nil
 }
@@ -248,4 +250,13 @@ func (m *Master) executorEnded(a *agent, ended *link.ExecutorEnded) {
 	f.send(&scheduler.Event{Type: scheduler.Event_FAILURE, Failure: &scheduler.Event_Failure{
 		AgentID: &mesos.AgentID{Value: a.id}, ExecutorID: &e.ExecutorID, Status: &status,
 	}})
+}
+
+// message passes an executor's message on. One to a framework that nobody is subscribed for is lost, as in Mesos.
+func (m *Master) message(a *agent, of *link.Message) {
+	if f := m.frameworks[of.Framework]; f != nil {
+		f.send(&scheduler.Event{Type: scheduler.Event_MESSAGE, Message: &scheduler.Event_Message{
+			AgentID: mesos.AgentID{Value: a.id}, ExecutorID: mesos.ExecutorID{Value: of.Executor.Executor}, Data: of.Data,
+		}})
+	}
 }

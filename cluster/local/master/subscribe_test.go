@@ -50,7 +50,7 @@ func TestHeartbeatsGoOn(t *testing.T) {
 func TestProtobufStream(t *testing.T) {
 	t.Parallel()
 	w := start(t)
-	w.agent(link.Registration{})
+	a := w.agent(link.Registration{})
 	name := mesos.FrameworkInfo{User: "root", Name: "test"}
 	body, err := (&scheduler.Call{Type: scheduler.Call_SUBSCRIBE, Subscribe: &scheduler.Call_Subscribe{FrameworkInfo: &name}}).Marshal()
 	if err != nil {
@@ -72,8 +72,8 @@ func TestProtobufStream(t *testing.T) {
 	if got := response.Header.Get("Content-Type"); got != "application/x-protobuf" {
 		t.Errorf("Content-Type %s", got)
 	}
-	frames := recordio.NewReader(response.Body)
-	for _, want := range []scheduler.Event_Type{scheduler.Event_SUBSCRIBED, scheduler.Event_HEARTBEAT, scheduler.Event_OFFERS} {
+	framework, frames := "", recordio.NewReader(response.Body)
+	for _, want := range []scheduler.Event_Type{scheduler.Event_SUBSCRIBED, scheduler.Event_HEARTBEAT, scheduler.Event_OFFERS, scheduler.Event_MESSAGE} {
 		frame, err := frames.ReadFrame()
 		if err != nil {
 			t.Fatal(err)
@@ -81,6 +81,16 @@ func TestProtobufStream(t *testing.T) {
 		var event scheduler.Event
 		if err := event.Unmarshal(frame); err != nil || event.Type != want {
 			t.Fatalf("event %v, %v; expected %v", event.Type, err, want)
+		}
+		switch want {
+		case scheduler.Event_OFFERS:
+			a.message(framework, "ex1", []byte{0, 0xff})
+		case scheduler.Event_SUBSCRIBED:
+			framework = event.Subscribed.FrameworkID.Value
+		case scheduler.Event_MESSAGE:
+			if m := event.Message; m.AgentID.Value != a.id() || m.ExecutorID.Value != "ex1" || !bytes.Equal(m.Data, []byte{0, 0xff}) {
+				t.Errorf("the message is %v", m)
+			}
 		}
 	}
 }

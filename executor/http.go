@@ -1,0 +1,235 @@
+package executor
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"sync/atomic"
+	"time"
+	"unicode/utf16"
+
+	"github.com/elasticjob-go/elasticjob/wire"
+)
+
+const (
+	// requestOutput is how much of an answer is kept as the run's output, answerCause how much of one that says no is in its cause.
+	requestOutput = 64 << 10
+	answerCause   = 1 << 10
+	// mostRedirects is how many redirects are followed.
+	mostRedirects = 10
+)
+
+// request is a run of an HTTP job: it sends the request and reads the answer to its end, which is the end of the run, so that a
+// server may work while it answers. The answer's status line and the beginning of its body go to output; what can't be written there is
+// left out, since the request was made in any case. A nil error says that the run succeeded: the status is of 200 to 299 and the answer whole.
+// Other errors are the cause in a sentence, without what of the URL may be secret. When ctx ends, so does the request, with
+// ctx's cause.
+//
+// The header shardingContext has the sharding context, as the original's has it, with all that is not ASCII as \uXXXX: nothing
+// else is safe in a header. No proxy is used, whatever the executor's environment says: it belongs to the agent's operator.
+// Redirects are followed for GET and HEAD only, whose repetition does no harm, and only to the same host and port, or from http to
+// https on the same host: shard and password are for nobody else. Any other redirect is an answer outside of 2xx.
+func request(ctx context.Context, r wire.HTTP, shard string, output io.Writer) (status int, err error) {
+	ask, err := newRequest(ctx, r, shard)
+	if err != nil {
+		return 0, err
+	}
+	limits := &requestLimits{connect: time.Duration(r.ConnectTimeoutMillis) * time.Millisecond, read: time.Duration(r.ReadTimeoutMillis) * time.Millisecond}
+	transport := limits.transport()
+	defer transport.CloseIdleConnections()
+	client := http.Client{Transport: transport, CheckRedirect: checkRedirect}
+	answer, err := client.Do(ask)
+	if err != nil {
+		return 0, limits.explain(ctx, ask.URL, err, "no answer")
+	}
+	defer answer.Body.Close()
+	_, _ = fmt.Fprintf(output, "%s %s\n", answer.Proto, answer.Status)
+	begin, err := keepBeginning(answer.Body, output)
+	switch {
+	case answer.StatusCode/100 != 2:
+		return answer.StatusCode, refusal(answer, begin)
+	case err != nil:
+		return answer.StatusCode, limits.explain(ctx, ask.URL, err, "status "+answer.Status+", and the answer broke off")
+	}
+	return answer.StatusCode, nil
+}
+
+func newRequest(ctx context.Context, r wire.HTTP, shard string) (*http.Request, error) {
+	var body io.Reader
+	switch r.Method {
+	case http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete:
+		body = strings.NewReader(r.Data)
+	}
+	ask, err := http.NewRequestWithContext(ctx, r.Method, r.URL, body)
+	if err != nil || ask.URL.Host == "" || ask.URL.Scheme != "http" && ask.URL.Scheme != "https" {
+		// The error of the library shows the URL, and with it its password.
+		return nil, fmt.Errorf("http.method %q and http.url make no request: a method such as GET and a URL such as http://host:port/path are needed", r.Method)
+	}
+	if body != nil && r.Data != "" {
+		contentType := r.ContentType
+		if contentType == "" {
+			contentType = "application/x-www-form-urlencoded" // as the original's HTTP client says
+		}
+		ask.Header.Set("Content-Type", contentType)
+	}
+	ask.Header.Set("User-Agent", "elasticjob")
+	ask.Header["shardingContext"] = []string{asciiJSON(shard)} // not in the form that Set gives it: the original's name
+	return ask, nil
+}
+
+// asciiJSON writes a JSON text with nothing in it but ASCII, and no DEL.
+func asciiJSON(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		switch {
+		case r < 0x7f:
+			b.WriteRune(r)
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+	}
+	return b.String()
+}
+
+func checkRedirect(next *http.Request, before []*http.Request) error {
+	first := before[0]
+	if first.Method != http.MethodGet && first.Method != http.MethodHead || len(before) > mostRedirects {
+		return http.ErrUseLastResponse
+	}
+	from, to := before[len(before)-1].URL, next.URL
+	same := to.Scheme == from.Scheme && strings.EqualFold(to.Host, from.Host)
+	secured := to.Scheme == "https" && from.Scheme == "http" && strings.EqualFold(to.Hostname(), from.Hostname())
+	if !same && !secured {
+		return http.ErrUseLastResponse
+	}
+	return nil
+}
+
+// keepBeginning reads a body to its end. Its beginning goes to output, and what of it a cause may have is returned.
+func keepBeginning(body io.Reader, output io.Writer) (begin []byte, err error) {
+	left, buffer := requestOutput, make([]byte, 32<<10)
+	for {
+		n, err := body.Read(buffer)
+		if len(begin) < answerCause {
+			begin = append(begin, buffer[:min(n, answerCause-len(begin))]...)
+		}
+		if kept := min(n, left); kept > 0 {
+			left -= kept
+			if _, err := output.Write(buffer[:kept]); err != nil {
+				left = 0
+			}
+		}
+		if err == io.EOF {
+			return begin, nil
+		}
+		if err != nil {
+			return begin, err
+		}
+	}
+}
+
+// refusal is the cause of a run whose answer is not of 2xx.
+func refusal(answer *http.Response, begin []byte) error {
+	text := fmt.Sprintf("%s answered %s", answer.Request.URL.Host, readable(answer.Status, answerCause))
+	if to, err := answer.Location(); err == nil && answer.StatusCode/100 == 3 {
+		text += fmt.Sprintf(", a redirect to %s, which is not followed: those of GET and HEAD are, up to %d, if they lead to the same host and port", to.Host, mostRedirects)
+	}
+	if body := readable(string(begin), answerCause); body != "" {
+		text += ":\n" + body
+	}
+	return errors.New(text)
+}
+
+// requestLimits are how long a request may wait.
+type requestLimits struct {
+	connect, read time.Duration
+	// timedOut is set when the connection waited for too long: the library may report what followed from that.
+	timedOut atomic.Bool
+}
+
+// errConnect marks that a connection was not made.
+type errConnect struct{ error }
+
+func (e errConnect) Unwrap() error { return e.error }
+
+func (l *requestLimits) transport() *http.Transport {
+	var http1 http.Protocols
+	http1.SetHTTP1(true)
+	dial := func(dialer interface {
+		DialContext(ctx context.Context, network, address string) (net.Conn, error)
+	}) func(context.Context, string, string) (net.Conn, error) {
+		return func(ctx context.Context, network, address string) (net.Conn, error) {
+			ctx, cancel := context.WithTimeout(ctx, l.connect)
+			defer cancel()
+			conn, err := dialer.DialContext(ctx, network, address)
+			if err != nil {
+				return nil, errConnect{err}
+			}
+			return &patientConn{Conn: conn, limits: l}, nil
+		}
+	}
+	return &http.Transport{
+		DialContext: dial(&net.Dialer{}), DialTLSContext: dial(&tls.Dialer{}), Protocols: &http1,
+		DisableKeepAlives: true, DisableCompression: true, MaxResponseHeaderBytes: 64 << 10,
+	}
+}
+
+// patientConn waits so long for each part of what the other side sends or takes. Time in which we send counts for both: nobody
+// answers before the request is there.
+type patientConn struct {
+	net.Conn
+	limits *requestLimits
+}
+
+func (c *patientConn) Read(p []byte) (int, error) {
+	if err := c.SetReadDeadline(time.Now().Add(c.limits.read)); err != nil {
+		return 0, err
+	}
+	n, err := c.Conn.Read(p)
+	return n, c.limits.note(err)
+}
+
+func (c *patientConn) Write(p []byte) (int, error) {
+	if err := c.SetDeadline(time.Now().Add(c.limits.read)); err != nil {
+		return 0, err
+	}
+	n, err := c.Conn.Write(p)
+	return n, c.limits.note(err)
+}
+
+func (l *requestLimits) note(err error) error {
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		l.timedOut.Store(true)
+	}
+	return err
+}
+
+// explain says what kept a request from its end.
+func (l *requestLimits) explain(ctx context.Context, at *url.URL, err error, what string) error {
+	if why := context.Cause(ctx); why != nil {
+		return why
+	}
+	if wrapped := (*url.Error)(nil); errors.As(err, &wrapped) {
+		err = wrapped.Err // without the URL
+	}
+	var connect errConnect
+	switch isConnect := errors.As(err, &connect); {
+	case isConnect && errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("no connection to %s within %s (http.connect.timeout.milliseconds)", at.Host, l.connect)
+	case isConnect:
+		return fmt.Errorf("no connection to %s: %w", at.Host, connect.error)
+	case l.timedOut.Load():
+		return fmt.Errorf("%s: %s: nothing came within %s (http.read.timeout.milliseconds)", at.Host, what, l.read)
+	}
+	return fmt.Errorf("%s: %s: %s", at.Host, what, readable(err.Error(), answerCause))
+}

@@ -1,0 +1,328 @@
+package executor
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/wire"
+)
+
+// rude is a server that answers every connection with bytes of its own, after it has read something.
+func rude(t *testing.T, talk func(net.Conn)) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var serving sync.WaitGroup
+	ended := make(chan struct{})
+	serving.Go(func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			serving.Go(func() {
+				defer conn.Close()
+				_, _ = conn.Read(make([]byte, 1))
+				talk(conn)
+				<-ended
+			})
+		}
+	})
+	t.Cleanup(func() {
+		close(ended)
+		l.Close()
+		serving.Wait()
+	})
+	return "http://" + l.Addr().String()
+}
+
+func says(text string) func(net.Conn) {
+	return func(conn net.Conn) {
+		_, _ = io.WriteString(conn, text)
+		_ = conn.(*net.TCPConn).CloseWrite()
+	}
+}
+
+func serving(t *testing.T, serve http.HandlerFunc) string {
+	t.Helper()
+	s := httptest.NewServer(serve)
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+// ask makes a request with timeouts that are long enough on a busy machine, unless they are set.
+func ask(ctx context.Context, r wire.HTTP, shard string) (status int, output string, err error) {
+	if r.Method == "" {
+		r.Method = http.MethodGet
+	}
+	if r.ConnectTimeoutMillis == 0 {
+		r.ConnectTimeoutMillis = 20_000
+	}
+	if r.ReadTimeoutMillis == 0 {
+		r.ReadTimeoutMillis = 20_000
+	}
+	var out bytes.Buffer
+	status, err = request(ctx, r, shard, &out)
+	return status, out.String(), err
+}
+
+func TestRequestIsWhatTheJobSays(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		r                       wire.HTTP
+		body, contentType, auth string
+	}{
+		{wire.HTTP{Method: "GET", Data: "not sent"}, "", "", ""},
+		{wire.HTTP{Method: "POST", Data: "a=1&b=ü"}, "a=1&b=ü", "application/x-www-form-urlencoded", ""},
+		{wire.HTTP{Method: "PUT", Data: `{"a":1}`, ContentType: "application/json"}, `{"a":1}`, "application/json", ""},
+		{wire.HTTP{Method: "PATCH", Data: "x", ContentType: "text/plain"}, "x", "text/plain", ""},
+		{wire.HTTP{Method: "DELETE", Data: "x"}, "x", "application/x-www-form-urlencoded", ""},
+		{wire.HTTP{Method: "POST"}, "", "", "me:secret"},
+		{wire.HTTP{Method: "HEAD"}, "", "", ""},
+	} {
+		t.Run(tt.r.Method, func(t *testing.T) {
+			t.Parallel()
+			const shard = `{"taskId":"t1","jobParameter":"naïve 😀 \n` + "\x7f" + `","shardingItem":2}`
+			url := serving(t, func(w http.ResponseWriter, r *http.Request) {
+				body, _ := io.ReadAll(r.Body)
+				var got, want any
+				header := r.Header.Get("shardingContext")
+				if err := errors.Join(json.Unmarshal([]byte(header), &got), json.Unmarshal([]byte(shard), &want)); err != nil || fmt.Sprint(got) != fmt.Sprint(want) || !strings.Contains(header, `na\u00efve \ud83d\ude00 \n\u007f`) {
+					t.Errorf("shardingContext is %s, %v", header, err)
+				}
+				user, password, _ := r.BasicAuth()
+				if r.Method != tt.r.Method || string(body) != tt.body || r.Header.Get("Content-Type") != tt.contentType || user+":"+password != max(tt.auth, ":") {
+					t.Errorf("%s %q of %q by %s:%s", r.Method, body, r.Header.Get("Content-Type"), user, password)
+				}
+			})
+			r := tt.r
+			r.URL = url
+			if tt.auth != "" {
+				r.URL = strings.Replace(url, "//", "//"+tt.auth+"@", 1)
+			}
+			if status, output, err := ask(t.Context(), r, shard); err != nil || status != 200 || output != "HTTP/1.1 200 OK\n" {
+				t.Errorf("%d, %q, %v", status, output, err)
+			}
+		})
+	}
+}
+
+// The name of the header is the original's to the letter, for servers that know no better.
+func TestHeaderName(t *testing.T) {
+	t.Parallel()
+	got := make(chan string, 1)
+	url := rude(t, func(conn net.Conn) {
+		head := make([]byte, 4096)
+		n, _ := conn.Read(head)
+		got <- string(head[:n])
+		says("HTTP/1.1 204 No Content\r\n\r\n")(conn)
+	})
+	if status, _, err := ask(t.Context(), wire.HTTP{URL: url}, `{"a":1}`); status != 204 || err != nil {
+		t.Errorf("%d, %v", status, err)
+	}
+	if head := <-got; !strings.Contains(head, "\r\nshardingContext: {\"a\":1}\r\n") {
+		t.Errorf("sent %q", head)
+	}
+}
+
+func TestAnswers(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("0123456789abcdef", 1<<10) // 16 KiB
+	for name, tt := range map[string]struct {
+		serve  http.HandlerFunc
+		status int
+		output string   // "" for any
+		causes []string // none for success
+	}{
+		"success with a body": {func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "done\n") }, 200, "HTTP/1.1 200 OK\ndone\n", nil},
+		"created":             {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(201) }, 201, "HTTP/1.1 201 Created\n", nil},
+		"failure": {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no such table", 500) }, 500, "HTTP/1.1 500 Internal Server Error\nno such table\n",
+			[]string{"answered 500 Internal Server Error:\nno such table"}},
+		"failure of bytes": {func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(404)
+			_, _ = w.Write([]byte("\xff\xfe\x00na\xefve\x1b[31m\n"))
+		}, 404, "HTTP/1.1 404 Not Found\n\xff\xfe\x00na\xefve\x1b[31m\n", []string{"answered 404 Not Found:\n\ufffdna\ufffdve"}},
+		"failure with a long body": {func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(503)
+			_, _ = io.WriteString(w, long)
+		}, 503, "HTTP/1.1 503 Service Unavailable\n" + long, []string{"503", long[:1<<10]}},
+		"huge body": {func(w http.ResponseWriter, _ *http.Request) {
+			for range 1 << 10 {
+				_, _ = io.WriteString(w, long)
+			}
+		}, 200, "HTTP/1.1 200 OK\n" + strings.Repeat(long, 4), nil},
+		"body that breaks off": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "100")
+			_, _ = io.WriteString(w, "half")
+		}, 200, "HTTP/1.1 200 OK\nhalf", []string{"status 200 OK, and the answer broke off", "unexpected EOF"}},
+		"informational first": {func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusEarlyHints)
+			w.WriteHeader(200)
+		}, 200, "HTTP/1.1 200 OK\n", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			status, output, err := ask(t.Context(), wire.HTTP{URL: serving(t, tt.serve)}, "{}")
+			expect(t, err, tt.causes)
+			if status != tt.status || tt.output != "" && output != tt.output {
+				t.Errorf("status %d and output of %d bytes %.100q; want %d, %d bytes %.100q", status, len(output), output, tt.status, len(tt.output), tt.output)
+			}
+		})
+	}
+}
+
+func expect(t *testing.T, err error, causes []string) {
+	t.Helper()
+	if (err == nil) != (len(causes) == 0) {
+		t.Errorf("got %v, want %q", err, causes)
+	}
+	for _, want := range causes {
+		if err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+	if err != nil && (strings.Contains(err.Error(), "hidden") || len(err.Error()) > 2*answerCause) {
+		t.Errorf("it shows too much: %v", err)
+	}
+}
+
+func TestServersThatDoNotAnswer(t *testing.T) {
+	t.Parallel()
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed.Close()
+	secured := httptest.NewTLSServer(nil)
+	t.Cleanup(secured.Close)
+	for name, tt := range map[string]struct {
+		r      wire.HTTP
+		causes []string
+	}{
+		"nobody":               {wire.HTTP{URL: "http://" + closed.Addr().String() + "/?hidden"}, []string{"no connection to " + closed.Addr().String(), "refused"}},
+		"no such host":         {wire.HTTP{URL: "http://me:hidden@nobody.invalid/"}, []string{"no connection to nobody.invalid"}},
+		"silence":              {wire.HTTP{URL: rude(t, func(net.Conn) {}), ReadTimeoutMillis: 50}, []string{"no answer: nothing came within 50ms (http.read.timeout.milliseconds)"}},
+		"silence in the body":  {wire.HTTP{URL: rude(t, func(c net.Conn) { _, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\n\r\nx") }), ReadTimeoutMillis: 50}, []string{"status 200 OK, and the answer broke off: nothing came within 50ms"}},
+		"silence at the TLS":   {wire.HTTP{URL: strings.Replace(rude(t, func(net.Conn) {}), "http:", "https:", 1), ConnectTimeoutMillis: 50}, []string{"no connection to ", "within 50ms (http.connect.timeout.milliseconds)"}},
+		"unknown certificate":  {wire.HTTP{URL: secured.URL}, []string{"no connection to ", "certificate"}},
+		"closed at once":       {wire.HTTP{URL: rude(t, func(c net.Conn) { c.Close() })}, []string{"no answer: "}},
+		"no HTTP":              {wire.HTTP{URL: rude(t, says("220 smtp.example ESMTP\r\n"))}, []string{"no answer: ", "malformed"}},
+		"a header without end": {wire.HTTP{URL: rude(t, says("HTTP/1.1 200 OK\r\nx: "+strings.Repeat("y", 100<<10)))}, []string{"no answer: ", "exceeded"}},
+		"bad method":           {wire.HTTP{URL: "http://me:hidden@127.0.0.1", Method: "G T"}, []string{`http.method "G T"`}},
+		"bad URL":              {wire.HTTP{URL: "http://me:hidden@[::1"}, []string{"http.url"}},
+		"no host":              {wire.HTTP{URL: "http:///hidden"}, []string{"http.url"}},
+		"of another scheme":    {wire.HTTP{URL: "ftp://127.0.0.1/hidden"}, []string{"http.url"}},
+		"header that can't be": {wire.HTTP{URL: serving(t, func(http.ResponseWriter, *http.Request) {}), Method: "POST", Data: "x", ContentType: "a\r\nb: c"}, []string{"no answer", "invalid header"}},
+		"body that nobody reads": {wire.HTTP{URL: rude(t, func(net.Conn) {}), Method: "POST", Data: strings.Repeat("x", 32<<20), ReadTimeoutMillis: 50},
+			[]string{"no answer: nothing came within 50ms"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, _, err := ask(t.Context(), tt.r, "{}")
+			expect(t, err, tt.causes)
+		})
+	}
+}
+
+func TestRedirects(t *testing.T) {
+	t.Parallel()
+	other := serving(t, func(_ http.ResponseWriter, r *http.Request) {
+		t.Errorf("%s reached another server with %q", r.Method, r.Header)
+	})
+	var url string
+	url = serving(t, func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/end":
+			if r.Header.Get("shardingContext") != "{}" {
+				t.Errorf("the second request has %q", r.Header)
+			}
+		case "/here":
+			http.Redirect(w, r, "/end", http.StatusFound)
+		case "/there":
+			http.Redirect(w, r, other+"/end", http.StatusTemporaryRedirect)
+		case "/down":
+			http.Redirect(w, r, strings.Replace(url, "http:", "ftp:", 1), http.StatusFound)
+		case "/round":
+			http.Redirect(w, r, "/round", http.StatusFound)
+		}
+	})
+	for _, tt := range []struct {
+		method, path string
+		status       int
+		causes       []string
+	}{
+		{"GET", "/here", 200, nil},
+		{"HEAD", "/here", 200, nil},
+		{"POST", "/here", 302, []string{"answered 302 Found, a redirect to 127.0.0.1:", "not followed"}},
+		{"GET", "/there", 307, []string{"a redirect to " + strings.TrimPrefix(other, "http://") + ", which is not followed"}},
+		{"GET", "/down", 302, []string{"not followed"}},
+		{"GET", "/round", 302, []string{"up to 10"}},
+	} {
+		t.Run(tt.method+tt.path, func(t *testing.T) {
+			t.Parallel()
+			status, _, err := ask(t.Context(), wire.HTTP{URL: url + tt.path, Method: tt.method, Data: "x"}, "{}")
+			if expect(t, err, tt.causes); status != tt.status {
+				t.Errorf("status %d, want %d", status, tt.status)
+			}
+		})
+	}
+}
+
+// The environment's proxy is the agent's operator's, not the job's.
+func TestNoProxyIsUsed(t *testing.T) {
+	t.Setenv("HTTP_PROXY", "http://127.0.0.1:1")
+	t.Setenv("http_proxy", "http://127.0.0.1:1")
+	url := rude(t, says("HTTP/1.1 200 OK\r\n\r\n"))
+	if _, _, err := ask(t.Context(), wire.HTTP{URL: url}, "{}"); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestRequestEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	began := make(chan struct{}, 1)
+	url := serving(t, func(w http.ResponseWriter, r *http.Request) {
+		began <- struct{}{}
+		<-r.Context().Done()
+	})
+	ctx, cancel := context.WithCancelCause(t.Context())
+	why := errors.New("killed on request")
+	context.AfterFunc(t.Context(), func() { cancel(nil) })
+	go func() {
+		<-began
+		cancel(why)
+	}()
+	if _, _, err := ask(ctx, wire.HTTP{URL: url}, "{}"); !errors.Is(err, why) {
+		t.Errorf("got %v, want %v", err, why)
+	}
+}
+
+// A server that works while it answers has time: each part of the answer renews it.
+func TestSlowAnswerIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	const parts = 10
+	url := serving(t, func(w http.ResponseWriter, _ *http.Request) {
+		for range parts {
+			_, _ = io.WriteString(w, ".")
+			_ = http.NewResponseController(w).Flush()
+			time.Sleep(100 * time.Millisecond) // the server is slow; nothing waits for a time to pass
+		}
+	})
+	status, output, err := ask(t.Context(), wire.HTTP{URL: url, ReadTimeoutMillis: 900}, "{}")
+	if status != 200 || err != nil || output != "HTTP/1.1 200 OK\n"+strings.Repeat(".", parts) {
+		t.Errorf("%d, %q, %v", status, output, err)
+	}
+}

@@ -1,0 +1,213 @@
+package core
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/wire"
+)
+
+// Between status updates executors say how far their tasks have come, and show that they live (wire.Report). These reports
+// may get lost, come late or be garbage, so they decide nothing: no call and no write depends on them. What they say is for people,
+// is kept in memory only, and goes with the attempt, the executor or the agent that it is about.
+
+// reported takes what an executor reports of itself. Messages of others than our executors are ignored.
+func (c *Core) reported(m cluster.Message) {
+	x := c.executors.byID[m.ExecutorID]
+	if x == nil || x.Agent != m.AgentID || len(m.Data) > maxReport {
+		return
+	}
+	r, ok := wire.DecodeReport(m.Data)
+	if !ok {
+		return
+	}
+	x.reportedAt = c.now
+	if x.quiet {
+		x.quiet = false
+		c.note(Note{Kind: NoteExecutorQuiet, Detail: x.Info.ID + " is heard again"})
+	}
+	if a := c.agents.byID[x.Agent]; a != nil && !r.Time.IsZero() {
+		a.clock.hear(c.now, r.Time)
+		c.noteClock(a)
+	}
+	for i := range r.Tasks {
+		t := &r.Tasks[i]
+		if ref, ok := c.executions.tasks[t.TaskID]; ok && ref.shard().Executor == x.Info.ID && ref.shard().live() {
+			ref.shard().progress = c.progress(t.Progress)
+		}
+	}
+}
+
+// maxReport bounds what is read of a report, in bytes.
+const maxReport = 1 << 20
+
+// progress is what a program says of its progress, within bounds, or nil: it can be anything.
+func (c *Core) progress(p *wire.Progress) *ProgressView {
+	if p == nil || math.IsNaN(p.Fraction) {
+		return nil
+	}
+	v := ProgressView{Fraction: min(max(p.Fraction, 0), 1), Message: p.Message, At: p.At.UTC()}
+	if len(v.Message) > wire.MaxProgressMessage {
+		v.Message = strings.ToValidUTF8(v.Message[:wire.MaxProgressMessage], "")
+	}
+	if p.At.IsZero() || v.At.Year() < 1 || v.At.Year() > 9998 { // JSON holds no other year
+		v.At = c.wall
+	}
+	v.At = v.At.Truncate(time.Millisecond)
+	return &v
+}
+
+// shownProgress is the progress of a shard's task while that is on the cluster.
+func (s *shard) shownProgress() *ProgressView {
+	if !s.live() {
+		return nil
+	}
+	return s.progress
+}
+
+// remoteClock is what reports tell of the clock of an agent. A report that took long to arrive looks like one of a clock that is
+// behind; none can look like one of a clock further ahead than it is. So the newest of the last clockSamples, that is the one which was
+// the quickest on its way, is the nearest to the truth: if it is ahead, so is the clock, and the clock is taken
+// for behind only when all of them are.
+type remoteClock struct {
+	samples []clockSample // the oldest first
+	// off is 1 when it was noted to be ahead, -1 when it was noted to be behind.
+	off int
+}
+
+// clockSample is the quickest of the reports that came close together: when a leader wakes up they all come at once, and all late.
+type clockSample struct {
+	at    time.Time
+	ahead time.Duration // of the time of the term
+}
+
+const (
+	clockSamples = 6
+	sampleEvery  = wire.ReportEvery / 2
+	// clockOff is how far a clock may be off.
+	clockOff = time.Second
+	// clockOffMost bounds what is reckoned with.
+	clockOffMost = 100 * 365 * 24 * time.Hour
+)
+
+// hear takes the time by the agent's clock of a report that arrives now.
+func (r *remoteClock) hear(now, its time.Time) {
+	ahead := min(max(its.Sub(now), -clockOffMost), clockOffMost)
+	if n := len(r.samples); n > 0 && now.Sub(r.samples[n-1].at) < sampleEvery {
+		r.samples[n-1].ahead = max(r.samples[n-1].ahead, ahead)
+		return
+	}
+	r.samples = append(r.samples, clockSample{now, ahead})
+	r.samples = r.samples[max(len(r.samples)-clockSamples, 0):]
+}
+
+// drift is how far the clock is ahead of one that is wall when the term's is now; negative when it is behind, 0 while it is right
+// or too little is known. One that was off must come nearer than that to be right again.
+func (r *remoteClock) drift(now, wall time.Time) time.Duration {
+	if len(r.samples) == 0 {
+		return 0
+	}
+	newest := slices.MaxFunc(r.samples, func(a, b clockSample) int { return cmp.Compare(a.ahead, b.ahead) })
+	ahead, limit := newest.ahead-wall.Sub(now), clockOff
+	if r.off != 0 {
+		limit /= 2
+	}
+	if ahead > limit || ahead < -limit && len(r.samples) == clockSamples {
+		return ahead
+	}
+	return 0
+}
+
+// noteClock notes that an agent's clock is off, or right again.
+func (c *Core) noteClock(a *agent) {
+	drift := a.clock.drift(c.now, c.wall)
+	off := cmp.Compare(drift, 0)
+	if off == a.clock.off {
+		return
+	}
+	a.clock.off = off
+	if off == 0 {
+		c.note(Note{Kind: NoteAgentClock, Detail: fmt.Sprintf("the clock of agent %s is right again", a.id)})
+		return
+	}
+	c.note(Note{Kind: NoteAgentClock, Detail: clockText(a, drift), Problem: true})
+}
+
+func clockText(a *agent, drift time.Duration) string {
+	direction := "ahead of"
+	if drift < 0 {
+		direction = "behind"
+	}
+	return fmt.Sprintf("the clock of agent %s (%s) is %s %s the scheduler's: its daemons are fired, and what is reported from there is dated, by that; set it right",
+		a.id, a.host, drift.Abs().Round(100*time.Millisecond), direction)
+}
+
+// clockNote says that the clock of an agent is off, or "".
+func (c *Core) clockNote(agentID string) string {
+	a := c.agents.byID[agentID]
+	if a == nil {
+		return ""
+	}
+	if drift := a.clock.drift(c.now, c.wall); drift != 0 {
+		return clockText(a, drift)
+	}
+	return ""
+}
+
+// clockNotes say of the agents of what runs which clocks are off.
+func (c *Core) clockNotes(running []RunningView) (notes []string) {
+	seen := map[string]bool{}
+	for i := range running {
+		if id := running[i].Agent; !seen[id] {
+			seen[id] = true
+			if why := c.clockNote(id); why != "" {
+				notes = append(notes, why)
+			}
+		}
+	}
+	return notes
+}
+
+// quietAfter is after how long without a word an executor with a daemon's shard is called quiet: it should report every
+// wire.ReportEvery.
+const quietAfter = time.Minute
+
+// quietFor is for how long nothing has come from the executor of a daemon's shard, nor anything else that would explain it; 0
+// while that is less than quietAfter.
+func (c *Core) quietFor(e *execution, s *shard) time.Duration {
+	x, a := c.executors.byID[s.Executor], c.agents.byID[s.Agent]
+	if x == nil || a == nil || !a.registered || !c.subscription.open || s.State != Running || !s.Unreachable.IsZero() || e.Settings.Job.JobExecutionType != jobs.Daemon {
+		return 0
+	}
+	since := slices.MaxFunc([]time.Time{x.reportedAt, x.lastUpdate, a.registeredAt, s.Launched}, time.Time.Compare)
+	if quiet := c.now.Sub(since); quiet >= quietAfter {
+		return quiet
+	}
+	return 0
+}
+
+func (c *Core) quietNote(e *execution, s *shard) string {
+	if quiet := c.quietFor(e, s); quiet > 0 {
+		return fmt.Sprintf("its executor was last heard %s ago, though agent %s is registered: it may not be fired", quiet.Round(time.Second), s.Agent)
+	}
+	return ""
+}
+
+// noteQuiet notes, once, that the executor of a daemon's shard has become quiet. Its next report ends that.
+func (c *Core) noteQuiet(e *execution, s *shard) {
+	quiet := c.quietFor(e, s)
+	if quiet == 0 {
+		return
+	}
+	if x := c.executors.byID[s.Executor]; !x.quiet {
+		x.quiet = true
+		c.note(Note{Kind: NoteExecutorQuiet, Job: e.Job, Task: s.TaskID, Problem: true,
+			Detail: fmt.Sprintf("%s was last heard %s ago, though its agent %s is registered", x.Info.ID, quiet.Round(time.Second), x.Agent)})
+	}
+}

@@ -1,0 +1,201 @@
+package core
+
+import (
+	"math"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/wire"
+)
+
+// says has the executor of a task report.
+func (s *stage) says(l cluster.TaskLaunch, r wire.Report) Decision {
+	s.t.Helper()
+	data, err := r.Encode()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return s.message(l, data)
+}
+
+func (s *stage) message(l cluster.TaskLaunch, data []byte) Decision {
+	s.t.Helper()
+	return s.step(s.clusterEvent(cluster.Message{AgentID: "S1", ExecutorID: l.Executor.ID, Data: data}))
+}
+
+func TestProgressIsBounded(t *testing.T) {
+	t.Parallel()
+	c := New(DefaultOptions())
+	c.wall = time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
+	at := c.wall.Add(-time.Second)
+	for name, tt := range map[string]struct {
+		says *wire.Progress
+		want *ProgressView
+	}{
+		"as it is":                {&wire.Progress{Fraction: 0.25, Message: "1 of 4", At: at}, &ProgressView{Fraction: 0.25, Message: "1 of 4", At: at}},
+		"nothing":                 {nil, nil},
+		"more than all":           {&wire.Progress{Fraction: math.Inf(1), At: at}, &ProgressView{Fraction: 1, At: at}},
+		"less than nothing":       {&wire.Progress{Fraction: -3, At: at}, &ProgressView{At: at}},
+		"no number":               {&wire.Progress{Fraction: math.NaN(), At: at}, nil},
+		"no time":                 {&wire.Progress{}, &ProgressView{At: c.wall}},
+		"a time that nobody has":  {&wire.Progress{At: time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)}, &ProgressView{At: c.wall}},
+		"a long message":          {&wire.Progress{Message: strings.Repeat("x", 1000), At: at}, &ProgressView{Message: strings.Repeat("x", 200), At: at}},
+		"cut within a character":  {&wire.Progress{Message: strings.Repeat("€", 100), At: at}, &ProgressView{Message: strings.Repeat("€", 66), At: at}},
+		"more digits than needed": {&wire.Progress{At: at.Add(time.Microsecond)}, &ProgressView{At: at}},
+	} {
+		if got := c.progress(tt.says); !reflect.DeepEqual(got, tt.want) {
+			t.Errorf("%s: got %+v, want %+v", name, got, tt.want)
+		}
+	}
+}
+
+// Reports decide nothing: with and without them, and with garbage, a story has the same calls and writes.
+func TestX10ReportsDecideNothing(t *testing.T) {
+	t.Parallel()
+	var decided [3][]Decision
+	for i, report := range []func(s *stage, l cluster.TaskLaunch){
+		func(s *stage, l cluster.TaskLaunch) { s.message(l, nil) },
+		func(s *stage, l cluster.TaskLaunch) {
+			s.says(l, wire.Report{Time: s.wall().Add(time.Hour), Tasks: []wire.TaskReport{
+				{TaskID: l.TaskID, Progress: &wire.Progress{Fraction: 1}, Fire: s.wall(), Totals: &wire.Totals{Runs: math.MaxInt64}},
+				{TaskID: "nobody's"}, {}}})
+		},
+		func(s *stage, l cluster.TaskLaunch) {
+			for _, garbage := range []string{"\x00\xff", `{"v":1,"tasks":{}}`, `{"v":1,"tasks":[{"taskId":"x","progress":{"fraction":1e999}}]}`,
+				`{"v":1,"time":"0001-01-01T00:00:00Z"}`, strings.Repeat(" ", maxReport) + `{"v":1}`} {
+				s.message(l, []byte(garbage))
+			}
+		},
+	} {
+		s := newStage(t)
+		s.app()
+		s.job(oneShard)
+		l := s.start(8)[0]
+		follow := func() {
+			d := s.last
+			d.Notes = nil
+			decided[i] = append(decided[i], d)
+		}
+		report(s, l)
+		s.update(l, cluster.Running)
+		follow()
+		report(s, l)
+		s.until(time.Minute)
+		follow()
+		s.step(s.clusterEvent(cluster.Failure{AgentID: "S1"}))
+		report(s, l)
+		s.update(l, cluster.Finished)
+		follow()
+		report(s, l)
+		s.until(20 * time.Minute)
+		follow()
+	}
+	for _, with := range decided[1:] {
+		if !reflect.DeepEqual(with, decided[0]) {
+			t.Errorf("with reports\n%+v\nwithout\n%+v", with, decided[0])
+		}
+	}
+}
+
+// A report that takes long looks like one of a clock that is behind: the quickest of several is believed.
+func TestDriftOfAClock(t *testing.T) {
+	t.Parallel()
+	start := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
+	const ahead, behind = 1, -1
+	type report struct {
+		after, off time.Duration // since the last one, and what its time is off when it arrives
+		want       int
+	}
+	every := func(off time.Duration, want ...int) (all []report) {
+		for _, w := range want {
+			all = append(all, report{10 * time.Second, off, w})
+		}
+		return all
+	}
+	for name, reports := range map[string][]report{
+		"right":                       every(-time.Millisecond, 0, 0, 0, 0, 0, 0, 0),
+		"ahead":                       every(1100*time.Millisecond, ahead, ahead),
+		"just within bounds":          every(time.Second, 0, 0),
+		"behind":                      every(-1100*time.Millisecond, 0, 0, 0, 0, 0, behind, behind),
+		"late, but one":               append(every(-5*time.Second, 0, 0, 0, 0), append(every(0, 0), every(-5*time.Second, 0, 0, 0)...)...),
+		"all at once, and late":       {{0, -50 * time.Second, 0}, {0, -40 * time.Second, 0}, {0, -30 * time.Second, 0}, {0, -20 * time.Second, 0}, {0, -10 * time.Second, 0}, {0, -2 * time.Second, 0}, {0, -2 * time.Second, 0}},
+		"set right":                   append(every(3*time.Second, ahead, ahead), every(0, ahead, ahead, ahead, ahead, ahead, 0)...),
+		"not as near as it should be": append(every(3*time.Second, ahead), every(600*time.Millisecond, ahead, ahead, ahead, ahead, ahead, ahead, ahead)...),
+		"beyond all bounds":           {{0, math.MaxInt64, ahead}},
+	} {
+		clock, now := remoteClock{}, start
+		for i, r := range reports {
+			now = now.Add(r.after)
+			clock.hear(now, now.Add(r.off))
+			drift := clock.drift(now, now)
+			clock.off = 0
+			if drift > 0 {
+				clock.off = ahead
+			} else if drift < 0 {
+				clock.off = behind
+			}
+			if clock.off != r.want {
+				t.Errorf("%s: after report %d its drift is %s, want %d", name, i+1, drift, r.want)
+			}
+		}
+	}
+	clock := remoteClock{}
+	clock.hear(start, start)
+	if got := clock.drift(start, start.Add(time.Hour)); got != 0 {
+		t.Errorf("one report after the wall clock was set an hour forward: %s, want that more are waited for", got)
+	}
+	if got := clock.drift(start, start.Add(-time.Hour)); got != time.Hour {
+		t.Errorf("after the wall clock was set an hour back: %s", got)
+	}
+}
+
+// An executor with a daemon's shard that says nothing for a minute is called quiet, once, unless its agent is away.
+func TestX10AQuietExecutorIsShown(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	l := s.runJob(oneShard)[0]
+	s.core.executions.tasks[l.TaskID].exec.Settings.Job.JobExecutionType = jobs.Daemon
+	var notes []string
+	wait := func(d time.Duration) {
+		t.Helper()
+		for end := s.now.Add(d); s.now.Before(end); {
+			s.after(time.Second)
+			for _, n := range s.last.Notes {
+				if n.Kind == NoteExecutorQuiet {
+					notes = append(notes, n.Detail)
+				}
+			}
+		}
+	}
+	expect := func(noted int, explained string) {
+		t.Helper()
+		if got := strings.Join(s.explain("my_job").Notes, "; "); len(notes) != noted || !strings.Contains(got, explained) || explained == "" && strings.Contains(got, "heard") {
+			t.Fatalf("noted %q, want %d notes; explained %q, want %q", notes, noted, got, explained)
+		}
+	}
+	wait(50 * time.Second)
+	s.says(l, wire.Report{Time: s.wall()})
+	wait(55 * time.Second)
+	expect(0, "")
+	wait(20 * time.Second)
+	expect(1, "item 0: its executor was last heard 1m15s ago, though agent S1 is registered")
+	wait(10 * time.Minute)
+	expect(1, "ago, though")
+	s.says(l, wire.Report{Time: s.wall()})
+	if got := s.last.Notes; len(got) != 1 || !strings.Contains(got[0].Detail, "is heard again") {
+		t.Errorf("noted %+v", got)
+	}
+	expect(1, "")
+	s.step(s.clusterEvent(cluster.Failure{AgentID: "S1"}))
+	wait(2 * time.Minute)
+	expect(1, "")
+	s.offer("S1", 1, 1000, l.Executor.ID)
+	wait(50 * time.Second)
+	expect(1, "")
+	wait(20 * time.Second)
+	expect(2, "was last heard")
+}

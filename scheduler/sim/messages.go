@@ -1,0 +1,86 @@
+package sim
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/wire"
+)
+
+// reportsWhile has some processes' executors report while they run. Whatever a report says, and whatever becomes of it, must
+// change no decision: in a world whose leaders are Deaf all that is in it is removed before it arrives, and nothing else may differ.
+func (a *agent) reportsWhile(x *executor, p *process, t *task, lasts time.Duration) {
+	w := a.w
+	if w.rng.IntN(4) > 0 {
+		return
+	}
+	for range 1 + w.rng.IntN(3) {
+		w.after(w.between(0, lasts+time.Second), func() { // a report may come after the end of its task
+			if x.stopped || x.dead || !a.up {
+				return
+			}
+			data, wait := a.report(x, p), time.Duration(0)
+			if w.dice(ReportGarbled) {
+				data = a.garbled(data)
+			}
+			if w.dice(ReportLate) {
+				wait = w.between(time.Second, time.Minute)
+			}
+			framework, id := t.launch.Executor.Framework, x.info.ID
+			w.after(wait, func() {
+				a.toMaster(ReportLost, func(m *master) { m.message(framework, cluster.Message{AgentID: a.id, ExecutorID: id, Data: data}) })
+			})
+		})
+	}
+}
+
+// report is what the executor says of a task, and of others which may be nobody's, by a clock which may be off.
+func (a *agent) report(x *executor, p *process) []byte {
+	w := a.w
+	r := wire.Report{Time: w.wall().Add(a.clockOff)}
+	for _, id := range []string{p.task, "nobody's", x.info.ID} {
+		r.Tasks = append(r.Tasks, wire.TaskReport{TaskID: id, Progress: &wire.Progress{Fraction: w.rng.Float64()*2 - 0.5, Message: "of " + id, At: r.Time},
+			Fire: r.Time, Totals: &wire.Totals{Runs: w.rng.Int64(), Failed: -1}})
+	}
+	if len(a.tasks) > 0 { // of another executor, perhaps
+		ids := sorted(a.tasks)
+		r.Tasks[1].TaskID = ids[w.rng.IntN(len(ids))]
+	}
+	data, err := r.Encode()
+	if err != nil {
+		w.fail("a report can be encoded", "%v", err)
+	}
+	return data
+}
+
+func (a *agent) garbled(data []byte) []byte {
+	w := a.w
+	switch w.rng.IntN(4) {
+	case 0:
+		return nil
+	case 1:
+		return data[:w.rng.IntN(len(data))]
+	case 2:
+		return fmt.Appendf(nil, `{"v":%d,"time":"9999-12-31T23:59:59Z","tasks":[null,{}]}`, w.rng.Int64())
+	}
+	data[w.rng.IntN(len(data))] ^= 1 << w.rng.IntN(8)
+	return data
+}
+
+// message passes on what an executor says, if its framework is known.
+func (m *master) message(framework string, e cluster.Message) {
+	if m.agents[e.AgentID] == nil || m.w.removed[framework] != nil {
+		return
+	}
+	if m.w.cfg.Deaf {
+		e.Data = nil
+	}
+	m.send(e)
+}
+
+// ofReports are the notes that only reports make: a world without them has none.
+func ofReports(n *core.Note) bool {
+	return n.Kind == core.NoteAgentClock || n.Kind == core.NoteExecutorQuiet
+}
