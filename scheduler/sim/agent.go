@@ -220,9 +220,12 @@ func (a *agent) kill(id string, grace time.Duration) {
 		x.onceOn = append(x.onceOn, func() { a.kill(id, grace) })
 		return
 	}
-	if t.wire.Daemon != nil && grace > time.Hour && t.run != nil {
-		t.drained = func() { a.kill(id, time.Second) }
-		return
+	if t.wire.Daemon != nil && grace > time.Hour { // its run is to come to its end first
+		grace = w.opt.KillGrace
+		if t.run != nil {
+			t.drained = func() { a.kill(id, grace) }
+			return
+		}
 	}
 	t.killing = true
 	wait := w.between(time.Millisecond, grace)
