@@ -27,9 +27,9 @@ type shard struct {
 	gone    chan struct{}
 	waiting sync.WaitGroup // for the ends of processes
 
-	next   *daemon.Run // waits for its turn
-	turn   *turn       // of the run that waits for it, or is under way
-	last   daemon.Result // of the run that a kill has cut off
+	next *daemon.Run   // waits for its turn
+	turn *turn         // of the run that waits for it, or is under way
+	last daemon.Result // of the run that a kill has cut off
 }
 
 // runner makes a shard's runs, one at a time: each is a process, what a resident process does, or a request. It is

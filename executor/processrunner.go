@@ -1,8 +1,10 @@
 package executor
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/executor/daemon"
@@ -18,6 +20,8 @@ type processRunner struct {
 	process  *process
 	resident bool // it has said hello
 	dying    bool // we have asked it to end, or it can't be spoken to
+
+	current atomic.Int64 // the number of the run under way, 0 without one, for the goroutine that reads the pipe
 
 	run   *daemon.Run // until it is finished
 	given bool        // the process has it: by its start, or over its pipe
@@ -37,11 +41,15 @@ func (r *processRunner) left() bool {
 // start gives the run to the resident process, or starts one for it. While one is being restarted, or ends, the run waits for the next.
 func (r *processRunner) start(run daemon.Run) {
 	r.run, r.given = &run, false
+	r.current.Store(run.Number)
 	switch {
-	case r.process != nil && r.resident && !r.dying:
-		r.give()
 	case r.process == nil && r.restart == nil:
 		r.launch()
+	case r.process == nil || r.dying: // the next process gets it
+	case r.resident:
+		r.give()
+	default:
+		r.started() // it is to say hello in the time that a run may take
 	}
 }
 
@@ -52,8 +60,8 @@ func (r *processRunner) launch() {
 	}
 	p, err := r.startProcess(r.specOf(r.run), r.hear)
 	switch {
-	case r.why() != nil && err != nil:
-		return // the shard hears of it
+	case err != nil && (r.killed() || errors.Is(err, supervisor.ErrLost)):
+		return // the shard sees it
 	case err != nil && r.run != nil:
 		r.finish(daemon.Result{Cause: readable(err.Error(), causeLength)})
 		return
@@ -79,7 +87,9 @@ func (r *processRunner) launch() {
 func (r *processRunner) hear(p *process, m pipe.Message) {
 	switch m.Type {
 	case pipe.Progress:
-		r.session.reports.progress(r.id, m)
+		if n := r.current.Load(); n != 0 && (m.Run == "" || m.Run == strconv.FormatInt(n, 10)) {
+			r.session.reports.progress(r.id, m)
+		}
 	case pipe.Hello:
 		r.post(func() { r.hello(p, m) })
 	case pipe.Done:
@@ -140,6 +150,9 @@ func (r *processRunner) end(p *process) {
 func (r *processRunner) cancel(reason string) {
 	switch {
 	case r.process == nil || r.run == nil:
+	case !r.given:
+		r.end(r.process)
+		r.finish(daemon.Result{Cause: "the process that was started again for it said no hello"})
 	case !r.resident, r.process.pipe.Send(pipe.Cancel{Run: r.runID(), Reason: reason}) != nil:
 		r.end(r.process)
 	}
@@ -158,6 +171,7 @@ func (r *processRunner) stop() {
 // finish ends the run. What the shard does next is begun after it, so nothing may follow it in its callers that reckons with the run.
 func (r *processRunner) finish(result daemon.Result) {
 	r.run, r.given = nil, false
+	r.current.Store(0)
 	r.finished(result)
 }
 

@@ -76,7 +76,7 @@ func (r *reports) forget(id string) {
 func (r *reports) due(now time.Time) (wire.Report, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	news := r.daemons > 0 && now.Sub(r.sent) >= wire.ReportEvery
+	news := r.daemons > 0 && now.Sub(r.sent) > wire.ReportEvery-reportAtMostEvery
 	for _, n := range r.tasks {
 		news = news || n.changed
 	}

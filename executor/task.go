@@ -98,10 +98,10 @@ func (t *task) kill(grace time.Duration, why string) {
 
 // end ends a process of the task that is killed. It is called with mu held.
 func (t *task) end(p *process) {
-	p.pipe.End()
 	if err := p.Kill(t.wait); err != nil {
 		t.log.Warn("kill failed", "error", err)
 	}
+	p.pipe.End()
 }
 
 // drained ends the task when its shard is drained.

@@ -55,7 +55,7 @@ func (t *task) transient(spec wire.Task) (report func(), err error) {
 // hear does what a message of the process asks for: one that says hello gets one run, and then the end of its stream.
 func (t *task) hear(spec wire.Task, said *answer, p *process, m pipe.Message) {
 	switch {
-	case m.Type == pipe.Progress:
+	case m.Type == pipe.Progress && (m.Run == "" || m.Run == transientRun):
 		t.session.reports.progress(t.id, m)
 	case m.Type == pipe.Hello && !said.hello:
 		said.hello = true
@@ -106,7 +106,9 @@ func (t *task) ended(exit supervisor.Exit, said answer) {
 	status.Phase = wire.PhaseRun
 	status.CompleteTime = exit.At.UTC()
 	status.ExitStatus, status.Signal = exitOf(exit)
-	if why := t.why(); exit.Killed && why != nil {
+	// A process that said hello may end with its stream, before the signal reaches it.
+	cut := exit.Killed || said.hello && (!said.done || said.failure != "")
+	if why := t.why(); cut && why != nil {
 		status.Cause = why.Error()
 		t.report(killed, status.Cause+": "+exitText(exit), status)
 		return
