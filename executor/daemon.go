@@ -81,6 +81,9 @@ func (t *task) daemon(spec wire.Task) (report func(), err error) {
 
 // newRunner is where it is decided what a run is.
 func (s *shard) newRunner() (runner, error) {
+	if s.spec.HTTP != nil {
+		return nil, errNoRequests
+	}
 	if len(s.spec.Command) == 0 {
 		return nil, errNoCommand
 	}
@@ -107,6 +110,8 @@ func (s *shard) now() daemon.Moment {
 
 // live goes on until the task is killed and nothing of its runs is left, or the supervisor is lost.
 func (s *shard) live() error {
+	s.setFired(true)
+	defer s.setFired(false)
 	set := make(chan struct{}, 1)
 	defer s.session.clock.tell(set)()
 	timer := time.NewTimer(0)
@@ -147,6 +152,13 @@ func (s *shard) live() error {
 		}
 	}
 	return nil
+}
+
+// setFired says whether the shard can be drained.
+func (s *shard) setFired(fired bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fired = fired
 }
 
 // drainLimit is when draining has to end, in the machine's time.

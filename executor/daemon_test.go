@@ -1,6 +1,8 @@
 package executor_test
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -8,6 +10,7 @@ import (
 	"time"
 
 	mesos "github.com/mesos/mesos-go/api/v1/lib"
+	mesosexec "github.com/mesos/mesos-go/api/v1/lib/executor"
 
 	"github.com/elasticjob-go/elasticjob/wire"
 )
@@ -224,5 +227,74 @@ func TestDaemonReruns(t *testing.T) {
 	}
 	if got := a.read("tasks/1/stdout"); got != "FAILOVER 2026-01-02T03:04:05.000Z\n" {
 		t.Errorf("it wrote %q", got)
+	}
+}
+
+// What is not fired yet has nothing to drain: a kill ends it at once, whatever its grace.
+func TestDaemonKilledWhileItIsFetched(t *testing.T) {
+	t.Parallel()
+	asked := make(chan struct{}, 10)
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		asked <- struct{}{}
+		<-r.Context().Done()
+	}))
+	defer server.Close()
+	a := newAgent(t)
+	a.launch(daemonOf("d", server.URL+"/job.sh"))
+	<-asked
+	a.killWithin("d", time.Hour)
+	if _, status := a.await("d", mesos.TASK_KILLED); status.Run != nil {
+		t.Errorf("%+v", status)
+	}
+}
+
+// SHUTDOWN of the executor kills, and drains nothing.
+func TestDaemonShutdown(t *testing.T) {
+	t.Parallel()
+	a := newAgent(t)
+	a.launch(daemonOf("busy", residentScript(t, `sleep 1000`)))
+	a.launch(daemonOf("idle", residentScript(t, `:`)))
+	a.awaitRuns("busy", wire.RunRunning, 1)
+	a.awaitRuns("idle", wire.RunFinished, 1)
+	a.event(mesosexec.Event{Type: mesosexec.Event_SHUTDOWN})
+	if _, status := a.await("busy", mesos.TASK_KILLED); status.Run == nil || status.Run.State != wire.RunKilled {
+		t.Errorf("%+v", status)
+	}
+	if _, status := a.await("idle", mesos.TASK_KILLED); status.Run != nil || !strings.Contains(status.Cause, "shut down") {
+		t.Errorf("%+v", status)
+	}
+	if status := a.exit(); status != 0 {
+		t.Errorf("exit status %d", status)
+	}
+}
+
+// Residents end with an executor that is killed (rule X7).
+func TestResidentsDieWithTheExecutor(t *testing.T) {
+	t.Parallel()
+	a := newAgent(t)
+	pids := filepath.Join(t.TempDir(), "pids")
+	for _, id := range []string{"d1", "d2"} {
+		a.launch(daemonOf(id, residentScript(t, `trap "" TERM; setsid sleep 1000 & echo $$ $! >>`+pids)))
+		a.awaitRuns(id, wire.RunFinished, 1)
+	}
+	if err := a.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	a.exit()
+	mustEnd(t, pids)
+}
+
+// A process that was started again and says no hello holds its shard up no longer than a run may take.
+func TestRestartedWithoutHello(t *testing.T) {
+	t.Parallel()
+	a := newAgent(t)
+	once := filepath.Join(t.TempDir(), "once")
+	task := daemonOf("d", script(t, `[ -e `+once+` ] && exec sleep 1000
+touch `+once+`; echo '{"type":"hello","version":1}' >&4; read -r line <&3; echo '{"type":"done","run":"1"}' >&4`))
+	task.Daemon.TimeoutMillis, task.KillGraceMillis = 300, 100
+	a.launch(task)
+	a.awaitRuns("d", wire.RunFinished, 1)
+	if r := a.awaitRuns("d", wire.RunTimedOut, 1)[0]; !strings.HasSuffix(r.Cause, "said no hello") {
+		t.Errorf("%+v", r)
 	}
 }

@@ -39,13 +39,13 @@ type task struct {
 	output   string   // the folder of its output, once there is one
 	releases []func() // give back what the task uses, the last one first
 
-	// drain is set for a daemon's shard that may be drained: it has room for one value, sent when drainBy or why it drains has changed.
-	drain chan struct{}
+	drain chan struct{} // has room for one value, sent when drainBy has changed
 
 	mu      sync.Mutex
 	spec    wire.Task
 	process *process
 	wait    time.Duration // the grace of a kill
+	fired   bool          // it is a daemon's shard, and ready to be fired
 	drainBy time.Time
 	reason  string // why it drains
 }
@@ -76,7 +76,7 @@ func (t *task) ownGrace() time.Duration {
 func (t *task) kill(grace time.Duration, why string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if spare := grace - t.ownGrace(); spare > 0 && t.spec.Daemon != nil && t.ctx.Err() == nil {
+	if spare := grace - t.ownGrace(); spare > 0 && t.fired && t.ctx.Err() == nil {
 		if by := time.Now().Add(spare); t.drainBy.IsZero() || by.Before(t.drainBy) {
 			t.drainBy, t.reason = by, why
 		}
@@ -163,8 +163,8 @@ func (t *task) begin() (report func(), err error) {
 	t.mu.Lock()
 	t.spec = spec
 	t.mu.Unlock()
-	if spec.HTTP != nil {
-		return nil, errors.New("jobs of type HTTP are not built into this executor")
+	if spec.HTTP != nil && spec.Daemon == nil {
+		return nil, errNoRequests
 	}
 	fetching := false
 	if spec.Package.URL != "" {
@@ -182,6 +182,8 @@ func (t *task) begin() (report func(), err error) {
 	}
 	return t.transient(spec)
 }
+
+var errNoRequests = errors.New("jobs of type HTTP are not built into this executor")
 
 // announce returns when the agent has an update which says that the task's process may begin. A task that is lost
 // without such an update never began, and the scheduler launches it again (rule E1).
