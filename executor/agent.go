@@ -183,3 +183,15 @@ func (a *agentClient) update(ctx context.Context, u update) error {
 	_, _ = io.Copy(io.Discard, response.Body) // so that the connection can be used again
 	return response.Body.Close()
 }
+
+// message sends data to the scheduler, by way of agent and master. It may get lost.
+func (a *agentClient) message(ctx context.Context, data []byte) error {
+	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
+	response, err := a.call(ctx, calls.Message(data))
+	if err != nil {
+		return fmt.Errorf("send message: %w", err)
+	}
+	_, _ = io.Copy(io.Discard, response.Body)
+	return response.Body.Close()
+}

@@ -10,6 +10,14 @@
 // Rules X5 to X7 say what happens when the agent goes away, comes back, or doesn't
 // know us, and when we die: see session.go and package supervisor.
 //
+// # Runs
+//
+// A process has two pipes to say what it will (sdk/protocol.md, package pipe). A transient task is one process and one run (transient.go). A daemon's
+// shard (daemon.go) stays until it is killed: package daemon decides when it is fired, and what becomes of a run that fails, takes too
+// long or finds another under way; a runner makes the runs, by a process for each or by one that is resident
+// (processrunner.go). A goroutine of its own drives each shard. Each run is reported in updates of state RUNNING; progress and health
+// in messages that may get lost (reports.go).
+//
 // A failure in a task, such as a package that can't be fetched, fails that task
 // with the reason, and nothing else. Packages, output and the time that fetching takes
 // are bounded, by defaults or as arguments and environment say: see limits.go for the names.

@@ -41,7 +41,8 @@ type places struct {
 	temporary, work, root string
 }
 
-// of adds the job's own variables, which may change what base says, and then ours, which they can't.
+// of adds the job's own variables, which may change what base says, and then ours, which they can't. A process that is not started
+// for a run has a task without a source, and no variables of a run.
 func (base environment) of(t wire.Task, at places, shard string) environment {
 	env := maps.Clone(base)
 	env["TMPDIR"] = at.temporary
@@ -59,11 +60,21 @@ func (base environment) of(t wire.Task, at places, shard string) environment {
 		"ELASTICJOB_SHARDING_PARAMETER":   t.ShardingParameter,
 		"ELASTICJOB_SHARDING_TOTAL_COUNT": strconv.Itoa(t.Total),
 		"ELASTICJOB_JOB_PARAMETER":        t.JobParameter,
-		"ELASTICJOB_EXECUTION_SOURCE":     t.Source,
-		"ELASTICJOB_FIRE_TIME":            t.FireTime.UTC().Format("2006-01-02T15:04:05.000Z07:00"),
-		"ELASTICJOB_EXECUTION_ID":         t.ExecutionID,
-		"ELASTICJOB_ATTEMPT":              strconv.Itoa(t.Attempt),
+		"ELASTICJOB_PROPS":                inJSON(t.Props),
+		"ELASTICJOB_PIPE":                 "3,4",
 	})
+	ofRun := environment{
+		"ELASTICJOB_EXECUTION_SOURCE": t.Source,
+		"ELASTICJOB_FIRE_TIME":        t.FireTime.UTC().Format("2006-01-02T15:04:05.000Z07:00"),
+		"ELASTICJOB_EXECUTION_ID":     t.ExecutionID,
+		"ELASTICJOB_ATTEMPT":          strconv.Itoa(t.Attempt),
+	}
+	for name, value := range ofRun {
+		delete(env, name)
+		if t.Source != "" {
+			env[name] = value
+		}
+	}
 	return env
 }
 
@@ -83,19 +94,23 @@ func shardContext(t wire.Task) (string, error) {
 			return "", fmt.Errorf("the command or environment of job %s holds a zero byte", t.JobName)
 		}
 	}
-	var buffer bytes.Buffer
-	encoder := json.NewEncoder(&buffer)
-	encoder.SetEscapeHTML(false)
-	err := encoder.Encode(struct {
+	return inJSON(struct {
 		TaskID             string `json:"taskId"`
 		JobName            string `json:"jobName"`
 		ShardingTotalCount int    `json:"shardingTotalCount"`
 		JobParameter       string `json:"jobParameter"`
 		ShardingItem       int    `json:"shardingItem"`
 		ShardingParameter  string `json:"shardingParameter"`
-	}{t.TaskID, t.JobName, t.Total, t.JobParameter, t.Item, t.ShardingParameter})
-	if err != nil {
-		return "", fmt.Errorf("describe shard: %w", err)
+	}{t.TaskID, t.JobName, t.Total, t.JobParameter, t.Item, t.ShardingParameter}), nil
+}
+
+// inJSON writes texts and numbers, which JSON can always say, as people read them. Without any it is an empty object.
+func inJSON(value any) string {
+	var buffer bytes.Buffer
+	encoder := json.NewEncoder(&buffer)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil || buffer.String() == "null\n" {
+		return "{}"
 	}
-	return strings.TrimSuffix(buffer.String(), "\n"), nil
+	return strings.TrimSuffix(buffer.String(), "\n")
 }

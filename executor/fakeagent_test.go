@@ -21,6 +21,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/elasticjob-go/elasticjob/executor/pack"
+	"github.com/elasticjob-go/elasticjob/wire"
 )
 
 var binary string
@@ -77,6 +78,7 @@ type fakeAgent struct {
 	silent     bool // acknowledge nothing
 	refused    int  // how many UPDATE calls were answered 503, while refusing
 	refusing   bool
+	reports    []wire.Report
 	changed    chan struct{}
 }
 
@@ -242,6 +244,16 @@ func (a *fakeAgent) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		a.take(call.Update.Status)
+		w.WriteHeader(http.StatusAccepted)
+	case mesosexec.Call_MESSAGE:
+		report, ok := wire.DecodeReport(call.Message.Data)
+		if !ok {
+			a.t.Errorf("message %q", call.Message.Data)
+		}
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.reports = append(a.reports, report)
+		a.wake()
 		w.WriteHeader(http.StatusAccepted)
 	}
 }

@@ -283,6 +283,23 @@ func (l *ledger) wasHeard() bool {
 	return l.heard
 }
 
+// backlog is how many updates of a task are not acknowledged.
+func (l *ledger) backlog(id string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if r := l.tasks[id]; r != nil {
+		return len(r.updates)
+	}
+	return 0
+}
+
+// connected reports whether the agent hears us.
+func (l *ledger) connected() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.online
+}
+
 // flush sends the remaining updates at once, and waits until all are acknowledged, the agent is away, or ctx ends.
 func (l *ledger) flush(ctx context.Context) {
 	stop := context.AfterFunc(ctx, func() {

@@ -2,7 +2,6 @@ package executor
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -188,36 +187,62 @@ func copyEnd(source *os.File, to string, limit int64) error {
 	return err
 }
 
-// cause is why a task failed: the end of its stderr, or of its stdout if that is empty, after what happened.
-func (o *outputs) cause(number, what string) string {
-	for _, stream := range []string{"stderr", "stdout"} {
-		end := cmp.Or(o.tail(o.file(number, stream)), o.tail(o.file(number, stream+".1")))
+// outputMark is how much a task had written to its streams at some moment.
+type outputMark [2]int64
+
+// mark says where the output of what comes next begins.
+func (o *outputs) mark(number string) (m outputMark) {
+	for i, stream := range streams {
+		if info, err := os.Lstat(o.file(number, stream)); err == nil {
+			m[i] = info.Size()
+		}
+	}
+	return m
+}
+
+// cause is why something failed: the end of the stderr since the mark, or of its stdout if that is empty, after what happened.
+func (o *outputs) cause(number, what string, since outputMark) string {
+	for i := len(streams) - 1; i >= 0; i-- {
+		path := o.file(number, streams[i])
+		end, whole := tail(path, since[i])
+		if end == "" && whole {
+			end, _ = tail(path+".1", 0)
+		}
 		if end != "" {
-			return withReason(what, end) + "; end of " + stream + ":\n" + end
+			return withReason(what, end) + "; end of " + streams[i] + ":\n" + end
 		}
 	}
 	return what + "; it wrote nothing"
 }
 
-func (o *outputs) tail(path string) string {
+// tail reads the end of a file, what was in it at a mark left out. whole says that all of the file is newer: it was empty then, or was rotated since.
+func tail(path string, since int64) (text string, whole bool) {
 	f, err := openOwn(path, os.O_RDONLY)
 	if err != nil {
-		return ""
+		return "", since == 0
 	}
 	defer func() { _ = f.Close() }()
-	const enough = 4 * causeLength
+	size, err := f.Seek(0, io.SeekEnd)
+	if err != nil {
+		return "", false
+	}
+	if size < since {
+		since = 0
+	}
+	const most = 4 * causeLength
+	enough := min(size-since, most)
 	end, err := endOf(f, enough)
 	if err != nil {
-		return ""
+		return "", since == 0
 	}
 	data, err := io.ReadAll(end)
 	if err != nil {
-		return ""
+		return "", since == 0
 	}
-	if len(data) == enough { // perhaps cut in a character
+	if len(data) == most { // perhaps cut in a character
 		data = bytes.TrimLeftFunc(data, func(r rune) bool { return r == utf8.RuneError })
 	}
-	return readable(string(data), causeLength)
+	return readable(string(data), causeLength), since == 0
 }
 
 // readable keeps the last limit bytes of a text, in whole characters, without control characters

@@ -58,6 +58,9 @@ type session struct {
 	temporaries workFolders
 	works       workFolders
 	starting    chan struct{} // holds one for each process that is being started
+	turns       *turns
+	clock       *clockWatch
+	reports     *reports
 
 	// orphaned is closed when the supervisor has ended and what it left behind was killed, but for processes in left.
 	orphaned chan struct{}
@@ -101,7 +104,7 @@ func Run(ctx context.Context, config Config, log *slog.Logger) (err error) {
 		works: workFolders{
 			dir: filepath.Join(config.Sandbox, workFoldersFolder), kept: filepath.Join(config.Sandbox, failedFolder), keep: config.KeepFailed, log: log,
 		},
-		starting: make(chan struct{}, starters), orphaned: make(chan struct{}),
+		starting: make(chan struct{}, starters), turns: newTurns(), clock: newClockWatch(log), reports: newReports(), orphaned: make(chan struct{}),
 	}
 	background, stop := context.WithCancel(context.Background())
 	var helpers sync.WaitGroup
@@ -126,6 +129,8 @@ func Run(ctx context.Context, config Config, log *slog.Logger) (err error) {
 		helpers.Go(func() { s.send(background) })
 	}
 	helpers.Go(func() { s.outputs.watch(background) })
+	helpers.Go(func() { s.clock.watch(background) })
+	helpers.Go(func() { s.sendReports(background) })
 	shutdown := make(chan struct{})
 	away := make(chan error, 1)
 	helpers.Go(func() { away <- s.listen(background, shutdown) })

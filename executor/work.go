@@ -197,19 +197,6 @@ func inView(root, work, path string, args []string) (string, []string) {
 	return program, args
 }
 
-// keepAs is the name under which the task's working folder is kept if so many failed ones are to be: "" if it hasn't
-// failed. It is asked when no process of the task is left.
-func (t *task) keepAs() string {
-	if t.process == nil {
-		return "" // nothing was written
-	}
-	exit, ok := t.process.Exit()
-	if ok && (exit.Killed || exit.Status == 0 && exit.Signal == 0) {
-		return ""
-	}
-	return t.number
-}
-
 // workFolders are the working folders, or those for TMPDIR, of an executor's tasks.
 type workFolders struct {
 	dir  string // of the folders in use, and of those that wait to be

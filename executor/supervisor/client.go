@@ -17,7 +17,8 @@ import (
 // Client is the executor's end of a supervisor. Its methods may be called from any goroutine.
 type Client struct {
 	command *exec.Cmd
-	conn    net.Conn
+	conn    *net.UnixConn
+	files   *net.UnixConn // descriptors for processes
 	reader  sync.WaitGroup
 	lost    chan struct{}
 	close   func() error
@@ -46,35 +47,52 @@ type Process struct {
 // Launch starts a supervisor by running the program exe with args; that program must
 // call [Serve]. The supervisor gets an empty environment and a process group of its own.
 func Launch(exe string, args ...string) (*Client, error) {
-	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return nil, fmt.Errorf("start supervisor: make a socket pair: %w", err)
-	}
-	ours, theirs := os.NewFile(uintptr(fds[0]), "supervisor"), os.NewFile(uintptr(fds[1]), "executor")
-	defer func() { _ = theirs.Close() }()
-	conn, err := net.FileConn(ours)
-	_ = ours.Close()
+	conn, theirs, err := socketPair(unix.SOCK_STREAM)
 	if err != nil {
 		return nil, fmt.Errorf("start supervisor: %w", err)
 	}
+	defer func() { _ = theirs.Close() }()
+	files, theirFiles, err := socketPair(unix.SOCK_SEQPACKET)
+	if err != nil {
+		_ = conn.Close()
+		return nil, fmt.Errorf("start supervisor: %w", err)
+	}
+	defer func() { _ = theirFiles.Close() }()
 	command := exec.Command(exe, args...)
 	command.Args[0] = "executor"
 	command.Env = []string{}
 	command.Stderr = os.Stderr
-	command.ExtraFiles = []*os.File{theirs} // becomes descriptor 3
+	command.ExtraFiles = []*os.File{theirs, theirFiles} // become descriptors 3 and 4
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := command.Start(); err != nil {
 		_ = conn.Close()
+		_ = files.Close()
 		return nil, fmt.Errorf("start supervisor: %w", err)
 	}
 	c := &Client{
-		command: command, conn: conn, lost: make(chan struct{}),
+		command: command, conn: conn, files: files, lost: make(chan struct{}),
 		encoder: gob.NewEncoder(conn), processes: map[uint64]*Process{},
 	}
 	c.close = sync.OnceValue(c.end)
 	c.reader.Go(c.read)
 	c.reader.Go(c.wakeUp)
 	return c, nil
+}
+
+// socketPair makes a pair of connected sockets: ours, and the supervisor's.
+func socketPair(kind int) (*net.UnixConn, *os.File, error) {
+	fds, err := unix.Socketpair(unix.AF_UNIX, kind|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, nil, fmt.Errorf("make a socket pair: %w", err)
+	}
+	ours, theirs := os.NewFile(uintptr(fds[0]), "supervisor"), os.NewFile(uintptr(fds[1]), "executor")
+	conn, err := net.FileConn(ours)
+	_ = ours.Close()
+	if err != nil {
+		_ = theirs.Close()
+		return nil, nil, fmt.Errorf("use a socket pair: %w", err)
+	}
+	return conn.(*net.UnixConn), theirs, nil // what it is for sockets of this family
 }
 
 // wakeUp continues a supervisor that was stopped: no task would end any more.
@@ -108,8 +126,9 @@ func (c *Client) PID() int { return c.command.Process.Pid }
 func (c *Client) Lost() <-chan struct{} { return c.lost }
 
 // Start starts a process and returns as soon as it runs. An error of the
-// system is a [*StartError].
-func (c *Client) Start(spec Spec) (*Process, error) {
+// system is a [*StartError]. The files become the process's descriptors 3, 4 and so on; the caller closes its own when Start
+// has returned, whatever it returned.
+func (c *Client) Start(spec Spec, files ...*os.File) (*Process, error) {
 	p := &Process{client: c, started: make(chan error, 1), done: make(chan struct{})}
 	c.mu.Lock()
 	if c.processes == nil {
@@ -120,7 +139,10 @@ func (c *Client) Start(spec Spec) (*Process, error) {
 	p.id = c.last
 	c.processes[p.id] = p
 	c.mu.Unlock()
-	if err := c.send(request{ID: p.id, Start: &spec}); err != nil {
+	if err := c.send(request{ID: p.id, Start: &spec, Files: len(files)}, files...); err != nil {
+		c.mu.Lock()
+		delete(c.processes, p.id)
+		c.mu.Unlock()
 		return nil, err
 	}
 	if err := <-p.started; err != nil {
@@ -156,9 +178,20 @@ func (p *Process) Exit() (exit Exit, ok bool) {
 	return p.exit, !p.exit.At.IsZero()
 }
 
-func (c *Client) send(r request) error {
+// send sends a request, and the descriptors of a start before it, so that the supervisor never waits for them. Both sockets have the
+// same order, by the lock.
+func (c *Client) send(r request, files ...*os.File) error {
 	c.sendMu.Lock()
 	defer c.sendMu.Unlock()
+	if len(files) > 0 {
+		fds := make([]int, len(files))
+		for i, f := range files {
+			fds[i] = int(f.Fd())
+		}
+		if _, _, err := c.files.WriteMsgUnix([]byte{0}, unix.UnixRights(fds...), nil); err != nil {
+			return fmt.Errorf("pass descriptors to the supervisor: %w", err)
+		}
+	}
 	if err := c.encoder.Encode(r); err != nil {
 		return fmt.Errorf("%w (%v)", ErrLost, err)
 	}
@@ -211,12 +244,11 @@ func (c *Client) read() {
 func (c *Client) Close() error { return c.close() }
 
 func (c *Client) end() error {
-	if unixConn, ok := c.conn.(*net.UnixConn); ok {
-		_ = unixConn.CloseWrite()
-	}
+	_ = c.conn.CloseWrite()
 	c.reader.Wait()
 	err := c.command.Wait()
 	_ = c.conn.Close()
+	_ = c.files.Close()
 	if err != nil {
 		return fmt.Errorf("end of supervisor: %w", err)
 	}

@@ -23,6 +23,9 @@
 // Where the executor may make a cgroup of version 2, the supervisor and all of its descendants are in one of their own, and one
 // write to it kills them all.
 //
+// A process may get descriptors beside its output ([Client.Start]), from 3 on. They go to the supervisor over a second socket, which
+// keeps descriptors of one start together, before the request that they belong to.
+//
 // Tasks stay in the executor's session, where the agent finds them.
 package supervisor
 
@@ -68,6 +71,7 @@ type Exit struct {
 type request struct {
 	ID    uint64
 	Start *Spec
+	Files int           // how many descriptors for it wait in the second socket
 	Grace time.Duration // of a kill
 }
 

@@ -11,10 +11,15 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
-// Descriptor is where the supervisor finds its socket.
+// Descriptor is where the supervisor finds its socket, and the next one that by which it gets descriptors for processes.
 const Descriptor = 3
+
+// mostFiles is how many descriptors a process can get beside its output.
+const mostFiles = 2
 
 // Serve is the supervisor. It returns when the executor has closed the socket, or
 // died, and none of the supervisor's descendants is left. It must be called from
@@ -103,7 +108,7 @@ func (s *server) listen(socket io.Reader) error {
 			return fmt.Errorf("read from executor: %w", err)
 		}
 		if r.Start != nil {
-			s.start(r.ID, r.Start)
+			s.start(r.ID, r.Start, r.Files)
 		} else {
 			s.kill(r.ID, r.Grace)
 		}
@@ -116,13 +121,55 @@ func (s *server) send(e event) {
 	_ = s.encoder.Encode(e) // an executor that is gone is noticed by the reader
 }
 
-func (s *server) start(id uint64, spec *Spec) {
+// receive takes the descriptors of one start. It is called for each start that has some, so that those of the next are never
+// taken for them. The caller closes what it returns, also beside an error.
+func receive(count int) (fds []int, err error) {
+	space := make([]byte, unix.CmsgSpace(mostFiles*4)) // a descriptor has 4 bytes
+	var n, flags int
+	for err = unix.EINTR; err == unix.EINTR; {
+		_, n, flags, _, err = unix.Recvmsg(Descriptor+1, make([]byte, 1), space, unix.MSG_CMSG_CLOEXEC)
+	}
+	if err != nil {
+		return nil, err
+	}
+	messages, err := unix.ParseSocketControlMessage(space[:n])
+	if err != nil {
+		return nil, err
+	}
+	for i := range messages {
+		more, err := unix.ParseUnixRights(&messages[i])
+		if err != nil {
+			return fds, err
+		}
+		fds = append(fds, more...)
+	}
+	if flags&unix.MSG_CTRUNC != 0 || len(fds) != count {
+		return fds, syscall.EMFILE // the kernel passes as many as this process may have
+	}
+	return fds, nil
+}
+
+func (s *server) start(id uint64, spec *Spec, extra int) {
 	fail := func(op string, err error) {
 		var errno syscall.Errno
 		if !errors.As(err, &errno) {
 			errno = syscall.EINVAL
 		}
 		s.send(event{ID: id, Op: op, Errno: int(errno)})
+	}
+	var passed []int
+	if extra > 0 {
+		var err error
+		passed, err = receive(extra)
+		defer func() {
+			for _, fd := range passed {
+				_ = syscall.Close(fd)
+			}
+		}()
+		if err != nil {
+			fail("pass descriptors", err)
+			return
+		}
 	}
 	files := []uintptr{uintptr(s.null)}
 	for _, path := range []string{spec.Stdout, spec.Stderr} {
@@ -132,6 +179,9 @@ func (s *server) start(id uint64, spec *Spec) {
 			return
 		}
 		defer func() { _ = syscall.Close(fd) }()
+		files = append(files, uintptr(fd))
+	}
+	for _, fd := range passed {
 		files = append(files, uintptr(fd))
 	}
 	p := &process{id: id, marker: spec.Marker}

@@ -22,6 +22,7 @@ var order = []string{
 	"cluster",
 	"executor",
 	"wire",
+	"jobs/cron", // apart from jobs: executors fire daemons
 	"registry",
 	"history",
 	"migrations",
@@ -36,7 +37,8 @@ var outside = []string{"test", "examples", "tools"}
 // only lists, for packages that may import few others, which these are.
 var only = map[string][]string{
 	"offers":    {"resources"},
-	"jobs":      {"app", "document", "resources", "spelling"},
+	"jobs":      {"jobs/cron", "app", "document", "resources", "spelling"},
+	"jobs/cron": {},
 	"app":       {"document", "resources"},
 	"document":  {"spelling"},
 	"wire":      {},
@@ -85,8 +87,9 @@ var never = map[string][]string{
 // pure are packages that decide and do nothing else: no I/O, no clock of their own, no goroutine, no log. They import none of
 // what those would need.
 var pure = map[string][]string{
-	"scheduler/core": impure,
-	"scheduler/term": impure,
+	"scheduler/core":  impure,
+	"scheduler/term":  impure,
+	"executor/daemon": impure,
 }
 
 var impure = []string{"context", "crypto/rand", "io/fs", "log", "log/slog", "net", "net/http", "os", "os/exec", "sync", "sync/atomic", "syscall"}
@@ -183,14 +186,14 @@ func refuseLibrary(from, path string) string {
 	return ""
 }
 
-// packageOf is the entry of order that a path belongs to, or "".
-func packageOf(path string) string {
+// packageOf is the entry of order that a path belongs to, the longest one, or "".
+func packageOf(path string) (longest string) {
 	for _, p := range order {
-		if in(path, p) {
-			return p
+		if in(path, p) && len(p) > len(longest) {
+			longest = p
 		}
 	}
-	return ""
+	return longest
 }
 
 func isOutside(path string) bool {

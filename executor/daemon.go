@@ -1,0 +1,250 @@
+package executor
+
+import (
+	"fmt"
+	"os"
+	"sync"
+	"time"
+	_ "time/tzdata" // what a zone's name means must not depend on the machine
+
+	"github.com/elasticjob-go/elasticjob/executor/daemon"
+	"github.com/elasticjob-go/elasticjob/executor/supervisor"
+	"github.com/elasticjob-go/elasticjob/jobs/cron"
+	"github.com/elasticjob-go/elasticjob/wire"
+)
+
+// shard drives a daemon's shard: one goroutine, that of its task, waits for what happens, tells the state machine, and does what
+// that decides. Nothing of it is used by another goroutine, but events.
+type shard struct {
+	*task
+	spec    wire.Task
+	began   time.Time
+	machine *daemon.Shard
+	runner  runner
+
+	// events are functions to be called by the shard's goroutine; gone is closed when it takes no more.
+	events  chan func()
+	gone    chan struct{}
+	waiting sync.WaitGroup // for the ends of processes
+
+	next *daemon.Run   // waits for its turn
+	turn *turn         // of the run that waits for it, or is under way
+	last daemon.Result // of the run that a kill has cut off
+}
+
+// runner makes a shard's runs, one at a time: each is a process, what a resident process does, or a request. It is
+// used by the shard's goroutine only, and tells it by shard.started and shard.finished what becomes of a run.
+type runner interface {
+	// start begins a run. The last one has ended.
+	start(daemon.Run)
+	// cancel asks for the early end of the run under way; stop forces it.
+	cancel(reason string)
+	stop()
+	// left reports whether something of the runner is left, once the task is killed; an event will follow when nothing is.
+	left() bool
+}
+
+// daemon runs the task as a daemon's shard, until it is killed or its supervisor is lost.
+func (t *task) daemon(spec wire.Task) (report func(), err error) {
+	s := &shard{task: t, spec: spec, began: time.Now(), events: make(chan func()), gone: make(chan struct{})}
+	zone, err := time.LoadLocation(spec.Daemon.TimeZone)
+	if err != nil {
+		return nil, fmt.Errorf("time zone %q of job %s: %w", spec.Daemon.TimeZone, spec.JobName, err)
+	}
+	schedule, err := cron.Parse(spec.Daemon.Cron, zone)
+	if err != nil {
+		return nil, fmt.Errorf("cron %q of job %s: %w", spec.Daemon.Cron, spec.JobName, err)
+	}
+	if s.runner, err = s.newRunner(); err != nil {
+		return nil, err
+	}
+	s.machine = daemon.New(schedule, *spec.Daemon, t.grace(), s.now())
+	t.status.StartTime = s.began.UTC()
+	s.tell(running, "the shard waits for its fires", nil)
+	defer t.session.reports.forget(t.id)
+	err = s.live()
+	close(s.gone)
+	s.waiting.Wait()
+	cut := s.machine.CutOff(s.now(), s.last)
+	s.giveTurnBack()
+	status := s.statusWith(cut)
+	if err != nil {
+		t.status = status // for the report of the lost supervisor
+		return nil, err
+	}
+	return func() {
+		status.CompleteTime = time.Now().UTC()
+		status.Phase, status.Cause = wire.PhaseRun, t.why().Error()
+		t.report(killed, status.Cause, status)
+	}, nil
+}
+
+// newRunner is where it is decided what a run is.
+func (s *shard) newRunner() (runner, error) {
+	if s.spec.HTTP != nil {
+		return nil, errNoRequests
+	}
+	if len(s.spec.Command) == 0 {
+		return nil, errNoCommand
+	}
+	if _, err := shardContext(s.spec); err != nil {
+		return nil, err
+	}
+	root, search := s.root(s.spec), s.session.base["PATH"]
+	if root == "" {
+		root = os.DevNull // there is nothing in it
+	}
+	if own, ok := s.spec.Env["PATH"]; ok {
+		search = own
+	}
+	if _, _, err := findCommand(root, s.spec.Command, search); err != nil {
+		return nil, err
+	}
+	return &processRunner{shard: s}, nil
+}
+
+func (s *shard) now() daemon.Moment {
+	now := time.Now()
+	return daemon.Moment{Wall: now.Round(0), Up: now.Sub(s.began), Backlog: s.session.ledger.backlog(s.id)}
+}
+
+// live goes on until the task is killed and nothing of its runs is left, or the supervisor is lost.
+func (s *shard) live() error {
+	s.setFired(true)
+	defer s.setFired(false)
+	set := make(chan struct{}, 1)
+	defer s.session.clock.tell(set)()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	kill := s.ctx.Done()
+	for kill != nil || s.runner.left() {
+		var turn chan struct{}
+		if s.next != nil && s.turn != nil {
+			turn = s.turn.granted
+		}
+		select {
+		case <-timer.C:
+		case <-set:
+		case event := <-s.events:
+			event()
+		case <-turn:
+			run := *s.next
+			s.next = nil
+			s.runner.start(run)
+		case <-s.drain:
+			s.do(s.machine.Drain(s.now(), s.drainLimit()))
+		case <-kill:
+			kill = nil
+		case <-s.session.supervisor.Lost():
+			return supervisor.ErrLost
+		}
+		if s.killed() {
+			timer.Stop() // nothing is begun any more
+			continue
+		}
+		now := s.now()
+		s.do(s.machine.Tick(now))
+		s.session.reports.shard(s.id, s.machine.Fire(), s.machine.Totals())
+		if wait, some := s.machine.Wait(now); some {
+			timer.Reset(wait)
+		} else {
+			timer.Stop()
+		}
+	}
+	return nil
+}
+
+// setFired says whether the shard can be drained.
+func (s *shard) setFired(fired bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fired = fired
+}
+
+// drainLimit is when draining has to end, in the machine's time.
+func (s *shard) drainLimit() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.drainBy.Sub(s.began)
+}
+
+// post has the shard's goroutine call f, unless it takes no more.
+func (s *shard) post(f func()) {
+	select {
+	case s.events <- f:
+	case <-s.gone:
+	}
+}
+
+// do does what the machine has decided.
+func (s *shard) do(d daemon.Decision) {
+	for _, run := range d.Reports {
+		s.tell(running, "run of "+run.Fire.Format(time.RFC3339)+": "+run.State, &run)
+	}
+	if d.Start != nil {
+		s.next = d.Start
+		s.turn = s.session.turns.ask(s.spec.JobName, turnsFor(s.spec.Daemon.Concurrency))
+	}
+	if d.Cancel != "" {
+		s.runner.cancel(d.Cancel)
+	}
+	if d.Kill {
+		s.runner.stop()
+	}
+	if d.Over {
+		s.drained()
+	}
+}
+
+// started is told by the runner when the run under way has begun.
+func (s *shard) started() { s.machine.Began(s.now()) }
+
+// finished is told by the runner when it has ended.
+func (s *shard) finished(result daemon.Result) {
+	if s.killed() {
+		if result.Cause != "" {
+			s.last = result // cut off, and not failed by itself
+			return
+		}
+		s.machine.Drain(s.now(), 0) // nothing follows the run
+	}
+	s.giveTurnBack()
+	if result.Cause != "" {
+		s.log.Warn("run failed", "error", firstLine(result.Cause))
+	}
+	s.do(s.machine.Ended(s.now(), result))
+}
+
+// killed reports whether the task is killed: what ends now is cut off.
+func (s *shard) killed() bool { return s.ctx.Err() != nil }
+
+func (s *shard) giveTurnBack() {
+	if s.turn != nil {
+		s.session.turns.giveBack(s.turn)
+	}
+	s.turn, s.next = nil, nil
+}
+
+// statusWith is what an update says, with the run that it is about, if any.
+func (s *shard) statusWith(run *wire.Run) wire.Status {
+	status := s.status
+	totals := s.machine.Totals()
+	status.Run, status.Totals = run, &totals
+	return status
+}
+
+// tell reports something of the shard, which goes on.
+func (s *shard) tell(state state, message string, run *wire.Run) {
+	s.report(state, message, s.statusWith(run))
+}
+
+// specOf is the task as it is for one run, or for none.
+func (s *shard) specOf(run *daemon.Run) wire.Task {
+	spec := s.spec
+	spec.Source = ""
+	if run != nil {
+		spec.FireTime, spec.Source, spec.Attempt = run.Fire, run.Source, run.Attempt
+		spec.ExecutionID = spec.JobName + "@" + run.Fire.UTC().Format("20060102T150405Z") // as the core names a fire's execution
+	}
+	return spec
+}

@@ -1,0 +1,211 @@
+package executor_test
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	mesos "github.com/mesos/mesos-go/api/v1/lib"
+
+	"github.com/elasticjob-go/elasticjob/wire"
+)
+
+// A run that takes too long is cancelled, and killed where it does not answer; the shard goes on.
+func TestDaemonTimeout(t *testing.T) {
+	t.Parallel()
+	deaf := script(t, `trap '' TERM; echo $$; while :; do sleep 0.05; done`)
+	for name, test := range map[string]struct{ program, cause string }{
+		"one run":           {script(t, `exec sleep 1000`), "; then: ended by signal 15 (terminated); it wrote nothing"},
+		"one that is deaf":  {deaf, "; then: ended by signal 9 (killed)"},
+		"resident answers":  {residentScript(t, `read -r cancel <&3; error="stopped: ${cancel##*reason}"; error=${error%%\"*}`), "; then: stopped:"},
+		"resident is deaf":  {residentScript(t, `sleep 1000`), "; then: the process ended during the run: ended by signal 9 (killed)"},
+		"resident, in time": {residentScript(t, `read -r cancel <&3`), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := newAgent(t)
+			task := daemonOf("d", test.program)
+			task.Daemon.TimeoutMillis, task.KillGraceMillis = 200, 200
+			a.launch(task)
+			runs := a.awaitRuns("d", wire.RunTimedOut, 2)
+			want := "it took longer than 200ms (timeoutSeconds)" + test.cause
+			if r := runs[0]; !strings.HasPrefix(r.Cause, want) || r.totals.Failed != 1 {
+				t.Errorf("cause %q, want %q, %+v", r.Cause, want, r.totals)
+			}
+		})
+	}
+}
+
+// A run that failed is run again, with its attempt in its context, until it succeeds or no attempt is left.
+func TestDaemonRetries(t *testing.T) {
+	t.Parallel()
+	a := newAgent(t)
+	task := daemonOf("d", script(t, `[ $ELASTICJOB_ATTEMPT = 3 ]`))
+	task.Daemon.MaxRetries, task.Daemon.RetryBackoffMillis, task.Daemon.SamplingCount = 2, 10, 1000
+	a.launch(task)
+	finished := a.awaitRuns("d", wire.RunFinished, 1)[0]
+	failed := a.awaitRuns("d", wire.RunFailed, 2)
+	for i, r := range append(failed[:2], finished) {
+		if r.Attempt != i+1 || !r.Fire.Equal(finished.Fire) || r.Retried != (i < 2) || r.Sampled {
+			t.Errorf("%+v", r)
+		}
+	}
+}
+
+// With a sampling of 3 every third run is reported.
+func TestDaemonSampling(t *testing.T) {
+	t.Parallel()
+	a := newAgent(t)
+	task := daemonOf("d", residentScript(t, `:`))
+	task.Daemon.SamplingCount = 3
+	a.launch(task)
+	for i, r := range a.awaitRuns("d", wire.RunFinished, 2) {
+		if !r.Sampled || r.totals.Runs != int64(3*(i+1)) {
+			t.Errorf("%+v", r)
+		}
+	}
+}
+
+// SINGLE_THREAD: of a job's shards one runs at a time.
+func TestDaemonSingleThread(t *testing.T) {
+	t.Parallel()
+	a := newAgent(t)
+	dir := t.TempDir()
+	program := residentScript(t, `mkdir `+dir+`/lock || error=together; sleep 0.05; rmdir `+dir+`/lock`)
+	ids := []string{"d1", "d2", "d3"}
+	for _, id := range ids {
+		task := daemonOf(id, program)
+		task.Daemon.Concurrency = wire.ConcurrencySingle
+		a.launch(task)
+	}
+	for _, id := range ids {
+		a.awaitRuns(id, wire.RunFinished, 2)
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, id := range ids {
+		for _, r := range a.runs(id) {
+			if r.State == wire.RunFailed {
+				t.Errorf("%s: %s", id, r.Cause)
+			}
+		}
+	}
+}
+
+// What can't be fired fails as a task; what can't be run fails as a run.
+func TestDaemonThatCannotBegin(t *testing.T) {
+	t.Parallel()
+	a := newAgent(t)
+	for id, test := range map[string]struct {
+		spoil func(*wire.Task)
+		cause string
+	}{
+		"package": {func(task *wire.Task) { task.Package.URL = "file:///nonexistent" }, "nonexistent"},
+		"command": {func(task *wire.Task) { task.Command = []string{"jib.sh"} }, `command "jib.sh" is neither in the package nor in PATH`},
+		"cron":    {func(task *wire.Task) { task.Daemon.Cron = "x" }, `cron "x" of job job`},
+		"zone":    {func(task *wire.Task) { task.Daemon.TimeZone = "Mars/Base" }, `time zone "Mars/Base" of job job`},
+		"http":    {func(task *wire.Task) { task.HTTP = &wire.HTTP{} }, "HTTP"},
+	} {
+		task := daemonOf(id, script(t, ":"))
+		test.spoil(&task)
+		a.launch(task)
+		if _, status := a.await(id, mesos.TASK_FAILED); !strings.Contains(status.Cause, test.cause) {
+			t.Errorf("%s: %q", id, status.Cause)
+		}
+	}
+	bad := daemonOf("bad", script(t, ":"))
+	bad.Command = []string{"/bin/sh", strings.Repeat("x", 200_000)}
+	a.launch(bad)
+	if r := a.awaitRuns("bad", wire.RunFailed, 2)[0]; !strings.Contains(r.Cause, "the arguments or the environment are too long") {
+		t.Errorf("%+v", r)
+	}
+}
+
+// An agent that comes back after many runs gets all updates that were kept, in order: failures one by one, successes as counts.
+func TestDaemonReportsWhatItsAgentMissed(t *testing.T) {
+	t.Parallel()
+	a := newAgent(t)
+	task := daemonOf("d", script(t, `[ $ELASTICJOB_ATTEMPT = 120 ]`))
+	task.Daemon.MaxRetries, task.Daemon.Misfire = 200, true
+	a.mu.Lock()
+	a.silent = true
+	a.mu.Unlock()
+	a.launch(task)
+	eventually(t, "120 attempts", func() bool {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		for _, r := range a.reports {
+			for _, task := range r.Tasks {
+				if task.Totals.Runs >= 120 {
+					return true
+				}
+			}
+		}
+		return false
+	})
+	a.stop()
+	a.mu.Lock()
+	a.silent = false
+	a.updates = nil // what it has got is lost
+	a.mu.Unlock()
+	a.listen(a.address)
+	runs := a.awaitRuns("d", wire.RunFailed, 119)
+	for i, r := range runs[:119] {
+		if r.Attempt != i+1 || r.totals.Runs != int64(i+1) {
+			t.Errorf("update %d: %+v", i, r)
+		}
+	}
+	a.awaitRuns("d", wire.RunFinished, 1)
+}
+
+// Whoever kills the supervisor kills the residents: the update says so, and what run was cut off.
+func TestResidentsDieWithTheSupervisor(t *testing.T) {
+	t.Parallel()
+	a := newAgent(t)
+	pids := filepath.Join(t.TempDir(), "pids")
+	a.launch(daemonOf("idle", residentScript(t, `echo $$ >>`+pids)))
+	a.awaitRuns("idle", wire.RunFinished, 1)
+	killer := daemonOf("killer", residentScript(t, `echo $$ >>`+pids+`; kill -9 $PPID; sleep 1000`))
+	a.launch(killer)
+	for _, id := range []string{"idle", "killer"} {
+		_, status := a.await(id, mesos.TASK_FAILED)
+		if !status.SupervisorLost || status.Totals == nil || id == "killer" && (status.Run == nil || status.Run.State != wire.RunKilled) {
+			t.Errorf("%s: %+v", id, status)
+		}
+	}
+	if status := a.exit(); status != 1 {
+		t.Errorf("exit status %d", status)
+	}
+	mustEnd(t, pids)
+}
+
+// The executor says which of its shards run, how far they are, and their counts.
+func TestReports(t *testing.T) {
+	t.Parallel()
+	a := newAgent(t)
+	a.launch(daemonOf("d", residentScript(t, `say "{\"type\":\"progress\",\"run\":\"$run\",\"fraction\":0.25,\"message\":\"run $run\"}"; sleep 1.5`)))
+	a.launch(taskOf("t", script(t, `echo '{"type":"progress","fraction":0.5,"message":"half"}' >&4; exec sleep 1000`)))
+	seen := map[string]wire.TaskReport{}
+	a.until("reports of both", func() bool {
+		for _, r := range a.reports {
+			if r.Time.IsZero() || r.Version != wire.Version {
+				t.Errorf("%+v", r)
+			}
+			for _, task := range r.Tasks {
+				if task.Progress != nil {
+					seen[task.TaskID] = task
+				}
+			}
+		}
+		return len(seen) == 2
+	})
+	if d := seen["d"]; d.Progress.Fraction != 0.25 || !strings.HasPrefix(d.Progress.Message, "run ") || d.Fire.IsZero() || d.Totals == nil || time.Since(d.Progress.At) > time.Minute {
+		t.Errorf("%+v %+v", d, d.Progress)
+	}
+	if task := seen["t"]; task.Progress.Fraction != 0.5 || task.Progress.Message != "half" || !task.Fire.IsZero() || task.Totals != nil {
+		t.Errorf("%+v %+v", task, task.Progress)
+	}
+	a.kill("t")
+	a.await("t", mesos.TASK_KILLED)
+}

@@ -1,0 +1,119 @@
+// Package pipe is the executor's end of the two pipes that a job's process gets (sdk/protocol.md).
+//
+//	executor ── run, cancel, end of stream ──▶ descriptor 3 ─ process
+//	         ◀─ hello, progress, done ──────── descriptor 4 ─
+//
+// A process is not trusted: it may write anything of any length, or nothing, read nothing, close its ends, or leave them to a
+// process that outlives it. So lines are bounded, what is no message is passed over without being held, writing
+// has a deadline, and reading ends with the process and not with the pipe.
+package pipe
+
+import (
+	"encoding/json"
+	"math"
+	"time"
+	"unicode/utf8"
+
+	"github.com/elasticjob-go/elasticjob/wire"
+)
+
+// Version is the newest version of the protocol that this executor speaks.
+const Version = 1
+
+// Bounds of what is read, in bytes. Longer lines are passed over, longer texts are cut.
+const (
+	maxLine  = 65_536
+	maxError = 4096
+)
+
+// Types of messages from a process.
+const (
+	Hello    = "hello"
+	Progress = "progress"
+	Done     = "done"
+)
+
+// Message is one message from a process; each type has some of the fields.
+type Message struct {
+	Type string `json:"type"`
+	// Version and SDK are of hello.
+	Version int    `json:"version"`
+	SDK     string `json:"sdk"`
+	// Run is the id of the run that progress or done is about; a process without hello may leave it out.
+	Run string `json:"run"`
+	// Fraction, from 0 to 1, and Message are of progress.
+	Fraction float64 `json:"fraction"`
+	Message  string  `json:"message"`
+	// Error is of done: empty when the run succeeded.
+	Error string `json:"error"`
+}
+
+// parse reads a line; false when it is no message of a known type. Texts are cut to their bounds.
+func parse(line []byte) (Message, bool) {
+	var m Message
+	if json.Unmarshal(line, &m) != nil {
+		return Message{}, false
+	}
+	switch m.Type {
+	case Hello, Progress, Done:
+	default:
+		return Message{}, false
+	}
+	m.Fraction = math.Max(0, math.Min(m.Fraction, 1))
+	m.Message, m.Error = cut(m.Message, wire.MaxProgressMessage), cut(m.Error, maxError)
+	return m, true
+}
+
+// cut keeps the first bytes of a text, in whole characters.
+func cut(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	for limit > 0 && !utf8.RuneStart(text[limit]) {
+		limit--
+	}
+	return text[:limit]
+}
+
+// Run asks a resident process for a run.
+type Run struct {
+	ID          string
+	FireTime    time.Time
+	Source      string
+	Attempt     int
+	ExecutionID string
+	// Context is the sharding context, in JSON.
+	Context json.RawMessage
+	// Props are the job's own properties.
+	Props map[string]string
+}
+
+// MarshalJSON is the form that goes over the pipe.
+func (r Run) MarshalJSON() ([]byte, error) {
+	props := r.Props
+	if props == nil {
+		props = map[string]string{}
+	}
+	return json.Marshal(struct {
+		Type        string            `json:"type"`
+		Run         string            `json:"run"`
+		FireTime    time.Time         `json:"fireTime"`
+		Source      string            `json:"source"`
+		Attempt     int               `json:"attempt"`
+		ExecutionID string            `json:"executionId"`
+		Context     json.RawMessage   `json:"context"`
+		Props       map[string]string `json:"props"`
+	}{"run", r.ID, r.FireTime.UTC(), r.Source, r.Attempt, r.ExecutionID, r.Context, props})
+}
+
+// Cancel asks a resident process to end a run early.
+type Cancel struct{ Run, Reason string }
+
+// MarshalJSON is the form that goes over the pipe.
+func (c Cancel) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Type   string `json:"type"`
+		Run    string `json:"run"`
+		Reason string `json:"reason"`
+	}{"cancel", c.Run, c.Reason})
+}

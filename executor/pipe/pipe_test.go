@@ -1,0 +1,157 @@
+package pipe_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"github.com/elasticjob-go/elasticjob/executor/pipe"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// open makes a pipe that is read: messages gives what came, once the pipe is at its end.
+func open(t *testing.T) (p *pipe.Pipe, theirs []*os.File, messages func() []pipe.Message) {
+	t.Helper()
+	p, theirs, err := pipe.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []pipe.Message
+	read := make(chan struct{})
+	go func() {
+		p.Read(func(m pipe.Message) { got = append(got, m) })
+		close(read)
+	}()
+	t.Cleanup(func() {
+		p.Close()
+		<-read
+		for _, f := range theirs {
+			_ = f.Close()
+		}
+	})
+	return p, theirs, func() []pipe.Message {
+		<-read
+		return got
+	}
+}
+
+func TestMessages(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("ä", 5000)
+	for name, test := range map[string]struct {
+		wrote string
+		want  []pipe.Message
+	}{
+		"hello": {`{"type":"hello","version":1,"sdk":"x 1","later":{}}` + "\n", []pipe.Message{{Type: "hello", Version: 1, SDK: "x 1"}}},
+		"several": {`{"type":"progress","fraction":0.5,"message":"half"}` + "\n" + `{"type":"done","run":"7"}` + "\n",
+			[]pipe.Message{{Type: "progress", Fraction: 0.5, Message: "half"}, {Type: "done", Run: "7"}}},
+		"fractions have bounds": {`{"type":"progress","fraction":7}` + "\n" + `{"type":"progress","fraction":-1e300}` + "\n",
+			[]pipe.Message{{Type: "progress", Fraction: 1}, {Type: "progress"}}},
+		"texts are cut in whole characters": {`{"type":"progress","message":"a` + long + `"}` + "\n" + `{"type":"done","error":"` + long + `"}` + "\n",
+			[]pipe.Message{{Type: "progress", Message: "a" + long[:198]}, {Type: "done", Error: long[:4096]}}},
+		"what is no message": {"hi\n\n\x00\xff\n[]\n7\nnull\n{}\n" + `{"type":"other"}` + "\n" + `{"type":"done","run":7}` + "\n" + `{"type":"done"}` + "\n",
+			[]pipe.Message{{Type: "done"}}},
+		"a line without end": {`{"type":"done"}`, nil},
+		"the longest line":   {`{"type":"done","x":"` + strings.Repeat("x", 65_536-22) + `"}` + "\n", []pipe.Message{{Type: "done"}}},
+		"a longer line":      {`{"type":"done","x":"` + strings.Repeat("x", 65_536-21) + `"}` + "\n" + `{"type":"hello"}` + "\n", []pipe.Message{{Type: "hello"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, theirs, messages := open(t)
+			if _, err := io.WriteString(theirs[1], test.wrote); err != nil {
+				t.Fatal(err)
+			}
+			_ = theirs[1].Close()
+			if diff := cmp.Diff(test.want, messages()); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// A line of 100 MB, and as much that is no line, are passed over without being held.
+func TestEndlessLine(t *testing.T) {
+	_, theirs, messages := open(t)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	block := bytes.Repeat([]byte("x"), 1<<20)
+	for range 100 {
+		if _, err := theirs[1].Write(block); err != nil {
+			t.Fatal(err)
+		}
+	}
+	runtime.ReadMemStats(&after)
+	_, _ = io.WriteString(theirs[1], "\n"+`{"type":"done","run":"1"}`+"\n")
+	_, _ = theirs[1].Write(block)
+	_ = theirs[1].Close()
+	if got := messages(); len(got) != 1 || got[0].Run != "1" {
+		t.Errorf("got %v", got)
+	}
+	if took := after.TotalAlloc - before.TotalAlloc; took > 10<<20 {
+		t.Errorf("%d MB were allocated", took>>20)
+	}
+}
+
+// What a process wrote before its end is read, and one that holds the pipe open and goes on writing isn't waited for.
+func TestEndedWhileTheirEndIsOpen(t *testing.T) {
+	t.Parallel()
+	p, theirs, messages := open(t)
+	_, _ = io.WriteString(theirs[1], `{"type":"done","run":"1"}`+"\n")
+	written := make(chan struct{})
+	go func() {
+		defer close(written)
+		for {
+			if _, err := theirs[1].Write(make([]byte, 100)); err != nil {
+				return
+			}
+		}
+	}()
+	p.Ended()
+	if got := messages(); len(got) != 1 || got[0].Run != "1" {
+		t.Errorf("got %v", got)
+	}
+	_ = theirs[1].Close()
+	<-written
+}
+
+func TestSend(t *testing.T) {
+	t.Parallel()
+	p, theirs, _ := open(t)
+	fire := time.Date(2026, 1, 2, 3, 4, 5, 0, time.FixedZone("", 3600))
+	run := pipe.Run{ID: "1", FireTime: fire, Source: "MISFIRE", Attempt: 2, ExecutionID: "e", Context: json.RawMessage(`{"a":1}`), Props: map[string]string{"k": "a\nb"}}
+	if err := p.Send(run); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Send(pipe.Cancel{Run: "1", Reason: "late"}); err != nil {
+		t.Fatal(err)
+	}
+	p.End()
+	got, err := io.ReadAll(theirs[0])
+	want := `{"type":"run","run":"1","fireTime":"2026-01-02T02:04:05Z","source":"MISFIRE","attempt":2,"executionId":"e","context":{"a":1},"props":{"k":"a\nb"}}` + "\n" +
+		`{"type":"cancel","run":"1","reason":"late"}` + "\n"
+	if string(got) != want || err != nil {
+		t.Errorf("got %s, %v", got, err)
+	}
+}
+
+func TestSendToOneThatDoesNotRead(t *testing.T) {
+	t.Parallel()
+	p, theirs, _ := open(t)
+	large := pipe.Cancel{Reason: strings.Repeat("x", 1<<20)}
+	if err := p.Send(large); err == nil || !strings.Contains(err.Error(), "has not read its pipe") {
+		t.Errorf("it doesn't read: %v", err)
+	}
+	_ = theirs[0].Close()
+	if err := p.Send(large); err == nil || !strings.Contains(err.Error(), "has closed its pipe") {
+		t.Errorf("it has closed its end: %v", err)
+	}
+}

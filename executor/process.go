@@ -1,0 +1,135 @@
+package executor
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"path/filepath"
+
+	"github.com/elasticjob-go/elasticjob/executor/pack"
+	"github.com/elasticjob-go/elasticjob/executor/pipe"
+	"github.com/elasticjob-go/elasticjob/executor/supervisor"
+	"github.com/elasticjob-go/elasticjob/wire"
+)
+
+// process is a process of a task, with its pipe and the folders that are its own.
+type process struct {
+	*supervisor.Process
+	pipe     *pipe.Pipe
+	releases []func(keepAs string) // of its folders
+}
+
+// startProcess starts a process of the task, in a working folder that shows the package, if there is one. hear is called with what
+// the process writes to its pipe, in another goroutine, until wait has returned; wait must be called.
+func (t *task) startProcess(spec wire.Task, hear func(*process, pipe.Message)) (_ *process, err error) {
+	// Processes are started one by one anyhow. Those that wait for it have no folders yet: so
+	// many short tasks need few of them.
+	t.session.starting <- struct{}{}
+	defer func() { <-t.session.starting }()
+
+	p := &process{}
+	defer func() {
+		if err != nil {
+			p.release("")
+		}
+	}()
+	if t.output == "" {
+		if t.output, err = t.session.outputs.folder(t.number); err != nil {
+			t.output = ""
+			return nil, err
+		}
+		t.releases = append(t.releases, t.session.outputs.add(t.number))
+	}
+	temporary, giveBack, err := t.session.temporaries.take("", "")
+	if err != nil {
+		return nil, err
+	}
+	p.releases = append(p.releases, func(string) { giveBack("") })
+	if len(spec.Command) == 0 {
+		return nil, errNoCommand
+	}
+	root := t.root(spec)
+	work, putBack, err := t.session.works.take(root, t.fetched.State)
+	if err != nil {
+		return nil, err
+	}
+	p.releases = append(p.releases, putBack)
+	if err := t.startIn(places{temporary: temporary, work: work, root: root}, p, spec); err != nil {
+		return nil, err
+	}
+	go p.pipe.Read(func(m pipe.Message) { hear(p, m) })
+	return p, nil
+}
+
+var errNoCommand = errors.New("the app has no command to run")
+
+// root is the package's folder that the command is in, "" without a package.
+func (t *task) root(spec wire.Task) string {
+	if t.fetched.Dir == "" {
+		return ""
+	}
+	return pack.Root(t.fetched.Dir, spec.Command[0])
+}
+
+// startIn starts the process in its folders, unless the task was killed meanwhile.
+func (t *task) startIn(at places, p *process, spec wire.Task) error {
+	shard, err := shardContext(spec)
+	if err != nil {
+		return err
+	}
+	env := t.session.base.of(spec, at, shard)
+	path, args, err := findCommand(cmp.Or(at.root, at.work), spec.Command, env["PATH"])
+	if err != nil {
+		return err
+	}
+	if err := context.Cause(t.ctx); err != nil {
+		return err
+	}
+	path, args = inView(at.root, at.work, path, args)
+	ends, theirs, err := pipe.Open()
+	if err != nil {
+		return err
+	}
+	p.Process, err = t.session.supervisor.Start(supervisor.Spec{
+		Path: path, Args: append(args, shard), Env: env.list(), Marker: taskVariable + "=" + spec.TaskID, Dir: at.work,
+		Processes: t.session.config.Processes, Stdout: filepath.Join(t.output, "stdout"), Stderr: filepath.Join(t.output, "stderr"),
+	}, theirs...)
+	for _, f := range theirs {
+		_ = f.Close()
+	}
+	if err != nil {
+		ends.Close()
+		var refused *supervisor.StartError
+		if errors.As(err, &refused) {
+			return explainStart(path, spec.Command[0], refused)
+		}
+		return err
+	}
+	p.pipe = ends
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.process = p
+	if t.ctx.Err() != nil {
+		t.end(p) // killed in between
+	}
+	return nil
+}
+
+// wait returns when the process has ended and all that it wrote to its pipe was heard. It is false if the supervisor was lost first.
+func (p *process) wait() (supervisor.Exit, bool) {
+	exit, ok := p.Exit()
+	p.pipe.Ended()
+	return exit, ok
+}
+
+// release gives back the folders, once no process is left in them. A name keeps the working folder of a failed process, if so many are kept.
+func (p *process) release(keepAs string) {
+	for _, release := range p.releases {
+		release(keepAs)
+	}
+}
+
+// failedBy reports whether a process that ended so has failed by itself.
+func failedBy(exit supervisor.Exit, ok bool) bool {
+	return !ok || !exit.Killed && (exit.Status != 0 || exit.Signal != 0)
+}

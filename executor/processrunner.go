@@ -1,0 +1,242 @@
+package executor
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/executor/daemon"
+	"github.com/elasticjob-go/elasticjob/executor/pipe"
+	"github.com/elasticjob-go/elasticjob/executor/supervisor"
+)
+
+// processRunner makes runs by processes. One that says hello is resident: it stays, and gets each run over its pipe. One that doesn't
+// is one run.
+type processRunner struct {
+	*shard
+	count    int // of processes
+	process  *process
+	resident bool // it has said hello
+	dying    bool // we have asked it to end, or it can't be spoken to
+
+	current atomic.Int64 // the number of the run under way, 0 without one, for the goroutine that reads the pipe
+
+	run   *daemon.Run // until it is finished
+	given bool        // the process has it: by its start, or over its pipe
+	mark  outputMark  // where the run's output begins
+
+	restarts daemon.Restarts
+	restart  *time.Timer // runs while a resident process is to be started again; else nil
+}
+
+func (r *processRunner) left() bool {
+	if r.restart != nil {
+		r.restart.Stop() // nothing is started any more
+	}
+	return r.process != nil
+}
+
+// start gives the run to the resident process, or starts one for it. While one is being restarted, or ends, the run waits for the next.
+func (r *processRunner) start(run daemon.Run) {
+	r.run, r.given = &run, false
+	r.current.Store(run.Number)
+	switch {
+	case r.process == nil && r.restart == nil:
+		r.launch()
+	case r.process == nil || r.dying: // the next process gets it
+	case r.resident:
+		r.give()
+	default:
+		r.started() // it is to say hello in the time that a run may take
+	}
+}
+
+// launch starts a process, for the run if one waits.
+func (r *processRunner) launch() {
+	if r.run != nil {
+		r.mark = r.session.outputs.mark(r.number)
+	}
+	p, err := r.startProcess(r.specOf(r.run), r.hear)
+	switch {
+	case err != nil && (r.killed() || errors.Is(err, supervisor.ErrLost)):
+		return // the shard sees it
+	case err != nil && r.run != nil:
+		r.finish(daemon.Result{Cause: readable(err.Error(), causeLength)})
+		return
+	case err != nil:
+		wait := r.restarts.Ended(0)
+		r.tellRestart("the resident process is not started: "+readable(err.Error(), causeLength), wait)
+		r.startAgain(wait)
+		return
+	}
+	r.count++
+	r.process, r.resident, r.dying = p, false, false
+	r.waiting.Go(func() {
+		exit, ok := p.wait()
+		r.post(func() { r.exited(p, exit, ok) })
+	})
+	if r.run != nil {
+		r.given = true
+		r.started()
+	}
+}
+
+// hear is called in the goroutine that reads the process's pipe.
+func (r *processRunner) hear(p *process, m pipe.Message) {
+	switch m.Type {
+	case pipe.Progress:
+		if n := r.current.Load(); n != 0 && (m.Run == "" || m.Run == strconv.FormatInt(n, 10)) {
+			r.session.reports.progress(r.id, m)
+		}
+	case pipe.Hello:
+		r.post(func() { r.hello(p, m) })
+	case pipe.Done:
+		r.post(func() { r.done(p, m) })
+	}
+}
+
+func (r *processRunner) hello(p *process, m pipe.Message) {
+	if p != r.process || r.resident || r.dying {
+		return
+	}
+	if err := known(m); err != nil {
+		r.end(p)
+		if r.run != nil && r.given {
+			r.finish(daemon.Result{Cause: err.Error()})
+		}
+		return
+	}
+	r.resident = true
+	if r.run != nil {
+		r.give()
+	}
+}
+
+// give asks the resident process for the run.
+func (r *processRunner) give() {
+	if !r.given {
+		r.mark = r.session.outputs.mark(r.number)
+	}
+	r.given = true
+	if err := r.process.pipe.Send(runOf(r.specOf(r.run), r.runID())); err != nil {
+		r.end(r.process)
+		r.finish(daemon.Result{Cause: err.Error()})
+		return
+	}
+	r.started()
+}
+
+func (r *processRunner) runID() string { return strconv.FormatInt(r.run.Number, 10) }
+
+func (r *processRunner) done(p *process, m pipe.Message) {
+	if p != r.process || !r.resident || r.run == nil || !r.given || m.Run != r.runID() {
+		return
+	}
+	r.restarts.Answered()
+	r.finish(daemon.Result{Cause: errorOf(m)})
+}
+
+// end asks a process to end that is of no use any more.
+func (r *processRunner) end(p *process) {
+	r.dying = true
+	p.pipe.End()
+	if err := p.Kill(r.grace()); err != nil {
+		r.log.Warn("kill failed", "error", err)
+	}
+}
+
+func (r *processRunner) cancel(reason string) {
+	switch {
+	case r.process == nil || r.run == nil:
+	case !r.given:
+		r.end(r.process)
+		r.finish(daemon.Result{Cause: "the process that was started again for it said no hello"})
+	case !r.resident, r.process.pipe.Send(pipe.Cancel{Run: r.runID(), Reason: reason}) != nil:
+		r.end(r.process)
+	}
+}
+
+func (r *processRunner) stop() {
+	if r.process == nil {
+		return
+	}
+	r.dying = true
+	if err := r.process.Kill(0); err != nil {
+		r.log.Warn("kill failed", "error", err)
+	}
+}
+
+// finish ends the run. What the shard does next is begun after it, so nothing may follow it in its callers that reckons with the run.
+func (r *processRunner) finish(result daemon.Result) {
+	r.run, r.given = nil, false
+	r.current.Store(0)
+	r.finished(result)
+}
+
+// exited takes the end of the process.
+func (r *processRunner) exited(p *process, exit supervisor.Exit, ok bool) {
+	keepAs := ""
+	if failedBy(exit, ok) {
+		keepAs = r.number + "-" + strconv.Itoa(r.count)
+	}
+	p.release(keepAs)
+	resident := r.resident
+	r.process, r.resident = nil, false
+	if !ok {
+		return // the shard sees that the supervisor is lost
+	}
+	text := exitText(exit)
+	if r.killed() {
+		if r.run != nil {
+			r.finish(r.resultOf(exit, "killed: "+text))
+		}
+		return
+	}
+	lived := exit.At.Sub(p.Started)
+	switch {
+	case r.run != nil && r.given && !resident && exit.Status == 0 && exit.Signal == 0:
+		r.finish(daemon.Result{ExitStatus: &exit.Status})
+	case r.run != nil && r.given && !resident:
+		r.finish(r.resultOf(exit, text))
+	case r.run != nil && r.given:
+		r.startAgain(r.restarts.Ended(lived)) // first, so that the next run waits for it
+		r.finish(r.resultOf(exit, "the process ended during the run: "+text))
+	case r.run != nil && !resident && !r.dying:
+		r.startAgain(r.restarts.Ended(lived))
+		r.finish(r.resultOf(exit, "the process ended before it said hello: "+text))
+	case r.run != nil: // the run waits for the next process
+		r.startAgain(r.restarts.Ended(lived))
+	case resident || !r.dying:
+		wait := r.restarts.Ended(lived)
+		r.tellRestart("the resident process ended: "+text, wait)
+		r.startAgain(wait)
+	}
+}
+
+// startAgain starts a process after a while, for the run that waits then, if one does.
+func (r *processRunner) startAgain(wait time.Duration) {
+	r.restart = time.AfterFunc(wait, func() {
+		r.post(func() {
+			if r.restart = nil; !r.killed() {
+				r.launch()
+			}
+		})
+	})
+}
+
+// tellRestart reports that a process has ended which no run was given to.
+func (r *processRunner) tellRestart(what string, wait time.Duration) {
+	what += fmt.Sprintf("; it is started again in %v", wait)
+	r.log.Warn("resident process ended", "error", what)
+	if r.session.ledger.backlog(r.id) < 64 {
+		r.tell(running, what, nil)
+	}
+}
+
+// resultOf is a failure by the end of the process.
+func (r *processRunner) resultOf(exit supervisor.Exit, text string) daemon.Result {
+	status, signal := exitOf(exit)
+	return daemon.Result{Cause: r.causeOf(text, r.mark), ExitStatus: status, Signal: signal}
+}

@@ -1,0 +1,126 @@
+package executor
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/executor/pipe"
+	"github.com/elasticjob-go/elasticjob/wire"
+)
+
+// reportAtMostEvery is how often the executor speaks of its tasks' progress.
+const reportAtMostEvery = time.Second
+
+// reports hold what the executor says of its tasks between updates (wire.Report).
+type reports struct {
+	mu      sync.Mutex
+	tasks   map[string]*taskNews
+	daemons int
+	sent    time.Time
+}
+
+type taskNews struct {
+	wire.TaskReport
+	daemon, changed bool
+}
+
+func newReports() *reports { return &reports{tasks: map[string]*taskNews{}} }
+
+// of is called with mu held.
+func (r *reports) of(id string) *taskNews {
+	n := r.tasks[id]
+	if n == nil {
+		n = &taskNews{TaskReport: wire.TaskReport{TaskID: id}}
+		r.tasks[id] = n
+	}
+	return n
+}
+
+// progress takes how far a task's run has come.
+func (r *reports) progress(id string, m pipe.Message) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n := r.of(id)
+	n.Progress = &wire.Progress{Fraction: m.Fraction, Message: readable(m.Message, wire.MaxProgressMessage), At: time.Now().UTC()}
+	n.changed = true
+}
+
+// shard takes which run of a daemon's shard is under way, if one is, and its counts.
+func (r *reports) shard(id string, fire time.Time, totals wire.Totals) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n := r.of(id)
+	if !n.daemon {
+		n.daemon = true
+		r.daemons++
+	}
+	if !n.Fire.Equal(fire) {
+		n.Fire, n.Progress = fire.UTC(), nil // it was another run's
+	}
+	n.Totals = &totals
+}
+
+// forget ends what is said of a task.
+func (r *reports) forget(id string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if n := r.tasks[id]; n != nil && n.daemon {
+		r.daemons--
+	}
+	delete(r.tasks, id)
+}
+
+// due gives what is to be said now: nothing while no progress has changed, and no shard of a daemon is there or the last report is not
+// old enough.
+func (r *reports) due(now time.Time) (wire.Report, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	news := r.daemons > 0 && now.Sub(r.sent) > wire.ReportEvery-reportAtMostEvery
+	for _, n := range r.tasks {
+		news = news || n.changed
+	}
+	if !news {
+		return wire.Report{}, false
+	}
+	report := wire.Report{Time: now.UTC()}
+	for _, n := range r.tasks {
+		if n.changed || n.daemon {
+			report.Tasks = append(report.Tasks, n.TaskReport)
+		}
+		n.changed = false
+	}
+	r.sent = now
+	return report, true
+}
+
+// sendReports sends what is due, until ctx ends. What gets lost is said again, or has become old.
+func (s *session) sendReports(ctx context.Context) {
+	ticker := time.NewTicker(reportAtMostEvery)
+	defer ticker.Stop()
+	for refused := ""; ; {
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return
+		}
+		if !s.ledger.connected() {
+			continue
+		}
+		report, ok := s.reports.due(time.Now())
+		if !ok {
+			continue
+		}
+		data, err := report.Encode()
+		if err == nil {
+			err = s.agent.message(ctx, data)
+		}
+		switch {
+		case err == nil:
+			refused = ""
+		case refused != err.Error() && ctx.Err() == nil:
+			refused = err.Error()
+			s.log.Warn("report of progress and health not accepted", "error", err)
+		}
+	}
+}

@@ -1,0 +1,179 @@
+package executor
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/executor/pipe"
+	"github.com/elasticjob-go/elasticjob/executor/supervisor"
+	"github.com/elasticjob-go/elasticjob/wire"
+)
+
+// transientRun is the id of a transient task's one run.
+const transientRun = "1"
+
+// answer is what a transient task's process has said over its pipe.
+type answer struct {
+	hello, done bool
+	failure     string // of done
+	refused     string // why the process was ended by us
+}
+
+// transient takes the task from the start of its process to its end.
+func (t *task) transient(spec wire.Task) (report func(), err error) {
+	var said answer
+	process, err := t.startProcess(spec, func(p *process, m pipe.Message) { t.hear(spec, &said, p, m) })
+	if err != nil {
+		return nil, err
+	}
+	defer t.session.reports.forget(t.id)
+	t.status.StartTime = process.Started.UTC()
+	// A process that ends at once is reported by its end alone, which has its start time too. Each update is work for
+	// the agent, the master and the scheduler, while other tasks wait to
+	// be started. A task that is lost in this moment counts as begun (rule E1).
+	select {
+	case <-process.Done():
+	case <-time.After(shortTask):
+		t.report(running, "process "+strconv.Itoa(process.PID)+" runs", t.status)
+	}
+	exit, ok := process.wait()
+	keepAs := ""
+	if failedBy(exit, ok) || said.failure != "" {
+		keepAs = t.number
+	}
+	t.releases = append(t.releases, func() { process.release(keepAs) })
+	if !ok {
+		return nil, supervisor.ErrLost
+	}
+	return func() { t.ended(exit, said) }, nil
+}
+
+// hear does what a message of the process asks for: one that says hello gets one run, and then the end of its stream.
+func (t *task) hear(spec wire.Task, said *answer, p *process, m pipe.Message) {
+	switch {
+	case m.Type == pipe.Progress && (m.Run == "" || m.Run == transientRun):
+		t.session.reports.progress(t.id, m)
+	case m.Type == pipe.Hello && !said.hello:
+		said.hello = true
+		err := known(m)
+		if err == nil {
+			err = p.pipe.Send(runOf(spec, transientRun))
+		}
+		if err != nil {
+			said.refused = err.Error()
+			_ = p.Kill(t.grace())
+		}
+	case m.Type == pipe.Done && said.hello && !said.done && m.Run == transientRun:
+		said.done, said.failure = true, errorOf(m)
+		p.pipe.End()
+	}
+}
+
+// known refuses a process whose version of the protocol is not known.
+func known(hello pipe.Message) error {
+	if hello.Version >= 1 && hello.Version <= pipe.Version {
+		return nil
+	}
+	return fmt.Errorf("the process (%q) speaks version %d of the protocol between executor and process, this executor knows 1 to %d: update the scheduler, which brings the executor, or build the job with an older SDK",
+		hello.SDK, hello.Version, pipe.Version)
+}
+
+// errorOf is the error of a done, as it can be shown; empty when the run succeeded.
+func errorOf(done pipe.Message) string {
+	text := readable(done.Error, len(done.Error))
+	if text == "" && done.Error != "" {
+		return "the run failed, and its error has no text"
+	}
+	return text
+}
+
+// runOf is what a resident process is asked for.
+func runOf(spec wire.Task, id string) pipe.Run {
+	shard, _ := shardContext(spec) // without an error: its process was started with it
+	return pipe.Run{
+		ID: id, FireTime: spec.FireTime, Source: spec.Source, Attempt: spec.Attempt, ExecutionID: spec.ExecutionID,
+		Context: json.RawMessage(shard), Props: spec.Props,
+	}
+}
+
+// ended reports how the process ended.
+func (t *task) ended(exit supervisor.Exit, said answer) {
+	status := t.status
+	status.Phase = wire.PhaseRun
+	status.CompleteTime = exit.At.UTC()
+	status.ExitStatus, status.Signal = exitOf(exit)
+	// A process that said hello may end with its stream, before the signal reaches it.
+	cut := exit.Killed || said.hello && (!said.done || said.failure != "")
+	if why := t.why(); cut && why != nil {
+		status.Cause = why.Error()
+		t.report(killed, status.Cause+": "+exitText(exit), status)
+		return
+	}
+	text := ""
+	switch {
+	case said.refused != "":
+		text = said.refused
+		status.Cause = text
+	case said.failure != "":
+		text = said.failure
+		status.Cause = text
+	case said.hello && !said.done:
+		text = "the process ended without an answer to its run: " + exitText(exit)
+	case exit.Status != 0 || exit.Signal != 0:
+		text = exitText(exit)
+	default:
+		status.Phase = ""
+		t.log.Debug("task finished")
+		t.report(finished, "exit status 0", status)
+		return
+	}
+	if status.Cause == "" {
+		status.Cause = t.causeOf(text, outputMark{})
+	}
+	text = firstLine(text)
+	t.log.Warn("task failed", "error", text)
+	t.report(failedState, text, status)
+}
+
+// causeOf is what happened, with the end of the output since the mark.
+func (t *task) causeOf(what string, since outputMark) string {
+	if t.session.outputs.diskFull() {
+		what += "; the agent's disk is full"
+	}
+	return t.session.outputs.cause(t.number, what, since)
+}
+
+// firstLine is a text for where there is room for one line; never empty.
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(readable(text, len(text)), "\n")
+	if len(line) > messageLength {
+		line = strings.ToValidUTF8(line[:messageLength], "") + "…"
+	}
+	if line == "" {
+		return "failed"
+	}
+	return line
+}
+
+// exitOf is an exit as updates have it.
+func exitOf(exit supervisor.Exit) (status *int, signal string) {
+	if exit.Signal != 0 {
+		return nil, syscall.Signal(exit.Signal).String()
+	}
+	return &exit.Status, ""
+}
+
+func exitText(exit supervisor.Exit) string {
+	if exit.Signal == 0 {
+		return "exit status " + strconv.Itoa(exit.Status)
+	}
+	text := fmt.Sprintf("ended by signal %d (%s)", exit.Signal, syscall.Signal(exit.Signal))
+	if exit.Signal == int(syscall.SIGKILL) && !exit.Killed {
+		text += ", which this executor didn't send: possibly out of memory, at the limit of the container that all tasks of the app share on this agent"
+	}
+	return text
+}
