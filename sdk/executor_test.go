@@ -65,19 +65,24 @@ func (p *process) start() *process {
 // resident starts the program as an executor does, and hears its hello.
 func resident(t testing.TB) *process {
 	t.Helper()
-	p := program(t, []string{"its own argument", fmt.Sprintf(sharding, "")}, "ELASTICJOB_PIPE=3,4", "ELASTICJOB_SHARDING_CONTEXT="+fmt.Sprintf(sharding, ""))
-	read, orders := pipe(t)
-	said, write := pipe(t)
+	return program(t, []string{"its own argument", fmt.Sprintf(sharding, "")}).resident()
+}
+
+func (p *process) resident() *process {
+	p.Helper()
+	p.cmd.Env = append(p.cmd.Env, "ELASTICJOB_PIPE=3,4", "ELASTICJOB_SHARDING_CONTEXT="+fmt.Sprintf(sharding, ""))
+	read, orders := pipe(p)
+	said, write := pipe(p)
 	p.orders, p.said, p.lines = orders, said, bufio.NewReader(said)
 	p.cmd.ExtraFiles = []*os.File{read, write}
 	p.start()
 	for _, theirs := range p.cmd.ExtraFiles {
 		if err := theirs.Close(); err != nil {
-			t.Fatal(err)
+			p.Fatal(err)
 		}
 	}
 	if hello := p.hear(); hello.Type != "hello" || hello.Version != 1 || hello.SDK == "" {
-		t.Fatalf("the first message is %+v", hello)
+		p.Fatalf("the first message is %+v", hello)
 	}
 	return p
 }

@@ -18,7 +18,7 @@ func TestRuns(t *testing.T) {
 		"fail no such file": {"no such file"},
 		"show x":            {`j 1/3 "own" "x" j@-@1@-@READY@-@a@-@u e 2026-07-01T12:00:00.005Z NORMAL_TRIGGER 2 map[color:red]`},
 		"panic boom":        {"panic: boom\n\n", "sdk_test.panicHere", "main_test.go:"},
-		"index":           {"panic: runtime error: index out of range", "sdk_test.job", "main_test.go:"},
+		"index":             {"panic: runtime error: index out of range", "sdk_test.job", "main_test.go:"},
 		"goexit":            {"runtime.Goexit"},
 	} {
 		p.run(parameter, parameter)
