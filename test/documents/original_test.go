@@ -109,14 +109,18 @@ func TestLinksLeadSomewhere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, file := range append(files, filepath.Join(root, "README.md"), filepath.Join(root, "CHANGELOG.md")) {
+	examples, err := filepath.Glob(filepath.Join(root, "examples/*/README.md"))
+	if err != nil || len(examples) == 0 {
+		t.Fatalf("%d examples have a README, %v", len(examples), err)
+	}
+	for _, file := range append(append(files, examples...), filepath.Join(root, "README.md"), filepath.Join(root, "CHANGELOG.md"), filepath.Join(root, "sdk/protocol.md")) {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, found := range link.FindAllStringSubmatch(string(text), -1) {
 			if _, err := os.Stat(filepath.Join(filepath.Dir(file), found[1])); err != nil {
-				t.Errorf("%s: the link to %s leads nowhere", filepath.Base(file), found[1])
+				t.Errorf("%s: the link to %s leads nowhere", strings.TrimPrefix(file, root+"/"), found[1])
 			}
 		}
 	}

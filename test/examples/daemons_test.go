@@ -81,6 +81,14 @@ func TestPythonResidentDaemon(t *testing.T) {
 	}
 }
 
+func TestWriteADaemon(t *testing.T) {
+	r := follow(t)
+	for _, block := range r.section("Write a job") {
+		r.types("", block)
+	}
+	r.untilWrote("hello_daemon", regexp.MustCompile(`^row 0\n(row \d\n)+row 0\n`))
+}
+
 func TestHTTPJob(t *testing.T) {
 	r := follow(t)
 	folder := filepath.Join("examples", "http-job")

@@ -65,3 +65,25 @@ func TestPythonResidentRunsOnce(t *testing.T) {
 		t.Errorf("it wrote %q", got)
 	}
 }
+
+// TestWriteAJob types the blocks of README's "Write a job", but for the one about daemons.
+func TestWriteAJob(t *testing.T) {
+	r := follow(t)
+	blocks := r.section("Write a job")
+	if len(blocks) != 4 {
+		t.Fatalf("there are %d blocks, want 4", len(blocks))
+	}
+	said := r.types("", blocks[0])
+	for _, want := range []string{"row 0\nrow 3\nrow 6\n", "shard 2 of 3: finished after"} {
+		if !strings.Contains(said, want) {
+			t.Errorf("alone it says %s, want %q", said, want)
+		}
+	}
+	const rows = "row 0\nrow 3\nrow 6\nrow 1\nrow 4\nrow 7\nrow 2\nrow 5\nrow 8\n"
+	if got := r.wrote(r.triggered(r.types("", blocks[1]))); got != rows {
+		t.Errorf("it wrote %q, want %q", got, rows)
+	}
+	if got := r.wrote(r.triggered(r.types("", blocks[2]))); got != "shard 0 of 2\nshard 1 of 2\n" {
+		t.Errorf("it wrote %q", got)
+	}
+}

@@ -107,11 +107,29 @@ func (r *reader) blocks(document string) []string {
 	if err != nil {
 		r.Fatal(err)
 	}
-	var all []string
-	for _, found := range block.FindAllStringSubmatch(string(text), -1) {
+	return blocksOf(string(text))
+}
+
+func blocksOf(text string) (all []string) {
+	for _, found := range block.FindAllStringSubmatch(text, -1) {
 		all = append(all, found[1])
 	}
 	return all
+}
+
+// section are the blocks of a section of the repository's own README.
+func (r *reader) section(title string) []string {
+	r.Helper()
+	text, err := os.ReadFile(filepath.Join(root, "README.md"))
+	if err != nil {
+		r.Fatal(err)
+	}
+	_, from, found := strings.Cut(string(text), "\n## "+title+"\n")
+	if !found {
+		r.Fatalf("README.md has no section %q", title)
+	}
+	section, _, _ := strings.Cut(from, "\n## ")
+	return blocksOf(section)
 }
 
 // types types lines in a folder of the clone, in order, as the reader would, and gives what they wrote.
