@@ -74,7 +74,7 @@ var nothingElse = regexp.MustCompile(`^Not built yet: [A-Za-z ]+$`)
 // missing are what rows may name as not built yet, each with what shows that it still is: a folder that is not there, or a
 // text in a file that is.
 var missing = map[string]struct{ folder, file, text string }{
-	"auth": {folder: "auth"}, "history": {folder: "history"}, "notify": {folder: "notify"}, "web": {folder: "web"}, "sdk": {folder: "sdk"},
+	"auth": {folder: "auth"}, "history": {folder: "history"}, "notify": {folder: "notify"}, "web": {folder: "web"},
 	"daemon jobs": {file: "jobs/check.go", text: "daemon jobs are not supported by this version yet"},
 	"HTTP jobs":   {file: "README.md", text: "the job types that are neither script nor package"},
 }
@@ -109,14 +109,18 @@ func TestLinksLeadSomewhere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, file := range append(files, filepath.Join(root, "README.md"), filepath.Join(root, "CHANGELOG.md")) {
+	examples, err := filepath.Glob(filepath.Join(root, "examples/*/README.md"))
+	if err != nil || len(examples) == 0 {
+		t.Fatalf("%d examples have a README, %v", len(examples), err)
+	}
+	for _, file := range append(append(files, examples...), filepath.Join(root, "README.md"), filepath.Join(root, "CHANGELOG.md"), filepath.Join(root, "sdk/protocol.md")) {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, found := range link.FindAllStringSubmatch(string(text), -1) {
 			if _, err := os.Stat(filepath.Join(filepath.Dir(file), found[1])); err != nil {
-				t.Errorf("%s: the link to %s leads nowhere", filepath.Base(file), found[1])
+				t.Errorf("%s: the link to %s leads nowhere", strings.TrimPrefix(file, root+"/"), found[1])
 			}
 		}
 	}

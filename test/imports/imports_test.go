@@ -114,7 +114,11 @@ func TestWhatTheRulesRefuse(t *testing.T) {
 		"a library's home":                {from: "cluster", imports: mesos, want: "github.com/mesos/mesos-go is used in cluster/mesos, cluster/local, executor only"},
 		"a library through a package":     {from: "scheduler/sim", imports: module + "/cluster/mesos", reaches: mesos, want: "scheduler/sim → cluster/mesos → " + mesos},
 		"suites are for tests":            {from: "registry/embedded", imports: module + "/registry/registrytest", want: "imported by _test.go files only"},
-		"examples stand for users":        {from: "examples/demo", imports: module + "/app", want: "import no package"},
+		"examples stand for users":        {from: "examples/demo", imports: module + "/app", want: "import no package but sdk"},
+		"examples are jobs, too":          {from: "examples/go-simple", imports: module + "/sdk"},
+		"tools are no jobs":               {from: "tools/x", imports: module + "/sdk", want: "import no package but sdk"},
+		"sdk brings nothing":              {from: "sdk", imports: module + "/wire", want: "sdk imports no other package"},
+		"sdk is for jobs":                 {from: "api", imports: module + "/sdk", want: "sdk stands above api"},
 		"nothing of the tests' world":     {from: "api", imports: module + "/test/whole", want: "is for no package"},
 		"a package that has no place":     {from: "misc", imports: "fmt", want: "misc is not in the layout"},
 	} {

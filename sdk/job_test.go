@@ -1,0 +1,128 @@
+package sdk_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/elasticjob-go/elasticjob/sdk"
+)
+
+// TestDataflow: which batches are processed, and what the run ends with.
+func TestDataflow(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("broken")
+	streaming := map[string]string{"streaming.process": "true"}
+	for name, tc := range map[string]struct {
+		props     map[string]string
+		batches   [][]int // what fetch gives
+		fetchErr  int     // the call of fetch that fails, from 1
+		procErr   int     // and of process
+		stopFetch int     // the call of fetch in which the context ends
+		stopProc  int     // and of process
+		want      []int   // what is processed
+		err       string
+	}{
+		"once":                           {batches: [][]int{{1, 2}, {3}}, want: []int{1, 2}},
+		"nothing to do":                  {batches: [][]int{{}, {3}}},
+		"streaming":                      {props: streaming, batches: [][]int{{1, 2}, {3}, {}, {4}}, want: []int{1, 2, 3}},
+		"streaming, as the original's":   {props: map[string]string{"streaming.process": "TRUE"}, batches: [][]int{{1}, {2}}, want: []int{1, 2}},
+		"not streaming":                  {props: map[string]string{"streaming.process": "false"}, batches: [][]int{{1}, {2}}, want: []int{1}},
+		"fetch fails":                    {props: streaming, batches: [][]int{{1}, {2}}, fetchErr: 2, want: []int{1}, err: "fetch batch 2: broken"},
+		"process fails":                  {props: streaming, batches: [][]int{{1}, {2}, {3}}, procErr: 2, want: []int{1}, err: "process batch 2, of 1 items: broken"},
+		"ended while fetch gave nothing": {batches: [][]int{{}}, stopFetch: 1, err: "stopped after 0 batches, with 0 items fetched: context canceled (enough)"},
+		"ended between fetch and process": {props: streaming, batches: [][]int{{1}, {2, 3}, {4}}, stopFetch: 2, want: []int{1},
+			err: "stopped after 1 batches, with 2 items fetched: context canceled (enough)"},
+		"ended in process, which went on": {props: streaming, batches: [][]int{{1}, {2}}, stopProc: 1, want: []int{1}, err: "stopped after 1 batches: context canceled (enough)"},
+		"ended in the only batch":         {batches: [][]int{{1}, {2}}, stopProc: 1, want: []int{1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithCancelCause(t.Context())
+			defer cancel(nil)
+			var got []int
+			fetches, processes := 0, 0
+			err := sdk.Dataflow(
+				func(_ context.Context, s sdk.Shard) ([]int, error) {
+					if s.Item != 2 {
+						t.Errorf("fetch of shard %d", s.Item)
+					}
+					if fetches++; fetches == tc.stopFetch {
+						cancel(errors.New("enough"))
+					}
+					if fetches == tc.fetchErr {
+						return []int{7}, broken
+					}
+					if fetches > len(tc.batches) {
+						return nil, nil
+					}
+					return tc.batches[fetches-1], nil
+				},
+				func(_ context.Context, _ sdk.Shard, batch []int) error {
+					if processes++; processes == tc.procErr {
+						return broken
+					}
+					got = append(got, batch...)
+					if processes == tc.stopProc {
+						cancel(errors.New("enough"))
+					}
+					return nil
+				}).Run(ctx, sdk.Shard{Item: 2, Total: 3, Props: tc.props})
+			if !slices.Equal(got, tc.want) {
+				t.Errorf("processed %v, want %v", got, tc.want)
+			}
+			if said := fmt.Sprint(err); said != tc.err && (err != nil || tc.err != "") {
+				t.Errorf("the run ended with %q, want %q", said, tc.err)
+			}
+			if strings.HasSuffix(tc.err, "broken") && !errors.Is(err, broken) {
+				t.Errorf("%v does not wrap what failed", err)
+			}
+		})
+	}
+}
+
+// TestRunCatchesAll: no end of a job's function ends the process.
+func TestRunCatchesAll(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		job  sdk.Job
+		want string
+	}{
+		"no function":  {sdk.Job{}, "make it with sdk.Simple or sdk.Dataflow"},
+		"nil function": {sdk.Simple(nil), "make it with sdk.Simple or sdk.Dataflow"},
+		"nil panic":    {sdk.Simple(func(context.Context, sdk.Shard) error { panic(nil) }), "panic called with nil argument"},
+		"goexit":       {sdk.Simple(func(context.Context, sdk.Shard) error { runtime.Goexit(); return nil }), "runtime.Goexit"},
+		"panic in panic": {sdk.Simple(func(context.Context, sdk.Shard) error {
+			defer func() { panic("second") }()
+			panic("first")
+		}), "panic: second"},
+		"a value that panics": {sdk.Simple(func(context.Context, sdk.Shard) error { panic(nasty{}) }), "PANIC=Error method: nasty"},
+		"an error":            {sdk.Simple(func(context.Context, sdk.Shard) error { return context.Canceled }), "context canceled"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if err := tc.job.Run(t.Context(), sdk.Shard{}); err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("the run ended with %v, want %q", err, tc.want)
+			}
+		})
+	}
+}
+
+// nasty is an error that can't be written.
+type nasty struct{}
+
+func (nasty) Error() string { panic("nasty") }
+
+// TestTheContextEndsWithTheRun, so that goroutines that a job left behind stop.
+func TestTheContextEndsWithTheRun(t *testing.T) {
+	t.Parallel()
+	var left context.Context
+	if err := sdk.Simple(func(ctx context.Context, _ sdk.Shard) error { left = ctx; return nil }).Run(t.Context(), sdk.Shard{}); err != nil {
+		t.Fatal(err)
+	}
+	<-left.Done()
+}

@@ -1,0 +1,92 @@
+package sdk_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/elasticjob-go/elasticjob/sdk"
+)
+
+// jobVariable makes the test's binary a job's program, for the processes that tests start.
+const jobVariable = "ELASTICJOB_SDK_TEST_JOB"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(jobVariable) != "" {
+		sdk.Main(sdk.Simple(job))
+	}
+	goleak.VerifyTestMain(m)
+}
+
+var runs atomic.Int32
+
+// job is what the processes of tests do: what its job parameter says.
+func job(ctx context.Context, s sdk.Shard) error {
+	n := runs.Add(1)
+	switch what, text, _ := strings.Cut(s.JobParameter, " "); what {
+	case "":
+		return nil
+	case "count":
+		return fmt.Errorf("run %d of process %d", n, os.Getpid())
+	case "fail":
+		return errors.New(text)
+	case "fail-long":
+		return errors.New(strings.Repeat("ü", 1<<20))
+	case "show":
+		fire := s.FireTime
+		s.FireTime = fire.Local() // a pointer in it isn't shown
+		return fmt.Errorf("%s %d/%d %q %q %s %s %s %s %d %v", s.JobName, s.Item, s.Total, s.Parameter, text, s.TaskID, s.ExecutionID,
+			fire.UTC().Format("2006-01-02T15:04:05.000Z07:00"), s.Source, s.Attempt, s.Props)
+	case "panic":
+		panicHere(text)
+	case "index":
+		return errors.New(os.Args[len(os.Args)])
+	case "goexit":
+		runtime.Goexit()
+	case "stray-panic":
+		go panicHere(text)
+		<-ctx.Done()
+	case "wait": // until the context ends
+		s.Progress(0, "begun")
+		<-ctx.Done()
+		return fmt.Errorf("wait: %w", ctx.Err())
+	case "ignore": // the context, until a file is there
+		s.Progress(0, "begun")
+		for range time.Tick(5 * time.Millisecond) {
+			if _, err := os.Stat(text); err == nil {
+				return nil
+			}
+		}
+	case "tell": // that it waits, on standard error
+		fmt.Fprintln(os.Stderr, "begun")
+		<-ctx.Done()
+		return ctx.Err()
+	case "progress":
+		s.Progress(0.25, strings.Repeat("ü", 1000))
+	case "storm":
+		for i := range 10_000_000 {
+			s.Progress(float64(i)/10_000_000, "on its way")
+		}
+		s.Progress(1, "all of it")
+	case "print":
+		fmt.Print("{\"type\":\"done\",\"run\":\"r1\",\"error\":\"forged\"}\n\x00\xff\xfe no line feed")
+		fmt.Fprint(os.Stderr, "{\"type\":\"hello\",\"version\":99}\n")
+	case "child": // what a program that the job starts has of the pipe
+		out, err := exec.Command("sh", "-c", `ls -l /proc/self/fd; echo "pipe=$ELASTICJOB_PIPE."`).CombinedOutput()
+		return errors.Join(errors.New(string(out)), err)
+	default:
+		return fmt.Errorf("the test asks for %q", what)
+	}
+	return nil
+}
+
+func panicHere(text string) { panic(text) }

@@ -1,0 +1,62 @@
+package sdk_test
+
+import (
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// TestAWorkerFromTheProtocolAlone speaks with the example in Python, which was written from protocol.md.
+func TestAWorkerFromTheProtocolAlone(t *testing.T) {
+	t.Parallel()
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Fatalf("%v: install python3", err)
+	}
+	worker := func(t *testing.T) *process {
+		t.Helper()
+		p := program(t, nil)
+		p.cmd.Path, p.cmd.Args = python, []string{"python3", "../examples/python-resident/worker.py", "the context"}
+		return p.resident()
+	}
+	t.Run("runs, and the end of the stream", func(t *testing.T) {
+		t.Parallel()
+		p := worker(t)
+		for _, id := range []string{"a", "b"} {
+			p.run(id, "")
+			if failure, last := p.done(id); failure != "" || last.Fraction != 1 || last.Message != "5 of 5 steps" {
+				t.Errorf("run %s: %q, %+v", id, failure, last)
+			}
+		}
+		p.say(`{"type":"run","run":"bad","context":{}}` + "\n")
+		if failure, _ := p.done("bad"); !strings.Contains(failure, "KeyError: 'shardingItem'") {
+			t.Errorf("%q", failure)
+		}
+		p.say(`{"type":"cancel","run":"b","reason":"too late"}` + "\n")
+		p.close(p.orders)
+		p.ends(0)
+		if got := p.out.String(); strings.Count(got, ": shard 1 of 3\n") != 2 || !strings.HasPrefix(got, "run 1 of process ") {
+			t.Errorf("it printed %q", got)
+		}
+	})
+	t.Run("SIGTERM in a run", func(t *testing.T) {
+		t.Parallel()
+		p := worker(t)
+		p.run("a", "")
+		p.hear() // it is under way
+		p.signal(syscall.SIGTERM)
+		if failure, _ := p.done("a"); !strings.Contains(failure, "InterruptedError") {
+			t.Errorf("%q", failure)
+		}
+		p.ends(0)
+	})
+	t.Run("SIGTERM between runs", func(t *testing.T) {
+		t.Parallel()
+		p := worker(t)
+		p.run("a", "")
+		p.done("a")
+		p.signal(syscall.SIGTERM)
+		p.ends(0)
+	})
+}

@@ -1,0 +1,71 @@
+package sdk
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"time"
+)
+
+// sharding is the original's sharding context.
+type sharding struct {
+	TaskID             string `json:"taskId"`
+	JobName            string `json:"jobName"`
+	ShardingTotalCount int    `json:"shardingTotalCount"`
+	JobParameter       string `json:"jobParameter"`
+	ShardingItem       int    `json:"shardingItem"`
+	ShardingParameter  string `json:"shardingParameter"`
+}
+
+func (c sharding) shard() Shard {
+	return Shard{
+		JobName: c.JobName, Item: c.ShardingItem, Total: c.ShardingTotalCount,
+		Parameter: c.ShardingParameter, JobParameter: c.JobParameter, TaskID: c.TaskID,
+	}
+}
+
+// readRun reads a message of type run.
+func readRun(line []byte) (Shard, error) {
+	var m struct {
+		FireTime    time.Time         `json:"fireTime"`
+		Source      Source            `json:"source"`
+		Attempt     int               `json:"attempt"`
+		ExecutionID string            `json:"executionId"`
+		Context     sharding          `json:"context"`
+		Props       map[string]string `json:"props"`
+	}
+	if err := json.Unmarshal(line, &m); err != nil {
+		return Shard{}, err
+	}
+	s := m.Context.shard()
+	s.FireTime, s.Source, s.Attempt, s.ExecutionID, s.Props = m.FireTime, m.Source, m.Attempt, m.ExecutionID, m.Props
+	return s, nil
+}
+
+// Variables of the environment that an executor sets.
+const (
+	pipeVariable    = "ELASTICJOB_PIPE"
+	contextVariable = "ELASTICJOB_SHARDING_CONTEXT"
+)
+
+// readEnvironment is the shard of a process that an executor started for one run.
+func readEnvironment(getenv func(string) string) (Shard, error) {
+	var c sharding
+	if err := json.Unmarshal([]byte(getenv(contextVariable)), &c); err != nil {
+		return Shard{}, fmt.Errorf("read %s %q: %w", contextVariable, getenv(contextVariable), err)
+	}
+	s := c.shard()
+	s.ExecutionID, s.Source = getenv("ELASTICJOB_EXECUTION_ID"), Source(getenv("ELASTICJOB_EXECUTION_SOURCE"))
+	for name, read := range map[string]func(string) error{
+		"ELASTICJOB_FIRE_TIME": func(text string) (err error) { s.FireTime, err = time.Parse(time.RFC3339, text); return err },
+		"ELASTICJOB_ATTEMPT":   func(text string) (err error) { s.Attempt, err = strconv.Atoi(text); return err },
+		"ELASTICJOB_PROPS":     func(text string) error { return json.Unmarshal([]byte(text), &s.Props) },
+	} {
+		if text := getenv(name); text != "" {
+			if err := read(text); err != nil {
+				return Shard{}, fmt.Errorf("read %s %q: %w", name, text, err)
+			}
+		}
+	}
+	return s, nil
+}

@@ -1,0 +1,128 @@
+package sdk_test
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// executed are the variables of a process that an executor started.
+func executed(parameter string) []string {
+	return []string{
+		"ELASTICJOB_SHARDING_CONTEXT=" + fmt.Sprintf(sharding, parameter), "ELASTICJOB_FIRE_TIME=2026-07-01T12:00:00.005Z", "ELASTICJOB_EXECUTION_ID=e",
+		"ELASTICJOB_EXECUTION_SOURCE=FAILOVER", "ELASTICJOB_ATTEMPT=2", `ELASTICJOB_PROPS={"color":"red"}`,
+	}
+}
+
+// TestOneRun: an executor that gives no pipe gets the exit status, and the failure at the end of stderr.
+func TestOneRun(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		env    []string
+		args   []string
+		status int
+		want   string // the end of stderr
+	}{
+		"a success":             {env: executed("")},
+		"an executor's command": {env: executed(""), args: []string{"--table", "t", "{}"}},
+		"a failure":             {env: executed("fail no such file"), status: 1, want: "elasticjob: no such file\n"},
+		"all that is known": {env: executed("show x"), status: 1,
+			want: `elasticjob: j 1/3 "own" "x" j@-@1@-@READY@-@a@-@u e 2026-07-01T12:00:00.005Z FAILOVER 2 map[color:red]` + "\n"},
+		"a panic":    {env: executed("panic boom"), status: 1, want: "elasticjob: panic: boom\n"},
+		"goexit":     {env: executed("goexit"), status: 1, want: "returned nothing\n"},
+		"no context": {env: []string{"ELASTICJOB_SHARDING_CONTEXT=x"}, status: 1, want: "elasticjob: read ELASTICJOB_SHARDING_CONTEXT \"x\": invalid character 'x' looking for beginning of value\n"},
+		"a wrong variable": {env: append(executed(""), "ELASTICJOB_ATTEMPT=two"), status: 1,
+			want: "elasticjob: read ELASTICJOB_ATTEMPT \"two\": strconv.Atoi: parsing \"two\": invalid syntax\n"},
+		"a pipe that something has closed":              {env: append(executed(""), "ELASTICJOB_PIPE=33,34"), want: "this process is one run, without progress\n"},
+		"no numbers":                                    {env: append(executed(""), "ELASTICJOB_PIPE=3"), want: "this process is one run, without progress\n"},
+		"a pipe that is closed, and no executor":        {env: []string{"ELASTICJOB_PIPE=33,34"}, status: 1, want: "bad file descriptor\n"},
+		"a pipe that is none, and no executor":          {env: []string{"ELASTICJOB_PIPE=0,0"}, status: 1, want: "ELASTICJOB_PIPE is \"0,0\", and descriptor 0 is no pipe\n"},
+		"a pipe that is named wrongly, and no executor": {env: []string{"ELASTICJOB_PIPE=x"}, status: 1, want: "want two numbers of descriptors: 3,4\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := program(t, tc.args, tc.env...).start()
+			p.ends(tc.status)
+			if got := p.errors.String(); !strings.HasSuffix(got, tc.want) || tc.want == "" && got != "" || p.out.String() != "" {
+				t.Errorf("it wrote %q and %q, want %q at the end", p.out, got, tc.want)
+			}
+		})
+	}
+	t.Run("SIGTERM", func(t *testing.T) {
+		t.Parallel()
+		p := program(t, nil, executed("tell")...).start()
+		p.until("begun")
+		p.signal(syscall.SIGTERM)
+		p.ends(1)
+		if got := p.errors.String(); !strings.HasSuffix(got, "elasticjob: context canceled (terminated signal received)\n") {
+			t.Errorf("it wrote %s", got)
+		}
+	})
+}
+
+// TestAlone: what a person at a terminal sees.
+func TestAlone(t *testing.T) {
+	t.Parallel()
+	for args, tc := range map[string]struct {
+		status int
+		want   []string // of stderr; of stdout with --help
+	}{
+		"--item 0":                          {0, []string{"shard 0 of 1: finished after "}},
+		"-item=2 --total 3":                 {0, []string{"shard 2 of 3: finished after "}},
+		"--all --total 3 --job-param count": {1, []string{"shard 0 of 3: failed after ", ": run 1 of process", "shard 2 of 3: failed after ", ": run 3 of process"}},
+		"--item 0 --job-param panic":        {1, []string{"main_test.go:", "shard 0 of 1: failed after ", ": panic: \n"}},
+		"--item 0 --job-param progress":     {0, []string{"shard 0 of 1: 25.0 % üüü"}},
+		"--item 1 --total 2 --param p --job-param show --prop a=b=c --prop d=": {1, []string{`sdk.test 1/2 "p" "" sdk.test@-@1@-@READY@-@local@-@`, "TRIGGER 1 map[a:b=c d:]"}},
+
+		"--help":                       {0, []string{"usage: sdk.test --item N", "--prop NAME=VALUE"}},
+		"":                             {2, []string{"want --item N, the shard to run, or --all", "sdk.test --help"}},
+		"--item x":                     {2, []string{`invalid value "x" for flag -item`}},
+		"--itme 3":                     {2, []string{"flag provided but not defined: -itme"}},
+		"--item 3 --total 3":           {2, []string{"--item 3: with --total 3 there are the shards 0 to 2"}},
+		"--item -1":                    {2, []string{"--item -1: with --total 1 there are the shards 0 to 0"}},
+		"--item 0 --all":               {2, []string{"--item and --all: want one of them"}},
+		"--total 0 --all --prop a foo": {2, []string{"--total 0: want 1 or more", "--prop a: want NAME=VALUE", `"foo" is no flag`}},
+	} {
+		t.Run(args, func(t *testing.T) {
+			t.Parallel()
+			p := program(t, strings.Fields(args)).start()
+			p.ends(tc.status)
+			got := p.errors.String() + p.out.String()
+			for _, want := range tc.want {
+				if !strings.Contains(got, want) {
+					t.Errorf("it wrote %q, want %q", got, want)
+				}
+			}
+		})
+	}
+	t.Run("Ctrl-C", func(t *testing.T) {
+		t.Parallel()
+		p := program(t, strings.Fields("--all --total 3 --job-param wait")).start()
+		p.until("begun")
+		p.signal(syscall.SIGINT)
+		p.ends(1)
+		if got := p.errors.String(); !strings.Contains(got, ": wait: context canceled (interrupt") || strings.Contains(got, "shard 1") {
+			t.Errorf("it wrote %s", got)
+		}
+	})
+	t.Run("Ctrl-C twice", func(t *testing.T) {
+		t.Parallel()
+		p := program(t, append(strings.Fields("--item 0 --job-param"), "ignore "+os.DevNull+"/none")).start()
+		p.until("begun")
+		// The second one counts once the first was heard.
+		for running := true; running; {
+			select {
+			case <-p.over:
+				running = false
+			case <-time.After(5 * time.Millisecond):
+				_ = p.cmd.Process.Signal(syscall.SIGINT) // it may have ended meanwhile
+			}
+		}
+		if got := p.cmd.ProcessState.String(); got != "signal: interrupt" {
+			t.Errorf("it ended with %s", got)
+		}
+	})
+}

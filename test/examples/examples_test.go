@@ -1,0 +1,89 @@
+package examples_test
+
+import (
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestWordcount(t *testing.T) {
+	r := follow(t)
+	said, e := r.example("wordcount")
+	for _, want := range []string{"shard 0 of 3, theme sea: 4 of the texts", "theme land", "theme sky"} {
+		if got := r.wrote(e); !strings.Contains(got, want) {
+			t.Errorf("no %q in %s", want, got)
+		}
+	}
+	if !strings.Contains(said, `"jobName":"wordcount"`) {
+		t.Errorf("its runs are listed as %s", said)
+	}
+}
+
+func TestGoSimple(t *testing.T) {
+	r := follow(t)
+	said, e := r.example("go-simple")
+	const want = "shard 0 of 3: 3569 primes from 0 to 33332\nshard 1 of 3: 3076 primes from 33333 to 66665\nshard 2 of 3: 2947 primes from 66666 to 99999\n"
+	if got := r.wrote(e); got != want {
+		t.Errorf("the cluster says %s", got)
+	}
+	for line := range strings.Lines(want) {
+		if !strings.Contains(said, line) {
+			t.Errorf("alone the program says %s, want %s", said, line)
+		}
+	}
+}
+
+func TestGoDataflow(t *testing.T) {
+	r := follow(t)
+	_, e := r.example("go-dataflow")
+	texts, spool := names(t, filepath.Join(r.clone, "examples/wordcount/texts")), filepath.Join(r.tmp, "spool")
+	if done := names(t, filepath.Join(spool, "done")); !slices.Equal(done, texts) || len(names(t, filepath.Join(spool, "in"))) != 0 {
+		t.Errorf("done: %q, want %q", done, texts)
+	}
+	if n := strings.Count(r.wrote(e), " counted "); n != len(texts) {
+		t.Errorf("%d files were counted, want %d", n, len(texts))
+	}
+}
+
+func TestPythonScript(t *testing.T) {
+	r := follow(t)
+	_, e := r.example("python-script")
+	if got := r.wrote(e); !regexp.MustCompile(`^shard 0 of 2: \d old files removed\nshard 1 of 2: \d old files removed\n$`).MatchString(got) {
+		t.Errorf("it wrote %q", got)
+	}
+	if left := names(t, filepath.Join(r.tmp, "to-clean")); !slices.Equal(left, []string{"new"}) {
+		t.Errorf("left: %q", left)
+	}
+}
+
+func TestPythonResidentRunsOnce(t *testing.T) {
+	r := follow(t)
+	_, e := r.example("python-resident")
+	if got := r.wrote(e); !regexp.MustCompile(`^run 1 of process \d+: shard 0 of 2\nrun 1 of process \d+: shard 1 of 2\n$`).MatchString(got) {
+		t.Errorf("it wrote %q", got)
+	}
+}
+
+// TestWriteAJob types the blocks of README's "Write a job", but for the one about daemons.
+func TestWriteAJob(t *testing.T) {
+	r := follow(t)
+	blocks := r.section("Write a job")
+	if len(blocks) != 4 {
+		t.Fatalf("there are %d blocks, want 4", len(blocks))
+	}
+	said := r.types("", blocks[0])
+	for _, want := range []string{"row 0\nrow 3\nrow 6\n", "shard 2 of 3: finished after"} {
+		if !strings.Contains(said, want) {
+			t.Errorf("alone it says %s, want %q", said, want)
+		}
+	}
+	const rows = "row 0\nrow 3\nrow 6\nrow 1\nrow 4\nrow 7\nrow 2\nrow 5\nrow 8\n"
+	if got := r.wrote(r.triggered(r.types("", blocks[1]))); got != rows {
+		t.Errorf("it wrote %q, want %q", got, rows)
+	}
+	if got := r.wrote(r.triggered(r.types("", blocks[2]))); got != "shard 0 of 2\nshard 1 of 2\n" {
+		t.Errorf("it wrote %q", got)
+	}
+}
