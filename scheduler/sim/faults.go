@@ -37,7 +37,8 @@ const (
 	ExecutorStopped
 	ClusterRefuses
 	ClusterAway
-	lastPlanned = ClusterAway
+	NobodyToTell
+	lastPlanned = NobodyToTell
 )
 
 // Faults that come by chance at their place.
@@ -53,6 +54,8 @@ const (
 	CrashAfterKill
 	CrashBeforeSubscribe
 	CrashBeforeReply
+	CrashBeforeNotify
+	CrashAfterNotify
 	CrashBetweenEffects
 	PauseBetweenEffects
 	SlowCommit
@@ -86,7 +89,10 @@ const (
 	CallRefused
 	CallAnsweredLate
 	ReadFails
-	lastByChance = ReadFails
+	NotificationFails
+	NotificationSlow
+	NotificationUnanswered
+	lastByChance = NotificationUnanswered
 )
 
 // Faults that follow from others.
@@ -130,6 +136,8 @@ const (
 	AbdicatedRefused
 	AbdicatedForStandby
 	HandedOver
+	FailuresCounted
+	ToldAgain
 	NumFaults
 )
 
@@ -140,15 +148,15 @@ var faultNames = [NumFaults]string{
 	"framework removed", "registry session lost", "a dead process's SUBSCRIBE arrives late",
 	"scheduler cut off from the registry", "master silent: heartbeats stop, the connection stays", "connection to the master slow", "clock an hour forward", "clock an hour back",
 	"executor over its disk limit", "maintenance window of an agent", "operator asks for reconciliation", "operator forgets a task that may live", "scheduler restarts with another role", "executor stopped",
-	"cluster refuses the scheduler", "cluster cannot be reached",
+	"cluster refuses the scheduler", "cluster cannot be reached", "nobody can be told for a while",
 	"crash between config commit and step", "crash before a commit", "crash after a commit, before its effects", "crash before an ACCEPT", "crash after an ACCEPT",
-	"crash before an acknowledgement", "crash after an acknowledgement", "crash before a KILL", "crash after a KILL", "crash before SUBSCRIBE", "crash before an answer", "crash between two effects", "pause between two effects", "slow commit",
+	"crash before an acknowledgement", "crash after an acknowledgement", "crash before a KILL", "crash after a KILL", "crash before SUBSCRIBE", "crash before an answer", "crash before a message", "crash after a message", "crash between two effects", "pause between two effects", "slow commit",
 	"commit unknown, was done", "commit unknown, was not done", "commit unknown and the term lost", "SUBSCRIBE fails", "call or its answer lost",
 	"ACCEPT or its answer lost", "ACCEPT late", "ACCEPT answered late", "master rejects a task", "launch lost on the way to the agent", "KILL lost", "SHUTDOWN lost",
 	"acknowledgement lost", "update lost", "update doubled", "update late", "FAILURE lost", "executor's exit not reported", "executor fails to start",
 	"package cannot be fetched", "executor does not survive an agent restart", "operator edits a document", "executor crashes as a task is on its way",
 	"task's process killed", "disk full in the sandbox", "master has another ExecutorInfo of an executor", "executor crashes as a process begins",
-	"master refuses a call", "call answered late", "document cannot be read",
+	"master refuses a call", "call answered late", "document cannot be read", "message not sent", "message slow", "message sent, and reported as not sent",
 	"a new leader's server lags behind the last commits", "framework id, queues and documents of the original", "task that the original left running", "queue of the original", "operator writes what cannot be used", "change conflicts with an operator's edit",
 	"a live task is not forgotten", "agent about to go is on offer",
 	"deposed leader tries to write", "deposed leader wakes up", "call on an old stream", "second subscriber takes over", "ACCEPT of a gone offer",
@@ -157,6 +165,7 @@ var faultNames = [NumFaults]string{
 	"fire finds its job running", "second process while the first is unreachable (failover) or forgotten", "drain", "orphan forgotten by an operator",
 	"task outlives its framework", "executor ends while it fetches", "executor ends before it reported a process", "executor that does not answer ended by its agent", "next master knows nothing of a removed framework", "filters outlive a leader", "user kills a task or an execution",
 	"refused leader abdicates", "leader without a cluster abdicates for a standby", "leader stops and hands over",
+	"message of several failures", "people told again of a failure",
 }
 
 func (f Fault) String() string { return faultNames[f] }
@@ -168,9 +177,9 @@ var chances = map[Fault]float64{
 	AcceptLost: 0.01, AcceptLate: 0.05, AcceptAnsweredLate: 0.1, MasterRejects: 0.01, RunLost: 0.01, KillLost: 0.1, ShutdownLost: 0.2,
 	AckLost: 0.02, UpdateLost: 0.02, UpdateDoubled: 0.03, UpdateLate: 0.02, FailureLost: 0.3, ExitLost: 0.02, StartFails: 0.05, PackageFails: 0.02, ExecutorNotBack: 0.5,
 	OperatorEdits: 1, ExecutorCrashAtLaunch: 0.01, TaskProcessKilled: 0.02, SandboxFull: 0.01, ExecutorRefused: 0.01, ExecutorCrashAtBegin: 0.01,
-	CallRefused: 0.002, CallAnsweredLate: 0.05, ReadFails: 0.5,
+	CallRefused: 0.002, CallAnsweredLate: 0.05, ReadFails: 0.5, NotificationFails: 0.3, NotificationSlow: 0.4, NotificationUnanswered: 0.2,
 	CrashBeforeCommit: 0.003, CrashAfterCommit: 0.003, CrashBeforeAccept: 0.01, CrashAfterAccept: 0.01, CrashBeforeAck: 0.003, CrashAfterAck: 0.003,
-	CrashBeforeKill: 0.02, CrashAfterKill: 0.02, CrashBeforeSubscribe: 0.02, CrashBeforeReply: 0.02,
+	CrashBeforeKill: 0.02, CrashAfterKill: 0.02, CrashBeforeSubscribe: 0.02, CrashBeforeReply: 0.02, CrashBeforeNotify: 0.1, CrashAfterNotify: 0.1,
 }
 
 // mood decides which faults this world has, and how many. Some it has for sure and more

@@ -15,16 +15,17 @@ import (
 // Where the scheduler core keeps what the checks read. They read what is committed, as
 // the next leader does, and not the core's memory.
 const (
-	pathApps        = "/config/app"
-	pathJobs        = "/config/job"
-	pathAppDisabled = "/state/disable/app"
-	pathJobDisabled = "/state/disable/job"
-	pathJobState    = "/scheduler/job"
-	pathExecution   = "/scheduler/execution"
-	pathShards      = "/scheduler/shards"
-	pathExecutor    = "/scheduler/executor"
-	pathOrphan      = "/scheduler/orphan"
-	pathCursor      = "/scheduler/fire-cursor"
+	pathApps         = "/config/app"
+	pathJobs         = "/config/job"
+	pathAppDisabled  = "/state/disable/app"
+	pathJobDisabled  = "/state/disable/job"
+	pathJobState     = "/scheduler/job"
+	pathExecution    = "/scheduler/execution"
+	pathShards       = "/scheduler/shards"
+	pathExecutor     = "/scheduler/executor"
+	pathOrphan       = "/scheduler/orphan"
+	pathCursor       = "/scheduler/fire-cursor"
+	pathNotification = "/scheduler/notification"
 )
 
 // record is an execution as committed.
@@ -146,6 +147,7 @@ func (c *checker) committed(writes []registry.Write, decidedAt time.Time) {
 			}
 		}
 	}
+	c.notificationsWritten()
 }
 
 func (c *checker) take(wr *registry.Write) {
@@ -197,6 +199,8 @@ func (c *checker) take(wr *registry.Write) {
 		if read(&o) {
 			c.orphans[name], c.removedBy[name] = o.Agent, o.RemovedBy
 		}
+	case dir == pathNotification && wr.Delete:
+		c.notificationRemoved(name)
 	case dir == pathExecutor && wr.Delete:
 		delete(c.executors, name)
 	case dir == pathExecutor:
