@@ -21,7 +21,9 @@ type checker struct {
 	executors  map[string]bool   // → closing
 	askedToEnd map[string]bool   // executors whose end was committed or reported
 	infos      map[string]cluster.Executor
-	endNoted   map[string]bool // history has their end
+	endNoted   map[string]bool     // history has their end
+	untold     map[string][]string // failed executions of which nobody was told, by job
+	mustTell   []string            // jobs of which the present commit has a failure
 
 	cursor     time.Time
 	decidedAt  time.Time // what the clock showed at the step of the last commit
@@ -54,7 +56,7 @@ type shardOf struct {
 func newChecker(w *world) *checker {
 	return &checker{w: w, execs: map[string]*execRecord{}, early: map[string]*execRecord{}, ever: map[string]bool{}, jobs: map[string]*jobMirror{}, live: map[string]string{},
 		orphans: map[string]string{}, removedBy: map[string]string{}, alive: map[string]bool{}, executors: map[string]bool{}, askedToEnd: map[string]bool{}, infos: map[string]cluster.Executor{},
-		liveSince: map[string]time.Duration{}, endNoted: map[string]bool{},
+		liveSince: map[string]time.Duration{}, untold: map[string][]string{}, endNoted: map[string]bool{},
 		runs: map[string]runsRecord{}, cut: map[string]time.Time{},
 		running: map[shardOf][]*process{}, kills: map[string]wantedKill{}, ofOriginal: map[*process]bool{}}
 }

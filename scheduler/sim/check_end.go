@@ -90,6 +90,11 @@ func (c *checker) left() string {
 	if len(c.executors) > 0 {
 		return fmt.Sprintf("executor %s is in the registry", sorted(c.executors)[0])
 	}
+	for _, path := range sorted(w.store.entries) {
+		if dir, job := splitPath(path); dir == pathNotification {
+			return "people are to be told of job " + job
+		}
+	}
 	if l := w.leading; l != nil && c.nothingDue() && len(l.watch.held) > 0 {
 		return fmt.Sprintf("offer %s is held with nothing due", sorted(l.watch.held)[0])
 	}

@@ -47,11 +47,14 @@ func (c *checker) execution(r record) {
 	if r.Chunks > 0 && len(e.chunks) < r.Chunks {
 		w.fail("T5 the header is written last", "execution %s names %d chunks, %d are there", r.ID, r.Chunks, len(e.chunks))
 	}
-	n, open, waiting := 0, 0, 0
+	n, open, waiting, failed := 0, 0, 0, false
 	e.all(func(s shardRecord) {
 		n++
-		if !terminal(s.State) {
+		switch {
+		case !terminal(s.State):
 			open++
+		case s.State != core.Finished && s.State != core.Killed:
+			failed = true
 		}
 		if s.State == core.Waiting {
 			waiting++
@@ -70,6 +73,9 @@ func (c *checker) execution(r record) {
 			c.lastEnd = w.now
 			delete(j.open, r.ID)
 			j.lastOpen = w.now
+			if failed {
+				c.failed(r)
+			}
 		}
 		if open > 0 || r.Settings == nil && r.KillReason == "" {
 			w.fail("nothing is lost", "execution %s is filed as ended with %d shards open, launched %v, kill reason %q", r.ID, open, r.Settings != nil, r.KillReason)

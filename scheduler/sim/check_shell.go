@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"time"
+
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
 	"github.com/elasticjob-go/elasticjob/scheduler/term"
 )
@@ -13,6 +15,9 @@ type outgoing struct {
 	closed     int64           // the last session that it has closed, or was told to have ended
 	underWay   map[string]bool // the call queues with a call that is not answered
 	acks       int             // acknowledgements that are not answered
+	// telling are the jobs with a message under way, told is when people were told last of each, as far as the leader knows.
+	telling map[string]bool
+	told    map[string]time.Duration
 }
 
 // acksAtOnce is how many acknowledgements may be under way.
@@ -47,6 +52,10 @@ func (c *checker) effect(l *leader, e term.Effect) {
 	case term.Subscribe:
 		if out.ended {
 			c.w.fail("T2 nothing leaves after the end of the term", "leader %d subscribes", l.no)
+		}
+	case term.Notify:
+		if out.ended || out.deciding {
+			c.w.fail("T2 nobody is told by a leader whose term has ended, or of what is not committed", "leader %d tells of %s", l.no, e.Job.JobName)
 		}
 	case term.Answer:
 		if e.Err == nil && out.deciding {

@@ -37,7 +37,8 @@ const (
 	ExecutorStopped
 	ClusterRefuses
 	ClusterAway
-	lastPlanned = ClusterAway
+	NobodyToTell
+	lastPlanned = NobodyToTell
 )
 
 // Faults that come by chance at their place.
@@ -53,6 +54,8 @@ const (
 	CrashAfterKill
 	CrashBeforeSubscribe
 	CrashBeforeReply
+	CrashBeforeNotify
+	CrashAfterNotify
 	CrashBetweenEffects
 	PauseBetweenEffects
 	SlowCommit
@@ -90,7 +93,10 @@ const (
 	ReportLost
 	ReportLate
 	ReportGarbled
-	lastByChance = ReportGarbled
+	NotificationFails
+	NotificationSlow
+	NotificationUnanswered
+	lastByChance = NotificationUnanswered
 )
 
 // Faults that follow from others.
@@ -143,6 +149,8 @@ const (
 	DaemonRunCutOff
 	DaemonReplaced
 	DaemonDrained
+	FailuresCounted
+	ToldAgain
 	NumFaults
 )
 
@@ -153,9 +161,9 @@ var faultNames = [NumFaults]string{
 	"framework removed", "registry session lost", "a dead process's SUBSCRIBE arrives late",
 	"scheduler cut off from the registry", "master silent: heartbeats stop, the connection stays", "connection to the master slow", "clock an hour forward", "clock an hour back",
 	"executor over its disk limit", "maintenance window of an agent", "operator asks for reconciliation", "operator forgets a task that may live", "scheduler restarts with another role", "executor stopped",
-	"cluster refuses the scheduler", "cluster cannot be reached",
+	"cluster refuses the scheduler", "cluster cannot be reached", "nobody can be told for a while",
 	"crash between config commit and step", "crash before a commit", "crash after a commit, before its effects", "crash before an ACCEPT", "crash after an ACCEPT",
-	"crash before an acknowledgement", "crash after an acknowledgement", "crash before a KILL", "crash after a KILL", "crash before SUBSCRIBE", "crash before an answer", "crash between two effects", "pause between two effects", "slow commit",
+	"crash before an acknowledgement", "crash after an acknowledgement", "crash before a KILL", "crash after a KILL", "crash before SUBSCRIBE", "crash before an answer", "crash before a message", "crash after a message", "crash between two effects", "pause between two effects", "slow commit",
 	"commit unknown, was done", "commit unknown, was not done", "commit unknown and the term lost", "SUBSCRIBE fails", "call or its answer lost",
 	"ACCEPT or its answer lost", "ACCEPT late", "ACCEPT answered late", "master rejects a task", "launch lost on the way to the agent", "KILL lost", "SHUTDOWN lost",
 	"acknowledgement lost", "update lost", "update doubled", "update late", "FAILURE lost", "executor's exit not reported", "executor fails to start",
@@ -163,6 +171,7 @@ var faultNames = [NumFaults]string{
 	"task's process killed", "disk full in the sandbox", "master has another ExecutorInfo of an executor", "executor crashes as a process begins",
 	"master refuses a call", "call answered late", "document cannot be read", "process ignores SIGTERM",
 	"executor's report lost", "executor's report late", "executor's report is garbage",
+	"message not sent", "message slow", "message sent, and reported as not sent",
 	"a new leader's server lags behind the last commits", "framework id, queues and documents of the original", "task that the original left running", "queue of the original", "operator writes what cannot be used", "change conflicts with an operator's edit",
 	"a live task is not forgotten", "agent about to go is on offer",
 	"deposed leader tries to write", "deposed leader wakes up", "call on an old stream", "second subscriber takes over", "ACCEPT of a gone offer",
@@ -173,6 +182,7 @@ var faultNames = [NumFaults]string{
 	"refused leader abdicates", "leader without a cluster abdicates for a standby", "leader stops and hands over",
 	"user pauses a job", "user shuts a job down", "shard of a job that is paused or shut down runs again", "task runs for longer than its timeout", "process ends with status 0 after SIGTERM",
 	"daemon up at the end", "daemon's run cut off, and run again", "daemon's shard replaced for new settings", "daemon's shard ends with its run",
+	"message of several failures", "people told again of a failure",
 }
 
 func (f Fault) String() string { return faultNames[f] }
@@ -186,8 +196,9 @@ var chances = map[Fault]float64{
 	OperatorEdits: 1, ExecutorCrashAtLaunch: 0.01, TaskProcessKilled: 0.02, SandboxFull: 0.01, ExecutorRefused: 0.01, ExecutorCrashAtBegin: 0.01,
 	CallRefused: 0.002, CallAnsweredLate: 0.05, ReadFails: 0.5, TermIgnored: 0.3,
 	ReportLost: 0.2, ReportLate: 0.2, ReportGarbled: 0.3,
+	NotificationFails: 0.3, NotificationSlow: 0.4, NotificationUnanswered: 0.2,
 	CrashBeforeCommit: 0.003, CrashAfterCommit: 0.003, CrashBeforeAccept: 0.01, CrashAfterAccept: 0.01, CrashBeforeAck: 0.003, CrashAfterAck: 0.003,
-	CrashBeforeKill: 0.02, CrashAfterKill: 0.02, CrashBeforeSubscribe: 0.02, CrashBeforeReply: 0.02,
+	CrashBeforeKill: 0.02, CrashAfterKill: 0.02, CrashBeforeSubscribe: 0.02, CrashBeforeReply: 0.02, CrashBeforeNotify: 0.1, CrashAfterNotify: 0.1,
 }
 
 // mood decides which faults this world has, and how many. Some it has for sure and more

@@ -55,7 +55,7 @@ func (w *world) campaign(delay time.Duration) {
 		}
 		w.store.term++
 		l := &leader{w: w, no: len(w.leaders) + 1, term: w.store.term, role: w.opt.Role, began: w.now, lastPause: -time.Hour, asks: map[uint64]func(core.Reply){},
-			out: outgoing{underWay: map[string]bool{}}}
+			out: outgoing{underWay: map[string]bool{}, telling: map[string]bool{}, told: map[string]time.Duration{}}}
 		l.watch.reset()
 		w.leaders = append(w.leaders, l)
 		w.leading = l
@@ -188,6 +188,8 @@ func crashesAt(e term.Effect) (before, after Fault, seen bool) {
 		return CrashBeforeReply, NumFaults, true
 	case term.Subscribe:
 		return CrashBeforeSubscribe, NumFaults, true
+	case term.Notify:
+		return CrashBeforeNotify, CrashAfterNotify, true
 	case term.Call:
 		switch e.Call.(type) {
 		case core.CallLaunch:
@@ -228,6 +230,8 @@ func (l *leader) do(e term.Effect) {
 		if w.cfg.Seed%2 == 0 { // ZooKeeper says who leads, and is looked at
 			l.soon(time.Second, func() { l.tell(func(m *term.Machine) { m.MasterChanged(e.Session) }) })
 		}
+	case term.Notify:
+		l.notify(e.Notification)
 	case term.AskStandby:
 		if w.cfg.Seed%4 < 2 {
 			l.soon(w.latency(), func() { l.tell((*term.Machine).StandbyWaits) })

@@ -58,6 +58,8 @@ func (w *world) happens(f Fault) bool {
 		l.crash("at some moment")
 	case LeaderPause:
 		l.pause()
+	case NobodyToTell:
+		w.mailAwayUntil = w.now + w.between(10*time.Second, 20*time.Minute)
 	case RegistrySessionLost:
 		l.expire()
 		w.after(w.between(time.Millisecond, 3*time.Second), l.endTerm)

@@ -12,7 +12,7 @@ import (
 // quiesce ends the faults: from here on, all that can run has to end.
 func (w *world) quiesce() {
 	w.calm = true
-	w.refusesUntil, w.awayUntil = 0, 0
+	w.refusesUntil, w.awayUntil, w.mailAwayUntil = 0, 0, 0
 	w.trace.add("the faults stop")
 	for _, a := range slices.Clone(w.agents) {
 		a.unavailable = time.Time{}

@@ -15,17 +15,18 @@ import (
 // Where the scheduler core keeps what the checks read. They read what is committed, as
 // the next leader does, and not the core's memory.
 const (
-	pathApps        = "/config/app"
-	pathJobs        = "/config/job"
-	pathAppDisabled = "/state/disable/app"
-	pathJobDisabled = "/state/disable/job"
-	pathJobState    = "/scheduler/job"
-	pathExecution   = "/scheduler/execution"
-	pathShards      = "/scheduler/shards"
-	pathExecutor    = "/scheduler/executor"
-	pathOrphan      = "/scheduler/orphan"
-	pathCursor      = "/scheduler/fire-cursor"
-	pathDaemonRuns  = "/scheduler/daemon-runs"
+	pathApps         = "/config/app"
+	pathJobs         = "/config/job"
+	pathAppDisabled  = "/state/disable/app"
+	pathJobDisabled  = "/state/disable/job"
+	pathJobState     = "/scheduler/job"
+	pathExecution    = "/scheduler/execution"
+	pathShards       = "/scheduler/shards"
+	pathExecutor     = "/scheduler/executor"
+	pathOrphan       = "/scheduler/orphan"
+	pathCursor       = "/scheduler/fire-cursor"
+	pathNotification = "/scheduler/notification"
+	pathDaemonRuns   = "/scheduler/daemon-runs"
 )
 
 // record is an execution as committed.
@@ -168,6 +169,7 @@ func (c *checker) committed(writes []registry.Write, decidedAt time.Time) {
 		}
 	}
 	c.nothingBeginsOff()
+	c.notificationsWritten()
 }
 
 func (c *checker) take(wr *registry.Write) {
@@ -227,6 +229,8 @@ func (c *checker) take(wr *registry.Write) {
 		if read(&r) {
 			c.daemonRuns(name, r)
 		}
+	case dir == pathNotification && wr.Delete:
+		c.notificationRemoved(name)
 	case dir == pathExecutor && wr.Delete:
 		delete(c.executors, name)
 	case dir == pathExecutor:

@@ -221,6 +221,7 @@ func (u *users) job(name string) jobs.Config {
 	if u.big && w.rng.IntN(4) == 0 {
 		cfg.ShardingTotalCount = 40 + w.rng.IntN(80)
 	}
+	u.handler(&cfg)
 	perAgent := (cfg.ShardingTotalCount + u.n - 1) / u.n
 	// The room beside the largest executor, shared by as many shards as one agent has to take.
 	most := u.room.Minus(resources.New(0.5, 256))

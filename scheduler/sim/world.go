@@ -134,6 +134,7 @@ type world struct {
 
 	refusedMost             time.Duration
 	refusesUntil, awayUntil time.Duration // the master does not let the framework in, or can't be reached
+	mailAwayUntil           time.Duration // nobody can be told of anything
 
 	kept       string // the daemon job that must come up before the world ends, "" for none
 	calm       bool   // no faults any more
@@ -251,6 +252,9 @@ func (w *world) mixDecision(events []core.Event, d *core.Decision) {
 	}
 	for _, call := range d.Calls {
 		w.mix("%T%+v", call, call)
+	}
+	for _, n := range d.Notifications {
+		w.mix("%+v", n)
 	}
 	for _, r := range d.Replies {
 		w.mix("%s %v", r.ExecutionID, r.Err)

@@ -53,8 +53,10 @@ func (m *Machine) step(events []core.Event, then func(*core.Decision, error)) {
 		for _, call := range d.Calls {
 			m.call(call)
 		}
-		for _, n := range d.Notifications {
-			m.do(Notify{n})
+		if !m.lost { // else the next leader tells
+			for _, n := range d.Notifications {
+				m.do(Notify{n})
+			}
 		}
 		for _, reply := range d.Replies {
 			m.answer(reply)

@@ -1,0 +1,107 @@
+package sim
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/term"
+)
+
+// notify sends a message of a leader's. What has left arrives, or not, whatever becomes of the leader.
+func (l *leader) notify(n core.Notification) {
+	w, job := l.w, n.Job.JobName
+	tells := w.check.notified(l, n)
+	took := w.between(time.Millisecond, 300*time.Millisecond)
+	if w.dice(NotificationSlow) {
+		took = w.between(time.Second, time.Minute)
+	}
+	w.after(took, func() {
+		var err error
+		switch {
+		case w.now < w.mailAwayUntil || w.dice(NotificationFails):
+			err = errors.New("people can't be reached")
+		case w.dice(NotificationUnanswered):
+			err = errors.New("no answer")
+			w.check.told(job, tells)
+		default:
+			w.check.told(job, tells)
+		}
+		l.run(func() {
+			delete(l.out.telling, job)
+			if err == nil {
+				l.out.told[job] = w.now
+			}
+		})
+		l.tell(func(m *term.Machine) { m.Notified(job, n.Seq, err) })
+	})
+}
+
+// failed: an execution was committed as failed. If its job tells people, they are to be told of it.
+func (c *checker) failed(r record) {
+	if j := c.job(r.Job); j.cfg != nil && j.cfg.Notifies() {
+		c.untold[r.Job] = append(c.untold[r.Job], r.ID)
+		c.mustTell = append(c.mustTell, r.Job)
+	}
+}
+
+// notificationsWritten checks, after a commit, that what people are to be told was written with the results in it.
+func (c *checker) notificationsWritten() {
+	for _, job := range c.mustTell {
+		if _, there := c.w.store.entries[pathNotification+"/"+job]; !there {
+			c.w.fail("N1 what people are to be told is written with the result", "job %s has failed: %v", job, c.untold[job])
+		}
+	}
+	c.mustTell = nil
+}
+
+// notificationRemoved: the record of what people are to be told of a job is no more.
+func (c *checker) notificationRemoved(job string) {
+	if j := c.job(job); len(c.untold[job]) > 0 && j.cfg != nil && j.cfg.Notifies() {
+		c.w.fail("N1 people are told of each failure", "job %s: nobody was told of %v, and its record is removed", job, c.untold[job])
+	}
+	delete(c.untold, job)
+}
+
+// notified looks at a message as it leaves, and returns the failures that it tells of.
+func (c *checker) notified(l *leader, n core.Notification) []string {
+	w, job := c.w, n.Job.JobName
+	if l.out.telling[job] {
+		w.fail("N2 a job has one message under way", "leader %d tells of %s", l.no, job)
+	}
+	l.out.telling[job] = true
+	if at, ok := l.out.told[job]; ok && w.now-at < time.Minute {
+		w.fail("N2 a minute is between two messages of a job", "leader %d tells of %s, and did %s ago", l.no, job, w.now-at)
+	}
+	tells := slices.Clone(c.untold[job])
+	if l.term == w.store.term && n.Further+1 < len(tells) {
+		w.fail("N2 failures are told of or counted", "a message tells of %d failures of job %s, and there are %v", n.Further+1, job, tells)
+	}
+	if n.Further > 0 {
+		w.count(FailuresCounted)
+	}
+	return tells
+}
+
+// told: people were told of these failures.
+func (c *checker) told(job string, tells []string) {
+	if len(tells) == 0 {
+		c.w.count(ToldAgain)
+	}
+	c.untold[job] = slices.DeleteFunc(c.untold[job], func(id string) bool { return slices.Contains(tells, id) })
+	if len(c.untold[job]) == 0 {
+		delete(c.untold, job)
+	}
+}
+
+// handler gives a job some error handler, or none.
+func (u *users) handler(cfg *jobs.Config) {
+	switch u.w.rng.IntN(8) {
+	case 0, 1, 2, 3, 4:
+		cfg.JobErrorHandlerType, cfg.Props = jobs.HandlerWebhook, map[string]string{jobs.PropWebhookURL: "https://hook/x"}
+	case 5:
+		cfg.JobErrorHandlerType = jobs.HandlerIgnore
+	}
+}

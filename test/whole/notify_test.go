@@ -1,0 +1,150 @@
+package whole_test
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/test/internal/system"
+	"github.com/elasticjob-go/elasticjob/test/mailserver"
+)
+
+// handlerSecret is a secret of error handlers.
+const handlerSecret = "hunter2-of-the-handler"
+
+// told is what a webhook is told.
+type told struct {
+	JobName, ExecutionID string
+	FurtherFailures      int
+	Shards               []struct {
+		Item         int
+		FailureCause string
+	}
+}
+
+// webhook is an endpoint that takes what is signed.
+func webhook(t *testing.T) (url string, got <-chan told) {
+	t.Helper()
+	came := make(chan told, 100)
+	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		mac := hmac.New(sha256.New, []byte(handlerSecret))
+		mac.Write(body)
+		if want := "sha256=" + hex.EncodeToString(mac.Sum(nil)); err != nil || r.Header.Get("X-Elasticjob-Signature") != want {
+			t.Errorf("a message signed %q: %s, %v", r.Header.Get("X-Elasticjob-Signature"), body, err)
+		}
+		var m told
+		if err := json.Unmarshal(body, &m); err != nil {
+			t.Errorf("%s: %v", body, err)
+		}
+		came <- m
+	}))
+	t.Cleanup(s.Close)
+	return s.URL + "/?key=" + handlerSecret, came
+}
+
+// within waits for something to come.
+func within[T any](t *testing.T, what string, from <-chan T) (v T) {
+	t.Helper()
+	select {
+	case v = <-from:
+	case <-time.After(system.Patience):
+		t.Fatalf("%s never came", what)
+	}
+	return v
+}
+
+var boom = only(`echo "it has gone wrong" >&2; exit 7`)
+
+func webhookJob(url string) system.Doc {
+	return system.Doc{"jobErrorHandlerType": "WEBHOOK", "props": env("webhook.url", url, "webhook.secret", handlerSecret)}
+}
+
+// TestPeopleAreToldOfFailures: a run that fails is told of by webhook and by mail, and no secret goes where it must not [D90].
+func TestPeopleAreToldOfFailures(t *testing.T) {
+	m := start(t)
+	url, hooks := webhook(t)
+	server := mailserver.Start(t, mailserver.Options{User: "me", Password: handlerSecret})
+	m.App("a", boom, nil)
+	m.Job("hook", "a", webhookJob(url))
+	m.Job("mail", "a", system.Doc{"jobErrorHandlerType": "EMAIL", "props": env("email.host", server.Host, "email.port", server.Port, "email.useSsl", "false",
+		"email.username", "me", "email.password", handlerSecret, "email.from", "jobs@example.com", "email.to", "ops@example.com,me@example.com")})
+	run := m.Run("hook", "FAILED")
+	got := within(t, "the webhook's message", hooks)
+	if got.JobName != "hook" || got.ExecutionID != run.ExecutionID || len(got.Shards) != 1 || !strings.Contains(got.Shards[0].FailureCause, "it has gone wrong") {
+		t.Errorf("the webhook was told %+v", got)
+	}
+	run = m.Run("mail", "FAILED")
+	mail := within(t, "the mail", server.Mails)
+	if len(mail.To) != 2 || !mail.Authenticated || !strings.Contains(mail.Data, run.ExecutionID) || !strings.Contains(mail.Data, "it has gone wrong") {
+		t.Errorf("mail: %+v", mail)
+	}
+	// Failures of the next minute are counted in one message, which waits, also for another leader.
+	m.Run("hook", "FAILED")
+	run = m.Run("hook", "FAILED")
+	m.Kill()
+	m.Start()
+	if got = within(t, "the second message", hooks); got.ExecutionID != run.ExecutionID || got.FurtherFailures != 1 {
+		t.Errorf("the webhook was told %+v", got)
+	}
+	for _, path := range []string{"/api/job/jobs", "/api/job/jobs/hook", "/api/job/jobs/mail", "/api/job/mail/explain"} {
+		if text := m.OK("GET", path, ""); strings.Contains(text, handlerSecret) {
+			t.Errorf("GET %s: %s", path, text)
+		}
+	}
+	m.Stop()
+	err := filepath.WalkDir(filepath.Join(m.Dir, "cluster"), func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		if bytes.Contains(data, []byte(handlerSecret)) {
+			t.Errorf("a secret came to the agent: %s", path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// TestALeaderKilledBeforeItTells (N1): the next one tells, though the last may have.
+func TestALeaderKilledBeforeItTells(t *testing.T) {
+	for point, times := range map[string]int{"before-notify": 1, "after-notify": 2} {
+		t.Run(point, func(t *testing.T) {
+			t.Parallel()
+			m := system.New(t, bin)
+			cmd := m.Command()
+			cmd.Env = append(cmd.Env, "ELASTICJOB_FAILPOINT="+point)
+			m.LaunchCommand(cmd)
+			m.Ready()
+			url, hooks := webhook(t)
+			m.App("a", boom, nil)
+			m.Job("hook", "a", webhookJob(url))
+			id := m.Trigger("hook")
+			if status := m.Over(); status != -1 {
+				t.Fatalf("the server ended with %d, not by its failure point", status)
+			}
+			m.Start()
+			for range times {
+				if got := within(t, "the message", hooks); got.ExecutionID != id || got.FurtherFailures != 0 {
+					t.Errorf("the webhook was told %+v", got)
+				}
+			}
+			if state := m.Execution(id).State; state != "FAILED" {
+				t.Errorf("the run is %s", state)
+			}
+		})
+	}
+}
