@@ -8,7 +8,7 @@ import (
 
 // Limits of a job's times, in seconds.
 const (
-	MaxTimeout      = 30 * 24 * 60 * 60
+	MaxTimeout      = 365 * 24 * 60 * 60
 	MaxRetryBackoff = 24 * 60 * 60
 	MaxKillGrace    = 60 * 60
 )
