@@ -136,7 +136,7 @@ func (c *config) flags(f *pflag.FlagSet) {
 	f.BoolVar(&c.giveUpExecutors, "give-up-executors", false, "with --local: end the executors that an earlier run left behind, instead of finding them again")
 	f.StringVar(&c.executorDir, "executor-dir", "", "folder of the executor binaries, executor or executor-<os>-<arch> (default: the folder of this program)")
 	f.DurationVar(&c.executorIdle, "executor-idle", 5*time.Minute, "how long an executor is kept with nothing to do, unless others wait for its resources; 0 ends it after each run")
-	f.DurationVar(&c.killGrace, "kill-grace", 5*time.Second, "time between SIGTERM and SIGKILL for a task that is to end")
+	f.DurationVar(&c.killGrace, "kill-grace", 5*time.Second, "time between SIGTERM and SIGKILL for a task that is to end, unless its job has killGraceSeconds")
 	f.StringSliceVar(&c.executorLimits, "executor-limit", nil, "a bound of executors that start from now on, as name=value, repeated or separated by commas:\n"+
 		"package-download 4GiB, package-bytes 16GiB, package-files 200000, package-ratio 250, package-path 1024,\n"+
 		"package-depth 64, package-first-byte 10s, package-check 30s, package-stall 1m, package-rate 1KiB,\n"+

@@ -243,20 +243,6 @@ func (c *Core) heldByDaemons() map[string]resources.Amount {
 	return held
 }
 
-// busy reports whether an execution was launched and its job's executors are to stay for it: a standing one needs those that
-// it runs on, and others only for shards that wait.
-func (e *execution) busy() bool {
-	if !e.daemon() {
-		return e.launched()
-	}
-	for i := range e.Shards {
-		if e.Shards[i].State == Waiting {
-			return true
-		}
-	}
-	return false
-}
-
 // drainGrace is the grace of a kill that lets the run under way of a daemon's shard come to its end: a run that takes longer is cut off.
 const drainGrace = 7 * 24 * time.Hour
 

@@ -85,7 +85,8 @@ func (c *Core) appBusyUntil(x *executor) time.Time {
 	if a == nil || a.executorKey != x.Key {
 		return time.Time{}
 	}
-	again := c.now.Add(max(c.opt.ExecutorIdle, time.Second))
+	// At whole seconds, so that one step looks at all executors that are idle.
+	again := c.now.Add(max(c.opt.ExecutorIdle, time.Second) + time.Second - 1).Truncate(time.Second)
 	soon := c.wall.Add(c.opt.ExecutorIdle)
 	if c.opt.ExecutorIdle > 0 && a.nextDue.After(c.wall) && !a.nextDue.After(soon) {
 		return again
@@ -95,7 +96,7 @@ func (c *Core) appBusyUntil(x *executor) time.Time {
 	var next time.Time
 	for _, j := range a.jobs {
 		// A job that may not launch, such as one that an orphan blocks (rule E5), keeps no executor.
-		if len(j.queue) > 0 && !j.queue[0].unplaced.never && (j.queue[0].busy() || c.canLaunch(j) && !j.queue[0].launched()) {
+		if len(j.queue) > 0 && !j.queue[0].unplaced.never && (j.queue[0].busyBy(again) || !j.queue[0].launched() && c.canLaunch(j)) {
 			return again
 		}
 		if known || c.opt.ExecutorIdle == 0 || !j.firedHere() || c.config.inactive(j) != active {
@@ -112,4 +113,10 @@ func (c *Core) appBusyUntil(x *executor) time.Time {
 		return time.Time{}
 	}
 	return again
+}
+
+// busyBy reports whether a shard of an execution runs, or may be launched by then: one that waits for a long backoff (rule E6) needs no
+// executor meanwhile. A standing execution needs the executors that it runs on, and others only for shards that wait.
+func (e *execution) busyBy(then time.Time) bool {
+	return slices.ContainsFunc(e.Shards, func(s shard) bool { return s.live() && !e.daemon() || s.State == Waiting && !s.NotBefore.After(then) })
 }

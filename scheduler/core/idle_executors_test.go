@@ -8,6 +8,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/resources"
 )
 
 func TestX9TwoAppsDoNotWaitForEachOthersIdleExecutors(t *testing.T) {
@@ -119,5 +120,55 @@ func TestX9RoomIsMadeForAllThatStartTogether(t *testing.T) {
 		if got = calls[CallEndExecutor](d); len(got) != 1 || got[0].ExecutorID != l[0].Executor.ID {
 			t.Fatalf("SHUTDOWN %+v, want the idle executor's", got)
 		}
+	}
+}
+
+// TestX9ALongRetryBackoffKeepsNoExecutor: what an executor holds is for others as long as nothing will run on it.
+func TestX9ALongRetryBackoffKeepsNoExecutor(t *testing.T) {
+	t.Parallel()
+	for _, backoff := range []int{5, 600} {
+		s := newStage(t)
+		l := s.runJob(oneShard, func(j *jobs.Config) { j.MaxRetries, j.RetryBackoffSeconds = 1, backoff })
+		s.fails(l[0])
+		s.until(s.opt.ExecutorIdle + 2*time.Second)
+		if x := s.core.executors.byID[l[0].Executor.ID]; x == nil || x.Closing != (backoff > 60) {
+			t.Errorf("retried after %d s, with no offer: %+v", backoff, x)
+		}
+	}
+}
+
+// TestX9IdleExecutorsAreLookedAtTogether: with many, of an app that is busy elsewhere, one step a second does for all.
+func TestX9IdleExecutorsAreLookedAtTogether(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.opt.ExecutorIdle = 0
+	s.restart()
+	s.app()
+	s.job(oneShard, func(j *jobs.Config) { j.JobName = "long" })
+	s.job(func(j *jobs.Config) { j.ShardingTotalCount = 20 })
+	s.triggerJob("long")
+	s.offer("S0", 2, 8192)
+	s.run(s.accepted())
+	s.trigger()
+	var offers []cluster.Offer
+	for i := range 20 {
+		offers = append(offers, cluster.Offer{ID: fmt.Sprint("P", i), AgentID: fmt.Sprint("A", i), AgentURL: "http://a:5051", Resources: resources.New(1.5, 8192)})
+	}
+	s.step(s.clusterEvent(cluster.Offers{Offers: offers}))
+	for _, l := range s.accepted() {
+		s.update(l, cluster.Running)
+		s.after(37 * time.Millisecond)
+		s.update(l, cluster.Finished)
+	}
+	if n := len(s.core.executors.byID); n != 21 {
+		t.Fatalf("%d executors", n)
+	}
+	steps := 0
+	for end := s.now.Add(10 * time.Second); s.wake().Before(end); steps++ {
+		s.now = s.wake()
+		s.step()
+	}
+	if steps > 20 {
+		t.Errorf("%d steps in 10 s with nothing to do", steps)
 	}
 }

@@ -43,7 +43,7 @@ func (u *users) limit(cfg *jobs.Config) {
 		cfg.TimeoutSeconds = []int{1, 3, 20}[w.rng.IntN(3)]
 	}
 	if w.rng.IntN(3) == 0 {
-		cfg.RetryBackoffSeconds = []int{1, 5, 100}[w.rng.IntN(3)]
+		cfg.RetryBackoffSeconds, cfg.MaxRetries = []int{1, 5, 300}[w.rng.IntN(3)], 1+w.rng.IntN(2)
 	}
 	if w.rng.IntN(3) == 0 {
 		cfg.KillGraceSeconds = []int{1, 20, 40}[w.rng.IntN(3)]
@@ -105,6 +105,10 @@ func (c *checker) limits(e *execRecord, was, now shardRecord) {
 				tell("K4 what timed out has timed out")
 			}
 		}
+	}
+	if w.lastJump < 0 && w.leading != nil && sameTask && live(now.State) &&
+		(now.RunningAt.After(w.leading.termTime()) || !was.RunningAt.IsZero() && !now.RunningAt.Equal(was.RunningAt)) {
+		tell("K4 the time of a task is counted from when it was heard of, under every leader")
 	}
 	if !was.TimedOut && now.TimedOut && sameTask {
 		w.count(TaskTimedOut)
