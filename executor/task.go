@@ -79,7 +79,7 @@ func (t *task) kill(grace time.Duration, why string) {
 }
 
 func (t *task) run() {
-	if spec, err := wire.DecodeTask(t.data); err == nil && spec.HTTP != nil {
+	if spec, err := wire.DecodeTask(t.data); err == nil && spec.HTTP != nil && spec.Daemon == nil {
 		t.runRequest(spec)
 		return
 	}
