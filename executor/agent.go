@@ -26,6 +26,8 @@ type agent interface {
 	subscribe(ctx context.Context, tasks []assignment, updates []update) (eventStream, error)
 	// update sends one; nil means that the agent has it.
 	update(ctx context.Context, u update) error
+	// message sends what may get lost.
+	message(ctx context.Context, data []byte) error
 	// close gives up what was kept open; nothing is called after it.
 	close()
 }
@@ -201,5 +203,17 @@ func (a *agentClient) update(ctx context.Context, u update) error {
 		return fmt.Errorf("send update: %w", err)
 	}
 	_, _ = io.Copy(io.Discard, response.Body) // so that the connection can be used again
+	return response.Body.Close()
+}
+
+// message sends data to the scheduler, by way of agent and master. It may get lost.
+func (a *agentClient) message(ctx context.Context, data []byte) error {
+	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
+	response, err := a.call(ctx, calls.Message(data))
+	if err != nil {
+		return fmt.Errorf("send message: %w", err)
+	}
+	_, _ = io.Copy(io.Discard, response.Body)
 	return response.Body.Close()
 }

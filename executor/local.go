@@ -27,6 +27,8 @@ type Local struct {
 	Supervisor []string
 	// Stdout and Stderr get the task's output as it comes.
 	Stdout, Stderr io.Writer
+	// Progress, unless it is nil, hears how far the task has come, as it says; it is called by one goroutine at a time.
+	Progress func(wire.Progress)
 }
 
 // Ending is how a task ended.
@@ -51,7 +53,7 @@ func RunLocal(ctx context.Context, l Local, log *slog.Logger) (Ending, error) {
 	if err != nil {
 		return Ending{}, err
 	}
-	a := &localAgent{task: l.Task.TaskID, timeout: l.Timeout, events: make(chan *executor.Event, 16)}
+	a := &localAgent{task: l.Task.TaskID, timeout: l.Timeout, progress: l.Progress, events: make(chan *executor.Event, 16)}
 	a.send(&executor.Event{Type: executor.Event_LAUNCH, Launch: &executor.Event_Launch{
 		Task: mesos.TaskInfo{TaskID: mesos.TaskID{Value: l.Task.TaskID}, Data: data},
 	}})
@@ -74,9 +76,10 @@ func RunLocal(ctx context.Context, l Local, log *slog.Logger) (Ending, error) {
 
 // localAgent stands for the agent of a session: it launches one task, takes its updates, and shuts the executor down when it has ended.
 type localAgent struct {
-	task    string
-	timeout time.Duration
-	events  chan *executor.Event // has room for all that is ever sent
+	task     string
+	timeout  time.Duration
+	progress func(wire.Progress)
+	events   chan *executor.Event // has room for all that is ever sent
 
 	mu       sync.Mutex
 	running  *time.Timer // the timeout, from the first RUNNING on
@@ -111,6 +114,17 @@ func (a *localAgent) update(_ context.Context, u update) error {
 			a.timedOut = true
 			a.send(&executor.Event{Type: executor.Event_KILL, Kill: &executor.Event_Kill{TaskID: mesos.TaskID{Value: a.task}}})
 		})
+	}
+	return nil
+}
+
+// message takes a report.
+func (a *localAgent) message(_ context.Context, data []byte) error {
+	report, _ := wire.DecodeReport(data)
+	for _, t := range report.Tasks {
+		if t.Progress != nil && a.progress != nil {
+			a.progress(*t.Progress)
+		}
 	}
 	return nil
 }

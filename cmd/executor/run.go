@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/executor"
+	"github.com/elasticjob-go/elasticjob/wire"
 )
 
 const runUsage = `usage: executor run --app PACKAGE [--script COMMAND] [--job job.json] [--item N] [--param TEXT]
@@ -101,6 +102,9 @@ func (f tryFlags) run() (status int, err error) {
 		}
 	}()
 	local.Supervisor, local.Stdout, local.Stderr = supervisorCommand, os.Stdout, os.Stderr
+	local.Progress = func(p wire.Progress) {
+		fmt.Fprintf(os.Stderr, "executor run: %.0f %%: %s\n", 100*p.Fraction, p.Message)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
 	syscall.Umask(0o022)
