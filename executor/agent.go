@@ -18,7 +18,26 @@ import (
 	"github.com/mesos/mesos-go/api/v1/lib/recordio"
 )
 
-// This file is all that knows Mesos' types: the agent's v1 executor API, protobuf over HTTP.
+// This file and local.go are all that know Mesos' types; this one the agent's v1 executor API, protobuf over HTTP.
+
+// agent is who launches tasks and takes their updates. Its methods may be called concurrently.
+type agent interface {
+	// subscribe names what the agent may not know (rule X5). Its error is errUnknown when the agent does not know this executor (rule X6).
+	subscribe(ctx context.Context, tasks []assignment, updates []update) (eventStream, error)
+	// update sends one; nil means that the agent has it.
+	update(ctx context.Context, u update) error
+	// message sends what may get lost.
+	message(ctx context.Context, data []byte) error
+	// close gives up what was kept open; nothing is called after it.
+	close()
+}
+
+// eventStream are the events of a subscription.
+type eventStream interface {
+	// next waits for an event. Any error ends the subscription.
+	next() (*executor.Event, error)
+	close()
+}
 
 // assignment is a task as the agent hands it over.
 type assignment struct {
@@ -98,8 +117,8 @@ type subscription struct {
 	frames framing.Reader
 }
 
-// subscribe names what the agent may not know (rule X5). An answer 400 is errUnknown (rule X6).
-func (a *agentClient) subscribe(ctx context.Context, tasks []assignment, updates []update) (*subscription, error) {
+// subscribe implements agent. An answer 400 is errUnknown.
+func (a *agentClient) subscribe(ctx context.Context, tasks []assignment, updates []update) (eventStream, error) {
 	call := calls.Subscribe(nil, nil)
 	for _, t := range tasks {
 		call.Subscribe.UnacknowledgedTasks = append(call.Subscribe.UnacknowledgedTasks, t.raw)
@@ -114,7 +133,8 @@ func (a *agentClient) subscribe(ctx context.Context, tasks []assignment, updates
 	return &subscription{body: response.Body, frames: recordio.NewReader(response.Body)}, nil
 }
 
-// next waits for an event. Any error ends the subscription.
+func (s *subscription) close() { _ = s.body.Close() }
+
 func (s *subscription) next() (*executor.Event, error) {
 	frame, err := s.frames.ReadFrame()
 	if err != nil {
@@ -172,7 +192,9 @@ func (a *agentClient) status(u update) mesos.TaskStatus {
 	}
 }
 
-// update sends one; nil means that the agent has it.
+func (a *agentClient) close() { a.http.CloseIdleConnections() }
+
+// update implements agent.
 func (a *agentClient) update(ctx context.Context, u update) error {
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()

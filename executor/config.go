@@ -52,6 +52,9 @@ type Config struct {
 	KeepFailed int
 }
 
+// DefaultProcesses bounds each task's processes and threads.
+const DefaultProcesses = 4096
+
 // ErrNoAgent is returned by [FromEnvironment] if no agent started the process.
 var ErrNoAgent = errors.New("not started by an agent")
 
@@ -100,7 +103,7 @@ func FromEnvironment(getenv func(string) string) (Config, error) {
 		ShutdownGrace: duration("MESOS_EXECUTOR_SHUTDOWN_GRACE_PERIOD", 5*time.Second),
 		Package:       pack.Defaults(),
 		Output:        DefaultOutputLimits(),
-		Processes:     4096,
+		Processes:     DefaultProcesses,
 	}
 	problems = append(problems, c.limits(getenv)...)
 	checkpoint := getenv("MESOS_CHECKPOINT")

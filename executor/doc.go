@@ -6,7 +6,7 @@
 //	                    │ task: fetch (pack) ─▶ find the command ─▶ start (supervisor) ─▶ wait
 //	agent ◀─UPDATE──  ledger ◀─ STARTING, RUNNING, FINISHED | FAILED | KILLED
 //
-// The agent is spoken to over Mesos' v1 executor API: agent.go alone knows its types.
+// The agent is spoken to over Mesos' v1 executor API: agent.go knows its types, and local.go, which stands for an agent when a package is tried.
 // Rules X5 to X7 say what happens when the agent goes away, comes back, or doesn't
 // know us, and when we die: see session.go and package supervisor.
 //

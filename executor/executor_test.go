@@ -50,7 +50,7 @@ func TestVersionAndByHand(t *testing.T) {
 	command := exec.Command(binary)
 	command.Env = []string{"PATH=/bin"}
 	out, _ = command.CombinedOutput()
-	if command.ProcessState.ExitCode() != 2 || strings.Count(string(out), "\n") != 2 || !strings.Contains(string(out), "scheduler --local") {
+	if command.ProcessState.ExitCode() != 2 || strings.Count(string(out), "\n") != 3 || !strings.Contains(string(out), "scheduler --local") {
 		t.Errorf("by hand: status %d, %q", command.ProcessState.ExitCode(), out)
 	}
 	command = exec.Command(binary)

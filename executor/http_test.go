@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -206,7 +207,9 @@ func TestServersThatDoNotAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	closed.Close()
-	secured := httptest.NewTLSServer(nil)
+	secured := httptest.NewUnstartedServer(nil)
+	secured.Config.ErrorLog = log.New(io.Discard, "", 0)
+	secured.StartTLS()
 	t.Cleanup(secured.Close)
 	for name, tt := range map[string]struct {
 		r      wire.HTTP

@@ -48,7 +48,7 @@ const (
 type session struct {
 	config     Config
 	log        *slog.Logger
-	agent      *agentClient
+	agent      agent
 	supervisor *supervisor.Client
 	store      *pack.Store
 	ledger     *ledger
@@ -76,7 +76,12 @@ type session struct {
 // Run is the executor. It returns nil when the agent shut it down or ctx ended, after its tasks were
 // killed with grace, or else one of the errors above. In each
 // case no process of a task is left. The process must have no children of its own.
-func Run(ctx context.Context, config Config, log *slog.Logger) (err error) {
+func Run(ctx context.Context, config Config, log *slog.Logger) error {
+	return runWith(ctx, config, newAgentClient(config), log)
+}
+
+func runWith(ctx context.Context, config Config, of agent, log *slog.Logger) (err error) {
+	defer of.close()
 	store, err := openStore(config, log)
 	if err != nil {
 		return err
@@ -98,7 +103,7 @@ func Run(ctx context.Context, config Config, log *slog.Logger) (err error) {
 		return err
 	}
 	s := &session{
-		config: config, log: log, agent: newAgentClient(config), supervisor: supervised, store: store,
+		config: config, log: log, agent: of, supervisor: supervised, store: store,
 		ledger: newLedger(), outputs: newOutputs(config.Sandbox, config.Output, log), base: baseEnvironment(), tasks: map[string]*task{},
 		temporaries: workFolders{dir: filepath.Join(config.Sandbox, temporariesFolder), log: log},
 		works: workFolders{
@@ -117,7 +122,6 @@ func Run(ctx context.Context, config Config, log *slog.Logger) (err error) {
 		stop()
 		s.ledger.close()
 		helpers.Wait()
-		s.agent.http.CloseIdleConnections()
 	}()
 	helpers.Go(func() {
 		<-supervised.Lost()
@@ -193,8 +197,8 @@ func (s *session) listen(ctx context.Context, asked chan struct{}) error {
 }
 
 // follow handles events until the stream ends, as it does with the context of subscribe.
-func (s *session) follow(stream *subscription, onShutdown func()) error {
-	defer func() { _ = stream.body.Close() }()
+func (s *session) follow(stream eventStream, onShutdown func()) error {
+	defer stream.close()
 	for {
 		e, err := stream.next()
 		if err != nil {

@@ -88,7 +88,7 @@ func TestBadSettings(t *testing.T) {
 			t.Errorf("%s: status %d, %s", name, command.ProcessState.ExitCode(), out)
 		}
 	}
-	for _, argument := range []string{"--package-bytes=much", "--package-bytes", "--package=1", "package-bytes=1", "run", "--output-tasks=0"} {
+	for _, argument := range []string{"--package-bytes=much", "--package-bytes", "--package=1", "package-bytes=1", "start", "--output-tasks=0"} {
 		command := exec.Command(binary, argument)
 		command.Env = []string{"MESOS_AGENT_ENDPOINT=127.0.0.1:1", "MESOS_FRAMEWORK_ID=F", "MESOS_EXECUTOR_ID=E", "MESOS_SANDBOX=/tmp"}
 		out, _ := command.CombinedOutput()

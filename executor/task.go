@@ -116,7 +116,7 @@ func (t *task) drained() {
 func (t *task) why() error { return context.Cause(t.ctx) }
 
 func (t *task) run() {
-	if spec, err := wire.DecodeTask(t.data); err == nil && spec.HTTP != nil {
+	if spec, err := wire.DecodeTask(t.data); err == nil && spec.HTTP != nil && spec.Daemon == nil {
 		t.runRequest(spec)
 		return
 	}

@@ -1,5 +1,5 @@
 // Command executor is what a Mesos agent starts to run the shards of an app. It takes
-// everything it needs from the environment that the agent sets; arguments may set limits.
+// everything it needs from the environment that the agent sets; arguments may set limits. "executor run" runs one shard by hand.
 package main
 
 import (
@@ -18,6 +18,9 @@ import (
 // version is set when a release is built.
 var version = "dev"
 
+// supervisorCommand is the program itself, even if its file was replaced since.
+var supervisorCommand = []string{"/proc/self/exe", "supervisor"}
+
 func main() {
 	os.Exit(run())
 }
@@ -31,6 +34,8 @@ func run() int {
 				return 1
 			}
 			return 0
+		case "run":
+			return try(os.Args[2:])
 		case "--version":
 			fmt.Println("executor", version)
 			return 0
@@ -39,6 +44,7 @@ func run() int {
 	config, err := executor.FromEnvironment(os.Getenv)
 	if errors.Is(err, executor.ErrNoAgent) {
 		fmt.Fprintln(os.Stderr, "This is ElasticJob's executor: a Mesos agent starts it to run the tasks of an app; it isn't started by hand.")
+		fmt.Fprintln(os.Stderr, "To try a package before it is published: executor run --help")
 		fmt.Fprintln(os.Stderr, "To try ElasticJob on this machine run `scheduler --local`, publish an app and register a job: the scheduler brings the executor along.")
 		return 2
 	}
@@ -49,8 +55,7 @@ func run() int {
 		fmt.Fprintln(os.Stderr, "executor:", err)
 		return 2
 	}
-	// The program itself, even if its file was replaced since.
-	config.Supervisor = []string{"/proc/self/exe", "supervisor"}
+	config.Supervisor = supervisorCommand
 	syscall.Umask(0o022)
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)

@@ -54,7 +54,7 @@ func TestProgressIsBounded(t *testing.T) {
 }
 
 // Reports decide nothing: with and without them, and with garbage, a story has the same calls and writes.
-func TestX10ReportsDecideNothing(t *testing.T) {
+func TestX14ReportsDecideNothing(t *testing.T) {
 	t.Parallel()
 	var decided [3][]Decision
 	for i, report := range []func(s *stage, l cluster.TaskLaunch){
@@ -154,7 +154,7 @@ func TestDriftOfAClock(t *testing.T) {
 }
 
 // An executor with a daemon's shard that says nothing for a minute is called quiet, once, unless its agent is away.
-func TestX10AQuietExecutorIsShown(t *testing.T) {
+func TestX14AQuietExecutorIsShown(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	l := s.runJob(oneShard)[0]

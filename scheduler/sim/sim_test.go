@@ -101,7 +101,7 @@ func TestWorlds(t *testing.T) {
 				}
 				r, err := Run(Config{Seed: *after + n, Steps: *steps})
 				if err == nil {
-					// Rule X10: nothing depends on what executors report.
+					// Rule X13: nothing depends on what executors report.
 					again, failure := Run(Config{Seed: *after + n, Steps: *steps, Deaf: true})
 					if again != r {
 						err = fmt.Errorf("seed %d: another run of the same world, in which executors' reports say nothing, decides otherwise: %+v, then %+v, %w", *after+n, r, again, failure)

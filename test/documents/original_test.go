@@ -75,7 +75,7 @@ var nothingElse = regexp.MustCompile(`^Not built yet: [A-Za-z ]+$`)
 // text in a file that is.
 var missing = map[string]struct{ folder, file, text string }{
 	"auth": {folder: "auth"}, "history": {folder: "history"}, "web": {folder: "web"}, "sdk": {folder: "sdk/sdk.go"},
-	"HTTP jobs":   {file: "README.md", text: "the job types that are neither script nor package"},
+	"HTTP jobs": {file: "README.md", text: "the job types that are neither script nor package"},
 }
 
 var notBuilt = regexp.MustCompile(`ot built yet: ([A-Za-z ]+)`)

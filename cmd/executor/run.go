@@ -1,0 +1,180 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/executor"
+	"github.com/elasticjob-go/elasticjob/wire"
+)
+
+const runUsage = `usage: executor run --app PACKAGE [--script COMMAND] [--job job.json] [--item N] [--param TEXT]
+       executor run --app app.json --job job.json [--item N] [--param TEXT]
+
+Runs one shard of a job here, as a cluster would: the package is fetched and unpacked, the command found in it, and the process gets its
+environment, arguments, limits and end. Nothing is registered anywhere.
+
+  --app PACKAGE     the package: a tar, zip, script or program, as a file or an http(s) URL; or the app's document as it is
+                    posted, with appURL and bootstrapScript
+  --script COMMAND  the bootstrapScript. It can be left out for a single script or program, with app.json, and
+                    if the job has script.command.line
+  --job job.json    the job's document as it is posted; without it a job of one shard, or as many as --item needs
+  --item N          the shard, from 0 (default 0)
+  --param TEXT      the shard's own parameter, in place of the one of the job
+
+Status: that of the process, 128 and the signal's number if a signal ended it, 124 if it took longer than the job's timeoutSeconds, 1 if
+it failed otherwise (an HTTP job, say), 125 if it could not be started.
+`
+
+// Exit statuses beside the process's own.
+const (
+	statusFailed    = 1
+	statusTimedOut  = 124 // as timeout(1)
+	statusNotRun    = 125
+	statusSignalled = 128
+)
+
+// tryFlags are the flags of executor run.
+type tryFlags struct {
+	app, script, job, param string
+	item                    int
+	given                   map[string]bool
+}
+
+func parseTry(args []string) (tryFlags, error) {
+	f := tryFlags{given: map[string]bool{}}
+	flags := flag.NewFlagSet("executor run", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	flags.StringVar(&f.app, "app", "", "")
+	flags.StringVar(&f.script, "script", "", "")
+	flags.StringVar(&f.job, "job", "", "")
+	flags.StringVar(&f.param, "param", "", "")
+	flags.IntVar(&f.item, "item", 0, "")
+	if err := flags.Parse(args); err != nil {
+		return f, err
+	}
+	flags.Visit(func(one *flag.Flag) { f.given[one.Name] = true })
+	if flags.NArg() > 0 {
+		return f, fmt.Errorf("%q is no flag; a command of several words goes in quotes: --script 'bin/start.sh -v'", flags.Arg(0))
+	}
+	return f, nil
+}
+
+// try is executor run. It returns the exit status.
+func try(args []string) int {
+	f, err := parseTry(args)
+	if errors.Is(err, flag.ErrHelp) {
+		fmt.Print(runUsage)
+		return 0
+	}
+	if err == nil {
+		var status int
+		if status, err = f.run(); err == nil {
+			return status
+		}
+	}
+	fmt.Fprintln(os.Stderr, "executor run:", err)
+	return statusNotRun
+}
+
+func (f tryFlags) run() (status int, err error) {
+	local, err := f.local(time.Now())
+	if err != nil {
+		return 0, err
+	}
+	if local.Sandbox, err = os.MkdirTemp("", "elasticjob-run-"); err != nil {
+		return 0, fmt.Errorf("make a folder to run in: %w", err)
+	}
+	defer func() {
+		if removed := removeAll(local.Sandbox); removed != nil && err == nil {
+			fmt.Fprintln(os.Stderr, "executor run: what it unpacked is left at", local.Sandbox+":", removed)
+		}
+	}()
+	local.Supervisor, local.Stdout, local.Stderr = supervisorCommand, os.Stdout, os.Stderr
+	local.Progress = func(p wire.Progress) {
+		fmt.Fprintf(os.Stderr, "executor run: %.0f %%: %s\n", 100*p.Fraction, p.Message)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	defer stop()
+	syscall.Umask(0o022)
+	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})) // the end is told in a sentence
+	ending, err := executor.RunLocal(ctx, local, log)
+	if err != nil {
+		return 0, err
+	}
+	status, text := describe(ending, local)
+	fmt.Fprintln(os.Stderr, "executor run:", text)
+	return status, nil
+}
+
+// removeAll removes a folder with packages in it, which are kept from being written to.
+func removeAll(dir string) error {
+	_ = filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {
+		if err == nil && entry.IsDir() {
+			_ = os.Chmod(path, 0o700)
+		}
+		return nil
+	})
+	return os.RemoveAll(dir)
+}
+
+// describe says how a task ended, in a sentence, and gives the exit status.
+func describe(e executor.Ending, l executor.Local) (status int, text string) {
+	s := e.Status
+	took := ""
+	if !s.StartTime.IsZero() && !s.CompleteTime.IsZero() {
+		took = fmt.Sprintf(", after %s", s.CompleteTime.Sub(s.StartTime).Round(time.Millisecond))
+	}
+	which := fmt.Sprintf("item %d of job %s", l.Task.Item, l.Task.JobName)
+	switch {
+	case e.Finished:
+		return 0, which + " has finished" + took + ": " + e.Message
+	case e.TimedOut:
+		return statusTimedOut, fmt.Sprintf("%s has timed out: it ran longer than timeoutSeconds, %s, and was killed", which, l.Timeout)
+	case e.Killed:
+		return statusSignalled + int(syscall.SIGTERM), which + " was killed" + took + ": " + e.Message
+	case s.StartTime.IsZero():
+		return statusNotRun, fmt.Sprintf("%s could not be started: %s", which, e.Message)
+	}
+	text = which + " has failed" + took + ": " + e.Message
+	switch {
+	case s.ExitStatus != nil:
+		return *s.ExitStatus, text
+	case s.Signal != "":
+		return statusSignalled + signalNumber(s.Signal), text
+	}
+	return statusFailed, text
+}
+
+// signalNumber is the number of a signal by the name that Go gives it.
+func signalNumber(name string) int {
+	for n := 1; n < 65; n++ {
+		if syscall.Signal(n).String() == name {
+			return n
+		}
+	}
+	return 0
+}
+
+// looksLikeDocument reports whether a file's content is a JSON object.
+func looksLikeDocument(begin []byte) bool {
+	return bytes.HasPrefix(bytes.TrimSpace(begin), []byte("{"))
+}
+
+// looksLikeProgram reports whether a file's content is a script or a program, and no archive.
+func looksLikeProgram(begin []byte) bool {
+	return bytes.HasPrefix(begin, []byte("#!")) || bytes.HasPrefix(begin, []byte("\x7fELF"))
+}
+
+func isURL(text string) bool { return strings.Contains(text, "://") }

@@ -1,0 +1,159 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/document"
+	"github.com/elasticjob-go/elasticjob/executor"
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/wire"
+)
+
+// local is the task that the flags describe, as the scheduler would describe it for a trigger at now.
+func (f tryFlags) local(now time.Time) (executor.Local, error) {
+	job, err := f.readJob(now)
+	if err != nil {
+		return executor.Local{}, err
+	}
+	task := wire.Task{
+		JobName: job.JobName, Item: f.item, Total: job.ShardingTotalCount, JobParameter: job.JobParameter,
+		TaskID:      jobs.TaskID{Job: job.JobName, Item: f.item, Type: jobs.TaskReady, Agent: "local", UUID: uuid.NewString()}.String(),
+		ExecutionID: job.JobName + "@" + now.UTC().Format("20060102T150405Z"), Source: "TRIGGER", FireTime: now.UTC(), Attempt: 1,
+		Env: job.Env, Props: job.OwnProps(), KillGraceMillis: int64(job.KillGraceSeconds) * 1000,
+	}
+	parameters, bad := jobs.ShardingParameters(job)
+	if err := bad.OrNil(); err != nil {
+		return executor.Local{}, fmt.Errorf("--job %s: %w", f.job, err)
+	}
+	task.ShardingParameter = parameters[f.item]
+	if f.given["param"] {
+		task.ShardingParameter = f.param
+	}
+	local := executor.Local{Task: task, Timeout: time.Duration(job.TimeoutSeconds) * time.Second}
+	if r, ok := job.HTTP(); ok {
+		local.Task.HTTP = &wire.HTTP{URL: r.URL, Method: r.Method, Data: r.Data, ContentType: r.ContentType,
+			ConnectTimeoutMillis: r.ConnectTimeout, ReadTimeoutMillis: r.ReadTimeout}
+		return local, nil
+	}
+	of, err := f.readApp()
+	if err != nil {
+		return executor.Local{}, err
+	}
+	line := of.BootstrapScript
+	if own := job.Props[jobs.PropScript]; own != "" {
+		line = own
+	}
+	if f.given["script"] {
+		line = f.script
+	}
+	if bad := app.CheckCommand("--script", line); len(bad) > 0 {
+		return executor.Local{}, fmt.Errorf("%w (the app's bootstrapScript)", bad)
+	}
+	local.Task.Package = wire.Package{URL: of.AppURL, SHA256: of.AppSHA256, Cache: of.AppCacheEnable}
+	local.Task.Command, err = app.SplitCommand(line)
+	return local, err
+}
+
+// readJob reads the job's document, and holds it to the server's rules. Without one it is a job with as many shards as --item needs.
+func (f tryFlags) readJob(now time.Time) (jobs.Config, error) {
+	job := jobs.Default()
+	if f.job == "" {
+		job.JobName, job.ShardingTotalCount = "job", f.item+1
+	} else {
+		body, err := os.ReadFile(f.job)
+		if err != nil {
+			return job, fmt.Errorf("--job: %w", err)
+		}
+		decoded, _, err := jobs.Schema.Decode(body, job)
+		broken, readable := document.Violations(nil), true
+		if err != nil && !errors.As(err, &broken) {
+			readable = false
+		}
+		if readable {
+			rules, _ := decoded.Check(jobs.CheckOptions{Now: now})
+			err = broken.And(rules).OrNil()
+		}
+		if err != nil {
+			return job, fmt.Errorf("--job %s: %w", f.job, err)
+		}
+		job = decoded
+	}
+	if f.item < 0 || f.item >= job.ShardingTotalCount || f.item >= jobs.MaxShards {
+		return job, fmt.Errorf("--item %d: must be from 0 to %d, the job has a shardingTotalCount of %d", f.item, min(job.ShardingTotalCount, jobs.MaxShards)-1, job.ShardingTotalCount)
+	}
+	return job, nil
+}
+
+// readApp is the app that --app names: by its document, or by its package alone.
+func (f tryFlags) readApp() (app.Config, error) {
+	of := app.Default()
+	switch {
+	case f.app == "":
+		return of, errors.New("--app is missing: give the package (a tar, zip, script or program), or the app's document as it is posted")
+	case isURL(f.app):
+		of.AppURL = f.app
+		return of, nil
+	}
+	path, err := filepath.Abs(f.app)
+	if err != nil {
+		return of, fmt.Errorf("--app: %w", err)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return of, fmt.Errorf("--app: %w", err)
+	}
+	if info.IsDir() {
+		return of, fmt.Errorf("--app %s is a folder: pack it as for a cluster (tar -czf /tmp/app.tar.gz -C %s .) and give the package", f.app, strconv.Quote(path))
+	}
+	begin, err := beginning(path)
+	if err != nil {
+		return of, fmt.Errorf("--app: %w", err)
+	}
+	if looksLikeDocument(begin) {
+		return f.decodeApp(path)
+	}
+	of.AppURL = (&url.URL{Scheme: "file", Path: path}).String()
+	if looksLikeProgram(begin) {
+		of.BootstrapScript = quote(filepath.Base(path))
+	}
+	return of, nil
+}
+
+func (f tryFlags) decodeApp(path string) (app.Config, error) {
+	body, err := os.ReadFile(path)
+	if err != nil {
+		return app.Config{}, fmt.Errorf("--app: %w", err)
+	}
+	of, _, err := app.Schema.Decode(body, app.Default())
+	broken := document.Violations(nil)
+	if err == nil || errors.As(err, &broken) {
+		err = broken.And(of.Check(app.CheckOptions{AllowFile: true})).OrNil()
+	}
+	if err != nil {
+		return of, fmt.Errorf("--app %s: %w", f.app, err)
+	}
+	return of, nil
+}
+
+func beginning(path string) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return io.ReadAll(io.LimitReader(file, 512))
+}
+
+// quote writes a word so that it is split as one.
+func quote(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }

@@ -1,0 +1,169 @@
+package executor
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"path/filepath"
+	"sync"
+	"time"
+
+	mesos "github.com/mesos/mesos-go/api/v1/lib"
+	"github.com/mesos/mesos-go/api/v1/lib/executor"
+
+	"github.com/elasticjob-go/elasticjob/executor/pack"
+	"github.com/elasticjob-go/elasticjob/wire"
+)
+
+// Local is one task that is to be run here, for whoever tries a package, without an agent. Everything else is as on a cluster.
+type Local struct {
+	Task wire.Task
+	// Timeout, unless it is 0, kills the task when it has run for that long.
+	Timeout time.Duration
+	// Sandbox is an empty folder, absolute, that all files go to.
+	Sandbox string
+	// Supervisor is as in Config.
+	Supervisor []string
+	// Stdout and Stderr get the task's output as it comes.
+	Stdout, Stderr io.Writer
+	// Progress, unless it is nil, hears how far the task has come, as it says; it is called by one goroutine at a time.
+	Progress func(wire.Progress)
+}
+
+// Ending is how a task ended.
+type Ending struct {
+	// Finished: it succeeded. Killed: somebody asked for its end, and TimedOut: Timeout did. Otherwise it failed.
+	Finished, Killed, TimedOut bool
+	// Message says it in a line.
+	Message string
+	Status  wire.Status
+}
+
+// RunLocal runs one task, and returns when nothing of it is left. When ctx ends, it is killed with its grace. The error is for
+// what kept it from being run at all.
+func RunLocal(ctx context.Context, l Local, log *slog.Logger) (Ending, error) {
+	grace := time.Duration(l.Task.KillGraceMillis) * time.Millisecond
+	config := Config{
+		FrameworkID: "local", ExecutorID: "local", Sandbox: l.Sandbox, AgentSandbox: l.Sandbox, Cache: ownCache(l.Sandbox),
+		Checkpoint: true, Recovery: time.Hour, BackoffMax: time.Second, ShutdownGrace: ShutdownGrace(grace), Supervisor: l.Supervisor,
+		Package: pack.Defaults(), Output: DefaultOutputLimits(), Processes: DefaultProcesses,
+	}
+	data, err := l.Task.Encode()
+	if err != nil {
+		return Ending{}, err
+	}
+	a := &localAgent{task: l.Task.TaskID, timeout: l.Timeout, progress: l.Progress, events: make(chan *executor.Event, 16)}
+	a.send(&executor.Event{Type: executor.Event_LAUNCH, Launch: &executor.Event_Launch{
+		Task: mesos.TaskInfo{TaskID: mesos.TaskID{Value: l.Task.TaskID}, Data: data},
+	}})
+	followed, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var following sync.WaitGroup
+	for name, to := range map[string]io.Writer{"stdout": l.Stdout, "stderr": l.Stderr} {
+		following.Go(func() { followFile(followed, filepath.Join(l.Sandbox, tasksFolder, "1", name), to) })
+	}
+	err = runWith(ctx, config, a, log)
+	stop()
+	following.Wait()
+	if ending, ended := a.ending(); ended {
+		return ending, nil
+	}
+	if err == nil {
+		err = errors.New("the task did not end in time, and was killed")
+	}
+	return Ending{}, err
+}
+
+// localAgent stands for the agent of a session: it launches one task, takes its updates, and shuts the executor down when it has ended.
+type localAgent struct {
+	task     string
+	timeout  time.Duration
+	progress func(wire.Progress)
+	events   chan *executor.Event // has room for all that is ever sent
+
+	mu       sync.Mutex
+	running  *time.Timer // the timeout, from the first RUNNING on
+	timedOut bool
+	last     *update // the task's end
+}
+
+var _ agent = (*localAgent)(nil)
+
+func (a *localAgent) send(e *executor.Event) { a.events <- e }
+
+func (a *localAgent) subscribe(ctx context.Context, _ []assignment, _ []update) (eventStream, error) {
+	return localEvents{ctx, a.events}, nil
+}
+
+// update takes an update as agent and scheduler do: it is acknowledged.
+func (a *localAgent) update(_ context.Context, u update) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.send(&executor.Event{Type: executor.Event_ACKNOWLEDGED, Acknowledged: &executor.Event_Acknowledged{TaskID: mesos.TaskID{Value: u.task}, UUID: u.uuid[:]}})
+	switch {
+	case u.state.terminal():
+		a.last = &u
+		if a.running != nil {
+			a.running.Stop()
+		}
+		a.send(&executor.Event{Type: executor.Event_SHUTDOWN})
+	case u.state == running && a.timeout > 0 && a.running == nil:
+		a.running = time.AfterFunc(a.timeout, func() {
+			a.mu.Lock()
+			defer a.mu.Unlock()
+			a.timedOut = true
+			a.send(&executor.Event{Type: executor.Event_KILL, Kill: &executor.Event_Kill{TaskID: mesos.TaskID{Value: a.task}}})
+		})
+	}
+	return nil
+}
+
+// message takes a report.
+func (a *localAgent) message(_ context.Context, data []byte) error {
+	report, _ := wire.DecodeReport(data)
+	for _, t := range report.Tasks {
+		if t.Progress != nil && a.progress != nil {
+			a.progress(*t.Progress)
+		}
+	}
+	return nil
+}
+
+func (a *localAgent) close() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.running != nil {
+		a.running.Stop()
+	}
+}
+
+// ending is how the task ended, and whether it did.
+func (a *localAgent) ending() (Ending, bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.last == nil {
+		return Ending{}, false
+	}
+	status, _ := wire.DecodeStatus(a.last.data)
+	return Ending{
+		Finished: a.last.state == finished, Killed: a.last.state == killed, TimedOut: a.last.state == killed && a.timedOut,
+		Message: a.last.message, Status: status,
+	}, true
+}
+
+// localEvents are a localAgent's events.
+type localEvents struct {
+	ctx    context.Context
+	events chan *executor.Event
+}
+
+func (s localEvents) next() (*executor.Event, error) {
+	select {
+	case e := <-s.events:
+		return e, nil
+	case <-s.ctx.Done():
+		return nil, s.ctx.Err()
+	}
+}
+
+func (localEvents) close() {}
