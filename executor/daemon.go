@@ -119,7 +119,7 @@ func (s *shard) live() error {
 	kill := s.ctx.Done()
 	for kill != nil || s.runner.left() {
 		var turn chan struct{}
-		if s.next != nil && s.turn != nil {
+		if s.next != nil {
 			turn = s.turn.granted
 		}
 		select {
@@ -142,10 +142,9 @@ func (s *shard) live() error {
 			timer.Stop() // nothing is begun any more
 			continue
 		}
-		now := s.now()
-		s.do(s.machine.Tick(now))
+		s.do(s.machine.Tick(s.now()))
 		s.session.reports.shard(s.id, s.machine.Fire(), s.machine.Totals())
-		if wait, some := s.machine.Wait(now); some {
+		if wait, some := s.machine.Wait(s.now()); some { // later than Tick: a start takes its time
 			timer.Reset(wait)
 		} else {
 			timer.Stop()

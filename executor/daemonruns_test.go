@@ -1,6 +1,7 @@
 package executor_test
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -208,4 +209,24 @@ func TestReports(t *testing.T) {
 	}
 	a.kill("t")
 	a.await("t", mesos.TASK_KILLED)
+}
+
+// An agent that takes no reports is logged once, and nothing else depends on it.
+func TestReportsRefused(t *testing.T) {
+	t.Parallel()
+	a := newAgent(t)
+	a.mu.Lock()
+	a.deaf = true
+	a.mu.Unlock()
+	a.launch(taskOf("t", script(t, `while :; do echo '{"type":"progress","fraction":0.5}' >&4; sleep 0.1; done`)))
+	a.until("three refusals", func() bool { return a.refused >= 3 })
+	a.kill("t")
+	a.await("t", mesos.TASK_KILLED)
+	log, err := os.ReadFile(a.log.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(string(log), "report of progress and health not accepted"); n != 1 {
+		t.Errorf("it is logged %d times", n)
+	}
 }

@@ -79,6 +79,7 @@ type fakeAgent struct {
 	refused    int  // how many UPDATE calls were answered 503, while refusing
 	refusing   bool
 	reports    []wire.Report
+	deaf       bool // it refuses reports, which are counted in refused
 	changed    chan struct{}
 }
 
@@ -252,8 +253,13 @@ func (a *fakeAgent) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		a.mu.Lock()
 		defer a.mu.Unlock()
+		defer a.wake()
+		if a.deaf {
+			a.refused++
+			http.Error(w, "no messages here", http.StatusNotImplemented)
+			return
+		}
 		a.reports = append(a.reports, report)
-		a.wake()
 		w.WriteHeader(http.StatusAccepted)
 	}
 }

@@ -141,10 +141,10 @@ func (r *processRunner) done(p *process, m pipe.Message) {
 // end asks a process to end that is of no use any more.
 func (r *processRunner) end(p *process) {
 	r.dying = true
-	p.pipe.End()
 	if err := p.Kill(r.grace()); err != nil {
 		r.log.Warn("kill failed", "error", err)
 	}
+	p.pipe.End()
 }
 
 func (r *processRunner) cancel(reason string) {

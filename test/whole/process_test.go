@@ -57,6 +57,7 @@ echo "umask $(umask)"`), nil)
 			"ELASTICJOB_SHARDING_PARAMETER": parameter, "ELASTICJOB_SHARDING_TOTAL_COUNT": "2", "ELASTICJOB_JOB_PARAMETER": `p "q" <&>é`,
 			"ELASTICJOB_EXECUTION_SOURCE": "TRIGGER", "ELASTICJOB_FIRE_TIME": e.FireTime.Format("2006-01-02T15:04:05.000Z"),
 			"ELASTICJOB_EXECUTION_ID": e.ExecutionID, "ELASTICJOB_ATTEMPT": "1", "ELASTICJOB_SHARDING_CONTEXT": string(shard),
+			"ELASTICJOB_PROPS": "{}", "ELASTICJOB_PIPE": "3,4",
 			"PATH": got["PATH"], "HOME": got["HOME"], "LANG": "de_DE.UTF-8", "TZ": "UTC", "TMPDIR": tmp,
 			"MY_OWN": "mine", "LEDGER": m.LedgerPath, "PYTHONDONTWRITEBYTECODE": "1",
 			"ELASTICJOB_WORK_DIR": got["ELASTICJOB_WORK_DIR"], "ELASTICJOB_PACKAGE_DIR": got["ELASTICJOB_PACKAGE_DIR"],
@@ -88,8 +89,11 @@ echo "umask $(umask)"`), nil)
 		if said["stdin"] != "/dev/null" || said["umask"] != "0022" {
 			t.Errorf("stdin %q, umask %q", said["stdin"], said["umask"])
 		}
+		pipes := 0 // those of ELASTICJOB_PIPE
 		for file := range strings.FieldsSeq(said["open"]) {
-			if file != "/dev/null" && !strings.HasPrefix(file, m.Dir) { // its output and the script itself
+			if strings.HasPrefix(file, "pipe:") && pipes < 2 {
+				pipes++
+			} else if file != "/dev/null" && !strings.HasPrefix(file, m.Dir) { // its output and the script itself
 				t.Errorf("%s is open in the task: %s", file, said["open"])
 			}
 		}
