@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
 // second types the second block of an example's README.
@@ -48,6 +50,37 @@ func TestGoSimpleDaemon(t *testing.T) {
 	r.example("go-simple")
 	r.second("go-simple")
 	r.untilWrote("primes_daemon", regexp.MustCompile(`^(shard 0 of 2: 5133 primes from 0 to 49999\n){2}`))
+}
+
+// TestALongRun: what it says of how far it has come is seen while it runs, and over its timeoutSeconds it is timed out, though
+// its resident process ends in order.
+func TestALongRun(t *testing.T) {
+	r := follow(t)
+	r.example("go-simple")
+	long := system.Doc{"jobParameter": "100000000000", "maxRetries": 0}
+	r.Job("long", "primes", long)
+	id := r.Trigger("long")
+	r.Until("the run's progress is seen", func() string {
+		var e struct {
+			Shards []struct {
+				Progress struct {
+					Fraction float64
+					Message  string
+				}
+			}
+		}
+		r.Get("/api/execution/"+id, &e)
+		if len(e.Shards) != 1 || e.Shards[0].Progress.Message != "counting" || e.Shards[0].Progress.Fraction <= 0 {
+			return fmt.Sprintf("%+v", e)
+		}
+		return ""
+	})
+	r.OK("POST", "/api/execution/"+id+"/kill", "")
+	r.Await(id, "KILLED")
+	r.Update("long", system.Doc{"timeoutSeconds": 1})
+	if e := r.Run("long", "FAILED"); e.Shards[0].State != "TIMED_OUT" {
+		t.Errorf("%+v", e)
+	}
 }
 
 func TestGoDataflowDaemon(t *testing.T) {
