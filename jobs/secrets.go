@@ -85,6 +85,9 @@ func (c Config) mapSecrets(value func(*property, string) string) Config {
 
 // WithoutNotifications is the document without the properties of its error handler: a run needs none of them.
 func (c Config) WithoutNotifications() Config {
+	if len(c.Props) == 0 {
+		return c
+	}
 	own := make(map[string]string, len(c.Props))
 	for name, value := range c.Props {
 		if f := familyOf(name); f == nil || f.handler == "" {

@@ -82,7 +82,7 @@ func TestN2AMessageIsGivenUpAfterADay(t *testing.T) {
 	tries := 0
 	for len(s.core.notifications.pending) > 0 {
 		if len(d.Notifications) == 0 {
-			s.now = s.wake()
+			s.now = s.core.notifications.pending["my_job"].after
 			d = s.step()
 			continue
 		}
