@@ -82,7 +82,7 @@ func (t *task) daemon(spec wire.Task) (report func(), err error) {
 // newRunner is where it is decided what a run is.
 func (s *shard) newRunner() (runner, error) {
 	if s.spec.HTTP != nil {
-		return nil, errNoRequests
+		return newRequestRunner(s)
 	}
 	if len(s.spec.Command) == 0 {
 		return nil, errNoCommand

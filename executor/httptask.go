@@ -2,6 +2,7 @@ package executor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -9,41 +10,31 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/executor/daemon"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
 
-// runRequest is the life of a transient task that is a request: it has neither package nor process. As with a process, it is
-// announced before it begins (rule E1), reported as running when it takes longer than a moment, and ended by a kill, at
-// once: what the server made of it until then nobody knows.
-func (t *task) runRequest(spec wire.Task) {
-	defer t.cancel(nil)
-	t.mu.Lock()
-	t.spec = spec
-	t.mu.Unlock()
-	output, end, err := t.requestOutput()
+// transientRequest takes a task that is one request to its end, and gives what reports that. As a process, it is reported as running
+// when it takes longer than a moment, and ended by a kill, at once: what the server made of it until then nobody knows.
+func (t *task) transientRequest(spec wire.Task) (report func(), err error) {
+	output, err := t.requestOutput()
 	if err != nil {
-		t.requestFailed(wire.PhaseStart, err)
-		return
+		return nil, err
 	}
-	defer end()
 	shard, err := shardContext(spec)
-	if err == nil {
-		err = t.announce(false)
+	if err != nil {
+		return nil, err
 	}
-	switch why := context.Cause(t.ctx); {
-	case why != nil:
-		t.report(killed, why.Error()+" before its request was sent", t.status)
-		return
-	case err != nil:
-		t.requestFailed(wire.PhaseStart, err)
-		return
+	if err := t.why(); err != nil {
+		return nil, err
 	}
 	var code int
+	var failure error
 	t.status.StartTime = time.Now().UTC()
 	answered := make(chan struct{})
 	go func() {
 		defer close(answered)
-		code, err = request(t.ctx, *spec.HTTP, shard, output)
+		code, failure = request(t.ctx, *spec.HTTP, shard, output)
 	}()
 	select {
 	case <-answered:
@@ -52,40 +43,93 @@ func (t *task) runRequest(spec wire.Task) {
 		<-answered
 	}
 	t.status.CompleteTime = time.Now().UTC()
-	switch why := context.Cause(t.ctx); {
-	case err == nil:
-		t.report(finished, fmt.Sprint("status ", code), t.status)
-	case why != nil:
-		t.status.Phase, t.status.Cause = wire.PhaseRun, why.Error()+": its request was cut off"
-		t.report(killed, t.status.Cause, t.status)
-	default:
-		t.requestFailed(wire.PhaseRun, err)
+	return func() { t.requestEnded(code, failure) }, nil
+}
+
+// requestEnded reports how the request of a transient task ended.
+func (t *task) requestEnded(code int, err error) {
+	status, why := t.status, t.why()
+	if err == nil {
+		t.report(finished, fmt.Sprint("status ", code), status)
+		return
 	}
+	status.Phase = wire.PhaseRun
+	if why != nil {
+		status.Cause = why.Error() + ": its request was cut off"
+		t.report(killed, status.Cause, status)
+		return
+	}
+	t.log.Warn("task failed", "phase", status.Phase, "error", err)
+	status.Cause = readable(err.Error(), causeLength)
+	first, _, _ := strings.Cut(status.Cause, "\n")
+	t.report(failedState, readable(first, messageLength), status)
 }
 
-func (t *task) requestFailed(phase string, err error) {
-	t.log.Warn("task failed", "phase", phase, "error", err)
-	t.status.Phase, t.status.Cause = phase, readable(err.Error(), causeLength)
-	first, _, _ := strings.Cut(t.status.Cause, "\n")
-	t.report(failedState, readable(first, messageLength), t.status)
-}
-
-// requestOutput makes the file that a request's answer goes to.
-func (t *task) requestOutput() (file *os.File, end func(), err error) {
+// requestOutput makes the file that the answers to a task's requests go to.
+func (t *task) requestOutput() (*os.File, error) {
 	folder, err := t.session.outputs.folder(t.number)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	forget := t.session.outputs.add(t.number)
-	file, err = os.OpenFile(filepath.Join(folder, "stdout"), os.O_WRONLY|os.O_CREATE|os.O_EXCL|os.O_APPEND|syscall.O_NOFOLLOW, 0o644)
+	t.releases = append(t.releases, t.session.outputs.add(t.number))
+	file, err := os.OpenFile(filepath.Join(folder, "stdout"), os.O_WRONLY|os.O_CREATE|os.O_EXCL|os.O_APPEND|syscall.O_NOFOLLOW, 0o644)
 	if err != nil {
-		forget()
-		return nil, nil, err
+		return nil, err
 	}
-	return file, func() {
+	t.releases = append(t.releases, func() {
 		if err := file.Close(); err != nil {
 			t.log.Warn("output not closed", "error", err)
 		}
-		forget()
-	}, nil
+	})
+	return file, nil
 }
+
+// requestRunner makes a shard's runs by requests.
+type requestRunner struct {
+	*shard
+	output *os.File
+	end    context.CancelCauseFunc // of the request under way, nil without one
+}
+
+func newRequestRunner(s *shard) (runner, error) {
+	if _, err := shardContext(s.spec); err != nil {
+		return nil, err
+	}
+	output, err := s.requestOutput()
+	if err != nil {
+		return nil, err
+	}
+	return &requestRunner{shard: s, output: output}, nil
+}
+
+func (r *requestRunner) start(run daemon.Run) {
+	spec := r.specOf(&run)
+	ctx, end := context.WithCancelCause(r.ctx) // a kill cuts it off
+	r.end = end
+	r.started()
+	r.waiting.Go(func() {
+		shard, err := shardContext(spec)
+		if err == nil {
+			_, err = request(ctx, *spec.HTTP, shard, r.output)
+		}
+		end(nil)
+		r.post(func() {
+			r.end = nil
+			if err == nil {
+				r.finished(daemon.Result{})
+				return
+			}
+			r.finished(daemon.Result{Cause: readable(err.Error(), causeLength)})
+		})
+	})
+}
+
+func (r *requestRunner) cancel(reason string) {
+	if r.end != nil {
+		r.end(errors.New(reason))
+	}
+}
+
+func (r *requestRunner) stop() { r.cancel("ended") }
+
+func (r *requestRunner) left() bool { return r.end != nil }

@@ -116,10 +116,6 @@ func (t *task) drained() {
 func (t *task) why() error { return context.Cause(t.ctx) }
 
 func (t *task) run() {
-	if spec, err := wire.DecodeTask(t.data); err == nil && spec.HTTP != nil && spec.Daemon == nil {
-		t.runRequest(spec)
-		return
-	}
 	defer t.cancel(nil)
 	report, err := t.begin()
 	// Only when the cause of the end has been read from the task's folders.
@@ -167,9 +163,6 @@ func (t *task) begin() (report func(), err error) {
 	t.mu.Lock()
 	t.spec = spec
 	t.mu.Unlock()
-	if spec.HTTP != nil && spec.Daemon == nil {
-		return nil, errNoRequests
-	}
 	fetching := false
 	if spec.Package.URL != "" {
 		if t.fetched, fetching, err = t.fetch(spec.Package); err != nil {
@@ -181,13 +174,14 @@ func (t *task) begin() (report func(), err error) {
 	if err := t.announce(fetching); err != nil {
 		return nil, err
 	}
-	if spec.Daemon != nil {
+	switch {
+	case spec.Daemon != nil:
 		return t.daemon(spec)
+	case spec.HTTP != nil:
+		return t.transientRequest(spec)
 	}
 	return t.transient(spec)
 }
-
-var errNoRequests = errors.New("jobs of type HTTP are not built into this executor")
 
 // announce returns when the agent has an update which says that the task's process may begin. A task that is lost
 // without such an update never began, and the scheduler launches it again (rule E1).
