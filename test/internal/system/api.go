@@ -198,6 +198,23 @@ type Shard struct {
 	State, Agent, TaskID, FailureCause string
 	StartTime, CompleteTime            *time.Time
 	ExitStatus                         *int
+	Daemon                             *ShardRuns
+}
+
+// ShardRuns are the runs of a daemon's shard.
+type ShardRuns struct {
+	NextFireTime          *time.Time
+	Running, LastRun      *ShardRun
+	Runs, Failed, Skipped int64
+}
+
+// ShardRun is one run of a daemon's shard.
+type ShardRun struct {
+	FireTime                    time.Time
+	Source, State, FailureCause string
+	Attempt                     int
+	DurationMillis              int64
+	ExitStatus                  *int
 }
 
 // Over reports whether the execution has ended.
@@ -266,6 +283,10 @@ type Explanation struct {
 	Running []struct {
 		ExecutionID, TaskID, State, Agent string
 		Item                              int
+	}
+	DroppedFires, MissedFires *struct {
+		Count  int64
+		Reason string
 	}
 }
 
