@@ -27,7 +27,7 @@ type shard struct {
 	gone    chan struct{}
 	waiting sync.WaitGroup // for the ends of processes
 
-	next *daemon.Run   // waits for its turn
+	next *daemon.Run   // is to be begun, once the runner is ready and it has its turn
 	turn *turn         // of the run that waits for it, or is under way
 	last daemon.Result // of the run that a kill has cut off
 }
@@ -35,6 +35,9 @@ type shard struct {
 // runner makes a shard's runs, one at a time: each is a process, what a resident process does, or a request. It is
 // used by the shard's goroutine only, and tells it by shard.started and shard.finished what becomes of a run.
 type runner interface {
+	// ready reports whether a run could begin now. One that has to wait for more than its turn must not hold the turn of others; an
+	// event follows when it is ready.
+	ready() bool
 	// start begins a run. The last one has ended.
 	start(daemon.Run)
 	// cancel asks for the early end of the run under way; stop forces it.
@@ -119,7 +122,10 @@ func (s *shard) live() error {
 	kill := s.ctx.Done()
 	for kill != nil || s.runner.left() {
 		var turn chan struct{}
-		if s.next != nil {
+		if s.next != nil && s.turn == nil && s.runner.ready() {
+			s.turn = s.session.turns.ask(s.spec.JobName, turnsFor(s.spec.Daemon.Concurrency))
+		}
+		if s.next != nil && s.turn != nil {
 			turn = s.turn.granted
 		}
 		select {
@@ -182,7 +188,6 @@ func (s *shard) do(d daemon.Decision) {
 	}
 	if d.Start != nil {
 		s.next = d.Start
-		s.turn = s.session.turns.ask(s.spec.JobName, turnsFor(s.spec.Daemon.Concurrency))
 	}
 	if d.Cancel != "" {
 		s.runner.cancel(d.Cancel)

@@ -230,3 +230,19 @@ func TestReportsRefused(t *testing.T) {
 		t.Errorf("it is logged %d times", n)
 	}
 }
+
+// A shard whose process keeps ending doesn't hold the turn of the others while it waits to be started again.
+func TestTurnIsNotHeldForARestart(t *testing.T) {
+	t.Parallel()
+	a := newAgent(t)
+	for id, program := range map[string]string{"ends": residentScript(t, `exit 1`), "works": residentScript(t, `:`)} {
+		task := daemonOf(id, program)
+		task.Daemon.Concurrency = wire.ConcurrencySingle
+		a.launch(task)
+	}
+	a.awaitRuns("ends", wire.RunFailed, 4) // started again after 0, 1 and 2 s
+	works := a.awaitRuns("works", wire.RunFinished, 4)
+	if last := works[len(works)-1].totals; last.Skipped > 1 {
+		t.Errorf("%+v", last)
+	}
+}

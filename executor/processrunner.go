@@ -38,14 +38,17 @@ func (r *processRunner) left() bool {
 	return r.process != nil
 }
 
-// start gives the run to the resident process, or starts one for it. While one is being restarted, or ends, the run waits for the next.
+// ready is false while a process ends that is of no use, or is to be started again after a while.
+func (r *processRunner) ready() bool { return r.restart == nil && (r.process == nil || !r.dying) }
+
+// start gives the run to the resident process, or starts one for it.
 func (r *processRunner) start(run daemon.Run) {
 	r.run, r.given = &run, false
 	r.current.Store(run.Number)
 	switch {
 	case r.process == nil && r.restart == nil:
 		r.launch()
-	case r.process == nil || r.dying: // the next process gets it
+	case r.process == nil || r.dying: // it ended while the run waited for its turn: the next process gets it
 	case r.resident:
 		r.give()
 	default:
