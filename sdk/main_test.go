@@ -66,6 +66,18 @@ func job(ctx context.Context, s sdk.Shard) error {
 				return nil
 			}
 		}
+	case "until": // a file has been there for a while, or the context ends
+		s.Progress(0, "begun")
+		for there := 0; there < 20; {
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-time.After(5 * time.Millisecond):
+			}
+			if _, err := os.Stat(text); err == nil {
+				there++
+			}
+		}
 	case "tell": // that it waits, on standard error
 		fmt.Fprintln(os.Stderr, "begun")
 		<-ctx.Done()

@@ -133,7 +133,7 @@ func TestARunTooEarly(t *testing.T) {
 func TestEndOfTheStream(t *testing.T) {
 	t.Parallel()
 	p, release := resident(t), filepath.Join(t.TempDir(), "release")
-	p.run("r", "ignore "+release)
+	p.run("r", "until "+release)
 	p.begun("r")
 	p.close(p.orders)
 	touch(t, release)
