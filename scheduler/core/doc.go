@@ -32,13 +32,14 @@
 //	                rolereserved.go (rule L7)
 //	                outlook.go (what the flow of offers depends on)
 //	reports         reports.go (offers, answers of ACCEPTs, failures), update.go (status updates)
-//	attempts        classify.go (what an end means), ends.go (what follows from it), sweep.go (timeouts), kill.go, killrequest.go,
-//	                drain.go, sandbox.go (where output is)
+//	attempts        classify.go (what an end means), ends.go (what follows from it), retry.go, sweep.go (timeouts of the cluster),
+//	                timeout.go (of jobs), kill.go, killrequest.go, drain.go, sandbox.go (where output is)
 //	executors       executoridle.go, executorshutdown.go
 //	orphans         abandon.go, formerframework.go (those of removed frameworks)
 //	subscription    session.go (sessions, reconciliation), takeover.go
 //	configuration   change.go (what a change by request would write), changed.go (what follows from a change), reload.go (external
-//	                edits), inactive.go (why a job is not run), faulty.go, documents.go
+//	                edits), inactive.go (why a job is not run), pause.go, shutdown.go, mark.go (what disabled marks say), faulty.go,
+//	                documents.go
 //	store           step.go (Core.write: one commit of what all parts have changed), records.go, load.go (what a term begins with),
 //	                importing.go
 //	people          queries.go, runs.go, views.go, stats.go, jobstats.go, error.go
