@@ -102,6 +102,8 @@ func newRequestRunner(s *shard) (runner, error) {
 	return &requestRunner{shard: s, output: output}, nil
 }
 
+func (r *requestRunner) ready() bool { return true }
+
 func (r *requestRunner) start(run daemon.Run) {
 	spec := r.specOf(&run)
 	ctx, end := context.WithCancelCause(r.ctx) // a kill cuts it off

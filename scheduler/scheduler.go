@@ -240,34 +240,6 @@ func (s *Scheduler) SetJobDisabled(ctx context.Context, name string, disabled bo
 	return s.changeJob(ctx, "job "+ableText(disabled), core.DisableJob{Name: name, Disabled: disabled})
 }
 
-// SetJobPaused pauses a job or ends its pause (rule F10).
-func (s *Scheduler) SetJobPaused(ctx context.Context, name string, paused bool) (core.JobView, error) {
-	reply, err := s.ask(ctx, func(token uint64) core.Request {
-		return core.PauseRequested{Token: token, Job: name, Paused: paused}
-	})
-	if err == nil {
-		s.opt.Logger.Info("job "+pauseText(paused), "job", name)
-	}
-	return reply.Job, err
-}
-
-func pauseText(paused bool) string {
-	if paused {
-		return "paused"
-	}
-	return "resumed"
-}
-
-// ShutDownJob disables a job once what was launched of it has ended (rule F11).
-func (s *Scheduler) ShutDownJob(ctx context.Context, name string) (core.JobView, error) {
-	return s.changeJob(ctx, "job shut down", core.ShutDownJob{Name: name})
-}
-
-// LongestKillGrace is the longest time between SIGTERM and SIGKILL that any task on the cluster has, and at least the server's.
-func (s *Scheduler) LongestKillGrace(ctx context.Context) (time.Duration, error) {
-	return read(ctx, s, func(c *core.Core) (time.Duration, error) { return c.LongestKillGrace(), nil })
-}
-
 // DeregisterJob removes a job and returns it as it was (rule K2).
 func (s *Scheduler) DeregisterJob(ctx context.Context, name string) (core.JobView, error) {
 	return s.changeJob(ctx, "job deregistered", core.DeregisterJob{Name: name})

@@ -23,6 +23,7 @@
 //	subscription    framework id, session, takeover of another's id                 subscription.go
 //	notifications   what people are to be told of runs that failed                  notifications.go
 //	imports         what the original left in its queues                            imports.go
+//	daemons         the runs of daemons' shards                                     daemons.go, daemonruns.go
 //	shared          options, clocks, timers, and the decision that is being made    shared.go, clock.go, timers.go
 //
 // # Where what happens
@@ -34,14 +35,16 @@
 //	                outlook.go (what the flow of offers depends on)
 //	reports         reports.go (offers, answers of ACCEPTs, failures), update.go (status updates), executorreports.go (progress and
 //	                health, which decide nothing)
-//	attempts        classify.go (what an end means), ends.go (what follows from it), sweep.go (timeouts), kill.go, killrequest.go,
-//	                drain.go, sandbox.go (where output is)
+//	attempts        classify.go (what an end means), ends.go (what follows from it), retry.go, sweep.go (timeouts of the cluster),
+//	                timeout.go (of jobs), kill.go, killrequest.go, drain.go, sandbox.go (where output is)
+//	daemons         daemons.go (the standing execution, its rollout, draining), daemonruns.go (what executors say of runs)
 //	executors       executoridle.go, executorshutdown.go
 //	orphans         abandon.go, formerframework.go (those of removed frameworks)
 //	subscription    session.go (sessions, reconciliation), takeover.go
 //	configuration   change.go (what a change by request would write), changed.go (what follows from a change), reload.go (external
-//	                edits), inactive.go (why a job is not run), faulty.go, documents.go
+//	                edits), inactive.go (why a job is not run), pause.go, shutdown.go, mark.go (what disabled marks say), faulty.go,
+//	                documents.go
 //	store           step.go (Core.write: one commit of what all parts have changed), records.go, load.go (what a term begins with),
 //	                importing.go
-//	people          queries.go, runs.go, views.go, stats.go, jobstats.go, error.go
+//	people          queries.go, viewdaemon.go, runs.go, views.go, stats.go, jobstats.go, error.go
 package core

@@ -23,6 +23,28 @@ func (j *jobState) state() JobState {
 	return JobEnabled
 }
 
+// jobState is what a job does, for people: see Explanation.State.
+func (c *Core) jobState(j *jobState, x *Explanation) string {
+	a := c.config.apps[j.cfg.AppName]
+	switch {
+	case j.state() == JobDisabled:
+		return string(JobDisabled)
+	case a == nil || a.disabled:
+		return "APP_DISABLED"
+	case j.state() != JobEnabled:
+		return string(j.state())
+	case len(x.Running) > 0:
+		return "RUNNING"
+	case len(x.Waiting) > 0:
+		return "WAITING"
+	case j.cfg.Cron == "":
+		return "ON_TRIGGER"
+	case len(x.NextFires) == 0:
+		return "NEVER"
+	}
+	return "READY"
+}
+
 // paused reports whether nothing but its pause keeps a job from making fires (rule F10).
 func (k *configuration) paused(j *jobState) bool { return k.inactive(j) == jobPaused }
 

@@ -160,27 +160,6 @@ func (c *Core) Explain(name string) (Explanation, error) {
 	return x, nil
 }
 
-func (c *Core) jobState(j *jobState, x *Explanation) string {
-	a := c.config.apps[j.cfg.AppName]
-	switch {
-	case j.state() == JobDisabled:
-		return string(JobDisabled)
-	case a == nil || a.disabled:
-		return "APP_DISABLED"
-	case j.state() != JobEnabled:
-		return string(j.state())
-	case len(x.Running) > 0:
-		return "RUNNING"
-	case len(x.Waiting) > 0:
-		return "WAITING"
-	case j.cfg.Cron == "":
-		return "ON_TRIGGER"
-	case len(x.NextFires) == 0:
-		return "NEVER"
-	}
-	return "READY"
-}
-
 func (c *Core) explainExecution(x *Explanation, j *jobState, e *execution) {
 	if !e.launched() {
 		reason, shards := c.waitReason(j, e), 1
