@@ -2,45 +2,66 @@ package mesos_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// TestDaemonFailsOver: of a daemon on two agents one machine goes away. Its shards move to the other one, and with failover the run that was
-// cut off is run again.
+// TestDaemonFailsOver: a daemon's executor is killed, then its whole machine goes away. Its shards are placed again, and with failover
+// the runs that were cut off are run again.
 func TestDaemonFailsOver(t *testing.T) {
 	both(t, system.Setup{Agents: 2}, func(t *testing.T, c *system.Cluster) {
 		c.StartServers(2)
 		c.AwaitLeader()
 		hold, release := c.Hold()
 		d := c.Daemon("held", system.Doc{"shardingTotalCount": 2, "cpuCount": 5, "failover": true, "misfire": true, "env": env("HOLD", hold)})
-		before := d.AwaitRuns(1, nil)
-		standing := d.Standing()
-		if standing.Shards[0].Agent == standing.Shards[1].Agent {
-			t.Fatalf("both shards are on one agent: %+v", standing)
-		}
-		c.Until("both runs are reported", func() string {
-			for _, s := range d.Standing().Shards {
-				if s.Daemon == nil || s.Daemon.Running == nil {
-					return fmt.Sprintf("%+v", s)
-				}
-			}
-			return ""
-		})
+		first := d.AwaitRuns(1, nil)
+		awaitReported(d)
 		for _, pid := range c.Executors() {
 			c.KillProcess(pid)
 		}
-		release()
-		d.AwaitRuns(1, func(r system.DaemonRun) bool {
-			for _, cut := range before {
-				if r.Item == cut.Item && r.Fire == cut.Fire && r.Task != cut.Task && r.Source == "FAILOVER" {
-					return true
+		again := func(cut []system.DaemonRun) func(system.DaemonRun) bool {
+			return func(r system.DaemonRun) bool {
+				return r.Source == "FAILOVER" && slices.ContainsFunc(cut, func(c system.DaemonRun) bool { return r.Item == c.Item && r.Fire == c.Fire && r.Task != c.Task })
+			}
+		}
+		second := d.AwaitRuns(1, again(first))
+		awaitReported(d)
+		cut := slices.Concat(first, second)
+		if c.Kind() == system.Real { // cluster/local has no such operator call
+			lost, n := d.Standing().Shards[0].Agent, 1
+			if c.AgentID(n) != lost {
+				n = 2
+			}
+			c.KillAgent(n)
+			for _, pid := range c.Executors() {
+				c.KillProcess(pid)
+			}
+			c.Operate(fmt.Sprintf(`{"type":"MARK_AGENT_GONE","mark_agent_gone":{"agent_id":{"value":%q}}}`, lost))
+			third := d.AwaitRuns(1, func(r system.DaemonRun) bool { return again(second)(r) && !slices.Contains(second, r) })
+			for _, s := range d.Standing().Shards {
+				if s.Agent == lost {
+					t.Errorf("%+v is on the agent that is gone", s)
 				}
 			}
-			return false
-		})
-		d.AwaitRuns(3, nil)
-		d.EachFireOnceBut(before)
+			cut = append(cut, third...)
+		}
+		release()
+		d.AwaitRuns(3, func(r system.DaemonRun) bool { return !slices.Contains(cut, r) })
+		d.EachFireOnceBut(cut)
+	})
+}
+
+// awaitReported waits until the scheduler knows that each shard runs.
+func awaitReported(d *system.Daemon) {
+	d.Helper()
+	d.Until("the runs are reported", func() string {
+		for _, s := range d.Standing().Shards {
+			if s.Daemon == nil || s.Daemon.Running == nil {
+				return fmt.Sprintf("%+v", s)
+			}
+		}
+		return ""
 	})
 }

@@ -2,6 +2,7 @@ package whole_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
@@ -43,7 +44,7 @@ func TestDaemon(t *testing.T) {
 	d.AwaitRuns(1, func(r system.DaemonRun) bool { return r.Execution != "" && r.Task != killed && d.Standing().ExecutionID != first.ExecutionID })
 	m.OK("DELETE", "/api/job/tick/deregister", "")
 	m.Until("nothing of it is left", func() string {
-		if running := m.OK("GET", "/api/job/tasks/running", ""); running != "[]" {
+		if running := strings.TrimSpace(m.OK("GET", "/api/job/tasks/running", "")); running != "[]" {
 			return running
 		}
 		return ""
