@@ -78,7 +78,7 @@ func (a alone) run(ctx context.Context, s Shard) error {
 	began := time.Now()
 	err := a.job.Run(ctx, s)
 	s.progress.close()
-	took := time.Since(began).Round(time.Millisecond)
+	took := time.Since(began).Round(100 * time.Microsecond)
 	if err != nil {
 		writeFailure(a.log, fmt.Sprintf("%s: failed after %v", who, took), err)
 		return err
