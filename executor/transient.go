@@ -21,6 +21,8 @@ type answer struct {
 	hello, done bool
 	failure     string // of done
 	refused     string // why the process was ended by us
+	// lingers ends a process that goes on after its run; nil before done.
+	lingers *time.Timer
 }
 
 // transient takes the task from the start of its process to its end.
@@ -41,6 +43,9 @@ func (t *task) transient(spec wire.Task) (report func(), err error) {
 		t.report(running, "process "+strconv.Itoa(process.PID)+" runs", t.status)
 	}
 	exit, ok := process.wait()
+	if said.lingers != nil {
+		said.lingers.Stop()
+	}
 	keepAs := ""
 	if failedBy(exit, ok) || said.failure != "" {
 		keepAs = t.number
@@ -70,6 +75,8 @@ func (t *task) hear(spec wire.Task, said *answer, p *process, m pipe.Message) {
 	case m.Type == pipe.Done && said.hello && !said.done && m.Run == transientRun:
 		said.done, said.failure = true, errorOf(m)
 		p.pipe.End()
+		grace := t.grace()
+		said.lingers = time.AfterFunc(grace, func() { _ = p.Kill(grace) }) // its run has ended, whatever it does now
 	}
 }
 
@@ -110,6 +117,9 @@ func (t *task) ended(exit supervisor.Exit, said answer) {
 	cut := exit.Killed || said.hello && (!said.done || said.failure != "")
 	if why := t.why(); cut && why != nil {
 		status.Cause = why.Error()
+		if said.hello && (!said.done || said.failure != "") {
+			status.ExitStatus = nil // what a resident process ends with says nothing of its run
+		}
 		t.report(killed, status.Cause+": "+exitText(exit), status)
 		return
 	}
@@ -123,6 +133,10 @@ func (t *task) ended(exit supervisor.Exit, said answer) {
 		status.Cause = text
 	case said.hello && !said.done:
 		text = "the process ended without an answer to its run: " + exitText(exit)
+	case exit.Killed: // it went on after its run, which has succeeded
+		status.Phase, status.ExitStatus, status.Signal = "", nil, ""
+		t.report(finished, "the run has succeeded; its process did not end by itself", status)
+		return
 	case exit.Status != 0 || exit.Signal != 0:
 		text = exitText(exit)
 	default:

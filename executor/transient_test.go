@@ -25,10 +25,13 @@ func TestTransientWithHello(t *testing.T) {
 		"error without a text":   {residentScript(t, `error='\u0007'`), mesos.TASK_FAILED, "the run failed, and its error has no text"},
 		"answers another run":    {residentScript(t, `run=7`), mesos.TASK_KILLED, ""},
 		"a newer version":        {newer, mesos.TASK_FAILED, `the process ("next") speaks version 2 of the protocol between executor and process, this executor knows 1 to 1: update the scheduler`},
+		"goes on after its run":  {residentScript(t, `trap '' TERM; say "{\"type\":\"done\",\"run\":\"$run\"}"; while :; do sleep 1; done`), mesos.TASK_FINISHED, ""},
 		"done without a hello":   {script(t, `echo '{"type":"done","run":"1","error":"x"}' >&4`), mesos.TASK_FINISHED, ""},
 		"hello, and never reads": {script(t, `exec 3<&-; echo '{"type":"hello","version":1}' >&4; exec sleep 1000`), mesos.TASK_FAILED, "the process said hello, and has closed its pipe"},
 	} {
-		a.launch(taskOf(id, test.program))
+		task := taskOf(id, test.program)
+		task.KillGraceMillis = 300
+		a.launch(task)
 		if test.state == mesos.TASK_KILLED {
 			a.await(id, mesos.TASK_RUNNING)
 			a.kill(id)

@@ -1,5 +1,3 @@
-//go:build daemons
-
 package examples_test
 
 import (
