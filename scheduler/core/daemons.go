@@ -148,7 +148,7 @@ func (c *Core) rollOut(j *jobState, e *execution) {
 		return
 	}
 	c.daemons.forgetFrom(j.name, len(e.Shards)) // it may have had more
-	c.takeSettings(e, settings{App: c.config.apps[j.cfg.AppName].cfg, Job: *j.cfg})
+	c.takeSettings(e, settings{App: c.config.apps[j.cfg.AppName].cfg, Job: j.cfg.WithoutNotifications()})
 	for i := range e.Shards {
 		s := &e.Shards[i]
 		if !s.Replacing {

@@ -118,7 +118,7 @@ func (c *Core) completeShard(ref taskRef, state State) {
 		c.releaseTask(e, s)
 		c.countEnd(state)
 		c.note(Note{Kind: NoteTaskEnded, Job: e.Job, Execution: e.ID, Task: s.TaskID, Detail: string(state) + causeOf(s),
-			Problem: state != Finished && state != Killed && !(state == Failed && c.ignoresFailures(e.Job))})
+			Problem: state != Finished && state != Killed && !((state == Failed || state == TimedOut) && c.ignoresFailures(e.Job))})
 	}
 	e.shardsOpen--
 	if e.shardsOpen == 0 {
