@@ -92,13 +92,16 @@ const (
 	sampleEvery  = wire.ReportEvery / 2
 	// clockOff is how far a clock may be off.
 	clockOff = time.Second
-	// clockOffMost bounds what is reckoned with.
+	// clockOffMost is what is taken for garbage, and for no clock.
 	clockOffMost = 100 * 365 * 24 * time.Hour
 )
 
 // hear takes the time by the agent's clock of a report that arrives now.
 func (r *remoteClock) hear(now, its time.Time) {
-	ahead := min(max(its.Sub(now), -clockOffMost), clockOffMost)
+	ahead := its.Sub(now)
+	if ahead.Abs() > clockOffMost {
+		return
+	}
 	if n := len(r.samples); n > 0 && now.Sub(r.samples[n-1].at) < sampleEvery {
 		r.samples[n-1].ahead = max(r.samples[n-1].ahead, ahead)
 		return

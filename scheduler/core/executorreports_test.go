@@ -125,7 +125,8 @@ func TestDriftOfAClock(t *testing.T) {
 		"all at once, and late":       {{0, -50 * time.Second, 0}, {0, -40 * time.Second, 0}, {0, -30 * time.Second, 0}, {0, -20 * time.Second, 0}, {0, -10 * time.Second, 0}, {0, -2 * time.Second, 0}, {0, -2 * time.Second, 0}},
 		"set right":                   append(every(3*time.Second, ahead, ahead), every(0, ahead, ahead, ahead, ahead, ahead, 0)...),
 		"not as near as it should be": append(every(3*time.Second, ahead), every(600*time.Millisecond, ahead, ahead, ahead, ahead, ahead, ahead, ahead)...),
-		"beyond all bounds":           {{0, math.MaxInt64, ahead}},
+		"beyond all bounds":           {{0, math.MaxInt64, 0}, {0, math.MinInt64, 0}},
+		"of 1970":                     every(-56*365*24*time.Hour, 0, 0, 0, 0, 0, behind),
 	} {
 		clock, now := remoteClock{}, start
 		for i, r := range reports {

@@ -61,9 +61,12 @@ func validate(call *executor.Call) string {
 	status := call.GetUpdate().GetStatus()
 	switch {
 	case call.Type == executor.Call_UNKNOWN,
-		call.Type == executor.Call_SUBSCRIBE && call.Subscribe == nil, call.Type == executor.Call_UPDATE && call.Update == nil,
-		call.Type == executor.Call_MESSAGE && call.Message == nil:
+		call.Type == executor.Call_SUBSCRIBE && call.Subscribe == nil, call.Type == executor.Call_UPDATE && call.Update == nil:
 		return "Expecting 'type', and what belongs to it, to be present"
+	case call.Type == executor.Call_MESSAGE && call.Message == nil:
+		return "Expecting 'message' to be present"
+	case call.Type == executor.Call_MESSAGE && call.Message.Data == nil: // JSON, whose required fields mesos-go does not ask for
+		return "Expecting 'message.data' to be present"
 	case call.Type != executor.Call_UPDATE:
 	case len(status.UUID) != 16:
 		return "Expecting 'uuid' to be present and valid"

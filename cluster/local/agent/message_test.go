@@ -37,8 +37,11 @@ func TestMessages(t *testing.T) {
 		t.Errorf("before it subscribed: %v", got)
 	}
 	b.subscribe(t, inJSON, "ex1", &executor.Call_Subscribe{}).next()
-	if got := b.say(t, inJSON, "ex1", nil); got.status != http.StatusBadRequest {
+	if got := b.say(t, inJSON, "ex1", nil); got != (answer{http.StatusBadRequest, "Failed to validate Executor::Call: Expecting 'message' to be present"}) {
 		t.Errorf("without a message: %v", got)
+	}
+	if got := b.say(t, inJSON, "ex1", &executor.Call_Message{}); got.status != http.StatusBadRequest {
+		t.Errorf("a message without data: %v", got)
 	}
 	if got := b.say(t, inJSON, "no-such", any); got != (answer{http.StatusBadRequest, "Executor cannot be found"}) {
 		t.Errorf("of an unknown executor: %v", got)
@@ -64,6 +67,7 @@ func TestMessages(t *testing.T) {
 	bytesOfAllKinds := []byte{0, '"', '\n', 0xff, 0xfe}
 	arrives(inJSON, bytesOfAllKinds)
 	arrives(inProtobuf, bytesOfAllKinds)
+	arrives(inProtobuf, []byte{})
 	arrives(inProtobuf, make([]byte, maxMessage))
 	lost(make([]byte, maxMessage+1))
 
