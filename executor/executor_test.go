@@ -237,7 +237,7 @@ func TestKill(t *testing.T) {
 	a.read(status.Dir + "/stdout")
 	a.kill("gentle")
 	a.kill("gentle")
-	if _, status = a.await("gentle", mesos.TASK_KILLED); !strings.Contains(a.read(status.Dir+"/stdout"), "bye") || status.Cause != "killed on request" {
+	if _, status = a.await("gentle", mesos.TASK_KILLED); !strings.Contains(a.read(status.Dir+"/stdout"), "bye") || !strings.HasPrefix(status.Cause, "killed on request; end of stderr:\n") {
 		t.Errorf("%+v", status)
 	}
 	task = taskOf("deaf", script(t, `trap '' TERM; setsid sh -c 'trap "" TERM; echo $$; exec sleep 1000' & while :; do sleep 0.01; done`))

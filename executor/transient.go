@@ -116,11 +116,11 @@ func (t *task) ended(exit supervisor.Exit, said answer) {
 	// A process that said hello may end with its stream, before the signal reaches it.
 	cut := exit.Killed || said.hello && (!said.done || said.failure != "")
 	if why := t.why(); cut && why != nil {
-		status.Cause = why.Error()
+		status.Cause = t.causeOf(why.Error(), outputMark{})
 		if said.hello && (!said.done || said.failure != "") {
 			status.ExitStatus = nil // what a resident process ends with says nothing of its run
 		}
-		t.report(killed, status.Cause+": "+exitText(exit), status)
+		t.report(killed, why.Error()+": "+exitText(exit), status)
 		return
 	}
 	text := ""

@@ -1,0 +1,35 @@
+package core
+
+import (
+	"testing"
+
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/jobs"
+)
+
+// A daemon's shard that somebody kills while the server stops is not filed as killed: the next server places it again.
+func TestX8AShardKilledWhileTheServerStopsIsPlacedAgain(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(func(c *jobs.Config) {
+		c.JobExecutionType, c.Cron, c.ShardingTotalCount = jobs.Daemon, "0/10 * * * * ?", 2
+	})
+	s.offer("S1", 8, 8192)
+	launches := s.accepted()
+	s.run(launches)
+	s.step(KillRequested{Token: 1, TaskID: launches[0].TaskID})
+	s.step(Drain{})
+	for _, l := range launches {
+		s.update(l, cluster.Killed)
+	}
+	e := s.core.config.jobs["my_job"].standing()
+	if e == nil {
+		t.Fatal("there is no standing execution any more")
+	}
+	for i := range e.Shards {
+		if sh := &e.Shards[i]; sh.State != Waiting {
+			t.Errorf("item %d is %s, %q; want it to wait for the next server", i, sh.State, sh.Cause)
+		}
+	}
+}
