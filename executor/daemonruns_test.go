@@ -106,7 +106,6 @@ func TestDaemonThatCannotBegin(t *testing.T) {
 		"command": {func(task *wire.Task) { task.Command = []string{"jib.sh"} }, `command "jib.sh" is neither in the package nor in PATH`},
 		"cron":    {func(task *wire.Task) { task.Daemon.Cron = "x" }, `cron "x" of job job`},
 		"zone":    {func(task *wire.Task) { task.Daemon.TimeZone = "Mars/Base" }, `time zone "Mars/Base" of job job`},
-		"http":    {func(task *wire.Task) { task.HTTP = &wire.HTTP{} }, "HTTP"},
 	} {
 		task := daemonOf(id, script(t, ":"))
 		test.spoil(&task)

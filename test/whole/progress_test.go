@@ -1,0 +1,29 @@
+package whole_test
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestProgress: what a program says of its progress is seen while it runs, and no more when it has ended.
+func TestProgress(t *testing.T) {
+	m := start(t)
+	path, release := m.Hold()
+	m.App("a", only(`printf '%s\n' '{"type":"progress","fraction":0.4,"message":"4000 of 10000 rows"}' >&4
+while [ -e "$HOLD" ]; do sleep 0.1; done`), nil)
+	m.Job("j", "a", map[string]any{"env": env("HOLD", path)})
+	id := m.Trigger("j")
+	for _, at := range []string{"/api/execution/" + id, "/api/job/tasks/running", "/api/job/j/explain"} {
+		m.Until("progress at "+at, func() string {
+			if text := m.OK("GET", at, ""); !strings.Contains(text, `"progress":{"fraction":0.4,"message":"4000 of 10000 rows","at":"20`) {
+				return text
+			}
+			return ""
+		})
+	}
+	release()
+	m.Await(id, "FINISHED")
+	if text := m.OK("GET", "/api/execution/"+id, ""); strings.Contains(text, "progress") {
+		t.Errorf("after its end: %s", text)
+	}
+}
