@@ -41,7 +41,9 @@ func TestDaemon(t *testing.T) {
 	m.OK("POST", "/api/job/tick/disable", "")
 	m.Await(first.ExecutionID, "KILLED")
 	m.OK("POST", "/api/job/tick/enable", "")
-	d.AwaitRuns(1, func(r system.DaemonRun) bool { return r.Execution != "" && r.Task != killed && d.Standing().ExecutionID != first.ExecutionID })
+	d.AwaitRuns(1, func(r system.DaemonRun) bool {
+		return r.Execution != "" && r.Task != killed && d.Standing().ExecutionID != first.ExecutionID
+	})
 	m.OK("DELETE", "/api/job/tick/deregister", "")
 	m.Until("nothing of it is left", func() string {
 		if running := strings.TrimSpace(m.OK("GET", "/api/job/tasks/running", "")); running != "[]" {
