@@ -36,6 +36,9 @@ func viewRun(run *wire.Run) *RunView {
 	return v
 }
 
+// failedRunsShown is of how many items explain says how their last run failed.
+const failedRunsShown = 10
+
 // explainDaemon says what came of a daemon's last runs, and how far a change of its settings has come.
 func (c *Core) explainDaemon(x *Explanation, j *jobState) {
 	e := j.standing()
@@ -44,18 +47,23 @@ func (c *Core) explainDaemon(x *Explanation, j *jobState) {
 	}
 	x.LastRun = c.daemonSummary(e, func(r *daemonRuns) *wire.Run { return r.Last })
 	x.LastSuccess = c.daemonSummary(e, func(r *daemonRuns) *wire.Run { return r.LastFinished })
-	former := 0
+	failed := 0
 	for i := range e.Shards {
-		s := &e.Shards[i]
-		if s.live() && c.isOutdated(e, s) {
-			former++
-		}
 		r := c.daemons.of(e.Job, i)
-		if r == nil {
+		if r == nil || r.Last == nil || r.Last.State == wire.RunFinished {
 			continue
 		}
-		if run := r.Last; run != nil && run.State != wire.RunFinished && len(x.Notes) < explainItems {
-			x.Notes = append(x.Notes, fmt.Sprintf("item %d: its last run, the fire of %s, ended as %s: %s", i, run.Fire.UTC().Format(time.RFC3339), run.State, run.Cause))
+		if failed++; failed <= failedRunsShown {
+			x.Notes = append(x.Notes, fmt.Sprintf("item %d: its last run, the fire of %s, ended as %s: %s", i, r.Last.Fire.UTC().Format(time.RFC3339), r.Last.State, r.Last.Cause))
+		}
+	}
+	if failed > failedRunsShown {
+		x.Notes = append(x.Notes, fmt.Sprintf("the last runs of %d more items did not finish either", failed-failedRunsShown))
+	}
+	former := 0
+	for _, i := range e.outdated { // the others have been compared
+		if s := &e.Shards[i]; s.live() && c.isOutdated(e, s) {
+			former++
 		}
 	}
 	for i := range e.Shards {
