@@ -3,6 +3,7 @@ package mesos_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
@@ -63,5 +64,50 @@ func awaitReported(d *system.Daemon) {
 			}
 		}
 		return ""
+	})
+}
+
+// TestDaemonIsDrained: a pause lets the run under way of a daemon's shard come to its end, and gives its resources back; resumed, it is placed
+// again; shut down, it ends with its run, and the job is disabled.
+func TestDaemonIsDrained(t *testing.T) {
+	both(t, system.Setup{Agents: 1}, func(t *testing.T, c *system.Cluster) {
+		c.StartServers(1)
+		hold, release := c.Hold()
+		d := c.Daemon("held", system.Doc{"killGraceSeconds": 1, "env": env("HOLD", hold)})
+		d.AwaitRuns(1, nil)
+		awaitReported(d)
+		standing := d.Standing()
+		c.OK("POST", "/api/job/held/pause", "")
+		c.Until("explain says that it is drained", func() string {
+			if notes := strings.Join(c.Explain("held").Notes, "; "); !strings.Contains(notes, "it ends with the run under way: the job is paused") {
+				return notes
+			}
+			return ""
+		})
+		d.AwaitFires(3) // longer than the grace
+		if s := d.Standing().Shards[0]; s.Daemon.Running == nil || s.TaskID != standing.Shards[0].TaskID {
+			t.Errorf("%+v, %+v: want its run to go on", s, s.Daemon)
+		}
+		release()
+		c.Until("it has ended with its run", func() string {
+			s := d.Standing().Shards[0]
+			if s.State != "WAITING" || s.Daemon.LastRun == nil || s.Daemon.LastRun.State != "FINISHED" {
+				return fmt.Sprintf("%+v, %+v", s, s.Daemon)
+			}
+			return ""
+		})
+		paused := d.Runs()
+		d.AwaitFires(2)
+		if len(d.Runs()) != len(paused) {
+			t.Error("a paused daemon has run")
+		}
+		c.OK("POST", "/api/job/held/resume", "")
+		d.AwaitRuns(1, func(r system.DaemonRun) bool { return !slices.Contains(paused, r) })
+		c.OK("POST", "/api/job/held/shutdown", "")
+		c.Await(standing.ExecutionID, "KILLED", "FINISHED")
+		if state := c.Explain("held").State; state != "DISABLED" {
+			t.Errorf("the job is %s after its shutdown", state)
+		}
+		d.EachFireOnce()
 	})
 }
