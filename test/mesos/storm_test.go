@@ -2,6 +2,7 @@ package mesos_test
 
 import (
 	"fmt"
+	"slices"
 	"syscall"
 	"testing"
 
@@ -24,6 +25,7 @@ func TestStorm(t *testing.T) {
 				c.StartServers(2)
 				leader := c.AwaitLeader()
 				storm := system.NewStorm(c.Machine)
+				d := c.Daemon("tick", system.Doc{"shardingTotalCount": 2, "failover": true})
 				ask := func(what string, round int) {
 					t.Helper()
 					c.Until("a trigger is accepted", func() string {
@@ -57,8 +59,18 @@ func TestStorm(t *testing.T) {
 					c.Mesos.StartAgent(agent)
 					ask("agent", round)
 				}
+				before := d.Runs()
+				d.AwaitRuns(2, func(r system.DaemonRun) bool { return !slices.Contains(before, r) })
+				c.OK("POST", "/api/job/tick/disable", "")
 				t.Log(storm.Settle(false))
 				storm.AskAgain()
+				var cut []system.DaemonRun // what was cut off may have been run again
+				for _, r := range d.Runs() {
+					if r.Source == "FAILOVER" {
+						cut = append(cut, r)
+					}
+				}
+				d.EachFireOnceBut(cut)
 			})
 		})
 	}
