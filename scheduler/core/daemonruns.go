@@ -27,7 +27,7 @@ type daemonRuns struct {
 
 // daemonLaunched makes the record of a shard's runs ready for its next attempt.
 func (c *Core) daemonLaunched(e *execution, s *shard) {
-	s.Need, s.Settings = e.Settings.Job.Resources(), c.settingsPrint(e, s.Item)
+	s.Need, s.Settings, s.Grace = e.Settings.Job.Resources(), c.settingsPrint(e, s.Item), c.killGrace(e)
 	first := c.daemons.of(e.Job, s.Item) == nil
 	c.daemons.change(e.Job, s.Item, func(r *daemonRuns) {
 		r.Totals, r.Open, r.Ended = wire.Totals{}, nil, 0
