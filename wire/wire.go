@@ -155,6 +155,8 @@ const (
 
 // Run is one run of a daemon's shard.
 type Run struct {
+	// Number counts the runs of the shard's attempt from 1, each try of a fire as one: two clocks, or one that was set, give no order.
+	Number int64 `json:"number"`
 	// Fire is the cron's moment, or that of the run that is run again.
 	Fire time.Time `json:"fire"`
 	// Source is NORMAL_TRIGGER, MISFIRE or FAILOVER. Attempt counts from 1.

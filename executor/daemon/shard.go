@@ -195,9 +195,19 @@ func (s *Shard) wanted() bool {
 	return s.settings.Failover || s.run.Source == sourceFailover || s.run.Attempt > 1
 }
 
+// endReport is the report of the end of the run under way. One that could not begin has begun when it ended.
+func (s *Shard) endReport(state string, now Moment, result Result) wire.Run {
+	report := s.report(state)
+	report.Complete, report.ExitStatus, report.Signal, report.Cause = now.Wall.UTC(), result.ExitStatus, result.Signal, result.Cause
+	if report.Start.IsZero() {
+		report.Start = report.Complete
+	}
+	return report
+}
+
 func (s *Shard) report(state string) wire.Run {
 	return wire.Run{
-		Fire: s.run.Fire.UTC(), Source: s.run.Source, Attempt: s.run.Attempt, State: state, Start: s.state.start, Sampled: s.state.sampled,
+		Number: s.run.Number, Fire: s.run.Fire.UTC(), Source: s.run.Source, Attempt: s.run.Attempt, State: state, Start: s.state.start, Sampled: s.state.sampled,
 	}
 }
 
@@ -230,8 +240,7 @@ func (s *Shard) Ended(now Moment, result Result) (d Decision) {
 	if failed {
 		s.totals.Failed++
 	}
-	report := s.report(state)
-	report.Complete, report.ExitStatus, report.Signal, report.Cause = now.Wall.UTC(), result.ExitStatus, result.Signal, result.Cause
+	report := s.endReport(state, now, result)
 	rest := s.restAfter(s.run.Attempt)
 	report.Retried = failed && s.run.Attempt <= s.settings.MaxRetries && now.Up+rest < s.limit
 	// What the scheduler knows to have begun, and what failed before, it must hear the end of.
@@ -293,8 +302,7 @@ func (s *Shard) CutOff(now Moment, result Result) *wire.Run {
 	if s.phase == idle {
 		return nil
 	}
-	report := s.report(wire.RunKilled)
-	report.Complete, report.ExitStatus, report.Signal, report.Cause = now.Wall.UTC(), result.ExitStatus, result.Signal, result.Cause
+	report := s.endReport(wire.RunKilled, now, result)
 	if s.phase != resting {
 		s.totals.Runs++
 	}

@@ -251,3 +251,35 @@ func TestRestarts(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// Runs have numbers, of which each try has its own, and a start also when they could not begin: the scheduler tells them apart by that.
+func TestReportsAreNumberedAndHaveAStart(t *testing.T) {
+	t.Parallel()
+	schedule, err := cron.Parse("0/10 * * * * ?", time.UTC)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := daemon.Moment{Wall: noon}
+	s := daemon.New(schedule, wire.Daemon{MaxRetries: 1}, time.Second, now)
+	var got []string
+	told := func(runs ...wire.Run) {
+		for _, run := range runs {
+			got = append(got, fmt.Sprintf("%d %s %d %s", run.Number, run.State, run.Attempt, run.Start.Format("15:04:05")))
+		}
+	}
+	at := func(seconds int) daemon.Moment {
+		up := time.Duration(seconds) * time.Second
+		return daemon.Moment{Wall: noon.Add(up), Up: up}
+	}
+	s.Tick(at(10))
+	told(s.Ended(at(11), daemon.Result{Cause: "it could not begin"}).Reports...)
+	s.Tick(at(12))
+	s.Began(at(13))
+	told(s.Ended(at(14), daemon.Result{}).Reports...)
+	s.Tick(at(20))
+	told(*s.CutOff(at(25), daemon.Result{}))
+	want := []string{"1 FAILED 1 12:00:11", "2 FINISHED 2 12:00:13", "3 KILLED 1 12:00:25"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}

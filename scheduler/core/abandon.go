@@ -23,7 +23,7 @@ func (c *Core) abandon(ref taskRef, why string) {
 func (c *Core) newOrphan(ref taskRef) *orphan {
 	s := ref.shard()
 	return &orphan{TaskID: s.TaskID, Job: ref.exec.Job, Item: s.Item, Agent: s.Agent, Execution: ref.exec.ID, Since: c.now, Framework: c.subscription.frameworkID,
-		Grace: c.killGrace(ref.exec)}
+		Grace: c.taskGrace(ref)}
 }
 
 func (c *Core) addOrphan(o *orphan) {

@@ -9,8 +9,11 @@ import (
 
 // daemonRuns is what is known of the runs of a daemon's shard, over all its attempts.
 type daemonRuns struct {
-	// Open is the run under way, nil between runs. Short ones are reported by their end alone.
+	// Open is the run under way, nil between runs: one that has begun, or has failed and is to be tried again. Short ones are
+	// reported by their end alone.
 	Open *wire.Run `json:"open,omitempty"`
+	// Ended is the number of the newest run of the present attempt whose end was heard.
+	Ended int64 `json:"ended,omitempty"`
 	// Last is the last that ended, LastFinished the last that did so well.
 	Last         *wire.Run `json:"last,omitempty"`
 	LastFinished *wire.Run `json:"lastFinished,omitempty"`
@@ -24,17 +27,20 @@ type daemonRuns struct {
 
 // daemonLaunched makes the record of a shard's runs ready for its next attempt.
 func (c *Core) daemonLaunched(e *execution, s *shard) {
-	s.Need, s.Settings = e.Settings.Job.Resources(), c.settingsPrint(e, s.Item)
+	s.Need, s.Settings, s.Grace = e.Settings.Job.Resources(), c.settingsPrint(e, s.Item), c.killGrace(e)
 	first := c.daemons.of(e.Job, s.Item) == nil
 	c.daemons.change(e.Job, s.Item, func(r *daemonRuns) {
-		r.Totals, r.Open = wire.Totals{}, nil
+		r.Totals, r.Open, r.Ended = wire.Totals{}, nil, 0
+		if !e.Settings.Job.Failover {
+			r.Rerun = time.Time{} // it may have had failover when that fire was cut off
+		}
 		if first {
 			r.Down = e.Fire // since then it has waited to be placed
 		}
 	})
 }
 
-// learnRuns takes from an update of a daemon's task what it says of its runs. Totals and the order of runs make a repeated or
+// learnRuns takes from an update of a daemon's task what it says of its runs. Totals and the numbers of runs make a repeated or
 // late update change nothing.
 func (c *Core) learnRuns(ref taskRef, st wire.Status) {
 	e, s := ref.exec, ref.shard()
@@ -45,20 +51,24 @@ func (c *Core) learnRuns(ref taskRef, st wire.Status) {
 	if st.Totals != nil {
 		c.learnTotals(e.Job, s.Item, r, *st.Totals)
 	}
-	if st.Run == nil || r.Last != nil && !newerRun(st.Run, r.Last) {
+	if st.Run == nil || st.Run.Number <= r.Ended {
 		return
 	}
 	run := *st.Run
 	run.Cause = shorten(run.Cause)
 	switch run.State {
 	case wire.RunRunning, wire.RunKilled: // the latter was cut off: the end of its attempt says by what
-		if r.Open == nil || newerRun(&run, r.Open) || run.State == wire.RunKilled {
+		if r.Open == nil || run.Number > r.Open.Number || run.State == wire.RunKilled {
 			c.daemons.change(e.Job, s.Item, func(r *daemonRuns) { r.Open = &run })
 		}
 		return
 	}
 	c.daemons.change(e.Job, s.Item, func(r *daemonRuns) {
-		r.Last, r.Open = &run, nil
+		r.Last, r.Open, r.Ended = &run, nil, run.Number
+		if run.Retried {
+			open := run
+			r.Open = &open
+		}
 		if run.State == wire.RunFinished {
 			r.LastFinished = &run
 		}
@@ -76,10 +86,6 @@ func (c *Core) learnRuns(ref taskRef, st wire.Status) {
 		c.reportFailure(e.Job, Failure{Execution: e.ID, Fire: run.Fire, Shards: []FailedShard{{Item: s.Item, State: State(run.State), TaskID: s.TaskID, Agent: s.Agent, Cause: run.Cause}}})
 	}
 }
-
-// newerRun reports whether a began after b: they are of one executor's clock, or of two of which the later one began after the
-// earlier had ended.
-func newerRun(a, b *wire.Run) bool { return a.Start.After(b.Start) }
 
 // learnTotals counts what has become of fires since the last report.
 func (c *Core) learnTotals(job string, item int, r *daemonRuns, now wire.Totals) {
@@ -145,10 +151,14 @@ func (c *Core) daemonAttemptEnds(ref taskRef) {
 			if again {
 				r.Rerun = cut.Fire
 			}
-			cut.State, cut.Complete, cut.Retried = wire.RunKilled, c.wall, again
-			if cut.Cause == "" {
-				cut.Cause = "cut off by the end of its task: " + s.Cause
+			why := "cut off by the end of its task: " + s.Cause
+			switch {
+			case cut.Retried:
+				cut.Cause += "; its retry was " + why
+			case cut.Cause == "":
+				cut.Cause = why
 			}
+			cut.State, cut.Complete, cut.Retried = wire.RunKilled, c.wall, again
 			r.Last, r.Open = cut, nil
 		}
 	})

@@ -80,18 +80,20 @@ func (d *daemons) forgetFrom(job string, item int) {
 			d.changed.add(key)
 		}
 	}
-	if item == 0 {
+	if d.items[job] = min(d.items[job], item); item == 0 {
 		delete(d.items, job)
 	}
 }
 
 // tendDaemons sees to it that each daemon job that has changed has one standing execution with the settings of now.
 func (c *Core) tendDaemons() {
-	for _, name := range c.daemons.due.take() {
-		if j := c.config.jobs[name]; j != nil {
-			c.tendDaemon(j)
-		} else {
-			c.daemons.forgetFrom(name, 0)
+	for len(c.daemons.due) > 0 { // an execution that ends here has its job be looked at once more: for the next one
+		for _, name := range c.daemons.due.take() {
+			if j := c.config.jobs[name]; j != nil {
+				c.tendDaemon(j)
+			} else {
+				c.daemons.forgetFrom(name, 0)
+			}
 		}
 	}
 }

@@ -223,7 +223,9 @@ func (c *Core) endKilledShard(ref taskRef, how outcome) bool {
 	case how == outcomeFinished:
 		c.completeShard(ref, Finished)
 	default:
-		s.Cause = s.KillReason
+		if s.Cause = s.KillReason; e.daemon() {
+			s.Cause = e.KillReason // it may have been drained or replaced before
+		}
 		c.completeShard(ref, Killed)
 	}
 	return true

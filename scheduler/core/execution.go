@@ -150,10 +150,11 @@ type attempt struct {
 	// Package is the checksum of the package that it ran with, as its executor reported it.
 	Package string `json:"pk,omitempty"`
 
-	// Need is what a daemon's attempt takes, and Settings the fingerprint of what it was launched with: its execution's settings may
-	// have changed since.
+	// Need is what a daemon's attempt takes, Settings the fingerprint of what it was launched with, and Grace what its kills name: the
+	// settings of its execution may have changed since, and a longer grace than the task's own would drain the shard (rule X12).
 	Need     resources.Amount `json:"rs,omitzero"`
 	Settings string           `json:"sf,omitempty"`
+	Grace    time.Duration    `json:"gr,omitempty"`
 	// Drain is set while the kill that is wanted lets the run under way come to its end.
 	Drain bool `json:"dr,omitempty"`
 

@@ -95,8 +95,8 @@ func (c *Core) appBusyUntil(x *executor) time.Time {
 	known := a.nextDue.After(soon)
 	var next time.Time
 	for _, j := range a.jobs {
-		// A job that may not launch, such as one that an orphan blocks (rule E5), keeps no executor.
-		if len(j.queue) > 0 && !j.queue[0].unplaced.never && (j.queue[0].busyBy(again) || !j.queue[0].launched() && c.canLaunch(j)) {
+		// A job that may not launch, such as one that an orphan blocks (rule E5) or a daemon that is paused, keeps no executor.
+		if len(j.queue) > 0 && !j.queue[0].unplaced.never && !c.heldBack(j.queue[0]) && (j.queue[0].busyBy(again) || !j.queue[0].launched() && c.canLaunch(j)) {
 			return again
 		}
 		if known || c.opt.ExecutorIdle == 0 || !j.firedHere() || c.config.inactive(j) != active {

@@ -1,6 +1,9 @@
 package core
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // killExecution ends what waits of an execution at once, and wants what runs
 // of it killed (rule K1: committed first, sent again until it has ended).
@@ -39,7 +42,7 @@ func (c *Core) sendKill(ref taskRef) {
 	}
 	s.killSent = c.now
 	s.killTry++
-	grace := c.killGrace(ref.exec)
+	grace := c.taskGrace(ref)
 	if s.Drain {
 		grace += drainGrace
 	}
@@ -66,12 +69,20 @@ func (c *Core) resendKills() {
 	}
 }
 
-// killGrace is the time between SIGTERM and SIGKILL that the tasks of an execution have: their job's own, or the server's.
+// killGrace is the time between SIGTERM and SIGKILL that tasks of an execution are launched with: their job's own, or the server's.
 func (c *Core) killGrace(e *execution) time.Duration {
-	if e != nil && e.launched() && e.Settings.Job.KillGraceSeconds > 0 {
+	if e.launched() && e.Settings.Job.KillGraceSeconds > 0 {
 		return time.Duration(e.Settings.Job.KillGraceSeconds) * time.Second
 	}
 	return c.opt.KillGrace
+}
+
+// taskGrace is the grace of a shard's present task. The settings of a daemon's execution may have changed since its launch.
+func (c *Core) taskGrace(ref taskRef) time.Duration {
+	if ref.exec == nil {
+		return c.opt.KillGrace
+	}
+	return cmp.Or(ref.shard().Grace, c.killGrace(ref.exec))
 }
 
 // LongestKillGrace is the longest grace that any task on the cluster has, and at least the server's: so long the end of all may take.
@@ -79,7 +90,7 @@ func (c *Core) LongestKillGrace() time.Duration {
 	longest := c.opt.KillGrace
 	for _, ref := range c.executions.tasks {
 		if ref.shard().live() {
-			longest = max(longest, c.killGrace(ref.exec))
+			longest = max(longest, c.taskGrace(ref))
 		}
 	}
 	return longest

@@ -26,7 +26,7 @@ func (c *Core) manageOffers() {
 // whether one waits that fits no agent: no offer is held for that one.
 func (c *Core) anyWaiting() (waits, hopeless bool) {
 	for _, e := range c.executions.launchable {
-		if e.KillReason != "" {
+		if e.KillReason != "" || c.heldBack(e) {
 			continue
 		}
 		if e.unplaced.never {

@@ -83,7 +83,7 @@ func (s *scene) daemonStatus(w *scenario.Words, status *wire.Status) {
 			return
 		}
 		began := s.wall().Add(-d)
-		status.Run = &wire.Run{Fire: began.Truncate(time.Second), Source: string(NormalTrigger), Attempt: 1, State: state, Start: began, Cause: status.Cause}
+		status.Run = &wire.Run{Number: int64(w.Number("number", float64(began.Unix()))), Retried: w.Option("retried", "") != "", Fire: began.Truncate(time.Second), Source: string(NormalTrigger), Attempt: 1, State: state, Start: began, Cause: status.Cause}
 		if state != wire.RunRunning {
 			status.Run.Complete = s.wall()
 		}

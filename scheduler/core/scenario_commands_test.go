@@ -24,7 +24,8 @@ import (
 //	kill task TASK, kill execution ID
 //	offer AGENT cpus= mem= [runs=EXECUTOR,…] [goes-in=DURATION], rescind OFFER
 //	accept answered|refused|lost           all ACCEPTs under way; lost ends the session
-//	update TASK STATE [from= reason= message= cause= exit= supervisor=lost run=STATE@SECONDS runs= failed= skipped=] [again]
+//	update TASK STATE [from= reason= message= cause= exit= supervisor=lost run=STATE@SECONDS number= retried=
+//	  runs= failed= skipped=] [again]
 //	report EXECUTOR [clock=±DURATION] [from=AGENT] [TASK FRACTION [MESSAGE]]  a message of an executor whose clock is off by that
 //	failure agent AGENT, failure executor EXECUTOR
 //	notified JOB ok|PROBLEM                the outcome of its message under way

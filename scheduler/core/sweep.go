@@ -95,7 +95,7 @@ func (c *Core) endSilentExecutor(ref taskRef) {
 	}
 	// Its tasks may have different graces. The longest of those that it was asked for since it was last heard is no shorter
 	// than that of the kill which it has had to answer for longest.
-	x.unansweredGrace = max(x.unansweredGrace, c.killGrace(ref.exec))
+	x.unansweredGrace = max(x.unansweredGrace, c.taskGrace(ref))
 	if time.Duration(x.unanswered)*sweepEvery <= x.unansweredGrace+c.opt.KillAnswer {
 		return
 	}

@@ -241,11 +241,12 @@ func (c *Core) terminal(ref taskRef, u cluster.Update) {
 	if u.State == cluster.Unreachable || u.State == cluster.Unknown {
 		s.Complete = c.wall
 	}
+	grace := c.taskGrace(ref)
 	c.endAttempt(ref, classify(&s.attempt, u, c.executors.heard(s.Executor)))
 	if u.Reason == cluster.ReasonAgentRemoved && s.State == Waiting {
 		// A new agent has registered at the address of the task's. Its executors may live, but they are refused when they ask
 		// the new one to let them in, and end their tasks (rule X6): until then the next attempt waits (promise 2).
-		s.NotBefore = c.now.Add(c.killGrace(ref.exec) + refusedWithin)
+		s.NotBefore = c.now.Add(grace + refusedWithin)
 		c.placement.wakeAt(s.NotBefore)
 	}
 }
@@ -333,7 +334,7 @@ func (c *Core) afterTheEnd(ref taskRef, u cluster.Update) {
 	s := ref.shard()
 	switch {
 	case u.State == cluster.Staging, u.State == cluster.Starting, u.State == cluster.Running, u.State == cluster.Killing:
-		c.kill(u.TaskID, u.AgentID, c.killGrace(ref.exec))
+		c.kill(u.TaskID, u.AgentID, c.taskGrace(ref))
 	case len(u.UUID) > 0 && s.Cause == "" && s.State != Finished:
 		if st, ok := wire.DecodeStatus(u.Data); ok && st.Cause != "" {
 			s.Cause = shorten(st.Cause)
@@ -346,12 +347,12 @@ func (c *Core) afterTheEnd(ref taskRef, u cluster.Update) {
 func (c *Core) unknownTask(u cluster.Update) {
 	switch u.State {
 	case cluster.Staging, cluster.Starting, cluster.Running, cluster.Killing:
-		kind, ended := NoteUnknownTask, c.executions.ended.tasks[u.TaskID].exec
-		if id, err := jobs.ParseTaskID(u.TaskID); ended != nil || err == nil && c.config.jobs[id.Job] != nil {
+		kind, ended := NoteUnknownTask, c.executions.ended.tasks[u.TaskID]
+		if id, err := jobs.ParseTaskID(u.TaskID); ended.exec != nil || err == nil && c.config.jobs[id.Job] != nil {
 			kind = NoteFormerTask
 		}
 		c.note(Note{Kind: kind, Task: u.TaskID, Detail: "on agent " + u.AgentID, Problem: true})
-		c.kill(u.TaskID, u.AgentID, c.killGrace(ended))
+		c.kill(u.TaskID, u.AgentID, c.taskGrace(ended))
 	}
 }
 

@@ -13,7 +13,10 @@ func (c *Core) viewDaemon(e *execution, item int) *DaemonView {
 	if !e.daemon() || e.Ended > 0 || r == nil {
 		return nil
 	}
-	v := &DaemonView{Running: viewRun(r.Open), LastRun: viewRun(r.Last), Runs: r.Totals.Runs, Failed: r.Totals.Failed, Skipped: r.Totals.Skipped}
+	v := &DaemonView{LastRun: viewRun(r.Last), Runs: r.Totals.Runs, Failed: r.Totals.Failed, Skipped: r.Totals.Skipped}
+	if r.Open != nil && !r.Open.Retried { // else it rests before its next try
+		v.Running = viewRun(r.Open)
+	}
 	if j := c.config.jobs[e.Job]; j != nil && j.schedule != nil && c.config.inactive(j) == active {
 		if next := j.schedule.Next(c.wall); !next.IsZero() {
 			v.NextFireTime = &next

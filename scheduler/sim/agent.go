@@ -56,7 +56,7 @@ type task struct {
 	pending   []cluster.Update // from the executor, while the agent is down
 	run       *wire.Run        // the run under way of a daemon's shard
 	totals    wire.Totals      // of a daemon's shard
-	lastStart time.Time        // of a daemon's run
+	runs      int64            // of a daemon's shard that were begun
 	drained   func()           // is to be done when the run under way has ended, nil while its shard goes on
 }
 

@@ -49,7 +49,15 @@ func (c *checker) daemonLaunched(t wire.Task) {
 	if t.Daemon == nil {
 		return
 	}
-	if cut := c.cut[runsKey(t.JobName, t.Item)]; !cut.IsZero() && t.Daemon.Failover && !t.Daemon.Rerun.Equal(cut) {
+	key := runsKey(t.JobName, t.Item)
+	if !t.Daemon.Failover {
+		delete(c.cut, key)
+		if !t.Daemon.Rerun.IsZero() {
+			c.w.fail("X8 without failover no run is run again", "job %s, item %d: the next attempt is to run the fire of %s again", t.JobName, t.Item, t.Daemon.Rerun)
+		}
+		return
+	}
+	if cut := c.cut[key]; !cut.IsZero() && !t.Daemon.Rerun.Equal(cut) {
 		c.w.fail("X8 with failover a run that was cut off is run again", "job %s, item %d: the fire of %s was cut off, the next attempt is to run that of %s again", t.JobName, t.Item, cut, t.Daemon.Rerun)
 	}
 }

@@ -123,7 +123,7 @@ func (c *checker) shardsChanged(e *execRecord, was, now []shardRecord) {
 		if live(s.State) {
 			c.live[s.TaskID] = e.ID
 			if _, known := c.kills[s.TaskID]; !known && !s.KillSince.IsZero() {
-				c.kills[s.TaskID] = wantedKill{s.Executor, c.w.now, c.killGrace(e)}
+				c.kills[s.TaskID] = wantedKill{s.Executor, c.w.now, cmp.Or(s.Grace, c.killGrace(e))}
 			}
 			if _, known := c.liveSince[s.TaskID]; !known {
 				c.liveSince[s.TaskID] = c.w.now

@@ -43,12 +43,9 @@ func (a *agent) runDaemon(x *executor, t *task, p *process, run wire.Run) {
 		x.onceOn = append(x.onceOn, func() { a.runDaemon(x, t, p, run) })
 		return
 	}
-	// Not before the last run: the machine's clock may have been set.
-	run.Attempt, run.State, run.Start = 1, wire.RunRunning, w.wall()
-	if !run.Start.After(t.lastStart) {
-		run.Start = t.lastStart.Add(time.Millisecond)
-	}
-	t.lastStart, t.run = run.Start, &run
+	t.runs++
+	run.Number, run.Attempt, run.State, run.Start = t.runs, 1, wire.RunRunning, w.wall()
+	t.run = &run
 	if w.rng.IntN(4) == 0 {
 		t.totals.Skipped++
 		t.totals.SkippedAt = run.Fire

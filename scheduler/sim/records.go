@@ -58,6 +58,8 @@ type shardRecord struct {
 
 	Executor  string    `json:"x"`
 	KillSince time.Time `json:"ks"`
+	// Grace is that of a daemon's attempt.
+	Grace time.Duration `json:"gr"`
 	// KillReason is set when its task was killed by id.
 	KillReason string `json:"kr"`
 	// Replacing is set while a daemon's shard is brought to new settings.
