@@ -150,3 +150,14 @@ func TestExplainSaysThatWhatRunsMayBeOld(t *testing.T) {
 		t.Error("not said without a subscription")
 	}
 }
+
+// The shards of a daemon whose cron is over stay; nobody can trigger it.
+func TestExplainOfADaemonWhoseCronIsOver(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(oneShard, func(j *jobs.Config) { j.JobExecutionType, j.Cron = jobs.Daemon, "0 0 0 1 1 ? 2020" })
+	if notes := strings.Join(s.explain("my_job").Notes, "; "); !strings.Contains(notes, "the shards stay") || strings.Contains(notes, "on trigger") {
+		t.Errorf("notes: %s", notes)
+	}
+}

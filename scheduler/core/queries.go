@@ -69,7 +69,7 @@ func (c *Core) notesOf(j *jobState) []string {
 	}
 	notes = append(notes, c.config.unreadableMarks(j)...)
 	if j.schedule != nil && j.schedule.Next(c.wall).IsZero() {
-		notes = append(notes, fmt.Sprintf("cron %q never fires (again): the job runs on trigger only", j.cfg.Cron))
+		notes = append(notes, j.cfg.NeverFires())
 	}
 	if a != nil {
 		if text := c.neverFitsNote(*j.cfg, a.cfg); text != "" {
