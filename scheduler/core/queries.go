@@ -318,7 +318,10 @@ func (c *Core) LogPlace(taskID string) (LogPlace, error) {
 	if !live {
 		var ok bool
 		if ref, ok = c.executions.ended.tasks[taskID]; !ok {
-			return LogPlace{}, Errorf(NotFound, "task_not_found", "there is no task %q; tasks are kept as long as their executions: %s", taskID, c.keptText())
+			ref, ok = c.lastAttempt(taskID)
+		}
+		if !ok {
+			return LogPlace{}, Errorf(NotFound, "task_not_found", "there is no task %q; each shard's last attempt is kept as long as its execution: %s", taskID, c.keptText())
 		}
 	}
 	s := ref.shard()
@@ -333,6 +336,23 @@ func (c *Core) LogPlace(taskID string) (LogPlace, error) {
 		Dir:      c.sandboxOf(s) + "/" + s.Dir,
 		Live:     s.live(),
 	}, nil
+}
+
+// lastAttempt finds a task that has ended while its shard waits for the next attempt.
+func (c *Core) lastAttempt(taskID string) (taskRef, bool) {
+	id, err := jobs.ParseTaskID(taskID)
+	j := c.config.jobs[id.Job]
+	if err != nil || j == nil {
+		return taskRef{}, false
+	}
+	for _, e := range j.queue {
+		for i := range e.Shards {
+			if e.Shards[i].TaskID == taskID {
+				return taskRef{e, i}, true
+			}
+		}
+	}
+	return taskRef{}, false
 }
 
 // RunningTasks lists the tasks on the cluster, by id.
