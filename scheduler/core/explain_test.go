@@ -161,3 +161,18 @@ func TestExplainOfADaemonWhoseCronIsOver(t *testing.T) {
 		t.Errorf("notes: %s", notes)
 	}
 }
+
+// The id that a daemon's run has in the log, in explain and in its program's environment leads to the execution that it belongs to.
+func TestIDOfADaemonsRun(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(oneShard, func(j *jobs.Config) { j.JobExecutionType, j.Cron = jobs.Daemon, "* * * * * ?" })
+	standing := s.core.config.jobs["my_job"].standing().ID
+	if _, err := s.core.Execution("my_job@20261121T080000Z"); err == nil || !strings.Contains(err.Error(), "GET /api/execution/"+standing) {
+		t.Errorf("%v; want a word of %s", err, standing)
+	}
+	if _, err := s.core.Execution("other@20261121T080000Z"); err == nil || !strings.Contains(err.Error(), "there is no execution") {
+		t.Errorf("%v", err)
+	}
+}

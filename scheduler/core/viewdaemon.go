@@ -2,6 +2,7 @@ package core
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/wire"
@@ -76,6 +77,15 @@ func (c *Core) explainDaemon(x *Explanation, j *jobState) {
 			x.Notes = append(x.Notes, fmt.Sprintf("changed settings are brought to its shards one at a time: item %d is being replaced, %s still with the former ones", i, counted(former, "shard")))
 		}
 	}
+}
+
+// standingOf is the execution that a daemon's run belongs to, by the run's id; nil if it is none of a daemon that has one.
+func (c *Core) standingOf(run string) *execution {
+	job, _, _ := strings.Cut(run, "@")
+	if j := c.config.jobs[job]; j != nil {
+		return j.standing()
+	}
+	return nil
 }
 
 // daemonSummary puts together what the shards of a daemon report of the newest fire of which any does; pick is one run of each.
