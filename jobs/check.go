@@ -104,10 +104,8 @@ func (c Config) checkTiming(opts CheckOptions) (bad document.Violations, notes [
 		bad = append(bad, document.Violate("cron", "", "is missing: a job of type %s is fired by its cron, and can't be triggered", Daemon))
 	case schedule == nil:
 		notes = append(notes, "no cron: the job runs on trigger only")
-	case schedule.Next(opts.Now).IsZero() && c.JobExecutionType == Daemon:
-		notes = append(notes, fmt.Sprintf("cron %q never fires (again): the shards stay, and do nothing", c.Cron))
 	case schedule.Next(opts.Now).IsZero():
-		notes = append(notes, fmt.Sprintf("cron %q never fires (again): the job runs on trigger only", c.Cron))
+		notes = append(notes, c.NeverFires())
 	}
 	if text := sevenFields(c.Cron); text != "" && err == nil {
 		notes = append(notes, text)
@@ -131,6 +129,14 @@ func sevenFields(cron string) string {
 		text += ", which is any year"
 	}
 	return text
+}
+
+// NeverFires says, of a job whose cron never fires (again), what becomes of it.
+func (c Config) NeverFires() string {
+	if c.JobExecutionType == Daemon {
+		return fmt.Sprintf("cron %q never fires (again): the shards stay, and do nothing", c.Cron)
+	}
+	return fmt.Sprintf("cron %q never fires (again): the job runs on trigger only", c.Cron)
 }
 
 func (c Config) checkShards() document.Violations {

@@ -246,7 +246,9 @@ func isURL(value string) string {
 		return "must not hold a user or password: everyone who may see the job would see them"
 	}
 	if port := u.Port(); port != "" {
-		return upTo(65535)(port)
+		if wrong := upTo(65535)(port); wrong != "" {
+			return fmt.Sprintf("its port, %s, %s", port, wrong)
+		}
 	}
 	return ""
 }

@@ -66,7 +66,7 @@ func TestProps(t *testing.T) {
 		{"HTTP, relative", "", with(web, "http.url", "/x"), []string{"http.url: must be a whole http or https URL"}},
 		{"HTTP, other scheme", "", with(web, "http.url", "ftp://h/x"), []string{"http.url: must be a whole http or https URL"}},
 		{"HTTP, a user", "", with(web, "http.url", "http://me:"+token+"@h/x"), []string{"http.url: must not hold a user"}},
-		{"HTTP, a port", "", with(web, "http.url", "http://h:70000/x"), []string{"http.url: from 1 to 65535"}},
+		{"HTTP, a port", "", with(web, "http.url", "http://h:70000/x"), []string{"http.url: its port, 70000, should be integer, from 1 to 65535"}},
 		{"HTTP, line breaks", "", with(web, "http.content.type", "a\r\nX: y", "http.url", "http://h/\n"), []string{"http.content.type: must not hold line breaks", "http.url: must not hold line breaks"}},
 		{"HTTP, bad timeouts", "", with(web, "http.connect.timeout.milliseconds", "0", "http.read.timeout.milliseconds", "1.5"),
 			[]string{"http.connect.timeout.milliseconds: should be integer", "http.read.timeout.milliseconds: should be integer"}},

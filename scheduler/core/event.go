@@ -299,6 +299,7 @@ const (
 	NoteClock           NoteKind = "clock set back"
 	NoteFaulty          NoteKind = "faulty document found"
 	NoteNotification    NoteKind = "notification failed"
+	NoteNotificationEnd NoteKind = "notification given up"
 	NoteAgentClock      NoteKind = "clock of an agent changed"
 	NoteExecutorQuiet   NoteKind = "reports of an executor changed"
 )

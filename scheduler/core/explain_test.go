@@ -150,3 +150,29 @@ func TestExplainSaysThatWhatRunsMayBeOld(t *testing.T) {
 		t.Error("not said without a subscription")
 	}
 }
+
+// The shards of a daemon whose cron is over stay; nobody can trigger it.
+func TestExplainOfADaemonWhoseCronIsOver(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(oneShard, func(j *jobs.Config) { j.JobExecutionType, j.Cron = jobs.Daemon, "0 0 0 1 1 ? 2020" })
+	if notes := strings.Join(s.explain("my_job").Notes, "; "); !strings.Contains(notes, "the shards stay") || strings.Contains(notes, "on trigger") {
+		t.Errorf("notes: %s", notes)
+	}
+}
+
+// The id that a daemon's run has in the log, in explain and in its program's environment leads to the execution that it belongs to.
+func TestIDOfADaemonsRun(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(oneShard, func(j *jobs.Config) { j.JobExecutionType, j.Cron = jobs.Daemon, "* * * * * ?" })
+	standing := s.core.config.jobs["my_job"].standing().ID
+	if _, err := s.core.Execution("my_job@20261121T080000Z"); err == nil || !strings.Contains(err.Error(), "GET /api/execution/"+standing) {
+		t.Errorf("%v; want a word of %s", err, standing)
+	}
+	if _, err := s.core.Execution("other@20261121T080000Z"); err == nil || !strings.Contains(err.Error(), "there is no execution") {
+		t.Errorf("%v", err)
+	}
+}

@@ -148,7 +148,7 @@ func (ns *notifications) answered(e NotificationSent) {
 			Detail: fmt.Sprintf("it could not be sent, and is tried again at %s: %s", ns.shown(n.after).Format(time.TimeOnly), e.Problem)})
 		return
 	}
-	ns.note(Note{Kind: NoteNotification, Job: e.Job, Execution: n.Execution, Problem: true,
+	ns.note(Note{Kind: NoteNotificationEnd, Job: e.Job, Execution: n.Execution, Problem: true,
 		Detail: fmt.Sprintf("it could not be sent for %s and is given up, tried %s: %s", notifyFor, counted(n.tries, "time"), e.Problem)})
 	ns.drop(e.Job)
 }

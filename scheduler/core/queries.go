@@ -69,7 +69,7 @@ func (c *Core) notesOf(j *jobState) []string {
 	}
 	notes = append(notes, c.config.unreadableMarks(j)...)
 	if j.schedule != nil && j.schedule.Next(c.wall).IsZero() {
-		notes = append(notes, fmt.Sprintf("cron %q never fires (again): the job runs on trigger only", j.cfg.Cron))
+		notes = append(notes, j.cfg.NeverFires())
 	}
 	if a != nil {
 		if text := c.neverFitsNote(*j.cfg, a.cfg); text != "" {
@@ -274,6 +274,9 @@ func (c *Core) Execution(id string) (ExecutionView, error) {
 	if e == nil {
 		e = c.executions.ended.byID[id]
 	}
+	if of := c.standingOf(id); e == nil && of != nil {
+		return ExecutionView{}, Errorf(NotFound, "execution_not_found", "%q is a run of a daemon, which has one execution for all its runs: GET /api/execution/%s", id, of.ID)
+	}
 	if e == nil {
 		return ExecutionView{}, Errorf(NotFound, "execution_not_found", "there is no execution %q; GET /api/executions lists those that are kept: %s", id, c.keptText())
 	}
@@ -310,29 +313,6 @@ func viewShard(s *shard) ShardView {
 		v.CompleteTime = &t
 	}
 	return v
-}
-
-// LogPlace says where a task's output is.
-func (c *Core) LogPlace(taskID string) (LogPlace, error) {
-	ref, live := c.executions.tasks[taskID]
-	if !live {
-		var ok bool
-		if ref, ok = c.executions.ended.tasks[taskID]; !ok {
-			return LogPlace{}, Errorf(NotFound, "task_not_found", "there is no task %q; tasks are kept as long as their executions: %s", taskID, c.keptText())
-		}
-	}
-	s := ref.shard()
-	if s.Dir == "" || s.State.terminal() && s.Start.IsZero() {
-		if s.State.terminal() {
-			return LogPlace{}, Errorf(LogGone, "no_output", "task %q ended before it had output: %s", taskID, s.Cause)
-		}
-		return LogPlace{}, Errorf(Unavailable, "no_output_yet", "task %q has no output yet: its process has not started", taskID)
-	}
-	return LogPlace{
-		AgentURL: s.AgentURL,
-		Dir:      c.sandboxOf(s) + "/" + s.Dir,
-		Live:     s.live(),
-	}, nil
 }
 
 // RunningTasks lists the tasks on the cluster, by id.

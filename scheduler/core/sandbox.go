@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
 
@@ -94,4 +95,47 @@ func (c *Core) Sandboxes(app string) ([]SandboxView, error) {
 		out = append(out, v)
 	}
 	return out, nil
+}
+
+// LogPlace says where a task's output is.
+func (c *Core) LogPlace(taskID string) (LogPlace, error) {
+	ref, live := c.executions.tasks[taskID]
+	if !live {
+		var ok bool
+		if ref, ok = c.executions.ended.tasks[taskID]; !ok {
+			ref, ok = c.lastAttempt(taskID)
+		}
+		if !ok {
+			return LogPlace{}, Errorf(NotFound, "task_not_found", "there is no task %q; each shard's last attempt is kept as long as its execution: %s", taskID, c.keptText())
+		}
+	}
+	s := ref.shard()
+	if s.Dir == "" || s.State.terminal() && s.Start.IsZero() {
+		if s.State.terminal() {
+			return LogPlace{}, Errorf(LogGone, "no_output", "task %q ended before it had output: %s", taskID, s.Cause)
+		}
+		return LogPlace{}, Errorf(Unavailable, "no_output_yet", "task %q has no output yet: its process has not started", taskID)
+	}
+	return LogPlace{
+		AgentURL: s.AgentURL,
+		Dir:      c.sandboxOf(s) + "/" + s.Dir,
+		Live:     s.live(),
+	}, nil
+}
+
+// lastAttempt finds a task that has ended while its shard waits for the next attempt.
+func (c *Core) lastAttempt(taskID string) (taskRef, bool) {
+	id, err := jobs.ParseTaskID(taskID)
+	j := c.config.jobs[id.Job]
+	if err != nil || j == nil {
+		return taskRef{}, false
+	}
+	for _, e := range j.queue {
+		for i := range e.Shards {
+			if e.Shards[i].TaskID == taskID {
+				return taskRef{e, i}, true
+			}
+		}
+	}
+	return taskRef{}, false
 }

@@ -113,3 +113,19 @@ func (s *stage) expectOutput(taskID, want string) {
 		s.t.Errorf("the output is in %q, %v; want %q", place.Dir, err, want)
 	}
 }
+
+// While a shard waits to be run again the output of its last attempt can be read.
+func TestOutputOfTheLastAttemptWhileItsShardWaits(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(oneShard, func(j *jobs.Config) { j.MaxRetries = 1 })
+	s.trigger()
+	s.offer("S1", 8, 8000)
+	l := s.accepted()[0]
+	s.update(l, cluster.Running, saysSandbox(t, runOf(l, "c-1")))
+	s.update(l, cluster.Failed)
+	s.expectOutput(l.TaskID, runOf(l, "c-1")+"/tasks/1")
+	s.restart()
+	s.expectOutput(l.TaskID, runOf(l, "c-1")+"/tasks/1")
+}

@@ -87,7 +87,7 @@ func (c *Core) timedOutCause(ref taskRef) string {
 	s := ref.shard()
 	text := fmt.Sprintf("timed out: it ran for %s, the job's timeoutSeconds is %d",
 		c.now.Sub(s.RunningAt).Round(100*time.Millisecond), ref.exec.Settings.Job.TimeoutSeconds)
-	end := strings.TrimPrefix(s.Cause, killedOnRequest) // its executor only knows that somebody asked for it
+	end := strings.TrimPrefix(strings.TrimPrefix(s.Cause, killedOnRequest), ": ") // its executor only knows that somebody asked for it
 	if end != "" && !strings.HasPrefix(end, ";") {
 		text += "; "
 	}

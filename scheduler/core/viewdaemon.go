@@ -2,6 +2,7 @@ package core
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/wire"
@@ -42,14 +43,19 @@ func viewRun(run *wire.Run) *RunView {
 // failedRunsShown is of how many items explain says how their last run failed.
 const failedRunsShown = 10
 
-// explainDaemon says what came of a daemon's last runs, and how far a change of its settings has come.
+// explainDaemon says what came of a daemon's last runs, also when its standing execution has ended, and how far a change of its
+// settings has come.
 func (c *Core) explainDaemon(x *Explanation, j *jobState) {
+	if run := c.daemonSummary(j.name, func(r *daemonRuns) *wire.Run { return r.Last }); run != nil {
+		x.LastRun = run
+	}
+	if run := c.daemonSummary(j.name, func(r *daemonRuns) *wire.Run { return r.LastFinished }); run != nil {
+		x.LastSuccess = run
+	}
 	e := j.standing()
 	if e == nil || !e.launched() {
 		return
 	}
-	x.LastRun = c.daemonSummary(e, func(r *daemonRuns) *wire.Run { return r.Last })
-	x.LastSuccess = c.daemonSummary(e, func(r *daemonRuns) *wire.Run { return r.LastFinished })
 	failed := 0
 	for i := range e.Shards {
 		r := c.daemons.of(e.Job, i)
@@ -76,18 +82,27 @@ func (c *Core) explainDaemon(x *Explanation, j *jobState) {
 	}
 }
 
+// standingOf is the execution that a daemon's run belongs to, by the run's id; nil if it is none of a daemon that has one.
+func (c *Core) standingOf(run string) *execution {
+	job, _, _ := strings.Cut(run, "@")
+	if j := c.config.jobs[job]; j != nil {
+		return j.standing()
+	}
+	return nil
+}
+
 // daemonSummary puts together what the shards of a daemon report of the newest fire of which any does; pick is one run of each.
-func (c *Core) daemonSummary(e *execution, pick func(*daemonRuns) *wire.Run) *ExecutionSummary {
+func (c *Core) daemonSummary(job string, pick func(*daemonRuns) *wire.Run) *ExecutionSummary {
 	var v *ExecutionSummary
-	for i := range e.Shards {
-		r := c.daemons.of(e.Job, i)
+	for i := range c.daemons.items[job] {
+		r := c.daemons.of(job, i)
 		if r == nil || pick(r) == nil {
 			continue
 		}
 		run := pick(r)
 		fire := run.Fire.UTC()
 		if v == nil || fire.After(v.FireTime) {
-			v = &ExecutionSummary{ExecutionID: executionID(e.Job, fire), JobName: e.Job, FireTime: fire, Source: Source(run.Source), State: Finished, Shards: map[State]int{}}
+			v = &ExecutionSummary{ExecutionID: executionID(job, fire), JobName: job, FireTime: fire, Source: Source(run.Source), State: Finished, Shards: map[State]int{}}
 		}
 		if !fire.Equal(v.FireTime) {
 			continue
