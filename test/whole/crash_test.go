@@ -132,8 +132,9 @@ func TestConfigurationSurvivesKill(t *testing.T) {
 				continue
 			}
 			a := m.Call("GET", "/api/job/jobs/"+name, "")
-			disabled := m.OK("GET", "/api/job/"+name+"/disable", "")
-			if now := strings.TrimSuffix(strings.TrimSpace(a.Body), "}") + `,"disabled":` + strings.TrimSpace(disabled) + "}\n"; now != text {
+			disabled := strings.TrimSpace(m.OK("GET", "/api/job/"+name+"/disable", ""))
+			state := map[string]string{"true": "DISABLED", "false": "ENABLED"}[disabled]
+			if now := strings.TrimSuffix(strings.TrimSpace(a.Body), "}") + `,"disabled":` + disabled + `,"state":"` + state + "\"}\n"; now != text {
 				t.Errorf("job %s was answered as\n%s and is now\n%s", name, text, now)
 			}
 		}

@@ -89,7 +89,7 @@ func (s *Storm) Settle(again bool) string {
 			return ""
 		})
 	}
-	m.Until("nothing waits or runs", func() string {
+	left := func() string {
 		for _, job := range jobs {
 			if a, err := m.Try("GET", "/api/job/"+job+"/explain", ""); err != nil {
 				return err.Error()
@@ -98,7 +98,15 @@ func (s *Storm) Settle(again bool) string {
 			}
 		}
 		return ""
-	})
+	}
+	for was := left(); was != ""; was = left() { // many fires may wait, and a busy machine takes its time for each
+		m.Until("something that waits or runs ends", func() string {
+			if left() == was {
+				return was
+			}
+			return ""
+		})
+	}
 	starts, ends := m.Ran()
 	shards := map[string]int{}
 	for part, n := range starts {
