@@ -50,14 +50,14 @@ var families = []family{
 		{PropEmailSSL, false, shown, isBool}, {PropEmailTrust, false, shown, isLine}, {"email.debug", false, shown, isBool},
 	}},
 	{"wechat.", HandlerWechat, []property{
-		{PropWechatWebhook, true, secretQuery, isURL}, {PropWechatConnectTimeout, false, shown, upTo(maxNotifyTimeout)}, {PropWechatReadTimeout, false, shown, upTo(maxNotifyTimeout)},
+		{PropWechatWebhook, true, secretToken, isURL}, {PropWechatConnectTimeout, false, shown, upTo(maxNotifyTimeout)}, {PropWechatReadTimeout, false, shown, upTo(maxNotifyTimeout)},
 	}},
 	{"dingtalk.", HandlerDingtalk, []property{
-		{PropDingtalkWebhook, true, secretQuery, isURL}, {PropDingtalkKeyword, false, shown, isLine}, {PropDingtalkSecret, false, secret, isLine},
+		{PropDingtalkWebhook, true, secretToken, isURL}, {PropDingtalkKeyword, false, shown, isLine}, {PropDingtalkSecret, false, secret, isLine},
 		{PropDingtalkConnectTimeout, false, shown, upTo(maxNotifyTimeout)}, {PropDingtalkReadTimeout, false, shown, upTo(maxNotifyTimeout)},
 	}},
 	{"webhook.", HandlerWebhook, []property{
-		{PropWebhookURL, true, secretQuery, isURL}, {PropWebhookSecret, false, secret, isLine},
+		{PropWebhookURL, true, secretToken, isURL}, {PropWebhookSecret, false, secret, isLine},
 		{PropWebhookConnectTimeout, false, shown, upTo(maxNotifyTimeout)}, {PropWebhookReadTimeout, false, shown, upTo(maxNotifyTimeout)},
 	}},
 }

@@ -14,8 +14,8 @@ const (
 	secret
 	// secretUser is a URL that is refused if somebody has put a user and password into it.
 	secretUser
-	// secretQuery is a URL with a token in its query.
-	secretQuery
+	// secretToken is a URL with a token in its path or its query.
+	secretToken
 )
 
 // hiddenText stands where a secret is.
@@ -28,13 +28,13 @@ func (p *property) shown(value string) string {
 		if value != "" {
 			return hiddenText
 		}
-	case secretUser, secretQuery:
+	case secretUser, secretToken:
 		u, err := url.Parse(value)
 		if err != nil || u.User != nil || u.Opaque != "" {
 			return hiddenText // nobody knows what of it is secret
 		}
-		if before, query, _ := strings.Cut(value, "?"); query != "" && p.hidden == secretQuery {
-			return before + "?" + hiddenText
+		if host := u.Scheme + "://" + u.Host + "/"; p.hidden == secretToken && len(value) > len(host) {
+			return host + hiddenText
 		}
 	}
 	return value
@@ -104,7 +104,7 @@ func (c Config) WithoutNotifications() Config {
 func (c Config) Redact(text string) string {
 	c.mapSecrets(func(p *property, value string) string {
 		secrets := []string{value}
-		if p.hidden == secretQuery {
+		if p.hidden == secretToken {
 			_, query, _ := strings.Cut(value, "?")
 			secrets = []string{query}
 			for pair := range strings.SplitSeq(query, "&") {

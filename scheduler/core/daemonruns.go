@@ -80,11 +80,7 @@ func (c *Core) learnRuns(ref taskRef, st wire.Status) {
 	if run.State == wire.RunFinished {
 		return
 	}
-	c.note(Note{Kind: NoteRunFailed, Job: e.Job, Execution: executionID(e.Job, run.Fire), Task: s.TaskID, Problem: !c.ignoresFailures(e.Job),
-		Detail: fmt.Sprintf("item %d, the fire of %s: %s: %s", s.Item, run.Fire.UTC().Format(time.RFC3339), run.State, run.Cause)})
-	if !run.Retried {
-		c.reportFailure(e.Job, Failure{Execution: e.ID, Fire: run.Fire, Shards: []FailedShard{{Item: s.Item, State: State(run.State), TaskID: s.TaskID, Agent: s.Agent, Cause: run.Cause}}})
-	}
+	c.runFailed(ref, &run)
 }
 
 // learnTotals counts what has become of fires since the last report.
@@ -99,7 +95,7 @@ func (c *Core) learnTotals(job string, item int, r *daemonRuns, now wire.Totals)
 	c.ofJobs.countRuns(job, now.Runs-was.Runs, now.Failed-was.Failed)
 	if n := now.Skipped - was.Skipped; n > 0 {
 		if j := c.config.jobs[job]; j != nil {
-			c.config.countDropped(j, n, fmt.Sprintf("%s, the last of %s, found item %d running; without misfire they are dropped", counted(int(n), "fire"), now.SkippedAt.UTC().Format(time.RFC3339), item))
+			c.config.countDropped(j, n, fmt.Sprintf("%s, the last of %s, found item %d busy, with a run, a rest between two tries, or the wait for its turn; without misfire they are dropped", counted(int(n), "fire"), now.SkippedAt.UTC().Format(time.RFC3339), item))
 		}
 	}
 }
@@ -140,6 +136,7 @@ func (c *Core) daemonAttemptEnds(ref taskRef) {
 	}
 	ended := e.KillReason != "" && e.KillReason != shutdownReason || s.KillReason == killedOnRequest
 	again := e.Settings.Job.Failover && !ended
+	var lost *wire.Run
 	c.daemons.change(e.Job, s.Item, func(r *daemonRuns) {
 		if r.Down.IsZero() {
 			r.Down = c.wall
@@ -160,7 +157,40 @@ func (c *Core) daemonAttemptEnds(ref taskRef) {
 			}
 			cut.State, cut.Complete, cut.Retried = wire.RunKilled, c.wall, again
 			r.Last, r.Open = cut, nil
+			if !again && s.KillReason == "" && e.KillReason == "" {
+				lost = cut
+			}
 		}
 	})
+	if lost != nil {
+		c.stats.DaemonRuns++
+		c.stats.DaemonRunsFailed++
+		c.ofJobs.countRuns(e.Job, 1, 1)
+		c.runFailed(ref, lost)
+	}
 	c.daemons.look(e.Job)
+}
+
+// runFailed has people be told of a run that did not finish, unless it is run again.
+func (c *Core) runFailed(ref taskRef, run *wire.Run) {
+	e, s := ref.exec, ref.shard()
+	id := executionID(e.Job, run.Fire)
+	c.note(Note{Kind: NoteRunFailed, Job: e.Job, Execution: id, Task: s.TaskID, Problem: !c.ignoresFailures(e.Job),
+		Detail: fmt.Sprintf("item %d, the fire of %s: %s: %s", s.Item, run.Fire.UTC().Format(time.RFC3339), run.State, run.Cause)})
+	if !run.Retried {
+		c.reportFailure(e.Job, Failure{Execution: id, Fire: run.Fire, Shards: []FailedShard{{Item: s.Item, State: State(run.State), TaskID: s.TaskID, Agent: s.Agent, Cause: run.Cause}}})
+	}
+}
+
+// cannotRunAfter is how often in a row a daemon's shard fails to stay on the cluster until people are told.
+const cannotRunAfter = 5
+
+// daemonCannotRun has people be told of a shard that does not stay on the cluster, once for each such time: its fires are missed meanwhile.
+func (c *Core) daemonCannotRun(ref taskRef) {
+	e, s := ref.exec, ref.shard()
+	if tries := s.Fails + s.Losses + s.Errors + s.Starts; !e.daemon() || tries != cannotRunAfter {
+		return
+	}
+	c.reportFailure(e.Job, Failure{Execution: e.ID, Fire: c.wall, Shards: []FailedShard{{Item: s.Item, State: Failed, TaskID: s.TaskID, Agent: s.Agent,
+		Cause: fmt.Sprintf("it does not come up, and is not fired: %d attempts in a row have failed; the last: %s", cannotRunAfter, s.Cause)}}})
 }

@@ -41,8 +41,8 @@ func (c *Core) endAttempt(ref taskRef, how outcome) {
 	case outcomeFinished, outcomeFailed:
 		switch {
 		case e.daemon():
-			c.requeue(ref, e.Source, s.Fails)
 			s.Fails++
+			c.requeue(ref, e.Source, s.Fails-1)
 		case how == outcomeFinished:
 			c.completeShard(ref, Finished)
 		default:
@@ -148,6 +148,7 @@ func (c *Core) requeueAfter(ref taskRef, source Source, delay time.Duration) {
 	if s.live() {
 		c.releaseTask(e, s)
 	}
+	c.daemonCannotRun(ref)
 	c.executions.forgetTask(s.TaskID)
 	s.State, s.Type = Waiting, source
 	s.WaitSince = c.now

@@ -62,7 +62,8 @@ func (c *Core) killTimedOut(ref taskRef) {
 
 // endTimedOutShard ends, or has run again, a shard whose attempt ran for too long, and reports whether it was one. What somebody
 // wanted to end meanwhile is killed instead. What was lost with its agent may have been so before its time was over, and is failed
-// over as ever (rule E2). A process that makes use of its grace to end with status 0 has finished.
+// over as ever (rule E2). One that its executor reports as finished had finished before the kill came to it; an exit status of 0 after
+// SIGTERM says only that the process ended as it was asked to.
 func (c *Core) endTimedOutShard(ref taskRef, how outcome) bool {
 	e, s := ref.exec, ref.shard()
 	switch {
@@ -73,7 +74,7 @@ func (c *Core) endTimedOutShard(ref taskRef, how outcome) bool {
 			s.TimedOut, s.KillSince = false, time.Time{}
 		}
 		return false
-	case how == outcomeFinished || s.Exit != nil && *s.Exit == 0:
+	case how == outcomeFinished:
 		c.completeShard(ref, Finished)
 	default:
 		s.Cause = shorten(c.timedOutCause(ref))
