@@ -174,12 +174,39 @@ func (c *Core) rollOut(j *jobState, e *execution) {
 			continue // what waits takes the settings of now
 		}
 		if s.KillSince.IsZero() {
+			if other, until := c.comingUp(e); other >= 0 {
+				if !until.IsZero() {
+					c.daemons.lookAt(j.name, until)
+				}
+				return
+			}
 			s.KillSince, s.KillReason, s.Replacing = c.now, replacedReason, true
 			c.executions.touchShard(e, i)
 			c.sendKill(taskRef{e, i})
 		}
 		return
 	}
+}
+
+// comingUp is the first shard that takes the settings of now because it has ended by itself, and does not run well yet, and until when
+// to wait for it; -1 without one. The zero time is for until something is heard of it. One that has waited to be placed for a while is
+// not waited for: it may be the change that makes room for it.
+func (c *Core) comingUp(e *execution) (item int, until time.Time) {
+	for i := range e.Shards {
+		s := &e.Shards[i]
+		switch s.State {
+		case Waiting:
+			until = s.NotBefore.Add(healthyAfter)
+		case Running:
+			until = s.runningSince.Add(healthyAfter)
+		case Launching:
+			until = time.Time{}
+		}
+		if (until.IsZero() || until.After(c.now)) && (!s.live() || !c.isOutdated(e, s)) {
+			return i, until
+		}
+	}
+	return -1, time.Time{}
 }
 
 // takeSettings makes settings those of a standing execution, which all its launches from now on take.

@@ -36,6 +36,10 @@ func (c *Core) endAttempt(ref taskRef, how outcome) {
 		return
 	}
 	// A daemon's shard is tried for ever, with a growing delay: what keeps it from running may be mended, and explain says what it is.
+	before := s.Attempt - 1
+	if e.daemon() {
+		before = s.Fails + s.Losses + s.Errors + s.Starts // its attempts are counted over months
+	}
 	mayRepeat := func(tries, most int) bool { return e.daemon() || tries < most }
 	switch how {
 	case outcomeFinished, outcomeFailed:
@@ -65,7 +69,7 @@ func (c *Core) endAttempt(ref taskRef, how outcome) {
 		}
 		c.requeue(ref, FailoverSource, max(s.Losses-1, 0))
 	case outcomeNeverStarted:
-		c.requeue(ref, s.Type, s.Attempt-1)
+		c.requeue(ref, s.Type, before)
 	case outcomeRejected:
 		if s.Errors++; !mayRepeat(s.Errors, c.opt.MaxErrors) {
 			c.completeShard(ref, Failed)
@@ -82,13 +86,13 @@ func (c *Core) endAttempt(ref taskRef, how outcome) {
 			c.note(Note{Kind: NoteExecutor, Detail: s.Executor + " takes no more tasks: the master has another ExecutorInfo of it; a new one is started", Problem: true})
 			c.closeExecutor(x)
 		}
-		c.requeue(ref, s.Type, s.Attempt-1)
+		c.requeue(ref, s.Type, before)
 	case outcomeExecutorStartFailed:
 		if x := c.executors.byID[s.Executor]; x != nil && x.Info.BinaryURI != c.opt.ExecutorBinary {
 			// It was to be fetched from another leader's address: that blames no
 			// agent, and a new generation is fetched from ours (rules L6, X4).
 			c.closeExecutor(x)
-			c.requeue(ref, s.Type, s.Attempt-1)
+			c.requeue(ref, s.Type, before)
 			return
 		}
 		s.Starts++

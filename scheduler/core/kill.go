@@ -27,7 +27,7 @@ func (c *Core) killExecution(e *execution, reason string) {
 			s.Cause = reason
 			c.completeShard(taskRef{e, i}, Killed)
 		case s.live() && (s.KillSince.IsZero() || s.Drain):
-			s.KillSince, s.Drain = c.now, false
+			s.KillSince, s.Drain, s.killTry = c.now, false, 0
 			c.executions.touchShard(e, i)
 			c.sendKill(taskRef{e, i})
 		}

@@ -49,7 +49,7 @@ func (c *Core) killTaskByID(id string) *Error {
 	s.KillReason = killedOnRequest
 	c.executions.touchShard(e, ref.index)
 	if s.KillSince.IsZero() || s.Drain {
-		s.KillSince, s.Drain = c.now, false
+		s.KillSince, s.Drain, s.killTry = c.now, false, 0
 		c.sendKill(ref)
 	}
 	return nil

@@ -150,7 +150,7 @@ func (c *Core) alive(ref taskRef, u cluster.Update) {
 			s.Start = c.timeOf(u)
 		}
 		c.daemonRunning(ref)
-		if s.Replacing {
+		if s.Replacing || len(ref.exec.outdated) > 0 {
 			c.daemons.look(ref.exec.Job)
 		}
 	}

@@ -2,6 +2,7 @@ package core
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -75,10 +76,17 @@ func (c *Core) explainDaemon(x *Explanation, j *jobState) {
 			former++
 		}
 	}
-	for i := range e.Shards {
-		if s := &e.Shards[i]; s.Replacing && former > 0 {
-			x.Notes = append(x.Notes, fmt.Sprintf("changed settings are brought to its shards one at a time: item %d is being replaced, %s still with the former ones", i, counted(former, "shard")))
-		}
+	if former == 0 {
+		return
+	}
+	what := "being replaced"
+	item := slices.IndexFunc(e.Shards, func(s shard) bool { return s.Replacing })
+	if item < 0 {
+		what = "coming up with them"
+		item, _ = c.comingUp(e)
+	}
+	if item >= 0 {
+		x.Notes = append(x.Notes, fmt.Sprintf("changed settings are brought to its shards one at a time: item %d is %s, %s still with the former ones", item, what, counted(former, "shard")))
 	}
 }
 
