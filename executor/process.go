@@ -19,9 +19,9 @@ type process struct {
 	releases []func(keepAs string) // of its folders
 }
 
-// startProcess starts a process of the task, in a working folder that shows the package, if there is one. hear is called with what
+// startProcess starts a process of the task, in a working folder that shows the package, if there is one. closed is called when it has closed its pipe, mostly because it has ended; hear is called with what
 // the process writes to its pipe, in another goroutine, until wait has returned; wait must be called.
-func (t *task) startProcess(spec wire.Task, hear func(*process, pipe.Message)) (_ *process, err error) {
+func (t *task) startProcess(spec wire.Task, hear func(*process, pipe.Message), closed func(*process)) (_ *process, err error) {
 	// Processes are started one by one anyhow. Those that wait for it have no folders yet: so
 	// many short tasks need few of them.
 	t.session.starting <- struct{}{}
@@ -57,7 +57,7 @@ func (t *task) startProcess(spec wire.Task, hear func(*process, pipe.Message)) (
 	if err := t.startIn(places{temporary: temporary, work: work, root: root}, p, spec); err != nil {
 		return nil, err
 	}
-	go p.pipe.Read(func(m pipe.Message) { hear(p, m) })
+	go p.pipe.Read(func(m pipe.Message) { hear(p, m) }, func() { closed(p) })
 	return p, nil
 }
 

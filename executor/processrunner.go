@@ -61,7 +61,7 @@ func (r *processRunner) launch() {
 	if r.run != nil {
 		r.mark = r.session.outputs.mark(r.number)
 	}
-	p, err := r.startProcess(r.specOf(r.run), r.hear)
+	p, err := r.startProcess(r.specOf(r.run), r.hear, func(p *process) { r.post(func() { r.pipeClosed(p) }) })
 	switch {
 	case err != nil && (r.killed() || errors.Is(err, supervisor.ErrLost)):
 		return // the shard sees it
@@ -115,6 +115,24 @@ func (r *processRunner) hello(p *process, m pipe.Message) {
 	if r.run != nil {
 		r.give()
 	}
+}
+
+// pipeClosed gives a resident process that has closed its pipe the grace to end: mostly it has ended. No answer can come from it.
+func (r *processRunner) pipeClosed(p *process) {
+	if p != r.process || !r.resident || r.dying {
+		return
+	}
+	time.AfterFunc(r.grace(), func() {
+		r.post(func() {
+			if p != r.process || r.dying {
+				return
+			}
+			r.end(p)
+			if r.run != nil && r.given {
+				r.finish(daemon.Result{Cause: pipe.ErrClosed.Error()})
+			}
+		})
+	})
 }
 
 // give asks the resident process for the run.

@@ -21,14 +21,15 @@ type answer struct {
 	hello, done bool
 	failure     string // of done
 	refused     string // why the process was ended by us
-	// lingers ends a process that goes on after its run; nil before done.
+	closed      bool   // it has closed its pipe without an answer
+	// lingers ends a process that goes on after its run, or can't answer any more; nil before that.
 	lingers *time.Timer
 }
 
 // transient takes the task from the start of its process to its end.
 func (t *task) transient(spec wire.Task) (report func(), err error) {
 	var said answer
-	process, err := t.startProcess(spec, func(p *process, m pipe.Message) { t.hear(spec, &said, p, m) })
+	process, err := t.startProcess(spec, func(p *process, m pipe.Message) { t.hear(spec, &said, p, m) }, func(p *process) { t.pipeClosed(&said, p) })
 	if err != nil {
 		return nil, err
 	}
@@ -75,9 +76,21 @@ func (t *task) hear(spec wire.Task, said *answer, p *process, m pipe.Message) {
 	case m.Type == pipe.Done && said.hello && !said.done && m.Run == transientRun:
 		said.done, said.failure = true, errorOf(m)
 		p.pipe.End()
-		grace := t.grace()
-		said.lingers = time.AfterFunc(grace, func() { _ = p.Kill(grace) }) // its run has ended, whatever it does now
+		t.endLater(said, p) // its run has ended, whatever it does now
 	}
+}
+
+// pipeClosed gives a process that closed its pipe before it answered the grace to end: mostly it has ended.
+func (t *task) pipeClosed(said *answer, p *process) {
+	if said.hello && !said.done && said.refused == "" {
+		said.closed = true
+		t.endLater(said, p)
+	}
+}
+
+func (t *task) endLater(said *answer, p *process) {
+	grace := t.grace()
+	said.lingers = time.AfterFunc(grace, func() { _ = p.Kill(grace) })
 }
 
 // known refuses a process whose version of the protocol is not known.
@@ -131,6 +144,8 @@ func (t *task) ended(exit supervisor.Exit, said answer) {
 	case said.failure != "":
 		text = said.failure
 		status.Cause = text
+	case said.closed && exit.Killed:
+		text = pipe.ErrClosed.Error()
 	case said.hello && !said.done:
 		text = "the process ended without an answer to its run: " + exitText(exit)
 	case exit.Killed: // it went on after its run, which has succeeded

@@ -52,16 +52,21 @@ func Open() (p *Pipe, theirs []*os.File, err error) {
 	return p, theirs, nil
 }
 
-// Read calls handle with each message, until the process has closed its end or, after Ended, all that it had written is read.
-func (p *Pipe) Read(handle func(Message)) {
+// Read calls handle with each message, until the process has closed its end or, after Ended, all that it had written is read. In
+// the first case it calls closed, before Ended returns: the process may have ended, or may go on.
+func (p *Pipe) Read(handle func(Message), closed func()) {
 	defer close(p.read)
-	lines := bufio.NewReader(&rest{file: p.out})
+	end := &rest{file: p.out}
+	lines := bufio.NewReader(end)
 	var line []byte
 	skip := false
 	for {
 		part, err := lines.ReadSlice('\n')
 		switch {
 		case err != nil && !errors.Is(err, bufio.ErrBufferFull):
+			if errors.Is(err, io.EOF) && !end.ended {
+				closed()
+			}
 			return // what has no end is no message
 		case err != nil:
 			skip = skip || len(line)+len(part) > maxLine
@@ -91,6 +96,9 @@ func (p *Pipe) Ended() {
 	p.Close()
 }
 
+// ErrClosed is what becomes of a run whose process has said hello and then closed its pipe: no answer can come.
+var ErrClosed = errors.New("the process said hello, and has closed its pipe (ELASTICJOB_PIPE)")
+
 // Send sends a Run or a Cancel. It fails when the process has closed its end, or doesn't read for some seconds; then a part of the
 // message may have been sent, so that nothing more can be.
 func (p *Pipe) Send(message json.Marshaler) error {
@@ -105,7 +113,7 @@ func (p *Pipe) Send(message json.Marshaler) error {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return fmt.Errorf("the process said hello, and has not read its pipe (ELASTICJOB_PIPE) for %v", patience)
 	case errors.Is(err, syscall.EPIPE), errors.Is(err, os.ErrClosed):
-		return errors.New("the process said hello, and has closed its pipe (ELASTICJOB_PIPE)")
+		return ErrClosed
 	case err != nil:
 		return fmt.Errorf("write to the process's pipe: %w", err)
 	}

@@ -28,7 +28,7 @@ func open(t *testing.T) (p *pipe.Pipe, theirs []*os.File, messages func() []pipe
 	var got []pipe.Message
 	read := make(chan struct{})
 	go func() {
-		p.Read(func(m pipe.Message) { got = append(got, m) })
+		p.Read(func(m pipe.Message) { got = append(got, m) }, func() {})
 		close(read)
 	}()
 	t.Cleanup(func() {
