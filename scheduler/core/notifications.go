@@ -126,6 +126,9 @@ func (ns *notifications) due(job string) time.Time {
 func (ns *notifications) answered(e NotificationSent) {
 	if e.Problem == "" {
 		ns.sent[e.Job] = ns.now
+		ns.stats.NotificationsSent++
+	} else {
+		ns.stats.NotificationsFailed++
 	}
 	n := ns.pending[e.Job]
 	if n == nil || n.seq != e.Seq {

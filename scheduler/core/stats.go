@@ -58,6 +58,7 @@ func (c *Core) Stats() Stats {
 			s.TasksRunning++
 		}
 	}
+	s.NotificationsPending = len(c.notifications.pending)
 	s.JobsWithoutMetrics = len(c.ofJobs.leftOut)
 	for _, of := range c.ofJobs.byJob {
 		s.OfJobs = append(s.OfJobs, *of)

@@ -191,6 +191,9 @@ type Stats struct {
 	Commits, CommitsFailed, Subscriptions                          int64
 	// DaemonRuns have ended, DaemonRunsFailed of them failed, as their executors counted them.
 	DaemonRuns, DaemonRunsFailed int64
+	// NotificationsSent and NotificationsFailed are attempts to tell people of failures; NotificationsPending wait to be sent.
+	NotificationsSent, NotificationsFailed int64
+	NotificationsPending                   int
 	// FireDelay is the time from a fire to the step that launches it: how many, and
 	// the sum of seconds, and counts at or below FireDelayBounds.
 	FireDelayCount   int64

@@ -90,6 +90,12 @@ func TestPeopleAreToldOfFailures(t *testing.T) {
 	if len(mail.To) != 2 || !mail.Authenticated || !strings.Contains(mail.Data, run.ExecutionID) || !strings.Contains(mail.Data, "it has gone wrong") {
 		t.Errorf("mail: %+v", mail)
 	}
+	m.Until("both messages are counted", func() string {
+		if n := m.Metric("elasticjob_notifications_sent_total"); n != "2" {
+			return n
+		}
+		return ""
+	})
 	// Failures of the next minute are counted in one message, which waits, also for another leader.
 	m.Run("hook", "FAILED")
 	run = m.Run("hook", "FAILED")
