@@ -34,7 +34,7 @@ func TestTimeout(t *testing.T) {
 	if s := e.Shards[0]; s.State != "TIMED_OUT" || !strings.Contains(s.FailureCause, "timed out: it ran for ") || !strings.Contains(s.FailureCause, "timeoutSeconds is 1") || !strings.Contains(e.Reason, "timed out") {
 		t.Errorf("timed out: %+v", e)
 	}
-	if e := m.Await(polite, "FINISHED"); e.Shards[0].State != "FINISHED" {
+	if e := m.Await(polite, "FAILED"); e.Shards[0].State != "TIMED_OUT" { // that it ends as it is asked to is no success
 		t.Errorf("ended well in its grace: %+v", e)
 	}
 	m.Stop()
