@@ -20,7 +20,7 @@ type clockWatch struct {
 
 const (
 	lookAtClock = time.Second
-	// setByMore is from which step on shards are told. Smaller ones add up until they are told of them.
+	// setByMore is from which step on shards hear of it. Smaller ones add up until then.
 	setByMore = 2 * time.Millisecond
 	// worthALog is the step that a person may want to know of.
 	worthALog = time.Second

@@ -54,7 +54,7 @@ const (
 	PropWebhookReadTimeout    = "webhook.readTimeoutMilliseconds"
 )
 
-// Notifies reports whether people are told of runs of the job that failed, by a handler of the job's jobErrorHandlerType.
+// Notifies reports whether people are notified of runs of the job that failed, by a handler of the job's jobErrorHandlerType.
 func (c Config) Notifies() bool {
 	return slices.Contains([]string{HandlerEmail, HandlerWechat, HandlerDingtalk, HandlerWebhook}, c.JobErrorHandlerType)
 }

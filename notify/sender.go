@@ -35,7 +35,7 @@ func New(now func() time.Time) *Sender {
 	return s
 }
 
-// Notify sends one message by the handler of the job's type. After an error it may have arrived all the same. The error holds
+// Notify sends one message by the handler of the job's type. After an error it may have arrived nevertheless. The error holds
 // no secret of the job.
 func (s *Sender) Notify(ctx context.Context, n core.Notification) error {
 	send := s.handlers[n.Job.JobErrorHandlerType]

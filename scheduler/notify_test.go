@@ -14,7 +14,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
 )
 
-// people are told of failures, and remember it.
+// people are notified of failures, and remember it.
 type people struct {
 	// answer, if set, is asked what each message comes to; it may wait.
 	answer func(ctx context.Context, job string) error
@@ -123,7 +123,7 @@ func TestASlowMessageHoldsUpNobodyElses(t *testing.T) {
 	})
 }
 
-// TestTheNextLeaderTells (N1): what nobody was told of when the leader stopped.
+// TestTheNextLeaderTells (N1): a notification that nobody had when the leader stopped.
 func TestTheNextLeaderTells(t *testing.T) {
 	first, second := newPeople(), newPeople()
 	first.answer = func(ctx context.Context, _ string) error {

@@ -171,7 +171,7 @@ func (c *Core) daemonAttemptEnds(ref taskRef) {
 	c.daemons.look(e.Job)
 }
 
-// runFailed has people be told of a run that did not finish, unless it is run again.
+// runFailed has people be notified of a run that did not finish, unless it is run again.
 func (c *Core) runFailed(ref taskRef, run *wire.Run) {
 	e, s := ref.exec, ref.shard()
 	id := executionID(e.Job, run.Fire)
@@ -185,7 +185,7 @@ func (c *Core) runFailed(ref taskRef, run *wire.Run) {
 // cannotRunAfter is how often in a row a daemon's shard fails to stay on the cluster until people are told.
 const cannotRunAfter = 5
 
-// daemonCannotRun has people be told of a shard that does not stay on the cluster, once for each such time: its fires are missed meanwhile.
+// daemonCannotRun has people be notified of a shard that does not stay on the cluster, once for each such time: its fires are missed meanwhile.
 func (c *Core) daemonCannotRun(ref taskRef) {
 	e, s := ref.exec, ref.shard()
 	if tries := s.Fails + s.Losses + s.Errors + s.Starts; !e.daemon() || tries != cannotRunAfter {

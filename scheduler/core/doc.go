@@ -21,7 +21,7 @@
 //	placement       the round of matches, the reservation, ACCEPTs without answer   placement.go
 //	offerFlow       offers held, asked for and declined                             offerflow.go, flow.go, decline.go, need.go
 //	subscription    framework id, session, takeover of another's id                 subscription.go
-//	notifications   what people are to be told of runs that failed                  notifications.go
+//	notifications   notifications of runs that failed                                    notifications.go
 //	imports         what the original left in its queues                            imports.go
 //	daemons         the runs of daemons' shards                                     daemons.go, daemonruns.go
 //	shared          options, clocks, timers, and the decision that is being made    shared.go, clock.go, timers.go

@@ -55,8 +55,8 @@ const (
 	failedShardsShown = 5
 )
 
-// pendingNotification is what people are to be told of a job: one message, however many failures there are. It is written with
-// the result that it tells of and removed when it was sent, so that each failure is told of at least once.
+// pendingNotification is the notification that is pending of a job: one message, however many failures there are. It is written with
+// the result that it reports and removed when it was sent, so that people hear of each failure at least once.
 type pendingNotification struct {
 	Failure
 	Further int       `json:"further,omitempty"`
@@ -93,7 +93,7 @@ func (ns *notifications) restore(job string, n *pendingNotification) {
 	ns.pending[job] = n
 }
 
-// add takes a failure that people are to be told of.
+// add takes a failure that people are to be notified of.
 func (ns *notifications) add(job string, f Failure) {
 	n := ns.pending[job]
 	if n == nil {
@@ -160,7 +160,7 @@ func (ns *notifications) write(r *records) {
 	putChanged(r, pathNotification, ns.pending, &ns.changed)
 }
 
-// reportFailure has people be told of a run that failed, if its job, as it is now, has a handler for that. Whoever ends a run calls it in
+// reportFailure has people be notified of a run that failed, if its job, as it is now, has a handler for that. Whoever ends a run calls it in
 // the step whose commit has the result. A daemon's run is one shard: its item, task, agent and cause, the fire, and the id of the
 // execution that the shard belongs to.
 func (c *Core) reportFailure(job string, f Failure) {
@@ -213,7 +213,7 @@ func (c *Core) notificationSent(e NotificationSent) {
 	c.sendNotification(e.Job)
 }
 
-// failureOf is what people are told of an execution that failed.
+// failureOf is what a notification of an execution that failed says.
 func failureOf(e *execution) Failure {
 	f := Failure{Execution: e.ID, Fire: e.Fire}
 	for i := range e.Shards {

@@ -40,7 +40,7 @@ func TestN1SecretsStayInTheJobsDocument(t *testing.T) {
 	}
 }
 
-// A run of a daemon's shard is told of as an execution is.
+// People are notified of a run of a daemon's shard as of an execution.
 func TestN1ARunOfADaemon(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -100,7 +100,7 @@ func TestN2AMessageIsGivenUpAfterADay(t *testing.T) {
 	}
 }
 
-// A job that was deregistered and registered again under its name is not told of too soon, nor by an old message's outcome.
+// A job that was deregistered and registered again under its name has no notification too soon, nor one by an old message's outcome.
 func TestN2ADeregisteredJob(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

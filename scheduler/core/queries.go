@@ -77,7 +77,7 @@ func (c *Core) notesOf(j *jobState) []string {
 		}
 	}
 	if n := c.notifications.pending[j.name]; n != nil && n.problem != "" {
-		notes = append(notes, fmt.Sprintf("people could not be told of its failure %s by %s yet, %s tried: %s", n.Execution, j.cfg.JobErrorHandlerType, counted(n.tries, "time"), n.problem))
+		notes = append(notes, fmt.Sprintf("people could not be notified of its failure %s by %s yet, %s tried: %s", n.Execution, j.cfg.JobErrorHandlerType, counted(n.tries, "time"), n.problem))
 	}
 	return notes
 }

@@ -92,7 +92,7 @@ func (c *checker) left() string {
 	}
 	for _, path := range sorted(w.store.entries) {
 		if dir, job := splitPath(path); dir == pathNotification {
-			return "people are to be told of job " + job
+			return "people are to be notified of job " + job
 		}
 	}
 	if l := w.leading; l != nil && c.nothingDue() && len(l.watch.held) > 0 {

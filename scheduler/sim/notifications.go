@@ -39,7 +39,7 @@ func (l *leader) notify(n core.Notification) {
 	})
 }
 
-// failed: an execution was committed as failed. If its job tells people, they are to be told of it.
+// failed: an execution was committed as failed. If its job tells people, they are to be notified of it.
 func (c *checker) failed(r record) {
 	if j := c.job(r.Job); j.cfg != nil && j.cfg.Notifies() {
 		c.untold[r.Job] = append(c.untold[r.Job], r.ID)
@@ -57,10 +57,10 @@ func (c *checker) notificationsWritten() {
 	c.mustTell = nil
 }
 
-// notificationRemoved: the record of what people are to be told of a job is no more.
+// notificationRemoved: the record of a job's notification is no more.
 func (c *checker) notificationRemoved(job string) {
 	if j := c.job(job); len(c.untold[job]) > 0 && j.cfg != nil && j.cfg.Notifies() {
-		c.w.fail("N1 people are told of each failure", "job %s: nobody was told of %v, and its record is removed", job, c.untold[job])
+		c.w.fail("N1 people are notified of each failure", "job %s: nobody was notified of %v, and its record is removed", job, c.untold[job])
 	}
 	delete(c.untold, job)
 }
@@ -77,7 +77,7 @@ func (c *checker) notified(l *leader, n core.Notification) []string {
 	}
 	tells := slices.Clone(c.untold[job])
 	if l.term == w.store.term && n.Further+1 < len(tells) {
-		w.fail("N2 failures are told of or counted", "a message tells of %d failures of job %s, and there are %v", n.Further+1, job, tells)
+		w.fail("N2 failures are reported or counted", "a message tells of %d failures of job %s, and there are %v", n.Further+1, job, tells)
 	}
 	if n.Further > 0 {
 		w.count(FailuresCounted)
@@ -85,7 +85,7 @@ func (c *checker) notified(l *leader, n core.Notification) []string {
 	return tells
 }
 
-// told: people were told of these failures.
+// told: people were notified of these failures.
 func (c *checker) told(job string, tells []string) {
 	if len(tells) == 0 {
 		c.w.count(ToldAgain)

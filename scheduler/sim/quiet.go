@@ -78,7 +78,7 @@ func (w *world) settle() {
 			w.count(DaemonUp)
 			w.users.ask("deregister "+w.kept, core.DeregisterJob{Name: w.kept})
 		} else if since := w.now - max(w.quietSince, w.check.lastEnd); since > time.Hour && since < time.Hour+time.Minute {
-			w.users.disableJob(w.kept, true) // larger shards may not fit beside the former ones: then all have to be placed anew
+			w.users.disableJob(w.kept, true) // larger shards may not fit beside the former ones: then all have to be placed again
 		} else if limit := 2 * time.Hour; w.now-max(w.quietSince, w.check.lastEnd) > limit {
 			w.fail("X8 a daemon's shards come up, with the settings of now", "%s after the faults stopped or the last end: %s", limit, why)
 		}

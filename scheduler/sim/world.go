@@ -134,7 +134,7 @@ type world struct {
 
 	refusedMost             time.Duration
 	refusesUntil, awayUntil time.Duration // the master does not let the framework in, or can't be reached
-	mailAwayUntil           time.Duration // nobody can be told of anything
+	mailAwayUntil           time.Duration // nobody can be notified of anything
 
 	kept       string // the daemon job that must come up before the world ends, "" for none
 	calm       bool   // no faults any more

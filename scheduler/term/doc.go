@@ -24,7 +24,7 @@
 //     leave is found by reconciliation (GONE: never began, launched again, E1); kills and shutdowns are state and are sent
 //     again (K1, X2); updates come again (S3); offers are all forgotten with the next subscription (T6). Nothing leaves any
 //     more once the term is known to have ended: calls that wait are dropped.
-//  4. People are told of failures (rule N1). Crash before or while they are: the next leader tells them, perhaps again.
+//  4. People are notified of failures (rule N1). Crash before or while they are: the next leader tells them, perhaps again.
 //  5. Requesters are answered. Crash before: they see the connection break, and an Idempotency-Key makes asking again safe (T3).
 //
 // machine.go has the inputs and what is due, step.go a step with its commit, change.go a change of configuration with its two,

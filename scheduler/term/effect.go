@@ -51,7 +51,7 @@ type Answer struct{ core.Reply }
 // Notes are for the log and the history, after each step.
 type Notes []core.Note
 
-// Notify has people be told of a job's failures. Notified answers it.
+// Notify has people be notified of a job's failures. Notified answers it.
 type Notify struct{ core.Notification }
 
 // Log is a line for the log. Attrs are keys and values in turn.
