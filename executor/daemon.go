@@ -119,6 +119,7 @@ func (s *shard) live() error {
 	defer s.session.clock.tell(set)()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
+	var moment <-chan struct{} // when the timer has come near
 	kill := s.ctx.Done()
 	for kill != nil || s.runner.left() {
 		var turn chan struct{}
@@ -130,6 +131,7 @@ func (s *shard) live() error {
 		}
 		select {
 		case <-timer.C:
+		case <-moment:
 		case <-set:
 		case event := <-s.events:
 			event()
@@ -150,10 +152,15 @@ func (s *shard) live() error {
 		}
 		s.do(s.machine.Tick(s.now()))
 		s.session.reports.shard(s.id, s.machine.Fire(), s.machine.Totals())
-		if wait, some := s.machine.Wait(s.now()); some { // later than Tick: a start takes its time
-			timer.Reset(wait)
-		} else {
+		moment = nil
+		switch wait, some := s.machine.Wait(s.now()); { // later than Tick: a start takes its time
+		case !some:
 			timer.Stop()
+		case wait > alarmLead:
+			timer.Reset(wait - alarmLead)
+		default:
+			timer.Stop()
+			moment = s.session.alarm.after(wait)
 		}
 	}
 	return nil

@@ -60,6 +60,7 @@ type session struct {
 	starting    chan struct{} // holds one for each process that is being started
 	turns       *turns
 	clock       *clockWatch
+	alarm       *alarm
 	reports     *reports
 
 	// orphaned is closed when the supervisor has ended and what it left behind was killed, but for processes in left.
@@ -109,7 +110,7 @@ func runWith(ctx context.Context, config Config, of agent, log *slog.Logger) (er
 		works: workFolders{
 			dir: filepath.Join(config.Sandbox, workFoldersFolder), kept: filepath.Join(config.Sandbox, failedFolder), keep: config.KeepFailed, log: log,
 		},
-		starting: make(chan struct{}, starters), turns: newTurns(), clock: newClockWatch(log), reports: newReports(), orphaned: make(chan struct{}),
+		starting: make(chan struct{}, starters), turns: newTurns(), clock: newClockWatch(log), alarm: newAlarm(), reports: newReports(), orphaned: make(chan struct{}),
 	}
 	background, stop := context.WithCancel(context.Background())
 	var helpers sync.WaitGroup
@@ -118,6 +119,7 @@ func runWith(ctx context.Context, config Config, of agent, log *slog.Logger) (er
 		s.killAll(0, "the executor ended")
 		_ = supervised.Close()
 		s.work.Wait()
+		s.alarm.wait()
 		s.works.remove(s.works.dir) // sandboxes are kept for long, and links take disk space
 		stop()
 		s.ledger.close()

@@ -1,0 +1,35 @@
+package executor
+
+import (
+	"testing"
+	"time"
+)
+
+// Shards that wait for the same moment are woken together, and none before it.
+func TestAlarm(t *testing.T) {
+	t.Parallel()
+	a := newAlarm()
+	for _, wait := range []time.Duration{-time.Second, 0, 100 * time.Microsecond, alarmLead} {
+		began := time.Now()
+		<-a.after(wait)
+		if took := time.Since(began); took < wait {
+			t.Errorf("woken after %v, want %v", took, wait)
+		}
+	}
+	first := a.after(alarmLead)
+	shared := false
+	for range 100 { // a moment may end in between
+		if second := a.after(alarmLead); second == first {
+			shared = true
+		} else {
+			first = second
+		}
+	}
+	if !shared {
+		t.Error("no two shards shared a moment")
+	}
+	a.wait()
+	if len(a.moments) > 0 {
+		t.Errorf("%d moments are left", len(a.moments))
+	}
+}
