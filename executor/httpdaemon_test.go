@@ -31,12 +31,7 @@ func TestRequestDaemon(t *testing.T) {
 		}
 	}))
 	t.Cleanup(s.Close)
-	of := func(id, path string) wire.Task {
-		task := daemonOf(id, "")
-		task.Command, task.Package = nil, wire.Package{}
-		task.HTTP = &wire.HTTP{URL: s.URL + path, Method: "GET", ConnectTimeoutMillis: 20_000, ReadTimeoutMillis: 20_000}
-		return task
-	}
+	of := func(id, path string) wire.Task { return asRequest(daemonOf(id, ""), s.URL+path) }
 	a := newAgent(t)
 	a.launch(of("t1", "/"))
 	if failed := a.awaitRuns("t1", wire.RunFailed, 1)[0]; !strings.Contains(failed.Cause, "answered 503 Service Unavailable:\nnot yet") {

@@ -12,6 +12,13 @@ import (
 	"github.com/elasticjob-go/elasticjob/wire"
 )
 
+// asRequest makes a task one that is a request.
+func asRequest(task wire.Task, url string) wire.Task {
+	task.Command, task.Package = nil, wire.Package{}
+	task.HTTP = &wire.HTTP{URL: url, Method: "GET", ConnectTimeoutMillis: 20_000, ReadTimeoutMillis: 20_000}
+	return task
+}
+
 // A task that is a request has the states, the output and the causes of any other, and needs no package.
 func TestRequestTasks(t *testing.T) {
 	t.Parallel()
@@ -28,12 +35,7 @@ func TestRequestTasks(t *testing.T) {
 		}
 	}))
 	t.Cleanup(s.Close)
-	of := func(id, path string) wire.Task {
-		task := taskOf(id, "")
-		task.Command, task.Package = nil, wire.Package{}
-		task.HTTP = &wire.HTTP{URL: s.URL + path, Method: "GET", ConnectTimeoutMillis: 20_000, ReadTimeoutMillis: 20_000}
-		return task
-	}
+	of := func(id, path string) wire.Task { return asRequest(taskOf(id, ""), s.URL+path) }
 	a := newAgent(t)
 	a.launch(of("t1", "/ok"))
 	last, status := a.await("t1", mesos.TASK_FINISHED)
