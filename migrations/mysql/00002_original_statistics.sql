@@ -1,0 +1,52 @@
+-- +goose Up
+-- The original's tables of statistics.
+CREATE TABLE IF NOT EXISTS TASK_RESULT_STATISTICS_MINUTE (
+  id BIGINT NOT NULL AUTO_INCREMENT,
+  success_count INT,
+  failed_count INT,
+  statistics_time TIMESTAMP NULL,
+  creation_time TIMESTAMP NULL,
+  PRIMARY KEY (id)
+) DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+
+CREATE TABLE IF NOT EXISTS TASK_RESULT_STATISTICS_HOUR (
+  id BIGINT NOT NULL AUTO_INCREMENT,
+  success_count INT,
+  failed_count INT,
+  statistics_time TIMESTAMP NULL,
+  creation_time TIMESTAMP NULL,
+  PRIMARY KEY (id)
+) DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+
+CREATE TABLE IF NOT EXISTS TASK_RESULT_STATISTICS_DAY (
+  id BIGINT NOT NULL AUTO_INCREMENT,
+  success_count INT,
+  failed_count INT,
+  statistics_time TIMESTAMP NULL,
+  creation_time TIMESTAMP NULL,
+  PRIMARY KEY (id)
+) DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+
+CREATE TABLE IF NOT EXISTS TASK_RUNNING_STATISTICS (
+  id BIGINT NOT NULL AUTO_INCREMENT,
+  running_count INT,
+  statistics_time TIMESTAMP NULL,
+  creation_time TIMESTAMP NULL,
+  PRIMARY KEY (id)
+) DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+
+CREATE TABLE IF NOT EXISTS JOB_RUNNING_STATISTICS (
+  id BIGINT NOT NULL AUTO_INCREMENT,
+  running_count INT,
+  statistics_time TIMESTAMP NULL,
+  creation_time TIMESTAMP NULL,
+  PRIMARY KEY (id)
+) DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+
+CREATE TABLE IF NOT EXISTS JOB_REGISTER_STATISTICS (
+  id BIGINT NOT NULL AUTO_INCREMENT,
+  registered_count INT,
+  statistics_time TIMESTAMP NULL,
+  creation_time TIMESTAMP NULL,
+  PRIMARY KEY (id)
+) DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;

@@ -1,0 +1,9 @@
+-- +goose Up
+-- Of several rows of one period, which the original could leave, the newest stands.
+DELETE a FROM TASK_RESULT_STATISTICS_MINUTE a JOIN TASK_RESULT_STATISTICS_MINUTE b ON a.statistics_time = b.statistics_time AND a.id < b.id;
+ALTER TABLE TASK_RESULT_STATISTICS_MINUTE
+  MODIFY success_count BIGINT,
+  MODIFY failed_count BIGINT,
+  MODIFY statistics_time DATETIME(3) NULL,
+  MODIFY creation_time DATETIME(3) NULL,
+  ADD UNIQUE KEY PERIOD (statistics_time);

@@ -1,0 +1,7 @@
+-- +goose Up
+-- Of several rows of one period, which the original could leave, the newest stands.
+DELETE a FROM JOB_REGISTER_STATISTICS a JOIN JOB_REGISTER_STATISTICS b ON a.statistics_time = b.statistics_time AND a.id < b.id;
+ALTER TABLE JOB_REGISTER_STATISTICS
+  MODIFY statistics_time DATETIME(3) NULL,
+  MODIFY creation_time DATETIME(3) NULL,
+  ADD UNIQUE KEY PERIOD (statistics_time);
