@@ -1,0 +1,195 @@
+package outbox
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+)
+
+func segmentName(id int64) string { return fmt.Sprintf("%016d.log", id) }
+
+const positionName = "position"
+
+// find reads what an earlier process has left: segments, position, and batches that are set aside.
+func (l *Log) find() error {
+	names, err := l.fs.Names()
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if err := l.findFile(name); err != nil {
+			return err
+		}
+	}
+	slices.SortFunc(l.segments, func(a, b segment) int { return int(a.id - b.id) })
+	slices.SortFunc(l.aside, func(a, b Key) int { return int(a.Term - b.Term) })
+	found, err := l.readPosition()
+	if err != nil {
+		return err
+	}
+	if n := len(l.segments); n > 0 {
+		l.out.id = l.segments[n-1].id
+	}
+	l.out.id = max(l.out.id, l.done.segment)
+	l.found = l.out.id
+	if err := l.findEnd(); err != nil {
+		return err
+	}
+	if !found {
+		if err := l.doneFromBegin(); err != nil {
+			return err
+		}
+	}
+	l.in.at, l.in.given = l.done, l.done.total
+	l.total = max(l.total, l.done.total)
+	return nil
+}
+
+func (l *Log) findFile(name string) error {
+	var id int64
+	if _, err := fmt.Sscanf(name, "%d.log", &id); err == nil && name == segmentName(id) {
+		f, err := l.fs.Open(name, 0)
+		if err != nil {
+			return err
+		}
+		size, err := f.Size()
+		if err := errors.Join(err, f.Close()); err != nil {
+			return err
+		}
+		l.segments = append(l.segments, segment{id, size})
+		l.bytes += size
+		return nil
+	}
+	if strings.HasSuffix(name, temporary) {
+		return l.fs.Remove(name)
+	}
+	return l.findAside(name)
+}
+
+// findEnd cuts the end off the last segment that a crash has left there half written, and learns from the last frame how many rows
+// were ever taken.
+func (l *Log) findEnd() error {
+	for i := len(l.segments) - 1; i >= 0; i-- {
+		s := &l.segments[i]
+		end, total, err := l.scan(*s)
+		if err != nil {
+			return err
+		}
+		if end < s.size && i == len(l.segments)-1 {
+			l.opt.Logger.Warn("history outbox: the end of its last file was not written whole, and is dropped: what was confirmed is before it",
+				"file", segmentName(s.id), "offset", end, "bytes", s.size-end)
+			if err := l.cut(s.id, end); err != nil {
+				return err
+			}
+			l.bytes -= s.size - end
+			s.size = end
+		}
+		if end > 0 {
+			l.total = total
+			break
+		}
+		// A file without a frame, as a crash leaves it that came before the first one was on disk.
+	}
+	return nil
+}
+
+// scan is where the last whole frame of a segment ends, and its total; 0 when it has none.
+func (l *Log) scan(s segment) (end, total int64, err error) {
+	r := reader{at: position{segment: s.id}}
+	defer func() { err = errors.Join(err, r.close()) }()
+	if err := r.open(l.fs, s.id); err != nil {
+		return 0, 0, err
+	}
+	for {
+		f, n, err := r.next(s.size)
+		if errors.Is(err, io.EOF) {
+			return end, total, nil
+		}
+		if err != nil {
+			return 0, 0, err
+		}
+		if n > 0 {
+			end, total = r.at.offset, f.total
+		}
+	}
+}
+
+func (l *Log) cut(id, size int64) error {
+	f, err := l.fs.Open(segmentName(id), 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Truncate(size), f.Close())
+}
+
+// doneFromBegin takes everything for not done.
+func (l *Log) doneFromBegin() error {
+	if len(l.segments) == 0 {
+		return nil
+	}
+	l.done = position{segment: l.segments[0].id}
+	r := reader{at: l.done}
+	if err := r.open(l.fs, l.segments[0].id); err != nil {
+		return err
+	}
+	f, n, err := r.next(l.segments[0].size)
+	if n > 0 {
+		l.done.total = f.total - int64(f.rows)
+	}
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return errors.Join(err, r.close())
+}
+
+// The position is a file of segment, offset, total and a checksum.
+const positionSize = 3*8 + 4
+
+// readPosition reads how far all is done; false when that is not known, so that everything is read again.
+func (l *Log) readPosition() (found bool, err error) {
+	f, err := l.fs.Open(positionName, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	b := make([]byte, positionSize)
+	if _, err := f.ReadAt(b, 0); err != nil && !errors.Is(err, io.EOF) {
+		return false, fmt.Errorf("read %s: %w", positionName, err)
+	}
+	if crc32.Checksum(b[:positionSize-4], castagnoli) != binary.LittleEndian.Uint32(b[positionSize-4:]) {
+		if len(l.segments) > 0 {
+			l.opt.Logger.Warn("history outbox: its position can't be read: what it has is written to the database again, which changes nothing there")
+		}
+		return false, nil
+	}
+	number := func(at int) int64 { return int64(binary.LittleEndian.Uint64(b[at:])) }
+	l.done = position{number(0), number(8), number(16)}
+	return true, nil
+}
+
+// writePosition writes how far all is done. It is not synced: see the package comment.
+func (l *Log) writePosition(p position) error {
+	b := make([]byte, 0, positionSize)
+	for _, n := range []int64{p.segment, p.offset, p.total} {
+		b = binary.LittleEndian.AppendUint64(b, uint64(n))
+	}
+	b = binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
+	if l.in.position == nil {
+		f, err := l.fs.Open(positionName, os.O_CREATE)
+		if err != nil {
+			return err
+		}
+		l.in.position = f
+	}
+	_, err := l.in.position.WriteAt(b, 0)
+	return err
+}

@@ -1,0 +1,127 @@
+package outbox
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// kind is what a frame says.
+type kind uint8
+
+const (
+	batch      kind = 1 + iota // a batch
+	compressed                 // a batch, its data compressed with zstd
+	happened                   // the commit of the batch of this term and number has happened
+	never                      // it has not, and will not
+	unknown                    // nobody will tell here
+	kinds
+)
+
+// frame is what a log is made of. In a file, all numbers little-endian:
+//
+//	0  magic   4 bytes
+//	4  crc     uint32, of all that follows
+//	8  length  uint32, of the data
+//	12 kind    1 byte, 3 of zero
+//	16 term    int64
+//	24 number  int64
+//	32 total   int64: how many rows this log has ever taken, this frame's included
+//	40 time    int64: milliseconds since 1970
+//	48 rows    uint32
+//	52 data
+type frame struct {
+	kind         kind
+	term, number int64
+	total, time  int64
+	rows         int
+	data         []byte
+}
+
+const (
+	magic      = "EJo1"
+	headerSize = 52
+	// mostData is the most that a frame holds, and mostRaw that a compressed one unpacks to: what claims more is damaged.
+	mostData = 256 << 20
+	mostRaw  = 1 << 30
+	// compressFrom is the least size at which compression pays.
+	compressFrom = 512
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// append adds the frame to buf.
+func (f *frame) append(buf []byte) []byte {
+	at := len(buf)
+	buf = append(buf, magic...)
+	buf = append(buf, 0, 0, 0, 0)
+	buf = binary.LittleEndian.AppendUint32(buf, uint32(len(f.data)))
+	buf = append(buf, byte(f.kind), 0, 0, 0)
+	for _, n := range []int64{f.term, f.number, f.total, f.time} {
+		buf = binary.LittleEndian.AppendUint64(buf, uint64(n))
+	}
+	buf = binary.LittleEndian.AppendUint32(buf, uint32(f.rows))
+	buf = append(buf, f.data...)
+	binary.LittleEndian.PutUint32(buf[at+4:], crc32.Checksum(buf[at+8:], castagnoli))
+	return buf
+}
+
+// size is how many bytes the frame takes in a file.
+func (f *frame) size() int64 { return int64(headerSize + len(f.data)) }
+
+// dataLength reads from a header how much data follows; false when it is none.
+func dataLength(header []byte) (int, bool) {
+	if len(header) < headerSize || string(header[:4]) != magic {
+		return 0, false
+	}
+	n := binary.LittleEndian.Uint32(header[8:])
+	return int(n), n <= mostData
+}
+
+// parse reads the frame that b begins with; false when there is no whole one. Its data is part of b.
+func parse(b []byte) (f frame, ok bool) {
+	n, ok := dataLength(b)
+	if !ok || len(b) < headerSize+n || crc32.Checksum(b[8:headerSize+n], castagnoli) != binary.LittleEndian.Uint32(b[4:]) {
+		return frame{}, false
+	}
+	number := func(at int) int64 { return int64(binary.LittleEndian.Uint64(b[at:])) }
+	f = frame{kind: kind(b[12]), term: number(16), number: number(24), total: number(32), time: number(40),
+		rows: int(binary.LittleEndian.Uint32(b[48:])), data: b[headerSize : headerSize+n]}
+	return f, f.kind > 0 && f.kind < kinds
+}
+
+// codec compresses and unpacks data. Its methods may be called concurrently.
+type codec struct {
+	encoder *zstd.Encoder
+	decoder *zstd.Decoder
+}
+
+func newCodec() (*codec, error) {
+	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false))
+	if err != nil {
+		return nil, fmt.Errorf("make the outbox's compression: %w", err)
+	}
+	decoder, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(mostRaw))
+	if err != nil {
+		return nil, fmt.Errorf("make the outbox's compression: %w", err)
+	}
+	return &codec{encoder, decoder}, nil
+}
+
+// pack is a frame's kind and data for a batch.
+func (c *codec) pack(data []byte) (kind, []byte) {
+	if len(data) < compressFrom {
+		return batch, append([]byte(nil), data...) // the caller's may change while the frame waits
+	}
+	return compressed, c.encoder.EncodeAll(data, nil)
+}
+
+// unpack is what pack was given, and no part of the frame's data.
+func (c *codec) unpack(f frame) ([]byte, error) {
+	if f.kind != compressed {
+		return append([]byte(nil), f.data...), nil
+	}
+	return c.decoder.DecodeAll(f.data, nil)
+}

@@ -1,0 +1,208 @@
+package outbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// appended is what the model knows of one call of Append.
+type appended struct {
+	Key
+	data      string
+	confirmed bool
+	became    Outcome // of its commit: Uncertain while nobody knows
+	done      bool
+}
+
+// model is who uses a log: a leader that appends, settles and ends, and a reader that reads and says what is done.
+type model struct {
+	*rapid.T
+	disk *disk
+	log  *Log
+	all  []*appended
+	term int64
+	n    int64
+	last *appended // of the term
+	ctx  context.Context
+}
+
+// TestCrashes: whatever is done, and at whichever write the machine crashes or the disk fails, a batch that was confirmed and whose
+// commit happened is read, in order; nothing is read that was not appended; what did not happen is not taken for happened.
+func TestCrashes(t *testing.T) {
+	t.Parallel()
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	rapid.Check(t, func(t *rapid.T) {
+		m := &model{T: t, disk: newDisk(rapid.Uint64().Draw(t, "seed")), ctx: ended}
+		for range rapid.IntRange(1, 4).Draw(t, "lives") {
+			m.open()
+			m.disk.steps = rapid.IntRange(-1, 60).Draw(t, "steps")
+			m.disk.fault = rapid.SampledFrom([]error{errCrash, errNoSpace, errDisk}).Draw(t, "fault")
+			m.live()
+			m.end()
+		}
+		m.open()
+		m.readAll()
+		m.close()
+	})
+}
+
+func (m *model) open() {
+	log, err := Open("", Options{FS: m.disk, Bytes: 1 << 20, SegmentBytes: 300, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		m.Fatalf("open after a crash: %v", err)
+	}
+	m.log = log
+	m.term++
+	m.n, m.last = 1, nil
+}
+
+// live is one process's life.
+func (m *model) live() {
+	for range rapid.IntRange(0, 40).Draw(m.T, "calls") {
+		switch rapid.SampledFrom([]string{"append", "append", "append", "read", "aside", "new term"}).Draw(m.T, "call") {
+		case "append":
+			m.append()
+		case "read":
+			m.read(false)
+		case "aside":
+			m.read(true)
+		case "new term":
+			if m.last != nil {
+				m.log.Settle(m.term, m.last.Number, Uncertain)
+				m.written()
+			}
+			m.term++
+			m.n, m.last = 1, nil
+		}
+	}
+}
+
+// append is one commit of the leader, and what becomes of it.
+func (m *model) append() {
+	a := &appended{Key: Key{m.term, m.n}, became: Uncertain}
+	a.data = fmt.Sprintf("%d/%d/%d %s", a.Term, a.Number, len(m.all), strings.Repeat("x", rapid.IntRange(0, 1000).Draw(m.T, "length")))
+	m.all, m.last = append(m.all, a), a
+	a.confirmed = <-m.log.Append(a.Term, a.Number, 1, []byte(a.data)) == nil
+	a.became = rapid.SampledFrom([]Outcome{Happened, Happened, Happened, Never}).Draw(m.T, "outcome")
+	if a.became == Happened {
+		m.n++
+	}
+	m.log.Settle(a.Term, a.Number, a.became)
+	m.written()
+}
+
+// written waits until the writer has done all that it was given.
+func (m *model) written() {
+	for left := true; left; runtime.Gosched() {
+		m.log.mu.Lock()
+		left = m.log.queued > 0
+		m.log.mu.Unlock()
+	}
+}
+
+// read reads what there is, and says that a part of it is done.
+func (m *model) read(aside bool) {
+	var before *appended
+	for range rapid.IntRange(1, 10).Draw(m.T, "entries") {
+		e, err := m.log.Next(m.ctx)
+		if err != nil {
+			if !errors.Is(err, context.Canceled) && !errors.Is(err, errCrash) {
+				m.Fatalf("next: %v", err)
+			}
+			return
+		}
+		before = m.check(e, before)
+		if e.Outcome == Uncertain && aside {
+			if m.log.SetAside(e) != nil {
+				return // and so it is not done
+			}
+		}
+		if m.log.Done(e) == nil || !m.disk.dead {
+			m.doneUpTo(before)
+		}
+	}
+}
+
+func (m *model) doneUpTo(last *appended) {
+	for _, a := range m.all {
+		a.done = true
+		if a == last {
+			return
+		}
+	}
+}
+
+// check checks an entry, which comes after another one, and gives what was appended.
+func (m *model) check(e Entry, before *appended) *appended {
+	i := slices.IndexFunc(m.all, func(a *appended) bool { return a.data == string(e.Data) })
+	if i < 0 || m.all[i].Key != e.Key || e.Rows != 1 {
+		m.Fatalf("read %v %.40q, which was not appended", e.Key, e.Data)
+	}
+	a := m.all[i]
+	if before != nil && slices.Index(m.all, before) >= i {
+		m.Fatalf("read %v after %v", e.Key, before.Key)
+	}
+	switch {
+	case e.Outcome == Happened && a.became != Happened:
+		m.Fatalf("read %v as happened", e.Key)
+	case e.Outcome == Uncertain && !a.done && a.became == Happened && slices.ContainsFunc(m.all[i+1:], func(b *appended) bool { return b.Term == a.Term && b.confirmed }):
+		m.Fatalf("read %v as uncertain, though there is a later one of its term", e.Key)
+	}
+	return a
+}
+
+// end ends the process, by a crash or not.
+func (m *model) end() {
+	if m.disk.dead || rapid.Bool().Draw(m.T, "power fails") {
+		m.disk.dead = true
+		_ = m.log.Close(context.Background()) // everything has failed
+		m.disk = m.disk.crash()
+		return
+	}
+	m.disk.steps = -1
+	m.close()
+}
+
+func (m *model) close() {
+	if err := m.log.Close(context.Background()); err != nil {
+		m.Fatalf("close: %v", err)
+	}
+}
+
+// readAll reads the whole log: all that is neither done nor set aside has to be there.
+func (m *model) readAll() {
+	read := map[*appended]bool{}
+	var before *appended
+	for {
+		e, err := m.log.Next(m.ctx)
+		if errors.Is(err, context.Canceled) {
+			break
+		}
+		if err != nil {
+			m.Fatalf("next: %v", err)
+		}
+		before = m.check(e, before)
+		read[before] = true
+	}
+	for _, k := range m.log.Aside() {
+		e, err := m.log.ReadAside(k)
+		if err != nil {
+			m.Fatal(err)
+		}
+		read[m.check(e, nil)] = true
+	}
+	for _, a := range m.all {
+		if a.confirmed && a.became == Happened && !a.done && !read[a] {
+			m.Fatalf("%v was confirmed and happened, and is lost", a.Key)
+		}
+	}
+}

@@ -1,0 +1,284 @@
+package outbox
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+)
+
+// Key names a batch.
+type Key struct{ Term, Number int64 }
+
+// Entry is a batch that was appended.
+type Entry struct {
+	Key
+	// Outcome is Happened or Uncertain. What never happened is not read.
+	Outcome Outcome
+	Rows    int
+	Time    time.Time // when it was appended
+	Data    []byte
+	end     position
+}
+
+// reader reads frames in order. Its methods are for one goroutine.
+type reader struct {
+	at   position // of the next frame
+	file File
+	id   int64  // of file
+	buf  []byte // what was read from bufAt
+	from int64
+
+	position File   // the position's
+	pending  *Entry // a batch whose outcome the next frame tells
+	given    int64  // the total of what Next gave out last
+	failures int    // to read, one after the other
+}
+
+func (r *reader) close() error {
+	var errs []error
+	for _, f := range []*File{&r.file, &r.position} {
+		if *f != nil {
+			errs = append(errs, (*f).Close())
+			*f = nil
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// open opens a segment, if it is not the one that is open.
+func (r *reader) open(fs FS, id int64) error {
+	if r.file != nil && r.id == id {
+		return nil
+	}
+	if r.file != nil {
+		_ = r.file.Close() // it was read only
+		r.file = nil
+	}
+	f, err := fs.Open(segmentName(id), 0)
+	if err != nil {
+		return err
+	}
+	r.file, r.id, r.buf = f, id, nil
+	return nil
+}
+
+const readAtOnce = 256 << 10
+
+// bytes gives n bytes at the offset, or fewer at the end.
+func (r *reader) bytes(offset int64, n int, end int64) ([]byte, error) {
+	n = int(min(int64(n), end-offset))
+	if have := r.from + int64(len(r.buf)) - offset; offset < r.from || have < int64(n) {
+		size := min(int64(max(n, readAtOnce)), end-offset)
+		buf := make([]byte, size)
+		got, err := r.file.ReadAt(buf, offset)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return nil, err
+		}
+		r.buf, r.from = buf[:got], offset
+	}
+	have := r.buf[offset-r.from:]
+	return have[:min(n, len(have))], nil
+}
+
+// next reads the frame at the offset of a segment that ends at end, and moves behind it: n is how long it is. What is damaged is passed over:
+// then n is 0, and the offset is that of the next whole frame, or the end. The error is io.EOF at the end.
+func (r *reader) next(end int64) (f frame, n int64, err error) {
+	if r.at.offset >= end {
+		return frame{}, 0, io.EOF
+	}
+	if f, n, err = r.frameAt(r.at.offset, end); err != nil || n > 0 {
+		r.at.offset += n
+		return f, n, err
+	}
+	for at := r.at.offset + 1; ; {
+		b, err := r.bytes(at, readAtOnce, end)
+		if err != nil {
+			return frame{}, 0, err
+		}
+		i := bytes.Index(b, []byte(magic))
+		if i >= 0 {
+			at += int64(i)
+			if _, n, err := r.frameAt(at, end); err != nil || n > 0 {
+				r.at.offset = at
+				return frame{}, 0, err
+			}
+			at++
+			continue
+		}
+		if at+int64(len(b)) >= end || len(b) < len(magic) {
+			r.at.offset = end
+			return frame{}, 0, nil
+		}
+		at += int64(len(b) - len(magic) + 1)
+	}
+}
+
+// frameAt reads a frame; n is 0 when there is none.
+func (r *reader) frameAt(offset, end int64) (f frame, n int64, err error) {
+	b, err := r.bytes(offset, headerSize, end)
+	if err != nil {
+		return frame{}, 0, err
+	}
+	length, ok := dataLength(b)
+	if !ok || offset+int64(headerSize+length) > end {
+		return frame{}, 0, nil
+	}
+	if b, err = r.bytes(offset, headerSize+length, end); err != nil {
+		return frame{}, 0, err
+	}
+	if f, ok = parse(b); !ok {
+		return frame{}, 0, nil
+	}
+	return f, f.size(), nil
+}
+
+// Next gives the oldest batch that it has not given since Open, and of which is known whether its commit happened, or that nobody knows that
+// here. It waits for one until ctx ends.
+func (l *Log) Next(ctx context.Context) (Entry, error) {
+	for {
+		f, grown, err := l.nextFrame()
+		switch {
+		case err != nil:
+			return Entry{}, fmt.Errorf("read the history's outbox: %w", err)
+		case grown != nil:
+			if p := l.in.pending; p != nil && p.end.segment <= l.found {
+				return l.give(Uncertain), nil // the process that appended it has ended
+			}
+			l.idle()
+			select {
+			case <-grown:
+			case <-ctx.Done():
+				return Entry{}, ctx.Err()
+			}
+			continue
+		}
+		if e, ok, err := l.take(f); err != nil || ok {
+			return e, err
+		}
+	}
+}
+
+// take takes the next frame, and gives a batch whose outcome it tells.
+func (l *Log) take(f frame) (e Entry, ok bool, err error) {
+	p := l.in.pending
+	same := p != nil && p.Term == f.term
+	switch f.kind {
+	case batch, compressed:
+		if p != nil {
+			switch {
+			case !same:
+				e, ok = l.give(Uncertain), true
+			case f.number > p.Number:
+				e, ok = l.give(Happened), true
+			}
+		}
+		data, err := l.codec.unpack(f)
+		if err != nil { // its checksum is right: it was written so
+			l.skipped(segmentName(l.in.at.segment), l.in.at.offset-f.size(), f.size(), err.Error())
+			l.in.pending = nil
+			return e, ok, nil
+		}
+		end := l.in.at
+		end.total = f.total
+		l.in.pending = &Entry{Key: Key{f.term, f.number}, Rows: f.rows, Time: time.UnixMilli(f.time), Data: data, end: end}
+	case happened:
+		if same && f.number >= p.Number {
+			return l.give(Happened), true, nil
+		}
+	case never:
+		if same && f.number == p.Number {
+			l.in.pending = nil
+		}
+	case unknown:
+		if same && f.number == p.Number {
+			return l.give(Uncertain), true, nil
+		}
+	}
+	return e, ok, nil
+}
+
+// give gives the pending batch out.
+func (l *Log) give(o Outcome) Entry {
+	e := *l.in.pending
+	e.Outcome = o
+	l.in.pending, l.in.given = nil, e.end.total
+	return e
+}
+
+// idle counts what was skipped or never happened at the end of the log, and is never given, as done with all that was.
+func (l *Log) idle() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if s, last, ok := l.segmentAt(l.in.at.segment); l.in.pending == nil && l.done.total == l.in.given && (!ok || last && l.in.at.offset >= s.size) {
+		l.done.total, l.in.given = l.total, l.total
+	}
+}
+
+// mostFailures is how often reading a segment may fail, one time after the other, until the rest of it is skipped.
+const mostFailures = 5
+
+// nextFrame reads the next frame; at the end of the log it gives the channel that is closed when there is more.
+func (l *Log) nextFrame() (frame, <-chan struct{}, error) {
+	r := &l.in
+	for {
+		l.mu.Lock()
+		s, last, ok := l.segmentAt(r.at.segment)
+		grown := l.grown
+		l.mu.Unlock()
+		if ok && s.id != r.at.segment {
+			r.at = position{segment: s.id}
+		}
+		if !ok || r.at.offset >= s.size {
+			if last {
+				return frame{}, grown, nil
+			}
+			r.at = position{segment: s.id + 1}
+			continue
+		}
+		before := r.at.offset
+		err := r.open(l.fs, s.id)
+		var f frame
+		var n int64
+		if err == nil {
+			f, n, err = r.next(s.size)
+		}
+		if err != nil && !errors.Is(err, io.EOF) {
+			if r.failures++; r.failures < mostFailures {
+				return frame{}, nil, err
+			}
+			l.skipped(segmentName(s.id), before, s.size-before, err.Error())
+			r.at.offset, r.failures = s.size, 0
+			continue
+		}
+		r.failures = 0
+		if n > 0 {
+			return f, nil, nil
+		}
+		l.skipped(segmentName(s.id), before, r.at.offset-before, "no frame with a right checksum stands there")
+	}
+}
+
+// Done says that this entry and all that were given before it are in the database or set aside. They are never read again, and segments
+// in which nothing else is are removed.
+func (l *Log) Done(e Entry) error {
+	l.mu.Lock()
+	var free []segment
+	for len(l.segments) > 0 && l.segments[0].id < e.end.segment {
+		free = append(free, l.segments[0])
+		l.bytes -= l.segments[0].size
+		l.segments = l.segments[1:]
+	}
+	l.done = e.end
+	l.mu.Unlock()
+	err := l.writePosition(e.end)
+	for _, s := range free {
+		err = errors.Join(err, l.fs.Remove(segmentName(s.id)))
+	}
+	if err != nil {
+		return fmt.Errorf("free what is done of the history's outbox: %w", err)
+	}
+	return nil
+}
