@@ -1,6 +1,7 @@
 package core
 
 import (
+	"maps"
 	"net"
 	"net/url"
 	"slices"
@@ -158,7 +159,7 @@ func (h *recording) write(r *records) {
 	h.out.History = event.Batch{Term: h.opt.Term, Number: h.batches, Rows: h.rows}
 	h.rows = event.Rows{}
 	r.raw(under(pathHistoryBatches, strconv.FormatInt(h.opt.Term, 10)), strconv.AppendInt(nil, h.batches, 10))
-	for t := range h.former {
+	for _, t := range slices.Sorted(maps.Keys(h.former)) {
 		if t < h.opt.Term-formerTerms {
 			r.remove(under(pathHistoryBatches, strconv.FormatInt(t, 10)))
 			delete(h.former, t)
