@@ -2,7 +2,7 @@ package core
 
 import (
 	"maps"
-	"net"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strconv"
@@ -258,8 +258,10 @@ func (h *recording) run(e *execution, s *shard, a *attempt, state State, cause s
 
 func (h *recording) runRow(e *execution, s *shard, a *attempt) event.Run {
 	host, ip := a.Host, ""
-	if u, err := url.Parse(a.AgentURL); err == nil && net.ParseIP(u.Hostname()) != nil {
-		ip = u.Hostname()
+	if u, err := url.Parse(a.AgentURL); err == nil {
+		if _, err = netip.ParseAddr(u.Hostname()); err == nil {
+			ip = u.Hostname()
+		}
 	}
 	if host == "" {
 		host = ip

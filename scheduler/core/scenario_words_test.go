@@ -77,6 +77,7 @@ func (s *scene) report(d Decision) {
 		}
 	}
 	s.reportWrites(d)
+	s.reportHistory(d)
 	for _, c := range d.Calls {
 		if !s.muted[reflect.TypeOf(c)] {
 			s.reportCall(c, started)

@@ -25,6 +25,11 @@ type history struct {
 	commits map[[2]int64]bool
 	// ended are the executions whose end was committed, and lost are keys of rows that an outbox had no place for.
 	ended, lost map[string]bool
+	// onDisk has, of executions that were forgotten before their end was stored, the outboxes that have it.
+	onDisk map[string][]*outbox
+	// lacked is what it was last seen to lack in the calm world, and since when.
+	lacked      string
+	lackedSince time.Duration
 }
 
 type storedRow struct {
@@ -50,7 +55,7 @@ type keptBatch struct {
 }
 
 func newHistory(w *world) *history {
-	return &history{w: w, rows: map[string]storedRow{}, terms: map[int64]int64{}, true: map[string][]string{}, commits: map[[2]int64]bool{}, ended: map[string]bool{}, lost: map[string]bool{}}
+	return &history{w: w, rows: map[string]storedRow{}, terms: map[int64]int64{}, true: map[string][]string{}, commits: map[[2]int64]bool{}, ended: map[string]bool{}, onDisk: map[string][]*outbox{}, lost: map[string]bool{}}
 }
 
 // outboxOf is the outbox of a leader that begins.
@@ -211,14 +216,16 @@ func (h *history) forgotten(id string) {
 		return
 	}
 	if h.w.opt.UnstoredKept < core.DefaultOptions().UnstoredKept { // such a world has too many at times
-		h.w.count(HistoryForgottenUnstored)
 		for _, o := range h.outboxes {
 			for _, b := range o.batches {
 				if slices.ContainsFunc(b.Executions, func(e historyevent.Execution) bool { return e.ID == id && e.Revision == historyevent.Ended }) {
-					h.lost[key] = h.lost[key] || o.gone
-					return
+					h.w.count(HistoryForgottenUnstored)
+					h.onDisk[id] = append(h.onDisk[id], o)
 				}
 			}
+		}
+		if len(h.onDisk[id]) > 0 {
+			return
 		}
 	}
 	h.w.fail("H1 an end stays in the registry until its row is stored", "execution %s", id)
@@ -227,7 +234,11 @@ func (h *history) forgotten(id string) {
 // complete says, in the calm world, what the history lacks, or "".
 func (h *history) complete() string {
 	for _, id := range sorted(h.ended) {
-		if key := "execution " + id; h.rows[key].revision != historyevent.Ended && !h.lost[key] {
+		key, on := "execution "+id, h.onDisk[id]
+		if len(on) > 0 && !slices.ContainsFunc(on, func(o *outbox) bool { return !o.gone }) {
+			continue // it was forgotten with its row on disks alone, and those are lost
+		}
+		if h.rows[key].revision != historyevent.Ended && !h.lost[key] {
 			return "the end of execution " + id
 		}
 	}

@@ -90,8 +90,11 @@ func (w *world) settle() {
 		w.ended = true
 		return
 	}
-	if since := w.now - max(w.quietSince, w.check.lastEnd); lacks != "" && since > 10*time.Minute {
-		w.fail("H1 the history has all that happened", "%s after the faults stopped or the last end it lacks %s", since, lacks)
+	if lacks != w.history.lacked { // something is recorded each minute
+		w.history.lacked, w.history.lackedSince = lacks, w.now
+	}
+	if since := w.now - w.history.lackedSince; lacks != "" && since > 10*time.Minute {
+		w.fail("H1 the history has all that happened", "for %s it has lacked %s", since, lacks)
 	}
 	if limit := 2 * time.Hour; w.now-max(w.quietSince, w.check.lastEnd) > limit {
 		w.fail("nothing is lost: all that can run ends", "%s after the faults stopped or the last end: %s %s", limit, open, w.check.left())
