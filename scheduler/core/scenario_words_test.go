@@ -38,7 +38,7 @@ func newScene(t *testing.T) *scene {
 }
 
 // begin is a new world.
-func (s *scene) begin(t *testing.T) {
+func (s *scene) begin(t testing.TB) {
 	t.Helper()
 	s.stage = newStage(t)
 	s.names = scenario.NewNames()
