@@ -231,13 +231,13 @@ func TestBadTaskData(t *testing.T) {
 func TestKill(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t)
-	task := taskOf("gentle", script(t, `trap 'echo bye; exit 0' TERM; echo up; while :; do sleep 0.01; done`))
+	task := taskOf("gentle", script(t, `trap 'echo bye; echo why >&2; exit 0' TERM; echo up; while :; do sleep 0.01; done`))
 	a.launch(task)
 	_, status := a.await("gentle", mesos.TASK_RUNNING)
 	a.read(status.Dir + "/stdout")
 	a.kill("gentle")
 	a.kill("gentle")
-	if _, status = a.await("gentle", mesos.TASK_KILLED); !strings.Contains(a.read(status.Dir+"/stdout"), "bye") || !strings.HasPrefix(status.Cause, "killed on request; end of stderr:\n") {
+	if _, status = a.await("gentle", mesos.TASK_KILLED); !strings.Contains(a.read(status.Dir+"/stdout"), "bye") || !strings.HasPrefix(status.Cause, "killed on request; end of stderr:\n") || !strings.HasSuffix(status.Cause, "why") {
 		t.Errorf("%+v", status)
 	}
 	task = taskOf("deaf", script(t, `trap '' TERM; setsid sh -c 'trap "" TERM; echo $$; exec sleep 1000' & while :; do sleep 0.01; done`))

@@ -145,7 +145,7 @@ func newAgentOver(t testing.TB, secure *tls.Config, work string, options ...opti
 		_ = a.log.Close()
 		if t.Failed() {
 			text, _ := os.ReadFile(a.log.Name())
-			t.Logf("executor's log:\n%s", text)
+			t.Logf("executor's log ends:\n%s", text[max(0, len(text)-6000):])
 		}
 		mustBeEmpty(t, a.cmd.Process.Pid)
 		if err := pack.RemoveTree(a.sandbox); err != nil { // also what a task has closed

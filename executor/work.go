@@ -35,8 +35,38 @@ type view struct {
 // folder. Folders that would exceed it are links to the package's: what is written there is written into the package.
 const viewEntries = 500
 
-// viewOf looks at a package, breadth first. Without one, the working folder is empty.
+// viewOf looks at a package. Without one, the working folder is empty. A package that a job has changed may be replaced meanwhile: then
+// what was seen is what is left of the old one, which is being removed, and viewOf looks again.
 func viewOf(root string) (*view, error) {
+	if root == "" {
+		return look("")
+	}
+	for {
+		folder, err := os.Open(root) // as long as it is open, no other folder gets its inode
+		if err != nil {
+			return nil, err
+		}
+		v, err := look(root)
+		replaced := !leadsBack(root, folder)
+		_ = folder.Close()
+		if !replaced {
+			return v, err
+		}
+	}
+}
+
+// leadsBack reports whether the path is still that of a folder which was opened by it.
+func leadsBack(path string, folder *os.File) bool {
+	then, err := folder.Stat()
+	if err != nil {
+		return false
+	}
+	now, err := os.Stat(path)
+	return err == nil && os.SameFile(then, now)
+}
+
+// look reads a package's folders, breadth first.
+func look(root string) (*view, error) {
 	v := &view{entries: map[string]map[string]string{}}
 	seen := 0
 	for queue := []string{""}; len(queue) > 0; queue = queue[1:] {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
 
 	"github.com/elasticjob-go/elasticjob/executor/pack"
 )
@@ -43,6 +44,55 @@ func write(t *testing.T, root string, files ...string) {
 		if err := os.WriteFile(filepath.Join(root, file), nil, 0o444); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// TestViewOfAReplacedPackage: a package that is replaced, since a job changed it, while a task is being started in it is seen whole,
+// and not as what is left of the one that is being removed.
+func TestViewOfAReplacedPackage(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	root, other := filepath.Join(dir, "root"), filepath.Join(dir, "other")
+	files := []string{"a", "b/c", "b/d/e"}
+	write(t, root, files...)
+	want, err := viewOf(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop, stopped := make(chan struct{}), make(chan error)
+	go func() {
+		for {
+			select {
+			case <-stop:
+				stopped <- nil
+				return
+			default:
+			}
+			write(t, other, files...)
+			err := unix.Renameat2(unix.AT_FDCWD, other, unix.AT_FDCWD, root, unix.RENAME_EXCHANGE)
+			if err == nil {
+				err = os.RemoveAll(other)
+			}
+			if err != nil {
+				stopped <- err
+				return
+			}
+		}
+	}()
+	for range 1000 {
+		got, err := viewOf(root)
+		if err != nil {
+			t.Error(err)
+			break
+		}
+		if diff := cmp.Diff(want, got, cmp.AllowUnexported(view{})); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+			break
+		}
+	}
+	close(stop)
+	if err := <-stopped; err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -2,10 +2,13 @@ package scheduler
 
 import (
 	"context"
+	"errors"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/registry"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
 	"github.com/elasticjob-go/elasticjob/scheduler/term"
 
@@ -76,7 +79,7 @@ func (r *termRunner) commit(c term.Commit) error {
 		r.s.opt.Logger.Warn("the registry has not answered a commit yet: until it does, nothing is launched and nobody answered; look at its disk and its load",
 			"writes", len(c.Writes), "waited", slowCommit)
 	})
-	err := r.term.Commit(context.Background(), c.Writes)
+	err := r.commitAndRecord(c)
 	if !late.Stop() {
 		r.s.opt.Logger.Warn("slow commit ended", "took", time.Since(began).Round(time.Millisecond), "done", err == nil)
 	}
@@ -90,6 +93,42 @@ func (r *termRunner) commit(c term.Commit) error {
 	}
 	return err
 }
+
+// commitAndRecord makes a commit, and has its batch recorded beside it.
+func (r *termRunner) commitAndRecord(c term.Commit) error {
+	if c.History.Number == 0 {
+		return r.term.Commit(context.Background(), c.Writes)
+	}
+	var recorded sync.WaitGroup
+	recorded.Go(func() { r.s.opt.History.Append(c.History) })
+	err := r.term.Commit(context.Background(), c.Writes)
+	recorded.Wait()
+	if err == nil || !errors.Is(err, registry.ErrOutcomeUnknown) {
+		r.s.opt.History.Settle(c.History.Term, c.History.Number, err == nil)
+	}
+	return err
+}
+
+// followHistory tells the machine how many of the term's batches are stored.
+func (r *termRunner) followHistory() {
+	var batches int64
+	for {
+		stored, err := r.s.opt.History.Stored(r.ctx, r.term.Number(), batches)
+		if err != nil {
+			return // the term has ended
+		}
+		batches = stored
+		r.inbox.put(func(m *term.Machine) { m.HistoryStored(stored) })
+		select { // it is news for what may be forgotten only
+		case <-time.After(historyLook):
+		case <-r.ctx.Done():
+			return
+		}
+	}
+}
+
+// historyLook is how long after one report of what is stored the next one may come.
+const historyLook = time.Second
 
 // readsAtOnce is how many documents are read at a time.
 const readsAtOnce = 16

@@ -73,6 +73,11 @@ func (r *termRunner) run(ctx context.Context) (err error) {
 		case <-r.ctx.Done():
 		}
 	})
+	if r.s.opt.History != nil {
+		r.s.opt.History.Lead(true)
+		defer r.s.opt.History.Lead(false)
+		r.work.Go(r.followHistory)
+	}
 	defer r.end()
 	timer := time.NewTimer(0)
 	defer timer.Stop()

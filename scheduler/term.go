@@ -29,7 +29,9 @@ func (s *Scheduler) beginTerm(ctx context.Context) (*termRunner, error) {
 		}
 		stored.Entries = append(stored.Entries, entries...)
 	}
-	c := core.New(s.opt.Core)
+	opt := s.opt.Core
+	opt.History, opt.Term = s.opt.History != nil, term.Number()
+	c := core.New(opt)
 	began := s.opt.Clock()
 	stored.Documents = readDocuments(&s.opt.Core, began, stored.Entries)
 	if err := c.Load(began, stored); err != nil {

@@ -18,10 +18,12 @@ import (
 //
 //   - url-KEY is held exclusively while a URL is fetched or its server is asked for a newer version. So each package
 //     is downloaded once, and the executors that wait find it kept.
+//   - keep-SHA256 is held exclusively while a content is looked for, unpacked, named and recorded. So of several URLs with one content
+//     the first brings it, and the others find it: none replaces a package that a task is being started in.
 //   - content-NAME is held shared by each process that uses a content, until Close, and exclusively by the one that removes it. So no
 //     package is removed under a task.
 //
-// A URL's lock is taken before a content's. prune only tries content locks and never waits, so there is no deadlock.
+// A URL's lock is taken before keep's, and that before a content's. prune only tries content locks and never waits, so there is no deadlock.
 //
 // A content becomes visible by one rename, when it is complete and sealed. Whatever an executor had not finished when it died lies in
 // tmp, under an exclusive lock of its own, and prune removes it once that lock is free.
@@ -154,6 +156,11 @@ func (s *Store) content(name string) string { return filepath.Join(s.dir, "conte
 
 // keep unpacks a file into the shared folder, unless its content is there, and marks it used.
 func (s *Store) keep(ctx context.Context, source Source, file, sum, work string) (content, error) {
+	lock, err := s.lock(ctx, "keep-"+sum)
+	if err != nil {
+		return content{}, err
+	}
+	defer func() { _ = lock.Close() }()
 	if found, ok := s.have(ctx, sum, source); ok {
 		return found, nil
 	}

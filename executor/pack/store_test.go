@@ -111,6 +111,37 @@ func TestStoresShareAFolder(t *testing.T) {
 	}
 }
 
+// TestURLsShareAContent: executors that fetch one content from several URLs at once keep it once. None replaces what another
+// one has handed out already: a task that is being started in it would find it gone.
+func TestURLsShareAContent(t *testing.T) {
+	t.Parallel()
+	url, _ := served(t, tarOf(t, plain("run.sh")))
+	const stores, urls = 3, 6
+	for round := range 10 {
+		cache := t.TempDir()
+		got := make([]pack.Package, stores*urls)
+		var all sync.WaitGroup
+		for i := range stores {
+			store := open(t, cache, pack.Defaults())
+			for k := range urls {
+				all.Go(func() {
+					p, err := store.Get(context.Background(), pack.Source{URL: fmt.Sprint(url, "?", k), Cache: true})
+					if err != nil {
+						t.Error(err)
+					}
+					got[i*urls+k] = p
+				})
+			}
+		}
+		all.Wait()
+		for i, p := range got {
+			if p.Dir != got[0].Dir || p.State != got[0].State || p.Note != "" {
+				t.Fatalf("round %d: %d was given %s in state %s (%s), 0 was given %s in state %s", round, i, p.Dir, p.State, p.Note, got[0].Dir, got[0].State)
+			}
+		}
+	}
+}
+
 // TestResume: a broken transfer goes on where it broke, unless the content has changed.
 func TestResume(t *testing.T) {
 	t.Parallel()

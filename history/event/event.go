@@ -66,7 +66,7 @@ type Execution struct {
 	States map[string]int `json:"states,omitempty"`
 }
 
-// Step is a row of JOB_EXECUTION_EVENT: something in the life of an execution that no status trace says.
+// Step is a row of JOB_EXECUTION_EVENT: something in the life of an execution that neither its row nor a status trace says.
 type Step struct {
 	ID        string    `json:"id"`
 	Execution string    `json:"exec"`
@@ -85,12 +85,11 @@ const NoItem = -1
 type Kind string
 
 const (
-	Fired    Kind = "FIRED"    // or triggered; Message is where from
 	Waited   Kind = "WAITED"   // Message is what for; at most a few for each execution
-	Placed   Kind = "PLACED"   // its shards were launched together for the first time
 	Requeued Kind = "REQUEUED" // a shard waits for another attempt; Message is why
 	Killing  Kind = "KILLING"  // its kill, or that of a shard, is wanted; Message is why
-	Over     Kind = "ENDED"    // Message is its state, and the reason
+	Dropped  Kind = "DROPPED"  // a fire that found its job busy: there is no execution of that id; Message is why
+	Missed   Kind = "MISSED"   // fires up to that of that id were not made in time; Message is which
 )
 
 // Run is a row of JOB_EXECUTION_LOG: one run of one shard: an attempt of a transient job's, or one fire of a daemon's. Columns are the

@@ -15,6 +15,7 @@ func (c *Core) abandon(ref taskRef, why string) {
 	c.addOrphan(o)
 	c.note(Note{Kind: NoteOrphan, Job: e.Job, Execution: e.ID, Task: s.TaskID, Detail: why, Problem: true})
 	s.Cause = why
+	c.traceDecided(ref, cluster.Lost, why)
 	c.endAttempt(ref, outcomeLost)
 	c.executions.forgetTask(o.TaskID)
 }

@@ -111,3 +111,27 @@ func BenchmarkLoadYAML(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkExecution is the life of an execution of one shard, from its trigger to its end, without and with a history.
+func BenchmarkExecution(b *testing.B) {
+	for _, recorded := range []bool{false, true} {
+		b.Run(fmt.Sprintf("recorded=%v", recorded), func(b *testing.B) {
+			s := newStage(b)
+			s.opt.History, s.opt.Term = recorded, 1
+			s.restart()
+			s.app()
+			s.job(oneShard)
+			batches := int64(0)
+			for b.Loop() {
+				launches := s.start(4)
+				s.run(launches)
+				s.finish(launches)
+				if s.last.History.Number > 0 {
+					batches = s.last.History.Number
+				}
+				s.step(HistoryStored{Batches: batches})
+				s.now = s.now.Add(time.Second)
+			}
+		})
+	}
+}

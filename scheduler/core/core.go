@@ -20,6 +20,7 @@ type Core struct {
 	imports       imports
 	notifications notifications
 	daemons       daemons
+	recording     recording
 
 	placement placement
 	flow      offerFlow
@@ -42,6 +43,7 @@ func New(opt Options) *Core {
 	c.starts = newStartFailures(c.shared, &c.executions)
 	c.placement = newPlacement(c.shared)
 	c.notifications = newNotifications(c.shared)
+	c.recording = newRecording(c.shared)
 	c.flow = offerFlow{shared: c.shared, held: offers.NewPool()}
 	c.stats.FireDelayBuckets = make([]int64, len(FireDelayBounds()))
 	return c

@@ -2,8 +2,10 @@ package core
 
 import (
 	"fmt"
+	"strconv"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/history/event"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
 
@@ -49,6 +51,7 @@ func (c *Core) learnRuns(ref taskRef, st wire.Status) {
 		return
 	}
 	if st.Totals != nil {
+		c.tally(ref, r.Totals, *st.Totals, st.Run)
 		c.learnTotals(e.Job, s.Item, r, *st.Totals)
 	}
 	if st.Run == nil || st.Run.Number <= r.Ended {
@@ -60,6 +63,9 @@ func (c *Core) learnRuns(ref taskRef, st wire.Status) {
 	case wire.RunRunning, wire.RunKilled: // the latter was cut off: the end of its attempt says by what
 		if r.Open == nil || run.Number > r.Open.Number || run.State == wire.RunKilled {
 			c.daemons.change(e.Job, s.Item, func(r *daemonRuns) { r.Open = &run })
+			if run.State == wire.RunRunning {
+				c.recordRun(ref, &run)
+			}
 		}
 		return
 	}
@@ -77,6 +83,7 @@ func (c *Core) learnRuns(ref taskRef, st wire.Status) {
 		}
 	})
 	c.ofJobs.runEnded(e.Job, &run)
+	c.recordRun(ref, &run)
 	if run.State == wire.RunFinished {
 		return
 	}
@@ -136,7 +143,7 @@ func (c *Core) daemonAttemptEnds(ref taskRef) {
 	}
 	ended := e.KillReason != "" && e.KillReason != shutdownReason || s.KillReason == killedOnRequest
 	again := e.Settings.Job.Failover && !ended
-	var lost *wire.Run
+	var cut, lost *wire.Run
 	c.daemons.change(e.Job, s.Item, func(r *daemonRuns) {
 		if r.Down.IsZero() {
 			r.Down = c.wall
@@ -144,7 +151,7 @@ func (c *Core) daemonAttemptEnds(ref taskRef) {
 		if ended {
 			r.Rerun = time.Time{}
 		}
-		if cut := r.Open; cut != nil {
+		if cut = r.Open; cut != nil {
 			if again {
 				r.Rerun = cut.Fire
 			}
@@ -162,6 +169,9 @@ func (c *Core) daemonAttemptEnds(ref taskRef) {
 			}
 		}
 	})
+	if cut != nil {
+		c.recordRun(ref, cut)
+	}
 	if lost != nil {
 		c.stats.DaemonRuns++
 		c.stats.DaemonRunsFailed++
@@ -193,4 +203,43 @@ func (c *Core) daemonCannotRun(ref taskRef) {
 	}
 	c.reportFailure(e.Job, Failure{Execution: e.ID, Fire: c.wall, Shards: []FailedShard{{Item: s.Item, State: Failed, TaskID: s.TaskID, Agent: s.Agent,
 		Cause: fmt.Sprintf("it does not come up, and is not fired: %d attempts in a row have failed; the last: %s", cannotRunAfter, s.Cause)}}})
+}
+
+// recordRun records one run of a daemon's shard.
+func (c *Core) recordRun(ref taskRef, run *wire.Run) {
+	if !c.recording.on() {
+		return
+	}
+	s := ref.shard()
+	row := c.recording.runRow(ref.exec, s, &s.attempt)
+	row.ID, row.Number, row.Attempt, row.Source, row.State = event.ID(s.TaskID, strconv.FormatInt(run.Number, 10)), run.Number, run.Attempt, run.Source, run.State
+	row.Fire, row.Start = run.Fire, run.Start
+	if row.Revision = event.Begun; run.State != wire.RunRunning {
+		row.Revision, row.Success, row.Exit, row.Cause = event.Ended, run.State == wire.RunFinished, run.ExitStatus, run.Cause
+		if row.End = run.Complete; row.End.IsZero() {
+			row.End = c.wall
+		}
+		if row.Start.IsZero() {
+			row.Start = row.End
+		}
+	}
+	c.recording.rows.Runs = append(c.recording.rows.Runs, row)
+}
+
+// tally records how many runs of a daemon's shard have ended since the last report and are in none: sampling has left them out [D100].
+func (c *Core) tally(ref taskRef, was, now wire.Totals, reported *wire.Run) {
+	runs, failed := now.Runs-was.Runs, now.Failed-was.Failed
+	if reported != nil && reported.State != wire.RunRunning {
+		runs--
+		if reported.State != wire.RunFinished {
+			failed--
+		}
+	}
+	runs, failed = max(runs, 0), max(failed, 0)
+	if !c.recording.on() || runs == 0 && failed == 0 {
+		return
+	}
+	s := ref.shard()
+	c.recording.rows.Tallies = append(c.recording.rows.Tallies, event.Tally{ID: event.ID(s.TaskID, "tally", strconv.FormatInt(now.Runs, 10), strconv.FormatInt(now.Failed, 10)),
+		Job: ref.exec.Job, Task: s.TaskID, Success: max(runs-failed, 0), Failed: failed, Time: c.wall})
 }

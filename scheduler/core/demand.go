@@ -54,6 +54,7 @@ func (c *Core) demands() (ds []demand, more bool) {
 		a := c.config.apps[d.with.App.AppName]
 		if wait := c.starts.wait(a, e.ID); wait.waits() {
 			e.unplaced = unplaced{matched: true, why: c.starts.waitReason(wait)}
+			c.recording.waits(e)
 			continue
 		}
 		c.starts.tried(a, e.ID)

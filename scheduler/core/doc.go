@@ -24,6 +24,7 @@
 //	notifications   notifications of runs that failed                                    notifications.go
 //	imports         what the original left in its queues                            imports.go
 //	daemons         the runs of daemons' shards                                     daemons.go, daemonruns.go
+//	recording       what is recorded of a step, and how far that is stored            recording.go
 //	shared          options, clocks, timers, and the decision that is being made    shared.go, clock.go, timers.go
 //
 // # Where what happens

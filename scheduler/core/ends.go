@@ -4,11 +4,41 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/elasticjob-go/elasticjob/history/event"
 )
 
 // endAttempt ends the present attempt of a shard: the shard has ended with it, or waits
 // for another attempt.
 func (c *Core) endAttempt(ref taskRef, how outcome) {
+	ended := *ref.shard()
+	c.settleAttempt(ref, how)
+	c.recordEnd(ref, &ended, how)
+}
+
+// recordEnd records the run of an attempt that has ended. before is the shard as it was then.
+func (c *Core) recordEnd(ref taskRef, before *shard, how outcome) {
+	e, s := ref.exec, ref.shard()
+	if !c.recording.on() || e.daemon() || before.Start.IsZero() && how != outcomeFailed {
+		return // a daemon's runs are recorded one by one; the others had no process
+	}
+	state, cause := s.State, s.Cause
+	if !state.terminal() {
+		switch {
+		case before.TimedOut:
+			state = TimedOut
+		case how == outcomeLost:
+			state = Lost
+		case how == outcomeKilled:
+			state = Killed
+		default:
+			state = Failed
+		}
+	}
+	c.recording.run(e, before, &before.attempt, state, cause)
+}
+
+func (c *Core) settleAttempt(ref taskRef, how outcome) {
 	e, s := ref.exec, ref.shard()
 	if e.daemon() {
 		c.daemonAttemptEnds(ref)
@@ -149,6 +179,7 @@ func (c *Core) requeue(ref taskRef, source Source, tries int) {
 func (c *Core) requeueAfter(ref taskRef, source Source, delay time.Duration) {
 	e, s := ref.exec, ref.shard()
 	c.note(Note{Kind: NoteShardRequeued, Job: e.Job, Execution: e.ID, Task: s.TaskID, Detail: s.Cause, Problem: s.KillReason == ""})
+	c.recording.step(event.Step{Execution: e.ID, Job: e.Job, Kind: event.Requeued, Item: s.Item, Task: s.TaskID, Message: s.Cause}, s.TaskID)
 	if s.live() {
 		c.releaseTask(e, s)
 	}
@@ -191,6 +222,7 @@ func (c *Core) endExecution(e *execution) {
 		c.stats.ExecutionsFailed++
 	}
 	c.executions.end(e)
+	c.recording.ended(e)
 	c.countRun(e)
 	if state == Failed {
 		c.reportFailure(e.Job, failureOf(e))

@@ -5,6 +5,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/history/event"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/registry"
 )
@@ -199,6 +200,8 @@ type Decision struct {
 	// Change, if not empty, is the change of configuration that was requested. It is committed alone, after all else has left;
 	// then ChangeCommitted tells the core, or the caller answers the request (rule T4).
 	Change []registry.Write
+	// History is what is recorded of the step, true when Writes are committed. Its Number is 0 when there is nothing.
+	History event.Batch
 	// Calls go to the present session, in this order; calls of different kinds
 	// may overtake each other.
 	Calls []Call
@@ -311,3 +314,8 @@ type Note struct {
 	// Problem marks what an operator should look at.
 	Problem bool
 }
+
+// HistoryStored says that the first so many batches of this term, counted from 1, are in the history for good.
+type HistoryStored struct{ Batches int64 }
+
+func (HistoryStored) coreEvent() {}

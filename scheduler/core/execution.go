@@ -46,6 +46,8 @@ type execution struct {
 	// EndedAt is when it ended by the wall clock; endedAt is the same in the time of the term.
 	EndedAt time.Time `json:"endedAt,omitzero"`
 	endedAt time.Time
+	// LaunchedAt is when it was first launched, by the wall clock.
+	LaunchedAt time.Time `json:"launchedAt,omitzero"`
 
 	// Not stored.
 	stored       bool
@@ -64,6 +66,12 @@ type execution struct {
 	place *list.Element
 	// outdated are the items of a daemon's shards that may run with other settings than the present ones, in order.
 	outdated []int
+	// unrecorded is set when its end was found in the registry and is to be recorded by this term.
+	unrecorded bool
+	// What was last recorded of what it waits for, when, and how often.
+	waitRecorded   string
+	waitRecordedAt time.Time
+	waitsRecorded  int
 }
 
 // daemon reports whether it is the standing execution of a daemon job: its shards end only to be replaced, and its
@@ -115,6 +123,9 @@ type attempt struct {
 	TaskID   string `json:"t,omitempty"`
 	Agent    string `json:"g,omitempty"`
 	AgentURL string `json:"h,omitempty"`
+	Host     string `json:"hn,omitempty"`
+	// Original is the task that was lost, of an attempt by failover.
+	Original string `json:"ot,omitempty"`
 	Executor string `json:"x,omitempty"`
 	// WorkDir is the agent's work folder and Container the executor's run: with them the absolute path of the sandbox
 	// that the executor reported is made again (sandbox.go). Both are empty until it has reported one.
@@ -181,7 +192,7 @@ type attempt struct {
 // past is what stays of an attempt that ended while its shard waits for the next: where it ran, where its
 // output is, and why it ended.
 func (a *attempt) past() attempt {
-	return attempt{TaskID: a.TaskID, Agent: a.Agent, AgentURL: a.AgentURL, Executor: a.Executor,
+	return attempt{TaskID: a.TaskID, Agent: a.Agent, AgentURL: a.AgentURL, Host: a.Host, Executor: a.Executor,
 		WorkDir: a.WorkDir, Container: a.Container, Dir: a.Dir, Framework: a.Framework, Cause: a.Cause, Package: a.Package}
 }
 

@@ -115,9 +115,9 @@ func (es *executions) forgetKeyLater(id string, at time.Time) {
 	})
 }
 
-// write adds what has changed, and removes what the history has no place for any more.
-func (es *executions) write(r *records) {
-	gone := es.ended.trim(es.now, es.opt.EndedKept)
+// write adds what has changed, and removes what the history has no place for any more and may forget.
+func (es *executions) write(r *records, forgettable func(tooMany bool) int64) {
+	gone := es.ended.trim(es.now, es.opt.EndedKept, forgettable(es.ended.order.Len() > es.opt.UnstoredKept))
 	putChanged(r, pathKey, es.keys, &es.changedKeys)
 	for _, id := range es.changed.take() {
 		if e := cmp.Or(es.open[id], es.ended.byID[id]); e != nil {

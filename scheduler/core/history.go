@@ -106,7 +106,8 @@ func (r *ring) isOver() bool {
 
 // trim takes out what is too much and may be forgotten, the oldest first; most is how many are kept in all. What a ring has
 // too many of goes when it is old, or when there are too many in all: who has just asked for runs can look at each of them.
-func (h *history) trim(now time.Time, most int) (dropped []*execution) {
+// What ended after forgettable stays.
+func (h *history) trim(now time.Time, most int, forgettable int64) (dropped []*execution) {
 	full := func() bool {
 		return h.order.Len() > most || h.shards > historyShards && h.order.Len() > 1
 	}
@@ -118,11 +119,11 @@ func (h *history) trim(now time.Time, most int) (dropped []*execution) {
 		dropped = append(dropped, e)
 	}
 	takeFrom := func(r *ring, mayToo func(*execution) bool) {
-		if !r.isOver() || !mayToo(r.list[0]) {
+		if !r.isOver() || r.list[0].Ended > forgettable || !mayToo(r.list[0]) {
 			return
 		}
 		for _, e := range slices.Clone(r.list) {
-			if !r.isOver() || !mayToo(e) {
+			if !r.isOver() || e.Ended > forgettable || !mayToo(e) {
 				return
 			}
 			take(e)
@@ -140,7 +141,9 @@ func (h *history) trim(now time.Time, most int) (dropped []*execution) {
 	})
 	for at := h.order.Front(); at != nil && full(); {
 		e := at.Value.(*execution)
-		at = at.Next()
+		if at = at.Next(); e.Ended > forgettable {
+			break
+		}
 		take(e)
 	}
 	return dropped

@@ -2,6 +2,7 @@ package core
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -36,7 +37,7 @@ func TestHistoryKeepsOfEachJobAndResult(t *testing.T) {
 		h.add(ended("both", n, Failed, 1))
 		n++
 		h.add(ended("both", n, Killed, 1))
-		h.trim(time.Now(), 10_000)
+		h.trim(time.Now(), 10_000, math.MaxInt64)
 	}
 	want := map[string][results]int{"good": {20}, "bad": {0, 100}, "both": {20, 100, 20}}
 	for job, sizes := range want {
@@ -70,12 +71,12 @@ func TestHistoryIsBounded(t *testing.T) {
 		e := ended(fmt.Sprint("job", rnd.IntN(200)), n+1, []State{Finished, Failed, Killed}[rnd.IntN(3)], 1+rnd.IntN(3))
 		e.Dropped = rnd.IntN(4) == 0
 		h.add(e)
-		h.trim(time.Now(), 500)
+		h.trim(time.Now(), 500, math.MaxInt64)
 		if h.order.Len() > 500 {
 			t.Fatalf("%d are kept", h.order.Len())
 		}
 	}
-	h.trim(time.Now(), 500)
+	h.trim(time.Now(), 500, math.MaxInt64)
 	shards := 0
 	for e := range h.all() {
 		shards += len(e.Shards)
@@ -86,7 +87,7 @@ func TestHistoryIsBounded(t *testing.T) {
 	if h.order.Len() != 500 || shards != h.shards || len(h.tasks) != shards {
 		t.Errorf("%d executions with %d shards, counted as %d, %d tasks", h.order.Len(), shards, h.shards, len(h.tasks))
 	}
-	h.trim(time.Now(), 0)
+	h.trim(time.Now(), 0, math.MaxInt64)
 	if h.order.Len()+h.shards+len(h.byID)+len(h.tasks)+len(h.jobs)+len(h.crowded) != 0 {
 		t.Errorf("something is left of nothing: %+v", h)
 	}
@@ -103,7 +104,7 @@ func TestHistoryKeepsTheNewestWhileThereIsRoom(t *testing.T) {
 		e := ended(job, n, Finished, 1)
 		e.EndedAt, e.endedAt, e.Dropped = at, at, dropped
 		h.add(e)
-		h.trim(now, 100)
+		h.trim(now, 100, math.MaxInt64)
 	}
 	kept := func(job string, r result) int {
 		if h.jobs[job] == nil {
@@ -128,7 +129,7 @@ func TestHistoryKeepsTheNewestWhileThereIsRoom(t *testing.T) {
 		t.Errorf("%d and %d of %d", kept("slow", resultFinished), kept("fast", resultFinished), h.order.Len())
 	}
 	now = now.Add(youngFor)
-	h.trim(now, 100)
+	h.trim(now, 100, math.MaxInt64)
 	if kept("fast", resultFinished) != 20 || len(h.crowded) != 0 {
 		t.Errorf("%d are kept when they are old", kept("fast", resultFinished))
 	}
@@ -141,7 +142,7 @@ func TestHistoryBoundsShards(t *testing.T) {
 	for n := range 30 {
 		h.add(ended("big", n+1, Finished, 10_000))
 		h.add(ended("huge", n+31, Failed, ringShards+1))
-		h.trim(time.Now(), 10_000)
+		h.trim(time.Now(), 10_000, math.MaxInt64)
 	}
 	if big, huge := len(h.jobs["big"].rings[resultFinished].list), len(h.jobs["huge"].rings[resultFailed].list); big != 5 || huge != 1 {
 		t.Errorf("%d and %d are kept, want 5 and 1", big, huge)

@@ -3,6 +3,8 @@ package core
 import (
 	"cmp"
 	"time"
+
+	"github.com/elasticjob-go/elasticjob/history/event"
 )
 
 // killExecution ends what waits of an execution at once, and wants what runs
@@ -19,6 +21,7 @@ func (c *Core) killExecution(e *execution, reason string) {
 	if e.KillReason == "" || e.KillReason == shutdownReason {
 		e.KillReason = reason
 		c.executions.touch(e)
+		c.recording.step(event.Step{Execution: e.ID, Job: e.Job, Kind: event.Killing, Item: event.NoItem, Message: reason}, reason)
 	}
 	for i := range e.Shards {
 		s := &e.Shards[i]

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"github.com/elasticjob-go/elasticjob/history/event"
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
@@ -47,6 +48,7 @@ func (c *Core) killTaskByID(id string) *Error {
 	}
 	c.note(Note{Kind: NoteKillRequested, Job: e.Job, Execution: e.ID, Task: id})
 	s.KillReason = killedOnRequest
+	c.recording.step(event.Step{Execution: ref.exec.ID, Job: ref.exec.Job, Kind: event.Killing, Item: s.Item, Task: s.TaskID, Message: killedOnRequest}, s.TaskID)
 	c.executions.touchShard(e, ref.index)
 	if s.KillSince.IsZero() || s.Drain {
 		s.KillSince, s.Drain, s.killTry = c.now, false, 0

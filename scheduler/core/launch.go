@@ -59,6 +59,7 @@ func (c *Core) matchSome(ds []demand, more bool) {
 		}
 		e := ds[u.Demand].exec
 		e.unplaced.why, e.unplaced.never, e.unplaced.reserved = u.Reason, u.Never, u.Reserved
+		c.recording.waits(e)
 	}
 	c.flow.recordUnplaced(ds, result.Unplaced, more)
 	byAgent := map[int][]offers.Placement{}
@@ -155,7 +156,7 @@ func (c *Core) beginLaunch(d *demand) {
 	if e.launched() {
 		return
 	}
-	e.Settings, e.Overrides = d.with, nil
+	e.Settings, e.Overrides, e.LaunchedAt = d.with, nil, c.wall
 	e.Shards = make([]shard, d.with.Job.ShardingTotalCount)
 	for i := range e.Shards {
 		e.Shards[i] = shard{Item: i, State: Waiting, Type: e.Source}
@@ -163,6 +164,7 @@ func (c *Core) beginLaunch(d *demand) {
 	}
 	e.shardsOpen = len(e.Shards)
 	c.executions.touch(e)
+	c.recording.changed(e)
 	if !e.daemon() {
 		c.countDelay(max(c.wall.Sub(e.Fire), 0).Seconds())
 	}
@@ -177,9 +179,14 @@ func (c *Core) launchShard(d *demand, item int, agentID string, x *executor, sto
 		kind = jobs.TaskFailover
 	}
 	id := jobs.TaskID{Job: e.Job, Item: item, Type: kind, Agent: agentID, UUID: c.uuid()}.String()
+	lost := ""
+	if s.Type == FailoverSource {
+		lost = s.TaskID
+	}
 	s.State, s.NotBefore = Launching, time.Time{}
 	s.Attempt++
-	s.attempt = attempt{TaskID: id, Agent: agentID, AgentURL: c.agents.byID[agentID].url, Executor: x.Info.ID,
+	on := c.agents.byID[agentID]
+	s.attempt = attempt{TaskID: id, Agent: agentID, AgentURL: on.url, Host: on.host, Original: lost, Executor: x.Info.ID,
 		Launched: c.now, acceptSeq: c.placement.acceptSeq, sentWith: c.placement.acceptSeq}
 	need := d.with.Job.Resources()
 	if e.daemon() {
@@ -188,6 +195,7 @@ func (c *Core) launchShard(d *demand, item int, agentID string, x *executor, sto
 	c.executions.begin(taskRef{e, item})
 	c.executions.touchShard(e, item)
 	c.stats.TasksLaunched++
+	c.traceDecided(taskRef{e, item}, cluster.Staging, "")
 	c.note(Note{Kind: NoteTaskLaunched, Job: e.Job, Execution: e.ID, Task: id, Detail: "on agent " + agentID})
 	return cluster.TaskLaunch{
 		TaskID: id, Name: jobs.TaskID{Job: e.Job, Item: item, Type: kind, Agent: agentID}.Name(),

@@ -97,6 +97,8 @@ func (c *Core) Load(wall time.Time, stored Stored) error {
 				j := c.config.jobOrRemoved(name)
 				j.stored, j.isStored, j.since = r, true, r.Since
 			}
+		case pathHistoryBatches:
+			err = c.recording.restore(e)
 		default:
 			err = c.loadOther(e, dir, chunks)
 		}
@@ -150,6 +152,8 @@ func (c *Core) loadOther(e registry.Entry, dir string, chunks map[string][]shard
 		c.subscription.frameworkID = strings.TrimSpace(string(e.Value))
 	case e.Path == pathOurFramework:
 		c.subscription.ours = string(e.Value)
+	case e.Path == pathHistoryStored:
+		err = c.recording.restore(e)
 	case c.loadQueue(e):
 	case strings.HasPrefix(dir, pathShards+"/"):
 		var part []shard
@@ -203,6 +207,8 @@ func (c *Core) joinLoaded(execs []*execution, chunks map[string][]shard) error {
 		c.executions.ended.seq = e.Ended
 		c.executions.ended.add(e)
 	}
+	c.recording.loaded(ended)
+	c.sampleLater()
 	c.loadJobStats()
 	c.importQueues()
 	for _, name := range sortedKeys(c.config.jobs) {
@@ -250,6 +256,7 @@ func (c *Core) joinLoaded(execs []*execution, chunks map[string][]shard) error {
 // takeUp indexes a loaded execution's tasks and sets its waiting shards to work.
 func (c *Core) takeUp(e *execution) {
 	if e.daemon() && e.launched() {
+		c.recording.changed(e) // it runs for months, and a former leader's disk may never be read again
 		c.outdateAll(e)
 		c.daemons.look(e.Job)
 	}

@@ -124,6 +124,7 @@ func (c *Core) crossMissedWindow(budget int) (used int) {
 			c.config.touch(j)
 		}
 		c.config.countMissed(j, detail)
+		c.recording.missed(name, g.upto, detail)
 		c.note(Note{Kind: NoteFiresMissed, Job: name, Detail: detail})
 	}
 	c.fires.timetable.Skip(g.upto)
@@ -173,6 +174,7 @@ func (c *Core) enqueueFire(j *jobState, at time.Time, source Source) {
 		if !j.cfg.Misfire {
 			why := fmt.Sprintf("the fire of %s found execution %s %s; without misfire it is dropped", at.Format(time.RFC3339), j.queue[0].ID, j.queue[0].state())
 			c.config.countDropped(j, 1, why)
+			c.recording.dropped(j.name, at, why)
 			c.note(Note{Kind: NoteFireDropped, Job: j.name, Detail: why})
 			return
 		}

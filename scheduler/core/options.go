@@ -49,8 +49,12 @@ type Options struct {
 	DemandsPerStep int
 	// Documents is the form in which documents of apps and jobs are written; both are read.
 	Documents DocumentFormat
-	// EndedKept is how many ended executions are kept in all; each job keeps fewer (ringSizes).
-	EndedKept int
+	// EndedKept is how many ended executions are kept in all; each job keeps fewer (ringSizes). Those whose rows are not in the
+	// history yet are kept beside them, UnstoredKept in all (rule H1).
+	EndedKept, UnstoredKept int
+	// History is set when there is a history to record in. Term is the number of the term, which is positive then.
+	History bool
+	Term    int64
 	// JobMetrics is of how many jobs there are numbers of their own for metrics.
 	JobMetrics int
 
@@ -91,7 +95,7 @@ func DefaultOptions() Options {
 	return Options{
 		Zone: time.UTC, KillGrace: 5 * time.Second, KillAnswer: 90 * time.Second, ExecutorIdle: 30 * time.Second,
 		ExecutorCommand: []string{"./executor"},
-		Late:            time.Minute, QueuedFires: 100, OpenExecutions: 100_000, FiresPerStep: 1000, DemandsPerStep: 2000, EndedKept: 10_000, JobMetrics: 1000,
+		Late:            time.Minute, QueuedFires: 100, OpenExecutions: 100_000, FiresPerStep: 1000, DemandsPerStep: 2000, EndedKept: 10_000, UnstoredKept: 30_000, JobMetrics: 1000,
 		OfferHold: 5 * time.Second, OfferAhead: 2 * time.Second, RefuseMost: time.Minute,
 		ReserveAfter: 30 * time.Second, ReserveBeyond: time.Minute,
 		UnreachableFailover: 2 * time.Minute, UnreachableLost: 10 * time.Minute,

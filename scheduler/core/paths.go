@@ -31,6 +31,9 @@ const (
 	pathKey          = "/scheduler/idempotency-key"
 	pathNotification = "/scheduler/notification"
 	pathOldFramework = "/scheduler/old-framework"
+
+	pathHistoryBatches = "/scheduler/history-batches"
+	pathHistoryStored  = "/scheduler/history-stored"
 )
 
 // Paths are where a term that begins finds all that Load needs.

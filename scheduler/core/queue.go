@@ -7,6 +7,7 @@ import (
 // enqueue adds an execution to its job's queue, in order of fire time.
 func (c *Core) enqueue(j *jobState, e *execution) {
 	c.executions.add(e)
+	c.recording.changed(e)
 	c.flow.needChanged()
 	i := len(j.queue)
 	for i > 0 && !j.queue[i-1].launched() && e.Fire.Before(j.queue[i-1].Fire) {

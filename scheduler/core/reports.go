@@ -143,6 +143,7 @@ func (c *Core) acceptAnswered(a LaunchAnswered) {
 		case !s.live():
 		case !a.OK:
 			s.Cause = "the master refused the launch: " + a.Message
+			c.traceDecided(ref, cluster.Dropped, s.Cause)
 			c.endAttempt(ref, outcomeNeverStarted)
 		case !s.KillSince.IsZero():
 			c.sendKill(ref)

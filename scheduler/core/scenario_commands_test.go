@@ -37,6 +37,8 @@ import (
 //	reconcile explicit|implicit            an operator asks for it
 //	answered [AGENT STATE]                 the master answers the question about an invented task (rules T8, T7)
 //	stored PATH TEXT                       another scheduler left this in the registry; a restart finds it
+//	history on                             from the next leader on there is a history
+//	history stored N                       so many of the term's batches are in the database
 //	mute CALL…                             leaves these calls out until the next begin
 //	begin                                  a new world
 //
@@ -96,6 +98,7 @@ var scenarioCommands = map[string]func(*scene, *scenario.Words) error{
 		return s.steps(ReconcileRequested{Token: 1, Explicit: w.Next() == "explicit"})
 	},
 	"stored":   (*scene).cmdStored,
+	"history":  (*scene).cmdHistory,
 	"answered": (*scene).cmdAnswered,
 }
 
@@ -170,6 +173,9 @@ func (s *scene) cmdCrash(w *scenario.Words) error {
 		entries = append(entries, registry.Entry{Path: path, Value: s.stored[path]})
 	}
 	s.accepts = slices.Delete(s.accepts, 0, len(s.accepts))
+	if s.opt.History {
+		s.opt.Term++
+	}
 	s.core = New(s.opt)
 	s.loaded, s.began = s.now, s.wall()
 	if err := s.core.Load(s.wall(), Stored{Entries: entries}); err != nil {

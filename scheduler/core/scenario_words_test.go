@@ -38,7 +38,7 @@ func newScene(t *testing.T) *scene {
 }
 
 // begin is a new world.
-func (s *scene) begin(t *testing.T) {
+func (s *scene) begin(t testing.TB) {
 	t.Helper()
 	s.stage = newStage(t)
 	s.names = scenario.NewNames()
@@ -77,6 +77,7 @@ func (s *scene) report(d Decision) {
 		}
 	}
 	s.reportWrites(d)
+	s.reportHistory(d)
 	for _, c := range d.Calls {
 		if !s.muted[reflect.TypeOf(c)] {
 			s.reportCall(c, started)

@@ -17,7 +17,7 @@ import (
 // stage plays a cluster by hand around one core: it keeps what is written and
 // gives names to what is said, so that a test reads as a story.
 type stage struct {
-	t    *testing.T
+	t    testing.TB
 	core *Core
 	opt  Options
 	rnd  rand.Source
@@ -254,7 +254,7 @@ func (s *stage) execution(id string) ExecutionView {
 	return v
 }
 
-func newStage(t *testing.T) *stage {
+func newStage(t testing.TB) *stage {
 	t.Helper()
 	s := &stage{t: t, opt: DefaultOptions(), rnd: rand.NewPCG(1, 2), stored: map[string][]byte{},
 		now: time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)}

@@ -78,6 +78,8 @@ func (c *Core) handle(e Event) {
 		c.acceptAnswered(e)
 	case NotificationSent:
 		c.notificationSent(e)
+	case HistoryStored:
+		c.recording.storedUpTo(e.Batches)
 	case ClusterEvent:
 		if e.Session == c.subscription.number && c.subscription.open {
 			c.handleClusterEvent(e.Event)
@@ -134,11 +136,12 @@ func (c *Core) write() {
 	c.executors.write(&r)
 	c.orphans.write(&r)
 	c.starts.write(&r)
-	c.executions.write(&r)
+	c.executions.write(&r, c.recording.forgettable)
 	c.config.write(&r)
 	c.fires.write(&r)
 	c.daemons.write(&r)
 	c.imports.write(&r)
 	c.notifications.write(&r)
+	c.recording.write(&r) // last: it records what the others commit
 	c.out.Writes = r.writes
 }

@@ -2,6 +2,7 @@ package core
 
 import (
 	"fmt"
+	"math/bits"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
@@ -14,6 +15,7 @@ func (c *Core) sweepTasks() {
 	if c.now.Before(c.executions.nextSweep) {
 		return
 	}
+	last := c.executions.nextSweep.Add(-sweepEvery)
 	c.executions.nextSweep = c.now.Add(sweepEvery)
 	for _, id := range sortedKeys(c.executions.tasks) {
 		if ref, ok := c.executions.tasks[id]; ok && ref.shard().live() {
@@ -22,6 +24,7 @@ func (c *Core) sweepTasks() {
 	}
 	c.agents.forgetOld(func(id string) bool { return len(c.executors.onAgent[id]) > 0 })
 	c.sweepOrphans()
+	c.askAboutUnreachable(last)
 	c.askAboutFormerAgents()
 }
 
@@ -43,6 +46,7 @@ func (c *Core) sweepTask(ref taskRef) {
 			u := cluster.Update{TaskID: s.TaskID, AgentID: s.Agent, State: cluster.State(s.EndState), Source: cluster.FromAgent,
 				Message: "the cluster said so, and its agent never sent why"}
 			c.readEnd(s, u)
+			c.traceDecided(ref, u.State, s.Cause)
 			c.endAttempt(ref, classify(&s.attempt, u, c.executors.heard(s.Executor)))
 		}
 	case !s.Unreachable.IsZero():
@@ -71,6 +75,24 @@ func (c *Core) sweepTask(ref taskRef) {
 			c.unreachable(ref, c.now)
 		}
 	}
+}
+
+// askAboutUnreachable asks about the tasks that have been unreachable for twice as long as when they were last asked about. An agent
+// may come back without a task of which the master knows nothing. Nobody reports that end, and while offers are suppressed nothing shows
+// that the agent is back. last is when tasks were swept before.
+func (c *Core) askAboutUnreachable(last time.Time) {
+	if !c.subscription.open {
+		return
+	}
+	doublings := func(at, since time.Time) int { return bits.Len64(uint64(max(at.Sub(since), 0) / sweepEvery)) }
+	var refs []cluster.TaskRef
+	for _, id := range sortedKeys(c.executions.tasks) {
+		s := c.executions.tasks[id].shard()
+		if s.live() && s.acceptSeq == 0 && s.known && !s.Unreachable.IsZero() && doublings(c.now, s.Unreachable) > doublings(last, s.Unreachable) {
+			refs = append(refs, cluster.TaskRef{TaskID: s.TaskID, AgentID: s.Agent})
+		}
+	}
+	c.reconcile(refs)
 }
 
 // stagedSweeps is how often a task must have been found staged by this leader

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/history/event"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/wire"
 )
@@ -123,6 +124,7 @@ func (c *Core) alive(ref taskRef, u cluster.Update) {
 	}
 	changed := false
 	if !s.Unreachable.IsZero() || !s.EndUnclear.IsZero() {
+		c.traceUpdate(ref, u, "") // it is back
 		s.Unreachable, s.Away, s.EndUnclear, s.EndState = time.Time{}, false, time.Time{}, ""
 		changed = true
 	}
@@ -148,6 +150,10 @@ func (c *Core) alive(ref taskRef, u cluster.Update) {
 		s.State, s.runningSince, changed = Running, c.now, true
 		if s.Start.IsZero() {
 			s.Start = c.timeOf(u)
+		}
+		c.traceUpdate(ref, u, "")
+		if !ref.exec.daemon() && c.recording.on() {
+			c.recording.run(ref.exec, s, &s.attempt, Running, "")
 		}
 		c.daemonRunning(ref)
 		if s.Replacing || len(ref.exec.outdated) > 0 {
@@ -186,6 +192,7 @@ func (c *Core) unreachable(ref taskRef, since time.Time) {
 		return
 	}
 	s.Unreachable = since
+	c.recording.trace(ref, cluster.Unreachable, event.FromScheduler, "", "agent "+s.Agent+" does not answer", c.wall, since.Format(time.RFC3339Nano))
 	c.executions.touchShard(ref.exec, ref.index)
 	c.note(Note{Kind: NoteTaskUnreachable, Job: ref.exec.Job, Execution: ref.exec.ID, Task: s.TaskID, Detail: "agent " + s.Agent + " does not answer", Problem: true})
 }
@@ -225,6 +232,7 @@ func (c *Core) terminal(ref taskRef, u cluster.Update) {
 		c.starts.forget(ref.exec.Settings.App.AppName, s.Agent) // a short task is reported by its end alone
 	}
 	c.readEnd(s, u)
+	c.traceUpdate(ref, u, s.Cause)
 	if st, ok := wire.DecodeStatus(u.Data); ok && u.Source == cluster.FromExecutor {
 		if x := c.executors.byID[s.Executor]; x != nil && st.SupervisorLost {
 			c.closeExecutor(x) // it ends, and would take with it what is launched on it now

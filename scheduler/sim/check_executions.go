@@ -70,6 +70,7 @@ func (c *checker) execution(r record) {
 	if r.Ended > 0 {
 		if old.Ended == 0 {
 			w.report.Ended++
+			w.history.executionEnded(r.ID)
 			c.lastEnd = w.now
 			delete(j.open, r.ID)
 			j.lastOpen = w.now
@@ -161,6 +162,7 @@ func (c *checker) executionGone(id string) {
 	if e.Ended == 0 && !c.endNoted[id] {
 		c.w.fail("nothing is lost", "execution %s is removed before it ended", id)
 	}
+	c.w.history.forgotten(id)
 	delete(c.job(e.Job).open, id)
 	delete(c.execs, id)
 }

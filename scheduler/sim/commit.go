@@ -28,33 +28,57 @@ func (l *leader) commit(c term.Commit) {
 	if w.dice(SlowCommit) {
 		wait = w.between(100*time.Millisecond, 5*time.Second)
 	}
+	// Its batch goes to the disk beside it; what comes last lets the effects out.
+	var batch *keptBatch
+	var outcome error
+	left := 2
+	done := func() {
+		if left--; left > 0 {
+			return
+		}
+		if batch != nil && !errors.Is(outcome, registry.ErrOutcomeUnknown) {
+			batch.settled, batch.happened = true, outcome == nil
+		}
+		l.committed(c, outcome)
+	}
+	l.record(c.History, func(b *keptBatch) {
+		if batch = b; b != nil {
+			b.true = w.history.isTrue(&b.Batch)
+		}
+		done()
+	})
+	answered := func(err error) {
+		outcome = err
+		done()
+	}
 	l.soon(wait, func() {
 		switch {
 		case w.dice(CommitUnknownNotDone):
-			l.soon(w.between(time.Millisecond, 4*time.Second), func() { l.committed(c, l.write(c.Writes)) })
+			l.soon(w.between(time.Millisecond, 4*time.Second), func() { answered(l.write(c)) })
 		case w.dice(CommitUnknownDone):
-			err := l.write(c.Writes)
+			err := l.write(c)
 			// Sent again, the conflict shows our own term and number: it had happened.
-			l.soon(w.between(time.Millisecond, 4*time.Second), func() { l.committed(c, err) })
+			l.soon(w.between(time.Millisecond, 4*time.Second), func() { answered(err) })
 		case w.dice(CommitLostWithTerm):
 			if w.rng.IntN(2) == 0 {
-				_ = l.write(c.Writes)
+				_ = l.write(c)
 			}
 			l.expire()
-			l.committed(c, registry.ErrOutcomeUnknown)
+			answered(registry.ErrOutcomeUnknown)
 		default:
-			l.committed(c, l.write(c.Writes))
+			answered(l.write(c))
 		}
 	})
 }
 
 // write is one commit as the registry takes it. Its answer, a conflict too, says
 // how far the session's server has come.
-func (l *leader) write(writes []registry.Write) error {
-	err := l.w.store.commit(l.term, writes)
+func (l *leader) write(c term.Commit) error {
+	err := l.w.store.commit(l.term, c.Writes)
 	l.seen = l.w.store.index
 	if err == nil {
-		l.w.check.committed(writes, l.watch.decidedAt)
+		l.w.history.happened(c)
+		l.w.check.committed(c.Writes, l.watch.decidedAt)
 	}
 	return err
 }

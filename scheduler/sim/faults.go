@@ -38,7 +38,8 @@ const (
 	ClusterRefuses
 	ClusterAway
 	NobodyToTell
-	lastPlanned = NobodyToTell
+	HistoryDown
+	lastPlanned = HistoryDown
 )
 
 // Faults that come by chance at their place.
@@ -96,7 +97,10 @@ const (
 	NotificationFails
 	NotificationSlow
 	NotificationUnanswered
-	lastByChance = NotificationUnanswered
+	HistoryDiskSlow
+	HistoryDiskFull
+	HistoryDiskGone
+	lastByChance = HistoryDiskGone
 )
 
 // Faults that follow from others.
@@ -151,6 +155,10 @@ const (
 	DaemonDrained
 	FailuresCounted
 	ToldAgain
+	HistorySettledByOthers
+	HistoryThrownAway
+	HistoryWrittenAgain
+	HistoryForgottenUnstored
 	NumFaults
 )
 
@@ -161,7 +169,7 @@ var faultNames = [NumFaults]string{
 	"framework removed", "registry session lost", "a dead process's SUBSCRIBE arrives late",
 	"scheduler cut off from the registry", "master silent: heartbeats stop, the connection stays", "connection to the master slow", "clock an hour forward", "clock an hour back",
 	"executor over its disk limit", "maintenance window of an agent", "operator asks for reconciliation", "operator forgets a task that may live", "scheduler restarts with another role", "executor stopped",
-	"cluster refuses the scheduler", "cluster cannot be reached", "nobody can be told for a while",
+	"cluster refuses the scheduler", "cluster cannot be reached", "nobody can be told for a while", "history's database down",
 	"crash between config commit and step", "crash before a commit", "crash after a commit, before its effects", "crash before an ACCEPT", "crash after an ACCEPT",
 	"crash before an acknowledgement", "crash after an acknowledgement", "crash before a KILL", "crash after a KILL", "crash before SUBSCRIBE", "crash before an answer", "crash before a message", "crash after a message", "crash between two effects", "pause between two effects", "slow commit",
 	"commit unknown, was done", "commit unknown, was not done", "commit unknown and the term lost", "SUBSCRIBE fails", "call or its answer lost",
@@ -172,6 +180,7 @@ var faultNames = [NumFaults]string{
 	"master refuses a call", "call answered late", "document cannot be read", "process ignores SIGTERM",
 	"executor's report lost", "executor's report late", "executor's report is garbage",
 	"message not sent", "message slow", "message sent, and reported as not sent",
+	"history's disk slow", "history's disk full", "history's disk lost with its machine",
 	"a new leader's server lags behind the last commits", "framework id, queues and documents of the original", "task that the original left running", "queue of the original", "operator writes what cannot be used", "change conflicts with an operator's edit",
 	"a live task is not forgotten", "agent about to go is on offer",
 	"deposed leader tries to write", "deposed leader wakes up", "call on an old stream", "second subscriber takes over", "ACCEPT of a gone offer",
@@ -183,6 +192,7 @@ var faultNames = [NumFaults]string{
 	"user pauses a job", "user shuts a job down", "shard of a job that is paused or shut down runs again", "task runs for longer than its timeout", "process ends with status 0 after SIGTERM",
 	"daemon up at the end", "daemon's run cut off, and run again", "daemon's shard replaced for new settings", "daemon's shard ends with its run",
 	"message of several failures", "people told again of a failure",
+	"another leader says what became of a commit", "rows of a commit that never happened", "rows written again", "end forgotten with its rows on a disk alone",
 }
 
 func (f Fault) String() string { return faultNames[f] }
@@ -196,6 +206,7 @@ var chances = map[Fault]float64{
 	OperatorEdits: 1, ExecutorCrashAtLaunch: 0.01, TaskProcessKilled: 0.02, SandboxFull: 0.01, ExecutorRefused: 0.01, ExecutorCrashAtBegin: 0.01,
 	CallRefused: 0.002, CallAnsweredLate: 0.05, ReadFails: 0.5, TermIgnored: 0.3,
 	ReportLost: 0.2, ReportLate: 0.2, ReportGarbled: 0.3,
+	HistoryDiskSlow: 0.01, HistoryDiskFull: 0.002, HistoryDiskGone: 0.3,
 	NotificationFails: 0.3, NotificationSlow: 0.4, NotificationUnanswered: 0.2,
 	CrashBeforeCommit: 0.003, CrashAfterCommit: 0.003, CrashBeforeAccept: 0.01, CrashAfterAccept: 0.01, CrashBeforeAck: 0.003, CrashAfterAck: 0.003,
 	CrashBeforeKill: 0.02, CrashAfterKill: 0.02, CrashBeforeSubscribe: 0.02, CrashBeforeReply: 0.02, CrashBeforeNotify: 0.1, CrashAfterNotify: 0.1,

@@ -20,23 +20,25 @@ type leader struct {
 	core    *core.Core
 	machine *term.Machine
 
-	planned    bool // a turn is
-	wakeNo     int
-	dead       bool
-	paused     bool
-	held       []func() // what waits for the end of the pause
-	began      time.Duration
-	loadedAt   time.Duration // the world's time and the wall clock's when the core was loaded
-	loadedWall time.Time
-	lastPause  time.Duration
-	session    *session // the last that was opened, until it has ended
-	token      uint64
-	asks       map[uint64]func(core.Reply)
-	watch      watch
-	out        outgoing
-	drained    bool
-	seen       int64 // the index of the last write that this process knows of
-	cutUntil   time.Duration
+	planned     bool // a turn is
+	wakeNo      int
+	dead        bool
+	paused      bool
+	held        []func() // what waits for the end of the pause
+	began       time.Duration
+	loadedAt    time.Duration // the world's time and the wall clock's when the core was loaded
+	loadedWall  time.Time
+	lastPause   time.Duration
+	session     *session // the last that was opened, until it has ended
+	token       uint64
+	asks        map[uint64]func(core.Reply)
+	watch       watch
+	out         outgoing
+	drained     bool
+	outbox      *outbox
+	historyTold int64 // how many of its batches it knows to be stored
+	seen        int64 // the index of the last write that this process knows of
+	cutUntil    time.Duration
 }
 
 // campaign makes a new leader after a delay, in a new term.
@@ -59,7 +61,10 @@ func (w *world) campaign(delay time.Duration) {
 		l.watch.reset()
 		w.leaders = append(w.leaders, l)
 		w.leading = l
-		l.core = core.New(w.opt)
+		l.outbox = w.history.outboxOf(l)
+		opt := w.opt
+		opt.Term = l.term
+		l.core = core.New(opt)
 		l.machine = term.New(l.core, rand.NewPCG(w.cfg.Seed, uint64(len(w.leaders))+76), term.Options{RefusedMost: w.refusedMost})
 		w.trace.add("leader %d begins term %d", l.no, l.term)
 		l.seen = has
@@ -299,6 +304,7 @@ func (l *leader) die(why string) {
 	}
 	w.trace.add("leader %d is gone: %s", l.no, why)
 	l.dead = true
+	l.outbox.gone = w.dice(HistoryDiskGone)
 	if l.session != nil {
 		l.session.stream.cutOff()
 		l.session = nil

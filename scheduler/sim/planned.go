@@ -60,6 +60,8 @@ func (w *world) happens(f Fault) bool {
 		l.pause()
 	case NobodyToTell:
 		w.mailAwayUntil = w.now + w.between(10*time.Second, 20*time.Minute)
+	case HistoryDown:
+		w.history.downUntil = w.now + w.between(5*time.Second, 20*time.Minute)
 	case RegistrySessionLost:
 		l.expire()
 		w.after(w.between(time.Millisecond, 3*time.Second), l.endTerm)

@@ -12,7 +12,7 @@ import (
 // quiesce ends the faults: from here on, all that can run has to end.
 func (w *world) quiesce() {
 	w.calm = true
-	w.refusesUntil, w.awayUntil, w.mailAwayUntil = 0, 0, 0
+	w.refusesUntil, w.awayUntil, w.mailAwayUntil, w.history.downUntil = 0, 0, 0, 0
 	w.trace.add("the faults stop")
 	for _, a := range slices.Clone(w.agents) {
 		a.unavailable = time.Time{}
@@ -85,9 +85,16 @@ func (w *world) settle() {
 		return
 	}
 	open := w.check.open()
-	if open == "" && w.check.left() == "" {
+	lacks := w.history.complete()
+	if open == "" && w.check.left() == "" && lacks == "" {
 		w.ended = true
 		return
+	}
+	if lacks != w.history.lacked { // something is recorded each minute
+		w.history.lacked, w.history.lackedSince = lacks, w.now
+	}
+	if since := w.now - w.history.lackedSince; lacks != "" && since > 10*time.Minute {
+		w.fail("H1 the history has all that happened", "for %s it has lacked %s", since, lacks)
 	}
 	if limit := 2 * time.Hour; w.now-max(w.quietSince, w.check.lastEnd) > limit {
 		w.fail("nothing is lost: all that can run ends", "%s after the faults stopped or the last end: %s %s", limit, open, w.check.left())

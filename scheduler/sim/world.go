@@ -123,6 +123,7 @@ type world struct {
 	leaders   []*leader
 	leading   *leader // the present term's
 	users     *users
+	history   *history
 	check     *checker
 	moods     [NumFaults]float64
 	forgotten map[string]bool    // tasks that an operator said have ended
@@ -153,7 +154,9 @@ func newWorld(cfg Config, t *tracer) *world {
 	t.now = func() time.Duration { return w.now }
 	w.store = &store{clock: t.now, entries: map[string]registry.Entry{}}
 	w.check = newChecker(w)
+	w.history = newHistory(w)
 	w.opt = core.DefaultOptions()
+	w.opt.History = true
 	w.opt.ExecutorBinary = "http://leader/artifacts/executor"
 	if w.rng.IntN(3) == 0 {
 		w.opt.FiresPerStep = 1 + w.rng.IntN(5)
@@ -161,6 +164,7 @@ func newWorld(cfg Config, t *tracer) *world {
 	}
 	if w.rng.IntN(3) == 0 {
 		w.opt.EndedKept = 10 + w.rng.IntN(100)
+		w.opt.UnstoredKept = 2 * w.opt.EndedKept
 	}
 	w.opt.QueuedFires = 2 + w.rng.IntN(8)
 	if w.rng.IntN(4) == 0 {
@@ -185,6 +189,7 @@ func (w *world) play() {
 	w.users.begin()
 	w.planFault()
 	w.after(10*time.Second, w.look)
+	w.after(time.Second, w.history.drain)
 	for n := 0; !w.ended && w.failure == nil && len(w.queue) > 0; n++ {
 		e := heap.Pop(&w.queue).(*event)
 		w.now = e.at

@@ -20,6 +20,9 @@
 //     of the job, and does what the change asks for; the requester got no answer.
 //  2. The step's writes are committed. Crash before: nothing happened; events of the cluster come again (updates are not
 //     acknowledged yet), fires are made again from the cursor, requesters got no answer.
+//     What the step records in the history goes to this server's disk meanwhile, marked with the commit's number (rule H1). Crash
+//     between the two: of a commit that happened the next leader records the ends again, and what runs; rows of one that did not
+//     are thrown away.
 //  3. ACCEPT, KILL, SHUTDOWN, RECONCILE, ACKNOWLEDGE, DECLINE, REVIVE, SUPPRESS leave. Crash before or between: a launch that did not
 //     leave is found by reconciliation (GONE: never began, launched again, E1); kills and shutdowns are state and are sent
 //     again (K1, X2); updates come again (S3); offers are all forgotten with the next subscription (T6). Nothing leaves any

@@ -1,6 +1,7 @@
 package term
 
 import (
+	"github.com/elasticjob-go/elasticjob/history/event"
 	"github.com/elasticjob-go/elasticjob/registry"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
 )
@@ -14,9 +15,12 @@ type Decided struct {
 	Decision *core.Decision
 }
 
-// Commit makes the writes in one commit of the registry's term (rule T5). Committed answers it; there is one at a time.
+// Commit makes the writes in one commit of the registry's term (rule T5). Committed answers it; there is one at a time. The history
+// gets its batch beside it, if that has a number, so that when the commit is answered both are on disk, or the batch is counted as
+// lost; and it is told what became of the commit, unless nobody knows (rule H1).
 type Commit struct {
-	Writes []registry.Write
+	Writes  []registry.Write
+	History event.Batch
 	// Change is set when it is a change of configuration, which is committed alone (rule T4).
 	Change bool
 }

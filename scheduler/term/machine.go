@@ -87,6 +87,9 @@ func (m *Machine) Notified(job string, seq int64, err error) {
 	m.event(sent)
 }
 
+// HistoryStored reports that the first so many of the term's batches are in the history for good.
+func (m *Machine) HistoryStored(batches int64) { m.event(core.HistoryStored{Batches: batches}) }
+
 // Changed reports a path that somebody else may have changed in the registry.
 func (m *Machine) Changed(path string) { m.edits.add(path) }
 
@@ -100,14 +103,16 @@ func (m *Machine) event(e core.Event) {
 	m.events = append(m.events, e)
 }
 
-// canLinger reports whether an event is a status update.
+// canLinger reports whether an event is a status update, or of the history.
 func canLinger(e core.Event) bool {
-	of, ok := e.(core.ClusterEvent)
-	if !ok {
-		return false
+	switch e := e.(type) {
+	case core.HistoryStored:
+		return true
+	case core.ClusterEvent:
+		_, ok := e.Event.(cluster.Update)
+		return ok
 	}
-	_, ok = of.Event.(cluster.Update)
-	return ok
+	return false
 }
 
 // takeEvents takes what the next step is told.

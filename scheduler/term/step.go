@@ -71,7 +71,7 @@ func (m *Machine) step(events []core.Event, then func(*core.Decision, error)) {
 		committed(nil)
 		return
 	}
-	m.commit(Commit{Writes: d.Writes}, committed)
+	m.commit(Commit{Writes: d.Writes, History: d.History}, committed)
 }
 
 func (m *Machine) commit(c Commit, then func(error)) {

@@ -117,7 +117,7 @@ var reasons = []reason{
 	{
 		name: "agent without what it kept", realOnly: true, state: "LOST", cause: []string{"AGENT_REMOVED", "a new agent registered at the same address"},
 		// On a busy machine it is away for longer than pings are waited for otherwise, and then it is unreachable.
-		setup: system.Setup{MasterArgs: []string{"--max_agent_ping_timeouts=40"}},
+		setup: system.Setup{MissedPings: 40},
 		provoke: func(_ *testing.T, c *system.Cluster) string {
 			h := hold(c)
 			c.Mesos.KillAgent(1)

@@ -228,7 +228,8 @@ func hold(c *system.Cluster) held {
 // TestLaunchLost loses a launch with the agent that it was sent to and with the master that knew of it. Nobody will ever
 // tell of that task by himself: once its agent is back the server asks, and launches the shard again.
 func TestLaunchLost(t *testing.T) {
-	both(t, system.Setup{Agents: 1, InMemory: true}, func(t *testing.T, c *system.Cluster) {
+	// On a busy machine the launch is sent only after the agent has missed some pings.
+	both(t, system.Setup{Agents: 1, InMemory: true, MissedPings: 100}, func(t *testing.T, c *system.Cluster) {
 		c.StartServers(1)
 		c.App("a", writes, nil)
 		c.Job("j", "a", nil)

@@ -1,6 +1,7 @@
 package system
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -74,7 +75,7 @@ func (l *local) startMaster(n int, args ...string) {
 		flags = append(flags, "--registry", "in_memory")
 	}
 	all := slices.Concat([]string{"local-cluster", "--listen", l.address, "--data-dir", l.dir(),
-		"--agent-ping-timeout", "500ms", "--max-agent-ping-timeouts", "3", "--cpus", fmt.Sprint(l.c.CPUs), "--memory", fmt.Sprint(l.c.MemoryMB)}, flags, args)
+		"--agent-ping-timeout", "500ms", "--max-agent-ping-timeouts", fmt.Sprint(cmp.Or(l.setup.MissedPings, 3)), "--cpus", fmt.Sprint(l.c.CPUs), "--memory", fmt.Sprint(l.c.MemoryMB)}, flags, args)
 	l.masters[n] = l.c.spawn(fmt.Sprintf("master %d", n), l.command(all), mesosListening)
 }
 

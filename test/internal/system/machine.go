@@ -292,11 +292,7 @@ func (m *Machine) Until(what string, look func() (missing string)) {
 		select {
 		case <-every.C:
 		case <-deadline.C:
-			log := ""
-			if m.server != nil {
-				log = "\nthe server's log ends:\n" + m.server.log.tail()
-			}
-			m.Fatalf("waited %v until %s: %s%s", Patience, what, missing, log)
+			m.Fatalf("waited %v until %s: %s", Patience, what, missing) // the end of the server's log follows at the test's end
 		}
 	}
 }

@@ -58,6 +58,8 @@ type Setup struct {
 	// InMemory is for masters that remember nothing after a restart. Otherwise Apache Mesos keeps its registry in
 	// a log that a majority of the masters has, and cluster/local in a file.
 	InMemory bool
+	// MissedPings is how many pings in a row an agent misses until it is unreachable, by default 3.
+	MissedPings int
 	// Credentials are asked for by masters and agents.
 	Credentials bool
 	// Resources are those of each agent of Apache Mesos, by default those of the Machine; cluster/local has none that are reserved.

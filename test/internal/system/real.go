@@ -41,8 +41,12 @@ func (r *real) StartMaster(n int) {
 	if r.setup.InMemory {
 		quorum = 0
 	}
+	args := r.setup.MasterArgs
+	if missed := r.setup.MissedPings; missed > 0 {
+		args = append([]string{fmt.Sprint("--max_agent_ping_timeouts=", missed)}, args...)
+	}
 	r.masters[n] = mesosserver.StartMaster(r.c.TB, mesosserver.MasterOptions{
-		Dir: filepath.Join(r.c.Dir, fmt.Sprint("master-", n)), ZK: r.zk(), Quorum: quorum, Credentials: r.credentials, Args: r.setup.MasterArgs,
+		Dir: filepath.Join(r.c.Dir, fmt.Sprint("master-", n)), ZK: r.zk(), Quorum: quorum, Credentials: r.credentials, Args: args,
 	})
 }
 

@@ -1,0 +1,343 @@
+package core
+
+import (
+	"maps"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/history/event"
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/registry"
+)
+
+// recording is what the present step records in the history, and how far what this term has recorded is stored there (rule H1).
+// Without Options.History it records nothing. These hold between any two steps:
+//
+//   - a batch was recorded by every commit that counted up batches, and of no other commit;
+//   - toRecord has the executions that ended whose ends no batch of this term has, in the order of their ends; all that ended
+//     before the first of them are recorded, or were stored by a former term;
+//   - what ended up to stored is stored, and what ended up to recorded is in a batch of this term, or stored.
+type recording struct {
+	*shared
+	rows event.Rows
+	// executions are those whose row changes with this step.
+	executions map[string]*execution
+	batches    int64
+	// former has, by term, how many batches each of the last terms has made.
+	former   map[int64]int64
+	toRecord []*execution
+	recorded int64
+	stored   int64
+	// unstored are batches with ends that are not stored, oldest first.
+	unstored    []recordedEnds
+	storedSaved int64 // stored as the registry has it
+}
+
+// recordedEnds says that with a batch all ends up to one are recorded.
+type recordedEnds struct{ batch, ended int64 }
+
+const (
+	// formerTerms is of how many terms it is known how many batches they made: what an older one left on its disk is thrown away.
+	formerTerms = 20
+	// endsPerStep bounds the shards of executions whose ends one step records: a term may begin with many.
+	endsPerStep = 2000
+)
+
+func newRecording(s *shared) recording {
+	return recording{shared: s, executions: map[string]*execution{}, former: map[int64]int64{}}
+}
+
+func (h *recording) on() bool { return h.opt.History }
+
+// restore takes what a former term has stored.
+func (h *recording) restore(e registry.Entry) (err error) {
+	if e.Path == pathHistoryStored {
+		h.stored, err = strconv.ParseInt(string(e.Value), 10, 64)
+		h.storedSaved = h.stored
+		return err
+	}
+	var term, batches int64
+	if term, err = strconv.ParseInt(strings.TrimPrefix(e.Path, pathHistoryBatches+"/"), 10, 64); err == nil {
+		batches, err = strconv.ParseInt(string(e.Value), 10, 64)
+		h.former[term] = batches
+	}
+	return err
+}
+
+// loaded begins a term: ended are the executions that the registry has, in the order of their ends.
+func (h *recording) loaded(ended []*execution) {
+	if !h.on() {
+		return
+	}
+	for t := max(h.opt.Term-formerTerms, 1); t < h.opt.Term; t++ {
+		h.rows.Terms = append(h.rows.Terms, event.Term{Number: t, Batches: h.former[t]})
+	}
+	h.recorded = h.stored
+	for _, e := range ended {
+		if e.Ended > h.stored {
+			e.unrecorded = true
+			h.toRecord = append(h.toRecord, e)
+		}
+	}
+}
+
+// forgettable is up to which end executions may be forgotten: those whose rows are stored, or, where there are too many, those
+// that are at least in a batch.
+func (h *recording) forgettable(tooMany bool) int64 {
+	switch {
+	case !h.on():
+		return 1<<63 - 1
+	case tooMany:
+		return h.recorded
+	}
+	return h.stored
+}
+
+// storedUpTo takes how many of this term's batches are stored.
+func (h *recording) storedUpTo(batches int64) {
+	n := 0
+	for n < len(h.unstored) && h.unstored[n].batch <= batches {
+		h.stored = max(h.stored, h.unstored[n].ended)
+		n++
+	}
+	h.unstored = h.unstored[n:]
+}
+
+// changed has an execution's row be written as it will be at the end of the step.
+func (h *recording) changed(e *execution) {
+	if h.on() {
+		h.executions[e.ID] = e
+	}
+}
+
+// ended takes an execution that has just ended.
+func (h *recording) ended(e *execution) {
+	if h.on() {
+		delete(h.executions, e.ID)
+		h.toRecord = append(h.toRecord, e)
+	}
+}
+
+// write makes the step's batch, if it records anything, and adds its number to the commit.
+func (h *recording) write(r *records) {
+	if !h.on() {
+		return
+	}
+	for _, id := range sortedKeys(h.executions) {
+		h.rows.Executions = append(h.rows.Executions, h.executionRow(h.executions[id]))
+	}
+	clear(h.executions)
+	shards, ends := 0, 0
+	for _, e := range h.toRecord {
+		if shards > endsPerStep {
+			h.wakeAt(h.now)
+			break
+		}
+		h.rows.Executions = append(h.rows.Executions, h.executionRow(e))
+		shards, ends, h.recorded = shards+len(e.Shards)+1, ends+1, e.Ended
+		if e.unrecorded {
+			h.lastRuns(e)
+			e.unrecorded = false
+		}
+	}
+	h.toRecord = slices.Delete(h.toRecord, 0, ends)
+	if h.rows.Len() == 0 {
+		if len(r.writes) > 0 {
+			h.writeStored(r)
+		}
+		return
+	}
+	h.batches++
+	if ends > 0 {
+		h.unstored = append(h.unstored, recordedEnds{h.batches, h.recorded})
+	}
+	h.out.History = event.Batch{Term: h.opt.Term, Number: h.batches, Rows: h.rows}
+	h.rows = event.Rows{}
+	r.raw(under(pathHistoryBatches, strconv.FormatInt(h.opt.Term, 10)), strconv.AppendInt(nil, h.batches, 10))
+	for _, t := range slices.Sorted(maps.Keys(h.former)) {
+		if t < h.opt.Term-formerTerms {
+			r.remove(under(pathHistoryBatches, strconv.FormatInt(t, 10)))
+			delete(h.former, t)
+		}
+	}
+	h.writeStored(r)
+}
+
+// writeStored adds to a commit how far the history is stored. It makes no commit of its own: what a next leader records again stands once.
+func (h *recording) writeStored(r *records) {
+	if h.stored != h.storedSaved {
+		h.storedSaved = h.stored
+		r.raw(pathHistoryStored, strconv.AppendInt(nil, h.stored, 10))
+	}
+}
+
+// step records something in the life of an execution. id tells it from other events of its kind.
+func (h *recording) step(s event.Step, id ...string) {
+	if h.on() {
+		s.ID, s.Time = event.ID(append([]string{s.Execution, string(s.Kind)}, id...)...), h.wall
+		h.rows.Steps = append(h.rows.Steps, s)
+	}
+}
+
+const (
+	// waitsRecorded bounds how often it is recorded what an execution waits for, waitRecordedEvery is the least time between two of them.
+	waitsRecorded     = 10
+	waitRecordedEvery = time.Minute
+)
+
+// waits records what an execution waits for.
+func (h *recording) waits(e *execution) {
+	if !h.on() || e.unplaced.why == "" || e.unplaced.why == e.waitRecorded || e.waitsRecorded >= waitsRecorded ||
+		e.waitsRecorded > 0 && h.now.Sub(e.waitRecordedAt) < waitRecordedEvery {
+		return
+	}
+	e.waitRecorded, e.waitRecordedAt = e.unplaced.why, h.now
+	e.waitsRecorded++
+	h.step(event.Step{Execution: e.ID, Job: e.Job, Kind: event.Waited, Item: event.NoItem, Message: e.unplaced.why}, h.wall.Format(time.RFC3339Nano))
+}
+
+// dropped records a fire that made no execution.
+func (h *recording) dropped(job string, at time.Time, why string) {
+	h.step(event.Step{Execution: executionID(job, at), Job: job, Kind: event.Dropped, Item: event.NoItem, Message: why})
+}
+
+// missed records fires that were not made in time.
+func (h *recording) missed(job string, upto time.Time, why string) {
+	h.step(event.Step{Execution: executionID(job, upto), Job: job, Kind: event.Missed, Item: event.NoItem, Message: why}, why)
+}
+
+// executionRow is an execution as it is now.
+func (h *recording) executionRow(e *execution) event.Execution {
+	row := event.Execution{ID: e.ID, Revision: event.Begun, Job: e.Job, Source: string(e.Source), State: string(e.state()),
+		Fire: e.Fire, Made: h.shown(e.Made), Shards: len(e.Shards)}
+	if e.launched() {
+		row.Revision, row.App, row.Launch, row.Begin = event.Launched, e.Settings.App.AppName, e.LaunchedAt, e.begin()
+	}
+	if e.Ended == 0 {
+		return row
+	}
+	row.Revision, row.End, row.Reason, row.States = event.Ended, e.complete(), e.reason(), map[string]int{}
+	for i := range e.Shards {
+		row.States[string(e.Shards[i].State)]++
+	}
+	return row
+}
+
+// lastRuns records the last run of each shard of an execution that ended in a former term: that leader's disk may never be read again.
+func (h *recording) lastRuns(e *execution) {
+	for i := range e.Shards {
+		if s := &e.Shards[i]; s.TaskID != "" && !s.Start.IsZero() && !e.daemon() {
+			h.run(e, s, &s.attempt, s.State, s.Cause)
+		}
+	}
+}
+
+// run records the end of an attempt's run, or its begin while its state is Running.
+func (h *recording) run(e *execution, s *shard, a *attempt, state State, cause string) {
+	row := h.runRow(e, s, a)
+	row.ID, row.State, row.Source, row.Fire, row.Start = event.ID(a.TaskID), string(state), string(s.sourceOfRun(a)), e.Fire, a.Start
+	if row.Revision = event.Begun; state.terminal() {
+		row.Revision, row.Success, row.Exit, row.End = event.Ended, state == Finished, a.Exit, a.Complete
+		if row.End.IsZero() {
+			row.End = h.wall
+		}
+		if row.Start.IsZero() {
+			row.Start = row.End // it failed before it had a process
+		}
+		if state != Finished {
+			row.Cause = cause
+		}
+	}
+	h.rows.Runs = append(h.rows.Runs, row)
+}
+
+func (h *recording) runRow(e *execution, s *shard, a *attempt) event.Run {
+	host, ip := a.Host, ""
+	if u, err := url.Parse(a.AgentURL); err == nil {
+		if _, err = netip.ParseAddr(u.Hostname()); err == nil {
+			ip = u.Hostname()
+		}
+	}
+	if host == "" {
+		host = ip
+	}
+	return event.Run{Job: e.Job, Task: a.TaskID, Execution: e.ID, Item: s.Item, Attempt: s.Attempt, Agent: a.Agent, Host: host, IP: ip}
+}
+
+// sourceOfRun is why an attempt was launched.
+func (s *shard) sourceOfRun(a *attempt) Source {
+	if id, err := jobs.ParseTaskID(a.TaskID); err == nil && id.Type == jobs.TaskFailover {
+		return FailoverSource
+	}
+	return s.Type
+}
+
+// trace records the state of a shard's present task. at is when it came about, and id tells repeated ones apart.
+func (h *recording) trace(ref taskRef, state cluster.State, source, reason, message string, at time.Time, id string) {
+	if !h.on() {
+		return
+	}
+	e, s := ref.exec, ref.shard()
+	name, kind := "TASK_"+string(state), jobs.TaskReady
+	if s.sourceOfRun(&s.attempt) == FailoverSource {
+		kind = jobs.TaskFailover
+	}
+	h.rows.Traces = append(h.rows.Traces, event.Trace{ID: event.ID(s.TaskID, name, id), Job: e.Job, OriginalTask: s.Original, Task: s.TaskID, Agent: s.Agent,
+		Source: source, Type: kind, Item: s.Item, State: name, Reason: reason, Message: message, Execution: e.ID, Attempt: s.Attempt, Time: at})
+}
+
+// traceUpdate records what the cluster reports of a shard's task.
+func (c *Core) traceUpdate(ref taskRef, u cluster.Update, message string) {
+	source, id := event.FromScheduler, string(u.UUID)
+	if u.Source == cluster.FromExecutor {
+		source = event.FromExecutor
+	}
+	at := c.timeOf(u)
+	if id == "" {
+		id = at.Format(time.RFC3339Nano)
+	}
+	c.recording.trace(ref, u.State, source, string(u.Reason), message, at, id)
+}
+
+// traceDecided records a state of a shard's task that no report says.
+func (c *Core) traceDecided(ref taskRef, state cluster.State, message string) {
+	c.recording.trace(ref, state, event.FromScheduler, "", message, c.wall, "decided")
+}
+
+// gaugesEvery is how often gauges are recorded.
+const gaugesEvery = time.Minute
+
+// sampleLater has gauges be recorded at the next full minute.
+func (c *Core) sampleLater() {
+	if !c.opt.History {
+		return
+	}
+	next := c.wall.Truncate(gaugesEvery).Add(gaugesEvery)
+	c.timers.at(c.inTerm(next), func(time.Time) {
+		c.sample(c.wall.Truncate(gaugesEvery))
+		c.sampleLater()
+	})
+}
+
+func (c *Core) sample(at time.Time) {
+	var tasks, registered int64
+	running := map[string]bool{}
+	for _, ref := range c.executions.tasks {
+		if ref.shard().live() {
+			tasks++
+			running[ref.exec.Job] = true
+		}
+	}
+	for _, j := range c.config.jobs {
+		if j.cfg != nil {
+			registered++
+		}
+	}
+	c.recording.rows.Samples = append(c.recording.rows.Samples, event.Sample{Of: event.TasksRunning, Value: tasks, Time: at},
+		event.Sample{Of: event.JobsRunning, Value: int64(len(running)), Time: at}, event.Sample{Of: event.JobsRegistered, Value: registered, Time: at})
+}

@@ -1,0 +1,265 @@
+package sim
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	historyevent "github.com/elasticjob-go/elasticjob/history/event"
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/term"
+)
+
+// history is the database, the outboxes of all processes that ever led, and the ledger of what is true: rows of batches whose commit
+// has happened.
+type history struct {
+	w         *world
+	downUntil time.Duration
+	rows      map[string]storedRow // by table and id
+	terms     map[int64]int64
+	outboxes  []*outbox
+	// true has the text of each row, in each of its revisions, that a commit has made true, by table and id.
+	true map[string][]string
+	// commits are the batches whose commit has happened, by term and number.
+	commits map[[2]int64]bool
+	// ended are the executions whose end was committed, and lost are keys of rows that an outbox had no place for.
+	ended, lost map[string]bool
+	// onDisk has, of executions that were forgotten before their end was stored, the outboxes that have it.
+	onDisk map[string][]*outbox
+	// lacked is what it was last seen to lack in the calm world, and since when.
+	lacked      string
+	lackedSince time.Duration
+}
+
+type storedRow struct {
+	revision int
+	text     string
+}
+
+// outbox is what one leader's process has on its disk.
+type outbox struct {
+	of      *leader
+	gone    bool // its disk is never read again
+	batches []*keptBatch
+	// stored are the batches that count as stored: those that are, and those that were lost.
+	stored map[int64]bool
+}
+
+// keptBatch is a batch on a disk.
+type keptBatch struct {
+	historyevent.Batch
+	settled, happened bool
+	done              bool // stored, or thrown away
+	true              bool // its commit has happened, whoever knows
+}
+
+func newHistory(w *world) *history {
+	return &history{w: w, rows: map[string]storedRow{}, terms: map[int64]int64{}, true: map[string][]string{}, commits: map[[2]int64]bool{}, ended: map[string]bool{}, onDisk: map[string][]*outbox{}, lost: map[string]bool{}}
+}
+
+// outboxOf is the outbox of a leader that begins.
+func (h *history) outboxOf(l *leader) *outbox {
+	o := &outbox{of: l, stored: map[int64]bool{}}
+	h.outboxes = append(h.outboxes, o)
+	return o
+}
+
+// each goes through the rows of a batch with their keys.
+func each(b *historyevent.Batch, row func(key string, revision int, text string)) {
+	add := func(table, id string, revision int, v any) {
+		text, _ := json.Marshal(v)
+		row(table+" "+id, revision, string(text))
+	}
+	for _, r := range b.Executions {
+		add("execution", r.ID, r.Revision, r)
+	}
+	for _, r := range b.Steps {
+		add("step", r.ID, 0, r)
+	}
+	for _, r := range b.Runs {
+		add("run", r.ID, r.Revision, r)
+	}
+	for _, r := range b.Traces {
+		add("trace", r.ID, 0, r)
+	}
+	for _, r := range b.Tallies {
+		add("tally", r.ID, 0, r)
+	}
+	for _, r := range b.Samples {
+		add("sample", string(r.Of)+r.Time.String(), 0, r)
+	}
+}
+
+// record puts a batch on the leader's disk, beside its commit; then is called when it is there, or can't be.
+func (l *leader) record(b historyevent.Batch, then func(*keptBatch)) {
+	w := l.w
+	if b.Number == 0 {
+		then(nil)
+		return
+	}
+	took := w.between(100*time.Microsecond, 8*time.Millisecond)
+	if w.dice(HistoryDiskSlow) {
+		took = w.between(100*time.Millisecond, 2*time.Second)
+	}
+	l.soon(took, func() {
+		if w.dice(HistoryDiskFull) {
+			each(&b, func(key string, _ int, _ string) { w.history.lost[key] = true })
+			l.outbox.stored[b.Number] = true
+			then(nil)
+			return
+		}
+		kept := &keptBatch{Batch: b}
+		l.outbox.batches = append(l.outbox.batches, kept)
+		then(kept)
+	})
+}
+
+func (h *history) isTrue(b *historyevent.Batch) bool { return h.commits[[2]int64{b.Term, b.Number}] }
+
+// happened: the commit of a batch has.
+func (h *history) happened(c term.Commit) {
+	h.commits[[2]int64{c.History.Term, c.History.Number}] = true
+	each(&c.History, func(key string, revision int, text string) {
+		h.true[key] = append(h.true[key], fmt.Sprint(revision, text))
+	})
+	for _, o := range h.outboxes {
+		for _, b := range o.batches {
+			if b.Term == c.History.Term && b.Number == c.History.Number {
+				b.true = true
+			}
+		}
+	}
+}
+
+// drain writes what may be written of all outboxes whose disks can be read, and plans the next time.
+func (h *history) drain() {
+	w := h.w
+	for _, o := range h.outboxes {
+		h.drainOutbox(o)
+	}
+	w.after(w.between(50*time.Millisecond, 3*time.Second), h.drain)
+}
+
+func (h *history) drainOutbox(o *outbox) {
+	w := h.w
+	switch {
+	case o.gone, w.now < h.downUntil, o.of.paused && !w.calm:
+		return
+	case o.of.dead && !w.calm && w.rng.IntN(20) > 0:
+		return // its process is not back yet
+	}
+	for _, b := range o.batches {
+		if b.done {
+			continue
+		}
+		if !b.settled {
+			batches, known := h.terms[b.Term]
+			if !known {
+				continue // perhaps the next leader knows; the others needn't wait
+			}
+			w.count(HistorySettledByOthers)
+			b.settled, b.happened = true, b.Number <= batches
+		}
+		b.done = true
+		if b.happened {
+			h.write(&b.Batch)
+		} else {
+			w.count(HistoryThrownAway)
+		}
+		o.stored[b.Number] = true
+		if w.chance(0.02) {
+			b.done = false // its process ended before it noted that
+		}
+	}
+	if l := o.of; !l.dead && !l.paused {
+		n := int64(0)
+		for o.stored[n+1] {
+			n++
+		}
+		if n > l.historyTold {
+			l.historyTold = n
+			l.tell(func(m *term.Machine) { m.HistoryStored(n) })
+		}
+	}
+}
+
+// write is one transaction of the database.
+func (h *history) write(b *historyevent.Batch) {
+	for _, t := range b.Terms {
+		if was, ok := h.terms[t.Number]; ok && was != t.Batches {
+			h.w.fail("H1 all leaders say the same of a former term", "term %d had %d batches, and %d", t.Number, was, t.Batches)
+		}
+		h.terms[t.Number] = t.Batches
+	}
+	each(b, func(key string, revision int, text string) {
+		if !slices.Contains(h.true[key], fmt.Sprint(revision, text)) {
+			h.w.fail("H1 what the history says has happened", "%s: %s", key, text)
+		}
+		if was, ok := h.rows[key]; ok && was.revision >= revision {
+			if was.revision == revision {
+				h.w.count(HistoryWrittenAgain)
+			}
+			return
+		}
+		h.rows[key] = storedRow{revision, text}
+	})
+}
+
+// executionEnded: its end was committed.
+func (h *history) executionEnded(id string) { h.ended[id] = true }
+
+// forgotten checks, when an execution's record is removed from the registry, that its end is stored, or at least on a disk.
+func (h *history) forgotten(id string) {
+	key := "execution " + id
+	if !h.ended[id] || h.lost[key] || h.rows[key].revision == historyevent.Ended {
+		return
+	}
+	if h.w.opt.UnstoredKept < core.DefaultOptions().UnstoredKept { // such a world has too many at times
+		for _, o := range h.outboxes {
+			for _, b := range o.batches {
+				if slices.ContainsFunc(b.Executions, func(e historyevent.Execution) bool { return e.ID == id && e.Revision == historyevent.Ended }) {
+					h.w.count(HistoryForgottenUnstored)
+					h.onDisk[id] = append(h.onDisk[id], o)
+				}
+			}
+		}
+		if len(h.onDisk[id]) > 0 {
+			return
+		}
+	}
+	h.w.fail("H1 an end stays in the registry until its row is stored", "execution %s", id)
+}
+
+// complete says, in the calm world, what the history lacks, or "".
+func (h *history) complete() string {
+	for _, id := range sorted(h.ended) {
+		key, on := "execution "+id, h.onDisk[id]
+		if len(on) > 0 && !slices.ContainsFunc(on, func(o *outbox) bool { return !o.gone }) {
+			continue // it was forgotten with its row on disks alone, and those are lost
+		}
+		if h.rows[key].revision != historyevent.Ended && !h.lost[key] {
+			return "the end of execution " + id
+		}
+	}
+	for _, o := range h.outboxes {
+		if o.gone {
+			continue
+		}
+		for _, b := range o.batches {
+			if !b.true {
+				continue
+			}
+			lacks := ""
+			each(&b.Batch, func(key string, revision int, _ string) {
+				if row, ok := h.rows[key]; !ok || row.revision < revision {
+					lacks = fmt.Sprintf("%s of batch %d of term %d, settled %v, done %v", key, b.Number, b.Term, b.settled, b.done)
+				}
+			})
+			if lacks != "" {
+				return lacks
+			}
+		}
+	}
+	return ""
+}
