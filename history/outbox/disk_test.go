@@ -53,18 +53,25 @@ func (d *disk) step() error {
 	return d.fault
 }
 
+func (d *disk) crashed() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.dead
+}
+
 // crash gives the disk as the next process finds it after a crash.
 func (d *disk) crash() *disk {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	next := newDisk(d.rng.Uint64())
 	names := maps.Clone(d.synced)
-	for name, c := range d.files { // names that were not synced may be there all the same
+	for _, name := range slices.Sorted(maps.Keys(d.files)) { // names that were not synced may be there all the same
 		if d.rng.IntN(2) == 0 {
-			names[name] = c
+			names[name] = d.files[name]
 		}
 	}
-	for name, c := range names {
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		c := names[name]
 		data := slices.Clone(c.synced)
 		for i := range c.data { // in pages of 7 bytes, any of which may have come to the disk
 			if i%7 == 0 && d.rng.IntN(2) == 0 {

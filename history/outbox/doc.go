@@ -12,7 +12,7 @@
 // frame of its own, which is not synced: the next batch of the same term says as much, since it is made only after the commit
 // before it has happened. So the frame that follows a batch tells what became of it: a batch of the same term with a higher number, that
 // it happened; with the same number, that it did not; a batch of another term, that nobody here knows; the end of the log, that the process
-// ended then. The last two are Uncertain, of each term at most one. Who reads sets it aside, in a file of its own,
+// ended then; and a gap, where frames are damaged or missing, tells nothing either. The last three are Uncertain, of each term at most one but for gaps. Who reads sets it aside, in a file of its own,
 // until somebody else knows, and goes on.
 //
 // # Faults

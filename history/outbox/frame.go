@@ -12,11 +12,12 @@ import (
 type kind uint8
 
 const (
-	batch      kind = 1 + iota // a batch
-	compressed                 // a batch, its data compressed with zstd
-	happened                   // the commit of the batch of this term and number has happened
-	never                      // it has not, and will not
-	unknown                    // nobody will tell here
+	gap        kind = iota // in no file: what was here is missing
+	batch                  // a batch
+	compressed             // a batch, its data compressed with zstd
+	happened               // the commit of the batch of this term and number has happened
+	never                  // it has not, and will not
+	unknown                // nobody will tell here
 	kinds
 )
 

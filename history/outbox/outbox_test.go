@@ -258,7 +258,7 @@ func TestDamage(t *testing.T) {
 		if !strings.Contains(said.String(), "bytes=17") {
 			t.Errorf("of the torn end was said: %s", said.String())
 		}
-		wantRest(t, log, "1/1 happened one", "1/3 happened three", "1/4 uncertain four")
+		wantRest(t, log, "1/1 uncertain one", "1/3 happened three", "1/4 uncertain four")
 		if s := log.Status(); s.Damaged != headerSize+3 || !strings.Contains(said.String(), "damaged") {
 			t.Errorf("%d bytes are counted as damaged, want %d; %s", s.Damaged, headerSize+3, said.String())
 		}

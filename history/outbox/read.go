@@ -166,6 +166,10 @@ func (l *Log) take(f frame) (e Entry, ok bool, err error) {
 	p := l.in.pending
 	same := p != nil && p.Term == f.term
 	switch f.kind {
+	case gap:
+		if p != nil {
+			return l.give(Uncertain), true, nil
+		}
 	case batch, compressed:
 		if p != nil {
 			switch {
@@ -220,7 +224,7 @@ func (l *Log) idle() {
 // mostFailures is how often reading a segment may fail, one time after the other, until the rest of it is skipped.
 const mostFailures = 5
 
-// nextFrame reads the next frame; at the end of the log it gives the channel that is closed when there is more.
+// nextFrame reads the next frame, a gap where some are missing; at the end of the log it gives the channel that is closed when there is more.
 func (l *Log) nextFrame() (frame, <-chan struct{}, error) {
 	r := &l.in
 	for {
@@ -230,6 +234,7 @@ func (l *Log) nextFrame() (frame, <-chan struct{}, error) {
 		l.mu.Unlock()
 		if ok && s.id != r.at.segment {
 			r.at = position{segment: s.id}
+			return frame{kind: gap}, nil, nil
 		}
 		if !ok || r.at.offset >= s.size {
 			if last {
@@ -251,13 +256,14 @@ func (l *Log) nextFrame() (frame, <-chan struct{}, error) {
 			}
 			l.skipped(segmentName(s.id), before, s.size-before, err.Error())
 			r.at.offset, r.failures = s.size, 0
-			continue
+			return frame{kind: gap}, nil, nil
 		}
 		r.failures = 0
 		if n > 0 {
 			return f, nil, nil
 		}
 		l.skipped(segmentName(s.id), before, r.at.offset-before, "no frame with a right checksum stands there")
+		return frame{kind: gap}, nil, nil
 	}
 }
 

@@ -176,8 +176,7 @@ func (w *writer) write(l *Log, sync bool) (err error) {
 		}
 	}
 	if w.file == nil {
-		if w.file, err = l.fs.Open(segmentName(w.id+1), os.O_CREATE|os.O_EXCL); err != nil {
-			w.id++ // perhaps it is there all the same
+		if w.file, err = l.fs.Open(segmentName(w.id+1), os.O_CREATE|os.O_TRUNC); err != nil {
 			return err
 		}
 		w.id, w.size, w.synced, w.named = w.id+1, 0, 0, false
@@ -212,28 +211,30 @@ func (w *writer) roll(l *Log) error {
 	return w.close()
 }
 
-// abandon gives up a segment that could not be written to. What of it was not confirmed is cut off, if that can be done.
+// abandon gives up a segment that could not be written to. What of it was not confirmed is cut off, if that can be done. A segment of which nothing
+// was ever read is removed, and the next one has its number: a number that is missing means that batches are.
 func (w *writer) abandon(l *Log) {
 	if w.file == nil {
 		return
 	}
-	file := w.file
+	name, file := segmentName(w.id), w.file
 	w.file = nil
 	err := errors.Join(file.Truncate(w.synced), file.Close())
-	if w.synced == 0 {
-		err = errors.Join(err, l.fs.Remove(segmentName(w.id)))
+	if w.size == 0 {
+		err = errors.Join(err, l.fs.Remove(name))
 	}
 	if err != nil {
-		l.opt.Logger.Warn("history outbox: a segment that failed could not be cut back", "file", segmentName(w.id), "error", err)
+		l.opt.Logger.Warn("history outbox: a segment that failed could not be cut back", "file", name, "error", err)
+	}
+	if w.size == 0 {
+		w.id--
+		return
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if n := len(l.segments); n > 0 && l.segments[n-1].id == w.id {
 		l.bytes -= l.segments[n-1].size - w.synced
 		l.segments[n-1].size = w.synced
-		if w.synced == 0 {
-			l.segments = l.segments[:n-1]
-		}
 	}
 }
 
