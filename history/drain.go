@@ -1,0 +1,272 @@
+package history
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/history/event"
+	"github.com/elasticjob-go/elasticjob/history/outbox"
+)
+
+const (
+	// mostRows go in one transaction, and gatherFor is how long it is waited for so many.
+	mostRows  = 1000
+	gatherFor = 100 * time.Millisecond
+	// A call of the database that failed is repeated after retryFirst, then after twice that, and so on up to retryMost.
+	retryFirst = 100 * time.Millisecond
+	retryMost  = 10 * time.Second
+	// askEvery is how often it is asked whether batches that are set aside are true.
+	askEvery = 3 * time.Second
+	// flushFor is how long, after the end was asked for, a database that is up gets what is left.
+	flushFor = 3 * time.Second
+)
+
+// drain writes what the outbox has to the database. It is for one goroutine.
+type drain struct {
+	*Recorder
+	migrated bool
+	asked    time.Time      // when it was last asked about what is set aside
+	unkept   []outbox.Entry // of which nobody knows whether they are true, and that the disk has not taken: nothing is done before them
+}
+
+// gathered is what one transaction writes.
+type gathered struct {
+	batches []event.Batch
+	rows    int64
+	last    outbox.Entry
+	any     bool // there is a last one: it may be of no batch that is to be written
+}
+
+// Run drains the outbox, and while this process leads, counts and deletes, until ctx ends; it returns within a few seconds then. What is not
+// written by then stays in the outbox.
+func (r *Recorder) Run(ctx context.Context) {
+	maintained := make(chan struct{})
+	go func() {
+		defer close(maintained)
+		r.maintain(ctx)
+	}()
+	defer func() { <-maintained }()
+	d := &drain{Recorder: r}
+	for ctx.Err() == nil {
+		g := d.gather(ctx)
+		d.write(ctx, g, func(ctx context.Context) bool { return ctx.Err() == nil })
+	}
+	if r.Status().Down != "" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushFor)
+	defer cancel()
+	for r.Status().Waiting > 0 && ctx.Err() == nil {
+		g := d.gather(ctx)
+		if !g.any || !d.write(ctx, g, func(context.Context) bool { return false }) {
+			return
+		}
+	}
+}
+
+// gather takes batches from the outbox, until there are enough rows or it has waited long enough. It returns with nothing from time
+// to time, so that what is set aside is asked about.
+func (d *drain) gather(ctx context.Context) (g gathered) {
+	first, cancel := context.WithTimeout(ctx, askEvery)
+	defer func() { cancel() }()
+	for g.rows < mostRows {
+		e, err := d.log.Next(first)
+		if err != nil {
+			if first.Err() == nil {
+				d.opt.Logger.Error("history outbox: reading it failed, and is tried again", "error", err)
+				pause(ctx, retryFirst)
+			}
+			return g
+		}
+		if !g.any {
+			d.oldest(e.Time)
+			cancel()
+			first, cancel = context.WithTimeout(ctx, gatherFor)
+		}
+		g.any, g.last = true, e
+		if e.Outcome == outbox.Uncertain {
+			d.unkept = append(d.unkept, e)
+		} else if b, ok := d.decode(e); ok {
+			g.batches, g.rows = append(g.batches, b), g.rows+int64(b.Len())
+		}
+	}
+	return g
+}
+
+// decode reads a batch. One that can't be read though its checksum is right was written by another release: it is lost.
+func (d *drain) decode(e outbox.Entry) (b event.Batch, ok bool) {
+	if err := json.Unmarshal(e.Data, &b); err != nil {
+		d.refused(int64(e.Rows))
+		d.opt.Logger.Error("history rows lost: a batch in the outbox is none of this release", "term", e.Term, "number", e.Number, "rows", e.Rows, "error", err)
+		return b, false
+	}
+	return b, true
+}
+
+func (r *Recorder) oldest(t time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.status.Oldest = t
+}
+
+func (r *Recorder) refused(rows int64) {
+	if rows == 0 {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.status.Lost[LostRefused] += rows
+	r.status.LostLast = time.Now()
+}
+
+// write writes what was gathered, again and again while again says so, and says that it is done. It reports whether it is.
+func (d *drain) write(ctx context.Context, g gathered, again func(context.Context) bool) bool {
+	if !d.try(ctx, again, func(ctx context.Context) error { return d.store(ctx, g.batches) }) {
+		return false
+	}
+	if g.any {
+		d.stored(g)
+	}
+	if len(d.log.Aside()) > 0 && time.Since(d.asked) >= askEvery {
+		d.try(ctx, again, d.judgeAside)
+		d.asked = time.Now()
+	}
+	return true
+}
+
+// store writes batches in one transaction.
+func (d *drain) store(ctx context.Context, batches []event.Batch) error {
+	if !d.migrated {
+		from, to, err := d.opt.Database.Migrate(ctx)
+		if err != nil {
+			return err
+		}
+		if from != to {
+			d.opt.Logger.Info("history database migrated", "from", from, "to", to)
+		}
+		d.migrated = true
+	}
+	if len(batches) == 0 {
+		return nil
+	}
+	lost, err := d.opt.Database.Write(ctx, batches)
+	if err != nil {
+		return err
+	}
+	d.refused(int64(lost))
+	rows := -int64(lost)
+	for i := range batches {
+		rows += int64(batches[i].Len())
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.status.Written += rows
+	d.status.LastWritten = time.Now()
+	return nil
+}
+
+// stored says that everything that was gathered is in the database or set aside.
+func (d *drain) stored(g gathered) {
+	var left []outbox.Entry
+	for _, e := range d.unkept {
+		if err := d.log.SetAside(e); err != nil {
+			d.opt.Logger.Error("history outbox: a batch of which nobody knows yet whether it is true could not be set aside, and is tried again", "error", err)
+			left = append(left, e)
+		}
+	}
+	d.unkept = left
+	if len(left) == 0 {
+		if err := d.log.Done(g.last); err != nil {
+			d.opt.Logger.Error("history outbox: what is written to the database could not be freed, and is with what is written next", "error", err)
+		}
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for i := range g.batches {
+		d.term.store(g.batches[i].Term, g.batches[i].Number)
+	}
+	d.status.Oldest = time.Time{}
+}
+
+// judgeAside writes the batches that were set aside and are known to be true by now, and removes those that are not.
+func (d *drain) judgeAside(ctx context.Context) error {
+	for _, k := range d.log.Aside() {
+		n, known, err := d.opt.Database.Batches(ctx, k.Term)
+		if err != nil {
+			return err
+		}
+		if !known {
+			continue
+		}
+		if k.Number <= n {
+			e, err := d.log.ReadAside(k)
+			if err != nil {
+				return err
+			}
+			if b, ok := d.decode(e); ok {
+				if err := d.store(ctx, []event.Batch{b}); err != nil {
+					return err
+				}
+			}
+		}
+		if err := d.log.RemoveAside(k); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// try calls the database until it works, while again says so, with growing pauses. The log says when that begins, each minute, and when it
+// is over.
+func (d *drain) try(ctx context.Context, again func(context.Context) bool, do func(context.Context) error) bool {
+	var says alarm
+	for wait := retryFirst; ; wait = min(2*wait, retryMost) {
+		err := do(ctx)
+		if err == nil {
+			d.up()
+			return true
+		}
+		d.migrated = false // perhaps it is another one, or an empty one, that comes back
+		if ctx.Err() == nil || !errors.Is(err, ctx.Err()) {
+			d.down(err)
+			if _, ok := says.due(1); ok {
+				s := d.Status()
+				d.opt.Logger.Error("history database can't be written to: rows wait in the outbox, and it is tried again", "since", s.DownSince, "rows", s.Waiting, "error", err)
+			}
+		}
+		if !again(ctx) {
+			return false
+		}
+		pause(ctx, wait)
+	}
+}
+
+func (r *Recorder) down(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.broken {
+		r.broken, r.status.DownSince = true, time.Now()
+	}
+	r.status.Down = err.Error()
+}
+
+func (r *Recorder) up() {
+	r.mu.Lock()
+	broken, since := r.broken, r.status.DownSince
+	r.broken, r.status.Down, r.status.DownSince = false, "", time.Time{}
+	r.mu.Unlock()
+	if broken {
+		r.opt.Logger.Info("history database can be written to again", "after", time.Since(since).Round(time.Millisecond), "rows", r.Status().Waiting)
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}

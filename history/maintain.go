@@ -1,0 +1,92 @@
+package history
+
+import (
+	"context"
+	"time"
+)
+
+const (
+	recountEvery = 5 * time.Second
+	deleteEvery  = time.Minute
+	// One call counts so many minutes, or deletes so many rows.
+	mostMinutes = 100
+	mostDeleted = 1000
+)
+
+// maintain counts statistics and deletes what is old while this process leads, until ctx ends. What fails is tried again when it is due next.
+func (r *Recorder) maintain(ctx context.Context) {
+	var says alarm
+	failed := func(what string, err error) {
+		if err == nil || ctx.Err() != nil {
+			return
+		}
+		if _, ok := says.due(1); ok {
+			r.opt.Logger.Warn("history "+what+" failed, and is tried again", "error", err)
+		}
+	}
+	var deleted time.Time
+	for r.leading(ctx) {
+		if r.usable() {
+			failed("statistics", r.recount(ctx))
+			if time.Since(deleted) >= deleteEvery {
+				deleted = time.Now()
+				failed("deletion of old rows", r.deleteOld(ctx))
+			}
+		}
+		pause(ctx, recountEvery)
+	}
+}
+
+// leading waits until this process leads; false when ctx has ended.
+func (r *Recorder) leading(ctx context.Context) bool {
+	for ctx.Err() == nil {
+		r.mu.Lock()
+		leads, changed := r.leads, r.led
+		r.mu.Unlock()
+		if leads {
+			return true
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+		}
+	}
+	return false
+}
+
+func (r *Recorder) isLeading() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.leads
+}
+
+// usable reports whether the database was migrated and answered last.
+func (r *Recorder) usable() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.status.Down == ""
+}
+
+func (r *Recorder) recount(ctx context.Context) error {
+	for r.isLeading() {
+		n, err := r.opt.Database.Recount(ctx, mostMinutes)
+		if err != nil || n < mostMinutes {
+			return err
+		}
+	}
+	return nil
+}
+
+// deleteOld deletes in small transactions, with a pause as long as each took, so that writers get their turn.
+func (r *Recorder) deleteOld(ctx context.Context) error {
+	before := time.Now().AddDate(0, 0, -r.opt.Days)
+	for r.isLeading() && ctx.Err() == nil {
+		begin := time.Now()
+		n, err := r.opt.Database.DeleteOld(ctx, before, r.opt.Rows, mostDeleted)
+		if err != nil || n < mostDeleted {
+			return err
+		}
+		pause(ctx, time.Since(begin))
+	}
+	return nil
+}

@@ -1,0 +1,88 @@
+package history
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Status is how the history stands.
+type Status struct {
+	// Waiting are rows in the outbox, Oldest since when the first of them waits; zero if none is known to.
+	Waiting int64
+	Oldest  time.Time
+	// Bytes of the outbox's files, and their Bound.
+	Bytes, Bound int64
+	// Aside are batches of which nobody knows yet whether they are true.
+	Aside int
+	// Written are rows that were written to the database since the start, and LastWritten when that was last.
+	Written     int64
+	LastWritten time.Time
+	// Lost are rows that are lost since the start, by cause, LostLast is when that was last, Damaged counts bytes of the outbox.
+	Lost     map[string]int64
+	LostLast time.Time
+	Damaged  int64
+	// Hanging: the outbox's disk does not answer.
+	Hanging bool
+	// Down is why the database can't be written to, since DownSince; empty when it can.
+	Down      string
+	DownSince time.Time
+}
+
+// Status says how the history stands. It waits for nothing.
+func (r *Recorder) Status() Status {
+	log := r.log.Status()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := r.status
+	s.Lost = maps.Clone(s.Lost)
+	s.Waiting, s.Bytes, s.Bound, s.Aside, s.Damaged = log.Rows, log.Bytes, log.Bound, log.Aside, log.Damaged
+	s.Hanging = r.hanging > 0
+	return s
+}
+
+// warnLost is for how long a loss is told of by Warning.
+const warnLost = time.Hour
+
+// Warning is what an operator should look at, in one sentence; empty when there is nothing. now is the wall clock.
+func (s Status) Warning(now time.Time) string {
+	var w []string
+	if now.Sub(s.LostLast) < warnLost || s.Damaged > 0 {
+		lost := int64(0)
+		for _, n := range s.Lost {
+			lost += n
+		}
+		w = append(w, fmt.Sprintf("%d rows of the history are lost, and %d damaged bytes, since the start", lost, s.Damaged))
+	}
+	if s.Hanging {
+		w = append(w, "the disk of the history's outbox does not answer")
+	}
+	if s.Down != "" && now.Sub(s.DownSince) > 5*time.Second {
+		w = append(w, fmt.Sprintf("the history's database can't be written to since %s, and %d rows wait in the outbox: %s",
+			s.DownSince.UTC().Format(time.RFC3339), s.Waiting, s.Down))
+	}
+	return strings.Join(w, "; ")
+}
+
+// alarm lets a message pass once, and then at most once a minute.
+type alarm struct {
+	mu   sync.Mutex
+	last time.Time
+	held int64
+}
+
+const alarmEvery = time.Minute
+
+// due counts n, and says whether to say so now, and how many there were since it was said last.
+func (a *alarm) due(n int64) (int64, bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.held += n
+	if now := time.Now(); a.last.IsZero() || now.Sub(a.last) >= alarmEvery {
+		a.last, n, a.held = now, a.held, 0
+		return n, true
+	}
+	return 0, false
+}
