@@ -12,15 +12,15 @@ import (
 	"github.com/elasticjob-go/elasticjob/history/search"
 )
 
-// executionRow is a row of JOB_EXECUTION.
-type executionRow struct {
+// storedExecution is a row of JOB_EXECUTION.
+type storedExecution struct {
 	search.Execution
 	ShardStates *string `db:"shard_states"`
 }
 
 const executionColumns = "id, job_name, source, state, reason, fire_time, begin_time, end_time, duration_ms, shard_states"
 
-func (r *executionRow) execution() (search.Execution, error) {
+func (r *storedExecution) execution() (search.Execution, error) {
 	e := r.Execution
 	if r.ShardStates != nil {
 		if err := json.Unmarshal([]byte(*r.ShardStates), &e.States); err != nil {
@@ -31,7 +31,7 @@ func (r *executionRow) execution() (search.Execution, error) {
 }
 
 // Executions lists executions, the newest fire first.
-func (db *DB) Executions(ctx context.Context, q search.Executions) ([]search.Execution, error) {
+func (d *DB) Executions(ctx context.Context, q search.Executions) ([]search.Execution, error) {
 	states := q.States
 	if len(states) == 0 {
 		states = []string{""}
@@ -40,7 +40,7 @@ func (db *DB) Executions(ctx context.Context, q search.Executions) ([]search.Exe
 	var list []search.Execution
 	for _, state := range states {
 		c := listExecutions(q, state)
-		rows, err := selectAll[executionRow](ctx, db, c)
+		rows, err := selectAll[storedExecution](ctx, d, c)
 		if err != nil {
 			return nil, fmt.Errorf("read JOB_EXECUTION: %w", err)
 		}
@@ -68,23 +68,26 @@ func listExecutions(q search.Executions, state string) clause {
 		all = append(all, clause{"state = ?", []any{state}})
 	}
 	if !q.Since.IsZero() {
-		all = append(all, clause{"fire_time >= ?", []any{timeText(q.Since)}})
+		all = append(all, clause{"fire_time >= ?", []any{Time{q.Since}}})
 	}
-	if at := timeText(q.Before); !q.Before.IsZero() {
+	if at := (Time{q.Before}); !q.Before.IsZero() {
 		all = append(all, clause{"fire_time <= ? AND (fire_time < ? OR id < ?)", []any{at, at, q.BeforeID}})
 	}
 	match := and(all...)
-	return clause{"SELECT " + executionColumns + " FROM JOB_EXECUTION" + match.where() + " ORDER BY fire_time DESC, id DESC LIMIT ?",
-		append(match.values, q.Limit)}
+	const order = " ORDER BY fire_time DESC, id DESC"
+	return clause{"SELECT " + executionColumns + " FROM JOB_EXECUTION JOIN (SELECT auto_id AS picked FROM JOB_EXECUTION" + match.where() + order +
+		" LIMIT ?) AS page ON auto_id = picked" + order, append(match.values, q.Limit)}
 }
+
+const storedExecutionByID = "SELECT " + executionColumns + " FROM JOB_EXECUTION WHERE id = ?"
 
 // mostRuns bounds the runs that the shards of an execution are made of; a daemon's may have millions.
 const mostRuns = 20_000
 
 // Execution is one execution with the last run of each of its shards; false when none of that id is stored. The shards of one with
 // more than 20,000 runs are those that the newest runs are of.
-func (db *DB) Execution(ctx context.Context, id string) (search.Execution, bool, error) {
-	rows, err := selectAll[executionRow](ctx, db, clause{"SELECT " + executionColumns + " FROM JOB_EXECUTION WHERE id = ?", []any{id}})
+func (d *DB) Execution(ctx context.Context, id string) (search.Execution, bool, error) {
+	rows, err := selectAll[storedExecution](ctx, d, clause{storedExecutionByID, []any{id}})
 	if err != nil {
 		return search.Execution{}, false, fmt.Errorf("read JOB_EXECUTION: %w", err)
 	}
@@ -95,16 +98,16 @@ func (db *DB) Execution(ctx context.Context, id string) (search.Execution, bool,
 	if err != nil {
 		return e, false, err
 	}
-	all, err := selectAll[search.Run](ctx, db, runsOf(id))
+	all, err := selectAll[search.Run](ctx, d, runsOf(id))
 	if err != nil {
-		return e, false, fmt.Errorf("read %s: %w", runs.table, err)
+		return e, false, fmt.Errorf("read %s: %w", searchedRuns.table, err)
 	}
 	later := func(a, b search.Run) int { // a daemon's attempt has many runs
 		return cmp.Or(cmp.Compare(value(a.Attempt), value(b.Attempt)), cmp.Compare(value(a.RunNumber), value(b.RunNumber)))
 	}
 	last := map[int]search.Run{}
 	for _, r := range all {
-		runs.finish(&r)
+		searchedRuns.finish(&r)
 		if known, ok := last[r.ShardingItem]; !ok || later(r, known) > 0 {
 			last[r.ShardingItem] = r
 		}
@@ -118,7 +121,7 @@ func (db *DB) Execution(ctx context.Context, id string) (search.Execution, bool,
 
 // runsOf is the statement for the newest runs of an execution.
 func runsOf(execution string) clause {
-	return clause{"SELECT " + runs.all + " FROM " + runs.table + " WHERE execution_id = ? ORDER BY start_time DESC LIMIT ?", []any{execution, mostRuns}}
+	return clause{"SELECT " + searchedRuns.all + " FROM " + searchedRuns.table + " WHERE execution_id = ? ORDER BY start_time DESC LIMIT ?", []any{execution, mostRuns}}
 }
 
 func value[N any](pointer *N) (n N) {
@@ -140,10 +143,10 @@ type momentRow struct {
 }
 
 // Life is what is stored of an execution's life, in the order of time: its first moments, at most so many. More says that there are others.
-func (db *DB) Life(ctx context.Context, execution string, most int) (life []search.Moment, more bool, err error) {
+func (d *DB) Life(ctx context.Context, execution string, most int) (life []search.Moment, more bool, err error) {
 	var all []search.Moment
 	for _, c := range momentsOf(execution, most+1) {
-		rows, err := selectAll[momentRow](ctx, db, c)
+		rows, err := selectAll[momentRow](ctx, d, c)
 		if err != nil {
 			return nil, false, fmt.Errorf("read the life of execution %q: %w", execution, err)
 		}
@@ -173,11 +176,11 @@ func momentsOf(execution string, most int) []clause {
 
 // JobStatistics are made of the newest executions of a job that were fired since a moment, at most search.MostSummed; of a job whose
 // newest execution is a daemon's, of its runs. What is under way takes part in none of the numbers.
-func (db *DB) JobStatistics(ctx context.Context, job string, since time.Time) (search.JobStatistics, error) {
+func (d *DB) JobStatistics(ctx context.Context, job string, since time.Time) (search.JobStatistics, error) {
 	fail := func(err error) (search.JobStatistics, error) {
 		return search.JobStatistics{}, fmt.Errorf("read the statistics of job %q: %w", job, err)
 	}
-	newest, err := db.Executions(ctx, search.Executions{Job: job, Limit: 1})
+	newest, err := d.Executions(ctx, search.Executions{Job: job, Limit: 1})
 	if err != nil {
 		return fail(err)
 	}
@@ -185,7 +188,7 @@ func (db *DB) JobStatistics(ctx context.Context, job string, since time.Time) (s
 	if len(newest) > 0 && newest[0].Source == daemonSource {
 		of, outcomes, failure = "RUNS", runOutcomes(job, since), lastFailedRun(job, since)
 	}
-	rows, err := selectAll[outcomeRow](ctx, db, outcomes)
+	rows, err := selectAll[outcomeRow](ctx, d, outcomes)
 	if err != nil {
 		return fail(err)
 	}
@@ -194,7 +197,7 @@ func (db *DB) JobStatistics(ctx context.Context, job string, since time.Time) (s
 		list[i] = r.outcome()
 	}
 	s := search.Sum(job, of, list)
-	failures, err := selectAll[search.LastFailure](ctx, db, failure)
+	failures, err := selectAll[search.LastFailure](ctx, d, failure)
 	if err != nil {
 		return fail(err)
 	}

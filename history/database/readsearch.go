@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/elasticjob-go/elasticjob/history/search"
 )
@@ -20,7 +19,7 @@ type searched[R any] struct {
 	finish func(r *R)
 }
 
-var runs = searched[search.Run]{
+var searchedRuns = searched[search.Run]{
 	table: "JOB_EXECUTION_LOG",
 	columns: map[string]string{"jobName": "job_name", "taskId": "task_id", "ip": "ip", "isSuccess": "is_success", "executionId": "execution_id",
 		"startTime": "start_time", "completeTime": "complete_time"},
@@ -35,7 +34,7 @@ var runs = searched[search.Run]{
 	finish: func(r *search.Run) { r.DurationMillis = millisBetween(r.StartTime, r.CompleteTime) },
 }
 
-var traces = searched[search.Trace]{
+var searchedTraces = searched[search.Trace]{
 	table: "JOB_STATUS_TRACE_LOG",
 	columns: map[string]string{"jobName": "job_name", "taskId": "task_id", "slaveId": "slave_id", "source": "source", "executionType": "execution_type",
 		"state": "state", "executionId": "execution_id", "creationTime": "creation_time"},
@@ -55,13 +54,13 @@ func millisBetween(from, to search.Time) *int64 {
 }
 
 // Runs searches the runs of shards.
-func (db *DB) Runs(ctx context.Context, q search.Question) (search.Answer[search.Run], error) {
-	return find(ctx, db, &runs, &q)
+func (d *DB) Runs(ctx context.Context, q search.Question) (search.Answer[search.Run], error) {
+	return find(ctx, d, &searchedRuns, &q)
 }
 
 // Traces searches the changes of tasks' states.
-func (db *DB) Traces(ctx context.Context, q search.Question) (search.Answer[search.Trace], error) {
-	return find(ctx, db, &traces, &q)
+func (d *DB) Traces(ctx context.Context, q search.Question) (search.Answer[search.Trace], error) {
+	return find(ctx, d, &searchedTraces, &q)
 }
 
 // clause is a part of a statement with the values that are bound in it.
@@ -109,25 +108,16 @@ func (t *searched[R]) matching(q *search.Question) clause {
 	}
 	column := t.columns[q.Of.Time]
 	if !q.From.IsZero() {
-		all = append(all, clause{column + " >= ?", []any{timeText(q.From)}})
+		all = append(all, clause{column + " >= ?", []any{Time{q.From}}})
 	}
 	if !q.Until.IsZero() {
-		all = append(all, clause{column + " <= ?", []any{timeText(q.Until)}})
+		all = append(all, clause{column + " <= ?", []any{Time{q.Until}}})
 	}
 	return and(all...)
 }
 
 // page is the statement for a page. The rows are picked by an index alone, since what is skipped is not worth reading.
-func (t *searched[R]) page(q *search.Question, match clause, skip, most int) clause {
-	direction := " ASC"
-	if q.Descending {
-		direction = " DESC"
-	}
-	order := t.columns[q.Sort] + direction
-	if !q.SortedByTime() {
-		order += ", " + t.columns[q.Of.Time] + direction
-	}
-	order += ", auto_id" + direction
+func (t *searched[R]) page(match clause, order string, skip, most int) clause {
 	return clause{
 		text: "SELECT " + t.all + " FROM " + t.table + " JOIN (SELECT auto_id AS picked FROM " + t.table + match.where() +
 			" ORDER BY " + order + " LIMIT ? OFFSET ?) AS page ON auto_id = picked ORDER BY " + order,
@@ -135,20 +125,45 @@ func (t *searched[R]) page(q *search.Question, match clause, skip, most int) cla
 	}
 }
 
-// stretches are the conditions that lead on after a cursor, in the order in which their rows come: databases put rows without a time
-// before all times, and would not use an index for both in one statement.
-func (t *searched[R]) stretches(q *search.Question) []clause {
-	column, at, row := t.columns[q.Sort], timeText(q.After.Time), q.After.Row
-	none := clause{text: column + " IS NULL"}
-	switch timed := !q.After.Time.IsZero(); {
-	case q.Descending && timed:
-		return []clause{{column + " <= ? AND (" + column + " < ? OR auto_id < ?)", []any{at, at, row}}, none}
-	case q.Descending:
-		return []clause{{none.text + " AND auto_id < ?", []any{row}}}
-	case timed:
-		return []clause{{column + " >= ? AND (" + column + " > ? OR auto_id > ?)", []any{at, at, row}}}
+func direction(q *search.Question) string {
+	if q.Descending {
+		return " DESC"
 	}
-	return []clause{{none.text + " AND auto_id > ?", []any{row}}, {text: column + " IS NOT NULL"}}
+	return " ASC"
+}
+
+// order is that of a question's rows: as an index has them, if what is sorted by is what is asked for.
+func (t *searched[R]) order(q *search.Question) string {
+	order := t.columns[q.Sort] + direction(q)
+	if !q.SortedByTime() {
+		order += ", " + t.columns[q.Of.Time] + direction(q)
+	}
+	return order + ", auto_id" + direction(q)
+}
+
+// stretch is a part of the rows behind a cursor.
+type stretch struct {
+	match clause
+	order string
+}
+
+// stretches are what leads on after a cursor, one behind the other: databases put rows without a time before all times, and would not
+// use an index for both in one statement.
+func (t *searched[R]) stretches(q *search.Question) []stretch {
+	column, at, row := t.columns[q.Sort], Time{q.After.Time}, q.After.Row
+	timed := func(condition string, values ...any) stretch { return stretch{clause{condition, values}, t.order(q)} }
+	timeless := func(condition string, values ...any) stretch {
+		return stretch{clause{column + " IS NULL" + condition, values}, "auto_id" + direction(q)}
+	}
+	switch hasTime := !q.After.Time.IsZero(); {
+	case q.Descending && hasTime:
+		return []stretch{timed(column+" <= ? AND ("+column+" < ? OR auto_id < ?)", at, at, row), timeless("")}
+	case q.Descending:
+		return []stretch{timeless(" AND auto_id < ?", row)}
+	case hasTime:
+		return []stretch{timed(column+" >= ? AND ("+column+" > ? OR auto_id > ?)", at, at, row)}
+	}
+	return []stretch{timeless(" AND auto_id > ?", row), timed(column + " IS NOT NULL")}
 }
 
 // count is the statement that counts what matches, up to one more than is told.
@@ -158,24 +173,24 @@ func (t *searched[R]) count(match clause) clause {
 }
 
 // find answers a question with one row more than the page has, which tells whether there is another page.
-func find[R any](ctx context.Context, db *DB, t *searched[R], q *search.Question) (search.Answer[R], error) {
+func find[R any](ctx context.Context, d *DB, t *searched[R], q *search.Question) (search.Answer[R], error) {
 	answer := search.Answer[R]{Rows: []R{}}
 	match := t.matching(q)
 	var err error
 	if q.After == nil {
 		var total int
 		count := t.count(match)
-		if err = db.sql.GetContext(ctx, &total, count.text, count.values...); err != nil {
+		if err = d.db.GetContext(ctx, &total, count.text, count.values...); err != nil {
 			return answer, fmt.Errorf("count rows of %s: %w", t.table, err)
 		}
 		answer.TotalIsAtLeast = total > search.MostCounted
 		total = min(total, search.MostCounted)
 		answer.Total = &total
-		answer.Rows, err = selectAll[R](ctx, db, t.page(q, match, (q.Page-1)*q.PerPage, q.PerPage+1))
+		answer.Rows, err = selectAll[R](ctx, d, t.page(match, t.order(q), (q.Page-1)*q.PerPage, q.PerPage+1))
 	} else {
 		for _, s := range t.stretches(q) {
 			var rows []R
-			if rows, err = selectAll[R](ctx, db, t.page(q, and(match, s), 0, q.PerPage+1-len(answer.Rows))); err != nil {
+			if rows, err = selectAll[R](ctx, d, t.page(and(match, s.match), s.order, 0, q.PerPage+1-len(answer.Rows))); err != nil {
 				break
 			}
 			if answer.Rows = append(answer.Rows, rows...); len(answer.Rows) > q.PerPage {
@@ -200,11 +215,8 @@ func find[R any](ctx context.Context, db *DB, t *searched[R], q *search.Question
 }
 
 // selectAll reads the rows of a statement, none as an empty list.
-func selectAll[R any](ctx context.Context, db *DB, c clause) ([]R, error) {
+func selectAll[R any](ctx context.Context, d *DB, c clause) ([]R, error) {
 	rows := []R{}
-	err := db.sql.SelectContext(ctx, &rows, c.text, c.values...)
+	err := d.db.SelectContext(ctx, &rows, c.text, c.values...)
 	return rows, err
 }
-
-// timeText is how times are kept.
-func timeText(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05.000") }

@@ -11,10 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/history/event"
 	"github.com/elasticjob-go/elasticjob/history/search"
 )
-
-var start = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 
 // someRuns are runs of which several begin at the same time, some have no start, some still run, and one's names are hostile.
 func someRuns() []search.Run {
@@ -27,10 +26,10 @@ func someRuns() []search.Run {
 			r.JobName = `'; DROP TABLE JOB_EXECUTION_LOG; -- \" % _ ` + "\U0001F600"
 		}
 		if i%41 != 0 {
-			r.StartTime.Time = start.Add(time.Duration(i*7919%400/2) * 1500 * time.Millisecond)
+			r.StartTime.Time = noon.Add(time.Duration(i*7919%400/2) * 1500 * time.Millisecond)
 		}
 		if i < 390 {
-			r.CompleteTime.Time = start.Add(time.Duration(i*104729%400) * 1234 * time.Millisecond)
+			r.CompleteTime.Time = noon.Add(time.Duration(i*104729%400) * 1234 * time.Millisecond)
 		} else {
 			r.Success, state = false, "RUNNING"
 		}
@@ -40,25 +39,21 @@ func someRuns() []search.Run {
 	return list
 }
 
-func orNull(t search.Time) any {
-	if t.IsZero() {
-		return nil
-	}
-	return timeText(t.Time)
-}
-
-func insertRuns(t testing.TB, db *DB, list []search.Run) {
-	tx := db.sql.MustBegin()
+// insertRuns writes runs, and learns their places.
+func insertRuns(t testing.TB, d *DB, list []search.Run) {
+	t.Helper()
+	var rows event.Rows
 	for _, r := range list {
-		if _, err := tx.Exec("INSERT INTO JOB_EXECUTION_LOG (id, job_name, task_id, hostname, ip, sharding_item, execution_source, is_success, start_time, complete_time, "+
-			"revision, execution_id, attempt, state, fire_time, exit_status, agent_id, failure_cause) VALUES (?,?,?,?,?,?,?,?,?,?,1,?,?,?,?,?,?,?)",
-			r.ID, r.JobName, r.TaskID, r.Hostname, r.IP, r.ShardingItem, r.Source, r.Success, orNull(r.StartTime), orNull(r.CompleteTime),
-			r.ExecutionID, r.Attempt, r.State, orNull(r.FireTime), r.ExitStatus, r.Agent, r.FailureCause); err != nil {
-			t.Fatal(err)
-		}
+		rows.Runs = append(rows.Runs, event.Run{ID: r.ID, Revision: event.Begun, Job: r.JobName, Task: r.TaskID, Host: r.Hostname, IP: r.IP, Item: r.ShardingItem, Source: r.Source,
+			Success: r.Success, Start: r.StartTime.Time, End: r.CompleteTime.Time, Execution: *r.ExecutionID, State: *r.State})
 	}
-	if err := tx.Commit(); err != nil {
-		t.Fatal(err)
+	write(t, d, rows)
+	places := map[string]int64{}
+	for _, row := range rowsFrom(t, d, "SELECT id, auto_id FROM JOB_EXECUTION_LOG") {
+		places[row["id"].(string)] = row["auto_id"].(int64)
+	}
+	for i := range list {
+		list[i].Row = places[list[i].ID]
 	}
 }
 
@@ -86,7 +81,7 @@ func sortedText(t search.Time) string {
 	if t.IsZero() {
 		return ""
 	}
-	return timeText(t.Time)
+	return t.Format(layout)
 }
 
 // expected answers a question as simply as it can be: all rows in order.
@@ -117,7 +112,7 @@ func expected(list []search.Run, q *search.Question) (ids []string) {
 }
 
 // parse makes a question of parameters.
-func parse(t testing.TB, of *search.Subject, query string) search.Question {
+func question(t testing.TB, of *search.Subject, query string) search.Question {
 	values, err := url.ParseQuery(query)
 	if err != nil {
 		t.Fatal(err)
@@ -132,12 +127,12 @@ func parse(t testing.TB, of *search.Subject, query string) search.Question {
 // Every filter, sort and page, alone and together: what both databases answer is what a look at all rows gives.
 func TestRunsAreFound(t *testing.T) {
 	t.Parallel()
-	eachDatabase(t, func(t *testing.T, db *DB) {
+	eachMigrated(t, func(t *testing.T, d *DB) {
 		list := someRuns()
-		insertRuns(t, db, list)
+		insertRuns(t, d, list)
 		filters := []string{"", "&jobName=job-1", "&taskId=job-1@-@1@-@READY@-@S1@-@u", "&ip=10.0.0.2", "&isSuccess=true", "&isSuccess=false", "&executionId=execution-3",
-			"&jobName=job-0&isSuccess=false", "&jobName=job-2&ip=10.0.0.1&isSuccess=1", "&startTime=2026-05-01+12:01:00", "&endTime=2026-05-01T12:02:00.000Z&jobName=job-4",
-			"&startTime=2026-05-01+12:01:00&endTime=2026-05-01+12:03:00&isSuccess=true", "&jobName=none"}
+			"&jobName=job-0&isSuccess=false", "&jobName=job-2&ip=10.0.0.1&isSuccess=1", "&startTime=2026-05-04+12:01:00", "&endTime=2026-05-04T12:02:00.000Z&jobName=job-4",
+			"&startTime=2026-05-04+12:01:00&endTime=2026-05-04+12:03:00&isSuccess=true", "&jobName=none"}
 		orders := []string{"", "&order=ASC"}
 		for _, field := range []string{"startTime", "completeTime", "jobName", "taskId", "ip", "isSuccess"} {
 			orders = append(orders, "&sort="+field, "&sort="+field+"&order=desc")
@@ -146,12 +141,12 @@ func TestRunsAreFound(t *testing.T) {
 			for _, order := range orders {
 				for _, page := range []string{"", "&per_page=37&page=2", "&per_page=500"} {
 					query := "x=" + filter + order + page
-					q := parse(t, search.Runs, query)
+					q := question(t, search.Runs, query)
 					want := expected(list, &q)
 					total := len(want)
 					want = want[min((q.Page-1)*q.PerPage, total):]
 					want = want[:min(q.PerPage, len(want))]
-					answer, err := db.Runs(t.Context(), q)
+					answer, err := d.Runs(t.Context(), q)
 					if err != nil {
 						t.Fatal(query, err)
 					}
@@ -174,17 +169,17 @@ func idsOf(rows []search.Run) (ids []string) {
 // From page to page by cursors each row comes once, in order, those without a time too.
 func TestCursorsLeadThroughAllRows(t *testing.T) {
 	t.Parallel()
-	eachDatabase(t, func(t *testing.T, db *DB) {
+	eachMigrated(t, func(t *testing.T, d *DB) {
 		list := someRuns()
-		insertRuns(t, db, list)
-		for _, filter := range []string{"x=", "jobName=job-1", "isSuccess=false", "startTime=2026-05-01+12:01:00"} {
+		insertRuns(t, d, list)
+		for _, filter := range []string{"x=", "jobName=job-1", "isSuccess=false", "startTime=2026-05-04+12:01:00"} {
 			for _, order := range []string{"&sort=startTime", "&sort=startTime&order=DESC", "&sort=completeTime", "&sort=completeTime&order=DESC"} {
 				query := filter + order + "&per_page=7"
-				q := parse(t, search.Runs, query)
+				q := question(t, search.Runs, query)
 				want := expected(list, &q)
 				var got []string
 				for after := ""; ; {
-					answer, err := db.Runs(t.Context(), parse(t, search.Runs, query+after))
+					answer, err := d.Runs(t.Context(), question(t, search.Runs, query+after))
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -208,21 +203,21 @@ func TestCursorsLeadThroughAllRows(t *testing.T) {
 // What is asked for is bound, whatever it looks like: it is compared, and found where it stands.
 func TestHostileTextIsComparedOnly(t *testing.T) {
 	t.Parallel()
-	eachDatabase(t, func(t *testing.T, db *DB) {
-		insertRuns(t, db, someRuns())
+	eachMigrated(t, func(t *testing.T, d *DB) {
+		insertRuns(t, d, someRuns())
 		for _, text := range []string{`'`, `"`, `\`, `%`, `job-_`, `job-1'--`, `' OR '1'='1`, `'; DROP TABLE JOB_EXECUTION_LOG; --`, "\x00", "?", "$1", ":id", "{{.}}", "/*", strings.Repeat("x", 1000), "\U0001F600"} {
 			for of, fields := range map[*search.Subject][]string{search.Runs: {"jobName", "taskId", "ip", "executionId"},
 				search.Traces: {"jobName", "taskId", "slaveId", "source", "executionType", "state", "executionId"}} {
 				for _, field := range fields {
-					q := parse(t, of, url.Values{field: {text}}.Encode())
+					q := question(t, of, url.Values{field: {text}}.Encode())
 					var total int
 					if of == search.Runs {
-						answer, err := db.Runs(t.Context(), q)
+						answer, err := d.Runs(t.Context(), q)
 						if err != nil {
 							t.Fatalf("%s=%q: %v", field, text, err)
 						}
 						total = *answer.Total
-					} else if answer, err := db.Traces(t.Context(), q); err != nil {
+					} else if answer, err := d.Traces(t.Context(), q); err != nil {
 						t.Fatalf("%s=%q: %v", field, text, err)
 					} else {
 						total = *answer.Total
@@ -232,18 +227,18 @@ func TestHostileTextIsComparedOnly(t *testing.T) {
 					}
 				}
 			}
-			if list, err := db.Executions(t.Context(), search.Executions{Job: text, States: []string{text}, Before: start, BeforeID: text, Limit: 5}); err != nil || len(list) > 0 {
+			if list, err := d.Executions(t.Context(), search.Executions{Job: text, States: []string{text}, Before: noon, BeforeID: text, Limit: 5}); err != nil || len(list) > 0 {
 				t.Errorf("executions of %q: %v %v", text, list, err)
 			}
-			if _, found, err := db.Execution(t.Context(), text); err != nil || found {
+			if _, found, err := d.Execution(t.Context(), text); err != nil || found {
 				t.Errorf("execution %q: %v %v", text, found, err)
 			}
-			if s, err := db.JobStatistics(t.Context(), text, start); err != nil || s.SuccessRate != nil {
+			if s, err := d.JobStatistics(t.Context(), text, noon); err != nil || s.SuccessRate != nil {
 				t.Errorf("statistics of %q: %v %v", text, s, err)
 			}
 		}
 		own := someRuns()[123].JobName
-		if answer, err := db.Runs(t.Context(), parse(t, search.Runs, url.Values{"jobName": {own}}.Encode())); err != nil || len(answer.Rows) != 1 || answer.Rows[0].JobName != own {
+		if answer, err := d.Runs(t.Context(), question(t, search.Runs, url.Values{"jobName": {own}}.Encode())); err != nil || len(answer.Rows) != 1 || answer.Rows[0].JobName != own {
 			t.Errorf("the job %q: %v %v", own, answer.Rows, err)
 		}
 	})
@@ -252,16 +247,16 @@ func TestHostileTextIsComparedOnly(t *testing.T) {
 // A database that can't be asked is an error, not an empty list [D22].
 func TestReadsFailLoudly(t *testing.T) {
 	t.Parallel()
-	eachDatabase(t, func(t *testing.T, db *DB) {
+	eachMigrated(t, func(t *testing.T, d *DB) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if _, err := db.Runs(ctx, parse(t, search.Runs, "")); err == nil {
+		if _, err := d.Runs(ctx, question(t, search.Runs, "")); err == nil {
 			t.Error("runs are found without a database")
 		}
-		if _, err := db.TaskResults(ctx, search.Day, time.Time{}, time.Time{}); err == nil {
+		if _, err := d.TaskResults(ctx, search.Day, time.Time{}, time.Time{}); err == nil {
 			t.Error("results are found without a database")
 		}
-		if _, _, err := db.Life(ctx, "e", 1); err == nil {
+		if _, _, err := d.Life(ctx, "e", 1); err == nil {
 			t.Error("a life is found without a database")
 		}
 	})

@@ -38,7 +38,7 @@ func since(column string, moment time.Time) clause {
 	if moment.IsZero() {
 		return clause{}
 	}
-	return clause{column + " >= ?", []any{timeText(moment)}}
+	return clause{column + " >= ?", []any{Time{moment}}}
 }
 
 func executionOutcomes(job string, from time.Time) clause {
@@ -71,13 +71,13 @@ var resultTables = map[search.Interval]string{
 }
 
 // TaskResults are the results of the periods that began at a moment or later and before another one, the oldest first; a zero moment is no bound.
-func (db *DB) TaskResults(ctx context.Context, interval search.Interval, from, until time.Time) ([]search.TaskResults, error) {
+func (d *DB) TaskResults(ctx context.Context, interval search.Interval, from, until time.Time) ([]search.TaskResults, error) {
 	table := resultTables[interval]
 	match := since("statistics_time", from)
 	if !until.IsZero() {
-		match = and(match, clause{"statistics_time < ?", []any{timeText(until)}})
+		match = and(match, clause{"statistics_time < ?", []any{Time{until}}})
 	}
-	rows, err := selectAll[search.TaskResults](ctx, db, clause{"SELECT id, COALESCE(success_count, 0) AS success_count, COALESCE(failed_count, 0) AS failed_count, " +
+	rows, err := selectAll[search.TaskResults](ctx, d, clause{"SELECT id, COALESCE(success_count, 0) AS success_count, COALESCE(failed_count, 0) AS failed_count, " +
 		"statistics_time, creation_time FROM " + table + match.where() + " ORDER BY statistics_time", match.values})
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", table, err)
@@ -89,23 +89,23 @@ func (db *DB) TaskResults(ctx context.Context, interval search.Interval, from, u
 }
 
 // TasksRunning are the samples of how many tasks ran, since a moment, the oldest first.
-func (db *DB) TasksRunning(ctx context.Context, from time.Time) ([]search.Running, error) {
-	return samples[search.Running](ctx, db, "running_count", "TASK_RUNNING_STATISTICS", from)
+func (d *DB) TasksRunning(ctx context.Context, from time.Time) ([]search.Running, error) {
+	return samples[search.Running](ctx, d, "running_count", "TASK_RUNNING_STATISTICS", from)
 }
 
 // JobsRunning are those of how many jobs had a task that ran.
-func (db *DB) JobsRunning(ctx context.Context, from time.Time) ([]search.Running, error) {
-	return samples[search.Running](ctx, db, "running_count", "JOB_RUNNING_STATISTICS", from)
+func (d *DB) JobsRunning(ctx context.Context, from time.Time) ([]search.Running, error) {
+	return samples[search.Running](ctx, d, "running_count", "JOB_RUNNING_STATISTICS", from)
 }
 
 // JobsRegistered are how many jobs were registered on each day.
-func (db *DB) JobsRegistered(ctx context.Context) ([]search.Registered, error) {
-	return samples[search.Registered](ctx, db, "registered_count", "JOB_REGISTER_STATISTICS", time.Time{})
+func (d *DB) JobsRegistered(ctx context.Context) ([]search.Registered, error) {
+	return samples[search.Registered](ctx, d, "registered_count", "JOB_REGISTER_STATISTICS", time.Time{})
 }
 
-func samples[R any](ctx context.Context, db *DB, column, table string, from time.Time) ([]R, error) {
+func samples[R any](ctx context.Context, d *DB, column, table string, from time.Time) ([]R, error) {
 	match := since("statistics_time", from)
-	rows, err := selectAll[R](ctx, db, clause{"SELECT id, COALESCE(" + column + ", 0) AS count, statistics_time, creation_time FROM " + table + match.where() +
+	rows, err := selectAll[R](ctx, d, clause{"SELECT id, COALESCE(" + column + ", 0) AS count, statistics_time, creation_time FROM " + table + match.where() +
 		" ORDER BY statistics_time", match.values})
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", table, err)

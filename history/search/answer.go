@@ -2,27 +2,31 @@ package search
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
 // Time is a moment in UTC, read from the text that both kinds of databases keep, or null. It has milliseconds.
 type Time struct{ time.Time }
 
-// Scan reads what a database gives.
+// Scan reads what a database gives. The original's tables in MySQL may hold zero dates: they are null.
 func (t *Time) Scan(from any) error {
-	var err error
+	var text string
 	switch from := from.(type) {
 	case nil:
-		t.Time = time.Time{}
-	case time.Time:
-		t.Time = from.UTC()
 	case []byte:
-		t.Time, err = time.Parse(originalTime, string(from)) // it takes fractions of seconds, too
+		text = string(from)
 	case string:
-		t.Time, err = time.Parse(originalTime, from)
+		text = from
 	default:
-		err = fmt.Errorf("a time can't be read from %T", from)
+		return fmt.Errorf("a time can't be read from %T", from)
 	}
+	t.Time = time.Time{}
+	if text == "" || strings.HasPrefix(text, "0000-00-00") {
+		return nil
+	}
+	var err error
+	t.Time, err = time.Parse(originalTime, text) // it takes fractions of seconds, too
 	return err
 }
 

@@ -161,10 +161,10 @@ func TestJobStatistics(t *testing.T) {
 	}
 }
 
-// Times come from databases as text or as times, and leave as RFC 3339.
+// Times come from databases as text, and leave as RFC 3339.
 func TestTimesAreRead(t *testing.T) {
 	t.Parallel()
-	for _, from := range []any{"2026-05-01 12:00:00.250", []byte("2026-05-01 12:00:00.250"), noon.Add(250 * time.Millisecond).In(time.FixedZone("", 3600))} {
+	for _, from := range []any{"2026-05-01 12:00:00.250", []byte("2026-05-01 12:00:00.250")} {
 		var got search.Time
 		err := got.Scan(from)
 		text, failed := json.Marshal(got)
@@ -172,10 +172,13 @@ func TestTimesAreRead(t *testing.T) {
 			t.Errorf("%v: %s %v %v", from, text, err, failed)
 		}
 	}
-	got := search.Time{Time: noon}
-	if err := got.Scan(nil); err != nil || !got.IsZero() {
-		t.Error(got, err)
+	for _, none := range []any{nil, "0000-00-00 00:00:00.000"} {
+		got := search.Time{Time: noon}
+		if err := got.Scan(none); err != nil || !got.IsZero() {
+			t.Error(none, got, err)
+		}
 	}
+	var got search.Time
 	for _, bad := range []any{"noon", 7} {
 		if err := got.Scan(bad); err == nil {
 			t.Errorf("%v is a time", bad)

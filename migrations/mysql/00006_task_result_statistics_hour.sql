@@ -1,9 +1,16 @@
 -- +goose Up
--- Of several rows of one period, which the original could leave, the newest stands.
-DELETE a FROM TASK_RESULT_STATISTICS_HOUR a JOIN TASK_RESULT_STATISTICS_HOUR b ON a.statistics_time = b.statistics_time AND a.id < b.id;
-ALTER TABLE TASK_RESULT_STATISTICS_HOUR
-  MODIFY success_count BIGINT,
-  MODIFY failed_count BIGINT,
-  MODIFY statistics_time DATETIME(3) NULL,
-  MODIFY creation_time DATETIME(3) NULL,
-  ADD UNIQUE KEY PERIOD (statistics_time);
+-- Of several rows of one period, which the original could leave, the newest stands. Millions are no trouble: nothing is joined.
+DELETE FROM TASK_RESULT_STATISTICS_HOUR WHERE id NOT IN (SELECT id FROM (SELECT MAX(id) AS id FROM TASK_RESULT_STATISTICS_HOUR GROUP BY statistics_time) AS newest);
+
+SET @todo = (SELECT IF(COUNT(*) > 0, 'DO 0',
+    'ALTER TABLE TASK_RESULT_STATISTICS_HOUR
+      ENGINE = InnoDB, ROW_FORMAT = DYNAMIC,
+      MODIFY success_count BIGINT,
+      MODIFY failed_count BIGINT,
+      MODIFY statistics_time DATETIME(3) NULL,
+      MODIFY creation_time DATETIME(3) NULL,
+      ADD UNIQUE KEY PERIOD (statistics_time)')
+  FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = 'TASK_RESULT_STATISTICS_HOUR' AND INDEX_NAME = 'PERIOD');
+PREPARE todo FROM @todo;
+EXECUTE todo;
+DEALLOCATE PREPARE todo;

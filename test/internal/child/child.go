@@ -75,6 +75,19 @@ func (p *Process) Kill() {
 	}
 }
 
+// Stopped reports whether all threads of the process have come to rest after a SIGSTOP, which each hears by itself.
+func (p *Process) Stopped() bool {
+	stats, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", p.pid))
+	for _, stat := range stats {
+		text, readErr := os.ReadFile(stat)
+		_, behindName, _ := strings.Cut(string(text), ") ")
+		if readErr != nil || !strings.HasPrefix(behindName, "T") {
+			return false
+		}
+	}
+	return err == nil && len(stats) > 0
+}
+
 // ListensAt reports whether the socket that listens at the port is this process's:
 // another server might answer at a port that this one could not get.
 func (p *Process) ListensAt(port int) bool {

@@ -1,0 +1,152 @@
+package database
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+)
+
+// aged is a table of which old rows are deleted. Its key is what they are deleted by, so that no row beside them is locked.
+type aged struct {
+	table, key, time string
+}
+
+// bounded are the large tables. A run is deleted by its begin, and, if that was never known, by its end.
+var bounded = []aged{
+	{"JOB_EXECUTION_LOG", "auto_id", "start_time"},
+	{"JOB_STATUS_TRACE_LOG", "auto_id", "creation_time"},
+	{"JOB_EXECUTION", "auto_id", "fire_time"},
+	{"JOB_EXECUTION_EVENT", "auto_id", "creation_time"},
+}
+
+var byAge = append(bounded[:len(bounded):len(bounded)],
+	aged{"JOB_EXECUTION_LOG", "auto_id", "complete_time"},
+	aged{"JOB_RUN_TALLY", "auto_id", "complete_time"},
+	aged{resultsOfMinutes, "id", "statistics_time"},
+	aged{"TASK_RUNNING_STATISTICS", "id", "statistics_time"},
+	aged{"JOB_RUNNING_STATISTICS", "id", "statistics_time"},
+)
+
+// DeleteOld deletes rows that are older than a time, and the oldest ones of each of the large tables beyond so many rows, at most so many rows
+// in all, by one transaction for each table. It returns how many: fewer than asked for when no more are too old or too many. Results of hours are kept for
+// a year at least, and those of days, and how many jobs there were on each day, for ever.
+func (d *DB) DeleteOld(ctx context.Context, before time.Time, rows int64, most int) (deleted int, err error) {
+	yearAgo := d.now().AddDate(-1, 0, 0)
+	if before.Before(yearAgo) {
+		yearAgo = before
+	}
+	remove := func(a aged, condition string, args ...any) error {
+		n, err := d.deleteOldest(ctx, a, most-deleted, condition, args...)
+		deleted += n
+		if err != nil {
+			return fmt.Errorf("delete old rows of %s: %w", a.table, err)
+		}
+		d.counts.deleted(a.table, int64(n))
+		return nil
+	}
+	for _, a := range byAge {
+		if err := remove(a, a.time+" < ?", Time{before}); err != nil {
+			return deleted, err
+		}
+	}
+	if err := remove(aged{resultsOfHours, "id", "statistics_time"}, "statistics_time < ?", Time{yearAgo}); err != nil {
+		return deleted, err
+	}
+	for _, a := range bounded {
+		surplus, err := d.surplus(ctx, a.table, rows)
+		if err != nil {
+			return deleted, fmt.Errorf("count the rows of %s: %w", a.table, err)
+		}
+		if surplus > 0 {
+			n, err := d.deleteOldest(ctx, a, int(min(surplus, int64(most-deleted))), "1 = 1")
+			deleted += n
+			if err != nil {
+				return deleted, fmt.Errorf("delete surplus rows of %s: %w", a.table, err)
+			}
+			d.counts.deleted(a.table, int64(n))
+		}
+	}
+	return deleted, nil
+}
+
+// deleteOldest deletes the oldest rows that a condition holds for. They are found first, and then deleted by their key.
+func (d *DB) deleteOldest(ctx context.Context, a aged, most int, condition string, args ...any) (int, error) {
+	if most <= 0 {
+		return 0, nil
+	}
+	var keys []int64
+	if err := d.db.SelectContext(ctx, &keys, "SELECT "+a.key+" FROM "+a.table+" WHERE "+condition+" ORDER BY "+a.time+" LIMIT ?", append(args, most)...); err != nil || len(keys) == 0 {
+		return 0, err
+	}
+	query, args, err := sqlx.In("DELETE FROM "+a.table+" WHERE "+a.key+" IN (?)", keys)
+	if err != nil {
+		return 0, err
+	}
+	err = d.inTx(ctx, func(ctx context.Context, tx *sqlx.Tx) error {
+		_, err := tx.ExecContext(ctx, query, args...)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	return len(keys), nil
+}
+
+// surplus is how many rows a table has beyond so many, or 0.
+func (d *DB) surplus(ctx context.Context, table string, rows int64) (int64, error) {
+	// Keys grow by one at least with each row, so most tables need no count.
+	var span int64
+	if err := d.db.GetContext(ctx, &span, "SELECT COALESCE(MAX(auto_id) - MIN(auto_id) + 1, 0) FROM "+table); err != nil || span <= rows {
+		return 0, err
+	}
+	n, known := d.counts.get(table, d.now())
+	if !known {
+		if err := d.db.GetContext(ctx, &n, "SELECT COUNT(*) FROM "+table); err != nil {
+			return 0, err
+		}
+		d.counts.set(table, n, d.now())
+	}
+	return max(n-rows, 0), nil
+}
+
+// countEvery is how long a count is taken for true. It takes seconds where there are ten million rows.
+const countEvery = 10 * time.Minute
+
+// counts remembers how many rows large tables have.
+type counts struct {
+	mu    sync.Mutex
+	known map[string]count
+}
+
+type count struct {
+	rows  int64
+	taken time.Time
+}
+
+func (c *counts) get(table string, now time.Time) (int64, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	known, ok := c.known[table]
+	return known.rows, ok && now.Sub(known.taken) < countEvery
+}
+
+func (c *counts) set(table string, rows int64, now time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.known == nil {
+		c.known = map[string]count{}
+	}
+	c.known[table] = count{rows, now}
+}
+
+func (c *counts) deleted(table string, n int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if known, ok := c.known[table]; ok {
+		known.rows -= n
+		c.known[table] = known
+	}
+}

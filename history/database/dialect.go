@@ -1,0 +1,87 @@
+package database
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/go-sql-driver/mysql"
+	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/lock"
+	"modernc.org/sqlite"
+	lib "modernc.org/sqlite/lib"
+)
+
+// dialect is what the two kinds of databases don't have in common.
+type dialect struct {
+	folder string // of the migrations
+	goose  goose.Dialect
+	// lock is what keeps two migrations apart.
+	lock func() lock.SessionLocker
+	// hasTable counts the tables of a name.
+	hasTable string
+	// onConflict is what stands behind the rows of an INSERT, for those that are there already.
+	onConflict func(table) string
+	// refused reports whether the database refuses a row for its content, so that no time heals it.
+	refused func(error) bool
+}
+
+var inMySQL = dialect{
+	folder: "mysql", goose: goose.DialectMySQL, lock: func() lock.SessionLocker { return serverLock{} },
+	hasTable: "SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = ?",
+	onConflict: func(t table) string {
+		if t.version == "" {
+			return " ON DUPLICATE KEY UPDATE " + t.key + " = " + t.key
+		}
+		// Assigned from left to right, so the version comes last. VALUES() is known to MySQL and MariaDB, its successor to one of them.
+		var sets []string
+		set := func(name string) {
+			sets = append(sets, fmt.Sprintf("%s = IF(VALUES(%s) > %s, VALUES(%s), %s)", name, t.version, t.version, name, name))
+		}
+		for _, c := range t.columns {
+			if c.name != t.key && c.name != t.version {
+				set(c.name)
+			}
+		}
+		set(t.version)
+		return " ON DUPLICATE KEY UPDATE " + strings.Join(sets, ", ")
+	},
+	refused: func(err error) bool {
+		var refusal *mysql.MySQLError
+		if !errors.As(err, &refusal) {
+			return false
+		}
+		switch class := string(refusal.SQLState[:2]); {
+		case class == "22", class == "23": // data exceptions, violated constraints
+			return true
+		default:
+			return slices.Contains([]uint16{1265, 1366}, refusal.Number) // truncated, and no text of the character set: MySQL files them under HY
+		}
+	},
+}
+
+// inSQLite is the dialect for a file.
+func inSQLite(path string) dialect {
+	return dialect{
+		folder: "sqlite", goose: goose.DialectSQLite3, lock: func() lock.SessionLocker { return &fileLock{path: path + ".migrate"} },
+		hasTable: "SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = ?",
+		onConflict: func(t table) string {
+			if t.version == "" {
+				return " ON CONFLICT (" + t.key + ") DO NOTHING"
+			}
+			var sets []string
+			for _, c := range t.columns {
+				if c.name != t.key {
+					sets = append(sets, fmt.Sprintf("%s = excluded.%s", c.name, c.name))
+				}
+			}
+			return fmt.Sprintf(" ON CONFLICT (%s) DO UPDATE SET %s WHERE excluded.%s > %s.%s", t.key, strings.Join(sets, ", "), t.version, t.name, t.version)
+		},
+		refused: func(err error) bool {
+			var refusal *sqlite.Error
+			return errors.As(err, &refusal) &&
+				slices.Contains([]int{lib.SQLITE_CONSTRAINT, lib.SQLITE_MISMATCH, lib.SQLITE_TOOBIG}, refusal.Code()&0xff)
+		},
+	}
+}

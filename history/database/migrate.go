@@ -1,0 +1,69 @@
+package database
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/pressly/goose/v3"
+
+	"github.com/elasticjob-go/elasticjob/migrations"
+)
+
+// versionTable says which steps were taken. It has a name of its own: the database may be shared with programs that use goose, too.
+const versionTable = "HISTORY_VERSION"
+
+// ErrNewer is wrapped by the error of a database that a later release has migrated.
+var ErrNewer = errors.New("the history's database is newer than this program")
+
+// Migrate brings the schema up to what this program needs, and returns the versions before and after. Of several that migrate at
+// once one does, and the others wait. A step that was cut off is done again. A newer database is refused (ErrNewer), and left as it is.
+func (d *DB) Migrate(ctx context.Context) (from, to int64, err error) {
+	from, want, err := d.Versions(ctx)
+	if err != nil || from == want {
+		return from, from, err
+	}
+	p, err := d.provider()
+	if err != nil {
+		return from, from, err
+	}
+	if _, err := p.Up(ctx); err != nil {
+		return from, from, fmt.Errorf("migrate the history's database from version %d to %d: %w", from, want, err)
+	}
+	return from, want, nil
+}
+
+// Versions are the schema's version in the database, 0 for one without, and the one that this program wants. It changes nothing. A
+// newer database is an error (ErrNewer), with both versions.
+func (d *DB) Versions(ctx context.Context) (is, want int64, err error) {
+	p, err := d.provider()
+	if err != nil {
+		return 0, 0, err
+	}
+	sources := p.ListSources()
+	want = sources[len(sources)-1].Version
+	var tables int
+	if err = d.db.GetContext(ctx, &tables, d.dialect.hasTable, versionTable); err == nil && tables > 0 {
+		err = d.db.GetContext(ctx, &is, "SELECT COALESCE(MAX(version_id), 0) FROM "+versionTable)
+	}
+	switch {
+	case err != nil:
+		return 0, want, fmt.Errorf("read the version of the history's database: %w", err)
+	case is > want:
+		return is, want, fmt.Errorf("%w: its version is %d, this program's %d: use a later release, or another database", ErrNewer, is, want)
+	}
+	return is, want, nil
+}
+
+func (d *DB) provider() (*goose.Provider, error) {
+	files, err := fs.Sub(migrations.Files, d.dialect.folder)
+	if err == nil {
+		var p *goose.Provider
+		if p, err = goose.NewProvider(d.dialect.goose, d.db.DB, files, goose.WithTableName(versionTable),
+			goose.WithSessionLocker(d.dialect.lock()), goose.WithDisableGlobalRegistry(true), goose.WithLogger(goose.NopLogger())); err == nil {
+			return p, nil
+		}
+	}
+	return nil, fmt.Errorf("read the migrations of %s: %w", d.dialect.folder, err)
+}

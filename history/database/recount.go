@@ -1,0 +1,118 @@
+package database
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+)
+
+// results are the tables of ends by minute, hour and day.
+const (
+	resultsOfMinutes = "TASK_RESULT_STATISTICS_MINUTE"
+	resultsOfHours   = "TASK_RESULT_STATISTICS_HOUR"
+	resultsOfDays    = "TASK_RESULT_STATISTICS_DAY"
+)
+
+// Recount counts the ends of marked minutes, the oldest first, at most so many, and with them their hours and days. It returns how many
+// minutes it counted: fewer than asked for when no more are marked.
+//
+// Each minute is one transaction, that removes the mark and then counts. A writer whose rows it does not see waits with its mark, or
+// had it there already and is waited for; so each row is counted by the transaction or marked after it. The row of the day is
+// locked first, so of two processes that count minutes of one day, each sums up what the other has counted.
+//
+// Numbers never fall: ends are final, so fewer rows than were counted before means that old ones were deleted.
+func (d *DB) Recount(ctx context.Context, most int) (done int, err error) {
+	var minutes []Time
+	if err := d.db.SelectContext(ctx, &minutes, "SELECT minute_time FROM HISTORY_RECOUNT ORDER BY minute_time LIMIT ?", most); err != nil {
+		return 0, fmt.Errorf("read which minutes are to be counted: %w", err)
+	}
+	for _, m := range minutes {
+		if err := d.recount(ctx, m.Time); err != nil {
+			return done, fmt.Errorf("count the results of the minute %s: %w", m.Format(time.RFC3339), err)
+		}
+		done++
+	}
+	return done, nil
+}
+
+func (d *DB) recount(ctx context.Context, minute time.Time) error {
+	hour, day := hourOf(minute), dayOf(minute)
+	return d.inTx(ctx, func(ctx context.Context, tx *sqlx.Tx) error {
+		c := counter{d, ctx, tx}
+		if err := c.raise(resultsOfDays, day, result{}); err != nil { // locks it
+			return err
+		}
+		removed, err := tx.ExecContext(ctx, "DELETE FROM HISTORY_RECOUNT WHERE minute_time = ?", Time{minute})
+		if err != nil {
+			return err
+		}
+		if n, err := removed.RowsAffected(); err != nil || n == 0 {
+			return err // another process was first
+		}
+		ends, err := c.ends(minute)
+		if err != nil {
+			return err
+		}
+		if err := c.raise(resultsOfMinutes, minute, ends); err != nil {
+			return err
+		}
+		if err := c.sum(resultsOfHours, hour, resultsOfMinutes, hour.Add(time.Hour)); err != nil {
+			return err
+		}
+		return c.sum(resultsOfDays, day, resultsOfHours, day.Add(24*time.Hour))
+	})
+}
+
+// result counts ends.
+type result struct {
+	Success int64 `db:"success"`
+	Failed  int64 `db:"failed"`
+}
+
+// counter counts in one transaction.
+type counter struct {
+	db  *DB
+	ctx context.Context
+	tx  *sqlx.Tx
+}
+
+// ends counts the runs that ended in a minute, and those that were only tallied.
+func (c counter) ends(minute time.Time) (result, error) {
+	var logged, tallied result
+	next := Time{minute.Add(time.Minute)}
+	err := c.tx.GetContext(c.ctx, &logged, `SELECT COALESCE(SUM(is_success), 0) AS success, COUNT(*) - COALESCE(SUM(is_success), 0) AS failed
+		FROM JOB_EXECUTION_LOG WHERE complete_time >= ? AND complete_time < ?`, Time{minute}, next)
+	if err == nil {
+		err = c.tx.GetContext(c.ctx, &tallied, `SELECT COALESCE(SUM(success_count), 0) AS success, COALESCE(SUM(failed_count), 0) AS failed
+			FROM JOB_RUN_TALLY WHERE complete_time >= ? AND complete_time < ?`, Time{minute}, next)
+	}
+	return result{logged.Success + tallied.Success, logged.Failed + tallied.Failed}, err
+}
+
+// sum sets a period to the sum of the shorter ones in it.
+func (c counter) sum(into string, from time.Time, of string, to time.Time) error {
+	var all result
+	if err := c.tx.GetContext(c.ctx, &all, `SELECT COALESCE(SUM(success_count), 0) AS success, COALESCE(SUM(failed_count), 0) AS failed
+		FROM `+of+` WHERE statistics_time >= ? AND statistics_time < ?`, Time{from}, Time{to}); err != nil {
+		return err
+	}
+	return c.raise(into, from, all)
+}
+
+// raise sets the numbers of a period, unless they are higher.
+func (c counter) raise(name string, period time.Time, to result) error {
+	now := Time{c.db.now()}
+	_, err := c.tx.ExecContext(c.ctx, c.db.insertStatement(table{name: name, key: "statistics_time", columns: []column{
+		{"success_count", 0}, {"failed_count", 0}, {"statistics_time", 0}, {"creation_time", 0},
+	}}, 1), to.Success, to.Failed, Time{period}, now)
+	if err != nil {
+		return err
+	}
+	_, err = c.tx.ExecContext(c.ctx, "UPDATE "+name+` SET creation_time = ?,
+		success_count = CASE WHEN COALESCE(success_count, 0) < ? THEN ? ELSE success_count END,
+		failed_count = CASE WHEN COALESCE(failed_count, 0) < ? THEN ? ELSE failed_count END
+		WHERE statistics_time = ?`, now, to.Success, to.Success, to.Failed, to.Failed, Time{period})
+	return err
+}

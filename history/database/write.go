@@ -1,0 +1,189 @@
+package database
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+
+	"github.com/elasticjob-go/elasticjob/history/event"
+)
+
+// Write stores batches in one transaction, and returns how many of their rows it left out because the database refuses them for their
+// content. What is there already stays as it is, but for executions and runs with a lower revision. After an error nothing is known to
+// be stored, and the same batches may be written again, whatever the error was.
+func (d *DB) Write(ctx context.Context, batches []event.Batch) (lost int, err error) {
+	w := writer{db: d}
+	all := rowsOf(batches)
+	if err := d.inTx(ctx, func(ctx context.Context, tx *sqlx.Tx) error {
+		w.tx, w.lost = tx, 0
+		for _, r := range all {
+			if err := w.insert(ctx, r.table, r.rows); err != nil {
+				return fmt.Errorf("table %s: %w", r.table.name, err)
+			}
+		}
+		return nil
+	}); err != nil {
+		return 0, fmt.Errorf("write the history of %d batches: %w", len(batches), err)
+	}
+	return w.lost, nil
+}
+
+// tableRows are rows of one table.
+type tableRows struct {
+	table table
+	rows  [][]any
+}
+
+// rowsOf sorts what batches hold by table. Marks come last: other writers of the same minute wait for them until the commit.
+func rowsOf(batches []event.Batch) []tableRows {
+	var all []tableRows
+	add := func(t table, rows [][]any) {
+		if len(rows) > 0 {
+			all = append(all, tableRows{t, rows})
+		}
+	}
+	add(executions, collect(batches, func(r *event.Rows) []event.Execution { return r.Executions }, executionRow))
+	add(steps, collect(batches, func(r *event.Rows) []event.Step { return r.Steps }, stepRow))
+	add(runs, collect(batches, func(r *event.Rows) []event.Run { return r.Runs }, runRow))
+	add(traces, collect(batches, func(r *event.Rows) []event.Trace { return r.Traces }, traceRow))
+	add(tallies, collect(batches, func(r *event.Rows) []event.Tally { return r.Tallies }, tallyRow))
+	for _, of := range []event.Gauge{event.TasksRunning, event.JobsRunning, event.JobsRegistered} {
+		add(gauges[of], collect(batches, func(r *event.Rows) []event.Sample {
+			return slices.DeleteFunc(slices.Clone(r.Samples), func(s event.Sample) bool { return s.Of != of })
+		}, sampleRow))
+	}
+	add(terms, collect(batches, func(r *event.Rows) []event.Term { return r.Terms }, termRow))
+	add(marks, markRows(batches))
+	return all
+}
+
+func collect[E any](batches []event.Batch, of func(*event.Rows) []E, row func(*E) []any) [][]any {
+	var rows [][]any
+	for i := range batches {
+		events := of(&batches[i].Rows)
+		for j := range events {
+			rows = append(rows, row(&events[j]))
+		}
+	}
+	return rows
+}
+
+// markRows are the minutes in which runs ended, in order, so that two writers don't wait for each other.
+func markRows(batches []event.Batch) [][]any {
+	var minutes []time.Time
+	for i := range batches {
+		for _, r := range batches[i].Runs {
+			if r.Revision == event.Ended && !r.End.IsZero() {
+				minutes = append(minutes, minuteOf(r.End))
+			}
+		}
+		for _, t := range batches[i].Tallies {
+			minutes = append(minutes, minuteOf(t.Time))
+		}
+	}
+	slices.SortFunc(minutes, time.Time.Compare)
+	var rows [][]any
+	for _, m := range slices.CompactFunc(minutes, time.Time.Equal) {
+		rows = append(rows, []any{Time{m}})
+	}
+	return rows
+}
+
+// Periods are UTC's: days have 24 hours everywhere.
+func minuteOf(t time.Time) time.Time { return t.UTC().Truncate(time.Minute) }
+func hourOf(t time.Time) time.Time   { return t.UTC().Truncate(time.Hour) }
+func dayOf(t time.Time) time.Time    { return t.UTC().Truncate(24 * time.Hour) }
+
+// One statement has so many rows and so many bytes of text at most: MySQL's max_allowed_packet may be a few megabytes, and SQLite
+// has 32,766 parameters.
+const (
+	statementRows  = 250
+	statementBytes = 512 << 10
+)
+
+// writer writes rows in one transaction.
+type writer struct {
+	db   *DB
+	tx   *sqlx.Tx
+	lost int
+}
+
+// insert writes rows, in statements that are not too large.
+func (w *writer) insert(ctx context.Context, t table, rows [][]any) error {
+	bytes, from := 0, 0
+	for i, row := range rows {
+		size := 0
+		for j, value := range row {
+			if text, ok := value.(string); ok && t.columns[j].width > 0 {
+				row[j] = clean(text, t.columns[j].width)
+			}
+			if text, ok := row[j].(string); ok {
+				size += len(text)
+			}
+		}
+		if i-from == statementRows || i > from && bytes+size > statementBytes {
+			if err := w.insertSome(ctx, t, rows[from:i]); err != nil {
+				return err
+			}
+			bytes, from = 0, i
+		}
+		bytes += size
+	}
+	return w.insertSome(ctx, t, rows[from:])
+}
+
+// insertSome writes rows by one statement. If the database refuses one for its content, which undoes that statement alone, they are
+// halved until it is found.
+func (w *writer) insertSome(ctx context.Context, t table, rows [][]any) error {
+	err := w.exec(ctx, t, rows)
+	switch {
+	case err == nil:
+		return nil
+	case !w.db.refused(err):
+		return err
+	case len(rows) == 1:
+		w.lost++
+		w.db.log.Error("history row lost: the database refuses it", "table", t.name, t.key, rows[0][t.keyAt()], "error", err)
+		return nil
+	}
+	half := len(rows) / 2
+	if err := w.insertSome(ctx, t, rows[:half]); err != nil {
+		return err
+	}
+	return w.insertSome(ctx, t, rows[half:])
+}
+
+func (w *writer) exec(ctx context.Context, t table, rows [][]any) error {
+	args := make([]any, 0, len(rows)*len(t.columns))
+	for _, row := range rows {
+		args = append(args, row...)
+	}
+	_, err := w.tx.ExecContext(ctx, w.db.insertStatement(t, len(rows)), args...)
+	return err
+}
+
+// insertStatement inserts n rows, or does with those that are there already what the table says.
+func (d *DB) insertStatement(t table, n int) string {
+	names := make([]string, len(t.columns))
+	for i, c := range t.columns {
+		names[i] = c.name
+	}
+	row := "(?" + strings.Repeat(", ?", len(names)-1) + ")"
+	return "INSERT INTO " + t.name + " (" + strings.Join(names, ", ") + ") VALUES " + row + strings.Repeat(", "+row, n-1) + d.dialect.onConflict(t)
+}
+
+// Batches says how many batches of a term are true, if that is known: a later leader has written it.
+func (d *DB) Batches(ctx context.Context, term int64) (n int64, known bool, err error) {
+	var found []int64
+	if err := d.db.SelectContext(ctx, &found, "SELECT batches FROM HISTORY_TERM WHERE term = ?", term); err != nil {
+		return 0, false, fmt.Errorf("read how many batches of term %d are true: %w", term, err)
+	}
+	if len(found) == 0 {
+		return 0, false, nil
+	}
+	return found[0], true, nil
+}

@@ -1,0 +1,200 @@
+// Package mariadb starts real MariaDB servers for tests, from Debian's packages mariadb-server-core and mariadb-client-core: on
+// loopback, with a port and a folder of their own, as the user who runs the test, and ended even when the test is killed.
+//
+// A server takes seconds to come up, so the tests of a package share one (Shared), each with databases of its own. A test that kills or
+// freezes the server starts its own (Start). Servers sync each commit to the disk, as those that people use do.
+package mariadb
+
+import (
+	"database/sql"
+	"fmt"
+	"os"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/test/internal/child"
+)
+
+const (
+	// patience is how long a server may take until it answers.
+	patience = 90 * time.Second
+	// tries is how often other ports are tried when somebody took one of ours.
+	tries = 5
+)
+
+// Server is one MariaDB server.
+type Server struct {
+	folder  string
+	flags   []string
+	port    int
+	process *child.Process // nil: killed
+	made    atomic.Int64   // databases that were made
+}
+
+// Start starts a server that answers when Start returns, and ends with the test. Flags are mariadbd's, such as --read-only.
+func Start(t testing.TB, flags ...string) *Server {
+	t.Helper()
+	s, err := start(t.TempDir(), flags)
+	if err != nil {
+		t.Fatalf("mariadb: %v", err)
+	}
+	t.Cleanup(s.process.Kill)
+	return s
+}
+
+func start(folder string, flags []string) (*Server, error) {
+	err := install(folder)
+	for range tries {
+		if err != nil {
+			break
+		}
+		var ports []int
+		if ports, err = child.FreePorts(1); err != nil {
+			break
+		}
+		s := &Server{folder: folder, port: ports[0], flags: flags}
+		if err = s.launch(); err == nil {
+			return s, nil
+		}
+	}
+	return nil, err
+}
+
+// launch starts the server and waits until it answers.
+func (s *Server) launch() (err error) {
+	if s.process, err = launch(s.folder, s.port, s.flags); err != nil {
+		return err
+	}
+	if err = s.ready(); err != nil {
+		s.process.Kill()
+		s.process = nil
+	}
+	return err
+}
+
+// Address is where clients find the server, as HOST:PORT. It stays the same when the server starts again.
+func (s *Server) Address() string { return fmt.Sprintf("127.0.0.1:%d", s.port) }
+
+// Kill ends the server by SIGKILL and waits for its end. A killed server is left as it is.
+func (s *Server) Kill() {
+	s.process.Kill()
+	s.process = nil
+}
+
+// Restart starts a server again, with its data and at its port, after it was killed. It returns when the server answers.
+func (s *Server) Restart(t testing.TB) {
+	t.Helper()
+	if s.process != nil {
+		t.Fatalf("mariadb: %s is running", s.Address())
+	}
+	var err error
+	for range tries {
+		if err = s.launch(); err == nil {
+			t.Cleanup(s.process.Kill)
+			return
+		}
+	}
+	t.Fatalf("mariadb: %s did not start again: %v", s.Address(), err)
+}
+
+// Pause stops the server by SIGSTOP: connections stay open, and nothing is answered once it returns.
+func (s *Server) Pause(t testing.TB) {
+	t.Helper()
+	s.signal(t, syscall.SIGSTOP)
+	for deadline := time.Now().Add(patience); !s.process.Stopped(); <-time.After(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("mariadb: %s is not stopped after %v", s.Address(), patience)
+		}
+	}
+}
+
+// Resume lets a paused server go on.
+func (s *Server) Resume(t testing.TB) { t.Helper(); s.signal(t, syscall.SIGCONT) }
+
+func (s *Server) signal(t testing.TB, which syscall.Signal) {
+	t.Helper()
+	if s.process == nil {
+		t.Fatalf("mariadb: %s is not running", s.Address())
+	}
+	if err := syscall.Kill(s.process.PID(), which); err != nil {
+		t.Fatalf("mariadb: %v to %s: %v", which, s.Address(), err)
+	}
+}
+
+// Root is a pool of connections of the user root, who may do anything. It takes several statements at once, and is closed with the test.
+func (s *Server) Root(t testing.TB) *sql.DB {
+	t.Helper()
+	db, err := s.open()
+	if err != nil {
+		t.Fatalf("mariadb: connect to %s: %v", s.Address(), err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+// Database makes an empty database and returns its DSN, as --db takes it, with a user who has a password and may do anything in it.
+// It is left when the test ends: it goes with the server.
+func (s *Server) Database(t testing.TB) (dsn string) {
+	t.Helper()
+	name := fmt.Sprintf("history%d", s.made.Add(1))
+	password := "secret-of-" + name
+	if _, err := s.Root(t).Exec(fmt.Sprintf("CREATE DATABASE %s; CREATE USER %s IDENTIFIED BY '%s'; GRANT ALL ON %s.* TO %s",
+		name, name, password, name, name)); err != nil {
+		t.Fatalf("mariadb: make a database: %v", err)
+	}
+	return s.DSN(name, password, name)
+}
+
+// DSN is how to reach a database of the server as a user.
+func (s *Server) DSN(user, password, database string) string {
+	return fmt.Sprintf("%s:%s@tcp(%s)/%s", user, password, s.Address(), database)
+}
+
+// Shared is the server of a package's tests: it starts when the first of them wants it, and TestMain ends it, by Main.
+type Shared struct {
+	once   sync.Once
+	server *Server
+	folder string
+	err    error
+}
+
+// Server is the server, which answers.
+func (s *Shared) Server(t testing.TB) *Server {
+	t.Helper()
+	s.once.Do(func() {
+		if s.folder, s.err = os.MkdirTemp("", "mariadb-"); s.err == nil {
+			s.server, s.err = start(s.folder, nil)
+		}
+	})
+	if s.err != nil {
+		t.Fatalf("mariadb: %v", s.err)
+	}
+	return s.server
+}
+
+// Main is a package's tests with the end of their server, for goleak.VerifyTestMain.
+func (s *Shared) Main(m *testing.M) Main { return Main{m, s} }
+
+// Main runs tests and then ends the server that they shared.
+type Main struct {
+	tests  *testing.M
+	shared *Shared
+}
+
+// Run returns the exit status of the tests.
+func (m Main) Run() int {
+	defer m.shared.close()
+	return m.tests.Run()
+}
+
+func (s *Shared) close() {
+	if s.server != nil {
+		s.server.Kill()
+	}
+	if s.folder != "" {
+		_ = os.RemoveAll(s.folder)
+	}
+}

@@ -1,0 +1,127 @@
+package mariadb
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/elasticjob-go/elasticjob/test/internal/child"
+)
+
+// find is where a program is. Servers' are in folders that only root's PATH has.
+func find(program string) (string, error) {
+	if path, err := exec.LookPath(program); err == nil {
+		return path, nil
+	}
+	for _, folder := range []string{"/usr/sbin", "/usr/local/sbin", "/usr/bin"} {
+		if path := filepath.Join(folder, program); executable(path) {
+			return path, nil
+		}
+	}
+	return "", fmt.Errorf("tests start MariaDB servers, and there is no %s: install it with: apt-get install mariadb-server-core mariadb-client-core", program)
+}
+
+func executable(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0
+}
+
+// install makes the system tables. The user root needs no password: the server listens at loopback only, and ends with the test.
+func install(folder string) error {
+	program, err := find("mariadb-install-db")
+	if err != nil {
+		return err
+	}
+	me, err := user.Current()
+	if err != nil {
+		return err
+	}
+	cmd := exec.Command(program, "--no-defaults", "--datadir="+filepath.Join(folder, "data"), "--user="+me.Username,
+		"--auth-root-authentication-method=normal", "--skip-test-db", "--skip-name-resolve")
+	cmd.Dir = folder
+	cmd.Env = []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=" + folder, "TMPDIR=" + folder, "LC_ALL=C.UTF-8"}
+	process, err := child.Start(cmd, logFile(folder))
+	if err != nil {
+		return err
+	}
+	<-process.Done()
+	if !cmd.ProcessState.Success() {
+		return fmt.Errorf("mariadb-install-db: %s: %s", cmd.ProcessState, child.LastWords(logFile(folder)))
+	}
+	return nil
+}
+
+func logFile(folder string) string { return filepath.Join(folder, "log") }
+
+// launch starts the server of the folder.
+func launch(folder string, port int, flags []string) (*child.Process, error) {
+	program, err := find("mariadbd")
+	if err != nil {
+		return nil, err
+	}
+	me, err := user.Current()
+	if err != nil {
+		return nil, err
+	}
+	args := append([]string{"--no-defaults", "--datadir=" + filepath.Join(folder, "data"), "--user=" + me.Username,
+		"--bind-address=127.0.0.1", fmt.Sprintf("--port=%d", port), "--socket=socket", "--pid-file=pid", "--skip-name-resolve",
+		"--tmpdir=" + folder, "--innodb-buffer-pool-size=128M", "--innodb-flush-log-at-trx-commit=1"}, flags...)
+	cmd := exec.Command(program, args...)
+	cmd.Dir = folder
+	cmd.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "HOME=" + folder, "LC_ALL=C.UTF-8"}
+	return child.Start(cmd, logFile(folder))
+}
+
+// open is a pool of connections of the server's root. The server is asked at the first use.
+func (s *Server) open() (*sql.DB, error) {
+	c := s.config("root", "", "")
+	c.MultiStatements = true
+	connector, err := mysql.NewConnector(c)
+	if err != nil {
+		return nil, err
+	}
+	return sql.OpenDB(connector), nil
+}
+
+func (s *Server) config(user, password, database string) *mysql.Config {
+	c := mysql.NewConfig()
+	c.User, c.Passwd, c.DBName = user, password, database
+	c.Net, c.Addr = "tcp", s.Address()
+	c.Logger = log.New(io.Discard, "", 0) // of connections that a killed server breaks
+	return c
+}
+
+// ready waits until the server answers.
+func (s *Server) ready() error {
+	db, err := s.open()
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	poll := time.NewTicker(20 * time.Millisecond)
+	defer poll.Stop()
+	for {
+		// Another server might answer at a port that ours could not get.
+		if s.process.ListensAt(s.port) && db.PingContext(ctx) == nil {
+			return nil
+		}
+		select {
+		case <-s.process.Done():
+			return fmt.Errorf("the server for %s ended: %s", s.Address(), child.LastWords(logFile(s.folder)))
+		case <-ctx.Done():
+			return fmt.Errorf("the server at %s does not answer after %v: %s", s.Address(), patience, child.LastWords(logFile(s.folder)))
+		case <-poll.C:
+		}
+	}
+}
