@@ -106,7 +106,10 @@ func explain(t *testing.T, d *DB, c clause) {
 		for _, step := range rowsFrom(t, d, "EXPLAIN QUERY PLAN "+c.text, c.values...) {
 			detail := step["detail"].(string)
 			byIndex := strings.Contains(detail, "INDEX") || strings.Contains(detail, "PRIMARY KEY")
-			if strings.HasPrefix(detail, "SCAN ") && !byIndex && !strings.HasPrefix(detail, "SCAN page") && !strings.HasPrefix(detail, "SCAN counted") {
+			reads := strings.HasPrefix(detail, "SCAN ") && !byIndex && !strings.HasPrefix(detail, "SCAN page") && !strings.HasPrefix(detail, "SCAN counted")
+			// The page itself may be put in order, which is the sort of the outermost statement.
+			sorts := strings.HasPrefix(detail, "USE TEMP B-TREE FOR ORDER BY") && (step["parent"] != int64(0) || !strings.Contains(c.text, " AS page "))
+			if reads || sorts {
 				t.Errorf("%s %v: %s", c.text, c.values, detail)
 			}
 		}
