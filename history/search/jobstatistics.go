@@ -1,7 +1,6 @@
 package search
 
 import (
-	"math"
 	"slices"
 	"time"
 )
@@ -91,6 +90,4 @@ func Sum(job, of string, outcomes []Outcome) JobStatistics {
 }
 
 // percentile is the least of the sorted values that p of 100 don't exceed (the nearest rank).
-func percentile(sorted []int64, p float64) int64 {
-	return sorted[max(int(math.Ceil(p/100*float64(len(sorted)))), 1)-1]
-}
+func percentile(sorted []int64, p int) int64 { return sorted[(p*len(sorted)+99)/100-1] }
