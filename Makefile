@@ -15,6 +15,9 @@ FUZZTIME ?= 60s
 # How many worlds make sim plays.
 SEEDS ?= 2000
 
+# How many rows make bench searches. Ten million take some 8 GB of /tmp.
+HISTORY_ROWS ?= 10000000
+
 # What make soak does: for so long, with so seeded choices (0: others each time), on
 # mesos (the one of MESOS_HOME), local-cluster (cluster/local as processes) or local (one server with --local).
 DURATION ?= 10m
@@ -53,7 +56,7 @@ build: ## put the programs into bin/
 
 # -count=1: some tests build and run the programs, which go's cache of results does not see.
 .PHONY: test
-test: prepare lint imports ## lint, then all tests with the race detector; installs gcc and ZooKeeper if it may
+test: prepare lint imports ## lint, then all tests with the race detector; installs gcc, ZooKeeper and MariaDB if it may
 	@failed=; \
 	run() { echo "$$*"; "$$@" || failed=yes; }; \
 	run $(GO) test ./scheduler/sim -sim.seeds $(WORLDS); \
@@ -104,8 +107,9 @@ sim: ## play SEEDS (2000) simulated worlds
 	$(GO) test -timeout 0 ./scheduler/sim -run TestWorlds -sim.seeds $(SEEDS)
 
 .PHONY: bench
-bench: build ## run the benchmarks, then measure the whole system (some 7 minutes)
+bench: build ## run the benchmarks, those of the history with HISTORY_ROWS (10000000), then measure the whole system (some 15 minutes)
 	$(GO) test -run '^$$' -bench . -benchmem ./...
+	$(GO) test -run '^$$' -bench BenchmarkReads -timeout 0 ./history/database -history.rows $(HISTORY_ROWS)
 	$(GO) run ./test/bench
 
 .PHONY: fuzz

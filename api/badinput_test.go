@@ -142,7 +142,7 @@ func TestBadInputChangesNothing(t *testing.T) {
 		"no api":            {"GET", "/job/jobs", "", "", 404, "no_route", []string{"GET /api/job/jobs"}},
 		"no route at all":   {"GET", "/coffee", "", "", 404, "no_route", []string{"docs/api.md"}},
 		"no artifacts":      {"GET", "/artifacts/x", "", "", 404, "artifact_not_found", nil},
-		"not built":         {"GET", "/api/job/events/executions?page=1", "", "", 501, "not_built", nil},
+		"no history":        {"GET", "/api/job/events/executions?page=1", "", "", 503, "no_history", []string{"--db"}},
 	} {
 		headers := []string{asJSON}
 		if c.header != "" {

@@ -20,7 +20,7 @@ const (
 	jobDocument    = `{"jobName":"my_job","appName":"my_app","jobExecutionType":"TRANSIENT","cron":"0/5 * * * * * ?","shardingTotalCount":3,"cpuCount":0.1,"memoryMB":64.0}`
 	jobStored      = `{"jobName":"my_job","appName":"my_app","jobExecutionType":"TRANSIENT","cron":"0/5 * * * * * ?","shardingTotalCount":3,"cpuCount":0.1,"memoryMB":64,"shardingItemParameters":"","jobParameter":"","failover":false,"misfire":false,"description":""}`
 	sevenRead      = `"cron \"0/5 * * * * * ?\" has seven fields and is read as seconds 0/5, minutes *, hours *, day of month *, month *, day of week *, year ?, which is any year"`
-	executionsList = `[{"executionId":"exec-1","jobName":"my_job","fireTime":"2026-05-01T12:00:00Z","source":"NORMAL_TRIGGER","state":"FAILED","reason":"shard 0 failed","startTime":"2026-05-01T12:00:00Z","completeTime":"2026-05-01T12:00:00Z","shards":{"FAILED":1}}]`
+	executionsList = `[{"executionId":"exec-1","jobName":"my_job","fireTime":"2026-05-01T12:00:00Z","source":"NORMAL_TRIGGER","state":"FAILED","reason":"shard 0 failed","startTime":"2026-05-01T12:00:00Z","completeTime":"2026-05-01T12:00:00Z","shards":{"FAILED":1},"durationMillis":0}]`
 	asJSON         = "Content-Type: application/json"
 )
 

@@ -1,14 +1,19 @@
 package api
 
 import (
+	"cmp"
+	"context"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/gin-gonic/gin"
 
 	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/history/search"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
 )
 
@@ -25,7 +30,7 @@ var executionStates = []string{
 
 // executions lists runs of all jobs.
 func (s *Server) executions(c *gin.Context) (any, error) {
-	q := readQuery(c.Request, "job", "state", "since", "limit")
+	q := readQuery(c.Request, "job", "state", "since", "before", "limit")
 	f := core.ExecutionFilter{Job: q.values.Get("job")}
 	if q.values.Has("job") && len(app.CheckName("job", f.Job, nil)) > 0 {
 		q.refuse("job", "no job can have that name: names are 1 to 100 letters, digits, '.', '_' or '-', beginning with a letter or digit")
@@ -39,19 +44,113 @@ func (s *Server) jobExecutions(c *gin.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.listExecutions(c, readQuery(c.Request, "state", "since", "limit"), core.ExecutionFilter{Job: name, Known: true})
+	return s.listExecutions(c, readQuery(c.Request, "state", "since", "before", "limit"), core.ExecutionFilter{Job: name, Known: true})
 }
 
-// listExecutions reads what both lists take, and gives the list.
+// executionRow is one run in a list.
+type executionRow struct {
+	core.ExecutionSummary
+	// DurationMillis is from the begin of its first process to its end, nil before that.
+	DurationMillis *int64 `json:"durationMillis"`
+}
+
+// listExecutions reads what both lists take, and gives the list: what the scheduler remembers, and between and behind it what is stored.
 func (s *Server) listExecutions(c *gin.Context, q *query, f core.ExecutionFilter) (any, error) {
 	f.States = q.states("state")
 	f.Since = q.moment("since", s.opts.Now())
+	f.Before, f.BeforeID = q.before("before")
 	f.Limit = q.number("limit", someExecutions, 1, mostExecutions)
 	if err := q.err(); err != nil {
 		return nil, err
 	}
-	list, err := s.opts.Scheduler.Executions(c.Request.Context(), f)
-	return orEmpty(list), err
+	remembered, err := s.opts.Scheduler.Executions(c.Request.Context(), f)
+	unknown := f.Known && refusal(err).Kind == core.NotFound // but it may have been known
+	if err != nil && (!unknown || s.opts.History == nil) {
+		return nil, err
+	}
+	var stored []search.Execution
+	if s.opts.History != nil {
+		ctx, cancel := context.WithTimeout(c.Request.Context(), historyPatience)
+		defer cancel()
+		asked := search.Executions{Job: f.Job, Since: f.Since, Before: f.Before, BeforeID: f.BeforeID, Limit: f.Limit}
+		for _, state := range f.States {
+			asked.States = append(asked.States, string(state))
+		}
+		var failed error
+		stored, failed = s.opts.History.Executions(ctx, asked)
+		if failed != nil && unknown {
+			return nil, unreadable(failed)
+		}
+		if failed != nil {
+			c.Header("Warning", "199 elasticjob "+strconv.QuoteToASCII("these are only the executions that the scheduler remembers: "+unreadable(failed).Error()))
+		}
+	}
+	if unknown && len(stored) == 0 {
+		return nil, err
+	}
+	list := mergeExecutions(remembered, stored, f.Limit)
+	if len(list) == f.Limit {
+		c.Header("Link", nextExecutions(c.Request.URL, list[len(list)-1]))
+	}
+	return list, nil
+}
+
+// mergeExecutions puts both lists together, the newest fire first. Of what is in both the scheduler knows more. It remembers all that
+// have not ended, so what is stored as under way and is not in its list has gone on since, and is not what was asked for.
+func mergeExecutions(remembered []core.ExecutionSummary, stored []search.Execution, limit int) []executionRow {
+	list := make([]executionRow, 0, len(remembered)+len(stored))
+	known := map[string]bool{}
+	for _, e := range remembered {
+		known[e.ExecutionID] = true
+		row := executionRow{ExecutionSummary: e}
+		if e.StartTime != nil && e.CompleteTime != nil {
+			millis := max(e.CompleteTime.Sub(*e.StartTime).Milliseconds(), 0)
+			row.DurationMillis = &millis
+		}
+		list = append(list, row)
+	}
+	for _, e := range stored {
+		if known[e.ID] || !ended(core.State(e.State)) {
+			continue
+		}
+		row := executionRow{DurationMillis: e.DurationMillis, ExecutionSummary: core.ExecutionSummary{ExecutionID: e.ID, JobName: e.Job, FireTime: e.Fire.Time,
+			Source: core.Source(e.Source), State: core.State(e.State), Reason: orZero(e.Reason), StartTime: orNil(e.Begin), CompleteTime: orNil(e.End), Shards: map[core.State]int{}}}
+		for state, n := range e.States {
+			row.Shards[core.State(state)] = n
+		}
+		list = append(list, row)
+	}
+	slices.SortFunc(list, func(a, b executionRow) int {
+		return cmp.Or(b.FireTime.Compare(a.FireTime), strings.Compare(b.ExecutionID, a.ExecutionID))
+	})
+	return list[:min(len(list), limit)]
+}
+
+func orNil(t search.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t.Time
+}
+
+// nextExecutions is the header Link to the rows behind the last one.
+func nextExecutions(from *url.URL, last executionRow) string {
+	values := from.Query()
+	values.Set("before", last.FireTime.UTC().Format(time.RFC3339Nano)+","+last.ExecutionID)
+	return "<" + (&url.URL{Path: from.Path, RawPath: from.RawPath, RawQuery: values.Encode()}).String() + `>; rel="next"`
+}
+
+// before is a moment, and after a comma the id of an execution of that moment, zero when absent.
+func (q *query) before(name string) (time.Time, string) {
+	var id string
+	read := func(text string) (t time.Time, err error) {
+		text, id, _ = strings.Cut(text, ",")
+		if t, err = time.Parse(time.RFC3339, text); err == nil && (t.Year() < 1970 || !utf8.ValidString(id)) {
+			err = errNoValue
+		}
+		return t, err
+	}
+	return param(q, name, time.Time{}, read, "must be a time such as 2026-05-01T12:00:00Z (a + in it written as %%2B), or what the header Link of an answer has there"), id
 }
 
 // states are one or more states of runs, separated by commas; none when absent.

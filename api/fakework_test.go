@@ -42,6 +42,9 @@ func (b *fakeScheduler) Explain(ctx context.Context, job string) (core.Explanati
 }
 
 func (b *fakeScheduler) Execution(_ context.Context, id string) (core.ExecutionView, error) {
+	if id == "live" {
+		return core.ExecutionView{ExecutionID: id, JobName: "my_job", State: core.Waiting}, nil
+	}
 	if id != "exec-1" {
 		return core.ExecutionView{}, refuse(core.NotFound, "execution_not_found", "there is no execution %q", id)
 	}

@@ -15,7 +15,7 @@ func TestNearestRoute(t *testing.T) {
 		"POST /api/job/regster":            "POST /api/job/register",
 		"GET /api/apps/list":               "GET /api/app/list",
 		"GET /job/jobs":                    "GET /api/job/jobs",
-		"GET /api/job/my_job":              "",
+		"GET /api/job/my_job":              "GET /api/job/jobs/{jobName}",
 		"GET /api/jobs":                    "GET /api/job/jobs",
 		"POST /api/my_job/trigger":         "POST /api/job/{jobName}/trigger",
 		"POST /api/job/my_job/triger":      "POST /api/job/{jobName}/trigger",

@@ -30,6 +30,8 @@ type route struct {
 // documented form and in that of 3.0.1, then the new ones. HEAD goes wherever GET goes.
 func (s *Server) routes() []route {
 	const get, post, put, del = http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete
+	// What the database alone answers needs no leader. A server that was given none asks the one that leads.
+	stored := s.opts.History != nil
 	return []route{
 		{method: post, path: "/api/app", answer: s.apps.register},
 		{method: put, path: "/api/app", answer: s.apps.update},
@@ -61,9 +63,15 @@ func (s *Server) routes() []route {
 		{method: get, path: "/api/job/tasks/failover", answer: s.failoverShards},
 		{method: get, path: "/api/job/{jobName}/explain", answer: s.explain},
 		{method: get, path: "/api/job/{jobName}/executions", answer: s.jobExecutions, query: true},
-		{method: get, path: "/api/job/events/{kind}", answer: notBuilt, query: true},
-		{method: get, path: "/api/job/statistics/{kind}/{of}", answer: notBuilt, query: true},
-		{method: get, path: "/api/job/statistics/{kind}/{of}/{period}", answer: notBuilt, query: true},
+		{method: get, path: "/api/job/{jobName}/statistics", answer: s.fromHistory(s.jobStatistics), query: true},
+		{method: get, path: "/api/job/events/executions", answer: s.fromHistory(runEvents), query: true, local: stored},
+		{method: get, path: "/api/job/events/statusTraces", answer: s.fromHistory(traceEvents), query: true, local: stored},
+		{method: get, path: "/api/job/statistics/tasks/results", answer: s.fromHistory(s.taskResults), query: true, local: stored},
+		{method: get, path: "/api/job/statistics/tasks/results/{period}", answer: s.fromHistory(s.taskResultsOf), query: true, local: stored},
+		{method: get, path: "/api/job/statistics/tasks/running", answer: s.lastWeek(History.TasksRunning), query: true, local: stored},
+		{method: get, path: "/api/job/statistics/jobs/executionType", answer: s.executionTypes},
+		{method: get, path: "/api/job/statistics/jobs/running", answer: s.lastWeek(History.JobsRunning), query: true, local: stored},
+		{method: get, path: "/api/job/statistics/jobs/register", answer: s.fromHistory(jobsRegistered), query: true, local: stored},
 
 		{method: get, path: "/api/executions", answer: s.executions, query: true},
 		{method: get, path: "/api/execution/{executionId}", answer: withID("executionId", s.execution)},

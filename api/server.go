@@ -28,6 +28,8 @@ import (
 type Options struct {
 	Scheduler Scheduler
 	Logs      Logs
+	// History, if not nil, is what was recorded; without it the routes that need it answer 503 no_history.
+	History History
 	// Artifact finds the file of /artifacts/{name}, whose content never changes; when it has none the leader is asked. Nil has none.
 	Artifact func(name string) (file string, ok bool)
 	Logger   *slog.Logger

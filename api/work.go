@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"net/http"
 	"strconv"
 
 	"github.com/gin-gonic/gin"
@@ -80,12 +79,6 @@ func withID(variable string, do func(ctx context.Context, id string) (any, error
 	}
 }
 
-func (s *Server) execution(ctx context.Context, id string) (any, error) {
-	v, err := s.opts.Scheduler.Execution(ctx, id)
-	v.Shards = orEmpty(v.Shards)
-	return v, err
-}
-
 // wish is the answer to a kill, which is kept, so that the end follows, and to the word that a task has ended.
 type wish struct {
 	TaskID      string `json:"taskId,omitempty"`
@@ -104,10 +97,4 @@ func (s *Server) killTask(ctx context.Context, id string) (any, error) {
 
 func (s *Server) killExecution(ctx context.Context, id string) (any, error) {
 	return wish{ExecutionID: id, Killing: true}, s.opts.Scheduler.KillExecution(ctx, id)
-}
-
-// notBuilt answers routes of the original that this version does not have.
-func notBuilt(*gin.Context) (any, error) {
-	return nil, failed(http.StatusNotImplemented, "not_built",
-		"the original's event and statistics routes are not built yet; executions are at /api/execution/{executionId}, numbers at /metrics")
 }

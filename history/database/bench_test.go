@@ -38,7 +38,7 @@ func (b *busy) batch() event.Batch {
 		job, shard := fmt.Sprintf("job-of-some-team-%03d", b.random.IntN(500)), i%10
 		execution := fmt.Sprintf("%s@-@%s@-@%d", job, b.at.Format("20060102T150405.000"), i/10)
 		if shard == 0 {
-			for revision, kind := range []event.Kind{event.Fired, event.Placed, event.Over} {
+			for revision, kind := range []event.Kind{event.Waited, event.Waited, event.Killing} {
 				batch.Executions = append(batch.Executions, event.Execution{
 					ID: execution, Revision: revision + 1, Job: job, App: "app", Source: "NORMAL_TRIGGER", State: "FINISHED", Fire: b.at, Made: b.at,
 					Launch: b.at, Begin: b.at, End: b.at, Shards: 10, States: map[string]int{"FINISHED": 10},

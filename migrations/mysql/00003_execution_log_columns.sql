@@ -27,11 +27,12 @@ SET @todo = (SELECT IF(COUNT(*) > 0, 'DO 0',
       ADD COLUMN fire_time DATETIME(3) NULL,
       ADD KEY JOB_TIME (job_name, start_time),
       ADD KEY START_TIME (start_time),
-      ADD KEY COMPLETE_TIME (complete_time, is_success),
+      ADD KEY COMPLETE_TIME (complete_time, auto_id, is_success),
       ADD KEY TASK_ID (task_id, start_time),
-      ADD KEY EXECUTION_ID (execution_id),
+      ADD KEY EXECUTION_ID (execution_id, start_time),
       ADD KEY IP_TIME (ip, start_time),
-      ADD KEY SUCCESS_TIME (is_success, start_time)')
+      ADD KEY SUCCESS_TIME (is_success, start_time, auto_id, complete_time),
+      ADD KEY JOB_SUCCESS_TIME (job_name, is_success, start_time, auto_id, complete_time)')
   FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = 'JOB_EXECUTION_LOG' AND COLUMN_NAME = 'revision');
 PREPARE todo FROM @todo;
 EXECUTE todo;

@@ -18,10 +18,10 @@ CREATE TABLE IF NOT EXISTS JOB_EXECUTION (
   shard_states VARCHAR(1000) NULL,
   PRIMARY KEY (auto_id),
   UNIQUE KEY UK_ID (id),
-  KEY JOB_FIRE (job_name, fire_time),
-  KEY FIRE_TIME (fire_time),
-  KEY JOB_STATE_FIRE (job_name, state, fire_time),
-  KEY STATE_FIRE (state, fire_time)
+  KEY JOB_FIRE (job_name, fire_time, id),
+  KEY FIRE_TIME (fire_time, id),
+  KEY JOB_STATE_FIRE (job_name, state, fire_time, id),
+  KEY STATE_FIRE (state, fire_time, id)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
 CREATE TABLE IF NOT EXISTS JOB_EXECUTION_EVENT (
@@ -36,7 +36,7 @@ CREATE TABLE IF NOT EXISTS JOB_EXECUTION_EVENT (
   creation_time DATETIME(3) NOT NULL,
   PRIMARY KEY (auto_id),
   UNIQUE KEY UK_ID (id),
-  KEY EXECUTION_ID (execution_id),
+  KEY EXECUTION_ID (execution_id, creation_time),
   KEY CREATION_TIME (creation_time)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 

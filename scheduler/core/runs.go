@@ -16,6 +16,9 @@ type ExecutionFilter struct {
 	States []State
 	// Since leaves out what was fired before.
 	Since time.Time
+	// Before, unless it is zero, leaves out what is not older than that moment or, of what was fired in it, than BeforeID.
+	Before   time.Time
+	BeforeID string
 	// Limit is how many are listed at most: the newest by fire time. It must be set: with 0 there are none.
 	Limit int
 }
@@ -37,7 +40,7 @@ func (c *Core) Executions(f ExecutionFilter) ([]ExecutionSummary, error) {
 		picked = picked[:min(len(picked), f.Limit)]
 	}
 	look := func(e *execution) {
-		if f.Job != "" && e.Job != f.Job || e.Fire.Before(f.Since) || len(f.States) > 0 && !slices.Contains(f.States, e.state()) {
+		if f.Job != "" && e.Job != f.Job || e.Fire.Before(f.Since) || len(f.States) > 0 && !slices.Contains(f.States, e.state()) || !f.isBefore(e) {
 			return
 		}
 		if picked = append(picked, e); len(picked) >= 2*f.Limit+100 {
@@ -51,6 +54,10 @@ func (c *Core) Executions(f ExecutionFilter) ([]ExecutionSummary, error) {
 		list[i] = c.summary(e)
 	}
 	return list, nil
+}
+
+func (f *ExecutionFilter) isBefore(e *execution) bool {
+	return f.Before.IsZero() || e.Fire.Before(f.Before) || e.Fire.Equal(f.Before) && e.ID < f.BeforeID
 }
 
 // eachExecution looks at all executions that live or are kept, of one job if it is named.

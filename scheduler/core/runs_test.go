@@ -51,6 +51,9 @@ func TestExecutionsAreListed(t *testing.T) {
 		"failed":       {ExecutionFilter{States: []State{Failed}, Limit: 10}, []string{ids[1]}},
 		"under way":    {ExecutionFilter{States: []State{Waiting, Running}, Limit: 10}, []string{ids[3], ids[2]}},
 		"since":        {ExecutionFilter{Since: s.now.Add(-2 * time.Minute), Limit: 10}, []string{ids[3], ids[2]}},
+		"before one":   {ExecutionFilter{Before: s.execution(ids[2]).FireTime, BeforeID: ids[2], Limit: 10}, []string{ids[1], ids[0]}},
+		"before after": {ExecutionFilter{Before: s.execution(ids[1]).FireTime, BeforeID: ids[1] + "x", Limit: 1}, []string{ids[1]}},
+		"before":       {ExecutionFilter{Before: s.execution(ids[1]).FireTime, Limit: 10}, []string{ids[0]}},
 		"of none":      {ExecutionFilter{Job: "none", Limit: 10}, nil},
 		"all together": {ExecutionFilter{Job: "my_job", States: []State{Finished, Failed}, Since: s.now.Add(-time.Hour), Limit: 1}, []string{ids[1]}},
 	} {

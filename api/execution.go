@@ -1,0 +1,117 @@
+package api
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/elasticjob-go/elasticjob/history/search"
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
+)
+
+// mostMoments bounds the life that is told of one execution.
+const mostMoments = 1000
+
+// executionAnswer is one execution with its life.
+type executionAnswer struct {
+	core.ExecutionView
+	// Life is what happened to it, in the order of time; missing without a history.
+	Life []search.Moment `json:"life,omitempty"`
+	// LifeNote says what is missing of Life, and why.
+	LifeNote string `json:"lifeNote,omitempty"`
+}
+
+// execution gives one execution: as the scheduler knows it or, when it was forgotten there, as it is stored.
+func (s *Server) execution(ctx context.Context, id string) (any, error) {
+	v, err := s.opts.Scheduler.Execution(ctx, id)
+	v.Shards = orEmpty(v.Shards)
+	h := s.opts.History
+	if h == nil || err != nil && refusal(err).Kind != core.NotFound {
+		return executionAnswer{ExecutionView: v}, err
+	}
+	remembered := err == nil
+	within, cancel := context.WithTimeout(ctx, historyPatience)
+	defer cancel()
+	if !remembered {
+		stored, found, failed := h.Execution(within, id)
+		if failed != nil {
+			return nil, unreadable(failed)
+		}
+		if !found {
+			return nil, err
+		}
+		v = storedExecution(stored)
+	}
+	a := executionAnswer{ExecutionView: v}
+	life, more, err := h.Life(within, id, mostMoments)
+	switch {
+	case err != nil:
+		a.LifeNote = unreadable(err).Error()
+		return a, nil
+	case more:
+		a.LifeNote = fmt.Sprintf("these are its first %d moments: GET /api/job/events/statusTraces?executionId=… has all states of its tasks", mostMoments)
+	}
+	a.Life = life
+	if remembered && !ended(v.State) {
+		a.Life = append(a.Life, s.waiting(ctx, v, life)...)
+	}
+	return a, nil
+}
+
+// ended reports whether an execution in this state is over.
+func ended(state core.State) bool {
+	return state == core.Finished || state == core.Failed || state == core.Killed
+}
+
+// waiting is what an execution, or some of its shards, wait for now: one moment for each reason.
+func (s *Server) waiting(ctx context.Context, v core.ExecutionView, life []search.Moment) (now []search.Moment) {
+	explained, err := s.opts.Scheduler.Explain(ctx, v.JobName)
+	if err != nil {
+		return nil // its job was just removed: it waits for nothing
+	}
+	at := map[string]int{}
+	shards := map[string]int{}
+	for _, w := range explained.Waiting {
+		if w.ExecutionID != v.ExecutionID {
+			continue
+		}
+		if shards[w.Reason]++; shards[w.Reason] > 1 {
+			now[at[w.Reason]].Item = nil
+			continue
+		}
+		at[w.Reason] = len(now)
+		m := search.Moment{Kind: "WAITING", Item: &w.Item, Message: w.Reason}
+		m.Time.Time = s.opts.Now().UTC()
+		if len(life) > 0 {
+			m.After(life[len(life)-1].Time.Time)
+		}
+		now = append(now, m)
+	}
+	for reason, n := range shards {
+		if n > 1 {
+			now[at[reason]].Message = fmt.Sprintf("%d shards: %s", n, reason)
+		}
+	}
+	return now
+}
+
+// storedExecution is an execution as the scheduler would show it.
+func storedExecution(e search.Execution) core.ExecutionView {
+	v := core.ExecutionView{ExecutionID: e.ID, JobName: e.Job, FireTime: e.Fire.Time, Source: core.Source(e.Source), State: core.State(e.State),
+		Reason: orZero(e.Reason), Shards: []core.ShardView{}}
+	for _, r := range e.Shards {
+		shard := core.ShardView{Item: r.ShardingItem, State: core.State(orZero(r.State)), Attempt: orZero(r.Attempt), Agent: orZero(r.Agent), TaskID: r.TaskID,
+			StartTime: orNil(r.StartTime), CompleteTime: orNil(r.CompleteTime), ExitStatus: r.ExitStatus}
+		if !r.Success {
+			shard.FailureCause = orZero(r.FailureCause)
+		}
+		v.Shards = append(v.Shards, shard)
+	}
+	return v
+}
+
+func orZero[V any](pointer *V) (v V) {
+	if pointer != nil {
+		v = *pointer
+	}
+	return v
+}

@@ -1,0 +1,90 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/elasticjob-go/elasticjob/document"
+	"github.com/elasticjob-go/elasticjob/history/search"
+)
+
+// History answers from what was recorded in a database; *database.DB has it. Any error means that it can't be read now.
+type History interface {
+	Runs(ctx context.Context, q search.Question) (search.Answer[search.Run], error)
+	Traces(ctx context.Context, q search.Question) (search.Answer[search.Trace], error)
+
+	// Executions lists executions, the newest fire first, of one moment by their ids, backwards.
+	Executions(ctx context.Context, q search.Executions) ([]search.Execution, error)
+	// Execution is one with the last runs of its shards; false when it is not stored.
+	Execution(ctx context.Context, id string) (search.Execution, bool, error)
+	// Life is the begin of an execution's life, at most so many moments; more says that there are others.
+	Life(ctx context.Context, execution string, most int) (life []search.Moment, more bool, err error)
+	JobStatistics(ctx context.Context, job string, since time.Time) (search.JobStatistics, error)
+
+	// TaskResults are those of periods that began from a moment on and before another, the oldest first; zero is no bound.
+	TaskResults(ctx context.Context, interval search.Interval, from, until time.Time) ([]search.TaskResults, error)
+	TasksRunning(ctx context.Context, from time.Time) ([]search.Running, error)
+	JobsRunning(ctx context.Context, from time.Time) ([]search.Running, error)
+	JobsRegistered(ctx context.Context) ([]search.Registered, error)
+}
+
+// historyPatience bounds how long what the scheduler itself can answer waits for what the history adds.
+const historyPatience = 3 * time.Second
+
+// fromHistory makes a handler of what only the history can answer.
+func (s *Server) fromHistory(answer func(c *gin.Context, h History) (any, error)) handler {
+	return func(c *gin.Context) (any, error) {
+		if s.opts.History == nil {
+			return nil, unavailable("no_history", "this server keeps no history: start it with --db and the address of a MySQL or MariaDB database, such as 'user:password@tcp(host:3306)/elasticjob'")
+		}
+		return answer(c, s.opts.History)
+	}
+}
+
+// unreadable is the answer where the history could not be read.
+func unreadable(err error) error {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return unavailable("history_unavailable", "the history's database did not answer in time: look at it, or ask for less, by startTime and endTime")
+	}
+	return unavailable("history_unavailable", "the history can't be read; what is to be recorded is kept until its database is back, so start it, or correct --db: %v", err)
+}
+
+// told is an answer of the history.
+func told[A any](answer A, err error) (any, error) {
+	if err != nil {
+		return nil, unreadable(err)
+	}
+	return answer, nil
+}
+
+// runEvents searches the runs of shards.
+func runEvents(c *gin.Context, h History) (any, error) {
+	q, err := question(c.Request, search.Runs)
+	if err != nil {
+		return nil, err
+	}
+	return told(h.Runs(c.Request.Context(), q))
+}
+
+// traceEvents searches the changes of tasks' states.
+func traceEvents(c *gin.Context, h History) (any, error) {
+	q, err := question(c.Request, search.Traces)
+	if err != nil {
+		return nil, err
+	}
+	return told(h.Traces(c.Request.Context(), q))
+}
+
+// question reads a search.
+func question(r *http.Request, of *search.Subject) (search.Question, error) {
+	q := readQuery(r, of.Parameters()...)
+	asked, bad := of.Parse(q.values)
+	for _, v := range bad {
+		q.bad = append(q.bad, document.Violate(v.Parameter, v.Value, "%s", v.Rule))
+	}
+	return asked, q.err()
+}

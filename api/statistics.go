@@ -1,0 +1,124 @@
+package api
+
+import (
+	"context"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/elasticjob-go/elasticjob/history/search"
+	"github.com/elasticjob-go/elasticjob/jobs"
+)
+
+const day = 24 * time.Hour
+
+// taskResults are the results of each minute of the last 24 hours.
+func (s *Server) taskResults(c *gin.Context, h History) (any, error) {
+	q := readQuery(c.Request, "since")
+	q.choice("since", "last24hours")
+	if err := q.err(); err != nil {
+		return nil, err
+	}
+	return told(h.TaskResults(c.Request.Context(), search.Minute, s.opts.Now().Add(-day), time.Time{}))
+}
+
+// taskResultsOf sums the results of a period. What was not counted is not invented: it is missing from the sum [D97].
+func (s *Server) taskResultsOf(c *gin.Context, h History) (any, error) {
+	if err := readQuery(c.Request).err(); err != nil {
+		return nil, err
+	}
+	now := s.opts.Now().UTC()
+	interval, from, until := search.Day, time.Time{}, time.Time{}
+	switch period := c.Param("period"); period {
+	case "online":
+	case "lastWeek":
+		from = s.weekAgo()
+	case "lastHour":
+		interval, until = search.Hour, now.Truncate(time.Hour)
+		from = until.Add(-time.Hour)
+	case "lastMinute":
+		interval, until = search.Minute, now.Truncate(time.Minute)
+		from = until.Add(-time.Minute)
+	default:
+		return nil, notFound("period_not_found", "there is no period %s; there are online, lastWeek, lastHour and lastMinute", quoted(period))
+	}
+	list, err := h.TaskResults(c.Request.Context(), interval, from, until)
+	if err != nil {
+		return nil, unreadable(err)
+	}
+	sum := search.TaskResults{Interval: interval, StatisticsTime: search.Time{Time: from}, CreationTime: search.Time{Time: now.Truncate(time.Millisecond)}}
+	for _, r := range list {
+		sum.SuccessCount += r.SuccessCount
+		sum.FailedCount += r.FailedCount
+	}
+	if len(list) > 0 && from.IsZero() {
+		sum.StatisticsTime = list[0].StatisticsTime
+	}
+	return sum, nil
+}
+
+// weekAgo is seven days before this day's midnight.
+func (s *Server) weekAgo() time.Time { return s.opts.Now().UTC().Truncate(day).Add(-7 * day) }
+
+// lastWeek makes a handler of samples of the last week.
+func (s *Server) lastWeek(read func(h History, ctx context.Context, from time.Time) ([]search.Running, error)) handler {
+	return s.fromHistory(func(c *gin.Context, h History) (any, error) {
+		q := readQuery(c.Request, "since")
+		q.choice("since", "lastWeek")
+		if err := q.err(); err != nil {
+			return nil, err
+		}
+		return told(read(h, c.Request.Context(), s.weekAgo()))
+	})
+}
+
+// jobsRegistered is how many jobs there were on each day.
+func jobsRegistered(c *gin.Context, h History) (any, error) {
+	if err := readQuery(c.Request).err(); err != nil {
+		return nil, err
+	}
+	return told(h.JobsRegistered(c.Request.Context()))
+}
+
+type jobCounts struct {
+	TransientJobCount int `json:"transientJobCount"`
+	DaemonJobCount    int `json:"daemonJobCount"`
+}
+
+// executionTypes counts the jobs that are registered now by their types.
+func (s *Server) executionTypes(c *gin.Context) (any, error) {
+	list, err := s.opts.Scheduler.Jobs(c.Request.Context())
+	var n jobCounts
+	for _, j := range list {
+		switch j.JobExecutionType {
+		case jobs.Transient:
+			n.TransientJobCount++
+		case jobs.Daemon:
+			n.DaemonJobCount++
+		}
+	}
+	return n, err
+}
+
+// jobStatistics says how a job did.
+func (s *Server) jobStatistics(c *gin.Context, h History) (any, error) {
+	name, err := pathName("job")(c)
+	if err != nil {
+		return nil, err
+	}
+	q := readQuery(c.Request, "since")
+	since := q.moment("since", s.opts.Now())
+	if err := q.err(); err != nil {
+		return nil, err
+	}
+	statistics, err := h.JobStatistics(c.Request.Context(), name, since)
+	if err != nil {
+		return nil, unreadable(err)
+	}
+	if statistics.Since.IsZero() { // a job that has not run, or none
+		if _, err := s.opts.Scheduler.Job(c.Request.Context(), name); err != nil {
+			return nil, err
+		}
+	}
+	return statistics, nil
+}

@@ -1,0 +1,211 @@
+package database
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/history/search"
+)
+
+// storedExecution is a row of JOB_EXECUTION.
+type storedExecution struct {
+	search.Execution
+	ShardStates *string `db:"shard_states"`
+}
+
+const executionColumns = "id, job_name, source, state, reason, fire_time, begin_time, end_time, duration_ms, shard_states"
+
+func (r *storedExecution) execution() (search.Execution, error) {
+	e := r.Execution
+	if r.ShardStates != nil {
+		if err := json.Unmarshal([]byte(*r.ShardStates), &e.States); err != nil {
+			return e, fmt.Errorf("read shard_states of execution %q: %w", e.ID, err)
+		}
+	}
+	return e, nil
+}
+
+// Executions lists executions, the newest fire first.
+func (d *DB) Executions(ctx context.Context, q search.Executions) ([]search.Execution, error) {
+	states := q.States
+	if len(states) == 0 {
+		states = []string{""}
+	}
+	// One statement for each state: each is answered by an index, in order.
+	var list []search.Execution
+	for _, state := range states {
+		c := listExecutions(q, state)
+		rows, err := selectAll[storedExecution](ctx, d, c)
+		if err != nil {
+			return nil, fmt.Errorf("read JOB_EXECUTION: %w", err)
+		}
+		for i := range rows {
+			e, err := rows[i].execution()
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, e)
+		}
+	}
+	slices.SortFunc(list, func(a, b search.Execution) int {
+		return cmp.Or(b.Fire.Compare(a.Fire.Time), strings.Compare(b.ID, a.ID))
+	})
+	return list[:min(len(list), q.Limit)], nil
+}
+
+// listExecutions is the statement for the executions in one state, or in any.
+func listExecutions(q search.Executions, state string) clause {
+	var all []clause
+	if q.Job != "" {
+		all = append(all, clause{"job_name = ?", []any{q.Job}})
+	}
+	if state != "" {
+		all = append(all, clause{"state = ?", []any{state}})
+	}
+	if !q.Since.IsZero() {
+		all = append(all, clause{"fire_time >= ?", []any{Time{q.Since}}})
+	}
+	if at := (Time{q.Before}); !q.Before.IsZero() {
+		all = append(all, clause{"fire_time <= ? AND (fire_time < ? OR id < ?)", []any{at, at, q.BeforeID}})
+	}
+	match := and(all...)
+	const order = " ORDER BY fire_time DESC, id DESC"
+	return clause{"SELECT " + executionColumns + " FROM JOB_EXECUTION JOIN (SELECT auto_id AS picked FROM JOB_EXECUTION" + match.where() + order +
+		" LIMIT ?) AS page ON auto_id = picked" + order, append(match.values, q.Limit)}
+}
+
+const storedExecutionByID = "SELECT " + executionColumns + " FROM JOB_EXECUTION WHERE id = ?"
+
+// mostRuns bounds the runs that the shards of an execution are made of; a daemon's may have millions.
+const mostRuns = 20_000
+
+// Execution is one execution with the last run of each of its shards; false when none of that id is stored. The shards of one with
+// more than 20,000 runs are those that the newest runs are of.
+func (d *DB) Execution(ctx context.Context, id string) (search.Execution, bool, error) {
+	rows, err := selectAll[storedExecution](ctx, d, clause{storedExecutionByID, []any{id}})
+	if err != nil {
+		return search.Execution{}, false, fmt.Errorf("read JOB_EXECUTION: %w", err)
+	}
+	if len(rows) == 0 {
+		return search.Execution{}, false, nil
+	}
+	e, err := rows[0].execution()
+	if err != nil {
+		return e, false, err
+	}
+	all, err := selectAll[search.Run](ctx, d, runsOf(id))
+	if err != nil {
+		return e, false, fmt.Errorf("read %s: %w", searchedRuns.table, err)
+	}
+	later := func(a, b search.Run) int { // a daemon's attempt has many runs
+		return cmp.Or(cmp.Compare(value(a.Attempt), value(b.Attempt)), cmp.Compare(value(a.RunNumber), value(b.RunNumber)))
+	}
+	last := map[int]search.Run{}
+	for _, r := range all {
+		searchedRuns.finish(&r)
+		if known, ok := last[r.ShardingItem]; !ok || later(r, known) > 0 {
+			last[r.ShardingItem] = r
+		}
+	}
+	for _, r := range last {
+		e.Shards = append(e.Shards, r)
+	}
+	slices.SortFunc(e.Shards, func(a, b search.Run) int { return cmp.Compare(a.ShardingItem, b.ShardingItem) })
+	return e, true, nil
+}
+
+// runsOf is the statement for the newest runs of an execution.
+func runsOf(execution string) clause {
+	return clause{"SELECT " + searchedRuns.all + " FROM " + searchedRuns.table + " WHERE execution_id = ? ORDER BY start_time DESC LIMIT ?", []any{execution, mostRuns}}
+}
+
+func value[N any](pointer *N) (n N) {
+	if pointer != nil {
+		n = *pointer
+	}
+	return n
+}
+
+// momentRow is a row of JOB_EXECUTION_EVENT or JOB_STATUS_TRACE_LOG.
+type momentRow struct {
+	Kind    string      `db:"kind"`
+	Item    *int        `db:"item"`
+	TaskID  *string     `db:"task_id"`
+	Agent   *string     `db:"agent"`
+	Reason  *string     `db:"reason"`
+	Message *string     `db:"message"`
+	Time    search.Time `db:"creation_time"`
+}
+
+// Life is what is stored of an execution's life, in the order of time: its first moments, at most so many. More says that there are others.
+func (d *DB) Life(ctx context.Context, execution string, most int) (life []search.Moment, more bool, err error) {
+	var all []search.Moment
+	for _, c := range momentsOf(execution, most+1) {
+		rows, err := selectAll[momentRow](ctx, d, c)
+		if err != nil {
+			return nil, false, fmt.Errorf("read the life of execution %q: %w", execution, err)
+		}
+		for _, r := range rows {
+			m := search.Moment{Time: r.Time, Kind: r.Kind, Item: r.Item, TaskID: value(r.TaskID), Agent: value(r.Agent), Reason: value(r.Reason), Message: value(r.Message)}
+			if value(m.Item) < 0 {
+				m.Item = nil
+			}
+			all = append(all, m)
+		}
+	}
+	life, more = search.Life(all, most)
+	return life, more, nil
+}
+
+// momentsOf are the statements for an execution's steps and for its tasks' states, each in order. An item is a number in the one
+// table and [0] in the other.
+func momentsOf(execution string, most int) []clause {
+	const of = " WHERE execution_id = ? ORDER BY creation_time, auto_id LIMIT ?"
+	values := []any{execution, most}
+	return []clause{
+		{"SELECT kind, sharding_item AS item, task_id, NULL AS agent, NULL AS reason, message, creation_time FROM JOB_EXECUTION_EVENT" + of, values},
+		{"SELECT state AS kind, REPLACE(REPLACE(sharding_item, '[', ''), ']', '') AS item, task_id, slave_id AS agent, reason, message, creation_time" +
+			" FROM JOB_STATUS_TRACE_LOG" + of, values},
+	}
+}
+
+// JobStatistics are made of the newest executions of a job that were fired since a moment, at most search.MostSummed; of a job whose
+// newest execution is a daemon's, of its runs. What is under way takes part in none of the numbers.
+func (d *DB) JobStatistics(ctx context.Context, job string, since time.Time) (search.JobStatistics, error) {
+	fail := func(err error) (search.JobStatistics, error) {
+		return search.JobStatistics{}, fmt.Errorf("read the statistics of job %q: %w", job, err)
+	}
+	newest, err := d.Executions(ctx, search.Executions{Job: job, Limit: 1})
+	if err != nil {
+		return fail(err)
+	}
+	of, outcomes, failure := "EXECUTIONS", executionOutcomes(job, since), lastFailedExecution(job, since)
+	if len(newest) > 0 && newest[0].Source == daemonSource {
+		of, outcomes, failure = "RUNS", runOutcomes(job, since), lastFailedRun(job, since)
+	}
+	rows, err := selectAll[outcomeRow](ctx, d, outcomes)
+	if err != nil {
+		return fail(err)
+	}
+	list := make([]search.Outcome, len(rows))
+	for i, r := range rows {
+		list[i] = r.outcome()
+	}
+	s := search.Sum(job, of, list)
+	failures, err := selectAll[search.LastFailure](ctx, d, failure)
+	if err != nil {
+		return fail(err)
+	}
+	if len(failures) > 0 {
+		s.LastFailure = &failures[0]
+	}
+	return s, nil
+}
+
+// daemonSource is the source of a daemon's standing execution.
+const daemonSource = "DAEMON"

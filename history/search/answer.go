@@ -1,0 +1,162 @@
+package search
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Time is a moment in UTC, read from the text that both kinds of databases keep, or null. It has milliseconds.
+type Time struct{ time.Time }
+
+// Scan reads what a database gives. The original's tables in MySQL may hold zero dates: they are null.
+func (t *Time) Scan(from any) error {
+	var text string
+	switch from := from.(type) {
+	case nil:
+	case []byte:
+		text = string(from)
+	case string:
+		text = from
+	default:
+		return fmt.Errorf("a time can't be read from %T", from)
+	}
+	t.Time = time.Time{}
+	if text == "" || strings.HasPrefix(text, "0000-00-00") {
+		return nil
+	}
+	var err error
+	t.Time, err = time.Parse(originalTime, text) // it takes fractions of seconds, too
+	return err
+}
+
+// MarshalJSON writes RFC 3339, or null.
+func (t Time) MarshalJSON() ([]byte, error) {
+	if t.IsZero() {
+		return []byte("null"), nil
+	}
+	return t.UTC().MarshalJSON()
+}
+
+// Answer is one page of a search.
+type Answer[R any] struct {
+	// Total is how many rows there are, nil when the question had a cursor. It is counted up to MostCounted.
+	Total *int `json:"total,omitempty"`
+	// TotalIsAtLeast says that there are more than were counted.
+	TotalIsAtLeast bool `json:"totalIsAtLeast,omitempty"`
+	Rows           []R  `json:"rows"`
+	// Next is the cursor to the rows behind these, empty at the end and in orders without cursors.
+	Next string `json:"next,omitempty"`
+}
+
+// Run is a row of JOB_EXECUTION_LOG, with the original's fields first. Rows that the original has written lack ours.
+type Run struct {
+	Row          int64   `json:"-" db:"auto_id"`
+	ID           string  `json:"id" db:"id"`
+	Hostname     string  `json:"hostname" db:"hostname"`
+	IP           string  `json:"ip" db:"ip"`
+	TaskID       string  `json:"taskId" db:"task_id"`
+	JobName      string  `json:"jobName" db:"job_name"`
+	Source       string  `json:"source" db:"execution_source"`
+	ShardingItem int     `json:"shardingItem" db:"sharding_item"`
+	StartTime    Time    `json:"startTime" db:"start_time"`
+	CompleteTime Time    `json:"completeTime" db:"complete_time"`
+	Success      bool    `json:"success" db:"is_success"`
+	FailureCause *string `json:"failureCause" db:"failure_cause"`
+
+	ExecutionID *string `json:"executionId" db:"execution_id"`
+	Attempt     *int    `json:"attempt" db:"attempt"`
+	RunNumber   *int64  `json:"runNumber" db:"run_number"`
+	State       *string `json:"state" db:"state"`
+	ExitStatus  *int    `json:"exitStatus" db:"exit_status"`
+	Agent       *string `json:"agent" db:"agent_id"`
+	FireTime    Time    `json:"fireTime" db:"fire_time"`
+	// DurationMillis is nil until it has ended.
+	DurationMillis *int64 `json:"durationMillis" db:"-"`
+}
+
+// Trace is a row of JOB_STATUS_TRACE_LOG, with the original's fields first.
+type Trace struct {
+	Row            int64   `json:"-" db:"auto_id"`
+	ID             string  `json:"id" db:"id"`
+	JobName        string  `json:"jobName" db:"job_name"`
+	OriginalTaskID string  `json:"originalTaskId" db:"original_task_id"`
+	TaskID         string  `json:"taskId" db:"task_id"`
+	SlaveID        string  `json:"slaveId" db:"slave_id"`
+	Source         string  `json:"source" db:"source"`
+	ExecutionType  string  `json:"executionType" db:"execution_type"`
+	ShardingItems  string  `json:"shardingItems" db:"sharding_item"` // as text: [0]
+	State          string  `json:"state" db:"state"`
+	Message        *string `json:"message" db:"message"`
+	CreationTime   Time    `json:"creationTime" db:"creation_time"`
+
+	ExecutionID *string `json:"executionId" db:"execution_id"`
+	Attempt     *int    `json:"attempt" db:"attempt"`
+	Reason      *string `json:"reason" db:"reason"`
+}
+
+// Executions asks for a list of executions, the newest fire first.
+type Executions struct {
+	// Job and States leave nothing out when they are empty.
+	Job    string
+	States []string
+	// Since leaves out what was fired before; Before what is not older than that moment or, of those fired in it, than BeforeID.
+	Since, Before time.Time
+	BeforeID      string
+	// Limit is how many are listed at most.
+	Limit int
+}
+
+// Execution is a row of JOB_EXECUTION.
+type Execution struct {
+	ID             string  `db:"id"`
+	Job            string  `db:"job_name"`
+	Source         string  `db:"source"`
+	State          string  `db:"state"`
+	Reason         *string `db:"reason"`
+	Fire           Time    `db:"fire_time"`
+	Begin          Time    `db:"begin_time"`
+	End            Time    `db:"end_time"`
+	DurationMillis *int64  `db:"duration_ms"`
+	// States counts its shards by their states.
+	States map[string]int `db:"-"`
+	// Shards are the last runs of its shards, by item; only of an execution that was asked for alone.
+	Shards []Run `db:"-"`
+}
+
+// TaskResults counts runs of shards that ended in a period.
+type TaskResults struct {
+	ID           int64    `json:"id" db:"id"`
+	SuccessCount int64    `json:"successCount" db:"success_count"`
+	FailedCount  int64    `json:"failedCount" db:"failed_count"`
+	Interval     Interval `json:"statisticInterval" db:"-"`
+	// StatisticsTime is the begin of the period, CreationTime when it was counted last.
+	StatisticsTime Time `json:"statisticsTime" db:"statistics_time"`
+	CreationTime   Time `json:"creationTime" db:"creation_time"`
+}
+
+// Interval is the length of the periods that results are counted in.
+type Interval string
+
+// Intervals, each with a table of its own. Hours and days are UTC's.
+const (
+	Minute Interval = "MINUTE"
+	Hour   Interval = "HOUR"
+	Day    Interval = "DAY"
+)
+
+// Running is how many tasks, or jobs, ran at a moment.
+type Running struct {
+	ID             int64 `json:"id" db:"id"`
+	RunningCount   int64 `json:"runningCount" db:"count"`
+	StatisticsTime Time  `json:"statisticsTime" db:"statistics_time"`
+	CreationTime   Time  `json:"creationTime" db:"creation_time"`
+}
+
+// Registered is how many jobs were registered on a day.
+type Registered struct {
+	ID              int64 `json:"id" db:"id"`
+	RegisteredCount int64 `json:"registeredCount" db:"count"`
+	StatisticsTime  Time  `json:"statisticsTime" db:"statistics_time"`
+	CreationTime    Time  `json:"creationTime" db:"creation_time"`
+}
