@@ -41,6 +41,8 @@ type Options struct {
 	// RegistryRoot is what stands before the registry's own paths where people look at them, such as
 	// "/elasticjob-cloud"; empty without ZooKeeper.
 	RegistryRoot string
+	// Warning says what an operator should look at though work goes on, for /healthz and /readyz; nil for nothing.
+	Warning func() string
 	// AllowFile accepts apps with file URLs: everything runs on this machine.
 	AllowFile bool
 	// Version is shown on the front page and by /healthz.
@@ -100,6 +102,9 @@ func New(opts Options) *Server {
 	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
 	if opts.Now == nil {
 		opts.Now = time.Now
+	}
+	if opts.Warning == nil {
+		opts.Warning = func() string { return "" }
 	}
 	if opts.Artifact == nil {
 		opts.Artifact = func(string) (string, bool) { return "", false }
@@ -304,12 +309,13 @@ type health struct {
 	Subscribed bool   `json:"subscribed"`
 	Leader     string `json:"leader,omitempty"`
 	Detail     string `json:"detail,omitempty"`
+	Warning    string `json:"warning,omitempty"`
 }
 
 func (s *Server) health(status string) health {
 	h := s.opts.Scheduler.Health()
 	l, _ := s.opts.Scheduler.Leader()
-	return health{Status: status, Version: s.opts.Version, Leading: h.Leading, Subscribed: h.Subscribed, Leader: l.Address, Detail: h.Detail}
+	return health{Status: status, Version: s.opts.Version, Leading: h.Leading, Subscribed: h.Subscribed, Leader: l.Address, Detail: h.Detail, Warning: s.opts.Warning()}
 }
 
 // healthz says that the process answers.

@@ -3,7 +3,7 @@ package history
 import (
 	"context"
 	"encoding/json"
-	"errors"
+	"sync"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/history/event"
@@ -26,6 +26,7 @@ const (
 // drain writes what the outbox has to the database. It is for one goroutine.
 type drain struct {
 	*Recorder
+	ctx      context.Context // its end is asked for when this ends
 	migrated bool
 	asked    time.Time      // when it was last asked about what is set aside
 	unkept   []outbox.Entry // of which nobody knows whether they are true, and that the disk has not taken: nothing is done before them
@@ -42,48 +43,44 @@ type gathered struct {
 // Run drains the outbox, and while this process leads, counts and deletes, until ctx ends; it returns within a few seconds then. What is not
 // written by then stays in the outbox.
 func (r *Recorder) Run(ctx context.Context) {
-	maintained := make(chan struct{})
-	go func() {
-		defer close(maintained)
-		r.maintain(ctx)
-	}()
-	defer func() { <-maintained }()
-	d := &drain{Recorder: r}
-	for ctx.Err() == nil {
-		g := d.gather(ctx)
-		d.write(ctx, g, func(ctx context.Context) bool { return ctx.Err() == nil })
-	}
-	if r.Status().Down != "" {
+	var maintained sync.WaitGroup
+	defer maintained.Wait()
+	maintained.Go(func() { r.maintain(ctx) })
+	d := &drain{Recorder: r, ctx: ctx}
+	work, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	defer context.AfterFunc(ctx, func() { pause(work, flushFor); stop() })()
+	if !d.try(work, func(ctx context.Context) error { return d.store(ctx, nil) }) {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushFor)
-	defer cancel()
-	for r.Status().Waiting > 0 && ctx.Err() == nil {
-		g := d.gather(ctx)
-		if !g.any || !d.write(ctx, g, func(context.Context) bool { return false }) {
+	for {
+		ends := ctx.Err() != nil
+		g := d.gather()
+		if !d.write(work, g) || ends && !g.any {
 			return
 		}
 	}
 }
 
 // gather takes batches from the outbox, until there are enough rows or it has waited long enough. It returns with nothing from time
-// to time, so that what is set aside is asked about.
-func (d *drain) gather(ctx context.Context) (g gathered) {
-	first, cancel := context.WithTimeout(ctx, askEvery)
-	defer func() { cancel() }()
+// to time, so that what is set aside is asked about, and does not wait once the end is asked for.
+func (d *drain) gather() (g gathered) {
+	waits, cancel := context.WithTimeout(d.ctx, askEvery)
+	defer cancel()
 	for g.rows < mostRows {
-		e, err := d.log.Next(first)
+		e, err := d.log.Next(waits)
 		if err != nil {
-			if first.Err() == nil {
+			if waits.Err() == nil {
 				d.opt.Logger.Error("history outbox: reading it failed, and is tried again", "error", err)
-				pause(ctx, retryFirst)
+				pause(d.ctx, retryFirst)
 			}
 			return g
 		}
 		if !g.any {
 			d.oldest(e.Time)
-			cancel()
-			first, cancel = context.WithTimeout(ctx, gatherFor)
+			soon, cancel := context.WithTimeout(d.ctx, gatherFor)
+			defer cancel()
+			waits = soon
 		}
 		g.any, g.last = true, e
 		if e.Outcome == outbox.Uncertain {
@@ -121,16 +118,16 @@ func (r *Recorder) refused(rows int64) {
 	r.status.LostLast = time.Now()
 }
 
-// write writes what was gathered, again and again while again says so, and says that it is done. It reports whether it is.
-func (d *drain) write(ctx context.Context, g gathered, again func(context.Context) bool) bool {
-	if !d.try(ctx, again, func(ctx context.Context) error { return d.store(ctx, g.batches) }) {
+// write writes what was gathered, however long that takes, and reports whether it is done: it is unless the end was asked for.
+func (d *drain) write(ctx context.Context, g gathered) bool {
+	if !d.try(ctx, func(ctx context.Context) error { return d.store(ctx, g.batches) }) {
 		return false
 	}
 	if g.any {
 		d.stored(g)
 	}
 	if len(d.log.Aside()) > 0 && time.Since(d.asked) >= askEvery {
-		d.try(ctx, again, d.judgeAside)
+		d.try(ctx, d.judgeAside)
 		d.asked = time.Now()
 	}
 	return true
@@ -218,9 +215,9 @@ func (d *drain) judgeAside(ctx context.Context) error {
 	return nil
 }
 
-// try calls the database until it works, while again says so, with growing pauses. The log says when that begins, each minute, and when it
-// is over.
-func (d *drain) try(ctx context.Context, again func(context.Context) bool, do func(context.Context) error) bool {
+// try calls the database until it works, with growing pauses, or until it fails after the end was asked for. The log says when that begins, each
+// minute, and when it is over.
+func (d *drain) try(ctx context.Context, do func(context.Context) error) bool {
 	var says alarm
 	for wait := retryFirst; ; wait = min(2*wait, retryMost) {
 		err := do(ctx)
@@ -229,17 +226,15 @@ func (d *drain) try(ctx context.Context, again func(context.Context) bool, do fu
 			return true
 		}
 		d.migrated = false // perhaps it is another one, or an empty one, that comes back
-		if ctx.Err() == nil || !errors.Is(err, ctx.Err()) {
-			d.down(err)
-			if _, ok := says.due(1); ok {
-				s := d.Status()
-				d.opt.Logger.Error("history database can't be written to: rows wait in the outbox, and it is tried again", "since", s.DownSince, "rows", s.Waiting, "error", err)
-			}
+		d.down(err)
+		if _, ok := says.due(1); ok {
+			s := d.Status()
+			d.opt.Logger.Error("history database can't be written to: rows wait in the outbox, and it is tried again", "since", s.DownSince, "rows", s.Waiting, "error", err)
 		}
-		if !again(ctx) {
+		if d.ctx.Err() != nil {
 			return false
 		}
-		pause(ctx, wait)
+		pause(d.ctx, wait)
 	}
 }
 

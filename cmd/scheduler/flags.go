@@ -29,6 +29,7 @@ type config struct {
 	db              dsn
 	historyDays     int
 	historyRows     int64
+	historyOutboxMB int64
 	listen          string
 	advertise       string
 	tokenFile       string

@@ -28,6 +28,7 @@ func (c *config) historyFlags(f *pflag.FlagSet) {
 	c.dbFlag(f)
 	f.IntVar(&c.historyDays, "history-days", 30, "delete what is older from the history in SQL; results of hours are kept for a year, those of days for ever")
 	f.Int64Var(&c.historyRows, "history-rows", 10_000_000, "delete the oldest rows of each large table of the history in SQL beyond so many")
+	f.Int64Var(&c.historyOutboxMB, "history-outbox-mb", 4096, "what the database does not have yet is kept in the folder outbox of --data-dir; beyond so many MB it is lost to the history")
 }
 
 func (c *config) dbFlag(f *pflag.FlagSet) {
@@ -42,6 +43,7 @@ func (s *settings) checkHistory(bad *complaints) {
 		bad.about(s.said("db"), database.CheckDSN(string(c.db)))
 	}
 	bad.unless(c.historyDays >= 1 && c.historyDays <= 36_500, "%s %d: want 1 to 36,500", s.said("history-days"), c.historyDays)
+	bad.unless(c.historyOutboxMB >= 1 && c.historyOutboxMB <= 1<<20, "%s %d: want 1 to 1,048,576", s.said("history-outbox-mb"), c.historyOutboxMB)
 	bad.unless(c.historyRows >= 1000 && c.historyRows <= 10_000_000_000, "%s %d: want 1,000 to 10,000,000,000", s.said("history-rows"), c.historyRows)
 }
 
