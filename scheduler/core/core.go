@@ -43,6 +43,6 @@ func New(opt Options) *Core {
 	c.placement = newPlacement(c.shared)
 	c.notifications = newNotifications(c.shared)
 	c.flow = offerFlow{shared: c.shared, held: offers.NewPool()}
-	c.stats.FireDelayBuckets = make([]int64, len(FireDelayBounds()))
+	c.stats = NewStats()
 	return c
 }

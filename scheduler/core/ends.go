@@ -13,6 +13,7 @@ func (c *Core) endAttempt(ref taskRef, how outcome) {
 	if e.daemon() {
 		c.daemonAttemptEnds(ref)
 	}
+	c.countTaskRun(ref)
 	if c.endKilledShard(ref, how) || c.endTimedOutShard(ref, how) {
 		return
 	}
@@ -151,6 +152,7 @@ func (c *Core) requeueAfter(ref taskRef, source Source, delay time.Duration) {
 	c.note(Note{Kind: NoteShardRequeued, Job: e.Job, Execution: e.ID, Task: s.TaskID, Detail: s.Cause, Problem: s.KillReason == ""})
 	if s.live() {
 		c.releaseTask(e, s)
+		c.stats.TasksRequeued++
 	}
 	c.daemonCannotRun(ref)
 	c.executions.forgetTask(s.TaskID)

@@ -140,14 +140,15 @@ func (c *Core) alive(ref taskRef, u cluster.Update) {
 		changed = c.learnSandbox(s, st) || changed
 		changed = c.learnPackage(ref, st) || changed
 		if !st.StartTime.IsZero() && !s.Start.Equal(st.StartTime) {
-			s.Start, changed = st.StartTime, true
+			c.learnStart(ref, st.StartTime)
+			changed = true
 		}
 		c.learnRuns(ref, st)
 	}
 	if s.Seen >= seenRunning && s.State == Launching {
 		s.State, s.runningSince, changed = Running, c.now, true
 		if s.Start.IsZero() {
-			s.Start = c.timeOf(u)
+			c.learnStart(ref, c.timeOf(u))
 		}
 		c.daemonRunning(ref)
 		if s.Replacing || len(ref.exec.outdated) > 0 {
@@ -224,7 +225,7 @@ func (c *Core) terminal(ref taskRef, u cluster.Update) {
 	if u.Source == cluster.FromExecutor {
 		c.starts.forget(ref.exec.Settings.App.AppName, s.Agent) // a short task is reported by its end alone
 	}
-	c.readEnd(s, u)
+	c.readEnd(ref, u)
 	if st, ok := wire.DecodeStatus(u.Data); ok && u.Source == cluster.FromExecutor {
 		if x := c.executors.byID[s.Executor]; x != nil && st.SupervisorLost {
 			c.closeExecutor(x) // it ends, and would take with it what is launched on it now
@@ -271,7 +272,8 @@ func (c *Core) packageUnreachable(ref taskRef, host string) {
 }
 
 // readEnd takes from a terminal update what people want to know.
-func (c *Core) readEnd(s *shard, u cluster.Update) {
+func (c *Core) readEnd(ref taskRef, u cluster.Update) {
+	s := ref.shard()
 	s.UUID = u.UUID
 	s.Complete = c.timeOf(u)
 	s.Exit, s.Cause = nil, ""
@@ -281,7 +283,7 @@ func (c *Core) readEnd(s *shard, u cluster.Update) {
 	if st, ok := wire.DecodeStatus(u.Data); ok {
 		c.learnSandbox(s, st)
 		if !st.StartTime.IsZero() {
-			s.Start = st.StartTime
+			c.learnStart(ref, st.StartTime)
 		}
 		if !st.CompleteTime.IsZero() {
 			s.Complete = st.CompleteTime
