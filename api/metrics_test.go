@@ -10,37 +10,56 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
 )
 
+// someStats has something of each kind.
+func someStats() core.Stats {
+	st := core.NewStats()
+	st.Leading, st.Term, st.Jobs, st.Fires, st.TasksLost, st.ExecutionsKilled, st.JobsWithoutMetrics = true, 7, 3, 12, 2, 6, 4
+	st.Ready, st.ExecutionsBlocked, st.Daemon.Depth = core.Queue{Depth: 3, Oldest: time.Minute}, 8, 5
+	st.OfJobs = []core.JobStats{{Job: "a.job", LastSuccess: noon, LastDuration: 1500 * time.Millisecond, Finished: 3, Failed: 2}, {Job: "new", Killed: 1}}
+	for _, seconds := range []float64{0.001, 1.5, 400} {
+		st.FireDelay.Observe(seconds)
+	}
+	return st
+}
+
+func someHistory() api.HistoryStats {
+	return api.HistoryStats{RowsWaiting: 11, Oldest: 90 * time.Second, BytesWaiting: 2000, BytesMost: 1 << 32, RowsWritten: 40,
+		RowsLost: api.LostRows{OutboxFull: 1, OutboxFailed: 2, Refused: 3}}
+}
+
 func TestMetrics(t *testing.T) {
 	t.Parallel()
 	b, f := newFakeScheduler(), &files{}
-	b.stats = core.Stats{Leading: true, Term: 7, Jobs: 3, Fires: 12, TasksLost: 2, JobsWithoutMetrics: 4,
-		OfJobs:         []core.JobStats{{Job: "a.job", LastSuccess: noon, LastDuration: 1500 * time.Millisecond, Finished: 3, Failed: 2}, {Job: "new", Killed: 1}},
-		FireDelayCount: 5, FireDelaySum: 1.5,
-		FireDelayBuckets: []int64{1, 1, 2, 3, 4, 5, 5, 5, 5, 5, 5, 5, 5}}
+	b.stats = someStats()
 	b.place("t1", false)
 	f.set(stdout, "one\n")
-	server := start(t, api.Options{Scheduler: b, Logs: f})
+	server := start(t, api.Options{Scheduler: b, Logs: f, Version: "v1", HistoryStats: someHistory})
 	call(t, server, "GET", "/api/job/jobs/any", "")
 	call(t, server, "GET", "/api/job/jobs/other", "")
 	call(t, server, "BREW", "/coffee", "")
 	call(t, server, "GET", "/api/task/t1/logs?follow=true", "")
 	_, text := call(t, server, "GET", "/metrics", "")
 	for _, want := range []string{
-		"elasticjob_leading 1", "elasticjob_subscribed 0", "elasticjob_term 7", "elasticjob_jobs 3", "elasticjob_fires_total 12", "elasticjob_tasks_lost_total 2",
+		"elasticjob_leading 1", "elasticjob_subscribed 0", "elasticjob_term 7", "elasticjob_jobs 3", "elasticjob_fires_total 12",
+		`elasticjob_tasks_ended_total{result="LOST"} 2`, `elasticjob_tasks_ended_total{result="TIMED_OUT"} 0`, `elasticjob_executions_ended_total{result="KILLED"} 6`,
+		`elasticjob_executions_waiting{queue="ready"} 3`, `elasticjob_executions_waiting{queue="blocked"} 8`, `elasticjob_shards_waiting{queue="daemon"} 5`,
+		`elasticjob_oldest_wait_seconds{queue="ready"} 60`, `elasticjob_oldest_wait_seconds{queue="retry"} 0`, `elasticjob_build_info{version="v1"} 1`,
+		"elasticjob_history_database_up 0", "elasticjob_history_backlog_rows 11", "elasticjob_history_backlog_oldest_seconds 90", "elasticjob_history_rows_written_total 40",
+		`elasticjob_history_rows_lost_total{cause="refused"} 3`, `elasticjob_history_rows_lost_total{cause="outbox_full"} 1`,
 		"# TYPE elasticjob_fires_total counter", "# TYPE elasticjob_jobs gauge", "# TYPE elasticjob_fire_delay_seconds histogram",
-		`elasticjob_fire_delay_seconds_bucket{le="0.0025"} 1`, `elasticjob_fire_delay_seconds_bucket{le="0.01"} 3`, `elasticjob_fire_delay_seconds_bucket{le="120"} 5`,
-		`elasticjob_fire_delay_seconds_bucket{le="+Inf"} 5`, "elasticjob_fire_delay_seconds_sum 1.5", "elasticjob_fire_delay_seconds_count 5",
+		`elasticjob_fire_delay_seconds_bucket{le="0.0025"} 1`, `elasticjob_fire_delay_seconds_bucket{le="0.01"} 1`, `elasticjob_fire_delay_seconds_bucket{le="300"} 2`,
+		`elasticjob_fire_delay_seconds_bucket{le="+Inf"} 3`, "elasticjob_fire_delay_seconds_sum 401.501", "elasticjob_fire_delay_seconds_count 3",
 		`elasticjob_http_request_duration_seconds_count{method="GET",route="/api/job/jobs/{jobName}",status="404"} 2`,
 		`elasticjob_http_request_duration_seconds_count{method="other",route="none",status="404"} 1`,
-		"elasticjob_jobs_without_metrics 4", `elasticjob_job_last_success_timestamp_seconds{job="a.job"} 1.7776368e+09`, `elasticjob_job_last_duration_seconds{job="a.job"} 1.5`,
-		`elasticjob_job_runs_total{job="a.job",result="FINISHED"} 3`, `elasticjob_job_runs_total{job="a.job",result="FAILED"} 2`, `elasticjob_job_runs_total{job="new",result="KILLED"} 1`,
+		"elasticjob_jobs_without_metrics 4", `elasticjob_job_last_success_timestamp_seconds{job_name="a.job"} 1.7776368e+09`, `elasticjob_job_last_duration_seconds{job_name="a.job"} 1.5`,
+		`elasticjob_job_runs_total{job_name="a.job",result="FINISHED"} 3`, `elasticjob_job_runs_total{job_name="a.job",result="FAILED"} 2`, `elasticjob_job_runs_total{job_name="new",result="KILLED"} 1`,
 		"go_goroutines ", "process_resident_memory_bytes ",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %s", want)
 		}
 	}
-	if strings.Contains(text, `timestamp_seconds{job="new"}`) || strings.Contains(text, `duration_seconds{job="new"}`) {
+	if strings.Contains(text, `timestamp_seconds{job_name="new"}`) || strings.Contains(text, `duration_seconds{job_name="new"}`) {
 		t.Error("a job without a run has numbers of one")
 	}
 	if strings.Contains(text, `route="/api/task/{taskId}/logs"`) {

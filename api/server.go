@@ -49,6 +49,8 @@ type Options struct {
 	Version string
 	// Now decides whether a cron still fires; nil is time.Now.
 	Now func() time.Time
+	// HistoryStats, if not nil, is asked at each scrape of /metrics. It must not wait.
+	HistoryStats func() HistoryStats
 	// Zone is that of crons whose job names none; nil is UTC.
 	Zone *time.Location
 
@@ -112,7 +114,7 @@ func New(opts Options) *Server {
 	s := &Server{opts: opts, log: opts.Logger, engine: gin.New(), byPath: map[string]route{},
 		transports: newLeaderTransports()}
 	s.ending, s.endFollowers = context.WithCancel(context.Background())
-	s.metrics, s.durations = newMetrics(opts.Scheduler)
+	s.metrics, s.durations = newMetrics(opts)
 	s.apps, s.jobs = s.newApps(), s.newJobs()
 	s.table = s.routes()
 	s.names = map[string][]string{"appName": reservedNames(s.table, "appName"), "jobName": reservedNames(s.table, "jobName")}

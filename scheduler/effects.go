@@ -18,9 +18,12 @@ import (
 // do begins what the machine wants done. It never waits.
 func (r *termRunner) do(e term.Effect) {
 	switch e := e.(type) {
+	case term.Decided:
+		r.decided = len(e.Events)
 	case term.Commit:
+		events := r.decided
 		r.work.Go(func() {
-			err := r.commit(e)
+			err := r.commit(e, events)
 			r.inbox.put(func(m *term.Machine) { m.Committed(err) })
 		})
 	case term.Read:
@@ -68,12 +71,11 @@ func (r *termRunner) do(e term.Effect) {
 const slowCommit = 2 * time.Second
 
 // commit makes one commit, whatever the number and size of its writes (rule T5). One that has begun is finished even while
-// the process is asked to stop: its outcome would be unknown otherwise.
-func (r *termRunner) commit(c term.Commit) error {
+// the process is asked to stop: its outcome would be unknown otherwise. The core decided about so many events for it.
+func (r *termRunner) commit(c term.Commit, events int) error {
 	if !c.Change {
 		r.s.opt.Point(pointBeforeCommit)
 	}
-	r.commits.Add(1)
 	began := time.Now()
 	late := time.AfterFunc(slowCommit, func() {
 		r.s.opt.Logger.Warn("the registry has not answered a commit yet: until it does, nothing is launched and nobody answered; look at its disk and its load",
@@ -83,9 +85,8 @@ func (r *termRunner) commit(c term.Commit) error {
 	if !late.Stop() {
 		r.s.opt.Logger.Warn("slow commit ended", "took", time.Since(began).Round(time.Millisecond), "done", err == nil)
 	}
+	r.s.commits.count(time.Since(began), len(c.Writes), events, err != nil && !c.Change)
 	switch {
-	case err != nil && !c.Change:
-		r.commitsFailed.Add(1)
 	case err == nil && c.Change:
 		r.s.opt.Point(pointConfigCommitted)
 	case err == nil:

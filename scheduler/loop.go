@@ -39,11 +39,11 @@ type termRunner struct {
 	unwatch  func()                // ends the look for another master
 	messages messages              // the loop's
 
-	subscribed             atomic.Bool
-	outage                 atomic.Value // a string: why the last session ended or could not begin
-	over                   atomic.Bool  // the term has ended: what the core holds may not be true
-	commits, commitsFailed atomic.Int64
-	measured               atomic.Pointer[core.Stats] // the last answer to a scrape
+	subscribed atomic.Bool
+	outage     atomic.Value               // a string: why the last session ended or could not begin
+	over       atomic.Bool                // the term has ended: what the core holds may not be true
+	decided    int                        // of how many events the last step decided: the loop's
+	measured   atomic.Pointer[core.Stats] // the last answer to a scrape
 }
 
 // openSession is a session, and the context of its calls.

@@ -73,6 +73,8 @@ type Scheduler struct {
 	taking           atomic.Int64 // the number of the term that is being begun or led, else 0
 	duplicateAddress atomic.Bool  // another process leads under this server's own address
 
+	commits *commitStats
+
 	reconcileMu sync.Mutex
 	reconciled  time.Time // when it was last asked for by hand
 }
@@ -95,7 +97,7 @@ func New(opt Options) *Scheduler {
 	if opt.Point == nil {
 		opt.Point = func(string) {}
 	}
-	return &Scheduler{opt: opt, why: "this process has not begun to lead"}
+	return &Scheduler{opt: opt, commits: newCommitStats(), why: "this process has not begun to lead"}
 }
 
 func (s *Scheduler) set(r *termRunner, why string) {
@@ -386,15 +388,14 @@ func (s *Scheduler) Health() Health {
 	return h
 }
 
-// Stats returns counters and gauges; zero while this process does not lead. It waits for no
+// Stats returns counters and gauges. While this process does not lead, they are zero but for those of its commits. It waits for no
 // commit: during one that takes long it gives what was measured last.
 func (s *Scheduler) Stats() core.Stats {
-	r, err := s.current()
-	if err != nil {
-		return core.Stats{}
+	st := core.NewStats()
+	if r, err := s.current(); err == nil {
+		st = r.measure()
+		st.Term, st.Subscribed = r.term.Number(), r.subscribed.Load()
 	}
-	st := r.measure()
-	st.Term, st.Subscribed = r.term.Number(), r.subscribed.Load()
-	st.Commits, st.CommitsFailed = r.commits.Load(), r.commitsFailed.Load()
+	s.commits.addTo(&st)
 	return st
 }

@@ -142,13 +142,50 @@ type momentRow struct {
 	Time    search.Time `db:"creation_time"`
 }
 
+// landmarks are the moments of an execution's life that its row has.
+type landmarks struct {
+	Source string       `db:"source"`
+	State  string       `db:"state"`
+	Reason *string      `db:"reason"`
+	Fire   search.Time  `db:"fire_time"`
+	Launch *search.Time `db:"launch_time"`
+	End    *search.Time `db:"end_time"`
+}
+
+const landmarksByID = "SELECT source, state, reason, fire_time, launch_time, end_time FROM JOB_EXECUTION WHERE id = ?"
+
+func (r *landmarks) moments() []search.Moment {
+	all := []search.Moment{{Time: r.Fire, Kind: "FIRED", Message: r.Source}}
+	if r.Launch != nil {
+		all = append(all, search.Moment{Time: *r.Launch, Kind: "LAUNCHED"})
+	}
+	if r.End != nil {
+		text := r.State
+		if reason := value(r.Reason); reason != "" {
+			text += ": " + reason
+		}
+		all = append(all, search.Moment{Time: *r.End, Kind: "ENDED", Message: text})
+	}
+	return all
+}
+
 // Life is what is stored of an execution's life, in the order of time: its first moments, at most so many. More says that there are others.
 func (d *DB) Life(ctx context.Context, execution string, most int) (life []search.Moment, more bool, err error) {
+	fail := func(err error) ([]search.Moment, bool, error) {
+		return nil, false, fmt.Errorf("read the life of execution %q: %w", execution, err)
+	}
+	rows, err := selectAll[landmarks](ctx, d, clause{landmarksByID, []any{execution}})
+	if err != nil {
+		return fail(err)
+	}
 	var all []search.Moment
+	for _, r := range rows {
+		all = append(all, r.moments()...)
+	}
 	for _, c := range momentsOf(execution, most+1) {
 		rows, err := selectAll[momentRow](ctx, d, c)
 		if err != nil {
-			return nil, false, fmt.Errorf("read the life of execution %q: %w", execution, err)
+			return fail(err)
 		}
 		for _, r := range rows {
 			m := search.Moment{Time: r.Time, Kind: r.Kind, Item: r.Item, TaskID: value(r.TaskID), Agent: value(r.Agent), Reason: value(r.Reason), Message: value(r.Message)}

@@ -90,13 +90,11 @@ func TestAnExecutionIsRead(t *testing.T) {
 		never := run(2, 3, "FAILED") // it has not begun
 		never.Start = time.Time{}
 		write(t, d, event.Rows{
-			Executions: []event.Execution{{ID: "e", Revision: event.Ended, Job: "job", Source: "NORMAL_TRIGGER", State: "FAILED", Reason: "shard 1 failed", Fire: noon, Begin: at(1000), End: at(2250), Shards: 3,
+			Executions: []event.Execution{{ID: "e", Revision: event.Ended, Job: "job", Source: "NORMAL_TRIGGER", State: "FAILED", Reason: "shard 1 failed", Fire: noon, Launch: at(2), Begin: at(1000), End: at(2250), Shards: 3,
 				States: map[string]int{"FAILED": 2, "FINISHED": 1}}, {ID: "other", Revision: event.Begun, Job: "job", Source: "TRIGGER", State: "WAITING", Fire: noon}},
 			Runs: []event.Run{run(0, 2, "FINISHED"), lost, failed, never, run(2, 2, "LOST")},
-			Steps: []event.Step{{ID: "1", Execution: "e", Job: "job", Kind: event.Fired, Item: event.NoItem, Message: "NORMAL_TRIGGER", Time: noon},
-				{ID: "2", Execution: "e", Job: "job", Kind: event.Requeued, Item: 0, Task: "task-0-1", Message: "lost", Time: at(1300)},
-				{ID: "3", Execution: "e", Job: "job", Kind: event.Over, Item: event.NoItem, Message: "FAILED", Time: at(2250)},
-				{ID: "4", Execution: "other", Job: "job", Kind: event.Fired, Item: event.NoItem, Time: noon}},
+			Steps: []event.Step{{ID: "2", Execution: "e", Job: "job", Kind: event.Requeued, Item: 0, Task: "task-0-1", Message: "lost", Time: at(1300)},
+				{ID: "4", Execution: "other", Job: "job", Kind: event.Waited, Item: event.NoItem, Time: noon}},
 			Traces: []event.Trace{{ID: "1", Job: "job", Task: "task-0-1", Agent: "S0", Source: event.FromScheduler, Type: "READY", Item: 0, State: "TASK_STAGING", Execution: "e", Attempt: 1, Time: at(4)},
 				{ID: "2", Job: "job", Task: "task-0-1", Agent: "S0", Source: event.FromScheduler, Type: "READY", Item: 0, State: "TASK_LOST", Reason: "REASON_AGENT_REMOVED", Message: "agent removed", Execution: "e", Attempt: 1, Time: at(1250)}},
 		})
@@ -114,14 +112,15 @@ func TestAnExecutionIsRead(t *testing.T) {
 		life, more, err := d.Life(t.Context(), "e", 10)
 		text, _ := json.Marshal(life)
 		want := `[{"time":"2026-05-04T12:00:00Z","afterMillis":null,"kind":"FIRED","item":null,"taskId":"","agent":"","reason":"","message":"NORMAL_TRIGGER"},` +
-			`{"time":"2026-05-04T12:00:00.004Z","afterMillis":4,"kind":"TASK_STAGING","item":0,"taskId":"task-0-1","agent":"S0","reason":"","message":""},` +
+			`{"time":"2026-05-04T12:00:00.002Z","afterMillis":2,"kind":"LAUNCHED","item":null,"taskId":"","agent":"","reason":"","message":""},` +
+			`{"time":"2026-05-04T12:00:00.004Z","afterMillis":2,"kind":"TASK_STAGING","item":0,"taskId":"task-0-1","agent":"S0","reason":"","message":""},` +
 			`{"time":"2026-05-04T12:00:01.25Z","afterMillis":1246,"kind":"TASK_LOST","item":0,"taskId":"task-0-1","agent":"S0","reason":"REASON_AGENT_REMOVED","message":"agent removed"},` +
 			`{"time":"2026-05-04T12:00:01.3Z","afterMillis":50,"kind":"REQUEUED","item":0,"taskId":"task-0-1","agent":"","reason":"","message":"lost"},` +
-			`{"time":"2026-05-04T12:00:02.25Z","afterMillis":950,"kind":"ENDED","item":null,"taskId":"","agent":"","reason":"","message":"FAILED"}]`
+			`{"time":"2026-05-04T12:00:02.25Z","afterMillis":950,"kind":"ENDED","item":null,"taskId":"","agent":"","reason":"","message":"FAILED: shard 1 failed"}]`
 		if err != nil || more || string(text) != want {
 			t.Errorf("%v %v %s\nwant %s", err, more, text, want)
 		}
-		if life, more, err := d.Life(t.Context(), "e", 3); err != nil || !more || len(life) != 3 || life[2].Kind != "TASK_LOST" {
+		if life, more, err := d.Life(t.Context(), "e", 3); err != nil || !more || len(life) != 3 || life[2].Kind != "TASK_STAGING" {
 			t.Errorf("%v %v %v", life, more, err)
 		}
 		if _, found, err := d.Execution(t.Context(), "E"); err != nil || found {

@@ -29,7 +29,7 @@ func fill(t testing.TB, d *DB, n int) {
 			rows.Traces = append(rows.Traces, event.Trace{ID: id, Job: job, Task: task, Agent: fmt.Sprintf("S%d", i%20), Source: []string{event.FromScheduler, event.FromExecutor}[i%2],
 				Type: []string{"READY", "FAILOVER"}[i/7%2], State: []string{"TASK_STAGING", "TASK_RUNNING", "TASK_FINISHED"}[i%3], Execution: execution, Time: at})
 			rows.Executions = append(rows.Executions, event.Execution{ID: "execution-" + id, Revision: event.Ended, Job: job, Source: "NORMAL_TRIGGER", State: state, Fire: at, End: at})
-			rows.Steps = append(rows.Steps, event.Step{ID: id, Execution: execution, Job: job, Kind: event.Fired, Item: event.NoItem, Time: at})
+			rows.Steps = append(rows.Steps, event.Step{ID: id, Execution: execution, Job: job, Kind: event.Waited, Item: event.NoItem, Time: at})
 			rows.Samples = append(rows.Samples, event.Sample{Of: event.TasksRunning, Value: 1, Time: noon.Add(time.Duration(i) * time.Minute)})
 		}
 		write(t, d, rows)

@@ -45,6 +45,6 @@ func New(opt Options) *Core {
 	c.notifications = newNotifications(c.shared)
 	c.recording = newRecording(c.shared)
 	c.flow = offerFlow{shared: c.shared, held: offers.NewPool()}
-	c.stats.FireDelayBuckets = make([]int64, len(FireDelayBounds()))
+	c.stats = NewStats()
 	return c
 }

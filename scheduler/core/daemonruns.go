@@ -84,6 +84,7 @@ func (c *Core) learnRuns(ref taskRef, st wire.Status) {
 	})
 	c.ofJobs.runEnded(e.Job, &run)
 	c.recordRun(ref, &run)
+	observeRun(&c.stats.DaemonRun, run.Start, run.Complete)
 	if run.State == wire.RunFinished {
 		return
 	}

@@ -43,6 +43,7 @@ func (c *Core) settleAttempt(ref taskRef, how outcome) {
 	if e.daemon() {
 		c.daemonAttemptEnds(ref)
 	}
+	c.countTaskRun(ref)
 	if c.endKilledShard(ref, how) || c.endTimedOutShard(ref, how) {
 		return
 	}
@@ -182,6 +183,7 @@ func (c *Core) requeueAfter(ref taskRef, source Source, delay time.Duration) {
 	c.recording.step(event.Step{Execution: e.ID, Job: e.Job, Kind: event.Requeued, Item: s.Item, Task: s.TaskID, Message: s.Cause}, s.TaskID)
 	if s.live() {
 		c.releaseTask(e, s)
+		c.stats.TasksRequeued++
 	}
 	c.daemonCannotRun(ref)
 	c.executions.forgetTask(s.TaskID)

@@ -165,9 +165,7 @@ func (c *Core) beginLaunch(d *demand) {
 	e.shardsOpen = len(e.Shards)
 	c.executions.touch(e)
 	c.recording.changed(e)
-	if !e.daemon() {
-		c.countDelay(max(c.wall.Sub(e.Fire), 0).Seconds())
-	}
+	c.countLaunch(e)
 }
 
 // launchShard makes the next attempt of a shard.

@@ -35,7 +35,7 @@ func TestOffersAreHeldJustBeforeAFireAndOnlyWhereItNeedsThem(t *testing.T) {
 				t.Errorf("%d REVIVEs for %d runs", p.revived, runs)
 			}
 			after := p.core.Stats()
-			if late := after.FireDelaySum - before.FireDelaySum; late > 0.005*float64(p.tasks/6) {
+			if late := after.FireDelay.Sum - before.FireDelay.Sum; late > 0.005*float64(p.tasks/6) {
 				t.Errorf("%d fires were %.3f s late, all together", p.tasks/6, late)
 			}
 		})
@@ -54,10 +54,10 @@ func TestASlowMasterIsAskedEarlier(t *testing.T) {
 	before := p.core.Stats()
 	p.run(10 * time.Minute)
 	after := p.core.Stats()
-	if fires := after.FireDelayCount - before.FireDelayCount; fires != 30 {
+	if fires := after.FireDelay.Count() - before.FireDelay.Count(); fires != 30 {
 		t.Fatalf("%d fires in ten minutes", fires)
 	}
-	if late := after.FireDelaySum - before.FireDelaySum; late > 0.1 {
+	if late := after.FireDelay.Sum - before.FireDelay.Sum; late > 0.1 {
 		t.Errorf("fires were %.3f s late, all together", late)
 	}
 }
@@ -67,8 +67,8 @@ func TestTheFirstFireHasOffersInTime(t *testing.T) {
 	t.Parallel()
 	p := newSimulatedJobs(t, 1, func(_ int, j *jobs.Config) { j.Cron = "0 * * * * ?" })
 	p.run(time.Minute)
-	if s := p.core.Stats(); s.FireDelayCount != 1 || s.FireDelaySum > 0.005 || p.held > 5*p.core.flow.lead() {
-		t.Errorf("%d fires, %.3f s late; offers held for %s", s.FireDelayCount, s.FireDelaySum, p.held)
+	if s := p.core.Stats(); s.FireDelay.Count() != 1 || s.FireDelay.Sum > 0.005 || p.held > 5*p.core.flow.lead() {
+		t.Errorf("%d fires, %.3f s late; offers held for %s", s.FireDelay.Count(), s.FireDelay.Sum, p.held)
 	}
 }
 

@@ -45,7 +45,7 @@ func (c *Core) sweepTask(ref taskRef) {
 		if c.now.Sub(s.EndUnclear) >= c.opt.EndUnclear {
 			u := cluster.Update{TaskID: s.TaskID, AgentID: s.Agent, State: cluster.State(s.EndState), Source: cluster.FromAgent,
 				Message: "the cluster said so, and its agent never sent why"}
-			c.readEnd(s, u)
+			c.readEnd(ref, u)
 			c.traceDecided(ref, u.State, s.Cause)
 			c.endAttempt(ref, classify(&s.attempt, u, c.executors.heard(s.Executor)))
 		}

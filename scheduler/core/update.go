@@ -142,14 +142,15 @@ func (c *Core) alive(ref taskRef, u cluster.Update) {
 		changed = c.learnSandbox(s, st) || changed
 		changed = c.learnPackage(ref, st) || changed
 		if !st.StartTime.IsZero() && !s.Start.Equal(st.StartTime) {
-			s.Start, changed = st.StartTime, true
+			c.learnStart(ref, st.StartTime)
+			changed = true
 		}
 		c.learnRuns(ref, st)
 	}
 	if s.Seen >= seenRunning && s.State == Launching {
 		s.State, s.runningSince, changed = Running, c.now, true
 		if s.Start.IsZero() {
-			s.Start = c.timeOf(u)
+			c.learnStart(ref, c.timeOf(u))
 		}
 		c.traceUpdate(ref, u, "")
 		if !ref.exec.daemon() && c.recording.on() {
@@ -231,7 +232,7 @@ func (c *Core) terminal(ref taskRef, u cluster.Update) {
 	if u.Source == cluster.FromExecutor {
 		c.starts.forget(ref.exec.Settings.App.AppName, s.Agent) // a short task is reported by its end alone
 	}
-	c.readEnd(s, u)
+	c.readEnd(ref, u)
 	c.traceUpdate(ref, u, s.Cause)
 	if st, ok := wire.DecodeStatus(u.Data); ok && u.Source == cluster.FromExecutor {
 		if x := c.executors.byID[s.Executor]; x != nil && st.SupervisorLost {
@@ -279,7 +280,8 @@ func (c *Core) packageUnreachable(ref taskRef, host string) {
 }
 
 // readEnd takes from a terminal update what people want to know.
-func (c *Core) readEnd(s *shard, u cluster.Update) {
+func (c *Core) readEnd(ref taskRef, u cluster.Update) {
+	s := ref.shard()
 	s.UUID = u.UUID
 	s.Complete = c.timeOf(u)
 	s.Exit, s.Cause = nil, ""
@@ -289,7 +291,7 @@ func (c *Core) readEnd(s *shard, u cluster.Update) {
 	if st, ok := wire.DecodeStatus(u.Data); ok {
 		c.learnSandbox(s, st)
 		if !st.StartTime.IsZero() {
-			s.Start = st.StartTime
+			c.learnStart(ref, st.StartTime)
 		}
 		if !st.CompleteTime.IsZero() {
 			s.Complete = st.CompleteTime

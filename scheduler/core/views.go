@@ -178,49 +178,6 @@ type SandboxView struct {
 	Note string `json:"note,omitempty"`
 }
 
-// Stats are counters since this leader's term began and gauges of now, for metrics.
-type Stats struct {
-	Leading, Subscribed                                            bool
-	Term                                                           int64
-	Apps, Jobs, ExecutionsWaiting, ExecutionsRunning, TasksRunning int
-	ExecutorsRunning, OffersHeld                                   int
-	Fires, FiresDropped, FiresMissed, Triggers                     int64
-	ExecutionsFinished, ExecutionsFailed, ExecutionsKilled         int64
-	TasksLaunched, TasksFinished, TasksFailed, TasksKilled         int64
-	TasksLost, OffersReceived, OffersDeclined, StatusUpdates       int64
-	Commits, CommitsFailed, Subscriptions                          int64
-	// DaemonRuns have ended, DaemonRunsFailed of them failed, as their executors counted them.
-	DaemonRuns, DaemonRunsFailed int64
-	// NotificationsSent and NotificationsFailed are attempts to tell people of failures; NotificationsPending wait to be sent.
-	NotificationsSent, NotificationsFailed int64
-	NotificationsPending                   int
-	// FireDelay is the time from a fire to the step that launches it: how many, and
-	// the sum of seconds, and counts at or below FireDelayBounds.
-	FireDelayCount   int64
-	FireDelaySum     float64
-	FireDelayBuckets []int64
-	// OfJobs are the numbers of the first Options.JobMetrics jobs that ended a run, in no order; JobsWithoutMetrics
-	// is how many more have ended one.
-	OfJobs             []JobStats
-	JobsWithoutMetrics int
-}
-
-// FireDelayBounds are the upper bounds, in seconds, of Stats.FireDelayBuckets.
-func FireDelayBounds() []float64 {
-	return []float64{0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30, 120}
-}
-
-// JobStats are one job's numbers for metrics.
-type JobStats struct {
-	Job string
-	// LastSuccess is when its last run that finished ended, zero if none is known.
-	LastSuccess time.Time
-	// LastDuration is how long the last run of it took that had a process, from its first process to its end; 0 if none is known.
-	LastDuration time.Duration
-	// Finished, Failed and Killed count its runs since this leader's term began.
-	Finished, Failed, Killed int64
-}
-
 // ExecutionSummary is one run of a job in a list: ExecutionView without its shards.
 type ExecutionSummary struct {
 	ExecutionID string    `json:"executionId"`

@@ -9,7 +9,7 @@ import (
 // Effect is something that the machine wants done: one of the types below.
 type Effect interface{ effect() }
 
-// Decided tells those who check what a step was given and what it decided, before any of that is committed. There is nothing to do.
+// Decided tells those who check and measure what a step was given and what it decided, before any of that is committed. There is nothing to do.
 type Decided struct {
 	Events   []core.Event
 	Decision *core.Decision

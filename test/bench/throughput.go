@@ -61,6 +61,9 @@ func throughput(ctx context.Context, bin string, d time.Duration, r *results) er
 	})
 }
 
+// tasksFinished is the series of /metrics that counts the shards that were run.
+const tasksFinished = `elasticjob_tasks_ended_total{result="FINISHED"}`
+
 // warming is how many shards were run before anything is measured.
 const warming = 1
 
@@ -73,7 +76,7 @@ func (s *server) warm(ctx context.Context, app string) error {
 		return err
 	}
 	for {
-		if finished, err := s.metric("elasticjob_tasks_finished_total"); err != nil || finished == warming {
+		if finished, err := s.metric(tasksFinished); err != nil || finished == warming {
 			return err
 		}
 		if err := wait(ctx, 10*time.Millisecond); err != nil {
@@ -95,7 +98,7 @@ func (s *server) work() (w work, err error) {
 		errs = append(errs, err)
 		return value
 	}
-	w.finished, w.dropped = metric("elasticjob_tasks_finished_total"), metric("elasticjob_fires_dropped_total")
+	w.finished, w.dropped = metric(tasksFinished), metric("elasticjob_fires_dropped_total")
 	u, err := usageOf(s.cmd.Process.Pid)
 	errs = append(errs, err)
 	w.server = u.cpu

@@ -63,7 +63,7 @@ func TestHostileTasks(t *testing.T) {
 		}
 		return ""
 	})
-	for _, none := range []string{"elasticjob_fires_dropped_total", "elasticjob_fires_missed_total", "elasticjob_tasks_lost_total"} {
+	for _, none := range []string{"elasticjob_fires_dropped_total", "elasticjob_fires_missed_total", `elasticjob_tasks_ended_total{result="LOST"}`} {
 		if n := m.Metric(none); n != "0" {
 			t.Errorf("%s is %s", none, n)
 		}

@@ -44,7 +44,7 @@ func TestL8PackageHostHangs(t *testing.T) {
 	})
 	answers.Store(true)
 	m.Until("it runs again", func() string {
-		if n := m.Metric("elasticjob_tasks_finished_total"); n == "0" {
+		if n := m.Metric(`elasticjob_tasks_ended_total{result="FINISHED"}`); n == "0" {
 			return "it does not"
 		}
 		return ""

@@ -1,0 +1,44 @@
+package api
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// HistoryStats say how this process, leading or not, gets on with writing the history. What was counted is counted since the process began.
+type HistoryStats struct {
+	// DatabaseUp is set while the database takes rows, as far as the last attempt says.
+	DatabaseUp bool
+	// RowsWaiting are in the outbox and not in the database yet, Oldest is for how long the oldest of them has been.
+	RowsWaiting int64
+	Oldest      time.Duration
+	// BytesWaiting is how large the outbox is on disk, BytesMost how large it may become.
+	BytesWaiting, BytesMost int64
+	// RowsWritten are those that the database has taken.
+	RowsWritten int64
+	// RowsLost are in no outbox and no database, and will not be.
+	RowsLost LostRows
+}
+
+// LostRows count rows that were lost, by cause.
+type LostRows struct {
+	OutboxFull   int64 // its bound was reached
+	OutboxFailed int64 // its disk was full or failed
+	Refused      int64 // the database refused them for what they hold
+}
+
+// historyFamilies are the metrics of the history. docs/metrics.md has all of them.
+var historyFamilies = []family[HistoryStats]{
+	gauge("history_database_up", "1 while the database takes the history's rows, else 0.", func(s *HistoryStats) int { return one(s.DatabaseUp) }),
+	gauge("history_backlog_rows", "Rows of history that wait in this server's outbox for the database.", func(s *HistoryStats) int64 { return s.RowsWaiting }),
+	gauge("history_backlog_bytes", "Size of this server's outbox on disk.", func(s *HistoryStats) int64 { return s.BytesWaiting }),
+	gauge("history_backlog_limit_bytes", "How large the outbox may become (--history-outbox-mb).", func(s *HistoryStats) int64 { return s.BytesMost }),
+	number(prometheus.GaugeValue, "history_backlog_oldest_seconds", "For how long the oldest row has waited in the outbox.", func(s *HistoryStats) float64 { return s.Oldest.Seconds() }),
+	counter("history_rows_written", "Rows of history that the database has taken.", func(s *HistoryStats) int64 { return s.RowsWritten }),
+	labelled(prometheus.CounterValue, "history_rows_lost_total", "Rows of history that were lost, by cause.", []string{"cause"}, func(s *HistoryStats, put func(float64, ...string)) {
+		put(float64(s.RowsLost.OutboxFull), "outbox_full")
+		put(float64(s.RowsLost.OutboxFailed), "outbox_failed")
+		put(float64(s.RowsLost.Refused), "refused")
+	}),
+}

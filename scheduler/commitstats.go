@@ -1,0 +1,39 @@
+package scheduler
+
+import (
+	"sync"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
+)
+
+// commitStats measure the commits of all terms of this process: one that fails ends its term, and must be seen afterwards.
+type commitStats struct {
+	mu     sync.Mutex
+	took   core.Histogram
+	writes core.Histogram
+	events core.Histogram
+	failed int64
+}
+
+func newCommitStats() *commitStats {
+	return &commitStats{took: core.NewLatencies(), writes: core.NewSizes(), events: core.NewSizes()}
+}
+
+// count counts a commit that was answered, with the events that the core had decided about.
+func (s *commitStats) count(took time.Duration, writes, events int, failed bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.took.Observe(took.Seconds())
+	s.writes.Observe(float64(writes))
+	s.events.Observe(float64(events))
+	if failed {
+		s.failed++
+	}
+}
+
+func (s *commitStats) addTo(st *core.Stats) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st.CommitTime, st.CommitWrites, st.CommitEvents, st.CommitsFailed = s.took, s.writes, s.events, s.failed
+}

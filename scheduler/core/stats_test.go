@@ -1,0 +1,152 @@
+package core
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/wire"
+)
+
+func TestHistogram(t *testing.T) {
+	t.Parallel()
+	for name, h := range map[string]Histogram{"latencies": NewLatencies(), "durations": NewDurations(), "sizes": NewSizes()} {
+		for i := range h.Bounds[1:] {
+			if h.Bounds[i+1] <= h.Bounds[i] {
+				t.Errorf("%s: bound %v comes after %v", name, h.Bounds[i+1], h.Bounds[i])
+			}
+		}
+	}
+	h := NewSizes()
+	before := h
+	for _, v := range []float64{0, 1, 1.5, 50_000, 50_001, 1e9} {
+		h.Observe(v)
+	}
+	want := Histogram{Bounds: h.Bounds, Sum: 2.5 + 50_000 + 50_001 + 1e9}
+	want.Counts[0], want.Counts[1], want.Counts[15], want.Counts[16] = 2, 1, 1, 2
+	if diff := cmp.Diff(want, h); diff != "" || h.Count() != 6 {
+		t.Errorf("%d counted: %s", h.Count(), diff)
+	}
+	if before.Count() != 0 {
+		t.Error("a copy changes with its original")
+	}
+}
+
+// queues are the lengths of all queues.
+type queues struct{ ready, blocked, failover, retry, daemon int }
+
+func (s *stage) queues() queues {
+	st := s.core.Stats()
+	return queues{st.Ready.Depth, st.ExecutionsBlocked, st.Failover.Depth, st.Retry.Depth, st.Daemon.Depth}
+}
+
+func TestQueuesAreMeasured(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	expect := func(what string, want queues) {
+		t.Helper()
+		if got := s.queues(); got != want {
+			t.Errorf("%s: %+v, want %+v", what, got, want)
+		}
+	}
+	s.app()
+	s.job(func(j *jobs.Config) { j.ShardingTotalCount, j.Failover, j.Misfire, j.MaxRetries = 2, true, true, 3 })
+	s.job(func(j *jobs.Config) { j.JobName, j.JobExecutionType, j.Cron = "daemon", jobs.Daemon, "0/10 * * * * ?" })
+	expect("a daemon waits", queues{daemon: 3})
+	s.trigger()
+	s.trigger()
+	expect("the second run waits for the first", queues{ready: 1, blocked: 1, daemon: 3})
+	s.after(time.Minute)
+	if st := s.core.Stats(); st.Ready.Oldest != time.Minute || st.Daemon.Oldest != time.Minute || st.Failover.Oldest != 0 || st.ExecutionsWaiting != 3 {
+		t.Errorf("%+v", st)
+	}
+	s.step(PauseRequested{Token: 7, Job: "my_job", Paused: true})
+	expect("the job is paused", queues{blocked: 2, daemon: 3})
+	s.step(PauseRequested{Token: 8, Job: "my_job"})
+	s.offer("S1", 8, 8192)
+	l := s.accepted()
+	if len(l) != 5 {
+		t.Fatalf("%d launched", len(l))
+	}
+	s.run(l)
+	expect("all run but the second", queues{blocked: 1})
+	var mine []cluster.TaskLaunch
+	for _, one := range l {
+		if id, err := jobs.ParseTaskID(one.TaskID); err == nil && id.Job == "my_job" {
+			mine = append(mine, one)
+		} else {
+			s.update(one, cluster.Lost, fromMaster(cluster.ReasonAgentRemoved))
+		}
+	}
+	s.fails(mine[0])
+	s.update(mine[1], cluster.Lost, fromMaster(cluster.ReasonAgentRemoved))
+	expect("all have ended, and wait", queues{blocked: 1, failover: 1, retry: 1, daemon: 3})
+	st := s.core.Stats()
+	if st.TasksLaunched != 5 || st.TasksRequeued != 5 || st.TasksRunning != 0 || st.ExecutionsRunning != 2 {
+		t.Errorf("%+v", st)
+	}
+}
+
+// Each number of a run is counted once: its delays at its launch and at the first report of its process, its durations at its end.
+func TestDelaysAndDurationsAreMeasured(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(oneShard, everyFiveSeconds, func(j *jobs.Config) { j.MaxRetries, j.Misfire = 1, true })
+	s.until(5 * time.Second)
+	s.after(20 * time.Millisecond)
+	s.offer("S1", 8, 8192)
+	first := s.accepted()[0]
+	began := s.now.Add(480 * time.Millisecond) // half a second after the fire
+	says := func(l cluster.TaskLaunch, state cluster.State, st wire.Status) {
+		t.Helper()
+		data, err := st.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.update(l, state, func(u *cluster.Update) { u.Data, u.UUID = data, []byte(s.now.String()) })
+	}
+	s.after(time.Second)
+	says(first, cluster.Running, wire.Status{StartTime: began})
+	s.after(time.Second)
+	says(first, cluster.Running, wire.Status{StartTime: began})
+	status := 1
+	s.after(8 * time.Second) // a fire waits by now: its delays are not the scheduler's
+	says(first, cluster.Failed, wire.Status{StartTime: began, CompleteTime: began.Add(9 * time.Second), ExitStatus: &status})
+	s.after(time.Minute)
+	s.offer("S1", 8, 8192)
+	second := s.accepted()[0]
+	says(second, cluster.Finished, wire.Status{StartTime: s.now, CompleteTime: s.now.Add(2 * time.Second)})
+	s.offer("S1", 8, 8192)
+	third := s.accepted()[0]
+	says(third, cluster.Finished, wire.Status{StartTime: s.now, CompleteTime: s.now.Add(3 * time.Second)})
+	st := s.core.Stats()
+	for name, c := range map[string]struct {
+		got  Histogram
+		want []float64
+	}{
+		"fire delay":     {st.FireDelay, []float64{0.02}},
+		"begin delay":    {st.BeginDelay, []float64{0.5}},
+		"execution wait": {st.ExecutionWait, []float64{0.02, 60}},
+		"task run":       {st.TaskRun, []float64{9, 2, 3}},
+		"execution run":  {st.ExecutionRun, []float64{2, 3}}, // of the attempts that they ended with
+	} {
+		want := Histogram{Bounds: c.got.Bounds}
+		for _, v := range c.want {
+			want.Observe(v)
+		}
+		if diff := cmp.Diff(want.Counts, c.got.Counts); diff != "" {
+			t.Errorf("%s, %v in all, want %v: %s", name, c.got.Sum, c.want, diff)
+		}
+	}
+}
+
+func BenchmarkStats(b *testing.B) {
+	s := manyJobs(b, 10_000)
+	for b.Loop() {
+		s.core.Stats()
+	}
+}
