@@ -3,6 +3,7 @@ package database
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"slices"
@@ -258,6 +259,33 @@ func TestReadsFailLoudly(t *testing.T) {
 		}
 		if _, _, err := d.Life(ctx, "e", 1); err == nil {
 			t.Error("a life is found without a database")
+		}
+	})
+}
+
+// However many people search at once, what happens is written.
+func TestSearchesLeaveRoomForWriting(t *testing.T) {
+	t.Parallel()
+	eachMigrated(t, func(t *testing.T, d *DB) {
+		for range cap(d.reads) { // as searches that take long do
+			d.reads <- struct{}{}
+			conn, err := d.db.Connx(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		failed := make(chan error)
+		q := question(t, search.Runs, "")
+		go func() {
+			_, err := d.Runs(ctx, q)
+			failed <- err
+		}()
+		write(t, d, event.Rows{Runs: []event.Run{{ID: "r", Revision: event.Begun, Job: "job", Execution: "e", State: "RUNNING"}}})
+		cancel()
+		if err := <-failed; !errors.Is(err, context.Canceled) {
+			t.Errorf("one search more than there may be: %v", err)
 		}
 	})
 }
