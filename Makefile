@@ -56,7 +56,7 @@ build: ## put the programs into bin/
 
 # -count=1: some tests build and run the programs, which go's cache of results does not see.
 .PHONY: test
-test: prepare lint imports ## lint, then all tests with the race detector; installs gcc and ZooKeeper if it may
+test: prepare lint imports ## lint, then all tests with the race detector; installs gcc, ZooKeeper and MariaDB if it may
 	@failed=; \
 	run() { echo "$$*"; "$$@" || failed=yes; }; \
 	run $(GO) test ./scheduler/sim -sim.seeds $(WORLDS); \

@@ -54,6 +54,7 @@ func (s *settings) check() error {
 	s.checkMesos(&bad)
 	s.checkZooKeeper(&bad)
 	s.checkAddresses(&bad)
+	s.checkHistory(&bad)
 	s.config.checkRest(&bad)
 	return errors.Join(bad...)
 }
@@ -81,6 +82,7 @@ func (s *settings) checkPlace(bad *complaints) {
 	needs(c.mesos != "", "--mesos", "mesos-credentials-file", "mesos-ca-file", "mesos-cert-file", "mesos-key-file", "mesos-principal")
 	needs(c.zk != "" || c.configFile != "", "--zk", "zk-namespace")
 	needs(c.zk != "", "--zk", "zk-session-timeout", "zk-digest-file")
+	needs(c.local || c.db != "", "--db", "history-days", "history-rows")
 	needs(c.local, "--local", "local-cpus", "local-memory", "give-up-executors")
 }
 

@@ -26,6 +26,9 @@ type config struct {
 	zkNamespace     string
 	zkTimeout       time.Duration
 	zkDigestFile    string
+	db              dsn
+	historyDays     int
+	historyRows     int64
 	listen          string
 	advertise       string
 	tokenFile       string
@@ -107,7 +110,7 @@ A flag or ` + envPrefix + `… that is given and empty is refused; empty keys an
 	refuseBadFlags(cmd)
 	c.flags(cmd.Flags())
 	cmd.CompletionOptions.HiddenDefaultCmd = true
-	cmd.AddCommand(localClusterCommand(), localAgentCommand())
+	cmd.AddCommand(migrateCommand(), localClusterCommand(), localAgentCommand())
 	return cmd
 }
 
@@ -127,6 +130,7 @@ func (c *config) flags(f *pflag.FlagSet) {
 	f.StringVar(&c.zkNamespace, "zk-namespace", "elasticjob-cloud", "with --zk: the node below which everything is; that of an ElasticJob-Cloud can be taken over")
 	f.DurationVar(&c.zkTimeout, "zk-session-timeout", 10*time.Second, "with --zk: a leader that is silent for so long has lost the lead, and another has it a second later; ZooKeeper's tickTime (2s) bounds and rounds it")
 	f.StringVar(&c.zkDigestFile, "zk-digest-file", "", "with --zk: file with user:password for ZooKeeper's scheme digest; what is made then has an ACL for that user only")
+	c.historyFlags(f)
 	f.StringVar(&c.listen, "listen", "127.0.0.1:8899", "address of the REST API; one that other machines can reach needs --api-token-file")
 	f.StringVar(&c.advertise, "advertise", "", "host:port at which agents and other servers find this one (default: the listen address)")
 	f.StringVar(&c.tokenFile, "api-token-file", "", "file with a token, readable by its owner only; every request must then bring it as Authorization: Bearer. The same on all servers")

@@ -24,13 +24,10 @@ type originalKey struct {
 	note string
 }
 
-const (
-	noTrace = "has no effect: history in SQL is not built yet"
-	noUsers = "has no effect: there are no users yet; --api-token-file FILE protects the API"
-)
+const noUsers = "has no effect: there are no users yet; --api-token-file FILE protects the API"
 
 // originalKeys are all of them (contract 7); hostname and http_port become
-// --listen and --advertise, zk_digest the secret of --zk-digest-file.
+// --listen and --advertise, zk_digest the secret of --zk-digest-file, and event_trace_rdb_… the DSN of --db.
 var originalKeys = []originalKey{
 	{name: "hostname"},
 	{name: "http_port", kind: isPort},
@@ -41,15 +38,18 @@ var originalKeys = []originalKey{
 	{name: "zk_namespace", flag: "zk-namespace"},
 	{name: "zk_digest"},
 	{name: "job_state_queue_size", kind: isNumber, note: "has no effect: what waits is kept per job, and no number of jobs is too many"},
-	{name: "event_trace_rdb_driver", note: noTrace},
-	{name: "event_trace_rdb_url", note: noTrace},
-	{name: "event_trace_rdb_username", note: noTrace},
-	{name: "event_trace_rdb_password", note: noTrace},
+	{name: "event_trace_rdb_driver"},
+	{name: "event_trace_rdb_url"},
+	{name: "event_trace_rdb_username"},
+	{name: "event_trace_rdb_password"},
 	{name: "reconcile_interval_minutes", kind: isNumber},
 	{name: "enable_partition_aware", kind: isBool, note: "has no effect: that is always on"},
 	{name: "auth_username", note: noUsers},
 	{name: "auth_password", note: noUsers},
 }
+
+// passwords are the keys that hold one.
+var passwords = []string{"zk_digest", "event_trace_rdb_password"}
 
 func isNumber(text string) error {
 	if _, err := strconv.ParseInt(text, 10, 32); err != nil {
@@ -104,9 +104,11 @@ func (s *settings) readOriginal(env map[string]string) (map[string]given, error)
 		}
 		values[p.key], lines[p.key] = given{p.value, fmt.Sprintf("%s in %s, line %d", p.key, path, p.line)}, p.line
 	}
-	if values["zk_digest"].value != "" {
-		if info, err := os.Stat(path); err == nil && info.Mode().Perm()&0o077 != 0 {
-			s.note("others can read %s (mode %s), which holds a password, zk_digest: chmod 600 it", path, info.Mode().Perm())
+	for _, key := range passwords {
+		if values[key].value != "" {
+			if info, err := os.Stat(path); err == nil && info.Mode().Perm()&0o077 != 0 {
+				s.note("others can read %s (mode %s), which holds a password, %s: chmod 600 it", path, info.Mode().Perm(), key)
+			}
 		}
 	}
 	for _, k := range originalKeys {
@@ -114,7 +116,7 @@ func (s *settings) readOriginal(env map[string]string) (map[string]given, error)
 			values[k.name] = given{value, "the environment variable " + k.name}
 		}
 		g := values[k.name]
-		if k.name != "zk_digest" { // a password may end in a space
+		if !slices.Contains(passwords, k.name) { // they may end in a space
 			g.value = strings.TrimSpace(g.value)
 			values[k.name] = g
 		}
@@ -180,6 +182,7 @@ func (s *settings) fromOriginal(env map[string]string) error {
 		s.config.zkDigest = secret(g.value)
 		s.sources["zk-digest-file"] = g.where
 	}
+	s.trace(values, set)
 	s.addresses(values, set)
 	if s.sources["zk"] == "" && s.sources["mesos"] != "" {
 		errs = append(errs, fmt.Errorf("--config %s has no zk_servers: add that line, or --zk", s.config.configFile))

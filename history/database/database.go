@@ -64,7 +64,7 @@ func OpenMySQL(dsn string, opt Options) (*DB, error) {
 	c.Logger = log.New(io.Discard, "", 0) // broken connections are errors of calls
 	connector, err := mysql.NewConnector(c)
 	if err != nil {
-		return nil, fmt.Errorf("--db: the settings behind the ? can't be used: %w", err)
+		return nil, fmt.Errorf("use the settings behind the ? of the DSN: %w", err)
 	}
 	db := sql.OpenDB(connector)
 	db.SetConnMaxLifetime(3 * time.Minute) // shorter than what proxies and wait_timeout usually allow

@@ -27,9 +27,11 @@ type dialect struct {
 	refused func(error) bool
 }
 
+const tablesOfMySQL = "SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = ?"
+
 var inMySQL = dialect{
-	folder: "mysql", goose: goose.DialectMySQL, lock: func() lock.SessionLocker { return serverLock{} },
-	hasTable: "SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = ?",
+	folder: "mysql", goose: goose.DialectMySQL, lock: func() lock.SessionLocker { return serverLock{lockPatience} },
+	hasTable: tablesOfMySQL,
 	onConflict: func(t table) string {
 		if t.version == "" {
 			return " ON DUPLICATE KEY UPDATE " + t.key + " = " + t.key
@@ -64,7 +66,7 @@ var inMySQL = dialect{
 // inSQLite is the dialect for a file.
 func inSQLite(path string) dialect {
 	return dialect{
-		folder: "sqlite", goose: goose.DialectSQLite3, lock: func() lock.SessionLocker { return &fileLock{path: path + ".migrate"} },
+		folder: "sqlite", goose: goose.DialectSQLite3, lock: func() lock.SessionLocker { return &fileLock{path: path + ".migrate", patience: lockPatience} },
 		hasTable: "SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = ?",
 		onConflict: func(t table) string {
 			if t.version == "" {

@@ -40,8 +40,8 @@ func parse(dsn string) (*mysql.Config, error) {
 	case c.Net != "tcp" && c.Net != "unix":
 		return nil, fmt.Errorf("the address must be tcp(host:port) or unix(/path/of/socket); want %s", example)
 	}
-	// These are ours, whatever the DSN says: times are text in UTC, text is UTF-8, and what doesn't fit is refused, not cut in silence.
-	c.ParseTime, c.MultiStatements, c.AllowAllFiles, c.InterpolateParams = false, false, false, true
+	// These are ours, whatever the DSN says: parameters are bound by the server, times are text in UTC, text is UTF-8, and what doesn't fit is refused, not cut in silence.
+	c.ParseTime, c.MultiStatements, c.AllowAllFiles, c.InterpolateParams = false, false, false, false
 	c.Loc = time.UTC
 	if c.Params == nil {
 		c.Params = map[string]string{}

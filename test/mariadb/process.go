@@ -46,7 +46,7 @@ func install(folder string) error {
 		return err
 	}
 	cmd := exec.Command(program, "--no-defaults", "--datadir="+filepath.Join(folder, "data"), "--user="+me.Username,
-		"--auth-root-authentication-method=normal", "--skip-test-db", "--skip-name-resolve")
+		"--auth-root-authentication-method=normal", "--skip-test-db", "--skip-name-resolve", "--rpm") // as packages do it: nothing of the system is touched
 	cmd.Dir = folder
 	cmd.Env = []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=" + folder, "TMPDIR=" + folder, "LC_ALL=C.UTF-8"}
 	process, err := child.Start(cmd, logFile(folder))

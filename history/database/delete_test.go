@@ -1,0 +1,164 @@
+package database
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/elasticjob-go/elasticjob/history/event"
+)
+
+// old has so many rows of each large table, an hour apart, the last of them at noon.
+func old(n int) (rows event.Rows) {
+	for i := range n {
+		id, at := fmt.Sprintf("%03d", i), noon.Add(time.Duration(i+1-n)*time.Hour)
+		rows.Executions = append(rows.Executions, event.Execution{ID: id, Fire: at})
+		rows.Steps = append(rows.Steps, event.Step{ID: id, Time: at})
+		rows.Runs = append(rows.Runs, event.Run{ID: id, Revision: event.Ended, Start: at, End: at})
+		rows.Traces = append(rows.Traces, event.Trace{ID: id, Time: at})
+	}
+	return rows
+}
+
+var large = []string{"JOB_EXECUTION", "JOB_EXECUTION_EVENT", "JOB_EXECUTION_LOG", "JOB_STATUS_TRACE_LOG"}
+
+func TestOldRowsAreDeletedInBatches(t *testing.T) {
+	t.Parallel()
+	eachMigrated(t, func(t *testing.T, d *DB) {
+		write(t, d, old(50))
+		recountAll(t, d)
+		write(t, d, event.Rows{
+			Runs:    []event.Run{{ID: "never begun", Revision: event.Ended, End: noon.Add(-24 * time.Hour)}},
+			Tallies: []event.Tally{{ID: "a", Time: noon.Add(-24 * time.Hour)}, {ID: "b", Time: noon}},
+			Samples: []event.Sample{
+				{Of: event.TasksRunning, Time: noon.Add(-24 * time.Hour)}, {Of: event.JobsRunning, Time: noon.Add(-24 * time.Hour)}, {Of: event.JobsRegistered, Time: noon.Add(-2400 * time.Hour)},
+			},
+		})
+		before := noon.Add(-9 * time.Hour) // 40 of 50 are older
+		const all = 4*40 + 1 + 1 + 40 + 2  // large tables, a run, a tally, minutes, gauges
+		sum := 0
+		for {
+			n, err := d.DeleteOld(t.Context(), before, 1000, 30)
+			if err != nil || n > 30 {
+				t.Fatalf("%d rows, %v", n, err)
+			}
+			if sum += n; n < 30 {
+				break
+			}
+		}
+		if sum != all {
+			t.Errorf("%d rows were deleted of %d", sum, all)
+		}
+		for _, table := range append([]string{resultsOfMinutes}, large...) {
+			if n := countOf(t, d, table); n != 10 {
+				t.Errorf("%s has %d rows of 10", table, n)
+			}
+		}
+		for table, want := range map[string]int{"JOB_RUN_TALLY": 1, "TASK_RUNNING_STATISTICS": 0, "JOB_RUNNING_STATISTICS": 0, "JOB_REGISTER_STATISTICS": 1, resultsOfHours: 50, resultsOfDays: 3} {
+			if n := countOf(t, d, table); n != want {
+				t.Errorf("%s has %d rows of %d", table, n, want)
+			}
+		}
+	})
+}
+
+func TestResultsOfHoursAreKeptForAYear(t *testing.T) {
+	t.Parallel()
+	eachMigrated(t, func(t *testing.T, d *DB) {
+		for _, at := range []time.Time{noon.AddDate(-3, 0, 0), noon.AddDate(-1, 0, -1), noon.AddDate(-1, 0, 1)} {
+			write(t, d, ended(at.String(), at, 0, 1))
+		}
+		recountAll(t, d)
+		for _, c := range []struct {
+			before time.Time
+			want   []string
+		}{
+			{noon.AddDate(-2, 0, 0), []string{"2025-05-03 12:00 1 0", "2025-05-05 12:00 1 0"}},
+			{noon, []string{"2025-05-05 12:00 1 0"}},
+		} {
+			if _, err := d.DeleteOld(t.Context(), c.before, 1000, 1000); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(c.want, results(t, d, resultsOfHours)); diff != "" {
+				t.Errorf("before %v: %s", c.before, diff)
+			}
+		}
+		if got := results(t, d, resultsOfDays); len(got) != 3 {
+			t.Errorf("days: %v", got)
+		}
+	})
+}
+
+func TestTheOldestBeyondSoManyRowsAreDeleted(t *testing.T) {
+	t.Parallel()
+	eachMigrated(t, func(t *testing.T, d *DB) {
+		write(t, d, old(50))
+		write(t, d, old(50)) // keys that are skipped are no rows
+		deleteAll := func() {
+			for n := 1; n > 0; {
+				var err error
+				if n, err = d.DeleteOld(t.Context(), noon.AddDate(0, 0, -30), 20, 7); err != nil || n > 7 {
+					t.Fatal(n, err)
+				}
+			}
+		}
+		deleteAll()
+		for table, column := range map[string]string{"JOB_EXECUTION": "id", "JOB_EXECUTION_EVENT": "id", "JOB_EXECUTION_LOG": "id", "JOB_STATUS_TRACE_LOG": "id"} {
+			rows := rowsFrom(t, d, "SELECT COUNT(*) AS n, MIN("+column+") AS first FROM "+table)
+			if diff := cmp.Diff([]map[string]any{{"n": int64(20), "first": "030"}}, rows); diff != "" {
+				t.Errorf("%s: %s", table, diff)
+			}
+		}
+		// A count is taken for true for a while: then the next one sees what was written meanwhile.
+		rows := old(70)
+		write(t, d, rows)
+		later := noon.Add(time.Hour)
+		d.now = func() time.Time { return later }
+		deleteAll()
+		for _, table := range large {
+			if n := countOf(t, d, table); n != 20 {
+				t.Errorf("%s has %d rows of 20", table, n)
+			}
+		}
+	})
+}
+
+func TestDeletionLocksNoWriterOut(t *testing.T) {
+	t.Parallel()
+	eachMigrated(t, func(t *testing.T, d *DB) {
+		const oldRows, batches, each = 400, 20, 50
+		write(t, d, old(oldRows))
+		var writing sync.WaitGroup
+		writing.Go(func() {
+			for n := range batches {
+				var rows event.Rows
+				for i := range each {
+					id := fmt.Sprint("new ", n, " ", i)
+					rows.Runs = append(rows.Runs, event.Run{ID: id, Revision: event.Begun, Start: noon.Add(time.Hour)})
+					rows.Traces = append(rows.Traces, event.Trace{ID: id, Time: noon.Add(time.Hour)})
+				}
+				writeUntilStored(t, d, rows)
+			}
+		})
+		deleted := 0
+		for n := 10; n == 10; {
+			var err error
+			if n, err = d.DeleteOld(t.Context(), noon.Add(time.Minute), 1<<40, 10); err != nil {
+				t.Fatal(err)
+			}
+			deleted += n
+		}
+		writing.Wait()
+		if deleted < 4*oldRows {
+			t.Errorf("%d rows were deleted, want %d at least", deleted, 4*oldRows)
+		}
+		for _, table := range []string{"JOB_EXECUTION_LOG", "JOB_STATUS_TRACE_LOG"} {
+			if n := countOf(t, d, table); n != batches*each {
+				t.Errorf("%s has %d rows of %d", table, n, batches*each)
+			}
+		}
+	})
+}

@@ -1,0 +1,245 @@
+package database
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/history/event"
+	"github.com/elasticjob-go/elasticjob/test/mariadb"
+)
+
+// eventually tries until it works.
+func eventually(t *testing.T, what string, try func() error) {
+	t.Helper()
+	poll := time.NewTicker(20 * time.Millisecond)
+	defer poll.Stop()
+	deadline := time.After(2 * time.Minute)
+	for {
+		err := try()
+		if err == nil {
+			return
+		}
+		select {
+		case <-deadline:
+			t.Fatalf("%s: %v", what, err)
+		case <-poll.C:
+		}
+	}
+}
+
+func TestWhatHealsWithTimeIsNoLoss(t *testing.T) {
+	t.Parallel()
+	s := server.Server(t)
+	root := s.Root(t)
+	dsn := s.Database(t)
+	migrate(t, mysqlOf(t, dsn))
+	user, _, _ := strings.Cut(dsn, ":")
+	if _, err := root.Exec(fmt.Sprintf("CREATE USER reader_%s IDENTIFIED BY 'very-secret'; GRANT SELECT ON %s.* TO reader_%s", user, user, user)); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct{ dsn, says string }{
+		"wrong password":      {s.DSN(user, "wrong-secret", user), "Access denied"},
+		"missing database":    {s.DSN("root", "", "nowhere"), "nowhere"},
+		"read-only user":      {s.DSN("reader_"+user, "very-secret", user), "command denied"},
+		"nobody at that port": {user + ":very-secret@tcp(127.0.0.1:1)/" + user, "refused"},
+		"without tables":      {s.Database(t), "JOB_EXECUTION"},
+	} {
+		d := mysqlOf(t, c.dsn)
+		lost, err := d.Write(t.Context(), []event.Batch{{Rows: oneOfEach()}})
+		if err == nil || lost > 0 || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "-secret") {
+			t.Errorf("%s: %d rows lost, %v", name, lost, err)
+		}
+		if _, _, err := d.Versions(t.Context()); err != nil && strings.Contains(err.Error(), "-secret") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestAFileThatCantBeUsedIsNoLoss(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	if err := os.WriteFile(folder+"/none.db", []byte(strings.Repeat("no database. ", 1000)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{folder + "/missing/history.db", folder + "/none.db", folder} {
+		d := sqliteOf(t, path)
+		if _, _, err := d.Migrate(t.Context()); err == nil {
+			t.Errorf("%s was migrated", path)
+		}
+		if lost, err := d.Write(t.Context(), []event.Batch{{Rows: oneOfEach()}}); err == nil || lost > 0 {
+			t.Errorf("%s: %d rows lost, %v", path, lost, err)
+		}
+	}
+}
+
+// writeUntilStored writes a batch again and again, as the recorder does, and returns how often it had to.
+func writeUntilStored(t *testing.T, d *DB, rows event.Rows) (again int) {
+	for ; t.Context().Err() == nil; again++ {
+		lost, err := d.Write(t.Context(), []event.Batch{{Rows: rows}})
+		if lost > 0 {
+			t.Errorf("%d rows lost", lost)
+		}
+		if err == nil {
+			return again
+		}
+	}
+	return again
+}
+
+func TestNothingIsLostOrDoubledWhenTheServerIsKilled(t *testing.T) {
+	t.Parallel()
+	s := mariadb.Start(t)
+	d := mysqlOf(t, s.Database(t))
+	migrate(t, d)
+	var progress, want atomic.Int64
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for n := 0; ; n++ {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			var rows event.Rows
+			for i := range 20 {
+				id := fmt.Sprint(n, " ", i)
+				rows.Traces = append(rows.Traces, event.Trace{ID: id, Time: noon})
+				rows.Runs = append(rows.Runs, event.Run{ID: id, Revision: event.Ended, Success: true, Start: noon, End: noon.Add(time.Duration(n) * time.Second)})
+			}
+			writeUntilStored(t, d, rows)
+			want.Add(20)
+			progress.Add(1)
+		}
+	}()
+	further := func(by int64) {
+		from := progress.Load()
+		eventually(t, "write on", func() error {
+			if progress.Load() < from+by {
+				return fmt.Errorf("%d batches more", progress.Load()-from)
+			}
+			return nil
+		})
+	}
+	for range 3 {
+		further(20)
+		s.Kill()
+		s.Restart(t)
+	}
+	further(5)
+	close(stop)
+	<-stopped
+	for _, table := range []string{"JOB_STATUS_TRACE_LOG", "JOB_EXECUTION_LOG"} {
+		if n := countOf(t, d, table); n != int(want.Load()) {
+			t.Errorf("%s has %d rows of %d", table, n, want.Load())
+		}
+	}
+	for done := 1; done > 0; {
+		var err error
+		if done, err = d.Recount(t.Context(), 100); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := sumOf(t, d, resultsOfDays); n != want.Load() {
+		t.Errorf("%d ends were counted of %d", n, want.Load())
+	}
+}
+
+func sumOf(t *testing.T, d *DB, table string) (n int64) {
+	t.Helper()
+	if err := d.db.Get(&n, "SELECT COALESCE(SUM(success_count), 0) FROM "+table); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func TestAFrozenServerHoldsNobodyPastHisContext(t *testing.T) {
+	t.Parallel()
+	s := mariadb.Start(t)
+	d := mysqlOf(t, s.Database(t))
+	migrate(t, d)
+	s.Pause(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	if _, err := d.Write(ctx, []event.Batch{{Rows: oneOfEach()}}); err == nil {
+		t.Error("a frozen server wrote")
+	}
+	s.Resume(t)
+	eventually(t, "write when it goes on", func() error {
+		_, err := d.Write(t.Context(), []event.Batch{{Rows: oneOfEach()}})
+		return err
+	})
+	check(t, d, stored)
+}
+
+// Two instances write the same rows in opposite orders, beside others that count and delete.
+func TestWritersOfTheSameRowsBothComeThrough(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, open func() *DB) {
+		migrate(t, open())
+		const batches, each = 30, 40
+		rows := func(n int, backwards bool) (rows event.Rows) {
+			for i := range each {
+				if backwards {
+					i = each - 1 - i
+				}
+				id, end := fmt.Sprint(n/2, " ", i), noon.Add(time.Duration(i)*time.Minute)
+				rows.Runs = append(rows.Runs, event.Run{ID: id, Revision: event.Begun + 2*(n%2), Success: true, Start: noon, End: end})
+				rows.Executions = append(rows.Executions, event.Execution{ID: id, Revision: event.Begun + 2*(n%2), Fire: noon, End: end})
+				rows.Steps = append(rows.Steps, event.Step{ID: id, Time: noon})
+			}
+			return rows
+		}
+		var all, counting sync.WaitGroup
+		var again atomic.Int64
+		stopped := make(chan struct{})
+		for _, backwards := range []bool{false, true} {
+			d := open()
+			all.Go(func() {
+				for n := range batches {
+					again.Add(int64(writeUntilStored(t, d, rows(n, backwards))))
+				}
+			})
+			counting.Go(func() {
+				for {
+					select {
+					case <-stopped:
+						return
+					default:
+					}
+					_, _ = d.Recount(t.Context(), 5)
+					_, _ = d.DeleteOld(t.Context(), noon.Add(-time.Hour), 1<<40, 100)
+				}
+			})
+		}
+		all.Wait()
+		close(stopped)
+		counting.Wait()
+		t.Logf("%d transactions of %d were tried again", again.Load(), 2*batches)
+		d := open()
+		eventually(t, "count", func() error {
+			done, err := d.Recount(t.Context(), 1000)
+			if err == nil && done > 0 {
+				err = fmt.Errorf("%d minutes were left", done)
+			}
+			return err
+		})
+		const want = batches / 2 * each
+		for _, table := range []string{"JOB_EXECUTION_LOG WHERE revision = 3", "JOB_EXECUTION WHERE revision = 3", "JOB_EXECUTION_EVENT"} {
+			if n := countOf(t, d, table); n != want {
+				t.Errorf("%s: %d rows of %d", table, n, want)
+			}
+		}
+		for _, table := range []string{resultsOfMinutes, resultsOfHours, resultsOfDays} {
+			if n := sumOf(t, d, table); n != want {
+				t.Errorf("%s: %d ends of %d", table, n, want)
+			}
+		}
+	})
+}

@@ -1,0 +1,47 @@
+package database
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+
+	"github.com/go-sql-driver/mysql"
+)
+
+// FromJDBC is the DSN of what the original's settings name: jdbc:mysql://host:port/database or jdbc:mariadb:…, with user and password
+// apart. Of the settings behind the ? those of TLS are kept. No error shows the password.
+func FromJDBC(address, user, password string) (dsn string, err error) {
+	rest, ok := strings.CutPrefix(address, "jdbc:")
+	u, err := url.Parse(rest)
+	switch {
+	case !ok || err != nil:
+		return "", errors.New("want jdbc:mysql://host:port/database")
+	case u.Scheme != "mysql" && u.Scheme != "mariadb":
+		return "", errors.New("history is kept in MySQL or MariaDB: want jdbc:mysql://host:port/database")
+	case u.Hostname() == "" || strings.Contains(u.Host, ","):
+		return "", errors.New("want one host: jdbc:mysql://host:port/database")
+	}
+	c := mysql.NewConfig()
+	c.User, c.Passwd, c.DBName, c.Net = user, password, strings.TrimPrefix(u.Path, "/"), "tcp"
+	c.Addr = net.JoinHostPort(u.Hostname(), port(u))
+	switch mode := u.Query(); {
+	case strings.HasPrefix(strings.ToUpper(mode.Get("sslMode")), "VERIFY"), mode.Get("verifyServerCertificate") == "true":
+		c.TLSConfig = "true"
+	case strings.EqualFold(mode.Get("sslMode"), "REQUIRED"), mode.Get("useSSL") == "true", mode.Get("requireSSL") == "true":
+		c.TLSConfig = "skip-verify"
+	}
+	dsn = c.FormatDSN()
+	if err := CheckDSN(dsn); err != nil {
+		return "", fmt.Errorf("it makes no DSN: %w", err)
+	}
+	return dsn, nil
+}
+
+func port(u *url.URL) string {
+	if u.Port() != "" {
+		return u.Port()
+	}
+	return "3306"
+}

@@ -1,0 +1,208 @@
+package database
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/elasticjob-go/elasticjob/history/event"
+)
+
+const newest = 11
+
+func TestMigrate(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, open func() *DB) {
+		d := open()
+		if is, want, err := d.Versions(t.Context()); is != 0 || want != newest || err != nil {
+			t.Errorf("of an empty database: version %d of %d, %v", is, want, err)
+		}
+		for _, want := range []string{"0 11", "11 11"} {
+			from, to, err := d.Migrate(t.Context())
+			if got := fmt.Sprint(from, " ", to); got != want || err != nil {
+				t.Errorf("migrated %s, %v; want %s", got, err, want)
+			}
+		}
+		if is, want, err := d.Versions(t.Context()); is != newest || want != newest || err != nil {
+			t.Errorf("of a migrated database: version %d of %d, %v", is, want, err)
+		}
+		write(t, d, oneOfEach())
+	})
+}
+
+func TestOnlyOneMigratesAtATime(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, open func() *DB) {
+		var all sync.WaitGroup
+		for range 6 {
+			d := open()
+			all.Go(func() {
+				if _, to, err := d.Migrate(t.Context()); to != newest || err != nil {
+					t.Errorf("to version %d, %v", to, err)
+				}
+			})
+		}
+		all.Wait()
+		d := open()
+		if n := countOf(t, d, versionTable+" WHERE version_id = 11"); n != 1 {
+			t.Errorf("the last step was taken %d times", n)
+		}
+		write(t, d, oneOfEach())
+	})
+}
+
+func TestAMigrationWaitsForAnotherOneForSoLong(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, open func() *DB) {
+		d := open()
+		holder, waiter := d.dialect.lock(), d.dialect.lock()
+		switch l := waiter.(type) {
+		case serverLock:
+			l.patience = time.Second
+			waiter = l
+		case *fileLock:
+			l.patience = 50 * time.Millisecond
+		}
+		first, err := d.db.DB.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer first.Close()
+		second, err := d.db.DB.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer second.Close()
+		if err := holder.SessionLock(t.Context(), first); err != nil {
+			t.Fatal(err)
+		}
+		if err := waiter.SessionLock(t.Context(), second); err == nil || !strings.Contains(err.Error(), "another process has been migrating") {
+			t.Errorf("while another one migrates: %v", err)
+		}
+		if err := holder.SessionUnlock(t.Context(), first); err != nil {
+			t.Fatal(err)
+		}
+		if err := waiter.SessionLock(t.Context(), second); err != nil {
+			t.Errorf("after another one has migrated: %v", err)
+		} else if err := waiter.SessionUnlock(t.Context(), second); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestANewerDatabaseIsRefused(t *testing.T) {
+	t.Parallel()
+	eachMigrated(t, func(t *testing.T, d *DB) {
+		if _, err := d.db.Exec("INSERT INTO " + versionTable + " (version_id, is_applied) VALUES (57, 1)"); err != nil {
+			t.Fatal(err)
+		}
+		_, _, err := d.Migrate(t.Context())
+		if !errors.Is(err, ErrNewer) || !strings.Contains(err.Error(), "57") || !strings.Contains(err.Error(), "11") {
+			t.Errorf("got %v, want both numbers", err)
+		}
+	})
+}
+
+// Between a step and the note that it was taken there may be a crash: MySQL commits them apart.
+func TestEachStepCanBeTakenAgain(t *testing.T) {
+	t.Parallel()
+	d := mysqlOf(t, server.Server(t).Database(t))
+	migrate(t, d)
+	write(t, d, oneOfEach())
+	for version := newest; version >= 0; version-- {
+		if _, err := d.db.Exec("DELETE FROM "+versionTable+" WHERE version_id >= ?", version); err != nil {
+			t.Fatal(err)
+		}
+		if _, to, err := d.Migrate(t.Context()); to != newest || err != nil {
+			t.Fatalf("from version %d again: to %d, %v", version, to, err)
+		}
+	}
+	check(t, d, stored)
+	write(t, d, oneOfEach())
+	check(t, d, stored)
+}
+
+func TestAMigrationThatIsCutOffGoesOn(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, open func() *DB) {
+		d := open()
+		for after := 5 * time.Millisecond; ; after *= 2 {
+			ctx, cancel := context.WithTimeout(t.Context(), after)
+			_, _, err := d.Migrate(ctx)
+			cancel()
+			if err == nil {
+				break
+			}
+			if after > time.Minute {
+				t.Fatal(err)
+			}
+		}
+		write(t, d, oneOfEach())
+		check(t, d, stored)
+	})
+}
+
+func TestTablesOfTheOriginalAreTakenOver(t *testing.T) {
+	t.Parallel()
+	for file, year := range map[string]string{"original-3.0.1.sql": "2021", "original-2.1.5.sql": "2017"} {
+		t.Run(file, func(t *testing.T) {
+			t.Parallel()
+			script, err := os.ReadFile("testdata/" + file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			dsn := server.Server(t).Database(t)
+			d := mysqlOf(t, dsn)
+			_, name, _ := strings.Cut(dsn, ")/")
+			if _, err := server.Server(t).Root(t).Exec("USE " + name + ";" + string(script)); err != nil {
+				t.Fatal(err)
+			}
+			migrate(t, d)
+			write(t, d, oneOfEach())
+
+			got := rowsFrom(t, d, `SELECT id, failure_cause, is_success, start_time, complete_time, revision, state, execution_id
+				FROM JOB_EXECUTION_LOG WHERE id LIKE 'b0e6%' ORDER BY failure_cause DESC`)
+			want := []map[string]any{
+				{"id": "b0e6a2c5-0000-4000-8000-000000000001", "failure_cause": "café", "is_success": int64(0), "start_time": year + "-10-19 00:00:00.000",
+					"complete_time": year + "-10-19 00:00:01.000", "revision": int64(0), "state": nil, "execution_id": nil},
+				{"id": "b0e6a2c5-0000-4000-8000-000000000002", "failure_cause": nil, "is_success": int64(1), "start_time": nil,
+					"complete_time": nil, "revision": int64(0), "state": nil, "execution_id": nil},
+			}
+			if year == "2017" {
+				for _, column := range []string{"start_time", "complete_time"} {
+					want[0][column], want[1][column] = want[1][column], want[0][column]
+				}
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Error(diff)
+			}
+			got = rowsFrom(t, d, "SELECT message, creation_time FROM JOB_STATUS_TRACE_LOG WHERE id LIKE 'b0e6%'")
+			if diff := cmp.Diff([]map[string]any{{"message": "café", "creation_time": year + "-10-19 00:00:00.000"}}, got); diff != "" {
+				t.Error(diff)
+			}
+			// What the original's columns are too narrow for, and its ids not unique for.
+			for range 2 {
+				write(t, d, event.Rows{Traces: []event.Trace{{ID: "x", State: "TASK_GONE_BY_OPERATOR_AND_MORE", Agent: strings.Repeat("a", 100), Message: "😀", Time: noon}}})
+			}
+			if n := countOf(t, d, "JOB_STATUS_TRACE_LOG WHERE message = '😀'"); n != 1 {
+				t.Errorf("a row written twice stands %d times", n)
+			}
+			if year == "2021" {
+				got := rowsFrom(t, d, "SELECT success_count, statistics_time FROM TASK_RESULT_STATISTICS_MINUTE ORDER BY statistics_time")
+				want := []map[string]any{
+					{"success_count": int64(5), "statistics_time": "2021-10-19 00:00:00.000"}, {"success_count": int64(6), "statistics_time": "2021-10-19 00:01:00.000"},
+				}
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Error(diff)
+				}
+			}
+		})
+	}
+}

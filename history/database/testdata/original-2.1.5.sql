@@ -1,0 +1,19 @@
+-- As ElasticJob 2.1.5 leaves it, on an old MySQL whose row format and engine are not today's.
+CREATE TABLE JOB_EXECUTION_LOG (
+  id VARCHAR(40) NOT NULL, job_name VARCHAR(100) NOT NULL, task_id VARCHAR(255) NOT NULL, hostname VARCHAR(255) NOT NULL, ip VARCHAR(50) NOT NULL,
+  sharding_item INT NOT NULL, execution_source VARCHAR(20) NOT NULL, failure_cause VARCHAR(4000) NULL, is_success BIT NOT NULL,
+  start_time TIMESTAMP NULL, complete_time TIMESTAMP NULL,
+  PRIMARY KEY (id)
+) ENGINE=InnoDB ROW_FORMAT=COMPACT DEFAULT CHARSET=utf8;
+CREATE TABLE JOB_STATUS_TRACE_LOG (
+  id VARCHAR(40) NOT NULL, job_name VARCHAR(100) NOT NULL, original_task_id VARCHAR(255) NOT NULL, task_id VARCHAR(255) NOT NULL, slave_id VARCHAR(50) NOT NULL,
+  source VARCHAR(50) NOT NULL, execution_type VARCHAR(20) NOT NULL, sharding_item VARCHAR(100) NOT NULL, state VARCHAR(20) NOT NULL, message VARCHAR(4000) NULL,
+  creation_time TIMESTAMP NULL,
+  PRIMARY KEY (id), KEY TASK_ID_STATE_INDEX (task_id, state)
+) ENGINE=MyISAM DEFAULT CHARSET=latin1;
+SET time_zone = '+08:00';
+INSERT INTO JOB_EXECUTION_LOG VALUES
+  ('b0e6a2c5-0000-4000-8000-000000000002', 'job', 'task', 'host', '10.0.0.1', 1, 'FAILOVER', NULL, 1, '2017-10-19 08:00:00', '2017-10-19 08:00:01'),
+  ('b0e6a2c5-0000-4000-8000-000000000001', 'job', 'task', 'host', '10.0.0.1', 0, 'NORMAL_TRIGGER', 'café', 0, NULL, NULL);
+INSERT INTO JOB_STATUS_TRACE_LOG VALUES
+  ('b0e6a2c5-0000-4000-8000-000000000003', 'job', '', 'task', 'agent', 'CLOUD_SCHEDULER', 'READY', '[0]', 'TASK_STAGING', 'café', '2017-10-19 08:00:00');
