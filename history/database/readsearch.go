@@ -178,14 +178,12 @@ func find[R any](ctx context.Context, d *DB, t *searched[R], q *search.Question)
 	match := t.matching(q)
 	var err error
 	if q.After == nil {
-		var total int
-		count := t.count(match)
-		if err = d.db.GetContext(ctx, &total, count.text, count.values...); err != nil {
+		counted, err := selectAll[int](ctx, d, t.count(match))
+		if err != nil {
 			return answer, fmt.Errorf("count rows of %s: %w", t.table, err)
 		}
-		answer.TotalIsAtLeast = total > search.MostCounted
-		total = min(total, search.MostCounted)
-		answer.Total = &total
+		total := min(counted[0], search.MostCounted)
+		answer.Total, answer.TotalIsAtLeast = &total, counted[0] > total
 		answer.Rows, err = selectAll[R](ctx, d, t.page(match, t.order(q), (q.Page-1)*q.PerPage, q.PerPage+1))
 	} else {
 		for _, s := range t.stretches(q) {
@@ -216,6 +214,12 @@ func find[R any](ctx context.Context, d *DB, t *searched[R], q *search.Question)
 
 // selectAll reads the rows of a statement, none as an empty list.
 func selectAll[R any](ctx context.Context, d *DB, c clause) ([]R, error) {
+	select {
+	case d.reads <- struct{}{}:
+		defer func() { <-d.reads }()
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
 	rows := []R{}
 	err := d.db.SelectContext(ctx, &rows, c.text, c.values...)
 	return rows, err
