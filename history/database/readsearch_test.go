@@ -260,6 +260,12 @@ func TestReadsFailLoudly(t *testing.T) {
 		if _, _, err := d.Life(ctx, "e", 1); err == nil {
 			t.Error("a life is found without a database")
 		}
+		if _, err := d.db.ExecContext(t.Context(), "ALTER TABLE JOB_EXECUTION_LOG DROP COLUMN hostname"); err != nil {
+			t.Fatal(err)
+		}
+		if answer, err := d.Runs(t.Context(), question(t, search.Runs, "")); err == nil {
+			t.Errorf("rows that can be counted and not be read are %+v", answer)
+		}
 	})
 }
 
