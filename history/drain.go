@@ -28,6 +28,7 @@ type drain struct {
 	*Recorder
 	ctx      context.Context // its end is asked for when this ends
 	migrated bool
+	says     alarm          // that the database can't be written to
 	asked    time.Time      // when it was last asked about what is set aside
 	unkept   []outbox.Entry // of which nobody knows whether they are true, and that the disk has not taken: nothing is done before them
 }
@@ -50,9 +51,7 @@ func (r *Recorder) Run(ctx context.Context) {
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	defer context.AfterFunc(ctx, func() { pause(work, flushFor); stop() })()
-	if !d.try(work, func(ctx context.Context) error { return d.store(ctx, nil) }) {
-		return
-	}
+	d.try(work, true, func(ctx context.Context) error { return d.store(ctx, nil) }) // the schema comes up before there are rows
 	for {
 		ends := ctx.Err() != nil
 		g := d.gather()
@@ -114,20 +113,20 @@ func (r *Recorder) refused(rows int64) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.status.Lost[LostRefused] += rows
+	r.status.Lost.Refused += rows
 	r.status.LostLast = time.Now()
 }
 
 // write writes what was gathered, however long that takes, and reports whether it is done: it is unless the end was asked for.
 func (d *drain) write(ctx context.Context, g gathered) bool {
-	if !d.try(ctx, func(ctx context.Context) error { return d.store(ctx, g.batches) }) {
-		return false
+	if !d.try(ctx, !g.any, func(ctx context.Context) error { return d.store(ctx, g.batches) }) {
+		return !g.any && d.ctx.Err() == nil
 	}
 	if g.any {
 		d.stored(g)
 	}
 	if len(d.log.Aside()) > 0 && time.Since(d.asked) >= askEvery {
-		d.try(ctx, d.judgeAside)
+		d.try(ctx, true, d.judgeAside)
 		d.asked = time.Now()
 	}
 	return true
@@ -215,23 +214,23 @@ func (d *drain) judgeAside(ctx context.Context) error {
 	return nil
 }
 
-// try calls the database until it works, with growing pauses, or until it fails after the end was asked for. The log says when that begins, each
+// try calls the database until it works, with growing pauses, or until it fails after the end was asked for; or just once. The log says when that begins, each
 // minute, and when it is over.
-func (d *drain) try(ctx context.Context, do func(context.Context) error) bool {
-	var says alarm
+func (d *drain) try(ctx context.Context, once bool, do func(context.Context) error) bool {
 	for wait := retryFirst; ; wait = min(2*wait, retryMost) {
 		err := do(ctx)
 		if err == nil {
 			d.up()
+			d.says = alarm{}
 			return true
 		}
 		d.migrated = false // perhaps it is another one, or an empty one, that comes back
 		d.down(err)
-		if _, ok := says.due(1); ok {
+		if _, ok := d.says.due(1); ok {
 			s := d.Status()
 			d.opt.Logger.Error("history database can't be written to: rows wait in the outbox, and it is tried again", "since", s.DownSince, "rows", s.Waiting, "error", err)
 		}
-		if d.ctx.Err() != nil {
+		if once || d.ctx.Err() != nil {
 			return false
 		}
 		pause(d.ctx, wait)

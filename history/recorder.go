@@ -15,7 +15,6 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/history/event"
@@ -45,14 +44,6 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// Causes of lost rows.
-const (
-	LostFull    = "outbox_full" // the outbox has reached its bound
-	LostDisk    = "disk_full"
-	LostIO      = "disk_error"
-	LostRefused = "refused" // by the database, for their content
-)
-
 // Recorder records. Its methods may be called concurrently, but for Run and Close, which are for one owner.
 type Recorder struct {
 	opt Options
@@ -78,7 +69,7 @@ func Open(opt Options) (*Recorder, error) {
 		return nil, err
 	}
 	r := &Recorder{opt: opt, log: log, led: make(chan struct{})}
-	r.status = Status{Lost: map[string]int64{}, Down: "it has not been asked yet", DownSince: time.Now()}
+	r.status = Status{Down: "it has not been asked yet", DownSince: time.Now()}
 	r.term.changed = make(chan struct{})
 	return r, nil
 }
@@ -137,21 +128,18 @@ func (r *Recorder) appended(term, number, rows int64, err error) {
 	if err == nil {
 		return
 	}
-	cause := LostIO
-	switch {
-	case errors.Is(err, outbox.ErrFull):
-		cause = LostFull
-	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		cause = LostDisk
-	}
 	r.mu.Lock()
 	r.term.lose(term, number)
-	r.status.Lost[cause] += rows
+	if errors.Is(err, outbox.ErrFull) {
+		r.status.Lost.Full += rows
+	} else {
+		r.status.Lost.Failed += rows
+	}
 	r.status.LostLast = time.Now()
 	r.mu.Unlock()
 	if n, ok := r.lossAlarm.due(rows); ok {
 		r.opt.Logger.Error("history rows lost: the outbox can't take them; jobs run on without a record",
-			"rows", n, "cause", cause, "folder", r.opt.Dir, "error", err)
+			"rows", n, "folder", r.opt.Dir, "error", err)
 	}
 }
 

@@ -2,7 +2,6 @@ package history
 
 import (
 	"fmt"
-	"maps"
 	"strings"
 	"sync"
 	"time"
@@ -20,8 +19,8 @@ type Status struct {
 	// Written are rows that were written to the database since the start, and LastWritten when that was last.
 	Written     int64
 	LastWritten time.Time
-	// Lost are rows that are lost since the start, by cause, LostLast is when that was last, Damaged counts bytes of the outbox.
-	Lost     map[string]int64
+	// Lost are rows that are lost since the start, LostLast is when that was last, Damaged counts bytes of the outbox.
+	Lost     Lost
 	LostLast time.Time
 	Damaged  int64
 	// Hanging: the outbox's disk does not answer.
@@ -31,13 +30,19 @@ type Status struct {
 	DownSince time.Time
 }
 
+// Lost counts rows that are lost, by cause.
+type Lost struct {
+	Full    int64 // the outbox has reached its bound
+	Failed  int64 // its disk is full, or fails
+	Refused int64 // the database refuses them for their content
+}
+
 // Status says how the history stands. It waits for nothing.
 func (r *Recorder) Status() Status {
 	log := r.log.Status()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s := r.status
-	s.Lost = maps.Clone(s.Lost)
 	s.Waiting, s.Bytes, s.Bound, s.Aside, s.Damaged = log.Rows, log.Bytes, log.Bound, log.Aside, log.Damaged
 	s.Hanging = r.hanging > 0
 	return s
@@ -50,11 +55,8 @@ const warnLost = time.Hour
 func (s Status) Warning(now time.Time) string {
 	var w []string
 	if now.Sub(s.LostLast) < warnLost || s.Damaged > 0 {
-		lost := int64(0)
-		for _, n := range s.Lost {
-			lost += n
-		}
-		w = append(w, fmt.Sprintf("%d rows of the history are lost, and %d damaged bytes, since the start", lost, s.Damaged))
+		w = append(w, fmt.Sprintf("%d rows of the history are lost, and %d damaged bytes of its outbox, since the start; the log says why",
+			s.Lost.Full+s.Lost.Failed+s.Lost.Refused, s.Damaged))
 	}
 	if s.Hanging {
 		w = append(w, "the disk of the history's outbox does not answer")

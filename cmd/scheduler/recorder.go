@@ -7,25 +7,36 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/api"
 	"github.com/elasticjob-go/elasticjob/history"
+	"github.com/elasticjob-go/elasticjob/scheduler"
 )
 
 // recorderEnd is how long a recorder is waited for whose database or disk does not answer.
 const recorderEnd = 5 * time.Second
 
-// startRecorder has what the scheduler records kept, if there is a database for it; without one the recorder is nil. It is to be ended after the
-// scheduler: what is not in the database by then stays in the outbox, for the next start.
-func startRecorder(c config, log *slog.Logger) (r *history.Recorder, end func() error, err error) {
+// recording is what a server keeps history with; nothing in it is set where there is no database for it.
+type recording struct {
+	scheduler scheduler.History
+	reads     api.History
+	stats     func() api.HistoryStats
+	warning   func() string
+	end       func() error
+}
+
+// startRecorder has what the scheduler records kept, if there is a database for it. It is to be ended after the scheduler: what is not
+// in the database by then stays in the outbox, for the next start.
+func startRecorder(c config, log *slog.Logger) (recording, error) {
 	db, err := openHistory(c, log)
 	if db == nil || err != nil {
-		return nil, func() error { return nil }, err
+		return recording{end: func() error { return nil }}, err
 	}
-	r, err = history.Open(history.Options{
+	r, err := history.Open(history.Options{
 		Dir: filepath.Join(c.dataDir, "outbox"), OutboxBytes: c.historyOutboxMB << 20, Database: db,
 		Days: c.historyDays, Rows: c.historyRows, Logger: log,
 	})
 	if err != nil {
-		return nil, nil, errors.Join(err, db.Close())
+		return recording{}, errors.Join(err, db.Close())
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan struct{})
@@ -33,16 +44,34 @@ func startRecorder(c config, log *slog.Logger) (r *history.Recorder, end func() 
 		defer close(ended)
 		r.Run(ctx)
 	}()
-	return r, func() error {
-		stop()
-		return within(recorderEnd, func(ctx context.Context) error {
-			select {
-			case <-ended:
-				return errors.Join(r.Close(ctx), db.Close())
-			case <-ctx.Done():
-				log.Warn("history recorder not ended: its disk or its database does not answer; what it has on disk is kept")
-				return nil
-			}
-		})
+	end := func(ctx context.Context) error {
+		select {
+		case <-ended:
+			return errors.Join(r.Close(ctx), db.Close())
+		case <-ctx.Done():
+			log.Warn("history recorder not ended: its disk or its database does not answer; what it has on disk is kept")
+			return nil
+		}
+	}
+	return recording{
+		scheduler: r, reads: db,
+		stats:   func() api.HistoryStats { return historyStats(r.Status(), time.Now()) },
+		warning: func() string { return r.Status().Warning(time.Now()) },
+		end: func() error {
+			stop()
+			return within(recorderEnd, end)
+		},
 	}, nil
+}
+
+// historyStats are a recorder's numbers as /metrics shows them.
+func historyStats(s history.Status, now time.Time) api.HistoryStats {
+	stats := api.HistoryStats{
+		DatabaseUp: s.Down == "", RowsWaiting: s.Waiting, BytesWaiting: s.Bytes, BytesMost: s.Bound, RowsWritten: s.Written,
+		RowsLost: api.LostRows{OutboxFull: s.Lost.Full, OutboxFailed: s.Lost.Failed, Refused: s.Lost.Refused},
+	}
+	if !s.Oldest.IsZero() {
+		stats.Oldest = max(0, now.Sub(s.Oldest))
+	}
+	return stats
 }

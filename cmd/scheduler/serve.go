@@ -92,18 +92,13 @@ func assemble(ctx context.Context, c config, log *slog.Logger, out io.Writer) (e
 	if err != nil {
 		return err
 	}
-	recorder, endRecorder, err := startRecorder(c, log)
+	record, err := startRecorder(c, log)
 	if err != nil {
 		return err
 	}
-	defer closing(&err, endRecorder)
-	var recorded scheduler.History // nil without a database
-	warning := func() string { return "" }
-	if recorder != nil {
-		recorded, warning = recorder, func() string { return recorder.Status().Warning(time.Now()) }
-	}
+	defer closing(&err, record.end)
 	sched := scheduler.New(scheduler.Options{
-		History: recorded, Registry: reg, Driver: driver, Advertise: address, Logger: log, Point: c.failpoint,
+		History: record.scheduler, Registry: reg, Driver: driver, Advertise: address, Logger: log, Point: c.failpoint,
 		RefusedMost: c.refusedMost(), Notifier: notify.New(time.Now),
 		Framework: framework(c, address), Core: coreOptions(c, zone, "http://"+address+"/artifacts/"+executors.own),
 	})
@@ -111,7 +106,8 @@ func assemble(ctx context.Context, c config, log *slog.Logger, out io.Writer) (e
 	defer files.Close()
 	web := api.New(api.Options{
 		Scheduler: sched, Logs: files, Artifact: executors.file, Logger: log, AllowFile: c.local,
-		Version: version, Zone: zone, Token: string(c.token), Advertise: address, RegistryRoot: c.registryRoot(), Warning: warning,
+		Version: version, Zone: zone, Token: string(c.token), Advertise: address, RegistryRoot: c.registryRoot(),
+		History: record.reads, HistoryStats: record.stats, Warning: record.warning,
 	})
 	return run(ctx, c, parts{scheduler: sched, web: web, listener: listener, machine: machine, log: log, out: out})
 }

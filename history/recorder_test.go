@@ -1,0 +1,371 @@
+package history
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/history/event"
+)
+
+// fakeDatabase keeps rows in memory, and fails as a test says.
+type fakeDatabase struct {
+	mu       sync.Mutex
+	down     error
+	hang     bool // calls wait for the end of their context
+	rows     map[string]int
+	terms    map[int64]int64
+	writes   []int // rows of each
+	migrated int
+	recounts int
+	deletes  []int // what the next calls delete
+	deleted  []time.Time
+	poison   string // of an id: refused
+}
+
+func (f *fakeDatabase) call(ctx context.Context) error {
+	f.mu.Lock()
+	hang := f.hang
+	f.mu.Unlock()
+	if hang {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.down
+}
+
+func (f *fakeDatabase) Migrate(ctx context.Context) (from, to int64, err error) {
+	if err := f.call(ctx); err != nil {
+		return 0, 0, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.migrated++
+	return 11, 11, nil
+}
+
+func (f *fakeDatabase) Write(ctx context.Context, batches []event.Batch) (lost int, err error) {
+	if err := f.call(ctx); err != nil {
+		return 0, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	rows := 0
+	for _, b := range batches {
+		rows += b.Len()
+		for _, s := range b.Steps {
+			if s.ID == f.poison {
+				lost++
+				continue
+			}
+			f.rows[s.ID]++
+		}
+		for _, t := range b.Terms {
+			f.terms[t.Number] = t.Batches
+		}
+	}
+	f.writes = append(f.writes, rows)
+	return lost, nil
+}
+
+func (f *fakeDatabase) Batches(ctx context.Context, term int64) (n int64, known bool, err error) {
+	if err := f.call(ctx); err != nil {
+		return 0, false, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	n, known = f.terms[term]
+	return n, known, nil
+}
+
+func (f *fakeDatabase) Recount(context.Context, int) (int, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.recounts++
+	return 0, nil
+}
+
+func (f *fakeDatabase) DeleteOld(_ context.Context, before time.Time, _ int64, most int) (int, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.deleted = append(f.deleted, before)
+	if len(f.deletes) == 0 {
+		return 0, nil
+	}
+	n := f.deletes[0]
+	f.deletes = f.deletes[1:]
+	return min(n, most), nil
+}
+
+func (f *fakeDatabase) set(change func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	change()
+}
+
+// stage is a recorder that runs, with a fake database, in a bubble of synctest.
+type stage struct {
+	*Recorder
+	t    *testing.T
+	db   *fakeDatabase
+	log  *bytes.Buffer
+	stop func()
+}
+
+// recording plays what a test does with a recorder.
+func recording(t *testing.T, play func(t *testing.T, s *stage)) {
+	t.Parallel()
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		s := begin(t, dir, &fakeDatabase{rows: map[string]int{}, terms: map[int64]int64{}})
+		defer func() { s.stop() }()
+		play(t, s)
+	})
+}
+
+func begin(t *testing.T, dir string, db *fakeDatabase) *stage {
+	s := &stage{t: t, db: db, log: &bytes.Buffer{}}
+	var err error
+	s.Recorder, err = Open(Options{Dir: dir, OutboxBytes: 1 << 20, Database: db, Days: 30, Rows: 1000, Logger: slog.New(slog.NewTextHandler(s.log, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		s.Run(ctx)
+	}()
+	s.stop = sync.OnceFunc(func() {
+		cancel()
+		began := time.Now()
+		<-ended
+		if took := time.Since(began); took > 5*time.Second {
+			t.Errorf("it took %v to end", took)
+		}
+		if err := s.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// again ends the process and begins the next one on the same outbox.
+func (s *stage) again() {
+	s.stop()
+	*s = *begin(s.t, s.opt.Dir, s.db)
+}
+
+// steps is a batch of so many rows.
+func steps(term, number int64, rows int) event.Batch {
+	b := event.Batch{Term: term, Number: number}
+	for i := range rows {
+		b.Steps = append(b.Steps, event.Step{ID: fmt.Sprintf("%d-%d-%d", term, number, i), Kind: event.Waited})
+	}
+	return b
+}
+
+// happens records a batch whose commit happens.
+func (s *stage) happens(b event.Batch) {
+	s.Append(b)
+	s.Settle(b.Term, b.Number, true)
+}
+
+// wantStored waits until the rows of so many batches of a term are stored, once each.
+func (s *stage) wantStored(term, n int64) {
+	s.t.Helper()
+	ctx, cancel := context.WithTimeout(s.t.Context(), time.Hour)
+	defer cancel()
+	got, err := s.Stored(ctx, term, n-1)
+	if err != nil || got != n {
+		s.t.Errorf("%d batches are stored, want %d; %v", got, n, err)
+	}
+}
+
+func (s *stage) wantRows(want int) {
+	s.t.Helper()
+	s.db.mu.Lock()
+	defer s.db.mu.Unlock()
+	if len(s.db.rows) != want {
+		s.t.Errorf("%d rows are stored, want %d", len(s.db.rows), want)
+	}
+}
+
+func (s *stage) wantLog(want string) {
+	s.t.Helper()
+	if !strings.Contains(s.log.String(), want) {
+		s.t.Errorf("the log does not say %q:\n%s", want, s.log)
+	}
+}
+
+func TestBatchesAreGathered(t *testing.T) {
+	recording(t, func(t *testing.T, s *stage) {
+		for n := range int64(30) {
+			s.happens(steps(1, n+1, 100))
+		}
+		s.wantStored(1, 30)
+		s.wantRows(3000)
+		for _, n := range s.db.writes {
+			if n > mostRows {
+				t.Errorf("one transaction has %d rows", n)
+			}
+		}
+		if st := s.Status(); st.Written != 3000 || st.Waiting != 0 || st.Down != "" || !st.Oldest.IsZero() || st.LastWritten.IsZero() {
+			t.Errorf("the status is %+v", st)
+		}
+	})
+}
+
+func TestDatabaseThatIsDown(t *testing.T) {
+	recording(t, func(t *testing.T, s *stage) {
+		s.db.set(func() { s.db.down = errors.New("connection refused") })
+		began := time.Now()
+		for n := range int64(5) {
+			s.happens(steps(1, n+1, 2))
+		}
+		if took := time.Since(began); took > 0 {
+			t.Errorf("the scheduler waited %v", took)
+		}
+		time.Sleep(5 * time.Minute)
+		s.wantRows(0)
+		st := s.Status()
+		if st.Waiting != 10 || !strings.Contains(st.Down, "refused") || st.Oldest.IsZero() || !strings.Contains(st.Warning(time.Now()), "10 rows wait") {
+			t.Errorf("the status is %+v, the warning %q", st, st.Warning(time.Now()))
+		}
+		if n := strings.Count(s.log.String(), "can't be written to"); n < 5 || n > 6 {
+			t.Errorf("in five minutes the log says so %d times", n)
+		}
+		s.db.set(func() { s.db.down = nil })
+		s.wantStored(1, 5)
+		s.wantRows(10)
+		s.wantLog("can be written to again")
+		if w := s.Status().Warning(time.Now()); w != "" {
+			t.Errorf("the warning stays: %s", w)
+		}
+		if s.db.migrated == 0 {
+			t.Error("the database was not migrated when it came")
+		}
+	})
+}
+
+// TestTheEnd: with a database that is up all is written; one that hangs holds nothing up, and gets it after the next start.
+func TestTheEnd(t *testing.T) {
+	recording(t, func(t *testing.T, s *stage) {
+		s.happens(steps(1, 1, 3))
+		s.again()
+		s.wantRows(3)
+		s.db.set(func() { s.db.hang = true })
+		s.happens(steps(2, 1, 3))
+		synctest.Wait()
+		s.stop()
+		s.db.set(func() { s.db.hang = false })
+		*s = *begin(t, s.opt.Dir, s.db)
+		s.happens(steps(3, 1, 1)) // tells nothing of term 2, whose settlement is on disk
+		s.wantStored(3, 1)
+		s.wantRows(7)
+	})
+}
+
+// TestUncertainBatches: what a leader had not settled when it ended waits until a later leader's batch says whether it is true.
+func TestUncertainBatches(t *testing.T) {
+	recording(t, func(t *testing.T, s *stage) {
+		s.happens(steps(1, 1, 1))
+		s.Append(steps(1, 2, 1)) // nobody knows
+		s.Lead(true)
+		s.Lead(false)
+		s.Append(steps(2, 1, 1))
+		s.again()
+		s.happens(steps(3, 1, 1)) // goes on meanwhile
+		s.wantStored(3, 1)
+		s.wantRows(2)
+		if st := s.Status(); st.Aside != 2 || st.Waiting != 0 {
+			t.Errorf("the status is %+v", st)
+		}
+		s.again()
+		s.happens(event.Batch{Term: 4, Number: 1, Rows: event.Rows{Terms: []event.Term{{Number: 1, Batches: 2}, {Number: 2}}}})
+		s.wantStored(4, 1)
+		time.Sleep(2 * askEvery)
+		s.wantRows(3)
+		if s.db.rows["1-2-0"] != 1 || s.db.rows["2-1-0"] != 0 || s.Status().Aside != 0 {
+			t.Errorf("stored are %v, the status is %+v", s.db.rows, s.Status())
+		}
+	})
+}
+
+func TestCommitsThatNeverHappened(t *testing.T) {
+	recording(t, func(t *testing.T, s *stage) {
+		s.Append(steps(1, 1, 2))
+		s.Settle(1, 1, false)
+		s.happens(steps(1, 1, 1))
+		s.wantStored(1, 1)
+		s.wantRows(1)
+	})
+}
+
+// TestFullOutbox: what does not fit is lost, loudly, and holds nothing up.
+func TestFullOutbox(t *testing.T) {
+	recording(t, func(t *testing.T, s *stage) {
+		s.db.set(func() { s.db.down = errors.New("away") })
+		n := int64(0)
+		for s.Status().Lost.Full == 0 {
+			n++
+			b := steps(1, n, 1)
+			for i := range 3000 {
+				b.Steps[0].Message += fmt.Sprint(n, i)
+			}
+			s.happens(b)
+		}
+		s.wantLog("history rows lost")
+		if w := s.Status().Warning(time.Now()); !strings.Contains(w, "1 rows of the history are lost") {
+			t.Errorf("the warning is %q", w)
+		}
+		s.db.set(func() { s.db.down = nil })
+		s.wantStored(1, n)
+		s.happens(steps(1, n+1, 1))
+		s.wantStored(1, n+1)
+		s.wantRows(int(n))
+	})
+}
+
+func TestRefusedRowsAreCounted(t *testing.T) {
+	recording(t, func(t *testing.T, s *stage) {
+		s.db.set(func() { s.db.poison = "1-1-1" })
+		s.happens(steps(1, 1, 3))
+		s.wantStored(1, 1)
+		if st := s.Status(); st.Lost.Refused != 1 || st.Written != 2 {
+			t.Errorf("the status is %+v", st)
+		}
+	})
+}
+
+// TestOnlyTheLeaderCountsAndDeletes.
+func TestOnlyTheLeaderCountsAndDeletes(t *testing.T) {
+	recording(t, func(t *testing.T, s *stage) {
+		time.Sleep(time.Hour)
+		if s.db.recounts > 0 || len(s.db.deleted) > 0 {
+			t.Error("who does not lead counts or deletes")
+		}
+		s.db.set(func() { s.db.deletes = []int{1000, 1000, 3} })
+		s.Lead(true)
+		time.Sleep(61 * time.Second)
+		s.Lead(false)
+		synctest.Wait()
+		if s.db.recounts != 13 || len(s.db.deleted) != 4 || time.Since(s.db.deleted[0]).Round(24*time.Hour) != 30*24*time.Hour {
+			t.Errorf("in a minute the leader counted %d times and deleted %v", s.db.recounts, s.db.deleted)
+		}
+		before := s.db.recounts
+		time.Sleep(time.Hour)
+		if s.db.recounts != before {
+			t.Error("a former leader counts")
+		}
+	})
+}
