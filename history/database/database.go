@@ -98,14 +98,6 @@ func open(db *sqlx.DB, d dialect, opt Options) *DB {
 // Close ends all connections.
 func (d *DB) Close() error { return d.db.Close() }
 
-// Ping says whether the database answers.
-func (d *DB) Ping(ctx context.Context) error {
-	if err := d.db.PingContext(ctx); err != nil {
-		return fmt.Errorf("reach the history's database: %w", err)
-	}
-	return nil
-}
-
 // inTx does something in one transaction. After an error it may have happened all the same, if the answer to its commit was lost.
 func (d *DB) inTx(ctx context.Context, do func(context.Context, *sqlx.Tx) error) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
