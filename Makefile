@@ -15,7 +15,7 @@ FUZZTIME ?= 60s
 # How many worlds make sim plays.
 SEEDS ?= 2000
 
-# How many rows make bench searches. Ten million take some 8 GB of /tmp.
+# How many rows make bench searches. Ten million take some 25 GB of /tmp and, on two cores, 15 minutes to be made.
 HISTORY_ROWS ?= 10000000
 
 # What make soak does: for so long, with so seeded choices (0: others each time), on
@@ -107,7 +107,7 @@ sim: ## play SEEDS (2000) simulated worlds
 	$(GO) test -timeout 0 ./scheduler/sim -run TestWorlds -sim.seeds $(SEEDS)
 
 .PHONY: bench
-bench: build ## run the benchmarks, those of the history with HISTORY_ROWS (10000000), then measure the whole system (some 15 minutes)
+bench: build ## run the benchmarks, those of the history with HISTORY_ROWS (10000000), then measure the whole system (some 25 minutes)
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 	$(GO) test -run '^$$' -bench BenchmarkReads -timeout 0 ./history/database -history.rows $(HISTORY_ROWS)
 	$(GO) run ./test/bench

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/elasticjob-go/elasticjob/history/search"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
@@ -93,7 +94,7 @@ func (s *Server) waiting(ctx context.Context, v core.ExecutionView, life []searc
 		}
 		at[w.Reason] = len(now)
 		m := search.Moment{Kind: "WAITING", Item: &w.Item, Message: w.Reason}
-		m.Time.Time = s.opts.Now().UTC()
+		m.Time.Time = s.opts.Now().UTC().Truncate(time.Millisecond)
 		if len(life) > 0 {
 			m.After(life[len(life)-1].Time.Time)
 		}

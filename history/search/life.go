@@ -20,10 +20,24 @@ type Moment struct {
 	Message string `json:"message"`
 }
 
-// Life puts moments in the order of their times, those of one time as they are given, and says how far they are apart; of more than
-// most the first ones. More says that there are others.
+// ended is the kind of an execution's last moment.
+const ended = "ENDED"
+
+// Life puts moments in the order of their times, those of one time as they are given but the end behind the others, which led to it, and
+// says how far they are apart; of more than most the first ones. More says that there are others.
 func Life(moments []Moment, most int) (life []Moment, more bool) {
-	slices.SortStableFunc(moments, func(a, b Moment) int { return a.Time.Compare(b.Time.Time) })
+	slices.SortStableFunc(moments, func(a, b Moment) int {
+		order := a.Time.Compare(b.Time.Time)
+		if order == 0 && a.Kind != b.Kind {
+			switch ended {
+			case a.Kind:
+				return 1
+			case b.Kind:
+				return -1
+			}
+		}
+		return order
+	})
 	more = len(moments) > most
 	moments = moments[:min(len(moments), most)]
 	for i := range moments {

@@ -115,7 +115,7 @@ func TestLife(t *testing.T) {
 	at := func(millis int, kind string) search.Moment {
 		return search.Moment{Time: search.Time{Time: noon.Add(time.Duration(millis) * time.Millisecond)}, Kind: kind}
 	}
-	life, more := search.Life([]search.Moment{at(0, "FIRED"), at(70, "ENDED"), at(7, "a"), at(7, "b"), at(2007, "late")}, 4)
+	life, more := search.Life([]search.Moment{at(0, "FIRED"), at(70, "ENDED"), at(70, "last"), at(7, "a"), at(7, "b"), at(2007, "late")}, 5)
 	var kinds []string
 	var after []int64
 	for _, m := range life {
@@ -124,7 +124,7 @@ func TestLife(t *testing.T) {
 			after = append(after, *m.AfterMillis)
 		}
 	}
-	if !slices.Equal(kinds, []string{"FIRED", "a", "b", "ENDED"}) || !slices.Equal(after, []int64{7, 0, 63}) || !more {
+	if !slices.Equal(kinds, []string{"FIRED", "a", "b", "last", "ENDED"}) || !slices.Equal(after, []int64{7, 0, 63, 0}) || !more {
 		t.Error(kinds, after, more)
 	}
 	if life, more := search.Life(nil, 4); len(life) > 0 || more {
