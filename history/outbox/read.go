@@ -263,6 +263,10 @@ func (l *Log) release(n int) []segment {
 func (l *Log) remove(free []segment) error {
 	var errs []error
 	for _, s := range free {
+		if r := &l.in; r.file != nil && r.id == s.id { // the disk has its room only when nobody has it open
+			errs = append(errs, r.file.Close())
+			r.file = nil
+		}
 		errs = append(errs, l.fs.Remove(segmentName(s.id)))
 	}
 	return errors.Join(errs...)

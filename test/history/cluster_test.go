@@ -34,10 +34,17 @@ func TestAnotherLeads(t *testing.T) {
 		}
 		return ""
 	})
-	if got, err := h.query("SELECT id FROM $JOB_EXECUTION_LOG"); err != nil || len(got) >= len(runs) {
-		t.Errorf("%d runs of %d are in the database already: %v", len(got), len(runs), err)
+	ends := "SELECT task_id FROM $JOB_STATUS_TRACE_LOG WHERE state = 'TASK_FINISHED'"
+	if got, err := h.query(ends); err != nil || len(got) >= len(runs) {
+		t.Errorf("%d traces of %d ends are in the database already: %v", len(got), len(runs), err)
 	}
 	c.StartServer(first, "--db", dsn)
 	h.awaitComplete()
+	c.Until("what only the first's disk had is in the database", func() string {
+		if got, err := h.query(ends); err != nil || len(got) != len(runs) {
+			return fmt.Sprintf("%d traces of %d ends: %v", len(got), len(runs), err)
+		}
+		return ""
+	})
 	noneLost(c.Machine)
 }
