@@ -18,19 +18,19 @@ var bin system.Binaries
 
 func TestMain(m *testing.M) { os.Exit(system.Main(m, &bin, 2)) }
 
-// history is a database with a history, as a test looks at it.
-type history struct {
+// recorded is a database with a history, as a test looks at it.
+type recorded struct {
 	m    *system.Machine
 	db   *sql.DB
 	name string
 }
 
-func look(t testing.TB, m *system.Machine, s *mariadb.Server, dsn string) *history {
-	return &history{m, s.Root(t), dsn[strings.LastIndexByte(dsn, '/')+1:]}
+func look(t testing.TB, m *system.Machine, s *mariadb.Server, dsn string) *recorded {
+	return &recorded{m, s.Root(t), dsn[strings.LastIndexByte(dsn, '/')+1:]}
 }
 
 // query reads rows as text.
-func (h *history) query(query string) (rows []string, err error) {
+func (h *recorded) query(query string) (rows []string, err error) {
 	ctx, cancel := context.WithTimeout(h.m.Context(), 10*time.Second)
 	defer cancel()
 	found, err := h.db.QueryContext(ctx, strings.ReplaceAll(query, "$", h.name+"."))
@@ -49,7 +49,7 @@ func (h *history) query(query string) (rows []string, err error) {
 }
 
 // ran is what the jobs' processes say, one line for each run of a shard.
-func (h *history) ran() (runs, executions []string) {
+func (h *recorded) ran() (runs, executions []string) {
 	h.m.Helper()
 	for _, e := range h.m.Ledger() {
 		switch e.What {
@@ -66,13 +66,13 @@ func (h *history) ran() (runs, executions []string) {
 }
 
 // awaitComplete waits until what ran is stored, once.
-func (h *history) awaitComplete() {
+func (h *recorded) awaitComplete() {
 	h.m.Helper()
 	h.m.Until("what ran is in the database, once", func() string { return h.missing(h.ran()) })
 }
 
 // missing says what differs.
-func (h *history) missing(runs, executions []string) string {
+func (h *recorded) missing(runs, executions []string) string {
 	for what, want := range map[string][]string{
 		"SELECT CONCAT(execution_id, ' ', sharding_item, ' ', attempt, ' ', state) FROM $JOB_EXECUTION_LOG": runs,
 		"SELECT CONCAT(id, ' ', state) FROM $JOB_EXECUTION":                                                 executions,
