@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/elasticjob-go/elasticjob/history/search"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
@@ -37,7 +38,7 @@ func (s *Server) execution(ctx context.Context, id string) (any, error) {
 			return nil, unreadable(failed)
 		}
 		if !found {
-			return nil, err
+			return nil, whyNone(within, h, id, err)
 		}
 		v = storedExecution(stored)
 	}
@@ -55,6 +56,18 @@ func (s *Server) execution(ctx context.Context, id string) (any, error) {
 		a.Life = append(a.Life, s.waiting(ctx, v, life)...)
 	}
 	return a, nil
+}
+
+// whyNone is the error for an execution that is not there: of a fire that became none, it says why.
+func whyNone(ctx context.Context, h History, id string, otherwise error) error {
+	life, _, err := h.Life(ctx, id, 1)
+	if err != nil {
+		return unreadable(err)
+	}
+	if len(life) == 0 {
+		return otherwise
+	}
+	return notFound("execution_not_found", "there is no execution %s: its fire was %s: %s", quoted(id), strings.ToLower(life[0].Kind), life[0].Message)
 }
 
 // ended reports whether an execution in this state is over.

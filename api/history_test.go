@@ -181,7 +181,12 @@ func TestAnExecutionHasALife(t *testing.T) {
 		`{"time":"2026-05-01T12:00:00Z","afterMillis":60000,"kind":"WAITING","item":2,"taskId":"","agent":"","reason":"","message":"backoff"}]}`+"\n") {
 		t.Error(got)
 	}
-	if answer, text := call(t, server, "GET", "/api/execution/none", ""); readError(t, answer, text).Error.Code != "execution_not_found" {
+	h.life = []search.Moment{{Time: at(noon), Kind: "DROPPED", Message: "the job is busy"}}
+	if answer, text := call(t, server, "GET", "/api/execution/none", ""); readError(t, answer, text).Error.Code != "execution_not_found" || !strings.Contains(text, "its fire was dropped: the job is busy") {
+		t.Error(text)
+	}
+	h.life = nil
+	if answer, text := call(t, server, "GET", "/api/execution/none", ""); readError(t, answer, text).Error.Code != "execution_not_found" || strings.Contains(text, "fire was") {
 		t.Error(text)
 	}
 	h.life = make([]search.Moment, 1001)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/history/event"
 	"github.com/elasticjob-go/elasticjob/registry"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
 	"github.com/elasticjob-go/elasticjob/scheduler/term"
@@ -76,16 +77,18 @@ func (r *termRunner) commit(c term.Commit, events int) error {
 	if !c.Change {
 		r.s.opt.Point(pointBeforeCommit)
 	}
+	recorded := r.record(c.History)
 	began := time.Now()
 	late := time.AfterFunc(slowCommit, func() {
 		r.s.opt.Logger.Warn("the registry has not answered a commit yet: until it does, nothing is launched and nobody answered; look at its disk and its load",
 			"writes", len(c.Writes), "waited", slowCommit)
 	})
-	err := r.commitAndRecord(c)
+	err := r.term.Commit(context.Background(), c.Writes)
 	if !late.Stop() {
 		r.s.opt.Logger.Warn("slow commit ended", "took", time.Since(began).Round(time.Millisecond), "done", err == nil)
 	}
 	r.s.commits.count(time.Since(began), len(c.Writes), events, err != nil && !c.Change)
+	recorded(err)
 	switch {
 	case err == nil && c.Change:
 		r.s.opt.Point(pointConfigCommitted)
@@ -95,19 +98,19 @@ func (r *termRunner) commit(c term.Commit, events int) error {
 	return err
 }
 
-// commitAndRecord makes a commit, and has its batch recorded beside it.
-func (r *termRunner) commitAndRecord(c term.Commit) error {
-	if c.History.Number == 0 {
-		return r.term.Commit(context.Background(), c.Writes)
+// record begins to put a batch on disk, beside its commit. What it returns waits for that, and takes what became of the commit.
+func (r *termRunner) record(b event.Batch) func(error) {
+	if b.Number == 0 {
+		return func(error) {}
 	}
 	var recorded sync.WaitGroup
-	recorded.Go(func() { r.s.opt.History.Append(c.History) })
-	err := r.term.Commit(context.Background(), c.Writes)
-	recorded.Wait()
-	if err == nil || !errors.Is(err, registry.ErrOutcomeUnknown) {
-		r.s.opt.History.Settle(c.History.Term, c.History.Number, err == nil)
+	recorded.Go(func() { r.s.opt.History.Append(b) })
+	return func(err error) {
+		recorded.Wait()
+		if !errors.Is(err, registry.ErrOutcomeUnknown) {
+			r.s.opt.History.Settle(b.Term, b.Number, err == nil)
+		}
 	}
-	return err
 }
 
 // followHistory tells the machine how many of the term's batches are stored.

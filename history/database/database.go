@@ -41,13 +41,19 @@ type DB struct {
 	log     *slog.Logger
 	now     func() time.Time
 	counts  counts
+	// reads has a place for each read that may be under way.
+	reads chan struct{}
 }
 
 // patience bounds one transaction: a database that is frozen, or cut off without a word, must not hold its caller for ever.
 const patience = time.Minute
 
-// connections bound what one process asks of the database at once. Writing needs one of them, the others are for reading.
-const connections = 8
+// connections bound what one process asks of the database at once, and reads how many of them searches may hold: people who look must not
+// keep what happens from being written.
+const (
+	connections = 8
+	reads       = 6
+)
 
 // OpenMySQL opens a database of MySQL or MariaDB by its DSN, of which CheckDSN says what it looks like.
 func OpenMySQL(dsn string, opt Options) (*DB, error) {
@@ -86,19 +92,11 @@ func open(db *sqlx.DB, d dialect, opt Options) *DB {
 	}
 	db.SetMaxOpenConns(connections)
 	db.SetMaxIdleConns(connections)
-	return &DB{db: db, dialect: d, log: opt.Logger, now: opt.Now}
+	return &DB{db: db, dialect: d, log: opt.Logger, now: opt.Now, reads: make(chan struct{}, reads)}
 }
 
 // Close ends all connections.
 func (d *DB) Close() error { return d.db.Close() }
-
-// Ping says whether the database answers.
-func (d *DB) Ping(ctx context.Context) error {
-	if err := d.db.PingContext(ctx); err != nil {
-		return fmt.Errorf("reach the history's database: %w", err)
-	}
-	return nil
-}
 
 // reconnect has new connections made after an error: MySQL looks up what a user may do in a database when it connects, so what was granted
 // since then is not known to those that are open.

@@ -43,6 +43,7 @@ func parse(dsn string) (*mysql.Config, error) {
 	// These are ours, whatever the DSN says: parameters are bound by the server, times are text in UTC, text is UTF-8, and what doesn't fit is refused, not cut in silence.
 	c.ParseTime, c.MultiStatements, c.AllowAllFiles, c.InterpolateParams = false, false, false, false
 	c.Loc = time.UTC
+	c.ReadTimeout, c.WriteTimeout = 0, 0 // contexts end what takes too long; a migration of a large table may take an hour
 	if c.Params == nil {
 		c.Params = map[string]string{}
 	}

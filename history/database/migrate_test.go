@@ -206,3 +206,20 @@ func TestTablesOfTheOriginalAreTakenOver(t *testing.T) {
 		})
 	}
 }
+
+// Years of minutes, each twice: nothing may be compared with everything.
+func TestManyStatisticsAreTakenOver(t *testing.T) {
+	t.Parallel()
+	dsn := server.Server(t).Database(t)
+	_, name, _ := strings.Cut(dsn, ")/")
+	if _, err := server.Server(t).Root(t).Exec("USE " + name + `; CREATE TABLE TASK_RESULT_STATISTICS_MINUTE (
+		id BIGINT NOT NULL AUTO_INCREMENT, success_count INT, failed_count INT, statistics_time TIMESTAMP NULL, creation_time TIMESTAMP NULL, PRIMARY KEY (id));
+		INSERT INTO TASK_RESULT_STATISTICS_MINUTE SELECT seq, seq, 0, TIMESTAMP '2021-01-01 00:00:00' + INTERVAL ((seq - 1) DIV 2) MINUTE, NULL FROM seq_1_to_200000`); err != nil {
+		t.Fatal(err)
+	}
+	d := mysqlOf(t, dsn)
+	migrate(t, d)
+	if n := countOf(t, d, "TASK_RESULT_STATISTICS_MINUTE WHERE success_count % 2 = 0"); n != 100_000 || countOf(t, d, "TASK_RESULT_STATISTICS_MINUTE") != n {
+		t.Errorf("%d of the newest rows were kept, of 100,000", n)
+	}
+}

@@ -26,14 +26,14 @@ var bulk = []struct {
 	SELECT CONCAT('00000000-0000-8000-8000-', seq), job, CONCAT(job, '@-@', seq % 3, '@-@READY@-@agent-', seq % 100, '@-@', seq), CONCAT('node-', seq % 100), CONCAT('10.0.0.', seq % 100), seq % 3,
 		'NORMAL_TRIGGER', IF(seq % 100 = 0, 'exit status 3', NULL), seq % 100 <> 0, at, at + INTERVAL 1500000 MICROSECOND, 3, CONCAT(job, '@', seq DIV 3), 1, IF(seq % 100 = 0, 'FAILED', 'FINISHED'),
 		IF(seq % 100 = 0, 3, 0), CONCAT('agent-', seq % 100), at
-	FROM (SELECT seq, IF(seq % 3 = 0, 'hot', CONCAT('job-', seq % 1000)) AS job, TIMESTAMP('2026-05-04 12:00:00') + INTERVAL (seq * 2592000000000 DIV {rows}) MICROSECOND AS at FROM seq_1_to_{rows}) AS made`},
+	FROM (SELECT seq, IF(seq % 3 = 0, 'hot', CONCAT('job-', seq % 1000)) AS job, TIMESTAMP('2026-05-04 12:00:00') + INTERVAL (seq * (2592000000000 DIV {rows})) MICROSECOND AS at FROM seq_1_to_{rows}) AS made`},
 	{3, `INSERT INTO JOB_EXECUTION (id, revision, job_name, app_name, source, state, reason, fire_time, made_time, launch_time, begin_time, end_time, duration_ms, shards, shard_states)
 	SELECT CONCAT(job, '@', seq), 3, job, 'app', 'NORMAL_TRIGGER', IF(seq % 50 = 0, 'FAILED', 'FINISHED'), IF(seq % 50 = 0, 'shard 0 failed', NULL), at, at, at, at, at + INTERVAL 2 SECOND, 2000 + seq % 1000, 3, '{"FINISHED":3}'
-	FROM (SELECT seq, IF(seq % 3 = 0, 'hot', CONCAT('job-', seq % 1000)) AS job, TIMESTAMP('2026-05-04 12:00:00') + INTERVAL (seq * 2592000000000 DIV {rows}) MICROSECOND AS at FROM seq_1_to_{rows}) AS made`},
+	FROM (SELECT seq, IF(seq % 3 = 0, 'hot', CONCAT('job-', seq % 1000)) AS job, TIMESTAMP('2026-05-04 12:00:00') + INTERVAL (seq * (2592000000000 DIV {rows})) MICROSECOND AS at FROM seq_1_to_{rows}) AS made`},
 	{10, `INSERT INTO JOB_STATUS_TRACE_LOG (id, job_name, original_task_id, task_id, slave_id, source, execution_type, sharding_item, state, creation_time, execution_id, attempt)
 	SELECT CONCAT('00000000-0000-8000-8000-', seq), job, '', CONCAT(job, '@-@', seq % 3, '@-@READY@-@agent-', seq % 100, '@-@', seq DIV 3), CONCAT('agent-', seq % 100), 'CLOUD_EXECUTOR', 'READY', '[0]',
 		ELT(1 + seq % 3, 'TASK_STAGING', 'TASK_RUNNING', 'TASK_FINISHED'), at, CONCAT(job, '@', seq DIV 9), 1
-	FROM (SELECT seq, IF(seq % 3 = 0, 'hot', CONCAT('job-', seq % 1000)) AS job, TIMESTAMP('2026-05-04 12:00:00') + INTERVAL (seq * 2592000000000 DIV {rows}) MICROSECOND AS at FROM seq_1_to_{rows}) AS made`},
+	FROM (SELECT seq, IF(seq % 3 = 0, 'hot', CONCAT('job-', seq % 1000)) AS job, TIMESTAMP('2026-05-04 12:00:00') + INTERVAL (seq * (2592000000000 DIV {rows})) MICROSECOND AS at FROM seq_1_to_{rows}) AS made`},
 	{0, `INSERT INTO TASK_RESULT_STATISTICS_MINUTE (success_count, failed_count, statistics_time, creation_time)
 	SELECT 200, 2, at, at FROM (SELECT TIMESTAMP('2026-05-04 12:00:00') + INTERVAL seq MINUTE AS at FROM seq_0_to_43199) AS made`},
 	{0, `INSERT INTO TASK_RESULT_STATISTICS_HOUR (success_count, failed_count, statistics_time, creation_time)

@@ -154,19 +154,30 @@ type landmarks struct {
 
 const landmarksByID = "SELECT source, state, reason, fire_time, launch_time, end_time FROM JOB_EXECUTION WHERE id = ?"
 
-func (r *landmarks) moments() []search.Moment {
+// begin is what comes first.
+func (r *landmarks) begin() []search.Moment {
 	all := []search.Moment{{Time: r.Fire, Kind: "FIRED", Message: r.Source}}
 	if r.Launch != nil {
 		all = append(all, search.Moment{Time: *r.Launch, Kind: "LAUNCHED"})
 	}
-	if r.End != nil {
-		text := r.State
-		if reason := value(r.Reason); reason != "" {
-			text += ": " + reason
-		}
-		all = append(all, search.Moment{Time: *r.End, Kind: "ENDED", Message: text})
-	}
 	return all
+}
+
+// end is what comes after all else, if it has ended: other clocks than that of its last process's agent are behind them.
+func (r *landmarks) end(all []search.Moment) []search.Moment {
+	if r.End == nil {
+		return nil
+	}
+	ended := search.Moment{Time: *r.End, Kind: "ENDED", Message: r.State}
+	if reason := value(r.Reason); reason != "" {
+		ended.Message += ": " + reason
+	}
+	for _, m := range all {
+		if m.Time.After(ended.Time.Time) {
+			ended.Time = m.Time
+		}
+	}
+	return []search.Moment{ended}
 }
 
 // Life is what is stored of an execution's life, in the order of time: its first moments, at most so many. More says that there are others.
@@ -180,7 +191,7 @@ func (d *DB) Life(ctx context.Context, execution string, most int) (life []searc
 	}
 	var all []search.Moment
 	for _, r := range rows {
-		all = append(all, r.moments()...)
+		all = append(all, r.begin()...)
 	}
 	for _, c := range momentsOf(execution, most+1) {
 		rows, err := selectAll[momentRow](ctx, d, c)
@@ -194,6 +205,9 @@ func (d *DB) Life(ctx context.Context, execution string, most int) (life []searc
 			}
 			all = append(all, m)
 		}
+	}
+	for _, r := range rows {
+		all = append(all, r.end(all)...)
 	}
 	life, more = search.Life(all, most)
 	return life, more, nil

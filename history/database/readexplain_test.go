@@ -34,9 +34,6 @@ func fill(t testing.TB, d *DB, n int) {
 		}
 		write(t, d, rows)
 	}
-	if _, err := d.db.ExecContext(t.Context(), map[bool]string{true: "ANALYZE TABLE JOB_EXECUTION_LOG, JOB_STATUS_TRACE_LOG, JOB_EXECUTION, JOB_EXECUTION_EVENT", false: "ANALYZE"}[d.dialect.folder == "mysql"]); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // No documented search reads a whole table or sorts what it has read: EXPLAIN says so of each statement.
@@ -46,7 +43,12 @@ func TestSearchesUseIndexes(t *testing.T) {
 		"source": event.FromExecutor, "executionType": "FAILOVER", "state": "TASK_FINISHED"}
 	const between = "&startTime=2026-05-04T12:30:00Z&endTime=2026-05-04T12:40:00Z"
 	eachMigrated(t, func(t *testing.T, d *DB) {
-		fill(t, d, 6000)
+		if d.dialect.folder == "mysql" {
+			fill(t, d, 4000) // of few rows it reads all, which is quicker
+			rowsFrom(t, d, "ANALYZE TABLE JOB_EXECUTION_LOG, JOB_STATUS_TRACE_LOG, JOB_EXECUTION, JOB_EXECUTION_EVENT, TASK_RUNNING_STATISTICS")
+		} else {
+			fill(t, d, 100) // SQLite goes by what indexes there are
+		}
 		explainSearches(t, d, &searchedRuns, search.Runs, values, between, "startTime", "completeTime", "jobName", "taskId", "ip", "isSuccess")
 		explainSearches(t, d, &searchedTraces, search.Traces, values, between, "creationTime", "jobName", "taskId", "slaveId", "source", "executionType", "state")
 

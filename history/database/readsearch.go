@@ -174,48 +174,60 @@ func (t *searched[R]) count(match clause) clause {
 
 // find answers a question with one row more than the page has, which tells whether there is another page.
 func find[R any](ctx context.Context, d *DB, t *searched[R], q *search.Question) (search.Answer[R], error) {
-	answer := search.Answer[R]{Rows: []R{}}
+	var answer search.Answer[R]
 	match := t.matching(q)
-	var err error
 	if q.After == nil {
-		var total int
-		count := t.count(match)
-		if err = d.db.GetContext(ctx, &total, count.text, count.values...); err != nil {
+		counted, err := selectAll[int](ctx, d, t.count(match))
+		if err != nil {
 			return answer, fmt.Errorf("count rows of %s: %w", t.table, err)
 		}
-		answer.TotalIsAtLeast = total > search.MostCounted
-		total = min(total, search.MostCounted)
-		answer.Total = &total
-		answer.Rows, err = selectAll[R](ctx, d, t.page(match, t.order(q), (q.Page-1)*q.PerPage, q.PerPage+1))
-	} else {
-		for _, s := range t.stretches(q) {
-			var rows []R
-			if rows, err = selectAll[R](ctx, d, t.page(and(match, s.match), s.order, 0, q.PerPage+1-len(answer.Rows))); err != nil {
-				break
-			}
-			if answer.Rows = append(answer.Rows, rows...); len(answer.Rows) > q.PerPage {
-				break
-			}
-		}
+		total := min(counted[0], search.MostCounted)
+		answer.Total, answer.TotalIsAtLeast = &total, counted[0] > total
 	}
+	rows, err := t.rows(ctx, d, q, match)
 	if err != nil {
 		return answer, fmt.Errorf("read %s: %w", t.table, err)
 	}
-	for i := range answer.Rows {
-		t.finish(&answer.Rows[i])
+	for i := range rows {
+		t.finish(&rows[i])
 	}
-	if len(answer.Rows) > q.PerPage {
-		answer.Rows = answer.Rows[:q.PerPage]
+	answer.Rows = rows
+	if len(rows) > q.PerPage {
+		answer.Rows = rows[:q.PerPage]
 		if q.SortedByTime() {
-			at, row := t.place(&answer.Rows[q.PerPage-1], q.Sort)
+			at, row := t.place(&rows[q.PerPage-1], q.Sort)
 			answer.Next = q.Next(at.Time, row)
 		}
 	}
 	return answer, nil
 }
 
+// rows are those of a page, and the one behind it.
+func (t *searched[R]) rows(ctx context.Context, d *DB, q *search.Question, match clause) ([]R, error) {
+	if q.After == nil {
+		return selectAll[R](ctx, d, t.page(match, t.order(q), (q.Page-1)*q.PerPage, q.PerPage+1))
+	}
+	all := []R{}
+	for _, s := range t.stretches(q) {
+		rows, err := selectAll[R](ctx, d, t.page(and(match, s.match), s.order, 0, q.PerPage+1-len(all)))
+		if err != nil {
+			return nil, err
+		}
+		if all = append(all, rows...); len(all) > q.PerPage {
+			break
+		}
+	}
+	return all, nil
+}
+
 // selectAll reads the rows of a statement, none as an empty list.
 func selectAll[R any](ctx context.Context, d *DB, c clause) ([]R, error) {
+	select {
+	case d.reads <- struct{}{}:
+		defer func() { <-d.reads }()
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
 	rows := []R{}
 	err := d.db.SelectContext(ctx, &rows, c.text, c.values...)
 	return rows, err

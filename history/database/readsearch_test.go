@@ -3,6 +3,7 @@ package database
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"slices"
@@ -17,7 +18,7 @@ import (
 
 // someRuns are runs of which several begin at the same time, some have no start, some still run, and one's names are hostile.
 func someRuns() []search.Run {
-	list := make([]search.Run, 400)
+	list := make([]search.Run, 200)
 	for i := range list {
 		r := search.Run{Row: int64(i + 1), ID: fmt.Sprintf("run-%d", i), JobName: fmt.Sprintf("job-%d", i%5), TaskID: fmt.Sprintf("job-%d@-@%d@-@READY@-@S%d@-@u", i%5, i%4, i%3),
 			Hostname: "host", IP: fmt.Sprintf("10.0.0.%d", i%3), ShardingItem: i % 4, Source: "NORMAL_TRIGGER", Success: i%7 != 0}
@@ -26,10 +27,10 @@ func someRuns() []search.Run {
 			r.JobName = `'; DROP TABLE JOB_EXECUTION_LOG; -- \" % _ ` + "\U0001F600"
 		}
 		if i%41 != 0 {
-			r.StartTime.Time = noon.Add(time.Duration(i*7919%400/2) * 1500 * time.Millisecond)
+			r.StartTime.Time = noon.Add(time.Duration(i*7919%200/2) * 1500 * time.Millisecond)
 		}
-		if i < 390 {
-			r.CompleteTime.Time = noon.Add(time.Duration(i*104729%400) * 1234 * time.Millisecond)
+		if i < 190 {
+			r.CompleteTime.Time = noon.Add(time.Duration(i*104729%200) * 1234 * time.Millisecond)
 		} else {
 			r.Success, state = false, "RUNNING"
 		}
@@ -139,7 +140,7 @@ func TestRunsAreFound(t *testing.T) {
 		}
 		for _, filter := range filters {
 			for _, order := range orders {
-				for _, page := range []string{"", "&per_page=37&page=2", "&per_page=500"} {
+				for _, page := range []string{"&per_page=17&page=2", "&per_page=500"} {
 					query := "x=" + filter + order + page
 					q := question(t, search.Runs, query)
 					want := expected(list, &q)
@@ -258,6 +259,39 @@ func TestReadsFailLoudly(t *testing.T) {
 		}
 		if _, _, err := d.Life(ctx, "e", 1); err == nil {
 			t.Error("a life is found without a database")
+		}
+		if _, err := d.db.ExecContext(t.Context(), "ALTER TABLE JOB_EXECUTION_LOG DROP COLUMN hostname"); err != nil {
+			t.Fatal(err)
+		}
+		if answer, err := d.Runs(t.Context(), question(t, search.Runs, "")); err == nil {
+			t.Errorf("rows that can be counted and not be read are %+v", answer)
+		}
+	})
+}
+
+// However many people search at once, what happens is written.
+func TestSearchesLeaveRoomForWriting(t *testing.T) {
+	t.Parallel()
+	eachMigrated(t, func(t *testing.T, d *DB) {
+		for range cap(d.reads) { // as searches that take long do
+			d.reads <- struct{}{}
+			conn, err := d.db.Connx(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		failed := make(chan error)
+		q := question(t, search.Runs, "")
+		go func() {
+			_, err := d.Runs(ctx, q)
+			failed <- err
+		}()
+		write(t, d, event.Rows{Runs: []event.Run{{ID: "r", Revision: event.Begun, Job: "job", Execution: "e", State: "RUNNING"}}})
+		cancel()
+		if err := <-failed; !errors.Is(err, context.Canceled) {
+			t.Errorf("one search more than there may be: %v", err)
 		}
 	})
 }

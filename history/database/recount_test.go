@@ -2,6 +2,7 @@ package database
 
 import (
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -109,6 +110,37 @@ func TestNumbersDontFallWhenRowsWereDeleted(t *testing.T) {
 		got := [][]string{results(t, d, resultsOfHours), results(t, d, resultsOfDays)}
 		if diff := cmp.Diff([][]string{{"2026-05-04 12:00 5 2"}, {"2026-05-04 00:00 5 2"}}, got); diff != "" {
 			t.Error(diff)
+		}
+	})
+}
+
+// Two that count minutes of one hour at once each sum up what the other has counted.
+func TestTwoMayCountAtOnce(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, open func() *DB) {
+		both := [2]*DB{open(), open()}
+		migrate(t, both[0])
+		for round := range 20 {
+			hour := noon.Add(time.Duration(round) * time.Hour)
+			var counting sync.WaitGroup
+			begin := make(chan struct{})
+			for i, d := range both {
+				minute := hour.Add(time.Duration(i) * time.Minute)
+				write(t, d, ended(fmt.Sprint(round, " ", i, " "), minute, 1, 3))
+				counting.Go(func() {
+					<-begin
+					for err := d.recount(t.Context(), minute); err != nil && t.Context().Err() == nil; {
+						err = d.recount(t.Context(), minute)
+					}
+				})
+			}
+			close(begin)
+			counting.Wait()
+		}
+		for _, table := range []string{resultsOfMinutes, resultsOfHours, resultsOfDays} {
+			if got := sumOf(t, both[0], table); got != 20*2*3 {
+				t.Errorf("%s: %d successes of %d", table, got, 20*2*3)
+			}
 		}
 	})
 }

@@ -12,7 +12,7 @@ type Time struct{ time.Time }
 
 const layout = "2006-01-02 15:04:05.000"
 
-// Text is the time as it is stored and compared, and whether it can be: the years 1 to 9999 can.
+// text is the time as it is stored and compared, and whether it can be: the years 1 to 9999 can.
 func (t Time) text() (string, bool) {
 	u := t.UTC()
 	return u.Format(layout), u.Year() >= 1 && u.Year() <= 9999

@@ -78,7 +78,7 @@ func markRows(batches []event.Batch) [][]any {
 	var minutes []time.Time
 	for i := range batches {
 		for _, r := range batches[i].Runs {
-			if r.Revision == event.Ended && !r.End.IsZero() {
+			if !r.End.IsZero() {
 				minutes = append(minutes, minuteOf(r.End))
 			}
 		}

@@ -121,6 +121,8 @@ func TestTheHighestRevisionStands(t *testing.T) {
 				together.Executions, together.Runs = append(together.Executions, e), append(together.Runs, r)
 			}
 			write(t, d, together)
+			// A leader that finds it again may say it in other words: the first ones stand.
+			write(t, d, event.Rows{Runs: []event.Run{{ID: fmt.Sprint("apart", i), Revision: 3, State: "again"}}, Executions: []event.Execution{{ID: fmt.Sprint("apart", i), Revision: 3, State: "again", Fire: noon}}})
 		}
 		for _, query := range []string{
 			"SELECT id, state, revision, end_time AS ended FROM JOB_EXECUTION ORDER BY id", "SELECT id, state, revision, complete_time AS ended FROM JOB_EXECUTION_LOG ORDER BY id",

@@ -1,6 +1,12 @@
 -- +goose Up
--- Of several rows of one period, which the original could leave, the newest stands. Millions are no trouble: nothing is joined.
-DELETE FROM TASK_RESULT_STATISTICS_DAY WHERE id NOT IN (SELECT id FROM (SELECT MAX(id) AS id FROM TASK_RESULT_STATISTICS_DAY GROUP BY statistics_time) AS newest);
+-- Of several rows of one period, which the original could leave, the newest stands. Without an index each row would be compared with each.
+SET @todo = (SELECT IF(COUNT(*) > 0, 'DO 0', 'ALTER TABLE TASK_RESULT_STATISTICS_DAY ADD KEY PERIOD_TWICE (statistics_time)')
+  FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = 'TASK_RESULT_STATISTICS_DAY' AND INDEX_NAME IN ('PERIOD', 'PERIOD_TWICE'));
+PREPARE todo FROM @todo;
+EXECUTE todo;
+DEALLOCATE PREPARE todo;
+
+DELETE older FROM TASK_RESULT_STATISTICS_DAY older JOIN TASK_RESULT_STATISTICS_DAY newer ON older.statistics_time = newer.statistics_time AND older.id < newer.id;
 
 SET @todo = (SELECT IF(COUNT(*) > 0, 'DO 0',
     'ALTER TABLE TASK_RESULT_STATISTICS_DAY
@@ -9,6 +15,7 @@ SET @todo = (SELECT IF(COUNT(*) > 0, 'DO 0',
       MODIFY failed_count BIGINT,
       MODIFY statistics_time DATETIME(3) NULL,
       MODIFY creation_time DATETIME(3) NULL,
+      DROP KEY PERIOD_TWICE,
       ADD UNIQUE KEY PERIOD (statistics_time)')
   FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = 'TASK_RESULT_STATISTICS_DAY' AND INDEX_NAME = 'PERIOD');
 PREPARE todo FROM @todo;

@@ -1,12 +1,19 @@
 -- +goose Up
--- Of several rows of one period, which the original could leave, the newest stands. Millions are no trouble: nothing is joined.
-DELETE FROM TASK_RUNNING_STATISTICS WHERE id NOT IN (SELECT id FROM (SELECT MAX(id) AS id FROM TASK_RUNNING_STATISTICS GROUP BY statistics_time) AS newest);
+-- Of several rows of one period, which the original could leave, the newest stands. Without an index each row would be compared with each.
+SET @todo = (SELECT IF(COUNT(*) > 0, 'DO 0', 'ALTER TABLE TASK_RUNNING_STATISTICS ADD KEY PERIOD_TWICE (statistics_time)')
+  FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = 'TASK_RUNNING_STATISTICS' AND INDEX_NAME IN ('PERIOD', 'PERIOD_TWICE'));
+PREPARE todo FROM @todo;
+EXECUTE todo;
+DEALLOCATE PREPARE todo;
+
+DELETE older FROM TASK_RUNNING_STATISTICS older JOIN TASK_RUNNING_STATISTICS newer ON older.statistics_time = newer.statistics_time AND older.id < newer.id;
 
 SET @todo = (SELECT IF(COUNT(*) > 0, 'DO 0',
     'ALTER TABLE TASK_RUNNING_STATISTICS
       ENGINE = InnoDB, ROW_FORMAT = DYNAMIC,
       MODIFY statistics_time DATETIME(3) NULL,
       MODIFY creation_time DATETIME(3) NULL,
+      DROP KEY PERIOD_TWICE,
       ADD UNIQUE KEY PERIOD (statistics_time)')
   FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = 'TASK_RUNNING_STATISTICS' AND INDEX_NAME = 'PERIOD');
 PREPARE todo FROM @todo;

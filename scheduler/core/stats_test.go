@@ -150,3 +150,10 @@ func BenchmarkStats(b *testing.B) {
 		s.core.Stats()
 	}
 }
+
+func BenchmarkObserve(b *testing.B) {
+	h := NewLatencies()
+	for b.Loop() {
+		h.Observe(0.3)
+	}
+}

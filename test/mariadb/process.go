@@ -72,9 +72,11 @@ func launch(folder string, port int, flags []string) (*child.Process, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Defaults that are nobody's wish: what depends on them is found.
 	args := append([]string{"--no-defaults", "--datadir=" + filepath.Join(folder, "data"), "--user=" + me.Username,
 		"--bind-address=127.0.0.1", fmt.Sprintf("--port=%d", port), "--socket=socket", "--pid-file=pid", "--skip-name-resolve",
-		"--tmpdir=" + folder, "--innodb-buffer-pool-size=128M", "--innodb-flush-log-at-trx-commit=1"}, flags...)
+		"--tmpdir=" + folder, "--innodb-buffer-pool-size=128M", "--innodb-flush-log-at-trx-commit=1",
+		"--default-time-zone=+05:30", "--character-set-server=latin1", "--sql-mode="}, flags...)
 	cmd := exec.Command(program, args...)
 	cmd.Dir = folder
 	cmd.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "HOME=" + folder, "LC_ALL=C.UTF-8"}
