@@ -62,9 +62,13 @@ func (r *Recorder) Run(ctx context.Context) {
 }
 
 // gather takes batches from the outbox, until there are enough rows or it has waited long enough. It returns with nothing from time
-// to time, so that what is set aside is asked about, and does not wait once the end is asked for.
+// to time, so that what is set aside is asked about, and soon once the end is asked for.
 func (d *drain) gather() (g gathered) {
-	waits, cancel := context.WithTimeout(d.ctx, askEvery)
+	base, most := d.ctx, askEvery
+	if d.ctx.Err() != nil {
+		base, most = context.WithoutCancel(d.ctx), gatherFor
+	}
+	waits, cancel := context.WithTimeout(base, most)
 	defer cancel()
 	for g.rows < mostRows {
 		e, err := d.log.Next(waits)
@@ -77,7 +81,7 @@ func (d *drain) gather() (g gathered) {
 		}
 		if !g.any {
 			d.oldest(e.Time)
-			soon, cancel := context.WithTimeout(d.ctx, gatherFor)
+			soon, cancel := context.WithTimeout(base, gatherFor)
 			defer cancel()
 			waits = soon
 		}
