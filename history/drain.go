@@ -62,22 +62,26 @@ func (r *Recorder) Run(ctx context.Context) {
 }
 
 // gather takes batches from the outbox, until there are enough rows or it has waited long enough. It returns with nothing from time
-// to time, so that what is set aside is asked about, and does not wait once the end is asked for.
+// to time, so that what is set aside is asked about, and soon once the end is asked for.
 func (d *drain) gather() (g gathered) {
-	waits, cancel := context.WithTimeout(d.ctx, askEvery)
+	base, most := d.ctx, askEvery
+	if d.ctx.Err() != nil {
+		base, most = context.WithoutCancel(d.ctx), gatherFor
+	}
+	waits, cancel := context.WithTimeout(base, most)
 	defer cancel()
 	for g.rows < mostRows {
 		e, err := d.log.Next(waits)
 		if err != nil {
 			if waits.Err() == nil {
-				d.opt.Logger.Error("history outbox: reading it failed, and is tried again", "error", err)
+				d.opt.Logger.Warn("history outbox: reading it failed, and is tried again", "error", err)
 				pause(d.ctx, retryFirst)
 			}
 			return g
 		}
 		if !g.any {
 			d.oldest(e.Time)
-			soon, cancel := context.WithTimeout(d.ctx, gatherFor)
+			soon, cancel := context.WithTimeout(base, gatherFor)
 			defer cancel()
 			waits = soon
 		}
@@ -95,7 +99,7 @@ func (d *drain) gather() (g gathered) {
 func (d *drain) decode(e outbox.Entry) (b event.Batch, ok bool) {
 	if err := json.Unmarshal(e.Data, &b); err != nil {
 		d.refused(int64(e.Rows))
-		d.opt.Logger.Error("history rows lost: a batch in the outbox is none of this release", "term", e.Term, "number", e.Number, "rows", e.Rows, "error", err)
+		d.opt.Logger.Warn("history rows lost: a batch in the outbox is none of this release", "term", e.Term, "number", e.Number, "rows", e.Rows, "error", err)
 		return b, false
 	}
 	return b, true
@@ -168,14 +172,14 @@ func (d *drain) stored(g gathered) {
 	var left []outbox.Entry
 	for _, e := range d.unkept {
 		if err := d.log.SetAside(e); err != nil {
-			d.opt.Logger.Error("history outbox: a batch of which nobody knows yet whether it is true could not be set aside, and is tried again", "error", err)
+			d.opt.Logger.Warn("history outbox: a batch of which nobody knows yet whether it is true could not be set aside, and is tried again", "error", err)
 			left = append(left, e)
 		}
 	}
 	d.unkept = left
 	if len(left) == 0 {
 		if err := d.log.Done(g.last); err != nil {
-			d.opt.Logger.Error("history outbox: what is written to the database could not be freed, and is with what is written next", "error", err)
+			d.opt.Logger.Warn("history outbox: what is written to the database could not be freed, and is with what is written next", "error", err)
 		}
 	}
 	d.mu.Lock()
@@ -228,7 +232,7 @@ func (d *drain) try(ctx context.Context, once bool, do func(context.Context) err
 		d.down(err)
 		if _, ok := d.says.due(1); ok {
 			s := d.Status()
-			d.opt.Logger.Error("history database can't be written to: rows wait in the outbox, and it is tried again", "since", s.DownSince, "rows", s.Waiting, "error", err)
+			d.opt.Logger.Warn("history database can't be written to: rows wait in the outbox, and it is tried again", "since", s.DownSince, "rows", s.Waiting, "error", err)
 		}
 		if once || d.ctx.Err() != nil {
 			return false

@@ -111,7 +111,7 @@ func (r *Recorder) Append(b event.Batch) {
 	r.hanging++
 	r.mu.Unlock()
 	if n, ok := r.hangAlarm.due(1); ok {
-		r.opt.Logger.Error("history outbox: its disk does not answer: what is recorded waits in memory, and would be lost with this process",
+		r.opt.Logger.Warn("history outbox: its disk does not answer: what is recorded waits in memory, and would be lost with this process",
 			"folder", r.opt.Dir, "batches", n)
 	}
 	r.late.Go(func() {
@@ -138,7 +138,7 @@ func (r *Recorder) appended(term, number, rows int64, err error) {
 	r.status.LostLast = time.Now()
 	r.mu.Unlock()
 	if n, ok := r.lossAlarm.due(rows); ok {
-		r.opt.Logger.Error("history rows lost: the outbox can't take them; jobs run on without a record",
+		r.opt.Logger.Warn("history rows lost: the outbox can't take them; jobs run on without a record",
 			"rows", n, "folder", r.opt.Dir, "error", err)
 	}
 }

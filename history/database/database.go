@@ -98,6 +98,13 @@ func open(db *sqlx.DB, d dialect, opt Options) *DB {
 // Close ends all connections.
 func (d *DB) Close() error { return d.db.Close() }
 
+// reconnect has new connections made after an error: MySQL looks up what a user may do in a database when it connects, so what was granted
+// since then is not known to those that are open.
+func (d *DB) reconnect() {
+	d.db.SetMaxIdleConns(0)
+	d.db.SetMaxIdleConns(connections)
+}
+
 // inTx does something in one transaction. After an error it may have happened all the same, if the answer to its commit was lost.
 func (d *DB) inTx(ctx context.Context, do func(context.Context, *sqlx.Tx) error) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)

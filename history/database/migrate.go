@@ -29,6 +29,7 @@ func (d *DB) Migrate(ctx context.Context) (from, to int64, err error) {
 		return from, from, err
 	}
 	if _, err := p.Up(ctx); err != nil {
+		d.reconnect()
 		return from, from, fmt.Errorf("migrate the history's database from version %d to %d: %w", from, want, err)
 	}
 	return from, want, nil

@@ -27,6 +27,7 @@ func (d *DB) Write(ctx context.Context, batches []event.Batch) (lost int, err er
 		}
 		return nil
 	}); err != nil {
+		d.reconnect()
 		return 0, fmt.Errorf("write the history of %d batches: %w", len(batches), err)
 	}
 	return w.lost, nil

@@ -21,6 +21,7 @@ type disk struct {
 	synced map[string]*content // names that would outlive a crash
 	fault  error               // what the step comes to at which steps runs out
 	steps  int                 // until then; negative: never
+	full   bool                // writes fail that make a file longer
 	dead   bool                // it has crashed: nothing works any more
 	hang   chan struct{}       // if not nil, an fsync waits for its end
 	locked bool
@@ -191,6 +192,9 @@ func (o *opened) WriteAt(p []byte, off int64) (int, error) {
 	o.d.mu.Lock()
 	defer o.d.mu.Unlock()
 	err := o.d.step()
+	if o.d.full && int(off)+len(p) > len(o.c.data) {
+		err = errNoSpace
+	}
 	if err != nil { // half of it may be done
 		if o.d.dead && !errors.Is(err, errCrash) {
 			return 0, err

@@ -45,6 +45,7 @@ func (l *Log) find() error {
 		if err := l.doneFromBegin(); err != nil {
 			return err
 		}
+		_ = l.writePosition(l.done) // so that it has its place on a disk that is full later
 	}
 	l.in.at, l.in.given = l.done, l.done.total
 	l.total = max(l.total, l.done.total)

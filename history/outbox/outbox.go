@@ -57,6 +57,8 @@ type Log struct {
 	bytes    int64         // of all segments and of what is set aside
 	total    int64         // rows that were ever taken
 	done     position
+	active   int64  // the segment that is written to; 0: none
+	verdict  *frame // what the disk has not taken of the newest batch
 	aside    []Key
 	damaged  int64 // bytes that were skipped since Open
 }

@@ -190,8 +190,41 @@ func TestFailedFsync(t *testing.T) {
 	put(t, log, 1, 3, "c")
 	put(t, log, 1, 4, "d")
 	wantRest(t, log, "1/1 happened a", "1/3 happened c")
-	if names, _ := d.Names(); len(names) != 2 {
+	if names, _ := d.Names(); len(names) != 3 { // with the position
 		t.Errorf("its files are %v", names)
+	}
+	closing(t, log)
+}
+
+// TestFullDiskIsFreed: a disk that takes nothing, not even what became of the last batch, gets room once all is done.
+func TestFullDiskIsFreed(t *testing.T) {
+	t.Parallel()
+	d := newDisk(1)
+	log := opening(t, "", Options{FS: d})
+	put(t, log, 1, 1, "a")
+	put(t, log, 1, 2, "b")
+	d.mu.Lock()
+	d.full = true
+	d.mu.Unlock()
+	log.Settle(1, 2, Happened)
+	if err := <-log.Append(1, 3, 1, []byte("c")); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("appended with %v", err)
+	}
+	last := wantRest(t, log, "1/1 happened a", "1/2 happened b")
+	if err := log.Done(last); err != nil {
+		t.Fatal(err)
+	}
+	wantRest(t, log)
+	if s := log.Status(); s.Bytes != 0 || s.Rows != 0 {
+		t.Errorf("the status is %+v", s)
+	}
+	d.mu.Lock()
+	d.full = false
+	d.mu.Unlock()
+	put(t, log, 1, 4, "d")
+	log.Settle(1, 4, Happened)
+	if e, err := log.Next(t.Context()); err != nil || e.Number != 4 || e.Outcome != Happened {
+		t.Errorf("got %+v, %v", e, err)
 	}
 	closing(t, log)
 }

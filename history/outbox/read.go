@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 )
 
@@ -147,6 +148,12 @@ func (l *Log) Next(ctx context.Context) (Entry, error) {
 			if p := l.in.pending; p != nil && p.end.segment <= l.found {
 				return l.give(Uncertain), nil // the process that appended it has ended
 			}
+			if f, told := l.told(); told {
+				if e, ok, err := l.take(f); err != nil || ok {
+					return e, err
+				}
+				continue
+			}
 			l.idle()
 			select {
 			case <-grown:
@@ -212,13 +219,57 @@ func (l *Log) give(o Outcome) Entry {
 	return e
 }
 
-// idle counts what was skipped or never happened at the end of the log, and is never given, as done with all that was.
-func (l *Log) idle() {
+// told is the verdict over the pending batch that the disk does not take: the reader must not wait for it, since only what it has
+// read can be freed.
+func (l *Log) told() (frame, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	p := l.in.pending
+	if l.verdict == nil || p == nil || p.Key != (Key{l.verdict.term, l.verdict.number}) {
+		return frame{}, false
+	}
+	return *l.verdict, true
+}
+
+// idle counts what was skipped or never happened at the end of the log, and is never given, as done with all that was. Then all
+// segments are free but the one that is written to: a full disk, which takes no next one, gets room by that.
+func (l *Log) idle() {
+	l.mu.Lock()
+	var free []segment
 	if s, last, ok := l.segmentAt(l.in.at.segment); l.in.pending == nil && l.done.total == l.in.given && (!ok || last && l.in.at.offset >= s.size) {
 		l.done.total, l.in.given = l.total, l.total
+		n := len(l.segments)
+		if n > 0 && l.segments[n-1].id == l.active {
+			n--
+		}
+		free = l.release(n)
 	}
+	l.mu.Unlock()
+	if err := l.remove(free); err != nil {
+		l.opt.Logger.Warn("history outbox: what is done could not be removed", "error", err)
+	}
+}
+
+// release forgets the first segments; mu is held.
+func (l *Log) release(n int) []segment {
+	free := slices.Clone(l.segments[:n])
+	for _, s := range free {
+		l.bytes -= s.size
+	}
+	l.segments = l.segments[n:]
+	return free
+}
+
+func (l *Log) remove(free []segment) error {
+	var errs []error
+	for _, s := range free {
+		if r := &l.in; r.file != nil && r.id == s.id { // the disk has its room only when nobody has it open
+			errs = append(errs, r.file.Close())
+			r.file = nil
+		}
+		errs = append(errs, l.fs.Remove(segmentName(s.id)))
+	}
+	return errors.Join(errs...)
 }
 
 // mostFailures is how often reading a segment may fail, one time after the other, until the rest of it is skipped.
@@ -271,19 +322,14 @@ func (l *Log) nextFrame() (frame, <-chan struct{}, error) {
 // in which nothing else is are removed.
 func (l *Log) Done(e Entry) error {
 	l.mu.Lock()
-	var free []segment
-	for len(l.segments) > 0 && l.segments[0].id < e.end.segment {
-		free = append(free, l.segments[0])
-		l.bytes -= l.segments[0].size
-		l.segments = l.segments[1:]
+	n := 0
+	for n < len(l.segments) && l.segments[n].id < e.end.segment {
+		n++
 	}
+	free := l.release(n)
 	l.done = e.end
 	l.mu.Unlock()
-	err := l.writePosition(e.end)
-	for _, s := range free {
-		err = errors.Join(err, l.fs.Remove(segmentName(s.id)))
-	}
-	if err != nil {
+	if err := errors.Join(l.writePosition(e.end), l.remove(free)); err != nil {
 		return fmt.Errorf("free what is done of the history's outbox: %w", err)
 	}
 	return nil

@@ -131,8 +131,13 @@ func (l *Log) writeGroup(group []request) error {
 		w.buf = nil
 	}
 	if err != nil {
+		if w.verdict != nil {
+			l.verdict = &w.verdict.frame
+			l.more()
+		}
 		return fmt.Errorf("append to the history's outbox: %w", err)
 	}
+	l.active, l.verdict = w.id, nil
 	if n := len(l.segments); n > 0 && l.segments[n-1].id == w.id {
 		l.segments[n-1].size = w.size
 	} else {
@@ -140,9 +145,14 @@ func (l *Log) writeGroup(group []request) error {
 	}
 	l.bytes += written
 	l.total = total
+	l.more()
+	return nil
+}
+
+// more tells the reader that there is more to read; mu is held.
+func (l *Log) more() {
 	close(l.grown)
 	l.grown = make(chan struct{})
-	return nil
 }
 
 // judge keeps the verdict over the newest batch.
@@ -219,6 +229,9 @@ func (w *writer) abandon(l *Log) {
 	}
 	name, file := segmentName(w.id), w.file
 	w.file = nil
+	l.mu.Lock()
+	l.active = 0
+	l.mu.Unlock()
 	err := errors.Join(file.Truncate(w.synced), file.Close())
 	if w.size == 0 {
 		err = errors.Join(err, l.fs.Remove(name))

@@ -226,6 +226,9 @@ func (m *Machine) await(what string, s *server) int {
 	return s.cmd.ProcessState.ExitCode()
 }
 
+// ServerLog is what the server has logged since its start.
+func (m *Machine) ServerLog() string { return m.server.log.text() }
+
 // Stop ends the server as its user does and checks that it ends well and that nothing is left
 // running (rule O4).
 func (m *Machine) Stop() {

@@ -1,0 +1,193 @@
+package history_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/history"
+	"github.com/elasticjob-go/elasticjob/history/database"
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/registry/embedded"
+	"github.com/elasticjob-go/elasticjob/resources"
+	"github.com/elasticjob-go/elasticjob/scheduler"
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/test/mariadb"
+)
+
+// BenchmarkScheduleLatency measures, at 1,000 shards a second, how long it takes from a trigger until the last shard is launched: without
+// a history and with one in MariaDB, in turns, so that what else the machine does meets both.
+func BenchmarkScheduleLatency(b *testing.B) {
+	s := mariadb.Start(b)
+	var without, with []time.Duration
+	for b.Loop() {
+		without = append(without, launches(b, nil)...)
+		db, err := database.OpenMySQL(s.Database(b), database.Options{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		r, err := history.Open(history.Options{Dir: filepath.Join(b.TempDir(), "outbox"), OutboxBytes: 1 << 30, Database: db, Days: 30, Rows: 1e9, Logger: slog.Default()})
+		if err != nil {
+			b.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(b.Context())
+		var running sync.WaitGroup
+		running.Go(func() { r.Run(ctx) })
+		with = append(with, launches(b, r)...)
+		stop()
+		running.Wait()
+		if st := r.Status(); st.Lost != (history.Lost{}) || st.Written < 10_000 {
+			b.Errorf("the history is %+v", st)
+		}
+		if err := r.Close(context.Background()); err != nil {
+			b.Error(err)
+		}
+		_ = db.Close()
+	}
+	for name, took := range map[string][]time.Duration{"without": without, "with": with} {
+		slices.Sort(took)
+		for _, q := range []int{50, 90, 99} {
+			b.ReportMetric(float64(took[len(took)*q/100].Microseconds())/1000, fmt.Sprintf("ms-%s-p%d", name, q))
+		}
+	}
+}
+
+// launches runs a scheduler with 100 shards each 100 ms for 10 s.
+func launches(b *testing.B, h scheduler.History) (took []time.Duration) {
+	const shards, every, rounds = 100, 100 * time.Millisecond, 100
+	reg, err := embedded.Open(filepath.Join(b.TempDir(), "registry.db"), slog.New(slog.DiscardHandler))
+	if err != nil {
+		b.Fatal(err)
+	}
+	p := &pretended{launched: make(chan time.Time, 1), want: shards}
+	opt := scheduler.Options{Registry: reg, Driver: p, Core: core.DefaultOptions(), Advertise: "bench", History: h}
+	s := scheduler.New(opt)
+	ctx, stop := context.WithCancel(b.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Lead(ctx) }()
+	for !s.Health().Subscribed {
+		<-time.After(time.Millisecond)
+	}
+	a := app.Default()
+	a.AppName, a.AppURL, a.BootstrapScript = "app", "http://127.0.0.1/app.tar", "run"
+	if _, err := s.RegisterApp(ctx, a); err != nil {
+		b.Fatal(err)
+	}
+	const different = 20
+	for i := range different {
+		j := jobs.Default()
+		j.JobName, j.AppName, j.JobExecutionType = fmt.Sprintf("load_%d", i), "app", jobs.Transient
+		j.ShardingTotalCount, j.CPUCount, j.MemoryMB = shards, 0.01, 1
+		if _, err := s.RegisterJob(ctx, j); err != nil {
+			b.Fatal(err)
+		}
+	}
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for i := range rounds {
+		<-tick.C
+		begin := time.Now()
+		if _, err := s.Trigger(ctx, fmt.Sprintf("load_%d", i%different), ""); err != nil {
+			b.Fatal(err)
+		}
+		at := <-p.launched
+		if i >= 10 {
+			took = append(took, at.Sub(begin))
+		}
+	}
+	stop()
+	if err := <-ended; err != nil {
+		b.Error(err)
+	}
+	if err := reg.Close(); err != nil {
+		b.Error(err)
+	}
+	return took
+}
+
+// pretended is a cluster whose tasks end at once. It says when as many tasks as wanted were launched.
+type pretended struct {
+	mu       sync.Mutex
+	offers   int
+	tasks    int
+	want     int
+	launched chan time.Time
+}
+
+const agents = 20
+
+func (p *pretended) Subscribe(_ context.Context, f cluster.Framework) (cluster.Session, error) {
+	s := &pretendedSession{p: p, events: make(chan cluster.Event, 1<<16)}
+	s.events <- cluster.Subscribed{FrameworkID: f.ID, MasterID: "pretended"}
+	s.offerAll()
+	return s, nil
+}
+
+type pretendedSession struct {
+	p      *pretended
+	events chan cluster.Event
+	once   sync.Once
+}
+
+func (s *pretendedSession) offer(agent string, executors ...string) cluster.Offer {
+	s.p.mu.Lock()
+	defer s.p.mu.Unlock()
+	s.p.offers++
+	return cluster.Offer{ID: fmt.Sprintf("O%d", s.p.offers), AgentID: agent, Hostname: agent, AgentURL: "http://127.0.0.1:1",
+		ExecutorIDs: executors, Resources: resources.Amount{CPUMilli: 8000, MemMilli: 8_000_000}}
+}
+
+func (s *pretendedSession) offerAll() {
+	var all cluster.Offers
+	for i := range agents {
+		all.Offers = append(all.Offers, s.offer(fmt.Sprintf("agent-%d", i)))
+	}
+	s.events <- all
+}
+
+func (s *pretendedSession) Launch(_ context.Context, a cluster.Launch) error {
+	s.p.mu.Lock()
+	s.p.tasks += len(a.Tasks)
+	if s.p.tasks >= s.p.want {
+		s.p.tasks -= s.p.want
+		s.p.launched <- time.Now()
+	}
+	s.p.mu.Unlock()
+	var executors []string
+	for _, state := range []cluster.State{cluster.Running, cluster.Finished} {
+		for _, t := range a.Tasks {
+			executors = append(executors, t.Executor.ID)
+			s.events <- cluster.Update{TaskID: t.TaskID, AgentID: a.AgentID, ExecutorID: t.Executor.ID, State: state, Source: cluster.FromExecutor,
+				UUID: []byte(strings.Join([]string{t.TaskID, string(state)}, "")), Timestamp: time.Now()}
+		}
+	}
+	s.events <- cluster.Offers{Offers: []cluster.Offer{s.offer(a.AgentID, slices.Compact(executors)...)}}
+	return nil
+}
+
+func (s *pretendedSession) RequestOffers(context.Context) error {
+	s.offerAll()
+	return nil
+}
+
+func (s *pretendedSession) Close() error {
+	s.once.Do(func() { close(s.events) })
+	return nil
+}
+
+func (s *pretendedSession) Events() <-chan cluster.Event                           { return s.events }
+func (s *pretendedSession) Err() error                                             { return nil }
+func (s *pretendedSession) Decline(context.Context, []string, time.Duration) error { return nil }
+func (s *pretendedSession) Kill(context.Context, cluster.Kill) error               { return nil }
+func (s *pretendedSession) EndExecutor(context.Context, string, string) error      { return nil }
+func (s *pretendedSession) Reconcile(context.Context, []cluster.TaskRef) error     { return nil }
+func (s *pretendedSession) Acknowledge(context.Context, cluster.Ack) error         { return nil }
+func (s *pretendedSession) StopOffers(context.Context) error                       { return nil }

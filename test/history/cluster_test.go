@@ -1,0 +1,50 @@
+package history_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/elasticjob-go/elasticjob/test/internal/system"
+	"github.com/elasticjob-go/elasticjob/test/mariadb"
+)
+
+// TestAnotherLeads: the leader is killed while the database is down. When that is back, the other leader has the ends of executions, which are
+// in the registry until they are stored (rule H1); what only the disk of the first holds comes when that returns.
+func TestAnotherLeads(t *testing.T) {
+	t.Parallel()
+	s := mariadb.Start(t)
+	dsn := s.Database(t)
+	c := system.NewCluster(t, bin, 1, nil)
+	h := look(t, c.Machine, s, dsn)
+	c.StartServers(2, "--db", dsn)
+	first := c.AwaitLeader()
+	rest := load(c.Machine, 3, 3)
+	awaitRuns(c.Machine, 9)
+	s.Kill()
+	awaitRuns(c.Machine, 18)
+	rest()
+	runs, executions := h.ran()
+	c.KillServer(first)
+	c.AwaitLeader(first)
+	s.Restart(t)
+	c.Until("the ends are in the database", func() string {
+		got, err := h.query("SELECT CONCAT(id, ' ', state) FROM $JOB_EXECUTION WHERE state = 'FINISHED'")
+		if err != nil || len(got) != len(executions) {
+			return fmt.Sprintf("%d of %d: %v", len(got), len(executions), err)
+		}
+		return ""
+	})
+	ends := "SELECT task_id FROM $JOB_STATUS_TRACE_LOG WHERE state = 'TASK_FINISHED'"
+	if got, err := h.query(ends); err != nil || len(got) >= len(runs) {
+		t.Errorf("%d traces of %d ends are in the database already: %v", len(got), len(runs), err)
+	}
+	c.StartServer(first, "--db", dsn)
+	h.awaitComplete()
+	c.Until("what only the first's disk had is in the database", func() string {
+		if got, err := h.query(ends); err != nil || len(got) != len(runs) {
+			return fmt.Sprintf("%d traces of %d ends: %v", len(got), len(runs), err)
+		}
+		return ""
+	})
+	noneLost(c.Machine)
+}
