@@ -54,7 +54,7 @@ func (r *Recorder) Run(ctx context.Context) {
 	d.try(work, true, func(ctx context.Context) error { return d.store(ctx, nil) }) // the schema comes up before there are rows
 	for {
 		ends := ctx.Err() != nil
-		g := d.gather()
+		g := d.gather(work)
 		if !d.write(work, g) || ends && !g.any {
 			return
 		}
@@ -62,9 +62,13 @@ func (r *Recorder) Run(ctx context.Context) {
 }
 
 // gather takes batches from the outbox, until there are enough rows or it has waited long enough. It returns with nothing from time
-// to time, so that what is set aside is asked about, and does not wait once the end is asked for.
-func (d *drain) gather() (g gathered) {
-	waits, cancel := context.WithTimeout(d.ctx, askEvery)
+// to time, so that what is set aside is asked about, and soon once the end is asked for: what was settled last may be on its way to the disk then.
+func (d *drain) gather(ctx context.Context) (g gathered) {
+	from, most := d.ctx, askEvery
+	if from.Err() != nil {
+		from, most = ctx, gatherFor
+	}
+	waits, cancel := context.WithTimeout(from, most)
 	defer cancel()
 	for g.rows < mostRows {
 		e, err := d.log.Next(waits)
