@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -27,7 +28,9 @@ type fakeDatabase struct {
 	recounts int
 	deletes  []int // what the next calls delete
 	deleted  []time.Time
-	poison   string // of an id: refused
+
+	deleteTakes time.Duration
+	poison      string // of an id: refused
 }
 
 func (f *fakeDatabase) call(ctx context.Context) error {
@@ -95,6 +98,7 @@ func (f *fakeDatabase) Recount(context.Context, int) (int, error) {
 }
 
 func (f *fakeDatabase) DeleteOld(_ context.Context, before time.Time, _ int64, most int) (int, error) {
+	time.Sleep(f.deleteTakes)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.deleted = append(f.deleted, before)
@@ -366,6 +370,27 @@ func TestOnlyTheLeaderCountsAndDeletes(t *testing.T) {
 		time.Sleep(time.Hour)
 		if s.db.recounts != before {
 			t.Error("a former leader counts")
+		}
+	})
+}
+
+// TestDeletionHoldsNoStatisticsUp: with millions of rows to delete, or as many as are written meanwhile, it takes hours.
+func TestDeletionHoldsNoStatisticsUp(t *testing.T) {
+	recording(t, func(t *testing.T, s *stage) {
+		s.db.set(func() {
+			s.db.deleteTakes = 50 * time.Millisecond
+			s.db.deletes = slices.Repeat([]int{mostDeleted}, 36_000)
+		})
+		s.Lead(true)
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		s.db.mu.Lock()
+		defer s.db.mu.Unlock()
+		if n := s.db.recounts; n < 100 || n > 121 {
+			t.Errorf("statistics were counted %d times in ten minutes", n)
+		}
+		if n := len(s.db.deleted); n < 5500 || n > 6001 {
+			t.Errorf("%d calls have deleted", n)
 		}
 	})
 }
