@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -391,6 +393,33 @@ func TestDeletionHoldsNoStatisticsUp(t *testing.T) {
 		}
 		if n := len(s.db.deleted); n < 5500 || n > 6001 {
 			t.Errorf("%d calls have deleted", n)
+		}
+	})
+}
+
+// TestBatchThatIsStuckAside: a file that the disk does not give, or that somebody has removed, says nothing of the database.
+func TestBatchThatIsStuckAside(t *testing.T) {
+	recording(t, func(t *testing.T, s *stage) {
+		s.Append(steps(1, 1, 1)) // nobody knows
+		s.again()
+		s.Append(steps(2, 1, 1))
+		s.again()
+		s.happens(steps(3, 1, 1))
+		s.wantStored(3, 1)
+		if err := os.Remove(filepath.Join(s.opt.Dir, "uncertain-1-1")); err != nil {
+			t.Fatal(err)
+		}
+		s.happens(event.Batch{Term: 3, Number: 2, Rows: event.Rows{Terms: []event.Term{{Number: 1, Batches: 1}, {Number: 2, Batches: 1}}}})
+		s.wantStored(3, 2)
+		time.Sleep(3*askEvery + time.Second)
+		synctest.Wait()
+		s.wantRows(2) // the one of term 2 is not held up
+		s.wantLog("could not be read or removed")
+		if st := s.Status(); st.Down != "" || st.Aside != 1 {
+			t.Errorf("the status is %+v", st)
+		}
+		if n := strings.Count(s.log.String(), "could not be read"); n != 1 {
+			t.Errorf("the log says so %d times in ten seconds", n)
 		}
 	})
 }
