@@ -29,6 +29,7 @@ type drain struct {
 	ctx      context.Context // its end is asked for when this ends
 	migrated bool
 	says     alarm          // that the database can't be written to
+	stuck    alarm          // that what is set aside can't be read or removed
 	asked    time.Time      // when it was last asked about what is set aside
 	unkept   []outbox.Entry // of which nobody knows whether they are true, and that the disk has not taken: nothing is done before them
 }
@@ -54,7 +55,7 @@ func (r *Recorder) Run(ctx context.Context) {
 	d.try(work, true, func(ctx context.Context) error { return d.store(ctx, nil) }) // the schema comes up before there are rows
 	for {
 		ends := ctx.Err() != nil
-		g := d.gather()
+		g := d.gather(work)
 		if !d.write(work, g) || ends && !g.any {
 			return
 		}
@@ -62,13 +63,13 @@ func (r *Recorder) Run(ctx context.Context) {
 }
 
 // gather takes batches from the outbox, until there are enough rows or it has waited long enough. It returns with nothing from time
-// to time, so that what is set aside is asked about, and soon once the end is asked for.
-func (d *drain) gather() (g gathered) {
-	base, most := d.ctx, askEvery
-	if d.ctx.Err() != nil {
-		base, most = context.WithoutCancel(d.ctx), gatherFor
+// to time, so that what is set aside is asked about, and soon once the end is asked for: what was settled last may be on its way to the disk then.
+func (d *drain) gather(ctx context.Context) (g gathered) {
+	from, most := d.ctx, askEvery
+	if from.Err() != nil {
+		from, most = ctx, gatherFor
 	}
-	waits, cancel := context.WithTimeout(base, most)
+	waits, cancel := context.WithTimeout(from, most)
 	defer cancel()
 	for g.rows < mostRows {
 		e, err := d.log.Next(waits)
@@ -81,7 +82,7 @@ func (d *drain) gather() (g gathered) {
 		}
 		if !g.any {
 			d.oldest(e.Time)
-			soon, cancel := context.WithTimeout(base, gatherFor)
+			soon, cancel := context.WithTimeout(from, gatherFor)
 			defer cancel()
 			waits = soon
 		}
@@ -190,7 +191,8 @@ func (d *drain) stored(g gathered) {
 	d.status.Oldest = time.Time{}
 }
 
-// judgeAside writes the batches that were set aside and are known to be true by now, and removes those that are not.
+// judgeAside writes the batches that were set aside and are known to be true by now, and removes those that are not. One that the disk
+// does not give holds no other up, and is looked at again.
 func (d *drain) judgeAside(ctx context.Context) error {
 	for _, k := range d.log.Aside() {
 		n, known, err := d.opt.Database.Batches(ctx, k.Term)
@@ -200,19 +202,27 @@ func (d *drain) judgeAside(ctx context.Context) error {
 		if !known {
 			continue
 		}
+		var found []event.Batch
+		var bad error
 		if k.Number <= n {
-			e, err := d.log.ReadAside(k)
-			if err != nil {
-				return err
-			}
-			if b, ok := d.decode(e); ok {
-				if err := d.store(ctx, []event.Batch{b}); err != nil {
-					return err
+			var e outbox.Entry
+			if e, bad = d.log.ReadAside(k); bad == nil {
+				if b, ok := d.decode(e); ok {
+					found = []event.Batch{b}
 				}
 			}
 		}
-		if err := d.log.RemoveAside(k); err != nil {
+		if err := d.store(ctx, found); err != nil {
 			return err
+		}
+		if bad == nil {
+			bad = d.log.RemoveAside(k)
+		}
+		if bad == nil {
+			continue
+		}
+		if _, ok := d.stuck.due(1); ok {
+			d.opt.Logger.Error("history outbox: a batch that was set aside could not be read or removed, and is tried again", "error", bad)
 		}
 	}
 	return nil

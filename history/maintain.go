@@ -26,14 +26,20 @@ func (r *Recorder) maintain(ctx context.Context) {
 	}
 	var deleted time.Time
 	for r.leading(ctx) {
+		more := false
 		if r.usable() {
 			failed("statistics", r.recount(ctx))
 			if time.Since(deleted) >= deleteEvery {
-				deleted = time.Now()
-				failed("deletion of old rows", r.deleteOld(ctx))
+				var err error
+				if more, err = r.deleteOld(ctx); !more {
+					deleted = time.Now()
+				}
+				failed("deletion of old rows", err)
 			}
 		}
-		pause(ctx, recountEvery)
+		if !more {
+			pause(ctx, recountEvery)
+		}
 	}
 }
 
@@ -77,16 +83,20 @@ func (r *Recorder) recount(ctx context.Context) error {
 	return nil
 }
 
-// deleteOld deletes in small transactions, with a pause as long as each took, so that writers get their turn.
-func (r *Recorder) deleteOld(ctx context.Context) error {
+// deleteOld deletes in small transactions, with a pause as long as each took, so that writers get their turn. It ends when statistics are
+// to be counted again: there may be more then.
+func (r *Recorder) deleteOld(ctx context.Context) (more bool, err error) {
 	before := time.Now().AddDate(0, 0, -r.opt.Days)
-	for r.isLeading() && ctx.Err() == nil {
+	for end := time.Now().Add(recountEvery); r.isLeading() && ctx.Err() == nil; {
 		begin := time.Now()
 		n, err := r.opt.Database.DeleteOld(ctx, before, r.opt.Rows, mostDeleted)
 		if err != nil || n < mostDeleted {
-			return err
+			return false, err
 		}
 		pause(ctx, time.Since(begin))
+		if time.Now().After(end) {
+			return true, nil
+		}
 	}
-	return nil
+	return false, nil
 }

@@ -1,45 +1,49 @@
 package history
 
+import "slices"
+
 // progress is how many batches of the newest term are stored, one after the other. A batch that is lost counts as stored once its
 // commit has happened, so that it holds nothing up.
 type progress struct {
 	term    int64
-	newest  int64          // that was appended
-	stored  int64          // all up to it
-	lost    map[int64]bool // beyond stored: whether the commit is known to have happened
-	changed chan struct{}  // closed, and replaced, when stored changes
+	newest  int64 // that was appended
+	stored  int64 // all up to it
+	lost    []stretch
+	doubt   bool          // the newest one is lost, and it is not known yet whether its commit has happened
+	changed chan struct{} // closed, and replaced, when stored changes
 }
+
+// stretch is of batches beyond stored that are lost and whose commits have happened. There are few, in order: an outbox that stays
+// full for hours makes one.
+type stretch struct{ from, upto int64 }
 
 func (p *progress) appended(term, number int64) {
 	if term != p.term {
-		p.term, p.newest, p.stored, p.lost = term, 0, 0, map[int64]bool{}
+		p.term, p.newest, p.stored, p.lost, p.doubt = term, 0, 0, nil, false
 	}
-	delete(p.lost, number)  // it was of a commit that never happened
-	for n := range p.lost { // commits come one after the other
-		p.lost[n] = p.lost[n] || n < number
+	if p.doubt && number > p.newest { // commits come one after the other
+		p.addLost(p.newest)
 	}
-	p.newest = number
-	p.advance(p.stored)
+	p.newest, p.doubt = number, false
 }
 
 func (p *progress) lose(term, number int64) {
-	if term != p.term || number <= p.stored {
-		return
+	switch {
+	case term != p.term || number <= p.stored:
+	case number < p.newest:
+		p.addLost(number)
+	default:
+		p.doubt = true
 	}
-	p.lost[number] = number < p.newest
-	p.advance(p.stored)
 }
 
 func (p *progress) settle(term, number int64, happened bool) {
-	if _, lost := p.lost[number]; term != p.term || !lost {
+	if term != p.term || number != p.newest || !p.doubt {
 		return
 	}
-	if happened {
-		p.lost[number] = true
-	} else {
-		delete(p.lost, number)
+	if p.doubt = false; happened {
+		p.addLost(number)
 	}
-	p.advance(p.stored)
 }
 
 // store says that a batch is stored. They come in order, and what is missing between them is lost.
@@ -49,16 +53,24 @@ func (p *progress) store(term, number int64) {
 	}
 }
 
+func (p *progress) addLost(number int64) {
+	i, _ := slices.BinarySearchFunc(p.lost, number, func(s stretch, n int64) int { return int(s.from - n) })
+	if i > 0 && p.lost[i-1].upto == number-1 {
+		p.lost[i-1].upto = number
+	} else {
+		p.lost = slices.Insert(p.lost, i, stretch{number, number})
+	}
+	p.advance(p.stored)
+}
+
 // advance moves stored on, over what was lost.
 func (p *progress) advance(to int64) {
-	for p.lost[to+1] {
-		to++
+	n := 0
+	for n < len(p.lost) && p.lost[n].from <= to+1 {
+		to = max(to, p.lost[n].upto)
+		n++
 	}
-	for n := range p.lost {
-		if n <= to {
-			delete(p.lost, n)
-		}
-	}
+	p.lost = slices.Delete(p.lost, 0, n)
 	if to != p.stored {
 		p.stored = to
 		close(p.changed)

@@ -6,6 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -27,7 +30,9 @@ type fakeDatabase struct {
 	recounts int
 	deletes  []int // what the next calls delete
 	deleted  []time.Time
-	poison   string // of an id: refused
+
+	deleteTakes time.Duration
+	poison      string // of an id: refused
 }
 
 func (f *fakeDatabase) call(ctx context.Context) error {
@@ -95,6 +100,7 @@ func (f *fakeDatabase) Recount(context.Context, int) (int, error) {
 }
 
 func (f *fakeDatabase) DeleteOld(_ context.Context, before time.Time, _ int64, most int) (int, error) {
+	time.Sleep(f.deleteTakes)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.deleted = append(f.deleted, before)
@@ -366,6 +372,54 @@ func TestOnlyTheLeaderCountsAndDeletes(t *testing.T) {
 		time.Sleep(time.Hour)
 		if s.db.recounts != before {
 			t.Error("a former leader counts")
+		}
+	})
+}
+
+// TestDeletionHoldsNoStatisticsUp: with millions of rows to delete, or as many as are written meanwhile, it takes hours.
+func TestDeletionHoldsNoStatisticsUp(t *testing.T) {
+	recording(t, func(t *testing.T, s *stage) {
+		s.db.set(func() {
+			s.db.deleteTakes = 50 * time.Millisecond
+			s.db.deletes = slices.Repeat([]int{mostDeleted}, 36_000)
+		})
+		s.Lead(true)
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		s.db.mu.Lock()
+		defer s.db.mu.Unlock()
+		if n := s.db.recounts; n < 100 || n > 121 {
+			t.Errorf("statistics were counted %d times in ten minutes", n)
+		}
+		if n := len(s.db.deleted); n < 5500 || n > 6001 {
+			t.Errorf("%d calls have deleted", n)
+		}
+	})
+}
+
+// TestBatchThatIsStuckAside: a file that the disk does not give, or that somebody has removed, says nothing of the database.
+func TestBatchThatIsStuckAside(t *testing.T) {
+	recording(t, func(t *testing.T, s *stage) {
+		s.Append(steps(1, 1, 1)) // nobody knows
+		s.again()
+		s.Append(steps(2, 1, 1))
+		s.again()
+		s.happens(steps(3, 1, 1))
+		s.wantStored(3, 1)
+		if err := os.Remove(filepath.Join(s.opt.Dir, "uncertain-1-1")); err != nil {
+			t.Fatal(err)
+		}
+		s.happens(event.Batch{Term: 3, Number: 2, Rows: event.Rows{Terms: []event.Term{{Number: 1, Batches: 1}, {Number: 2, Batches: 1}}}})
+		s.wantStored(3, 2)
+		time.Sleep(3*askEvery + time.Second)
+		synctest.Wait()
+		s.wantRows(2) // the one of term 2 is not held up
+		s.wantLog("could not be read or removed")
+		if st := s.Status(); st.Down != "" || st.Aside != 1 {
+			t.Errorf("the status is %+v", st)
+		}
+		if n := strings.Count(s.log.String(), "could not be read"); n != 1 {
+			t.Errorf("the log says so %d times in ten seconds", n)
 		}
 	})
 }

@@ -9,36 +9,65 @@ import (
 	"github.com/jmoiron/sqlx"
 )
 
-// aged is a table of which old rows are deleted. Its key is what they are deleted by, so that no row beside them is locked.
+// aged is a table of which old rows are deleted, in the order of a time. Its key is what they are deleted by, so that no row beside them
+// is locked. A row that has no end yet is of something that may run: a daemon's execution does for months.
 type aged struct {
 	table, key, time string
+	end              string // the column of the end, "" where rows have none
 }
 
-// bounded are the large tables. A run is deleted by its begin, and, if that was never known, by its end.
+// bounded are the large tables.
 var bounded = []aged{
-	{"JOB_EXECUTION_LOG", "auto_id", "start_time"},
-	{"JOB_STATUS_TRACE_LOG", "auto_id", "creation_time"},
-	{"JOB_EXECUTION", "auto_id", "fire_time"},
-	{"JOB_EXECUTION_EVENT", "auto_id", "creation_time"},
+	{"JOB_EXECUTION_LOG", "auto_id", "start_time", "complete_time"},
+	{"JOB_STATUS_TRACE_LOG", "auto_id", "creation_time", ""},
+	{"JOB_EXECUTION", "auto_id", "fire_time", "end_time"},
+	{"JOB_EXECUTION_EVENT", "auto_id", "creation_time", ""},
 }
 
-var byAge = append(bounded[:len(bounded):len(bounded)],
-	aged{"JOB_EXECUTION_LOG", "auto_id", "complete_time"},
-	aged{"JOB_RUN_TALLY", "auto_id", "complete_time"},
-	aged{resultsOfMinutes, "id", "statistics_time"},
-	aged{"TASK_RUNNING_STATISTICS", "id", "statistics_time"},
-	aged{"JOB_RUNNING_STATISTICS", "id", "statistics_time"},
-)
+var byAge = []aged{
+	{"JOB_EXECUTION_LOG", "auto_id", "complete_time", ""},
+	{"JOB_STATUS_TRACE_LOG", "auto_id", "creation_time", ""},
+	{"JOB_EXECUTION", "auto_id", "fire_time", "end_time"},
+	{"JOB_EXECUTION_EVENT", "auto_id", "creation_time", ""},
+	{"JOB_RUN_TALLY", "auto_id", "complete_time", ""},
+	{resultsOfMinutes, "id", "statistics_time", ""},
+	{"TASK_RUNNING_STATISTICS", "id", "statistics_time", ""},
+	{"JOB_RUNNING_STATISTICS", "id", "statistics_time", ""},
+}
+
+// byYear are those of which rows are kept for a year at least: of runs those whose end was lost.
+var byYear = []aged{
+	{resultsOfHours, "id", "statistics_time", ""},
+	{"JOB_EXECUTION_LOG", "auto_id", "start_time", ""},
+}
+
+// older is the condition that a row is older than a moment.
+func (a aged) older(than time.Time) (condition string, args []any) {
+	if a.end == "" {
+		return a.time + " < ?", []any{Time{than}}
+	}
+	return a.time + " < ? AND " + a.end + " < ?", []any{Time{than}, Time{than}}
+}
+
+// over is the condition that a row is of nothing that runs.
+func (a aged) over() string {
+	if a.end == "" {
+		return "1 = 1"
+	}
+	return a.end + " IS NOT NULL"
+}
 
 // DeleteOld deletes rows that are older than a time, and the oldest ones of each of the large tables beyond so many rows, at most so many rows
-// in all, by one transaction for each table. It returns how many: fewer than asked for when no more are too old or too many. Results of hours are kept for
-// a year at least, and those of days, and how many jobs there were on each day, for ever.
+// in all, by one transaction for each table. It returns how many: fewer than asked for when no more are too old or too many. What has not ended
+// stays, but for runs that began a year ago. Results of hours are kept for a year at least, and those of days, and how many jobs there
+// were on each day, for ever.
 func (d *DB) DeleteOld(ctx context.Context, before time.Time, rows int64, most int) (deleted int, err error) {
 	yearAgo := d.now().AddDate(-1, 0, 0)
 	if before.Before(yearAgo) {
 		yearAgo = before
 	}
-	remove := func(a aged, condition string, args ...any) error {
+	remove := func(a aged, before time.Time) error {
+		condition, args := a.older(before)
 		n, err := d.deleteOldest(ctx, a, most-deleted, condition, args...)
 		deleted += n
 		if err != nil {
@@ -48,12 +77,14 @@ func (d *DB) DeleteOld(ctx context.Context, before time.Time, rows int64, most i
 		return nil
 	}
 	for _, a := range byAge {
-		if err := remove(a, a.time+" < ?", Time{before}); err != nil {
+		if err := remove(a, before); err != nil {
 			return deleted, err
 		}
 	}
-	if err := remove(aged{resultsOfHours, "id", "statistics_time"}, "statistics_time < ?", Time{yearAgo}); err != nil {
-		return deleted, err
+	for _, a := range byYear {
+		if err := remove(a, yearAgo); err != nil {
+			return deleted, err
+		}
 	}
 	for _, a := range bounded {
 		surplus, err := d.surplus(ctx, a.table, rows)
@@ -61,7 +92,7 @@ func (d *DB) DeleteOld(ctx context.Context, before time.Time, rows int64, most i
 			return deleted, fmt.Errorf("count the rows of %s: %w", a.table, err)
 		}
 		if surplus > 0 {
-			n, err := d.deleteOldest(ctx, a, int(min(surplus, int64(most-deleted))), "1 = 1")
+			n, err := d.deleteOldest(ctx, a, int(min(surplus, int64(most-deleted))), a.over())
 			deleted += n
 			if err != nil {
 				return deleted, fmt.Errorf("delete surplus rows of %s: %w", a.table, err)

@@ -15,7 +15,7 @@ import (
 func old(n int) (rows event.Rows) {
 	for i := range n {
 		id, at := fmt.Sprintf("%03d", i), noon.Add(time.Duration(i+1-n)*time.Hour)
-		rows.Executions = append(rows.Executions, event.Execution{ID: id, Fire: at})
+		rows.Executions = append(rows.Executions, event.Execution{ID: id, Revision: event.Ended, Fire: at, End: at})
 		rows.Steps = append(rows.Steps, event.Step{ID: id, Time: at})
 		rows.Runs = append(rows.Runs, event.Run{ID: id, Revision: event.Ended, Start: at, End: at})
 		rows.Traces = append(rows.Traces, event.Trace{ID: id, Time: at})
@@ -62,6 +62,44 @@ func TestOldRowsAreDeletedInBatches(t *testing.T) {
 				t.Errorf("%s has %d rows of %d", table, n, want)
 			}
 		}
+	})
+}
+
+// A daemon's execution runs for months, and a run may take days.
+func TestWhatRunsIsNotDeleted(t *testing.T) {
+	t.Parallel()
+	eachMigrated(t, func(t *testing.T, d *DB) {
+		long := noon.AddDate(0, -3, 0)
+		write(t, d, event.Rows{
+			Executions: []event.Execution{
+				{ID: "runs", Revision: event.Launched, Fire: long},
+				{ID: "has just ended", Revision: event.Ended, Fire: long, End: noon},
+				{ID: "ended", Revision: event.Ended, Fire: long, End: long},
+			},
+			Runs: []event.Run{
+				{ID: "runs", Revision: event.Begun, Start: long},
+				{ID: "has just ended", Revision: event.Ended, Start: long, End: noon},
+				{ID: "ended", Revision: event.Ended, Start: long, End: long},
+				{ID: "end lost", Revision: event.Begun, Start: noon.AddDate(-1, 0, -1)},
+			},
+		})
+		left := func(rows int64, want ...string) {
+			t.Helper()
+			if _, err := d.DeleteOld(t.Context(), noon.AddDate(0, 0, -30), rows, 1000); err != nil {
+				t.Fatal(err)
+			}
+			for _, table := range []string{"JOB_EXECUTION", "JOB_EXECUTION_LOG"} {
+				var ids []string
+				if err := d.db.Select(&ids, "SELECT id FROM "+table+" ORDER BY id"); err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(want, ids); diff != "" {
+					t.Errorf("%s: %s", table, diff)
+				}
+			}
+		}
+		left(1000, "has just ended", "runs")
+		left(1, "runs") // it is the oldest one
 	})
 }
 

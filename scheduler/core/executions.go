@@ -116,8 +116,10 @@ func (es *executions) forgetKeyLater(id string, at time.Time) {
 }
 
 // write adds what has changed, and removes what the history has no place for any more and may forget.
-func (es *executions) write(r *records, forgettable func(tooMany bool) int64) {
-	gone := es.ended.trim(es.now, es.opt.EndedKept, forgettable(es.ended.order.Len() > es.opt.UnstoredKept))
+// Those that ended up to stored are in the history for good; those up to recorded are at least in a batch (rule H1).
+func (es *executions) write(r *records, stored, recorded int64) {
+	gone := es.ended.trim(es.now, es.opt.EndedKept, stored)
+	gone = append(gone, es.ended.trimUnstored(es.opt.UnstoredKept, recorded)...)
 	putChanged(r, pathKey, es.keys, &es.changedKeys)
 	for _, id := range es.changed.take() {
 		if e := cmp.Or(es.open[id], es.ended.byID[id]); e != nil {

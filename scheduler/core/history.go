@@ -112,11 +112,9 @@ func (h *history) trim(now time.Time, most int, forgettable int64) (dropped []*e
 		return h.order.Len() > most || h.shards > historyShards && h.order.Len() > 1
 	}
 	take := func(e *execution) {
-		if e.dirty {
-			return // each end is written once, so that whoever reads the registry sees it
+		if h.take(e) {
+			dropped = append(dropped, e)
 		}
-		h.remove(e)
-		dropped = append(dropped, e)
 	}
 	takeFrom := func(r *ring, mayToo func(*execution) bool) {
 		if !r.isOver() || r.list[0].Ended > forgettable || !mayToo(r.list[0]) {
@@ -139,14 +137,39 @@ func (h *history) trim(now time.Time, most int, forgettable int64) (dropped []*e
 		r.crowded = r.isOver()
 		return !r.crowded
 	})
-	for at := h.order.Front(); at != nil && full(); {
+	return append(dropped, h.takeOldest(full, forgettable)...)
+}
+
+// unstoredShards bounds the shards of all executions while their ends can't be stored.
+const unstoredShards = 2 * historyShards
+
+// trimUnstored takes the oldest out until most are left with unstoredShards, though they may not be stored: a database that is away for long
+// must not take all memory, nor the registry's. What ended after recorded stays.
+func (h *history) trimUnstored(most int, recorded int64) []*execution {
+	return h.takeOldest(func() bool { return h.order.Len() > most || h.shards > unstoredShards && h.order.Len() > 1 }, recorded)
+}
+
+// takeOldest takes the oldest out while there are too many, but nothing that ended after upto.
+func (h *history) takeOldest(tooMany func() bool, upto int64) (taken []*execution) {
+	for at := h.order.Front(); at != nil && tooMany(); {
 		e := at.Value.(*execution)
-		if at = at.Next(); e.Ended > forgettable {
+		if at = at.Next(); e.Ended > upto {
 			break
 		}
-		take(e)
+		if h.take(e) {
+			taken = append(taken, e)
+		}
 	}
-	return dropped
+	return taken
+}
+
+// take takes an execution out, unless its end is not written yet: each end is written once, so that whoever reads the registry sees it.
+func (h *history) take(e *execution) bool {
+	if e.dirty {
+		return false
+	}
+	h.remove(e)
+	return true
 }
 
 // youngFor is how long an execution is kept, if there is room, that its job's ring has no place for.

@@ -205,3 +205,40 @@ func TestDroppedFiresAreWrittenOnceAMinute(t *testing.T) {
 		t.Errorf("%d fires are counted as dropped", got)
 	}
 }
+
+// While the database is away what has ended is kept beyond the usual bounds, but not for ever: the oldest goes, and no more than must.
+func TestHistoryBoundsWhatIsNotStored(t *testing.T) {
+	t.Parallel()
+	trim := func(h *history, recorded int64) {
+		h.trim(time.Now(), 10, 0)
+		h.trimUnstored(30, recorded)
+	}
+	h := newHistory()
+	for n := range 100 {
+		h.add(ended("small", n+1, Finished, 1))
+		trim(&h, int64(n))
+		if want := min(n+1, 30); h.order.Len() != want {
+			t.Fatalf("%d of %d are kept, want %d", h.order.Len(), n+1, want)
+		}
+	}
+	h.add(ended("small", 101, Finished, 1))
+	if trim(&h, 71); h.order.Len() != 30 {
+		t.Errorf("%d are kept", h.order.Len())
+	}
+	h.add(ended("small", 102, Finished, 1))
+	if trim(&h, 71); h.order.Len() != 31 {
+		t.Errorf("%d are kept: what no batch has must stay", h.order.Len())
+	}
+
+	h = newHistory()
+	shards := make([]shard, 100_000) // all have the same ones, which takes less memory
+	for n := range 25 {
+		e := ended("big", n+1, Finished, 0)
+		e.Shards = shards
+		h.add(e)
+		trim(&h, int64(n))
+	}
+	if h.shards != unstoredShards {
+		t.Errorf("%d shards are kept, want %d", h.shards, unstoredShards)
+	}
+}

@@ -2,6 +2,7 @@ package core
 
 import (
 	"maps"
+	"math"
 	"net/netip"
 	"net/url"
 	"slices"
@@ -86,16 +87,15 @@ func (h *recording) loaded(ended []*execution) {
 	}
 }
 
-// forgettable is up to which end executions may be forgotten: those whose rows are stored, or, where there are too many, those
-// that are at least in a batch.
-func (h *recording) forgettable(tooMany bool) int64 {
-	switch {
-	case !h.on():
-		return 1<<63 - 1
-	case tooMany:
-		return h.recorded
+// storedEnd is up to which end executions are stored, and recordedEnd up to which they are at least in a batch. All are without a history.
+func (h *recording) storedEnd() int64   { return h.orAll(h.stored) }
+func (h *recording) recordedEnd() int64 { return h.orAll(h.recorded) }
+
+func (h *recording) orAll(end int64) int64 {
+	if !h.on() {
+		return math.MaxInt64
 	}
-	return h.stored
+	return end
 }
 
 // storedUpTo takes how many of this term's batches are stored.

@@ -136,7 +136,7 @@ func (c *Core) write() {
 	c.executors.write(&r)
 	c.orphans.write(&r)
 	c.starts.write(&r)
-	c.executions.write(&r, c.recording.forgettable)
+	c.executions.write(&r, c.recording.storedEnd(), c.recording.recordedEnd())
 	c.config.write(&r)
 	c.fires.write(&r)
 	c.daemons.write(&r)

@@ -1,0 +1,61 @@
+package history
+
+import (
+	"testing"
+)
+
+func newProgress() *progress { return &progress{changed: make(chan struct{})} }
+
+func TestProgress(t *testing.T) {
+	t.Parallel()
+	const append, lose, happened, never, store = "append", "lose", "happened", "never", "store"
+	type step struct {
+		what         string
+		number, want int64 // how many are stored then
+	}
+	for name, steps := range map[string][]step{
+		"stored in order": {{append, 1, 0}, {append, 2, 0}, {store, 1, 1}, {store, 2, 2}},
+		"what is lost counts once its commit has happened":        {{append, 1, 0}, {lose, 1, 0}, {happened, 1, 1}},
+		"the next batch says so, too":                             {{append, 1, 0}, {lose, 1, 0}, {append, 2, 1}, {store, 2, 2}},
+		"a commit that never happened counts for nothing":         {{append, 1, 0}, {lose, 1, 0}, {never, 1, 0}, {append, 1, 0}, {append, 2, 0}, {store, 1, 1}},
+		"what is lost waits for what is before it":                {{append, 1, 0}, {append, 2, 0}, {lose, 2, 0}, {happened, 2, 0}, {append, 3, 0}, {store, 1, 2}, {store, 3, 3}},
+		"what is lost behind what is stored":                      {{append, 1, 0}, {happened, 1, 0}, {append, 2, 0}, {lose, 2, 0}, {append, 3, 0}, {lose, 3, 0}, {append, 4, 0}, {store, 1, 3}},
+		"a disk that hung tells of the newest first":              {{append, 1, 0}, {append, 2, 0}, {append, 3, 0}, {append, 4, 0}, {lose, 3, 0}, {lose, 2, 0}, {lose, 1, 3}, {lose, 1, 3}},
+		"a loss that is told of after what followed it is stored": {{append, 1, 0}, {append, 2, 0}, {store, 2, 2}, {lose, 1, 2}},
+	} {
+		p := newProgress()
+		for i, s := range steps {
+			switch s.what {
+			case append:
+				p.appended(7, s.number)
+			case lose:
+				p.lose(7, s.number)
+			case happened, never:
+				p.settle(7, s.number, s.what == happened)
+			case store:
+				p.store(7, s.number)
+			}
+			if p.stored != s.want {
+				t.Errorf("%s: step %d, %s %d: %d are stored, want %d", name, i, s.what, s.number, p.stored, s.want)
+			}
+		}
+	}
+}
+
+// TestProgressOfAnOutboxThatStaysFull: with the database and the disk away for hours, hundreds of batches are lost in each second.
+func TestProgressOfAnOutboxThatStaysFull(t *testing.T) {
+	t.Parallel()
+	p := newProgress()
+	p.appended(1, 1) // has a place
+	for n := range int64(500_000) {
+		p.appended(1, n+2)
+		p.lose(1, n+2)
+		p.settle(1, n+2, true)
+	}
+	if len(p.lost) != 1 || p.stored != 0 {
+		t.Errorf("%d stretches are kept, %d batches are stored", len(p.lost), p.stored)
+	}
+	if p.store(1, 1); p.stored != 500_001 {
+		t.Errorf("%d batches are stored", p.stored)
+	}
+}
