@@ -42,6 +42,8 @@ type Options struct {
 	Days   int
 	Rows   int64
 	Logger *slog.Logger
+
+	fs outbox.FS // of tests
 }
 
 // Recorder records. Its methods may be called concurrently, but for Run and Close, which are for one owner.
@@ -64,7 +66,7 @@ type Recorder struct {
 
 // Open opens the outbox, which an earlier process may have left full.
 func Open(opt Options) (*Recorder, error) {
-	log, err := outbox.Open(opt.Dir, outbox.Options{Bytes: opt.OutboxBytes, Logger: opt.Logger})
+	log, err := outbox.Open(opt.Dir, outbox.Options{Bytes: opt.OutboxBytes, Logger: opt.Logger, FS: opt.fs})
 	if err != nil {
 		return nil, err
 	}

@@ -35,6 +35,9 @@ type File interface {
 	Sync() error
 }
 
+// Folder is a folder of the operating system, for an FS around it.
+func Folder(dir string) FS { return folder(dir) }
+
 // folder is an FS of the operating system.
 type folder string
 

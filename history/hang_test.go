@@ -1,0 +1,78 @@
+package history
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/history/outbox"
+)
+
+// hangingFS is a folder whose fsyncs wait until answers is closed.
+type hangingFS struct {
+	outbox.FS
+	answers chan struct{}
+}
+
+func (h hangingFS) Open(name string, flag int) (outbox.File, error) {
+	f, err := h.FS.Open(name, flag)
+	return hangingFile{f, h.answers}, err
+}
+
+type hangingFile struct {
+	outbox.File
+	answers chan struct{}
+}
+
+func (f hangingFile) Sync() error {
+	<-f.answers
+	return f.File.Sync()
+}
+
+// TestDiskThatHangs: it holds one step up for two seconds, and later ones not at all; what waited is on disk when it answers.
+func TestDiskThatHangs(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		var said strings.Builder
+		fs := hangingFS{outbox.Folder(dir), make(chan struct{})}
+		db := &fakeDatabase{rows: map[string]int{}, terms: map[int64]int64{}}
+		r, err := Open(Options{Dir: dir, OutboxBytes: 1 << 20, Database: db, Days: 30, Rows: 1000, Logger: slog.New(slog.NewTextHandler(&said, nil)), fs: fs})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			r.Run(ctx)
+		}()
+		for n, want := range []time.Duration{diskPatience, 0, 0} {
+			began := time.Now()
+			r.Append(steps(1, int64(n+1), 1))
+			if took := time.Since(began); took != want {
+				t.Errorf("batch %d held its step up for %v, want %v", n+1, took, want)
+			}
+			r.Settle(1, int64(n+1), true)
+		}
+		if s := r.Status(); !s.Hanging || s.Lost != (Lost{}) || !strings.Contains(said.String(), "does not answer") {
+			t.Errorf("the status is %+v, the log: %s", s, said.String())
+		}
+		close(fs.answers)
+		if n, err := r.Stored(t.Context(), 1, 2); n != 3 || err != nil {
+			t.Errorf("%d are stored, %v", n, err)
+		}
+		synctest.Wait()
+		if s := r.Status(); s.Hanging || len(db.rows) != 3 {
+			t.Errorf("the status is %+v, stored are %v", s, db.rows)
+		}
+		stop()
+		<-ended
+		if err := r.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+}
