@@ -127,7 +127,7 @@ func (c *checker) runsAs(s shardRecord, cfg *jobs.Config) bool {
 		if x := a.executors[s.Executor]; x == nil || x.stopped || len(x.onceOn) > 0 {
 			continue // it has not reported all
 		}
-		if t == nil || t.process == nil || t.state != cluster.Running || len(t.updates) > 0 || len(t.pending) > 0 {
+		if t == nil || t.process == nil || t.state != cluster.Running || t.forgotten || len(t.updates) > 0 || len(t.pending) > 0 {
 			continue
 		}
 		if got := c.runs[runsKey(cfg.JobName, s.Item)].Totals; !sameCounts(got, t.totals) {
