@@ -37,13 +37,15 @@ func (p *progress) lose(term, number int64) {
 	}
 }
 
-func (p *progress) settle(term, number int64, happened bool) {
+// settle reports whether the batch is lost.
+func (p *progress) settle(term, number int64, happened bool) (lost bool) {
 	if term != p.term || number != p.newest || !p.doubt {
-		return
+		return false
 	}
 	if p.doubt = false; happened {
 		p.addLost(number)
 	}
+	return true
 }
 
 // store says that a batch is stored. They come in order, and what is missing between them is lost.

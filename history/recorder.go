@@ -151,10 +151,12 @@ func (r *Recorder) Settle(term, number int64, happened bool) {
 	if happened {
 		outcome = outbox.Happened
 	}
-	r.log.Settle(term, number, outcome)
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.term.settle(term, number, happened)
+	lost := r.term.settle(term, number, happened)
+	r.mu.Unlock()
+	if !lost { // of what the outbox does not have it need not tell, for which it may have no place either
+		r.log.Settle(term, number, outcome)
+	}
 }
 
 // Stored waits until more than after of the term's batches, counted from the first, are in the database or counted as lost, and returns

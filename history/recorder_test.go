@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -330,15 +330,26 @@ func TestFullOutbox(t *testing.T) {
 			}
 			s.happens(b)
 		}
+		full := s.Status().Bytes
+		for range 20 {
+			n++
+			b := steps(1, n, 1)
+			b.Steps[0].Message = strings.Repeat("too large for what is left ", 10_000)
+			b.Steps[0].Task = fmt.Sprint(rand.Perm(30_000)) // it can't be compressed
+			s.happens(b)
+		}
+		if st := s.Status(); st.Bytes != full || st.Lost.Full != 21 {
+			t.Errorf("%d bytes grew to %d, %d rows are lost", full, st.Bytes, st.Lost.Full)
+		}
 		s.wantLog("history rows lost")
-		if w := s.Status().Warning(time.Now()); !strings.Contains(w, "1 rows of the history are lost") {
+		if w := s.Status().Warning(time.Now()); !strings.Contains(w, "21 rows of the history are lost") {
 			t.Errorf("the warning is %q", w)
 		}
 		s.db.set(func() { s.db.down = nil })
 		s.wantStored(1, n)
 		s.happens(steps(1, n+1, 1))
 		s.wantStored(1, n+1)
-		s.wantRows(int(n))
+		s.wantRows(int(n) - 20)
 	})
 }
 
@@ -349,50 +360,6 @@ func TestRefusedRowsAreCounted(t *testing.T) {
 		s.wantStored(1, 1)
 		if st := s.Status(); st.Lost.Refused != 1 || st.Written != 2 {
 			t.Errorf("the status is %+v", st)
-		}
-	})
-}
-
-// TestOnlyTheLeaderCountsAndDeletes.
-func TestOnlyTheLeaderCountsAndDeletes(t *testing.T) {
-	recording(t, func(t *testing.T, s *stage) {
-		time.Sleep(time.Hour)
-		if s.db.recounts > 0 || len(s.db.deleted) > 0 {
-			t.Error("who does not lead counts or deletes")
-		}
-		s.db.set(func() { s.db.deletes = []int{1000, 1000, 3} })
-		s.Lead(true)
-		time.Sleep(61 * time.Second)
-		s.Lead(false)
-		synctest.Wait()
-		if s.db.recounts != 13 || len(s.db.deleted) != 4 || time.Since(s.db.deleted[0]).Round(24*time.Hour) != 30*24*time.Hour {
-			t.Errorf("in a minute the leader counted %d times and deleted %v", s.db.recounts, s.db.deleted)
-		}
-		before := s.db.recounts
-		time.Sleep(time.Hour)
-		if s.db.recounts != before {
-			t.Error("a former leader counts")
-		}
-	})
-}
-
-// TestDeletionHoldsNoStatisticsUp: with millions of rows to delete, or as many as are written meanwhile, it takes hours.
-func TestDeletionHoldsNoStatisticsUp(t *testing.T) {
-	recording(t, func(t *testing.T, s *stage) {
-		s.db.set(func() {
-			s.db.deleteTakes = 50 * time.Millisecond
-			s.db.deletes = slices.Repeat([]int{mostDeleted}, 36_000)
-		})
-		s.Lead(true)
-		time.Sleep(10 * time.Minute)
-		synctest.Wait()
-		s.db.mu.Lock()
-		defer s.db.mu.Unlock()
-		if n := s.db.recounts; n < 100 || n > 121 {
-			t.Errorf("statistics were counted %d times in ten minutes", n)
-		}
-		if n := len(s.db.deleted); n < 5500 || n > 6001 {
-			t.Errorf("%d calls have deleted", n)
 		}
 	})
 }

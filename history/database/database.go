@@ -41,11 +41,13 @@ type DB struct {
 	log     *slog.Logger
 	now     func() time.Time
 	counts  counts
+	// patience bounds each transaction, and each question that the writer waits for.
+	patience time.Duration
 	// reads has a place for each read that may be under way.
 	reads chan struct{}
 }
 
-// patience bounds one transaction: a database that is frozen, or cut off without a word, must not hold its caller for ever.
+// patience is long for one transaction: a database that is frozen, or cut off without a word, must not hold its caller for ever.
 const patience = time.Minute
 
 // connections bound what one process asks of the database at once, and reads how many of them searches may hold: people who look must not
@@ -92,7 +94,7 @@ func open(db *sqlx.DB, d dialect, opt Options) *DB {
 	}
 	db.SetMaxOpenConns(connections)
 	db.SetMaxIdleConns(connections)
-	return &DB{db: db, dialect: d, log: opt.Logger, now: opt.Now, reads: make(chan struct{}, reads)}
+	return &DB{db: db, dialect: d, log: opt.Logger, now: opt.Now, reads: make(chan struct{}, reads), patience: patience}
 }
 
 // Close ends all connections.
@@ -105,9 +107,16 @@ func (d *DB) reconnect() {
 	d.db.SetMaxIdleConns(connections)
 }
 
+// ask reads the rows of a statement that the writer waits for.
+func (d *DB) ask(ctx context.Context, rows any, statement string, args ...any) error {
+	ctx, cancel := context.WithTimeout(ctx, d.patience)
+	defer cancel()
+	return d.db.SelectContext(ctx, rows, statement, args...)
+}
+
 // inTx does something in one transaction. After an error it may have happened all the same, if the answer to its commit was lost.
 func (d *DB) inTx(ctx context.Context, do func(context.Context, *sqlx.Tx) error) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, d.patience)
 	defer cancel()
 	tx, err := d.db.BeginTxx(ctx, nil)
 	if err != nil {

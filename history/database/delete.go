@@ -109,7 +109,7 @@ func (d *DB) deleteOldest(ctx context.Context, a aged, most int, condition strin
 		return 0, nil
 	}
 	var keys []int64
-	if err := d.db.SelectContext(ctx, &keys, "SELECT "+a.key+" FROM "+a.table+" WHERE "+condition+" ORDER BY "+a.time+" LIMIT ?", append(args, most)...); err != nil || len(keys) == 0 {
+	if err := d.ask(ctx, &keys, "SELECT "+a.key+" FROM "+a.table+" WHERE "+condition+" ORDER BY "+a.time+" LIMIT ?", append(args, most)...); err != nil || len(keys) == 0 {
 		return 0, err
 	}
 	query, args, err := sqlx.In("DELETE FROM "+a.table+" WHERE "+a.key+" IN (?)", keys)

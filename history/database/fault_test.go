@@ -178,6 +178,30 @@ func TestAFrozenServerHoldsNobodyPastHisContext(t *testing.T) {
 	check(t, d, stored)
 }
 
+// A server that does not answer any more holds nobody up for ever, whatever it is asked: its host may have lost its power.
+func TestAFrozenServerIsGivenUp(t *testing.T) {
+	t.Parallel()
+	s := mariadb.Start(t)
+	d := mysqlOf(t, s.Database(t))
+	migrate(t, d)
+	d.patience = 200 * time.Millisecond
+	s.Pause(t)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for name, do := range map[string]func() error{
+		"write":   func() error { _, err := d.Write(ctx, []event.Batch{{Rows: oneOfEach()}}); return err },
+		"migrate": func() error { _, _, err := d.Migrate(ctx); return err },
+		"batches": func() error { _, _, err := d.Batches(ctx, 1); return err },
+		"recount": func() error { _, err := d.Recount(ctx, 1); return err },
+		"delete":  func() error { _, err := d.DeleteOld(ctx, noon, 1, 1); return err },
+	} {
+		if err := do(); err == nil || ctx.Err() != nil {
+			t.Errorf("%s: %v, it waited for its context: %v", name, err, ctx.Err() != nil)
+		}
+	}
+	s.Resume(t)
+}
+
 // Two instances write the same rows in opposite orders, beside others that count and delete.
 func TestWritersOfTheSameRowsBothComeThrough(t *testing.T) {
 	t.Parallel()

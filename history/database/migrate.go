@@ -44,9 +44,11 @@ func (d *DB) Versions(ctx context.Context) (is, want int64, err error) {
 	}
 	sources := p.ListSources()
 	want = sources[len(sources)-1].Version
-	var tables int
-	if err = d.db.GetContext(ctx, &tables, d.dialect.hasTable, versionTable); err == nil && tables > 0 {
-		err = d.db.GetContext(ctx, &is, "SELECT COALESCE(MAX(version_id), 0) FROM "+versionTable)
+	var tables, versions []int64
+	if err = d.ask(ctx, &tables, d.dialect.hasTable, versionTable); err == nil && tables[0] > 0 {
+		if err = d.ask(ctx, &versions, "SELECT COALESCE(MAX(version_id), 0) FROM "+versionTable); err == nil {
+			is = versions[0]
+		}
 	}
 	switch {
 	case err != nil:

@@ -25,7 +25,7 @@ const (
 // Numbers never fall: ends are final, so fewer rows than were counted before means that old ones were deleted.
 func (d *DB) Recount(ctx context.Context, most int) (done int, err error) {
 	var minutes []Time
-	if err := d.db.SelectContext(ctx, &minutes, "SELECT minute_time FROM HISTORY_RECOUNT ORDER BY minute_time LIMIT ?", most); err != nil {
+	if err := d.ask(ctx, &minutes, "SELECT minute_time FROM HISTORY_RECOUNT ORDER BY minute_time LIMIT ?", most); err != nil {
 		return 0, fmt.Errorf("read which minutes are to be counted: %w", err)
 	}
 	for _, m := range minutes {

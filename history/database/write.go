@@ -180,7 +180,7 @@ func (d *DB) insertStatement(t table, n int) string {
 // Batches says how many batches of a term are true, if that is known: a later leader has written it.
 func (d *DB) Batches(ctx context.Context, term int64) (n int64, known bool, err error) {
 	var found []int64
-	if err := d.db.SelectContext(ctx, &found, "SELECT batches FROM HISTORY_TERM WHERE term = ?", term); err != nil {
+	if err := d.ask(ctx, &found, "SELECT batches FROM HISTORY_TERM WHERE term = ?", term); err != nil {
 		return 0, false, fmt.Errorf("read how many batches of term %d are true: %w", term, err)
 	}
 	if len(found) == 0 {

@@ -11,7 +11,7 @@
 // A batch is appended beside its commit, and so before anybody knows whether the commit happens. Settle says it afterwards, with a
 // frame of its own, which is not synced: the next batch of the same term says as much, since it is made only after the commit
 // before it has happened. So the frame that follows a batch tells what became of it: a batch of the same term with a higher number, that
-// it happened; with the same number, that it did not; a batch of another term, that nobody here knows; the end of the log, that the process
+// it happened; with the same number, that it did not; a batch of another term, or with a lower number, that nobody here knows; the end of the log, that the process
 // ended then; and a gap, where frames are damaged or missing, tells nothing either. The last three are Uncertain, of each term at most one but for gaps. Who reads sets it aside, in a file of its own,
 // until somebody else knows, and goes on.
 //

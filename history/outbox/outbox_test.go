@@ -106,6 +106,21 @@ func TestWhatBecameOfCommits(t *testing.T) {
 	closing(t, log)
 }
 
+// TestTermsThatBeginAgain: a registry that was replaced by another one, or by an old copy, counts terms and batches again.
+func TestTermsThatBeginAgain(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "outbox")
+	log := opening(t, dir, Options{})
+	put(t, log, 1, 1, "a")
+	put(t, log, 1, 2, "b")
+	closing(t, log)
+	log = opening(t, dir, Options{})
+	put(t, log, 1, 1, "A")
+	put(t, log, 1, 2, "B")
+	wantRest(t, log, "1/1 happened a", "1/2 uncertain b", "1/1 happened A")
+	closing(t, log)
+}
+
 // TestSetAside: a batch that is set aside stays until it is removed.
 func TestSetAside(t *testing.T) {
 	t.Parallel()

@@ -180,7 +180,7 @@ func (l *Log) take(f frame) (e Entry, ok bool, err error) {
 	case batch, compressed:
 		if p != nil {
 			switch {
-			case !same:
+			case !same, f.number < p.Number: // numbers begin again in a registry that has replaced another one
 				e, ok = l.give(Uncertain), true
 			case f.number > p.Number:
 				e, ok = l.give(Happened), true

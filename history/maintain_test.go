@@ -1,0 +1,52 @@
+package history
+
+import (
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestOnlyTheLeaderCountsAndDeletes.
+func TestOnlyTheLeaderCountsAndDeletes(t *testing.T) {
+	recording(t, func(t *testing.T, s *stage) {
+		time.Sleep(time.Hour)
+		if s.db.recounts > 0 || len(s.db.deleted) > 0 {
+			t.Error("who does not lead counts or deletes")
+		}
+		s.db.set(func() { s.db.deletes = []int{1000, 1000, 3} })
+		s.Lead(true)
+		time.Sleep(61 * time.Second)
+		s.Lead(false)
+		synctest.Wait()
+		if s.db.recounts != 13 || len(s.db.deleted) != 4 || time.Since(s.db.deleted[0]).Round(24*time.Hour) != 30*24*time.Hour {
+			t.Errorf("in a minute the leader counted %d times and deleted %v", s.db.recounts, s.db.deleted)
+		}
+		before := s.db.recounts
+		time.Sleep(time.Hour)
+		if s.db.recounts != before {
+			t.Error("a former leader counts")
+		}
+	})
+}
+
+// TestDeletionHoldsNoStatisticsUp: with millions of rows to delete, or as many as are written meanwhile, it takes hours.
+func TestDeletionHoldsNoStatisticsUp(t *testing.T) {
+	recording(t, func(t *testing.T, s *stage) {
+		s.db.set(func() {
+			s.db.deleteTakes = 50 * time.Millisecond
+			s.db.deletes = slices.Repeat([]int{mostDeleted}, 36_000)
+		})
+		s.Lead(true)
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		s.db.mu.Lock()
+		defer s.db.mu.Unlock()
+		if n := s.db.recounts; n < 100 || n > 121 {
+			t.Errorf("statistics were counted %d times in ten minutes", n)
+		}
+		if n := len(s.db.deleted); n < 5500 || n > 6001 {
+			t.Errorf("%d calls have deleted", n)
+		}
+	})
+}
