@@ -18,22 +18,18 @@ type aged struct {
 
 // bounded are the large tables.
 var bounded = []aged{
-	{"JOB_EXECUTION_LOG", "auto_id", "start_time", "complete_time"},
+	{"JOB_EXECUTION_LOG", "auto_id", "complete_time", "complete_time"},
 	{"JOB_STATUS_TRACE_LOG", "auto_id", "creation_time", ""},
 	{"JOB_EXECUTION", "auto_id", "fire_time", "end_time"},
 	{"JOB_EXECUTION_EVENT", "auto_id", "creation_time", ""},
 }
 
-var byAge = []aged{
-	{"JOB_EXECUTION_LOG", "auto_id", "complete_time", ""},
-	{"JOB_STATUS_TRACE_LOG", "auto_id", "creation_time", ""},
-	{"JOB_EXECUTION", "auto_id", "fire_time", "end_time"},
-	{"JOB_EXECUTION_EVENT", "auto_id", "creation_time", ""},
-	{"JOB_RUN_TALLY", "auto_id", "complete_time", ""},
-	{resultsOfMinutes, "id", "statistics_time", ""},
-	{"TASK_RUNNING_STATISTICS", "id", "statistics_time", ""},
-	{"JOB_RUNNING_STATISTICS", "id", "statistics_time", ""},
-}
+var byAge = append(bounded[:len(bounded):len(bounded)],
+	aged{"JOB_RUN_TALLY", "auto_id", "complete_time", ""},
+	aged{resultsOfMinutes, "id", "statistics_time", ""},
+	aged{"TASK_RUNNING_STATISTICS", "id", "statistics_time", ""},
+	aged{"JOB_RUNNING_STATISTICS", "id", "statistics_time", ""},
+)
 
 // byYear are those of which rows are kept for a year at least: of runs those whose end was lost.
 var byYear = []aged{
@@ -43,18 +39,23 @@ var byYear = []aged{
 
 // older is the condition that a row is older than a moment.
 func (a aged) older(than time.Time) (condition string, args []any) {
-	if a.end == "" {
+	if a.end == "" || a.end == a.time {
 		return a.time + " < ?", []any{Time{than}}
 	}
 	return a.time + " < ? AND " + a.end + " < ?", []any{Time{than}, Time{than}}
 }
 
-// over is the condition that a row is of nothing that runs.
-func (a aged) over() string {
-	if a.end == "" {
-		return "1 = 1"
+// over is the condition that a row is of nothing that runs, and a in an order in which an index gives such rows: rows are written about as old as
+// they are.
+func (a aged) over() (ordered aged, condition string) {
+	switch a.end {
+	case "":
+		return a, "1 = 1"
+	case a.time:
+	default:
+		a.time = a.key
 	}
-	return a.end + " IS NOT NULL"
+	return a, a.end + " IS NOT NULL"
 }
 
 // DeleteOld deletes rows that are older than a time, and the oldest ones of each of the large tables beyond so many rows, at most so many rows
@@ -92,7 +93,8 @@ func (d *DB) DeleteOld(ctx context.Context, before time.Time, rows int64, most i
 			return deleted, fmt.Errorf("count the rows of %s: %w", a.table, err)
 		}
 		if surplus > 0 {
-			n, err := d.deleteOldest(ctx, a, int(min(surplus, int64(most-deleted))), a.over())
+			ordered, condition := a.over()
+			n, err := d.deleteOldest(ctx, ordered, int(min(surplus, int64(most-deleted))), condition)
 			deleted += n
 			if err != nil {
 				return deleted, fmt.Errorf("delete surplus rows of %s: %w", a.table, err)
@@ -103,13 +105,18 @@ func (d *DB) DeleteOld(ctx context.Context, before time.Time, rows int64, most i
 	return deleted, nil
 }
 
+// oldest is the statement that finds the oldest rows that a condition holds for.
+func (a aged) oldest(condition string) string {
+	return "SELECT " + a.key + " FROM " + a.table + " WHERE " + condition + " ORDER BY " + a.time + " LIMIT ?"
+}
+
 // deleteOldest deletes the oldest rows that a condition holds for. They are found first, and then deleted by their key.
 func (d *DB) deleteOldest(ctx context.Context, a aged, most int, condition string, args ...any) (int, error) {
 	if most <= 0 {
 		return 0, nil
 	}
 	var keys []int64
-	if err := d.ask(ctx, &keys, "SELECT "+a.key+" FROM "+a.table+" WHERE "+condition+" ORDER BY "+a.time+" LIMIT ?", append(args, most)...); err != nil || len(keys) == 0 {
+	if err := d.ask(ctx, &keys, a.oldest(condition), append(args, most)...); err != nil || len(keys) == 0 {
 		return 0, err
 	}
 	query, args, err := sqlx.In("DELETE FROM "+a.table+" WHERE "+a.key+" IN (?)", keys)

@@ -2,6 +2,7 @@ package database
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -197,6 +198,31 @@ func TestDeletionLocksNoWriterOut(t *testing.T) {
 			if n := countOf(t, d, table); n != batches*each {
 				t.Errorf("%s has %d rows of %d", table, n, batches*each)
 			}
+		}
+	})
+}
+
+// What is deleted is found in the order of an index: millions of rows that were sorted for each thousand would hold everybody up.
+func TestDeletionUsesIndexes(t *testing.T) {
+	t.Parallel()
+	eachMigrated(t, func(t *testing.T, d *DB) {
+		fill(t, d, 4000)
+		explained := func(a aged, condition string, args ...any) {
+			t.Helper()
+			how := map[bool]string{true: "EXPLAIN ", false: "EXPLAIN QUERY PLAN "}[d.dialect.folder == "mysql"]
+			for _, step := range rowsFrom(t, d, how+a.oldest(condition), append(args, 100)...) {
+				if plan := fmt.Sprint(step); strings.Contains(plan, "filesort") || strings.Contains(plan, "TEMP B-TREE") || step["type"] == "ALL" {
+					t.Errorf("%s: %s", a.oldest(condition), plan)
+				}
+			}
+		}
+		for _, a := range append(byAge[:len(byAge):len(byAge)], byYear...) {
+			condition, args := a.older(noon.Add(10 * time.Minute))
+			explained(a, condition, args...)
+		}
+		for _, a := range bounded {
+			ordered, condition := a.over()
+			explained(ordered, condition)
 		}
 	})
 }
