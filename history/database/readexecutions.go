@@ -102,8 +102,11 @@ func (d *DB) Execution(ctx context.Context, id string) (search.Execution, bool, 
 	if err != nil {
 		return e, false, fmt.Errorf("read %s: %w", searchedRuns.table, err)
 	}
-	later := func(a, b search.Run) int { // a daemon's attempt has many runs
-		return cmp.Or(cmp.Compare(value(a.Attempt), value(b.Attempt)), cmp.Compare(value(a.RunNumber), value(b.RunNumber)))
+	later := func(a, b search.Run) int {
+		if a.RunNumber != nil && b.RunNumber != nil { // each task of a daemon counts its runs from 1, and each run its attempts
+			return cmp.Or(a.StartTime.Compare(b.StartTime.Time), cmp.Compare(*a.RunNumber, *b.RunNumber))
+		}
+		return cmp.Compare(value(a.Attempt), value(b.Attempt))
 	}
 	last := map[int]search.Run{}
 	for _, r := range all {
