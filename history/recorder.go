@@ -128,6 +128,9 @@ func (r *Recorder) Append(b event.Batch) {
 // appended notes what came of a batch.
 func (r *Recorder) appended(term, number, rows int64, err error) {
 	if err == nil {
+		if n := r.lossAlarm.rest(); n > 0 {
+			r.opt.Logger.Error("history rows lost: the outbox could not take them; it takes rows again", "rows", n, "folder", r.opt.Dir)
+		}
 		return
 	}
 	r.mu.Lock()

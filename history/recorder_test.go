@@ -347,7 +347,9 @@ func TestFullOutbox(t *testing.T) {
 		}
 		s.db.set(func() { s.db.down = nil })
 		s.wantStored(1, n)
+		time.Sleep(alarmEvery)
 		s.happens(steps(1, n+1, 1))
+		s.wantLog("it takes rows again\" rows=20")
 		s.wantStored(1, n+1)
 		s.wantRows(int(n) - 20)
 	})

@@ -88,3 +88,13 @@ func (a *alarm) due(n int64) (int64, bool) {
 	}
 	return 0, false
 }
+
+// rest is how many there were since it was said last, if that is a minute ago: they are said now, though there are no more of them.
+func (a *alarm) rest() (n int64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if now := time.Now(); a.held > 0 && now.Sub(a.last) >= alarmEvery {
+		a.last, n, a.held = now, a.held, 0
+	}
+	return n
+}

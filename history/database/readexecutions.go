@@ -102,8 +102,11 @@ func (d *DB) Execution(ctx context.Context, id string) (search.Execution, bool, 
 	if err != nil {
 		return e, false, fmt.Errorf("read %s: %w", searchedRuns.table, err)
 	}
-	later := func(a, b search.Run) int { // a daemon's attempt has many runs
-		return cmp.Or(cmp.Compare(value(a.Attempt), value(b.Attempt)), cmp.Compare(value(a.RunNumber), value(b.RunNumber)))
+	later := func(a, b search.Run) int {
+		if a.RunNumber != nil && b.RunNumber != nil { // each task of a daemon counts its runs from 1, and each run its attempts
+			return cmp.Or(a.StartTime.Compare(b.StartTime.Time), cmp.Compare(*a.RunNumber, *b.RunNumber))
+		}
+		return cmp.Compare(value(a.Attempt), value(b.Attempt))
 	}
 	last := map[int]search.Run{}
 	for _, r := range all {
@@ -226,7 +229,7 @@ func momentsOf(execution string, most int) []clause {
 }
 
 // JobStatistics are made of the newest executions of a job that were fired since a moment, at most search.MostSummed; of a job whose
-// newest execution is a daemon's, of its runs. What is under way takes part in none of the numbers.
+// newest execution is a daemon's, of its runs, and with them those that sampling left out. What is under way takes part in none of the numbers.
 func (d *DB) JobStatistics(ctx context.Context, job string, since time.Time) (search.JobStatistics, error) {
 	fail := func(err error) (search.JobStatistics, error) {
 		return search.JobStatistics{}, fmt.Errorf("read the statistics of job %q: %w", job, err)
@@ -237,7 +240,7 @@ func (d *DB) JobStatistics(ctx context.Context, job string, since time.Time) (se
 	}
 	of, outcomes, failure := "EXECUTIONS", executionOutcomes(job, since), lastFailedExecution(job, since)
 	if len(newest) > 0 && newest[0].Source == daemonSource {
-		of, outcomes, failure = "RUNS", runOutcomes(job, since), lastFailedRun(job, since)
+		of, outcomes, failure = daemonRuns, runOutcomes(job, since), lastFailedRun(job, since)
 	}
 	rows, err := selectAll[outcomeRow](ctx, d, outcomes)
 	if err != nil {
@@ -248,6 +251,19 @@ func (d *DB) JobStatistics(ctx context.Context, job string, since time.Time) (se
 		list[i] = r.outcome()
 	}
 	s := search.Sum(job, of, list)
+	if of == daemonRuns {
+		from := since
+		if len(rows) == search.MostSummed {
+			from = s.Since.Time // what is older takes no part
+		}
+		left, err := selectAll[tallySum](ctx, d, tallied(job, from))
+		if err != nil {
+			return fail(err)
+		}
+		for _, t := range left {
+			s.AddTallied(int(t.Success), int(t.Failed), t.First.Time)
+		}
+	}
 	failures, err := selectAll[search.LastFailure](ctx, d, failure)
 	if err != nil {
 		return fail(err)
@@ -258,5 +274,9 @@ func (d *DB) JobStatistics(ctx context.Context, job string, since time.Time) (se
 	return s, nil
 }
 
-// daemonSource is the source of a daemon's standing execution.
-const daemonSource = "DAEMON"
+const (
+	// daemonSource is the source of a daemon's standing execution.
+	daemonSource = "DAEMON"
+	// daemonRuns is what a daemon's statistics are of.
+	daemonRuns = "RUNS"
+)

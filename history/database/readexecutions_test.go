@@ -123,6 +123,18 @@ func TestAnExecutionIsRead(t *testing.T) {
 		if life, more, err := d.Life(t.Context(), "e", 3); err != nil || !more || len(life) != 3 || life[2].Kind != "TASK_STAGING" {
 			t.Errorf("%v %v %v", life, more, err)
 		}
+		daemons := event.Rows{Executions: []event.Execution{{ID: "d", Revision: event.Launched, Job: "daemon", Source: "DAEMON", State: "RUNNING", Fire: noon, Shards: 1}}}
+		for i, r := range []struct {
+			task            string
+			number, attempt int
+		}{{"first", 1, 2}, {"first", 2, 1}, {"first", 3, 2}, {"second", 1, 1}, {"second", 2, 1}} {
+			daemons.Runs = append(daemons.Runs, event.Run{ID: fmt.Sprintf("daemon-%d", i), Revision: event.Ended, Job: "daemon", Task: r.task, Execution: "d", Attempt: r.attempt, Number: int64(r.number),
+				State: "FINISHED", Success: true, Start: at(i * 1000), End: at(i*1000 + 5), Fire: at(i * 1000)})
+		}
+		write(t, d, daemons)
+		if e, _, err := d.Execution(t.Context(), "d"); err != nil || len(e.Shards) != 1 || e.Shards[0].TaskID != "second" || *e.Shards[0].RunNumber != 2 {
+			t.Errorf("the last run of a daemon's second task is not the shard's: %v %+v", err, e.Shards)
+		}
 		if _, found, err := d.Execution(t.Context(), "E"); err != nil || found {
 			t.Errorf("an execution is found by another name: %v", err)
 		}

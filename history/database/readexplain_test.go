@@ -30,6 +30,7 @@ func fill(t testing.TB, d *DB, n int) {
 				Type: []string{"READY", "FAILOVER"}[i/7%2], State: []string{"TASK_STAGING", "TASK_RUNNING", "TASK_FINISHED"}[i%3], Execution: execution, Time: at})
 			rows.Executions = append(rows.Executions, event.Execution{ID: "execution-" + id, Revision: event.Ended, Job: job, Source: "NORMAL_TRIGGER", State: state, Fire: at, End: at})
 			rows.Steps = append(rows.Steps, event.Step{ID: id, Execution: execution, Job: job, Kind: event.Waited, Item: event.NoItem, Time: at})
+			rows.Tallies = append(rows.Tallies, event.Tally{ID: id, Job: job, Task: task, Success: 4, Time: at})
 			rows.Samples = append(rows.Samples, event.Sample{Of: event.TasksRunning, Value: 1, Time: noon.Add(time.Duration(i) * time.Minute)})
 		}
 		write(t, d, rows)
@@ -45,7 +46,7 @@ func TestSearchesUseIndexes(t *testing.T) {
 	eachMigrated(t, func(t *testing.T, d *DB) {
 		if d.dialect.folder == "mysql" {
 			fill(t, d, 4000) // of few rows it reads all, which is quicker
-			rowsFrom(t, d, "ANALYZE TABLE JOB_EXECUTION_LOG, JOB_STATUS_TRACE_LOG, JOB_EXECUTION, JOB_EXECUTION_EVENT, TASK_RUNNING_STATISTICS")
+			rowsFrom(t, d, "ANALYZE TABLE JOB_EXECUTION_LOG, JOB_STATUS_TRACE_LOG, JOB_EXECUTION, JOB_EXECUTION_EVENT, JOB_RUN_TALLY, TASK_RUNNING_STATISTICS")
 		} else {
 			fill(t, d, 100) // SQLite goes by what indexes there are
 		}
@@ -55,6 +56,7 @@ func TestSearchesUseIndexes(t *testing.T) {
 		day := noon.Add(24 * time.Hour)
 		for _, c := range []clause{
 			runsOf("execution-9"), executionOutcomes("job-7", time.Time{}), executionOutcomes("job-7", noon), runOutcomes("job-7", time.Time{}),
+			tallied("job-7", time.Time{}), tallied("job-7", noon),
 			lastFailedExecution("job-7", time.Time{}), lastFailedRun("job-7", time.Time{}), lastFailedRun("job-7", noon),
 			momentsOf("execution-9", 1000)[0], momentsOf("execution-9", 1000)[1], {storedExecutionByID, []any{"execution-9"}},
 			{"SELECT id FROM TASK_RUNNING_STATISTICS WHERE statistics_time >= ? ORDER BY statistics_time", []any{Time{day}}},

@@ -53,6 +53,19 @@ func runOutcomes(job string, from time.Time) clause {
 		" ORDER BY start_time DESC LIMIT ?", append(match.values, search.MostSummed)}
 }
 
+// tallySum are runs of a daemon that sampling left out of the log, and when the first of them were reported.
+type tallySum struct {
+	Success int64       `db:"success"`
+	Failed  int64       `db:"failed"`
+	First   search.Time `db:"first_time"`
+}
+
+func tallied(job string, from time.Time) clause {
+	match := and(clause{"job_name = ?", []any{job}}, since("complete_time", from))
+	return clause{"SELECT COALESCE(SUM(success_count), 0) AS success, COALESCE(SUM(failed_count), 0) AS failed, MIN(complete_time) AS first_time FROM JOB_RUN_TALLY" +
+		match.where(), match.values}
+}
+
 func lastFailedExecution(job string, from time.Time) clause {
 	match := and(clause{"job_name = ? AND state = 'FAILED'", []any{job}}, since("fire_time", from))
 	return clause{"SELECT id AS execution_id, fire_time, end_time AS complete_time, COALESCE(reason, '') AS reason FROM JOB_EXECUTION" + match.where() +

@@ -43,6 +43,15 @@ func TestJobsHaveStatistics(t *testing.T) {
 			}
 			rows.Runs = append(rows.Runs, r)
 		}
+		sampled := event.Run{ID: "s-1", Revision: event.Ended, Job: "sampled", Task: "t", Execution: "s", Number: 1, Attempt: 1, Source: "NORMAL_TRIGGER", State: "FAILED",
+			Cause: "boom", Start: noon, End: noon.Add(time.Second), Fire: noon}
+		rows.Runs = append(rows.Runs, sampled)
+		for _, job := range []string{"sampled", "tallied"} {
+			rows.Executions = append(rows.Executions, event.Execution{ID: job, Revision: event.Launched, Job: job, Source: "DAEMON", State: "RUNNING", Fire: noon})
+			for i := range 2 {
+				rows.Tallies = append(rows.Tallies, event.Tally{ID: fmt.Sprint(job, i), Job: job, Task: "t", Success: 4, Failed: 1, Time: noon.Add(time.Duration(i+5) * time.Second)})
+			}
+		}
 		write(t, d, rows)
 		for _, c := range []struct {
 			job   string
@@ -53,6 +62,8 @@ func TestJobsHaveStatistics(t *testing.T) {
 			{"job", noon.Add(1195 * time.Minute), `{"jobName":"job","of":"EXECUTIONS","since":"2026-05-05T07:55:00Z","finished":4,"failed":0,"killed":0,"successRate":1,"durationMillis":{"p50":1196,"p95":1198},"lastFailure":null}`},
 			{"daemon", time.Time{}, `{"jobName":"daemon","of":"RUNS","since":"2026-05-04T12:00:00Z","finished":16,"failed":2,"killed":1,"successRate":0.8888888888888888,"durationMillis":{"p50":10,"p95":18},"lastFailure":{"executionId":"d","fireTime":"2026-05-04T12:00:06Z","completeTime":"2026-05-04T12:00:06.007Z","reason":"it took too long"}}`},
 			{"daemon", noon.Add(10 * time.Second), `{"jobName":"daemon","of":"RUNS","since":"2026-05-04T12:00:10Z","finished":8,"failed":0,"killed":1,"successRate":1,"durationMillis":{"p50":14,"p95":18},"lastFailure":null}`},
+			{"sampled", time.Time{}, `{"jobName":"sampled","of":"RUNS","since":"2026-05-04T12:00:00Z","finished":8,"failed":3,"killed":0,"successRate":0.7272727272727273,"durationMillis":null,"lastFailure":{"executionId":"s","fireTime":"2026-05-04T12:00:00Z","completeTime":"2026-05-04T12:00:01Z","reason":"boom"}}`},
+			{"tallied", noon.Add(6 * time.Second), `{"jobName":"tallied","of":"RUNS","since":"2026-05-04T12:00:06Z","finished":4,"failed":1,"killed":0,"successRate":0.8,"durationMillis":null,"lastFailure":null}`},
 			{"none", time.Time{}, `{"jobName":"none","of":"EXECUTIONS","since":null,"finished":0,"failed":0,"killed":0,"successRate":null,"durationMillis":null,"lastFailure":null}`},
 		} {
 			s, err := d.JobStatistics(t.Context(), c.job, c.since)

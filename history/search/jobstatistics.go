@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// MostSummed is how many executions of a job, or runs of a daemon's shards, its statistics are made of: the newest.
+// MostSummed is how many executions of a job, or runs of a daemon's shards that are stored one by one, its statistics are made of: the newest.
 const MostSummed = 1000
 
 // JobStatistics are made of what ended of a job's executions or, of a daemon, of its shards' runs.
@@ -13,7 +13,7 @@ type JobStatistics struct {
 	JobName string `json:"jobName"`
 	// Of is EXECUTIONS or, of a daemon, RUNS.
 	Of string `json:"of"`
-	// Since is the fire time of the oldest, for runs its start.
+	// Since is the fire time of the oldest, for runs its start, or the report of the first that sampling left out.
 	Since    Time `json:"since"`
 	Finished int  `json:"finished"`
 	Failed   int  `json:"failed"`
@@ -78,15 +78,32 @@ func Sum(job, of string, outcomes []Outcome) JobStatistics {
 		}
 		s.Since.Time = o.Time
 	}
-	if judged := s.Finished + s.Failed; judged > 0 {
-		rate := float64(s.Finished) / float64(judged)
-		s.SuccessRate = &rate
-	}
+	s.rate()
 	if len(took) > 0 {
 		slices.Sort(took)
 		s.DurationMillis = &Durations{P50: percentile(took, 50), P95: percentile(took, 95)}
 	}
 	return s
+}
+
+// AddTallied adds runs of which there is no more than a count: sampling left them out. first is when the first of them were reported.
+func (s *JobStatistics) AddTallied(finished, failed int, first time.Time) {
+	if finished+failed == 0 {
+		return
+	}
+	s.Finished += finished
+	s.Failed += failed
+	if s.Since.IsZero() || first.Before(s.Since.Time) {
+		s.Since.Time = first
+	}
+	s.rate()
+}
+
+func (s *JobStatistics) rate() {
+	if judged := s.Finished + s.Failed; judged > 0 {
+		rate := float64(s.Finished) / float64(judged)
+		s.SuccessRate = &rate
+	}
 }
 
 // percentile is the least of the sorted values that p of 100 don't exceed (the nearest rank).

@@ -51,7 +51,8 @@ CREATE TABLE IF NOT EXISTS JOB_RUN_TALLY (
   complete_time DATETIME(3) NOT NULL,
   PRIMARY KEY (auto_id),
   UNIQUE KEY UK_ID (id),
-  KEY COMPLETE_TIME (complete_time)
+  KEY COMPLETE_TIME (complete_time),
+  KEY JOB_TIME (job_name, complete_time)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
 -- How many batches of each leader's term are true.

@@ -190,6 +190,10 @@ func (c *Core) requeueAfter(ref taskRef, source Source, delay time.Duration) {
 	s.State, s.Type = Waiting, source
 	s.WaitSince = c.now
 	s.NotBefore = c.now.Add(delay)
+	if !s.Start.IsZero() && (e.Begun.IsZero() || s.Start.Before(e.Begun)) {
+		e.Begun = s.Start
+		c.executions.touch(e)
+	}
 	s.attempt = s.past()
 	c.executions.touchShard(e, ref.index)
 	c.liftShutdown(e)

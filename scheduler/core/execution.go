@@ -48,6 +48,8 @@ type execution struct {
 	endedAt time.Time
 	// LaunchedAt is when it was first launched, by the wall clock.
 	LaunchedAt time.Time `json:"launchedAt,omitzero"`
+	// Begun is when the first process of an attempt began that another one has followed, or will.
+	Begun time.Time `json:"begun,omitzero"`
 
 	// Not stored.
 	stored       bool
@@ -373,7 +375,8 @@ func fingerprint(text string) string {
 }
 
 // begin is when the first process of an execution began that is known, or zero.
-func (e *execution) begin() (first time.Time) {
+func (e *execution) begin() time.Time {
+	first := e.Begun
 	for i := range e.Shards {
 		if at := e.Shards[i].Start; !at.IsZero() && (first.IsZero() || at.Before(first)) {
 			first = at
