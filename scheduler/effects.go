@@ -117,7 +117,7 @@ func (r *termRunner) record(b event.Batch) func(error) {
 func (r *termRunner) followHistory() {
 	var batches int64
 	for {
-		stored, err := r.s.opt.History.Stored(r.ctx, r.term.Number(), batches)
+		stored, err := r.s.opt.History.Stored(r.ctx, r.core.HistoryTerm(), batches)
 		if err != nil {
 			return // the term has ended
 		}

@@ -54,7 +54,7 @@ func (c *Core) demands() (ds []demand, more bool) {
 		a := c.config.apps[d.with.App.AppName]
 		if wait := c.starts.wait(a, e.ID); wait.waits() {
 			e.unplaced = unplaced{matched: true, why: c.starts.waitReason(wait)}
-			c.recording.waits(e)
+			c.recording.waits(e, e.unplaced.why)
 			continue
 		}
 		c.starts.tried(a, e.ID)

@@ -59,7 +59,7 @@ func (c *Core) matchSome(ds []demand, more bool) {
 		}
 		e := ds[u.Demand].exec
 		e.unplaced.why, e.unplaced.never, e.unplaced.reserved = u.Reason, u.Never, u.Reserved
-		c.recording.waits(e)
+		c.recording.waits(e, u.Reason)
 	}
 	c.flow.recordUnplaced(ds, result.Unplaced, more)
 	byAgent := map[int][]offers.Placement{}

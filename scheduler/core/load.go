@@ -152,7 +152,7 @@ func (c *Core) loadOther(e registry.Entry, dir string, chunks map[string][]shard
 		c.subscription.frameworkID = strings.TrimSpace(string(e.Value))
 	case e.Path == pathOurFramework:
 		c.subscription.ours = string(e.Value)
-	case e.Path == pathHistoryStored:
+	case e.Path == pathHistoryStored || e.Path == pathHistoryBase:
 		err = c.recording.restore(e)
 	case c.loadQueue(e):
 	case strings.HasPrefix(dir, pathShards+"/"):

@@ -34,6 +34,7 @@ const (
 
 	pathHistoryBatches = "/scheduler/history-batches"
 	pathHistoryStored  = "/scheduler/history-stored"
+	pathHistoryBase    = "/scheduler/history-base"
 )
 
 // Paths are where a term that begins finds all that Load needs.

@@ -69,6 +69,9 @@ func (c *Core) pauseRequested(p PauseRequested) {
 		c.config.touch(j)
 		c.flow.needChanged()
 		c.applyJobState(j)
+		if len(j.queue) > 0 && !j.queue[0].launched() {
+			c.recording.waits(j.queue[0], c.config.inactiveReason(j))
+		}
 	}
 	view, _ := c.Job(j.name) // it has a document
 	c.reply(Reply{Token: p.Token, Job: view})

@@ -19,6 +19,9 @@ func (c *Core) enqueue(j *jobState, e *execution) {
 		c.executions.removeLaunchable(j.queue[1])
 	}
 	c.headOfQueue(j)
+	if j.queue[0] != e {
+		c.recording.waits(e, c.waitReason(j, e))
+	}
 }
 
 // headOfQueue lets the first execution of a job's queue be launched (rule F5).

@@ -29,6 +29,10 @@ type recording struct {
 	// executions are those whose row changes with this step.
 	executions map[string]*execution
 	batches    int64
+	// base tells the terms of this registry from those of another one before it, whose rows the same database may hold: it is
+	// added to their numbers. isNew is set until it is written.
+	base  int64
+	isNew bool
 	// former has, by term, how many batches each of the last terms has made.
 	former   map[int64]int64
 	toRecord []*execution
@@ -43,7 +47,7 @@ type recording struct {
 type recordedEnds struct{ batch, ended int64 }
 
 const (
-	// formerTerms is of how many terms it is known how many batches they made: what an older one left on its disk is thrown away.
+	// formerTerms is of how many terms a leader says how many batches they made.
 	formerTerms = 20
 	// endsPerStep bounds the shards of executions whose ends one step records: a term may begin with many.
 	endsPerStep = 2000
@@ -55,8 +59,21 @@ func newRecording(s *shared) recording {
 
 func (h *recording) on() bool { return h.opt.History }
 
+// termsOfOneBase is more than a registry will ever have.
+const termsOfOneBase = 1_000_000
+
+// term is the number of the present term in the history.
+func (h *recording) term() int64 { return h.base + h.opt.Term }
+
+// HistoryTerm is the number by which the history knows this term. It may be asked for concurrently once Load has returned.
+func (c *Core) HistoryTerm() int64 { return c.recording.term() }
+
 // restore takes what a former term has stored.
 func (h *recording) restore(e registry.Entry) (err error) {
+	if e.Path == pathHistoryBase {
+		h.base, err = strconv.ParseInt(string(e.Value), 10, 64)
+		return err
+	}
 	if e.Path == pathHistoryStored {
 		h.stored, err = strconv.ParseInt(string(e.Value), 10, 64)
 		h.storedSaved = h.stored
@@ -75,8 +92,11 @@ func (h *recording) loaded(ended []*execution) {
 	if !h.on() {
 		return
 	}
+	if h.isNew = h.base == 0; h.isNew {
+		h.base = h.wall.Unix() * termsOfOneBase
+	}
 	for t := max(h.opt.Term-formerTerms, 1); t < h.opt.Term; t++ {
-		h.rows.Terms = append(h.rows.Terms, event.Term{Number: t, Batches: h.former[t]})
+		h.rows.Terms = append(h.rows.Terms, event.Term{Number: h.base + t, Batches: h.former[t]})
 	}
 	h.recorded = h.stored
 	for _, e := range ended {
@@ -156,7 +176,11 @@ func (h *recording) write(r *records) {
 	if ends > 0 {
 		h.unstored = append(h.unstored, recordedEnds{h.batches, h.recorded})
 	}
-	h.out.History = event.Batch{Term: h.opt.Term, Number: h.batches, Rows: h.rows}
+	h.out.History = event.Batch{Term: h.term(), Number: h.batches, Rows: h.rows}
+	if h.isNew {
+		h.isNew = false
+		r.raw(pathHistoryBase, strconv.AppendInt(nil, h.base, 10))
+	}
 	h.rows = event.Rows{}
 	r.raw(under(pathHistoryBatches, strconv.FormatInt(h.opt.Term, 10)), strconv.AppendInt(nil, h.batches, 10))
 	for _, t := range slices.Sorted(maps.Keys(h.former)) {
@@ -190,15 +214,15 @@ const (
 	waitRecordedEvery = time.Minute
 )
 
-// waits records what an execution waits for.
-func (h *recording) waits(e *execution) {
-	if !h.on() || e.unplaced.why == "" || e.unplaced.why == e.waitRecorded || e.waitsRecorded >= waitsRecorded ||
+// waits records what an execution waits for, unless that is "".
+func (h *recording) waits(e *execution, why string) {
+	if !h.on() || why == "" || why == e.waitRecorded || e.waitsRecorded >= waitsRecorded ||
 		e.waitsRecorded > 0 && h.now.Sub(e.waitRecordedAt) < waitRecordedEvery {
 		return
 	}
-	e.waitRecorded, e.waitRecordedAt = e.unplaced.why, h.now
+	e.waitRecorded, e.waitRecordedAt = why, h.now
 	e.waitsRecorded++
-	h.step(event.Step{Execution: e.ID, Job: e.Job, Kind: event.Waited, Item: event.NoItem, Message: e.unplaced.why}, h.wall.Format(time.RFC3339Nano))
+	h.step(event.Step{Execution: e.ID, Job: e.Job, Kind: event.Waited, Item: event.NoItem, Message: why}, h.wall.Format(time.RFC3339Nano))
 }
 
 // dropped records a fire that made no execution.
