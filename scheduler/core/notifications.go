@@ -79,13 +79,15 @@ type pendingNotification struct {
 type notifications struct {
 	*shared
 	pending map[string]*pendingNotification
-	sent    map[string]time.Time
-	changed changes
-	lastSeq int64
+	// underWay is the message under way of a job, which may have been deregistered meanwhile, and registered again.
+	underWay map[string]int64
+	sent     map[string]time.Time
+	changed  changes
+	lastSeq  int64
 }
 
 func newNotifications(s *shared) notifications {
-	return notifications{shared: s, pending: map[string]*pendingNotification{}, sent: map[string]time.Time{}}
+	return notifications{shared: s, pending: map[string]*pendingNotification{}, underWay: map[string]int64{}, sent: map[string]time.Time{}}
 }
 
 func (ns *notifications) restore(job string, n *pendingNotification) {
@@ -129,6 +131,9 @@ func (ns *notifications) answered(e NotificationSent) {
 		ns.stats.NotificationsSent++
 	} else {
 		ns.stats.NotificationsFailed++
+	}
+	if ns.underWay[e.Job] == e.Seq {
+		delete(ns.underWay, e.Job)
 	}
 	n := ns.pending[e.Job]
 	if n == nil || n.seq != e.Seq {
@@ -178,7 +183,7 @@ func (c *Core) reportFailure(job string, f Failure) {
 func (c *Core) sendNotification(job string) {
 	ns := &c.notifications
 	n := ns.pending[job]
-	if n == nil || n.seq != 0 {
+	if n == nil || ns.underWay[job] != 0 {
 		return
 	}
 	j := c.config.jobs[job]
@@ -195,6 +200,7 @@ func (c *Core) sendNotification(job string) {
 	}
 	ns.lastSeq++
 	n.seq, n.told = ns.lastSeq, n.Further+1
+	ns.underWay[job] = n.seq
 	c.out.Notifications = append(c.out.Notifications, Notification{Seq: n.seq, Job: *j.cfg, Failure: n.Failure, Further: n.Further})
 	c.out.Fenced = true // a deposed leader tells nobody
 }
