@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -126,6 +127,19 @@ func TestListsReachIntoTheHistory(t *testing.T) {
 		answer, got := call(t, server, "GET", path, "")
 		if answer.StatusCode != http.StatusOK || got != want[0]+"\n" || answer.Header.Get("Link") != want[1] {
 			t.Errorf("%s\n got %d %s%s\nwant %s\n%s", path, answer.StatusCode, got, answer.Header.Get("Link"), want[0], want[1])
+		}
+	}
+	// What is stored as under way takes no place in its page: the scheduler remembers all that is.
+	n := len(h.asked)
+	for path, states := range map[string][]string{"/api/executions?state=RUNNING,FINISHED": {"FINISHED"}, "/api/executions?state=WAITING,RUNNING": nil} {
+		call(t, server, "GET", path, "")
+		var got []string
+		if len(h.asked) > n {
+			got = h.asked[n].(search.Executions).States
+			n = len(h.asked)
+		}
+		if !slices.Equal(got, states) {
+			t.Errorf("%s asked for %v, want %v", path, got, states)
 		}
 	}
 	asked := search.Executions{Job: "gone", Since: noon.Add(-2 * time.Hour), Before: noon, BeforeID: "e", Limit: 100}
