@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/http"
 	"time"
 
@@ -79,9 +80,10 @@ func traceEvents(c *gin.Context, h History) (any, error) {
 	return told(h.Traces(c.Request.Context(), q))
 }
 
-// question reads a search.
+// question reads a search. Forms of consoles send fields that nobody has filled in, too: they count as not given.
 func question(r *http.Request, of *search.Subject) (search.Question, error) {
 	q := readQuery(r, of.Parameters()...)
+	maps.DeleteFunc(q.values, func(_ string, given []string) bool { return given[0] == "" })
 	asked, bad := of.Parse(q.values)
 	for _, v := range bad {
 		q.bad = append(q.bad, document.Violate(v.Parameter, v.Value, "%s", v.Rule))

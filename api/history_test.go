@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -22,8 +23,8 @@ func TestEvents(t *testing.T) {
 	h := &fakeHistory{}
 	server := start(t, api.Options{Scheduler: newFakeScheduler(), History: h})
 	for path, want := range map[string]string{
-		"/api/job/events/executions?jobName=my_job&isSuccess=false&startTime=2026-05-01+12:00:00&endTime=2026-05-01+12:00:01&per_page=20&page=2": `{"total":1,"rows":[{"id":"u","hostname":"h","ip":"10.0.0.1","taskId":"my_job@-@0@-@READY@-@S0@-@u","jobName":"my_job","source":"NORMAL_TRIGGER","shardingItem":0,"startTime":"2026-05-01T12:00:00Z","completeTime":"2026-05-01T12:00:01.5Z","success":false,"failureCause":"boom","executionId":"exec-0","attempt":2,"runNumber":null,"state":"FAILED","exitStatus":3,"agent":"S0","fireTime":"2026-05-01T12:00:00Z","durationMillis":1500}],"next":"next"}`,
-		"/api/job/events/statusTraces?state=TASK_RUNNING&sort=jobName&order=desc":                                                                `{"total":100000,"totalIsAtLeast":true,"rows":[{"id":"u","jobName":"my_job","originalTaskId":"","taskId":"t","slaveId":"S0","source":"CLOUD_EXECUTOR","executionType":"READY","shardingItems":"[0]","state":"TASK_RUNNING","message":null,"creationTime":"2026-05-01T12:00:00Z","executionId":null,"attempt":null,"reason":null}]}`,
+		"/api/job/events/executions?jobName=my_job&isSuccess=false&startTime=2026-05-01+12:00:00&endTime=2026-05-01+12:00:01&per_page=20&page=2&sort=&order=&taskId=&after=": `{"total":1,"rows":[{"id":"u","hostname":"h","ip":"10.0.0.1","taskId":"my_job@-@0@-@READY@-@S0@-@u","jobName":"my_job","source":"NORMAL_TRIGGER","shardingItem":0,"startTime":"2026-05-01T12:00:00Z","completeTime":"2026-05-01T12:00:01.5Z","success":false,"failureCause":"boom","executionId":"exec-0","attempt":2,"runNumber":null,"state":"FAILED","exitStatus":3,"agent":"S0","fireTime":"2026-05-01T12:00:00Z","durationMillis":1500}],"next":"next"}`,
+		"/api/job/events/statusTraces?state=TASK_RUNNING&sort=jobName&order=desc":                                                                                            `{"total":100000,"totalIsAtLeast":true,"rows":[{"id":"u","jobName":"my_job","originalTaskId":"","taskId":"t","slaveId":"S0","source":"CLOUD_EXECUTOR","executionType":"READY","shardingItems":"[0]","state":"TASK_RUNNING","message":null,"creationTime":"2026-05-01T12:00:00Z","executionId":null,"attempt":null,"reason":null}]}`,
 	} {
 		if answer, got := call(t, server, "GET", path, ""); answer.StatusCode != http.StatusOK || got != want+"\n" {
 			t.Errorf("%s\n got %d %s\nwant %s", path, answer.StatusCode, got, want)
@@ -126,6 +127,19 @@ func TestListsReachIntoTheHistory(t *testing.T) {
 		answer, got := call(t, server, "GET", path, "")
 		if answer.StatusCode != http.StatusOK || got != want[0]+"\n" || answer.Header.Get("Link") != want[1] {
 			t.Errorf("%s\n got %d %s%s\nwant %s\n%s", path, answer.StatusCode, got, answer.Header.Get("Link"), want[0], want[1])
+		}
+	}
+	// What is stored as under way takes no place in its page: the scheduler remembers all that is.
+	n := len(h.asked)
+	for path, states := range map[string][]string{"/api/executions?state=RUNNING,FINISHED": {"FINISHED"}, "/api/executions?state=WAITING,RUNNING": nil} {
+		call(t, server, "GET", path, "")
+		var got []string
+		if len(h.asked) > n {
+			got = h.asked[n].(search.Executions).States
+			n = len(h.asked)
+		}
+		if !slices.Equal(got, states) {
+			t.Errorf("%s asked for %v, want %v", path, got, states)
 		}
 	}
 	asked := search.Executions{Job: "gone", Since: noon.Add(-2 * time.Hour), Before: noon, BeforeID: "e", Limit: 100}

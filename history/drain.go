@@ -3,6 +3,7 @@ package history
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"sync"
 	"time"
 
@@ -21,6 +22,8 @@ const (
 	askEvery = 3 * time.Second
 	// flushFor is how long, after the end was asked for, a database that is up gets what is left.
 	flushFor = 3 * time.Second
+	// callPatience is how long a call of the database may have no answer before that is said.
+	callPatience = 10 * time.Second
 )
 
 // drain writes what the outbox has to the database. It is for one goroutine.
@@ -232,22 +235,47 @@ func (d *drain) judgeAside(ctx context.Context) error {
 // minute, and when it is over.
 func (d *drain) try(ctx context.Context, once bool, do func(context.Context) error) bool {
 	for wait := retryFirst; ; wait = min(2*wait, retryMost) {
-		err := do(ctx)
+		err := d.call(ctx, do)
 		if err == nil {
 			d.up()
 			d.says = alarm{}
 			return true
 		}
 		d.migrated = false // perhaps it is another one, or an empty one, that comes back
-		d.down(err)
-		if _, ok := d.says.due(1); ok {
-			s := d.Status()
-			d.opt.Logger.Warn("history database can't be written to: rows wait in the outbox, and it is tried again", "since", s.DownSince, "rows", s.Waiting, "error", err)
-		}
+		d.fails(err)
 		if once || d.ctx.Err() != nil {
 			return false
 		}
 		pause(d.ctx, wait)
+	}
+}
+
+// call calls the database. It counts as down while it owes an answer for longer than callPatience.
+func (d *drain) call(ctx context.Context, do func(context.Context) error) error {
+	var mu sync.Mutex
+	answered := false
+	timer := time.AfterFunc(callPatience, func() {
+		mu.Lock()
+		defer mu.Unlock()
+		if !answered {
+			d.fails(errNoAnswer)
+		}
+	})
+	err := do(ctx)
+	timer.Stop()
+	mu.Lock()
+	defer mu.Unlock()
+	answered = true
+	return err
+}
+
+var errNoAnswer = fmt.Errorf("it has not answered for %v, and is waited for", callPatience)
+
+func (d *drain) fails(err error) {
+	d.down(err)
+	if _, ok := d.says.due(1); ok {
+		s := d.Status()
+		d.opt.Logger.Warn("history database can't be written to: rows wait in the outbox, and it is tried again", "since", s.DownSince, "rows", s.Waiting, "error", err)
 	}
 }
 

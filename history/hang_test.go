@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -73,6 +74,37 @@ func TestDiskThatHangs(t *testing.T) {
 		<-ended
 		if err := r.Close(context.Background()); err != nil {
 			t.Error(err)
+		}
+	})
+}
+
+// TestADatabaseThatHangs: it is down while it owes an answer.
+func TestADatabaseThatHangs(t *testing.T) {
+	recording(t, func(t *testing.T, s *stage) {
+		synctest.Wait()
+		ctx, answer := context.WithCancel(t.Context())
+		d := &drain{Recorder: s.Recorder, ctx: t.Context()}
+		var called sync.WaitGroup
+		called.Go(func() {
+			d.try(t.Context(), true, func(context.Context) error {
+				<-ctx.Done()
+				return nil
+			})
+		})
+		time.Sleep(callPatience - time.Second)
+		if down := s.Status().Down; down != "" {
+			t.Errorf("at once: %s", down)
+		}
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		s.wantLog("has not answered for 10s")
+		if down := s.Status().Down; down == "" {
+			t.Error("it is not down while it hangs")
+		}
+		answer()
+		called.Wait()
+		if down := s.Status().Down; down != "" {
+			t.Errorf("after its answer: %s", down)
 		}
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -29,6 +30,9 @@ type recording struct {
 func startRecorder(c config, log *slog.Logger) (recording, error) {
 	db, err := openHistory(c, log)
 	if db == nil || err != nil {
+		if err == nil {
+			warnOfRows(c, log)
+		}
 		return recording{end: func() error { return nil }}, err
 	}
 	r, err := history.Open(history.Options{
@@ -62,6 +66,25 @@ func startRecorder(c config, log *slog.Logger) (recording, error) {
 			return within(recorderEnd, end)
 		},
 	}, nil
+}
+
+// warnOfRows says that an earlier start, with a database, has left rows that nobody writes now.
+func warnOfRows(c config, log *slog.Logger) {
+	dir := filepath.Join(c.dataDir, "outbox")
+	if _, err := os.Stat(dir); err != nil {
+		return
+	}
+	r, err := history.Open(history.Options{Dir: dir, OutboxBytes: c.historyOutboxMB << 20, Logger: log})
+	if err != nil {
+		log.Warn("history outbox can't be looked at: rows that wait in it are not written, since there is no --db", "folder", dir, "error", err)
+		return
+	}
+	if s := r.Status(); s.Waiting > 0 || s.Aside > 0 {
+		log.Warn("history rows of an earlier start wait in the outbox, and are not written: give --db again to have them in its database", "folder", dir, "rows", s.Waiting, "aside", s.Aside)
+	}
+	if err := within(recorderEnd, r.Close); err != nil {
+		log.Warn("history outbox not closed", "folder", dir, "error", err)
+	}
 }
 
 // historyStats are a recorder's numbers as /metrics shows them.

@@ -41,6 +41,8 @@ type DB struct {
 	log     *slog.Logger
 	now     func() time.Time
 	counts  counts
+	// look is an error when the database is no longer the one that it was at the last look.
+	look func() error
 	// patience bounds each transaction, and each question that the writer waits for.
 	patience time.Duration
 	// reads has a place for each read that may be under way.
@@ -82,7 +84,10 @@ func OpenSQLite(path string, opt Options) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the history's database %s: %w", path, err)
 	}
-	return open(sqlx.NewDb(sql.OpenDB(connector), "sqlite3"), inSQLite(path), opt), nil
+	f := &file{Connector: connector, path: path}
+	d := open(sqlx.NewDb(sql.OpenDB(f), "sqlite3"), inSQLite(path), opt)
+	d.look = f.look
+	return d, nil
 }
 
 func open(db *sqlx.DB, d dialect, opt Options) *DB {
@@ -94,7 +99,7 @@ func open(db *sqlx.DB, d dialect, opt Options) *DB {
 	}
 	db.SetMaxOpenConns(connections)
 	db.SetMaxIdleConns(connections)
-	return &DB{db: db, dialect: d, log: opt.Logger, now: opt.Now, reads: make(chan struct{}, reads), patience: patience}
+	return &DB{db: db, dialect: d, log: opt.Logger, now: opt.Now, look: func() error { return nil }, reads: make(chan struct{}, reads), patience: patience}
 }
 
 // Close ends all connections.

@@ -2,6 +2,8 @@ package database
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -75,6 +77,53 @@ func TestAFileThatCantBeUsedIsNoLoss(t *testing.T) {
 		if lost, err := d.Write(t.Context(), []event.Batch{{Rows: oneOfEach()}}); err == nil || lost > 0 {
 			t.Errorf("%s: %d rows lost, %v", path, lost, err)
 		}
+	}
+}
+
+// A kernel writes on to a removed file without a word: the first write after that says so, and the next go to the file that is there.
+func TestARemovedFileIsNoticed(t *testing.T) {
+	t.Parallel()
+	for says, spoil := range map[string]func(path string) error{
+		"was removed": func(path string) error {
+			return errors.Join(os.Remove(path), os.Remove(path+"-wal"), os.Remove(path+"-shm"))
+		},
+		"was replaced": func(path string) error {
+			return errors.Join(os.Rename(path, path+".old"), os.WriteFile(path, nil, 0o600))
+		},
+	} {
+		t.Run(says, func(t *testing.T) {
+			t.Parallel()
+			path := t.TempDir() + "/history.db"
+			d := sqliteOf(t, path)
+			migrate(t, d)
+			write(t, d, oneOfEach())
+			var open []*sql.Conn // so that several connections are idle, then
+			for range 3 {
+				c, err := d.db.DB.Conn(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				open = append(open, c)
+			}
+			for _, c := range open {
+				if err := c.Close(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := spoil(path); err != nil {
+				t.Fatal(err)
+			}
+			lost, err := d.Write(t.Context(), []event.Batch{{Rows: oneOfEach()}})
+			if err == nil || lost > 0 || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), "opened anew") {
+				t.Errorf("%d rows lost, %v", lost, err)
+			}
+			migrate(t, d)
+			write(t, d, oneOfEach())
+			check(t, sqliteOf(t, path), stored)
+			for range 3 {
+				check(t, d, stored)
+			}
+		})
 	}
 }
 

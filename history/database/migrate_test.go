@@ -223,3 +223,28 @@ func TestManyStatisticsAreTakenOver(t *testing.T) {
 		t.Errorf("%d of the newest rows were kept, of 100,000", n)
 	}
 }
+
+// The id of a trace is not unique in the original's table. Each stands twice here, and a migration that was cut off has left its index.
+func TestTracesThatStandTwiceAreTakenOverOnce(t *testing.T) {
+	t.Parallel()
+	for name, index := range map[string]string{"untouched": "", "cut off": ", KEY ID_TWICE (id)"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dsn := server.Server(t).Database(t)
+			_, name, _ := strings.Cut(dsn, ")/")
+			if _, err := server.Server(t).Root(t).Exec("USE " + name + `; CREATE TABLE JOB_STATUS_TRACE_LOG (
+				auto_id INT NOT NULL AUTO_INCREMENT, id VARCHAR(40) NOT NULL, job_name VARCHAR(100) NOT NULL, original_task_id VARCHAR(255) NOT NULL,
+				task_id VARCHAR(255) NOT NULL, slave_id VARCHAR(50) NOT NULL, source VARCHAR(50) NOT NULL, execution_type VARCHAR(20) NOT NULL,
+				sharding_item VARCHAR(100) NOT NULL, state VARCHAR(20) NOT NULL, message VARCHAR(4000) NULL, creation_time TIMESTAMP NULL,
+				PRIMARY KEY (auto_id), KEY TASK_ID_STATE_INDEX (task_id(128), state)` + index + `);
+				INSERT INTO JOB_STATUS_TRACE_LOG SELECT seq, seq DIV 2, 'job', '', 't', 'a', 's', 'e', '[0]', 'S', seq, NULL FROM seq_2_to_100001`); err != nil {
+				t.Fatal(err)
+			}
+			d := mysqlOf(t, dsn)
+			migrate(t, d)
+			if n := countOf(t, d, "JOB_STATUS_TRACE_LOG WHERE message % 2 = 1"); n != 50_000 || countOf(t, d, "JOB_STATUS_TRACE_LOG") != n {
+				t.Errorf("%d of the newest rows were kept, of 50,000", n)
+			}
+		})
+	}
+}

@@ -18,15 +18,22 @@ import (
 func (d *DB) Write(ctx context.Context, batches []event.Batch) (lost int, err error) {
 	w := writer{db: d}
 	all := rowsOf(batches)
-	if err := d.inTx(ctx, func(ctx context.Context, tx *sqlx.Tx) error {
-		w.tx, w.lost = tx, 0
-		for _, r := range all {
-			if err := w.insert(ctx, r.table, r.rows); err != nil {
-				return fmt.Errorf("table %s: %w", r.table.name, err)
+	err = d.look()
+	if err == nil {
+		err = d.inTx(ctx, func(ctx context.Context, tx *sqlx.Tx) error {
+			w.tx, w.lost = tx, 0
+			for _, r := range all {
+				if err := w.insert(ctx, r.table, r.rows); err != nil {
+					return fmt.Errorf("table %s: %w", r.table.name, err)
+				}
 			}
-		}
-		return nil
-	}); err != nil {
+			return nil
+		})
+	}
+	if err == nil {
+		err = d.look() // what was committed to a file that was being removed is written again
+	}
+	if err != nil {
 		d.reconnect()
 		return 0, fmt.Errorf("write the history of %d batches: %w", len(batches), err)
 	}

@@ -7,8 +7,17 @@ PREPARE todo FROM @todo;
 EXECUTE todo;
 DEALLOCATE PREPARE todo;
 
--- 3.0.1 has none either on the id itself: a row would stand as often as it is written.
-SET @todo = (SELECT IF(COUNT(*) > 0, 'DO 0', 'ALTER TABLE JOB_STATUS_TRACE_LOG ADD UNIQUE KEY UK_ID (id)')
+-- 3.0.1 has none either on the id itself: a row would stand as often as it is written. Of several, the newest stands. Without an index each
+-- row would be compared with each.
+SET @todo = (SELECT IF(COUNT(*) > 0, 'DO 0', 'ALTER TABLE JOB_STATUS_TRACE_LOG ADD KEY ID_TWICE (id)')
+  FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = 'JOB_STATUS_TRACE_LOG' AND INDEX_NAME IN ('UK_ID', 'ID_TWICE'));
+PREPARE todo FROM @todo;
+EXECUTE todo;
+DEALLOCATE PREPARE todo;
+
+DELETE older FROM JOB_STATUS_TRACE_LOG older JOIN JOB_STATUS_TRACE_LOG newer ON older.id = newer.id AND older.auto_id < newer.auto_id;
+
+SET @todo = (SELECT IF(COUNT(*) > 0, 'DO 0', 'ALTER TABLE JOB_STATUS_TRACE_LOG DROP KEY ID_TWICE, ADD UNIQUE KEY UK_ID (id)')
   FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = 'JOB_STATUS_TRACE_LOG' AND INDEX_NAME = 'UK_ID');
 PREPARE todo FROM @todo;
 EXECUTE todo;

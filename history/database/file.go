@@ -1,0 +1,112 @@
+package database
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"sync"
+	"time"
+
+	"modernc.org/sqlite"
+	lib "modernc.org/sqlite/lib"
+)
+
+// file connects to a file of SQLite. A kernel goes on writing to a file that was removed or replaced without a word, so each
+// connection is used only while the path names the file that it has open.
+type file struct {
+	driver.Connector
+	path string
+
+	mu   sync.Mutex
+	seen os.FileInfo // what the path named when it was last looked at
+}
+
+// busyPatience is how long a file is tried that others are just making, and busyPause is between two tries: SQLite waits for nobody
+// when several switch a new file to WAL at once.
+const (
+	busyPatience = 30 * time.Second
+	busyPause    = 5 * time.Millisecond
+)
+
+func (f *file) Connect(ctx context.Context) (driver.Conn, error) {
+	deadline := time.Now().Add(busyPatience)
+	for {
+		conn, err := f.connect(ctx)
+		var refusal *sqlite.Error
+		if err == nil || !errors.As(err, &refusal) || refusal.Code()&0xff != lib.SQLITE_BUSY || time.Now().After(deadline) {
+			return conn, err
+		}
+		select {
+		case <-time.After(busyPause):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+func (f *file) connect(ctx context.Context) (driver.Conn, error) {
+	before, _ := os.Stat(f.path)
+	conn, err := f.Connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	opened, err := os.Stat(f.path)
+	if err == nil && before != nil && !os.SameFile(before, opened) {
+		err = fmt.Errorf("open %s: it was replaced just then", f.path)
+	}
+	if err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return &fileConn{conn.(sqliteConn), f.path, opened}, nil
+}
+
+// look is an error, once, when the path no longer names the file that it named at the last look.
+func (f *file) look() error {
+	now, err := os.Stat(f.path)
+	how := "was replaced by another file"
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		now, how = nil, "was removed"
+	case err != nil:
+		return nil // such as a folder that may not be searched any more: what is open is still written to
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	last := f.seen
+	f.seen = now
+	if last == nil || now != nil && os.SameFile(last, now) {
+		return nil
+	}
+	return fmt.Errorf("the file %s %s while this server used it: what the old one had is not in the new one; it is opened anew, and what waits is written there", f.path, how)
+}
+
+// sqliteConn is what a connection of the driver can do.
+type sqliteConn interface {
+	driver.Conn
+	driver.ConnBeginTx
+	driver.ConnPrepareContext
+	driver.ExecerContext
+	driver.QueryerContext
+	driver.Pinger
+	driver.SessionResetter
+	driver.Validator
+}
+
+// fileConn is a connection to one file.
+type fileConn struct {
+	sqliteConn
+	path   string
+	opened os.FileInfo
+}
+
+// ResetSession is asked before a connection is used again. One to a file that is not there any more is closed then.
+func (c *fileConn) ResetSession(ctx context.Context) error {
+	now, err := os.Stat(c.path)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(now, c.opened) {
+		return driver.ErrBadConn
+	}
+	return c.sqliteConn.ResetSession(ctx)
+}
