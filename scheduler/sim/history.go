@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	historyevent "github.com/elasticjob-go/elasticjob/history/event"
@@ -16,7 +17,7 @@ import (
 type history struct {
 	w         *world
 	downUntil time.Duration
-	rows      map[string]storedRow // by table and id
+	rows      map[string]int // the revision of what is stored, by table and id
 	terms     map[int64]int64
 	outboxes  []*outbox
 	// true has the text of each row, in each of its revisions, that a commit has made true, by table and id.
@@ -30,11 +31,6 @@ type history struct {
 	// lacked is what it was last seen to lack in the calm world, and since when.
 	lacked      string
 	lackedSince time.Duration
-}
-
-type storedRow struct {
-	revision int
-	text     string
 }
 
 // outbox is what one leader's process has on its disk.
@@ -52,10 +48,19 @@ type keptBatch struct {
 	settled, happened bool
 	done              bool // stored, or thrown away
 	true              bool // its commit has happened, whoever knows
+	complete          bool // all of its rows were seen in the database
+	rows              []row
+}
+
+// row is one row of a batch: its table and id, its revision, and all that it says.
+type row struct {
+	key      string
+	revision int
+	text     string
 }
 
 func newHistory(w *world) *history {
-	return &history{w: w, rows: map[string]storedRow{}, terms: map[int64]int64{}, true: map[string][]string{}, commits: map[[2]int64]bool{}, ended: map[string]bool{}, onDisk: map[string][]*outbox{}, lost: map[string]bool{}}
+	return &history{w: w, rows: map[string]int{}, terms: map[int64]int64{}, true: map[string][]string{}, commits: map[[2]int64]bool{}, ended: map[string]bool{}, onDisk: map[string][]*outbox{}, lost: map[string]bool{}}
 }
 
 // outboxOf is the outbox of a leader that begins.
@@ -65,11 +70,11 @@ func (h *history) outboxOf(l *leader) *outbox {
 	return o
 }
 
-// each goes through the rows of a batch with their keys.
-func each(b *historyevent.Batch, row func(key string, revision int, text string)) {
+// rowsOf are the rows of a batch.
+func rowsOf(b *historyevent.Batch) (rows []row) {
 	add := func(table, id string, revision int, v any) {
 		text, _ := json.Marshal(v)
-		row(table+" "+id, revision, string(text))
+		rows = append(rows, row{table + " " + id, revision, string(text)})
 	}
 	for _, r := range b.Executions {
 		add("execution", r.ID, r.Revision, r)
@@ -89,6 +94,7 @@ func each(b *historyevent.Batch, row func(key string, revision int, text string)
 	for _, r := range b.Samples {
 		add("sample", string(r.Of)+r.Time.String(), 0, r)
 	}
+	return rows
 }
 
 // record puts a batch on the leader's disk, beside its commit; then is called when it is there, or can't be.
@@ -104,12 +110,14 @@ func (l *leader) record(b historyevent.Batch, then func(*keptBatch)) {
 	}
 	l.soon(took, func() {
 		if w.dice(HistoryDiskFull) {
-			each(&b, func(key string, _ int, _ string) { w.history.lost[key] = true })
+			for _, r := range rowsOf(&b) {
+				w.history.lost[r.key] = true
+			}
 			l.outbox.stored[b.Number] = true
 			then(nil)
 			return
 		}
-		kept := &keptBatch{Batch: b}
+		kept := &keptBatch{Batch: b, rows: rowsOf(&b)}
 		l.outbox.batches = append(l.outbox.batches, kept)
 		then(kept)
 	})
@@ -120,9 +128,9 @@ func (h *history) isTrue(b *historyevent.Batch) bool { return h.commits[[2]int64
 // happened: the commit of a batch has.
 func (h *history) happened(c term.Commit) {
 	h.commits[[2]int64{c.History.Term, c.History.Number}] = true
-	each(&c.History, func(key string, revision int, text string) {
-		h.true[key] = append(h.true[key], fmt.Sprint(revision, text))
-	})
+	for _, r := range rowsOf(&c.History) {
+		h.true[r.key] = append(h.true[r.key], r.says())
+	}
 	for _, o := range h.outboxes {
 		for _, b := range o.batches {
 			if b.Term == c.History.Term && b.Number == c.History.Number {
@@ -163,7 +171,7 @@ func (h *history) drainOutbox(o *outbox) {
 		}
 		b.done = true
 		if b.happened {
-			h.write(&b.Batch)
+			h.write(b)
 		} else {
 			w.count(HistoryThrownAway)
 		}
@@ -185,26 +193,28 @@ func (h *history) drainOutbox(o *outbox) {
 }
 
 // write is one transaction of the database.
-func (h *history) write(b *historyevent.Batch) {
+func (h *history) write(b *keptBatch) {
 	for _, t := range b.Terms {
 		if was, ok := h.terms[t.Number]; ok && was != t.Batches {
 			h.w.fail("H1 all leaders say the same of a former term", "term %d had %d batches, and %d", t.Number, was, t.Batches)
 		}
 		h.terms[t.Number] = t.Batches
 	}
-	each(b, func(key string, revision int, text string) {
-		if !slices.Contains(h.true[key], fmt.Sprint(revision, text)) {
-			h.w.fail("H1 what the history says has happened", "%s: %s", key, text)
+	for _, r := range b.rows {
+		if !slices.Contains(h.true[r.key], r.says()) {
+			h.w.fail("H1 what the history says has happened", "%s: %s", r.key, r.text)
 		}
-		if was, ok := h.rows[key]; ok && was.revision >= revision {
-			if was.revision == revision {
+		if was, ok := h.rows[r.key]; ok && was >= r.revision {
+			if was == r.revision {
 				h.w.count(HistoryWrittenAgain)
 			}
-			return
+			continue
 		}
-		h.rows[key] = storedRow{revision, text}
-	})
+		h.rows[r.key] = r.revision
+	}
 }
+
+func (r *row) says() string { return strconv.Itoa(r.revision) + r.text }
 
 // executionEnded: its end was committed.
 func (h *history) executionEnded(id string) { h.ended[id] = true }
@@ -212,7 +222,7 @@ func (h *history) executionEnded(id string) { h.ended[id] = true }
 // forgotten checks, when an execution's record is removed from the registry, that its end is stored, or at least on a disk.
 func (h *history) forgotten(id string) {
 	key := "execution " + id
-	if !h.ended[id] || h.lost[key] || h.rows[key].revision == historyevent.Ended {
+	if !h.ended[id] || h.lost[key] || h.rows[key] == historyevent.Ended {
 		return
 	}
 	if h.w.opt.UnstoredKept < core.DefaultOptions().UnstoredKept { // such a world has too many at times
@@ -238,7 +248,7 @@ func (h *history) complete() string {
 		if len(on) > 0 && !slices.ContainsFunc(on, func(o *outbox) bool { return !o.gone }) {
 			continue // it was forgotten with its row on disks alone, and those are lost
 		}
-		if h.rows[key].revision != historyevent.Ended && !h.lost[key] {
+		if h.rows[key] != historyevent.Ended && !h.lost[key] {
 			return "the end of execution " + id
 		}
 	}
@@ -247,18 +257,15 @@ func (h *history) complete() string {
 			continue
 		}
 		for _, b := range o.batches {
-			if !b.true {
+			if !b.true || b.complete {
 				continue
 			}
-			lacks := ""
-			each(&b.Batch, func(key string, revision int, _ string) {
-				if row, ok := h.rows[key]; !ok || row.revision < revision {
-					lacks = fmt.Sprintf("%s of batch %d of term %d, settled %v, done %v", key, b.Number, b.Term, b.settled, b.done)
+			for _, r := range b.rows {
+				if stored, ok := h.rows[r.key]; !ok || stored < r.revision {
+					return fmt.Sprintf("%s of batch %d of term %d, settled %v, done %v", r.key, b.Number, b.Term, b.settled, b.done)
 				}
-			})
-			if lacks != "" {
-				return lacks
 			}
+			b.complete = true
 		}
 	}
 	return ""
