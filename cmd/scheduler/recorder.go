@@ -35,6 +35,10 @@ func startRecorder(c config, log *slog.Logger) (recording, error) {
 		}
 		return recording{end: func() error { return nil }}, err
 	}
+	if c.db == "" {
+		// The file is there at once, so its first readers find its tables. What fails is tried again, and logged, as rows are written.
+		_, _, _ = db.Migrate(context.Background())
+	}
 	r, err := history.Open(history.Options{
 		Dir: filepath.Join(c.dataDir, "outbox"), OutboxBytes: c.historyOutboxMB << 20, Database: db,
 		Days: c.historyDays, Rows: c.historyRows, Logger: log,
