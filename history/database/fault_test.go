@@ -13,27 +13,9 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/history/event"
+	"github.com/elasticjob-go/elasticjob/test/eventually"
 	"github.com/elasticjob-go/elasticjob/test/mariadb"
 )
-
-// eventually tries until it works.
-func eventually(t *testing.T, what string, try func() error) {
-	t.Helper()
-	poll := time.NewTicker(20 * time.Millisecond)
-	defer poll.Stop()
-	deadline := time.After(2 * time.Minute)
-	for {
-		err := try()
-		if err == nil {
-			return
-		}
-		select {
-		case <-deadline:
-			t.Fatalf("%s: %v", what, err)
-		case <-poll.C:
-		}
-	}
-}
 
 func TestWhatHealsWithTimeIsNoLoss(t *testing.T) {
 	t.Parallel()
@@ -114,7 +96,7 @@ func TestARemovedFileIsNoticed(t *testing.T) {
 				t.Fatal(err)
 			}
 			lost, err := d.Write(t.Context(), []event.Batch{{Rows: oneOfEach()}})
-			if err == nil || lost > 0 || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), "opened anew") {
+			if err == nil || lost > 0 || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), "opened again") {
 				t.Errorf("%d rows lost, %v", lost, err)
 			}
 			migrate(t, d)
@@ -169,7 +151,7 @@ func TestNothingIsLostOrDoubledWhenTheServerIsKilled(t *testing.T) {
 	}()
 	further := func(by int64) {
 		from := progress.Load()
-		eventually(t, "write on", func() error {
+		eventually.Works(t, "write on", func() error {
 			if progress.Load() < from+by {
 				return fmt.Errorf("%d batches more", progress.Load()-from)
 			}
@@ -220,7 +202,7 @@ func TestAFrozenServerHoldsNobodyPastHisContext(t *testing.T) {
 		t.Error("a frozen server wrote")
 	}
 	s.Resume(t)
-	eventually(t, "write when it goes on", func() error {
+	eventually.Works(t, "write when it goes on", func() error {
 		_, err := d.Write(t.Context(), []event.Batch{{Rows: oneOfEach()}})
 		return err
 	})
@@ -296,7 +278,7 @@ func TestWritersOfTheSameRowsBothComeThrough(t *testing.T) {
 		counting.Wait()
 		t.Logf("%d transactions of %d were tried again", again.Load(), 2*batches)
 		d := open()
-		eventually(t, "count", func() error {
+		eventually.Works(t, "count", func() error {
 			done, err := d.Recount(t.Context(), 1000)
 			if err == nil && done > 0 {
 				err = fmt.Errorf("%d minutes were left", done)

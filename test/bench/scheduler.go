@@ -16,6 +16,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/resources"
 	"github.com/elasticjob-go/elasticjob/scheduler"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/test/quietsession"
 )
 
 // measureScheduler measures the scheduler alone: a real registry, 100,000 jobs, and 10,000
@@ -87,6 +88,7 @@ type pretended struct {
 }
 
 type pretendedSession struct {
+	quietsession.Session
 	c      *pretended
 	events chan cluster.Event
 	once   sync.Once
@@ -144,20 +146,6 @@ func (s *pretendedSession) RequestOffers(context.Context) error {
 }
 
 func (s *pretendedSession) Events() <-chan cluster.Event { return s.events }
-
-func (s *pretendedSession) Err() error { return nil }
-
-func (s *pretendedSession) Decline(context.Context, []string, time.Duration) error { return nil }
-
-func (s *pretendedSession) Kill(context.Context, cluster.Kill) error { return nil }
-
-func (s *pretendedSession) EndExecutor(context.Context, string, string) error { return nil }
-
-func (s *pretendedSession) Reconcile(context.Context, []cluster.TaskRef) error { return nil }
-
-func (s *pretendedSession) Acknowledge(context.Context, cluster.Ack) error { return nil }
-
-func (s *pretendedSession) StopOffers(context.Context) error { return nil }
 
 func (s *pretendedSession) Close() error {
 	s.once.Do(func() {

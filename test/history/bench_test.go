@@ -22,6 +22,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
 	"github.com/elasticjob-go/elasticjob/test/mariadb"
+	"github.com/elasticjob-go/elasticjob/test/quietsession"
 )
 
 // BenchmarkScheduleLatency measures, at 1,000 shards a second, how long it takes from a trigger until the last shard is launched: without
@@ -144,6 +145,7 @@ func (p *pretended) Subscribe(_ context.Context, f cluster.Framework) (cluster.S
 }
 
 type pretendedSession struct {
+	quietsession.Session
 	p      *pretended
 	events chan cluster.Event
 	once   sync.Once
@@ -195,11 +197,4 @@ func (s *pretendedSession) Close() error {
 	return nil
 }
 
-func (s *pretendedSession) Events() <-chan cluster.Event                           { return s.events }
-func (s *pretendedSession) Err() error                                             { return nil }
-func (s *pretendedSession) Decline(context.Context, []string, time.Duration) error { return nil }
-func (s *pretendedSession) Kill(context.Context, cluster.Kill) error               { return nil }
-func (s *pretendedSession) EndExecutor(context.Context, string, string) error      { return nil }
-func (s *pretendedSession) Reconcile(context.Context, []cluster.TaskRef) error     { return nil }
-func (s *pretendedSession) Acknowledge(context.Context, cluster.Ack) error         { return nil }
-func (s *pretendedSession) StopOffers(context.Context) error                       { return nil }
+func (s *pretendedSession) Events() <-chan cluster.Event { return s.events }

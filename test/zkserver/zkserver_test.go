@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/test/eventually"
+
 	"github.com/go-zookeeper/zk"
 	"go.uber.org/goleak"
 
@@ -12,25 +14,6 @@ import (
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-// eventually tries until it works: a client of a server that was away needs a moment to come back.
-func eventually(t *testing.T, what string, try func() error) {
-	t.Helper()
-	poll := time.NewTicker(20 * time.Millisecond)
-	defer poll.Stop()
-	deadline := time.After(30 * time.Second)
-	for {
-		err := try()
-		if err == nil {
-			return
-		}
-		select {
-		case <-deadline:
-			t.Fatalf("%s: %v", what, err)
-		case <-poll.C:
-		}
-	}
-}
 
 func TestServerKeepsItsDataAndPort(t *testing.T) {
 	t.Parallel()
@@ -83,13 +66,13 @@ func TestEnsembleOutlivesOneServer(t *testing.T) {
 	}
 	servers[2].Kill()
 	client := servers[0].Client(t)
-	eventually(t, "write to two of three", func() error {
+	eventually.Works(t, "write to two of three", func() error {
 		_, err := client.Create("/a", []byte("x"), 0, zk.WorldACL(zk.PermAll))
 		return err
 	})
 	servers[2].Restart()
 	other := servers[2].Client(t)
-	eventually(t, "read from the third", func() error {
+	eventually.Works(t, "read from the third", func() error {
 		_, _, err := other.Get("/a")
 		return err
 	})
