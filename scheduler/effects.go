@@ -2,14 +2,10 @@ package scheduler
 
 import (
 	"context"
-	"errors"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
-	"github.com/elasticjob-go/elasticjob/history/event"
-	"github.com/elasticjob-go/elasticjob/registry"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
 	"github.com/elasticjob-go/elasticjob/scheduler/term"
 
@@ -97,42 +93,6 @@ func (r *termRunner) commit(c term.Commit, events int) error {
 	}
 	return err
 }
-
-// record begins to put a batch on disk, beside its commit. What it returns waits for that, and takes what became of the commit.
-func (r *termRunner) record(b event.Batch) func(error) {
-	if b.Number == 0 {
-		return func(error) {}
-	}
-	var recorded sync.WaitGroup
-	recorded.Go(func() { r.s.opt.History.Append(b) })
-	return func(err error) {
-		recorded.Wait()
-		if !errors.Is(err, registry.ErrOutcomeUnknown) {
-			r.s.opt.History.Settle(b.Term, b.Number, err == nil)
-		}
-	}
-}
-
-// followHistory tells the machine how many of the term's batches are stored.
-func (r *termRunner) followHistory() {
-	var batches int64
-	for {
-		stored, err := r.s.opt.History.Stored(r.ctx, r.core.HistoryTerm(), batches)
-		if err != nil {
-			return // the term has ended
-		}
-		batches = stored
-		r.inbox.put(func(m *term.Machine) { m.HistoryStored(stored) })
-		select { // it is news for what may be forgotten only
-		case <-time.After(historyLook):
-		case <-r.ctx.Done():
-			return
-		}
-	}
-}
-
-// historyLook is how long after one report of what is stored the next one may come.
-const historyLook = time.Second
 
 // readsAtOnce is how many documents are read at a time.
 const readsAtOnce = 16

@@ -12,7 +12,6 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/cluster"
-	"github.com/elasticjob-go/elasticjob/history/event"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/registry"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
@@ -44,20 +43,6 @@ type Options struct {
 	// Point, if not nil, is called at each of Points, for tests that end the process there. It
 	// may be called concurrently.
 	Point func(name string)
-}
-
-// History is where a term's batches go. All of its methods may be called concurrently.
-type History interface {
-	// Append keeps a batch, and returns when it is on disk, or is counted as lost, or the disk has taken too long. Batches of a
-	// term come one after the other.
-	Append(batch event.Batch)
-	// Settle says whether the commit of a batch has happened or never will. It is not called while nobody knows.
-	Settle(term, number int64, happened bool)
-	// Stored waits until more than after of the term's batches, counted from the first, are in the database or counted as lost, and
-	// returns how many. Its error is that of ctx.
-	Stored(ctx context.Context, term, after int64) (int64, error)
-	// Lead says whether this process leads.
-	Lead(leads bool)
 }
 
 // Scheduler answers requests and, while it leads, runs a Core. All methods may

@@ -19,12 +19,8 @@ func (l *Log) findAside(name string) error {
 	if _, err := fmt.Sscanf(name, "uncertain-%d-%d", &k.Term, &k.Number); err != nil || name != asideName(k) {
 		return nil
 	}
-	f, err := l.fs.Open(name, 0)
+	size, err := l.size(name)
 	if err != nil {
-		return err
-	}
-	size, err := f.Size()
-	if err := errors.Join(err, f.Close()); err != nil {
 		return err
 	}
 	l.aside = append(l.aside, k)

@@ -13,7 +13,7 @@ import (
 	"syscall"
 )
 
-// disk is a folder in memory that knows what of it would outlive a crash of the machine, and fails as it is told to.
+// disk is a folder in memory that knows what of it would outlive a crash of the machine, and fails as a test wants it to.
 type disk struct {
 	mu     sync.Mutex
 	rng    *rand.Rand
@@ -66,7 +66,7 @@ func (d *disk) crash() *disk {
 	defer d.mu.Unlock()
 	next := newDisk(d.rng.Uint64())
 	names := maps.Clone(d.synced)
-	for _, name := range slices.Sorted(maps.Keys(d.files)) { // names that were not synced may be there all the same
+	for _, name := range slices.Sorted(maps.Keys(d.files)) { // names that were not synced may still be there
 		if d.rng.IntN(2) == 0 {
 			names[name] = d.files[name]
 		}

@@ -52,15 +52,21 @@ func (l *Log) find() error {
 	return nil
 }
 
+// size is that of a file.
+func (l *Log) size(name string) (int64, error) {
+	f, err := l.fs.Open(name, 0)
+	if err != nil {
+		return 0, err
+	}
+	size, err := f.Size()
+	return size, errors.Join(err, f.Close())
+}
+
 func (l *Log) findFile(name string) error {
 	var id int64
 	if _, err := fmt.Sscanf(name, "%d.log", &id); err == nil && name == segmentName(id) {
-		f, err := l.fs.Open(name, 0)
+		size, err := l.size(name)
 		if err != nil {
-			return err
-		}
-		size, err := f.Size()
-		if err := errors.Join(err, f.Close()); err != nil {
 			return err
 		}
 		l.segments = append(l.segments, segment{id, size})

@@ -23,7 +23,7 @@ type Options struct {
 	Bytes int64
 	// SegmentBytes is the size from which a segment is followed by the next; by default a 16th of Bytes, from 64 KiB to 16 MiB.
 	SegmentBytes int64
-	// Logger is told of damage that was found.
+	// Logger gets what damage was found.
 	Logger *slog.Logger
 	// Clock is the wall clock; time.Now if nil.
 	Clock func() time.Time

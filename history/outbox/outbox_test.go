@@ -178,7 +178,7 @@ func TestBound(t *testing.T) {
 	closing(t, log)
 }
 
-// TestOneProcess: a second process is told whose the folder is.
+// TestOneProcess: a second process learns whose the folder is.
 func TestOneProcess(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -12,7 +12,7 @@
 // holds of them, and where it is stored it keeps what of it is to be written. A method of Core is where several parts meet.
 //
 //	configuration   apps and jobs: documents, disabled marks, what can't be used    configuration.go, job.go
-//	executions      open ones, their tasks, their order; what has ended             executions.go, execution.go, history.go
+//	executions      open ones, their tasks, their order; what has ended             executions.go, execution.go, attempt.go, history.go
 //	fires           crons, and how far their fires were made                        fires.go
 //	agents          what is known of each: registered, capacity, maintenance        agents.go
 //	startFailures   where an app is not placed for a while                          startfailures.go

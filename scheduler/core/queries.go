@@ -278,7 +278,11 @@ func (c *Core) Execution(id string) (ExecutionView, error) {
 		return ExecutionView{}, Errorf(NotFound, "execution_not_found", "%q is a run of a daemon, which has one execution for all its runs: GET /api/execution/%s", id, of.ID)
 	}
 	if e == nil {
-		return ExecutionView{}, Errorf(NotFound, "execution_not_found", "there is no execution %q; GET /api/executions lists those that are kept: %s", id, c.keptText())
+		kept := c.keptText()
+		if c.opt.History {
+			kept = "those that the history has, which forgets what is older than --history-days"
+		}
+		return ExecutionView{}, Errorf(NotFound, "execution_not_found", "there is no execution %q; GET /api/executions lists those that are kept: %s", id, kept)
 	}
 	v := ExecutionView{ExecutionID: e.ID, JobName: e.Job, FireTime: e.Fire.UTC(), Source: e.Source, State: e.state(), Shards: []ShardView{}}
 	if v.State.terminal() {

@@ -17,7 +17,7 @@ type Decided struct {
 
 // Commit makes the writes in one commit of the registry's term (rule T5). Committed answers it; there is one at a time. The history
 // gets its batch beside it, if that has a number, so that when the commit is answered both are on disk, or the batch is counted as
-// lost; and it is told what became of the commit, unless nobody knows (rule H1).
+// lost; and it learns what became of the commit, unless nobody knows (rule H1).
 type Commit struct {
 	Writes  []registry.Write
 	History event.Batch
