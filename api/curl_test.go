@@ -226,8 +226,8 @@ func TestFrontPage(t *testing.T) {
 	t.Parallel()
 	server := start(t, api.Options{Scheduler: newFakeScheduler(), Version: "1.2.3"})
 	answer, text := call(t, server, "GET", "/", "")
-	if !strings.HasPrefix(answer.Header.Get("Content-Type"), "text/plain") || strings.Count(text, "\ncurl ") != 3 ||
-		!strings.Contains(text, "1.2.3") || !strings.Contains(text, "curl "+server.URL+"/api/app/list") {
+	if !strings.HasPrefix(answer.Header.Get("Content-Type"), "text/plain") || strings.Count(text, "\ncurl ") != 4 ||
+		!strings.Contains(text, "1.2.3") || !strings.Contains(text, "curl "+server.URL+"/api/app/list") || !strings.Contains(text, "curl "+server.URL+"/api/executions") {
 		t.Error(text)
 	}
 }

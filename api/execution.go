@@ -10,7 +10,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
 )
 
-// mostMoments bounds the life that is told of one execution.
+// mostMoments bounds the life in one execution's answer.
 const mostMoments = 1000
 
 // executionAnswer is one execution with its life.

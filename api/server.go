@@ -347,6 +347,7 @@ func (s *Server) front(c *gin.Context) {
 		"curl " + at + "/api/app/list",
 		"curl " + at + "/api/job/jobs",
 		"curl -X POST " + at + "/api/job/my_job/trigger",
+		"curl " + at + "/api/executions",
 		"",
 	}, "\n"))
 }

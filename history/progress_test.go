@@ -15,13 +15,13 @@ func TestProgress(t *testing.T) {
 	}
 	for name, steps := range map[string][]step{
 		"stored in order": {{append, 1, 0}, {append, 2, 0}, {store, 1, 1}, {store, 2, 2}},
-		"what is lost counts once its commit has happened":        {{append, 1, 0}, {lose, 1, 0}, {happened, 1, 1}},
-		"the next batch says so, too":                             {{append, 1, 0}, {lose, 1, 0}, {append, 2, 1}, {store, 2, 2}},
-		"a commit that never happened counts for nothing":         {{append, 1, 0}, {lose, 1, 0}, {never, 1, 0}, {append, 1, 0}, {append, 2, 0}, {store, 1, 1}},
-		"what is lost waits for what is before it":                {{append, 1, 0}, {append, 2, 0}, {lose, 2, 0}, {happened, 2, 0}, {append, 3, 0}, {store, 1, 2}, {store, 3, 3}},
-		"what is lost behind what is stored":                      {{append, 1, 0}, {happened, 1, 0}, {append, 2, 0}, {lose, 2, 0}, {append, 3, 0}, {lose, 3, 0}, {append, 4, 0}, {store, 1, 3}},
-		"a disk that hung tells of the newest first":              {{append, 1, 0}, {append, 2, 0}, {append, 3, 0}, {append, 4, 0}, {lose, 3, 0}, {lose, 2, 0}, {lose, 1, 3}, {lose, 1, 3}},
-		"a loss that is told of after what followed it is stored": {{append, 1, 0}, {append, 2, 0}, {store, 2, 2}, {lose, 1, 2}},
+		"what is lost counts once its commit has happened":         {{append, 1, 0}, {lose, 1, 0}, {happened, 1, 1}},
+		"the next batch says so, too":                              {{append, 1, 0}, {lose, 1, 0}, {append, 2, 1}, {store, 2, 2}},
+		"a commit that never happened counts for nothing":          {{append, 1, 0}, {lose, 1, 0}, {never, 1, 0}, {append, 1, 0}, {append, 2, 0}, {store, 1, 1}},
+		"what is lost waits for what is before it":                 {{append, 1, 0}, {append, 2, 0}, {lose, 2, 0}, {happened, 2, 0}, {append, 3, 0}, {store, 1, 2}, {store, 3, 3}},
+		"what is lost behind what is stored":                       {{append, 1, 0}, {happened, 1, 0}, {append, 2, 0}, {lose, 2, 0}, {append, 3, 0}, {lose, 3, 0}, {append, 4, 0}, {store, 1, 3}},
+		"a disk that hung tells of the newest first":               {{append, 1, 0}, {append, 2, 0}, {append, 3, 0}, {append, 4, 0}, {lose, 3, 0}, {lose, 2, 0}, {lose, 1, 3}, {lose, 1, 3}},
+		"a loss that is reported after what followed it is stored": {{append, 1, 0}, {append, 2, 0}, {store, 2, 2}, {lose, 1, 2}},
 	} {
 		p := newProgress()
 		for i, s := range steps {

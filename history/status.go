@@ -48,7 +48,7 @@ func (r *Recorder) Status() Status {
 	return s
 }
 
-// warnLost is for how long a loss is told of by Warning.
+// warnLost is for how long Warning speaks of a loss.
 const warnLost = time.Hour
 
 // Warning is what an operator should look at, in one sentence; empty when there is nothing. now is the wall clock.

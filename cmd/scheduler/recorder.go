@@ -13,6 +13,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler"
 )
 
+// tablesWithin is how long a server waits at its start for the tables of its own history file.
+const tablesWithin = 5 * time.Second
+
 // recorderEnd is how long a recorder is waited for whose database or disk does not answer.
 const recorderEnd = 5 * time.Second
 
@@ -36,8 +39,10 @@ func startRecorder(c config, log *slog.Logger) (recording, error) {
 		return recording{end: func() error { return nil }}, err
 	}
 	if c.db == "" {
-		// The file is there at once, so its first readers find its tables. What fails is tried again, and logged, as rows are written.
-		_, _, _ = db.Migrate(context.Background())
+		// Its first readers are to find its tables. The recorder tries again what fails or takes longer, and logs it.
+		ctx, cancel := context.WithTimeout(context.Background(), tablesWithin)
+		_, _, _ = db.Migrate(ctx)
+		cancel()
 	}
 	r, err := history.Open(history.Options{
 		Dir: filepath.Join(c.dataDir, "outbox"), OutboxBytes: c.historyOutboxMB << 20, Database: db,

@@ -119,7 +119,7 @@ func (d *DB) ask(ctx context.Context, rows any, statement string, args ...any) e
 	return d.db.SelectContext(ctx, rows, statement, args...)
 }
 
-// inTx does something in one transaction. After an error it may have happened all the same, if the answer to its commit was lost.
+// inTx does something in one transaction. After an error it may still have happened, if the answer to its commit was lost.
 func (d *DB) inTx(ctx context.Context, do func(context.Context, *sqlx.Tx) error) error {
 	ctx, cancel := context.WithTimeout(ctx, d.patience)
 	defer cancel()

@@ -80,7 +80,7 @@ func (f *file) look() error {
 	if last == nil || now != nil && os.SameFile(last, now) {
 		return nil
 	}
-	return fmt.Errorf("the file %s %s while this server used it: what the old one had is not in the new one; it is opened anew, and what waits is written there", f.path, how)
+	return fmt.Errorf("the file %s %s while this server used it: what the old one had is not in the new one; it is opened again, and what waits is written there", f.path, how)
 }
 
 // sqliteConn is what a connection of the driver can do.

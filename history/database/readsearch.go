@@ -166,7 +166,7 @@ func (t *searched[R]) stretches(q *search.Question) []stretch {
 	return []stretch{timeless(" AND auto_id > ?", row), timed(column + " IS NOT NULL")}
 }
 
-// count is the statement that counts what matches, up to one more than is told.
+// count is the statement that counts what matches, up to one more than the answer says.
 func (t *searched[R]) count(match clause) clause {
 	return clause{"SELECT COUNT(*) FROM (SELECT 1 AS one FROM " + t.table + match.where() + " LIMIT ?) AS counted",
 		append(match.values[:len(match.values):len(match.values)], search.MostCounted+1)}
