@@ -54,8 +54,8 @@ func unreadable(err error) error {
 	return unavailable("history_unavailable", "the history can't be read; what is to be recorded is kept until its database is back, so start it, or correct --db: %v", err)
 }
 
-// told is an answer of the history.
-func told[A any](answer A, err error) (any, error) {
+// orUnreadable is an answer of the history.
+func orUnreadable[A any](answer A, err error) (any, error) {
 	if err != nil {
 		return nil, unreadable(err)
 	}
@@ -68,7 +68,7 @@ func runEvents(c *gin.Context, h History) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return told(h.Runs(c.Request.Context(), q))
+	return orUnreadable(h.Runs(c.Request.Context(), q))
 }
 
 // traceEvents searches the changes of tasks' states.
@@ -77,7 +77,7 @@ func traceEvents(c *gin.Context, h History) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return told(h.Traces(c.Request.Context(), q))
+	return orUnreadable(h.Traces(c.Request.Context(), q))
 }
 
 // question reads a search. Forms of consoles send fields that nobody has filled in, too: they count as not given.

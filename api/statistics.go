@@ -19,7 +19,7 @@ func (s *Server) taskResults(c *gin.Context, h History) (any, error) {
 	if err := q.err(); err != nil {
 		return nil, err
 	}
-	return told(h.TaskResults(c.Request.Context(), search.Minute, s.opts.Now().Add(-day), time.Time{}))
+	return orUnreadable(h.TaskResults(c.Request.Context(), search.Minute, s.opts.Now().Add(-day), time.Time{}))
 }
 
 // taskResultsOf sums the results of a period. What was not counted is not invented: it is missing from the sum [D97].
@@ -68,7 +68,7 @@ func (s *Server) lastWeek(read func(h History, ctx context.Context, from time.Ti
 		if err := q.err(); err != nil {
 			return nil, err
 		}
-		return told(read(h, c.Request.Context(), s.weekAgo()))
+		return orUnreadable(read(h, c.Request.Context(), s.weekAgo()))
 	})
 }
 
@@ -77,7 +77,7 @@ func jobsRegistered(c *gin.Context, h History) (any, error) {
 	if err := readQuery(c.Request).err(); err != nil {
 		return nil, err
 	}
-	return told(h.JobsRegistered(c.Request.Context()))
+	return orUnreadable(h.JobsRegistered(c.Request.Context()))
 }
 
 type jobCounts struct {
